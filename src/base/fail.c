@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/fail.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void set_words(struct fail *f, int err, const char *to_do, const char *format, va_list args)
+{
+	f->err = err;
+	vsnprintf(f->what, sizeof(f->what), format, args);
+	snprintf(f->to_do, sizeof(f->to_do), "%s", to_do ? to_do : "");
+}
+
+int fail(struct fail *f, int err, const char *to_do, const char *format, ...)
+{
+	va_list args;
+
+	if (!f)
+		return err;
+	va_start(args, format);
+	set_words(f, err, to_do, format, args);
+	va_end(args);
+	return err;
+}
+
+int fail_errno(struct fail *f, int err, const char *to_do, const char *format, ...)
+{
+	va_list args;
+	size_t used;
+
+	if (!f)
+		return err;
+	va_start(args, format);
+	set_words(f, err, to_do, format, args);
+	va_end(args);
+	used = strlen(f->what);
+	snprintf(f->what + used, sizeof(f->what) - used, ": %s", strerror(-err));
+	return err;
+}
+
+void fail_print(const struct fail *f)
+{
+	fputs("stackcam: ", stderr);
+	text_print_safe(stderr, f->what);
+	if (f->to_do[0]) {
+		fputs("; ", stderr);
+		text_print_safe(stderr, f->to_do);
+	}
+	fputc('\n', stderr);
+}
+
+int fail_exit_status(const struct fail *f)
+{
+	switch (-f->err) {
+	case EPERM:
+	case EACCES:
+	case ENOSYS:
+	case EOPNOTSUPP:
+		return 3;
+	default:
+		return 1;
+	}
+}

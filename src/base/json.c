@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void write_string(FILE *out, const char *s)
+{
+	size_t left = strlen(s);
+
+	fputc('"', out);
+	while (left) {
+		uint32_t point;
+		size_t length = text_utf8(s, left, &point);
+
+		if (!length)
+			fputs("\xef\xbf\xbd", out);
+		else if (point == '"' || point == '\\')
+			fprintf(out, "\\%c", (int)point);
+		else if (point < 0x20 || (point >= 0x7f && point < 0xa0) || point == '<' ||
+			 point == '>' || point == '&' || point == 0x2028 || point == 0x2029)
+			fprintf(out, "\\u%04" PRIx32, point);
+		else
+			fwrite(s, 1, length, out);
+		s += length ? length : 1;
+		left -= length ? length : 1;
+	}
+	fputc('"', out);
+}
+
+static void begin(struct json *j, const char *key)
+{
+	if (j->follows)
+		fputc(',', j->out);
+	j->follows = true;
+	if (!key)
+		return;
+	write_string(j->out, key);
+	fputc(':', j->out);
+}
+
+void json_open(struct json *j, const char *key, char bracket)
+{
+	begin(j, key);
+	fputc(bracket, j->out);
+	j->follows = false;
+}
+
+void json_close(struct json *j, char bracket)
+{
+	fputc(bracket, j->out);
+	j->follows = true;
+}
+
+void json_text(struct json *j, const char *key, const char *value)
+{
+	begin(j, key);
+	write_string(j->out, value);
+}
+
+void json_u64(struct json *j, const char *key, uint64_t value)
+{
+	begin(j, key);
+	fprintf(j->out, "%" PRIu64, value);
+}
+
+void json_i64(struct json *j, const char *key, int64_t value)
+{
+	begin(j, key);
+	fprintf(j->out, "%" PRId64, value);
+}
+
+void json_double(struct json *j, const char *key, double value)
+{
+	begin(j, key);
+	if (isfinite(value))
+		fprintf(j->out, "%.9g", value);
+	else
+		fputs("null", j->out);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+	begin(j, key);
+	fputs(value ? "true" : "false", j->out);
+}
+
+void json_null(struct json *j, const char *key)
+{
+	begin(j, key);
+	fputs("null", j->out);
+}

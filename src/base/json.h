@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * Writes one JSON value as a stream: commas and quoting are done here, nesting is the caller's.
+ * Strings may hold anything: what is not valid UTF-8 becomes U+FFFD, so that every parser takes it;
+ * '<', '>' and '&' are escaped, so that the text can stand inside a page.
+ * A null key means: an item of an array, or the outermost value.
+ */
+struct json {
+	FILE *out;
+	bool follows; /* something stands before at this level */
+};
+
+void json_open(struct json *j, const char *key, char bracket); /* '{' or '[' */
+void json_close(struct json *j, char bracket);		       /* '}' or ']' */
+void json_text(struct json *j, const char *key, const char *value);
+void json_u64(struct json *j, const char *key, uint64_t value);
+void json_i64(struct json *j, const char *key, int64_t value);
+void json_double(struct json *j, const char *key, double value); /* finite; else null */
+void json_bool(struct json *j, const char *key, bool value);
+void json_null(struct json *j, const char *key);
+
+#endif

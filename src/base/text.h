@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * Text from outside: names of processes, symbols, paths. They may hold anything, and some of it is
+ * written by someone who wants a terminal to do something. Nothing of it is printed unescaped.
+ */
+
+/*
+ * Writes s to out as UTF-8 without control characters: C0, DEL, C1 and invalid UTF-8 become \xNN,
+ * and so do the code points that change the direction of text (U+202A..E, U+2066..9).
+ */
+void text_print_safe(FILE *out, const char *s);
+
+/* The same into a string of the caller's (always terminated); returns the length it wanted. */
+size_t text_make_safe(char *to, size_t size, const char *s);
+
+/*
+ * The length in bytes of the valid UTF-8 sequence at s (at most left bytes long), with its code
+ * point in *point; 0 when s holds no valid sequence. Overlong forms and surrogates are invalid.
+ */
+size_t text_utf8(const char *s, size_t left, uint32_t *point);
+
+/* "1.234 ms", "12.3 s": three digits or more of a duration in nanoseconds, for people. */
+void text_duration(char *to, size_t size, uint64_t ns);
+
+/* "12.3 MB": a number of bytes, for people (powers of 1000). */
+void text_bytes(char *to, size_t size, uint64_t bytes);
+
+/* "1,234,567" */
+void text_count(char *to, size_t size, uint64_t n);
+
+/*
+ * Parses a whole decimal number between min and max; the string must hold nothing else.
+ * Returns 0 or -EINVAL.
+ */
+int text_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *value);
+
+#endif

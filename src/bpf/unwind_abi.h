@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_UNWIND_ABI_H
+#define BPF_UNWIND_ABI_H
+
+/*
+ * The unwind tables, as user space writes them and the kernel side reads them.
+ *
+ * Everything lies in one pool of words (4 bytes), cut into chunks of 1 MiB. A chunk is one BPF array
+ * that user space has mapped, made when needed and given back when empty, so filling a table is a
+ * memory copy and costs no system call. A reference counts words from the pool's start; 0 means
+ * none. Nothing that is referred to crosses the border of a chunk.
+ *
+ *	process --> mappings, sorted --> directory of an image --> rows of a page --> rules
+ */
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define UNWIND_CHUNK_BYTES (1u << 20)
+#define UNWIND_CHUNK_WORDS (UNWIND_CHUNK_BYTES / 4)
+#define UNWIND_CHUNK_SHIFT 18 /* a reference is chunk << 18 | word */
+#define UNWIND_CHUNKS_MAX 1024
+
+#define UNWIND_PAGE_SHIFT 16 /* a page is 64 KiB of an image's virtual addresses */
+
+/* The most user frames of one stack. */
+#define UNWIND_FRAMES_MAX 1024
+
+/*
+ * From address pc (the low 16 bits of it) on, the run of rules that begins at rule applies, up to the
+ * next row. Rows of a page are sorted by pc; every page with code begins with a row at pc 0.
+ */
+struct unwind_row {
+	__u16 pc;
+	__u16 rule;
+};
+
+/* One 64 KiB page of an image: its rows. */
+struct unwind_page {
+	__u32 rows;  /* reference; 0: nothing is known of this page */
+	__u32 count; /* at most 65536 */
+};
+
+/* How to find the CFA: the value of the stack pointer in the caller, after the return. */
+enum unwind_cfa {
+	UNWIND_CFA_NONE = 0,	/* no table covers this address: follow the frame pointer */
+	UNWIND_CFA_SP,		/* rsp + cfa_offset */
+	UNWIND_CFA_FP,		/* rbp + cfa_offset */
+	UNWIND_CFA_REGISTER,	/* cfa_register + cfa_offset (any other register) */
+	UNWIND_CFA_DEREF,	/* *(cfa_register + cfa_offset) + deref_offset */
+	UNWIND_CFA_PLT,		/* rsp + 8, and 8 more if (pc & 15) >= cfa_offset */
+	UNWIND_CFA_SIGNAL,	/* the kernel's signal frame: all registers lie on the stack */
+	UNWIND_CFA_END,		/* the thread's first frame: it has no caller */
+	UNWIND_CFA_UNSUPPORTED, /* there is a rule, but none that this table can express */
+};
+
+/* How to find the caller's rbp. */
+enum unwind_fp {
+	UNWIND_FP_SAME = 0, /* not touched so far */
+	UNWIND_FP_CFA,	    /* saved at CFA + fp_offset */
+	UNWIND_FP_FP,	    /* saved at rbp + fp_offset (an expression of compilers that realign) */
+	UNWIND_FP_LOST,	    /* undefined, or a rule that this table can't express */
+};
+
+/*
+ * One rule; the return address is always at CFA - 8. Rules stand in runs: this one holds for
+ * addresses less than `until` bytes behind the row's, then the next one of the table takes over; the
+ * last of a run has until 0. Prologues and epilogues repeat the same few sequences of push and pop
+ * all over a program, and become one row each that way.
+ */
+struct unwind_rule {
+	__u8 cfa;	   /* enum unwind_cfa */
+	__u8 cfa_register; /* DWARF number, for REGISTER and DEREF */
+	__u8 fp;	   /* enum unwind_fp */
+	__u8 until;
+	__s32 cfa_offset;
+	__s32 fp_offset;
+	__s32 deref_offset;
+};
+
+#define UNWIND_RULES_MAX 65536 /* rules are shared by all images */
+#define UNWIND_RUN_MAX 8       /* rules of one run */
+
+/* Rules that always exist, at these indices, with until 0. */
+enum { UNWIND_RULE_NONE = 0, UNWIND_RULE_END = 1, UNWIND_RULE_UNSUPPORTED = 2 };
+
+/* What is to be done for code of a mapping. */
+enum unwind_mapping_kind {
+	UNWIND_MAPPING_LATER = 0, /* its tables are not built yet: hand the stack to user space */
+	UNWIND_MAPPING_TABLE,
+	UNWIND_MAPPING_NO_TABLE,  /* there is none (JIT code, say): follow the frame pointer */
+};
+
+/* Executable mappings of a process, sorted by start. An image's virtual address is pc - bias. */
+struct unwind_mapping {
+	__u64 start, end;
+	__u64 bias;
+	__u32 kind;	  /* enum unwind_mapping_kind */
+	__u32 directory;  /* reference to struct unwind_page[pages] */
+	__u32 first_page; /* number of the page that directory begins with */
+	__u32 pages;
+};
+
+/* What is known of a process (value of the map of processes, the key is its pid). */
+struct unwind_space {
+	__u32 mappings; /* reference to struct unwind_mapping[count] */
+	__u32 count;
+	__u32 generation; /* goes up each time the mappings are written anew */
+	__u32 exec_id;	  /* task->self_exec_id for which all this is true */
+};
+
+/* Why a walk ended. */
+enum unwind_end {
+	UNWIND_END_ROOT = 0,	/* at the first frame of the thread: complete */
+	UNWIND_END_LATER,	/* user space must go on: unknown process or mapping, tables missing */
+	UNWIND_END_MEMORY,	/* the stack's memory could not be read */
+	UNWIND_END_UNSUPPORTED, /* UNWIND_CFA_UNSUPPORTED, or a register that is not known here */
+	UNWIND_END_NO_RULE,	/* no table, and the frame pointer led nowhere */
+	UNWIND_END_UNMAPPED,	/* a return address outside of all mappings */
+	UNWIND_END_STUCK,	/* the stack pointer did not move towards the root */
+	UNWIND_END_FRAMES,	/* UNWIND_FRAMES_MAX reached */
+	UNWIND_END_COPY,	/* the copy of the stack handed to user space was too short */
+	UNWIND_END_STALE,	/* mappings changed between the sample and its tables */
+	UNWIND_ENDS
+};
+
+#endif

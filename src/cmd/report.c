@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/verb.h"
+
+int cmd_report(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return cmd_usage("report", "not built yet");
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_VERB_H
+#define CMD_VERB_H
+
+/*
+ * One function per verb, in the file of that name: options in, rooms wired together, exit status
+ * out. argv[0] is the verb. Exit status: 0 done, 1 failed, 2 wrong usage, 3 the kernel or the
+ * permissions do not allow it.
+ */
+int cmd_diff(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_record(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_resolve(int argc, char **argv);
+
+enum { EXIT_USAGE = 2, EXIT_NOT_ALLOWED = 3 };
+
+/* "stackcam VERB: MESSAGE" and a pointer to --help, to standard error; returns EXIT_USAGE. */
+int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

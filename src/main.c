@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cmd/verb.h"
+
+static const struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+} verbs[] = {
+	{"record", cmd_record, "profile processes or the whole machine into a film"},
+	{"report", cmd_report, "show a film: table, tree, flame graph, pprof, JSON"},
+	{"diff", cmd_diff, "compare two films"},
+	{"resolve", cmd_resolve, "name what a film could not name yet"},
+	{"doctor", cmd_doctor, "what this kernel, this user and this machine allow"},
+};
+
+static void print_help(FILE *out)
+{
+	fputs("usage: stackcam VERB [OPTION…]\n\n"
+	      "A program camera: films running programs with eBPF and shows what they did.\n\n",
+	      out);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+	fputs("\n'stackcam VERB --help' shows its options with examples; 'man stackcam-VERB' "
+	      "more.\n",
+	      out);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		print_help(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
+		puts("stackcam " STACKCAM_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strcmp(argv[1], verbs[i].name))
+			return verbs[i].run(argc - 1, argv + 1);
+
+	fputs("stackcam: there is no verb '", stderr);
+	text_print_safe(stderr, argv[1]);
+	fputs("'; see 'stackcam --help'\n", stderr);
+	return EXIT_USAGE;
+}

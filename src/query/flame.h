@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_FLAME_H
+#define QUERY_FLAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The answer that flame graphs, trees and folded text show: all stacks merged from the root.
+ * nodes[0] is the root, it stands for everything; parents come before their children; siblings are
+ * sorted by total, largest first. self is what was spent in the node itself; total is self plus the
+ * children's totals, exactly.
+ */
+struct flame_node {
+	uint32_t parent, first_child, next_sibling; /* 0: none */
+	const char *name;	/* as in the film: hostile, escape it */
+	const char *image;	/* path of the image, "" for groups and marks */
+	unsigned int kind;	/* enum film_frame_kind; 0: the root, or a group (process, thread) */
+	bool guess;		/* some samples came here by a guess (frame pointer) */
+	bool inlined;
+	const char *file;	/* with --lines, else "" */
+	uint32_t line;
+	uint64_t self, total;
+	/* In a diff: the same of the other (earlier) film, scaled to this film's total. Else 0. */
+	uint64_t before_self, before_total;
+};
+
+struct flame {
+	struct flame_node *nodes;
+	uint32_t count;
+	bool is_diff;
+	const char *event; /* "on-cpu" */
+	const char *unit;  /* "ns", "bytes", "count" */
+	const char *title; /* e.g. "on-cpu, 10.0 s on host7, 2026-11-21 14:32:08" */
+};
+
+void flame_free(struct flame *flame);
+
+#endif

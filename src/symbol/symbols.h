@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SYMBOL_SYMBOLS_H
+#define SYMBOL_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/fail.h"
+
+/*
+ * Addresses to names. Questions come in batches, one image at a time: a batch is answered by one
+ * pass over the image's symbols that keeps only what was asked for, so that naming 50 addresses of a
+ * 100 MB library needs neither its whole table in memory nor a sort of it.
+ *
+ * All files are hostile input. Names are demangled (C++, Rust legacy and v0), cut at 4 KiB, and may
+ * still hold any byte: whoever prints them escapes them. An address that lies in no symbol has no
+ * name: never a neighbour's.
+ */
+struct symbols;
+
+struct symbol_options {
+	bool lines;	/* look up source file and line (DWARF) */
+	bool inlines;	/* and the functions inlined at the address */
+	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS for debug files that are not here */
+	/* Directories like /usr/lib/debug, null-terminated; null: just that one. */
+	const char *const *debug_directories;
+};
+
+int symbols_new(const struct symbol_options *options, struct symbols **symbols);
+void symbols_free(struct symbols *symbols);
+
+/* An image, as much as is known of it. */
+struct symbol_image {
+	int fd;		       /* the file itself, or -1 */
+	const void *memory;    /* or the image in memory (vDSO), with its size */
+	size_t memory_size;
+	const char *path;      /* as the target saw it: where its debug link is relative to */
+	const char *root;      /* what path is relative to, e.g. "/proc/123/root"; "" for ours */
+	const uint8_t *build_id;
+	size_t build_id_size;
+};
+
+struct symbol_name {
+	const char *function; /* demangled */
+	const char *file;     /* null: not known */
+	uint32_t line;
+};
+
+/*
+ * Called once for each address that has a name, in any order. index is the address's place in the
+ * batch. names[0] is the innermost function; each next one is what it was inlined into; the last
+ * is the one of the symbol table. The strings live until the call returns.
+ */
+typedef void symbol_found(void *context, size_t index, const struct symbol_name *names,
+			  size_t count);
+
+/* addresses: virtual addresses of the image's file. Unsorted and repeated ones are fine. */
+int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
+		     const uint64_t *addresses, size_t count, symbol_found *found, void *context,
+		     struct fail *why);
+
+/* addresses: of the running kernel, its modules and BPF programs (/proc/kallsyms). Modules: "f [mod]". */
+int symbols_of_kernel(struct symbols *symbols, const uint64_t *addresses, size_t count,
+		      symbol_found *found, void *context, struct fail *why);
+
+/*
+ * addresses: of a process's memory, by the perf map that its JIT writes: /tmp/perf-PID.map, looked
+ * for in the process's own root, with the pid it has in its own namespace. Whoever can write to
+ * that directory could have written it: it is read only if it is a regular file (no link) owned by the
+ * process's user or by root; size and line length are bounded; the newest of overlapping entries wins.
+ * pid is the recorder's number of the process. -ENOENT: there is no map.
+ */
+int symbols_of_perf_map(struct symbols *symbols, pid_t pid, const uint64_t *addresses, size_t count,
+			symbol_found *found, void *context, struct fail *why);
+
+/* "ns::f<int>(char)" from "_ZN2ns1fIiEEvc"; a copy of the name itself if it is not mangled. free() it. */
+char *symbol_demangle(const char *name);
+
+#endif

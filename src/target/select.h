@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TARGET_SELECT_H
+#define TARGET_SELECT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/fail.h"
+
+/*
+ * Which processes a recording verb films, as the user said it: -p, -t, -n, --cgroup, -a or a command.
+ * This room knows what a selection means for a process; the filter in the kernel is camera/'s.
+ */
+struct selection {
+	bool whole_machine;	/* -a, or nothing was named */
+	pid_t *pids;		/* -p */
+	size_t pid_count;
+	pid_t *tids;		/* -t */
+	size_t tid_count;
+	char **names;		/* -n: globs on the process's name (comm) or its exe's base name */
+	size_t name_count;
+	char **cgroups;		/* --cgroup: a path below the cgroup file system, or with its mount point */
+	size_t cgroup_count;
+	bool no_children;	/* --no-children */
+	char **command;		/* -- CMD ARG…, null-terminated; borrowed */
+};
+
+/* Adds what stood behind an option: "1,2,3" for -p and -t; one pattern or path for the others. */
+int selection_add_pids(struct selection *s, const char *list, struct fail *why);
+int selection_add_tids(struct selection *s, const char *list, struct fail *why);
+int selection_add_name(struct selection *s, const char *glob, struct fail *why);
+int selection_add_cgroup(struct selection *s, const char *path, struct fail *why);
+
+/*
+ * After all options: sets whole_machine if nothing was named, refuses combinations that mean nothing
+ * (-a with -p …), and processes, threads and control groups that do not exist.
+ */
+int selection_check(struct selection *s, struct fail *why);
+
+/* Whether a process is meant by -n or --cgroup (by /proc; false also when it is gone already). */
+bool selection_wants(const struct selection *s, pid_t pid);
+
+void selection_free(struct selection *s);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef UNWIND_TABLE_H
+#define UNWIND_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "unwind/pool.h"
+#include "unwind/rules.h"
+
+/*
+ * Compiles the unwind information of one image (.eh_frame, or .debug_frame of the file or of its
+ * separate debug file) into a table in the pool. The image is hostile input.
+ */
+
+/* The table of an image. All zero: it has none. */
+struct unwind_table {
+	uint32_t directory;  /* reference to struct unwind_page[pages] */
+	uint32_t first_page; /* of the image's virtual addresses */
+	uint32_t pages;
+	uint32_t rows, rows_count; /* all rows of the image lie together where they fit, see table.c */
+	/* for reports and tests */
+	uint32_t fdes;	      /* functions described */
+	uint32_t unsupported; /* rows with a rule that cannot be expressed */
+	uint32_t refused;     /* functions left out because their description is damaged */
+};
+
+/*
+ * Builds the table of the ELF file open at fd (its position is not used), or of the ELF image in
+ * memory (the vDSO). Returns 0, also when the file has no unwind information at all: then the table
+ * is all zero. -ENOSPC: the pool is full. Other negative errnos with *why: not an ELF file of
+ * this machine's kind, or damaged beyond use.
+ */
+int unwind_table_of_file(int fd, struct unwind_pool *pool, struct unwind_rules *rules,
+			 struct unwind_table *table, struct fail *why);
+int unwind_table_of_memory(const void *image, size_t size, struct unwind_pool *pool,
+			   struct unwind_rules *rules, struct unwind_table *table,
+			   struct fail *why);
+
+/* Gives the table's memory back to the pool and zeroes it. */
+void unwind_table_drop(struct unwind_table *table, struct unwind_pool *pool);
+
+/* Bytes that the table takes in the pool. */
+uint64_t unwind_table_bytes(const struct unwind_table *table);
+
+#endif
