@@ -16,6 +16,7 @@ KEPT static void ifunc_other(void)
 
 __attribute__((used)) static void (*resolve_indirect(void))(void)
 {
+	__builtin_cpu_init();
 	return __builtin_cpu_supports("sse2") ? ifunc_chosen : ifunc_other;
 }
 

@@ -28,7 +28,11 @@ static const uint8_t outer[] = {
 	0xc3,		  /* ret */
 };
 
-enum { OUTER_AT = 0x40, ALPHA_AT = 0x80, CODE_SIZE = 4096 };
+enum {
+	OUTER_AT = 0x40,
+	ALPHA_AT = 0x80,
+	CODE_SIZE = 4096
+};
 
 typedef void jitted(unsigned long turns, const void *callee);
 
@@ -43,8 +47,8 @@ KEPT static void run_jitted(uint8_t *code)
 
 int main(int argc, char **argv)
 {
-	uint8_t *code = mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			     -1, 0);
+	uint8_t *code =
+		mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char path[64] = "";
 
 	program_begin(argc, argv);
@@ -63,8 +67,10 @@ int main(int argc, char **argv)
 			perror(path);
 			return 1;
 		}
-		fprintf(map, "%lx %zx jit_outer\n", (unsigned long)(code + OUTER_AT), sizeof(outer));
-		fprintf(map, "%lx %zx jit_alpha\n", (unsigned long)(code + ALPHA_AT), sizeof(alpha));
+		fprintf(map, "%lx %zx jit_outer\n", (unsigned long)(code + OUTER_AT),
+			sizeof(outer));
+		fprintf(map, "%lx %zx jit_alpha\n", (unsigned long)(code + ALPHA_AT),
+			sizeof(alpha));
 		fclose(map);
 	}
 	program_ready();

@@ -19,10 +19,13 @@ KEPT static int read_zero(int fd)
 int main(int argc, char **argv)
 {
 	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	int result;
 
 	program_begin(argc, argv);
 	if (fd < 0)
 		return 1;
 	program_ready();
-	return read_zero(fd);
+	result = read_zero(fd);
+	NO_TAIL_CALL();
+	return result;
 }

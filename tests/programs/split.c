@@ -29,7 +29,7 @@ KEPT static void work(void)
 		unsigned long unit;
 
 		seed = seed * 6364136223846793005UL + 1442695040888963407UL;
-		unit = MILLISECOND / 2 + (seed >> 33) % MILLISECOND;
+		unit = 2 * MILLISECOND + (seed >> 33) % (2 * MILLISECOND);
 		f70(unit);
 		f20(unit);
 		f10(unit);

@@ -6,14 +6,14 @@
 
 static pthread_barrier_t all_there;
 
-#define THREAD(number)                                              \
-	KEPT static void *thread_##number(void *unused)             \
-	{                                                           \
+#define THREAD(number)                                                 \
+	KEPT static void *thread_##number(void *unused)                \
+	{                                                              \
 		pthread_setname_np(pthread_self(), "worker-" #number); \
-		pthread_barrier_wait(&all_there);                   \
-		while (!program_over())                             \
-			spin(MILLISECOND);                          \
-		return unused;                                      \
+		pthread_barrier_wait(&all_there);                      \
+		while (!program_over())                                \
+			spin(MILLISECOND);                             \
+		return unused;                                         \
 	}
 
 THREAD(0)
