@@ -35,7 +35,7 @@ bool vec_grow_raw(void **at, size_t *room, size_t wanted, size_t size);
 
 /* Walks all items; item is a pointer. The array must not grow meanwhile. */
 #define vec_foreach(v, item)                                                                       \
-	for (__typeof__((v)->at) item = (v)->at; item < (v)->at + (v)->count; item++)
+	for (__typeof__(*(v)->at) *item = (v)->at; item < (v)->at + (v)->count; item++)
 
 #define vec_free(v)                                                                                \
 	do {                                                                                       \

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/filter.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "query/names.h"
+
+/* An array with room for id 0 even where a table is empty. */
+static uint8_t *new_flags(uint32_t count, uint8_t value)
+{
+	size_t size = count ? count : 1;
+	uint8_t *flags = malloc(size);
+
+	if (flags)
+		memset(flags, value, size);
+	return flags;
+}
+
+static bool is_listed(const uint32_t *at, size_t count, uint32_t number)
+{
+	for (size_t i = 0; i < count; i++)
+		if (at[i] == number)
+			return true;
+	return false;
+}
+
+static bool keeps_thread(const struct filter *f, const struct film *film, uint32_t id)
+{
+	const struct film_thread *thread = &film->threads[id];
+	const struct film_process *process = &film->processes[thread->process];
+
+	if (f->pids.count && !is_listed(f->pids.at, f->pids.count, process->pid))
+		return false;
+	if (f->tids.count && !is_listed(f->tids.at, f->tids.count, thread->tid))
+		return false;
+	if (!f->comms.count)
+		return true;
+	vec_foreach (&f->comms, glob)
+		if (!fnmatch(*glob, thread->comm, 0) || !fnmatch(*glob, process->comm, 0))
+			return true;
+	return false;
+}
+
+/* One byte per frame: whether one of its functions, or its place if it has none, matches. */
+static uint8_t *match_frames(const struct film *film, const regex_t *regex)
+{
+	uint8_t *functions = new_flags(film->function_count, 0);
+	uint8_t *frames = new_flags(film->frame_count, 0);
+	uint32_t i;
+
+	if (!functions || !frames) {
+		free(functions);
+		free(frames);
+		return NULL;
+	}
+	for (i = 1; i < film->function_count; i++)
+		functions[i] = !regexec(regex, film->functions[i].name, 0, NULL, 0);
+	for (i = 1; i < film->frame_count; i++) {
+		const struct film_frame *frame = &film->frames[i];
+		char place[256];
+
+		if (frame->function)
+			frames[i] = functions[frame->function];
+		else
+			frames[i] =
+				!regexec(regex, name_of_place(film, frame, place, sizeof(place)), 0,
+					 NULL, 0);
+	}
+	for (size_t n = 0; n < film->inline_count; n++)
+		frames[film->inlines[n].frame] |= functions[film->inlines[n].function];
+	free(functions);
+	return frames;
+}
+
+/* One byte per stack: whether a frame of it matches. A parent comes before its children. */
+static uint8_t *match_stacks(const struct film *film, const regex_t *regex)
+{
+	uint8_t *frames = match_frames(film, regex);
+	uint8_t *stacks = new_flags(film->stack_count, 0);
+
+	for (uint32_t i = 1; frames && stacks && i < film->stack_count; i++)
+		stacks[i] = stacks[film->stacks[i].parent] | frames[film->stacks[i].frame];
+	if (!frames) {
+		free(stacks);
+		stacks = NULL;
+	}
+	free(frames);
+	return stacks;
+}
+
+static int drop_stacks(const struct film *film, const regex_t *regex, uint8_t unwanted,
+		       uint8_t *kept)
+{
+	uint8_t *matches = match_stacks(film, regex);
+
+	if (!matches)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < film->stack_count; i++)
+		if (matches[i] == unwanted)
+			kept[i] = 0;
+	free(matches);
+	return 0;
+}
+
+int filter_apply(const struct filter *f, const struct film *film, struct filter_kept *kept)
+{
+	int err = 0;
+
+	kept->threads = new_flags(film->thread_count, 0);
+	kept->stacks = new_flags(film->stack_count, 1);
+	if (!kept->threads || !kept->stacks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < film->thread_count; i++)
+		kept->threads[i] = keeps_thread(f, film, i);
+	if (f->has_focus)
+		err = drop_stacks(film, &f->focus, 0, kept->stacks);
+	if (!err && f->has_ignore)
+		err = drop_stacks(film, &f->ignore, 1, kept->stacks);
+	return err;
+}
+
+void filter_kept_free(struct filter_kept *kept)
+{
+	free(kept->threads);
+	free(kept->stacks);
+	*kept = (struct filter_kept){0};
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_QUESTION_H
+#define QUERY_QUESTION_H
+
+#include <getopt.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "base/vec.h"
+#include "film/film.h"
+
+/* A point in time as a person gives it: since the film's start, or on the clock on the wall. */
+struct when {
+	enum {
+		WHEN_OPEN,
+		WHEN_SINCE_START,
+		WHEN_WALL
+	} kind;
+	uint64_t ns; /* since the film's start, or since midnight (local time of the reader) */
+};
+
+/* Which samples count. What is not set keeps everything. */
+struct filter {
+	vec(uint32_t) pids;
+	vec(uint32_t) tids;
+	vec(const char *) comms; /* globs on the name of the thread or of its process */
+	bool has_focus, has_ignore;
+	regex_t focus, ignore; /* POSIX extended, on the names of functions */
+	struct when from, to;
+};
+
+/* How stacks are merged to a flame. */
+struct shape {
+	bool by_process, by_thread; /* frames at the root that group */
+	bool by_image;		    /* one frame for consecutive frames of one image */
+	bool lines;		    /* a frame per source line, not per function */
+	bool inlines;		    /* inlined functions as frames of their own */
+};
+
+/* What is asked of a film. All zero asks for everything of the film's first event. */
+struct question {
+	const char *event; /* null: the first one */
+	struct filter filter;
+	struct shape shape;
+};
+
+/* The options of a question, the same for every verb that asks one. */
+enum question_option {
+	QUESTION_EVENT = 'e',
+	QUESTION_PID = 0x1000,
+	QUESTION_TID,
+	QUESTION_COMM,
+	QUESTION_FOCUS,
+	QUESTION_IGNORE,
+	QUESTION_FROM,
+	QUESTION_TO,
+	QUESTION_BY,
+	QUESTION_LINES,
+	QUESTION_INLINES,
+};
+
+/* clang-format off */
+#define QUESTION_LONG_OPTIONS                                                                      \
+	{"event", required_argument, NULL, QUESTION_EVENT},                                        \
+	{"pid", required_argument, NULL, QUESTION_PID},                                            \
+	{"tid", required_argument, NULL, QUESTION_TID},                                            \
+	{"comm", required_argument, NULL, QUESTION_COMM},                                          \
+	{"focus", required_argument, NULL, QUESTION_FOCUS},                                        \
+	{"ignore", required_argument, NULL, QUESTION_IGNORE},                                      \
+	{"from", required_argument, NULL, QUESTION_FROM},                                          \
+	{"to", required_argument, NULL, QUESTION_TO},                                              \
+	{"by", required_argument, NULL, QUESTION_BY},                                              \
+	{"lines", no_argument, NULL, QUESTION_LINES},                                              \
+	{"inlines", no_argument, NULL, QUESTION_INLINES}
+/* clang-format on */
+
+extern const char question_help[];
+
+/*
+ * Takes one option. value must outlive the question. Returns 0, -EINVAL with *why filled, -ENOMEM,
+ * or -ENOENT when the option is not one of a question.
+ */
+int question_take(struct question *q, int option, const char *value, struct fail *why);
+
+void question_free(struct question *q);
+
+/*
+ * The span of the film's monotonic time that the filter asks for, as [*from, *to). -EINVAL with
+ * *why filled when it is none, because the end comes before the start.
+ */
+int filter_span(const struct filter *f, const struct film_info *info, uint64_t *from, uint64_t *to,
+		struct fail *why);
+
+#endif

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What is known while one view is added. */
+struct adder {
+	struct tree *tree;
+	const struct view *view;
+	enum tree_side side;
+	struct frame_labels labels;
+	uint32_t *node_of; /* per stack: its node, for the group that */
+	uint32_t *seen_in; /* this says; groups are counted from 1 here */
+	uint32_t group_number;
+	vec(uint32_t) path;
+};
+
+int tree_init(struct tree *tree, const struct shape *shape, bool across_films)
+{
+	uint32_t root;
+
+	*tree = (struct tree){.shape = *shape};
+	tree->labels = (struct labels){.shape = &tree->shape, .across_films = across_films};
+	root = label_intern_name(&tree->labels, "all", 0);
+	if (root == LABEL_NONE || !vec_push(&tree->nodes, (struct tree_node){.label = root}))
+		return -ENOMEM;
+	return 0;
+}
+
+void tree_free(struct tree *tree)
+{
+	labels_free(&tree->labels);
+	vec_free(&tree->nodes);
+	map_free(&tree->child_of);
+	*tree = (struct tree){0};
+}
+
+enum view_group tree_group(const struct shape *shape)
+{
+	return shape->by_thread ? VIEW_THREAD : shape->by_process ? VIEW_PROCESS : VIEW_WHOLE;
+}
+
+/* The child of that label, made if it is not there; 0: no memory. */
+static uint32_t child(struct tree *tree, uint32_t parent, uint32_t label, bool inlined)
+{
+	uint64_t key = (uint64_t)parent << 32 | label;
+	const uint64_t *known;
+	struct tree_node node = {
+		.parent = parent,
+		.label = label,
+		.inlined = inlined,
+	};
+
+	/* one frame for a run of frames of one image; also all that lies too deep */
+	if (parent && tree->nodes.at[parent].label == label &&
+	    (tree->shape.by_image || tree->nodes.at[parent].depth >= TREE_DEPTH_MAX))
+		return parent;
+	known = map_get(&tree->child_of, key);
+	if (known) {
+		tree->nodes.at[*known].inlined &= inlined;
+		return (uint32_t)*known;
+	}
+	node.depth = tree->nodes.at[parent].depth + 1;
+	if (tree->nodes.count >= UINT32_MAX || !vec_push(&tree->nodes, node) ||
+	    !map_put(&tree->child_of, key, tree->nodes.count - 1))
+		return 0;
+	return (uint32_t)tree->nodes.count - 1;
+}
+
+static uint32_t child_name(struct tree *tree, uint32_t parent, const char *name, unsigned int kind)
+{
+	uint32_t label = label_intern_name(&tree->labels, name, kind);
+
+	return label == LABEL_NONE ? 0 : child(tree, parent, label, false);
+}
+
+/*
+ * The frame of a group, "redis-server (1234)". Numbers of processes differ from one film to the next:
+ * across films the name alone tells groups apart.
+ */
+static uint32_t child_group(struct tree *tree, uint32_t parent, const char *prefix,
+			    const char *comm, uint32_t number)
+{
+	char name[256];
+
+	if (!*comm)
+		comm = NAME_UNKNOWN;
+	if (tree->labels.across_films)
+		snprintf(name, sizeof(name), "%s%.200s", prefix, comm);
+	else
+		snprintf(name, sizeof(name), "%s%.200s (%u)", prefix, comm, number);
+	return child_name(tree, parent, name, 0);
+}
+
+/* The node below which a group's stacks hang; UINT32_MAX: no memory. */
+static uint32_t group_node(struct adder *a, uint32_t group)
+{
+	const struct film *film = a->view->film;
+	struct tree *tree = a->tree;
+	const struct film_thread *thread = NULL;
+	uint32_t node = 0;
+
+	if (a->view->group == VIEW_THREAD) {
+		thread = &film->threads[group];
+		group = thread->process;
+	}
+	if (tree->shape.by_process) {
+		const struct film_process *process = &film->processes[group];
+
+		node = child_group(tree, node, "", process->comm, process->pid);
+		if (!node)
+			return UINT32_MAX;
+	}
+	if (tree->shape.by_thread) {
+		node = child_group(tree, node, "[thread] ", thread->comm, thread->tid);
+		if (!node)
+			return UINT32_MAX;
+	}
+	return node;
+}
+
+/* Goes from a node to what one more entry of a stack adds to it; UINT32_MAX: no memory. */
+static uint32_t enter(struct adder *a, uint32_t node, const struct film_stack *stack)
+{
+	struct tree *tree = a->tree;
+	uint32_t count, i;
+	const struct label_use *uses = frame_labels_of(&a->labels, stack->frame, &count);
+
+	for (i = 0; uses && i < count; i++) {
+		if (tree->nodes.at[node].depth >= TREE_DEPTH_MAX - 1)
+			node = child_name(tree, node, "[frames too deep to show]", FILM_FRAME_MARK);
+		else
+			node = child(tree, node, uses[i].label, uses[i].inlined);
+		if (!node)
+			return UINT32_MAX;
+	}
+	if (!uses)
+		return UINT32_MAX;
+	if (stack->how != FILM_HOW_EXACT)
+		tree->nodes.at[node].guess = true;
+	return node;
+}
+
+static uint32_t node_of_stack(struct adder *a, uint32_t stack, uint32_t root)
+{
+	const struct film *film = a->view->film;
+	uint32_t node = root;
+
+	if (!stack)
+		return child_name(a->tree, root, NAME_UNKNOWN, FILM_FRAME_MARK);
+	a->path.count = 0;
+	for (; stack && a->seen_in[stack] != a->group_number; stack = film->stacks[stack].parent)
+		if (!vec_push(&a->path, stack))
+			return UINT32_MAX;
+	if (stack)
+		node = a->node_of[stack];
+	while (a->path.count) {
+		stack = a->path.at[--a->path.count];
+		node = enter(a, node, &film->stacks[stack]);
+		if (node == UINT32_MAX)
+			return node;
+		a->node_of[stack] = node;
+		a->seen_in[stack] = a->group_number;
+	}
+	return node;
+}
+
+static bool add_weights(struct adder *a)
+{
+	uint32_t root = 0, group = 0;
+
+	vec_foreach (&a->view->weights, weight) {
+		uint32_t node;
+
+		if (!a->group_number || weight->group != group) {
+			group = weight->group;
+			a->group_number++;
+			root = group_node(a, group);
+			if (root == UINT32_MAX)
+				return false;
+		}
+		node = node_of_stack(a, weight->stack, root);
+		if (node == UINT32_MAX || (!weight->stack && !node))
+			return false;
+		a->tree->nodes.at[node].self[a->side] += weight->value;
+	}
+	return true;
+}
+
+int tree_add(struct tree *tree, const struct view *view, enum tree_side side)
+{
+	uint32_t stacks = view->film->stack_count;
+	struct adder a = {.tree = tree, .view = view, .side = side};
+	int err = frame_labels_init(&a.labels, &tree->labels, view->film);
+
+	a.node_of = calloc(stacks + 1ull, sizeof(*a.node_of));
+	a.seen_in = calloc(stacks + 1ull, sizeof(*a.seen_in));
+	if (!err && (!a.node_of || !a.seen_in || !add_weights(&a)))
+		err = -ENOMEM;
+	free(a.node_of);
+	free(a.seen_in);
+	vec_free(&a.path);
+	frame_labels_free(&a.labels);
+	return err;
+}
+
+static int largest_first(const void *x, const void *y, void *context)
+{
+	const struct tree *tree = context;
+	const struct tree_node *a = &tree->nodes.at[*(const uint32_t *)x];
+	const struct tree_node *b = &tree->nodes.at[*(const uint32_t *)y];
+	int order;
+
+	for (int side = TREE_NOW; side <= TREE_BEFORE; side++)
+		if (a->total[side] != b->total[side])
+			return a->total[side] > b->total[side] ? -1 : 1;
+	order = strcmp(tree->labels.all.at[a->label].name, tree->labels.all.at[b->label].name);
+	return order ? order : a->label < b->label ? -1 : a->label > b->label;
+}
+
+/*
+ * Links the children of each node, sorted. order has room for a number per node: the nodes by parent.
+ * start, zeroed and one longer, is where the children of each begin in it.
+ */
+static void link_children(struct tree *tree, uint32_t *order, uint32_t *start)
+{
+	uint32_t count = (uint32_t)tree->nodes.count, i, k;
+
+	for (i = 1; i < count; i++)
+		start[tree->nodes.at[i].parent + 1]++;
+	for (i = 1; i <= count; i++)
+		start[i] += start[i - 1];
+	for (i = 1; i < count; i++) {
+		struct tree_node *parent = &tree->nodes.at[tree->nodes.at[i].parent];
+
+		/* first_child counts the children placed so far, until they are linked below */
+		order[start[tree->nodes.at[i].parent] + parent->first_child++] = i;
+	}
+	for (i = 0; i < count; i++) {
+		struct tree_node *node = &tree->nodes.at[i];
+		uint32_t *children = order + start[i], n = start[i + 1] - start[i];
+
+		if (n > 1)
+			qsort_r(children, n, sizeof(*children), largest_first, tree);
+		node->first_child = n ? children[0] : 0;
+		for (k = 0; k + 1 < n; k++)
+			tree->nodes.at[children[k]].next_sibling = children[k + 1];
+	}
+}
+
+int tree_sum(struct tree *tree)
+{
+	uint32_t count = (uint32_t)tree->nodes.count, i;
+	uint32_t *order = calloc(count, sizeof(*order));
+	uint32_t *start = calloc(count + 1ull, sizeof(*start));
+	int err = order && start ? 0 : -ENOMEM;
+
+	for (i = count; !err && i-- > 0;) {
+		struct tree_node *node = &tree->nodes.at[i];
+
+		for (int side = TREE_NOW; side <= TREE_BEFORE; side++) {
+			node->total[side] += node->self[side];
+			if (i)
+				tree->nodes.at[node->parent].total[side] += node->total[side];
+		}
+	}
+	if (!err)
+		link_children(tree, order, start);
+	free(order);
+	free(start);
+	return err;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_TREE_H
+#define QUERY_TREE_H
+
+#include "query/flame.h"
+#include "query/labels.h"
+#include "query/view.h"
+
+/*
+ * Stacks merged from the root: what flames and tables of functions are made of. One or two views
+ * are added (the sides of a comparison), then the tree is summed up.
+ */
+enum {
+	TREE_DEPTH_MAX = 4096
+};
+
+enum tree_side {
+	TREE_NOW,
+	TREE_BEFORE
+};
+
+struct tree_node {
+	uint32_t parent, label;
+	uint32_t first_child, next_sibling; /* set by tree_sum(); 0: none */
+	uint16_t depth;
+	bool guess, inlined;
+	uint64_t self[2], total[2];
+};
+
+struct tree {
+	struct shape shape;
+	struct labels labels;
+	vec(struct tree_node) nodes; /* nodes[0] is the root; parents before children */
+	struct map child_of;	     /* by parent and label */
+};
+
+/* across_films: as in struct labels. Returns 0 or -ENOMEM; tree_free() is needed in either case. */
+int tree_init(struct tree *tree, const struct shape *shape, bool across_films);
+void tree_free(struct tree *tree);
+
+/* The group that a view must have so that it can be added to a tree of this shape. */
+enum view_group tree_group(const struct shape *shape);
+
+/*
+ * Adds the weights of a view. Frames beyond TREE_DEPTH_MAX are not shown, what was spent in them
+ * stands in a mark of that depth. Returns 0 or -ENOMEM.
+ */
+int tree_add(struct tree *tree, const struct view *view, enum tree_side side);
+
+/* Sums up and sorts the children of each node by total, largest first. Returns 0 or -ENOMEM. */
+int tree_sum(struct tree *tree);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_VIEW_H
+#define QUERY_VIEW_H
+
+#include "base/vec.h"
+#include "film/reader.h"
+#include "query/question.h"
+
+/* What stacks are told apart by, apart from their frames. */
+enum view_group {
+	VIEW_WHOLE,   /* nothing */
+	VIEW_PROCESS, /* the process */
+	VIEW_THREAD,
+};
+
+/* The samples of one stack in one group. */
+struct weight {
+	uint32_t group; /* id of the process or the thread; 0 in a whole view */
+	uint32_t stack; /* 0: no frame is known */
+	uint64_t samples, value;
+};
+
+/* A count with its reason, "unreadable memory". */
+struct view_reason {
+	char *words;
+	uint64_t count;
+};
+
+struct view_reasons {
+	struct view_reason *at;
+	size_t count, room;
+};
+
+/* How far stacks could be followed, counted in samples; complete + truncated are all of them. */
+struct view_stacks {
+	uint64_t complete, truncated;
+	uint64_t guessed; /* of all: with a frame that was found by following a frame pointer */
+	struct view_reasons reasons; /* of the truncated, most first */
+};
+
+/*
+ * One event of a film, seen through a filter: its samples summed up per stack. It refers to the film
+ * and to nothing else.
+ */
+struct view {
+	struct film *film;
+	const struct film_event *event;
+	enum view_group group;
+	vec(struct weight) weights; /* sorted by group, then stack */
+	uint64_t samples, total;
+	uint64_t from, to; /* the part of the film that was looked at; from <= to */
+	uint64_t *threads; /* per id of a thread: its part of total */
+	struct view_stacks stacks;
+	struct view_reasons losses; /* the film's own account for this event, unfiltered */
+};
+
+/*
+ * Looks at a film. Returns 0 or a negative errno with *why filled; view_free() is needed in either
+ * case.
+ */
+int view_open(struct film *film, const struct question *q, enum view_group group, struct view *view,
+	      struct fail *why);
+void view_free(struct view *view);
+
+#endif
