@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the end-to-end tests share: to start programs, to film them, to read the films."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+# A recording starts (loads its probes, reads /proc) and ends (names, writes) within that many
+# seconds beside the time that it films; it is generous, for machines under load.
+PATIENCE = 60
+
+HZ = 999
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="filming needs root here")
+
+
+class Stack(tuple):
+    """A stack, as names of frames, root first."""
+
+    def has(self, *chain):
+        """Whether the names of chain follow one another in it."""
+        return any(self[i:i + len(chain)] == chain for i in range(len(self) - len(chain) + 1))
+
+    def find(self, name):
+        return [frame for frame in self if name_of(frame) == name]
+
+
+def name_of(frame):
+    """A frame's function without its parameters."""
+    return frame.split("(")[0] if not frame.startswith("(") else frame
+
+
+class Film:
+    """A film and what `stackcam report` says of it."""
+
+    def __init__(self, stackcam, path, recording=None):
+        self.stackcam = stackcam
+        self.path = path
+        self.recording = recording
+
+    def report(self, *options, check=True, text=True):
+        done = subprocess.run([self.stackcam, "report", *options, self.path], timeout=PATIENCE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, text=text,
+                              errors="surrogateescape" if text else None)
+        if check:
+            assert done.returncode == 0, done.stderr
+        return done
+
+    def json(self, *options):
+        return json.loads(self.report("--format", "json", *options).stdout)
+
+    def folded(self, *options):
+        """All stacks with their values."""
+        stacks = []
+        for line in self.report("--format", "folded", *options).stdout.splitlines():
+            frames, _, value = line.rpartition(" ")
+            stacks.append((Stack(frames.split(";")), int(value)))
+        return stacks
+
+    def share(self, wanted, *options):
+        """The part of all time (0 to 1) in stacks for which wanted is true."""
+        stacks = self.folded(*options)
+        total = sum(value for _, value in stacks)
+        assert total > 0, "an empty film: " + self.explain()
+        return sum(value for stack, value in stacks if wanted(stack)) / total
+
+    def self_shares(self, *options):
+        """Name of a function to its own part of all time (0 to 1)."""
+        answer = self.json(*options)
+        shares = {}
+        for function in answer["functions"]:
+            name = name_of(function["name"])
+            shares[name] = shares.get(name, 0) + function["self"] / answer["event"]["total"]
+        return shares
+
+    def complete(self, *options):
+        """The part of the samples whose stack is complete."""
+        stacks = self.json(*options)["stacks"]
+        assert stacks["samples"] > 0, "an empty film: " + self.explain()
+        return stacks["complete"] / stacks["samples"]
+
+    def explain(self):
+        """For a failed assertion: what is in the film."""
+        answer = self.json()
+        answer["functions"] = answer["functions"][:12]
+        stacks = sorted(self.folded(), key=lambda item: -item[1])[:4]
+        return "\n".join([json.dumps(answer, indent=1)[:3000]] +
+                         [f"{value} {';'.join(stack)}"[:2000] for stack, value in stacks])
+
+
+class Running:
+    """A program that has said "ready"."""
+
+    def __init__(self, process):
+        self.process = process
+        self.pid = process.pid
+
+    def wait(self):
+        return self.process.wait(timeout=PATIENCE)
+
+    def children(self):
+        tasks = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
+        return [int(pid) for pid in tasks.split()]
+
+
+def wait_for_line(process, word="ready", seconds=PATIENCE):
+    """Reads the process's standard output up to a line that says word."""
+    deadline = time.monotonic() + seconds
+    data = b""
+    while word.encode() + b"\n" not in data:
+        left = deadline - time.monotonic()
+        readable, _, _ = select.select([process.stdout], [], [], max(left, 0))
+        piece = os.read(process.stdout.fileno(), 4096) if readable else b""
+        if not piece:
+            process.kill()
+            raise AssertionError(f"{process.args} ended or hung before it said '{word}': {data!r}")
+        data += piece
+
+
+@contextlib.contextmanager
+def running(*command, **options):
+    """Runs a program of tests/programs, from its "ready" to the end of the block."""
+    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, **options)
+    try:
+        wait_for_line(process)
+        yield Running(process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait(timeout=PATIENCE)
+        process.stdout.close()
+
+
+def wait_until(condition, seconds=PATIENCE):
+    """Asks until it is true; returns whether it was."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+class Lab:
+    """Where things are, and how to film."""
+
+    def __init__(self, build, folder):
+        self.build = Path(build).resolve()
+        self.stackcam = str(self.build / "src" / "stackcam")
+        self.folder = folder
+        self.films = 0
+
+    def program(self, name):
+        path = self.build / "tests" / "programs" / name
+        if not path.exists():
+            pytest.skip(f"{name} was not built (its compiler is missing)")
+        return str(path)
+
+    def new_film(self):
+        self.films += 1
+        return self.folder / f"film-{self.films}.film"
+
+    def run(self, *words, **options):
+        """Any stackcam command, to its end."""
+        options.setdefault("timeout", PATIENCE)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        if "stdout" not in options:
+            options.setdefault("capture_output", True)
+        return subprocess.run([self.stackcam, *map(str, words)], text=True,
+                              errors="surrogateescape", **options)
+
+    def record(self, *options, hz=HZ, check=True):
+        """Films what the options say (with "--" and a command, or -d and a target)."""
+        film = self.new_film()
+        done = self.run("record", "-F", hz, "-o", film, *options)
+        if check:
+            assert done.returncode == 0, f"{options}: status {done.returncode}: {done.stderr}"
+        return Film(self.stackcam, film, done)
+
+    def film_program(self, name, *arguments, options=(), seconds=1):
+        """Films a program from its start to its end."""
+        return self.record(*options, "--", self.program(name), seconds, *arguments)
+
+    @contextlib.contextmanager
+    def recording(self, *options, hz=HZ):
+        """A recording that goes on beside the block; yields the process and the film's path."""
+        film = self.new_film()
+        process = subprocess.Popen([self.stackcam, "record", "-F", str(hz), "-o", str(film),
+                                    *map(str, options)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            yield process, Film(self.stackcam, film)
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.wait(timeout=PATIENCE)
+            process.stdout.close()
+            process.stderr.close()

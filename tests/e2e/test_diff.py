@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two films compared, and the gate for CI."""
+
+import os
+
+import pytest
+
+from harness import Lab
+
+
+@pytest.fixture(scope="module")
+def films(build, tmp_path_factory):
+    if os.geteuid() != 0:
+        pytest.skip("filming needs root here")
+    lab = Lab(build, tmp_path_factory.mktemp("diff"))
+    return lab.film_program("split", seconds=2), lab.film_program("split", seconds=2), \
+        lab.film_program("coroutine")
+
+
+def test_diff_names_what_changed(lab, films):
+    done = lab.run("diff", films[0].path, films[2].path)
+    assert done.returncode == 0, done.stderr
+    assert "f70" in done.stdout and "coroutine_leaf" in done.stdout
+
+
+def test_gate_opens_for_the_same_program(lab, films):
+    done = lab.run("diff", "--fail-above", "5", films[0].path, films[1].path)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+def test_gate_closes_for_a_change(lab, films):
+    done = lab.run("diff", "--fail-above", "5", films[0].path, films[2].path)
+    assert done.returncode == 1, (done.stdout, done.stderr)
+
+
+def test_a_film_is_equal_to_itself(lab, films):
+    done = lab.run("diff", "--fail-above", "0", films[0].path, films[0].path)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+def test_diff_with_a_film_that_is_none(lab, films, tmp_path):
+    other = tmp_path / "not.film"
+    other.write_text("no film\n")
+    done = lab.run("diff", films[0].path, other)
+    assert done.returncode == 1
+    assert "not.film" in done.stderr

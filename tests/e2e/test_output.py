@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stackcam report` writes is valid, adds up, and needs nothing from elsewhere."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree
+
+import pytest
+
+from harness import HZ, Lab
+
+
+@pytest.fixture(scope="module")
+def film(build, tmp_path_factory):
+    if os.geteuid() != 0:
+        pytest.skip("filming needs root here")
+    lab = Lab(build, tmp_path_factory.mktemp("output"))
+    return lab.film_program("names", options=("--lines", "--inlines"), seconds=2)
+
+
+def test_json_has_its_keys(film):
+    answer = film.json()
+    assert {"machine", "start", "end", "command", "version"} <= set(answer["film"])
+    assert set(answer["event"]) >= {"name", "unit", "total"}
+    assert isinstance(answer["loss"], dict)
+    assert set(answer["stacks"]) >= {"samples", "complete", "truncated"}
+    for function in answer["functions"]:
+        assert set(function) >= {"name", "image", "kind", "self", "total"}
+        assert 0 <= function["self"] <= function["total"] <= answer["event"]["total"]
+
+
+def test_json_adds_up(film):
+    answer = film.json()
+    functions = answer["functions"]
+    assert sum(function["self"] for function in functions) == answer["event"]["total"]
+    own = [function["self"] for function in functions]
+    assert own == sorted(own, reverse=True)
+    stacks = answer["stacks"]
+    assert stacks["complete"] + stacks["truncated"] == stacks["samples"]
+    # A sample stands for the time between two of them.
+    assert abs(answer["event"]["total"] / stacks["samples"] * HZ / 1e9 - 1) < 0.05
+
+
+@pytest.mark.parametrize("options", [
+    (), ("--by", "process"), ("--by", "thread"), ("--by", "image"), ("--lines",), ("--inlines",),
+    ("--by", "process,thread", "--lines", "--inlines"),
+], ids=" ".join)
+def test_folded_adds_up(film, options):
+    total = film.json()["event"]["total"]
+    assert sum(value for _, value in film.folded(*options)) == total
+
+
+def test_filters_part_the_whole(film):
+    total = film.json()["event"]["total"]
+    focus = film.json("--focus", "thrower")["event"]["total"]
+    ignore = film.json("--ignore", "thrower")["event"]["total"]
+    assert 0 < focus < total
+    assert focus + ignore == total
+    first = film.json("--to", "1s")["event"]["total"]
+    second = film.json("--from", "1s")["event"]["total"]
+    assert 0 < first < total
+    assert first + second == total
+
+
+def test_table(film):
+    text = film.report("--format", "table").stdout
+    assert "outer::thrower" in text
+    assert film.report().stdout == text
+
+
+def test_limit(film):
+    few = film.report("--limit", "2").stdout.splitlines()
+    many = film.report("--limit", "20").stdout.splitlines()
+    assert len(few) < len(many)
+
+
+def test_tree(film):
+    text = film.report("--format", "tree").stdout
+    assert "main" in text and "outer::thrower" in text
+
+
+def test_svg_is_xml(film):
+    root = xml.etree.ElementTree.fromstring(film.report("--format", "svg").stdout)
+    assert root.tag.endswith("svg")
+    assert "outer::thrower" in "".join(root.itertext())
+
+
+LOADS = re.compile(r"""(?:src|href|action)\s*=\s*["']?\s*(?!data:|\#)(?:[a-z]+:)?//
+                       |url\(\s*["']?(?:[a-z]+:)?// |@import|fetch\(|XMLHttpRequest|sendBeacon
+                       |importScripts|new\s+WebSocket""", re.VERBOSE | re.IGNORECASE)
+
+
+@pytest.mark.parametrize("format", ["html", "svg"])
+def test_nothing_comes_from_elsewhere(film, format):
+    text = film.report("--format", format).stdout
+    found = LOADS.search(text)
+    assert not found, text[found.start() - 40:found.end() + 80]
+    addresses = set(re.findall(r"https?://[\w./-]+", text))
+    assert all("www.w3.org" in address for address in addresses), addresses
+
+
+def test_html_holds_the_flame(film):
+    text = film.report("--format", "html").stdout
+    assert text.lower().startswith("<!doctype html")
+    assert "outer::thrower" in text
+
+
+def test_speedscope(film):
+    answer = json.loads(film.report("--format", "speedscope").stdout)
+    assert answer["$schema"].endswith("file-format-schema.json")
+    frames = answer["shared"]["frames"]
+    total = 0
+    for profile in answer["profiles"]:
+        assert profile["type"] == "sampled"
+        assert len(profile["samples"]) == len(profile["weights"])
+        assert all(0 <= index < len(frames) for stack in profile["samples"] for index in stack)
+        total += sum(profile["weights"])
+    assert total == film.json()["event"]["total"]
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def fields(data):
+    """The fields of a protocol buffer message: (number, integer or bytes)."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        elif key & 7 == 2:
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+        else:
+            raise AssertionError(f"wire type {key & 7}")
+        yield key >> 3, value
+    assert at == len(data)
+
+
+def test_pprof(film, tmp_path):
+    data = film.report("--format", "pprof", text=False).stdout
+    profile = list(fields(gzip.decompress(data)))
+    strings = [value for number, value in profile if number == 6]
+    assert strings[0] == b""
+    assert any(b"outer::thrower" in string for string in strings)
+    types = [dict(fields(value)) for number, value in profile if number == 1]
+    units = [strings[kind[2]] for kind in types]
+    assert b"nanoseconds" in units
+    sums = [0] * len(types)
+    for number, value in profile:
+        if number != 2:
+            continue
+        packed = next(part for tag, part in fields(value) if tag == 2)
+        at = place = 0
+        while at < len(packed):
+            one, at = varint(packed, at)
+            sums[place] += one
+            place += 1
+    assert sums[units.index(b"nanoseconds")] == film.json()["event"]["total"]
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="no go tool")
+def test_pprof_opens_in_its_own_tool(film, tmp_path):
+    path = tmp_path / "x.pb.gz"
+    path.write_bytes(film.report("--format", "pprof", text=False).stdout)
+    done = subprocess.run(["go", "tool", "pprof", "-top", path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "outer::thrower" in done.stdout
+
+
+def test_reports_are_the_same_each_time(film):
+    for format in ("table", "tree", "folded", "json", "svg", "html"):
+        assert film.report("--format", format).stdout == film.report("--format", format).stdout
+
+
+def test_resolve_of_a_film_without_gaps_changes_nothing(lab, film, tmp_path):
+    copy = tmp_path / "copy.film"
+    shutil.copy(film.path, copy)
+    done = lab.run("resolve", copy)
+    assert done.returncode == 0, done.stderr
+    after = lab.run("report", "--format", "json", copy)
+    assert json.loads(after.stdout)["event"] == film.json()["event"]

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that come, go, change and hide, and the ways to choose which are filmed."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import needs_root, running, wait_until
+
+pytestmark = needs_root
+
+NEARLY_ALL = 0.98
+
+
+def pids_of(film):
+    """The processes that have time in the film, by their groups in the folded text."""
+    groups = set()
+    for stack, _ in film.folded("--by", "process"):
+        groups.add(stack[0])
+    return groups
+
+
+def test_fork_without_exec(lab):
+    film = lab.film_program("forker")
+    shares = film.self_shares()
+    assert abs(shares["child_work"] - 0.8) < 0.07, film.explain()
+    assert abs(shares["parent_work"] - 0.2) < 0.07, film.explain()
+    assert film.complete() >= 0.99, film.explain()
+    below = film.share(lambda stack: stack.has("main", "fork_loop", "child_work"))
+    assert below > 0.7, film.explain()
+    assert len(pids_of(film)) > 10
+
+
+def test_no_children(lab):
+    film = lab.film_program("forker", options=("--no-children",))
+    shares = film.self_shares()
+    assert shares.get("child_work", 0) == 0, film.explain()
+    assert shares["parent_work"] > 0.5, film.explain()
+
+
+def test_exec_loop_is_named(lab):
+    """Processes that live 30 ms: nearly all their samples have names all the same."""
+    film = lab.film_program("execer", seconds=2)
+    named = film.share(lambda stack: stack.has("main", "short_main"))
+    assert named > 0.9, film.explain()
+    nameless = film.share(lambda stack: any("short_lived+0x" in frame for frame in stack))
+    assert nameless < 0.05, film.explain()
+    assert film.complete() >= 0.95, film.explain()
+
+
+def test_children_of_a_filmed_process_are_followed(lab):
+    with running(lab.program("execer"), 20) as program:
+        film = lab.record("-d", 1, "-p", program.pid)
+    assert film.share(lambda stack: "short_main" in stack) > 0.85, film.explain()
+
+
+def test_dlopen_and_dlclose_at_the_same_address(lab):
+    film = lab.film_program("dlopen", seconds=2)
+    shares = film.self_shares()
+    assert abs(shares["spin_in_a"] - 0.5) < 0.06, film.explain()
+    assert abs(shares["spin_in_b"] - 0.5) < 0.06, film.explain()
+    for function in film.json()["functions"]:
+        for letter in "ab":
+            if function["name"] == f"spin_in_{letter}":
+                assert function["image"].endswith(f"plugin-{letter}.so"), function
+    for letter in "ab":
+        whole = ("main", "use_plugin", "plugin_run", f"spin_in_{letter}")
+        assert film.share(lambda stack: stack.has(*whole)) > 0.44, film.explain()
+    assert film.complete() >= 0.98, film.explain()
+
+
+@pytest.mark.parametrize("attach", [False, True])
+def test_deleted_binary(lab, tmp_path, attach):
+    copy = tmp_path / "a-copy"
+    if attach:
+        with running(lab.program("deleted"), 20, copy) as program:
+            assert not copy.exists()
+            film = lab.record("-d", 1, "-p", program.pid)
+    else:
+        film = lab.film_program("deleted", copy)
+    share = film.share(lambda stack: stack.has("main", "deleted_work"))
+    assert share > (NEARLY_ALL if attach else 0.95), film.explain()
+
+
+def test_binary_replaced_while_it_runs(lab, tmp_path):
+    """Names come from the file that runs, not from the other one that has its name now."""
+    program = tmp_path / "changing"
+    shutil.copy(lab.program("split"), program)
+    with running(program, 20) as old:
+        shutil.copy(lab.program("omit"), tmp_path / "new")
+        os.rename(tmp_path / "new", program)
+        film = lab.record("-d", 1, "-p", old.pid)
+    assert film.share(lambda stack: stack.has("main", "work", "f70")) > 0.6, film.explain()
+    assert film.share(lambda stack: "c1" in stack) == 0
+
+
+def libraries_of(program):
+    words = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    return [word for word in words.split() if word.startswith("/")]
+
+
+def furnish(root, program, name):
+    """A root folder with the program, under that name, and its libraries."""
+    for path in libraries_of(program):
+        target = Path(f"{root}{path}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    shutil.copy(program, f"{root}/{name}")
+
+
+@pytest.mark.parametrize("attach", [False, True])
+def test_chroot(lab, tmp_path, attach):
+    root = tmp_path / "root"
+    root.mkdir()
+    # Outside, the same path holds something else.
+    inside = f"/stackcam-e2e-{os.getpid()}"
+    furnish(root, lab.program("split"), inside)
+    shutil.copy(lab.program("omit"), inside)
+    try:
+        if attach:
+            with running(shutil.which("chroot"), root, inside, 20) as program:
+                film = lab.record("-d", 1, "-p", program.pid)
+        else:
+            film = lab.record("--", "chroot", root, inside, 1)
+    finally:
+        os.unlink(inside)
+    assert film.share(lambda stack: stack.has("main", "work", "f70")) > 0.6, film.explain()
+    assert film.complete() >= 0.98, film.explain()
+
+
+@pytest.mark.parametrize("attach", [False, True])
+def test_mount_namespace(lab, tmp_path, attach):
+    place = tmp_path / "place"
+    place.mkdir()
+    script = (f"mount -t tmpfs none {place} && cp {lab.program('split')} {place}/hidden && "
+              f"exec {place}/hidden $0")
+    command = ("unshare", "--mount", "sh", "-c", script)
+    if attach:
+        with running(*command, 20) as program:
+            assert not (place / "hidden").exists()
+            film = lab.record("-d", 1, "-p", program.pid)
+        assert film.share(lambda stack: stack.has("main", "work", "f70")) > 0.6, film.explain()
+    else:
+        film = lab.record("--", *command, 1)
+        assert film.share(lambda stack: stack.has("main", "work", "f70")) > 0.55, film.explain()
+
+
+def test_pid_namespace(lab):
+    """A process is shown by the recorder's numbers, and its JIT names are found by its own."""
+    command = ("unshare", "--pid", "--fork", "--mount-proc", lab.program("jit"))
+    film = lab.record("--", *command, 1)
+    whole = ("main", "run_jitted", "jit_outer")
+    assert film.share(lambda stack: stack.has(*whole)) > 0.85, film.explain()
+    assert film.share(lambda stack: "jit_alpha" in stack) > 0.85, film.explain()
+
+
+def test_recording_ends_with_its_last_process(lab):
+    with running(lab.program("split"), 1.5) as program:
+        began = time.monotonic()
+        film = lab.record("-d", 30, "-p", program.pid)
+        assert time.monotonic() - began < 15
+    assert film.share(lambda stack: "f70" in stack) > 0.6, film.explain()
+
+
+def test_process_killed_while_filmed(lab):
+    with running(lab.program("split"), 20) as program:
+        with lab.recording("-d", 30, "-p", program.pid) as (recorder, film):
+            assert wait_until(lambda: film.path.exists())
+            time.sleep(1.2)
+            os.kill(program.pid, signal.SIGKILL)
+            program.wait()
+            assert recorder.wait(timeout=20) == 0
+        assert film.share(lambda stack: "f70" in stack) > 0.6, film.explain()
+
+
+def test_several_pids(lab):
+    with running(lab.program("omit"), 20) as first, running(lab.program("deep"), 20) as second, \
+            running(lab.program("split"), 20):
+        film = lab.record("-d", 1, "-p", f"{first.pid},{second.pid}")
+    shares = film.self_shares()
+    assert shares["c30"] > 0.15 and shares["deep_leaf"] > 0.15, film.explain()
+    assert "f70" not in shares
+
+
+def test_one_thread(lab):
+    with running(lab.program("threads"), 20) as program:
+        tids = {Path(f"/proc/{program.pid}/task/{tid}/comm").read_text().strip(): tid
+                for tid in os.listdir(f"/proc/{program.pid}/task")}
+        film = lab.record("-d", 1, "-t", tids["worker-2"])
+    assert film.share(lambda stack: "thread_2" in stack) > NEARLY_ALL, film.explain()
+
+
+def test_by_name(lab):
+    with running(lab.program("omit"), 20), running(lab.program("split"), 20):
+        film = lab.record("-d", 1, "-n", "spl?t")
+    shares = film.self_shares()
+    assert shares["f70"] > 0.6 and "c30" not in shares, film.explain()
+
+
+def test_by_name_also_what_starts_later(lab):
+    with lab.recording("-d", 3, "-n", "split") as (recorder, film):
+        assert wait_until(lambda: film.path.exists())
+        subprocess.run([lab.program("split"), "1"], stdout=subprocess.DEVNULL, check=True)
+        assert recorder.wait(timeout=30) == 0
+    assert film.share(lambda stack: "f70" in stack) > 0.6, film.explain()
+
+
+def cgroup_root():
+    for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+        if os.path.exists(f"{place}/cgroup.controllers"):
+            return Path(place)
+    return None
+
+
+def test_by_control_group(lab):
+    root = cgroup_root()
+    if not root:
+        pytest.skip("no cgroup v2 hierarchy")
+    group = root / f"stackcam-e2e-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group can be made: {error}")
+    try:
+        with running(lab.program("omit"), 20) as inside, running(lab.program("split"), 20):
+            (group / "cgroup.procs").write_text(str(inside.pid))
+            film = lab.record("-d", 1, "--cgroup", group)
+        assert wait_until(lambda: not (group / "cgroup.procs").read_text())
+    finally:
+        group.rmdir()
+    shares = film.self_shares()
+    assert shares["c30"] > 0.9 and "f70" not in shares, film.explain()
+
+
+@pytest.mark.parametrize("options", [(), ("-a",)])
+def test_whole_machine(lab, options):
+    with running(lab.program("omit"), 20), running(lab.program("split"), 20):
+        film = lab.record("-d", 1, *options)
+    shares = film.self_shares()
+    assert shares["c30"] > 0.1 and shares["f70"] > 0.1, film.explain()
+
+
+def test_whole_machine_while_a_command_runs(lab):
+    with running(lab.program("omit"), 20):
+        film = lab.film_program("split", options=("-a",))
+    shares = film.self_shares()
+    assert shares["c30"] > 0.1 and shares["f70"] > 0.1, film.explain()
+
+
+def test_containers_do_not_mix_up_processes_of_one_name(lab, tmp_path):
+    """Two programs at the same path in two roots, filmed at once, keep their own names."""
+    roots = []
+    for name in ("split", "omit"):
+        root = tmp_path / name
+        root.mkdir()
+        furnish(root, lab.program(name), "/app")
+        roots.append(root)
+    with running(shutil.which("chroot"), roots[0], "/app", 20) as first, \
+            running(shutil.which("chroot"), roots[1], "/app", 20) as second:
+        film = lab.record("-d", 1, "-p", f"{first.pid},{second.pid}")
+        own = film.self_shares("--pid", str(first.pid))
+        other = film.self_shares("--pid", str(second.pid))
+    assert own["f70"] > 0.6 and "c30" not in own, film.explain()
+    assert other["c30"] > 0.9 and "f70" not in other, film.explain()
