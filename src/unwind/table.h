@@ -14,16 +14,17 @@
  * separate debug file) into a table in the pool. The image is hostile input.
  */
 
-/* The table of an image. All zero: it has none. */
+/* The table of an image; a plain value, to be copied at will. All zero: it has none. */
 struct unwind_table {
 	uint32_t directory;  /* reference to struct unwind_page[pages] */
 	uint32_t first_page; /* of the image's virtual addresses */
 	uint32_t pages;
-	uint32_t rows, rows_count; /* all rows of the image lie together where they fit, see table.c */
 	/* for reports and tests */
+	uint32_t rows;	      /* of all pages; each page's are a span of the pool of their own */
 	uint32_t fdes;	      /* functions described */
-	uint32_t unsupported; /* rows with a rule that cannot be expressed */
-	uint32_t refused;     /* functions left out because their description is damaged */
+	uint32_t unsupported; /* places from which on the rule is one that cannot be expressed */
+	uint32_t crowded;     /* the same, because the rules shared by all images are full */
+	uint32_t refused;     /* descriptions that are damaged, or of no code, or overlap another */
 };
 
 /*

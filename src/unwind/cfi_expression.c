@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/cfi_internal.h"
+
+#include <dwarf.h>
+
+/*
+ * Expressions in unwind information come in a few shapes. Those that the tables can say are
+ * recognised here, all others make the rule unsupported:
+ *
+ *	register + N; *(register + N) + M	a stack that was realigned or switched
+ *	rsp + 8 + (((rip & 15) >= N) << 3)	the procedure linkage table, as linkers write it
+ */
+
+#define RSP 7
+#define RIP 16
+
+/* A sum of constants behind the register: N and M above. */
+struct sum {
+	bool deref;
+	uint64_t reg;
+	uint64_t offset[2]; /* before and behind the dereference; modulo 2^64, as DWARF has it */
+};
+
+static bool read_constant(struct bytes *in, uint8_t op, uint64_t *value)
+{
+	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
+		*value = op - DW_OP_lit0;
+		return true;
+	}
+	switch (op) {
+	case DW_OP_const1u:
+		*value = bytes_u8(in);
+		return true;
+	case DW_OP_const1s:
+		*value = (uint64_t)(int8_t)bytes_u8(in);
+		return true;
+	case DW_OP_const2u:
+		*value = bytes_u16(in);
+		return true;
+	case DW_OP_const2s:
+		*value = (uint64_t)(int16_t)bytes_u16(in);
+		return true;
+	case DW_OP_const4u:
+		*value = bytes_u32(in);
+		return true;
+	case DW_OP_const4s:
+		*value = (uint64_t)(int32_t)bytes_u32(in);
+		return true;
+	case DW_OP_const8u:
+	case DW_OP_const8s:
+		*value = bytes_u64(in);
+		return true;
+	case DW_OP_constu:
+		*value = cfi_uleb(in);
+		return true;
+	case DW_OP_consts:
+		*value = (uint64_t)cfi_sleb(in);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool read_register(struct bytes *in, uint8_t op, struct sum *sum)
+{
+	if (op >= DW_OP_breg0 && op <= DW_OP_breg31)
+		sum->reg = op - DW_OP_breg0;
+	else if (op == DW_OP_bregx)
+		sum->reg = cfi_uleb(in);
+	else
+		return false;
+	sum->offset[0] = (uint64_t)cfi_sleb(in);
+	return true;
+}
+
+static bool read_sum(struct bytes in, struct sum *sum)
+{
+	*sum = (struct sum){0};
+	if (!read_register(&in, bytes_u8(&in), sum))
+		return false;
+	while (bytes_left(&in) && !in.failed) {
+		uint8_t op = bytes_u8(&in);
+		uint64_t value;
+
+		if (op == DW_OP_nop)
+			continue;
+		if (op == DW_OP_deref) {
+			if (sum->deref)
+				return false;
+			sum->deref = true;
+		} else if (op == DW_OP_plus_uconst) {
+			sum->offset[sum->deref] += cfi_uleb(&in);
+		} else if (read_constant(&in, op, &value)) {
+			op = bytes_u8(&in);
+			if (op == DW_OP_minus)
+				value = -value;
+			else if (op != DW_OP_plus)
+				return false;
+			sum->offset[sum->deref] += value;
+		} else {
+			return false;
+		}
+	}
+	return !in.failed;
+}
+
+/* breg7 8; breg16 0; lit15; and; litN; ge; lit3; shl; plus */
+static bool read_plt(struct bytes in, int64_t *border)
+{
+	static const uint8_t before[] = {
+		DW_OP_breg0 + RSP, 8, DW_OP_breg0 + RIP, 0, DW_OP_lit0 + 15, DW_OP_and,
+	};
+	static const uint8_t behind[] = {DW_OP_ge, DW_OP_lit0 + 3, DW_OP_shl, DW_OP_plus};
+	size_t i;
+
+	if (bytes_left(&in) != sizeof(before) + 1 + sizeof(behind))
+		return false;
+	for (i = 0; i < sizeof(before); i++) {
+		if (bytes_u8(&in) != before[i])
+			return false;
+	}
+	*border = bytes_u8(&in) - DW_OP_lit0;
+	if (*border < 0 || *border > 15)
+		return false;
+	for (i = 0; i < sizeof(behind); i++) {
+		if (bytes_u8(&in) != behind[i])
+			return false;
+	}
+	return true;
+}
+
+void cfi_cfa_expression(struct cfi_state *state, struct bytes expression)
+{
+	struct sum sum;
+
+	state->cfa_register = 0;
+	state->cfa_offset = state->deref_offset = 0;
+	if (read_plt(expression, &state->cfa_offset)) {
+		state->cfa = UNWIND_CFA_PLT;
+	} else if (read_sum(expression, &sum)) {
+		/* without a dereference it is a register and an offset, but not for def_cfa_offset */
+		state->cfa = sum.deref ? UNWIND_CFA_DEREF : UNWIND_CFA_REGISTER;
+		state->cfa_register = sum.reg;
+		state->cfa_offset = (int64_t)sum.offset[0];
+		state->deref_offset = (int64_t)sum.offset[1];
+	} else {
+		state->cfa = UNWIND_CFA_UNSUPPORTED;
+	}
+}
+
+void cfi_fp_expression(struct cfi_state *state, struct bytes expression)
+{
+	struct sum sum;
+
+	state->fp = UNWIND_FP_LOST;
+	state->fp_offset = 0;
+	if (!read_sum(expression, &sum) || sum.deref || sum.reg != 6)
+		return;
+	state->fp = UNWIND_FP_FP;
+	state->fp_offset = (int64_t)sum.offset[0];
+}

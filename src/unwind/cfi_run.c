@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/cfi_internal.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+#define RBP	      6
+#define RSP	      7
+#define RETURN_COLUMN 16
+
+/* Compilers nest one deep, assembler programmers two. */
+#define REMEMBER_MAX 32
+
+/* The kinds of rules for a register (DWARF 5, 6.4.1). */
+enum kind {
+	UNDEFINED,
+	SAME,
+	OFFSET,
+	VAL_OFFSET,
+	REGISTER,
+	EXPRESSION,
+	VAL_EXPRESSION
+};
+
+struct run {
+	const struct cfi_cie *cie; /* the rules that restore brings back; null in the CIE itself */
+	const struct cfi_fde *fde; /* null in a CIE */
+	struct bytes in;
+	int64_t data_align;
+	uint64_t code_align;
+	struct cfi_state state;
+	bool changed; /* state, since the last row */
+	bool past_end;
+	uint64_t at; /* bytes from the start of the function */
+	struct cfi_rows *rows;
+	struct cfi_state remembered[REMEMBER_MAX];
+	unsigned int depth;
+};
+
+static bool fits(int64_t offset)
+{
+	return offset >= INT32_MIN && offset <= INT32_MAX;
+}
+
+static struct unwind_rule unsupported(void)
+{
+	return (struct unwind_rule){.cfa = UNWIND_CFA_UNSUPPORTED};
+}
+
+static struct unwind_rule rule_of(const struct cfi_state *s, bool signal)
+{
+	struct unwind_rule rule = {.cfa = s->cfa};
+
+	if (signal)
+		return (struct unwind_rule){.cfa = UNWIND_CFA_SIGNAL};
+	if (s->ra == CFI_RA_UNDEFINED)
+		return (struct unwind_rule){.cfa = UNWIND_CFA_END};
+	if (s->ra != CFI_RA_BELOW_CFA || !s->sp_is_cfa || !fits(s->cfa_offset))
+		return unsupported();
+	rule.cfa_offset = (int32_t)s->cfa_offset;
+	switch (s->cfa) {
+	case UNWIND_CFA_PLT:
+		break;
+	case UNWIND_CFA_DEREF:
+		if (s->cfa_register >= RETURN_COLUMN || !fits(s->deref_offset))
+			return unsupported();
+		rule.cfa_register = (uint8_t)s->cfa_register;
+		rule.deref_offset = (int32_t)s->deref_offset;
+		break;
+	case UNWIND_CFA_SP: /* any register */
+	case UNWIND_CFA_REGISTER:
+		if (s->cfa_register >= RETURN_COLUMN)
+			return unsupported();
+		rule.cfa = s->cfa_register == RSP   ? UNWIND_CFA_SP
+			   : s->cfa_register == RBP ? UNWIND_CFA_FP
+						    : UNWIND_CFA_REGISTER;
+		if (rule.cfa == UNWIND_CFA_REGISTER)
+			rule.cfa_register = (uint8_t)s->cfa_register;
+		break;
+	default:
+		return unsupported();
+	}
+	rule.fp = fits(s->fp_offset) ? s->fp : UNWIND_FP_LOST;
+	if (rule.fp == UNWIND_FP_CFA || rule.fp == UNWIND_FP_FP)
+		rule.fp_offset = (int32_t)s->fp_offset;
+	return rule;
+}
+
+/* The state holds from here on. */
+static int put_row(struct run *run)
+{
+	struct cfi_row row;
+
+	if (!run->changed)
+		return 0;
+	run->changed = false;
+	row.offset = (uint32_t)run->at;
+	row.rule = rule_of(&run->state, run->cie->signal);
+	if (run->rows->count && !memcmp(&vec_last(run->rows)->rule, &row.rule, sizeof(row.rule)))
+		return 0;
+	return vec_push(run->rows, row) ? 0 : -ENOMEM;
+}
+
+static int advance_bytes(struct run *run, uint64_t bytes)
+{
+	int err;
+
+	if (!bytes)
+		return 0;
+	err = put_row(run);
+	/* what comes behind the end of the function applies to nothing */
+	run->past_end = bytes >= run->fde->size - run->at;
+	run->at += bytes;
+	return err;
+}
+
+static int advance(struct run *run, uint64_t units)
+{
+	uint64_t bytes;
+
+	if (!run->fde || __builtin_mul_overflow(units, run->code_align, &bytes))
+		return -EINVAL;
+	return advance_bytes(run, bytes);
+}
+
+static int set_location(struct run *run)
+{
+	uint64_t address, to;
+
+	if (!run->fde)
+		return -EINVAL;
+	address =
+		run->fde->instructions_address + (uint64_t)(run->in.at - run->fde->instructions.at);
+	if (!cfi_read_pointer(&run->in, run->cie->encoding, address, &to) ||
+	    to < run->fde->start + run->at)
+		return -EINVAL;
+	return advance_bytes(run, to - (run->fde->start + run->at));
+}
+
+/* What holds for register reg from now on. */
+static void set_register(struct run *run, uint64_t reg, enum kind kind, int64_t offset)
+{
+	struct cfi_state *s = &run->state;
+
+	switch (reg) {
+	case RBP:
+		s->fp = kind == SAME	 ? UNWIND_FP_SAME
+			: kind == OFFSET ? UNWIND_FP_CFA
+					 : UNWIND_FP_LOST;
+		s->fp_offset = kind == OFFSET ? offset : 0;
+		break;
+	case RSP:
+		s->sp_is_cfa = kind == VAL_OFFSET && !offset;
+		break;
+	case RETURN_COLUMN:
+		s->ra = kind == UNDEFINED		 ? CFI_RA_UNDEFINED
+			: kind == OFFSET && offset == -8 ? CFI_RA_BELOW_CFA
+							 : CFI_RA_ELSEWHERE;
+		break;
+	default:
+		return;
+	}
+	run->changed = true;
+}
+
+static int set_offset(struct run *run, uint64_t reg, enum kind kind, int64_t factored)
+{
+	int64_t offset;
+
+	if (__builtin_mul_overflow(factored, run->data_align, &offset))
+		return -EINVAL;
+	set_register(run, reg, kind, offset);
+	return 0;
+}
+
+static int set_unsigned_offset(struct run *run, uint64_t reg, enum kind kind, uint64_t factored)
+{
+	return factored > INT64_MAX ? -EINVAL : set_offset(run, reg, kind, (int64_t)factored);
+}
+
+static int restore_register(struct run *run, uint64_t reg)
+{
+	if (!run->cie)
+		return -EINVAL;
+	switch (reg) {
+	case RBP:
+		run->state.fp = run->cie->start.fp;
+		run->state.fp_offset = run->cie->start.fp_offset;
+		break;
+	case RSP:
+		run->state.sp_is_cfa = run->cie->start.sp_is_cfa;
+		break;
+	case RETURN_COLUMN:
+		run->state.ra = run->cie->start.ra;
+		break;
+	default:
+		return 0;
+	}
+	run->changed = true;
+	return 0;
+}
+
+static int define_cfa(struct run *run, uint64_t reg, int64_t offset)
+{
+	run->state.cfa = UNWIND_CFA_SP;
+	run->state.cfa_register = reg;
+	run->state.cfa_offset = offset;
+	run->state.deref_offset = 0;
+	run->changed = true;
+	return 0;
+}
+
+/* Only possible where the CFA is a register and an offset. */
+static int redefine_cfa(struct run *run, const uint64_t *reg, const int64_t *offset)
+{
+	if (run->state.cfa != UNWIND_CFA_SP)
+		return -EINVAL;
+	if (reg)
+		run->state.cfa_register = *reg;
+	if (offset)
+		run->state.cfa_offset = *offset;
+	run->changed = true;
+	return 0;
+}
+
+static int signed_cfa_offset(struct run *run, int64_t *offset)
+{
+	return __builtin_mul_overflow(cfi_sleb(&run->in), run->data_align, offset) ? -EINVAL : 0;
+}
+
+static int read_expression(struct run *run, struct bytes *expression)
+{
+	uint64_t length = cfi_uleb(&run->in);
+	const uint8_t *at = bytes_take(&run->in, length);
+
+	*expression = (struct bytes){at, at ? at + length : NULL, false};
+	return at ? 0 : -EINVAL;
+}
+
+static int register_expression(struct run *run, enum kind kind)
+{
+	uint64_t reg = cfi_uleb(&run->in);
+	struct bytes expression;
+	int err;
+
+	err = read_expression(run, &expression);
+	if (err)
+		return err;
+	set_register(run, reg, kind, 0);
+	if (reg == RBP && kind == EXPRESSION)
+		cfi_fp_expression(&run->state, expression);
+	return 0;
+}
+
+static int cfa_expression(struct run *run)
+{
+	struct bytes expression;
+	int err;
+
+	err = read_expression(run, &expression);
+	if (err)
+		return err;
+	cfi_cfa_expression(&run->state, expression);
+	run->changed = true;
+	return 0;
+}
+
+static int remember(struct run *run)
+{
+	if (run->depth == REMEMBER_MAX)
+		return -EINVAL;
+	run->remembered[run->depth++] = run->state;
+	return 0;
+}
+
+static int recall(struct run *run)
+{
+	if (!run->depth)
+		return -EINVAL;
+	run->state = run->remembered[--run->depth];
+	run->changed = true;
+	return 0;
+}
+
+/* The instructions whose operands all follow the first byte. */
+static int execute_extended(struct run *run, uint8_t op)
+{
+	struct bytes *in = &run->in;
+	uint64_t reg;
+	int64_t offset;
+	int err;
+
+	switch (op) {
+	case DW_CFA_nop:
+		return 0;
+	case DW_CFA_set_loc:
+		return set_location(run);
+	case DW_CFA_advance_loc1:
+		return advance(run, bytes_u8(in));
+	case DW_CFA_advance_loc2:
+		return advance(run, bytes_u16(in));
+	case DW_CFA_advance_loc4:
+		return advance(run, bytes_u32(in));
+	case DW_CFA_MIPS_advance_loc8:
+		return advance(run, bytes_u64(in));
+	case DW_CFA_def_cfa:
+		reg = cfi_uleb(in);
+		return define_cfa(run, reg, (int64_t)cfi_uleb(in));
+	case DW_CFA_def_cfa_sf:
+		reg = cfi_uleb(in);
+		err = signed_cfa_offset(run, &offset);
+		return err ? err : define_cfa(run, reg, offset);
+	case DW_CFA_def_cfa_register:
+		reg = cfi_uleb(in);
+		return redefine_cfa(run, &reg, NULL);
+	case DW_CFA_def_cfa_offset:
+		offset = (int64_t)cfi_uleb(in);
+		return redefine_cfa(run, NULL, &offset);
+	case DW_CFA_def_cfa_offset_sf:
+		err = signed_cfa_offset(run, &offset);
+		return err ? err : redefine_cfa(run, NULL, &offset);
+	case DW_CFA_def_cfa_expression:
+		return cfa_expression(run);
+	case DW_CFA_remember_state:
+		return remember(run);
+	case DW_CFA_restore_state:
+		return recall(run);
+	case DW_CFA_restore_extended:
+		return restore_register(run, cfi_uleb(in));
+	case DW_CFA_undefined:
+		set_register(run, cfi_uleb(in), UNDEFINED, 0);
+		return 0;
+	case DW_CFA_same_value:
+		set_register(run, cfi_uleb(in), SAME, 0);
+		return 0;
+	case DW_CFA_register:
+		reg = cfi_uleb(in);
+		cfi_uleb(in);
+		set_register(run, reg, REGISTER, 0);
+		return 0;
+	case DW_CFA_offset_extended:
+		reg = cfi_uleb(in);
+		return set_unsigned_offset(run, reg, OFFSET, cfi_uleb(in));
+	case DW_CFA_offset_extended_sf:
+		reg = cfi_uleb(in);
+		return set_offset(run, reg, OFFSET, cfi_sleb(in));
+	case DW_CFA_val_offset:
+		reg = cfi_uleb(in);
+		return set_unsigned_offset(run, reg, VAL_OFFSET, cfi_uleb(in));
+	case DW_CFA_val_offset_sf:
+		reg = cfi_uleb(in);
+		return set_offset(run, reg, VAL_OFFSET, cfi_sleb(in));
+	case DW_CFA_expression:
+		return register_expression(run, EXPRESSION);
+	case DW_CFA_val_expression:
+		return register_expression(run, VAL_EXPRESSION);
+	case DW_CFA_GNU_args_size:
+		cfi_uleb(in); /* what a call pushed: only of use to land in a catch block */
+		return 0;
+	case DW_CFA_GNU_negative_offset_extended:
+		reg = cfi_uleb(in);
+		offset = (int64_t)cfi_uleb(in);
+		return offset < 0 ? -EINVAL : set_offset(run, reg, OFFSET, -offset);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int execute(struct run *run)
+{
+	while (bytes_left(&run->in) && !run->past_end) {
+		uint8_t byte = *run->in.at++;
+		uint8_t low = byte & 0x3f;
+		int err;
+
+		switch (byte & 0xc0) {
+		case DW_CFA_advance_loc:
+			err = advance(run, low);
+			break;
+		case DW_CFA_offset:
+			err = set_unsigned_offset(run, low, OFFSET, cfi_uleb(&run->in));
+			break;
+		case DW_CFA_restore:
+			err = restore_register(run, low);
+			break;
+		default:
+			err = execute_extended(run, low);
+		}
+		if (err)
+			return err;
+		if (run->in.failed)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int cfi_run_initial(struct cfi_cie *cie, struct bytes instructions)
+{
+	struct run run = {
+		.in = instructions,
+		.data_align = cie->data_align,
+		.code_align = cie->code_align,
+		/* before any rule, the psABI says: the CFA is the caller's rsp, rbp is kept */
+		.state = {.cfa = UNWIND_CFA_NONE, .fp = UNWIND_FP_SAME, .sp_is_cfa = true},
+	};
+	int err;
+
+	err = execute(&run);
+	cie->start = run.state;
+	return err;
+}
+
+int cfi_run(const struct cfi_fde *fde, struct cfi_rows *rows)
+{
+	struct run run;
+	int err;
+
+	run.cie = fde->cie;
+	run.fde = fde;
+	run.in = fde->instructions;
+	run.data_align = fde->cie->data_align;
+	run.code_align = fde->cie->code_align;
+	run.state = fde->cie->start;
+	run.changed = true;
+	run.past_end = false;
+	run.at = 0;
+	run.rows = rows;
+	run.depth = 0;
+	rows->count = 0;
+	err = execute(&run);
+	if (!err && !run.past_end)
+		err = put_row(&run);
+	return err;
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/elf_image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/buf.h"
+#include "unwind/cfi.h"
+
+#define PROGRAM_HEADERS_MAX 4096u
+#define SECTION_HEADERS_MAX 65536u
+#define NAMES_MAX	    (1u << 20)
+#define SECTION_MAX	    (1u << 30)
+/* zlib's best is 1:1032; a section that claims more is not what it says. */
+#define INFLATION_MAX 1040u
+
+/* Reads exactly size bytes at offset. */
+static int read_at(const struct elf_image *image, uint64_t offset, void *to, size_t size)
+{
+	uint8_t *at = to;
+
+	if (offset > image->size || size > image->size - offset)
+		return -ENODATA;
+	if (image->fd < 0) {
+		memcpy(to, image->memory + offset, size);
+		return 0;
+	}
+	while (size) {
+		ssize_t n = pread(image->fd, at, size, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -ENODATA;
+		at += n;
+		offset += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static void *own(struct elf_image *image, void *memory)
+{
+	if (memory)
+		image->owned[image->owns++] = memory;
+	return memory;
+}
+
+/* A piece of the file that lives as long as the image; at most one per slot of owned. */
+static int piece(struct elf_image *image, uint64_t offset, uint64_t size, const uint8_t **at)
+{
+	void *memory;
+
+	if (offset > image->size || size > image->size - offset || size > SECTION_MAX)
+		return -ENODATA;
+	if (image->fd < 0) {
+		*at = image->memory + offset;
+		return 0;
+	}
+	if (image->owns == sizeof(image->owned) / sizeof(*image->owned))
+		return -E2BIG;
+	memory = own(image, malloc(size ? size : 1));
+	if (!memory)
+		return -ENOMEM;
+	*at = memory;
+	return read_at(image, offset, memory, size);
+}
+
+/* A section whose first bytes say how it is compressed (SHF_COMPRESSED of the gABI). */
+static int unpack(struct elf_image *image, const uint8_t *at, size_t size, struct elf_part *part)
+{
+	Elf64_Chdr header;
+	uint8_t *to;
+	bool good = false;
+
+	if (size < sizeof(header) || image->owns == sizeof(image->owned) / sizeof(*image->owned))
+		return -ENODATA;
+	memcpy(&header, at, sizeof(header));
+	at += sizeof(header);
+	size -= sizeof(header);
+	if (!header.ch_size || header.ch_size > SECTION_MAX ||
+	    header.ch_size / INFLATION_MAX > size)
+		return -ENODATA;
+	to = own(image, malloc(header.ch_size));
+	if (!to)
+		return -ENOMEM;
+	if (header.ch_type == ELFCOMPRESS_ZLIB) {
+		uLongf length = header.ch_size;
+
+		good = uncompress(to, &length, at, size) == Z_OK && length == header.ch_size;
+	} else if (header.ch_type == 2) { /* ELFCOMPRESS_ZSTD, newer than some elf.h */
+		good = ZSTD_decompress(to, header.ch_size, at, size) == header.ch_size;
+	}
+	if (!good)
+		return -ENODATA;
+	part->at = to;
+	part->size = header.ch_size;
+	return 0;
+}
+
+static int load_section(struct elf_image *image, const Elf64_Shdr *header, struct elf_part *part)
+{
+	const uint8_t *at;
+	int err;
+
+	if (part->at || header->sh_type == SHT_NOBITS || !header->sh_size)
+		return 0;
+	err = piece(image, header->sh_offset, header->sh_size, &at);
+	if (err)
+		return err;
+	if (header->sh_flags & SHF_COMPRESSED)
+		return unpack(image, at, header->sh_size, part);
+	part->at = at;
+	part->size = header->sh_size;
+	part->address = header->sh_flags & SHF_ALLOC ? header->sh_addr : 0;
+	return 0;
+}
+
+/* The sections by name. A file without section headers, or with damaged ones, just has none. */
+static int find_sections(struct elf_image *image, const Elf64_Ehdr *header, bool *has_eh_frame)
+{
+	const uint8_t *headers, *names = NULL;
+	uint64_t count = header->e_shnum, names_size = 0;
+	uint32_t names_index = header->e_shstrndx;
+	Elf64_Shdr section;
+	uint64_t i;
+	int err;
+
+	*has_eh_frame = false;
+	if (!header->e_shoff || header->e_shentsize != sizeof(section) ||
+	    read_at(image, header->e_shoff, &section, sizeof(section)))
+		return 0;
+	if (!count)
+		count = section.sh_size;
+	if (names_index == SHN_XINDEX)
+		names_index = section.sh_link;
+	if (count > SECTION_HEADERS_MAX || names_index >= count)
+		return 0;
+	err = piece(image, header->e_shoff, count * sizeof(section), &headers);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	memcpy(&section, headers + names_index * sizeof(section), sizeof(section));
+	names_size = section.sh_size;
+	if (section.sh_type == SHT_NOBITS || names_size > NAMES_MAX)
+		return 0;
+	err = piece(image, section.sh_offset, names_size, &names);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	for (i = 1; i < count; i++) {
+		struct bytes name;
+		const char *text;
+		struct elf_part *part;
+
+		memcpy(&section, headers + i * sizeof(section), sizeof(section));
+		if (section.sh_name >= names_size)
+			continue;
+		name = (struct bytes){names + section.sh_name, names + names_size, false};
+		text = bytes_text(&name);
+		if (!strcmp(text, ".eh_frame"))
+			part = &image->eh_frame;
+		else if (!strcmp(text, ".debug_frame"))
+			part = &image->debug_frame;
+		else
+			continue;
+		*has_eh_frame |= part == &image->eh_frame;
+		err = load_section(image, &section, part);
+		if (err == -ENOMEM)
+			return err;
+	}
+	return 0;
+}
+
+static bool loads(const Elf64_Phdr *segment)
+{
+	return segment->p_type == PT_LOAD && segment->p_memsz &&
+	       segment->p_memsz <= UINT64_MAX - segment->p_vaddr &&
+	       segment->p_filesz <= segment->p_memsz;
+}
+
+/* Without section headers: .eh_frame_hdr has a segment of its own, and points to .eh_frame. */
+static int find_eh_frame(struct elf_image *image, const Elf64_Phdr *segments, unsigned int count,
+			 const Elf64_Phdr *eh_frame_hdr)
+{
+	uint8_t start[16] = {0};
+	struct bytes in = {start + 4, start + sizeof(start), false};
+	uint64_t address;
+	unsigned int i;
+	int err;
+
+	if (eh_frame_hdr->p_filesz < 8)
+		return 0;
+	err = read_at(image, eh_frame_hdr->p_offset, start,
+		      eh_frame_hdr->p_filesz < sizeof(start) ? eh_frame_hdr->p_filesz
+							     : sizeof(start));
+	if (err || start[0] != 1 ||
+	    !cfi_read_pointer(&in, start[1], eh_frame_hdr->p_vaddr + 4, &address))
+		return 0;
+	for (i = 0; i < count; i++) {
+		uint64_t inside = address - segments[i].p_vaddr;
+		struct elf_part *part = &image->eh_frame;
+
+		if (!loads(&segments[i]) || address < segments[i].p_vaddr ||
+		    inside >= segments[i].p_filesz || segments[i].p_offset > image->size)
+			continue;
+		part->size = segments[i].p_filesz - inside;
+		if (inside >= image->size - segments[i].p_offset)
+			return 0;
+		if (part->size > image->size - segments[i].p_offset - inside)
+			part->size = image->size - segments[i].p_offset - inside;
+		part->address = address;
+		part->to_the_end = true;
+		err = piece(image, segments[i].p_offset + inside, part->size, &part->at);
+		if (err)
+			part->at = NULL;
+		return err == -ENOMEM ? err : 0;
+	}
+	return 0;
+}
+
+static int find_segments(struct elf_image *image, const Elf64_Ehdr *header, Elf64_Phdr **segments,
+			 unsigned int *count)
+{
+	unsigned int i;
+	int err;
+
+	*segments = NULL;
+	*count = header->e_phnum;
+	if (!*count || *count > PROGRAM_HEADERS_MAX || header->e_phentsize != sizeof(**segments))
+		return -ENODATA;
+	*segments = malloc(*count * sizeof(**segments));
+	if (!*segments)
+		return -ENOMEM;
+	err = read_at(image, header->e_phoff, *segments, *count * sizeof(**segments));
+	if (err)
+		return err;
+	for (i = 0; i < *count; i++) {
+		const Elf64_Phdr *s = &(*segments)[i];
+
+		if (!loads(s) || !(s->p_flags & PF_X) || image->codes == ELF_IMAGE_CODE_MAX)
+			continue;
+		image->code[image->codes++] = (struct elf_range){
+			.start = s->p_vaddr,
+			.end = s->p_vaddr + s->p_memsz,
+			.offset = s->p_offset,
+			.in_file = s->p_filesz,
+		};
+	}
+	return 0;
+}
+
+static int open_image(struct elf_image *image, struct fail *why)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr *segments = NULL;
+	unsigned int count, i;
+	bool has_eh_frame;
+	int err;
+
+	err = read_at(image, 0, &header, sizeof(header));
+	if (err == -ENODATA || (!err && memcmp(header.e_ident, ELFMAG, SELFMAG)))
+		return fail(why, -ENOEXEC, NULL, "not an ELF file");
+	if (err)
+		return fail_errno(why, err, NULL, "cannot read the ELF header");
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    header.e_machine != EM_X86_64 || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+		return fail(why, -ENOEXEC, NULL, "not an x86-64 program or library");
+	image->entry = header.e_entry;
+	err = find_segments(image, &header, &segments, &count);
+	if (err == -ENODATA) {
+		err = fail(why, -ENOEXEC, NULL, "the program headers are damaged");
+		goto out;
+	}
+	if (!err)
+		err = find_sections(image, &header, &has_eh_frame);
+	for (i = 0; !err && !has_eh_frame && i < count; i++) {
+		if (segments[i].p_type == PT_GNU_EH_FRAME) {
+			err = find_eh_frame(image, segments, count, &segments[i]);
+			break;
+		}
+	}
+	if (err)
+		err = fail_errno(why, err, NULL, "cannot read the unwind information");
+out:
+	free(segments);
+	return err;
+}
+
+int elf_image_open_file(struct elf_image *image, int fd, struct fail *why)
+{
+	struct stat file;
+
+	*image = (struct elf_image){.fd = fd};
+	if (fstat(fd, &file) < 0)
+		return fail_errno(why, -errno, NULL, "cannot look at the file");
+	if (!S_ISREG(file.st_mode))
+		return fail(why, -ENOEXEC, NULL, "not a regular file");
+	image->size = (uint64_t)file.st_size;
+	return open_image(image, why);
+}
+
+int elf_image_open_memory(struct elf_image *image, const void *memory, size_t size,
+			  struct fail *why)
+{
+	*image = (struct elf_image){.fd = -1, .memory = memory, .size = size};
+	return open_image(image, why);
+}
+
+void elf_image_close(struct elf_image *image)
+{
+	while (image->owns)
+		free(image->owned[--image->owns]);
+}
+
+bool elf_image_is_code(const struct elf_image *image, uint64_t address, uint64_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < image->codes; i++) {
+		const struct elf_range *c = &image->code[i];
+
+		if (address >= c->start && address < c->end && size <= c->end - address)
+			return true;
+	}
+	return false;
+}
+
+size_t elf_image_read_code(const struct elf_image *image, uint64_t address, uint8_t *to,
+			   size_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < image->codes; i++) {
+		const struct elf_range *c = &image->code[i];
+		uint64_t inside = address - c->start;
+
+		if (address < c->start || inside >= c->in_file)
+			continue;
+		if (size > c->in_file - inside)
+			size = c->in_file - inside;
+		if (inside > UINT64_MAX - c->offset || read_at(image, c->offset + inside, to, size))
+			return 0;
+		return size;
+	}
+	return 0;
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "unwind/cfi.h"
+#include "unwind/elf_image.h"
+#include "unwind/pages.h"
+
+/*
+ * First the functions are listed and sorted, then each is run in the order of addresses and its
+ * rows are told to the pages, so that no more than a function and a page is held in full.
+ *
+ * .debug_frame only counts where .eh_frame says nothing: Go and some libraries without exceptions
+ * have no other. What cannot be described still claims its addresses as unsupported, since to
+ * follow frame pointers there would be a guess.
+ */
+
+/* Between two functions so close there is only padding, which never runs: it needs no row. */
+#define PADDING_MAX 15
+
+/* An image's functions, at 16 bytes each. */
+#define FUNCTIONS_MAX (16u << 20)
+
+/* Behind the last address that a table can speak of: far more than user space has. */
+#define ADDRESS_END (1ull << (32 + UNWIND_PAGE_SHIFT))
+
+struct function {
+	uint64_t start;
+	uint32_t size;
+	uint32_t where; /* offset in .eh_frame, or one of these: */
+};
+
+#define IN_DEBUG_FRAME (1u << 31) /* or'ed to the offset: sections are smaller */
+#define AT_ENTRY       UINT32_MAX /* the program's entry point, not described at all */
+
+struct functions {
+	struct function *at;
+	size_t count, room;
+};
+
+struct build {
+	struct elf_image image;
+	struct cfi_section sections[2]; /* .eh_frame, .debug_frame */
+	struct cfi_cies *cies;		/* of each */
+	struct functions functions;
+	struct pages pages;
+	struct cfi_rows rows; /* of one function */
+	struct unwind_table *table;
+};
+
+static uint64_t end_of(const struct function *f)
+{
+	return f->start + f->size;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct function *l = a, *r = b;
+
+	if (l->start != r->start)
+		return l->start < r->start ? -1 : 1;
+	return l->where < r->where ? -1 : l->where > r->where;
+}
+
+/* Mostly they are sorted already: linkers keep the order of the code. */
+static void sort(struct functions *functions)
+{
+	size_t i;
+
+	for (i = 1; i < functions->count; i++) {
+		if (by_start(&functions->at[i - 1], &functions->at[i]) > 0) {
+			qsort(functions->at, functions->count, sizeof(*functions->at), by_start);
+			return;
+		}
+	}
+}
+
+/* The last of the first count functions, sorted, that begins before address; null: none does. */
+static const struct function *last_before(const struct functions *functions, size_t count,
+					  uint64_t address)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions->at[middle].start < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &functions->at[low - 1] : NULL;
+}
+
+static bool overlaps(const struct functions *functions, size_t count, const struct function *f)
+{
+	const struct function *before = last_before(functions, count, end_of(f));
+
+	return before && end_of(before) > f->start;
+}
+
+/* Lists the functions of a section, but not those that the ones listed before cover. */
+static int list_functions(struct build *b, bool debug_frame)
+{
+	const struct cfi_section *section = &b->sections[debug_frame];
+	struct functions *functions = &b->functions;
+	size_t before = functions->count;
+	uint64_t offset = 0, at;
+	int more;
+
+	while ((more = cfi_next(section, &offset, &at)) > 0) {
+		struct function f = {.where = (uint32_t)at | (debug_frame ? IN_DEBUG_FRAME : 0)};
+		struct cfi_fde fde;
+
+		if (cfi_read_fde(section, &b->cies[debug_frame], at, &fde)) {
+			b->table->refused++;
+			continue;
+		}
+		/* the linker dropped the function, and could not drop its description */
+		if (!fde.start)
+			continue;
+		if (!fde.size || fde.size > UINT32_MAX || fde.start > ADDRESS_END - fde.size ||
+		    !elf_image_is_code(&b->image, fde.start, fde.size)) {
+			b->table->refused++;
+			continue;
+		}
+		f.start = fde.start;
+		f.size = (uint32_t)fde.size;
+		if (overlaps(functions, before, &f))
+			continue;
+		if (functions->count == FUNCTIONS_MAX) {
+			b->table->refused++;
+			continue;
+		}
+		if (!vec_push(functions, f))
+			return -ENOMEM;
+	}
+	b->table->refused += more < 0;
+	sort(functions);
+	return 0;
+}
+
+/*
+ * How many bytes of code belong to the entry point. Start-up code ends where it halts after the
+ * call that never returns, or jumps to the program (the dynamic linker).
+ */
+static uint32_t entry_size(const struct elf_image *image)
+{
+	uint8_t code[64];
+	size_t size = elf_image_read_code(image, image->entry, code, sizeof(code)), i;
+
+	for (i = 0; i < size; i++) {
+		bool halt = code[i] == 0xf4;
+		bool jump_to_register = i && code[i - 1] == 0xff && (code[i] & 0xf8) == 0xe0;
+
+		if (halt || jump_to_register)
+			return (uint32_t)i + 1;
+	}
+	return (uint32_t)size;
+}
+
+/*
+ * Below the entry point there is no caller. Assembler, musl and some dynamic linkers do not say so;
+ * then a walk would go on with whatever the kernel left on the stack.
+ */
+static int add_entry(struct build *b)
+{
+	struct functions *functions = &b->functions;
+	struct function entry = {.start = b->image.entry, .where = AT_ENTRY};
+	const struct function *f;
+
+	entry.size = entry_size(&b->image);
+	f = last_before(functions, functions->count, entry.start + 1);
+	if (!entry.size || end_of(&entry) > ADDRESS_END || (f && end_of(f) > entry.start))
+		return 0;
+	if (!vec_push(functions, entry))
+		return -ENOMEM;
+	sort(functions);
+	for (f = functions->at; f->where != AT_ENTRY; f++)
+		;
+	if (f + 1 < functions->at + functions->count && f[1].start < end_of(f))
+		functions->at[f - functions->at].size = (uint32_t)(f[1].start - f->start);
+	return 0;
+}
+
+/* Tells the rules of one function. */
+static int tell_function(struct build *b, const struct function *f)
+{
+	static const struct unwind_rule end = {.cfa = UNWIND_CFA_END};
+	static const struct unwind_rule unsupported = {.cfa = UNWIND_CFA_UNSUPPORTED};
+	bool debug_frame = f->where & IN_DEBUG_FRAME;
+	struct cfi_fde fde;
+	int err;
+
+	if (f->where == AT_ENTRY)
+		return pages_tell(&b->pages, f->start, &end);
+	err = cfi_read_fde(&b->sections[debug_frame], &b->cies[debug_frame],
+			   f->where & ~IN_DEBUG_FRAME, &fde);
+	if (!err)
+		err = cfi_run(&fde, &b->rows);
+	if (err == -EINVAL) {
+		b->table->refused++;
+		return pages_tell(&b->pages, f->start, &unsupported);
+	}
+	b->table->fdes += !err;
+	for (size_t i = 0; !err && i < b->rows.count; i++)
+		err = pages_tell(&b->pages, f->start + b->rows.at[i].offset, &b->rows.at[i].rule);
+	return err;
+}
+
+static int tell_all(struct build *b)
+{
+	static const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
+	uint64_t end = b->functions.at->start;
+	int err = 0;
+
+	vec_foreach (&b->functions, f) {
+		if (f->start < end ||
+		    (end_of(f) >> UNWIND_PAGE_SHIFT) - b->pages.first_page >= PAGES_MAX) {
+			b->table->refused++;
+			continue;
+		}
+		if (f->start - end > PADDING_MAX)
+			err = pages_tell(&b->pages, end, &none);
+		if (!err)
+			err = tell_function(b, f);
+		if (err)
+			return err;
+		end = end_of(f);
+	}
+	return pages_tell(&b->pages, end, &none);
+}
+
+static struct cfi_section section_of(const struct elf_part *part, bool debug_frame)
+{
+	return (struct cfi_section){
+		.at = part->at,
+		.size = part->size,
+		.address = part->address,
+		.debug_frame = debug_frame,
+		.to_the_end = part->to_the_end,
+	};
+}
+
+static int list_all(struct build *b)
+{
+	int err = 0;
+
+	b->cies = calloc(2, sizeof(*b->cies));
+	if (!b->cies)
+		return -ENOMEM;
+	b->sections[0] = section_of(&b->image.eh_frame, false);
+	b->sections[1] = section_of(&b->image.debug_frame, true);
+	if (b->image.eh_frame.at)
+		err = list_functions(b, false);
+	if (!err && b->image.debug_frame.at)
+		err = list_functions(b, true);
+	return err ? err : add_entry(b);
+}
+
+/* Builds from an image that was opened. */
+static int build(struct build *b, struct unwind_pool *pool, struct unwind_rules *rules,
+		 struct fail *why)
+{
+	struct unwind_table *table = b->table;
+	int err;
+
+	err = list_all(b);
+	if (err || !b->functions.count)
+		goto out;
+	pages_begin(&b->pages, b->functions.at->start, pool, rules);
+	table->first_page = (uint32_t)b->pages.first_page;
+	err = tell_all(b);
+	if (!err)
+		err = pages_end(&b->pages, &table->directory, &table->pages);
+	if (err)
+		pages_drop(&b->pages);
+	table->rows = b->pages.rows;
+	table->unsupported = b->pages.unsupported;
+	table->crowded = b->pages.crowded;
+out:
+	free(b->functions.at);
+	free(b->rows.at);
+	free(b->cies);
+	if (!err)
+		return 0;
+	*table = (struct unwind_table){0};
+	if (err == -ENOSPC)
+		return fail(why, err, NULL, "the memory for unwind tables is full");
+	return fail_errno(why, err, NULL, "cannot build the unwind table");
+}
+
+int unwind_table_of_file(int fd, struct unwind_pool *pool, struct unwind_rules *rules,
+			 struct unwind_table *table, struct fail *why)
+{
+	struct build b = {.table = table};
+	int err;
+
+	*table = (struct unwind_table){0};
+	err = elf_image_open_file(&b.image, fd, why);
+	if (!err)
+		err = build(&b, pool, rules, why);
+	elf_image_close(&b.image);
+	return err;
+}
+
+int unwind_table_of_memory(const void *image, size_t size, struct unwind_pool *pool,
+			   struct unwind_rules *rules, struct unwind_table *table, struct fail *why)
+{
+	struct build b = {.table = table};
+	int err;
+
+	*table = (struct unwind_table){0};
+	err = elf_image_open_memory(&b.image, image, size, why);
+	if (!err)
+		err = build(&b, pool, rules, why);
+	elf_image_close(&b.image);
+	return err;
+}
+
+void unwind_table_drop(struct unwind_table *table, struct unwind_pool *pool)
+{
+	const struct unwind_page *pages = unwind_pool_at(pool, table->directory);
+	uint32_t i;
+
+	for (i = 0; pages && i < table->pages; i++)
+		unwind_pool_give(pool, pages[i].rows, pages[i].count);
+	if (pages)
+		unwind_pool_give(pool, table->directory,
+				 table->pages * (uint32_t)(sizeof(*pages) / 4));
+	*table = (struct unwind_table){0};
+}
+
+uint64_t unwind_table_bytes(const struct unwind_table *table)
+{
+	return table->rows * sizeof(struct unwind_row) +
+	       (uint64_t)table->pages * sizeof(struct unwind_page);
+}
