@@ -21,8 +21,8 @@
 struct symbols;
 
 struct symbol_options {
-	bool lines;	/* look up source file and line (DWARF) */
-	bool inlines;	/* and the functions inlined at the address */
+	bool lines;	 /* look up source file and line (DWARF) */
+	bool inlines;	 /* and the functions inlined at the address */
 	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS for debug files that are not here */
 	/* Directories like /usr/lib/debug, null-terminated; null: just that one. */
 	const char *const *debug_directories;
@@ -33,11 +33,11 @@ void symbols_free(struct symbols *symbols);
 
 /* An image, as much as is known of it. */
 struct symbol_image {
-	int fd;		       /* the file itself, or -1 */
-	const void *memory;    /* or the image in memory (vDSO), with its size */
+	int fd;		    /* the file itself, or -1 */
+	const void *memory; /* or the image in memory (vDSO), with its size */
 	size_t memory_size;
-	const char *path;      /* as the target saw it: where its debug link is relative to */
-	const char *root;      /* what path is relative to, e.g. "/proc/123/root"; "" for ours */
+	const char *path; /* as the target saw it: where its debug link is relative to */
+	const char *root; /* what path is relative to, e.g. "/proc/123/root"; "" for ours */
 	const uint8_t *build_id;
 	size_t build_id_size;
 };

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/symbols.h"
+
+#include <libiberty/demangle.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A mangled name of a few hundred bytes can stand for a text that fills any memory: each part may
+ * repeat all parts before it. So the demangler prints into a buffer of fixed size, and is left by
+ * longjmp() when that is full: it has no other way to be stopped, and what prints (unlike what
+ * returns a string) holds no memory of its own.
+ */
+#define MANGLED_MAX   (16u << 10)
+#define DEMANGLED_MAX (4u << 10)
+
+/*
+ * libiberty refuses names whose parsing might go deeper than 2048 levels, and takes two levels per
+ * byte for possible; that excludes everyday template names. Longer ones are parsed without that
+ * limit on a stack that is larger than MANGLED_MAX levels can need (some 1 KiB each). Printing is
+ * limited to 1024 levels in any case.
+ */
+#define DEEP_NAME  (DEMANGLE_RECURSION_LIMIT / 2)
+#define DEEP_STACK (64u << 20)
+
+static const char cut_mark[] = "...";
+
+struct printer {
+	jmp_buf full;
+	size_t used;
+	char text[DEMANGLED_MAX + sizeof(cut_mark)];
+};
+
+static void print(const char *piece, size_t length, void *context)
+{
+	struct printer *p = context;
+	size_t room = DEMANGLED_MAX - p->used;
+
+	memcpy(p->text + p->used, piece, length < room ? length : room);
+	p->used += length < room ? length : room;
+	if (length > room) {
+		memcpy(p->text + p->used, cut_mark, sizeof(cut_mark) - 1);
+		p->used += sizeof(cut_mark) - 1;
+		longjmp(p->full, 1);
+	}
+}
+
+/* The result is in p->text; false: the name is not mangled. */
+static bool demangle(struct printer *p, const char *name, int recursion)
+{
+	int options = DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP;
+
+	p->used = 0;
+	if (!setjmp(p->full)) {
+		/* Rust comes first: its older names are valid for C++ as well, with a hash at their end */
+		if (!rust_demangle_callback(name, options, print, p)) {
+			p->used = 0;
+			if (!cplus_demangle_v3_callback(name, options | recursion, print, p))
+				return false;
+		}
+	}
+	p->text[p->used] = 0;
+	return p->used > 0;
+}
+
+struct deep {
+	struct printer printer;
+	const char *name;
+	bool done;
+};
+
+static void *demangle_deep(void *context)
+{
+	struct deep *d = context;
+
+	d->done = demangle(&d->printer, d->name, DMGL_NO_RECURSE_LIMIT);
+	return NULL;
+}
+
+static char *demangle_on_large_stack(const char *name)
+{
+	struct deep *d = calloc(1, sizeof(*d));
+	pthread_attr_t attributes;
+	pthread_t thread;
+	char *text = NULL;
+
+	if (!d)
+		return NULL;
+	d->name = name;
+	if (pthread_attr_init(&attributes))
+		goto out;
+	if (!pthread_attr_setstacksize(&attributes, DEEP_STACK) &&
+	    !pthread_create(&thread, &attributes, demangle_deep, d)) {
+		pthread_join(thread, NULL);
+		if (d->done)
+			text = strdup(d->printer.text);
+	}
+	pthread_attr_destroy(&attributes);
+out:
+	free(d);
+	return text;
+}
+
+static bool looks_mangled(const char *name)
+{
+	return name[0] == '_' &&
+	       (name[1] == 'Z' || name[1] == 'R' || !strncmp(name, "_GLOBAL_", 8));
+}
+
+static char *copy_cut(const char *name)
+{
+	size_t length = strnlen(name, DEMANGLED_MAX + 1);
+	char *copy;
+
+	if (length <= DEMANGLED_MAX)
+		return strdup(name);
+	copy = malloc(DEMANGLED_MAX + sizeof(cut_mark));
+	if (copy) {
+		memcpy(copy, name, DEMANGLED_MAX);
+		memcpy(copy + DEMANGLED_MAX, cut_mark, sizeof(cut_mark));
+	}
+	return copy;
+}
+
+/* Demangles a name without version or suffix; null: not mangled, or no memory. */
+static char *demangle_plain(const char *name)
+{
+	struct printer p;
+	size_t length = strnlen(name, MANGLED_MAX + 1);
+
+	if (!looks_mangled(name) || length > MANGLED_MAX)
+		return NULL;
+	if (length > DEEP_NAME)
+		return demangle_on_large_stack(name);
+	return demangle(&p, name, 0) ? strdup(p.text) : NULL;
+}
+
+char *symbol_demangle(const char *name)
+{
+	/* "@V1" of old symbol versions, "@plt": not part of what was mangled */
+	const char *at = looks_mangled(name) ? strchr(name, '@') : NULL;
+	char *text, *whole;
+
+	if (!at) {
+		text = demangle_plain(name);
+		return text ? text : copy_cut(name);
+	}
+	whole = strndup(name, (size_t)(at - name));
+	if (!whole)
+		return NULL;
+	text = demangle_plain(whole);
+	free(whole);
+	if (!text)
+		return copy_cut(name);
+	whole = realloc(text, strlen(text) + strlen(at) + 1);
+	if (!whole) {
+		free(text);
+		return NULL;
+	}
+	strcat(whole, at);
+	return whole;
+}

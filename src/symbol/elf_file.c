@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/elf_file.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Executables have some 40 sections, kernels and unusual links some thousands. */
+#define SECTION_LIMIT	   65536
+#define SECTION_NAME_LIMIT (4u << 20)
+#define NOTE_LIMIT	   (64u << 10)
+#define PROGRAM_HEADER_MAX 256
+#define STRING_MAX	   (16u << 10)
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define OUR_BYTE_ORDER ELFDATA2LSB
+#else
+#define OUR_BYTE_ORDER ELFDATA2MSB
+#endif
+
+bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t count)
+{
+	uint8_t *at = to;
+
+	if (offset > f->size || count > f->size - offset)
+		return false;
+	if (f->fd < 0) {
+		memcpy(to, f->memory + offset, count);
+		return true;
+	}
+	while (count) {
+		ssize_t n = pread(f->fd, at, count, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		offset += (uint64_t)n;
+		count -= (size_t)n;
+	}
+	return true;
+}
+
+struct header {
+	uint64_t sections, program_headers;
+	uint32_t section_count, section_size, names;
+	uint32_t program_header_count, program_header_size;
+};
+
+static bool read_header(struct elf_file *f, struct header *h)
+{
+	union {
+		unsigned char ident[EI_NIDENT];
+		Elf32_Ehdr e32;
+		Elf64_Ehdr e64;
+	} e;
+	uint16_t type;
+
+	if (!elf_file_read(f, 0, &e.e32, sizeof(e.e32)) || memcmp(e.ident, ELFMAG, SELFMAG) ||
+	    e.ident[EI_DATA] != OUR_BYTE_ORDER)
+		return false;
+	f->is_64 = e.ident[EI_CLASS] == ELFCLASS64;
+	if (f->is_64) {
+		if (!elf_file_read(f, 0, &e.e64, sizeof(e.e64)))
+			return false;
+		type = e.e64.e_type;
+		f->machine = e.e64.e_machine;
+		*h = (struct header){e.e64.e_shoff,	e.e64.e_phoff,	  e.e64.e_shnum,
+				     e.e64.e_shentsize, e.e64.e_shstrndx, e.e64.e_phnum,
+				     e.e64.e_phentsize};
+	} else {
+		if (e.ident[EI_CLASS] != ELFCLASS32)
+			return false;
+		type = e.e32.e_type;
+		f->machine = e.e32.e_machine;
+		*h = (struct header){e.e32.e_shoff,	e.e32.e_phoff,	  e.e32.e_shnum,
+				     e.e32.e_shentsize, e.e32.e_shstrndx, e.e32.e_phnum,
+				     e.e32.e_phentsize};
+	}
+	return type == ET_EXEC || type == ET_DYN;
+}
+
+static bool read_section(const struct elf_file *f, uint64_t offset, struct elf_section *s)
+{
+	Elf64_Shdr h;
+	Elf32_Shdr h32;
+
+	if (f->is_64) {
+		if (!elf_file_read(f, offset, &h, sizeof(h)))
+			return false;
+		*s = (struct elf_section){h.sh_addr,	h.sh_offset, h.sh_size,
+					  h.sh_entsize, h.sh_flags,  h.sh_type,
+					  h.sh_link,	h.sh_info,   h.sh_name};
+	} else {
+		if (!elf_file_read(f, offset, &h32, sizeof(h32)))
+			return false;
+		*s = (struct elf_section){h32.sh_addr,	  h32.sh_offset, h32.sh_size,
+					  h32.sh_entsize, h32.sh_flags,	 h32.sh_type,
+					  h32.sh_link,	  h32.sh_info,	 h32.sh_name};
+	}
+	if (s->type != SHT_NOBITS && (s->offset > f->size || s->size > f->size - s->offset))
+		s->size = 0;
+	if (s->size > UINT64_MAX - s->address)
+		s->size = 0;
+	return true;
+}
+
+static int read_sections(struct elf_file *f, const struct header *h)
+{
+	uint32_t count = h->section_count, names = h->names, i;
+	struct elf_section first;
+
+	if (!h->sections || h->section_size != (f->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
+		return 0;
+	if (!read_section(f, h->sections, &first))
+		return 0;
+	/* numbers that do not fit into 16 bits stand in the first section (gABI, "e_shnum") */
+	if (!count)
+		count = first.size > SECTION_LIMIT ? 0 : (uint32_t)first.size;
+	if (names == SHN_XINDEX)
+		names = first.link;
+	if (!count || count > SECTION_LIMIT)
+		return 0;
+
+	f->sections = calloc(count, sizeof(*f->sections));
+	if (!f->sections)
+		return -ENOMEM;
+	for (i = 0; i < count; i++)
+		if (!read_section(f, h->sections + (uint64_t)i * h->section_size, &f->sections[i]))
+			break;
+	f->section_count = i;
+	if (names >= f->section_count || f->sections[names].type == SHT_NOBITS ||
+	    f->sections[names].size > SECTION_NAME_LIMIT)
+		return 0;
+	f->names = calloc(1, f->sections[names].size + 1);
+	if (!f->names)
+		return -ENOMEM;
+	if (elf_file_read(f, f->sections[names].offset, f->names, f->sections[names].size))
+		f->names_size = f->sections[names].size;
+	return 0;
+}
+
+/* True if one of these notes is the build id. */
+static bool take_build_id(struct elf_file *f, uint64_t offset, uint64_t size)
+{
+	uint64_t at = 0;
+
+	if (size > NOTE_LIMIT)
+		size = NOTE_LIMIT;
+	while (at + sizeof(Elf64_Nhdr) <= size) {
+		Elf64_Nhdr note; /* the same as Elf32_Nhdr */
+		char owner[4] = "";
+		uint64_t contents;
+
+		if (!elf_file_read(f, offset + at, &note, sizeof(note)))
+			return false;
+		contents = at + sizeof(note) + ((note.n_namesz + 3ull) & ~3ull);
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz &&
+		    note.n_descsz <= sizeof(f->build_id) && contents + note.n_descsz <= size &&
+		    elf_file_read(f, offset + at + sizeof(note), owner, 4) &&
+		    !memcmp(owner, "GNU", 4) &&
+		    elf_file_read(f, offset + contents, f->build_id, note.n_descsz)) {
+			f->build_id_size = note.n_descsz;
+			return true;
+		}
+		at = contents + ((note.n_descsz + 3ull) & ~3ull);
+	}
+	return false;
+}
+
+/*
+ * The notes of sections come first: in a separate debug file the program headers still tell where
+ * things were in the original.
+ */
+static void find_build_id(struct elf_file *f, const struct header *h)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->section_count; i++)
+		if (f->sections[i].type == SHT_NOTE &&
+		    take_build_id(f, f->sections[i].offset, f->sections[i].size))
+			return;
+	if (f->section_count)
+		return;
+	if (h->program_header_size != (f->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
+		return;
+	for (i = 0; i < h->program_header_count && i < PROGRAM_HEADER_MAX; i++) {
+		uint64_t at = h->program_headers + (uint64_t)i * h->program_header_size;
+		Elf64_Phdr p;
+		Elf32_Phdr p32;
+
+		if (f->is_64 ? !elf_file_read(f, at, &p, sizeof(p))
+			     : !elf_file_read(f, at, &p32, sizeof(p32)))
+			return;
+		if (!f->is_64)
+			p = (Elf64_Phdr){.p_type = p32.p_type,
+					 .p_offset = p32.p_offset,
+					 .p_filesz = p32.p_filesz};
+		if (p.p_type == PT_NOTE && take_build_id(f, p.p_offset, p.p_filesz))
+			return;
+	}
+}
+
+static int open_any(struct elf_file *f)
+{
+	struct header h;
+	int err;
+
+	if (!read_header(f, &h))
+		return -ENOEXEC;
+	err = read_sections(f, &h);
+	if (err) {
+		elf_file_close(f);
+		return err;
+	}
+	find_build_id(f, &h);
+	return 0;
+}
+
+int elf_file_open(struct elf_file *f, int fd)
+{
+	struct stat st;
+
+	*f = (struct elf_file){.fd = fd};
+	if (fstat(fd, &st))
+		return -EIO;
+	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
+		return -ENOEXEC;
+	f->size = (uint64_t)st.st_size;
+	return open_any(f);
+}
+
+int elf_file_open_memory(struct elf_file *f, const void *memory, size_t size)
+{
+	*f = (struct elf_file){.fd = -1, .memory = memory, .size = size};
+	return open_any(f);
+}
+
+void elf_file_close(struct elf_file *f)
+{
+	free(f->sections);
+	free(f->names);
+	*f = (struct elf_file){.fd = -1};
+}
+
+const char *elf_file_section_name(const struct elf_file *f, const struct elf_section *section)
+{
+	return section->name < f->names_size ? f->names + section->name : "";
+}
+
+static bool has_contents(const struct elf_section *s)
+{
+	return s->type != SHT_NOBITS && s->type != SHT_NULL && s->size;
+}
+
+const struct elf_section *elf_file_section(const struct elf_file *f, const char *name)
+{
+	for (uint32_t i = 0; i < f->section_count; i++)
+		if (has_contents(&f->sections[i]) &&
+		    !strcmp(elf_file_section_name(f, &f->sections[i]), name))
+			return &f->sections[i];
+	return NULL;
+}
+
+const struct elf_section *elf_file_section_of_type(const struct elf_file *f, uint32_t type)
+{
+	for (uint32_t i = 0; i < f->section_count; i++)
+		if (f->sections[i].type == type && has_contents(&f->sections[i]))
+			return &f->sections[i];
+	return NULL;
+}
+
+void *elf_file_section_contents(const struct elf_file *f, const struct elf_section *section,
+				size_t limit)
+{
+	void *contents;
+
+	if (!has_contents(section) || section->size > limit)
+		return NULL;
+	contents = malloc(section->size);
+	if (contents && !elf_file_read(f, section->offset, contents, section->size)) {
+		free(contents);
+		contents = NULL;
+	}
+	return contents;
+}
+
+void elf_walk_begin(struct elf_walk *w, const struct elf_file *f, const struct elf_section *section)
+{
+	w->file = f;
+	w->offset = section->offset;
+	w->place = w->held = 0;
+	w->left = 0;
+	if (section->type == SHT_RELA)
+		w->entry_size = f->is_64 ? sizeof(Elf64_Rela) : 0;
+	else
+		w->entry_size = f->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	if (w->entry_size && section->entry_size == w->entry_size && has_contents(section))
+		w->left = section->size / w->entry_size;
+}
+
+static const uint8_t *next_entry(struct elf_walk *w)
+{
+	if (w->place == w->held) {
+		size_t room = sizeof(w->chunk) / w->entry_size;
+
+		w->place = 0;
+		w->held = w->left < room ? (size_t)w->left : room;
+		if (!w->held ||
+		    !elf_file_read(w->file, w->offset, w->chunk, w->held * w->entry_size)) {
+			w->held = w->left = 0;
+			return NULL;
+		}
+		w->offset += w->held * w->entry_size;
+		w->left -= w->held;
+	}
+	return w->chunk + w->entry_size * w->place++;
+}
+
+static void widen_symbol(const struct elf_file *f, const void *entry, Elf64_Sym *symbol)
+{
+	Elf32_Sym s;
+
+	if (f->is_64) {
+		memcpy(symbol, entry, sizeof(*symbol));
+		return;
+	}
+	memcpy(&s, entry, sizeof(s));
+	*symbol = (Elf64_Sym){s.st_name, s.st_info, s.st_other, s.st_shndx, s.st_value, s.st_size};
+}
+
+bool elf_walk_symbol(struct elf_walk *w, Elf64_Sym *symbol)
+{
+	const uint8_t *entry = next_entry(w);
+
+	if (entry)
+		widen_symbol(w->file, entry, symbol);
+	return entry != NULL;
+}
+
+bool elf_walk_relocation(struct elf_walk *w, Elf64_Rela *relocation)
+{
+	const uint8_t *entry = next_entry(w);
+
+	if (entry)
+		memcpy(relocation, entry, sizeof(*relocation));
+	return entry != NULL;
+}
+
+bool elf_file_symbol(const struct elf_file *f, const struct elf_section *section, uint64_t number,
+		     Elf64_Sym *symbol)
+{
+	size_t entry_size = f->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	uint8_t entry[sizeof(Elf64_Sym)];
+
+	if (section->entry_size != entry_size || !has_contents(section) ||
+	    number >= section->size / entry_size ||
+	    !elf_file_read(f, section->offset + number * entry_size, entry, entry_size))
+		return false;
+	widen_symbol(f, entry, symbol);
+	return true;
+}
+
+void elf_strings_begin(struct elf_strings *s, const struct elf_file *f,
+		       const struct elf_section *strings)
+{
+	s->file = f;
+	s->offset = strings->offset;
+	s->size = strings->type == SHT_STRTAB ? strings->size : 0;
+	s->at = s->held = 0;
+}
+
+const char *elf_strings_get(struct elf_strings *s, uint64_t at)
+{
+	size_t most, length;
+	char *string;
+
+	if (at >= s->size)
+		return "";
+	if (at >= s->at && at - s->at < s->held) {
+		string = s->window + (at - s->at);
+		if (memchr(string, 0, s->held - (at - s->at)))
+			return string;
+	}
+	s->at = at;
+	s->held = sizeof(s->window) - 1;
+	if (s->held > s->size - at)
+		s->held = (size_t)(s->size - at);
+	if (!elf_file_read(s->file, s->offset + at, s->window, s->held)) {
+		s->held = 0;
+		return "";
+	}
+	most = s->held < STRING_MAX ? s->held : STRING_MAX;
+	length = strnlen(s->window, most);
+	if (length == most) {
+		/* cut: what follows in the window is not what it was */
+		s->window[most] = 0;
+		s->held = most;
+	}
+	return s->window;
+}

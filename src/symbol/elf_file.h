@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SYMBOL_ELF_FILE_H
+#define SYMBOL_ELF_FILE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * An ELF file, read piece by piece with pread(): its owner may cut it short at any moment, which
+ * would kill whoever had it mapped, and a file of 1 GB must not be in memory for 50 names.
+ * 32 and 64 bit; only the byte order of this machine; only executables and shared objects.
+ */
+
+#define ELF_BUILD_ID_MAX 64
+
+struct elf_section {
+	uint64_t address, offset, size, entry_size, flags;
+	uint32_t type, link, info;
+	uint32_t name; /* offset in elf_file.names */
+};
+
+struct elf_file {
+	int fd;		       /* borrowed; -1: memory is the file */
+	const uint8_t *memory; /* borrowed */
+	uint64_t size;
+	bool is_64;
+	uint16_t machine; /* EM_… */
+	struct elf_section *sections;
+	uint32_t section_count;
+	char *names; /* of sections; ends with a zero byte of our own */
+	size_t names_size;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	uint32_t build_id_size; /* 0: it has none */
+};
+
+/*
+ * Reads the headers. Sections whose contents lie (partly) outside of the file have size 0 afterwards.
+ * fd and memory stay the caller's and must outlive f. Returns 0; -ENOEXEC: no ELF file of the kinds
+ * above, -EIO, -ENOMEM. After an error f needs no clean-up.
+ */
+int elf_file_open(struct elf_file *f, int fd);
+int elf_file_open_memory(struct elf_file *f, const void *memory, size_t size);
+void elf_file_close(struct elf_file *f);
+
+/* Reads exactly count bytes; false: they are not there. */
+bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t count);
+
+const char *elf_file_section_name(const struct elf_file *f, const struct elf_section *section);
+
+/* The first section of that name with contents in this file, or null. */
+const struct elf_section *elf_file_section(const struct elf_file *f, const char *name);
+
+/* The first section of that type with contents in this file, or null. */
+const struct elf_section *elf_file_section_of_type(const struct elf_file *f, uint32_t type);
+
+/* The section's contents in new memory, if they are limit bytes at most, or null. */
+void *elf_file_section_contents(const struct elf_file *f, const struct elf_section *section,
+				size_t limit);
+
+/*
+ * Walks a table of symbols (Elf64_Sym, also those of a 32-bit file) or relocations (Elf64_Rela, of
+ * 64-bit files only), a chunk at a time.
+ */
+struct elf_walk {
+	const struct elf_file *file;
+	uint64_t offset, left; /* of the entries that were not read yet */
+	size_t entry_size;
+	size_t place, held;	  /* in chunk, in entries */
+	uint8_t chunk[48 * 1024]; /* a multiple of all entry sizes: 16, 24 */
+};
+void elf_walk_begin(struct elf_walk *w, const struct elf_file *f,
+		    const struct elf_section *section);
+bool elf_walk_symbol(struct elf_walk *w, Elf64_Sym *symbol);
+bool elf_walk_relocation(struct elf_walk *w, Elf64_Rela *relocation);
+
+/* Reads one symbol; false: there is none of that number. */
+bool elf_file_symbol(const struct elf_file *f, const struct elf_section *section, uint64_t number,
+		     Elf64_Sym *symbol);
+
+/*
+ * A window on a table of strings. Names of neighbours mostly lie near each other, so that most
+ * names cost no system call.
+ */
+struct elf_strings {
+	const struct elf_file *file;
+	uint64_t offset, size; /* of the table */
+	uint64_t at;	       /* where in the table the window begins */
+	size_t held;
+	char window[32 * 1024];
+};
+void elf_strings_begin(struct elf_strings *s, const struct elf_file *f,
+		       const struct elf_section *strings);
+
+/* The string, cut at 16 KiB; "" if there is none. It lives until the next call. */
+const char *elf_strings_get(struct elf_strings *s, uint64_t at);
+
+#endif
