@@ -6,12 +6,10 @@
 #include <string.h>
 
 /*
- * A row may begin a run of rules that follow each other closely. How far a run may reach is a
- * choice between fewer rows (they are many) and fewer rules (they are shared, and limited): see
- * RUN_GAP.
+ * A run goes on if the next rule begins at most so many bytes behind the one before: pushes and pops
+ * follow each other closely. Longer gaps make more runs, each of them rarer. Over 1970 programs and
+ * libraries with 2.1 million functions: no runs 73 MB, 16 bytes 23.2 MB, 32 bytes 23.0 MB.
  */
-
-/* A run goes on if the next rule begins at most so many bytes behind the one before. */
 #define RUN_GAP 16
 
 void pages_begin(struct pages *pages, uint64_t address, struct unwind_pool *pool,
@@ -58,9 +56,9 @@ static size_t pack(struct pages *pages)
 
 		n = collect_run(pages, i, run);
 		index = unwind_rules_run(pages->rules, run, n, &full);
-		if (index < 0) {
-			n = 1;
-			run->until = 0;
+		while (index < 0) {
+			n--;
+			run[n - 1].until = 0;
 			index = unwind_rules_run(pages->rules, run, n, &full);
 		}
 		if (full) {

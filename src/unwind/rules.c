@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
-
 /*
  * A hash table of indices over the rules themselves. The end of a run is marked by until 0, so an
  * index alone says where the run begins and how long it is, and each tail of a run is a run, too.
@@ -16,9 +14,25 @@
 /* From here on only single rules are added: they must never be refused for the sake of a run. */
 #define RUNS_MAX (UNWIND_RULES_MAX / 2)
 
+/*
+ * Most runs that a program could have occur once or twice. A run gets room once it was asked for
+ * twice; what is demanded doubles with every RUNS_STEP rules, up to SEEN_MOST, so that the room is
+ * left to the runs that are frequent on this machine. What was asked for is kept in a small table
+ * where a newcomer wears down whoever has its place before it gets it (as Misra and Gries count
+ * frequent items); two runs taken for the same one only cost a little room.
+ */
+#define RUNS_STEP (UNWIND_RULES_MAX / 32)
+#define SEEN	  65536
+#define SEEN_MOST 200
+
+struct seen {
+	uint8_t tag, count;
+};
+
 struct unwind_rules {
 	struct unwind_rule *memory;
 	unsigned int count;
+	struct seen seen[SEEN];
 	uint16_t slots[SLOTS]; /* an index; 0: free (the rule 0 is never looked for here) */
 };
 
@@ -37,11 +51,28 @@ static uint64_t hash_run(const struct unwind_rule *run, unsigned int count)
 	return h;
 }
 
+/* Counts that the run was asked for, and tells whether that was often enough. */
+static bool is_worth_it(struct unwind_rules *rules, uint64_t hash)
+{
+	struct seen *seen = &rules->seen[(hash >> 24) % SEEN];
+	unsigned int demanded = 2u << (rules->count / RUNS_STEP);
+	uint8_t tag = hash >> 56;
+
+	if (seen->count && seen->tag != tag) {
+		seen->count--;
+		return false;
+	}
+	seen->tag = tag;
+	if (seen->count < SEEN_MOST)
+		seen->count++;
+	return seen->count >= (demanded < SEEN_MOST ? demanded : SEEN_MOST);
+}
+
 /* The slot of this run, or the free one where it would go. The table is never full. */
 static uint32_t find(const struct unwind_rules *rules, const struct unwind_rule *run,
-		     unsigned int count)
+		     unsigned int count, uint64_t hash)
 {
-	uint32_t i = hash_run(run, count) & (SLOTS - 1);
+	uint32_t i = hash & (SLOTS - 1);
 
 	for (; rules->slots[i]; i = (i + 1) & (SLOTS - 1)) {
 		unsigned int index = rules->slots[i];
@@ -62,7 +93,8 @@ static unsigned int add(struct unwind_rules *rules, const struct unwind_rule *ru
 	memcpy(&rules->memory[index], run, count * sizeof(*run));
 	rules->count += count;
 	for (tail = 0; tail < count; tail++) {
-		uint32_t slot = find(rules, run + tail, count - tail);
+		uint64_t hash = hash_run(run + tail, count - tail);
+		uint32_t slot = find(rules, run + tail, count - tail, hash);
 
 		if (!rules->slots[slot])
 			rules->slots[slot] = (uint16_t)(index + tail);
@@ -95,14 +127,16 @@ void unwind_rules_free(struct unwind_rules *rules)
 int unwind_rules_run(struct unwind_rules *rules, const struct unwind_rule *run, unsigned int count,
 		     bool *full)
 {
+	uint64_t hash;
 	uint32_t slot;
 
 	if (count == 1 && run->cfa == UNWIND_CFA_NONE)
 		return UNWIND_RULE_NONE;
-	slot = find(rules, run, count);
+	hash = hash_run(run, count);
+	slot = find(rules, run, count, hash);
 	if (rules->slots[slot])
 		return rules->slots[slot];
-	if (count > 1 && rules->count + count > RUNS_MAX)
+	if (count > 1 && (rules->count + count > RUNS_MAX || !is_worth_it(rules, hash)))
 		return -1;
 	if (rules->count + count > UNWIND_RULES_MAX) {
 		*full = true;

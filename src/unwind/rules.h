@@ -18,9 +18,11 @@ int unwind_rules_new(struct unwind_rule *memory, struct unwind_rules **rules);
 void unwind_rules_free(struct unwind_rules *rules);
 
 /*
- * The index of a run of count rules (1 to UNWIND_RUN_MAX) whose `until` are set. When the table is
- * full, UNWIND_RULE_UNSUPPORTED is returned and *full set. Longer runs are refused (-1) when the
- * table begins to fill, so that single rules still find room: try with fewer.
+ * The index of a run of count rules (1 to UNWIND_RUN_MAX) whose `until` are set. A run of several
+ * that is new is refused (-1) until it was asked for often enough to be worth its room: twice at
+ * first, more often the fuller the table is, and never when it is half full, so that single rules
+ * still find room. Try with fewer then. A single rule that finds no room gets
+ * UNWIND_RULE_UNSUPPORTED, and *full is set.
  */
 int unwind_rules_run(struct unwind_rules *rules, const struct unwind_rule *run, unsigned int count,
 		     bool *full);
