@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""count_tests.py FOLDER: counts what test.sh left there and names what failed.
+
+It reads Meson's logs (*.json, one object a line), pytest's (*.xml) and the file `checks` of test.sh
+itself. The last line is "N passed, N failed, N skipped"; the status is 1 if anything failed.
+"""
+
+import json
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+
+# Meson's words for the ends of a test.
+MESON = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}
+
+
+def of_meson(path):
+    for line in path.read_text(encoding="utf-8").splitlines():
+        test = json.loads(line)
+        yield MESON.get(test["result"], "failed"), test["name"]
+
+
+def of_pytest(path):
+    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None or case.find("error") is not None:
+            yield "failed", name
+        elif case.find("skipped") is not None:
+            yield "skipped", f"{name}: {case.find('skipped').get('message')}"
+        else:
+            yield "passed", name
+
+
+def of_checks(path):
+    for line in path.read_text(encoding="utf-8").splitlines():
+        yield tuple(line.split(" ", 1))
+
+
+def main():
+    folder = Path(sys.argv[1])
+    found = {"passed": [], "failed": [], "skipped": []}
+    for path in sorted(folder.iterdir()):
+        reader = {".json": of_meson, ".xml": of_pytest}.get(path.suffix)
+        if path.name == "checks":
+            reader = of_checks
+        if not reader:
+            continue
+        for result, name in reader(path):
+            found[result].append(f"{path.stem}: {name}")
+    for result in ("skipped", "failed"):
+        for name in found[result]:
+            print(f"{result} {name}")
+    print(f"{len(found['passed'])} passed, {len(found['failed'])} failed, "
+          f"{len(found['skipped'])} skipped")
+    return 1 if found["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# Which Debian packages stackcam needs, and how they get here. Sourced by run.sh and test.sh.
+
+# To build it.
+build_packages="
+	gcc libc6-dev linux-libc-dev meson ninja-build pkg-config python3
+	clang llvm bpftool libbpf-dev
+	libelf-dev libdw-dev libdebuginfod-dev libiberty-dev
+	libzstd-dev zlib1g-dev liblzma-dev libsqlite3-dev
+	libcmocka-dev
+"
+
+# To test it: the sanitizers' and the fuzzer's libraries, what the programs of tests/programs are
+# built with, the oracles.
+test_packages="
+	clang-format clang-tidy libclang-rt-14-dev
+	python3-pytest
+	g++ musl-tools
+	linux-perf
+"
+
+missing_packages()
+{
+	for package in "$@"; do
+		case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
+		installed) ;;
+		*) echo "$package" ;;
+		esac
+	done
+}
+
+# Installs those that are missing. Needs no network when none is.
+install_packages()
+{
+	missing=$(missing_packages "$@")
+	[ -n "$missing" ] || return 0
+	as_root=
+	if [ "$(id -u)" -ne 0 ]; then
+		command -v sudo >/dev/null || {
+			echo "missing packages, which only root can install: "$missing >&2
+			return 1
+		}
+		as_root="sudo"
+	fi
+	$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
+		$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+			install $missing
+}
