@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_CAPTURE_ABI_H
+#define BPF_CAPTURE_ABI_H
+
+/* What the probes put into the rings. */
+
+#include "unwind_abi.h"
+
+/* The most kernel frames of one stack: the kernel's own limit (perf_event_max_stack). */
+#define CAPTURE_KERNEL_FRAMES_MAX 127
+
+/* The most bytes of stack that are handed over with a stack that user space must finish. */
+#define CAPTURE_COPY_MAX 65536
+
+/* Every record begins with this. */
+struct capture_head {
+	__u32 source; /* enum capture_source */
+	__u32 size;   /* of all, in bytes */
+	__u64 time;   /* CLOCK_MONOTONIC */
+};
+
+enum capture_source {
+	CAPTURE_HANDOVER = 1,
+	CAPTURE_ON_CPU,
+};
+
+/*
+ * A stack of one thread at one moment. Behind it: user_frames + kernel_frames addresses, user
+ * frames first, each leaf first.
+ */
+struct capture_record {
+	struct capture_head head;
+	__u32 pid, tid;
+	__u64 thread_start; /* CLOCK_MONOTONIC; tells a thread from a later one of the same number */
+	__u32 exec_id;	    /* of the process's program: task->self_exec_id */
+	__u32 generation;   /* of the mappings that the frames were found with; 0: none */
+	__u16 user_frames;  /* the top bit of a frame: UNWIND_GUESS */
+	__u16 kernel_frames;
+	__u8 end;	    /* enum unwind_end of the user stack */
+	__u8 has_user;	    /* 0: a kernel thread, or user frames were not asked for */
+	__u8 handed_over;   /* the CAPTURE_HANDOVER of the same time, tid and ring belongs to it */
+	__u8 undecided;	    /* user space must decide whether this process is meant at all */
+	char comm[16];	    /* of the thread */
+};
+
+/*
+ * What user space needs to finish a stack: the registers where the walk stopped, and the stack's
+ * memory from sp on (behind this). It comes right before its capture_record.
+ */
+struct capture_handover {
+	struct capture_head head;
+	__u32 tid;
+	__u32 copied; /* bytes */
+	__u64 pc, sp, fp;
+	__u64 registers[16];
+	__u32 known;
+	__u8 fp_known, pc_exact, guess, unused;
+};
+
+/* What the kernel side had to drop, by reason; one counter each, per CPU. */
+#define CAPTURE_LOSSES(X)                                                                          \
+	X(RING_FULL, "ring full: the recorder could not keep up")                                  \
+	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU")
+
+enum capture_loss {
+#define X(name, words) CAPTURE_LOSS_##name,
+	CAPTURE_LOSSES(X)
+#undef X
+	CAPTURE_LOSS_COUNT
+};
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_FILTER_H
+#define BPF_FILTER_H
+
+/*
+ * Which processes are meant. User space writes those it was told of; follow.bpf.c adds their
+ * children and removes the dead.
+ */
+
+#include "kernel.h"
+
+enum filter_answer { FILTER_NO = 0, FILTER_YES = 1, FILTER_ASK = 2 };
+
+/* Set before loading. */
+const volatile bool filter_everything __weak = true; /* the whole machine */
+const volatile bool filter_by_thread __weak;	     /* threads are listed, not processes */
+const volatile bool filter_ask __weak;		     /* user space decides on processes not listed */
+const volatile bool filter_children __weak;	     /* children of what is meant are meant too */
+
+/* pid (or tid, with filter_by_thread) to enum filter_answer */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u8);
+} filter_wanted SEC(".maps") __weak;
+
+static __always_inline enum filter_answer filter_current(void)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 key = filter_by_thread ? (__u32)id : id >> 32;
+	__u8 *answer;
+
+	if (filter_everything)
+		return FILTER_YES;
+	answer = bpf_map_lookup_elem(&filter_wanted, &key);
+	if (answer)
+		return *answer ? FILTER_YES : FILTER_NO;
+	return filter_ask ? FILTER_ASK : FILTER_NO;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_KERNEL_H
+#define BPF_KERNEL_H
+
+/*
+ * The few kernel types that the probes look into, with just the fields used: CO-RE finds where they
+ * really lie in the running kernel (by name, from its BTF).
+ */
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* x86-64: the user registers that an entry into the kernel saved */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx;
+	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long ip, cs, sp;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct mm_struct;
+
+struct signal_struct {
+	atomic_t live;
+};
+
+struct task_struct {
+	int pid, tgid;
+	unsigned int flags;
+	char comm[16];
+	struct mm_struct *mm;
+	__u64 self_exec_id;
+	__u64 start_time;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+};
+
+#pragma clang attribute pop
+
+/*
+ * The context of a perf_event program. This layout is the kernel's interface (linux/bpf_perf_event.h,
+ * asm/ptrace.h) and is not relocated: the kernel itself rewrites each access.
+ */
+struct probe_regs {
+	unsigned long r15, r14, r13, r12, bp, bx;
+	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax, ip, cs, flags, sp, ss;
+};
+
+struct bpf_perf_event_data {
+	struct probe_regs regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+#define PF_KTHREAD 0x00200000
+
+/* The code segment of 64-bit user code; anything else in user mode is a 32-bit program. */
+#define USER_CS_64 0x33
+
+#endif

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/camera.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/vec.h"
+#include "bpf/capture_abi.h"
+#include "camera/cpu.h"
+#include "camera/filter.h"
+#include "camera/rings.h"
+#include "camera/samples.h"
+#include "probes.skel.h"
+#include "target/sideband.h"
+
+#define TABLES_LIMIT_DEFAULT (256ull << 20)
+#define SIDEBAND_PAGES 64
+#define RING_BYTES_MIN (256u << 10)
+#define RING_BYTES_MAX (32u << 20)
+/* Bytes of a usual sample; a ring holds what comes in a second, so that a slow moment loses nothing. */
+#define SAMPLE_BYTES 800u
+
+/* The last stack handed over on each ring: its record comes right behind. */
+struct handover_slot {
+	struct capture_handover *at;
+	size_t room;
+};
+
+struct camera {
+	struct camera_options options;
+	struct probes *probes;
+	struct bpf_link *follow[3];
+	struct rings *rings;
+	struct sideband *sideband;
+	struct cpu_source *source;
+	struct samples *samples;
+	struct film_writer *film;
+	uint32_t event;
+	uint64_t period; /* ns that one sample stands for */
+	unsigned int cpus;
+	struct handover_slot *handovers; /* by ring */
+	vec(struct target_event) events; /* of the drain under way; paths are copies */
+	size_t next_event;
+	uint64_t last_tidy, sideband_lost;
+	uint64_t not_wanted; /* records of processes that turned out not to be meant */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static uint32_t ring_bytes(unsigned int frequency)
+{
+	uint32_t bytes = RING_BYTES_MIN;
+
+	while (bytes < frequency * SAMPLE_BYTES && bytes < RING_BYTES_MAX)
+		bytes *= 2;
+	return bytes;
+}
+
+static int load_failed(int err, struct fail *why)
+{
+	if (err == -EPERM || err == -EACCES)
+		return fail(why, -EPERM,
+			    "run as root, or grant CAP_BPF and CAP_PERFMON ('stackcam doctor' lists all)",
+			    "cannot load the probes: BPF is not permitted for this user");
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return fail(why, -EOPNOTSUPP,
+			    "use a kernel that was built with CONFIG_DEBUG_INFO_BTF",
+			    "cannot load the probes: this kernel has no type information (BTF)");
+	return fail_errno(why, err, "see 'stackcam doctor'", "cannot load the probes");
+}
+
+static int load(struct camera *camera, struct fail *why)
+{
+	const struct camera_options *options = &camera->options;
+	struct probes *probes;
+	int err;
+
+	libbpf_set_print(NULL);
+	probes = camera->probes = probes__open();
+	if (!probes)
+		return load_failed(-errno, why);
+	probes->rodata->want_user = !options->kernel_only;
+	probes->rodata->want_kernel = !options->user_only;
+	filter_prepare(probes, options->selection);
+	bpf_map__set_max_entries(probes->maps.capture_rings, camera->cpus);
+	bpf_map__set_max_entries(probes->maps.capture_copy_map, camera->cpus);
+	err = probes__load(probes);
+	return err ? load_failed(err, why) : 0;
+}
+
+static int attach_follow(struct camera *camera, struct fail *why)
+{
+	struct bpf_program *programs[] = {camera->probes->progs.follow_fork,
+					  camera->probes->progs.follow_exec,
+					  camera->probes->progs.follow_exit};
+	size_t i;
+
+	if (camera->options.selection->whole_machine)
+		return 0;
+	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		camera->follow[i] = bpf_program__attach(programs[i]);
+		if (!camera->follow[i])
+			return fail_errno(why, -errno, "see 'stackcam doctor'",
+					  "cannot follow the target's children");
+	}
+	return 0;
+}
+
+int camera_new(const struct camera_options *options, struct camera **result, struct fail *why)
+{
+	struct cpu_options cpu = {options->frequency, options->user_only, options->kernel_only};
+	struct camera *camera = calloc(1, sizeof(*camera));
+	int err, cpus = libbpf_num_possible_cpus();
+
+	if (!camera || cpus <= 0) {
+		free(camera);
+		return fail_errno(why, -ENOMEM, NULL, "cannot record");
+	}
+	camera->options = *options;
+	camera->cpus = (unsigned int)cpus;
+	camera->period = 1000000000ull / options->frequency;
+	camera->handovers = calloc(camera->cpus, sizeof(*camera->handovers));
+	if (!camera->handovers) {
+		err = fail_errno(why, -ENOMEM, NULL, "cannot record");
+		goto failed;
+	}
+	err = load(camera, why);
+	if (!err)
+		err = rings_new(bpf_map__fd(camera->probes->maps.capture_rings), camera->cpus,
+				ring_bytes(options->frequency), &camera->rings, why);
+	if (!err)
+		err = sideband_open(SIDEBAND_PAGES, &camera->sideband, why);
+	if (!err)
+		err = cpu_source_new(&cpu, camera->probes->progs.on_cpu, &camera->source, why);
+	if (!err)
+		err = filter_fill(camera->probes, options->selection, why);
+	if (!err)
+		err = attach_follow(camera, why);
+	if (err)
+		goto failed;
+	*result = camera;
+	return 0;
+failed:
+	camera_free(camera);
+	return err;
+}
+
+static void forget_events(struct camera *camera)
+{
+	vec_foreach (&camera->events, event)
+		free((char *)(uintptr_t)event->path);
+	camera->events.count = camera->next_event = 0;
+}
+
+static void stop_probes(struct camera *camera)
+{
+	size_t i;
+
+	cpu_source_free(camera->source);
+	camera->source = NULL;
+	for (i = 0; i < sizeof(camera->follow) / sizeof(camera->follow[0]); i++) {
+		bpf_link__destroy(camera->follow[i]);
+		camera->follow[i] = NULL;
+	}
+}
+
+void camera_free(struct camera *camera)
+{
+	unsigned int i;
+
+	if (!camera)
+		return;
+	stop_probes(camera);
+	samples_free(camera->samples);
+	sideband_close(camera->sideband);
+	rings_free(camera->rings);
+	probes__destroy(camera->probes);
+	for (i = 0; camera->handovers && i < camera->cpus; i++)
+		free(camera->handovers[i].at);
+	free(camera->handovers);
+	forget_events(camera);
+	vec_free(&camera->events);
+	free(camera);
+}
+
+int camera_start(struct camera *camera, struct film_writer *film, struct fail *why)
+{
+	struct samples_options options = {
+		.maps =
+			{
+				.chunks = bpf_map__fd(camera->probes->maps.unwind_chunks),
+				.rules = bpf_map__fd(camera->probes->maps.unwind_rule_map),
+				.spaces = bpf_map__fd(camera->probes->maps.unwind_spaces),
+			},
+		.tables_limit = camera->options.tables_limit ? camera->options.tables_limit
+							     : TABLES_LIMIT_DEFAULT,
+		.symbols = camera->options.symbols,
+	};
+	struct film_event event = {
+		.name = "on-cpu",
+		.unit = "ns",
+		.source = cpu_source_name(camera->source),
+		.frequency = camera->options.frequency,
+	};
+	int err = samples_new(&options, film, &camera->samples, why);
+
+	if (err)
+		return err;
+	camera->film = film;
+	camera->event = film_add_event(film, &event);
+	return cpu_source_start(camera->source, why);
+}
+
+int camera_add_process(struct camera *camera, pid_t pid, struct fail *why)
+{
+	return filter_add(camera->probes, pid, why);
+}
+
+int camera_fd(const struct camera *camera)
+{
+	return rings_fd(camera->rings);
+}
+
+static void keep_event(void *context, const struct target_event *event)
+{
+	struct camera *camera = context;
+	struct target_event copy = *event;
+
+	copy.path = event->path ? strdup(event->path) : NULL;
+	if (!vec_push(&camera->events, copy))
+		free((char *)(uintptr_t)copy.path);
+}
+
+/* Gives in all events up to time. */
+static void give_events(struct camera *camera, uint64_t time)
+{
+	while (camera->next_event < camera->events.count &&
+	       camera->events.at[camera->next_event].time <= time)
+		samples_event(camera->samples, &camera->events.at[camera->next_event++]);
+}
+
+/* Keeps a stack that was handed over until its record comes: it has to leave the ring before. */
+static void keep_handover(struct camera *camera, unsigned int ring,
+			  const struct capture_handover *handover)
+{
+	struct handover_slot *slot = &camera->handovers[ring];
+	size_t size = sizeof(*handover) + handover->copied;
+
+	if (slot->room < size) {
+		free(slot->at);
+		slot->at = malloc(sizeof(*handover) + CAPTURE_COPY_MAX);
+		slot->room = slot->at ? sizeof(*handover) + CAPTURE_COPY_MAX : 0;
+	}
+	if (slot->at && size <= slot->room)
+		memcpy(slot->at, handover, size);
+}
+
+static void take_record(struct camera *camera, unsigned int ring,
+			const struct capture_record *record)
+{
+	const struct capture_handover *handover = camera->handovers[ring].at;
+
+	if (record->undecided &&
+	    !filter_decide(camera->probes, camera->options.selection, (pid_t)record->pid)) {
+		camera->not_wanted++;
+		return;
+	}
+	if (!record->handed_over || !handover || handover->tid != record->tid ||
+	    handover->head.time != record->head.time)
+		handover = NULL;
+	samples_take(camera->samples, camera->event, record, handover, camera->period);
+}
+
+/* What the kernel side counted, summed over CPUs. */
+static uint64_t kernel_loss(const struct camera *camera, uint32_t loss)
+{
+	int map = bpf_map__fd(camera->probes->maps.capture_losses);
+	uint64_t *counts = calloc(camera->cpus, sizeof(*counts)), sum = 0;
+	unsigned int i;
+
+	if (counts && !bpf_map_lookup_elem(map, &loss, counts))
+		for (i = 0; i < camera->cpus; i++)
+			sum += counts[i];
+	free(counts);
+	return sum;
+}
+
+static uint64_t write_losses(struct camera *camera)
+{
+	static const char *const kernel_reasons[] = {
+#define X(name, words) words,
+		CAPTURE_LOSSES(X)
+#undef X
+	};
+	uint64_t lost = 0, count;
+	uint32_t i;
+
+	for (i = 0; i < CAPTURE_LOSS_COUNT; i++) {
+		count = kernel_loss(camera, i);
+		lost += count;
+		if (count && camera->film)
+			film_loss(camera->film, camera->event, kernel_reasons[i], count);
+	}
+	return lost;
+}
+
+static void write_other_losses(struct camera *camera)
+{
+	struct samples_statistics statistics;
+
+	samples_statistics(camera->samples, &statistics);
+	if (statistics.strangers)
+		film_loss(camera->film, camera->event,
+			  "user stack: the process was gone before it was known",
+			  statistics.strangers);
+	if (statistics.tables.no_room)
+		film_loss(camera->film, 0, "unwind table: memory limit reached",
+			  statistics.tables.no_room);
+	if (statistics.tables.broken)
+		film_loss(camera->film, 0, "unwind table: the file's information is damaged",
+			  statistics.tables.broken);
+	if (camera->sideband_lost)
+		film_loss(camera->film, 0, "events of mappings and processes: ring full",
+			  camera->sideband_lost);
+}
+
+int camera_drain(struct camera *camera, struct fail *why)
+{
+	uint64_t now = now_ns(), lost = sideband_lost(camera->sideband);
+	const struct capture_head *head;
+	unsigned int ring;
+	int err;
+
+	if (lost != camera->sideband_lost)
+		samples_events_lost(camera->samples);
+	camera->sideband_lost = lost;
+	err = sideband_read(camera->sideband, now, keep_event, camera, why);
+	if (err)
+		return err;
+	while ((head = rings_next(camera->rings, now, &ring))) {
+		give_events(camera, head->time);
+		if (head->source == CAPTURE_HANDOVER)
+			keep_handover(camera, ring, (const struct capture_handover *)head);
+		else
+			take_record(camera, ring, (const struct capture_record *)head);
+	}
+	give_events(camera, now);
+	forget_events(camera);
+
+	if (now - camera->last_tidy < 1000000000ull)
+		return 0;
+	camera->last_tidy = now;
+	samples_tidy(camera->samples, now);
+	write_losses(camera);
+	write_other_losses(camera);
+	return film_commit(camera->film, now, false, why);
+}
+
+int camera_stop(struct camera *camera, struct fail *why)
+{
+	int err;
+
+	stop_probes(camera);
+	err = camera_drain(camera, why);
+	write_losses(camera);
+	write_other_losses(camera);
+	samples_name_all(camera->samples);
+	return err;
+}
+
+void camera_statistics(const struct camera *camera, struct camera_statistics *statistics)
+{
+	struct samples_statistics samples = {0};
+	uint32_t i;
+
+	*statistics = (struct camera_statistics){0};
+	if (camera->samples)
+		samples_statistics(camera->samples, &samples);
+	statistics->samples = samples.samples;
+	statistics->complete = samples.complete;
+	statistics->handed_over = samples.handed_over;
+	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
+		statistics->lost += kernel_loss(camera, i);
+	statistics->table_bytes = samples.tables.bytes;
+	statistics->tables = samples.tables.tables;
+	statistics->rules = samples.tables.rules;
+	statistics->ring_bytes = rings_bytes(camera->rings);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_CAMERA_H
+#define CAMERA_CAMERA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "film/writer.h"
+#include "symbol/symbols.h"
+#include "target/select.h"
+
+/*
+ * The recorder: loads the probes, attaches them, drains what they find, and gives it to a film.
+ *
+ *	camera_new()	loads and attaches; nothing fires yet
+ *	camera_start()	probes fire from here on
+ *	camera_drain()	whenever camera_fd() is readable, and a few times a second
+ *	camera_stop()	probes are off, all rings drained, all frames named
+ *
+ * All probes hang on descriptors of this process: however it ends, they end with it.
+ */
+struct camera;
+
+struct camera_options {
+	const struct selection *selection;
+	unsigned int frequency;	  /* on-cpu samples per second, 1 to 10,000 */
+	bool kernel_only, user_only;
+	uint64_t tables_limit;	  /* bytes of unwind tables; 0: the default */
+	struct symbol_options symbols;
+};
+
+int camera_new(const struct camera_options *options, struct camera **camera, struct fail *why);
+void camera_free(struct camera *camera);
+
+/* film: where to; stays the caller's, and must outlive the camera's last call. */
+int camera_start(struct camera *camera, struct film_writer *film, struct fail *why);
+
+/* Films a process (and its children, if the selection says so) that was made for it. */
+int camera_add_process(struct camera *camera, pid_t pid, struct fail *why);
+
+int camera_fd(const struct camera *camera);
+int camera_drain(struct camera *camera, struct fail *why);
+int camera_stop(struct camera *camera, struct fail *why);
+
+struct camera_statistics {
+	uint64_t samples;   /* in the film */
+	uint64_t complete;  /* of them: stack to its root */
+	uint64_t handed_over; /* of them: finished in user space */
+	uint64_t lost;	    /* samples that did not get into the film */
+	uint64_t table_bytes, ring_bytes;
+	unsigned int tables, rules;
+};
+void camera_statistics(const struct camera *camera, struct camera_statistics *statistics);
+
+#endif

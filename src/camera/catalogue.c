@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/catalogue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+/* Why a stack has no more frames, as the film says it. */
+static const char *const end_marks[UNWIND_ENDS] = {
+	[UNWIND_END_LATER] = "[truncated: the recorder could not take the stack over]",
+	[UNWIND_END_MEMORY] = "[truncated: stack memory not readable]",
+	[UNWIND_END_UNSUPPORTED] = "[truncated: unwind rule not supported]",
+	[UNWIND_END_NO_RULE] = "[truncated: no unwind information and no frame pointer]",
+	[UNWIND_END_UNMAPPED] = "[truncated: return address outside of all mappings]",
+	[UNWIND_END_STUCK] = "[truncated: unwinding made no progress]",
+	[UNWIND_END_FRAMES] = "[truncated: too many frames]",
+	[UNWIND_END_COPY] = "[truncated: stack deeper than what was copied]",
+	[UNWIND_END_STALE] = "[truncated: mappings changed meanwhile]",
+};
+
+struct thread_row {
+	uint32_t id;
+	struct film_thread thread;
+	char comm[16];
+};
+
+struct catalogue {
+	struct film_writer *film;
+	struct names *names;
+	struct map threads;	      /* process row << 32 | tid -> index in rows */
+	vec(struct thread_row) rows;
+	struct map strangers;	      /* pid -> process row */
+	vec(uint32_t) images;	      /* film image by image number; 0: none yet */
+	uint32_t kernel;	      /* film image of the kernel */
+	uint32_t marks[UNWIND_ENDS];
+	uint32_t last_frame;	      /* highest frame id seen: a higher one is new */
+};
+
+int catalogue_new(struct film_writer *film, struct names *names, struct catalogue **result)
+{
+	struct catalogue *catalogue = calloc(1, sizeof(*catalogue));
+
+	if (!catalogue)
+		return -ENOMEM;
+	catalogue->film = film;
+	catalogue->names = names;
+	*result = catalogue;
+	return 0;
+}
+
+void catalogue_free(struct catalogue *catalogue)
+{
+	if (!catalogue)
+		return;
+	map_free(&catalogue->threads);
+	map_free(&catalogue->strangers);
+	vec_free(&catalogue->rows);
+	vec_free(&catalogue->images);
+	free(catalogue);
+}
+
+static const char *or_empty(const char *s)
+{
+	return s ? s : "";
+}
+
+static struct film_process describe(const struct process *process, uint64_t start, uint64_t end)
+{
+	return (struct film_process){
+		.pid = (uint32_t)process->pid,
+		.parent = (uint32_t)process->parent,
+		.start = start,
+		.end = end,
+		.comm = process->comm,
+		.command = or_empty(process->command),
+		.exe = or_empty(process->exe),
+		.cgroup = or_empty(process->cgroup),
+		.container = or_empty(process->container),
+	};
+}
+
+static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
+			  const struct capture_record *record)
+{
+	uint64_t key = (uint64_t)process << 32 | record->tid;
+	uint64_t *known = map_get(&catalogue->threads, key);
+	struct thread_row *row = known ? &catalogue->rows.at[*known] : NULL;
+
+	if (row && row->thread.start == record->thread_start) {
+		if (memcmp(row->comm, record->comm, sizeof(row->comm))) {
+			memcpy(row->comm, record->comm, sizeof(row->comm));
+			row->thread.comm = row->comm;
+			film_set_thread(catalogue->film, row->id, &row->thread);
+		}
+		return row->id;
+	}
+	if (!vec_push(&catalogue->rows, (struct thread_row){.thread = {.process = process,
+								       .tid = record->tid,
+								       .start = record->thread_start}}))
+		return 0;
+	row = vec_last(&catalogue->rows);
+	memcpy(row->comm, record->comm, sizeof(row->comm));
+	row->comm[sizeof(row->comm) - 1] = 0;
+	row->thread.comm = row->comm;
+	row->id = film_add_thread(catalogue->film, &row->thread);
+	map_put(&catalogue->threads, key, catalogue->rows.count - 1);
+	return row->id;
+}
+
+uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process *row,
+			  const struct process *process, const struct capture_record *record)
+{
+	if (!row->id) {
+		struct film_process words = describe(process, process->start, 0);
+
+		row->id = film_add_process(catalogue->film, &words);
+		row->execs = process->execs;
+	}
+	return row->id ? thread_of(catalogue, row->id, record) : 0;
+}
+
+uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_record *record)
+{
+	uint64_t *known = map_get(&catalogue->strangers, record->pid);
+	uint32_t process = known ? (uint32_t)*known : 0;
+	char comm[sizeof(record->comm) + 1] = "";
+	struct film_process words = {
+		.pid = record->pid,
+		.comm = comm,
+		.command = "",
+		.exe = "",
+		.cgroup = "",
+		.container = "",
+	};
+
+	if (!process) {
+		memcpy(comm, record->comm, sizeof(record->comm));
+		process = film_add_process(catalogue->film, &words);
+		map_put(&catalogue->strangers, record->pid, process);
+	}
+	return process ? thread_of(catalogue, process, record) : 0;
+}
+
+void catalogue_process_ended(struct catalogue *catalogue, struct catalogue_process *row,
+			     const struct process *process, uint64_t time)
+{
+	if (row->id) {
+		struct film_process words = describe(process, process->start, time);
+
+		film_set_process(catalogue->film, row->id, &words);
+	}
+	*row = (struct catalogue_process){0};
+}
+
+static uint32_t add_image(struct catalogue *catalogue, const struct image *image)
+{
+	struct film_image words = {
+		.kind = image->kind == IMAGE_VDSO ? FILM_IMAGE_VDSO : FILM_IMAGE_FILE,
+		.path = image->path,
+		.build_id_size = image->build_id_size,
+	};
+
+	memcpy(words.build_id, image->build_id, image->build_id_size);
+	return film_add_image(catalogue->film, &words);
+}
+
+static uint32_t image_of(struct catalogue *catalogue, const struct image *image)
+{
+	uint32_t *id;
+
+	while (catalogue->images.count <= image->number)
+		if (!vec_push(&catalogue->images, 0))
+			return 0;
+	id = &catalogue->images.at[image->number];
+	if (!*id)
+		*id = add_image(catalogue, image);
+	return *id;
+}
+
+/* Frames are numbered as they are first written, so a number above all others is a new one. */
+static bool is_new(struct catalogue *catalogue, uint32_t frame)
+{
+	if (frame <= catalogue->last_frame)
+		return false;
+	catalogue->last_frame = frame;
+	return true;
+}
+
+static uint32_t jit_frame(struct catalogue *catalogue, struct catalogue_process *row,
+			  const struct process *process, uint64_t at)
+{
+	static const struct film_image words = {.kind = FILM_IMAGE_ANON, .path = "[jit]"};
+	uint32_t frame;
+
+	/* one image for each process: the same address means something else in another one */
+	if (!row->jit)
+		row->jit = film_add_image(catalogue->film, &words);
+	frame = film_frame(catalogue->film, row->jit, FILM_FRAME_JIT, at);
+	if (is_new(catalogue, frame))
+		names_want_jit(catalogue->names, process->pid, frame, at);
+	return frame;
+}
+
+uint32_t catalogue_user_frame(struct catalogue *catalogue, struct catalogue_process *row,
+			      const struct process *process, uint64_t at)
+{
+	const struct mapping *mapping = process_mapping(process, at);
+	uint64_t address;
+	uint32_t frame;
+
+	if (!mapping || (mapping->image->kind != IMAGE_FILE && mapping->image->kind != IMAGE_VDSO))
+		return jit_frame(catalogue, row, process, at);
+	address = at - mapping->bias;
+	frame = film_frame(catalogue->film, image_of(catalogue, mapping->image), FILM_FRAME_NATIVE,
+			   address);
+	if (is_new(catalogue, frame))
+		names_want(catalogue->names, mapping->image, frame, address);
+	return frame;
+}
+
+uint32_t catalogue_kernel_frame(struct catalogue *catalogue, uint64_t at)
+{
+	static const struct film_image words = {.kind = FILM_IMAGE_KERNEL, .path = "[kernel]"};
+	uint32_t frame;
+
+	if (!catalogue->kernel)
+		catalogue->kernel = film_add_image(catalogue->film, &words);
+	frame = film_frame(catalogue->film, catalogue->kernel, FILM_FRAME_KERNEL, at);
+	if (is_new(catalogue, frame))
+		names_want_kernel(catalogue->names, frame, at);
+	return frame;
+}
+
+uint32_t catalogue_mark(struct catalogue *catalogue, enum unwind_end end)
+{
+	if (!catalogue->marks[end])
+		catalogue->marks[end] = film_mark(catalogue->film, end_marks[end]);
+	/* a mark is a frame too, and needs no name */
+	is_new(catalogue, catalogue->marks[end]);
+	return catalogue->marks[end];
+}
+
+void catalogue_image_gone(struct catalogue *catalogue, const struct image *image)
+{
+	names_image_gone(catalogue->names, image);
+	if (image->number < catalogue->images.count)
+		catalogue->images.at[image->number] = 0;
+}

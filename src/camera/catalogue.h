@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_CATALOGUE_H
+#define CAMERA_CATALOGUE_H
+
+#include <stdint.h>
+
+#include "bpf/capture_abi.h"
+#include "camera/names.h"
+#include "film/writer.h"
+#include "target/targets.h"
+
+/*
+ * The film's rows for what samples refer to: processes, threads, images and frames. A row is written
+ * when a sample first needs it, so a film holds nothing that does not occur in it.
+ */
+struct catalogue;
+
+int catalogue_new(struct film_writer *film, struct names *names, struct catalogue **catalogue);
+void catalogue_free(struct catalogue *catalogue);
+
+/* The part of it that each process carries. All zero: not in the film yet. */
+struct catalogue_process {
+	uint32_t id;	/* of the film's row */
+	uint32_t jit;	/* film image for its code without a file */
+	uint32_t execs; /* process->execs that the row shows */
+};
+
+/* The row of the thread that a record was taken of; 0: the film is full. */
+uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process *row,
+			  const struct process *process, const struct capture_record *record);
+
+/* The same for a process of which nothing but the record is known. */
+uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_record *record);
+
+/* It ended or executed another file at time: what follows under its pid is somebody else. */
+void catalogue_process_ended(struct catalogue *catalogue, struct catalogue_process *row,
+			     const struct process *process, uint64_t time);
+
+/* The frame of code at address at (for a caller: inside the call), and of kernel code. */
+uint32_t catalogue_user_frame(struct catalogue *catalogue, struct catalogue_process *row,
+			      const struct process *process, uint64_t at);
+uint32_t catalogue_kernel_frame(struct catalogue *catalogue, uint64_t at);
+
+/* The frame that marks a stack which ended before its root. */
+uint32_t catalogue_mark(struct catalogue *catalogue, enum unwind_end end);
+
+void catalogue_image_gone(struct catalogue *catalogue, const struct image *image);
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/cpu.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+struct cpu_source {
+	const char *name;
+	struct event {
+		int fd;
+		struct bpf_link *link; /* owns fd */
+	} *events;
+	unsigned int count;
+};
+
+static struct perf_event_attr cycles_event(const struct cpu_options *options)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1,
+		.freq = 1,
+		.sample_freq = options->frequency,
+		.exclude_idle = 1,
+		.exclude_kernel = options->no_kernel,
+		.exclude_user = options->no_user,
+		.exclude_hv = 1,
+	};
+}
+
+static struct perf_event_attr clock_event(const struct cpu_options *options)
+{
+	struct perf_event_attr attr = cycles_event(options);
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	/* a fixed period: the clock needs no control loop that finds it */
+	attr.freq = 0;
+	attr.sample_period = 1000000000u / options->frequency;
+	return attr;
+}
+
+static int open_on(struct perf_event_attr *attr, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int attach_on(struct cpu_source *source, struct perf_event_attr *attr, int cpu,
+		     struct bpf_program *program)
+{
+	int fd = open_on(attr, cpu), err;
+	struct bpf_link *link;
+
+	if (fd < 0)
+		return -errno;
+	link = bpf_program__attach_perf_event(program, fd);
+	if (!link) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	source->events[source->count++] = (struct event){fd, link};
+	return 0;
+}
+
+int cpu_source_new(const struct cpu_options *options, struct bpf_program *program,
+		   struct cpu_source **result, struct fail *why)
+{
+	struct cpu_source *source = calloc(1, sizeof(*source));
+	int cpus = libbpf_num_possible_cpus(), cpu, err = -ENOMEM;
+	struct perf_event_attr attr = cycles_event(options);
+
+	if (!source || cpus <= 0)
+		goto failed;
+	source->events = calloc((size_t)cpus, sizeof(*source->events));
+	if (!source->events)
+		goto failed;
+	source->name = "cycles";
+	for (cpu = 0; cpu < cpus; cpu++) {
+		err = attach_on(source, &attr, cpu, program);
+		if ((err == -ENOENT || err == -EOPNOTSUPP || err == -ENXIO) && !source->count &&
+		    attr.type == PERF_TYPE_HARDWARE) {
+			source->name = "cpu-clock";
+			attr = clock_event(options);
+			err = attach_on(source, &attr, cpu, program);
+		}
+		/* a possible CPU need not be there */
+		if (err && err != -ENODEV && err != -ENXIO)
+			goto failed;
+	}
+	err = -ENODEV;
+	if (!source->count)
+		goto failed;
+	*result = source;
+	return 0;
+failed:
+	cpu_source_free(source);
+	if (err == -EACCES || err == -EPERM)
+		return fail(why, -EPERM,
+			    "run as root, or grant CAP_PERFMON and CAP_BPF ('stackcam doctor' lists all)",
+			    "cannot sample CPUs: perf_event_open is not permitted");
+	if (err == -EINVAL)
+		return fail(why, err, "choose a lower -F, or raise that limit",
+			    "cannot sample CPUs %u times a second: the kernel's limit "
+			    "kernel.perf_event_max_sample_rate is lower",
+			    options->frequency);
+	return fail_errno(why, err, "see 'stackcam doctor'", "cannot sample CPUs");
+}
+
+int cpu_source_start(struct cpu_source *source, struct fail *why)
+{
+	unsigned int i;
+
+	for (i = 0; i < source->count; i++)
+		if (ioctl(source->events[i].fd, PERF_EVENT_IOC_ENABLE, 0))
+			return fail_errno(why, -errno, NULL, "cannot start sampling");
+	return 0;
+}
+
+void cpu_source_free(struct cpu_source *source)
+{
+	if (!source)
+		return;
+	while (source->count)
+		bpf_link__destroy(source->events[--source->count].link);
+	free(source->events);
+	free(source);
+}
+
+const char *cpu_source_name(const struct cpu_source *source)
+{
+	return source->name;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_FILTER_H
+#define CAMERA_FILTER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/fail.h"
+#include "target/select.h"
+
+struct probes;
+
+/*
+ * The kernel's side of a selection: which processes the probes look at. Listed pids are decided in the
+ * kernel; for names and control groups the kernel sends the first samples of each process with a
+ * question, and the answer is kept there.
+ */
+
+/* Before the probes are loaded: sets what kind of filter they have. */
+void filter_prepare(struct probes *probes, const struct selection *selection);
+
+/* After loading: lists what the selection names. */
+int filter_fill(struct probes *probes, const struct selection *selection, struct fail *why);
+
+/* Adds one process. */
+int filter_add(struct probes *probes, pid_t pid, struct fail *why);
+
+/* Answers the question of a record: is this process meant? */
+bool filter_decide(struct probes *probes, const struct selection *selection, pid_t pid);
+
+#endif

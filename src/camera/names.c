@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+/* Frames of one image (or of the kernel, or of one process's JIT code) that wait. */
+struct waiting {
+	const struct image *image; /* null: the kernel, or JIT code of pid */
+	pid_t pid;
+	vec(uint64_t) addresses;
+	vec(uint32_t) frames; /* of the film, beside addresses */
+};
+
+struct names {
+	struct symbols *symbols;
+	struct film_writer *film;
+	vec(struct waiting *) all;
+	struct map by_image, by_pid; /* image number, pid -> struct waiting * */
+	struct waiting *kernel;
+	uint64_t wanted, named;
+};
+
+int names_new(const struct symbol_options *options, struct film_writer *film, struct names **result)
+{
+	struct names *names = calloc(1, sizeof(*names));
+	int err = -ENOMEM;
+
+	if (!names)
+		return err;
+	names->film = film;
+	err = symbols_new(options, &names->symbols);
+	if (err) {
+		free(names);
+		return err;
+	}
+	*result = names;
+	return 0;
+}
+
+static void waiting_free(struct waiting *waiting)
+{
+	vec_free(&waiting->addresses);
+	vec_free(&waiting->frames);
+	free(waiting);
+}
+
+void names_free(struct names *names)
+{
+	if (!names)
+		return;
+	vec_foreach (&names->all, waiting)
+		waiting_free(*waiting);
+	vec_free(&names->all);
+	map_free(&names->by_image);
+	map_free(&names->by_pid);
+	symbols_free(names->symbols);
+	free(names);
+}
+
+static struct waiting *waiting_new(struct names *names, const struct image *image, pid_t pid)
+{
+	struct waiting *waiting = calloc(1, sizeof(*waiting));
+
+	if (!waiting)
+		return NULL;
+	waiting->image = image;
+	waiting->pid = pid;
+	if (vec_push(&names->all, waiting))
+		return waiting;
+	free(waiting);
+	return NULL;
+}
+
+/* The entry of key in one of the maps, made if there is none. */
+static struct waiting *waiting_of(struct names *names, struct map *map, uint64_t key,
+				  const struct image *image, pid_t pid)
+{
+	uint64_t *known = map_get(map, key);
+	struct waiting *waiting;
+
+	if (known)
+		return (struct waiting *)(uintptr_t)*known;
+	waiting = waiting_new(names, image, pid);
+	if (waiting)
+		map_put(map, key, (uintptr_t)waiting);
+	return waiting;
+}
+
+static void want(struct names *names, struct waiting *waiting, uint32_t frame, uint64_t address)
+{
+	names->wanted++;
+	if (!waiting || !vec_push(&waiting->addresses, address))
+		return;
+	if (!vec_push(&waiting->frames, frame))
+		waiting->addresses.count--;
+}
+
+void names_want(struct names *names, const struct image *image, uint32_t frame, uint64_t address)
+{
+	want(names, waiting_of(names, &names->by_image, image->number, image, 0), frame, address);
+}
+
+void names_want_kernel(struct names *names, uint32_t frame, uint64_t address)
+{
+	if (!names->kernel)
+		names->kernel = waiting_new(names, NULL, 0);
+	want(names, names->kernel, frame, address);
+}
+
+void names_want_jit(struct names *names, pid_t pid, uint32_t frame, uint64_t address)
+{
+	want(names, waiting_of(names, &names->by_pid, (uint64_t)pid, NULL, pid), frame, address);
+}
+
+struct naming {
+	struct names *names;
+	const struct waiting *waiting;
+};
+
+static void name_found(void *context, size_t index, const struct symbol_name *found, size_t count)
+{
+	struct naming *naming = context;
+	struct film_name chain[64];
+	size_t i;
+
+	/* the outermost ones are dropped last: the symbol itself must stay */
+	if (count > sizeof(chain) / sizeof(chain[0])) {
+		found += count - sizeof(chain) / sizeof(chain[0]);
+		count = sizeof(chain) / sizeof(chain[0]);
+	}
+	for (i = 0; i < count; i++)
+		chain[i] = (struct film_name){found[i].function, found[i].file, found[i].line};
+	film_name_frame(naming->names->film, naming->waiting->frames.at[index], chain, count);
+	naming->names->named++;
+}
+
+static void name_waiting(struct names *names, struct waiting *waiting)
+{
+	const struct image *image = waiting->image;
+	struct naming naming = {names, waiting};
+	size_t count = waiting->addresses.count;
+
+	if (!count)
+		return;
+	/* what cannot be named now keeps image and address in the film: nothing is lost by an error */
+	if (image) {
+		struct symbol_image file = {
+			.fd = image->fd,
+			.memory = image->memory,
+			.memory_size = image->memory_size,
+			.path = image->path,
+			.root = image->root,
+			.build_id = image->build_id,
+			.build_id_size = image->build_id_size,
+		};
+		symbols_of_image(names->symbols, &file, waiting->addresses.at, count, name_found,
+				 &naming, NULL);
+	} else if (waiting->pid) {
+		symbols_of_perf_map(names->symbols, waiting->pid, waiting->addresses.at, count,
+				    name_found, &naming, NULL);
+	} else {
+		symbols_of_kernel(names->symbols, waiting->addresses.at, count, name_found, &naming,
+				  NULL);
+	}
+	waiting->addresses.count = 0;
+	waiting->frames.count = 0;
+}
+
+static void finish(struct names *names, struct map *map, uint64_t key)
+{
+	uint64_t *known = map_get(map, key);
+	struct waiting *waiting;
+
+	if (!known)
+		return;
+	waiting = (struct waiting *)(uintptr_t)*known;
+	name_waiting(names, waiting);
+	map_remove(map, key);
+	vec_foreach (&names->all, other) {
+		if (*other != waiting)
+			continue;
+		*other = *vec_last(&names->all);
+		names->all.count--;
+		break;
+	}
+	waiting_free(waiting);
+}
+
+void names_image_gone(struct names *names, const struct image *image)
+{
+	finish(names, &names->by_image, image->number);
+}
+
+void names_process_gone(struct names *names, pid_t pid)
+{
+	finish(names, &names->by_pid, (uint64_t)pid);
+}
+
+void names_all(struct names *names)
+{
+	vec_foreach (&names->all, waiting)
+		name_waiting(names, *waiting);
+}
+
+void names_statistics(const struct names *names, uint64_t *wanted, uint64_t *named)
+{
+	*wanted = names->wanted;
+	*named = names->named;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_NAMES_H
+#define CAMERA_NAMES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "film/writer.h"
+#include "symbol/symbols.h"
+#include "target/image.h"
+
+/*
+ * Names for the frames of a film. Frames wait, by image, until they are named in one go: one pass
+ * over an image's symbols costs the same for one address as for a thousand.
+ */
+struct names;
+
+int names_new(const struct symbol_options *options, struct film_writer *film, struct names **names);
+void names_free(struct names *names);
+
+/* A frame waits to be named. For code of a file (and the vDSO), with its image: */
+void names_want(struct names *names, const struct image *image, uint32_t frame, uint64_t address);
+/* of the kernel, */
+void names_want_kernel(struct names *names, uint32_t frame, uint64_t address);
+/* and JIT code of a process. */
+void names_want_jit(struct names *names, pid_t pid, uint32_t frame, uint64_t address);
+
+/* Names what waits for this image or process now: it is about to be gone. */
+void names_image_gone(struct names *names, const struct image *image);
+void names_process_gone(struct names *names, pid_t pid);
+
+/* Names all that waits. */
+void names_all(struct names *names);
+
+/* Frames that were to be named, and that got a name. */
+void names_statistics(const struct names *names, uint64_t *wanted, uint64_t *named);
+
+#endif

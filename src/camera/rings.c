@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A BPF ring buffer as user space sees it (kernel/bpf/ringbuf.c, libbpf's ringbuf.c): one page with
+ * the consumer's position, one with the producer's, then the data, mapped twice in a row so that no
+ * record is cut. A record has an 8-byte header: its length with a busy and a discard bit.
+ *
+ * libbpf's own reader hands each record to a callback, ring by ring; here the rings must be merged by
+ * time, so the heads of all are looked at first.
+ */
+#include "camera/rings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+struct ring {
+	int fd;
+	uint32_t bytes;
+	unsigned long *consumer;
+	const unsigned long *producer;
+	const uint8_t *data;
+	unsigned long taken; /* handed out with the last record: to be given back first */
+};
+
+struct rings {
+	struct ring *at;
+	unsigned int count;
+	int epoll;
+	struct ring *lent; /* the one whose record the caller is reading */
+};
+
+static long page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+static int ring_open(struct ring *ring, uint32_t bytes)
+{
+	size_t page = (size_t)page_size();
+	void *area;
+
+	ring->bytes = bytes;
+	ring->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "capture_ring", 0, 0, bytes, NULL);
+	if (ring->fd < 0)
+		return -errno;
+	area = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+	if (area == MAP_FAILED)
+		return -errno;
+	ring->consumer = area;
+	area = mmap(NULL, page + 2 * (size_t)bytes, PROT_READ, MAP_SHARED, ring->fd, (off_t)page);
+	if (area == MAP_FAILED)
+		return -errno;
+	ring->producer = area;
+	ring->data = (const uint8_t *)area + page;
+	return 0;
+}
+
+static void ring_close(struct ring *ring)
+{
+	size_t page = (size_t)page_size();
+
+	if (ring->producer)
+		munmap((void *)(uintptr_t)ring->producer, page + 2 * (size_t)ring->bytes);
+	if (ring->consumer)
+		munmap(ring->consumer, page);
+	if (ring->fd >= 0)
+		close(ring->fd);
+}
+
+int rings_new(int rings_map, unsigned int cpus, uint32_t bytes, struct rings **result,
+	      struct fail *why)
+{
+	struct rings *rings = calloc(1, sizeof(*rings));
+	int err = -ENOMEM;
+	unsigned int i;
+
+	if (!rings)
+		return fail_errno(why, err, NULL, "cannot make rings");
+	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
+	rings->at = calloc(cpus, sizeof(*rings->at));
+	if (rings->epoll < 0 || !rings->at)
+		goto failed;
+	for (i = 0; i < cpus; i++)
+		rings->at[i].fd = -1;
+	rings->count = cpus;
+	for (i = 0; i < cpus; i++) {
+		/* edges only: most records ask for no attention, and must not wake anyone */
+		struct epoll_event wanted = {.events = EPOLLIN | EPOLLET};
+
+		err = ring_open(&rings->at[i], bytes);
+		if (err)
+			goto failed;
+		if (bpf_map_update_elem(rings_map, &i, &rings->at[i].fd, BPF_ANY) ||
+		    epoll_ctl(rings->epoll, EPOLL_CTL_ADD, rings->at[i].fd, &wanted)) {
+			err = -errno;
+			goto failed;
+		}
+	}
+	*result = rings;
+	return 0;
+failed:
+	rings_free(rings);
+	return fail_errno(why, err, NULL, "cannot make a ring of %u bytes for each CPU", bytes);
+}
+
+void rings_free(struct rings *rings)
+{
+	unsigned int i;
+
+	if (!rings)
+		return;
+	for (i = 0; i < rings->count; i++)
+		ring_close(&rings->at[i]);
+	if (rings->epoll >= 0)
+		close(rings->epoll);
+	free(rings->at);
+	free(rings);
+}
+
+int rings_fd(const struct rings *rings)
+{
+	return rings->epoll;
+}
+
+static void give_back(struct ring *ring, unsigned long bytes)
+{
+	__atomic_store_n(ring->consumer, *ring->consumer + bytes, __ATOMIC_RELEASE);
+}
+
+/* The first finished record of a ring, or null. */
+static const struct capture_head *ring_head(struct ring *ring)
+{
+	for (;;) {
+		unsigned long consumer = *ring->consumer;
+		unsigned long producer = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
+		const uint8_t *at = ring->data + (consumer & (ring->bytes - 1));
+		uint32_t length, whole;
+
+		if (consumer >= producer)
+			return NULL;
+		length = __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
+		if (length & BPF_RINGBUF_BUSY_BIT)
+			return NULL;
+		whole = ((length & ~BPF_RINGBUF_DISCARD_BIT) + BPF_RINGBUF_HDR_SZ + 7) & ~7u;
+		if (length & BPF_RINGBUF_DISCARD_BIT) {
+			give_back(ring, whole);
+			continue;
+		}
+		ring->taken = whole;
+		return (const struct capture_head *)(const void *)(at + BPF_RINGBUF_HDR_SZ);
+	}
+}
+
+const struct capture_head *rings_next(struct rings *rings, uint64_t until, unsigned int *number)
+{
+	const struct capture_head *first = NULL;
+	unsigned int i;
+
+	if (rings->lent)
+		give_back(rings->lent, rings->lent->taken);
+	rings->lent = NULL;
+	for (i = 0; i < rings->count; i++) {
+		const struct capture_head *head = ring_head(&rings->at[i]);
+
+		if (!head || head->time > until || (first && first->time <= head->time))
+			continue;
+		first = head;
+		rings->lent = &rings->at[i];
+		*number = i;
+	}
+	return first;
+}
+
+uint64_t rings_bytes(const struct rings *rings)
+{
+	return (uint64_t)rings->count * rings->at[0].bytes;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_RINGS_H
+#define CAMERA_RINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "bpf/capture_abi.h"
+
+/*
+ * The rings into which the probes write, one per CPU, read as one stream in order of time.
+ */
+struct rings;
+
+/* Makes a ring of bytes (a power of two) for each of the CPUs and puts it into the map of rings. */
+int rings_new(int rings_map, unsigned int cpus, uint32_t bytes, struct rings **rings,
+	      struct fail *why);
+void rings_free(struct rings *rings);
+
+/* A descriptor that becomes readable when a probe asks for attention. */
+int rings_fd(const struct rings *rings);
+
+/*
+ * The earliest record whose time is at most until, or null. It lies in the ring and lives until the
+ * next call. ring says which one it came from.
+ */
+const struct capture_head *rings_next(struct rings *rings, uint64_t until, unsigned int *ring);
+
+/* Bytes that the rings take. */
+uint64_t rings_bytes(const struct rings *rings);
+
+#endif

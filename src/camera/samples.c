@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "camera/catalogue.h"
+#include "camera/names.h"
+
+/* Frames are named 5 s after the start, then after twice as long each time, and at the end. */
+#define FIRST_NAMING_NS 5000000000ull
+
+/* What ended so long ago is not asked for any more: rings are drained several times a second. */
+#define REMEMBER_NS 5000000000ull
+
+/* Top bit of a frame: it was found by a guess (bpf/unwind.h). */
+#define GUESS (1ull << 63)
+
+/* Addresses that meant something else up to a moment: stacks through them were unwound wrongly. */
+struct stale_range {
+	uint64_t time, start, end;
+	uint32_t generation; /* the last one of the space that showed the old meaning */
+};
+
+/* What hangs on a process that has been sampled (process->owner). */
+struct filmed_process {
+	struct space space;
+	struct catalogue_process row;
+	vec(struct stale_range) stale;
+};
+
+struct samples {
+	struct film_writer *film;
+	struct targets *targets;
+	struct spaces *spaces;
+	struct names *names;
+	struct catalogue *catalogue;
+	uint64_t start, next_naming;
+	struct samples_statistics statistics;
+	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1];
+};
+
+static void image_gone(void *context, struct image *image)
+{
+	struct samples *samples = context;
+
+	catalogue_image_gone(samples->catalogue, image);
+	spaces_image_gone(samples->spaces, image);
+}
+
+static void mappings_replaced(void *context, struct process *process, uint64_t time, uint64_t start,
+			      uint64_t end)
+{
+	struct filmed_process *filmed = process->owner;
+	struct samples *samples = context;
+
+	if (!filmed || !filmed->space.process)
+		return;
+	vec_push(&filmed->stale,
+		 (struct stale_range){time, start, end, filmed->space.generation});
+	spaces_withdraw(samples->spaces, &filmed->space);
+}
+
+/* A process that runs another program is another process to whoever looks at the film. */
+static void process_changed(void *context, struct process *process)
+{
+	struct filmed_process *filmed = process->owner;
+	struct samples *samples = context;
+
+	if (!filmed || filmed->row.execs == process->execs)
+		return;
+	names_process_gone(samples->names, process->pid);
+	filmed->row = (struct catalogue_process){0};
+}
+
+static void process_gone(void *context, struct process *process)
+{
+	struct filmed_process *filmed = process->owner;
+	struct samples *samples = context;
+
+	if (!filmed)
+		return;
+	names_process_gone(samples->names, process->pid);
+	spaces_withdraw(samples->spaces, &filmed->space);
+	catalogue_process_ended(samples->catalogue, &filmed->row, process, process->end);
+	vec_free(&filmed->stale);
+	free(filmed);
+	process->owner = NULL;
+}
+
+int samples_new(const struct samples_options *options, struct film_writer *film,
+		struct samples **result, struct fail *why)
+{
+	struct samples *samples = calloc(1, sizeof(*samples));
+	struct targets_listener listener = {
+		.context = samples,
+		.image_gone = image_gone,
+		.mappings_replaced = mappings_replaced,
+		.process_changed = process_changed,
+		.process_gone = process_gone,
+	};
+	int err = -ENOMEM;
+
+	if (!samples)
+		return fail_errno(why, err, NULL, "cannot record");
+	samples->film = film;
+	err = spaces_new(&options->maps, options->tables_limit, &samples->spaces, why);
+	if (err) {
+		samples_free(samples);
+		return err;
+	}
+	err = names_new(&options->symbols, film, &samples->names);
+	if (!err)
+		err = catalogue_new(film, samples->names, &samples->catalogue);
+	if (!err)
+		err = targets_new(&listener, &samples->targets);
+	if (err) {
+		samples_free(samples);
+		return fail_errno(why, err, NULL, "cannot record");
+	}
+	*result = samples;
+	return 0;
+}
+
+void samples_free(struct samples *samples)
+{
+	if (!samples)
+		return;
+	/* first, since it tells the others that its processes and images go */
+	if (samples->targets)
+		targets_free(samples->targets);
+	catalogue_free(samples->catalogue);
+	names_free(samples->names);
+	spaces_free(samples->spaces);
+	free(samples);
+}
+
+void samples_event(struct samples *samples, const struct target_event *event)
+{
+	targets_take(samples->targets, event);
+}
+
+void samples_events_lost(struct samples *samples)
+{
+	targets_distrust_all(samples->targets);
+}
+
+static struct filmed_process *filmed_of(struct process *process)
+{
+	if (!process->owner)
+		process->owner = calloc(1, sizeof(struct filmed_process));
+	return process->owner;
+}
+
+/* Goes on where the kernel side stopped. Returns why the stack ends. */
+static enum unwind_end finish(struct samples *samples, struct process *process,
+			      struct filmed_process *filmed, const struct capture_record *record,
+			      const struct capture_handover *handover, uint32_t *count)
+{
+	struct unwind_registers at = {
+		.pc = handover->pc,
+		.sp = handover->sp,
+		.fp = handover->fp,
+		.known = handover->known,
+		.fp_known = handover->fp_known,
+		.pc_exact = handover->pc_exact,
+		.guess = handover->guess,
+	};
+	struct unwind_copy stack = {handover->sp, (const uint8_t *)(handover + 1),
+				    handover->copied};
+	struct space *space = &filmed->space;
+	uint32_t reread_generation;
+	int end;
+
+	memcpy(at.registers, handover->registers, sizeof(at.registers));
+	for (;;) {
+		if ((space->process_generation != process->generation || !space->process ||
+		     space->exec_id != record->exec_id) &&
+		    spaces_publish(samples->spaces, space, process, record->exec_id))
+			return UNWIND_END_LATER;
+		end = spaces_finish(samples->spaces, space, &stack, &at, samples->frames, count);
+		if (end != UNWIND_END_UNMAPPED)
+			return (enum unwind_end)end;
+		/* perhaps an event is still to come that tells of the mapping */
+		reread_generation = process->generation;
+		if (!targets_reread(samples->targets, process) ||
+		    process->generation == reread_generation)
+			return UNWIND_END_UNMAPPED;
+	}
+}
+
+/* Cuts a stack behind the first frame whose address meant something else than what the walk used. */
+static bool cut_stale(const struct filmed_process *filmed, const struct capture_record *record,
+		      const uint64_t *frames, uint32_t *count)
+{
+	uint32_t i;
+
+	if (!record->generation)
+		return false;
+	for (i = 0; i < *count; i++) {
+		uint64_t at = frames[i] & ~GUESS;
+
+		vec_foreach (&filmed->stale, range) {
+			if (record->head.time < range->time ||
+			    record->generation > range->generation || at < range->start ||
+			    at >= range->end)
+				continue;
+			*count = i + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static uint32_t kernel_part(struct samples *samples, uint32_t stack, const uint64_t *frames,
+			    uint32_t count)
+{
+	while (count--) {
+		/* all but the innermost are addresses that a call returns to */
+		uint64_t at = frames[count] - (count > 0);
+		uint32_t frame = catalogue_kernel_frame(samples->catalogue, at);
+
+		stack = film_stack(samples->film, stack, frame, FILM_HOW_EXACT);
+	}
+	return stack;
+}
+
+static uint32_t user_part(struct samples *samples, struct process *process,
+			  struct filmed_process *filmed, const uint64_t *frames, uint32_t count,
+			  enum unwind_end end)
+{
+	uint32_t stack = 0;
+
+	if (end != UNWIND_END_ROOT)
+		stack = film_stack(samples->film, 0, catalogue_mark(samples->catalogue, end),
+				   FILM_HOW_EXACT);
+	while (count--) {
+		enum film_how how =
+			frames[count] & GUESS ? FILM_HOW_FRAME_POINTER : FILM_HOW_EXACT;
+		uint32_t frame = catalogue_user_frame(samples->catalogue, &filmed->row, process,
+						      frames[count] & ~GUESS);
+
+		stack = film_stack(samples->film, stack, frame, how);
+	}
+	return stack;
+}
+
+/* A process that ended before anything was known of it: only the kernel's frames can be kept. */
+static void take_stranger(struct samples *samples, uint32_t event,
+			  const struct capture_record *record, uint64_t value)
+{
+	const uint64_t *frames = (const uint64_t *)(record + 1);
+	uint32_t thread = catalogue_stranger(samples->catalogue, record), stack = 0;
+
+	if (record->has_user) {
+		samples->statistics.strangers++;
+		stack = film_stack(samples->film, 0,
+				   catalogue_mark(samples->catalogue, UNWIND_END_LATER),
+				   FILM_HOW_EXACT);
+	} else {
+		samples->statistics.complete++;
+	}
+	stack = kernel_part(samples, stack, frames + record->user_frames, record->kernel_frames);
+	film_sample(samples->film, event, record->head.time, thread, stack, value);
+}
+
+void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
+		  const struct capture_handover *handover, uint64_t value)
+{
+	const uint64_t *recorded = (const uint64_t *)(record + 1);
+	struct process *process = targets_find(samples->targets, (pid_t)record->pid);
+	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
+	uint32_t count = record->user_frames, thread, stack;
+	enum unwind_end end = record->end;
+
+	samples->statistics.samples++;
+	if (!filmed) {
+		take_stranger(samples, event, record, value);
+		return;
+	}
+	thread = catalogue_thread(samples->catalogue, &filmed->row, process, record);
+	memcpy(samples->frames, recorded, count * sizeof(*recorded));
+	if (filmed->stale.count && cut_stale(filmed, record, samples->frames, &count)) {
+		samples->statistics.stale++;
+		end = UNWIND_END_STALE;
+	} else if (handover) {
+		samples->statistics.handed_over++;
+		end = finish(samples, process, filmed, record, handover, &count);
+	}
+	samples->statistics.complete += end == UNWIND_END_ROOT;
+	stack = user_part(samples, process, filmed, samples->frames, count, end);
+	stack = kernel_part(samples, stack, recorded + record->user_frames, record->kernel_frames);
+	film_sample(samples->film, event, record->head.time, thread, stack, value);
+}
+
+void samples_tidy(struct samples *samples, uint64_t now)
+{
+	if (!samples->start) {
+		samples->start = now;
+		samples->next_naming = now + FIRST_NAMING_NS;
+	}
+	if (now >= samples->next_naming) {
+		names_all(samples->names);
+		samples->next_naming = now + 2 * (now - samples->start);
+	}
+	if (now > REMEMBER_NS)
+		targets_forget_before(samples->targets, now - REMEMBER_NS);
+	spaces_settle(samples->spaces);
+}
+
+void samples_name_all(struct samples *samples)
+{
+	names_all(samples->names);
+}
+
+void samples_statistics(const struct samples *samples, struct samples_statistics *statistics)
+{
+	*statistics = samples->statistics;
+	names_statistics(samples->names, &statistics->frames_wanted, &statistics->frames_named);
+	spaces_statistics(samples->spaces, &statistics->tables);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_SAMPLES_H
+#define CAMERA_SAMPLES_H
+
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "bpf/capture_abi.h"
+#include "camera/spaces.h"
+#include "film/writer.h"
+#include "symbol/symbols.h"
+#include "target/targets.h"
+
+/*
+ * Turns records of the probes into samples of a film: follows the lives of processes, finishes
+ * stacks that were handed over, and finds the film's rows for threads, frames and stacks. Records
+ * and events must be given in one common order of time.
+ */
+struct samples;
+
+struct samples_options {
+	struct spaces_maps maps;
+	uint64_t tables_limit; /* bytes */
+	struct symbol_options symbols;
+};
+
+int samples_new(const struct samples_options *options, struct film_writer *film,
+		struct samples **samples, struct fail *why);
+void samples_free(struct samples *samples);
+
+/* Something happened in the life of a process. */
+void samples_event(struct samples *samples, const struct target_event *event);
+
+/* Events were lost: what is known of mappings may be wrong, and is read again when needed. */
+void samples_events_lost(struct samples *samples);
+
+/*
+ * One record for one event of the film, worth value. handover: what came with it, or null; its
+ * memory may be changed.
+ */
+void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
+		  const struct capture_handover *handover, uint64_t value);
+
+/* To be called about once a second with the time up to which all was given in. */
+void samples_tidy(struct samples *samples, uint64_t now);
+
+/* Names what is not named yet, for the film's end. */
+void samples_name_all(struct samples *samples);
+
+struct samples_statistics {
+	uint64_t samples, complete, handed_over;
+	uint64_t strangers; /* samples of processes that were gone before anything was known of them */
+	uint64_t stale;	    /* stacks cut since mappings changed under them */
+	uint64_t frames_wanted, frames_named;
+	struct spaces_statistics tables;
+};
+void samples_statistics(const struct samples *samples, struct samples_statistics *statistics);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often rings are drained when nothing asks for it sooner. */
+#define DRAIN_NS 250000000ull
+#define SECOND_NS 1000000000ull
+
+/* What a wake-up is about. Pids that were named count up from WAKE_PIDS. */
+enum { WAKE_CAMERA, WAKE_TICK, WAKE_SIGNAL, WAKE_COMMAND, WAKE_TARGET };
+
+struct watch {
+	int epoll, tick, signals;
+	size_t targets; /* processes of -p that still live */
+	bool end;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static int watch_fd(struct watch *watch, int fd, uint32_t about)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint64_t)fd << 32 | about};
+
+	return epoll_ctl(watch->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/* A recording of named processes ends with the last of them. */
+static void watch_targets(struct watch *watch, const struct selection *selection)
+{
+	for (size_t i = 0; i < selection->pid_count; i++) {
+		int fd = (int)syscall(SYS_pidfd_open, selection->pids[i], 0);
+
+		if (fd < 0)
+			continue;
+		if (watch_fd(watch, fd, WAKE_TARGET))
+			close(fd);
+		else
+			watch->targets++;
+	}
+}
+
+static int watch_open(struct watch *watch, const struct session *session, struct fail *why)
+{
+	struct itimerspec every = {{0, (long)DRAIN_NS}, {0, (long)DRAIN_NS}};
+	sigset_t stop;
+	int err;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGINT);
+	sigaddset(&stop, SIGTERM);
+	sigaddset(&stop, SIGHUP);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
+	watch->epoll = epoll_create1(EPOLL_CLOEXEC);
+	watch->tick = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	watch->signals = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (watch->epoll < 0 || watch->tick < 0 || watch->signals < 0 ||
+	    timerfd_settime(watch->tick, 0, &every, NULL))
+		return fail_errno(why, -errno, NULL, "cannot wait for samples");
+	err = watch_fd(watch, camera_fd(session->camera), WAKE_CAMERA);
+	if (!err)
+		err = watch_fd(watch, watch->tick, WAKE_TICK);
+	if (!err)
+		err = watch_fd(watch, watch->signals, WAKE_SIGNAL);
+	if (!err && session->command)
+		err = watch_fd(watch, session->command->pidfd, WAKE_COMMAND);
+	if (err)
+		return fail_errno(why, err, NULL, "cannot wait for samples");
+	watch_targets(watch, session->selection);
+	return 0;
+}
+
+static void watch_close(struct watch *watch)
+{
+	if (watch->epoll >= 0)
+		close(watch->epoll);
+	if (watch->tick >= 0)
+		close(watch->tick);
+	if (watch->signals >= 0)
+		close(watch->signals);
+}
+
+static void take_signal(struct session *session, struct watch *watch)
+{
+	struct signalfd_siginfo info;
+
+	if (read(watch->signals, &info, sizeof(info)) != sizeof(info))
+		return;
+	session->stopped_by = (int)info.ssi_signo;
+	watch->end = true;
+	/* a Ctrl-C reached the command by itself; what was sent to the recorder alone is passed on */
+	if (session->command && session->command->pid && info.ssi_signo != SIGINT)
+		kill(session->command->pid, (int)info.ssi_signo);
+}
+
+static void take_wake(struct session *session, struct watch *watch, uint64_t data)
+{
+	uint64_t ticks;
+
+	switch ((uint32_t)data) {
+	case WAKE_TICK:
+		if (read(watch->tick, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
+			watch->end = true;
+		break;
+	case WAKE_SIGNAL:
+		take_signal(session, watch);
+		break;
+	case WAKE_COMMAND:
+		watch->end = true;
+		break;
+	case WAKE_TARGET:
+		close((int)(data >> 32));
+		watch->end = !--watch->targets && !session->command;
+		break;
+	default:
+		break;
+	}
+}
+
+static int wait_and_drain(struct session *session, struct watch *watch, struct fail *why)
+{
+	struct epoll_event events[8];
+	int n = epoll_wait(watch->epoll, events, 8, -1), i;
+
+	if (n < 0 && errno != EINTR)
+		return fail_errno(why, -errno, NULL, "cannot wait for samples");
+	for (i = 0; i < n; i++)
+		take_wake(session, watch, events[i].data.u64);
+	return camera_drain(session->camera, why);
+}
+
+int session_run(struct session *session, struct fail *why)
+{
+	struct watch watch = {.epoll = -1, .tick = -1, .signals = -1};
+	uint64_t start = now_ns(), limit = (uint64_t)(session->seconds * 1e9), told = start;
+	struct fail ignored;
+	int err;
+
+	err = watch_open(&watch, session, why);
+	if (!err && session->command)
+		err = camera_add_process(session->camera, session->command->pid, why);
+	if (!err)
+		err = camera_start(session->camera, session->film, why);
+	if (!err && session->command)
+		err = command_go(session->command, session->argv, why);
+	while (!err && !watch.end && (!limit || now_ns() - start < limit)) {
+		err = wait_and_drain(session, &watch, why);
+		if (session->progress && now_ns() - told >= SECOND_NS) {
+			told = now_ns();
+			session->progress(session->context, told - start);
+		}
+	}
+	session->elapsed_ns = now_ns() - start;
+	/* after an error there is still something to be saved, but its words count */
+	if (err)
+		camera_stop(session->camera, &ignored);
+	else
+		err = camera_stop(session->camera, why);
+	watch_close(&watch);
+	return err;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_SESSION_H
+#define CAMERA_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "camera/camera.h"
+#include "camera/command.h"
+
+/*
+ * One recording from start to end: drains the camera until the time is over, the command has ended,
+ * all processes that were named are gone, or someone asks to stop (SIGINT, SIGTERM, SIGHUP).
+ */
+struct session {
+	struct camera *camera;
+	struct film_writer *film;
+	double seconds;		      /* 0: no limit */
+	struct command *command;      /* null: none */
+	char *const *argv;	      /* of the command */
+	const struct selection *selection;
+	/* Called about once a second; may be null. */
+	void (*progress)(void *context, uint64_t elapsed_ns);
+	void *context;
+	uint64_t elapsed_ns; /* out: how long it was */
+	int stopped_by;	     /* out: the signal that ended it, or 0 */
+};
+
+/* SIGINT, SIGTERM and SIGHUP stay blocked afterwards, for the film to be closed in peace. */
+int session_run(struct session *session, struct fail *why);
+
+#endif

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/spaces.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/vec.h"
+#include "bpf/unwind_abi.h"
+#include "unwind/table.h"
+
+/* How often unknown addresses of one process are handed over until its mappings are written anew. */
+#define PATIENCE 64
+
+#define WORDS(type) (sizeof(type) / 4)
+
+/* The value of the map of spaces, as bpf/capture.h has it. */
+struct space_value {
+	struct unwind_space space;
+	uint32_t patience, unused;
+};
+
+/* What has been tried for an image, by its number. */
+struct image_table {
+	enum unwind_mapping_kind kind; /* UNWIND_MAPPING_LATER: not tried yet */
+	struct unwind_table table;
+};
+
+struct spaces {
+	struct spaces_maps maps;
+	struct unwind_pool *pool;
+	struct unwind_rules *rules;
+	struct unwind_rule *rule_memory;
+	int chunk_maps[UNWIND_CHUNKS_MAX];
+	vec(struct image_table) images;
+	vec(struct space *) published;
+	uint32_t last_generation;
+	struct spaces_statistics statistics;
+};
+
+static void *make_chunk(void *context, uint32_t n, struct fail *why)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	struct spaces *spaces = context;
+	void *chunk = MAP_FAILED;
+	int fd;
+
+	if (n >= UNWIND_CHUNKS_MAX)
+		return NULL;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_chunk", sizeof(uint32_t), UNWIND_CHUNK_BYTES,
+			    1, &options);
+	if (fd >= 0)
+		chunk = mmap(NULL, UNWIND_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (chunk == MAP_FAILED || bpf_map_update_elem(spaces->maps.chunks, &n, &fd, BPF_ANY)) {
+		fail_errno(why, -errno, NULL, "cannot make a BPF map for unwind tables");
+		if (chunk != MAP_FAILED)
+			munmap(chunk, UNWIND_CHUNK_BYTES);
+		if (fd >= 0)
+			close(fd);
+		return NULL;
+	}
+	spaces->chunk_maps[n] = fd;
+	return chunk;
+}
+
+static void drop_chunk(void *context, uint32_t n, void *chunk)
+{
+	struct spaces *spaces = context;
+
+	bpf_map_delete_elem(spaces->maps.chunks, &n);
+	munmap(chunk, UNWIND_CHUNK_BYTES);
+	close(spaces->chunk_maps[n]);
+}
+
+int spaces_new(const struct spaces_maps *maps, uint64_t limit, struct spaces **result,
+	       struct fail *why)
+{
+	struct spaces *spaces = calloc(1, sizeof(*spaces));
+	struct unwind_pool_memory memory = {spaces, make_chunk, drop_chunk};
+	int err = -ENOMEM;
+
+	if (!spaces)
+		goto failed;
+	spaces->maps = *maps;
+	spaces->rule_memory = mmap(NULL, UNWIND_RULES_MAX * sizeof(struct unwind_rule),
+				   PROT_READ | PROT_WRITE, MAP_SHARED, maps->rules, 0);
+	if (spaces->rule_memory == MAP_FAILED) {
+		spaces->rule_memory = NULL;
+		err = -errno;
+		goto failed;
+	}
+	err = unwind_pool_new(&memory, limit, &spaces->pool);
+	if (!err)
+		err = unwind_rules_new(spaces->rule_memory, &spaces->rules);
+	if (err)
+		goto failed;
+	*result = spaces;
+	return 0;
+failed:
+	spaces_free(spaces);
+	return fail_errno(why, err, NULL, "cannot make the unwind tables' memory");
+}
+
+void spaces_free(struct spaces *spaces)
+{
+	if (!spaces)
+		return;
+	if (spaces->rules)
+		unwind_rules_free(spaces->rules);
+	if (spaces->pool)
+		unwind_pool_free(spaces->pool);
+	if (spaces->rule_memory)
+		munmap(spaces->rule_memory, UNWIND_RULES_MAX * sizeof(struct unwind_rule));
+	vec_free(&spaces->images);
+	vec_free(&spaces->published);
+	free(spaces);
+}
+
+static struct image_table *table_of(struct spaces *spaces, const struct image *image)
+{
+	while (spaces->images.count <= image->number)
+		if (!vec_push(&spaces->images, (struct image_table){0}))
+			return NULL;
+	return &spaces->images.at[image->number];
+}
+
+/* Fills in how code of an image is unwound. kind is set last: the kernel may be reading. */
+static void show_table(struct unwind_mapping *to, const struct image_table *from)
+{
+	to->directory = from->table.directory;
+	to->first_page = from->table.first_page;
+	to->pages = from->table.pages;
+	__atomic_store_n(&to->kind, (uint32_t)from->kind, __ATOMIC_RELEASE);
+}
+
+static void build_table(struct spaces *spaces, const struct image *image, struct image_table *to)
+{
+	struct fail why = {0};
+	int err = 0;
+
+	if (image->memory)
+		err = unwind_table_of_memory(image->memory, image->memory_size, spaces->pool,
+					     spaces->rules, &to->table, &why);
+	else if (image->fd >= 0 && image->is_elf)
+		err = unwind_table_of_file(image->fd, spaces->pool, spaces->rules, &to->table,
+					   &why);
+	if (err == -ENOSPC)
+		spaces->statistics.no_room++;
+	else if (err)
+		spaces->statistics.broken++;
+	spaces->statistics.unsupported += to->table.unsupported;
+	to->kind = !err && to->table.pages ? UNWIND_MAPPING_TABLE : UNWIND_MAPPING_NO_TABLE;
+	spaces->statistics.tables += to->kind == UNWIND_MAPPING_TABLE;
+}
+
+/* All spaces that show this image as not tried yet show its table from now on. */
+static void show_everywhere(struct spaces *spaces, const struct image *image,
+			    const struct image_table *table)
+{
+	vec_foreach (&spaces->published, published) {
+		struct unwind_mapping *shown =
+			unwind_pool_at(spaces->pool, (*published)->mappings);
+		const struct process *process = (*published)->process;
+		size_t i = 0, j = 0;
+
+		/* both are sorted by start; the process's may have changed since */
+		while (i < (*published)->count && j < process->mapping_count) {
+			const struct mapping *mapping = &process->mappings[j];
+
+			if (shown[i].start < mapping->start) {
+				i++;
+			} else if (shown[i].start > mapping->start) {
+				j++;
+			} else {
+				if (mapping->image == image &&
+				    shown[i].kind == UNWIND_MAPPING_LATER)
+					show_table(&shown[i], table);
+				i++;
+				j++;
+			}
+		}
+	}
+}
+
+static void forget_published(struct spaces *spaces, const struct space *space)
+{
+	vec_foreach (&spaces->published, published) {
+		if (*published != space)
+			continue;
+		*published = *vec_last(&spaces->published);
+		spaces->published.count--;
+		return;
+	}
+}
+
+int spaces_publish(struct spaces *spaces, struct space *space, const struct process *process,
+		   uint32_t exec_id)
+{
+	uint32_t count = (uint32_t)process->mapping_count, pid = (uint32_t)process->pid, reference, i;
+	struct unwind_mapping *shown;
+	struct space_value value;
+
+	reference = count ? unwind_pool_take(spaces->pool, count * WORDS(*shown)) : 0;
+	if (!reference) {
+		spaces->statistics.no_room += count != 0;
+		return -ENOSPC;
+	}
+	shown = unwind_pool_at(spaces->pool, reference);
+	for (i = 0; i < count; i++) {
+		const struct mapping *mapping = &process->mappings[i];
+		const struct image_table *table = table_of(spaces, mapping->image);
+
+		shown[i] = (struct unwind_mapping){
+			.start = mapping->start, .end = mapping->end, .bias = mapping->bias};
+		if (table)
+			show_table(&shown[i], table);
+	}
+	value = (struct space_value){
+		.space = {reference, count, ++spaces->last_generation, exec_id},
+		.patience = PATIENCE,
+	};
+	if (!space->process && !vec_push(&spaces->published, space)) {
+		unwind_pool_give(spaces->pool, reference, count * WORDS(*shown));
+		return -ENOMEM;
+	}
+	/* a full map is no harm beyond the cost: these stacks go on being handed over */
+	if (bpf_map_update_elem(spaces->maps.spaces, &pid, &value, BPF_ANY))
+		spaces->statistics.no_room++;
+	if (space->process)
+		unwind_pool_give(spaces->pool, space->mappings, space->count * WORDS(*shown));
+	*space = (struct space){process, reference, count, spaces->last_generation,
+				process->generation, exec_id};
+	return 0;
+}
+
+void spaces_withdraw(struct spaces *spaces, struct space *space)
+{
+	uint32_t pid;
+
+	if (!space->process)
+		return;
+	pid = (uint32_t)space->process->pid;
+	bpf_map_delete_elem(spaces->maps.spaces, &pid);
+	unwind_pool_give(spaces->pool, space->mappings,
+			 space->count * WORDS(struct unwind_mapping));
+	forget_published(spaces, space);
+	*space = (struct space){0};
+}
+
+/* The walk stopped at pc: builds the table that it needs. False: there is nothing to be built. */
+static bool build_for(struct spaces *spaces, const struct space *space, uint64_t pc)
+{
+	const struct mapping *mapping = process_mapping(space->process, pc);
+	struct image_table *table;
+
+	if (!mapping)
+		return false;
+	table = table_of(spaces, mapping->image);
+	if (!table || table->kind != UNWIND_MAPPING_LATER)
+		return false;
+	build_table(spaces, mapping->image, table);
+	show_everywhere(spaces, mapping->image, table);
+	return true;
+}
+
+int spaces_finish(struct spaces *spaces, struct space *space, const struct unwind_copy *stack,
+		  struct unwind_registers *at, uint64_t *frames, uint32_t *count)
+{
+	struct unwind_view view = {spaces->pool, spaces->rule_memory, space->mappings,
+				   space->count};
+	int end;
+
+	do {
+		end = unwind_walk_copy(&view, stack, at, frames, count);
+	} while (end == UNWIND_END_LATER &&
+		 build_for(spaces, space, at->pc_exact ? at->pc : at->pc - 1));
+	return end == UNWIND_END_LATER ? UNWIND_END_UNMAPPED : end;
+}
+
+void spaces_image_gone(struct spaces *spaces, const struct image *image)
+{
+	struct image_table *table = table_of(spaces, image);
+
+	if (!table)
+		return;
+	spaces->statistics.tables -= table->kind == UNWIND_MAPPING_TABLE;
+	unwind_table_drop(&table->table, spaces->pool);
+	*table = (struct image_table){0};
+}
+
+void spaces_settle(struct spaces *spaces)
+{
+	if (!unwind_pool_unsettled(spaces->pool))
+		return;
+	/*
+	 * The kernel carries this out as an RCU grace period: every BPF program that was running
+	 * before has ended when it returns. Where it is refused (nohz_full), nothing is reused.
+	 */
+	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		unwind_pool_settle(spaces->pool);
+}
+
+void spaces_statistics(const struct spaces *spaces, struct spaces_statistics *statistics)
+{
+	*statistics = spaces->statistics;
+	statistics->rules = unwind_rules_count(spaces->rules);
+	unwind_pool_usage(spaces->pool, &statistics->bytes, &statistics->used);
+}

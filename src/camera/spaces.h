@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_SPACES_H
+#define CAMERA_SPACES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "target/targets.h"
+#include "unwind/walk.h"
+
+/*
+ * What the kernel side must know of address spaces to unwind by itself: for each sampled process its
+ * executable mappings, for each image that a stack went through its unwind table. Both are made when
+ * a stack first needs them and shared by all that follow.
+ */
+struct spaces;
+
+/* File descriptors of the BPF maps (bpf/capture.h). */
+struct spaces_maps {
+	int chunks, rules, spaces;
+};
+
+/* limit: the most bytes of tables, over all images and processes. */
+int spaces_new(const struct spaces_maps *maps, uint64_t limit, struct spaces **spaces,
+	       struct fail *why);
+void spaces_free(struct spaces *spaces);
+
+/* A process's part of it, kept by whoever keeps the process. All zero: not published. */
+struct space {
+	const struct process *process; /* null: not published */
+	uint32_t mappings, count;      /* reference into the pool */
+	uint32_t generation;	       /* unique among all spaces ever published */
+	uint32_t process_generation;   /* process->generation that it shows */
+	uint32_t exec_id;
+};
+
+/*
+ * Shows the kernel the process's mappings as they are now known; exec_id: of the program that they
+ * belong to. Returns 0, or -ENOSPC when the tables' limit is reached.
+ */
+int spaces_publish(struct spaces *spaces, struct space *space, const struct process *process,
+		   uint32_t exec_id);
+
+/* Takes it back: stacks of this process are handed over again. */
+void spaces_withdraw(struct spaces *spaces, struct space *space);
+
+/*
+ * Finishes a stack that the kernel side handed over, building the tables that it needs on the way.
+ * space must be published. Returns why the walk ended; UNWIND_END_LATER does not occur:
+ * an address outside of all mappings is UNWIND_END_UNMAPPED.
+ */
+int spaces_finish(struct spaces *spaces, struct space *space, const struct unwind_copy *stack,
+		  struct unwind_registers *at, uint64_t *frames, uint32_t *count);
+
+/* The image is not mapped any more by anyone: its table goes. */
+void spaces_image_gone(struct spaces *spaces, const struct image *image);
+
+/* Makes memory usable again that was given back; to be called now and then. May sleep some ms. */
+void spaces_settle(struct spaces *spaces);
+
+struct spaces_statistics {
+	uint64_t bytes, used; /* of the pool */
+	unsigned int tables, rules;
+	uint64_t no_room;     /* tables or mappings that the limit kept out */
+	uint64_t broken;      /* images whose unwind information is unusable */
+	uint64_t unsupported; /* rows with a rule that cannot be expressed */
+};
+void spaces_statistics(const struct spaces *spaces, struct spaces_statistics *statistics);
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/walk.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "bpf/unwind.h"
+
+/* What the shared source asks for, hung around its state. */
+struct walk_here {
+	struct unwind_walk walk;
+	const struct unwind_view *view;
+	const struct unwind_copy *stack;
+	bool beyond_copy; /* a read failed since the copy does not reach that far */
+};
+
+static inline const struct walk_here *here_of(const struct unwind_walk *w)
+{
+	return (const struct walk_here *)w;
+}
+
+static inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n)
+{
+	return unwind_pool_at(here_of(w)->view->pool, n << UNWIND_CHUNK_SHIFT);
+}
+
+static inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w)
+{
+	return here_of(w)->view->rules;
+}
+
+static inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size, __u64 address)
+{
+	const struct unwind_copy *stack = here_of(w)->stack;
+	uint64_t offset = address - stack->base;
+
+	if (offset < stack->size && size <= stack->size - offset) {
+		memcpy(to, stack->bytes + offset, size);
+		return 0;
+	}
+	((struct walk_here *)w)->beyond_copy = address >= stack->base;
+	return -1;
+}
+
+int unwind_walk_copy(const struct unwind_view *view, const struct unwind_copy *stack,
+		     struct unwind_registers *at, uint64_t *frames, uint32_t *count)
+{
+	struct walk_here here = {
+		.walk =
+			{
+				.pc = at->pc,
+				.sp = at->sp,
+				.fp = at->fp,
+				.known = at->known,
+				.fp_known = at->fp_known,
+				.pc_exact = at->pc_exact,
+				.guess = at->guess,
+				.count = *count,
+				.mappings = view->mappings,
+				.mapping_count = view->mapping_count,
+			},
+		.view = view,
+		.stack = stack,
+	};
+	struct unwind_walk *w = &here.walk;
+
+	memcpy(w->registers, at->registers, sizeof(w->registers));
+	while (!unwind_step(w, (__u64 *)frames))
+		;
+	*count = w->count;
+	at->pc = w->pc;
+	at->sp = w->sp;
+	at->fp = w->fp;
+	memcpy(at->registers, w->registers, sizeof(at->registers));
+	at->known = w->known;
+	at->fp_known = w->fp_known;
+	at->pc_exact = w->pc_exact;
+	at->guess = w->guess;
+	if (here.beyond_copy && (w->end == UNWIND_END_MEMORY || w->end == UNWIND_END_NO_RULE))
+		return UNWIND_END_COPY;
+	return w->end;
+}

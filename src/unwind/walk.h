@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef UNWIND_WALK_H
+#define UNWIND_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/pool.h"
+
+/*
+ * The unwinder in user space: the very source that runs in the kernel (bpf/unwind.h), over the same
+ * tables, and the stack's memory as a copy. It finishes what the kernel side handed over.
+ */
+
+/* A copy of size bytes of a thread's memory that lay at address base. */
+struct unwind_copy {
+	uint64_t base;
+	const uint8_t *bytes;
+	size_t size;
+};
+
+/* The tables to walk with: those of the process whose mappings (unwind_mapping) lie at mappings. */
+struct unwind_view {
+	const struct unwind_pool *pool;
+	const struct unwind_rule *rules;
+	uint32_t mappings, mapping_count;
+};
+
+/* Where a walk begins, or goes on: as the kernel side hands it over, or as a test stored it. */
+struct unwind_registers {
+	uint64_t pc, sp, fp;
+	uint64_t registers[16]; /* by DWARF number */
+	uint32_t known;		/* bit per register */
+	uint8_t fp_known, pc_exact, guess;
+};
+
+/*
+ * Walks from *at and appends to frames (UNWIND_FRAMES_MAX in all), beginning at *count. Leaves in
+ * *at where it stopped: after UNWIND_END_LATER, and with better tables, a second call goes on there.
+ * Returns why it ended (enum unwind_end).
+ */
+int unwind_walk_copy(const struct unwind_view *view, const struct unwind_copy *stack,
+		     struct unwind_registers *at, uint64_t *frames, uint32_t *count);
+
+#endif
