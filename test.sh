@@ -68,7 +68,8 @@ end_to_end()
 {
 	local name=$1
 	shift
-	python3 -B -m pytest -q -p no:cacheprovider --junit-xml=$results/"$name".xml "$@"
+	# Debian's own python3 has pytest, another one in PATH may not.
+	/usr/bin/python3 -B -m pytest -q -p no:cacheprovider --junit-xml=$results/"$name".xml "$@"
 	# 5: nothing was collected.
 	case $? in
 	0 | 1) ;;
@@ -123,4 +124,4 @@ for part in $parts; do
 	run_"$part"
 done
 echo "== all ($SECONDS s)"
-exec python3 -B scripts/count_tests.py $results
+exec /usr/bin/python3 -B scripts/count_tests.py $results

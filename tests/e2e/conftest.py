@@ -17,16 +17,28 @@ ROOT = Path(__file__).resolve().parents[2]
 def pytest_addoption(parser):
     parser.addoption("--build", default=os.environ.get("STACKCAM_BUILD", str(ROOT / "build")),
                      help="the build folder of the stackcam to test")
+    parser.addoption("--programs", help="where the programs are, if not in that folder")
 
 
 @pytest.fixture(scope="session")
-def build(request):
-    folder = Path(request.config.getoption("--build"))
-    if not (folder / "src" / "stackcam").exists():
-        pytest.exit(f"no stackcam in {folder}: build it first (see ./test.sh)", 1)
-    return folder
+def places(request):
+    """The stackcam to test, and the folder of the programs to film."""
+    build = Path(request.config.getoption("--build")).resolve()
+    stackcam = build / "src" / "stackcam"
+    if not stackcam.exists():
+        pytest.exit(f"there is no {stackcam}: build it first (see test.sh)", 1)
+    programs = request.config.getoption("--programs")
+    return stackcam, Path(programs).resolve() if programs else build / "tests" / "programs"
 
 
 @pytest.fixture
-def lab(build, tmp_path):
-    return Lab(build, tmp_path)
+def lab(places, tmp_path):
+    return Lab(*places, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared_lab(places, tmp_path_factory):
+    """For films that many tests of a module read."""
+    if os.geteuid() != 0:
+        pytest.skip("filming needs root here")
+    return Lab(*places, tmp_path_factory.mktemp("shared"))

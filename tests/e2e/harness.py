@@ -153,14 +153,14 @@ def wait_until(condition, seconds=PATIENCE):
 class Lab:
     """Where things are, and how to film."""
 
-    def __init__(self, build, folder):
-        self.build = Path(build).resolve()
-        self.stackcam = str(self.build / "src" / "stackcam")
+    def __init__(self, stackcam, programs, folder):
+        self.stackcam = str(stackcam)
+        self.programs = programs
         self.folder = folder
         self.films = 0
 
     def program(self, name):
-        path = self.build / "tests" / "programs" / name
+        path = self.programs / name
         if not path.exists():
             pytest.skip(f"{name} was not built (its compiler is missing)")
         return str(path)

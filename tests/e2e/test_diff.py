@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two films compared, and the gate for CI."""
 
-import os
-
 import pytest
-
-from harness import Lab
 
 
 @pytest.fixture(scope="module")
-def films(build, tmp_path_factory):
-    if os.geteuid() != 0:
-        pytest.skip("filming needs root here")
-    lab = Lab(build, tmp_path_factory.mktemp("diff"))
-    return lab.film_program("split", seconds=2), lab.film_program("split", seconds=2), \
-        lab.film_program("coroutine")
+def films(shared_lab):
+    return (shared_lab.film_program("split", seconds=2),
+            shared_lab.film_program("split", seconds=2), shared_lab.film_program("coroutine"))
 
 
 def test_diff_names_what_changed(lab, films):

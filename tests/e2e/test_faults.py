@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, needs_root, running, wait_until
+from harness import PATIENCE, Film, needs_root, running, wait_until
 
 FORMATS = ("table", "tree", "folded", "json", "svg", "html", "speedscope")
 
@@ -175,13 +175,8 @@ def test_doctor(lab):
 
 
 @pytest.fixture(scope="module")
-def good_film(build, tmp_path_factory):
-    from harness import Lab
-
-    if os.geteuid() != 0:
-        pytest.skip("filming needs root here")
-    lab = Lab(build, tmp_path_factory.mktemp("good"))
-    return lab.film_program("split")
+def good_film(shared_lab):
+    return shared_lab.film_program("split")
 
 
 def report(lab, path, *options):
@@ -437,13 +432,8 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\udc80-\udcff]")
 
 
 @pytest.fixture(scope="module")
-def hostile_film(build, tmp_path_factory):
-    from harness import Lab
-
-    if os.geteuid() != 0:
-        pytest.skip("filming needs root here")
-    lab = Lab(build, tmp_path_factory.mktemp("hostile"))
-    return lab.film_program("hostile")
+def hostile_film(shared_lab):
+    return shared_lab.film_program("hostile")
 
 
 @pytest.mark.parametrize("by", [(), ("--by", "process,thread")], ids=["plain", "grouped"])
@@ -488,7 +478,6 @@ def record_measured(lab, *options):
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, stderr
-    from harness import Film
     return Film(lab.stackcam, film), time.monotonic() - began, usage.ru_maxrss / 1024
 
 

@@ -3,7 +3,6 @@
 
 import gzip
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -11,15 +10,12 @@ import xml.etree.ElementTree
 
 import pytest
 
-from harness import HZ, Lab
+from harness import HZ
 
 
 @pytest.fixture(scope="module")
-def film(build, tmp_path_factory):
-    if os.geteuid() != 0:
-        pytest.skip("filming needs root here")
-    lab = Lab(build, tmp_path_factory.mktemp("output"))
-    return lab.film_program("names", options=("--lines", "--inlines"), seconds=2)
+def film(shared_lab):
+    return shared_lab.film_program("names", options=("--lines", "--inlines"), seconds=2)
 
 
 def test_json_has_its_keys(film):

@@ -3,7 +3,7 @@
 
 import pytest
 
-from harness import name_of, needs_root
+from harness import name_of, needs_root, running
 
 pytestmark = needs_root
 
@@ -49,9 +49,7 @@ def test_stripped_program_has_stacks_but_no_invented_names(lab):
     assert all("+0x" in name for name in own), own
 
 
-def test_attaching_finds_the_same(lab, request):
-    from harness import running
-
+def test_attaching_finds_the_same(lab):
     with running(lab.program("split"), 20) as program:
         film = lab.record("-d", 2, "-p", program.pid)
     assert_split(film)
