@@ -35,7 +35,7 @@ struct image {
 	ino_t inode;
 	char *path; /* as the first process that mapped it saw it, without " (deleted)" */
 	char *root; /* "/proc/PID/root" of that process if it lives in another mount namespace, else "" */
-	int fd;	    /* -1: could not be opened, or there is no file */
+	int fd;		    /* -1: could not be opened, or there is no file */
 	const void *memory; /* vDSO: the image itself */
 	size_t memory_size;
 	bool is_elf;

@@ -22,25 +22,25 @@ struct targets;
 
 struct mapping {
 	uint64_t start, end;
-	uint64_t offset;     /* in the file */
-	uint64_t bias;	     /* pc - bias: virtual address of the image */
+	uint64_t offset; /* in the file */
+	uint64_t bias; /* pc - bias: virtual address of the image; 0 if it is no file: pc itself */
 	struct image *image; /* never null */
 };
 
 struct process {
 	pid_t pid, parent;
-	uint64_t start;	      /* ns of CLOCK_MONOTONIC, 0: not known */
-	uint64_t end;	      /* the same; 0: lives */
-	uint32_t execs;	      /* times it has called exec since it is known */
+	uint64_t start; /* ns of CLOCK_MONOTONIC, 0: not known */
+	uint64_t end;	/* the same; 0: lives */
+	uint32_t execs; /* times it has called exec since it is known */
 	char comm[16];
-	char *command;	      /* arguments joined by spaces; "" if it was gone too soon */
+	char *command; /* arguments joined by spaces; "" if it was gone too soon */
 	char *exe;
-	char *cgroup;	      /* v2 path, or the longest of the v1 ones */
-	char *container;      /* id found in the cgroup path: docker, podman, containerd, cri-o, lxc; "" */
+	char *cgroup;	 /* v2 path, or the longest of the v1 ones */
+	char *container; /* id found in the cgroup path: docker, podman, containerd, cri-o, lxc; "" */
 	struct mapping *mappings; /* executable ones, sorted by start, not overlapping */
 	size_t mapping_count;
-	uint32_t generation;  /* goes up with each change of mappings */
-	void *owner;	      /* what camera/ hangs on it; freed by listener->gone */
+	uint32_t generation; /* goes up with each change of mappings */
+	void *owner;	     /* what camera/ hangs on it; freed by listener->gone */
 };
 
 /*
@@ -69,6 +69,7 @@ struct targets_listener {
 };
 
 int targets_new(const struct targets_listener *listener, struct targets **targets);
+/* The listener hears process_gone() for each living process (with end 0), image_gone() for each image. */
 void targets_free(struct targets *targets);
 
 /* One change in some process's life, from the kernel, in order of time (target/sideband.h). */
@@ -99,7 +100,30 @@ struct process *targets_find(struct targets *targets, pid_t pid);
 /* Reads the mappings of a living process again. False: it is gone. Listeners hear of changes. */
 bool targets_reread(struct targets *targets, struct process *process);
 
-/* Frees what ended before time and can no longer be asked for. */
+/*
+ * Says that only processes are of interest that were asked for by targets_find(), and what they fork:
+ * events of all others are passed over. Without it, every process that an event names becomes known.
+ */
+void targets_ignore_strangers(struct targets *targets, bool ignore);
+
+/*
+ * After events were lost: what is known of each process is read again when it is next asked for, and
+ * those that have gone meanwhile are found, some at each targets_forget_before().
+ */
+void targets_distrust_all(struct targets *targets);
+
+/* How much is known, and what could not be kept or had, so far. */
+struct target_counts {
+	uint64_t processes, threads, images;
+	uint64_t
+		refused_processes; /* over PROCESSES_MAX, or no memory; their samples have no process */
+	uint64_t refused_threads;  /* their process may seem to end too early */
+	uint64_t refused_mappings; /* their addresses lie in no mapping */
+	uint64_t unopened_images;  /* files that could not be opened: neither tables nor symbols */
+};
+struct target_counts targets_counts(const struct targets *targets);
+
+/* Frees what ended before time and can no longer be asked for. UINT64_MAX: all that has ended. */
 void targets_forget_before(struct targets *targets, uint64_t time);
 
 /* The mapping that holds pc, or null. */
