@@ -32,6 +32,8 @@ static void add_nodes(const struct tree *tree, const struct flame *flame, struct
 		const struct tree_node *at = &tree->nodes.at[node];
 		struct function *row = &rows[at->label];
 
+		row->label = &tree->labels.all.at[at->label];
+		row->guess |= at->guess;
 		while (length > depth)
 			open[path[--length]]--;
 		for (int side = TREE_NOW; side <= TREE_BEFORE; side++) {
@@ -59,13 +61,10 @@ int functions_of(const struct tree *tree, const struct flame *flame, struct func
 	add_nodes(tree, flame, rows, open);
 	free(open);
 	for (i = 0; i < count; i++) {
-		const struct label *label = &tree->labels.all.at[i];
-
-		/* kind 0: the root and the groups are no functions, nothing is spent in themselves */
-		if (!label->kind)
-			continue;
-		rows[functions->count] = rows[i];
-		rows[functions->count++].label = label;
+		/* kind 0: the root and the groups are no functions, nothing is spent in themselves;
+		   no label: no node has it, frames may lie too deep to be shown */
+		if (rows[i].label && rows[i].label->kind)
+			rows[functions->count++] = rows[i];
 	}
 	qsort(rows, functions->count, sizeof(*rows), most_self_first);
 	return 0;

@@ -7,6 +7,7 @@
 /* One function (or line of one, or what stands for a function) over all stacks. */
 struct function {
 	const struct label *label;
+	bool guess; /* some samples came here by a guess */
 	/* by enum tree_side, each in its own film's units: nothing is scaled here */
 	uint64_t self[2];
 	uint64_t total[2]; /* with all it called; recursion counts once */

@@ -177,7 +177,7 @@ const struct label_use *frame_labels_of(struct frame_labels *fl, uint32_t id, ui
 	if (!run->count) {
 		if (fl->labels->shape->by_image && frame->kind != FILM_FRAME_MARK)
 			done = add_use(fl, label_of_image(fl, frame), false);
-		else if (frame->function)
+		else if (*fl->film->functions[frame->function].name)
 			done = add_functions(fl, id);
 		else
 			done = add_use(fl, label_of_place(fl, frame), false);

@@ -130,7 +130,7 @@ static uint32_t enter(struct adder *a, uint32_t node, const struct film_stack *s
 
 	for (i = 0; uses && i < count; i++) {
 		if (tree->nodes.at[node].depth >= TREE_DEPTH_MAX - 1)
-			node = child_name(tree, node, "[frames too deep to show]", FILM_FRAME_MARK);
+			node = child_name(tree, node, TREE_TOO_DEEP, FILM_FRAME_MARK);
 		else
 			node = child(tree, node, uses[i].label, uses[i].inlined);
 		if (!node)

@@ -14,6 +14,9 @@ enum {
 	TREE_DEPTH_MAX = 4096
 };
 
+/* The mark that stands for frames beyond TREE_DEPTH_MAX. */
+#define TREE_TOO_DEEP "[frames too deep to show]"
+
 enum tree_side {
 	TREE_NOW,
 	TREE_BEFORE

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "show/show.h"
+#include "show/words.h"
+
+static void put_film(struct json *j, const char *key, const struct film *film)
+{
+	const struct film_info *info = &film->info;
+	char time[64];
+
+	json_open(j, key, '{');
+	json_text(j, "machine", info->hostname);
+	words_rfc3339(info, info->start, time, sizeof(time));
+	json_text(j, "start", time);
+	words_rfc3339(info, info->end, time, sizeof(time));
+	json_text(j, "end", time);
+	json_text(j, "command", info->command);
+	json_text(j, "version", info->version);
+	json_text(j, "kernel", info->kernel);
+	json_text(j, "arch", info->arch);
+	json_u64(j, "cpus", info->cpus);
+	json_close(j, '}');
+}
+
+static void put_span(struct json *j, const struct view *view)
+{
+	char time[64];
+
+	json_open(j, "span", '{');
+	words_rfc3339(&view->film->info, view->from, time, sizeof(time));
+	json_text(j, "from", time);
+	words_rfc3339(&view->film->info, view->to, time, sizeof(time));
+	json_text(j, "to", time);
+	json_close(j, '}');
+}
+
+static void put_event(struct json *j, const struct view *view)
+{
+	json_open(j, "event", '{');
+	json_text(j, "name", view->event->name);
+	json_text(j, "unit", view->event->unit);
+	json_u64(j, "total", view->total);
+	json_text(j, "source", view->event->source);
+	json_u64(j, "frequency", view->event->frequency);
+	json_close(j, '}');
+}
+
+/* Reasons that differ in bytes that are no UTF-8 would be the same key twice: so be it. */
+static void put_reasons(struct json *j, const char *key, const struct view_reasons *reasons)
+{
+	json_open(j, key, '{');
+	vec_foreach (reasons, reason)
+		json_u64(j, reason->words, reason->count);
+	json_close(j, '}');
+}
+
+static void put_stacks(struct json *j, const struct view *view)
+{
+	json_open(j, "stacks", '{');
+	json_u64(j, "samples", view->samples);
+	json_u64(j, "complete", view->stacks.complete);
+	json_u64(j, "truncated", view->stacks.truncated);
+	put_reasons(j, "reasons", &view->stacks.reasons);
+	json_u64(j, "guessed", view->stacks.guessed);
+	json_close(j, '}');
+}
+
+static void put_view(struct json *j, const struct view *view)
+{
+	put_span(j, view);
+	put_event(j, view);
+	put_reasons(j, "loss", &view->losses);
+	put_stacks(j, view);
+}
+
+static const char *kind_name(const struct label *label)
+{
+	return film_frame_kind_name(label->kind);
+}
+
+static void open_function(struct json *j, const struct function *f)
+{
+	json_open(j, NULL, '{');
+	json_text(j, "name", f->label->name);
+	json_text(j, "image", f->label->image);
+	json_text(j, "kind", kind_name(f->label));
+	if (*f->label->file) {
+		json_text(j, "file", f->label->file);
+		json_u64(j, "line", f->label->line);
+	}
+	json_bool(j, "guessed", f->guess);
+}
+
+struct process_total {
+	uint32_t process;
+	uint64_t total;
+};
+
+static int most_first(const void *a, const void *b)
+{
+	const struct process_total *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return x->process < y->process ? -1 : x->process > y->process;
+}
+
+static int put_processes(struct json *j, const struct view *view)
+{
+	const struct film *film = view->film;
+	struct process_total *totals = calloc(film->process_count + 1ull, sizeof(*totals));
+
+	if (!totals)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < film->process_count; i++)
+		totals[i].process = i;
+	for (uint32_t i = 0; i < film->thread_count; i++)
+		totals[film->threads[i].process].total += view->threads[i];
+	qsort(totals, film->process_count, sizeof(*totals), most_first);
+
+	json_open(j, "processes", '[');
+	for (uint32_t i = 0; i < film->process_count && totals[i].total; i++) {
+		const struct film_process *process = &film->processes[totals[i].process];
+
+		json_open(j, NULL, '{');
+		json_u64(j, "pid", process->pid);
+		json_text(j, "comm", process->comm);
+		json_text(j, "command", process->command);
+		json_u64(j, "total", totals[i].total);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	free(totals);
+	return 0;
+}
+
+int show_json(const struct report *report, const struct show_options *options, FILE *out)
+{
+	const struct functions *functions = &report->functions;
+	struct json j = {.out = out};
+	int err;
+
+	(void)options;
+	json_open(&j, NULL, '{');
+	put_film(&j, "film", report->view.film);
+	put_view(&j, &report->view);
+	err = put_processes(&j, &report->view);
+	json_open(&j, "functions", '[');
+	for (size_t i = 0; i < functions->count; i++) {
+		const struct function *f = &functions->at[i];
+
+		open_function(&j, f);
+		json_u64(&j, "self", f->self[TREE_NOW]);
+		json_u64(&j, "total", f->total[TREE_NOW]);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	fputc('\n', out);
+	return err;
+}
+
+static void put_side(struct json *j, const char *key, const struct view *view)
+{
+	json_open(j, key, '{');
+	put_film(j, "film", view->film);
+	put_view(j, view);
+	json_close(j, '}');
+}
+
+/* Amounts are each film's own; the changes are of shares, as parts of one. */
+int show_diff_json(const struct diff *diff, const struct show_options *options, FILE *out)
+{
+	const struct functions *functions = &diff->functions;
+	struct json j = {.out = out};
+
+	(void)options;
+	json_open(&j, NULL, '{');
+	put_side(&j, "before", &diff->before);
+	put_side(&j, "now", &diff->now);
+	json_open(&j, "functions", '[');
+	for (size_t i = 0; i < functions->count; i++) {
+		const struct function *f = &functions->at[i];
+
+		open_function(&j, f);
+		json_u64(&j, "before_self", f->self[TREE_BEFORE]);
+		json_u64(&j, "before_total", f->total[TREE_BEFORE]);
+		json_u64(&j, "self", f->self[TREE_NOW]);
+		json_u64(&j, "total", f->total[TREE_NOW]);
+		json_double(&j, "self_change", diff_self_growth(diff, f));
+		json_double(&j, "total_change", diff_total_growth(diff, f));
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	fputc('\n', out);
+	return 0;
+}

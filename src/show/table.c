@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "show/show.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "query/names.h"
+#include "show/words.h"
+
+#define BOLD  "\033[1m"
+#define FAINT "\033[2m"
+#define PLAIN "\033[0m"
+
+/* Names longer than this do not push the images of all other rows to the right. */
+enum {
+	NAME_WIDTH_MAX = 60,
+	NAME_WIDTH_MIN = 16,
+	IMAGE_WIDTH = 24
+};
+
+/* The columns of a table before its names, with the space after them. */
+enum {
+	REPORT_NUMBERS = 48,
+	DIFF_NUMBERS = 54
+};
+
+static char *name_of_row(const struct function *f)
+{
+	const struct label *label = f->label;
+	char *name = words_place(label->name, label->file, label->line, "");
+	size_t length = name ? strlen(name) : 0;
+	char *longer;
+
+	if (!name || !f->guess)
+		return name;
+	longer = realloc(name, length + 3);
+	if (!longer) {
+		free(name);
+		return NULL;
+	}
+	memcpy(longer + length, " ?", 3);
+	return longer;
+}
+
+/* How wide the names of the first rows are, as far as that matters. */
+static int measure_names(const struct function *rows, size_t count,
+			 const struct show_options *options, size_t numbers, size_t *width)
+{
+	size_t room = NAME_WIDTH_MAX;
+
+	*width = NAME_WIDTH_MIN;
+	if (options->width)
+		room = options->width > numbers + IMAGE_WIDTH + NAME_WIDTH_MIN
+			       ? options->width - numbers - IMAGE_WIDTH
+			       : NAME_WIDTH_MIN;
+	for (size_t i = 0; i < count && *width < room; i++) {
+		char *name = name_of_row(&rows[i]);
+		size_t wanted = name ? words_width(name) : 0;
+
+		if (!name)
+			return -ENOMEM;
+		free(name);
+		if (wanted > *width)
+			*width = wanted < room ? wanted : room;
+	}
+	return 0;
+}
+
+/* Where lines may have any length, a long name is never cut. */
+static int print_names(const struct function *f, const struct show_options *options, size_t width,
+		       FILE *out)
+{
+	char *name = name_of_row(f);
+	char *image = words_safe(*f->label->image ? name_of_image(f->label->image) : "", "");
+	bool done = name && image;
+
+	if (done) {
+		if (options->width || words_width(name) <= width)
+			words_column(out, name, width);
+		else
+			fputs(name, out);
+		fprintf(out, "  %s", options->color ? FAINT : "");
+		if (options->width && words_width(image) > IMAGE_WIDTH - 2)
+			words_column(out, image, IMAGE_WIDTH - 2);
+		else
+			fputs(image, out);
+		fprintf(out, "%s\n", options->color ? PLAIN : "");
+	}
+	free(name);
+	free(image);
+	return done ? 0 : -ENOMEM;
+}
+
+static size_t shown_rows(const struct functions *functions, const struct show_options *options)
+{
+	return options->limit && options->limit < functions->count ? options->limit
+								   : functions->count;
+}
+
+static void print_rest(const struct functions *functions, size_t shown, uint64_t total, FILE *out)
+{
+	uint64_t self = 0;
+	char count[32];
+
+	if (shown == functions->count)
+		return;
+	for (size_t i = shown; i < functions->count; i++)
+		self += functions->at[i].self[TREE_NOW];
+	text_count(count, sizeof(count), functions->count - shown);
+	fprintf(out, "… %s more with %.2f%% of self; --limit 0 shows all\n", count,
+		words_percent(self, total));
+}
+
+static void print_legend(const struct functions *functions, size_t shown, FILE *out)
+{
+	for (size_t i = 0; i < shown; i++)
+		if (functions->at[i].guess) {
+			fputs("? guessed: some samples came here by following a frame pointer\n",
+			      out);
+			return;
+		}
+}
+
+int show_table(const struct report *report, const struct show_options *options, FILE *out)
+{
+	const struct functions *functions = &report->functions;
+	const struct view *view = &report->view;
+	size_t count = shown_rows(functions, options), width;
+	int err = measure_names(functions->at, count, options, REPORT_NUMBERS, &width);
+
+	words_heading(view, out);
+	fprintf(out, "\n%s%13s %7s %13s %7s  %-*s  %s%s\n", options->color ? BOLD : "", "Self",
+		"Self%", "Total", "Total%", (int)width, "Function", "Image",
+		options->color ? PLAIN : "");
+	for (size_t i = 0; !err && i < count; i++) {
+		const struct function *f = &functions->at[i];
+		char self[32], total[32];
+
+		words_value(self, sizeof(self), view->event->unit, f->self[TREE_NOW]);
+		words_value(total, sizeof(total), view->event->unit, f->total[TREE_NOW]);
+		fprintf(out, "%13s %6.2f%% %13s %6.2f%%  ", self,
+			words_percent(f->self[TREE_NOW], view->total), total,
+			words_percent(f->total[TREE_NOW], view->total));
+		err = print_names(f, options, width, out);
+	}
+	print_rest(functions, count, view->total, out);
+	print_legend(functions, count, out);
+	return err;
+}
+
+int show_diff_table(const struct diff *diff, const struct show_options *options, FILE *out)
+{
+	const struct functions *functions = &diff->functions;
+	size_t count = shown_rows(functions, options), width;
+	int err = measure_names(functions->at, count, options, DIFF_NUMBERS, &width);
+
+	fputs("before: ", out);
+	words_heading(&diff->before, out);
+	fputs("\nnow:    ", out);
+	words_heading(&diff->now, out);
+	fprintf(out, "\n%s%8s %8s %8s  %8s %8s %8s  %-*s  %s%s\n", options->color ? BOLD : "",
+		"Self%", "before", "change", "Total%", "before", "change", (int)width, "Function",
+		"Image", options->color ? PLAIN : "");
+	for (size_t i = 0; !err && i < count; i++) {
+		const struct function *f = &functions->at[i];
+
+		fprintf(out, "%7.2f%% %7.2f%% %+8.2f  %7.2f%% %7.2f%% %+8.2f  ",
+			words_percent(f->self[TREE_NOW], diff->now.total),
+			words_percent(f->self[TREE_BEFORE], diff->before.total),
+			100 * diff_self_growth(diff, f),
+			words_percent(f->total[TREE_NOW], diff->now.total),
+			words_percent(f->total[TREE_BEFORE], diff->before.total),
+			100 * diff_total_growth(diff, f));
+		err = print_names(f, options, width, out);
+	}
+	print_rest(functions, count, diff->now.total, out);
+	print_legend(functions, count, out);
+	return err;
+}

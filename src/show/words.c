@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "show/words.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+
+static void put_safe(struct buf *b, const char *s, const char *these)
+{
+	size_t wanted = text_make_safe(NULL, 0, s) + 1;
+	char *safe = malloc(wanted);
+
+	if (!safe) {
+		b->failed = true;
+		return;
+	}
+	text_make_safe(safe, wanted, s);
+	for (const char *at = safe; *at; at++)
+		if (strchr(these, *at))
+			buf_printf(b, "\\x%02x", (unsigned char)*at);
+		else
+			buf_put_u8(b, (uint8_t)*at);
+	free(safe);
+}
+
+static char *take_text(struct buf *b)
+{
+	buf_put_u8(b, 0);
+	if (!b->failed)
+		return (char *)b->at;
+	buf_free(b);
+	return NULL;
+}
+
+char *words_safe(const char *s, const char *these)
+{
+	struct buf b = {0};
+
+	put_safe(&b, s, these);
+	return take_text(&b);
+}
+
+char *words_place(const char *name, const char *file, uint32_t line, const char *these)
+{
+	struct buf b = {0};
+
+	put_safe(&b, name, these);
+	if (*file) {
+		buf_put_u8(&b, ' ');
+		put_safe(&b, file, these);
+		buf_printf(&b, ":%" PRIu32, line);
+	}
+	return take_text(&b);
+}
+
+void words_value(char *to, size_t size, const char *unit, uint64_t value)
+{
+	if (!strcmp(unit, "ns"))
+		text_duration(to, size, value);
+	else if (!strcmp(unit, "bytes"))
+		text_bytes(to, size, value);
+	else
+		text_count(to, size, value);
+}
+
+double words_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+void words_rfc3339(const struct film_info *info, uint64_t monotonic, char *to, size_t size)
+{
+	__int128 ns = (__int128)monotonic + info->wall_offset;
+	time_t seconds = (time_t)(ns / 1000000000);
+	int32_t rest = (int32_t)(ns % 1000000000);
+	char day[64];
+	struct tm utc;
+
+	/* RFC 3339 has years of four digits */
+	if (rest < 0 || !gmtime_r(&seconds, &utc) || utc.tm_year < 0 || utc.tm_year > 8099 ||
+	    !strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &utc))
+		snprintf(to, size, "%s", "");
+	else
+		snprintf(to, size, "%s.%09" PRId32 "Z", day, rest);
+}
+
+size_t words_width(const char *s)
+{
+	size_t width = 0;
+
+	for (; *s; s++)
+		width += ((unsigned char)*s & 0xc0) != 0x80;
+	return width;
+}
+
+void words_column(FILE *out, const char *s, size_t columns)
+{
+	size_t width = words_width(s), taken = 0;
+
+	if (width <= columns) {
+		fputs(s, out);
+		fprintf(out, "%*s", (int)(columns - width), "");
+		return;
+	}
+	for (; *s; s++) {
+		taken += ((unsigned char)*s & 0xc0) != 0x80;
+		if (taken >= columns)
+			break;
+		fputc(*s, out);
+	}
+	fputs("…", out);
+}
+
+static void print_reasons(FILE *out, const struct view_reasons *reasons)
+{
+	char count[32];
+
+	vec_foreach (reasons, reason) {
+		fputs(reason == reasons->at ? "" : ", ", out);
+		text_print_safe(out, reason->words);
+		text_count(count, sizeof(count), reason->count);
+		fprintf(out, " %s", count);
+	}
+}
+
+static void print_stacks(const struct view *view, FILE *out)
+{
+	char count[32];
+
+	text_count(count, sizeof(count), view->stacks.complete);
+	fprintf(out, "stacks: %s complete (%.1f%%)", count,
+		words_percent(view->stacks.complete, view->samples));
+	if (view->stacks.truncated) {
+		text_count(count, sizeof(count), view->stacks.truncated);
+		fprintf(out, ", %s truncated (", count);
+		print_reasons(out, &view->stacks.reasons);
+		fputc(')', out);
+	}
+	if (view->stacks.guessed) {
+		text_count(count, sizeof(count), view->stacks.guessed);
+		fprintf(out, ", %s with a guessed frame", count);
+	}
+	fputc('\n', out);
+}
+
+void words_heading(const struct view *view, FILE *out)
+{
+	char title[256], value[32], count[32];
+
+	view_title(view, title, sizeof(title));
+	text_print_safe(out, title);
+	words_value(value, sizeof(value), view->event->unit, view->total);
+	text_count(count, sizeof(count), view->samples);
+	fprintf(out, "\ntotal:  %s in %s samples", value, count);
+	if (*view->event->source) {
+		fputs(" (", out);
+		text_print_safe(out, view->event->source);
+		if (view->event->frequency)
+			fprintf(out, ", %" PRIu32 " Hz", view->event->frequency);
+		fputc(')', out);
+	}
+	fputc('\n', out);
+	print_stacks(view, out);
+	fputs("lost:   ", out);
+	if (view->losses.count)
+		print_reasons(out, &view->losses);
+	else
+		fputs("nothing", out);
+	fputc('\n', out);
+}

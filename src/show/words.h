@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SHOW_WORDS_H
+#define SHOW_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "query/report.h"
+
+/* What the text formats share: names made harmless, numbers for people, times for programs. */
+
+/* A harmless copy of s to be freed, or null: no memory. Every byte of these becomes \xNN too. */
+char *words_safe(const char *s, const char *these);
+
+/* The name, and " FILE:LINE" where the frame has one; harmless, to be freed; null: no memory. */
+char *words_place(const char *name, const char *file, uint32_t line, const char *these);
+
+/* A value of an event: "1.234 s", "12.3 MB", "1,234". */
+void words_value(char *to, size_t size, const char *unit, uint64_t value);
+
+/* part as hundredths of whole; 0 where the whole is 0 */
+double words_percent(uint64_t part, uint64_t whole);
+
+/* The time of a film in RFC 3339 with nanoseconds, UTC; "" for a time that has none. */
+void words_rfc3339(const struct film_info *info, uint64_t monotonic, char *to, size_t size);
+
+/* How many columns harmless text takes: one per code point. */
+size_t words_width(const char *s);
+
+/* Writes s in so many columns: cut with an ellipsis, or padded. */
+void words_column(FILE *out, const char *s, size_t columns);
+
+/* Lines about a view that stand above a table or a tree: total, samples, stacks, losses. */
+void words_heading(const struct view *view, FILE *out);
+
+#endif
