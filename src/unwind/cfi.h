@@ -23,14 +23,21 @@ struct cfi_section {
 	bool to_the_end;  /* the size is only a bound, a length of 0 ends the section */
 };
 
-/* What DWARF says at one place of a function, as far as it matters here. */
+/*
+ * What DWARF says at one place of a function, as far as it matters here. An expression for the CFA
+ * leaves the register and offset as they were: some assembler code names only one of them later
+ * and counts on the other, and the unwinder of libgcc takes it so.
+ */
 struct cfi_state {
-	uint8_t cfa; /* enum unwind_cfa; SP, FP and REGISTER only differ by cfa_register */
+	uint8_t cfa; /* enum unwind_cfa; SP stands for any register + offset */
 	uint8_t fp;  /* enum unwind_fp */
 	uint8_t ra;  /* enum cfi_ra */
 	bool sp_is_cfa;
 	uint64_t cfa_register; /* DWARF number; not to be trusted to be one */
-	int64_t cfa_offset, fp_offset, deref_offset;
+	int64_t cfa_offset;
+	uint64_t expression_register;
+	int64_t expression_offset, deref_offset;
+	int64_t fp_offset;
 };
 
 enum cfi_ra {
@@ -87,8 +94,9 @@ struct cfi_rows {
 };
 
 /*
- * Runs an FDE of less than 4 GiB of code: sets rows to its rules, sorted, the first one at offset
- * 0, neighbours different. 0, -EINVAL (damaged) or -ENOMEM.
+ * Runs an FDE of 1 byte to 4 GiB of code: sets rows to its rules, sorted, the first one at offset
+ * 0, neighbours different. 0, -ENOMEM, or -EINVAL: it is damaged; from there on the rows say
+ * unsupported.
  */
 int cfi_run(const struct cfi_fde *fde, struct cfi_rows *rows);
 

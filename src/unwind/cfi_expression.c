@@ -133,15 +133,14 @@ void cfi_cfa_expression(struct cfi_state *state, struct bytes expression)
 {
 	struct sum sum;
 
-	state->cfa_register = 0;
-	state->cfa_offset = state->deref_offset = 0;
-	if (read_plt(expression, &state->cfa_offset)) {
+	state->expression_register = 0;
+	state->expression_offset = state->deref_offset = 0;
+	if (read_plt(expression, &state->expression_offset)) {
 		state->cfa = UNWIND_CFA_PLT;
 	} else if (read_sum(expression, &sum)) {
-		/* without a dereference it is a register and an offset, but not for def_cfa_offset */
 		state->cfa = sum.deref ? UNWIND_CFA_DEREF : UNWIND_CFA_REGISTER;
-		state->cfa_register = sum.reg;
-		state->cfa_offset = (int64_t)sum.offset[0];
+		state->expression_register = sum.reg;
+		state->expression_offset = (int64_t)sum.offset[0];
 		state->deref_offset = (int64_t)sum.offset[1];
 	} else {
 		state->cfa = UNWIND_CFA_UNSUPPORTED;

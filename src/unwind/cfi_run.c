@@ -50,58 +50,78 @@ static struct unwind_rule unsupported(void)
 	return (struct unwind_rule){.cfa = UNWIND_CFA_UNSUPPORTED};
 }
 
+/* A register and an offset, or what the register then points to and an offset. */
+static struct unwind_rule cfa_rule(enum unwind_cfa cfa, uint64_t reg, int64_t offset,
+				   int64_t deref_offset)
+{
+	struct unwind_rule rule = {.cfa = cfa};
+
+	if (reg >= RETURN_COLUMN || !fits(offset) || !fits(deref_offset))
+		return unsupported();
+	if (cfa == UNWIND_CFA_REGISTER && reg == RSP)
+		rule.cfa = UNWIND_CFA_SP;
+	else if (cfa == UNWIND_CFA_REGISTER && reg == RBP)
+		rule.cfa = UNWIND_CFA_FP;
+	else
+		rule.cfa_register = (uint8_t)reg;
+	rule.cfa_offset = (int32_t)offset;
+	rule.deref_offset = (int32_t)deref_offset;
+	return rule;
+}
+
 static struct unwind_rule rule_of(const struct cfi_state *s, bool signal)
 {
-	struct unwind_rule rule = {.cfa = s->cfa};
+	struct unwind_rule rule;
 
 	if (signal)
 		return (struct unwind_rule){.cfa = UNWIND_CFA_SIGNAL};
 	if (s->ra == CFI_RA_UNDEFINED)
 		return (struct unwind_rule){.cfa = UNWIND_CFA_END};
-	if (s->ra != CFI_RA_BELOW_CFA || !s->sp_is_cfa || !fits(s->cfa_offset))
+	if (s->ra != CFI_RA_BELOW_CFA || !s->sp_is_cfa)
 		return unsupported();
-	rule.cfa_offset = (int32_t)s->cfa_offset;
 	switch (s->cfa) {
-	case UNWIND_CFA_PLT:
+	case UNWIND_CFA_SP:
+		rule = cfa_rule(UNWIND_CFA_REGISTER, s->cfa_register, s->cfa_offset, 0);
 		break;
-	case UNWIND_CFA_DEREF:
-		if (s->cfa_register >= RETURN_COLUMN || !fits(s->deref_offset))
-			return unsupported();
-		rule.cfa_register = (uint8_t)s->cfa_register;
-		rule.deref_offset = (int32_t)s->deref_offset;
-		break;
-	case UNWIND_CFA_SP: /* any register */
 	case UNWIND_CFA_REGISTER:
-		if (s->cfa_register >= RETURN_COLUMN)
-			return unsupported();
-		rule.cfa = s->cfa_register == RSP   ? UNWIND_CFA_SP
-			   : s->cfa_register == RBP ? UNWIND_CFA_FP
-						    : UNWIND_CFA_REGISTER;
-		if (rule.cfa == UNWIND_CFA_REGISTER)
-			rule.cfa_register = (uint8_t)s->cfa_register;
+	case UNWIND_CFA_DEREF:
+		rule = cfa_rule(s->cfa, s->expression_register, s->expression_offset,
+				s->deref_offset);
+		break;
+	case UNWIND_CFA_PLT:
+		rule = (struct unwind_rule){
+			.cfa = UNWIND_CFA_PLT,
+			.cfa_offset = (int32_t)s->expression_offset,
+		};
 		break;
 	default:
 		return unsupported();
 	}
+	if (rule.cfa == UNWIND_CFA_UNSUPPORTED)
+		return rule;
 	rule.fp = fits(s->fp_offset) ? s->fp : UNWIND_FP_LOST;
 	if (rule.fp == UNWIND_FP_CFA || rule.fp == UNWIND_FP_FP)
 		rule.fp_offset = (int32_t)s->fp_offset;
 	return rule;
 }
 
+/* From here on this holds. */
+static bool push_rule(struct run *run, struct unwind_rule rule)
+{
+	const struct cfi_rows *rows = run->rows;
+
+	if (rows->count && !memcmp(&vec_last(rows)->rule, &rule, sizeof(rule)))
+		return true;
+	return vec_push(run->rows, (struct cfi_row){(uint32_t)run->at, rule});
+}
+
 /* The state holds from here on. */
 static int put_row(struct run *run)
 {
-	struct cfi_row row;
-
 	if (!run->changed)
 		return 0;
 	run->changed = false;
-	row.offset = (uint32_t)run->at;
-	row.rule = rule_of(&run->state, run->cie->signal);
-	if (run->rows->count && !memcmp(&vec_last(run->rows)->rule, &row.rule, sizeof(row.rule)))
-		return 0;
-	return vec_push(run->rows, row) ? 0 : -ENOMEM;
+	return push_rule(run, rule_of(&run->state, run->cie->signal)) ? 0 : -ENOMEM;
 }
 
 static int advance_bytes(struct run *run, uint64_t bytes)
@@ -208,20 +228,14 @@ static int define_cfa(struct run *run, uint64_t reg, int64_t offset)
 	run->state.cfa = UNWIND_CFA_SP;
 	run->state.cfa_register = reg;
 	run->state.cfa_offset = offset;
-	run->state.deref_offset = 0;
 	run->changed = true;
 	return 0;
 }
 
-/* Only possible where the CFA is a register and an offset. */
-static int redefine_cfa(struct run *run, const uint64_t *reg, const int64_t *offset)
+/* The kind of rule stays: behind an expression, the offset only counts once a register follows. */
+static int set_cfa_offset(struct run *run, int64_t offset)
 {
-	if (run->state.cfa != UNWIND_CFA_SP)
-		return -EINVAL;
-	if (reg)
-		run->state.cfa_register = *reg;
-	if (offset)
-		run->state.cfa_offset = *offset;
+	run->state.cfa_offset = offset;
 	run->changed = true;
 	return 0;
 }
@@ -314,14 +328,12 @@ static int execute_extended(struct run *run, uint8_t op)
 		err = signed_cfa_offset(run, &offset);
 		return err ? err : define_cfa(run, reg, offset);
 	case DW_CFA_def_cfa_register:
-		reg = cfi_uleb(in);
-		return redefine_cfa(run, &reg, NULL);
+		return define_cfa(run, cfi_uleb(in), run->state.cfa_offset);
 	case DW_CFA_def_cfa_offset:
-		offset = (int64_t)cfi_uleb(in);
-		return redefine_cfa(run, NULL, &offset);
+		return set_cfa_offset(run, (int64_t)cfi_uleb(in));
 	case DW_CFA_def_cfa_offset_sf:
 		err = signed_cfa_offset(run, &offset);
-		return err ? err : redefine_cfa(run, NULL, &offset);
+		return err ? err : set_cfa_offset(run, offset);
 	case DW_CFA_def_cfa_expression:
 		return cfa_expression(run);
 	case DW_CFA_remember_state:
@@ -433,5 +445,7 @@ int cfi_run(const struct cfi_fde *fde, struct cfi_rows *rows)
 	err = execute(&run);
 	if (!err && !run.past_end)
 		err = put_row(&run);
+	if (err == -EINVAL && !push_rule(&run, unsupported()))
+		return -ENOMEM;
 	return err;
 }

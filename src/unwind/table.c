@@ -200,13 +200,13 @@ static int tell_function(struct build *b, const struct function *f)
 		return pages_tell(&b->pages, f->start, &end);
 	err = cfi_read_fde(&b->sections[debug_frame], &b->cies[debug_frame],
 			   f->where & ~IN_DEBUG_FRAME, &fde);
-	if (!err)
-		err = cfi_run(&fde, &b->rows);
-	if (err == -EINVAL) {
-		b->table->refused++;
+	if (err) /* it could be read when it was listed */
 		return pages_tell(&b->pages, f->start, &unsupported);
-	}
+	err = cfi_run(&fde, &b->rows);
 	b->table->fdes += !err;
+	b->table->refused += err == -EINVAL;
+	if (err == -EINVAL)
+		err = 0;
 	for (size_t i = 0; !err && i < b->rows.count; i++)
 		err = pages_tell(&b->pages, f->start + b->rows.at[i].offset, &b->rows.at[i].rule);
 	return err;
