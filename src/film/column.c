@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "film/column.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "base/map.h"
+
+enum {
+	CONSTANT,
+	PLAIN,
+	DELTA,
+	DICTIONARY,
+};
+
+/* Higher levels find next to nothing more in planes and cost the recorder time (doc/film.md). */
+#define ZSTD_LEVEL 3
+
+/* Shorter planes share a zstd block: its header and entropy table would cost more than they save. */
+#define CUT_MIN 256
+
+/* No column needs more, whatever its encoding: a dictionary as long as the column, and headers. */
+#define COLUMN_MAX(count) (16 * (count) + 64)
+
+/* A column as numbers from 0 on, to be cut into planes. */
+struct planes {
+	const uint64_t *values;
+	size_t count;
+	unsigned int width; /* bytes of the largest number */
+	double cost;	    /* about how many bytes they take compressed */
+};
+
+static unsigned int width_of(uint64_t max)
+{
+	unsigned int width = 0;
+
+	for (; max; max >>= 8)
+		width++;
+	return width;
+}
+
+/* Bytes of one plane after entropy coding: Shannon's bound, and what the table of symbols takes. */
+static double plane_cost(const uint64_t *values, size_t count, unsigned int shift)
+{
+	size_t counts[256] = {0}, i;
+	double bits = 0, symbols = 0;
+
+	for (i = 0; i < count; i++)
+		counts[values[i] >> shift & 0xff]++;
+	for (i = 0; i < 256; i++) {
+		if (!counts[i])
+			continue;
+		bits += (double)counts[i] * log2((double)count / (double)counts[i]);
+		symbols++;
+	}
+	return fmin(bits / 8 + symbols / 2, (double)count) + 4;
+}
+
+static struct planes planes_of(const uint64_t *values, size_t count)
+{
+	struct planes p = {.values = values, .count = count};
+	uint64_t max = 0;
+	unsigned int k;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		max |= values[i];
+	p.width = width_of(max);
+	for (k = 0; k < p.width; k++)
+		p.cost += plane_cost(values, count, 8 * k);
+	return p;
+}
+
+static void cut_here(struct columns *c)
+{
+	if (!vec_push(&c->cuts, c->plain.count))
+		c->failed = true;
+}
+
+static void put_planes(struct columns *c, const struct planes *p)
+{
+	unsigned int k;
+	size_t i;
+
+	buf_put_u8(&c->plain, (uint8_t)p->width);
+	for (k = 0; k < p->width; k++) {
+		if (p->count >= CUT_MIN)
+			cut_here(c);
+		for (i = 0; i < p->count; i++)
+			buf_put_u8(&c->plain, (uint8_t)(p->values[i] >> (8 * k)));
+	}
+	if (p->count >= CUT_MIN)
+		cut_here(c);
+}
+
+/* Subtracts the least value from all and returns it. */
+static uint64_t take_base(const uint64_t *values, size_t count, uint64_t *to)
+{
+	uint64_t base = values[0];
+	size_t i;
+
+	for (i = 1; i < count; i++)
+		base = values[i] < base ? values[i] : base;
+	for (i = 0; i < count; i++)
+		to[i] = values[i] - base;
+	return base;
+}
+
+/* Writes the count - 1 differences, less the least of them, and returns that. */
+static int64_t take_deltas(const uint64_t *values, size_t count, uint64_t *to)
+{
+	int64_t base = INT64_MAX;
+	size_t i;
+
+	for (i = 1; i < count; i++) {
+		int64_t delta = (int64_t)(values[i] - values[i - 1]);
+
+		base = delta < base ? delta : base;
+	}
+	for (i = 1; i < count; i++)
+		to[i - 1] = values[i] - values[i - 1] - (uint64_t)base;
+	return base;
+}
+
+static bool is_constant(const uint64_t *values, size_t count)
+{
+	size_t i;
+
+	for (i = 1; i < count; i++) {
+		if (values[i] != values[0])
+			return false;
+	}
+	return true;
+}
+
+/* Puts the cheapest encoding that is no dictionary. to is scratch for 2 * count numbers. */
+static void put_numbers(struct columns *c, const uint64_t *values, size_t count, uint64_t *scratch)
+{
+	uint64_t base;
+	struct planes plain, deltas;
+	int64_t step;
+
+	if (is_constant(values, count)) {
+		buf_put_u8(&c->plain, CONSTANT);
+		buf_put_varint(&c->plain, values[0]);
+		return;
+	}
+	base = take_base(values, count, scratch);
+	plain = planes_of(scratch, count);
+	step = take_deltas(values, count, scratch + count);
+	deltas = planes_of(scratch + count, count - 1);
+	if (deltas.cost < plain.cost) {
+		buf_put_u8(&c->plain, DELTA);
+		buf_put_varint(&c->plain, values[0]);
+		buf_put_varint(&c->plain, zigzag(step));
+		put_planes(c, &deltas);
+	} else {
+		buf_put_u8(&c->plain, PLAIN);
+		buf_put_varint(&c->plain, base);
+		put_planes(c, &plain);
+	}
+}
+
+struct entry {
+	uint64_t value;
+	size_t uses, index;
+};
+
+static int by_uses(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->uses != y->uses)
+		return x->uses > y->uses ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/*
+ * The dictionary of a column, most used value first, so that most indices are small. Fills indices
+ * and values; returns its size, or 0 when it would not pay or there is no memory for it.
+ */
+static size_t make_dictionary(const uint64_t *values, size_t count, uint64_t *indices,
+			      uint64_t *dictionary)
+{
+	vec(struct entry) entries = {0};
+	struct map known = {0};
+	uint64_t *rank = NULL;
+	size_t i, size = 0;
+
+	for (i = 0; i < count; i++) {
+		uint64_t *at = map_get(&known, values[i]);
+
+		if (at) {
+			entries.at[*at].uses++;
+			indices[i] = *at;
+			continue;
+		}
+		indices[i] = entries.count;
+		if (entries.count > count / 2 || !map_put(&known, values[i], entries.count) ||
+		    !vec_push(&entries, (struct entry){values[i], 1, entries.count}))
+			goto out;
+	}
+	rank = malloc(entries.count * sizeof(*rank));
+	if (!rank)
+		goto out;
+	qsort(entries.at, entries.count, sizeof(*entries.at), by_uses);
+	size = entries.count;
+	for (i = 0; i < size; i++) {
+		rank[entries.at[i].index] = i;
+		dictionary[i] = entries.at[i].value;
+	}
+	for (i = 0; i < count; i++)
+		indices[i] = rank[indices[i]];
+out:
+	free(rank);
+	map_free(&known);
+	vec_free(&entries);
+	return size;
+}
+
+/* What put_numbers() would need. */
+static double cost_of_numbers(const uint64_t *values, size_t count, uint64_t *scratch)
+{
+	double plain, deltas;
+
+	take_base(values, count, scratch);
+	plain = planes_of(scratch, count).cost;
+	if (count < 2)
+		return plain;
+	take_deltas(values, count, scratch);
+	deltas = planes_of(scratch, count - 1).cost;
+	return fmin(plain, deltas);
+}
+
+void columns_put(struct columns *c, const uint64_t *values, size_t count)
+{
+	uint64_t *indices, *dictionary, *scratch;
+	size_t size = 0;
+
+	if (!vec_reserve(&c->scratch, 4 * count)) {
+		c->failed = true;
+		return;
+	}
+	scratch = c->scratch.at;
+	indices = scratch + 2 * count;
+	dictionary = scratch + 3 * count;
+	if (!is_constant(values, count))
+		size = make_dictionary(values, count, indices, dictionary);
+	if (size &&
+	    cost_of_numbers(dictionary, size, scratch) + cost_of_numbers(indices, count, scratch) <
+		    cost_of_numbers(values, count, scratch)) {
+		buf_put_u8(&c->plain, DICTIONARY);
+		buf_put_varint(&c->plain, size);
+		put_numbers(c, dictionary, size, scratch);
+		put_numbers(c, indices, count, scratch);
+		return;
+	}
+	put_numbers(c, values, count, scratch);
+}
+
+void columns_begin(struct columns *c)
+{
+	c->plain.count = c->packed.count = 0;
+	c->cuts.count = 0;
+	c->failed = false;
+}
+
+/* Makes room for count bytes after the end of b, to be written by someone else. */
+static uint8_t *room_for(struct buf *b, size_t count)
+{
+	if (!vec_grow_raw((void **)&b->at, &b->room, b->count + count, 1))
+		return NULL;
+	return b->at + b->count;
+}
+
+int columns_end(struct columns *c)
+{
+	ZSTD_inBuffer in = {c->plain.at, 0, 0};
+	ZSTD_outBuffer out;
+	size_t i, left, room;
+
+	cut_here(c);
+	if (c->failed || c->plain.failed)
+		return -ENOMEM;
+	if (!c->zstd)
+		c->zstd = ZSTD_createCCtx();
+	/* a zstd block has a header of 3 bytes; each cut may end one early */
+	room = ZSTD_compressBound(c->plain.count) + 16 * (c->cuts.count + 1);
+	out = (ZSTD_outBuffer){room_for(&c->packed, room), room, 0};
+	if (!c->zstd || !out.dst)
+		return -ENOMEM;
+	ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_and_parameters);
+	ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setPledgedSrcSize(c->zstd, c->plain.count);
+	for (i = 0; i < c->cuts.count; i++) {
+		in.size = c->cuts.at[i];
+		left = ZSTD_compressStream2(c->zstd, &out, &in,
+					    i + 1 < c->cuts.count ? ZSTD_e_flush : ZSTD_e_end);
+		if (ZSTD_isError(left) || left)
+			return -ENOMEM;
+	}
+	c->packed.count = out.pos;
+	return 0;
+}
+
+void columns_free(struct columns *c)
+{
+	buf_free(&c->plain);
+	buf_free(&c->packed);
+	vec_free(&c->cuts);
+	vec_free(&c->scratch);
+	ZSTD_freeCCtx(c->zstd);
+	*c = (struct columns){0};
+}
+
+int column_reader_begin(struct column_reader *r, const void *data, size_t size, size_t count,
+			unsigned int columns)
+{
+	size_t room = columns * (size_t)COLUMN_MAX(count), got;
+
+	r->left = (struct bytes){.failed = true};
+	if (r->room < room) {
+		uint8_t *plain = realloc(r->plain, room);
+
+		if (!plain)
+			return -ENOMEM;
+		r->plain = plain;
+		r->room = room;
+	}
+	if (!vec_reserve(&r->scratch, 2 * count))
+		return -ENOMEM;
+	if (!r->zstd)
+		r->zstd = ZSTD_createDCtx();
+	if (!r->zstd)
+		return -ENOMEM;
+	got = ZSTD_decompressDCtx(r->zstd, r->plain, room, data, size);
+	if (ZSTD_isError(got))
+		return ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation ? -ENOMEM : -EBADMSG;
+	r->left = (struct bytes){.at = r->plain, .end = r->plain + got};
+	return 0;
+}
+
+/* Reads planes into numbers from 0 on. */
+static int get_planes(struct bytes *b, uint64_t *values, size_t count)
+{
+	unsigned int width = bytes_u8(b), k;
+	size_t i;
+
+	if (width > 8)
+		return -EBADMSG;
+	memset(values, 0, count * sizeof(*values));
+	for (k = 0; k < width; k++) {
+		const uint8_t *plane = bytes_take(b, count);
+
+		if (!plane)
+			return -EBADMSG;
+		for (i = 0; i < count; i++)
+			values[i] |= (uint64_t)plane[i] << (8 * k);
+	}
+	return b->failed ? -EBADMSG : 0;
+}
+
+static int get_numbers(struct bytes *b, unsigned int encoding, uint64_t *values, size_t count)
+{
+	uint64_t base = bytes_varint(b), step;
+	size_t i;
+
+	switch (encoding) {
+	case CONSTANT:
+		for (i = 0; i < count; i++)
+			values[i] = base;
+		return b->failed ? -EBADMSG : 0;
+	case PLAIN:
+		if (get_planes(b, values, count))
+			return -EBADMSG;
+		for (i = 0; i < count; i++)
+			values[i] += base;
+		return 0;
+	case DELTA:
+		step = (uint64_t)unzigzag(bytes_varint(b));
+		if (!count || get_planes(b, values + 1, count - 1))
+			return -EBADMSG;
+		values[0] = base;
+		for (i = 1; i < count; i++)
+			values[i] += values[i - 1] + step;
+		return 0;
+	default:
+		return -EBADMSG;
+	}
+}
+
+static int get_dictionary(struct column_reader *r, uint64_t *values, size_t count)
+{
+	uint64_t size = bytes_varint(&r->left);
+	uint64_t *dictionary = r->scratch.at;
+	size_t i;
+
+	if (!size || size > count)
+		return -EBADMSG;
+	if (get_numbers(&r->left, bytes_u8(&r->left), dictionary, (size_t)size) ||
+	    get_numbers(&r->left, bytes_u8(&r->left), values, count))
+		return -EBADMSG;
+	for (i = 0; i < count; i++) {
+		if (values[i] >= size)
+			return -EBADMSG;
+		values[i] = dictionary[values[i]];
+	}
+	return 0;
+}
+
+int column_reader_get(struct column_reader *r, uint64_t *values, size_t count)
+{
+	unsigned int encoding = bytes_u8(&r->left);
+
+	if (count * 2 > r->scratch.room)
+		return -EBADMSG;
+	if (encoding == DICTIONARY)
+		return get_dictionary(r, values, count);
+	return get_numbers(&r->left, encoding, values, count);
+}
+
+int column_reader_end(const struct column_reader *r)
+{
+	return r->left.failed || bytes_left(&r->left) ? -EBADMSG : 0;
+}
+
+void column_reader_free(struct column_reader *r)
+{
+	free(r->plain);
+	vec_free(&r->scratch);
+	ZSTD_freeDCtx(r->zstd);
+	*r = (struct column_reader){0};
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "film/create.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "film/film.h"
+#include "film/schema.h"
+
+#define OTHER_NAME "choose another name"
+
+/* Command lines of a whole machine can hold secrets. */
+#define FILM_MODE 0600
+
+static int cannot_create(struct fail *why, int err, const char *path)
+{
+	switch (-err) {
+	case ENOENT:
+		return fail(why, err, "create the directory first",
+			    "cannot create the film %s: its directory does not exist", path);
+	case ENOTDIR:
+		return fail(why, err, OTHER_NAME,
+			    "cannot create the film %s: a part of the path is not a directory",
+			    path);
+	case EISDIR:
+		return fail(why, err, "name a file in it",
+			    "cannot create the film %s: it is a directory", path);
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return fail_errno(why, err, "choose another directory", "cannot create the film %s",
+				  path);
+	default:
+		return fail_errno(why, err, NULL, "cannot create the film %s", path);
+	}
+}
+
+/* The lock is held until fd is closed, also by kill -9. */
+static int lock(int fd, const char *path, struct fail *why)
+{
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return fail(why, -EBUSY, "end that recording first, or choose another name",
+			    "cannot write the film %s: another stackcam is writing it", path);
+	/* a file system without locks: then without */
+	return 0;
+}
+
+/* An SQLite file's header holds the application's id at offset 68, big endian. */
+static bool is_film(int fd)
+{
+	static const uint8_t id[4] = {FILM_APPLICATION_ID >> 24, FILM_APPLICATION_ID >> 16 & 0xff,
+				      FILM_APPLICATION_ID >> 8 & 0xff, FILM_APPLICATION_ID & 0xff};
+	uint8_t header[100];
+
+	return pread(fd, header, sizeof(header), 0) == sizeof(header) &&
+	       !memcmp(header, "SQLite format 3", 16) && !memcmp(header + 68, id, sizeof(id));
+}
+
+/* Side files of a film that was not closed would be taken for those of the new one. */
+static int remove_side_files(const char *path)
+{
+	static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		char *side;
+
+		if (asprintf(&side, "%s%s", path, suffixes[i]) < 0)
+			return -ENOMEM;
+		if (unlink(side) && errno != ENOENT)
+			err = -errno;
+		free(side);
+	}
+	return err;
+}
+
+/* Removes the film that is at path. An empty file stays, is locked, and is in *fd. */
+static int make_way(const char *path, int *fd, struct fail *why)
+{
+	struct stat st;
+	int err;
+
+	/* opening a pipe or a device could already do something */
+	if (stat(path, &st))
+		return cannot_create(why, -errno, path);
+	if (S_ISDIR(st.st_mode))
+		return cannot_create(why, -EISDIR, path);
+	if (!S_ISREG(st.st_mode))
+		return fail(why, -EEXIST, OTHER_NAME,
+			    "cannot create the film %s: it is not a regular file", path);
+	*fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (*fd < 0 || fstat(*fd, &st))
+		return cannot_create(why, -errno, path);
+	if (st.st_size && !is_film(*fd))
+		return fail(why, -EEXIST, "choose another name, or remove the file",
+			    "cannot create the film %s: a file that is not a film is there", path);
+	err = lock(*fd, path, why);
+	if (err)
+		return err;
+	err = remove_side_files(path);
+	if (!err && st.st_size && unlink(path))
+		err = -errno;
+	if (err)
+		return cannot_create(why, err, path);
+	if (st.st_size) {
+		close(*fd);
+		*fd = -1;
+	}
+	return 0;
+}
+
+static int create_tables(const char *path)
+{
+	sqlite3 *db = NULL;
+	unsigned int i;
+	char *setup;
+	int rc, err;
+
+	setup = sqlite3_mprintf("PRAGMA page_size = %d; PRAGMA auto_vacuum = NONE;"
+				"PRAGMA journal_mode = OFF; BEGIN;"
+				"PRAGMA application_id = %d; PRAGMA user_version = %d",
+				FILM_PAGE_SIZE, FILM_APPLICATION_ID, FILM_SCHEMA_VERSION);
+	if (!setup)
+		return -ENOMEM;
+	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
+	if (rc == SQLITE_OK)
+		rc = film_sql_run(db, setup);
+	for (i = 0; rc == SQLITE_OK && i < film_table_count; i++)
+		rc = film_sql_run(db, film_tables[i].sql);
+	if (rc == SQLITE_OK)
+		rc = film_sql_run(db, "COMMIT");
+	err = film_sql_errno(db, rc);
+	sqlite3_close(db);
+	sqlite3_free(setup);
+	return err;
+}
+
+static int create_new(const char *path, int *fd, struct fail *why)
+{
+	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, FILM_MODE);
+	if (*fd < 0)
+		return cannot_create(why, -errno, path);
+	return lock(*fd, path, why);
+}
+
+int film_create_file(const char *path, char **absolute, int *fd, struct fail *why)
+{
+	char *there = realpath(path, NULL);
+	bool ours = false;
+	int err;
+
+	*fd = -1;
+	*absolute = NULL;
+	err = there ? make_way(there, fd, why) : 0;
+	if (!err && *fd < 0) {
+		err = create_new(there ? there : path, fd, why);
+		ours = !err;
+	}
+	if (!err) {
+		*absolute = there ? strdup(there) : realpath(path, NULL);
+		err = *absolute ? remove_side_files(*absolute) : -errno;
+		if (!err)
+			err = create_tables(*absolute);
+		if (err)
+			cannot_create(why, err, path);
+	}
+	if (err) {
+		if (ours && *absolute)
+			unlink(*absolute);
+		if (*fd >= 0)
+			close(*fd);
+		free(*absolute);
+		*absolute = NULL;
+	}
+	free(there);
+	return err;
+}
+
+int film_lock_file(const char *path, char **absolute, int *fd, struct fail *why)
+{
+	int err = 0;
+
+	*fd = -1;
+	*absolute = realpath(path, NULL);
+	if (*absolute)
+		*fd = open(*absolute, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (*fd < 0)
+		err = fail_errno(why, -errno, NULL, "cannot write the film %s", path);
+	if (!err)
+		err = lock(*fd, path, why);
+	if (err) {
+		if (*fd >= 0)
+			close(*fd);
+		free(*absolute);
+		*absolute = NULL;
+	}
+	return err;
+}

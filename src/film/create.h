@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FILM_CREATE_H
+#define FILM_CREATE_H
+
+#include "base/fail.h"
+
+/*
+ * Both leave in *absolute the path (the caller frees it) and in *fd an open descriptor that holds the
+ * lock by which a second recorder notices this one. Return 0 or a negative errno with *why filled.
+ */
+
+/* Creates a film with its tables, all empty. What is there must be a film or empty, and goes. */
+int film_create_file(const char *path, char **absolute, int *fd, struct fail *why);
+
+/* Opens a film that is there, to write to it. */
+int film_lock_file(const char *path, char **absolute, int *fd, struct fail *why);
+
+#endif

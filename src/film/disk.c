@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "film/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "film/schema.h"
+#include "film/stacks.h"
+
+/* Batches that wait for the disk may take this much memory; then the caller waits. */
+#define QUEUE_MAX (64u << 20)
+
+/* A block ends after this time, so that block rows alone make a timeline of seconds. */
+#define BLOCK_SPAN 1000000000ull
+
+/* How long to wait for readers that are in the way. */
+#define PATIENCE_MS 5000
+
+/* i: number, t: text, b: bytes */
+static const struct {
+	const char *parameters;
+	const char *sql;
+} row_kinds[FILM_ROW_KINDS] = {
+	[FILM_ROW_META_NUMBER] = {"ti", "REPLACE INTO meta VALUES(?, ?)"},
+	[FILM_ROW_META_TEXT] = {"tt", "REPLACE INTO meta VALUES(?, ?)"},
+	[FILM_ROW_EVENT] = {"ittti", "INSERT INTO event VALUES(?, ?, ?, ?, ?)"},
+	[FILM_ROW_PROCESS] = {"iiiiittttt",
+			      "REPLACE INTO process VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+	[FILM_ROW_THREAD] = {"iiiit", "REPLACE INTO thread VALUES(?, ?, ?, ?, ?)"},
+	[FILM_ROW_IMAGE] = {"iitb", "INSERT INTO image VALUES(?, ?, ?, ?)"},
+	[FILM_ROW_FUNCTION] = {"iiit", "INSERT INTO function VALUES(?, ?, ?, ?)"},
+	[FILM_ROW_FILE] = {"it", "INSERT INTO file VALUES(?, ?)"},
+	[FILM_ROW_FRAME] = {"iiiiiii", "INSERT INTO frame VALUES(?, ?, ?, ?, ?, ?, ?)"},
+	[FILM_ROW_NAME] = {"iiii",
+			   "UPDATE frame SET function = ?2, file = ?3, line = ?4 WHERE id = ?1"},
+	[FILM_ROW_UNINLINE] = {"i", "DELETE FROM inline WHERE frame = ?"},
+	[FILM_ROW_INLINE] = {"iiiii", "INSERT INTO inline VALUES(?, ?, ?, ?, ?)"},
+	[FILM_ROW_LOSS] = {"iiti", "REPLACE INTO loss VALUES(?, ?, ?, ?)"},
+	[FILM_ROW_STACK] = {"iib", "INSERT INTO stack VALUES(?, ?, ?)"},
+	[FILM_ROW_BLOCK] = {"iiiiiib", "INSERT INTO block(event, kind, t0, t1, n, total, data) "
+				       "VALUES(?, ?, ?, ?, ?, ?, ?)"},
+};
+
+struct film_disk {
+	char *path;
+	int fd;
+	_Atomic uint64_t size;
+
+	pthread_t thread;
+	pthread_mutex_t lock; /* of all until the next blank line */
+	pthread_cond_t given, taken;
+	struct film_batch *first, **last;
+	size_t queued; /* bytes */
+	uint64_t batches_given, batches_done;
+	bool stop;
+	struct fail why; /* err is 0 as long as all went well */
+
+	/* the thread's own while it runs */
+	sqlite3 *db;
+	sqlite3_stmt *statements[FILM_ROW_KINDS];
+	sqlite3_stmt *page_count;
+	struct columns columns;
+	struct buf row;
+};
+
+void film_put_row(struct buf *rows, enum film_row kind, ...)
+{
+	const char *parameter;
+	va_list args;
+
+	va_start(args, kind);
+	buf_put_u8(rows, (uint8_t)kind);
+	for (parameter = row_kinds[kind].parameters; *parameter; parameter++) {
+		const void *bytes;
+		size_t size;
+
+		if (*parameter == 'i') {
+			buf_put_varint(rows, va_arg(args, uint64_t));
+			continue;
+		}
+		bytes = va_arg(args, const void *);
+		size = *parameter == 't' ? strlen(bytes) : va_arg(args, size_t);
+		buf_put_varint(rows, size);
+		buf_put(rows, bytes, size);
+	}
+	va_end(args);
+}
+
+size_t film_batch_size(const struct film_batch *batch)
+{
+	size_t size = sizeof(*batch) + batch->rows.room, i;
+
+	size += batch->stacks.room * sizeof(*batch->stacks.at);
+	for (i = 0; i < FILM_EVENTS_MAX; i++)
+		size += batch->samples[i].room * sizeof(*batch->samples[i].at);
+	return size;
+}
+
+void film_batch_free(struct film_batch *batch)
+{
+	size_t i;
+
+	if (!batch)
+		return;
+	for (i = 0; i < FILM_EVENTS_MAX; i++)
+		vec_free(&batch->samples[i]);
+	vec_free(&batch->stacks);
+	buf_free(&batch->rows);
+	free(batch);
+}
+
+/* Carries out one operation. Returns SQLite's code. */
+static int write_row(struct film_disk *d, struct bytes *rows)
+{
+	unsigned int kind = bytes_u8(rows);
+	sqlite3_stmt *statement = d->statements[kind];
+	const char *parameter = row_kinds[kind].parameters;
+	int rc = SQLITE_OK, i;
+
+	for (i = 1; rc == SQLITE_OK && *parameter; parameter++, i++) {
+		uint64_t value = bytes_varint(rows);
+		const void *bytes;
+
+		if (*parameter == 'i') {
+			rc = sqlite3_bind_int64(statement, i, (sqlite3_int64)value);
+			continue;
+		}
+		bytes = bytes_take(rows, (size_t)value);
+		if (*parameter == 't')
+			rc = sqlite3_bind_text(statement, i, bytes, (int)value, SQLITE_STATIC);
+		else
+			rc = sqlite3_bind_blob(statement, i, bytes, (int)value, SQLITE_STATIC);
+	}
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(statement);
+	sqlite3_reset(statement);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int write_rows(struct film_disk *d, const struct buf *rows)
+{
+	struct bytes left = {.at = rows->at, .end = rows->at + rows->count};
+	int rc = SQLITE_OK;
+
+	while (rc == SQLITE_OK && bytes_left(&left))
+		rc = write_row(d, &left);
+	return rc;
+}
+
+/* Writes the operation in d->row, which then is empty again. */
+static int write_own_row(struct film_disk *d)
+{
+	int rc = d->row.failed ? SQLITE_NOMEM : write_rows(d, &d->row);
+
+	d->row.count = 0;
+	return rc;
+}
+
+static int write_stacks(struct film_disk *d, const struct film_batch *batch)
+{
+	size_t from, count;
+	int rc = SQLITE_OK;
+
+	for (from = 0; rc == SQLITE_OK && from < batch->stacks.count; from += count) {
+		uint32_t id = batch->first_stack + (uint32_t)from;
+
+		count = batch->stacks.count - from;
+		if (count > FILM_BLOCK_MAX)
+			count = FILM_BLOCK_MAX;
+		if (stacks_pack(&d->columns, id, batch->stacks.at + from, count))
+			return SQLITE_NOMEM;
+		film_put_row(&d->row, FILM_ROW_STACK, (uint64_t)id, (uint64_t)count,
+			     d->columns.packed.at, d->columns.packed.count);
+		rc = write_own_row(d);
+	}
+	return rc;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct film_sample *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* Samples mostly come in order of time; then sorting them is one look at each. */
+static void sort_samples(struct film_sample_list *list)
+{
+	size_t i;
+
+	for (i = 1; i < list->count; i++) {
+		if (list->at[i].time < list->at[i - 1].time) {
+			qsort(list->at, list->count, sizeof(*list->at), by_time);
+			return;
+		}
+	}
+}
+
+static int write_samples(struct film_disk *d, uint32_t event, struct film_sample_list *list)
+{
+	size_t from, count;
+	int rc = SQLITE_OK;
+
+	sort_samples(list);
+	for (from = 0; rc == SQLITE_OK && from < list->count; from += count) {
+		const struct film_sample *samples = list->at + from;
+		struct film_span span;
+
+		for (count = 1; from + count < list->count && count < FILM_BLOCK_MAX; count++) {
+			if (samples[count].time - samples[0].time >= BLOCK_SPAN)
+				break;
+		}
+		if (samples_pack(&d->columns, samples, count, &span))
+			return SQLITE_NOMEM;
+		film_put_row(&d->row, FILM_ROW_BLOCK, (uint64_t)event, (uint64_t)FILM_BLOCK_SAMPLES,
+			     span.t0, span.t1, (uint64_t)span.count, span.total,
+			     d->columns.packed.at, d->columns.packed.count);
+		rc = write_own_row(d);
+	}
+	return rc;
+}
+
+static int write_batch(struct film_disk *d, struct film_batch *batch)
+{
+	uint32_t event;
+	int rc = write_rows(d, &batch->rows);
+
+	if (rc == SQLITE_OK)
+		rc = write_stacks(d, batch);
+	for (event = 1; rc == SQLITE_OK && event < FILM_EVENTS_MAX; event++)
+		rc = write_samples(d, event, &batch->samples[event]);
+	return rc;
+}
+
+/* Bytes the database has (in a transaction: will have). */
+static int database_size(struct film_disk *d, uint64_t *size)
+{
+	int rc = sqlite3_step(d->page_count);
+
+	*size = 0;
+	if (rc == SQLITE_ROW)
+		*size = (uint64_t)sqlite3_column_int64(d->page_count, 0) * FILM_PAGE_SIZE;
+	sqlite3_reset(d->page_count);
+	return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+/*
+ * Makes sure that the film's own file has room for all pages before they are committed to the side
+ * file: what was committed can then always be moved over, also when the disk is full.
+ */
+static int reserve(struct film_disk *d, uint64_t size)
+{
+	struct stat st;
+
+	if (fstat(d->fd, &st))
+		return -errno;
+	if ((uint64_t)st.st_size >= size)
+		return 0;
+	if (!fallocate(d->fd, 0, st.st_size, (off_t)size - st.st_size))
+		return 0;
+	/* a file system that cannot reserve: then without */
+	return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -errno;
+}
+
+static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fail *why)
+{
+	uint64_t size;
+	int err = 0;
+	int rc = film_sql_run(d->db, "BEGIN IMMEDIATE");
+
+	if (rc == SQLITE_OK) {
+		rc = write_batch(d, batch);
+		if (rc == SQLITE_OK)
+			rc = database_size(d, &size);
+		if (rc == SQLITE_OK)
+			err = reserve(d, size);
+		if (rc == SQLITE_OK && !err)
+			rc = film_sql_run(d->db, "COMMIT");
+	}
+	if (rc == SQLITE_OK && !err) {
+		d->size = size;
+		/* a reader may be in the way: then the next one does it */
+		rc = sqlite3_wal_checkpoint_v2(d->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,
+					       NULL);
+		if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+			rc = SQLITE_OK;
+	}
+	if (rc == SQLITE_OK && !err)
+		return 0;
+	if (!err)
+		err = film_sql_errno(d->db, rc);
+	if (!sqlite3_get_autocommit(d->db))
+		film_sql_run(d->db, "ROLLBACK");
+	return fail_errno(why, err, "what was written until then can be read",
+			  "cannot write the film %s", d->path);
+}
+
+static struct film_batch *next_batch(struct film_disk *d)
+{
+	struct film_batch *batch;
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->first && !d->stop)
+		pthread_cond_wait(&d->given, &d->lock);
+	batch = d->first;
+	pthread_mutex_unlock(&d->lock);
+	return batch;
+}
+
+static void batch_done(struct film_disk *d, struct film_batch *batch, const struct fail *why)
+{
+	pthread_mutex_lock(&d->lock);
+	d->first = batch->next;
+	if (!d->first)
+		d->last = &d->first;
+	d->queued -= film_batch_size(batch);
+	d->batches_done++;
+	if (why->err)
+		d->why = *why;
+	pthread_cond_broadcast(&d->taken);
+	pthread_mutex_unlock(&d->lock);
+	film_batch_free(batch);
+}
+
+static void *write_batches(void *context)
+{
+	struct film_disk *d = context;
+	struct film_batch *batch;
+	struct fail why = {0};
+
+	while ((batch = next_batch(d))) {
+		if (!why.err)
+			commit_batch(d, batch, &why);
+		batch_done(d, batch, &why);
+	}
+	return NULL;
+}
+
+int film_disk_give(struct film_disk *d, struct film_batch *batch, bool wait, struct fail *why)
+{
+	size_t size = film_batch_size(batch);
+	uint64_t number;
+	int err;
+
+	pthread_mutex_lock(&d->lock);
+	while (d->first && d->queued + size > QUEUE_MAX && !d->why.err)
+		pthread_cond_wait(&d->taken, &d->lock);
+	batch->next = NULL;
+	*d->last = batch;
+	d->last = &batch->next;
+	d->queued += size;
+	number = ++d->batches_given;
+	pthread_cond_signal(&d->given);
+	while (wait && d->batches_done < number)
+		pthread_cond_wait(&d->taken, &d->lock);
+	err = d->why.err;
+	if (err && why)
+		*why = d->why;
+	pthread_mutex_unlock(&d->lock);
+	return err;
+}
+
+uint64_t film_disk_size(const struct film_disk *d)
+{
+	return d->size;
+}
+
+static void free_disk(struct film_disk *d)
+{
+	size_t i;
+
+	for (i = 0; i < FILM_ROW_KINDS; i++)
+		sqlite3_finalize(d->statements[i]);
+	sqlite3_finalize(d->page_count);
+	sqlite3_close(d->db);
+	columns_free(&d->columns);
+	buf_free(&d->row);
+	pthread_mutex_destroy(&d->lock);
+	pthread_cond_destroy(&d->given);
+	pthread_cond_destroy(&d->taken);
+	free(d->path);
+	free(d);
+}
+
+/* Write-ahead logging lets readers in at any time; without it (no shared memory) they wait. */
+static int open_database(struct film_disk *d)
+{
+	size_t i;
+	int rc = sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW,
+				 NULL);
+
+	if (rc == SQLITE_OK)
+		rc = film_sql_distrust(d->db);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_busy_timeout(d->db, PATIENCE_MS);
+	if (rc == SQLITE_OK)
+		rc = film_sql_run(d->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+	if (rc == SQLITE_OK)
+		rc = sqlite3_wal_autocheckpoint(d->db, 0);
+	for (i = 0; rc == SQLITE_OK && i < FILM_ROW_KINDS; i++)
+		rc = sqlite3_prepare_v3(d->db, row_kinds[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
+					&d->statements[i], NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v3(d->db, "PRAGMA page_count", -1, SQLITE_PREPARE_PERSISTENT,
+					&d->page_count, NULL);
+	return rc;
+}
+
+/* Signals are for the threads that know what to do about them. */
+static int start_thread(struct film_disk *d)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = -pthread_create(&d->thread, NULL, write_batches, d);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		pthread_setname_np(d->thread, "film");
+	return err;
+}
+
+int film_disk_start(const char *path, int fd, struct film_disk **disk, struct fail *why)
+{
+	struct film_disk *d = calloc(1, sizeof(*d));
+	uint64_t size = 0;
+	int err, rc;
+
+	if (!d)
+		return fail_errno(why, -ENOMEM, NULL, "cannot write the film %s", path);
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->given, NULL);
+	pthread_cond_init(&d->taken, NULL);
+	d->last = &d->first;
+	d->path = strdup(path);
+	rc = d->path ? open_database(d) : SQLITE_NOMEM;
+	if (rc == SQLITE_OK)
+		rc = database_size(d, &size);
+	err = film_sql_errno(d->db, rc);
+	if (!err) {
+		d->fd = fd;
+		d->size = size;
+		err = start_thread(d);
+	}
+	if (err) {
+		free_disk(d);
+		return fail_errno(why, err, NULL, "cannot write the film %s", path);
+	}
+	*disk = d;
+	return 0;
+}
+
+/* Gives back what was reserved and not used: closing needs some room itself. */
+static void trim(struct film_disk *d)
+{
+	int left = -1, moved = 0;
+	uint64_t size;
+	struct stat st;
+
+	if (sqlite3_wal_checkpoint_v2(d->db, "main", SQLITE_CHECKPOINT_TRUNCATE, &left, &moved) ||
+	    left != moved || database_size(d, &size) || fstat(d->fd, &st))
+		return;
+	if ((uint64_t)st.st_size > size && ftruncate(d->fd, (off_t)size))
+		return; /* it is only room */
+}
+
+/* Ends write-ahead logging, which takes a moment in which nobody reads. */
+static int make_single_file(struct film_disk *d, struct fail *why)
+{
+	unsigned int waited;
+	int rc;
+
+	trim(d);
+	for (waited = 0;; waited += 20) {
+		rc = film_sql_run(d->db, "PRAGMA journal_mode = DELETE");
+		if (rc != SQLITE_BUSY || waited >= PATIENCE_MS)
+			break;
+		usleep(20000);
+	}
+	if (rc == SQLITE_OK)
+		return 0;
+	return fail_errno(why, film_sql_errno(d->db, rc), "keep the files -wal and -shm beside it",
+			  "the film %s could not be made a single file", d->path);
+}
+
+int film_disk_close(struct film_disk *d, struct fail *why)
+{
+	struct fail single = {0};
+	int fd = d->fd, err;
+
+	pthread_mutex_lock(&d->lock);
+	d->stop = true;
+	pthread_cond_signal(&d->given);
+	pthread_mutex_unlock(&d->lock);
+	pthread_join(d->thread, NULL);
+	make_single_file(d, &single);
+	if (!d->why.err)
+		d->why = single;
+	err = d->why.err;
+	if (err && why)
+		*why = d->why;
+	free_disk(d);
+	/* not before SQLite is done: closing any descriptor of a file ends the locks of a process */
+	close(fd);
+	return err;
+}

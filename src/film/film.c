@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "film/film.h"
+
+const char *film_frame_kind_name(unsigned int kind)
+{
+	switch (kind) {
+	case FILM_FRAME_NATIVE:
+		return "native";
+	case FILM_FRAME_KERNEL:
+		return "kernel";
+	case FILM_FRAME_JIT:
+		return "jit";
+	case FILM_FRAME_MARK:
+		return "mark";
+	default:
+		return "unknown";
+	}
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "film/load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "film/schema.h"
+#include "film/stacks.h"
+
+struct loader {
+	sqlite3 *db;
+	const char *path;
+	struct fail *why;
+	struct film *film;
+	struct arena *texts;
+	/*
+	 * Bytes of text that may still come. In a sound file they are all different bytes of the
+	 * file; rows that share the same bytes could ask for any amount of memory.
+	 */
+	uint64_t text_left;
+	struct column_reader columns;
+
+	vec(struct film_event) events;
+	vec(struct film_process) processes;
+	vec(struct film_thread) threads;
+	vec(struct film_image) images;
+	vec(struct film_function) functions;
+	vec(const char *) files;
+	vec(struct film_frame) frames;
+	vec(struct film_inline) inlines;
+	vec(struct film_stack) stacks;
+	vec(struct film_loss) losses;
+	vec(struct film_block) blocks;
+};
+
+/* A row that is being taken. err is set by what is wrong with it: -EBADMSG or -ENOMEM. */
+struct row {
+	struct loader *l;
+	sqlite3_stmt *at;
+	int err;
+};
+
+/* A number from 0 to max. SQLite keeps any type in any column, so the type is checked too. */
+static uint64_t number(struct row *r, int column, uint64_t max)
+{
+	uint64_t value = (uint64_t)sqlite3_column_int64(r->at, column);
+
+	if (sqlite3_column_type(r->at, column) == SQLITE_INTEGER && value <= max)
+		return value;
+	r->err = -EBADMSG;
+	return 0;
+}
+
+static uint32_t number32(struct row *r, int column, uint64_t max)
+{
+	return (uint32_t)number(r, column, max);
+}
+
+/* An id of a table that holds count entries, the unused one of id 0 included. */
+static uint32_t id_of(struct row *r, int column, size_t count)
+{
+	return number32(r, column, count - 1);
+}
+
+/* Checks that the ids of a table are 1, 2, 3 …, at most max: count is the next one. */
+static void check_id(struct row *r, size_t count, uint64_t max)
+{
+	if (number(r, 0, max) != count)
+		r->err = -EBADMSG;
+}
+
+static const char *text(struct row *r, int column)
+{
+	const char *s = NULL;
+	size_t size;
+
+	if (sqlite3_column_type(r->at, column) == SQLITE_TEXT)
+		s = (const char *)sqlite3_column_text(r->at, column);
+	size = s ? (size_t)sqlite3_column_bytes(r->at, column) : 0;
+	if (!s || size > FILM_TEXT_MAX || size > r->l->text_left || memchr(s, 0, size)) {
+		r->err = -EBADMSG;
+		return "";
+	}
+	if (!size)
+		return "";
+	r->l->text_left -= size;
+	s = arena_text(r->l->texts, s, size);
+	if (!s)
+		r->err = -ENOMEM;
+	return s ? s : "";
+}
+
+static const void *bytes(struct row *r, int column, size_t *size)
+{
+	const void *at;
+
+	if (sqlite3_column_type(r->at, column) != SQLITE_BLOB)
+		r->err = -EBADMSG;
+	at = sqlite3_column_blob(r->at, column);
+	*size = at ? (size_t)sqlite3_column_bytes(r->at, column) : 0;
+	return at;
+}
+
+/* Takes all rows of a query: take() pushes one and sets r->err if it cannot. */
+static int each_row(struct loader *l, const char *table, const char *sql,
+		    void (*take)(struct row *r))
+{
+	struct row r = {.l = l};
+	char what[64];
+	int rc = sqlite3_prepare_v2(l->db, sql, -1, &r.at, NULL);
+
+	if (rc == SQLITE_OK) {
+		while (!r.err && (rc = sqlite3_step(r.at)) == SQLITE_ROW)
+			take(&r);
+	}
+	if (!r.err && rc != SQLITE_DONE) {
+		film_read_failed(l->db, rc, l->path, l->why);
+		r.err = film_sql_errno(l->db, rc);
+	} else if (r.err == -EBADMSG) {
+		snprintf(what, sizeof(what), "a row of the table %s is not valid", table);
+		film_damaged(l->why, l->path, what);
+	} else if (r.err) {
+		fail_errno(l->why, r.err, NULL, "cannot read %s", l->path);
+	}
+	sqlite3_finalize(r.at);
+	return r.err;
+}
+
+#define push(r, table, ...)                                              \
+	do {                                                             \
+		if (!(r)->err && !vec_push(&(r)->l->table, __VA_ARGS__)) \
+			(r)->err = -ENOMEM;                              \
+	} while (0)
+
+static void take_meta(struct row *r)
+{
+	struct film_info *info = &r->l->film->info;
+	const char *name = (const char *)sqlite3_column_text(r->at, 0);
+
+	if (!name)
+		r->err = -EBADMSG;
+	else if (!strcmp(name, "version"))
+		info->version = text(r, 1);
+	else if (!strcmp(name, "hostname"))
+		info->hostname = text(r, 1);
+	else if (!strcmp(name, "kernel"))
+		info->kernel = text(r, 1);
+	else if (!strcmp(name, "arch"))
+		info->arch = text(r, 1);
+	else if (!strcmp(name, "command"))
+		info->command = text(r, 1);
+	else if (!strcmp(name, "cpus"))
+		info->cpus = number32(r, 1, UINT32_MAX);
+	else if (!strcmp(name, "start"))
+		info->start = number(r, 1, UINT64_MAX);
+	else if (!strcmp(name, "end"))
+		info->end = number(r, 1, UINT64_MAX);
+	else if (!strcmp(name, "wall_offset"))
+		info->wall_offset = (int64_t)number(r, 1, UINT64_MAX);
+}
+
+static void take_event(struct row *r)
+{
+	struct film_event event = {
+		.name = text(r, 1),
+		.unit = text(r, 2),
+		.source = text(r, 3),
+		.frequency = number32(r, 4, UINT32_MAX),
+	};
+
+	check_id(r, r->l->events.count, FILM_EVENTS_MAX - 1);
+	push(r, events, event);
+}
+
+static void take_process(struct row *r)
+{
+	struct film_process process = {
+		.pid = number32(r, 1, UINT32_MAX),
+		.parent = number32(r, 2, UINT32_MAX),
+		.start = number(r, 3, UINT64_MAX),
+		.end = number(r, 4, UINT64_MAX),
+		.comm = text(r, 5),
+		.command = text(r, 6),
+		.exe = text(r, 7),
+		.cgroup = text(r, 8),
+		.container = text(r, 9),
+	};
+
+	check_id(r, r->l->processes.count, FILM_ROWS_MAX);
+	push(r, processes, process);
+}
+
+static void take_thread(struct row *r)
+{
+	struct film_thread thread = {
+		.process = id_of(r, 1, r->l->processes.count),
+		.tid = number32(r, 2, UINT32_MAX),
+		.start = number(r, 3, UINT64_MAX),
+		.comm = text(r, 4),
+	};
+
+	check_id(r, r->l->threads.count, FILM_ROWS_MAX);
+	push(r, threads, thread);
+}
+
+static void take_image(struct row *r)
+{
+	struct film_image image = {
+		.kind = (enum film_image_kind)number32(r, 1, UINT8_MAX),
+		.path = text(r, 2),
+	};
+	size_t size;
+	const void *build_id = bytes(r, 3, &size);
+
+	if (size > FILM_BUILD_ID_MAX)
+		r->err = -EBADMSG;
+	else if (size)
+		memcpy(image.build_id, build_id, size);
+	image.build_id_size = (uint32_t)size;
+	check_id(r, r->l->images.count, FILM_ROWS_MAX);
+	push(r, images, image);
+}
+
+static void take_function(struct row *r)
+{
+	struct film_function function = {
+		.image = id_of(r, 1, r->l->images.count),
+		.kind = (enum film_frame_kind)number32(r, 2, UINT8_MAX),
+		.name = text(r, 3),
+	};
+
+	check_id(r, r->l->functions.count, FILM_FUNCTIONS_MAX);
+	push(r, functions, function);
+}
+
+static void take_file(struct row *r)
+{
+	const char *path = text(r, 1);
+
+	check_id(r, r->l->files.count, FILM_ROWS_MAX);
+	push(r, files, path);
+}
+
+static void take_frame(struct row *r)
+{
+	uint32_t file = id_of(r, 5, r->l->files.count);
+	struct film_frame frame = {
+		.image = id_of(r, 1, r->l->images.count),
+		.kind = (enum film_frame_kind)number32(r, 2, UINT8_MAX),
+		.address = number(r, 3, UINT64_MAX),
+		.function = id_of(r, 4, r->l->functions.count),
+		.file = r->l->files.at[file],
+		.line = number32(r, 6, UINT32_MAX),
+	};
+
+	check_id(r, r->l->frames.count, FILM_FRAMES_MAX);
+	push(r, frames, frame);
+}
+
+static void take_inline(struct row *r)
+{
+	uint32_t file = id_of(r, 3, r->l->files.count);
+	struct film_inline call = {
+		.frame = id_of(r, 0, r->l->frames.count),
+		.depth = number32(r, 1, FILM_DEPTH_MAX),
+		.function = id_of(r, 2, r->l->functions.count),
+		.file = r->l->files.at[file],
+		.line = number32(r, 4, UINT32_MAX),
+	};
+	const struct film_inline *before;
+
+	if (!call.frame || !call.depth)
+		r->err = -EBADMSG;
+	if (r->l->inlines.count) {
+		before = vec_last(&r->l->inlines);
+		if (before->frame > call.frame ||
+		    (before->frame == call.frame && before->depth >= call.depth))
+			r->err = -EBADMSG;
+	}
+	push(r, inlines, call);
+}
+
+static void take_stacks(struct row *r)
+{
+	struct loader *l = r->l;
+	uint32_t first = (uint32_t)l->stacks.count, count = number32(r, 1, FILM_BLOCK_MAX);
+	size_t size;
+	const void *data = bytes(r, 2, &size);
+
+	check_id(r, first, FILM_STACKS_MAX);
+	if (r->err)
+		return;
+	if (count > FILM_STACKS_MAX + 1 - first)
+		r->err = -EBADMSG;
+	else if (!vec_reserve(&l->stacks, (size_t)first + count))
+		r->err = -ENOMEM;
+	else
+		r->err = stacks_unpack(&l->columns, data, size, first, (uint32_t)l->frames.count,
+				       l->stacks.at + first, count);
+	if (!r->err)
+		l->stacks.count += count;
+}
+
+static void take_loss(struct row *r)
+{
+	struct film_loss loss = {
+		.event = id_of(r, 1, r->l->events.count),
+		.reason = text(r, 2),
+		.count = number(r, 3, UINT64_MAX),
+	};
+
+	check_id(r, r->l->losses.count + 1, FILM_LOSSES_MAX);
+	push(r, losses, loss);
+}
+
+static void take_block(struct row *r)
+{
+	struct film_block block = {
+		.id = (int64_t)number(r, 0, INT64_MAX),
+		.event = id_of(r, 1, r->l->events.count),
+		.span =
+			{
+				.t0 = number(r, 3, UINT64_MAX),
+				.t1 = number(r, 4, UINT64_MAX),
+				.count = number32(r, 5, FILM_BLOCK_MAX),
+				.total = number(r, 6, UINT64_MAX),
+			},
+	};
+
+	if (number(r, 2, INT64_MAX) != FILM_BLOCK_SAMPLES)
+		return;
+	if (!block.event || !block.span.count || block.span.t0 > block.span.t1)
+		r->err = -EBADMSG;
+	push(r, blocks, block);
+}
+
+static const struct {
+	const char *table, *sql;
+	void (*take)(struct row *r);
+} loads[] = {
+	/* each before those that refer to it */
+	{"meta", "SELECT * FROM meta", take_meta},
+	{"event", "SELECT * FROM event ORDER BY id", take_event},
+	{"process", "SELECT * FROM process ORDER BY id", take_process},
+	{"thread", "SELECT * FROM thread ORDER BY id", take_thread},
+	{"image", "SELECT * FROM image ORDER BY id", take_image},
+	{"function", "SELECT * FROM function ORDER BY id", take_function},
+	{"file", "SELECT * FROM file ORDER BY id", take_file},
+	{"frame", "SELECT * FROM frame ORDER BY id", take_frame},
+	{"inline", "SELECT * FROM inline ORDER BY frame, depth", take_inline},
+	{"stack", "SELECT * FROM stack ORDER BY id", take_stacks},
+	{"loss", "SELECT * FROM loss ORDER BY id", take_loss},
+	/* not data: it would be read from the disk with it */
+	{"block", "SELECT id, event, kind, t0, t1, n, total FROM block ORDER BY id", take_block},
+};
+
+/* The unused entries of id 0. */
+static int push_unused(struct loader *l)
+{
+	static const struct film_process process = {
+		.comm = "", .command = "", .exe = "", .cgroup = "", .container = ""};
+
+	if (vec_push(&l->events, (struct film_event){.name = "", .unit = "", .source = ""}) &&
+	    vec_push(&l->processes, process) &&
+	    vec_push(&l->threads, (struct film_thread){.comm = ""}) &&
+	    vec_push(&l->images, (struct film_image){.path = ""}) &&
+	    vec_push(&l->functions, (struct film_function){.name = ""}) &&
+	    vec_push(&l->files, "") && vec_push(&l->frames, (struct film_frame){.file = ""}) &&
+	    vec_push(&l->stacks, (struct film_stack){0}))
+		return 0;
+	return fail_errno(l->why, -ENOMEM, NULL, "cannot read %s", l->path);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct film_block *x = a, *y = b;
+
+	if (x->span.t0 != y->span.t0)
+		return x->span.t0 < y->span.t0 ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void hand_over(struct loader *l)
+{
+	struct film *film = l->film;
+
+	film->events = l->events.at;
+	film->event_count = (uint32_t)l->events.count;
+	film->processes = l->processes.at;
+	film->process_count = (uint32_t)l->processes.count;
+	film->threads = l->threads.at;
+	film->thread_count = (uint32_t)l->threads.count;
+	film->images = l->images.at;
+	film->image_count = (uint32_t)l->images.count;
+	film->functions = l->functions.at;
+	film->function_count = (uint32_t)l->functions.count;
+	film->frames = l->frames.at;
+	film->frame_count = (uint32_t)l->frames.count;
+	film->stacks = l->stacks.at;
+	film->stack_count = (uint32_t)l->stacks.count;
+	film->inlines = l->inlines.at;
+	film->inline_count = l->inlines.count;
+	film->losses = l->losses.at;
+	film->loss_count = l->losses.count;
+	film->private->files = l->files.at;
+	film->private->file_count = (uint32_t)l->files.count;
+	film->private->blocks = l->blocks.at;
+	film->private->block_count = l->blocks.count;
+	if (l->blocks.count)
+		qsort(l->blocks.at, l->blocks.count, sizeof(*l->blocks.at), by_start);
+}
+
+static int load_tables(struct loader *l)
+{
+	int64_t pages, page_size;
+	size_t i;
+	int err;
+	int rc = film_sql_number(l->db, "PRAGMA page_count", &pages);
+
+	if (rc == SQLITE_OK)
+		rc = film_sql_number(l->db, "PRAGMA page_size", &page_size);
+	if (rc != SQLITE_OK)
+		return film_read_failed(l->db, rc, l->path, l->why);
+	l->text_left = (uint64_t)pages * (uint64_t)page_size;
+	err = push_unused(l);
+	for (i = 0; !err && i < sizeof(loads) / sizeof(loads[0]); i++)
+		err = each_row(l, loads[i].table, loads[i].sql, loads[i].take);
+	return err;
+}
+
+int film_load(sqlite3 *db, const char *path, struct film *film, struct fail *why)
+{
+	struct loader l = {
+		.db = db, .path = path, .why = why, .film = film, .texts = &film->private->texts};
+	int rc, err;
+
+	film->info = (struct film_info){
+		.version = "", .hostname = "", .kernel = "", .arch = "", .command = ""};
+	/* one transaction: all tables as they were at one moment, also while the film is written */
+	rc = film_sql_run(db, "BEGIN");
+	err = rc == SQLITE_OK ? film_check_schema(db, path, why)
+			      : film_read_failed(db, rc, path, why);
+	if (!err)
+		err = load_tables(&l);
+	if (rc == SQLITE_OK)
+		film_sql_run(db, "COMMIT");
+	hand_over(&l);
+	column_reader_free(&l.columns);
+	return err;
+}

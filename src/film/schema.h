@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FILM_SCHEMA_H
+#define FILM_SCHEMA_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+/*
+ * The tables of a film and what SQLite needs to be told. doc/film.md describes every column; what is
+ * changed here is changed there, and FILM_SCHEMA_VERSION with it.
+ *
+ * Numbers of 64 bits without a sign are stored as SQLite's signed ones of the same bits.
+ */
+
+/*
+ * Small pages: a dozen tables that are nearly empty must not make a short film large, and blocks of
+ * a few kB must not leave half a page unused.
+ */
+#define FILM_PAGE_SIZE 1024
+
+/* Limits of the tables, kept by the writer and demanded by the reader. */
+enum {
+	FILM_EVENTS_MAX = 256,
+	FILM_ROWS_MAX = 4 << 20, /* processes, threads, images, source files: each */
+	FILM_FUNCTIONS_MAX = 2 << 20,
+	FILM_FRAMES_MAX = 2 << 20,
+	FILM_STACKS_MAX = 4 << 20,
+	FILM_DEPTH_MAX = 255, /* of inlined calls at one frame */
+	FILM_LOSSES_MAX = 4096,
+	FILM_TEXT_MAX = 65535,	/* bytes of one string */
+	FILM_BLOCK_MAX = 65536, /* samples or stacks of one block */
+};
+
+/* Kinds of blocks. A reader skips the kinds it does not know. */
+enum film_block_kind {
+	FILM_BLOCK_SAMPLES = 1,
+};
+
+struct film_table {
+	const char *name;
+	const char *sql; /* as it stands in sqlite_schema */
+};
+extern const struct film_table film_tables[];
+extern const unsigned int film_table_count;
+
+/* The negative errno for what db last failed with, which was rc. */
+int film_sql_errno(sqlite3 *db, int rc);
+
+/* Runs statements whose rows do not matter. Returns SQLite's code. */
+int film_sql_run(sqlite3 *db, const char *sql);
+
+/* The number in the first column of the first row. Returns SQLite's code; SQLITE_DONE: no row. */
+int film_sql_number(sqlite3 *db, const char *sql, int64_t *number);
+
+/* Makes db a connection that takes nothing in the file for an instruction. Returns SQLite's code. */
+int film_sql_distrust(sqlite3 *db);
+
+/*
+ * 0 if db is a film of this version with just the tables of a film; else a negative errno with *why
+ * filled; path is for the words.
+ */
+int film_check_schema(sqlite3 *db, const char *path, struct fail *why);
+
+/* Fills *why for what db last failed with while path was read. Returns a negative errno. */
+int film_read_failed(sqlite3 *db, int rc, const char *path, struct fail *why);
+
+/* As fail() with -EBADMSG: path was read, and is not what a film must be. */
+int film_damaged(struct fail *why, const char *path, const char *what);
+
+#endif

@@ -1,0 +1,649 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "film/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "film/arena.h"
+#include "film/create.h"
+#include "film/disk.h"
+#include "film/intern.h"
+#include "film/load.h"
+#include "film/schema.h"
+
+/* Samples that wait for a commit: some 200 MB, for a caller that never commits. */
+#define PENDING_SAMPLES_MAX (8u << 20)
+
+/* Strings of one row that may be too long at once. */
+#define CUTS 8
+
+/* What the writer itself could not take. */
+enum own_loss {
+	LOST_ROW,
+	LOST_FUNCTION,
+	LOST_FRAME,
+	LOST_STACK,
+	LOST_SAMPLE,
+	LOST_REASON,
+	OWN_LOSSES,
+};
+
+static const char *const own_reasons[OWN_LOSSES] = {
+	[LOST_ROW] = "film: no room for another process, thread, image or source file",
+	[LOST_FUNCTION] = "film: no room for another function",
+	[LOST_FRAME] = "film: no room for another frame",
+	[LOST_STACK] = "film: no room for another stack",
+	[LOST_SAMPLE] = "film: no room for another sample before the next commit",
+	[LOST_REASON] = "film: no room for another reason of a loss",
+};
+
+/* Where a frame is. For a mark, address is the id of the function that says what it marks. */
+struct place {
+	uint64_t address;
+	uint32_t image;
+	uint8_t kind;
+};
+
+/* A frame that no commit has written yet. */
+struct new_frame {
+	uint32_t function, file, line;
+	bool inlined; /* inlined calls of it are among the rows already */
+};
+
+struct function {
+	uint32_t image;
+	uint8_t kind;
+	const char *name;
+};
+
+struct loss {
+	uint32_t event;
+	const char *reason;
+	uint64_t count;
+	bool changed;
+};
+
+struct film_writer {
+	struct film_disk *disk;
+	struct film_batch *batch; /* what the next commit writes */
+	bool naming;		  /* of an existing film: nothing else may be written */
+	uint32_t events, processes, threads, images;
+	size_t pending_samples;
+
+	/* by id; index 0 is unused */
+	vec(struct place) frames;
+	vec(struct film_stack) stacks;
+	vec(struct function) functions;
+	vec(const char *) files;
+	struct intern frame_index, stack_index, function_index, file_index;
+
+	vec(struct new_frame) new_frames; /* the last of frames */
+	uint32_t stacks_written;	  /* count of stacks that were handed to the disk */
+	vec(struct loss) losses;	  /* index + 1 is the id */
+	uint64_t own_losses[OWN_LOSSES];
+	struct arena texts;
+	char *cuts; /* CUTS strings of FILM_TEXT_MAX + 1 bytes */
+	unsigned int next_cut;
+};
+
+/* s, or what a film can hold of it, with a mark at its end. Lives until CUTS more are cut. */
+static const char *fit(struct film_writer *w, const char *s)
+{
+	static const char mark[] = "…";
+	size_t keep = FILM_TEXT_MAX - strlen(mark);
+	char *cut;
+
+	if (!s)
+		return "";
+	if (strnlen(s, FILM_TEXT_MAX + 1) <= FILM_TEXT_MAX)
+		return s;
+	if (!w->cuts)
+		w->cuts = malloc((size_t)CUTS * (FILM_TEXT_MAX + 1));
+	if (!w->cuts)
+		return mark;
+	cut = w->cuts + (size_t)(w->next_cut++ % CUTS) * (FILM_TEXT_MAX + 1);
+	/* not in the middle of a character */
+	while (keep && ((uint8_t)s[keep] & 0xc0) == 0x80)
+		keep--;
+	memcpy(cut, s, keep);
+	memcpy(cut + keep, mark, sizeof(mark));
+	return cut;
+}
+
+static uint32_t lost(struct film_writer *w, enum own_loss what)
+{
+	w->own_losses[what]++;
+	return 0;
+}
+
+/* The next id of a table without an index, or 0. */
+static uint32_t next_id(struct film_writer *w, uint32_t *count, uint32_t max)
+{
+	if (w->naming || *count >= max)
+		return lost(w, LOST_ROW);
+	return ++*count;
+}
+
+uint32_t film_add_event(struct film_writer *w, const struct film_event *event)
+{
+	uint32_t id = next_id(w, &w->events, FILM_EVENTS_MAX - 1);
+
+	if (id)
+		film_put_row(&w->batch->rows, FILM_ROW_EVENT, (uint64_t)id, fit(w, event->name),
+			     fit(w, event->unit), fit(w, event->source),
+			     (uint64_t)event->frequency);
+	return id;
+}
+
+static void put_process(struct film_writer *w, uint32_t id, const struct film_process *process)
+{
+	film_put_row(&w->batch->rows, FILM_ROW_PROCESS, (uint64_t)id, (uint64_t)process->pid,
+		     (uint64_t)process->parent, process->start, process->end, fit(w, process->comm),
+		     fit(w, process->command), fit(w, process->exe), fit(w, process->cgroup),
+		     fit(w, process->container));
+}
+
+uint32_t film_add_process(struct film_writer *w, const struct film_process *process)
+{
+	uint32_t id = next_id(w, &w->processes, FILM_ROWS_MAX);
+
+	if (id)
+		put_process(w, id, process);
+	return id;
+}
+
+void film_set_process(struct film_writer *w, uint32_t id, const struct film_process *process)
+{
+	if (id && id <= w->processes)
+		put_process(w, id, process);
+}
+
+static void put_thread(struct film_writer *w, uint32_t id, const struct film_thread *thread)
+{
+	film_put_row(&w->batch->rows, FILM_ROW_THREAD, (uint64_t)id, (uint64_t)thread->process,
+		     (uint64_t)thread->tid, thread->start, fit(w, thread->comm));
+}
+
+uint32_t film_add_thread(struct film_writer *w, const struct film_thread *thread)
+{
+	uint32_t id = 0;
+
+	if (thread->process <= w->processes)
+		id = next_id(w, &w->threads, FILM_ROWS_MAX);
+	if (id)
+		put_thread(w, id, thread);
+	return id;
+}
+
+void film_set_thread(struct film_writer *w, uint32_t id, const struct film_thread *thread)
+{
+	if (id && id <= w->threads && thread->process <= w->processes)
+		put_thread(w, id, thread);
+}
+
+uint32_t film_add_image(struct film_writer *w, const struct film_image *image)
+{
+	uint32_t id = next_id(w, &w->images, FILM_ROWS_MAX);
+	size_t size = image->build_id_size;
+
+	if (size > FILM_BUILD_ID_MAX)
+		size = FILM_BUILD_ID_MAX;
+	if (id)
+		film_put_row(&w->batch->rows, FILM_ROW_IMAGE, (uint64_t)id, (uint64_t)image->kind,
+			     fit(w, image->path), image->build_id, size);
+	return id;
+}
+
+/* The id of a source file, or 0. */
+static uint32_t file_id(struct film_writer *w, const char *path)
+{
+	uint64_t hash;
+	uint32_t id;
+	size_t at, size;
+
+	path = fit(w, path);
+	size = strlen(path);
+	if (!size)
+		return 0;
+	hash = hash_bytes(path, size);
+	at = intern_start(&w->file_index, hash);
+	while ((id = intern_next(&w->file_index, hash, &at))) {
+		if (!strcmp(w->files.at[id], path))
+			return id;
+	}
+	id = (uint32_t)w->files.count;
+	path = id <= FILM_ROWS_MAX ? arena_text(&w->texts, path, size) : NULL;
+	if (!path || !vec_push(&w->files, path))
+		return lost(w, LOST_ROW);
+	if (!intern_add(&w->file_index, hash, id)) {
+		w->files.count--;
+		return lost(w, LOST_ROW);
+	}
+	film_put_row(&w->batch->rows, FILM_ROW_FILE, (uint64_t)id, path);
+	return id;
+}
+
+static uint64_t function_hash(uint32_t image, uint8_t kind, const char *name)
+{
+	return hash_u64(hash_bytes(name, strlen(name)) ^ ((uint64_t)image << 8 | kind));
+}
+
+/* The id of a function, or 0. */
+static uint32_t function_id(struct film_writer *w, uint32_t image, uint8_t kind, const char *name)
+{
+	uint64_t hash;
+	uint32_t id;
+	size_t at;
+
+	name = fit(w, name);
+	if (!*name)
+		return 0;
+	hash = function_hash(image, kind, name);
+	at = intern_start(&w->function_index, hash);
+	while ((id = intern_next(&w->function_index, hash, &at))) {
+		const struct function *f = &w->functions.at[id];
+
+		if (f->image == image && f->kind == kind && !strcmp(f->name, name))
+			return id;
+	}
+	id = (uint32_t)w->functions.count;
+	name = id <= FILM_FUNCTIONS_MAX ? arena_text(&w->texts, name, strlen(name)) : NULL;
+	if (!name || !vec_push(&w->functions, (struct function){image, kind, name}))
+		return lost(w, LOST_FUNCTION);
+	if (!intern_add(&w->function_index, hash, id)) {
+		w->functions.count--;
+		return lost(w, LOST_FUNCTION);
+	}
+	film_put_row(&w->batch->rows, FILM_ROW_FUNCTION, (uint64_t)id, (uint64_t)image,
+		     (uint64_t)kind, name);
+	return id;
+}
+
+/* The frame at a place, with function as its first name if it is new. */
+static uint32_t frame_id(struct film_writer *w, struct place place, uint32_t function)
+{
+	uint64_t hash = hash_u64(place.address ^ hash_u64((uint64_t)place.image << 8 | place.kind));
+	size_t at = intern_start(&w->frame_index, hash);
+	uint32_t id;
+
+	while ((id = intern_next(&w->frame_index, hash, &at))) {
+		const struct place *p = &w->frames.at[id];
+
+		if (p->address == place.address && p->image == place.image && p->kind == place.kind)
+			return id;
+	}
+	id = (uint32_t)w->frames.count;
+	if (w->naming || id > FILM_FRAMES_MAX || !vec_reserve(&w->frames, (size_t)id + 1) ||
+	    !vec_push(&w->new_frames, (struct new_frame){.function = function}))
+		return lost(w, LOST_FRAME);
+	if (!intern_add(&w->frame_index, hash, id)) {
+		w->new_frames.count--;
+		return lost(w, LOST_FRAME);
+	}
+	w->frames.at[w->frames.count++] = place;
+	return id;
+}
+
+uint32_t film_frame(struct film_writer *w, uint32_t image, enum film_frame_kind kind,
+		    uint64_t address)
+{
+	if (image > w->images || kind <= 0 || kind == FILM_FRAME_MARK || kind > UINT8_MAX)
+		return lost(w, LOST_FRAME);
+	return frame_id(w, (struct place){address, image, (uint8_t)kind}, 0);
+}
+
+uint32_t film_mark(struct film_writer *w, const char *name)
+{
+	uint32_t function = w->naming ? 0 : function_id(w, 0, FILM_FRAME_MARK, name);
+
+	if (!function)
+		return lost(w, LOST_FRAME);
+	return frame_id(w, (struct place){function, 0, FILM_FRAME_MARK}, function);
+}
+
+uint32_t film_stack(struct film_writer *w, uint32_t parent, uint32_t frame, enum film_how how)
+{
+	uint64_t hash = hash_u64(((uint64_t)parent << 32 | frame) ^ (uint64_t)how << 24);
+	size_t at = intern_start(&w->stack_index, hash);
+	uint32_t id;
+
+	while ((id = intern_next(&w->stack_index, hash, &at))) {
+		const struct film_stack *s = &w->stacks.at[id];
+
+		if (s->parent == parent && s->frame == frame && s->how == how)
+			return id;
+	}
+	id = (uint32_t)w->stacks.count;
+	if (w->naming || id > FILM_STACKS_MAX || parent >= id || !frame ||
+	    frame >= w->frames.count || (unsigned int)how > UINT8_MAX ||
+	    !vec_push(&w->stacks, (struct film_stack){parent, frame, how}))
+		return lost(w, LOST_STACK);
+	if (!intern_add(&w->stack_index, hash, id)) {
+		w->stacks.count--;
+		return lost(w, LOST_STACK);
+	}
+	return id;
+}
+
+/* Inlined calls of a frame that has none: names[1] on. */
+static void put_inlines(struct film_writer *w, uint32_t frame, const struct film_name *names,
+			size_t count)
+{
+	const struct place *place = &w->frames.at[frame];
+	size_t depth;
+
+	for (depth = 1; depth < count && depth <= FILM_DEPTH_MAX; depth++) {
+		const struct film_name *name = &names[depth];
+
+		film_put_row(&w->batch->rows, FILM_ROW_INLINE, (uint64_t)frame, (uint64_t)depth,
+			     (uint64_t)function_id(w, place->image, place->kind, name->function),
+			     (uint64_t)file_id(w, name->file), (uint64_t)name->line);
+	}
+}
+
+void film_name_frame(struct film_writer *w, uint32_t frame, const struct film_name *names,
+		     size_t count)
+{
+	const struct film_name none = {0}, *own = count ? names : &none;
+	size_t written = w->frames.count - w->new_frames.count;
+	const struct place *place;
+	uint32_t function, file;
+
+	if (!frame || frame >= w->frames.count)
+		return;
+	place = &w->frames.at[frame];
+	if (place->kind == FILM_FRAME_MARK)
+		return;
+	function = function_id(w, place->image, place->kind, own->function);
+	file = file_id(w, own->file);
+	if (frame >= written) {
+		struct new_frame *new = &w->new_frames.at[frame - written];
+
+		if (new->inlined)
+			film_put_row(&w->batch->rows, FILM_ROW_UNINLINE, (uint64_t)frame);
+		*new = (struct new_frame){function, file, own->line, count > 1};
+	} else {
+		film_put_row(&w->batch->rows, FILM_ROW_NAME, (uint64_t)frame, (uint64_t)function,
+			     (uint64_t)file, (uint64_t)own->line);
+		film_put_row(&w->batch->rows, FILM_ROW_UNINLINE, (uint64_t)frame);
+	}
+	put_inlines(w, frame, names, count);
+}
+
+void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t thread,
+		 uint32_t stack, uint64_t value)
+{
+	struct film_sample_list *list;
+
+	if (!event || event > w->events || thread > w->threads || stack >= w->stacks.count ||
+	    w->pending_samples >= PENDING_SAMPLES_MAX) {
+		lost(w, LOST_SAMPLE);
+		return;
+	}
+	list = &w->batch->samples[event];
+	if (vec_push(list, (struct film_sample){time, value, thread, stack}))
+		w->pending_samples++;
+	else
+		lost(w, LOST_SAMPLE);
+}
+
+/* Sets a loss, in a table of at most max; false: it has no room. */
+static bool set_loss(struct film_writer *w, struct loss new, size_t max)
+{
+	vec_foreach (&w->losses, loss) {
+		if (loss->event != new.event || strcmp(loss->reason, new.reason))
+			continue;
+		loss->changed |= loss->count != new.count;
+		loss->count = new.count;
+		return true;
+	}
+	if (w->losses.count >= max)
+		return false;
+	new.reason = arena_text(&w->texts, new.reason, strlen(new.reason));
+	new.changed = true;
+	return new.reason &&vec_push(&w->losses, new);
+}
+
+void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64_t count)
+{
+	struct loss loss = {.event = event, .reason = fit(w, reason), .count = count};
+
+	/* the writer's own losses always have room */
+	if (event > w->events || !set_loss(w, loss, FILM_LOSSES_MAX - OWN_LOSSES))
+		lost(w, LOST_REASON);
+}
+
+static void put_losses(struct film_writer *w)
+{
+	size_t i;
+
+	for (i = 0; i < OWN_LOSSES; i++) {
+		struct loss own = {.reason = own_reasons[i], .count = w->own_losses[i]};
+
+		if (own.count)
+			set_loss(w, own, FILM_LOSSES_MAX);
+	}
+	for (i = 0; i < w->losses.count; i++) {
+		struct loss *loss = &w->losses.at[i];
+
+		if (!loss->changed)
+			continue;
+		film_put_row(&w->batch->rows, FILM_ROW_LOSS, (uint64_t)i + 1, (uint64_t)loss->event,
+			     loss->reason, loss->count);
+		loss->changed = false;
+	}
+}
+
+static void put_frames(struct film_writer *w)
+{
+	size_t written = w->frames.count - w->new_frames.count, i;
+
+	for (i = 0; i < w->new_frames.count; i++) {
+		const struct place *place = &w->frames.at[written + i];
+		const struct new_frame *new = &w->new_frames.at[i];
+		uint64_t address = place->kind == FILM_FRAME_MARK ? 0 : place->address;
+
+		film_put_row(&w->batch->rows, FILM_ROW_FRAME, (uint64_t)(written + i),
+			     (uint64_t)place->image, (uint64_t)place->kind, address,
+			     (uint64_t) new->function, (uint64_t) new->file, (uint64_t) new->line);
+	}
+	w->new_frames.count = 0;
+}
+
+/* Completes the batch with what is only kept as tables here. -ENOMEM: nothing of it may be written. */
+static int complete_batch(struct film_writer *w, uint64_t now)
+{
+	size_t count = w->stacks.count - w->stacks_written;
+
+	if (!vec_reserve(&w->batch->stacks, count))
+		return -ENOMEM;
+	if (count)
+		memcpy(w->batch->stacks.at, w->stacks.at + w->stacks_written,
+		       count * sizeof(*w->stacks.at));
+	w->batch->stacks.count = count;
+	w->batch->first_stack = w->stacks_written;
+	put_frames(w);
+	if (!w->naming) {
+		put_losses(w);
+		film_put_row(&w->batch->rows, FILM_ROW_META_NUMBER, "end", now);
+	}
+	return w->batch->rows.failed ? -ENOMEM : 0;
+}
+
+int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why)
+{
+	struct film_batch *next = calloc(1, sizeof(*next)), *batch = w->batch;
+
+	if (!next || complete_batch(w, now)) {
+		film_batch_free(next);
+		return fail_errno(why, -ENOMEM, NULL, "cannot write the film");
+	}
+	w->stacks_written = (uint32_t)w->stacks.count;
+	w->pending_samples = 0;
+	w->batch = next;
+	return film_disk_give(w->disk, batch, wait, why);
+}
+
+static void free_writer(struct film_writer *w)
+{
+	film_batch_free(w->batch);
+	vec_free(&w->frames);
+	vec_free(&w->stacks);
+	vec_free(&w->functions);
+	vec_free(&w->files);
+	intern_free(&w->frame_index);
+	intern_free(&w->stack_index);
+	intern_free(&w->function_index);
+	intern_free(&w->file_index);
+	vec_free(&w->new_frames);
+	vec_free(&w->losses);
+	arena_free(&w->texts);
+	free(w->cuts);
+	free(w);
+}
+
+int film_close(struct film_writer *w, uint64_t now, struct fail *why)
+{
+	int err = film_commit(w, now, true, why);
+	int closed = film_disk_close(w->disk, err ? NULL : why);
+
+	free_writer(w);
+	return err ? err : closed;
+}
+
+uint64_t film_size(const struct film_writer *w)
+{
+	return film_disk_size(w->disk);
+}
+
+/* A writer with the unused entries of id 0. */
+static struct film_writer *new_writer(void)
+{
+	struct film_writer *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->batch = calloc(1, sizeof(*w->batch));
+	if (w->batch && vec_push(&w->frames, (struct place){0}) &&
+	    vec_push(&w->stacks, (struct film_stack){0}) &&
+	    vec_push(&w->functions, (struct function){.name = ""}) && vec_push(&w->files, "")) {
+		w->stacks_written = 1;
+		return w;
+	}
+	free_writer(w);
+	return NULL;
+}
+
+static void put_info(struct film_writer *w, const struct film_info *info)
+{
+	struct buf *rows = &w->batch->rows;
+
+	film_put_row(rows, FILM_ROW_META_TEXT, "version", fit(w, info->version));
+	film_put_row(rows, FILM_ROW_META_TEXT, "hostname", fit(w, info->hostname));
+	film_put_row(rows, FILM_ROW_META_TEXT, "kernel", fit(w, info->kernel));
+	film_put_row(rows, FILM_ROW_META_TEXT, "arch", fit(w, info->arch));
+	film_put_row(rows, FILM_ROW_META_TEXT, "command", fit(w, info->command));
+	film_put_row(rows, FILM_ROW_META_NUMBER, "cpus", (uint64_t)info->cpus);
+	film_put_row(rows, FILM_ROW_META_NUMBER, "start", info->start);
+	film_put_row(rows, FILM_ROW_META_NUMBER, "wall_offset", (uint64_t)info->wall_offset);
+}
+
+int film_create(const char *path, const struct film_info *info, struct film_writer **writer,
+		struct fail *why)
+{
+	struct film_writer *w = new_writer();
+	char *absolute;
+	int err, fd;
+
+	if (!w)
+		return fail_errno(why, -ENOMEM, NULL, "cannot create the film %s", path);
+	err = film_create_file(path, &absolute, &fd, why);
+	if (err) {
+		free_writer(w);
+		return err;
+	}
+	err = film_disk_start(absolute, fd, &w->disk, why);
+	if (err) {
+		close(fd);
+		free_writer(w);
+	} else {
+		put_info(w, info);
+		/* so that the film can be opened from now on */
+		err = film_commit(w, info->start, true, why);
+		if (err)
+			film_close(w, info->start, NULL);
+		else
+			*writer = w;
+	}
+	if (err)
+		unlink(absolute);
+	free(absolute);
+	return err;
+}
+
+/* Learns what the film knows, so that names get the ids they have. */
+static int learn(struct film_writer *w, const struct film *film)
+{
+	uint32_t i;
+
+	w->processes = film->process_count - 1;
+	w->threads = film->thread_count - 1;
+	w->images = film->image_count - 1;
+	for (i = 1; i < film->frame_count; i++) {
+		const struct film_frame *f = &film->frames[i];
+
+		if (!vec_push(&w->frames, (struct place){f->address, f->image, (uint8_t)f->kind}))
+			return -ENOMEM;
+	}
+	for (i = 1; i < film->function_count; i++) {
+		const struct film_function *f = &film->functions[i];
+		const char *name = arena_text(&w->texts, f->name, strlen(f->name));
+		struct function function = {f->image, (uint8_t)f->kind, name};
+
+		if (!name || !vec_push(&w->functions, function) ||
+		    !intern_add(&w->function_index, function_hash(f->image, function.kind, name),
+				i))
+			return -ENOMEM;
+	}
+	for (i = 1; i < film->private->file_count; i++) {
+		const char *path = film->private->files[i];
+
+		path = arena_text(&w->texts, path, strlen(path));
+		if (!path || !vec_push(&w->files, path) ||
+		    !intern_add(&w->file_index, hash_bytes(path, strlen(path)), i))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int film_open_for_naming(const char *path, struct film_writer **writer, struct fail *why)
+{
+	struct film_writer *w = new_writer();
+	struct film *film = NULL;
+	char *absolute = NULL;
+	int err, fd = -1;
+
+	if (!w)
+		return fail_errno(why, -ENOMEM, NULL, "cannot write the film %s", path);
+	err = film_lock_file(path, &absolute, &fd, why);
+	if (!err)
+		err = film_open(path, &film, why);
+	if (!err && learn(w, film))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot write the film %s", path);
+	film_free(film);
+	if (!err)
+		err = film_disk_start(absolute, fd, &w->disk, why);
+	free(absolute);
+	if (err) {
+		if (fd >= 0)
+			close(fd);
+		free_writer(w);
+		return err;
+	}
+	w->naming = true;
+	*writer = w;
+	return 0;
+}
