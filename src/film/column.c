@@ -191,16 +191,16 @@ static size_t make_dictionary(const uint64_t *values, size_t count, uint64_t *in
 	size_t i, size = 0;
 
 	for (i = 0; i < count; i++) {
-		uint64_t *at = map_get(&known, values[i]);
+		const uint64_t *at = map_get(&known, values[i]);
+		struct entry new = {values[i], 1, entries.count};
 
+		indices[i] = at ? *at : entries.count;
 		if (at) {
 			entries.at[*at].uses++;
-			indices[i] = *at;
 			continue;
 		}
-		indices[i] = entries.count;
 		if (entries.count > count / 2 || !map_put(&known, values[i], entries.count) ||
-		    !vec_push(&entries, (struct entry){values[i], 1, entries.count}))
+		    !vec_push(&entries, new))
 			goto out;
 	}
 	rank = malloc(entries.count * sizeof(*rank));
