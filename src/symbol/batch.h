@@ -65,4 +65,7 @@ bool batch_wants(const struct question *q, const struct symbol_claim *claim);
 void batch_tell(const struct batch *b, const struct question *q, const struct symbol_name *names,
 		size_t count, symbol_found *found, void *context);
 
+/* Calls found() with the demangled name of each question that has one. Returns 0 or -ENOMEM. */
+int batch_tell_symbols(const struct batch *b, symbol_found *found, void *context);
+
 #endif

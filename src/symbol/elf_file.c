@@ -11,7 +11,7 @@
 /* Executables have some 40 sections, kernels and unusual links some thousands. */
 #define SECTION_LIMIT	   65536
 #define SECTION_NAME_LIMIT (4u << 20)
-#define NOTE_LIMIT	   (64u << 10)
+#define NOTE_LIMIT	   1024 /* notes looked at, of a whole file */
 #define PROGRAM_HEADER_MAX 256
 #define STRING_MAX	   (16u << 10)
 
@@ -145,13 +145,11 @@ static int read_sections(struct elf_file *f, const struct header *h)
 }
 
 /* True if one of these notes is the build id. */
-static bool take_build_id(struct elf_file *f, uint64_t offset, uint64_t size)
+static bool take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, int *left)
 {
 	uint64_t at = 0;
 
-	if (size > NOTE_LIMIT)
-		size = NOTE_LIMIT;
-	while (at + sizeof(Elf64_Nhdr) <= size) {
+	while (size >= sizeof(Elf64_Nhdr) && at <= size - sizeof(Elf64_Nhdr) && (*left)-- > 0) {
 		Elf64_Nhdr note; /* the same as Elf32_Nhdr */
 		char owner[4] = "";
 		uint64_t contents;
@@ -178,11 +176,12 @@ static bool take_build_id(struct elf_file *f, uint64_t offset, uint64_t size)
  */
 static void find_build_id(struct elf_file *f, const struct header *h)
 {
+	int left = NOTE_LIMIT;
 	uint32_t i;
 
 	for (i = 0; i < f->section_count; i++)
-		if (f->sections[i].type == SHT_NOTE &&
-		    take_build_id(f, f->sections[i].offset, f->sections[i].size))
+		if (f->sections[i].type == SHT_NOTE && f->sections[i].flags & SHF_ALLOC &&
+		    take_build_id(f, f->sections[i].offset, f->sections[i].size, &left))
 			return;
 	if (f->section_count)
 		return;
@@ -200,7 +199,7 @@ static void find_build_id(struct elf_file *f, const struct header *h)
 			p = (Elf64_Phdr){.p_type = p32.p_type,
 					 .p_offset = p32.p_offset,
 					 .p_filesz = p32.p_filesz};
-		if (p.p_type == PT_NOTE && take_build_id(f, p.p_offset, p.p_filesz))
+		if (p.p_type == PT_NOTE && take_build_id(f, p.p_offset, p.p_filesz, &left))
 			return;
 	}
 }

@@ -61,6 +61,20 @@ int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
 		     const uint64_t *addresses, size_t count, symbol_found *found, void *context,
 		     struct fail *why);
 
+/*
+ * What was missing at the last call of symbols_of_image(), in words: "no debug file …". "": nothing.
+ * The words live until the next call.
+ */
+const char *symbols_missing(const struct symbols *symbols);
+
+/*
+ * Opens the file at path below root for symbol_image.fd, if it is an ELF file with that build id.
+ * build_id_size 0: whatever its build id. Returns the descriptor; -ESTALE: it is another file;
+ * -ENOEXEC: no ELF file, or why it cannot be opened.
+ */
+int symbol_image_open(const char *root, const char *path, const uint8_t *build_id,
+		      size_t build_id_size);
+
 /* addresses: of the running kernel, its modules and BPF programs (/proc/kallsyms). Modules: "f [mod]". */
 int symbols_of_kernel(struct symbols *symbols, const uint64_t *addresses, size_t count,
 		      symbol_found *found, void *context, struct fail *why);

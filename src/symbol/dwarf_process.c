@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/dwarf_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "symbol/sandbox.h"
+
+#define MEMORY_LIMIT  ((size_t)1 << 30) /* of the child */
+#define CPU_SECONDS   30
+#define WAIT_SECONDS  60
+#define ANSWER_LIMIT  (256u << 20) /* bytes that the child may say */
+#define NAME_MAX_SAID (16u << 10)
+#define FLUSH_AT      (64u << 10)
+
+/*
+ * What goes through the pipe: for each answer 1, index, count, and for each place function, file
+ * (with their zero bytes; "" for null) and line; at the end 2 and the negated errno. Numbers are
+ * ULEB128.
+ */
+enum {
+	SAID_ANSWER = 1,
+	SAID_END = 2
+};
+
+struct speaker {
+	int pipe;
+	struct buf said;
+};
+
+static void flush(struct speaker *s)
+{
+	size_t done = 0;
+
+	while (done < s->said.count && !s->said.failed) {
+		ssize_t n = write(s->pipe, s->said.at + done, s->said.count - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			_exit(1);
+		done += (size_t)n;
+	}
+	if (s->said.failed)
+		_exit(1);
+	s->said.count = 0;
+}
+
+static void say_text(struct buf *b, const char *text)
+{
+	if (text)
+		buf_put(b, text, strnlen(text, NAME_MAX_SAID));
+	buf_put_u8(b, 0);
+}
+
+static void say(void *context, size_t index, const struct dwarf_place *places, size_t count)
+{
+	struct speaker *s = context;
+
+	buf_put_u8(&s->said, SAID_ANSWER);
+	buf_put_varint(&s->said, index);
+	buf_put_varint(&s->said, count);
+	for (size_t i = 0; i < count; i++) {
+		say_text(&s->said, places[i].function);
+		say_text(&s->said, places[i].file);
+		buf_put_varint(&s->said, places[i].line);
+	}
+	if (s->said.count >= FLUSH_AT)
+		flush(s);
+}
+
+static _Noreturn void child(pid_t parent, int pipe, int fd, int alternate_fd,
+			    const uint64_t *addresses, size_t count, bool inlines)
+{
+	const int keep[] = {pipe, fd, alternate_fd};
+	struct speaker s = {.pipe = pipe};
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	err = sandbox_enter(keep, 3, MEMORY_LIMIT, CPU_SECONDS);
+	if (!err)
+		err = dwarf_answer(fd, alternate_fd, addresses, count, inlines, say, &s);
+	buf_put_u8(&s.said, SAID_END);
+	buf_put_varint(&s.said, (uint64_t)-err);
+	flush(&s);
+	_exit(0);
+}
+
+static int64_t milliseconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Everything that comes until the pipe is closed. */
+static int hear(int pipe, struct buf *said)
+{
+	int64_t deadline = milliseconds() + WAIT_SECONDS * 1000;
+	uint8_t *piece = malloc(FLUSH_AT);
+	int err = piece ? 0 : -ENOMEM;
+
+	while (!err) {
+		struct pollfd p = {.fd = pipe, .events = POLLIN};
+		int64_t left = deadline - milliseconds();
+		ssize_t n;
+
+		if (left <= 0 || poll(&p, 1, (int)left) == 0) {
+			err = -ETIMEDOUT;
+			break;
+		}
+		n = read(pipe, piece, FLUSH_AT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			err = n < 0 ? -errno : 0;
+			break;
+		}
+		if (said->count + (size_t)n > ANSWER_LIMIT)
+			err = -E2BIG;
+		else
+			buf_put(said, piece, (size_t)n);
+	}
+	free(piece);
+	return said->failed ? -ENOMEM : err;
+}
+
+static bool take_answer(struct dwarf_answers *answers, struct bytes *b, size_t count)
+{
+	uint64_t index = bytes_varint(b), places = bytes_varint(b);
+	struct dwarf_answer answer = {.first = answers->place_count};
+
+	if (b->failed || index >= count || !places || places > DWARF_PLACES_MAX)
+		return false;
+	if (answers->place_count + places > answers->place_room &&
+	    !vec_grow_raw((void **)&answers->places, &answers->place_room,
+			  answers->place_count + places, sizeof(*answers->places)))
+		return false;
+	for (; answer.count < places; answer.count++) {
+		struct dwarf_place *place = &answers->places[answers->place_count + answer.count];
+		const char *function = bytes_text(b), *file = bytes_text(b);
+		uint64_t line = bytes_varint(b);
+
+		if (b->failed || line > UINT32_MAX)
+			return false;
+		*place = (struct dwarf_place){
+			.function = function[0] ? function : NULL,
+			.file = file[0] ? file : NULL,
+			.line = (uint32_t)line,
+		};
+	}
+	answers->place_count += answer.count;
+	answers->at[index] = answer;
+	return true;
+}
+
+/* Takes what was said up to where it ends in the middle of an answer. Returns the child's result. */
+static int take_all(struct dwarf_answers *answers, size_t count)
+{
+	struct bytes b = {answers->text.at, answers->text.at + answers->text.count, false};
+
+	while (bytes_left(&b)) {
+		uint8_t what = bytes_u8(&b);
+
+		if (what == SAID_END) {
+			uint64_t err = bytes_varint(&b);
+
+			return b.failed || err > 4095 ? -EBADMSG : -(int)err;
+		}
+		if (what != SAID_ANSWER || !take_answer(answers, &b, count))
+			break;
+	}
+	return -ECHILD;
+}
+
+static int run(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
+	       struct dwarf_answers *answers)
+{
+	pid_t parent = getpid(), pid;
+	int ends[2], err;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid < 0) {
+		err = -errno;
+		close(ends[0]);
+		close(ends[1]);
+		return err;
+	}
+	if (!pid) {
+		close(ends[0]);
+		child(parent, ends[1], fd, alternate_fd, addresses, count, inlines);
+	}
+	close(ends[1]);
+	err = hear(ends[0], &answers->text);
+	close(ends[0]);
+	if (err)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return err;
+}
+
+int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
+	      struct dwarf_answers *answers, struct fail *why)
+{
+	int err, said;
+
+	*answers = (struct dwarf_answers){0};
+	answers->at = calloc(count + 1, sizeof(*answers->at));
+	if (!answers->at)
+		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
+	err = run(fd, alternate_fd, addresses, count, inlines, answers);
+	said = take_all(answers, count);
+	if (!err)
+		err = said;
+	switch (err) {
+	case 0:
+		return 0;
+	case -ECHILD:
+		return fail(why, err, NULL,
+			    "the DWARF needs more than 1 GiB of memory or %d s, or is broken",
+			    CPU_SECONDS);
+	case -EBADMSG:
+		return fail(why, err, NULL, "the DWARF is broken");
+	case -E2BIG:
+	case -ETIMEDOUT:
+		return fail(why, err, NULL, "the DWARF is too large or too tangled");
+	default:
+		return fail_errno(why, err, NULL, "reading DWARF");
+	}
+}
+
+void dwarf_answers_free(struct dwarf_answers *answers)
+{
+	free(answers->at);
+	free(answers->places);
+	buf_free(&answers->text);
+	*answers = (struct dwarf_answers){0};
+}

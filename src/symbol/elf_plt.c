@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/elf_plt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+/* A file has three such sections at most: .plt, .plt.sec and .plt.got. */
+#define SECTION_MAX 3
+
+/* A question in a stub, and what the stub's relocation is known by. */
+struct stub {
+	struct question *question;
+	bool by_number; /* number of the entry in .rela.plt, else address of the slot */
+	uint64_t key;
+	uint64_t symbol; /* of the relocation; 0: not found */
+};
+
+struct stubs {
+	vec(struct stub) list;
+};
+
+static bool is_stub_section(const struct elf_file *f, const struct elf_section *s)
+{
+	const char *name = elf_file_section_name(f, s);
+
+	return s->type == SHT_PROGBITS && s->flags & SHF_EXECINSTR && s->size &&
+	       (!strcmp(name, ".plt") || !strcmp(name, ".plt.sec") || !strcmp(name, ".plt.got"));
+}
+
+static uint32_t little_endian_32(const uint8_t *at)
+{
+	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/*
+ * A stub jumps through its slot, "jmp *SLOT(%rip)", or, before it was bound, pushes the number of its
+ * relocation; "endbr64" and "bnd" may stand before either (System V ABI for x86-64, section 5.2).
+ */
+static bool read_stub(const uint8_t *code, size_t size, uint64_t address, struct stub *stub)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	size_t at = 0;
+
+	if (size >= sizeof(endbr64) && !memcmp(code, endbr64, sizeof(endbr64)))
+		at = sizeof(endbr64);
+	if (at < size && code[at] == 0xf2)
+		at++;
+	if (at + 6 <= size && code[at] == 0xff && code[at + 1] == 0x25) {
+		int32_t distance = (int32_t)little_endian_32(code + at + 2);
+
+		stub->by_number = false;
+		stub->key = address + at + 6 + (uint64_t)(int64_t)distance;
+		return true;
+	}
+	if (at + 5 <= size && code[at] == 0x68) {
+		stub->by_number = true;
+		stub->key = little_endian_32(code + at + 1);
+		return true;
+	}
+	return false;
+}
+
+static int find_stubs(const struct elf_file *f, const struct elf_section *s, struct batch *b,
+		      struct stubs *stubs)
+{
+	/* .plt.got of files without "endbr64" has entries of 8 bytes */
+	uint64_t entry = s->entry_size == 8 ? 8 : 16;
+	uint8_t code[16];
+
+	for (size_t i = batch_find(b, s->address); i < b->count; i++) {
+		struct question *q = &b->at[i];
+		struct stub stub = {.question = q};
+		uint64_t within = (q->address - s->address) / entry * entry;
+
+		if (q->address - s->address >= s->size)
+			break;
+		if (q->settled || q->name || s->size - within < entry)
+			continue;
+		if (elf_file_read(f, s->offset + within, code, (size_t)entry) &&
+		    read_stub(code, (size_t)entry, s->address + within, &stub) &&
+		    !vec_push(&stubs->list, stub))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int compare_stubs(const void *a, const void *b)
+{
+	const struct stub *x = a, *y = b;
+
+	if (x->by_number != y->by_number)
+		return x->by_number ? 1 : -1;
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* Gives the relocation's symbol to all stubs that are known by that key. */
+static void take_relocation(struct stubs *stubs, bool by_number, uint64_t key, uint64_t symbol)
+{
+	const struct stub wanted = {.by_number = by_number, .key = key};
+	size_t low = 0, high = stubs->list.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_stubs(&stubs->list.at[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < stubs->list.count && !compare_stubs(&stubs->list.at[low], &wanted); low++)
+		stubs->list.at[low].symbol = symbol;
+}
+
+static int find_relocations(const struct elf_file *f, struct stubs *stubs)
+{
+	struct elf_walk *w = malloc(sizeof(*w));
+	uint64_t left = f->size; /* sections that lie over each other could be walked for ever */
+
+	if (!w)
+		return -ENOMEM;
+	qsort(stubs->list.at, stubs->list.count, sizeof(*stubs->list.at), compare_stubs);
+	for (uint32_t i = 0; i < f->section_count; i++) {
+		const struct elf_section *s = &f->sections[i];
+		bool is_plt = !strcmp(elf_file_section_name(f, s), ".rela.plt");
+		uint64_t number = 0;
+		Elf64_Rela r;
+
+		if (s->type != SHT_RELA || !(s->flags & SHF_ALLOC) || s->size > left)
+			continue;
+		left -= s->size;
+		for (elf_walk_begin(w, f, s); elf_walk_relocation(w, &r); number++) {
+			uint32_t type = ELF64_R_TYPE(r.r_info);
+
+			if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
+				continue;
+			take_relocation(stubs, false, r.r_offset, ELF64_R_SYM(r.r_info));
+			if (is_plt)
+				take_relocation(stubs, true, number, ELF64_R_SYM(r.r_info));
+		}
+	}
+	free(w);
+	return 0;
+}
+
+static int name_stubs(const struct elf_file *f, struct stubs *stubs)
+{
+	const struct elf_section *table = elf_file_section_of_type(f, SHT_DYNSYM);
+	const struct symbol_claim claim = {.kind = SYMBOL_FUNCTION};
+	struct elf_strings *strings;
+	int err = 0;
+
+	if (!table || table->link >= f->section_count)
+		return 0;
+	strings = malloc(sizeof(*strings));
+	if (!strings)
+		return -ENOMEM;
+	elf_strings_begin(strings, f, &f->sections[table->link]);
+	vec_foreach (&stubs->list, stub) {
+		const char *name;
+		char *text;
+		Elf64_Sym s;
+
+		if (!stub->symbol || !elf_file_symbol(f, table, stub->symbol, &s))
+			continue;
+		name = elf_strings_get(strings, s.st_name);
+		if (!name[0])
+			continue;
+		if (asprintf(&text, "%s@plt", name) < 0) {
+			err = -ENOMEM;
+			break;
+		}
+		batch_take(stub->question, &claim, text);
+	}
+	free(strings);
+	return err;
+}
+
+int elf_plt_answer(const struct elf_file *file, struct batch *batch)
+{
+	struct stubs stubs = {0};
+	int err = 0, sections = 0;
+
+	if (file->machine != EM_X86_64 || !file->is_64)
+		return 0;
+	for (uint32_t i = 0; i < file->section_count && !err && sections < SECTION_MAX; i++)
+		if (is_stub_section(file, &file->sections[i]) && ++sections)
+			err = find_stubs(file, &file->sections[i], batch, &stubs);
+	if (!err && stubs.list.count)
+		err = find_relocations(file, &stubs);
+	if (!err && stubs.list.count)
+		err = name_stubs(file, &stubs);
+	vec_free(&stubs.list);
+	return err;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SYMBOL_ELF_PLT_H
+#define SYMBOL_ELF_PLT_H
+
+#include "symbol/batch.h"
+#include "symbol/elf_file.h"
+
+/*
+ * Names the open questions that lie in the stubs through which a file calls functions of other files:
+ * "read@plt". A stub is known by the slot it jumps through, and the slot by its relocation, so that
+ * it does not matter how a linker arranges them. x86-64 only; elsewhere nothing is named.
+ * Returns 0 or -ENOMEM.
+ */
+int elf_plt_answer(const struct elf_file *file, struct batch *batch);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SYMBOL_OPEN_FILE_H
+#define SYMBOL_OPEN_FILE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/*
+ * Opens the regular file at path for reading. root: "" for this machine's own root; else a directory
+ * (such as "/proc/123/root") that stands for "/": absolute links and ".." below it stay below it.
+ * What is not a regular file is never opened, so that no device does anything and no FIFO blocks.
+ * links: whether path's last component may be a symbolic link.
+ * Returns a descriptor with *st filled, or a negative errno; -ELOOP: a link that is not allowed,
+ * -EINVAL: not a regular file.
+ */
+int open_regular(const char *root, const char *path, bool links, struct stat *st);
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+/* What malloc, libelf, writing the answers and the end of a process need. */
+#define ALLOW(call)                                            \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static int filter_calls(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(read),
+		ALLOW(write),
+		ALLOW(pread64),
+		ALLOW(lseek),
+		ALLOW(fstat),
+		ALLOW(newfstatat),
+		ALLOW(close),
+		ALLOW(fcntl),
+		ALLOW(mmap),
+		ALLOW(munmap),
+		ALLOW(mremap),
+		ALLOW(mprotect),
+		ALLOW(brk),
+		ALLOW(madvise),
+		ALLOW(futex),
+		ALLOW(getrandom),
+		ALLOW(exit),
+		ALLOW(exit_group),
+		ALLOW(rt_sigreturn),
+		ALLOW(getpid),
+		ALLOW(gettid),
+		ALLOW(tgkill),
+		ALLOW(rt_sigprocmask),
+		ALLOW(rt_sigaction),
+		ALLOW(sched_yield),
+		ALLOW(sigaltstack),
+		ALLOW(clock_gettime),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+		return -errno;
+	return 0;
+}
+
+/* Bytes of private memory that the process has, as RLIMIT_DATA counts them. */
+static int data_size(uint64_t *size)
+{
+	unsigned long pages;
+	FILE *f = fopen("/proc/self/statm", "re");
+	int n;
+
+	if (!f)
+		return -errno;
+	/* size resident shared text lib data */
+	n = fscanf(f, "%*u %*u %*u %*u %*u %lu", &pages);
+	fclose(f);
+	*size = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return n == 1 ? 0 : -EIO;
+}
+
+static int limit(__rlimit_resource_t what, uint64_t value)
+{
+	const struct rlimit r = {value, value};
+
+	return setrlimit(what, &r) ? -errno : 0;
+}
+
+static void quit(void)
+{
+	_exit(1);
+}
+
+/* Whatever the parent does on a signal, this is not the parent. */
+static void forget_handlers(void)
+{
+	sigset_t none;
+
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	/* the user's ^C is the parent's business, and the end of this one follows */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool is_kept(int fd, const int *keep, size_t keep_count)
+{
+	for (size_t i = 0; i < keep_count; i++)
+		if (keep[i] == fd)
+			return true;
+	return false;
+}
+
+static int close_others(const int *keep, size_t keep_count)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC), from = 3;
+
+	if (nothing < 0)
+		return -errno;
+	/* libraries say there what the parent says better */
+	for (int i = 0; i < 3; i++)
+		if (!is_kept(i, keep, keep_count) && dup2(nothing, i) < 0)
+			return -errno;
+	while (from < INT_MAX) {
+		int next = INT_MAX;
+
+		for (size_t i = 0; i < keep_count; i++)
+			if (keep[i] >= from && keep[i] < next)
+				next = keep[i];
+		if (next > from && close_range((unsigned int)from, (unsigned int)next - 1, 0))
+			return -errno;
+		from = next == INT_MAX ? next : next + 1;
+	}
+	return 0;
+}
+
+int sandbox_enter(const int *keep, size_t keep_count, size_t memory, unsigned int seconds)
+{
+	uint64_t has = 0;
+	int err;
+
+	forget_handlers();
+	if (atexit(quit))
+		return -ENOMEM;
+	err = data_size(&has);
+	if (!err)
+		err = close_others(keep, keep_count);
+	if (!err)
+		err = limit(RLIMIT_DATA, has + memory);
+	if (!err)
+		err = limit(RLIMIT_CPU, seconds);
+	if (!err)
+		err = limit(RLIMIT_CORE, 0);
+	return err ? err : filter_calls();
+}
