@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "film_build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/map.h"
+
+static void end_if(bool failed, const struct fail *why)
+{
+	if (!failed)
+		return;
+	fail_print(why);
+	abort();
+}
+
+void film_build_begin(struct film_build *b, const char *event, const char *unit)
+{
+	struct film_info info = {
+		.version = "0.1.0",
+		.hostname = "host7",
+		.kernel = "6.1.0",
+		.arch = "x86_64",
+		.command = "stackcam record -a",
+		.cpus = 4,
+		.start = FILM_BUILD_START,
+		.wall_offset = 1767323045ll * 1000000000 - (int64_t)FILM_BUILD_START,
+	};
+	struct fail why = {0};
+	int fd;
+
+	*b = (struct film_build){
+		.path = "/tmp/stackcam-test-XXXXXX", .end = FILM_BUILD_START, .build = 0xab};
+	fd = mkstemp(b->path);
+	end_if(fd < 0, &why);
+	close(fd);
+	end_if(film_create(b->path, &info, &b->w, &why), &why);
+	b->event = film_add_event(b->w, &(struct film_event){event, unit, "cpu-clock", 100});
+}
+
+uint32_t film_build_thread(struct film_build *b, uint32_t pid, const char *process, uint32_t tid,
+			   const char *thread)
+{
+	struct film_process row = {
+		.pid = pid,
+		.start = FILM_BUILD_START,
+		.comm = process,
+		.command = process,
+		.exe = "/usr/bin/server",
+		.cgroup = "/",
+		.container = "",
+	};
+	int i;
+
+	for (i = 0; b->processes[i].id && b->processes[i].pid != pid; i++)
+		;
+	if (!b->processes[i].id) {
+		b->processes[i].id = film_add_process(b->w, &row);
+		b->processes[i].pid = pid;
+	}
+	return film_add_thread(
+		b->w, &(struct film_thread){b->processes[i].id, tid, FILM_BUILD_START, thread});
+}
+
+static uint32_t image_of(struct film_build *b, const char *name, enum film_frame_kind *kind)
+{
+	struct film_image image = {.kind = FILM_IMAGE_FILE, .build_id = {b->build, 0xcd}};
+	char path[128];
+	int i;
+
+	*kind = FILM_FRAME_NATIVE;
+	image.path = path;
+	image.build_id_size = 2;
+	snprintf(path, sizeof(path), "/usr/lib/%s", name);
+	if (!*name) {
+		image.path = "/usr/bin/server";
+	} else if (!strcmp(name, "k")) {
+		image.path = "[kernel]";
+		image.kind = FILM_IMAGE_KERNEL;
+		*kind = FILM_FRAME_KERNEL;
+	} else if (!strcmp(name, "jit")) {
+		image.path = "[anon]";
+		image.kind = FILM_IMAGE_ANON;
+		image.build_id_size = 0;
+		*kind = FILM_FRAME_JIT;
+	}
+	for (i = 0; b->images[i].id; i++)
+		if (!strcmp(b->images[i].name, name))
+			return b->images[i].id;
+	snprintf(b->images[i].name, sizeof(b->images[i].name), "%s", name);
+	b->images[i].id = film_add_image(b->w, &image);
+	return b->images[i].id;
+}
+
+/* Takes "name@file:12" apart, in place. */
+static struct film_name name_of(char *text)
+{
+	struct film_name name = {.function = text, .file = ""};
+	char *file = strchr(text, '@'), *line;
+
+	if (!file)
+		return name;
+	*file++ = 0;
+	line = strchr(file, ':');
+	*line++ = 0;
+	name.file = file;
+	name.line = (uint32_t)atoi(line);
+	return name;
+}
+
+uint32_t film_build_frame(struct film_build *b, const char *text)
+{
+	char copy[256], *at = copy, *bang, *inner;
+	struct film_name names[2];
+	enum film_frame_kind kind;
+	uint32_t image, frame;
+
+	if (*text == '[')
+		return film_mark(b->w, text);
+	snprintf(copy, sizeof(copy), "%s", text);
+	bang = strchr(copy, '!');
+	if (bang) {
+		*bang = 0;
+		at = bang + 1;
+	}
+	image = image_of(b, bang ? copy : "", &kind);
+	if (*at == '+')
+		return film_frame(b->w, image, kind, strtoull(at + 1, NULL, 16));
+	frame = film_frame(b->w, image, kind, hash_bytes(text, strlen(text)) >> 40);
+	inner = strchr(at, '>');
+	if (inner)
+		*inner++ = 0;
+	names[0] = name_of(inner ? inner : at);
+	names[1] = name_of(at);
+	film_name_frame(b->w, frame, names, inner ? 2 : 1);
+	return frame;
+}
+
+uint32_t film_build_raw_frame(struct film_build *b, const char *name)
+{
+	enum film_frame_kind kind;
+	uint32_t frame = film_frame(b->w, image_of(b, "", &kind), FILM_FRAME_NATIVE,
+				    hash_bytes(name, strlen(name)) >> 40);
+	struct film_name names = {.function = name, .file = ""};
+
+	film_name_frame(b->w, frame, &names, 1);
+	return frame;
+}
+
+uint32_t film_build_stack(struct film_build *b, const char *text)
+{
+	char copy[512], *save, *part;
+	uint32_t stack = 0;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (part = strtok_r(copy, ";", &save); part; part = strtok_r(NULL, ";", &save)) {
+		bool guess = *part == '?';
+
+		stack = film_stack(b->w, stack, film_build_frame(b, part + guess),
+				   guess ? FILM_HOW_FRAME_POINTER : FILM_HOW_EXACT);
+	}
+	return stack;
+}
+
+void film_build_sample(struct film_build *b, uint64_t ms, uint32_t thread, const char *stack,
+		       uint64_t value)
+{
+	uint64_t time = FILM_BUILD_START + ms * 1000000;
+
+	film_sample(b->w, b->event, time, thread, film_build_stack(b, stack), value);
+	if (time > b->end)
+		b->end = time;
+}
+
+struct film *film_build_open(struct film_build *b)
+{
+	struct film *film = NULL;
+	struct fail why = {0};
+
+	end_if(film_close(b->w, b->end, &why), &why);
+	end_if(film_open(b->path, &film, &why), &why);
+	unlink(b->path);
+	return film;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_UNIT_QUERY_FILM_BUILD_H
+#define TESTS_UNIT_QUERY_FILM_BUILD_H
+
+#include "film/reader.h"
+#include "film/writer.h"
+
+/*
+ * Small films for tests, written to a temporary file and read back. Whatever fails ends the program.
+ * The film begins at FILM_BUILD_START, which is 2026-01-02 03:04:05 UTC.
+ */
+#define FILM_BUILD_START 1000000000000ull
+
+struct film_build {
+	struct film_writer *w;
+	uint32_t event;
+	uint64_t end;
+	uint8_t build; /* first byte of the build ids of images */
+	char path[64];
+	struct {
+		char name[32];
+		uint32_t id;
+	} images[16];
+	struct {
+		uint32_t pid, id;
+	} processes[16];
+};
+
+void film_build_begin(struct film_build *b, const char *event, const char *unit);
+
+uint32_t film_build_thread(struct film_build *b, uint32_t pid, const char *process, uint32_t tid,
+			   const char *thread);
+
+/*
+ * A frame by a short text:
+ *
+ *	name		a function of /usr/bin/server
+ *	lib!name	a function of /usr/lib/lib
+ *	k!name		a function of the kernel
+ *	jit!name	a function without a file
+ *	lib!+1234	an address (hexadecimal) without a name
+ *	[…]		a mark
+ *	name@file:12	with its line; several lines of one function are several frames
+ *	outer>inner	inner was inlined into outer; both may have a line
+ */
+uint32_t film_build_frame(struct film_build *b, const char *text);
+
+/* A frame of /usr/bin/server called exactly that. */
+uint32_t film_build_raw_frame(struct film_build *b, const char *name);
+
+/* Frames by such texts with ';' between them, root first; '?' before one marks it as guessed. */
+uint32_t film_build_stack(struct film_build *b, const char *text);
+
+void film_build_sample(struct film_build *b, uint64_t ms, uint32_t thread, const char *stack,
+		       uint64_t value);
+
+/* Ends the film and opens it. */
+struct film *film_build_open(struct film_build *b);
+
+#endif
