@@ -199,12 +199,9 @@ static __always_inline void capture_probe_registers(struct unwind_walk *w,
 }
 
 /* Registers with which the current thread entered the kernel. */
-static __always_inline bool capture_entry_registers(struct unwind_walk *w, struct task_struct *task)
+static __always_inline void capture_entry_registers(struct unwind_walk *w,
+						    const struct pt_regs *regs)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	if (regs->cs != USER_CS_64)
-		return false;
 	w->registers[0] = regs->ax;
 	w->registers[1] = regs->dx;
 	w->registers[2] = regs->cx;
@@ -222,7 +219,6 @@ static __always_inline bool capture_entry_registers(struct unwind_walk *w, struc
 	w->pc = regs->ip;
 	w->sp = regs->sp;
 	w->fp = regs->bp;
-	return true;
 }
 
 struct capture_loop {

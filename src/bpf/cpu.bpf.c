@@ -6,25 +6,36 @@
 /* Bit 1..0 of the code segment: the privilege level. 3 is user mode. */
 #define IN_USER_MODE(ctx) (((ctx)->regs.cs & 3) == 3)
 
+/* Inside execve() the stack that the registers speak of may be gone with the old program. */
+static __always_inline bool is_in_exec(const struct pt_regs *entry)
+{
+	return entry->orig_ax == SYSCALL_EXECVE || entry->orig_ax == SYSCALL_EXECVEAT;
+}
+
 static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
 					    struct capture_scratch *scratch,
 					    struct task_struct *task)
 {
+	unsigned long cs = ctx->regs.cs;
+	struct pt_regs *entry;
+
 	/* what a kernel thread, or one that is exiting, has in its registers is not user code */
 	if (!want_user || task->flags & PF_KTHREAD || !task->mm)
 		return;
-	scratch->record.has_user = 1;
 	if (IN_USER_MODE(ctx)) {
-		if (ctx->regs.cs != USER_CS_64)
-			goto not_64_bit;
 		capture_probe_registers(&scratch->walk, ctx);
-	} else if (!capture_entry_registers(&scratch->walk, task)) {
-		goto not_64_bit;
+	} else {
+		entry = (struct pt_regs *)bpf_task_pt_regs(task);
+		if (is_in_exec(entry))
+			return;
+		cs = entry->cs;
+		capture_entry_registers(&scratch->walk, entry);
 	}
-	capture_walk(scratch);
-	return;
-not_64_bit:
-	scratch->record.end = UNWIND_END_UNSUPPORTED;
+	scratch->record.has_user = 1;
+	if (cs == USER_CS_64)
+		capture_walk(scratch);
+	else
+		scratch->record.end = UNWIND_END_32_BIT;
 }
 
 static __always_inline void take_kernel_stack(struct bpf_perf_event_data *ctx,

@@ -21,7 +21,7 @@
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx;
 	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long ip, cs, sp;
+	unsigned long orig_ax, ip, cs, sp;
 };
 
 typedef struct {
@@ -67,5 +67,9 @@ struct bpf_perf_event_data {
 
 /* The code segment of 64-bit user code; anything else in user mode is a 32-bit program. */
 #define USER_CS_64 0x33
+
+/* asm/unistd_64.h */
+#define SYSCALL_EXECVE 59
+#define SYSCALL_EXECVEAT 322
 
 #endif

@@ -257,13 +257,18 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 		return unwind_stop(w, UNWIND_END_UNSUPPORTED);
 	}
 
-	/* rbp is most often saved right below the return address: one read gets both */
-	if (unwind_read(w, saved, sizeof(saved), cfa - 16))
+	/* rbp is often saved right below the return address: then one read gets both */
+	if (rule->fp == UNWIND_FP_CFA && rule->fp_offset == -16) {
+		if (unwind_read(w, saved, sizeof(saved), cfa - 16))
+			return unwind_stop(w, UNWIND_END_MEMORY);
+		w->fp_known = 1;
+		return unwind_return_to(w, saved[1], cfa, saved[0]);
+	}
+	/* nothing else is read: what lies below the stack pointer need not be there */
+	if (unwind_read(w, &saved[1], sizeof(saved[1]), cfa - 8))
 		return unwind_stop(w, UNWIND_END_MEMORY);
 	if (rule->fp == UNWIND_FP_CFA) {
-		fp = saved[0];
-		if (rule->fp_offset != -16 &&
-		    unwind_read(w, &fp, sizeof(fp), cfa + (__s64)rule->fp_offset))
+		if (unwind_read(w, &fp, sizeof(fp), cfa + (__s64)rule->fp_offset))
 			return unwind_stop(w, UNWIND_END_MEMORY);
 		w->fp_known = 1;
 	} else if (rule->fp == UNWIND_FP_FP) {

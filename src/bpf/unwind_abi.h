@@ -122,6 +122,7 @@ enum unwind_end {
 	UNWIND_END_FRAMES,	/* UNWIND_FRAMES_MAX reached */
 	UNWIND_END_COPY,	/* the copy of the stack handed to user space was too short */
 	UNWIND_END_STALE,	/* mappings changed between the sample and its tables */
+	UNWIND_END_32_BIT,	/* a 32-bit program */
 	UNWIND_ENDS
 };
 

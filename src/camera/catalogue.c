@@ -19,6 +19,7 @@ static const char *const end_marks[UNWIND_ENDS] = {
 	[UNWIND_END_FRAMES] = "[truncated: too many frames]",
 	[UNWIND_END_COPY] = "[truncated: stack deeper than what was copied]",
 	[UNWIND_END_STALE] = "[truncated: mappings changed meanwhile]",
+	[UNWIND_END_32_BIT] = "[truncated: 32-bit programs are not unwound]",
 };
 
 struct thread_row {

@@ -118,8 +118,11 @@ void names_want_jit(struct names *names, pid_t pid, uint32_t frame, uint64_t add
 
 struct naming {
 	struct names *names;
-	const struct waiting *waiting;
+	struct waiting *waiting;
 };
+
+/* Frame 0 in a list of those that wait: it has its name. */
+#define NAMED 0u
 
 static void name_found(void *context, size_t index, const struct symbol_name *found, size_t count)
 {
@@ -135,7 +138,21 @@ static void name_found(void *context, size_t index, const struct symbol_name *fo
 	for (i = 0; i < count; i++)
 		chain[i] = (struct film_name){found[i].function, found[i].file, found[i].line};
 	film_name_frame(naming->names->film, naming->waiting->frames.at[index], chain, count);
+	naming->waiting->frames.at[index] = NAMED;
 	naming->names->named++;
+}
+
+static void drop_named(struct waiting *waiting)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < waiting->frames.count; i++) {
+		if (waiting->frames.at[i] == NAMED)
+			continue;
+		waiting->frames.at[kept] = waiting->frames.at[i];
+		waiting->addresses.at[kept++] = waiting->addresses.at[i];
+	}
+	waiting->frames.count = waiting->addresses.count = kept;
 }
 
 static void name_waiting(struct names *names, struct waiting *waiting)
@@ -166,8 +183,10 @@ static void name_waiting(struct names *names, struct waiting *waiting)
 		symbols_of_kernel(names->symbols, waiting->addresses.at, count, name_found, &naming,
 				  NULL);
 	}
-	waiting->addresses.count = 0;
-	waiting->frames.count = 0;
+	drop_named(waiting);
+	/* files do not get new symbols; a JIT's map may tell of more when it is read the next time */
+	if (!waiting->pid)
+		waiting->addresses.count = waiting->frames.count = 0;
 }
 
 static void finish(struct names *names, struct map *map, uint64_t key)

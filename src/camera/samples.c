@@ -58,6 +58,12 @@ static void mappings_replaced(void *context, struct process *process, uint64_t t
 
 	if (!filmed || !filmed->space.process)
 		return;
+	/* no record that is older than that can still come */
+	while (filmed->stale.count && filmed->stale.at[0].time + REMEMBER_NS < time) {
+		filmed->stale.count--;
+		memmove(filmed->stale.at, filmed->stale.at + 1,
+			filmed->stale.count * sizeof(*filmed->stale.at));
+	}
 	vec_push(&filmed->stale,
 		 (struct stale_range){time, start, end, filmed->space.generation});
 	spaces_withdraw(samples->spaces, &filmed->space);

@@ -21,7 +21,10 @@ static inline const struct walk_here *here_of(const struct unwind_walk *w)
 
 static inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n)
 {
-	return unwind_pool_at(here_of(w)->view->pool, n << UNWIND_CHUNK_SHIFT);
+	/* reference 0 means none, so the pool is asked for the word behind the chunk's first */
+	const __u32 *second = unwind_pool_at(here_of(w)->view->pool, n << UNWIND_CHUNK_SHIFT | 1);
+
+	return second ? second - 1 : NULL;
 }
 
 static inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w)
