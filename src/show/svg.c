@@ -51,12 +51,12 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-/* Both films were scaled to one total, so that shares of it can be compared. */
+/* A node's share of the later film minus its share of the earlier one. */
 static double change_of(const struct flame *flame, const struct flame_node *node)
 {
-	uint64_t whole = flame->nodes[0].total;
+	const struct flame_node *root = &flame->nodes[0];
 
-	return share(node->total, whole) - share(node->before_total, whole);
+	return share(node->total, root->total) - share(node->before_total, root->before_total);
 }
 
 static bool is_gone(const struct flame_node *node)
@@ -92,9 +92,10 @@ static void lay_out(struct picture *p)
 		const struct place *place = &p->places[i];
 
 		lay_out_children(p, i);
-		p->gone += is_gone(&nodes[i]);
-		if (!place->drawn)
+		if (!place->drawn) {
+			p->gone += is_gone(&nodes[i]);
 			continue;
+		}
 		p->drawn++;
 		p->has_guess |= nodes[i].guess;
 		p->has_kind[palette_kind_slot(nodes[i].kind)] = true;
@@ -203,7 +204,7 @@ static void put_frame(struct picture *p, uint32_t i)
 	fputs("<g>", p->out);
 	put_title(p, i);
 	put_rect(p, place->x, place->level, width, fill);
-	if (node->guess)
+	if (node->guess && width > 3)
 		put_rect(p, place->x, place->level, width, "url(#guess)");
 	put_label(p, place->x, place->level, width, shown_name(p, i));
 	fputs("</g>\n", p->out);
@@ -235,10 +236,36 @@ static void put_narrow_children(struct picture *p, uint32_t parent)
 	fputs("</g>\n", p->out);
 }
 
+/* What is measured, how much of it there is, and what of it the picture leaves out. */
+static void put_summary(struct picture *p)
+{
+	const struct flame *flame = p->flame;
+	uint32_t narrow = flame->count - p->drawn - p->gone;
+	char text[32];
+
+	fprintf(p->out, "<text class=\"w\" x=\"%.0f\" y=\"48\" fill-opacity=\".7\">", MARGIN);
+	markup_text_cut(p->out, flame->event, 40);
+	words_value(text, sizeof(text), flame->unit, flame->nodes[0].total);
+	fprintf(p->out, ", total %s</text>\n", text);
+	if (!narrow && !p->gone)
+		return;
+	fprintf(p->out,
+		"<text class=\"w\" x=\"%.0f\" y=\"48\" fill-opacity=\".7\" text-anchor=\"end\">",
+		WIDTH - MARGIN);
+	text_count(text, sizeof(text), flame->count);
+	fprintf(p->out, "of %s frames ", text);
+	text_count(text, sizeof(text), narrow);
+	fprintf(p->out, "%s are narrower than %g%% and merged", text, 100 * SMALLEST_SHARE);
+	if (p->gone) {
+		text_count(text, sizeof(text), p->gone);
+		fprintf(p->out, ", %s are gone since", text);
+	}
+	fputs("</text>\n", p->out);
+}
+
 static void put_head(struct picture *p)
 {
 	const struct flame *flame = p->flame;
-	char total[32];
 
 	fprintf(p->out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -259,14 +286,8 @@ static void put_head(struct picture *p)
 		"<text class=\"w\" x=\"%.0f\" y=\"28\" font-size=\"17\" font-weight=\"600\">",
 		MARGIN);
 	markup_text_cut(p->out, flame->title, 120);
-	words_value(total, sizeof(total), flame->unit, flame->nodes[0].total);
-	fprintf(p->out,
-		"</text>\n<text class=\"w\" x=\"%.0f\" y=\"48\" fill-opacity=\".7\">total %s, ",
-		MARGIN, total);
-	markup_text_cut(p->out, flame->event, 40);
-	fputs(" in ", p->out);
-	markup_text_cut(p->out, flame->unit, 20);
 	fputs("</text>\n", p->out);
+	put_summary(p);
 }
 
 /* One swatch of the legend; returns where the next one goes. */
@@ -319,26 +340,11 @@ static double put_kind_legend(struct picture *p, double x)
 
 static void put_foot(struct picture *p)
 {
-	double x = MARGIN;
-	uint32_t narrow = p->flame->count - p->drawn - p->gone;
-	char count[32];
+	double x = p->flame->is_diff ? put_change_legend(p, MARGIN) : put_kind_legend(p, MARGIN);
 
-	x = p->flame->is_diff ? put_change_legend(p, x) : put_kind_legend(p, x);
 	if (p->has_guess)
 		put_swatch(p, x, "url(#guess)", "found by frame pointer (guess)");
-	fprintf(p->out,
-		"<text class=\"w\" x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\" "
-		"fill-opacity=\".7\">",
-		WIDTH - MARGIN, height_of(p) - 11.5);
-	if (p->gone) {
-		text_count(count, sizeof(count), p->gone);
-		fprintf(p->out, "%s gone%s", count, narrow ? ", " : "");
-	}
-	if (narrow) {
-		text_count(count, sizeof(count), narrow);
-		fprintf(p->out, "%s narrower than %g%% merged", count, 100 * SMALLEST_SHARE);
-	}
-	fputs("</text>\n</svg>\n", p->out);
+	fputs("</svg>\n", p->out);
 }
 
 int show_svg(const struct flame *flame, FILE *out)

@@ -5,7 +5,7 @@
     bundle.py OUTPUT.h page.html page.css MODULE.mjs...
 
 The modules are given in the order in which they need each other. Their import and export words are
-dropped, since they become one script; so are comments and indentation, which no page needs.
+dropped, since they become one script; so are comments and most white space, to keep pages small.
 page.html holds {{csp}}, {{style}}, {{title}}, {{script}} and {{data}}: title and data are left to C,
 so the page is cut there.
 """
@@ -17,7 +17,7 @@ import sys
 NAMES = ("flame_page_head", "flame_page_middle", "flame_page_tail")
 
 STRING = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`)""")
-SPACED = re.compile(r" ?([!=<>]=+|=>|&&|\|\||\?\?=?|[-+*/|]=|[{}()\[\],;:?*<>=]) ?")
+SPACED = re.compile(r" ?([!=<>]=+|=>|&&|\|\||\?\?=?|[-+*/|]=|[{}()\[\],;:?*<>=]) ?| ([-+]) (?![-+])")
 
 
 def without_comments(text):
@@ -27,19 +27,22 @@ def without_comments(text):
 
 
 def module(text):
-    """Lines stay lines, for those who read the page; spaces go, except near a regular expression."""
+    """Drops the spaces between signs, except in a line with a slash, which may be a pattern's."""
     text = re.sub(r"^import .*?;\n", "", text, flags=re.DOTALL | re.MULTILINE)
     lines = []
     for line in re.sub(r"^export ", "", without_comments(text), flags=re.MULTILINE).splitlines():
         parts = STRING.split(line)
+        if any("//" in code for code in parts[::2]):
+            sys.exit("bundle.py: a comment behind code must have no quotes: " + line)
         if not any("/" in code for code in parts[::2]):
-            parts[::2] = [SPACED.sub(r"\1", code) for code in parts[::2]]
+            parts[::2] = [SPACED.sub(r"\1\2", code) for code in parts[::2]]
         lines.append("".join(parts) + "\n")
-    return "".join(lines)
+    return re.sub(r"([{(\[,;])\n|\n(?=})", r"\1", "".join(lines)).replace(";}", "}")
 
 
 def style_sheet(text):
-    return re.sub(r"\s*([{};,])\s*|: (?=[^{}]*;)", lambda m: m[1] or ":", without_comments(text))
+    text = re.sub(r"\s*([{};,])\s*|: (?=[^{}]*;)", lambda m: m[1] or ":", without_comments(text))
+    return text.replace(";}", "}")
 
 
 def hash_source(text):
@@ -68,7 +71,7 @@ def main(output, page, style, *modules):
         sys.exit("bundle.py: a closing tag inside the script or style would end it")
     policy = "default-src 'none'; script-src %s; style-src %s; base-uri 'none'; form-action 'none'" % (
         hash_source(script), hash_source(style))
-    html = without_comments(read(page))
+    html = re.sub(r">\n<", "><", without_comments(read(page)))
     for key, value in (("csp", policy), ("style", style), ("script", script)):
         html = html.replace("{{%s}}" % key, value)
     parts = re.split(r"\{\{(?:title|data)\}\}", html)

@@ -19,7 +19,7 @@ const tooltip = new Tooltip(find('tooltip'), facts);
 const table = new FunctionTable(find('table'), facts, searchFunction);
 const hasGuess = tree.guess.includes(1);
 
-let zoomsBefore = [];     // what "back" returns to
+let zoomsBefore = [];     // the nodes that back() returns to
 let matchesByWidth = [];
 let matchIndex = -1;
 
@@ -33,9 +33,8 @@ function setDark(dark) {
 	const style = getComputedStyle(root);
 	const [ink, ground] = ['--ink', '--ground'].map((name) => style.getPropertyValue(name).trim());
 	colours.setTheme(dark ? 'dark' : 'light', ink, ground);
-	view.outline = ink;
+	view.setInk(ink);
 	showLegend(find('legend'), colours, hasGuess);
-	view.draw();
 }
 
 function setColouring(mode) {
@@ -144,16 +143,23 @@ function moveSelection(key) {
 		select(node);
 }
 
+function setPressed(id, isPressed) {
+	find(id).setAttribute('aria-pressed', isPressed);
+}
+
+function isRegex() {
+	return find('regex').getAttribute('aria-pressed') === 'true';
+}
+
 function search() {
 	const field = find('search');
-	const isRegex = find('regex').getAttribute('aria-pressed') === 'true';
 
 	view.matches = null;
 	field.classList.remove('wrong');
 	field.title = '/';
 	if (field.value) {
 		try {
-			view.matches = new Matches(tree, frames, testOf(field.value, isRegex, frames));
+			view.matches = new Matches(tree, frames, testOf(field.value, isRegex(), frames));
 		} catch (error) {
 			field.classList.add('wrong');
 			field.title = error.message;
@@ -162,6 +168,7 @@ function search() {
 	matchesByWidth = view.matches?.byWidth() ?? [];
 	matchIndex = -1;
 	showFound();
+	showTable();
 	view.draw();
 }
 
@@ -199,7 +206,7 @@ function nextMatch(step) {
 }
 
 function searchFunction(name) {
-	find('regex').setAttribute('aria-pressed', 'false');
+	setPressed('regex', false);
 	find('search').value = quoted(name);
 	search();
 	showTab('graph');
@@ -208,14 +215,16 @@ function searchFunction(name) {
 function showTable() {
 	if (find('table').hidden)
 		return;
-	const { root } = view;
-	table.show(functionTotals(tree, frames, root), tree.after[root], tree.before[root]);
+	const { root, matches } = view;
+	const functions = functionTotals(tree, frames, root);
+	table.show(matches ? functions.filter((row) => matches.frameHit[row.frame]) : functions,
+		tree.after[root], tree.before[root]);
 }
 
 function showTab(name) {
 	for (const tab of ['graph', 'table']) {
 		find(tab).hidden = tab !== name;
-		find(`show-${tab}`).setAttribute('aria-pressed', tab === name);
+		setPressed(`show-${tab}`, tab === name);
 	}
 	tooltip.hide();
 	showTable();
@@ -274,8 +283,9 @@ function onKey(event) {
 			nextMatch(event.shiftKey ? -1 : 1);
 		return;
 	}
-	const isOnControl = target.closest('button, tr');
-	if (!keys[key] || (isOnControl && key === 'Enter') || (key.startsWith('Arrow') && find('graph').hidden))
+	const isTaken = key === 'Enter' ? target.closest('button, tr')
+		: key.startsWith('Arrow') && find('graph').hidden;
+	if (isTaken || !Object.hasOwn(keys, key))
 		return;
 	event.preventDefault();
 	keys[key]();
@@ -297,8 +307,7 @@ function listen() {
 		'show-graph': () => showTab('graph'),
 		'show-table': () => showTab('table'),
 		regex: () => {
-			const isOn = find('regex').getAttribute('aria-pressed') === 'true';
-			find('regex').setAttribute('aria-pressed', !isOn);
+			setPressed('regex', !isRegex());
 			search();
 		},
 	};
@@ -333,7 +342,7 @@ function listen() {
 
 function start() {
 	find('title').textContent = document.title;
-	find('summary').textContent = [`${facts.format(tree.after[0])} of ${data.event}`,
+	find('summary').textContent = [`${data.event}, total ${facts.format(tree.after[0])}`,
 		`${count(tree.size)} frames`, `${tree.depth} levels`].join(' \u00b7 ');
 	find('empty').hidden = tree.after[0] > 0 || tree.before[0] > 0;
 	find('width').hidden = !data.diff;

@@ -126,7 +126,7 @@ export function showCrumbs(nav, path, nameOf, zoom) {
 	const hidden = path[path.length - 5];
 	nav.replaceChildren(...shown.flatMap((node, i) => {
 		const target = node < 0 ? hidden : node;
-		const button = element('button', { type: 'button', title: nameOf(target) },
+		const button = element('button', { title: nameOf(target) },
 			node < 0 ? '\u2026' : nameOf(node));
 		button.addEventListener('click', () => zoom(target));
 		return i ? ['\u203a', button] : [button];
@@ -165,7 +165,7 @@ export class FunctionTable {
 		const cell = (value) => [facts.format(value),
 			element('span', { class: 'part' }, ` ${percent(value, whole).padStart(7, '\u2007')}`)];
 
-		const head = [...columns.map((key) => this.#head(key)), element('th', null, this.#label('Function'))];
+		const head = [...columns.map((key) => this.#head(key)), element('th', null, 'Function')];
 		const body = rows.slice(0, TABLE_ROWS).map((row) => {
 			const image = facts.frames.imagePath(row.frame);
 			const name = facts.frames.name[row.frame];
@@ -185,12 +185,8 @@ export class FunctionTable {
 		this.again = () => this.show(functions, whole, beforeWhole);
 	}
 
-	#label(word) {
-		return element('button', { type: 'button', disabled: '' }, word);
-	}
-
 	#head(key) {
-		const button = element('button', { type: 'button' }, key[0].toUpperCase() + key.slice(1));
+		const button = element('button', null, key[0].toUpperCase() + key.slice(1));
 		button.addEventListener('click', () => {
 			this.sorted = key;
 			this.again();

@@ -31,16 +31,16 @@ export function testOf(query, isRegex, frames) {
 /** The nodes that a search found. A match inside of another one is not counted twice. */
 export class Matches {
 	constructor(tree, frames, test) {
-		const frameHit = Uint8Array.from(frames.name, (name, frame) => test(frame));
 		const inside = new Uint8Array(tree.size);
 
 		this.tree = tree;
+		this.frameHit = Uint8Array.from(frames.name, (name, frame) => test(frame));
 		this.hit = new Uint8Array(tree.size);
 		this.hitsBefore = new Uint32Array(tree.size + 1);
 		this.outermost = [];
 		for (let node = 0; node < tree.size; node++) {
 			const parent = tree.parent[node];
-			const isHit = frameHit[tree.frame[node]];
+			const isHit = this.frameHit[tree.frame[node]];
 			inside[node] = node && (inside[parent] || this.hit[parent]);
 			this.hit[node] = isHit;
 			this.hitsBefore[node + 1] = this.hitsBefore[node] + isHit;

@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { safe } from './format.mjs';
 
+/** The first number in [from, to) that passes the test, as all after it do; to if none does. */
+function first(from, to, test) {
+	while (from < to) {
+		const middle = (from + to) >>> 1;
+		if (test(middle))
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from;
+}
+
 /*
  * All nodes in one row of typed arrays: level by level, each level from left to right. So the
  * children of a node are neighbours, a parent comes before its children, and a level is sorted by
@@ -17,7 +29,7 @@ export class Tree {
 		this.level = new Uint32Array(size);
 		this.frame = new Uint32Array(size);
 		this.parent = new Uint32Array(size);
-		this.child = new Uint32Array(size);    // the first child's number
+		this.child = new Uint32Array(size);    // number of the first child
 		this.children = new Uint32Array(size); // how many there are
 		this.guess = new Uint8Array(size);
 		this.self = new Float64Array(size);
@@ -89,26 +101,12 @@ export class Tree {
 
 	/** The first node in [from, to), all of one level, that ends after place; to if none does. */
 	firstEndingAfter(place, from, to) {
-		while (from < to) {
-			const middle = (from + to) >>> 1;
-			if (this.end(middle) > place)
-				to = middle;
-			else
-				from = middle + 1;
-		}
-		return from;
+		return first(from, to, (node) => this.end(node) > place);
 	}
 
 	/** The first node in [from, to), all of one level, that starts at place or after it. */
 	firstStartingAt(place, from, to) {
-		while (from < to) {
-			const middle = (from + to) >>> 1;
-			if (this.start[middle] >= place)
-				to = middle;
-			else
-				from = middle + 1;
-		}
-		return from;
+		return first(from, to, (node) => this.start[node] >= place);
 	}
 
 	/** The node of a level that covers place, or -1. */

@@ -33,7 +33,6 @@ export class View {
 		this.icicle = false;
 		this.range = { from: 0, to: tree.width[0] }; // what the width shows; moves during a zoom
 		this.labels = frames.name.map(() => null);
-		this.stats = { draws: 0, drawTime: 0, rects: 0 };
 		scroller.addEventListener('scroll', () => this.draw());
 		new ResizeObserver(() => this.resize()).observe(scroller);
 	}
@@ -79,6 +78,12 @@ export class View {
 		this.#fitRows();
 		this.#moveTo(this.tree.start[node], this.tree.end(node));
 		this.reveal(node);
+	}
+
+	setInk(ink) {
+		this.ink = ink;
+		this.hatching = this.#makeHatching(ink);
+		this.draw();
 	}
 
 	/** After the widths of the nodes have changed. */
@@ -150,7 +155,6 @@ export class View {
 	}
 
 	drawNow() {
-		const began = performance.now();
 		const { pen, tree } = this;
 		const top = this.scroller.scrollTop;
 
@@ -161,7 +165,6 @@ export class View {
 		pen.font = FONT;
 		pen.textBaseline = 'middle';
 		this.column ??= pen.measureText('m'.repeat(100)).width / 100;
-		this.stats.rects = 0;
 		for (let level = 0; level < tree.depth; level++) {
 			const y = this.#topInRows(level) - top;
 			if (y > -ROW && y < this.height)
@@ -169,8 +172,6 @@ export class View {
 		}
 		this.#drawOutline(this.hovered, 1);
 		this.#drawOutline(this.selected, 2);
-		this.stats.draws++;
-		this.stats.drawTime = performance.now() - began;
 	}
 
 	#drawLevel(level, y) {
@@ -222,7 +223,6 @@ export class View {
 	#fillRect(fill, x, y, width) {
 		this.pen.fillStyle = fill;
 		this.pen.fillRect(x, y, width, ROW - 1);
-		this.stats.rects++;
 	}
 
 	#isFaint(node, isMatch) {
@@ -242,7 +242,7 @@ export class View {
 
 		this.#fillRect(isFaint ? paint.faint : paint.fill, from, y, width);
 		if (this.tree.guess[node] && width > 3)
-			this.#fillRect(this.#hatching(), from, y, width);
+			this.#fillRect(this.hatching, from, y, width);
 		if (width < LABEL_WIDTH)
 			return;
 		this.pen.fillStyle = isFaint ? paint.faintInk : paint.ink;
@@ -267,21 +267,19 @@ export class View {
 	}
 
 	/** Thin diagonal lines over frames that were guessed. */
-	#hatching() {
-		if (this.hatch)
-			return this.hatch;
+	#makeHatching(ink) {
 		const tile = document.createElement('canvas');
 		tile.width = tile.height = 8;
 		const pen = tile.getContext('2d');
-		pen.strokeStyle = 'rgba(0, 0, 0, 0.2)';
+		pen.strokeStyle = ink;
+		pen.globalAlpha = 0.22;
 		pen.lineWidth = 1.5;
 		for (const x of [-8, 0, 8]) {
 			pen.moveTo(x, 8);
 			pen.lineTo(x + 8, 0);
 		}
 		pen.stroke();
-		this.hatch = this.pen.createPattern(tile, 'repeat');
-		return this.hatch;
+		return this.pen.createPattern(tile, 'repeat');
 	}
 
 	#drawOutline(node, thickness) {
@@ -290,7 +288,7 @@ export class View {
 		const box = this.boxOf(node);
 		if (box.width < 0 || box.top < -ROW || box.top > this.height)
 			return;
-		this.pen.strokeStyle = this.outline;
+		this.pen.strokeStyle = this.ink;
 		this.pen.lineWidth = thickness;
 		this.pen.strokeRect(box.left + thickness / 2, box.top + thickness / 2,
 			Math.max(box.width - 1 - thickness, 1), ROW - 1 - thickness);

@@ -185,7 +185,7 @@ static const struct cast *choose(const struct flame_node *parent, uint64_t chanc
 
 	if (chance % 97 == 0)
 		return &mark;
-	if (parent->kind == KERNEL || chance % 7 == 0)
+	if (parent->kind == KERNEL || chance % 9 == 0)
 		return &kernel_cast[(chance >> 8) % LENGTH(kernel_cast)];
 	return &server_cast[(chance >> 8) % LENGTH(server_cast)];
 }
@@ -228,7 +228,9 @@ static uint32_t pick_parent(const struct flame *flame, uint32_t from, uint64_t c
 	for (i = 0; i < 12; i++) {
 		uint32_t node = from + (uint32_t)(hash_u64(chance + i) % (flame->count - from));
 
-		if (flame->nodes[node].kind == FILM_FRAME_MARK)
+		/* nothing is called by a mark, and not much by the kernel */
+		if (flame->nodes[node].kind == FILM_FRAME_MARK ||
+		    (flame->nodes[node].kind == KERNEL && node % 4))
 			continue;
 		if (!best || flame->nodes[node].self > flame->nodes[best].self)
 			best = node;
