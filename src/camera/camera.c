@@ -48,7 +48,7 @@ struct camera {
 	vec(struct target_event) events; /* of the drain under way; paths are copies */
 	size_t next_event;
 	uint64_t last_tidy, sideband_lost;
-	uint64_t not_wanted; /* records of processes that turned out not to be meant */
+	struct samples_statistics final; /* once samples is gone */
 };
 
 static uint64_t now_ns(void)
@@ -273,10 +273,8 @@ static void take_record(struct camera *camera, unsigned int ring,
 	const struct capture_handover *handover = camera->handovers[ring].at;
 
 	if (record->undecided &&
-	    !filter_decide(camera->probes, camera->options.selection, (pid_t)record->pid)) {
-		camera->not_wanted++;
+	    !filter_decide(camera->probes, camera->options.selection, (pid_t)record->pid))
 		return;
-	}
 	if (!record->handed_over || !handover || handover->tid != record->tid ||
 	    handover->head.time != record->head.time)
 		handover = NULL;
@@ -373,16 +371,22 @@ int camera_stop(struct camera *camera, struct fail *why)
 	int err;
 
 	stop_probes(camera);
+	if (!camera->samples)
+		return 0;
 	err = camera_drain(camera, why);
 	write_losses(camera);
 	write_other_losses(camera);
 	samples_name_all(camera->samples);
+	samples_statistics(camera->samples, &camera->final);
+	/* it writes to the film until its end, and the film's owner is about to close that */
+	samples_free(camera->samples);
+	camera->samples = NULL;
 	return err;
 }
 
 void camera_statistics(const struct camera *camera, struct camera_statistics *statistics)
 {
-	struct samples_statistics samples = {0};
+	struct samples_statistics samples = camera->final;
 	uint32_t i;
 
 	*statistics = (struct camera_statistics){0};

@@ -148,7 +148,7 @@ uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_re
 void catalogue_process_ended(struct catalogue *catalogue, struct catalogue_process *row,
 			     const struct process *process, uint64_t time)
 {
-	if (row->id) {
+	if (row->id && time) {
 		struct film_process words = describe(process, process->start, time);
 
 		film_set_process(catalogue->film, row->id, &words);

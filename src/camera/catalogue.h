@@ -32,7 +32,7 @@ uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process 
 /* The same for a process of which nothing but the record is known. */
 uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_record *record);
 
-/* It ended or executed another file at time: what follows under its pid is somebody else. */
+/* It ended at time (0: it lives, but the film does not go on): nothing of it follows. */
 void catalogue_process_ended(struct catalogue *catalogue, struct catalogue_process *row,
 			     const struct process *process, uint64_t time);
 
