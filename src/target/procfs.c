@@ -185,8 +185,11 @@ int procfs_read_file(const char *path, size_t limit, struct buf *text)
 	ssize_t n;
 
 	text->count = 0;
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
+	if (fd < 0) {
+		err = errno == ENOENT ? -ESRCH : -errno;
+		buf_put_u8(text, 0);
+		return text->failed ? -ENOMEM : err;
+	}
 	for (;;) {
 		n = read(fd, piece, sizeof(piece));
 		if (n < 0 && errno == EINTR)
