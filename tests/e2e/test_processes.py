@@ -153,7 +153,8 @@ def test_mount_namespace(lab, tmp_path, attach):
 def test_pid_namespace(lab):
     """A process is shown by the recorder's numbers, and its JIT names are found by its own."""
     command = ("unshare", "--pid", "--fork", "--mount-proc", lab.program("jit"))
-    film = lab.record("--", *command, 1)
+    with lab.perf_maps():
+        film = lab.record("--", *command, 1)
     whole = ("main", "run_jitted", "jit_outer")
     assert film.share(lambda stack: stack.has(*whole)) > 0.85, film.explain()
     assert film.share(lambda stack: "jit_alpha" in stack) > 0.85, film.explain()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Like a JIT compiler: writes code into anonymous memory (with frame pointers, without unwind tables)
- * and names it in /tmp/perf-PID.map. run_jitted calls jit_outer, which calls jit_alpha, which spins.
- * With "nomap" as the second argument there is no map.
+ * and names it in /tmp/perf-PID.map, which stays when it ends, as theirs do. run_jitted calls
+ * jit_outer, which calls jit_alpha, which spins. With "nomap" as the second argument there is no map.
  */
 #include <stdint.h>
 #include <string.h>
@@ -49,8 +49,6 @@ int main(int argc, char **argv)
 {
 	uint8_t *code =
 		mmap(NULL, CODE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char path[64] = "";
-
 	program_begin(argc, argv);
 	if (code == MAP_FAILED)
 		return 1;
@@ -59,10 +57,11 @@ int main(int argc, char **argv)
 	if (mprotect(code, CODE_SIZE, PROT_READ | PROT_EXEC))
 		return 1;
 	if (argc < 3 || strcmp(argv[2], "nomap") != 0) {
+		char path[64];
 		FILE *map;
 
 		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-		map = fopen(path, "wx");
+		map = fopen(path, "w");
 		if (!map) {
 			perror(path);
 			return 1;
@@ -75,7 +74,5 @@ int main(int argc, char **argv)
 	}
 	program_ready();
 	run_jitted(code);
-	if (path[0])
-		unlink(path);
 	return 0;
 }
