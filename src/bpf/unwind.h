@@ -101,9 +101,10 @@ static __always_inline const struct unwind_rule *unwind_find_rule(const struct u
 		return 0;
 	word = w->mapping.directory + (__u32)number * (sizeof(struct unwind_page) / 4);
 	chunk = unwind_chunk(w, word >> UNWIND_CHUNK_SHIFT);
-	word &= UNWIND_CHUNK_WORDS - 1;
-	if (!chunk || word > UNWIND_CHUNK_WORDS - sizeof(struct unwind_page) / 4)
+	if (!chunk)
 		return 0;
+	/* a directory begins at an even word and its entries are two words: none crosses the end */
+	word &= UNWIND_CHUNK_WORDS - 2;
 	low = chunk[word];
 	left = chunk[word + 1];
 	if (!low || !left)

@@ -8,7 +8,7 @@
  * Everything lies in one pool of words (4 bytes), cut into chunks of 1 MiB. A chunk is one BPF array
  * that user space has mapped, made when needed and given back when empty, so filling a table is a
  * memory copy and costs no system call. A reference counts words from the pool's start; 0 means
- * none. Nothing that is referred to crosses the border of a chunk.
+ * none. What is allocated begins at an even word and does not cross the border of a chunk.
  *
  *	process --> mappings, sorted --> directory of an image --> rows of a page --> rules
  */
