@@ -33,9 +33,13 @@ bool vec_grow_raw(void **at, size_t *room, size_t wanted, size_t size);
 
 #define vec_last(v)	  (&(v)->at[(v)->count - 1])
 
-/* Walks all items; item is a pointer. The array must not grow meanwhile. */
+/*
+ * Walks all items; item is a pointer. The array must not grow meanwhile. (count is asked first: to
+ * add even 0 to the null pointer of an empty array is undefined in C, and clang's sanitizer says so.)
+ */
 #define vec_foreach(v, item)                                                                       \
-	for (__typeof__(*(v)->at) *item = (v)->at; item < (v)->at + (v)->count; item++)
+	for (__typeof__(*(v)->at) *item = (v)->at; (v)->count && item < (v)->at + (v)->count;      \
+	     item++)
 
 #define vec_free(v)                                                                                \
 	do {                                                                                       \
