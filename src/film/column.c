@@ -261,6 +261,11 @@ void columns_put(struct columns *c, const uint64_t *values, size_t count)
 	put_numbers(c, values, count, scratch);
 }
 
+void columns_put_bytes(struct columns *c, const void *bytes, size_t count)
+{
+	buf_put(&c->plain, bytes, count);
+}
+
 void columns_begin(struct columns *c)
 {
 	c->plain.count = c->packed.count = 0;
@@ -271,7 +276,8 @@ void columns_begin(struct columns *c)
 /* Makes room for count bytes after the end of b, to be written by someone else. */
 static uint8_t *room_for(struct buf *b, size_t count)
 {
-	if (!vec_grow_raw((void **)&b->at, &b->room, b->count + count, 1))
+	if (count > b->room - b->count &&
+	    !vec_grow_raw((void **)&b->at, &b->room, b->count + count, 1))
 		return NULL;
 	return b->at + b->count;
 }
@@ -317,9 +323,9 @@ void columns_free(struct columns *c)
 }
 
 int column_reader_begin(struct column_reader *r, const void *data, size_t size, size_t count,
-			unsigned int columns)
+			unsigned int columns, size_t text)
 {
-	size_t room = columns * (size_t)COLUMN_MAX(count), got;
+	size_t room = columns * (size_t)COLUMN_MAX(count) + text, got;
 
 	r->left = (struct bytes){.failed = true};
 	if (r->room < room) {
@@ -420,6 +426,11 @@ int column_reader_get(struct column_reader *r, uint64_t *values, size_t count)
 	if (encoding == DICTIONARY)
 		return get_dictionary(r, values, count);
 	return get_numbers(&r->left, encoding, values, count);
+}
+
+const void *column_reader_bytes(struct column_reader *r, size_t count)
+{
+	return bytes_take(&r->left, count);
 }
 
 int column_reader_end(const struct column_reader *r)

@@ -9,7 +9,7 @@
 
 /*
  * Columns of unsigned 64-bit numbers, packed into one zstd frame. What a block holds is the business
- * of its layout (samples.c, stacks.c); how numbers become few bytes is the business of this file.
+ * of its layout (samples.c, catalogue.c); how numbers become few bytes is the business of this file.
  *
  * A column starts with one byte, its encoding; all sums are modulo 2^64:
  *
@@ -39,6 +39,8 @@ struct columns {
 void columns_begin(struct columns *c);
 /* Adds a column; count is at least 1. */
 void columns_put(struct columns *c, const uint64_t *values, size_t count);
+/* Adds bytes as they are; their number must be known from a column. */
+void columns_put_bytes(struct columns *c, const void *bytes, size_t count);
 /* Compresses what was put into c->packed. 0, or a negative errno. */
 int columns_end(struct columns *c);
 void columns_free(struct columns *c);
@@ -53,13 +55,16 @@ struct column_reader {
 };
 
 /*
- * Decompresses a block that holds at most columns columns of count numbers each: more is refused, so
- * that a small block cannot ask for much memory. -EBADMSG: the data is not valid; -ENOMEM.
+ * Decompresses a block that holds at most columns columns of count numbers each and text bytes: more
+ * is refused, so that a small block cannot ask for much memory. -EBADMSG: the data is not valid;
+ * -ENOMEM.
  */
 int column_reader_begin(struct column_reader *r, const void *data, size_t size, size_t count,
-			unsigned int columns);
+			unsigned int columns, size_t text);
 /* The next column. -EBADMSG if it is not valid. */
 int column_reader_get(struct column_reader *r, uint64_t *values, size_t count);
+/* The next count bytes, which live until the next block; null if there are not so many. */
+const void *column_reader_bytes(struct column_reader *r, size_t count);
 /* 0, or -EBADMSG if something is left after the last column. */
 int column_reader_end(const struct column_reader *r);
 void column_reader_free(struct column_reader *r);

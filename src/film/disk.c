@@ -11,9 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "film/schema.h"
-#include "film/stacks.h"
-
 /* Batches that wait for the disk may take this much memory; then the caller waits. */
 #define QUEUE_MAX (64u << 20)
 
@@ -35,15 +32,12 @@ static const struct {
 			      "REPLACE INTO process VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
 	[FILM_ROW_THREAD] = {"iiiit", "REPLACE INTO thread VALUES(?, ?, ?, ?, ?)"},
 	[FILM_ROW_IMAGE] = {"iitb", "INSERT INTO image VALUES(?, ?, ?, ?)"},
-	[FILM_ROW_FUNCTION] = {"iiit", "INSERT INTO function VALUES(?, ?, ?, ?)"},
 	[FILM_ROW_FILE] = {"it", "INSERT INTO file VALUES(?, ?)"},
-	[FILM_ROW_FRAME] = {"iiiiiii", "INSERT INTO frame VALUES(?, ?, ?, ?, ?, ?, ?)"},
-	[FILM_ROW_NAME] = {"iiii",
-			   "UPDATE frame SET function = ?2, file = ?3, line = ?4 WHERE id = ?1"},
-	[FILM_ROW_UNINLINE] = {"i", "DELETE FROM inline WHERE frame = ?"},
-	[FILM_ROW_INLINE] = {"iiiii", "INSERT INTO inline VALUES(?, ?, ?, ?, ?)"},
 	[FILM_ROW_LOSS] = {"iiti", "REPLACE INTO loss VALUES(?, ?, ?, ?)"},
-	[FILM_ROW_STACK] = {"iib", "INSERT INTO stack VALUES(?, ?, ?)"},
+	[FILM_ROW_FUNCTIONS] = {"iib", "INSERT INTO function VALUES(?, ?, ?)"},
+	[FILM_ROW_FRAMES] = {"iib", "INSERT INTO frame VALUES(?, ?, ?)"},
+	[FILM_ROW_NAMES] = {"ib", "INSERT INTO name(n, data) VALUES(?, ?)"},
+	[FILM_ROW_STACKS] = {"iib", "INSERT INTO stack VALUES(?, ?, ?)"},
 	[FILM_ROW_BLOCK] = {"iiiiiib", "INSERT INTO block(event, kind, t0, t1, n, total, data) "
 				       "VALUES(?, ?, ?, ?, ?, ?, ?)"},
 };
@@ -97,7 +91,10 @@ size_t film_batch_size(const struct film_batch *batch)
 {
 	size_t size = sizeof(*batch) + batch->rows.room, i;
 
+	size += batch->functions.room * sizeof(*batch->functions.at);
+	size += batch->frames.room * sizeof(*batch->frames.at);
 	size += batch->stacks.room * sizeof(*batch->stacks.at);
+	size += batch->names.room * sizeof(*batch->names.at);
 	for (i = 0; i < FILM_EVENTS_MAX; i++)
 		size += batch->samples[i].room * sizeof(*batch->samples[i].at);
 	return size;
@@ -111,7 +108,10 @@ void film_batch_free(struct film_batch *batch)
 		return;
 	for (i = 0; i < FILM_EVENTS_MAX; i++)
 		vec_free(&batch->samples[i]);
+	vec_free(&batch->functions);
+	vec_free(&batch->frames);
 	vec_free(&batch->stacks);
+	vec_free(&batch->names);
 	buf_free(&batch->rows);
 	free(batch);
 }
@@ -163,23 +163,108 @@ static int write_own_row(struct film_disk *d)
 	return rc;
 }
 
+/* Writes the block in d->columns as a row whose id is that of the block's first entry. */
+static int write_block(struct film_disk *d, enum film_row kind, size_t id, size_t count)
+{
+	film_put_row(&d->row, kind, (uint64_t)id, (uint64_t)count, d->columns.packed.at,
+		     d->columns.packed.count);
+	return write_own_row(d);
+}
+
+static size_t at_most(size_t count, size_t max)
+{
+	return count < max ? count : max;
+}
+
+static int write_functions(struct film_disk *d, const struct film_batch *batch)
+{
+	size_t from, count;
+	int rc = SQLITE_OK;
+
+	for (from = 0; rc == SQLITE_OK && from < batch->functions.count; from += count) {
+		const struct film_function *functions = batch->functions.at + from;
+
+		count = functions_per_block(functions, batch->functions.count - from);
+		if (functions_pack(&d->columns, functions, count))
+			return SQLITE_NOMEM;
+		rc = write_block(d, FILM_ROW_FUNCTIONS, batch->first.function + from, count);
+	}
+	return rc;
+}
+
+static int write_frames(struct film_disk *d, const struct film_batch *batch)
+{
+	size_t from, count;
+	int rc = SQLITE_OK;
+
+	for (from = 0; rc == SQLITE_OK && from < batch->frames.count; from += count) {
+		count = at_most(batch->frames.count - from, FILM_BLOCK_MAX);
+		if (places_pack(&d->columns, batch->frames.at + from, count))
+			return SQLITE_NOMEM;
+		rc = write_block(d, FILM_ROW_FRAMES, batch->first.frame + from, count);
+	}
+	return rc;
+}
+
 static int write_stacks(struct film_disk *d, const struct film_batch *batch)
 {
 	size_t from, count;
 	int rc = SQLITE_OK;
 
 	for (from = 0; rc == SQLITE_OK && from < batch->stacks.count; from += count) {
-		uint32_t id = batch->first_stack + (uint32_t)from;
+		uint32_t id = batch->first.stack + (uint32_t)from;
 
-		count = batch->stacks.count - from;
-		if (count > FILM_BLOCK_MAX)
-			count = FILM_BLOCK_MAX;
+		count = at_most(batch->stacks.count - from, FILM_BLOCK_MAX);
 		if (stacks_pack(&d->columns, id, batch->stacks.at + from, count))
 			return SQLITE_NOMEM;
-		film_put_row(&d->row, FILM_ROW_STACK, (uint64_t)id, (uint64_t)count,
-			     d->columns.packed.at, d->columns.packed.count);
+		rc = write_block(d, FILM_ROW_STACKS, id, count);
+	}
+	return rc;
+}
+
+/* By frame, the last call first, then by depth. */
+static int by_frame(const void *a, const void *b)
+{
+	const struct film_named *x = a, *y = b;
+
+	if (x->row.frame != y->row.frame)
+		return x->row.frame < y->row.frame ? -1 : 1;
+	if (x->call != y->call)
+		return x->call > y->call ? -1 : 1;
+	return x->row.depth < y->row.depth ? -1 : x->row.depth > y->row.depth;
+}
+
+static int write_names(struct film_disk *d, struct film_batch *batch)
+{
+	vec(struct film_naming) rows = {0};
+	size_t from, count, i;
+	uint32_t call = 0;
+	int rc = SQLITE_OK;
+
+	if (!batch->names.count)
+		return SQLITE_OK;
+	if (!vec_reserve(&rows, batch->names.count))
+		return SQLITE_NOMEM;
+	qsort(batch->names.at, batch->names.count, sizeof(*batch->names.at), by_frame);
+	for (i = 0; i < batch->names.count; i++) {
+		const struct film_named *named = &batch->names.at[i];
+
+		if (!rows.count || vec_last(&rows)->frame != named->row.frame)
+			call = named->call;
+		if (named->call == call)
+			rows.at[rows.count++] = named->row;
+	}
+	for (from = 0; rc == SQLITE_OK && from < rows.count; from += count) {
+		count = namings_per_block(rows.at + from, rows.count - from);
+		if (namings_pack(&d->columns, rows.at + from, count)) {
+			rc = SQLITE_NOMEM;
+			break;
+		}
+		film_put_row(&d->row, FILM_ROW_NAMES, (uint64_t)count, d->columns.packed.at,
+			     d->columns.packed.count);
 		rc = write_own_row(d);
 	}
+	vec_free(&rows);
 	return rc;
 }
 
@@ -234,6 +319,12 @@ static int write_batch(struct film_disk *d, struct film_batch *batch)
 	uint32_t event;
 	int rc = write_rows(d, &batch->rows);
 
+	if (rc == SQLITE_OK)
+		rc = write_functions(d, batch);
+	if (rc == SQLITE_OK)
+		rc = write_frames(d, batch);
+	if (rc == SQLITE_OK)
+		rc = write_names(d, batch);
 	if (rc == SQLITE_OK)
 		rc = write_stacks(d, batch);
 	for (event = 1; rc == SQLITE_OK && event < FILM_EVENTS_MAX; event++)

@@ -8,8 +8,10 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/vec.h"
+#include "film/catalogue.h"
 #include "film/film.h"
 #include "film/samples.h"
+#include "film/schema.h"
 
 /*
  * The writer's end towards the disk: takes batches from the one thread that fills them and writes
@@ -24,14 +26,12 @@ enum film_row {
 	FILM_ROW_PROCESS,
 	FILM_ROW_THREAD,
 	FILM_ROW_IMAGE,
-	FILM_ROW_FUNCTION,
 	FILM_ROW_FILE,
-	FILM_ROW_FRAME,
-	FILM_ROW_NAME,	   /* names a frame that is in the film */
-	FILM_ROW_UNINLINE, /* forgets the inlined calls of a frame */
-	FILM_ROW_INLINE,
 	FILM_ROW_LOSS,
-	FILM_ROW_STACK,
+	FILM_ROW_FUNCTIONS,
+	FILM_ROW_FRAMES,
+	FILM_ROW_NAMES,
+	FILM_ROW_STACKS,
 	FILM_ROW_BLOCK,
 	FILM_ROW_KINDS,
 };
@@ -41,13 +41,24 @@ struct film_sample_list {
 	size_t count, room;
 };
 
-/* What one commit writes. */
+/* One row of naming a frame. A frame's rows of the call that comes last are those that count. */
+struct film_named {
+	struct film_naming row;
+	uint32_t call;
+};
+
+/* What one commit writes: of functions, frames and stacks the new ones, ids from first on. */
 struct film_batch {
 	struct film_batch *next;
 	struct buf rows; /* operations on rows, from film_put_row() */
-	uint32_t first_stack;
-	vec(struct film_stack) stacks;	      /* new ones, ids from first_stack on */
-	struct film_sample_list samples[256]; /* by event */
+	struct film_first {
+		uint32_t function, frame, stack;
+	} first;
+	vec(struct film_function) functions; /* the names live until the disk is closed */
+	vec(struct film_place) frames;
+	vec(struct film_stack) stacks;
+	vec(struct film_named) names;
+	struct film_sample_list samples[FILM_EVENTS_MAX]; /* by event */
 };
 
 /*

@@ -6,8 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "film/catalogue.h"
 #include "film/schema.h"
-#include "film/stacks.h"
+
+/* An inlined call, and the number of the block of names that gave it. */
+struct given {
+	struct film_inline call;
+	uint32_t block;
+};
 
 struct loader {
 	sqlite3 *db;
@@ -21,6 +27,12 @@ struct loader {
 	 */
 	uint64_t text_left;
 	struct column_reader columns;
+	uint64_t names_left;		 /* bytes of function names that may still come */
+	uint32_t name_block;		 /* number of the block of names at hand */
+	vec(uint32_t) named_by;		 /* the block that names it, by frame */
+	vec(struct given) given;	 /* inlined calls, also those that a later block replaced */
+	vec(struct film_place) places;	 /* of the block of frames at hand */
+	vec(struct film_naming) namings; /* of the block of names at hand */
 
 	vec(struct film_event) events;
 	vec(struct film_process) processes;
@@ -223,18 +235,6 @@ static void take_image(struct row *r)
 	push(r, images, image);
 }
 
-static void take_function(struct row *r)
-{
-	struct film_function function = {
-		.image = id_of(r, 1, r->l->images.count),
-		.kind = (enum film_frame_kind)number32(r, 2, UINT8_MAX),
-		.name = text(r, 3),
-	};
-
-	check_id(r, r->l->functions.count, FILM_FUNCTIONS_MAX);
-	push(r, functions, function);
-}
-
 static void take_file(struct row *r)
 {
 	const char *path = text(r, 1);
@@ -243,62 +243,145 @@ static void take_file(struct row *r)
 	push(r, files, path);
 }
 
-static void take_frame(struct row *r)
+/* The rows of a block that says to hold the ids from first on, at most max; 0 when err is set. */
+static uint32_t block_rows(struct row *r, size_t first, uint32_t max)
 {
-	uint32_t file = id_of(r, 5, r->l->files.count);
-	struct film_frame frame = {
-		.image = id_of(r, 1, r->l->images.count),
-		.kind = (enum film_frame_kind)number32(r, 2, UINT8_MAX),
-		.address = number(r, 3, UINT64_MAX),
-		.function = id_of(r, 4, r->l->functions.count),
-		.file = r->l->files.at[file],
-		.line = number32(r, 6, UINT32_MAX),
-	};
+	uint32_t count = number32(r, 1, FILM_BLOCK_MAX);
 
-	check_id(r, r->l->frames.count, FILM_FRAMES_MAX);
-	push(r, frames, frame);
+	check_id(r, first, max);
+	if (!count || (!r->err && count > max + 1 - first))
+		r->err = -EBADMSG;
+	return r->err ? 0 : count;
 }
 
-static void take_inline(struct row *r)
+static void take_functions(struct row *r)
 {
-	uint32_t file = id_of(r, 3, r->l->files.count);
-	struct film_inline call = {
-		.frame = id_of(r, 0, r->l->frames.count),
-		.depth = number32(r, 1, FILM_DEPTH_MAX),
-		.function = id_of(r, 2, r->l->functions.count),
-		.file = r->l->files.at[file],
-		.line = number32(r, 4, UINT32_MAX),
-	};
-	const struct film_inline *before;
+	struct loader *l = r->l;
+	size_t first = l->functions.count, size, i;
+	uint32_t count = block_rows(r, first, FILM_FUNCTIONS_MAX);
+	const void *data = bytes(r, 2, &size);
 
-	if (!call.frame || !call.depth)
-		r->err = -EBADMSG;
-	if (r->l->inlines.count) {
-		before = vec_last(&r->l->inlines);
-		if (before->frame > call.frame ||
-		    (before->frame == call.frame && before->depth >= call.depth))
-			r->err = -EBADMSG;
+	if (r->err)
+		return;
+	if (!vec_reserve(&l->functions, first + count)) {
+		r->err = -ENOMEM;
+		return;
 	}
-	push(r, inlines, call);
+	r->err = functions_unpack(&l->columns, data, size, (uint32_t)l->images.count, l->texts,
+				  l->functions.at + first, count);
+	for (i = first; !r->err && i < first + count; i++) {
+		size_t length = strlen(l->functions.at[i].name);
+
+		if (length > l->names_left)
+			r->err = -EBADMSG;
+		else
+			l->names_left -= length;
+	}
+	if (!r->err)
+		l->functions.count += count;
+}
+
+static void take_frames(struct row *r)
+{
+	struct loader *l = r->l;
+	size_t first = l->frames.count, size, i;
+	uint32_t count = block_rows(r, first, FILM_FRAMES_MAX);
+	const void *data = bytes(r, 2, &size);
+
+	if (r->err)
+		return;
+	if (!vec_reserve(&l->frames, first + count) || !vec_reserve(&l->places, count)) {
+		r->err = -ENOMEM;
+		return;
+	}
+	r->err = places_unpack(&l->columns, data, size, (uint32_t)l->images.count, l->places.at,
+			       count);
+	for (i = 0; !r->err && i < count; i++)
+		l->frames.at[l->frames.count++] = (struct film_frame){
+			.image = l->places.at[i].image,
+			.kind = (enum film_frame_kind)l->places.at[i].kind,
+			.address = l->places.at[i].address,
+			.file = "",
+		};
+}
+
+/* Forgets the inlined calls that a later block of names replaced. */
+static void drop_replaced(struct loader *l)
+{
+	size_t kept = 0;
+
+	vec_foreach (&l->given, given) {
+		if (l->named_by.at[given->call.frame] == given->block)
+			l->given.at[kept++] = *given;
+	}
+	l->given.count = kept;
+}
+
+static void apply_name(struct row *r, const struct film_naming *naming)
+{
+	struct loader *l = r->l;
+	struct film_frame *frame = &l->frames.at[naming->frame];
+	struct given given = {
+		.call = {naming->frame, naming->depth, naming->function, l->files.at[naming->file],
+			 naming->line},
+		.block = l->name_block,
+	};
+
+	if (naming->depth) {
+		push(r, given, given);
+		return;
+	}
+	l->named_by.at[naming->frame] = l->name_block;
+	frame->function = naming->function;
+	frame->file = l->files.at[naming->file];
+	frame->line = naming->line;
+}
+
+static void take_names(struct row *r)
+{
+	struct loader *l = r->l;
+	uint32_t count = block_rows(r, l->name_block + 1, UINT32_MAX - FILM_BLOCK_MAX), i;
+	size_t size;
+	const void *data = bytes(r, 2, &size);
+
+	if (r->err)
+		return;
+	if (!l->name_block++) {
+		if (!vec_reserve(&l->named_by, l->frames.count)) {
+			r->err = -ENOMEM;
+			return;
+		}
+		memset(l->named_by.at, 0, l->frames.count * sizeof(*l->named_by.at));
+	}
+	if (!vec_reserve(&l->namings, count)) {
+		r->err = -ENOMEM;
+		return;
+	}
+	r->err = namings_unpack(&l->columns, data, size, (uint32_t)l->frames.count,
+				(uint32_t)l->functions.count, (uint32_t)l->files.count,
+				l->namings.at, count);
+	for (i = 0; !r->err && i < count; i++)
+		apply_name(r, &l->namings.at[i]);
+	if (l->given.count > FILM_INLINES_MAX)
+		drop_replaced(l);
+	if (l->given.count > FILM_INLINES_MAX)
+		r->err = -EBADMSG;
 }
 
 static void take_stacks(struct row *r)
 {
 	struct loader *l = r->l;
-	uint32_t first = (uint32_t)l->stacks.count, count = number32(r, 1, FILM_BLOCK_MAX);
-	size_t size;
+	size_t first = l->stacks.count, size;
+	uint32_t count = block_rows(r, first, FILM_STACKS_MAX);
 	const void *data = bytes(r, 2, &size);
 
-	check_id(r, first, FILM_STACKS_MAX);
 	if (r->err)
 		return;
-	if (count > FILM_STACKS_MAX + 1 - first)
-		r->err = -EBADMSG;
-	else if (!vec_reserve(&l->stacks, (size_t)first + count))
+	if (!vec_reserve(&l->stacks, first + count))
 		r->err = -ENOMEM;
 	else
-		r->err = stacks_unpack(&l->columns, data, size, first, (uint32_t)l->frames.count,
-				       l->stacks.at + first, count);
+		r->err = stacks_unpack(&l->columns, data, size, (uint32_t)first,
+				       (uint32_t)l->frames.count, l->stacks.at + first, count);
 	if (!r->err)
 		l->stacks.count += count;
 }
@@ -346,10 +429,10 @@ static const struct {
 	{"process", "SELECT * FROM process ORDER BY id", take_process},
 	{"thread", "SELECT * FROM thread ORDER BY id", take_thread},
 	{"image", "SELECT * FROM image ORDER BY id", take_image},
-	{"function", "SELECT * FROM function ORDER BY id", take_function},
 	{"file", "SELECT * FROM file ORDER BY id", take_file},
-	{"frame", "SELECT * FROM frame ORDER BY id", take_frame},
-	{"inline", "SELECT * FROM inline ORDER BY frame, depth", take_inline},
+	{"function", "SELECT * FROM function ORDER BY id", take_functions},
+	{"frame", "SELECT * FROM frame ORDER BY id", take_frames},
+	{"name", "SELECT * FROM name ORDER BY id", take_names},
 	{"stack", "SELECT * FROM stack ORDER BY id", take_stacks},
 	{"loss", "SELECT * FROM loss ORDER BY id", take_loss},
 	/* not data: it would be read from the disk with it */
@@ -412,6 +495,27 @@ static void hand_over(struct loader *l)
 		qsort(l->blocks.at, l->blocks.count, sizeof(*l->blocks.at), by_start);
 }
 
+static int by_frame(const void *a, const void *b)
+{
+	const struct film_inline *x = a, *y = b;
+
+	if (x->frame != y->frame)
+		return x->frame < y->frame ? -1 : 1;
+	return x->depth < y->depth ? -1 : x->depth > y->depth;
+}
+
+static int collect_inlines(struct loader *l)
+{
+	drop_replaced(l);
+	if (!vec_reserve(&l->inlines, l->given.count))
+		return fail_errno(l->why, -ENOMEM, NULL, "cannot read %s", l->path);
+	vec_foreach (&l->given, given)
+		l->inlines.at[l->inlines.count++] = given->call;
+	if (l->inlines.count)
+		qsort(l->inlines.at, l->inlines.count, sizeof(*l->inlines.at), by_frame);
+	return 0;
+}
+
 static int load_tables(struct loader *l)
 {
 	int64_t pages, page_size;
@@ -427,13 +531,17 @@ static int load_tables(struct loader *l)
 	err = push_unused(l);
 	for (i = 0; !err && i < sizeof(loads) / sizeof(loads[0]); i++)
 		err = each_row(l, loads[i].table, loads[i].sql, loads[i].take);
-	return err;
+	return err ? err : collect_inlines(l);
 }
 
 int film_load(sqlite3 *db, const char *path, struct film *film, struct fail *why)
 {
-	struct loader l = {
-		.db = db, .path = path, .why = why, .film = film, .texts = &film->private->texts};
+	struct loader l = {.db = db,
+			   .path = path,
+			   .why = why,
+			   .film = film,
+			   .texts = &film->private->texts,
+			   .names_left = FILM_NAMES_MAX};
 	int rc, err;
 
 	film->info = (struct film_info){
@@ -448,5 +556,9 @@ int film_load(sqlite3 *db, const char *path, struct film *film, struct fail *why
 		film_sql_run(db, "COMMIT");
 	hand_over(&l);
 	column_reader_free(&l.columns);
+	vec_free(&l.named_by);
+	vec_free(&l.given);
+	vec_free(&l.places);
+	vec_free(&l.namings);
 	return err;
 }

@@ -80,7 +80,7 @@ int samples_unpack(struct samples_reader *r, const void *data, size_t size,
 	if (!vec_reserve(&r->time, count) || !vec_reserve(&r->value, count) ||
 	    !vec_reserve(&r->thread, count) || !vec_reserve(&r->stack, count))
 		return -ENOMEM;
-	err = column_reader_begin(&r->columns, data, size, count, COLUMNS);
+	err = column_reader_begin(&r->columns, data, size, count, COLUMNS, 0);
 	if (!err)
 		err = column_reader_get(&r->columns, r->time.at, count);
 	if (!err)

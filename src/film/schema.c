@@ -20,13 +20,10 @@ const struct film_table film_tables[] = {
 		   "started INTEGER, comm TEXT)"},
 	{"image", "CREATE TABLE image(id INTEGER PRIMARY KEY, kind INTEGER, path TEXT, "
 		  "build_id BLOB)"},
-	{"function", "CREATE TABLE function(id INTEGER PRIMARY KEY, image INTEGER, kind INTEGER, "
-		     "name TEXT)"},
 	{"file", "CREATE TABLE file(id INTEGER PRIMARY KEY, path TEXT)"},
-	{"frame", "CREATE TABLE frame(id INTEGER PRIMARY KEY, image INTEGER, kind INTEGER, "
-		  "address INTEGER, function INTEGER, file INTEGER, line INTEGER)"},
-	{"inline", "CREATE TABLE inline(frame INTEGER, depth INTEGER, function INTEGER, "
-		   "file INTEGER, line INTEGER, PRIMARY KEY(frame, depth)) WITHOUT ROWID"},
+	{"function", "CREATE TABLE function(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
+	{"frame", "CREATE TABLE frame(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
+	{"name", "CREATE TABLE name(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
 	{"stack", "CREATE TABLE stack(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
 	{"loss", "CREATE TABLE loss(id INTEGER PRIMARY KEY, event INTEGER, reason TEXT, "
 		 "count INTEGER)"},

@@ -30,8 +30,11 @@ enum {
 	FILM_STACKS_MAX = 4 << 20,
 	FILM_DEPTH_MAX = 255, /* of inlined calls at one frame */
 	FILM_LOSSES_MAX = 4096,
-	FILM_TEXT_MAX = 65535,	/* bytes of one string */
-	FILM_BLOCK_MAX = 65536, /* samples or stacks of one block */
+	FILM_TEXT_MAX = 65535, /* bytes of one string */
+	FILM_INLINES_MAX = 4 << 20,
+	FILM_BLOCK_MAX = 65536,	       /* rows of one block */
+	FILM_BLOCK_TEXT_MAX = 1 << 20, /* bytes of text in one, before the one that ends it */
+	FILM_NAMES_MAX = 256 << 20,    /* bytes of the names of all functions */
 };
 
 /* Kinds of blocks. A reader skips the kinds it does not know. */

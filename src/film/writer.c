@@ -25,6 +25,7 @@ enum own_loss {
 	LOST_ROW,
 	LOST_FUNCTION,
 	LOST_FRAME,
+	LOST_NAME,
 	LOST_STACK,
 	LOST_SAMPLE,
 	LOST_REASON,
@@ -35,28 +36,10 @@ static const char *const own_reasons[OWN_LOSSES] = {
 	[LOST_ROW] = "film: no room for another process, thread, image or source file",
 	[LOST_FUNCTION] = "film: no room for another function",
 	[LOST_FRAME] = "film: no room for another frame",
+	[LOST_NAME] = "film: no room for all names of a frame",
 	[LOST_STACK] = "film: no room for another stack",
 	[LOST_SAMPLE] = "film: no room for another sample before the next commit",
 	[LOST_REASON] = "film: no room for another reason of a loss",
-};
-
-/* Where a frame is. For a mark, address is the id of the function that says what it marks. */
-struct place {
-	uint64_t address;
-	uint32_t image;
-	uint8_t kind;
-};
-
-/* A frame that no commit has written yet. */
-struct new_frame {
-	uint32_t function, file, line;
-	bool inlined; /* inlined calls of it are among the rows already */
-};
-
-struct function {
-	uint32_t image;
-	uint8_t kind;
-	const char *name;
 };
 
 struct loss {
@@ -74,15 +57,17 @@ struct film_writer {
 	size_t pending_samples;
 
 	/* by id; index 0 is unused */
-	vec(struct place) frames;
+	vec(struct film_place) frames; /* a mark's address is the id of its function */
 	vec(struct film_stack) stacks;
-	vec(struct function) functions;
+	vec(struct film_function) functions;
 	vec(const char *) files;
 	struct intern frame_index, stack_index, function_index, file_index;
+	struct film_first next; /* of these, what is not yet handed to the disk */
 
-	vec(struct new_frame) new_frames; /* the last of frames */
-	uint32_t stacks_written;	  /* count of stacks that were handed to the disk */
-	vec(struct loss) losses;	  /* index + 1 is the id */
+	uint64_t name_bytes;	 /* of all functions */
+	uint64_t inlines;	 /* inlined calls given so far */
+	uint32_t calls;		 /* of film_name_frame() */
+	vec(struct loss) losses; /* index + 1 is the id */
 	uint64_t own_losses[OWN_LOSSES];
 	struct arena texts;
 	char *cuts; /* CUTS strings of FILM_TEXT_MAX + 1 bytes */
@@ -226,64 +211,64 @@ static uint32_t file_id(struct film_writer *w, const char *path)
 	return id;
 }
 
-static uint64_t function_hash(uint32_t image, uint8_t kind, const char *name)
+static uint64_t function_hash(uint32_t image, uint32_t kind, const char *name)
 {
 	return hash_u64(hash_bytes(name, strlen(name)) ^ ((uint64_t)image << 8 | kind));
 }
 
 /* The id of a function, or 0. */
-static uint32_t function_id(struct film_writer *w, uint32_t image, uint8_t kind, const char *name)
+static uint32_t function_id(struct film_writer *w, uint32_t image, enum film_frame_kind kind,
+			    const char *name)
 {
 	uint64_t hash;
 	uint32_t id;
-	size_t at;
+	size_t at, size;
 
 	name = fit(w, name);
-	if (!*name)
+	size = strlen(name);
+	if (!size)
 		return 0;
 	hash = function_hash(image, kind, name);
 	at = intern_start(&w->function_index, hash);
 	while ((id = intern_next(&w->function_index, hash, &at))) {
-		const struct function *f = &w->functions.at[id];
+		const struct film_function *f = &w->functions.at[id];
 
 		if (f->image == image && f->kind == kind && !strcmp(f->name, name))
 			return id;
 	}
 	id = (uint32_t)w->functions.count;
-	name = id <= FILM_FUNCTIONS_MAX ? arena_text(&w->texts, name, strlen(name)) : NULL;
-	if (!name || !vec_push(&w->functions, (struct function){image, kind, name}))
+	if (id > FILM_FUNCTIONS_MAX || w->name_bytes + size > FILM_NAMES_MAX)
+		return lost(w, LOST_FUNCTION);
+	name = arena_text(&w->texts, name, size);
+	if (!name || !vec_push(&w->functions, (struct film_function){image, kind, name}))
 		return lost(w, LOST_FUNCTION);
 	if (!intern_add(&w->function_index, hash, id)) {
 		w->functions.count--;
 		return lost(w, LOST_FUNCTION);
 	}
-	film_put_row(&w->batch->rows, FILM_ROW_FUNCTION, (uint64_t)id, (uint64_t)image,
-		     (uint64_t)kind, name);
+	w->name_bytes += size;
 	return id;
 }
 
-/* The frame at a place, with function as its first name if it is new. */
-static uint32_t frame_id(struct film_writer *w, struct place place, uint32_t function)
+static uint32_t frame_id(struct film_writer *w, struct film_place place)
 {
 	uint64_t hash = hash_u64(place.address ^ hash_u64((uint64_t)place.image << 8 | place.kind));
 	size_t at = intern_start(&w->frame_index, hash);
 	uint32_t id;
 
 	while ((id = intern_next(&w->frame_index, hash, &at))) {
-		const struct place *p = &w->frames.at[id];
+		const struct film_place *p = &w->frames.at[id];
 
 		if (p->address == place.address && p->image == place.image && p->kind == place.kind)
 			return id;
 	}
 	id = (uint32_t)w->frames.count;
-	if (w->naming || id > FILM_FRAMES_MAX || !vec_reserve(&w->frames, (size_t)id + 1) ||
-	    !vec_push(&w->new_frames, (struct new_frame){.function = function}))
+	if (w->naming || id > FILM_FRAMES_MAX || !vec_push(&w->frames, place))
 		return lost(w, LOST_FRAME);
 	if (!intern_add(&w->frame_index, hash, id)) {
-		w->new_frames.count--;
+		w->frames.count--;
 		return lost(w, LOST_FRAME);
 	}
-	w->frames.at[w->frames.count++] = place;
 	return id;
 }
 
@@ -292,16 +277,21 @@ uint32_t film_frame(struct film_writer *w, uint32_t image, enum film_frame_kind 
 {
 	if (image > w->images || kind <= 0 || kind == FILM_FRAME_MARK || kind > UINT8_MAX)
 		return lost(w, LOST_FRAME);
-	return frame_id(w, (struct place){address, image, (uint8_t)kind}, 0);
+	return frame_id(w, (struct film_place){address, image, (uint8_t)kind});
 }
 
 uint32_t film_mark(struct film_writer *w, const char *name)
 {
 	uint32_t function = w->naming ? 0 : function_id(w, 0, FILM_FRAME_MARK, name);
+	struct film_named named = {.row = {.function = function}, .call = ++w->calls};
+	size_t known = w->frames.count;
 
-	if (!function)
+	if (!function || !vec_reserve(&w->batch->names, w->batch->names.count + 1))
 		return lost(w, LOST_FRAME);
-	return frame_id(w, (struct place){function, 0, FILM_FRAME_MARK}, function);
+	named.row.frame = frame_id(w, (struct film_place){function, 0, FILM_FRAME_MARK});
+	if (w->frames.count > known)
+		vec_push(&w->batch->names, named);
+	return named.row.frame;
 }
 
 uint32_t film_stack(struct film_writer *w, uint32_t parent, uint32_t frame, enum film_how how)
@@ -328,49 +318,47 @@ uint32_t film_stack(struct film_writer *w, uint32_t parent, uint32_t frame, enum
 	return id;
 }
 
-/* Inlined calls of a frame that has none: names[1] on. */
-static void put_inlines(struct film_writer *w, uint32_t frame, const struct film_name *names,
-			size_t count)
-{
-	const struct place *place = &w->frames.at[frame];
-	size_t depth;
-
-	for (depth = 1; depth < count && depth <= FILM_DEPTH_MAX; depth++) {
-		const struct film_name *name = &names[depth];
-
-		film_put_row(&w->batch->rows, FILM_ROW_INLINE, (uint64_t)frame, (uint64_t)depth,
-			     (uint64_t)function_id(w, place->image, place->kind, name->function),
-			     (uint64_t)file_id(w, name->file), (uint64_t)name->line);
-	}
-}
-
 void film_name_frame(struct film_writer *w, uint32_t frame, const struct film_name *names,
 		     size_t count)
 {
-	const struct film_name none = {0}, *own = count ? names : &none;
-	size_t written = w->frames.count - w->new_frames.count;
-	const struct place *place;
-	uint32_t function, file;
+	static const struct film_name none = {0};
+	struct film_place place;
+	uint32_t depth;
 
-	if (!frame || frame >= w->frames.count)
+	if (!frame || frame >= w->frames.count || w->frames.at[frame].kind == FILM_FRAME_MARK)
 		return;
-	place = &w->frames.at[frame];
-	if (place->kind == FILM_FRAME_MARK)
-		return;
-	function = function_id(w, place->image, place->kind, own->function);
-	file = file_id(w, own->file);
-	if (frame >= written) {
-		struct new_frame *new = &w->new_frames.at[frame - written];
-
-		if (new->inlined)
-			film_put_row(&w->batch->rows, FILM_ROW_UNINLINE, (uint64_t)frame);
-		*new = (struct new_frame){function, file, own->line, count > 1};
-	} else {
-		film_put_row(&w->batch->rows, FILM_ROW_NAME, (uint64_t)frame, (uint64_t)function,
-			     (uint64_t)file, (uint64_t)own->line);
-		film_put_row(&w->batch->rows, FILM_ROW_UNINLINE, (uint64_t)frame);
+	place = w->frames.at[frame];
+	if (!count) {
+		names = &none;
+		count = 1;
 	}
-	put_inlines(w, frame, names, count);
+	if (count > FILM_DEPTH_MAX + 1 || w->inlines + count - 1 > FILM_INLINES_MAX) {
+		lost(w, LOST_NAME);
+		count = 1;
+	}
+	/* all or nothing: the reader takes no depths with a gap */
+	if (!vec_reserve(&w->batch->names, w->batch->names.count + count)) {
+		lost(w, LOST_NAME);
+		return;
+	}
+	w->inlines += count - 1;
+	w->calls++;
+	for (depth = 0; depth < count; depth++) {
+		struct film_named named = {
+			.row =
+				{
+					.frame = frame,
+					.depth = depth,
+					.function = function_id(w, place.image, place.kind,
+								names[depth].function),
+					.file = file_id(w, names[depth].file),
+					.line = names[depth].line,
+				},
+			.call = w->calls,
+		};
+
+		vec_push(&w->batch->names, named);
+	}
 }
 
 void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t thread,
@@ -437,40 +425,54 @@ static void put_losses(struct film_writer *w)
 	}
 }
 
-static void put_frames(struct film_writer *w)
+/* Copies of what is new; the disk reads them while the tables here go on growing. */
+static bool copy_new(struct film_writer *w)
 {
-	size_t written = w->frames.count - w->new_frames.count, i;
+	struct film_batch *batch = w->batch;
+	size_t functions = w->functions.count - w->next.function;
+	size_t frames = w->frames.count - w->next.frame;
+	size_t stacks = w->stacks.count - w->next.stack, i;
 
-	for (i = 0; i < w->new_frames.count; i++) {
-		const struct place *place = &w->frames.at[written + i];
-		const struct new_frame *new = &w->new_frames.at[i];
-		uint64_t address = place->kind == FILM_FRAME_MARK ? 0 : place->address;
-
-		film_put_row(&w->batch->rows, FILM_ROW_FRAME, (uint64_t)(written + i),
-			     (uint64_t)place->image, (uint64_t)place->kind, address,
-			     (uint64_t) new->function, (uint64_t) new->file, (uint64_t) new->line);
+	if (!vec_reserve(&batch->functions, functions) || !vec_reserve(&batch->frames, frames) ||
+	    !vec_reserve(&batch->stacks, stacks))
+		return false;
+	for (i = 0; i < functions; i++)
+		batch->functions.at[i] = w->functions.at[w->next.function + i];
+	for (i = 0; i < frames; i++) {
+		batch->frames.at[i] = w->frames.at[w->next.frame + i];
+		if (batch->frames.at[i].kind == FILM_FRAME_MARK)
+			batch->frames.at[i].address = 0;
 	}
-	w->new_frames.count = 0;
+	for (i = 0; i < stacks; i++)
+		batch->stacks.at[i] = w->stacks.at[w->next.stack + i];
+	batch->functions.count = functions;
+	batch->frames.count = frames;
+	batch->stacks.count = stacks;
+	batch->first = w->next;
+	return true;
 }
 
-/* Completes the batch with what is only kept as tables here. -ENOMEM: nothing of it may be written. */
+/* -ENOMEM: nothing of the batch may be written. */
 static int complete_batch(struct film_writer *w, uint64_t now)
 {
-	size_t count = w->stacks.count - w->stacks_written;
-
-	if (!vec_reserve(&w->batch->stacks, count))
+	if (!copy_new(w))
 		return -ENOMEM;
-	if (count)
-		memcpy(w->batch->stacks.at, w->stacks.at + w->stacks_written,
-		       count * sizeof(*w->stacks.at));
-	w->batch->stacks.count = count;
-	w->batch->first_stack = w->stacks_written;
-	put_frames(w);
 	if (!w->naming) {
 		put_losses(w);
 		film_put_row(&w->batch->rows, FILM_ROW_META_NUMBER, "end", now);
 	}
 	return w->batch->rows.failed ? -ENOMEM : 0;
+}
+
+/* Everything there is so far is with the disk. */
+static void all_handed(struct film_writer *w)
+{
+	w->next = (struct film_first){
+		.function = (uint32_t)w->functions.count,
+		.frame = (uint32_t)w->frames.count,
+		.stack = (uint32_t)w->stacks.count,
+	};
+	w->pending_samples = 0;
 }
 
 int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why)
@@ -481,8 +483,7 @@ int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why
 		film_batch_free(next);
 		return fail_errno(why, -ENOMEM, NULL, "cannot write the film");
 	}
-	w->stacks_written = (uint32_t)w->stacks.count;
-	w->pending_samples = 0;
+	all_handed(w);
 	w->batch = next;
 	return film_disk_give(w->disk, batch, wait, why);
 }
@@ -498,7 +499,6 @@ static void free_writer(struct film_writer *w)
 	intern_free(&w->stack_index);
 	intern_free(&w->function_index);
 	intern_free(&w->file_index);
-	vec_free(&w->new_frames);
 	vec_free(&w->losses);
 	arena_free(&w->texts);
 	free(w->cuts);
@@ -527,10 +527,11 @@ static struct film_writer *new_writer(void)
 	if (!w)
 		return NULL;
 	w->batch = calloc(1, sizeof(*w->batch));
-	if (w->batch && vec_push(&w->frames, (struct place){0}) &&
+	if (w->batch && vec_push(&w->frames, (struct film_place){0}) &&
 	    vec_push(&w->stacks, (struct film_stack){0}) &&
-	    vec_push(&w->functions, (struct function){.name = ""}) && vec_push(&w->files, "")) {
-		w->stacks_written = 1;
+	    vec_push(&w->functions, (struct film_function){.name = ""}) &&
+	    vec_push(&w->files, "")) {
+		all_handed(w);
 		return w;
 	}
 	free_writer(w);
@@ -595,18 +596,19 @@ static int learn(struct film_writer *w, const struct film *film)
 	for (i = 1; i < film->frame_count; i++) {
 		const struct film_frame *f = &film->frames[i];
 
-		if (!vec_push(&w->frames, (struct place){f->address, f->image, (uint8_t)f->kind}))
+		if (!vec_push(&w->frames,
+			      (struct film_place){f->address, f->image, (uint8_t)f->kind}))
 			return -ENOMEM;
 	}
 	for (i = 1; i < film->function_count; i++) {
 		const struct film_function *f = &film->functions[i];
 		const char *name = arena_text(&w->texts, f->name, strlen(f->name));
-		struct function function = {f->image, (uint8_t)f->kind, name};
+		struct film_function function = {f->image, f->kind, name};
 
 		if (!name || !vec_push(&w->functions, function) ||
-		    !intern_add(&w->function_index, function_hash(f->image, function.kind, name),
-				i))
+		    !intern_add(&w->function_index, function_hash(f->image, f->kind, name), i))
 			return -ENOMEM;
+		w->name_bytes += strlen(name);
 	}
 	for (i = 1; i < film->private->file_count; i++) {
 		const char *path = film->private->files[i];
@@ -616,6 +618,8 @@ static int learn(struct film_writer *w, const struct film *film)
 		    !intern_add(&w->file_index, hash_bytes(path, strlen(path)), i))
 			return -ENOMEM;
 	}
+	w->inlines = film->inline_count;
+	all_handed(w);
 	return 0;
 }
 

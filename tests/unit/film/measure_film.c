@@ -5,7 +5,7 @@
  * shape of real ones: 16 processors at 99 samples a second with jitter, stacks of 8 to 60 frames that
  * share their outer frames, few of them hot.
  *
- *	measure-film PATH SAMPLES STACKS [DEPTH]
+ *	measure-film PATH SAMPLES STACKS PROCESSORS [DEPTH]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #include "make.h"
 
-#define CPUS	  16
+#define CPUS_MAX  256
 #define HZ	  99
 #define FUNCTIONS 4000
 
@@ -47,9 +47,13 @@ static uint32_t named_frame(struct film_writer *w, uint64_t function)
 					    "insert", "node", "list",  "iterator", "flush", "key"};
 	uint64_t address = 0x400000 + function * 310 + random_number(3) * 40;
 	uint32_t frame = film_frame(w, 1, FILM_FRAME_NATIVE, address);
+	static uint32_t named;
 	char name[128], file[64];
 	struct film_name call = {name, file, (uint32_t)(address % 3000)};
 
+	if (frame <= named)
+		return frame;
+	named = frame;
 	snprintf(name, sizeof(name), "db::%s_%s<%s>::%s(unsigned long, Slice const&)",
 		 words[function % 12], words[function / 12 % 12], words[function / 144 % 12],
 		 words[function / 1728 % 12]);
@@ -73,22 +77,23 @@ static uint32_t grow_stack(struct film_writer *w, uint32_t *path, unsigned int *
 	return stack;
 }
 
-static void record(const char *path, uint64_t samples, uint32_t stacks, unsigned int deep)
+static void record(const char *path, uint64_t samples, uint32_t stacks, unsigned int cpus,
+		   unsigned int deep)
 {
 	struct film_writer *w = create(path);
 	uint32_t *known = calloc(stacks, sizeof(*known)), made = 0, line[64], i;
-	uint64_t next[CPUS], time, period = SECOND / HZ, n, second = 0;
+	uint64_t next[CPUS_MAX], time, period = SECOND / HZ, n, second = 0;
 	unsigned int depth = 0;
 	double began = now_ms(), in_commit = 0;
 
-	for (i = 2; i <= 64; i++)
+	for (i = 2; i <= 4 * cpus; i++)
 		film_add_thread(w, &(struct film_thread){1, 100 + i, 1, "worker"});
-	for (i = 0; i < CPUS; i++)
+	for (i = 0; i < cpus; i++)
 		next[i] = test_info.start + random_number(period);
 	for (n = 0; n < samples; n++) {
 		uint32_t cpu = 0, stack;
 
-		for (i = 1; i < CPUS; i++)
+		for (i = 1; i < cpus; i++)
 			cpu = next[i] < next[cpu] ? i : cpu;
 		time = next[cpu];
 		next[cpu] += period - 2000 + random_number(4000);
@@ -122,7 +127,8 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	record(argv[1], samples, stacks, argc > 4 ? (unsigned int)atoi(argv[4]) : 0);
+	record(argv[1], samples, stacks, argc > 4 ? (unsigned int)atoi(argv[4]) : 16,
+	       argc > 5 ? (unsigned int)atoi(argv[5]) : 0);
 	began = now_ms();
 	film = open_film(argv[1]);
 	loaded = now_ms();
