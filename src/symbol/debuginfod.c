@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbol/debuginfod.h"
 
+#include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,14 +11,60 @@
 #define STALL_SECONDS 15
 #define FAILURES_MAX  3
 
+/*
+ * The library is opened when it is first needed: it brings 30 others (HTTP, TLS, LDAP …) and some
+ * 5 MB with it, which a recorder that asks no server should not carry.
+ */
+#define LIBRARY "libdebuginfod.so.1"
+
+struct library {
+	__typeof__(debuginfod_begin) *begin;
+	__typeof__(debuginfod_end) *end;
+	__typeof__(debuginfod_set_user_data) *set_user_data;
+	__typeof__(debuginfod_set_progressfn) *set_progressfn;
+	__typeof__(debuginfod_find_debuginfo) *find_debuginfo;
+	__typeof__(debuginfod_find_executable) *find_executable;
+};
+
 struct debuginfod {
-	debuginfod_client *client;
+	struct library library;
+	debuginfod_client *client; /* null: the library is not here */
 	int failures;
 	struct fail last_failure;
 	/* of the transfer that runs */
 	long bytes;
 	time_t moved; /* when bytes last changed, by the monotonic clock */
 };
+
+static bool open_library(struct library *l)
+{
+	/* it stays open: libcurl must not go while a thread of its may live */
+	void *handle = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+
+	if (!handle)
+		return false;
+	l->begin = dlsym(handle, "debuginfod_begin");
+	l->end = dlsym(handle, "debuginfod_end");
+	l->set_user_data = dlsym(handle, "debuginfod_set_user_data");
+	l->set_progressfn = dlsym(handle, "debuginfod_set_progressfn");
+	l->find_debuginfo = dlsym(handle, "debuginfod_find_debuginfo");
+	l->find_executable = dlsym(handle, "debuginfod_find_executable");
+	return l->begin && l->end && l->set_user_data && l->set_progressfn && l->find_debuginfo &&
+	       l->find_executable;
+}
+
+/* The library's own function is the only way from its client to ours. */
+static struct debuginfod *owner_of(debuginfod_client *client)
+{
+	void *handle = dlopen(LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+	__typeof__(debuginfod_get_user_data) *get = NULL;
+
+	if (handle) {
+		get = dlsym(handle, "debuginfod_get_user_data");
+		dlclose(handle);
+	}
+	return get ? get(client) : NULL;
+}
 
 static time_t now(void)
 {
@@ -30,9 +77,11 @@ static time_t now(void)
 /* Called by libdebuginfod every now and then; other than 0 ends the transfer. */
 static int watch(debuginfod_client *client, long bytes, long total)
 {
-	struct debuginfod *d = debuginfod_get_user_data(client);
+	struct debuginfod *d = owner_of(client);
 
 	(void)total;
+	if (!d)
+		return 1;
 	if (bytes != d->bytes) {
 		d->bytes = bytes;
 		d->moved = now();
@@ -44,22 +93,20 @@ struct debuginfod *debuginfod_new(void)
 {
 	struct debuginfod *d = calloc(1, sizeof(*d));
 
-	if (!d)
-		return NULL;
-	d->client = debuginfod_begin();
-	if (!d->client) {
-		free(d);
-		return NULL;
+	if (!d || !open_library(&d->library))
+		return d;
+	d->client = d->library.begin();
+	if (d->client) {
+		d->library.set_user_data(d->client, d);
+		d->library.set_progressfn(d->client, watch);
 	}
-	debuginfod_set_user_data(d->client, d);
-	debuginfod_set_progressfn(d->client, watch);
 	return d;
 }
 
 void debuginfod_free(struct debuginfod *d)
 {
-	if (d)
-		debuginfod_end(d->client);
+	if (d && d->client)
+		d->library.end(d->client);
 	free(d);
 }
 
@@ -73,6 +120,8 @@ int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t build
 	*found = (struct debug_file){.fd = -1};
 	if (!urls || !urls[strspn(urls, " ")])
 		return fail(why, -ENOSYS, NULL, "DEBUGINFOD_URLS is not set");
+	if (!d->client)
+		return fail(why, -ENOSYS, "install it", "libdebuginfod is not here");
 	if (d->failures >= FAILURES_MAX) {
 		if (why)
 			*why = d->last_failure;
@@ -80,8 +129,8 @@ int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t build
 	}
 	d->bytes = 0;
 	d->moved = now();
-	fd = program ? debuginfod_find_executable(d->client, build_id, (int)build_id_size, &path)
-		     : debuginfod_find_debuginfo(d->client, build_id, (int)build_id_size, &path);
+	fd = (program ? d->library.find_executable
+		      : d->library.find_debuginfo)(d->client, build_id, (int)build_id_size, &path);
 	if (fd == -ENOENT)
 		return fail(why, fd, NULL, "no server of DEBUGINFOD_URLS has it");
 	if (fd < 0) {

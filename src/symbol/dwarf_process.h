@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "symbol/dwarf.h"
+#include "symbol/dwarf_lines.h"
 
 /*
  * Runs dwarf_answer() in a child process that can do nothing but compute: it has limits for memory

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SYMBOL_DWARF_H
-#define SYMBOL_DWARF_H
+#ifndef SYMBOL_DWARF_LINES_H
+#define SYMBOL_DWARF_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbol/dwarf.h"
+#include "symbol/dwarf_lines.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
