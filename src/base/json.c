@@ -7,6 +7,14 @@
 
 #include "base/text.h"
 
+/* Controls, what means something to a page, and marks that turn the text around them. */
+static bool is_escaped(uint32_t point)
+{
+	return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == '<' || point == '>' ||
+	       point == '&' || point == 0x200e || point == 0x200f ||
+	       (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+}
+
 static void write_string(FILE *out, const char *s)
 {
 	size_t left = strlen(s);
@@ -20,8 +28,7 @@ static void write_string(FILE *out, const char *s)
 			fputs("\xef\xbf\xbd", out);
 		else if (point == '"' || point == '\\')
 			fprintf(out, "\\%c", (int)point);
-		else if (point < 0x20 || (point >= 0x7f && point < 0xa0) || point == '<' ||
-			 point == '>' || point == '&' || point == 0x2028 || point == 0x2029)
+		else if (is_escaped(point))
 			fprintf(out, "\\u%04" PRIx32, point);
 		else
 			fwrite(s, 1, length, out);

@@ -9,7 +9,8 @@
 /*
  * Writes one JSON value as a stream: commas and quoting are done here, nesting is the caller's.
  * Strings may hold anything: what is not valid UTF-8 becomes U+FFFD, so that every parser takes it;
- * '<', '>' and '&' are escaped, so that the text can stand inside a page.
+ * '<', '>' and '&' are escaped, so that the text can stand inside a page, and so are controls and
+ * marks that change the direction of text, so that it can be printed.
  * A null key means: an item of an array, or the outermost value.
  */
 struct json {

@@ -44,8 +44,9 @@ struct pprof {
 	struct map string_of;	/* by hash; the next hash where two share one */
 	struct map function_of; /* by function and file */
 	uint64_t function_count;
-	uint8_t *used;	/* per frame: a stack that counts has it */
-	uint64_t *ends; /* per image: behind its highest address that is used */
+	uint8_t *used;	  /* per frame: a stack that counts has it */
+	uint64_t *ends;	  /* per image: behind its highest address that is used */
+	uint8_t *unnamed; /* per image: an address that is used has no name */
 	bool failed;
 };
 
@@ -291,6 +292,7 @@ static void put_locations(struct pprof *p)
 		put_field(p, PROFILE_LOCATION);
 		if (frame->address >= p->ends[frame->image])
 			p->ends[frame->image] = page_end(frame->address);
+		p->unnamed[frame->image] |= !frame->function;
 	}
 	put_mark(p, unknown_location(film), NAME_UNKNOWN);
 	put_mark(p, too_deep_location(film), TREE_TOO_DEEP);
@@ -305,8 +307,9 @@ static const char *hex_build_id(const struct film_image *image, char to[2 * FILM
 }
 
 /*
- * Addresses are those in the file, so mappings begin at 0. No mapping claims that all its functions
- * are named: readers may name the rest by the build id.
+ * Addresses are those in the file, so mappings begin at 0. Where all is named, a reader is told that
+ * there is nothing (no function, file, line or inlined function) to look up; the rest it may name by
+ * the build id.
  */
 static void put_mappings(struct pprof *p)
 {
@@ -320,6 +323,8 @@ static void put_mappings(struct pprof *p)
 		put_number(&p->message, 3, p->ends[i]);
 		put_number(&p->message, 5, string_index(p, image->path));
 		put_number(&p->message, 6, string_index(p, hex_build_id(image, build_id)));
+		for (unsigned int has = 7; has <= 10 && !p->unnamed[i]; has++)
+			put_number(&p->message, has, 1);
 		put_field(p, PROFILE_MAPPING);
 	}
 }
@@ -344,6 +349,7 @@ static void pprof_free(struct pprof *p)
 	buf_free(&p->inner);
 	free(p->used);
 	free(p->ends);
+	free(p->unnamed);
 }
 
 int show_pprof(const struct report *report, const struct show_options *options, FILE *out)
@@ -355,7 +361,8 @@ int show_pprof(const struct report *report, const struct show_options *options, 
 	(void)options;
 	p.used = calloc(film->frame_count + 1ull, sizeof(*p.used));
 	p.ends = calloc(film->image_count + 1ull, sizeof(*p.ends));
-	if (!p.used || !p.ends) {
+	p.unnamed = calloc(film->image_count + 1ull, sizeof(*p.unnamed));
+	if (!p.used || !p.ends || !p.unnamed) {
 		pprof_free(&p);
 		return -ENOMEM;
 	}

@@ -68,6 +68,18 @@ static int measure_names(const struct function *rows, size_t count,
 	return 0;
 }
 
+static void print_image(const char *image, const struct show_options *options, FILE *out)
+{
+	if (!*image)
+		return;
+	fprintf(out, "  %s", options->color ? FAINT : "");
+	if (options->width && words_width(image) > IMAGE_WIDTH - 2)
+		words_column(out, image, IMAGE_WIDTH - 2);
+	else
+		fputs(image, out);
+	fputs(options->color ? PLAIN : "", out);
+}
+
 /* Where lines may have any length, a long name is never cut. */
 static int print_names(const struct function *f, const struct show_options *options, size_t width,
 		       FILE *out)
@@ -77,16 +89,14 @@ static int print_names(const struct function *f, const struct show_options *opti
 	bool done = name && image;
 
 	if (done) {
-		if (options->width || words_width(name) <= width)
+		bool cut = options->width && words_width(name) > width;
+
+		if (cut || (*image && words_width(name) <= width))
 			words_column(out, name, width);
 		else
 			fputs(name, out);
-		fprintf(out, "  %s", options->color ? FAINT : "");
-		if (options->width && words_width(image) > IMAGE_WIDTH - 2)
-			words_column(out, image, IMAGE_WIDTH - 2);
-		else
-			fputs(image, out);
-		fprintf(out, "%s\n", options->color ? PLAIN : "");
+		print_image(image, options, out);
+		fputc('\n', out);
 	}
 	free(name);
 	free(image);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,16 @@ static void print_branches(const struct drawing *d, uint32_t level, bool is_bran
 	}
 }
 
+/* Names such as "[kernel]" have their brackets. */
+static void print_image(const struct drawing *d, const char *image)
+{
+	bool brackets = *image != '[';
+
+	fprintf(d->out, "  %s%s", d->color ? "\033[2m" : "", brackets ? "[" : "");
+	text_print_safe(d->out, image);
+	fprintf(d->out, "%s%s", brackets ? "]" : "", d->color ? "\033[0m" : "");
+}
+
 static int print_node(const struct drawing *d, uint32_t node, uint32_t level, bool is_branch)
 {
 	const struct flame_node *at = &d->flame->nodes[node];
@@ -71,11 +82,8 @@ static int print_node(const struct drawing *d, uint32_t node, uint32_t level, bo
 		fputs(" (inlined)", d->out);
 	if (at->guess)
 		fputs(" ?", d->out);
-	if (*at->image) {
-		fputs(d->color ? "  \033[2m[" : "  [", d->out);
-		text_print_safe(d->out, name_of_image(at->image));
-		fputs(d->color ? "]\033[0m" : "]", d->out);
-	}
+	if (*at->image)
+		print_image(d, name_of_image(at->image));
 	fputc('\n', d->out);
 	return 0;
 }
@@ -143,7 +151,7 @@ int show_tree(const struct report *report, const struct show_options *options, F
 		.flame = &report->flame,
 		.out = out,
 		.smallest = options->min_percent < 100
-				    ? (uint64_t)(options->min_percent / 100 * (double)whole)
+				    ? (uint64_t)ceil(options->min_percent / 100 * (double)whole)
 				    : whole,
 		.color = options->color,
 		.more = calloc(TREE_DEPTH_MAX + 2, sizeof(*d.more)),

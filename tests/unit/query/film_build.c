@@ -184,3 +184,25 @@ struct film *film_build_open(struct film_build *b)
 	unlink(b->path);
 	return film;
 }
+
+struct film *film_build_small(void)
+{
+	struct film_build b;
+	uint32_t web, worker, db;
+
+	film_build_begin(&b, "on-cpu", "ns");
+	web = film_build_thread(&b, 10, "web", 10, "web");
+	worker = film_build_thread(&b, 10, "web", 11, "worker-1");
+	db = film_build_thread(&b, 20, "db", 20, "db");
+	film_build_sample(&b, 0, web, "main;parse;read", 10);
+	film_build_sample(&b, 100, web, "main;parse", 5);
+	film_build_sample(&b, 200, worker, "main;work;libc!memcpy", 20);
+	film_build_sample(&b, 300, worker, "main;work;work;libc!memcpy", 7);
+	film_build_sample(&b, 400, db, "[truncated: unreadable memory];?helper;k!sys_read", 3);
+	film_build_sample(&b, 500, db, "", 2);
+	film_build_sample(&b, 600, db, "db_main;libc!+1234", 4);
+	film_loss(b.w, 0, "ring full", 3);
+	film_loss(b.w, b.event, "ring full", 2);
+	film_loss(b.w, b.event, "never", 0);
+	return film_build_open(&b);
+}

@@ -15,30 +15,7 @@
 
 #include <cmocka.h>
 
-/* A film of a web server and its database; all values add up to 51. */
-static struct film *small_film(void)
-{
-	struct film_build b;
-	uint32_t web, worker, db;
-
-	film_build_begin(&b, "on-cpu", "ns");
-	web = film_build_thread(&b, 10, "web", 10, "web");
-	worker = film_build_thread(&b, 10, "web", 11, "worker-1");
-	db = film_build_thread(&b, 20, "db", 20, "db");
-	film_build_sample(&b, 0, web, "main;parse;read", 10);
-	film_build_sample(&b, 100, web, "main;parse", 5);
-	film_build_sample(&b, 200, worker, "main;work;libc!memcpy", 20);
-	film_build_sample(&b, 300, worker, "main;work;work;libc!memcpy", 7);
-	film_build_sample(&b, 400, db, "[truncated: unreadable memory];?helper;k!sys_read", 3);
-	film_build_sample(&b, 500, db, "", 2);
-	film_build_sample(&b, 600, db, "db_main;libc!+1234", 4);
-	film_loss(b.w, 0, "ring full", 3);
-	film_loss(b.w, b.event, "ring full", 2);
-	film_loss(b.w, b.event, "never", 0);
-	return film_build_open(&b);
-}
-
-/* Asks with up to two options; the caller frees report and film. */
+/* The caller frees the report. Returns the film. */
 static struct film *ask(struct film *film, struct question *q, struct report *report)
 {
 	struct fail why = {0};
@@ -93,7 +70,7 @@ static void test_functions(void **state)
 {
 	struct question q = {0};
 	struct report report;
-	struct film *film = ask(small_film(), &q, &report);
+	struct film *film = ask(film_build_small(), &q, &report);
 
 	(void)state;
 	assert_int_equal(report.view.total, 51);
@@ -123,7 +100,7 @@ static void test_flame(void **state)
 {
 	struct question q = {0};
 	struct report report;
-	struct film *film = ask(small_film(), &q, &report);
+	struct film *film = ask(film_build_small(), &q, &report);
 
 	(void)state;
 	node_is(&report, "", 0, 51);
@@ -142,7 +119,7 @@ static void test_account(void **state)
 {
 	struct question q = {0};
 	struct report report;
-	struct film *film = ask(small_film(), &q, &report);
+	struct film *film = ask(film_build_small(), &q, &report);
 	const struct view *view = &report.view;
 
 	(void)state;
@@ -161,7 +138,7 @@ static void test_account(void **state)
 
 static void test_filters(void **state)
 {
-	struct film *film = small_film();
+	struct film *film = film_build_small();
 
 	(void)state;
 	assert_int_equal(total_with(film, QUESTION_PID, "10", 0, NULL), 42);
@@ -186,7 +163,7 @@ static void test_groups(void **state)
 {
 	struct question q = {0};
 	struct report report;
-	struct film *film = small_film();
+	struct film *film = film_build_small();
 
 	(void)state;
 	question_take(&q, QUESTION_BY, "process", NULL);
@@ -220,7 +197,7 @@ static void test_groups(void **state)
 static void test_by_thread_for_formats(void **state)
 {
 	struct question q = {0};
-	struct film *film = small_film();
+	struct film *film = film_build_small();
 	struct report report;
 
 	(void)state;
