@@ -374,6 +374,8 @@ static __always_inline void capture_send(struct capture_scratch *scratch)
 		return;
 	if (record->has_user && record->end == UNWIND_END_LATER) {
 		record->handed_over = capture_hand_over(scratch, ring);
+		if (!record->handed_over)
+			capture_count_loss(CAPTURE_LOSS_HANDOVER);
 		/* soon, before the process and what it has mapped are gone */
 		wake = BPF_RB_FORCE_WAKEUP;
 	}

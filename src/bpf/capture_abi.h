@@ -57,10 +57,14 @@ struct capture_handover {
 	__u8 fp_known, pc_exact, guess, unused;
 };
 
-/* What the kernel side had to drop, by reason; one counter each, per CPU. */
+/*
+ * What the kernel side had to drop, by reason; one counter each, per CPU. The last reason costs a part of
+ * a sample, the others a whole one.
+ */
 #define CAPTURE_LOSSES(X)                                                                          \
 	X(RING_FULL, "ring full: the recorder could not keep up")                                  \
-	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU")
+	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU")                             \
+	X(HANDOVER, "stack cut: no room to hand it over for completion")
 
 enum capture_loss {
 #define X(name, words) CAPTURE_LOSS_##name,

@@ -182,6 +182,8 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 
 	memcpy(at.registers, handover->registers, sizeof(at.registers));
 	for (;;) {
+		if (!process->mapping_count && !targets_reread(samples->targets, process))
+			return UNWIND_END_UNMAPPED;
 		if ((space->process_generation != process->generation || !space->process ||
 		     space->exec_id != record->exec_id) &&
 		    spaces_publish(samples->spaces, space, process, record->exec_id))

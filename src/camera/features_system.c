@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "camera/feature_probes.h"
+#include "target/procfs.h"
+#include "target/sideband.h"
+
+#define KERNEL_MAJOR	  6
+#define KERNEL_MINOR	  1
+
+#define DEFAULT_FREQUENCY 99
+
+/* Programs and libraries of a large machine. */
+#define DESCRIPTORS_WANTED 4096
+
+void feature_try_kernel(struct feature *f)
+{
+	unsigned int major_number, minor_number;
+	struct utsname machine;
+
+	if (uname(&machine) ||
+	    sscanf(machine.release, "%u.%u", &major_number, &minor_number) != 2) {
+		feature_is_unknown(f, -EINVAL, "the kernel does not say its version");
+		return;
+	}
+	if (major_number > KERNEL_MAJOR ||
+	    (major_number == KERNEL_MAJOR && minor_number >= KERNEL_MINOR))
+		feature_is_ok(f, "Linux %s on %s", machine.release, machine.machine);
+	else
+		feature_is_missing(f, 0, "use Linux 6.1 or newer", "Linux %s is too old",
+				   machine.release);
+}
+
+void feature_try_btf(struct feature *f)
+{
+	static const char path[] = "/sys/kernel/btf/vmlinux";
+
+	if (!access(path, R_OK))
+		feature_is_ok(f, "the kernel's types are in %s", path);
+	else
+		feature_is_missing(f, -errno,
+				   "use a kernel with CONFIG_DEBUG_INFO_BTF, with /sys mounted",
+				   "%s: %s", path, strerror(errno));
+}
+
+static bool read_number(const char *path, long *value)
+{
+	struct buf text = {0};
+	bool read =
+		!procfs_read_file(path, 64, &text) && sscanf((char *)text.at, "%ld", value) == 1;
+
+	buf_free(&text);
+	return read;
+}
+
+void feature_try_perf_cpu(struct feature *f)
+{
+	struct sideband *sideband;
+	struct fail why = {0};
+	long paranoid = 0;
+	int err = sideband_open(1, &sideband, &why);
+
+	if (!read_number("/proc/sys/kernel/perf_event_paranoid", &paranoid)) {
+		feature_is_missing(f, err, "use a kernel with CONFIG_PERF_EVENTS",
+				   "this kernel has no perf events");
+		if (!err)
+			sideband_close(sideband);
+		return;
+	}
+	if (err) {
+		feature_is_missing(f, err, why.to_do, "%.180s (perf_event_paranoid is %ld)",
+				   why.what, paranoid);
+		return;
+	}
+	sideband_close(sideband);
+	feature_is_ok(f, "whole CPUs can be watched (perf_event_paranoid is %ld)", paranoid);
+}
+
+void feature_try_cycles(struct feature *f)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period = 1000000000,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0) {
+		feature_is_missing(
+			f, -errno, NULL,
+			"no hardware counter of cycles (%s): the timer cpu-clock is used",
+			strerror(errno));
+		return;
+	}
+	close((int)fd);
+	feature_is_ok(f, "the CPU counts its cycles");
+}
+
+void feature_try_sample_rate(struct feature *f)
+{
+	static const char path[] = "/proc/sys/kernel/perf_event_max_sample_rate";
+	long rate, percent;
+
+	if (!read_number(path, &rate) ||
+	    !read_number("/proc/sys/kernel/perf_cpu_time_max_percent", &percent)) {
+		feature_is_unknown(f, -errno, "%s cannot be read", path);
+		return;
+	}
+	if (rate < DEFAULT_FREQUENCY)
+		feature_is_missing(f, 0,
+				   "raise kernel.perf_event_max_sample_rate, or use a lower -F",
+				   "the kernel allows %ld samples a second", rate);
+	else if (percent <= 0 || percent >= 100)
+		feature_is_ok(f, "at most %ld samples a second and CPU", rate);
+	else
+		feature_is_ok(f,
+			      "at most %ld samples a second and CPU, fewer if they take more than "
+			      "%ld %% of its time",
+			      rate, percent);
+}
+
+void feature_try_kernel_symbols(struct feature *f)
+{
+	unsigned long long address = 0;
+	struct buf text = {0};
+	long restricted = 0;
+	int err = procfs_read_file("/proc/kallsyms", 4096, &text);
+
+	if (!err || err == -EFBIG)
+		for (char *line = (char *)text.at; line && !address; line = strchr(line, '\n')) {
+			line += *line == '\n';
+			if (sscanf(line, "%llx", &address) != 1)
+				address = 0;
+		}
+	buf_free(&text);
+	read_number("/proc/sys/kernel/kptr_restrict", &restricted);
+	if (address)
+		feature_is_ok(f, "/proc/kallsyms shows addresses (kptr_restrict is %ld)",
+			      restricted);
+	else if (err && err != -EFBIG)
+		feature_is_missing(f, err, "use a kernel with CONFIG_KALLSYMS",
+				   "/proc/kallsyms cannot be read: %s", strerror(-err));
+	else
+		feature_is_missing(f, -EPERM,
+				   restricted > 1 ? "set kernel.kptr_restrict to 1 or 0"
+						  : "run as root, or grant CAP_SYSLOG",
+				   "/proc/kallsyms hides addresses (kptr_restrict is %ld)",
+				   restricted);
+}
+
+/* Follows the link of a mapping that surely is there: one of our own program. */
+void feature_try_map_files(struct feature *f)
+{
+	struct buf text = {0};
+	struct procfs_mapping m;
+	char path[80];
+	int fd = -1, err;
+
+	err = procfs_read(getpid(), "maps", 4096, &text);
+	if ((!err || err == -EFBIG) && procfs_parse_mapping((char *)text.at, &m)) {
+		snprintf(path, sizeof(path), "/proc/self/map_files/%" PRIx64 "-%" PRIx64, m.start,
+			 m.end);
+		fd = open(path, O_PATH | O_CLOEXEC);
+		err = fd < 0 ? -errno : 0;
+	}
+	buf_free(&text);
+	if (fd >= 0) {
+		close(fd);
+		feature_is_ok(f, "mapped files can be reached by the kernel's own links");
+		return;
+	}
+	feature_is_missing(f, err, "run as root, or grant CAP_CHECKPOINT_RESTORE",
+			   "/proc/PID/map_files cannot be followed: %s", strerror(-err));
+}
+
+struct walk {
+	struct buf text;
+	unsigned int readable, denied;
+};
+
+static void try_process(void *context, pid_t pid)
+{
+	struct walk *walk = context;
+	int err = procfs_read(pid, "maps", 1, &walk->text);
+
+	walk->readable += !err || err == -EFBIG;
+	walk->denied += err == -EACCES || err == -EPERM;
+}
+
+void feature_try_other_processes(struct feature *f)
+{
+	struct walk walk = {0};
+	int err = procfs_each_number("/proc", try_process, &walk);
+	long yama = 0;
+	bool has_yama = read_number("/proc/sys/kernel/yama/ptrace_scope", &yama);
+	char scope[48] = "";
+
+	buf_free(&walk.text);
+	if (has_yama)
+		snprintf(scope, sizeof(scope), " (yama's ptrace_scope is %ld)", yama);
+	if (err)
+		feature_is_missing(f, err, "mount /proc", "/proc cannot be read: %s",
+				   strerror(-err));
+	else if (walk.denied)
+		feature_is_missing(f, -EPERM, "run as root, or grant CAP_SYS_PTRACE",
+				   "the mappings of %u of %u processes cannot be read%s",
+				   walk.denied, walk.denied + walk.readable, scope);
+	else
+		feature_is_ok(f, "the mappings of all %u processes can be read%s", walk.readable,
+			      scope);
+}
+
+void feature_try_descriptors(struct feature *f)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit)) {
+		feature_is_unknown(f, -errno, "the limit of open files is not known");
+		return;
+	}
+	if (limit.rlim_max >= DESCRIPTORS_WANTED)
+		feature_is_ok(f, "%llu files may be open", (unsigned long long)limit.rlim_max);
+	else
+		feature_is_missing(f, 0, "raise the hard limit: ulimit -Hn 65536",
+				   "only %llu files may be open",
+				   (unsigned long long)limit.rlim_max);
+}
+
+void feature_try_cgroup2(struct feature *f)
+{
+	static const char *const points[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+	struct statfs fs;
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		if (statfs(points[i], &fs) || fs.f_type != CGROUP2_SUPER_MAGIC)
+			continue;
+		feature_is_ok(f, "control groups of version 2 are at %s", points[i]);
+		return;
+	}
+	feature_is_missing(
+		f, 0, NULL,
+		"no control groups of version 2: those of version 1 are looked up in /proc");
+}
+
+static bool has_files(const char *path)
+{
+	DIR *directory = opendir(path);
+	struct dirent *entry;
+	bool has = false;
+
+	while (directory && !has && (entry = readdir(directory)))
+		has = entry->d_name[0] != '.';
+	if (directory)
+		closedir(directory);
+	return has;
+}
+
+void feature_try_debug_files(struct feature *f)
+{
+	const char *servers = getenv("DEBUGINFOD_URLS");
+	bool local = has_files("/usr/lib/debug");
+
+	if (servers && *servers)
+		feature_is_ok(f, "servers of DEBUGINFOD_URLS: %.160s%s", servers,
+			      local ? "; and /usr/lib/debug" : "");
+	else if (local)
+		feature_is_ok(f, "there are some in /usr/lib/debug");
+	else
+		feature_is_missing(f, 0,
+				   "install packages with debug symbols, or set DEBUGINFOD_URLS",
+				   "none in /usr/lib/debug, and no server is set");
+}
+
+void feature_try_uprobes(struct feature *f)
+{
+	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
+	long type;
+
+	if (read_number(path, &type))
+		feature_is_ok(f, "perf events of type %ld", type);
+	else
+		feature_is_missing(f, -ENOENT,
+				   "use a kernel with CONFIG_UPROBE_EVENTS, with /sys mounted",
+				   "%s is not there", path);
+}
+
+#ifdef __x86_64__
+/*
+ * Since 6.18 a uprobe on a 5-byte nop is a call into a trampoline that makes this system call. Made
+ * from anywhere else it is refused, in ways that could end the caller: a child asks.
+ */
+#define SYS_UPROBE 336
+
+static int ask_for_uprobe_call(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		struct rlimit no_core = {0};
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		_exit(syscall(SYS_UPROBE) < 0 && (errno == ENOSYS || errno == EPERM) ? 1 : 0);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) && WEXITSTATUS(status) ? -ENOSYS : 0;
+}
+
+void feature_try_uprobe_nop5(struct feature *f)
+{
+	int err = ask_for_uprobe_call();
+
+	if (!err)
+		feature_is_ok(f, "this kernel has it");
+	else if (err == -ENOSYS)
+		feature_is_missing(f, err, "use Linux 6.18 or newer",
+				   "this kernel does not have it");
+	else
+		feature_is_unknown(f, err, "no child can be made to ask: %s", strerror(-err));
+}
+#else
+void feature_try_uprobe_nop5(struct feature *f)
+{
+	feature_is_missing(f, 0, NULL, "only x86-64 has it");
+}
+#endif
+
+/* instead: a capability that stands in for it, or -1 */
+static void try_capability(struct feature *f, int capability, int instead, const char *name)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	uint64_t effective;
+
+	if (syscall(SYS_capget, &header, data)) {
+		feature_is_unknown(f, -errno, "capabilities cannot be read: %s", strerror(errno));
+		return;
+	}
+	effective = data[0].effective | (uint64_t)data[1].effective << 32;
+	if (effective >> capability & 1)
+		feature_is_ok(f, "%s is effective", name);
+	else if (instead >= 0 && effective >> instead & 1)
+		feature_is_ok(f, "another capability stands in for it");
+	else
+		feature_is_missing(f, -EPERM, "run as root, or grant it with setcap",
+				   "%s is not effective", name);
+}
+
+void feature_try_cap_bpf(struct feature *f)
+{
+	try_capability(f, CAP_BPF, CAP_SYS_ADMIN, "CAP_BPF");
+}
+
+void feature_try_cap_perfmon(struct feature *f)
+{
+	try_capability(f, CAP_PERFMON, CAP_SYS_ADMIN, "CAP_PERFMON");
+}
+
+void feature_try_cap_sys_ptrace(struct feature *f)
+{
+	try_capability(f, CAP_SYS_PTRACE, -1, "CAP_SYS_PTRACE");
+}
+
+void feature_try_cap_syslog(struct feature *f)
+{
+	try_capability(f, CAP_SYSLOG, -1, "CAP_SYSLOG");
+}
+
+void feature_try_cap_checkpoint_restore(struct feature *f)
+{
+	try_capability(f, CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, "CAP_CHECKPOINT_RESTORE");
+}
+
+void feature_try_cap_dac_read_search(struct feature *f)
+{
+	try_capability(f, CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, "CAP_DAC_READ_SEARCH");
+}
