@@ -18,15 +18,15 @@
 #include "show/palette.h"
 #include "show/words.h"
 
-#define WIDTH	       1200.0
-#define MARGIN	       10.0
-#define GRAPH_WIDTH    (WIDTH - 2 * MARGIN)
-#define SMALLEST_SHARE 0.001
-#define ROW	       18
-#define HEAD	       62
-#define FOOT	       46
-#define FONT_SIZE      12
-#define COLUMN_WIDTH   7.25 /* of a fixed-width font of that size */
+#define WIDTH	      1200.0
+#define MARGIN	      10.0
+#define GRAPH_WIDTH   (WIDTH - 2 * MARGIN)
+#define SMALLEST_PART 1000 /* of the total: a thousandth is what is still drawn on its own */
+#define ROW	      18
+#define HEAD	      62
+#define FOOT	      46
+#define FONT_SIZE     12
+#define COLUMN_WIDTH  7.25 /* of a fixed-width font of that size */
 
 /* Where a node is drawn. Only nodes that are wide enough are. */
 struct place {
@@ -255,7 +255,7 @@ static void put_summary(struct picture *p)
 	text_count(text, sizeof(text), flame->count);
 	fprintf(p->out, "of %s frames ", text);
 	text_count(text, sizeof(text), narrow);
-	fprintf(p->out, "%s are narrower than %g%% and merged", text, 100 * SMALLEST_SHARE);
+	fprintf(p->out, "%s are narrower than %g%% and merged", text, 100.0 / SMALLEST_PART);
 	if (p->gone) {
 		text_count(text, sizeof(text), p->gone);
 		fprintf(p->out, ", %s are gone since", text);
@@ -360,10 +360,8 @@ int show_svg(const struct flame *flame, FILE *out)
 		return -ENOMEM;
 	total = flame->nodes[0].total;
 	p.pixels = total ? GRAPH_WIDTH / (double)total : 0;
-	/* nothing of no width is drawn, but the root is */
-	p.smallest = (uint64_t)((double)total * SMALLEST_SHARE);
-	if (p.smallest == 0)
-		p.smallest = 1;
+	/* rounded up; nothing of no width is drawn, but the root is */
+	p.smallest = total / SMALLEST_PART + (total % SMALLEST_PART || !total);
 	lay_out(&p);
 	put_head(&p);
 	fputs("<g class=\"frames\">\n", out);

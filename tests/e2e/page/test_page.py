@@ -1,0 +1,396 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flame graph page in a browser, opened from a file as a user does.
+
+    pytest tests/e2e/page --build BUILD-FOLDER
+
+Needs Debian's chromium, chromium-driver and python3-selenium; without them the tests are skipped.
+What is looked at is what a user sees: the words on the page and the pixels of the canvas.
+"""
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="python3-selenium is not installed")
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+FLAGS = ("--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
+         "--disable-background-networking --disable-component-update --disable-sync").split()
+
+# Counts what is drawn and how long each animation frame takes; runs before the page's own script.
+OBSERVE = """
+	window.seen = {draws: 0, rects: 0, texts: [], frames: []};
+	const pen = CanvasRenderingContext2D.prototype;
+	const {clearRect, fillRect, fillText} = pen;
+	pen.clearRect = function(...all) {
+		Object.assign(seen, {draws: seen.draws + 1, rects: 0, texts: []});
+		clearRect.apply(this, all);
+	};
+	pen.fillRect = function(...all) { seen.rects++; fillRect.apply(this, all); };
+	pen.fillText = function(...all) { seen.texts.push(all[0]); fillText.apply(this, all); };
+	const request = requestAnimationFrame;
+	window.requestAnimationFrame = (draw) => request((now) => {
+		const began = performance.now();
+		draw(now);
+		seen.frames.push(performance.now() - began);
+	});
+"""
+
+
+class Page:
+    """A page in a browser, and what a user does with it."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def open(self, path):
+        self.driver.get(f"file://{path}")
+        self.settle()
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def settle(self, seconds=5):
+        """Waits until nothing has been drawn for a tenth of a second."""
+        end = time.monotonic() + seconds
+        draws = -1
+        while time.monotonic() < end:
+            before, draws = draws, self.run("return seen.draws")
+            if before == draws and draws > 0:
+                return
+            time.sleep(0.1)
+
+    def find(self, css):
+        return self.driver.find_element("css selector", css)
+
+    def text(self, css):
+        return self.find(css).text
+
+    def click(self, css):
+        self.find(css).click()
+        self.settle()
+
+    def keys(self, *keys):
+        ActionChains(self.driver).send_keys(*keys).perform()
+        self.settle()
+
+    def search(self, text):
+        field = self.find("#search")
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(text)
+        self.settle()
+
+    def labels(self):
+        return self.run("return seen.texts")
+
+    def click_frame(self, x, y):
+        """Clicks a point of the canvas, counted from its bottom left."""
+        box = self.find("canvas").rect
+        ActionChains(self.driver).move_to_element_with_offset(
+            self.find("canvas"), int(x - box["width"] / 2), int(box["height"] / 2 - y)).click().perform()
+        self.settle()
+
+    def colours(self):
+        """The colours of the middle of each row, from the bottom up, at the left edge."""
+        return self.run("""
+            const canvas = document.querySelector('canvas');
+            const pen = canvas.getContext('2d');
+            const rows = [];
+            for (let y = canvas.height - 4; y > 0; y -= 20)
+                rows.push([...pen.getImageData(1, y, 1, 1).data].join());
+            return rows;""")
+
+    def errors(self):
+        return [entry["message"] for entry in self.driver.get_log("browser")
+                if "willReadFrequently" not in entry["message"]]  # advice against colours()
+
+    def requests(self):
+        """All addresses that were asked for since the last call."""
+        messages = [json.loads(entry["message"])["message"]
+                    for entry in self.driver.get_log("performance")]
+        return [message["params"]["request"]["url"] for message in messages
+                if message["method"] == "Network.requestWillBeSent"]
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not chromedriver:
+        pytest.skip("chromium or chromium-driver is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in FLAGS + [f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options,
+                              service=webdriver.chrome.service.Service(chromedriver))
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": OBSERVE})
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def sample(request, tmp_path_factory):
+    """Makes a page; the same one is made once."""
+    folder = tmp_path_factory.mktemp("pages")
+    tool = os.path.join(request.config.getoption("--build"), "tests/unit/show/flame_sample")
+    if not os.path.exists(tool):
+        pytest.skip(f"there is no {tool}")
+
+    def make(shape, nodes):
+        path = folder / f"{shape}-{nodes}.html"
+        if not path.exists():
+            subprocess.run([tool, "html", shape, str(nodes), path], check=True)
+        return path
+    return make
+
+
+def set_screen(driver, width=1280, height=800, scheme="light", ratio=1):
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": height, "deviceScaleFactor": ratio, "mobile": False})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+        "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+
+@pytest.fixture
+def page(driver, sample):
+    """Opens pages; afterwards nothing was reported and nothing was fetched but the pages."""
+    page = Page(driver)
+    page.make = sample
+    set_screen(driver)
+    page.errors(), page.requests()
+    yield page
+    assert page.errors() == []
+    assert [url for url in page.requests() if not url.startswith("file:///")] == []
+
+
+def test_draws_from_the_root_up(page):
+    page.open(page.make("server", 3000))
+    assert page.text("h1") == "on-cpu, 10.0 s on host7, 2026-11-21 14:32:08"
+    assert "on-cpu, total 38.657 s" in page.text("#summary")
+    assert "3,000 frames" in page.text("#summary")
+    assert {"all", "kv-server (4242)", "worker-0 (4243)"} <= set(page.labels())
+    rows = page.colours()
+    assert rows[0] == "223,227,232,255"  # the root, in the colour of groups
+    assert len({row for row in rows if not row.endswith(",0")}) > 2
+    assert page.text("#legend").split() == "native kernel jit mark found by frame pointer (guess)".split()
+
+
+def test_zoom_crumbs_back_and_reset(page):
+    page.open(page.make("server", 3000))
+    assert not page.find("#back").is_enabled()
+    page.click_frame(100, 50)
+    assert page.text("#crumbs").replace("\n", " ") == "all › kv-server (4242) › worker-0 (4243)"
+    assert "worker-1 (4244)" not in page.labels()
+    page.click_frame(100, 70)
+    page.click("#back")
+    assert page.text("#crumbs").endswith("worker-0 (4243)")
+    page.click("#crumbs button:nth-of-type(2)")
+    assert page.text("#crumbs").endswith("kv-server (4242)")
+    page.click("#reset")
+    assert page.text("#crumbs") == "all"
+    assert "worker-1 (4244)" in page.labels()
+
+
+def test_search_counts_nested_matches_once(page):
+    page.open(page.make("deep", 1000))
+    page.search("visit")
+    assert page.text("#found") == "999.000 us (100.00%) in 999 frames"
+    page.open(page.make("server", 3000))
+    page.search("worker-0")
+    total = page.text("#found")
+    assert "in 1 frame" in total and "53." in total
+    page.click("#regex")
+    page.search("worker-[01] ")
+    assert "80.00%" in page.text("#found")
+    page.search("(")
+    assert page.text("#found") == "Not a regular expression"
+    page.click("#regex")
+    page.search("worker-0")
+    page.find("#search").send_keys(Keys.ESCAPE)
+    assert page.text("#found") == ""
+
+
+def test_matches_stand_out_even_when_narrow(page):
+    page.open(page.make("wide", 100000))
+    page.search("odd")
+    assert "in 50,000 frames" in page.text("#found")
+    assert page.colours()[1] == "156,39,176,255"
+    page.search("nothing like it")
+    assert "in 0 frames" in page.text("#found")
+    assert page.colours()[1] != "156,39,176,255"
+
+
+def test_keys(page):
+    page.open(page.make("server", 3000))
+    page.keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ARROW_UP)
+    assert page.text("#details b") == "worker-0 (4243)"
+    page.keys(Keys.ARROW_RIGHT)
+    assert page.text("#details b") == "worker-1 (4244)"
+    page.keys(Keys.ENTER)
+    assert page.text("#crumbs").endswith("worker-1 (4244)")
+    page.keys(Keys.ARROW_DOWN)
+    assert page.text("#details b") == "kv-server (4242)"
+    page.keys(Keys.BACKSPACE)
+    assert page.text("#crumbs") == "all"
+    page.keys(Keys.ENTER, "r")
+    assert page.text("#crumbs") == "all"
+    page.keys("/", "malloc", Keys.ENTER)
+    assert page.text("#details b") == "malloc"
+    first = page.text("#details")
+    page.keys(Keys.ESCAPE)
+    page.keys("/", "malloc")
+    page.run("document.activeElement.blur()")
+    page.keys("n", "n", "N")
+    assert page.text("#details") == first
+    page.keys("c")
+    assert page.text("#colour") == "Colour: image"
+    assert "kv-server" in page.text("#legend")
+    page.keys("?")
+    assert page.find("#keys").is_displayed()
+    page.keys(Keys.ESCAPE)
+    assert not page.find("#keys").is_displayed()
+
+
+def test_icicle_has_its_root_at_the_top(page):
+    page.open(page.make("server", 3000))
+    bottom = page.colours()[0]
+    page.keys("i")
+    assert page.text("#direction") == "Shape: icicle"
+    assert page.run("""return [...document.querySelector('canvas').getContext('2d')
+        .getImageData(1, 4, 1, 1).data].join()""") == bottom
+    page.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    assert page.text("#details b") == "kv-server (4242)"
+
+
+def test_tooltip(page):
+    page.open(page.make("server", 3000))
+    page.click_frame(100, 50)
+    canvas = page.find("canvas")
+    ActionChains(page.driver).move_to_element_with_offset(
+        canvas, 0, int(canvas.rect["height"] / 2 - 50)).perform()
+    tip = page.text("#tooltip")
+    assert "worker-0 (4243)" in tip
+    assert "of all of zoomed" in tip and "100.00%" in tip
+
+
+def test_functions(page):
+    page.open(page.make("server", 3000))
+    page.keys("t")
+    rows = page.driver.find_elements("css selector", "#table tbody tr")
+    assert len(rows) > 20
+    page.find("#table th:nth-child(2) button").click()
+    assert page.find("#table th:nth-child(2)").get_attribute("aria-sort") == "descending"
+    name = page.run("return document.querySelector('#table td:last-child').firstChild.textContent")
+    page.click("#table tbody tr")
+    assert page.find("#search").get_attribute("value") == f'"{name}"'
+    assert page.find("canvas").is_displayed()
+    assert "%" in page.text("#found")
+
+
+def test_diff(page):
+    page.open(page.make("diff", 3000))
+    assert page.text("#colour") == "Colour: change"
+    assert "blue shrank, red grew" in page.text("#legend")
+    page.keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ARROW_UP)
+    assert "points" in page.text("#details")
+    page.keys("w")
+    assert page.text("#width") == "Width: before"
+    page.keys("t")
+    assert "Change" in page.text("#table thead")
+
+
+def test_hostile_names_are_only_text(page):
+    page.open(page.make("hostile", 3000))
+    assert page.driver.title == "<title> & </title><script>window.hacked = 1</script>"
+    page.keys("t")
+    page.keys("t")
+    for _ in range(12):
+        page.keys(Keys.ARROW_UP)
+    page.keys(Keys.ENTER)
+    page.search("script")
+    assert any("</script>" in label for label in page.labels())
+    assert page.run("return window.hacked") is None
+    assert page.run("return document.querySelectorAll('img, svg, script:not([type])').length") == 0
+    shown = page.run("return document.body.innerText + seen.texts.join('')")
+    assert not any(c in shown for c in "\x1b\u202e\u2066\x07\u2028")
+
+
+def test_the_policy_holds(page):
+    page.open(page.make("server", 3000))
+    page.run("""
+        const script = document.createElement('script');
+        script.textContent = 'window.hacked = 1';
+        document.body.append(script);
+        const image = new Image();
+        image.src = 'http://localhost:9/';
+        document.body.append(image);""")
+    time.sleep(0.3)
+    assert page.run("return window.hacked") is None
+    blocked = page.errors()
+    assert len(blocked) == 2 and all("Content Security Policy" in line for line in blocked)
+    assert "http://localhost:9/" in page.requests()  # asked for by this test, and refused
+
+
+def test_nothing_recorded(page):
+    page.open(page.make("empty", 1))
+    assert page.find("#empty").is_displayed()
+    page.keys(Keys.ARROW_UP, Keys.ENTER, "n", "i", "c", "t", "t", "r")
+
+
+def test_deep_ones_scroll(page):
+    page.open(page.make("deep", 1000))
+    heights = page.run("""const canvas = document.querySelector('canvas');
+        const graph = document.getElementById('graph');
+        return [canvas.height, graph.clientHeight, graph.scrollHeight, graph.scrollTop];""")
+    assert heights[0] == heights[1]
+    assert heights[2] == 20000
+    assert heights[3] == heights[2] - heights[1]  # the root is in sight
+    page.keys(*[Keys.ARROW_UP] * 100)
+    assert page.run("return document.getElementById('graph').scrollTop") < heights[3] - 1000
+    page.keys("i")
+    assert page.run("return document.getElementById('graph').scrollTop") == 0
+
+
+@pytest.mark.parametrize("scheme, ground", [("light", "rgb(255, 255, 255)"), ("dark", "rgb(21, 23, 27)")])
+def test_follows_the_colour_scheme(page, scheme, ground):
+    set_screen(page.driver, scheme=scheme)
+    page.open(page.make("server", 3000))
+    background = "return getComputedStyle(document.body).backgroundColor"
+    assert page.run(background) == ground
+    page.click("#theme")
+    assert page.run(background) != ground
+
+
+@pytest.mark.parametrize("width, ratio", [(400, 2), (1280, 1), (2560, 1.5)])
+def test_fits_any_screen(page, width, ratio):
+    set_screen(page.driver, width=width, ratio=ratio)
+    page.open(page.make("server", 3000))
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    for button in page.driver.find_elements("css selector", "button"):
+        if button.is_displayed():
+            assert 0 <= button.rect["x"] and button.rect["x"] + button.rect["width"] <= width
+    canvas = page.find("canvas")
+    assert abs(int(canvas.get_attribute("width")) - canvas.rect["width"] * ratio) <= 1
+    assert canvas.rect["height"] > 300
+
+
+@pytest.mark.parametrize("shape", ["server", "wide"])
+def test_speed_of_100000_nodes(page, shape, capsys):
+    page.open(page.make(shape, 100000))
+    paint, = page.run("""return performance.getEntriesByName('first-contentful-paint')
+        .map((entry) => entry.startTime)""") or [None]
+    page.run("seen.frames = []")
+    page.click_frame(300, 50 if shape == "server" else 30)
+    page.keys("r")
+    frames = page.run("return seen.frames")
+    rects = page.run("return seen.rects")
+    with capsys.disabled():
+        print(f"\n{shape}: first paint {paint:.0f} ms; {len(frames)} frames of zoom, script time of one "
+              f"{sorted(frames)[len(frames) // 2]:.1f} ms (median), {max(frames):.1f} ms (most); "
+              f"{rects} rectangles")
+    assert rects < 1280 * 40
