@@ -2,21 +2,21 @@
 #ifndef CAMERA_FEATURE_PROBES_H
 #define CAMERA_FEATURE_PROBES_H
 
-#include "camera/features.h"
+#include "camera/feature.h"
 
 /*
- * The probes behind features.c. Each sets state, err, why and to_do of a feature; the rest is set
+ * The probes behind feature.c. Each sets state, err, why and to_do of a feature; the rest is set
  * already.
  */
 typedef void feature_try(struct feature *feature);
 
-/* features_bpf.c: what can be asked of BPF */
+/* feature_bpf.c: what can be asked of BPF */
 feature_try feature_try_bpf, feature_try_bpf_loop, feature_try_ring_buffer,
 	feature_try_shared_arrays, feature_try_tracepoints, feature_try_bpf_jit,
 	feature_try_perf_bpf, feature_try_uprobe_multi, feature_try_uprobe_session,
 	feature_try_lockdown;
 
-/* features_system.c: perf events, files and settings */
+/* feature_system.c: perf events, files and settings */
 feature_try feature_try_kernel, feature_try_btf, feature_try_perf_cpu, feature_try_cycles,
 	feature_try_sample_rate, feature_try_kernel_symbols, feature_try_map_files,
 	feature_try_other_processes, feature_try_descriptors, feature_try_cgroup2,

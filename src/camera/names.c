@@ -219,6 +219,13 @@ void names_process_gone(struct names *names, pid_t pid)
 	finish(names, &names->by_pid, (uint64_t)pid);
 }
 
+void names_early(struct names *names)
+{
+	vec_foreach (&names->all, waiting)
+		if (*waiting != names->kernel)
+			name_waiting(names, *waiting);
+}
+
 void names_all(struct names *names)
 {
 	vec_foreach (&names->all, waiting)

@@ -29,7 +29,10 @@ void names_want_jit(struct names *names, pid_t pid, uint32_t frame, uint64_t add
 void names_image_gone(struct names *names, const struct image *image);
 void names_process_gone(struct names *names, pid_t pid);
 
-/* Names all that waits. */
+/* Names what waits of files and JIT code, so that a film cut short has most of its names. */
+void names_early(struct names *names);
+
+/* Names all that waits; the kernel's symbols are many, and stay until the end. */
 void names_all(struct names *names);
 
 /* Frames that were to be named, and that got a name. */

@@ -310,7 +310,7 @@ void samples_tidy(struct samples *samples, uint64_t now)
 		samples->next_naming = now + FIRST_NAMING_NS;
 	}
 	if (now >= samples->next_naming) {
-		names_all(samples->names);
+		names_early(samples->names);
 		samples->next_naming = now + 2 * (now - samples->start);
 	}
 	if (now > REMEMBER_NS)

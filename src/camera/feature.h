@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CAMERA_FEATURES_H
-#define CAMERA_FEATURES_H
+#ifndef CAMERA_FEATURE_H
+#define CAMERA_FEATURE_H
 
 #include <stdbool.h>
 

@@ -194,6 +194,17 @@ void feature_try_map_files(struct feature *f)
 			   "/proc/PID/map_files cannot be followed: %s", strerror(-err));
 }
 
+static int read_capabilities(uint64_t *effective)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	*effective = data[0].effective | (uint64_t)data[1].effective << 32;
+	return 0;
+}
+
 struct walk {
 	struct buf text;
 	unsigned int readable, denied;
@@ -212,6 +223,7 @@ void feature_try_other_processes(struct feature *f)
 {
 	struct walk walk = {0};
 	int err = procfs_each_number("/proc", try_process, &walk);
+	uint64_t effective = 0;
 	long yama = 0;
 	bool has_yama = read_number("/proc/sys/kernel/yama/ptrace_scope", &yama);
 	char scope[48] = "";
@@ -223,7 +235,10 @@ void feature_try_other_processes(struct feature *f)
 		feature_is_missing(f, err, "mount /proc", "/proc cannot be read: %s",
 				   strerror(-err));
 	else if (walk.denied)
-		feature_is_missing(f, -EPERM, "run as root, or grant CAP_SYS_PTRACE",
+		feature_is_missing(f, -EPERM,
+				   !read_capabilities(&effective) && effective >> CAP_SYS_PTRACE & 1
+					   ? "CAP_SYS_PTRACE is there: a security module forbids it"
+					   : "run as root, or grant CAP_SYS_PTRACE",
 				   "the mappings of %u of %u processes cannot be read%s",
 				   walk.denied, walk.denied + walk.readable, scope);
 	else
@@ -353,16 +368,12 @@ void feature_try_uprobe_nop5(struct feature *f)
 /* instead: a capability that stands in for it, or -1 */
 static void try_capability(struct feature *f, int capability, int instead, const char *name)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 	uint64_t effective;
+	int err = read_capabilities(&effective);
 
-	if (syscall(SYS_capget, &header, data)) {
-		feature_is_unknown(f, -errno, "capabilities cannot be read: %s", strerror(errno));
-		return;
-	}
-	effective = data[0].effective | (uint64_t)data[1].effective << 32;
-	if (effective >> capability & 1)
+	if (err)
+		feature_is_unknown(f, err, "capabilities cannot be read: %s", strerror(-err));
+	else if (effective >> capability & 1)
 		feature_is_ok(f, "%s is effective", name);
 	else if (instead >= 0 && effective >> instead & 1)
 		feature_is_ok(f, "another capability stands in for it");

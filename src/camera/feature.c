@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/features.h"
+#include "camera/feature.h"
 
 #include <errno.h>
 #include <stdarg.h>

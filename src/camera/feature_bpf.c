@@ -91,8 +91,15 @@ void feature_try_bpf_jit(struct feature *f)
 static void try_helper(struct feature *f, enum bpf_func_id helper, const char *name,
 		       const char *to_do)
 {
-	int has = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, helper, NULL);
+	int program = load_program(BPF_PROG_TYPE_PERF_EVENT, 0, 0), has;
 
+	/* libbpf takes a helper for present when no program can be loaded at all */
+	if (program < 0) {
+		feature_is_unknown(f, program, "no BPF program can be loaded that would try it");
+		return;
+	}
+	close(program);
+	has = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, helper, NULL);
 	if (has == 1)
 		feature_is_ok(f, "the helper %s is there", name);
 	else if (has == 0)
