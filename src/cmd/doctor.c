@@ -1,9 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/verb.h"
 
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "camera/feature.h"
+
+static const char help[] =
+	"usage: stackcam doctor [--json]\n"
+	"\n"
+	"Tries what stackcam needs of this kernel, this user and this machine, and says what is "
+	"missing\n"
+	"and what to do about it. Leaves nothing behind. Status: 0 if recording works, 3 if not.\n"
+	"\n"
+	"      --json              print one JSON object\n"
+	"\n"
+	"Examples:\n"
+	"  stackcam doctor\n"
+	"  stackcam doctor --json | jq '.features[] | select(.state != \"ok\")'\n";
+
+static const struct option long_options[] = {
+	{"json", no_argument, NULL, 'j'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static const struct feature *first_obstacle(const struct feature *features)
+{
+	for (int i = 0; i < FEATURE_COUNT; i++)
+		if (features[i].required && features[i].state == FEATURE_MISSING)
+			return &features[i];
+	return NULL;
+}
+
+static void print_safe_line(const char *words, const char *to_do)
+{
+	text_print_safe(stdout, words);
+	if (*to_do) {
+		fputs("; ", stdout);
+		text_print_safe(stdout, to_do);
+	}
+	putchar('\n');
+}
+
+static void print_text(const struct feature *features, const struct feature *obstacle)
+{
+	if (obstacle) {
+		printf("stackcam cannot record here: %s: ", obstacle->name);
+		print_safe_line(obstacle->why, obstacle->to_do);
+	} else {
+		puts("stackcam can record on-CPU profiles here");
+	}
+	putchar('\n');
+	for (int i = 0; i < FEATURE_COUNT; i++) {
+		const struct feature *f = &features[i];
+
+		printf("%-8s %-22s ", feature_state_name(f->state), f->name);
+		if (f->state != FEATURE_OK)
+			printf("(for %s) ", f->needed_for);
+		print_safe_line(f->why, f->to_do);
+	}
+}
+
+static void print_json(const struct feature *features, const struct feature *obstacle)
+{
+	struct json j = {stdout};
+
+	json_open(&j, NULL, '{');
+	json_bool(&j, "record", !obstacle);
+	json_text(&j, "obstacle", obstacle ? obstacle->name : "");
+	json_open(&j, "features", '[');
+	for (int i = 0; i < FEATURE_COUNT; i++) {
+		const struct feature *f = &features[i];
+
+		json_open(&j, NULL, '{');
+		json_text(&j, "name", f->name);
+		json_text(&j, "state", feature_state_name(f->state));
+		json_bool(&j, "required", f->required);
+		json_text(&j, "needed_for", f->needed_for);
+		json_text(&j, "why", f->why);
+		json_text(&j, "to_do", f->to_do);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	putchar('\n');
+}
+
 int cmd_doctor(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return cmd_usage("doctor", "not built yet");
+	struct feature features[FEATURE_COUNT];
+	const struct feature *obstacle;
+	bool as_json = false;
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return 0;
+		}
+		if (option != 'j')
+			return cmd_usage("doctor", "unknown option");
+		as_json = true;
+	}
+	if (optind < argc)
+		return cmd_usage("doctor", "it takes no argument '%s'", argv[optind]);
+	features_probe(features);
+	obstacle = first_obstacle(features);
+	if (as_json)
+		print_json(features, obstacle);
+	else
+		print_text(features, obstacle);
+	return obstacle ? EXIT_NOT_ALLOWED : 0;
 }
