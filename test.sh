@@ -104,7 +104,7 @@ run_e2e()
 {
 	step e2e-setup set_up build --buildtype=release || return
 	step e2e-build ninja -C build || return
-	end_to_end e2e tests/e2e --build build
+	end_to_end e2e tests/e2e --build=build
 }
 
 run_fuzz()

@@ -152,12 +152,13 @@ def test_mount_namespace(lab, tmp_path, attach):
 
 def test_pid_namespace(lab):
     """A process is shown by the recorder's numbers, and its JIT names are found by its own."""
-    command = ("unshare", "--pid", "--fork", "--mount-proc", lab.program("jit"))
-    with lab.perf_maps():
-        film = lab.record("--", *command, 1)
-    whole = ("main", "run_jitted", "jit_outer")
-    assert film.share(lambda stack: stack.has(*whole)) > 0.85, film.explain()
-    assert film.share(lambda stack: "jit_alpha" in stack) > 0.85, film.explain()
+    command = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", lab.program("jit"))
+    with lab.perf_maps(), running(*command, 20) as program:
+        pid, = program.children()
+        film = lab.record("-d", 1, "-p", pid)
+    whole = ("main", "run_jitted", "jit_outer", "jit_alpha")
+    assert film.share(lambda stack: stack.has(*whole)) > 0.95, film.explain()
+    assert [process["pid"] for process in film.json()["processes"]] == [pid]
 
 
 def test_recording_ends_with_its_last_process(lab):
