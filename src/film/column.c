@@ -300,6 +300,7 @@ int columns_end(struct columns *c)
 		return -ENOMEM;
 	ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_and_parameters);
 	ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_checksumFlag, 1);
 	ZSTD_CCtx_setPledgedSrcSize(c->zstd, c->plain.count);
 	for (i = 0; i < c->cuts.count; i++) {
 		in.size = c->cuts.at[i];

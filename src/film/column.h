@@ -8,7 +8,7 @@
 #include "base/vec.h"
 
 /*
- * Columns of unsigned 64-bit numbers, packed into one zstd frame. What a block holds is the business
+ * Columns of unsigned 64-bit numbers, packed into one zstd frame with a checksum. What a block holds is the business
  * of its layout (samples.c, catalogue.c); how numbers become few bytes is the business of this file.
  *
  * A column starts with one byte, its encoding; all sums are modulo 2^64:

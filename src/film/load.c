@@ -400,20 +400,17 @@ static void take_loss(struct row *r)
 
 static void take_block(struct row *r)
 {
-	struct film_block block = {
-		.id = (int64_t)number(r, 0, INT64_MAX),
-		.event = id_of(r, 1, r->l->events.count),
-		.span =
-			{
-				.t0 = number(r, 3, UINT64_MAX),
-				.t1 = number(r, 4, UINT64_MAX),
-				.count = number32(r, 5, FILM_BLOCK_MAX),
-				.total = number(r, 6, UINT64_MAX),
-			},
-	};
+	struct film_block block = {0};
 
+	/* what other kinds mean by their columns is not known here */
 	if (number(r, 2, INT64_MAX) != FILM_BLOCK_SAMPLES)
 		return;
+	block.id = (int64_t)number(r, 0, INT64_MAX);
+	block.event = id_of(r, 1, r->l->events.count);
+	block.span.t0 = number(r, 3, UINT64_MAX);
+	block.span.t1 = number(r, 4, UINT64_MAX);
+	block.span.count = number32(r, 5, FILM_BLOCK_MAX);
+	block.span.total = number(r, 6, UINT64_MAX);
 	if (!block.event || !block.span.count || block.span.t0 > block.span.t1)
 		r->err = -EBADMSG;
 	push(r, blocks, block);

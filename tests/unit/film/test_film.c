@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 /* first: cmocka has a macro fail() */
+#include "base/map.h"
 #include "make.h"
 
 #include <cmocka.h>
@@ -162,11 +163,227 @@ static void test_time_range(void **state)
 	remove_folder();
 }
 
+static void test_interning(void **state)
+{
+	const char *path = new_path();
+	struct film_writer *w = create(path);
+	struct film_name name = {"f", "a.c", 1};
+	uint32_t frame, stack, i;
+	struct film *film;
+
+	(void)state;
+	frame = native(w, 0x1000);
+	assert_int_equal(native(w, 0x1000), frame);
+	assert_int_not_equal(film_frame(w, 1, FILM_FRAME_JIT, 0x1000), frame);
+	assert_int_not_equal(film_frame(w, 0, FILM_FRAME_NATIVE, 0x1000), frame);
+	assert_int_equal(film_mark(w, "[cut]"), film_mark(w, "[cut]"));
+	assert_int_not_equal(film_mark(w, "[cut]"), film_mark(w, "[lost]"));
+	stack = film_stack(w, 0, frame, FILM_HOW_EXACT);
+	assert_int_equal(film_stack(w, 0, frame, FILM_HOW_EXACT), stack);
+	assert_int_not_equal(film_stack(w, 0, frame, FILM_HOW_FRAME_POINTER), stack);
+	assert_int_not_equal(film_stack(w, stack, frame, FILM_HOW_EXACT), stack);
+	/* many, so that hashes collide in their low bits; the same after a commit */
+	for (i = 0; i < 50000; i++)
+		film_stack(w, i % 100, native(w, 0x5000 + i), FILM_HOW_EXACT);
+	commit(w, 6 * SECOND);
+	for (i = 0; i < 50000; i++) {
+		uint32_t f = native(w, 0x5000 + i);
+
+		assert_int_equal(f, i + 6);
+		assert_int_equal(film_stack(w, i % 100, f, FILM_HOW_EXACT), i + 4);
+		name.line = i;
+		film_name_frame(w, f, &name, 1);
+	}
+	close_film(w, 7 * SECOND);
+	film = open_film(path);
+	assert_int_equal(film->frame_count, 50006);
+	assert_int_equal(film->stack_count, 50004);
+	assert_int_equal(film->function_count, 4);
+	for (i = 0; i < 50000; i++) {
+		assert_int_equal(film->frames[i + 6].address, 0x5000 + i);
+		assert_int_equal(film->frames[i + 6].line, i);
+		assert_int_equal(film->stacks[i + 4].parent, i % 100);
+	}
+	film_free(film);
+	remove_folder();
+}
+
+/* What makes no sense gives no id, breaks nothing and is counted. */
+static void test_refused_ids(void **state)
+{
+	const char *path = new_path();
+	struct film_writer *w = create(path);
+	struct film_thread thread = {.process = 9, .comm = "x"};
+	uint32_t frame = native(w, 1), i;
+	struct film *film;
+
+	(void)state;
+	assert_int_equal(film_frame(w, 7, FILM_FRAME_NATIVE, 1), 0);
+	assert_int_equal(film_frame(w, 1, FILM_FRAME_MARK, 1), 0);
+	assert_int_equal(film_stack(w, 5, frame, FILM_HOW_EXACT), 0);
+	assert_int_equal(film_stack(w, 0, 0, FILM_HOW_EXACT), 0);
+	assert_int_equal(film_stack(w, 0, 99, FILM_HOW_EXACT), 0);
+	assert_int_equal(film_mark(w, ""), 0);
+	assert_int_equal(film_add_thread(w, &thread), 0);
+	film_set_thread(w, 1, &thread);
+	film_set_process(w, 4, &(struct film_process){.comm = "x"});
+	film_name_frame(w, 77, NULL, 0);
+	film_sample(w, 0, SECOND, 1, 0, 1);
+	film_sample(w, 2, SECOND, 1, 0, 1);
+	film_sample(w, 1, SECOND, 2, 0, 1);
+	film_sample(w, 1, SECOND, 1, 1, 1);
+	for (i = 0; i < 300; i++)
+		film_add_event(w, &(struct film_event){"e", "ns", "", 0});
+	close_film(w, 6 * SECOND);
+	film = open_film(path);
+	check_promises(film);
+	assert_int_equal(film->event_count, 256);
+	assert_int_equal(sum_of(film, 1).count, 0);
+	assert_int_equal(film->loss_count, 4);
+	for (i = 0; i < film->loss_count; i++) {
+		assert_int_equal(strncmp(film->losses[i].reason, "film: ", 6), 0);
+		if (strstr(film->losses[i].reason, "sample"))
+			assert_int_equal(film->losses[i].count, 4);
+	}
+	film_free(film);
+	remove_folder();
+}
+
+static void test_long_strings(void **state)
+{
+	const char *path = new_path();
+	struct film_writer *w = create(path);
+	char *long_text = malloc(200001);
+	struct film_process process = {.comm = long_text, .command = long_text, .exe = long_text};
+	struct film_name name = {long_text, long_text, 1};
+	struct film *film;
+	uint32_t frame = native(w, 1);
+	size_t size;
+
+	(void)state;
+	/* two bytes each: a cut must not part them */
+	for (size = 0; size < 200000; size += 2)
+		memcpy(long_text + size, "\u00e4", 2);
+	long_text[200000] = 0;
+	film_add_process(w, &process);
+	film_name_frame(w, frame, &name, 1);
+	film_loss(w, 0, long_text, 1);
+	close_film(w, 6 * SECOND);
+	film = open_film(path);
+	size = strlen(film->processes[2].comm);
+	assert_true(size > 65000 && size <= 65535);
+	assert_string_equal(film->processes[2].comm + size - 5, "\u00e4\u2026");
+	assert_string_equal(film->processes[2].exe, film->processes[2].comm);
+	assert_string_equal(film->functions[1].name, film->processes[2].comm);
+	assert_string_equal(film->frames[frame].file, film->processes[2].comm);
+	film_free(film);
+	free(long_text);
+	remove_folder();
+}
+
+static void test_naming_again(void **state)
+{
+	const char *path = new_path();
+	struct film_writer *w = create(path);
+	struct film_name three[] = {{"a", "a.c", 1}, {"b", "b.c", 2}, {"c", "c.c", 3}};
+	struct film_name two[] = {{"x", NULL, 0}, {"b", "b.c", 4}};
+	struct film *film;
+	struct fail why = {0};
+	uint32_t f1 = native(w, 1), f2 = native(w, 2), f3 = native(w, 3);
+	size_t count;
+
+	(void)state;
+	film_name_frame(w, f1, three, 3);
+	film_name_frame(w, f1, two, 2); /* again in one commit */
+	film_name_frame(w, f2, three, 3);
+	commit(w, 6 * SECOND);
+	film_name_frame(w, f2, two, 1); /* again in a later one */
+	close_film(w, 7 * SECOND);
+
+	film = open_film(path);
+	assert_string_equal(film->functions[film->frames[f1].function].name, "x");
+	assert_int_equal(film_inlines_of(film, f1, &count)->line, 4);
+	assert_int_equal(count, 1);
+	assert_null(film_inlines_of(film, f2, &count));
+	assert_int_equal(film->frames[f3].function, 0);
+	film_free(film);
+
+	assert_int_equal(film_open_for_naming(path, &w, &why), 0);
+	assert_int_equal(native(w, 99), 0);
+	assert_int_equal(film_stack(w, 0, f1, FILM_HOW_EXACT), 0);
+	film_name_frame(w, f1, NULL, 0);
+	film_name_frame(w, f2, three, 2);
+	film_name_frame(w, f3, three, 1);
+	close_film(w, 99 * SECOND);
+
+	film = open_film(path);
+	assert_int_equal(film->info.end, 7 * SECOND);
+	assert_int_equal(film->frames[f1].function, 0);
+	assert_null(film_inlines_of(film, f1, &count));
+	assert_string_equal(film->functions[film->frames[f2].function].name, "a");
+	assert_int_equal(film_inlines_of(film, f2, &count)->line, 2);
+	assert_int_equal(count, 1);
+	assert_string_equal(film->frames[f3].file, "a.c");
+	/* the names were there already */
+	assert_int_equal(film->function_count, 5);
+	assert_int_equal(film->loss_count, 0);
+	film_free(film);
+	remove_folder();
+}
+
+/* More than one block of everything. */
+static void test_large(void **state)
+{
+	const char *path = new_path();
+	struct film_writer *w = create(path);
+	struct film_name names[3] = {{0}};
+	char text[3][64];
+	struct film *film;
+	uint32_t i, n, stack = 0;
+	struct sum sum;
+
+	(void)state;
+	for (i = 0; i < 200000; i++) {
+		uint32_t frame = native(w, hash_u64(i));
+
+		for (n = 0; n < 3; n++) {
+			snprintf(text[n], sizeof(text[n]), "function %u of frame %u", n, i);
+			names[n] = (struct film_name){text[n], i % 2 ? "a.c" : "b.c", n};
+		}
+		film_name_frame(w, frame, names, 1 + i % 3);
+		stack = film_stack(w, i % 5 ? stack : 0, frame, FILM_HOW_EXACT);
+		film_sample(w, 1, 5 * SECOND + hash_u64(i) % SECOND, 1, stack, hash_u64(i));
+	}
+	close_film(w, 6 * SECOND);
+	film = open_film(path);
+	check_promises(film);
+	sum = sum_of(film, 1);
+	assert_int_equal(sum.count, 200000);
+	assert_int_equal(sum.blocks, 4);
+	for (i = 0; i < 200000; i++) {
+		size_t count;
+
+		snprintf(text[0], sizeof(text[0]), "function 0 of frame %u", i);
+		assert_string_equal(film->functions[film->frames[i + 1].function].name, text[0]);
+		film_inlines_of(film, i + 1, &count);
+		assert_int_equal(count, i % 3);
+		sum.total -= hash_u64(i);
+	}
+	assert_int_equal(sum.total, 0);
+	film_free(film);
+	remove_folder();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_everything_comes_back),
 		cmocka_unit_test(test_time_range),
+		cmocka_unit_test(test_interning),
+		cmocka_unit_test(test_refused_ids),
+		cmocka_unit_test(test_long_strings),
+		cmocka_unit_test(test_naming_again),
+		cmocka_unit_test(test_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

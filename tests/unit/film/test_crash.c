@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+/* first: cmocka has a macro fail() */
+#include "base/map.h"
+#include "make.h"
+
+#include <cmocka.h>
+
+/* Commits without end, and one byte to the pipe after each. */
+static void write_until_killed(const char *path, int to)
+{
+	struct film_writer *w = create(path);
+	uint64_t second;
+
+	for (second = 0;; second++) {
+		put_second(w, second);
+		commit(w, test_info.start + (second + 1) * SECOND);
+		if (write(to, "x", 1) != 1)
+			_exit(1);
+	}
+}
+
+static uint64_t kill_after(pid_t pid, int from, useconds_t delay)
+{
+	uint64_t finished = 0;
+	char bytes[256];
+	ssize_t n;
+
+	usleep(delay);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	while ((n = read(from, bytes, sizeof(bytes))) > 0)
+		finished += (uint64_t)n;
+	close(from);
+	return finished;
+}
+
+/* Runs recorder(path, pipe) in a process that is killed at some moment; returns bytes it wrote. */
+static uint64_t run_and_kill(void (*recorder)(const char *path, int to), const char *path,
+			     useconds_t delay)
+{
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (!pid) {
+		close(ends[0]);
+		recorder(path, ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	return kill_after(pid, ends[0], delay);
+}
+
+static void test_kill_while_recording(void **state)
+{
+	unsigned int round;
+
+	(void)state;
+	for (round = 0; round < 25; round++) {
+		const char *path = new_path();
+		useconds_t delay = 5000 + (useconds_t)(hash_u64(round) % 40000);
+		uint64_t finished = run_and_kill(write_until_killed, path, delay);
+
+		if (finished) {
+			struct film *film = open_film(path);
+
+			check_seconds(film, finished);
+			check_promises(film);
+			film_free(film);
+		}
+		remove_folder();
+	}
+}
+
+static void record_again_and_again(const char *path, int to)
+{
+	(void)to;
+	for (;;)
+		write_seconds(path, 1);
+}
+
+/* Also in the middle of creating, closing and replacing: nothing is in the way of the next film. */
+static void test_kill_at_any_moment(void **state)
+{
+	const char *path = new_path();
+	unsigned int round, opened = 0;
+
+	(void)state;
+	for (round = 0; round < 60; round++) {
+		struct film *film = NULL;
+		struct fail why = {0};
+
+		run_and_kill(record_again_and_again, path,
+			     2000 + (useconds_t)(hash_u64(round) % 20000));
+		if (!film_open(path, &film, &why)) {
+			check_promises(film);
+			opened++;
+		} else if (why.err != -ENOENT && why.err != -EBADMSG) {
+			fail_print(&why);
+			assert_int_equal(why.err, 0);
+		}
+		film_free(film);
+		write_seconds(path, 2);
+		film = open_film(path);
+		check_seconds(film, 2);
+		film_free(film);
+	}
+	assert_true(opened > 0);
+	remove_folder();
+}
+
+/* Fills the disk. Returns 0 if all went as it should. */
+static int record_until_full(const char *path, int expected)
+{
+	struct film_writer *w = create(path);
+	struct fail why = {0};
+	uint64_t second = 0;
+	struct film *film;
+	char side[256];
+	int err;
+
+	do {
+		put_second(w, second);
+		err = film_commit(w, test_info.start + (second + 1) * SECOND, true, &why);
+		if (!err)
+			second++;
+	} while (!err && second < 10000);
+	if (err != expected || !strstr(why.what, path) || second < 5) {
+		fail_print(&why);
+		return 1;
+	}
+	/* it stays like this, and closing says so too */
+	put_second(w, second);
+	if (film_commit(w, UINT64_MAX, true, NULL) != err || film_close(w, UINT64_MAX, &why) != err)
+		return 2;
+	film = open_film(path);
+	check_seconds(film, second);
+	check_promises(film);
+	if (film->info.end != test_info.start + second * SECOND)
+		return 3;
+	film_free(film);
+	snprintf(side, sizeof(side), "%s-wal", path);
+	return access(side, F_OK) ? 0 : 4;
+}
+
+static int with_small_files(const char *path)
+{
+	struct rlimit limit = {300000, 300000};
+
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	return record_until_full(path, -EFBIG);
+}
+
+static int on_small_disk(const char *path)
+{
+	char *folder = strdup(path);
+
+	*strrchr(folder, '/') = '\0';
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", folder, "tmpfs", 0, "size=600k"))
+		return 77;
+	free(folder);
+	return record_until_full(path, -ENOSPC);
+}
+
+static void run_apart(int (*check)(const char *path))
+{
+	const char *path = new_path();
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(check(path));
+	waitpid(pid, &status, 0);
+	remove_folder();
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_file_size_limit(void **state)
+{
+	(void)state;
+	run_apart(with_small_files);
+}
+
+static void test_disk_full(void **state)
+{
+	(void)state;
+	run_apart(on_small_disk);
+}
+
+/* Reads the film each time the recorder says that another commit is done. */
+static int follow(const char *path, int from, int to)
+{
+	struct film *film = NULL, *kept = NULL;
+	uint64_t second = 0;
+	char byte;
+
+	while (read(from, &byte, 1) == 1 && byte == 'c') {
+		film = open_film(path);
+		check_seconds(film, ++second);
+		if (second == 3)
+			kept = film;
+		else
+			film_free(film);
+		if (write(to, "r", 1) != 1)
+			return 1;
+	}
+	/* the recorder closed the film while it was open here: it is still as it was */
+	if (byte != 'e' || kept->info.end != test_info.start + 3 * SECOND)
+		return 1;
+	check_seconds(kept, 3);
+	film_free(kept);
+	return 0;
+}
+
+static void test_read_while_recording(void **state)
+{
+	const char *path = new_path();
+	int commands[2], answers[2], status;
+	struct film_writer *w;
+	uint64_t second;
+	char byte, side[256];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(commands) | pipe(answers), 0);
+	pid = fork();
+	if (!pid) {
+		close(commands[1]);
+		_exit(follow(path, commands[0], answers[1]));
+	}
+	close(answers[1]);
+	w = create(path);
+	for (second = 0; second < 10; second++) {
+		put_second(w, second);
+		commit(w, test_info.start + (second + 1) * SECOND);
+		assert_int_equal(write(commands[1], "c", 1), 1);
+		assert_int_equal(read(answers[0], &byte, 1), 1);
+	}
+	close_film(w, test_info.start + 10 * SECOND);
+	snprintf(side, sizeof(side), "%s-wal", path);
+	assert_int_not_equal(access(side, F_OK), 0);
+	assert_int_equal(write(commands[1], "e", 1), 1);
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	close(commands[0]);
+	close(commands[1]);
+	close(answers[0]);
+	remove_folder();
+}
+
+/* A disk that stands still does not hold up the caller. */
+static void test_slow_disk(void **state)
+{
+	const char *path = new_path();
+	struct film_writer *w = create(path);
+	struct timespec before, after;
+	struct film *film;
+	uint64_t second;
+	sqlite3 *db;
+
+	(void)state;
+	commit(w, test_info.start);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	for (second = 0; second < 20; second++) {
+		put_second(w, second);
+		assert_int_equal(
+			film_commit(w, test_info.start + (second + 1) * SECOND, false, NULL), 0);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	assert_true((after.tv_sec - before.tv_sec) * 1000 +
+			    (after.tv_nsec - before.tv_nsec) / 1000000 <
+		    1000);
+	sqlite3_close(db);
+	close_film(w, test_info.start + 20 * SECOND);
+	film = open_film(path);
+	check_seconds(film, 20);
+	film_free(film);
+	remove_folder();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kill_while_recording),
+		cmocka_unit_test(test_kill_at_any_moment),
+		cmocka_unit_test(test_file_size_limit),
+		cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_read_while_recording),
+		cmocka_unit_test(test_slow_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

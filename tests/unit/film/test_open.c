@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+/* first: cmocka has a macro fail() */
+#include "base/buf.h"
+#include "base/map.h"
+#include "make.h"
+
+#include <cmocka.h>
+
+#include "film/create.h"
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, size), size);
+	close(fd);
+}
+
+static struct buf read_file(const char *path)
+{
+	struct buf b = {0};
+	uint8_t bytes[4096];
+	int fd = open(path, O_RDONLY);
+	ssize_t n;
+
+	assert_true(fd >= 0);
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+		buf_put(&b, bytes, (size_t)n);
+	close(fd);
+	assert_false(b.failed);
+	return b;
+}
+
+static void sql(const char *path, const char *statements)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, statements, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void assert_refused(const char *path, int err, const char *words)
+{
+	struct film *film = NULL;
+	struct fail why = {0};
+
+	assert_int_equal(film_open(path, &film, &why), err);
+	assert_int_equal(why.err, err);
+	assert_null(film);
+	if (!strstr(why.what, words))
+		fail_print(&why);
+	assert_non_null(strstr(why.what, words));
+	assert_non_null(strstr(why.what, path));
+}
+
+static void test_not_films(void **state)
+{
+	const char *path = new_path();
+	char text[] = "Once upon a time there was a file of more than a hundred bytes, which was "
+		      "not a film, not even a database, only a short tale.";
+
+	(void)state;
+	assert_refused(path, -ENOENT, "no such file");
+	assert_refused("/tmp", -EISDIR, "is a directory");
+	assert_refused("/dev/null", -EBADMSG, "not a regular file");
+	write_file(path, "", 0);
+	assert_refused(path, -EBADMSG, "is empty");
+	write_file(path, "xy", 2);
+	assert_refused(path, -EBADMSG, "is not a film");
+	write_file(path, text, sizeof(text));
+	assert_refused(path, -EBADMSG, "is not a film");
+	unlink(path);
+	sql(path, "CREATE TABLE t(x)");
+	assert_refused(path, -EBADMSG, "another program");
+	remove_folder();
+}
+
+static void test_other_schemas(void **state)
+{
+	static const struct {
+		const char *change, *words;
+		int err;
+	} cases[] = {
+		{"PRAGMA user_version = 2", "version 2", -EPROTONOSUPPORT},
+		{"PRAGMA user_version = 0", "version 0", -EPROTONOSUPPORT},
+		{"PRAGMA application_id = 1", "another program", -EBADMSG},
+		{"CREATE TABLE more(x)", "no film has a table \"more\"", -EBADMSG},
+		{"CREATE VIEW v AS SELECT 1", "no film has a view \"v\"", -EBADMSG},
+		{"CREATE TRIGGER t AFTER INSERT ON loss BEGIN DELETE FROM loss; END", "trigger",
+		 -EBADMSG},
+		{"CREATE INDEX i ON block(n)", "no film has a index", -EBADMSG},
+		{"DROP TABLE loss", "missing", -EBADMSG},
+		{"DROP TABLE loss; CREATE VIEW loss AS SELECT 1", "view \"loss\"", -EBADMSG},
+		{"ALTER TABLE loss ADD COLUMN x", "table \"loss\"", -EBADMSG},
+		{"UPDATE event SET name = x'41'", "table event", -EBADMSG},
+		{"UPDATE event SET name = 'a' || char(0) || 'b'", "table event", -EBADMSG},
+		{"UPDATE event SET name = NULL", "table event", -EBADMSG},
+		{"UPDATE event SET name = printf('%.70000c', 'x')", "table event", -EBADMSG},
+		{"UPDATE event SET frequency = 4294967296", "table event", -EBADMSG},
+		{"UPDATE event SET frequency = 1.5", "table event", -EBADMSG},
+		{"UPDATE event SET id = 3", "table event", -EBADMSG},
+		{"UPDATE meta SET value = 'x' WHERE name = 'start'", "table meta", -EBADMSG},
+		{"UPDATE thread SET process = 2", "table thread", -EBADMSG},
+		{"UPDATE image SET build_id = zeroblob(65)", "table image", -EBADMSG},
+		{"UPDATE stack SET n = 3 WHERE id = 1", "table stack", -EBADMSG},
+		{"UPDATE stack SET data = zeroblob(3)", "table stack", -EBADMSG},
+		{"UPDATE stack SET id = 2 WHERE id = 1", "table stack", -EBADMSG},
+		{"UPDATE frame SET n = 65537", "table frame", -EBADMSG},
+		{"UPDATE block SET event = 2", "table block", -EBADMSG},
+		{"UPDATE block SET n = 0", "table block", -EBADMSG},
+		{"UPDATE block SET t0 = t1 + 1", "table block", -EBADMSG},
+	};
+	const char *path = new_path();
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unlink(path);
+		write_seconds(path, 2);
+		sql(path, cases[i].change);
+		assert_refused(path, cases[i].err, cases[i].words);
+	}
+	remove_folder();
+}
+
+/* What is wrong with a block shows when it is read: its row alone says nothing. */
+static void test_wrong_blocks(void **state)
+{
+	static const char *const changes[] = {
+		"UPDATE block SET n = n - 1",
+		"UPDATE block SET n = n + 1",
+		"UPDATE block SET total = total + 1",
+		"UPDATE block SET t0 = t0 - 1",
+		"UPDATE block SET t1 = t1 + 1",
+		"UPDATE block SET data = (SELECT data FROM stack)",
+		"UPDATE block SET data = ''",
+		"UPDATE block SET data = NULL",
+		"DELETE FROM thread",
+	};
+	const char *path = new_path();
+	struct fail why;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		struct sum sum = {0};
+		struct film *film;
+
+		unlink(path);
+		write_seconds(path, 2);
+		sql(path, changes[i]);
+		film = open_film(path);
+		assert_int_equal(film_each_samples(film, 1, 0, UINT64_MAX, add_up, &sum, &why),
+				 -EBADMSG);
+		assert_non_null(strstr(why.what, "damaged"));
+		assert_int_equal(sum.count, 0);
+		film_free(film);
+	}
+	/* a kind of a later version is not samples, and no reason to refuse the rest */
+	unlink(path);
+	write_seconds(path, 2);
+	sql(path, "UPDATE block SET kind = 77, n = -5, data = 'x' WHERE id = 1");
+	{
+		struct film *film = open_film(path);
+
+		assert_int_equal(sum_of(film, 1).count, 100);
+		film_free(film);
+	}
+	remove_folder();
+}
+
+static void test_truncated(void **state)
+{
+	const char *path = new_path();
+	struct buf whole;
+	size_t size;
+
+	(void)state;
+	write_seconds(path, 5);
+	whole = read_file(path);
+	for (size = 1; size < whole.count; size += 61) {
+		struct film *film = NULL;
+		struct fail why = {0};
+
+		write_file(path, whole.at, size);
+		assert_int_equal(film_open(path, &film, &why), -EBADMSG);
+		assert_true(why.what[0]);
+	}
+	buf_free(&whole);
+	remove_folder();
+}
+
+static void test_flipped_bytes(void **state)
+{
+	const char *path = new_path();
+	struct buf whole;
+	unsigned int round, opened = 0;
+
+	(void)state;
+	write_seconds(path, 5);
+	whole = read_file(path);
+	for (round = 0; round < 600; round++) {
+		uint8_t *at = &whole.at[hash_u64(round) % whole.count], before = *at;
+		struct film *film = NULL;
+		struct fail why = {0};
+
+		*at ^= (uint8_t)(round % 3 ? 1u << round % 8 : 0xff);
+		write_file(path, whole.at, whole.count);
+		if (!film_open(path, &film, &why)) {
+			check_promises(film);
+			opened++;
+		} else {
+			assert_true(why.what[0]);
+		}
+		film_free(film);
+		*at = before;
+	}
+	assert_true(opened > 0 && opened < round);
+	buf_free(&whole);
+	remove_folder();
+}
+
+/* Runs check() in a process that has no rights but those of everyone. */
+static int as_nobody(int (*check)(const char *path), const char *path)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		if (!geteuid() && setresuid(65534, 65534, 65534))
+			_exit(99);
+		_exit(check(path));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static char *folder_of(const char *path)
+{
+	char *folder = strdup(path);
+
+	*strrchr(folder, '/') = '\0';
+	return folder;
+}
+
+static int reads_two_seconds(const char *path)
+{
+	struct film *film;
+	struct fail why = {0};
+	struct sum sum = {0};
+
+	if (film_open(path, &film, &why)) {
+		fail_print(&why);
+		return 1;
+	}
+	if (film_each_samples(film, 1, 0, UINT64_MAX, add_up, &sum, &why))
+		return 2;
+	film_free(film);
+	return sum.count == 200 ? 0 : 3;
+}
+
+static int is_refused_with_words(const char *path)
+{
+	struct film *film = NULL;
+	struct fail why = {0};
+
+	return film_open(path, &film, &why) && why.what[0] ? 0 : 1;
+}
+
+static void write_and_be_killed(const char *path)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		struct film_writer *w = create(path);
+
+		put_second(w, 0);
+		commit(w, test_info.start + SECOND);
+		put_second(w, 1);
+		commit(w, test_info.start + 2 * SECOND);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+}
+
+static unsigned int files_in(const char *folder)
+{
+	char command[128];
+	unsigned int count = 0;
+	FILE *ls;
+
+	snprintf(command, sizeof(command), "ls -A %s | wc -l", folder);
+	ls = popen(command, "r");
+	assert_int_equal(fscanf(ls, "%u", &count), 1);
+	pclose(ls);
+	return count;
+}
+
+static void test_read_only(void **state)
+{
+	const char *path = new_path();
+	char *folder = folder_of(path);
+
+	(void)state;
+	write_seconds(path, 2);
+	assert_int_equal(files_in(folder), 1);
+	assert_int_equal(chmod(folder, 0755), 0);
+	assert_int_equal(chmod(path, 0000), 0);
+	assert_int_equal(as_nobody(is_refused_with_words, path), 0);
+	assert_int_equal(chmod(path, 0444), 0);
+	assert_int_equal(as_nobody(reads_two_seconds, path), 0);
+	assert_int_equal(chmod(folder, 0555), 0);
+	assert_int_equal(as_nobody(reads_two_seconds, path), 0);
+	assert_int_equal(files_in(folder), 1);
+	assert_int_equal(chmod(folder, 0755), 0);
+	free(folder);
+	remove_folder();
+}
+
+static void test_killed_film(void **state)
+{
+	const char *path = new_path();
+	char *folder = folder_of(path), side[256];
+	struct film *film;
+
+	(void)state;
+	write_and_be_killed(path);
+	assert_int_equal(files_in(folder), 3);
+	film = open_film(path);
+	check_seconds(film, 2);
+	film_free(film);
+	/* all may be read, nothing written */
+	assert_int_equal(chmod(path, 0444), 0);
+	snprintf(side, sizeof(side), "%s-wal", path);
+	assert_int_equal(chmod(side, 0444), 0);
+	snprintf(side, sizeof(side), "%s-shm", path);
+	assert_int_equal(chmod(side, 0444), 0);
+	assert_int_equal(chmod(folder, 0555), 0);
+	assert_int_equal(as_nobody(reads_two_seconds, path), 0);
+	/* without -shm SQLite would have to make one: that needs words */
+	unlink(side);
+	assert_int_equal(as_nobody(is_refused_with_words, path), 0);
+	/* the film alone, as someone copies it: commits are in the film itself */
+	snprintf(side, sizeof(side), "%s-wal", path);
+	unlink(side);
+	assert_int_equal(as_nobody(reads_two_seconds, path), 0);
+	assert_int_equal(files_in(folder), 1);
+	chmod(folder, 0755);
+	film = open_film(path);
+	check_seconds(film, 2);
+	film_free(film);
+	assert_int_equal(files_in(folder), 1);
+	free(folder);
+	remove_folder();
+}
+
+static void assert_not_created(const char *path, int err, const char *words)
+{
+	struct film_writer *w = NULL;
+	struct fail why = {0};
+
+	assert_int_equal(film_create(path, &test_info, &w, &why), err);
+	assert_null(w);
+	if (!strstr(why.what, words))
+		fail_print(&why);
+	assert_non_null(strstr(why.what, words));
+}
+
+static int cannot_create(const char *path)
+{
+	struct film_writer *w;
+	struct fail why = {0};
+
+	return film_create(path, &test_info, &w, &why) == -EACCES && why.to_do[0] ? 0 : 1;
+}
+
+static void test_create(void **state)
+{
+	const char *path = new_path();
+	char *folder = folder_of(path), other[256];
+	struct film_writer *w;
+	struct film *film, *old;
+	struct stat st;
+
+	(void)state;
+	assert_not_created("/tmp", -EISDIR, "is a directory");
+	assert_not_created("/dev/null", -EEXIST, "not a regular file");
+	assert_not_created("/nowhere/at/all.film", -ENOENT, "directory does not exist");
+	assert_not_created("/dev/null/a.film", -ENOTDIR, "not a directory");
+	write_file(path, "my precious text", 16);
+	assert_not_created(path, -EEXIST, "not a film");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 16);
+	unlink(path);
+	sql(path, "CREATE TABLE mine(x)");
+	assert_not_created(path, -EEXIST, "not a film");
+	unlink(path);
+	assert_int_equal(chmod(folder, 0555), 0);
+	assert_int_equal(as_nobody(cannot_create, path), 0);
+	assert_int_equal(chmod(folder, 0700), 0);
+	assert_int_equal(files_in(folder), 0);
+
+	/* over an empty file; over a film that is being read; over one that was killed */
+	write_file(path, "", 0);
+	write_seconds(path, 1);
+	old = open_film(path);
+	write_seconds(path, 2);
+	check_seconds(old, 1);
+	film_free(old);
+	write_and_be_killed(path);
+	write_seconds(path, 3);
+	film = open_film(path);
+	check_seconds(film, 3);
+	film_free(film);
+	assert_int_equal(files_in(folder), 1);
+
+	/* not over one that is being written */
+	w = create(path);
+	assert_not_created(path, -EBUSY, "another stackcam is writing it");
+	assert_int_equal(film_open_for_naming(path, &w, NULL), -EBUSY);
+	close_film(w, 6 * SECOND);
+
+	/* a link to a film is written where it points */
+	snprintf(other, sizeof(other), "%s/link", folder);
+	assert_int_equal(symlink(path, other), 0);
+	write_seconds(other, 4);
+	film = open_film(path);
+	check_seconds(film, 4);
+	film_free(film);
+	assert_int_equal(lstat(other, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	free(folder);
+	remove_folder();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_not_films),     cmocka_unit_test(test_other_schemas),
+		cmocka_unit_test(test_wrong_blocks),  cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_flipped_bytes), cmocka_unit_test(test_read_only),
+		cmocka_unit_test(test_killed_film),   cmocka_unit_test(test_create),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
