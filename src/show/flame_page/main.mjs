@@ -55,6 +55,8 @@ function toggleWidths() {
 	const isBefore = tree.width === tree.before;
 	tree.layOutBy(isBefore ? tree.after : tree.before);
 	find('width').textContent = isBefore ? 'Width: after' : 'Width: before';
+	if (!tree.width[view.root])
+		goTo(0);
 	view.widthsChanged();
 	search();
 }

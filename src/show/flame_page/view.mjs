@@ -40,7 +40,8 @@ export class View {
 	/** Follows the size of the scroller, the number of levels and the direction of growth. */
 	resize() {
 		const { scroller, canvas } = this;
-		const fromBottom = this.rowsHeight - scroller.scrollTop - this.height;
+		// by what was drawn: the browser may have moved the rows already to fill the new size
+		const fromBottom = this.rowsHeight - this.top - this.height;
 
 		this.width = Math.max(scroller.offsetWidth - 2 * MARGIN, 1);
 		this.height = scroller.clientHeight;
@@ -156,7 +157,7 @@ export class View {
 
 	drawNow() {
 		const { pen, tree } = this;
-		const top = this.scroller.scrollTop;
+		const top = this.top = this.scroller.scrollTop;
 
 		cancelAnimationFrame(this.waiting);
 		this.waiting = null;

@@ -356,6 +356,16 @@ def test_deep_ones_scroll(page):
     assert page.run("return document.getElementById('graph').scrollTop") == 0
 
 
+@pytest.mark.parametrize("height", [500, 1400])
+def test_root_stays_in_sight_when_the_window_changes(page, height):
+    page.open(page.make("deep", 1000))
+    root = page.colours()[0]
+    set_screen(page.driver, height=height)
+    page.settle()
+    assert page.colours()[0] == root
+    assert page.labels()[0] == "all"
+
+
 @pytest.mark.parametrize("scheme, ground", [("light", "rgb(255, 255, 255)"), ("dark", "rgb(21, 23, 27)")])
 def test_follows_the_colour_scheme(page, scheme, ground):
     set_screen(page.driver, scheme=scheme)
