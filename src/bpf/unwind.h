@@ -119,8 +119,8 @@ static __always_inline const struct unwind_rule *unwind_find_rule(const struct u
 		half = left >> 1;
 		word = (low + half) & (UNWIND_CHUNK_WORDS - 1);
 		row = (const struct unwind_row *)(chunk + word);
-		if (row->pc <= pc)
-			low += half;
+		/* without a branch: all ones if row->pc <= pc; half of such branches are mispredicted */
+		low += half & (__u32)((__s32)(row->pc - pc - 1) >> 31);
 		left -= half;
 	}
 	row = (const struct unwind_row *)(chunk + (low & (UNWIND_CHUNK_WORDS - 1)));

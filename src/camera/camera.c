@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,10 +22,14 @@
 
 #define TABLES_LIMIT_DEFAULT (256ull << 20)
 #define SIDEBAND_PAGES 64
-#define RING_BYTES_MIN (256u << 10)
+#define RECORDER_NICE -20
 #define RING_BYTES_MAX (32u << 20)
 /* Bytes of a usual sample; a ring holds what comes in a second, so that a slow moment loses nothing. */
 #define SAMPLE_BYTES 800u
+/* A burst of new processes hands over some dozen stacks of up to 64 KiB: room for them, within reason. */
+#define RINGS_BYTES_MIN (32u << 20)
+#define RING_BYTES_LEAST (256u << 10)
+#define RING_BYTES_USUAL (2u << 20)
 
 /* The last stack handed over on each ring: its record comes right behind. */
 struct handover_slot {
@@ -59,9 +64,12 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-static uint32_t ring_bytes(unsigned int frequency)
+static uint32_t ring_bytes(unsigned int frequency, unsigned int cpus)
 {
-	uint32_t bytes = RING_BYTES_MIN;
+	uint32_t bytes = RING_BYTES_USUAL;
+
+	while (bytes > RING_BYTES_LEAST && (uint64_t)bytes * cpus > RINGS_BYTES_MIN)
+		bytes /= 2;
 
 	while (bytes < frequency * SAMPLE_BYTES && bytes < RING_BYTES_MAX)
 		bytes *= 2;
@@ -136,10 +144,12 @@ int camera_new(const struct camera_options *options, struct camera **result, str
 		err = fail_errno(why, -ENOMEM, NULL, "cannot record");
 		goto failed;
 	}
+	/* a recorder that waits for a CPU loses samples just when the machine is busy */
+	setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
 	err = load(camera, why);
 	if (!err)
 		err = rings_new(bpf_map__fd(camera->probes->maps.capture_rings), camera->cpus,
-				ring_bytes(options->frequency), &camera->rings, why);
+				ring_bytes(options->frequency, camera->cpus), &camera->rings, why);
 	if (!err)
 		err = sideband_open(SIDEBAND_PAGES, &camera->sideband, why);
 	if (!err)
