@@ -115,13 +115,12 @@ static double top_of(const struct picture *p, uint32_t level)
 	return HEAD + (double)(p->levels - 1 - level) * ROW;
 }
 
-static void put_share(struct picture *p, const char *word, uint64_t value)
+static void put_share(struct picture *p, const char *word, uint64_t value, uint64_t whole)
 {
 	char text[32];
 
 	words_value(text, sizeof(text), p->flame->unit, value);
-	fprintf(p->out, "\n%s %s (%.2f%%)", word, text,
-		100 * share(value, p->flame->nodes[0].total));
+	fprintf(p->out, "\n%s %s (%.2f%%)", word, text, 100 * share(value, whole));
 }
 
 static const char *shown_name(const struct picture *p, uint32_t i)
@@ -136,7 +135,7 @@ static const char *shown_name(const struct picture *p, uint32_t i)
 /* What the browser shows under the pointer. */
 static void put_title(struct picture *p, uint32_t i)
 {
-	const struct flame_node *node = &p->flame->nodes[i];
+	const struct flame_node *root = &p->flame->nodes[0], *node = &p->flame->nodes[i];
 
 	fputs("<title>", p->out);
 	markup_text(p->out, shown_name(p, i));
@@ -149,10 +148,10 @@ static void put_title(struct picture *p, uint32_t i)
 		markup_text(p->out, node->file);
 		fprintf(p->out, ":%" PRIu32, node->line);
 	}
-	put_share(p, "total", node->total);
-	put_share(p, "self", node->self);
+	put_share(p, "total", node->total, root->total);
+	put_share(p, "self", node->self, root->total);
 	if (p->flame->is_diff) {
-		put_share(p, "before", node->before_total);
+		put_share(p, "before", node->before_total, root->before_total);
 		fprintf(p->out, "\nchange %+.2f points", 100 * change_of(p->flame, node));
 	}
 	if (node->inlined)
@@ -228,7 +227,7 @@ static void put_narrow_children(struct picture *p, uint32_t parent)
 		return;
 	fprintf(p->out, "<g><title>%" PRIu32 " narrower %s", count,
 		count == 1 ? "frame" : "frames");
-	put_share(p, "total", total);
+	put_share(p, "total", total, nodes[0].total);
 	fputs("</title>", p->out);
 	put_rect(p, p->places[first].x, p->places[first].level, (double)total * p->pixels,
 		 "#ededed");
@@ -255,7 +254,8 @@ static void put_summary(struct picture *p)
 	text_count(text, sizeof(text), flame->count);
 	fprintf(p->out, "of %s frames ", text);
 	text_count(text, sizeof(text), narrow);
-	fprintf(p->out, "%s are narrower than %g%% and merged", text, 100.0 / SMALLEST_PART);
+	fprintf(p->out, "%s are narrower than %g%%: merged or left out", text,
+		100.0 / SMALLEST_PART);
 	if (p->gone) {
 		text_count(text, sizeof(text), p->gone);
 		fprintf(p->out, ", %s are gone since", text);

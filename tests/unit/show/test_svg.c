@@ -120,7 +120,7 @@ static void test_narrow_ones_are_merged(void **state)
 	assert_has(text, "<title>far\n");
 	assert_has(text, "<title>40 narrower frames\ntotal 800 (0.80%)</title>");
 	assert_null(strstr(text, "behind"));
-	assert_has(text, "of 44 frames 41 are narrower than 0.1% and merged");
+	assert_has(text, "of 44 frames 41 are narrower than 0.1%: merged or left out");
 	free(text);
 }
 
@@ -170,7 +170,7 @@ static void test_diff(void **state)
 	assert_has(text, "change -1.50 points");
 	assert_int_equal(count_of(text, "#e2664f"), 2); /* "grew" and the legend */
 	assert_int_equal(count_of(text, "#afd0ec"), 2); /* "shrank" and the legend */
-	assert_has(text, "0 are narrower than 0.1% and merged, 1 are gone since");
+	assert_has(text, "0 are narrower than 0.1%: merged or left out, 1 are gone since");
 	free(text);
 }
 
