@@ -162,7 +162,7 @@ static int record_until_full(const char *path, int expected)
 
 static int with_small_files(const char *path)
 {
-	struct rlimit limit = {300000, 300000};
+	struct rlimit limit = {100000, 100000};
 
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &limit);
@@ -175,7 +175,7 @@ static int on_small_disk(const char *path)
 
 	*strrchr(folder, '/') = '\0';
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", folder, "tmpfs", 0, "size=600k"))
+	    mount("none", folder, "tmpfs", 0, "size=200k"))
 		return 77;
 	free(folder);
 	return record_until_full(path, -ENOSPC);
