@@ -70,12 +70,13 @@ bool cfi_read_pointer(struct bytes *in, uint8_t encoding, uint64_t address, uint
 /* The header that CIEs and FDEs share. */
 static int read_entry(const struct cfi_section *section, uint64_t offset, struct entry *entry)
 {
-	struct bytes in = {section->at + offset, section->at + section->size, false};
+	struct bytes in = {section->at, section->at + section->size, false};
 	uint64_t length, id, id_offset, cie_id;
 	bool wide;
 
 	if (offset > section->size)
 		return -EINVAL;
+	in.at += offset;
 	*entry = (struct entry){.offset = offset};
 	length = bytes_u32(&in);
 	wide = length == 0xffffffff;

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whole images: without section headers, cut short, damaged, of another kind, without anything. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "plain_memory.h"
+#include "unwind/lookup.h"
+#include "unwind/table.h"
+
+/* behind our own headers: it has a macro fail() */
+#include <cmocka.h>
+
+struct fixture {
+	struct plain_memory m;
+	uint8_t *file; /* this executable */
+	size_t size;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct stat s;
+
+	if (!f || fd < 0 || fstat(fd, &s) || plain_memory_new(&f->m, 32 << 20))
+		return -1;
+	f->size = (size_t)s.st_size;
+	f->file = malloc(f->size);
+	if (!f->file || read(fd, f->file, f->size) != (ssize_t)f->size)
+		return -1;
+	close(fd);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	plain_memory_free(&f->m);
+	free(f->file);
+	free(f);
+	return 0;
+}
+
+static int build(struct fixture *f, const void *image, size_t size, struct unwind_table *table)
+{
+	struct fail why = {0};
+	int err = unwind_table_of_memory(image, size, f->m.pool, f->m.rules, table, &why);
+
+	assert_int_equal(why.err, err);
+	if (err) {
+		assert_int_not_equal(why.what[0], 0);
+		assert_int_equal(table->directory, 0);
+	}
+	return err;
+}
+
+static void drop(struct fixture *f, struct unwind_table *table)
+{
+	unwind_table_drop(table, f->m.pool);
+	unwind_pool_settle(f->m.pool);
+}
+
+static struct unwind_rule rule_at(struct fixture *f, const struct unwind_table *table,
+				  uint64_t address)
+{
+	struct unwind_rule rule = unwind_table_lookup(f->m.pool, f->m.rules_memory, table, address);
+
+	rule.until = 0;
+	return rule;
+}
+
+static void test_without_sections(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t *copy = malloc(f->size);
+	Elf64_Ehdr *header = (Elf64_Ehdr *)copy;
+	struct unwind_table with, without;
+	uint64_t address, end;
+
+	assert_non_null(copy);
+	memcpy(copy, f->file, f->size);
+	header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
+	assert_int_equal(build(f, f->file, f->size, &with), 0);
+	assert_int_equal(build(f, copy, f->size, &without), 0);
+	assert_int_equal(with.fdes, without.fdes);
+	assert_true(with.fdes > 10);
+	end = (uint64_t)(with.first_page + with.pages) << UNWIND_PAGE_SHIFT;
+	for (address = (uint64_t)with.first_page << UNWIND_PAGE_SHIFT; address < end; address++) {
+		struct unwind_rule a = rule_at(f, &with, address);
+		struct unwind_rule b = rule_at(f, &without, address);
+
+		assert_memory_equal(&a, &b, sizeof(a));
+	}
+	drop(f, &with);
+	drop(f, &without);
+	free(copy);
+}
+
+static void test_cut(void **state)
+{
+	struct fixture *f = *state;
+	struct unwind_table table;
+	size_t size;
+
+	for (size = 0; size < f->size; size += size < 1024 ? 1 : f->size / 211) {
+		/* exactly as large, so that a sanitizer sees a byte too many */
+		uint8_t *copy = malloc(size ? size : 1);
+		int err;
+
+		assert_non_null(copy);
+		memcpy(copy, f->file, size);
+		err = build(f, copy, size, &table);
+		assert_true(err == 0 || err == -ENOEXEC);
+		drop(f, &table);
+		free(copy);
+	}
+}
+
+/* Random bytes in the headers or anywhere else. */
+static void test_damaged(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t *copy = malloc(f->size);
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)f->file;
+	struct unwind_table table;
+	uint64_t i, k;
+
+	assert_non_null(copy);
+	for (i = 0; i < 1500; i++) {
+		uint64_t r = hash_u64(i + 1), from = 0, span = f->size;
+
+		memcpy(copy, f->file, f->size);
+		if (i % 3 == 0)
+			span = 64 + header->e_phnum * sizeof(Elf64_Phdr);
+		else if (i % 3 == 1)
+			from = header->e_shoff, span = f->size - from;
+		for (k = 0; k < 1 + i % 40; k++) {
+			r = hash_u64(r);
+			copy[from + (r >> 8) % span] = (uint8_t)r;
+		}
+		build(f, copy, f->size, &table);
+		drop(f, &table);
+	}
+	free(copy);
+}
+
+static void test_other_kinds(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		size_t at;
+		uint8_t value;
+	} changes[] = {
+		{0, 'X'},
+		{EI_CLASS, ELFCLASS32},
+		{EI_DATA, ELFDATA2MSB},
+		{offsetof(Elf64_Ehdr, e_machine), EM_386},
+		{offsetof(Elf64_Ehdr, e_type), ET_REL},
+		{offsetof(Elf64_Ehdr, e_type), ET_CORE},
+		{offsetof(Elf64_Ehdr, e_phentsize), 1},
+		{offsetof(Elf64_Ehdr, e_phnum), 0},
+	};
+	struct unwind_table table;
+	struct fail why;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		uint8_t before = f->file[changes[i].at];
+
+		f->file[changes[i].at] = changes[i].value;
+		assert_int_equal(build(f, f->file, f->size, &table), -ENOEXEC);
+		f->file[changes[i].at] = before;
+	}
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(unwind_table_of_file(fd, f->m.pool, f->m.rules, &table, &why), -ENOEXEC);
+	close(fd);
+	assert_int_equal(unwind_table_of_file(-1, f->m.pool, f->m.rules, &table, &why), -EBADF);
+}
+
+#define CODE 0x401000ull
+
+/* A program without sections; code stands at CODE. */
+struct small {
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	uint8_t code[256];
+};
+
+static struct small small_program(const uint8_t *code, size_t count, uint64_t entry)
+{
+	struct small s = {
+		.header =
+			{
+				.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB,
+					    EV_CURRENT},
+				.e_type = ET_EXEC,
+				.e_machine = EM_X86_64,
+				.e_entry = entry,
+				.e_phoff = offsetof(struct small, segment),
+				.e_phentsize = sizeof(Elf64_Phdr),
+				.e_phnum = 1,
+			},
+		.segment =
+			{
+				.p_type = PT_LOAD,
+				.p_flags = PF_R | PF_X,
+				.p_offset = offsetof(struct small, code),
+				.p_vaddr = CODE,
+				.p_filesz = sizeof(s.code),
+				.p_memsz = sizeof(s.code),
+			},
+	};
+
+	memset(s.code, 0x90, sizeof(s.code));
+	memcpy(s.code, code, count);
+	return s;
+}
+
+/* What nothing is known of has no table, and what nothing is known of but its start has that. */
+static void test_entry(void **state)
+{
+	static const uint8_t halts[] = {0x31, 0xed, 0xff, 0x15, 1, 2, 3, 4, 0xf4};
+	static const uint8_t jumps[] = {0x48, 0x89, 0xe7, 0xe8, 1, 2, 3, 4, 0x41, 0xff, 0xe4};
+	static const struct {
+		const uint8_t *code;
+		size_t count;
+		uint64_t entry, end;
+	} programs[] = {
+		{halts, sizeof(halts), CODE, CODE + sizeof(halts)},
+		{jumps, sizeof(jumps), CODE, CODE + sizeof(jumps)},
+		{jumps, 0, CODE + 16, CODE + 16 + 64},
+		{jumps, 0, CODE + 250, CODE + 256},
+		{jumps, 0, CODE + 256, CODE + 256},
+		{jumps, 0, 0, 0},
+		{jumps, 0, UINT64_MAX, UINT64_MAX},
+	};
+	struct fixture *f = *state;
+	struct unwind_table table;
+	size_t i;
+
+	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		uint64_t entry = programs[i].entry, end = programs[i].end;
+		struct small s = small_program(programs[i].code, programs[i].count, entry);
+
+		assert_int_equal(build(f, &s, sizeof(s), &table), 0);
+		if (entry == end) {
+			assert_int_equal(table.directory, 0);
+			assert_int_equal(unwind_table_bytes(&table), 0);
+		} else {
+			assert_int_equal(rule_at(f, &table, entry).cfa, UNWIND_CFA_END);
+			assert_int_equal(rule_at(f, &table, end - 1).cfa, UNWIND_CFA_END);
+			assert_int_equal(rule_at(f, &table, entry - 1).cfa, UNWIND_CFA_NONE);
+			assert_int_equal(rule_at(f, &table, end).cfa, UNWIND_CFA_NONE);
+		}
+		drop(f, &table);
+	}
+}
+
+/* An image with a .eh_frame of this test's own making. */
+struct framed {
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	Elf64_Shdr sections[3];
+	char names[32];
+	uint32_t eh_frame[256];
+};
+
+#define WORDS_OF_FDE 9
+
+/* An FDE of the CIE at the start: addresses of 8 bytes, one row. */
+static uint32_t *put_fde(uint32_t *at, const uint32_t *section, uint64_t start, uint64_t size,
+			 uint8_t offset)
+{
+	*at++ = (WORDS_OF_FDE - 1) * 4;
+	*at = (uint32_t)((at - section) * 4);
+	at++;
+	memcpy(at, &start, 8);
+	memcpy(at + 2, &size, 8);
+	at[4] = 0x0e | (uint32_t)offset << 8; /* def_cfa_offset */
+	at[5] = at[6] = 0;
+	return at + 7;
+}
+
+struct function {
+	uint64_t start, size;
+};
+
+static void framed_program(struct framed *p, uint64_t size, const struct function *functions,
+			   size_t count)
+{
+	/* length, id, version 1, "", code 1, data -8, return address 16, rsp + 8, RA at CFA - 8 */
+	static const uint32_t cie[] = {16, 0, 0x78010001, 0x08070c10, 0x00000190};
+	uint32_t *at = p->eh_frame;
+	size_t i;
+
+	memset(p, 0, sizeof(*p));
+	p->header = (Elf64_Ehdr){
+		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_phoff = offsetof(struct framed, segment),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1,
+		.e_shoff = offsetof(struct framed, sections),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 3,
+		.e_shstrndx = 2,
+	};
+	p->segment = (Elf64_Phdr){
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = CODE, .p_memsz = size};
+	memcpy(p->names + 1, ".eh_frame", 10);
+	memcpy(at, cie, sizeof(cie));
+	at += sizeof(cie) / 4;
+	for (i = 0; i < count; i++)
+		at = put_fde(at, p->eh_frame, functions[i].start, functions[i].size,
+			     (uint8_t)(16 + 8 * i));
+	p->sections[1] = (Elf64_Shdr){
+		.sh_name = 1,
+		.sh_type = SHT_PROGBITS,
+		.sh_flags = SHF_ALLOC,
+		.sh_offset = offsetof(struct framed, eh_frame),
+		.sh_size = (uint64_t)(at - p->eh_frame) * 4,
+	};
+	p->sections[2] = (Elf64_Shdr){
+		.sh_type = SHT_STRTAB,
+		.sh_offset = offsetof(struct framed, names),
+		.sh_size = sizeof(p->names),
+	};
+}
+
+static void test_functions(void **state)
+{
+	static const struct function functions[] = {
+		{CODE + 0x300, 0x10}, /* not in order */
+		{CODE + 0x100, 0x20},
+		{CODE + 0x110, 0x20},  /* overlaps: the one that begins first wins */
+		{CODE + 0x100, 0x20},  /* the same again */
+		{CODE + 0x200, 0},     /* no code */
+		{0, 0x10},	       /* dropped by the linker: not counted */
+		{CODE - 8, 0x10},      /* outside */
+		{CODE + 0xfff8, 0x10}, /* half outside */
+		{CODE + 0x400, UINT64_MAX},
+		{UINT64_MAX - 4, 4},
+		{CODE + 0x31f, 0x11}, /* 15 bytes behind the first one */
+		{CODE + 0x340, 0x10}, /* 16 bytes behind that */
+	};
+	struct fixture *f = *state;
+	struct unwind_table table;
+	struct framed p;
+
+	framed_program(&p, 0x10000, functions, sizeof(functions) / sizeof(*functions));
+	assert_int_equal(build(f, &p, sizeof(p), &table), 0);
+	assert_int_equal(table.fdes, 4);
+	assert_int_equal(table.refused, 7);
+	assert_int_equal(table.pages, 1);
+	assert_int_equal(rule_at(f, &table, CODE).cfa, UNWIND_CFA_NONE);
+	assert_int_equal(rule_at(f, &table, CODE + 0x100).cfa_offset, 24);
+	assert_int_equal(rule_at(f, &table, CODE + 0x11f).cfa_offset, 24);
+	assert_int_equal(rule_at(f, &table, CODE + 0x120).cfa, UNWIND_CFA_NONE);
+	assert_int_equal(rule_at(f, &table, CODE + 0x30f).cfa_offset, 16);
+	assert_int_equal(rule_at(f, &table, CODE + 0x31e).cfa_offset, 16); /* padding */
+	assert_int_equal(rule_at(f, &table, CODE + 0x31f).cfa_offset, 16 + 8 * 10);
+	assert_int_equal(rule_at(f, &table, CODE + 0x330).cfa, UNWIND_CFA_NONE);
+	assert_int_equal(rule_at(f, &table, CODE + 0x340).cfa_offset, 16 + 8 * 11);
+	assert_int_equal(rule_at(f, &table, CODE + 0x350).cfa, UNWIND_CFA_NONE);
+	assert_int_equal(rule_at(f, &table, UINT64_MAX).cfa, UNWIND_CFA_NONE);
+	drop(f, &table);
+}
+
+/* Pages that one function fills, pages without any, and a last one that ends with its page. */
+static void test_pages(void **state)
+{
+	static const struct function functions[] = {
+		{CODE + 0x8000, 0x50000},
+		{0x700000, 0x10000},
+	};
+	struct fixture *f = *state;
+	struct unwind_table table;
+	struct framed p;
+	uint32_t i;
+	const struct unwind_page *pages;
+
+	framed_program(&p, 0x1000000, functions, 2);
+	assert_int_equal(build(f, &p, sizeof(p), &table), 0);
+	assert_int_equal(table.first_page, 0x40);
+	assert_int_equal(table.pages, 0x31);
+	pages = unwind_pool_at(f->m.pool, table.directory);
+	for (i = 0; i < table.pages; i++) {
+		bool code = i <= 5 || i == 0x30;
+
+		assert_int_equal(!!pages[i].rows, code);
+		assert_int_equal(pages[i].count, i == 0 || i == 5 ? 2 : code);
+		if (code)
+			assert_int_equal(((const struct unwind_row *)unwind_pool_at(f->m.pool,
+										    pages[i].rows))
+						 ->pc,
+					 0);
+	}
+	assert_int_equal(rule_at(f, &table, CODE + 0x7fff).cfa, UNWIND_CFA_NONE);
+	assert_int_equal(rule_at(f, &table, CODE + 0x8000).cfa_offset, 16);
+	assert_int_equal(rule_at(f, &table, CODE + 0x57fff).cfa_offset, 16);
+	assert_int_equal(rule_at(f, &table, CODE + 0x58000).cfa, UNWIND_CFA_NONE);
+	assert_int_equal(rule_at(f, &table, 0x6fffff).cfa, UNWIND_CFA_NONE);
+	assert_int_equal(rule_at(f, &table, 0x700000).cfa_offset, 24);
+	assert_int_equal(rule_at(f, &table, 0x70ffff).cfa_offset, 24);
+	assert_int_equal(rule_at(f, &table, 0x710000).cfa, UNWIND_CFA_NONE);
+	drop(f, &table);
+}
+
+/* A directory of more than one chunk is refused, not the whole image. */
+static void test_far_apart(void **state)
+{
+	static const struct function functions[] = {
+		{CODE, 0x1000},
+		{0x300000000, 0x1000},
+		{CODE + 0x100000000, 0x1000},
+	};
+	struct fixture *f = *state;
+	struct unwind_table table;
+	struct framed p;
+
+	framed_program(&p, 0x400000000, functions, 3);
+	assert_int_equal(build(f, &p, sizeof(p), &table), 0);
+	assert_int_equal(table.fdes, 2);
+	assert_int_equal(table.refused, 1);
+	assert_int_equal(table.pages, 0x10001);
+	assert_int_equal(rule_at(f, &table, CODE + 0x100000000).cfa_offset, 32);
+	drop(f, &table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_sections),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_other_kinds),
+		cmocka_unit_test(test_entry),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_far_apart),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
