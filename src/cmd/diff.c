@@ -152,18 +152,21 @@ static int parse(struct arguments *a, int argc, char **argv)
 /* Names each function that grew too much, to standard error; returns the exit status. */
 static int check_gate(const struct arguments *a, const struct diff *diff)
 {
+	/* shares are fractions: what grew by exactly so much may come out a little above it */
+	const double rounding = 1e-9;
 	int status = 0;
 
 	for (size_t i = 0; i < diff->functions.count; i++) {
 		const struct function *f = &diff->functions.at[i];
-		double growth =
-			a->gate_total ? diff_total_growth(diff, f) : diff_self_growth(diff, f);
+		const uint64_t *values = a->gate_total ? f->total : f->self;
+		double before = diff_share(values[TREE_BEFORE], diff->before.total);
+		double now = diff_share(values[TREE_NOW], diff->now.total);
 
-		if (!(growth > a->fail_above))
+		if (now - before <= a->fail_above + rounding)
 			continue;
 		fprintf(stderr, "stackcam: the %s share of ", a->gate_total ? "total" : "self");
 		text_print_safe(stderr, f->label->name);
-		fprintf(stderr, " grew by %.2f percentage points\n", 100 * growth);
+		fprintf(stderr, " grew from %.2f%% to %.2f%%\n", 100 * before, 100 * now);
 		status = 1;
 	}
 	return status;

@@ -164,6 +164,16 @@ static int take_when(struct when *when, const char *value, struct fail *why)
 		    value);
 }
 
+static int take_span(struct filter *f, int option, const char *value, struct fail *why)
+{
+	int err = take_when(option == QUESTION_FROM ? &f->from : &f->to, value, why);
+
+	if (!err && f->from.kind == WHEN_SINCE_START && f->to.kind == WHEN_SINCE_START &&
+	    f->from.ns >= f->to.ns)
+		return fail(why, -EINVAL, NULL, "the span of time ends before it starts");
+	return err;
+}
+
 int question_take(struct question *q, int option, const char *value, struct fail *why)
 {
 	struct filter *f = &q->filter;
@@ -182,9 +192,8 @@ int question_take(struct question *q, int option, const char *value, struct fail
 	case QUESTION_IGNORE:
 		return take_regex(&f->ignore, &f->has_ignore, value, why);
 	case QUESTION_FROM:
-		return take_when(&f->from, value, why);
 	case QUESTION_TO:
-		return take_when(&f->to, value, why);
+		return take_span(f, option, value, why);
 	case QUESTION_BY:
 		return take_groups(&q->shape, value, why);
 	case QUESTION_LINES:

@@ -11,9 +11,9 @@ struct adder {
 	const struct view *view;
 	enum tree_side side;
 	struct frame_labels labels;
-	uint32_t *node_of; /* per stack: its node, for the group that */
-	uint32_t *seen_in; /* this says; groups are counted from 1 here */
-	uint32_t group_number;
+	uint32_t *node_of; /* per stack: its node, below the root that */
+	uint32_t *seen_in; /* this says; roots of groups are counted from 1 here */
+	uint32_t root_number;
 	vec(uint32_t) path;
 };
 
@@ -151,7 +151,7 @@ static uint32_t node_of_stack(struct adder *a, uint32_t stack, uint32_t root)
 	if (!stack)
 		return child_name(a->tree, root, NAME_UNKNOWN, FILM_FRAME_MARK);
 	a->path.count = 0;
-	for (; stack && a->seen_in[stack] != a->group_number; stack = film->stacks[stack].parent)
+	for (; stack && a->seen_in[stack] != a->root_number; stack = film->stacks[stack].parent)
 		if (!vec_push(&a->path, stack))
 			return UINT32_MAX;
 	if (stack)
@@ -162,24 +162,26 @@ static uint32_t node_of_stack(struct adder *a, uint32_t stack, uint32_t root)
 		if (node == UINT32_MAX)
 			return node;
 		a->node_of[stack] = node;
-		a->seen_in[stack] = a->group_number;
+		a->seen_in[stack] = a->root_number;
 	}
 	return node;
 }
 
 static bool add_weights(struct adder *a)
 {
-	uint32_t root = 0, group = 0;
+	uint32_t root = UINT32_MAX;
 
 	vec_foreach (&a->view->weights, weight) {
 		uint32_t node;
 
-		if (!a->group_number || weight->group != group) {
-			group = weight->group;
-			a->group_number++;
-			root = group_node(a, group);
-			if (root == UINT32_MAX)
+		if (weight == a->view->weights.at || weight->group != weight[-1].group) {
+			uint32_t next = group_node(a, weight->group);
+
+			if (next == UINT32_MAX)
 				return false;
+			/* groups that are not shown apart share what is known of their stacks */
+			a->root_number += next != root;
+			root = next;
 		}
 		node = node_of_stack(a, weight->stack, root);
 		if (node == UINT32_MAX || (!weight->stack && !node))

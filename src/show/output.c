@@ -147,6 +147,7 @@ int output_open(struct output *o, const char *path, struct fail *why)
 	int err = 0;
 
 	*o = (struct output){0};
+	o->name = path && strcmp(path, "-") ? path : "standard output";
 	o->fd = path && strcmp(path, "-") ? open_file(o, path) : STDOUT_FILENO;
 	err = o->fd < 0 ? o->fd : open_stream(o);
 	if (!err)
@@ -155,11 +156,10 @@ int output_open(struct output *o, const char *path, struct fail *why)
 		unlink(o->temporary);
 	free(o->path);
 	free(o->temporary);
-	*o = (struct output){0};
 	if (err == -EEXIST)
-		return fail(why, err, "give -o another name", "'%s' is a film: it is not replaced",
-			    path);
-	return fail_errno(why, err, NULL, "cannot write '%s'", path ? path : "standard output");
+		return fail(why, err, "give -o another name", "%s is a film: it is not replaced",
+			    o->name);
+	return fail_errno(why, err, NULL, "cannot write %s", o->name);
 }
 
 /* Gives an unnamed file a passing name, from which it can replace the one that is there. */
@@ -206,7 +206,7 @@ int output_close(struct output *o, bool wanted, struct fail *why)
 	err = wanted ? o->err : 0;
 	if (err)
 		fail_errno(why, err, err == -ENOSPC || err == -EDQUOT ? full_disk : NULL,
-			   "cannot write '%s'", o->path ? o->path : "standard output");
+			   "cannot write %s", o->name);
 	free(o->path);
 	free(o->temporary);
 	*o = (struct output){0};

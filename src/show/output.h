@@ -13,6 +13,7 @@
  */
 struct output {
 	FILE *file;
+	const char *name; /* the path that was asked for, for words */
 	int fd;
 	int err; /* the first write that failed: a negative errno */
 	bool is_terminal;
@@ -22,7 +23,7 @@ struct output {
 };
 
 /*
- * o must stay where it is. path null or "-": standard output. What exists and is no regular file (a pipe, /dev/null) is
+ * o must stay where it is, and path must live as long. path null or "-": standard output. What exists and is no regular file (a pipe, /dev/null) is
  * written as it stands; a film is not replaced. Returns 0 or a negative errno with *why filled.
  */
 int output_open(struct output *o, const char *path, struct fail *why);

@@ -40,6 +40,7 @@ struct pprof {
 	struct buf out;	    /* on its way to gzip */
 	struct buf message; /* the message that is being made, … */
 	struct buf inner;   /* … and one inside it */
+	struct buf labels;  /* of the thread whose samples are being written */
 	vec(char *) strings;
 	struct map string_of;	/* by hash; the next hash where two share one */
 	struct map function_of; /* by function and file */
@@ -172,7 +173,8 @@ static uint64_t too_deep_location(const struct film *film)
 	return film->frame_count + 2ull;
 }
 
-static void put_labels(struct pprof *p, uint32_t thread_id)
+/* Weights are sorted by thread: what a thread's samples share is made once. */
+static void make_labels(struct pprof *p, uint32_t thread_id)
 {
 	const struct film *film = p->view->film;
 	const struct film_thread *thread = &film->threads[thread_id];
@@ -184,14 +186,15 @@ static void put_labels(struct pprof *p, uint32_t thread_id)
 		{"tid", thread->tid},
 	};
 
+	p->labels.count = 0;
 	for (int i = 0; i < 2; i++) {
 		put_number(&p->inner, 1, string_index(p, numbers[i].key));
 		put_number(&p->inner, 3, numbers[i].number);
-		put_message(&p->message, 3, &p->inner);
+		put_message(&p->labels, 3, &p->inner);
 	}
 	put_number(&p->inner, 1, string_index(p, "comm"));
 	put_number(&p->inner, 2, string_index(p, thread->comm));
-	put_message(&p->message, 3, &p->inner);
+	put_message(&p->labels, 3, &p->inner);
 }
 
 static void put_samples(struct pprof *p)
@@ -215,7 +218,9 @@ static void put_samples(struct pprof *p)
 		buf_put_varint(&p->inner, weight->samples);
 		buf_put_varint(&p->inner, weight->value);
 		put_message(&p->message, 2, &p->inner);
-		put_labels(p, weight->group);
+		if (weight == p->view->weights.at || weight->group != weight[-1].group)
+			make_labels(p, weight->group);
+		buf_put(&p->message, p->labels.at, p->labels.count);
 		put_field(p, PROFILE_SAMPLE);
 	}
 }
@@ -347,6 +352,7 @@ static void pprof_free(struct pprof *p)
 	buf_free(&p->out);
 	buf_free(&p->message);
 	buf_free(&p->inner);
+	buf_free(&p->labels);
 	free(p->used);
 	free(p->ends);
 	free(p->unnamed);
@@ -374,7 +380,7 @@ int show_pprof(const struct report *report, const struct show_options *options, 
 	put_strings(&p);
 	gzip_take(&p.gzip, &p.out);
 	err = gzip_finish(&p.gzip);
-	if (!err && (p.failed || p.message.failed || p.inner.failed))
+	if (!err && (p.failed || p.message.failed || p.inner.failed || p.labels.failed))
 		err = -ENOMEM;
 	pprof_free(&p);
 	return err;

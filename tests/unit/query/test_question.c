@@ -136,7 +136,8 @@ static void test_wrong_times(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(take(QUESTION_FROM, wrong[i]), -EINVAL);
 	assert_int_equal(question_take(&q, QUESTION_FROM, "2", NULL), 0);
-	assert_int_equal(question_take(&q, QUESTION_TO, "1", NULL), 0);
+	assert_int_equal(question_take(&q, QUESTION_TO, "1", NULL), -EINVAL);
+	assert_int_equal(question_take(&q, QUESTION_TO, "00:00:00", NULL), 0);
 	assert_int_equal(filter_span(&q.filter, &info, &from, &to, &why), -EINVAL);
 	assert_int_equal(why.err, -EINVAL);
 	question_free(&q);

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""report and diff as they are called: check_verbs.py STACKCAM MAKE_FILM. Films are made up."""
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+STACKCAM, MAKE_FILM = map(os.path.abspath, sys.argv[1:3])
+
+
+def run(*words, **options):
+    options.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run([STACKCAM, *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True, check=False, **options)
+
+
+class Verbs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="stackcam-test-")
+        os.chdir(cls.folder.name)
+        for name, samples, stacks in (("stackcam.film", 5000, 50), ("other.film", 3000, 20)):
+            subprocess.run([MAKE_FILM, str(samples), str(stacks), "20", name], check=True)
+        cls.before = sorted(os.listdir("."))
+
+    @classmethod
+    def tearDownClass(cls):
+        os.chdir("/")
+        cls.folder.cleanup()
+
+    def tearDown(self):
+        for name in set(os.listdir(".")) - set(self.before):
+            os.remove(name)
+
+    def ends(self, status, *words, says=""):
+        done = run(*words)
+        self.assertEqual(done.returncode, status, done.stderr)
+        if status:
+            self.assertTrue(done.stderr)
+            self.assertEqual(done.stdout, "")
+        self.assertIn(says, done.stderr)
+        return done
+
+    def test_report_takes_the_film_of_this_folder(self):
+        self.assertIn("5,000 samples", self.ends(0, "report").stdout)
+        self.assertIn("3,000 samples", self.ends(0, "report", "other.film").stdout)
+
+    def test_wrong_usage(self):
+        for words in (("--nope",), ("--format", "png"), ("--format",), ("--limit", "-1"),
+                      ("--limit", "ten"), ("--min-percent", "101"), ("--min-percent", "x"),
+                      ("--min-percent", "nan"), ("--focus", "("), ("--ignore", "["),
+                      ("--by", "pid"), ("--pid", "x"), ("--from", "soon"),
+                      ("--from", "3", "--to", "1"), ("-e",), ("a.film", "b.film")):
+            self.ends(2, "report", *words, says="--help")
+        for words in ((), ("one.film",), ("a", "b", "c"), ("--format", "pprof", "a", "b"),
+                      ("-o", "x.pb.gz", "a", "b"), ("--fail-above", "-1", "a", "b"),
+                      ("--fail-above", "5%%", "a", "b"), ("--fail-on", "all", "a", "b")):
+            self.ends(2, "diff", *words, says="--help")
+
+    def test_failures(self):
+        self.ends(1, "report", "nowhere.film", says="nowhere.film")
+        self.ends(1, "report", "-e", "off-cpu", says="on-cpu")
+        self.ends(1, "report", "-o", "no/place.svg", says="no/place.svg")
+        self.ends(1, "report", "-o", "other.film", says="other.film")
+        self.ends(1, "diff", "stackcam.film", "nowhere.film", says="nowhere.film")
+
+    def test_help(self):
+        for verb in ("report", "diff"):
+            done = self.ends(0, verb, "--help")
+            self.assertIn("Examples:", done.stdout)
+            self.assertTrue(all(len(line) <= 90 for line in done.stdout.splitlines()))
+
+    def test_the_name_decides_on_the_format(self):
+        starts = {"x.svg": b"<", "x.html": b"<!", "x.json": b'{"film"', "x.folded": b"part",
+                  "x.pb.gz": b"\x1f\x8b", "x.speedscope.json": b'{"$schema"', "x.txt": b"on-cpu"}
+        for name, start in starts.items():
+            self.ends(0, "report", "-o", name)
+            with open(name, "rb") as file:
+                self.assertTrue(file.read().lower().startswith(start), name)
+        self.ends(0, "report", "-o", "x.svg", "--format", "json")
+        with open("x.svg", encoding="utf-8") as file:
+            json.load(file)
+        with gzip.open("x.pb.gz") as file:
+            self.assertTrue(file.read())
+
+    def test_all_formats_agree(self):
+        answer = json.loads(self.ends(0, "report", "--format", "json").stdout)
+        total = answer["event"]["total"]
+        self.assertEqual(sum(f["self"] for f in answer["functions"]), total)
+        self.assertEqual(sum(p["total"] for p in answer["processes"]), total)
+        folded = self.ends(0, "report", "--format", "folded").stdout.splitlines()
+        self.assertEqual(sum(int(line.rpartition(" ")[2]) for line in folded), total)
+        scope = json.loads(self.ends(0, "report", "--format", "speedscope").stdout)
+        self.assertEqual(sum(scope["profiles"][0]["weights"]), total)
+
+    def test_limits(self):
+        def lines(*words):
+            return len(self.ends(0, "report", *words).stdout.splitlines())
+        self.assertEqual(lines("--limit", "5") + 2, lines("--limit", "7"))
+        self.assertGreater(lines("--limit", "0"), lines())
+
+    def test_nobody_reads(self):
+        for ignored in (signal.SIG_DFL, signal.SIG_IGN):
+            inner, outer = os.pipe()
+            os.close(inner)
+            done = run("report", stdout=outer, preexec_fn=lambda how=ignored: signal.signal(
+                signal.SIGPIPE, how), restore_signals=False)
+            os.close(outer)
+            self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""))
+
+    def test_full_disk(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = run("report", "--format", "html", stdout=full)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No space left", done.stderr)
+
+    def test_diff(self):
+        done = self.ends(0, "diff", "stackcam.film", "other.film")
+        self.assertIn("change", done.stdout)
+        answer = json.loads(self.ends(0, "diff", "--format", "json", "stackcam.film",
+                                      "other.film").stdout)
+        for key in ("self_change", "total_change"):
+            self.assertTrue(all(-1 <= f[key] <= 1 for f in answer["functions"]))
+        self.assertAlmostEqual(sum(f["self_change"] for f in answer["functions"]), 0, places=5)
+        for name in ("x.svg", "x.html", "x.folded", "x.json"):
+            self.ends(0, "diff", "-o", name, "stackcam.film", "other.film")
+
+    def test_gate(self):
+        films = ("stackcam.film", "other.film")
+        self.ends(0, "diff", "--fail-above", "0", films[0], films[0])
+        self.ends(0, "diff", "--fail-above", "100%", *films)
+        done = run("diff", "--fail-above", "0.5%", *films)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the self share of part", done.stderr)
+        self.assertIn("change", done.stdout)
+        done = run("diff", "--fail-above", "0.5", "--fail-on", "total", *films)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the total share of part", done.stderr)
+
+
+unittest.main(argv=sys.argv[:1])
