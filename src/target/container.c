@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define HEX_DIGITS 64
+#define ID_MAX	   256 /* a file name has no more */
 
 /* A piece of a path: not terminated. */
 struct piece {
@@ -127,7 +128,7 @@ static bool lxc_id(struct piece parent, struct piece p, char *id, size_t size)
 bool container_of_cgroup(const char *path, char *id, size_t size)
 {
 	struct piece parent = {path, 0};
-	bool found = false;
+	char inner[ID_MAX];
 
 	id[0] = 0;
 	while (*path) {
@@ -136,11 +137,11 @@ bool container_of_cgroup(const char *path, char *id, size_t size)
 		path += strspn(path, "/");
 		p = (struct piece){path, strcspn(path, "/")};
 		path += p.length;
-		if (hex_id(p, id, size) || machine_id(p, id, size) || lxc_id(parent, p, id, size))
-			found = true;
+		if ((hex_id(p, inner, sizeof(inner)) || machine_id(p, inner, sizeof(inner)) ||
+		     lxc_id(parent, p, inner, sizeof(inner))) &&
+		    strlen(inner) < size)
+			strcpy(id, inner);
 		parent = p;
 	}
-	if (!found)
-		id[0] = 0;
-	return found;
+	return id[0] != 0;
 }

@@ -55,8 +55,11 @@ static int set_text(char **text, const char *value)
 {
 	char *copy = strdup(value);
 
-	if (!copy)
+	if (!copy) {
+		/* better none than what was true before */
+		**text = 0;
 		return -ENOMEM;
+	}
 	free(*text);
 	*text = copy;
 	return 0;

@@ -15,7 +15,7 @@
 
 #include "base/text.h"
 
-/* Eats a number of the given base and the character behind it. */
+/* Eats a number of the given base and the character behind it; behind 0: a space, or the end. */
 static bool take_number(char **at, int base, char behind, uint64_t *value)
 {
 	uint64_t v = 0;
@@ -29,7 +29,7 @@ static bool take_number(char **at, int base, char behind, uint64_t *value)
 			return false;
 		v = v * (uint64_t)base + digit;
 	}
-	if (s == *at || (behind ? *s != behind : *s && *s != ' ' && *s != '\n'))
+	if (s == *at || (behind ? *s != behind : *s && *s != ' '))
 		return false;
 	*at = *s ? s + 1 : s;
 	*value = v;
@@ -64,8 +64,9 @@ static void cut_deleted(char *path)
 bool procfs_parse_mapping(char *line, struct procfs_mapping *mapping)
 {
 	uint64_t major_number, minor_number, inode;
-	char *at = line, *end;
+	char *at = line;
 
+	line[strcspn(line, "\n")] = 0;
 	if (!take_number(&at, 16, '-', &mapping->start) ||
 	    !take_number(&at, 16, ' ', &mapping->end) || mapping->start >= mapping->end)
 		return false;
@@ -82,9 +83,6 @@ bool procfs_parse_mapping(char *line, struct procfs_mapping *mapping)
 	mapping->inode = inode;
 	while (*at == ' ')
 		at++;
-	end = strchr(at, '\n');
-	if (end)
-		*end = 0;
 	mapping->path = at;
 	undo_escapes(at);
 	cut_deleted(at);

@@ -167,8 +167,7 @@ static struct tracked *meet(struct targets *targets, pid_t pid)
 	struct procfs_stat stat;
 	struct tracked *t;
 
-	/* only the first thread of a process has its number */
-	if (!read_stat(pid, &stat) || stat.pid != pid)
+	if (!read_stat(pid, &stat))
 		return NULL;
 	t = enter(targets, pid);
 	if (!t)
@@ -253,7 +252,7 @@ static bool is_same_birth(const struct tracked *t, uint64_t time)
 {
 	uint64_t start = t->process.start;
 
-	if (t->process.end || !t->read_at || time > t->read_at)
+	if (!t->read_at || time > t->read_at || (t->process.end && time > t->process.end))
 		return false;
 	return start < time ? time - start < TICKS_NS : start - time < TICKS_NS;
 }

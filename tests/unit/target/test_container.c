@@ -95,6 +95,9 @@ static void too_long_for_the_caller(void **state)
 	assert_true(container_of_cgroup("/lxc/seven77", id, sizeof(id)));
 	assert_false(container_of_cgroup("/lxc/eight888", id, sizeof(id)));
 	assert_string_equal(id, "");
+	/* what does not fit leaves the outer one */
+	assert_true(container_of_cgroup("/lxc/web1/machine-inner\\x2done.scope", id, sizeof(id)));
+	assert_string_equal(id, "web1");
 }
 
 int main(void)

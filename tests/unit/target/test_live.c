@@ -69,6 +69,20 @@ static void say(struct seen *seen, const char *word)
 	snprintf(seen->order + used, sizeof(seen->order) - used, "%s ", word);
 }
 
+/* What the event says of a file leads to its virtual addresses. */
+static void check_mapping(const struct process *p, const struct target_event *e)
+{
+	struct mapping *m = process_mapping(p, e->start);
+	uint64_t bias;
+
+	assert_non_null(m);
+	assert_true(m->image->is_elf);
+	assert_true(m->image->fd >= 0);
+	assert_true(image_bias(m->image, e->start, e->offset, &bias));
+	assert_int_equal(bias, m->bias);
+	assert_int_equal(bias & 4095, 0);
+}
+
 static void take_of_child(struct seen *seen, const struct target_event *e)
 {
 	switch (e->kind) {
@@ -85,8 +99,7 @@ static void take_of_child(struct seen *seen, const struct target_event *e)
 	case TARGET_MMAP:
 		if (strstr(e->path, "test-target-dlopened")) {
 			say(seen, "library");
-			assert_non_null(process_mapping(targets_known(seen->targets, seen->child),
-							e->start));
+			check_mapping(targets_known(seen->targets, seen->child), e);
 		} else if (!strcmp(e->path, "//anon")) {
 			say(seen, "jit");
 		}
@@ -116,6 +129,8 @@ static void take_of_grandchild(struct seen *seen, const struct target_event *e)
 			say(seen, "loader");
 		else if (strstr(e->path, "/libc.so"))
 			say(seen, "libc");
+		if (e->path[0] == '/' && e->inode)
+			check_mapping(p, e);
 		break;
 	case TARGET_EXIT:
 		say(seen, "grandchild-ends");
