@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Boots Debian's kernels under qemu and runs inside.sh there with this build of stackcam: the probes
+# must load and tell the truth on kernels other than the one at hand.
+#
+#	boot.sh BUILD [RELEASE…]	RELEASE: 6.1, 6.12 (default: both)
+#
+# Prints a line "passed NAME", "failed NAME" or "skipped NAME: reason" for each test. Kernels are
+# downloaded as Debian packages into BUILD/kernels and unpacked there, not installed.
+set -eu
+build=$(readlink -f "$1")
+shift
+here=$(dirname "$(readlink -f "$0")")
+cache=$build/kernels
+mkdir -p "$cache"
+
+# kernel_of RELEASE: the path of a kernel of that series; downloads it when it is not there.
+kernel_of()
+{
+	local release=$1 package
+	if ! ls "$cache/$release"/boot/vmlinuz-* >/dev/null 2>&1; then
+		package=$(apt-cache search --names-only "^linux-image-${release//./\\.}\\.[0-9][^ ]*-amd64\$" |
+			awk '{print $1}' | grep -vE 'cloud|rt-|unsigned|dbg' | sort -V | tail -n 1)
+		[ -n "$package" ] || return 1
+		(cd "$cache" && apt-get download -qq "$package" >/dev/null 2>&1) || return 1
+		dpkg-deb -x "$cache/$package"_*.deb "$cache/$release.new" || return 1
+		rm -f "$cache/$package"_*.deb
+		rm -rf "$cache/${release:?}"
+		mv "$cache/$release.new" "$cache/$release"
+	fi
+	ls "$cache/$release"/boot/vmlinuz-* | head -n 1
+}
+
+# add_program FILE: the file and the libraries that it needs go into the image.
+add_program()
+{
+	local library
+	cp -L "$1" "$root/usr/bin/"
+	for library in $(ldd "$1" 2>/dev/null | grep -oE '/[^ )]+'); do
+		mkdir -p "$root/$(dirname "$library")"
+		cp -Ln "$library" "$root/$library" 2>/dev/null || true
+	done
+}
+
+make_image()
+{
+	local applet
+	root=$(mktemp -d)
+	mkdir -p "$root"/{bin,proc,sys,dev,tmp,usr/bin,usr/lib/x86_64-linux-gnu,lib64}
+	ln -s usr/lib "$root/lib"
+	cp "$(command -v busybox)" "$root/bin/"
+	for applet in sh mount cat grep awk sleep poweroff uname kill wc; do
+		ln -s busybox "$root/bin/$applet"
+	done
+	add_program "$build/src/stackcam"
+	for program in omit deep signal forker; do
+		add_program "$build/tests/programs/$program"
+	done
+	cp "$here/inside.sh" "$root/init"
+	chmod 755 "$root/init"
+	(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$cache/image.gz"
+	rm -rf "$root"
+}
+
+make_image
+for release in "${@:-6.1 6.12}"; do
+	for series in $release; do
+		kernel=$(kernel_of "$series") || {
+			echo "skipped kernel-$series: its package cannot be had here"
+			continue
+		}
+		log=$cache/$series.log
+		timeout 300 qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 2048 -nographic -no-reboot \
+			-kernel "$kernel" -initrd "$cache/image.gz" \
+			-append "console=ttyS0 quiet panic=-1" </dev/null >"$log" 2>&1 || true
+		tr -d '\r' <"$log" | sed -n "s/^\(passed\|failed\) \(.*\)/\1 kernel-$series-\2/p"
+		grep -q '^passed the-end' "$log" || {
+			echo "failed kernel-$series: it did not come to its end"
+			tail -n 50 "$log" >&2
+		}
+	done
+done
