@@ -16,7 +16,8 @@
 #define PROGRAM_HEADERS_MAX 4096u
 #define SECTION_HEADERS_MAX 65536u
 #define NAMES_MAX	    (1u << 20)
-#define SECTION_MAX	    (1u << 30)
+/* The largest programs have some 100 MiB; a sparse file must not cost as much as it claims. */
+#define SECTION_MAX (256u << 20)
 /* zlib's best is 1:1032; a section that claims more is not what it says. */
 #define INFLATION_MAX 1040u
 
@@ -174,6 +175,7 @@ static int find_sections(struct elf_image *image, const Elf64_Ehdr *header, bool
 		err = load_section(image, &section, part);
 		if (err == -ENOMEM)
 			return err;
+		image->unreadable += err != 0;
 	}
 	return 0;
 }
@@ -185,44 +187,52 @@ static bool loads(const Elf64_Phdr *segment)
 	       segment->p_filesz <= segment->p_memsz;
 }
 
+/* The part of a segment from address on, as far as the file holds it. */
+static bool rest_of(const struct elf_image *image, const Elf64_Phdr *segment, uint64_t address,
+		    uint64_t *offset, uint64_t *size)
+{
+	uint64_t inside = address - segment->p_vaddr;
+
+	if (!loads(segment) || address < segment->p_vaddr || inside >= segment->p_filesz ||
+	    segment->p_offset > image->size || inside >= image->size - segment->p_offset)
+		return false;
+	*offset = segment->p_offset + inside;
+	*size = segment->p_filesz - inside;
+	if (*size > image->size - *offset)
+		*size = image->size - *offset;
+	return true;
+}
+
 /* Without section headers: .eh_frame_hdr has a segment of its own, and points to .eh_frame. */
 static int find_eh_frame(struct elf_image *image, const Elf64_Phdr *segments, unsigned int count,
 			 const Elf64_Phdr *eh_frame_hdr)
 {
 	uint8_t start[16] = {0};
+	size_t wanted =
+		eh_frame_hdr->p_filesz < sizeof(start) ? eh_frame_hdr->p_filesz : sizeof(start);
 	struct bytes in = {start + 4, start + sizeof(start), false};
-	uint64_t address;
+	uint64_t address, offset, size;
 	unsigned int i;
 	int err;
 
-	if (eh_frame_hdr->p_filesz < 8)
-		return 0;
-	err = read_at(image, eh_frame_hdr->p_offset, start,
-		      eh_frame_hdr->p_filesz < sizeof(start) ? eh_frame_hdr->p_filesz
-							     : sizeof(start));
+	/* version 1, the encodings of three fields, and the first of those */
+	err = read_at(image, eh_frame_hdr->p_offset, start, wanted);
 	if (err || start[0] != 1 ||
 	    !cfi_read_pointer(&in, start[1], eh_frame_hdr->p_vaddr + 4, &address))
-		return 0;
+		return -ENODATA;
 	for (i = 0; i < count; i++) {
-		uint64_t inside = address - segments[i].p_vaddr;
-		struct elf_part *part = &image->eh_frame;
+		const uint8_t *at;
 
-		if (!loads(&segments[i]) || address < segments[i].p_vaddr ||
-		    inside >= segments[i].p_filesz || segments[i].p_offset > image->size)
+		if (!rest_of(image, &segments[i], address, &offset, &size))
 			continue;
-		part->size = segments[i].p_filesz - inside;
-		if (inside >= image->size - segments[i].p_offset)
-			return 0;
-		if (part->size > image->size - segments[i].p_offset - inside)
-			part->size = image->size - segments[i].p_offset - inside;
-		part->address = address;
-		part->to_the_end = true;
-		err = piece(image, segments[i].p_offset + inside, part->size, &part->at);
-		if (err)
-			part->at = NULL;
-		return err == -ENOMEM ? err : 0;
+		if (size > SECTION_MAX) /* the segment is only a bound */
+			size = SECTION_MAX;
+		err = piece(image, offset, size, &at);
+		if (!err)
+			image->eh_frame = (struct elf_part){at, size, address, .to_the_end = true};
+		return err;
 	}
-	return 0;
+	return -ENODATA;
 }
 
 static int find_segments(struct elf_image *image, const Elf64_Ehdr *header, Elf64_Phdr **segments,
@@ -281,10 +291,14 @@ static int open_image(struct elf_image *image, struct fail *why)
 	if (!err)
 		err = find_sections(image, &header, &has_eh_frame);
 	for (i = 0; !err && !has_eh_frame && i < count; i++) {
-		if (segments[i].p_type == PT_GNU_EH_FRAME) {
-			err = find_eh_frame(image, segments, count, &segments[i]);
-			break;
+		if (segments[i].p_type != PT_GNU_EH_FRAME)
+			continue;
+		err = find_eh_frame(image, segments, count, &segments[i]);
+		if (err && err != -ENOMEM) {
+			image->unreadable++;
+			err = 0;
 		}
+		break;
 	}
 	if (err)
 		err = fail_errno(why, err, NULL, "cannot read the unwind information");

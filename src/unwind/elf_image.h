@@ -37,6 +37,7 @@ struct elf_image {
 	struct elf_range code[ELF_IMAGE_CODE_MAX];
 	unsigned int codes;
 	struct elf_part eh_frame, debug_frame;
+	unsigned int unreadable; /* parts that are there, but damaged or larger than any real one */
 
 	void *owned[8];
 	unsigned int owns;

@@ -22,8 +22,8 @@
 /* Between two functions so close there is only padding, which never runs: it needs no row. */
 #define PADDING_MAX 15
 
-/* An image's functions, at 16 bytes each. */
-#define FUNCTIONS_MAX (16u << 20)
+/* An image's functions, at 16 bytes each. The largest programs have about a million. */
+#define FUNCTIONS_MAX (4u << 20)
 
 /* Behind the last address that a table can speak of: far more than user space has. */
 #define ADDRESS_END (1ull << (32 + UNWIND_PAGE_SHIFT))
@@ -172,6 +172,7 @@ static int add_entry(struct build *b)
 	struct functions *functions = &b->functions;
 	struct function entry = {.start = b->image.entry, .where = AT_ENTRY};
 	const struct function *f;
+	size_t i;
 
 	entry.size = entry_size(&b->image);
 	f = last_before(functions, functions->count, entry.start + 1);
@@ -180,10 +181,10 @@ static int add_entry(struct build *b)
 	if (!vec_push(functions, entry))
 		return -ENOMEM;
 	sort(functions);
-	for (f = functions->at; f->where != AT_ENTRY; f++)
+	for (i = 0; functions->at[i].where != AT_ENTRY; i++)
 		;
-	if (f + 1 < functions->at + functions->count && f[1].start < end_of(f))
-		functions->at[f - functions->at].size = (uint32_t)(f[1].start - f->start);
+	if (i + 1 < functions->count && functions->at[i + 1].start < end_of(&entry))
+		functions->at[i].size = (uint32_t)(functions->at[i + 1].start - entry.start);
 	return 0;
 }
 
@@ -253,6 +254,7 @@ static int list_all(struct build *b)
 	b->cies = calloc(2, sizeof(*b->cies));
 	if (!b->cies)
 		return -ENOMEM;
+	b->table->refused = b->image.unreadable;
 	b->sections[0] = section_of(&b->image.eh_frame, false);
 	b->sections[1] = section_of(&b->image.debug_frame, true);
 	if (b->image.eh_frame.at)

@@ -110,7 +110,7 @@ PLACE(rbp_undefined)
 PLACE(rbp_in_register)
 	.cfi_same_value rbp
 PLACE(rbp_same)
-	.cfi_val_offset rbp, -16
+	.cfi_escape 0x14, 6, 2 /* val_offset rbp, -16 */
 PLACE(rbp_val_offset)
 	.cfi_escape 0x2f, 0x06, 0x03 /* GNU_negative_offset_extended: rbp at CFA + 24 */
 PLACE(rbp_above)
@@ -139,7 +139,7 @@ PLACE(rip_elsewhere)
 	.cfi_offset rip, -8
 	.cfi_offset rsp, -24
 PLACE(rsp_elsewhere)
-	.cfi_val_offset rsp, 0
+	.cfi_escape 0x14, 7, 0 /* val_offset rsp, 0 */
 PLACE(rsp_again)
 	END
 

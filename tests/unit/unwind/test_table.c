@@ -175,6 +175,33 @@ static void test_runs(void **state)
 	plain_memory_free(&m);
 }
 
+/* Without room for its rules a table says unsupported, and counts how often. */
+static void test_no_rules(void **state)
+{
+	struct plain_memory m;
+	struct unwind_table table;
+	struct unwind_rule rule = {.cfa = UNWIND_CFA_SP};
+	bool full = false;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(plain_memory_new(&m, 16 << 20), 0);
+	for (rule.cfa_offset = 1000000; !full; rule.cfa_offset++)
+		unwind_rules_run(m.rules, &rule, 1, &full);
+	build_own(&m, &table);
+	assert_true(table.crowded > sizeof(places) / sizeof(*places) / 2);
+	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		uint64_t address = (uint64_t)(places[i].at - __executable_start);
+		uint8_t cfa = unwind_table_lookup(m.pool, m.rules_memory, &table, address).cfa;
+
+		assert_int_equal(cfa, places[i].rule.cfa == UNWIND_CFA_NONE ? UNWIND_CFA_NONE
+				      : places[i].rule.cfa == UNWIND_CFA_END
+					      ? UNWIND_CFA_END
+					      : UNWIND_CFA_UNSUPPORTED);
+	}
+	plain_memory_free(&m);
+}
+
 /* A full pool is told, and nothing stays behind. */
 static void test_no_room(void **state)
 {
@@ -206,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_no_rules),
 		cmocka_unit_test(test_no_room),
 	};
 

@@ -379,6 +379,39 @@ static void test_functions(void **state)
 	drop(f, &table);
 }
 
+/* Unwind information that is there but cannot be read is counted. */
+static void test_unreadable(void **state)
+{
+	static const struct function function = {CODE, 0x10};
+	struct fixture *f = *state;
+	struct unwind_table table;
+	struct framed p;
+
+	framed_program(&p, 0x10000, &function, 1);
+	p.sections[1].sh_offset = sizeof(p);
+	assert_int_equal(build(f, &p, sizeof(p), &table), 0);
+	assert_int_equal(table.fdes, 0);
+	assert_int_equal(table.refused, 1);
+
+	framed_program(&p, 0x10000, &function, 1);
+	p.sections[1].sh_flags |= SHF_COMPRESSED;
+	assert_int_equal(build(f, &p, sizeof(p), &table), 0);
+	assert_int_equal(table.refused, 1);
+
+	framed_program(&p, 0x10000, &function, 1);
+	p.header.e_shoff = 0;
+	p.segment.p_type = PT_GNU_EH_FRAME;
+	assert_int_equal(build(f, &p, sizeof(p), &table), 0);
+	assert_int_equal(table.refused, 1);
+
+	/* of a separate debug file: there is none, and nothing is lost */
+	framed_program(&p, 0x10000, &function, 1);
+	p.sections[1].sh_type = SHT_NOBITS;
+	assert_int_equal(build(f, &p, sizeof(p), &table), 0);
+	assert_int_equal(table.refused, 0);
+	assert_int_equal(table.directory, 0);
+}
+
 /* Pages that one function fills, pages without any, and a last one that ends with its page. */
 static void test_pages(void **state)
 {
@@ -449,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_other_kinds),
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_far_apart),
 	};
