@@ -81,7 +81,9 @@ static bool read_header(struct elf_file *f, struct header *h)
 				     e.e32.e_shentsize, e.e32.e_shstrndx, e.e32.e_phnum,
 				     e.e32.e_phentsize};
 	}
-	return type == ET_EXEC || type == ET_DYN;
+	f->has_addresses = type == ET_EXEC || type == ET_DYN;
+	/* what dwz shares between files it writes as ET_REL */
+	return f->has_addresses || type == ET_REL;
 }
 
 static bool read_section(const struct elf_file *f, uint64_t offset, struct elf_section *s)
@@ -144,6 +146,25 @@ static int read_sections(struct elf_file *f, const struct header *h)
 	return 0;
 }
 
+const char *elf_file_section_name(const struct elf_file *f, const struct elf_section *section)
+{
+	return section->name < f->names_size ? f->names + section->name : "";
+}
+
+static bool has_contents(const struct elf_section *s)
+{
+	return s->type != SHT_NOBITS && s->type != SHT_NULL && s->size;
+}
+
+const struct elf_section *elf_file_section(const struct elf_file *f, const char *name)
+{
+	for (uint32_t i = 0; i < f->section_count; i++)
+		if (has_contents(&f->sections[i]) &&
+		    !strcmp(elf_file_section_name(f, &f->sections[i]), name))
+			return &f->sections[i];
+	return NULL;
+}
+
 /* True if one of these notes is the build id. */
 static bool take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, int *left)
 {
@@ -176,11 +197,14 @@ static bool take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, in
  */
 static void find_build_id(struct elf_file *f, const struct header *h)
 {
+	const struct elf_section *usual = elf_file_section(f, ".note.gnu.build-id");
 	int left = NOTE_LIMIT;
 	uint32_t i;
 
+	if (usual && take_build_id(f, usual->offset, usual->size, &left))
+		return;
 	for (i = 0; i < f->section_count; i++)
-		if (f->sections[i].type == SHT_NOTE && f->sections[i].flags & SHF_ALLOC &&
+		if (f->sections[i].type == SHT_NOTE &&
 		    take_build_id(f, f->sections[i].offset, f->sections[i].size, &left))
 			return;
 	if (f->section_count)
@@ -244,25 +268,6 @@ void elf_file_close(struct elf_file *f)
 	free(f->sections);
 	free(f->names);
 	*f = (struct elf_file){.fd = -1};
-}
-
-const char *elf_file_section_name(const struct elf_file *f, const struct elf_section *section)
-{
-	return section->name < f->names_size ? f->names + section->name : "";
-}
-
-static bool has_contents(const struct elf_section *s)
-{
-	return s->type != SHT_NOBITS && s->type != SHT_NULL && s->size;
-}
-
-const struct elf_section *elf_file_section(const struct elf_file *f, const char *name)
-{
-	for (uint32_t i = 0; i < f->section_count; i++)
-		if (has_contents(&f->sections[i]) &&
-		    !strcmp(elf_file_section_name(f, &f->sections[i]), name))
-			return &f->sections[i];
-	return NULL;
 }
 
 const struct elf_section *elf_file_section_of_type(const struct elf_file *f, uint32_t type)

@@ -10,7 +10,7 @@
 /*
  * An ELF file, read piece by piece with pread(): its owner may cut it short at any moment, which
  * would kill whoever had it mapped, and a file of 1 GB must not be in memory for 50 names.
- * 32 and 64 bit; only the byte order of this machine; only executables and shared objects.
+ * 32 and 64 bit; only the byte order of this machine.
  */
 
 #define ELF_BUILD_ID_MAX 64
@@ -26,7 +26,8 @@ struct elf_file {
 	const uint8_t *memory; /* borrowed */
 	uint64_t size;
 	bool is_64;
-	uint16_t machine; /* EM_… */
+	uint16_t machine;   /* EM_… */
+	bool has_addresses; /* no object file of the compiler, whose symbols have none yet */
 	struct elf_section *sections;
 	uint32_t section_count;
 	char *names; /* of sections; ends with a zero byte of our own */
@@ -37,8 +38,8 @@ struct elf_file {
 
 /*
  * Reads the headers. Sections whose contents lie (partly) outside of the file have size 0 afterwards.
- * fd and memory stay the caller's and must outlive f. Returns 0; -ENOEXEC: no ELF file of the kinds
- * above, -EIO, -ENOMEM. After an error f needs no clean-up.
+ * fd and memory stay the caller's and must outlive f. Returns 0; -ENOEXEC: no ELF file of these
+ * kinds, -EIO, -ENOMEM. After an error f needs no clean-up.
  */
 int elf_file_open(struct elf_file *f, int fd);
 int elf_file_open_memory(struct elf_file *f, const void *memory, size_t size);

@@ -225,7 +225,7 @@ int elf_symbols_answer(const struct elf_file *file, uint32_t type, bool complete
 	struct pass *p;
 	int err = -ENOMEM;
 
-	if (!table || table->link >= file->section_count)
+	if (!file->has_addresses || !table || table->link >= file->section_count)
 		return 0;
 	p = calloc(1, sizeof(*p));
 	if (!p)

@@ -110,8 +110,10 @@ int symbol_image_open(const char *root, const char *path, const uint8_t *build_i
 		return fd;
 	err = elf_file_open(&file, fd);
 	if (!err) {
-		if (build_id_size && (file.build_id_size != build_id_size ||
-				      memcmp(file.build_id, build_id, build_id_size)))
+		if (!file.has_addresses)
+			err = -ENOEXEC;
+		else if (build_id_size && (file.build_id_size != build_id_size ||
+					   memcmp(file.build_id, build_id, build_id_size)))
 			err = -ESTALE;
 		elf_file_close(&file);
 	}
@@ -132,6 +134,10 @@ static int open_main(struct lookup *l, struct fail *why)
 		return 0;
 	err = image->memory ? elf_file_open_memory(&l->main, image->memory, image->memory_size)
 			    : elf_file_open(&l->main, image->fd);
+	if (!err && !l->main.has_addresses) {
+		elf_file_close(&l->main);
+		err = -ENOEXEC;
+	}
 	if (err == -ENOEXEC)
 		return fail(why, err, NULL, "%s is not an ELF file for this machine", name);
 	if (err)
@@ -372,37 +378,53 @@ static int answer_lines(struct lookup *l, struct fail *why)
 	return 0;
 }
 
-/* Tells one question: the inlined functions of DWARF, and at the end the symbol's own. */
+/*
+ * The inlined functions at a question's address, down to the function that the symbol table names, and
+ * the place of the instruction. Null: DWARF tells nothing. A chain in which a function has no name
+ * is not told: only the place is.
+ */
+static const struct dwarf_place *places_of(const struct lookup *l, size_t index, size_t *count)
+{
+	const struct dwarf_place *places;
+
+	*count = 1;
+	if (!l->dwarf.at || !l->dwarf.at[index].count)
+		return NULL;
+	places = l->dwarf.places + l->dwarf.at[index].first;
+	for (size_t i = 0; i + 1 < l->dwarf.at[index].count; i++)
+		if (!places[i].function)
+			return places;
+	*count = l->dwarf.at[index].count;
+	return places;
+}
+
 static int tell(struct lookup *l, size_t index, symbol_found *found, void *context)
 {
 	const struct question *q = &l->batch.at[index];
 	struct symbol_name names[DWARF_PLACES_MAX] = {{0}};
 	char *owned[DWARF_PLACES_MAX] = {0};
-	const struct dwarf_place *places = NULL;
-	size_t count = 1, i;
+	size_t count, i;
+	const struct dwarf_place *places = places_of(l, index, &count);
+	bool cut = places && count < l->dwarf.at[index].count;
 	int err = 0;
 
-	if (l->dwarf.at && l->dwarf.at[index].count) {
-		places = l->dwarf.places + l->dwarf.at[index].first;
-		count = l->dwarf.at[index].count;
-	}
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count && !err; i++) {
 		const char *function = places ? places[i].function : NULL;
 
-		if (i == count - 1 && q->name)
+		if (i == count - 1 && (q->name || cut))
 			function = q->name;
-		if (function) {
-			owned[i] = symbol_demangle(function);
-			if (!owned[i])
-				err = -ENOMEM;
-		}
-		names[i].function = owned[i] ? owned[i] : "?";
+		if (!function)
+			break;
+		owned[i] = symbol_demangle(function);
+		if (!owned[i])
+			err = -ENOMEM;
+		names[i].function = owned[i];
 		names[i].file = places ? places[i].file : NULL;
 		names[i].line = places ? places[i].line : 0;
 	}
-	if (!err && owned[count - 1])
+	if (!err && i == count)
 		batch_tell(&l->batch, q, names, count, found, context);
-	for (i = 0; i < count; i++)
+	while (i--)
 		free(owned[i]);
 	return err;
 }

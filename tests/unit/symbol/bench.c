@@ -19,6 +19,7 @@ int bench_set_up(void **state)
 		free(b);
 		return -1;
 	}
+	snprintf(b->debug, sizeof(b->debug), "%s/debug", b->directory);
 	*state = b;
 	return 0;
 }

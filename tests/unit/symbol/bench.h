@@ -21,6 +21,7 @@
  */
 struct bench {
 	char directory[64];
+	char debug[80];	 /* a directory in it, for debug files; not made yet */
 	char error[512]; /* words of the last ask */
 	int err;
 	char missing[512];

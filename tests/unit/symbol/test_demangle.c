@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void names(void **state)
+{
+	static const struct {
+		const char *mangled, *expected;
+	} cases[] = {
+		{"main", "main"},
+		{"", ""},
+		{"_", "_"},
+		{"_Z", "_Z"},
+		{"_R", "_R"},
+		{"_Zebra", "_Zebra"},
+		{"_ZN2ns1fIiEEvc", "ns::f<int>(char)"},
+		{"_ZNK3foo3barEv", "foo::bar() const"},
+		{"_ZN3fooC2ERKS_", "foo::foo(foo const&)"},
+		{"_ZSt4sortIPiEvT_S1_", "std::sort<int*>(int*, int*)"},
+		{"_ZTV3foo", "vtable for foo"},
+		{"_ZThn8_N3foo3barEv", "non-virtual thunk to foo::bar()"},
+		{"_GLOBAL__I__ZN3fooE", "global constructors keyed to foo"},
+		{"_GLOBAL__sub_I_main", "_GLOBAL__sub_I_main"},
+		/* clones keep what they are */
+		{"_ZN3foo3barEv.isra.0", "foo::bar() [clone .isra.0]"},
+		{"_ZN3foo3barEv.part.1.cold", "foo::bar() [clone .part.1] [clone .cold]"},
+		{"parse.constprop.0", "parse.constprop.0"},
+		/* versions and stubs */
+		{"_ZN3foo3barEv@V1", "foo::bar()@V1"},
+		{"_ZN3foo3barEv@plt", "foo::bar()@plt"},
+		{"read@plt", "read@plt"},
+		/* Rust as it was: without the hash */
+		{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"},
+		{"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar"
+		 "17h930b740aa94f1d3aE",
+		 "<Test + 'static as foo::Bar<Test>>::bar"},
+		{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.12345678",
+		 "core::fmt::Formatter::pad"},
+		/* and as it is: v0 */
+		{"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"},
+		{"_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>"},
+		{"_RNCNvCs1234_7mycrate4main0B3_", "mycrate::main::{closure#0}"},
+		{"_RNvMCs1234_7mycrateINtB2_3FoopE3bar", "<mycrate::Foo<_>>::bar"},
+		/* no names of anything, whatever they look like */
+		{"_ZN3fooE\xff\xfe", "_ZN3fooE\xff\xfe"},
+		{"java.lang.String::hashCode", "java.lang.String::hashCode"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text = symbol_demangle(cases[i].mangled);
+
+		assert_non_null(text);
+		assert_string_equal(text, cases[i].expected);
+		free(text);
+	}
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Each parameter is a pair of the one before: 60 of them would be 2^60 words. */
+static void explosion(void **state)
+{
+	double begin = seconds();
+	char name[2048] = "_Z1fSt4pairIiiE", *text;
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	(void)state;
+	for (size_t i = 1; i < 30; i++) {
+		char part[32], s[8];
+
+		/* S_ is "std::pair", S0_ "std::pair<int, int>", each one adds one */
+		s[0] = 'S';
+		s[1] = digits[i - 1];
+		s[2] = '_';
+		s[3] = 0;
+		strcpy(part, "S_I");
+		strcat(part, s);
+		strcat(part, s);
+		strcat(part, "E");
+		strcat(name, part);
+	}
+	text = symbol_demangle(name);
+	assert_non_null(text);
+	assert_int_equal(strlen(text), 4096 + 3);
+	assert_string_equal(text + 4096, "...");
+	assert_memory_equal(text, "f(std::pair<int, int>, std::pair<std::pair<int, int>", 52);
+	free(text);
+	assert_true(seconds() - begin < 1);
+}
+
+/* Names of many kilobytes, and nested as deep as they are long. */
+static void long_names(void **state)
+{
+	static const char *const nests[] = {"P", "K",	 "1aI",	 "N1a", "Dp",
+					    "F", "XnxL", "DTnt", "A_"};
+	char *name = malloc(70000), *text;
+	size_t length;
+
+	(void)state;
+	assert_non_null(name);
+	/* a template name as boost makes them: 3 KB, demangled whole */
+	strcpy(name, "_Z1fI");
+	for (int i = 0; i < 300; i++)
+		strcat(name, "8iterator");
+	strcat(name, "EvT_");
+	text = symbol_demangle(name);
+	assert_non_null(text);
+	assert_memory_equal(text, "f<iterator, iterator", 20);
+	assert_true(strlen(text) > 3000);
+	free(text);
+
+	for (size_t i = 0; i < sizeof(nests) / sizeof(nests[0]); i++) {
+		for (size_t size = 1000; size < 60000; size = size * 3 / 2) {
+			strcpy(name, "_Z1f");
+			for (length = 4; length < size; length += strlen(nests[i]))
+				strcpy(name + length, nests[i]);
+			strcpy(name + length, "i");
+			text = symbol_demangle(name);
+			assert_non_null(text);
+			assert_true(strlen(text) <= 4096 + 3);
+			free(text);
+		}
+	}
+	/* a long name that is not mangled is cut */
+	memset(name, 'x', 69999);
+	name[69999] = 0;
+	text = symbol_demangle(name);
+	assert_non_null(text);
+	assert_int_equal(strlen(text), 4096 + 3);
+	free(text);
+	free(name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),
+		cmocka_unit_test(explosion),
+		cmocka_unit_test(long_names),
+	};
+
+	return cmocka_run_group_tests_name("symbol-demangle", tests, NULL, NULL);
+}
