@@ -13,7 +13,7 @@
 struct map {
 	struct map_slot {
 		uint64_t key, value;
-	} *slots;
+	} * slots;
 	uint8_t *used; /* 0 free, 1 used */
 	size_t count, room;
 };

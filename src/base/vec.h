@@ -15,37 +15,37 @@
  *	vec_foreach (&maps, m) …
  *	vec_free(&maps);
  */
-#define vec(T)                                                                                     \
-	struct {                                                                                   \
-		T *at;                                                                             \
-		size_t count, room;                                                                \
+#define vec(T)                      \
+	struct {                    \
+		T *at;              \
+		size_t count, room; \
 	}
 
 bool vec_grow_raw(void **at, size_t *room, size_t wanted, size_t size);
 
 /* Makes room for n items in all; false: no memory (nothing changed). */
-#define vec_reserve(v, n)                                                                          \
+#define vec_reserve(v, n) \
 	((n) <= (v)->room || vec_grow_raw((void **)&(v)->at, &(v)->room, (n), sizeof(*(v)->at)))
 
 /* Appends one item; false: no memory (nothing changed). */
-#define vec_push(v, ...)                                                                           \
+#define vec_push(v, ...) \
 	(vec_reserve(v, (v)->count + 1) && ((v)->at[(v)->count++] = (__VA_ARGS__), true))
 
-#define vec_last(v)	  (&(v)->at[(v)->count - 1])
+#define vec_last(v) (&(v)->at[(v)->count - 1])
 
 /*
  * Walks all items; item is a pointer. The array must not grow meanwhile. (count is asked first: to
  * add even 0 to the null pointer of an empty array is undefined in C, and clang's sanitizer says so.)
  */
-#define vec_foreach(v, item)                                                                       \
-	for (__typeof__(*(v)->at) *item = (v)->at; (v)->count && item < (v)->at + (v)->count;      \
+#define vec_foreach(v, item)                                                                  \
+	for (__typeof__(*(v)->at) *item = (v)->at; (v)->count && item < (v)->at + (v)->count; \
 	     item++)
 
-#define vec_free(v)                                                                                \
-	do {                                                                                       \
-		free((v)->at);                                                                     \
-		(v)->at = NULL;                                                                    \
-		(v)->count = (v)->room = 0;                                                        \
+#define vec_free(v)                         \
+	do {                                \
+		free((v)->at);              \
+		(v)->at = NULL;             \
+		(v)->count = (v)->room = 0; \
 	} while (0)
 
 #endif

@@ -11,7 +11,6 @@
 #include "capture_abi.h"
 #include "unwind.h"
 
-
 /* What of a stack is wanted; set before loading. */
 const volatile bool want_user __weak = true;
 const volatile bool want_kernel __weak = true;

@@ -36,11 +36,11 @@ struct capture_record {
 	__u32 generation;   /* of the mappings that the frames were found with; 0: none */
 	__u16 user_frames;  /* the top bit of a frame: UNWIND_GUESS */
 	__u16 kernel_frames;
-	__u8 end;	    /* enum unwind_end of the user stack */
-	__u8 has_user;	    /* 0: a kernel thread, or user frames were not asked for */
-	__u8 handed_over;   /* the CAPTURE_HANDOVER of the same time, tid and ring belongs to it */
-	__u8 undecided;	    /* user space must decide whether this process is meant at all */
-	char comm[16];	    /* of the thread */
+	__u8 end;	  /* enum unwind_end of the user stack */
+	__u8 has_user;	  /* 0: a kernel thread, or user frames were not asked for */
+	__u8 handed_over; /* the CAPTURE_HANDOVER of the same time, tid and ring belongs to it */
+	__u8 undecided;	  /* user space must decide whether this process is meant at all */
+	char comm[16];	  /* of the thread */
 };
 
 /*
@@ -61,9 +61,9 @@ struct capture_handover {
  * What the kernel side had to drop, by reason; one counter each, per CPU. The last reason costs a part of
  * a sample, the others a whole one.
  */
-#define CAPTURE_LOSSES(X)                                                                          \
-	X(RING_FULL, "ring full: the recorder could not keep up")                                  \
-	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU")                             \
+#define CAPTURE_LOSSES(X)                                             \
+	X(RING_FULL, "ring full: the recorder could not keep up")     \
+	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU") \
 	X(HANDOVER, "stack cut: no room to hand it over for completion")
 
 enum capture_loss {

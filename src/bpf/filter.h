@@ -9,13 +9,24 @@
 
 #include "kernel.h"
 
-enum filter_answer { FILTER_NO = 0, FILTER_YES = 1, FILTER_ASK = 2 };
+enum filter_answer {
+	FILTER_NO = 0,
+	FILTER_YES = 1,
+	FILTER_ASK = 2
+};
 
 /* Set before loading. */
 const volatile bool filter_everything __weak = true; /* the whole machine */
 const volatile bool filter_by_thread __weak;	     /* threads are listed, not processes */
-const volatile bool filter_ask __weak;		     /* user space decides on processes not listed */
-const volatile bool filter_children __weak;	     /* children of what is meant are meant too */
+const volatile bool filter_ask __weak;	    /* user space decides on processes not listed */
+const volatile bool filter_children __weak; /* children of what is meant are meant too */
+
+/* Control groups of version 2 whose processes are meant, as the kernel names them. */
+#define FILTER_CGROUPS 16
+
+const volatile __u32 filter_cgroup_count __weak;
+const volatile __u64 filter_cgroup_ids[FILTER_CGROUPS] __weak;
+const volatile __s32 filter_cgroup_levels[FILTER_CGROUPS] __weak;
 
 /* pid (or tid, with filter_by_thread) to enum filter_answer */
 struct {
@@ -24,6 +35,17 @@ struct {
 	__type(key, __u32);
 	__type(value, __u8);
 } filter_wanted SEC(".maps") __weak;
+
+static __always_inline bool filter_cgroup_current(void)
+{
+	__u32 i;
+
+	for (i = 0; i < FILTER_CGROUPS && i < filter_cgroup_count; i++)
+		if (bpf_get_current_ancestor_cgroup_id(filter_cgroup_levels[i]) ==
+		    filter_cgroup_ids[i])
+			return true;
+	return false;
+}
 
 static __always_inline enum filter_answer filter_current(void)
 {
@@ -36,6 +58,8 @@ static __always_inline enum filter_answer filter_current(void)
 	answer = bpf_map_lookup_elem(&filter_wanted, &key);
 	if (answer)
 		return *answer ? FILTER_YES : FILTER_NO;
+	if (filter_cgroup_current())
+		return FILTER_YES;
 	return filter_ask ? FILTER_ASK : FILTER_NO;
 }
 

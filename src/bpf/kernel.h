@@ -69,7 +69,7 @@ struct bpf_perf_event_data {
 #define USER_CS_64 0x33
 
 /* asm/unistd_64.h */
-#define SYSCALL_EXECVE 59
+#define SYSCALL_EXECVE	 59
 #define SYSCALL_EXECVEAT 322
 
 #endif

@@ -24,7 +24,11 @@
 #endif
 
 /* DWARF numbers of x86-64 registers, System V ABI figure 3.36 */
-enum { UNWIND_REG_RBP = 6, UNWIND_REG_RSP = 7, UNWIND_REGISTERS = 16 };
+enum {
+	UNWIND_REG_RBP = 6,
+	UNWIND_REG_RSP = 7,
+	UNWIND_REGISTERS = 16
+};
 
 /* Set in a frame's address when it was found by following a frame pointer without a table. */
 #define UNWIND_GUESS (1ull << 63)

@@ -20,9 +20,9 @@
 #define UNWIND_CHUNK_BYTES (1u << 20)
 #define UNWIND_CHUNK_WORDS (UNWIND_CHUNK_BYTES / 4)
 #define UNWIND_CHUNK_SHIFT 18 /* a reference is chunk << 18 | word */
-#define UNWIND_CHUNKS_MAX 1024
+#define UNWIND_CHUNKS_MAX  1024
 
-#define UNWIND_PAGE_SHIFT 16 /* a page is 64 KiB of an image's virtual addresses */
+#define UNWIND_PAGE_SHIFT  16 /* a page is 64 KiB of an image's virtual addresses */
 
 /* The most user frames of one stack. */
 #define UNWIND_FRAMES_MAX 1024
@@ -80,16 +80,20 @@ struct unwind_rule {
 };
 
 #define UNWIND_RULES_MAX 65536 /* rules are shared by all images */
-#define UNWIND_RUN_MAX 8       /* rules of one run */
+#define UNWIND_RUN_MAX	 8     /* rules of one run */
 
 /* Rules that always exist, at these indices, with until 0. */
-enum { UNWIND_RULE_NONE = 0, UNWIND_RULE_END = 1, UNWIND_RULE_UNSUPPORTED = 2 };
+enum {
+	UNWIND_RULE_NONE = 0,
+	UNWIND_RULE_END = 1,
+	UNWIND_RULE_UNSUPPORTED = 2
+};
 
 /* What is to be done for code of a mapping. */
 enum unwind_mapping_kind {
 	UNWIND_MAPPING_LATER = 0, /* its tables are not built yet: hand the stack to user space */
 	UNWIND_MAPPING_TABLE,
-	UNWIND_MAPPING_NO_TABLE,  /* there is none (JIT code, say): follow the frame pointer */
+	UNWIND_MAPPING_NO_TABLE, /* there is none (JIT code, say): follow the frame pointer */
 };
 
 /* Executable mappings of a process, sorted by start. An image's virtual address is pc - bias. */
@@ -112,9 +116,9 @@ struct unwind_space {
 
 /* Why a walk ended. */
 enum unwind_end {
-	UNWIND_END_ROOT = 0,	/* at the first frame of the thread: complete */
-	UNWIND_END_LATER,	/* user space must go on: unknown process or mapping, tables missing */
-	UNWIND_END_MEMORY,	/* the stack's memory could not be read */
+	UNWIND_END_ROOT = 0, /* at the first frame of the thread: complete */
+	UNWIND_END_LATER,    /* user space must go on: unknown process or mapping, tables missing */
+	UNWIND_END_MEMORY,   /* the stack's memory could not be read */
 	UNWIND_END_UNSUPPORTED, /* UNWIND_CFA_UNSUPPORTED, or a register that is not known here */
 	UNWIND_END_NO_RULE,	/* no table, and the frame pointer led nowhere */
 	UNWIND_END_UNMAPPED,	/* a return address outside of all mappings */

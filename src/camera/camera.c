@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,13 +22,13 @@
 #include "target/sideband.h"
 
 #define TABLES_LIMIT_DEFAULT (256ull << 20)
-#define SIDEBAND_PAGES 64
-#define RECORDER_NICE -20
-#define RING_BYTES_MAX (32u << 20)
+#define SIDEBAND_PAGES	     64
+#define RECORDER_NICE	     -20
+#define RING_BYTES_MAX	     (32u << 20)
 /* Bytes of a usual sample; a ring holds what comes in a second, so that a slow moment loses nothing. */
 #define SAMPLE_BYTES 800u
 /* A burst of new processes hands over some dozen stacks of up to 64 KiB: room for them, within reason. */
-#define RINGS_BYTES_MIN (32u << 20)
+#define RINGS_BYTES_MIN	 (32u << 20)
 #define RING_BYTES_LEAST (256u << 10)
 #define RING_BYTES_USUAL (2u << 20)
 
@@ -53,6 +54,8 @@ struct camera {
 	vec(struct target_event) events; /* of the drain under way; paths are copies */
 	size_t next_event;
 	uint64_t last_tidy, sideband_lost;
+	int epoll;
+	uint64_t undecidable; /* records of processes that were gone before they could be told */
 	struct samples_statistics final; /* once samples is gone */
 };
 
@@ -80,7 +83,8 @@ static int load_failed(int err, struct fail *why)
 {
 	if (err == -EPERM || err == -EACCES)
 		return fail(why, -EPERM,
-			    "run as root, or grant CAP_BPF and CAP_PERFMON ('stackcam doctor' lists all)",
+			    "run as root, or grant CAP_BPF and CAP_PERFMON ('stackcam doctor' "
+			    "lists all)",
 			    "cannot load the probes: BPF is not permitted for this user");
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return fail(why, -EOPNOTSUPP,
@@ -126,6 +130,19 @@ static int attach_follow(struct camera *camera, struct fail *why)
 	return 0;
 }
 
+/* One descriptor for all that may want to be drained. */
+static int watch(struct camera *camera, struct fail *why)
+{
+	struct epoll_event wanted = {.events = EPOLLIN};
+
+	camera->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (camera->epoll < 0 ||
+	    epoll_ctl(camera->epoll, EPOLL_CTL_ADD, rings_fd(camera->rings), &wanted) ||
+	    epoll_ctl(camera->epoll, EPOLL_CTL_ADD, sideband_poll_fd(camera->sideband), &wanted))
+		return fail_errno(why, -errno, NULL, "cannot wait for samples");
+	return 0;
+}
+
 int camera_new(const struct camera_options *options, struct camera **result, struct fail *why)
 {
 	struct cpu_options cpu = {options->frequency, options->user_only, options->kernel_only};
@@ -137,6 +154,7 @@ int camera_new(const struct camera_options *options, struct camera **result, str
 		return fail_errno(why, -ENOMEM, NULL, "cannot record");
 	}
 	camera->options = *options;
+	camera->epoll = -1;
 	camera->cpus = (unsigned int)cpus;
 	camera->period = 1000000000ull / options->frequency;
 	camera->handovers = calloc(camera->cpus, sizeof(*camera->handovers));
@@ -152,6 +170,8 @@ int camera_new(const struct camera_options *options, struct camera **result, str
 				ring_bytes(options->frequency, camera->cpus), &camera->rings, why);
 	if (!err)
 		err = sideband_open(SIDEBAND_PAGES, &camera->sideband, why);
+	if (!err)
+		err = watch(camera, why);
 	if (!err)
 		err = cpu_source_new(&cpu, camera->probes->progs.on_cpu, &camera->source, why);
 	if (!err)
@@ -194,6 +214,8 @@ void camera_free(struct camera *camera)
 		return;
 	stop_probes(camera);
 	samples_free(camera->samples);
+	if (camera->epoll >= 0)
+		close(camera->epoll);
 	sideband_close(camera->sideband);
 	rings_free(camera->rings);
 	probes__destroy(camera->probes);
@@ -217,6 +239,7 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 		.tables_limit = camera->options.tables_limit ? camera->options.tables_limit
 							     : TABLES_LIMIT_DEFAULT,
 		.symbols = camera->options.symbols,
+		.few_processes = !camera->options.selection->whole_machine,
 	};
 	struct film_event event = {
 		.name = "on-cpu",
@@ -240,7 +263,7 @@ int camera_add_process(struct camera *camera, pid_t pid, struct fail *why)
 
 int camera_fd(const struct camera *camera)
 {
-	return rings_fd(camera->rings);
+	return camera->epoll;
 }
 
 static void keep_event(void *context, const struct target_event *event)
@@ -282,9 +305,15 @@ static void take_record(struct camera *camera, unsigned int ring,
 {
 	const struct capture_handover *handover = camera->handovers[ring].at;
 
-	if (record->undecided &&
-	    !filter_decide(camera->probes, camera->options.selection, (pid_t)record->pid))
-		return;
+	if (record->undecided) {
+		bool gone;
+
+		if (!filter_decide(camera->probes, camera->options.selection, (pid_t)record->pid,
+				   record->comm, &gone)) {
+			camera->undecidable += gone;
+			return;
+		}
+	}
 	if (!record->handed_over || !handover || handover->tid != record->tid ||
 	    handover->head.time != record->head.time)
 		handover = NULL;
@@ -333,6 +362,16 @@ static void write_other_losses(struct camera *camera)
 		film_loss(camera->film, camera->event,
 			  "user stack: the process was gone before it was known",
 			  statistics.strangers);
+	if (camera->undecidable)
+		film_loss(camera->film, camera->event,
+			  "sample: the process was gone before its control group was known",
+			  camera->undecidable);
+	if (statistics.unreadable_files)
+		film_loss(camera->film, 0, "mapped file: it could not be opened",
+			  statistics.unreadable_files);
+	if (statistics.refused)
+		film_loss(camera->film, 0, "process, thread or mapping: too many of them",
+			  statistics.refused);
 	if (statistics.tables.no_room)
 		film_loss(camera->film, 0, "unwind table: memory limit reached",
 			  statistics.tables.no_room);
@@ -355,7 +394,8 @@ int camera_drain(struct camera *camera, struct fail *why)
 		samples_events_lost(camera->samples);
 	camera->sideband_lost = lost;
 	err = sideband_read(camera->sideband, now, keep_event, camera, why);
-	if (err)
+	/* a damaged event counts as lost; the rest can go on */
+	if (err && err != -EIO)
 		return err;
 	while ((head = rings_next(camera->rings, now, &ring))) {
 		give_events(camera, head->time);

@@ -24,9 +24,9 @@ struct camera;
 
 struct camera_options {
 	const struct selection *selection;
-	unsigned int frequency;	  /* on-cpu samples per second, 1 to 10,000 */
+	unsigned int frequency; /* on-cpu samples per second, 1 to 10,000 */
 	bool kernel_only, user_only;
-	uint64_t tables_limit;	  /* bytes of unwind tables; 0: the default */
+	uint64_t tables_limit; /* bytes of unwind tables; 0: the default */
 	struct symbol_options symbols;
 };
 
@@ -44,10 +44,10 @@ int camera_drain(struct camera *camera, struct fail *why);
 int camera_stop(struct camera *camera, struct fail *why);
 
 struct camera_statistics {
-	uint64_t samples;   /* in the film */
-	uint64_t complete;  /* of them: stack to its root */
+	uint64_t samples;     /* in the film */
+	uint64_t complete;    /* of them: stack to its root */
 	uint64_t handed_over; /* of them: finished in user space */
-	uint64_t lost;	    /* samples that did not get into the film */
+	uint64_t lost;	      /* samples that did not get into the film */
 	uint64_t table_bytes, ring_bytes;
 	unsigned int tables, rules;
 };

@@ -31,13 +31,13 @@ struct thread_row {
 struct catalogue {
 	struct film_writer *film;
 	struct names *names;
-	struct map threads;	      /* process row << 32 | tid -> index in rows */
+	struct map threads; /* process row << 32 | tid -> index in rows */
 	vec(struct thread_row) rows;
-	struct map strangers;	      /* pid -> process row */
-	vec(uint32_t) images;	      /* film image by image number; 0: none yet */
-	uint32_t kernel;	      /* film image of the kernel */
+	struct map strangers; /* pid -> process row */
+	vec(uint32_t) images; /* film image by image number; 0: none yet */
+	uint32_t kernel;      /* film image of the kernel */
 	uint32_t marks[UNWIND_ENDS];
-	uint32_t last_frame;	      /* highest frame id seen: a higher one is new */
+	uint32_t last_frame; /* highest frame id seen: a higher one is new */
 };
 
 int catalogue_new(struct film_writer *film, struct names *names, struct catalogue **result)
@@ -98,9 +98,10 @@ static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 		}
 		return row->id;
 	}
-	if (!vec_push(&catalogue->rows, (struct thread_row){.thread = {.process = process,
-								       .tid = record->tid,
-								       .start = record->thread_start}}))
+	if (!vec_push(&catalogue->rows,
+		      (struct thread_row){.thread = {.process = process,
+						     .tid = record->tid,
+						     .start = record->thread_start}}))
 		return 0;
 	row = vec_last(&catalogue->rows);
 	memcpy(row->comm, record->comm, sizeof(row->comm));

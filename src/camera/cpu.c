@@ -16,7 +16,7 @@ struct cpu_source {
 	struct event {
 		int fd;
 		struct bpf_link *link; /* owns fd */
-	} *events;
+	} * events;
 	unsigned int count;
 };
 
@@ -105,7 +105,8 @@ failed:
 	cpu_source_free(source);
 	if (err == -EACCES || err == -EPERM)
 		return fail(why, -EPERM,
-			    "run as root, or grant CAP_PERFMON and CAP_BPF ('stackcam doctor' lists all)",
+			    "run as root, or grant CAP_PERFMON and CAP_BPF ('stackcam doctor' "
+			    "lists all)",
 			    "cannot sample CPUs: perf_event_open is not permitted");
 	if (err == -EINVAL)
 		return fail(why, err, "choose a lower -F, or raise that limit",

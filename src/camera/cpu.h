@@ -16,8 +16,8 @@ struct bpf_program;
 struct cpu_source;
 
 struct cpu_options {
-	unsigned int frequency;	      /* samples per second, 1 to 10,000 */
-	bool no_kernel, no_user;      /* do not sample while in that mode */
+	unsigned int frequency;	 /* samples per second, 1 to 10,000 */
+	bool no_kernel, no_user; /* do not sample while in that mode */
 };
 
 /* Opens the events and attaches the program; they do not fire yet. */

@@ -2,16 +2,38 @@
 #include "camera/filter.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 
 #include <bpf/bpf.h>
 
 #include "probes.skel.h"
 
+/* Control groups of version 2 are decided in the kernel. False: some are not, and must be asked for. */
+static bool list_cgroups(struct probes *probes, const struct selection *selection)
+{
+	enum {
+		MAX = sizeof(probes->rodata->filter_cgroup_ids) / sizeof(uint64_t)
+	};
+	struct selection_cgroup groups[MAX];
+	int count = selection_cgroup_v2_ids(selection, groups, MAX), i;
+
+	if (count < 0 || count > MAX)
+		return false;
+	for (i = 0; i < count; i++) {
+		probes->rodata->filter_cgroup_ids[i] = groups[i].id;
+		probes->rodata->filter_cgroup_levels[i] = groups[i].level;
+	}
+	probes->rodata->filter_cgroup_count = (uint32_t)count;
+	return true;
+}
+
 void filter_prepare(struct probes *probes, const struct selection *selection)
 {
-	bool ask = selection->name_count || selection->cgroup_count;
+	bool ask = selection->name_count != 0;
 
+	if (selection->cgroup_count && !list_cgroups(probes, selection))
+		ask = true;
 	probes->rodata->filter_everything = selection->whole_machine;
 	probes->rodata->filter_by_thread = selection->tid_count != 0;
 	probes->rodata->filter_ask = ask;
@@ -55,10 +77,16 @@ int filter_fill(struct probes *probes, const struct selection *selection, struct
 	return 0;
 }
 
-bool filter_decide(struct probes *probes, const struct selection *selection, pid_t pid)
+bool filter_decide(struct probes *probes, const struct selection *selection, pid_t pid,
+		   const char *comm, bool *gone)
 {
 	bool wanted = selection_wants(selection, pid);
 
+	*gone = false;
+	if (!wanted && kill(pid, 0) && errno == ESRCH) {
+		*gone = selection->cgroup_count != 0;
+		return selection_wants_name(selection, comm);
+	}
 	/* an answer that cannot be kept is asked for again with the next sample */
 	list(probes, pid, wanted, NULL);
 	return wanted;

@@ -25,7 +25,11 @@ int filter_fill(struct probes *probes, const struct selection *selection, struct
 /* Adds one process. */
 int filter_add(struct probes *probes, pid_t pid, struct fail *why);
 
-/* Answers the question of a record: is this process meant? */
-bool filter_decide(struct probes *probes, const struct selection *selection, pid_t pid);
+/*
+ * Answers the question of a record: is this process meant? *gone is set when there is no answer, since
+ * the process has ended and its control group cannot be known any more.
+ */
+bool filter_decide(struct probes *probes, const struct selection *selection, pid_t pid,
+		   const char *comm, bool *gone);
 
 #endif

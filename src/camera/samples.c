@@ -64,8 +64,7 @@ static void mappings_replaced(void *context, struct process *process, uint64_t t
 		memmove(filmed->stale.at, filmed->stale.at + 1,
 			filmed->stale.count * sizeof(*filmed->stale.at));
 	}
-	vec_push(&filmed->stale,
-		 (struct stale_range){time, start, end, filmed->space.generation});
+	vec_push(&filmed->stale, (struct stale_range){time, start, end, filmed->space.generation});
 	spaces_withdraw(samples->spaces, &filmed->space);
 }
 
@@ -126,6 +125,7 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 		samples_free(samples);
 		return fail_errno(why, err, NULL, "cannot record");
 	}
+	targets_ignore_strangers(samples->targets, options->few_processes);
 	*result = samples;
 	return 0;
 }
@@ -245,8 +245,7 @@ static uint32_t user_part(struct samples *samples, struct process *process,
 		stack = film_stack(samples->film, 0, catalogue_mark(samples->catalogue, end),
 				   FILM_HOW_EXACT);
 	while (count--) {
-		enum film_how how =
-			frames[count] & GUESS ? FILM_HOW_FRAME_POINTER : FILM_HOW_EXACT;
+		enum film_how how = frames[count] & GUESS ? FILM_HOW_FRAME_POINTER : FILM_HOW_EXACT;
 		uint32_t frame = catalogue_user_frame(samples->catalogue, &filmed->row, process,
 						      frames[count] & ~GUESS);
 
@@ -325,7 +324,12 @@ void samples_name_all(struct samples *samples)
 
 void samples_statistics(const struct samples *samples, struct samples_statistics *statistics)
 {
+	struct target_counts counts = targets_counts(samples->targets);
+
 	*statistics = samples->statistics;
+	statistics->unreadable_files = counts.unopened_images;
+	statistics->refused =
+		counts.refused_processes + counts.refused_threads + counts.refused_mappings;
 	names_statistics(samples->names, &statistics->frames_wanted, &statistics->frames_named);
 	spaces_statistics(samples->spaces, &statistics->tables);
 }

@@ -2,6 +2,7 @@
 #ifndef CAMERA_SAMPLES_H
 #define CAMERA_SAMPLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fail.h"
@@ -22,6 +23,7 @@ struct samples_options {
 	struct spaces_maps maps;
 	uint64_t tables_limit; /* bytes */
 	struct symbol_options symbols;
+	bool few_processes; /* not the whole machine: most events are of no interest */
 };
 
 int samples_new(const struct samples_options *options, struct film_writer *film,
@@ -49,8 +51,10 @@ void samples_name_all(struct samples *samples);
 
 struct samples_statistics {
 	uint64_t samples, complete, handed_over;
-	uint64_t strangers; /* samples of processes that were gone before anything was known of them */
-	uint64_t stale;	    /* stacks cut since mappings changed under them */
+	uint64_t
+		strangers; /* samples of processes that were gone before anything was known of them */
+	uint64_t stale;	   /* stacks cut since mappings changed under them */
+	uint64_t unreadable_files, refused;
 	uint64_t frames_wanted, frames_named;
 	struct spaces_statistics tables;
 };

@@ -11,11 +11,17 @@
 #include <unistd.h>
 
 /* How often rings are drained when nothing asks for it sooner. */
-#define DRAIN_NS 250000000ull
+#define DRAIN_NS  250000000ull
 #define SECOND_NS 1000000000ull
 
 /* What a wake-up is about. Pids that were named count up from WAKE_PIDS. */
-enum { WAKE_CAMERA, WAKE_TICK, WAKE_SIGNAL, WAKE_COMMAND, WAKE_TARGET };
+enum {
+	WAKE_CAMERA,
+	WAKE_TICK,
+	WAKE_SIGNAL,
+	WAKE_COMMAND,
+	WAKE_TARGET
+};
 
 struct watch {
 	int epoll, tick, signals;

@@ -15,9 +15,9 @@
 struct session {
 	struct camera *camera;
 	struct film_writer *film;
-	double seconds;		      /* 0: no limit */
-	struct command *command;      /* null: none */
-	char *const *argv;	      /* of the command */
+	double seconds;		 /* 0: no limit */
+	struct command *command; /* null: none */
+	char *const *argv;	 /* of the command */
 	const struct selection *selection;
 	/* Called about once a second; may be null. */
 	void (*progress)(void *context, uint64_t elapsed_ns);

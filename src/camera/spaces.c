@@ -16,7 +16,7 @@
 #include "unwind/table.h"
 
 /* How often unknown addresses of one process are handed over until its mappings are written anew. */
-#define PATIENCE 64
+#define PATIENCE    64
 
 #define WORDS(type) (sizeof(type) / 4)
 
@@ -53,8 +53,8 @@ static void *make_chunk(void *context, uint32_t n, struct fail *why)
 
 	if (n >= UNWIND_CHUNKS_MAX)
 		return NULL;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_chunk", sizeof(uint32_t), UNWIND_CHUNK_BYTES,
-			    1, &options);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_chunk", sizeof(uint32_t),
+			    UNWIND_CHUNK_BYTES, 1, &options);
 	if (fd >= 0)
 		chunk = mmap(NULL, UNWIND_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (chunk == MAP_FAILED || bpf_map_update_elem(spaces->maps.chunks, &n, &fd, BPF_ANY)) {
@@ -164,8 +164,7 @@ static void show_everywhere(struct spaces *spaces, const struct image *image,
 			    const struct image_table *table)
 {
 	vec_foreach (&spaces->published, published) {
-		struct unwind_mapping *shown =
-			unwind_pool_at(spaces->pool, (*published)->mappings);
+		struct unwind_mapping *shown = unwind_pool_at(spaces->pool, (*published)->mappings);
 		const struct process *process = (*published)->process;
 		size_t i = 0, j = 0;
 
@@ -202,7 +201,8 @@ static void forget_published(struct spaces *spaces, const struct space *space)
 int spaces_publish(struct spaces *spaces, struct space *space, const struct process *process,
 		   uint32_t exec_id)
 {
-	uint32_t count = (uint32_t)process->mapping_count, pid = (uint32_t)process->pid, reference, i;
+	uint32_t count = (uint32_t)process->mapping_count, pid = (uint32_t)process->pid, reference,
+		 i;
 	struct unwind_mapping *shown;
 	struct space_value value;
 
@@ -234,8 +234,8 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 		spaces->statistics.no_room++;
 	if (space->process)
 		unwind_pool_give(spaces->pool, space->mappings, space->count * WORDS(*shown));
-	*space = (struct space){process, reference, count, spaces->last_generation,
-				process->generation, exec_id};
+	*space = (struct space){
+		process, reference, count, spaces->last_generation, process->generation, exec_id};
 	return 0;
 }
 

@@ -27,7 +27,8 @@ struct record_options {
 static const char help[] =
 	"usage: stackcam record [OPTION…] [-- COMMAND ARG…]\n"
 	"\n"
-	"Films where processes spend CPU time, until the command ends, the time is over, or Ctrl-C.\n"
+	"Films where processes spend CPU time, until the command ends, the time is over, or "
+	"Ctrl-C.\n"
 	"\n"
 	"What to film (the whole machine when nothing is named):\n"
 	"  -a, --all               the whole machine, also while a command runs\n"
@@ -44,7 +45,8 @@ static const char help[] =
 	"  -o, --output FILM       the film (default stackcam.film)\n"
 	"      --kernel-only       only time in the kernel, only kernel frames\n"
 	"      --user-only         only time in user code, only user frames\n"
-	"      --lines             look up source lines (slower end; 'stackcam resolve' can do it later)\n"
+	"      --lines             look up source lines (slower end; 'stackcam resolve' can do it "
+	"later)\n"
 	"      --inlines           and inlined functions\n"
 	"  -q, --quiet             say nothing but errors\n"
 	"\n"
@@ -53,7 +55,14 @@ static const char help[] =
 	"  stackcam record -p 1234 -o db.film             one process until Ctrl-C\n"
 	"  stackcam record -F 999 -- ./work --fast        a command and its children\n";
 
-enum { OPT_CGROUP = 256, OPT_NO_CHILDREN, OPT_KERNEL_ONLY, OPT_USER_ONLY, OPT_LINES, OPT_INLINES };
+enum {
+	OPT_CGROUP = 256,
+	OPT_NO_CHILDREN,
+	OPT_KERNEL_ONLY,
+	OPT_USER_ONLY,
+	OPT_LINES,
+	OPT_INLINES
+};
 
 static const struct option long_options[] = {
 	{"all", no_argument, NULL, 'a'},
@@ -111,7 +120,8 @@ static int take_option(int option, struct record_options *o)
 		break;
 	case 'e':
 		if (strcmp(optarg, "on-cpu"))
-			return cmd_usage("record", "there is no event '%s'; there is: on-cpu", optarg);
+			return cmd_usage("record", "there is no event '%s'; there is: on-cpu",
+					 optarg);
 		break;
 	case 'F':
 		if (text_parse_u64(optarg, 1, 10000, &frequency))
@@ -121,7 +131,8 @@ static int take_option(int option, struct record_options *o)
 		break;
 	case 'd':
 		if (parse_seconds(optarg, &o->seconds))
-			return cmd_usage("record", "-d takes a number of seconds, not '%s'", optarg);
+			return cmd_usage("record", "-d takes a number of seconds, not '%s'",
+					 optarg);
 		break;
 	case 'o':
 		o->film = optarg;
@@ -231,8 +242,9 @@ static void show_progress(void *context, uint64_t elapsed_ns)
 
 	camera_statistics(context, &statistics);
 	text_count(samples, sizeof(samples), statistics.samples);
-	fprintf(stderr, "\r\033[K%.0f s, %s samples, %llu lost, recorder at %.1f %% of one CPU", seconds,
-		samples, (unsigned long long)statistics.lost, own_cpu_seconds() / seconds * 100);
+	fprintf(stderr, "\r\033[K%.0f s, %s samples, %llu lost, recorder at %.1f %% of one CPU",
+		seconds, samples, (unsigned long long)statistics.lost,
+		own_cpu_seconds() / seconds * 100);
 }
 
 static void show_end(const struct record_options *o, const struct session *session, uint64_t size)
@@ -246,7 +258,8 @@ static void show_end(const struct record_options *o, const struct session *sessi
 	if (session->progress)
 		fputs("\r\033[K", stderr);
 	text_print_safe(stderr, o->film);
-	fprintf(stderr, ": %s samples in %.1f s, %s", samples, (double)session->elapsed_ns / 1e9, bytes);
+	fprintf(stderr, ": %s samples in %.1f s, %s", samples, (double)session->elapsed_ns / 1e9,
+		bytes);
 	if (statistics.samples)
 		fprintf(stderr, ", %.1f %% of stacks complete",
 			(double)statistics.complete * 100 / (double)statistics.samples);
@@ -279,8 +292,8 @@ static int run(struct record_options *o, struct camera *camera, struct film_writ
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	/* the film is closed in any case; the first error is the one that tells why */
-	closed = film_commit(film, (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec, true,
-			     err ? &ignored : why);
+	closed = film_commit(film, (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec,
+			     true, err ? &ignored : why);
 	size = film_size(film);
 	if (film_close(film, (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec,
 		       err || closed ? &ignored : why) &&

@@ -165,7 +165,7 @@ int selection_check(struct selection *s, struct fail *why)
 	return err ? err : find_cgroups(s, why);
 }
 
-static bool name_is_wanted(const struct selection *s, const char *name)
+bool selection_wants_name(const struct selection *s, const char *name)
 {
 	for (size_t i = 0; i < s->name_count; i++)
 		if (!fnmatch(s->names[i], name, 0))
@@ -180,12 +180,12 @@ static bool wants_by_name(const struct selection *s, pid_t pid, struct buf *text
 	const char *base;
 
 	if (!procfs_read(pid, "stat", STATUS_BYTES_MAX, text) &&
-	    procfs_parse_stat((char *)text->at, &stat) && name_is_wanted(s, stat.comm))
+	    procfs_parse_stat((char *)text->at, &stat) && selection_wants_name(s, stat.comm))
 		return true;
 	if (!procfs_link(pid, "exe", exe, sizeof(exe)))
 		return false;
 	base = strrchr(exe, '/');
-	return name_is_wanted(s, base ? base + 1 : exe);
+	return selection_wants_name(s, base ? base + 1 : exe);
 }
 
 bool selection_wants(const struct selection *s, pid_t pid)

@@ -48,6 +48,9 @@ int selection_check(struct selection *s, struct fail *why);
  */
 bool selection_wants(const struct selection *s, pid_t pid);
 
+/* Whether -n means a process of this name: all that can be asked of one that is gone. */
+bool selection_wants_name(const struct selection *s, const char *name);
+
 /* A control group of version 2 as the kernel's filter names it. */
 struct selection_cgroup {
 	uint64_t id; /* what bpf_get_current_cgroup_id() returns in it */
