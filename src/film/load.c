@@ -34,6 +34,9 @@ struct loader {
 	vec(struct film_place) places;	 /* of the block of frames at hand */
 	vec(struct film_naming) namings; /* of the block of names at hand */
 
+	unsigned int meta_rows, meta_known;
+	size_t block_rows; /* of any kind */
+
 	vec(struct film_event) events;
 	vec(struct film_process) processes;
 	vec(struct film_thread) threads;
@@ -46,6 +49,10 @@ struct loader {
 	vec(struct film_loss) losses;
 	vec(struct film_block) blocks;
 };
+
+/* Rows of the table meta that a film has, and that one of a later stackcam may have. */
+#define META_ROWS     9
+#define META_ROWS_MAX 64
 
 /* A row that is being taken. err is set by what is wrong with it: -EBADMSG or -ENOMEM. */
 struct row {
@@ -151,7 +158,8 @@ static void take_meta(struct row *r)
 	struct film_info *info = &r->l->film->info;
 	const char *name = (const char *)sqlite3_column_text(r->at, 0);
 
-	if (!name)
+	r->l->meta_known++;
+	if (!name || ++r->l->meta_rows > META_ROWS_MAX)
 		r->err = -EBADMSG;
 	else if (!strcmp(name, "version"))
 		info->version = text(r, 1);
@@ -171,6 +179,8 @@ static void take_meta(struct row *r)
 		info->end = number(r, 1, UINT64_MAX);
 	else if (!strcmp(name, "wall_offset"))
 		info->wall_offset = (int64_t)number(r, 1, UINT64_MAX);
+	else
+		r->l->meta_known--;
 }
 
 static void take_event(struct row *r)
@@ -402,6 +412,7 @@ static void take_block(struct row *r)
 {
 	struct film_block block = {0};
 
+	check_id(r, ++r->l->block_rows, INT64_MAX);
 	/* what other kinds mean by their columns is not known here */
 	if (number(r, 2, INT64_MAX) != FILM_BLOCK_SAMPLES)
 		return;
@@ -528,7 +539,14 @@ static int load_tables(struct loader *l)
 	err = push_unused(l);
 	for (i = 0; !err && i < sizeof(loads) / sizeof(loads[0]); i++)
 		err = each_row(l, loads[i].table, loads[i].sql, loads[i].take);
-	return err ? err : collect_inlines(l);
+	if (err)
+		return err;
+	if (!l->meta_known)
+		return fail(l->why, -EBADMSG, "record again",
+			    "%s is empty: its recording ended before the first commit", l->path);
+	if (l->meta_known != META_ROWS)
+		return film_damaged(l->why, l->path, "a row of the table meta is missing");
+	return collect_inlines(l);
 }
 
 int film_load(sqlite3 *db, const char *path, struct film *film, struct fail *why)

@@ -159,12 +159,10 @@ static int cannot_open(struct fail *why, int err, const char *path)
 	}
 }
 
-/* Opens the database at p->path, whatever state its recorder left it in. */
-static int open_database(struct film_private *p, struct fail *why)
+/* Notices that another film is at the path now. */
+static int check_identity(struct film_private *p, struct fail *why)
 {
-	struct disk_state state = {0};
 	struct stat st;
-	int err, rc;
 
 	if (stat(p->path, &st))
 		return cannot_open(why, -errno, p->path);
@@ -173,10 +171,16 @@ static int open_database(struct film_private *p, struct fail *why)
 			    p->path);
 	p->inode = st.st_ino;
 	p->device = st.st_dev;
-	rc = connect_to(p->path, SQLITE_OPEN_READONLY, &p->db);
-	if (rc != SQLITE_OK)
-		return cannot_open(why, film_sql_errno(p->db, rc), p->path);
-	err = look(p->db, p->path, &state, why);
+	return 0;
+}
+
+/* Makes p->db ready to be read, whatever state its recorder left it in. */
+static int make_readable(struct film_private *p, struct fail *why)
+{
+	struct disk_state state = {0};
+	int err = look(p->db, p->path, &state, why);
+	int rc;
+
 	if (err)
 		return err;
 	if (!state.wal_there && state.needed > state.size)
@@ -203,6 +207,24 @@ static int open_database(struct film_private *p, struct fail *why)
 	default:
 		return film_read_failed(p->db, rc, p->path, why);
 	}
+}
+
+static int open_database(struct film_private *p, struct fail *why)
+{
+	int err = check_identity(p, why), rc;
+
+	if (err)
+		return err;
+	rc = connect_to(p->path, SQLITE_OPEN_READONLY, &p->db);
+	if (rc == SQLITE_OK)
+		err = make_readable(p, why);
+	else
+		err = cannot_open(why, film_sql_errno(p->db, rc), p->path);
+	if (err) {
+		sqlite3_close(p->db);
+		p->db = NULL;
+	}
+	return err;
 }
 
 /*
