@@ -20,28 +20,6 @@
 /* How long to wait for readers that are in the way. */
 #define PATIENCE_MS 5000
 
-/* i: number, t: text, b: bytes */
-static const struct {
-	const char *parameters;
-	const char *sql;
-} row_kinds[FILM_ROW_KINDS] = {
-	[FILM_ROW_META_NUMBER] = {"ti", "REPLACE INTO meta VALUES(?, ?)"},
-	[FILM_ROW_META_TEXT] = {"tt", "REPLACE INTO meta VALUES(?, ?)"},
-	[FILM_ROW_EVENT] = {"ittti", "INSERT INTO event VALUES(?, ?, ?, ?, ?)"},
-	[FILM_ROW_PROCESS] = {"iiiiittttt",
-			      "REPLACE INTO process VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
-	[FILM_ROW_THREAD] = {"iiiit", "REPLACE INTO thread VALUES(?, ?, ?, ?, ?)"},
-	[FILM_ROW_IMAGE] = {"iitb", "INSERT INTO image VALUES(?, ?, ?, ?)"},
-	[FILM_ROW_FILE] = {"it", "INSERT INTO file VALUES(?, ?)"},
-	[FILM_ROW_LOSS] = {"iiti", "REPLACE INTO loss VALUES(?, ?, ?, ?)"},
-	[FILM_ROW_FUNCTIONS] = {"iib", "INSERT INTO function VALUES(?, ?, ?)"},
-	[FILM_ROW_FRAMES] = {"iib", "INSERT INTO frame VALUES(?, ?, ?)"},
-	[FILM_ROW_NAMES] = {"ib", "INSERT INTO name(n, data) VALUES(?, ?)"},
-	[FILM_ROW_STACKS] = {"iib", "INSERT INTO stack VALUES(?, ?, ?)"},
-	[FILM_ROW_BLOCK] = {"iiiiiib", "INSERT INTO block(event, kind, t0, t1, n, total, data) "
-				       "VALUES(?, ?, ?, ?, ?, ?, ?)"},
-};
-
 struct film_disk {
 	char *path;
 	int fd;
@@ -64,64 +42,12 @@ struct film_disk {
 	struct buf row;
 };
 
-void film_put_row(struct buf *rows, enum film_row kind, ...)
-{
-	const char *parameter;
-	va_list args;
-
-	va_start(args, kind);
-	buf_put_u8(rows, (uint8_t)kind);
-	for (parameter = row_kinds[kind].parameters; *parameter; parameter++) {
-		const void *bytes;
-		size_t size;
-
-		if (*parameter == 'i') {
-			buf_put_varint(rows, va_arg(args, uint64_t));
-			continue;
-		}
-		bytes = va_arg(args, const void *);
-		size = *parameter == 't' ? strlen(bytes) : va_arg(args, size_t);
-		buf_put_varint(rows, size);
-		buf_put(rows, bytes, size);
-	}
-	va_end(args);
-}
-
-size_t film_batch_size(const struct film_batch *batch)
-{
-	size_t size = sizeof(*batch) + batch->rows.room, i;
-
-	size += batch->functions.room * sizeof(*batch->functions.at);
-	size += batch->frames.room * sizeof(*batch->frames.at);
-	size += batch->stacks.room * sizeof(*batch->stacks.at);
-	size += batch->names.room * sizeof(*batch->names.at);
-	for (i = 0; i < FILM_EVENTS_MAX; i++)
-		size += batch->samples[i].room * sizeof(*batch->samples[i].at);
-	return size;
-}
-
-void film_batch_free(struct film_batch *batch)
-{
-	size_t i;
-
-	if (!batch)
-		return;
-	for (i = 0; i < FILM_EVENTS_MAX; i++)
-		vec_free(&batch->samples[i]);
-	vec_free(&batch->functions);
-	vec_free(&batch->frames);
-	vec_free(&batch->stacks);
-	vec_free(&batch->names);
-	buf_free(&batch->rows);
-	free(batch);
-}
-
 /* Carries out one operation. Returns SQLite's code. */
 static int write_row(struct film_disk *d, struct bytes *rows)
 {
 	unsigned int kind = bytes_u8(rows);
 	sqlite3_stmt *statement = d->statements[kind];
-	const char *parameter = row_kinds[kind].parameters;
+	const char *parameter = film_row_kinds[kind].parameters;
 	int rc = SQLITE_OK, i;
 
 	for (i = 1; rc == SQLITE_OK && *parameter; parameter++, i++) {
@@ -498,7 +424,7 @@ static int open_database(struct film_disk *d)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_wal_autocheckpoint(d->db, 0);
 	for (i = 0; rc == SQLITE_OK && i < FILM_ROW_KINDS; i++)
-		rc = sqlite3_prepare_v3(d->db, row_kinds[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
+		rc = sqlite3_prepare_v3(d->db, film_row_kinds[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
 					&d->statements[i], NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v3(d->db, "PRAGMA page_count", -1, SQLITE_PREPARE_PERSISTENT,

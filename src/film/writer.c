@@ -12,6 +12,7 @@
 #include "film/disk.h"
 #include "film/intern.h"
 #include "film/load.h"
+#include "film/losses.h"
 #include "film/schema.h"
 
 /* Samples that wait for a commit: some 200 MB, for a caller that never commits. */
@@ -19,35 +20,6 @@
 
 /* Strings of one row that may be too long at once. */
 #define CUTS 8
-
-/* What the writer itself could not take. */
-enum own_loss {
-	LOST_ROW,
-	LOST_FUNCTION,
-	LOST_FRAME,
-	LOST_NAME,
-	LOST_STACK,
-	LOST_SAMPLE,
-	LOST_REASON,
-	OWN_LOSSES,
-};
-
-static const char *const own_reasons[OWN_LOSSES] = {
-	[LOST_ROW] = "film: no room for another process, thread, image or source file",
-	[LOST_FUNCTION] = "film: no room for another function",
-	[LOST_FRAME] = "film: no room for another frame",
-	[LOST_NAME] = "film: no room for all names of a frame",
-	[LOST_STACK] = "film: no room for another stack",
-	[LOST_SAMPLE] = "film: no room for another sample before the next commit",
-	[LOST_REASON] = "film: no room for another reason of a loss",
-};
-
-struct loss {
-	uint32_t event;
-	const char *reason;
-	uint64_t count;
-	bool changed;
-};
 
 struct film_writer {
 	struct film_disk *disk;
@@ -64,11 +36,10 @@ struct film_writer {
 	struct intern frame_index, stack_index, function_index, file_index;
 	struct film_first next; /* of these, what is not yet handed to the disk */
 
-	uint64_t name_bytes;	 /* of all functions */
-	uint64_t inlines;	 /* inlined calls given so far */
-	uint32_t calls;		 /* of film_name_frame() */
-	vec(struct loss) losses; /* index + 1 is the id */
-	uint64_t own_losses[OWN_LOSSES];
+	uint64_t name_bytes; /* of all functions */
+	uint64_t inlines;    /* inlined calls given so far */
+	uint32_t calls;	     /* of film_name_frame() */
+	struct losses losses;
 	struct arena texts;
 	char *cuts; /* CUTS strings of FILM_TEXT_MAX + 1 bytes */
 	unsigned int next_cut;
@@ -100,7 +71,7 @@ static const char *fit(struct film_writer *w, const char *s)
 
 static uint32_t lost(struct film_writer *w, enum own_loss what)
 {
-	w->own_losses[what]++;
+	w->losses.own[what]++;
 	return 0;
 }
 
@@ -378,51 +349,12 @@ void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t 
 		lost(w, LOST_SAMPLE);
 }
 
-/* Sets a loss, in a table of at most max; false: it has no room. */
-static bool set_loss(struct film_writer *w, struct loss new, size_t max)
-{
-	vec_foreach (&w->losses, loss) {
-		if (loss->event != new.event || strcmp(loss->reason, new.reason))
-			continue;
-		loss->changed |= loss->count != new.count;
-		loss->count = new.count;
-		return true;
-	}
-	if (w->losses.count >= max)
-		return false;
-	new.reason = arena_text(&w->texts, new.reason, strlen(new.reason));
-	new.changed = true;
-	return new.reason &&vec_push(&w->losses, new);
-}
-
 void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64_t count)
 {
-	struct loss loss = {.event = event, .reason = fit(w, reason), .count = count};
-
-	/* the writer's own losses always have room */
-	if (event > w->events || !set_loss(w, loss, FILM_LOSSES_MAX - OWN_LOSSES))
+	if (event > w->events)
 		lost(w, LOST_REASON);
-}
-
-static void put_losses(struct film_writer *w)
-{
-	size_t i;
-
-	for (i = 0; i < OWN_LOSSES; i++) {
-		struct loss own = {.reason = own_reasons[i], .count = w->own_losses[i]};
-
-		if (own.count)
-			set_loss(w, own, FILM_LOSSES_MAX);
-	}
-	for (i = 0; i < w->losses.count; i++) {
-		struct loss *loss = &w->losses.at[i];
-
-		if (!loss->changed)
-			continue;
-		film_put_row(&w->batch->rows, FILM_ROW_LOSS, (uint64_t)i + 1, (uint64_t)loss->event,
-			     loss->reason, loss->count);
-		loss->changed = false;
-	}
+	else
+		losses_set(&w->losses, &w->texts, event, fit(w, reason), count);
 }
 
 /* Copies of what is new; the disk reads them while the tables here go on growing. */
@@ -458,7 +390,7 @@ static int complete_batch(struct film_writer *w, uint64_t now)
 	if (!copy_new(w))
 		return -ENOMEM;
 	if (!w->naming) {
-		put_losses(w);
+		losses_put(&w->losses, &w->texts, &w->batch->rows);
 		film_put_row(&w->batch->rows, FILM_ROW_META_NUMBER, "end", now);
 	}
 	return w->batch->rows.failed ? -ENOMEM : 0;
@@ -499,7 +431,7 @@ static void free_writer(struct film_writer *w)
 	intern_free(&w->stack_index);
 	intern_free(&w->function_index);
 	intern_free(&w->file_index);
-	vec_free(&w->losses);
+	losses_free(&w->losses);
 	arena_free(&w->texts);
 	free(w->cuts);
 	free(w);
@@ -590,9 +522,6 @@ static int learn(struct film_writer *w, const struct film *film)
 {
 	uint32_t i;
 
-	w->processes = film->process_count - 1;
-	w->threads = film->thread_count - 1;
-	w->images = film->image_count - 1;
 	for (i = 1; i < film->frame_count; i++) {
 		const struct film_frame *f = &film->frames[i];
 
