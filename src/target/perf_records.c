@@ -47,7 +47,7 @@ static bool take_mmap(struct bytes *body, struct target_event *event)
 	return true;
 }
 
-bool perf_record_parse(const void *record, size_t size, struct target_event *event, uint64_t *lost)
+bool perf_record_parse(const void *record, size_t size, struct target_event *event)
 {
 	struct bytes body = {record, (const uint8_t *)record + size, false}, id;
 	struct perf_event_header header;
@@ -78,10 +78,6 @@ bool perf_record_parse(const void *record, size_t size, struct target_event *eve
 		event->kind = TARGET_MMAP;
 		known = take_mmap(&body, event);
 		break;
-	case PERF_RECORD_LOST:
-		bytes_u64(&body); /* the event's id */
-		*lost += bytes_u64(&body);
-		return false;
 	default:
 		return false;
 	}

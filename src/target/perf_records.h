@@ -16,9 +16,9 @@
 
 /*
  * What a record of size bytes says. Returns false for records of other kinds and for damaged ones.
- * For PERF_RECORD_LOST the number of lost ones is added to *lost. event->path lies in the record.
+ * event->path lies in the record.
  */
-bool perf_record_parse(const void *record, size_t size, struct target_event *event, uint64_t *lost);
+bool perf_record_parse(const void *record, size_t size, struct target_event *event);
 
 /*
  * Copies the whole records between tail and head out of a ring of size bytes (a power of two) and

@@ -21,6 +21,7 @@
 
 struct ring {
 	int fd;
+	uint64_t lost; /* as the kernel counts it */
 	struct perf_event_mmap_page *control;
 	size_t bytes; /* of the mapping: control page and data */
 };
@@ -42,7 +43,8 @@ struct sideband {
 		size_t count, room;
 	} pending;
 	struct buf records;
-	uint64_t arrivals, lost;
+	uint64_t arrivals;
+	uint64_t lost; /* of what had been written: damaged, or no memory for it */
 	int epoll;
 };
 
@@ -53,6 +55,7 @@ static int open_event(unsigned int cpu, unsigned int ring_bytes)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.read_format = PERF_FORMAT_LOST,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.mmap = 1,
@@ -205,7 +208,7 @@ static bool take_in(struct sideband *s, size_t offset)
 		struct target_event event;
 
 		memcpy(&header, s->records.at + offset, sizeof(header));
-		if (perf_record_parse(s->records.at + offset, header.size, &event, &s->lost) &&
+		if (perf_record_parse(s->records.at + offset, header.size, &event) &&
 		    !vec_push(&s->pending,
 			      (struct pending){event.time, s->arrivals++, offset, header.size})) {
 			s->lost++;
@@ -214,6 +217,17 @@ static bool take_in(struct sideband *s, size_t offset)
 		offset += header.size;
 	}
 	return all;
+}
+
+/* The records that tell of a loss come with the next event that finds room: too late, or never. */
+static void read_lost(struct ring *ring)
+{
+	struct {
+		uint64_t value, lost;
+	} count;
+
+	if (read(ring->fd, &count, sizeof(count)) == sizeof(count))
+		ring->lost = count.lost;
 }
 
 static int read_ring(struct sideband *s, struct ring *ring)
@@ -228,6 +242,10 @@ static int read_ring(struct sideband *s, struct ring *ring)
 		return 0;
 	next = perf_ring_copy(data, ring->control->data_size, tail, head, &s->records, &damaged);
 	__atomic_store_n(&ring->control->data_tail, next, __ATOMIC_RELEASE);
+	/* asking costs an interrupt on that CPU: only if the ring may have been full since last time */
+	head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
+	if (head - tail + UINT16_MAX > ring->control->data_size)
+		read_lost(ring);
 	if (damaged)
 		s->lost++;
 	/* what there was no memory for is still in the ring */
@@ -296,9 +314,8 @@ int sideband_read(struct sideband *sideband, uint64_t until,
 	for (; done < sideband->pending.count && sideband->pending.at[done].time <= until; done++) {
 		const struct pending *p = &sideband->pending.at[done];
 		struct target_event event;
-		uint64_t lost = 0;
 
-		if (perf_record_parse(sideband->records.at + p->offset, p->size, &event, &lost))
+		if (perf_record_parse(sideband->records.at + p->offset, p->size, &event))
 			take(context, &event);
 	}
 	if (!drop_done(sideband, done))
@@ -309,7 +326,11 @@ int sideband_read(struct sideband *sideband, uint64_t until,
 
 uint64_t sideband_lost(const struct sideband *sideband)
 {
-	return sideband->lost;
+	uint64_t lost = sideband->lost;
+
+	vec_foreach (&sideband->rings, ring)
+		lost += ring->lost;
+	return lost;
 }
 
 int sideband_poll_fd(const struct sideband *sideband)

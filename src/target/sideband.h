@@ -29,7 +29,7 @@ int sideband_read(struct sideband *sideband, uint64_t until,
 		  void (*take)(void *context, const struct target_event *event), void *context,
 		  struct fail *why);
 
-/* Events that the kernel could not put into a full ring so far (PERF_RECORD_LOST). */
+/* Events that the kernel could not put into a full ring until the last sideband_read(). */
 uint64_t sideband_lost(const struct sideband *sideband);
 
 /*

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buf records = {0};
 	bool damaged = false;
-	uint64_t tail, lost = 0;
+	uint64_t tail;
 	uint8_t *ring;
 
 	if (size < 2 || size - 2 > RING || !(ring = calloc(1, RING)))
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!record)
 			break;
 		memcpy(record, records.at + at, header.size);
-		if (perf_record_parse(record, header.size, &event, &lost)) {
+		if (perf_record_parse(record, header.size, &event)) {
 			if (event.kind == TARGET_MMAP && strlen(event.path) >= header.size)
 				abort();
 			if (!memchr(event.comm, 0, sizeof(event.comm)))

@@ -58,7 +58,7 @@ struct seen {
 	pid_t child, grandchild, worker;
 	uint64_t last;
 	char order[512];
-	bool ordered;
+	bool ordered, worker_ended;
 	int others;
 };
 
@@ -105,7 +105,11 @@ static void take_of_child(struct seen *seen, const struct target_event *e)
 		}
 		break;
 	case TARGET_EXIT:
-		say(seen, e->tid == seen->worker ? "thread-ends" : "child-ends");
+		/* whoever joins a thread may go on before the kernel is done with its end */
+		if (e->tid == seen->worker)
+			seen->worker_ended = true;
+		else
+			say(seen, "child-ends");
 		break;
 	default:
 		break;
@@ -192,10 +196,10 @@ static void a_whole_life(void **state)
 	assert_int_equal(sideband_read(sideband, 1, take, &seen, &why), 0);
 	assert_string_equal(seen.order, "");
 	assert_int_equal(sideband_read(sideband, UINT64_MAX, take, &seen, &why), 0);
-	assert_string_equal(seen.order,
-			    "child thread name thread-ends library jit fork exec program loader "
-			    "libc grandchild-ends child-ends ");
+	assert_string_equal(seen.order, "child thread name library jit fork exec program loader "
+					"libc grandchild-ends child-ends ");
 	assert_true(seen.ordered);
+	assert_true(seen.worker_ended);
 	assert_int_equal(sideband_lost(sideband), 0);
 	assert_true(sideband_poll_fd(sideband) >= 0);
 	targets_free(seen.targets);
@@ -222,12 +226,9 @@ static void overflow(void **state)
 		munmap(memory, 4096);
 	}
 	assert_int_equal(sideband_read(small, UINT64_MAX, count, &taken, &why), 0);
-	/* the loss is told with the next event that finds room */
-	munmap(mmap(NULL, 4096, PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
-	assert_int_equal(sideband_read(small, UINT64_MAX, count, &taken, &why), 0);
 	assert_true(taken < maps);
 	assert_true(sideband_lost(small) > 0);
-	assert_true(taken + sideband_lost(small) > maps);
+	assert_true(taken + sideband_lost(small) >= maps);
 	sideband_close(small);
 }
 
