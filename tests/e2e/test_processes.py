@@ -244,14 +244,14 @@ def test_whole_machine(lab, options):
     with running(lab.program("omit"), 20), running(lab.program("split"), 20):
         film = lab.record("-d", 1, *options)
     shares = film.self_shares()
-    assert shares["c30"] > 0.1 and shares["f70"] > 0.1, film.explain()
+    assert shares["c30"] > 0.02 and shares["f70"] > 0.02, film.explain()
 
 
 def test_whole_machine_while_a_command_runs(lab):
     with running(lab.program("omit"), 20):
         film = lab.film_program("split", options=("-a",))
     shares = film.self_shares()
-    assert shares["c30"] > 0.1 and shares["f70"] > 0.1, film.explain()
+    assert shares["c30"] > 0.02 and shares["f70"] > 0.02, film.explain()
 
 
 def test_containers_do_not_mix_up_processes_of_one_name(lab, tmp_path):
