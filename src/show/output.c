@@ -130,9 +130,10 @@ static int open_file(struct output *o, const char *path)
 		return -ENOMEM;
 	if (!stat(o->path, &st) && !S_ISREG(st.st_mode)) {
 		fd = open(o->path, O_WRONLY | O_CLOEXEC);
+		fd = fd < 0 ? -errno : fd;
 		free(o->path);
 		o->path = NULL;
-		return fd < 0 ? -errno : fd;
+		return fd;
 	}
 	/* a file that must not be written is not replaced either */
 	if (st.st_mode && access(o->path, W_OK))
@@ -169,16 +170,19 @@ static int name_temporary(struct output *o)
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", o->fd);
 	for (int attempt = 0; attempt < 100; attempt++) {
+		int err;
+
 		if (asprintf(&o->temporary, "%s.%d.%d", o->path, (int)getpid(), attempt) < 0) {
 			o->temporary = NULL;
 			return -ENOMEM;
 		}
 		if (!linkat(AT_FDCWD, self, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW))
 			return 0;
+		err = -errno;
 		free(o->temporary);
 		o->temporary = NULL;
-		if (errno != EEXIST)
-			return -errno;
+		if (err != -EEXIST)
+			return err;
 	}
 	return -EEXIST;
 }

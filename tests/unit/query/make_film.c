@@ -83,19 +83,21 @@ static void make_frames(struct maker *m)
 	}
 }
 
-/* Stack i leaves stack i / 4 at about three quarters of its depth, and goes on by itself. */
+/*
+ * Stack i has the frame that i >> bits decides: many bits at the root, where all stacks are the same,
+ * and none in the last quarter, where each goes its own way.
+ */
 static void make_stacks(struct maker *m)
 {
 	for (uint32_t i = 0; i < m->stack_count; i++) {
-		uint64_t depth = 1 + m->depth / 2 + number(i, m->depth / 2 + 1), shared = i, d;
+		uint64_t depth = 1 + m->depth / 2 + number(i >> 4, m->depth / 2 + 1);
 		uint32_t stack = 0;
 
-		for (d = 0; d < depth; d++) {
-			uint64_t seed;
+		for (uint64_t d = 0; d < depth; d++) {
+			uint64_t part = 4 * d / depth; /* which quarter of the stack */
+			uint64_t bits = part == 0 ? 24 : part == 1 ? 8 : part == 2 ? 3 : 0;
+			uint64_t seed = (i >> bits) * 1000 + d;
 
-			/* whose frame stands here: the nearer to the root, the more stacks share it */
-			shared = i >> (d * 8 < depth * 6 ? 2 + 10 * (depth - d) / depth : 0);
-			seed = shared * 1000 + d;
 			stack = film_stack(m->w, stack, m->frames[number(seed, FUNCTIONS)],
 					   FILM_HOW_EXACT);
 		}
