@@ -1,9 +1,345 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/verb.h"
 
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/vec.h"
+#include "film/reader.h"
+#include "film/writer.h"
+#include "symbol/symbols.h"
+
+enum {
+	OPTION_DEBUG_DIR = 1,
+	OPTION_NO_DEBUGINFOD,
+	OPTION_LINES,
+	OPTION_INLINES,
+	OPTION_FORCE
+};
+
+static const struct option long_options[] = {
+	{"debug-dir", required_argument, NULL, OPTION_DEBUG_DIR},
+	{"no-debuginfod", no_argument, NULL, OPTION_NO_DEBUGINFOD},
+	{"lines", no_argument, NULL, OPTION_LINES},
+	{"inlines", no_argument, NULL, OPTION_INLINES},
+	{"force", no_argument, NULL, OPTION_FORCE},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static const char help[] =
+	"usage: stackcam resolve [OPTION…] [FILM]\n\n"
+	"Names the frames of a film (default: stackcam.film) that had no name when it was "
+	"recorded,\n"
+	"from the programs on this machine, their debug files, or the servers of DEBUGINFOD_URLS.\n"
+	"A file is used only if its build id is the one in the film.\n\n"
+	"      --debug-dir DIR   look for debug files in DIR, too, before /usr/lib/debug; may be\n"
+	"                        given several times\n"
+	"      --no-debuginfod   ask no server\n"
+	"      --lines           source files and lines, also for frames that have a name\n"
+	"      --inlines         and the functions that were inlined there\n"
+	"      --force           believe a path when the film knows no build id of the file\n"
+	"  -h, --help            this text\n\n"
+	"Examples:\n"
+	"  stackcam resolve                           with what is installed here\n"
+	"  stackcam resolve --lines --inlines x.film\n"
+	"  stackcam resolve --debug-dir ~/builds/debug x.film\n"
+	"  DEBUGINFOD_URLS=https://debuginfod.example.org stackcam resolve x.film\n";
+
+struct arguments {
+	vec(const char *) directories; /* ends with null once parsed */
+	struct symbol_options symbols;
+	const char *film;
+	bool force, help;
+};
+
+/* A frame that shall be named, and where its image stands. */
+struct wanted {
+	uint32_t image, frame;
+};
+
+struct naming {
+	const struct arguments *arguments;
+	struct film *film;
+	struct film_writer *writer;
+	struct symbols *symbols;
+	vec(struct wanted) wanted; /* sorted by image */
+	const struct wanted *part; /* those of the image that is asked about */
+	size_t without_name;	   /* of all wanted */
+	size_t named, placed;	   /* got a name; got a source line */
+	size_t part_named;
+};
+
+/* Returns 0 or an exit status. */
+static int parse(struct arguments *a, int argc, char **argv)
+{
+	int option;
+	bool room = true;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+		switch (option) {
+		case OPTION_DEBUG_DIR:
+			room = vec_push(&a->directories, optarg);
+			break;
+		case OPTION_NO_DEBUGINFOD:
+			a->symbols.debuginfod = false;
+			break;
+		case OPTION_INLINES:
+			a->symbols.inlines = true;
+			/* fall through */
+		case OPTION_LINES:
+			a->symbols.lines = true;
+			break;
+		case OPTION_FORCE:
+			a->force = true;
+			break;
+		case 'h':
+			a->help = true;
+			break;
+		default:
+			return cmd_usage("resolve",
+					 option == ':' ? "'%s' needs a value"
+						       : "unknown option '%s'",
+					 argv[optind - 1]);
+		}
+	}
+	if (optind + 1 < argc)
+		return cmd_usage("resolve", "one film at a time; '%s' is too many",
+				 argv[optind + 1]);
+	if (optind < argc)
+		a->film = argv[optind];
+	if (!room || !vec_push(&a->directories, "/usr/lib/debug") ||
+	    !vec_push(&a->directories, NULL)) {
+		fputs("stackcam: there is no memory left\n", stderr);
+		return EXIT_FAILURE;
+	}
+	a->symbols.debug_directories = a->directories.at;
+	return 0;
+}
+
+static bool is_wanted(const struct naming *n, uint32_t id)
+{
+	const struct film_frame *f = &n->film->frames[id];
+	const struct symbol_options *options = &n->arguments->symbols;
+	size_t inlined;
+
+	if (f->kind != FILM_FRAME_NATIVE || !f->image)
+		return false;
+	if (!f->function || (options->lines && !f->file[0]))
+		return true;
+	film_inlines_of(n->film, id, &inlined);
+	return options->inlines && !inlined;
+}
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+static bool find_wanted(struct naming *n)
+{
+	for (uint32_t id = 1; id < n->film->frame_count; id++) {
+		if (!is_wanted(n, id))
+			continue;
+		n->without_name += !n->film->frames[id].function;
+		if (!vec_push(&n->wanted, (struct wanted){n->film->frames[id].image, id}))
+			return false;
+	}
+	if (n->wanted.count)
+		qsort(n->wanted.at, n->wanted.count, sizeof(*n->wanted.at), compare_wanted);
+	return true;
+}
+
+static void take_names(void *context, size_t index, const struct symbol_name *names, size_t count)
+{
+	struct naming *n = context;
+	uint32_t id = n->part[index].frame;
+	const struct film_frame *frame = &n->film->frames[id];
+	struct film_name *film_names;
+
+	/* a name that it has already is not worth a new row */
+	if (frame->function && !names[0].file && count == 1)
+		return;
+	film_names = calloc(count, sizeof(*film_names));
+	if (!film_names)
+		return;
+	for (size_t i = 0; i < count; i++)
+		film_names[i] = (struct film_name){names[i].function, names[i].file, names[i].line};
+	film_name_frame(n->writer, id, film_names, count);
+	free(film_names);
+	n->part_named += !frame->function;
+	n->placed += !frame->file[0] && names[0].file;
+}
+
+/* One line about an image of which count frames keep what they lack. */
+static void report(const struct film_image *image, size_t count, const char *missing)
+{
+	char number[32];
+
+	text_count(number, sizeof(number), count);
+	fputs("  ", stderr);
+	text_print_safe(stderr, image->path[0] ? image->path : "[image without a name]");
+	if (image->build_id_size) {
+		fputs(" (build id ", stderr);
+		for (uint32_t i = 0; i < image->build_id_size && i < FILM_BUILD_ID_MAX; i++)
+			fprintf(stderr, "%02x", image->build_id[i]);
+		fputc(')', stderr);
+	}
+	fprintf(stderr, ": %s frame%s without a name: ", number, count == 1 ? "" : "s");
+	text_print_safe(stderr, missing[0] ? missing : "no symbol is there");
+	fputc('\n', stderr);
+}
+
+/* Names what can be named of one image. Returns 0 or a negative errno with *why filled. */
+static int name_image(struct naming *n, size_t count, struct fail *why)
+{
+	const struct film_image *image = &n->film->images[n->part->image];
+	struct symbol_image asked = {
+		.fd = -1,
+		.path = image->path,
+		.root = "",
+		.build_id = image->build_id,
+		.build_id_size = image->build_id_size,
+	};
+	uint64_t *addresses = calloc(count, sizeof(*addresses));
+	size_t without_name = 0;
+	struct fail not_named = {0};
+	const char *missing;
+	int err = 0;
+
+	if (!addresses)
+		return fail_errno(why, -ENOMEM, NULL, "cannot name frames");
+	for (size_t i = 0; i < count; i++) {
+		const struct film_frame *frame = &n->film->frames[n->part[i].frame];
+
+		addresses[i] = frame->address;
+		without_name += !frame->function;
+	}
+	if (image->path[0] == '/' && (image->build_id_size || n->arguments->force))
+		asked.fd =
+			symbol_image_open("", image->path, image->build_id, image->build_id_size);
+	n->part_named = 0;
+	if (image->build_id_size || asked.fd >= 0) {
+		err = symbols_of_image(n->symbols, &asked, addresses, count, take_names, n,
+				       &not_named);
+		missing = err ? not_named.what : symbols_missing(n->symbols);
+	} else {
+		missing = "it has no build id that a file could be known by; --force uses the file "
+			  "of that path";
+	}
+	if (asked.fd >= 0)
+		close(asked.fd);
+	free(addresses);
+	n->named += n->part_named;
+	if (without_name > n->part_named)
+		report(image, without_name - n->part_named, missing);
+	/* another image may have better files */
+	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot name frames") : 0;
+}
+
+static int name_all(struct naming *n, struct fail *why)
+{
+	size_t end;
+	int err = 0;
+
+	for (size_t i = 0; i < n->wanted.count && !err; i = end) {
+		end = i + 1;
+		while (end < n->wanted.count && n->wanted.at[end].image == n->wanted.at[i].image)
+			end++;
+		n->part = &n->wanted.at[i];
+		err = name_image(n, end - i, why);
+	}
+	return err;
+}
+
+/* What no file can tell: these addresses meant something only while the film was recorded. */
+static void report_the_rest(const struct film *film)
+{
+	size_t kernel = 0, jit = 0;
+
+	for (uint32_t id = 1; id < film->frame_count; id++) {
+		if (film->frames[id].function)
+			continue;
+		kernel += film->frames[id].kind == FILM_FRAME_KERNEL;
+		jit += film->frames[id].kind == FILM_FRAME_JIT;
+	}
+	if (kernel)
+		fprintf(stderr, "  %zu frames of the kernel can be named only while recording\n",
+			kernel);
+	if (jit)
+		fprintf(stderr, "  %zu frames of JIT code can be named only while recording\n",
+			jit);
+}
+
+static void print_result(const struct naming *n)
+{
+	char named[32], of[32], placed[32];
+
+	text_count(named, sizeof(named), n->named);
+	text_count(of, sizeof(of), n->without_name);
+	text_count(placed, sizeof(placed), n->placed);
+	fprintf(stderr, "named %s of %s frames without a name", named, of);
+	if (n->arguments->symbols.lines)
+		fprintf(stderr, ", %s got a source line", placed);
+	fputc('\n', stderr);
+	if (n->named < n->without_name)
+		fputs("install debug files (packages that end in -dbgsym or -debuginfo), give "
+		      "--debug-dir, or set DEBUGINFOD_URLS\n",
+		      stderr);
+}
+
+static int run(const struct arguments *a, struct fail *why)
+{
+	struct naming n = {.arguments = a};
+	int err = film_open(a->film, &n.film, why), closed;
+
+	if (err)
+		return err;
+	if (!find_wanted(&n) || symbols_new(&a->symbols, &n.symbols))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot name frames of '%s'", a->film);
+	if (!err && n.wanted.count) {
+		err = film_open_for_naming(a->film, &n.writer, why);
+		if (!err) {
+			err = name_all(&n, why);
+			closed = film_close(n.writer, n.film->info.end, err ? NULL : why);
+			if (!err)
+				err = closed;
+		}
+	}
+	if (!err) {
+		report_the_rest(n.film);
+		print_result(&n);
+	}
+	symbols_free(n.symbols);
+	vec_free(&n.wanted);
+	film_free(n.film);
+	return err;
+}
+
 int cmd_resolve(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return cmd_usage("resolve", "not built yet");
+	struct arguments a = {.film = "stackcam.film", .symbols.debuginfod = true};
+	struct fail why = {0};
+	int status = parse(&a, argc, argv);
+
+	if (!status && a.help) {
+		fputs(help, stdout);
+	} else if (!status && run(&a, &why)) {
+		fail_print(&why);
+		status = fail_exit_status(&why);
+	}
+	vec_free(&a.directories);
+	return status;
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#define STALL_SECONDS 15
-#define FAILURES_MAX  3
+#define STALL_SECONDS 10
+#define FAILURES_MAX  2
 
 /*
  * The library is opened when it is first needed: it brings 30 others (HTTP, TLS, LDAP …) and some

@@ -7,8 +7,8 @@
 /*
  * Debug files from the servers of DEBUGINFOD_URLS, through libdebuginfod, which keeps them (and what
  * no server has) in its cache directory and takes all its settings from the environment
- * (debuginfod-find(1)). On top of its limits: a transfer that stands still for 15 s is given up,
- * and after three failed connections no server is asked again by this client.
+ * (debuginfod-find(1)). On top of its limits: a transfer that stands still for 10 s is given up,
+ * and after two failed connections no server is asked again by this client.
  */
 struct debuginfod;
 
