@@ -126,6 +126,53 @@ static void test_kill_at_any_moment(void **state)
 	remove_folder();
 }
 
+#define FRAMES 300
+
+static void name_all(const char *path, int to)
+{
+	unsigned int version, frame;
+
+	(void)to;
+	for (version = 0;; version++) {
+		struct film_writer *w;
+		char text[32];
+		struct film_name name = {.function = text};
+
+		if (film_open_for_naming(path, &w, NULL))
+			_exit(1);
+		snprintf(text, sizeof(text), "version %u", version);
+		for (frame = 1; frame <= FRAMES; frame++)
+			film_name_frame(w, frame, &name, 1);
+		if (film_close(w, 0, NULL))
+			_exit(1);
+	}
+}
+
+/* The names of one commit are there all or none, and the next one can go on. */
+static void test_kill_while_naming(void **state)
+{
+	const char *path = new_path();
+	struct film_writer *w = create(path);
+	unsigned int round, frame;
+
+	(void)state;
+	for (frame = 1; frame <= FRAMES; frame++)
+		assert_int_equal(native(w, frame), frame);
+	close_film(w, 6 * SECOND);
+	for (round = 0; round < 20; round++) {
+		struct film *film;
+
+		run_and_kill(name_all, path, 2000 + (useconds_t)(hash_u64(round) % 20000));
+		film = open_film(path);
+		check_promises(film);
+		for (frame = 2; frame <= FRAMES; frame++)
+			assert_int_equal(film->frames[frame].function, film->frames[1].function);
+		assert_int_equal(film->info.end, 6 * SECOND);
+		film_free(film);
+	}
+	remove_folder();
+}
+
 /* Fills the disk. Returns 0 if all went as it should. */
 static int record_until_full(const char *path, int expected)
 {
@@ -307,6 +354,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kill_while_recording),
 		cmocka_unit_test(test_kill_at_any_moment),
+		cmocka_unit_test(test_kill_while_naming),
 		cmocka_unit_test(test_file_size_limit),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_read_while_recording),

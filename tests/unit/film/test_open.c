@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -372,6 +373,40 @@ static void test_killed_film(void **state)
 	remove_folder();
 }
 
+/* Someone was killed in a transaction with a rollback journal: closing a film has such a moment. */
+static void test_half_a_transaction(void **state)
+{
+	const char *path = new_path();
+	char *folder = folder_of(path);
+	struct film *film;
+	pid_t pid;
+
+	(void)state;
+	write_seconds(path, 5);
+	pid = fork();
+	if (!pid) {
+		sqlite3 *db;
+
+		sqlite3_open(path, &db);
+		sqlite3_exec(
+			db, "PRAGMA cache_size = 1; BEGIN; UPDATE block SET data = zeroblob(50000)",
+			NULL, NULL, NULL);
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+	assert_int_equal(files_in(folder), 2);
+	assert_int_equal(chmod(path, 0444), 0);
+	assert_int_equal(chmod(folder, 0555), 0);
+	assert_int_equal(as_nobody(is_refused_with_words, path), 0);
+	assert_int_equal(chmod(folder, 0755), 0);
+	film = open_film(path);
+	check_seconds(film, 5);
+	film_free(film);
+	assert_int_equal(files_in(folder), 1);
+	free(folder);
+	remove_folder();
+}
+
 static void assert_not_created(const char *path, int err, const char *words)
 {
 	struct film_writer *w = NULL;
@@ -457,7 +492,8 @@ int main(void)
 		cmocka_unit_test(test_not_films),     cmocka_unit_test(test_other_schemas),
 		cmocka_unit_test(test_wrong_blocks),  cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_flipped_bytes), cmocka_unit_test(test_read_only),
-		cmocka_unit_test(test_killed_film),   cmocka_unit_test(test_create),
+		cmocka_unit_test(test_killed_film),   cmocka_unit_test(test_half_a_transaction),
+		cmocka_unit_test(test_create),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
