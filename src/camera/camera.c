@@ -16,6 +16,7 @@
 #include "bpf/capture_abi.h"
 #include "camera/cpu.h"
 #include "camera/filter.h"
+#include "camera/losses.h"
 #include "camera/rings.h"
 #include "camera/samples.h"
 #include "probes.skel.h"
@@ -320,67 +321,20 @@ static void take_record(struct camera *camera, unsigned int ring,
 	samples_take(camera->samples, camera->event, record, handover, camera->period);
 }
 
-/* What the kernel side counted, summed over CPUs. */
-static uint64_t kernel_loss(const struct camera *camera, uint32_t loss)
+static struct losses_sum take_losses(const struct camera *camera, struct film_writer *film)
 {
-	int map = bpf_map__fd(camera->probes->maps.capture_losses);
-	uint64_t *counts = calloc(camera->cpus, sizeof(*counts)), sum = 0;
-	unsigned int i;
-
-	if (counts && !bpf_map_lookup_elem(map, &loss, counts))
-		for (i = 0; i < camera->cpus; i++)
-			sum += counts[i];
-	free(counts);
-	return sum;
-}
-
-static uint64_t write_losses(struct camera *camera)
-{
-	static const char *const kernel_reasons[] = {
-#define X(name, words) words,
-		CAPTURE_LOSSES(X)
-#undef X
+	struct samples_statistics samples = camera->final;
+	struct losses_sources sources = {
+		.kernel_map = bpf_map__fd(camera->probes->maps.capture_losses),
+		.cpus = camera->cpus,
+		.undecidable = camera->undecidable,
+		.sideband_lost = camera->sideband_lost,
+		.samples = &samples,
 	};
-	uint64_t lost = 0, count;
-	uint32_t i;
 
-	for (i = 0; i < CAPTURE_LOSS_COUNT; i++) {
-		count = kernel_loss(camera, i);
-		lost += count;
-		if (count && camera->film)
-			film_loss(camera->film, camera->event, kernel_reasons[i], count);
-	}
-	return lost;
-}
-
-static void write_other_losses(struct camera *camera)
-{
-	struct samples_statistics statistics;
-
-	samples_statistics(camera->samples, &statistics);
-	if (statistics.strangers)
-		film_loss(camera->film, camera->event,
-			  "user stack: the process was gone before it was known",
-			  statistics.strangers);
-	if (camera->undecidable)
-		film_loss(camera->film, camera->event,
-			  "sample: the process was gone before its control group was known",
-			  camera->undecidable);
-	if (statistics.unreadable_files)
-		film_loss(camera->film, 0, "mapped file: it could not be opened",
-			  statistics.unreadable_files);
-	if (statistics.refused)
-		film_loss(camera->film, 0, "process, thread or mapping: too many of them",
-			  statistics.refused);
-	if (statistics.tables.no_room)
-		film_loss(camera->film, 0, "unwind table: memory limit reached",
-			  statistics.tables.no_room);
-	if (statistics.tables.broken)
-		film_loss(camera->film, 0, "unwind table: the file's information is damaged",
-			  statistics.tables.broken);
-	if (camera->sideband_lost)
-		film_loss(camera->film, 0, "events of mappings and processes: ring full",
-			  camera->sideband_lost);
+	if (camera->samples)
+		samples_statistics(camera->samples, &samples);
+	return losses_take(&sources, film, camera->event);
 }
 
 int camera_drain(struct camera *camera, struct fail *why)
@@ -411,8 +365,7 @@ int camera_drain(struct camera *camera, struct fail *why)
 		return 0;
 	camera->last_tidy = now;
 	samples_tidy(camera->samples, now);
-	write_losses(camera);
-	write_other_losses(camera);
+	take_losses(camera, camera->film);
 	return film_commit(camera->film, now, false, why);
 }
 
@@ -424,8 +377,7 @@ int camera_stop(struct camera *camera, struct fail *why)
 	if (!camera->samples)
 		return 0;
 	err = camera_drain(camera, why);
-	write_losses(camera);
-	write_other_losses(camera);
+	take_losses(camera, camera->film);
 	samples_name_all(camera->samples);
 	samples_statistics(camera->samples, &camera->final);
 	/* it writes to the film until its end, and the film's owner is about to close that */
@@ -437,7 +389,7 @@ int camera_stop(struct camera *camera, struct fail *why)
 void camera_statistics(const struct camera *camera, struct camera_statistics *statistics)
 {
 	struct samples_statistics samples = camera->final;
-	uint32_t i;
+	struct losses_sum losses = take_losses(camera, NULL);
 
 	*statistics = (struct camera_statistics){0};
 	if (camera->samples)
@@ -445,8 +397,8 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	statistics->samples = samples.samples;
 	statistics->complete = samples.complete;
 	statistics->handed_over = samples.handed_over;
-	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
-		statistics->lost += kernel_loss(camera, i);
+	statistics->lost = losses.samples;
+	statistics->other_losses = losses.others;
 	statistics->table_bytes = samples.tables.bytes;
 	statistics->tables = samples.tables.tables;
 	statistics->rules = samples.tables.rules;

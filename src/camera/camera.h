@@ -44,10 +44,11 @@ int camera_drain(struct camera *camera, struct fail *why);
 int camera_stop(struct camera *camera, struct fail *why);
 
 struct camera_statistics {
-	uint64_t samples;     /* in the film */
-	uint64_t complete;    /* of them: stack to its root */
-	uint64_t handed_over; /* of them: finished in user space */
-	uint64_t lost;	      /* samples that did not get into the film */
+	uint64_t samples;      /* in the film */
+	uint64_t complete;     /* of them: stack to its root */
+	uint64_t handed_over;  /* of them: finished in user space */
+	uint64_t lost;	       /* samples that did not get into the film */
+	uint64_t other_losses; /* parts of stacks, events, tables: the film tells which */
 	uint64_t table_bytes, ring_bytes;
 	unsigned int tables, rules;
 };

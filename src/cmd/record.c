@@ -265,7 +265,10 @@ static void show_end(const struct record_options *o, const struct session *sessi
 			(double)statistics.complete * 100 / (double)statistics.samples);
 	if (statistics.lost)
 		fprintf(stderr, "; %llu samples lost", (unsigned long long)statistics.lost);
-	else
+	if (statistics.other_losses)
+		fprintf(stderr, "; %llu smaller losses, which the report names",
+			(unsigned long long)statistics.other_losses);
+	if (!statistics.lost && !statistics.other_losses)
 		fputs("; nothing lost", stderr);
 	if (!statistics.samples)
 		fputs("; nothing that was to be filmed ran", stderr);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_LOSSES_H
+#define CAMERA_LOSSES_H
+
+#include <stdint.h>
+
+#include "camera/samples.h"
+#include "film/writer.h"
+
+/* All that recording can lose, from wherever it is counted, under the words that the film keeps. */
+struct losses_sources {
+	int kernel_map;		/* bpf/capture.h: capture_losses */
+	unsigned int cpus;	/* possible ones */
+	uint64_t undecidable;	/* samples whose process could not be told to be meant or not */
+	uint64_t sideband_lost; /* events of processes and mappings */
+	const struct samples_statistics *samples;
+};
+
+struct losses_sum {
+	uint64_t samples; /* samples that are not in the film at all */
+	uint64_t others;  /* parts of stacks, events, tables */
+};
+
+/* Sums up; writes each loss to the film as well, if film is not null. */
+struct losses_sum losses_take(const struct losses_sources *sources, struct film_writer *film,
+			      uint32_t event);
+
+#endif
