@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC1091,SC2046,SC2086
 # Builds stackcam on a Debian 12 machine, films the machine for 10 seconds and shows what was hot.
 set -u
 cd "$(dirname "$(readlink -f "$0")")" || exit 1

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh disable=SC2034,SC2086
 # Which Debian packages stackcam needs, and how they get here. Sourced by run.sh and test.sh.
 
 # To build it.
@@ -10,13 +11,15 @@ build_packages="
 	libcmocka-dev
 "
 
-# To test it: the sanitizers' and the fuzzer's libraries, what the programs of tests/programs are
-# built with, the oracles.
+# To test it: lint and the fuzzer; compilers and tools that make what is tested; the oracles; the web
+# page in a browser; other kernels.
 test_packages="
 	clang-format clang-tidy libclang-rt-14-dev
 	python3-pytest
-	g++ musl-tools
+	g++ musl-tools dwz xz-utils debuginfod
 	linux-perf
+	nodejs chromium chromium-driver python3-selenium
+	busybox-static cpio qemu-system-x86
 "
 
 missing_packages()
