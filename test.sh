@@ -117,6 +117,7 @@ run_kernels()
 	step kernels-setup set_up build --buildtype=release || return
 	step kernels-build ninja -C build || return
 	tests/kernels/boot.sh build | tee -a $results/checks
+	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed kernels" >>$results/checks
 }
 
 run_fuzz()
