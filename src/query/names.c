@@ -35,8 +35,13 @@ const char *name_of_image(const char *path)
 const char *name_of_place(const struct film *film, const struct film_frame *frame, char *to,
 			  size_t size)
 {
-	snprintf(to, size, "%.200s+0x%" PRIx64, name_of_image(film->images[frame->image].path),
-		 frame->address);
+	const char *image = name_of_image(film->images[frame->image].path);
+
+	/* JIT code lies elsewhere in each run, so its addresses say nothing: all of it is one place */
+	if (frame->kind == FILM_FRAME_JIT)
+		snprintf(to, size, "%.200s", image);
+	else
+		snprintf(to, size, "%.200s+0x%" PRIx64, image, frame->address);
 	return to;
 }
 
