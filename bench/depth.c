@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * "depth FRAMES SECONDS": works below a stack of that many functions (1 to 100, each another one),
+ * by pieces that always take the same number of turns, and prints the nanoseconds of each piece that
+ * no other thread interrupted. With TRASH_RBP, rbp holds nonsense all along, as it may in code
+ * without frame pointers.
+ */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define PIECES_MAX 100000
+#define TURNS	   6000000 /* of a loop of one clock cycle: about 2 ms */
+
+#define KEPT	   __attribute__((noipa))
+
+#ifdef TRASH_RBP
+#define SCRAMBLE() __asm__ volatile("mov $0x5eed, %%ebp" ::: "rbp")
+#else
+#define SCRAMBLE() __asm__ volatile("" ::: "memory")
+#endif
+
+static int frames;
+static double seconds;
+static uint32_t pieces[PIECES_MAX];
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static long switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nivcsw + usage.ru_nvcsw;
+}
+
+KEPT static void piece(void)
+{
+	unsigned long turns = TURNS;
+
+	SCRAMBLE();
+	__asm__ volatile(".p2align 6\n"
+			 "1:\tdec %0\n\t"
+			 "jnz 1b"
+			 : "+r"(turns)
+			 :
+			 : "cc");
+}
+
+KEPT static void work(void)
+{
+	uint64_t start = now_ns(), begin, end;
+	size_t count = 0;
+	long before;
+
+	do {
+		before = switches();
+		begin = now_ns();
+		piece();
+		end = now_ns();
+		if (switches() == before && count < PIECES_MAX)
+			pieces[count++] = (uint32_t)(end - begin);
+	} while (end - start < seconds * 1e9);
+	for (size_t i = 0; i < count; i++)
+		printf("%u\n", pieces[i]);
+}
+
+/* Behind the call stands something, so that it cannot become a jump. */
+#define LINK(n, next)                 \
+	KEPT static void f##n(void)   \
+	{                             \
+		SCRAMBLE();           \
+		if (frames == n)      \
+			work();       \
+		else                  \
+			next();       \
+		__asm__ volatile(""); \
+	}
+#define TEN(t, next)        \
+	LINK(t##9, next)    \
+	LINK(t##8, f##t##9) \
+	LINK(t##7, f##t##8) \
+	LINK(t##6, f##t##7) \
+	LINK(t##5, f##t##6) \
+	LINK(t##4, f##t##5) \
+	LINK(t##3, f##t##4) \
+	LINK(t##2, f##t##3) \
+	LINK(t##1, f##t##2) \
+	LINK(t##0, f##t##1)
+
+LINK(100, work)
+TEN(9, f100)
+TEN(8, f90)
+TEN(7, f80)
+TEN(6, f70)
+TEN(5, f60)
+TEN(4, f50)
+TEN(3, f40)
+TEN(2, f30)
+TEN(1, f20)
+LINK(9, f10)
+LINK(8, f9)
+LINK(7, f8)
+LINK(6, f7)
+LINK(5, f6)
+LINK(4, f5)
+LINK(3, f4)
+LINK(2, f3)
+LINK(1, f2)
+
+int main(int argc, char **argv)
+{
+	frames = argc > 1 ? atoi(argv[1]) : 0;
+	seconds = argc > 2 ? atof(argv[2]) : 0;
+	if (argc != 3 || frames < 1 || frames > 100 || !(seconds > 0 && seconds <= 60)) {
+		fprintf(stderr, "usage: depth FRAMES SECONDS\n");
+		return 2;
+	}
+	f1();
+	return 0;
+}

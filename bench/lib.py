@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmarks share: options, recorders and what they cost, loads, tables."""
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CPUS = sorted(os.sched_getaffinity(0))
+
+# Debian's packages of the commands that the benchmarks call.
+PACKAGES = {
+    "ab": "apache2-utils",
+    "bash": "bash",
+    "bpftrace": "bpftrace",
+    "chrt": "util-linux",
+    "gcc": "gcc",
+    "nginx": "nginx-light",
+    "openssl": "openssl",
+    "perf": "linux-perf",
+    "perl": "perl",
+    "python3": "python3",
+    "readelf": "binutils",
+    "redis-benchmark": "redis-tools",
+    "redis-server": "redis-server",
+    "sqlite3": "sqlite3",
+    "taskset": "util-linux",
+    "xz": "xz-utils",
+}
+
+
+def fail(words):
+    sys.exit(f"{Path(sys.argv[0]).name}: {words}")
+
+
+def options(about, **more):
+    """Reads the command line; more: name=(default, help) of options with numbers."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--build", default=ROOT / "build", type=Path, help="build folder (build)")
+    for name, (default, words) in more.items():
+        parser.add_argument(f"--{name}", default=default, type=type(default),
+                            help=f"{words} ({default})")
+    chosen = parser.parse_args()
+    if os.geteuid() != 0:
+        fail("recording the whole machine needs root")
+    chosen.build = chosen.build.resolve()
+    chosen.stackcam = str(chosen.build / "src/stackcam")
+    if not os.access(chosen.stackcam, os.X_OK):
+        fail(f"there is no {chosen.stackcam}: build it with 'meson setup build "
+             "--buildtype=release && ninja -C build', or name its folder with --build")
+    return chosen
+
+
+def has(*commands):
+    return all(shutil.which(command) for command in commands)
+
+
+def need(*commands):
+    missing = sorted({PACKAGES[c] for c in commands if not shutil.which(c)})
+    if missing:
+        fail("missing packages: apt-get install " + " ".join(missing))
+
+
+@contextlib.contextmanager
+def scratch():
+    """A folder on disk (perf.data is large) that goes with the block."""
+    folder = Path(tempfile.mkdtemp(prefix="stackcam-bench.", dir="/var/tmp"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def output_of(*command, **more):
+    more.setdefault("stderr", subprocess.DEVNULL)
+    more.setdefault("check", True)
+    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True, errors="replace", **more).stdout
+
+
+def seconds_of(*command):
+    """Runs a command with its output thrown away. Returns its wall time."""
+    begin = time.monotonic()
+    subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.monotonic() - begin
+
+
+# Recorders
+
+@dataclass
+class Bpf:
+    """The BPF programs and maps that a process holds."""
+    run_ns: int = 0
+    runs: int = 0
+    map_bytes: int = 0
+
+
+@dataclass
+class Cost:
+    cpu_s: float      # user and system time, of children too
+    user_s: float
+    system_s: float
+    peak_kb: int      # the largest resident set
+    wall_s: float
+
+
+class Recorder:
+    """A recorder that runs beside what it records."""
+
+    def __init__(self, *command, **more):
+        self.begin = time.monotonic()
+        self.log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                                        stderr=self.log,
+                                        stdout=more.pop("stdout", subprocess.DEVNULL), **more)
+        self.pid = self.process.pid
+
+    def cpu_ns(self):
+        """CPU time so far of its threads that live, from the scheduler: finer than ticks."""
+        total = 0
+        for task in Path(f"/proc/{self.pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                total += int((task / "schedstat").read_text().split()[0])
+        return total
+
+    def bpf(self):
+        """What the kernel says of its BPF files. Run times need bpf_statistics()."""
+        found, seen = Bpf(), set()
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(f"/proc/{self.pid}/fdinfo"):
+                with contextlib.suppress(OSError):
+                    text = Path(entry.path).read_text()
+                    info = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+                    key = next((k + info[k] for k in ("prog_id", "map_id") if k in info), None)
+                    # a link tells of its program too, but has no times
+                    if not key or key in seen or "link_id" in info:
+                        continue
+                    seen.add(key)
+                    found.run_ns += int(info.get("run_time_ns", 0))
+                    found.runs += int(info.get("run_cnt", 0))
+                    if "map_id" in info:
+                        found.map_bytes += int(info["memlock"])
+        return found
+
+    def has_ended(self):
+        """Whether it has; what it cost stays to be collected."""
+        return bool(os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))
+
+    def end(self):
+        """Waits for its end. Returns its Cost."""
+        _, status, usage = os.wait4(self.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.log.seek(0)
+        if self.process.returncode:
+            fail(f"{self.process.args}: status {self.process.returncode}: "
+                 + self.log.read().decode(errors="replace"))
+        return Cost(usage.ru_utime + usage.ru_stime, usage.ru_utime, usage.ru_stime,
+                    usage.ru_maxrss, time.monotonic() - self.begin)
+
+
+@contextlib.contextmanager
+def bpf_statistics():
+    """Has the kernel time BPF programs within the block."""
+    switch = Path("/proc/sys/kernel/bpf_stats_enabled")
+    before = switch.read_text()
+    switch.write_text("1")
+    try:
+        yield
+    finally:
+        switch.write_text(before)
+
+
+def stackcam_json(chosen, film, *more):
+    return json.loads(output_of(chosen.stackcam, "report", "--format", "json", *more, film))
+
+
+def perf_counts(data):
+    """Name of a kind of event to how many of them a perf.data has."""
+    counts = {}
+    for line in output_of("perf", "report", "--stats", "-i", data).splitlines():
+        words = line.split()
+        if len(words) >= 3 and words[1] == "events:":
+            counts[words[0]] = int(words[2])
+    return counts
+
+
+# Loads
+
+PYTHON_WORK = """
+import json, re
+words = [{"id": i, "name": "name%d" % i, "tags": ["a", "b", "c"]} for i in range(200)]
+while True:
+    text = json.dumps(words)
+    words = sorted(json.loads(text), key=lambda w: w["name"])
+    re.findall(r'"(name[0-9]+)"', text)
+"""
+
+PERL_WORK = """
+while (1) {
+    my %seen;
+    for my $i (1 .. 5000) { my $k = "key" . ($i * 7919 % 1000); $seen{$k} .= substr($k, 1, 3); }
+    my $text = join ",", sort keys %seen;
+    $text =~ s/key(\\d+)/<$1>/g;
+}
+"""
+
+SQLITE_WORK = """
+CREATE TABLE t(a INTEGER, b TEXT);
+INSERT INTO t WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 20000)
+    SELECT x * 7919 % 10007, 'text ' || x FROM n;
+CREATE INDEX i ON t(b);
+WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 100000)
+    SELECT sum((SELECT count(*) FROM t WHERE b LIKE 'text ' || x || '%' AND a > x)) FROM n;
+"""
+
+# Debian's programs: stripped, optimized, without frame pointers. Each runs until it is killed.
+STEADY = {
+    "python3": ["/usr/bin/python3", "-c", PYTHON_WORK],
+    "perl": ["/usr/bin/perl", "-e", PERL_WORK],
+    "openssl": ["openssl", "speed", "-seconds", "1000", "rsa2048"],
+    "sqlite3": ["sqlite3", ":memory:", SQLITE_WORK],
+    "xz": ["xz", "-6", "-T1", "-c", "-f", *map(str, sorted(Path("/usr/bin").glob("[a-p]*")))],
+}
+
+
+@contextlib.contextmanager
+def running(*commands, cpus=None):
+    """Runs commands beside the block; each has a process group of its own, killed at the end."""
+    started = []
+    try:
+        for i, command in enumerate(commands):
+            pin = ["taskset", "-c", str(cpus[i])] if cpus else []
+            started.append(subprocess.Popen(
+                pin + [str(word) for word in command], start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        yield started
+    finally:
+        for process in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def busy_machine(turn=10):
+    """Keeps every CPU busy: each runs the steady programs by turns of so many seconds."""
+    names = list(STEADY)
+    need("taskset", *names)
+    commands = []
+    for i, _ in enumerate(CPUS):
+        turns = names[i % len(names):] + names[:i % len(names)]
+        words = [w for name in turns for w in ("--", *STEADY[name])]
+        commands.append(["/usr/bin/python3", "-c", BY_TURNS, str(turn), *words])
+    return running(*commands, cpus=CPUS)
+
+
+# Ends each command after some seconds and begins the next: its group is that of `running`.
+BY_TURNS = """
+import subprocess, sys
+seconds, commands = float(sys.argv[1]), []
+for word in sys.argv[2:]:
+    if word == "--":
+        commands.append([])
+    else:
+        commands[-1].append(word)
+while True:
+    for command in commands:
+        process = subprocess.Popen(command)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+"""
+
+
+# Tables
+
+def spread(values):
+    """Half the distance between the quartiles, as a part of the median."""
+    middle = statistics.median(values)
+    if len(values) < 3 or not middle:
+        return 0.0
+    low, _, high = statistics.quantiles(values, n=4)
+    return (high - low) / 2 / middle
+
+
+def with_spread(values, form="{:.3g}"):
+    text = form.format(statistics.median(values))
+    return f"{text} ± {spread(values) * 100:.0f} %" if len(values) >= 3 else text
+
+
+def megabytes(size):
+    return f"{size / 1e6:.3g} MB"
+
+
+def verdict(ok):
+    return "met" if ok else "**missed**"
+
+
+def table(head, rows):
+    print("| " + " | ".join(head) + " |")
+    print("|" + " --- |" * len(head))
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    print()
+
+
+def goals(rows):
+    """Prints the table of goals; a row: what, goal, measured, ratio or "", whether it is met."""
+    table(["what", "goal", "measured", "ratio", "verdict"],
+          [(*row[:4], verdict(row[4])) for row in rows])
+
+
+def say(words):
+    print(words + "\n")
