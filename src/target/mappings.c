@@ -53,6 +53,13 @@ struct mapping *mappings_find(const struct mappings *m, uint64_t pc)
 	return i < m->count && m->at[i].start <= pc ? &m->at[i] : NULL;
 }
 
+struct mapping *process_mapping(const struct process *process, uint64_t pc)
+{
+	struct mappings all = {.at = process->mappings, .count = process->mapping_count};
+
+	return mappings_find(&all, pc);
+}
+
 static void widen(uint64_t *start, uint64_t *end, uint64_t from, uint64_t to)
 {
 	if (from < *start)

@@ -176,3 +176,10 @@ out:
 	buf_free(&text);
 	return err ? err : refused;
 }
+
+int targets_each_pid(void (*take)(void *context, pid_t pid), void *context, struct fail *why)
+{
+	int err = procfs_each_number("/proc", take, context);
+
+	return err ? fail_errno(why, err, "mount /proc", "cannot read /proc") : 0;
+}

@@ -15,6 +15,8 @@
 
 #include "base/text.h"
 
+#define STAT_BYTES_MAX 4096
+
 /* Eats a number of the given base and the character behind it; behind 0: a space, or the end. */
 static bool take_number(char **at, int base, char behind, uint64_t *value)
 {
@@ -215,6 +217,16 @@ int procfs_read(pid_t pid, const char *name, size_t limit, struct buf *text)
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	return procfs_read_file(path, limit, text);
+}
+
+bool procfs_read_stat(pid_t pid, const char *name, struct procfs_stat *stat)
+{
+	struct buf text = {0};
+	bool read = !procfs_read(pid, name, STAT_BYTES_MAX, &text) &&
+		    procfs_parse_stat((char *)text.at, stat);
+
+	buf_free(&text);
+	return read;
 }
 
 bool procfs_link(pid_t pid, const char *name, char *to, size_t size)

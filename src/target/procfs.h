@@ -69,7 +69,10 @@ void procfs_join_arguments(char *text, size_t length);
  */
 int procfs_read(pid_t pid, const char *name, size_t limit, struct buf *text);
 
-/* As above, for an absolute path. */
+/* Reads and parses /proc/PID/NAME, where NAME is "stat" or "task/TID/stat". False: it is gone. */
+bool procfs_read_stat(pid_t pid, const char *name, struct procfs_stat *stat);
+
+/* As procfs_read(), for an absolute path. */
 int procfs_read_file(const char *path, size_t limit, struct buf *text);
 
 /* What the link /proc/PID/NAME says, without " (deleted)"; false: nothing to be had. */

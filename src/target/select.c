@@ -173,14 +173,13 @@ bool selection_wants_name(const struct selection *s, const char *name)
 	return false;
 }
 
-static bool wants_by_name(const struct selection *s, pid_t pid, struct buf *text)
+static bool wants_by_name(const struct selection *s, pid_t pid)
 {
 	char exe[LINK_BYTES_MAX];
 	struct procfs_stat stat;
 	const char *base;
 
-	if (!procfs_read(pid, "stat", STATUS_BYTES_MAX, text) &&
-	    procfs_parse_stat((char *)text->at, &stat) && selection_wants_name(s, stat.comm))
+	if (procfs_read_stat(pid, "stat", &stat) && selection_wants_name(s, stat.comm))
 		return true;
 	if (!procfs_link(pid, "exe", exe, sizeof(exe)))
 		return false;
@@ -191,7 +190,7 @@ static bool wants_by_name(const struct selection *s, pid_t pid, struct buf *text
 bool selection_wants(const struct selection *s, pid_t pid)
 {
 	struct buf text = {0};
-	bool wanted = s->name_count && wants_by_name(s, pid, &text);
+	bool wanted = s->name_count && wants_by_name(s, pid);
 
 	for (size_t i = 0; i < s->place_count && !wanted; i++)
 		wanted = !procfs_read(pid, "cgroup", STATUS_BYTES_MAX, &text) &&

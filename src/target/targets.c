@@ -19,8 +19,6 @@
 /* Processes whose life is checked at one targets_forget_before() after events were lost. */
 #define CHECKS_AT_ONCE 64
 
-#define STAT_BYTES_MAX 4096
-
 struct targets {
 	struct targets_listener listener;
 	struct images *images;
@@ -100,16 +98,6 @@ static void end_process(struct targets *targets, struct tracked *t, uint64_t tim
 	tell(targets, process_gone, &t->process);
 }
 
-static bool read_stat(pid_t pid, struct procfs_stat *stat)
-{
-	struct buf text = {0};
-	bool read = !procfs_read(pid, "stat", STAT_BYTES_MAX, &text) &&
-		    procfs_parse_stat((char *)text.at, stat);
-
-	buf_free(&text);
-	return read;
-}
-
 /* Only threads that have ended and wait for their parent. */
 static bool is_over(const struct procfs_stat *stat)
 {
@@ -146,6 +134,11 @@ static void read_mappings(struct targets *targets, struct tracked *t)
 	t->distrusted = false;
 	if (refused < 0) {
 		mappings_free(&now, targets->images, time);
+		/* no use to try again: what events tell is all there is to be had */
+		if (refused == -EACCES || refused == -EPERM) {
+			targets->counts.unreadable_processes += !t->complete;
+			t->complete = true;
+		}
 		return;
 	}
 	targets->counts.refused_mappings += (uint64_t)refused;
@@ -167,7 +160,7 @@ static struct tracked *meet(struct targets *targets, pid_t pid)
 	struct procfs_stat stat;
 	struct tracked *t;
 
-	if (!read_stat(pid, &stat))
+	if (!procfs_read_stat(pid, "stat", &stat))
 		return NULL;
 	t = enter(targets, pid);
 	if (!t)
@@ -234,17 +227,17 @@ static void name_thread(struct targets *targets, struct tracked *t, pid_t tid, c
 }
 
 /* A new thread bears the name of the one that made it. */
-static void name_newborn(struct targets *targets, struct tracked *t,
-			 const struct target_event *event)
+static void name_of_newborn(const struct targets *targets, const struct target_event *event,
+			    const struct tracked *of, char comm[16])
 {
 	struct thread *maker = thread_find(&targets->threads, event->parent_tid);
-	char comm[16];
 
 	if (maker && maker->named)
-		memcpy(comm, maker->comm, sizeof(comm));
+		memcpy(comm, maker->comm, 16);
 	else
 		target_thread_of(event->pid, event->tid, comm, NULL);
-	name_thread(targets, t, event->tid, comm[0] ? comm : t->process.comm);
+	if (!comm[0] && of)
+		memcpy(comm, of->process.comm, 16);
 }
 
 /* Whether a process that is known already is the one whose birth the event tells. */
@@ -260,6 +253,7 @@ static bool is_same_birth(const struct tracked *t, uint64_t time)
 static void take_new_process(struct targets *targets, const struct target_event *event)
 {
 	struct tracked *t = lookup(targets, event->pid), *parent;
+	char comm[16];
 
 	if (t && is_same_birth(t, event->time)) {
 		t->process.start = event->time;
@@ -282,28 +276,31 @@ static void take_new_process(struct targets *targets, const struct target_event 
 	t->process.start = event->time;
 	if (parent && !tracked_inherit(t, parent) &&
 	    mappings_copy(&t->mappings, &parent->mappings)) {
-		t->complete = parent->complete && !parent->distrusted;
+		/* what was read of the parent after the fork need not be what the child got */
+		t->complete =
+			parent->complete && !parent->distrusted && event->time >= parent->read_at;
 		tracked_publish(t);
 	}
-	if (parent)
-		memcpy(t->process.comm, parent->process.comm, sizeof(t->process.comm));
-	if (!thread_add(&targets->threads, t, event->tid))
-		targets->counts.refused_threads++;
+	name_of_newborn(targets, event, parent, comm);
+	memcpy(t->process.comm, comm, sizeof(comm));
 	tell(targets, process_new, &t->process, parent ? &parent->process : NULL);
-	name_newborn(targets, t, event);
+	name_thread(targets, t, event->tid, comm);
 }
 
 static void take_fork(struct targets *targets, const struct target_event *event)
 {
 	struct tracked *t;
+	char comm[16];
 
 	if (event->pid != event->parent_pid) {
 		take_new_process(targets, event);
 		return;
 	}
 	t = subject(targets, event);
-	if (t && !t->process.end)
-		name_newborn(targets, t, event);
+	if (!t || t->process.end)
+		return;
+	name_of_newborn(targets, event, t, comm);
+	name_thread(targets, t, event->tid, comm);
 }
 
 static void take_exec(struct targets *targets, const struct target_event *event)
@@ -416,8 +413,8 @@ static void take_exit(struct targets *targets, const struct target_event *event)
 	if (t->thread_count)
 		return;
 	/* an event from before it was read may be about an earlier bearer of the same number */
-	if (event->time < t->read_at && read_stat(event->pid, &stat) && !is_over(&stat) &&
-	    stat.start_ticks == t->start_ticks) {
+	if (event->time < t->read_at && procfs_read_stat(event->pid, "stat", &stat) &&
+	    !is_over(&stat) && stat.start_ticks == t->start_ticks) {
 		targets->counts.refused_threads += threads_read(&targets->threads, t);
 		if (t->thread_count)
 			return;
@@ -462,7 +459,7 @@ struct process *targets_known(struct targets *targets, pid_t pid)
 static bool still_lives(struct targets *targets, struct tracked *t)
 {
 	struct procfs_stat stat;
-	bool same = read_stat(t->process.pid, &stat);
+	bool same = procfs_read_stat(t->process.pid, "stat", &stat);
 
 	if (same && t->start_ticks)
 		same = stat.start_ticks == t->start_ticks;
@@ -494,7 +491,7 @@ struct process *targets_find(struct targets *targets, pid_t pid)
 
 	if (pid <= 0)
 		return NULL;
-	if (t && t->process.end && read_stat(pid, &stat) && !is_over(&stat) &&
+	if (t && t->process.end && procfs_read_stat(pid, "stat", &stat) && !is_over(&stat) &&
 	    procfs_ticks_to_ns(stat.start_ticks) + TICKS_NS > t->process.end) {
 		map_remove(&targets->processes, (uint64_t)pid);
 		t = NULL;
@@ -539,6 +536,13 @@ static void check_distrusted(struct targets *targets)
 	targets->some_distrusted = count == CHECKS_AT_ONCE;
 }
 
+static void free_ended(struct targets *targets, struct tracked *t)
+{
+	if (t->process.owner)
+		tell(targets, process_gone, &t->process);
+	tracked_free(t, targets->images, t->process.end);
+}
+
 void targets_forget_before(struct targets *targets, uint64_t time)
 {
 	size_t kept = 0;
@@ -554,7 +558,7 @@ void targets_forget_before(struct targets *targets, uint64_t time)
 		}
 		if (lookup(targets, t->process.pid) == t)
 			map_remove(&targets->processes, (uint64_t)t->process.pid);
-		tracked_free(t, targets->images, t->process.end);
+		free_ended(targets, t);
 	}
 	targets->ended.count = kept;
 	images_forget_before(targets->images, time);
@@ -576,7 +580,7 @@ void targets_free(struct targets *targets)
 		tracked_free(t, targets->images, 0);
 	}
 	vec_foreach (&targets->ended, t)
-		tracked_free(*t, targets->images, 0);
+		free_ended(targets, *t);
 	vec_free(&targets->ended);
 	map_free(&targets->processes);
 	threads_free(&targets->threads);
@@ -593,37 +597,4 @@ struct target_counts targets_counts(const struct targets *targets)
 	counts.images = images_count(targets->images);
 	counts.unopened_images = images_unopened(targets->images);
 	return counts;
-}
-
-struct mapping *process_mapping(const struct process *process, uint64_t pc)
-{
-	struct mappings all = {.at = process->mappings, .count = process->mapping_count};
-
-	return mappings_find(&all, pc);
-}
-
-void target_thread_of(pid_t pid, pid_t tid, char comm[16], uint64_t *start)
-{
-	struct procfs_stat stat;
-	struct buf text = {0};
-	char name[40];
-
-	memset(comm, 0, 16);
-	if (start)
-		*start = 0;
-	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
-	if (!procfs_read(pid, name, STAT_BYTES_MAX, &text) &&
-	    procfs_parse_stat((char *)text.at, &stat)) {
-		memcpy(comm, stat.comm, sizeof(stat.comm));
-		if (start)
-			*start = procfs_ticks_to_ns(stat.start_ticks);
-	}
-	buf_free(&text);
-}
-
-int targets_each_pid(void (*take)(void *context, pid_t pid), void *context, struct fail *why)
-{
-	int err = procfs_each_number("/proc", take, context);
-
-	return err ? fail_errno(why, err, "mount /proc", "cannot read /proc") : 0;
 }

@@ -64,7 +64,10 @@ struct targets_listener {
 	 */
 	void (*mappings_replaced)(void *context, struct process *process, uint64_t time,
 				  uint64_t start, uint64_t end);
-	/* It ended; the struct is freed after targets_forget_before() passes that time. */
+	/*
+	 * It ended; the struct is freed after targets_forget_before() passes that time. If owner was set
+	 * again meanwhile (a sample of its last moment, say), it is called once more before that.
+	 */
 	void (*process_gone)(void *context, struct process *process);
 };
 
@@ -115,11 +118,16 @@ void targets_distrust_all(struct targets *targets);
 /* How much is known, and what could not be kept or had, so far. */
 struct target_counts {
 	uint64_t processes, threads, images;
-	uint64_t
-		refused_processes; /* over PROCESSES_MAX, or no memory; their samples have no process */
-	uint64_t refused_threads;  /* their process may seem to end too early */
-	uint64_t refused_mappings; /* their addresses lie in no mapping */
-	uint64_t unopened_images;  /* files that could not be opened: neither tables nor symbols */
+	/* over PROCESSES_MAX, or no memory; their samples have no process */
+	uint64_t refused_processes;
+	/* their process may seem to end too early */
+	uint64_t refused_threads;
+	/* their addresses lie in no mapping */
+	uint64_t refused_mappings;
+	/* files that could not be opened: neither tables nor symbols */
+	uint64_t unopened_images;
+	/* mappings that may not be read: only those are known that appeared since */
+	uint64_t unreadable_processes;
 };
 struct target_counts targets_counts(const struct targets *targets);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "target/process.h"
 #include "target/procfs.h"
@@ -100,4 +101,20 @@ uint64_t threads_read(struct threads *threads, struct tracked *t)
 			thread_remove(threads, thread);
 	}
 	return reading.refused;
+}
+
+void target_thread_of(pid_t pid, pid_t tid, char comm[16], uint64_t *start)
+{
+	struct procfs_stat stat;
+	char name[40];
+
+	memset(comm, 0, 16);
+	if (start)
+		*start = 0;
+	snprintf(name, sizeof(name), "task/%d/stat", (int)tid);
+	if (!procfs_read_stat(pid, name, &stat))
+		return;
+	memcpy(comm, stat.comm, sizeof(stat.comm));
+	if (start)
+		*start = procfs_ticks_to_ns(stat.start_ticks);
 }

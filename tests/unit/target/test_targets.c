@@ -232,6 +232,36 @@ static void threads_come_and_go(void **state)
 	assert_int_equal(targets_counts(all).threads, 0);
 }
 
+/* A child begins with the name of the thread that forked it. */
+static void child_of_a_named_thread(void **state)
+{
+	(void)state;
+	take_name(10, TARGET_EXEC, A, A, "main");
+	take_fork(11, A, A, A, B);
+	take_name(12, TARGET_COMM, A, B, "worker");
+	heard[0] = 0;
+	take_fork(13, A, B, C, C);
+	expect_heard("new(2<0) named(2/2 worker) ");
+	assert_string_equal(targets_known(all, C)->comm, "worker");
+}
+
+/* What is hung on a process after its end must be freed too. */
+static void owner_after_the_end(void **state)
+{
+	(void)state;
+	take_name(10, TARGET_EXEC, A, A, "main");
+	take_exit(20, A, A);
+	heard[0] = 0;
+	targets_known(all, A)->owner = &all;
+	targets_forget_before(all, UINT64_MAX);
+	expect_heard("gone(0) ");
+	take_name(30, TARGET_EXEC, B, B, "main");
+	take_exit(40, B, B);
+	heard[0] = 0;
+	targets_forget_before(all, UINT64_MAX);
+	expect_heard("");
+}
+
 static void name_of_the_first_thread(void **state)
 {
 	(void)state;
@@ -504,6 +534,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(life_of_a_program, start, end),
 		cmocka_unit_test_setup_teardown(threads_come_and_go, start, end),
+		cmocka_unit_test_setup_teardown(child_of_a_named_thread, start, end),
+		cmocka_unit_test_setup_teardown(owner_after_the_end, start, end),
 		cmocka_unit_test_setup_teardown(name_of_the_first_thread, start, end),
 		cmocka_unit_test_setup_teardown(exec_with_threads, start, end),
 		cmocka_unit_test_setup_teardown(mappings_over_others, start, end),
