@@ -101,28 +101,27 @@ static bool is_same_time(struct timespec a, struct timespec b)
 
 /*
  * Whether an image that has the device and inode in question still is what it was when it was opened.
- * A change of its metadata alone (a link, another owner, its deletion) leaves it the same.
+ * A change of its metadata alone (a link, its deletion, a touch) leaves it the same: then the build id
+ * decides, since contents may be written and all times but that of the change be set back.
  */
 static bool is_unchanged(struct entry *e)
 {
 	struct image now = {.fd = e->image.fd};
 	struct stat st;
-	bool same;
 
-	if (fstat(e->image.fd, &st) || st.st_size != e->size ||
-	    !is_same_time(st.st_mtim, e->modified))
+	if (fstat(e->image.fd, &st) || st.st_size != e->size)
 		return false;
-	if (is_same_time(st.st_ctim, e->changed))
+	if (is_same_time(st.st_mtim, e->modified) && is_same_time(st.st_ctim, e->changed))
 		return true;
-	/* contents may be written and the time of modification be set back: the build id decides */
 	if (image_read_elf(&now))
 		return false;
 	free(now.segments);
-	same = now.build_id_size && now.build_id_size == e->image.build_id_size &&
-	       !memcmp(now.build_id, e->image.build_id, now.build_id_size);
-	if (same)
-		e->changed = st.st_ctim;
-	return same;
+	if (!now.build_id_size || now.build_id_size != e->image.build_id_size ||
+	    memcmp(now.build_id, e->image.build_id, now.build_id_size))
+		return false;
+	e->modified = st.st_mtim;
+	e->changed = st.st_ctim;
+	return true;
 }
 
 /* The length of a path without the mark of a deleted file. */

@@ -65,45 +65,43 @@ static int set_text(char **text, const char *value)
 	return 0;
 }
 
-static int read_command(struct process *p, struct buf *text)
+static void read_command(struct process *p, struct buf *text)
 {
 	int err = procfs_read(p->pid, "cmdline", COMMAND_BYTES_MAX, text);
 
-	if (err && err != -EFBIG)
-		return set_text(&p->command, "");
+	if (err && err != -EFBIG) {
+		*p->command = 0;
+		return;
+	}
 	procfs_join_arguments((char *)text->at, text->count - 1);
-	return set_text(&p->command, (char *)text->at);
+	set_text(&p->command, (char *)text->at);
 }
 
-static int read_cgroup(struct process *p, struct buf *text)
+static void read_cgroup(struct process *p, struct buf *text)
 {
 	int err = procfs_read(p->pid, "cgroup", CGROUP_BYTES_MAX, text);
 	char container[CONTAINER_MAX];
 	const char *path;
 
 	if (err && err != -EFBIG)
-		return 0;
+		return;
 	path = procfs_choose_cgroup((char *)text->at);
 	container_of_cgroup(path, container, sizeof(container));
-	err = set_text(&p->cgroup, path);
-	return err ? err : set_text(&p->container, container);
+	set_text(&p->cgroup, path);
+	set_text(&p->container, container);
 }
 
-int tracked_read_strings(struct tracked *t)
+void tracked_read_strings(struct tracked *t)
 {
 	struct process *p = &t->process;
 	char exe[LINK_BYTES_MAX];
 	struct buf text = {0};
-	int err;
 
 	t->exe_unknown = !procfs_link(p->pid, "exe", exe, sizeof(exe));
-	err = set_text(&p->exe, exe);
-	if (!err)
-		err = read_command(p, &text);
-	if (!err)
-		err = read_cgroup(p, &text);
+	set_text(&p->exe, exe);
+	read_command(p, &text);
+	read_cgroup(p, &text);
 	buf_free(&text);
-	return err;
 }
 
 int tracked_inherit(struct tracked *t, const struct tracked *parent)

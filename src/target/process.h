@@ -54,8 +54,11 @@ void tracked_free(struct tracked *t, struct images *images, uint64_t time);
 /* Shows changed mappings: generation goes up. */
 void tracked_publish(struct tracked *t);
 
-/* Command, exe, control group and container from /proc; what can't be read becomes "". */
-int tracked_read_strings(struct tracked *t);
+/*
+ * Command, exe, control group and container from /proc. A command and exe that can't be read become
+ * "", a control group stays what it was.
+ */
+void tracked_read_strings(struct tracked *t);
 
 /* The same from the process that it was forked from. */
 int tracked_inherit(struct tracked *t, const struct tracked *parent);

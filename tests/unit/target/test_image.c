@@ -293,6 +293,9 @@ static void overwritten_in_place(void **state)
 	second = images_get(images, &q);
 	assert_ptr_not_equal(first, second);
 	assert_int_equal(second->build_id[0], 2);
+	/* only touched */
+	assert_int_equal(utimensat(AT_FDCWD, path, NULL, 0), 0);
+	assert_ptr_equal(images_get(images, &q), second);
 	images_free(images);
 	unlink(path);
 }
