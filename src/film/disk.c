@@ -38,6 +38,7 @@ struct film_disk {
 	sqlite3 *db;
 	sqlite3_stmt *statements[FILM_ROW_KINDS];
 	sqlite3_stmt *page_count;
+	uint64_t page_size; /* not FILM_PAGE_SIZE in a film that someone put through VACUUM */
 	struct columns columns;
 	struct buf row;
 };
@@ -265,7 +266,7 @@ static int database_size(struct film_disk *d, uint64_t *size)
 
 	*size = 0;
 	if (rc == SQLITE_ROW)
-		*size = (uint64_t)sqlite3_column_int64(d->page_count, 0) * FILM_PAGE_SIZE;
+		*size = (uint64_t)sqlite3_column_int64(d->page_count, 0) * d->page_size;
 	sqlite3_reset(d->page_count);
 	return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
@@ -411,6 +412,7 @@ static void free_disk(struct film_disk *d)
 /* Write-ahead logging lets readers in at any time; without it (no shared memory) they wait. */
 static int open_database(struct film_disk *d)
 {
+	int64_t page_size = 0;
 	size_t i;
 	int rc = sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW,
 				 NULL);
@@ -429,6 +431,9 @@ static int open_database(struct film_disk *d)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v3(d->db, "PRAGMA page_count", -1, SQLITE_PREPARE_PERSISTENT,
 					&d->page_count, NULL);
+	if (rc == SQLITE_OK)
+		rc = film_sql_number(d->db, "PRAGMA page_size", &page_size);
+	d->page_size = (uint64_t)page_size;
 	return rc;
 }
 

@@ -14,6 +14,8 @@
 /* How long to wait for a moment in which nobody writes. */
 #define PATIENCE_MS 3000
 
+#define COPY_BESIDE "copy it and the file -wal (or -journal) into a directory you can write"
+
 #define HEADER_SIZE 100 /* of an SQLite file */
 
 /* How a film lies on the disk. */
@@ -198,12 +200,10 @@ static int make_readable(struct film_private *p, struct fail *why)
 		return 0;
 	case SQLITE_CANTOPEN:
 	case SQLITE_READONLY:
-		return fail(
-			why, -EROFS,
-			"copy it and the file -wal (or -journal) into a directory you can write",
-			"cannot open the film %s: its recording was cut short, and to read the "
-			"rest SQLite must write beside it",
-			p->path);
+		return fail(why, -EROFS, COPY_BESIDE,
+			    "cannot open the film %s: its recording was cut short, and to read the "
+			    "rest SQLite must write beside it",
+			    p->path);
 	default:
 		return film_read_failed(p->db, rc, p->path, why);
 	}

@@ -407,6 +407,51 @@ static void test_half_a_transaction(void **state)
 	remove_folder();
 }
 
+static void name_first_frame(const char *path)
+{
+	struct film_name name = {"named", "a.c", 1};
+	struct film_writer *w = NULL;
+	struct fail why = {0};
+
+	if (film_open_for_naming(path, &w, &why))
+		fail_print(&why);
+	assert_non_null(w);
+	film_name_frame(w, 1, &name, 1);
+	close_film(w, 0);
+}
+
+/* Names come into a film that is open elsewhere, was killed, or was rewritten by another tool. */
+static void test_naming_of_any_film(void **state)
+{
+	const char *path = new_path();
+	char *folder = folder_of(path);
+	struct film *film, *old;
+
+	(void)state;
+	write_seconds(path, 3);
+	old = open_film(path);
+	check_seconds(old, 3);
+	name_first_frame(path);
+	assert_int_equal(files_in(folder), 1);
+	check_seconds(old, 3);
+	film_free(old);
+	sql(path, "PRAGMA page_size = 8192; VACUUM");
+	name_first_frame(path);
+	film = open_film(path);
+	check_seconds(film, 3);
+	assert_string_equal(film->functions[film->frames[1].function].name, "named");
+	film_free(film);
+	write_and_be_killed(path);
+	name_first_frame(path);
+	assert_int_equal(files_in(folder), 1);
+	film = open_film(path);
+	check_seconds(film, 2);
+	assert_string_equal(film->functions[film->frames[1].function].name, "named");
+	film_free(film);
+	free(folder);
+	remove_folder();
+}
+
 static void assert_not_created(const char *path, int err, const char *words)
 {
 	struct film_writer *w = NULL;
@@ -489,10 +534,15 @@ static void test_create(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_not_films),     cmocka_unit_test(test_other_schemas),
-		cmocka_unit_test(test_wrong_blocks),  cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_flipped_bytes), cmocka_unit_test(test_read_only),
-		cmocka_unit_test(test_killed_film),   cmocka_unit_test(test_half_a_transaction),
+		cmocka_unit_test(test_not_films),
+		cmocka_unit_test(test_other_schemas),
+		cmocka_unit_test(test_wrong_blocks),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_flipped_bytes),
+		cmocka_unit_test(test_read_only),
+		cmocka_unit_test(test_killed_film),
+		cmocka_unit_test(test_half_a_transaction),
+		cmocka_unit_test(test_naming_of_any_film),
 		cmocka_unit_test(test_create),
 	};
 
