@@ -512,11 +512,12 @@ static void many(void **state)
 {
 	(void)state;
 	take_name(1, TARGET_EXEC, A, A, "x");
-	for (uint64_t i = 0; i < 5000; i++)
-		take_mmap(2, A, i * 0x2000, 0x1000, 1, "/no/a");
-	assert_int_equal(targets_known(all, A)->mapping_count, 5000);
+	take_mmap(2, A, 0, 0x1000, 1, "/no/a");
 	for (pid_t i = 1; i <= 5000; i++)
 		take_fork(3, A, A, A + i * 100000, A + i * 100000);
+	for (uint64_t i = 0; i < 5000; i++)
+		take_mmap(4, A, i * 0x2000, 0x1000, 1, "/no/a");
+	assert_int_equal(targets_known(all, A)->mapping_count, 5000);
 	for (pid_t i = 1; i <= 10000; i++)
 		take_fork(4, A, A, A, A + i);
 	assert_int_equal(targets_counts(all).processes, 5001);
