@@ -12,6 +12,9 @@
  *
  * The catalogue is in memory: tables are arrays whose index is the id; index 0 is unused (zeroed, its
  * strings ""), so count is the highest id plus one.
+ *
+ * One film is used by one thread at a time. A film that is being recorded is read as it was when it
+ * was opened; it may go on being recorded meanwhile.
  */
 struct film {
 	struct film_info info;

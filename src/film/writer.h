@@ -65,8 +65,8 @@ void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t 
 void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64_t count);
 
 /*
- * Hands everything so far to the disk. now becomes the film's end. Never waits for the disk, unless
- * wait is set. Returns 0, or the error of this or an earlier commit (a full disk, say); then nothing
+ * Hands everything so far to the disk. now becomes the film's end. Does not wait for the disk, unless
+ * wait is set, or the disk is so far behind that 64 MB are queued for it. Returns 0, or the error of this or an earlier commit (a full disk, say); then nothing
  * more is written, what was committed before stays, and film_close() is still needed.
  */
 int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why);
