@@ -66,8 +66,9 @@ void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64
 
 /*
  * Hands everything so far to the disk. now becomes the film's end. Does not wait for the disk, unless
- * wait is set, or the disk is so far behind that 64 MB are queued for it. Returns 0, or the error of this or an earlier commit (a full disk, say); then nothing
- * more is written, what was committed before stays, and film_close() is still needed.
+ * wait is set, or the disk is so far behind that 64 MB are queued for it. Returns 0, or the error of
+ * this or an earlier commit (a full disk, say); then nothing more is written, what was committed
+ * before stays, and film_close() is still needed.
  */
 int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why);
 
