@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion for bash: verbs, options, and values that are known. Needs nothing but bash.
+
+_stackcam_reply()
+{
+	mapfile -t COMPREPLY < <(compgen "$@" -- "$cur")
+}
+
+# The last word of a list such as 12,34; $1: all words that can stand there.
+_stackcam_list()
+{
+	local before=
+	[[ $cur == *,* ]] && before=${cur%,*},
+	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${cur##*,}")
+}
+
+_stackcam_films()
+{
+	local name
+	mapfile -t COMPREPLY < <(compgen -f -X '!*.film' -- "$cur")
+	while IFS= read -r name; do
+		COMPREPLY+=("$name/")
+	done < <(compgen -d -- "$cur")
+	compopt -o filenames -o nospace 2>/dev/null
+	[[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} != */ ]] && compopt +o nospace 2>/dev/null
+}
+
+_stackcam_files()
+{
+	_stackcam_reply "$@"
+	compopt -o filenames 2>/dev/null
+}
+
+# Numbers of running processes (proc), or of all threads (task).
+_stackcam_ids()
+{
+	local path ids=
+	case $1 in
+	proc) set -- /proc/[0-9]* ;;
+	task) set -- /proc/[0-9]*/task/[0-9]* ;;
+	esac
+	for path; do
+		ids+=" ${path##*/}"
+	done
+	_stackcam_list "$ids"
+}
+
+# Names of running processes.
+_stackcam_names()
+{
+	local file name
+	COMPREPLY=()
+	for file in /proc/[0-9]*/comm; do
+		{ IFS= read -r name <"$file"; } 2>/dev/null || continue
+		[[ $name == "$cur"* && " ${COMPREPLY[*]} " != *" $name "* ]] && COMPREPLY+=("$name")
+	done
+	compopt -o filenames 2>/dev/null
+}
+
+_stackcam_cgroups()
+{
+	local root path
+	COMPREPLY=()
+	for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do
+		[[ -e $root/cgroup.controllers ]] || continue
+		for path in "$root/${cur#/}"*/; do
+			[[ -d $path ]] && COMPREPLY+=("/${path#"$root"/}")
+		done
+		break
+	done
+	compopt -o nospace 2>/dev/null
+}
+
+# The options of a verb. What stands here stands in its --help, too.
+_stackcam_options()
+{
+	local question="-e --event --pid --tid --comm --focus --ignore --from --to --by --lines
+		--inlines"
+
+	case $1 in
+	record)
+		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -e --event
+			-F --frequency -d --duration -o --output --kernel-only --user-only
+			--lines --inlines -q --quiet -h --help"
+		;;
+	report) echo "--format -o --output --limit --min-percent --no-color -h --help $question" ;;
+	diff)
+		echo "--format -o --output --limit --fail-above --fail-on --no-color -h --help
+			$question"
+		;;
+	resolve) echo "--debug-dir --no-debuginfod --lines --inlines --force -h --help" ;;
+	doctor) echo "--json -h --help" ;;
+	esac
+}
+
+# The value of an option, if it takes one. Returns 1 if it takes none.
+_stackcam_value()
+{
+	local verb=$1 option=$2
+
+	case $verb,$option in
+	*,-e | *,--event) _stackcam_reply -W "on-cpu" ;;
+	record,-p | record,--pid | report,--pid | diff,--pid) _stackcam_ids proc ;;
+	record,-t | record,--tid | report,--tid | diff,--tid) _stackcam_ids task ;;
+	record,-n | record,--name) _stackcam_names ;;
+	record,--cgroup) _stackcam_cgroups ;;
+	record,-F | record,--frequency) _stackcam_reply -W "19 49 99 199 499 999" ;;
+	record,-o | record,--output) _stackcam_films ;;
+	report,--format)
+		_stackcam_reply -W "table tree folded svg html pprof speedscope json"
+		;;
+	diff,--format) _stackcam_reply -W "table folded svg html json" ;;
+	report,--by | diff,--by) _stackcam_list "process thread image" ;;
+	diff,--fail-on) _stackcam_reply -W "self total" ;;
+	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;
+	resolve,--debug-dir) _stackcam_files -d ;;
+	record,-d | record,--duration) ;;
+	report,--comm | report,--focus | report,--ignore | report,--from | report,--to) ;;
+	report,--limit | report,--min-percent) ;;
+	diff,--comm | diff,--focus | diff,--ignore | diff,--from | diff,--to) ;;
+	diff,--limit | diff,--fail-above) ;;
+	*) return 1 ;;
+	esac
+	return 0
+}
+
+# Where the command of "record" begins among the words, or nothing.
+_stackcam_command_at()
+{
+	local i
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--)
+			echo $((i + 1))
+			return
+			;;
+		-a | -q | -h | --all | --no-children | --kernel-only | --user-only | --lines | \
+			--inlines | --quiet | --help) ;;
+		-[ptneFdo] | --*)
+			# its value, which bash splits from it at '='
+			((i++))
+			[[ ${COMP_WORDS[i]} == "=" ]] && ((i++))
+			;;
+		-*) ;;
+		*)
+			echo $i
+			return
+			;;
+		esac
+	done
+}
+
+_stackcam()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local verb=${COMP_WORDS[1]} at
+
+	COMPREPLY=()
+	if ((COMP_CWORD == 1)); then
+		_stackcam_reply -W "record report diff resolve doctor help version --help --version"
+		return
+	fi
+	if [[ $verb == record ]]; then
+		at=$(_stackcam_command_at)
+		if [[ $at ]]; then
+			if declare -F _command_offset >/dev/null; then
+				_command_offset "$at"
+			elif ((COMP_CWORD == at)); then
+				_stackcam_files -c
+			else
+				_stackcam_files -f
+			fi
+			return
+		fi
+	fi
+	# --option=value comes as three words
+	if [[ $cur == "=" ]]; then
+		cur=
+	elif [[ $previous == "=" ]] && ((COMP_CWORD > 2)); then
+		previous=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	_stackcam_value "$verb" "$previous" && return
+	if [[ $cur == -* ]]; then
+		_stackcam_reply -W "$(_stackcam_options "$verb")"
+		return
+	fi
+	case $verb in
+	record) _stackcam_files -c ;;
+	report | diff | resolve) _stackcam_films ;;
+	esac
+}
+
+complete -F _stackcam stackcam

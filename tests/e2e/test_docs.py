@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written about stackcam is what it does: --help, manual pages, completion, README."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MAN = ROOT / "doc" / "man"
+COMPLETION = ROOT / "completions" / "stackcam.bash"
+PAGES = sorted(MAN.glob("*.1"))
+VERBS = ["record", "report", "diff", "resolve", "doctor"]
+OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60, **options)
+
+
+@pytest.fixture
+def stackcam(places):
+    return places[0]
+
+
+def options_of_help(text):
+    """The options that lines such as "  -o, --output FILE   words" begin with, and --help itself."""
+    found = {"-h", "--help"}
+    for line in text.splitlines():
+        if re.match(r" {2,8}--?[A-Za-z]", line):
+            found.update(OPTION.findall(re.split(r"  +", line.strip())[0]))
+    return found
+
+
+def plain(line):
+    """A line of a manual page's source without its markup."""
+    line = re.sub(r"\\f[A-Z]", "", line)
+    return line.replace(r"\-", "-").replace('"', "").replace("\\ ", " ")
+
+
+def options_of_page(path):
+    """The options in the tags of a manual page's paragraphs (the line behind .TP)."""
+    found, lines = set(), path.read_text().splitlines()
+    for before, line in zip(lines, lines[1:]):
+        # an example's tag is a command line: it begins with no option
+        words = re.sub(r"^\.[A-Z]+ ", "", plain(line))
+        if before == ".TP" and re.match(r"--?[A-Za-z]", words):
+            found.update(OPTION.findall(words.replace(" ,", ",")))
+    return found
+
+
+def complete(*words):
+    """What bash offers for the last of the words."""
+    script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _stackcam; ' \
+             'printf "%s\\n" "${COMPREPLY[@]}"'
+    done = run("bash", "--norc", "-c", script, "bash", COMPLETION, "stackcam", *words)
+    return set(done.stdout.split())
+
+
+def test_verbs_are_the_same_everywhere(stackcam):
+    text = run(stackcam, "--help").stdout
+    assert re.findall(r"^ {2}([a-z]+) {2,}", text, re.MULTILINE) == VERBS
+    assert {f"stackcam-{verb}.1" for verb in VERBS} | {"stackcam.1"} == {p.name for p in PAGES}
+    assert set(VERBS) <= complete("")
+    named = set(re.findall(r"^\.BR stackcam\\-(\w+) \(1\)$", (MAN / "stackcam.1").read_text(),
+                           re.MULTILINE))
+    assert named == set(VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_options_are_the_same_everywhere(stackcam, verb):
+    wanted = options_of_help(run(stackcam, verb, "--help").stdout)
+    assert options_of_page(MAN / f"stackcam-{verb}.1") == wanted, "in the manual page"
+    assert complete(verb, "-") == wanted, "in the completion"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_options_of_help_are_taken(stackcam, verb):
+    """--help behind an option is reached, so the option is known; what it takes is not tried."""
+    values = {"-e": "on-cpu", "--event": "on-cpu", "--format": "json", "--by": "process",
+              "--fail-on": "self", "-n": "x", "--name": "x", "--cgroup": "/", "-o": "x.film",
+              "--output": "x.film", "--debug-dir": "/"}
+    for option in options_of_help(run(stackcam, verb, "--help").stdout):
+        # an option that takes no value leaves the number as an argument: --help comes before
+        for words in ([option, values.get(option, "1"), "--help"], [option, "--help"]):
+            done = run(stackcam, verb, *words)
+            if done.returncode == 0 and done.stdout.startswith(f"usage: stackcam {verb}"):
+                break
+        else:
+            pytest.fail(f"{verb} {option}: {done.stderr}")
+
+
+@pytest.mark.parametrize("verb, films", [("report", 1), ("diff", 2)])
+def test_formats_are_the_same_everywhere(stackcam, verb, films):
+    text = run(stackcam, verb, "--help").stdout
+    words = re.search(r"--format FORMAT(.*?)[;.]", text, re.DOTALL).group(1)
+    wanted = set(re.findall(r"\w+", words.replace("(the default)", "")))
+    assert complete(verb, "--format", "") == wanted
+    page = plain((MAN / f"stackcam-{verb}.1").read_text())
+    for name in wanted:
+        # 1, not 2: the usage is right, the film is not there
+        done = run(stackcam, verb, "--format", name, *["/nonexistent.film"] * films)
+        assert done.returncode == 1, done.stderr
+        assert re.search(rf"^\.BR? .*\b{name}\b", page, re.MULTILINE), name
+
+
+def test_values_that_completion_offers_are_taken(stackcam):
+    for verb in ("record", "report", "diff"):
+        for event in complete(verb, "-e", ""):
+            assert run(stackcam, verb, "-e", event, "--help").returncode == 0
+    for value in complete("report", "--by", ""):
+        assert run(stackcam, "report", "--by", value, "--help").returncode == 0
+    for value in complete("diff", "--fail-on", ""):
+        assert run(stackcam, "diff", "--fail-on", value, "--help").returncode == 0
+    for value in complete("record", "-F", ""):
+        assert run(stackcam, "record", "-F", value, "--help").returncode == 0
+
+
+def test_completion_knows_what_is_there(tmp_path):
+    (tmp_path / "x.film").touch()
+    (tmp_path / "other.txt").touch()
+    (tmp_path / "folder").mkdir()
+    for verb in ("report", "diff", "resolve"):
+        assert complete(verb, f"{tmp_path}/") == {f"{tmp_path}/x.film", f"{tmp_path}/folder/"}
+    assert str(os.getpid()) in complete("record", "-p", str(os.getpid())[:-1])
+    assert f"1,{os.getpid()}" in complete("record", "--pid", "=", f"1,{os.getpid()}")
+    assert complete("report", "--format", "=", "js") == {"json"}
+    assert "/usr/bin/env" in complete("record", "-F", "99", "--", "/usr/bin/en")
+    assert not {"--pid", "--all"} & complete("record", "--", "ls", "--")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_manual_pages_are_clean(page):
+    commands = []
+    if shutil.which("mandoc"):
+        commands.append(["mandoc", "-Tlint", "-Wwarning", page])
+    if shutil.which("groff"):
+        commands.append(["groff", "-man", "-ww", "-Tutf8", "-Kutf8", "-z", page])
+    if not commands:
+        pytest.skip("neither mandoc nor groff is here")
+    for command in commands:
+        done = run(*command)
+        words = done.stderr + (done.stdout if command[0] == "mandoc" else "")
+        assert not words.strip(), words
+
+
+def code_of(text):
+    """The commands of a Markdown text: lines of its blocks of code that begin with "$ "."""
+    for block in re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                yield line[2:]
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_commands_exist(stackcam, name):
+    commands = list(code_of((ROOT / name).read_text()))
+    assert commands
+    for command in commands:
+        for path in re.findall(r"(?:^|\s)(\./[\w/.-]+|tests/[\w/.-]+)", command):
+            if not path.startswith("./build"):
+                assert (ROOT / path).exists(), command
+        used = re.search(r"stackcam ([a-z]+)((?: .*)?)$", command)
+        if not used or used.group(1) not in VERBS:
+            continue
+        # what stands behind "--" is another program's, and so is what is quoted
+        words = re.sub(r"'[^']*'|\"[^\"]*\"", "", used.group(2).split(" -- ")[0].split("|")[0])
+        known = options_of_help(run(stackcam, used.group(1), "--help").stdout)
+        assert set(OPTION.findall(words)) <= known, command
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "doc/internals.md"])
+def test_links_lead_somewhere(name):
+    text = (ROOT / name).read_text()
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert ((ROOT / name).parent / target).exists(), target
+    # files that are named in running text
+    for path in re.findall(r"`((?:src|tests|doc|bench|completions)/[\w./-]+\.\w+)`", text):
+        assert "NAME" in path or (ROOT / path).exists(), path
