@@ -14,6 +14,8 @@
 /* What of a stack is wanted; set before loading. */
 const volatile bool want_user __weak = true;
 const volatile bool want_kernel __weak = true;
+/* Entries of capture_copy_map; set before loading. */
+const volatile __u32 capture_copies __weak = 1;
 
 /* A chunk of the pool of unwind tables (unwind_abi.h). */
 struct unwind_chunk_map {
@@ -106,8 +108,8 @@ struct {
 } capture_scratch_map SEC(".maps") __weak;
 
 /*
- * The same for handing over, one for each CPU: too large for a per-CPU map, so an array with as many
- * entries as there are CPUs.
+ * The same for handing over: too large for a per-CPU map, so an array whose entries CPUs share where
+ * there are very many.
  */
 struct capture_copy {
 	__u64 busy;
@@ -270,6 +272,7 @@ static __always_inline void capture_walk(struct capture_scratch *scratch)
 	__u32 pid = record->pid;
 
 	w->known = 0xffff;
+	w->rbx_at = 0;
 	w->fp_known = 1;
 	w->pc_exact = 1;
 	w->guess = 0;
@@ -335,13 +338,14 @@ static __always_inline bool capture_hand_over(struct capture_scratch *scratch, v
 	struct unwind_walk *w = &scratch->walk;
 	struct capture_handover *h;
 	struct copy_loop loop = {};
-	__u32 cpu = bpf_get_smp_processor_id(), size;
+	__u32 slot = bpf_get_smp_processor_id() % capture_copies, size;
 	long failed;
 	int i;
 
-	loop.copy = bpf_map_lookup_elem(&capture_copy_map, &cpu);
+	loop.copy = bpf_map_lookup_elem(&capture_copy_map, &slot);
 	if (!loop.copy || __sync_val_compare_and_swap(&loop.copy->busy, 0, 1))
 		return false;
+	unwind_settle_rbx(w);
 	h = &loop.copy->handover;
 	h->pc = w->pc;
 	h->sp = w->sp;
@@ -398,8 +402,10 @@ static __always_inline void capture_send(struct capture_scratch *scratch)
 	__u32 frames, size;
 	__u64 wake = BPF_RB_NO_WAKEUP;
 
-	if (!ring)
+	if (!ring) {
+		capture_count_loss(CAPTURE_LOSS_NO_RING);
 		return;
+	}
 	if (record->has_user && record->end == UNWIND_END_LATER) {
 		record->handed_over = capture_hand_over(scratch, ring);
 		if (!record->handed_over)

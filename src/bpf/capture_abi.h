@@ -63,6 +63,7 @@ struct capture_handover {
  */
 #define CAPTURE_LOSSES(X)                                             \
 	X(RING_FULL, "ring full: the recorder could not keep up")     \
+	X(NO_RING, "the CPU came online after the recording began")   \
 	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU") \
 	X(HANDOVER, "stack cut: no room to hand it over for completion")
 

@@ -25,10 +25,18 @@
 
 /* DWARF numbers of x86-64 registers, System V ABI figure 3.36 */
 enum {
+	UNWIND_REG_RBX = 3,
 	UNWIND_REG_RBP = 6,
 	UNWIND_REG_RSP = 7,
 	UNWIND_REGISTERS = 16
 };
+
+/*
+ * A few functions find their frame by rbx, which those that they call have saved: the dynamic
+ * linker's entry for lazy binding, for one. So the walk remembers where rbx was saved last, but reads
+ * it only when a rule asks for it. This address stands for "unknown".
+ */
+#define UNWIND_RBX_NOWHERE 1
 
 /* Set in a frame's address when it was found by following a frame pointer without a table. */
 #define UNWIND_GUESS (1ull << 63)
@@ -43,6 +51,7 @@ static __always_inline long unwind_read(const struct unwind_walk *w, void *to, _
 struct unwind_walk {
 	__u64 pc, sp, fp;
 	__u64 registers[UNWIND_REGISTERS]; /* by DWARF number, valid where `known` has the bit */
+	__u64 rbx_at; /* where this frame's rbx is saved; 0: still in its register, or unknown */
 	__u32 known;
 	__u8 fp_known;
 	__u8 pc_exact; /* pc is the place itself, not the address that a call returns to */
@@ -159,7 +168,7 @@ static __always_inline int unwind_return_to(struct unwind_walk *w, __u64 pc, __u
 	w->pc = pc;
 	w->sp = sp;
 	w->fp = fp;
-	w->known = 0;
+	w->known &= 1u << UNWIND_REG_RBX;
 	w->pc_exact = 0;
 	return 0;
 }
@@ -179,6 +188,7 @@ static __always_inline int unwind_by_frame_pointer(struct unwind_walk *w)
 	if (unwind_read(w, saved, sizeof(saved), w->fp))
 		return unwind_stop(w, UNWIND_END_NO_RULE);
 	w->guess = 1;
+	w->rbx_at = UNWIND_RBX_NOWHERE;
 	return unwind_return_to(w, saved[1], w->fp + 16, saved[0]);
 }
 
@@ -206,6 +216,7 @@ static __always_inline int unwind_signal_frame(struct unwind_walk *w)
 	w->registers[1] = saved[12];
 	w->registers[0] = saved[13];
 	w->registers[2] = saved[14];
+	w->rbx_at = 0;
 	w->fp_known = 1;
 	if (unwind_return_to(w, saved[16], saved[15], saved[10]))
 		return 1;
@@ -226,8 +237,41 @@ static __always_inline int unwind_register(const struct unwind_walk *w, __u32 nu
 		*value = w->fp;
 		return w->fp_known;
 	}
+	if (number == UNWIND_REG_RBX && w->rbx_at)
+		return w->rbx_at != UNWIND_RBX_NOWHERE &&
+		       !unwind_read(w, value, sizeof(*value), w->rbx_at);
 	*value = w->registers[number];
 	return w->known >> number & 1;
+}
+
+/* The rule's frame is left: where its caller's rbx is. */
+static __always_inline void unwind_pass_rbx(struct unwind_walk *w, const struct unwind_rule *rule,
+					    __u64 cfa)
+{
+	__s64 slot = rule->rbx;
+
+	if (slot == UNWIND_RBX_LOST)
+		w->rbx_at = UNWIND_RBX_NOWHERE;
+	else if (slot)
+		w->rbx_at = cfa + slot * 8;
+}
+
+/*
+ * Reads rbx now if it was only known where it is saved: the memory below the stack pointer is not
+ * handed over.
+ */
+static __always_inline void unwind_settle_rbx(struct unwind_walk *w)
+{
+	__u64 value;
+
+	if (!w->rbx_at)
+		return;
+	w->known &= ~(1u << UNWIND_REG_RBX);
+	if (w->rbx_at != UNWIND_RBX_NOWHERE && !unwind_read(w, &value, sizeof(value), w->rbx_at)) {
+		w->registers[UNWIND_REG_RBX] = value;
+		w->known |= 1u << UNWIND_REG_RBX;
+	}
+	w->rbx_at = 0;
 }
 
 /* Applies a rule that says where the CFA is. */
@@ -262,6 +306,7 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 		return unwind_stop(w, UNWIND_END_UNSUPPORTED);
 	}
 
+	unwind_pass_rbx(w, rule, cfa);
 	/* rbp is often saved right below the return address: then one read gets both */
 	if (rule->fp == UNWIND_FP_CFA && rule->fp_offset == -16) {
 		if (unwind_read(w, saved, sizeof(saved), cfa - 16))

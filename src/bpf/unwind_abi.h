@@ -75,9 +75,14 @@ struct unwind_rule {
 	__u8 fp;	   /* enum unwind_fp */
 	__u8 until;
 	__s32 cfa_offset;
-	__s32 fp_offset;
+	__s16 fp_offset;
+	__s8 rbx;    /* the caller's rbx is saved at CFA + 8 * rbx; 0: not touched so far */
+	__u8 unused; /* 0 */
 	__s32 deref_offset;
 };
+
+/* Instead of struct unwind_rule's rbx: undefined, or a rule that this table can't express. */
+#define UNWIND_RBX_LOST 127
 
 #define UNWIND_RULES_MAX 65536 /* rules are shared by all images */
 #define UNWIND_RUN_MAX	 8     /* rules of one run */

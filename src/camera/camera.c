@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "bpf/capture_abi.h"
 #include "camera/cpu.h"
+#include "camera/feature.h"
 #include "camera/filter.h"
 #include "camera/losses.h"
 #include "camera/rings.h"
@@ -24,13 +25,15 @@
 
 #define TABLES_LIMIT_DEFAULT (256ull << 20)
 #define SIDEBAND_PAGES	     64
-#define RECORDER_NICE	     -20
-#define RING_BYTES_MAX	     (32u << 20)
+/* Stacks that can be handed over at the same moment, 64 KiB each; one per CPU on most machines. */
+#define COPIES_MAX     32u
+#define RECORDER_NICE  -20
+#define RING_BYTES_MAX (32u << 20)
 /* Bytes of a usual sample; a ring holds what comes in a second, so that a slow moment loses nothing. */
 #define SAMPLE_BYTES 800u
 /* A burst of new processes hands over some dozen stacks of up to 64 KiB: room for them, within reason. */
 #define RINGS_BYTES_MIN	 (32u << 20)
-#define RING_BYTES_LEAST (256u << 10)
+#define RING_BYTES_LEAST (128u << 10)
 #define RING_BYTES_USUAL (2u << 20)
 
 /* The last stack handed over on each ring: its record comes right behind. */
@@ -82,16 +85,12 @@ static uint32_t ring_bytes(unsigned int frequency, unsigned int cpus)
 
 static int load_failed(int err, struct fail *why)
 {
-	if (err == -EPERM || err == -EACCES)
-		return fail(why, -EPERM,
-			    "run as root, or grant CAP_BPF and CAP_PERFMON ('stackcam doctor' "
-			    "lists all)",
-			    "cannot load the probes: BPF is not permitted for this user");
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return fail(why, -EOPNOTSUPP,
-			    "use a kernel that was built with CONFIG_DEBUG_INFO_BTF",
-			    "cannot load the probes: this kernel has no type information (BTF)");
-	return fail_errno(why, err, "see 'stackcam doctor'", "cannot load the probes");
+	int missing = features_explain(why);
+
+	if (missing)
+		return missing;
+	return fail_errno(why, err, "see 'stackcam doctor'",
+			  "cannot load the probes, although nothing that they need is missing");
 }
 
 static int load(struct camera *camera, struct fail *why)
@@ -108,7 +107,8 @@ static int load(struct camera *camera, struct fail *why)
 	probes->rodata->want_kernel = !options->user_only;
 	filter_prepare(probes, options->selection);
 	bpf_map__set_max_entries(probes->maps.capture_rings, camera->cpus);
-	bpf_map__set_max_entries(probes->maps.capture_copy_map, camera->cpus);
+	probes->rodata->capture_copies = camera->cpus < COPIES_MAX ? camera->cpus : COPIES_MAX;
+	bpf_map__set_max_entries(probes->maps.capture_copy_map, probes->rodata->capture_copies);
 	err = probes__load(probes);
 	return err ? load_failed(err, why) : 0;
 }
@@ -158,17 +158,19 @@ int camera_new(const struct camera_options *options, struct camera **result, str
 	camera->epoll = -1;
 	camera->cpus = (unsigned int)cpus;
 	camera->period = 1000000000ull / options->frequency;
-	camera->handovers = calloc(camera->cpus, sizeof(*camera->handovers));
-	if (!camera->handovers) {
-		err = fail_errno(why, -ENOMEM, NULL, "cannot record");
-		goto failed;
-	}
 	/* a recorder that waits for a CPU loses samples just when the machine is busy */
 	setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
 	err = load(camera, why);
 	if (!err)
-		err = rings_new(bpf_map__fd(camera->probes->maps.capture_rings), camera->cpus,
-				ring_bytes(options->frequency, camera->cpus), &camera->rings, why);
+		err = rings_new(
+			bpf_map__fd(camera->probes->maps.capture_rings),
+			ring_bytes(options->frequency, (unsigned int)sysconf(_SC_NPROCESSORS_ONLN)),
+			&camera->rings, why);
+	if (!err) {
+		camera->handovers = calloc(rings_count(camera->rings), sizeof(*camera->handovers));
+		if (!camera->handovers)
+			err = fail_errno(why, -ENOMEM, NULL, "cannot record");
+	}
 	if (!err)
 		err = sideband_open(SIDEBAND_PAGES, &camera->sideband, why);
 	if (!err)
@@ -218,11 +220,11 @@ void camera_free(struct camera *camera)
 	if (camera->epoll >= 0)
 		close(camera->epoll);
 	sideband_close(camera->sideband);
-	rings_free(camera->rings);
-	probes__destroy(camera->probes);
-	for (i = 0; camera->handovers && i < camera->cpus; i++)
+	for (i = 0; camera->handovers && i < rings_count(camera->rings); i++)
 		free(camera->handovers[i].at);
 	free(camera->handovers);
+	rings_free(camera->rings);
+	probes__destroy(camera->probes);
 	forget_events(camera);
 	vec_free(&camera->events);
 	free(camera);

@@ -11,13 +11,20 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/cpus.h"
+#include "base/vec.h"
+
+struct cpu_event {
+	int fd;
+	struct bpf_link *link; /* owns fd */
+};
+
 struct cpu_source {
 	const char *name;
-	struct event {
-		int fd;
-		struct bpf_link *link; /* owns fd */
-	} * events;
-	unsigned int count;
+	struct cpu_options options;
+	struct perf_event_attr attr;
+	struct bpf_program *program;
+	vec(struct cpu_event) events;
 };
 
 static struct perf_event_attr cycles_event(const struct cpu_options *options)
@@ -53,56 +60,27 @@ static int open_on(struct perf_event_attr *attr, int cpu)
 	return (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int attach_on(struct cpu_source *source, struct perf_event_attr *attr, int cpu,
-		     struct bpf_program *program)
+static int attach_on(struct cpu_source *source, int cpu)
 {
-	int fd = open_on(attr, cpu), err;
+	int fd = open_on(&source->attr, cpu), err;
 	struct bpf_link *link;
 
 	if (fd < 0)
 		return -errno;
-	link = bpf_program__attach_perf_event(program, fd);
+	link = bpf_program__attach_perf_event(source->program, fd);
 	if (!link) {
 		err = -errno;
 		close(fd);
 		return err;
 	}
-	source->events[source->count++] = (struct event){fd, link};
-	return 0;
+	if (vec_push(&source->events, (struct cpu_event){fd, link}))
+		return 0;
+	bpf_link__destroy(link);
+	return -ENOMEM;
 }
 
-int cpu_source_new(const struct cpu_options *options, struct bpf_program *program,
-		   struct cpu_source **result, struct fail *why)
+static int refuse(int err, const struct cpu_source *source, struct fail *why)
 {
-	struct cpu_source *source = calloc(1, sizeof(*source));
-	int cpus = libbpf_num_possible_cpus(), cpu, err = -ENOMEM;
-	struct perf_event_attr attr = cycles_event(options);
-
-	if (!source || cpus <= 0)
-		goto failed;
-	source->events = calloc((size_t)cpus, sizeof(*source->events));
-	if (!source->events)
-		goto failed;
-	source->name = "cycles";
-	for (cpu = 0; cpu < cpus; cpu++) {
-		err = attach_on(source, &attr, cpu, program);
-		if ((err == -ENOENT || err == -EOPNOTSUPP || err == -ENXIO) && !source->count &&
-		    attr.type == PERF_TYPE_HARDWARE) {
-			source->name = "cpu-clock";
-			attr = clock_event(options);
-			err = attach_on(source, &attr, cpu, program);
-		}
-		/* a possible CPU need not be there */
-		if (err && err != -ENODEV && err != -ENXIO)
-			goto failed;
-	}
-	err = -ENODEV;
-	if (!source->count)
-		goto failed;
-	*result = source;
-	return 0;
-failed:
-	cpu_source_free(source);
 	if (err == -EACCES || err == -EPERM)
 		return fail(why, -EPERM,
 			    "run as root, or grant CAP_PERFMON and CAP_BPF ('stackcam doctor' "
@@ -112,16 +90,53 @@ failed:
 		return fail(why, err, "choose a lower -F, or raise that limit",
 			    "cannot sample CPUs %u times a second: the kernel's limit "
 			    "kernel.perf_event_max_sample_rate is lower",
-			    options->frequency);
+			    source->options.frequency);
 	return fail_errno(why, err, "see 'stackcam doctor'", "cannot sample CPUs");
+}
+
+static int sample_cpu(void *context, unsigned int cpu, struct fail *why)
+{
+	struct cpu_source *source = context;
+	int err = attach_on(source, (int)cpu);
+
+	if ((err == -ENOENT || err == -EOPNOTSUPP || err == -ENXIO) && !source->events.count &&
+	    source->attr.type == PERF_TYPE_HARDWARE) {
+		source->name = "cpu-clock";
+		source->attr = clock_event(&source->options);
+		err = attach_on(source, (int)cpu);
+	}
+	/* it went offline since the list was read */
+	if (err == -ENODEV)
+		return 0;
+	return err ? refuse(err, source, why) : 0;
+}
+
+int cpu_source_new(const struct cpu_options *options, struct bpf_program *program,
+		   struct cpu_source **result, struct fail *why)
+{
+	struct cpu_source *source = calloc(1, sizeof(*source));
+	int err;
+
+	if (!source)
+		return fail_errno(why, -ENOMEM, NULL, "cannot sample CPUs");
+	source->options = *options;
+	source->program = program;
+	source->name = "cycles";
+	source->attr = cycles_event(options);
+	err = cpus_each_online(sample_cpu, source, why);
+	if (!err && !source->events.count)
+		err = refuse(-ENODEV, source, why);
+	if (err)
+		cpu_source_free(source);
+	else
+		*result = source;
+	return err;
 }
 
 int cpu_source_start(struct cpu_source *source, struct fail *why)
 {
-	unsigned int i;
-
-	for (i = 0; i < source->count; i++)
-		if (ioctl(source->events[i].fd, PERF_EVENT_IOC_ENABLE, 0))
+	vec_foreach (&source->events, event)
+		if (ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0))
 			return fail_errno(why, -errno, NULL, "cannot start sampling");
 	return 0;
 }
@@ -130,9 +145,9 @@ void cpu_source_free(struct cpu_source *source)
 {
 	if (!source)
 		return;
-	while (source->count)
-		bpf_link__destroy(source->events[--source->count].link);
-	free(source->events);
+	vec_foreach (&source->events, event)
+		bpf_link__destroy(event->link);
+	vec_free(&source->events);
 	free(source);
 }
 

@@ -17,6 +17,9 @@
 
 #include <bpf/bpf.h>
 
+#include "base/cpus.h"
+#include "base/vec.h"
+
 struct ring {
 	int fd;
 	uint32_t bytes;
@@ -27,9 +30,9 @@ struct ring {
 };
 
 struct rings {
-	struct ring *at;
-	unsigned int count;
-	int epoll;
+	int map, epoll;
+	uint32_t bytes; /* of each */
+	vec(struct ring) all;
 	struct ring *lent; /* the one whose record the caller is reading */
 };
 
@@ -71,53 +74,56 @@ static void ring_close(struct ring *ring)
 		close(ring->fd);
 }
 
-int rings_new(int rings_map, unsigned int cpus, uint32_t bytes, struct rings **result,
-	      struct fail *why)
+static int add_ring(void *context, unsigned int cpu, struct fail *why)
+{
+	/* edges only: most records ask for no attention, and must not wake anyone */
+	struct epoll_event wanted = {.events = EPOLLIN | EPOLLET};
+	struct rings *rings = context;
+	struct ring ring = {.fd = -1};
+	int err = ring_open(&ring, rings->bytes);
+
+	if (!err && (bpf_map_update_elem(rings->map, &cpu, &ring.fd, BPF_ANY) ||
+		     epoll_ctl(rings->epoll, EPOLL_CTL_ADD, ring.fd, &wanted)))
+		err = -errno;
+	if (!err && !vec_push(&rings->all, ring))
+		err = -ENOMEM;
+	if (!err)
+		return 0;
+	ring_close(&ring);
+	return fail_errno(why, err, NULL, "cannot make a ring of %u bytes for each CPU",
+			  rings->bytes);
+}
+
+int rings_new(int rings_map, uint32_t bytes, struct rings **result, struct fail *why)
 {
 	struct rings *rings = calloc(1, sizeof(*rings));
-	int err = -ENOMEM;
-	unsigned int i;
+	int err;
 
 	if (!rings)
-		return fail_errno(why, err, NULL, "cannot make rings");
+		return fail_errno(why, -ENOMEM, NULL, "cannot make rings");
+	rings->map = rings_map;
+	rings->bytes = bytes;
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
-	rings->at = calloc(cpus, sizeof(*rings->at));
-	if (rings->epoll < 0 || !rings->at)
-		goto failed;
-	for (i = 0; i < cpus; i++)
-		rings->at[i].fd = -1;
-	rings->count = cpus;
-	for (i = 0; i < cpus; i++) {
-		/* edges only: most records ask for no attention, and must not wake anyone */
-		struct epoll_event wanted = {.events = EPOLLIN | EPOLLET};
-
-		err = ring_open(&rings->at[i], bytes);
-		if (err)
-			goto failed;
-		if (bpf_map_update_elem(rings_map, &i, &rings->at[i].fd, BPF_ANY) ||
-		    epoll_ctl(rings->epoll, EPOLL_CTL_ADD, rings->at[i].fd, &wanted)) {
-			err = -errno;
-			goto failed;
-		}
-	}
-	*result = rings;
-	return 0;
-failed:
-	rings_free(rings);
-	return fail_errno(why, err, NULL, "cannot make a ring of %u bytes for each CPU", bytes);
+	if (rings->epoll < 0)
+		err = fail_errno(why, -errno, NULL, "cannot make rings");
+	else
+		err = cpus_each_online(add_ring, rings, why);
+	if (err)
+		rings_free(rings);
+	else
+		*result = rings;
+	return err;
 }
 
 void rings_free(struct rings *rings)
 {
-	unsigned int i;
-
 	if (!rings)
 		return;
-	for (i = 0; i < rings->count; i++)
-		ring_close(&rings->at[i]);
+	vec_foreach (&rings->all, ring)
+		ring_close(ring);
 	if (rings->epoll >= 0)
 		close(rings->epoll);
-	free(rings->at);
+	vec_free(&rings->all);
 	free(rings);
 }
 
@@ -163,19 +169,24 @@ const struct capture_head *rings_next(struct rings *rings, uint64_t until, unsig
 	if (rings->lent)
 		give_back(rings->lent, rings->lent->taken);
 	rings->lent = NULL;
-	for (i = 0; i < rings->count; i++) {
-		const struct capture_head *head = ring_head(&rings->at[i]);
+	for (i = 0; i < rings->all.count; i++) {
+		const struct capture_head *head = ring_head(&rings->all.at[i]);
 
 		if (!head || head->time > until || (first && first->time <= head->time))
 			continue;
 		first = head;
-		rings->lent = &rings->at[i];
+		rings->lent = &rings->all.at[i];
 		*number = i;
 	}
 	return first;
 }
 
+unsigned int rings_count(const struct rings *rings)
+{
+	return (unsigned int)rings->all.count;
+}
+
 uint64_t rings_bytes(const struct rings *rings)
 {
-	return (uint64_t)rings->count * rings->at[0].bytes;
+	return (uint64_t)rings->all.count * rings->bytes;
 }

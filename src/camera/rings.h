@@ -13,9 +13,8 @@
  */
 struct rings;
 
-/* Makes a ring of bytes (a power of two) for each of the CPUs and puts it into the map of rings. */
-int rings_new(int rings_map, unsigned int cpus, uint32_t bytes, struct rings **rings,
-	      struct fail *why);
+/* Makes a ring of bytes (a power of two) for each CPU that is online and puts it into the map of rings. */
+int rings_new(int rings_map, uint32_t bytes, struct rings **rings, struct fail *why);
 void rings_free(struct rings *rings);
 
 /* A descriptor that becomes readable when a probe asks for attention. */
@@ -26,6 +25,9 @@ int rings_fd(const struct rings *rings);
  * next call. ring says which one it came from.
  */
 const struct capture_head *rings_next(struct rings *rings, uint64_t until, unsigned int *ring);
+
+/* How many rings there are: those of rings_next() are numbered from 0. */
+unsigned int rings_count(const struct rings *rings);
 
 /* Bytes that the rings take. */
 uint64_t rings_bytes(const struct rings *rings);

@@ -15,6 +15,9 @@
 /* What ended so long ago is not asked for any more: rings are drained several times a second. */
 #define REMEMBER_NS 5000000000ull
 
+/* How often the mappings of one process are read again at most. */
+#define REREAD_NS 500000000ull
+
 /* Top bit of a frame: it was found by a guess (bpf/unwind.h). */
 #define GUESS (1ull << 63)
 
@@ -29,6 +32,7 @@ struct filmed_process {
 	struct space space;
 	struct catalogue_process row;
 	vec(struct stale_range) stale;
+	uint64_t last_reread; /* when its mappings were read again for an unknown address */
 };
 
 struct samples {
@@ -191,7 +195,10 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 		end = spaces_finish(samples->spaces, space, &stack, &at, samples->frames, count);
 		if (end != UNWIND_END_UNMAPPED)
 			return (enum unwind_end)end;
-		/* perhaps an event is still to come that tells of the mapping */
+		/* perhaps an event is still to come that tells of the mapping; wild addresses must not cost much */
+		if (record->head.time - filmed->last_reread < REREAD_NS)
+			return UNWIND_END_UNMAPPED;
+		filmed->last_reread = record->head.time;
 		reread_generation = process->generation;
 		if (!targets_reread(samples->targets, process) ||
 		    process->generation == reread_generation)
@@ -222,36 +229,49 @@ static bool cut_stale(const struct filmed_process *filmed, const struct capture_
 	return false;
 }
 
-static uint32_t kernel_part(struct samples *samples, uint32_t stack, const uint64_t *frames,
-			    uint32_t count)
+/*
+ * Puts a frame on a stack. When the film's tables are full there is no such stack: false, and what
+ * was built so far must not be taken for one that begins here.
+ */
+static bool push(struct samples *samples, uint32_t *stack, uint32_t frame, enum film_how how)
+{
+	*stack = frame ? film_stack(samples->film, *stack, frame, how) : 0;
+	return *stack;
+}
+
+static bool push_kernel(struct samples *samples, uint32_t *stack, const uint64_t *frames,
+			uint32_t count)
 {
 	while (count--) {
 		/* all but the innermost are addresses that a call returns to */
 		uint64_t at = frames[count] - (count > 0);
-		uint32_t frame = catalogue_kernel_frame(samples->catalogue, at);
 
-		stack = film_stack(samples->film, stack, frame, FILM_HOW_EXACT);
+		if (!push(samples, stack, catalogue_kernel_frame(samples->catalogue, at),
+			  FILM_HOW_EXACT))
+			return false;
 	}
-	return stack;
+	return true;
 }
 
-static uint32_t user_part(struct samples *samples, struct process *process,
-			  struct filmed_process *filmed, const uint64_t *frames, uint32_t count,
-			  enum unwind_end end)
+static bool push_mark(struct samples *samples, uint32_t *stack, enum unwind_end end)
 {
-	uint32_t stack = 0;
+	return push(samples, stack, catalogue_mark(samples->catalogue, end), FILM_HOW_EXACT);
+}
 
-	if (end != UNWIND_END_ROOT)
-		stack = film_stack(samples->film, 0, catalogue_mark(samples->catalogue, end),
-				   FILM_HOW_EXACT);
+static bool push_user(struct samples *samples, uint32_t *stack, struct process *process,
+		      const uint64_t *frames, uint32_t count)
+{
+	struct filmed_process *filmed = process->owner;
+
 	while (count--) {
 		enum film_how how = frames[count] & GUESS ? FILM_HOW_FRAME_POINTER : FILM_HOW_EXACT;
 		uint32_t frame = catalogue_user_frame(samples->catalogue, &filmed->row, process,
 						      frames[count] & ~GUESS);
 
-		stack = film_stack(samples->film, stack, frame, how);
+		if (!push(samples, stack, frame, how))
+			return false;
 	}
-	return stack;
+	return true;
 }
 
 /* A process that ended before anything was known of it: only the kernel's frames can be kept. */
@@ -260,16 +280,16 @@ static void take_stranger(struct samples *samples, uint32_t event,
 {
 	const uint64_t *frames = (const uint64_t *)(record + 1);
 	uint32_t thread = catalogue_stranger(samples->catalogue, record), stack = 0;
+	bool whole = true;
 
 	if (record->has_user) {
 		samples->statistics.strangers++;
-		stack = film_stack(samples->film, 0,
-				   catalogue_mark(samples->catalogue, UNWIND_END_LATER),
-				   FILM_HOW_EXACT);
+		whole = push_mark(samples, &stack, UNWIND_END_LATER);
 	} else {
 		samples->statistics.complete++;
 	}
-	stack = kernel_part(samples, stack, frames + record->user_frames, record->kernel_frames);
+	if (whole)
+		push_kernel(samples, &stack, frames + record->user_frames, record->kernel_frames);
 	film_sample(samples->film, event, record->head.time, thread, stack, value);
 }
 
@@ -279,7 +299,7 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 	const uint64_t *recorded = (const uint64_t *)(record + 1);
 	struct process *process = targets_find(samples->targets, (pid_t)record->pid);
 	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
-	uint32_t count = record->user_frames, thread, stack;
+	uint32_t count = record->user_frames, thread, stack = 0;
 	enum unwind_end end = record->end;
 
 	samples->statistics.samples++;
@@ -297,8 +317,9 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 		end = finish(samples, process, filmed, record, handover, &count);
 	}
 	samples->statistics.complete += end == UNWIND_END_ROOT;
-	stack = user_part(samples, process, filmed, samples->frames, count, end);
-	stack = kernel_part(samples, stack, recorded + record->user_frames, record->kernel_frames);
+	if ((end == UNWIND_END_ROOT || push_mark(samples, &stack, end)) &&
+	    push_user(samples, &stack, process, samples->frames, count))
+		push_kernel(samples, &stack, recorded + record->user_frames, record->kernel_frames);
 	film_sample(samples->film, event, record->head.time, thread, stack, value);
 }
 

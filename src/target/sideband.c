@@ -11,12 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/vec.h"
 #include "target/perf_records.h"
-#include "target/procfs.h"
 
-#define CPUS_MAX       4096
-#define CPU_LIST_BYTES 65536
 #define RING_PAGES_MAX 65536
 
 struct ring {
@@ -43,6 +41,7 @@ struct sideband {
 		size_t count, room;
 	} pending;
 	struct buf records;
+	unsigned int ring_pages; /* data pages of each ring */
 	uint64_t arrivals;
 	uint64_t lost; /* of what had been written: damaged, or no memory for it */
 	int epoll;
@@ -93,8 +92,10 @@ static void close_ring(struct ring *ring)
 	close(ring->fd);
 }
 
-static int open_ring(struct sideband *s, unsigned int cpu, unsigned int pages, struct fail *why)
+static int open_ring(void *context, unsigned int cpu, struct fail *why)
 {
+	struct sideband *s = context;
+	unsigned int pages = s->ring_pages;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct ring ring = {.bytes = (pages + 1) * page};
 	struct epoll_event interest = {.events = EPOLLIN};
@@ -131,35 +132,9 @@ static int open_ring(struct sideband *s, unsigned int cpu, unsigned int pages, s
 	return 0;
 }
 
-/* Opens a ring for each CPU of a list such as "0-3,8". */
-static int open_rings(struct sideband *s, const char *list, unsigned int pages, struct fail *why)
-{
-	while (*list >= '0' && *list <= '9') {
-		char *end;
-		unsigned long first = strtoul(list, &end, 10), last = first;
-		int err;
-
-		if (*end == '-')
-			last = strtoul(end + 1, &end, 10);
-		if (last > CPUS_MAX)
-			last = CPUS_MAX;
-		for (; first <= last; first++) {
-			err = open_ring(s, (unsigned int)first, pages, why);
-			if (err)
-				return err;
-		}
-		list = *end == ',' ? end + 1 : end;
-	}
-	if (!s->rings.count)
-		return fail(why, -ENODEV, NULL, "cannot follow processes: no CPU is online");
-	return 0;
-}
-
 int sideband_open(unsigned int ring_pages, struct sideband **sideband, struct fail *why)
 {
-	static const char online[] = "/sys/devices/system/cpu/online";
 	struct sideband *s;
-	struct buf list = {0};
 	int err;
 
 	if (!ring_pages || ring_pages & (ring_pages - 1) || ring_pages > RING_PAGES_MAX)
@@ -167,16 +142,14 @@ int sideband_open(unsigned int ring_pages, struct sideband **sideband, struct fa
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return fail_errno(why, -ENOMEM, NULL, "cannot follow processes");
+	s->ring_pages = ring_pages;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0)
 		err = fail_errno(why, -errno, NULL, "cannot follow processes");
 	else
-		err = procfs_read_file(online, CPU_LIST_BYTES, &list);
-	if (err && s->epoll >= 0)
-		fail_errno(why, err, "mount /sys", "cannot read %s", online);
-	if (!err)
-		err = open_rings(s, (char *)list.at, ring_pages, why);
-	buf_free(&list);
+		err = cpus_each_online(open_ring, s, why);
+	if (!err && !s->rings.count)
+		err = fail(why, -ENODEV, NULL, "cannot follow processes: no CPU is online");
 	if (err)
 		sideband_close(s);
 	else

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cpus.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CPUS_MAX 8192u
+
+/* Walks a list such as "0-3,8". */
+static int each_of(const char *list, int (*take)(void *context, unsigned int cpu, struct fail *why),
+		   void *context, struct fail *why)
+{
+	while (*list >= '0' && *list <= '9') {
+		char *end;
+		unsigned long first = strtoul(list, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		for (; first <= last && first < CPUS_MAX; first++) {
+			int err = take(context, (unsigned int)first, why);
+
+			if (err)
+				return err;
+		}
+		list = *end == ',' ? end + 1 : end;
+	}
+	return 0;
+}
+
+int cpus_each_online(int (*take)(void *context, unsigned int cpu, struct fail *why), void *context,
+		     struct fail *why)
+{
+	static const char path[] = "/sys/devices/system/cpu/online";
+	FILE *file = fopen(path, "re");
+	char *list = NULL;
+	size_t room = 0;
+	int err = 0;
+
+	if (!file || getline(&list, &room, file) < 0)
+		err = fail_errno(why, errno ? -errno : -EIO, "mount /sys", "cannot read %s", path);
+	else
+		err = each_of(list, take, context, why);
+	if (file)
+		fclose(file);
+	free(list);
+	return err;
+}
