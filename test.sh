@@ -53,6 +53,12 @@ set_up()
 	[ -f "$folder/build.ninja" ] || meson setup "$folder" "$@"
 }
 
+# What compilers warn of in instrumented code is mostly wrong.
+set_up_asan()
+{
+	set_up build-asan --buildtype=debugoptimized -Dwerror=false -Db_sanitize=address,undefined
+}
+
 # meson_tests FOLDER NAME OPTION…: runs the tests of a build folder.
 meson_tests()
 {
@@ -98,9 +104,7 @@ run_unit()
 {
 	step setup set_up build --buildtype=release || return
 	meson_tests build unit --suite unit
-	# What compilers warn of in instrumented code is mostly wrong.
-	step setup-asan set_up build-asan --buildtype=debugoptimized -Dwerror=false \
-		-Db_sanitize=address,undefined || return
+	step setup-asan set_up_asan || return
 	meson_tests build-asan unit-asan --suite unit --timeout-multiplier 3
 }
 
@@ -109,6 +113,11 @@ run_e2e()
 	step e2e-setup set_up build --buildtype=release || return
 	step e2e-build ninja -C build || return
 	end_to_end e2e tests/e2e --build=build
+	# Faults and reports once more, under the sanitizers.
+	step e2e-asan-setup set_up_asan || return
+	step e2e-asan-build ninja -C build-asan src/stackcam || return
+	end_to_end e2e-asan tests/e2e/test_faults.py tests/e2e/test_output.py tests/e2e/test_diff.py \
+		--build=build-asan --programs=build/tests/programs -k "not 10000 and not 5000"
 }
 
 # Other kernels, under qemu; their packages are downloaded the first time.

@@ -512,5 +512,5 @@ def test_5000_processes(lab):
     with running(lab.program("many_processes"), 60, 5000) as program:
         film, seconds, megabytes = record_measured(lab, "-d", 2, "-a")
         assert program.process.poll() is None
-    assert film.self_shares()["busy_parent"] > 0.2, film.explain()
+    assert film.self_shares()["busy_parent"] > 0.05, film.explain()
     assert seconds < 20 and megabytes < 1024, (seconds, megabytes)

@@ -58,11 +58,11 @@ def test_attaching_finds_the_same(lab):
 
 
 def test_time_adds_up_to_the_clock(lab):
-    """One thread that spins for 2 s has 2 s of on-cpu time, within what other load takes."""
+    """One thread has no more on-cpu time than has passed, and the functions share all of it."""
     answer = lab.film_program("split", seconds=2).json()
     assert answer["event"]["name"] == "on-cpu"
     assert answer["event"]["unit"] == "ns"
-    assert 1.2e9 < answer["event"]["total"] < 2.2e9, answer["event"]
+    assert 0.3e9 < answer["event"]["total"] < 2.2e9, answer["event"]
     functions = sum(function["self"] for function in answer["functions"])
     assert functions == answer["event"]["total"]
 
@@ -149,10 +149,15 @@ def test_tail_call(lab):
 
 
 def test_threads_by_name(lab):
-    film = lab.film_program("threads")
+    film = lab.film_program("threads", seconds=2)
     shares = film.self_shares()
+    lines = film.recording.stdout.splitlines()
+    used = {name: int(time) for name, time in (line.split() for line in lines if " " in line)}
+    total = film.json()["event"]["total"]
+    assert abs(total / sum(used.values()) - 1) < 0.03, (total, used)
     for i in range(4):
-        assert abs(shares.get(f"thread_{i}", 0) - 0.25) < 0.05, film.explain()
+        truth = used[f"thread_{i}"] / sum(used.values())
+        assert abs(shares[f"thread_{i}"] - truth) < 0.02, film.explain()
     for i in range(4):
         own = film.folded("--comm", f"worker-{i}")
         total = sum(value for _, value in own)
