@@ -272,7 +272,7 @@ static __always_inline void capture_walk(struct capture_scratch *scratch)
 	__u32 pid = record->pid;
 
 	w->known = 0xffff;
-	w->rbx_at = 0;
+	w->rbx_at = UNWIND_RBX_IN_REGISTER;
 	w->fp_known = 1;
 	w->pc_exact = 1;
 	w->guess = 0;
@@ -352,6 +352,7 @@ static __always_inline bool capture_hand_over(struct capture_scratch *scratch, v
 	h->fp = w->fp;
 	for (i = 0; i < UNWIND_REGISTERS; i++)
 		h->registers[i] = w->registers[i];
+	h->rbx_at = w->rbx_at;
 	h->known = w->known;
 	h->fp_known = w->fp_known;
 	h->pc_exact = w->pc_exact;

@@ -53,6 +53,7 @@ struct capture_handover {
 	__u32 copied; /* bytes */
 	__u64 pc, sp, fp;
 	__u64 registers[16];
+	__u64 rbx_at; /* enum unwind_rbx */
 	__u32 known;
 	__u8 fp_known, pc_exact, guess, unused;
 };

@@ -31,13 +31,6 @@ enum {
 	UNWIND_REGISTERS = 16
 };
 
-/*
- * A few functions find their frame by rbx, which those that they call have saved: the dynamic
- * linker's entry for lazy binding, for one. So the walk remembers where rbx was saved last, but reads
- * it only when a rule asks for it. This address stands for "unknown".
- */
-#define UNWIND_RBX_NOWHERE 1
-
 /* Set in a frame's address when it was found by following a frame pointer without a table. */
 #define UNWIND_GUESS (1ull << 63)
 
@@ -51,8 +44,13 @@ static __always_inline long unwind_read(const struct unwind_walk *w, void *to, _
 struct unwind_walk {
 	__u64 pc, sp, fp;
 	__u64 registers[UNWIND_REGISTERS]; /* by DWARF number, valid where `known` has the bit */
-	__u64 rbx_at; /* where this frame's rbx is saved; 0: still in its register, or unknown */
-	__u32 known;
+	/*
+	 * Where this frame's rbx is saved, or one of enum unwind_rbx. A few functions find their frame
+	 * by rbx (the dynamic linker's entry for lazy binding is one), and those that they call have
+	 * saved it. So each frame's place is noted, but only read when a rule asks for it.
+	 */
+	__u64 rbx_at;
+	__u32 known; /* without rbx */
 	__u8 fp_known;
 	__u8 pc_exact; /* pc is the place itself, not the address that a call returns to */
 	__u8 guess;    /* the frame at pc was found by its callee's frame pointer */
@@ -168,7 +166,7 @@ static __always_inline int unwind_return_to(struct unwind_walk *w, __u64 pc, __u
 	w->pc = pc;
 	w->sp = sp;
 	w->fp = fp;
-	w->known &= 1u << UNWIND_REG_RBX;
+	w->known = 0;
 	w->pc_exact = 0;
 	return 0;
 }
@@ -188,7 +186,7 @@ static __always_inline int unwind_by_frame_pointer(struct unwind_walk *w)
 	if (unwind_read(w, saved, sizeof(saved), w->fp))
 		return unwind_stop(w, UNWIND_END_NO_RULE);
 	w->guess = 1;
-	w->rbx_at = UNWIND_RBX_NOWHERE;
+	w->rbx_at = UNWIND_RBX_UNKNOWN;
 	return unwind_return_to(w, saved[1], w->fp + 16, saved[0]);
 }
 
@@ -216,7 +214,7 @@ static __always_inline int unwind_signal_frame(struct unwind_walk *w)
 	w->registers[1] = saved[12];
 	w->registers[0] = saved[13];
 	w->registers[2] = saved[14];
-	w->rbx_at = 0;
+	w->rbx_at = UNWIND_RBX_IN_REGISTER;
 	w->fp_known = 1;
 	if (unwind_return_to(w, saved[16], saved[15], saved[10]))
 		return 1;
@@ -237,41 +235,35 @@ static __always_inline int unwind_register(const struct unwind_walk *w, __u32 nu
 		*value = w->fp;
 		return w->fp_known;
 	}
-	if (number == UNWIND_REG_RBX && w->rbx_at)
-		return w->rbx_at != UNWIND_RBX_NOWHERE &&
+	if (number == UNWIND_REG_RBX && w->rbx_at != UNWIND_RBX_IN_REGISTER)
+		return w->rbx_at != UNWIND_RBX_UNKNOWN &&
 		       !unwind_read(w, value, sizeof(*value), w->rbx_at);
 	*value = w->registers[number];
-	return w->known >> number & 1;
+	return (w->known | 1u << UNWIND_REG_RBX) >> number & 1;
 }
 
-/* The rule's frame is left: where its caller's rbx is. */
+/* Notes where the caller's rbx is. */
 static __always_inline void unwind_pass_rbx(struct unwind_walk *w, const struct unwind_rule *rule,
 					    __u64 cfa)
 {
 	__s64 slot = rule->rbx;
 
-	if (slot == UNWIND_RBX_LOST)
-		w->rbx_at = UNWIND_RBX_NOWHERE;
-	else if (slot)
-		w->rbx_at = cfa + slot * 8;
+	if (!slot)
+		return;
+	w->rbx_at = slot == UNWIND_RBX_LOST ? UNWIND_RBX_UNKNOWN : cfa + slot * 8;
 }
 
-/*
- * Reads rbx now if it was only known where it is saved: the memory below the stack pointer is not
- * handed over.
- */
+/* Reads rbx, wherever it is: the memory below the stack pointer is not handed over. */
 static __always_inline void unwind_settle_rbx(struct unwind_walk *w)
 {
 	__u64 value;
 
-	if (!w->rbx_at)
-		return;
-	w->known &= ~(1u << UNWIND_REG_RBX);
-	if (w->rbx_at != UNWIND_RBX_NOWHERE && !unwind_read(w, &value, sizeof(value), w->rbx_at)) {
+	if (unwind_register(w, UNWIND_REG_RBX, &value)) {
 		w->registers[UNWIND_REG_RBX] = value;
-		w->known |= 1u << UNWIND_REG_RBX;
+		w->rbx_at = UNWIND_RBX_IN_REGISTER;
+	} else {
+		w->rbx_at = UNWIND_RBX_UNKNOWN;
 	}
-	w->rbx_at = 0;
 }
 
 /* Applies a rule that says where the CFA is. */

@@ -82,7 +82,7 @@ struct unwind_rule {
 };
 
 /* Instead of struct unwind_rule's rbx: undefined, or a rule that this table can't express. */
-#define UNWIND_RBX_LOST 127
+#define UNWIND_RBX_LOST	 127
 
 #define UNWIND_RULES_MAX 65536 /* rules are shared by all images */
 #define UNWIND_RUN_MAX	 8     /* rules of one run */
@@ -117,6 +117,12 @@ struct unwind_space {
 	__u32 count;
 	__u32 generation; /* goes up each time the mappings are written anew */
 	__u32 exec_id;	  /* task->self_exec_id for which all this is true */
+};
+
+/* Where a frame's rbx is, if not at an address. */
+enum unwind_rbx {
+	UNWIND_RBX_IN_REGISTER = 0, /* nothing has touched it */
+	UNWIND_RBX_UNKNOWN = 1,
 };
 
 /* Why a walk ended. */

@@ -38,6 +38,8 @@ struct cfi_state {
 	uint64_t expression_register;
 	int64_t expression_offset, deref_offset;
 	int64_t fp_offset;
+	bool rbx_lost;
+	int64_t rbx_offset; /* saved at CFA + rbx_offset; 0: not touched */
 };
 
 enum cfi_ra {

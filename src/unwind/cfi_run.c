@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 
+#define RBX	      3
 #define RBP	      6
 #define RSP	      7
 #define RETURN_COLUMN 16
@@ -43,6 +44,19 @@ struct run {
 static bool fits(int64_t offset)
 {
 	return offset >= INT32_MIN && offset <= INT32_MAX;
+}
+
+static bool fits_short(int64_t offset)
+{
+	return offset >= INT16_MIN && offset <= INT16_MAX;
+}
+
+static int8_t rbx_slot(const struct cfi_state *s)
+{
+	if (s->rbx_lost || s->rbx_offset % 8 || s->rbx_offset < INT8_MIN * 8 ||
+	    s->rbx_offset >= UNWIND_RBX_LOST * 8)
+		return UNWIND_RBX_LOST;
+	return (int8_t)(s->rbx_offset / 8);
 }
 
 static struct unwind_rule unsupported(void)
@@ -99,9 +113,10 @@ static struct unwind_rule rule_of(const struct cfi_state *s, bool signal)
 	}
 	if (rule.cfa == UNWIND_CFA_UNSUPPORTED)
 		return rule;
-	rule.fp = fits(s->fp_offset) ? s->fp : UNWIND_FP_LOST;
+	rule.fp = fits_short(s->fp_offset) ? s->fp : UNWIND_FP_LOST;
 	if (rule.fp == UNWIND_FP_CFA || rule.fp == UNWIND_FP_FP)
-		rule.fp_offset = (int32_t)s->fp_offset;
+		rule.fp_offset = (int16_t)s->fp_offset;
+	rule.rbx = rbx_slot(s);
 	return rule;
 }
 
@@ -166,6 +181,10 @@ static void set_register(struct run *run, uint64_t reg, enum kind kind, int64_t 
 	struct cfi_state *s = &run->state;
 
 	switch (reg) {
+	case RBX:
+		s->rbx_lost = kind != SAME && (kind != OFFSET || !offset);
+		s->rbx_offset = kind == OFFSET ? offset : 0;
+		break;
 	case RBP:
 		s->fp = kind == SAME	 ? UNWIND_FP_SAME
 			: kind == OFFSET ? UNWIND_FP_CFA
@@ -206,6 +225,10 @@ static int restore_register(struct run *run, uint64_t reg)
 	if (!run->cie)
 		return -EINVAL;
 	switch (reg) {
+	case RBX:
+		run->state.rbx_lost = run->cie->start.rbx_lost;
+		run->state.rbx_offset = run->cie->start.rbx_offset;
+		break;
 	case RBP:
 		run->state.fp = run->cie->start.fp;
 		run->state.fp_offset = run->cie->start.fp_offset;

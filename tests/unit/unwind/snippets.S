@@ -118,7 +118,42 @@ PLACE(rbp_above)
 PLACE(rbp_extended)
 	.cfi_escape 0x06, 0x06 /* restore_extended */
 PLACE(rbp_restored)
+	.cfi_offset rbp, -32768
+PLACE(rbp_far)
+	.cfi_offset rbp, -32776
+PLACE(rbp_too_far)
 	END
+
+	BEGIN
+	.cfi_offset rbx, -16
+PLACE(rbx_saved)
+	.cfi_undefined rbx
+PLACE(rbx_undefined)
+	.cfi_register rbx, r11
+PLACE(rbx_in_register)
+	.cfi_same_value rbx
+PLACE(rbx_same)
+	.cfi_escape 0x10, 0x03, 0x02, 0x77, 0x08 /* rbx: at breg7 8 */
+PLACE(rbx_by_expression)
+	.cfi_restore rbx
+PLACE(rbx_restored)
+	.cfi_offset rbx, -1024
+PLACE(rbx_far)
+	.cfi_offset rbx, -1032
+PLACE(rbx_too_far)
+	.cfi_offset rbx, 1008
+PLACE(rbx_above)
+	.cfi_offset rbx, 1016
+PLACE(rbx_too_far_above)
+	.cfi_offset rbx, 0
+PLACE(rbx_at_cfa)
+	.cfi_offset rbx, -32
+	.cfi_remember_state
+	.cfi_offset rbx, -40
+	.cfi_restore_state
+PLACE(rbx_remembered)
+	END
+
 
 	BEGIN
 	.cfi_escape 0x12, 0x07, 0x7e /* def_cfa_sf rsp, 16 (factored by -8) */

@@ -30,6 +30,8 @@ extern const char __executable_start[];
 #define RBP_AT_CFA(offset) .fp = UNWIND_FP_CFA, .fp_offset = (offset)
 #define RBP_AT_RBP(offset) .fp = UNWIND_FP_FP, .fp_offset = (offset)
 #define RBP_LOST	   .fp = UNWIND_FP_LOST
+#define RBX_AT_CFA(offset) .rbx = (offset) / 8
+#define RBX_LOST	   .rbx = UNWIND_RBX_LOST
 #define UNSUPPORTED	   .cfa = UNWIND_CFA_UNSUPPORTED
 
 /* place, and the rule that is expected there */
@@ -43,7 +45,7 @@ extern const char __executable_start[];
 	X(nested_restored, SP(24), RBP_AT_CFA(-16))     \
 	X(all_restored, FP(16), RBP_AT_CFA(-16))        \
 	X(no_function, .cfa = UNWIND_CFA_NONE)          \
-	X(args_size, SP(8))                             \
+	X(args_size, SP(8), RBX_AT_CFA(-24))            \
 	X(other_register, REGISTER(10, 16))             \
 	X(negative_offset, REGISTER(10, -8))            \
 	X(large_offset, SP(0x12345678))                 \
@@ -72,6 +74,20 @@ extern const char __executable_start[];
 	X(rbp_above, SP(8), RBP_AT_CFA(24))             \
 	X(rbp_extended, SP(8), RBP_AT_CFA(-32))         \
 	X(rbp_restored, SP(8))                          \
+	X(rbp_far, SP(8), RBP_AT_CFA(-32768))           \
+	X(rbp_too_far, SP(8), RBP_LOST)                 \
+	X(rbx_saved, SP(8), RBX_AT_CFA(-16))            \
+	X(rbx_undefined, SP(8), RBX_LOST)               \
+	X(rbx_in_register, SP(8), RBX_LOST)             \
+	X(rbx_same, SP(8))                              \
+	X(rbx_by_expression, SP(8), RBX_LOST)           \
+	X(rbx_restored, SP(8))                          \
+	X(rbx_far, SP(8), RBX_AT_CFA(-1024))            \
+	X(rbx_too_far, SP(8), RBX_LOST)                 \
+	X(rbx_above, SP(8), RBX_AT_CFA(1008))           \
+	X(rbx_too_far_above, SP(8), RBX_LOST)           \
+	X(rbx_at_cfa, SP(8), RBX_LOST)                  \
+	X(rbx_remembered, SP(8), RBX_AT_CFA(-32))       \
 	X(cfa_sf, SP(16))                               \
 	X(cfa_offset_sf, SP(24))                        \
 	X(end, .cfa = UNWIND_CFA_END)                   \
@@ -113,9 +129,10 @@ static void check_places(const struct plain_memory *m, const struct unwind_table
 
 		rule.until = 0;
 		if (memcmp(&rule, &places[i].rule, sizeof(rule)) != 0)
-			fail_msg("at %s: cfa %d of %d %+" PRId32 " %+" PRId32 ", rbp %d %+" PRId32,
+			fail_msg("at %s: cfa %d of %d %+" PRId32 " %+" PRId32
+				 ", rbp %d %+d, rbx %+d",
 				 places[i].name, rule.cfa, rule.cfa_register, rule.cfa_offset,
-				 rule.deref_offset, rule.fp, rule.fp_offset);
+				 rule.deref_offset, rule.fp, rule.fp_offset, rule.rbx);
 	}
 }
 

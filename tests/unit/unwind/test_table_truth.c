@@ -26,6 +26,7 @@
 /* behind our own headers: it has a macro fail() */
 #include <cmocka.h>
 
+#define RBX	    3
 #define RBP	    6
 #define RSP	    7
 #define RIP	    16
@@ -42,7 +43,7 @@ struct subject {
 	struct unwind_table table;
 	Dwarf_CFI *cfi;
 	uint64_t entry;
-	size_t rows, unsupported, lost, undecided;
+	size_t rows, unsupported, lost, rbx_lost, undecided;
 };
 
 /* A memory that holds something else at each address. */
@@ -213,7 +214,7 @@ static void check_fp(struct subject *s, uint64_t pc, const struct unwind_rule *r
 			fail_at(s, pc, "rbp is not the same");
 		return;
 	case UNWIND_FP_LOST:
-		if (truth == SAME || (truth == VALUE && from - cfa + 0x10000 < 0x20000))
+		if (truth == SAME || (truth == VALUE && from - cfa + 0x8000 < 0x10000))
 			fail_at(s, pc, "rbp is not lost");
 		s->lost++;
 		return;
@@ -226,6 +227,27 @@ static void check_fp(struct subject *s, uint64_t pc, const struct unwind_rule *r
 	}
 	if (truth != VALUE || mine != value)
 		fail_at(s, pc, "rbp differs");
+}
+
+static void check_rbx(struct subject *s, uint64_t pc, const struct unwind_rule *rule,
+		      const struct machine *m, Dwarf_Frame *frame, uint64_t cfa)
+{
+	uint64_t value, from;
+	enum truth truth = true_register(frame, RBX, m, cfa, &value, &from);
+	int64_t slot = rule->rbx;
+
+	if (!slot) {
+		/* libdw calls undefined what is only not mentioned */
+		if (truth != SAME && truth != UNDEFINED)
+			fail_at(s, pc, "rbx is not the same");
+	} else if (slot == UNWIND_RBX_LOST) {
+		if (truth == SAME || (truth == VALUE && from - cfa + 1024 < 1024 + 127 * 8 &&
+				      from != cfa && (from - cfa) % 8 == 0))
+			fail_at(s, pc, "rbx is not lost");
+		s->rbx_lost++;
+	} else if (truth != VALUE || load(cfa + (uint64_t)slot * 8) != value) {
+		fail_at(s, pc, "rbx differs");
+	}
 }
 
 /* A rule may only be unsupported if it is not one of the plain ones. */
@@ -285,6 +307,7 @@ static void check_address(struct subject *s, uint64_t pc, Dwarf_Frame *frame, bo
 	if (truth != VALUE || value != cfa)
 		fail_at(s, pc, "the caller's rsp is not the CFA");
 	check_fp(s, pc, &rule, &m, frame, cfa);
+	check_rbx(s, pc, &rule, &m, frame, cfa);
 }
 
 /* What no function covers must have no rule, but for padding and the entry point. */
@@ -364,10 +387,12 @@ static void check_elf(const char *name, struct plain_memory *memory,
 	assert_non_null(s.cfi);
 	check_segments(&s, elf);
 	printf("%s: %zu rows of %" PRIu32 " functions agree (unsupported %zu, rbp lost %zu, "
-	       "refused %" PRIu32 ", places that libdw refuses %zu)\n",
-	       name, s.rows, table->fdes, s.unsupported, s.lost, table->refused, s.undecided);
+	       "rbx lost %zu, refused %" PRIu32 ", places that libdw refuses %zu)\n",
+	       name, s.rows, table->fdes, s.unsupported, s.lost, s.rbx_lost, table->refused,
+	       s.undecided);
 	assert_true(s.rows > 0);
 	assert_true(s.unsupported * 100 <= s.rows);
+	assert_true(s.rbx_lost * 100 <= s.rows);
 	dwarf_cfi_end(s.cfi);
 	elf_end(elf);
 }
