@@ -17,6 +17,7 @@ static const char help[] =
 	"and what to do about it. Leaves nothing behind. Status: 0 if recording works, 3 if not.\n"
 	"\n"
 	"      --json              print one JSON object\n"
+	"  -h, --help              this text\n"
 	"\n"
 	"Examples:\n"
 	"  stackcam doctor\n"
@@ -104,7 +105,7 @@ int cmd_doctor(int argc, char **argv)
 			return 0;
 		}
 		if (option != 'j')
-			return cmd_usage("doctor", "unknown option");
+			return cmd_usage_option("doctor", argv, long_options);
 		as_json = true;
 	}
 	if (optind < argc)

@@ -113,10 +113,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":e:o:h", long_options, NULL)) != -1) {
 		if (option == '?' || option == ':')
-			return cmd_usage("report",
-					 option == ':' ? "'%s' needs a value"
-						       : "unknown option '%s'",
-					 argv[optind - 1]);
+			return cmd_usage_option("report", argv, long_options);
 		status = take_option(a, option);
 		if (status)
 			return status;

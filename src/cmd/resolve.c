@@ -105,10 +105,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 			a->help = true;
 			break;
 		default:
-			return cmd_usage("resolve",
-					 option == ':' ? "'%s' needs a value"
-						       : "unknown option '%s'",
-					 argv[optind - 1]);
+			return cmd_usage_option("resolve", argv, long_options);
 		}
 	}
 	if (optind + 1 < argc)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/verb.h"
 
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 
@@ -18,4 +20,47 @@ int cmd_usage(const char *verb, const char *format, ...)
 	text_print_safe(stderr, words);
 	fprintf(stderr, "; see 'stackcam %s --help'\n", verb);
 	return EXIT_USAGE;
+}
+
+/* getopt says that a long option is not known also when several begin like it. */
+static int usage_long_option(const char *verb, const char *given, const struct option *options)
+{
+	int length = (int)strcspn(given, "=");
+	const char *first = NULL, *second = NULL;
+
+	for (const struct option *o = options; o->name; o++)
+		if (length > 2 && !strncmp(o->name, given + 2, (size_t)length - 2)) {
+			second = first ? o->name : NULL;
+			first = first ? first : o->name;
+			if (second)
+				break;
+		}
+	if (second)
+		return cmd_usage(verb, "option '%.*s' could be --%s or --%s", length, given, first,
+				 second);
+	return cmd_usage(verb, "unknown option '%.*s'", length, given);
+}
+
+int cmd_usage_option(const char *verb, char **argv, const struct option *options)
+{
+	const char *given = argv[optind - 1];
+	int length = (int)strcspn(given, "=");
+	char letter[] = {'-', (char)optopt, 0};
+	const struct option *o = options;
+
+	if (!optopt)
+		return usage_long_option(verb, given, options);
+	while (o->name && o->val != optopt)
+		o++;
+	/* of letters behind one dash, getopt may still stand within argv[optind] */
+	if (!o->name)
+		return cmd_usage(verb, "unknown option '%s'", letter);
+	if (strncmp(given, "--", 2)) {
+		given = letter;
+		length = 2;
+	}
+	return cmd_usage(verb,
+			 o->has_arg == no_argument ? "option '%.*s' takes no value"
+						   : "option '%.*s' needs a value",
+			 length, given);
 }

@@ -13,9 +13,21 @@ int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_resolve(int argc, char **argv);
 
-enum { EXIT_USAGE = 2, EXIT_NOT_ALLOWED = 3 };
+struct option;
+
+enum {
+	EXIT_USAGE = 2,
+	EXIT_NOT_ALLOWED = 3
+};
 
 /* "stackcam VERB: MESSAGE" and a pointer to --help, to standard error; returns EXIT_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * For what getopt_long() returned '?' or ':' for just now, with opterr = 0: names the option and says
+ * whether it is unknown, ambiguous, lacks its value, or takes none. options: the table given to
+ * getopt_long(), in which every short option must stand, too. Returns EXIT_USAGE.
+ */
+int cmd_usage_option(const char *verb, char **argv, const struct option *options);
 
 #endif

@@ -62,6 +62,21 @@ class Verbs(unittest.TestCase):
                       ("--fail-above", "5%%", "a", "b"), ("--fail-on", "all", "a", "b")):
             self.ends(2, "diff", *words, says="--help")
 
+    def test_wrong_options_are_named(self):
+        for verb in ("report", "diff", "resolve", "doctor"):
+            for words, says in ((("--nope",), "unknown option '--nope'"),
+                                (("--nope=3",), "unknown option '--nope'"),
+                                (("-Q",), "unknown option '-Q'"),
+                                (("--help=3",), "option '--help' takes no value")):
+                self.ends(2, verb, *words, says=f"stackcam {verb}: {says}; see")
+        for words, says in ((("-o",), "option '-o' needs a value"),
+                            (("-ho",), "option '-o' needs a value"),
+                            (("--out",), "option '--out' needs a value"),
+                            (("--format=json", "-hQ"), "unknown option '-Q'"),
+                            (("--no-color=1",), "option '--no-color' takes no value"),
+                            (("--fo",), "option '--fo' could be --focus or --format")):
+            self.ends(2, "report", *words, says=f"stackcam report: {says}; see")
+
     def test_failures(self):
         self.ends(1, "report", "nowhere.film", says="nowhere.film")
         self.ends(1, "report", "-e", "off-cpu", says="on-cpu")
