@@ -68,13 +68,13 @@ static const char *or_empty(const char *s)
 	return s ? s : "";
 }
 
-static struct film_process describe(const struct process *process, uint64_t start, uint64_t end)
+static struct film_process describe(const struct process *process)
 {
 	return (struct film_process){
 		.pid = (uint32_t)process->pid,
 		.parent = (uint32_t)process->parent,
-		.start = start,
-		.end = end,
+		.start = process->start,
+		.end = process->end,
 		.comm = process->comm,
 		.command = or_empty(process->command),
 		.exe = or_empty(process->exe),
@@ -116,7 +116,7 @@ uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process 
 			  const struct process *process, const struct capture_record *record)
 {
 	if (!row->id) {
-		struct film_process words = describe(process, process->start, 0);
+		struct film_process words = describe(process);
 
 		row->id = film_add_process(catalogue->film, &words);
 		row->execs = process->execs;
@@ -146,15 +146,13 @@ uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_re
 	return process ? thread_of(catalogue, process, record) : 0;
 }
 
-void catalogue_process_ended(struct catalogue *catalogue, struct catalogue_process *row,
-			     const struct process *process, uint64_t time)
+void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue_process *row,
+			     const struct process *process)
 {
-	if (row->id && time) {
-		struct film_process words = describe(process, process->start, time);
+	struct film_process words = describe(process);
 
+	if (row->id)
 		film_set_process(catalogue->film, row->id, &words);
-	}
-	*row = (struct catalogue_process){0};
 }
 
 static uint32_t add_image(struct catalogue *catalogue, const struct image *image)

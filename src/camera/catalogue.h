@@ -32,9 +32,9 @@ uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process 
 /* The same for a process of which nothing but the record is known. */
 uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_record *record);
 
-/* It ended at time (0: it lives, but the film does not go on): nothing of it follows. */
-void catalogue_process_ended(struct catalogue *catalogue, struct catalogue_process *row,
-			     const struct process *process, uint64_t time);
+/* It has ended: its row says when. */
+void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue_process *row,
+			     const struct process *process);
 
 /* The frame of code at address at (for a caller: inside the call), and of kernel code. */
 uint32_t catalogue_user_frame(struct catalogue *catalogue, struct catalogue_process *row,

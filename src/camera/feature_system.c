@@ -368,7 +368,7 @@ void feature_try_uprobe_nop5(struct feature *f)
 /* instead: a capability that stands in for it, or -1 */
 static void try_capability(struct feature *f, int capability, int instead, const char *name)
 {
-	uint64_t effective;
+	uint64_t effective = 0;
 	int err = read_capabilities(&effective);
 
 	if (err)

@@ -32,6 +32,7 @@ struct filmed_process {
 	struct space space;
 	struct catalogue_process row;
 	vec(struct stale_range) stale;
+	bool ended;
 	uint64_t last_reread; /* when its mappings were read again for an unknown address */
 };
 
@@ -84,6 +85,10 @@ static void process_changed(void *context, struct process *process)
 	filmed->row = (struct catalogue_process){0};
 }
 
+/*
+ * Called when a process has ended, and again, since its owner is still set, when nothing can be asked of
+ * it any more: samples of its last moments in the kernel come in between.
+ */
 static void process_gone(void *context, struct process *process)
 {
 	struct filmed_process *filmed = process->owner;
@@ -91,9 +96,13 @@ static void process_gone(void *context, struct process *process)
 
 	if (!filmed)
 		return;
-	names_process_gone(samples->names, process->pid);
 	spaces_withdraw(samples->spaces, &filmed->space);
-	catalogue_process_ended(samples->catalogue, &filmed->row, process, process->end);
+	if (process->end && !filmed->ended) {
+		filmed->ended = true;
+		names_process_gone(samples->names, process->pid);
+		catalogue_process_ended(samples->catalogue, &filmed->row, process);
+		return;
+	}
 	vec_free(&filmed->stale);
 	free(filmed);
 	process->owner = NULL;
@@ -159,9 +168,15 @@ void samples_events_lost(struct samples *samples)
 
 static struct filmed_process *filmed_of(struct process *process)
 {
-	if (!process->owner)
-		process->owner = calloc(1, sizeof(struct filmed_process));
-	return process->owner;
+	struct filmed_process *filmed = process->owner;
+
+	if (filmed)
+		return filmed;
+	filmed = process->owner = calloc(1, sizeof(*filmed));
+	/* its end was told before it had an owner */
+	if (filmed)
+		filmed->ended = process->end != 0;
+	return filmed;
 }
 
 /* Goes on where the kernel side stopped. Returns why the stack ends. */
@@ -173,6 +188,7 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 		.pc = handover->pc,
 		.sp = handover->sp,
 		.fp = handover->fp,
+		.rbx_at = handover->rbx_at,
 		.known = handover->known,
 		.fp_known = handover->fp_known,
 		.pc_exact = handover->pc_exact,

@@ -230,12 +230,19 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 		return -ENOMEM;
 	}
 	/* a full map is no harm beyond the cost: these stacks go on being handed over */
-	if (bpf_map_update_elem(spaces->maps.spaces, &pid, &value, BPF_ANY))
+	if (!process->end && bpf_map_update_elem(spaces->maps.spaces, &pid, &value, BPF_ANY))
 		spaces->statistics.no_room++;
 	if (space->process)
 		unwind_pool_give(spaces->pool, space->mappings, space->count * WORDS(*shown));
 	*space = (struct space){
-		process, reference, count, spaces->last_generation, process->generation, exec_id};
+		.process = process,
+		.mappings = reference,
+		.count = count,
+		.generation = spaces->last_generation,
+		.process_generation = process->generation,
+		.exec_id = exec_id,
+		.shown = !process->end,
+	};
 	return 0;
 }
 
@@ -246,7 +253,8 @@ void spaces_withdraw(struct spaces *spaces, struct space *space)
 	if (!space->process)
 		return;
 	pid = (uint32_t)space->process->pid;
-	bpf_map_delete_elem(spaces->maps.spaces, &pid);
+	if (space->shown)
+		bpf_map_delete_elem(spaces->maps.spaces, &pid);
 	unwind_pool_give(spaces->pool, space->mappings,
 			 space->count * WORDS(struct unwind_mapping));
 	forget_published(spaces, space);

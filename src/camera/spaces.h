@@ -33,11 +33,13 @@ struct space {
 	uint32_t generation;	       /* unique among all spaces ever published */
 	uint32_t process_generation;   /* process->generation that it shows */
 	uint32_t exec_id;
+	bool shown; /* to the kernel */
 };
 
 /*
  * Shows the kernel the process's mappings as they are now known; exec_id: of the program that they
- * belong to. Returns 0, or -ENOSPC when the tables' limit is reached.
+ * belong to. Those of a process that has ended serve only spaces_finish(): its number may be another's
+ * by now. Returns 0, or -ENOSPC when the tables' limit is reached.
  */
 int spaces_publish(struct spaces *spaces, struct space *space, const struct process *process,
 		   uint32_t exec_id);
