@@ -13,6 +13,7 @@
 #include "symbol/open_file.h"
 
 #define LINK_SECTION_MAX 4096
+#define CHECKSUM_LIMIT	 ((uint64_t)8 << 30)
 
 /* What a candidate must have: the build id if both have one, else the checksum. */
 struct proof {
@@ -25,10 +26,13 @@ struct proof {
 static int checksum_of(const struct elf_file *f, uint32_t *checksum)
 {
 	const size_t room = 256u << 10;
-	uint8_t *chunk = malloc(room);
+	uint8_t *chunk;
 	uint64_t at = 0;
 	uint32_t sum = 0;
 
+	if (f->size > CHECKSUM_LIMIT)
+		return -EFBIG;
+	chunk = malloc(room);
 	if (!chunk)
 		return -ENOMEM;
 	while (at < f->size) {

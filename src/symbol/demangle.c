@@ -4,6 +4,7 @@
 #include <libiberty/demangle.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,8 @@ static void print(const char *piece, size_t length, void *context)
 	struct printer *p = context;
 	size_t room = DEMANGLED_MAX - p->used;
 
+	if (!length) /* piece may be null then */
+		return;
 	memcpy(p->text + p->used, piece, length < room ? length : room);
 	p->used += length < room ? length : room;
 	if (length > room) {
@@ -154,11 +157,10 @@ char *symbol_demangle(const char *name)
 	free(whole);
 	if (!text)
 		return copy_cut(name);
-	whole = realloc(text, strlen(text) + strlen(at) + 1);
-	if (!whole) {
-		free(text);
-		return NULL;
-	}
-	strcat(whole, at);
-	return whole;
+	if (asprintf(&whole, "%s%s", text, at) < 0)
+		whole = NULL;
+	free(text);
+	text = whole ? copy_cut(whole) : NULL;
+	free(whole);
+	return text;
 }

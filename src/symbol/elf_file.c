@@ -13,7 +13,7 @@
 #define SECTION_NAME_LIMIT (4u << 20)
 #define NOTE_LIMIT	   1024 /* notes looked at, of a whole file */
 #define PROGRAM_HEADER_MAX 256
-#define STRING_MAX	   (16u << 10)
+#define STRING_USUAL	   (4u << 10)
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OUR_BYTE_ORDER ELFDATA2LSB
@@ -375,35 +375,34 @@ void elf_strings_begin(struct elf_strings *s, const struct elf_file *f,
 	s->file = f;
 	s->offset = strings->offset;
 	s->size = strings->type == SHT_STRTAB ? strings->size : 0;
-	s->at = s->held = 0;
+	s->at = s->held = s->reads = 0;
+}
+
+/* Moves the window to at, with count bytes at most. */
+static bool move_window(struct elf_strings *s, uint64_t at, size_t count)
+{
+	s->at = at;
+	s->held = count < s->size - at ? count : (size_t)(s->size - at);
+	s->reads++;
+	if (!elf_file_read(s->file, s->offset + at, s->window, s->held))
+		s->held = 0;
+	s->window[s->held] = 0;
+	return s->held != 0;
 }
 
 const char *elf_strings_get(struct elf_strings *s, uint64_t at)
 {
-	size_t most, length;
-	char *string;
-
 	if (at >= s->size)
 		return "";
 	if (at >= s->at && at - s->at < s->held) {
-		string = s->window + (at - s->at);
+		char *string = s->window + (at - s->at);
+
 		if (memchr(string, 0, s->held - (at - s->at)))
 			return string;
 	}
-	s->at = at;
-	s->held = sizeof(s->window) - 1;
-	if (s->held > s->size - at)
-		s->held = (size_t)(s->size - at);
-	if (!elf_file_read(s->file, s->offset + at, s->window, s->held)) {
-		s->held = 0;
+	if (!move_window(s, at, STRING_USUAL))
 		return "";
-	}
-	most = s->held < STRING_MAX ? s->held : STRING_MAX;
-	length = strnlen(s->window, most);
-	if (length == most) {
-		/* cut: what follows in the window is not what it was */
-		s->window[most] = 0;
-		s->held = most;
-	}
+	if (!memchr(s->window, 0, s->held) && !move_window(s, at, ELF_STRING_MAX))
+		return "";
 	return s->window;
 }

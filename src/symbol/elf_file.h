@@ -84,12 +84,15 @@ bool elf_file_symbol(const struct elf_file *f, const struct elf_section *section
  * A window on a table of strings. Names of neighbours mostly lie near each other, so that most
  * names cost no system call.
  */
+#define ELF_STRING_MAX (16u << 10)
+
 struct elf_strings {
 	const struct elf_file *file;
 	uint64_t offset, size; /* of the table */
 	uint64_t at;	       /* where in the table the window begins */
 	size_t held;
-	char window[32 * 1024];
+	uint32_t reads; /* system calls so far */
+	char window[ELF_STRING_MAX + 1];
 };
 void elf_strings_begin(struct elf_strings *s, const struct elf_file *f,
 		       const struct elf_section *strings);

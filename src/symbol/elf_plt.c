@@ -9,7 +9,8 @@
 #include "base/vec.h"
 
 /* A file has three such sections at most: .plt, .plt.sec and .plt.got. */
-#define SECTION_MAX 3
+#define SECTION_MAX	3
+#define RELOCATIONS_MAX ((uint64_t)1 << 30) /* bytes */
 
 /* A question in a stub, and what the stub's relocation is known by. */
 struct stub {
@@ -118,7 +119,8 @@ static void take_relocation(struct stubs *stubs, bool by_number, uint64_t key, u
 static int find_relocations(const struct elf_file *f, struct stubs *stubs)
 {
 	struct elf_walk *w = malloc(sizeof(*w));
-	uint64_t left = f->size; /* sections that lie over each other could be walked for ever */
+	/* sections that lie over each other, or in a file full of holes, could be walked for ever */
+	uint64_t left = f->size < RELOCATIONS_MAX ? f->size : RELOCATIONS_MAX;
 
 	if (!w)
 		return -ENOMEM;

@@ -9,6 +9,13 @@
 #define SIZELESS_REACH (64u << 10)
 
 /*
+ * Ten times what the largest programs have; a table with more, or one whose names lie so that each
+ * needs a system call of its own, was made to waste time.
+ */
+#define SYMBOLS_MAX	 (50u << 20)
+#define STRING_READS_MAX (1u << 20)
+
+/*
  * For the question at the same place in the batch: the nearest symbol that begins between the
  * question before it (exclusive) and itself. Carrying the maximum from left to right afterwards
  * gives the nearest symbol before each address without having sorted the table.
@@ -197,6 +204,7 @@ static int settle_sizeless(struct pass *p)
 
 static int walk_table(struct pass *p, const struct elf_file *file)
 {
+	uint32_t seen = 0;
 	Elf64_Sym s;
 	int err = 0;
 
@@ -205,6 +213,8 @@ static int walk_table(struct pass *p, const struct elf_file *file)
 		uint64_t section_end;
 		size_t first;
 
+		if (seen++ == SYMBOLS_MAX || p->strings.reads > STRING_READS_MAX)
+			return -E2BIG;
 		if (!claim_of(file, &s, &claim, &section_end))
 			continue;
 		first = batch_find(p->batch, s.st_value);
@@ -249,7 +259,7 @@ out:
 	free(p);
 	if (err == -E2BIG)
 		return fail(why, err, "the file is broken or made to mislead",
-			    "its symbols lie over each other");
+			    "its table of symbols is beyond all measure");
 	if (err)
 		return fail_errno(why, err, NULL, "reading symbols");
 	return 1;

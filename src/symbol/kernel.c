@@ -35,8 +35,8 @@ struct kallsyms {
 /* Names that mark the edge of a section and share their address with a real function. */
 static bool is_edge(const char *name)
 {
-	static const char *const edges[] = {"_text", "_stext",	   "_etext",	   "_sinittext",
-					    "_end",  "_einittext", "__init_begin", "startup_64"};
+	static const char *const edges[] = {"_text", "_stext",	   "_etext",	  "_sinittext",
+					    "_end",  "_einittext", "__init_begin"};
 	size_t length = strlen(name);
 
 	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)

@@ -193,7 +193,7 @@ static struct found_files *find_files(struct lookup *l)
 			oldest = files;
 	}
 	forget(oldest);
-	oldest->key = key;
+	memcpy(&oldest->key, &key, sizeof(key)); /* with its padding: it is compared as bytes */
 	oldest->used = s->clock;
 	return oldest;
 }
