@@ -269,7 +269,7 @@ static __always_inline void unwind_settle_rbx(struct unwind_walk *w)
 /* Applies a rule that says where the CFA is. */
 static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct unwind_rule *rule)
 {
-	__u64 cfa, fp = w->fp, saved[2];
+	__u64 cfa, pc, fp = w->fp, saved[2];
 
 	switch (rule->cfa) {
 	case UNWIND_CFA_SP:
@@ -280,6 +280,10 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 			return unwind_stop(w, UNWIND_END_UNSUPPORTED);
 		cfa = w->fp + (__s64)rule->cfa_offset;
 		break;
+	case UNWIND_CFA_IN_REGISTER:
+		if (!unwind_register(w, rule->cfa_register, &pc))
+			return unwind_stop(w, UNWIND_END_UNSUPPORTED);
+		return unwind_return_to(w, pc, w->sp + (__s64)rule->cfa_offset, fp);
 	case UNWIND_CFA_PLT:
 		cfa = w->sp + ((w->pc & 15) >= (__u32)rule->cfa_offset ? 16 : 8);
 		break;

@@ -51,6 +51,7 @@ enum unwind_cfa {
 	UNWIND_CFA_DEREF,	/* *(cfa_register + cfa_offset) + deref_offset */
 	UNWIND_CFA_PLT,		/* rsp + 8, and 8 more if (pc & 15) >= cfa_offset */
 	UNWIND_CFA_SIGNAL,	/* the kernel's signal frame: all registers lie on the stack */
+	UNWIND_CFA_IN_REGISTER, /* rsp + cfa_offset; the return address is in cfa_register */
 	UNWIND_CFA_END,		/* the thread's first frame: it has no caller */
 	UNWIND_CFA_UNSUPPORTED, /* there is a rule, but none that this table can express */
 };
@@ -64,14 +65,14 @@ enum unwind_fp {
 };
 
 /*
- * One rule; the return address is always at CFA - 8. Rules stand in runs: this one holds for
+ * One rule; the return address is at CFA - 8, but for IN_REGISTER. Rules stand in runs: this one holds for
  * addresses less than `until` bytes behind the row's, then the next one of the table takes over; the
  * last of a run has until 0. Prologues and epilogues repeat the same few sequences of push and pop
  * all over a program, and become one row each that way.
  */
 struct unwind_rule {
 	__u8 cfa;	   /* enum unwind_cfa */
-	__u8 cfa_register; /* DWARF number, for REGISTER and DEREF */
+	__u8 cfa_register; /* DWARF number, for REGISTER, DEREF and IN_REGISTER */
 	__u8 fp;	   /* enum unwind_fp */
 	__u8 until;
 	__s32 cfa_offset;

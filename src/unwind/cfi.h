@@ -33,6 +33,7 @@ struct cfi_state {
 	uint8_t fp;  /* enum unwind_fp */
 	uint8_t ra;  /* enum cfi_ra */
 	bool sp_is_cfa;
+	uint64_t ra_register;
 	uint64_t cfa_register; /* DWARF number; not to be trusted to be one */
 	int64_t cfa_offset;
 	uint64_t expression_register;
@@ -46,6 +47,7 @@ enum cfi_ra {
 	CFI_RA_UNSET,	  /* no rule at all: as undefined */
 	CFI_RA_UNDEFINED, /* there is no caller */
 	CFI_RA_BELOW_CFA, /* saved at CFA - 8 */
+	CFI_RA_REGISTER,  /* in ra_register */
 	CFI_RA_ELSEWHERE,
 };
 

@@ -83,6 +83,23 @@ static struct unwind_rule cfa_rule(enum unwind_cfa cfa, uint64_t reg, int64_t of
 	return rule;
 }
 
+/*
+ * The return address is in a register: code that must leave the stack alone for a while, as vfork()
+ * does. The tables can say so where nothing else was saved.
+ */
+static struct unwind_rule rule_in_register(const struct cfi_state *s)
+{
+	if (s->cfa != UNWIND_CFA_SP || s->cfa_register != RSP || !s->sp_is_cfa ||
+	    !fits(s->cfa_offset) || s->ra_register >= RETURN_COLUMN || s->fp != UNWIND_FP_SAME ||
+	    rbx_slot(s))
+		return unsupported();
+	return (struct unwind_rule){
+		.cfa = UNWIND_CFA_IN_REGISTER,
+		.cfa_register = (uint8_t)s->ra_register,
+		.cfa_offset = (int32_t)s->cfa_offset,
+	};
+}
+
 static struct unwind_rule rule_of(const struct cfi_state *s, bool signal)
 {
 	struct unwind_rule rule;
@@ -91,6 +108,8 @@ static struct unwind_rule rule_of(const struct cfi_state *s, bool signal)
 		return (struct unwind_rule){.cfa = UNWIND_CFA_SIGNAL};
 	if (s->ra == CFI_RA_UNDEFINED)
 		return (struct unwind_rule){.cfa = UNWIND_CFA_END};
+	if (s->ra == CFI_RA_REGISTER)
+		return rule_in_register(s);
 	if (s->ra != CFI_RA_BELOW_CFA || !s->sp_is_cfa)
 		return unsupported();
 	switch (s->cfa) {
@@ -175,29 +194,31 @@ static int set_location(struct run *run)
 	return advance_bytes(run, to - (run->fde->start + run->at));
 }
 
-/* What holds for register reg from now on. */
-static void set_register(struct run *run, uint64_t reg, enum kind kind, int64_t offset)
+/* What holds for register reg from now on; operand: the offset, or the other register. */
+static void set_register(struct run *run, uint64_t reg, enum kind kind, int64_t operand)
 {
 	struct cfi_state *s = &run->state;
 
 	switch (reg) {
 	case RBX:
-		s->rbx_lost = kind != SAME && (kind != OFFSET || !offset);
-		s->rbx_offset = kind == OFFSET ? offset : 0;
+		s->rbx_lost = kind != SAME && (kind != OFFSET || !operand);
+		s->rbx_offset = kind == OFFSET ? operand : 0;
 		break;
 	case RBP:
 		s->fp = kind == SAME	 ? UNWIND_FP_SAME
 			: kind == OFFSET ? UNWIND_FP_CFA
 					 : UNWIND_FP_LOST;
-		s->fp_offset = kind == OFFSET ? offset : 0;
+		s->fp_offset = kind == OFFSET ? operand : 0;
 		break;
 	case RSP:
-		s->sp_is_cfa = kind == VAL_OFFSET && !offset;
+		s->sp_is_cfa = kind == VAL_OFFSET && !operand;
 		break;
 	case RETURN_COLUMN:
-		s->ra = kind == UNDEFINED		 ? CFI_RA_UNDEFINED
-			: kind == OFFSET && offset == -8 ? CFI_RA_BELOW_CFA
-							 : CFI_RA_ELSEWHERE;
+		s->ra = kind == UNDEFINED		  ? CFI_RA_UNDEFINED
+			: kind == OFFSET && operand == -8 ? CFI_RA_BELOW_CFA
+			: kind == REGISTER		  ? CFI_RA_REGISTER
+							  : CFI_RA_ELSEWHERE;
+		s->ra_register = (uint64_t)operand;
 		break;
 	default:
 		return;
@@ -238,6 +259,7 @@ static int restore_register(struct run *run, uint64_t reg)
 		break;
 	case RETURN_COLUMN:
 		run->state.ra = run->cie->start.ra;
+		run->state.ra_register = run->cie->start.ra_register;
 		break;
 	default:
 		return 0;
@@ -373,8 +395,7 @@ static int execute_extended(struct run *run, uint8_t op)
 		return 0;
 	case DW_CFA_register:
 		reg = cfi_uleb(in);
-		cfi_uleb(in);
-		set_register(run, reg, REGISTER, 0);
+		set_register(run, reg, REGISTER, (int64_t)cfi_uleb(in));
 		return 0;
 	case DW_CFA_offset_extended:
 		reg = cfi_uleb(in);

@@ -169,6 +169,17 @@ PLACE(end)
 PLACE(not_end)
 	.cfi_register rip, rdi
 PLACE(rip_in_register)
+	.cfi_def_cfa_offset 0
+PLACE(rip_popped)
+	.cfi_offset rbx, -24
+PLACE(rip_and_rbx)
+	.cfi_restore rbx
+	.cfi_offset rbp, -24
+PLACE(rip_and_rbp)
+	.cfi_restore rbp
+	.cfi_def_cfa rcx, 0
+PLACE(rip_by_rcx)
+	.cfi_def_cfa rsp, 8
 	.cfi_offset rip, -16
 PLACE(rip_elsewhere)
 	.cfi_offset rip, -8

@@ -26,7 +26,9 @@ extern const char __executable_start[];
 #define DEREF(reg, offset, off)                                                 \
 	.cfa = UNWIND_CFA_DEREF, .cfa_register = (reg), .cfa_offset = (offset), \
 	.deref_offset = (off)
-#define PLT(border)	   .cfa = UNWIND_CFA_PLT, .cfa_offset = (border)
+#define PLT(border) .cfa = UNWIND_CFA_PLT, .cfa_offset = (border)
+#define IN_REGISTER(reg, offset) \
+	.cfa = UNWIND_CFA_IN_REGISTER, .cfa_register = (reg), .cfa_offset = (offset)
 #define RBP_AT_CFA(offset) .fp = UNWIND_FP_CFA, .fp_offset = (offset)
 #define RBP_AT_RBP(offset) .fp = UNWIND_FP_FP, .fp_offset = (offset)
 #define RBP_LOST	   .fp = UNWIND_FP_LOST
@@ -92,7 +94,11 @@ extern const char __executable_start[];
 	X(cfa_offset_sf, SP(24))                        \
 	X(end, .cfa = UNWIND_CFA_END)                   \
 	X(not_end, SP(8))                               \
-	X(rip_in_register, UNSUPPORTED)                 \
+	X(rip_in_register, IN_REGISTER(5, 8))           \
+	X(rip_popped, IN_REGISTER(5, 0))                \
+	X(rip_and_rbx, UNSUPPORTED)                     \
+	X(rip_and_rbp, UNSUPPORTED)                     \
+	X(rip_by_rcx, UNSUPPORTED)                      \
 	X(rip_elsewhere, UNSUPPORTED)                   \
 	X(rsp_elsewhere, UNSUPPORTED)                   \
 	X(rsp_again, SP(8))                             \

@@ -94,6 +94,12 @@ static bool evaluate(const Dwarf_Op *ops, size_t count, const struct machine *m,
 				return false;
 			*++top = m->reg[op->number] + op->number2;
 			break;
+		case DW_OP_regx:
+			if (op->number >= REGISTERS)
+				return false;
+			*++top = m->reg[op->number];
+			*is_value = true;
+			break;
 		case DW_OP_call_frame_cfa:
 			*++top = cfa;
 			break;
@@ -186,6 +192,7 @@ static uint64_t table_cfa(const struct subject *s, const struct unwind_rule *rul
 
 	switch (rule->cfa) {
 	case UNWIND_CFA_SP:
+	case UNWIND_CFA_IN_REGISTER:
 		return m->reg[RSP] + (uint64_t)rule->cfa_offset;
 	case UNWIND_CFA_FP:
 		return m->reg[RBP] + (uint64_t)rule->cfa_offset;
@@ -301,8 +308,12 @@ static void check_address(struct subject *s, uint64_t pc, Dwarf_Frame *frame, bo
 	}
 	if (!known || cfa != table_cfa(s, &rule, &m))
 		fail_at(s, pc, "the CFA differs");
-	if (truth != VALUE || from != cfa - 8)
+	if (rule.cfa == UNWIND_CFA_IN_REGISTER) {
+		if (truth != VALUE || from || value != m.reg[rule.cfa_register])
+			fail_at(s, pc, "the return address is not in the register");
+	} else if (truth != VALUE || from != cfa - 8) {
 		fail_at(s, pc, "the return address is elsewhere");
+	}
 	truth = true_register(frame, RSP, &m, cfa, &value, &from);
 	if (truth != VALUE || value != cfa)
 		fail_at(s, pc, "the caller's rsp is not the CFA");

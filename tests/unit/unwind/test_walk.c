@@ -229,12 +229,34 @@ static void test_rbx_later(void **state)
 	world_free(w);
 }
 
+static void test_in_register(void **state)
+{
+	static const struct unwind_rule rules[] = {
+		{.cfa = UNWIND_CFA_IN_REGISTER, .cfa_register = RDI}, {SP(8)}, {END}};
+	struct world *w = world_new(rules, 3);
+
+	(void)state;
+	w->at.registers[RDI] = in(1);
+	w->stack[0] = in(2);
+	assert_int_equal(walk(w), UNWIND_END_ROOT);
+	assert_int_equal(w->count, 3);
+	world_free(w);
+
+	/* only the leaf's registers are known */
+	w = world_new(rules, 3);
+	w->at.pc = in(1);
+	w->stack[0] = in(0);
+	assert_int_equal(walk(w), UNWIND_END_UNSUPPORTED);
+	assert_int_equal(w->count, 2);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rbx),	    cmocka_unit_test(test_rbx_in_register),
 		cmocka_unit_test(test_rbx_unknown), cmocka_unit_test(test_rbx_signal),
-		cmocka_unit_test(test_rbx_later),
+		cmocka_unit_test(test_rbx_later),   cmocka_unit_test(test_in_register),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
