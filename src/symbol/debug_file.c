@@ -133,18 +133,20 @@ static int try_path(const struct debug_search *s, const char *root, const char *
 	return err && err != -ENOMEM ? -ENOENT : err;
 }
 
-/* The same below the root of the process, and on this machine. */
+/*
+ * On this machine first: whoever owns a container can put a file with any build id there. Then below
+ * the root of the process.
+ */
 static int try_roots(const struct debug_search *s, const char *path, const struct proof *proof,
 		     struct debug_file *found, struct fail *why)
 {
-	int err = -ENOENT;
+	int err;
 
 	if (strlen(path) >= PATH_MAX)
-		return err;
-	if (s->root && s->root[0])
+		return -ENOENT;
+	err = try_path(s, "", path, proof, found, why);
+	if (err == -ENOENT && s->root && s->root[0])
 		err = try_path(s, s->root, path, proof, found, why);
-	if (err == -ENOENT)
-		err = try_path(s, "", path, proof, found, why);
 	return err;
 }
 

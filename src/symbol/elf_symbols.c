@@ -113,6 +113,7 @@ static char *read_name(struct pass *p, const Elf64_Sym *s, enum symbol_kind kind
 static int take_sized(struct pass *p, const Elf64_Sym *s, const struct symbol_claim *claim,
 		      uint64_t end, size_t first)
 {
+	struct before *before = &p->before[first];
 	struct batch *b = p->batch;
 	bool no_memory = false;
 
@@ -132,13 +133,9 @@ static int take_sized(struct pass *p, const Elf64_Sym *s, const struct symbol_cl
 		if (name)
 			batch_take(&b->at[i], claim, name);
 	}
-	if (first < b->count) {
-		struct before *before = &p->before[first];
-
-		if (!before->any || before->sized_start < s->st_value)
-			before->sized_start = s->st_value;
-		before->any = true;
-	}
+	if (!before->any || before->sized_start < s->st_value)
+		before->sized_start = s->st_value;
+	before->any = true;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "symbol/batch.h"
 #include "symbol/debug_data.h"
 #include "symbol/debug_file.h"
@@ -20,10 +21,14 @@
 #define CACHE_SIZE     16
 #define UNPACKED_LIMIT (128u << 20) /* bytes of .gnu_debugdata, of all together */
 
-/* Which image an entry of the cache is about: the build id, or, without one, the file itself. */
+/*
+ * Which image an entry of the cache is about. Anybody can give a file the build id of another one: it
+ * does not make them the same, and what was found for one in its container not right for the other.
+ */
 struct image_key {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_size;
+	uint64_t root; /* hash of its path */
 	dev_t device;
 	ino_t inode;
 	off_t size;
@@ -164,7 +169,10 @@ static void make_key(const struct lookup *l, struct image_key *key)
 	} else if (l->has_main && l->main.build_id_size) {
 		key->build_id_size = l->main.build_id_size;
 		memcpy(key->build_id, l->main.build_id, l->main.build_id_size);
-	} else if (image->fd >= 0 && !fstat(image->fd, &st)) {
+	}
+	if (image->root)
+		key->root = hash_bytes(image->root, strlen(image->root));
+	if (image->fd >= 0 && !fstat(image->fd, &st)) {
 		key->device = st.st_dev;
 		key->inode = st.st_ino;
 		key->size = st.st_size;
@@ -297,7 +305,8 @@ static int answer_from_debug_file(struct lookup *l, struct fail *why)
 
 	if (!debug) {
 		if (stripped)
-			fail(&l->symbols->missing, -ENOENT, NULL, "stripped of symbols, and %s",
+			fail(&l->symbols->missing, -ENOENT, NULL, "%s, and %s",
+			     l->has_main ? "stripped of symbols" : "the file is not here",
 			     l->files->why_not.what);
 		return 0;
 	}
@@ -346,16 +355,15 @@ static int ask_dwarf(struct lookup *l, const struct elf_file *file, const char *
 	};
 	uint64_t *addresses = calloc(l->batch.count + 1, sizeof(*addresses));
 	struct debug_file alternate;
-	int err;
 
 	if (!addresses)
 		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
 	for (size_t i = 0; i < l->batch.count; i++)
 		addresses[i] = l->batch.at[i].address;
-	err = debug_file_find_alternate(&search, file, root, path, &alternate);
-	if (err != -ENOMEM)
-		err = dwarf_ask(file->fd, alternate.fd, addresses, l->batch.count,
-				l->symbols->options.inlines, &l->dwarf, &l->symbols->missing);
+	/* without it there are no wrong names, only fewer */
+	debug_file_find_alternate(&search, file, root, path, &alternate);
+	dwarf_ask(file->fd, alternate.fd, addresses, l->batch.count, l->symbols->options.inlines,
+		  &l->dwarf, &l->symbols->missing);
 	debug_file_close(&alternate);
 	free(addresses);
 	return 0;

@@ -251,6 +251,34 @@ static void remembered(void **state)
 	close(image.fd);
 }
 
+/* A file that pretends to be another one must not decide what that one's functions are called. */
+static void borrowed_build_id(void **state)
+{
+	struct bench *b = *state;
+	const char *directories[2];
+	struct symbol_options options = options_of(b, directories);
+	struct symbol_image image = {.root = ""};
+	struct symbols *symbols;
+	uint64_t hidden;
+	int found = 0;
+
+	build(b, "-Wl,--build-id=0xabcdef01");
+	hidden = bench_address(b, "whole", "hidden");
+	bench_run(b, "mkdir elsewhere && cp a elsewhere/a");
+	assert_int_equal(symbols_new(&options, &symbols), 0);
+	image.path = bench_path(b, "a");
+	image.fd = open(image.path, O_RDONLY | O_CLOEXEC);
+	symbols_of_image(symbols, &image, &hidden, 1, count_hidden, &found, NULL);
+	assert_int_equal(found, 1);
+	close(image.fd);
+	image.path = bench_path(b, "elsewhere/a");
+	image.fd = open(image.path, O_RDONLY | O_CLOEXEC);
+	symbols_of_image(symbols, &image, &hidden, 1, count_hidden, &found, NULL);
+	assert_int_equal(found, 1);
+	close(image.fd);
+	symbols_free(symbols);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +293,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(below_a_root, bench_set_up, bench_tear_down),
 		cmocka_unit_test_setup_teardown(minidebuginfo, bench_set_up, bench_tear_down),
 		cmocka_unit_test_setup_teardown(remembered, bench_set_up, bench_tear_down),
+		cmocka_unit_test_setup_teardown(borrowed_build_id, bench_set_up, bench_tear_down),
 	};
 
 	return cmocka_run_group_tests_name("symbol-debug-file", tests, NULL, NULL);
