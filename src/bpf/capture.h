@@ -262,14 +262,41 @@ static long capture_loop_step(__u32 i, void *context)
 	return unwind_step(loop->walk, loop->frames);
 }
 
+/* How far up a process's own tables are looked for. */
+#define CAPTURE_ANCESTORS 4
+
+/*
+ * What is known of the address space of a task; null: nothing. A process that was just forked and has not
+ * executed another file has the code of its parent at the same places: until it is known itself, the
+ * parent's tables serve it. Both run the same open file as their program only if that is so.
+ */
+static __always_inline struct space_value *capture_space(struct task_struct *task)
+{
+	struct file *program = task->mm->exe_file;
+	struct space_value *value;
+	__u32 i, pid;
+
+	for (i = 0; i < CAPTURE_ANCESTORS; i++) {
+		pid = task->tgid;
+		value = bpf_map_lookup_elem(&unwind_spaces, &pid);
+		if (value && value->space.exec_id == (__u32)task->self_exec_id)
+			return value;
+		if (value)
+			return NULL;
+		task = task->real_parent;
+		if (!task->mm || task->mm->exe_file != program)
+			return NULL;
+	}
+	return NULL;
+}
+
 /* Walks the user stack from the registers in scratch->walk; fills the record's part of it. */
-static __always_inline void capture_walk(struct capture_scratch *scratch)
+static __always_inline void capture_walk(struct capture_scratch *scratch, struct task_struct *task)
 {
 	struct capture_record *record = &scratch->record;
 	struct unwind_walk *w = &scratch->walk;
 	struct capture_loop loop = {w, scratch->frames};
 	struct space_value *value;
-	__u32 pid = record->pid;
 
 	w->known = 0xffff;
 	w->rbx_at = UNWIND_RBX_IN_REGISTER;
@@ -281,8 +308,8 @@ static __always_inline void capture_walk(struct capture_scratch *scratch)
 	w->mapping.start = w->mapping.end = 0;
 	scratch->window_start = ~0ull;
 
-	value = bpf_map_lookup_elem(&unwind_spaces, &pid);
-	if (!value || value->space.exec_id != record->exec_id) {
+	value = capture_space(task);
+	if (!value) {
 		record->end = UNWIND_END_LATER;
 		return;
 	}

@@ -33,7 +33,7 @@ static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
 	}
 	scratch->record.has_user = 1;
 	if (cs == USER_CS_64)
-		capture_walk(scratch);
+		capture_walk(scratch, task);
 	else
 		scratch->record.end = UNWIND_END_32_BIT;
 }

@@ -28,7 +28,11 @@ typedef struct {
 	int counter;
 } atomic_t;
 
-struct mm_struct;
+struct file;
+
+struct mm_struct {
+	struct file *exe_file;
+};
 
 struct signal_struct {
 	atomic_t live;
@@ -41,7 +45,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	__u64 self_exec_id;
 	__u64 start_time;
-	struct task_struct *group_leader;
+	struct task_struct *real_parent;
 	struct signal_struct *signal;
 };
 

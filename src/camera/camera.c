@@ -241,6 +241,7 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 			},
 		.tables_limit = camera->options.tables_limit ? camera->options.tables_limit
 							     : TABLES_LIMIT_DEFAULT,
+		.rate = camera->options.frequency,
 		.symbols = camera->options.symbols,
 		.few_processes = !camera->options.selection->whole_machine,
 	};

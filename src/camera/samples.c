@@ -47,6 +47,19 @@ struct samples {
 	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1];
 };
 
+static struct filmed_process *filmed_of(struct process *process)
+{
+	struct filmed_process *filmed = process->owner;
+
+	if (filmed)
+		return filmed;
+	filmed = process->owner = calloc(1, sizeof(*filmed));
+	/* its end was told before it had an owner */
+	if (filmed)
+		filmed->ended = process->end != 0;
+	return filmed;
+}
+
 static void image_gone(void *context, struct image *image)
 {
 	struct samples *samples = context;
@@ -58,10 +71,10 @@ static void image_gone(void *context, struct image *image)
 static void mappings_replaced(void *context, struct process *process, uint64_t time, uint64_t start,
 			      uint64_t end)
 {
-	struct filmed_process *filmed = process->owner;
 	struct samples *samples = context;
+	struct filmed_process *filmed = filmed_of(process);
 
-	if (!filmed || !filmed->space.process)
+	if (!filmed)
 		return;
 	/* no record that is older than that can still come */
 	while (filmed->stale.count && filmed->stale.at[0].time + REMEMBER_NS < time) {
@@ -69,7 +82,9 @@ static void mappings_replaced(void *context, struct process *process, uint64_t t
 		memmove(filmed->stale.at, filmed->stale.at + 1,
 			filmed->stale.count * sizeof(*filmed->stale.at));
 	}
-	vec_push(&filmed->stale, (struct stale_range){time, start, end, filmed->space.generation});
+	/* also tables of its parent may have been used for it: any that are published by now */
+	vec_push(&filmed->stale,
+		 (struct stale_range){time, start, end, spaces_generation(samples->spaces)});
 	spaces_withdraw(samples->spaces, &filmed->space);
 }
 
@@ -124,7 +139,8 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	if (!samples)
 		return fail_errno(why, err, NULL, "cannot record");
 	samples->film = film;
-	err = spaces_new(&options->maps, options->tables_limit, &samples->spaces, why);
+	err = spaces_new(&options->maps, options->tables_limit, 64 + 2 * options->rate,
+			 &samples->spaces, why);
 	if (err) {
 		samples_free(samples);
 		return err;
@@ -164,19 +180,6 @@ void samples_event(struct samples *samples, const struct target_event *event)
 void samples_events_lost(struct samples *samples)
 {
 	targets_distrust_all(samples->targets);
-}
-
-static struct filmed_process *filmed_of(struct process *process)
-{
-	struct filmed_process *filmed = process->owner;
-
-	if (filmed)
-		return filmed;
-	filmed = process->owner = calloc(1, sizeof(*filmed));
-	/* its end was told before it had an owner */
-	if (filmed)
-		filmed->ended = process->end != 0;
-	return filmed;
 }
 
 /* Goes on where the kernel side stopped. Returns why the stack ends. */

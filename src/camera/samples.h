@@ -22,6 +22,7 @@ struct samples;
 struct samples_options {
 	struct spaces_maps maps;
 	uint64_t tables_limit; /* bytes */
+	unsigned int rate;     /* samples that come in per second and CPU */
 	struct symbol_options symbols;
 	bool few_processes; /* not the whole machine: most events are of no interest */
 };

@@ -40,7 +40,7 @@ struct spaces {
 	int chunk_maps[UNWIND_CHUNKS_MAX];
 	vec(struct image_table) images;
 	vec(struct space *) published;
-	uint32_t last_generation;
+	uint32_t last_generation, patience;
 	struct spaces_statistics statistics;
 };
 
@@ -78,8 +78,8 @@ static void drop_chunk(void *context, uint32_t n, void *chunk)
 	close(spaces->chunk_maps[n]);
 }
 
-int spaces_new(const struct spaces_maps *maps, uint64_t limit, struct spaces **result,
-	       struct fail *why)
+int spaces_new(const struct spaces_maps *maps, uint64_t limit, uint32_t patience,
+	       struct spaces **result, struct fail *why)
 {
 	struct spaces *spaces = calloc(1, sizeof(*spaces));
 	struct unwind_pool_memory memory = {spaces, make_chunk, drop_chunk};
@@ -88,6 +88,7 @@ int spaces_new(const struct spaces_maps *maps, uint64_t limit, struct spaces **r
 	if (!spaces)
 		goto failed;
 	spaces->maps = *maps;
+	spaces->patience = patience;
 	spaces->rule_memory = mmap(NULL, UNWIND_RULES_MAX * sizeof(struct unwind_rule),
 				   PROT_READ | PROT_WRITE, MAP_SHARED, maps->rules, 0);
 	if (spaces->rule_memory == MAP_FAILED) {
@@ -223,7 +224,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 	}
 	value = (struct space_value){
 		.space = {reference, count, ++spaces->last_generation, exec_id},
-		.patience = PATIENCE,
+		.patience = spaces->patience,
 	};
 	if (!space->process && !vec_push(&spaces->published, space)) {
 		unwind_pool_give(spaces->pool, reference, count * WORDS(*shown));
@@ -244,6 +245,11 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 		.shown = !process->end,
 	};
 	return 0;
+}
+
+uint32_t spaces_generation(const struct spaces *spaces)
+{
+	return spaces->last_generation;
 }
 
 void spaces_withdraw(struct spaces *spaces, struct space *space)

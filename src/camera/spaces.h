@@ -21,9 +21,13 @@ struct spaces_maps {
 	int chunks, rules, spaces;
 };
 
-/* limit: the most bytes of tables, over all images and processes. */
-int spaces_new(const struct spaces_maps *maps, uint64_t limit, struct spaces **spaces,
-	       struct fail *why);
+/*
+ * limit: the most bytes of tables, over all images and processes. patience: how many stacks of one process
+ * are handed over for addresses that stay unknown until its mappings are written anew; more than can come
+ * in while a large table is built.
+ */
+int spaces_new(const struct spaces_maps *maps, uint64_t limit, uint32_t patience,
+	       struct spaces **spaces, struct fail *why);
 void spaces_free(struct spaces *spaces);
 
 /* A process's part of it, kept by whoever keeps the process. All zero: not published. */
@@ -43,6 +47,9 @@ struct space {
  */
 int spaces_publish(struct spaces *spaces, struct space *space, const struct process *process,
 		   uint32_t exec_id);
+
+/* The generation of the latest space that was published, of whichever process. */
+uint32_t spaces_generation(const struct spaces *spaces);
 
 /* Takes it back: stacks of this process are handed over again. */
 void spaces_withdraw(struct spaces *spaces, struct space *space);
