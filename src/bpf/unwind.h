@@ -266,10 +266,32 @@ static __always_inline void unwind_settle_rbx(struct unwind_walk *w)
 	}
 }
 
+/* The CFA of a rule that names a register other than rsp and rbp, or memory. Returns 1 if it ends. */
+static __always_inline int unwind_cfa_by_register(struct unwind_walk *w,
+						  const struct unwind_rule *rule, __u64 *cfa)
+{
+	__u64 index;
+
+	if (!unwind_register(w, rule->cfa_register, cfa))
+		return unwind_stop(w, UNWIND_END_UNSUPPORTED);
+	*cfa += (__s64)rule->cfa_offset;
+	if (rule->cfa == UNWIND_CFA_REGISTER)
+		return 0;
+	if (rule->cfa == UNWIND_CFA_INDEXED) {
+		if (!unwind_register(w, rule->cfa_register >> 4, &index))
+			return unwind_stop(w, UNWIND_END_UNSUPPORTED);
+		*cfa += index * 8;
+	}
+	if (unwind_read(w, cfa, sizeof(*cfa), *cfa))
+		return unwind_stop(w, UNWIND_END_MEMORY);
+	*cfa += (__s64)rule->deref_offset;
+	return 0;
+}
+
 /* Applies a rule that says where the CFA is. */
 static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct unwind_rule *rule)
 {
-	__u64 cfa, pc, fp = w->fp, saved[2];
+	__u64 cfa, fp = w->fp, saved[2];
 
 	switch (rule->cfa) {
 	case UNWIND_CFA_SP:
@@ -280,24 +302,19 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 			return unwind_stop(w, UNWIND_END_UNSUPPORTED);
 		cfa = w->fp + (__s64)rule->cfa_offset;
 		break;
-	case UNWIND_CFA_IN_REGISTER:
-		if (!unwind_register(w, rule->cfa_register, &pc))
-			return unwind_stop(w, UNWIND_END_UNSUPPORTED);
-		return unwind_return_to(w, pc, w->sp + (__s64)rule->cfa_offset, fp);
 	case UNWIND_CFA_PLT:
 		cfa = w->sp + ((w->pc & 15) >= (__u32)rule->cfa_offset ? 16 : 8);
 		break;
 	case UNWIND_CFA_REGISTER:
 	case UNWIND_CFA_DEREF:
-		if (!unwind_register(w, rule->cfa_register, &cfa))
-			return unwind_stop(w, UNWIND_END_UNSUPPORTED);
-		cfa += (__s64)rule->cfa_offset;
-		if (rule->cfa == UNWIND_CFA_DEREF) {
-			if (unwind_read(w, &cfa, sizeof(cfa), cfa))
-				return unwind_stop(w, UNWIND_END_MEMORY);
-			cfa += (__s64)rule->deref_offset;
-		}
+	case UNWIND_CFA_INDEXED:
+		if (unwind_cfa_by_register(w, rule, &cfa))
+			return 1;
 		break;
+	case UNWIND_CFA_IN_REGISTER:
+		if (!unwind_register(w, rule->cfa_register, &saved[1]))
+			return unwind_stop(w, UNWIND_END_UNSUPPORTED);
+		return unwind_return_to(w, saved[1], w->sp + (__s64)rule->cfa_offset, fp);
 	default:
 		return unwind_stop(w, UNWIND_END_UNSUPPORTED);
 	}

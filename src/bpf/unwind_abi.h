@@ -49,6 +49,7 @@ enum unwind_cfa {
 	UNWIND_CFA_FP,		/* rbp + cfa_offset */
 	UNWIND_CFA_REGISTER,	/* cfa_register + cfa_offset (any other register) */
 	UNWIND_CFA_DEREF,	/* *(cfa_register + cfa_offset) + deref_offset */
+	UNWIND_CFA_INDEXED,	/* as DEREF, with 8 * cfa_register's second register added */
 	UNWIND_CFA_PLT,		/* rsp + 8, and 8 more if (pc & 15) >= cfa_offset */
 	UNWIND_CFA_SIGNAL,	/* the kernel's signal frame: all registers lie on the stack */
 	UNWIND_CFA_IN_REGISTER, /* rsp + cfa_offset; the return address is in cfa_register */
@@ -72,7 +73,7 @@ enum unwind_fp {
  */
 struct unwind_rule {
 	__u8 cfa;	   /* enum unwind_cfa */
-	__u8 cfa_register; /* DWARF number, for REGISTER, DEREF and IN_REGISTER */
+	__u8 cfa_register; /* DWARF number; INDEXED has a second one in the upper 4 bits */
 	__u8 fp;	   /* enum unwind_fp */
 	__u8 until;
 	__s32 cfa_offset;

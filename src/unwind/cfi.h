@@ -37,6 +37,7 @@ struct cfi_state {
 	uint64_t cfa_register; /* DWARF number; not to be trusted to be one */
 	int64_t cfa_offset;
 	uint64_t expression_register;
+	uint64_t index_register; /* of INDEXED */
 	int64_t expression_offset, deref_offset;
 	int64_t fp_offset;
 	bool rbx_lost;

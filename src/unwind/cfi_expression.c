@@ -8,16 +8,17 @@
  * recognised here, all others make the rule unsupported:
  *
  *	register + N; *(register + N) + M	a stack that was realigned or switched
+ *	*(register + 8 * index + N) + M		one with an array at its end (openssl's bn_mul_mont)
  *	rsp + 8 + (((rip & 15) >= N) << 3)	the procedure linkage table, as linkers write it
  */
 
 #define RSP 7
 #define RIP 16
 
-/* A sum of constants behind the register: N and M above. */
+/* A sum of constants behind the registers: N and M above. */
 struct sum {
-	bool deref;
-	uint64_t reg;
+	bool deref, indexed;
+	uint64_t reg, index;
 	uint64_t offset[2]; /* before and behind the dereference; modulo 2^64, as DWARF has it */
 };
 
@@ -61,22 +62,37 @@ static bool read_constant(struct bytes *in, uint8_t op, uint64_t *value)
 	}
 }
 
-static bool read_register(struct bytes *in, uint8_t op, struct sum *sum)
+static bool read_register(struct bytes *in, uint8_t op, uint64_t *reg, uint64_t *offset)
 {
 	if (op >= DW_OP_breg0 && op <= DW_OP_breg31)
-		sum->reg = op - DW_OP_breg0;
+		*reg = op - DW_OP_breg0;
 	else if (op == DW_OP_bregx)
-		sum->reg = cfi_uleb(in);
+		*reg = cfi_uleb(in);
 	else
 		return false;
-	sum->offset[0] = (uint64_t)cfi_sleb(in);
+	*offset = (uint64_t)cfi_sleb(in);
 	return true;
+}
+
+/* Behind the index: times 8, and added. */
+static bool read_scale(struct bytes *in)
+{
+	uint64_t value;
+	uint8_t op;
+
+	if (!read_constant(in, bytes_u8(in), &value))
+		return false;
+	op = bytes_u8(in);
+	return ((op == DW_OP_mul && value == 8) || (op == DW_OP_shl && value == 3)) &&
+	       bytes_u8(in) == DW_OP_plus;
 }
 
 static bool read_sum(struct bytes in, struct sum *sum)
 {
+	uint64_t index_offset;
+
 	*sum = (struct sum){0};
-	if (!read_register(&in, bytes_u8(&in), sum))
+	if (!read_register(&in, bytes_u8(&in), &sum->reg, &sum->offset[0]))
 		return false;
 	while (bytes_left(&in) && !in.failed) {
 		uint8_t op = bytes_u8(&in);
@@ -88,6 +104,12 @@ static bool read_sum(struct bytes in, struct sum *sum)
 			if (sum->deref)
 				return false;
 			sum->deref = true;
+		} else if (!sum->indexed && !sum->deref &&
+			   read_register(&in, op, &sum->index, &index_offset)) {
+			if (!read_scale(&in))
+				return false;
+			sum->indexed = true;
+			sum->offset[0] += 8 * index_offset;
 		} else if (op == DW_OP_plus_uconst) {
 			sum->offset[sum->deref] += cfi_uleb(&in);
 		} else if (read_constant(&in, op, &value)) {
@@ -101,7 +123,8 @@ static bool read_sum(struct bytes in, struct sum *sum)
 			return false;
 		}
 	}
-	return !in.failed;
+	/* registers alone could be added, but no compiler has done so yet */
+	return !in.failed && (sum->deref || !sum->indexed);
 }
 
 /* breg7 8; breg16 0; lit15; and; litN; ge; lit3; shl; plus */
@@ -133,13 +156,16 @@ void cfi_cfa_expression(struct cfi_state *state, struct bytes expression)
 {
 	struct sum sum;
 
-	state->expression_register = 0;
+	state->expression_register = state->index_register = 0;
 	state->expression_offset = state->deref_offset = 0;
 	if (read_plt(expression, &state->expression_offset)) {
 		state->cfa = UNWIND_CFA_PLT;
 	} else if (read_sum(expression, &sum)) {
-		state->cfa = sum.deref ? UNWIND_CFA_DEREF : UNWIND_CFA_REGISTER;
+		state->cfa = sum.indexed ? UNWIND_CFA_INDEXED
+			     : sum.deref ? UNWIND_CFA_DEREF
+					 : UNWIND_CFA_REGISTER;
 		state->expression_register = sum.reg;
+		state->index_register = sum.index;
 		state->expression_offset = (int64_t)sum.offset[0];
 		state->deref_offset = (int64_t)sum.offset[1];
 	} else {

@@ -121,6 +121,14 @@ static struct unwind_rule rule_of(const struct cfi_state *s, bool signal)
 		rule = cfa_rule(s->cfa, s->expression_register, s->expression_offset,
 				s->deref_offset);
 		break;
+	case UNWIND_CFA_INDEXED:
+		if (s->index_register >= RETURN_COLUMN)
+			return unsupported();
+		rule = cfa_rule(s->cfa, s->expression_register, s->expression_offset,
+				s->deref_offset);
+		if (rule.cfa == UNWIND_CFA_INDEXED)
+			rule.cfa_register |= (uint8_t)(s->index_register << 4);
+		break;
 	case UNWIND_CFA_PLT:
 		rule = (struct unwind_rule){
 			.cfa = UNWIND_CFA_PLT,

@@ -15,7 +15,7 @@ static void ask(const struct plain_memory *m, const struct unwind_table *table, 
 	struct unwind_rule rule = unwind_table_lookup(m->pool, m->rules_memory, table, address);
 
 	if (rule.cfa > UNWIND_CFA_UNSUPPORTED || rule.fp > UNWIND_FP_LOST ||
-	    rule.cfa_register >= 16)
+	    (rule.cfa_register >= 16 && rule.cfa != UNWIND_CFA_INDEXED))
 		abort();
 }
 

@@ -26,6 +26,9 @@ extern const char __executable_start[];
 #define DEREF(reg, offset, off)                                                 \
 	.cfa = UNWIND_CFA_DEREF, .cfa_register = (reg), .cfa_offset = (offset), \
 	.deref_offset = (off)
+#define INDEXED(reg, index, offset, off)                                                         \
+	.cfa = UNWIND_CFA_INDEXED, .cfa_register = (reg) | (index) << 4, .cfa_offset = (offset), \
+	.deref_offset = (off)
 #define PLT(border) .cfa = UNWIND_CFA_PLT, .cfa_offset = (border)
 #define IN_REGISTER(reg, offset) \
 	.cfa = UNWIND_CFA_IN_REGISTER, .cfa_register = (reg), .cfa_offset = (offset)
@@ -62,7 +65,13 @@ extern const char __executable_start[];
 	X(deref_constants, DEREF(7, -184, -9))          \
 	X(plain_expression, REGISTER(0, 40))            \
 	X(two_derefs, UNSUPPORTED)                      \
-	X(scaled, UNSUPPORTED)                          \
+	X(indexed, INDEXED(7, 9, 8, 0))                 \
+	X(indexed_shifted, INDEXED(7, 14, 32, 8))       \
+	X(index_of_4, UNSUPPORTED)                      \
+	X(index_twice, UNSUPPORTED)                     \
+	X(index_without_deref, UNSUPPORTED)             \
+	X(index_behind_deref, UNSUPPORTED)              \
+	X(index_by_rip, UNSUPPORTED)                    \
 	X(after_expression, SP(8))                      \
 	X(empty_expression, UNSUPPORTED)                \
 	X(plt_11, PLT(11))                              \

@@ -201,6 +201,10 @@ static uint64_t table_cfa(const struct subject *s, const struct unwind_rule *rul
 	case UNWIND_CFA_DEREF:
 		return load(m->reg[rule->cfa_register] + (uint64_t)rule->cfa_offset) +
 		       (uint64_t)rule->deref_offset;
+	case UNWIND_CFA_INDEXED:
+		return load(m->reg[rule->cfa_register & 15] + 8 * m->reg[rule->cfa_register >> 4] +
+			    (uint64_t)rule->cfa_offset) +
+		       (uint64_t)rule->deref_offset;
 	case UNWIND_CFA_PLT:
 		return sum + ((m->reg[RIP] & 15) >= (uint64_t)rule->cfa_offset ? 8 : 0);
 	default:

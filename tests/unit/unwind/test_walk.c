@@ -251,12 +251,38 @@ static void test_in_register(void **state)
 	world_free(w);
 }
 
+static void test_indexed(void **state)
+{
+	static const struct unwind_rule rules[] = {
+		{.cfa = UNWIND_CFA_INDEXED,
+		 .cfa_register = RSP | 9 << 4,
+		 .cfa_offset = 8,
+		 .deref_offset = 16},
+		{END},
+	};
+	struct world *w = world_new(rules, 2);
+
+	(void)state;
+	w->at.registers[9] = 5;
+	w->stack[6] = slot(20);
+	w->stack[21] = in(1);
+	assert_int_equal(walk(w), UNWIND_END_ROOT);
+	assert_int_equal(w->count, 2);
+	world_free(w);
+
+	w = world_new(rules, 2);
+	w->at.known = 0;
+	assert_int_equal(walk(w), UNWIND_END_UNSUPPORTED);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rbx),	    cmocka_unit_test(test_rbx_in_register),
 		cmocka_unit_test(test_rbx_unknown), cmocka_unit_test(test_rbx_signal),
 		cmocka_unit_test(test_rbx_later),   cmocka_unit_test(test_in_register),
+		cmocka_unit_test(test_indexed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
