@@ -15,12 +15,13 @@
 #include "base/vec.h"
 #include "symbol/sandbox.h"
 
-#define MEMORY_LIMIT  ((size_t)1 << 30) /* of the child */
-#define CPU_SECONDS   30
-#define WAIT_SECONDS  60
-#define ANSWER_LIMIT  (256u << 20) /* bytes that the child may say */
-#define NAME_MAX_SAID (16u << 10)
-#define FLUSH_AT      (64u << 10)
+#define MEMORY_LIMIT ((size_t)1 << 30) /* of the child */
+#define CPU_SECONDS  30
+#define WAIT_SECONDS 60
+#define ANSWER_LIMIT (256u << 20) /* bytes that the child may say */
+#define NAME_LIMIT   (16u << 10)  /* mangled */
+#define PATH_LIMIT   (4u << 10)
+#define FLUSH_AT     (64u << 10)
 
 /*
  * What goes through the pipe: for each answer 1, index, count, and for each place function, file
@@ -55,10 +56,10 @@ static void flush(struct speaker *s)
 	s->said.count = 0;
 }
 
-static void say_text(struct buf *b, const char *text)
+static void say_text(struct buf *b, const char *text, size_t limit)
 {
 	if (text)
-		buf_put(b, text, strnlen(text, NAME_MAX_SAID));
+		buf_put(b, text, strnlen(text, limit));
 	buf_put_u8(b, 0);
 }
 
@@ -70,8 +71,8 @@ static void say(void *context, size_t index, const struct dwarf_place *places, s
 	buf_put_varint(&s->said, index);
 	buf_put_varint(&s->said, count);
 	for (size_t i = 0; i < count; i++) {
-		say_text(&s->said, places[i].function);
-		say_text(&s->said, places[i].file);
+		say_text(&s->said, places[i].function, NAME_LIMIT);
+		say_text(&s->said, places[i].file, PATH_LIMIT);
 		buf_put_varint(&s->said, places[i].line);
 	}
 	if (s->said.count >= FLUSH_AT)

@@ -132,6 +132,39 @@ static void nothing_there(void **state)
 	assert_string_equal(b->missing, "no DWARF for lines, and no debug file");
 }
 
+/*
+ * A line table whose 200,000 files each have a directory of 64 KB: libdw wants 13 GB for their paths,
+ * and ends the process that it runs in when it does not get them.
+ */
+static void memory_bomb(void **state)
+{
+	struct bench *b = *state;
+
+#if defined(__SANITIZE_ADDRESS__)
+	/* its allocator has all addresses from the start, where no limit reaches it */
+	skip();
+#endif
+	bench_write(b, "a.s",
+		    ".text\n.globl f\n.type f,@function\nf: nop\n ret\n.size f,.-f\nend:\n"
+		    ".section .debug_abbrev,\"\",@progbits\n"
+		    ".byte 1,0x11,0, 0x10,0x17, 0x11,1, 0x12,7, 0,0, 0\n"
+		    ".section .debug_info,\"\",@progbits\n"
+		    ".long i1-i0\ni0: .short 4\n.long 0\n.byte 8\n"
+		    ".byte 1\n.long 0\n.quad f\n.quad end-f\ni1:\n"
+		    ".section .debug_line,\"\",@progbits\n"
+		    ".long l1-l0\nl0: .short 4\n.long l3-l2\nl2: .byte 1,1,1,-5,14,13\n"
+		    ".byte 0,1,1,1,1,0,0,0,1,0,0,1\n"
+		    ".fill 65000,1,'d'\n.byte 0,0\n"
+		    ".rept 200000\n.byte 'a',0,1,0,0\n.endr\n.byte 0\nl3:\n"
+		    ".byte 0,9,2\n.quad f\n.byte 20, 2,2, 0,1,1\nl1:\n");
+	bench_run(b, "cc -nostdlib -shared -o a a.s");
+	assert_string_equal(bench_ask(b, "a", &lines, bench_address(b, "a", "f")), "f");
+	assert_non_null(strstr(b->missing, "more than 1 GiB of memory"));
+	/* with fewer files it is a line table as any other */
+	bench_run(b, "sed 's/200000/200/; s/65000/65/' a.s > b.s && cc -nostdlib -shared -o b b.s");
+	assert_non_null(strstr(bench_ask(b, "b", &lines, bench_address(b, "b", "f")), "f a:"));
+}
+
 /* Against addr2line(1), for every tenth byte of a program with many inlined functions. */
 static void same_as_addr2line(void **state)
 {
@@ -188,6 +221,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(cplusplus, bench_set_up, bench_tear_down),
 		cmocka_unit_test_setup_teardown(shared_by_dwz, bench_set_up, bench_tear_down),
 		cmocka_unit_test_setup_teardown(nothing_there, bench_set_up, bench_tear_down),
+		cmocka_unit_test_setup_teardown(memory_bomb, bench_set_up, bench_tear_down),
 		cmocka_unit_test_setup_teardown(same_as_addr2line, bench_set_up, bench_tear_down),
 	};
 
