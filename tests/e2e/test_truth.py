@@ -242,9 +242,9 @@ def test_kernel_above_user(lab):
 
 
 def test_only_user_or_only_kernel(lab):
-    user = lab.film_program("kernel_read", options=("--user-only",))
+    user = lab.film_program("split", options=("--user-only",))
     assert {f["kind"] for f in user.json()["functions"]} <= {"native", "mark"}, user.explain()
-    assert user.share(lambda stack: "read_zero" in stack) > NEARLY_ALL, user.explain()
+    assert user.share(lambda stack: "work" in stack) > NEARLY_ALL, user.explain()
     kernel = lab.film_program("kernel_read", options=("--kernel-only",))
     kinds = {f["kind"] for f in kernel.json()["functions"]}
     assert "kernel" in kinds and "native" not in kinds, kernel.explain()
