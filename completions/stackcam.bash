@@ -74,8 +74,8 @@ _stackcam_cgroups()
 # The options of a verb. What stands here stands in its --help, too.
 _stackcam_options()
 {
-	local question="-e --event --pid --tid --comm --focus --ignore --from --to --by --lines
-		--inlines"
+	local question="-e --event -p --pid -t --tid -n --comm --name --focus --ignore --from --to
+		--by --lines --inlines"
 
 	case $1 in
 	record)
@@ -100,8 +100,8 @@ _stackcam_value()
 
 	case $verb,$option in
 	*,-e | *,--event) _stackcam_reply -W "on-cpu" ;;
-	record,-p | record,--pid | report,--pid | diff,--pid) _stackcam_ids proc ;;
-	record,-t | record,--tid | report,--tid | diff,--tid) _stackcam_ids task ;;
+	record,-p | record,--pid) _stackcam_ids proc ;;
+	record,-t | record,--tid) _stackcam_ids task ;;
 	record,-n | record,--name) _stackcam_names ;;
 	record,--cgroup) _stackcam_cgroups ;;
 	record,-F | record,--frequency) _stackcam_reply -W "19 49 99 199 499 999" ;;
@@ -115,9 +115,11 @@ _stackcam_value()
 	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;
 	resolve,--debug-dir) _stackcam_files -d ;;
 	record,-d | record,--duration) ;;
-	report,--comm | report,--focus | report,--ignore | report,--from | report,--to) ;;
+	report,-[ptn] | report,--pid | report,--tid | report,--comm | report,--name) ;;
+	diff,-[ptn] | diff,--pid | diff,--tid | diff,--comm | diff,--name) ;;
+	report,--focus | report,--ignore | report,--from | report,--to) ;;
 	report,--limit | report,--min-percent) ;;
-	diff,--comm | diff,--focus | diff,--ignore | diff,--from | diff,--to) ;;
+	diff,--focus | diff,--ignore | diff,--from | diff,--to) ;;
 	diff,--limit | diff,--fail-above) ;;
 	*) return 1 ;;
 	esac

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cmd/answer.h"
 #include "film/reader.h"
 #include "query/diff.h"
 #include "show/output.h"
 #include "show/show.h"
+#include "show/words.h"
 
 enum {
 	OPTION_FORMAT = 1,
@@ -60,7 +62,7 @@ struct arguments {
 	struct question question;
 	struct show_options show;
 	const struct show_format *format;
-	const char *output, *before, *now;
+	const char *format_name, *output, *before, *now;
 	bool gate, gate_total; /* --fail-above was given; --fail-on total */
 	double fail_above;     /* as a part of one */
 	bool no_color, help;
@@ -85,9 +87,7 @@ static int take_option(struct arguments *a, int option)
 
 	switch (option) {
 	case OPTION_FORMAT:
-		a->format = show_format_find(optarg);
-		if (!a->format || !a->format->diff)
-			return cmd_usage("diff", "there is no format '%s' of a comparison", optarg);
+		a->format_name = optarg;
 		return 0;
 	case OPTION_LIMIT:
 		if (text_parse_u64(optarg, 0, UINT32_MAX, &a->show.limit))
@@ -125,7 +125,8 @@ static int parse(struct arguments *a, int argc, char **argv)
 	int option, status;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":e:o:h", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":o:h" QUESTION_SHORT_OPTIONS, long_options,
+				     NULL)) != -1) {
 		if (option == '?' || option == ':')
 			return cmd_usage_option("diff", argv, long_options);
 		status = take_option(a, option);
@@ -138,12 +139,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 		return cmd_usage("diff", "two films are compared, not %d", argc - optind);
 	a->before = argv[optind];
 	a->now = argv[optind + 1];
-	if (!a->format)
-		a->format = show_format_of_path(a->output ? a->output : "");
-	if (!a->format->diff)
-		return cmd_usage("diff", "there is no format '%s' of a comparison",
-				 a->format->name);
-	return 0;
+	return cmd_choose_format("diff", a->format_name, a->output, &a->format);
 }
 
 /* Names each function that grew too much, to standard error; returns the exit status. */
@@ -180,16 +176,34 @@ static int show(struct arguments *a, const struct diff *diff, struct fail *why)
 	a->show.width = output.width;
 	a->show.color = output.is_terminal && !a->no_color && !getenv("NO_COLOR");
 	shown = a->format->diff(diff, &a->show, output.file);
+	if (!shown && !fflush(output.file)) {
+		words_nothing(&diff->before, &a->question.filter, a->before, stderr);
+		words_nothing(&diff->now, &a->question.filter, a->now, stderr);
+	}
 	err = output_close(&output, !shown, why);
 	return shown ? fail_errno(why, shown, NULL, "cannot compare '%s' and '%s'", a->before,
 				  a->now)
 		     : err;
 }
 
+/* Returns 0 with *status the exit status, or a negative errno with *why filled. */
+static int compare(struct arguments *a, struct film *before, struct film *now, int *status,
+		   struct fail *why)
+{
+	struct diff diff;
+	int err = diff_make(before, now, &a->question, &diff, why);
+
+	if (!err)
+		err = show(a, &diff, why);
+	if (!err && a->gate)
+		*status = check_gate(a, &diff);
+	diff_free(&diff);
+	return err;
+}
+
 static int run(struct arguments *a)
 {
 	struct film *before = NULL, *now = NULL;
-	struct diff diff = {0};
 	struct fail why = {0};
 	int status = 0;
 	int err = film_open(a->before, &before, &why);
@@ -197,12 +211,11 @@ static int run(struct arguments *a)
 	if (!err)
 		err = film_open(a->now, &now, &why);
 	if (!err)
-		err = diff_make(before, now, &a->question, &diff, &why);
-	if (!err)
-		err = show(a, &diff, &why);
-	if (!err && a->gate)
-		status = check_gate(a, &diff);
-	diff_free(&diff);
+		status = cmd_check_span("diff", &a->question, before);
+	if (!err && !status)
+		status = cmd_check_span("diff", &a->question, now);
+	if (!err && !status)
+		err = compare(a, before, now, &status, &why);
 	film_free(before);
 	film_free(now);
 	if (err == -EPIPE && !a->output)

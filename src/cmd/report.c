@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cmd/answer.h"
 #include "film/reader.h"
 #include "query/report.h"
 #include "show/output.h"
 #include "show/show.h"
+#include "show/words.h"
 
 enum {
 	OPTION_FORMAT = 1,
@@ -58,7 +60,7 @@ struct arguments {
 	struct question question;
 	struct show_options show;
 	const struct show_format *format;
-	const char *output, *film;
+	const char *format_name, *output, *film;
 	bool no_color, help;
 };
 
@@ -78,9 +80,7 @@ static int take_option(struct arguments *a, int option)
 
 	switch (option) {
 	case OPTION_FORMAT:
-		a->format = show_format_find(optarg);
-		if (!a->format || !a->format->report)
-			return cmd_usage("report", "there is no format '%s'", optarg);
+		a->format_name = optarg;
 		return 0;
 	case OPTION_LIMIT:
 		if (text_parse_u64(optarg, 0, UINT32_MAX, &a->show.limit))
@@ -111,7 +111,8 @@ static int parse(struct arguments *a, int argc, char **argv)
 	int option, status;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":e:o:h", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":o:h" QUESTION_SHORT_OPTIONS, long_options,
+				     NULL)) != -1) {
 		if (option == '?' || option == ':')
 			return cmd_usage_option("report", argv, long_options);
 		status = take_option(a, option);
@@ -123,9 +124,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 				 argv[optind + 1]);
 	if (optind < argc)
 		a->film = argv[optind];
-	if (!a->format)
-		a->format = show_format_of_path(a->output ? a->output : "");
-	return 0;
+	return a->help ? 0 : cmd_choose_format("report", a->format_name, a->output, &a->format);
 }
 
 /* Shows the film; 0 or a negative errno with *why filled. */
@@ -140,37 +139,45 @@ static int show(struct arguments *a, struct film *film, struct output *output, s
 		err = a->format->report(&report, &a->show, output->file);
 		if (err)
 			fail_errno(why, err, NULL, "cannot show '%s'", a->film);
+		else if (!fflush(output->file))
+			words_nothing(&report.view, &a->question.filter, a->film, stderr);
 	}
 	report_free(&report);
 	return err;
 }
 
+/* Shows the film where it shall be shown; 0 or a negative errno with *why filled. */
+static int write_answer(struct arguments *a, struct film *film, struct fail *why)
+{
+	struct output output;
+	int err = output_open(&output, a->output, why), shown;
+
+	if (err)
+		return err;
+	if (a->format->is_binary && output.is_terminal)
+		shown = fail(why, -EINVAL, "name a file with -o, or use a pipe",
+			     "%s is no text for a terminal", a->format->name);
+	else
+		shown = show(a, film, &output, why);
+	err = output_close(&output, !shown, shown ? NULL : why);
+	return shown ? shown : err;
+}
+
 static int run(struct arguments *a)
 {
 	struct film *film = NULL;
-	struct output output;
 	struct fail why = {0};
-	int err, shown;
+	int err = film_open(a->film, &film, &why);
+	int status = err ? 0 : cmd_check_span("report", &a->question, film);
 
-	err = film_open(a->film, &film, &why);
-	if (!err)
-		err = output_open(&output, a->output, &why);
-	if (!err) {
-		if (a->format->is_binary && output.is_terminal)
-			shown = fail(&why, -EINVAL, "name a file with -o, or use a pipe",
-				     "%s is no text for a terminal", a->format->name);
-		else
-			shown = show(a, film, &output, &why);
-		err = output_close(&output, !shown, shown ? NULL : &why);
-		if (shown)
-			err = shown;
-	}
+	if (!err && !status)
+		err = write_answer(a, film, &why);
 	film_free(film);
 	if (err == -EPIPE && !a->output)
 		output_broken_pipe();
 	if (err)
 		fail_print(&why);
-	return err ? fail_exit_status(&why) : 0;
+	return err ? fail_exit_status(&why) : status;
 }
 
 int cmd_report(int argc, char **argv)

@@ -2,26 +2,23 @@
 #include "query/question.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
 
-#define NS_PER_SECOND 1000000000ull
-#define NS_PER_DAY    (86400 * NS_PER_SECOND)
-
 const char question_help[] =
 	"  -e, --event EVENT     which event of the film (default: its first)\n"
-	"      --pid PID[,PID…]  only these processes\n"
-	"      --tid TID[,TID…]  only these threads\n"
-	"      --comm GLOB       only threads whose name, or whose process's name, matches;\n"
+	"  -p, --pid PID[,PID…]  only these processes\n"
+	"  -t, --tid TID[,TID…]  only these threads\n"
+	"  -n, --comm, --name GLOB\n"
+	"                        only threads whose name, or whose process's name, matches;\n"
 	"                        may be given several times\n"
 	"      --focus REGEX     only stacks with a function that matches\n"
 	"      --ignore REGEX    without the stacks with a function that matches\n"
-	"      --from T, --to T  only this span: 2.5 or 2.5s, 1500ms since the film's start,\n"
-	"                        or a local time of day such as 14:32:08\n"
-	"      --by WHAT[,WHAT…] group by process, thread; image: one frame per library\n"
+	"      --from T, --to T  only this span: 2.5 or 2.5s, 1500ms since the film's start;\n"
+	"                        14:32, 14:32:08.5 local time; or RFC 3339\n"
+	"      --by WHAT[,WHAT…] group by process, thread, image\n"
 	"      --lines           split functions by source line\n"
 	"      --inlines         show inlined functions as frames of their own\n";
 
@@ -90,88 +87,24 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 	}
 }
 
-/*
- * A decimal fraction in units of so many nanoseconds, exactly; more digits than nanoseconds are
- * dropped. Returns where it ended, or null.
- */
-static const char *parse_decimal(const char *s, uint64_t unit, uint64_t max, uint64_t *ns)
+/* Whatever the film is. */
+static bool ends_too_early(const struct filter *f)
 {
-	uint64_t whole = 0, place = unit;
-	bool digits = false;
-
-	for (; *s >= '0' && *s <= '9'; s++, digits = true) {
-		whole = whole * 10 + (uint64_t)(*s - '0');
-		if (whole > max)
-			return NULL;
-	}
-	*ns = whole * unit;
-	if (*s == '.')
-		for (s++; *s >= '0' && *s <= '9'; s++, digits = true) {
-			place /= 10;
-			*ns += (uint64_t)(*s - '0') * place;
-		}
-	return digits ? s : NULL;
+	return f->from.kind == f->to.kind && f->from.ns >= f->to.ns &&
+	       (f->from.kind == WHEN_SINCE_START || f->from.kind == WHEN_DATE);
 }
 
-static int parse_wall(const char *s, struct when *when)
+static int fail_span(const struct filter *f, struct fail *why)
 {
-	unsigned int hours, minutes;
-	const char *rest;
-	int eaten = 0;
-
-	/* a sign or a blank would pass sscanf */
-	if (strspn(s, "0123456789:.") != strlen(s))
-		return -EINVAL;
-	if (sscanf(s, "%2u:%2u:%n", &hours, &minutes, &eaten) != 2 || !eaten || hours > 23 ||
-	    minutes > 59)
-		return -EINVAL;
-	rest = parse_decimal(s + eaten, NS_PER_SECOND, 60, &when->ns);
-	if (!rest || *rest || when->ns >= 61 * NS_PER_SECOND)
-		return -EINVAL;
-	when->ns += (hours * 3600ull + minutes * 60ull) * NS_PER_SECOND;
-	when->kind = WHEN_WALL;
-	return 0;
-}
-
-static int parse_since_start(const char *s, struct when *when)
-{
-	const char *suffix = s + strspn(s, "0123456789.");
-	uint64_t unit;
-
-	if (!*suffix || !strcmp(suffix, "s"))
-		unit = NS_PER_SECOND;
-	else if (!strcmp(suffix, "ms"))
-		unit = 1000000;
-	else if (!strcmp(suffix, "us"))
-		unit = 1000;
-	else if (!strcmp(suffix, "ns"))
-		unit = 1;
-	else
-		return -EINVAL;
-	if (parse_decimal(s, unit, (1ull << 62) / unit, &when->ns) != suffix)
-		return -EINVAL;
-	when->kind = WHEN_SINCE_START;
-	return 0;
-}
-
-static int take_when(struct when *when, const char *value, struct fail *why)
-{
-	if (strchr(value, ':') ? !parse_wall(value, when) : !parse_since_start(value, when))
-		return 0;
-	return fail(why, -EINVAL, NULL,
-		    "'%s' is neither a time since the film's start (2.5, 1500ms) nor a time of day "
-		    "(14:32:08)",
-		    value);
+	return fail(why, -EINVAL, NULL, "--from %s is not before --to %s", f->from.text,
+		    f->to.text);
 }
 
 static int take_span(struct filter *f, int option, const char *value, struct fail *why)
 {
-	int err = take_when(option == QUESTION_FROM ? &f->from : &f->to, value, why);
+	int err = when_parse(value, option == QUESTION_FROM ? &f->from : &f->to, why);
 
-	if (!err && f->from.kind == WHEN_SINCE_START && f->to.kind == WHEN_SINCE_START &&
-	    f->from.ns >= f->to.ns)
-		return fail(why, -EINVAL, NULL, "the span of time ends before it starts");
-	return err;
+	return !err && ends_too_early(f) ? fail_span(f, why) : err;
 }
 
 int question_take(struct question *q, int option, const char *value, struct fail *why)
@@ -188,8 +121,10 @@ int question_take(struct question *q, int option, const char *value, struct fail
 	case QUESTION_COMM:
 		return vec_push(&f->comms, value) ? 0 : -ENOMEM;
 	case QUESTION_FOCUS:
+		f->focus_text = value;
 		return take_regex(&f->focus, &f->has_focus, value, why);
 	case QUESTION_IGNORE:
+		f->ignore_text = value;
 		return take_regex(&f->ignore, &f->has_ignore, value, why);
 	case QUESTION_FROM:
 	case QUESTION_TO:
@@ -221,47 +156,49 @@ void question_free(struct question *q)
 	*q = (struct question){0};
 }
 
-/*
- * Monotonic time of a time of day: on the day the film began, or, where a film runs over midnight, on
- * the day on which it lies in the film. A film may claim any times: __int128 holds all their sums.
- */
-static uint64_t wall_to_monotonic(const struct film_info *info, uint64_t since_midnight)
+bool filter_is_set(const struct filter *f)
 {
-	__int128 start = (__int128)info->start + info->wall_offset;
-	__int128 end = (__int128)info->end + info->wall_offset;
-	time_t seconds = (time_t)(start / (int64_t)NS_PER_SECOND);
-	__int128 wanted;
-	struct tm day;
-
-	if (!localtime_r(&seconds, &day))
-		return 0;
-	day.tm_hour = day.tm_min = day.tm_sec = 0;
-	day.tm_isdst = -1;
-	wanted = (__int128)mktime(&day) * (int64_t)NS_PER_SECOND + since_midnight;
-	if (wanted < start && wanted + NS_PER_DAY <= end)
-		wanted += (start - wanted + NS_PER_DAY - 1) / NS_PER_DAY * NS_PER_DAY;
-	wanted -= info->wall_offset;
-	return wanted < 0 ? 0 : wanted > UINT64_MAX ? UINT64_MAX : (uint64_t)wanted;
+	return f->pids.count || f->tids.count || f->comms.count || f->has_focus || f->has_ignore ||
+	       f->from.kind != WHEN_OPEN || f->to.kind != WHEN_OPEN;
 }
 
-static uint64_t resolve(const struct when *when, const struct film_info *info, uint64_t open)
+static void describe_numbers(const char *option, const uint32_t *at, size_t count,
+			     struct buf *words)
 {
-	switch (when->kind) {
-	case WHEN_SINCE_START:
-		return info->start > UINT64_MAX - when->ns ? UINT64_MAX : info->start + when->ns;
-	case WHEN_WALL:
-		return wall_to_monotonic(info, when->ns);
-	default:
-		return open;
-	}
+	for (size_t i = 0; i < count; i++)
+		buf_printf(words, "%s%s%" PRIu32, words->count && !i ? " " : "", i ? "," : option,
+			   at[i]);
+}
+
+static void describe_text(const char *option, const char *text, struct buf *words)
+{
+	buf_printf(words, "%s%s '%s'", words->count ? " " : "", option, text);
+}
+
+void filter_describe(const struct filter *f, struct buf *words)
+{
+	describe_numbers("--pid ", f->pids.at, f->pids.count, words);
+	describe_numbers("--tid ", f->tids.at, f->tids.count, words);
+	vec_foreach (&f->comms, glob)
+		describe_text("--comm", *glob, words);
+	if (f->has_focus)
+		describe_text("--focus", f->focus_text, words);
+	if (f->has_ignore)
+		describe_text("--ignore", f->ignore_text, words);
+	if (f->from.kind != WHEN_OPEN)
+		describe_text("--from", f->from.text, words);
+	if (f->to.kind != WHEN_OPEN)
+		describe_text("--to", f->to.text, words);
 }
 
 int filter_span(const struct filter *f, const struct film_info *info, uint64_t *from, uint64_t *to,
 		struct fail *why)
 {
-	*from = resolve(&f->from, info, 0);
-	*to = resolve(&f->to, info, UINT64_MAX);
-	if (*from >= *to)
-		return fail(why, -EINVAL, NULL, "the span of time ends before it starts");
+	*from = when_resolve(&f->from, info, 0);
+	*to = when_resolve(&f->to, info, UINT64_MAX);
+	if (*from < *to)
+		return 0;
+	if (f->from.kind != WHEN_OPEN && f->to.kind != WHEN_OPEN)
+		return fail_span(f, why);
 	return 0;
 }

@@ -7,19 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "base/vec.h"
 #include "film/film.h"
-
-/* A point in time as a person gives it: since the film's start, or on the clock on the wall. */
-struct when {
-	enum {
-		WHEN_OPEN,
-		WHEN_SINCE_START,
-		WHEN_WALL
-	} kind;
-	uint64_t ns; /* since the film's start, or since midnight (local time of the reader) */
-};
+#include "query/when.h"
 
 /* Which samples count. What is not set keeps everything. */
 struct filter {
@@ -28,6 +20,7 @@ struct filter {
 	vec(const char *) comms; /* globs on the name of the thread or of its process */
 	bool has_focus, has_ignore;
 	regex_t focus, ignore; /* POSIX extended, on the names of functions */
+	const char *focus_text, *ignore_text;
 	struct when from, to;
 };
 
@@ -49,10 +42,10 @@ struct question {
 /* The options of a question, the same for every verb that asks one. */
 enum question_option {
 	QUESTION_EVENT = 'e',
-	QUESTION_PID = 0x1000,
-	QUESTION_TID,
-	QUESTION_COMM,
-	QUESTION_FOCUS,
+	QUESTION_PID = 'p',
+	QUESTION_TID = 't',
+	QUESTION_COMM = 'n',
+	QUESTION_FOCUS = 0x1000,
 	QUESTION_IGNORE,
 	QUESTION_FROM,
 	QUESTION_TO,
@@ -61,12 +54,15 @@ enum question_option {
 	QUESTION_INLINES,
 };
 
+#define QUESTION_SHORT_OPTIONS "e:p:t:n:"
+
 /* clang-format off */
 #define QUESTION_LONG_OPTIONS                                                                      \
 	{"event", required_argument, NULL, QUESTION_EVENT},                                        \
 	{"pid", required_argument, NULL, QUESTION_PID},                                            \
 	{"tid", required_argument, NULL, QUESTION_TID},                                            \
 	{"comm", required_argument, NULL, QUESTION_COMM},                                          \
+	{"name", required_argument, NULL, QUESTION_COMM},                                          \
 	{"focus", required_argument, NULL, QUESTION_FOCUS},                                        \
 	{"ignore", required_argument, NULL, QUESTION_IGNORE},                                      \
 	{"from", required_argument, NULL, QUESTION_FROM},                                          \
@@ -86,9 +82,15 @@ int question_take(struct question *q, int option, const char *value, struct fail
 
 void question_free(struct question *q);
 
+/* Whether a filter drops anything. */
+bool filter_is_set(const struct filter *f);
+
+/* Appends the filter's options as they were given, "--pid 12 --focus '^parse_'". */
+void filter_describe(const struct filter *f, struct buf *words);
+
 /*
  * The span of the film's monotonic time that the filter asks for, as [*from, *to). -EINVAL with
- * *why filled when it is none, because the end comes before the start.
+ * *why filled when it is none, because the end does not come after the start.
  */
 int filter_span(const struct filter *f, const struct film_info *info, uint64_t *from, uint64_t *to,
 		struct fail *why);

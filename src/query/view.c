@@ -112,9 +112,12 @@ static int collect(struct collector *c, const struct question *q, struct fail *w
 {
 	struct view *view = c->view;
 	struct film *film = view->film;
-	uint64_t from, to;
+	uint64_t from, to, film_total;
 	int err;
 
+	film_event_total(film, (uint32_t)(view->event - film->events), &view->film_samples,
+			 &film_total);
+	view->is_filtered = filter_is_set(&q->filter);
 	err = filter_span(&q->filter, &film->info, &from, &to, why);
 	if (err)
 		return err;

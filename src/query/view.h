@@ -48,6 +48,8 @@ struct view {
 	enum view_group group;
 	vec(struct weight) weights; /* sorted by group, then stack */
 	uint64_t samples, total;
+	uint64_t film_samples; /* of this event, whatever the filter */
+	bool is_filtered;
 	uint64_t from, to; /* the part of the film that was looked at; from <= to */
 	uint64_t *threads; /* per id of a thread: its part of total */
 	struct view_stacks stacks;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "show/show.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -60,8 +61,18 @@ static bool has_extension(const char *path, const char *extension, size_t length
 	       !strncasecmp(path + all - length, extension, length);
 }
 
-const struct show_format *show_format_of_path(const char *path)
+/* The last ending of a path's last part, with its dot; null: it has none. A hidden file's name is none. */
+static const char *ending_of(const char *path)
 {
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot > name && dot[1] ? dot : NULL;
+}
+
+const struct show_format *show_format_of_path(const char *path, const char **unknown)
+{
+	*unknown = NULL;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		const char *at = formats[i].extensions;
 
@@ -74,5 +85,17 @@ const struct show_format *show_format_of_path(const char *path)
 			at += strspn(at, " ");
 		}
 	}
+	*unknown = ending_of(path);
 	return &formats[0];
+}
+
+void show_format_names(bool of_diff, char *to, size_t size)
+{
+	size_t used = 0;
+
+	*to = 0;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && used < size; i++)
+		if (!of_diff || formats[i].diff)
+			used += (size_t)snprintf(to + used, size - used, "%s%s", used ? ", " : "",
+						 formats[i].name);
 }

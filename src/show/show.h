@@ -58,7 +58,13 @@ struct show_format {
 /* The format of that name, or null. */
 const struct show_format *show_format_find(const char *name);
 
-/* The format that a file of that name has, by its extension; a table where that says nothing. */
-const struct show_format *show_format_of_path(const char *path);
+/*
+ * The format that a file of that name has, by its ending; a table where it has none, or one that
+ * names no format: then *unknown is that ending, within path. Else *unknown is null.
+ */
+const struct show_format *show_format_of_path(const char *path, const char **unknown);
+
+/* The names of all formats, or of those that can show a comparison: "table, tree, folded". */
+void show_format_names(bool of_diff, char *to, size_t size);
 
 #endif

@@ -141,6 +141,8 @@ int show_table(const struct report *report, const struct show_options *options, 
 	int err = measure_names(functions->at, count, options, REPORT_NUMBERS, &width);
 
 	words_heading(view, out);
+	if (!count)
+		return err;
 	fprintf(out, "\n%s%13s %7s %13s %7s  %-*s  %s%s\n", options->color ? BOLD : "", "Self",
 		"Self%", "Total", "Total%", (int)width, "Function", "Image",
 		options->color ? PLAIN : "");
@@ -170,6 +172,8 @@ int show_diff_table(const struct diff *diff, const struct show_options *options,
 	words_heading(&diff->before, out);
 	fputs("\nnow:    ", out);
 	words_heading(&diff->now, out);
+	if (!count)
+		return err;
 	fprintf(out, "\n%s%8s %8s %8s  %8s %8s %8s  %-*s  %s%s\n", options->color ? BOLD : "",
 		"Self%", "before", "change", "Total%", "before", "change", (int)width, "Function",
 		"Image", options->color ? PLAIN : "");

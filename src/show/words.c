@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "query/names.h"
 
 static void put_safe(struct buf *b, const char *s, const char *these)
 {
@@ -165,10 +166,92 @@ void words_heading(const struct view *view, FILE *out)
 	}
 	fputc('\n', out);
 	print_stacks(view, out);
-	fputs("lost:   ", out);
+	fputs(view->is_filtered ? "lost (whole film): " : "lost:   ", out);
 	if (view->losses.count)
 		print_reasons(out, &view->losses);
 	else
 		fputs("nothing", out);
 	fputc('\n', out);
+}
+
+/* After exec(), one process may stand in a film more than once. */
+static bool is_repeated(const struct film *film, uint32_t id)
+{
+	const struct film_process *process = &film->processes[id];
+
+	return id > 1 && process->pid == process[-1].pid &&
+	       !strcmp(process->comm, process[-1].comm);
+}
+
+static void print_some_processes(const struct film *film, FILE *out)
+{
+	unsigned int left = 6;
+
+	fputs("; its processes are ", out);
+	for (uint32_t i = 1; i < film->process_count; i++) {
+		const struct film_process *process = &film->processes[i];
+
+		if (is_repeated(film, i))
+			continue;
+		fputs(i > 1 ? ", " : "", out);
+		if (!left--) {
+			fputs("…", out);
+			break;
+		}
+		text_print_safe(out, *process->comm ? process->comm : NAME_UNKNOWN);
+		fprintf(out, " (%" PRIu32 ")", process->pid);
+	}
+}
+
+static void print_film_span(const struct film *film, FILE *out)
+{
+	char from[64], to[64];
+
+	film_wall_time(film, film->info.start, from, sizeof(from));
+	film_wall_time(film, film->info.end, to, sizeof(to));
+	fprintf(out, "; it was filmed from %s to %s", from, to);
+}
+
+static void print_no_match(const struct view *view, const struct filter *filter, const char *path,
+			   FILE *out)
+{
+	struct buf asked = {0};
+	char count[32];
+
+	filter_describe(filter, &asked);
+	buf_put_u8(&asked, 0);
+	text_count(count, sizeof(count), view->film_samples);
+	fprintf(out, "stackcam: of the %s samples in ", count);
+	text_print_safe(out, path);
+	fputs(" nothing matches ", out);
+	text_print_safe(out, asked.failed ? "the filters" : (const char *)asked.at);
+	buf_free(&asked);
+	if (filter->from.kind != WHEN_OPEN || filter->to.kind != WHEN_OPEN)
+		print_film_span(view->film, out);
+	if (filter->pids.count || filter->tids.count || filter->comms.count)
+		print_some_processes(view->film, out);
+	fputc('\n', out);
+}
+
+static void print_empty(const struct view *view, const char *path, FILE *out)
+{
+	const struct film_info *info = &view->film->info;
+	char length[32];
+
+	text_duration(length, sizeof(length),
+		      info->end > info->start ? info->end - info->start : 0);
+	fputs("stackcam: there are no samples in ", out);
+	text_print_safe(out, path);
+	fprintf(out, ": nothing that was to be filmed ran in the %s of '", length);
+	text_print_safe(out, info->command);
+	fprintf(out, "'%s\n", view->losses.count ? ", or it was lost" : "");
+}
+
+void words_nothing(const struct view *view, const struct filter *filter, const char *path,
+		   FILE *out)
+{
+	if (view->film_samples && !view->samples)
+		print_no_match(view, filter, path, out);
+	else if (!view->film_samples)
+		print_empty(view, path, out);
 }

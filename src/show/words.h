@@ -34,4 +34,11 @@ void words_column(FILE *out, const char *s, size_t columns);
 /* Lines about a view that stand above a table or a tree: total, samples, stacks, losses. */
 void words_heading(const struct view *view, FILE *out);
 
+/*
+ * For a view without samples: a line that says what was asked for in vain, or that the film at that
+ * path is empty. For any other: nothing.
+ */
+void words_nothing(const struct view *view, const struct filter *filter, const char *path,
+		   FILE *out);
+
 #endif

@@ -55,7 +55,8 @@ class Verbs(unittest.TestCase):
                       ("--limit", "ten"), ("--min-percent", "101"), ("--min-percent", "x"),
                       ("--min-percent", "nan"), ("--focus", "("), ("--ignore", "["),
                       ("--by", "pid"), ("--pid", "x"), ("--from", "soon"),
-                      ("--from", "3", "--to", "1"), ("-e",), ("a.film", "b.film")):
+                      ("--from", "3", "--to", "1"), ("-e",), ("a.film", "b.film"),
+                      ("-p", "x"), ("-t", ""), ("--from", "14:33", "--to", "14:32")):
             self.ends(2, "report", *words, says="--help")
         for words in ((), ("one.film",), ("a", "b", "c"), ("--format", "pprof", "a", "b"),
                       ("-o", "x.pb.gz", "a", "b"), ("--fail-above", "-1", "a", "b"),
@@ -102,6 +103,55 @@ class Verbs(unittest.TestCase):
             json.load(file)
         with gzip.open("x.pb.gz") as file:
             self.assertTrue(file.read())
+
+    def test_endings_and_formats_that_do_not_fit(self):
+        done = self.ends(0, "report", "-o", "x.pb")
+        self.assertIn("the ending '.pb' names no format: a table is written", done.stderr)
+        for words in (("-o", "x.pb", "--format", "table"), ("-o", "x"), ("-o", "x.txt")):
+            self.assertEqual(self.ends(0, "report", *words).stderr, "")
+        self.ends(2, "report", "--format", "png", says="there is no format 'png'; these are: table")
+        films = ("stackcam.film", "other.film")
+        self.ends(2, "diff", "-o", "d.pb.gz", *films,
+                  says="d.pb.gz: pprof cannot hold a comparison of two films; these can: table")
+        self.ends(2, "diff", "--format", "tree", *films, says="diff: tree cannot hold")
+        done = self.ends(0, "diff", "-o", "d.pb", *films)
+        self.assertIn("the ending '.pb' names no format", done.stderr)
+
+    def test_the_filters_of_record(self):
+        for short, long in (("-p", "--pid"), ("-t", "--tid"), ("-n", "--comm"), ("-n", "--name")):
+            value = {"-p": "1001,1003", "-t": "2005", "-n": "worker-1?"}[short]
+            first = self.ends(0, "report", short, value).stdout
+            self.assertEqual(first, self.ends(0, "report", long, value).stdout)
+            self.assertNotIn("5,000 samples", first)
+            self.ends(0, "diff", short, value, "stackcam.film", "other.film")
+
+    def test_losses_are_the_whole_film_s(self):
+        self.assertIn("\nlost:   nothing\n", self.ends(0, "report").stdout)
+        self.assertIn("\nlost (whole film): nothing\n", self.ends(0, "report", "-p1001").stdout)
+
+    def test_nothing_matches(self):
+        for words in (("--focus", "zzz"), ("-p", "9"), ("-t", "9"), ("-n", "9"),
+                      ("--from", "9000s"), ("--to", "2001-01-02T00:00:00Z")):
+            for form in ("table", "json", "folded", "tree"):
+                done = self.ends(0, "report", "--format", form, *words)
+                self.assertIn("of the 5,000 samples in stackcam.film nothing matches", done.stderr)
+                self.assertIn(words[1], done.stderr)
+        self.assertNotIn("Self%", self.ends(0, "report", "-p", "9").stdout)
+        self.assertIn("its processes are server-0 (1000), server-1 (1001), ",
+                      self.ends(0, "report", "-n", "x").stderr)
+        self.assertIn("it was filmed from 2026-01-02 ",
+                      self.ends(0, "report", "--from", "9000").stderr)
+        done = self.ends(0, "diff", "-p", "9", "stackcam.film", "other.film")
+        self.assertIn("samples in stackcam.film nothing matches --pid 9;", done.stderr)
+        self.assertIn("samples in other.film nothing matches --pid 9;", done.stderr)
+        self.assertEqual(self.ends(0, "report").stderr, "")
+
+    def test_an_empty_film(self):
+        subprocess.run([MAKE_FILM, "0", "1", "1", "empty.film"], check=True)
+        for words in ((), ("-p", "9")):
+            done = self.ends(0, "report", *words, "empty.film")
+            self.assertIn("there are no samples in empty.film: nothing that was to be filmed ran "
+                          "in the 0 ns of 'make_film'", done.stderr)
 
     def test_all_formats_agree(self):
         answer = json.loads(self.ends(0, "report", "--format", "json").stdout)

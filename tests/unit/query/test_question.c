@@ -115,17 +115,56 @@ static void test_times_of_day(void **state)
 	(void)state;
 	span_is("23:59:30", "00:00:10", 130 * SECOND, 170 * SECOND);
 	span_is("23:59:30.25", NULL, 130 * SECOND + SECOND / 4, UINT64_MAX);
-	/* before the film: of its first day */
+	span_is("23:59", "0:00", 100 * SECOND, 160 * SECOND);
+	/* in no day of the film: the nearest one */
 	span_is("23:58:20", NULL, 60 * SECOND, UINT64_MAX);
+	span_is("23:58", "00:03", 40 * SECOND, 340 * SECOND);
+}
+
+static void test_dates(void **state)
+{
+	(void)state;
+	span_is("2026-01-02T23:59:30Z", "2026-01-03T00:00:10.5z", 130 * SECOND,
+		170 * SECOND + SECOND / 2);
+	span_is("2026-01-03T01:59:30+02:00", "2026-01-02T18:30:10-05:30", 130 * SECOND,
+		170 * SECOND);
+	/* as titles have it: local time */
+	span_is("2026-01-02 23:59:30", "2026-01-03T00:00", 130 * SECOND, 160 * SECOND);
+	span_is("1970-01-01T00:00:00Z", "2500-12-31T23:59:60Z", 0,
+		16756761600ull * SECOND - 1767398340 * SECOND + 100 * SECOND);
 }
 
 static void test_wrong_times(void **state)
 {
 	static const char *const wrong[] = {
-		"",	  "-1",	     "1m",	"x",
-		"1.2.3",  "1e3",     "14:32",	"24:00:00",
-		"1:2:3x", "1:60:00", "1:00:61", "1:2:-3",
-		"+1:2:3", " 1",	     "1:2:",	"999999999999999999999",
+		"",
+		"-1",
+		"1m",
+		"x",
+		"1.2.3",
+		"1e3",
+		"14:",
+		"24:00:00",
+		"1:2:3x",
+		"1:60:00",
+		"1:00:61",
+		"1:2:-3",
+		"+1:2:3",
+		" 1",
+		"1:2:",
+		"999999999999999999999",
+		"2026-01-02",
+		"2026-02-30T10:00:00Z",
+		"2026-13-01T10:00:00Z",
+		"1969-01-01T10:00:00Z",
+		"2501-01-01T10:00:00Z",
+		"2026-1-2T10:00:00Z",
+		"2026-01-02T",
+		"2026-01-02T10",
+		"2026-01-02T10:00:00+0100",
+		"2026-01-02T10:00:00Zx",
+		"1970-01-01T00:00:00+01:00",
+		"2026-01-02TT10:00",
 	};
 	struct film_info info = {.start = 5, .end = 10};
 	struct question q = {0};
@@ -137,9 +176,49 @@ static void test_wrong_times(void **state)
 		assert_int_equal(take(QUESTION_FROM, wrong[i]), -EINVAL);
 	assert_int_equal(question_take(&q, QUESTION_FROM, "2", NULL), 0);
 	assert_int_equal(question_take(&q, QUESTION_TO, "1", NULL), -EINVAL);
+	question_free(&q);
+	assert_int_equal(question_take(&q, QUESTION_FROM, "2026-01-02T10:00:01Z", NULL), 0);
+	assert_int_equal(question_take(&q, QUESTION_TO, "2026-01-02T10:00:01Z", &why), -EINVAL);
+	assert_string_equal(why.what, "--from 2026-01-02T10:00:01Z is not before "
+				      "--to 2026-01-02T10:00:01Z");
+	question_free(&q);
+	assert_int_equal(question_take(&q, QUESTION_FROM, "14:33", NULL), 0);
+	assert_int_equal(question_take(&q, QUESTION_TO, "14:32", NULL), 0);
+	assert_int_equal(filter_span(&q.filter, &info, &from, &to, NULL), -EINVAL);
+	question_free(&q);
+	assert_int_equal(question_take(&q, QUESTION_FROM, "2", NULL), 0);
 	assert_int_equal(question_take(&q, QUESTION_TO, "00:00:00", NULL), 0);
 	assert_int_equal(filter_span(&q.filter, &info, &from, &to, &why), -EINVAL);
 	assert_int_equal(why.err, -EINVAL);
+	question_free(&q);
+}
+
+static void test_description(void **state)
+{
+	struct question q = {0};
+	struct buf words = {0};
+
+	(void)state;
+	assert_false(filter_is_set(&q.filter));
+	question_take(&q, QUESTION_BY, "process", NULL);
+	assert_false(filter_is_set(&q.filter));
+	filter_describe(&q.filter, &words);
+	assert_int_equal(words.count, 0);
+	question_take(&q, QUESTION_TID, "3", NULL);
+	question_take(&q, QUESTION_PID, "1,2", NULL);
+	question_take(&q, QUESTION_COMM, "a*", NULL);
+	question_take(&q, QUESTION_COMM, "b", NULL);
+	question_take(&q, QUESTION_FOCUS, "^x", NULL);
+	question_take(&q, QUESTION_IGNORE, "y$", NULL);
+	question_take(&q, QUESTION_FROM, "1ms", NULL);
+	question_take(&q, QUESTION_TO, "14:32", NULL);
+	assert_true(filter_is_set(&q.filter));
+	filter_describe(&q.filter, &words);
+	buf_put_u8(&words, 0);
+	assert_string_equal((const char *)words.at,
+			    "--pid 1,2 --tid 3 --comm 'a*' --comm 'b' --focus '^x' --ignore 'y$' "
+			    "--from '1ms' --to '14:32'");
+	buf_free(&words);
 	question_free(&q);
 }
 
@@ -148,10 +227,11 @@ static void test_impossible_clocks(void **state)
 {
 	static const uint64_t times[] = {0, 1, INT64_MAX, UINT64_MAX};
 	static const int64_t offsets[] = {INT64_MIN, -1, 0, INT64_MAX};
-	static const char *const froms[] = {"12:00:00", "4000000000s", "1ns"};
+	static const char *const froms[] = {"12:00:00", "4000000000s", "1ns",
+					    "2400-01-02T03:04:05Z"};
 
 	(void)state;
-	for (int i = 0; i < 4 * 4 * 4 * 3; i++) {
+	for (int i = 0; i < 4 * 4 * 4 * 4; i++) {
 		struct film_info info = {
 			.start = times[i & 3],
 			.end = times[i >> 2 & 3],
@@ -174,7 +254,9 @@ int main(void)
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_spans),
 		cmocka_unit_test(test_times_of_day),
+		cmocka_unit_test(test_dates),
 		cmocka_unit_test(test_wrong_times),
+		cmocka_unit_test(test_description),
 		cmocka_unit_test(test_impossible_clocks),
 	};
 

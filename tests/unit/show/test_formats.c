@@ -591,15 +591,27 @@ static void test_diffs(void **state)
 
 static void test_formats_of_names(void **state)
 {
+	static const char *const names[][3] = {
+		{"x.svg", "svg"},	{"a/b.c/x.HTML", "html"},
+		{"x.pb.gz", "pprof"},	{"x.pprof", "pprof"},
+		{"x.json", "json"},	{"x.speedscope.json", "speedscope"},
+		{"x.txt", "table"},	{"x.folded", "folded"},
+		{"x", "table"},		{"a.b/x", "table"},
+		{".x", "table"},	{"a/x.", "table"},
+		{"x.y", "table", ".y"}, {"a/x.pb", "table", ".pb"},
+	};
+	const char *unknown;
+	char list[128];
+
 	(void)state;
-	assert_string_equal(show_format_of_path("x.svg")->name, "svg");
-	assert_string_equal(show_format_of_path("a/b.c/x.HTML")->name, "html");
-	assert_string_equal(show_format_of_path("x.pb.gz")->name, "pprof");
-	assert_string_equal(show_format_of_path("x.pprof")->name, "pprof");
-	assert_string_equal(show_format_of_path("x.speedscope.json")->name, "speedscope");
-	assert_string_equal(show_format_of_path("x.json")->name, "json");
-	assert_string_equal(show_format_of_path("x.folded")->name, "folded");
-	assert_string_equal(show_format_of_path("x")->name, "table");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_string_equal(show_format_of_path(names[i][0], &unknown)->name, names[i][1]);
+		assert_string_equal(unknown ? unknown : "", names[i][2] ? names[i][2] : "");
+	}
+	show_format_names(false, list, sizeof(list));
+	assert_string_equal(list, "table, tree, folded, svg, html, pprof, speedscope, json");
+	show_format_names(true, list, sizeof(list));
+	assert_string_equal(list, "table, folded, svg, html, json");
 	assert_null(show_format_find("SVG"));
 	assert_null(show_format_find(""));
 }
