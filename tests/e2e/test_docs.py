@@ -72,6 +72,23 @@ def test_verbs_are_the_same_everywhere(stackcam):
 
 
 @pytest.mark.parametrize("verb", VERBS)
+def test_all_ways_to_the_help_of_a_verb(stackcam, verb):
+    text = run(stackcam, verb, "--help").stdout
+    assert re.search(r"^  -h, --help +\w", text, re.MULTILINE)
+    for words in ((verb, "-h"), ("help", verb)):
+        done = run(stackcam, *words)
+        assert (done.returncode, done.stdout, done.stderr) == (0, text, "")
+    assert complete("help", verb[:3]) >= {verb}
+
+
+def test_help_of_what_there_is_not(stackcam):
+    done = run(stackcam, "help", "film")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no verb 'film'" in done.stderr
+    assert run(stackcam, "help").stdout == run(stackcam, "-h").stdout
+
+
+@pytest.mark.parametrize("verb", VERBS)
 def test_options_are_the_same_everywhere(stackcam, verb):
     wanted = options_of_help(run(stackcam, verb, "--help").stdout)
     assert options_of_page(MAN / f"stackcam-{verb}.1") == wanted, "in the manual page"

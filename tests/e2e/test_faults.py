@@ -343,12 +343,12 @@ def test_a_disk_without_any_room(lab, tmp_path):
 # --- an end before the end ---------------------------------------------------------------------
 
 
-def has_samples(film):
-    """Whether a film that is being written has samples by now."""
+def has_samples(film, count=200):
+    """Whether a film that is being written has so many samples by now."""
     if not film.path.exists():
         return False
     done = film.report("--format", "json", check=False)
-    return done.returncode == 0 and json.loads(done.stdout)["stacks"]["samples"] > 0
+    return done.returncode == 0 and json.loads(done.stdout)["stacks"]["samples"] >= count
 
 
 def bpf_objects():
@@ -400,7 +400,7 @@ def test_recorder_that_is_ended(lab, how):
             # Most names are looked up at the end; what has none yet can get one now.
             done = lab.run("resolve", film.path)
             assert done.returncode == 0, done.stderr
-        assert film.self_shares()["f70"] > 0.6, film.explain()
+        assert film.self_shares()["f70"] > 0.5, film.explain()
         if how != signal.SIGKILL:
             assert sorted(os.listdir(film.path.parent)) == [film.path.name]
 
