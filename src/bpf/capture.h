@@ -90,6 +90,7 @@ struct {
 
 struct capture_scratch {
 	__u64 busy;
+	struct probe_regs entry; /* registers with which the thread entered the kernel */
 	/* A piece of the thread's stack: one read of it serves the frames that lie in it. */
 	__u64 window_start;
 	__u64 window[CAPTURE_WINDOW_WORDS + 1];
@@ -199,38 +200,19 @@ static __always_inline void capture_end(struct capture_scratch *scratch)
 	__sync_lock_test_and_set(&scratch->busy, 0);
 }
 
-/* Registers of user code that the probe interrupted itself. */
-static __always_inline void capture_probe_registers(struct unwind_walk *w,
-						    struct bpf_perf_event_data *ctx)
+/*
+ * The registers with which the current thread left user mode, by a system call, a fault or the very
+ * interrupt that this probe runs in: the kernel keeps them at the top of the thread's kernel stack.
+ * False: they cannot be had.
+ */
+static __always_inline bool capture_registers(struct capture_scratch *scratch,
+					      struct task_struct *task)
 {
-	w->registers[0] = ctx->regs.ax;
-	w->registers[1] = ctx->regs.dx;
-	w->registers[2] = ctx->regs.cx;
-	w->registers[3] = ctx->regs.bx;
-	w->registers[4] = ctx->regs.si;
-	w->registers[5] = ctx->regs.di;
-	w->registers[8] = ctx->regs.r8;
-	w->registers[9] = ctx->regs.r9;
-	w->registers[10] = ctx->regs.r10;
-	w->registers[11] = ctx->regs.r11;
-	w->registers[12] = ctx->regs.r12;
-	w->registers[13] = ctx->regs.r13;
-	w->registers[14] = ctx->regs.r14;
-	w->registers[15] = ctx->regs.r15;
-	w->pc = ctx->regs.ip;
-	w->sp = ctx->regs.sp;
-	w->fp = ctx->regs.bp;
-	/*
-	 * The compiler must not share this tail with the function below: the verifier refuses a
-	 * pointer that may be the context or something else.
-	 */
-	__asm__ volatile("" ::: "memory");
-}
+	struct probe_regs *regs = &scratch->entry;
+	struct unwind_walk *w = &scratch->walk;
 
-/* Registers with which the current thread entered the kernel. */
-static __always_inline void capture_entry_registers(struct unwind_walk *w,
-						    const struct pt_regs *regs)
-{
+	if (bpf_probe_read_kernel(regs, sizeof(*regs), (void *)bpf_task_pt_regs(task)))
+		return false;
 	w->registers[0] = regs->ax;
 	w->registers[1] = regs->dx;
 	w->registers[2] = regs->cx;
@@ -248,6 +230,7 @@ static __always_inline void capture_entry_registers(struct unwind_walk *w,
 	w->pc = regs->ip;
 	w->sp = regs->sp;
 	w->fp = regs->bp;
+	return true;
 }
 
 struct capture_loop {

@@ -4,10 +4,10 @@
 #include "filter.h"
 
 /* Bit 1..0 of the code segment: the privilege level. 3 is user mode. */
-#define IN_USER_MODE(ctx) (((ctx)->regs.cs & 3) == 3)
+#define IN_USER_MODE(ctx) ((CODE_SEGMENT(&(ctx)->regs) & 3) == 3)
 
 /* Inside execve() the stack that the registers speak of may be gone with the old program. */
-static __always_inline bool is_in_exec(const struct pt_regs *entry)
+static __always_inline bool is_in_exec(const struct probe_regs *entry)
 {
 	return entry->orig_ax == SYSCALL_EXECVE || entry->orig_ax == SYSCALL_EXECVEAT;
 }
@@ -16,23 +16,15 @@ static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
 					    struct capture_scratch *scratch,
 					    struct task_struct *task)
 {
-	unsigned long cs = ctx->regs.cs;
-	struct pt_regs *entry;
-
 	/* what a kernel thread, or one that is exiting, has in its registers is not user code */
 	if (!want_user || task->flags & PF_KTHREAD || !task->mm)
 		return;
-	if (IN_USER_MODE(ctx)) {
-		capture_probe_registers(&scratch->walk, ctx);
-	} else {
-		entry = (struct pt_regs *)bpf_task_pt_regs(task);
-		if (is_in_exec(entry))
-			return;
-		cs = entry->cs;
-		capture_entry_registers(&scratch->walk, entry);
-	}
+	if (!capture_registers(scratch, task))
+		return;
+	if (!IN_USER_MODE(ctx) && is_in_exec(&scratch->entry))
+		return;
 	scratch->record.has_user = 1;
-	if (cs == USER_CS_64)
+	if (CODE_SEGMENT(&scratch->entry) == USER_CS_64)
 		capture_walk(scratch, task);
 	else
 		scratch->record.end = UNWIND_END_32_BIT;

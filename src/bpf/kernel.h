@@ -17,13 +17,6 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-/* x86-64: the user registers that an entry into the kernel saved */
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx;
-	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax, ip, cs, sp;
-};
-
 typedef struct {
 	int counter;
 } atomic_t;
@@ -52,8 +45,9 @@ struct task_struct {
 #pragma clang attribute pop
 
 /*
- * The context of a perf_event program. This layout is the kernel's interface (linux/bpf_perf_event.h,
- * asm/ptrace.h) and is not relocated: the kernel itself rewrites each access.
+ * The registers of user code: those that a perf_event program finds in its context, and those that an
+ * entry into the kernel saved. This layout is the kernel's interface (linux/bpf_perf_event.h, asm/ptrace.h)
+ * and is not relocated. With FRED, the upper bits of cs and ss hold something else.
  */
 struct probe_regs {
 	unsigned long r15, r14, r13, r12, bp, bx;
@@ -67,7 +61,9 @@ struct bpf_perf_event_data {
 	__u64 addr;
 };
 
-#define PF_KTHREAD 0x00200000
+#define PF_KTHREAD	   0x00200000
+
+#define CODE_SEGMENT(regs) ((__u16)(regs)->cs)
 
 /* The code segment of 64-bit user code; anything else in user mode is a 32-bit program. */
 #define USER_CS_64 0x33

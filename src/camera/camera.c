@@ -233,12 +233,7 @@ void camera_free(struct camera *camera)
 int camera_start(struct camera *camera, struct film_writer *film, struct fail *why)
 {
 	struct samples_options options = {
-		.maps =
-			{
-				.chunks = bpf_map__fd(camera->probes->maps.unwind_chunks),
-				.rules = bpf_map__fd(camera->probes->maps.unwind_rule_map),
-				.spaces = bpf_map__fd(camera->probes->maps.unwind_spaces),
-			},
+		.probes = camera->probes,
 		.tables_limit = camera->options.tables_limit ? camera->options.tables_limit
 							     : TABLES_LIMIT_DEFAULT,
 		.rate = camera->options.frequency,

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "camera/kernel_names.h"
 
 /* Frames of one image (or of the kernel, or of one process's JIT code) that wait. */
 struct waiting {
@@ -18,13 +19,15 @@ struct waiting {
 struct names {
 	struct symbols *symbols;
 	struct film_writer *film;
+	struct probes *probes;
 	vec(struct waiting *) all;
 	struct map by_image, by_pid; /* image number, pid -> struct waiting * */
 	struct waiting *kernel;
 	uint64_t wanted, named;
 };
 
-int names_new(const struct symbol_options *options, struct film_writer *film, struct names **result)
+int names_new(const struct symbol_options *options, struct film_writer *film, struct probes *probes,
+	      struct names **result)
 {
 	struct names *names = calloc(1, sizeof(*names));
 	int err = -ENOMEM;
@@ -32,6 +35,7 @@ int names_new(const struct symbol_options *options, struct film_writer *film, st
 	if (!names)
 		return err;
 	names->film = film;
+	names->probes = probes;
 	err = symbols_new(options, &names->symbols);
 	if (err) {
 		free(names);
@@ -179,7 +183,8 @@ static void name_waiting(struct names *names, struct waiting *waiting)
 	} else if (waiting->pid) {
 		symbols_of_perf_map(names->symbols, waiting->pid, waiting->addresses.at, count,
 				    name_found, &naming, NULL);
-	} else {
+	} else if (kernel_names_ask(names->probes, waiting->addresses.at, count, name_found,
+				    &naming)) {
 		symbols_of_kernel(names->symbols, waiting->addresses.at, count, name_found, &naming,
 				  NULL);
 	}

@@ -14,8 +14,11 @@
  * over an image's symbols costs the same for one address as for a thousand.
  */
 struct names;
+struct probes;
 
-int names_new(const struct symbol_options *options, struct film_writer *film, struct names **names);
+/* probes: loaded, to ask the kernel for its names. */
+int names_new(const struct symbol_options *options, struct film_writer *film, struct probes *probes,
+	      struct names **names);
 void names_free(struct names *names);
 
 /* A frame waits to be named. For code of a file (and the vDSO), with its image: */

@@ -8,9 +8,10 @@
 #include "base/vec.h"
 #include "camera/catalogue.h"
 #include "camera/names.h"
+#include "probes.skel.h"
 
-/* Frames are named 5 s after the start, then after twice as long each time, and at the end. */
-#define FIRST_NAMING_NS 5000000000ull
+/* Frames are named 10 s after the start, then after three times as long each time, and at the end. */
+#define FIRST_NAMING_NS 10000000000ull
 
 /* What ended so long ago is not asked for any more: rings are drained several times a second. */
 #define REMEMBER_NS 5000000000ull
@@ -134,18 +135,23 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 		.process_changed = process_changed,
 		.process_gone = process_gone,
 	};
+	struct spaces_maps maps = {
+		.chunks = bpf_map__fd(options->probes->maps.unwind_chunks),
+		.rules = bpf_map__fd(options->probes->maps.unwind_rule_map),
+		.spaces = bpf_map__fd(options->probes->maps.unwind_spaces),
+	};
 	int err = -ENOMEM;
 
 	if (!samples)
 		return fail_errno(why, err, NULL, "cannot record");
 	samples->film = film;
-	err = spaces_new(&options->maps, options->tables_limit, 64 + 2 * options->rate,
-			 &samples->spaces, why);
+	err = spaces_new(&maps, options->tables_limit, 64 + 2 * options->rate, &samples->spaces,
+			 why);
 	if (err) {
 		samples_free(samples);
 		return err;
 	}
-	err = names_new(&options->symbols, film, &samples->names);
+	err = names_new(&options->symbols, film, options->probes, &samples->names);
 	if (!err)
 		err = catalogue_new(film, samples->names, &samples->catalogue);
 	if (!err)
@@ -350,7 +356,7 @@ void samples_tidy(struct samples *samples, uint64_t now)
 	}
 	if (now >= samples->next_naming) {
 		names_early(samples->names);
-		samples->next_naming = now + 2 * (now - samples->start);
+		samples->next_naming = now + 3 * (now - samples->start);
 	}
 	if (now > REMEMBER_NS)
 		targets_forget_before(samples->targets, now - REMEMBER_NS);

@@ -18,9 +18,10 @@
  * and events must be given in one common order of time.
  */
 struct samples;
+struct probes;
 
 struct samples_options {
-	struct spaces_maps maps;
+	struct probes *probes; /* loaded */
 	uint64_t tables_limit; /* bytes */
 	unsigned int rate;     /* samples that come in per second and CPU */
 	struct symbol_options symbols;
