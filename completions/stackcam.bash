@@ -159,7 +159,7 @@ _stackcam()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_stackcam_reply -W "record report diff resolve doctor help version --help --version"
+		_stackcam_reply -W "record report diff resolve doctor help version -h --help --version"
 		return
 	fi
 	if [[ $verb == record ]]; then
@@ -187,6 +187,7 @@ _stackcam()
 		return
 	fi
 	case $verb in
+	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record report diff resolve doctor" ;;
 	record) _stackcam_files -c ;;
 	report | diff | resolve) _stackcam_films ;;
 	esac

@@ -24,17 +24,42 @@ static void print_help(FILE *out)
 	      out);
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
-	fputs("\n'stackcam VERB --help' shows its options with examples; 'man stackcam-VERB' "
-	      "more.\n",
+	fputs("\n  -h, --help     this text\n"
+	      "      --version  the version\n"
+	      "\n'stackcam help VERB' or 'stackcam VERB --help' shows its options with examples;\n"
+	      "'man stackcam-VERB' more.\n",
 	      out);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (!strcmp(name, verbs[i].name))
+			return &verbs[i];
+	fputs("stackcam: there is no verb '", stderr);
+	text_print_safe(stderr, name);
+	fputs("'; see 'stackcam --help'\n", stderr);
+	return NULL;
+}
+
+static int print_help_of(char *name)
+{
+	const struct verb *verb = find_verb(name);
+	char option[] = "--help";
+
+	return verb ? verb->run(2, (char *[]){name, option, NULL}) : EXIT_USAGE;
 }
 
 int main(int argc, char **argv)
 {
+	const struct verb *verb;
+
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;
 	}
+	if (!strcmp(argv[1], "help") && argc > 2)
+		return print_help_of(argv[2]);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		print_help(stdout);
 		return 0;
@@ -43,12 +68,6 @@ int main(int argc, char **argv)
 		puts("stackcam " STACKCAM_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (!strcmp(argv[1], verbs[i].name))
-			return verbs[i].run(argc - 1, argv + 1);
-
-	fputs("stackcam: there is no verb '", stderr);
-	text_print_safe(stderr, argv[1]);
-	fputs("'; see 'stackcam --help'\n", stderr);
-	return EXIT_USAGE;
+	verb = find_verb(argv[1]);
+	return verb ? verb->run(argc - 1, argv + 1) : EXIT_USAGE;
 }
