@@ -65,6 +65,12 @@ struct wanted {
 	uint32_t image, frame;
 };
 
+/* What frames lacked, and what they got. */
+struct lack {
+	size_t names, named;
+	size_t lines, placed; /* only where source lines were asked for */
+};
+
 struct naming {
 	const struct arguments *arguments;
 	struct film *film;
@@ -72,9 +78,8 @@ struct naming {
 	struct symbols *symbols;
 	vec(struct wanted) wanted; /* sorted by image */
 	const struct wanted *part; /* those of the image that is asked about */
-	size_t without_name;	   /* of all wanted */
-	size_t named, placed;	   /* got a name; got a source line */
-	size_t part_named;
+	struct lack of_all, of_part;
+	bool another_build; /* stood where a file was looked for */
 };
 
 /* Returns 0 or an exit status. */
@@ -150,7 +155,6 @@ static bool find_wanted(struct naming *n)
 	for (uint32_t id = 1; id < n->film->frame_count; id++) {
 		if (!is_wanted(n, id))
 			continue;
-		n->without_name += !n->film->frames[id].function;
 		if (!vec_push(&n->wanted, (struct wanted){n->film->frames[id].image, id}))
 			return false;
 	}
@@ -176,16 +180,16 @@ static void take_names(void *context, size_t index, const struct symbol_name *na
 		film_names[i] = (struct film_name){names[i].function, names[i].file, names[i].line};
 	film_name_frame(n->writer, id, film_names, count);
 	free(film_names);
-	n->part_named += !frame->function;
-	n->placed += !frame->file[0] && names[0].file;
+	n->of_part.named += !frame->function;
+	n->of_part.placed += !frame->file[0] && names[0].file;
 }
 
-/* One line about an image of which count frames keep what they lack. */
-static void report(const struct film_image *image, size_t count, const char *missing)
+/* One line about an image some frames of which keep lacking something. */
+static void report(const struct film_image *image, const struct lack *lack, const char *missing)
 {
+	size_t names = lack->names - lack->named, lines = lack->lines - lack->placed;
 	char number[32];
 
-	text_count(number, sizeof(number), count);
 	fputs("  ", stderr);
 	text_print_safe(stderr, image->path[0] ? image->path : "[image without a name]");
 	if (image->build_id_size) {
@@ -194,13 +198,23 @@ static void report(const struct film_image *image, size_t count, const char *mis
 			fprintf(stderr, "%02x", image->build_id[i]);
 		fputc(')', stderr);
 	}
-	fprintf(stderr, ": %s frame%s without a name: ", number, count == 1 ? "" : "s");
+	fputs(": ", stderr);
+	if (names) {
+		text_count(number, sizeof(number), names);
+		fprintf(stderr, "%s frame%s without a name", number, names == 1 ? "" : "s");
+	}
+	if (lines) {
+		text_count(number, sizeof(number), lines);
+		fprintf(stderr, "%s%s frame%s without a source line", names ? ", " : "", number,
+			lines == 1 ? "" : "s");
+	}
+	fputs(": ", stderr);
 	text_print_safe(stderr, missing[0] ? missing : "no symbol is there");
 	fputc('\n', stderr);
 }
 
-/* Names what can be named of one image. Returns 0 or a negative errno with *why filled. */
-static int name_image(struct naming *n, size_t count, struct fail *why)
+/* Asks about one image; returns 0 or a negative errno. *why: what is missing, or what failed. */
+static int ask_image(struct naming *n, const uint64_t *addresses, size_t count, struct fail *why)
 {
 	const struct film_image *image = &n->film->images[n->part->image];
 	struct symbol_image asked = {
@@ -210,38 +224,53 @@ static int name_image(struct naming *n, size_t count, struct fail *why)
 		.build_id = image->build_id,
 		.build_id_size = image->build_id_size,
 	};
+	int err;
+
+	if (image->path[0] == '/' && (image->build_id_size || n->arguments->force))
+		asked.fd =
+			symbol_image_open("", image->path, image->build_id, image->build_id_size);
+	if (!image->build_id_size && asked.fd < 0)
+		return fail(why, 0, NULL,
+			    "it has no build id that a file could be known by; --force uses the "
+			    "file of that path");
+	err = symbols_of_image(n->symbols, &asked, addresses, count, take_names, n, why);
+	if (!err)
+		fail(why, 0, NULL, "%s",
+		     asked.fd == -ESTALE ? "the file at that path is another build, with another "
+					   "build id, and no debug file was found"
+					 : symbols_missing(n->symbols));
+	n->another_build |= asked.fd == -ESTALE;
+	if (asked.fd >= 0)
+		close(asked.fd);
+	return err;
+}
+
+/* Names what can be named of one image. Returns 0 or a negative errno with *why filled. */
+static int name_image(struct naming *n, size_t count, struct fail *why)
+{
 	uint64_t *addresses = calloc(count, sizeof(*addresses));
-	size_t without_name = 0;
-	struct fail not_named = {0};
-	const char *missing;
-	int err = 0;
+	struct lack *lack = &n->of_part;
+	struct fail missing = {0};
+	int err;
 
 	if (!addresses)
 		return fail_errno(why, -ENOMEM, NULL, "cannot name frames");
+	*lack = (struct lack){0};
 	for (size_t i = 0; i < count; i++) {
 		const struct film_frame *frame = &n->film->frames[n->part[i].frame];
 
 		addresses[i] = frame->address;
-		without_name += !frame->function;
+		lack->names += !frame->function;
+		lack->lines += n->arguments->symbols.lines && !frame->file[0];
 	}
-	if (image->path[0] == '/' && (image->build_id_size || n->arguments->force))
-		asked.fd =
-			symbol_image_open("", image->path, image->build_id, image->build_id_size);
-	n->part_named = 0;
-	if (image->build_id_size || asked.fd >= 0) {
-		err = symbols_of_image(n->symbols, &asked, addresses, count, take_names, n,
-				       &not_named);
-		missing = err ? not_named.what : symbols_missing(n->symbols);
-	} else {
-		missing = "it has no build id that a file could be known by; --force uses the file "
-			  "of that path";
-	}
-	if (asked.fd >= 0)
-		close(asked.fd);
+	err = ask_image(n, addresses, count, &missing);
 	free(addresses);
-	n->named += n->part_named;
-	if (without_name > n->part_named)
-		report(image, without_name - n->part_named, missing);
+	n->of_all.names += lack->names;
+	n->of_all.named += lack->named;
+	n->of_all.lines += lack->lines;
+	n->of_all.placed += lack->placed;
+	if (lack->named < lack->names || lack->placed < lack->lines)
+		report(&n->film->images[n->part->image], lack, missing.what);
 	/* another image may have better files */
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot name frames") : 0;
 }
@@ -273,27 +302,36 @@ static void report_the_rest(const struct film *film)
 		jit += film->frames[id].kind == FILM_FRAME_JIT;
 	}
 	if (kernel)
-		fprintf(stderr, "  %zu frames of the kernel can be named only while recording\n",
-			kernel);
+		fprintf(stderr, "  %zu frame%s of the kernel can be named only while recording\n",
+			kernel, kernel == 1 ? "" : "s");
 	if (jit)
-		fprintf(stderr, "  %zu frames of JIT code can be named only while recording\n",
-			jit);
+		fprintf(stderr, "  %zu frame%s of JIT code can be named only while recording\n",
+			jit, jit == 1 ? "" : "s");
 }
 
 static void print_result(const struct naming *n)
 {
-	char named[32], of[32], placed[32];
+	const struct lack *all = &n->of_all;
+	char named[32], of[32];
 
-	text_count(named, sizeof(named), n->named);
-	text_count(of, sizeof(of), n->without_name);
-	text_count(placed, sizeof(placed), n->placed);
+	text_count(named, sizeof(named), all->named);
+	text_count(of, sizeof(of), all->names);
 	fprintf(stderr, "named %s of %s frames without a name", named, of);
-	if (n->arguments->symbols.lines)
-		fprintf(stderr, ", %s got a source line", placed);
+	if (n->arguments->symbols.lines) {
+		text_count(named, sizeof(named), all->placed);
+		text_count(of, sizeof(of), all->lines);
+		fprintf(stderr, ", placed %s of %s without a source line", named, of);
+	}
 	fputc('\n', stderr);
-	if (n->named < n->without_name)
-		fputs("install debug files (packages that end in -dbgsym or -debuginfo), give "
-		      "--debug-dir, or set DEBUGINFOD_URLS\n",
+	if (all->named == all->names && all->placed == all->lines)
+		return;
+	fputs("install debug files (packages that end in -dbgsym or -debuginfo), give "
+	      "--debug-dir, or set DEBUGINFOD_URLS\n",
+	      stderr);
+	if (n->another_build)
+		fputs("a program that was built anew since it was filmed needs the debug files of "
+		      "its "
+		      "old build, or a new film\n",
 		      stderr);
 }
 

@@ -145,7 +145,8 @@ static void names(void **state)
 	film_free(film);
 	bench_run(b, "grep -qx 'named 2 of 4 frames without a name' words");
 	bench_run(b, "grep -q 'gone/lib.so (build id 0badc0de): 1 frame without a name' words");
-	bench_run(b, "grep -q '1 frames of the kernel' words");
+	bench_run(b, "grep -q '1 frame of the kernel' words");
+	bench_run(b, "! grep -q 'built anew' words");
 	/* once more: nothing changes */
 	assert_int_equal(resolve(b, NULL, NULL), 0);
 	bench_run(b, "grep -qx 'named 0 of 2 frames without a name' words");
@@ -213,6 +214,13 @@ static void another_file(void **state)
 	shoot(b, "05060708");
 	assert_int_equal(resolve(b, "--force", NULL), 0);
 	bench_run(b, "grep -q 'named 0 of 4' words");
+	bench_run(b, "grep -q '/a (build id 05060708): 3 frames without a name: the file at that "
+		     "path is another build' words");
+	bench_run(b, "grep -q '^a program that was built anew since' words");
+	assert_int_equal(resolve(b, "--lines", NULL), 0);
+	bench_run(b, "grep -q ': 3 frames without a name, 4 frames without a source line: the file "
+		     "at that path is another build' words");
+	bench_run(b, "grep -q 'named 0 of 4 frames without a name, placed 0 of 5 ' words");
 
 	bench_run(b, "rm x.film*");
 	s = shoot(b, "");
