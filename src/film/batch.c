@@ -18,6 +18,7 @@ const struct film_row_kind film_row_kinds[FILM_ROW_KINDS] = {
 	[FILM_ROW_FUNCTIONS] = {"iib", "INSERT INTO function VALUES(?, ?, ?)"},
 	[FILM_ROW_FRAMES] = {"iib", "INSERT INTO frame VALUES(?, ?, ?)"},
 	[FILM_ROW_NAMES] = {"ib", "INSERT INTO name(n, data) VALUES(?, ?)"},
+	[FILM_ROW_STARTS] = {"ib", "INSERT INTO start(n, data) VALUES(?, ?)"},
 	[FILM_ROW_STACKS] = {"iib", "INSERT INTO stack VALUES(?, ?, ?)"},
 	[FILM_ROW_BLOCK] = {"iiiiiib", "INSERT INTO block(event, kind, t0, t1, n, total, data) "
 				       "VALUES(?, ?, ?, ?, ?, ?, ?)"},
@@ -54,6 +55,7 @@ size_t film_batch_size(const struct film_batch *batch)
 	size += batch->frames.room * sizeof(*batch->frames.at);
 	size += batch->stacks.room * sizeof(*batch->stacks.at);
 	size += batch->names.room * sizeof(*batch->names.at);
+	size += batch->starts.room * sizeof(*batch->starts.at);
 	for (i = 0; i < FILM_EVENTS_MAX; i++)
 		size += batch->samples[i].room * sizeof(*batch->samples[i].at);
 	return size;
@@ -71,6 +73,7 @@ void film_batch_free(struct film_batch *batch)
 	vec_free(&batch->frames);
 	vec_free(&batch->stacks);
 	vec_free(&batch->names);
+	vec_free(&batch->starts);
 	buf_free(&batch->rows);
 	free(batch);
 }

@@ -27,6 +27,7 @@ enum film_row {
 	FILM_ROW_FUNCTIONS,
 	FILM_ROW_FRAMES,
 	FILM_ROW_NAMES,
+	FILM_ROW_STARTS,
 	FILM_ROW_STACKS,
 	FILM_ROW_BLOCK,
 	FILM_ROW_KINDS,
@@ -48,6 +49,12 @@ struct film_named {
 	uint32_t call;
 };
 
+/* The start of a frame's function. The call that comes last counts. */
+struct film_started {
+	struct film_start row;
+	uint32_t call;
+};
+
 /* Of functions, frames and stacks the new ones, ids from first on. */
 struct film_batch {
 	struct film_batch *next;
@@ -59,6 +66,7 @@ struct film_batch {
 	vec(struct film_place) frames;
 	vec(struct film_stack) stacks;
 	vec(struct film_named) names;
+	vec(struct film_started) starts;
 	struct film_sample_list samples[FILM_EVENTS_MAX]; /* by event */
 };
 

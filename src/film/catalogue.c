@@ -240,6 +240,40 @@ int namings_unpack(struct column_reader *r, const void *data, size_t size, uint3
 	return end_unpack(r, column, err);
 }
 
+int starts_pack(struct columns *c, const struct film_start *starts, size_t count)
+{
+	uint64_t *column = begin_pack(c, count);
+
+	if (!column)
+		return -ENOMEM;
+	put_column(c, column, count, starts[i].frame - (i ? starts[i - 1].frame : 0));
+	put_column(c, column, count, starts[i].distance);
+	return end_pack(c, column);
+}
+
+int starts_unpack(struct column_reader *r, const void *data, size_t size, uint32_t frames,
+		  struct film_start *starts, size_t count)
+{
+	int err;
+	uint64_t *column = begin_unpack(r, data, size, count, 2, 0, &err), frame = 0;
+	size_t i;
+
+	if (!column)
+		return err;
+	err = get_column(r, column, count, frames);
+	for (i = 0; !err && i < count; i++) {
+		frame += column[i];
+		if (!column[i] || frame >= frames)
+			err = -EBADMSG;
+		starts[i].frame = (uint32_t)frame;
+	}
+	if (!err)
+		err = column_reader_get(r, column, count);
+	for (i = 0; !err && i < count; i++)
+		starts[i].distance = column[i];
+	return end_unpack(r, column, err);
+}
+
 int stacks_pack(struct columns *c, uint32_t first, const struct film_stack *stacks, size_t count)
 {
 	uint64_t *column = begin_pack(c, count);

@@ -195,6 +195,45 @@ static int write_names(struct film_disk *d, struct film_batch *batch)
 	return rc;
 }
 
+/* By frame, the last call first. */
+static int by_started_frame(const void *a, const void *b)
+{
+	const struct film_started *x = a, *y = b;
+
+	if (x->row.frame != y->row.frame)
+		return x->row.frame < y->row.frame ? -1 : 1;
+	return x->call > y->call ? -1 : x->call < y->call;
+}
+
+static int write_starts(struct film_disk *d, struct film_batch *batch)
+{
+	vec(struct film_start) rows = {0};
+	size_t from, count;
+	int rc = SQLITE_OK;
+
+	if (!batch->starts.count)
+		return SQLITE_OK;
+	if (!vec_reserve(&rows, batch->starts.count))
+		return SQLITE_NOMEM;
+	qsort(batch->starts.at, batch->starts.count, sizeof(*batch->starts.at), by_started_frame);
+	vec_foreach (&batch->starts, started) {
+		if (!rows.count || vec_last(&rows)->frame != started->row.frame)
+			rows.at[rows.count++] = started->row;
+	}
+	for (from = 0; rc == SQLITE_OK && from < rows.count; from += count) {
+		count = at_most(rows.count - from, FILM_BLOCK_MAX);
+		if (starts_pack(&d->columns, rows.at + from, count)) {
+			rc = SQLITE_NOMEM;
+			break;
+		}
+		film_put_row(&d->row, FILM_ROW_STARTS, (uint64_t)count, d->columns.packed.at,
+			     d->columns.packed.count);
+		rc = write_own_row(d);
+	}
+	vec_free(&rows);
+	return rc;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct film_sample *x = a, *y = b;
@@ -252,6 +291,8 @@ static int write_batch(struct film_disk *d, struct film_batch *batch)
 		rc = write_frames(d, batch);
 	if (rc == SQLITE_OK)
 		rc = write_names(d, batch);
+	if (rc == SQLITE_OK)
+		rc = write_starts(d, batch);
 	if (rc == SQLITE_OK)
 		rc = write_stacks(d, batch);
 	for (event = 1; rc == SQLITE_OK && event < FILM_EVENTS_MAX; event++)

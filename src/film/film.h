@@ -96,6 +96,7 @@ struct film_frame {
 	uint32_t image;
 	enum film_frame_kind kind;
 	uint64_t address;
+	uint64_t start;	   /* where its function begins, by unwind information; 0: not known */
 	uint32_t function; /* 0: not named (yet) */
 	const char *file;  /* source file, "" when not known */
 	uint32_t line;

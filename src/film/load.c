@@ -33,6 +33,8 @@ struct loader {
 	vec(struct given) given;	 /* inlined calls, also those that a later block replaced */
 	vec(struct film_place) places;	 /* of the block of frames at hand */
 	vec(struct film_naming) namings; /* of the block of names at hand */
+	vec(struct film_start) starts;	 /* of the block of starts at hand */
+	size_t start_blocks;
 
 	unsigned int meta_rows, meta_known;
 	size_t block_rows; /* of any kind */
@@ -378,6 +380,29 @@ static void take_names(struct row *r)
 		r->err = -EBADMSG;
 }
 
+static void take_starts(struct row *r)
+{
+	struct loader *l = r->l;
+	uint32_t count = block_rows(r, ++l->start_blocks, UINT32_MAX - FILM_BLOCK_MAX), i;
+	size_t size;
+	const void *data = bytes(r, 2, &size);
+
+	if (!r->err && !vec_reserve(&l->starts, count))
+		r->err = -ENOMEM;
+	if (!r->err)
+		r->err = starts_unpack(&l->columns, data, size, (uint32_t)l->frames.count,
+				       l->starts.at, count);
+	for (i = 0; !r->err && i < count; i++) {
+		struct film_frame *frame = &l->frames.at[l->starts.at[i].frame];
+
+		/* a mark's address is 0: it has no code that could begin anywhere */
+		if (l->starts.at[i].distance >= frame->address)
+			r->err = -EBADMSG;
+		else
+			frame->start = frame->address - l->starts.at[i].distance;
+	}
+}
+
 static void take_stacks(struct row *r)
 {
 	struct loader *l = r->l;
@@ -441,6 +466,7 @@ static const struct {
 	{"function", "SELECT * FROM function ORDER BY id", take_functions},
 	{"frame", "SELECT * FROM frame ORDER BY id", take_frames},
 	{"name", "SELECT * FROM name ORDER BY id", take_names},
+	{"start", "SELECT * FROM start ORDER BY id", take_starts},
 	{"stack", "SELECT * FROM stack ORDER BY id", take_stacks},
 	{"loss", "SELECT * FROM loss ORDER BY id", take_loss},
 	/* not data: it would be read from the disk with it */
@@ -575,5 +601,6 @@ int film_load(sqlite3 *db, const char *path, struct film *film, struct fail *why
 	vec_free(&l.given);
 	vec_free(&l.places);
 	vec_free(&l.namings);
+	vec_free(&l.starts);
 	return err;
 }

@@ -24,6 +24,7 @@ const struct film_table film_tables[] = {
 	{"function", "CREATE TABLE function(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
 	{"frame", "CREATE TABLE frame(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
 	{"name", "CREATE TABLE name(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
+	{"start", "CREATE TABLE start(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
 	{"stack", "CREATE TABLE stack(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
 	{"loss", "CREATE TABLE loss(id INTEGER PRIMARY KEY, event INTEGER, reason TEXT, "
 		 "count INTEGER)"},

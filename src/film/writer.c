@@ -38,7 +38,7 @@ struct film_writer {
 
 	uint64_t name_bytes; /* of all functions */
 	uint64_t inlines;    /* inlined calls given so far */
-	uint32_t calls;	     /* of film_name_frame() */
+	uint32_t calls;	     /* of film_name_frame() and film_start_frame() */
 	struct losses losses;
 	struct arena texts;
 	char *cuts; /* CUTS strings of FILM_TEXT_MAX + 1 bytes */
@@ -330,6 +330,21 @@ void film_name_frame(struct film_writer *w, uint32_t frame, const struct film_na
 
 		vec_push(&w->batch->names, named);
 	}
+}
+
+void film_start_frame(struct film_writer *w, uint32_t frame, uint64_t start)
+{
+	struct film_started started = {.row.frame = frame, .call = ++w->calls};
+	struct film_place place;
+
+	if (!frame || frame >= w->frames.count)
+		return;
+	place = w->frames.at[frame];
+	if (place.kind == FILM_FRAME_MARK || !start || start > place.address)
+		return;
+	started.row.distance = place.address - start;
+	if (!vec_push(&w->batch->starts, started))
+		lost(w, LOST_NAME);
 }
 
 void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t thread,

@@ -58,6 +58,12 @@ struct film_name {
 void film_name_frame(struct film_writer *w, uint32_t frame, const struct film_name *names,
 		     size_t count);
 
+/*
+ * Tells the address where the function of a frame begins: not 0, and not behind the frame's own. A
+ * name says more, whichever is told first.
+ */
+void film_start_frame(struct film_writer *w, uint32_t frame, uint64_t start);
+
 void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t thread,
 		 uint32_t stack, uint64_t value);
 
@@ -80,7 +86,7 @@ uint64_t film_size(const struct film_writer *w);
 
 /*
  * Opens an existing film to name its frames ("stackcam resolve"): only film_name_frame(),
- * film_commit() and film_close() may be called on the result.
+ * film_start_frame(), film_commit() and film_close() may be called on the result.
  */
 int film_open_for_naming(const char *path, struct film_writer **w, struct fail *why);
 

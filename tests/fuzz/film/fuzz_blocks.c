@@ -88,6 +88,19 @@ static void take_namings(struct column_reader *reader, const void *block, size_t
 	free(namings);
 }
 
+static void take_starts(struct column_reader *reader, const void *block, size_t size, size_t count)
+{
+	struct film_start *starts = calloc(count + 1, sizeof(*starts));
+	size_t i;
+
+	if (!starts_unpack(reader, block, size, LIMIT, starts, count)) {
+		for (i = 0; i < count; i++)
+			check(starts[i].frame > (i ? starts[i - 1].frame : 0) &&
+			      starts[i].frame < LIMIT);
+	}
+	free(starts);
+}
+
 static void round_trip(const uint8_t *data, size_t size)
 {
 	size_t count = size / sizeof(uint64_t);
@@ -126,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	block = malloc(room);
 	packed = ZSTD_compress(block, room, data + 3, size - 3, 1);
 	check(!ZSTD_isError(packed));
-	switch (data[0] % 6) {
+	switch (data[0] % 7) {
 	case 0:
 		take_samples(block, packed, (uint32_t)count);
 		break;
@@ -141,6 +154,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 4:
 		take_namings(&reader, block, packed, count);
+		break;
+	case 5:
+		take_starts(&reader, block, packed, count);
 		break;
 	default:
 		round_trip(data + 3, size - 3);

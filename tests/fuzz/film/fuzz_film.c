@@ -40,6 +40,7 @@ static void walk(struct film *film)
 	for (i = 0; i < film->frame_count; i++) {
 		check(film->frames[i].function < film->function_count);
 		check(film->frames[i].image < film->image_count);
+		check(film->frames[i].start <= film->frames[i].address);
 		check(strlen(film->frames[i].file) <= FILM_TEXT_MAX);
 	}
 	for (i = 0; i < film->inline_count; i++) {

@@ -110,6 +110,7 @@ void put_second(struct film_writer *w, uint64_t second)
 
 		film_sample(w, 1, test_info.start + i * SECOND / 100, 1, stack_of(w, addresses, 3),
 			    i + 1);
+		film_start_frame(w, native(w, addresses[2]), 0x3000 + i / 8 * 8);
 	}
 }
 
@@ -151,6 +152,11 @@ void check_seconds(struct film *film, uint64_t seconds)
 	assert_int_equal(count, samples);
 	assert_int_equal(film->info.end, test_info.start + samples / 100 * SECOND);
 	assert_int_equal(film->stack_count - 1, samples + 7 + 1);
+	for (uint32_t i = 1; i < film->frame_count; i++) {
+		uint64_t address = film->frames[i].address;
+
+		assert_int_equal(film->frames[i].start, address < 0x3000 ? 0 : address / 8 * 8);
+	}
 }
 
 int add_up(void *context, const struct film_samples *samples)
@@ -210,6 +216,7 @@ void check_promises(struct film *film)
 	for (i = 0; i < film->frame_count; i++) {
 		assert_true(film->frames[i].image < film->image_count);
 		assert_true(film->frames[i].function < film->function_count);
+		assert_true(film->frames[i].start <= film->frames[i].address);
 		text += strlen(film->frames[i].file);
 	}
 	for (i = 0; i < film->inline_count; i++) {

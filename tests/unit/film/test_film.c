@@ -331,6 +331,69 @@ static void test_naming_again(void **state)
 	remove_folder();
 }
 
+static void test_starts(void **state)
+{
+	const char *path = new_path();
+	struct film_writer *w = create(path);
+	struct film_name name = {"f", "a.c", 1};
+	uint32_t frame[8], mark = film_mark(w, "[cut]"), i;
+	uint64_t high = film_frame(w, 1, FILM_FRAME_NATIVE, UINT64_MAX);
+	struct film *film;
+	struct fail why = {0};
+
+	(void)state;
+	for (i = 0; i < 8; i++)
+		frame[i] = native(w, 0x1000 + i);
+	film_start_frame(w, frame[7], 0x1001);
+	film_start_frame(w, frame[0], 0x1000);
+	film_start_frame(w, frame[1], 1);
+	film_start_frame(w, frame[7], 0x1002); /* again */
+	film_start_frame(w, frame[3], 0x1000); /* beside its name */
+	film_name_frame(w, frame[3], &name, 1);
+	film_start_frame(w, (uint32_t)high, 1);
+	/* not told, and what makes no sense */
+	film_start_frame(w, frame[2], 0);
+	film_start_frame(w, frame[2], 0x1003);
+	film_start_frame(w, mark, 0);
+	film_start_frame(w, mark, 1);
+	film_start_frame(w, 0, 1);
+	film_start_frame(w, 99, 1);
+	commit(w, 6 * SECOND);
+	film_start_frame(w, frame[4], 0x1000);
+	film_start_frame(w, frame[0], 0x0fff); /* again in a later one */
+	close_film(w, 7 * SECOND);
+
+	film = open_film(path);
+	check_promises(film);
+	assert_int_equal(film->frames[frame[0]].start, 0x0fff);
+	assert_int_equal(film->frames[frame[1]].start, 1);
+	assert_int_equal(film->frames[frame[2]].start, 0);
+	assert_int_equal(film->frames[frame[3]].start, 0x1000);
+	assert_string_equal(film->functions[film->frames[frame[3]].function].name, "f");
+	assert_int_equal(film->frames[frame[4]].start, 0x1000);
+	assert_int_equal(film->frames[frame[5]].start, 0);
+	assert_int_equal(film->frames[frame[7]].start, 0x1002);
+	assert_int_equal(film->frames[frame[7]].address, 0x1007);
+	assert_int_equal(film->frames[frame[7]].function, 0);
+	assert_int_equal(film->frames[high].start, 1);
+	assert_int_equal(film->frames[mark].start, 0);
+	assert_int_equal(film->loss_count, 0);
+	film_free(film);
+
+	assert_int_equal(film_open_for_naming(path, &w, &why), 0);
+	film_name_frame(w, frame[7], &name, 1);
+	film_start_frame(w, frame[5], 0x1000);
+	close_film(w, 99 * SECOND);
+
+	film = open_film(path);
+	assert_string_equal(film->functions[film->frames[frame[7]].function].name, "f");
+	assert_int_equal(film->frames[frame[7]].start, 0x1002);
+	assert_int_equal(film->frames[frame[5]].start, 0x1000);
+	assert_int_equal(film->frames[frame[0]].start, 0x0fff);
+	film_free(film);
+	remove_folder();
+}
+
 /* More than one block of everything. */
 static void test_large(void **state)
 {
@@ -351,6 +414,7 @@ static void test_large(void **state)
 			names[n] = (struct film_name){text[n], i % 2 ? "a.c" : "b.c", n};
 		}
 		film_name_frame(w, frame, names, 1 + i % 3);
+		film_start_frame(w, frame, (hash_u64(i) + 1) / 2);
 		stack = film_stack(w, i % 5 ? stack : 0, frame, FILM_HOW_EXACT);
 		film_sample(w, 1, 5 * SECOND + hash_u64(i) % SECOND, 1, stack, hash_u64(i));
 	}
@@ -367,6 +431,7 @@ static void test_large(void **state)
 		assert_string_equal(film->functions[film->frames[i + 1].function].name, text[0]);
 		film_inlines_of(film, i + 1, &count);
 		assert_int_equal(count, i % 3);
+		assert_int_equal(film->frames[i + 1].start, (hash_u64(i) + 1) / 2);
 		sum.total -= hash_u64(i);
 	}
 	assert_int_equal(sum.total, 0);
@@ -383,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_refused_ids),
 		cmocka_unit_test(test_long_strings),
 		cmocka_unit_test(test_naming_again),
+		cmocka_unit_test(test_starts),
 		cmocka_unit_test(test_large),
 	};
 

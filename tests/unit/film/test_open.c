@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "film/catalogue.h"
 #include "film/create.h"
 
 static void write_file(const char *path, const void *bytes, size_t size)
@@ -122,6 +123,12 @@ static void test_other_schemas(void **state)
 		{"UPDATE stack SET data = zeroblob(3)", "table stack", -EBADMSG},
 		{"UPDATE stack SET id = 2 WHERE id = 1", "table stack", -EBADMSG},
 		{"UPDATE frame SET n = 65537", "table frame", -EBADMSG},
+		{"UPDATE start SET n = 99 WHERE id = 1", "table start", -EBADMSG},
+		{"UPDATE start SET data = zeroblob(3)", "table start", -EBADMSG},
+		{"UPDATE start SET data = (SELECT data FROM stack)", "table start", -EBADMSG},
+		{"UPDATE start SET data = 1", "table start", -EBADMSG},
+		{"DELETE FROM start WHERE id = 1", "table start", -EBADMSG},
+		{"DROP TABLE start", "missing", -EBADMSG},
 		{"UPDATE block SET event = 2", "table block", -EBADMSG},
 		{"UPDATE block SET n = 0", "table block", -EBADMSG},
 		{"UPDATE block SET t0 = t1 + 1", "table block", -EBADMSG},
@@ -135,6 +142,61 @@ static void test_other_schemas(void **state)
 		write_seconds(path, 2);
 		sql(path, cases[i].change);
 		assert_refused(path, cases[i].err, cases[i].words);
+	}
+	remove_folder();
+}
+
+/* Gives a film one more block of starts. */
+static void add_starts(const char *path, const struct film_start *starts, size_t count)
+{
+	struct columns columns = {0};
+	sqlite3_stmt *insert;
+	sqlite3 *db;
+
+	assert_int_equal(starts_pack(&columns, starts, count), 0);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO start(n, data) VALUES(?, ?)", -1,
+					    &insert, NULL),
+			 SQLITE_OK);
+	sqlite3_bind_int64(insert, 1, (sqlite3_int64)count);
+	sqlite3_bind_blob(insert, 2, columns.packed.at, (int)columns.packed.count, SQLITE_STATIC);
+	assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
+	sqlite3_finalize(insert);
+	sqlite3_close(db);
+	columns_free(&columns);
+}
+
+/* Frame 1 of the film has the address 0x1000, frame 2 the address 0x2000; there are 109 in all. */
+static void test_wrong_starts(void **state)
+{
+	static const struct film_start good[] = {{0xfff, 1}, {0, 2}, {0, 108}},
+				       wrong[][2] = {
+					       {{0x1000, 1}, {0, 2}}, /* starts at 0 */
+					       {{0, 1}, {0x2001, 2}}, /* before 0 */
+					       {{0, 1}, {UINT64_MAX, 2}},
+					       {{0, 1}, {0, 1}}, /* the same frame again */
+					       {{0, 2}, {0, 1}}, /* out of order */
+					       {{0, 0}, {0, 1}}, /* no frame */
+					       {{0, 1}, {0, 109}},
+					       {{0, 1}, {0, UINT32_MAX}},
+				       };
+	const char *path = new_path();
+	struct film *film;
+	size_t i;
+
+	(void)state;
+	write_seconds(path, 1);
+	add_starts(path, good, 3);
+	film = open_film(path);
+	assert_int_equal(film->frame_count, 109);
+	assert_int_equal(film->frames[1].start, 1);
+	assert_int_equal(film->frames[2].start, 0x2000);
+	film_free(film);
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		unlink(path);
+		write_seconds(path, 1);
+		add_starts(path, wrong[i], 2);
+		assert_refused(path, -EBADMSG, "table start");
 	}
 	remove_folder();
 }
@@ -536,6 +598,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_not_films),
 		cmocka_unit_test(test_other_schemas),
+		cmocka_unit_test(test_wrong_starts),
 		cmocka_unit_test(test_wrong_blocks),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_flipped_bytes),
