@@ -31,7 +31,7 @@ enum {
 	UNWIND_REGISTERS = 16
 };
 
-/* Set in a frame's address when it was found by following a frame pointer without a table. */
+/* Set in a frame's address when it was found by a frame pointer, or by a rule that is a guess. */
 #define UNWIND_GUESS (1ull << 63)
 
 struct unwind_walk;
@@ -53,7 +53,7 @@ struct unwind_walk {
 	__u32 known; /* without rbx */
 	__u8 fp_known;
 	__u8 pc_exact; /* pc is the place itself, not the address that a call returns to */
-	__u8 guess;    /* the frame at pc was found by its callee's frame pointer */
+	__u8 guess;    /* the frame at pc was found by a guess */
 	__u8 end;      /* enum unwind_end, once unwind_step() returned 1 */
 	__u32 count;   /* frames written so far */
 	__u32 mappings, mapping_count; /* struct unwind_space's */
@@ -216,6 +216,7 @@ static __always_inline int unwind_signal_frame(struct unwind_walk *w)
 	w->registers[2] = saved[14];
 	w->rbx_at = UNWIND_RBX_IN_REGISTER;
 	w->fp_known = 1;
+	w->guess = 0;
 	if (unwind_return_to(w, saved[16], saved[15], saved[10]))
 		return 1;
 	w->known = 0xffff;
@@ -293,6 +294,7 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 {
 	__u64 cfa, fp = w->fp, saved[2];
 
+	w->guess = rule->guess;
 	switch (rule->cfa) {
 	case UNWIND_CFA_SP:
 		cfa = w->sp + (__s64)rule->cfa_offset;
@@ -364,7 +366,6 @@ static __always_inline int unwind_step(struct unwind_walk *w, __u64 *frames)
 
 	frames[count & (UNWIND_FRAMES_MAX - 1)] = w->guess ? at | UNWIND_GUESS : at;
 	w->count = count + 1;
-	w->guess = 0;
 
 	rule = 0;
 	if (w->mapping.kind == UNWIND_MAPPING_TABLE)
@@ -373,8 +374,11 @@ static __always_inline int unwind_step(struct unwind_walk *w, __u64 *frames)
 		return unwind_by_frame_pointer(w);
 	if (rule->cfa == UNWIND_CFA_END)
 		return unwind_stop(w, UNWIND_END_ROOT);
-	if (rule->cfa == UNWIND_CFA_SIGNAL)
+	if (rule->cfa == UNWIND_CFA_SIGNAL) {
+		/* no call stands before the address that a handler returns to */
+		frames[count & (UNWIND_FRAMES_MAX - 1)] = w->pc;
 		return unwind_signal_frame(w);
+	}
 	return unwind_by_rule(w, rule);
 }
 
