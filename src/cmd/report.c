@@ -49,6 +49,7 @@ static const char help_start[] =
 static const char help_examples[] =
 	"\nExamples:\n"
 	"  stackcam report                            the functions that took most, by themselves\n"
+	"  stackcam report --by process               the processes that took most\n"
 	"  stackcam report --format tree --comm 'worker-*' x.film\n"
 	"  stackcam report -o flame.svg               a flame graph\n"
 	"  stackcam report -o flame.html --by process,thread\n"

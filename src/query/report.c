@@ -110,7 +110,8 @@ int report_make(struct film *film, const struct question *q, bool by_thread, str
 	if (tree_init(&report->tree, &q->shape, false) ||
 	    tree_add(&report->tree, &report->view, TREE_NOW) || tree_sum(&report->tree) ||
 	    flame_of_tree(&report->tree, &report->view, false, &report->flame) ||
-	    functions_of(&report->tree, &report->flame, &report->functions))
+	    functions_of(&report->tree, &report->flame, &report->functions) ||
+	    groups_of(&report->tree, film, &report->flame, &report->groups))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
 	view_title(&report->view, report->title, sizeof(report->title));
 	report->flame.title = report->title;
@@ -119,6 +120,7 @@ int report_make(struct film *film, const struct question *q, bool by_thread, str
 
 void report_free(struct report *report)
 {
+	groups_free(&report->groups);
 	functions_free(&report->functions);
 	flame_free(&report->flame);
 	tree_free(&report->tree);

@@ -4,6 +4,7 @@
 
 #include "query/flame.h"
 #include "query/functions.h"
+#include "query/groups.h"
 #include "query/view.h"
 
 /* The answer about one film: its flame and its functions. It refers to the film. */
@@ -12,6 +13,7 @@ struct report {
 	struct tree tree;
 	struct flame flame;
 	struct functions functions;
+	struct groups groups; /* of --by */
 	char title[256];
 };
 

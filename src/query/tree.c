@@ -34,6 +34,7 @@ void tree_free(struct tree *tree)
 	labels_free(&tree->labels);
 	vec_free(&tree->nodes);
 	map_free(&tree->child_of);
+	vec_free(&tree->groups);
 	*tree = (struct tree){0};
 }
 
@@ -100,9 +101,10 @@ static uint32_t group_node(struct adder *a, uint32_t group)
 	const struct film *film = a->view->film;
 	struct tree *tree = a->tree;
 	const struct film_thread *thread = NULL;
-	uint32_t node = 0;
+	uint32_t node = 0, thread_id = 0;
 
 	if (a->view->group == VIEW_THREAD) {
+		thread_id = group;
 		thread = &film->threads[group];
 		group = thread->process;
 	}
@@ -117,6 +119,11 @@ static uint32_t group_node(struct adder *a, uint32_t group)
 		node = child_group(tree, node, "[thread] ", thread->comm, thread->tid);
 		if (!node)
 			return UINT32_MAX;
+	}
+	if (node && a->side == TREE_NOW && !tree->nodes.at[node].group) {
+		if (!vec_push(&tree->groups, (struct tree_group){node, group, thread_id, 0}))
+			return UINT32_MAX;
+		tree->nodes.at[node].group = (uint32_t)tree->groups.count;
 	}
 	return node;
 }
@@ -187,6 +194,9 @@ static bool add_weights(struct adder *a)
 		if (node == UINT32_MAX || (!weight->stack && !node))
 			return false;
 		a->tree->nodes.at[node].self[a->side] += weight->value;
+		if (a->tree->nodes.at[root].group && a->side == TREE_NOW)
+			a->tree->groups.at[a->tree->nodes.at[root].group - 1].samples +=
+				weight->samples;
 	}
 	return true;
 }

@@ -25,9 +25,18 @@ enum tree_side {
 struct tree_node {
 	uint32_t parent, label;
 	uint32_t first_child, next_sibling; /* set by tree_sum(); 0: none */
+	uint32_t group; /* a number of the tree's groups plus one; 0: it is none */
 	uint16_t depth;
 	bool guess, inlined;
 	uint64_t self[2], total[2];
+};
+
+/* An innermost group of TREE_NOW: a process or, where the shape has them, a thread. */
+struct tree_group {
+	uint32_t node;
+	uint32_t process,
+		thread; /* ids in the film, of the first that is called so; thread may be 0 */
+	uint64_t samples;
 };
 
 struct tree {
@@ -35,6 +44,7 @@ struct tree {
 	struct labels labels;
 	vec(struct tree_node) nodes; /* nodes[0] is the root; parents before children */
 	struct map child_of;	     /* by parent and label */
+	vec(struct tree_group) groups;
 };
 
 /* across_films: as in struct labels. Returns 0 or -ENOMEM; tree_free() is needed in either case. */

@@ -139,6 +139,32 @@ static int put_processes(struct json *j, const struct view *view)
 	return 0;
 }
 
+/* Empty where nothing was asked for by process, thread or image. */
+static void put_groups(struct json *j, const struct groups *groups)
+{
+	json_open(j, "groups", '[');
+	vec_foreach (groups, group) {
+		json_open(j, NULL, '{');
+		if (group->process) {
+			json_u64(j, "pid", group->process->pid);
+			json_text(j, "process", group->process->comm);
+		}
+		if (group->thread) {
+			json_u64(j, "tid", group->thread->tid);
+			json_text(j, "thread", group->thread->comm);
+		}
+		if (group->image)
+			json_text(j, "image",
+				  *group->image->image ? group->image->image : group->image->name);
+		else
+			json_u64(j, "samples", group->samples);
+		json_u64(j, "self", group->self);
+		json_u64(j, "total", group->total);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 int show_json(const struct report *report, const struct show_options *options, FILE *out)
 {
 	const struct functions *functions = &report->functions;
@@ -150,6 +176,7 @@ int show_json(const struct report *report, const struct show_options *options, F
 	put_film(&j, "film", report->view.film);
 	put_view(&j, &report->view);
 	err = put_processes(&j, &report->view);
+	put_groups(&j, &report->groups);
 	json_open(&j, "functions", '[');
 	for (size_t i = 0; i < functions->count; i++) {
 		const struct function *f = &functions->at[i];

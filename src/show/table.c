@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "query/names.h"
+#include "show/groups.h"
 #include "show/words.h"
 
 #define BOLD  "\033[1m"
@@ -103,24 +104,13 @@ static int print_names(const struct function *f, const struct show_options *opti
 	return done ? 0 : -ENOMEM;
 }
 
-static size_t shown_rows(const struct functions *functions, const struct show_options *options)
-{
-	return options->limit && options->limit < functions->count ? options->limit
-								   : functions->count;
-}
-
 static void print_rest(const struct functions *functions, size_t shown, uint64_t total, FILE *out)
 {
 	uint64_t self = 0;
-	char count[32];
 
-	if (shown == functions->count)
-		return;
 	for (size_t i = shown; i < functions->count; i++)
 		self += functions->at[i].self[TREE_NOW];
-	text_count(count, sizeof(count), functions->count - shown);
-	fprintf(out, "… %s more with %.2f%% of self; --limit 0 shows all\n", count,
-		words_percent(self, total));
+	words_rest(functions->count - shown, self, total, out);
 }
 
 static void print_legend(const struct functions *functions, size_t shown, FILE *out)
@@ -137,12 +127,14 @@ int show_table(const struct report *report, const struct show_options *options, 
 {
 	const struct functions *functions = &report->functions;
 	const struct view *view = &report->view;
-	size_t count = shown_rows(functions, options), width;
+	size_t count = words_rows(functions->count, options->limit), width;
 	int err = measure_names(functions->at, count, options, REPORT_NUMBERS, &width);
 
 	words_heading(view, out);
 	if (!count)
 		return err;
+	if (report->groups.count)
+		return show_groups(report, options, out);
 	fprintf(out, "\n%s%13s %7s %13s %7s  %-*s  %s%s\n", options->color ? BOLD : "", "Self",
 		"Self%", "Total", "Total%", (int)width, "Function", "Image",
 		options->color ? PLAIN : "");
@@ -165,7 +157,7 @@ int show_table(const struct report *report, const struct show_options *options, 
 int show_diff_table(const struct diff *diff, const struct show_options *options, FILE *out)
 {
 	const struct functions *functions = &diff->functions;
-	size_t count = shown_rows(functions, options), width;
+	size_t count = words_rows(functions->count, options->limit), width;
 	int err = measure_names(functions->at, count, options, DIFF_NUMBERS, &width);
 
 	fputs("before: ", out);

@@ -116,6 +116,22 @@ void words_column(FILE *out, const char *s, size_t columns)
 	fputs("…", out);
 }
 
+size_t words_rows(size_t count, uint64_t limit)
+{
+	return limit && limit < count ? limit : count;
+}
+
+void words_rest(size_t rows, uint64_t self, uint64_t total, FILE *out)
+{
+	char count[32];
+
+	if (!rows)
+		return;
+	text_count(count, sizeof(count), rows);
+	fprintf(out, "… %s more with %.2f%% of self; --limit 0 shows all\n", count,
+		words_percent(self, total));
+}
+
 static void print_reasons(FILE *out, const struct view_reasons *reasons)
 {
 	char count[32];

@@ -31,6 +31,12 @@ size_t words_width(const char *s);
 /* Writes s in so many columns: cut with an ellipsis, or padded. */
 void words_column(FILE *out, const char *s, size_t columns);
 
+/* How many of the rows a table shows; limit 0: all. */
+size_t words_rows(size_t count, uint64_t limit);
+
+/* The line for so many rows that are not shown, with what they have of the total; 0 rows: nothing. */
+void words_rest(size_t rows, uint64_t self, uint64_t total, FILE *out);
+
 /* Lines about a view that stand above a table or a tree: total, samples, stacks, losses. */
 void words_heading(const struct view *view, FILE *out);
 

@@ -193,6 +193,69 @@ static void test_groups(void **state)
 	film_free(film);
 }
 
+static void group_is(const struct report *report, size_t place, uint32_t pid, uint32_t tid,
+		     const char *image, uint64_t samples, uint64_t self, uint64_t total)
+{
+	const struct group *group = &report->groups.at[place];
+
+	assert_in_range(place, 0, report->groups.count - 1);
+	assert_int_equal(group->process ? group->process->pid : 0, pid);
+	assert_int_equal(group->thread ? group->thread->tid : 0, tid);
+	assert_string_equal(group->image ? group->image->name : "", image);
+	assert_int_equal(group->samples, samples);
+	assert_int_equal(group->self, self);
+	assert_int_equal(group->total, total);
+}
+
+static void test_tables_of_groups(void **state)
+{
+	struct question q = {0};
+	struct report report;
+	struct film *film = ask(film_build_small(), &q, &report);
+
+	(void)state;
+	assert_int_equal(report.groups.count, 0);
+	report_free(&report);
+
+	q.shape = (struct shape){.by_process = true};
+	ask(film, &q, &report);
+	assert_int_equal(report.groups.count, 2);
+	group_is(&report, 0, 10, 0, "", 4, 42, 42);
+	group_is(&report, 1, 20, 0, "", 3, 9, 9);
+	report_free(&report);
+	/* also where threads are kept apart */
+	assert_int_equal(report_make(film, &q, true, &report, NULL), 0);
+	assert_int_equal(report.groups.count, 2);
+	group_is(&report, 0, 10, 0, "", 4, 42, 42);
+	report_free(&report);
+
+	q.shape = (struct shape){.by_thread = true};
+	ask(film, &q, &report);
+	assert_int_equal(report.groups.count, 3);
+	group_is(&report, 0, 10, 11, "", 2, 27, 27);
+	group_is(&report, 1, 10, 10, "", 2, 15, 15);
+	group_is(&report, 2, 20, 20, "", 3, 9, 9);
+	report_free(&report);
+
+	q.shape = (struct shape){.by_image = true};
+	ask(film, &q, &report);
+	assert_int_equal(report.groups.count, 5);
+	group_is(&report, 0, 0, 0, "libc", 0, 31, 31);
+	group_is(&report, 1, 0, 0, "server", 0, 15, 49);
+	group_is(&report, 2, 0, 0, "[kernel]", 0, 3, 3);
+	group_is(&report, 3, 0, 0, "[unknown]", 0, 2, 2);
+	group_is(&report, 4, 0, 0, "[truncated: unreadable memory]", 0, 0, 3);
+	report_free(&report);
+
+	q.shape = (struct shape){.by_thread = true, .by_image = true};
+	ask(film, &q, &report);
+	group_is(&report, 0, 10, 11, "libc", 0, 27, 27);
+	group_is(&report, 1, 10, 10, "server", 0, 15, 15);
+	group_is(&report, 2, 20, 20, "libc", 0, 4, 4);
+	report_free(&report);
+	film_free(film);
+}
+
 /* A view by thread does not change what is shown as one. */
 static void test_by_thread_for_formats(void **state)
 {
@@ -273,6 +336,39 @@ static void test_recursion(void **state)
 	function_is(&report, "b", 10, 111);
 	function_is(&report, "c", 100, 100);
 	report_free(&report);
+	film_free(film);
+}
+
+/* Places without names are one by the function that they are in; where that is not known, by address. */
+static void test_places(void **state)
+{
+	struct film_build b;
+	struct question q = {0};
+	struct report report;
+	struct film *film;
+	uint32_t thread;
+
+	(void)state;
+	film_build_begin(&b, "on-cpu", "ns");
+	thread = film_build_thread(&b, 1, "a", 1, "a");
+	film_build_sample(&b, 1, thread, "main;lib!+1234-1200;lib!+1345-1340", 1);
+	film_build_sample(&b, 2, thread, "main;lib!+1238-1200;lib!+1340-1340", 10);
+	film_build_sample(&b, 3, thread, "main;lib!+1200-1200;lib!+1210-1200", 100);
+	film_build_sample(&b, 4, thread, "main;lib!+1239;other!+1234-1200", 1000);
+	film_build_sample(&b, 5, thread, "main;jit!+1239-1200", 10000);
+	film = ask(film_build_open(&b), &q, &report);
+	assert_int_equal(report.functions.count, 6);
+	/* it called itself: counted once */
+	function_is(&report, "lib+0x1200", 100, 111);
+	function_is(&report, "lib+0x1340", 11, 11);
+	function_is(&report, "lib+0x1239", 0, 1000);
+	function_is(&report, "other+0x1200", 1000, 1000);
+	function_is(&report, "[anon]", 10000, 10000);
+	node_is(&report, "main;lib+0x1200", 0, 111);
+	node_is(&report, "main;lib+0x1200;lib+0x1340", 11, 11);
+	report_free(&report);
+	assert_int_equal(total_with(film, QUESTION_FOCUS, "lib.0x1200", 0, NULL), 111);
+	assert_int_equal(total_with(film, QUESTION_IGNORE, "0x1234", 0, NULL), 11111);
 	film_free(film);
 }
 
@@ -363,9 +459,11 @@ int main(void)
 		cmocka_unit_test(test_account),
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_tables_of_groups),
 		cmocka_unit_test(test_by_thread_for_formats),
 		cmocka_unit_test(test_inlines_and_lines),
 		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_empty_films),
 		cmocka_unit_test(test_sums_that_do_not_fit),
 		cmocka_unit_test(test_deep_stacks),

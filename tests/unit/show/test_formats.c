@@ -42,15 +42,20 @@ static char *shown(struct film *film, const char *format, const struct question 
 	return text;
 }
 
-static void shows(struct film *film, const char *format, const struct show_options *options,
-		  const char *wanted)
+static void shows_of(struct film *film, const char *format, const struct question *q,
+		     const struct show_options *options, const char *wanted)
 {
-	struct question q = {0};
 	size_t size;
-	char *text = shown(film, format, &q, options, &size);
+	char *text = shown(film, format, q, options, &size);
 
 	assert_string_equal(text, wanted);
 	free(text);
+}
+
+static void shows(struct film *film, const char *format, const struct show_options *options,
+		  const char *wanted)
+{
+	shows_of(film, format, &(struct question){0}, options, wanted);
 }
 
 /* Runs a command on some bytes; 0 if it said that all is well, -1 if it is not installed. */
@@ -100,6 +105,49 @@ static void test_table(void **state)
 "        27 ns  52.94%         27 ns  52.94%  memcpy            \033[2mlibc\033[0m\n"
 "… 10 more with 47.06% of self; --limit 0 shows all\n");
 	/* clang-format on */
+	film_free(film);
+}
+
+static void test_table_of_groups(void **state)
+{
+	struct film *film = film_build_small();
+	struct question q = {.shape.by_process = true};
+	size_t size;
+	char *text;
+
+	(void)state;
+	/* clang-format off */
+	shows_of(film, "table", &q, &(struct show_options){0}, HEADING
+"        Total  Total%   Samples  Process\n"
+"        42 ns  82.35%         4  web (10)\n"
+"         9 ns  17.65%         3  db (20)\n");
+	q.shape.by_thread = true;
+	shows_of(film, "table", &q, &(struct show_options){.limit = 2, .color = true}, HEADING
+"\033[1m        Total  Total%   Samples  Process   Thread\033[0m\n"
+"        27 ns  52.94%         2  web (10)  worker-1 (11)\n"
+"        15 ns  29.41%         2  web (10)  web (10)\n"
+"… 1 more with 17.65% of self; --limit 0 shows all\n");
+	q.shape = (struct shape){.by_process = true, .by_image = true};
+	shows_of(film, "table", &q, &(struct show_options){.width = 64}, HEADING
+"         Self   Self%         Total  Total%  Process   Image\n"
+"        27 ns  52.94%         27 ns  52.94%  web (10)  libc\n"
+"        15 ns  29.41%         42 ns  82.35%  web (10)  server\n"
+"         4 ns   7.84%          4 ns   7.84%  db (20)   libc\n"
+"         3 ns   5.88%          3 ns   5.88%  db (20)   [kernel]\n"
+"         2 ns   3.92%          2 ns   3.92%  db (20)   [unknown]\n"
+"         0 ns   0.00%          7 ns  13.73%  db (20)   server\n"
+"         0 ns   0.00%          3 ns   5.88%  db (20)   [truncat…\n");
+	/* clang-format on */
+	text = shown(film, "json", &q, &(struct show_options){0}, &size);
+	assert_non_null(strstr(text, "\"groups\":[{\"pid\":10,\"process\":\"web\","
+				     "\"image\":\"/usr/lib/libc\",\"self\":27,\"total\":27},"));
+	free(text);
+	q.shape = (struct shape){.by_thread = true};
+	text = shown(film, "json", &q, &(struct show_options){0}, &size);
+	assert_non_null(strstr(text, "\"groups\":[{\"pid\":10,\"process\":\"web\",\"tid\":11,"
+				     "\"thread\":\"worker-1\",\"samples\":2,\"self\":27,"
+				     "\"total\":27},"));
+	free(text);
 	film_free(film);
 }
 
@@ -212,6 +260,7 @@ static void test_json(void **state)
 	assert_non_null(strstr(text, "\"functions\":[{\"name\":\"memcpy\","
 				     "\"image\":\"/usr/lib/libc\",\"kind\":\"native\","
 				     "\"guessed\":false,\"self\":27,\"total\":27},"));
+	assert_non_null(strstr(text, "\"groups\":[]"));
 	assert_non_null(strstr(text, "\"processes\":[{\"pid\":10,\"comm\":\"web\","
 				     "\"command\":\"web\",\"total\":42},"));
 	free(text);
@@ -620,6 +669,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table_of_groups),
 		cmocka_unit_test(test_widths),
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_folded),

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/groups.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int most_self_first(const void *x, const void *y)
+{
+	const struct group *a = x, *b = y;
+	int order = compare_numbers(b->self, a->self);
+
+	if (!order)
+		order = compare_numbers(b->total, a->total);
+	if (!order && a->process)
+		order = compare_numbers(a->process->pid, b->process->pid);
+	if (!order && a->thread)
+		order = compare_numbers(a->thread->tid, b->thread->tid);
+	if (!order && a->image)
+		order = strcmp(a->image->image, b->image->image);
+	return order || !a->image ? order : strcmp(a->image->name, b->image->name);
+}
+
+/* number: of a group of the tree, plus one; 0: all of it. */
+static struct group new_group(const struct tree *tree, const struct film *film, uint32_t number)
+{
+	const struct tree_group *of = number ? &tree->groups.at[number - 1] : NULL;
+
+	return (struct group){
+		.process = of ? &film->processes[of->process] : NULL,
+		.thread = of && tree->shape.by_thread ? &film->threads[of->thread] : NULL,
+	};
+}
+
+static int add_whole_groups(const struct tree *tree, const struct film *film, struct groups *groups)
+{
+	for (uint32_t i = 0; i < tree->groups.count; i++) {
+		const struct tree_group *of = &tree->groups.at[i];
+		struct group group = new_group(tree, film, i + 1);
+
+		group.samples = of->samples;
+		group.self = group.total = tree->nodes.at[of->node].total[TREE_NOW];
+		if (!vec_push(groups, group))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The images of the group that is being walked, by label. */
+struct images {
+	struct place {
+		size_t row;
+		uint32_t seen_in; /* the group, plus one, for which row holds */
+		uint32_t open;	  /* how often it stands on the path to the node */
+	} * of;
+	uint32_t path[TREE_DEPTH_MAX + 1];
+	uint32_t length;
+};
+
+static bool add_node(struct images *images, const struct tree_node *node, const struct group *empty,
+		     uint32_t number, struct groups *groups)
+{
+	struct place *place = &images->of[node->label];
+
+	if (place->seen_in != number + 1) {
+		if (!vec_push(groups, *empty))
+			return false;
+		place->row = groups->count - 1;
+		place->seen_in = number + 1;
+	}
+	groups->at[place->row].self += node->self[TREE_NOW];
+	if (!place->open)
+		groups->at[place->row].total += node->total[TREE_NOW];
+	return true;
+}
+
+/* A group's nodes follow one another in a walk, so that one set of places serves all groups. */
+static int add_images(const struct tree *tree, const struct film *film, const struct flame *flame,
+		      struct images *images, struct groups *groups)
+{
+	uint32_t node = 0, depth = 0, number = 0;
+
+	do {
+		const struct tree_node *at = &tree->nodes.at[node];
+		struct group group;
+
+		while (images->length > depth)
+			images->of[images->path[--images->length]].open--;
+		if (at->group)
+			number = at->group;
+		group = new_group(tree, film, number);
+		group.image = &tree->labels.all.at[at->label];
+		/* kind 0: the root and the groups, in which nothing is spent */
+		if (group.image->kind && !add_node(images, at, &group, number, groups))
+			return -ENOMEM;
+		images->of[at->label].open++;
+		images->path[images->length++] = at->label;
+		node = flame_next(flame, node, &depth);
+	} while (node);
+	return 0;
+}
+
+int groups_of(const struct tree *tree, const struct film *film, const struct flame *flame,
+	      struct groups *groups)
+{
+	struct images *images;
+	int err = -ENOMEM;
+
+	*groups = (struct groups){0};
+	if (!tree->shape.by_image) {
+		err = add_whole_groups(tree, film, groups);
+	} else {
+		images = calloc(1, sizeof(*images));
+		if (images)
+			images->of = calloc(tree->labels.all.count, sizeof(*images->of));
+		if (images && images->of)
+			err = add_images(tree, film, flame, images, groups);
+		free(images ? images->of : NULL);
+		free(images);
+	}
+	if (!err && groups->count)
+		qsort(groups->at, groups->count, sizeof(*groups->at), most_self_first);
+	return err;
+}
+
+void groups_free(struct groups *groups)
+{
+	vec_free(groups);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_GROUPS_H
+#define QUERY_GROUPS_H
+
+#include "query/tree.h"
+
+/*
+ * What was spent in one process, thread or image, or in one image within a thread. What a tree is
+ * not grouped by is null.
+ */
+struct group {
+	const struct film_process *process; /* also where only threads were asked for */
+	const struct film_thread *thread;
+	const struct label *image; /* or a mark */
+	uint64_t samples;	   /* 0 with images: not counted */
+	uint64_t self, total;	   /* total: with all that an image called; else the same */
+};
+
+/* Sorted by self, then total, largest first; the sums of self are the tree's total. */
+struct groups {
+	struct group *at;
+	size_t count, room;
+};
+
+/*
+ * The groups of TREE_NOW of a tree that was summed up; none where its shape has none. The tree must
+ * live as long as the result. Returns 0 or -ENOMEM; groups_free() is needed in either case.
+ */
+int groups_of(const struct tree *tree, const struct film *film, const struct flame *flame,
+	      struct groups *groups);
+void groups_free(struct groups *groups);
+
+#endif
