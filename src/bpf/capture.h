@@ -49,7 +49,7 @@ struct {
 struct space_value {
 	struct unwind_space space;
 	__u32 patience; /* how often more its unknown mappings are handed to user space */
-	__u32 unused;
+	__u32 outdated; /* something is mapped where they show code (mappings.bpf.c) */
 };
 
 struct {
@@ -262,10 +262,10 @@ static __always_inline struct space_value *capture_space(struct task_struct *tas
 	for (i = 0; i < CAPTURE_ANCESTORS; i++) {
 		pid = task->tgid;
 		value = bpf_map_lookup_elem(&unwind_spaces, &pid);
-		if (value && value->space.exec_id == (__u32)task->self_exec_id)
-			return value;
 		if (value)
-			return NULL;
+			return value->space.exec_id == (__u32)task->self_exec_id && !value->outdated
+				       ? value
+				       : NULL;
 		task = task->real_parent;
 		if (!task->mm || task->mm->exe_file != program)
 			return NULL;

@@ -60,21 +60,17 @@ struct unwind_walk {
 	struct unwind_mapping mapping; /* the last one found: the next frame is often in it too */
 };
 
-/* Finds the mapping of address `at` and leaves it in w->mapping. False: there is none. */
-static __always_inline int unwind_find_mapping(struct unwind_walk *w, __u64 at)
+/* The last of a process's mappings that begins at or before address `at`; null: there is none. */
+static __always_inline const struct unwind_mapping *
+unwind_mapping_before(const struct unwind_walk *w, __u32 mappings, __u32 count, __u64 at)
 {
 	const __u32 words = sizeof(struct unwind_mapping) / 4;
+	const __u32 *chunk = unwind_chunk(w, mappings >> UNWIND_CHUNK_SHIFT);
+	__u32 low = mappings, left = count, i, half, word;
 	const struct unwind_mapping *m;
-	const __u32 *chunk;
-	__u32 low, left, i, half, word;
 
-	if (at - w->mapping.start < w->mapping.end - w->mapping.start)
-		return 1;
-	chunk = unwind_chunk(w, w->mappings >> UNWIND_CHUNK_SHIFT);
-	if (!chunk || !w->mapping_count)
+	if (!chunk || !count)
 		return 0;
-	low = w->mappings;
-	left = w->mapping_count;
 	for (i = 0; i < 16; i++) {
 		if (left < 2)
 			break;
@@ -91,7 +87,18 @@ static __always_inline int unwind_find_mapping(struct unwind_walk *w, __u64 at)
 	if (word > UNWIND_CHUNK_WORDS - words)
 		return 0;
 	m = (const struct unwind_mapping *)(chunk + word);
-	if (at < m->start || at >= m->end)
+	return m->start <= at ? m : 0;
+}
+
+/* Finds the mapping of address `at` and leaves it in w->mapping. False: there is none. */
+static __always_inline int unwind_find_mapping(struct unwind_walk *w, __u64 at)
+{
+	const struct unwind_mapping *m;
+
+	if (at - w->mapping.start < w->mapping.end - w->mapping.start)
+		return 1;
+	m = unwind_mapping_before(w, w->mappings, w->mapping_count, at);
+	if (!m || at >= m->end)
 		return 0;
 	w->mapping = *m;
 	return 1;

@@ -78,8 +78,8 @@ struct unwind_rule {
 	__u8 until;
 	__s32 cfa_offset;
 	__s16 fp_offset;
-	__s8 rbx;    /* the caller's rbx is saved at CFA + 8 * rbx; 0: not touched so far */
-	__u8 unused; /* 0 */
+	__s8 rbx;   /* the caller's rbx is saved at CFA + 8 * rbx; 0: not touched so far */
+	__u8 guess; /* not what the image says, but what its code seems to do */
 	__s32 deref_offset;
 };
 

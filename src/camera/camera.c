@@ -46,6 +46,7 @@ struct camera {
 	struct camera_options options;
 	struct probes *probes;
 	struct bpf_link *follow[3];
+	struct bpf_link *mappings; /* null where the kernel lacks the tracepoint */
 	struct rings *rings;
 	struct sideband *sideband;
 	struct cpu_source *source;
@@ -181,6 +182,9 @@ int camera_new(const struct camera_options *options, struct camera **result, str
 		err = filter_fill(camera->probes, options->selection, why);
 	if (!err)
 		err = attach_follow(camera, why);
+	/* without it, stacks through what was replaced are cut when user space hears of it */
+	if (!err)
+		camera->mappings = bpf_program__attach(camera->probes->progs.mapping_placed);
 	if (err)
 		goto failed;
 	*result = camera;
@@ -203,6 +207,8 @@ static void stop_probes(struct camera *camera)
 
 	cpu_source_free(camera->source);
 	camera->source = NULL;
+	bpf_link__destroy(camera->mappings);
+	camera->mappings = NULL;
 	for (i = 0; i < sizeof(camera->follow) / sizeof(camera->follow[0]); i++) {
 		bpf_link__destroy(camera->follow[i]);
 		camera->follow[i] = NULL;

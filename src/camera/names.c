@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "camera/kernel_names.h"
+#include "unwind/functions.h"
 
 /* Frames of one image (or of the kernel, or of one process's JIT code) that wait. */
 struct waiting {
@@ -159,6 +160,30 @@ static void drop_named(struct waiting *waiting)
 	waiting->frames.count = waiting->addresses.count = kept;
 }
 
+static void start_found(void *context, size_t index, uint64_t start, uint64_t size)
+{
+	struct naming *naming = context;
+
+	(void)size;
+	film_start_frame(naming->names->film, naming->waiting->frames.at[index], start);
+}
+
+/* Of a function without a name at least all places become one. */
+static void find_starts(struct naming *naming)
+{
+	const struct image *image = naming->waiting->image;
+	const uint64_t *addresses = naming->waiting->addresses.at;
+	size_t count = naming->waiting->addresses.count;
+
+	if (!count)
+		return;
+	if (image->memory)
+		unwind_functions_of_memory(image->memory, image->memory_size, addresses, count,
+					   start_found, naming, NULL);
+	else if (image->fd >= 0)
+		unwind_functions_of_file(image->fd, addresses, count, start_found, naming, NULL);
+}
+
 static void name_waiting(struct names *names, struct waiting *waiting)
 {
 	const struct image *image = waiting->image;
@@ -189,6 +214,8 @@ static void name_waiting(struct names *names, struct waiting *waiting)
 				  NULL);
 	}
 	drop_named(waiting);
+	if (image)
+		find_starts(&naming);
 	/* files do not get new symbols; a JIT's map may tell of more when it is read the next time */
 	if (!waiting->pid)
 		waiting->addresses.count = waiting->frames.count = 0;

@@ -23,7 +23,7 @@
 /* The value of the map of spaces, as bpf/capture.h has it. */
 struct space_value {
 	struct unwind_space space;
-	uint32_t patience, unused;
+	uint32_t patience, outdated;
 };
 
 /* What has been tried for an image, by its number. */
