@@ -9,10 +9,19 @@
 #include "camera/kernel_names.h"
 #include "unwind/functions.h"
 
+/* A file has its names as long as it is open; a map of JIT code goes with its process. */
+#define FIRST_OF_FILES_NS 10000000000ull
+#define FIRST_OF_JIT_NS	  500000000ull
+
+struct schedule {
+	uint64_t begin, next;
+};
+
 /* Frames of one image (or of the kernel, or of one process's JIT code) that wait. */
 struct waiting {
 	const struct image *image; /* null: the kernel, or JIT code of pid */
 	pid_t pid;
+	struct schedule tries; /* of JIT code */
 	vec(uint64_t) addresses;
 	vec(uint32_t) frames; /* of the film, beside addresses */
 };
@@ -24,6 +33,7 @@ struct names {
 	vec(struct waiting *) all;
 	struct map by_image, by_pid; /* image number, pid -> struct waiting * */
 	struct waiting *kernel;
+	struct schedule files;
 	uint64_t wanted, named;
 };
 
@@ -251,11 +261,31 @@ void names_process_gone(struct names *names, pid_t pid)
 	finish(names, &names->by_pid, (uint64_t)pid);
 }
 
-void names_early(struct names *names)
+/* Each try is as far from the one before as all of them together took. */
+static bool is_due(struct schedule *schedule, uint64_t now, uint64_t first)
 {
-	vec_foreach (&names->all, waiting)
-		if (*waiting != names->kernel)
-			name_waiting(names, *waiting);
+	if (!schedule->begin) {
+		schedule->begin = now;
+		schedule->next = now + first;
+	}
+	if (now < schedule->next)
+		return false;
+	schedule->next = now + 2 * (now - schedule->begin);
+	return true;
+}
+
+void names_early(struct names *names, uint64_t now)
+{
+	bool files = is_due(&names->files, now, FIRST_OF_FILES_NS);
+
+	vec_foreach (&names->all, waiting) {
+		struct waiting *w = *waiting;
+
+		if (w == names->kernel || !w->addresses.count)
+			continue;
+		if (w->pid ? is_due(&w->tries, now, FIRST_OF_JIT_NS) : files)
+			name_waiting(names, w);
+	}
 }
 
 void names_all(struct names *names)

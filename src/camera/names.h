@@ -32,8 +32,11 @@ void names_want_jit(struct names *names, pid_t pid, uint32_t frame, uint64_t add
 void names_image_gone(struct names *names, const struct image *image);
 void names_process_gone(struct names *names, pid_t pid);
 
-/* Names what waits of files and JIT code, so that a film cut short has most of its names. */
-void names_early(struct names *names);
+/*
+ * To be called about once a second: names some of what waits, ever more seldom, so that a film cut short
+ * has most of its names, and JIT code has them while its process and its map are there.
+ */
+void names_early(struct names *names, uint64_t now);
 
 /* Names all that waits; the kernel's symbols are many, and stay until the end. */
 void names_all(struct names *names);

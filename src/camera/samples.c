@@ -10,9 +10,6 @@
 #include "camera/names.h"
 #include "probes.skel.h"
 
-/* Frames are named 10 s after the start, then after three times as long each time, and at the end. */
-#define FIRST_NAMING_NS 10000000000ull
-
 /* What ended so long ago is not asked for any more: rings are drained several times a second. */
 #define REMEMBER_NS 5000000000ull
 
@@ -43,7 +40,6 @@ struct samples {
 	struct spaces *spaces;
 	struct names *names;
 	struct catalogue *catalogue;
-	uint64_t start, next_naming;
 	struct samples_statistics statistics;
 	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1];
 };
@@ -350,14 +346,7 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 
 void samples_tidy(struct samples *samples, uint64_t now)
 {
-	if (!samples->start) {
-		samples->start = now;
-		samples->next_naming = now + FIRST_NAMING_NS;
-	}
-	if (now >= samples->next_naming) {
-		names_early(samples->names);
-		samples->next_naming = now + 3 * (now - samples->start);
-	}
+	names_early(samples->names, now);
 	if (now > REMEMBER_NS)
 		targets_forget_before(samples->targets, now - REMEMBER_NS);
 	spaces_settle(samples->spaces);
