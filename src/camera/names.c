@@ -34,6 +34,7 @@ struct names {
 	struct map by_image, by_pid; /* image number, pid -> struct waiting * */
 	struct waiting *kernel;
 	struct schedule files;
+	bool no_kernel_names; /* the kernel's own answer cannot be had */
 	uint64_t wanted, named;
 };
 
@@ -194,7 +195,22 @@ static void find_starts(struct naming *naming)
 		unwind_functions_of_file(image->fd, addresses, count, start_found, naming, NULL);
 }
 
-static void name_waiting(struct names *names, struct waiting *waiting)
+/* The kernel answers for itself at once; to read all of its symbols is left for the end. */
+static void name_kernel(struct names *names, struct waiting *waiting, struct naming *naming,
+			bool at_end)
+{
+	const uint64_t *addresses = waiting->addresses.at;
+	size_t count = waiting->addresses.count;
+
+	if (!names->no_kernel_names &&
+	    !kernel_names_ask(names->probes, addresses, count, name_found, naming))
+		return;
+	names->no_kernel_names = true;
+	if (at_end)
+		symbols_of_kernel(names->symbols, addresses, count, name_found, naming, NULL);
+}
+
+static void name_waiting(struct names *names, struct waiting *waiting, bool at_end)
 {
 	const struct image *image = waiting->image;
 	struct naming naming = {names, waiting};
@@ -218,16 +234,14 @@ static void name_waiting(struct names *names, struct waiting *waiting)
 	} else if (waiting->pid) {
 		symbols_of_perf_map(names->symbols, waiting->pid, waiting->addresses.at, count,
 				    name_found, &naming, NULL);
-	} else if (kernel_names_ask(names->probes, waiting->addresses.at, count, name_found,
-				    &naming)) {
-		symbols_of_kernel(names->symbols, waiting->addresses.at, count, name_found, &naming,
-				  NULL);
+	} else {
+		name_kernel(names, waiting, &naming, at_end);
 	}
 	drop_named(waiting);
 	if (image)
 		find_starts(&naming);
 	/* files do not get new symbols; a JIT's map may tell of more when it is read the next time */
-	if (!waiting->pid)
+	if (!waiting->pid && (waiting != names->kernel || !names->no_kernel_names || at_end))
 		waiting->addresses.count = waiting->frames.count = 0;
 }
 
@@ -239,7 +253,7 @@ static void finish(struct names *names, struct map *map, uint64_t key)
 	if (!known)
 		return;
 	waiting = (struct waiting *)(uintptr_t)*known;
-	name_waiting(names, waiting);
+	name_waiting(names, waiting, true);
 	map_remove(map, key);
 	vec_foreach (&names->all, other) {
 		if (*other != waiting)
@@ -281,17 +295,19 @@ void names_early(struct names *names, uint64_t now)
 	vec_foreach (&names->all, waiting) {
 		struct waiting *w = *waiting;
 
-		if (w == names->kernel || !w->addresses.count)
+		if (!w->addresses.count)
 			continue;
-		if (w->pid ? is_due(&w->tries, now, FIRST_OF_JIT_NS) : files)
-			name_waiting(names, w);
+		if (w == names->kernel ? !names->no_kernel_names
+		    : w->pid	       ? is_due(&w->tries, now, FIRST_OF_JIT_NS)
+				       : files)
+			name_waiting(names, w, false);
 	}
 }
 
 void names_all(struct names *names)
 {
 	vec_foreach (&names->all, waiting)
-		name_waiting(names, *waiting);
+		name_waiting(names, *waiting, true);
 }
 
 void names_statistics(const struct names *names, uint64_t *wanted, uint64_t *named)

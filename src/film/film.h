@@ -16,35 +16,35 @@
 
 #define FILM_APPLICATION_ID 0x53434d46 /* "SCMF" */
 #define FILM_SCHEMA_VERSION 1
-#define FILM_BUILD_ID_MAX 64
+#define FILM_BUILD_ID_MAX   64
 
 struct film_info {
-	const char *version;   /* of the stackcam that wrote it */
+	const char *version; /* of the stackcam that wrote it */
 	const char *hostname;
-	const char *kernel;    /* uname -r */
-	const char *arch;      /* uname -m */
-	const char *command;   /* the command line that recorded it */
-	uint32_t cpus;	       /* online when recording began */
-	uint64_t start, end;   /* end: of the last commit */
-	int64_t wall_offset;   /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start */
+	const char *kernel;  /* uname -r */
+	const char *arch;    /* uname -m */
+	const char *command; /* the command line that recorded it */
+	uint32_t cpus;	     /* online when recording began */
+	uint64_t start, end; /* end: of the last commit */
+	int64_t wall_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start */
 };
 
 /* What is counted or timed, e.g. {"on-cpu", "ns", 99}. */
 struct film_event {
 	const char *name;
-	const char *unit;	/* "ns", "bytes", "count" */
-	const char *source;	/* where it came from: "cycles", "cpu-clock" … */
-	uint32_t frequency;	/* samples per second asked for; 0 where it means nothing */
+	const char *unit;   /* "ns", "bytes", "count" */
+	const char *source; /* where it came from: "cycles", "cpu-clock" … */
+	uint32_t frequency; /* samples per second asked for; 0 where it means nothing */
 };
 
 struct film_process {
-	uint32_t pid, parent;	/* as numbers of the recorder's pid namespace */
-	uint64_t start, end;	/* end 0: lived when the film ended, or not known */
-	const char *comm;	/* name of the main thread */
-	const char *command;	/* arguments joined by spaces */
+	uint32_t pid, parent; /* as numbers of the recorder's pid namespace */
+	uint64_t start, end;  /* end 0: lived when the film ended, or not known */
+	const char *comm;     /* name of the main thread */
+	const char *command;  /* arguments joined by spaces */
 	const char *exe;
-	const char *cgroup;	/* path of the control group */
-	const char *container;	/* id of the container, "" outside of one */
+	const char *cgroup;    /* path of the control group */
+	const char *container; /* id of the container, "" outside of one */
 };
 
 struct film_thread {
@@ -57,17 +57,17 @@ struct film_thread {
 /* A file (or what stands for one) that code was mapped from. */
 enum film_image_kind {
 	FILM_IMAGE_FILE = 1,
-	FILM_IMAGE_KERNEL,  /* the kernel itself */
-	FILM_IMAGE_MODULE,  /* a kernel module, or BPF programs */
+	FILM_IMAGE_KERNEL, /* the kernel itself */
+	FILM_IMAGE_MODULE, /* a kernel module, or BPF programs */
 	FILM_IMAGE_VDSO,
-	FILM_IMAGE_ANON,    /* memory without a file: JIT code */
+	FILM_IMAGE_ANON, /* memory without a file: JIT code */
 };
 
 struct film_image {
 	enum film_image_kind kind;
-	const char *path;	 /* as the target saw it; "[kernel]", "[vdso]", "[anon]" */
+	const char *path; /* as the target saw it; "[kernel]", "[vdso]", "[anon]" */
 	uint8_t build_id[FILM_BUILD_ID_MAX];
-	uint32_t build_id_size;	 /* 0: it has none */
+	uint32_t build_id_size; /* 0: it has none */
 };
 
 /* Kinds of frames; runtimes add theirs at the end. The names are film_frame_kind_name(). */
@@ -111,8 +111,9 @@ struct film_inline {
 
 /* How a frame was found. What is not exact is a guess, and is shown as one. */
 enum film_how {
-	FILM_HOW_EXACT = 0,	    /* the probe itself, or an unwind table */
-	FILM_HOW_FRAME_POINTER = 1, /* no table covered the callee: the frame pointer was followed */
+	FILM_HOW_EXACT = 0, /* the probe itself, or an unwind table */
+	FILM_HOW_FRAME_POINTER =
+		1, /* no table covered the callee: the frame pointer was followed */
 };
 
 /* Stacks are a tree: a stack is its parent's frames plus one. The root's parent is 0. */

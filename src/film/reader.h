@@ -51,8 +51,8 @@ const struct film_inline *film_inlines_of(const struct film *film, uint32_t fram
  * take() other than 0 ends the walk and is returned. Returns 0 or a negative errno with *why filled.
  */
 int film_each_samples(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		      int (*take)(void *context, const struct film_samples *samples),
-		      void *context, struct fail *why);
+		      int (*take)(void *context, const struct film_samples *samples), void *context,
+		      struct fail *why);
 
 /* Count and total of all samples of an event, from the block rows alone. */
 void film_event_total(struct film *film, uint32_t event, uint64_t *samples, uint64_t *total);
