@@ -37,11 +37,13 @@ const char *name_of_place(const struct film *film, const struct film_frame *fram
 {
 	const char *image = name_of_image(film->images[frame->image].path);
 
+	uint64_t place = frame->start ? frame->start : frame->address;
+
 	/* JIT code lies elsewhere in each run, so its addresses say nothing: all of it is one place */
 	if (frame->kind == FILM_FRAME_JIT)
 		snprintf(to, size, "%.200s", image);
 	else
-		snprintf(to, size, "%.200s+0x%" PRIx64, image, frame->address);
+		snprintf(to, size, "%.200s+0x%" PRIx64, image, place);
 	return to;
 }
 

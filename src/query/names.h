@@ -24,8 +24,8 @@ void name_pool_free(struct name_pool *pool);
 const char *name_of_image(const char *path);
 
 /*
- * What a frame is called that has no function: "libc.so.6+0x1234", or "[jit]". Longer image names
- * than fit are cut. Returns to.
+ * What a frame is called that has no function: "libc.so.6+0x1230", where its code begins if that is
+ * known, else its own address; or "[jit]". Longer image names than fit are cut. Returns to.
  */
 const char *name_of_place(const struct film *film, const struct film_frame *frame, char *to,
 			  size_t size);

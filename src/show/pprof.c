@@ -258,11 +258,16 @@ static void put_lines(struct pprof *p, uint32_t id)
 {
 	const struct film *film = p->view->film;
 	const struct film_frame *frame = &film->frames[id];
+	char place[256];
 	size_t count = 0, i;
 	const struct film_inline *outer = film_inlines_of(film, id, &count);
 
-	if (!frame->function)
+	if (!frame->function) {
+		/* without a start, only pprof itself can say more than the address */
+		if (frame->start)
+			put_line(p, name_of_place(film, frame, place, sizeof(place)), "", 0);
 		return;
+	}
 	put_line(p, film->functions[frame->function].name, frame->file, frame->line);
 	for (i = 0; outer && i < count; i++)
 		put_line(p, film->functions[outer[i].function].name, outer[i].file, outer[i].line);

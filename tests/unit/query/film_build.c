@@ -126,8 +126,12 @@ uint32_t film_build_frame(struct film_build *b, const char *text)
 		at = bang + 1;
 	}
 	image = image_of(b, bang ? copy : "", &kind);
-	if (*at == '+')
-		return film_frame(b->w, image, kind, strtoull(at + 1, NULL, 16));
+	if (*at == '+') {
+		frame = film_frame(b->w, image, kind, strtoull(at + 1, &at, 16));
+		if (*at == '-')
+			film_start_frame(b->w, frame, strtoull(at + 1, NULL, 16));
+		return frame;
+	}
 	frame = film_frame(b->w, image, kind, hash_bytes(text, strlen(text)) >> 40);
 	inner = strchr(at, '>');
 	if (inner)

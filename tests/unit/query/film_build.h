@@ -39,6 +39,7 @@ uint32_t film_build_thread(struct film_build *b, uint32_t pid, const char *proce
  *	k!name		a function of the kernel
  *	jit!name	a function without a file
  *	lib!+1234	an address (hexadecimal) without a name
+ *	lib!+1234-1200	the same, in a function that begins at 1200
  *	[…]		a mark
  *	name@file:12	with its line; several lines of one function are several frames
  *	outer>inner	inner was inlined into outer; both may have a line

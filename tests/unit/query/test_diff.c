@@ -133,6 +133,32 @@ static void test_what_is_the_same(void **state)
 	film_free(now);
 }
 
+/* A function without a name is the same in the same build, wherever in it the samples fell. */
+static void test_places(void **state)
+{
+	const char *const stacks[] = {"lib!+1210-1200", "lib!+1340", NULL};
+	const char *const later[] = {"lib!+1234-1200", "lib!+1344", NULL};
+	struct film *before = film_of(1, 1, stacks, (uint64_t[]){1, 3});
+	struct film *now = film_of(1, 2, later, (uint64_t[]){1, 1});
+	struct film *other = film_of(2, 3, later, (uint64_t[]){1, 1});
+	struct question q = {0};
+	struct diff diff;
+
+	(void)state;
+	compare(before, now, &q, &diff);
+	assert_int_equal(diff.functions.count, 3);
+	growth_is(&diff, "lib+0x1200", 0.25, 0.25);
+	growth_is(&diff, "lib+0x1340", -0.75, -0.75);
+	growth_is(&diff, "lib+0x1344", 0.5, 0.5);
+	diff_free(&diff);
+	compare(now, other, &q, &diff);
+	assert_int_equal(diff.functions.count, 4);
+	diff_free(&diff);
+	film_free(before);
+	film_free(now);
+	film_free(other);
+}
+
 static void test_empty_sides(void **state)
 {
 	const char *const stacks[] = {"a", NULL};
@@ -183,8 +209,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shares),		 cmocka_unit_test(test_scaling_adds_up),
-		cmocka_unit_test(test_what_is_the_same), cmocka_unit_test(test_empty_sides),
-		cmocka_unit_test(test_other_events),
+		cmocka_unit_test(test_what_is_the_same), cmocka_unit_test(test_places),
+		cmocka_unit_test(test_empty_sides),	 cmocka_unit_test(test_other_events),
 	};
 
 	setenv("TZ", "UTC", 1);

@@ -397,6 +397,43 @@ static void test_pprof(void **state)
 	film_free(film);
 }
 
+/* Functions without a name: by where they begin. Their addresses stay, for whoever can name them. */
+static void test_places(void **state)
+{
+	static const uint8_t address[] = {3 << 3, 0xb4, 0x24}; /* 0x1234 */
+	static uint8_t plain[1 << 16];
+	struct show_options options = {0};
+	struct question q = {0};
+	struct film_build b;
+	struct film *film;
+	struct profile p;
+	uint32_t thread;
+	size_t size;
+	char *packed;
+
+	(void)state;
+	film_build_begin(&b, "on-cpu", "ns");
+	thread = film_build_thread(&b, 1, "a", 1, "a");
+	film_build_sample(&b, 1, thread, "lib!+1234-1200;lib!+1345-1340", 1);
+	film_build_sample(&b, 2, thread, "lib!+1238-1200;lib!+1346-1340", 2);
+	film_build_sample(&b, 3, thread, "lib!+1238-1200;lib!+1400", 4);
+	film = film_build_open(&b);
+	shows(film, "folded", &options, "lib+0x1200;lib+0x1400 4\nlib+0x1200;lib+0x1340 3\n");
+	packed = shown(film, "pprof", &q, &options, &size);
+	size = gunzip(packed, size, plain, sizeof(plain));
+	p = read_profile((struct bytes){plain, plain + size, false});
+	assert_non_null(strstr(p.text, "\nlib+0x1200\n"));
+	assert_non_null(strstr(p.text, "\nlib+0x1340\n"));
+	assert_null(strstr(p.text, "1400"));
+	assert_non_null(memmem(plain, size, address, sizeof(address)));
+	/* beside these two, the words for stacks that are missing or too deep */
+	assert_int_equal(p.functions, 4);
+	assert_int_equal(p.locations, 5 + 2);
+	free(p.text);
+	free(packed);
+	film_free(film);
+}
+
 /* pprof's own tool, where it is installed, must take it. */
 static void test_pprof_tool(void **state)
 {
@@ -676,6 +713,7 @@ int main(void)
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_speedscope),
 		cmocka_unit_test(test_pprof),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_pprof_tool),
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_hostile_names_in_folded),
