@@ -323,22 +323,29 @@ static __always_inline void *capture_ring(void)
 struct copy_loop {
 	struct capture_copy *copy;
 	__u64 from;
-	__u32 copied;
+	__u32 done;   /* bytes gone through */
+	__u32 copied; /* up to the last page that could be read */
+	__u32 missing;
 };
+
+/* A page in the middle of a stack that was never touched is not there; so many in a row are its end. */
+#define COPY_GAP_MAX (4 * 4096)
 
 /* Copies up to the next border of 4 KiB: a read that crosses into a missing page would fail whole. */
 static long capture_copy_step(__u32 i, void *context)
 {
 	struct copy_loop *loop = context;
 	__u32 size = 4096 - (loop->from & 4095);
-	__u32 to = loop->copied;
+	__u32 to = loop->done;
 
-	if (to > CAPTURE_COPY_MAX - 4096)
+	if (to > CAPTURE_COPY_MAX - 4096 || to - loop->copied > COPY_GAP_MAX)
 		return 1;
+	loop->done = to + size;
 	if (bpf_probe_read_user(&loop->copy->stack[to], size, (void *)loop->from))
-		return 1;
+		loop->missing |= 1u << (i & 31);
+	else
+		loop->copied = to + size;
 	loop->from += size;
-	loop->copied = to + size;
 	return 0;
 }
 
@@ -372,6 +379,7 @@ static __always_inline bool capture_hand_over(struct capture_scratch *scratch, v
 	loop.from = w->sp;
 	bpf_loop(CAPTURE_COPY_MAX / 4096 + 1, capture_copy_step, &loop, 0);
 	h->copied = loop.copied;
+	h->missing = loop.missing;
 	size = loop.copied;
 	if (size > CAPTURE_COPY_MAX)
 		size = CAPTURE_COPY_MAX;

@@ -51,11 +51,13 @@ struct capture_handover {
 	struct capture_head head;
 	__u32 tid;
 	__u32 copied; /* bytes */
+	__u32 missing; /* bit n: page n of them (page 0 is the one that sp is in) could not be read */
+	__u32 unused_1;
 	__u64 pc, sp, fp;
 	__u64 registers[16];
 	__u64 rbx_at; /* enum unwind_rbx */
 	__u32 known;
-	__u8 fp_known, pc_exact, guess, unused;
+	__u8 fp_known, pc_exact, guess, unused_2;
 };
 
 /*

@@ -199,8 +199,12 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 		.pc_exact = handover->pc_exact,
 		.guess = handover->guess,
 	};
-	struct unwind_copy stack = {handover->sp, (const uint8_t *)(handover + 1),
-				    handover->copied};
+	struct unwind_copy stack = {
+		.base = handover->sp,
+		.bytes = (const uint8_t *)(handover + 1),
+		.size = handover->copied,
+		.missing = handover->missing,
+	};
 	struct space *space = &filmed->space;
 	uint32_t reread_generation;
 	int end;

@@ -32,12 +32,22 @@ static inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w
 	return here_of(w)->view->rules;
 }
 
+/* Whether the byte at address lies in a page that could not be read. */
+static bool is_missing(const struct unwind_copy *stack, uint64_t address)
+{
+	uint64_t page = (address >> 12) - (stack->base >> 12);
+
+	return page < 32 && stack->missing >> page & 1;
+}
+
 static inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size, __u64 address)
 {
 	const struct unwind_copy *stack = here_of(w)->stack;
 	uint64_t offset = address - stack->base;
 
 	if (offset < stack->size && size <= stack->size - offset) {
+		if (is_missing(stack, address) || is_missing(stack, address + size - 1))
+			return -1;
 		memcpy(to, stack->bytes + offset, size);
 		return 0;
 	}

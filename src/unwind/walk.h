@@ -12,11 +12,15 @@
  * tables, and the stack's memory as a copy. It finishes what the kernel side handed over.
  */
 
-/* A copy of size bytes of a thread's memory that lay at address base. */
+/*
+ * A copy of size bytes of a thread's memory that lay at address base. Bit n of missing: page n (4 KiB; page 0
+ * is the one that base lies in) could not be read, its bytes here mean nothing.
+ */
 struct unwind_copy {
 	uint64_t base;
 	const uint8_t *bytes;
 	size_t size;
+	uint32_t missing;
 };
 
 /* The tables to walk with: those of the process whose mappings (unwind_mapping) lie at mappings. */
