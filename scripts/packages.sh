@@ -37,7 +37,7 @@ install_packages()
 {
 	missing=$(missing_packages "$@")
 	[ -n "$missing" ] || return 0
-	as_root=
+	local as_root=
 	if [ "$(id -u)" -ne 0 ]; then
 		command -v sudo >/dev/null || {
 			echo "missing packages, which only root can install: "$missing >&2
