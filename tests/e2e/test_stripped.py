@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs without symbols: what is unnamed is one row for each function, and true."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from harness import needs_root
+
+pytestmark = needs_root
+
+SHARES = (("f70", 70), ("f20", 20), ("f10", 10))
+
+
+def symbols(program):
+    """Name of each function of a program that has symbols to its address."""
+    lines = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+    return {name: int(address, 16) for address, kind, name in
+            (line.split() for line in lines.splitlines() if line[:1] != " ") if kind in "tTwW"}
+
+
+def places(lab, image):
+    """How the functions of split are called in an image that has the same code and no symbols."""
+    return {name: f"{image}+{address:#x}" for name, address in
+            symbols(lab.program("split")).items()}
+
+
+def own_shares(film, image):
+    """Self and total shares (0 to 1) of the functions of an image, by name."""
+    answer = film.json()
+    total = answer["event"]["total"]
+    return {function["name"]: (function["self"] / total, function["total"] / total)
+            for function in answer["functions"] if function["image"].endswith("/" + image)}
+
+
+@pytest.fixture(scope="module")
+def film(shared_lab):
+    return shared_lab.film_program("split-stripped", seconds=2)
+
+
+def test_one_row_for_each_function(lab, film):
+    place = places(lab, "split-stripped")
+    shares = own_shares(film, "split-stripped")
+    wanted = {place[name]: percent for name, percent in SHARES}
+    # main may be hit, too, in the instants between its calls
+    rows = {name for name, (self, _) in shares.items() if self > 0.005}
+    assert rows == set(wanted), film.explain()
+    for name, percent in wanted.items():
+        assert abs(shares[name][0] * 100 - percent) <= 2, film.explain()
+    # whoever called them begins where a function begins, too
+    callers = {name for name, (_, total) in shares.items() if total > 0.005}
+    assert place["main"] in callers and callers <= set(place.values()), callers
+
+
+def test_stacks_of_functions(lab, film):
+    place = places(lab, "split-stripped")
+    chain = tuple(place[name] for name in ("main", "work", "f70"))
+    assert abs(film.share(lambda stack: stack.has(*chain)) - 0.7) <= 0.02, film.explain()
+    stacks = [stack for stack, _ in film.folded() if stack[-1] == place["f70"]]
+    assert len(stacks) == 1, stacks
+
+
+def test_the_same_function_in_two_films(lab, film):
+    """Samples fall on other addresses each time, yet a function is compared with itself."""
+    other = lab.film_program("split-stripped", seconds=2)
+    done = lab.run("diff", "--fail-above", "4", film.path, other.path)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert places(lab, "split-stripped")["f70"] in done.stdout, done.stdout
+
+
+def test_resolve_names_them_later(lab, tmp_path):
+    shutil.copy(lab.program("split-debug"), tmp_path / "split-debug")
+    film = lab.record("--", tmp_path / "split-debug", 1)
+    place = places(lab, "split-debug")
+    assert own_shares(film, "split-debug")[place["f70"]][0] > 0.6, film.explain()
+
+    # its debug link names this file
+    shutil.copy(lab.program("split-debug.debug"), tmp_path)
+    done = lab.run("resolve", "--no-debuginfod", film.path)
+    assert done.returncode == 0, done.stderr
+    shares = own_shares(film, "split-debug")
+    assert shares["f70"][0] > 0.6 and place["f70"] not in shares, film.explain()
