@@ -83,10 +83,10 @@ _stackcam_options()
 			-F --frequency -d --duration -o --output --kernel-only --user-only
 			--lines --inlines -q --quiet -h --help"
 		;;
-	report) echo "--format -o --output --limit --min-percent --no-color -h --help $question" ;;
+	report) echo "--format -o --output --limit --min-percent --wide --no-color -h --help $question" ;;
 	diff)
-		echo "--format -o --output --limit --fail-above --fail-on --no-color -h --help
-			$question"
+		echo "--format -o --output --limit --fail-above --fail-on --wide --no-color
+			-h --help $question"
 		;;
 	resolve) echo "--debug-dir --no-debuginfod --lines --inlines --force -h --help" ;;
 	doctor) echo "--json -h --help" ;;

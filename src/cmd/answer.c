@@ -2,10 +2,16 @@
 #include "cmd/answer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cmd/verb.h"
+
+/* Names of C++ can have thousands of characters, also where no terminal cuts them. */
+enum {
+	NAME_WIDTH_MAX = 120
+};
 
 static void warn_of_ending(const char *ending)
 {
@@ -33,6 +39,14 @@ int cmd_choose_format(const char *verb, const char *name, const char *output,
 	if (unknown)
 		warn_of_ending(unknown);
 	return 0;
+}
+
+void cmd_fit_output(struct show_options *options, const struct output *output, bool wide,
+		    bool no_color)
+{
+	options->color = output->is_terminal && !no_color && !getenv("NO_COLOR");
+	options->width = wide ? 0 : output->width;
+	options->name_width = wide ? 0 : NAME_WIDTH_MAX;
 }
 
 int cmd_check_span(const char *verb, const struct question *question, const struct film *film)

@@ -4,6 +4,7 @@
 
 #include "film/reader.h"
 #include "query/question.h"
+#include "show/output.h"
 #include "show/show.h"
 
 /* What the verbs share that ask films and show the answer. */
@@ -15,6 +16,10 @@
  */
 int cmd_choose_format(const char *verb, const char *name, const char *output,
 		      const struct show_format **format);
+
+/* How an answer is shown there: as --wide and --no-color, the terminal and NO_COLOR want it. */
+void cmd_fit_output(struct show_options *options, const struct output *output, bool wide,
+		    bool no_color);
 
 /* Returns 0, or EXIT_USAGE with all said: in that film the span of time asked for ends before it starts. */
 int cmd_check_span(const char *verb, const struct question *question, const struct film *film);

@@ -20,6 +20,7 @@ enum {
 	OPTION_LIMIT,
 	OPTION_FAIL_ABOVE,
 	OPTION_FAIL_ON,
+	OPTION_WIDE,
 	OPTION_NO_COLOR
 };
 
@@ -30,6 +31,7 @@ static const struct option long_options[] = {
 	{"limit", required_argument, NULL, OPTION_LIMIT},
 	{"fail-above", required_argument, NULL, OPTION_FAIL_ABOVE},
 	{"fail-on", required_argument, NULL, OPTION_FAIL_ON},
+	{"wide", no_argument, NULL, OPTION_WIDE},
 	{"no-color", no_argument, NULL, OPTION_NO_COLOR},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -48,6 +50,8 @@ static const char help_start[] =
 	"                        percentage points, and name it; 5 or 5%\n"
 	"      --fail-on WHAT    which share that is: self (the default), or total, with all that\n"
 	"                        the function called\n"
+	"      --wide            long names whole: else they are cut to the terminal, or to 120\n"
+	"                        columns in a file or a pipe\n"
 	"      --no-color        no colors, also on a terminal\n"
 	"  -h, --help            this text\n\n"
 	"What counts, in both films:\n";
@@ -65,7 +69,7 @@ struct arguments {
 	const char *format_name, *output, *before, *now;
 	bool gate, gate_total; /* --fail-above was given; --fail-on total */
 	double fail_above;     /* as a part of one */
-	bool no_color, help;
+	bool wide, no_color, help;
 };
 
 static int parse_points(const char *s, double *part)
@@ -103,6 +107,9 @@ static int take_option(struct arguments *a, int option)
 		if (strcmp(optarg, "self") && strcmp(optarg, "total"))
 			return cmd_usage("diff", "'%s' is neither self nor total", optarg);
 		a->gate_total = !strcmp(optarg, "total");
+		return 0;
+	case OPTION_WIDE:
+		a->wide = true;
 		return 0;
 	case OPTION_NO_COLOR:
 		a->no_color = true;
@@ -173,8 +180,7 @@ static int show(struct arguments *a, const struct diff *diff, struct fail *why)
 
 	if (err)
 		return err;
-	a->show.width = output.width;
-	a->show.color = output.is_terminal && !a->no_color && !getenv("NO_COLOR");
+	cmd_fit_output(&a->show, &output, a->wide, a->no_color);
 	shown = a->format->diff(diff, &a->show, output.file);
 	if (!shown && !fflush(output.file)) {
 		words_nothing(&diff->before, &a->question.filter, a->before, stderr);

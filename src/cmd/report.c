@@ -19,6 +19,7 @@ enum {
 	OPTION_FORMAT = 1,
 	OPTION_LIMIT,
 	OPTION_MIN_PERCENT,
+	OPTION_WIDE,
 	OPTION_NO_COLOR
 };
 
@@ -28,6 +29,7 @@ static const struct option long_options[] = {
 	{"output", required_argument, NULL, 'o'},
 	{"limit", required_argument, NULL, OPTION_LIMIT},
 	{"min-percent", required_argument, NULL, OPTION_MIN_PERCENT},
+	{"wide", no_argument, NULL, OPTION_WIDE},
 	{"no-color", no_argument, NULL, OPTION_NO_COLOR},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -42,6 +44,8 @@ static const char help_start[] =
 	"  -o, --output FILE     write there instead of standard output\n"
 	"      --limit N         rows of the table (default 40; 0: all)\n"
 	"      --min-percent P   the tree leaves out what has less than that (default 0.5)\n"
+	"      --wide            long names whole: else they are cut to the terminal, or to 120\n"
+	"                        columns in a file or a pipe\n"
 	"      --no-color        no colors, also on a terminal\n"
 	"  -h, --help            this text\n\n"
 	"What counts:\n";
@@ -62,7 +66,7 @@ struct arguments {
 	struct show_options show;
 	const struct show_format *format;
 	const char *format_name, *output, *film;
-	bool no_color, help;
+	bool wide, no_color, help;
 };
 
 static int parse_percent(const char *s, double *percent)
@@ -90,6 +94,9 @@ static int take_option(struct arguments *a, int option)
 	case OPTION_MIN_PERCENT:
 		if (parse_percent(optarg, &a->show.min_percent))
 			return cmd_usage("report", "'%s' is not a percentage", optarg);
+		return 0;
+	case OPTION_WIDE:
+		a->wide = true;
 		return 0;
 	case OPTION_NO_COLOR:
 		a->no_color = true;
@@ -134,8 +141,7 @@ static int show(struct arguments *a, struct film *film, struct output *output, s
 	struct report report;
 	int err = report_make(film, &a->question, a->format->by_thread, &report, why);
 
-	a->show.width = output->width;
-	a->show.color = output->is_terminal && !a->no_color && !getenv("NO_COLOR");
+	cmd_fit_output(&a->show, output, a->wide, a->no_color);
 	if (!err) {
 		err = a->format->report(&report, &a->show, output->file);
 		if (err)

@@ -15,7 +15,8 @@ struct show_options {
 	uint64_t limit;	    /* rows of a table; 0: all */
 	double min_percent; /* of a tree: what has less of the whole is summed up, not shown */
 	bool color;
-	unsigned int width; /* columns of the terminal; 0: lines may have any length */
+	unsigned int width;	 /* columns of the terminal; 0: lines may have any length */
+	unsigned int name_width; /* then: columns of a function's name; 0: any */
 };
 
 /*

@@ -14,7 +14,7 @@
 #define FAINT "\033[2m"
 #define PLAIN "\033[0m"
 
-/* Names longer than this do not push the images of all other rows to the right. */
+/* In a file or a pipe, names longer than this do not push the images of all other rows to the right. */
 enum {
 	NAME_WIDTH_MAX = 60,
 	NAME_WIDTH_MIN = 16,
@@ -27,44 +27,39 @@ enum {
 	DIFF_NUMBERS = 54
 };
 
-static char *name_of_row(const struct function *f)
+/* The columns that a name can have; 0: any. */
+static size_t room_for_names(const struct show_options *options, size_t numbers)
 {
-	const struct label *label = f->label;
-	char *name = words_place(label->name, label->file, label->line, "");
-	size_t length = name ? strlen(name) : 0;
-	char *longer;
+	if (!options->width)
+		return options->name_width;
+	return options->width > numbers + IMAGE_WIDTH + NAME_WIDTH_MIN
+		       ? options->width - numbers - IMAGE_WIDTH
+		       : NAME_WIDTH_MIN;
+}
 
-	if (!name || !f->guess)
-		return name;
-	longer = realloc(name, length + 3);
-	if (!longer) {
-		free(name);
-		return NULL;
-	}
-	memcpy(longer + length, " ?", 3);
-	return longer;
+/* In so many columns (0: any), to be freed; null: no memory. */
+static char *name_of_row(const struct function *f, size_t room)
+{
+	return words_function(f->label->name, f->label->file, f->label->line, f->guess ? " ?" : "",
+			      room);
 }
 
 /* How wide the names of the first rows are, as far as that matters. */
 static int measure_names(const struct function *rows, size_t count,
-			 const struct show_options *options, size_t numbers, size_t *width)
+			 const struct show_options *options, size_t room, size_t *width)
 {
-	size_t room = NAME_WIDTH_MAX;
+	size_t most = options->width ? room : NAME_WIDTH_MAX;
 
 	*width = NAME_WIDTH_MIN;
-	if (options->width)
-		room = options->width > numbers + IMAGE_WIDTH + NAME_WIDTH_MIN
-			       ? options->width - numbers - IMAGE_WIDTH
-			       : NAME_WIDTH_MIN;
-	for (size_t i = 0; i < count && *width < room; i++) {
-		char *name = name_of_row(&rows[i]);
+	for (size_t i = 0; i < count && *width < most; i++) {
+		char *name = name_of_row(&rows[i], room);
 		size_t wanted = name ? words_width(name) : 0;
 
 		if (!name)
 			return -ENOMEM;
 		free(name);
 		if (wanted > *width)
-			*width = wanted < room ? wanted : room;
+			*width = wanted < most ? wanted : most;
 	}
 	return 0;
 }
@@ -81,19 +76,18 @@ static void print_image(const char *image, const struct show_options *options, F
 	fputs(options->color ? PLAIN : "", out);
 }
 
-/* Where lines may have any length, a long name is never cut. */
-static int print_names(const struct function *f, const struct show_options *options, size_t width,
-		       FILE *out)
+static int print_names(const struct function *f, const struct show_options *options, size_t room,
+		       size_t width, FILE *out)
 {
-	char *name = name_of_row(f);
+	char *name = name_of_row(f, room);
 	char *image = words_safe(*f->label->image ? name_of_image(f->label->image) : "", "");
 	bool done = name && image;
 
 	if (done) {
-		bool cut = options->width && words_width(name) > width;
+		bool cut = options->width && words_width(name) > room;
 
 		if (cut || (*image && words_width(name) <= width))
-			words_column(out, name, width);
+			words_column(out, name, cut ? room : width);
 		else
 			fputs(name, out);
 		print_image(image, options, out);
@@ -128,7 +122,8 @@ int show_table(const struct report *report, const struct show_options *options, 
 	const struct functions *functions = &report->functions;
 	const struct view *view = &report->view;
 	size_t count = words_rows(functions->count, options->limit), width;
-	int err = measure_names(functions->at, count, options, REPORT_NUMBERS, &width);
+	size_t room = room_for_names(options, REPORT_NUMBERS);
+	int err = measure_names(functions->at, count, options, room, &width);
 
 	words_heading(view, out);
 	if (!count)
@@ -147,7 +142,7 @@ int show_table(const struct report *report, const struct show_options *options, 
 		fprintf(out, "%13s %6.2f%% %13s %6.2f%%  ", self,
 			words_percent(f->self[TREE_NOW], view->total), total,
 			words_percent(f->total[TREE_NOW], view->total));
-		err = print_names(f, options, width, out);
+		err = print_names(f, options, room, width, out);
 	}
 	print_rest(functions, count, view->total, out);
 	print_legend(functions, count, out);
@@ -158,7 +153,8 @@ int show_diff_table(const struct diff *diff, const struct show_options *options,
 {
 	const struct functions *functions = &diff->functions;
 	size_t count = words_rows(functions->count, options->limit), width;
-	int err = measure_names(functions->at, count, options, DIFF_NUMBERS, &width);
+	size_t room = room_for_names(options, DIFF_NUMBERS);
+	int err = measure_names(functions->at, count, options, room, &width);
 
 	fputs("before: ", out);
 	words_heading(&diff->before, out);
@@ -179,7 +175,7 @@ int show_diff_table(const struct diff *diff, const struct show_options *options,
 			words_percent(f->total[TREE_NOW], diff->now.total),
 			words_percent(f->total[TREE_BEFORE], diff->before.total),
 			100 * diff_total_growth(diff, f));
-		err = print_names(f, options, width, out);
+		err = print_names(f, options, room, width, out);
 	}
 	print_rest(functions, count, diff->now.total, out);
 	print_legend(functions, count, out);

@@ -11,6 +11,13 @@
 #include "query/names.h"
 #include "show/words.h"
 
+#define INLINED " (inlined)"
+
+enum {
+	NUMBERS = 31, /* columns before the branches */
+	NAME_WIDTH_MIN = 24
+};
+
 /*
  * A line per node. Only where a stack forks is the text indented: a lone child stands below its
  * parent, so that a path of sixty frames stays readable.
@@ -20,8 +27,9 @@ struct drawing {
 	FILE *out;
 	uint64_t smallest; /* what has less is summed up */
 	bool color;
-	uint8_t *more;	 /* per level: another branch follows below */
-	uint32_t *level; /* per depth: how far its node is indented */
+	size_t width, name_width; /* as in struct show_options */
+	uint8_t *more;		  /* per level: another branch follows below */
+	uint32_t *level;	  /* per depth: how far its node is indented */
 };
 
 /* Whether a node's children stand apart: two of them, or one and what was summed up. */
@@ -67,10 +75,23 @@ static void print_image(const struct drawing *d, const char *image)
 	fprintf(d->out, "%s%s", brackets ? "]" : "", d->color ? "\033[0m" : "");
 }
 
+/* The columns that a name can have in its line; 0: any. */
+static size_t room_for_name(const struct drawing *d, const struct flame_node *at, uint32_t level)
+{
+	size_t others = NUMBERS + 3 * (size_t)level + (at->inlined ? strlen(INLINED) : 0);
+
+	if (!d->width)
+		return d->name_width;
+	if (*at->image)
+		others += strlen("  []") + words_width(name_of_image(at->image));
+	return d->width > others + NAME_WIDTH_MIN ? d->width - others : NAME_WIDTH_MIN;
+}
+
 static int print_node(const struct drawing *d, uint32_t node, uint32_t level, bool is_branch)
 {
 	const struct flame_node *at = &d->flame->nodes[node];
-	char *name = words_place(at->name, at->file, at->line, "");
+	char *name = words_function(at->name, at->file, at->line, at->guess ? " ?" : "",
+				    room_for_name(d, at, level));
 
 	if (!name)
 		return -ENOMEM;
@@ -79,9 +100,7 @@ static int print_node(const struct drawing *d, uint32_t node, uint32_t level, bo
 	fputs(name, d->out);
 	free(name);
 	if (at->inlined)
-		fputs(" (inlined)", d->out);
-	if (at->guess)
-		fputs(" ?", d->out);
+		fputs(INLINED, d->out);
 	if (*at->image)
 		print_image(d, name_of_image(at->image));
 	fputc('\n', d->out);
@@ -154,6 +173,8 @@ int show_tree(const struct report *report, const struct show_options *options, F
 				    ? (uint64_t)ceil(options->min_percent / 100 * (double)whole)
 				    : whole,
 		.color = options->color,
+		.width = options->width,
+		.name_width = options->name_width,
 		.more = calloc(TREE_DEPTH_MAX + 2, sizeof(*d.more)),
 		.level = calloc(TREE_DEPTH_MAX + 2, sizeof(*d.level)),
 	};

@@ -28,7 +28,7 @@ static void put_safe(struct buf *b, const char *s, const char *these)
 	free(safe);
 }
 
-static char *take_text(struct buf *b)
+char *words_take(struct buf *b)
 {
 	buf_put_u8(b, 0);
 	if (!b->failed)
@@ -42,7 +42,7 @@ char *words_safe(const char *s, const char *these)
 	struct buf b = {0};
 
 	put_safe(&b, s, these);
-	return take_text(&b);
+	return words_take(&b);
 }
 
 char *words_place(const char *name, const char *file, uint32_t line, const char *these)
@@ -55,7 +55,7 @@ char *words_place(const char *name, const char *file, uint32_t line, const char 
 		put_safe(&b, file, these);
 		buf_printf(&b, ":%" PRIu32, line);
 	}
-	return take_text(&b);
+	return words_take(&b);
 }
 
 void words_value(char *to, size_t size, const char *unit, uint64_t value)

@@ -6,9 +6,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "query/report.h"
 
 /* What the text formats share: names made harmless, numbers for people, times for programs. */
+
+/* The bytes of b as a string, to be freed; null: no memory. b is empty then. */
+char *words_take(struct buf *b);
 
 /* A harmless copy of s to be freed, or null: no memory. Every byte of these becomes \xNN too. */
 char *words_safe(const char *s, const char *these);
@@ -27,6 +31,21 @@ void words_rfc3339(const struct film_info *info, uint64_t monotonic, char *to, s
 
 /* How many columns harmless text takes: one per code point. */
 size_t words_width(const char *s);
+
+/*
+ * A copy of a function's harmless name that takes at most so many columns (at least 1), to be freed;
+ * null: no memory. First the parameters of C++ go ("f(…)"), then arguments of templates ("v<…>::f(…)"),
+ * then something in the middle ("std::…::f(…)").
+ */
+char *words_shorten(const char *name, size_t columns);
+
+/*
+ * A function as text shows it: its name, " FILE:LINE" where it has one, and a mark. Where that is more
+ * than so many columns (0: any), the file loses its directories and the name is shortened, though not
+ * to less than 16 columns. To be freed; null: no memory.
+ */
+char *words_function(const char *name, const char *file, uint32_t line, const char *mark,
+		     size_t columns);
 
 /* Writes s in so many columns: cut with an ellipsis, or padded. */
 void words_column(FILE *out, const char *s, size_t columns);

@@ -169,6 +169,11 @@ class Verbs(unittest.TestCase):
         self.assertEqual(lines("--limit", "5") + 2, lines("--limit", "7"))
         self.assertGreater(lines("--limit", "0"), lines())
 
+    def test_wide(self):
+        for words in (("report",), ("report", "--format", "tree"),
+                      ("diff", "stackcam.film", "other.film")):
+            self.assertEqual(self.ends(0, *words).stdout, self.ends(0, *words, "--wide").stdout)
+
     def test_nobody_reads(self):
         for ignored in (signal.SIG_DFL, signal.SIG_IGN):
             inner, outer = os.pipe()

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "film_build.h"
 #include "show/show.h"
+#include "show/words.h"
 
 #include <cmocka.h>
 
@@ -151,12 +152,12 @@ static void test_table_of_groups(void **state)
 	film_free(film);
 }
 
-/* On a terminal no line is longer than that; elsewhere no name is cut. */
+/* On a terminal no line is longer than that; elsewhere no name is, if so asked. */
 static void test_widths(void **state)
 {
 	static const char name[] = "a_name_of_more_than_sixty_columns::that_does_not_fit_on_a_"
 				   "terminal::«ümläut»::and_goes_on";
-	struct show_options narrow = {.width = 80}, wide = {0};
+	struct show_options narrow = {.width = 80}, wide = {0}, pipe = {.name_width = 70};
 	struct question q = {0};
 	struct film_build b;
 	struct film *film;
@@ -178,7 +179,23 @@ static void test_widths(void **state)
 	assert_non_null(strstr(text, "…"));
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 		if (strstr(line, "a_name"))
-			assert_true(strlen(line) <= 80 + strlen("…"));
+			assert_true(words_width(line) <= 80);
+	free(text);
+	text = shown(film, "tree", &q, &narrow, &size);
+	assert_null(strstr(text, name));
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		if (strstr(line, "a_name"))
+			assert_int_equal(words_width(line), 80);
+	free(text);
+	for (int i = 0; i < 2; i++) {
+		text = shown(film, i ? "table" : "tree", &q, &pipe, &size);
+		assert_null(strstr(text, name));
+		assert_non_null(strstr(text, "  a_name_of_more_than_"));
+		assert_non_null(strstr(text, "::and_goes_on  "));
+		free(text);
+	}
+	text = shown(film, "folded", &q, &narrow, &size);
+	assert_non_null(strstr(text, name));
 	free(text);
 	film_free(film);
 }
