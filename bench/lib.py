@@ -32,6 +32,7 @@ PACKAGES = {
     "python3": "python3",
     "readelf": "binutils",
     "redis-benchmark": "redis-tools",
+    "redis-cli": "redis-tools",
     "redis-server": "redis-server",
     "sqlite3": "sqlite3",
     "taskset": "util-linux",
@@ -284,7 +285,12 @@ while True:
 """
 
 
-# Tables
+# Machine and tables
+
+def processes_started():
+    """How many since boot."""
+    return int(next(line.split()[1] for line in open("/proc/stat") if line.startswith("processes")))
+
 
 def spread(values):
     """Half the distance between the quartiles, as a part of the median."""
@@ -304,8 +310,9 @@ def megabytes(size):
     return f"{size / 1e6:.3g} MB"
 
 
-def verdict(ok):
-    return "met" if ok else "**missed**"
+def verdict(met):
+    """Of true, false, or None where too little was measured."""
+    return {True: "met", False: "**missed**", None: "too little measured"}[met]
 
 
 def table(head, rows):
