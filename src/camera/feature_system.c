@@ -109,7 +109,8 @@ void feature_try_cycles(struct feature *f)
 	if (fd < 0) {
 		feature_is_missing(
 			f, -errno, NULL,
-			"no hardware counter of cycles (%s): the timer cpu-clock is used",
+			"this machine has no hardware counter of cycles (%s): the timer cpu-clock "
+			"samples instead",
 			strerror(errno));
 		return;
 	}
@@ -226,6 +227,7 @@ void feature_try_other_processes(struct feature *f)
 	uint64_t effective = 0;
 	long yama = 0;
 	bool has_yama = read_number("/proc/sys/kernel/yama/ptrace_scope", &yama);
+	bool may_trace = !read_capabilities(&effective) && effective >> CAP_SYS_PTRACE & 1;
 	char scope[48] = "";
 
 	buf_free(&walk.text);
@@ -234,9 +236,14 @@ void feature_try_other_processes(struct feature *f)
 	if (err)
 		feature_is_missing(f, err, "mount /proc", "/proc cannot be read: %s",
 				   strerror(-err));
+	else if (walk.denied && may_trace && walk.readable > walk.denied)
+		feature_is_ok(f,
+			      "the mappings of %u of %u processes can be read; a security module "
+			      "guards the others, whose code stays without names%s",
+			      walk.readable, walk.readable + walk.denied, scope);
 	else if (walk.denied)
 		feature_is_missing(f, -EPERM,
-				   !read_capabilities(&effective) && effective >> CAP_SYS_PTRACE & 1
+				   may_trace
 					   ? "CAP_SYS_PTRACE is there: a security module forbids it"
 					   : "run as root, or grant CAP_SYS_PTRACE",
 				   "the mappings of %u of %u processes cannot be read%s",

@@ -12,16 +12,16 @@
 static const char help[] =
 	"usage: stackcam doctor [--json]\n"
 	"\n"
-	"Tries what stackcam needs of this kernel, this user and this machine, and says what is "
-	"missing\n"
-	"and what to do about it. Leaves nothing behind. Status: 0 if recording works, 3 if not.\n"
+	"Tries what stackcam needs of this kernel, this user and this machine, and says what is\n"
+	"missing and what to do about it; what is only absent is not needed to record. Leaves\n"
+	"nothing behind. Status: 0 if recording works, 3 if not.\n"
 	"\n"
 	"      --json              print one JSON object\n"
 	"  -h, --help              this text\n"
 	"\n"
 	"Examples:\n"
 	"  stackcam doctor\n"
-	"  stackcam doctor --json | jq '.features[] | select(.state != \"ok\")'\n";
+	"  stackcam doctor --json | jq '.features[] | select(.state == \"missing\")'\n";
 
 static const struct option long_options[] = {
 	{"json", no_argument, NULL, 'j'},
@@ -47,19 +47,34 @@ static void print_safe_line(const char *words, const char *to_do)
 	putchar('\n');
 }
 
-static void print_text(const struct feature *features, const struct feature *obstacle)
+/* What recording does well without is no fault, and does not look like one. */
+static const char *state_of(const struct feature *f)
+{
+	return f->state == FEATURE_MISSING && !f->required ? "absent"
+							   : feature_state_name(f->state);
+}
+
+static void print_verdict(const struct feature *features, const struct feature *obstacle)
 {
 	if (obstacle) {
 		printf("stackcam cannot record here: %s: ", obstacle->name);
 		print_safe_line(obstacle->why, obstacle->to_do);
+	} else if (features[FEATURE_CYCLES].state == FEATURE_OK) {
+		puts("stackcam can record on-CPU profiles here, by hardware cycles");
 	} else {
-		puts("stackcam can record on-CPU profiles here");
+		puts("stackcam can record on-CPU profiles here, by the CPU clock (without hardware "
+		     "cycles)");
 	}
+}
+
+static void print_text(const struct feature *features, const struct feature *obstacle)
+{
+	print_verdict(features, obstacle);
 	putchar('\n');
 	for (int i = 0; i < FEATURE_COUNT; i++) {
 		const struct feature *f = &features[i];
 
-		printf("%-8s %-22s ", feature_state_name(f->state), f->name);
+		printf("%-8s %-22s ", state_of(f), f->name);
 		if (f->state != FEATURE_OK)
 			printf("(for %s) ", f->needed_for);
 		print_safe_line(f->why, f->to_do);
@@ -79,7 +94,7 @@ static void print_json(const struct feature *features, const struct feature *obs
 
 		json_open(&j, NULL, '{');
 		json_text(&j, "name", f->name);
-		json_text(&j, "state", feature_state_name(f->state));
+		json_text(&j, "state", state_of(f));
 		json_bool(&j, "required", f->required);
 		json_text(&j, "needed_for", f->needed_for);
 		json_text(&j, "why", f->why);

@@ -27,14 +27,23 @@ enum {
 	DIFF_NUMBERS = 54
 };
 
-/* The columns that a name can have; 0: any. */
-static size_t room_for_names(const struct show_options *options, size_t numbers)
+/* The columns that names can have besides the images of the first rows; 0: any. */
+static size_t room_for_names(const struct functions *functions, size_t count,
+			     const struct show_options *options, size_t numbers)
 {
+	size_t others = strlen("  Image");
+
 	if (!options->width)
 		return options->name_width;
-	return options->width > numbers + IMAGE_WIDTH + NAME_WIDTH_MIN
-		       ? options->width - numbers - IMAGE_WIDTH
-		       : NAME_WIDTH_MIN;
+	for (size_t i = 0; i < count && others < IMAGE_WIDTH; i++) {
+		const char *image = functions->at[i].label->image;
+		size_t wanted = *image ? 2 + words_width(name_of_image(image)) : 0;
+
+		if (wanted > others)
+			others = wanted < IMAGE_WIDTH ? wanted : IMAGE_WIDTH;
+	}
+	others += numbers;
+	return options->width > others + NAME_WIDTH_MIN ? options->width - others : NAME_WIDTH_MIN;
 }
 
 /* In so many columns (0: any), to be freed; null: no memory. */
@@ -122,7 +131,7 @@ int show_table(const struct report *report, const struct show_options *options, 
 	const struct functions *functions = &report->functions;
 	const struct view *view = &report->view;
 	size_t count = words_rows(functions->count, options->limit), width;
-	size_t room = room_for_names(options, REPORT_NUMBERS);
+	size_t room = room_for_names(functions, count, options, REPORT_NUMBERS);
 	int err = measure_names(functions->at, count, options, room, &width);
 
 	words_heading(view, out);
@@ -153,7 +162,7 @@ int show_diff_table(const struct diff *diff, const struct show_options *options,
 {
 	const struct functions *functions = &diff->functions;
 	size_t count = words_rows(functions->count, options->limit), width;
-	size_t room = room_for_names(options, DIFF_NUMBERS);
+	size_t room = room_for_names(functions, count, options, DIFF_NUMBERS);
 	int err = measure_names(functions->at, count, options, room, &width);
 
 	fputs("before: ", out);

@@ -86,7 +86,7 @@ class Verbs(unittest.TestCase):
         self.ends(1, "diff", "stackcam.film", "nowhere.film", says="nowhere.film")
 
     def test_help(self):
-        for verb in ("report", "diff"):
+        for verb in ("report", "diff", "resolve", "doctor"):
             done = self.ends(0, verb, "--help")
             self.assertIn("Examples:", done.stdout)
             self.assertTrue(all(len(line) <= 90 for line in done.stdout.splitlines()))
@@ -173,6 +173,25 @@ class Verbs(unittest.TestCase):
         for words in (("report",), ("report", "--format", "tree"),
                       ("diff", "stackcam.film", "other.film")):
             self.assertEqual(self.ends(0, *words).stdout, self.ends(0, *words, "--wide").stdout)
+
+    def test_doctor(self):
+        done = run("doctor")
+        first, empty, *lines = done.stdout.splitlines()
+        self.assertEqual(empty, "")
+        states = {line.split()[1]: line.split()[0] for line in lines}
+        answer = json.loads(run("doctor", "--json").stdout)
+        for feature in answer["features"]:
+            self.assertIn(feature["state"], ("ok", "missing", "absent", "unknown"))
+            self.assertTrue(feature["state"] != "missing" or feature["required"], feature)
+            self.assertTrue(feature["state"] != "absent" or not feature["required"], feature)
+            self.assertEqual(states[feature["name"]], feature["state"])
+        if done.returncode == 0:
+            self.assertNotIn("missing", states.values())
+            how = "hardware cycles" if states["cycles"] == "ok" else "the CPU clock"
+            self.assertTrue(first.startswith("stackcam can record on-CPU profiles here, by " + how))
+        else:
+            self.assertEqual(done.returncode, 3)
+            self.assertTrue(first.startswith("stackcam cannot record here: " + answer["obstacle"]))
 
     def test_nobody_reads(self):
         for ignored in (signal.SIG_DFL, signal.SIG_IGN):
