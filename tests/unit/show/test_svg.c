@@ -16,8 +16,11 @@
 #include "flame_build.h"
 #include "show/show.h"
 
-/* The picture as text, to be freed. Frees the flame. */
-static char *draw(struct flame *flame)
+/*
+ * The picture as text, to be freed. Frees the flame. Inlined, gcc 12 at -O3 takes the text for its
+ * pointer, which open_memstream() knows, and warns that it dangles.
+ */
+static __attribute__((noinline)) char *draw(struct flame *flame)
 {
 	char *text = NULL;
 	size_t size;
@@ -43,9 +46,11 @@ static size_t count_of(const char *text, const char *part)
 
 static void assert_has(const char *text, const char *part)
 {
-	if (!strstr(text, part))
+	bool found = strstr(text, part);
+
+	if (!found)
 		print_error("\"%s\" is missing in\n%s\n", part, text);
-	assert_non_null(strstr(text, part));
+	assert_true(found);
 }
 
 static uint32_t add(struct flame *flame, uint32_t parent, const char *name, uint64_t self)
