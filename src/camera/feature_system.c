@@ -170,18 +170,31 @@ void feature_try_kernel_symbols(struct feature *f)
 				   restricted);
 }
 
-/* Follows the link of a mapping that surely is there: one of our own program. */
+/* The kernel's own link to some file that this process has mapped; "" if there is none. */
+static void own_mapping_link(char *maps, char *path, size_t size)
+{
+	struct procfs_mapping m;
+	char *line;
+
+	*path = 0;
+	while ((line = strsep(&maps, "\n"))) {
+		/* only mappings of files have such a link */
+		if (!procfs_parse_mapping(line, &m) || m.path[0] != '/')
+			continue;
+		snprintf(path, size, "/proc/self/map_files/%" PRIx64 "-%" PRIx64, m.start, m.end);
+		return;
+	}
+}
+
 void feature_try_map_files(struct feature *f)
 {
 	struct buf text = {0};
-	struct procfs_mapping m;
 	char path[80];
 	int fd = -1, err;
 
-	err = procfs_read(getpid(), "maps", 4096, &text);
-	if ((!err || err == -EFBIG) && procfs_parse_mapping((char *)text.at, &m)) {
-		snprintf(path, sizeof(path), "/proc/self/map_files/%" PRIx64 "-%" PRIx64, m.start,
-			 m.end);
+	err = procfs_read(getpid(), "maps", 65536, &text);
+	if (!err || err == -EFBIG) {
+		own_mapping_link((char *)text.at, path, sizeof(path));
 		fd = open(path, O_PATH | O_CLOEXEC);
 		err = fd < 0 ? -errno : 0;
 	}
