@@ -21,7 +21,10 @@ int cmd_choose_format(const char *verb, const char *name, const char *output,
 void cmd_fit_output(struct show_options *options, const struct output *output, bool wide,
 		    bool no_color);
 
-/* Returns 0, or EXIT_USAGE with all said: in that film the span of time asked for ends before it starts. */
+/*
+ * Returns 0, or EXIT_USAGE with all said: in that film the span of time asked for ends before it
+ * starts.
+ */
 int cmd_check_span(const char *verb, const struct question *question, const struct film *film);
 
 #endif

@@ -24,9 +24,9 @@ enum {
 int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * For what getopt_long() returned '?' or ':' for just now, with opterr = 0: names the option and says
- * whether it is unknown, ambiguous, lacks its value, or takes none. options: the table given to
- * getopt_long(), in which every short option must stand, too. Returns EXIT_USAGE.
+ * For what getopt_long() returned '?' or ':' for just now, with opterr = 0: names the option and
+ * says whether it is unknown, ambiguous, lacks its value, or takes none. options: the table
+ * given to getopt_long(), in which every short option must stand, too. Returns EXIT_USAGE.
  */
 int cmd_usage_option(const char *verb, char **argv, const struct option *options);
 

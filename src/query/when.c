@@ -39,7 +39,10 @@ static const char *parse_decimal(const char *s, uint64_t unit, uint64_t max, uin
 	return digits ? s : NULL;
 }
 
-/* A number of between min and max digits, up to a largest value. Returns where it ended, or null. */
+/*
+ * A number of between min and max digits, up to a largest value. Returns where it ended, or
+ * null.
+ */
 static const char *parse_digits(const char *s, int min, int max, int largest, int *number)
 {
 	int digits = 0;

@@ -20,13 +20,16 @@ struct when {
 };
 
 /*
- * Takes "2.5", "2.5s", "1500ms", "14:32", "14:32:08.5", and RFC 3339: "2026-11-21T14:32:08Z"; without
- * its offset that is local time. text must outlive when. Returns 0 or -EINVAL with *why filled, which
- * says what is taken.
+ * Takes "2.5", "2.5s", "1500ms", "14:32", "14:32:08.5", and RFC 3339: "2026-11-21T14:32:08Z";
+ * without its offset that is local time. text must outlive when. Returns 0 or -EINVAL with *why
+ * filled, which says what is taken.
  */
 int when_parse(const char *text, struct when *when, struct fail *why);
 
-/* That time on the film's monotonic clock, as far as it has numbers for it; open: what WHEN_OPEN is. */
+/*
+ * That time on the film's monotonic clock, as far as it has numbers for it; open: what WHEN_OPEN
+ * is.
+ */
 uint64_t when_resolve(const struct when *when, const struct film_info *info, uint64_t open);
 
 #endif

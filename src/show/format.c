@@ -61,7 +61,10 @@ static bool has_extension(const char *path, const char *extension, size_t length
 	       !strncasecmp(path + all - length, extension, length);
 }
 
-/* The last ending of a path's last part, with its dot; null: it has none. A hidden file's name is none. */
+/*
+ * The last ending of a path's last part, with its dot; null: it has none. A hidden file's name
+ * is none.
+ */
 static const char *ending_of(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -29,8 +29,8 @@ static const char *skip_columns(const char *s, size_t columns)
 }
 
 /*
- * The list of parameters that ends a C++ name, from its '(' to behind its ')'; null: there is none, or
- * nothing in it. "(anonymous namespace)" is none.
+ * The list of parameters that ends a C++ name, from its '(' to behind its ')'; null: there is
+ * none, or nothing in it. "(anonymous namespace)" is none.
  */
 static const char *find_parameters(const char *name, const char **end)
 {
@@ -66,7 +66,10 @@ static char *drop_parameters(const char *name)
 	return words_take(&b);
 }
 
-/* How long "operator<<" and the like are at s, whose signs are no brackets; 0: s is none of these. */
+/*
+ * How long "operator<<" and the like are at s, whose signs are no brackets; 0: s is none of
+ * these.
+ */
 static size_t operator_length(const char *name, const char *s)
 {
 	static const char word[] = "operator";
@@ -78,15 +81,18 @@ static size_t operator_length(const char *name, const char *s)
 	return length + strspn(s + length, "<>=-");
 }
 
-/* Whether '<' at s opens arguments of a template: in Rust, one without a name before it is a type. */
+/*
+ * Whether '<' at s opens arguments of a template: in Rust, one without a name before it is a
+ * type.
+ */
 static bool opens_arguments(const char *name, const char *s)
 {
 	return *s == '<' && s > name && (isalnum((unsigned char)s[-1]) || strchr("_:", s[-1]));
 }
 
 /*
- * "vector<int>::at" to "vector<…>::at", so far as brackets close; a copy where they do not, as in names
- * that hold the signs of expressions. Null: no memory.
+ * "vector<int>::at" to "vector<…>::at", so far as brackets close; a copy where they do not, as
+ * in names that hold the signs of expressions. Null: no memory.
  */
 static char *drop_template_arguments(const char *name)
 {
@@ -117,8 +123,8 @@ static char *drop_template_arguments(const char *name)
 }
 
 /*
- * The end of a name tells more than its beginning, and gets two thirds; a part in the middle goes, from
- * "::" to "::" where these are near.
+ * The end of a name tells more than its beginning, and gets two thirds; a part in the middle
+ * goes, from "::" to "::" where these are near.
  */
 static char *cut_middle(const char *name, size_t columns)
 {

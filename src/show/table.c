@@ -14,7 +14,10 @@
 #define FAINT "\033[2m"
 #define PLAIN "\033[0m"
 
-/* In a file or a pipe, names longer than this do not push the images of all other rows to the right. */
+/*
+ * In a file or a pipe, names longer than this do not push the images of all other rows to the
+ * right.
+ */
 enum {
 	NAME_WIDTH_MAX = 60,
 	NAME_WIDTH_MIN = 16,

@@ -33,16 +33,16 @@ void words_rfc3339(const struct film_info *info, uint64_t monotonic, char *to, s
 size_t words_width(const char *s);
 
 /*
- * A copy of a function's harmless name that takes at most so many columns (at least 1), to be freed;
- * null: no memory. First the parameters of C++ go ("f(…)"), then arguments of templates ("v<…>::f(…)"),
- * then something in the middle ("std::…::f(…)").
+ * A copy of a function's harmless name that takes at most so many columns (at least 1), to be
+ * freed; null: no memory. First the parameters of C++ go ("f(…)"), then arguments of templates
+ * ("v<…>::f(…)"), then something in the middle ("std::…::f(…)").
  */
 char *words_shorten(const char *name, size_t columns);
 
 /*
- * A function as text shows it: its name, " FILE:LINE" where it has one, and a mark. Where that is more
- * than so many columns (0: any), the file loses its directories and the name is shortened, though not
- * to less than 16 columns. To be freed; null: no memory.
+ * A function as text shows it: its name, " FILE:LINE" where it has one, and a mark. Where that
+ * is more than so many columns (0: any), the file loses its directories and the name is
+ * shortened, though not to less than 16 columns. To be freed; null: no memory.
  */
 char *words_function(const char *name, const char *file, uint32_t line, const char *mark,
 		     size_t columns);
@@ -53,7 +53,10 @@ void words_column(FILE *out, const char *s, size_t columns);
 /* How many of the rows a table shows; limit 0: all. */
 size_t words_rows(size_t count, uint64_t limit);
 
-/* The line for so many rows that are not shown, with what they have of the total; 0 rows: nothing. */
+/*
+ * The line for so many rows that are not shown, with what they have of the total; 0 rows:
+ * nothing.
+ */
 void words_rest(size_t rows, uint64_t self, uint64_t total, FILE *out);
 
 /* Lines about a view that stand above a table or a tree: total, samples, stacks, losses. */
