@@ -99,11 +99,15 @@ def seconds_of(*command):
 
 # Recorders
 
+PERF_EVENT = "7"  # BPF_PROG_TYPE_PERF_EVENT
+
+
 @dataclass
 class Bpf:
     """The BPF programs and maps that a process holds."""
-    run_ns: int = 0
-    runs: int = 0
+    run_ns: int = 0     # of all its programs
+    sample_ns: int = 0  # of those that take samples
+    samples: int = 0    # how often these ran
     map_bytes: int = 0
 
 
@@ -149,7 +153,9 @@ class Recorder:
                         continue
                     seen.add(key)
                     found.run_ns += int(info.get("run_time_ns", 0))
-                    found.runs += int(info.get("run_cnt", 0))
+                    if info.get("prog_type", "").strip() == PERF_EVENT:
+                        found.sample_ns += int(info.get("run_time_ns", 0))
+                        found.samples += int(info.get("run_cnt", 0))
                     if "map_id" in info:
                         found.map_bytes += int(info["memlock"])
         return found
