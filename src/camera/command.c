@@ -85,6 +85,7 @@ int command_go(struct command *command, char *const *argv, struct fail *why)
 	if (got <= 0)
 		return 0;
 	command_wait(command);
+	command->exec_error = -said;
 	return fail_errno(why, -said, "check its name and that it may be executed",
 			  "cannot execute '%s'", argv[0]);
 }
@@ -112,5 +113,5 @@ void command_free(struct command *command)
 		close(command->failed);
 	if (command->pidfd >= 0)
 		close(command->pidfd);
-	*command = (struct command){.pidfd = -1, .go = -1, .failed = -1};
+	command->pidfd = command->go = command->failed = -1;
 }

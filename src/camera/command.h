@@ -9,10 +9,11 @@
 
 /* A command that is filmed from its first instruction on ("-- CMD ARG…"). */
 struct command {
-	pid_t pid;  /* 0: there is none */
-	int pidfd;  /* readable when it has ended */
-	int go;	    /* writing here lets it begin */
-	int failed; /* what exec said comes from here */
+	pid_t pid;	/* 0: there is none */
+	int pidfd;	/* readable when it has ended */
+	int go;		/* writing here lets it begin */
+	int failed;	/* what exec said comes from here */
+	int exec_error; /* what it said: a negative errno, or 0 */
 };
 
 /* Makes the process; it waits, before its exec, for command_go(). */

@@ -11,7 +11,6 @@
 
 /* A file has its names as long as it is open; a map of JIT code goes with its process. */
 #define FIRST_OF_FILES_NS 10000000000ull
-#define FIRST_OF_JIT_NS	  500000000ull
 
 struct schedule {
 	uint64_t begin, next;
@@ -298,7 +297,7 @@ void names_early(struct names *names, uint64_t now)
 		if (!w->addresses.count)
 			continue;
 		if (w == names->kernel ? !names->no_kernel_names
-		    : w->pid	       ? is_due(&w->tries, now, FIRST_OF_JIT_NS)
+		    : w->pid	       ? is_due(&w->tries, now, 0)
 				       : files)
 			name_waiting(names, w, false);
 	}

@@ -41,7 +41,7 @@ static const char help[] =
 	"How:\n"
 	"  -e, --event EVENT       what to film: on-cpu (default)\n"
 	"  -F, --frequency HZ      samples per second and CPU, 1 to 10000 (default 99)\n"
-	"  -d, --duration SECONDS  end after this time\n"
+	"  -d, --duration SECONDS  end after this time; 500ms and 5m are understood too\n"
 	"  -o, --output FILM       the film (default stackcam.film)\n"
 	"      --kernel-only       only time in the kernel, only kernel frames\n"
 	"      --user-only         only time in user code, only user frames\n"
@@ -49,6 +49,7 @@ static const char help[] =
 	"later)\n"
 	"      --inlines           and inlined functions\n"
 	"  -q, --quiet             say nothing but errors\n"
+	"  -h, --help              this text\n"
 	"\n"
 	"Examples:\n"
 	"  stackcam record -d 10                          the whole machine for 10 s\n"
@@ -84,16 +85,27 @@ static const struct option long_options[] = {
 	{0},
 };
 
+/* "10", "2.5s", "500ms", "5m" */
 static int parse_seconds(const char *s, double *seconds)
 {
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
 	char *end;
+	size_t i;
 
 	*seconds = strtod(s, &end);
-	return *end || end == s || !(*seconds > 0) || *seconds > 1e9 ? -EINVAL : 0;
+	for (i = 0; i < sizeof(units) / sizeof(units[0]) && strcmp(end, units[i].name); i++)
+		;
+	if (end == s || i == sizeof(units) / sizeof(units[0]))
+		return -EINVAL;
+	*seconds *= units[i].seconds;
+	return !(*seconds > 0) || *seconds > 1e9 ? -EINVAL : 0;
 }
 
 /* Takes one option. Returns 0, or an exit status with all said. */
-static int take_option(int option, struct record_options *o)
+static int take_option(int option, char **argv, struct record_options *o)
 {
 	struct fail why = {0};
 	uint64_t frequency;
@@ -131,10 +143,13 @@ static int take_option(int option, struct record_options *o)
 		break;
 	case 'd':
 		if (parse_seconds(optarg, &o->seconds))
-			return cmd_usage("record", "-d takes a number of seconds, not '%s'",
+			return cmd_usage("record",
+					 "-d takes a time such as 10, 500ms or 5m, not '%s'",
 					 optarg);
 		break;
 	case 'o':
+		if (!strcmp(optarg, "-"))
+			return cmd_usage("record", "a film is a file: -o takes its name, not '-'");
 		o->film = optarg;
 		break;
 	case OPT_KERNEL_ONLY:
@@ -153,7 +168,7 @@ static int take_option(int option, struct record_options *o)
 		o->quiet = true;
 		break;
 	default:
-		return cmd_usage("record", "unknown option, or a value is missing");
+		return cmd_usage_option("record", argv, long_options);
 	}
 	if (!err)
 		return 0;
@@ -172,7 +187,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 			fputs(help, stdout);
 			exit(0);
 		}
-		status = take_option(option, o);
+		status = take_option(option, argv, o);
 		if (status)
 			return status;
 	}
@@ -335,7 +350,10 @@ int cmd_record(int argc, char **argv)
 		err = run(&o, camera, film, &command, &why);
 	if (err) {
 		fail_print(&why);
-		status = fail_exit_status(&why);
+		/* as shells say it: 127 not found, 126 found but not executable */
+		status = command.exec_error == -ENOENT ? 127
+			 : command.exec_error	       ? 126
+						       : fail_exit_status(&why);
 	}
 	camera_free(camera);
 	if (command.pid && command.go < 0 && !err)

@@ -120,9 +120,14 @@ static int open_map(pid_t pid, char *path, size_t path_size, struct fail *why)
 	char root[32];
 	int err = read_status(pid, &status), fd;
 
-	if (err)
-		return fail_errno(why, err, NULL, "process %d", (int)pid);
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+	if (err == -ESRCH) {
+		/* it has ended: if its root was ours, its map is still there; of its user nothing is known */
+		status = (struct status){.inner_pid = pid};
+		*root = 0;
+	} else if (err) {
+		return fail_errno(why, err, NULL, "process %d", (int)pid);
+	}
 	snprintf(path, path_size, "/tmp/perf-%d.map", (int)status.inner_pid);
 	fd = open_regular(root, path, false, &st);
 	if (fd == -ELOOP || fd == -EINVAL)

@@ -84,7 +84,8 @@ int symbols_of_kernel(struct symbols *symbols, const uint64_t *addresses, size_t
  * for in the process's own root, with the pid it has in its own namespace. Whoever can write to
  * that directory could have written it: it is read only if it is a regular file (no link) owned by the
  * process's user or by root; size and line length are bounded; the newest of overlapping entries wins.
- * pid is the recorder's number of the process. -ENOENT: there is no map.
+ * Of a process that has ended, only a map of root's in this machine's own /tmp is taken. pid is the
+ * recorder's number of the process. -ENOENT: there is no map.
  */
 int symbols_of_perf_map(struct symbols *symbols, pid_t pid, const uint64_t *addresses, size_t count,
 			symbol_found *found, void *context, struct fail *why);

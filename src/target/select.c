@@ -153,6 +153,9 @@ int selection_check(struct selection *s, struct fail *why)
 		return fail(
 			why, -EINVAL, "leave out one of them",
 			"-a films the whole machine: -p, -t, -n and --cgroup mean nothing then");
+	if (s->tid_count && (s->pid_count || s->name_count || s->cgroup_count))
+		return fail(why, -EINVAL, "leave out one of them",
+			    "-t films single threads: -p, -n and --cgroup name whole processes");
 	if (named && s->command)
 		return fail(why, -EINVAL, "leave out one of them; -d SECONDS sets how long to film",
 			    "-p, -t, -n and --cgroup name what to film, and so does a command");

@@ -218,8 +218,35 @@ static void no_process(void **state)
 
 	s->pid = 0x7ffffff0;
 	assert_string_equal(ask(s, 0x1000), "");
-	assert_int_equal(s->err, -ESRCH);
+	assert_int_equal(s->err, -ENOENT);
 	s->pid = pid;
+}
+
+/* Of a process that has ended, nobody can tell the user: root's map is taken, another one's is not. */
+static void ended_process(void **state)
+{
+	struct sleeper *s = *state;
+	pid_t living = s->pid;
+	char path[48];
+	FILE *map;
+
+	if (geteuid())
+		skip();
+	s->pid = fork();
+	if (!s->pid)
+		_exit(0);
+	assert_int_equal(waitpid(s->pid, NULL, 0), s->pid);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)s->pid);
+	map = fopen(path, "wx");
+	assert_non_null(map);
+	fputs("1000 10 late\n", map);
+	fclose(map);
+	assert_string_equal(ask(s, 0x1000), "late");
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_string_equal(ask(s, 0x1000), "");
+	assert_int_equal(s->err, -EPERM);
+	unlink(path);
+	s->pid = living;
 }
 
 /*
@@ -331,6 +358,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(too_large, set_up, tear_down),
 		cmocka_unit_test(made_to_waste_time),
 		cmocka_unit_test_setup_teardown(no_process, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(ended_process, set_up, tear_down),
 		cmocka_unit_test(contained),
 	};
 
