@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* Executables have some 40 sections, kernels and unusual links some thousands. */
 #define SECTION_LIMIT	   65536
 #define SECTION_NAME_LIMIT (4u << 20)
@@ -23,26 +25,13 @@
 
 bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t count)
 {
-	uint8_t *at = to;
-
 	if (offset > f->size || count > f->size - offset)
 		return false;
 	if (f->fd < 0) {
 		memcpy(to, f->memory + offset, count);
 		return true;
 	}
-	while (count) {
-		ssize_t n = pread(f->fd, at, count, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		offset += (uint64_t)n;
-		count -= (size_t)n;
-	}
-	return true;
+	return file_read_at(f->fd, offset, to, count);
 }
 
 struct header {

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/vec.h"
 
 /* Far beyond what linkers make; the kernel itself takes no more than 64 KiB of program headers. */
@@ -16,28 +16,13 @@
 /* Copies size bytes at offset; false: the image does not hold them. */
 static bool read_at(const struct image *image, uint64_t offset, void *to, size_t size)
 {
-	uint8_t *at = to;
-
 	if (image->memory) {
 		if (offset > image->memory_size || size > image->memory_size - offset)
 			return false;
 		memcpy(to, (const uint8_t *)image->memory + offset, size);
 		return true;
 	}
-	if (offset > INT64_MAX - size)
-		return false;
-	while (size) {
-		ssize_t n = pread(image->fd, at, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return true;
+	return file_read_at(image->fd, offset, to, size);
 }
 
 /* Where the program headers lie. False: not an ELF file of this machine's byte order. */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Reads exactly count bytes of a file from offset on, whatever signals come. False: there are not so many,
+ * or they cannot be read. Files of targets are read this way and never mapped: one that is cut short
+ * meanwhile would end the recorder with SIGBUS.
+ */
+bool file_read_at(int fd, uint64_t offset, void *to, size_t count);
+
+#endif
