@@ -18,6 +18,8 @@
 #define NAMES_MAX	    (1u << 20)
 /* The largest programs have some 100 MiB; a sparse file must not cost as much as it claims. */
 #define SECTION_MAX (256u << 20)
+/* A million symbols; they only help. */
+#define SYMBOLS_MAX (24u << 20)
 /* zlib's best is 1:1032; a section that claims more is not what it says. */
 #define INFLATION_MAX 1040u
 
@@ -125,6 +127,27 @@ static int load_section(struct elf_image *image, const Elf64_Shdr *header, struc
 	return 0;
 }
 
+/* What a section's header says besides its name. */
+static void note_section(struct elf_image *image, const Elf64_Shdr *section)
+{
+	const uint64_t executable = SHF_ALLOC | SHF_EXECINSTR;
+
+	if ((section->sh_flags & executable) == executable && section->sh_type != SHT_NOBITS &&
+	    image->texts < ELF_IMAGE_CODE_MAX && section->sh_size <= UINT64_MAX - section->sh_addr)
+		image->text[image->texts++] = (struct elf_range){
+			.start = section->sh_addr,
+			.end = section->sh_addr + section->sh_size,
+			.offset = section->sh_offset,
+			.in_file = section->sh_size,
+		};
+	if (section->sh_type == SHT_SYMTAB ||
+	    (section->sh_type == SHT_DYNSYM && !image->symbols.in_file))
+		image->symbols = (struct elf_range){
+			.offset = section->sh_offset,
+			.in_file = section->sh_size,
+		};
+}
+
 /* The sections by name. A file without section headers, or with damaged ones, just has none. */
 static int find_sections(struct elf_image *image, const Elf64_Ehdr *header, bool *has_eh_frame)
 {
@@ -161,6 +184,7 @@ static int find_sections(struct elf_image *image, const Elf64_Ehdr *header, bool
 		struct elf_part *part;
 
 		memcpy(&section, headers + i * sizeof(section), sizeof(section));
+		note_section(image, &section);
 		if (section.sh_name >= names_size)
 			continue;
 		name = (struct bytes){names + section.sh_name, names + names_size, false};
@@ -325,6 +349,20 @@ int elf_image_open_memory(struct elf_image *image, const void *memory, size_t si
 {
 	*image = (struct elf_image){.fd = -1, .memory = memory, .size = size};
 	return open_image(image, why);
+}
+
+int elf_image_load_symbols(struct elf_image *image, struct elf_part *symbols)
+{
+	uint64_t size = image->symbols.in_file;
+	int err;
+
+	*symbols = (struct elf_part){0};
+	if (!size || size > SYMBOLS_MAX)
+		return -ENODATA;
+	err = piece(image, image->symbols.offset, size, &symbols->at);
+	if (!err)
+		symbols->size = size;
+	return err == -ENOMEM ? err : err ? -ENODATA : 0;
 }
 
 void elf_image_close(struct elf_image *image)

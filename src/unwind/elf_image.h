@@ -36,7 +36,10 @@ struct elf_image {
 	uint64_t entry; /* 0: none */
 	struct elf_range code[ELF_IMAGE_CODE_MAX];
 	unsigned int codes;
+	struct elf_range text[ELF_IMAGE_CODE_MAX]; /* executable sections, if there are headers */
+	unsigned int texts;
 	struct elf_part eh_frame, debug_frame;
+	struct elf_range symbols; /* the fuller of the two tables; its place in the file */
 	unsigned int unreadable; /* parts that are there, but damaged or larger than any real one */
 
 	void *owned[8];
@@ -51,6 +54,9 @@ int elf_image_open_file(struct elf_image *image, int fd, struct fail *why);
 int elf_image_open_memory(struct elf_image *image, const void *memory, size_t size,
 			  struct fail *why);
 void elf_image_close(struct elf_image *image);
+
+/* The symbols (Elf64_Sym), until the image is closed. 0, -ENODATA: there are none, or -ENOMEM. */
+int elf_image_load_symbols(struct elf_image *image, struct elf_part *symbols);
 
 /* Whether [address, address + size) lies in one executable segment. */
 bool elf_image_is_code(const struct elf_image *image, uint64_t address, uint64_t size);

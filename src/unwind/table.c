@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "unwind/cfi.h"
 #include "unwind/elf_image.h"
 #include "unwind/pages.h"
+#include "unwind/synthesize.h"
 
 /*
  * First the functions are listed and sorted, then each is run in the order of addresses and its
@@ -17,6 +19,8 @@
  * .debug_frame only counts where .eh_frame says nothing: Go and some libraries without exceptions
  * have no other. What cannot be described still claims its addresses as unsupported, since to
  * follow frame pointers there would be a guess.
+ *
+ * Code that neither speaks of is read itself, and its rules are marked as guesses (synthesize.h).
  */
 
 /* Between two functions so close there is only padding, which never runs: it needs no row. */
@@ -47,6 +51,8 @@ struct build {
 	struct cfi_section sections[2]; /* .eh_frame, .debug_frame */
 	struct cfi_cies *cies;		/* of each */
 	struct functions functions;
+	struct guesses guesses; /* about code between functions */
+	size_t guess;		/* the next one to be told */
 	struct pages pages;
 	struct cfi_rows rows; /* of one function */
 	struct unwind_table *table;
@@ -213,27 +219,58 @@ static int tell_function(struct build *b, const struct function *f)
 	return err;
 }
 
-static int tell_all(struct build *b)
+static bool is_too_far(const struct build *b, uint64_t address)
+{
+	return (address >> UNWIND_PAGE_SHIFT) - b->pages.first_page >= PAGES_MAX;
+}
+
+/* Tells what is guessed of the code between two functions. */
+static int tell_gap(struct build *b, uint64_t start, uint64_t end)
 {
 	static const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
-	uint64_t end = b->functions.at->start;
+	int err;
+
+	err = pages_tell(&b->pages, start, &none);
+	for (; !err && b->guess < b->guesses.count; b->guess++) {
+		const struct guess *g = &b->guesses.at[b->guess];
+
+		if (g->address >= end)
+			break;
+		if (g->address >= start && !is_too_far(b, g->address))
+			err = pages_tell(&b->pages, g->address, &g->rule);
+	}
+	return err;
+}
+
+/* The first address that anything is known of. */
+static uint64_t first_address(const struct build *b)
+{
+	uint64_t first = b->guesses.count ? b->guesses.at->address : UINT64_MAX;
+
+	if (b->functions.count && b->functions.at->start < first)
+		first = b->functions.at->start;
+	return first;
+}
+
+static int tell_all(struct build *b)
+{
+	uint64_t end = first_address(b);
 	int err = 0;
 
 	vec_foreach (&b->functions, f) {
-		if (f->start < end ||
-		    (end_of(f) >> UNWIND_PAGE_SHIFT) - b->pages.first_page >= PAGES_MAX) {
+		if (f->start < end || is_too_far(b, end_of(f))) {
 			b->table->refused++;
 			continue;
 		}
 		if (f->start - end > PADDING_MAX)
-			err = pages_tell(&b->pages, end, &none);
+			err = tell_gap(b, end, f->start);
 		if (!err)
 			err = tell_function(b, f);
 		if (err)
 			return err;
 		end = end_of(f);
 	}
-	return pages_tell(&b->pages, end, &none);
+	return tell_gap(b, end, UINT64_MAX);
 }
 
 static struct cfi_section section_of(const struct elf_part *part, bool debug_frame)
@@ -261,7 +298,95 @@ static int list_all(struct build *b)
 		err = list_functions(b, false);
 	if (!err && b->image.debug_frame.at)
 		err = list_functions(b, true);
-	return err ? err : add_entry(b);
+	return err;
+}
+
+static int by_range(const void *a, const void *b)
+{
+	const struct elf_range *l = a, *r = b;
+
+	return l->start < r->start ? -1 : l->start > r->start;
+}
+
+struct gaps {
+	struct code_gap *at;
+	size_t count, room;
+};
+
+static bool add_gap(const struct build *b, struct gaps *gaps, uint64_t start, uint64_t end)
+{
+	if (end <= start || end - start <= PADDING_MAX || end > ADDRESS_END ||
+	    !elf_image_is_code(&b->image, start, end - start))
+		return true;
+	return vec_push(gaps, (struct code_gap){start, end - start});
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The code of a range, from *at on, that functions leave; next: the first of them not passed yet. */
+static bool find_gaps_in(const struct build *b, const struct elf_range *range, struct gaps *gaps,
+			 size_t *next, uint64_t *at)
+{
+	uint64_t from = later(range->start, *at);
+
+	for (; *next < b->functions.count; ++*next) {
+		const struct function *f = &b->functions.at[*next];
+
+		if (f->start < *at) /* it will be refused */
+			continue;
+		if (f->start >= range->end)
+			break;
+		if (!add_gap(b, gaps, from, f->start))
+			return false;
+		*at = end_of(f);
+		from = later(range->start, *at);
+	}
+	if (!add_gap(b, gaps, from, range->end))
+		return false;
+	*at = later(range->end, *at);
+	return true;
+}
+
+/* Where sections say what is code, that counts; segments can have data in them. */
+static int find_gaps(const struct build *b, struct gaps *gaps)
+{
+	struct elf_range ranges[ELF_IMAGE_CODE_MAX];
+	unsigned int count = b->image.texts ? b->image.texts : b->image.codes, i;
+	size_t next = 0;
+	uint64_t at = 0;
+
+	memcpy(ranges, b->image.texts ? b->image.text : b->image.code, count * sizeof(*ranges));
+	qsort(ranges, count, sizeof(*ranges), by_range);
+	for (i = 0; i < count; i++) {
+		if (!find_gaps_in(b, &ranges[i], gaps, &next, &at))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool is_guessed(const struct guesses *guesses, uint64_t address)
+{
+	vec_foreach (guesses, g) {
+		if (g->address >= address)
+			return g->address == address && g->rule.cfa != UNWIND_CFA_NONE;
+	}
+	return false;
+}
+
+/* What the unwind information leaves open. */
+static int add_guesses(struct build *b)
+{
+	struct gaps gaps = {0};
+	int err;
+
+	err = find_gaps(b, &gaps);
+	if (!err && gaps.count)
+		err = synthesize(&b->image, gaps.at, gaps.count, &b->guesses);
+	vec_free(&gaps);
+	return err || is_guessed(&b->guesses, b->image.entry) ? err : add_entry(b);
 }
 
 /* Builds from an image that was opened. */
@@ -272,9 +397,11 @@ static int build(struct build *b, struct unwind_pool *pool, struct unwind_rules 
 	int err;
 
 	err = list_all(b);
-	if (err || !b->functions.count)
+	if (!err)
+		err = add_guesses(b);
+	if (err || (!b->functions.count && !b->guesses.count))
 		goto out;
-	pages_begin(&b->pages, b->functions.at->start, pool, rules);
+	pages_begin(&b->pages, first_address(b), pool, rules);
 	table->first_page = (uint32_t)b->pages.first_page;
 	err = tell_all(b);
 	if (!err)
@@ -286,6 +413,7 @@ static int build(struct build *b, struct unwind_pool *pool, struct unwind_rules 
 	table->crowded = b->pages.crowded;
 out:
 	free(b->functions.at);
+	free(b->guesses.at);
 	free(b->rows.at);
 	free(b->cies);
 	if (!err)

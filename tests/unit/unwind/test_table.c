@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table of this very executable: what it says about the places in snippets.S. */
+/* The table of this very executable: what it says about the places in snippets*.S. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -123,15 +123,51 @@ extern const char __executable_start[];
 	X(long_end, SP(8))                              \
 	X(debug_frame, SP(64), RBP_AT_CFA(-64))
 
+/* The same for code without unwind information: guesses. */
+#define GUESSED_PLACES(X)                                             \
+	X(nocfi_rbp_pushed, SP(16), RBP_AT_CFA(-16))                  \
+	X(nocfi_pushed, SP(32), RBP_AT_CFA(-16), RBX_AT_CFA(-24))     \
+	X(nocfi_room, SP(288), RBP_AT_CFA(-16), RBX_AT_CFA(-24))      \
+	X(nocfi_popped, SP(8))                                        \
+	X(nocfi_jumped_to, SP(288), RBP_AT_CFA(-16), RBX_AT_CFA(-24)) \
+	X(nocfi_lea, SP(24), RBP_AT_CFA(-16), RBX_AT_CFA(-24))        \
+	X(nocfi_frame_pointer, FP(16), RBP_AT_CFA(-16))               \
+	X(nocfi_alloca, FP(16), RBP_AT_CFA(-16))                      \
+	X(nocfi_rbx_stored, FP(16), RBP_AT_CFA(-16), RBX_AT_CFA(-24)) \
+	X(nocfi_rbx_loaded, FP(16), RBP_AT_CFA(-16))                  \
+	X(nocfi_left, SP(8))                                          \
+	X(nocfi_clobbered, SP(8), RBP_LOST, RBX_LOST)                 \
+	X(nocfi_case, SP(48))                                         \
+	X(nocfi_by_pointer, SP(32))                                   \
+	X(nocfi_behind_call, SP(16))                                  \
+	X(nocfi_called_itself, SP(16))                                \
+	X(nocfi_here, SP(8))                                          \
+	X(nocfi_parent, SP(8))                                        \
+	X(nocfi_rbp_cleared, SP(16), RBP_AT_CFA(-16))                 \
+	X(nocfi_behind_data, SP(16), RBX_AT_CFA(-16))                 \
+	X(nocfi_plt, SP(24))
+
+/* Where the way back is lost, or known for certain. */
+#define OTHER_PLACES(X)                                    \
+	X(nocfi_other_stack, .cfa = UNWIND_CFA_NONE)       \
+	X(nocfi_still_other_stack, .cfa = UNWIND_CFA_NONE) \
+	X(nocfi_data, .cfa = UNWIND_CFA_NONE)              \
+	X(nocfi_child, .cfa = UNWIND_CFA_END)              \
+	X(nocfi_child_ended, .cfa = UNWIND_CFA_END)        \
+	X(nocfi_signal, .cfa = UNWIND_CFA_SIGNAL)
+
 #define DECLARE(place, ...) extern const char at_##place[];
 PLACES(DECLARE)
+GUESSED_PLACES(DECLARE)
+OTHER_PLACES(DECLARE)
 
 static const struct place {
 	const char *name, *at;
 	struct unwind_rule rule;
 } places[] = {
-#define ENTRY(place, ...) {#place, at_##place, {__VA_ARGS__}},
-	PLACES(ENTRY)};
+#define ENTRY(place, ...)	  {#place, at_##place, {__VA_ARGS__}},
+#define GUESSED_ENTRY(place, ...) {#place, at_##place, {__VA_ARGS__, .guess = 1}},
+	PLACES(ENTRY) OTHER_PLACES(ENTRY) GUESSED_PLACES(GUESSED_ENTRY)};
 
 static void check_places(const struct plain_memory *m, const struct unwind_table *table)
 {
@@ -145,9 +181,9 @@ static void check_places(const struct plain_memory *m, const struct unwind_table
 		rule.until = 0;
 		if (memcmp(&rule, &places[i].rule, sizeof(rule)) != 0)
 			fail_msg("at %s: cfa %d of %d %+" PRId32 " %+" PRId32
-				 ", rbp %d %+d, rbx %+d",
+				 ", rbp %d %+d, rbx %+d, guess %d",
 				 places[i].name, rule.cfa, rule.cfa_register, rule.cfa_offset,
-				 rule.deref_offset, rule.fp, rule.fp_offset, rule.rbx);
+				 rule.deref_offset, rule.fp, rule.fp_offset, rule.rbx, rule.guess);
 	}
 }
 

@@ -101,7 +101,9 @@ static void test_without_sections(void **state)
 		struct unwind_rule a = rule_at(f, &with, address);
 		struct unwind_rule b = rule_at(f, &without, address);
 
-		assert_memory_equal(&a, &b, sizeof(a));
+		/* what is code is known less exactly, and so is what can be guessed of it */
+		if (!a.guess && !b.guess)
+			assert_memory_equal(&a, &b, sizeof(a));
 	}
 	drop(f, &with);
 	drop(f, &without);
@@ -138,7 +140,7 @@ static void test_damaged(void **state)
 	uint64_t i, k;
 
 	assert_non_null(copy);
-	for (i = 0; i < 1500; i++) {
+	for (i = 0; i < 600; i++) {
 		uint64_t r = hash_u64(i + 1), from = 0, span = f->size;
 
 		memcpy(copy, f->file, f->size);
@@ -227,11 +229,12 @@ static struct small small_program(const uint8_t *code, size_t count, uint64_t en
 	return s;
 }
 
-/* What nothing is known of has no table, and what nothing is known of but its start has that. */
+static const uint8_t halts[] = {0x31, 0xed, 0xff, 0x15, 1, 2, 3, 4, 0xf4};
+static const uint8_t jumps[] = {0x48, 0x89, 0xe7, 0xe8, 1, 2, 3, 4, 0x41, 0xff, 0xe4};
+
+/* Where a program begins there is no caller; what nothing at all is known of has no table. */
 static void test_entry(void **state)
 {
-	static const uint8_t halts[] = {0x31, 0xed, 0xff, 0x15, 1, 2, 3, 4, 0xf4};
-	static const uint8_t jumps[] = {0x48, 0x89, 0xe7, 0xe8, 1, 2, 3, 4, 0x41, 0xff, 0xe4};
 	static const struct {
 		const uint8_t *code;
 		size_t count;
@@ -239,11 +242,11 @@ static void test_entry(void **state)
 	} programs[] = {
 		{halts, sizeof(halts), CODE, CODE + sizeof(halts)},
 		{jumps, sizeof(jumps), CODE, CODE + sizeof(jumps)},
-		{jumps, 0, CODE + 16, CODE + 16 + 64},
-		{jumps, 0, CODE + 250, CODE + 256},
-		{jumps, 0, CODE + 256, CODE + 256},
-		{jumps, 0, 0, 0},
-		{jumps, 0, UINT64_MAX, UINT64_MAX},
+		{halts, 0, CODE + 16, CODE + 256},
+		{halts, 0, CODE + 250, CODE + 256},
+		{halts, 0, CODE + 256, CODE + 256},
+		{halts, 0, 0, 0},
+		{halts, 0, UINT64_MAX, UINT64_MAX},
 	};
 	struct fixture *f = *state;
 	struct unwind_table table;
@@ -253,6 +256,9 @@ static void test_entry(void **state)
 		uint64_t entry = programs[i].entry, end = programs[i].end;
 		struct small s = small_program(programs[i].code, programs[i].count, entry);
 
+		/* no padding: a function */
+		if (end != CODE + 256 && end > entry)
+			s.code[end - CODE] = 0xc3;
 		assert_int_equal(build(f, &s, sizeof(s), &table), 0);
 		if (entry == end) {
 			assert_int_equal(table.directory, 0);
@@ -261,10 +267,45 @@ static void test_entry(void **state)
 			assert_int_equal(rule_at(f, &table, entry).cfa, UNWIND_CFA_END);
 			assert_int_equal(rule_at(f, &table, end - 1).cfa, UNWIND_CFA_END);
 			assert_int_equal(rule_at(f, &table, entry - 1).cfa, UNWIND_CFA_NONE);
-			assert_int_equal(rule_at(f, &table, end).cfa, UNWIND_CFA_NONE);
+			assert_int_equal(rule_at(f, &table, end).cfa,
+					 end == CODE + 256 ? UNWIND_CFA_NONE : UNWIND_CFA_SP);
 		}
 		drop(f, &table);
 	}
+}
+
+/* So it is where the code is too much to be read. */
+static void test_entry_of_much_code(void **state)
+{
+	static const struct {
+		const uint8_t *code;
+		size_t count, size;
+	} programs[] = {
+		{halts, sizeof(halts), sizeof(halts)},
+		{jumps, sizeof(jumps), sizeof(jumps)},
+		{halts, 0, 64},
+	};
+	const size_t much = 64 << 20, before = offsetof(struct small, code);
+	struct fixture *f = *state;
+	struct unwind_table table;
+	uint8_t *image = malloc(before + much);
+	size_t i;
+
+	assert_non_null(image);
+	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct small s = small_program(programs[i].code, programs[i].count, CODE);
+		uint64_t end = CODE + programs[i].size;
+
+		s.segment.p_filesz = s.segment.p_memsz = much;
+		memset(image, 0xc3, before + much);
+		memcpy(image, &s, sizeof(s));
+		assert_int_equal(build(f, image, before + much, &table), 0);
+		assert_int_equal(rule_at(f, &table, CODE).cfa, UNWIND_CFA_END);
+		assert_int_equal(rule_at(f, &table, end - 1).cfa, UNWIND_CFA_END);
+		assert_int_equal(rule_at(f, &table, end).cfa, UNWIND_CFA_NONE);
+		drop(f, &table);
+	}
+	free(image);
 }
 
 static void test_functions(void **state)
@@ -408,6 +449,7 @@ int main(void)
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_other_kinds),
 		cmocka_unit_test(test_entry),
+		cmocka_unit_test(test_entry_of_much_code),
 		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_pages),

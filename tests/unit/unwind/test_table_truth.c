@@ -292,6 +292,8 @@ static void check_address(struct subject *s, uint64_t pc, Dwarf_Frame *frame, bo
 	Dwarf_Op *ops;
 	size_t count;
 
+	if (rule.guess)
+		fail_at(s, pc, "a guess where there is a function");
 	if (signal != (rule.cfa == UNWIND_CFA_SIGNAL))
 		fail_at(s, pc, "one says it is a signal frame");
 	if (signal)
@@ -325,7 +327,7 @@ static void check_address(struct subject *s, uint64_t pc, Dwarf_Frame *frame, bo
 	check_rbx(s, pc, &rule, &m, frame, cfa);
 }
 
-/* What no function covers must have no rule, but for padding and the entry point. */
+/* What no function covers must have no rule, but for guesses, padding and the entry point. */
 static void check_gap(struct subject *s, uint64_t start, uint64_t end)
 {
 	const uint64_t places[] = {start, start + (end - start) / 2, end - 1};
@@ -339,7 +341,8 @@ static void check_gap(struct subject *s, uint64_t start, uint64_t end)
 		/* it counts as a function, so what lies before may be padding */
 		bool at_entry = places[i] + PADDING_MAX - s->entry < 64 + PADDING_MAX;
 
-		if (rule.cfa != UNWIND_CFA_NONE && !at_entry)
+		if (rule.cfa != UNWIND_CFA_NONE && rule.cfa != UNWIND_CFA_END &&
+		    rule.cfa != UNWIND_CFA_SIGNAL && !rule.guess && !at_entry)
 			fail_at(s, places[i], "a rule where there is no function");
 	}
 }

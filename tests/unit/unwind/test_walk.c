@@ -276,13 +276,40 @@ static void test_indexed(void **state)
 	world_free(w);
 }
 
+/* A caller found by a guess is marked; what that one's own rule says is no guess again. */
+static void test_guess(void **state)
+{
+	static const struct unwind_rule rules[] = {
+		{SP(8), .guess = 1}, {SP(8)}, {SP(16), .guess = 1}, {END}};
+	struct world *w = world_new(rules, 4);
+
+	(void)state;
+	w->stack[0] = in(1);
+	w->stack[1] = in(2);
+	w->stack[3] = in(3);
+	assert_int_equal(walk(w), UNWIND_END_ROOT);
+	assert_int_equal(w->count, 4);
+	assert_int_equal(w->frames[0] >> 63, 0);
+	assert_int_equal(w->frames[1] >> 63, 1);
+	assert_int_equal(w->frames[2] >> 63, 0);
+	assert_int_equal(w->frames[3] >> 63, 1);
+	world_free(w);
+
+	/* a guess that leads nowhere is not handed on */
+	w = world_new(rules, 4);
+	w->stack[0] = 12345;
+	assert_int_equal(walk(w), UNWIND_END_NO_RULE);
+	assert_int_equal(w->count, 1);
+	world_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rbx),	    cmocka_unit_test(test_rbx_in_register),
 		cmocka_unit_test(test_rbx_unknown), cmocka_unit_test(test_rbx_signal),
 		cmocka_unit_test(test_rbx_later),   cmocka_unit_test(test_in_register),
-		cmocka_unit_test(test_indexed),
+		cmocka_unit_test(test_indexed),	    cmocka_unit_test(test_guess),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

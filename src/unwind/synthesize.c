@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/synthesize.h"
+
+#include <capstone/capstone.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "unwind/stack_effect.h"
+
+/*
+ * The code of all gaps is laid out in one buffer, and each place in it (an index into the buffer) gets
+ * the state that holds there, at most once: so the work is bounded by the bytes of code. Functions
+ * begin at symbols and at what is called; from there on all ways are followed. What no way leads to
+ * (functions that are only called by pointer, cases of a switch) is found by going through the
+ * buffer in order.
+ */
+
+/* Bytes of code in all gaps of an image; each takes about 0.1 us to be disassembled. */
+#define CODE_MAX (1u << 20)
+#define GAPS_MAX 65536
+
+/* Instructions that are tried to see whether a guess fits. */
+#define AGREE_MAX 64
+
+/* An image with less than this in its gaps has only start-up code there, which needs no symbols. */
+#define SYMBOLS_WORTH 2048
+
+/* Different states of one image. */
+#define STATES_MAX 8192
+
+/* What is known of a place where an instruction begins: its length, and these. */
+#define LENGTH 0x0f
+#define STARTS 0x10 /* a function starts here; known before the instruction is */
+#define CALLS  0x20
+#define LEAPS  0x40 /* jumps to where a register or memory says */
+
+struct piece {
+	uint64_t address;
+	uint32_t at, size; /* in the buffer */
+};
+
+struct place {
+	uint32_t at;
+	uint16_t state;
+};
+
+struct reading {
+	vec(struct piece) pieces; /* sorted by both address and place */
+	uint8_t *code, *marks;
+	uint16_t *states; /* of each place: 1 + index, 0: not visited */
+	uint32_t size;
+	vec(struct stack_state) seen; /* all different states, the unknown one first */
+	struct map index;	      /* hash of a state to 1 + its index */
+	vec(struct place) ways;	      /* to be followed */
+	vec(uint32_t) starts;	      /* of functions to be read */
+	uint32_t tries; /* instructions that may still be looked at only to compare guesses */
+	csh disassembler;
+	cs_insn *insn;
+};
+
+#define UNKNOWN 1
+
+static int lay_out(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
+		   size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count && i < GAPS_MAX; i++) {
+		struct piece piece = {.address = gaps[i].start, .at = r->size};
+
+		if (gaps[i].size > CODE_MAX - r->size)
+			continue;
+		piece.size = (uint32_t)gaps[i].size;
+		if (!vec_push(&r->pieces, piece))
+			return -ENOMEM;
+		r->size += piece.size;
+	}
+	r->code = calloc(r->size + 1, 1);
+	r->marks = calloc(r->size + 1, 1);
+	r->states = calloc(r->size + 1, sizeof(*r->states));
+	if (!r->code || !r->marks || !r->states)
+		return -ENOMEM;
+	vec_foreach (&r->pieces, p) /* what can't be read stays zero: no code */
+		elf_image_read_code(image, p->address, r->code + p->at, p->size);
+	return 0;
+}
+
+static const struct piece *piece_at(const struct reading *r, uint32_t at)
+{
+	size_t low = 0, high = r->pieces.count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->pieces.at[middle].at <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &r->pieces.at[low];
+}
+
+/* The place of an address; false: it lies in none of the gaps. */
+static bool find_place(const struct reading *r, uint64_t address, uint32_t *at)
+{
+	size_t low = 0, high = r->pieces.count;
+	const struct piece *p;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->pieces.at[middle].address <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	p = &r->pieces.at[low];
+	if (address < p->address || address - p->address >= p->size)
+		return false;
+	*at = p->at + (uint32_t)(address - p->address);
+	return true;
+}
+
+/* The number of a state. When there are too many, it is the unknown one's. */
+static uint16_t number_of(struct reading *r, const struct stack_state *state)
+{
+	uint64_t hash = hash_bytes(state, sizeof(*state)), *known = map_get(&r->index, hash);
+
+	if (known && !memcmp(&r->seen.at[*known - 1], state, sizeof(*state)))
+		return (uint16_t)*known;
+	if (known || r->seen.count == STATES_MAX || !vec_push(&r->seen, *state))
+		return UNKNOWN;
+	if (!map_put(&r->index, hash, r->seen.count)) {
+		r->seen.count--;
+		return UNKNOWN;
+	}
+	return (uint16_t)r->seen.count;
+}
+
+static bool decode(struct reading *r, const struct piece *p, uint32_t at)
+{
+	const uint8_t *code = r->code + at;
+	size_t left = p->at + p->size - at;
+	uint64_t address = p->address + (at - p->at);
+
+	return cs_disasm_iter(r->disassembler, &code, &left, &address, r->insn) &&
+	       r->insn->size <= LENGTH;
+}
+
+/* A function starts at address, as a symbol or a call says. */
+static bool add_start(struct reading *r, uint64_t address)
+{
+	uint32_t at;
+
+	if (!find_place(r, address, &at) || r->marks[at] & STARTS || r->states[at])
+		return true;
+	r->marks[at] |= STARTS;
+	return vec_push(&r->starts, at);
+}
+
+static bool is_in(const cs_insn *insn, uint8_t group)
+{
+	int i;
+
+	for (i = 0; i < insn->detail->groups_count; i++) {
+		if (insn->detail->groups[i] == group)
+			return true;
+	}
+	return false;
+}
+
+/* Whether what follows the instruction is only reached from elsewhere. */
+static bool is_end(const cs_insn *insn)
+{
+	switch (insn->id) {
+	case X86_INS_JMP:
+	case X86_INS_LJMP:
+	case X86_INS_RET:
+	case X86_INS_RETF:
+	case X86_INS_RETFQ:
+	case X86_INS_IRET:
+	case X86_INS_IRETD:
+	case X86_INS_IRETQ:
+	case X86_INS_HLT:
+	case X86_INS_UD2:
+	case X86_INS_INT3:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Where a jump leads to, taken or not; null: it is no jump, or the instruction does not say. */
+static const int64_t *jumps_to(const cs_insn *insn)
+{
+	const cs_x86 *x = &insn->detail->x86;
+
+	if (x->op_count != 1 || x->operands[0].type != X86_OP_IMM || insn->id == X86_INS_CALL ||
+	    (!is_in(insn, CS_GRP_JUMP) && !is_in(insn, CS_GRP_BRANCH_RELATIVE)))
+		return NULL;
+	return &x->operands[0].imm;
+}
+
+/*
+ * Goes on to where the instruction at a place, just decoded, leads to; state is what holds behind it.
+ * *ends: not to the next one.
+ */
+static bool leave_instruction(struct reading *r, uint32_t at, struct stack_state *state, bool *ends)
+{
+	const cs_insn *insn = r->insn;
+	const cs_x86_op *op = insn->detail->x86.operands;
+	const int64_t *target = jumps_to(insn);
+	uint32_t to;
+
+	*ends = is_end(insn);
+	if (target) {
+		if (find_place(r, (uint64_t)*target, &to) && !r->states[to])
+			return vec_push(&r->ways, (struct place){to, number_of(r, state)});
+	} else if (insn->id == X86_INS_JMP) {
+		r->marks[at] |= LEAPS;
+	} else if (insn->id == X86_INS_CALL) {
+		r->marks[at] |= CALLS;
+		if (op[0].type != X86_OP_IMM)
+			return true;
+		if ((uint64_t)op[0].imm != insn->address + insn->size)
+			return add_start(r, (uint64_t)op[0].imm);
+		/* it only asks where it is, and pops the answer */
+		if (state->kind == STACK_PLAIN && state->sp)
+			state->sp += 8;
+	}
+	return true;
+}
+
+/* The length of padding at a place: no-ops, traps, zeros. 0: it is none. */
+static uint32_t padding(struct reading *r, const struct piece *p, uint32_t at)
+{
+	uint32_t end = p->at + p->size, n = 0;
+
+	while (at + n < end && !r->states[at + n] && !(r->marks[at + n] & STARTS) &&
+	       (r->code[at + n] == 0xcc || r->code[at + n] == 0))
+		n++;
+	if (n)
+		return n;
+	/* 90, 66…, 0f 1f…, and cs: in between */
+	if (r->code[at] != 0x90 && r->code[at] != 0x66 && r->code[at] != 0x0f &&
+	    r->code[at] != 0x2e)
+		return 0;
+	return decode(r, p, at) && r->insn->id == X86_INS_NOP ? r->insn->size : 0;
+}
+
+/* Follows one way until it ends or meets another one. */
+static bool follow(struct reading *r, struct place way)
+{
+	const struct piece *p = piece_at(r, way.at);
+	uint32_t at = way.at, end = p->at + p->size;
+	struct stack_state state = r->seen.at[way.state - 1], old;
+	uint16_t number = way.state;
+	bool ends = false;
+
+	while (at < end && !ends && !r->states[at]) {
+		/* behind a call that does not return the next function may stand */
+		if (at != way.at && r->marks[at] & STARTS)
+			break;
+		if (!decode(r, p, at))
+			break;
+		r->states[at] = number;
+		r->marks[at] |= (uint8_t)r->insn->size;
+		old = state;
+		stack_step(&state, r->insn);
+		if (!leave_instruction(r, at, &state, &ends))
+			return false;
+		if (memcmp(&state, &old, sizeof(state)) != 0)
+			number = number_of(r, &state);
+		at += r->insn->size;
+		/* so may it behind padding; what does lead on there is found later */
+		if (r->insn->id == X86_INS_CALL && at < end && padding(r, p, at))
+			break;
+	}
+	return true;
+}
+
+/* Follows all ways that are known, and those found on them. */
+static bool follow_all(struct reading *r)
+{
+	const struct stack_state entry = stack_at_entry();
+
+	for (;;) {
+		if (r->ways.count) {
+			struct place way = r->ways.at[--r->ways.count];
+
+			if (!follow(r, way))
+				return false;
+		} else if (r->starts.count) {
+			uint32_t at = r->starts.at[--r->starts.count];
+
+			if (!follow(r, (struct place){at, number_of(r, &entry)}))
+				return false;
+		} else {
+			return true;
+		}
+	}
+}
+
+static bool add_way(struct reading *r, uint32_t at, const struct stack_state *state)
+{
+	return vec_push(&r->ways, (struct place){at, number_of(r, state)}) && follow_all(r);
+}
+
+/*
+ * The end of every signal handler: rt_sigreturn(), in the two ways in which C libraries write it. The
+ * address that the handler returns to is the first byte's, so that the rule must begin before it.
+ */
+static void claim_signal_frames(struct reading *r, const struct piece *p)
+{
+	static const struct stack_state signal = {.kind = STACK_SIGNAL};
+	static const struct {
+		uint8_t size, bytes[9];
+	} forms[] = {
+		{9, {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05}}, /* mov $15, %rax; syscall */
+		{7, {0xb8, 15, 0, 0, 0, 0x0f, 0x05}},		  /* mov $15, %eax; syscall */
+	};
+	size_t form;
+
+	for (form = 0; form < 2; form++) {
+		uint8_t size = forms[form].size;
+		const uint8_t *from = r->code + p->at, *end = from + p->size, *found;
+
+		while ((found = memmem(from, (size_t)(end - from), forms[form].bytes, size))) {
+			uint32_t at = (uint32_t)(found - r->code);
+			uint8_t before = at > p->at ? found[-1] : 0xff;
+			bool padded = before == 0x90 || before == 0xcc || before == 0;
+
+			r->states[at - padded] = r->states[at] = number_of(r, &signal);
+			r->marks[at - padded] = 1;
+			r->marks[at] = size;
+			from = found + size;
+		}
+	}
+}
+
+static bool add_symbols(struct reading *r, struct elf_image *image)
+{
+	struct elf_part symbols = {0};
+	Elf64_Sym symbol;
+	size_t i;
+
+	if (r->size < SYMBOLS_WORTH || elf_image_load_symbols(image, &symbols))
+		return true; /* then it goes without */
+	for (i = 0; i < symbols.size / sizeof(symbol); i++) {
+		unsigned int type, bind;
+
+		memcpy(&symbol, symbols.at + i * sizeof(symbol), sizeof(symbol));
+		type = ELF64_ST_TYPE(symbol.st_info);
+		bind = ELF64_ST_BIND(symbol.st_info);
+		if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE)
+			continue;
+		/* assembler's labels have no type; local ones may stand anywhere */
+		if (type != STT_FUNC && type != STT_GNU_IFUNC &&
+		    (type != STT_NOTYPE || bind == STB_LOCAL))
+			continue;
+		if (!add_start(r, symbol.st_value))
+			return false;
+	}
+	return true;
+}
+
+/* The way a compiler begins a function: a landing mark, or room on the stack. */
+static bool is_prologue(const uint8_t *code, uint32_t left)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+	if (left < sizeof(endbr64))
+		return false;
+	return !memcmp(code, endbr64, sizeof(endbr64)) || code[0] == 0x55 || code[0] == 0x53 ||
+	       (code[0] == 0x41 && code[1] >= 0x54 && code[1] <= 0x57) ||
+	       (code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xec);
+}
+
+/* push, jmp to where memory says: a linkage table's first entry, which the others jump to. */
+static bool is_plt_start(const uint8_t *code, uint32_t left)
+{
+	return left >= 12 && code[0] == 0xff && code[1] == 0x35 &&
+	       ((code[6] == 0xff && code[7] == 0x25) ||
+		(code[6] == 0xf2 && code[7] == 0xff && code[8] == 0x25));
+}
+
+/* What led up to a place that no way led to. */
+struct before {
+	uint32_t last; /* 1 + place of the instruction before; 0: none */
+	uint32_t leap; /* 1 + that of the last one in the function that jumped out of sight; 0 */
+	bool in_data;  /* what was before was no instruction */
+};
+
+static bool same_depth(const struct stack_state *a, const struct stack_state *b)
+{
+	return !a->sp || !b->sp || a->sp == b->sp;
+}
+
+/*
+ * Whether the code at a place goes well with a state: it returns with nothing left on the stack, or
+ * comes to a place with as much on it as is known of that.
+ */
+static bool agrees(struct reading *r, const struct piece *p, uint32_t at, struct stack_state state)
+{
+	uint32_t to, i;
+
+	for (i = 0; i < AGREE_MAX && r->tries && at < p->at + p->size; i++, r->tries--) {
+		if (r->states[at])
+			return same_depth(&state, &r->seen.at[r->states[at] - 1]);
+		if (!decode(r, p, at))
+			return false;
+		if (r->insn->id == X86_INS_RET)
+			return !state.sp || state.sp == 8;
+		if (jumps_to(r->insn) && find_place(r, (uint64_t)*jumps_to(r->insn), &to) &&
+		    r->states[to])
+			return same_depth(&state, &r->seen.at[r->states[to] - 1]);
+		if (is_end(r->insn)) /* alone, a jump is a function that hands on to another one */
+			return i || r->insn->id != X86_INS_JMP || !state.sp || state.sp == 8;
+		stack_step(&state, r->insn);
+		at += r->insn->size;
+	}
+	return true;
+}
+
+/*
+ * Guesses the state at a place that no way led to. False: nothing speaks for any; if nothing ever
+ * does, it is a function that only pointers lead to.
+ */
+static bool guess_state(struct reading *r, const struct before *before, const struct piece *p,
+			uint32_t at, struct stack_state *state)
+{
+	uint32_t left = p->at + p->size - at;
+	bool aligned = (p->address + (at - p->at)) % 16 == 0;
+
+	*state = stack_at_entry();
+	if (is_plt_start(r->code + at, left)) {
+		state->sp += 8;
+		return true;
+	}
+	if (aligned && is_prologue(r->code + at, left)) {
+		r->marks[at] |= STARTS;
+		return true;
+	}
+	if (before->in_data)
+		return false;
+	if (before->last && r->marks[before->last - 1] & CALLS) {
+		*state = r->seen.at[r->states[before->last - 1] - 1];
+		if (agrees(r, p, at, *state))
+			return true;
+	}
+	if (before->leap) {
+		*state = r->seen.at[r->states[before->leap - 1] - 1];
+		if (state->kind == STACK_PLAIN && agrees(r, p, at, *state))
+			return true;
+	}
+	*state = stack_at_entry();
+	return false;
+}
+
+static void pass(const struct reading *r, uint32_t at, struct before *before)
+{
+	if (r->marks[at] & STARTS)
+		*before = (struct before){0};
+	if (r->marks[at] & LEAPS)
+		before->leap = at + 1;
+	before->last = at + 1;
+}
+
+/*
+ * Goes through a piece for what no way led to: at first only where something speaks for a state, since
+ * from there ways lead to other such places; then (last_time) everywhere, but for tables of data.
+ */
+static bool read_rest(struct reading *r, const struct piece *p, bool last_time)
+{
+	uint32_t at = p->at, end = p->at + p->size, skip;
+	struct before before = {0};
+
+	while (at < end) {
+		struct stack_state state;
+
+		if (r->states[at]) {
+			pass(r, at, &before);
+			at += r->marks[at] & LENGTH;
+			continue;
+		}
+		skip = padding(r, p, at);
+		if (skip) {
+			at += skip;
+			continue;
+		}
+		if ((guess_state(r, &before, p, at, &state) || (last_time && !before.in_data)) &&
+		    !add_way(r, at, &state))
+			return false;
+		if (r->states[at])
+			continue;
+		before.last = 0;
+		if (!last_time && !before.in_data && decode(r, p, at)) {
+			at += r->insn->size;
+			continue;
+		}
+		before.in_data = true;
+		if (last_time) {
+			r->states[at] = UNKNOWN;
+			r->marks[at] |= 1;
+		}
+		at++;
+	}
+	return true;
+}
+
+static bool read_all(struct reading *r, struct elf_image *image)
+{
+	static const struct stack_state unknown, root = {.kind = STACK_ROOT};
+	uint32_t entry;
+
+	r->tries = r->size;
+	number_of(r, &unknown);
+	vec_foreach (&r->pieces, p)
+		claim_signal_frames(r, p);
+	if (!add_symbols(r, image))
+		return false;
+	if (find_place(r, image->entry, &entry) && !add_way(r, entry, &root))
+		return false;
+	if (!follow_all(r))
+		return false;
+	vec_foreach (&r->pieces, p) {
+		if (!read_rest(r, p, false))
+			return false;
+	}
+	vec_foreach (&r->pieces, p) {
+		if (!read_rest(r, p, true))
+			return false;
+	}
+	return true;
+}
+
+/* The states become rules, up to the end of each piece. */
+static bool tell(const struct reading *r, struct guesses *guesses)
+{
+	static const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
+
+	vec_foreach (&r->pieces, p) {
+		uint32_t at;
+		uint16_t last = 0;
+
+		for (at = p->at; at < p->at + p->size; at++) {
+			uint64_t address = p->address + (at - p->at);
+
+			if (!r->states[at] || r->states[at] == last)
+				continue;
+			last = r->states[at];
+			if (!vec_push(guesses,
+				      (struct guess){address, stack_rule(&r->seen.at[last - 1])}))
+				return false;
+		}
+		if (last && !vec_push(guesses, (struct guess){p->address + p->size, none}))
+			return false;
+	}
+	return true;
+}
+
+static bool disassemble(struct reading *r)
+{
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &r->disassembler) != CS_ERR_OK)
+		return false;
+	cs_option(r->disassembler, CS_OPT_DETAIL, CS_OPT_ON);
+	r->insn = cs_malloc(r->disassembler);
+	return r->insn;
+}
+
+int synthesize(struct elf_image *image, const struct code_gap *gaps, size_t count,
+	       struct guesses *guesses)
+{
+	struct reading r = {0};
+	int err;
+
+	err = lay_out(&r, image, gaps, count);
+	if (!err && r.size && !(disassemble(&r) && read_all(&r, image) && tell(&r, guesses)))
+		err = -ENOMEM;
+	if (r.insn)
+		cs_free(r.insn, 1);
+	if (r.disassembler)
+		cs_close(&r.disassembler);
+	vec_free(&r.pieces);
+	free(r.code);
+	free(r.marks);
+	free(r.states);
+	vec_free(&r.seen);
+	map_free(&r.index);
+	vec_free(&r.ways);
+	vec_free(&r.starts);
+	return err;
+}

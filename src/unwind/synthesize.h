@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef UNWIND_SYNTHESIZE_H
+#define UNWIND_SYNTHESIZE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/unwind_abi.h"
+#include "unwind/elf_image.h"
+
+/*
+ * Rules for code that has no unwind information: start-up code, assembler, libraries that were built
+ * without any (musl's). Each function is read from its start on, and what its instructions do to the
+ * stack pointer says where the return address is. That is a guess, and the rules say so.
+ */
+
+/* Code that no unwind information describes. */
+struct code_gap {
+	uint64_t start, size;
+};
+
+/* From address on this rule holds, up to the next one; its until is 0. The last says "none". */
+struct guess {
+	uint64_t address;
+	struct unwind_rule rule;
+};
+
+struct guesses {
+	struct guess *at;
+	size_t count, room;
+};
+
+/*
+ * Fills guesses, in the order of addresses, for the gaps (sorted, not overlapping) as far as they
+ * are not too much code. The image's entry point has no caller. 0 or -ENOMEM.
+ */
+int synthesize(struct elf_image *image, const struct code_gap *gaps, size_t count,
+	       struct guesses *guesses);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Code without unwind information, as assembler programmers and some C libraries leave it: what the
+ * table says of it is read off the instructions. Nothing here ever runs.
+ */
+	.text
+
+#define PLACE(name) .globl at_##name; .hidden at_##name; at_##name: nop
+#define FUNCTION(name) .balign 16; .type name, @function; name:
+#define END(name) .size name, . - name
+
+	.skip 32, 0x90
+
+FUNCTION(nocfi_pushes)
+	push	%rbp
+PLACE(nocfi_rbp_pushed)
+	push	%rbx
+	push	%r12
+PLACE(nocfi_pushed)
+	sub	$0x100, %rsp
+	test	%eax, %eax
+	je	1f
+PLACE(nocfi_room)
+	add	$0x100, %rsp
+	pop	%r12
+	pop	%rbx
+	pop	%rbp
+PLACE(nocfi_popped)
+	ret
+1:
+PLACE(nocfi_jumped_to) /* not what held before it, but what held at the jump */
+	lea	0x100(%rsp), %rsp
+	pop	%r12
+PLACE(nocfi_lea)
+	pop	%rbx
+	pop	%rbp
+	ret
+END(nocfi_pushes)
+
+FUNCTION(nocfi_frame)
+	push	%rbp
+	mov	%rsp, %rbp
+PLACE(nocfi_frame_pointer)
+	sub	%rax, %rsp
+	and	$-64, %rsp
+PLACE(nocfi_alloca)
+	mov	%rbx, -8(%rbp)
+PLACE(nocfi_rbx_stored)
+	mov	-8(%rbp), %rbx
+PLACE(nocfi_rbx_loaded)
+	leave
+PLACE(nocfi_left)
+	ret
+END(nocfi_frame)
+
+FUNCTION(nocfi_strange)
+	mov	%rdi, %rsp
+PLACE(nocfi_other_stack)
+	mov	%rsi, %rbp
+PLACE(nocfi_still_other_stack)
+	ret
+END(nocfi_strange)
+
+FUNCTION(nocfi_clobbers)
+	mov	%rsi, %rbp
+	mov	%rsi, %rbx
+PLACE(nocfi_clobbered)
+	ret
+END(nocfi_clobbers)
+
+	/* a case of a switch: only a register says where it is */
+FUNCTION(nocfi_switch)
+	sub	$40, %rsp
+	jmp	*%rax
+	mov	$1, %eax
+PLACE(nocfi_case)
+	add	$40, %rsp
+	ret
+END(nocfi_switch)
+
+	/* what is called does not return; then another function begins, which only pointers know */
+FUNCTION(nocfi_no_return)
+	push	%rax
+	call	nocfi_strange
+	.size	nocfi_no_return, . - nocfi_no_return
+	.balign 16
+	sub	$24, %rsp
+PLACE(nocfi_by_pointer)
+	add	$24, %rsp
+	ret
+
+	/* the same, but this call does */
+FUNCTION(nocfi_returns)
+	push	%rax
+	call	nocfi_frame
+	nop
+	mov	%eax, %edx
+PLACE(nocfi_behind_call)
+	pop	%rax
+	ret
+END(nocfi_returns)
+
+FUNCTION(nocfi_where_am_i)
+	call	1f
+1:
+	mov	%eax, %eax
+PLACE(nocfi_called_itself)
+	pop	%rax
+PLACE(nocfi_here)
+	ret
+END(nocfi_where_am_i)
+
+	/* as the first function of a thread is called */
+FUNCTION(nocfi_clone)
+	syscall
+	test	%eax, %eax
+	jne	1f
+	xor	%ebp, %ebp
+PLACE(nocfi_child)
+	pop	%rdi
+	call	*%rax
+PLACE(nocfi_child_ended)
+	hlt
+1:
+PLACE(nocfi_parent)
+	ret
+END(nocfi_clone)
+
+	/* rbp may be cleared by whoever saved it */
+FUNCTION(nocfi_clears_rbp)
+	push	%rbp
+	xor	%ebp, %ebp
+PLACE(nocfi_rbp_cleared)
+	pop	%rbp
+	ret
+END(nocfi_clears_rbp)
+
+	/* data in the code, no instruction at its start; and what follows it */
+	.balign 16
+PLACE(nocfi_before_data)
+	.fill	64, 1, 0x06
+	.fill	3, 1, 0x53
+PLACE(nocfi_data)
+	.fill	64, 1, 0x06
+	.balign 16
+	push	%rbx
+PLACE(nocfi_behind_data)
+	pop	%rbx
+	ret
+
+	/* the linkage table of a linker that writes no unwind information */
+	.balign 16
+	push	0x1234(%rip)
+	.globl	at_nocfi_plt
+	.hidden	at_nocfi_plt
+at_nocfi_plt:
+	jmp	*0x1234(%rip)
+	.balign 16
+
+	nop
+FUNCTION(nocfi_restore_rt)
+	mov	$15, %rax
+	syscall
+END(nocfi_restore_rt)
+	.globl	at_nocfi_signal
+	.hidden	at_nocfi_signal
+	.set	at_nocfi_signal, nocfi_restore_rt - 1 /* where a return address is looked up */
+	.skip	32, 0x90
+
+	.section .note.GNU-stack, "", @progbits
