@@ -31,6 +31,9 @@ enum {
 	UNWIND_REGISTERS = 16
 };
 
+/* Those that the walk follows from frame to frame. */
+#define UNWIND_REGISTERS_KEPT (1u << UNWIND_REG_RBX | 1u << UNWIND_REG_RBP | 1u << UNWIND_REG_RSP)
+
 /* Set in a frame's address when it was found by a frame pointer, or by a rule that is a guess. */
 #define UNWIND_GUESS (1ull << 63)
 
@@ -163,7 +166,10 @@ static __always_inline int unwind_stop(struct unwind_walk *w, enum unwind_end en
 	return 1;
 }
 
-/* Moves on to the caller. */
+/*
+ * Moves on to the caller. What is known of registers stays known for one step: some assembler code
+ * finds its frame by one that the functions it calls are written to leave alone.
+ */
 static __always_inline int unwind_return_to(struct unwind_walk *w, __u64 pc, __u64 sp, __u64 fp)
 {
 	if (!pc)
@@ -173,7 +179,7 @@ static __always_inline int unwind_return_to(struct unwind_walk *w, __u64 pc, __u
 	w->pc = pc;
 	w->sp = sp;
 	w->fp = fp;
-	w->known = 0;
+	w->known &= -(__u32)w->pc_exact;
 	w->pc_exact = 0;
 	return 0;
 }
@@ -282,6 +288,8 @@ static __always_inline int unwind_cfa_by_register(struct unwind_walk *w,
 
 	if (!unwind_register(w, rule->cfa_register, cfa))
 		return unwind_stop(w, UNWIND_END_UNSUPPORTED);
+	/* the function called from here may have changed it */
+	w->guess |= !w->pc_exact && !(UNWIND_REGISTERS_KEPT >> (rule->cfa_register & 15) & 1);
 	*cfa += (__s64)rule->cfa_offset;
 	if (rule->cfa == UNWIND_CFA_REGISTER)
 		return 0;
@@ -321,7 +329,7 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 			return 1;
 		break;
 	case UNWIND_CFA_IN_REGISTER:
-		if (!unwind_register(w, rule->cfa_register, &saved[1]))
+		if (!w->pc_exact || !unwind_register(w, rule->cfa_register, &saved[1]))
 			return unwind_stop(w, UNWIND_END_UNSUPPORTED);
 		return unwind_return_to(w, saved[1], w->sp + (__s64)rule->cfa_offset, fp);
 	default:

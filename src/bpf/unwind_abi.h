@@ -66,10 +66,10 @@ enum unwind_fp {
 };
 
 /*
- * One rule; the return address is at CFA - 8, but for IN_REGISTER. Rules stand in runs: this one holds for
- * addresses less than `until` bytes behind the row's, then the next one of the table takes over; the
- * last of a run has until 0. Prologues and epilogues repeat the same few sequences of push and pop
- * all over a program, and become one row each that way.
+ * One rule; the return address is at CFA - 8, but for IN_REGISTER. Rules stand in runs: this one
+ * holds for addresses less than `until` bytes behind the row's, then the next one of the table takes
+ * over; the last of a run has until 0. Prologues and epilogues repeat the same few sequences of push
+ * and pop all over a program, and become one row each that way.
  */
 struct unwind_rule {
 	__u8 cfa;	   /* enum unwind_cfa */

@@ -51,6 +51,10 @@ static bool fits_short(int64_t offset)
 	return offset >= INT16_MIN && offset <= INT16_MAX;
 }
 
+/*
+ * rbx is followed in all images, although few need it: over 2993 programs and libraries with 2.2
+ * million functions that makes 29255 rules instead of 27517, and 24.3 MB of tables instead of 23.8.
+ */
 static int8_t rbx_slot(const struct cfi_state *s)
 {
 	if (s->rbx_lost || s->rbx_offset % 8 || s->rbx_offset < INT8_MIN * 8 ||

@@ -9,8 +9,8 @@
 #include "bpf/unwind_abi.h"
 
 /*
- * What an instruction does to the stack pointer, rbp and rbx: enough to tell where the return address
- * is in code that has no unwind information, as long as the code does nothing unusual.
+ * What an instruction does to the stack pointer, rbp and rbx: enough to tell where the return
+ * address is in code that has no unwind information, as long as the code does nothing unusual.
  */
 
 enum stack_kind {
