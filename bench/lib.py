@@ -25,7 +25,7 @@ PACKAGES = {
     "bpftrace": "bpftrace",
     "chrt": "util-linux",
     "gcc": "gcc",
-    "nginx": "nginx-light",
+    "nginx": "nginx",
     "openssl": "openssl",
     "perf": "linux-perf",
     "perl": "perl",
