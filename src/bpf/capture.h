@@ -164,6 +164,8 @@ static __always_inline long unwind_read(const struct unwind_walk *w, void *to, _
 	if (size > 2 * sizeof(__u64) || address & 7)
 		goto directly;
 	if (offset > CAPTURE_WINDOW_WORDS * sizeof(__u64) - 2 * sizeof(__u64)) {
+		/* a read that fails leaves zeros */
+		s->window_start = ~0ull;
 		if (bpf_probe_read_user(s->window, CAPTURE_WINDOW_WORDS * sizeof(__u64),
 					(const void *)address))
 			goto directly;
@@ -376,7 +378,7 @@ static __always_inline bool capture_hand_over(struct capture_scratch *scratch, v
 	h->guess = w->guess;
 	h->tid = scratch->record.tid;
 
-	loop.from = w->sp;
+	loop.from = w->sp - CAPTURE_BELOW;
 	bpf_loop(CAPTURE_COPY_MAX / 4096 + 1, capture_copy_step, &loop, 0);
 	h->copied = loop.copied;
 	h->missing = loop.missing;

@@ -9,6 +9,12 @@
 /* The most kernel frames of one stack: the kernel's own limit (perf_event_max_stack). */
 #define CAPTURE_KERNEL_FRAMES_MAX 127
 
+/*
+ * So many bytes below the stack pointer are handed over with it: behind the "pop" of a register, the unwind
+ * information still says that it lies where it was saved. (It is the red zone of the System V ABI.)
+ */
+#define CAPTURE_BELOW 128
+
 /* The most bytes of stack that are handed over with a stack that user space must finish. */
 #define CAPTURE_COPY_MAX 65536
 
@@ -45,13 +51,13 @@ struct capture_record {
 
 /*
  * What user space needs to finish a stack: the registers where the walk stopped, and the stack's
- * memory from sp on (behind this). It comes right before its capture_record.
+ * memory from sp - CAPTURE_BELOW on (behind this). It comes right before its capture_record.
  */
 struct capture_handover {
 	struct capture_head head;
 	__u32 tid;
 	__u32 copied; /* bytes */
-	__u32 missing; /* bit n: page n of them (page 0 is the one that sp is in) could not be read */
+	__u32 missing; /* bit n: page n of them (page 0 is the one they begin in) could not be read */
 	__u32 unused_1;
 	__u64 pc, sp, fp;
 	__u64 registers[16];

@@ -338,19 +338,26 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 
 	unwind_pass_rbx(w, rule, cfa);
 	/* rbp is often saved right below the return address: then one read gets both */
-	if (rule->fp == UNWIND_FP_CFA && rule->fp_offset == -16) {
-		if (unwind_read(w, saved, sizeof(saved), cfa - 16))
-			return unwind_stop(w, UNWIND_END_MEMORY);
+	if (rule->fp == UNWIND_FP_CFA && rule->fp_offset == -16 &&
+	    !unwind_read(w, saved, sizeof(saved), cfa - 16)) {
 		w->fp_known = 1;
 		return unwind_return_to(w, saved[1], cfa, saved[0]);
 	}
-	/* nothing else is read: what lies below the stack pointer need not be there */
 	if (unwind_read(w, &saved[1], sizeof(saved[1]), cfa - 8))
 		return unwind_stop(w, UNWIND_END_MEMORY);
 	if (rule->fp == UNWIND_FP_CFA) {
-		if (unwind_read(w, &fp, sizeof(fp), cfa + (__s64)rule->fp_offset))
+		__u64 slot = cfa + (__s64)rule->fp_offset;
+
+		/*
+		 * Behind the "pop" of rbp the rule still names the place where it was, now below the stack
+		 * pointer. If nothing is there any more, rbp itself has the value.
+		 */
+		if (!unwind_read(w, &fp, sizeof(fp), slot))
+			w->fp_known = 1;
+		else if (slot >= w->sp)
 			return unwind_stop(w, UNWIND_END_MEMORY);
-		w->fp_known = 1;
+		else
+			fp = w->fp;
 	} else if (rule->fp == UNWIND_FP_FP) {
 		if (!w->fp_known)
 			return unwind_stop(w, UNWIND_END_UNSUPPORTED);

@@ -200,7 +200,7 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 		.guess = handover->guess,
 	};
 	struct unwind_copy stack = {
-		.base = handover->sp,
+		.base = handover->sp - CAPTURE_BELOW,
 		.bytes = (const uint8_t *)(handover + 1),
 		.size = handover->copied,
 		.missing = handover->missing,
