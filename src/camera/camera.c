@@ -365,6 +365,7 @@ int camera_drain(struct camera *camera, struct fail *why)
 	give_events(camera, now);
 	forget_events(camera);
 
+	samples_name_early(camera->samples, now);
 	if (now - camera->last_tidy < 1000000000ull)
 		return 0;
 	camera->last_tidy = now;

@@ -33,7 +33,7 @@ void names_image_gone(struct names *names, const struct image *image);
 void names_process_gone(struct names *names, pid_t pid);
 
 /*
- * To be called about once a second: names some of what waits, ever more seldom, so that a film cut short
+ * To be called a few times a second: names some of what waits, ever more seldom, so that a film cut short
  * has most of its names, and JIT code has them while its process and its map are there.
  */
 void names_early(struct names *names, uint64_t now);

@@ -350,10 +350,14 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 
 void samples_tidy(struct samples *samples, uint64_t now)
 {
-	names_early(samples->names, now);
 	if (now > REMEMBER_NS)
 		targets_forget_before(samples->targets, now - REMEMBER_NS);
 	spaces_settle(samples->spaces);
+}
+
+void samples_name_early(struct samples *samples, uint64_t now)
+{
+	names_early(samples->names, now);
 }
 
 void samples_name_all(struct samples *samples)

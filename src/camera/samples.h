@@ -48,6 +48,9 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 /* To be called about once a second with the time up to which all was given in. */
 void samples_tidy(struct samples *samples, uint64_t now);
 
+/* Names some of what is not named yet; to be called after each batch of records. */
+void samples_name_early(struct samples *samples, uint64_t now);
+
 /* Names what is not named yet, for the film's end. */
 void samples_name_all(struct samples *samples);
 
