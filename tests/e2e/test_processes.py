@@ -47,7 +47,7 @@ def test_exec_loop_is_named(lab):
     """Processes that live 30 ms: nearly all their samples have names all the same."""
     film = lab.film_program("execer", seconds=2)
     named = film.share(lambda stack: stack.has("main", "short_main"))
-    assert named > 0.9, film.explain()
+    assert named > 0.95, film.explain()
     nameless = film.share(lambda stack: any("short_lived+0x" in frame for frame in stack))
     assert nameless < 0.05, film.explain()
     assert film.complete() >= 0.95, film.explain()
