@@ -80,7 +80,8 @@ static void all_examples(void **state)
 		bool found = container_of_cgroup(examples[i].path, id, sizeof(id));
 
 		if (strcmp(id, examples[i].id))
-			fail_msg("%s: '%s', not '%s'", examples[i].path, id, examples[i].id);
+			print_error("%s: '%s', not '%s'\n", examples[i].path, id, examples[i].id);
+		assert_string_equal(id, examples[i].id);
 		assert_int_equal(found, *examples[i].id != 0);
 	}
 }
