@@ -133,7 +133,8 @@ run_fuzz()
 {
 	local seconds=${FUZZ_SECONDS:-10}
 
-	CC=clang step fuzz-setup set_up build-fuzz --buildtype=debugoptimized -Dfuzz=true || return
+	CC=clang step fuzz-setup set_up build-fuzz --buildtype=debugoptimized -Dfuzz=true \
+		-Dwerror=false || return
 	meson_tests build-fuzz fuzz --suite fuzz --num-processes 2 \
 		--timeout-multiplier $((seconds / 60 + 1)) --test-args="-max_total_time=$seconds"
 }

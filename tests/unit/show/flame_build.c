@@ -21,8 +21,8 @@ const char *const flame_hostile_names[] = {
 	"<!-- <script> ]]> &lt; &amp; %s %n",
 	"\x1b]0;title\x07\x1b[31mred",
 	"bad \xff\xfe utf-8 \xc0\xaf \xed\xa0\x80 \xf4\x90\x80\x80 end \xe2\x82",
-	"\xe2\x80\xae"
-	"gnp.exe and \xe2\x81\xa6isolated",
+	("\xe2\x80\xae"
+	 "gnp.exe and \xe2\x81\xa6isolated"),
 	"line\nfeed\ttab\rreturn \xc2\x85 next \xe2\x80\xa8 separator",
 	"not a character \xef\xbf\xbe \xef\xbf\xbf",
 	"\\u003cscript\\u003e {{data}} ${window.hacked = 1} `",
