@@ -60,7 +60,8 @@ struct camera {
 	size_t next_event;
 	uint64_t last_tidy, sideband_lost;
 	int epoll;
-	uint64_t undecidable; /* records of processes that were gone before they could be told */
+	uint64_t events_dropped; /* for lack of memory */
+	uint64_t undecidable;	 /* records of processes that were gone before they could be told */
 	struct samples_statistics final; /* once samples is gone */
 };
 
@@ -277,8 +278,11 @@ static void keep_event(void *context, const struct target_event *event)
 	struct target_event copy = *event;
 
 	copy.path = event->path ? strdup(event->path) : NULL;
-	if (!vec_push(&camera->events, copy))
+	if ((event->path && !copy.path) || !vec_push(&camera->events, copy)) {
+		camera->events_dropped++;
 		free((char *)(uintptr_t)copy.path);
+		samples_events_lost(camera->samples);
+	}
 }
 
 /* Gives in all events up to time. */
@@ -332,7 +336,7 @@ static struct losses_sum take_losses(const struct camera *camera, struct film_wr
 		.kernel_map = bpf_map__fd(camera->probes->maps.capture_losses),
 		.cpus = camera->cpus,
 		.undecidable = camera->undecidable,
-		.sideband_lost = camera->sideband_lost,
+		.sideband_lost = camera->sideband_lost + camera->events_dropped,
 		.samples = &samples,
 	};
 

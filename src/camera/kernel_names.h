@@ -11,7 +11,7 @@ struct probes;
 
 /*
  * Names of kernel addresses by a BPF program that asks the kernel's own sorted table
- * (bpf/kernel_names.bpf.c): some microseconds for an address, where reading /proc/kallsyms costs 25 ms.
+ * (bpf/kernel_names.bpf.c), without reading the whole of /proc/kallsyms.
  * found is called as by symbols_of_kernel(), for what could be named. Returns 0 or a negative errno; then
  * /proc/kallsyms remains.
  */

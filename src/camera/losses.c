@@ -56,7 +56,7 @@ struct losses_sum losses_take(const struct losses_sources *sources, struct film_
 		 .any_event = true},
 		{"process, thread or mapping: too many of them", samples->refused,
 		 .any_event = true},
-		{"event of a process or mapping: ring full", sources->sideband_lost,
+		{"event of a process or mapping: ring full, or no memory", sources->sideband_lost,
 		 .any_event = true},
 	};
 	struct losses_sum sum = {0};

@@ -14,7 +14,7 @@
 #define DRAIN_NS  250000000ull
 #define SECOND_NS 1000000000ull
 
-/* What a wake-up is about. Pids that were named count up from WAKE_PIDS. */
+/* What a wake-up is about; the descriptor stands beside it. */
 enum {
 	WAKE_CAMERA,
 	WAKE_TICK,
