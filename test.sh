@@ -45,18 +45,32 @@ check()
 	step "$@" && echo "passed $1" >>$results/checks
 }
 
-# set_up FOLDER OPTION…: a build folder; the environment may name another compiler.
+# set_up FOLDER OPTION…: a build folder; the environment may name another compiler. One that run.sh made
+# does not know of compilers that were installed for the tests.
 set_up()
 {
-	local folder=$1
+	local folder=$1 again=
 	shift
-	[ -f "$folder/build.ninja" ] || meson setup "$folder" "$@"
+	[ ! -f "$folder/build.ninja" ] || again=--reconfigure
+	meson setup $again "$folder" "$@"
 }
 
-# What compilers warn of in instrumented code is mostly wrong.
-set_up_asan()
+# One build for the sanitizers and the fuzzers. What compilers warn of in instrumented code is mostly wrong.
+set_up_sanitized()
 {
-	set_up build-asan --buildtype=debugoptimized -Dwerror=false -Db_sanitize=address,undefined
+	CC=clang set_up build-fuzz --buildtype=debugoptimized -Dfuzz=true -Dwerror=false -Db_lundef=false
+}
+
+# wants PART…: whether one of them is to be run.
+wants()
+{
+	local part
+	for part in "$@"; do
+		case " $parts " in
+		*" $part "*) return 0 ;;
+		esac
+	done
+	return 1
 }
 
 # meson_tests FOLDER NAME OPTION…: runs the tests of a build folder.
@@ -93,38 +107,42 @@ sources()
 run_lint()
 {
 	check format sh -c 'clang-format --dry-run -Werror "$@"' format $(sources)
-	step lint-setup set_up build --buildtype=release || return
-	# The skeletons that sources include.
-	step lint-build ninja -C build src/stackcam || return
-	check tidy run-clang-tidy -quiet -p build -j "$(nproc)" \
-		-extra-arg=-Wno-unknown-warning-option '/src/[a-z]*/[a-z_]*\.c$'
+	# The page's types; its packages are those of the build and the compiler. Not where there is no page.
+	if [ -s build/web/app.js ]; then
+		step page-packages sh -c 'cd web && npm ci --ignore-scripts' &&
+			check page-types sh -c 'cd web && node_modules/.bin/tsc'
+	fi
 }
 
-run_unit()
+# What only computes. The programs that are filmed meanwhile leave half of two CPUs idle, and no more than that is
+# taken: chrt puts it behind everything else.
+run_behind()
 {
-	step setup set_up build --buildtype=release || return
-	meson_tests build unit --suite unit
-	step setup-asan set_up_asan || return
-	meson_tests build-asan unit-asan --suite unit --timeout-multiplier 3
+	if wants lint; then
+		check tidy chrt --idle 0 run-clang-tidy -quiet -p build -j "$(nproc)" \
+			-extra-arg=-Wno-unknown-warning-option '/src/[a-z]*/[a-z_0-9]*\.c$'
+	fi
+	if wants unit e2e fuzz; then
+		step setup-sanitized set_up_sanitized &&
+			step build-sanitized chrt --idle 0 ninja -C build-fuzz
+	fi
 }
 
-run_e2e()
+run_unit_sanitized()
 {
-	step e2e-setup set_up build --buildtype=release || return
-	step e2e-build ninja -C build || return
-	end_to_end e2e tests/e2e --build=build
-	# Faults and reports once more, under the sanitizers.
-	step e2e-asan-setup set_up_asan || return
-	step e2e-asan-build ninja -C build-asan src/stackcam || return
-	end_to_end e2e-asan tests/e2e/test_faults.py tests/e2e/test_output.py tests/e2e/test_diff.py \
-		--build=build-asan --programs=build/tests/programs -k "not 10000 and not 5000"
+	meson_tests build-fuzz unit-sanitized --suite unit --timeout-multiplier 3
+}
+
+# Faults and reports once more, under the sanitizers.
+run_e2e_sanitized()
+{
+	end_to_end e2e-sanitized tests/e2e/test_faults.py tests/e2e/test_output.py tests/e2e/test_diff.py \
+		--build=build-fuzz --programs=build/tests/programs -k "not 10000 and not 5000"
 }
 
 # Other kernels, under qemu; their packages are downloaded the first time.
 run_kernels()
 {
-	step kernels-setup set_up build --buildtype=release || return
-	step kernels-build ninja -C build || return
 	tests/kernels/boot.sh build | tee -a $results/checks
 	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed kernels" >>$results/checks
 }
@@ -133,18 +151,69 @@ run_fuzz()
 {
 	local seconds=${FUZZ_SECONDS:-10}
 
-	CC=clang step fuzz-setup set_up build-fuzz --buildtype=debugoptimized -Dfuzz=true \
-		-Dwerror=false || return
 	meson_tests build-fuzz fuzz --suite fuzz --num-processes 2 \
 		--timeout-multiplier $((seconds / 60 + 1)) --test-args="-max_total_time=$seconds"
+}
+
+# beside NAME FUNCTION: starts it; what it says is shown by ended.
+declare -A besides
+beside()
+{
+	"$2" >$results/"$1".log 2>&1 &
+	besides[$1]=$!
+}
+
+ended()
+{
+	wait "${besides[$1]}"
+	echo "== $1"
+	cat $results/"$1".log
+}
+
+run_all()
+{
+	if wants lint unit e2e kernels; then
+		step setup set_up build --buildtype=release || return
+		step build ninja -C build || return
+	fi
+	if wants lint; then
+		echo "== lint"
+		run_lint
+	fi
+	if wants unit; then
+		echo "== unit"
+		meson_tests build unit --suite unit
+	fi
+	beside behind run_behind
+	if wants e2e; then
+		echo "== e2e"
+		end_to_end e2e tests/e2e --build=build
+	fi
+	ended behind
+	if wants unit; then
+		echo "== unit, sanitized"
+		run_unit_sanitized
+	fi
+	if wants e2e; then
+		echo "== e2e, sanitized"
+		run_e2e_sanitized
+	fi
+	# A machine under qemu keeps one CPU busy, no more.
+	if wants kernels; then
+		beside kernels run_kernels
+	fi
+	if wants fuzz; then
+		echo "== fuzz"
+		run_fuzz
+	fi
+	if wants kernels; then
+		ended kernels
+	fi
 }
 
 step packages install_packages $build_packages $test_packages || exit 1
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
-for part in $parts; do
-	echo "== $part"
-	run_"$part"
-done
+run_all
 echo "== all ($SECONDS s)"
 exec /usr/bin/python3 -B scripts/count_tests.py $results

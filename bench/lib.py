@@ -3,8 +3,10 @@
 
 import argparse
 import contextlib
+import functools
 import json
 import os
+import re
 import shutil
 import signal
 import statistics
@@ -23,9 +25,13 @@ PACKAGES = {
     "ab": "apache2-utils",
     "bash": "bash",
     "bpftrace": "bpftrace",
+    "chromedriver": "chromium-driver",
+    "chromium": "chromium",
     "chrt": "util-linux",
     "gcc": "gcc",
     "nginx": "nginx",
+    "node": "nodejs",
+    "npm": "npm",
     "openssl": "openssl",
     "perf": "linux-perf",
     "perl": "perl",
@@ -289,6 +295,42 @@ while True:
             process.kill()
             process.wait()
 """
+
+
+@functools.cache
+def roots(image):
+    """
+    Where in a file (from, to) the functions are at which a stack may begin: its ELF entry; what its
+    unwind information marks by an undefined return address (clone() where the child begins); in
+    libc __libc_start_main() and, right before it, its helper that calls main().
+    """
+    if not Path(image).is_file():
+        return []
+    places, fdes = [], []
+    entry = re.search(r"Entry point address:\s+0x(\w+)",
+                      output_of("readelf", "-hW", image, check=False))
+    if entry and int(entry[1], 16):
+        places.append((int(entry[1], 16), int(entry[1], 16) + 64))
+    for line in output_of("readelf", "--debug-dump=frames", image, check=False).splitlines():
+        fde = re.search(r" FDE .* pc=(\w+)\.\.(\w+)", line)
+        if fde:
+            fdes.append((int(fde[1], 16), int(fde[2], 16)))
+        elif "DW_CFA_undefined: r16" in line and fdes:
+            places.append(fdes[-1])
+    start_main = re.search(r"([0-9a-f]{16}) +\d+ FUNC +GLOBAL +DEFAULT +\d+ __libc_start_main@",
+                           output_of("readelf", "--dyn-syms", "-W", image, check=False))
+    if start_main:
+        places += [fde for fde in sorted(fdes) if fde[0] <= int(start_main[1], 16)][-2:]
+    segments = [(int(line.split()[1], 16), int(line.split()[2], 16), int(line.split()[4], 16))
+                for line in output_of("readelf", "-lW", image, check=False).splitlines()
+                if line.split()[:1] == ["LOAD"]]
+    return [(low - address + offset, high - address + offset) for low, high in places
+            for offset, address, size in segments if address <= low < address + size]
+
+
+def is_root(image, address):
+    """Of a frame as perf writes it: a file, and an address in it."""
+    return any(low <= address < high for low, high in roots(image))
 
 
 # Machine and tables

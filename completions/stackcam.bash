@@ -75,21 +75,47 @@ _stackcam_cgroups()
 _stackcam_options()
 {
 	local question="-e --event -p --pid -t --tid -n --comm --name --focus --ignore --from --to
-		--by --lines --inlines"
+		--by --lines --inlines --native --raw"
 
 	case $1 in
 	record)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -e --event
-			-F --frequency -d --duration -o --output --kernel-only --user-only
+			-F --frequency -d --duration -o --output --label --kernel-only --user-only
 			--lines --inlines -q --quiet -h --help"
 		;;
-	report) echo "--format -o --output --limit --min-percent --wide --no-color -h --help $question" ;;
+	trace)
+		echo "-p --pid -t --tid -n --name --cgroup --no-children -f --function --no-function
+			-l --lib --no-lib --inside --list --limit --exit --depth --min-time --slower
+			--under --start-on --stop-on --stack --summary --max-rate -d --duration -o --output --label
+			--live --text --timestamps --cpu --process --no-tid --no-on-cpu --flat --fold
+			--max-depth --color --no-color --raw -q --quiet -h --help"
+		;;
+	report)
+		echo "--format -o --output --sort --columns --limit --min-percent --wide --no-color
+			-h --help $question"
+		;;
+	replay)
+		echo "--format -o --output -f --function --no-function --under -e --event -p --pid
+			-t --tid -n --comm --name --from --to --max-depth --min-time --raw --flat
+			--fold --timestamps --cpu --process --no-tid --no-on-cpu --color --no-color
+			-h --help"
+		;;
 	diff)
 		echo "--format -o --output --limit --fail-above --fail-on --wide --no-color
 			-h --help $question"
 		;;
+	play) echo "--port --open -h --help" ;;
 	resolve) echo "--debug-dir --no-debuginfod --lines --inlines --force -h --help" ;;
 	doctor) echo "--json -h --help" ;;
+	serve)
+		echo "--listen --token-file --tls-cert --tls-key --tls-client-ca --store --keep-age --keep-size
+			-e --event -F --frequency --no-record --label --service --user --config -h --help"
+		;;
+	agent)
+		echo "--to --pyroscope --otlp --pprof-dir --token-file --cacert --cert --key --pyroscope-push
+			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --span
+			-d --duration --host --label --service --user --config -h --help"
+		;;
 	esac
 }
 
@@ -99,34 +125,61 @@ _stackcam_value()
 	local verb=$1 option=$2
 
 	case $verb,$option in
+	replay,-e | replay,--event) _stackcam_reply -W "calls" ;;
+	report,-e | report,--event | diff,-e | diff,--event) _stackcam_reply -W "on-cpu calls" ;;
 	*,-e | *,--event) _stackcam_reply -W "on-cpu" ;;
-	record,-p | record,--pid) _stackcam_ids proc ;;
-	record,-t | record,--tid) _stackcam_ids task ;;
-	record,-n | record,--name) _stackcam_names ;;
-	record,--cgroup) _stackcam_cgroups ;;
-	record,-F | record,--frequency) _stackcam_reply -W "19 49 99 199 499 999" ;;
-	record,-o | record,--output) _stackcam_films ;;
+	record,-p | record,--pid | trace,-p | trace,--pid) _stackcam_ids proc ;;
+	record,-t | record,--tid | trace,-t | trace,--tid) _stackcam_ids task ;;
+	record,-n | record,--name | trace,-n | trace,--name) _stackcam_names ;;
+	record,--cgroup | trace,--cgroup) _stackcam_cgroups ;;
+	record,-F | record,--frequency | serve,-F | serve,--frequency | agent,-F | agent,--frequency)
+		_stackcam_reply -W "19 49 99 199 499 999" ;;
+	record,-o | record,--output | trace,-o | trace,--output) _stackcam_films ;;
+	trace,--exit) _stackcam_reply -W "auto return ret inferred" ;;
+	trace,--text) _stackcam_files -f ;;
 	report,--format)
-		_stackcam_reply -W "table tree folded svg html pprof speedscope json"
+		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
+			histogram graph chrome perfetto"
 		;;
+	replay,--format) _stackcam_reply -W "text chrome perfetto" ;;
+	replay,-o | replay,--output) _stackcam_files -f ;;
 	diff,--format) _stackcam_reply -W "table folded svg html json" ;;
-	report,--by | diff,--by) _stackcam_list "process thread image" ;;
+	report,--sort) _stackcam_reply -W "total self calls avg max p99" ;;
+	report,--columns)
+		_stackcam_list "total self calls avg min max p50 p99 percent self-percent on-cpu inferred all"
+		;;
+	report,--by | diff,--by) _stackcam_list "process thread image label" ;;
 	diff,--fail-on) _stackcam_reply -W "self total" ;;
 	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;
-	resolve,--debug-dir) _stackcam_files -d ;;
-	record,-d | record,--duration) ;;
+	resolve,--debug-dir | serve,--store) _stackcam_files -d ;;
+	serve,--token-file | serve,--tls-* | serve,--config) _stackcam_files -f ;;
+	serve,--user) _stackcam_reply -u ;;
+	serve,--listen) _stackcam_reply -W "127.0.0.1:7171 0.0.0.0:7171" ;;
+	serve,--keep-age | serve,--keep-size | serve,--label | serve,--service) ;;
+	agent,--spool | agent,--pprof-dir) _stackcam_files -d ;;
+	agent,--token-file | agent,--cacert | agent,--cert | agent,--key | agent,--config) _stackcam_files -f ;;
+	agent,--user) _stackcam_reply -u ;;
+	agent,--to | agent,--pyroscope | agent,--otlp) _stackcam_reply -W "http:// https://" ;;
+	agent,--*-limit | agent,--span | agent,-d | agent,--duration | agent,--host | agent,--label | agent,--service) ;;
+	record,-d | record,--duration | trace,-d | trace,--duration) ;;
+	trace,-[fl] | trace,--function | trace,--no-function | trace,--lib | trace,--no-lib) ;;
+	trace,--inside | trace,--limit | trace,--depth | trace,--min-time | trace,--slower) ;;
+	trace,--under | trace,--start-on | trace,--stop-on | trace,--stack | trace,--max-rate | trace,--max-depth) ;;
 	report,-[ptn] | report,--pid | report,--tid | report,--comm | report,--name) ;;
+	replay,-[fptn] | replay,--function | replay,--no-function | replay,--under) ;;
+	replay,--pid | replay,--tid | replay,--comm | replay,--name | replay,--from | replay,--to) ;;
+	replay,--max-depth | replay,--min-time) ;;
 	diff,-[ptn] | diff,--pid | diff,--tid | diff,--comm | diff,--name) ;;
 	report,--focus | report,--ignore | report,--from | report,--to) ;;
 	report,--limit | report,--min-percent) ;;
 	diff,--focus | diff,--ignore | diff,--from | diff,--to) ;;
-	diff,--limit | diff,--fail-above) ;;
+	diff,--limit | diff,--fail-above | play,--port) ;;
 	*) return 1 ;;
 	esac
 	return 0
 }
 
-# Where the command of "record" begins among the words, or nothing.
+# Where the command of "record" or "trace" begins among the words, or nothing.
 _stackcam_command_at()
 {
 	local i
@@ -138,7 +191,9 @@ _stackcam_command_at()
 			;;
 		-a | -q | -h | --all | --no-children | --kernel-only | --user-only | --lines | \
 			--inlines | --quiet | --help) ;;
-		-[ptneFdo] | --*)
+		--list | --summary | --live | --timestamps | --cpu | --process | --no-tid | \
+			--no-on-cpu | --flat | --fold | --color | --no-color | --raw) ;;
+		-[ptneFdofl] | --*)
 			# its value, which bash splits from it at '='
 			((i++))
 			[[ ${COMP_WORDS[i]} == "=" ]] && ((i++))
@@ -159,10 +214,10 @@ _stackcam()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_stackcam_reply -W "record report diff resolve doctor help version -h --help --version"
+		_stackcam_reply -W "record trace report replay diff play resolve doctor serve agent help version -h --help --version"
 		return
 	fi
-	if [[ $verb == record ]]; then
+	if [[ $verb == record || $verb == trace ]]; then
 		at=$(_stackcam_command_at)
 		if [[ $at ]]; then
 			if declare -F _command_offset >/dev/null; then
@@ -187,9 +242,9 @@ _stackcam()
 		return
 	fi
 	case $verb in
-	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record report diff resolve doctor" ;;
-	record) _stackcam_files -c ;;
-	report | diff | resolve) _stackcam_films ;;
+	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace report replay diff play resolve doctor serve agent" ;;
+	record | trace) _stackcam_files -c ;;
+	report | replay | diff | play | resolve) _stackcam_films ;;
 	esac
 }
 

@@ -8,6 +8,7 @@ build_packages="
 	clang llvm bpftool libbpf-dev
 	libelf-dev libdw-dev libdebuginfod-dev libiberty-dev
 	libcapstone-dev
+	libmicrohttpd-dev libgnutls28-dev libcurl4-gnutls-dev libjansson-dev
 	libzstd-dev zlib1g-dev liblzma-dev libsqlite3-dev
 	libcmocka-dev
 "
@@ -18,10 +19,18 @@ test_packages="
 	clang-format clang-tidy libclang-rt-14-dev
 	python3-pytest
 	g++ musl-tools dwz xz-utils debuginfod
+	golang-go libleveldb-dev rustc
 	linux-perf
-	nodejs chromium chromium-driver python3-selenium
+	lua5.1 lua5.2 lua5.3 lua5.4 liblua5.1-0 liblua5.4-0 luajit
+	openjdk-17-jdk-headless
+	redis-tools
+	nodejs node-acorn node-cjs-module-lexer node-undici libuv1
+	chromium chromium-driver python3-selenium
 	busybox-static cpio qemu-system-x86
 "
+
+# The page is built with npm; a Node.js that is no package of Debian brings its own.
+command -v npm >/dev/null || build_packages="$build_packages nodejs npm"
 
 missing_packages()
 {

@@ -11,9 +11,14 @@ static const struct verb {
 	const char *summary;
 } verbs[] = {
 	{"record", cmd_record, "profile processes or the whole machine into a film"},
+	{"trace", cmd_trace, "time every call of chosen functions"},
 	{"report", cmd_report, "show a film: table, tree, flame graph, pprof, JSON"},
+	{"replay", cmd_replay, "print a traced film as a call tree"},
 	{"diff", cmd_diff, "compare two films"},
+	{"play", cmd_play, "open a film in the web page"},
 	{"resolve", cmd_resolve, "name what a film could not name yet"},
+	{"serve", cmd_serve, "film this machine all the time and show it on a page"},
+	{"agent", cmd_agent, "film this machine all the time and send the films elsewhere"},
 	{"doctor", cmd_doctor, "what this kernel, this user and this machine allow"},
 };
 

@@ -51,6 +51,12 @@ const char *bytes_text(struct bytes *b); /* up to its zero byte; "" if there is 
 /* Eats count bytes and returns where they began, or null. */
 const uint8_t *bytes_take(struct bytes *b, size_t count);
 
+/* All of a buffer, also of one that is empty and may have no memory. */
+static inline struct bytes buf_bytes(const struct buf *b)
+{
+	return (struct bytes){b->at, b->count ? b->at + b->count : b->at, false};
+}
+
 static inline size_t bytes_left(const struct bytes *b)
 {
 	return (size_t)(b->end - b->at);

@@ -15,6 +15,16 @@ static bool is_escaped(uint32_t point)
 	       (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
 }
 
+/* How many bytes at s stand for themselves: those of most names. */
+static size_t plain_length(const char *s)
+{
+	const char *at = s;
+
+	while (*at >= 0x20 && *at < 0x7f && !strchr("\"\\<>&", *at))
+		at++;
+	return (size_t)(at - s);
+}
+
 static void write_string(FILE *out, const char *s)
 {
 	size_t left = strlen(s);
@@ -22,8 +32,15 @@ static void write_string(FILE *out, const char *s)
 	fputc('"', out);
 	while (left) {
 		uint32_t point;
-		size_t length = text_utf8(s, left, &point);
+		size_t length = plain_length(s);
 
+		if (length) {
+			fwrite(s, 1, length, out);
+			s += length;
+			left -= length;
+			continue;
+		}
+		length = text_utf8(s, left, &point);
 		if (!length)
 			fputs("\xef\xbf\xbd", out);
 		else if (point == '"' || point == '\\')
@@ -70,14 +87,30 @@ void json_text(struct json *j, const char *key, const char *value)
 
 void json_u64(struct json *j, const char *key, uint64_t value)
 {
+	char digits[20];
+	size_t at = sizeof(digits);
+
 	begin(j, key);
-	fprintf(j->out, "%" PRIu64, value);
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	fwrite(digits + at, 1, sizeof(digits) - at, j->out);
 }
 
 void json_i64(struct json *j, const char *key, int64_t value)
 {
 	begin(j, key);
 	fprintf(j->out, "%" PRId64, value);
+}
+
+void json_thousandths(struct json *j, const char *key, int64_t value)
+{
+	uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+
+	begin(j, key);
+	fprintf(j->out, "%s%" PRIu64 ".%03u", value < 0 ? "-" : "", size / 1000,
+		(unsigned int)(size % 1000));
 }
 
 void json_double(struct json *j, const char *key, double value)

@@ -23,7 +23,8 @@ void json_close(struct json *j, char bracket);		       /* '}' or ']' */
 void json_text(struct json *j, const char *key, const char *value);
 void json_u64(struct json *j, const char *key, uint64_t value);
 void json_i64(struct json *j, const char *key, int64_t value);
-void json_double(struct json *j, const char *key, double value); /* finite; else null */
+void json_thousandths(struct json *j, const char *key, int64_t value); /* 1500: 1.500 */
+void json_double(struct json *j, const char *key, double value);       /* finite; else null */
 void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 

@@ -7,6 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+size_t text_put_utf8(char to[4], uint32_t point)
+{
+	static const uint8_t first[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	size_t length = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4, i;
+
+	if (length == 1) {
+		to[0] = (char)point;
+		return 1;
+	}
+	for (i = length - 1; i; i--, point >>= 6)
+		to[i] = (char)(0x80 | (point & 0x3f));
+	to[0] = (char)(first[length] | point);
+	return length;
+}
+
 size_t text_utf8(const char *s, size_t left, uint32_t *point)
 {
 	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -74,6 +89,21 @@ void text_print_safe(FILE *out, const char *s)
 		s += eaten;
 		left -= eaten;
 	}
+}
+
+char *text_hex(char *to, size_t size, const void *bytes, size_t count)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *from = bytes;
+	size_t i;
+
+	for (i = 0; i < count && 2 * i + 2 < size; i++) {
+		to[2 * i] = digits[from[i] >> 4];
+		to[2 * i + 1] = digits[from[i] & 15];
+	}
+	if (size)
+		to[2 * i] = 0;
+	return to;
 }
 
 size_t text_make_safe(char *to, size_t size, const char *s)
@@ -156,4 +186,52 @@ int text_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *value)
 		return -EINVAL;
 	*value = v;
 	return 0;
+}
+
+struct unit {
+	const char *name;
+	double value;
+};
+
+/* A number of the first unit whose name stands behind it, up to 1e18. */
+static int parse_quantity(const char *s, const struct unit *units, size_t count, uint64_t *result)
+{
+	char *end;
+	double value;
+
+	/* strtod() takes much more: signs, hexadecimal, "inf" */
+	if (*s < '0' || *s > '9' || (s[strspn(s, "0123456789")] | 0x20) == 'x')
+		return -EINVAL;
+	value = strtod(s, &end);
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(end, units[i].name))
+			continue;
+		value = value * units[i].value + 0.5;
+		if (!(value <= 1e18))
+			return -EINVAL;
+		*result = (uint64_t)value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int text_parse_time(const char *s, uint64_t unit, uint64_t *ns)
+{
+	const struct unit units[] = {
+		{"", (double)unit}, {"ns", 1},	 {"us", 1e3},	{"ms", 1e6},
+		{"s", 1e9},	    {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9},
+	};
+
+	return parse_quantity(s, units, sizeof(units) / sizeof(units[0]), ns);
+}
+
+int text_parse_bytes(const char *s, uint64_t *bytes)
+{
+	static const struct unit units[] = {
+		{"", 1},      {"B", 1},	    {"kB", 1e3},   {"KB", 1e3},	      {"MB", 1e6},
+		{"GB", 1e9},  {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1048576},  {"GiB", 1073741824},
+		{" MB", 1e6}, {" GB", 1e9}, {" TB", 1e12}, {" MiB", 1048576}, {" GiB", 1073741824},
+	};
+
+	return parse_quantity(s, units, sizeof(units) / sizeof(units[0]), bytes);
 }

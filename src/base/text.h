@@ -20,11 +20,17 @@ void text_print_safe(FILE *out, const char *s);
 /* The same into a string of the caller's (always terminated); returns the length it wanted. */
 size_t text_make_safe(char *to, size_t size, const char *s);
 
+/* Bytes as "0f3a…", as many as fit into size with the terminating zero. Returns to. */
+char *text_hex(char *to, size_t size, const void *bytes, size_t count);
+
 /*
  * The length in bytes of the valid UTF-8 sequence at s (at most left bytes long), with its code
  * point in *point; 0 when s holds no valid sequence. Overlong forms and surrogates are invalid.
  */
 size_t text_utf8(const char *s, size_t left, uint32_t *point);
+
+/* Writes a code point (at most U+10FFFF) as UTF-8; returns its length in bytes, 1 to 4. */
+size_t text_put_utf8(char to[4], uint32_t point);
 
 /* "1.234 ms", "12.3 s": three digits or more of a duration in nanoseconds, for people. */
 void text_duration(char *to, size_t size, uint64_t ns);
@@ -40,5 +46,14 @@ void text_count(char *to, size_t size, uint64_t n);
  * Returns 0 or -EINVAL.
  */
 int text_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *value);
+
+/*
+ * Parses a time such as "10", "2.5s", "500ms", "10us", "20ns", "5m", "1h", "7d", up to 1e9 s (30 years); a
+ * number alone counts units of unit ns. Returns 0 or -EINVAL.
+ */
+int text_parse_time(const char *s, uint64_t unit, uint64_t *ns);
+
+/* Parses a size such as "4096", "500MB", "1.5 GB", "2GiB", up to 1e18 bytes. Returns 0 or -EINVAL. */
+int text_parse_bytes(const char *s, uint64_t *bytes);
 
 #endif

@@ -2,205 +2,13 @@
 #ifndef BPF_CAPTURE_H
 #define BPF_CAPTURE_H
 
-/*
- * Takes the stack of the current thread: what every probe calls. The maps are weak, so that all
- * objects that include this share one set of tables, rings and scratch memory once linked.
- */
+/* Takes the stack of the current thread: what every probe calls. */
 
-#include "kernel.h"
-#include "capture_abi.h"
-#include "unwind.h"
+#include "capture_unwind.h"
 
 /* What of a stack is wanted; set before loading. */
 const volatile bool want_user __weak = true;
 const volatile bool want_kernel __weak = true;
-/* Entries of capture_copy_map; set before loading. */
-const volatile __u32 capture_copies __weak = 1;
-
-/* A chunk of the pool of unwind tables (unwind_abi.h). */
-struct unwind_chunk_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, UNWIND_CHUNK_BYTES);
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, UNWIND_CHUNKS_MAX);
-	__uint(key_size, sizeof(__u32));
-	__array(values, struct unwind_chunk_map);
-} unwind_chunks SEC(".maps") __weak;
-
-struct unwind_rule_table {
-	struct unwind_rule rules[UNWIND_RULES_MAX];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct unwind_rule_table);
-} unwind_rule_map SEC(".maps") __weak;
-
-/* What is known of a process, by pid. */
-struct space_value {
-	struct unwind_space space;
-	__u32 patience; /* how often more its unknown mappings are handed to user space */
-	__u32 outdated; /* something is mapped where they show code (mappings.bpf.c) */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 32768);
-	__type(key, __u32);
-	__type(value, struct space_value);
-} unwind_spaces SEC(".maps") __weak;
-
-/* One ring per CPU: rings that share nothing need no lock between CPUs. */
-struct capture_ring_map {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4096);
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__array(values, struct capture_ring_map);
-} capture_rings SEC(".maps") __weak;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CAPTURE_LOSS_COUNT);
-	__type(key, __u32);
-	__type(value, __u64);
-} capture_losses SEC(".maps") __weak;
-
-#define CAPTURE_FRAMES_MAX (UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1)
-
-/*
- * Memory for one stack in the making. A probe can be interrupted by another one on the same CPU
- * (a sample inside a uprobe), so each CPU has several, and a probe claims one for itself.
- */
-#define CAPTURE_WINDOW_WORDS 32
-
-struct capture_scratch {
-	__u64 busy;
-	struct probe_regs entry; /* registers with which the thread entered the kernel */
-	/* A piece of the thread's stack: one read of it serves the frames that lie in it. */
-	__u64 window_start;
-	__u64 window[CAPTURE_WINDOW_WORDS + 1];
-	struct unwind_walk walk;
-	struct capture_record record;
-	__u64 frames[CAPTURE_FRAMES_MAX]; /* right behind the record: they are sent as one */
-};
-
-#define CAPTURE_SCRATCHES 3
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CAPTURE_SCRATCHES);
-	__type(key, __u32);
-	__type(value, struct capture_scratch);
-} capture_scratch_map SEC(".maps") __weak;
-
-/*
- * The same for handing over: too large for a per-CPU map, so an array whose entries CPUs share where
- * there are very many.
- */
-struct capture_copy {
-	__u64 busy;
-	struct capture_handover handover;
-	__u8 stack[CAPTURE_COPY_MAX];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct capture_copy);
-} capture_copy_map SEC(".maps") __weak;
-
-static __always_inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n)
-{
-	void *inner = bpf_map_lookup_elem(&unwind_chunks, &n);
-	__u32 zero = 0;
-
-	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
-}
-
-static __always_inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w)
-{
-	struct unwind_rule_table *table;
-	__u32 zero = 0;
-
-	table = bpf_map_lookup_elem(&unwind_rule_map, &zero);
-	return table ? table->rules : NULL;
-}
-
-static __always_inline void capture_count_loss(__u32 loss)
-{
-	__u64 *count = bpf_map_lookup_elem(&capture_losses, &loss);
-
-	if (count)
-		__sync_fetch_and_add(count, 1);
-}
-
-/*
- * One or two words are read through the window: calling the kernel for each frame would take a third
- * of the time of a walk. (size is known when this is compiled.)
- */
-static __always_inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size,
-					__u64 address)
-{
-	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
-	__u64 offset = address - s->window_start;
-	__u32 word;
-
-	if (size > 2 * sizeof(__u64) || address & 7)
-		goto directly;
-	if (offset > CAPTURE_WINDOW_WORDS * sizeof(__u64) - 2 * sizeof(__u64)) {
-		/* a read that fails leaves zeros */
-		s->window_start = ~0ull;
-		if (bpf_probe_read_user(s->window, CAPTURE_WINDOW_WORDS * sizeof(__u64),
-					(const void *)address))
-			goto directly;
-		s->window_start = address;
-		offset = 0;
-	}
-	word = (offset >> 3) & (CAPTURE_WINDOW_WORDS - 1);
-	((__u64 *)to)[0] = s->window[word];
-	if (size == 2 * sizeof(__u64))
-		((__u64 *)to)[1] = s->window[word + 1];
-	return 0;
-directly:
-	return bpf_probe_read_user(to, size, (const void *)address);
-}
-
-/* Claims memory of this CPU; null: all is in use by probes that this one interrupted. */
-static __always_inline struct capture_scratch *capture_begin(void)
-{
-	struct capture_scratch *scratch;
-	__u32 i, slot;
-
-	for (i = 0; i < CAPTURE_SCRATCHES; i++) {
-		slot = i;
-		scratch = bpf_map_lookup_elem(&capture_scratch_map, &slot);
-		if (scratch && !__sync_val_compare_and_swap(&scratch->busy, 0, 1))
-			return scratch;
-	}
-	capture_count_loss(CAPTURE_LOSS_SCRATCH_BUSY);
-	return NULL;
-}
-
-static __always_inline void capture_end(struct capture_scratch *scratch)
-{
-	__sync_lock_test_and_set(&scratch->busy, 0);
-}
 
 /*
  * The registers with which the current thread left user mode, by a system call, a fault or the very
@@ -237,42 +45,63 @@ static __always_inline bool capture_registers(struct capture_scratch *scratch,
 
 struct capture_loop {
 	struct unwind_walk *walk;
-	__u64 *frames;
 };
 
 static long capture_loop_step(__u32 i, void *context)
 {
 	struct capture_loop *loop = context;
 
-	return unwind_step(loop->walk, loop->frames);
+	/* a bool, which the verifier wants to see */
+	return unwind_step(loop->walk) != 0;
 }
 
 /* How far up a process's own tables are looked for. */
 #define CAPTURE_ANCESTORS 4
 
-/*
- * What is known of the address space of a task; null: nothing. A process that was just forked and has not
- * executed another file has the code of its parent at the same places: until it is known itself, the
- * parent's tables serve it. Both run the same open file as their program only if that is so.
- */
-static __always_inline struct space_value *capture_space(struct task_struct *task)
+/* Whether what is known of a process is of its program number exec_id, and still true. */
+static __always_inline bool capture_is_valid(const struct space_value *value, __u32 exec_id)
 {
-	struct file *program = task->mm->exe_file;
-	struct space_value *value;
+	return !value->outdated &&
+	       (value->space.exec_id == exec_id || value->space.exec_id == UNWIND_ANY_EXEC);
+}
+
+/*
+ * A process that was just forked and has not executed another file has the code of its parent at the same places:
+ * until it is known itself, the parent's tables serve it. Both run the same open file as their program only if that
+ * is so. Returns the pid of that ancestor of the current process; 0: there is none.
+ *
+ * They are read, not followed: for each pointer that a program follows, the verifier searches the names of all of the
+ * kernel's types, which takes longer than a thousand instructions.
+ */
+__weak __noinline int capture_ancestor(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct file *program = BPF_CORE_READ(task, mm, exe_file);
+	const struct space_value *value;
 	__u32 i, pid;
 
-	for (i = 0; i < CAPTURE_ANCESTORS; i++) {
-		pid = task->tgid;
+	for (i = 1; i < CAPTURE_ANCESTORS; i++) {
+		task = BPF_CORE_READ(task, real_parent);
+		if (!program || BPF_CORE_READ(task, mm, exe_file) != program)
+			return 0;
+		pid = BPF_CORE_READ(task, tgid);
 		value = bpf_map_lookup_elem(&unwind_spaces, &pid);
 		if (value)
-			return value->space.exec_id == (__u32)task->self_exec_id && !value->outdated
-				       ? value
-				       : NULL;
-		task = task->real_parent;
-		if (!task->mm || task->mm->exe_file != program)
-			return NULL;
+			return capture_is_valid(value, BPF_CORE_READ(task, self_exec_id)) ? pid : 0;
 	}
-	return NULL;
+	return 0;
+}
+
+/* What is known of the address space of the current task; null: nothing. */
+static __always_inline struct space_value *capture_space(struct task_struct *task)
+{
+	__u32 pid = task->tgid;
+	struct space_value *value = bpf_map_lookup_elem(&unwind_spaces, &pid);
+
+	if (value)
+		return capture_is_valid(value, task->self_exec_id) ? value : NULL;
+	pid = capture_ancestor();
+	return pid ? bpf_map_lookup_elem(&unwind_spaces, &pid) : NULL;
 }
 
 /* Walks the user stack from the registers in scratch->walk; fills the record's part of it. */
@@ -280,7 +109,7 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 {
 	struct capture_record *record = &scratch->record;
 	struct unwind_walk *w = &scratch->walk;
-	struct capture_loop loop = {w, scratch->frames};
+	struct capture_loop loop = {w};
 	struct space_value *value;
 
 	w->known = 0xffff;
@@ -288,8 +117,17 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	w->fp_known = 1;
 	w->pc_exact = 1;
 	w->guess = 0;
+	w->missed = 0;
+	w->has_runtime = 0;
+	w->again = 0;
+	w->assumed = 0;
+	w->finished = 0;
+	w->piece_at = 0;
+	w->asked = 0;
 	w->count = 0;
 	w->end = UNWIND_END_LATER;
+	w->tls = task->thread.fsbase;
+	__builtin_memset(w->state, 0, sizeof(w->state));
 	w->mapping.start = w->mapping.end = 0;
 	scratch->window_start = ~0ull;
 
@@ -300,9 +138,14 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	}
 	w->mappings = value->space.mappings;
 	w->mapping_count = value->space.count;
-	record->generation = value->space.generation;
+	w->jit_runtime = value->space.jit_runtime;
+	w->jit_data = value->space.jit_data;
+	w->doubted = value->doubted != 0;
+	record->generation = w->generation = value->space.generation;
 
-	bpf_loop(UNWIND_FRAMES_MAX + 1, capture_loop_step, &loop, 0);
+	/* a step may write nothing, when a runtime only prepares the next one */
+	w->end = UNWIND_END_STUCK;
+	bpf_loop(2 * UNWIND_FRAMES_MAX, capture_loop_step, &loop, 0);
 	/* an address that stays unknown must not have the stack copied again and again */
 	if (w->end == UNWIND_END_LATER) {
 		if (value->patience)
@@ -312,6 +155,7 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	}
 	record->end = w->end;
 	record->user_frames = w->count;
+	record->assumed = w->assumed;
 }
 
 /* The ring of this CPU, or null. */
@@ -361,6 +205,10 @@ static __always_inline bool capture_hand_over(struct capture_scratch *scratch, v
 	long failed;
 	int i;
 
+	/* a ring full of copies would have no room for samples, of which each is worth more */
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >
+	    bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2)
+		return false;
 	loop.copy = bpf_map_lookup_elem(&capture_copy_map, &slot);
 	if (!loop.copy || __sync_val_compare_and_swap(&loop.copy->busy, 0, 1))
 		return false;
@@ -376,6 +224,8 @@ static __always_inline bool capture_hand_over(struct capture_scratch *scratch, v
 	h->fp_known = w->fp_known;
 	h->pc_exact = w->pc_exact;
 	h->guess = w->guess;
+	h->missed = w->missed;
+	h->tls = w->tls;
 	h->tid = scratch->record.tid;
 
 	loop.from = w->sp - CAPTURE_BELOW;
@@ -407,12 +257,28 @@ static __always_inline void capture_identity(struct capture_record *record, __u3
 	record->thread_start = task->start_time;
 	record->exec_id = (__u32)task->self_exec_id;
 	record->generation = 0;
+	record->assumed = 0;
 	record->user_frames = record->kernel_frames = 0;
 	record->end = UNWIND_END_ROOT;
 	record->has_user = 0;
 	record->handed_over = 0;
 	record->undecided = 0;
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
+}
+
+/*
+ * Names of a runtime's frames are read from the process, so those of one that may be gone before the rings are
+ * drained the next time are asked for at once. Most programs that live short are young.
+ */
+#define CAPTURE_YOUNG_NS 2000000000ull
+
+static __always_inline bool capture_is_urgent(const struct capture_scratch *scratch)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 start = BPF_CORE_READ(task, group_leader, start_time);
+
+	return scratch->record.has_user && scratch->walk.has_runtime &&
+	       scratch->record.head.time - start < CAPTURE_YOUNG_NS;
 }
 
 /* Sends the record and its frames, and before it what is needed to finish it. */
@@ -434,6 +300,8 @@ static __always_inline void capture_send(struct capture_scratch *scratch)
 		/* soon, before the process and what it has mapped are gone */
 		wake = BPF_RB_FORCE_WAKEUP;
 	}
+	if (capture_is_urgent(scratch))
+		wake = BPF_RB_FORCE_WAKEUP;
 	frames = record->user_frames + record->kernel_frames;
 	if (frames > CAPTURE_FRAMES_MAX)
 		frames = CAPTURE_FRAMES_MAX;

@@ -15,6 +15,9 @@
  */
 #define CAPTURE_BELOW 128
 
+/* A probe can be interrupted by another one on the same CPU: so many stacks are in the making at most. */
+#define CAPTURE_SCRATCHES 3
+
 /* The most bytes of stack that are handed over with a stack that user space must finish. */
 #define CAPTURE_COPY_MAX 65536
 
@@ -28,11 +31,16 @@ struct capture_head {
 enum capture_source {
 	CAPTURE_HANDOVER = 1,
 	CAPTURE_ON_CPU,
+	CAPTURE_TRACK,	    /* calls_abi.h: a thread that calls; */
+	CAPTURE_CALL,	    /* a call that has ended, */
+	CAPTURE_CALL_ENTRY, /* one that has begun, */
+	CAPTURE_CALLS,	    /* several of these two: behind the head they follow as they are */
+	CAPTURE_CALL_STACK, /* --stack: a capture_record with the user stack of a call */
 };
 
 /*
- * A stack of one thread at one moment. Behind it: user_frames + kernel_frames addresses, user
- * frames first, each leaf first.
+ * A stack of one thread at one moment. Behind it: user_frames + kernel_frames words, user frames first,
+ * each leaf first; a frame of a runtime takes two of them (unwind_abi.h).
  */
 struct capture_record {
 	struct capture_head head;
@@ -40,7 +48,8 @@ struct capture_record {
 	__u64 thread_start; /* CLOCK_MONOTONIC; tells a thread from a later one of the same number */
 	__u32 exec_id;	    /* of the process's program: task->self_exec_id */
 	__u32 generation;   /* of the mappings that the frames were found with; 0: none */
-	__u16 user_frames;  /* the top bit of a frame: UNWIND_GUESS */
+	__u64 assumed; /* address that was taken for code that a runtime has made (unwind.h); 0: none */
+	__u16 user_frames;
 	__u16 kernel_frames;
 	__u8 end;	  /* enum unwind_end of the user stack */
 	__u8 has_user;	  /* 0: a kernel thread, or user frames were not asked for */
@@ -63,18 +72,24 @@ struct capture_handover {
 	__u64 registers[16];
 	__u64 rbx_at; /* enum unwind_rbx */
 	__u32 known;
-	__u8 fp_known, pc_exact, guess, unused_2;
+	__u8 fp_known, pc_exact, guess, missed;
+	__u64 tls;
 };
 
 /*
  * What the kernel side had to drop, by reason; one counter each, per CPU. The last reason costs a part of
  * a sample, the others a whole one.
  */
-#define CAPTURE_LOSSES(X)                                             \
-	X(RING_FULL, "ring full: the recorder could not keep up")     \
-	X(NO_RING, "the CPU came online after the recording began")   \
-	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU") \
-	X(HANDOVER, "stack cut: no room to hand it over for completion")
+#define CAPTURE_LOSSES(X)                                                           \
+	X(RING_FULL, "ring full: the recorder could not keep up")                   \
+	X(NO_RING, "the CPU came online after the recording began")                 \
+	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU")               \
+	X(HANDOVER, "stack cut: no room to hand it over for completion")            \
+	X(CALL_RING_FULL, "call lost, ring full: the recorder could not keep up")   \
+	X(CALL_NO_RING, "call lost: the CPU came online after the recording began") \
+	X(CALL_DEPTH, "call lost: too many open calls in one thread")               \
+	X(CALL_NO_STACK, "call lost: no memory for a thread's open calls")          \
+	X(CALL_NO_GOROUTINE, "call lost: the goroutine could not be told")
 
 enum capture_loss {
 #define X(name, words) CAPTURE_LOSS_##name,

@@ -7,13 +7,8 @@
  * children and removes the dead.
  */
 
+#include "filter_abi.h"
 #include "kernel.h"
-
-enum filter_answer {
-	FILTER_NO = 0,
-	FILTER_YES = 1,
-	FILTER_ASK = 2
-};
 
 /* Set before loading. */
 const volatile bool filter_everything __weak = true; /* the whole machine */
@@ -31,6 +26,7 @@ const volatile __s32 filter_cgroup_levels[FILTER_CGROUPS] __weak;
 /* pid (or tid, with filter_by_thread) to enum filter_answer */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
 	__type(key, __u32);
 	__type(value, __u8);
@@ -57,7 +53,7 @@ static __always_inline enum filter_answer filter_current(void)
 		return FILTER_YES;
 	answer = bpf_map_lookup_elem(&filter_wanted, &key);
 	if (answer)
-		return *answer ? FILTER_YES : FILTER_NO;
+		return *answer == FILTER_YES ? FILTER_YES : FILTER_NO;
 	if (filter_cgroup_current())
 		return FILTER_YES;
 	return filter_ask ? FILTER_ASK : FILTER_NO;

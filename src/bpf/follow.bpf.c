@@ -21,10 +21,11 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(follow_exec, struct task_struct *task)
 {
 	__u32 pid = task->tgid;
-	__u8 *answer;
+	__u8 *answer = bpf_map_lookup_elem(&filter_wanted, &pid), yes = FILTER_YES;
 
+	if (answer && *answer == FILTER_AT_EXEC)
+		bpf_map_update_elem(&filter_wanted, &pid, &yes, BPF_ANY);
 	/* it has another name now: a "no" must be asked for again */
-	answer = bpf_map_lookup_elem(&filter_wanted, &pid);
 	if (filter_ask && answer && *answer == FILTER_NO)
 		bpf_map_delete_elem(&filter_wanted, &pid);
 	return 0;

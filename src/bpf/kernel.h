@@ -23,12 +23,32 @@ typedef struct {
 
 struct file;
 
+/* The page that the kernel adds to a process with uprobes; return probes return to its beginning. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
 struct mm_struct {
+	unsigned long start_code, end_code; /* of the program, without libraries */
 	struct file *exe_file;
+	struct uprobes_state uprobes_state;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	unsigned long vm_flags;
 };
 
 struct signal_struct {
 	atomic_t live;
+};
+
+struct thread_struct {
+	unsigned long fsbase;
 };
 
 struct task_struct {
@@ -38,8 +58,24 @@ struct task_struct {
 	struct mm_struct *mm;
 	__u64 self_exec_id;
 	__u64 start_time;
-	struct task_struct *real_parent;
+	struct task_struct *real_parent, *group_leader;
 	struct signal_struct *signal;
+	unsigned long sas_ss_sp;
+	unsigned long sas_ss_size;
+	struct thread_struct thread;
+};
+
+struct seq_file;
+struct bpf_map;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+/* What a program for the list of tasks is called with. */
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task; /* null: that was the last one */
 };
 
 #pragma clang attribute pop
@@ -61,7 +97,10 @@ struct bpf_perf_event_data {
 	__u64 addr;
 };
 
-#define PF_KTHREAD	   0x00200000
+#define PF_KTHREAD 0x00200000
+
+/* linux/mm.h: a stack that grows by itself */
+#define VM_GROWSDOWN	   0x00000100
 
 #define CODE_SEGMENT(regs) ((__u16)(regs)->cs)
 

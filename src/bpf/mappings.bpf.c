@@ -2,7 +2,8 @@
 /*
  * A process that maps something where its tables show code (dlclose, then dlopen) must not be unwound by
  * them any more. User space hears of the new mapping too, but later, and only by then can it know what to
- * show instead. The kernel says where a mapping will lie before it is made: include/trace/events/mmap.h.
+ * show instead. (Memory for code that a runtime makes comes and goes all the time: that does not put the rest in
+ * doubt.) The kernel says where a mapping will lie before it is made: include/trace/events/mmap.h.
  */
 #include "capture.h"
 
@@ -25,7 +26,12 @@ int mapping_placed(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	mapping = unwind_mapping_before(NULL, value->space.mappings, value->space.count,
 					start + length - 1);
-	if (mapping && mapping->end > start)
+	if (!mapping || mapping->end <= start)
+		return 0;
+	/* what was there is most likely gone, and what comes the same again; else user space cuts the stack */
+	if (mapping->start <= start && mapping->runtime && mapping->kind == UNWIND_MAPPING_NO_TABLE)
+		value->doubted = 1;
+	else
 		value->outdated = 1;
 	return 0;
 }

@@ -6,159 +6,9 @@
  * The unwinder: one step from a frame to its caller, over the tables of unwind_abi.h. This source
  * serves both sides. Kernel side: capture.h calls it from bpf_loop(). User space: unwind/walk.c
  * finishes stacks that the kernel side handed over, and tests run it on stored stacks.
- *
- * Whoever includes it defines before:
- *
- *	const __u32 *unwind_chunk(w, __u32 n)			chunk n of the pool, or null
- *	const struct unwind_rule *unwind_rules(w)		UNWIND_RULES_MAX rules, or null
- *	long unwind_read(w, void *to, __u32 size, __u64 address)	0: memory of the thread was read
- *
- * where w is the struct unwind_walk. Loops have constant bounds and every index is masked: the
- * verifier must see that no table, however wrong, leads outside of its map.
  */
 
-#include "unwind_abi.h"
-
-#ifndef __always_inline
-#define __always_inline inline __attribute__((always_inline))
-#endif
-
-/* DWARF numbers of x86-64 registers, System V ABI figure 3.36 */
-enum {
-	UNWIND_REG_RBX = 3,
-	UNWIND_REG_RBP = 6,
-	UNWIND_REG_RSP = 7,
-	UNWIND_REGISTERS = 16
-};
-
-/* Those that the walk follows from frame to frame. */
-#define UNWIND_REGISTERS_KEPT (1u << UNWIND_REG_RBX | 1u << UNWIND_REG_RBP | 1u << UNWIND_REG_RSP)
-
-/* Set in a frame's address when it was found by a frame pointer, or by a rule that is a guess. */
-#define UNWIND_GUESS (1ull << 63)
-
-struct unwind_walk;
-static __always_inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n);
-static __always_inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w);
-static __always_inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size,
-					__u64 address);
-
-/* The state of a walk: where it is, and all that is known of the registers there. */
-struct unwind_walk {
-	__u64 pc, sp, fp;
-	__u64 registers[UNWIND_REGISTERS]; /* by DWARF number, valid where `known` has the bit */
-	/*
-	 * Where this frame's rbx is saved, or one of enum unwind_rbx. A few functions find their frame
-	 * by rbx (the dynamic linker's entry for lazy binding is one), and those that they call have
-	 * saved it. So each frame's place is noted, but only read when a rule asks for it.
-	 */
-	__u64 rbx_at;
-	__u32 known; /* without rbx */
-	__u8 fp_known;
-	__u8 pc_exact; /* pc is the place itself, not the address that a call returns to */
-	__u8 guess;    /* the frame at pc was found by a guess */
-	__u8 end;      /* enum unwind_end, once unwind_step() returned 1 */
-	__u32 count;   /* frames written so far */
-	__u32 mappings, mapping_count; /* struct unwind_space's */
-	struct unwind_mapping mapping; /* the last one found: the next frame is often in it too */
-};
-
-/* The last of a process's mappings that begins at or before address `at`; null: there is none. */
-static __always_inline const struct unwind_mapping *
-unwind_mapping_before(const struct unwind_walk *w, __u32 mappings, __u32 count, __u64 at)
-{
-	const __u32 words = sizeof(struct unwind_mapping) / 4;
-	const __u32 *chunk = unwind_chunk(w, mappings >> UNWIND_CHUNK_SHIFT);
-	__u32 low = mappings, left = count, i, half, word;
-	const struct unwind_mapping *m;
-
-	if (!chunk || !count)
-		return 0;
-	for (i = 0; i < 16; i++) {
-		if (left < 2)
-			break;
-		half = left >> 1;
-		word = (low + half * words) & (UNWIND_CHUNK_WORDS - 1);
-		if (word > UNWIND_CHUNK_WORDS - words)
-			return 0;
-		m = (const struct unwind_mapping *)(chunk + word);
-		if (m->start <= at)
-			low += half * words;
-		left -= half;
-	}
-	word = low & (UNWIND_CHUNK_WORDS - 1);
-	if (word > UNWIND_CHUNK_WORDS - words)
-		return 0;
-	m = (const struct unwind_mapping *)(chunk + word);
-	return m->start <= at ? m : 0;
-}
-
-/* Finds the mapping of address `at` and leaves it in w->mapping. False: there is none. */
-static __always_inline int unwind_find_mapping(struct unwind_walk *w, __u64 at)
-{
-	const struct unwind_mapping *m;
-
-	if (at - w->mapping.start < w->mapping.end - w->mapping.start)
-		return 1;
-	m = unwind_mapping_before(w, w->mappings, w->mapping_count, at);
-	if (!m || at >= m->end)
-		return 0;
-	w->mapping = *m;
-	return 1;
-}
-
-/* The rule for virtual address `at` of w->mapping's image, or null. */
-static __always_inline const struct unwind_rule *unwind_find_rule(const struct unwind_walk *w,
-								  __u64 at)
-{
-	__u64 number = (at >> UNWIND_PAGE_SHIFT) - w->mapping.first_page;
-	__u32 pc = at & ((1u << UNWIND_PAGE_SHIFT) - 1);
-	__u32 word, low, left, half, i, rule;
-	const struct unwind_rule *rules;
-	const struct unwind_row *row;
-	const __u32 *chunk;
-
-	if (number >= w->mapping.pages)
-		return 0;
-	word = w->mapping.directory + (__u32)number * (sizeof(struct unwind_page) / 4);
-	chunk = unwind_chunk(w, word >> UNWIND_CHUNK_SHIFT);
-	if (!chunk)
-		return 0;
-	/* a directory begins at an even word and its entries are two words: none crosses the end */
-	word &= UNWIND_CHUNK_WORDS - 2;
-	low = chunk[word];
-	left = chunk[word + 1];
-	if (!low || !left)
-		return 0;
-
-	chunk = unwind_chunk(w, low >> UNWIND_CHUNK_SHIFT);
-	if (!chunk)
-		return 0;
-	for (i = 0; i < 17; i++) {
-		if (left < 2)
-			break;
-		half = left >> 1;
-		word = (low + half) & (UNWIND_CHUNK_WORDS - 1);
-		row = (const struct unwind_row *)(chunk + word);
-		/* without a branch: all ones if row->pc <= pc; half of such branches are mispredicted */
-		low += half & (__u32)((__s32)(row->pc - pc - 1) >> 31);
-		left -= half;
-	}
-	row = (const struct unwind_row *)(chunk + (low & (UNWIND_CHUNK_WORDS - 1)));
-	rules = unwind_rules(w);
-	if (!rules)
-		return 0;
-	rule = row->rule;
-	pc -= row->pc;
-	for (i = 0; i < UNWIND_RUN_MAX - 1; i++) {
-		__u32 until = rules[rule & (UNWIND_RULES_MAX - 1)].until;
-
-		if (!until || pc < until)
-			break;
-		rule++;
-	}
-	return &rules[rule & (UNWIND_RULES_MAX - 1)];
-}
+#include "unwind_find.h"
 
 static __always_inline int unwind_stop(struct unwind_walk *w, enum unwind_end end)
 {
@@ -304,13 +154,15 @@ static __always_inline int unwind_cfa_by_register(struct unwind_walk *w,
 	return 0;
 }
 
-/* Applies a rule that says where the CFA is. */
+/* Applies a rule that says where the CFA is, or that there is no caller. */
 static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct unwind_rule *rule)
 {
 	__u64 cfa, fp = w->fp, saved[2];
 
 	w->guess = rule->guess;
 	switch (rule->cfa) {
+	case UNWIND_CFA_END:
+		return unwind_stop(w, UNWIND_END_ROOT);
 	case UNWIND_CFA_SP:
 		cfa = w->sp + (__s64)rule->cfa_offset;
 		break;
@@ -369,39 +221,174 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 	return unwind_return_to(w, saved[1], cfa, fp);
 }
 
-/*
- * Writes the frame at w->pc to frames (UNWIND_FRAMES_MAX of them) and moves to its caller. Returns 1
- * when the walk has ended; w->end says why.
- */
-static __always_inline int unwind_step(struct unwind_walk *w, __u64 *frames)
+/* The address of the frame at w->pc: inside the call, if it is one that has called. */
+static __always_inline __u64 unwind_at(const struct unwind_walk *w)
 {
-	__u64 at = w->pc_exact ? w->pc : w->pc - 1;
-	const struct unwind_rule *rule;
+	return w->pc_exact ? w->pc : w->pc - 1;
+}
+
+/* The compiler would leave out a mask where it knows what the verifier has forgotten by then. */
+#define UNWIND_OPAQUE(variable) asm volatile("" : "+r"(variable))
+
+/* Appends a native frame. Returns 1: there is no room, and the walk has ended. */
+static __always_inline int unwind_push(struct unwind_walk *w, __u64 at)
+{
+	__u64 *frames = unwind_frames(w);
 	__u32 count = w->count;
 
-	if (count >= UNWIND_FRAMES_MAX)
+	if (!frames || count >= UNWIND_FRAMES_MAX)
 		return unwind_stop(w, UNWIND_END_FRAMES);
-	if (!unwind_find_mapping(w, at))
-		return unwind_stop(w, w->guess ? UNWIND_END_NO_RULE : UNWIND_END_LATER);
-	if (w->mapping.kind == UNWIND_MAPPING_LATER)
-		return unwind_stop(w, UNWIND_END_LATER);
-
+	UNWIND_OPAQUE(count);
 	frames[count & (UNWIND_FRAMES_MAX - 1)] = w->guess ? at | UNWIND_GUESS : at;
 	w->count = count + 1;
+	return 0;
+}
 
-	rule = 0;
-	if (w->mapping.kind == UNWIND_MAPPING_TABLE)
-		rule = unwind_find_rule(w, at - w->mapping.bias);
-	if (!rule || rule->cfa == UNWIND_CFA_NONE)
+/* Appends a frame of a runtime: UNWIND_RUNTIME_WORD() and what belongs to it. Returns as unwind_push(). */
+static __always_inline int unwind_push_runtime(struct unwind_walk *w, __u64 word, __u64 detail)
+{
+	__u64 *frames = unwind_frames(w);
+	__u32 count = w->count;
+
+	if (!frames || count >= UNWIND_FRAMES_MAX - 1)
+		return unwind_stop(w, UNWIND_END_FRAMES);
+	UNWIND_OPAQUE(count);
+	frames[count & (UNWIND_FRAMES_MAX - 1)] = word;
+	frames[(count + 1) & (UNWIND_FRAMES_MAX - 1)] = detail;
+	w->count = count + 2;
+	w->has_runtime = 1;
+	return 0;
+}
+
+/* The current mapping's block of data for its runtime: UNWIND_DATA_BYTES can be read; null: there is none. */
+static __always_inline const void *unwind_data(const struct unwind_walk *w)
+{
+	__u32 reference = w->mapping.data, word = reference & (UNWIND_CHUNK_WORDS - 1);
+	const __u32 *chunk;
+
+	if (!reference || word > UNWIND_CHUNK_WORDS - UNWIND_DATA_WORDS)
+		return 0;
+	chunk = unwind_chunk(w, reference >> UNWIND_CHUNK_SHIFT);
+	return chunk ? chunk + word : 0;
+}
+
+/*
+ * Where a step keeps what it has found out about something that lives at least as long as the frames of this stack: a
+ * function that calls itself is looked at once. If its key is not that, it is something else, or free.
+ */
+static __always_inline struct unwind_memo *unwind_memo(struct unwind_walk *w, __u64 key)
+{
+	return &w->memo[key * 0x9e3779b97f4a7c15ull >> UNWIND_MEMO_SHIFT];
+}
+
+/* The walk cannot see this runtime's frames from here: the stack will say so. */
+static __always_inline int unwind_miss(struct unwind_walk *w, enum unwind_runtime runtime)
+{
+	w->missed |= 1u << runtime;
+	return UNWIND_NATIVE;
+}
+
+/* The frame of the kernel's signal frame: no call stands before the address that a handler returns to. */
+static __always_inline int unwind_from_handler(struct unwind_walk *w)
+{
+	__u64 *frames = unwind_frames(w);
+
+	if (frames)
+		frames[(w->count - 1) & (UNWIND_FRAMES_MAX - 1)] = w->pc;
+	return unwind_signal_frame(w);
+}
+
+/* Writes the native frame at w->pc and moves to its caller; is_known: w->rule is the rule for it. */
+static __always_inline int unwind_native(struct unwind_walk *w, int is_known)
+{
+	__u64 at = unwind_at(w);
+
+	if (unwind_push(w, at))
+		return 1;
+	if (is_known)
+		return unwind_by_rule(w, &w->rule);
+	/* of an image whose runtime must be asked first, rules are remembered under another address */
+	if (w->mapping.runtime && unwind_recall(w, at | UNWIND_IS_RUNTIME))
+		return unwind_by_rule(w, &w->rule);
+	if (!unwind_find_rule_here(w, at))
 		return unwind_by_frame_pointer(w);
-	if (rule->cfa == UNWIND_CFA_END)
-		return unwind_stop(w, UNWIND_END_ROOT);
-	if (rule->cfa == UNWIND_CFA_SIGNAL) {
-		/* no call stands before the address that a handler returns to */
-		frames[count & (UNWIND_FRAMES_MAX - 1)] = w->pc;
-		return unwind_signal_frame(w);
+	if (w->rule.cfa == UNWIND_CFA_SIGNAL)
+		return unwind_from_handler(w);
+	unwind_remember(w, w->mapping.runtime ? at | UNWIND_IS_RUNTIME : at);
+	return unwind_by_rule(w, &w->rule);
+}
+
+/* What a walk assumes must be as near to each other as that: user space looks at one address. */
+#define UNWIND_ASSUMED_SHIFT 16
+
+/*
+ * Nobody knows (any more) what is mapped at address `at`. A runtime that compiles maps memory all the time, and user
+ * space hears of it later: until then this is its code, and user space cuts the stack if it turns out not to be.
+ */
+static __always_inline enum unwind_end unwind_assume(struct unwind_walk *w, __u64 at)
+{
+	if (!w->jit_runtime || (w->assumed && (w->assumed ^ at) >> UNWIND_ASSUMED_SHIFT))
+		return UNWIND_END_LATER;
+	w->assumed = at;
+	w->mapping.start = at;
+	w->mapping.end = at + 1;
+	w->mapping.kind = UNWIND_MAPPING_NO_TABLE;
+	w->mapping.runtime = w->jit_runtime;
+	w->mapping.data = w->jit_data;
+	return UNWIND_END_ROOT;
+}
+
+/* Finds the mapping of address `at`. UNWIND_END_ROOT, or why the walk cannot go on there. */
+static __always_inline enum unwind_end unwind_enter(struct unwind_walk *w, __u64 at)
+{
+	if (!unwind_enter_mapping(w, at))
+		return w->guess ? UNWIND_END_NO_RULE : unwind_assume(w, at);
+	if (w->mapping.kind == UNWIND_MAPPING_LATER)
+		return UNWIND_END_LATER;
+	if (w->doubted && w->mapping.runtime && w->mapping.kind == UNWIND_MAPPING_NO_TABLE)
+		return unwind_assume(w, at);
+	return UNWIND_END_ROOT;
+}
+
+/* What one runtime's step has left behind is not what another one's looks for. */
+static __always_inline void unwind_ask(struct unwind_walk *w)
+{
+	__u32 i;
+
+	if (w->asked == w->mapping.runtime)
+		return;
+	w->asked = w->mapping.runtime;
+	w->piece_at = 0;
+	for (i = 0; i < UNWIND_MEMOS; i++)
+		w->memo[i].key = 0;
+}
+
+/* Writes the frame at w->pc and moves to its caller. Returns 1 when the walk has ended; w->end says why. */
+static __always_inline int unwind_step(struct unwind_walk *w)
+{
+	__u64 at = unwind_at(w);
+	enum unwind_end end;
+	int moved;
+
+	if (!w->again) {
+		/* what a runtime must be asked of is not remembered under its own address */
+		if (!(w->mapping.runtime && unwind_is_in_mapping(w, at)) && unwind_recall(w, at))
+			return unwind_native_here(w, 1);
+		end = unwind_enter(w, at);
+		if (end)
+			return unwind_stop(w, end);
 	}
-	return unwind_by_rule(w, rule);
+	if (w->mapping.runtime && !(w->finished >> w->mapping.runtime & 1)) {
+		unwind_ask(w);
+		moved = unwind_runtime(w);
+		w->again = moved == UNWIND_AGAIN;
+		if (moved != UNWIND_NATIVE)
+			return moved == UNWIND_ENDED;
+		/* the runtime does not know this code: nobody does */
+		if (w->assumed == at)
+			return unwind_stop(w, UNWIND_END_LATER);
+	}
+	return unwind_native_here(w, 0);
 }
 
 #endif

@@ -24,8 +24,67 @@
 
 #define UNWIND_PAGE_SHIFT  16 /* a page is 64 KiB of an image's virtual addresses */
 
-/* The most user frames of one stack. */
-#define UNWIND_FRAMES_MAX 1024
+/* The most words of one user stack: a native frame takes one, a frame of a runtime two. A power of two. */
+#define UNWIND_FRAMES_MAX 4096
+
+/*
+ * Language runtimes whose frames are found by their own structures. A row here, a step in NAME.h beside this
+ * file, and a runtime_type in src/runtime/NAME.c: that is all there is to one.
+ */
+#define UNWIND_RUNTIMES(X)  \
+	X(PYTHON, python)   \
+	X(HOTSPOT, hotspot) \
+	X(GO, go)           \
+	X(LUA, lua)         \
+	X(LUAJIT, luajit)   \
+	X(V8, v8)
+
+enum unwind_runtime {
+	UNWIND_RUNTIME_NONE = 0,
+#define X(NAME, name) UNWIND_RUNTIME_##NAME,
+	UNWIND_RUNTIMES(X)
+#undef X
+	UNWIND_RUNTIME_COUNT
+};
+
+/*
+ * A native frame is one word, its address, with UNWIND_GUESS set or not. A frame of a runtime is two:
+ *
+ *	word 0: UNWIND_GUESS, UNWIND_IS_RUNTIME, 4 bits variant, 6 bits runtime, 48 bits value
+ *	word 1: whatever the runtime wants: the place within the function, a checksum
+ *
+ * Both words together must be all that it takes to name the frame, for as long as the process lives.
+ */
+#define UNWIND_GUESS	  (1ull << 63) /* found by a frame pointer, or by a rule that is a guess */
+#define UNWIND_IS_RUNTIME (1ull << 62) /* this and the next word are one frame of a runtime */
+#define UNWIND_VALUE_MASK ((1ull << 48) - 1)
+
+#define UNWIND_RUNTIME_WORD(runtime, variant, value)                           \
+	(UNWIND_IS_RUNTIME | (__u64)(variant) << 54 | (__u64)(runtime) << 48 | \
+	 ((__u64)(value)&UNWIND_VALUE_MASK))
+#define UNWIND_WORD_RUNTIME(word) ((__u32)((word) >> 48) & 63)
+#define UNWIND_WORD_VARIANT(word) ((__u32)((word) >> 54) & 15)
+#define UNWIND_WORD_VALUE(word)	  ((word)&UNWIND_VALUE_MASK)
+
+/* x, or 0 if it is less: without a branch, of which the verifier would go both ways. */
+static inline __attribute__((always_inline)) __s32 unwind_positive(__s32 x)
+{
+	__s32 sign = x >> 31;
+
+	/* the compiler would make one of it */
+	__asm__("" : "+r"(sign));
+	return x & ~sign;
+}
+
+/* A process's block of data for one runtime (struct python_data and so on) has at most so many bytes. */
+#define UNWIND_DATA_BYTES 1024
+#define UNWIND_DATA_WORDS (UNWIND_DATA_BYTES / 4)
+
+/* Memory for what a step reads; the stack of a BPF program is short. */
+#define UNWIND_PIECE_BYTES 512
+
+/* What its step may keep for the naming of a frame (kept.h) has so many. */
+#define UNWIND_KEPT_BYTES 1096
 
 /*
  * From address pc (the low 16 bits of it) on, the run of rules that begins at rule applies, up to the
@@ -111,6 +170,8 @@ struct unwind_mapping {
 	__u32 directory;  /* reference to struct unwind_page[pages] */
 	__u32 first_page; /* number of the page that directory begins with */
 	__u32 pages;
+	__u32 runtime; /* enum unwind_runtime: its step is asked first for code of this mapping */
+	__u32 data;    /* reference to what that runtime's step knows of the process; 0: nothing */
 };
 
 /* What is known of a process (value of the map of processes, the key is its pid). */
@@ -118,8 +179,13 @@ struct unwind_space {
 	__u32 mappings; /* reference to struct unwind_mapping[count] */
 	__u32 count;
 	__u32 generation; /* goes up each time the mappings are written anew */
-	__u32 exec_id;	  /* task->self_exec_id for which all this is true */
+	__u32 exec_id;	  /* task->self_exec_id for which all this is true, or UNWIND_ANY_EXEC */
+	/* As in struct unwind_mapping: the runtime that maps memory for code that it makes; 0: none does. */
+	__u32 jit_runtime, jit_data;
 };
+
+/* Made before a sample has told the number of its program: what it executes since is heard of by other means. */
+#define UNWIND_ANY_EXEC 0xffffffffu
 
 /* Where a frame's rbx is, if not at an address. */
 enum unwind_rbx {
@@ -140,6 +206,10 @@ enum unwind_end {
 	UNWIND_END_COPY,	/* the copy of the stack handed to user space was too short */
 	UNWIND_END_STALE,	/* mappings changed between the sample and its tables */
 	UNWIND_END_32_BIT,	/* a 32-bit program */
+	UNWIND_END_RUNTIME_STATE, /* a runtime's structures were not what they should be, or changed */
+	UNWIND_END_RUNTIME_MEMORY, /* memory of a runtime's structures could not be read */
+	UNWIND_END_RUNTIME_CODE,   /* code of a runtime that its structures do not explain */
+	UNWIND_END_RUNTIME_LATER, /* complete, but for frames of a runtime that was not known yet */
 	UNWIND_ENDS
 };
 

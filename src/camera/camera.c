@@ -2,39 +2,49 @@
 #include "camera/camera.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "bpf/capture_abi.h"
+#include "camera/calls.h"
 #include "camera/cpu.h"
 #include "camera/feature.h"
 #include "camera/filter.h"
 #include "camera/losses.h"
 #include "camera/rings.h"
 #include "camera/samples.h"
+#include "camera/uprobes.h"
 #include "probes.skel.h"
+#include "target/activity.h"
 #include "target/sideband.h"
 
 #define TABLES_LIMIT_DEFAULT (256ull << 20)
 #define SIDEBAND_PAGES	     64
+/* Running processes that are looked at before the first sample. */
+#define FOLLOW_FIRST_MAX 64
 /* Stacks that can be handed over at the same moment, 64 KiB each; one per CPU on most machines. */
-#define COPIES_MAX     32u
-#define RECORDER_NICE  -20
-#define RING_BYTES_MAX (32u << 20)
+#define COPIES_MAX 32u
+
+/* CPUs that have memory of their own for stacks in the making; on larger machines some share. */
+#define SCRATCH_CPUS_MAX 256
+#define RECORDER_NICE	 -20
+#define RING_BYTES_MAX	 (32u << 20)
 /* Bytes of a usual sample; a ring holds what comes in a second, so that a slow moment loses nothing. */
 #define SAMPLE_BYTES 800u
 /* A burst of new processes hands over some dozen stacks of up to 64 KiB: room for them, within reason. */
 #define RINGS_BYTES_MIN	 (32u << 20)
 #define RING_BYTES_LEAST (128u << 10)
 #define RING_BYTES_USUAL (2u << 20)
+#define CALL_RINGS_BYTES (128u << 20)
 
 /* The last stack handed over on each ring: its record comes right behind. */
 struct handover_slot {
@@ -52,12 +62,16 @@ struct camera {
 	struct cpu_source *source;
 	struct samples *samples;
 	struct film_writer *film;
-	uint32_t event;
-	uint64_t period; /* ns that one sample stands for */
+	uint32_t event;	      /* the first one */
+	uint32_t stack_event; /* stacks of calls (--stack) */
+	uint64_t period;      /* ns that one sample stands for */
+	pid_t added;	      /* the process that was made to be filmed; 0: none */
 	unsigned int cpus;
 	struct handover_slot *handovers; /* by ring */
 	vec(struct target_event) events; /* of the drain under way; paths are copies */
 	size_t next_event;
+	struct activity
+		*activity; /* who runs while the probes are loaded; null: not wanted, or known */
 	uint64_t last_tidy, sideband_lost;
 	int epoll;
 	uint64_t events_dropped; /* for lack of memory */
@@ -65,12 +79,14 @@ struct camera {
 	struct samples_statistics final; /* once samples is gone */
 };
 
-static uint64_t now_ns(void)
+/* Calls come in thick: a million a second on one CPU is 14 MB between two drains. */
+static uint32_t ring_bytes_of_calls(unsigned int cpus)
 {
-	struct timespec now;
+	uint32_t bytes = RING_BYTES_MAX;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+	while (bytes > RING_BYTES_LEAST && (uint64_t)bytes * cpus > CALL_RINGS_BYTES)
+		bytes /= 2;
+	return bytes;
 }
 
 static uint32_t ring_bytes(unsigned int frequency, unsigned int cpus)
@@ -95,6 +111,23 @@ static int load_failed(int err, struct fail *why)
 			  "cannot load the probes, although nothing that they need is missing");
 }
 
+static bool takes_stacks(const struct camera *camera)
+{
+	return camera->options.frequency ||
+	       (camera->options.calls && calls_want_stacks(camera->options.calls));
+}
+
+/* What is not asked for is not loaded. */
+static void leave_out(const struct camera *camera)
+{
+	struct probes *probes = camera->probes;
+
+	if (!camera->options.calls)
+		uprobes_leave_out(probes);
+	bpf_program__set_autoload(probes->progs.on_cpu, camera->options.frequency != 0);
+	bpf_program__set_autoload(probes->progs.mapping_placed, takes_stacks(camera));
+}
+
 static int load(struct camera *camera, struct fail *why)
 {
 	const struct camera_options *options = &camera->options;
@@ -108,9 +141,17 @@ static int load(struct camera *camera, struct fail *why)
 	probes->rodata->want_user = !options->kernel_only;
 	probes->rodata->want_kernel = !options->user_only;
 	filter_prepare(probes, options->selection);
+	leave_out(camera);
+	if (options->calls)
+		calls_prepare(options->calls, probes);
 	bpf_map__set_max_entries(probes->maps.capture_rings, camera->cpus);
 	probes->rodata->capture_copies = camera->cpus < COPIES_MAX ? camera->cpus : COPIES_MAX;
 	bpf_map__set_max_entries(probes->maps.capture_copy_map, probes->rodata->capture_copies);
+	probes->rodata->capture_cpus =
+		camera->cpus < SCRATCH_CPUS_MAX ? camera->cpus : SCRATCH_CPUS_MAX;
+	bpf_map__set_max_entries(probes->maps.capture_scratch_map,
+				 CAPTURE_SCRATCHES * probes->rodata->capture_cpus);
+	bpf_map__set_max_entries(probes->maps.capture_rule_cache_map, probes->rodata->capture_cpus);
 	err = probes__load(probes);
 	return err ? load_failed(err, why) : 0;
 }
@@ -146,28 +187,38 @@ static int watch(struct camera *camera, struct fail *why)
 	return 0;
 }
 
+/* A recorder that waits for a CPU loses samples just when the machine is busy. */
+void camera_raise_priority(void)
+{
+	setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
+}
+
 int camera_new(const struct camera_options *options, struct camera **result, struct fail *why)
 {
 	struct cpu_options cpu = {options->frequency, options->user_only, options->kernel_only};
 	struct camera *camera = calloc(1, sizeof(*camera));
+	unsigned int online = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	int err, cpus = libbpf_num_possible_cpus();
 
 	if (!camera || cpus <= 0) {
 		free(camera);
 		return fail_errno(why, -ENOMEM, NULL, "cannot record");
 	}
+	/* large tables that come and go leave no holes; by itself, malloc() would learn to keep them */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	camera->options = *options;
 	camera->epoll = -1;
 	camera->cpus = (unsigned int)cpus;
-	camera->period = 1000000000ull / options->frequency;
-	/* a recorder that waits for a CPU loses samples just when the machine is busy */
-	setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
+	camera->period = options->frequency ? 1000000000ull / options->frequency : 0;
+	camera_raise_priority();
+	if (options->frequency)
+		camera->activity = activity_begin();
 	err = load(camera, why);
 	if (!err)
-		err = rings_new(
-			bpf_map__fd(camera->probes->maps.capture_rings),
-			ring_bytes(options->frequency, (unsigned int)sysconf(_SC_NPROCESSORS_ONLN)),
-			&camera->rings, why);
+		err = rings_new(bpf_map__fd(camera->probes->maps.capture_rings),
+				options->calls ? ring_bytes_of_calls(online)
+					       : ring_bytes(options->frequency, online),
+				&camera->rings, why);
 	if (!err) {
 		camera->handovers = calloc(rings_count(camera->rings), sizeof(*camera->handovers));
 		if (!camera->handovers)
@@ -177,14 +228,14 @@ int camera_new(const struct camera_options *options, struct camera **result, str
 		err = sideband_open(SIDEBAND_PAGES, &camera->sideband, why);
 	if (!err)
 		err = watch(camera, why);
-	if (!err)
+	if (!err && options->frequency)
 		err = cpu_source_new(&cpu, camera->probes->progs.on_cpu, &camera->source, why);
 	if (!err)
 		err = filter_fill(camera->probes, options->selection, why);
 	if (!err)
 		err = attach_follow(camera, why);
 	/* without it, stacks through what was replaced are cut when user space hears of it */
-	if (!err)
+	if (!err && takes_stacks(camera))
 		camera->mappings = bpf_program__attach(camera->probes->progs.mapping_placed);
 	if (err)
 		goto failed;
@@ -206,6 +257,8 @@ static void stop_probes(struct camera *camera)
 {
 	size_t i;
 
+	if (camera->options.calls)
+		calls_detach(camera->options.calls);
 	cpu_source_free(camera->source);
 	camera->source = NULL;
 	bpf_link__destroy(camera->mappings);
@@ -223,6 +276,7 @@ void camera_free(struct camera *camera)
 	if (!camera)
 		return;
 	stop_probes(camera);
+	activity_end(camera->activity, NULL, 0);
 	samples_free(camera->samples);
 	if (camera->epoll >= 0)
 		close(camera->epoll);
@@ -237,6 +291,80 @@ void camera_free(struct camera *camera)
 	free(camera);
 }
 
+static void image_new(void *context, const struct image *image)
+{
+	struct camera *camera = context;
+
+	if (camera->options.calls)
+		calls_image(camera->options.calls, image);
+}
+
+static void program_new(void *context, const struct process *process)
+{
+	struct camera *camera = context;
+
+	if (camera->options.calls)
+		calls_program(camera->options.calls, process);
+}
+
+static void add_cpu_event(struct camera *camera)
+{
+	struct film_event event = {
+		.name = "on-cpu",
+		.unit = "ns",
+		.source = cpu_source_name(camera->source),
+		.frequency = camera->options.frequency,
+	};
+
+	camera->event = film_add_event(camera->film, &event);
+}
+
+static int start_cpu(struct camera *camera, struct fail *why)
+{
+	add_cpu_event(camera);
+	return cpu_source_start(camera->source, why);
+}
+
+static int start_calls(struct camera *camera, struct fail *why)
+{
+	struct film_event event = {.name = "calls", .unit = "ns", .source = "uprobes"};
+	struct calls_camera parts = {
+		.probes = camera->probes,
+		.rings = camera->rings,
+		.samples = camera->samples,
+		.film = camera->film,
+	};
+
+	parts.event = film_add_event(camera->film, &event);
+	if (!camera->event)
+		camera->event = parts.event;
+	if (calls_want_stacks(camera->options.calls)) {
+		struct film_event stacks = {
+			.name = "call-stacks", .unit = "count", .source = "uprobes"};
+
+		camera->stack_event = film_add_event(camera->film, &stacks);
+	}
+	/* what a traced process maps and executes later is traced too */
+	if (camera->added)
+		samples_follow(camera->samples, camera->added);
+	return calls_attach(camera->options.calls, &parts, why);
+}
+
+/* What must be known of processes that are named, or that run right now, is, before the first sample comes. */
+static void follow_first(struct camera *camera)
+{
+	const struct selection *selection = camera->options.selection;
+	pid_t running[FOLLOW_FIRST_MAX];
+	size_t i, count = activity_end(camera->activity, running, FOLLOW_FIRST_MAX);
+
+	camera->activity = NULL;
+	for (i = 0; i < selection->pid_count; i++)
+		samples_follow(camera->samples, selection->pids[i]);
+	for (i = 0; i < count; i++)
+		if (selection->whole_machine || selection_wants(selection, running[i]))
+			samples_follow(camera->samples, running[i]);
+}
+
 int camera_start(struct camera *camera, struct film_writer *film, struct fail *why)
 {
 	struct samples_options options = {
@@ -246,25 +374,32 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 		.rate = camera->options.frequency,
 		.symbols = camera->options.symbols,
 		.few_processes = !camera->options.selection->whole_machine,
-	};
-	struct film_event event = {
-		.name = "on-cpu",
-		.unit = "ns",
-		.source = cpu_source_name(camera->source),
-		.frequency = camera->options.frequency,
+		.image_new = image_new,
+		.program_new = program_new,
+		.context = camera,
 	};
 	int err = samples_new(&options, film, &camera->samples, why);
 
 	if (err)
 		return err;
 	camera->film = film;
-	camera->event = film_add_event(film, &event);
-	return cpu_source_start(camera->source, why);
+	if (camera->options.names_soon)
+		film_names_follow(film);
+	follow_first(camera);
+	if (camera->options.frequency)
+		err = start_cpu(camera, why);
+	if (!err && camera->options.calls)
+		err = start_calls(camera, why);
+	return err;
 }
 
 int camera_add_process(struct camera *camera, pid_t pid, struct fail *why)
 {
-	return filter_add(camera->probes, pid, why);
+	camera->added = pid;
+	/* what the child of our own does before it is the command is not to be traced */
+	return camera->options.calls && !camera->options.frequency
+		       ? filter_add_at_exec(camera->probes, pid, why)
+		       : filter_add(camera->probes, pid, why);
 }
 
 int camera_fd(const struct camera *camera)
@@ -310,7 +445,7 @@ static void keep_handover(struct camera *camera, unsigned int ring,
 }
 
 static void take_record(struct camera *camera, unsigned int ring,
-			const struct capture_record *record)
+			const struct capture_record *record, uint32_t event, uint64_t value)
 {
 	const struct capture_handover *handover = camera->handovers[ring].at;
 
@@ -326,7 +461,7 @@ static void take_record(struct camera *camera, unsigned int ring,
 	if (!record->handed_over || !handover || handover->tid != record->tid ||
 	    handover->head.time != record->head.time)
 		handover = NULL;
-	samples_take(camera->samples, camera->event, record, handover, camera->period);
+	samples_take(camera->samples, event, record, handover, value);
 }
 
 static struct losses_sum take_losses(const struct camera *camera, struct film_writer *film)
@@ -345,9 +480,10 @@ static struct losses_sum take_losses(const struct camera *camera, struct film_wr
 	return losses_take(&sources, film, camera->event);
 }
 
-int camera_drain(struct camera *camera, struct fail *why)
+/* Takes all that happened up to now. */
+static int drain_all(struct camera *camera, uint64_t now, struct fail *why)
 {
-	uint64_t now = now_ns(), lost = sideband_lost(camera->sideband);
+	uint64_t lost = sideband_lost(camera->sideband);
 	const struct capture_head *head;
 	unsigned int ring;
 	int err;
@@ -363,19 +499,59 @@ int camera_drain(struct camera *camera, struct fail *why)
 		give_events(camera, head->time);
 		if (head->source == CAPTURE_HANDOVER)
 			keep_handover(camera, ring, (const struct capture_handover *)head);
-		else
-			take_record(camera, ring, (const struct capture_record *)head);
+		else if (head->source == CAPTURE_ON_CPU)
+			take_record(camera, ring, (const struct capture_record *)head,
+				    camera->event, camera->period);
+		else if (head->source == CAPTURE_CALL_STACK)
+			take_record(camera, ring, (const struct capture_record *)head,
+				    camera->stack_event, 1);
+		else if (camera->options.calls)
+			calls_take(camera->options.calls, head);
 	}
 	give_events(camera, now);
 	forget_events(camera);
+	return 0;
+}
 
+int camera_drain(struct camera *camera, struct fail *why)
+{
+	uint64_t now = clock_ns();
+	int err = drain_all(camera, now, why);
+
+	if (err)
+		return err;
 	samples_name_early(camera->samples, now);
 	if (now - camera->last_tidy < 1000000000ull)
 		return 0;
 	camera->last_tidy = now;
 	samples_tidy(camera->samples, now);
+	if (camera->options.calls)
+		calls_tick(camera->options.calls, now);
 	take_losses(camera, camera->film);
+	if (camera->options.names_soon && samples_settle_names(camera->samples, now))
+		film_names_settled(camera->film);
 	return film_commit(camera->film, now, false, why);
+}
+
+int camera_turn(struct camera *camera, struct film_writer *film, struct fail *why)
+{
+	int err = drain_all(camera, clock_ns(), why);
+
+	take_losses(camera, camera->film);
+	samples_name_all(camera->samples);
+	if (!film_continue(film, camera->film) && !err)
+		err = fail_errno(why, -ENOMEM, NULL, "cannot go on with another film");
+	camera->film = film;
+	if (camera->options.names_soon)
+		film_names_follow(film);
+	add_cpu_event(camera);
+	samples_turn(camera->samples, film);
+	return err;
+}
+
+void camera_loss(struct camera *camera, const char *words, uint64_t samples)
+{
+	film_loss(camera->film, camera->event, words, samples);
 }
 
 int camera_stop(struct camera *camera, struct fail *why)
@@ -386,6 +562,8 @@ int camera_stop(struct camera *camera, struct fail *why)
 	if (!camera->samples)
 		return 0;
 	err = camera_drain(camera, why);
+	if (camera->options.calls)
+		calls_finish(camera->options.calls, clock_ns());
 	take_losses(camera, camera->film);
 	samples_name_all(camera->samples);
 	samples_statistics(camera->samples, &camera->final);

@@ -22,10 +22,14 @@
  */
 struct camera;
 
+struct calls;
+
 struct camera_options {
 	const struct selection *selection;
-	unsigned int frequency; /* on-cpu samples per second, 1 to 10,000 */
+	unsigned int frequency; /* on-cpu samples per second, 1 to 10,000; 0: none are taken */
+	struct calls *calls;	/* functions to trace (camera/calls.h), the caller's; null: none */
 	bool kernel_only, user_only;
+	bool names_soon; /* the film is looked at while it grows: names follow within seconds */
 	uint64_t tables_limit; /* bytes of unwind tables; 0: the default */
 	struct symbol_options symbols;
 };
@@ -42,6 +46,19 @@ int camera_add_process(struct camera *camera, pid_t pid, struct fail *why);
 int camera_fd(const struct camera *camera);
 int camera_drain(struct camera *camera, struct fail *why);
 int camera_stop(struct camera *camera, struct fail *why);
+
+/*
+ * Goes on with another film, without losing a sample: what was taken until now is in the one before, named, and
+ * that is the caller's again. Losses are of the film in whose time they came. Not while functions are traced.
+ * After an error it goes on with that film, too: words for what of the one before may be missing.
+ */
+int camera_turn(struct camera *camera, struct film_writer *film, struct fail *why);
+
+/* Counts samples that were lost outside of the camera, as a total since its start. */
+void camera_loss(struct camera *camera, const char *words, uint64_t samples);
+
+/* Lets the calling thread record before others run: one that waits for a CPU loses samples. */
+void camera_raise_priority(void);
 
 struct camera_statistics {
 	uint64_t samples;      /* in the film */

@@ -7,6 +7,10 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "film/known.h"
+
+/* Images that are remembered by what they are, beside those that are in use. */
+#define IMAGES_KNOWN 4096
 
 /* Why a stack has no more frames, as the film says it. */
 static const char *const end_marks[UNWIND_ENDS] = {
@@ -19,11 +23,26 @@ static const char *const end_marks[UNWIND_ENDS] = {
 	[UNWIND_END_FRAMES] = "[truncated: too many frames]",
 	[UNWIND_END_COPY] = "[truncated: stack deeper than what was copied]",
 	[UNWIND_END_STALE] = "[truncated: mappings changed meanwhile]",
+	[UNWIND_END_RUNTIME_STATE] =
+		"[truncated: structures of the language runtime not understood]",
+	[UNWIND_END_RUNTIME_MEMORY] = "[truncated: memory of the language runtime not readable]",
+	[UNWIND_END_RUNTIME_CODE] = "[truncated: code that the language runtime does not explain]",
+	[UNWIND_END_RUNTIME_LATER] = "[truncated: the language runtime was not known yet]",
 	[UNWIND_END_32_BIT] = "[truncated: 32-bit programs are not unwound]",
 };
 
+/*
+ * Rows of threads, and processes of which nothing is known, that are remembered at first and at most. What is sampled
+ * again after it was forgotten gets another row, which says the same.
+ */
+#define THREADS_FEW   16384
+#define THREADS_MANY  262144
+#define STRANGERS_MAX 65536
+
 struct thread_row {
+	uint64_t key;
 	uint32_t id;
+	bool used; /* again, since rows were last forgotten */
 	struct film_thread thread;
 	char comm[16];
 };
@@ -33,11 +52,14 @@ struct catalogue {
 	struct names *names;
 	struct map threads; /* process row << 32 | tid -> index in rows */
 	vec(struct thread_row) rows;
-	struct map strangers; /* pid -> process row */
-	vec(uint32_t) images; /* film image by image number; 0: none yet */
-	uint32_t kernel;      /* film image of the kernel */
+	size_t rows_limit;	 /* so many of them are remembered */
+	struct map strangers;	 /* pid -> process row */
+	vec(uint32_t) images;	 /* film image by image number; 0: none yet */
+	struct known image_rows; /* path and build id -> film image */
+	uint32_t kernel;	 /* film image of the kernel */
 	uint32_t marks[UNWIND_ENDS];
 	uint32_t last_frame; /* highest frame id seen: a higher one is new */
+	uint32_t film_number;
 };
 
 int catalogue_new(struct film_writer *film, struct names *names, struct catalogue **result)
@@ -48,6 +70,8 @@ int catalogue_new(struct film_writer *film, struct names *names, struct catalogu
 		return -ENOMEM;
 	catalogue->film = film;
 	catalogue->names = names;
+	catalogue->image_rows.limit = IMAGES_KNOWN;
+	catalogue->rows_limit = THREADS_FEW;
 	*result = catalogue;
 	return 0;
 }
@@ -60,7 +84,29 @@ void catalogue_free(struct catalogue *catalogue)
 	map_free(&catalogue->strangers);
 	vec_free(&catalogue->rows);
 	vec_free(&catalogue->images);
+	known_clear(&catalogue->image_rows);
 	free(catalogue);
+}
+
+void catalogue_turn(struct catalogue *catalogue, struct film_writer *film)
+{
+	catalogue->film = film;
+	catalogue->film_number++;
+	map_free(&catalogue->threads);
+	map_free(&catalogue->strangers);
+	catalogue->rows.count = 0;
+	catalogue->rows_limit = THREADS_FEW;
+	catalogue->images.count = 0;
+	known_clear(&catalogue->image_rows);
+	catalogue->kernel = catalogue->last_frame = 0;
+	memset(catalogue->marks, 0, sizeof(catalogue->marks));
+}
+
+/* What a process carries is forgotten with the film that it is of. */
+static void renew(const struct catalogue *catalogue, struct catalogue_process *row)
+{
+	if (row->film != catalogue->film_number)
+		*row = (struct catalogue_process){.film = catalogue->film_number};
 }
 
 static const char *or_empty(const char *s)
@@ -83,6 +129,33 @@ static struct film_process describe(const struct process *process)
 	};
 }
 
+/* Forgets the rows that were not used since the last time. If that leaves much, more is remembered from now on. */
+static void forget_threads(struct catalogue *catalogue)
+{
+	size_t kept = 0, i;
+
+	map_free(&catalogue->threads);
+	for (i = 0; i < catalogue->rows.count; i++) {
+		struct thread_row *row = &catalogue->rows.at[i];
+
+		if (!row->used || !map_put(&catalogue->threads, row->key, kept))
+			continue;
+		row->used = false;
+		catalogue->rows.at[kept] = *row;
+		catalogue->rows.at[kept].thread.comm = catalogue->rows.at[kept].comm;
+		kept++;
+	}
+	catalogue->rows.count = kept;
+	if (kept <= catalogue->rows_limit / 2)
+		return;
+	if (catalogue->rows_limit < THREADS_MANY) {
+		catalogue->rows_limit *= 2;
+		return;
+	}
+	map_free(&catalogue->threads);
+	catalogue->rows.count = 0;
+}
+
 static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 			  const struct capture_record *record)
 {
@@ -91,6 +164,7 @@ static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 	struct thread_row *row = known ? &catalogue->rows.at[*known] : NULL;
 
 	if (row && row->thread.start == record->thread_start) {
+		row->used = true;
 		if (memcmp(row->comm, record->comm, sizeof(row->comm))) {
 			memcpy(row->comm, record->comm, sizeof(row->comm));
 			row->thread.comm = row->comm;
@@ -98,8 +172,11 @@ static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 		}
 		return row->id;
 	}
+	if (catalogue->rows.count >= catalogue->rows_limit)
+		forget_threads(catalogue);
 	if (!vec_push(&catalogue->rows,
-		      (struct thread_row){.thread = {.process = process,
+		      (struct thread_row){.key = key,
+					  .thread = {.process = process,
 						     .tid = record->tid,
 						     .start = record->thread_start}}))
 		return 0;
@@ -115,6 +192,7 @@ static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process *row,
 			  const struct process *process, const struct capture_record *record)
 {
+	renew(catalogue, row);
 	if (!row->id) {
 		struct film_process words = describe(process);
 
@@ -141,6 +219,8 @@ uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_re
 	if (!process) {
 		memcpy(comm, record->comm, sizeof(record->comm));
 		process = film_add_process(catalogue->film, &words);
+		if (catalogue->strangers.count >= STRANGERS_MAX)
+			map_free(&catalogue->strangers);
 		map_put(&catalogue->strangers, record->pid, process);
 	}
 	return process ? thread_of(catalogue, process, record) : 0;
@@ -151,20 +231,35 @@ void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue
 {
 	struct film_process words = describe(process);
 
-	if (row->id)
+	if (row->id && row->film == catalogue->film_number)
 		film_set_process(catalogue->film, row->id, &words);
 }
 
+/*
+ * An image that was gone and is there again (of a compiler, say, that is started every few seconds) is the same one in
+ * the film, with the frames and names that it has. A file without a build id may be another one by now.
+ */
 static uint32_t add_image(struct catalogue *catalogue, const struct image *image)
 {
+	struct known_key key = {
+		.a = hash_bytes(image->build_id, image->build_id_size) + image->kind,
+		.text = image->path,
+	};
 	struct film_image words = {
 		.kind = image->kind == IMAGE_VDSO ? FILM_IMAGE_VDSO : FILM_IMAGE_FILE,
 		.path = image->path,
 		.build_id_size = image->build_id_size,
 	};
 
+	uint32_t id = image->build_id_size ? known_find(&catalogue->image_rows, &key) : 0;
+
+	if (id)
+		return id;
 	memcpy(words.build_id, image->build_id, image->build_id_size);
-	return film_add_image(catalogue->film, &words);
+	id = film_add_image(catalogue->film, &words);
+	if (id && image->build_id_size)
+		known_add(&catalogue->image_rows, &key, id);
+	return id;
 }
 
 static uint32_t image_of(struct catalogue *catalogue, const struct image *image)
@@ -193,11 +288,13 @@ static uint32_t jit_frame(struct catalogue *catalogue, struct catalogue_process 
 			  const struct process *process, uint64_t at)
 {
 	static const struct film_image words = {.kind = FILM_IMAGE_ANON, .path = "[jit]"};
-	uint32_t frame;
+	uint32_t age = names_jit_age(catalogue->names, process->pid), frame;
 
-	/* one image for each process: the same address means something else in another one */
-	if (!row->jit)
+	renew(catalogue, row);
+	/* one image for each process and age: the same address means something else in another one */
+	if (!row->jit || row->jit_age != age)
 		row->jit = film_add_image(catalogue->film, &words);
+	row->jit_age = age;
 	frame = film_frame(catalogue->film, row->jit, FILM_FRAME_JIT, at);
 	if (is_new(catalogue, frame))
 		names_want_jit(catalogue->names, process->pid, frame, at);

@@ -20,9 +20,11 @@ void catalogue_free(struct catalogue *catalogue);
 
 /* The part of it that each process carries. All zero: not in the film yet. */
 struct catalogue_process {
-	uint32_t id;	/* of the film's row */
-	uint32_t jit;	/* film image for its code without a file */
-	uint32_t execs; /* process->execs that the row shows */
+	uint32_t id;	  /* of the film's row */
+	uint32_t jit;	  /* film image for its code without a file */
+	uint32_t jit_age; /* names_jit_age() of that */
+	uint32_t execs;	  /* process->execs that the row shows */
+	uint32_t film;	  /* number of the film that all of this is of */
 };
 
 /* The row of the thread that a record was taken of; 0: the film is full. */
@@ -43,6 +45,9 @@ uint32_t catalogue_kernel_frame(struct catalogue *catalogue, uint64_t at);
 
 /* The frame that marks a stack which ended before its root. */
 uint32_t catalogue_mark(struct catalogue *catalogue, enum unwind_end end);
+
+/* Another film: all that samples refer to is written again when it is next needed. */
+void catalogue_turn(struct catalogue *catalogue, struct film_writer *film);
 
 void catalogue_image_gone(struct catalogue *catalogue, const struct image *image);
 

@@ -73,6 +73,8 @@ static int attach_on(struct cpu_source *source, int cpu)
 		close(fd);
 		return err;
 	}
+	/* libbpf has started it; nothing is ready for samples yet */
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (vec_push(&source->events, (struct cpu_event){fd, link}))
 		return 0;
 	bpf_link__destroy(link);

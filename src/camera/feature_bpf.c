@@ -16,12 +16,7 @@
 #include <bpf/libbpf.h>
 
 #include "camera/feature_probes.h"
-
-/* Newer than the headers here may be: attach types of enum bpf_attach_type. */
-enum {
-	ATTACH_UPROBE_MULTI = 48,
-	ATTACH_UPROBE_SESSION = 57
-};
+#include "camera/uprobe_link.h"
 
 #define ALLOW_BPF "run as root, or grant CAP_BPF and CAP_PERFMON"
 
@@ -235,13 +230,6 @@ void feature_try_perf_bpf(struct feature *f)
 	close(program);
 }
 
-/* BPF_LINK_CREATE for uprobes, as linux/bpf.h has it since 6.6. */
-struct uprobe_link {
-	uint32_t program, target, attach_type, flags;
-	uint64_t path, offsets, reference_counters, cookies;
-	uint32_t count, uprobe_flags, pid, unused;
-};
-
 /*
  * Asks for a probe in "/", which is no file that could hold one: a kernel that knows the attach type
  * gets as far as to look at the path and says EBADF.
@@ -257,7 +245,7 @@ static void try_uprobe_link(struct feature *f, uint32_t attach_type, const char 
 		.offsets = (uintptr_t)&offset,
 		.count = 1,
 	};
-	long fd;
+	int fd;
 
 	if (program == -EINVAL) {
 		feature_is_missing(f, program, to_do, "this kernel does not know it");
@@ -267,11 +255,11 @@ static void try_uprobe_link(struct feature *f, uint32_t attach_type, const char 
 		call_failed(f, program, "loading a program for uprobes");
 		return;
 	}
-	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link));
+	fd = uprobe_link_create(&link);
 	if (fd < 0)
-		err = -errno;
+		err = fd;
 	else
-		close((int)fd);
+		close(fd);
 	close(program);
 	if (fd >= 0 || err == -EBADF)
 		feature_is_ok(f, "this kernel has it");

@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 
+#include "bpf/filter_abi.h"
 #include "probes.skel.h"
 
 /* Control groups of version 2 are decided in the kernel. False: some are not, and must be asked for. */
@@ -56,7 +57,12 @@ static int list(struct probes *probes, pid_t id, uint8_t answer, struct fail *wh
 
 int filter_add(struct probes *probes, pid_t pid, struct fail *why)
 {
-	return list(probes, pid, 1, why);
+	return list(probes, pid, FILTER_YES, why);
+}
+
+int filter_add_at_exec(struct probes *probes, pid_t pid, struct fail *why)
+{
+	return list(probes, pid, FILTER_AT_EXEC, why);
 }
 
 int filter_fill(struct probes *probes, const struct selection *selection, struct fail *why)
@@ -65,12 +71,12 @@ int filter_fill(struct probes *probes, const struct selection *selection, struct
 	int err;
 
 	for (i = 0; i < selection->pid_count; i++) {
-		err = list(probes, selection->pids[i], 1, why);
+		err = list(probes, selection->pids[i], FILTER_YES, why);
 		if (err)
 			return err;
 	}
 	for (i = 0; i < selection->tid_count; i++) {
-		err = list(probes, selection->tids[i], 1, why);
+		err = list(probes, selection->tids[i], FILTER_YES, why);
 		if (err)
 			return err;
 	}
@@ -88,6 +94,6 @@ bool filter_decide(struct probes *probes, const struct selection *selection, pid
 		return selection_wants_name(selection, comm);
 	}
 	/* an answer that cannot be kept is asked for again with the next sample */
-	list(probes, pid, wanted, NULL);
+	list(probes, pid, wanted ? FILTER_YES : FILTER_NO, NULL);
 	return wanted;
 }

@@ -25,6 +25,9 @@ int filter_fill(struct probes *probes, const struct selection *selection, struct
 /* Adds one process. */
 int filter_add(struct probes *probes, pid_t pid, struct fail *why);
 
+/* The same, from the moment on in which it executes a program. */
+int filter_add_at_exec(struct probes *probes, pid_t pid, struct fail *why);
+
 /*
  * Answers the question of a record: is this process meant? *gone is set when there is no answer, since
  * the process has ended and its control group cannot be known any more.

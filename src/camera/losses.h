@@ -9,7 +9,7 @@
 
 /* All that recording can lose, from wherever it is counted, under the words that the film keeps. */
 struct losses_sources {
-	int kernel_map;		/* bpf/capture.h: capture_losses */
+	int kernel_map;		/* bpf/capture_maps.h: capture_losses */
 	unsigned int cpus;	/* possible ones */
 	uint64_t undecidable;	/* samples whose process could not be told to be meant or not */
 	uint64_t sideband_lost; /* events of processes and mappings */

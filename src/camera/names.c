@@ -4,23 +4,37 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "camera/jit_names.h"
 #include "camera/kernel_names.h"
-#include "unwind/functions.h"
+#include "unwind/starts.h"
 
-/* A file has its names as long as it is open; a map of JIT code goes with its process. */
 #define FIRST_OF_FILES_NS 10000000000ull
+
+/* So many frames of one image do not wait for more. */
+#define WAITING_MANY 32768
+
+/*
+ * For a film that is looked at while it grows: one SETTLE_PART-th of the time, and not more often than SETTLE_NS. Where
+ * new programs come all the time it takes more, so that it is not longer than SETTLE_MOST_NS.
+ */
+#define SETTLE_PART    600
+#define SETTLE_LEAST   40
+#define SETTLE_NS      3000000000ull
+#define SETTLE_MOST_NS 4000000000ull
+
+/* To look for names of JIT code takes at most this part of the time of one CPU. */
+#define JIT_PART 200
 
 struct schedule {
 	uint64_t begin, next;
 };
 
-/* Frames of one image (or of the kernel, or of one process's JIT code) that wait. */
+/* Frames of one image (or of the kernel) that wait. */
 struct waiting {
-	const struct image *image; /* null: the kernel, or JIT code of pid */
-	pid_t pid;
-	struct schedule tries; /* of JIT code */
+	const struct image *image; /* null: the kernel */
 	vec(uint64_t) addresses;
 	vec(uint32_t) frames; /* of the film, beside addresses */
 };
@@ -30,10 +44,16 @@ struct names {
 	struct film_writer *film;
 	struct probes *probes;
 	vec(struct waiting *) all;
-	struct map by_image, by_pid; /* image number, pid -> struct waiting * */
+	struct map by_image; /* its number -> struct waiting * */
+	struct map by_pid;   /* -> struct jit_names * */
 	struct waiting *kernel;
 	struct schedule files;
-	bool no_kernel_names; /* the kernel's own answer cannot be had */
+	struct jit_losses lost; /* of processes that are gone */
+	uint64_t next_jit;	/* when JIT code is named again */
+	uint64_t next_settle;	/* when all that waits is named again */
+	bool is_settled;	/* nothing came to wait since then */
+	struct starts starts;	/* of functions that have no name */
+	bool no_kernel_names;	/* the kernel's own answer cannot be had */
 	uint64_t wanted, named;
 };
 
@@ -65,25 +85,29 @@ static void waiting_free(struct waiting *waiting)
 
 void names_free(struct names *names)
 {
+	uint64_t pid, jit;
+
 	if (!names)
 		return;
 	vec_foreach (&names->all, waiting)
 		waiting_free(*waiting);
 	vec_free(&names->all);
+	for (size_t i = 0; map_next(&names->by_pid, &i, &pid, &jit);)
+		jit_names_free((struct jit_names *)(uintptr_t)jit);
 	map_free(&names->by_image);
 	map_free(&names->by_pid);
+	starts_free(&names->starts);
 	symbols_free(names->symbols);
 	free(names);
 }
 
-static struct waiting *waiting_new(struct names *names, const struct image *image, pid_t pid)
+static struct waiting *waiting_new(struct names *names, const struct image *image)
 {
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 
 	if (!waiting)
 		return NULL;
 	waiting->image = image;
-	waiting->pid = pid;
 	if (vec_push(&names->all, waiting))
 		return waiting;
 	free(waiting);
@@ -92,14 +116,14 @@ static struct waiting *waiting_new(struct names *names, const struct image *imag
 
 /* The entry of key in one of the maps, made if there is none. */
 static struct waiting *waiting_of(struct names *names, struct map *map, uint64_t key,
-				  const struct image *image, pid_t pid)
+				  const struct image *image)
 {
 	uint64_t *known = map_get(map, key);
 	struct waiting *waiting;
 
 	if (known)
 		return (struct waiting *)(uintptr_t)*known;
-	waiting = waiting_new(names, image, pid);
+	waiting = waiting_new(names, image);
 	if (waiting)
 		map_put(map, key, (uintptr_t)waiting);
 	return waiting;
@@ -108,6 +132,7 @@ static struct waiting *waiting_of(struct names *names, struct map *map, uint64_t
 static void want(struct names *names, struct waiting *waiting, uint32_t frame, uint64_t address)
 {
 	names->wanted++;
+	names->is_settled = false;
 	if (!waiting || !vec_push(&waiting->addresses, address))
 		return;
 	if (!vec_push(&waiting->frames, frame))
@@ -116,19 +141,40 @@ static void want(struct names *names, struct waiting *waiting, uint32_t frame, u
 
 void names_want(struct names *names, const struct image *image, uint32_t frame, uint64_t address)
 {
-	want(names, waiting_of(names, &names->by_image, image->number, image, 0), frame, address);
+	want(names, waiting_of(names, &names->by_image, image->number, image), frame, address);
 }
 
 void names_want_kernel(struct names *names, uint32_t frame, uint64_t address)
 {
 	if (!names->kernel)
-		names->kernel = waiting_new(names, NULL, 0);
+		names->kernel = waiting_new(names, NULL);
 	want(names, names->kernel, frame, address);
 }
 
 void names_want_jit(struct names *names, pid_t pid, uint32_t frame, uint64_t address)
 {
-	want(names, waiting_of(names, &names->by_pid, (uint64_t)pid, NULL, pid), frame, address);
+	uint64_t *known = map_get(&names->by_pid, (uint64_t)pid);
+	struct jit_names *jit = known ? (struct jit_names *)(uintptr_t)*known : NULL;
+
+	names->wanted++;
+	names->is_settled = false;
+	/* its files are opened at once: a process that ends takes the way to them with it */
+	if (!jit) {
+		jit = jit_names_new(pid);
+		if (jit && !map_put(&names->by_pid, (uint64_t)pid, (uintptr_t)jit)) {
+			jit_names_free(jit);
+			jit = NULL;
+		}
+	}
+	if (jit)
+		jit_names_want(jit, frame, address);
+}
+
+uint32_t names_jit_age(const struct names *names, pid_t pid)
+{
+	const uint64_t *known = map_get(&names->by_pid, (uint64_t)pid);
+
+	return known ? jit_names_age((const struct jit_names *)(uintptr_t)*known) : 0;
 }
 
 struct naming {
@@ -175,23 +221,25 @@ static void start_found(void *context, size_t index, uint64_t start, uint64_t si
 	struct naming *naming = context;
 
 	(void)size;
-	film_start_frame(naming->names->film, naming->waiting->frames.at[index], start);
+	film_start_frame(naming->names->film, naming->waiting->frames.at[index],
+			 naming->waiting->addresses.at[index], start);
 }
 
 /* Of a function without a name at least all places become one. */
 static void find_starts(struct naming *naming)
 {
 	const struct image *image = naming->waiting->image;
-	const uint64_t *addresses = naming->waiting->addresses.at;
+	const struct starts_of of = {
+		.number = image->number,
+		.fd = image->memory ? -1 : image->fd,
+		.memory = image->memory,
+		.size = image->memory_size,
+	};
 	size_t count = naming->waiting->addresses.count;
 
-	if (!count)
-		return;
-	if (image->memory)
-		unwind_functions_of_memory(image->memory, image->memory_size, addresses, count,
-					   start_found, naming, NULL);
-	else if (image->fd >= 0)
-		unwind_functions_of_file(image->fd, addresses, count, start_found, naming, NULL);
+	if (count && (image->memory || image->fd >= 0))
+		starts_find(&naming->names->starts, &of, naming->waiting->addresses.at, count,
+			    start_found, naming, NULL);
 }
 
 /* The kernel answers for itself at once; to read all of its symbols is left for the end. */
@@ -230,17 +278,14 @@ static void name_waiting(struct names *names, struct waiting *waiting, bool at_e
 		};
 		symbols_of_image(names->symbols, &file, waiting->addresses.at, count, name_found,
 				 &naming, NULL);
-	} else if (waiting->pid) {
-		symbols_of_perf_map(names->symbols, waiting->pid, waiting->addresses.at, count,
-				    name_found, &naming, NULL);
 	} else {
 		name_kernel(names, waiting, &naming, at_end);
 	}
 	drop_named(waiting);
 	if (image)
 		find_starts(&naming);
-	/* files do not get new symbols; a JIT's map may tell of more when it is read the next time */
-	if (!waiting->pid && (waiting != names->kernel || !names->no_kernel_names || at_end))
+	/* files do not get new symbols */
+	if ((waiting != names->kernel || !names->no_kernel_names || at_end))
 		waiting->addresses.count = waiting->frames.count = 0;
 }
 
@@ -267,11 +312,21 @@ static void finish(struct names *names, struct map *map, uint64_t key)
 void names_image_gone(struct names *names, const struct image *image)
 {
 	finish(names, &names->by_image, image->number);
+	starts_forget(&names->starts, image->number);
 }
 
 void names_process_gone(struct names *names, pid_t pid)
 {
-	finish(names, &names->by_pid, (uint64_t)pid);
+	uint64_t *known = map_get(&names->by_pid, (uint64_t)pid);
+	struct jit_names *jit;
+
+	if (!known)
+		return;
+	jit = (struct jit_names *)(uintptr_t)*known;
+	names->named += jit_names_round(jit, names->film, true);
+	jit_names_losses(jit, &names->lost);
+	jit_names_free(jit);
+	map_remove(&names->by_pid, (uint64_t)pid);
 }
 
 /* Each try is as far from the one before as all of them together took. */
@@ -287,26 +342,102 @@ static bool is_due(struct schedule *schedule, uint64_t now, uint64_t first)
 	return true;
 }
 
+static void name_all_jit(struct names *names, bool at_end)
+{
+	uint64_t pid, jit;
+
+	for (size_t i = 0; map_next(&names->by_pid, &i, &pid, &jit);)
+		names->named +=
+			jit_names_round((struct jit_names *)(uintptr_t)jit, names->film, at_end);
+}
+
+/*
+ * Soon, since code is thrown away and its place used again; a round that took long is the last one for
+ * two hundred times as long.
+ */
+static void name_jit_early(struct names *names, uint64_t now)
+{
+	uint64_t begin = clock_ns();
+
+	if (now < names->next_jit)
+		return;
+	name_all_jit(names, false);
+	names->next_jit = now + JIT_PART * (clock_ns() - begin);
+}
+
 void names_early(struct names *names, uint64_t now)
 {
 	bool files = is_due(&names->files, now, FIRST_OF_FILES_NS);
 
+	name_jit_early(names, now);
 	vec_foreach (&names->all, waiting) {
 		struct waiting *w = *waiting;
 
-		if (!w->addresses.count)
-			continue;
-		if (w == names->kernel ? !names->no_kernel_names
-		    : w->pid	       ? is_due(&w->tries, now, 0)
-				       : files)
-			name_waiting(names, w, false);
+		bool is_many = w->addresses.count >= WAITING_MANY;
+
+		if (w->addresses.count &&
+		    (is_many || (w == names->kernel ? !names->no_kernel_names : files)))
+			name_waiting(names, w, is_many);
 	}
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+bool names_settle(struct names *names, uint64_t now)
+{
+	uint64_t begin, pause;
+
+	if (names->is_settled || now < names->next_settle)
+		return names->is_settled;
+	begin = own_cpu_ns();
+	name_all_jit(names, false);
+	vec_foreach (&names->all, waiting)
+		if ((*waiting)->addresses.count)
+			name_waiting(names, *waiting, false);
+	pause = clock_pause(own_cpu_ns() - begin, SETTLE_PART, SETTLE_MOST_NS, SETTLE_LEAST);
+	names->next_settle = now + (pause > SETTLE_NS ? pause : SETTLE_NS);
+	names->is_settled = true;
+	return true;
+}
+
+static void tell_losses(struct names *names)
+{
+	struct jit_losses lost = names->lost;
+	uint64_t pid, jit;
+
+	for (size_t i = 0; map_next(&names->by_pid, &i, &pid, &jit);)
+		jit_names_losses((const struct jit_names *)(uintptr_t)jit, &lost);
+	if (lost.refused)
+		film_loss(names->film, 0, "functions of JIT code over the limit of a process",
+			  lost.refused);
+	if (lost.unbelieved)
+		film_loss(names->film, 0,
+			  "names of JIT code in files of others or that cannot be read",
+			  lost.unbelieved);
 }
 
 void names_all(struct names *names)
 {
+	name_all_jit(names, true);
+	tell_losses(names);
 	vec_foreach (&names->all, waiting)
 		name_waiting(names, *waiting, true);
+}
+
+void names_turn(struct names *names, struct film_writer *film)
+{
+	uint64_t pid, jit;
+
+	names->film = film;
+	names->files = (struct schedule){0};
+	for (size_t i = 0; map_next(&names->by_pid, &i, &pid, &jit);)
+		jit_names_turn((struct jit_names *)(uintptr_t)jit, &names->lost);
 }
 
 void names_statistics(const struct names *names, uint64_t *wanted, uint64_t *named)

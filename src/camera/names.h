@@ -2,6 +2,7 @@
 #ifndef CAMERA_NAMES_H
 #define CAMERA_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,6 +29,12 @@ void names_want_kernel(struct names *names, uint32_t frame, uint64_t address);
 /* and JIT code of a process. */
 void names_want_jit(struct names *names, pid_t pid, uint32_t frame, uint64_t address);
 
+/*
+ * Goes up when code was replaced by other code that is called otherwise: frames of that process's JIT
+ * code that are seen from then on are others than those before.
+ */
+uint32_t names_jit_age(const struct names *names, pid_t pid);
+
 /* Names what waits for this image or process now: it is about to be gone. */
 void names_image_gone(struct names *names, const struct image *image);
 void names_process_gone(struct names *names, pid_t pid);
@@ -38,8 +45,17 @@ void names_process_gone(struct names *names, pid_t pid);
  */
 void names_early(struct names *names, uint64_t now);
 
+/*
+ * The same for a film that is looked at while it grows: names all that waits, every few seconds, but not for more
+ * than a small part of the time. True: all frames so far have their name, or will have none.
+ */
+bool names_settle(struct names *names, uint64_t now);
+
 /* Names all that waits; the kernel's symbols are many, and stay until the end. */
 void names_all(struct names *names);
+
+/* Another film: nothing waits any more, names_all() was called. */
+void names_turn(struct names *names, struct film_writer *film);
 
 /* Frames that were to be named, and that got a name. */
 void names_statistics(const struct names *names, uint64_t *wanted, uint64_t *named);

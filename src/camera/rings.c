@@ -34,6 +34,8 @@ struct rings {
 	uint32_t bytes; /* of each */
 	vec(struct ring) all;
 	struct ring *lent; /* the one whose record the caller is reading */
+	uint64_t
+		others; /* the earliest time at the heads of all other rings, when last looked at */
 };
 
 static long page_size(void)
@@ -166,14 +168,30 @@ const struct capture_head *rings_next(struct rings *rings, uint64_t until, unsig
 	const struct capture_head *first = NULL;
 	unsigned int i;
 
-	if (rings->lent)
+	if (rings->lent) {
 		give_back(rings->lent, rings->lent->taken);
+		/* a burst comes from one CPU: the others need not be looked at for each record of it */
+		first = ring_head(rings->lent);
+		if (first && first->time <= until && first->time < rings->others) {
+			*number = (unsigned int)(rings->lent - rings->all.at);
+			return first;
+		}
+		first = NULL;
+	}
 	rings->lent = NULL;
+	rings->others = UINT64_MAX;
 	for (i = 0; i < rings->all.count; i++) {
 		const struct capture_head *head = ring_head(&rings->all.at[i]);
 
-		if (!head || head->time > until || (first && first->time <= head->time))
+		if (!head)
 			continue;
+		if (head->time > until || (first && first->time <= head->time)) {
+			if (head->time < rings->others)
+				rings->others = head->time;
+			continue;
+		}
+		if (first && first->time < rings->others)
+			rings->others = first->time;
 		first = head;
 		rings->lent = &rings->all.at[i];
 		*number = i;

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "camera/catalogue.h"
 #include "camera/names.h"
+#include "camera/runtimes.h"
 #include "probes.skel.h"
 
 /* What ended so long ago is not asked for any more: rings are drained several times a second. */
@@ -16,8 +17,11 @@
 /* How often the mappings of one process are read again at most. */
 #define REREAD_NS 500000000ull
 
-/* Top bit of a frame: it was found by a guess (bpf/unwind.h). */
-#define GUESS (1ull << 63)
+/* How often the kernel side is shown anew what was mapped over. */
+#define RENEW_NS 10000000ull
+
+/* How often a language runtime that was not ready is looked at again. */
+#define RUNTIME_RETRY_NS 100000000ull
 
 /* Addresses that meant something else up to a moment: stacks through them were unwound wrongly. */
 struct stale_range {
@@ -32,6 +36,9 @@ struct filmed_process {
 	vec(struct stale_range) stale;
 	bool ended;
 	uint64_t last_reread; /* when its mappings were read again for an unknown address */
+	struct process_runtimes runtimes;
+	uint64_t last_look; /* when its runtimes were looked at again */
+	bool renew;	    /* the kernel side must be shown what has changed */
 };
 
 struct samples {
@@ -39,9 +46,15 @@ struct samples {
 	struct targets *targets;
 	struct spaces *spaces;
 	struct names *names;
+	struct runtimes *runtimes;
 	struct catalogue *catalogue;
+	void (*image_new)(void *context, const struct image *image);
+	void (*program_new)(void *context, const struct process *process);
+	void *context;
+	const struct image *newest; /* the image that was new last; null: it is gone */
 	struct samples_statistics statistics;
-	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1];
+	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1]; /* words */
+	uint32_t places[UNWIND_FRAMES_MAX]; /* where in it each frame begins */
 };
 
 static struct filmed_process *filmed_of(struct process *process)
@@ -57,12 +70,33 @@ static struct filmed_process *filmed_of(struct process *process)
 	return filmed;
 }
 
+static void image_new(void *context, struct image *image)
+{
+	struct samples *samples = context;
+
+	samples->newest = image;
+	if (samples->image_new)
+		samples->image_new(samples->context, image);
+}
+
+static void process_new(void *context, struct process *process, const struct process *parent)
+{
+	struct samples *samples = context;
+
+	(void)parent;
+	if (samples->program_new)
+		samples->program_new(samples->context, process);
+}
+
 static void image_gone(void *context, struct image *image)
 {
 	struct samples *samples = context;
 
+	if (samples->newest == image)
+		samples->newest = NULL;
 	catalogue_image_gone(samples->catalogue, image);
 	spaces_image_gone(samples->spaces, image);
+	runtimes_image_gone(samples->runtimes, image);
 }
 
 static void mappings_replaced(void *context, struct process *process, uint64_t time, uint64_t start,
@@ -82,7 +116,14 @@ static void mappings_replaced(void *context, struct process *process, uint64_t t
 	/* also tables of its parent may have been used for it: any that are published by now */
 	vec_push(&filmed->stale,
 		 (struct stale_range){time, start, end, spaces_generation(samples->spaces)});
-	spaces_withdraw(samples->spaces, &filmed->space);
+	/*
+	 * A stack that is handed over comes without the frames of its language: where there are any, the kernel side goes
+	 * on with what it knows, and stacks through what was replaced are cut, until the next sample is taken.
+	 */
+	if (filmed->space.process && runtimes_any(&filmed->runtimes))
+		filmed->renew = true;
+	else
+		spaces_withdraw(samples->spaces, &filmed->space);
 }
 
 /* A process that runs another program is another process to whoever looks at the film. */
@@ -91,9 +132,17 @@ static void process_changed(void *context, struct process *process)
 	struct filmed_process *filmed = process->owner;
 	struct samples *samples = context;
 
+	if (samples->program_new)
+		samples->program_new(samples->context, process);
+	/* of a process that is gone already, its first image tells which program it ran */
+	if (samples->image_new && samples->newest && process->exe &&
+	    !strcmp(samples->newest->path, process->exe))
+		samples->image_new(samples->context, samples->newest);
 	if (!filmed || filmed->row.execs == process->execs)
 		return;
 	names_process_gone(samples->names, process->pid);
+	spaces_withdraw(samples->spaces, &filmed->space);
+	runtimes_leave(samples->runtimes, &filmed->runtimes);
 	filmed->row = (struct catalogue_process){0};
 }
 
@@ -109,6 +158,7 @@ static void process_gone(void *context, struct process *process)
 	if (!filmed)
 		return;
 	spaces_withdraw(samples->spaces, &filmed->space);
+	runtimes_leave(samples->runtimes, &filmed->runtimes);
 	if (process->end && !filmed->ended) {
 		filmed->ended = true;
 		names_process_gone(samples->names, process->pid);
@@ -126,7 +176,9 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	struct samples *samples = calloc(1, sizeof(*samples));
 	struct targets_listener listener = {
 		.context = samples,
+		.image_new = image_new,
 		.image_gone = image_gone,
+		.process_new = process_new,
 		.mappings_replaced = mappings_replaced,
 		.process_changed = process_changed,
 		.process_gone = process_gone,
@@ -141,6 +193,9 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	if (!samples)
 		return fail_errno(why, err, NULL, "cannot record");
 	samples->film = film;
+	samples->image_new = options->image_new;
+	samples->program_new = options->program_new;
+	samples->context = options->context;
 	err = spaces_new(&maps, options->tables_limit, 64 + 2 * options->rate, &samples->spaces,
 			 why);
 	if (err) {
@@ -148,6 +203,10 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 		return err;
 	}
 	err = names_new(&options->symbols, film, options->probes, &samples->names);
+	if (!err)
+		err = runtimes_new(film, spaces_pool(samples->spaces),
+				   bpf_map__fd(options->probes->maps.runtime_kept),
+				   &samples->runtimes);
 	if (!err)
 		err = catalogue_new(film, samples->names, &samples->catalogue);
 	if (!err)
@@ -170,6 +229,7 @@ void samples_free(struct samples *samples)
 		targets_free(samples->targets);
 	catalogue_free(samples->catalogue);
 	names_free(samples->names);
+	runtimes_free(samples->runtimes);
 	spaces_free(samples->spaces);
 	free(samples);
 }
@@ -182,6 +242,56 @@ void samples_event(struct samples *samples, const struct target_event *event)
 void samples_events_lost(struct samples *samples)
 {
 	targets_distrust_all(samples->targets);
+}
+
+static int publish(struct samples *samples, struct filmed_process *filmed,
+		   const struct process *process, uint32_t exec_id)
+{
+	runtimes_look(samples->runtimes, &filmed->runtimes, process);
+	return spaces_publish(samples->spaces, &filmed->space, process, &filmed->runtimes, exec_id);
+}
+
+/* An interpreter that was just starting: once it is ready, the kernel side must hear of it. */
+static void look_again(struct samples *samples, struct filmed_process *filmed,
+		       const struct process *process, uint64_t now)
+{
+	if (now - filmed->last_look < RUNTIME_RETRY_NS || process->end)
+		return;
+	filmed->last_look = now;
+	if (runtimes_look(samples->runtimes, &filmed->runtimes, process))
+		filmed->renew = true;
+}
+
+/*
+ * Shows the kernel side anew what it is shown already: it, or what has become of it, may have changed. That it does not
+ * use what it is shown (no generation) means that something was mapped over a part of it that is gone for long: of
+ * memory without code, nobody hears.
+ */
+static void renew(struct samples *samples, struct filmed_process *filmed, struct process *process,
+		  const struct capture_record *record)
+{
+	struct space *space = &filmed->space;
+	bool is_outdated = record->has_user && !record->generation && space->shown &&
+			   space->exec_id == record->exec_id &&
+			   space->published + RENEW_NS < record->head.time;
+
+	if (!space->process || process->end || (!filmed->renew && !is_outdated))
+		return;
+	if (is_outdated && record->head.time - filmed->last_reread >= REREAD_NS) {
+		filmed->last_reread = record->head.time;
+		targets_reread(samples->targets, process);
+	}
+	filmed->renew = false;
+	if (process->mapping_count && space->process)
+		publish(samples, filmed, process, space->exec_id);
+}
+
+/* Whether what a walk took for code that a runtime has made is none. */
+static bool is_wrong(const struct process *process, uint64_t assumed)
+{
+	const struct mapping *mapping = assumed ? process_mapping(process, assumed) : NULL;
+
+	return assumed && (!mapping || mapping->image->kind != IMAGE_ANON);
 }
 
 /* Goes on where the kernel side stopped. Returns why the stack ends. */
@@ -198,6 +308,8 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 		.fp_known = handover->fp_known,
 		.pc_exact = handover->pc_exact,
 		.guess = handover->guess,
+		.missed = handover->missed,
+		.tls = handover->tls,
 	};
 	struct unwind_copy stack = {
 		.base = handover->sp - CAPTURE_BELOW,
@@ -215,9 +327,11 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 			return UNWIND_END_UNMAPPED;
 		if ((space->process_generation != process->generation || !space->process ||
 		     space->exec_id != record->exec_id) &&
-		    spaces_publish(samples->spaces, space, process, record->exec_id))
+		    publish(samples, filmed, process, record->exec_id))
 			return UNWIND_END_LATER;
 		end = spaces_finish(samples->spaces, space, &stack, &at, samples->frames, count);
+		if (end == UNWIND_END_ROOT && at.missed)
+			return UNWIND_END_RUNTIME_LATER;
 		if (end != UNWIND_END_UNMAPPED)
 			return (enum unwind_end)end;
 		/* perhaps an event is still to come that tells of the mapping; wild addresses must not cost much */
@@ -240,8 +354,12 @@ static bool cut_stale(const struct filmed_process *filmed, const struct capture_
 	if (!record->generation)
 		return false;
 	for (i = 0; i < *count; i++) {
-		uint64_t at = frames[i] & ~GUESS;
+		uint64_t at = frames[i] & ~UNWIND_GUESS;
 
+		if (frames[i] & UNWIND_IS_RUNTIME) {
+			i++;
+			continue;
+		}
 		vec_foreach (&filmed->stale, range) {
 			if (record->head.time < range->time ||
 			    record->generation > range->generation || at < range->start ||
@@ -283,18 +401,73 @@ static bool push_mark(struct samples *samples, uint32_t *stack, enum unwind_end 
 	return push(samples, stack, catalogue_mark(samples->catalogue, end), FILM_HOW_EXACT);
 }
 
-static bool push_user(struct samples *samples, uint32_t *stack, struct process *process,
-		      const uint64_t *frames, uint32_t count)
+/* Where in the words of a user stack each frame begins. Returns how many there are. */
+static uint32_t find_places(const uint64_t *words, uint32_t count, uint32_t *places)
+{
+	uint32_t i, frames = 0;
+
+	for (i = 0; i < count; i++) {
+		places[frames++] = i;
+		i += (words[i] & UNWIND_IS_RUNTIME) != 0;
+	}
+	/* a frame of two words that was cut */
+	return frames - (i > count);
+}
+
+/* The runtime of the frame nearest to the leaf that is one's; *at: which one it is. */
+static uint32_t runtime_of_stack(const uint64_t *words, const uint32_t *places, uint32_t frames,
+				 uint32_t *at)
+{
+	for (*at = 0; *at < frames; (*at)++)
+		if (words[places[*at]] & UNWIND_IS_RUNTIME)
+			return UNWIND_WORD_RUNTIME(words[places[*at]]);
+	return UNWIND_RUNTIME_NONE;
+}
+
+static enum film_how how_of(const struct samples *samples, const struct process *process,
+			    uint64_t word, uint32_t runtime, bool nearer_to_leaf)
+{
+	const struct mapping *mapping;
+
+	if (word & UNWIND_GUESS)
+		return FILM_HOW_FRAME_POINTER;
+	if (!runtime || word & UNWIND_IS_RUNTIME)
+		return FILM_HOW_EXACT;
+	mapping = process_mapping(process, word);
+	return mapping && runtimes_is_part(samples->runtimes, mapping, word, runtime,
+					   nearer_to_leaf)
+		       ? FILM_HOW_RUNTIME
+		       : FILM_HOW_EXACT;
+}
+
+/* The film's row for the frame whose words these are. */
+static uint32_t user_frame(struct samples *samples, struct process *process,
+			   const struct runtime_place *place)
 {
 	struct filmed_process *filmed = process->owner;
 
-	while (count--) {
-		enum film_how how = frames[count] & GUESS ? FILM_HOW_FRAME_POINTER : FILM_HOW_EXACT;
-		uint32_t frame = catalogue_user_frame(samples->catalogue, &filmed->row, process,
-						      frames[count] & ~GUESS);
+	if (*place->words & UNWIND_IS_RUNTIME)
+		return runtimes_frame(samples->runtimes, &filmed->runtimes, process, place);
+	return catalogue_user_frame(samples->catalogue, &filmed->row, process,
+				    *place->words & ~UNWIND_GUESS);
+}
 
-		if (!push(samples, stack, frame, how))
+static bool push_user(struct samples *samples, uint32_t *stack, struct process *process,
+		      uint64_t time, uint32_t count)
+{
+	const uint64_t *words = samples->frames;
+	uint32_t *places = samples->places, frames, leaf, runtime;
+
+	frames = find_places(words, count, places);
+	runtime = runtime_of_stack(words, places, frames, &leaf);
+	while (frames--) {
+		struct runtime_place place = {words + places[frames], words + count, time};
+		enum film_how how = how_of(samples, process, *place.words, runtime, frames < leaf);
+
+		if (!push(samples, stack, user_frame(samples, process, &place), how))
 			return false;
+		if (*place.words & UNWIND_IS_RUNTIME)
+			runtime = UNWIND_WORD_RUNTIME(*place.words);
 	}
 	return true;
 }
@@ -333,8 +506,17 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 		return;
 	}
 	thread = catalogue_thread(samples->catalogue, &filmed->row, process, record);
+	if (filmed->space.process && filmed->space.exec_id == UNWIND_ANY_EXEC)
+		spaces_confirm(samples->spaces, &filmed->space, record->exec_id);
+	if (filmed->runtimes.waiting)
+		look_again(samples, filmed, process, record->head.time);
+	renew(samples, filmed, process, record);
 	memcpy(samples->frames, recorded, count * sizeof(*recorded));
-	if (filmed->stale.count && cut_stale(filmed, record, samples->frames, &count)) {
+	if (is_wrong(process, record->assumed)) {
+		samples->statistics.stale++;
+		end = UNWIND_END_STALE;
+		count = 0;
+	} else if (filmed->stale.count && cut_stale(filmed, record, samples->frames, &count)) {
 		samples->statistics.stale++;
 		end = UNWIND_END_STALE;
 	} else if (handover) {
@@ -343,9 +525,31 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 	}
 	samples->statistics.complete += end == UNWIND_END_ROOT;
 	if ((end == UNWIND_END_ROOT || push_mark(samples, &stack, end)) &&
-	    push_user(samples, &stack, process, samples->frames, count))
+	    push_user(samples, &stack, process, record->head.time, count))
 		push_kernel(samples, &stack, recorded + record->user_frames, record->kernel_frames);
 	film_sample(samples->film, event, record->head.time, thread, stack, value);
+}
+
+uint32_t samples_thread(struct samples *samples, const struct capture_record *identity)
+{
+	struct process *process = targets_find(samples->targets, (pid_t)identity->pid);
+	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
+
+	return filmed ? catalogue_thread(samples->catalogue, &filmed->row, process, identity)
+		      : catalogue_stranger(samples->catalogue, identity);
+}
+
+void samples_follow(struct samples *samples, pid_t pid)
+{
+	struct process *process = targets_find(samples->targets, pid);
+	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
+
+	if (!filmed || filmed->space.process)
+		return;
+	/* the first samples of a language would lack its frames */
+	runtimes_look(samples->runtimes, &filmed->runtimes, process);
+	if (runtimes_any(&filmed->runtimes))
+		publish(samples, filmed, process, UNWIND_ANY_EXEC);
 }
 
 void samples_tidy(struct samples *samples, uint64_t now)
@@ -360,9 +564,22 @@ void samples_name_early(struct samples *samples, uint64_t now)
 	names_early(samples->names, now);
 }
 
+bool samples_settle_names(struct samples *samples, uint64_t now)
+{
+	return names_settle(samples->names, now);
+}
+
 void samples_name_all(struct samples *samples)
 {
 	names_all(samples->names);
+}
+
+void samples_turn(struct samples *samples, struct film_writer *film)
+{
+	samples->film = film;
+	catalogue_turn(samples->catalogue, film);
+	names_turn(samples->names, film);
+	runtimes_turn(samples->runtimes, film);
 }
 
 void samples_statistics(const struct samples *samples, struct samples_statistics *statistics)
@@ -374,5 +591,6 @@ void samples_statistics(const struct samples *samples, struct samples_statistics
 	statistics->refused =
 		counts.refused_processes + counts.refused_threads + counts.refused_mappings;
 	names_statistics(samples->names, &statistics->frames_wanted, &statistics->frames_named);
+	runtimes_losses(samples->runtimes);
 	spaces_statistics(samples->spaces, &statistics->tables);
 }

@@ -26,6 +26,10 @@ struct samples_options {
 	unsigned int rate;     /* samples that come in per second and CPU */
 	struct symbol_options symbols;
 	bool few_processes; /* not the whole machine: most events are of no interest */
+	/* Who else wants to hear of new images, and of processes that run another program; may be null. */
+	void (*image_new)(void *context, const struct image *image);
+	void (*program_new)(void *context, const struct process *process);
+	void *context;
 };
 
 int samples_new(const struct samples_options *options, struct film_writer *film,
@@ -45,14 +49,27 @@ void samples_events_lost(struct samples *samples);
 void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
 		  const struct capture_handover *handover, uint64_t value);
 
+/* The film's row for the thread that a record is of; 0: the film is full. */
+uint32_t samples_thread(struct samples *samples, const struct capture_record *identity);
+
+/*
+ * The events of this process, and of what it forks, are of interest from now on; its stacks can be walked with the
+ * first sample.
+ */
+void samples_follow(struct samples *samples, pid_t pid);
+
 /* To be called about once a second with the time up to which all was given in. */
 void samples_tidy(struct samples *samples, uint64_t now);
 
 /* Names some of what is not named yet; to be called after each batch of records. */
 void samples_name_early(struct samples *samples, uint64_t now);
+bool samples_settle_names(struct samples *samples, uint64_t now); /* names_settle() */
 
 /* Names what is not named yet, for the film's end. */
 void samples_name_all(struct samples *samples);
+
+/* Goes on with another film; all of the one before has its name. */
+void samples_turn(struct samples *samples, struct film_writer *film);
 
 struct samples_statistics {
 	uint64_t samples, complete, handed_over;

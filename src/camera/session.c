@@ -7,8 +7,9 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* How often rings are drained when nothing asks for it sooner. */
 #define DRAIN_NS  250000000ull
@@ -28,14 +29,6 @@ struct watch {
 	size_t targets; /* processes of -p that still live */
 	bool end;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 static int watch_fd(struct watch *watch, int fd, uint32_t about)
 {
@@ -151,7 +144,7 @@ static int wait_and_drain(struct session *session, struct watch *watch, struct f
 int session_run(struct session *session, struct fail *why)
 {
 	struct watch watch = {.epoll = -1, .tick = -1, .signals = -1};
-	uint64_t start = now_ns(), limit = (uint64_t)(session->seconds * 1e9), told = start;
+	uint64_t start, limit = (uint64_t)(session->seconds * 1e9), told;
 	struct fail ignored;
 	int err;
 
@@ -162,14 +155,16 @@ int session_run(struct session *session, struct fail *why)
 		err = camera_start(session->camera, session->film, why);
 	if (!err && session->command)
 		err = command_go(session->command, session->argv, why);
-	while (!err && !watch.end && (!limit || now_ns() - start < limit)) {
+	/* to set the probes takes its time, and is no part of what was asked for */
+	start = told = clock_ns();
+	while (!err && !watch.end && (!limit || clock_ns() - start < limit)) {
 		err = wait_and_drain(session, &watch, why);
-		if (session->progress && now_ns() - told >= SECOND_NS) {
-			told = now_ns();
+		if (session->progress && clock_ns() - told >= SECOND_NS) {
+			told = clock_ns();
 			session->progress(session->context, told - start);
 		}
 	}
-	session->elapsed_ns = now_ns() - start;
+	session->elapsed_ns = clock_ns() - start;
 	/* after an error there is still something to be saved, but its words count */
 	if (err)
 		camera_stop(session->camera, &ignored);

@@ -11,19 +11,17 @@
 
 #include <bpf/bpf.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "bpf/unwind_abi.h"
 #include "unwind/table.h"
 
-/* How often unknown addresses of one process are handed over until its mappings are written anew. */
-#define PATIENCE    64
-
 #define WORDS(type) (sizeof(type) / 4)
 
-/* The value of the map of spaces, as bpf/capture.h has it. */
+/* The value of the map of spaces, as bpf/capture_maps.h has it. */
 struct space_value {
 	struct unwind_space space;
-	uint32_t patience, outdated;
+	uint32_t patience, outdated, doubted;
 };
 
 /* What has been tried for an image, by its number. */
@@ -199,14 +197,64 @@ static void forget_published(struct spaces *spaces, const struct space *space)
 	}
 }
 
+struct unwind_pool *spaces_pool(const struct spaces *spaces)
+{
+	return spaces->pool;
+}
+
+/*
+ * A stack that is handed over comes without the frames of its language: where there are any, tables are made
+ * before they are needed. The largest ones can wait.
+ */
+#define EARLY_CODE_MAX (16u << 20)
+
+static uint64_t code_bytes(const struct image *image)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	for (i = 0; i < image->segment_count; i++)
+		bytes += image->segments[i].size;
+	return bytes;
+}
+
+static void build_early(struct spaces *spaces, const struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < process->mapping_count; i++) {
+		const struct image *image = process->mappings[i].image;
+		struct image_table *table = table_of(spaces, image);
+
+		if (!table || table->kind != UNWIND_MAPPING_LATER ||
+		    code_bytes(image) > EARLY_CODE_MAX)
+			continue;
+		build_table(spaces, image, table);
+		show_everywhere(spaces, image, table);
+	}
+}
+
+/* What the kernel is shown of a space. */
+static struct space_value value_of(const struct spaces *spaces, const struct space *space)
+{
+	return (struct space_value){
+		.space = {space->mappings, space->count, space->generation, space->exec_id,
+			  space->jit.runtime, space->jit.data},
+		.patience = spaces->patience,
+	};
+}
+
 int spaces_publish(struct spaces *spaces, struct space *space, const struct process *process,
-		   uint32_t exec_id)
+		   const struct process_runtimes *runtimes, uint32_t exec_id)
 {
 	uint32_t count = (uint32_t)process->mapping_count, pid = (uint32_t)process->pid, reference,
 		 i;
 	struct unwind_mapping *shown;
 	struct space_value value;
+	struct space fresh;
 
+	if (runtimes_any(runtimes))
+		build_early(spaces, process);
 	reference = count ? unwind_pool_take(spaces->pool, count * WORDS(*shown)) : 0;
 	if (!reference) {
 		spaces->statistics.no_room += count != 0;
@@ -216,16 +264,28 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 	for (i = 0; i < count; i++) {
 		const struct mapping *mapping = &process->mappings[i];
 		const struct image_table *table = table_of(spaces, mapping->image);
+		struct runtimes_mark mark = runtimes_mark(runtimes, mapping);
 
-		shown[i] = (struct unwind_mapping){
-			.start = mapping->start, .end = mapping->end, .bias = mapping->bias};
+		shown[i] = (struct unwind_mapping){.start = mapping->start,
+						   .end = mapping->end,
+						   .bias = mapping->bias,
+						   .runtime = mark.runtime,
+						   .data = mark.data};
 		if (table)
 			show_table(&shown[i], table);
 	}
-	value = (struct space_value){
-		.space = {reference, count, ++spaces->last_generation, exec_id},
-		.patience = spaces->patience,
+	fresh = (struct space){
+		.process = process,
+		.mappings = reference,
+		.count = count,
+		.generation = ++spaces->last_generation,
+		.process_generation = process->generation,
+		.exec_id = exec_id,
+		.jit = runtimes_jit(runtimes),
+		.published = clock_ns(),
+		.shown = !process->end,
 	};
+	value = value_of(spaces, &fresh);
 	if (!space->process && !vec_push(&spaces->published, space)) {
 		unwind_pool_give(spaces->pool, reference, count * WORDS(*shown));
 		return -ENOMEM;
@@ -235,16 +295,19 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 		spaces->statistics.no_room++;
 	if (space->process)
 		unwind_pool_give(spaces->pool, space->mappings, space->count * WORDS(*shown));
-	*space = (struct space){
-		.process = process,
-		.mappings = reference,
-		.count = count,
-		.generation = spaces->last_generation,
-		.process_generation = process->generation,
-		.exec_id = exec_id,
-		.shown = !process->end,
-	};
+	*space = fresh;
 	return 0;
+}
+
+void spaces_confirm(struct spaces *spaces, struct space *space, uint32_t exec_id)
+{
+	uint32_t pid = (uint32_t)space->process->pid;
+	struct space_value value;
+
+	space->exec_id = exec_id;
+	value = value_of(spaces, space);
+	if (space->shown)
+		bpf_map_update_elem(spaces->maps.spaces, &pid, &value, BPF_EXIST);
 }
 
 uint32_t spaces_generation(const struct spaces *spaces)
@@ -286,8 +349,14 @@ static bool build_for(struct spaces *spaces, const struct space *space, uint64_t
 int spaces_finish(struct spaces *spaces, struct space *space, const struct unwind_copy *stack,
 		  struct unwind_registers *at, uint64_t *frames, uint32_t *count)
 {
-	struct unwind_view view = {spaces->pool, spaces->rule_memory, space->mappings,
-				   space->count};
+	struct unwind_view view = {
+		.pool = spaces->pool,
+		.rules = spaces->rule_memory,
+		.mappings = space->mappings,
+		.mapping_count = space->count,
+		.read_code = space->process->end ? NULL : runtime_read_process,
+		.context = (void *)(intptr_t)space->process->pid,
+	};
 	int end;
 
 	do {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "camera/runtimes.h"
 #include "target/targets.h"
 #include "unwind/walk.h"
 
@@ -16,7 +17,7 @@
  */
 struct spaces;
 
-/* File descriptors of the BPF maps (bpf/capture.h). */
+/* File descriptors of the BPF maps (bpf/capture_maps.h). */
 struct spaces_maps {
 	int chunks, rules, spaces;
 };
@@ -37,16 +38,24 @@ struct space {
 	uint32_t generation;	       /* unique among all spaces ever published */
 	uint32_t process_generation;   /* process->generation that it shows */
 	uint32_t exec_id;
-	bool shown; /* to the kernel */
+	struct runtimes_mark jit; /* of code that its runtime makes */
+	uint64_t published;	  /* when */
+	bool shown;		  /* to the kernel */
 };
 
 /*
- * Shows the kernel the process's mappings as they are now known; exec_id: of the program that they
- * belong to. Those of a process that has ended serve only spaces_finish(): its number may be another's
+ * Shows the kernel the process's mappings as they are now known, with the marks of its language runtimes;
+ * exec_id: of the program that they belong to. Those of a process that has ended serve only spaces_finish(): its number may be another's
  * by now. Returns 0, or -ENOSPC when the tables' limit is reached.
  */
 int spaces_publish(struct spaces *spaces, struct space *space, const struct process *process,
-		   uint32_t exec_id);
+		   const struct process_runtimes *runtimes, uint32_t exec_id);
+
+/* Where else the kernel side's tables may be kept. */
+struct unwind_pool *spaces_pool(const struct spaces *spaces);
+
+/* Its exec_id was UNWIND_ANY_EXEC, and is known now. */
+void spaces_confirm(struct spaces *spaces, struct space *space, uint32_t exec_id);
 
 /* The generation of the latest space that was published, of whichever process. */
 uint32_t spaces_generation(const struct spaces *spaces);

@@ -13,6 +13,36 @@ enum {
 	NAME_WIDTH_MAX = 120
 };
 
+int cmd_take_answer(const char *verb, struct answer_arguments *a, int option, const char *value)
+{
+	struct fail why = {0};
+	int err;
+
+	switch ((enum answer_option)option) {
+	case ANSWER_FORMAT:
+		a->format_name = value;
+		return 0;
+	case ANSWER_LIMIT:
+		if (text_parse_u64(value, 0, UINT32_MAX, &a->show.limit))
+			return cmd_usage(verb, "'%s' is not a number of rows", value);
+		return 0;
+	case ANSWER_WIDE:
+		a->wide = true;
+		return 0;
+	case ANSWER_NO_COLOR:
+		a->no_color = true;
+		return 0;
+	case ANSWER_OUTPUT:
+		a->output = strcmp(value, "-") ? value : NULL;
+		return 0;
+	case ANSWER_HELP:
+		a->help = true;
+		return 0;
+	}
+	err = question_take(&a->question, option, value, &why);
+	return err ? cmd_usage(verb, "%s", why.what) : 0;
+}
+
 static void warn_of_ending(const char *ending)
 {
 	fputs("stackcam: the ending '", stderr);
@@ -25,7 +55,7 @@ int cmd_choose_format(const char *verb, const char *name, const char *output,
 {
 	bool is_diff = !strcmp(verb, "diff");
 	const char *unknown = NULL;
-	char names[128];
+	char names[256];
 
 	show_format_names(is_diff, names, sizeof(names));
 	*format =

@@ -7,7 +7,41 @@
 #include "show/output.h"
 #include "show/show.h"
 
-/* What the verbs share that ask films and show the answer. */
+/* What the verbs share that ask films and show the answer: report and diff. */
+
+struct answer_arguments {
+	struct question question;
+	struct show_options show;
+	const struct show_format *format;
+	const char *format_name, *output; /* as given; output null: standard output */
+	bool wide, no_color, help;
+};
+
+/* Those of their options that are none of the question's. */
+enum answer_option {
+	ANSWER_OUTPUT = 'o',
+	ANSWER_HELP = 'h',
+	ANSWER_FORMAT = 0x2000,
+	ANSWER_LIMIT,
+	ANSWER_WIDE,
+	ANSWER_NO_COLOR,
+};
+
+#define ANSWER_SHORT_OPTIONS ":o:h" QUESTION_SHORT_OPTIONS
+
+/* clang-format off */
+#define ANSWER_LONG_OPTIONS                                                                        \
+	QUESTION_LONG_OPTIONS,                                                                     \
+	{"format", required_argument, NULL, ANSWER_FORMAT},                                        \
+	{"output", required_argument, NULL, ANSWER_OUTPUT},                                        \
+	{"limit", required_argument, NULL, ANSWER_LIMIT},                                          \
+	{"wide", no_argument, NULL, ANSWER_WIDE},                                                  \
+	{"no-color", no_argument, NULL, ANSWER_NO_COLOR},                                          \
+	{"help", no_argument, NULL, ANSWER_HELP}
+/* clang-format on */
+
+/* Takes one option, that of the question too. value must live as long as a. Returns 0 or an exit status. */
+int cmd_take_answer(const char *verb, struct answer_arguments *a, int option, const char *value);
 
 /*
  * The format that a verb writes: the one called name, or, where that is null, the one that the name

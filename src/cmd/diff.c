@@ -16,24 +16,14 @@
 #include "show/words.h"
 
 enum {
-	OPTION_FORMAT = 1,
-	OPTION_LIMIT,
-	OPTION_FAIL_ABOVE,
-	OPTION_FAIL_ON,
-	OPTION_WIDE,
-	OPTION_NO_COLOR
+	OPTION_FAIL_ABOVE = 1,
+	OPTION_FAIL_ON
 };
 
 static const struct option long_options[] = {
-	QUESTION_LONG_OPTIONS,
-	{"format", required_argument, NULL, OPTION_FORMAT},
-	{"output", required_argument, NULL, 'o'},
-	{"limit", required_argument, NULL, OPTION_LIMIT},
+	ANSWER_LONG_OPTIONS,
 	{"fail-above", required_argument, NULL, OPTION_FAIL_ABOVE},
 	{"fail-on", required_argument, NULL, OPTION_FAIL_ON},
-	{"wide", no_argument, NULL, OPTION_WIDE},
-	{"no-color", no_argument, NULL, OPTION_NO_COLOR},
-	{"help", no_argument, NULL, 'h'},
 	{0},
 };
 
@@ -63,13 +53,10 @@ static const char help_examples[] =
 	"  stackcam diff --fail-above 5% main.film branch.film >/dev/null || echo slower\n";
 
 struct arguments {
-	struct question question;
-	struct show_options show;
-	const struct show_format *format;
-	const char *format_name, *output, *before, *now;
+	struct answer_arguments answer;
+	const char *before, *now;
 	bool gate, gate_total; /* --fail-above was given; --fail-on total */
 	double fail_above;     /* as a part of one */
-	bool wide, no_color, help;
 };
 
 static int parse_points(const char *s, double *part)
@@ -86,17 +73,7 @@ static int parse_points(const char *s, double *part)
 /* Returns 0 or an exit status. */
 static int take_option(struct arguments *a, int option)
 {
-	struct fail why = {0};
-	int err;
-
 	switch (option) {
-	case OPTION_FORMAT:
-		a->format_name = optarg;
-		return 0;
-	case OPTION_LIMIT:
-		if (text_parse_u64(optarg, 0, UINT32_MAX, &a->show.limit))
-			return cmd_usage("diff", "'%s' is not a number of rows", optarg);
-		return 0;
 	case OPTION_FAIL_ABOVE:
 		if (parse_points(optarg, &a->fail_above))
 			return cmd_usage("diff", "'%s' is not a number of percentage points",
@@ -108,21 +85,8 @@ static int take_option(struct arguments *a, int option)
 			return cmd_usage("diff", "'%s' is neither self nor total", optarg);
 		a->gate_total = !strcmp(optarg, "total");
 		return 0;
-	case OPTION_WIDE:
-		a->wide = true;
-		return 0;
-	case OPTION_NO_COLOR:
-		a->no_color = true;
-		return 0;
-	case 'o':
-		a->output = strcmp(optarg, "-") ? optarg : NULL;
-		return 0;
-	case 'h':
-		a->help = true;
-		return 0;
 	default:
-		err = question_take(&a->question, option, optarg, &why);
-		return err ? cmd_usage("diff", "%s", why.what) : 0;
+		return cmd_take_answer("diff", &a->answer, option, optarg);
 	}
 }
 
@@ -132,21 +96,21 @@ static int parse(struct arguments *a, int argc, char **argv)
 	int option, status;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":o:h" QUESTION_SHORT_OPTIONS, long_options,
-				     NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ANSWER_SHORT_OPTIONS, long_options, NULL)) != -1) {
 		if (option == '?' || option == ':')
 			return cmd_usage_option("diff", argv, long_options);
 		status = take_option(a, option);
 		if (status)
 			return status;
 	}
-	if (a->help)
+	if (a->answer.help)
 		return 0;
 	if (optind + 2 != argc)
 		return cmd_usage("diff", "two films are compared, not %d", argc - optind);
 	a->before = argv[optind];
 	a->now = argv[optind + 1];
-	return cmd_choose_format("diff", a->format_name, a->output, &a->format);
+	return cmd_choose_format("diff", a->answer.format_name, a->answer.output,
+				 &a->answer.format);
 }
 
 /* Names each function that grew too much, to standard error; returns the exit status. */
@@ -175,16 +139,18 @@ static int check_gate(const struct arguments *a, const struct diff *diff)
 /* Shows the comparison; 0 or a negative errno with *why filled. */
 static int show(struct arguments *a, const struct diff *diff, struct fail *why)
 {
+	struct answer_arguments *answer = &a->answer;
+	const struct filter *filter = &answer->question.filter;
 	struct output output;
-	int err = output_open(&output, a->output, why), shown;
+	int err = output_open(&output, answer->output, why), shown;
 
 	if (err)
 		return err;
-	cmd_fit_output(&a->show, &output, a->wide, a->no_color);
-	shown = a->format->diff(diff, &a->show, output.file);
+	cmd_fit_output(&answer->show, &output, answer->wide, answer->no_color);
+	shown = answer->format->diff(diff, &answer->show, output.file);
 	if (!shown && !fflush(output.file)) {
-		words_nothing(&diff->before, &a->question.filter, a->before, stderr);
-		words_nothing(&diff->now, &a->question.filter, a->now, stderr);
+		words_nothing(&diff->before, filter, a->before, stderr);
+		words_nothing(&diff->now, filter, a->now, stderr);
 	}
 	err = output_close(&output, !shown, why);
 	return shown ? fail_errno(why, shown, NULL, "cannot compare '%s' and '%s'", a->before,
@@ -197,8 +163,13 @@ static int compare(struct arguments *a, struct film *before, struct film *now, i
 		   struct fail *why)
 {
 	struct diff diff;
-	int err = diff_make(before, now, &a->question, &diff, why);
+	const struct answer_arguments *answer = &a->answer;
+	int err = diff_make(before, now, &answer->question, &diff, why);
 
+	if (!err)
+		err = show_format_fits(answer->format, &diff.before, &answer->show, why);
+	if (!err)
+		err = show_format_fits(answer->format, &diff.now, &answer->show, why);
 	if (!err)
 		err = show(a, &diff, why);
 	if (!err && a->gate)
@@ -217,14 +188,14 @@ static int run(struct arguments *a)
 	if (!err)
 		err = film_open(a->now, &now, &why);
 	if (!err)
-		status = cmd_check_span("diff", &a->question, before);
+		status = cmd_check_span("diff", &a->answer.question, before);
 	if (!err && !status)
-		status = cmd_check_span("diff", &a->question, now);
+		status = cmd_check_span("diff", &a->answer.question, now);
 	if (!err && !status)
 		err = compare(a, before, now, &status, &why);
 	film_free(before);
 	film_free(now);
-	if (err == -EPIPE && !a->output)
+	if (err == -EPIPE && !a->answer.output)
 		output_broken_pipe();
 	if (err)
 		fail_print(&why);
@@ -233,13 +204,13 @@ static int run(struct arguments *a)
 
 int cmd_diff(int argc, char **argv)
 {
-	struct arguments a = {.show = {.limit = 40}};
+	struct arguments a = {.answer.show = {.limit = 40}};
 	int status = parse(&a, argc, argv);
 
-	if (!status && a.help)
+	if (!status && a.answer.help)
 		printf("%s%s%s", help_start, question_help, help_examples);
 	else if (!status)
 		status = run(&a);
-	question_free(&a.question);
+	question_free(&a.answer.question);
 	return status;
 }

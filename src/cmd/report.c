@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cmd/answer.h"
 #include "film/reader.h"
 #include "query/report.h"
@@ -16,33 +15,35 @@
 #include "show/words.h"
 
 enum {
-	OPTION_FORMAT = 1,
-	OPTION_LIMIT,
-	OPTION_MIN_PERCENT,
-	OPTION_WIDE,
-	OPTION_NO_COLOR
+	OPTION_MIN_PERCENT = 1,
+	OPTION_COLUMNS,
+	OPTION_SORT
 };
 
 static const struct option long_options[] = {
-	QUESTION_LONG_OPTIONS,
-	{"format", required_argument, NULL, OPTION_FORMAT},
-	{"output", required_argument, NULL, 'o'},
-	{"limit", required_argument, NULL, OPTION_LIMIT},
+	ANSWER_LONG_OPTIONS,
 	{"min-percent", required_argument, NULL, OPTION_MIN_PERCENT},
-	{"wide", no_argument, NULL, OPTION_WIDE},
-	{"no-color", no_argument, NULL, OPTION_NO_COLOR},
-	{"help", no_argument, NULL, 'h'},
+	{"columns", required_argument, NULL, OPTION_COLUMNS},
+	{"sort", required_argument, NULL, OPTION_SORT},
 	{0},
 };
 
 static const char help_start[] =
 	"usage: stackcam report [OPTION…] [FILM]\n\n"
 	"Shows what a film (default: stackcam.film) says about where the time, or the memory,\n"
-	"went.\n\n"
-	"      --format FORMAT   table (the default), tree, folded, svg, html, pprof, speedscope,\n"
-	"                        json; without it the name given to -o decides\n"
+	"went; of a film of 'stackcam trace', which functions were called, how often, how long.\n\n"
+	"      --format FORMAT   table (the default), tree, folded, svg, flame-svg, html,\n"
+	"                        flame-html, pprof, speedscope, json, histogram, graph, chrome,\n"
+	"                        perfetto; the last four of calls only; flame-svg and flame-html\n"
+	"                        are svg and html; without it the name given to -o decides\n"
 	"  -o, --output FILE     write there instead of standard output\n"
 	"      --limit N         rows of the table (default 40; 0: all)\n"
+	"      --sort KEY        order of the table: self, total; of calls also calls, avg, max,\n"
+	"                        p99 (default: self, of calls total)\n"
+	"      --columns LIST    of a table of calls: total, self, calls, avg, min, max, p50, "
+	"p99,\n"
+	"                        percent, self-percent, on-cpu, inferred, or all (default: the\n"
+	"                        first three)\n"
 	"      --min-percent P   the tree leaves out what has less than that (default 0.5)\n"
 	"      --wide            long names whole: else they are cut to the terminal, or to 120\n"
 	"                        columns in a file or a pipe\n"
@@ -59,14 +60,14 @@ static const char help_examples[] =
 	"  stackcam report -o flame.html --by process,thread\n"
 	"  stackcam report -o cpu.pb.gz && go tool pprof -top cpu.pb.gz\n"
 	"  stackcam report --from 2s --to 3.5s --focus '^parse_'\n"
+	"  stackcam report --columns calls,avg,p99,max --sort p99 calls.film\n"
+	"  stackcam report --format graph --focus '^parse_order$' calls.film\n"
+	"  stackcam report -o calls.perfetto-trace calls.film    each call, for ui.perfetto.dev\n"
 	"  stackcam report --format json | jq '.functions[0]'\n";
 
 struct arguments {
-	struct question question;
-	struct show_options show;
-	const struct show_format *format;
-	const char *format_name, *output, *film;
-	bool wide, no_color, help;
+	struct answer_arguments answer;
+	const char *film;
 };
 
 static int parse_percent(const char *s, double *percent)
@@ -80,37 +81,41 @@ static int parse_percent(const char *s, double *percent)
 /* Returns 0 or an exit status. */
 static int take_option(struct arguments *a, int option)
 {
+	struct show_options *show = &a->answer.show;
 	struct fail why = {0};
-	int err;
 
 	switch (option) {
-	case OPTION_FORMAT:
-		a->format_name = optarg;
-		return 0;
-	case OPTION_LIMIT:
-		if (text_parse_u64(optarg, 0, UINT32_MAX, &a->show.limit))
-			return cmd_usage("report", "'%s' is not a number of rows", optarg);
-		return 0;
 	case OPTION_MIN_PERCENT:
-		if (parse_percent(optarg, &a->show.min_percent))
+		if (parse_percent(optarg, &show->min_percent))
 			return cmd_usage("report", "'%s' is not a percentage", optarg);
 		return 0;
-	case OPTION_WIDE:
-		a->wide = true;
+	case OPTION_COLUMNS:
+		if (show_take_columns(show, optarg, &why))
+			return cmd_usage("report", "%s", why.what);
 		return 0;
-	case OPTION_NO_COLOR:
-		a->no_color = true;
-		return 0;
-	case 'o':
-		a->output = strcmp(optarg, "-") ? optarg : NULL;
-		return 0;
-	case 'h':
-		a->help = true;
+	case OPTION_SORT:
+		if (show_take_order(show, optarg, &why))
+			return cmd_usage("report", "%s", why.what);
 		return 0;
 	default:
-		err = question_take(&a->question, option, optarg, &why);
-		return err ? cmd_usage("report", "%s", why.what) : 0;
+		return cmd_take_answer("report", &a->answer, option, optarg);
 	}
+}
+
+/* Returns 0 or an exit status. */
+static int choose_format(struct answer_arguments *a)
+{
+	const struct shape *shape = &a->question.shape;
+	int status = cmd_choose_format("report", a->format_name, a->output, &a->format);
+
+	if (!status && a->format->story &&
+	    (shape->by_process || shape->by_thread || shape->by_image || shape->lines ||
+	     shape->inlines))
+		return cmd_usage("report",
+				 "%s shows each call by itself, and each thread: --by, --lines and "
+				 "--inlines say nothing there",
+				 a->format->name);
+	return status;
 }
 
 /* Returns 0 or an exit status. */
@@ -119,8 +124,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 	int option, status;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":o:h" QUESTION_SHORT_OPTIONS, long_options,
-				     NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ANSWER_SHORT_OPTIONS, long_options, NULL)) != -1) {
 		if (option == '?' || option == ':')
 			return cmd_usage_option("report", argv, long_options);
 		status = take_option(a, option);
@@ -132,40 +136,67 @@ static int parse(struct arguments *a, int argc, char **argv)
 				 argv[optind + 1]);
 	if (optind < argc)
 		a->film = argv[optind];
-	return a->help ? 0 : cmd_choose_format("report", a->format_name, a->output, &a->format);
+	return a->answer.help ? 0 : choose_format(&a->answer);
 }
 
 /* Shows the film; 0 or a negative errno with *why filled. */
 static int show(struct arguments *a, struct film *film, struct output *output, struct fail *why)
 {
+	struct answer_arguments *answer = &a->answer;
 	struct report report;
-	int err = report_make(film, &a->question, a->format->by_thread, &report, why);
+	int err = report_make(film, &answer->question, answer->format->by_thread, &report, why);
 
-	cmd_fit_output(&a->show, output, a->wide, a->no_color);
+	cmd_fit_output(&answer->show, output, answer->wide, answer->no_color);
+	if (!err)
+		err = show_format_fits(answer->format, &report.view, &answer->show, why);
 	if (!err) {
-		err = a->format->report(&report, &a->show, output->file);
+		err = answer->format->report(&report, &answer->show, output->file);
 		if (err)
 			fail_errno(why, err, NULL, "cannot show '%s'", a->film);
 		else if (!fflush(output->file))
-			words_nothing(&report.view, &a->question.filter, a->film, stderr);
+			words_nothing(&report.view, &answer->question.filter, a->film, stderr);
 	}
 	report_free(&report);
 	return err;
+}
+
+/* Shows the calls as they happened; 0 or a negative errno with *why filled. */
+static int tell(struct arguments *a, struct film *film, struct output *output, struct fail *why)
+{
+	const struct question *q = &a->answer.question;
+	/* what is said where nothing is left needs of a view no more than this */
+	struct call_view calls = {0};
+	struct view view = {.film = film, .calls = &calls};
+	/* borrowed, not to be freed; without an event, a film in which nothing was called is no error */
+	struct replay_question story = {.filter = q->filter, .raw = q->is_raw};
+	struct replay_sums sums;
+	int err = show_story_fits(a->answer.format, film, q->event, why);
+
+	if (!err)
+		err = a->answer.format->story(film, &story, output->file, &sums, why);
+	if (err || fflush(output->file))
+		return err;
+	view.film_samples = sums.film_calls;
+	view.samples = sums.told;
+	words_nothing(&view, &q->filter, a->film, stderr);
+	words_lost(film, film_find_event(film, CALLS_EVENT), stderr);
+	return 0;
 }
 
 /* Shows the film where it shall be shown; 0 or a negative errno with *why filled. */
 static int write_answer(struct arguments *a, struct film *film, struct fail *why)
 {
 	struct output output;
-	int err = output_open(&output, a->output, why), shown;
+	const struct show_format *format = a->answer.format;
+	int err = output_open(&output, a->answer.output, why), shown;
 
 	if (err)
 		return err;
-	if (a->format->is_binary && output.is_terminal)
+	if (format->is_binary && output.is_terminal)
 		shown = fail(why, -EINVAL, "name a file with -o, or use a pipe",
-			     "%s is no text for a terminal", a->format->name);
+			     "%s is no text for a terminal", format->name);
 	else
-		shown = show(a, film, &output, why);
+		shown = format->story ? tell(a, film, &output, why) : show(a, film, &output, why);
 	err = output_close(&output, !shown, shown ? NULL : why);
 	return shown ? shown : err;
 }
@@ -175,12 +206,12 @@ static int run(struct arguments *a)
 	struct film *film = NULL;
 	struct fail why = {0};
 	int err = film_open(a->film, &film, &why);
-	int status = err ? 0 : cmd_check_span("report", &a->question, film);
+	int status = err ? 0 : cmd_check_span("report", &a->answer.question, film);
 
 	if (!err && !status)
 		err = write_answer(a, film, &why);
 	film_free(film);
-	if (err == -EPIPE && !a->output)
+	if (err == -EPIPE && !a->answer.output)
 		output_broken_pipe();
 	if (err)
 		fail_print(&why);
@@ -191,14 +222,14 @@ int cmd_report(int argc, char **argv)
 {
 	struct arguments a = {
 		.film = "stackcam.film",
-		.show = {.limit = 40, .min_percent = 0.5},
+		.answer.show = {.limit = 40, .min_percent = 0.5},
 	};
 	int status = parse(&a, argc, argv);
 
-	if (!status && a.help)
+	if (!status && a.answer.help)
 		printf("%s%s%s", help_start, question_help, help_examples);
 	else if (!status)
 		status = run(&a);
-	question_free(&a.question);
+	question_free(&a.answer.question);
 	return status;
 }

@@ -188,15 +188,14 @@ static void take_names(void *context, size_t index, const struct symbol_name *na
 static void report(const struct film_image *image, const struct lack *lack, const char *missing)
 {
 	size_t names = lack->names - lack->named, lines = lack->lines - lack->placed;
-	char number[32];
+	char number[32], build_id[2 * FILM_BUILD_ID_MAX + 1];
 
 	fputs("  ", stderr);
 	text_print_safe(stderr, image->path[0] ? image->path : "[image without a name]");
 	if (image->build_id_size) {
-		fputs(" (build id ", stderr);
-		for (uint32_t i = 0; i < image->build_id_size && i < FILM_BUILD_ID_MAX; i++)
-			fprintf(stderr, "%02x", image->build_id[i]);
-		fputc(')', stderr);
+		fprintf(stderr, " (build id %s)",
+			text_hex(build_id, sizeof(build_id), image->build_id,
+				 image->build_id_size));
 	}
 	fputs(": ", stderr);
 	if (names) {

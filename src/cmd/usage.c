@@ -22,6 +22,21 @@ int cmd_usage(const char *verb, const char *format, ...)
 	return EXIT_USAGE;
 }
 
+void cmd_say(const char *format, ...)
+{
+	char words[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	flockfile(stderr);
+	fputs("stackcam: ", stderr);
+	text_print_safe(stderr, words);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+}
+
 /* getopt says that a long option is not known also when several begin like it. */
 static int usage_long_option(const char *verb, const char *given, const struct option *options)
 {

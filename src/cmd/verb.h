@@ -7,11 +7,16 @@
  * out. argv[0] is the verb. Exit status: 0 done, 1 failed, 2 wrong usage, 3 the kernel or the
  * permissions do not allow it.
  */
+int cmd_agent(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_play(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_resolve(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 
 struct option;
 
@@ -22,6 +27,9 @@ enum {
 
 /* "stackcam VERB: MESSAGE" and a pointer to --help, to standard error; returns EXIT_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "stackcam: WORDS" to standard error: what is told of while it goes on, a line from any thread. */
+void cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * For what getopt_long() returned '?' or ':' for just now, with opterr = 0: names the option and

@@ -36,6 +36,18 @@ const char *arena_text(struct arena *a, const char *text, size_t size)
 	return copy;
 }
 
+void arena_join(struct arena *to, struct arena *from)
+{
+	struct arena_chunk **last = &to->chunks;
+
+	while (*last)
+		last = &(*last)->older;
+	if (last == &to->chunks)
+		to->left = from->left;
+	*last = from->chunks;
+	*from = (struct arena){0};
+}
+
 void arena_free(struct arena *a)
 {
 	while (a->chunks) {

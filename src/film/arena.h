@@ -12,6 +12,8 @@ struct arena {
 
 /* A terminated copy of the first size bytes of text; null: no memory. */
 const char *arena_text(struct arena *a, const char *text, size_t size);
+/* from's texts become texts of to; from is empty then. */
+void arena_join(struct arena *to, struct arena *from);
 void arena_free(struct arena *a);
 
 #endif

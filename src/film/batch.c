@@ -20,6 +20,8 @@ const struct film_row_kind film_row_kinds[FILM_ROW_KINDS] = {
 	[FILM_ROW_NAMES] = {"ib", "INSERT INTO name(n, data) VALUES(?, ?)"},
 	[FILM_ROW_STARTS] = {"ib", "INSERT INTO start(n, data) VALUES(?, ?)"},
 	[FILM_ROW_STACKS] = {"iib", "INSERT INTO stack VALUES(?, ?, ?)"},
+	[FILM_ROW_PROCESSES] = {"iib", "INSERT INTO processes VALUES(?, ?, ?)"},
+	[FILM_ROW_THREADS] = {"iib", "INSERT INTO threads VALUES(?, ?, ?)"},
 	[FILM_ROW_BLOCK] = {"iiiiiib", "INSERT INTO block(event, kind, t0, t1, n, total, data) "
 				       "VALUES(?, ?, ?, ?, ?, ?, ?)"},
 };
@@ -51,11 +53,16 @@ size_t film_batch_size(const struct film_batch *batch)
 {
 	size_t size = sizeof(*batch) + batch->rows.room, i;
 
-	size += batch->functions.room * sizeof(*batch->functions.at);
+	size += batch->functions.room * sizeof(*batch->functions.at) + batch->name_bytes;
 	size += batch->frames.room * sizeof(*batch->frames.at);
 	size += batch->stacks.room * sizeof(*batch->stacks.at);
 	size += batch->names.room * sizeof(*batch->names.at);
 	size += batch->starts.room * sizeof(*batch->starts.at);
+	size += batch->call_count * sizeof(*batch->calls->at);
+	size += batch->probes.room * sizeof(*batch->probes.at);
+	size += batch->sums.room * sizeof(*batch->sums.at);
+	size += batch->processes.room * sizeof(*batch->processes.at);
+	size += batch->threads.room * sizeof(*batch->threads.at);
 	for (i = 0; i < FILM_EVENTS_MAX; i++)
 		size += batch->samples[i].room * sizeof(*batch->samples[i].at);
 	return size;
@@ -70,10 +77,21 @@ void film_batch_free(struct film_batch *batch)
 	for (i = 0; i < FILM_EVENTS_MAX; i++)
 		vec_free(&batch->samples[i]);
 	vec_free(&batch->functions);
+	arena_free(&batch->names_of_functions);
 	vec_free(&batch->frames);
 	vec_free(&batch->stacks);
 	vec_free(&batch->names);
 	vec_free(&batch->starts);
+	while (batch->calls) {
+		struct film_call_chunk *older = batch->calls->next;
+
+		free(batch->calls);
+		batch->calls = older;
+	}
+	vec_free(&batch->probes);
+	vec_free(&batch->sums);
+	vec_free(&batch->processes);
+	vec_free(&batch->threads);
 	buf_free(&batch->rows);
 	free(batch);
 }

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "film/arena.h"
 #include "film/catalogue.h"
 #include "film/film.h"
 #include "film/samples.h"
@@ -29,6 +30,8 @@ enum film_row {
 	FILM_ROW_NAMES,
 	FILM_ROW_STARTS,
 	FILM_ROW_STACKS,
+	FILM_ROW_PROCESSES,
+	FILM_ROW_THREADS,
 	FILM_ROW_BLOCK,
 	FILM_ROW_KINDS,
 };
@@ -41,6 +44,25 @@ extern const struct film_row_kind {
 struct film_sample_list {
 	struct film_sample *at;
 	size_t count, room;
+};
+
+/* Calls in the order of writing, as many as a block holds: they are copied no more until they are packed. */
+struct film_call_chunk {
+	struct film_call_chunk *next;
+	uint32_t event;
+	size_t count;
+	struct film_call at[FILM_BLOCK_MAX];
+};
+
+struct film_probe_given {
+	uint32_t event;
+	struct film_probe probe;
+};
+
+struct film_sum_given {
+	uint32_t event;
+	uint64_t from, to;
+	struct film_sum sum;
 };
 
 /* One row of naming a frame. A frame's rows of the call that comes last are those that count. */
@@ -62,12 +84,23 @@ struct film_batch {
 	struct film_first {
 		uint32_t function, frame, stack;
 	} first;
-	vec(struct film_function) functions; /* the names live until the disk is closed */
+	vec(struct film_function) functions;
+	struct arena names_of_functions;
+	size_t name_bytes; /* in that */
 	vec(struct film_place) frames;
 	vec(struct film_stack) stacks;
 	vec(struct film_named) names;
 	vec(struct film_started) starts;
 	struct film_sample_list samples[FILM_EVENTS_MAX]; /* by event */
+	uint64_t block_span;				  /* ns: of a block of them at most */
+	struct film_call_chunk *calls, *last_calls;
+	struct film_call_chunk *open[FILM_EVENTS_MAX]; /* the last chunk of an event */
+	size_t call_count;
+	/* of a film that keeps them packed, all, by id with the unused 0; texts live until the disk is closed */
+	vec(struct film_process) processes;
+	vec(struct film_thread) threads;
+	vec(struct film_probe_given) probes;
+	vec(struct film_sum_given) sums;
 };
 
 /*

@@ -80,6 +80,15 @@ static void cut_here(struct columns *c)
 		c->failed = true;
 }
 
+/* Makes room for count bytes after the end of b, to be written by someone else. */
+static uint8_t *room_for(struct buf *b, size_t count)
+{
+	if (count > b->room - b->count &&
+	    !vec_grow_raw((void **)&b->at, &b->room, b->count + count, 1))
+		return NULL;
+	return b->at + b->count;
+}
+
 static void put_planes(struct columns *c, const struct planes *p)
 {
 	unsigned int k;
@@ -87,10 +96,17 @@ static void put_planes(struct columns *c, const struct planes *p)
 
 	buf_put_u8(&c->plain, (uint8_t)p->width);
 	for (k = 0; k < p->width; k++) {
+		uint8_t *plane = room_for(&c->plain, p->count);
+
+		if (!plane) {
+			c->failed = true;
+			return;
+		}
 		if (p->count >= CUT_MIN)
 			cut_here(c);
 		for (i = 0; i < p->count; i++)
-			buf_put_u8(&c->plain, (uint8_t)(p->values[i] >> (8 * k)));
+			plane[i] = (uint8_t)(p->values[i] >> (8 * k));
+		c->plain.count += p->count;
 	}
 	if (p->count >= CUT_MIN)
 		cut_here(c);
@@ -203,7 +219,7 @@ static size_t make_dictionary(const uint64_t *values, size_t count, uint64_t *in
 		    !vec_push(&entries, new))
 			goto out;
 	}
-	rank = malloc(entries.count * sizeof(*rank));
+	rank = entries.count ? malloc(entries.count * sizeof(*rank)) : NULL;
 	if (!rank)
 		goto out;
 	qsort(entries.at, entries.count, sizeof(*entries.at), by_uses);
@@ -261,6 +277,14 @@ void columns_put(struct columns *c, const uint64_t *values, size_t count)
 	put_numbers(c, values, count, scratch);
 }
 
+void columns_put_numbers(struct columns *c, const uint64_t *values, size_t count)
+{
+	if (vec_reserve(&c->scratch, 2 * count))
+		put_numbers(c, values, count, c->scratch.at);
+	else
+		c->failed = true;
+}
+
 void columns_put_bytes(struct columns *c, const void *bytes, size_t count)
 {
 	buf_put(&c->plain, bytes, count);
@@ -271,15 +295,6 @@ void columns_begin(struct columns *c)
 	c->plain.count = c->packed.count = 0;
 	c->cuts.count = 0;
 	c->failed = false;
-}
-
-/* Makes room for count bytes after the end of b, to be written by someone else. */
-static uint8_t *room_for(struct buf *b, size_t count)
-{
-	if (count > b->room - b->count &&
-	    !vec_grow_raw((void **)&b->at, &b->room, b->count + count, 1))
-		return NULL;
-	return b->at + b->count;
 }
 
 int columns_end(struct columns *c)

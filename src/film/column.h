@@ -39,6 +39,8 @@ struct columns {
 void columns_begin(struct columns *c);
 /* Adds a column; count is at least 1. */
 void columns_put(struct columns *c, const uint64_t *values, size_t count);
+/* The same for numbers that hardly repeat, such as times: a dictionary is not even tried. */
+void columns_put_numbers(struct columns *c, const uint64_t *values, size_t count);
 /* Adds bytes as they are; their number must be known from a column. */
 void columns_put_bytes(struct columns *c, const void *bytes, size_t count);
 /* Compresses what was put into c->packed. 0, or a negative errno. */

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "film/blocks.h"
+#include "film/processes.h"
+
 /* Batches that wait for the disk may take this much memory; then the caller waits. */
 #define QUEUE_MAX (64u << 20)
-
-/* A block ends after this time, so that block rows alone make a timeline of seconds. */
-#define BLOCK_SPAN 1000000000ull
 
 /* How long to wait for readers that are in the way. */
 #define PATIENCE_MS 5000
@@ -41,16 +41,22 @@ struct film_disk {
 	uint64_t page_size; /* not FILM_PAGE_SIZE in a film that someone put through VACUUM */
 	struct columns columns;
 	struct buf row;
+	struct film_blocks blocks;
 };
 
 /* Carries out one operation. Returns SQLite's code. */
 static int write_row(struct film_disk *d, struct bytes *rows)
 {
 	unsigned int kind = bytes_u8(rows);
-	sqlite3_stmt *statement = d->statements[kind];
 	const char *parameter = film_row_kinds[kind].parameters;
+	sqlite3_stmt *statement;
 	int rc = SQLITE_OK, i;
 
+	/* not before it is used: a film of an earlier version that is only named has not all tables */
+	if (!d->statements[kind])
+		rc = sqlite3_prepare_v3(d->db, film_row_kinds[kind].sql, -1,
+					SQLITE_PREPARE_PERSISTENT, &d->statements[kind], NULL);
+	statement = d->statements[kind];
 	for (i = 1; rc == SQLITE_OK && *parameter; parameter++, i++) {
 		uint64_t value = bytes_varint(rows);
 		const void *bytes;
@@ -73,7 +79,7 @@ static int write_row(struct film_disk *d, struct bytes *rows)
 
 static int write_rows(struct film_disk *d, const struct buf *rows)
 {
-	struct bytes left = {.at = rows->at, .end = rows->at + rows->count};
+	struct bytes left = buf_bytes(rows);
 	int rc = SQLITE_OK;
 
 	while (rc == SQLITE_OK && bytes_left(&left))
@@ -234,55 +240,43 @@ static int write_starts(struct film_disk *d, struct film_batch *batch)
 	return rc;
 }
 
-static int by_time(const void *a, const void *b)
+static int write_processes(struct film_disk *d, const struct film_batch *batch)
 {
-	const struct film_sample *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
-}
-
-/* Samples mostly come in order of time; then sorting them is one look at each. */
-static void sort_samples(struct film_sample_list *list)
-{
-	size_t i;
-
-	for (i = 1; i < list->count; i++) {
-		if (list->at[i].time < list->at[i - 1].time) {
-			qsort(list->at, list->count, sizeof(*list->at), by_time);
-			return;
-		}
-	}
-}
-
-static int write_samples(struct film_disk *d, uint32_t event, struct film_sample_list *list)
-{
+	const struct film_process *processes = batch->processes.at;
 	size_t from, count;
 	int rc = SQLITE_OK;
 
-	sort_samples(list);
-	for (from = 0; rc == SQLITE_OK && from < list->count; from += count) {
-		const struct film_sample *samples = list->at + from;
-		struct film_span span;
-
-		for (count = 1; from + count < list->count && count < FILM_BLOCK_MAX; count++) {
-			if (samples[count].time - samples[0].time >= BLOCK_SPAN)
-				break;
-		}
-		if (samples_pack(&d->columns, samples, count, &span))
+	for (from = 1; rc == SQLITE_OK && from < batch->processes.count; from += count) {
+		if (processes_pack(&d->columns, processes + from, batch->processes.count - from,
+				   &count))
 			return SQLITE_NOMEM;
-		film_put_row(&d->row, FILM_ROW_BLOCK, (uint64_t)event, (uint64_t)FILM_BLOCK_SAMPLES,
-			     span.t0, span.t1, (uint64_t)span.count, span.total,
-			     d->columns.packed.at, d->columns.packed.count);
-		rc = write_own_row(d);
+		rc = write_block(d, FILM_ROW_PROCESSES, from, count);
 	}
 	return rc;
 }
 
+static int write_threads(struct film_disk *d, const struct film_batch *batch)
+{
+	size_t from, count;
+	int rc = SQLITE_OK;
+
+	for (from = 1; rc == SQLITE_OK && from < batch->threads.count; from += count) {
+		if (threads_pack(&d->columns, batch->processes.at, batch->threads.at + from,
+				 batch->threads.count - from, &count))
+			return SQLITE_NOMEM;
+		rc = write_block(d, FILM_ROW_THREADS, from, count);
+	}
+	return rc;
+}
+
+/* For film_blocks_write(). */
+static int write_given_row(void *context, const struct buf *row)
+{
+	return row->failed ? SQLITE_NOMEM : write_rows(context, row);
+}
+
 static int write_batch(struct film_disk *d, struct film_batch *batch)
 {
-	uint32_t event;
 	int rc = write_rows(d, &batch->rows);
 
 	if (rc == SQLITE_OK)
@@ -295,8 +289,12 @@ static int write_batch(struct film_disk *d, struct film_batch *batch)
 		rc = write_starts(d, batch);
 	if (rc == SQLITE_OK)
 		rc = write_stacks(d, batch);
-	for (event = 1; rc == SQLITE_OK && event < FILM_EVENTS_MAX; event++)
-		rc = write_samples(d, event, &batch->samples[event]);
+	if (rc == SQLITE_OK)
+		rc = write_processes(d, batch);
+	if (rc == SQLITE_OK)
+		rc = write_threads(d, batch);
+	if (rc == SQLITE_OK)
+		rc = film_blocks_write(&d->blocks, batch, write_given_row, d);
 	return rc;
 }
 
@@ -443,6 +441,7 @@ static void free_disk(struct film_disk *d)
 	sqlite3_close(d->db);
 	columns_free(&d->columns);
 	buf_free(&d->row);
+	film_blocks_free(&d->blocks);
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->given);
 	pthread_cond_destroy(&d->taken);
@@ -454,7 +453,6 @@ static void free_disk(struct film_disk *d)
 static int open_database(struct film_disk *d)
 {
 	int64_t page_size = 0;
-	size_t i;
 	int rc = sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW,
 				 NULL);
 
@@ -466,9 +464,6 @@ static int open_database(struct film_disk *d)
 		rc = film_sql_run(d->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
 	if (rc == SQLITE_OK)
 		rc = sqlite3_wal_autocheckpoint(d->db, 0);
-	for (i = 0; rc == SQLITE_OK && i < FILM_ROW_KINDS; i++)
-		rc = sqlite3_prepare_v3(d->db, film_row_kinds[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
-					&d->statements[i], NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v3(d->db, "PRAGMA page_count", -1, SQLITE_PREPARE_PERSISTENT,
 					&d->page_count, NULL);

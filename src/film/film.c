@@ -12,6 +12,16 @@ const char *film_frame_kind_name(unsigned int kind)
 		return "jit";
 	case FILM_FRAME_MARK:
 		return "mark";
+	case FILM_FRAME_PYTHON:
+		return "python";
+	case FILM_FRAME_JAVA:
+		return "java";
+	case FILM_FRAME_LUA:
+		return "lua";
+	case FILM_FRAME_JAVASCRIPT:
+		return "javascript";
+	case FILM_FRAME_LABEL:
+		return "label";
 	default:
 		return "unknown";
 	}

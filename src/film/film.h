@@ -15,7 +15,7 @@
  */
 
 #define FILM_APPLICATION_ID 0x53434d46 /* "SCMF" */
-#define FILM_SCHEMA_VERSION 1
+#define FILM_SCHEMA_VERSION 2
 #define FILM_BUILD_ID_MAX   64
 
 struct film_info {
@@ -27,6 +27,7 @@ struct film_info {
 	uint32_t cpus;	     /* online when recording began */
 	uint64_t start, end; /* end: of the last commit */
 	int64_t wall_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start */
+	const char *labels;  /* that a user gave: "env=prod,zone=a" (film/labels.h), "": none */
 };
 
 /* What is counted or timed, e.g. {"on-cpu", "ns", 99}. */
@@ -60,7 +61,8 @@ enum film_image_kind {
 	FILM_IMAGE_KERNEL, /* the kernel itself */
 	FILM_IMAGE_MODULE, /* a kernel module, or BPF programs */
 	FILM_IMAGE_VDSO,
-	FILM_IMAGE_ANON, /* memory without a file: JIT code */
+	FILM_IMAGE_ANON,   /* memory without a file: JIT code */
+	FILM_IMAGE_SCRIPT, /* the source of what an interpreter runs */
 };
 
 struct film_image {
@@ -76,9 +78,15 @@ enum film_frame_kind {
 	FILM_FRAME_KERNEL,
 	FILM_FRAME_JIT,	 /* code without a file, named by a perf map or not at all */
 	FILM_FRAME_MARK, /* no code: says why a stack has no more frames, "[truncated: …]" */
+	/* found by the structures of a language's runtime, whose addresses are just numbers: */
+	FILM_FRAME_PYTHON,
+	FILM_FRAME_JAVA,
+	FILM_FRAME_LUA,
+	FILM_FRAME_JAVASCRIPT,
+	FILM_FRAME_LABEL, /* no code, at the root: what the program says of its work, "endpoint=/buy" */
 };
 
-/* "native", "kernel", "jit", "mark"; "unknown" for a kind of a later version */
+/* "native", "kernel", "jit", "mark", "python" …; "unknown" for a kind of a later version */
 const char *film_frame_kind_name(unsigned int kind);
 
 struct film_function {
@@ -114,6 +122,8 @@ enum film_how {
 	FILM_HOW_EXACT = 0, /* the probe itself, or an unwind table */
 	FILM_HOW_FRAME_POINTER =
 		1, /* no table covered the callee: the frame pointer was followed */
+	FILM_HOW_RUNTIME =
+		2, /* exactly; it is a part of the interpreter, which runs the frame beside it */
 };
 
 /* Stacks are a tree: a stack is its parent's frames plus one. The root's parent is 0. */
@@ -137,6 +147,61 @@ struct film_samples {
 	const uint32_t *thread; /* ids of film_thread */
 	const uint32_t *stack;	/* ids of film_stack; 0: no frame is known */
 	const uint64_t *value;
+};
+
+/*
+ * A call of a function that was traced. Calls are written when they end, so that those of one track (a
+ * thread's stack) come in post-order: a call stands behind all that it called, and read backwards, a
+ * call stands before them. depth tells which call made it: the next one of the same track with a depth
+ * of one less. If that one was lost, the next one with this depth does not contain it in time.
+ */
+struct film_call {
+	uint64_t end;
+	uint64_t duration; /* ns of wall time, the tracer's own cost included (struct film_probe) */
+	uint64_t waited;   /* of duration: ns in which the thread was on no CPU */
+	uint32_t thread;   /* id of a film_thread; 0: not known */
+	uint32_t frame;	   /* where the function begins; its name is the frame's */
+	uint32_t
+		lane; /* which of the thread's stacks: 0 its own; others: of signals, coroutines; or a
+			  goroutine */
+	uint16_t depth; /* traced calls open below it on that stack; 0: the outermost */
+	uint16_t cpu;	/* on which it ended */
+	uint32_t flags; /* enum film_call_flag */
+};
+
+enum film_call_flag {
+	FILM_CALL_GAP = 1, /* calls of this thread were lost between the one before it and this */
+	FILM_CALL_INFERRED = 2, /* its return was not seen: it ended at end or before, a guess */
+	FILM_CALL_OPEN = 4, /* it had not ended when the thread, its program or the recording did */
+};
+
+/* A block of calls, as columns, sorted by end. */
+struct film_calls {
+	size_t count;
+	const uint64_t *end, *duration, *waited;
+	const uint32_t *thread, *frame, *lane, *depth, *cpu, *flags;
+};
+
+/* What tracing a function costs, as measured where it was traced; to be subtracted from durations. */
+struct film_probe {
+	uint32_t frame;
+	uint32_t own; /* ns of each call's cost that lie within its own duration */
+	uint32_t
+		outer; /* ns by which each call makes its callers' durations longer: own and the rest */
+};
+
+/*
+ * Sums of a function over some time, where calls were not kept one by one. What a film says of one
+ * frame in several blocks adds up (min and max: the least and the largest).
+ */
+#define FILM_SUM_BUCKETS 40
+struct film_sum {
+	uint32_t frame;
+	uint64_t calls, total, self, waited, min, max;
+	uint64_t recursive; /* of total: calls within a call of the same function */
+	uint64_t inferred;  /* of calls: as FILM_CALL_INFERRED */
+	/* calls by duration: bucket b holds [2^b, 2^(b+1)) ns, the first also 0, the last all longer */
+	uint64_t buckets[FILM_SUM_BUCKETS];
 };
 
 #endif

@@ -2,6 +2,7 @@
 #include "film/intern.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The slots keep the low half of a hash: it also says where the slot belongs when the table grows. */
 static void put(struct intern_slot *slots, size_t room, uint32_t hash, uint32_t id)
@@ -49,6 +50,13 @@ bool intern_add(struct intern *t, uint64_t hash, uint32_t id)
 	put(t->slots, t->room, (uint32_t)hash, id);
 	t->count++;
 	return true;
+}
+
+void intern_clear(struct intern *t)
+{
+	if (t->count)
+		memset(t->slots, 0, t->room * sizeof(*t->slots));
+	t->count = 0;
 }
 
 void intern_free(struct intern *t)

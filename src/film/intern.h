@@ -35,6 +35,7 @@ uint32_t intern_next(const struct intern *t, uint64_t hash, size_t *at);
 
 /* Adds an id (not 0); false: no memory. */
 bool intern_add(struct intern *t, uint64_t hash, uint32_t id);
+void intern_clear(struct intern *t); /* keeps its memory */
 void intern_free(struct intern *t);
 
 #endif

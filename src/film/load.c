@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "film/catalogue.h"
+#include "film/labels.h"
+#include "film/processes.h"
+#include "film/row.h"
 #include "film/schema.h"
 
 /* An inlined call, and the number of the block of names that gave it. */
@@ -35,8 +38,11 @@ struct loader {
 	vec(struct film_naming) namings; /* of the block of names at hand */
 	vec(struct film_start) starts;	 /* of the block of starts at hand */
 	size_t start_blocks;
+	uint64_t
+		words_left; /* bytes that the texts of packed processes and threads may still take */
 
 	unsigned int meta_rows, meta_known;
+	char labels[FILM_LABELS_SIZE];
 	size_t block_rows; /* of any kind */
 
 	vec(struct film_event) events;
@@ -52,83 +58,20 @@ struct loader {
 	vec(struct film_block) blocks;
 };
 
-/* Rows of the table meta that a film has, and that one of a later stackcam may have. */
+/* Rows of the table meta that a film has, and that one of a later stackcam, or with labels, may have. */
 #define META_ROWS     9
-#define META_ROWS_MAX 64
+#define META_ROWS_MAX 96
 
-/* A row that is being taken. err is set by what is wrong with it: -EBADMSG or -ENOMEM. */
-struct row {
-	struct loader *l;
-	sqlite3_stmt *at;
-	int err;
-};
-
-/* A number from 0 to max. SQLite keeps any type in any column, so the type is checked too. */
-static uint64_t number(struct row *r, int column, uint64_t max)
+static struct loader *loader_of(const struct film_row *r)
 {
-	uint64_t value = (uint64_t)sqlite3_column_int64(r->at, column);
-
-	if (sqlite3_column_type(r->at, column) == SQLITE_INTEGER && value <= max)
-		return value;
-	r->err = -EBADMSG;
-	return 0;
-}
-
-static uint32_t number32(struct row *r, int column, uint64_t max)
-{
-	return (uint32_t)number(r, column, max);
-}
-
-/* An id of a table that holds count entries, the unused one of id 0 included. */
-static uint32_t id_of(struct row *r, int column, size_t count)
-{
-	return number32(r, column, count - 1);
-}
-
-/* Checks that the ids of a table are 1, 2, 3 …, at most max: count is the next one. */
-static void check_id(struct row *r, size_t count, uint64_t max)
-{
-	if (number(r, 0, max) != count)
-		r->err = -EBADMSG;
-}
-
-static const char *text(struct row *r, int column)
-{
-	const char *s = NULL;
-	size_t size;
-
-	if (sqlite3_column_type(r->at, column) == SQLITE_TEXT)
-		s = (const char *)sqlite3_column_text(r->at, column);
-	size = s ? (size_t)sqlite3_column_bytes(r->at, column) : 0;
-	if (!s || size > FILM_TEXT_MAX || size > r->l->text_left || memchr(s, 0, size)) {
-		r->err = -EBADMSG;
-		return "";
-	}
-	if (!size)
-		return "";
-	r->l->text_left -= size;
-	s = arena_text(r->l->texts, s, size);
-	if (!s)
-		r->err = -ENOMEM;
-	return s ? s : "";
-}
-
-static const void *bytes(struct row *r, int column, size_t *size)
-{
-	const void *at;
-
-	if (sqlite3_column_type(r->at, column) != SQLITE_BLOB)
-		r->err = -EBADMSG;
-	at = sqlite3_column_blob(r->at, column);
-	*size = at ? (size_t)sqlite3_column_bytes(r->at, column) : 0;
-	return at;
+	return r->context;
 }
 
 /* Takes all rows of a query: take() pushes one and sets r->err if it cannot. */
 static int each_row(struct loader *l, const char *table, const char *sql,
-		    void (*take)(struct row *r))
+		    void (*take)(struct film_row *r))
 {
-	struct row r = {.l = l};
+	struct film_row r = {.texts = l->texts, .text_left = &l->text_left, .context = l};
 	char what[64];
 	int rc = sqlite3_prepare_v2(l->db, sql, -1, &r.at, NULL);
 
@@ -149,129 +92,196 @@ static int each_row(struct loader *l, const char *table, const char *sql,
 	return r.err;
 }
 
-#define push(r, table, ...)                                              \
-	do {                                                             \
-		if (!(r)->err && !vec_push(&(r)->l->table, __VA_ARGS__)) \
-			(r)->err = -ENOMEM;                              \
+#define push(r, table, ...)                                                    \
+	do {                                                                   \
+		if (!(r)->err && !vec_push(&loader_of(r)->table, __VA_ARGS__)) \
+			(r)->err = -ENOMEM;                                    \
 	} while (0)
 
-static void take_meta(struct row *r)
+/* A row that holds a label: rows come in the order of their names, so the keys are sorted. */
+static void take_label(struct film_row *r, const char *key)
 {
-	struct film_info *info = &r->l->film->info;
-	const char *name = (const char *)sqlite3_column_text(r->at, 0);
+	struct loader *l = r->context;
+	const char *value = row_text(r, 1);
+	size_t used = strlen(l->labels);
 
-	r->l->meta_known++;
-	if (!name || ++r->l->meta_rows > META_ROWS_MAX)
+	if (r->err)
+		return;
+	if (!film_label_key_ok(key, strlen(key)) || !film_label_value_ok(value, strlen(value)) ||
+	    used + strlen(key) + strlen(value) + 3 > sizeof(l->labels))
 		r->err = -EBADMSG;
-	else if (!strcmp(name, "version"))
-		info->version = text(r, 1);
-	else if (!strcmp(name, "hostname"))
-		info->hostname = text(r, 1);
-	else if (!strcmp(name, "kernel"))
-		info->kernel = text(r, 1);
-	else if (!strcmp(name, "arch"))
-		info->arch = text(r, 1);
-	else if (!strcmp(name, "command"))
-		info->command = text(r, 1);
-	else if (!strcmp(name, "cpus"))
-		info->cpus = number32(r, 1, UINT32_MAX);
-	else if (!strcmp(name, "start"))
-		info->start = number(r, 1, UINT64_MAX);
-	else if (!strcmp(name, "end"))
-		info->end = number(r, 1, UINT64_MAX);
-	else if (!strcmp(name, "wall_offset"))
-		info->wall_offset = (int64_t)number(r, 1, UINT64_MAX);
 	else
-		r->l->meta_known--;
+		snprintf(l->labels + used, sizeof(l->labels) - used, "%s%s=%s", used ? "," : "",
+			 key, value);
 }
 
-static void take_event(struct row *r)
+/* One that not all films have. */
+static void take_settled(struct film_row *r)
+{
+	loader_of(r)->film->settled = row_number(r, 1, UINT64_MAX);
+	loader_of(r)->meta_known--;
+}
+
+static void take_meta(struct film_row *r)
+{
+	struct film_info *info = &loader_of(r)->film->info;
+	const char *name = (const char *)sqlite3_column_text(r->at, 0);
+
+	loader_of(r)->meta_known++;
+	if (!name || ++loader_of(r)->meta_rows > META_ROWS_MAX)
+		r->err = -EBADMSG;
+	else if (!strcmp(name, "version"))
+		info->version = row_text(r, 1);
+	else if (!strcmp(name, "hostname"))
+		info->hostname = row_text(r, 1);
+	else if (!strcmp(name, "kernel"))
+		info->kernel = row_text(r, 1);
+	else if (!strcmp(name, "arch"))
+		info->arch = row_text(r, 1);
+	else if (!strcmp(name, "command"))
+		info->command = row_text(r, 1);
+	else if (!strcmp(name, "cpus"))
+		info->cpus = row_number32(r, 1, UINT32_MAX);
+	else if (!strcmp(name, "start"))
+		info->start = row_number(r, 1, UINT64_MAX);
+	else if (!strcmp(name, "end"))
+		info->end = row_number(r, 1, UINT64_MAX);
+	else if (!strcmp(name, "wall_offset"))
+		info->wall_offset = (int64_t)row_number(r, 1, UINT64_MAX);
+	else if (!strcmp(name, "settled"))
+		take_settled(r);
+	else
+		loader_of(r)->meta_known--;
+	if (name && !r->err && !strncmp(name, FILM_LABEL_ROW, strlen(FILM_LABEL_ROW)))
+		take_label(r, name + strlen(FILM_LABEL_ROW));
+}
+
+static void take_event(struct film_row *r)
 {
 	struct film_event event = {
-		.name = text(r, 1),
-		.unit = text(r, 2),
-		.source = text(r, 3),
-		.frequency = number32(r, 4, UINT32_MAX),
+		.name = row_text(r, 1),
+		.unit = row_text(r, 2),
+		.source = row_text(r, 3),
+		.frequency = row_number32(r, 4, UINT32_MAX),
 	};
 
-	check_id(r, r->l->events.count, FILM_EVENTS_MAX - 1);
+	row_check_id(r, loader_of(r)->events.count, FILM_EVENTS_MAX - 1);
 	push(r, events, event);
 }
 
-static void take_process(struct row *r)
+static void take_process(struct film_row *r)
 {
 	struct film_process process = {
-		.pid = number32(r, 1, UINT32_MAX),
-		.parent = number32(r, 2, UINT32_MAX),
-		.start = number(r, 3, UINT64_MAX),
-		.end = number(r, 4, UINT64_MAX),
-		.comm = text(r, 5),
-		.command = text(r, 6),
-		.exe = text(r, 7),
-		.cgroup = text(r, 8),
-		.container = text(r, 9),
+		.pid = row_number32(r, 1, UINT32_MAX),
+		.parent = row_number32(r, 2, UINT32_MAX),
+		.start = row_number(r, 3, UINT64_MAX),
+		.end = row_number(r, 4, UINT64_MAX),
+		.comm = row_text(r, 5),
+		.command = row_text(r, 6),
+		.exe = row_text(r, 7),
+		.cgroup = row_text(r, 8),
+		.container = row_text(r, 9),
 	};
 
-	check_id(r, r->l->processes.count, FILM_ROWS_MAX);
+	row_check_id(r, loader_of(r)->processes.count, FILM_ROWS_MAX);
 	push(r, processes, process);
 }
 
-static void take_thread(struct row *r)
+static void take_thread(struct film_row *r)
 {
 	struct film_thread thread = {
-		.process = id_of(r, 1, r->l->processes.count),
-		.tid = number32(r, 2, UINT32_MAX),
-		.start = number(r, 3, UINT64_MAX),
-		.comm = text(r, 4),
+		.process = row_id(r, 1, loader_of(r)->processes.count),
+		.tid = row_number32(r, 2, UINT32_MAX),
+		.start = row_number(r, 3, UINT64_MAX),
+		.comm = row_text(r, 4),
 	};
 
-	check_id(r, r->l->threads.count, FILM_ROWS_MAX);
+	row_check_id(r, loader_of(r)->threads.count, FILM_ROWS_MAX);
 	push(r, threads, thread);
 }
 
-static void take_image(struct row *r)
+/* The rows of a block that says to hold the ids from first on, at most max; 0 when err is set. */
+static uint32_t block_rows(struct film_row *r, size_t first, uint32_t max)
+{
+	uint32_t count = row_number32(r, 1, FILM_BLOCK_MAX);
+
+	row_check_id(r, first, max);
+	if (!count || (!r->err && count > max + 1 - first))
+		r->err = -EBADMSG;
+	return r->err ? 0 : count;
+}
+
+/* The blocks of packed rows come before the rows: nothing is there yet but the unused entry. */
+static void take_processes(struct film_row *r)
+{
+	struct loader *l = r->context;
+	const struct processes_texts texts = {l->texts, &l->words_left};
+	size_t first = l->processes.count, size;
+	uint32_t count = block_rows(r, first, FILM_ROWS_MAX);
+	const void *data = row_bytes(r, 2, &size);
+
+	if (r->err)
+		return;
+	if (!vec_reserve(&l->processes, first + count))
+		r->err = -ENOMEM;
+	else
+		r->err = processes_unpack(&l->columns, data, size, &texts, l->processes.at + first,
+					  count);
+	if (!r->err)
+		l->processes.count += count;
+}
+
+static void take_threads(struct film_row *r)
+{
+	struct loader *l = r->context;
+	const struct processes_texts texts = {l->texts, &l->words_left};
+	size_t first = l->threads.count, size;
+	uint32_t count = block_rows(r, first, FILM_ROWS_MAX);
+	const void *data = row_bytes(r, 2, &size);
+
+	if (r->err)
+		return;
+	if (!vec_reserve(&l->threads, first + count))
+		r->err = -ENOMEM;
+	else
+		r->err = threads_unpack(&l->columns, data, size, &texts, l->processes.at,
+					l->processes.count, l->threads.at + first, count);
+	if (!r->err)
+		l->threads.count += count;
+}
+
+static void take_image(struct film_row *r)
 {
 	struct film_image image = {
-		.kind = (enum film_image_kind)number32(r, 1, UINT8_MAX),
-		.path = text(r, 2),
+		.kind = (enum film_image_kind)row_number32(r, 1, UINT8_MAX),
+		.path = row_text(r, 2),
 	};
 	size_t size;
-	const void *build_id = bytes(r, 3, &size);
+	const void *build_id = row_bytes(r, 3, &size);
 
 	if (size > FILM_BUILD_ID_MAX)
 		r->err = -EBADMSG;
 	else if (size)
 		memcpy(image.build_id, build_id, size);
 	image.build_id_size = (uint32_t)size;
-	check_id(r, r->l->images.count, FILM_ROWS_MAX);
+	row_check_id(r, loader_of(r)->images.count, FILM_ROWS_MAX);
 	push(r, images, image);
 }
 
-static void take_file(struct row *r)
+static void take_file(struct film_row *r)
 {
-	const char *path = text(r, 1);
+	const char *path = row_text(r, 1);
 
-	check_id(r, r->l->files.count, FILM_ROWS_MAX);
+	row_check_id(r, loader_of(r)->files.count, FILM_ROWS_MAX);
 	push(r, files, path);
 }
 
-/* The rows of a block that says to hold the ids from first on, at most max; 0 when err is set. */
-static uint32_t block_rows(struct row *r, size_t first, uint32_t max)
+static void take_functions(struct film_row *r)
 {
-	uint32_t count = number32(r, 1, FILM_BLOCK_MAX);
-
-	check_id(r, first, max);
-	if (!count || (!r->err && count > max + 1 - first))
-		r->err = -EBADMSG;
-	return r->err ? 0 : count;
-}
-
-static void take_functions(struct row *r)
-{
-	struct loader *l = r->l;
+	struct loader *l = r->context;
 	size_t first = l->functions.count, size, i;
 	uint32_t count = block_rows(r, first, FILM_FUNCTIONS_MAX);
-	const void *data = bytes(r, 2, &size);
+	const void *data = row_bytes(r, 2, &size);
 
 	if (r->err)
 		return;
@@ -293,12 +303,12 @@ static void take_functions(struct row *r)
 		l->functions.count += count;
 }
 
-static void take_frames(struct row *r)
+static void take_frames(struct film_row *r)
 {
-	struct loader *l = r->l;
+	struct loader *l = r->context;
 	size_t first = l->frames.count, size, i;
 	uint32_t count = block_rows(r, first, FILM_FRAMES_MAX);
-	const void *data = bytes(r, 2, &size);
+	const void *data = row_bytes(r, 2, &size);
 
 	if (r->err)
 		return;
@@ -329,9 +339,9 @@ static void drop_replaced(struct loader *l)
 	l->given.count = kept;
 }
 
-static void apply_name(struct row *r, const struct film_naming *naming)
+static void apply_name(struct film_row *r, const struct film_naming *naming)
 {
-	struct loader *l = r->l;
+	struct loader *l = r->context;
 	struct film_frame *frame = &l->frames.at[naming->frame];
 	struct given given = {
 		.call = {naming->frame, naming->depth, naming->function, l->files.at[naming->file],
@@ -349,12 +359,12 @@ static void apply_name(struct row *r, const struct film_naming *naming)
 	frame->line = naming->line;
 }
 
-static void take_names(struct row *r)
+static void take_names(struct film_row *r)
 {
-	struct loader *l = r->l;
+	struct loader *l = r->context;
 	uint32_t count = block_rows(r, l->name_block + 1, UINT32_MAX - FILM_BLOCK_MAX), i;
 	size_t size;
-	const void *data = bytes(r, 2, &size);
+	const void *data = row_bytes(r, 2, &size);
 
 	if (r->err)
 		return;
@@ -380,12 +390,12 @@ static void take_names(struct row *r)
 		r->err = -EBADMSG;
 }
 
-static void take_starts(struct row *r)
+static void take_starts(struct film_row *r)
 {
-	struct loader *l = r->l;
+	struct loader *l = r->context;
 	uint32_t count = block_rows(r, ++l->start_blocks, UINT32_MAX - FILM_BLOCK_MAX), i;
 	size_t size;
-	const void *data = bytes(r, 2, &size);
+	const void *data = row_bytes(r, 2, &size);
 
 	if (!r->err && !vec_reserve(&l->starts, count))
 		r->err = -ENOMEM;
@@ -403,12 +413,12 @@ static void take_starts(struct row *r)
 	}
 }
 
-static void take_stacks(struct row *r)
+static void take_stacks(struct film_row *r)
 {
-	struct loader *l = r->l;
+	struct loader *l = r->context;
 	size_t first = l->stacks.count, size;
 	uint32_t count = block_rows(r, first, FILM_STACKS_MAX);
-	const void *data = bytes(r, 2, &size);
+	const void *data = row_bytes(r, 2, &size);
 
 	if (r->err)
 		return;
@@ -421,32 +431,34 @@ static void take_stacks(struct row *r)
 		l->stacks.count += count;
 }
 
-static void take_loss(struct row *r)
+static void take_loss(struct film_row *r)
 {
 	struct film_loss loss = {
-		.event = id_of(r, 1, r->l->events.count),
-		.reason = text(r, 2),
-		.count = number(r, 3, UINT64_MAX),
+		.event = row_id(r, 1, loader_of(r)->events.count),
+		.reason = row_text(r, 2),
+		.count = row_number(r, 3, UINT64_MAX),
 	};
 
-	check_id(r, r->l->losses.count + 1, FILM_LOSSES_MAX);
+	row_check_id(r, loader_of(r)->losses.count + 1, FILM_LOSSES_MAX);
 	push(r, losses, loss);
 }
 
-static void take_block(struct row *r)
+static void take_block(struct film_row *r)
 {
 	struct film_block block = {0};
+	uint64_t kind = row_number(r, 2, INT64_MAX);
 
-	check_id(r, ++r->l->block_rows, INT64_MAX);
+	row_check_id(r, ++loader_of(r)->block_rows, INT64_MAX);
 	/* what other kinds mean by their columns is not known here */
-	if (number(r, 2, INT64_MAX) != FILM_BLOCK_SAMPLES)
+	if (kind < FILM_BLOCK_SAMPLES || kind > FILM_BLOCK_SUMS)
 		return;
-	block.id = (int64_t)number(r, 0, INT64_MAX);
-	block.event = id_of(r, 1, r->l->events.count);
-	block.span.t0 = number(r, 3, UINT64_MAX);
-	block.span.t1 = number(r, 4, UINT64_MAX);
-	block.span.count = number32(r, 5, FILM_BLOCK_MAX);
-	block.span.total = number(r, 6, UINT64_MAX);
+	block.kind = (uint32_t)kind;
+	block.id = (int64_t)row_number(r, 0, INT64_MAX);
+	block.event = row_id(r, 1, loader_of(r)->events.count);
+	block.span.t0 = row_number(r, 3, UINT64_MAX);
+	block.span.t1 = row_number(r, 4, UINT64_MAX);
+	block.span.count = row_number32(r, 5, FILM_BLOCK_MAX);
+	block.span.total = row_number(r, 6, UINT64_MAX);
 	if (!block.event || !block.span.count || block.span.t0 > block.span.t1)
 		r->err = -EBADMSG;
 	push(r, blocks, block);
@@ -454,12 +466,16 @@ static void take_block(struct row *r)
 
 static const struct {
 	const char *table, *sql;
-	void (*take)(struct row *r);
+	void (*take)(struct film_row *r);
+	enum film_part part; /* the smallest that it belongs to */
+	int since;	     /* the version that it came with; 0: the first */
 } loads[] = {
 	/* each before those that refer to it */
-	{"meta", "SELECT * FROM meta", take_meta},
-	{"event", "SELECT * FROM event ORDER BY id", take_event},
+	{"meta", "SELECT * FROM meta ORDER BY name", take_meta, FILM_PART_INFO},
+	{"event", "SELECT * FROM event ORDER BY id", take_event, FILM_PART_LOSSES},
+	{"processes", "SELECT * FROM processes ORDER BY id", take_processes, .since = 2},
 	{"process", "SELECT * FROM process ORDER BY id", take_process},
+	{"threads", "SELECT * FROM threads ORDER BY id", take_threads, .since = 2},
 	{"thread", "SELECT * FROM thread ORDER BY id", take_thread},
 	{"image", "SELECT * FROM image ORDER BY id", take_image},
 	{"file", "SELECT * FROM file ORDER BY id", take_file},
@@ -468,7 +484,7 @@ static const struct {
 	{"name", "SELECT * FROM name ORDER BY id", take_names},
 	{"start", "SELECT * FROM start ORDER BY id", take_starts},
 	{"stack", "SELECT * FROM stack ORDER BY id", take_stacks},
-	{"loss", "SELECT * FROM loss ORDER BY id", take_loss},
+	{"loss", "SELECT * FROM loss ORDER BY id", take_loss, FILM_PART_LOSSES},
 	/* not data: it would be read from the disk with it */
 	{"block", "SELECT id, event, kind, t0, t1, n, total FROM block ORDER BY id", take_block},
 };
@@ -490,11 +506,14 @@ static int push_unused(struct loader *l)
 	return fail_errno(l->why, -ENOMEM, NULL, "cannot read %s", l->path);
 }
 
-static int by_start(const void *a, const void *b)
+static int in_order(const void *a, const void *b)
 {
 	const struct film_block *x = a, *y = b;
 
-	if (x->span.t0 != y->span.t0)
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	/* calls of one thread are in order only as they were written */
+	if (x->kind == FILM_BLOCK_SAMPLES && x->span.t0 != y->span.t0)
 		return x->span.t0 < y->span.t0 ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
 }
@@ -526,7 +545,7 @@ static void hand_over(struct loader *l)
 	film->private->blocks = l->blocks.at;
 	film->private->block_count = l->blocks.count;
 	if (l->blocks.count)
-		qsort(l->blocks.at, l->blocks.count, sizeof(*l->blocks.at), by_start);
+		qsort(l->blocks.at, l->blocks.count, sizeof(*l->blocks.at), in_order);
 }
 
 static int by_frame(const void *a, const void *b)
@@ -550,10 +569,25 @@ static int collect_inlines(struct loader *l)
 	return 0;
 }
 
-static int load_tables(struct loader *l)
+static int check_info(struct loader *l)
 {
+	const char *labels = arena_text(l->texts, l->labels, strlen(l->labels));
+
+	if (!l->meta_known)
+		return fail(l->why, -EBADMSG, "record again",
+			    "%s is empty: its recording ended before the first commit", l->path);
+	if (l->meta_known != META_ROWS)
+		return film_damaged(l->why, l->path, "a row of the table meta is missing");
+	if (!labels)
+		return fail_errno(l->why, -ENOMEM, NULL, "cannot read %s", l->path);
+	l->film->info.labels = labels;
+	return 0;
+}
+
+static int load_tables(struct loader *l, int version, enum film_part part)
+{
+	size_t i, count = sizeof(loads) / sizeof(loads[0]);
 	int64_t pages, page_size;
-	size_t i;
 	int err;
 	int rc = film_sql_number(l->db, "PRAGMA page_count", &pages);
 
@@ -563,36 +597,39 @@ static int load_tables(struct loader *l)
 		return film_read_failed(l->db, rc, l->path, l->why);
 	l->text_left = (uint64_t)pages * (uint64_t)page_size;
 	err = push_unused(l);
-	for (i = 0; !err && i < sizeof(loads) / sizeof(loads[0]); i++)
-		err = each_row(l, loads[i].table, loads[i].sql, loads[i].take);
-	if (err)
-		return err;
-	if (!l->meta_known)
-		return fail(l->why, -EBADMSG, "record again",
-			    "%s is empty: its recording ended before the first commit", l->path);
-	if (l->meta_known != META_ROWS)
-		return film_damaged(l->why, l->path, "a row of the table meta is missing");
-	return collect_inlines(l);
+	for (i = 0; !err && i < count; i++)
+		if (loads[i].since <= version && loads[i].part >= part)
+			err = each_row(l, loads[i].table, loads[i].sql, loads[i].take);
+	if (!err)
+		err = check_info(l);
+	return err ? err : collect_inlines(l);
 }
 
-int film_load(sqlite3 *db, const char *path, struct film *film, struct fail *why)
+int film_load(sqlite3 *db, const char *path, enum film_part part, struct film *film,
+	      struct fail *why)
 {
 	struct loader l = {.db = db,
 			   .path = path,
 			   .why = why,
 			   .film = film,
 			   .texts = &film->private->texts,
-			   .names_left = FILM_NAMES_MAX};
-	int rc, err;
+			   .names_left = FILM_NAMES_MAX,
+			   .words_left = FILM_WORDS_MAX};
+	int rc, err, version = 0;
 
-	film->info = (struct film_info){
-		.version = "", .hostname = "", .kernel = "", .arch = "", .command = ""};
+	film->settled = UINT64_MAX;
+	film->info = (struct film_info){.version = "",
+					.hostname = "",
+					.kernel = "",
+					.arch = "",
+					.command = "",
+					.labels = ""};
 	/* one transaction: all tables as they were at one moment, also while the film is written */
 	rc = film_sql_run(db, "BEGIN");
-	err = rc == SQLITE_OK ? film_check_schema(db, path, why)
+	err = rc == SQLITE_OK ? film_check_schema(db, path, &version, why)
 			      : film_read_failed(db, rc, path, why);
 	if (!err)
-		err = load_tables(&l);
+		err = load_tables(&l, version, part);
 	if (rc == SQLITE_OK)
 		film_sql_run(db, "COMMIT");
 	hand_over(&l);

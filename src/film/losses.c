@@ -12,41 +12,105 @@ static const char *const own_reasons[OWN_LOSSES] = {
 	[LOST_NAME] = "film: no room for all names of a frame",
 	[LOST_STACK] = "film: no room for another stack",
 	[LOST_SAMPLE] = "film: no room for another sample before the next commit",
+	[LOST_CALL] = "film: no room for another call before the next commit",
+	[LOST_WAIT] = "film: waits longer than their calls, cut to them",
+	[LOST_PROBE] = "film: no room for another probe's cost before the next commit",
+	[LOST_SUM] = "film: no room for another function's sums before the next commit",
 	[LOST_REASON] = "film: no room for another reason of a loss",
 };
 
 struct loss {
 	uint32_t event;
 	const char *reason;
-	uint64_t count;
+	uint64_t given; /* by the caller */
+	uint64_t
+		own; /* the writer's, where it has the same reason: another film's that was added */
 	bool changed;
 };
 
-/* In a table of at most max; false: it has no room. */
-static bool set(struct losses *l, struct arena *texts, struct loss wanted, size_t max)
+static struct loss *find(struct loss *at, size_t count, uint32_t event, const char *reason)
 {
-	vec_foreach (&l->all, loss) {
-		if (loss->event != wanted.event || strcmp(loss->reason, wanted.reason))
-			continue;
-		loss->changed |= loss->count != wanted.count;
-		loss->count = wanted.count;
-		return true;
+	for (; count; count--, at++) {
+		if (at->event == event && !strcmp(at->reason, reason))
+			return at;
 	}
-	if (l->all.count >= max)
-		return false;
-	wanted.changed = true;
-	wanted.reason = arena_text(texts, wanted.reason, strlen(wanted.reason));
-	return wanted.reason && vec_push(&l->all, wanted);
+	return NULL;
+}
+
+/* The one of that event and reason, made if there are not max yet; null: no room. */
+static struct loss *loss_of(struct losses *l, struct arena *texts, uint32_t event,
+			    const char *reason, size_t max)
+{
+	struct loss *known = find(l->all.at, l->all.count, event, reason);
+	struct loss loss = {.event = event, .changed = true};
+
+	if (known || l->all.count >= max)
+		return known;
+	loss.reason = arena_text(texts, reason, strlen(reason));
+	return loss.reason && vec_push(&l->all, loss) ? vec_last(&l->all) : NULL;
 }
 
 void losses_set(struct losses *l, struct arena *texts, uint32_t event, const char *reason,
 		uint64_t count)
 {
-	struct loss loss = {.event = event, .reason = reason, .count = count};
+	const struct loss *before = find(l->before.at, l->before.count, event, reason);
+	struct loss *loss;
 
+	if (before) {
+		count = count > before->given ? count - before->given : 0;
+		if (!count && !find(l->all.at, l->all.count, event, reason))
+			return;
+	}
 	/* the writer's own always have room */
-	if (!set(l, texts, loss, FILM_LOSSES_MAX - OWN_LOSSES))
+	loss = loss_of(l, texts, event, reason, FILM_LOSSES_MAX - OWN_LOSSES);
+	if (!loss) {
 		l->own[LOST_REASON]++;
+		return;
+	}
+	loss->changed |= loss->given != count;
+	loss->given = count;
+}
+
+bool losses_learn(struct losses *l, struct arena *texts, uint32_t event, const char *reason,
+		  uint64_t count)
+{
+	struct loss loss = {.event = event, .given = count};
+
+	loss.reason = arena_text(texts, reason, strlen(reason));
+	return loss.reason && vec_push(&l->all, loss);
+}
+
+static bool carry(struct losses *l, struct arena *texts, const struct loss *loss, uint64_t total)
+{
+	struct loss copy = {.event = loss->event, .given = total};
+
+	copy.reason = arena_text(texts, loss->reason, strlen(loss->reason));
+	return copy.reason && vec_push(&l->before, copy);
+}
+
+/* What the films before had of it, as a total. */
+static uint64_t total_before(const struct losses *l, const struct loss *loss)
+{
+	const struct loss *base = find(l->before.at, l->before.count, loss->event, loss->reason);
+
+	return base ? base->given : 0;
+}
+
+bool losses_continue(struct losses *l, struct arena *texts, const struct losses *before, bool kept)
+{
+	size_t count = kept ? before->all.count : 0, i;
+	bool ok = true;
+
+	for (i = 0; i < count; i++) {
+		const struct loss *loss = &before->all.at[i];
+
+		ok &= carry(l, texts, loss, loss->given + total_before(before, loss));
+	}
+	vec_foreach (&before->before, base) {
+		if (!find(before->all.at, count, base->event, base->reason))
+			ok &= carry(l, texts, base, base->given);
+	}
+	return ok;
 }
 
 void losses_put(struct losses *l, struct arena *texts, struct buf *rows)
@@ -54,10 +118,15 @@ void losses_put(struct losses *l, struct arena *texts, struct buf *rows)
 	size_t i;
 
 	for (i = 0; i < OWN_LOSSES; i++) {
-		struct loss own = {.reason = own_reasons[i], .count = l->own[i]};
+		struct loss *own;
 
-		if (own.count)
-			set(l, texts, own, FILM_LOSSES_MAX);
+		if (!l->own[i])
+			continue;
+		own = loss_of(l, texts, 0, own_reasons[i], FILM_LOSSES_MAX);
+		if (!own)
+			continue;
+		own->changed |= own->own != l->own[i];
+		own->own = l->own[i];
 	}
 	for (i = 0; i < l->all.count; i++) {
 		struct loss *loss = &l->all.at[i];
@@ -65,7 +134,7 @@ void losses_put(struct losses *l, struct arena *texts, struct buf *rows)
 		if (!loss->changed)
 			continue;
 		film_put_row(rows, FILM_ROW_LOSS, (uint64_t)i + 1, (uint64_t)loss->event,
-			     loss->reason, loss->count);
+			     loss->reason, add_saturated(loss->given, loss->own));
 		loss->changed = false;
 	}
 }
@@ -73,4 +142,5 @@ void losses_put(struct losses *l, struct arena *texts, struct buf *rows)
 void losses_free(struct losses *l)
 {
 	vec_free(&l->all);
+	vec_free(&l->before);
 }

@@ -227,11 +227,16 @@ static int open_database(struct film_private *p, struct fail *why)
 	return err;
 }
 
+int film_enter(struct film_private *p, struct fail *why)
+{
+	return p->db ? 0 : open_database(p, why);
+}
+
 /*
  * A film that is being recorded can become a single file only in a moment in which nobody has it
  * open: then it is opened again each time.
  */
-static void leave_database(struct film_private *p)
+void film_leave(struct film_private *p)
 {
 	if (!p->path || !p->db || !has_wal(p->path))
 		return;
@@ -256,7 +261,7 @@ static int check_file(const char *path, char **absolute, struct fail *why)
 	return 0;
 }
 
-int film_open(const char *path, struct film **film, struct fail *why)
+static int open_film(const char *path, enum film_part part, struct film **film, struct fail *why)
 {
 	struct film *f = calloc(1, sizeof(*f));
 	int err;
@@ -270,14 +275,38 @@ int film_open(const char *path, struct film **film, struct fail *why)
 	if (!err)
 		err = open_database(f->private, why);
 	if (!err)
-		err = film_load(f->private->db, path, f, why);
+		err = film_load(f->private->db, path, part, f, why);
 	if (err) {
 		film_free(f);
 		return err;
 	}
-	leave_database(f->private);
+	film_leave(f->private);
 	*film = f;
 	return 0;
+}
+
+int film_open(const char *path, struct film **film, struct fail *why)
+{
+	return open_film(path, FILM_PART_ALL, film, why);
+}
+
+int film_open_info(const char *path, struct film **film, struct fail *why)
+{
+	return open_film(path, FILM_PART_INFO, film, why);
+}
+
+int film_open_losses(const char *path, struct film **film, struct fail *why)
+{
+	return open_film(path, FILM_PART_LOSSES, film, why);
+}
+
+static void free_unpacked(struct film_unpacked *u)
+{
+	samples_reader_free(&u->samples);
+	calls_reader_free(&u->calls);
+	column_reader_free(&u->columns);
+	vec_free(&u->probes);
+	vec_free(&u->sums);
 }
 
 void film_free(struct film *film)
@@ -299,7 +328,8 @@ void film_free(struct film *film)
 	if (p) {
 		sqlite3_close(p->db);
 		arena_free(&p->texts);
-		samples_reader_free(&p->samples);
+		free_unpacked(&p->unpacked[0]);
+		free_unpacked(&p->unpacked[1]);
 		free(p->files);
 		free(p->blocks);
 		free(p->path);
@@ -336,106 +366,4 @@ const struct film_inline *film_inlines_of(const struct film *film, uint32_t fram
 			break;
 	}
 	return *count ? film->inlines + low : NULL;
-}
-
-/* The index of the first of count sorted times that is not before time. */
-static size_t first_from(const uint64_t *times, size_t count, uint64_t time)
-{
-	size_t low = 0;
-
-	while (low < count) {
-		size_t middle = low + (count - low) / 2;
-
-		if (times[middle] < time)
-			low = middle + 1;
-		else
-			count = middle;
-	}
-	return low;
-}
-
-static void cut_samples(struct film_samples *samples, uint64_t from, uint64_t to)
-{
-	size_t first = first_from(samples->time, samples->count, from);
-	size_t end = first_from(samples->time, samples->count, to);
-
-	samples->count = end > first ? end - first : 0;
-	samples->time += first;
-	samples->thread += first;
-	samples->stack += first;
-	samples->value += first;
-}
-
-static int read_block(struct film *film, sqlite3_stmt *query, const struct film_block *block,
-		      struct film_samples *samples, struct fail *why)
-{
-	struct film_private *p = film->private;
-	const char *path = p->path ? p->path : "the film";
-	int err, rc;
-
-	sqlite3_bind_int64(query, 1, block->id);
-	rc = sqlite3_step(query);
-	if (rc == SQLITE_ROW)
-		err = samples_unpack(&p->samples, sqlite3_column_blob(query, 0),
-				     (size_t)sqlite3_column_bytes(query, 0), &block->span,
-				     film->thread_count, film->stack_count, samples);
-	else if (rc == SQLITE_DONE)
-		err = -EBADMSG;
-	else
-		err = film_read_failed(p->db, rc, path, why);
-	/* before the caller has its turn: no lock is held meanwhile */
-	sqlite3_reset(query);
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		return err;
-	if (err == -EBADMSG)
-		return film_damaged(why, path, "a block of samples is not what its row says");
-	return err ? fail_errno(why, err, NULL, "cannot read %s", path) : 0;
-}
-
-int film_each_samples(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		      int (*take)(void *context, const struct film_samples *samples), void *context,
-		      struct fail *why)
-{
-	struct film_private *p = film->private;
-	sqlite3_stmt *query = NULL;
-	int err = p->db ? 0 : open_database(p, why);
-	size_t i;
-
-	if (!err) {
-		int rc = sqlite3_prepare_v2(p->db, "SELECT data FROM block WHERE id = ?", -1,
-					    &query, NULL);
-
-		if (rc != SQLITE_OK)
-			err = film_read_failed(p->db, rc, p->path, why);
-	}
-	for (i = 0; !err && i < p->block_count; i++) {
-		const struct film_block *block = &p->blocks[i];
-		struct film_samples samples;
-
-		if (block->event != event || block->span.t1 < from || block->span.t0 >= to)
-			continue;
-		err = read_block(film, query, block, &samples, why);
-		if (err)
-			break;
-		cut_samples(&samples, from, to);
-		if (samples.count)
-			err = take(context, &samples);
-	}
-	sqlite3_finalize(query);
-	leave_database(p);
-	return err;
-}
-
-void film_event_total(struct film *film, uint32_t event, uint64_t *samples, uint64_t *total)
-{
-	const struct film_private *p = film->private;
-	size_t i;
-
-	*samples = *total = 0;
-	for (i = 0; i < p->block_count; i++) {
-		if (p->blocks[i].event != event)
-			continue;
-		*samples = add_saturated(*samples, p->blocks[i].span.count);
-		*total = add_saturated(*total, p->blocks[i].span.total);
-	}
 }

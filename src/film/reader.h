@@ -2,6 +2,8 @@
 #ifndef FILM_READER_H
 #define FILM_READER_H
 
+#include <stdbool.h>
+
 #include "base/fail.h"
 #include "film/film.h"
 
@@ -33,10 +35,17 @@ struct film {
 	struct film_loss *losses;
 	size_t loss_count;
 
+	/* Samples until then have frames with the names that they will have (film_names_settled()); UINT64_MAX: all. */
+	uint64_t settled;
+
 	struct film_private *private;
 };
 
 int film_open(const char *path, struct film **film, struct fail *why);
+/* Loads nothing but info, which takes a part of the time: all else is as in an empty film. */
+int film_open_info(const char *path, struct film **film, struct fail *why);
+/* The same with events and losses. */
+int film_open_losses(const char *path, struct film **film, struct fail *why);
 void film_free(struct film *film); /* null is allowed */
 
 /* The id of the event of that name, or 0. */
@@ -49,10 +58,55 @@ const struct film_inline *film_inlines_of(const struct film *film, uint32_t fram
  * Calls take() with each block of samples of one event, in order of time; blocks that lie outside
  * [from, to) are not even decompressed, and blocks that reach over it are cut to it. A value of
  * take() other than 0 ends the walk and is returned. Returns 0 or a negative errno with *why filled.
+ *
+ * While take() has a block, the next one is read in a thread of the reader's own: so take(), here and
+ * below, must not walk through the same film itself.
  */
 int film_each_samples(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		      int (*take)(void *context, const struct film_samples *samples), void *context,
 		      struct fail *why);
+
+/*
+ * The same for the samples of a film that grows: those in the blocks that came after so many blocks, up to the
+ * one with the number to. film_block_count() is how many there are; film_settled_count() counts those before the
+ * first one whose frames may still get names.
+ */
+int film_each_new_samples(struct film *film, uint32_t event, uint64_t after, uint64_t to,
+			  int (*take)(void *context, const struct film_samples *samples),
+			  void *context, struct fail *why);
+uint64_t film_block_count(const struct film *film);
+uint64_t film_settled_count(const struct film *film);
+/* The time until which those before film_settled_count() have all samples that were committed. */
+uint64_t film_settled_until(const struct film *film);
+
+/*
+ * The same for calls: those that end in [from, to), blocks in the order of writing: the calls of one
+ * thread are in order over all blocks. backwards: the last block first; the calls within a block stand in
+ * order of their end either way. What take() is given lives until it returns.
+ */
+int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t to, bool backwards,
+		    int (*take)(void *context, const struct film_calls *calls), void *context,
+		    struct fail *why);
+
+/* How many calls of an event the film holds, from the block rows alone. */
+uint64_t film_call_count(struct film *film, uint32_t event);
+
+/*
+ * Calls take() with what is known of the probes' cost, and with sums; in the order of writing. Sums are not
+ * cut: all that cover a part of [from, to) are given.
+ */
+int film_each_probe(struct film *film, uint32_t event,
+		    int (*take)(void *context, const struct film_probe *probe), void *context,
+		    struct fail *why);
+int film_each_sum(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		  int (*take)(void *context, const struct film_sum *sum), void *context,
+		  struct fail *why);
+
+/* The same for all sums, with the time that each is of. */
+int film_each_timed_sum(struct film *film, uint32_t event,
+			int (*take)(void *context, uint64_t from, uint64_t to,
+				    const struct film_sum *sum),
+			void *context, struct fail *why);
 
 /* Count and total of all samples of an event, from the block rows alone. */
 void film_event_total(struct film *film, uint32_t event, uint64_t *samples, uint64_t *total);

@@ -10,26 +10,40 @@
 #define COPY_AGAIN "copy it again from where it was recorded, or record again"
 
 const struct film_table film_tables[] = {
-	{"meta", "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID"},
-	{"event", "CREATE TABLE event(id INTEGER PRIMARY KEY, name TEXT, unit TEXT, source TEXT, "
-		  "frequency INTEGER)"},
-	{"process", "CREATE TABLE process(id INTEGER PRIMARY KEY, pid INTEGER, parent INTEGER, "
-		    "started INTEGER, ended INTEGER, comm TEXT, command TEXT, exe TEXT, "
-		    "cgroup TEXT, container TEXT)"},
-	{"thread", "CREATE TABLE thread(id INTEGER PRIMARY KEY, process INTEGER, tid INTEGER, "
-		   "started INTEGER, comm TEXT)"},
-	{"image", "CREATE TABLE image(id INTEGER PRIMARY KEY, kind INTEGER, path TEXT, "
-		  "build_id BLOB)"},
-	{"file", "CREATE TABLE file(id INTEGER PRIMARY KEY, path TEXT)"},
-	{"function", "CREATE TABLE function(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
-	{"frame", "CREATE TABLE frame(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
-	{"name", "CREATE TABLE name(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
-	{"start", "CREATE TABLE start(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
-	{"stack", "CREATE TABLE stack(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)"},
-	{"loss", "CREATE TABLE loss(id INTEGER PRIMARY KEY, event INTEGER, reason TEXT, "
-		 "count INTEGER)"},
-	{"block", "CREATE TABLE block(id INTEGER PRIMARY KEY, event INTEGER, kind INTEGER, "
-		  "t0 INTEGER, t1 INTEGER, n INTEGER, total INTEGER, data BLOB)"},
+	{"meta", "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID", 1},
+	{"event",
+	 "CREATE TABLE event(id INTEGER PRIMARY KEY, name TEXT, unit TEXT, source TEXT, "
+	 "frequency INTEGER)",
+	 1},
+	{"process",
+	 "CREATE TABLE process(id INTEGER PRIMARY KEY, pid INTEGER, parent INTEGER, "
+	 "started INTEGER, ended INTEGER, comm TEXT, command TEXT, exe TEXT, "
+	 "cgroup TEXT, container TEXT)",
+	 1},
+	{"processes", "CREATE TABLE processes(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)", 2},
+	{"threads", "CREATE TABLE threads(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)", 2},
+	{"thread",
+	 "CREATE TABLE thread(id INTEGER PRIMARY KEY, process INTEGER, tid INTEGER, "
+	 "started INTEGER, comm TEXT)",
+	 1},
+	{"image",
+	 "CREATE TABLE image(id INTEGER PRIMARY KEY, kind INTEGER, path TEXT, "
+	 "build_id BLOB)",
+	 1},
+	{"file", "CREATE TABLE file(id INTEGER PRIMARY KEY, path TEXT)", 1},
+	{"function", "CREATE TABLE function(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)", 1},
+	{"frame", "CREATE TABLE frame(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)", 1},
+	{"name", "CREATE TABLE name(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)", 1},
+	{"start", "CREATE TABLE start(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)", 1},
+	{"stack", "CREATE TABLE stack(id INTEGER PRIMARY KEY, n INTEGER, data BLOB)", 1},
+	{"loss",
+	 "CREATE TABLE loss(id INTEGER PRIMARY KEY, event INTEGER, reason TEXT, "
+	 "count INTEGER)",
+	 1},
+	{"block",
+	 "CREATE TABLE block(id INTEGER PRIMARY KEY, event INTEGER, kind INTEGER, "
+	 "t0 INTEGER, t1 INTEGER, n INTEGER, total INTEGER, data BLOB)",
+	 1},
 };
 const unsigned int film_table_count = sizeof(film_tables) / sizeof(film_tables[0]);
 
@@ -128,7 +142,8 @@ int film_read_failed(sqlite3 *db, int rc, const char *path, struct fail *why)
 	}
 }
 
-static int check_table(sqlite3_stmt *row, bool *seen, const char *path, struct fail *why)
+static int check_table(sqlite3_stmt *row, int version, bool *seen, const char *path,
+		       struct fail *why)
 {
 	const char *type = (const char *)sqlite3_column_text(row, 0);
 	const char *name = (const char *)sqlite3_column_text(row, 1);
@@ -136,8 +151,8 @@ static int check_table(sqlite3_stmt *row, bool *seen, const char *path, struct f
 	unsigned int i;
 
 	for (i = 0; type && name && sql && !strcmp(type, "table") && i < film_table_count; i++) {
-		if (!seen[i] && !strcmp(name, film_tables[i].name) &&
-		    !strcmp(sql, film_tables[i].sql)) {
+		if (!seen[i] && film_tables[i].since <= version &&
+		    !strcmp(name, film_tables[i].name) && !strcmp(sql, film_tables[i].sql)) {
 			seen[i] = true;
 			return 0;
 		}
@@ -147,7 +162,7 @@ static int check_table(sqlite3_stmt *row, bool *seen, const char *path, struct f
 		    type ? type : "table", name ? name : "");
 }
 
-static int check_tables(sqlite3 *db, const char *path, struct fail *why)
+static int check_tables(sqlite3 *db, int version, const char *path, struct fail *why)
 {
 	bool *seen = calloc(film_table_count, sizeof(*seen));
 	sqlite3_stmt *rows = NULL;
@@ -159,12 +174,12 @@ static int check_tables(sqlite3 *db, const char *path, struct fail *why)
 	rc = sqlite3_prepare_v2(db, "SELECT type, name, sql FROM sqlite_schema", -1, &rows, NULL);
 	if (rc == SQLITE_OK) {
 		while (!err && (rc = sqlite3_step(rows)) == SQLITE_ROW)
-			err = check_table(rows, seen, path, why);
+			err = check_table(rows, version, seen, path, why);
 	}
 	if (!err && rc != SQLITE_DONE)
 		err = film_read_failed(db, rc, path, why);
 	for (i = 0; !err && i < film_table_count; i++) {
-		if (!seen[i])
+		if (!seen[i] && film_tables[i].since <= version)
 			err = film_damaged(why, path, "a table of a film is missing");
 	}
 	sqlite3_finalize(rows);
@@ -172,7 +187,7 @@ static int check_tables(sqlite3 *db, const char *path, struct fail *why)
 	return err;
 }
 
-int film_check_schema(sqlite3 *db, const char *path, struct fail *why)
+int film_check_schema(sqlite3 *db, const char *path, int *of, struct fail *why)
 {
 	int64_t application, version;
 	int rc = film_sql_number(db, "PRAGMA application_id", &application);
@@ -184,10 +199,11 @@ int film_check_schema(sqlite3 *db, const char *path, struct fail *why)
 	if (application != FILM_APPLICATION_ID)
 		return fail(why, -EBADMSG, NULL,
 			    "%s is not a film: it is an SQLite database of another program", path);
-	if (version != FILM_SCHEMA_VERSION)
-		return fail(
-			why, -EPROTONOSUPPORT, "read it with the stackcam that recorded it",
-			"%s has version %lld of the film format: this stackcam reads version %d",
-			path, (long long)version, FILM_SCHEMA_VERSION);
-	return check_tables(db, path, why);
+	if (version < 1 || version > FILM_SCHEMA_VERSION)
+		return fail(why, -EPROTONOSUPPORT, "read it with the stackcam that recorded it",
+			    "%s has version %lld of the film format: this stackcam reads those up "
+			    "to %d",
+			    path, (long long)version, FILM_SCHEMA_VERSION);
+	*of = (int)version;
+	return check_tables(db, *of, path, why);
 }

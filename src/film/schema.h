@@ -21,6 +21,9 @@
  */
 #define FILM_PAGE_SIZE 1024
 
+/* Labels are rows of the table meta; their keys follow this. */
+#define FILM_LABEL_ROW "label."
+
 /* Limits of the tables, kept by the writer and demanded by the reader. */
 enum {
 	FILM_EVENTS_MAX = 256,
@@ -35,16 +38,21 @@ enum {
 	FILM_BLOCK_MAX = 65536,	       /* rows of one block */
 	FILM_BLOCK_TEXT_MAX = 1 << 20, /* bytes of text in one, before the one that ends it */
 	FILM_NAMES_MAX = 256 << 20,    /* bytes of the names of all functions */
+	FILM_WORDS_MAX = 1 << 30,      /* bytes of the texts of packed processes and threads */
 };
 
 /* Kinds of blocks. A reader skips the kinds it does not know. */
 enum film_block_kind {
 	FILM_BLOCK_SAMPLES = 1,
+	FILM_BLOCK_CALLS = 2,
+	FILM_BLOCK_PROBES = 3, /* what probes cost */
+	FILM_BLOCK_SUMS = 4,   /* of calls by function */
 };
 
 struct film_table {
 	const char *name;
 	const char *sql; /* as it stands in sqlite_schema */
+	int since;	 /* the version that it came with */
 };
 extern const struct film_table film_tables[];
 extern const unsigned int film_table_count;
@@ -62,10 +70,10 @@ int film_sql_number(sqlite3 *db, const char *sql, int64_t *number);
 int film_sql_distrust(sqlite3 *db);
 
 /*
- * 0 if db is a film of this version with just the tables of a film; else a negative errno with *why
+ * 0 if db is a film of this version or an earlier one, with just the tables of that; else a negative errno with *why
  * filled; path is for the words.
  */
-int film_check_schema(sqlite3 *db, const char *path, struct fail *why);
+int film_check_schema(sqlite3 *db, const char *path, int *version, struct fail *why);
 
 /* Fills *why for what db last failed with while path was read. Returns a negative errno. */
 int film_read_failed(sqlite3 *db, int rc, const char *path, struct fail *why);

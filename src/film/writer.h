@@ -20,7 +20,8 @@
 struct film_writer;
 
 /*
- * Creates path, replacing a film (and nothing but a film or an empty file) that is there.
+ * Creates path, replacing a film (and nothing but a film or an empty file) that is there. path null: the
+ * film is kept nowhere; who only looks at what happens needs none, but what records does.
  * Returns 0 or a negative errno with *why filled.
  */
 int film_create(const char *path, const struct film_info *info, struct film_writer **w,
@@ -31,18 +32,28 @@ uint32_t film_add_process(struct film_writer *w, const struct film_process *proc
 uint32_t film_add_thread(struct film_writer *w, const struct film_thread *thread);
 uint32_t film_add_image(struct film_writer *w, const struct film_image *image);
 
+/*
+ * To be called before the first of them: processes and threads are kept until film_close(), which packs them; a film
+ * that is not closed has none. Their strings are not copied, and must live until then. False: no memory.
+ */
+bool film_pack_rows(struct film_writer *w);
+
 /* Writes a row again that became known better, e.g. when a process ended or executed another file. */
 void film_set_process(struct film_writer *w, uint32_t id, const struct film_process *process);
 void film_set_thread(struct film_writer *w, uint32_t id, const struct film_thread *thread);
 
-/* The frame for this place: the same id for the same place each time. */
+/*
+ * The frame for this place: the same id for the same place as long as it is used now and then. A place that was not
+ * used for long is forgotten, and is another frame when it comes back, which must be named again; its ids are higher
+ * than all before. The same is true of stacks.
+ */
 uint32_t film_frame(struct film_writer *w, uint32_t image, enum film_frame_kind kind,
 		    uint64_t address);
 
 /* The frame that marks why a stack ends early, e.g. "[truncated: unreadable memory]". */
 uint32_t film_mark(struct film_writer *w, const char *name);
 
-/* The stack parent plus frame: the same id for the same pair each time. */
+/* The stack parent plus frame: the same id for the same pair. */
 uint32_t film_stack(struct film_writer *w, uint32_t parent, uint32_t frame, enum film_how how);
 
 /*
@@ -59,16 +70,40 @@ void film_name_frame(struct film_writer *w, uint32_t frame, const struct film_na
 		     size_t count);
 
 /*
- * Tells the address where the function of a frame begins: not 0, and not behind the frame's own. A
+ * Tells the address where the function of a frame begins: not 0, and not behind the frame's own, address. A
  * name says more, whichever is told first.
  */
-void film_start_frame(struct film_writer *w, uint32_t frame, uint64_t start);
+void film_start_frame(struct film_writer *w, uint32_t frame, uint64_t address, uint64_t start);
 
 void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t thread,
 		 uint32_t stack, uint64_t value);
 
+/* A call of a traced function. Those of one thread are given in the order in which they ended. */
+void film_call(struct film_writer *w, uint32_t event, const struct film_call *call);
+
+/* What tracing the function at that frame costs; may be told again. */
+void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe);
+
+/* Sums of a function since the sums of it that were given before. from, to: the time that they cover. */
+void film_sum(struct film_writer *w, uint32_t event, uint64_t from, uint64_t to,
+	      const struct film_sum *sum);
+
 /* Sets the count of a loss (a total since the start, not an increment). */
 void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64_t count);
+
+/*
+ * w goes on where the film of before ended: losses are given as totals over both, of which w keeps what is
+ * more than before had; if before is kept nowhere, than those before it had. False: no memory.
+ */
+bool film_continue(struct film_writer *w, const struct film_writer *before);
+
+/*
+ * For a film that is read while it grows: its frames get their names some time after the samples that have them.
+ * film_names_follow(), once, says so; film_names_settled() says that all frames so far have got theirs, or
+ * will have none. The next commit tells the readers; film_close() does it for all.
+ */
+void film_names_follow(struct film_writer *w);
+void film_names_settled(struct film_writer *w);
 
 /*
  * Hands everything so far to the disk. now becomes the film's end. Does not wait for the disk, unless
@@ -86,7 +121,7 @@ uint64_t film_size(const struct film_writer *w);
 
 /*
  * Opens an existing film to name its frames ("stackcam resolve"): only film_name_frame(),
- * film_start_frame(), film_commit() and film_close() may be called on the result.
+ * film_start_frame(), film_loss() of no event, film_commit() and film_close() may be called on the result.
  */
 int film_open_for_naming(const char *path, struct film_writer **w, struct fail *why);
 

@@ -11,25 +11,30 @@ double diff_share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
+double diff_growth(const uint64_t part[2], const uint64_t whole[2])
+{
+	return diff_share(part[TREE_NOW], whole[TREE_NOW]) -
+	       diff_share(part[TREE_BEFORE], whole[TREE_BEFORE]);
+}
+
 double diff_self_growth(const struct diff *diff, const struct function *f)
 {
-	return diff_share(f->self[TREE_NOW], diff->now.total) -
-	       diff_share(f->self[TREE_BEFORE], diff->before.total);
+	return diff_growth(f->self, (uint64_t[]){diff->now.total, diff->before.total});
 }
 
 double diff_total_growth(const struct diff *diff, const struct function *f)
 {
-	return diff_share(f->total[TREE_NOW], diff->now.total) -
-	       diff_share(f->total[TREE_BEFORE], diff->before.total);
+	return diff_growth(f->total, (uint64_t[]){diff->now.total, diff->before.total});
 }
 
 static int furthest_first(const void *x, const void *y, void *context)
 {
-	const struct diff *diff = context;
+	const uint64_t *whole = context;
 	const struct function *a = x, *b = y;
-	double self_a = fabs(diff_self_growth(diff, a)), self_b = fabs(diff_self_growth(diff, b));
-	double total_a = fabs(diff_total_growth(diff, a));
-	double total_b = fabs(diff_total_growth(diff, b));
+	double self_a = fabs(diff_growth(a->self, whole));
+	double self_b = fabs(diff_growth(b->self, whole));
+	double total_a = fabs(diff_growth(a->total, whole));
+	double total_b = fabs(diff_growth(b->total, whole));
 	int order;
 
 	if (self_a != self_b)
@@ -40,17 +45,36 @@ static int furthest_first(const void *x, const void *y, void *context)
 	return order ? order : a->label < b->label ? -1 : a->label > b->label;
 }
 
+void diff_sort(struct functions *functions, const uint64_t whole[2])
+{
+	if (functions->count)
+		qsort_r(functions->at, functions->count, sizeof(*functions->at), furthest_first,
+			(void *)whole);
+}
+
 static int merge(struct diff *diff, const struct question *q)
 {
-	if (tree_init(&diff->tree, &q->shape, true) ||
-	    tree_add(&diff->tree, &diff->now, TREE_NOW) ||
-	    tree_add(&diff->tree, &diff->before, TREE_BEFORE) || tree_sum(&diff->tree) ||
+	struct shape shape = view_shape(&diff->now, &q->shape);
+	struct call_functions now = {0}, before = {0};
+	int err = 0;
+
+	if (tree_init(&diff->tree, &shape, true) || tree_add(&diff->tree, &diff->now, TREE_NOW) ||
+	    tree_add(&diff->tree, &diff->before, TREE_BEFORE) ||
+	    call_functions_of(&diff->tree, &diff->now, &now) ||
+	    call_functions_of(&diff->tree, &diff->before, &before) || tree_sum(&diff->tree) ||
 	    flame_of_tree(&diff->tree, &diff->now, true, &diff->flame) ||
 	    functions_of(&diff->tree, &diff->flame, &diff->functions))
-		return -ENOMEM;
-	if (diff->functions.count)
-		qsort_r(diff->functions.at, diff->functions.count, sizeof(*diff->functions.at),
-			furthest_first, diff);
+		err = -ENOMEM;
+	if (!err) {
+		call_functions_give(&now, &diff->tree, &diff->now, TREE_NOW, &diff->functions);
+		call_functions_give(&before, &diff->tree, &diff->before, TREE_BEFORE,
+				    &diff->functions);
+	}
+	call_functions_free(&now);
+	call_functions_free(&before);
+	if (err)
+		return err;
+	diff_sort(&diff->functions, (uint64_t[]){diff->now.total, diff->before.total});
 	return 0;
 }
 

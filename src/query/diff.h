@@ -28,8 +28,14 @@ void diff_free(struct diff *diff);
 /* A part of a whole, 0 to 1; 0 where the whole is 0. */
 double diff_share(uint64_t part, uint64_t whole);
 
-/* How far the share of self, or of total, of a function grew: 0.05 is five percentage points. */
+/* How far a share grew: 0.05 is five percentage points. Both sides, by enum tree_side, of a part and of its whole. */
+double diff_growth(const uint64_t part[2], const uint64_t whole[2]);
+
+/* The same of a function's self, and of its total. */
 double diff_self_growth(const struct diff *diff, const struct function *f);
 double diff_total_growth(const struct diff *diff, const struct function *f);
+
+/* Puts the functions first whose share of self moved furthest. */
+void diff_sort(struct functions *functions, const uint64_t whole[2]);
 
 #endif

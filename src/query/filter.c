@@ -33,6 +33,8 @@ static bool keeps_thread(const struct filter *f, const struct film *film, uint32
 
 	if (f->pids.count && !is_listed(f->pids.at, f->pids.count, process->pid))
 		return false;
+	if (f->keeps && !f->keeps(f->keeps_context, film, thread->process))
+		return false;
 	if (f->tids.count && !is_listed(f->tids.at, f->tids.count, thread->tid))
 		return false;
 	if (!f->comms.count)
@@ -75,26 +77,22 @@ static uint8_t *match_frames(const struct film *film, const regex_t *regex)
 }
 
 /* One byte per stack: whether a frame of it matches. A parent comes before its children. */
-static uint8_t *match_stacks(const struct film *film, const regex_t *regex)
+static uint8_t *match_stacks(const struct film *film, const uint8_t *frames)
 {
-	uint8_t *frames = match_frames(film, regex);
 	uint8_t *stacks = new_flags(film->stack_count, 0);
 
-	for (uint32_t i = 1; frames && stacks && i < film->stack_count; i++)
+	for (uint32_t i = 1; stacks && i < film->stack_count; i++)
 		stacks[i] = stacks[film->stacks[i].parent] | frames[film->stacks[i].frame];
-	if (!frames) {
-		free(stacks);
-		stacks = NULL;
-	}
-	free(frames);
 	return stacks;
 }
 
 static int drop_stacks(const struct film *film, const regex_t *regex, uint8_t unwanted,
-		       uint8_t *kept)
+		       uint8_t *kept, uint8_t **frames)
 {
-	uint8_t *matches = match_stacks(film, regex);
+	uint8_t *matches;
 
+	*frames = match_frames(film, regex);
+	matches = *frames ? match_stacks(film, *frames) : NULL;
 	if (!matches)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < film->stack_count; i++)
@@ -108,6 +106,7 @@ int filter_apply(const struct filter *f, const struct film *film, struct filter_
 {
 	int err = 0;
 
+	*kept = (struct filter_kept){0};
 	kept->threads = new_flags(film->thread_count, 0);
 	kept->stacks = new_flags(film->stack_count, 1);
 	if (!kept->threads || !kept->stacks)
@@ -115,9 +114,9 @@ int filter_apply(const struct filter *f, const struct film *film, struct filter_
 	for (uint32_t i = 0; i < film->thread_count; i++)
 		kept->threads[i] = keeps_thread(f, film, i);
 	if (f->has_focus)
-		err = drop_stacks(film, &f->focus, 0, kept->stacks);
+		err = drop_stacks(film, &f->focus, 0, kept->stacks, &kept->focus);
 	if (!err && f->has_ignore)
-		err = drop_stacks(film, &f->ignore, 1, kept->stacks);
+		err = drop_stacks(film, &f->ignore, 1, kept->stacks, &kept->ignored);
 	return err;
 }
 
@@ -125,5 +124,7 @@ void filter_kept_free(struct filter_kept *kept)
 {
 	free(kept->threads);
 	free(kept->stacks);
+	free(kept->focus);
+	free(kept->ignored);
 	*kept = (struct filter_kept){0};
 }

@@ -13,6 +13,8 @@
  */
 struct filter_kept {
 	uint8_t *threads, *stacks;
+	/* a byte per frame: 1 where it matches --focus, --ignore; null: that was not asked for */
+	uint8_t *focus, *ignored;
 };
 
 /* Returns 0 or -ENOMEM. */

@@ -72,6 +72,75 @@ int functions_of(const struct tree *tree, const struct flame *flame, struct func
 
 void functions_free(struct functions *functions)
 {
+	for (size_t i = 0; i < functions->count; i++) {
+		call_stats_free(functions->at[i].calls[TREE_NOW]);
+		call_stats_free(functions->at[i].calls[TREE_BEFORE]);
+	}
 	free(functions->at);
 	*functions = (struct functions){0};
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t function_unsure_total(const struct function *f, enum tree_side side)
+{
+	return f->calls[side] ? least(f->calls[side]->unsure, f->total[side]) : 0;
+}
+
+uint64_t function_unsure_self(const struct function *f, enum tree_side side)
+{
+	return f->calls[side] ? least(f->calls[side]->unsure_self, f->self[side]) : 0;
+}
+
+static uint64_t key_of(const struct function *f, enum function_order order)
+{
+	const struct call_stats *calls = f->calls[TREE_NOW];
+
+	if (order == FUNCTIONS_BY_SELF)
+		return f->self[TREE_NOW] - function_unsure_self(f, TREE_NOW);
+	if (order == FUNCTIONS_BY_TOTAL)
+		return f->total[TREE_NOW] - function_unsure_total(f, TREE_NOW);
+	if (!calls)
+		return 0;
+	if (order == FUNCTIONS_BY_CALLS)
+		return calls->calls;
+	if (order == FUNCTIONS_BY_AVERAGE)
+		return call_stats_average(calls);
+	if (order == FUNCTIONS_BY_MAX)
+		return calls->max;
+	return order == FUNCTIONS_BY_P99 ? call_stats_quantile(calls, 990) : 0;
+}
+
+static int largest_first(const void *x, const void *y, void *context)
+{
+	const struct function *a = *(const struct function *const *)x;
+	const struct function *b = *(const struct function *const *)y;
+	enum function_order order = *(const enum function_order *)context;
+	uint64_t key_a = key_of(a, order), key_b = key_of(b, order);
+
+	if (key_a != key_b)
+		return key_a > key_b ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+const struct function **functions_in_order(const struct functions *functions,
+					   enum function_order order)
+{
+	const struct function **rows = calloc(functions->count + 1, sizeof(*rows));
+
+	for (size_t i = 0; rows && i < functions->count; i++)
+		rows[i] = &functions->at[i];
+	if (rows && order != FUNCTIONS_AS_THEY_ARE)
+		qsort_r(rows, functions->count, sizeof(*rows), largest_first, &order);
+	return rows;
+}
+
+uint64_t function_on_cpu(const struct function *f, enum tree_side side)
+{
+	uint64_t waited = f->calls[side] ? f->calls[side]->waited : 0;
+
+	return f->total[side] > waited ? f->total[side] - waited : 0;
 }

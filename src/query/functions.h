@@ -2,6 +2,7 @@
 #ifndef QUERY_FUNCTIONS_H
 #define QUERY_FUNCTIONS_H
 
+#include "query/call_view.h"
 #include "query/tree.h"
 
 /* One function (or line of one, or what stands for a function) over all stacks. */
@@ -10,7 +11,9 @@ struct function {
 	bool guess; /* some samples came here by a guess */
 	/* by enum tree_side, each in its own film's units: nothing is scaled here */
 	uint64_t self[2];
-	uint64_t total[2]; /* with all it called; recursion counts once */
+	uint64_t total[2];	     /* with all it called; recursion counts once */
+	struct call_stats *calls[2]; /* of an event of calls: null where it has none that count */
+	bool is_focus;		     /* its name matches --focus, or there is none */
 };
 
 /* Sorted by self, then total, largest first; the sums of self are the tree's totals. */
@@ -19,8 +22,37 @@ struct functions {
 	size_t count;
 };
 
+/*
+ * What functions are sorted by, largest first; where that is the same, as they stand in functions. Of calls
+ * that ended unseen only the time counts that they surely took.
+ */
+enum function_order {
+	FUNCTIONS_AS_THEY_ARE,
+	FUNCTIONS_BY_SELF,
+	FUNCTIONS_BY_TOTAL,
+	/* from here on of calls only */
+	FUNCTIONS_BY_CALLS,
+	FUNCTIONS_BY_AVERAGE,
+	FUNCTIONS_BY_MAX,
+	FUNCTIONS_BY_P99,
+};
+
 /* Returns 0 or -ENOMEM. The tree must be summed up, and must live as long as the result. */
 int functions_of(const struct tree *tree, const struct flame *flame, struct functions *functions);
 void functions_free(struct functions *functions);
+
+/*
+ * The functions of TREE_NOW in another order: an array to be freed, whose items point into functions. Null:
+ * no memory.
+ */
+const struct function **functions_in_order(const struct functions *functions,
+					   enum function_order order);
+
+/* What of total or self may be others' time, as the ends of calls were not seen. Never more than it is. */
+uint64_t function_unsure_total(const struct function *f, enum tree_side side);
+uint64_t function_unsure_self(const struct function *f, enum tree_side side);
+
+/* The time that a function's calls were on a CPU; never more than its total. */
+uint64_t function_on_cpu(const struct function *f, enum tree_side side);
 
 #endif

@@ -91,9 +91,8 @@ void frame_labels_free(struct frame_labels *fl)
 	vec_free(&fl->uses);
 }
 
-static uint32_t label_of_image(struct frame_labels *fl, const struct film_frame *frame)
+uint32_t label_of_image(struct labels *labels, const struct film_image *image)
 {
-	const struct film_image *image = &fl->film->images[frame->image];
 	struct label label = {
 		.name = name_of_image(image->path),
 		.image = image->path,
@@ -105,7 +104,7 @@ static uint32_t label_of_image(struct frame_labels *fl, const struct film_frame 
 		label.kind = FILM_FRAME_KERNEL;
 	else if (image->kind == FILM_IMAGE_ANON)
 		label.kind = FILM_FRAME_JIT;
-	return label_intern(fl->labels, &label);
+	return label_intern(labels, &label);
 }
 
 static uint32_t label_of_place(struct frame_labels *fl, const struct film_frame *frame)
@@ -160,7 +159,8 @@ static bool add_functions(struct frame_labels *fl, uint32_t id)
 
 		if (!add_use(fl, label, i < count))
 			return false;
-		if (!fl->labels->shape->inlines)
+		/* a language's own runtime counts what it has inlined among the calls, and so do its people */
+		if (!fl->labels->shape->inlines && frame->kind < FILM_FRAME_PYTHON)
 			return true;
 	}
 	return add_use(fl, label_of_function(fl, frame->function, frame->file, frame->line),
@@ -175,8 +175,11 @@ const struct label_use *frame_labels_of(struct frame_labels *fl, uint32_t id, ui
 	bool done;
 
 	if (!run->count) {
-		if (fl->labels->shape->by_image && frame->kind != FILM_FRAME_MARK)
-			done = add_use(fl, label_of_image(fl, frame), false);
+		if (fl->labels->shape->by_image && frame->kind != FILM_FRAME_MARK &&
+		    frame->kind != FILM_FRAME_LABEL)
+			done = add_use(fl,
+				       label_of_image(fl->labels, &fl->film->images[frame->image]),
+				       false);
 		else if (*fl->film->functions[frame->function].name)
 			done = add_functions(fl, id);
 		else

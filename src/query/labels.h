@@ -57,6 +57,9 @@ uint32_t label_intern(struct labels *labels, const struct label *label);
 /* As label_intern(), for a group or a mark of our own; name is copied. */
 uint32_t label_intern_name(struct labels *labels, const char *name, unsigned int kind);
 
+/* Of a frame of which only the image is known. */
+uint32_t label_of_image(struct labels *labels, const struct film_image *image);
+
 void labels_free(struct labels *labels);
 
 /* Returns 0 or -ENOMEM. */

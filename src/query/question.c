@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 const char question_help[] =
-	"  -e, --event EVENT     which event of the film (default: its first)\n"
+	"  -e, --event EVENT     which event of the film (default: its first, calls last)\n"
 	"  -p, --pid PID[,PID…]  only these processes\n"
 	"  -t, --tid TID[,TID…]  only these threads\n"
 	"  -n, --comm, --name GLOB\n"
@@ -18,9 +18,11 @@ const char question_help[] =
 	"      --ignore REGEX    without the stacks with a function that matches\n"
 	"      --from T, --to T  only this span: 2.5 or 2.5s, 1500ms since the film's start;\n"
 	"                        14:32, 14:32:08.5 local time; or RFC 3339\n"
-	"      --by WHAT[,WHAT…] group by process, thread, image\n"
+	"      --by WHAT[,WHAT…] group by process, thread, image, label\n"
 	"      --lines           split functions by source line\n"
-	"      --inlines         show inlined functions as frames of their own\n";
+	"      --inlines         show inlined functions as frames of their own\n"
+	"      --native          show the interpreter's own frames that run those of a language\n"
+	"      --raw             of calls: durations as measured, the tracer's own cost in them\n";
 
 static int take_numbers(struct question *q, int option, const char *value, struct fail *why)
 {
@@ -68,18 +70,20 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 		{"process", &shape->by_process},
 		{"thread", &shape->by_thread},
 		{"image", &shape->by_image},
+		{"label", &shape->by_label},
 	};
+	const size_t count = sizeof(groups) / sizeof(groups[0]);
 	const char *at = value;
 
 	for (;;) {
 		size_t length = strcspn(at, ","), i;
 
-		for (i = 0; i < 3; i++)
+		for (i = 0; i < count; i++)
 			if (strlen(groups[i].name) == length && !memcmp(groups[i].name, at, length))
 				break;
-		if (i == 3)
+		if (i == count)
 			return fail(why, -EINVAL, NULL,
-				    "'%s' is not a list of process, thread, image", value);
+				    "'%s' is not a list of process, thread, image, label", value);
 		*groups[i].flag = true;
 		if (!at[length])
 			return 0;
@@ -137,6 +141,12 @@ int question_take(struct question *q, int option, const char *value, struct fail
 	case QUESTION_INLINES:
 		q->shape.inlines = true;
 		return 0;
+	case QUESTION_NATIVE:
+		q->shape.native = true;
+		return 0;
+	case QUESTION_RAW:
+		q->is_raw = true;
+		return 0;
 	default:
 		return -ENOENT;
 	}
@@ -158,8 +168,8 @@ void question_free(struct question *q)
 
 bool filter_is_set(const struct filter *f)
 {
-	return f->pids.count || f->tids.count || f->comms.count || f->has_focus || f->has_ignore ||
-	       f->from.kind != WHEN_OPEN || f->to.kind != WHEN_OPEN;
+	return f->keeps || f->pids.count || f->tids.count || f->comms.count || f->has_focus ||
+	       f->has_ignore || f->from.kind != WHEN_OPEN || f->to.kind != WHEN_OPEN;
 }
 
 static void describe_numbers(const char *option, const uint32_t *at, size_t count,

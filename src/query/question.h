@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/vec.h"
-#include "film/film.h"
+#include "film/reader.h"
 #include "query/when.h"
 
 /* Which samples count. What is not set keeps everything. */
@@ -22,6 +22,9 @@ struct filter {
 	regex_t focus, ignore; /* POSIX extended, on the names of functions */
 	const char *focus_text, *ignore_text;
 	struct when from, to;
+	/* which processes count, by their id in the film; null: all */
+	bool (*keeps)(void *context, const struct film *film, uint32_t process);
+	void *keeps_context;
 };
 
 /* How stacks are merged to a flame. */
@@ -30,13 +33,19 @@ struct shape {
 	bool by_image;		    /* one frame for consecutive frames of one image */
 	bool lines;		    /* a frame per source line, not per function */
 	bool inlines;		    /* inlined functions as frames of their own */
+	bool native;   /* the interpreter's own frames, which run those of a language */
+	bool by_label; /* what programs say of their work, as frames at the root */
 };
 
-/* What is asked of a film. All zero asks for everything of the film's first event. */
+/*
+ * What is asked of a film. All zero asks for everything of the film's first event; of calls only where it has
+ * no other.
+ */
 struct question {
-	const char *event; /* null: the first one */
+	const char *event; /* null: the first one, calls last */
 	struct filter filter;
 	struct shape shape;
+	bool is_raw; /* of calls: the tracer's own cost is not subtracted */
 };
 
 /* The options of a question, the same for every verb that asks one. */
@@ -52,6 +61,8 @@ enum question_option {
 	QUESTION_BY,
 	QUESTION_LINES,
 	QUESTION_INLINES,
+	QUESTION_NATIVE,
+	QUESTION_RAW,
 };
 
 #define QUESTION_SHORT_OPTIONS "e:p:t:n:"
@@ -69,7 +80,9 @@ enum question_option {
 	{"to", required_argument, NULL, QUESTION_TO},                                              \
 	{"by", required_argument, NULL, QUESTION_BY},                                              \
 	{"lines", no_argument, NULL, QUESTION_LINES},                                              \
-	{"inlines", no_argument, NULL, QUESTION_INLINES}
+	{"inlines", no_argument, NULL, QUESTION_INLINES},                                          \
+	{"native", no_argument, NULL, QUESTION_NATIVE},                                            \
+	{"raw", no_argument, NULL, QUESTION_RAW}
 /* clang-format on */
 
 extern const char question_help[];

@@ -97,22 +97,50 @@ void view_title(const struct view *view, char *to, size_t size)
 		 view->film->info.hostname, time);
 }
 
+static void mark_focus(const struct filter *f, struct functions *functions)
+{
+	for (size_t i = 0; i < functions->count; i++)
+		functions->at[i].is_focus =
+			!f->has_focus ||
+			!regexec(&f->focus, functions->at[i].label->name, 0, NULL, 0);
+}
+
+struct shape view_shape(const struct view *view, const struct shape *wanted)
+{
+	struct shape shape = *wanted;
+
+	/* what is inlined at a function's first instruction was not called there */
+	if (view->calls)
+		shape.inlines = false;
+	return shape;
+}
+
 int report_make(struct film *film, const struct question *q, bool by_thread, struct report *report,
 		struct fail *why)
 {
+	struct question asked = *q;
+	struct shape shape;
 	int err;
 
 	*report = (struct report){0};
-	err = view_open(film, q, by_thread ? VIEW_THREAD : tree_group(&q->shape), &report->view,
-			why);
+	/* who wants to know the thread of each stack wants its labels, too */
+	asked.shape.by_label |= by_thread;
+	err = view_open(film, &asked, by_thread ? VIEW_THREAD : tree_group(&q->shape),
+			&report->view, why);
 	if (err)
 		return err;
-	if (tree_init(&report->tree, &q->shape, false) ||
-	    tree_add(&report->tree, &report->view, TREE_NOW) || tree_sum(&report->tree) ||
+	shape = view_shape(&report->view, &asked.shape);
+	if (tree_init(&report->tree, &shape, false) ||
+	    tree_add(&report->tree, &report->view, TREE_NOW) ||
+	    call_functions_of(&report->tree, &report->view, &report->calls) ||
+	    tree_sum(&report->tree) ||
 	    flame_of_tree(&report->tree, &report->view, false, &report->flame) ||
 	    functions_of(&report->tree, &report->flame, &report->functions) ||
 	    groups_of(&report->tree, film, &report->flame, &report->groups))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
+	call_functions_give(&report->calls, &report->tree, &report->view, TREE_NOW,
+			    &report->functions);
+	mark_focus(&q->filter, &report->functions);
 	view_title(&report->view, report->title, sizeof(report->title));
 	report->flame.title = report->title;
 	return 0;
@@ -122,6 +150,7 @@ void report_free(struct report *report)
 {
 	groups_free(&report->groups);
 	functions_free(&report->functions);
+	call_functions_free(&report->calls);
 	flame_free(&report->flame);
 	tree_free(&report->tree);
 	view_free(&report->view);

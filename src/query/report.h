@@ -2,6 +2,7 @@
 #ifndef QUERY_REPORT_H
 #define QUERY_REPORT_H
 
+#include "query/call_functions.h"
 #include "query/flame.h"
 #include "query/functions.h"
 #include "query/groups.h"
@@ -13,7 +14,8 @@ struct report {
 	struct tree tree;
 	struct flame flame;
 	struct functions functions;
-	struct groups groups; /* of --by */
+	struct groups groups;	     /* of --by */
+	struct call_functions calls; /* the labels of calls; their stats are with the functions */
 	char title[256];
 };
 
@@ -33,6 +35,9 @@ void report_free(struct report *report);
  */
 int flame_of_tree(const struct tree *tree, const struct view *view, bool is_diff,
 		  struct flame *flame);
+
+/* The shape that a view can have, of what is wanted. */
+struct shape view_shape(const struct view *view, const struct shape *wanted);
 
 /* "on-cpu, 10.000 s on host7, 2026-11-21 14:32:08" */
 void view_title(const struct view *view, char *to, size_t size);

@@ -43,8 +43,7 @@ enum view_group tree_group(const struct shape *shape)
 	return shape->by_thread ? VIEW_THREAD : shape->by_process ? VIEW_PROCESS : VIEW_WHOLE;
 }
 
-/* The child of that label, made if it is not there; 0: no memory. */
-static uint32_t child(struct tree *tree, uint32_t parent, uint32_t label, bool inlined)
+uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t label, bool inlined)
 {
 	uint64_t key = (uint64_t)parent << 32 | label;
 	const uint64_t *known;
@@ -74,7 +73,7 @@ static uint32_t child_name(struct tree *tree, uint32_t parent, const char *name,
 {
 	uint32_t label = label_intern_name(&tree->labels, name, kind);
 
-	return label == LABEL_NONE ? 0 : child(tree, parent, label, false);
+	return label == LABEL_NONE ? 0 : tree_child(tree, parent, label, false);
 }
 
 /*
@@ -128,44 +127,58 @@ static uint32_t group_node(struct adder *a, uint32_t group)
 	return node;
 }
 
+/* A mark below a node; in a tree that is full, the one that says so. */
+static uint32_t child_mark(struct tree *tree, uint32_t node, const char *mark)
+{
+	if (tree->nodes.at[node].depth >= TREE_DEPTH_MAX - 1)
+		mark = TREE_TOO_DEEP;
+	return child_name(tree, node, mark, FILM_FRAME_MARK);
+}
+
 /* Goes from a node to what one more entry of a stack adds to it; UINT32_MAX: no memory. */
 static uint32_t enter(struct adder *a, uint32_t node, const struct film_stack *stack)
 {
 	struct tree *tree = a->tree;
 	uint32_t count, i;
-	const struct label_use *uses = frame_labels_of(&a->labels, stack->frame, &count);
+	const char *mark = view_mark(a->view, stack->frame);
+	const struct label_use *uses;
 
+	if (mark) {
+		node = child_mark(tree, node, mark);
+		return node ? node : UINT32_MAX;
+	}
+	uses = frame_labels_of(&a->labels, stack->frame, &count);
 	for (i = 0; uses && i < count; i++) {
 		if (tree->nodes.at[node].depth >= TREE_DEPTH_MAX - 1)
-			node = child_name(tree, node, TREE_TOO_DEEP, FILM_FRAME_MARK);
+			node = child_mark(tree, node, TREE_TOO_DEEP);
 		else
-			node = child(tree, node, uses[i].label, uses[i].inlined);
+			node = tree_child(tree, node, uses[i].label, uses[i].inlined);
 		if (!node)
 			return UINT32_MAX;
 	}
 	if (!uses)
 		return UINT32_MAX;
-	if (stack->how != FILM_HOW_EXACT)
+	if (stack->how == FILM_HOW_FRAME_POINTER)
 		tree->nodes.at[node].guess = true;
 	return node;
 }
 
 static uint32_t node_of_stack(struct adder *a, uint32_t stack, uint32_t root)
 {
-	const struct film *film = a->view->film;
+	const struct film_stack *paths = a->view->paths;
 	uint32_t node = root;
 
 	if (!stack)
 		return child_name(a->tree, root, NAME_UNKNOWN, FILM_FRAME_MARK);
 	a->path.count = 0;
-	for (; stack && a->seen_in[stack] != a->root_number; stack = film->stacks[stack].parent)
+	for (; stack && a->seen_in[stack] != a->root_number; stack = paths[stack].parent)
 		if (!vec_push(&a->path, stack))
 			return UINT32_MAX;
 	if (stack)
 		node = a->node_of[stack];
 	while (a->path.count) {
 		stack = a->path.at[--a->path.count];
-		node = enter(a, node, &film->stacks[stack]);
+		node = enter(a, node, &paths[stack]);
 		if (node == UINT32_MAX)
 			return node;
 		a->node_of[stack] = node;
@@ -203,7 +216,7 @@ static bool add_weights(struct adder *a)
 
 int tree_add(struct tree *tree, const struct view *view, enum tree_side side)
 {
-	uint32_t stacks = view->film->stack_count;
+	uint32_t stacks = view->path_count;
 	struct adder a = {.tree = tree, .view = view, .side = side};
 	int err = frame_labels_init(&a.labels, &tree->labels, view->film);
 

@@ -11,11 +11,11 @@
  * are added (the sides of a comparison), then the tree is summed up.
  */
 enum {
-	TREE_DEPTH_MAX = 4096
+	TREE_DEPTH_MAX = 8192
 };
 
 /* The mark that stands for frames beyond TREE_DEPTH_MAX. */
-#define TREE_TOO_DEEP "[frames too deep to show]"
+#define TREE_TOO_DEEP NAME_TOO_DEEP
 
 enum tree_side {
 	TREE_NOW,
@@ -59,6 +59,11 @@ enum view_group tree_group(const struct shape *shape);
  * stands in a mark of that depth. Returns 0 or -ENOMEM.
  */
 int tree_add(struct tree *tree, const struct view *view, enum tree_side side);
+
+/*
+ * The child of that label, made if it is not there; inlined: whether it was, all the times it came. 0: no memory.
+ */
+uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t label, bool inlined);
 
 /* Sums up and sorts the children of each node by total, largest first. Returns 0 or -ENOMEM. */
 int tree_sum(struct tree *tree);

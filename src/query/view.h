@@ -4,7 +4,10 @@
 
 #include "base/vec.h"
 #include "film/reader.h"
+#include "query/call_view.h"
+#include "query/fold.h"
 #include "query/question.h"
+#include "query/reasons.h"
 
 /* What stacks are told apart by, apart from their frames. */
 enum view_group {
@@ -13,22 +16,11 @@ enum view_group {
 	VIEW_THREAD,
 };
 
-/* The samples of one stack in one group. */
+/* The samples of one stack in one group; or the calls of one path, with their own time. */
 struct weight {
 	uint32_t group; /* id of the process or the thread; 0 in a whole view */
 	uint32_t stack; /* 0: no frame is known */
 	uint64_t samples, value;
-};
-
-/* A count with its reason, "unreadable memory". */
-struct view_reason {
-	char *words;
-	uint64_t count;
-};
-
-struct view_reasons {
-	struct view_reason *at;
-	size_t count, room;
 };
 
 /* How far stacks could be followed, counted in samples; complete + truncated are all of them. */
@@ -47,11 +39,16 @@ struct view {
 	const struct film_event *event;
 	enum view_group group;
 	vec(struct weight) weights; /* sorted by group, then stack */
+	/* the stacks of the weights: those of the film, or the paths of its calls */
+	const struct film_stack *paths;
+	uint32_t path_count;
+	struct fold fold;	 /* of samples: where the stacks are others than the film's */
+	struct call_view *calls; /* null: the event has samples */
 	uint64_t samples, total;
 	uint64_t film_samples; /* of this event, whatever the filter */
 	bool is_filtered;
-	uint64_t from, to; /* the part of the film that was looked at; from <= to */
-	uint64_t *threads; /* per id of a thread: its part of total */
+	uint64_t from, to;   /* the part of the film that was looked at; from <= to */
+	uint64_t *processes; /* per id of a process: its part of total; null: not known */
 	struct view_stacks stacks;
 	struct view_reasons losses; /* the film's own account for this event, unfiltered */
 };
@@ -63,5 +60,11 @@ struct view {
 int view_open(struct film *film, const struct question *q, enum view_group group, struct view *view,
 	      struct fail *why);
 void view_free(struct view *view);
+
+/* Whether an event's single calls or sums of them are in a film. */
+bool view_is_calls(const struct film_event *event);
+
+/* The name of a frame of a path that is none of the film's, "[lost call]"; null: it is one. */
+const char *view_mark(const struct view *view, uint32_t frame);
 
 #endif

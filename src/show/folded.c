@@ -61,14 +61,21 @@ static void print_before_and_self(const struct flame_node *node, FILE *out)
 	fprintf(out, " %" PRIu64 " %" PRIu64 "\n", node->before_self, node->self);
 }
 
+int show_flame_folded(const struct flame *flame, FILE *out)
+{
+	if (flame->is_diff)
+		return print_stacks(flame, out, has_self_or_before, print_before_and_self);
+	return print_stacks(flame, out, has_self, print_self);
+}
+
 int show_folded(const struct report *report, const struct show_options *options, FILE *out)
 {
 	(void)options;
-	return print_stacks(&report->flame, out, has_self, print_self);
+	return show_flame_folded(&report->flame, out);
 }
 
 int show_diff_folded(const struct diff *diff, const struct show_options *options, FILE *out)
 {
 	(void)options;
-	return print_stacks(&diff->flame, out, has_self_or_before, print_before_and_self);
+	return show_flame_folded(&diff->flame, out);
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "show/show.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+#include "show/replay.h"
 
 static int report_svg(const struct report *report, const struct show_options *options, FILE *out)
 {
@@ -29,26 +32,112 @@ static int diff_html(const struct diff *diff, const struct show_options *options
 	return show_html(&diff->flame, out);
 }
 
-/* speedscope stands before json: the first extension that fits counts */
+/* speedscope and chrome stand before json: the first extension that fits counts */
 static const struct show_format formats[] = {
-	{.name = "table", .extensions = "txt", .report = show_table, .diff = show_diff_table},
+	{.name = "table",
+	 .extensions = "txt",
+	 .of_sums = true,
+	 .report = show_table,
+	 .diff = show_diff_table},
 	{.name = "tree", .extensions = "tree", .report = show_tree},
 	{.name = "folded", .extensions = "folded", .report = show_folded, .diff = show_diff_folded},
-	{.name = "svg", .extensions = "svg", .report = report_svg, .diff = diff_svg},
-	{.name = "html", .extensions = "html htm", .report = report_html, .diff = diff_html},
+	{.name = "svg",
+	 .alias = "flame-svg",
+	 .extensions = "svg",
+	 .report = report_svg,
+	 .diff = diff_svg},
+	{.name = "html",
+	 .alias = "flame-html",
+	 .extensions = "html htm",
+	 .report = report_html,
+	 .diff = diff_html},
 	{.name = "pprof",
 	 .extensions = "pb.gz pprof",
 	 .is_binary = true,
 	 .by_thread = true,
 	 .report = show_pprof},
 	{.name = "speedscope", .extensions = "speedscope.json", .report = show_speedscope},
-	{.name = "json", .extensions = "json", .report = show_json, .diff = show_diff_json},
+	{.name = "chrome", .extensions = "chrome.json", .story = show_chrome},
+	{.name = "perfetto",
+	 .extensions = "perfetto-trace pftrace perfetto",
+	 .is_binary = true,
+	 .story = show_perfetto},
+	{.name = "json",
+	 .extensions = "json",
+	 .of_sums = true,
+	 .report = show_json,
+	 .diff = show_diff_json},
+	{.name = "histogram",
+	 .extensions = "histogram",
+	 .of_calls = true,
+	 .of_sums = true,
+	 .report = show_histogram},
+	{.name = "graph", .extensions = "graph", .of_calls = true, .report = show_graph},
 };
+
+static int refuse_event(const struct show_format *format, const char *event, struct fail *why)
+{
+	return fail(why, -EINVAL, "-e " CALLS_EVENT " names calls, if the film has any",
+		    "format %s shows calls; %s is no event of calls", format->name, event);
+}
+
+static int refuse_sums(const struct show_format *format, struct fail *why)
+{
+	return fail(why, -EINVAL, "formats table, histogram and json show its sums",
+		    "a film of --summary has no single calls: it cannot be shown as %s",
+		    format->name);
+}
+
+int show_format_fits(const struct show_format *format, const struct view *view,
+		     const struct show_options *options, struct fail *why)
+{
+	const char *event = view->event->name;
+
+	if (!view->calls && format->of_calls)
+		return refuse_event(format, event, why);
+	if (!view->calls && (options->column_count || options->order >= FUNCTIONS_BY_CALLS))
+		return fail(why, -EINVAL, NULL,
+			    "columns and orders of calls do not fit %s, which is no event of calls",
+			    event);
+	if (view->calls && view->calls->is_summary && !format->of_sums)
+		return refuse_sums(format, why);
+	return 0;
+}
+
+static int count_sum(void *context, const struct film_sum *sum)
+{
+	uint64_t *count = context;
+
+	*count += sum->calls > 0;
+	return 0;
+}
+
+int show_story_fits(const struct show_format *format, struct film *film, const char *event,
+		    struct fail *why)
+{
+	const char *name = event ? event : CALLS_EVENT;
+	uint32_t id = film_find_event(film, name);
+	uint64_t sums = 0;
+	int err;
+
+	if (!id && event)
+		return fail(why, -ENOENT, NULL, "the film has no event '%s'", event);
+	if (!id)
+		return fail(why, -EINVAL, "'stackcam trace' films calls",
+			    "format %s shows calls, and the film has none", format->name);
+	if (!view_is_calls(&film->events[id]))
+		return refuse_event(format, name, why);
+	if (film_call_count(film, id))
+		return 0;
+	err = film_each_sum(film, id, 0, UINT64_MAX, count_sum, &sums, why);
+	return err ? err : sums ? refuse_sums(format, why) : 0;
+}
 
 const struct show_format *show_format_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (!strcmp(formats[i].name, name))
+		if (!strcmp(formats[i].name, name) ||
+		    (formats[i].alias && !strcmp(formats[i].alias, name)))
 			return &formats[i];
 	return NULL;
 }

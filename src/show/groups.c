@@ -93,7 +93,8 @@ static void print_title(const struct report *report, const struct columns *colum
 	if (report->groups.at->image)
 		fprintf(out, "%13s %7s %13s %7s", "Self", "Self%", "Total", "Total%");
 	else
-		fprintf(out, "%13s %7s %9s", "Total", "Total%", "Samples");
+		fprintf(out, "%13s %7s %9s", "Total", "Total%",
+			report->view.calls ? "Calls" : "Samples");
 	for (size_t i = 0; i < columns->count; i++)
 		fprintf(out, "  %-*s", (int)columns->at[i].width, columns->at[i].title);
 	fprintf(out, "%s\n", options->color ? "\033[0m" : "");

@@ -4,6 +4,7 @@
  * built into this file; here the answer is written into it, as JSON that its script reads:
  *
  *	event, unit, title, diff	as in struct flame
+ *	guess		what a guess is, in words
  *	kinds		names of the kinds of frames, in the order of the palette
  *	palette, steps	colours, and the changes in percentage points where a new one begins
  *	images, files	tables of paths
@@ -27,6 +28,7 @@
 #include "flame_page.h"
 #include "show/markup.h"
 #include "show/palette.h"
+#include "show/words.h"
 
 struct page {
 	const struct flame *flame;
@@ -320,6 +322,7 @@ static void put_data(struct page *p)
 	json_text(j, "unit", flame->unit);
 	json_text(j, "title", flame->title);
 	json_bool(j, "diff", flame->is_diff);
+	json_text(j, "guess", words_guess(flame->event));
 	put_colours(j);
 	put_frames(p);
 	put_levels(p);

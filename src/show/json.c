@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "show/call_notes.h"
 #include "show/show.h"
 #include "show/words.h"
 
@@ -24,6 +25,8 @@ static void put_film(struct json *j, const char *key, const struct film *film)
 	json_text(j, "kernel", info->kernel);
 	json_text(j, "arch", info->arch);
 	json_u64(j, "cpus", info->cpus);
+	if (*info->labels)
+		json_text(j, "labels", info->labels);
 	json_close(j, '}');
 }
 
@@ -118,9 +121,7 @@ static int put_processes(struct json *j, const struct view *view)
 	if (!totals)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < film->process_count; i++)
-		totals[i].process = i;
-	for (uint32_t i = 0; i < film->thread_count; i++)
-		totals[film->threads[i].process].total += view->threads[i];
+		totals[i] = (struct process_total){i, view->processes ? view->processes[i] : 0};
 	qsort(totals, film->process_count, sizeof(*totals), most_first);
 
 	json_open(j, "processes", '[');
@@ -165,28 +166,90 @@ static void put_groups(struct json *j, const struct groups *groups)
 	json_close(j, ']');
 }
 
+/* Durations of single calls are null where none is known. */
+static void put_measure(struct json *j, const char *key, const struct call_stats *stats,
+			uint64_t value)
+{
+	if (stats->measured)
+		json_u64(j, key, value);
+	else
+		json_null(j, key);
+}
+
+static void put_calls(struct json *j, const struct function *f, bool is_summary)
+{
+	static const struct call_stats none;
+	const struct call_stats *stats = f->calls[TREE_NOW] ? f->calls[TREE_NOW] : &none;
+
+	json_u64(j, "calls", stats->calls);
+	put_measure(j, "min", stats, stats->min);
+	put_measure(j, "max", stats, stats->max);
+	put_measure(j, "avg", stats, call_stats_average(stats));
+	put_measure(j, "p50", stats, call_stats_quantile(stats, 500));
+	put_measure(j, "p99", stats, call_stats_quantile(stats, 990));
+	json_u64(j, "on_cpu", function_on_cpu(f, TREE_NOW));
+	json_u64(j, "inferred", stats->inferred);
+	json_u64(j, "unsure_total", function_unsure_total(f, TREE_NOW));
+	json_u64(j, "unsure_self", function_unsure_self(f, TREE_NOW));
+	json_u64(j, "open", stats->open);
+	json_u64(j, "cut", stats->cut);
+	if (is_summary)
+		json_null(j, "clamped");
+	else
+		json_u64(j, "clamped", stats->clamped);
+	json_bool(j, "bound", stats->is_bound);
+}
+
+static void put_all_calls(struct json *j, const struct report *report)
+{
+	const struct call_view *calls = report->view.calls;
+
+	json_open(j, "calls", '{');
+	json_u64(j, "calls", calls->calls);
+	json_u64(j, "inferred", calls->inferred);
+	json_u64(j, "open", calls->open);
+	json_u64(j, "cut", calls->cut);
+	json_u64(j, "subtracted", calls->subtracted);
+	json_u64(j, "bounds", call_bounds(&report->functions));
+	json_bool(j, "raw", calls->is_raw);
+	json_bool(j, "summary", calls->is_summary);
+	json_close(j, '}');
+}
+
+static int put_functions(struct json *j, const struct report *report, enum function_order order)
+{
+	const struct function **rows = functions_in_order(&report->functions, order);
+
+	json_open(j, "functions", '[');
+	for (size_t i = 0; rows && i < report->functions.count; i++) {
+		const struct function *f = rows[i];
+
+		open_function(j, f);
+		json_u64(j, "self", f->self[TREE_NOW]);
+		json_u64(j, "total", f->total[TREE_NOW]);
+		if (report->view.calls)
+			put_calls(j, f, report->view.calls->is_summary);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	free(rows);
+	return rows ? 0 : -ENOMEM;
+}
+
 int show_json(const struct report *report, const struct show_options *options, FILE *out)
 {
-	const struct functions *functions = &report->functions;
 	struct json j = {.out = out};
 	int err;
 
-	(void)options;
 	json_open(&j, NULL, '{');
 	put_film(&j, "film", report->view.film);
 	put_view(&j, &report->view);
 	err = put_processes(&j, &report->view);
 	put_groups(&j, &report->groups);
-	json_open(&j, "functions", '[');
-	for (size_t i = 0; i < functions->count; i++) {
-		const struct function *f = &functions->at[i];
-
-		open_function(&j, f);
-		json_u64(&j, "self", f->self[TREE_NOW]);
-		json_u64(&j, "total", f->total[TREE_NOW]);
-		json_close(&j, '}');
-	}
-	json_close(&j, ']');
+	if (report->view.calls)
+		put_all_calls(&j, report);
+	if (!err)
+		err = put_functions(&j, report, options->order);
 	json_close(&j, '}');
 	fputc('\n', out);
 	return err;
@@ -219,6 +282,11 @@ int show_diff_json(const struct diff *diff, const struct show_options *options, 
 		json_u64(&j, "before_total", f->total[TREE_BEFORE]);
 		json_u64(&j, "self", f->self[TREE_NOW]);
 		json_u64(&j, "total", f->total[TREE_NOW]);
+		if (diff->now.calls) {
+			json_u64(&j, "before_calls",
+				 f->calls[TREE_BEFORE] ? f->calls[TREE_BEFORE]->calls : 0);
+			json_u64(&j, "calls", f->calls[TREE_NOW] ? f->calls[TREE_NOW]->calls : 0);
+		}
 		json_double(&j, "self_change", diff_self_growth(diff, f));
 		json_double(&j, "total_change", diff_total_growth(diff, f));
 		json_close(&j, '}');

@@ -6,6 +6,9 @@
 
 #include "base/text.h"
 
+/* The code point of a hostile text that stands for one that must not be shown. */
+#define REPLACED 0xfffdu
+
 static bool is_shown(uint32_t point)
 {
 	if (point < 0x20 || (point >= 0x7f && point < 0xa0))
@@ -18,7 +21,11 @@ static bool is_shown(uint32_t point)
 	return point != 0xfffe && point != 0xffff;
 }
 
-uint32_t markup_next(const char **s)
+/*
+ * Reads one code point of *s and moves *s on; 0 at the end. Invalid UTF-8, control characters, marks
+ * that reorder the text around them, and what XML 1.0 forbids all come back as REPLACED.
+ */
+static uint32_t next_point(const char **s)
 {
 	uint32_t point;
 	size_t length;
@@ -28,11 +35,13 @@ uint32_t markup_next(const char **s)
 	/* no sequence is longer than four bytes, and none goes past the zero byte */
 	length = text_utf8(*s, strnlen(*s, 4), &point);
 	*s += length ? length : 1;
-	return length && is_shown(point) ? point : MARKUP_REPLACED;
+	return length && is_shown(point) ? point : REPLACED;
 }
 
 static void put_point(FILE *out, uint32_t p)
 {
+	char utf8[4];
+
 	switch (p) {
 	case '<':
 		fputs("&lt;", out);
@@ -50,45 +59,30 @@ static void put_point(FILE *out, uint32_t p)
 		fputs("&#39;", out);
 		return;
 	}
-	if (p < 0x80) {
-		fputc((int)p, out);
-	} else if (p < 0x800) {
-		fputc((int)(0xc0 | p >> 6), out);
-		fputc((int)(0x80 | (p & 0x3f)), out);
-	} else if (p < 0x10000) {
-		fputc((int)(0xe0 | p >> 12), out);
-		fputc((int)(0x80 | (p >> 6 & 0x3f)), out);
-		fputc((int)(0x80 | (p & 0x3f)), out);
-	} else {
-		fputc((int)(0xf0 | p >> 18), out);
-		fputc((int)(0x80 | (p >> 12 & 0x3f)), out);
-		fputc((int)(0x80 | (p >> 6 & 0x3f)), out);
-		fputc((int)(0x80 | (p & 0x3f)), out);
-	}
+	fwrite(utf8, 1, text_put_utf8(utf8, p), out);
 }
 
 void markup_text(FILE *out, const char *s)
 {
 	uint32_t point;
 
-	while ((point = markup_next(&s)))
+	while ((point = next_point(&s)))
 		put_point(out, point);
 }
 
 /* East Asian scripts and emoji take two columns; all of them lie above the Hangul letters. */
 static size_t columns_of(uint32_t point)
 {
-	return point >= 0x1100 && point != MARKUP_REPLACED && !(point >= 0x2000 && point < 0x2e80)
-		       ? 2
-		       : 1;
+	return point >= 0x1100 && point != REPLACED && !(point >= 0x2000 && point < 0x2e80) ? 2 : 1;
 }
 
-size_t markup_columns(const char *s)
+/* The number of columns s takes in a fixed-width font, as it is shown by markup_text(). */
+static size_t all_columns(const char *s)
 {
 	uint32_t point;
 	size_t columns = 0;
 
-	while ((point = markup_next(&s)))
+	while ((point = next_point(&s)))
 		columns += columns_of(point);
 	return columns;
 }
@@ -98,12 +92,12 @@ void markup_text_cut(FILE *out, const char *s, size_t columns)
 	uint32_t point;
 	size_t used = 0;
 
-	if (markup_columns(s) <= columns) {
+	if (all_columns(s) <= columns) {
 		markup_text(out, s);
 		return;
 	}
 	/* one column is kept for the ellipsis */
-	while ((point = markup_next(&s))) {
+	while ((point = next_point(&s))) {
 		used += columns_of(point);
 		if (used >= columns)
 			break;

@@ -3,39 +3,19 @@
 
 #include <math.h>
 
-static const uint32_t kinds[][PALETTE_KINDS] = {
-	[PALETTE_LIGHT] = {0xdfe3e8, 0xf5b95f, 0x8ec5ea, 0x6cc5a3, 0xc4c4c4, 0xdba3c5, 0xeee27c,
-			   0xec9a70},
-	[PALETTE_DARK] = {0x3d434d, 0xa36516, 0x2d6ea0, 0x1d785a, 0x5d5d5d, 0x8f4b77, 0x7a701d,
-			  0xa5502a},
-};
+#include "film/film.h"
 
-static const uint32_t images[][PALETTE_IMAGES] = {
-	[PALETTE_LIGHT] = {0xf5b95f, 0x8ec5ea, 0x6cc5a3, 0xdba3c5, 0xeee27c, 0xec9a70, 0x8fa6e0,
-			   0xb7bd82, 0xd3d6da},
-	[PALETTE_DARK] = {0xa36516, 0x2d6ea0, 0x1d785a, 0x8f4b77, 0x7a701d, 0xa5502a, 0x4f5fb0,
-			  0x5f6a35, 0x50555d},
-};
-
-/* from blue (shrank) to red (grew); the middle is no change */
-static const uint32_t changes[][2 * PALETTE_STEPS + 1] = {
-	[PALETTE_LIGHT] = {0x5795cc, 0x85b5de, 0xafd0ec, 0xd6e7f5, 0xe9e9e9, 0xfbdccd, 0xf6b99f,
-			   0xee9072, 0xe2664f},
-	[PALETTE_DARK] = {0x2f78b8, 0x2d689b, 0x2f5577, 0x334556, 0x464a50, 0x58403b, 0x7d453a,
-			  0xa54a39, 0xce4f39},
-};
-
-static const uint32_t match[] = {[PALETTE_LIGHT] = 0x9c27b0, [PALETTE_DARK] = 0xe07bf0};
-
-static const double step_points[PALETTE_STEPS] = {0.1, 0.5, 2, 10};
+/* kinds, images, changes (from blue, shrank, to red, grew; the middle is no change), match, step_points */
+#include "palette_colours.h"
 
 unsigned int palette_kind_slot(unsigned int kind)
 {
-	const unsigned int first_to_come = 5;
+	const unsigned int first_language = FILM_FRAME_PYTHON;
 
-	if (kind < first_to_come)
+	if (kind < PALETTE_KINDS)
 		return kind;
-	return first_to_come + (kind - first_to_come) % (PALETTE_KINDS - first_to_come);
+	/* of a later version */
+	return first_language + (kind - first_language) % (PALETTE_KINDS - first_language);
 }
 
 /* Moves a colour away from the text on it, once per shade: to white, or to black in the dark. */

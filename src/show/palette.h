@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * The colours of flame graphs, one table for SVG and for the page. Colours are 0xRRGGBB. The hues
+ * The colours of flame graphs, one table (palette.json) for SVG and for the pages. Colours are 0xRRGGBB. The hues
  * follow Okabe and Ito ("Color Universal Design", 2008), which stay apart for people with the common
  * kinds of colour blindness; red against blue (ColorBrewer's RdBu) shows change for the same reason.
  */
@@ -15,7 +15,7 @@ enum palette_theme {
 };
 
 enum {
-	PALETTE_KINDS = 8,  /* group, native, kernel, jit, mark, and three for kinds to come */
+	PALETTE_KINDS = 10, /* group, and the kinds of frames (enum film_frame_kind) */
 	PALETTE_IMAGES = 9, /* the images with the largest self values; the last: all others */
 	PALETTE_SHADES = 4, /* of each of those, so that neighbours can be told apart */
 	PALETTE_STEPS = 4,  /* of growing and of shrinking */

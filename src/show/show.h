@@ -8,15 +8,36 @@
 
 #include "query/diff.h"
 #include "query/flame.h"
+#include "query/replay.h"
 #include "query/report.h"
+
+/* Columns of a table of calls. */
+enum show_column {
+	SHOW_TOTAL,
+	SHOW_SELF,
+	SHOW_CALLS,
+	SHOW_AVERAGE,
+	SHOW_MIN,
+	SHOW_MAX,
+	SHOW_P50,
+	SHOW_P99,
+	SHOW_PERCENT,	   /* of the view: total */
+	SHOW_SELF_PERCENT, /* self */
+	SHOW_ON_CPU,	   /* of total */
+	SHOW_INFERRED,	   /* of calls: those whose return was not seen */
+	SHOW_COLUMNS
+};
 
 /* How an answer is shown. All zero shows all of it, plainly. */
 struct show_options {
 	uint64_t limit;	    /* rows of a table; 0: all */
 	double min_percent; /* of a tree: what has less of the whole is summed up, not shown */
 	bool color;
-	unsigned int width;	 /* columns of the terminal; 0: lines may have any length */
-	unsigned int name_width; /* then: columns of a function's name; 0: any */
+	unsigned int width;	   /* columns of the terminal; 0: lines may have any length */
+	unsigned int name_width;   /* then: columns of a function's name; 0: any */
+	enum function_order order; /* of tables, and of functions in JSON */
+	enum show_column columns[SHOW_COLUMNS]; /* of a table of calls */
+	size_t column_count;			/* 0: those that it has by itself */
 };
 
 /*
@@ -27,9 +48,31 @@ struct show_options {
 int show_svg(const struct flame *flame, FILE *out);
 int show_html(const struct flame *flame, FILE *out);
 
+/* The same of a flame alone, from wherever it comes; of a comparison folded text has two numbers, as show_diff_folded(). */
+int show_flame_folded(const struct flame *flame, FILE *out);
+int show_flame_speedscope(const struct flame *flame, FILE *out);
+int show_flame_table(const struct flame *flame, const struct functions *functions,
+		     const struct show_options *options, FILE *out);
+
+/* whole: the totals of both sides, by enum tree_side; functions stand as diff_sort() leaves them. */
+int show_flame_diff_table(const struct flame *flame, const struct functions *functions,
+			  const uint64_t whole[2], const struct show_options *options, FILE *out);
+
+/* A gzipped profile.proto; from: ns since 1970. */
+int show_flame_pprof(const struct flame *flame, uint64_t from, uint64_t duration, FILE *out);
+
 int show_table(const struct report *report, const struct show_options *options, FILE *out);
 int show_tree(const struct report *report, const struct show_options *options, FILE *out);
 int show_json(const struct report *report, const struct show_options *options, FILE *out);
+
+/* For events of calls: a row per function, show_table() calls it. */
+int show_call_table(const struct report *report, const struct show_options *options, FILE *out);
+
+/* For events of calls: how many calls of each function took how long, by powers of two. */
+int show_histogram(const struct report *report, const struct show_options *options, FILE *out);
+
+/* For events of calls: the callers and callees of each function. */
+int show_graph(const struct report *report, const struct show_options *options, FILE *out);
 
 /* Stacks with ';' between their frames, then what was spent in their last frame. */
 int show_folded(const struct report *report, const struct show_options *options, FILE *out);
@@ -46,17 +89,41 @@ int show_diff_json(const struct diff *diff, const struct show_options *options, 
 /* Stacks with two numbers: of the earlier film, scaled to the later one, and of the later one. */
 int show_diff_folded(const struct diff *diff, const struct show_options *options, FILE *out);
 
-/* One row per format. A null function: the format cannot show that. */
+/* One row per format. A null function: the format cannot show that. One has either report or story. */
 struct show_format {
 	const char *name;
+	const char *alias;	/* another name that users know it by; null: none */
 	const char *extensions; /* of files of that format, separated by blanks */
 	bool is_binary;		/* not for a terminal */
 	bool by_thread;		/* needs a report that was made by thread */
+	bool of_calls;		/* can show nothing but calls */
+	bool of_sums;		/* can show sums of calls, too */
 	int (*report)(const struct report *report, const struct show_options *options, FILE *out);
 	int (*diff)(const struct diff *diff, const struct show_options *options, FILE *out);
+	/* of single calls as they happened; *why is filled on failure */
+	int (*story)(struct film *film, const struct replay_question *q, FILE *out,
+		     struct replay_sums *sums, struct fail *why);
 };
 
-/* The format of that name, or null. */
+/*
+ * Whether a format can show what a view has, in the order and the columns that are asked for: 0, or
+ * -EINVAL with *why filled.
+ */
+int show_format_fits(const struct show_format *format, const struct view *view,
+		     const struct show_options *options, struct fail *why);
+
+/*
+ * The same for a format with a story: whether the event of that name (null: calls) has single calls, or had
+ * nothing to film. Returns 0, or a negative errno with *why filled.
+ */
+int show_story_fits(const struct show_format *format, struct film *film, const char *event,
+		    struct fail *why);
+
+/* Take "total,self,calls" and "p99" into options: 0, or -EINVAL with *why filled. */
+int show_take_columns(struct show_options *options, const char *names, struct fail *why);
+int show_take_order(struct show_options *options, const char *name, struct fail *why);
+
+/* The format of that name or alias, or null. */
 const struct show_format *show_format_find(const char *name);
 
 /*
@@ -65,7 +132,7 @@ const struct show_format *show_format_find(const char *name);
  */
 const struct show_format *show_format_of_path(const char *path, const char **unknown);
 
-/* The names of all formats, or of those that can show a comparison: "table, tree, folded". */
+/* The names of all formats, without their aliases, or of those that can show a comparison: "table, tree, folded". */
 void show_format_names(bool of_diff, char *to, size_t size);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "query/flame_labels.h"
 #include "query/names.h"
 #include "show/words.h"
 
@@ -18,11 +19,11 @@ static const char *speedscope_unit(const char *unit)
 	return strcmp(unit, "bytes") ? "none" : "bytes";
 }
 
-static int put_frames(struct json *j, const struct tree *tree)
+static int put_frames(struct json *j, const struct labels *labels)
 {
 	json_open(j, "shared", '{');
 	json_open(j, "frames", '[');
-	vec_foreach (&tree->labels.all, label) {
+	vec_foreach (&labels->all, label) {
 		char *name = words_safe(label->name, "");
 
 		if (!name)
@@ -44,10 +45,8 @@ static int put_frames(struct json *j, const struct tree *tree)
 }
 
 /* The root stands for all and is left out of the stacks. */
-static int put_samples(struct json *j, const struct report *report)
+static int put_samples(struct json *j, const struct flame *flame, const uint32_t *label_of)
 {
-	const struct flame *flame = &report->flame;
-	const struct tree_node *nodes = report->tree.nodes.at;
 	uint32_t *path = calloc(TREE_DEPTH_MAX + 2, sizeof(*path));
 	uint32_t node = 0, depth = 0;
 
@@ -55,7 +54,7 @@ static int put_samples(struct json *j, const struct report *report)
 		return -ENOMEM;
 	json_open(j, "samples", '[');
 	while ((node = flame_next(flame, node, &depth))) {
-		path[depth] = nodes[node].label;
+		path[depth] = label_of[node];
 		if (!flame->nodes[node].self)
 			continue;
 		json_open(j, NULL, '[');
@@ -80,31 +79,58 @@ static void put_weights(struct json *j, const struct flame *flame)
 	json_close(j, ']');
 }
 
-int show_speedscope(const struct report *report, const struct show_options *options, FILE *out)
+static int put_file(const struct flame *flame, const struct labels *labels,
+		    const uint32_t *label_of, uint64_t total, FILE *out)
 {
-	const struct view *view = &report->view;
 	struct json j = {.out = out};
 	int err;
 
-	(void)options;
 	json_open(&j, NULL, '{');
 	json_text(&j, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_text(&j, "exporter", "stackcam " STACKCAM_VERSION);
-	json_text(&j, "name", report->title);
-	err = put_frames(&j, &report->tree);
+	json_text(&j, "name", flame->title);
+	err = put_frames(&j, labels);
 	json_open(&j, "profiles", '[');
 	json_open(&j, NULL, '{');
 	json_text(&j, "type", "sampled");
-	json_text(&j, "name", view->event->name);
-	json_text(&j, "unit", speedscope_unit(view->event->unit));
+	json_text(&j, "name", flame->event);
+	json_text(&j, "unit", speedscope_unit(flame->unit));
 	json_u64(&j, "startValue", 0);
-	json_u64(&j, "endValue", view->total);
+	json_u64(&j, "endValue", total);
 	if (!err)
-		err = put_samples(&j, report);
-	put_weights(&j, &report->flame);
+		err = put_samples(&j, flame, label_of);
+	put_weights(&j, flame);
 	json_close(&j, '}');
 	json_close(&j, ']');
 	json_close(&j, '}');
 	fputc('\n', out);
+	return err;
+}
+
+int show_flame_speedscope(const struct flame *flame, FILE *out)
+{
+	struct labels labels = {0};
+	uint32_t *label_of;
+	int err = flame_labels(flame, &labels, &label_of);
+
+	if (!err)
+		err = put_file(flame, &labels, label_of, flame->nodes[0].total, out);
+	free(label_of);
+	labels_free(&labels);
+	return err;
+}
+
+int show_speedscope(const struct report *report, const struct show_options *options, FILE *out)
+{
+	const struct tree *tree = &report->tree;
+	uint32_t *label_of = calloc(tree->nodes.count + 1, sizeof(*label_of));
+	int err = -ENOMEM;
+
+	(void)options;
+	for (size_t i = 0; label_of && i < tree->nodes.count; i++)
+		label_of[i] = tree->nodes.at[i].label;
+	if (label_of)
+		err = put_file(&report->flame, &tree->labels, label_of, report->view.total, out);
+	free(label_of);
 	return err;
 }

@@ -3,193 +3,171 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
-#include "query/names.h"
+#include "show/call_notes.h"
 #include "show/groups.h"
+#include "show/table_names.h"
 #include "show/words.h"
-
-#define BOLD  "\033[1m"
-#define FAINT "\033[2m"
-#define PLAIN "\033[0m"
-
-/*
- * In a file or a pipe, names longer than this do not push the images of all other rows to the
- * right.
- */
-enum {
-	NAME_WIDTH_MAX = 60,
-	NAME_WIDTH_MIN = 16,
-	IMAGE_WIDTH = 24
-};
 
 /* The columns of a table before its names, with the space after them. */
 enum {
 	REPORT_NUMBERS = 48,
-	DIFF_NUMBERS = 54
+	DIFF_NUMBERS = 54,
+	CALLS_NUMBERS = 23
 };
 
-/* The columns that names can have besides the images of the first rows; 0: any. */
-static size_t room_for_names(const struct functions *functions, size_t count,
-			     const struct show_options *options, size_t numbers)
+static int print_rows(const char *unit, uint64_t whole, const struct function *const *rows,
+		      size_t all, const struct show_options *options, FILE *out)
 {
-	size_t others = strlen("  Image");
+	size_t count = words_rows(all, options->limit), width;
+	size_t room = table_room_for_names(rows, count, options, REPORT_NUMBERS);
+	int err = table_measure_names(rows, count, options, room, &width);
 
-	if (!options->width)
-		return options->name_width;
-	for (size_t i = 0; i < count && others < IMAGE_WIDTH; i++) {
-		const char *image = functions->at[i].label->image;
-		size_t wanted = *image ? 2 + words_width(name_of_image(image)) : 0;
+	fprintf(out, "\n%s%13s %7s %13s %7s  %-*s  %s%s\n", options->color ? TABLE_BOLD : "",
+		"Self", "Self%", "Total", "Total%", (int)width, "Function", "Image",
+		options->color ? TABLE_PLAIN : "");
+	for (size_t i = 0; !err && i < count; i++) {
+		const struct function *f = rows[i];
+		char self[32], total[32];
 
-		if (wanted > others)
-			others = wanted < IMAGE_WIDTH ? wanted : IMAGE_WIDTH;
+		words_value(self, sizeof(self), unit, f->self[TREE_NOW]);
+		words_value(total, sizeof(total), unit, f->total[TREE_NOW]);
+		fprintf(out, "%13s %6.2f%% %13s %6.2f%%  ", self,
+			words_percent(f->self[TREE_NOW], whole), total,
+			words_percent(f->total[TREE_NOW], whole));
+		err = table_print_names(f, options, room, width, out);
 	}
-	others += numbers;
-	return options->width > others + NAME_WIDTH_MIN ? options->width - others : NAME_WIDTH_MIN;
-}
-
-/* In so many columns (0: any), to be freed; null: no memory. */
-static char *name_of_row(const struct function *f, size_t room)
-{
-	return words_function(f->label->name, f->label->file, f->label->line, f->guess ? " ?" : "",
-			      room);
-}
-
-/* How wide the names of the first rows are, as far as that matters. */
-static int measure_names(const struct function *rows, size_t count,
-			 const struct show_options *options, size_t room, size_t *width)
-{
-	size_t most = options->width ? room : NAME_WIDTH_MAX;
-
-	*width = NAME_WIDTH_MIN;
-	for (size_t i = 0; i < count && *width < most; i++) {
-		char *name = name_of_row(&rows[i], room);
-		size_t wanted = name ? words_width(name) : 0;
-
-		if (!name)
-			return -ENOMEM;
-		free(name);
-		if (wanted > *width)
-			*width = wanted < most ? wanted : most;
-	}
-	return 0;
-}
-
-static void print_image(const char *image, const struct show_options *options, FILE *out)
-{
-	if (!*image)
-		return;
-	fprintf(out, "  %s", options->color ? FAINT : "");
-	if (options->width && words_width(image) > IMAGE_WIDTH - 2)
-		words_column(out, image, IMAGE_WIDTH - 2);
-	else
-		fputs(image, out);
-	fputs(options->color ? PLAIN : "", out);
-}
-
-static int print_names(const struct function *f, const struct show_options *options, size_t room,
-		       size_t width, FILE *out)
-{
-	char *name = name_of_row(f, room);
-	char *image = words_safe(*f->label->image ? name_of_image(f->label->image) : "", "");
-	bool done = name && image;
-
-	if (done) {
-		bool cut = options->width && words_width(name) > room;
-
-		if (cut || (*image && words_width(name) <= width))
-			words_column(out, name, cut ? room : width);
-		else
-			fputs(name, out);
-		print_image(image, options, out);
-		fputc('\n', out);
-	}
-	free(name);
-	free(image);
-	return done ? 0 : -ENOMEM;
-}
-
-static void print_rest(const struct functions *functions, size_t shown, uint64_t total, FILE *out)
-{
-	uint64_t self = 0;
-
-	for (size_t i = shown; i < functions->count; i++)
-		self += functions->at[i].self[TREE_NOW];
-	words_rest(functions->count - shown, self, total, out);
-}
-
-static void print_legend(const struct functions *functions, size_t shown, FILE *out)
-{
-	for (size_t i = 0; i < shown; i++)
-		if (functions->at[i].guess) {
-			fputs("? guessed: some samples came here by following a frame pointer\n",
-			      out);
-			return;
-		}
+	table_print_rest(rows, all, count, whole, out);
+	table_print_legend(rows, count, false, out);
+	return err;
 }
 
 int show_table(const struct report *report, const struct show_options *options, FILE *out)
 {
-	const struct functions *functions = &report->functions;
-	const struct view *view = &report->view;
-	size_t count = words_rows(functions->count, options->limit), width;
-	size_t room = room_for_names(functions, count, options, REPORT_NUMBERS);
-	int err = measure_names(functions->at, count, options, room, &width);
+	const struct function **rows;
+	int err;
 
-	words_heading(view, out);
-	if (!count)
+	if (report->view.calls && !report->groups.count)
+		return show_call_table(report, options, out);
+	words_heading(&report->view, out);
+	if (!report->functions.count)
+		return 0;
+	if (report->groups.count) {
+		err = show_groups(report, options, out);
+		if (report->view.calls)
+			call_notes(report, out);
 		return err;
-	if (report->groups.count)
-		return show_groups(report, options, out);
-	fprintf(out, "\n%s%13s %7s %13s %7s  %-*s  %s%s\n", options->color ? BOLD : "", "Self",
-		"Self%", "Total", "Total%", (int)width, "Function", "Image",
-		options->color ? PLAIN : "");
-	for (size_t i = 0; !err && i < count; i++) {
-		const struct function *f = &functions->at[i];
-		char self[32], total[32];
-
-		words_value(self, sizeof(self), view->event->unit, f->self[TREE_NOW]);
-		words_value(total, sizeof(total), view->event->unit, f->total[TREE_NOW]);
-		fprintf(out, "%13s %6.2f%% %13s %6.2f%%  ", self,
-			words_percent(f->self[TREE_NOW], view->total), total,
-			words_percent(f->total[TREE_NOW], view->total));
-		err = print_names(f, options, room, width, out);
 	}
-	print_rest(functions, count, view->total, out);
-	print_legend(functions, count, out);
+	rows = functions_in_order(&report->functions, options->order);
+	err = rows ? print_rows(report->view.event->unit, report->view.total, rows,
+				report->functions.count, options, out)
+		   : -ENOMEM;
+	free(rows);
+	return err;
+}
+
+int show_flame_table(const struct flame *flame, const struct functions *functions,
+		     const struct show_options *options, FILE *out)
+{
+	const struct function **rows = functions_in_order(functions, options->order);
+	char total[32];
+	int err = 0;
+
+	words_value(total, sizeof(total), flame->unit, flame->nodes[0].total);
+	text_print_safe(out, flame->title);
+	fprintf(out, "\ntotal:  %s\n", total);
+	if (rows && functions->count)
+		err = print_rows(flame->unit, flame->nodes[0].total, rows, functions->count,
+				 options, out);
+	free(rows);
+	return rows ? err : -ENOMEM;
+}
+
+/* Two numbers of calls, where the films have some. */
+static void print_calls(const struct function *f, FILE *out)
+{
+	for (int side = TREE_NOW; side <= TREE_BEFORE; side++) {
+		char count[32];
+
+		text_count(count, sizeof(count), f->calls[side] ? f->calls[side]->calls : 0);
+		fprintf(out, "%10s ", count);
+	}
+	fputc(' ', out);
+}
+
+static int print_diff_rows(const struct function *const *rows, size_t all, const uint64_t whole[2],
+			   bool has_calls, const struct show_options *options, FILE *out)
+{
+	size_t count = words_rows(all, options->limit), width;
+	size_t numbers = DIFF_NUMBERS + (has_calls ? CALLS_NUMBERS : 0);
+	size_t room = table_room_for_names(rows, count, options, numbers);
+	int err = table_measure_names(rows, count, options, room, &width);
+
+	fprintf(out, "\n%s%8s %8s %8s  %8s %8s %8s  ", options->color ? TABLE_BOLD : "", "Self%",
+		"before", "change", "Total%", "before", "change");
+	if (has_calls)
+		fprintf(out, "%10s %10s  ", "Calls", "before");
+	fprintf(out, "%-*s  %s%s\n", (int)width, "Function", "Image",
+		options->color ? TABLE_PLAIN : "");
+	for (size_t i = 0; !err && i < count; i++) {
+		const struct function *f = rows[i];
+
+		fprintf(out, "%7.2f%% %7.2f%% %+8.2f  %7.2f%% %7.2f%% %+8.2f  ",
+			words_percent(f->self[TREE_NOW], whole[TREE_NOW]),
+			words_percent(f->self[TREE_BEFORE], whole[TREE_BEFORE]),
+			100 * diff_growth(f->self, whole),
+			words_percent(f->total[TREE_NOW], whole[TREE_NOW]),
+			words_percent(f->total[TREE_BEFORE], whole[TREE_BEFORE]),
+			100 * diff_growth(f->total, whole));
+		if (has_calls)
+			print_calls(f, out);
+		err = table_print_names(f, options, room, width, out);
+	}
+	table_print_rest(rows, all, count, whole[TREE_NOW], out);
+	table_print_legend(rows, count, has_calls, out);
+	return err;
+}
+
+/* The functions as they stand. */
+static int print_diff(const struct functions *functions, const uint64_t whole[2], bool has_calls,
+		      const struct show_options *options, FILE *out)
+{
+	const struct function **rows;
+	int err;
+
+	if (!functions->count)
+		return 0;
+	rows = functions_in_order(functions, FUNCTIONS_AS_THEY_ARE);
+	err = rows ? print_diff_rows(rows, functions->count, whole, has_calls, options, out)
+		   : -ENOMEM;
+	free(rows);
 	return err;
 }
 
 int show_diff_table(const struct diff *diff, const struct show_options *options, FILE *out)
 {
-	const struct functions *functions = &diff->functions;
-	size_t count = words_rows(functions->count, options->limit), width;
-	size_t room = room_for_names(functions, count, options, DIFF_NUMBERS);
-	int err = measure_names(functions->at, count, options, room, &width);
+	const uint64_t whole[] = {diff->now.total, diff->before.total};
 
 	fputs("before: ", out);
 	words_heading(&diff->before, out);
 	fputs("\nnow:    ", out);
 	words_heading(&diff->now, out);
-	if (!count)
-		return err;
-	fprintf(out, "\n%s%8s %8s %8s  %8s %8s %8s  %-*s  %s%s\n", options->color ? BOLD : "",
-		"Self%", "before", "change", "Total%", "before", "change", (int)width, "Function",
-		"Image", options->color ? PLAIN : "");
-	for (size_t i = 0; !err && i < count; i++) {
-		const struct function *f = &functions->at[i];
+	return print_diff(&diff->functions, whole, diff->now.calls, options, out);
+}
 
-		fprintf(out, "%7.2f%% %7.2f%% %+8.2f  %7.2f%% %7.2f%% %+8.2f  ",
-			words_percent(f->self[TREE_NOW], diff->now.total),
-			words_percent(f->self[TREE_BEFORE], diff->before.total),
-			100 * diff_self_growth(diff, f),
-			words_percent(f->total[TREE_NOW], diff->now.total),
-			words_percent(f->total[TREE_BEFORE], diff->before.total),
-			100 * diff_total_growth(diff, f));
-		err = print_names(f, options, room, width, out);
+int show_flame_diff_table(const struct flame *flame, const struct functions *functions,
+			  const uint64_t whole[2], const struct show_options *options, FILE *out)
+{
+	static const char *const names[] = {"now:    ", "before: "};
+
+	text_print_safe(out, flame->title);
+	fputc('\n', out);
+	for (int side = TREE_BEFORE; side >= TREE_NOW; side--) {
+		char total[32];
+
+		words_value(total, sizeof(total), flame->unit, whole[side]);
+		fprintf(out, "%s%s\n", names[side], total);
 	}
-	print_rest(functions, count, diff->now.total, out);
-	print_legend(functions, count, out);
-	return err;
+	return print_diff(functions, whole, false, options, out);
 }

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "query/names.h"
+#include "show/call_notes.h"
 #include "show/words.h"
 
 #define INLINED " (inlined)"
@@ -185,6 +186,8 @@ int show_tree(const struct report *report, const struct show_options *options, F
 		"Total", "Function", options->color ? "\033[0m" : "");
 	if (d.more && d.level)
 		err = draw(&d);
+	if (report->view.calls)
+		call_notes(report, out);
 	free(d.more);
 	free(d.level);
 	return err;

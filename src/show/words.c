@@ -149,19 +149,34 @@ static void print_stacks(const struct view *view, FILE *out)
 	char count[32];
 
 	text_count(count, sizeof(count), view->stacks.complete);
-	fprintf(out, "stacks: %s complete (%.1f%%)", count,
-		words_percent(view->stacks.complete, view->samples));
+	fprintf(out, view->calls ? "callers: %s known (%.1f%%)" : "stacks: %s complete (%.1f%%)",
+		count, words_percent(view->stacks.complete, view->samples));
 	if (view->stacks.truncated) {
 		text_count(count, sizeof(count), view->stacks.truncated);
-		fprintf(out, ", %s truncated (", count);
+		fprintf(out, view->calls ? ", %s not (" : ", %s truncated (", count);
 		print_reasons(out, &view->stacks.reasons);
 		fputc(')', out);
 	}
 	if (view->stacks.guessed) {
 		text_count(count, sizeof(count), view->stacks.guessed);
-		fprintf(out, ", %s with a guessed frame", count);
+		fprintf(out,
+			view->calls ? ", %s where a return was not seen"
+				    : ", %s with a guessed frame",
+			count);
 	}
 	fputc('\n', out);
+}
+
+const char *words_guess(const char *event)
+{
+	return strcmp(event, CALLS_EVENT) ? "found by frame pointer (guess)"
+					  : "its return was not seen (guess)";
+}
+
+/* What a view counts. */
+static const char *counted(const struct view *view)
+{
+	return view->calls ? "calls" : "samples";
 }
 
 void words_heading(const struct view *view, FILE *out)
@@ -172,7 +187,7 @@ void words_heading(const struct view *view, FILE *out)
 	text_print_safe(out, title);
 	words_value(value, sizeof(value), view->event->unit, view->total);
 	text_count(count, sizeof(count), view->samples);
-	fprintf(out, "\ntotal:  %s in %s samples", value, count);
+	fprintf(out, "\ntotal:  %s in %s %s", value, count, counted(view));
 	if (*view->event->source) {
 		fputs(" (", out);
 		text_print_safe(out, view->event->source);
@@ -181,7 +196,8 @@ void words_heading(const struct view *view, FILE *out)
 		fputc(')', out);
 	}
 	fputc('\n', out);
-	print_stacks(view, out);
+	if (!view->calls || !view->calls->is_summary)
+		print_stacks(view, out);
 	fputs(view->is_filtered ? "lost (whole film): " : "lost:   ", out);
 	if (view->losses.count)
 		print_reasons(out, &view->losses);
@@ -237,7 +253,7 @@ static void print_no_match(const struct view *view, const struct filter *filter,
 	filter_describe(filter, &asked);
 	buf_put_u8(&asked, 0);
 	text_count(count, sizeof(count), view->film_samples);
-	fprintf(out, "stackcam: of the %s samples in ", count);
+	fprintf(out, "stackcam: of the %s %s in ", count, counted(view));
 	text_print_safe(out, path);
 	fputs(" nothing matches ", out);
 	text_print_safe(out, asked.failed ? "the filters" : (const char *)asked.at);
@@ -256,7 +272,7 @@ static void print_empty(const struct view *view, const char *path, FILE *out)
 
 	text_duration(length, sizeof(length),
 		      info->end > info->start ? info->end - info->start : 0);
-	fputs("stackcam: there are no samples in ", out);
+	fprintf(out, "stackcam: there are no %s in ", counted(view));
 	text_print_safe(out, path);
 	fprintf(out, ": nothing that was to be filmed ran in the %s of '", length);
 	text_print_safe(out, info->command);
@@ -270,4 +286,20 @@ void words_nothing(const struct view *view, const struct filter *filter, const c
 		print_no_match(view, filter, path, out);
 	else if (!view->film_samples)
 		print_empty(view, path, out);
+}
+
+void words_lost(const struct film *film, uint32_t event, FILE *out)
+{
+	char count[32];
+
+	for (size_t i = 0; i < film->loss_count; i++) {
+		const struct film_loss *loss = &film->losses[i];
+
+		if (!loss->count || (loss->event && loss->event != event))
+			continue;
+		text_count(count, sizeof(count), loss->count);
+		fputs("stackcam: lost: ", out);
+		text_print_safe(out, loss->reason);
+		fprintf(out, ": %s\n", count);
+	}
 }

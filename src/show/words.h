@@ -59,8 +59,14 @@ size_t words_rows(size_t count, uint64_t limit);
  */
 void words_rest(size_t rows, uint64_t self, uint64_t total, FILE *out);
 
+/* How a guess is explained in a flame of that event. */
+const char *words_guess(const char *event);
+
 /* Lines about a view that stand above a table or a tree: total, samples, stacks, losses. */
 void words_heading(const struct view *view, FILE *out);
+
+/* "stackcam: lost: REASON: N", a line for each loss that an event of the film suffered. */
+void words_lost(const struct film *film, uint32_t event, FILE *out);
 
 /*
  * For a view without samples: a line that says what was asked for in vain, or that the film at that

@@ -79,7 +79,7 @@ size_t batch_find(const struct batch *b, uint64_t address)
 	return low;
 }
 
-size_t batch_open_count(const struct batch *b)
+static size_t open_count(const struct batch *b)
 {
 	size_t open = 0;
 
@@ -93,7 +93,7 @@ size_t batch_settle(struct batch *b)
 	for (size_t i = 0; i < b->count; i++)
 		if (b->at[i].name)
 			b->at[i].settled = true;
-	return batch_open_count(b);
+	return open_count(b);
 }
 
 /*
@@ -157,22 +157,4 @@ void batch_tell(const struct batch *b, const struct question *q, const struct sy
 {
 	for (size_t i = 0; i < q->repeats; i++)
 		found(context, b->places[q->first + i], names, count);
-}
-
-int batch_tell_symbols(const struct batch *b, symbol_found *found, void *context)
-{
-	for (size_t i = 0; i < b->count; i++) {
-		struct symbol_name name = {0};
-		char *function;
-
-		if (!b->at[i].name)
-			continue;
-		function = symbol_demangle(b->at[i].name);
-		if (!function)
-			return -ENOMEM;
-		name.function = function;
-		batch_tell(b, &b->at[i], &name, 1, found, context);
-		free(function);
-	}
-	return 0;
 }

@@ -32,6 +32,7 @@ struct question {
 	char *name;	       /* the best one so far, as the table spells it; null: none */
 	struct symbol_claim claim;
 	bool settled; /* name is final: sources of lower standing are not asked */
+	bool go;      /* Go's own table has named it: not mangled, with lines */
 };
 
 struct batch {
@@ -50,7 +51,6 @@ size_t batch_find(const struct batch *b, uint64_t address);
 
 /* Names found so far stand. Returns the number of questions that have none. */
 size_t batch_settle(struct batch *b);
-size_t batch_open_count(const struct batch *b);
 
 /*
  * Gives name, which the caller must have allocated and loses in any case, to a question if it has
@@ -64,8 +64,5 @@ bool batch_wants(const struct question *q, const struct symbol_claim *claim);
 /* Calls found() for all places of a question. */
 void batch_tell(const struct batch *b, const struct question *q, const struct symbol_name *names,
 		size_t count, symbol_found *found, void *context);
-
-/* Calls found() with the demangled name of each question that has one. Returns 0 or -ENOMEM. */
-int batch_tell_symbols(const struct batch *b, symbol_found *found, void *context);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "symbol/open_file.h"
 
 #define LINK_SECTION_MAX 4096
@@ -159,8 +160,7 @@ static int try_build_id(const struct debug_search *s, const uint8_t *build_id, s
 
 	if (size < 2 || size > ELF_BUILD_ID_MAX)
 		return -ENOENT;
-	for (size_t i = 0; i < size; i++)
-		sprintf(hex + 2 * i, "%02x", build_id[i]);
+	text_hex(hex, sizeof(hex), build_id, size);
 	for (size_t i = 0; s->directories[i] && err == -ENOENT; i++) {
 		int length = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug",
 				      s->directories[i], hex, hex + 2);

@@ -51,16 +51,16 @@ static void print(const char *piece, size_t length, void *context)
 }
 
 /* The result is in p->text; false: the name is not mangled. */
-static bool demangle(struct printer *p, const char *name, int recursion)
+static bool demangle(struct printer *p, const char *name, int wanted)
 {
-	int options = DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP;
+	int options = DMGL_ANSI | DMGL_RET_DROP | wanted;
 
 	p->used = 0;
 	if (!setjmp(p->full)) {
 		/* Rust comes first: its older names are valid for C++ as well, with a hash at their end */
 		if (!rust_demangle_callback(name, options, print, p)) {
 			p->used = 0;
-			if (!cplus_demangle_v3_callback(name, options | recursion, print, p))
+			if (!cplus_demangle_v3_callback(name, options, print, p))
 				return false;
 		}
 	}
@@ -71,6 +71,7 @@ static bool demangle(struct printer *p, const char *name, int recursion)
 struct deep {
 	struct printer printer;
 	const char *name;
+	int wanted;
 	bool done;
 };
 
@@ -78,11 +79,11 @@ static void *demangle_deep(void *context)
 {
 	struct deep *d = context;
 
-	d->done = demangle(&d->printer, d->name, DMGL_NO_RECURSE_LIMIT);
+	d->done = demangle(&d->printer, d->name, d->wanted | DMGL_NO_RECURSE_LIMIT);
 	return NULL;
 }
 
-static char *demangle_on_large_stack(const char *name)
+static char *demangle_on_large_stack(const char *name, int wanted)
 {
 	struct deep *d = calloc(1, sizeof(*d));
 	pthread_attr_t attributes;
@@ -92,6 +93,7 @@ static char *demangle_on_large_stack(const char *name)
 	if (!d)
 		return NULL;
 	d->name = name;
+	d->wanted = wanted;
 	if (pthread_attr_init(&attributes))
 		goto out;
 	if (!pthread_attr_setstacksize(&attributes, DEEP_STACK) &&
@@ -128,7 +130,7 @@ static char *copy_cut(const char *name)
 }
 
 /* Demangles a name without version or suffix; null: not mangled, or no memory. */
-static char *demangle_plain(const char *name)
+static char *demangle_plain(const char *name, int wanted)
 {
 	struct printer p;
 	size_t length = strnlen(name, MANGLED_MAX + 1);
@@ -136,24 +138,24 @@ static char *demangle_plain(const char *name)
 	if (!looks_mangled(name) || length > MANGLED_MAX)
 		return NULL;
 	if (length > DEEP_NAME)
-		return demangle_on_large_stack(name);
-	return demangle(&p, name, 0) ? strdup(p.text) : NULL;
+		return demangle_on_large_stack(name, wanted);
+	return demangle(&p, name, wanted) ? strdup(p.text) : NULL;
 }
 
-char *symbol_demangle(const char *name)
+static char *demangle_all(const char *name, int wanted)
 {
 	/* "@V1" of old symbol versions, "@plt": not part of what was mangled */
 	const char *at = looks_mangled(name) ? strchr(name, '@') : NULL;
 	char *text, *whole;
 
 	if (!at) {
-		text = demangle_plain(name);
+		text = demangle_plain(name, wanted);
 		return text ? text : copy_cut(name);
 	}
 	whole = strndup(name, (size_t)(at - name));
 	if (!whole)
 		return NULL;
-	text = demangle_plain(whole);
+	text = demangle_plain(whole, wanted);
 	free(whole);
 	if (!text)
 		return copy_cut(name);
@@ -163,4 +165,14 @@ char *symbol_demangle(const char *name)
 	text = whole ? copy_cut(whole) : NULL;
 	free(whole);
 	return text;
+}
+
+char *symbol_demangle(const char *name)
+{
+	return demangle_all(name, DMGL_PARAMS);
+}
+
+char *symbol_demangle_short(const char *name)
+{
+	return demangle_all(name, 0);
 }

@@ -170,7 +170,7 @@ static bool take_answer(struct dwarf_answers *answers, struct bytes *b, size_t c
 /* Takes what was said up to where it ends in the middle of an answer. Returns the child's result. */
 static int take_all(struct dwarf_answers *answers, size_t count)
 {
-	struct bytes b = {answers->text.at, answers->text.at + answers->text.count, false};
+	struct bytes b = buf_bytes(&answers->text);
 
 	while (bytes_left(&b)) {
 		uint8_t what = bytes_u8(&b);

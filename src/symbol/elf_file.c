@@ -358,6 +358,34 @@ bool elf_file_symbol(const struct elf_file *f, const struct elf_section *section
 	return true;
 }
 
+const struct elf_section *elf_file_code_of(const struct elf_file *f, const Elf64_Sym *symbol)
+{
+	const struct elf_section *section;
+
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= f->section_count ||
+	    !symbol->st_name)
+		return NULL;
+	section = &f->sections[symbol->st_shndx];
+	if (!(section->flags & SHF_EXECINSTR) || !(section->flags & SHF_ALLOC) ||
+	    symbol->st_value < section->address ||
+	    symbol->st_value - section->address >= section->size)
+		return NULL;
+	return section;
+}
+
+uint8_t elf_symbol_binding(const Elf64_Sym *symbol)
+{
+	switch (ELF64_ST_BIND(symbol->st_info)) {
+	case STB_GLOBAL:
+	case STB_GNU_UNIQUE:
+		return 2;
+	case STB_WEAK:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 void elf_strings_begin(struct elf_strings *s, const struct elf_file *f,
 		       const struct elf_section *strings)
 {

@@ -80,6 +80,12 @@ bool elf_walk_relocation(struct elf_walk *w, Elf64_Rela *relocation);
 bool elf_file_symbol(const struct elf_file *f, const struct elf_section *section, uint64_t number,
 		     Elf64_Sym *symbol);
 
+/* The section of code that a named symbol lies in, of the file that its table is in; null: in none. */
+const struct elf_section *elf_file_code_of(const struct elf_file *f, const Elf64_Sym *symbol);
+
+/* How far a symbol's name is known: 2 everywhere, 1 where there is no other (weak), 0 in its file. */
+uint8_t elf_symbol_binding(const Elf64_Sym *symbol);
+
 /*
  * A window on a table of strings. Names of neighbours mostly lie near each other, so that most
  * names cost no system call.

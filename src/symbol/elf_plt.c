@@ -12,9 +12,13 @@
 #define SECTION_MAX	3
 #define RELOCATIONS_MAX ((uint64_t)1 << 30) /* bytes */
 
-/* A question in a stub, and what the stub's relocation is known by. */
+/* More than any file has that a linker made. */
+#define STUBS_MAX (1u << 20)
+
+/* A stub, perhaps with a question that lies in it, and what its relocation is known by. */
 struct stub {
 	struct question *question;
+	uint64_t address;
 	bool by_number; /* number of the entry in .rela.plt, else address of the slot */
 	uint64_t key;
 	uint64_t symbol; /* of the relocation; 0: not found */
@@ -65,11 +69,16 @@ static bool read_stub(const uint8_t *code, size_t size, uint64_t address, struct
 	return false;
 }
 
+/* .plt.got of files without "endbr64" has entries of 8 bytes */
+static uint64_t entry_size_of(const struct elf_section *s)
+{
+	return s->entry_size == 8 ? 8 : 16;
+}
+
 static int find_stubs(const struct elf_file *f, const struct elf_section *s, struct batch *b,
 		      struct stubs *stubs)
 {
-	/* .plt.got of files without "endbr64" has entries of 8 bytes */
-	uint64_t entry = s->entry_size == 8 ? 8 : 16;
+	uint64_t entry = entry_size_of(s);
 	uint8_t code[16];
 
 	for (size_t i = batch_find(b, s->address); i < b->count; i++) {
@@ -195,6 +204,61 @@ int elf_plt_answer(const struct elf_file *file, struct batch *batch)
 		err = find_relocations(file, &stubs);
 	if (!err && stubs.list.count)
 		err = name_stubs(file, &stubs);
+	vec_free(&stubs.list);
+	return err;
+}
+
+static int list_section(const struct elf_file *f, const struct elf_section *s, struct stubs *stubs)
+{
+	uint64_t entry = entry_size_of(s);
+	uint8_t code[16];
+
+	for (uint64_t at = 0; at + entry <= s->size && stubs->list.count < STUBS_MAX; at += entry) {
+		struct stub stub = {.address = s->address + at};
+
+		if (!elf_file_read(f, s->offset + at, code, (size_t)entry))
+			break;
+		if (read_stub(code, (size_t)entry, stub.address, &stub) &&
+		    !vec_push(&stubs->list, stub))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int take_list(const struct stubs *stubs, struct elf_plt_stub **list, size_t *count)
+{
+	*list = calloc(stubs->list.count + 1, sizeof(**list));
+	if (!*list)
+		return -ENOMEM;
+	vec_foreach (&stubs->list, stub)
+		if (stub->symbol)
+			(*list)[(*count)++] = (struct elf_plt_stub){stub->address, stub->symbol};
+	return 0;
+}
+
+int elf_plt_list(const struct elf_file *file, struct elf_plt_stub **list, size_t *count)
+{
+	const struct elf_section *second = elf_file_section(file, ".plt.sec");
+	struct stubs stubs = {0};
+	int err = 0, sections = 0;
+
+	*list = NULL;
+	*count = 0;
+	if (file->machine != EM_X86_64 || !file->is_64)
+		return 0;
+	for (uint32_t i = 0; i < file->section_count && !err && sections < SECTION_MAX; i++) {
+		const struct elf_section *s = &file->sections[i];
+
+		if (!is_stub_section(file, s) ||
+		    (second && !strcmp(elf_file_section_name(file, s), ".plt")))
+			continue;
+		sections++;
+		err = list_section(file, s, &stubs);
+	}
+	if (!err && stubs.list.count)
+		err = find_relocations(file, &stubs);
+	if (!err)
+		err = take_list(&stubs, list, count);
 	vec_free(&stubs.list);
 	return err;
 }

@@ -13,4 +13,15 @@
  */
 int elf_plt_answer(const struct elf_file *file, struct batch *batch);
 
+struct elf_plt_stub {
+	uint64_t address;
+	uint64_t symbol; /* its number in .dynsym */
+};
+
+/*
+ * Lists the stubs that calls go through, in new memory. Where calls have a table of their own
+ * (.plt.sec), the one that only binds them (.plt) is left out. Returns 0 or -ENOMEM.
+ */
+int elf_plt_list(const struct elf_file *file, struct elf_plt_stub **stubs, size_t *count);
+
 #endif

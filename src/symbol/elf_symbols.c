@@ -41,11 +41,8 @@ static bool claim_of(const struct elf_file *f, const Elf64_Sym *s, struct symbol
 {
 	const struct elf_section *section;
 
-	if (s->st_shndx == SHN_UNDEF || s->st_shndx >= f->section_count || !s->st_name)
-		return false;
-	section = &f->sections[s->st_shndx];
-	if (!(section->flags & SHF_EXECINSTR) || !(section->flags & SHF_ALLOC) ||
-	    s->st_value < section->address || s->st_value - section->address >= section->size)
+	section = elf_file_code_of(f, s);
+	if (!section)
 		return false;
 	*section_end = section->address + section->size;
 
@@ -64,15 +61,7 @@ static bool claim_of(const struct elf_file *f, const Elf64_Sym *s, struct symbol
 	default:
 		return false;
 	}
-	switch (ELF64_ST_BIND(s->st_info)) {
-	case STB_GLOBAL:
-	case STB_GNU_UNIQUE:
-		claim->binding = 2;
-		break;
-	case STB_WEAK:
-		claim->binding = 1;
-		break;
-	}
+	claim->binding = elf_symbol_binding(s);
 	return true;
 }
 

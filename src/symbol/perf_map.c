@@ -1,176 +1,160 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbol/symbols.h"
+#include "symbol/perf_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbol/batch.h"
-#include "symbol/lines.h"
-#include "symbol/open_file.h"
-#include "symbol/perf_map.h"
+#include "base/file.h"
 
 /* A JVM with 100,000 methods writes some 10 MB. */
-#define MAP_LIMIT (256u << 20)
+#define MAP_LIMIT  (256u << 20)
+#define LINE_LIMIT (8u << 10) /* of a longer line, only its begin is looked at */
+#define BUFFER	   (64u << 10)
 
-struct status {
-	pid_t inner_pid; /* in the innermost namespace; 0: not known */
-	uid_t users[4];	 /* real, effective, saved, file system */
-	bool has_users;
-};
-
-static int take_status_line(void *context, char *line)
-{
-	struct status *s = context;
-	unsigned int u[4];
-	const char *last;
-
-	if (sscanf(line, "Uid: %u %u %u %u", &u[0], &u[1], &u[2], &u[3]) == 4) {
-		for (int i = 0; i < 4; i++)
-			s->users[i] = u[i];
-		s->has_users = true;
-	} else if (!strncmp(line, "NSpid:", 6)) {
-		last = strrchr(line, '\t');
-		s->inner_pid = last ? (pid_t)strtol(last + 1, NULL, 10) : 0;
-	}
-	return 0;
-}
-
-static int read_status(pid_t pid, struct status *s)
-{
-	char path[48];
-	int fd, err;
-
-	*s = (struct status){0};
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	err = lines_of_fd(fd, 64u << 10, take_status_line, s);
-	close(fd);
-	if (!err && (!s->has_users || s->inner_pid <= 0))
-		err = -ESRCH;
-	return err;
-}
-
-/* Nobody but the process itself, or root, may put names into a film. */
-static bool is_trusted_owner(const struct status *s, uid_t owner)
-{
-	for (size_t i = 0; i < sizeof(s->users) / sizeof(s->users[0]); i++)
-		if (s->users[i] == owner)
-			return true;
-	return owner == 0;
-}
-
-/* "START SIZE NAME", the numbers in hexadecimal; NAME may hold spaces. */
-static bool parse_line(char *line, uint64_t *start, uint64_t *size, char **name)
+/* Where the name begins in a line; null: it is none. */
+static char *parse_line(char *line, uint64_t *start, uint64_t *size)
 {
 	char *end;
 
 	errno = 0;
 	*start = strtoull(line, &end, 16);
 	if (end == line || *end != ' ' || errno)
-		return false;
+		return NULL;
 	line = end + 1;
 	*size = strtoull(line, &end, 16);
-	if (end == line || *end != ' ' || errno)
-		return false;
-	*name = end + 1;
-	return **name && *size && *size <= UINT64_MAX - *start;
+	if (end == line || *end != ' ' || errno || !end[1])
+		return NULL;
+	return end + 1;
 }
 
-static int take_map_line(void *context, char *line)
+static void take_line(struct perf_map *map, char *line, uint64_t offset)
 {
-	struct batch *b = context;
-	uint64_t start, size;
-	char *name;
+	struct code_entry entry = {.record = offset, .loaded = map->read_at};
 
-	if (!parse_line(line, &start, &size, &name))
-		return 0;
-	for (size_t i = batch_find(b, start); i < b->count && b->at[i].address < start + size;
-	     i++) {
-		char *copy;
+	if (!parse_line(line, &entry.start, &entry.size))
+		return;
+	entry.origin = entry.start;
+	code_table_add(&map->code, &entry);
+}
 
-		if (!b->work)
-			return -E2BIG;
-		b->work--;
-		copy = strdup(name);
-		if (!copy)
-			return -ENOMEM;
-		/* code is thrown away and its place used again: the last line is the newest */
-		free(b->at[i].name);
-		b->at[i].name = copy;
+/* Takes the lines that end in a buffer that was read from offset. Returns the bytes of them. */
+static size_t take_lines(struct perf_map *map, char *buffer, size_t held, uint64_t offset)
+{
+	size_t begin = 0;
+	char *newline;
+
+	while ((newline = memchr(buffer + begin, '\n', held - begin))) {
+		*newline = 0;
+		if (newline - (buffer + begin) > LINE_LIMIT)
+			buffer[begin + LINE_LIMIT] = 0;
+		if (!map->dropping)
+			take_line(map, buffer + begin, offset + begin);
+		map->dropping = false;
+		begin = (size_t)(newline - buffer) + 1;
 	}
-	return 0;
+	return begin;
 }
 
-int perf_map_read(int fd, struct batch *batch)
+static int read_lines(struct perf_map *map, int fd, bool last)
 {
-	return lines_of_fd(fd, MAP_LIMIT, take_map_line, batch);
+	char *buffer = malloc(BUFFER + 1);
+	size_t held = 0, taken;
+	ssize_t n;
+	int err = 0;
+
+	if (!buffer)
+		return -ENOMEM;
+	while (map->read_to + held < MAP_LIMIT) {
+		n = pread(fd, buffer + held, BUFFER - held, (off_t)(map->read_to + held));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			err = -errno;
+		if (n <= 0)
+			break;
+		held += (size_t)n;
+		taken = take_lines(map, buffer, held, map->read_to);
+		if (!taken && held > LINE_LIMIT) {
+			buffer[LINE_LIMIT] = 0;
+			if (!map->dropping)
+				take_line(map, buffer, map->read_to);
+			map->dropping = true;
+			taken = held;
+		}
+		map->read_to += taken;
+		held -= taken;
+		memmove(buffer, buffer + taken, held);
+	}
+	if (!err && last && held && !map->dropping) {
+		buffer[held] = 0;
+		take_line(map, buffer, map->read_to);
+	}
+	free(buffer);
+	return err;
 }
 
-static int open_map(pid_t pid, char *path, size_t path_size, struct fail *why)
+/* The bytes in front of where reading goes on: they are others when the file was written anew. */
+static size_t read_before(const struct perf_map *map, int fd, uint8_t bytes[64])
 {
-	struct status status;
+	size_t count = map->read_to < 64 ? (size_t)map->read_to : 64;
+
+	return file_read_at(fd, map->read_to - count, bytes, count) ? count : SIZE_MAX;
+}
+
+static bool is_the_same(const struct perf_map *map, int fd)
+{
+	uint8_t bytes[64];
+	size_t count = read_before(map, fd, bytes);
+
+	return count != SIZE_MAX && !memcmp(bytes, map->before, count);
+}
+
+int perf_map_read(struct perf_map *map, int fd, uint64_t now, bool last)
+{
 	struct stat st;
-	char root[32];
-	int err = read_status(pid, &status), fd;
+	int err;
 
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-	if (err == -ESRCH) {
-		/* it has ended: if its root was ours, its map is still there; of its user nothing is known */
-		status = (struct status){.inner_pid = pid};
-		*root = 0;
-	} else if (err) {
-		return fail_errno(why, err, NULL, "process %d", (int)pid);
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_size > MAP_LIMIT)
+		return -EFBIG;
+	if (!is_the_same(map, fd)) {
+		perf_map_free(map);
+		*map = (struct perf_map){0};
 	}
-	snprintf(path, path_size, "/tmp/perf-%d.map", (int)status.inner_pid);
-	fd = open_regular(root, path, false, &st);
-	if (fd == -ELOOP || fd == -EINVAL)
-		return fail(why, -EPERM, NULL, "%s of process %d is not a regular file: not read",
-			    path, (int)pid);
-	if (fd < 0)
-		return fail_errno(why, fd, NULL, "%s of process %d", path, (int)pid);
-	if (!is_trusted_owner(&status, st.st_uid)) {
-		close(fd);
-		return fail(why, -EPERM, NULL,
-			    "%s belongs to user %u, not to process %d or root: not read", path,
-			    st.st_uid, (int)pid);
-	}
-	if (st.st_size > MAP_LIMIT) {
-		close(fd);
-		return fail(why, -EFBIG, NULL, "%s of process %d is larger than 256 MiB", path,
-			    (int)pid);
-	}
-	return fd;
+	err = read_lines(map, fd, last);
+	map->read_at = now;
+	if (read_before(map, fd, map->before) == SIZE_MAX)
+		memset(map->before, 0, sizeof(map->before));
+	return err;
 }
 
-int symbols_of_perf_map(struct symbols *symbols, pid_t pid, const uint64_t *addresses, size_t count,
-			symbol_found *found, void *context, struct fail *why)
+bool perf_map_name(int fd, const struct code_entry *entry, struct code_name *name)
 {
-	struct batch batch;
-	char path[48];
-	int fd = open_map(pid, path, sizeof(path), why), err;
+	char line[sizeof(name->function) + 64], *newline, *begin;
+	uint64_t start, size;
+	ssize_t n = pread(fd, line, sizeof(line) - 1, (off_t)entry->record);
 
-	(void)symbols;
-	if (fd < 0)
-		return fd;
-	err = batch_make(&batch, addresses, count);
-	if (!err) {
-		err = perf_map_read(fd, &batch);
-		if (!err)
-			err = batch_tell_symbols(&batch, found, context);
-		batch_free(&batch);
-	}
-	close(fd);
-	if (err == -E2BIG)
-		return fail(why, err, NULL, "entries of %s of process %d lie over each other", path,
-			    (int)pid);
-	if (err)
-		return fail_errno(why, err, NULL, "%s of process %d", path, (int)pid);
-	return 0;
+	if (n <= 0)
+		return false;
+	line[n] = 0;
+	newline = memchr(line, '\n', (size_t)n);
+	if (newline)
+		*newline = 0;
+	begin = parse_line(line, &start, &size);
+	if (!begin || start != entry->start || size != entry->size)
+		return false;
+	snprintf(name->function, sizeof(name->function), "%s", begin);
+	name->file[0] = 0;
+	name->line = 0;
+	return true;
+}
+
+void perf_map_free(struct perf_map *map)
+{
+	code_table_free(&map->code);
 }

@@ -2,12 +2,35 @@
 #ifndef SYMBOL_PERF_MAP_H
 #define SYMBOL_PERF_MAP_H
 
-#include "symbol/batch.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbol/code_table.h"
 
 /*
- * Names the questions of a batch that lie in an entry of the perf map behind fd. Returns 0; -E2BIG:
- * its entries overlap beyond all measure; -ENOMEM, or -errno of read().
+ * /tmp/perf-PID.map, in which a runtime names the code that it makes, one line for each function: "START
+ * SIZE NAME", the numbers in hexadecimal; NAME may hold spaces. It is told in
+ * tools/perf/Documentation/jit-interface.txt of Linux. Lines are added as code is made, without times: what is
+ * known of the time is between which two readings a line appeared.
  */
-int perf_map_read(int fd, struct batch *batch);
+struct perf_map {
+	struct code_table code;
+	uint64_t read_to;   /* bytes of the file that are in it */
+	uint64_t read_at;   /* when; 0: never */
+	uint8_t before[64]; /* what stood in front of read_to */
+	bool dropping;	    /* a line was too long: its rest is passed over */
+};
+
+/*
+ * Reads the lines that were added since the last call; all of them, if the file was written anew. now:
+ * ns of CLOCK_MONOTONIC. last: no other reading follows, so a last line without a newline counts.
+ * Returns 0; -EFBIG: the map is larger than any runtime's; -ENOMEM, or -errno of read().
+ */
+int perf_map_read(struct perf_map *map, int fd, uint64_t now, bool last);
+
+/* The name of an entry; false: it does not stand there any more. */
+bool perf_map_name(int fd, const struct code_entry *entry, struct code_name *name);
+
+void perf_map_free(struct perf_map *map);
 
 #endif

@@ -15,6 +15,7 @@
 #include "symbol/dwarf_process.h"
 #include "symbol/elf_plt.h"
 #include "symbol/elf_symbols.h"
+#include "symbol/go_symbols.h"
 #include "symbol/open_file.h"
 
 /* What was found for the images of the last calls is kept, so that the next batch need not search. */
@@ -63,6 +64,8 @@ struct lookup {
 	struct found_files *files;
 	struct batch batch;
 	struct dwarf_answers dwarf;
+	struct go_symbols go;
+	bool is_go;
 };
 
 static const char *const usual_directories[] = {"/usr/lib/debug", NULL};
@@ -97,6 +100,11 @@ void symbols_free(struct symbols *symbols)
 		forget(&symbols->cache[i]);
 	debuginfod_free(symbols->debuginfod);
 	free(symbols);
+}
+
+const char *const *symbols_debug_directories(const struct symbols *symbols)
+{
+	return symbols->options.debug_directories;
 }
 
 const char *symbols_missing(const struct symbols *symbols)
@@ -317,11 +325,55 @@ static int answer_from_debug_file(struct lookup *l, struct fail *why)
 	return err;
 }
 
+/*
+ * Go's own table is asked first: it knows what was inlined, and names functions as Go does. (The symbol
+ * table has other names for generic ones.)
+ */
+static int answer_from_go(struct lookup *l)
+{
+	int err = go_symbols_open(&l->go, &l->main);
+
+	l->is_go = !err;
+	for (size_t i = 0; i < l->batch.count && l->is_go; i++) {
+		struct question *q = &l->batch.at[i];
+		struct go_place places[DWARF_PLACES_MAX];
+		size_t count = go_symbols_places(&l->go, q->address, places, DWARF_PLACES_MAX);
+
+		if (!count)
+			continue;
+		q->name = strdup(places[count - 1].function);
+		q->go = true;
+		if (!q->name)
+			return -ENOMEM;
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+/* C code that Go's linker took in has at least its name there. */
+static int answer_rest_from_go(struct lookup *l)
+{
+	for (size_t i = 0; i < l->batch.count && l->is_go; i++) {
+		struct question *q = &l->batch.at[i];
+		const char *name = q->name ? NULL : go_symbols_name(&l->go, q->address);
+
+		if (!name)
+			continue;
+		q->name = strdup(name);
+		if (!q->name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* All sources of functions' names, the best first, until there is no open question. */
 static int answer_functions(struct lookup *l, struct fail *why)
 {
 	int err = 0;
 
+	if (l->has_main)
+		err = answer_from_go(l);
+	if (err || !batch_settle(&l->batch))
+		return err;
 	if (l->has_main) {
 		err = go_on(l, elf_symbols_answer(&l->main, SHT_SYMTAB, true, &l->batch, why), why);
 		if (!err)
@@ -337,7 +389,7 @@ static int answer_functions(struct lookup *l, struct fail *why)
 	if (!err)
 		err = go_on(l, elf_symbols_answer(&l->main, SHT_DYNSYM, false, &l->batch, why),
 			    why);
-	return err;
+	return err ? err : answer_rest_from_go(l);
 }
 
 static bool has_dwarf(const struct elf_file *f)
@@ -406,6 +458,18 @@ static const struct dwarf_place *places_of(const struct lookup *l, size_t index,
 	return places;
 }
 
+static void tell_go(struct lookup *l, const struct question *q, symbol_found *found, void *context)
+{
+	struct symbol_name names[DWARF_PLACES_MAX];
+	struct go_place places[DWARF_PLACES_MAX];
+	size_t count = go_symbols_places(&l->go, q->address, places, DWARF_PLACES_MAX), i;
+
+	for (i = 0; i < count; i++)
+		names[i] = (struct symbol_name){places[i].function, places[i].file, places[i].line};
+	if (count)
+		batch_tell(&l->batch, q, names, count, found, context);
+}
+
 static int tell(struct lookup *l, size_t index, symbol_found *found, void *context)
 {
 	const struct question *q = &l->batch.at[index];
@@ -437,6 +501,14 @@ static int tell(struct lookup *l, size_t index, symbol_found *found, void *conte
 	return err;
 }
 
+static bool is_all_go(const struct batch *b)
+{
+	for (size_t i = 0; i < b->count; i++)
+		if (!b->at[i].go)
+			return false;
+	return true;
+}
+
 static int answer(struct lookup *l, symbol_found *found, void *context, struct fail *why)
 {
 	const struct symbol_options *options = &l->symbols->options;
@@ -445,10 +517,14 @@ static int answer(struct lookup *l, symbol_found *found, void *context, struct f
 
 	if (!batch_settle(&l->batch))
 		l->symbols->missing = (struct fail){0};
-	if (!err && (options->lines || options->inlines))
+	if (!err && (options->lines || options->inlines) && !is_all_go(&l->batch))
 		err = answer_lines(l, &words);
-	for (size_t i = 0; i < l->batch.count && !err; i++)
-		err = tell(l, i, found, context);
+	for (size_t i = 0; i < l->batch.count && !err; i++) {
+		if (l->batch.at[i].go)
+			tell_go(l, &l->batch.at[i], found, context);
+		else
+			err = tell(l, i, found, context);
+	}
 	return err ? fail_errno(why, err, NULL, "naming functions of %s",
 				l->image->path ? l->image->path : "an image")
 		   : 0;
@@ -474,6 +550,8 @@ int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
 	} else {
 		l.files = find_files(&l);
 		err = answer(&l, found, context, why);
+		if (l.is_go)
+			go_symbols_close(&l.go);
 		dwarf_answers_free(&l.dwarf);
 		batch_free(&l.batch);
 	}

@@ -79,18 +79,13 @@ int symbol_image_open(const char *root, const char *path, const uint8_t *build_i
 int symbols_of_kernel(struct symbols *symbols, const uint64_t *addresses, size_t count,
 		      symbol_found *found, void *context, struct fail *why);
 
-/*
- * addresses: of a process's memory, by the perf map that its JIT writes: /tmp/perf-PID.map, looked
- * for in the process's own root, with the pid it has in its own namespace. Whoever can write to
- * that directory could have written it: it is read only if it is a regular file (no link) owned by the
- * process's user or by root; size and line length are bounded; the newest of overlapping entries wins.
- * Of a process that has ended, only a map of root's in this machine's own /tmp is taken. pid is the
- * recorder's number of the process. -ENOENT: there is no map.
- */
-int symbols_of_perf_map(struct symbols *symbols, pid_t pid, const uint64_t *addresses, size_t count,
-			symbol_found *found, void *context, struct fail *why);
-
 /* "ns::f<int>(char)" from "_ZN2ns1fIiEEvc"; a copy of the name itself if it is not mangled. free() it. */
 char *symbol_demangle(const char *name);
+
+/* The same without parameters: "ns::f<int>". */
+char *symbol_demangle_short(const char *name);
+
+/* Where debug files are looked for, as it was said to symbols_new(), or the usual place. */
+const char *const *symbols_debug_directories(const struct symbols *symbols);
 
 #endif

@@ -15,7 +15,8 @@ struct tracked {
 	uint64_t read_at;     /* when /proc was last read; 0: never */
 	uint64_t start_ticks; /* as /proc says it; 0: not known */
 	bool complete;	      /* mappings are all there are, as of the events taken */
-	bool distrusted;      /* events were lost since they were read */
+	bool distrusted;      /* events were lost since they were read, or many may be gone */
+	size_t read_mappings; /* how many there were when they were read */
 	bool exe_unknown;     /* it was gone before its exe could be read */
 	bool seen;	      /* for a walk over all */
 };

@@ -95,7 +95,7 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *stat)
 {
 	/* the name may hold spaces and parentheses, but nothing behind it does */
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
-	unsigned long long start;
+	unsigned long long user, kernel, start;
 	long pid, threads;
 	size_t length;
 	int parent;
@@ -103,9 +103,9 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *stat)
 	if (!open || !close || close < open || sscanf(text, "%ld", &pid) != 1)
 		return false;
 	if (sscanf(close + 1,
-		   " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d "
+		   " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld %*d "
 		   "%llu",
-		   &stat->state, &parent, &threads, &start) != 4)
+		   &stat->state, &parent, &user, &kernel, &threads, &start) != 6)
 		return false;
 	if (pid < 0 || pid > INT_MAX || parent < 0 || threads < 0 || threads > INT_MAX)
 		return false;
@@ -117,6 +117,7 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *stat)
 	stat->pid = (pid_t)pid;
 	stat->parent = parent;
 	stat->threads = (uint32_t)threads;
+	stat->cpu_ticks = user + kernel;
 	stat->start_ticks = start;
 	return true;
 }

@@ -35,6 +35,7 @@ struct procfs_stat {
 	char comm[16]; /* cut: kernel workers report more */
 	char state;
 	uint32_t threads;
+	uint64_t cpu_ticks;   /* used by all its threads, in user and kernel mode */
 	uint64_t start_ticks; /* since boot, 1/sysconf(_SC_CLK_TCK) s */
 };
 

@@ -77,8 +77,8 @@ static int refuse(int err, struct fail *why)
 {
 	if (err == -EACCES || err == -EPERM)
 		return fail(why, -EPERM,
-			    "run as root, or with CAP_PERFMON, or set kernel.perf_event_paranoid "
-			    "to -1",
+			    "run as root, or with CAP_PERFMON (and CAP_SYS_ADMIN where "
+			    "kernel.perf_event_paranoid is 3), or set that to -1",
 			    "cannot follow processes: perf events of a whole CPU are not "
 			    "permitted");
 	return fail_errno(why, err, "'stackcam doctor' says what this kernel allows",

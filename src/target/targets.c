@@ -16,6 +16,9 @@
 /* /proc tells births in ticks, events to the nanosecond: so far apart the two may lie. */
 #define TICKS_NS 20000000ull
 
+/* So many mappings that may be gone are kept for a process. */
+#define UNMAPPED_MAX 4096
+
 /* Processes whose life is checked at one targets_forget_before() after events were lost. */
 #define CHECKS_AT_ONCE 64
 
@@ -132,6 +135,7 @@ static void read_mappings(struct targets *targets, struct tracked *t)
 
 	t->read_at = time;
 	t->distrusted = false;
+	t->read_mappings = refused < 0 ? t->mappings.count : now.count;
 	if (refused < 0) {
 		mappings_free(&now, targets->images, time);
 		/* no use to try again: what events tell is all there is to be had */
@@ -388,6 +392,9 @@ static void take_mmap(struct targets *targets, const struct target_event *event)
 	changed = mappings_put(&t->mappings, &m, targets->images, event->time);
 	if (changed > 0)
 		tracked_publish(t);
+	/* nobody tells that memory is unmapped: a runtime that compiles leaves more and more of it behind */
+	if (t->mappings.count > t->read_mappings + UNMAPPED_MAX)
+		t->distrusted = true;
 	if (changed < 0) {
 		targets->counts.refused_mappings++;
 		t->complete = false;

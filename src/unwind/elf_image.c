@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "unwind/cfi.h"
 
 #define PROGRAM_HEADERS_MAX 4096u
@@ -20,34 +21,25 @@
 #define SECTION_MAX (256u << 20)
 /* A million symbols; they only help. */
 #define SYMBOLS_MAX (24u << 20)
+/* Entries of 16 bytes; programs have some 30 of them. */
+#define DYNAMIC_MAX (64u << 10)
+/* Large position-independent programs have a million; at 24 bytes each. */
+#define RELOCATIONS_MAX	  (16u << 20)
+#define RELOCATIONS_CHUNK 4096u
 /* zlib's best is 1:1032; a section that claims more is not what it says. */
 #define INFLATION_MAX 1040u
 
 /* Reads exactly size bytes at offset. */
 static int read_at(const struct elf_image *image, uint64_t offset, void *to, size_t size)
 {
-	uint8_t *at = to;
-
 	if (offset > image->size || size > image->size - offset)
 		return -ENODATA;
 	if (image->fd < 0) {
 		memcpy(to, image->memory + offset, size);
 		return 0;
 	}
-	while (size) {
-		ssize_t n = pread(image->fd, at, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			return -ENODATA;
-		at += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
+	/* a file that shrinks meanwhile, or cannot be read, has no such bytes */
+	return file_read_at(image->fd, offset, to, size) ? 0 : -ENODATA;
 }
 
 static void *own(struct elf_image *image, void *memory)
@@ -109,22 +101,52 @@ static int unpack(struct elf_image *image, const uint8_t *at, size_t size, struc
 	return 0;
 }
 
+/* Sections that only Go's linker makes; position-independent programs have another name for one. */
+static void note_go_section(struct elf_image *image, const Elf64_Shdr *section, const char *name)
+{
+	struct elf_range range = {
+		.start = section->sh_addr,
+		.end = section->sh_addr + section->sh_size,
+		.offset = section->sh_offset,
+		.in_file = section->sh_size,
+	};
+
+	if (!(section->sh_flags & SHF_ALLOC) || section->sh_type == SHT_NOBITS ||
+	    range.end < range.start)
+		return;
+	if (!strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab"))
+		image->go_pclntab = range;
+	else if (!strcmp(name, ".go.buildinfo"))
+		image->go_buildinfo = range;
+}
+
+/* Frees what was read last, down to so many pieces. */
+static void disown(struct elf_image *image, unsigned int owns)
+{
+	while (image->owns > owns)
+		free(image->owned[--image->owns]);
+}
+
 static int load_section(struct elf_image *image, const Elf64_Shdr *header, struct elf_part *part)
 {
+	const unsigned int owns = image->owns;
 	const uint8_t *at;
 	int err;
 
 	if (part->at || header->sh_type == SHT_NOBITS || !header->sh_size)
 		return 0;
 	err = piece(image, header->sh_offset, header->sh_size, &at);
+	if (!err && header->sh_flags & SHF_COMPRESSED) {
+		err = unpack(image, at, header->sh_size, part);
+	} else if (!err) {
+		part->at = at;
+		part->size = header->sh_size;
+		part->address = header->sh_flags & SHF_ALLOC ? header->sh_addr : 0;
+	}
+	/* a file can have many sections of that name, none of which is any good */
 	if (err)
-		return err;
-	if (header->sh_flags & SHF_COMPRESSED)
-		return unpack(image, at, header->sh_size, part);
-	part->at = at;
-	part->size = header->sh_size;
-	part->address = header->sh_flags & SHF_ALLOC ? header->sh_addr : 0;
-	return 0;
+		disown(image, owns);
+	return err;
 }
 
 /* What a section's header says besides its name. */
@@ -178,6 +200,7 @@ static int find_sections(struct elf_image *image, const Elf64_Ehdr *header, bool
 	err = piece(image, section.sh_offset, names_size, &names);
 	if (err)
 		return err == -ENOMEM ? err : 0;
+	image->has_sections = true;
 	for (i = 1; i < count; i++) {
 		struct bytes name;
 		const char *text;
@@ -189,11 +212,14 @@ static int find_sections(struct elf_image *image, const Elf64_Ehdr *header, bool
 			continue;
 		name = (struct bytes){names + section.sh_name, names + names_size, false};
 		text = bytes_text(&name);
+		note_go_section(image, &section, text);
 		if (!strcmp(text, ".eh_frame"))
 			part = &image->eh_frame;
 		else if (!strcmp(text, ".debug_frame"))
 			part = &image->debug_frame;
 		else
+			continue;
+		if (image->bare)
 			continue;
 		*has_eh_frame |= part == &image->eh_frame;
 		err = load_section(image, &section, part);
@@ -277,15 +303,21 @@ static int find_segments(struct elf_image *image, const Elf64_Ehdr *header, Elf6
 		return err;
 	for (i = 0; i < *count; i++) {
 		const Elf64_Phdr *s = &(*segments)[i];
-
-		if (!loads(s) || !(s->p_flags & PF_X) || image->codes == ELF_IMAGE_CODE_MAX)
-			continue;
-		image->code[image->codes++] = (struct elf_range){
+		struct elf_range range = {
 			.start = s->p_vaddr,
 			.end = s->p_vaddr + s->p_memsz,
 			.offset = s->p_offset,
 			.in_file = s->p_filesz,
 		};
+
+		if (s->p_type == PT_DYNAMIC)
+			image->dynamic = range;
+		if (!loads(s))
+			continue;
+		if (image->loads < ELF_IMAGE_CODE_MAX)
+			image->load[image->loads++] = range;
+		if (s->p_flags & PF_X && image->codes < ELF_IMAGE_CODE_MAX)
+			image->code[image->codes++] = range;
 	}
 	return 0;
 }
@@ -314,7 +346,7 @@ static int open_image(struct elf_image *image, struct fail *why)
 	}
 	if (!err)
 		err = find_sections(image, &header, &has_eh_frame);
-	for (i = 0; !err && !has_eh_frame && i < count; i++) {
+	for (i = 0; !err && !image->bare && !has_eh_frame && i < count; i++) {
 		if (segments[i].p_type != PT_GNU_EH_FRAME)
 			continue;
 		err = find_eh_frame(image, segments, count, &segments[i]);
@@ -331,12 +363,11 @@ out:
 	return err;
 }
 
-int elf_image_open_file(struct elf_image *image, int fd, struct fail *why)
+static int open_file(struct elf_image *image, struct fail *why)
 {
 	struct stat file;
 
-	*image = (struct elf_image){.fd = fd};
-	if (fstat(fd, &file) < 0)
+	if (fstat(image->fd, &file) < 0)
 		return fail_errno(why, -errno, NULL, "cannot look at the file");
 	if (!S_ISREG(file.st_mode))
 		return fail(why, -ENOEXEC, NULL, "not a regular file");
@@ -344,11 +375,24 @@ int elf_image_open_file(struct elf_image *image, int fd, struct fail *why)
 	return open_image(image, why);
 }
 
+int elf_image_open_file(struct elf_image *image, int fd, struct fail *why)
+{
+	*image = (struct elf_image){.fd = fd};
+	return open_file(image, why);
+}
+
 int elf_image_open_memory(struct elf_image *image, const void *memory, size_t size,
 			  struct fail *why)
 {
 	*image = (struct elf_image){.fd = -1, .memory = memory, .size = size};
 	return open_image(image, why);
+}
+
+int elf_image_open_bare(struct elf_image *image, int fd, const void *memory, size_t size,
+			struct fail *why)
+{
+	*image = (struct elf_image){.fd = fd, .memory = memory, .size = size, .bare = true};
+	return fd < 0 ? open_image(image, why) : open_file(image, why);
 }
 
 int elf_image_load_symbols(struct elf_image *image, struct elf_part *symbols)
@@ -367,8 +411,7 @@ int elf_image_load_symbols(struct elf_image *image, struct elf_part *symbols)
 
 void elf_image_close(struct elf_image *image)
 {
-	while (image->owns)
-		free(image->owned[--image->owns]);
+	disown(image, 0);
 }
 
 bool elf_image_is_code(const struct elf_image *image, uint64_t address, uint64_t size)
@@ -382,6 +425,148 @@ bool elf_image_is_code(const struct elf_image *image, uint64_t address, uint64_t
 			return true;
 	}
 	return false;
+}
+
+/* Where address lies in the file, and how many bytes of its segment follow there; false: nowhere. */
+static bool place_of(const struct elf_image *image, uint64_t address, uint64_t *offset,
+		     uint64_t *left)
+{
+	unsigned int i;
+
+	for (i = 0; i < image->loads; i++) {
+		const struct elf_range *l = &image->load[i];
+		uint64_t inside = address - l->start;
+
+		if (address < l->start || inside >= l->in_file || l->offset > image->size ||
+		    inside >= image->size - l->offset)
+			continue;
+		*offset = l->offset + inside;
+		*left = l->in_file - inside;
+		if (*left > image->size - *offset)
+			*left = image->size - *offset;
+		return true;
+	}
+	return false;
+}
+
+uint64_t elf_image_left(const struct elf_image *image, uint64_t address)
+{
+	uint64_t offset, left;
+
+	return place_of(image, address, &offset, &left) ? left : 0;
+}
+
+bool elf_image_read(const struct elf_image *image, uint64_t address, void *to, size_t size)
+{
+	uint64_t offset, left;
+
+	return place_of(image, address, &offset, &left) && left >= size &&
+	       !read_at(image, offset, to, size);
+}
+
+/* The relocations with addends (DT_RELA, DT_RELASZ), as a place in the file. */
+static bool find_relocations(const struct elf_image *image, uint64_t *offset, uint64_t *count)
+{
+	uint64_t address = 0, size = 0, left, at;
+	Elf64_Dyn dynamic;
+
+	for (at = 0; at + sizeof(dynamic) <= image->dynamic.in_file && at < DYNAMIC_MAX;
+	     at += sizeof(dynamic)) {
+		if (read_at(image, image->dynamic.offset + at, &dynamic, sizeof(dynamic)) ||
+		    dynamic.d_tag == DT_NULL)
+			break;
+		if (dynamic.d_tag == DT_RELA)
+			address = dynamic.d_un.d_ptr;
+		else if (dynamic.d_tag == DT_RELASZ)
+			size = dynamic.d_un.d_val;
+	}
+	if (!size || !place_of(image, address, offset, &left))
+		return false;
+	*count = (size < left ? size : left) / sizeof(Elf64_Rela);
+	if (*count > RELOCATIONS_MAX)
+		*count = RELOCATIONS_MAX;
+	return true;
+}
+
+/* Calls take() for each relative relocation until it returns false. */
+static int each_relative(const struct elf_image *image,
+			 bool (*take)(void *context, const Elf64_Rela *relocation), void *context)
+{
+	uint64_t offset, count, n, i;
+	Elf64_Rela *chunk;
+	bool more = true;
+
+	if (!find_relocations(image, &offset, &count))
+		return 0;
+	chunk = malloc(RELOCATIONS_CHUNK * sizeof(*chunk));
+	if (!chunk)
+		return -ENOMEM;
+	for (; more && count; count -= n, offset += n * sizeof(*chunk)) {
+		n = count < RELOCATIONS_CHUNK ? count : RELOCATIONS_CHUNK;
+		if (read_at(image, offset, chunk, n * sizeof(*chunk)))
+			break;
+		for (i = 0; more && i < n; i++)
+			if (ELF64_R_TYPE(chunk[i].r_info) == R_X86_64_RELATIVE)
+				more = take(context, &chunk[i]);
+	}
+	free(chunk);
+	return 0;
+}
+
+struct patch {
+	uint8_t *at;
+	uint64_t address, size;
+};
+
+static bool apply(void *context, const Elf64_Rela *relocation)
+{
+	const struct patch *patch = context;
+	uint64_t inside = relocation->r_offset - patch->address;
+
+	if (relocation->r_offset >= patch->address && inside < patch->size &&
+	    patch->size - inside >= 8)
+		memcpy(patch->at + inside, &relocation->r_addend, 8);
+	return true;
+}
+
+int elf_image_load(struct elf_image *image, uint64_t address, uint64_t size, struct elf_part *part)
+{
+	struct patch patch = {.address = address, .size = size};
+	uint64_t offset, left;
+
+	*part = (struct elf_part){0};
+	if (!size || size > SECTION_MAX || !place_of(image, address, &offset, &left) || left < size)
+		return -ENODATA;
+	if (image->owns == sizeof(image->owned) / sizeof(*image->owned))
+		return -E2BIG;
+	patch.at = own(image, malloc(size));
+	if (!patch.at)
+		return -ENOMEM;
+	if (read_at(image, offset, patch.at, size))
+		return -ENODATA;
+	*part = (struct elf_part){.at = patch.at, .size = size, .address = address};
+	return each_relative(image, apply, &patch);
+}
+
+struct wanted {
+	uint64_t value, place;
+};
+
+static bool compare_value(void *context, const Elf64_Rela *relocation)
+{
+	struct wanted *wanted = context;
+
+	if ((uint64_t)relocation->r_addend == wanted->value)
+		wanted->place = relocation->r_offset;
+	return !wanted->place;
+}
+
+uint64_t elf_image_relocated_to(const struct elf_image *image, uint64_t value)
+{
+	struct wanted wanted = {.value = value};
+
+	/* without memory, there is none */
+	return each_relative(image, compare_value, &wanted) ? 0 : wanted.place;
 }
 
 size_t elf_image_read_code(const struct elf_image *image, uint64_t address, uint8_t *to,

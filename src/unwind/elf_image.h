@@ -38,6 +38,11 @@ struct elf_image {
 	unsigned int codes;
 	struct elf_range text[ELF_IMAGE_CODE_MAX]; /* executable sections, if there are headers */
 	unsigned int texts;
+	struct elf_range load[ELF_IMAGE_CODE_MAX]; /* all segments that are loaded */
+	unsigned int loads;
+	struct elf_range dynamic; /* what the dynamic linker reads; in_file 0: none */
+	bool has_sections, bare;
+	struct elf_range go_pclntab, go_buildinfo; /* sections that only Go has; in_file 0: none */
 	struct elf_part eh_frame, debug_frame;
 	struct elf_range symbols; /* the fuller of the two tables; its place in the file */
 	unsigned int unreadable; /* parts that are there, but damaged or larger than any real one */
@@ -53,6 +58,9 @@ struct elf_image {
 int elf_image_open_file(struct elf_image *image, int fd, struct fail *why);
 int elf_image_open_memory(struct elf_image *image, const void *memory, size_t size,
 			  struct fail *why);
+/* The same without the unwind sections; fd -1: it is in memory. */
+int elf_image_open_bare(struct elf_image *image, int fd, const void *memory, size_t size,
+			struct fail *why);
 void elf_image_close(struct elf_image *image);
 
 /* The symbols (Elf64_Sym), until the image is closed. 0, -ENODATA: there are none, or -ENOMEM. */
@@ -60,6 +68,22 @@ int elf_image_load_symbols(struct elf_image *image, struct elf_part *symbols);
 
 /* Whether [address, address + size) lies in one executable segment. */
 bool elf_image_is_code(const struct elf_image *image, uint64_t address, uint64_t size);
+
+/* Reads exactly size bytes that the file has for address, as they are before relocation. */
+bool elf_image_read(const struct elf_image *image, uint64_t address, void *to, size_t size);
+
+/* How many bytes the file has from address on; 0: it is not loaded. */
+uint64_t elf_image_left(const struct elf_image *image, uint64_t address);
+
+/*
+ * A copy of size bytes at address as the dynamic linker leaves them for an image loaded at 0
+ * (R_X86_64_RELATIVE); it lives until the image is closed. 0, -ENODATA: they are not there, -E2BIG, or
+ * -ENOMEM.
+ */
+int elf_image_load(struct elf_image *image, uint64_t address, uint64_t size, struct elf_part *part);
+
+/* The first place that such a relocation sets to value; 0: there is none. */
+uint64_t elf_image_relocated_to(const struct elf_image *image, uint64_t value);
 
 /* Reads up to size bytes of code at address; returns how many there were. */
 size_t elf_image_read_code(const struct elf_image *image, uint64_t address, uint8_t *to,

@@ -26,6 +26,8 @@ struct search {
 	struct asked *asked;  /* sorted, and one more as the end */
 	size_t count, left;
 	unwind_function_found *found;
+	void (*take)(void *context, uint64_t start,
+		     uint64_t size); /* all that there are; else null */
 	void *context;
 };
 
@@ -78,13 +80,17 @@ static size_t first_from(const struct search *s, uint64_t address)
 	return low;
 }
 
+/* The linker dropped a function at 0, and could not drop its description. */
+static bool is_function(const struct search *s, const struct cfi_fde *fde)
+{
+	return fde->start && elf_image_is_code(&s->image, fde->start, fde->size);
+}
+
 static void find_in(struct search *s, const struct cfi_fde *fde)
 {
 	size_t i = not_found(s->asked, first_from(s, fde->start));
 
-	/* the linker dropped a function at 0, and could not drop its description */
-	if (!fde->start || i == s->count || s->asked[i].address - fde->start >= fde->size ||
-	    !elf_image_is_code(&s->image, fde->start, fde->size))
+	if (i == s->count || s->asked[i].address - fde->start >= fde->size || !is_function(s, fde))
 		return;
 	while (i < s->count && s->asked[i].address - fde->start < fde->size) {
 		s->found(s->context, s->asked[i].index, fde->start, fde->size);
@@ -110,10 +116,20 @@ static void search_section(struct search *s, const struct elf_part *part, bool d
 	if (!part->at)
 		return;
 	s->cies = (struct cfi_cies){0};
-	while (s->left && cfi_next(&section, &offset, &at) > 0) {
-		if (!cfi_read_fde(&section, &s->cies, at, &fde))
+	while ((s->left || s->take) && cfi_next(&section, &offset, &at) > 0) {
+		if (cfi_read_fde(&section, &s->cies, at, &fde))
+			continue;
+		if (!s->take)
 			find_in(s, &fde);
+		else if (is_function(s, &fde))
+			s->take(s->context, fde.start, fde.size);
 	}
+}
+
+static void search_sections(struct search *s)
+{
+	search_section(s, &s->image.eh_frame, false);
+	search_section(s, &s->image.debug_frame, true);
 }
 
 static int search_image(struct search *s, const uint64_t *addresses, size_t count, struct fail *why)
@@ -122,8 +138,7 @@ static int search_image(struct search *s, const uint64_t *addresses, size_t coun
 
 	if (err)
 		return fail_errno(why, err, NULL, "cannot look up functions");
-	search_section(s, &s->image.eh_frame, false);
-	search_section(s, &s->image.debug_frame, true);
+	search_sections(s);
 	free(s->asked);
 	return 0;
 }
@@ -149,6 +164,31 @@ int unwind_functions_of_memory(const void *image, size_t size, const uint64_t *a
 
 	if (!err)
 		err = search_image(&s, addresses, count, why);
+	elf_image_close(&s.image);
+	return err;
+}
+
+int unwind_each_function_of_file(int fd, void (*take)(void *context, uint64_t start, uint64_t size),
+				 void *context, struct fail *why)
+{
+	struct search s = {.take = take, .context = context};
+	int err = elf_image_open_file(&s.image, fd, why);
+
+	if (!err)
+		search_sections(&s);
+	elf_image_close(&s.image);
+	return err;
+}
+
+int unwind_each_function_of_memory(const void *image, size_t size,
+				   void (*take)(void *context, uint64_t start, uint64_t size),
+				   void *context, struct fail *why)
+{
+	struct search s = {.take = take, .context = context};
+	int err = elf_image_open_memory(&s.image, image, size, why);
+
+	if (!err)
+		search_sections(&s);
 	elf_image_close(&s.image);
 	return err;
 }

@@ -9,6 +9,8 @@
 #include "base/vec.h"
 #include "unwind/cfi.h"
 #include "unwind/elf_image.h"
+#include "unwind/go_pclntab.h"
+#include "unwind/go_rules.h"
 #include "unwind/pages.h"
 #include "unwind/synthesize.h"
 
@@ -16,9 +18,10 @@
  * First the functions are listed and sorted, then each is run in the order of addresses and its
  * rows are told to the pages, so that no more than a function and a page is held in full.
  *
- * .debug_frame only counts where .eh_frame says nothing: Go and some libraries without exceptions
- * have no other. What cannot be described still claims its addresses as unsupported, since to
- * follow frame pointers there would be a guess.
+ * Go's functions are in a table of Go's own (go_rules.h); .eh_frame has the C code of the same program.
+ * .debug_frame only counts where neither says anything: some libraries without exceptions have no
+ * other. What cannot be described still claims its addresses as unsupported, since to follow frame
+ * pointers there would be a guess.
  *
  * Code that neither speaks of is read itself, and its rules are marked as guesses (synthesize.h).
  */
@@ -38,7 +41,9 @@ struct function {
 	uint32_t where; /* offset in .eh_frame, or one of these: */
 };
 
-#define IN_DEBUG_FRAME (1u << 31) /* or'ed to the offset: sections are smaller */
+#define IN_GO_TABLE    (1u << 30) /* or'ed to the function's number, or to the offset: */
+#define IN_DEBUG_FRAME (1u << 31) /* sections are smaller */
+#define WHERE	       (IN_GO_TABLE | IN_DEBUG_FRAME)
 #define AT_ENTRY       UINT32_MAX /* the program's entry point, not described at all */
 
 struct functions {
@@ -50,6 +55,8 @@ struct build {
 	struct elf_image image;
 	struct cfi_section sections[2]; /* .eh_frame, .debug_frame */
 	struct cfi_cies *cies;		/* of each */
+	struct go_table go;		/* count 0: the image is not Go's */
+	struct go_code *go_code;
 	struct functions functions;
 	struct guesses guesses; /* about code between functions */
 	size_t guess;		/* the next one to be told */
@@ -150,6 +157,52 @@ static int list_functions(struct build *b, bool debug_frame)
 	return 0;
 }
 
+/* Lists Go's functions, but not those that the ones listed before cover. */
+static int list_go_functions(struct build *b)
+{
+	struct functions *functions = &b->functions;
+	size_t before = functions->count;
+	struct go_function go;
+
+	for (uint64_t i = 0; i < b->go.count; i++) {
+		struct function f = {.where = (uint32_t)i | IN_GO_TABLE};
+
+		if (!go_table_function(&b->go, i, &go) || go.end - go.start > UINT32_MAX ||
+		    go.end > ADDRESS_END || functions->count == FUNCTIONS_MAX ||
+		    !elf_image_is_code(&b->image, go.start, go.end - go.start)) {
+			b->table->refused++;
+			continue;
+		}
+		f.start = go.start;
+		f.size = (uint32_t)(go.end - go.start);
+		if (!go.pcsp || overlaps(functions, before, &f))
+			continue;
+		if (go_is_signal_return(&b->go, &go) && functions->count > before &&
+		    end_of(vec_last(functions)) == f.start && vec_last(functions)->size > 1) {
+			vec_last(functions)->size--;
+			f.start--;
+			f.size++;
+		}
+		if (!vec_push(functions, f))
+			return -ENOMEM;
+	}
+	sort(functions);
+	return 0;
+}
+
+static int list_go(struct build *b)
+{
+	int err = go_table_open(&b->go, &b->image);
+
+	if (!err && b->go.count < FUNCTIONS_MAX) {
+		b->go_code = calloc(1, sizeof(*b->go_code));
+		return b->go_code ? list_go_functions(b) : -ENOMEM;
+	}
+	b->go.count = 0;
+	b->table->refused += err == -EBADMSG;
+	return err == -ENOMEM ? err : 0;
+}
+
 /*
  * How many bytes of code belong to the entry point. Start-up code ends where it halts after the
  * call that never returns, or jumps to the program (the dynamic linker).
@@ -194,6 +247,27 @@ static int add_entry(struct build *b)
 	return 0;
 }
 
+static int tell_rows(struct build *b, const struct function *f)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < b->rows.count; i++)
+		err = pages_tell(&b->pages, f->start + b->rows.at[i].offset, &b->rows.at[i].rule);
+	return err;
+}
+
+static int tell_go_function(struct build *b, const struct function *f)
+{
+	struct go_function go;
+	int err;
+
+	if (!go_table_function(&b->go, f->where & ~WHERE, &go))
+		return 0;
+	err = go_rules(&b->go, &go, b->go_code, &b->rows);
+	b->table->fdes += !err;
+	return err ? err : tell_rows(b, f);
+}
+
 /* Tells the rules of one function. */
 static int tell_function(struct build *b, const struct function *f)
 {
@@ -205,18 +279,16 @@ static int tell_function(struct build *b, const struct function *f)
 
 	if (f->where == AT_ENTRY)
 		return pages_tell(&b->pages, f->start, &end);
-	err = cfi_read_fde(&b->sections[debug_frame], &b->cies[debug_frame],
-			   f->where & ~IN_DEBUG_FRAME, &fde);
+	if (f->where & IN_GO_TABLE)
+		return tell_go_function(b, f);
+	err = cfi_read_fde(&b->sections[debug_frame], &b->cies[debug_frame], f->where & ~WHERE,
+			   &fde);
 	if (err) /* it could be read when it was listed */
 		return pages_tell(&b->pages, f->start, &unsupported);
 	err = cfi_run(&fde, &b->rows);
 	b->table->fdes += !err;
 	b->table->refused += err == -EINVAL;
-	if (err == -EINVAL)
-		err = 0;
-	for (size_t i = 0; !err && i < b->rows.count; i++)
-		err = pages_tell(&b->pages, f->start + b->rows.at[i].offset, &b->rows.at[i].rule);
-	return err;
+	return err && err != -EINVAL ? err : tell_rows(b, f);
 }
 
 static bool is_too_far(const struct build *b, uint64_t address)
@@ -296,6 +368,8 @@ static int list_all(struct build *b)
 	b->sections[1] = section_of(&b->image.debug_frame, true);
 	if (b->image.eh_frame.at)
 		err = list_functions(b, false);
+	if (!err)
+		err = list_go(b);
 	if (!err && b->image.debug_frame.at)
 		err = list_functions(b, true);
 	return err;
@@ -416,6 +490,7 @@ out:
 	free(b->guesses.at);
 	free(b->rows.at);
 	free(b->cies);
+	free(b->go_code);
 	if (!err)
 		return 0;
 	*table = (struct unwind_table){0};

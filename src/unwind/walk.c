@@ -4,13 +4,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "bpf/unwind.h"
+#include "unwind/here.h"
 
 /* What the shared source asks for, hung around its state. */
 struct walk_here {
 	struct unwind_walk walk;
 	const struct unwind_view *view;
 	const struct unwind_copy *stack;
+	uint64_t *frames;
 	bool beyond_copy; /* a read failed since the copy does not reach that far */
 };
 
@@ -30,6 +31,37 @@ static inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n)
 static inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w)
 {
 	return here_of(w)->view->rules;
+}
+
+static inline __u64 *unwind_frames(struct unwind_walk *w)
+{
+	return (__u64 *)here_of(w)->frames;
+}
+
+static long read_memory(unwind_read_memory *read, void *context, void *to, __u32 size,
+			__u64 address)
+{
+	return read && !read(context, to, size, address) ? 0 : -1;
+}
+
+static inline long unwind_read_code(const struct unwind_walk *w, void *to, __u32 size,
+				    __u64 address)
+{
+	const struct unwind_view *view = here_of(w)->view;
+
+	return read_memory(view->read_code, view->context, to, size, address);
+}
+
+static inline long unwind_read_far(const struct unwind_walk *w, void *to, __u32 size, __u64 address)
+{
+	const struct unwind_view *view = here_of(w)->view;
+
+	return read_memory(view->read_far, view->context, to, size, address);
+}
+
+static inline int unwind_is_live(const struct unwind_walk *w)
+{
+	return here_of(w)->view->read_far != NULL;
 }
 
 /* Whether the byte at address lies in a page that could not be read. */
@@ -69,17 +101,23 @@ int unwind_walk_copy(const struct unwind_view *view, const struct unwind_copy *s
 				.fp_known = at->fp_known,
 				.pc_exact = at->pc_exact,
 				.guess = at->guess,
+				.missed = at->missed,
+				.tls = at->tls,
 				.count = *count,
 				.mappings = view->mappings,
 				.mapping_count = view->mapping_count,
 			},
 		.view = view,
 		.stack = stack,
+		.frames = frames,
 	};
 	struct unwind_walk *w = &here.walk;
+	uint32_t i;
 
 	memcpy(w->registers, at->registers, sizeof(w->registers));
-	while (!unwind_step(w, (__u64 *)frames))
+	/* as many as in the kernel; whoever goes on and on writes nothing */
+	w->end = UNWIND_END_STUCK;
+	for (i = 0; i < 2 * UNWIND_FRAMES_MAX && !unwind_step(w); i++)
 		;
 	*count = w->count;
 	at->pc = w->pc;
@@ -91,6 +129,7 @@ int unwind_walk_copy(const struct unwind_view *view, const struct unwind_copy *s
 	at->fp_known = w->fp_known;
 	at->pc_exact = w->pc_exact;
 	at->guess = w->guess;
+	at->missed = w->missed;
 	if (here.beyond_copy && (w->end == UNWIND_END_MEMORY || w->end == UNWIND_END_NO_RULE))
 		return UNWIND_END_COPY;
 	return w->end;

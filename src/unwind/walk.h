@@ -23,11 +23,20 @@ struct unwind_copy {
 	uint32_t missing;
 };
 
-/* The tables to walk with: those of the process whose mappings (unwind_mapping) lie at mappings. */
+/* Reads size bytes of the thread's memory at address. 0, or it could not be read, all of it. */
+typedef int unwind_read_memory(void *context, void *to, size_t size, uint64_t address);
+
+/*
+ * The tables to walk with: those of the process whose mappings (unwind_mapping) lie at mappings. And its
+ * memory besides the stack: what does not change while a thread runs on (code, and what describes it), and all
+ * else. Either may be null: it cannot be had. (A live process has only the former: all else has gone on.)
+ */
 struct unwind_view {
 	const struct unwind_pool *pool;
 	const struct unwind_rule *rules;
 	uint32_t mappings, mapping_count;
+	unwind_read_memory *read_code, *read_far;
+	void *context; /* of both */
 };
 
 /* Where a walk begins, or goes on: as the kernel side hands it over, or as a test stored it. */
@@ -37,10 +46,12 @@ struct unwind_registers {
 	uint64_t rbx_at;	/* enum unwind_rbx, or the address where it is saved */
 	uint32_t known;		/* bit per register, without rbx */
 	uint8_t fp_known, pc_exact, guess;
+	uint8_t missed; /* bit of enum unwind_runtime: its frames could not be had, and are missing */
+	uint64_t tls;	/* the thread pointer; 0: not known */
 };
 
 /*
- * Walks from *at and appends to frames (UNWIND_FRAMES_MAX in all), beginning at *count. Leaves in
+ * Walks from *at and appends to frames (UNWIND_FRAMES_MAX words in all), beginning at *count. Leaves in
  * *at where it stopped: after UNWIND_END_LATER, and with better tables, a second call goes on there.
  * Returns why it ended (enum unwind_end).
  */

@@ -3,9 +3,11 @@
 
 import contextlib
 import json
+import math
 import os
 import select
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -19,6 +21,14 @@ PATIENCE = 60
 HZ = 999
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="filming needs root here")
+
+
+def as_from_a_terminal():
+    """
+    In a child before it executes: Ctrl-C ends it, also where the tests themselves were started without
+    (nohup, a background job): an ignored signal is inherited, and stackcam leaves it ignored.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Stack(tuple):
@@ -81,11 +91,32 @@ class Film:
             shares[name] = shares.get(name, 0) + function["self"] / answer["event"]["total"]
         return shares
 
+    def total_shares(self, names, *options):
+        """Each name to the part of all time (0 to 1) in stacks that have it: interrupts of a function are its own."""
+        stacks = self.folded(*options)
+        total = sum(value for _, value in stacks)
+        assert total > 0, "an empty film: " + self.explain()
+        return {name: sum(value for stack, value in stacks if name in stack) / total for name in names}
+
     def complete(self, *options):
         """The part of the samples whose stack is complete."""
         stacks = self.json(*options)["stacks"]
         assert stacks["samples"] > 0, "an empty film: " + self.explain()
         return stacks["complete"] / stacks["samples"]
+
+    def near(self, measured, truth, limit):
+        """
+        Whether a share (0 to 1) of the samples is what it must be: no farther off than the limit, or than chance alone
+        takes it where a busy machine has left few samples.
+        """
+        return abs(measured - truth) <= max(limit, chance(truth, self.json()["stacks"]["samples"]))
+
+    def has_samples(self, count=200):
+        """Whether it has so many by now, also while it is being written."""
+        if not self.path.exists():
+            return False
+        done = self.report("--format", "json", check=False)
+        return done.returncode == 0 and json.loads(done.stdout)["stacks"]["samples"] >= count
 
     def explain(self):
         """For a failed assertion: what is in the film."""
@@ -140,6 +171,14 @@ def running(*command, **options):
         process.stdout.close()
 
 
+def chance(share, *counts, errors=3):
+    """
+    How far apart two measures of one share (0 to 1) are by chance, at most: so many standard errors of their
+    difference. counts: of how many samples each of them is; just one, if the other one is exact.
+    """
+    return errors * math.sqrt(share * (1 - share) * sum(1 / count for count in counts))
+
+
 def wait_until(condition, seconds=PATIENCE):
     """Asks until it is true; returns whether it was."""
     deadline = time.monotonic() + seconds
@@ -148,6 +187,39 @@ def wait_until(condition, seconds=PATIENCE):
             return False
         time.sleep(0.01)
     return True
+
+
+def free_port():
+    """A port of loopback that nobody listens at."""
+    with socket.socket() as plug:
+        plug.bind(("127.0.0.1", 0))
+        return plug.getsockname()[1]
+
+
+def unpack_packages(folder, *names):
+    """Debian's packages of those names ("name" or "name=version"), unpacked into a folder: not installed, since
+    servers would be started. What they need of libraries must be there. Skips where they cannot be had."""
+    done = subprocess.run(["apt-get", "-q", "download", *names], cwd=folder, capture_output=True,
+                          check=False)
+    if done.returncode != 0:
+        pytest.skip(f"Debian's {names[0]} could not be fetched")
+    for package in folder.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
+
+
+def spare_versions(fixture, spared, needed):
+    """A fixture for a file of tests: of versions of a runtime that are much like others, only the tests that are
+    needed run, unless STACKCAM_EVERY_VERSION is set. fixture: whose parameter has the version in it."""
+    @pytest.fixture(autouse=True)
+    def spare(request):
+        call = getattr(request.node, "callspec", None)
+        version = str(call.params.get(fixture, "")) if call else ""
+        if "STACKCAM_EVERY_VERSION" in os.environ or request.node.originalname in needed:
+            return
+        if any(name in version for name in spared):
+            pytest.skip("as in other versions; STACKCAM_EVERY_VERSION=1 tests all")
+
+    return spare
 
 
 class Lab:
@@ -173,6 +245,7 @@ class Lab:
         """Any stackcam command, to its end."""
         options.setdefault("timeout", PATIENCE)
         options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("preexec_fn", as_from_a_terminal)
         if "stdout" not in options:
             options.setdefault("capture_output", True)
         return subprocess.run([self.stackcam, *map(str, words)], text=True,
@@ -201,13 +274,17 @@ class Lab:
             for path in set(Path("/tmp").glob("perf-*.map")) - before:
                 path.unlink()
 
-    @contextlib.contextmanager
     def recording(self, *options, hz=HZ):
-        """A recording that goes on beside the block; yields the process and the film's path."""
+        """A recording that goes on beside the block; yields the process and the film."""
+        return self.beside("record", "-F", hz, *options)
+
+    @contextlib.contextmanager
+    def beside(self, verb, *options):
+        """A verb that makes a film while the block runs; yields the process and the film."""
         film = self.new_film()
-        process = subprocess.Popen([self.stackcam, "record", "-F", str(hz), "-o", str(film),
-                                    *map(str, options)], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen([self.stackcam, verb, "-o", str(film), *map(str, options)],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, preexec_fn=as_from_a_terminal)
         try:
             yield process, Film(self.stackcam, film)
         finally:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAN = ROOT / "doc" / "man"
 COMPLETION = ROOT / "completions" / "stackcam.bash"
 PAGES = sorted(MAN.glob("*.1"))
-VERBS = ["record", "report", "diff", "resolve", "doctor"]
+VERBS = ["record", "trace", "report", "replay", "diff", "play", "resolve", "serve", "agent", "doctor"]
 OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 
 
@@ -99,8 +99,8 @@ def test_options_are_the_same_everywhere(stackcam, verb):
 def test_options_of_help_are_taken(stackcam, verb):
     """--help behind an option is reached, so the option is known; what it takes is not tried."""
     values = {"-e": "on-cpu", "--event": "on-cpu", "--format": "json", "--by": "process",
-              "--fail-on": "self", "-n": "x", "--name": "x", "--cgroup": "/", "-o": "x.film",
-              "--output": "x.film", "--debug-dir": "/"}
+              "--fail-on": "self", "--label": "a=b", "--sort": "self", "--columns": "all", "-n": "x", "--name": "x", "--cgroup": "/", "-o": "x.film",
+              "--output": "x.film", "--debug-dir": "/", "--exit": "auto", "--service": "comm=x y"}
     for option in options_of_help(run(stackcam, verb, "--help").stdout):
         # an option that takes no value leaves the number as an argument: --help comes before
         for words in ([option, values.get(option, "1"), "--help"], [option, "--help"]):
@@ -111,11 +111,11 @@ def test_options_of_help_are_taken(stackcam, verb):
             pytest.fail(f"{verb} {option}: {done.stderr}")
 
 
-@pytest.mark.parametrize("verb, films", [("report", 1), ("diff", 2)])
+@pytest.mark.parametrize("verb, films", [("report", 1), ("replay", 1), ("diff", 2)])
 def test_formats_are_the_same_everywhere(stackcam, verb, films):
     text = run(stackcam, verb, "--help").stdout
     words = re.search(r"--format FORMAT(.*?)[;.]", text, re.DOTALL).group(1)
-    wanted = set(re.findall(r"\w+", words.replace("(the default)", "")))
+    wanted = set(re.findall(r"[\w-]+", words.replace("(the default)", "")))
     assert complete(verb, "--format", "") == wanted
     page = plain((MAN / f"stackcam-{verb}.1").read_text())
     for name in wanted:
@@ -131,8 +131,13 @@ def test_values_that_completion_offers_are_taken(stackcam):
             assert run(stackcam, verb, "-e", event, "--help").returncode == 0
     for value in complete("report", "--by", ""):
         assert run(stackcam, "report", "--by", value, "--help").returncode == 0
+    for option in ("--sort", "--columns"):
+        for value in complete("report", option, ""):
+            assert run(stackcam, "report", option, value, "--help").returncode == 0
     for value in complete("diff", "--fail-on", ""):
         assert run(stackcam, "diff", "--fail-on", value, "--help").returncode == 0
+    for value in complete("trace", "--exit", ""):
+        assert run(stackcam, "trace", "--exit", value, "--help").returncode == 0
     for value in complete("record", "-F", ""):
         assert run(stackcam, "record", "-F", value, "--help").returncode == 0
 

@@ -81,10 +81,18 @@ def test_no_such_thread_or_cgroup(lab):
 
 
 @needs_root
-def test_no_such_command(lab):
-    done = lab.run("record", "-o", lab.new_film(), "--", "/no/such/command")
-    assert done.returncode in (1, 127), done
-    assert "/no/such/command" in done.stderr
+@pytest.mark.parametrize("verb", ["record", "trace"])
+@pytest.mark.parametrize("command,status", [("/no/such/command", 127), ("no-such-command", 127),
+                                            ("./no-program", 126)])
+def test_no_such_command(lab, verb, command, status):
+    """An older film is not replaced for the sake of a command that does not run."""
+    (lab.folder / "no-program").write_text("x")
+    path = lab.record("-d", "300ms", "-a").path
+    before = path.read_bytes()
+    done = lab.run(verb, "-o", path, "--", command, cwd=lab.folder)
+    assert done.returncode == status, done
+    assert command in done.stderr
+    assert path.read_bytes() == before
 
 
 @needs_root
@@ -343,14 +351,6 @@ def test_a_disk_without_any_room(lab, tmp_path):
 # --- an end before the end ---------------------------------------------------------------------
 
 
-def has_samples(film, count=200):
-    """Whether a film that is being written has so many samples by now."""
-    if not film.path.exists():
-        return False
-    done = film.report("--format", "json", check=False)
-    return done.returncode == 0 and json.loads(done.stdout)["stacks"]["samples"] >= count
-
-
 def bpf_objects():
     """Ids of all BPF programs, maps and links of this machine, with the processes that hold them."""
     objects = {}
@@ -379,7 +379,7 @@ def test_recorder_that_is_ended(lab, how):
     before = set(bpf_objects())
     with running(lab.program("split"), 30) as program:
         with lab.recording("-p", program.pid) as (recorder, film):
-            assert wait_until(lambda: has_samples(film))
+            assert wait_until(film.has_samples)
             time.sleep(1)
             held = {key for key, pids in bpf_objects().items() if recorder.pid in pids} or \
                 set(bpf_objects()) - before
@@ -409,7 +409,7 @@ def test_recorder_that_is_ended(lab, how):
 def test_interrupt_at_a_terminal_reaches_the_command_too(lab):
     """Control-C ends the command, the recorder keeps the film and gives the command's status."""
     with lab.recording("--", lab.program("split"), 30) as (recorder, film):
-        assert wait_until(lambda: has_samples(film))
+        assert wait_until(film.has_samples)
         child = Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text().split()
         assert len(child) == 1
         os.kill(int(child[0]), signal.SIGINT)

@@ -28,8 +28,8 @@ def pids_of(film):
 def test_fork_without_exec(lab):
     film = lab.film_program("forker")
     shares = film.self_shares()
-    assert abs(shares["child_work"] - 0.8) < 0.07, film.explain()
-    assert abs(shares["parent_work"] - 0.2) < 0.07, film.explain()
+    assert film.near(shares["child_work"], 0.8, 0.07), film.explain()
+    assert film.near(shares["parent_work"], 0.2, 0.07), film.explain()
     assert film.complete() >= 0.99, film.explain()
     below = film.share(lambda stack: stack.has("main", "fork_loop", "child_work"))
     assert below > 0.7, film.explain()
@@ -62,8 +62,8 @@ def test_children_of_a_filmed_process_are_followed(lab):
 def test_dlopen_and_dlclose_at_the_same_address(lab):
     film = lab.film_program("dlopen", seconds=2)
     shares = film.self_shares()
-    assert abs(shares["spin_in_a"] - 0.5) < 0.06, film.explain()
-    assert abs(shares["spin_in_b"] - 0.5) < 0.06, film.explain()
+    assert film.near(shares["spin_in_a"], 0.5, 0.06), film.explain()
+    assert film.near(shares["spin_in_b"], 0.5, 0.06), film.explain()
     for function in film.json()["functions"]:
         for letter in "ab":
             if function["name"] == f"spin_in_{letter}":

@@ -47,7 +47,7 @@ def test_one_row_for_each_function(lab, film):
     rows = {name for name, (self, _) in shares.items() if self > 0.005}
     assert rows == set(wanted), film.explain()
     for name, percent in wanted.items():
-        assert abs(shares[name][0] * 100 - percent) <= 2, film.explain()
+        assert film.near(shares[name][0], percent / 100, 0.02), film.explain()
     # whoever called them begins where a function begins, too
     callers = {name for name, (_, total) in shares.items() if total > 0.005}
     assert place["main"] in callers and callers <= set(place.values()), callers
@@ -56,7 +56,7 @@ def test_one_row_for_each_function(lab, film):
 def test_stacks_of_functions(lab, film):
     place = places(lab, "split-stripped")
     chain = tuple(place[name] for name in ("main", "work", "f70"))
-    assert abs(film.share(lambda stack: stack.has(*chain)) - 0.7) <= 0.02, film.explain()
+    assert film.near(film.share(lambda stack: stack.has(*chain)), 0.7, 0.02), film.explain()
     stacks = [stack for stack, _ in film.folded() if stack[-1] == place["f70"]]
     assert len(stacks) == 1, stacks
 

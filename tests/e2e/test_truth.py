@@ -15,9 +15,9 @@ COMPLETE = 0.995
 
 
 def assert_split(film, points=2, wanted=(("f70", 70), ("f20", 20), ("f10", 10))):
-    shares = film.self_shares()
+    shares = film.total_shares(name for name, _ in wanted)
     for name, percent in wanted:
-        assert abs(shares.get(name, 0) * 100 - percent) <= points, film.explain()
+        assert film.near(shares[name], percent / 100, points / 100), film.explain()
 
 
 @pytest.mark.parametrize("variant", [
@@ -79,10 +79,13 @@ def test_900_frames(lab):
 
 
 def test_more_frames_than_fit_are_a_counted_cut(lab):
-    film = lab.film_program("deep", 3000)
-    assert film.share(lambda stack: stack.has("deep", "deep", "deep_leaf")) > NEARLY_ALL
+    film = lab.film_program("deep", 9000)
+    # on a busy machine it takes its time until it is that deep
+    deep = film.share(lambda stack: stack.has("deep_leaf"))
+    assert deep > 0.9, film.explain()
+    assert film.share(lambda stack: stack.has("deep", "deep", "deep_leaf")) > NEARLY_ALL * deep
     stacks = film.json()["stacks"]
-    assert stacks["truncated"] / stacks["samples"] > NEARLY_ALL, film.explain()
+    assert stacks["truncated"] / stacks["samples"] > NEARLY_ALL * deep, film.explain()
 
 
 def through_the_signal(stack):
@@ -157,7 +160,7 @@ def test_threads_by_name(lab):
     assert abs(total / sum(used.values()) - 1) < 0.03, (total, used)
     for i in range(4):
         truth = used[f"thread_{i}"] / sum(used.values())
-        assert abs(shares[f"thread_{i}"] - truth) < 0.02, film.explain()
+        assert film.near(shares[f"thread_{i}"], truth, 0.02), film.explain()
     for i in range(4):
         own = film.folded("--comm", f"worker-{i}")
         total = sum(value for _, value in own)
@@ -188,8 +191,8 @@ def test_assembly_without_any_way_back_invents_nothing(lab):
 def test_coroutine_on_its_own_stack(lab):
     film = lab.film_program("coroutine")
     shares = film.self_shares()
-    assert abs(shares["coroutine_leaf"] - 0.75) < 0.03, film.explain()
-    assert abs(shares["main_side"] - 0.25) < 0.03, film.explain()
+    assert film.near(shares["coroutine_leaf"], 0.75, 0.03), film.explain()
+    assert film.near(shares["main_side"], 0.25, 0.03), film.explain()
 
     def apart(stack):
         return stack.has("coroutine_main", "coroutine_leaf") and "main" not in stack
@@ -256,7 +259,7 @@ def test_cxx_names_and_exceptions(lab):
     for name in ("outer::inner::Box<int>::turn", "outer::inner::Box<double>::turn",
                  "outer::thrower"):
         share = sum(value for function, value in shares.items() if function.endswith(name))
-        assert abs(share - 1 / 3) < 0.05, film.explain()
+        assert film.near(share, 1 / 3, 0.05), film.explain()
 
     def as_written(stack):
         names = [name_of(frame).split(" ")[-1] for frame in stack]
@@ -291,6 +294,6 @@ def test_jit_code_without_a_map(lab):
 def test_lines_and_inlined_functions(lab):
     film = lab.film_program("split", options=("--lines", "--inlines"))
     inlined = film.share(lambda stack: stack.has("f70", "spin"), "--inlines")
-    assert abs(inlined - 0.7) < 0.05, film.report("--format", "folded", "--inlines").stdout
+    assert film.near(inlined, 0.7, 0.05), film.report("--format", "folded", "--inlines").stdout
     lines = film.report("--format", "folded", "--lines").stdout
     assert "split.c:" in lines or "program.h:" in lines, lines

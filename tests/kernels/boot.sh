@@ -49,11 +49,11 @@ make_image()
 	mkdir -p "$root"/{bin,proc,sys,dev,tmp,usr/bin,usr/lib/x86_64-linux-gnu,lib64}
 	ln -s usr/lib "$root/lib"
 	cp "$(command -v busybox)" "$root/bin/"
-	for applet in sh mount cat grep awk sleep poweroff uname kill wc; do
+	for applet in sh mount cat cmp grep awk sleep poweroff uname kill wc; do
 		ln -s busybox "$root/bin/$applet"
 	done
 	add_program "$build/src/stackcam"
-	for program in omit deep signal forker; do
+	for program in omit deep signal forker calls_tree calls_recursion calls_longjmp calls_exceptions; do
 		add_program "$build/tests/programs/$program"
 	done
 	cp "$here/inside.sh" "$root/init"
@@ -70,7 +70,7 @@ for release in "${@:-6.1 6.12}"; do
 			continue
 		}
 		log=$cache/$series.log
-		timeout 300 qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 2048 -nographic -no-reboot \
+		timeout 300 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic -no-reboot \
 			-kernel "$kernel" -initrd "$cache/image.gz" \
 			-append "console=ttyS0 quiet panic=-1" </dev/null >"$log" 2>&1 || true
 		tr -d '\r' <"$log" | sed -n "s/^\(passed\|failed\) \(.*\)/\1 kernel-$series-\2/p"

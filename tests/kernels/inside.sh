@@ -59,9 +59,58 @@ children_are_followed()
 
 whole_machine()
 {
-	omit 4 >/dev/null &
+	# to load the probes takes its time here
+	omit 60 >/dev/null &
 	stackcam record -q -F 99 -d 2 -o all.film || return 1
+	kill $!
 	[ "$(share all.film . ';c30')" -ge 20 ]
+}
+
+# told PROGRAM [OPTION…]: it is traced, ends well, and each function was called as often as it says
+told()
+{
+	program=$1
+	shift
+	stackcam trace -q "$@" -o calls.film -- "$program" >said.txt || return 1
+	stackcam report calls.film >report.txt || return 1
+	awk 'NR == FNR { if ($1 == "calls") said[$2] = $3; next }
+		$6 in said { found++; if ($5 != said[$6]) wrong++ }
+		END { for (name in said) all++; exit wrong || !all || found != all }' said.txt report.txt || {
+		cat said.txt report.txt
+		return 1
+	}
+}
+
+calls_are_counted()
+{
+	told calls_tree
+}
+
+calls_by_ret_are_counted()
+{
+	told calls_tree --exit ret
+}
+
+calls_are_summed_up()
+{
+	told calls_tree --summary
+}
+
+jumps_do_no_harm()
+{
+	told calls_longjmp
+}
+
+exceptions_do_no_harm()
+{
+	stackcam trace -q -o calls.film -- calls_exceptions >traced.txt && calls_exceptions >plain.txt &&
+		cmp -s traced.txt plain.txt
+}
+
+recursion_is_survived()
+{
+	stackcam trace -q -o calls.film -- calls_recursion >traced.txt && calls_recursion >plain.txt &&
+		cmp -s traced.txt plain.txt
 }
 
 uname -r
@@ -71,5 +120,11 @@ test_case recursion recursion_is_whole
 test_case signal signal_frames_are_crossed
 test_case children children_are_followed
 test_case machine whole_machine
+test_case calls calls_are_counted
+test_case calls-ret calls_by_ret_are_counted
+test_case calls-summary calls_are_summed_up
+test_case calls-jumps jumps_do_no_harm
+test_case calls-exceptions exceptions_do_no_harm
+test_case calls-recursion recursion_is_survived
 echo "passed the-end"
 poweroff -f

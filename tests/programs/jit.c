@@ -9,32 +9,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "jit_code.h"
 #include "program.h"
-
-static const uint8_t alpha[] = {
-	0x55,		  /* push %rbp */
-	0x48, 0x89, 0xe5, /* mov %rsp, %rbp */
-	0x48, 0xff, 0xcf, /* 1: dec %rdi */
-	0x75, 0xfb,	  /* jnz 1b */
-	0x5d,		  /* pop %rbp */
-	0xc3,		  /* ret */
-};
-
-static const uint8_t outer[] = {
-	0x55,		  /* push %rbp */
-	0x48, 0x89, 0xe5, /* mov %rsp, %rbp */
-	0xff, 0xd6,	  /* call *%rsi */
-	0x5d,		  /* pop %rbp */
-	0xc3,		  /* ret */
-};
 
 enum {
 	OUTER_AT = 0x40,
 	ALPHA_AT = 0x80,
 	CODE_SIZE = 4096
 };
-
-typedef void jitted(unsigned long turns, const void *callee);
 
 KEPT static void run_jitted(uint8_t *code)
 {
@@ -53,7 +35,7 @@ int main(int argc, char **argv)
 	if (code == MAP_FAILED)
 		return 1;
 	memcpy(code + OUTER_AT, outer, sizeof(outer));
-	memcpy(code + ALPHA_AT, alpha, sizeof(alpha));
+	memcpy(code + ALPHA_AT, spinner, sizeof(spinner));
 	if (mprotect(code, CODE_SIZE, PROT_READ | PROT_EXEC))
 		return 1;
 	if (argc < 3 || strcmp(argv[2], "nomap") != 0) {
@@ -69,7 +51,7 @@ int main(int argc, char **argv)
 		fprintf(map, "%lx %zx jit_outer\n", (unsigned long)(code + OUTER_AT),
 			sizeof(outer));
 		fprintf(map, "%lx %zx jit_alpha\n", (unsigned long)(code + ALPHA_AT),
-			sizeof(alpha));
+			sizeof(spinner));
 		fclose(map);
 	}
 	program_ready();

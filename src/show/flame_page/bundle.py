@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the parts of the page into one and writes it as C strings.
 
-    bundle.py OUTPUT.h page.html page.css MODULE.mjs...
+    bundle.py OUTPUT.h page.html STYLE.css... MODULE.mjs...
 
 The modules are given in the order in which they need each other. Their import and export words are
 dropped, since they become one script; so are comments and most white space, to keep pages small.
@@ -60,13 +60,13 @@ def c_string(name, text):
     return "static const char %s[] =\n%s;\n" % (name, "\n".join(lines))
 
 
-def main(output, page, style, *modules):
+def main(output, page, *files):
     def read(path):
         with open(path, encoding="utf-8") as file:
             return file.read()
 
-    style = style_sheet(read(style))
-    script = "\n'use strict';\n" + "".join(module(read(path)) for path in modules)
+    style = "".join(style_sheet(read(path)) for path in files if path.endswith(".css"))
+    script = "\n'use strict';\n" + "".join(module(read(path)) for path in files if path.endswith(".mjs"))
     if "</script" in script or "</style" in style:
         sys.exit("bundle.py: a closing tag inside the script or style would end it")
     policy = "default-src 'none'; script-src %s; style-src %s; base-uri 'none'; form-action 'none'" % (

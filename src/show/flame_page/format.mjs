@@ -41,10 +41,10 @@ export function percent(part, whole) {
 	return whole > 0 ? `${(100 * part / whole).toFixed(2)}%` : '\u2013';
 }
 
-/** "+1.20 points": how a share changed. */
-export function points(change) {
+/** "+1.20 points": how a share changed; unit: another word for it. */
+export function points(change, unit = 'points') {
 	const rounded = (100 * change).toFixed(2);
-	return `${rounded > 0 ? '+' : ''}${rounded.replace('-', '\u2212')} points`;
+	return `${rounded > 0 ? '+' : ''}${rounded.replace('-', '\u2212')} ${unit}`;
 }
 
 /** "a/b/libc.so.6" to "libc.so.6" */

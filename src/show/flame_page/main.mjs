@@ -17,7 +17,7 @@ const view = new View(find('graph'), tree, frames, colours);
 const facts = new Facts(data, tree, frames, colours);
 const tooltip = new Tooltip(find('tooltip'), facts);
 const table = new FunctionTable(find('table'), facts, searchFunction);
-const hasGuess = tree.guess.includes(1);
+const guess = tree.guess.includes(1) ? data.guess : null;
 
 let zoomsBefore = [];     // the nodes that back() returns to
 let matchesByWidth = [];
@@ -34,13 +34,13 @@ function setDark(dark) {
 	const [ink, ground] = ['--ink', '--ground'].map((name) => style.getPropertyValue(name).trim());
 	colours.setTheme(dark ? 'dark' : 'light', ink, ground);
 	view.setInk(ink);
-	showLegend(find('legend'), colours, hasGuess);
+	showLegend(find('legend'), colours, guess);
 }
 
 function setColouring(mode) {
 	colours.setMode(mode);
 	find('colour').textContent = `Colour: ${mode}`;
-	showLegend(find('legend'), colours, hasGuess);
+	showLegend(find('legend'), colours, guess);
 	view.draw();
 }
 

@@ -45,7 +45,7 @@ export class Facts {
 		if (this.frames.inlined[this.tree.frame[node]])
 			marks.push('inlined');
 		if (this.tree.guess[node])
-			marks.push('found by frame pointer (guess)');
+			marks.push(this.data.guess);
 		return marks;
 	}
 
@@ -133,13 +133,14 @@ export function showCrumbs(nav, path, nameOf, zoom) {
 	}));
 }
 
-export function showLegend(box, colours, hasGuess) {
+/** guess: what a guess is, in words; null where there is none. */
+export function showLegend(box, colours, guess) {
 	const entries = colours.legend().map(([fill, words]) => legendEntry(fill, words));
 	const isScale = colours.mode === 'change';
 	if (isScale)
 		entries.push(element('span', null, 'points of share: blue shrank, red grew'));
-	if (hasGuess)
-		entries.push(legendEntry('', 'found by frame pointer (guess)'));
+	if (guess)
+		entries.push(legendEntry('', guess));
 	box.classList.toggle('scale', isScale);
 	box.replaceChildren(...entries);
 }

@@ -6,20 +6,16 @@
 Needs Debian's chromium, chromium-driver and python3-selenium; without them the tests are skipped.
 What is looked at is what a user sees: the words on the page and the pixels of the canvas.
 """
-import json
 import os
-import shutil
 import subprocess
 import time
 
 import pytest
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="python3-selenium is not installed")
+import browser
+
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
-
-FLAGS = ("--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
-         "--disable-background-networking --disable-component-update --disable-sync").split()
 
 # Counts what is drawn and how long each animation frame takes; runs before the page's own script.
 OBSERVE = """
@@ -110,24 +106,12 @@ class Page:
 
     def requests(self):
         """All addresses that were asked for since the last call."""
-        messages = [json.loads(entry["message"])["message"]
-                    for entry in self.driver.get_log("performance")]
-        return [message["params"]["request"]["url"] for message in messages
-                if message["method"] == "Network.requestWillBeSent"]
+        return browser.requests(self.driver)
 
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not chromedriver:
-        pytest.skip("chromium or chromium-driver is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in FLAGS + [f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options,
-                              service=webdriver.chrome.service.Service(chromedriver))
+    driver = browser.start(tmp_path_factory.mktemp("profile"))
     driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": OBSERVE})
     yield driver
     driver.quit()
@@ -149,19 +133,12 @@ def sample(request, tmp_path_factory):
     return make
 
 
-def set_screen(driver, width=1280, height=800, scheme="light", ratio=1):
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-        "width": width, "height": height, "deviceScaleFactor": ratio, "mobile": False})
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-        "features": [{"name": "prefers-color-scheme", "value": scheme}]})
-
-
 @pytest.fixture
 def page(driver, sample):
     """Opens pages; afterwards nothing was reported and nothing was fetched but the pages."""
     page = Page(driver)
     page.make = sample
-    set_screen(driver)
+    browser.set_screen(driver)
     page.errors(), page.requests()
     yield page
     assert page.errors() == []
@@ -360,7 +337,7 @@ def test_deep_ones_scroll(page):
 def test_root_stays_in_sight_when_the_window_changes(page, height):
     page.open(page.make("deep", 1000))
     root = page.colours()[0]
-    set_screen(page.driver, height=height)
+    browser.set_screen(page.driver, height=height)
     page.settle()
     assert page.colours()[0] == root
     assert page.labels()[0] == "all"
@@ -368,7 +345,7 @@ def test_root_stays_in_sight_when_the_window_changes(page, height):
 
 @pytest.mark.parametrize("scheme, ground", [("light", "rgb(255, 255, 255)"), ("dark", "rgb(21, 23, 27)")])
 def test_follows_the_colour_scheme(page, scheme, ground):
-    set_screen(page.driver, scheme=scheme)
+    browser.set_screen(page.driver, scheme=scheme)
     page.open(page.make("server", 3000))
     background = "return getComputedStyle(document.body).backgroundColor"
     assert page.run(background) == ground
@@ -378,7 +355,7 @@ def test_follows_the_colour_scheme(page, scheme, ground):
 
 @pytest.mark.parametrize("width, ratio", [(400, 2), (1280, 1), (2560, 1.5)])
 def test_fits_any_screen(page, width, ratio):
-    set_screen(page.driver, width=width, ratio=ratio)
+    browser.set_screen(page.driver, width=width, ratio=ratio)
     page.open(page.make("server", 3000))
     assert page.run("return document.documentElement.scrollWidth") <= width
     for button in page.driver.find_elements("css selector", "button"):

@@ -9,20 +9,18 @@
 
 #include <zstd.h>
 
+#include "../check.h"
+#include "film/calls.h"
 #include "film/catalogue.h"
+#include "film/processes.h"
 #include "film/samples.h"
 #include "film/schema.h"
+#include "film/sums.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ROWS_MAX 512
 #define LIMIT	 1000 /* ids of whatever a block refers to */
-
-#define check(what)              \
-	do {                     \
-		if (!(what))     \
-			abort(); \
-	} while (0)
 
 static void take_samples(const void *block, size_t size, uint32_t count)
 {
@@ -101,6 +99,140 @@ static void take_starts(struct column_reader *reader, const void *block, size_t 
 	free(starts);
 }
 
+static void take_calls(const void *block, size_t size, uint32_t count)
+{
+	struct film_span span = {.t0 = 1, .t1 = 5, .total = 3, .count = count};
+	struct calls_reader reader = {0};
+	struct film_calls calls;
+	size_t i;
+
+	if (!calls_unpack(&reader, block, size, &span, LIMIT, LIMIT, &calls)) {
+		check(calls.count == count && calls.end[0] == 1 && calls.end[count - 1] == 5);
+		for (i = 0; i < count; i++)
+			check(calls.thread[i] < LIMIT && calls.frame[i] < LIMIT &&
+			      calls.duration[i] <= calls.end[i] &&
+			      calls.waited[i] <= calls.duration[i] &&
+			      (!i || calls.end[i] >= calls.end[i - 1]));
+	}
+	calls_reader_free(&reader);
+}
+
+static void take_probes(struct column_reader *reader, const void *block, size_t size, size_t count)
+{
+	struct film_probe *probes = calloc(count + 1, sizeof(*probes));
+	size_t i;
+
+	if (!probes_unpack(reader, block, size, LIMIT, probes, count)) {
+		for (i = 0; i < count; i++)
+			check(probes[i].frame < LIMIT);
+	}
+	free(probes);
+}
+
+static void take_sums(struct column_reader *reader, const void *block, size_t size, size_t count)
+{
+	struct film_sum *sums = calloc(count + 1, sizeof(*sums));
+	size_t i;
+
+	if (!sums_unpack(reader, block, size, LIMIT, 3, sums, count)) {
+		check(sums_total(sums, count) == 3);
+		for (i = 0; i < count; i++)
+			check(sums[i].frame < LIMIT);
+	}
+	free(sums);
+}
+
+static void take_processes(struct column_reader *reader, const void *block, size_t size,
+			   size_t count)
+{
+	struct film_process *processes = calloc(count + 1, sizeof(*processes));
+	uint64_t left = 100000, had = 0;
+	struct arena arena = {0};
+	const struct processes_texts texts = {&arena, &left};
+	size_t i;
+
+	if (!processes_unpack(reader, block, size, &texts, processes, count)) {
+		check(left <= 100000);
+		for (i = 0; i < count; i++)
+			had += strlen(processes[i].comm) + strlen(processes[i].command) +
+			       strlen(processes[i].exe) + strlen(processes[i].cgroup) +
+			       strlen(processes[i].container);
+		check(left < 100000 || !had);
+	}
+	arena_free(&arena);
+	free(processes);
+}
+
+static void take_threads(struct column_reader *reader, const void *block, size_t size, size_t count)
+{
+	struct film_thread *threads = calloc(count + 1, sizeof(*threads));
+	const struct film_process processes[] = {{.comm = ""}, {.pid = 7, .comm = "seven"}};
+	uint64_t left = 100000;
+	struct arena arena = {0};
+	const struct processes_texts texts = {&arena, &left};
+	size_t i;
+
+	if (!threads_unpack(reader, block, size, &texts, processes, 2, threads, count)) {
+		for (i = 0; i < count; i++)
+			check(threads[i].process < 2 && strlen(threads[i].comm) <= FILM_TEXT_MAX);
+	}
+	arena_free(&arena);
+	free(threads);
+}
+
+/* Any calls: each thread's come back as they were. */
+static void call_round_trip(const uint8_t *data, size_t size)
+{
+	size_t count = size / 12, i, k;
+	struct film_call *given = calloc(count + 1, sizeof(*given));
+	struct calls_packer packer = {0};
+	struct calls_reader reader = {0};
+	struct columns columns = {0};
+	struct film_calls calls;
+	struct film_span span;
+	uint64_t end = 0;
+
+	for (i = 0; i < count; i++, data += 12) {
+		end += data[0] | (uint64_t)(data[1] & 15) << 8 << (data[1] >> 4);
+		given[i] = (struct film_call){
+			.end = end,
+			.duration = (data[2] | (uint64_t)data[3] << 8) << data[4] % 32,
+			.thread = data[5] % 4,
+			.frame = data[6],
+			.lane = data[7] % 3,
+			.depth = (uint16_t)(data[8] << data[9] % 9),
+			.cpu = data[10],
+			.flags = data[11],
+		};
+		given[i].duration = given[i].duration > end ? end : given[i].duration;
+		given[i].waited = given[i].duration >> data[9] % 17;
+	}
+	if (count) {
+		check(!calls_pack(&packer, &columns, given, count, &span));
+		check(!calls_unpack(&reader, columns.packed.at, columns.packed.count, &span, 4, 256,
+				    &calls));
+		check(calls.count == count);
+	}
+	for (i = 0; i < count; i++) {
+		/* the next one of this track that was not taken yet */
+		for (k = 0; k < count; k++) {
+			if (given[k].frame != UINT32_MAX && given[k].thread == calls.thread[i] &&
+			    given[k].lane == calls.lane[i])
+				break;
+		}
+		check(k < count && given[k].end == calls.end[i] &&
+		      given[k].duration == calls.duration[i] &&
+		      given[k].waited == calls.waited[i] && given[k].frame == calls.frame[i] &&
+		      given[k].depth == calls.depth[i] && given[k].cpu == calls.cpu[i] &&
+		      given[k].flags == calls.flags[i]);
+		given[k].frame = UINT32_MAX;
+	}
+	calls_packer_free(&packer);
+	calls_reader_free(&reader);
+	columns_free(&columns);
+	free(given);
+}
+
 static void round_trip(const uint8_t *data, size_t size)
 {
 	size_t count = size / sizeof(uint64_t);
@@ -139,7 +271,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	block = malloc(room);
 	packed = ZSTD_compress(block, room, data + 3, size - 3, 1);
 	check(!ZSTD_isError(packed));
-	switch (data[0] % 7) {
+	switch (data[0] % 13) {
 	case 0:
 		take_samples(block, packed, (uint32_t)count);
 		break;
@@ -158,8 +290,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 5:
 		take_starts(&reader, block, packed, count);
 		break;
-	default:
+	case 6:
 		round_trip(data + 3, size - 3);
+		break;
+	case 7:
+		take_calls(block, packed, (uint32_t)count);
+		break;
+	case 8:
+		take_probes(&reader, block, packed, count);
+		break;
+	case 9:
+		take_sums(&reader, block, packed, count);
+		break;
+	case 11:
+		take_processes(&reader, block, packed, count);
+		break;
+	case 12:
+		take_threads(&reader, block, packed, count);
+		break;
+	default:
+		call_round_trip(data + 3, size - 3);
 	}
 	column_reader_free(&reader);
 	free(block);

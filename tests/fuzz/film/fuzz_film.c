@@ -4,16 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../check.h"
 #include "film/load.h"
+#include "film/merge.h"
 #include "film/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define check(what)              \
-	do {                     \
-		if (!(what))     \
-			abort(); \
-	} while (0)
 
 static int take(void *context, const struct film_samples *samples)
 {
@@ -26,6 +22,38 @@ static int take(void *context, const struct film_samples *samples)
 		check(samples->stack[i] < film->stack_count);
 		check(!i || samples->time[i] >= samples->time[i - 1]);
 	}
+	return 0;
+}
+
+static int take_calls(void *context, const struct film_calls *calls)
+{
+	const struct film *film = context;
+	size_t i;
+
+	check(calls->count);
+	for (i = 0; i < calls->count; i++) {
+		check(calls->thread[i] < film->thread_count);
+		check(calls->frame[i] < film->frame_count);
+		check(calls->duration[i] <= calls->end[i]);
+		check(calls->waited[i] <= calls->duration[i]);
+		check(!i || calls->end[i] >= calls->end[i - 1]);
+	}
+	return 0;
+}
+
+static int take_probe(void *context, const struct film_probe *probe)
+{
+	const struct film *film = context;
+
+	check(probe->frame < film->frame_count);
+	return 0;
+}
+
+static int take_sum(void *context, const struct film_sum *sum)
+{
+	const struct film *film = context;
+
+	check(sum->frame < film->frame_count);
 	return 0;
 }
 
@@ -55,7 +83,29 @@ static void walk(struct film *film)
 		film_event_total(film, i, &samples, &total);
 		if (film_each_samples(film, i, 0, UINT64_MAX, take, film, &why))
 			check(why.what[0]);
+		if (film_each_calls(film, i, 0, UINT64_MAX, i % 2, take_calls, film, &why))
+			check(why.what[0]);
+		if (film_each_probe(film, i, take_probe, film, &why))
+			check(why.what[0]);
+		if (film_each_sum(film, i, 0, UINT64_MAX, take_sum, film, &why))
+			check(why.what[0]);
 	}
+}
+
+/* A film that was loaded can become a part of another one, and be the same as itself. */
+static void merge(struct film *film)
+{
+	struct film_merge *merge;
+	struct fail why = {0};
+	int err;
+
+	check(!film_merge_begin(NULL, &merge, &why));
+	err = film_merge_add(merge, film, &why);
+	if (!err)
+		err = film_merge_add(merge, film, &why);
+	if (err)
+		check(why.what[0]);
+	film_merge_end(merge, !err, &why);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -73,10 +123,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY) ==
 		    SQLITE_OK &&
 	    film_sql_distrust(db) == SQLITE_OK) {
-		if (film_load(db, "film", film, &why))
+		if (film_load(db, "film", false, film, &why))
 			check(why.what[0]);
-		else
+		else {
 			walk(film);
+			merge(film);
+		}
 	}
 	film_free(film);
 	return 0;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A perf map. Whatever is named, some line of the map must say so. */
-#include <errno.h>
+/*
+ * A perf map, read at once and in two parts, as it grows. Both know the same, and whatever is named,
+ * some line of the map must say so.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbol/batch.h"
 #include "symbol/perf_map.h"
 
 #define ADDRESSES 64
@@ -20,26 +21,47 @@ static void check(int holds)
 		abort();
 }
 
+static void ask(const struct perf_map *map, int fd, const uint8_t *data, size_t size)
+{
+	static struct code_name name;
+	struct code_question questions[ADDRESSES];
+
+	for (size_t i = 0; i < ADDRESSES; i++)
+		questions[i] = (struct code_question){
+			.address = i < ADDRESSES / 2 ? i * 0x10 : 0x1000 + i * 4,
+			.time = i % 3,
+		};
+	check(!code_table_answer(&map->code, questions, ADDRESSES));
+	for (size_t i = 0; i < ADDRESSES; i++) {
+		const struct code_question *q = &questions[i];
+
+		if (!q->answer.size)
+			continue;
+		check(q->address - q->answer.start < q->answer.size);
+		if (perf_map_name(fd, &q->answer, &name))
+			check(name.function[0] && !strchr(name.function, '\n') &&
+			      memmem(data, size, name.function, strlen(name.function)));
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint64_t addresses[ADDRESSES];
-	struct batch batch;
-	int fd = memfd_create("fuzz", MFD_CLOEXEC), err;
+	size_t part = size ? data[0] * size / 256 : 0;
+	struct perf_map whole = {0}, grown = {0};
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
-	check(fd >= 0 && write(fd, data, size) == (ssize_t)size && !lseek(fd, 0, SEEK_SET));
-	for (size_t i = 0; i < ADDRESSES; i++)
-		addresses[i] = i < ADDRESSES / 2 ? i * 0x10 : 0x1000 + i * 4;
-	check(!batch_make(&batch, addresses, ADDRESSES));
-	err = perf_map_read(fd, &batch);
-	check(!err || err == -E2BIG);
-	for (size_t i = 0; i < batch.count; i++) {
-		const char *name = batch.at[i].name;
-
-		if (name)
-			check(name[0] && !strchr(name, '\n') &&
-			      memmem(data, size, name, strlen(name)));
-	}
-	batch_free(&batch);
+	check(fd >= 0 && write(fd, data, part) == (ssize_t)part);
+	check(!perf_map_read(&grown, fd, 1, false));
+	check(write(fd, data + part, size - part) == (ssize_t)(size - part));
+	check(!perf_map_read(&grown, fd, 2, true));
+	check(!perf_map_read(&whole, fd, 1, true));
+	check(whole.code.entries.count == grown.code.entries.count);
+	for (size_t i = 0; i < whole.code.entries.count; i++)
+		check(whole.code.entries.at[i].record == grown.code.entries.at[i].record);
+	ask(&whole, fd, data, size);
+	ask(&grown, fd, data, size);
+	perf_map_free(&whole);
+	perf_map_free(&grown);
 	close(fd);
 	return 0;
 }

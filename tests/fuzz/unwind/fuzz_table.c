@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "plain_memory.h"
-#include "unwind/lookup.h"
+#include "table_lookup.h"
 #include "unwind/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void ask(const struct plain_memory *m, const struct unwind_table *table, uint64_t address)
 {
-	struct unwind_rule rule = unwind_table_lookup(m->pool, m->rules_memory, table, address);
+	struct unwind_rule rule = table_lookup(m->pool, m->rules_memory, table, address);
 
 	if (rule.cfa > UNWIND_CFA_UNSUPPORTED || rule.fp > UNWIND_FP_LOST ||
 	    (rule.cfa_register >= 16 && rule.cfa != UNWIND_CFA_INDEXED))

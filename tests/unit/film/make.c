@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 const struct film_info test_info = {
 	.version = "0.1.0",
@@ -72,6 +73,15 @@ uint32_t stack_of(struct film_writer *w, const uint64_t *addresses, size_t count
 	return stack;
 }
 
+void change_film(const char *path, const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
 void commit(struct film_writer *w, uint64_t now)
 {
 	struct fail why = {0};
@@ -110,7 +120,7 @@ void put_second(struct film_writer *w, uint64_t second)
 
 		film_sample(w, 1, test_info.start + i * SECOND / 100, 1, stack_of(w, addresses, 3),
 			    i + 1);
-		film_start_frame(w, native(w, addresses[2]), 0x3000 + i / 8 * 8);
+		film_start_frame(w, native(w, addresses[2]), addresses[2], 0x3000 + i / 8 * 8);
 	}
 }
 
@@ -188,7 +198,7 @@ struct sum sum_of(struct film *film, uint32_t event)
 	return sum;
 }
 
-static void check_samples_in_range(struct film *film, uint32_t event);
+static void check_blocks(struct film *film, uint32_t event);
 
 void check_promises(struct film *film)
 {
@@ -237,7 +247,7 @@ void check_promises(struct film *film)
 		text += strlen(film->losses[i].reason);
 	}
 	for (i = 0; i < film->event_count; i++)
-		check_samples_in_range(film, (uint32_t)i);
+		check_blocks(film, (uint32_t)i);
 	assert_true(text < 1u << 30);
 }
 
@@ -254,12 +264,55 @@ static int in_range(void *context, const struct film_samples *samples)
 	return 0;
 }
 
-/* A damaged block is an error with words, and nothing else. */
-static void check_samples_in_range(struct film *film, uint32_t event)
+static int calls_in_range(void *context, const struct film_calls *calls)
 {
-	struct fail why = {0};
-	int err = film_each_samples(film, event, 0, UINT64_MAX, in_range, film, &why);
+	const struct film *film = context;
+	size_t i;
 
-	assert_int_equal(err, why.err);
-	assert_true(!err || why.what[0]);
+	for (i = 0; i < calls->count; i++) {
+		assert_true(calls->thread[i] < film->thread_count);
+		assert_true(calls->frame[i] < film->frame_count);
+		assert_true(calls->duration[i] <= calls->end[i]);
+		assert_true(calls->waited[i] <= calls->duration[i]);
+		assert_true(calls->depth[i] <= UINT16_MAX && calls->cpu[i] <= UINT16_MAX);
+		assert_true(!i || calls->end[i] >= calls->end[i - 1]);
+	}
+	return 0;
+}
+
+static int probe_in_range(void *context, const struct film_probe *probe)
+{
+	const struct film *film = context;
+
+	assert_true(probe->frame < film->frame_count);
+	return 0;
+}
+
+static int sum_in_range(void *context, const struct film_sum *sum)
+{
+	const struct film *film = context;
+
+	assert_true(sum->frame < film->frame_count);
+	return 0;
+}
+
+static void check_error(int err, const struct fail *why)
+{
+	assert_int_equal(err, why->err);
+	assert_true(!err || why->what[0]);
+}
+
+/* A damaged block is an error with words, and nothing else. */
+static void check_blocks(struct film *film, uint32_t event)
+{
+	struct fail why[4] = {0};
+
+	check_error(film_each_samples(film, event, 0, UINT64_MAX, in_range, film, &why[0]),
+		    &why[0]);
+	check_error(
+		film_each_calls(film, event, 0, UINT64_MAX, true, calls_in_range, film, &why[1]),
+		&why[1]);
+	check_error(film_each_probe(film, event, probe_in_range, film, &why[2]), &why[2]);
+	check_error(film_each_sum(film, event, 0, UINT64_MAX, sum_in_range, film, &why[3]),
+		    &why[3]);
 }

@@ -23,6 +23,9 @@ uint32_t native(struct film_writer *w, uint64_t address);
 /* A stack of the frames at the addresses, root first. */
 uint32_t stack_of(struct film_writer *w, const uint64_t *addresses, size_t count);
 
+/* Does something to the film's database that no writer would do. */
+void change_film(const char *path, const char *sql);
+
 void commit(struct film_writer *w, uint64_t now);
 void close_film(struct film_writer *w, uint64_t now);
 struct film *open_film(const char *path);
@@ -40,7 +43,7 @@ struct sum {
 int add_up(void *context, const struct film_samples *samples);
 struct sum sum_of(struct film *film, uint32_t event);
 
-/* Walks everything in a film and all samples; every promise of reader.h is an assertion. */
+/* Walks everything in a film and all its blocks; every promise of reader.h is an assertion. */
 void check_promises(struct film *film);
 
 #endif

@@ -89,6 +89,76 @@ static void test_kill_while_recording(void **state)
 	}
 }
 
+#define CALLS 1000 /* of one commit */
+
+static void put_calls(struct film_writer *w, uint64_t commits)
+{
+	uint64_t i;
+
+	for (i = commits * CALLS; i < (commits + 1) * CALLS; i++) {
+		struct film_call call = {.end = test_info.start + i * 100,
+					 .duration = 50 + i % 7,
+					 .thread = 1,
+					 .frame = native(w, 0x1000 + i % 10),
+					 .depth = (uint16_t)(i % 3)};
+
+		film_call(w, 1, &call);
+	}
+}
+
+static void write_calls_until_killed(const char *path, int to)
+{
+	struct film_writer *w = create(path);
+	uint64_t commits;
+
+	for (commits = 0;; commits++) {
+		put_calls(w, commits);
+		commit(w, test_info.start + (commits + 1) * CALLS * 100);
+		if (write(to, "x", 1) != 1)
+			_exit(1);
+	}
+}
+
+static int check_calls(void *context, const struct film_calls *calls)
+{
+	uint64_t *next = context;
+	size_t i;
+
+	for (i = 0; i < calls->count; i++, ++*next) {
+		assert_int_equal(calls->end[i], test_info.start + *next * 100);
+		assert_int_equal(calls->duration[i], 50 + *next % 7);
+		assert_int_equal(calls->frame[i], 1 + *next % 10);
+		assert_int_equal(calls->depth[i], *next % 3);
+	}
+	return 0;
+}
+
+static void test_kill_while_recording_calls(void **state)
+{
+	unsigned int round;
+
+	(void)state;
+	for (round = 0; round < 15; round++) {
+		const char *path = new_path();
+		useconds_t delay = 5000 + (useconds_t)(hash_u64(round) % 40000);
+		uint64_t finished = run_and_kill(write_calls_until_killed, path, delay), next = 0;
+
+		if (finished) {
+			struct film *film = open_film(path);
+
+			assert_int_equal(film_each_calls(film, 1, 0, UINT64_MAX, false, check_calls,
+							 &next, NULL),
+					 0);
+			assert_true(next >= finished * CALLS);
+			assert_int_equal(next % CALLS, 0);
+			assert_int_equal(film_call_count(film, 1), next);
+			check_promises(film);
+			film_free(film);
+		}
+		remove_folder();
+	}
+}
+
 static void record_again_and_again(const char *path, int to)
 {
 	(void)to;
@@ -353,6 +423,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kill_while_recording),
+		cmocka_unit_test(test_kill_while_recording_calls),
 		cmocka_unit_test(test_kill_at_any_moment),
 		cmocka_unit_test(test_kill_while_naming),
 		cmocka_unit_test(test_file_size_limit),

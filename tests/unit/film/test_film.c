@@ -316,6 +316,13 @@ static void test_naming_again(void **state)
 	film_name_frame(w, f3, three, 1);
 	close_film(w, 99 * SECOND);
 
+	/* losses can be added, and are known again */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(film_open_for_naming(path, &w, &why), 0);
+		film_loss(w, 0, "later", 3 + (uint64_t)i);
+		close_film(w, 99 * SECOND);
+	}
+
 	film = open_film(path);
 	assert_int_equal(film->info.end, 7 * SECOND);
 	assert_int_equal(film->frames[f1].function, 0);
@@ -326,7 +333,8 @@ static void test_naming_again(void **state)
 	assert_string_equal(film->frames[f3].file, "a.c");
 	/* the names were there already */
 	assert_int_equal(film->function_count, 5);
-	assert_int_equal(film->loss_count, 0);
+	assert_int_equal(film->loss_count, 1);
+	assert_int_equal(film->losses[0].count, 4);
 	film_free(film);
 	remove_folder();
 }
@@ -344,23 +352,23 @@ static void test_starts(void **state)
 	(void)state;
 	for (i = 0; i < 8; i++)
 		frame[i] = native(w, 0x1000 + i);
-	film_start_frame(w, frame[7], 0x1001);
-	film_start_frame(w, frame[0], 0x1000);
-	film_start_frame(w, frame[1], 1);
-	film_start_frame(w, frame[7], 0x1002); /* again */
-	film_start_frame(w, frame[3], 0x1000); /* beside its name */
+	film_start_frame(w, frame[7], 0x1007, 0x1001);
+	film_start_frame(w, frame[0], 0x1000, 0x1000);
+	film_start_frame(w, frame[1], 0x1001, 1);
+	film_start_frame(w, frame[7], 0x1007, 0x1002); /* again */
+	film_start_frame(w, frame[3], 0x1003, 0x1000); /* beside its name */
 	film_name_frame(w, frame[3], &name, 1);
-	film_start_frame(w, (uint32_t)high, 1);
+	film_start_frame(w, (uint32_t)high, UINT64_MAX, 1);
 	/* not told, and what makes no sense */
-	film_start_frame(w, frame[2], 0);
-	film_start_frame(w, frame[2], 0x1003);
-	film_start_frame(w, mark, 0);
-	film_start_frame(w, mark, 1);
-	film_start_frame(w, 0, 1);
-	film_start_frame(w, 99, 1);
+	film_start_frame(w, frame[2], 0x1002, 0);
+	film_start_frame(w, frame[2], 0x1002, 0x1003);
+	film_start_frame(w, mark, 0, 0);
+	film_start_frame(w, mark, 1, 1);
+	film_start_frame(w, 0, 1, 1);
+	film_start_frame(w, 99, 1, 1);
 	commit(w, 6 * SECOND);
-	film_start_frame(w, frame[4], 0x1000);
-	film_start_frame(w, frame[0], 0x0fff); /* again in a later one */
+	film_start_frame(w, frame[4], 0x1004, 0x1000);
+	film_start_frame(w, frame[0], 0x1000, 0x0fff); /* again in a later one */
 	close_film(w, 7 * SECOND);
 
 	film = open_film(path);
@@ -382,7 +390,7 @@ static void test_starts(void **state)
 
 	assert_int_equal(film_open_for_naming(path, &w, &why), 0);
 	film_name_frame(w, frame[7], &name, 1);
-	film_start_frame(w, frame[5], 0x1000);
+	film_start_frame(w, frame[5], 0x1005, 0x1000);
 	close_film(w, 99 * SECOND);
 
 	film = open_film(path);
@@ -414,7 +422,7 @@ static void test_large(void **state)
 			names[n] = (struct film_name){text[n], i % 2 ? "a.c" : "b.c", n};
 		}
 		film_name_frame(w, frame, names, 1 + i % 3);
-		film_start_frame(w, frame, (hash_u64(i) + 1) / 2);
+		film_start_frame(w, frame, hash_u64(i), (hash_u64(i) + 1) / 2);
 		stack = film_stack(w, i % 5 ? stack : 0, frame, FILM_HOW_EXACT);
 		film_sample(w, 1, 5 * SECOND + hash_u64(i) % SECOND, 1, stack, hash_u64(i));
 	}

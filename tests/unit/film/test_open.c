@@ -47,15 +47,6 @@ static struct buf read_file(const char *path)
 	return b;
 }
 
-static void sql(const char *path, const char *statements)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, statements, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
 static void assert_refused(const char *path, int err, const char *words)
 {
 	struct film *film = NULL;
@@ -87,7 +78,7 @@ static void test_not_films(void **state)
 	write_file(path, text, sizeof(text));
 	assert_refused(path, -EBADMSG, "is not a film");
 	unlink(path);
-	sql(path, "CREATE TABLE t(x)");
+	change_film(path, "CREATE TABLE t(x)");
 	assert_refused(path, -EBADMSG, "another program");
 	remove_folder();
 }
@@ -98,9 +89,10 @@ static void test_other_schemas(void **state)
 		const char *change, *words;
 		int err;
 	} cases[] = {
-		{"PRAGMA user_version = 2", "version 2", -EPROTONOSUPPORT},
+		{"PRAGMA user_version = 3", "version 3", -EPROTONOSUPPORT},
 		{"PRAGMA user_version = 0", "version 0", -EPROTONOSUPPORT},
 		{"PRAGMA application_id = 1", "another program", -EBADMSG},
+		{"PRAGMA user_version = 1", "no film has a table \"processes\"", -EBADMSG},
 		{"CREATE TABLE more(x)", "no film has a table \"more\"", -EBADMSG},
 		{"CREATE VIEW v AS SELECT 1", "no film has a view \"v\"", -EBADMSG},
 		{"CREATE TRIGGER t AFTER INSERT ON loss BEGIN DELETE FROM loss; END", "trigger",
@@ -140,7 +132,7 @@ static void test_other_schemas(void **state)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		unlink(path);
 		write_seconds(path, 2);
-		sql(path, cases[i].change);
+		change_film(path, cases[i].change);
 		assert_refused(path, cases[i].err, cases[i].words);
 	}
 	remove_folder();
@@ -226,7 +218,7 @@ static void test_wrong_blocks(void **state)
 
 		unlink(path);
 		write_seconds(path, 2);
-		sql(path, changes[i]);
+		change_film(path, changes[i]);
 		film = open_film(path);
 		assert_int_equal(film_each_samples(film, 1, 0, UINT64_MAX, add_up, &sum, &why),
 				 -EBADMSG);
@@ -237,7 +229,7 @@ static void test_wrong_blocks(void **state)
 	/* a kind of a later version is not samples, and no reason to refuse the rest */
 	unlink(path);
 	write_seconds(path, 2);
-	sql(path, "UPDATE block SET kind = 77, n = -5, data = 'x' WHERE id = 1");
+	change_film(path, "UPDATE block SET kind = 77, n = -5, data = 'x' WHERE id = 1");
 	{
 		struct film *film = open_film(path);
 
@@ -497,7 +489,7 @@ static void test_naming_of_any_film(void **state)
 	assert_int_equal(files_in(folder), 1);
 	check_seconds(old, 3);
 	film_free(old);
-	sql(path, "PRAGMA page_size = 8192; VACUUM");
+	change_film(path, "PRAGMA page_size = 8192; VACUUM");
 	name_first_frame(path);
 	film = open_film(path);
 	check_seconds(film, 3);
@@ -552,7 +544,7 @@ static void test_create(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 16);
 	unlink(path);
-	sql(path, "CREATE TABLE mine(x)");
+	change_film(path, "CREATE TABLE mine(x)");
 	assert_not_created(path, -EEXIST, "not a film");
 	unlink(path);
 	assert_int_equal(chmod(folder, 0555), 0);

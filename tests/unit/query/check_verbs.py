@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""report and diff as they are called: check_verbs.py STACKCAM MAKE_FILM. Films are made up."""
+"""report and diff as they are called: check_verbs.py STACKCAM MAKE_FILM MAKE_CALLS. Films are made up."""
 import gzip
 import json
 import os
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-STACKCAM, MAKE_FILM = map(os.path.abspath, sys.argv[1:3])
+STACKCAM, MAKE_FILM, MAKE_CALLS = map(os.path.abspath, sys.argv[1:4])
 
 
 def run(*words, **options):
@@ -26,6 +26,8 @@ class Verbs(unittest.TestCase):
         os.chdir(cls.folder.name)
         for name, samples, stacks in (("stackcam.film", 5000, 50), ("other.film", 3000, 20)):
             subprocess.run([MAKE_FILM, str(samples), str(stacks), "20", name], check=True)
+        subprocess.run([MAKE_CALLS, "20000", "3", "calls.film"], check=True)
+        subprocess.run([MAKE_CALLS, "5000", "2", "fewer.film"], check=True)
         cls.before = sorted(os.listdir("."))
 
     @classmethod
@@ -193,6 +195,55 @@ class Verbs(unittest.TestCase):
             self.assertEqual(done.returncode, 3)
             self.assertTrue(first.startswith("stackcam cannot record here: " + answer["obstacle"]))
 
+    def test_formats_of_calls_agree(self):
+        answer = json.loads(self.ends(0, "report", "--format", "json", "calls.film").stdout)
+        total = answer["event"]["total"]
+        self.assertEqual(answer["event"]["name"], "calls")
+        self.assertEqual(sum(f["self"] for f in answer["functions"]), total)
+        self.assertEqual(sum(f["calls"] for f in answer["functions"]), answer["calls"]["calls"])
+        self.assertEqual(sum(p["total"] for p in answer["processes"]), total)
+        for f in answer["functions"]:
+            if f["min"] is not None:
+                self.assertTrue(f["min"] <= f["p50"] <= f["p99"] <= f["max"], f)
+                self.assertTrue(f["min"] <= f["avg"] <= f["max"], f)
+            self.assertTrue(f["self"] <= f["total"] and f["on_cpu"] <= f["total"], f)
+        folded = self.ends(0, "report", "--format", "folded", "calls.film").stdout.splitlines()
+        self.assertEqual(sum(int(line.rpartition(" ")[2]) for line in folded), total)
+        for by in ("process", "thread", "image"):
+            groups = json.loads(self.ends(0, "report", "--format", "json", "--by", by,
+                                          "calls.film").stdout)["groups"]
+            self.assertEqual(sum(g["self"] for g in groups), total)
+        for form in ("tree", "svg", "html", "pprof", "speedscope", "histogram", "graph"):
+            self.assertTrue(run("report", "--format", form, "-o", "x", "calls.film").returncode == 0)
+
+    def test_calls_as_they_are_asked_for(self):
+        table = self.ends(0, "report", "calls.film").stdout
+        self.assertRegex(table, r"\n +TOTAL +SELF +CALLS +FUNCTION +IMAGE\n")
+        wide = self.ends(0, "report", "--columns", "all", "--sort", "calls", "calls.film").stdout
+        self.assertIn("P99", wide)
+        self.ends(2, "report", "--columns", "speed", "calls.film", says="'speed' is not a list")
+        self.ends(2, "report", "--sort", "speed", "calls.film", says="'speed' is none of total")
+        self.ends(1, "report", "--sort", "p99", says="no event of calls")
+        self.ends(1, "report", "--format", "graph", says="format graph shows calls")
+        self.ends(1, "report", "-e", "on-cpu", "calls.film", says="only calls")
+        done = self.ends(0, "report", "--focus", "zzz", "calls.film")
+        self.assertRegex(done.stderr, r"of the [\d,]+ calls in calls.film nothing matches --focus")
+
+    def test_spans_of_calls_add_up(self):
+        def total(*words):
+            done = self.ends(0, "report", "--raw", "--format", "json", *words, "calls.film")
+            return json.loads(done.stdout)["event"]["total"]
+        for cut in ("10us", "1ms", "7ms"):
+            self.assertEqual(total("--to", cut) + total("--from", cut), total())
+
+    def test_diff_of_calls(self):
+        films = ("fewer.film", "calls.film")
+        self.assertRegex(self.ends(0, "diff", *films).stdout, r"Calls +before")
+        answer = json.loads(self.ends(0, "diff", "--format", "json", *films).stdout)
+        self.assertTrue(all("before_calls" in f for f in answer["functions"]))
+        self.ends(0, "diff", "--fail-above", "0", films[0], films[0])
+        self.assertEqual(run("diff", "--fail-above", "0", *films).returncode, 1)
+
     def test_nobody_reads(self):
         for ignored in (signal.SIG_DFL, signal.SIG_IGN):
             inner, outer = os.pipe()
@@ -218,6 +269,45 @@ class Verbs(unittest.TestCase):
         self.assertAlmostEqual(sum(f["self_change"] for f in answer["functions"]), 0, places=5)
         for name in ("x.svg", "x.html", "x.folded", "x.json"):
             self.ends(0, "diff", "-o", name, "stackcam.film", "other.film")
+
+    def test_calls_as_they_happened(self):
+        def told(verb, *words):
+            done = subprocess.run([STACKCAM, verb, *words, "calls.film"], capture_output=True,
+                                  check=True)
+            return done.stdout
+
+        for form in ("chrome", "perfetto"):
+            self.assertTrue(told("report", "--format", form))
+            for words in ((), ("--raw",), ("--tid", "2001"), ("--from", "1ms", "--to", "2ms")):
+                self.assertEqual(told("report", "--format", form, *words),
+                                 told("replay", "--format", form, *words))
+            self.assertEqual(told("report", "--format", form, "--focus", "function_[0-4]"),
+                             told("replay", "--format", form, "--under", "re:function_[0-4]"))
+        for name in ("x.chrome.json", "x.pftrace"):
+            self.ends(0, "report", "-o", name, "calls.film")
+            with open(name, "rb") as file:
+                self.assertEqual(file.read(), told("replay", "--format",
+                                                   "chrome" if "chrome" in name else "perfetto"))
+        names = {e["name"] for e in json.loads(told("report", "--format", "chrome"))["traceEvents"]
+                 if e["ph"] == "X"}
+        name = sorted(names)[0]
+        left = json.loads(told("report", "--format", "chrome", "--ignore",
+                               name.split("(")[0] + "\\("))["traceEvents"]
+        self.assertTrue(left)
+        self.assertNotIn(name, {event["name"] for event in left})
+        done = self.ends(0, "report", "--format", "chrome", "--tid", "9", "calls.film")
+        self.assertIn("calls in calls.film nothing matches --tid 9", done.stderr)
+        self.assertFalse([e for e in json.loads(done.stdout)["traceEvents"] if e["ph"] == "X"])
+        self.ends(1, "report", "--format", "chrome", says="format chrome shows calls, and the film has none")
+        self.ends(1, "report", "--format", "perfetto", "-e", "on-cpu", says="no event of calls")
+        for words in (("--by", "process"), ("--lines",), ("--inlines",)):
+            self.ends(2, "report", "--format", "chrome", *words, "calls.film", says="--by, --lines")
+        self.ends(2, "diff", "--format", "chrome", "a", "b", says="chrome cannot hold")
+
+    def test_other_names_of_flame_graphs(self):
+        for form in ("svg", "html"):
+            self.assertEqual(self.ends(0, "report", "--format", f"flame-{form}").stdout,
+                             self.ends(0, "report", "--format", form).stdout)
 
     def test_gate(self):
         films = ("stackcam.film", "other.film")

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "film/writing.h"
 
 static void end_if(bool failed, const struct fail *why)
 {
@@ -40,6 +41,12 @@ void film_build_begin(struct film_build *b, const char *event, const char *unit)
 	b->event = film_add_event(b->w, &(struct film_event){event, unit, "cpu-clock", 100});
 }
 
+void film_build_forget(struct film_build *b, size_t known)
+{
+	b->w->known_functions.limit = b->w->known_frames.limit = known;
+	b->w->known_stacks.limit = b->w->known_files.limit = known;
+}
+
 uint32_t film_build_thread(struct film_build *b, uint32_t pid, const char *process, uint32_t tid,
 			   const char *thread)
 {
@@ -47,7 +54,7 @@ uint32_t film_build_thread(struct film_build *b, uint32_t pid, const char *proce
 		.pid = pid,
 		.start = FILM_BUILD_START,
 		.comm = process,
-		.command = process,
+		.command = "/usr/bin/server",
 		.exe = "/usr/bin/server",
 		.cgroup = "/",
 		.container = "",
@@ -85,6 +92,14 @@ static uint32_t image_of(struct film_build *b, const char *name, enum film_frame
 		image.kind = FILM_IMAGE_ANON;
 		image.build_id_size = 0;
 		*kind = FILM_FRAME_JIT;
+	} else if (!strcmp(name, "py")) {
+		image.path = "/srv/app.py";
+		image.kind = FILM_IMAGE_SCRIPT;
+		*kind = FILM_FRAME_PYTHON;
+	} else if (!strcmp(name, "label")) {
+		image.path = "[go]";
+		image.kind = FILM_IMAGE_ANON;
+		*kind = FILM_FRAME_LABEL;
 	}
 	for (i = 0; b->images[i].id; i++)
 		if (!strcmp(b->images[i].name, name))
@@ -127,9 +142,11 @@ uint32_t film_build_frame(struct film_build *b, const char *text)
 	}
 	image = image_of(b, bang ? copy : "", &kind);
 	if (*at == '+') {
-		frame = film_frame(b->w, image, kind, strtoull(at + 1, &at, 16));
+		uint64_t address = strtoull(at + 1, &at, 16);
+
+		frame = film_frame(b->w, image, kind, address);
 		if (*at == '-')
-			film_start_frame(b->w, frame, strtoull(at + 1, NULL, 16));
+			film_start_frame(b->w, frame, address, strtoull(at + 1, NULL, 16));
 		return frame;
 	}
 	frame = film_frame(b->w, image, kind, hash_bytes(text, strlen(text)) >> 40);
@@ -160,10 +177,12 @@ uint32_t film_build_stack(struct film_build *b, const char *text)
 
 	snprintf(copy, sizeof(copy), "%s", text);
 	for (part = strtok_r(copy, ";", &save); part; part = strtok_r(NULL, ";", &save)) {
-		bool guess = *part == '?';
+		enum film_how how = *part == '?'   ? FILM_HOW_FRAME_POINTER
+				    : *part == '~' ? FILM_HOW_RUNTIME
+						   : FILM_HOW_EXACT;
 
-		stack = film_stack(b->w, stack, film_build_frame(b, part + guess),
-				   guess ? FILM_HOW_FRAME_POINTER : FILM_HOW_EXACT);
+		part += how != FILM_HOW_EXACT;
+		stack = film_stack(b->w, stack, film_build_frame(b, part), how);
 	}
 	return stack;
 }
@@ -176,6 +195,34 @@ void film_build_sample(struct film_build *b, uint64_t ms, uint32_t thread, const
 	film_sample(b->w, b->event, time, thread, film_build_stack(b, stack), value);
 	if (time > b->end)
 		b->end = time;
+}
+
+void film_build_calls(struct film_build *b, uint32_t thread, const struct film_build_call *calls,
+		      size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct film_build_call *from = &calls[i];
+		struct film_call call = {
+			.end = FILM_BUILD_START + from->end,
+			.duration = from->end - from->start,
+			.waited = from->waited,
+			.thread = from->thread ? from->thread : thread,
+			.frame = *from->function == '<' ? film_build_raw_frame(b, from->function)
+							: film_build_frame(b, from->function),
+			.lane = from->lane,
+			.depth = from->depth,
+			.flags = from->flags,
+		};
+
+		film_call(b->w, b->event, &call);
+		if (call.end > b->end)
+			b->end = call.end;
+	}
+}
+
+void film_build_cost(struct film_build *b, const char *function, uint32_t own, uint32_t outer)
+{
+	film_probe(b->w, b->event, &(struct film_probe){film_build_frame(b, function), own, outer});
 }
 
 struct film *film_build_open(struct film_build *b)
@@ -208,5 +255,57 @@ struct film *film_build_small(void)
 	film_loss(b.w, 0, "ring full", 3);
 	film_loss(b.w, b.event, "ring full", 2);
 	film_loss(b.w, b.event, "never", 0);
+	return film_build_open(&b);
+}
+
+struct film *film_build_small_calls(void)
+{
+	static const struct film_build_call calls[] = {
+		{"parse", 1, 10000, 20000, 0},
+		{"libc!read", 2, 35000, 65000, 20000},
+		{"parse", 1, 30000, 70000, 20000},
+		{"main", 0, 0, 100000, 20000},
+	};
+	static const struct film_build_call work[] = {{"work", 0, 0, 90000, 0, FILM_CALL_OPEN}};
+	struct film_build b;
+	uint32_t main_thread, worker;
+
+	film_build_begin(&b, "calls", "ns");
+	main_thread = film_build_thread(&b, 100, "app", 100, "app");
+	worker = film_build_thread(&b, 100, "app", 101, "worker");
+	film_build_calls(&b, main_thread, calls, 3);
+	film_build_calls(&b, worker, work, 1);
+	film_build_calls(&b, main_thread, calls + 3, 1);
+	film_build_cost(&b, "parse", 100, 1000);
+	film_build_cost(&b, "libc!read", 100, 1000);
+	return film_build_open(&b);
+}
+
+struct film *film_build_small_sums(void)
+{
+	struct film_build b;
+	struct film_sum sum = {
+		.calls = 3, .total = 70000, .self = 70000, .min = 10000, .max = 40000};
+
+	film_build_begin(&b, "calls", "ns");
+	film_build_thread(&b, 100, "app", 100, "app");
+	sum.frame = film_build_frame(&b, "parse");
+	sum.waited = 20000;
+	sum.buckets[13] = 1;
+	sum.buckets[14] = 2;
+	film_sum(b.w, b.event, FILM_BUILD_START, FILM_BUILD_START + 50000, &sum);
+	film_sum(b.w, b.event, FILM_BUILD_START + 50000, FILM_BUILD_START + 100000, &sum);
+	sum = (struct film_sum){
+		.frame = film_build_frame(&b, "main"),
+		.calls = 1,
+		.total = 300000,
+		.self = 160000,
+		.min = 300000,
+		.max = 300000,
+	};
+	sum.buckets[18] = 1;
+	film_sum(b.w, b.event, FILM_BUILD_START, FILM_BUILD_START + 100000, &sum);
+	film_build_cost(&b, "parse", 100, 1000);
+	b.end = FILM_BUILD_START + 100000;
 	return film_build_open(&b);
 }

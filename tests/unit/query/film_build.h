@@ -28,6 +28,9 @@ struct film_build {
 
 void film_build_begin(struct film_build *b, const char *event, const char *unit);
 
+/* The writer remembers no more things than that: what comes again later is in the film twice. */
+void film_build_forget(struct film_build *b, size_t known);
+
 uint32_t film_build_thread(struct film_build *b, uint32_t pid, const char *process, uint32_t tid,
 			   const char *thread);
 
@@ -38,6 +41,8 @@ uint32_t film_build_thread(struct film_build *b, uint32_t pid, const char *proce
  *	lib!name	a function of /usr/lib/lib
  *	k!name		a function of the kernel
  *	jit!name	a function without a file
+ *	py!name		a function of Python
+ *	label!k=v	a label
  *	lib!+1234	an address (hexadecimal) without a name
  *	lib!+1234-1200	the same, in a function that begins at 1200
  *	[…]		a mark
@@ -49,14 +54,39 @@ uint32_t film_build_frame(struct film_build *b, const char *text);
 /* A frame of /usr/bin/server called exactly that. */
 uint32_t film_build_raw_frame(struct film_build *b, const char *name);
 
-/* Frames by such texts with ';' between them, root first; '?' before one marks it as guessed. */
+/* Frames by such texts with ';' between them, root first; '?' before one marks it as guessed, '~' as interpreter's. */
 uint32_t film_build_stack(struct film_build *b, const char *text);
 
 void film_build_sample(struct film_build *b, uint64_t ms, uint32_t thread, const char *stack,
 		       uint64_t value);
 
+/* A call of a function; start and end are ns since the film's start. */
+struct film_build_call {
+	const char *function; /* as film_build_frame() takes it */
+	uint16_t depth;
+	uint64_t start, end, waited;
+	uint32_t flags, lane;
+	uint32_t thread; /* 0: the one that film_build_calls() is told */
+};
+
+/* In the order in which they ended; the event must be "calls". */
+void film_build_calls(struct film_build *b, uint32_t thread, const struct film_build_call *calls,
+		      size_t count);
+
+/* What tracing a function costs. */
+void film_build_cost(struct film_build *b, const char *function, uint32_t own, uint32_t outer);
+
 /* Ends the film and opens it. */
 struct film *film_build_open(struct film_build *b);
+
+/*
+ * A film of one thread of "app" (100) and its worker, 100 us long: main() 0-100 us with parse() twice, read()
+ * within the second, and work() on the worker.
+ */
+struct film *film_build_small_calls(void);
+
+/* The same as sums of --summary. */
+struct film *film_build_small_sums(void);
 
 /* A film of a web server and its database: seven samples, whose values add up to 51. */
 struct film *film_build_small(void);

@@ -51,7 +51,7 @@ static void make_catalogue(struct maker *m)
 							 .pid = 1000 + i / 8,
 							 .start = START,
 							 .comm = name,
-							 .command = name,
+							 .command = "/usr/bin/server",
 							 .exe = "/usr/bin/server",
 							 .cgroup = "",
 							 .container = "",

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -205,12 +206,73 @@ static void test_other_events(void **state)
 	film_free(now);
 }
 
+/* Twenty functions in turn, a hundred times. known: what the writer remembers, 0: all. */
+static struct film *film_of_rounds(size_t known)
+{
+	struct film_build b;
+	uint32_t thread;
+	char stack[128];
+
+	film_build_begin(&b, "on-cpu", "ns");
+	thread = film_build_thread(&b, 7, "server", 7, "server");
+	if (known)
+		film_build_forget(&b, known);
+	for (unsigned int i = 0; i < 2000; i++) {
+		snprintf(stack, sizeof(stack), "main;libc!work_%u@a.c:%u;libc!+%x-%x%s", i % 20,
+			 i % 20, 0x1000 * (i % 20) + 8, 0x1000 * (i % 20), i % 3 ? "" : ";py!leaf");
+		film_build_sample(&b, i, thread, stack, 1 + i % 20);
+	}
+	return film_build_open(&b);
+}
+
+/* What a writer has forgotten and written again is the same thing in all answers. */
+static void test_rows_that_stand_twice(void **state)
+{
+	const struct shape shapes[] = {{0},
+				       {.lines = true},
+				       {.by_process = true},
+				       {.by_process = true, .by_thread = true}};
+	struct film *before = film_of_rounds(0), *now = film_of_rounds(8);
+
+	(void)state;
+	assert_true(now->function_count > 10 * before->function_count);
+	assert_true(now->frame_count > 10 * before->frame_count);
+	assert_true(now->stack_count > 10 * before->stack_count);
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		struct question q = {.shape = shapes[i]};
+		struct diff diff;
+
+		compare(before, now, &q, &diff);
+		for (size_t n = 0; n < diff.functions.count; n++) {
+			const struct function *f = &diff.functions.at[n];
+
+			assert_int_equal(f->self[TREE_NOW], f->self[TREE_BEFORE]);
+			assert_int_equal(f->total[TREE_NOW], f->total[TREE_BEFORE]);
+		}
+		for (uint32_t n = 0; n < diff.flame.count; n++) {
+			const struct flame_node *node = &diff.flame.nodes[n];
+
+			assert_int_equal(node->self, node->before_self);
+			assert_int_equal(node->total, node->before_total);
+		}
+		/* main, twenty that work, twenty without a name, leaf */
+		assert_int_equal(diff.functions.count, 42);
+		diff_free(&diff);
+	}
+	film_free(before);
+	film_free(now);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shares),		 cmocka_unit_test(test_scaling_adds_up),
-		cmocka_unit_test(test_what_is_the_same), cmocka_unit_test(test_places),
-		cmocka_unit_test(test_empty_sides),	 cmocka_unit_test(test_other_events),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_scaling_adds_up),
+		cmocka_unit_test(test_what_is_the_same),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_empty_sides),
+		cmocka_unit_test(test_other_events),
+		cmocka_unit_test(test_rows_that_stand_twice),
 	};
 
 	setenv("TZ", "UTC", 1);

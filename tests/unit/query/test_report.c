@@ -451,6 +451,62 @@ static void test_deep_stacks(void **state)
 	film_free(film);
 }
 
+static struct film *film_of_an_interpreter(void)
+{
+	struct film_build b;
+	uint32_t thread;
+
+	film_build_begin(&b, "on-cpu", "ns");
+	thread = film_build_thread(&b, 1, "python3", 1, "python3");
+	film_build_sample(&b, 0, thread, "label!url=/buy;libc!start;~eval;py!main;~eval;py!work",
+			  1);
+	film_build_sample(&b, 1, thread, "libc!start;~eval;py!main;~eval;py!work;~multiply", 2);
+	film_build_sample(&b, 2, thread, "libc!start;~eval;py!main;libz!inflate", 4);
+	film_build_sample(&b, 3, thread, "libc!start;eval", 8);
+	return film_build_open(&b);
+}
+
+static void test_interpreters_are_folded(void **state)
+{
+	struct question q = {0};
+	struct report report;
+	struct film *film;
+
+	(void)state;
+	film = ask(film_of_an_interpreter(), &q, &report);
+	node_is(&report, "start;main;work", 3, 3);
+	node_is(&report, "start;main;inflate", 4, 4);
+	/* where it runs no function of its language, it is shown */
+	node_is(&report, "start;eval", 8, 8);
+	assert_null(answer_function(&report.functions, "multiply"));
+	assert_null(answer_function(&report.functions, "url=/buy"));
+	assert_int_equal(report.view.total, 15);
+	assert_int_equal(report.view.stacks.complete, 4);
+	assert_int_equal(report.view.stacks.guessed, 0);
+	report_free(&report);
+	film_free(film);
+}
+
+static void test_native_and_labels(void **state)
+{
+	struct question q = {.shape = {.native = true}};
+	struct report report;
+	struct film *film;
+
+	(void)state;
+	film = ask(film_of_an_interpreter(), &q, &report);
+	node_is(&report, "start;eval;main;eval;work", 1 + 0, 3);
+	node_is(&report, "start;eval;main;eval;work;multiply", 2, 2);
+	report_free(&report);
+	film_free(film);
+	q.shape = (struct shape){.by_label = true};
+	film = ask(film_of_an_interpreter(), &q, &report);
+	node_is(&report, "url=/buy;start;main;work", 1, 1);
+	node_is(&report, "start;main;work", 2, 2);
+	report_free(&report);
+	film_free(film);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -467,6 +523,8 @@ int main(void)
 		cmocka_unit_test(test_empty_films),
 		cmocka_unit_test(test_sums_that_do_not_fit),
 		cmocka_unit_test(test_deep_stacks),
+		cmocka_unit_test(test_interpreters_are_folded),
+		cmocka_unit_test(test_native_and_labels),
 	};
 
 	setenv("TZ", "UTC", 1);

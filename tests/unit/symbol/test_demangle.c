@@ -39,11 +39,37 @@ static void names(void **state)
 		 "<Test + 'static as foo::Bar<Test>>::bar"},
 		{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.12345678",
 		 "core::fmt::Formatter::pad"},
+		{"_ZN3std2rt10lang_start28_$u7b$$u7b$closure$u7d$$u7d$17h46f52f3300121197E."
+		 "llvm.11605848484641009682",
+		 "std::rt::lang_start::{{closure}}"},
+		{"_ZN4core3ops8function6FnOnce40call_once$u7b$$u7b$vtable.shim$u7d$$u7d$"
+		 "17h46e057bda65bf551E",
+		 "core::ops::function::FnOnce::call_once{{vtable.shim}}"},
+		{"_ZN4rust6shapes17Pair$LT$A$C$B$GT$5visit17h9ef869ea2735e6ceE",
+		 "rust::shapes::Pair<A,B>::visit"},
 		/* and as it is: v0 */
 		{"_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"},
 		{"_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>"},
 		{"_RNCNvCs1234_7mycrate4main0B3_", "mycrate::main::{closure#0}"},
 		{"_RNvMCs1234_7mycrateINtB2_3FoopE3bar", "<mycrate::Foo<_>>::bar"},
+		{"_RNvC4rust3foo.llvm.12005663671013304385", "rust::foo"},
+		{"_RNvCs1234_7mycrateu8gdel_5qa", "mycrate::g\xc3\xb6"
+						  "del"},
+		{"_RNSNvYNCINvNtCsdyIG5SqMl5y_3std2rt10lang_startuE0INtNtNtCs6IL9ONYDOZW_"
+		 "4core3ops8function"
+		 "6FnOnceuE9call_once6vtableCsf3wKYa3P19e_4rust",
+		 "<std::rt::lang_start<()>::{closure#0} as "
+		 "core::ops::function::FnOnce<()>>::call_once::"
+		 "{shim:vtable#0}"},
+		{"_RINvMs0_NtCsd2986VS0pFC_4rust6shapesINtB6_4PairNtB6_6SquarehE5visitNCNvB8_"
+		 "10all_shapess0_0EB8_",
+		 "<rust::shapes::Pair<rust::shapes::Square, "
+		 "u8>>::visit::<rust::all_shapes::{closure#2}>"},
+		{"_RNvXs_NvNtCs6IL9ONYDOZW_4core6future14from_generatorINtB4_"
+		 "9GenFutureNCNvC4rust6middle0"
+		 "ENtNtB6_6future6Future4poll",
+		 "<core::future::from_generator::GenFuture<rust::middle::{closure#0}> as "
+		 "core::future::future::Future>::poll"},
 		/* no names of anything, whatever they look like */
 		{"_ZN3fooE\xff\xfe", "_ZN3fooE\xff\xfe"},
 		{"java.lang.String::hashCode", "java.lang.String::hashCode"},

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "plain_memory.h"
-#include "unwind/lookup.h"
+#include "table_lookup.h"
 #include "unwind/table.h"
 
 /* behind our own headers: it has a macro fail() */
@@ -175,8 +175,7 @@ static void check_places(const struct plain_memory *m, const struct unwind_table
 
 	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		uint64_t address = (uint64_t)(places[i].at - __executable_start);
-		struct unwind_rule rule =
-			unwind_table_lookup(m->pool, m->rules_memory, table, address);
+		struct unwind_rule rule = table_lookup(m->pool, m->rules_memory, table, address);
 
 		rule.until = 0;
 		if (memcmp(&rule, &places[i].rule, sizeof(rule)) != 0)
@@ -260,7 +259,7 @@ static void test_no_rules(void **state)
 	assert_true(table.crowded > sizeof(places) / sizeof(*places) / 2);
 	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		uint64_t address = (uint64_t)(places[i].at - __executable_start);
-		uint8_t cfa = unwind_table_lookup(m.pool, m.rules_memory, &table, address).cfa;
+		uint8_t cfa = table_lookup(m.pool, m.rules_memory, &table, address).cfa;
 
 		assert_int_equal(cfa, places[i].rule.cfa == UNWIND_CFA_NONE ? UNWIND_CFA_NONE
 				      : places[i].rule.cfa == UNWIND_CFA_END

@@ -8,13 +8,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/map.h"
 #include "framed.h"
 #include "plain_memory.h"
-#include "unwind/lookup.h"
+#include "table_lookup.h"
+#include "unwind/elf_image.h"
 #include "unwind/table.h"
 
 /* behind our own headers: it has a macro fail() */
@@ -75,7 +77,7 @@ static void drop(struct fixture *f, struct unwind_table *table)
 static struct unwind_rule rule_at(struct fixture *f, const struct unwind_table *table,
 				  uint64_t address)
 {
-	struct unwind_rule rule = unwind_table_lookup(f->m.pool, f->m.rules_memory, table, address);
+	struct unwind_rule rule = table_lookup(f->m.pool, f->m.rules_memory, table, address);
 
 	rule.until = 0;
 	return rule;
@@ -381,6 +383,44 @@ static void test_unreadable(void **state)
 }
 
 /* Pages that one function fills, pages without any, and a last one that ends with its page. */
+/* Many sections of that name that cannot be unpacked: none of them is kept, and the good one is found. */
+static void test_many_damaged(void **state)
+{
+	const struct function function = {CODE + 0x100, 0x40};
+	struct {
+		struct framed p;
+		Elf64_Shdr sections[32];
+		Elf64_Chdr packed;
+		uint8_t nonsense[4096];
+	} file = {.packed = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = 1 << 20}};
+	const size_t count = sizeof(file.sections) / sizeof(*file.sections);
+	int fd = memfd_create("image", MFD_CLOEXEC);
+	struct elf_image image;
+	struct fail why;
+
+	(void)state;
+	framed_program(&file.p, 0x10000, &function, 1);
+	for (size_t i = 1; i < count - 2; i++)
+		file.sections[i] = (Elf64_Shdr){
+			.sh_name = 1,
+			.sh_type = SHT_PROGBITS,
+			.sh_flags = SHF_COMPRESSED,
+			.sh_offset = (uint64_t)((uint8_t *)&file.packed - (uint8_t *)&file),
+			.sh_size = sizeof(file.packed) + sizeof(file.nonsense),
+		};
+	memcpy(file.sections + count - 2, file.p.sections + 1, 2 * sizeof(*file.sections));
+	file.p.header.e_shoff = (uint64_t)((uint8_t *)file.sections - (uint8_t *)&file);
+	file.p.header.e_shnum = count;
+	file.p.header.e_shstrndx = count - 1;
+	assert_int_equal(write(fd, &file, sizeof(file)), sizeof(file));
+	assert_int_equal(elf_image_open_file(&image, fd, &why), 0);
+	assert_int_equal(image.unreadable, count - 3);
+	assert_non_null(image.eh_frame.at);
+	assert_int_equal(image.eh_frame.size, file.p.sections[1].sh_size);
+	elf_image_close(&image);
+	close(fd);
+}
+
 static void test_pages(void **state)
 {
 	static const struct function functions[] = {
@@ -452,6 +492,7 @@ int main(void)
 		cmocka_unit_test(test_entry_of_much_code),
 		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_many_damaged),
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_far_apart),
 	};

@@ -20,7 +20,7 @@
 
 #include "base/map.h"
 #include "plain_memory.h"
-#include "unwind/lookup.h"
+#include "table_lookup.h"
 #include "unwind/table.h"
 
 /* behind our own headers: it has a macro fail() */
@@ -284,7 +284,7 @@ static void check_unsupported(struct subject *s, uint64_t pc, Dwarf_Frame *frame
 static void check_address(struct subject *s, uint64_t pc, Dwarf_Frame *frame, bool signal)
 {
 	struct unwind_rule rule =
-		unwind_table_lookup(s->memory->pool, s->memory->rules_memory, &s->table, pc);
+		table_lookup(s->memory->pool, s->memory->rules_memory, &s->table, pc);
 	struct machine m = random_machine(pc);
 	uint64_t cfa = 0, value, from;
 	bool is_value, known;
@@ -336,8 +336,8 @@ static void check_gap(struct subject *s, uint64_t start, uint64_t end)
 	if (end - start <= PADDING_MAX)
 		return;
 	for (i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		struct unwind_rule rule = unwind_table_lookup(
-			s->memory->pool, s->memory->rules_memory, &s->table, places[i]);
+		struct unwind_rule rule = table_lookup(s->memory->pool, s->memory->rules_memory,
+						       &s->table, places[i]);
 		/* it counts as a function, so what lies before may be padding */
 		bool at_entry = places[i] + PADDING_MAX - s->entry < 64 + PADDING_MAX;
 

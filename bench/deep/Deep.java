@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Deep DEPTH SECONDS: works below so many functions, by pieces; prints when each began and how long it took, in ns. */
+public class Deep {
+	static int work(int turns) {
+		int total = 0;
+		for (int i = 0; i < turns; i++)
+			total = (total + i * 7) % 1000003;
+		return total;
+	}
+
+	static int descend(int level, int turns) {
+		if (level > 0)
+			return descend(level - 1, turns) + 1;
+		return work(turns);
+	}
+
+	public static void main(String[] args) {
+		int depth = Integer.parseInt(args[0]), sum = 0;
+		/* until it is compiled */
+		for (int i = 0; i < 30000; i++)
+			sum += descend(depth - 2, 10);
+		long now = System.nanoTime(), end = now + (long) (Double.parseDouble(args[1]) * 1e9);
+		while (now < end) {
+			sum += descend(depth - 2, 4000000);
+			long then = now;
+			now = System.nanoTime();
+			System.out.println(then + " " + (now - then));
+		}
+		if (sum == 42)
+			System.out.println();
+	}
+}

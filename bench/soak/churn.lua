@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- churn.lua SECONDS: makes functions, runs them and lets go of them. leaf_N is called by mid_N, that by top_N only.
+local source = [[
+function leaf_N(count)
+	local total = 0
+	for i = 1, count do
+		total = total + i % 7
+	end
+	return total
+end
+
+function mid_N(count)
+	local result = leaf_N(count) + 1
+	return result
+end
+
+function top_N(count)
+	local result = mid_N(count) + 1
+	return result
+end
+]]
+local load_text = loadstring or load
+
+function drive(number, count)
+	local chunk = assert(load_text((source:gsub("_N", "_" .. number)), "@churn-" .. number))
+	chunk()
+	local result = _G["top_" .. number](count)
+	_G["top_" .. number], _G["mid_" .. number], _G["leaf_" .. number] = nil, nil, nil
+	return result
+end
+
+local finish, turns, expected = os.time() + tonumber(arg[1]), 0, 2
+for i = 1, 3000 do
+	expected = expected + i % 7
+end
+while os.time() < finish do
+	local result = drive(math.random(0, 99999), 3000)
+	if result ~= expected then
+		error("a wrong result")
+	end
+	turns = turns + 1
+	if jit and turns % 50 == 0 then
+		jit.flush()
+	end
+end

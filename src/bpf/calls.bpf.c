@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The function tracer: every call of chosen functions, with its wall time and the time its thread waited.
+ *
+ * Each thread has a stack of the calls that are open. A frame of it is known by the stack pointer at the
+ * function's entry. Stacks grow down, so
+ *
+ *	at an entry, open calls with a lower stack pointer are gone: nothing else could run there. They
+ *	ended unseen (an exception, longjmp(), a return that the kernel did not report). One with the same
+ *	stack pointer has jumped to this function and returns with it (a tail call).
+ *	at an exit, all with the same or a lower one end.
+ *
+ * This holds for one stack. Those of coroutines and signal handlers are lanes of their own (calls_lanes.h).
+ */
+#include "calls_goroutines.h"
+#include "calls_lanes.h"
+#include "calls_where.h"
+#include "filter.h"
+
+/* Set before loading. */
+const volatile bool calls_have_under;	/* one of the functions has CALLS_FUNCTION_UNDER */
+const volatile __u32 calls_depth = ~0u; /* deeper calls are not kept */
+
+/* --start-on and --stop-on: nothing is kept while it is off. */
+__u32 calls_on = 1;
+
+extern bool bpf_session_is_return(void) __ksym __weak;
+
+/* The state of a thread that is not known yet, or whose process is not decided; null: it is not meant. */
+static __noinline struct calls_thread *find_thread(struct task_struct *task)
+{
+	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
+	enum filter_answer answer;
+
+	if (t && t->state == THREAD_OFF)
+		return NULL;
+	answer = filter_current();
+	if (answer == FILTER_NO) {
+		if (t)
+			t->state = THREAD_OFF;
+		return NULL;
+	}
+	if (!t) {
+		t = bpf_task_storage_get(&calls_threads, task, NULL,
+					 BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!t) {
+			capture_count_loss(CAPTURE_LOSS_CALL_NO_STACK);
+			return NULL;
+		}
+		t->track = __sync_fetch_and_add(&calls_tracks, CALLS_LANES);
+	}
+	if (t->state == THREAD_NEW) {
+		t->exec_id = (__u32)task->self_exec_id;
+		bpf_get_current_comm(t->comm, sizeof(t->comm));
+	}
+	t->state = answer == FILTER_ASK ? THREAD_ASK : THREAD_WANTED;
+	return t;
+}
+
+#define COOKIE_FUNCTION(c) ((__u32)(c) & (CALLS_FUNCTIONS_MAX - 1))
+#define COOKIE_SITE(c)	   ((__u32)((c) >> 24) & 0xff)
+#define COOKIE_FLAGS(c)	   ((__u32)((c) >> 32) & 0xffff)
+#define COOKIE_WORDS(c)	   ((__u64)(c) >> 48)
+
+/* Open calls that jumped to one another and will return as one; more are cut from the inner end. */
+#define TAIL_CALLS_MAX 8
+
+/*
+ * A function begins at sp where one is open already: that one has jumped to it (a tail call), and ends with
+ * it. A ring of functions that jump to each other would never end: one that comes again ends what was
+ * since it came first.
+ */
+static __always_inline void enter_by_jump(struct calls_thread *t, struct calls_lane *lane,
+					  __u32 function, __u64 sp, __u64 now)
+{
+	struct calls_frame *frame = frame_at(t, lane->top);
+	__u32 i, again = 0;
+
+	for (i = 1; i <= TAIL_CALLS_MAX; i++) {
+		if (!frame || frame->sp != sp)
+			return;
+		if (frame->function == function) {
+			again = i;
+			break;
+		}
+		frame = frame_at(t, frame->below);
+	}
+	if (!again)
+		again = 1;
+	for (i = 0; i < TAIL_CALLS_MAX; i++) {
+		if (i >= again)
+			return;
+		pop(t, lane, now, 0);
+	}
+}
+
+static __always_inline bool is_recursive(struct calls_thread *t, struct calls_lane *lane,
+					 __u32 function)
+{
+	struct calls_frame *frame = frame_at(t, lane->top);
+	__u32 i;
+
+	if (!t->open[function & 63])
+		return false;
+	for (i = 0; i < 64; i++) {
+		if (!frame)
+			return false;
+		if (frame->function == function)
+			return true;
+		frame = frame_at(t, frame->below);
+	}
+	return false;
+}
+
+static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp, bool session)
+{
+	struct calls_lane *lane = lane_now(t);
+	__u32 function = COOKIE_FUNCTION(cookie), flags = COOKIE_FLAGS(cookie), number;
+	__u16 kept = 0; /* flags of the frame */
+	struct calls_frame *frame;
+	__u8 *open;
+
+	if (lane->depth >= calls_depth)
+		return false;
+	if (calls_have_under && !lane->under && !(flags & CALLS_FUNCTION_UNDER))
+		return false;
+	number = t->free;
+	frame = frame_at(t, number);
+	if (frame) {
+		t->free = frame->below;
+	} else {
+		number = t->used + 1;
+		frame = frame_at(t, number);
+		if (!frame) {
+			capture_count_loss(CAPTURE_LOSS_CALL_DEPTH);
+			t->lost = 1;
+			return false;
+		}
+		t->used = number;
+	}
+	if (session && !t->no_return) {
+		kept = FRAME_RETURN;
+		lane->returns++;
+	} else if (session) {
+		kept = FRAME_INFERRED;
+	}
+	if (flags) {
+		if (flags & CALLS_FUNCTION_INFERRED)
+			kept |= FRAME_INFERRED;
+		if (flags & CALLS_FUNCTION_RETURN) {
+			kept |= FRAME_RETURN;
+			lane->returns++;
+		}
+		if (flags & CALLS_FUNCTION_HIDDEN)
+			kept |= FRAME_HIDDEN;
+		if (flags & CALLS_FUNCTION_UNDER) {
+			kept |= FRAME_UNDER;
+			lane->under++;
+		}
+	}
+	if (calls_summary && is_recursive(t, lane, function))
+		kept |= FRAME_RECURSIVE;
+	frame->sp = sp;
+	frame->function = function;
+	frame->flags = kept;
+	if (calls_summary) {
+		open = &t->open[function & 63];
+		if (*open != 255)
+			++*open;
+	}
+	frame->below = lane->top;
+	frame->children = 0;
+	frame->waited = t->waited;
+	lane->top = number;
+	lane->depth++;
+	frame->start = bpf_ktime_get_ns();
+	if (calls_entries && !(flags & CALLS_FUNCTION_HIDDEN))
+		send_call(t, CAPTURE_CALL_ENTRY, frame->start, frame, lane->depth - 1, 0);
+	return kept & FRAME_RETURN;
+}
+
+/*
+ * A function begins where one is open: has that one jumped to it, or ended unseen, and its caller has called
+ * another one? A return address that the kernel has put there tells; if it cannot be read, calls further in
+ * that have ended unseen do.
+ */
+static __always_inline bool is_jump(const struct calls_frame *open, __u64 sp, bool unseen)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 returns_to, trampoline;
+
+	/* jumps out of functions whose exits are probed one by one are among these */
+	if (!(open->flags & FRAME_RETURN))
+		return false;
+	trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	if (!trampoline || bpf_probe_read_user(&returns_to, sizeof(returns_to), (const void *)sp))
+		return !unseen;
+	return returns_to == trampoline;
+}
+
+/* A function begins where open calls have a stack pointer that is no higher. */
+__noinline int calls_enter_above(struct calls_thread *t, __u64 cookie, __u64 sp)
+{
+	struct calls_frame *top;
+	struct calls_lane *lane;
+	__u64 now = bpf_ktime_get_ns();
+	bool unseen = false;
+
+	if (!t)
+		return 0;
+	lane = lane_now(t);
+	top = frame_at(t, lane->top);
+	if (top && top->sp < sp) {
+		unseen = true;
+		calls_pop_up_to(t, sp - 1, now, CALLS_INFERRED);
+		top = frame_at(t, lane->top);
+	}
+	if (!top || top->sp != sp)
+		return 0;
+	if (top->flags & FRAME_INFERRED || !is_jump(top, sp, unseen))
+		calls_pop_up_to(t, sp, now, CALLS_INFERRED);
+	else
+		enter_by_jump(t, lane, COOKIE_FUNCTION(cookie), sp, now);
+	return 0;
+}
+
+/*
+ * Is the function that begins at sp called by the program itself, not by a library? An open call that jumped
+ * to it has left the kernel's trampoline there instead of a return address.
+ */
+static __always_inline bool is_called_by_program(struct task_struct *task, __u64 sp)
+{
+	struct mm_struct *mm = task->mm;
+	__u64 returns_to;
+
+	if (!mm || bpf_probe_read_user(&returns_to, sizeof(returns_to), (const void *)sp))
+		return false;
+	return returns_to - mm->start_code < mm->end_code - mm->start_code ||
+	       returns_to == BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+}
+
+/* A function begins that switches the tracer on or off; other processes may run the same file. */
+__noinline int calls_set_on(__u32 flags)
+{
+	if (filter_current() == FILTER_YES)
+		calls_on = (flags & CALLS_FUNCTION_START_ON) != 0;
+	return 0;
+}
+
+/* The state of the current thread, where a function with those flags begins; null: the call is not kept. */
+static __always_inline struct calls_thread *thread_for(__u32 flags, __u64 sp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct calls_thread *t;
+
+	if (flags & (CALLS_FUNCTION_START_ON | CALLS_FUNCTION_STOP_ON))
+		calls_set_on(flags);
+	if (!calls_on)
+		return NULL;
+	if (flags & CALLS_FUNCTION_CALLER && !is_called_by_program(task, sp))
+		return NULL;
+	t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
+	if (t && t->state == THREAD_WANTED)
+		return t;
+	return find_thread(task);
+}
+
+/* A function begins. Returns whether its return is wanted. */
+static __always_inline bool enter(__u64 cookie, __u64 sp, bool session)
+{
+	struct calls_thread *t = thread_for(COOKIE_FLAGS(cookie), sp);
+	struct calls_frame *top;
+
+	if (!t)
+		return false;
+	on_lane(t, sp);
+	top = frame_at(t, lane_now(t)->top);
+	if (top && top->sp <= sp)
+		calls_enter_above(t, cookie, sp);
+	if (calls_have_stack)
+		calls_take_stack(COOKIE_FLAGS(cookie));
+	return push(t, cookie, sp, session);
+}
+
+/* More than one call ends: those that did not return themselves, and those that jumped to this one. */
+__noinline int calls_leave_many(struct calls_thread *t, __u64 sp, __u64 now)
+{
+	struct calls_frame *top;
+	struct calls_lane *lane;
+
+	if (!t)
+		return 0;
+	lane = lane_now(t);
+	calls_pop_up_to(t, sp - 1, now, CALLS_INFERRED);
+	top = frame_at(t, lane->top);
+	/* that it began may not have been seen, or not kept */
+	if (top && top->sp == sp)
+		calls_pop_up_to(t, sp, now, 0);
+	return 0;
+}
+
+/* On the lane that the thread is on. */
+static __always_inline void leave_here(struct calls_thread *t, __u64 now, __u64 sp)
+{
+	struct calls_lane *lane = lane_now(t);
+	struct calls_frame *top = frame_at(t, lane->top), *below;
+
+	if (!top || top->sp > sp)
+		return;
+	below = frame_at(t, top->below);
+	/* nearly always it is just this one */
+	if (top->sp == sp && (!below || below->sp > sp))
+		pop(t, lane, now, 0);
+	else
+		calls_leave_many(t, sp, now);
+}
+
+/* The function that began at sp ends, and what it called. */
+static __always_inline void leave(__u64 now, __u64 sp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
+
+	if (!t)
+		return;
+	on_lane(t, sp);
+	leave_here(t, now, sp);
+}
+
+/* A function of a Go program begins, with the goroutine's record at g. */
+__noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp)
+{
+	struct calls_thread *thread = thread_for(COOKIE_FLAGS(cookie), sp), *t;
+	struct goroutine_key key = goroutine_key(g);
+	struct calls_frame *top;
+	__u64 end = 0;
+	bool moved;
+
+	if (!thread)
+		return 0;
+	sp = goroutine_sp(g, sp, &end);
+	if (!sp) {
+		capture_count_loss(CAPTURE_LOSS_CALL_NO_GOROUTINE);
+		return 0;
+	}
+	t = bpf_map_lookup_elem(&calls_goroutines, &key);
+	if (!t)
+		t = new_goroutine(&key);
+	if (!t)
+		return 0;
+	t->state = thread->state;
+	top = frame_at(t, lane_now(t)->top);
+	/* it begins anew after its stack was found too small, and moved */
+	moved = t->stack_end != end;
+	t->stack_end = end;
+	if (moved && top && top->sp == sp && top->function == COOKIE_FUNCTION(cookie))
+		return 0;
+	if (top && top->sp <= sp)
+		calls_enter_above(t, cookie, sp);
+	push(t, cookie, sp, false);
+	return 0;
+}
+
+__noinline int calls_leave_go(__u64 now, __u64 g, __u64 sp)
+{
+	struct goroutine_key key = goroutine_key(g);
+	struct calls_thread *t = bpf_map_lookup_elem(&calls_goroutines, &key);
+
+	__u64 end = 0;
+
+	if (t)
+		sp = goroutine_sp(g, sp, &end);
+	if (!t || !sp)
+		return 0;
+	t->stack_end = end;
+	leave_here(t, now, sp);
+	/* it may wait for long now, and no switch of threads shows it */
+	if (!lane_now(t)->top)
+		calls_send_batch(t);
+	return 0;
+}
+
+SEC("uprobe")
+int calls_session(struct probe_regs *ctx)
+{
+	__u64 now;
+
+	if (bpf_session_is_return()) {
+		now = bpf_ktime_get_ns();
+		/* the return address is off the stack */
+		leave(now, ctx->sp - sizeof(__u64));
+		return 0;
+	}
+	return !enter(bpf_get_attach_cookie(ctx), ctx->sp, true);
+}
+
+SEC("uprobe")
+int calls_site(struct probe_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
+	__u64 sp = ctx->sp + COOKIE_WORDS(cookie) * sizeof(__u64);
+	bool go = COOKIE_FLAGS(cookie) & CALLS_FUNCTION_GO;
+
+	switch (COOKIE_SITE(cookie)) {
+	case CALLS_SITE_ENTRY:
+		if (go)
+			calls_enter_go(cookie, ctx->r14, sp);
+		else
+			enter(cookie, sp, false);
+		break;
+	case CALLS_SITE_RETURN:
+		leave(now, sp - sizeof(__u64));
+		break;
+	case CALLS_SITE_RET:
+		if (go)
+			calls_leave_go(now, ctx->r14, sp);
+		else
+			leave(now, sp);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(calls_switch, bool preempt, struct task_struct *from, struct task_struct *to)
+{
+	struct calls_thread *t;
+	__u64 now = 0;
+
+	t = bpf_task_storage_get(&calls_threads, from, NULL, 0);
+	if (t) {
+		t->left = now = bpf_ktime_get_ns();
+		if (t->batched && !t->batching)
+			calls_send_batch(t);
+	}
+	t = bpf_task_storage_get(&calls_threads, to, NULL, 0);
+	if (t && t->left) {
+		t->waited += (now ? now : bpf_ktime_get_ns()) - t->left;
+		t->left = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(calls_exit, struct task_struct *task)
+{
+	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
+
+	if (t)
+		pop_all(t, bpf_ktime_get_ns());
+	if (calls_goroutines_seen && !task->signal->live.counter)
+		calls_end_goroutines(task->tgid);
+	return 0;
+}
+
+/* Another program: what was open is gone, and so are the stacks. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(calls_exec, struct task_struct *task)
+{
+	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
+	__u32 i;
+
+	if (!t)
+		return 0;
+	pop_all(t, bpf_ktime_get_ns());
+	if (calls_goroutines_seen)
+		calls_end_goroutines(task->tgid);
+	t->state = THREAD_NEW;
+	t->lanes = 0;
+	t->announced = 0;
+	for (i = 0; i < CALLS_LANES; i++)
+		t->lane_at[i].low = t->lane_at[i].high = 0;
+	return 0;
+}
+
+struct open_loop {
+	struct seq_file *to;
+	struct calls_thread *thread;
+	__u64 now;
+	__u32 lane, number, depth;
+};
+
+/* For bpf_loop(): writes the open call with that number, and goes on to the one that made it. */
+static long write_open(__u32 i, void *context)
+{
+	struct open_loop *loop = context;
+	struct calls_thread *t = loop->thread;
+	struct calls_frame *frame = frame_at(t, loop->number);
+	struct calls_record record = {};
+
+	if (!frame)
+		return 1;
+	loop->depth--;
+	loop->number = frame->below;
+	if (frame->flags & FRAME_HIDDEN || loop->now - frame->start < calls_shortest)
+		return 0;
+	fill_call(&record, t, frame, CAPTURE_CALL, loop->now, loop->lane, loop->depth,
+		  end_flags(frame, CALLS_OPEN));
+	bpf_seq_write(loop->to, &record, sizeof(record));
+	return 0;
+}
+
+/* What of a thread has not been sent: nothing of it is changed, since the kernel may ask twice. */
+static __always_inline void write_thread(struct seq_file *to, struct calls_thread *t,
+					 struct task_struct *task)
+{
+	struct open_loop loop = {.to = to, .thread = t, .now = bpf_ktime_get_ns()};
+	struct calls_track track = {};
+	__u32 i;
+
+	for (i = 0; i < CALLS_LANES; i++) {
+		if (!t->lane_at[i].top && !(t->mentioned & 1 << i))
+			continue;
+		fill_track(&track, t, task, i);
+		bpf_seq_write(to, &track, sizeof(track));
+	}
+	for (i = 0; i < BATCH_RECORDS; i++)
+		if (i < t->batched)
+			bpf_seq_write(to, &t->batch.at[i], sizeof(t->batch.at[i]));
+	for (i = 0; i < CALLS_LANES; i++) {
+		loop.lane = i;
+		loop.number = t->lane_at[i].top;
+		loop.depth = t->lane_at[i].depth;
+		bpf_loop(CALLS_FRAMES_MAX, write_open, &loop, 0);
+	}
+}
+
+/* The kernel hands out no more with the calls of one task. */
+#define OPEN_BYTES_MAX 30000u
+
+struct open_goroutines_loop {
+	struct seq_file *to;
+	struct task_struct *task;
+	__u32 bytes;
+};
+
+/* For bpf_for_each_map_elem() */
+static long write_goroutine(struct bpf_map *map, const void *key, struct calls_thread *t,
+			    struct open_goroutines_loop *loop)
+{
+	const struct goroutine_key *which = key;
+	__u32 records = t->batched + t->lane_at[0].depth;
+
+	if (which->pid != (__u32)loop->task->tgid || !records)
+		return 0;
+	loop->bytes += sizeof(struct calls_track) + records * sizeof(struct calls_record);
+	if (loop->bytes > OPEN_BYTES_MAX)
+		count_lost(CAPTURE_LOSS_CALL_RING_FULL, records);
+	else
+		write_thread(loop->to, t, loop->task);
+	return 0;
+}
+
+/* Read by user space once, when nothing is probed any more: what is still open, or not sent. */
+SEC("iter/task")
+int calls_open(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct calls_thread *t;
+
+	if (!task)
+		return 0;
+	t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
+	if (t)
+		write_thread(ctx->meta->seq, t, task);
+	return 0;
+}
+
+/* The same for goroutines: they hang on no task, so the first thread of the process stands for them. */
+SEC("iter/task")
+int calls_open_go(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct open_goroutines_loop loop = {.to = ctx->meta->seq};
+
+	if (!task || !calls_goroutines_seen || task->pid != task->tgid)
+		return 0;
+	loop.task = task;
+	bpf_for_each_map_elem(&calls_goroutines, write_goroutine, &loop, 0);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_CALLS_STACK_H
+#define BPF_CALLS_STACK_H
+
+/* The end of calls: frames are taken off a thread's stacks, as records or sums. */
+
+#include "calls_thread.h"
+
+const volatile __u64 calls_shortest; /* ns; shorter calls are not kept; set before loading */
+
+/* Sums by function. */
+struct calls_sums_part {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CALLS_SUMS_PART);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct calls_sum));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, CALLS_SUMS_PARTS);
+	__type(key, __u32);
+	__array(values, struct calls_sums_part);
+} calls_sums SEC(".maps");
+
+static __always_inline __u32 bucket_of(__u64 ns)
+{
+	__u32 bucket = 0;
+
+	if (ns >> 32) {
+		bucket += 32;
+		ns >>= 32;
+	}
+	if (ns >> 16) {
+		bucket += 16;
+		ns >>= 16;
+	}
+	if (ns >> 8) {
+		bucket += 8;
+		ns >>= 8;
+	}
+	if (ns >> 4) {
+		bucket += 4;
+		ns >>= 4;
+	}
+	if (ns >> 2) {
+		bucket += 2;
+		ns >>= 2;
+	}
+	bucket += ns >> 1;
+	return bucket < CALLS_BUCKETS ? bucket : CALLS_BUCKETS - 1;
+}
+
+static __always_inline void sum_up(struct calls_thread *t, const struct calls_frame *frame,
+				   __u64 duration, __u32 flags)
+{
+	__u32 number = frame->function / CALLS_SUMS_PART;
+	__u32 function = frame->function % CALLS_SUMS_PART;
+	void *part = bpf_map_lookup_elem(&calls_sums, &number);
+	struct calls_sum *sum = part ? bpf_map_lookup_elem(part, &function) : NULL;
+	__u32 bucket = bucket_of(duration);
+
+	if (!sum) {
+		capture_count_loss(CAPTURE_LOSS_CALL_RING_FULL);
+		return;
+	}
+	if (!sum->calls || duration < sum->min)
+		sum->min = duration;
+	if (duration > sum->max)
+		sum->max = duration;
+	sum->calls++;
+	sum->inferred += !!(flags & CALLS_INFERRED);
+	sum->total += duration;
+	if (frame->flags & FRAME_RECURSIVE)
+		sum->recursive += duration;
+	sum->self += duration > frame->children ? duration - frame->children : 0;
+	sum->waited += t->waited - frame->waited;
+	if (bucket < CALLS_BUCKETS)
+		sum->buckets[bucket]++;
+}
+
+/* The innermost call of the lane ends. False: there is none. */
+static __always_inline bool pop(struct calls_thread *t, struct calls_lane *lane, __u64 now,
+				__u32 flags)
+{
+	struct calls_frame *frame = frame_at(t, lane->top), *below;
+	__u32 number = lane->top;
+	__u64 duration;
+	__u8 *open;
+
+	if (!frame)
+		return false;
+	lane->top = frame->below;
+	lane->depth--;
+	if (frame->flags & (FRAME_UNDER | FRAME_RETURN)) {
+		lane->under -= !!(frame->flags & FRAME_UNDER);
+		lane->returns -= !!(frame->flags & FRAME_RETURN);
+	}
+	if (calls_summary) {
+		open = &t->open[frame->function & 63];
+		if (*open != 255)
+			--*open;
+	}
+	duration = now - frame->start;
+	below = frame_at(t, frame->below);
+	if (!(frame->flags & FRAME_HIDDEN)) {
+		if (below)
+			below->children += duration;
+		if (duration >= calls_shortest) {
+			if (calls_summary)
+				sum_up(t, frame, duration, flags);
+			else
+				send_call(t, CAPTURE_CALL, now, frame, lane->depth, flags);
+		}
+	}
+	frame->below = t->free;
+	t->free = number;
+	return true;
+}
+
+/* What is open at the end may have ended before, if its return would not have been seen. */
+static __always_inline __u32 end_flags(const struct calls_frame *frame, __u32 flags)
+{
+	if (flags & CALLS_OPEN && frame->flags & FRAME_INFERRED)
+		return flags | CALLS_INFERRED;
+	return flags;
+}
+
+struct pop_loop {
+	struct calls_thread *thread;
+	__u64 sp, now;
+	__u32 flags;
+};
+
+/* For bpf_loop(): ends calls with a stack pointer of at most sp. */
+static long pop_step(__u32 i, void *context)
+{
+	struct pop_loop *loop = context;
+	struct calls_thread *t = loop->thread;
+	struct calls_lane *lane = lane_now(t);
+	struct calls_frame *top = frame_at(t, lane->top);
+
+	if (!top || top->sp > loop->sp)
+		return 1;
+	return !pop(t, lane, loop->now, end_flags(top, loop->flags));
+}
+
+__noinline int calls_pop_up_to(struct calls_thread *t, __u64 sp, __u64 now, __u32 flags)
+{
+	struct pop_loop loop = {t, sp, now, flags};
+
+	if (t)
+		bpf_loop(CALLS_FRAMES_MAX, pop_step, &loop, 0);
+	return 0;
+}
+
+/* All that is open ends here: the thread, its program, or the recording does. */
+static __always_inline void pop_all(struct calls_thread *t, __u64 now)
+{
+	__u32 i;
+
+	for (i = 0; i < CALLS_LANES; i++) {
+		t->lane = i;
+		if (lane_at(t, i)->top)
+			calls_pop_up_to(t, ~0ull, now, CALLS_OPEN);
+	}
+	t->lane = 0;
+	calls_send_batch(t);
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_CALLS_WHERE_H
+#define BPF_CALLS_WHERE_H
+
+/* --stack: from where a function was called, as a stack like those of all other probes. */
+
+#include "calls_abi.h"
+#include "capture.h"
+
+/* Set before loading. */
+const volatile bool calls_have_stack; /* one of the functions has CALLS_FUNCTION_STACK */
+
+__noinline int calls_take_stack(__u32 flags)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct capture_scratch *scratch;
+
+	if (!(flags & CALLS_FUNCTION_STACK) || !task->mm)
+		return 0;
+	scratch = capture_begin();
+	if (!scratch)
+		return 0;
+	capture_identity(&scratch->record, CAPTURE_CALL_STACK, task);
+	if (capture_registers(scratch, task)) {
+		scratch->record.has_user = 1;
+		if (CODE_SEGMENT(&scratch->entry) == USER_CS_64)
+			capture_walk(scratch, task);
+		else
+			scratch->record.end = UNWIND_END_32_BIT;
+	}
+	capture_send(scratch);
+	capture_end(scratch);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_CAPTURE_MAPS_H
+#define BPF_CAPTURE_MAPS_H
+
+/*
+ * The memory of what takes stacks (capture.h). The maps are weak, so that all objects that include this share one set
+ * of tables, rings and scratch memory once linked.
+ */
+
+#include "kernel.h"
+#include "capture_abi.h"
+#include "unwind_walk.h"
+
+/* Entries of capture_copy_map, and for how many CPUs capture_scratch_map has any; set before loading. */
+const volatile __u32 capture_copies __weak = 1;
+const volatile __u32 capture_cpus __weak = 1;
+
+/* A chunk of the pool of unwind tables (unwind_abi.h). */
+struct unwind_chunk_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, UNWIND_CHUNK_BYTES);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_CHUNKS_MAX);
+	__uint(key_size, sizeof(__u32));
+	__array(values, struct unwind_chunk_map);
+} unwind_chunks SEC(".maps") __weak;
+
+struct unwind_rule_table {
+	struct unwind_rule rules[UNWIND_RULES_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct unwind_rule_table);
+} unwind_rule_map SEC(".maps") __weak;
+
+/* What is known of a process, by pid. */
+struct space_value {
+	struct unwind_space space;
+	__u32 patience; /* how often more its unknown mappings are handed to user space */
+	__u32 outdated; /* something is mapped where they show code (mappings.bpf.c), */
+	__u32 doubted;	/* or where they show code that a runtime has made */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 32768);
+	__type(key, __u32);
+	__type(value, struct space_value);
+} unwind_spaces SEC(".maps") __weak;
+
+/* One ring per CPU: rings that share nothing need no lock between CPUs. */
+struct capture_ring_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__array(values, struct capture_ring_map);
+} capture_rings SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CAPTURE_LOSS_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} capture_losses SEC(".maps") __weak;
+
+#define CAPTURE_FRAMES_MAX (UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1)
+
+/*
+ * Memory for one stack in the making. A probe can be interrupted by another one on the same CPU
+ * (a sample inside a uprobe), so each CPU has several, and a probe claims one for itself.
+ */
+#define CAPTURE_WINDOW_WORDS 64
+#define CAPTURE_WINDOW_BYTES (CAPTURE_WINDOW_WORDS * 8u)
+
+/* The most that is read through it at once. */
+#define CAPTURE_READ_WORDS 12
+
+struct capture_scratch {
+	__u64 busy;
+	__u32 slot;		 /* which one of its CPU it is */
+	__u32 cpu;		 /* whose entries it uses, of maps with capture_cpus of them */
+	struct probe_regs entry; /* registers with which the thread entered the kernel */
+	/* A piece of the thread's stack: one read of it serves the frames that lie in it. */
+	__u64 window_start;
+	__u64 window[CAPTURE_WINDOW_WORDS + CAPTURE_READ_WORDS]; /* the rest is for the verifier */
+	struct unwind_walk walk;
+	struct capture_record record;
+	__u64 frames[CAPTURE_FRAMES_MAX]; /* right behind the record: they are sent as one */
+};
+
+/* Of each CPU, in one array, since an entry is larger than a per-CPU map allows. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CAPTURE_SCRATCHES);
+	__type(key, __u32);
+	__type(value, struct capture_scratch);
+} capture_scratch_map SEC(".maps") __weak;
+
+/* The same for handing over: CPUs share the entries where there are very many of them. */
+struct capture_copy {
+	__u64 busy;
+	struct capture_handover handover;
+	__u8 stack[CAPTURE_COPY_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct capture_copy);
+} capture_copy_map SEC(".maps") __weak;
+
+static __always_inline void capture_count_loss(__u32 loss)
+{
+	__u64 *count = bpf_map_lookup_elem(&capture_losses, &loss);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+}
+
+/* Claims memory of this CPU; null: all is in use by probes that this one interrupted. */
+static __always_inline struct capture_scratch *capture_begin(void)
+{
+	struct capture_scratch *scratch;
+	__u32 cpu = bpf_get_smp_processor_id() % capture_cpus, i, slot;
+
+	for (i = 0; i < CAPTURE_SCRATCHES; i++) {
+		slot = cpu * CAPTURE_SCRATCHES + i;
+		scratch = bpf_map_lookup_elem(&capture_scratch_map, &slot);
+		if (scratch && !__sync_val_compare_and_swap(&scratch->busy, 0, 1)) {
+			scratch->slot = i;
+			scratch->cpu = cpu;
+			return scratch;
+		}
+	}
+	capture_count_loss(CAPTURE_LOSS_SCRATCH_BUSY);
+	return NULL;
+}
+
+static __always_inline void capture_end(struct capture_scratch *scratch)
+{
+	__sync_lock_test_and_set(&scratch->busy, 0);
+}
+
+#endif

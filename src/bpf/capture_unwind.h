@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_CAPTURE_UNWIND_H
+#define BPF_CAPTURE_UNWIND_H
+
+/* What the unwinder asks of the side that it runs on (unwind_walk.h), answered in the kernel. */
+
+#include "capture_maps.h"
+#include "rule_cache.h"
+#include "unwind.h"
+
+static __always_inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n)
+{
+	void *inner = bpf_map_lookup_elem(&unwind_chunks, &n);
+	__u32 zero = 0;
+
+	return inner ? bpf_map_lookup_elem(inner, &zero) : NULL;
+}
+
+static __always_inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w)
+{
+	struct unwind_rule_table *table;
+	__u32 zero = 0;
+
+	table = bpf_map_lookup_elem(&unwind_rule_map, &zero);
+	return table ? table->rules : NULL;
+}
+
+/* Unrolled: size is known when this is compiled. */
+static __always_inline void capture_copy_words(__u64 *to, const __u64 *from, __u32 size)
+{
+	__u32 i;
+
+#pragma unroll
+	for (i = 0; i < CAPTURE_READ_WORDS; i++)
+		if (i < size / 8)
+			to[i] = from[i];
+}
+
+/*
+ * Up to CAPTURE_READ_WORDS are read through the window: calling the kernel for each frame would take a third
+ * of the time of a walk. To read 8 bytes takes as long as to read 512.
+ */
+static __always_inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size,
+					__u64 address)
+{
+	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
+	__u64 offset = address - s->window_start;
+	__u32 word;
+
+	if (size > CAPTURE_READ_WORDS * 8 || size & 7 || address & 7)
+		goto directly;
+	if (offset > CAPTURE_WINDOW_BYTES - size) {
+		/* a read that fails leaves zeros */
+		s->window_start = ~0ull;
+		if (bpf_probe_read_user(s->window, CAPTURE_WINDOW_BYTES, (const void *)address))
+			goto directly;
+		s->window_start = address;
+		offset = 0;
+	}
+	word = (offset >> 3) & (CAPTURE_WINDOW_WORDS - 1);
+	capture_copy_words(to, s->window + word, size);
+	return 0;
+directly:
+	return bpf_probe_read_user(to, size, (const void *)address);
+}
+
+/* The same where the walk goes down: the window ends with what is read, or begins with its page. */
+static __always_inline long unwind_read_down(const struct unwind_walk *w, void *to, __u32 size,
+					     __u64 address)
+{
+	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
+	__u64 offset = address - s->window_start, start, page = address & ~4095ull;
+	__u32 word;
+
+	if (size > CAPTURE_READ_WORDS * 8 || size & 7 || address & 7)
+		goto directly;
+	if (offset > CAPTURE_WINDOW_BYTES - size) {
+		start = address + size - CAPTURE_WINDOW_BYTES;
+		if (start < page && address + size <= page + CAPTURE_WINDOW_BYTES)
+			start = page;
+		s->window_start = ~0ull;
+		if (bpf_probe_read_user(s->window, CAPTURE_WINDOW_BYTES, (const void *)start))
+			goto directly;
+		s->window_start = start;
+		offset = address - start;
+	}
+	word = (offset >> 3) & (CAPTURE_WINDOW_WORDS - 1);
+	capture_copy_words(to, s->window + word, size);
+	return 0;
+directly:
+	return bpf_probe_read_user(to, size, (const void *)address);
+}
+
+static __always_inline long unwind_read_code(const struct unwind_walk *w, void *to, __u32 size,
+					     __u64 address)
+{
+	return bpf_probe_read_user(to, size, (const void *)address);
+}
+
+static __always_inline long unwind_read_far(const struct unwind_walk *w, void *to, __u32 size,
+					    __u64 address)
+{
+	return bpf_probe_read_user(to, size, (const void *)address);
+}
+
+static __always_inline int unwind_is_live(const struct unwind_walk *w)
+{
+	return 1;
+}
+
+static __always_inline __u64 *unwind_frames(struct unwind_walk *w)
+{
+	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
+
+	return s->frames;
+}
+
+/*
+ * Not inlined, as the stack of a BPF program is short (512 bytes along a chain of calls), and the steps of runtimes
+ * need it. Not static: the verifier looks at them once, not at each call.
+ */
+__weak __noinline int capture_native(struct capture_scratch *s, int is_known)
+{
+	return s ? unwind_native(&s->walk, is_known) : 1;
+}
+
+__weak __noinline int capture_find_mapping(struct capture_scratch *s, __u64 at)
+{
+	return s ? unwind_find_mapping(&s->walk, at) : 0;
+}
+
+__weak __noinline int capture_find_rule(struct capture_scratch *s, __u64 at)
+{
+	return s ? unwind_find_rule(&s->walk, at) : 0;
+}
+
+static __always_inline int unwind_native_here(struct unwind_walk *w, int is_known)
+{
+	return capture_native((void *)w - offsetof(struct capture_scratch, walk), is_known);
+}
+
+static __always_inline int unwind_find_mapping_here(struct unwind_walk *w, __u64 at)
+{
+	return capture_find_mapping((void *)w - offsetof(struct capture_scratch, walk), at);
+}
+
+static __always_inline int unwind_find_rule_here(struct unwind_walk *w, __u64 at)
+{
+	return capture_find_rule((void *)w - offsetof(struct capture_scratch, walk), at);
+}
+
+static __always_inline long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context),
+					  void *context)
+{
+	return bpf_loop(count, step, context, 0);
+}
+
+static __always_inline int unwind_recall(struct unwind_walk *w, __u64 at)
+{
+	return capture_recall((void *)w - offsetof(struct capture_scratch, walk), at);
+}
+
+static __always_inline void unwind_remember(struct unwind_walk *w, __u64 at)
+{
+	capture_remember((void *)w - offsetof(struct capture_scratch, walk), at);
+}
+
+static __always_inline __u64 unwind_recall_word(const struct unwind_walk *w, __u64 at)
+{
+	return capture_recall_word((void *)w - offsetof(struct capture_scratch, walk), at);
+}
+
+static __always_inline void unwind_remember_word(const struct unwind_walk *w, __u64 at, __u64 word)
+{
+	capture_remember_word((void *)w - offsetof(struct capture_scratch, walk), at, word);
+}
+
+/* The steps of the runtimes, in runtimes.bpf.c: verified once each, not at each call. */
+#define X(NAME, name) int runtime_##name(struct capture_scratch *s);
+UNWIND_RUNTIMES(X)
+#undef X
+
+static __always_inline int unwind_runtime(struct unwind_walk *w)
+{
+	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
+
+	switch (w->mapping.runtime) {
+#define X(NAME, name)               \
+	case UNWIND_RUNTIME_##NAME: \
+		return runtime_##name(s);
+		UNWIND_RUNTIMES(X)
+#undef X
+	}
+	return UNWIND_NATIVE;
+}
+
+#endif

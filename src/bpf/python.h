@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_PYTHON_H
+#define BPF_PYTHON_H
+
+/*
+ * Frames of CPython (see runtimes.h).
+ *
+ * Python's frames are a list, from the innermost one outwards, that begins in the thread's PyThreadState. One
+ * native frame, that of _PyEval_EvalFrameDefault(), runs one or several of them: up to 3.10 one; since 3.11 a
+ * Python function that calls another one needs no native call, so it runs all frames up to the one with which it
+ * was entered. Which native frame runs which Python frames is not found by the address of its code, but by
+ * something that each call of the evaluation function puts into its own native frame and links into the list:
+ * the anchor. The native frame that the anchor lies in runs the frames up to it. A frame of the evaluation
+ * function that is not linked yet, or not any more, has none, and so gets no Python frames.
+ *
+ *	3.8-3.10	no anchor: each frame of the evaluation function runs one Python frame
+ *	3.11		the _PyCFrame: current_frame is the innermost frame, is_entry marks the outermost;
+ *			`previous` is the anchor of the caller (Include/cpython/pystate.h,
+ *			Include/internal/pycore_frame.h, Python/ceval.c)
+ *	3.12		the same; the outermost frame is followed by one that C code owns
+ *	3.13-		that frame, owned by C code, is the anchor: there is no _PyCFrame any more
+ *
+ * The thread state comes from the thread's own memory (a pthread key that PyGILState_* uses), or is looked up in
+ * the lists of all thread states. Either way it must bear this thread's id, which is its thread pointer: frames
+ * of another thread are never shown.
+ */
+
+#include "python_abi.h"
+#include "unwind.h"
+
+/*
+ * w->state[UNWIND_RUNTIME_PYTHON]: [0] is a frame or thread state (48 bits) and the steps that were needed so far
+ * (16 bits); [1] the anchor (48 bits), one of these (4 bits), and how many of this thread's states are used up, in
+ * the order of a search (4 bits).
+ */
+enum python_phase {
+	PYTHON_BEGIN = 0, /* no thread state yet */
+	PYTHON_SEARCH, /* [0]: a thread state that may be this thread's; anchor: so many that are its own were met */
+	PYTHON_HAVE, /* [0]: innermost frame; the anchor is not known */
+	PYTHON_TRY, /* [0]: next frame; anchor: innermost one; steps: what w->count was before that was pushed */
+	PYTHON_WAIT, /* [0]: innermost frame; no native frame with the anchor yet */
+	PYTHON_PUSH, /* [0]: next frame; this native frame has the anchor */
+	PYTHON_DONE, /* there are no more */
+};
+
+#define PYTHON_USED_SHIFT 52
+#define PYTHON_USED_MASK  (15ull << PYTHON_USED_SHIFT)
+
+/* So many thread states are looked at. */
+#define PYTHON_STEPS_MAX 1024
+
+/* Frames that are gone through in one step. */
+#define PYTHON_AT_ONCE 64
+
+/* In place of a count: frames are looked at only. */
+#define PYTHON_NOT_PUSHED 0xffff
+
+/* A thread can have several states, one in each interpreter; so many are looked at. */
+#define PYTHON_STATES_MAX 8
+
+/* The native frame of the evaluation function is not larger than this. */
+#define PYTHON_NATIVE_FRAME_MAX 2048
+
+/* enum _frameowner: those from here on run no Python function. */
+#define PYTHON_OWNED_BY_C 3
+
+struct python_frame {
+	__u64 code, previous, instruction;
+	__u8 owner;
+};
+
+static __always_inline void python_set(struct unwind_walk *w, __u64 at, __u64 steps, __u64 anchor,
+				       enum python_phase phase)
+{
+	__u64 *state = w->state[UNWIND_RUNTIME_PYTHON];
+
+	state[0] = (at & UNWIND_VALUE_MASK) | steps << 48;
+	state[1] =
+		(state[1] & PYTHON_USED_MASK) | (anchor & UNWIND_VALUE_MASK) | (__u64)phase << 48;
+}
+
+static __always_inline int python_next(struct unwind_walk *w, __u64 at, __u64 anchor,
+				       enum python_phase phase)
+{
+	python_set(w, at, 0, anchor, phase);
+	return UNWIND_AGAIN;
+}
+
+static __always_inline int python_done(struct unwind_walk *w)
+{
+	python_set(w, 0, 0, 0, PYTHON_DONE);
+	return UNWIND_NATIVE;
+}
+
+static __always_inline int python_end(struct unwind_walk *w, enum unwind_end end)
+{
+	unwind_stop(w, end);
+	return UNWIND_ENDED;
+}
+
+static __always_inline __u32 python_used(const struct unwind_walk *w)
+{
+	return (w->state[UNWIND_RUNTIME_PYTHON][1] & PYTHON_USED_MASK) >> PYTHON_USED_SHIFT;
+}
+
+static __always_inline void python_use(struct unwind_walk *w, __u64 used)
+{
+	__u64 *state = w->state[UNWIND_RUNTIME_PYTHON];
+
+	state[1] = (state[1] & ~PYTHON_USED_MASK) | (used << PYTHON_USED_SHIFT & PYTHON_USED_MASK);
+}
+
+/* Word of what was read, at a byte offset that user space has chosen. */
+static __always_inline __u64 python_word(const struct unwind_walk *w, __u32 offset)
+{
+	return w->piece[offset >> 3 & (UNWIND_PIECE_BYTES / 8 - 1)];
+}
+
+static __always_inline int python_read_frame(struct unwind_walk *w, const struct python_data *data,
+					     __u64 at, struct python_frame *frame)
+{
+	const __u32 bytes = PYTHON_WORDS * sizeof(__u64);
+
+	/* since 3.11, the frames of functions that call one another lie side by side */
+	if (unwind_read_down(w, w->piece, bytes, at + data->frame_from) &&
+	    (data->frame_bytes > bytes ||
+	     unwind_read_far(w, w->piece, data->frame_bytes, at + data->frame_from)))
+		return -1;
+	/* references may have tags in their lowest bits since 3.14 (Include/internal/pycore_stackref.h) */
+	frame->code = python_word(w, data->frame_code) & ~7ull;
+	frame->previous = python_word(w, data->frame_previous);
+	frame->instruction = python_word(w, data->frame_instruction);
+	frame->owner = python_word(w, data->frame_owner) >> (data->frame_owner & 7) * 8;
+	return 0;
+}
+
+static __always_inline int python_is_in(const struct python_range *range, __u64 at)
+{
+	return at - range->start < range->end - range->start;
+}
+
+static __always_inline int python_is_eval(const struct python_data *data, __u64 at)
+{
+	return python_is_in(&data->eval, at) || python_is_in(&data->eval_cold, at);
+}
+
+/* 3.8 to 3.10: whether the evaluation function at w->pc has its Python frame in the list. */
+static __always_inline int python_is_linked(const struct unwind_walk *w,
+					    const struct python_data *data)
+{
+	__u64 at = unwind_at(w);
+	__u32 i;
+
+	if (!python_is_eval(data, at))
+		return 0;
+	for (i = 0; i < PYTHON_UNLINKED_MAX; i++)
+		if (i < data->unlinked_count && python_is_in(&data->unlinked[i], at))
+			return 0;
+	return 1;
+}
+
+/* A pointer to a thread state: this thread's? */
+static __always_inline int python_is_mine(const struct unwind_walk *w,
+					  const struct python_data *data, __u64 thread)
+{
+	__u64 id;
+
+	return thread && !unwind_read_far(w, &id, sizeof(id), thread + data->thread_id) &&
+	       id == w->tls;
+}
+
+/* A state of this thread: the frames that it runs. UNWIND_NATIVE: none here. */
+static __always_inline int python_enter(struct unwind_walk *w, const struct python_data *data,
+					__u64 thread)
+{
+	__u64 frame, current;
+
+	if (unwind_read_far(w, &frame, sizeof(frame), thread + data->thread_frame))
+		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
+	if (!frame)
+		return python_done(w);
+	if (data->shape == PYTHON_FRAME_OBJECTS)
+		return python_next(w, frame, 0, PYTHON_WAIT);
+	if (data->shape == PYTHON_FRAMES)
+		return python_next(w, frame, 0, PYTHON_HAVE);
+	if (frame < w->sp)
+		return python_done(w);
+	if (unwind_read_far(w, &current, sizeof(current), frame + data->cframe_current))
+		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
+	return current ? python_next(w, current, frame, PYTHON_WAIT) : python_done(w);
+}
+
+/* The thread state that the pthread key leads to. 0: there is none; 1: memory could not be read. */
+static __always_inline __u64 python_by_key(const struct unwind_walk *w,
+					   const struct python_data *data)
+{
+	__u64 thread = 0;
+
+	if (unwind_read_far(w, &thread, sizeof(thread), w->tls + (__s64)data->tss))
+		return 1;
+	if (data->tss_indirect && thread &&
+	    unwind_read_far(w, &thread, sizeof(thread), thread + data->tss_indirect - 1))
+		return 1;
+	return thread;
+}
+
+static __always_inline int python_search_all(struct unwind_walk *w, const struct python_data *data)
+{
+	__u64 interpreter, thread;
+
+	if (unwind_read_far(w, &interpreter, sizeof(interpreter), data->interpreters) ||
+	    unwind_read_far(w, &thread, sizeof(thread), interpreter + data->interpreter_threads))
+		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
+	return python_next(w, thread, 0, PYTHON_SEARCH);
+}
+
+/* Where this thread's state may be. */
+static __always_inline int python_begin(struct unwind_walk *w, const struct python_data *data)
+{
+	__u64 thread;
+
+	if (!w->tls)
+		return python_end(w, UNWIND_END_RUNTIME_STATE);
+	/* up to 3.11 the key has the first interpreter's, even while this thread runs another one */
+	if (data->current && !unwind_read_far(w, &thread, sizeof(thread), data->current) &&
+	    python_is_mine(w, data, thread))
+		return python_enter(w, data, thread);
+	if (data->tss) {
+		thread = python_by_key(w, data);
+		if (thread == 1)
+			return python_end(w, UNWIND_END_RUNTIME_MEMORY);
+		/* a thread that Python does not know */
+		if (!thread)
+			return python_done(w);
+		if (python_is_mine(w, data, thread))
+			return python_enter(w, data, thread);
+	}
+	return python_search_all(w, data);
+}
+
+/* The thread state behind another one in the lists of all interpreters; 0: there is none; 1: not readable. */
+static __always_inline __u64 python_behind(const struct unwind_walk *w,
+					   const struct python_data *data, __u64 thread)
+{
+	__u64 next, interpreter;
+
+	if (unwind_read_far(w, &next, sizeof(next), thread + data->thread_next))
+		return 1;
+	if (next)
+		return next;
+	if (unwind_read_far(w, &interpreter, sizeof(interpreter),
+			    thread + data->thread_interpreter) ||
+	    unwind_read_far(w, &interpreter, sizeof(interpreter),
+			    interpreter + data->interpreter_next))
+		return 1;
+	if (!interpreter)
+		return 0;
+	return unwind_read_far(w, &next, sizeof(next), interpreter + data->interpreter_threads)
+		       ? 1
+		       : next;
+}
+
+/* Looks at one thread state, and moves on to the next one. */
+static __always_inline int python_search(struct unwind_walk *w, const struct python_data *data,
+					 __u64 thread, __u64 steps, __u64 met)
+{
+	int moved;
+
+	if (!thread || steps >= PYTHON_STEPS_MAX || met >= PYTHON_STATES_MAX) {
+		python_use(w, PYTHON_STATES_MAX);
+		return python_done(w);
+	}
+	if (python_is_mine(w, data, thread)) {
+		met++;
+		if (met > python_used(w)) {
+			python_use(w, met);
+			moved = python_enter(w, data, thread);
+			if (moved != UNWIND_NATIVE)
+				return moved;
+		}
+	}
+	thread = python_behind(w, data, thread);
+	if (thread == 1)
+		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
+	python_set(w, thread, steps + 1, met, PYTHON_SEARCH);
+	return UNWIND_AGAIN;
+}
+
+/*
+ * The list has ended. Another interpreter may have called the one that was seen, on the same thread: if there are
+ * several, all states of this thread are looked at.
+ */
+static __always_inline int python_resume(struct unwind_walk *w, const struct python_data *data)
+{
+	__u64 interpreter = 0, thread = 0;
+
+	if (python_used(w) >= PYTHON_STATES_MAX) {
+		w->finished |= 1u << UNWIND_RUNTIME_PYTHON;
+		return UNWIND_NATIVE;
+	}
+	if (data->shape != PYTHON_FRAME_OBJECTS) {
+		if (!unwind_read_far(w, &interpreter, sizeof(interpreter), data->interpreters) &&
+		    !unwind_read_far(w, &interpreter, sizeof(interpreter),
+				     interpreter + data->interpreter_next) &&
+		    interpreter)
+			return python_search_all(w, data);
+		python_use(w, PYTHON_STATES_MAX);
+		return UNWIND_NATIVE;
+	}
+	/* one that has just begun or is about to return may have no Python frame, if it has not called anything */
+	if (w->pc_exact || !python_is_linked(w, data))
+		return UNWIND_NATIVE;
+	/* without anchors nothing tells which one is meant, so there may only be that of the key */
+	if (data->tss)
+		thread = python_by_key(w, data);
+	python_use(w, PYTHON_STATES_MAX);
+	if (thread > 1 && python_is_mine(w, data, thread))
+		return python_enter(w, data, thread);
+	return python_end(w, UNWIND_END_RUNTIME_STATE);
+}
+
+/* Where the native frame at w->pc ends; 0: not known. */
+static __always_inline __u64 python_native_end(struct unwind_walk *w)
+{
+	__u64 at = unwind_at(w);
+
+	/* as unwind_native() does */
+	if (!unwind_recall(w, at | UNWIND_IS_RUNTIME) && !unwind_find_rule_here(w, at))
+		return w->fp + 16;
+	if (w->rule.cfa == UNWIND_CFA_SP)
+		return w->sp + (__s64)w->rule.cfa_offset;
+	return w->rule.cfa == UNWIND_CFA_FP ? w->fp + (__s64)w->rule.cfa_offset : 0;
+}
+
+/* Whether the anchor lies in the native frame at w->pc. */
+static __always_inline int python_has_anchor(struct unwind_walk *w, __u64 anchor)
+{
+	return anchor >= w->sp && anchor - w->sp <= PYTHON_NATIVE_FRAME_MAX &&
+	       anchor < python_native_end(w);
+}
+
+/* The sum of the code object at `code`. Returns enum python_variant. */
+UNWIND_APART int python_check(struct unwind_walk *w, const struct python_data *data, __u64 code,
+			      __u32 *sum)
+{
+	const __u32 bytes = PYTHON_WORDS * sizeof(__u64);
+	const __u32 name_bytes = PYTHON_NAME_WORDS * sizeof(__u64);
+	__u64 number, name;
+
+	if (!w || !data || !sum || unwind_read_far(w, w->piece, bytes, code + data->code_from))
+		return PYTHON_UNCHECKED;
+	number = python_number(w->piece, data->code_number);
+	name = python_word(w, data->code_name * 8u);
+	if (!number && unwind_read_far(w, &number, sizeof(number), name + data->name_hash))
+		return PYTHON_UNCHECKED;
+	*sum = python_sum(w->piece, data->code_words, number);
+	if (number != PYTHON_NO_HASH)
+		return PYTHON_CHECKED;
+	if (unwind_read_far(w, w->piece, name_bytes, name + data->name_hash - sizeof(__u64)))
+		return PYTHON_UNCHECKED;
+	*sum = python_sum_name(*sum, w->piece, python_text_from(data));
+	return PYTHON_CHECKED;
+}
+
+/* Appends a Python frame. Returns as unwind_push(). */
+static __always_inline int python_push(struct unwind_walk *w, const struct python_data *data,
+				       const struct python_frame *frame)
+{
+	struct unwind_memo *memo = unwind_memo(w, frame->code);
+	__u64 index = frame->instruction;
+	__u32 sum = 0;
+	int variant = PYTHON_CHECKED;
+
+	if (frame->code && memo->key == frame->code) {
+		sum = memo->words[0];
+	} else {
+		variant = python_check(w, data, frame->code, &sum);
+		memo->key = variant == PYTHON_CHECKED ? frame->code : 0;
+		memo->words[0] = sum;
+	}
+	if (data->code_first_byte)
+		index = (index - frame->code - data->code_first_byte) >> 1;
+	return unwind_push_runtime(w,
+				   UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_PYTHON, variant, frame->code),
+				   index << 32 | sum);
+}
+
+/* The native frame has run all frames up to its anchor: what comes next, further outside. */
+static __always_inline int python_leave(struct unwind_walk *w, const struct python_data *data,
+					__u64 anchor, __u64 previous)
+{
+	__u64 next, current;
+
+	if (data->shape == PYTHON_FRAME_OBJECTS || data->shape == PYTHON_FRAMES) {
+		if (!previous)
+			return python_done(w);
+		/* the next anchor belongs to another native frame */
+		python_set(w, previous, 0, 0,
+			   data->shape == PYTHON_FRAMES ? PYTHON_HAVE : PYTHON_WAIT);
+		return UNWIND_NATIVE;
+	}
+	if (unwind_read_far(w, &next, sizeof(next), anchor + data->cframe_previous))
+		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
+	if (!next)
+		return python_done(w);
+	if (unwind_read_far(w, &current, sizeof(current), next + data->cframe_current))
+		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
+	if (!current)
+		return python_done(w);
+	python_set(w, current, 0, next, PYTHON_WAIT);
+	return UNWIND_NATIVE;
+}
+
+enum python_stop {
+	PYTHON_GOES_ON = 0,
+	PYTHON_AT_ANCHOR, /* no more of this native frame */
+	PYTHON_CUT,	  /* it ends: w->end says why */
+};
+
+/* A way along the list. */
+struct python_way {
+	struct unwind_walk *walk;
+	const struct python_data *data;
+	__u64 at, previous; /* the frame that is next, or the last one; the one behind that */
+	__u32 pushes;	    /* its frames are pushed */
+	__u32 stop;	    /* enum python_stop */
+};
+
+static __always_inline long python_cut(struct python_way *way, enum unwind_end end)
+{
+	way->stop = PYTHON_CUT;
+	return unwind_stop(way->walk, end);
+}
+
+/* For unwind_repeat(): one Python frame, or the end of those that a native frame runs. */
+static long python_go(__u32 i, void *context)
+{
+	struct python_way *way = context;
+	const struct python_data *data = way->data;
+	struct python_frame frame;
+
+	(void)i;
+	if (python_read_frame(way->walk, data, way->at, &frame))
+		return python_cut(way, UNWIND_END_RUNTIME_MEMORY);
+	way->previous = frame.previous;
+	way->stop = PYTHON_AT_ANCHOR;
+	if (data->shape >= PYTHON_CFRAMES && frame.owner >= PYTHON_OWNED_BY_C)
+		return 1;
+	if (way->pushes && python_push(way->walk, data, &frame)) {
+		way->stop = PYTHON_CUT;
+		return 1;
+	}
+	if (data->shape == PYTHON_FRAME_OBJECTS ||
+	    (data->shape == PYTHON_CFRAMES_ENTRY && frame.owner))
+		return 1;
+	way->stop = PYTHON_GOES_ON;
+	if (!frame.previous)
+		return python_cut(way, UNWIND_END_RUNTIME_STATE);
+	way->at = frame.previous;
+	return 0;
+}
+
+/*
+ * 3.13 and later: the anchor stands behind the frames that it is the anchor of. Mostly it is the evaluation function
+ * that is met first: its frames are pushed at once, and taken back if the anchor is not its own.
+ */
+static __always_inline int python_have(struct unwind_walk *w, const struct python_data *data,
+				       __u64 frame)
+{
+	__u64 end = python_native_end(w);
+
+	/* it has no room for an anchor */
+	if (end < w->sp || end - w->sp < data->frame_bytes)
+		return UNWIND_NATIVE;
+	python_set(w, frame, python_is_eval(data, unwind_at(w)) ? w->count : PYTHON_NOT_PUSHED,
+		   frame, PYTHON_TRY);
+	return UNWIND_AGAIN;
+}
+
+/* The end of a try; innermost: where it has begun. */
+static __always_inline int python_tried(struct unwind_walk *w, const struct python_data *data,
+					const struct python_way *way, __u64 innermost, __u64 count)
+{
+	if (way->stop == PYTHON_AT_ANCHOR && python_has_anchor(w, way->at))
+		return way->pushes ? python_leave(w, data, way->at, way->previous)
+				   : python_next(w, innermost, way->at, PYTHON_PUSH);
+	if (way->pushes && w->end != UNWIND_END_FRAMES)
+		w->count = count;
+	if (way->stop == PYTHON_CUT)
+		return UNWIND_ENDED;
+	/* what lies nearer to the leaf has been passed: a thread state that was used up */
+	if (way->at < w->sp)
+		return python_search_all(w, data);
+	python_set(w, innermost, 0, way->at, PYTHON_WAIT);
+	return UNWIND_NATIVE;
+}
+
+/* PYTHON_PUSH and PYTHON_TRY; anchor: what belongs to each of them. */
+static __always_inline int python_run(struct unwind_walk *w, const struct python_data *data,
+				      __u64 at, __u64 count, __u64 anchor, enum python_phase phase)
+{
+	struct python_way way = {w, data, at, 0, count != PYTHON_NOT_PUSHED, PYTHON_GOES_ON};
+
+	unwind_repeat(PYTHON_AT_ONCE, python_go, &way);
+	if (way.stop == PYTHON_GOES_ON) {
+		python_set(w, way.at, count, anchor, phase);
+		return UNWIND_AGAIN;
+	}
+	if (phase == PYTHON_TRY)
+		return python_tried(w, data, &way, anchor, count);
+	return way.stop == PYTHON_CUT ? UNWIND_ENDED : python_leave(w, data, anchor, way.previous);
+}
+
+/* Frames are known, but which native frame runs them? */
+static __always_inline int python_wait(struct unwind_walk *w, const struct python_data *data,
+				       __u64 frame, __u64 anchor)
+{
+	if (data->shape == PYTHON_FRAME_OBJECTS ? python_is_linked(w, data)
+						: python_has_anchor(w, anchor))
+		return python_next(w, frame, anchor, PYTHON_PUSH);
+	/* it runs an interpreter that is not the key's and has given up the lock: its thread state is not to be had */
+	if (data->shape == PYTHON_CFRAMES_ENTRY && !w->pc_exact &&
+	    python_is_eval(data, unwind_at(w)))
+		return unwind_miss(w, UNWIND_RUNTIME_PYTHON);
+	return UNWIND_NATIVE;
+}
+
+static __always_inline int python_step(struct unwind_walk *w)
+{
+	const struct python_data *data = unwind_data(w);
+	__u64 at = w->state[UNWIND_RUNTIME_PYTHON][0] & UNWIND_VALUE_MASK;
+	__u64 steps = w->state[UNWIND_RUNTIME_PYTHON][0] >> 48;
+	__u64 anchor = w->state[UNWIND_RUNTIME_PYTHON][1] & UNWIND_VALUE_MASK;
+	__u32 phase = w->state[UNWIND_RUNTIME_PYTHON][1] >> 48 & 15;
+
+	if (!data)
+		return UNWIND_NATIVE;
+	/* which frames have an anchor cannot be seen then: Python is hardly ever there for nothing */
+	if (!unwind_is_live(w))
+		return data->shape != PYTHON_FRAME_OBJECTS || python_is_eval(data, unwind_at(w))
+			       ? unwind_miss(w, UNWIND_RUNTIME_PYTHON)
+			       : UNWIND_NATIVE;
+	switch (phase) {
+	case PYTHON_BEGIN:
+		return python_begin(w, data);
+	case PYTHON_SEARCH:
+		return python_search(w, data, at, steps, anchor);
+	case PYTHON_HAVE:
+		return python_have(w, data, at);
+	case PYTHON_WAIT:
+		return python_wait(w, data, at, anchor);
+	case PYTHON_TRY:
+	case PYTHON_PUSH:
+		return python_run(w, data, at, steps, anchor, (enum python_phase)phase);
+	}
+	return python_resume(w, data);
+}
+
+#endif

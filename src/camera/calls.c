@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/calls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "camera/calls_state.h"
+#include "camera/open_calls.h"
+#include "probes.skel.h"
+
+/* A function is taken out when it was called too often for so many seconds in a row. */
+#define HOT_SECONDS 3
+
+int calls_new(const struct calls_options *options, struct calls **result, struct fail *why)
+{
+	struct calls *calls = calloc(1, sizeof(*calls));
+	int err;
+
+	if (!calls)
+		return fail_errno(why, -ENOMEM, NULL, "cannot trace");
+	calls->options = *options;
+	uprobe_ways_probe(&calls->ways);
+	calls->options.plan.always_returns = !calls->ways.session;
+	err = plan_new(&calls->options.plan, &calls->plan, why);
+	if (err)
+		calls_free(calls);
+	else
+		*result = calls;
+	return err;
+}
+
+void calls_free(struct calls *calls)
+{
+	if (!calls)
+		return;
+	calls_detach(calls);
+	calls_sums_free(calls->sums);
+	calls_slow_free(calls->slow);
+	plan_free(calls->plan);
+	vec_foreach (&calls->programs, program)
+		free(*program);
+	vec_free(&calls->programs);
+	vec_free(&calls->functions);
+	calls_tracks_free(&calls->tracks);
+	vec_free(&calls->film_images);
+	free(calls->hottest);
+	free(calls);
+}
+
+const struct plan *calls_plan(const struct calls *calls)
+{
+	return calls->plan;
+}
+
+bool calls_want_stacks(const struct calls *calls)
+{
+	return calls->options.plan.stack != NULL;
+}
+
+void calls_prepare(struct calls *calls, struct probes *probes)
+{
+	const struct calls_options *options = &calls->options;
+
+	probes->rodata->calls_summary = options->summary;
+	probes->rodata->calls_entries = options->listener && !options->summary;
+	probes->rodata->calls_have_under = options->plan.under != NULL;
+	probes->rodata->calls_have_stack = options->plan.stack != NULL;
+	probes->rodata->calls_depth = options->depth ? options->depth : UINT32_MAX;
+	probes->rodata->calls_shortest = options->shortest;
+	uprobes_prepare(probes, &calls->ways);
+}
+
+static struct film_image film_image_of(const struct plan_image *image)
+{
+	struct film_image words = {
+		.kind = FILM_IMAGE_FILE,
+		.path = image->path,
+		.build_id_size = image->build_id_size,
+	};
+
+	memcpy(words.build_id, image->build_id, image->build_id_size);
+	return words;
+}
+
+static unsigned int exit_of_cost(const struct probe_function *probe)
+{
+	return probe->exit == PROBE_EXIT_RET ? PROBE_EXIT_RET : PROBE_EXIT_RETURN;
+}
+
+/* The kinds of probes that a plan needs; images that come later may bring the usual ones. */
+static struct calls_cost_kinds cost_kinds(const struct plan *plan)
+{
+	struct calls_cost_kinds kinds = {0};
+	const struct plan_function *functions;
+	size_t count, i;
+
+	kinds.has[PROBE_COST_FAST][PROBE_EXIT_RETURN] = true;
+	kinds.has[PROBE_COST_SLOW][PROBE_EXIT_RETURN] = true;
+	functions = plan_functions(plan, &count);
+	for (i = 0; i < count; i++)
+		if (!functions[i].is_moved)
+			kinds.has[functions[i].probe->cost][exit_of_cost(functions[i].probe)] =
+				true;
+	return kinds;
+}
+
+/* What a call of a function costs; one whose exit is inferred has the cost of its entry alone, about half. */
+static void set_cost(const struct calls *calls, const struct probe_function *probe,
+		     struct traced *traced)
+{
+	unsigned int exit = exit_of_cost(probe);
+
+	if (calls->options.shortest && calls->options.summary)
+		return;
+	traced->own = calls->cost.own[probe->cost][exit];
+	traced->outer = calls->cost.outer[probe->cost][exit];
+	if (probe->exit == PROBE_EXIT_INFERRED) {
+		traced->outer -= traced->own < traced->outer ? traced->own : traced->outer;
+		traced->own = 0;
+	}
+}
+
+/* A function in the film: its frame, its name, what its probe costs. */
+static void film_function(struct calls *calls, uint32_t film_image,
+			  const struct probe_function *probe, struct traced *traced)
+{
+	struct film_writer *film = calls->camera.film;
+	const struct film_name name = {.function = traced->name};
+
+	traced->frame = film_frame(film, film_image, FILM_FRAME_NATIVE, probe->address);
+	film_name_frame(film, traced->frame, &name, 1);
+	film_probe(film, calls->camera.event,
+		   &(struct film_probe){traced->frame, traced->own, traced->outer});
+}
+
+struct places {
+	vec(struct uprobe_place) all;
+};
+
+/* The places of one function. False: no memory. */
+static bool add_places(const struct plan_function *function, const struct plan_image *image,
+		       uint32_t number, struct places *places)
+{
+	const struct probe_function *probe = function->probe;
+	uint32_t exit;
+
+	if (!vec_push(&places->all,
+		      (struct uprobe_place){probe->entry.offset,
+					    CALLS_COOKIE(number, CALLS_SITE_ENTRY, function->flags,
+							 probe->entry.words),
+					    probe->exit == PROBE_EXIT_RETURN
+						    ? UPROBE_ENTRY_AND_RETURN
+						    : UPROBE_ENTRY}))
+		return false;
+	for (exit = 0; probe->exit == PROBE_EXIT_RET && exit < probe->exits; exit++) {
+		const struct probe_site *site = &image->functions.exits[probe->first_exit + exit];
+
+		if (!vec_push(&places->all,
+			      (struct uprobe_place){site->offset,
+						    CALLS_COOKIE(number, CALLS_SITE_RET,
+								 function->flags, site->words),
+						    UPROBE_EXIT_SITE}))
+			return false;
+	}
+	return true;
+}
+
+/* Probes only one process, if just one is meant for ever. */
+static pid_t only_process(const struct calls *calls)
+{
+	const struct selection *s = calls->options.plan.selection;
+
+	return calls->ways.pid_filter && s->no_children && s->pid_count == 1 && !s->name_count &&
+			       !s->cgroup_count && !s->tid_count && !s->command
+		       ? s->pids[0]
+		       : 0;
+}
+
+/* Enters the functions of an image into the film, and finds their places. */
+static int add_functions(struct calls *calls, const struct plan_image *image, struct places *places)
+{
+	struct film_image words = film_image_of(image);
+	uint32_t film_image = film_add_image(calls->camera.film, &words);
+	const struct plan_function *all;
+	size_t count, i;
+
+	all = plan_functions(calls->plan, &count);
+	if (calls->sums && calls_sums_reserve(calls->sums, count + CALLS_COST_FUNCTIONS))
+		return -ENOMEM;
+	for (i = 0; i < image->functions.count; i++) {
+		const struct probe_function *probe = &image->functions.at[i];
+		struct traced traced = {.name = probe->name};
+
+		set_cost(calls, probe, &traced);
+		if (probe->refusal == PROBE_ALLOWED && !all[image->first + i].is_moved) {
+			film_function(calls, film_image, probe, &traced);
+			if (!add_places(&all[image->first + i], image,
+					image->first + (uint32_t)i + CALLS_COST_FUNCTIONS, places))
+				return -ENOMEM;
+			calls->probed++;
+		}
+		if (!vec_push(&calls->functions, traced))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Sets the probes of one image of the plan. */
+static int attach_image(struct calls *calls, uint32_t number, struct fail *why)
+{
+	size_t images;
+	const struct plan_image *image = &plan_images(calls->plan, &images)[number];
+	struct places places = {0};
+	char path[64];
+	int err;
+
+	if (!image->functions.count)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", image->fd);
+	err = add_functions(calls, image, &places);
+	if (err)
+		fail_errno(why, err, NULL, "cannot trace %s", image->path);
+	else
+		err = uprobes_attach(calls->uprobes, path, only_process(calls), places.all.at,
+				     places.all.count, why);
+	vec_free(&places.all);
+	return err;
+}
+
+static int attach_tracepoints(struct calls *calls, struct fail *why)
+{
+	struct probes *probes = calls->camera.probes;
+	struct bpf_program *programs[] = {probes->progs.calls_switch, probes->progs.calls_exit,
+					  probes->progs.calls_exec};
+	size_t i;
+
+	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		calls->links[i] = bpf_program__attach(programs[i]);
+		if (!calls->links[i])
+			return fail_errno(why, -errno, "see 'stackcam doctor'",
+					  "cannot follow the target's threads");
+	}
+	return 0;
+}
+
+static void keep_call(void *context, const struct film_call *call)
+{
+	struct calls *calls = context;
+
+	film_call(calls->camera.film, calls->camera.event, call);
+}
+
+int calls_attach(struct calls *calls, const struct calls_camera *camera, struct fail *why)
+{
+	struct calls_cost_kinds kinds = cost_kinds(calls->plan);
+	size_t images, i;
+	int err;
+
+	calls->camera = *camera;
+	if (calls->options.summary) {
+		err = calls_sums_new(camera->probes, &calls->sums);
+		if (!err)
+			err = calls_sums_reserve(calls->sums, CALLS_COST_FUNCTIONS);
+		if (err)
+			return fail_errno(why, err, NULL, "cannot trace");
+	}
+	err = calls_cost_measure(camera->probes, &calls->ways, camera->rings, calls->sums, &kinds,
+				 &calls->cost, why);
+	if (err)
+		return err;
+	if (calls->options.slower) {
+		calls->slow = calls_slow_new(calls->options.slower, keep_call, calls);
+		if (!calls->slow)
+			return fail_errno(why, -ENOMEM, NULL, "cannot trace");
+	}
+	err = uprobes_new(camera->probes, &calls->ways, &calls->uprobes);
+	if (err)
+		return fail_errno(why, err, NULL, "cannot trace");
+	err = attach_tracepoints(calls, why);
+	/* probes come one by one: until all are there, callers would lack what they call */
+	camera->probes->data->calls_on = 0;
+	plan_images(calls->plan, &images);
+	for (i = 0; !err && i < images; i++)
+		err = attach_image(calls, (uint32_t)i, why);
+	if (calls->sums)
+		calls_sums_start(calls->sums);
+	camera->probes->data->calls_on = calls->options.plan.start_on == NULL;
+	return err;
+}
+
+static bool is_program(const struct calls *calls, const char *path)
+{
+	vec_foreach (&calls->programs, program)
+		if (!strcmp(*program, path))
+			return true;
+	return false;
+}
+
+void calls_program(struct calls *calls, const struct process *process)
+{
+	char *path;
+
+	if (!process->exe || !*process->exe || is_program(calls, process->exe))
+		return;
+	path = strdup(process->exe);
+	if (path && !vec_push(&calls->programs, path))
+		free(path);
+}
+
+static void tell_loss(struct calls *calls, const char *what, const char *which)
+{
+	char *words;
+
+	if (asprintf(&words, "%s: %s", what, which) < 0)
+		return;
+	film_loss(calls->camera.film, calls->camera.event, words, 1);
+	free(words);
+}
+
+/* Until the kernel has told of it and its probes are set, the file runs unseen. */
+void calls_image(struct calls *calls, const struct image *image)
+{
+	uint32_t added;
+
+	int err = plan_add_image(calls->plan, image, is_program(calls, image->path), &added);
+
+	if (!err && added == UINT32_MAX)
+		return;
+	if (err)
+		tell_loss(calls, "file that a target mapped: its functions could not be listed",
+			  image->path);
+	else if (!calls->uprobes)
+		tell_loss(calls, "file that a target mapped: it came too late to be probed",
+			  image->path);
+	else if (attach_image(calls, added, NULL))
+		tell_loss(calls, "file that a target mapped: its functions could not be probed",
+			  image->path);
+	else
+		tell_loss(calls, "file that a target mapped: its first calls were not seen",
+			  image->path);
+	calls->late++;
+}
+
+static void take_out(struct calls *calls, uint32_t number)
+{
+	struct traced *traced = &calls->functions.at[number];
+	char what[100];
+
+	traced->out = true;
+	if (uprobes_take_out(calls->uprobes, number + CALLS_COST_FUNCTIONS))
+		tell_loss(calls,
+			  "functions no longer traced: those set together with one that was "
+			  "called too often, which could not be set again",
+			  traced->name);
+	calls->taken_out++;
+	if (!calls->hottest)
+		calls->hottest = strdup(traced->name);
+	snprintf(what, sizeof(what),
+		 "function no longer traced, called more than %llu times a second",
+		 (unsigned long long)calls->options.max_rate);
+	tell_loss(calls, what, traced->name);
+}
+
+/* Functions that are called very often cost their program more than they tell. */
+static void guard(struct calls *calls, uint64_t ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < calls->functions.count; i++) {
+		struct traced *traced = &calls->functions.at[i];
+		uint64_t recent = traced->calls - traced->calls_before;
+
+		traced->calls_before = traced->calls;
+		if (recent * 1e9 <= (double)calls->options.max_rate * (double)ns)
+			traced->hot = 0;
+		else if (++traced->hot >= HOT_SECONDS && !traced->out)
+			take_out(calls, i);
+	}
+}
+
+static void take_sum(void *context, uint32_t function, uint64_t from, uint64_t to,
+		     const struct film_sum *sum)
+{
+	struct calls *calls = context;
+	struct film_sum named = *sum;
+	struct traced *traced;
+
+	if (function < CALLS_COST_FUNCTIONS ||
+	    function - CALLS_COST_FUNCTIONS >= calls->functions.count)
+		return;
+	traced = &calls->functions.at[function - CALLS_COST_FUNCTIONS];
+	traced->calls += sum->calls;
+	calls->calls += sum->calls;
+	named.frame = traced->frame;
+	if (calls->options.keep)
+		film_sum(calls->camera.film, calls->camera.event, from, to, &named);
+}
+
+void calls_tick(struct calls *calls, uint64_t now)
+{
+	uint64_t since = calls->last_tick ? now - calls->last_tick : 0;
+
+	if (calls->sums)
+		calls_sums_take(calls->sums, now, take_sum, calls);
+	if (calls->options.max_rate && since && calls->uprobes)
+		guard(calls, since);
+	calls->last_tick = now;
+}
+
+void calls_detach(struct calls *calls)
+{
+	size_t i;
+
+	/* and they go one by one */
+	if (calls->uprobes) {
+		calls->attached = uprobes_counts(calls->uprobes);
+		calls->camera.probes->data->calls_on = 0;
+	}
+	uprobes_free(calls->uprobes);
+	calls->uprobes = NULL;
+	for (i = 0; i < sizeof(calls->links) / sizeof(calls->links[0]); i++) {
+		bpf_link__destroy(calls->links[i]);
+		calls->links[i] = NULL;
+	}
+}
+
+static void take_open(void *context, const struct capture_head *head)
+{
+	calls_take(context, head);
+}
+
+void calls_finish(struct calls *calls, uint64_t now)
+{
+	if (!calls->options.summary && open_calls_read(calls->camera.probes, take_open, calls))
+		tell_loss(calls, "calls that were open at the end", "they could not be read");
+	if (calls->sums)
+		calls_sums_take(calls->sums, now, take_sum, calls);
+	if (calls->slow)
+		calls_slow_finish(calls->slow);
+	if (calls->strangers)
+		film_loss(calls->camera.film, calls->camera.event,
+			  "call lost: its thread is one too many, or there was no memory for it",
+			  calls->strangers);
+}
+
+void calls_statistics(const struct calls *calls, struct calls_statistics *statistics)
+{
+	struct uprobes_counts counts =
+		calls->uprobes ? uprobes_counts(calls->uprobes) : calls->attached;
+
+	*statistics = (struct calls_statistics){
+		.functions = calls->probed - counts.refused,
+		.refused = counts.refused,
+		.calls = calls->calls,
+		.taken_out = calls->taken_out,
+		.late = calls->late,
+		.hottest = calls->hottest,
+		.strangers = calls->strangers,
+	};
+	if (calls->slow)
+		calls_slow_counts(calls->slow, &statistics->dropped, &statistics->not_waited_for);
+}

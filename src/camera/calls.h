@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_CALLS_H
+#define CAMERA_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "bpf/calls_abi.h"
+#include "camera/plan.h"
+#include "camera/rings.h"
+#include "camera/samples.h"
+#include "film/writer.h"
+#include "target/targets.h"
+
+/*
+ * The function tracer: probes on the functions of a plan, and what they report, as calls of a film or for
+ * whoever listens. camera.c makes, feeds and ends it:
+ *
+ *	calls_new()	makes the plan; nothing is probed
+ *	calls_prepare()	before the BPF programs are loaded
+ *	calls_attach()	measures what probes cost here, and sets them
+ *	calls_take()	each record of its kinds
+ *	calls_tick()	about once a second
+ *	calls_detach()	all probes are gone; the last records are still to be drained
+ *	calls_finish()	what is open at the end
+ */
+struct calls;
+struct probes;
+
+/* A call that begins or ends, as it happens. The strings live as long as the calls. */
+struct call_heard {
+	bool begins;
+	bool inferred, open, gap; /* as film_call_flag */
+	uint64_t time;
+	uint32_t pid, tid, lane;
+	uint16_t depth, cpu;
+	const char *comm, *function;
+	uint64_t duration, waited; /* when it ends; without the tracer's own cost, unless raw */
+};
+
+struct calls_options {
+	struct plan_options plan;
+	uint32_t depth;	   /* 0: any */
+	uint64_t shortest; /* ns: --min-time */
+	uint64_t slower;   /* ns: --slower; 0: all calls are kept */
+	uint64_t max_rate; /* calls per second of one function; 0: any */
+	bool summary;	   /* sums in the kernel, no single calls */
+	bool raw;	   /* what a listener hears includes the tracer's own cost */
+	bool keep;	   /* in the film */
+	void (*listener)(void *context, const struct call_heard *heard); /* may be null */
+	void *context;
+};
+
+int calls_new(const struct calls_options *options, struct calls **calls, struct fail *why);
+void calls_free(struct calls *calls);
+const struct plan *calls_plan(const struct calls *calls);
+
+/* CAPTURE_CALL_STACK records will come. */
+bool calls_want_stacks(const struct calls *calls);
+
+void calls_prepare(struct calls *calls, struct probes *probes);
+
+struct calls_camera {
+	struct probes *probes; /* loaded */
+	struct rings *rings;
+	struct samples *samples;
+	struct film_writer *film;
+	uint32_t event; /* of the film */
+};
+int calls_attach(struct calls *calls, const struct calls_camera *camera, struct fail *why);
+
+void calls_take(struct calls *calls, const struct capture_head *head);
+
+/* A file has been mapped by a target, and a target runs another program. */
+void calls_image(struct calls *calls, const struct image *image);
+void calls_program(struct calls *calls, const struct process *process);
+
+void calls_tick(struct calls *calls, uint64_t now);
+void calls_detach(struct calls *calls);
+void calls_finish(struct calls *calls, uint64_t now);
+
+struct calls_statistics {
+	size_t functions; /* with probes */
+	size_t refused;	  /* by the kernel */
+	uint64_t calls;	  /* that ended, or were summed up */
+	uint64_t dropped; /* by --slower, as asked for */
+	uint64_t
+		not_waited_for; /* --slower: dropped since too many calls waited for their callers' end */
+	size_t taken_out;	/* functions that were called more often than max_rate */
+	size_t late; /* files that were mapped while tracing: their first calls were not seen */
+	const char *hottest; /* the first of them; null: none */
+	uint64_t strangers;  /* calls lost: their threads could not be kept */
+};
+void calls_statistics(const struct calls *calls, struct calls_statistics *statistics);
+
+#endif

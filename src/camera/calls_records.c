@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the kernel side tells of calls: into the film, and to who listens. */
+#include <string.h>
+
+#include "camera/calls_state.h"
+#include "camera/filter.h"
+
+static void take_track(struct calls *calls, const struct calls_track *record)
+{
+	struct calls_track_row *track = calls_tracks_put(&calls->tracks, record);
+	struct capture_record identity = {
+		.head = record->head,
+		.pid = record->pid,
+		.tid = record->tid,
+		.thread_start = record->thread_start,
+		.exec_id = record->exec_id,
+	};
+	bool gone;
+
+	if (!track)
+		return;
+	memcpy(identity.comm, record->comm, sizeof(identity.comm));
+	if (record->undecided)
+		track->unwanted =
+			!filter_decide(calls->camera.probes, calls->options.plan.selection,
+				       (pid_t)record->pid, record->comm, &gone);
+	if (!track->unwanted)
+		track->thread = samples_thread(calls->camera.samples, &identity);
+}
+
+static void tell(struct calls *calls, struct calls_track_row *track,
+		 const struct calls_record *record, const struct traced *traced)
+{
+	struct call_heard heard = {
+		.begins = record->head.source == CAPTURE_CALL_ENTRY,
+		.inferred = record->flags & CALLS_INFERRED,
+		.open = record->flags & CALLS_OPEN,
+		.gap = record->flags & CALLS_GAP,
+		.time = record->head.time,
+		.pid = track->pid,
+		.tid = track->tid,
+		.lane = track->lane,
+		.depth = record->depth,
+		.cpu = record->cpu,
+		.comm = track->comm,
+		.function = traced->name,
+	};
+	uint64_t cost;
+
+	if (!heard.begins) {
+		heard.duration = record->head.time - record->start;
+		heard.waited = record->waited;
+		cost = calls_tracks_cost(track, record->depth, traced->own, traced->outer);
+		if (!calls->options.raw)
+			heard.duration -= cost < heard.duration ? cost : heard.duration;
+		if (heard.waited > heard.duration)
+			heard.waited = heard.duration;
+	}
+	calls->options.listener(calls->options.context, &heard);
+}
+
+static void keep(struct calls *calls, const struct calls_track_row *track,
+		 const struct calls_record *record, const struct traced *traced)
+{
+	struct film_call call = {
+		.end = record->head.time,
+		.duration = record->head.time - record->start,
+		.waited = record->waited,
+		.thread = track->thread,
+		.frame = traced->frame,
+		.lane = track->lane,
+		.depth = record->depth,
+		.cpu = record->cpu,
+		.flags = record->flags,
+	};
+
+	if (calls->slow)
+		calls_slow_take(calls->slow, record->track, &call);
+	else
+		film_call(calls->camera.film, calls->camera.event, &call);
+}
+
+static void take_call(struct calls *calls, const struct calls_record *record)
+{
+	uint32_t number = record->function - CALLS_COST_FUNCTIONS;
+	struct traced *traced;
+	struct calls_track_row *track = calls_tracks_get(&calls->tracks, record->track);
+
+	/* a late record of what measured the cost */
+	if (record->function < CALLS_COST_FUNCTIONS || (track && track->unwanted))
+		return;
+	if (number >= calls->functions.count || !track) {
+		calls->strangers += record->head.source == CAPTURE_CALL;
+		return;
+	}
+	traced = &calls->functions.at[number];
+	if (record->head.source == CAPTURE_CALL) {
+		calls->calls++;
+		traced->calls++;
+		if (calls->options.keep)
+			keep(calls, track, record, traced);
+	}
+	if (calls->options.listener)
+		tell(calls, track, record, traced);
+}
+
+/* Several records that were sent as one. */
+static void take_batch(struct calls *calls, const struct capture_head *batch)
+{
+	const struct calls_record *record = (const void *)(batch + 1);
+	size_t count = (batch->size - sizeof(*batch)) / sizeof(*record);
+
+	for (; count; count--, record++)
+		take_call(calls, record);
+}
+
+void calls_take(struct calls *calls, const struct capture_head *head)
+{
+	if (head->source == CAPTURE_CALLS)
+		take_batch(calls, head);
+	else if (head->source == CAPTURE_TRACK)
+		take_track(calls, (const struct calls_track *)head);
+	else
+		take_call(calls, (const struct calls_record *)head);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_CALLS_STATE_H
+#define CAMERA_CALLS_STATE_H
+
+#include "base/vec.h"
+#include "camera/calls.h"
+#include "camera/calls_cost.h"
+#include "camera/calls_slow.h"
+#include "camera/calls_sums.h"
+#include "camera/calls_tracks.h"
+#include "camera/uprobes.h"
+
+/* What the tracer keeps to itself; calls.c sets it up, calls_records.c counts in it. */
+
+struct traced {
+	const char *name;
+	uint32_t frame; /* of the film */
+	uint32_t own, outer;
+	uint64_t calls, calls_before; /* before: at the last tick */
+	uint8_t hot;		      /* ticks in a row */
+	bool out;		      /* taken out */
+};
+
+struct calls {
+	struct calls_options options;
+	struct calls_camera camera;
+	struct uprobe_ways ways;
+	struct plan *plan;
+	struct uprobes *uprobes;
+	struct calls_sums *sums;
+	struct calls_slow *slow;
+	struct calls_cost cost;
+	struct bpf_link *links[3];
+	struct uprobes_counts attached; /* when it was detached */
+	vec(struct traced) functions;	/* by number in the plan */
+	struct calls_tracks tracks;
+	vec(uint32_t) film_images; /* by image of the plan */
+	vec(char *) programs;	   /* that targets have been seen to run */
+	char *hottest;
+	size_t probed, taken_out; /* functions */
+	uint64_t calls, last_tick;
+	uint64_t strangers; /* calls of threads that could not be kept */
+	size_t late;	    /* files that were mapped by targets later */
+};
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/calls_tracks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many stacks of threads, over all of a recording; a higher number is none of ours. */
+#define TRACKS_MAX (1u << 24)
+
+void calls_tracks_free(struct calls_tracks *tracks)
+{
+	vec_foreach (&tracks->rows, track)
+		vec_free(&track->costs);
+	vec_free(&tracks->rows);
+}
+
+struct calls_track_row *calls_tracks_put(struct calls_tracks *tracks,
+					 const struct calls_track *record)
+{
+	struct calls_track_row *track;
+
+	while (tracks->rows.count <= record->track)
+		if (record->track >= TRACKS_MAX ||
+		    !vec_push(&tracks->rows, (struct calls_track_row){0}))
+			return NULL;
+	track = &tracks->rows.at[record->track];
+	memcpy(track->comm, record->comm, sizeof(track->comm));
+	track->comm[sizeof(track->comm) - 1] = 0;
+	track->pid = record->pid;
+	track->tid = record->tid;
+	track->lane = record->lane;
+	track->known = true;
+	return track;
+}
+
+struct calls_track_row *calls_tracks_get(struct calls_tracks *tracks, uint32_t number)
+{
+	return number < tracks->rows.count && tracks->rows.at[number].known
+		       ? &tracks->rows.at[number]
+		       : NULL;
+}
+
+uint64_t calls_tracks_cost(struct calls_track_row *track, uint16_t depth, uint32_t own,
+			   uint32_t outer)
+{
+	uint64_t *costs, below;
+
+	while (track->costs.count <= depth + 1u)
+		if (!vec_push(&track->costs, 0))
+			return 0;
+	costs = track->costs.at;
+	below = costs[depth + 1];
+	costs[depth + 1] = 0;
+	costs[depth] += below + outer;
+	return below + own;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_REEL_H
+#define CAMERA_REEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "camera/camera.h"
+
+/*
+ * A recording without an end: film after film, each of a span of time, no sample lost between two of them.
+ *
+ *	reel_new()	loads and attaches; afterwards the caller's other threads need no privileges
+ *	reel_run()	records, in a thread of its own, until reel_stop(); that thread must still be allowed to
+ *			read other processes (CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH) and to use BPF (CAP_BPF,
+ *			CAP_PERFMON); capabilities are per thread
+ *	reel_stop()	from any thread, or a signal handler
+ *	reel_free()	when reel_run() has returned
+ *
+ * A full disk does not end it: the film is closed, what could not be kept is counted as a loss of the next
+ * film, which is tried every few seconds. When the wall clock is set, a new film begins.
+ */
+struct reel;
+
+struct reel_options {
+	const struct camera_options *camera; /* without calls; must live as long as the reel */
+	uint64_t span_ns;		     /* of a film */
+	bool aligned;	      /* films begin at multiples of the span in wall time, UTC */
+	const char *hostname; /* null: that of the machine */
+	const char *labels;   /* film/labels.h; null: none */
+	const char *command;  /* the command line, for the film */
+	/*
+	 * Where the next film goes, which begins at wall_now (ns since 1970): a path where nothing is, its
+	 * folder made. 0 or a negative errno with *why filled: tried again later. Called by reel_run()'s thread.
+	 */
+	int (*next)(void *context, uint64_t wall_now, char *path, size_t size, struct fail *why);
+	/*
+	 * The film at path is closed, and can be read in any case. err: 0, or why it ended early. Called by a
+	 * thread that closes films, one after the other; the last one before reel_run() returns. May be null.
+	 */
+	void (*done)(void *context, const char *path, int err, const struct fail *why);
+	/* A film could not be begun or continued; told once until it works again. May be null. */
+	void (*trouble)(void *context, const struct fail *why);
+	void *context;
+};
+
+/* Strings are copied. 0 or a negative errno with *why filled. */
+int reel_new(const struct reel_options *options, struct reel **reel, struct fail *why);
+void reel_free(struct reel *reel); /* null is allowed */
+
+/* Returns 0 when it was stopped, or a negative errno with *why filled: nothing can be recorded any more. */
+int reel_run(struct reel *reel, struct fail *why);
+void reel_stop(struct reel *reel);
+
+struct reel_statistics {
+	uint64_t samples;   /* taken since the start */
+	uint64_t lost;	    /* samples that are in no film */
+	uint64_t unwritten; /* of lost: since no film could be written */
+	double cpu_seconds; /* of the thread that records */
+	uint64_t since;	    /* ns since 1970: when it began to record; 0: not yet */
+	uint64_t films;	    /* begun */
+	unsigned int frequency;
+	bool is_writing; /* a film: no disk is full */
+	char path[4096]; /* of the film that is being recorded; "": none is */
+};
+
+/* From any thread. */
+void reel_statistics(struct reel *reel, struct reel_statistics *statistics);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_RUNTIME_FRAMES_H
+#define CAMERA_RUNTIME_FRAMES_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "film/writer.h"
+#include "runtime/runtime.h"
+
+/* The film's rows for frames of language runtimes: named while the process lives, each name once in the film. */
+struct runtime_frames;
+
+/* kept_map: what the kernel side has kept for the names of frames (bpf/kept.h). */
+int runtime_frames_new(struct film_writer *film, int kept_map, struct runtime_frames **frames);
+void runtime_frames_free(struct runtime_frames *frames);
+
+/* What is known of the frames of one runtime of one process. All zero: nothing. */
+struct frame_book {
+	struct map by_words; /* hash of a frame's words -> index in known */
+	vec(struct known_frame) known;
+	size_t limit;  /* so many of them are remembered */
+	uint32_t film; /* number of the film that they are of */
+};
+void frame_book_free(struct frame_book *book);
+
+/* A frame of two words in a sample. */
+struct runtime_place {
+	const uint64_t *words, *end; /* up to end are the words of frames further out */
+	uint64_t time;		     /* of the sample */
+};
+
+/* Its row, named; 0: the film is full. */
+uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_type *type,
+			    const struct runtime_at *at, void *state, struct frame_book *book,
+			    const struct runtime_place *place);
+
+/* The same where the process cannot be asked, for the reason of err (as name_of() returns it). */
+uint32_t runtime_frames_unknown(struct runtime_frames *frames, const struct runtime_type *type,
+				int err);
+
+/* Another film: frames are looked up and written again when they are next needed. */
+void runtime_frames_turn(struct runtime_frames *frames, struct film_writer *film);
+
+/* Tells the film what has no name so far, and why. */
+void runtime_frames_losses(const struct runtime_frames *frames);
+
+#endif

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/runtimes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+#define TYPES_MAX UNWIND_RUNTIME_COUNT
+
+/* What is known of an image, by its number. */
+struct image_runtimes {
+	bool looked;
+	uint32_t suspects; /* bit n: runtime_types[n] has facts of it */
+	void *facts[TYPES_MAX];
+};
+
+/* A runtime of a process. */
+struct attached {
+	struct attached *next;
+	const struct runtime_type *type;
+	struct image *image;
+	struct mapping mapping; /* the image's first one */
+	const void *facts;
+	void *state;
+	uint32_t data; /* reference into the pool */
+	bool ready;
+	struct frame_book frames;
+};
+
+/* Different reasons: an image's path may stand in one. */
+#define REFUSALS_MAX 256
+
+struct refusal {
+	const struct runtime_type *type;
+	char *words;
+	uint64_t count;
+};
+
+struct runtimes {
+	struct film_writer *film;
+	struct unwind_pool *pool;
+	struct runtime_frames *frames;
+	vec(struct image_runtimes) images;
+	vec(struct refusal) refusals;
+};
+
+int runtimes_new(struct film_writer *film, struct unwind_pool *pool, int kept_map,
+		 struct runtimes **result)
+{
+	struct runtimes *runtimes = calloc(1, sizeof(*runtimes));
+
+	if (!runtimes)
+		return -ENOMEM;
+	runtimes->film = film;
+	runtimes->pool = pool;
+	if (runtime_frames_new(film, kept_map, &runtimes->frames)) {
+		free(runtimes);
+		return -ENOMEM;
+	}
+	*result = runtimes;
+	return 0;
+}
+
+static void close_image(struct image_runtimes *known)
+{
+	size_t i;
+
+	for (i = 0; runtime_types[i]; i++)
+		if (known->facts[i] && runtime_types[i]->close)
+			runtime_types[i]->close(known->facts[i]);
+	*known = (struct image_runtimes){0};
+}
+
+void runtimes_free(struct runtimes *runtimes)
+{
+	if (!runtimes)
+		return;
+	vec_foreach (&runtimes->images, known)
+		close_image(known);
+	vec_foreach (&runtimes->refusals, refusal)
+		free(refusal->words);
+	vec_free(&runtimes->images);
+	vec_free(&runtimes->refusals);
+	runtime_frames_free(runtimes->frames);
+	free(runtimes);
+}
+
+/* A version that is not known, say: counted once for each image or process. */
+static void refused(struct runtimes *runtimes, const struct runtime_type *type,
+		    const struct fail *why)
+{
+	bool is_full = runtimes->refusals.count >= REFUSALS_MAX;
+	struct refusal refusal = {type, NULL, 1};
+
+	vec_foreach (&runtimes->refusals, known) {
+		/* too many different reasons: the last one stands for more */
+		bool is_last = is_full && known == vec_last(&runtimes->refusals);
+
+		if (!is_last && (known->type != type || strcmp(known->words, why->what) != 0))
+			continue;
+		known->count++;
+		return;
+	}
+	refusal.words =
+		strdup(runtimes->refusals.count == REFUSALS_MAX - 1 ? "other reasons" : why->what);
+	if (!refusal.words || !vec_push(&runtimes->refusals, refusal))
+		free(refusal.words);
+}
+
+static struct image_runtimes *image_of(struct runtimes *runtimes, const struct image *image)
+{
+	struct image_runtimes *known;
+	size_t i;
+
+	while (runtimes->images.count <= image->number)
+		if (!vec_push(&runtimes->images, (struct image_runtimes){0}))
+			return NULL;
+	known = &runtimes->images.at[image->number];
+	if (known->looked)
+		return known;
+	known->looked = true;
+	known->suspects = image->kind == IMAGE_FILE ? runtime_suspects(image) : 0;
+	for (i = 0; runtime_types[i]; i++) {
+		struct fail why = {0};
+
+		if (!(known->suspects >> i & 1) || !runtime_types[i]->open)
+			continue;
+		known->facts[i] = runtime_types[i]->open(image, &why);
+		if (!known->facts[i] && why.err)
+			refused(runtimes, runtime_types[i], &why);
+		if (!known->facts[i])
+			known->suspects &= ~(1u << i);
+	}
+	return known;
+}
+
+void runtimes_image_gone(struct runtimes *runtimes, const struct image *image)
+{
+	if (image->number < runtimes->images.count)
+		close_image(&runtimes->images.at[image->number]);
+}
+
+static struct runtime_at place_of(const struct attached *attached, const struct process *process)
+{
+	return (struct runtime_at){
+		.process = process,
+		.mapping = &attached->mapping,
+		.facts = attached->facts,
+		.memory = {runtime_read_process, (void *)(intptr_t)process->pid},
+	};
+}
+
+static void detach(struct runtimes *runtimes, struct attached *attached)
+{
+	if (attached->state && attached->type->detach)
+		attached->type->detach(attached->state);
+	if (attached->data)
+		unwind_pool_give(runtimes->pool, attached->data, UNWIND_DATA_WORDS);
+	frame_book_free(&attached->frames);
+	free(attached);
+}
+
+/* Asks the runtime for what the kernel side must know. False: it is none, or refused. */
+static bool attach(struct runtimes *runtimes, struct attached *attached,
+		   const struct process *process)
+{
+	struct runtime_at at = place_of(attached, process);
+	uint64_t data[UNWIND_DATA_BYTES / 8] = {0};
+	struct fail why = {0};
+	int err;
+
+	err = attached->type->attach ? attached->type->attach(&at, data, &attached->state, &why)
+				     : 0;
+	if (err == -EAGAIN)
+		return true;
+	if (!err) {
+		attached->data = unwind_pool_take(runtimes->pool, UNWIND_DATA_WORDS);
+		err = attached->data ? 0 : -ENOSPC;
+	}
+	if (err) {
+		if (!why.err)
+			fail_errno(&why, err, NULL, "its facts could not be kept");
+		refused(runtimes, attached->type, &why);
+		return false;
+	}
+	memcpy(unwind_pool_at(runtimes->pool, attached->data), data, sizeof(data));
+	attached->ready = true;
+	return true;
+}
+
+static struct attached *find(const struct process_runtimes *of, const struct runtime_type *type,
+			     const struct image *image)
+{
+	struct attached *attached;
+
+	for (attached = of->first; attached; attached = attached->next)
+		if (attached->type == type && (!image || attached->image == image))
+			break;
+	return attached;
+}
+
+static bool look_at(struct runtimes *runtimes, struct process_runtimes *of,
+		    const struct process *process, const struct mapping *mapping,
+		    const struct runtime_type *type, const void *facts)
+{
+	struct attached *attached;
+	struct fail why = {0};
+
+	/* a frame does not say which of two it is of, and one is not named with the facts of another */
+	if (find(of, type, NULL)) {
+		fail(&why, -ENOTSUP, NULL, "a second one in the same process");
+		refused(runtimes, type, &why);
+		return false;
+	}
+	attached = calloc(1, sizeof(*attached));
+	if (!attached)
+		return false;
+	attached->type = type;
+	attached->image = mapping->image;
+	attached->mapping = *mapping;
+	attached->facts = facts;
+	if (!attach(runtimes, attached, process)) {
+		detach(runtimes, attached);
+		return false;
+	}
+	attached->next = of->first;
+	of->first = attached;
+	return attached->ready;
+}
+
+/* Those that were not ready are asked again. */
+static bool retry(struct runtimes *runtimes, struct process_runtimes *of,
+		  const struct process *process)
+{
+	struct attached **link = &of->first, *attached;
+	bool changed = false;
+
+	of->waiting = false;
+	while ((attached = *link)) {
+		if (!attached->ready && !attach(runtimes, attached, process)) {
+			*link = attached->next;
+			detach(runtimes, attached);
+			continue;
+		}
+		changed |= attached->ready;
+		of->waiting |= !attached->ready;
+		link = &attached->next;
+	}
+	return changed;
+}
+
+bool runtimes_look(struct runtimes *runtimes, struct process_runtimes *of,
+		   const struct process *process)
+{
+	bool changed = false;
+	size_t i, n;
+
+	if (of->looked && of->execs != process->execs)
+		runtimes_leave(runtimes, of);
+	if (of->waiting)
+		changed = retry(runtimes, of, process);
+	if (of->looked && of->generation == process->generation)
+		return changed;
+	of->looked = true;
+	of->generation = process->generation;
+	of->execs = process->execs;
+	for (i = 0; i < process->mapping_count; i++) {
+		const struct mapping *mapping = &process->mappings[i];
+		const struct image_runtimes *known = image_of(runtimes, mapping->image);
+
+		for (n = 0; known && known->suspects >> n; n++)
+			if (known->suspects >> n & 1 && !find(of, runtime_types[n], mapping->image))
+				changed |= look_at(runtimes, of, process, mapping, runtime_types[n],
+						   known->facts[n]);
+	}
+	for (struct attached *a = of->first; a; a = a->next)
+		of->waiting |= !a->ready;
+	return changed;
+}
+
+void runtimes_leave(struct runtimes *runtimes, struct process_runtimes *of)
+{
+	struct attached *attached, *next;
+
+	for (attached = of->first; attached; attached = next) {
+		next = attached->next;
+		detach(runtimes, attached);
+	}
+	*of = (struct process_runtimes){0};
+}
+
+bool runtimes_any(const struct process_runtimes *of)
+{
+	const struct attached *attached;
+
+	for (attached = of->first; attached; attached = attached->next)
+		if (attached->ready)
+			return true;
+	return false;
+}
+
+struct runtimes_mark runtimes_mark(const struct process_runtimes *of, const struct mapping *mapping)
+{
+	const struct attached *attached;
+
+	for (attached = of->first; attached; attached = attached->next) {
+		struct runtime_at at = {.mapping = &attached->mapping, .facts = attached->facts};
+		bool its;
+
+		if (!attached->ready)
+			continue;
+		if (attached->image == mapping->image)
+			its = attached->type->steps_in_image;
+		else
+			its = attached->type->owns &&
+			      attached->type->owns(&at, attached->state, mapping);
+		if (its)
+			return (struct runtimes_mark){attached->type->id, attached->data};
+	}
+	return (struct runtimes_mark){0};
+}
+
+struct runtimes_mark runtimes_jit(const struct process_runtimes *of)
+{
+	const struct attached *attached;
+
+	for (attached = of->first; attached; attached = attached->next)
+		if (attached->ready && attached->type->owns)
+			return (struct runtimes_mark){attached->type->id, attached->data};
+	return (struct runtimes_mark){0};
+}
+
+static const struct runtime_type *type_of(uint32_t runtime)
+{
+	size_t i;
+
+	for (i = 0; runtime_types[i]; i++)
+		if (runtime_types[i]->id == runtime)
+			return runtime_types[i];
+	return NULL;
+}
+
+bool runtimes_is_part(const struct runtimes *runtimes, const struct mapping *mapping,
+		      uint64_t address, uint32_t runtime, bool nearer_to_leaf)
+{
+	const struct runtime_type *type = type_of(runtime);
+	uint32_t number = mapping->image->number;
+	const struct image_runtimes *known;
+	size_t i;
+
+	if (!type || number >= runtimes->images.count || (nearer_to_leaf && !type->folds_leaf))
+		return false;
+	known = &runtimes->images.at[number];
+	for (i = 0; runtime_types[i]; i++)
+		if (runtime_types[i] == type)
+			return known->suspects >> i & 1 &&
+			       (!type->is_part ||
+				type->is_part(known->facts[i], address - mapping->bias));
+	return false;
+}
+
+uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
+			const struct process *process, const struct runtime_place *place)
+{
+	const struct runtime_type *type = type_of(UNWIND_WORD_RUNTIME(*place->words));
+	struct attached *attached;
+	struct runtime_at at;
+
+	if (!type)
+		return 0;
+	/* a process that was just forked is walked with its parent's tables before it is looked at */
+	if (!find(of, type, NULL))
+		runtimes_look(runtimes, of, process);
+	attached = find(of, type, NULL);
+	if (!attached || !attached->ready || !type->name_of)
+		return runtime_frames_unknown(runtimes->frames, type,
+					      process->end ? -ESRCH : -EFAULT);
+	at = place_of(attached, process);
+	return runtime_frames_get(runtimes->frames, type, &at, attached->state, &attached->frames,
+				  place);
+}
+
+void runtimes_turn(struct runtimes *runtimes, struct film_writer *film)
+{
+	runtimes->film = film;
+	runtime_frames_turn(runtimes->frames, film);
+}
+
+void runtimes_losses(const struct runtimes *runtimes)
+{
+	char words[sizeof(((struct fail *)0)->what) + 64];
+
+	runtime_frames_losses(runtimes->frames);
+	vec_foreach (&runtimes->refusals, refusal) {
+		snprintf(words, sizeof(words), "%s frames not looked for: %s", refusal->type->name,
+			 refusal->words);
+		film_loss(runtimes->film, 0, words, refusal->count);
+	}
+}

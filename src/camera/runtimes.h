@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_RUNTIMES_H
+#define CAMERA_RUNTIMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "camera/runtime_frames.h"
+#include "film/writer.h"
+#include "runtime/runtime.h"
+#include "target/targets.h"
+#include "unwind/pool.h"
+
+/*
+ * The language runtimes of the processes that are filmed: found in their mappings, made known to the kernel
+ * side, asked for the names of their frames.
+ */
+struct runtimes;
+
+/* pool: where the kernel side's blocks of data go; kept_map: what it keeps for the names of frames. */
+int runtimes_new(struct film_writer *film, struct unwind_pool *pool, int kept_map,
+		 struct runtimes **runtimes);
+/* Whoever carries a process_runtimes must have let go of it. */
+void runtimes_free(struct runtimes *runtimes);
+
+/* The part of it that each process carries. All zero: not looked at yet. */
+struct process_runtimes {
+	struct attached *first;
+	uint32_t generation;  /* process->generation that was looked at */
+	uint32_t execs;	      /* process->execs that it was looked at in */
+	bool looked, waiting; /* one of them is not ready yet */
+};
+
+/*
+ * Looks for runtimes in the mappings of the process, if these have changed since. Returns whether what
+ * runtimes_mark() says may be another than before.
+ */
+bool runtimes_look(struct runtimes *runtimes, struct process_runtimes *of,
+		   const struct process *process);
+
+/* Lets go of what was found: the process has ended, or executes another program. */
+void runtimes_leave(struct runtimes *runtimes, struct process_runtimes *of);
+
+/* Whether the process has one that is ready. */
+bool runtimes_any(const struct process_runtimes *of);
+
+/* Which runtime's step the kernel side is to ask for code of this mapping, and with which data. */
+struct runtimes_mark {
+	uint32_t runtime, data; /* as in struct unwind_mapping */
+};
+struct runtimes_mark runtimes_mark(const struct process_runtimes *of,
+				   const struct mapping *mapping);
+
+/* The same for memory that is not known, in which the process runs code: the one that makes code; 0: none does. */
+struct runtimes_mark runtimes_jit(const struct process_runtimes *of);
+
+/* A frame of one of them, named; 0: the film is full. */
+uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
+			const struct process *process, const struct runtime_place *place);
+
+/* Whether the code at an address in the mapping is a part of the frames of that runtime (enum unwind_runtime). */
+bool runtimes_is_part(const struct runtimes *runtimes, const struct mapping *mapping,
+		      uint64_t address, uint32_t runtime, bool nearer_to_leaf);
+
+/* The image is gone: what was known of it, too. */
+void runtimes_image_gone(struct runtimes *runtimes, const struct image *image);
+
+/* Another film. */
+void runtimes_turn(struct runtimes *runtimes, struct film_writer *film);
+
+/* Tells the film what was lost so far. */
+void runtimes_losses(const struct runtimes *runtimes);
+
+#endif

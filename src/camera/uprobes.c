@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/uprobes.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "bpf/calls_abi.h"
+#include "camera/feature.h"
+#include "camera/uprobe_link.h"
+#include "camera/uprobe_perf.h"
+#include "probes.skel.h"
+
+/*
+ * Places of a link, a compromise: when a link goes, the kernel waits about 40 ms until no probe runs any
+ * more; to take one function out, all of its chunk are attached anew, at about 5 µs for each.
+ */
+#define CHUNK_PLACES 12288u
+
+/* What the places of a chunk have in common: the program, and when it runs. */
+enum way {
+	WAY_EXIT,    /* calls_site, at sites */
+	WAY_RETURN,  /* calls_site, when the function returns */
+	WAY_ENTRY,   /* calls_site, when it begins */
+	WAY_SESSION, /* calls_session, at both */
+	WAY_COUNT
+};
+
+/* The kernel's ENOTSUPP, which it tells user space without a name for it. */
+#define KERNEL_ENOTSUPP 524
+
+struct place {
+	uint64_t offset, cookie;
+	int link; /* with perf events; else -1 */
+};
+
+struct chunk {
+	char *path;
+	pid_t pid;
+	enum way way;
+	int link; /* -1: none */
+	vec(struct place) places;
+};
+
+struct uprobes {
+	struct uprobe_ways ways;
+	int session, site; /* programs; -1: not loaded */
+	struct uprobe_perf perf;
+	vec(struct chunk *) chunks;
+	struct map refused; /* by function */
+	vec(uint32_t) refused_list;
+	size_t refused_places;
+};
+
+static uint32_t function_of(uint64_t cookie)
+{
+	return (uint32_t)cookie & (CALLS_FUNCTIONS_MAX - 1);
+}
+
+static void *ask_as_thread(void *result)
+{
+	uint64_t offset = UINT64_MAX >> 2;
+	/* the order in which the kernel looks: program, path, process, places */
+	struct uprobe_link link = {
+		.program = (uint32_t) * (int *)result,
+		.attach_type = ATTACH_UPROBE_MULTI,
+		.path = (uintptr_t) "/proc/self/exe",
+		.offsets = (uintptr_t)&offset,
+		.count = 1,
+		.pid = (uint32_t)gettid(),
+	};
+
+	*(int *)result = uprobe_link_create(&link);
+	return NULL;
+}
+
+/*
+ * Before 6.10 the filter compared threads instead of processes, and took the number of any thread. One that
+ * wants a process says that there is none with the number of a second thread. (The place is behind the end
+ * of the file: nothing is attached in either case.)
+ */
+static bool pid_filter_is_right(void)
+{
+	static const struct bpf_insn return_0[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options,
+		    .expected_attach_type = (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+	int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "stackcam_try", "GPL", return_0,
+				    sizeof(return_0) / sizeof(return_0[0]), &options);
+	int result = program;
+	pthread_t thread;
+
+	if (program < 0)
+		return false;
+	if (pthread_create(&thread, NULL, ask_as_thread, &result))
+		result = -EAGAIN;
+	else
+		pthread_join(thread, NULL);
+	close(program);
+	if (result >= 0)
+		close(result);
+	return result == -ESRCH;
+}
+
+static bool has_feature(enum feature_id id)
+{
+	struct feature feature;
+
+	feature_probe(id, &feature);
+	return feature.state == FEATURE_OK;
+}
+
+void uprobe_ways_probe(struct uprobe_ways *ways)
+{
+	ways->session = has_feature(FEATURE_UPROBE_SESSION);
+	ways->multi = has_feature(FEATURE_UPROBE_MULTI);
+	ways->pid_filter = ways->multi && pid_filter_is_right();
+}
+
+void uprobes_prepare(struct probes *probes, const struct uprobe_ways *ways)
+{
+	bool session = ways->session && ways->multi;
+
+	bpf_program__set_autoload(probes->progs.calls_session, session);
+	if (session)
+		bpf_program__set_expected_attach_type(probes->progs.calls_session,
+						      (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
+	bpf_program__set_expected_attach_type(
+		probes->progs.calls_site,
+		ways->multi ? (enum bpf_attach_type)ATTACH_UPROBE_MULTI : 0);
+}
+
+void uprobes_leave_out(struct probes *probes)
+{
+	struct bpf_program *program;
+	struct bpf_map *map;
+
+	bpf_object__for_each_program(
+		program, probes->obj) if (!strncmp(bpf_program__name(program), "calls_", 6))
+		bpf_program__set_autoload(program, false);
+	bpf_object__for_each_map(map, probes->obj) if (!strncmp(bpf_map__name(map), "calls_", 6))
+		bpf_map__set_autocreate(map, false);
+}
+
+int uprobes_new(struct probes *probes, const struct uprobe_ways *ways, struct uprobes **result)
+{
+	struct uprobes *uprobes = calloc(1, sizeof(*uprobes));
+	int err = 0;
+
+	if (!uprobes)
+		return -ENOMEM;
+	uprobes->ways = *ways;
+	uprobes->session = bpf_program__fd(probes->progs.calls_session);
+	uprobes->site = bpf_program__fd(probes->progs.calls_site);
+	if (!ways->multi)
+		err = uprobe_perf_find(&uprobes->perf);
+	if (err)
+		free(uprobes);
+	else
+		*result = uprobes;
+	return err;
+}
+
+static void close_link(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void free_chunk(struct chunk *chunk)
+{
+	if (!chunk)
+		return;
+	close_link(&chunk->link);
+	vec_foreach (&chunk->places, place)
+		close_link(&place->link);
+	vec_free(&chunk->places);
+	free(chunk->path);
+	free(chunk);
+}
+
+/*
+ * Frees chunks from the number first on. They go one after the other: the kernel's locks let nothing be
+ * gained by closing them from several threads.
+ */
+static void drop_chunks(struct uprobes *uprobes, size_t first)
+{
+	/* entries were attached last, and go first: no call begins whose end is not seen */
+	while (uprobes->chunks.count > first)
+		free_chunk(uprobes->chunks.at[--uprobes->chunks.count]);
+}
+
+void uprobes_free(struct uprobes *uprobes)
+{
+	if (!uprobes)
+		return;
+	drop_chunks(uprobes, 0);
+	vec_free(&uprobes->chunks);
+	vec_free(&uprobes->refused_list);
+	map_free(&uprobes->refused);
+	free(uprobes);
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int refuse_function(struct uprobes *uprobes, uint32_t function)
+{
+	uprobes->refused_places++;
+	if (map_get(&uprobes->refused, function))
+		return 0;
+	if (!vec_reserve(&uprobes->refused_list, uprobes->refused_list.count + 1) ||
+	    !map_put(&uprobes->refused, function, 1))
+		return -ENOMEM;
+	uprobes->refused_list.at[uprobes->refused_list.count++] = function;
+	return 0;
+}
+
+/* An error that may be due to one of the places, and not to all of them. */
+static bool is_of_a_place(int err)
+{
+	return err == -KERNEL_ENOTSUPP || err == -EOPNOTSUPP || err == -EINVAL || err == -ENOEXEC ||
+	       err == -EIO;
+}
+
+/* Attaches count places from first on with one link. Returns its descriptor or a negative errno. */
+static int link_multi(const struct uprobes *uprobes, const struct chunk *chunk, size_t first,
+		      size_t count)
+{
+	uint64_t *numbers = malloc(count * 2 * sizeof(*numbers));
+	struct uprobe_link link = {
+		.program = (uint32_t)(chunk->way == WAY_SESSION ? uprobes->session : uprobes->site),
+		.attach_type =
+			chunk->way == WAY_SESSION ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI,
+		.path = (uintptr_t)chunk->path,
+		.offsets = (uintptr_t)numbers,
+		.cookies = (uintptr_t)(numbers + count),
+		.count = (uint32_t)count,
+		.uprobe_flags = chunk->way == WAY_RETURN ? UPROBE_LINK_RETURN : 0,
+		.pid = uprobes->ways.pid_filter ? (uint32_t)chunk->pid : 0,
+	};
+	size_t i;
+	int fd;
+
+	if (!numbers)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		numbers[i] = chunk->places.at[first + i].offset;
+		numbers[count + i] = chunk->places.at[first + i].cookie;
+	}
+	fd = uprobe_link_create(&link);
+	free(numbers);
+	return fd;
+}
+
+/* Finds the places from first on that are refused, by halves. */
+static int find_refused(struct uprobes *uprobes, struct chunk *chunk, size_t first, size_t count)
+{
+	int fd = link_multi(uprobes, chunk, first, count), err;
+
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (!is_of_a_place(fd))
+		return fd;
+	if (count == 1)
+		return refuse_function(uprobes, function_of(chunk->places.at[first].cookie));
+	err = find_refused(uprobes, chunk, first, count / 2);
+	return err ? err : find_refused(uprobes, chunk, first + count / 2, count - count / 2);
+}
+
+/* Forgets places of functions that were refused. */
+static void sweep(struct uprobes *uprobes, struct chunk *chunk)
+{
+	size_t kept = 0;
+
+	vec_foreach (&chunk->places, place) {
+		if (map_get(&uprobes->refused, function_of(place->cookie)))
+			close_link(&place->link);
+		else
+			chunk->places.at[kept++] = *place;
+	}
+	chunk->places.count = kept;
+}
+
+/* While it is being attached, somebody can map the file: then there may be more that is refused. */
+#define TRIES 4
+
+static int attach_multi(struct uprobes *uprobes, struct chunk *chunk)
+{
+	int err = 0, i;
+
+	for (i = 0; i < TRIES && chunk->places.count; i++) {
+		chunk->link = link_multi(uprobes, chunk, 0, chunk->places.count);
+		if (chunk->link >= 0)
+			return 0;
+		if (!is_of_a_place(chunk->link))
+			return chunk->link;
+		err = find_refused(uprobes, chunk, 0, chunk->places.count);
+		if (err)
+			return err;
+		sweep(uprobes, chunk);
+	}
+	return chunk->places.count ? chunk->link : 0;
+}
+
+static int attach_perf(struct uprobes *uprobes, struct chunk *chunk)
+{
+	bool any_refused = false;
+	int err = 0;
+
+	vec_foreach (&chunk->places, place) {
+		place->link =
+			uprobe_perf_attach(&uprobes->perf, uprobes->site, chunk->path, chunk->pid,
+					   place->offset, place->cookie, chunk->way == WAY_RETURN);
+		if (place->link >= 0)
+			continue;
+		if (!is_of_a_place(place->link))
+			return place->link;
+		err = refuse_function(uprobes, function_of(place->cookie));
+		if (err)
+			return err;
+		any_refused = true;
+	}
+	if (any_refused)
+		sweep(uprobes, chunk);
+	return 0;
+}
+
+static int attach_chunk(struct uprobes *uprobes, struct chunk *chunk)
+{
+	return uprobes->ways.multi ? attach_multi(uprobes, chunk) : attach_perf(uprobes, chunk);
+}
+
+static struct chunk *add_chunk(struct uprobes *uprobes, const char *path, pid_t pid, enum way way)
+{
+	struct chunk *chunk = calloc(1, sizeof(*chunk));
+
+	if (!chunk)
+		return NULL;
+	chunk->link = -1;
+	chunk->pid = pid;
+	chunk->way = way;
+	chunk->path = strdup(path);
+	if (!chunk->path || !vec_push(&uprobes->chunks, chunk)) {
+		free_chunk(chunk);
+		return NULL;
+	}
+	return chunk;
+}
+
+/* Has the place a probe of this way? *cookie: the one of that probe. */
+static bool goes_that_way(const struct uprobes *uprobes, const struct uprobe_place *place,
+			  enum way way, uint64_t *cookie)
+{
+	bool session = uprobes->ways.multi && uprobes->ways.session;
+
+	*cookie = place->cookie;
+	switch (way) {
+	case WAY_EXIT:
+		return place->kind == UPROBE_EXIT_SITE;
+	case WAY_RETURN:
+		/* the place of the site in the cookie, and no words: the function has returned */
+		*cookie = CALLS_COOKIE(function_of(place->cookie), CALLS_SITE_RETURN, 0, 0);
+		return place->kind == UPROBE_ENTRY_AND_RETURN && !session;
+	case WAY_ENTRY:
+		if (place->kind == UPROBE_ENTRY)
+			return true;
+		*cookie |= CALLS_COOKIE(0, 0, CALLS_FUNCTION_RETURN, 0);
+		return place->kind == UPROBE_ENTRY_AND_RETURN && !session;
+	case WAY_SESSION:
+		return place->kind == UPROBE_ENTRY_AND_RETURN && session;
+	default:
+		return false;
+	}
+}
+
+/* Attaches the places of one way. */
+static int attach_way(struct uprobes *uprobes, const char *path, pid_t pid, enum way way,
+		      const struct uprobe_place *places, size_t count)
+{
+	struct chunk *chunk = NULL;
+	uint64_t cookie;
+	size_t i;
+	int err;
+
+	for (i = 0; i < count; i++) {
+		/* an entry whose exits cannot be seen is of no use */
+		if (!goes_that_way(uprobes, &places[i], way, &cookie) ||
+		    map_get(&uprobes->refused, function_of(cookie)))
+			continue;
+		if (chunk && chunk->places.count == CHUNK_PLACES) {
+			err = attach_chunk(uprobes, chunk);
+			if (err)
+				return err;
+			chunk = NULL;
+		}
+		if (!chunk)
+			chunk = add_chunk(uprobes, path, pid, way);
+		if (!chunk ||
+		    !vec_push(&chunk->places, (struct place){places[i].offset, cookie, -1}))
+			return -ENOMEM;
+	}
+	return chunk ? attach_chunk(uprobes, chunk) : 0;
+}
+
+/* Functions refused since there were before of them: what is attached of them goes. */
+static int take_out_refused(struct uprobes *uprobes, size_t before)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = before; i < uprobes->refused_list.count && !err; i++)
+		err = uprobes_take_out(uprobes, uprobes->refused_list.at[i]);
+	return err;
+}
+
+static int attach_failed(int err, const char *path, struct fail *why)
+{
+	if (err == -EMFILE || err == -ENFILE)
+		return fail(why, err, "raise 'ulimit -n', or choose fewer functions",
+			    "cannot put probes into %s: too many open files", path);
+	if (err == -EPERM || err == -EACCES)
+		return fail(why, err,
+			    "run as root, or grant CAP_BPF and CAP_PERFMON ('stackcam doctor' "
+			    "lists all)",
+			    "cannot put probes into %s: not permitted", path);
+	return fail_errno(why, err, NULL, "cannot put probes into %s", path);
+}
+
+int uprobes_attach(struct uprobes *uprobes, const char *path, pid_t pid,
+		   const struct uprobe_place *places, size_t count, struct fail *why)
+{
+	size_t first = uprobes->chunks.count, refused = uprobes->refused_list.count;
+	enum way way;
+	int err = 0;
+
+	for (way = 0; way < WAY_COUNT && !err; way++)
+		err = attach_way(uprobes, path, pid, way, places, count);
+	if (!err)
+		err = take_out_refused(uprobes, refused);
+	if (err) {
+		drop_chunks(uprobes, first);
+		return attach_failed(err, path, why);
+	}
+	if (uprobes->refused_list.count)
+		qsort(uprobes->refused_list.at, uprobes->refused_list.count,
+		      sizeof(*uprobes->refused_list.at), compare_functions);
+	return 0;
+}
+
+/* Removes the places of a function from a chunk's list. Returns whether there were any. */
+static bool forget_places(struct chunk *chunk, uint32_t function)
+{
+	size_t kept = 0, before = chunk->places.count;
+
+	vec_foreach (&chunk->places, place) {
+		if (function_of(place->cookie) == function)
+			close_link(&place->link);
+		else
+			chunk->places.at[kept++] = *place;
+	}
+	chunk->places.count = kept;
+	return kept != before;
+}
+
+int uprobes_take_out(struct uprobes *uprobes, uint32_t function)
+{
+	int err = 0, failed = 0;
+
+	/* entries first: they were attached last */
+	for (size_t i = uprobes->chunks.count; i-- > 0;) {
+		struct chunk *chunk = uprobes->chunks.at[i];
+
+		if (!forget_places(chunk, function) || !uprobes->ways.multi)
+			continue;
+		/* never both at a time: each call would be told twice */
+		close_link(&chunk->link);
+		err = chunk->places.count ? attach_multi(uprobes, chunk) : 0;
+		if (err)
+			failed = err;
+	}
+	return failed;
+}
+
+struct uprobes_counts uprobes_counts(const struct uprobes *uprobes)
+{
+	struct uprobes_counts counts = {.refused = uprobes->refused_places};
+
+	vec_foreach (&uprobes->chunks, chunk) {
+		if ((*chunk)->link >= 0)
+			counts.links++;
+		if ((*chunk)->link >= 0 || !uprobes->ways.multi)
+			counts.attached += (*chunk)->places.count;
+		if (!uprobes->ways.multi)
+			counts.links += (*chunk)->places.count;
+	}
+	return counts;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_UPROBES_H
+#define CAMERA_UPROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/fail.h"
+
+/*
+ * User-space probes, many at once, in the best way that this kernel has:
+ *
+ *	session		entry and return by one program (6.13)
+ *	multi		thousands of places with one call, a cookie each (6.6)
+ *	perf events	one descriptor per place (6.1), slow to take away
+ *
+ * Places are attached in chunks, so that one function can be taken out again at the price of attaching
+ * its chunk anew. All hang on descriptors of this process: however it ends, they end with it.
+ */
+struct uprobes;
+struct probes;
+
+struct uprobe_ways {
+	bool session, multi;
+	bool pid_filter; /* multi links can be bound to a process (right since 6.10) */
+};
+
+/* What this kernel can do. */
+void uprobe_ways_probe(struct uprobe_ways *ways);
+
+/* To be called between open and load: which programs are needed, and how they will be attached. */
+void uprobes_prepare(struct probes *probes, const struct uprobe_ways *ways);
+
+/* Instead, for a recording without calls: none of the programs and maps for calls is loaded. */
+void uprobes_leave_out(struct probes *probes);
+
+int uprobes_new(struct probes *probes, const struct uprobe_ways *ways, struct uprobes **uprobes);
+/* Takes all away. */
+void uprobes_free(struct uprobes *uprobes);
+
+/* One place. function: the number in the cookie, by which it is taken out. */
+struct uprobe_place {
+	uint64_t offset; /* in the file */
+	uint64_t cookie; /* CALLS_COOKIE() */
+	enum uprobe_kind {
+		UPROBE_ENTRY,
+		UPROBE_ENTRY_AND_RETURN, /* session; else an entry and a return probe */
+		UPROBE_EXIT_SITE,
+	} kind;
+};
+
+/*
+ * Attaches places of one file. path: as this process can open it (/proc/PID/map_files/… serves). pid: only
+ * there, 0: wherever the file runs; where the kernel cannot do that right, all that run it are hit, and
+ * the probe itself passes over those that are not meant. A function with a place that the kernel refuses
+ * (an instruction that it cannot handle) is left out, and counted; the rest is attached. (The kernel looks
+ * at the instructions only of a file that somebody has mapped. In one that is mapped later, such a place
+ * stays without a probe, and nothing tells.) Places are copied. Returns 0 or a negative errno with *why
+ * filled; then none of these places is attached.
+ */
+int uprobes_attach(struct uprobes *uprobes, const char *path, pid_t pid,
+		   const struct uprobe_place *places, size_t count, struct fail *why);
+
+/*
+ * Takes out all places of a function. Others of its chunk are without probes for the moment that it
+ * takes, and the kernel forgets their returns that are due: calls of them that are open end when a later
+ * event shows it. Returns 0 or a negative errno: then those others are out too.
+ */
+int uprobes_take_out(struct uprobes *uprobes, uint32_t function);
+
+struct uprobes_counts {
+	size_t attached, refused; /* places */
+	size_t links;		  /* descriptors */
+};
+struct uprobes_counts uprobes_counts(const struct uprobes *uprobes);
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/recording.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "camera/new_film.h"
+#include "cmd/verb.h"
+#include "target/program.h"
+
+/* Returns 1; 0: it is none of these options; a negative errno with *why filled. */
+static int take_target(int option, struct selection *selection, struct fail *why)
+{
+	int err = 0;
+
+	switch (option) {
+	case 'a':
+		selection->whole_machine = true;
+		break;
+	case 'p':
+		err = selection_add_pids(selection, optarg, why);
+		break;
+	case 't':
+		err = selection_add_tids(selection, optarg, why);
+		break;
+	case 'n':
+		err = selection_add_name(selection, optarg, why);
+		break;
+	case RECORDING_OPT_CGROUP:
+		err = selection_add_cgroup(selection, optarg, why);
+		break;
+	case RECORDING_OPT_NO_CHILDREN:
+		selection->no_children = true;
+		break;
+	default:
+		return 0;
+	}
+	return err ? err : 1;
+}
+
+static int say(const struct fail *why)
+{
+	fail_print(why);
+	return why->err == -EINVAL ? EXIT_USAGE : fail_exit_status(why);
+}
+
+int recording_take_option(const char *verb, int option, struct recording_options *options)
+{
+	struct fail why = {0};
+	int taken = take_target(option, &options->selection, &why);
+	uint64_t ns;
+
+	if (taken)
+		return taken < 0 ? say(&why) : 0;
+	switch (option) {
+	case 'd':
+		if (text_parse_time(optarg, 1000000000, &ns) || !ns)
+			return cmd_usage(verb, "-d takes a time such as 10, 500ms or 5m, not '%s'",
+					 optarg);
+		options->seconds = (double)ns / 1e9;
+		return 0;
+	case RECORDING_OPT_LABEL:
+		return film_labels_add(options->labels, sizeof(options->labels), optarg, &why)
+			       ? say(&why)
+			       : 0;
+	case 'o':
+		if (!strcmp(optarg, "-"))
+			return cmd_usage(verb, "a film is a file: -o takes its name, not '-'");
+		options->film = optarg;
+		return 0;
+	case 'q':
+		options->quiet = true;
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+int recording_check_options(struct recording_options *options)
+{
+	struct fail why = {0};
+
+	return selection_check(&options->selection, &why) ? say(&why) : 0;
+}
+
+int recording_create_film(const char *path, const char *labels, int argc, char **argv,
+			  struct film_writer **film, struct fail *why)
+{
+	struct new_film options = {.path = path, .labels = labels, .command = ""};
+	struct buf command = {0};
+	int err;
+
+	buf_put_text(&command, "stackcam");
+	for (int i = 0; i < argc; i++)
+		buf_printf(&command, " %s", argv[i]);
+	buf_put_u8(&command, 0);
+	if (!command.failed)
+		options.command = (const char *)command.at;
+	err = new_film(&options, film, NULL, why);
+	buf_free(&command);
+	return err;
+}
+
+int recording_check_command(char *const *argv, struct command *command, struct fail *why)
+{
+	char *path = program_search(argv[0]);
+
+	free(path);
+	if (path)
+		return 0;
+	command->exec_error = strchr(argv[0], '/') && !access(argv[0], F_OK) ? -EACCES : -ENOENT;
+	return fail_errno(why, command->exec_error, "check its name and that it may be executed",
+			  "cannot execute '%s'", argv[0]);
+}
+
+void recording_raise_descriptors(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+double recording_own_cpu_seconds(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+int recording_run(struct recording *recording, struct fail *why)
+{
+	struct film_writer *film = recording->film;
+	struct fail ignored;
+	uint64_t now;
+	int err, closed;
+
+	recording->session.film = film;
+	err = session_run(&recording->session, why);
+	now = clock_ns();
+	/* the film is closed in any case; the first error is the one that tells why */
+	closed = film_commit(film, now, true, err ? &ignored : why);
+	recording->film_bytes = film_size(film);
+	if (film_close(film, now, err || closed ? &ignored : why) && !closed)
+		closed = -EIO;
+	return err ? err : closed;
+}
+
+int recording_exit_status(struct command *command, int err, const struct fail *why)
+{
+	if (err) {
+		fail_print(why);
+		/* as shells say it: 127 not found, 126 found but not executable */
+		return command->exec_error == -ENOENT ? 127
+		       : command->exec_error	      ? 126
+						      : fail_exit_status(why);
+	}
+	return command->pid && command->go < 0 ? command_wait(command) : 0;
+}

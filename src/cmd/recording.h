@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_RECORDING_H
+#define CMD_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "camera/camera.h"
+#include "camera/command.h"
+#include "camera/session.h"
+#include "film/labels.h"
+#include "film/writer.h"
+#include "target/select.h"
+
+/* What the verbs that record have in common. */
+
+/* Their options: short ones, and rows for the table given to getopt_long(). */
+#define RECORDING_SHORT_OPTIONS "ap:t:n:d:o:q"
+#define RECORDING_LONG_OPTIONS                                                                 \
+	{"all", no_argument, NULL, 'a'}, {"pid", required_argument, NULL, 'p'},                \
+		{"tid", required_argument, NULL, 't'}, {"name", required_argument, NULL, 'n'}, \
+		{"cgroup", required_argument, NULL, RECORDING_OPT_CGROUP},                     \
+		{"duration", required_argument, NULL, 'd'},                                    \
+		{"output", required_argument, NULL, 'o'}, {"quiet", no_argument, NULL, 'q'},   \
+		{"label", required_argument, NULL, RECORDING_OPT_LABEL},                       \
+	{                                                                                      \
+		"no-children", no_argument, NULL, RECORDING_OPT_NO_CHILDREN                    \
+	}
+
+enum {
+	RECORDING_OPT_CGROUP = 1000,
+	RECORDING_OPT_NO_CHILDREN,
+	RECORDING_OPT_LABEL
+};
+
+struct recording_options {
+	struct selection selection;
+	double seconds; /* 0: until something else ends it */
+	const char *film;
+	char labels[FILM_LABELS_SIZE]; /* of the film */
+	bool quiet;
+};
+
+/* Takes optarg of one of these options. Returns 0, an exit status with all said, or -1: it is none of them. */
+int recording_take_option(const char *verb, int option, struct recording_options *options);
+
+/* Whether the targets go together. Returns 0, or an exit status with all said. */
+int recording_check_options(struct recording_options *options);
+
+/*
+ * Whether there is such a command, before an older film makes way for one without it. Returns 0, or
+ * -ENOENT or -EACCES with *why filled and command->exec_error set.
+ */
+int recording_check_command(char *const *argv, struct command *command, struct fail *why);
+
+/* A film at path for a recording of this command line; path null: one that is kept nowhere. */
+int recording_create_film(const char *path, const char *labels, int argc, char **argv,
+			  struct film_writer **film, struct fail *why);
+
+/* One descriptor per image, ring and probe: as many as are allowed, but not for the command. */
+void recording_raise_descriptors(void);
+
+double recording_own_cpu_seconds(void);
+
+/* A recording from its start until its film is closed. */
+struct recording {
+	struct session session;
+	struct film_writer *film;
+	uint64_t film_bytes; /* out */
+};
+int recording_run(struct recording *recording, struct fail *why);
+
+/* What the shell is told: the command's own status, or why there is none. err: of the recording. */
+int recording_exit_status(struct command *command, int err, const struct fail *why);
+
+#endif

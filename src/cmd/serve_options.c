@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/serve_options.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cmd/verb.h"
+
+#define PORT 7171
+/* Below that, one hour's film is all there is room for. */
+#define KEEP_BYTES_MIN 10000000u
+#define KEEP_AGE_MIN   3600000000000ull
+
+static const char help[] =
+	"usage: stackcam serve [OPTION…]\n"
+	"\n"
+	"Films this machine all the time, keeps the films for some days, and serves the page that "
+	"shows "
+	"them.\n"
+	"\n"
+	"The page:\n"
+	"      --listen ADDR:PORT    where it is served (default 127.0.0.1:7171); another address "
+	"than\n"
+	"                            this machine's own needs a token or certificates\n"
+	"      --token-file FILE     who asks needs the token that is the file's first line\n"
+	"      --tls-cert FILE       HTTPS with this certificate …\n"
+	"      --tls-key FILE        … and its key\n"
+	"      --tls-client-ca FILE  clients need a certificate that this one has signed\n"
+	"\n"
+	"The store:\n"
+	"      --store DIR           where the films are (default /var/lib/stackcam)\n"
+	"      --keep-age TIME       how long, e.g. 12h or 30d (default 7d; 0: for ever)\n"
+	"      --keep-size SIZE      how much at most, e.g. 500MB or 20GB; the oldest go first "
+	"(default: a\n"
+	"                            tenth of the disk, but not more than 10GB; 0: no limit)\n"
+	"\n"
+	"The camera:\n"
+	"  -e, --event EVENT         what to film: on-cpu (default)\n"
+	"  -F, --frequency HZ        samples per second and CPU, 1 to 10000 (default 99)\n"
+	"      --no-record           films nothing: keeps and shows what agents send\n"
+	"      --label KEY=VALUE     stands at all that is filmed here, e.g. env=prod; may be "
+	"repeated\n"
+	"      --service RULE        what services are called, e.g. 'unit=nginx*.service web'; may "
+	"be\n"
+	"                            repeated, the first that fits counts\n"
+	"\n"
+	"      --user NAME           becomes this user as soon as it films; films belong to that "
+	"user\n"
+	"      --config FILE         more of these options, one per line: 'keep-age = 14d'; the "
+	"command\n"
+	"                            line wins; SIGHUP reads it again\n"
+	"  -h, --help                this text\n"
+	"\n"
+	"Examples:\n"
+	"  stackcam serve                                     then open http://127.0.0.1:7171/\n"
+	"  stackcam serve --store /data/films --keep-age 30d  more room, and longer\n"
+	"  stackcam serve --no-record --listen 0.0.0.0:7171 --token-file token \\\n"
+	"                 --tls-cert cert.pem --tls-key key.pem\n"
+	"                                                     for the films of other machines\n";
+
+enum {
+	OPT_LISTEN = 256,
+	OPT_TLS_CERT,
+	OPT_TLS_KEY,
+	OPT_TLS_CLIENT_CA,
+	OPT_STORE,
+	OPT_KEEP_AGE,
+	OPT_KEEP_SIZE,
+	OPT_NO_RECORD,
+};
+
+static const struct option long_options[] = {
+	{"listen", required_argument, NULL, OPT_LISTEN},
+	{"tls-cert", required_argument, NULL, OPT_TLS_CERT},
+	{"tls-key", required_argument, NULL, OPT_TLS_KEY},
+	{"tls-client-ca", required_argument, NULL, OPT_TLS_CLIENT_CA},
+	{"store", required_argument, NULL, OPT_STORE},
+	{"keep-age", required_argument, NULL, OPT_KEEP_AGE},
+	{"keep-size", required_argument, NULL, OPT_KEEP_SIZE},
+	{"no-record", no_argument, NULL, OPT_NO_RECORD},
+	SETTINGS_COMMON,
+	{0},
+};
+
+/* "127.0.0.1:7171", "[::1]:7171", "localhost:80"; the port may be missing. */
+static int take_listen(struct serve_options *o, const char *value, struct fail *why)
+{
+	const char *colon = strrchr(value, ':'), *port = NULL;
+	size_t length = strlen(value);
+	struct in6_addr ignored;
+	uint64_t number = PORT;
+	char *to = o->address;
+
+	/* without brackets, one colon ends an address of version 4, and more are one of version 6 */
+	if (colon && (strchr(value, ':') == colon || (value[0] == '[' && colon[-1] == ']'))) {
+		port = colon + 1;
+		length = (size_t)(colon - value);
+	}
+	if (value[0] == '[' && length > 2 && value[length - 1] == ']') {
+		value++;
+		length -= 2;
+	}
+	if (length >= sizeof(o->address) || (port && text_parse_u64(port, 0, 65535, &number)))
+		goto bad;
+	memcpy(to, value, length);
+	to[length] = 0;
+	if (!strcmp(to, "localhost"))
+		strcpy(to, "127.0.0.1");
+	if (inet_pton(AF_INET, to, &ignored) != 1 && inet_pton(AF_INET6, to, &ignored) != 1)
+		goto bad;
+	o->port = (uint16_t)number;
+	return 0;
+bad:
+	return fail(why, -EINVAL, NULL,
+		    "--listen takes an address and a port such as 127.0.0.1:7171 or [::]:7171");
+}
+
+static int take_number(struct serve_options *o, int option, const char *value, struct fail *why)
+{
+	uint64_t number;
+
+	switch (option) {
+	case OPT_KEEP_AGE:
+		if (text_parse_time(value, 1000000000, &number) ||
+		    (number && number < KEEP_AGE_MIN))
+			return fail(why, -EINVAL, NULL,
+				    "--keep-age takes a time of at least 1h, such as 12h or 7d, "
+				    "not '%s'",
+				    value);
+		o->keep_age = number;
+		break;
+	default:
+		if (text_parse_bytes(value, &number) || (number && number < KEEP_BYTES_MIN))
+			return fail(
+				why, -EINVAL, NULL,
+				"--keep-size takes a size of at least 10MB, such as 500MB or 10GB, "
+				"not '%s'",
+				value);
+		o->keep_bytes = number;
+		break;
+	}
+	return 0;
+}
+
+static int take_value(void *context, int option, const char *value, struct fail *why)
+{
+	struct serve_options *o = context;
+
+	switch (option) {
+	case OPT_LISTEN:
+		return take_listen(o, value, why);
+	case OPT_TLS_CERT:
+		o->tls_certificate = value;
+		return 0;
+	case OPT_TLS_KEY:
+		o->tls_key = value;
+		return 0;
+	case OPT_TLS_CLIENT_CA:
+		o->client_ca = value;
+		return 0;
+	case OPT_STORE:
+		o->store = value;
+		return 0;
+	case OPT_NO_RECORD:
+		o->no_record = true;
+		return 0;
+	default:
+		return take_number(o, option, value, why);
+	}
+}
+
+static int check(const struct serve_options *o)
+{
+	if (!o->tls_certificate != !o->tls_key)
+		return cmd_usage("serve", "--tls-cert and --tls-key need each other");
+	if (o->client_ca && !o->tls_certificate)
+		return cmd_usage("serve", "--tls-client-ca needs --tls-cert and --tls-key");
+	if (!*o->store)
+		return cmd_usage("serve", "--store needs the name of a folder");
+	return 0;
+}
+
+int serve_options_read(int argc, char **argv, struct serve_options *o)
+{
+	const struct settings settings = {
+		.verb = "serve",
+		.help = help,
+		.short_options = "+:e:F:h",
+		.options = long_options,
+		.common = &o->common,
+		.take = take_value,
+		.context = o,
+	};
+	int status;
+
+	*o = (struct serve_options){
+		.address = "127.0.0.1",
+		.port = PORT,
+		.store = "/var/lib/stackcam",
+		.keep_age = 7 * 86400000000000ull,
+		.keep_bytes = SERVE_KEEP_DEFAULT,
+		.common.frequency = 99,
+	};
+	status = settings_read(&settings, argc, argv);
+	return status ? status : check(o);
+}
+
+void serve_options_free(struct serve_options *o)
+{
+	settings_free(&o->common);
+	*o = (struct serve_options){0};
+}
+
+void serve_options_say_kept(const struct serve_options *a, const struct serve_options *b)
+{
+	const struct setting_kept kept[] = {
+		{"listen", a->port != b->port || settings_differ(a->address, b->address)},
+		{"store", settings_differ(a->store, b->store)},
+		{"no-record", a->no_record != b->no_record},
+		/* other certificates are taken; whether there are any is a matter of the start */
+		{"tls-cert", !a->tls_certificate != !b->tls_certificate},
+		{"tls-key", !a->tls_key != !b->tls_key},
+		{"tls-client-ca", !a->client_ca != !b->client_ca},
+	};
+
+	settings_say_kept(&a->common, &b->common, kept, sizeof(kept) / sizeof(kept[0]));
+}

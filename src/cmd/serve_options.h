@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_SERVE_OPTIONS_H
+#define CMD_SERVE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/settings.h"
+
+/* What "stackcam serve" is told: by its command line, and by a file of the same options. */
+struct serve_options {
+	char address[64]; /* as a number: "127.0.0.1", "::1" */
+	uint16_t port;
+	const char *store;
+	uint64_t keep_age;   /* ns; 0: for ever */
+	uint64_t keep_bytes; /* 0: no limit; SERVE_KEEP_DEFAULT: as the disk allows */
+	bool no_record;
+	const char *tls_certificate, *tls_key, *client_ca; /* null: none */
+	struct settings_common common;
+};
+
+#define SERVE_KEEP_DEFAULT UINT64_MAX
+
+/* As settings_read(): *options is to be freed in every case. */
+int serve_options_read(int argc, char **argv, struct serve_options *options);
+void serve_options_free(struct serve_options *options);
+
+/* Says which options were changed that take effect only at the next start. */
+void serve_options_say_kept(const struct serve_options *before, const struct serve_options *now);
+
+#endif

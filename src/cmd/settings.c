@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/settings.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "base/text.h"
+#include "cmd/verb.h"
+#include "film/labels.h"
+
+static int take_label(struct settings_common *common, const char *value, struct fail *why)
+{
+	if (!common->labels)
+		common->labels = calloc(1, FILM_LABELS_SIZE);
+	if (!common->labels)
+		return fail_errno(why, -ENOMEM, NULL, "--label");
+	return film_labels_add(common->labels, FILM_LABELS_SIZE, value, why);
+}
+
+static int take(const struct settings *settings, int option, const char *value, struct fail *why)
+{
+	struct settings_common *common = settings->common;
+	uint64_t number;
+
+	switch (option) {
+	case SETTING_TOKEN_FILE:
+		common->token_file = value;
+		return 0;
+	case SETTING_USER:
+		common->user = value;
+		return 0;
+	case SETTING_CONFIG:
+		common->config = value;
+		return 0;
+	case SETTING_LABEL:
+		return take_label(common, value, why);
+	case SETTING_SERVICE:
+		return identity_add(common->identity, value, why);
+	case 'e':
+		if (strcmp(value, "on-cpu"))
+			return fail(why, -EINVAL, NULL, "there is no event '%s'; there is: on-cpu",
+				    value);
+		return 0;
+	case 'F':
+		if (text_parse_u64(value, 1, 10000, &number))
+			return fail(why, -EINVAL, NULL,
+				    "-F takes a number from 1 to 10000, not '%s'", value);
+		common->frequency = (unsigned int)number;
+		return 0;
+	default:
+		return settings->take(settings->context, option, value, why);
+	}
+}
+
+static int take_of_file(void *context, const char *name, const char *value, struct fail *why)
+{
+	const struct settings *settings = context;
+	const struct option *option = settings->options;
+	char to_do[64];
+	int err;
+
+	snprintf(to_do, sizeof(to_do), "see 'stackcam %s --help'", settings->verb);
+	while (option->name && strcmp(option->name, name))
+		option++;
+	if (!option->name || option->val == SETTING_CONFIG || option->val == 'h')
+		return fail(why, -EINVAL, to_do, "there is no setting '%s'", name);
+	if (option->has_arg == required_argument && (!value || !*value))
+		return fail(why, -EINVAL, to_do, "'%s' needs a value", name);
+	if (option->has_arg == no_argument && value)
+		return fail(why, -EINVAL, to_do, "'%s' takes no value", name);
+	err = take(settings, option->val, value, why);
+	if (err && why && !why->to_do[0])
+		snprintf(why->to_do, sizeof(why->to_do), "%s", to_do);
+	return err;
+}
+
+static int take_command_line(const struct settings *settings, int argc, char **argv,
+			     bool before_file)
+{
+	struct fail why = {0};
+	int option;
+
+	opterr = 0;
+	/* 0: from the beginning, whatever was read before */
+	optind = 0;
+	while ((option = getopt_long(argc, argv, settings->short_options, settings->options,
+				     NULL)) != -1) {
+		bool is_first = option == SETTING_CONFIG || option == SETTING_SERVICE;
+
+		if (option == 'h') {
+			fputs(settings->help, stdout);
+			return -1;
+		}
+		if (option == '?' || option == ':')
+			return cmd_usage_option(settings->verb, argv, settings->options);
+		if (is_first == before_file && take(settings, option, optarg, &why))
+			return cmd_usage(settings->verb, "%s", why.what);
+	}
+	if (optind < argc)
+		return cmd_usage(settings->verb, "'%s' is no option, and nothing else is taken",
+				 argv[optind]);
+	return 0;
+}
+
+int settings_read(const struct settings *settings, int argc, char **argv)
+{
+	struct settings_common *common = settings->common;
+	struct fail why = {0};
+	int err = identity_new(&common->identity, &why), status;
+
+	if (!err) {
+		status = take_command_line(settings, argc, argv, true);
+		if (status)
+			return status;
+	}
+	if (!err && common->config)
+		err = config_read(common->config, &common->text, take_of_file, (void *)settings,
+				  &why);
+	if (err) {
+		fail_print(&why);
+		return EXIT_FAILURE;
+	}
+	if (settings->file_taken)
+		settings->file_taken(settings->context);
+	return take_command_line(settings, argc, argv, false);
+}
+
+void settings_free(struct settings_common *common)
+{
+	free(common->labels);
+	identity_free(common->identity);
+	free(common->text);
+	*common = (struct settings_common){0};
+}
+
+bool settings_differ(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "") != 0;
+}
+
+void settings_say_kept(const struct settings_common *before, const struct settings_common *now,
+		       const struct setting_kept *others, size_t count)
+{
+	const struct setting_kept common[] = {
+		{"frequency", before->frequency != now->frequency},
+		{"label", settings_differ(before->labels, now->labels)},
+		{"user", settings_differ(before->user, now->user)},
+	};
+	const size_t common_count = sizeof(common) / sizeof(common[0]);
+
+	for (size_t i = 0; i < common_count + count; i++) {
+		const struct setting_kept *kept =
+			i < common_count ? &common[i] : &others[i - common_count];
+
+		if (kept->differs)
+			cmd_say("'%s' was changed: it takes effect at the next start", kept->name);
+	}
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/trace_words.h"
+
+#include <stdio.h>
+
+#include "base/text.h"
+
+void trace_warn(const char *words)
+{
+	fputs("stackcam: ", stderr);
+	text_print_safe(stderr, words);
+	fputc('\n', stderr);
+}
+
+void trace_show_progress(void *context, uint64_t elapsed_ns)
+{
+	struct calls_statistics statistics;
+	double seconds = (double)elapsed_ns / 1e9;
+	char calls[32];
+
+	calls_statistics(context, &statistics);
+	text_count(calls, sizeof(calls), statistics.calls);
+	fprintf(stderr, "\r\033[K%.0f s, %s calls of %zu functions, recorder at %.1f %% of one CPU",
+		seconds, calls, statistics.functions, recording_own_cpu_seconds() / seconds * 100);
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void show_losses(const struct calls_statistics *calls,
+			const struct camera_statistics *camera)
+{
+	uint64_t lost = camera->lost + calls->strangers;
+
+	if (lost)
+		fprintf(stderr, "; %llu call%s lost", (unsigned long long)lost, plural(lost));
+	if (calls->not_waited_for)
+		fprintf(stderr, "; %llu not kept, although their callers may be slow",
+			(unsigned long long)calls->not_waited_for);
+	if (camera->other_losses)
+		fprintf(stderr, "; %llu smaller losses, which the report names",
+			(unsigned long long)camera->other_losses);
+	if (calls->refused)
+		fprintf(stderr, "; %zu function%s could not be probed", calls->refused,
+			plural(calls->refused));
+	if (calls->late)
+		fprintf(stderr, "; the first calls in %zu file%s mapped later were not seen",
+			calls->late, plural(calls->late));
+	if (!lost && !calls->late && !calls->not_waited_for && !camera->other_losses &&
+	    !calls->refused)
+		fputs("; nothing lost", stderr);
+}
+
+void trace_show_end(const char *film, const struct recording *recording,
+		    const struct calls_statistics *calls)
+{
+	struct camera_statistics camera;
+	char count[32], bytes[32];
+
+	camera_statistics(recording->session.camera, &camera);
+	text_count(count, sizeof(count), calls->calls);
+	text_bytes(bytes, sizeof(bytes), recording->film_bytes);
+	if (recording->session.progress)
+		fputs("\r\033[K", stderr);
+	if (film)
+		text_print_safe(stderr, film);
+	else
+		fputs("traced", stderr);
+	fprintf(stderr, ": %s call%s of %zu function%s in %.1f s", count, plural(calls->calls),
+		calls->functions, plural(calls->functions),
+		(double)recording->session.elapsed_ns / 1e9);
+	if (film)
+		fprintf(stderr, ", %s", bytes);
+	if (!calls->calls && !recording->session.command)
+		fputs("; processes that a target had started before are not traced with it: -n "
+		      "NAME "
+		      "names them all",
+		      stderr);
+	if (calls->dropped)
+		fprintf(stderr, "; %llu faster ones not kept", (unsigned long long)calls->dropped);
+	show_losses(calls, &camera);
+	if (calls->taken_out) {
+		fprintf(stderr,
+			"; %zu function%s no longer traced, called too often (--max-rate), such "
+			"as ",
+			calls->taken_out, plural(calls->taken_out));
+		text_print_safe(stderr, calls->hottest ? calls->hottest : "");
+	}
+	fputc('\n', stderr);
+}

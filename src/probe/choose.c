@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/choose.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+/* A list that a person, or a script, could mean. */
+#define PATTERNS_MAX 10000
+
+struct pattern {
+	bool include;
+	bool is_library; /* a library as a whole: name is null */
+	bool is_regex;
+	bool is_plain; /* no character in it has a meaning of its own */
+	bool is_all;   /* "*" */
+	char *name;
+	char *library; /* of NAME@LIB; null: wherever it is */
+	regex_t regex;
+};
+
+struct choice {
+	vec(struct pattern) patterns;
+};
+
+int choice_new(struct choice **choice)
+{
+	*choice = calloc(1, sizeof(**choice));
+	return *choice ? 0 : -ENOMEM;
+}
+
+static void free_pattern(struct pattern *p)
+{
+	if (p->is_regex)
+		regfree(&p->regex);
+	free(p->name);
+	free(p->library);
+}
+
+void choice_free(struct choice *choice)
+{
+	if (!choice)
+		return;
+	vec_foreach (&choice->patterns, p)
+		free_pattern(p);
+	vec_free(&choice->patterns);
+	free(choice);
+}
+
+static bool hugs_spaces(char c)
+{
+	return c == '<' || c == '>' || c == ',';
+}
+
+/* Takes out the spaces that people and demanglers put into lists of template arguments, or not. */
+static void close_up(char *to, const char *from)
+{
+	char last = 0;
+
+	for (; *from; from++) {
+		if (*from == ' ' && (hugs_spaces(last) || hugs_spaces(from[1])))
+			continue;
+		*to++ = last = *from;
+	}
+	*to = 0;
+}
+
+static char *closed_up(const char *text)
+{
+	char *copy = malloc(strlen(text) + 1);
+
+	if (copy)
+		close_up(copy, text);
+	return copy;
+}
+
+static int compile(struct pattern *p, const char *expression, struct fail *why)
+{
+	char words[200];
+	int err = regcomp(&p->regex, expression, REG_EXTENDED | REG_NOSUB);
+
+	if (!err) {
+		p->is_regex = true;
+		return 0;
+	}
+	regerror(err, &p->regex, words, sizeof(words));
+	return fail(why, -EINVAL, "see regex(7)", "pattern \"re:%s\": %s", expression, words);
+}
+
+static int set_glob(struct pattern *p, const char *text, struct fail *why)
+{
+	const char *at = strrchr(text, '@');
+
+	if (at == text || (at && !at[1]))
+		return fail(why, -EINVAL, "write NAME@LIB, such as \"malloc@libc*\" or \"*@libz*\"",
+			    "pattern \"%s\" has an empty part", text);
+	p->name = closed_up(text);
+	if (!p->name)
+		return fail_errno(why, -ENOMEM, NULL, "pattern \"%s\"", text);
+	if (at) {
+		*strrchr(p->name, '@') = 0;
+		p->library = strdup(at + 1);
+		if (!p->library)
+			return fail_errno(why, -ENOMEM, NULL, "pattern \"%s\"", text);
+	}
+	p->is_all = !strcmp(p->name, "*");
+	p->is_plain = !strpbrk(p->name, "*?[\\");
+	return 0;
+}
+
+static int add(struct choice *choice, struct pattern *p, int err, struct fail *why)
+{
+	if (!err && choice->patterns.count == PATTERNS_MAX)
+		err = fail(why, -EINVAL, "choose with fewer, wider patterns",
+			   "more than %d patterns", PATTERNS_MAX);
+	if (!err && !vec_push(&choice->patterns, *p))
+		err = fail_errno(why, -ENOMEM, NULL, "choosing functions");
+	if (err)
+		free_pattern(p);
+	return err;
+}
+
+int choice_add_function(struct choice *choice, bool include, const char *pattern, struct fail *why)
+{
+	struct pattern p = {.include = include};
+	int err;
+
+	if (!pattern[0] || !strcmp(pattern, "re:"))
+		err = fail(why, -EINVAL, "\"*\" stands for all functions", "a pattern is empty");
+	else if (!strncmp(pattern, "re:", 3))
+		err = compile(&p, pattern + 3, why);
+	else
+		err = set_glob(&p, pattern, why);
+	return add(choice, &p, err, why);
+}
+
+int choice_add_library(struct choice *choice, bool include, const char *pattern, struct fail *why)
+{
+	struct pattern p = {.include = include, .is_library = true};
+	int err = 0;
+
+	if (!pattern[0])
+		err = fail(why, -EINVAL, "\"*\" stands for all libraries", "a pattern is empty");
+	p.library = strdup(pattern);
+	if (!err && !p.library)
+		err = fail_errno(why, -ENOMEM, NULL, "pattern \"%s\"", pattern);
+	return add(choice, &p, err, why);
+}
+
+/* What a pattern is compared with. */
+struct candidate {
+	const char *name;  /* closed up */
+	const char *as_is; /* with its spaces */
+	const char *symbol;
+	const char *library; /* null: none */
+};
+
+static bool glob_matches(const struct pattern *p, const char *name)
+{
+	if (p->is_all)
+		return true;
+	if (p->is_plain)
+		return !strcmp(p->name, name);
+	return !fnmatch(p->name, name, 0);
+}
+
+static bool regex_matches(const struct pattern *p, const struct candidate *c)
+{
+	return !regexec(&p->regex, c->as_is, 0, NULL, 0) ||
+	       (c->name != c->as_is && !regexec(&p->regex, c->name, 0, NULL, 0)) ||
+	       (strcmp(c->symbol, c->as_is) && !regexec(&p->regex, c->symbol, 0, NULL, 0));
+}
+
+static bool matches(const struct pattern *p, const struct candidate *c)
+{
+	if (p->library && (!c->library || fnmatch(p->library, c->library, 0)))
+		return false;
+	if (p->is_library)
+		return true;
+	if (p->is_regex)
+		return regex_matches(p, c);
+	return glob_matches(p, c->name) || (c->symbol != c->name && glob_matches(p, c->symbol));
+}
+
+bool choice_has(const struct choice *choice, const char *name, const char *symbol,
+		const char *library)
+{
+	struct candidate c = {.name = name, .as_is = name, .symbol = symbol, .library = library};
+	char closed[512], *larger = NULL;
+	bool has;
+
+	if (!choice->patterns.count)
+		return true;
+	if (strchr(name, ' ')) {
+		larger = strlen(name) < sizeof(closed) ? NULL : malloc(strlen(name) + 1);
+		if (larger || strlen(name) < sizeof(closed)) { /* without memory: as it is */
+			close_up(larger ? larger : closed, name);
+			c.name = larger ? larger : closed;
+		}
+	}
+	has = !choice->patterns.at[0].include;
+	for (size_t i = choice->patterns.count; i--;)
+		if (matches(&choice->patterns.at[i], &c)) {
+			has = choice->patterns.at[i].include;
+			break;
+		}
+	free(larger);
+	return has;
+}

@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/functions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/buf.h"
+#include "probe/internal.h"
+#include "probe/refusals.h"
+#include "symbol/elf_file.h"
+
+/* Names that one address can have, as far as they are looked at. */
+#define ALIASES_MAX 32
+
+/* The shortest stub that there is. */
+#define STUB_SIZE 8
+
+/* Code that is looked at, in all, to see what functions call. */
+#define LEAF_BUDGET ((uint64_t)64 << 20)
+
+struct probe_private {
+	struct buf text;
+};
+
+/* Places of a function's strings in the text, which moves while it grows. */
+struct strings {
+	size_t name, symbol, library;
+	bool has_library;
+};
+
+struct probing {
+	const struct probe_question *question;
+	struct symbol_functions listed;
+	struct elf_image image;
+	struct spans spans;
+	struct window window;
+	struct exits exits;
+	vec(struct probe_function) functions;
+	vec(struct strings) strings;
+	vec(struct probe_site) sites;
+	struct probe_private *private;
+	bool is_go, is_loader, nop5;
+	uint64_t covered; /* the end of the functions before */
+};
+
+/* A function's name that is meant, with its best demangled form. */
+struct chosen {
+	const struct symbol_function *symbol;
+	const char *symbol_name, *library;
+	char *name; /* owned; null: none is meant */
+};
+
+static const char *text_of(const struct probing *p, uint32_t place)
+{
+	return symbol_functions_text(&p->listed, place);
+}
+
+/* 6.18 is the first kernel that replaces them. */
+static bool kernel_replaces_nop5(void)
+{
+	struct utsname u;
+	unsigned int major, minor;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 18));
+}
+
+/* A function of a library, at the place from where the image calls it. */
+static bool is_called(enum symbol_function_kind kind)
+{
+	return kind == SYMBOL_FUNCTION_STUB || kind == SYMBOL_FUNCTION_IMPORT;
+}
+
+static int file_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
+{
+	for (unsigned int i = 0; i < image->codes; i++) {
+		const struct elf_range *c = &image->code[i];
+
+		if (address >= c->start && address - c->start < c->in_file &&
+		    address - c->start <= UINT64_MAX - c->offset) {
+			*offset = c->offset + (address - c->start);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static size_t group_end(const struct symbol_functions *listed, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < listed->count && listed->at[end].address == listed->at[first].address)
+		end++;
+	return end;
+}
+
+static bool is_cold(const char *symbol)
+{
+	return refusal_by_name(symbol, false) == PROBE_REFUSED_PART;
+}
+
+/* One span for all symbols of one address; labels are none. */
+static int make_spans(struct probing *p)
+{
+	const struct symbol_functions *l = &p->listed;
+
+	for (size_t first = 0, end; first < l->count; first = end) {
+		struct span span = {
+			.address = l->at[first].address,
+			.symbol = (uint32_t)first,
+			.kind = SYMBOL_FUNCTION_LABEL,
+			.is_part = true,
+		};
+
+		end = group_end(l, first);
+		for (size_t i = first; i < end; i++) {
+			if (l->at[i].kind == SYMBOL_FUNCTION_LABEL)
+				continue;
+			/* whoever calls a resolver a function does not know it */
+			if (span.kind == SYMBOL_FUNCTION_LABEL ||
+			    l->at[i].kind == SYMBOL_FUNCTION_RESOLVER)
+				span.kind = l->at[i].kind;
+			if (l->at[i].size > span.size)
+				span.size = l->at[i].size;
+			span.is_part &= is_cold(text_of(p, l->at[i].name));
+		}
+		if (span.kind != SYMBOL_FUNCTION_LABEL && !vec_push(&p->spans.list, span))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The best name first: global, weak, local; not reserved for the library's own use; short. */
+static int better(const struct probing *p, const struct symbol_function *a,
+		  const struct symbol_function *b)
+{
+	const char *x = text_of(p, a->name), *y = text_of(p, b->name);
+	bool hidden_x = !strncmp(x, "__", 2), hidden_y = !strncmp(y, "__", 2);
+	size_t length_x = strlen(x), length_y = strlen(y);
+
+	if (a->binding != b->binding)
+		return a->binding > b->binding ? -1 : 1;
+	if (hidden_x != hidden_y)
+		return hidden_x ? 1 : -1;
+	if (length_x != length_y)
+		return length_x < length_y ? -1 : 1;
+	return strcmp(x, y);
+}
+
+/* The names of a span, sorted, each once. */
+static size_t aliases_of(const struct probing *p, const struct span *span,
+			 const struct symbol_function **names)
+{
+	size_t end = group_end(&p->listed, span->symbol), count = 0;
+
+	for (size_t i = span->symbol; i < end && count < ALIASES_MAX; i++) {
+		const struct symbol_function *f = &p->listed.at[i];
+		size_t at = count;
+		int order = 1;
+
+		if (f->kind == SYMBOL_FUNCTION_LABEL)
+			continue;
+		while (at && (order = better(p, f, names[at - 1])) < 0)
+			at--;
+		if (at && !order)
+			continue; /* it is in both tables */
+		memmove(names + at + 1, names + at, (count - at) * sizeof(*names));
+		names[at] = f;
+		count++;
+	}
+	return count;
+}
+
+/* A name's form without what compilers append to copies of a function: "f" of "f.part.0". */
+static bool base_is_meant(const struct choice *choice, const char *name, const char *symbol,
+			  const char *library)
+{
+	size_t length = refusal_base_length(symbol);
+	const char *clone = strstr(name, " [clone ");
+	char *plain, *base;
+	bool meant = false;
+
+	if (!symbol[length])
+		return false;
+	base = strndup(symbol, length);
+	plain = clone ? strndup(name, (size_t)(clone - name)) : strdup(base ? base : "");
+	if (base && plain)
+		meant = choice_has(choice, plain, base, library);
+	free(base);
+	free(plain);
+	return meant;
+}
+
+static int choose_name(const struct probing *p, const struct span *span, struct chosen *chosen)
+{
+	const struct symbol_function *names[ALIASES_MAX + 1];
+	size_t count = aliases_of(p, span, names);
+	const struct choice *choice = p->question->choice;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *symbol = text_of(p, names[i]->name);
+		const char *library = p->question->inside;
+		char *name = symbol_demangle_short(symbol);
+
+		if (!name)
+			return -ENOMEM;
+		if (is_called(span->kind))
+			library = text_of(p, names[i]->library);
+		if (choice_has(choice, name, symbol, library) ||
+		    base_is_meant(choice, name, symbol, library)) {
+			*chosen = (struct chosen){names[i], symbol, library, name};
+			return 0;
+		}
+		free(name);
+	}
+	return 0;
+}
+
+static size_t put_text(struct buf *text, const char *a, const char *b)
+{
+	size_t place = text->count;
+
+	buf_put(text, a, strlen(a));
+	buf_put(text, b, strlen(b) + 1);
+	return place;
+}
+
+static int add_function(struct probing *p, const struct probe_function *f,
+			const struct chosen *chosen)
+{
+	struct buf *text = &p->private->text;
+	bool stub = is_called(chosen->symbol->kind);
+	struct strings s = {.has_library = stub};
+
+	s.symbol = put_text(text, chosen->symbol_name, "");
+	s.name = text->count;
+	buf_put(text, chosen->name, strlen(chosen->name));
+	if (stub && chosen->library[0])
+		buf_put(text, "@", 1);
+	put_text(text, stub ? chosen->library : "", "");
+	if (stub)
+		s.library = put_text(text, chosen->library, "");
+	if (text->failed || !vec_push(&p->strings, s) || !vec_push(&p->functions, *f))
+		return -ENOMEM;
+	return 0;
+}
+
+static enum probe_refusal refuse(const struct probing *p, const struct span *span,
+				 const char *symbol)
+{
+	enum probe_refusal by_name = refusal_by_name(symbol, p->is_go);
+
+	if (p->is_loader)
+		return PROBE_REFUSED_LOADER;
+	if (span->kind == SYMBOL_FUNCTION_RESOLVER)
+		return PROBE_REFUSED_RESOLVER;
+	if (by_name != PROBE_ALLOWED)
+		return by_name;
+	if (is_called(span->kind))
+		return PROBE_ALLOWED;
+	if (!span->size)
+		return PROBE_REFUSED_NO_SIZE;
+	if (span->size > BODY_MAX || !elf_image_is_code(&p->image, span->address, span->size))
+		return PROBE_REFUSED_BORDER;
+	if (span->address < p->covered)
+		return PROBE_REFUSED_OVERLAP;
+	return PROBE_ALLOWED;
+}
+
+static enum probe_exit exit_of_stub(const struct probing *p, const struct chosen *chosen)
+{
+	const struct probe_question *q = p->question;
+
+	switch (q->exit) {
+	case PROBE_WISH_RETURN:
+		return p->is_go ? PROBE_EXIT_INFERRED : PROBE_EXIT_RETURN;
+	case PROBE_WISH_RET: /* it has none */
+	case PROBE_WISH_INFERRED:
+		return PROBE_EXIT_INFERRED;
+	case PROBE_WISH_AUTO:
+		break;
+	}
+	if (p->is_go ||
+	    (q->unwinds && !call_lets_nothing_pass(chosen->library, chosen->symbol_name)))
+		return PROBE_EXIT_INFERRED;
+	return PROBE_EXIT_RETURN;
+}
+
+/* How a function's exit is to be seen, if its ends can be found. A negative errno: -ENOMEM. */
+static int wanted_exit(struct probing *p, struct span *span)
+{
+	const struct probe_question *q = p->question;
+	int leaf;
+
+	switch (q->exit) {
+	case PROBE_WISH_RETURN:
+		return p->is_go ? PROBE_EXIT_RET : PROBE_EXIT_RETURN;
+	case PROBE_WISH_RET:
+		return PROBE_EXIT_RET;
+	case PROBE_WISH_INFERRED:
+		return PROBE_EXIT_INFERRED;
+	case PROBE_WISH_AUTO:
+		break;
+	}
+	if (p->is_go)
+		return PROBE_EXIT_RET;
+	if (!q->unwinds)
+		return PROBE_EXIT_RETURN;
+	leaf = is_leaf(&p->spans, span);
+	if (leaf < 0)
+		return leaf;
+	return leaf ? PROBE_EXIT_RETURN : PROBE_EXIT_RET;
+}
+
+/* Where the next symbol begins, of whatever kind, as a distance. */
+static uint64_t distance_to_next(const struct probing *p, const struct span *span)
+{
+	size_t next = group_end(&p->listed, span->symbol);
+
+	return next < p->listed.count ? p->listed.at[next].address - span->address : UINT64_MAX;
+}
+
+/* Two probes at one place would come in any order: such a function has no exit that is seen. */
+static bool is_exit(const struct probing *p, uint64_t address)
+{
+	for (size_t i = 0; i < p->exits.addresses.count; i++)
+		if (p->exits.addresses.at[i] == address)
+			return true;
+	return false;
+}
+
+static int add_sites(struct probing *p, struct probe_function *f)
+{
+	f->first_exit = (uint32_t)p->sites.count;
+	f->exits = (uint32_t)p->exits.addresses.count;
+	for (size_t i = 0; i < p->exits.addresses.count; i++) {
+		struct probe_site site = {0};
+
+		if (file_offset(&p->image, p->exits.addresses.at[i], &site.offset))
+			return 0;
+		if (!vec_push(&p->sites, site))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Entry and exits of a function with code of its own. */
+static int place(struct probing *p, struct span *span, const struct body *body,
+		 struct probe_function *f)
+{
+	struct entry_wish wish = {.nop5 = p->nop5, .is_go = p->is_go};
+	struct entry entry;
+	int exit = wanted_exit(p, span), all;
+
+	if (exit < 0)
+		return exit;
+	p->exits.addresses.count = 0;
+	if (exit == PROBE_EXIT_RET) {
+		all = find_exits(&p->exits, &p->spans, body);
+		if (all < 0)
+			return all;
+		if (!all)
+			exit = PROBE_EXIT_INFERRED;
+	}
+	wish.moves = exit != PROBE_EXIT_RETURN;
+	wish.limit = distance_to_next(p, span);
+	if (!place_entry(body, &wish, &entry)) {
+		f->refusal = PROBE_REFUSED_CODE;
+		return 0;
+	}
+	if (exit == PROBE_EXIT_RET && is_exit(p, span->address + entry.at)) {
+		entry = (struct entry){.cost = PROBE_COST_SLOW};
+		if (is_exit(p, span->address)) {
+			exit = PROBE_EXIT_INFERRED;
+			place_entry(body, &wish, &entry);
+		}
+	}
+	f->cost = entry.cost;
+	f->exit = (enum probe_exit)exit;
+	f->entry.words = entry.words;
+	if (file_offset(&p->image, span->address + entry.at, &f->entry.offset))
+		f->refusal = PROBE_REFUSED_BORDER;
+	else if (exit == PROBE_EXIT_RET)
+		return add_sites(p, f);
+	return 0;
+}
+
+/* The sections say where a stub is; only what the segments load there counts. */
+static int place_stub(struct probing *p, const struct span *span, const struct chosen *chosen,
+		      struct probe_function *f)
+{
+	struct isa_insn insn;
+	struct body body;
+	int got = window_read(&p->window, span->address, STUB_SIZE, &body);
+
+	if (got < 0)
+		return got;
+	f->cost = PROBE_COST_SLOW; /* it is an indirect jump, perhaps behind "endbr64" */
+	f->exit = exit_of_stub(p, chosen);
+	if (!got || file_offset(&p->image, span->address, &f->entry.offset))
+		f->refusal = PROBE_REFUSED_BORDER;
+	else if (!isa_read(&insn, body.code, body.size) || isa_cost(&insn) == ISA_COST_REFUSED)
+		f->refusal = PROBE_REFUSED_CODE;
+	return 0;
+}
+
+/* Places a function that is meant, and lists it. */
+static int take(struct probing *p, struct span *span, const struct chosen *chosen)
+{
+	struct probe_function f = {
+		.address = span->address,
+		.size = is_called(span->kind) ? 0 : span->size,
+		.is_go = p->is_go,
+		.refusal = refuse(p, span, chosen->symbol_name),
+	};
+	struct body body;
+	int err = 0;
+
+	if (span->kind == SYMBOL_FUNCTION_IMPORT) {
+		f.exit = exit_of_stub(p, chosen);
+		f.cost = PROBE_COST_SLOW;
+		if (f.refusal == PROBE_ALLOWED)
+			f.refusal = PROBE_REFUSED_NO_STUB;
+		else if (!p->question->refused_too)
+			return 0;
+		return add_function(p, &f, chosen);
+	}
+	if (f.refusal == PROBE_ALLOWED && span->kind == SYMBOL_FUNCTION_STUB) {
+		err = place_stub(p, span, chosen, &f);
+	} else if (f.refusal == PROBE_ALLOWED) {
+		err = window_read(&p->window, span->address, span->size, &body);
+		if (!err)
+			f.refusal = PROBE_REFUSED_BORDER;
+		if (err > 0)
+			err = place(p, span, &body, &f);
+	}
+	if (err || (f.refusal != PROBE_ALLOWED && !p->question->refused_too))
+		return err;
+	return add_function(p, &f, chosen);
+}
+
+static int take_all(struct probing *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->spans.list.count && !err; i++) {
+		struct span *span = &p->spans.list.at[i];
+		bool called = is_called(span->kind);
+		struct chosen chosen = {0};
+
+		if (span->kind == SYMBOL_FUNCTION_LABEL || span->kind == SYMBOL_FUNCTION_OWN_STUB)
+			continue;
+		if (called ? p->question->called : p->question->own)
+			err = choose_name(p, span, &chosen);
+		if (!err && chosen.name)
+			err = take(p, span, &chosen);
+		free(chosen.name);
+		if (!called && span->size <= BODY_MAX && span->address + span->size > p->covered)
+			p->covered = span->address + span->size;
+	}
+	return err;
+}
+
+static void hand_over(struct probing *p, struct probe_functions *to)
+{
+	for (size_t i = 0; i < p->functions.count; i++) {
+		const char *text = (const char *)p->private->text.at;
+		const struct strings *s = &p->strings.at[i];
+		struct probe_function *f = &p->functions.at[i];
+
+		f->name = text + s->name;
+		f->symbol = text + s->symbol;
+		f->library = s->has_library ? text + s->library : NULL;
+	}
+	*to = (struct probe_functions){
+		.at = p->functions.at,
+		.count = p->functions.count,
+		.exits = p->sites.at,
+		.exit_count = p->sites.count,
+		.private = p->private,
+	};
+	memset(&p->functions, 0, sizeof(p->functions));
+	memset(&p->sites, 0, sizeof(p->sites));
+	p->private = NULL;
+}
+
+static int open_image(struct probing *p, struct fail *why)
+{
+	const struct symbol_image *i = p->question->image;
+	struct fail words = {0};
+	int err = i->memory ? elf_image_open_memory(&p->image, i->memory, i->memory_size, &words)
+			    : elf_image_open_file(&p->image, i->fd, &words);
+
+	if (err)
+		return fail(why, err, NULL, "%s: %s", i->path ? i->path : "an image", words.what);
+	p->spans.window.image = p->window.image = &p->image;
+	p->spans.names = &p->listed;
+	p->spans.budget = LEAF_BUDGET;
+	return 0;
+}
+
+/* Whether the ends of functions, or what they call, may have to be found. */
+static bool needs_code(const struct probing *p)
+{
+	const struct probe_question *q = p->question;
+
+	return q->own && (q->exit == PROBE_WISH_RET || (q->exit == PROBE_WISH_AUTO && q->unwinds));
+}
+
+int probe_functions_of(const struct probe_question *question, struct probe_functions *functions,
+		       struct fail *why)
+{
+	struct probing p = {.question = question};
+	int err;
+
+	*functions = (struct probe_functions){0};
+	err = open_image(&p, why);
+	if (!err)
+		err = symbol_functions_of(question->symbols, question->image, &p.listed, why);
+	if (!err) {
+		p.private = calloc(1, sizeof(*p.private));
+		p.is_go = probe_is_go(question->image);
+		p.is_loader = refusal_is_loader(question->image->path);
+		p.nop5 = kernel_replaces_nop5();
+		err = p.private ? make_spans(&p) : -ENOMEM;
+		if (!err)
+			err = add_unnamed(&p.spans, question->image, needs_code(&p));
+		if (!err)
+			err = take_all(&p);
+		if (err)
+			fail_errno(why, err, NULL, "choosing functions");
+		else
+			hand_over(&p, functions);
+	}
+	if (p.private)
+		buf_free(&p.private->text);
+	free(p.private);
+	vec_free(&p.functions);
+	vec_free(&p.strings);
+	vec_free(&p.sites);
+	vec_free(&p.spans.list);
+	window_free(&p.spans.window);
+	window_free(&p.window);
+	exits_free(&p.exits);
+	symbol_functions_free(&p.listed);
+	elf_image_close(&p.image);
+	return err;
+}
+
+void probe_functions_free(struct probe_functions *functions)
+{
+	free(functions->at);
+	free(functions->exits);
+	if (functions->private)
+		buf_free(&functions->private->text);
+	free(functions->private);
+	*functions = (struct probe_functions){0};
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROBE_FUNCTIONS_H
+#define PROBE_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "probe/choose.h"
+#include "symbol/symbols.h"
+
+/*
+ * The functions of an image that can be traced: where probes are to be put, what they will cost, and
+ * what must be left alone, and why. Files are hostile input. Nothing is probed here.
+ */
+
+/* What the entry probe costs, by the instruction under it (x86: measured, 6.18). */
+enum probe_cost {
+	PROBE_COST_NOP5, /* a nop of 5 bytes that newer kernels replace by a call: about 1/2 of */
+	PROBE_COST_FAST, /* an instruction that the kernel emulates: push, nop, jmp, call, jcc */
+	PROBE_COST_SLOW, /* it is single-stepped out of line: several times as dear */
+};
+
+/* How its end is seen. */
+enum probe_exit {
+	PROBE_EXIT_RETURN,   /* the kernel's return probe: cheap; deadly if an exception passes */
+	PROBE_EXIT_RET,	     /* probes on each "ret" and each jump out of the function */
+	PROBE_EXIT_INFERRED, /* none: later events show that it has ended */
+};
+
+/* Why a function must not, or cannot, be traced. */
+enum probe_refusal {
+	PROBE_ALLOWED,
+	PROBE_REFUSED_START, /* _start, __libc_start_main …: they never return, or run before all else */
+	PROBE_REFUSED_LOADER,	/* part of the dynamic loader */
+	PROBE_REFUSED_RESOLVER, /* an IFUNC resolver: what it chose is traced instead */
+	PROBE_REFUSED_TWICE, /* returns twice or changes stacks: setjmp, vfork, swapcontext … */
+	PROBE_REFUSED_UNWINDER, /* the exception machinery itself */
+	PROBE_REFUSED_HELPER,	/* compiler's helpers: get_pc_thunk, __stack_chk_fail, mcount */
+	PROBE_REFUSED_PART,	/* not a whole function: ".cold" */
+	PROBE_REFUSED_OVERLAP,	/* lies within another function, or is its alias */
+	PROBE_REFUSED_NO_SIZE,	/* where it ends is not known */
+	PROBE_REFUSED_CODE, /* its first instruction cannot be probed: prefixes, no instruction, data */
+	PROBE_REFUSED_NO_STUB, /* a library function that is called without a stub: only it can be probed */
+	PROBE_REFUSED_BORDER, /* outside of the executable segments */
+};
+
+/* "starts the program", "part of the dynamic loader": for lists */
+const char *probe_refusal_words(enum probe_refusal refusal);
+
+/* An offset in the file, and what the stack pointer has moved since the function's entry, in words. */
+struct probe_site {
+	uint64_t offset;
+	uint16_t words;
+};
+
+struct probe_function {
+	const char *name; /* demangled, without parameters; of a library that is called: "fn@lib" */
+	const char *symbol; /* as in the symbol table */
+	const char
+		*library; /* what is called: file name of its library, "" if not known; null: own */
+	uint64_t address, size; /* virtual address in the image's file; size 0: a stub of the PLT */
+	struct probe_site entry;
+	enum probe_cost cost;
+	enum probe_exit exit;
+	uint32_t first_exit, exits; /* PROBE_EXIT_RET: sites of the list, from first_exit on */
+	enum probe_refusal refusal;
+	bool is_go;
+};
+
+struct probe_functions {
+	struct probe_function *at;
+	size_t count;
+	struct probe_site *exits;
+	size_t exit_count;
+	struct probe_private *private; /* the strings */
+};
+
+/* How exits are to be seen: --exit. */
+enum probe_exit_wish {
+	PROBE_WISH_AUTO,
+	PROBE_WISH_RETURN,
+	PROBE_WISH_RET,
+	PROBE_WISH_INFERRED,
+};
+
+struct probe_question {
+	const struct symbol_image *image;
+	struct symbols *symbols; /* names, debug files */
+	const struct choice *choice;
+	bool own; /* functions that the image defines */
+	/* functions of libraries, where the image calls them: PLT stubs; and those without, as refused */
+	bool called;
+	const char *
+		inside; /* the image is a library, --inside: its file name, for choice_has(); else null */
+	enum probe_exit_wish exit;
+	/*
+	 * Exceptions can pass through functions of this image: it, or what it is loaded with, throws C++
+	 * exceptions or Rust panics (probe_unwinds()). Functions that call nothing are safe even so.
+	 */
+	bool unwinds;
+	bool refused_too; /* list what was meant but refused, for --list */
+};
+
+/*
+ * All functions that are meant, sorted by address. Returns 0 or a negative errno with *why filled:
+ * -ENOEXEC: no ELF file for this machine.
+ */
+int probe_functions_of(const struct probe_question *question, struct probe_functions *functions,
+		       struct fail *why);
+void probe_functions_free(struct probe_functions *functions);
+
+/*
+ * Does the image throw, or let pass, exceptions (imports or holds _Unwind_RaiseException, __cxa_throw), or is
+ * it a runtime that looks for return addresses on the stack itself, such as the JVM and OCaml's?
+ */
+bool probe_unwinds(const struct symbol_image *image);
+
+/* Does the image run code on stacks of its own making, and switch between them (coroutines)? */
+bool probe_switches_stacks(const struct symbol_image *image);
+
+/* Can the image execute other programs? */
+bool probe_executes(const struct symbol_image *image);
+
+/* Is it a Go program (.go.buildinfo, .gopclntab)? */
+bool probe_is_go(const struct symbol_image *image);
+
+/*
+ * Up to count names of functions nearest to a pattern that matched none: "did you mean". near is filled
+ * with strings that live as long as functions_of_all, a list made with an empty choice. Returns how many.
+ */
+size_t probe_near(const struct probe_functions *functions_of_all, const char *pattern,
+		  const char **near, size_t count);
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What kind of program an image is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/functions.h"
+#include "symbol/elf_file.h"
+
+static bool open_file(const struct symbol_image *image, struct elf_file *file)
+{
+	if (image->memory)
+		return !elf_file_open_memory(file, image->memory, image->memory_size);
+	return image->fd >= 0 && !elf_file_open(file, image->fd);
+}
+
+bool probe_is_go(const struct symbol_image *image)
+{
+	struct elf_file f;
+	bool is_go;
+
+	if (!open_file(image, &f))
+		return false;
+	is_go = elf_file_section(&f, ".gopclntab") || elf_file_section(&f, ".go.buildinfo") ||
+		elf_file_section(&f, ".note.go.buildid");
+	elf_file_close(&f);
+	return is_go;
+}
+
+/* Whether a symbol's name, perhaps with a version ("__cxa_throw@CXXABI_1.3"), is one of a null-terminated list. */
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++) {
+		size_t length = strlen(*names);
+
+		if (!strncmp(name, *names, length) && (!name[length] || name[length] == '@'))
+			return true;
+	}
+	return false;
+}
+
+/* imports: only those count that other images define. */
+static bool table_has(const struct elf_file *f, uint32_t type, bool imports,
+		      const char *const *names)
+{
+	const struct elf_section *table = elf_file_section_of_type(f, type);
+	struct elf_strings *strings = malloc(sizeof(*strings));
+	struct elf_walk *walk = malloc(sizeof(*walk));
+	bool found = false;
+	Elf64_Sym s;
+
+	if (strings && walk && table && table->link < f->section_count) {
+		elf_strings_begin(strings, f, &f->sections[table->link]);
+		elf_walk_begin(walk, f, table);
+		while (!found && elf_walk_symbol(walk, &s))
+			found = s.st_name && (!imports || s.st_shndx == SHN_UNDEF) &&
+				is_one_of(elf_strings_get(strings, s.st_name), names);
+	} else if (!strings || !walk) {
+		found = true; /* not known: the careful answer */
+	}
+	free(strings);
+	free(walk);
+	return found;
+}
+
+bool probe_unwinds(const struct symbol_image *image)
+{
+	static const char *const names[] = {
+		"_Unwind_RaiseException",
+		"_Unwind_Resume",
+		"_Unwind_ForcedUnwind",
+		"__cxa_throw",
+		"__cxa_rethrow",
+		/* runtimes that collect garbage: they find return addresses on the stack by themselves */
+		"JNI_CreateJavaVM",
+		"_ZN2v82V818InitializePlatformEPNS_8PlatformE",
+		"mono_jit_init",
+		"caml_start_program",
+		"hs_main",
+		NULL,
+	};
+	struct elf_file f;
+	bool found;
+
+	if (!open_file(image, &f))
+		return false;
+	found = table_has(&f, SHT_DYNSYM, false, names) || table_has(&f, SHT_SYMTAB, false, names);
+	elf_file_close(&f);
+	return found;
+}
+
+bool probe_switches_stacks(const struct symbol_image *image)
+{
+	/* the C library's, which it has even if nobody calls them */
+	static const char *const called[] = {"makecontext", "swapcontext", "setcontext", NULL};
+	/* Boost.Context's, linked in or not; and the C library's in a static program */
+	static const char *const held[] = {"jump_fcontext", "ontop_fcontext", "swapcontext", NULL};
+	struct elf_file f;
+	bool found;
+
+	if (!open_file(image, &f))
+		return false;
+	found = table_has(&f, SHT_DYNSYM, true, called) || table_has(&f, SHT_SYMTAB, false, held);
+	elf_file_close(&f);
+	return found;
+}
+
+bool probe_executes(const struct symbol_image *image)
+{
+	static const char *const names[] = {
+		"execve",  "execv",  "execvp", "execvpe",     "execl",	      "execlp", "execle",
+		"fexecve", "system", "popen",  "posix_spawn", "posix_spawnp", NULL};
+	struct elf_file f;
+	bool found;
+
+	if (!open_file(image, &f))
+		return false;
+	found = table_has(&f, SHT_DYNSYM, true, names) || table_has(&f, SHT_SYMTAB, false, names);
+	elf_file_close(&f);
+	return found;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_LATENCY_H
+#define QUERY_LATENCY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	LATENCY_POWERS = 64,
+	LATENCY_PARTS = 32 /* of each power of two */
+};
+
+/*
+ * How often something took how long. Each power of two is split into equal parts, so that a value is
+ * known to 1/32 of itself. Only powers that occur take memory. All zero is empty.
+ */
+struct latency {
+	uint64_t *powers[LATENCY_POWERS];
+	uint64_t count;
+	bool is_coarse; /* only the power of two of each value is known */
+};
+
+/* Adds so many values of ns. Returns false: no memory. */
+bool latency_add(struct latency *l, uint64_t ns, uint64_t count);
+
+/* Adds what another one holds. Returns false: no memory. */
+bool latency_merge(struct latency *l, const struct latency *other);
+
+/*
+ * The value that so many of a thousand do not exceed: 500 is the median. Within 1/64 of it; within a
+ * power of two where it is coarse. 0 where there are no values.
+ */
+uint64_t latency_quantile(const struct latency *l, unsigned int of_thousand);
+
+/* How many values lie in [2^power, 2^(power + 1)); power 0 also holds 0. */
+uint64_t latency_power(const struct latency *l, unsigned int power);
+
+void latency_free(struct latency *l);
+
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/patterns.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "query/names.h"
+
+int patterns_add(struct patterns *patterns, bool include, const char *text, struct fail *why)
+{
+	struct pattern pattern = {.include = include, .glob = text};
+	char words[128];
+	int err;
+
+	if (!strncmp(text, "re:", 3)) {
+		pattern.glob = NULL;
+		err = regcomp(&pattern.regex, text + 3, REG_EXTENDED | REG_NOSUB);
+		if (err) {
+			regerror(err, &pattern.regex, words, sizeof(words));
+			return fail(why, -EINVAL, NULL, "'%s' is not a regular expression: %s",
+				    text + 3, words);
+		}
+	}
+	if (vec_push(&patterns->all, pattern))
+		return 0;
+	if (!pattern.glob)
+		regfree(&pattern.regex);
+	return -ENOMEM;
+}
+
+void patterns_free(struct patterns *patterns)
+{
+	vec_foreach (&patterns->all, pattern)
+		if (!pattern->glob)
+			regfree(&pattern->regex);
+	vec_free(&patterns->all);
+}
+
+/* How long a name is without the parameters of C++ at its end, and what stands behind them. */
+static size_t length_without_parameters(const char *name)
+{
+	static const char word[] = "operator";
+	const char *at = strrchr(name, ')');
+	size_t depth = 1, length;
+
+	if (!at || (at[1] && at[1] != ' ' && at[1] != '@'))
+		return strlen(name);
+	while (depth && at > name) {
+		at--;
+		depth += *at == ')';
+		depth -= *at == '(';
+	}
+	length = (size_t)(at - name);
+	if (depth || !length ||
+	    (length >= sizeof(word) - 1 &&
+	     !memcmp(at - (sizeof(word) - 1), word, sizeof(word) - 1)))
+		return strlen(name);
+	return length;
+}
+
+static bool matches(const struct pattern *pattern, const char *name)
+{
+	return pattern->glob ? !fnmatch(pattern->glob, name, 0)
+			     : !regexec(&pattern->regex, name, 0, NULL, 0);
+}
+
+static bool is_meant(const struct patterns *patterns, const char *name, const char *shorter)
+{
+	bool meant = !patterns->all.count || !patterns->all.at[0].include;
+
+	vec_foreach (&patterns->all, pattern)
+		if (matches(pattern, name) || matches(pattern, shorter))
+			meant = pattern->include;
+	return meant;
+}
+
+uint8_t *patterns_frames(const struct patterns *patterns, const struct film *film)
+{
+	uint8_t *frames = calloc(film->frame_count + 1ull, 1);
+
+	for (uint32_t i = 0; frames && i < film->frame_count; i++) {
+		const struct film_frame *frame = &film->frames[i];
+		char place[256];
+		const char *name = frame->function
+					   ? film->functions[frame->function].name
+					   : name_of_place(film, frame, place, sizeof(place));
+		char *shorter = strndup(name, length_without_parameters(name));
+
+		if (!shorter) {
+			free(frames);
+			return NULL;
+		}
+		frames[i] = is_meant(patterns, name, shorter);
+		free(shorter);
+	}
+	return frames;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_REASONS_H
+#define QUERY_REASONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+
+/* A count with its reason, "unreadable memory". */
+struct view_reason {
+	char *words;
+	uint64_t count;
+};
+
+struct view_reasons {
+	struct view_reason *at;
+	size_t count, room;
+};
+
+/* Adds to the count of a reason; known finds those that are there by the hash of their words. */
+bool view_count_reason(struct view_reasons *reasons, struct map *known, const char *words,
+		       size_t length, uint64_t count);
+
+/* Most first. */
+void view_sort_reasons(struct view_reasons *reasons);
+
+void view_free_reasons(struct view_reasons *reasons);
+
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "query/names.h"
+#include "query/view_fill.h"
+
+struct collector {
+	struct view *view;
+	const struct filter_kept *kept;
+	/* stack to its place in view->weights plus one: for a whole view, where most time goes, an
+	   array; else a map by group and stack */
+	uint32_t *of_stack;
+	struct map of_pair;
+	int err; /* why take_samples() ended the walk */
+};
+
+static struct weight *weight_of(struct collector *c, uint32_t group, uint32_t stack)
+{
+	struct view *view = c->view;
+	uint64_t key = (uint64_t)group << 32 | stack, *known;
+
+	if (c->of_stack) {
+		if (c->of_stack[stack])
+			return &view->weights.at[c->of_stack[stack] - 1];
+	} else {
+		known = map_get(&c->of_pair, key);
+		if (known)
+			return &view->weights.at[*known];
+	}
+	if (view->weights.count == UINT32_MAX - 1 ||
+	    !vec_push(&view->weights, (struct weight){.group = group, .stack = stack}))
+		return NULL;
+	if (c->of_stack)
+		c->of_stack[stack] = (uint32_t)view->weights.count;
+	else if (!map_put(&c->of_pair, key, view->weights.count - 1))
+		return NULL;
+	return vec_last(&view->weights);
+}
+
+static int take_samples(void *context, const struct film_samples *samples)
+{
+	struct collector *c = context;
+	struct view *view = c->view;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		uint32_t thread = samples->thread[i], stack = samples->stack[i], group = 0;
+		struct weight *weight;
+
+		if (!c->kept->threads[thread] || !c->kept->stacks[stack])
+			continue;
+		if (view->group == VIEW_THREAD)
+			group = thread;
+		else if (view->group == VIEW_PROCESS)
+			group = view->film->threads[thread].process;
+		if (view->fold.into)
+			stack = view->fold.into[stack];
+		weight = weight_of(c, group, stack);
+		if (!weight)
+			return c->err = -ENOMEM;
+		/* no part can overflow where the whole does not */
+		if (__builtin_add_overflow(view->total, samples->value[i], &view->total))
+			return c->err = -EOVERFLOW;
+		view->processes[view->film->threads[thread].process] += samples->value[i];
+		weight->value += samples->value[i];
+		weight->samples++;
+		view->samples++;
+	}
+	return 0;
+}
+
+/* The outermost frame of each stack says whether and why the stack was cut. */
+static bool account_weights(struct view *view, const uint32_t *outermost, const uint8_t *guessed,
+			    struct map *known)
+{
+	const struct film *film = view->film;
+
+	vec_foreach (&view->weights, weight) {
+		const struct film_frame *frame = &film->frames[outermost[weight->stack]];
+		const char *words = "no stack";
+		size_t length = strlen(words);
+
+		view->stacks.guessed += guessed[weight->stack] ? weight->samples : 0;
+		if (weight->stack)
+			words = frame->kind == FILM_FRAME_MARK
+					? name_truncation(film->functions[frame->function].name,
+							  &length)
+					: NULL;
+		if (!words) {
+			view->stacks.complete += weight->samples;
+			continue;
+		}
+		view->stacks.truncated += weight->samples;
+		if (!view_count_reason(&view->stacks.reasons, known, words, length,
+				       weight->samples))
+			return false;
+	}
+	return true;
+}
+
+static int account_stacks(struct view *view)
+{
+	const struct film *film = view->film;
+	uint32_t *outermost = calloc(film->stack_count + 1ull, sizeof(*outermost));
+	uint8_t *guessed = calloc(film->stack_count + 1ull, 1);
+	struct map known = {0};
+	bool done = false;
+
+	if (outermost && guessed) {
+		for (uint32_t i = 1; i < film->stack_count; i++) {
+			const struct film_stack *stack = &film->stacks[i];
+
+			outermost[i] = stack->parent ? outermost[stack->parent] : stack->frame;
+			guessed[i] =
+				guessed[stack->parent] | (stack->how == FILM_HOW_FRAME_POINTER);
+		}
+		done = account_weights(view, outermost, guessed, &known);
+	}
+	view_sort_reasons(&view->stacks.reasons);
+	free(outermost);
+	free(guessed);
+	map_free(&known);
+	return done ? 0 : -ENOMEM;
+}
+
+int view_fill_samples(struct view *view, const struct shape *shape, const struct filter_kept *kept,
+		      uint64_t from, uint64_t to, struct fail *why)
+{
+	struct film *film = view->film;
+	struct collector c = {.view = view, .kept = kept};
+	int err = -ENOMEM;
+
+	if (fold_stacks(film, shape, &view->fold))
+		return fail_errno(why, err, NULL, "cannot fold the stacks");
+	view->paths = view->fold.paths ? view->fold.paths : film->stacks;
+	view->path_count = film->stack_count;
+	view->processes = calloc(film->process_count + 1ull, sizeof(*view->processes));
+	if (view->group == VIEW_WHOLE)
+		c.of_stack = calloc(film->stack_count + 1ull, sizeof(*c.of_stack));
+	if (!view->processes || (view->group == VIEW_WHOLE && !c.of_stack))
+		c.err = err;
+	else
+		err = film_each_samples(film, (uint32_t)(view->event - film->events), from, to,
+					take_samples, &c, why);
+	free(c.of_stack);
+	map_free(&c.of_pair);
+	if (c.err == -EOVERFLOW)
+		return fail(why, err, NULL, "the samples of the film add up to more than 64 bits");
+	if (c.err)
+		return fail_errno(why, err, NULL, "cannot add up the samples");
+	if (err)
+		return err;
+	return account_stacks(view) ? fail_errno(why, -ENOMEM, NULL, "cannot count the stacks") : 0;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNTIME_HOTSPOT_H
+#define RUNTIME_HOTSPOT_H
+
+#include "base/vec.h"
+#include "bpf/hotspot_abi.h"
+#include "runtime/runtime.h"
+
+/*
+ * What the files of HotSpot share. Where its structures have their fields is not known here: each JVM carries tables
+ * that tell it (share/runtime/vmStructs.cpp; gHotSpotVMStructs, gHotSpotVMTypes and gHotSpotVMIntConstants are
+ * exported for the serviceability agent). They are read from the living process, since they are filled at its start.
+ */
+
+/*
+ * The fields that are used: offset in the type, or the address of a static one. A field that has moved to another type
+ * or changed its name has several lines.
+ */
+#define HOTSPOT_FACTS(X)                                                  \
+	X(MAJOR_VERSION, "Abstract_VM_Version", "_vm_major_version")      \
+	X(HEAP, "CodeCache", "_heap")                                     \
+	X(HEAPS, "CodeCache", "_heaps")                                   \
+	X(ARRAY_LENGTH, "GrowableArrayBase", "_len")                      \
+	X(ARRAY_LENGTH, "GenericGrowableArray", "_len")                   \
+	X(ARRAY_DATA, "GrowableArray<int>", "_data")                      \
+	X(HEAP_MEMORY, "CodeHeap", "_memory")                             \
+	X(HEAP_SEGMAP, "CodeHeap", "_segmap")                             \
+	X(HEAP_SHIFT, "CodeHeap", "_log2_segment_size")                   \
+	X(BLOCK_LENGTH, "HeapBlock::Header", "_length")                   \
+	X(BLOCK_USED, "HeapBlock::Header", "_used")                       \
+	X(SPACE_LOW, "VirtualSpace", "_low_boundary")                     \
+	X(SPACE_HIGH, "VirtualSpace", "_high_boundary")                   \
+	X(BLOB_NAME, "CodeBlob", "_name")                                 \
+	X(BLOB_KIND, "CodeBlob", "_kind")                                 \
+	X(BLOB_CODE, "CodeBlob", "_code_begin")                           \
+	X(BLOB_CODE_OFFSET, "CodeBlob", "_code_offset")                   \
+	X(BLOB_FRAME_SIZE, "CodeBlob", "_frame_size")                     \
+	X(BLOB_FRAME_COMPLETE, "CodeBlob", "_frame_complete_offset")      \
+	X(BLOB_RELOCATION_SIZE, "CodeBlob", "_relocation_size")           \
+	X(BLOB_MUTABLE_DATA, "CodeBlob", "_mutable_data")                 \
+	X(NMETHOD_METHOD, "nmethod", "_method")                           \
+	X(NMETHOD_METHOD, "CompiledMethod", "_method")                    \
+	X(NMETHOD_COMPILE_ID, "nmethod", "_compile_id")                   \
+	X(NMETHOD_LEVEL, "nmethod", "_comp_level")                        \
+	X(NMETHOD_ORIGINAL_PC, "nmethod", "_orig_pc_offset")              \
+	X(NMETHOD_DEOPT, "CompiledMethod", "_deopt_handler_begin")        \
+	X(NMETHOD_DEOPT, "nmethod", "_deopt_handler_begin")               \
+	X(NMETHOD_DEOPT_OFFSET, "nmethod", "_deoptimize_offset")          \
+	X(NMETHOD_DEOPT_OFFSET, "nmethod", "_deopt_handler_offset")       \
+	X(NMETHOD_DEOPT_MH, "CompiledMethod", "_deopt_mh_handler_begin")  \
+	X(NMETHOD_DEOPT_MH, "nmethod", "_deopt_mh_handler_begin")         \
+	X(NMETHOD_DEOPT_MH_OFFSET, "nmethod", "_deopt_mh_handler_offset") \
+	X(NMETHOD_METADATA, "nmethod", "_metadata_offset")                \
+	X(NMETHOD_SCOPES, "nmethod", "_scopes_data_offset")               \
+	X(NMETHOD_SCOPES_BEGIN, "CompiledMethod", "_scopes_data_begin")   \
+	X(NMETHOD_SCOPES_BEGIN, "nmethod", "_scopes_data_begin")          \
+	X(NMETHOD_PCS, "nmethod", "_scopes_pcs_offset")                   \
+	X(NMETHOD_PCS_END, "nmethod", "_dependencies_offset")             \
+	X(NMETHOD_IMMUTABLE, "nmethod", "_immutable_data")                \
+	X(NMETHOD_IMMUTABLE_SIZE, "nmethod", "_immutable_data_size")      \
+	X(PC_OFFSET, "PcDesc", "_pc_offset")                              \
+	X(PC_SCOPE, "PcDesc", "_scope_decode_offset")                     \
+	X(METHOD_CONST, "Method", "_constMethod")                         \
+	X(CONST_CONSTANTS, "ConstMethod", "_constants")                   \
+	X(CONST_CODE_SIZE, "ConstMethod", "_code_size")                   \
+	X(CONST_NAME, "ConstMethod", "_name_index")                       \
+	X(CONST_FLAGS, "ConstMethod", "_flags")                           \
+	X(CONST_FLAGS, "ConstMethod", "_flags._flags")                    \
+	X(POOL_HOLDER, "ConstantPool", "_pool_holder")                    \
+	X(POOL_LENGTH, "ConstantPool", "_length")                         \
+	X(POOL_FILE, "ConstantPool", "_source_file_name_index")           \
+	X(CLASS_FILE, "InstanceKlass", "_source_file_name_index")         \
+	X(CLASS_NAME, "Klass", "_name")                                   \
+	X(SYMBOL_LENGTH, "Symbol", "_length")                             \
+	X(SYMBOL_BODY, "Symbol", "_body")                                 \
+	X(SYMBOL_BODY, "Symbol", "_body[0]")                              \
+	X(INTERPRETER, "AbstractInterpreter", "_code")                    \
+	X(QUEUE_BUFFER, "StubQueue", "_stub_buffer")                      \
+	X(QUEUE_LIMIT, "StubQueue", "_buffer_limit")                      \
+	X(QUEUE_END, "StubQueue", "_queue_end")                           \
+	X(CODELET_SIZE, "InterpreterCodelet", "_size")                    \
+	X(CODELET_WORDS, "InterpreterCodelet", "_description")            \
+	X(CALL_STUB, "StubRoutines", "_call_stub_return_address")         \
+	X(ENTRY_RETURN, "ContinuationEntry", "_return_pc")
+
+/* Sizes of types and constants, in the same table. */
+#define HOTSPOT_SIZES(X)                    \
+	X(SIZE_HEAP_BLOCK, "HeapBlock")     \
+	X(SIZE_CONST_METHOD, "ConstMethod") \
+	X(SIZE_POOL, "ConstantPool")        \
+	X(SIZE_PC_DESC, "PcDesc")
+
+#define HOTSPOT_CONSTANTS(X)                                         \
+	X(HAS_LINES, "ConstMethod::_has_linenumber_table")           \
+	X(HAS_LINES, "ConstMethodFlags::_misc_has_linenumber_table") \
+	X(KIND_NMETHOD, "CodeBlobKind::Nmethod")
+
+/* A value for each name above: those with the same name share it. */
+enum hotspot_fact {
+	HOTSPOT_MAJOR_VERSION,
+	HOTSPOT_HEAP,
+	HOTSPOT_HEAPS,
+	HOTSPOT_ARRAY_LENGTH,
+	HOTSPOT_ARRAY_DATA,
+	HOTSPOT_HEAP_MEMORY,
+	HOTSPOT_HEAP_SEGMAP,
+	HOTSPOT_HEAP_SHIFT,
+	HOTSPOT_BLOCK_LENGTH,
+	HOTSPOT_BLOCK_USED,
+	HOTSPOT_SPACE_LOW,
+	HOTSPOT_SPACE_HIGH,
+	HOTSPOT_BLOB_NAME,
+	HOTSPOT_BLOB_KIND,
+	HOTSPOT_BLOB_CODE,
+	HOTSPOT_BLOB_CODE_OFFSET,
+	HOTSPOT_BLOB_FRAME_SIZE,
+	HOTSPOT_BLOB_FRAME_COMPLETE,
+	HOTSPOT_BLOB_RELOCATION_SIZE,
+	HOTSPOT_BLOB_MUTABLE_DATA,
+	HOTSPOT_NMETHOD_METHOD,
+	HOTSPOT_NMETHOD_COMPILE_ID,
+	HOTSPOT_NMETHOD_LEVEL,
+	HOTSPOT_NMETHOD_ORIGINAL_PC,
+	HOTSPOT_NMETHOD_DEOPT,
+	HOTSPOT_NMETHOD_DEOPT_OFFSET,
+	HOTSPOT_NMETHOD_DEOPT_MH,
+	HOTSPOT_NMETHOD_DEOPT_MH_OFFSET,
+	HOTSPOT_NMETHOD_METADATA,
+	HOTSPOT_NMETHOD_SCOPES,
+	HOTSPOT_NMETHOD_SCOPES_BEGIN,
+	HOTSPOT_NMETHOD_PCS,
+	HOTSPOT_NMETHOD_PCS_END,
+	HOTSPOT_NMETHOD_IMMUTABLE,
+	HOTSPOT_NMETHOD_IMMUTABLE_SIZE,
+	HOTSPOT_PC_OFFSET,
+	HOTSPOT_PC_SCOPE,
+	HOTSPOT_METHOD_CONST,
+	HOTSPOT_CONST_CONSTANTS,
+	HOTSPOT_CONST_CODE_SIZE,
+	HOTSPOT_CONST_NAME,
+	HOTSPOT_CONST_FLAGS,
+	HOTSPOT_POOL_HOLDER,
+	HOTSPOT_POOL_LENGTH,
+	HOTSPOT_POOL_FILE,
+	HOTSPOT_CLASS_FILE,
+	HOTSPOT_CLASS_NAME,
+	HOTSPOT_SYMBOL_LENGTH,
+	HOTSPOT_SYMBOL_BODY,
+	HOTSPOT_INTERPRETER,
+	HOTSPOT_QUEUE_BUFFER,
+	HOTSPOT_QUEUE_LIMIT,
+	HOTSPOT_QUEUE_END,
+	HOTSPOT_CODELET_SIZE,
+	HOTSPOT_CODELET_WORDS,
+	HOTSPOT_CALL_STUB,
+	HOTSPOT_ENTRY_RETURN,
+	HOTSPOT_SIZE_HEAP_BLOCK,
+	HOTSPOT_SIZE_CONST_METHOD,
+	HOTSPOT_SIZE_POOL,
+	HOTSPOT_SIZE_PC_DESC,
+	HOTSPOT_HAS_LINES,
+	HOTSPOT_KIND_NMETHOD,
+	HOTSPOT_FACT_COUNT
+};
+
+#define HOTSPOT_ABSENT UINT64_MAX
+
+/* What is known of an image: where its tables are. */
+struct hotspot_image {
+	uint64_t structs, types,
+		int_constants;	  /* addresses of the pointers to them, in the image */
+	uint64_t struct_entry[6]; /* of the numbers that describe an entry; see hotspot_tables.c */
+	uint64_t type_entry[3], constant_entry[3];
+	/* Those that only an image with all of its symbols has; 0: not found. */
+	uint64_t return_barrier; /* StubRoutines::_cont_returnBarrier */
+	uint64_t stub_list;	 /* StubCodeDesc::_list */
+	uint64_t entry_return; /* ContinuationEntry::_return_pc, also in the tables since JDK 25 */
+};
+
+/* A piece of code within the blobs of StubRoutines, which has a name of its own. */
+struct hotspot_stub {
+	uint64_t start, end;
+	char name[64];
+};
+
+/* What is known of a process. */
+struct hotspot {
+	uint64_t facts[HOTSPOT_FACT_COUNT];
+	unsigned int version; /* of the JDK: 8, 17 */
+	struct hotspot_data data;
+	vec(struct hotspot_stub) stubs; /* if they can be found */
+};
+
+/*
+ * Reads the tables of a process. 0; -EAGAIN: it is only starting; another error: they cannot be read or are not what
+ * they should be, with *why filled.
+ */
+int hotspot_read_tables(const struct runtime_at *at, struct hotspot *jvm, struct fail *why);
+
+/* Names code of the blob at blob, `offset` bytes into it, and the frame of a compiled or interpreted function. */
+int hotspot_name(const struct runtime_at *at, const struct hotspot *jvm, const uint64_t words[2],
+		 struct runtime_names *names);
+
+/* Adds the method at `method`, at bytecode index bci (negative: not known). */
+int hotspot_name_method(const struct runtime_at *at, const struct hotspot *jvm, uint64_t method,
+			int bci, struct runtime_names *names);
+
+/* Reads a number of size bytes (1, 2, 4 or 8). */
+int hotspot_read_number(const struct runtime_at *at, uint64_t address, unsigned int size,
+			uint64_t *value);
+
+/*
+ * The next number of the coding UNSIGNED5 (share/utilities/unsigned5.hpp), of at most size bytes at *at, which moves
+ * on. excluded: 1 since JDK 20, as no byte is zero there. False: it does not end.
+ */
+bool hotspot_unsigned5(const uint8_t **at, const uint8_t *end, unsigned int excluded,
+		       uint32_t *value);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * LuaJIT 2.1: interpreter and compiled code. How frames are found is told in src/bpf/luajit.h, what is read from
+ * the code of LuaJIT in luajit_find.c, how functions are named in luajit_names.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "runtime/luajit_internal.h"
+
+static void *open_luajit(const struct image *image, struct fail *why)
+{
+	struct luajit_facts *facts = calloc(1, sizeof(*facts));
+
+	if (facts && luajit_find(image, facts, why)) {
+		free(facts);
+		return NULL;
+	}
+	return facts;
+}
+
+/* All of the process's mappings of the image: code of one may be in several. */
+static void code_of_image(const struct runtime_at *at, struct luajit_data *data)
+{
+	const struct process *process = at->process;
+	uint64_t end = at->mapping->end;
+	size_t i;
+
+	data->image = at->mapping->start;
+	for (i = 0; process && i < process->mapping_count; i++)
+		if (process->mappings[i].image == at->mapping->image &&
+		    process->mappings[i].end > end)
+			end = process->mappings[i].end;
+	data->image_size = end - data->image;
+}
+
+static int attach(const struct runtime_at *at, void *data, void **state, struct fail *why)
+{
+	const struct luajit_facts *facts = at->facts;
+	struct luajit_data *of = data;
+
+	(void)state;
+	(void)why;
+	code_of_image(at, of);
+	of->vm = runtime_address(at, facts->vm);
+	of->vm_size = facts->vm_size;
+	of->cur_l = facts->cur_l;
+	return 0;
+}
+
+/* It puts compiled code where a jump of 32 bits reaches it from the interpreter (lj_mcode.c). */
+static bool owns(const struct runtime_at *at, const void *state, const struct mapping *mapping)
+{
+	const struct luajit_facts *facts = at->facts;
+	uint64_t vm = runtime_address(at, facts->vm);
+
+	(void)state;
+	return mapping->image->kind == IMAGE_ANON &&
+	       mapping->start - vm + (1ull << 31) < 1ull << 32;
+}
+
+static int name_of(const struct runtime_at *at, void *state, const uint64_t words[2],
+		   struct runtime_names *names)
+{
+	(void)state;
+	return luajit_name(at, words, names);
+}
+
+static const char *const exports[] = {"luaJIT_setmode", NULL};
+
+const struct runtime_type runtime_luajit = {
+	.name = "luajit",
+	.id = UNWIND_RUNTIME_LUAJIT,
+	.frame_kind = FILM_FRAME_LUA,
+	.steps_in_image = true,
+	.folds_leaf = true,
+	.named_by_caller = true,
+	.keeps = true,
+	.exports = exports,
+	.open = open_luajit,
+	.close = free,
+	.attach = attach,
+	.owns = owns,
+	.name_of = name_of,
+};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNTIME_LUAJIT_HERE_H
+#define RUNTIME_LUAJIT_HERE_H
+
+/* What the kernel side says of a place (bpf/luajit_place.h), for user space: from the memory of a process. */
+
+#include "runtime/luajit_internal.h"
+
+#define LUAJIT_FROM  const struct runtime_at
+#define LUAJIT_APART static inline
+
+static inline long luajit_get(const struct runtime_at *at, void *to, uint32_t size,
+			      uint64_t address)
+{
+	return runtime_read(at, to, size, address);
+}
+
+static inline long luajit_repeat(uint32_t count, long (*step)(uint32_t i, void *context),
+				 void *context)
+{
+	uint32_t i;
+
+	for (i = 0; i < count && !step(i, context); i++)
+		;
+	return i;
+}
+
+#include "bpf/luajit_place.h"
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNTIME_LUAJIT_INTERNAL_H
+#define RUNTIME_LUAJIT_INTERNAL_H
+
+#include "bpf/luajit_abi.h"
+#include "runtime/runtime.h"
+
+/* What the files of LuaJIT say to each other. */
+
+/* Of an image. */
+struct luajit_facts {
+	uint64_t vm; /* the image's address of the interpreter */
+	uint32_t vm_size;
+	uint32_t cur_l; /* offset of it in global_State */
+};
+
+/*
+ * Finds the interpreter of an image and what the walk needs of its structures. 0, or a negative errno with *why:
+ * it cannot be told from its code, or is of a kind that is not known.
+ */
+int luajit_find(const struct image *image, struct luajit_facts *facts, struct fail *why);
+
+/* Names a frame: runtime_type's name_of(). */
+int luajit_name(const struct runtime_at *at, const uint64_t words[2], struct runtime_names *names);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a frame of CPython is called: from its code object, if that is still the one that was seen. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "runtime/python_layout.h"
+
+/* A table of lines is not larger; a function of a million lines has 4 MB. */
+#define TABLE_MAX (16u << 20)
+
+/* Characters of a name or path that are read. */
+#define CHARACTERS_MAX 1024
+
+/* PyASCIIObject.state: interned has 2 bits, then come these (Include/cpython/unicodeobject.h). */
+#define STATE_KIND_SHIFT 2
+#define STATE_KIND_MASK	 7u
+#define STATE_COMPACT	 (1u << 5)
+#define STATE_ASCII	 (1u << 6)
+
+struct code {
+	uint64_t address;
+	__u64 words[PYTHON_WORDS];
+};
+
+/* A field of the code object, of 8 or 4 bytes, among the words that were read. */
+static uint64_t field(const struct python_layout *layout, const struct code *code, uint16_t offset,
+		      size_t size)
+{
+	uint64_t value = 0;
+
+	if (offset >= layout->data.code_from &&
+	    offset - layout->data.code_from + size <= sizeof(code->words))
+		memcpy(&value, (const uint8_t *)code->words + (offset - layout->data.code_from),
+		       size);
+	return value;
+}
+
+/* Reads it, if it is the one that the sum was made of. */
+static int read_code(const struct runtime_at *at, const struct python_layout *layout, uint32_t sum,
+		     struct code *code)
+{
+	const struct python_data *data = &layout->data;
+	uint64_t number, name;
+	__u64 words[PYTHON_NAME_WORDS];
+	int err =
+		runtime_read(at, code->words, sizeof(code->words), code->address + data->code_from);
+
+	if (err)
+		return err;
+	number = python_number(code->words, data->code_number);
+	if (number)
+		return python_sum(code->words, data->code_words, number) == sum ? 0 : -ESTALE;
+	name = field(layout, code, python_shown_name(layout), 8);
+	err = runtime_read_u64(at, &number, name + data->name_hash);
+	if (err)
+		return err;
+	if (number != PYTHON_NO_HASH && python_sum(code->words, data->code_words, number) == sum)
+		return 0;
+	/* it may have got its hash since */
+	err = runtime_read(at, words, sizeof(words), name + data->name_hash - sizeof(words[0]));
+	if (err)
+		return err;
+	return python_sum_name(python_sum(code->words, data->code_words, PYTHON_NO_HASH), words,
+			       python_text_from(data)) == sum
+		       ? 0
+		       : -ESTALE;
+}
+
+static size_t put_utf8(char *to, uint32_t c)
+{
+	/* bytes of a path that were no UTF-8 (PEP 383) */
+	if (c >= 0xdc80 && c <= 0xdcff) {
+		to[0] = (char)(c - 0xdc00);
+		return 1;
+	}
+	if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		c = 0xfffd;
+	return text_put_utf8(to, c);
+}
+
+/* Reads a str, as UTF-8. */
+static int read_string(const struct runtime_at *at, const struct python_layout *layout,
+		       uint64_t address, char to[RUNTIME_TEXT_MAX])
+{
+	uint8_t characters[4 * CHARACTERS_MAX];
+	uint64_t length, data;
+	uint32_t state, kind;
+	size_t used = 0, i;
+	bool is_cut;
+	int err;
+
+	if (!address || address & 7)
+		return -ESTALE;
+	err = runtime_read_u64(at, &length, address + layout->string_length);
+	if (!err)
+		err = runtime_read_u32(at, &state, address + layout->string_state);
+	if (err)
+		return err;
+	kind = state >> STATE_KIND_SHIFT & STATE_KIND_MASK;
+	if (!(state & STATE_COMPACT) || (kind != 1 && kind != 2 && kind != 4) ||
+	    length > INT64_MAX / 4)
+		return -ESTALE;
+	is_cut = length > CHARACTERS_MAX;
+	if (is_cut)
+		length = CHARACTERS_MAX;
+	data = address + (state & STATE_ASCII ? layout->string_ascii : layout->string_wide);
+	if (length && (err = runtime_read(at, characters, length * kind, data)))
+		return err;
+	for (i = 0; i < length && used + 8 < RUNTIME_TEXT_MAX; i++) {
+		uint32_t c = 0;
+
+		memcpy(&c, characters + i * kind, kind);
+		/* a zero would end the name early */
+		used += put_utf8(to + used, c ? c : 0xfffd);
+	}
+	/* 3 bytes, and the end of the string */
+	strcpy(to + used, is_cut || i < length ? "…" : "");
+	return 0;
+}
+
+/* The line of an instruction; 0: not known. */
+static int read_line(const struct runtime_at *at, const struct python_layout *layout,
+		     const struct code *code, int32_t index, uint32_t *line)
+{
+	uint64_t table = field(layout, code, layout->code_lines, 8), size;
+	uint32_t first = (uint32_t)field(layout, code, layout->code_first_line, 4);
+	uint8_t *bytes;
+	int err;
+
+	err = runtime_read_u64(at, &size, table + layout->bytes_length);
+	if (err)
+		return err;
+	if (size > TABLE_MAX)
+		return -ESTALE;
+	bytes = malloc(size + 1);
+	if (!bytes)
+		return -ENOMEM;
+	err = runtime_read(at, bytes, size, table + layout->bytes_data);
+	if (!err || !size)
+		*line = python_line_of(layout->minor, bytes, size, first, index);
+	free(bytes);
+	return size ? err : 0;
+}
+
+int python_name_of(const struct runtime_at *at, void *state, const uint64_t words[2],
+		   struct runtime_names *names)
+{
+	const struct python_layout *layout = state;
+	struct code code = {.address = UNWIND_WORD_VALUE(words[0])};
+	char function[RUNTIME_TEXT_MAX], file[RUNTIME_TEXT_MAX];
+	uint16_t name = python_shown_name(layout);
+	uint32_t line = 0, sum = (uint32_t)words[1];
+	int err;
+
+	if (UNWIND_WORD_VARIANT(words[0]) != PYTHON_CHECKED)
+		return -EFAULT;
+	err = read_code(at, layout, sum, &code);
+	if (!err)
+		err = read_string(at, layout, field(layout, &code, name, 8), function);
+	if (!err)
+		err = read_string(at, layout, field(layout, &code, layout->code_filename, 8), file);
+	if (!err)
+		err = read_line(at, layout, &code, (int32_t)(words[1] >> 32), &line);
+	/* was it there all the time? */
+	if (!err)
+		err = read_code(at, layout, sum, &code);
+	if (err)
+		return err;
+	runtime_names_add(names, function, file, line);
+	runtime_names_image(names, file);
+	return 0;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/runtime.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+const struct runtime_type *const runtime_types[] = {
+	&runtime_python, &runtime_hotspot, &runtime_go, &runtime_lua,
+	&runtime_luajit, &runtime_v8,	   NULL};
+
+int runtime_read(const struct runtime_at *at, void *to, size_t size, uint64_t address)
+{
+	return at->memory.read(at->memory.context, to, size, address);
+}
+
+int runtime_read_u64(const struct runtime_at *at, uint64_t *to, uint64_t address)
+{
+	return runtime_read(at, to, sizeof(*to), address);
+}
+
+int runtime_read_u32(const struct runtime_at *at, uint32_t *to, uint64_t address)
+{
+	return runtime_read(at, to, sizeof(*to), address);
+}
+
+int runtime_read_string(const struct runtime_at *at, char *to, size_t size, uint64_t address)
+{
+	size_t held = 0;
+
+	/* page by page: the string may end right before one that is not there */
+	while (held < size - 1) {
+		size_t piece = 4096 - ((address + held) & 4095);
+		int err;
+
+		if (piece > size - 1 - held)
+			piece = size - 1 - held;
+		err = runtime_read(at, to + held, piece, address + held);
+		if (err)
+			return err;
+		if (memchr(to + held, 0, piece))
+			return 0;
+		held += piece;
+	}
+	to[held] = 0;
+	return 0;
+}
+
+uint64_t runtime_address(const struct runtime_at *at, uint64_t image_address)
+{
+	return at->mapping->bias + image_address;
+}
+
+static const char *keep(struct runtime_names *names, const char *s)
+{
+	size_t length = strnlen(s, RUNTIME_TEXT_MAX - 1);
+	char *to = names->text + names->used;
+
+	if (length + 1 > sizeof(names->text) - names->used)
+		return NULL;
+	memcpy(to, s, length);
+	to[length] = 0;
+	names->used += length + 1;
+	return to;
+}
+
+void runtime_names_add(struct runtime_names *names, const char *function, const char *file,
+		       uint32_t line)
+{
+	const char *kept;
+
+	if (names->count >= RUNTIME_NAMES_MAX)
+		return;
+	kept = keep(names, function);
+	if (!kept)
+		return;
+	names->at[names->count].function = kept;
+	names->at[names->count].file = file ? keep(names, file) : NULL;
+	names->at[names->count].line = line;
+	names->count++;
+}
+
+void runtime_names_image(struct runtime_names *names, const char *image)
+{
+	names->image = keep(names, image);
+}
+
+int runtime_read_process(void *pid, void *to, size_t size, uint64_t address)
+{
+	struct iovec here = {to, size}, there = {(void *)(uintptr_t)address, size};
+	ssize_t got = process_vm_readv((pid_t)(intptr_t)pid, &here, 1, &there, 1, 0);
+
+	if (got < 0)
+		return errno == ESRCH ? -ESRCH : -EFAULT;
+	return (size_t)got == size ? 0 : -EFAULT;
+}

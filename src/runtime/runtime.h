@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNTIME_RUNTIME_H
+#define RUNTIME_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "bpf/unwind_abi.h"
+#include "film/film.h"
+#include "target/targets.h"
+
+/*
+ * Language runtimes: how the frames of an interpreter or a JIT compiler are found and what they are called. A
+ * runtime is one file here, which finds the facts of a process and names what was found, and a step in
+ * src/bpf/NAME.h, which finds it. This header is what the file of a runtime fills in (struct runtime_type) and
+ * may use.
+ *
+ * All that is read of a process is hostile, and changes while it is read: sizes and loops are bounded, an
+ * object is what it seems only if its checks say so, and what cannot be true is refused, not repaired.
+ */
+
+/* The memory of a process, a living one or a stored one. */
+struct runtime_memory {
+	/* Reads size bytes at address. 0; -EFAULT: not all of it is there; -ESRCH: the process is gone. */
+	int (*read)(void *context, void *to, size_t size, uint64_t address);
+	void *context;
+};
+
+/* Where a runtime was found. */
+struct runtime_at {
+	const struct process *process;
+	const struct mapping *mapping; /* of the runtime's own image, the first one */
+	const void *facts;	       /* of that image, by open() */
+	struct runtime_memory memory;
+	/* For name_of(), if named_by_caller: the words of the next outer frame of this runtime; null: none. */
+	const uint64_t *caller;
+	/* For name_of(): what the step has kept for the frame (bpf/kept.h), UNWIND_KEPT_BYTES; null: nothing. */
+	const void *kept, *caller_kept; /* the second one: for the frame of caller */
+};
+
+/* What a frame is called: filled by name_of(), with room for inlined functions. */
+#define RUNTIME_NAMES_MAX 64
+#define RUNTIME_TEXT_MAX  4096
+
+struct runtime_names {
+	unsigned int kind; /* enum film_frame_kind; set to the type's before */
+	const char
+		*image; /* what the code belongs to: the script's path, "[java]"; null: "[NAME]" */
+	size_t count;
+	struct {
+		const char *function, *file; /* file null: not known */
+		uint32_t line;		     /* 0: not known */
+	} at[RUNTIME_NAMES_MAX]; /* innermost first; the others are what it was inlined into */
+	size_t used;
+	char text[4 * RUNTIME_TEXT_MAX];
+};
+
+struct runtime_type {
+	const char *name; /* as people call it: "python" */
+	enum unwind_runtime id;
+	unsigned int frame_kind; /* enum film_frame_kind */
+	/* The step is asked for code of the runtime's own image too, not just for what owns() says. */
+	bool steps_in_image;
+	/*
+	 * Native frames of the runtime's own image that stand between its frames are a part of them, and only
+	 * shown on request. So are those nearer to the leaf, if this is set: what the interpreter does for a
+	 * function counts as that function's own time.
+	 */
+	bool folds_leaf;
+	/*
+	 * Whether the code at an address of the image is the runtime's: a program that has it linked in is more than
+	 * that. null: all of the image is.
+	 */
+	bool (*is_part)(const void *facts, uint64_t image_address);
+	/*
+	 * What a function is called is known only by who has called it: name_of() looks at at->caller, which is there
+	 * for frames of variant 0 (unwind_abi.h).
+	 */
+	bool named_by_caller;
+	/* Its step keeps what a frame is called, since the process may have freed it by the time that is asked. */
+	bool keeps;
+
+	/*
+	 * An image is looked at if it exports one of these symbols, or has one of these sections; both
+	 * null-terminated, null: none.
+	 */
+	const char *const *exports, *const *sections;
+	/*
+	 * What is to be known of an image, if it is the runtime's; called once per image. null: it is not, or (with
+	 * why->err set) of a version that is refused.
+	 */
+	void *(*open)(const struct image *image, struct fail *why);
+	void (*close)(void *facts);
+
+	/*
+	 * The process maps such an image. Fills data (UNWIND_DATA_BYTES, all zero before) for the kernel side and
+	 * *state for the functions below (to be freed by detach()). 0; -EAGAIN: the runtime is not ready yet, ask
+	 * again later; another error: refused, with *why filled.
+	 */
+	int (*attach)(const struct runtime_at *at, void *data, void **state, struct fail *why);
+	void (*detach)(void *state);
+
+	/*
+	 * Whether executable memory that is not the runtime's own image (without a file, mostly) is code that it
+	 * has made. null: it makes none.
+	 */
+	bool (*owns)(const struct runtime_at *at, const void *state, const struct mapping *mapping);
+
+	/*
+	 * Names the frame of two words (unwind_abi.h). 0; -ESTALE: the object is gone or another one by now;
+	 * -EFAULT: its memory cannot be read; -ESRCH: the process is gone.
+	 */
+	int (*name_of)(const struct runtime_at *at, void *state, const uint64_t words[2],
+		       struct runtime_names *names);
+};
+
+/* All there are, null-terminated. */
+extern const struct runtime_type *const runtime_types[];
+
+extern const struct runtime_type runtime_python, runtime_hotspot, runtime_go, runtime_lua,
+	runtime_luajit, runtime_v8;
+
+/*
+ * For the files of runtimes. Read numbers and strings of a process; each returns 0 or what read() returned.
+ */
+int runtime_read(const struct runtime_at *at, void *to, size_t size, uint64_t address);
+int runtime_read_u64(const struct runtime_at *at, uint64_t *to, uint64_t address);
+int runtime_read_u32(const struct runtime_at *at, uint32_t *to, uint64_t address);
+/* At most size - 1 bytes up to a zero byte; what is longer is cut. */
+int runtime_read_string(const struct runtime_at *at, char *to, size_t size, uint64_t address);
+
+/* Where the process has the virtual address of the runtime's own image. */
+uint64_t runtime_address(const struct runtime_at *at, uint64_t image_address);
+
+/*
+ * Appends the next outer function. Strings are copied; control characters and bytes that are not UTF-8 may stay,
+ * whoever prints them escapes them. What is too long is cut, what is too much left out.
+ */
+void runtime_names_add(struct runtime_names *names, const char *function, const char *file,
+		       uint32_t line);
+/* Copies a string to names->image. */
+void runtime_names_image(struct runtime_names *names, const char *image);
+
+/* The memory of a living process, as context for struct runtime_memory: its pid, as (void *)(intptr_t)pid. */
+int runtime_read_process(void *pid, void *to, size_t size, uint64_t address);
+
+/*
+ * ELF symbols of an image, from its .dynsym and .symtab: virtual address and size of count names, 0 where there is
+ * none. Returns how many were found.
+ */
+struct runtime_symbol {
+	const char *name;
+	uint64_t address, size;
+};
+size_t runtime_find_symbols(const struct image *image, struct runtime_symbol *symbols,
+			    size_t count);
+
+/*
+ * Bytes of the image's file at a virtual address (code, read-only data; not relocated). 0, or -EFAULT: the file
+ * does not have all of them.
+ */
+int runtime_read_image(const struct image *image, void *to, size_t size, uint64_t address);
+
+/* The types whose exports or sections the image has, as a bit for each place in runtime_types. */
+uint32_t runtime_suspects(const struct image *image);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Tables of places (src/codegen/source-position-table.cc of V8): for each entry two numbers, each the difference to
+ * the entry before, with its sign in the lowest bit, in groups of seven bits, the lowest first, the eighth set if more
+ * follow. The first is an offset into the code (-1 - offset where no statement begins), the second a place.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/v8_internal.h"
+
+#define TABLE_MAX (4u << 20)
+
+struct numbers {
+	const uint8_t *at, *end;
+};
+
+static bool next_number(struct numbers *n, int64_t *value)
+{
+	uint64_t bits = 0;
+	uint32_t shift;
+
+	for (shift = 0; shift < 64; shift += 7) {
+		if (n->at == n->end)
+			return false;
+		bits |= (uint64_t)(*n->at & 0x7f) << shift;
+		if (!(*n->at++ & 0x80)) {
+			*value = (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A place as V8 packs it: one bit for code of other languages, 30 for the place + 1, 16 for what is inlined + 1. */
+void v8_place_unpack(uint64_t packed, struct v8_place *place)
+{
+	place->at = (uint32_t)(packed >> 1 & 0x3fffffff) - 1;
+	place->inlining = (int32_t)(packed >> 31 & 0xffff) - 1;
+	place->found = !(packed & 1);
+}
+
+static void search(struct numbers *n, uint32_t offset, struct v8_places *places)
+{
+	struct v8_place place = {0};
+	uint64_t at = 0, packed = 0;
+	int64_t difference;
+
+	while (next_number(n, &difference)) {
+		at += (uint64_t)(difference >= 0 ? difference : -1 - difference);
+		if (at > UINT32_MAX || !next_number(n, &difference))
+			break;
+		packed += (uint64_t)difference;
+		place.offset = (uint32_t)at;
+		v8_place_unpack(packed, &place);
+		if (at <= offset)
+			places->before = place;
+		else if (!places->behind.found)
+			places->behind = place;
+		places->count++;
+	}
+}
+
+bool v8_places_of(const struct v8_reader *r, uint64_t table, uint32_t offset,
+		  struct v8_places *places)
+{
+	struct numbers numbers;
+	uint64_t size;
+	uint8_t *bytes;
+	int err;
+
+	*places = (struct v8_places){0};
+	if (v8_expect(r, table, r->facts->type_places) ||
+	    v8_read_word(r, &size, table, r->facts->array_length) || !v8_is_small(size))
+		return false;
+	size >>= 32;
+	if (!size || size > TABLE_MAX)
+		return false;
+	bytes = malloc(size);
+	if (!bytes)
+		return false;
+	err = runtime_read(r->at, bytes, size, table - 1 + r->facts->array_data);
+	numbers = (struct numbers){bytes, bytes + size};
+	if (!err)
+		search(&numbers, offset, places);
+	free(bytes);
+	return !err;
+}
+
+uint32_t v8_bytecode_place(const struct v8_reader *r, uint64_t bytecode, uint32_t offset)
+{
+	uint32_t head = r->facts->bytecode_data - 1;
+	struct v8_places places;
+	uint64_t table;
+
+	/* frames have offsets from the pointer on, so that the array's head counts */
+	if (!bytecode || offset < head ||
+	    v8_read_word(r, &table, bytecode, r->facts->bytecode_positions) ||
+	    !v8_places_of(r, table, offset - head, &places) || !places.before.found)
+		return UINT32_MAX;
+	return places.before.at;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "send/gather.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "film/pprof.h"
+#include "film/samples.h"
+
+/* Frames of a stack that are sent; the rest is said to be missing. */
+#define DEPTH_MAX 2048
+
+struct gathering {
+	struct gathered *to;
+	struct map group_of; /* by a hash of service and container */
+	uint32_t *groups;    /* by process */
+	struct map sum_of;   /* by thread and stack, of the event at hand: index of a sum */
+	uint32_t event;
+	bool no_memory;
+};
+
+static uint64_t hash_text(uint64_t hash, const char *s)
+{
+	return hash_u64(hash ^ hash_bytes(s, strlen(s)));
+}
+
+static uint32_t find_group(struct gathering *g, const char *service, const char *container)
+{
+	uint64_t key = hash_text(hash_text(0, service), container), *known;
+	struct gathered_group group = {.container = container};
+
+	/* where two share a hash, the next one is another's */
+	while ((known = map_get(&g->group_of, key))) {
+		const struct gathered_group *there = &g->to->groups.at[*known];
+
+		if (!strcmp(there->service, service) && !strcmp(there->container, container))
+			return (uint32_t)*known;
+		key++;
+	}
+	snprintf(group.service, sizeof(group.service), "%s", service);
+	if (!vec_push(&g->to->groups, group) ||
+	    !map_put(&g->group_of, key, g->to->groups.count - 1))
+		g->no_memory = true;
+	return g->to->groups.count ? (uint32_t)g->to->groups.count - 1 : 0;
+}
+
+static int group_processes(struct gathering *g, bool by_container, service_function *service_of,
+			   void *context)
+{
+	const struct film *film = g->to->film;
+	char service[SERVICE_MAX + 1];
+
+	g->groups = calloc(film->process_count + 1ull, sizeof(*g->groups));
+	if (!g->groups)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < film->process_count; i++) {
+		const struct film_process *process = &film->processes[i];
+
+		/* threads without a process belong to the one that is none */
+		if (i)
+			service_of(context, process, service, sizeof(service));
+		else
+			strcpy(service, "unknown");
+		g->groups[i] = find_group(g, service, by_container ? process->container : "");
+	}
+	if (!film->process_count)
+		g->groups[0] = find_group(g, "unknown", "");
+	return g->no_memory ? -ENOMEM : 0;
+}
+
+static int add_samples(void *context, const struct film_samples *samples)
+{
+	struct gathering *g = context;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		uint32_t thread = samples->thread[i];
+		uint64_t key = (uint64_t)thread << 32 | samples->stack[i];
+		uint64_t *known = map_get(&g->sum_of, key);
+		struct gathered_sum *sum;
+
+		if (!known) {
+			uint32_t process = g->to->film->threads[thread].process;
+			const struct gathered_sum new = {g->groups[process], g->event, thread,
+							 samples->stack[i],  0,	       0};
+
+			if (!vec_push(&g->to->sums, new) ||
+			    !map_put(&g->sum_of, key, g->to->sums.count - 1))
+				return -ENOMEM;
+			sum = vec_last(&g->to->sums);
+		} else {
+			sum = &g->to->sums.at[*known];
+		}
+		sum->samples++;
+		sum->value = add_saturated(sum->value, samples->value[i]);
+	}
+	return 0;
+}
+
+static int compare_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_part(const void *a, const void *b)
+{
+	const struct gathered_sum *x = a, *y = b;
+	int order = compare_u32(x->group, y->group);
+
+	order = order ? order : compare_u32(x->event, y->event);
+	order = order ? order : compare_u32(x->thread, y->thread);
+	return order ? order : compare_u32(x->stack, y->stack);
+}
+
+static int find_parts(struct gathered *to)
+{
+	struct gathered_part *part = NULL;
+
+	if (to->sums.count)
+		qsort(to->sums.at, to->sums.count, sizeof(*to->sums.at), by_part);
+	for (size_t i = 0; i < to->sums.count; i++) {
+		const struct gathered_sum *sum = &to->sums.at[i];
+
+		if (!part || part->group != sum->group || part->event != sum->event) {
+			if (!vec_push(&to->parts,
+				      (struct gathered_part){sum->group, sum->event, i, 0}))
+				return -ENOMEM;
+			part = vec_last(&to->parts);
+		}
+		part->count++;
+	}
+	return 0;
+}
+
+static int add_events(struct gathering *g, struct fail *why)
+{
+	struct film *film = g->to->film;
+	int err = 0;
+
+	for (uint32_t i = 1; !err && i < film->event_count; i++) {
+		g->event = i;
+		map_free(&g->sum_of);
+		g->sum_of = (struct map){0};
+		err = film_each_samples(film, i, 0, UINT64_MAX, add_samples, g, why);
+	}
+	return err;
+}
+
+static void set_times(struct gathered *to)
+{
+	const struct film_info *info = &to->film->info;
+	__int128 from = (__int128)info->start + info->wall_offset;
+	__int128 end = (__int128)info->end + info->wall_offset;
+
+	to->from = from > 0 && from < INT64_MAX ? (uint64_t)from : 0;
+	to->to = end > from && end < INT64_MAX ? (uint64_t)end : to->from;
+}
+
+int gather(const char *path, bool by_container, service_function *service_of, void *context,
+	   struct gathered *gathered, struct fail *why)
+{
+	struct gathering g = {.to = gathered};
+	int err;
+
+	*gathered = (struct gathered){0};
+	err = film_open(path, &gathered->film, why);
+	if (err)
+		return err;
+	set_times(gathered);
+	err = group_processes(&g, by_container, service_of, context);
+	if (!err)
+		err = add_events(&g, why);
+	if (!err)
+		err = find_parts(gathered);
+	if (err == -ENOMEM)
+		fail_errno(why, err, NULL, "cannot read the film %s", path);
+	free(g.groups);
+	map_free(&g.group_of);
+	map_free(&g.sum_of);
+	return err;
+}
+
+void gathered_free(struct gathered *gathered)
+{
+	film_free(gathered->film);
+	vec_free(&gathered->groups);
+	vec_free(&gathered->sums);
+	vec_free(&gathered->parts);
+}
+
+const char *gathered_event(const struct gathered *gathered, uint32_t event)
+{
+	const char *name = gathered->film->events[event].name;
+
+	return strcmp(name, "on-cpu") ? name : "cpu";
+}
+
+uint64_t gathered_period(const struct gathered *gathered, uint32_t event)
+{
+	const struct film_event *e = &gathered->film->events[event];
+
+	return e->frequency && !strcmp(e->unit, "ns") ? 1000000000ull / e->frequency : 0;
+}
+
+uint64_t gathered_lost(const struct gathered *gathered, uint32_t event)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < gathered->film->loss_count; i++)
+		if (gathered->film->losses[i].event == event)
+			lost = add_saturated(lost, gathered->film->losses[i].count);
+	return lost;
+}
+
+static void put_sum(struct pprof *p, const struct film *film, const struct gathered_sum *sum)
+{
+	uint32_t stack = sum->stack, depth = 0;
+
+	for (; stack && depth < DEPTH_MAX; stack = film->stacks[stack].parent, depth++)
+		pprof_frame(p, film->stacks[stack].frame);
+	if (stack)
+		pprof_too_deep(p);
+	pprof_sample(p, sum->thread, sum->samples, sum->value);
+}
+
+int gathered_pprof(const struct gathered *gathered, const struct gathered_part *part, FILE *out)
+{
+	const struct film *film = gathered->film;
+	const struct pprof_header header = {
+		.counted = "samples",
+		.name = gathered_event(gathered, part->event),
+		.unit = film->events[part->event].unit,
+		.period = gathered_period(gathered, part->event),
+		.time = gathered->from,
+		.duration = gathered->to - gathered->from,
+	};
+	struct pprof p;
+
+	pprof_start(&p, film, &header, out);
+	pprof_comment(&p, "service: %s", gathered->groups.at[part->group].service);
+	pprof_comment(&p, "host: %s", film->info.hostname);
+	for (size_t i = 0; i < film->loss_count; i++) {
+		const struct film_loss *loss = &film->losses[i];
+
+		if ((loss->event == part->event || !loss->event) && loss->count)
+			pprof_comment(&p, "lost on this host: %s %llu", loss->reason,
+				      (unsigned long long)loss->count);
+	}
+	for (size_t i = 0; i < part->count; i++)
+		put_sum(&p, film, &gathered->sums.at[part->first + i]);
+	return pprof_finish(&p);
+}

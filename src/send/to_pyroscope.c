@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/protobuf.h"
+#include "film/labels.h"
+#include "send/to_others.h"
+
+/* A request of many profiles ends when it has so many bytes. */
+#define PUSH_BYTES (1u << 20)
+
+struct pyroscope {
+	struct to_others_options options;
+	bool push;
+	char *url; /* without a '/' at its end */
+	/* Of the film that is on its way, what arrived: parts before that one. */
+	uint64_t number;
+	size_t arrived;
+};
+
+/* A key of a label: letters, digits and '_' are allowed, and by /ingest also dots. */
+static void put_key(struct buf *to, const char *key, bool dots)
+{
+	if (isdigit((unsigned char)*key))
+		buf_put_u8(to, '_');
+	for (; *key; key++)
+		buf_put_u8(to, isalnum((unsigned char)*key) || (dots && *key == '.') ? (uint8_t)*key
+										     : '_');
+}
+
+/* What would end a value in "{key=value,…}", or a line, becomes '_'. */
+static void put_value(struct buf *to, const char *value, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		buf_put_u8(to, (unsigned char)value[i] < ' ' || strchr(",={}\"", value[i])
+				       ? '_'
+				       : (uint8_t)value[i]);
+}
+
+/* Letters, digits and a few signs are allowed; other runs become one '_', which does not end it. */
+static void put_service(struct buf *to, const char *service)
+{
+	bool gap = false;
+
+	for (; *service; service++) {
+		if (!isalnum((unsigned char)*service) && !strchr("-._/", *service)) {
+			gap = true;
+			continue;
+		}
+		if (gap)
+			buf_put_u8(to, '_');
+		buf_put_u8(to, (uint8_t)*service);
+		gap = false;
+	}
+}
+
+/* "SERVICE{hostname=HOST,KEY=VALUE…}" */
+static void put_name(struct buf *to, const struct gathered *gathered, const char *service)
+{
+	const struct film_info *info = &gathered->film->info;
+	const char *labels = info->labels, *value;
+	char key[FILM_LABEL_KEY_MAX + 1];
+	size_t length;
+
+	put_service(to, service);
+	buf_put_text(to, "{hostname=");
+	put_value(to, info->hostname, strlen(info->hostname));
+	while ((value = film_labels_next(&labels, key, &length))) {
+		buf_put_u8(to, ',');
+		put_key(to, key, true);
+		buf_put_u8(to, '=');
+		put_value(to, value, length);
+	}
+	buf_put_u8(to, '}');
+}
+
+static void put_escaped(struct buf *to, const struct buf *text)
+{
+	for (size_t i = 0; i < text->count; i++) {
+		if (isalnum(text->at[i]) || strchr("-._~", text->at[i]))
+			buf_put_u8(to, text->at[i]);
+		else
+			buf_printf(to, "%%%02X", text->at[i]);
+	}
+	to->failed |= text->failed;
+}
+
+/* A part as pprof, to be freed; null: no memory. */
+static char *make_profile(const struct gathered *gathered, const struct gathered_part *part,
+			  size_t *size)
+{
+	char *profile = NULL;
+	FILE *out = open_memstream(&profile, size);
+	int err = out ? gathered_pprof(gathered, part, out) : -ENOMEM;
+
+	if ((out && fclose(out)) || err) {
+		free(profile);
+		return NULL;
+	}
+	return profile;
+}
+
+static enum sent post(struct pyroscope *p, const struct http_post *post, uint64_t *retry_after,
+		      struct fail *why)
+{
+	struct http_reply reply;
+
+	if (http_post(p->options.http, post, &reply, why))
+		return SENT_LATER;
+	*retry_after = reply.retry_after;
+	return sent_by_reply(p->url, &reply, why);
+}
+
+static enum sent no_memory(const struct pyroscope *p, struct fail *why)
+{
+	fail_errno(why, -ENOMEM, NULL, "cannot send to %s", p->url);
+	return SENT_LATER;
+}
+
+/* Sends the next part. */
+static enum sent ingest(struct pyroscope *p, const struct gathered *gathered, uint64_t *retry_after,
+			struct fail *why)
+{
+	static const char *const headers[] = {"Content-Type: binary/octet-stream", NULL};
+	const struct gathered_part *part = &gathered->parts.at[p->arrived];
+	struct buf url = {0}, name = {0};
+	struct http_post posted = {.headers = headers};
+	char *profile = make_profile(gathered, part, &posted.size);
+	enum sent sent;
+
+	put_name(&name, gathered, gathered->groups.at[part->group].service);
+	buf_printf(&url, "%s/ingest?name=", p->url);
+	put_escaped(&url, &name);
+	/* nanoseconds, as Pyroscope's own client sends them */
+	buf_printf(&url, "&from=%" PRIu64 "&until=%" PRIu64 "&format=pprof&spyName=stackcam",
+		   gathered->from, gathered->to);
+	if (gathered->film->events[part->event].frequency)
+		buf_printf(&url, "&sampleRate=%u", gathered->film->events[part->event].frequency);
+	buf_put_u8(&url, 0);
+	posted.url = (const char *)url.at;
+	posted.body = profile;
+	sent = url.failed || !profile ? no_memory(p, why) : post(p, &posted, retry_after, why);
+	p->arrived += sent == SENT;
+	free(profile);
+	buf_free(&url);
+	buf_free(&name);
+	return sent;
+}
+
+static void put_pair(struct buf *to, const char *key, const char *value, size_t length)
+{
+	struct buf pair = {0}, text = {0};
+
+	put_key(&text, key, false);
+	proto_message(&pair, 1, &text);
+	proto_bytes(&pair, 2, value, length);
+	proto_message(to, 1, &pair);
+	buf_free(&pair);
+	buf_free(&text);
+}
+
+/* RawProfileSeries of a part: labels, and one sample, which is a profile. */
+static void put_series(struct buf *to, const struct gathered *gathered,
+		       const struct gathered_part *part, const char *profile, size_t size)
+{
+	const struct film_info *info = &gathered->film->info;
+	const char *service = gathered->groups.at[part->group].service, *value;
+	const char *event = gathered_event(gathered, part->event), *labels = info->labels;
+	const char *name = strcmp(event, "cpu") ? event : "process_cpu";
+	struct buf series = {0}, sample = {0};
+	char key[FILM_LABEL_KEY_MAX + 1];
+	size_t length;
+
+	put_pair(&series, "__name__", name, strlen(name));
+	put_pair(&series, "service_name", service, strlen(service));
+	put_pair(&series, "hostname", info->hostname, strlen(info->hostname));
+	while ((value = film_labels_next(&labels, key, &length)))
+		put_pair(&series, key, value, length);
+	proto_bytes(&sample, 1, profile, size);
+	proto_message(&series, 2, &sample);
+	proto_message(to, 1, &series);
+	buf_free(&series);
+	buf_free(&sample);
+}
+
+/* Sends the next parts, as many as one request holds. */
+static enum sent push(struct pyroscope *p, const struct gathered *gathered, uint64_t *retry_after,
+		      struct fail *why)
+{
+	static const char *const headers[] = {"Content-Type: application/proto",
+					      "Connect-Protocol-Version: 1", NULL};
+	struct http_post posted = {.headers = headers};
+	struct buf url = {0}, body = {0};
+	size_t next = p->arrived, size;
+	enum sent sent;
+
+	while (next < gathered->parts.count && body.count < PUSH_BYTES && !body.failed) {
+		char *profile = make_profile(gathered, &gathered->parts.at[next], &size);
+
+		body.failed |= !profile;
+		if (profile)
+			put_series(&body, gathered, &gathered->parts.at[next], profile, size);
+		free(profile);
+		next++;
+	}
+	buf_printf(&url, "%s/push.v1.PusherService/Push", p->url);
+	buf_put_u8(&url, 0);
+	posted.url = (const char *)url.at;
+	posted.body = body.at;
+	posted.size = body.count;
+	sent = url.failed || body.failed ? no_memory(p, why) : post(p, &posted, retry_after, why);
+	if (sent == SENT)
+		p->arrived = next;
+	buf_free(&url);
+	buf_free(&body);
+	return sent;
+}
+
+static enum sent send_film(void *self, const struct spool_film *film, uint64_t *retry_after,
+			   struct fail *why)
+{
+	struct pyroscope *p = self;
+	struct gathered gathered;
+	enum sent sent = SENT;
+	int err = gather(film->path, false, p->options.service_of, p->options.context, &gathered,
+			 why);
+
+	if (p->number != film->number)
+		p->arrived = 0;
+	p->number = film->number;
+	while (!err && sent == SENT && p->arrived < gathered.parts.count)
+		sent = p->push ? push(p, &gathered, retry_after, why)
+			       : ingest(p, &gathered, retry_after, why);
+	gathered_free(&gathered);
+	return err ? sent_by_error(err) : sent;
+}
+
+static void free_pyroscope(void *self)
+{
+	struct pyroscope *p = self;
+
+	free(p->url);
+	free(p);
+}
+
+int to_pyroscope(const struct to_others_options *options, bool push_them,
+		 struct destination *destination, struct fail *why)
+{
+	struct pyroscope *p = calloc(1, sizeof(*p));
+	size_t length = strlen(options->where);
+
+	while (length && options->where[length - 1] == '/')
+		length--;
+	if (p) {
+		p->options = *options;
+		p->push = push_them;
+		p->url = strndup(options->where, length);
+	}
+	if (!p || !p->url) {
+		free(p);
+		return fail_errno(why, -ENOMEM, NULL, "cannot send");
+	}
+	*destination = (struct destination){send_film, free_pyroscope, p};
+	return 0;
+}

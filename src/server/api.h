@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_API_H
+#define SERVER_API_H
+
+#include "server/route.h"
+
+/* The routes of the API; what they take and answer stands in doc/openapi.json. */
+
+/* api_status.c */
+route_function api_status, api_openapi;
+
+/* api_flame.c */
+route_function api_flame, api_diff, api_sandwich, api_functions;
+
+/* api_lists.c */
+route_function api_series, api_timeline, api_processes, api_losses;
+
+/* api_places.c */
+route_function api_places;
+
+/* api_export.c */
+route_function api_export;
+
+/* api_films.c */
+route_function api_take_film;
+
+/* page.c: the web page's own files */
+route_function page_file;
+
+#endif

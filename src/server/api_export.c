@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "query/flame_prune.h"
+#include "server/api.h"
+#include "server/ask.h"
+#include "server/put.h"
+#include "show/show.h"
+
+enum {
+	NODES_MAX = 200000,
+	TABLE_NAMES = 120, /* columns of a name */
+};
+
+struct export
+{
+	const struct store_answer *found;
+	struct flame flame; /* of found, pruned to what a file may have */
+	FILE *out;
+};
+
+static int export_pprof(const struct export *e)
+{
+	return show_flame_pprof(&e->flame, e->found->sum.from,
+				e->found->sum.to - e->found->sum.from, e->out);
+}
+
+static int export_svg(const struct export *e)
+{
+	return show_svg(&e->flame, e->out);
+}
+
+static int export_html(const struct export *e)
+{
+	return show_html(&e->flame, e->out);
+}
+
+static int export_speedscope(const struct export *e)
+{
+	return show_flame_speedscope(&e->flame, e->out);
+}
+
+static int export_folded(const struct export *e)
+{
+	return show_flame_folded(&e->flame, e->out);
+}
+
+static int export_table(const struct export *e)
+{
+	static const struct show_options options = {.name_width = TABLE_NAMES};
+	const uint64_t whole[] = {e->found->sum.total, e->found->before.total};
+
+	if (e->flame.is_diff)
+		return show_flame_diff_table(&e->flame, &e->found->functions, whole, &options,
+					     e->out);
+	return show_flame_table(&e->flame, &e->found->functions, &options, e->out);
+}
+
+static int export_json(const struct export *e)
+{
+	struct json j = {.out = e->out};
+	uint64_t others;
+	int err;
+
+	json_open(&j, NULL, '{');
+	json_text(&j, "title", e->flame.title);
+	json_text(&j, "event", e->flame.event);
+	json_text(&j, "unit", e->flame.unit);
+	put_sum(&j, "sum", &e->found->sum);
+	if (e->flame.is_diff)
+		put_sum(&j, "before", &e->found->before);
+	err = put_flame(&j, &e->flame, NODES_MAX);
+	if (!err)
+		err = put_functions(&j, &e->found->functions,
+				    e->flame.is_diff ? FUNCTIONS_AS_THEY_ARE : FUNCTIONS_BY_SELF,
+				    SIZE_MAX, e->flame.is_diff, &others);
+	json_close(&j, '}');
+	fputc('\n', e->out);
+	return err;
+}
+
+static const struct format {
+	const char *name, *type, *file;
+	bool is_packed;
+	bool of_diff; /* can show a comparison, too */
+	int (*write)(const struct export *e);
+} formats[] = {
+	{"pprof", "application/octet-stream", "stackcam.pb.gz", .is_packed = true,
+	 .write = export_pprof},
+	{"svg", "image/svg+xml", "stackcam.svg", .of_diff = true, .write = export_svg},
+	{"html", "text/html; charset=utf-8", "stackcam.html", .of_diff = true,
+	 .write = export_html},
+	{"speedscope", "application/json", "stackcam.speedscope.json", .write = export_speedscope},
+	{"folded", "text/plain; charset=utf-8", "stackcam.folded", .of_diff = true,
+	 .write = export_folded},
+	{"json", "application/json", "stackcam.json", .of_diff = true, .write = export_json},
+	{"table", "text/plain; charset=utf-8", "stackcam.txt", .of_diff = true,
+	 .write = export_table},
+};
+
+static int find_format(const char *name, bool is_diff, const struct format **format,
+		       struct fail *why)
+{
+	for (size_t i = 0; name && i < sizeof(formats) / sizeof(formats[0]); i++) {
+		*format = &formats[i];
+		if (strcmp(formats[i].name, name) != 0)
+			continue;
+		if (!is_diff || formats[i].of_diff)
+			return 0;
+		return fail(why, -EINVAL, "svg, html, folded, json and table can",
+			    "%s cannot show a comparison", formats[i].name);
+	}
+	return fail(why, -EINVAL, NULL,
+		    "format is one of pprof, svg, html, speedscope, folded, json, table");
+}
+
+/* "15 min of shop on host7, 2026-11-21 14:32:08 UTC" */
+static void make_words(const struct server_ask *ask, const struct store_sum *sum, char *to,
+		       size_t size)
+{
+	const struct store_ask *asked = &ask->ask;
+	time_t seconds = (time_t)(sum->from / 1000000000);
+	char length[32], start[64] = "";
+	struct tm utc;
+
+	text_duration(length, sizeof(length), sum->to - sum->from);
+	if (gmtime_r(&seconds, &utc))
+		strftime(start, sizeof(start), ", %Y-%m-%d %H:%M:%S UTC", &utc);
+	snprintf(to, size, "%s%s%.100s%s%.100s%s", length, asked->service ? " of " : "",
+		 asked->service ? asked->service : "", asked->host ? " on " : "",
+		 asked->host ? asked->host : "", start);
+}
+
+/* before: of a comparison; else null. */
+static int export(const struct format *format, const struct server_ask *ask,
+		  const struct server_ask *before, const struct store_answer *found,
+		  struct answer *answer, struct fail *why)
+{
+	struct export e = {.found = found, .out = answer->out};
+	char now_words[320], before_words[320] = "", title[800];
+	uint32_t hidden;
+	int err = flame_prune(&found->flame, NODES_MAX, &e.flame, &hidden);
+
+	make_words(ask, &found->sum, now_words, sizeof(now_words));
+	if (before)
+		make_words(before, &found->before, before_words, sizeof(before_words));
+	snprintf(title, sizeof(title), "%.64s, %s%s%s", found->flame.event, now_words,
+		 before ? ", compared with " : "", before_words);
+	e.flame.title = title;
+	answer->type = format->type;
+	answer->disposition = format->file;
+	if (format->is_packed)
+		answer->packed = "";
+	if (!err)
+		err = format->write(&e);
+	flame_free(&e.flame);
+	return err ? fail_errno(why, err, NULL, "cannot export the profile") : 0;
+}
+
+int api_export(const struct request *request, struct answer *answer, struct fail *why)
+{
+	bool is_diff = ask_has_before(request->url);
+	const struct format *format = NULL;
+	struct store_answer found = {0};
+	struct server_ask before, now;
+	int err = ask_take_two(request->url, "format", clock_wall(), &before, &now, why);
+
+	if (!err)
+		err = find_format(request_parameter(request, "format"), is_diff, &format, why);
+	if (!err && is_diff)
+		err = store_diff(request->store, &before.ask, &now.ask, &found, why);
+	else if (!err)
+		err = store_flame(request->store, &now.ask, &found, why);
+	if (!err)
+		err = export(format, &now, is_diff ? &before : NULL, &found, answer, why);
+	store_answer_free(&found);
+	ask_free(&before);
+	ask_free(&now);
+	return err;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "server/api.h"
+
+enum {
+	AGENT_MAX = 64,
+	HOST_MAX = 255
+};
+
+static bool is_agent(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length && length <= AGENT_MAX &&
+	       strspn(name, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") ==
+		       length;
+}
+
+static int take_sender(const struct request *request, struct store_sender *sender, struct fail *why)
+{
+	const char *number = request_header(request, "X-Stackcam-Number");
+
+	sender->agent = request_header(request, "X-Stackcam-Agent");
+	sender->host = request_header(request, "X-Stackcam-Host");
+	sender->number = 0;
+	if (!sender->host || !*sender->host || strlen(sender->host) > HOST_MAX)
+		return fail(why, -EINVAL, NULL,
+			    "the header X-Stackcam-Host names the machine that was filmed");
+	if (!sender->agent && !number) {
+		sender->agent = "";
+		return 0;
+	}
+	if (!sender->agent || !is_agent(sender->agent))
+		return fail(why, -EINVAL, NULL,
+			    "the header X-Stackcam-Agent has 1 to %d letters, digits and '-'",
+			    AGENT_MAX);
+	if (!number || text_parse_u64(number, 1, INT64_MAX, &sender->number))
+		return fail(why, -EINVAL, NULL,
+			    "the header X-Stackcam-Number is a number that rises with each film");
+	return 0;
+}
+
+int api_take_film(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct json j = {.out = answer->out};
+	struct store_sender sender;
+	bool again = false;
+	int err = take_sender(request, &sender, why);
+
+	if (!err)
+		err = store_take(request->store, request->body_path, &sender, &again, why);
+	if (err)
+		return err;
+	json_open(&j, NULL, '{');
+	json_bool(&j, "again", again);
+	json_close(&j, '}');
+	return 0;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "query/flame_prune.h"
+#include "query/sandwich.h"
+#include "server/api.h"
+#include "server/ask.h"
+#include "server/put.h"
+
+enum {
+	NODES = 20000,
+	NODES_MAX = 200000,
+	FUNCTIONS = 200,
+	FUNCTIONS_MAX = 20000,
+};
+
+static int take_nodes(const struct request *request, uint64_t *nodes, struct fail *why)
+{
+	return ask_number(request->url, "nodes", FLAME_PRUNE_MIN, NODES_MAX, NODES, nodes, why);
+}
+
+static int no_memory(int err, struct fail *why)
+{
+	return err ? fail_errno(why, err, NULL, "cannot answer") : 0;
+}
+
+int api_flame(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct json j = {.out = answer->out};
+	struct store_answer found = {0};
+	struct server_ask ask;
+	uint64_t nodes;
+	int err = ask_take(request->url, "nodes", clock_wall(), &ask, why);
+
+	if (!err)
+		err = take_nodes(request, &nodes, why);
+	if (!err)
+		err = store_flame(request->store, &ask.ask, &found, why);
+	if (!err) {
+		json_open(&j, NULL, '{');
+		put_sum(&j, "sum", &found.sum);
+		json_text(&j, "unit", found.sum.unit);
+		err = no_memory(put_flame(&j, &found.flame, (uint32_t)nodes), why);
+		json_close(&j, '}');
+	}
+	store_answer_free(&found);
+	ask_free(&ask);
+	return err;
+}
+
+int api_diff(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct json j = {.out = answer->out};
+	struct store_answer found = {0};
+	struct server_ask before, now;
+	uint64_t nodes, with_functions, limit, others;
+	int err = ask_take_two(request->url, "nodes functions limit", clock_wall(), &before, &now,
+			       why);
+
+	if (!err)
+		err = take_nodes(request, &nodes, why);
+	if (!err)
+		err = ask_number(request->url, "functions", 0, 1, 0, &with_functions, why);
+	if (!err)
+		err = ask_number(request->url, "limit", 1, FUNCTIONS_MAX, FUNCTIONS, &limit, why);
+	if (!err)
+		err = store_diff(request->store, &before.ask, &now.ask, &found, why);
+	if (!err) {
+		json_open(&j, NULL, '{');
+		put_sum(&j, "sum", &found.sum);
+		put_sum(&j, "before", &found.before);
+		json_text(&j, "unit", found.sum.unit);
+		err = put_flame(&j, &found.flame, (uint32_t)nodes);
+		/* furthest moved first, as they stand */
+		if (!err && with_functions)
+			err = put_functions(&j, &found.functions, FUNCTIONS_AS_THEY_ARE, limit,
+					    true, &others);
+		no_memory(err, why);
+		json_close(&j, '}');
+	}
+	store_answer_free(&found);
+	ask_free(&before);
+	ask_free(&now);
+	return err;
+}
+
+int api_functions(const struct request *request, struct answer *answer, struct fail *why)
+{
+	const char *sort = request_parameter(request, "sort");
+	enum function_order order = FUNCTIONS_BY_SELF;
+	struct json j = {.out = answer->out};
+	struct store_answer found = {0};
+	struct server_ask ask;
+	uint64_t limit, others;
+	int err = ask_take(request->url, "limit sort", clock_wall(), &ask, why);
+
+	if (!err)
+		err = ask_number(request->url, "limit", 1, FUNCTIONS_MAX, FUNCTIONS, &limit, why);
+	if (!err && sort && !strcmp(sort, "total"))
+		order = FUNCTIONS_BY_TOTAL;
+	else if (!err && sort && strcmp(sort, "self"))
+		err = fail(why, -EINVAL, NULL, "sort is self or total, not '%.64s'", sort);
+	if (!err)
+		err = store_flame(request->store, &ask.ask, &found, why);
+	if (!err) {
+		json_open(&j, NULL, '{');
+		put_sum(&j, "sum", &found.sum);
+		err = no_memory(put_functions(&j, &found.functions, order, limit, false, &others),
+				why);
+		json_u64(&j, "others", others);
+		json_close(&j, '}');
+	}
+	store_answer_free(&found);
+	ask_free(&ask);
+	return err;
+}
+
+/* The members of an object for one side of a sandwich. */
+static int put_side(struct json *j, const char *key, const struct flame *flame, uint64_t nodes)
+{
+	int err;
+
+	json_open(j, key, '{');
+	err = put_flame(j, flame, (uint32_t)nodes);
+	json_close(j, '}');
+	return err;
+}
+
+static int put_sandwich(struct json *j, const struct store_answer *found,
+			const struct sandwich *sandwich, uint64_t nodes)
+{
+	int err;
+
+	json_open(j, NULL, '{');
+	put_sum(j, "sum", &found->sum);
+	json_text(j, "unit", found->sum.unit);
+	json_u64(j, "self", sandwich->self);
+	json_u64(j, "total", sandwich->total);
+	err = put_side(j, "callers", &sandwich->callers, nodes);
+	if (!err)
+		err = put_side(j, "callees", &sandwich->callees, nodes);
+	json_close(j, '}');
+	return err;
+}
+
+int api_sandwich(const struct request *request, struct answer *answer, struct fail *why)
+{
+	const char *name = request_parameter(request, "name");
+	struct json j = {.out = answer->out};
+	struct store_answer found = {0};
+	struct sandwich sandwich = {0};
+	struct server_ask ask;
+	uint64_t nodes;
+	int err = ask_take(request->url, "name image nodes", clock_wall(), &ask, why);
+
+	if (!err && (!name || !*name))
+		err = fail(why, -EINVAL, NULL, "name, of the function in the middle, is missing");
+	if (!err)
+		err = take_nodes(request, &nodes, why);
+	if (!err)
+		err = store_flame(request->store, &ask.ask, &found, why);
+	if (!err)
+		err = no_memory(sandwich_make(&found.flame, name,
+					      request_parameter(request, "image"), &sandwich),
+				why);
+	if (!err)
+		err = no_memory(put_sandwich(&j, &found, &sandwich, nodes), why);
+	sandwich_free(&sandwich);
+	store_answer_free(&found);
+	ask_free(&ask);
+	return err;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "openapi.h"
+#include "server/api.h"
+#include "server/internal.h"
+#include "server/put.h"
+
+enum {
+	EVENTS_MAX = 64
+};
+
+static double cpu_seconds(void)
+{
+	struct rusage use;
+
+	if (getrusage(RUSAGE_SELF, &use))
+		return 0;
+	return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+	       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+}
+
+/* The second number of /proc/self/statm, in pages. */
+static uint64_t rss_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long size, resident = 0;
+
+	if (file && fscanf(file, "%llu %llu", &size, &resident) != 2)
+		resident = 0;
+	if (file)
+		fclose(file);
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void put_recorder(struct json *j, const struct server_recorder *recorder)
+{
+	if (!recorder->is_filming) {
+		json_null(j, "recorder");
+		return;
+	}
+	json_open(j, "recorder", '{');
+	json_u64(j, "samples", recorder->samples);
+	json_u64(j, "lost", recorder->lost);
+	json_double(j, "cpu", recorder->cpu);
+	json_u64(j, "frequency", recorder->frequency);
+	json_close(j, '}');
+}
+
+static void put_store(struct json *j, const struct store_status *status)
+{
+	json_open(j, "store", '{');
+	json_u64(j, "films", status->films);
+	json_u64(j, "bytes", status->bytes);
+	put_time(j, "first", status->first);
+	put_time(j, "last", status->last);
+	json_u64(j, "hosts", status->hosts);
+	json_u64(j, "series", status->series);
+	json_u64(j, "set_aside", status->set_aside);
+	json_u64(j, "taken", status->taken);
+	json_u64(j, "again", status->again);
+	json_u64(j, "removed", status->removed);
+	json_bool(j, "full", status->is_full);
+	json_close(j, '}');
+}
+
+static void put_events(struct json *j, struct store *store)
+{
+	const char *names[EVENTS_MAX];
+	size_t count = store_events(store, names, EVENTS_MAX);
+
+	json_open(j, "events", '[');
+	for (size_t i = 0; i < count; i++)
+		json_text(j, NULL, names[i]);
+	json_close(j, ']');
+}
+
+int api_status(const struct request *request, struct answer *answer, struct fail *why)
+{
+	const struct server_state *state = request->state;
+	struct json j = {.out = answer->out};
+	struct server_recorder recorder = {0};
+	struct store_status store = {0};
+
+	(void)why;
+	answer->no_store = true;
+	if (state->recorder)
+		state->recorder(state->context, &recorder);
+	store_status(request->store, &store);
+	json_open(&j, NULL, '{');
+	json_text(&j, "version", STACKCAM_VERSION);
+	json_text(&j, "host", state->host);
+	put_time(&j, "now", clock_wall());
+	put_time(&j, "started", state->started);
+	json_bool(&j, "filming", recorder.is_filming);
+	json_bool(&j, "one_film", state->one_film);
+	json_bool(&j, "read_only", !state->spool);
+	put_recorder(&j, &recorder);
+	json_open(&j, "process", '{');
+	json_double(&j, "cpu_seconds", cpu_seconds());
+	json_u64(&j, "rss_bytes", rss_bytes());
+	json_close(&j, '}');
+	put_events(&j, request->store);
+	put_store(&j, &store);
+	json_close(&j, '}');
+	return 0;
+}
+
+int api_openapi(const struct request *request, struct answer *answer, struct fail *why)
+{
+	(void)request;
+	(void)why;
+	fwrite(openapi_json, 1, sizeof(openapi_json), answer->out);
+	return 0;
+}

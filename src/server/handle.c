@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/internal.h"
+
+/* Called as soon as a request's first line is known. What it returns is the call in all that follows. */
+void *handle_address(void *context, const char *uri, struct MHD_Connection *connection)
+{
+	struct call *call = calloc(1, sizeof(*call));
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	if (!call)
+		return NULL;
+	call->server = context;
+	call->connection = connection;
+	call->watched = info ? info->socket_context : NULL;
+	call->body.fd = -1;
+	call->raw = strdup(uri);
+	if (call->raw)
+		return call;
+	free(call);
+	return NULL;
+}
+
+void handle_end(void *context, struct MHD_Connection *connection, void **call_at,
+		enum MHD_RequestTerminationCode how)
+{
+	struct call *call = *call_at;
+
+	(void)context;
+	(void)connection;
+	(void)how;
+	if (!call)
+		return;
+	watch_set(call->server->watch, call->watched, WATCH_IDLE);
+	if (call->response)
+		MHD_destroy_response(call->response);
+	atomic_fetch_sub(&call->server->body_bytes, call->reserved);
+	atomic_fetch_sub(&call->server->answer_bytes, call->sent);
+	body_close(&call->body);
+	url_free(&call->url);
+	free(call->raw);
+	free(call);
+	*call_at = NULL;
+}
+
+void handle_connection(void *context, struct MHD_Connection *connection, void **watched,
+		       enum MHD_ConnectionNotificationCode what)
+{
+	struct server *server = context;
+	const union MHD_ConnectionInfo *info;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		watch_remove(server->watch, *watched);
+		*watched = NULL;
+		return;
+	}
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	*watched = info ? watch_add(server->watch, info->connect_fd) : NULL;
+}
+
+/* Gives the response that was made away; MHD_NO ends the connection, where there was no memory for one. */
+static enum MHD_Result send_response(struct call *call)
+{
+	enum MHD_Result done;
+
+	if (!call->response)
+		return MHD_NO;
+	watch_set(call->server->watch, call->watched, WATCH_SENDING);
+	done = MHD_queue_response(call->connection, call->status, call->response);
+	MHD_destroy_response(call->response);
+	call->response = NULL;
+	return done;
+}
+
+static enum MHD_Result send_failure(struct call *call, unsigned int status, const struct fail *why)
+{
+	call->response = respond_failure(call, status, why);
+	return send_response(call);
+}
+
+static enum MHD_Result begin(struct call *call, const char *method)
+{
+	struct fail why = {0};
+	int err = call_begin(call, method, &why);
+
+	call->has_begun = true;
+	if (err)
+		return send_failure(call, call->status ? call->status : respond_status(err), &why);
+	watch_set(call->server->watch, call->watched, WATCH_RECEIVING);
+	return MHD_YES;
+}
+
+static enum MHD_Result take_upload(struct call *call, const char *upload, size_t *upload_size)
+{
+	body_take(&call->body, upload, *upload_size);
+	*upload_size = 0;
+	/* the answer says that it is too much, but only who then stops gets to read it */
+	return call->body.count > 2 * call->body.max + (1 << 20) ? MHD_NO : MHD_YES;
+}
+
+/*
+ * The answer is whole. It stays in memory until the client has taken it, and who takes it slowly could have many
+ * of them made: what all of them take is bounded.
+ */
+static int finish(struct call *call, struct out *out, struct fail *why)
+{
+	struct server *server = call->server;
+	int err = out_finish(out);
+
+	if (err == -E2BIG)
+		return fail(why, -EINVAL, "ask for a shorter time, or for less of it",
+			    "the answer is too large");
+	if (err)
+		return fail_errno(why, err, NULL, "cannot answer");
+	call->sent = out->bytes.count;
+	if (atomic_fetch_add(&server->answer_bytes, call->sent) + call->sent <= server->answer_max)
+		return 0;
+	return fail(why, -EBUSY, "ask again a little later",
+		    "too many answers are waiting for those who asked");
+}
+
+/* Makes the answer: in a worker, or at once where that is no work. */
+static void make_answer(struct call *call)
+{
+	const struct server *server = call->server;
+	struct request request = {
+		.method = call->route->method,
+		.url = &call->url,
+		.state = &call->server->state,
+		.store = server->state.store,
+		.spool = server->state.spool,
+		.connection = call->connection,
+	};
+	struct answer answer = {.status = MHD_HTTP_OK, .type = "application/json"};
+	struct fail why = {0};
+	struct out out = {0};
+	int err = body_finish(&call->body, call_header(call, "Content-Encoding"), &why);
+
+	request.body = call->body.bytes.at;
+	request.body_size = call->body.bytes.count;
+	request.body_path = *call->body.path ? call->body.path : NULL;
+	if (!err &&
+	    out_open(&out, out_choose(call_header(call, "Accept-Encoding")), &answer.packed))
+		err = fail_errno(&why, -ENOMEM, NULL, "cannot answer");
+	if (!err) {
+		answer.out = out.file;
+		err = call->route->answer(&request, &answer, &why);
+		if (!err)
+			err = finish(call, &out, &why);
+	}
+	if (!err)
+		call->response = respond(call, &answer, &out);
+	out_close(&out);
+	/* not only when the client has taken the answer */
+	body_close(&call->body);
+	if (err)
+		call->response = respond_failure(
+			call, answer.status >= 400 ? answer.status : respond_status(err), &why);
+}
+
+void handle_work(void *context, void *item)
+{
+	struct call *call = item;
+	struct server *server = context;
+	struct fail why = {0};
+
+	if (server->is_ending) {
+		fail(&why, -EBUSY, NULL, "this server is ending");
+		call->response = respond_failure(call, MHD_HTTP_SERVICE_UNAVAILABLE, &why);
+	} else {
+		make_answer(call);
+	}
+	/* from here on the call belongs to the thread of the connections */
+	MHD_resume_connection(call->connection);
+}
+
+static enum MHD_Result answer(struct call *call)
+{
+	struct server *server = call->server;
+	struct fail why = {0};
+
+	if (call->status)
+		return send_response(call);
+	if (call->route->is_light) {
+		make_answer(call);
+		return send_response(call);
+	}
+	if (!workers_reserve(server->workers)) {
+		fail(&why, -EBUSY, "ask again a little later", "this server has too much to do");
+		return send_failure(call, MHD_HTTP_SERVICE_UNAVAILABLE, &why);
+	}
+	watch_set(server->watch, call->watched, WATCH_ANSWERING);
+	MHD_suspend_connection(call->connection);
+	workers_put(server->workers, call);
+	return MHD_YES;
+}
+
+enum MHD_Result handle_request(void *context, struct MHD_Connection *connection, const char *url,
+			       const char *method, const char *version, const char *upload,
+			       size_t *upload_size, void **call_at)
+{
+	struct call *call = *call_at;
+
+	(void)context;
+	(void)connection;
+	(void)url;
+	(void)version;
+	if (!call)
+		return MHD_NO;
+	if (!call->has_begun)
+		return begin(call, method);
+	if (*upload_size)
+		return take_upload(call, upload, upload_size);
+	return answer(call);
+}

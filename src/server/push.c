@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/push.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/protobuf.h"
+#include "base/text.h"
+#include "server/push_folded.h"
+#include "server/push_name.h"
+#include "server/push_otlp.h"
+#include "server/push_pprof.h"
+
+#define SECOND_NS 1000000000ull
+
+/* What a profile is about that does not say how long it took: what Pyroscope's clients send by default. */
+#define USUAL_SPAN (10 * SECOND_NS)
+
+/* Profiles of one push, each of which becomes a film. */
+#define PROFILES_MAX 256
+
+/* A film that is made of what was pushed. */
+struct making {
+	const struct request *request;
+	struct push_film *film;
+	char path[PATH_MAX];
+};
+
+static int begin_film(struct making *making, struct push_origin *origin,
+		      const struct push_span *span, struct fail *why)
+{
+	int err = push_check_span(span, clock_wall(), why);
+
+	if (err)
+		return err;
+	if (!making->request->spool)
+		return fail(why, -EOPNOTSUPP, "push to 'stackcam serve'",
+			    "cannot take this profile: nothing is kept here");
+	request_spool_name(making->request, making->path, sizeof(making->path));
+	/* the film and the sender must agree on whose it is */
+	if (!*origin->host)
+		push_origin_label(origin, "host", "pushed");
+	return push_film_new(making->path, origin, span, &making->film, why);
+}
+
+/* err: of what was done since begin_film(). A film without samples is not kept. */
+static int end_film(struct making *making, const struct push_origin *origin, int err,
+		    struct fail *why)
+{
+	const struct store_sender sender = {.host = origin->host, .agent = "", .number = 0};
+	bool is_empty = !push_film_count(making->film), again;
+	struct fail ignored;
+	int closed = push_film_close(making->film, err ? &ignored : why);
+
+	if (!err)
+		err = closed;
+	if (!err && !is_empty)
+		err = store_take(making->request->store, making->path, &sender, &again, why);
+	if (err || is_empty)
+		unlink(making->path);
+	return err;
+}
+
+static int take_pprof(const struct request *request, const uint8_t *body, size_t size,
+		      struct push_origin *origin, struct push_span span, struct fail *why)
+{
+	struct making making = {.request = request};
+	struct push_pprof *profile = NULL;
+	int err = push_pprof_open(body, size, &profile, why);
+
+	if (err)
+		return err;
+	push_pprof_span(profile, &span);
+	err = begin_film(&making, origin, &span, why);
+	if (!err) {
+		err = push_pprof_give(profile, origin->service, making.film, why);
+		err = end_film(&making, origin, err, why);
+	}
+	push_pprof_free(profile);
+	return err;
+}
+
+/* A count of samples is the time that they stand for; other units are told as they are. */
+static int describe_text(const struct request *request, const char *type, struct push_film *film,
+			 struct push_folded *what, struct fail *why)
+{
+	const char *units = request_parameter(request, "units");
+	const char *rate = request_parameter(request, "sampleRate");
+	uint64_t frequency = 100;
+
+	if (rate && *rate && text_parse_u64(rate, 1, SECOND_NS, &frequency))
+		return fail(why, -EINVAL, "send how many samples a second there were",
+			    "cannot take this profile: its sampleRate is '%.20s'", rate);
+	what->is_counted = !units || !*units || !strcmp(units, "samples");
+	what->weight = what->is_counted ? SECOND_NS / frequency : 1;
+	what->type = push_film_type(film, type, what->is_counted ? "ns" : units);
+	return 0;
+}
+
+static int take_text(const struct request *request, const uint8_t *body, size_t size,
+		     struct push_origin *origin, const char *type, bool has_numbers,
+		     const struct push_span *span, struct fail *why)
+{
+	struct making making = {.request = request};
+	struct push_folded what = {.service = origin->service, .has_numbers = has_numbers};
+	int err = begin_film(&making, origin, span, why);
+
+	if (err)
+		return err;
+	err = describe_text(request, type, making.film, &what, why);
+	if (!err)
+		err = push_folded_give(body, size, &what, making.film, why);
+	return end_film(&making, origin, err, why);
+}
+
+static int read_span(const struct request *request, struct push_span *span, struct fail *why)
+{
+	const char *from = request_parameter(request, "from");
+	const char *until = request_parameter(request, "until");
+	uint64_t now = clock_wall();
+
+	*span = (struct push_span){now - USUAL_SPAN, now};
+	if (until && *until) {
+		if (push_time_parse(until, &span->to))
+			return fail(why, -EINVAL, "send seconds since 1970",
+				    "cannot take this profile: until is '%.40s'", until);
+		span->from = span->to - (span->to < USUAL_SPAN ? span->to : USUAL_SPAN);
+	}
+	if (from && *from && push_time_parse(from, &span->from))
+		return fail(why, -EINVAL, "send seconds since 1970",
+			    "cannot take this profile: from is '%.40s'", from);
+	return 0;
+}
+
+enum format {
+	FORMAT_PPROF,
+	FORMAT_FOLDED,
+	FORMAT_LINES,
+	FORMAT_UNKNOWN
+};
+
+/* As Pyroscope does it: what is said, else what it looks like, else folded. */
+static enum format find_format(const struct request *request, const uint8_t *body, size_t size)
+{
+	const char *format = request_parameter(request, "format");
+
+	if (!format || !*format)
+		return size > 1 && body[0] == 0x1f && body[1] == 0x8b ? FORMAT_PPROF
+								      : FORMAT_FOLDED;
+	if (!strcmp(format, "pprof"))
+		return FORMAT_PPROF;
+	if (!strcmp(format, "folded") || !strcmp(format, "collapsed") || !strcmp(format, "groups"))
+		return FORMAT_FOLDED;
+	return strcmp(format, "lines") ? FORMAT_UNKNOWN : FORMAT_LINES;
+}
+
+static int take_ingested(const struct request *request, struct push_origin *origin,
+			 const char *type, struct fail *why)
+{
+	const uint8_t *body = request->body;
+	size_t size = request->body_size;
+	struct push_span span;
+	enum format format;
+	int err = read_span(request, &span, why), part;
+
+	if (err)
+		return err;
+	part = push_part(request_header(request, "Content-Type"), body, size, "profile", &body,
+			 &size);
+	if (part == -ENOENT)
+		return fail(why, -EBADMSG, "send a part named \"profile\"",
+			    "cannot take this profile: no part of the form holds one");
+	format = part ? find_format(request, body, size) : FORMAT_PPROF;
+	switch (format) {
+	case FORMAT_PPROF:
+		return take_pprof(request, body, size, origin, span, why);
+	case FORMAT_FOLDED:
+	case FORMAT_LINES:
+		return take_text(request, body, size, origin, type, format == FORMAT_FOLDED, &span,
+				 why);
+	default:
+		return fail(why, -EOPNOTSUPP, "send pprof, folded or lines",
+			    "cannot take this profile: its format '%.40s' is not understood",
+			    request_parameter(request, "format"));
+	}
+}
+
+int push_ingest(const struct request *request, struct answer *answer, struct fail *why)
+{
+	const char *name = request_parameter(request, "name");
+	struct push_origin *origin;
+	char type[PUSH_TYPE_MAX + 1];
+	int err;
+
+	if (!name || !*name)
+		return fail(why, -EINVAL, "send the parameter name=APPLICATION",
+			    "cannot take this profile: it does not say of what it is");
+	origin = calloc(1, sizeof(*origin));
+	if (!origin)
+		return fail_errno(why, -ENOMEM, NULL, "cannot take this profile");
+	push_name_parse(name, origin, type);
+	if (!*origin->service)
+		push_origin_label(origin, "service", "unknown");
+	err = take_ingested(request, origin, type, why);
+	free(origin);
+	answer->type = "text/plain";
+	answer->no_store = true;
+	return err;
+}
+
+/* Whether the body is protobuf, and not JSON or a stream of gRPC. */
+static int check_protobuf(const struct request *request, struct fail *why)
+{
+	static const char *const types[] = {"application/proto", "application/protobuf",
+					    "application/x-protobuf", "application/octet-stream"};
+	const char *type = request_header(request, "Content-Type");
+
+	for (size_t i = 0; type && i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strncasecmp(type, types[i], strlen(types[i])) &&
+		    strchr("; ", type[strlen(types[i])]))
+			return 0;
+	return fail(why, -EOPNOTSUPP, "send protobuf over HTTP, as application/x-protobuf",
+		    "cannot take this profile: its Content-Type is not understood");
+}
+
+static int not_a_push(struct fail *why)
+{
+	return fail(why, -EBADMSG, "send what Pyroscope calls push.v1.PushRequest",
+		    "cannot take this push: it is another message, or damaged");
+}
+
+static void take_label_pair(struct bytes message, struct push_origin *origin)
+{
+	char *texts[3] = {0};
+	struct proto_field field;
+
+	while (proto_next(&message, &field)) {
+		if (!field.number || field.number > 2 || field.wire != PROTO_BYTES ||
+		    texts[field.number])
+			continue;
+		texts[field.number] =
+			strndup((const char *)field.bytes.at, bytes_left(&field.bytes));
+	}
+	if (texts[1] && texts[2])
+		push_origin_label(origin, texts[1], texts[2]);
+	free(texts[1]);
+	free(texts[2]);
+}
+
+/* One RawSample: a profile. */
+static int take_raw_sample(const struct request *request, struct bytes message,
+			   struct push_origin *origin, struct fail *why)
+{
+	uint64_t now = clock_wall();
+	struct proto_field field;
+	int err = 0;
+
+	while (!err && proto_next(&message, &field))
+		if (field.number == 1 && field.wire == PROTO_BYTES)
+			err = take_pprof(request, field.bytes.at, bytes_left(&field.bytes), origin,
+					 (struct push_span){now - USUAL_SPAN, now}, why);
+	return !err && message.failed ? not_a_push(why) : err;
+}
+
+/* One RawProfileSeries: labels, then profiles that have them. */
+static int take_series(const struct request *request, struct bytes series, int *profiles,
+		       struct fail *why)
+{
+	struct push_origin *origin = calloc(1, sizeof(*origin));
+	struct bytes message = series;
+	struct proto_field field;
+	int err = origin ? 0 : fail_errno(why, -ENOMEM, NULL, "cannot take this push");
+
+	while (!err && proto_next(&message, &field))
+		if (field.number == 1 && field.wire == PROTO_BYTES)
+			take_label_pair(field.bytes, origin);
+	if (!err && message.failed)
+		err = not_a_push(why);
+	if (!err && !*origin->service)
+		push_origin_label(origin, "service", "unknown");
+	while (!err && proto_next(&series, &field)) {
+		if (field.number != 2 || field.wire != PROTO_BYTES)
+			continue;
+		if (++*profiles > PROFILES_MAX)
+			err = fail(why, -E2BIG, "send fewer at once",
+				   "cannot take this push: it has more than %d profiles",
+				   PROFILES_MAX);
+		else
+			err = take_raw_sample(request, field.bytes, origin, why);
+	}
+	free(origin);
+	return err;
+}
+
+int push_pusher(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct bytes message = {request->body, request->body + request->body_size, false};
+	struct proto_field field;
+	int err = check_protobuf(request, why), profiles = 0;
+
+	while (!err && proto_next(&message, &field)) {
+		if (field.number == 1 && field.wire == PROTO_BYTES)
+			err = take_series(request, field.bytes, &profiles, why);
+	}
+	if (!err && message.failed)
+		err = not_a_push(why);
+	/* PushResponse has no fields */
+	answer->type = "application/proto";
+	answer->no_store = true;
+	return err;
+}
+
+static int take_origin(const struct request *request, struct push_otlp *profiles, size_t i,
+		       struct fail *why)
+{
+	struct push_origin *origin = malloc(sizeof(*origin));
+	struct making making = {.request = request};
+	uint64_t now = clock_wall();
+	struct push_span span = {now - USUAL_SPAN, now};
+	int err;
+
+	if (!origin)
+		return fail_errno(why, -ENOMEM, NULL, "cannot take these profiles");
+	*origin = *push_otlp_origin(profiles, i);
+	push_otlp_span(profiles, i, &span);
+	err = begin_film(&making, origin, &span, why);
+	if (!err) {
+		err = push_otlp_give(profiles, i, making.film, why);
+		err = end_film(&making, origin, err, why);
+	}
+	free(origin);
+	return err;
+}
+
+int push_opentelemetry(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct push_otlp *profiles = NULL;
+	int err = check_protobuf(request, why);
+
+	if (!err)
+		err = push_otlp_open(request->body, request->body_size, &profiles, why);
+	for (size_t i = 0; !err && i < push_otlp_count(profiles); i++)
+		err = take_origin(request, profiles, i, why);
+	push_otlp_free(profiles);
+	/* all fields of ExportProfilesServiceResponse are optional: all was taken */
+	answer->type = "application/x-protobuf";
+	answer->no_store = true;
+	return err;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_PUSH_FILM_H
+#define SERVER_PUSH_FILM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "film/labels.h"
+#include "film/writer.h"
+
+/*
+ * A film made of what another profiler pushed, whose words are not those of films: its types of values become
+ * events, its services processes, its locations frames. All of it is hostile.
+ */
+struct push_film;
+
+/* Whose it is. Strings are cut to what they may be. */
+enum {
+	PUSH_NAME_MAX = 255
+};
+struct push_origin {
+	char host[PUSH_NAME_MAX + 1];	 /* "": not said */
+	char service[PUSH_NAME_MAX + 1]; /* "": not said */
+	char labels[FILM_LABELS_SIZE];	 /* others: as in film/labels.h */
+	uint64_t labels_lost;		 /* that are too many */
+};
+
+/* "service_name", "host.name" … tell the service and the host; labels of protocols ("__name__") tell nothing. */
+void push_origin_label(struct push_origin *origin, const char *key, const char *value);
+
+/* What must be known before the rest: times in ns since 1970. */
+struct push_span {
+	uint64_t from, to;
+};
+
+/* Whether there was and is such a time. Returns 0 or -EINVAL with *why filled. */
+int push_check_span(const struct push_span *span, uint64_t now, struct fail *why);
+
+/* Creates a film at path. Returns 0 or a negative errno with *why filled. */
+int push_film_new(const char *path, const struct push_origin *origin, const struct push_span *span,
+		  struct push_film **film, struct fail *why);
+
+/* Closes the film and frees it. Returns 0, or the error with *why filled that it may have met before. */
+int push_film_close(struct push_film *film, struct fail *why);
+
+/*
+ * A type of values: "cpu" in "nanoseconds" is the event on-cpu; others keep their names. Time is kept in ns and
+ * sizes in bytes: scale says what a value must be multiplied with. Returns the event's id, 0: it has none.
+ */
+struct push_type {
+	uint32_t event;
+	uint64_t scale;
+};
+struct push_type push_film_type(struct push_film *film, const char *name, const char *unit);
+
+/* Whether values of that unit are times; and those of that type how many samples there were. */
+bool push_is_time(const char *unit);
+bool push_is_count_of_samples(const char *name, const char *unit);
+
+/* Who ran. What is not known is 0 or "". */
+struct push_thread {
+	const char *service; /* "": by the rules that also hold for processes of this machine */
+	uint32_t pid, tid;
+	const char *comm; /* of the thread */
+	const char *exe, *container;
+};
+uint32_t push_film_thread(struct push_film *film, const struct push_thread *thread);
+
+/* A location: names as for film_name_frame(). */
+struct push_place {
+	const char *image; /* path of the file, "" */
+	const uint8_t *build_id;
+	size_t build_id_size;
+	enum film_frame_kind kind; /* 0: not said */
+	uint64_t address;	   /* in that file; 0: not said */
+	const struct film_name *names;
+	size_t count;
+};
+uint32_t push_film_frame(struct push_film *film, const struct push_place *place);
+/* The bytes of a build id that is written as digits; returns their number, 0: it is something else, as Go's. */
+size_t push_build_id(const char *hex, uint8_t to[FILM_BUILD_ID_MAX]);
+
+uint32_t push_film_label(struct push_film *film, const char *text); /* "endpoint=/buy" */
+uint32_t push_film_stack(struct push_film *film, uint32_t parent, uint32_t frame);
+
+/* A sample at a time, which is moved into the span if it lies outside; with value 0 there is none. */
+void push_film_sample(struct push_film *film, struct push_type type, uint64_t time, uint32_t thread,
+		      uint32_t stack, uint64_t value);
+
+/* count samples spread over the span, which have the value together. */
+void push_film_samples(struct push_film *film, struct push_type type, uint32_t thread,
+		       uint32_t stack, uint64_t count, uint64_t value);
+
+/* Counts what could not be understood. */
+void push_film_lost(struct push_film *film, uint64_t samples);
+
+/* How many samples it has. */
+uint64_t push_film_count(const struct push_film *film);
+
+#endif

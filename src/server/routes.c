@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/api.h"
+#include "server/push.h"
+
+const struct route routes[] = {
+	{"GET", "/", .is_open = true, .is_light = true, .answer = page_file},
+	{"GET", "/assets/app.js", .is_open = true, .is_light = true, .answer = page_file},
+	{"GET", "/assets/app.css", .is_open = true, .is_light = true, .answer = page_file},
+	{"GET", "/assets/icon.svg", .is_open = true, .is_light = true, .answer = page_file},
+
+	{"GET", "/api/v1/openapi.json", .is_light = true, .answer = api_openapi},
+	{"GET", "/api/v1/status", .answer = api_status},
+	{"GET", "/api/v1/series", .answer = api_series},
+	{"GET", "/api/v1/timeline", .answer = api_timeline},
+	{"GET", "/api/v1/flame", .answer = api_flame},
+	{"GET", "/api/v1/functions", .answer = api_functions},
+	{"GET", "/api/v1/diff", .answer = api_diff},
+	{"GET", "/api/v1/sandwich", .answer = api_sandwich},
+	{"GET", "/api/v1/places", .answer = api_places},
+	{"GET", "/api/v1/processes", .answer = api_processes},
+	{"GET", "/api/v1/losses", .answer = api_losses},
+	{"GET", "/api/v1/export", .answer = api_export},
+
+	{"POST", "/api/v1/films", .body = ROUTE_IN_FILE, .answer = api_take_film},
+	{"POST", "/ingest", .body = ROUTE_IN_MEMORY, .answer = push_ingest},
+	{"POST", "/push.v1.PusherService/Push", .body = ROUTE_IN_MEMORY, .answer = push_pusher},
+	{"POST", "/v1development/profiles", .body = ROUTE_IN_MEMORY, .answer = push_opentelemetry},
+};
+
+const size_t route_count = sizeof(routes) / sizeof(routes[0]);

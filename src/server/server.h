@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "store/store.h"
+
+/*
+ * The web server: the page, the API (doc/openapi.json), and what others push. One thread has all connections,
+ * a few workers make the answers.
+ */
+struct server;
+
+/* What the recorder of this machine says of itself. */
+struct server_recorder {
+	bool is_filming;
+	uint64_t samples, lost; /* since it started */
+	double cpu;		/* its own use of the CPU: 0.01 is 1 % of one core */
+	uint32_t frequency;	/* samples per second and CPU */
+};
+
+/* 0 stands for the number behind each. */
+struct server_limits {
+	uint32_t connections;	  /* 1200 */
+	uint32_t per_address;	  /* 300; on a loopback address no other limit than that above */
+	uint32_t header_bytes;	  /* 16384: of a request's line and header together */
+	uint32_t idle_seconds;	  /* 30: without a byte */
+	uint32_t request_seconds; /* 120: to send a request, and to take its answer */
+	uint32_t workers;	  /* 4: answers that are made at once */
+	uint32_t queue;		  /* 256: that wait for a worker; beyond, 503 */
+	uint32_t
+		answer_bytes; /* 128 MB: of all answers that clients have not yet taken; beyond, 503 */
+};
+
+/* Strings must live as long as server_start() runs, no longer. */
+struct server_options {
+	const char *address; /* "127.0.0.1", "::1", "0.0.0.0", "::"; null: 127.0.0.1 */
+	uint16_t port;	     /* 0: one that is free, see server_address() */
+
+	/*
+	 * Who may ask. Beyond loopback, a token or client_ca is required. The token is the file's first line, at
+	 * least 16 characters; token is used where token_file is null.
+	 */
+	const char *token, *token_file;
+	const char *tls_certificate, *tls_key; /* files in PEM; null: no TLS */
+	const char *client_ca;		       /* clients need a certificate of it; only with TLS */
+
+	struct store *store; /* must live longer than the server */
+	/* A folder on the store's file system for what is pushed, made if it is not there; null: nothing is taken. */
+	const char *spool;
+	const char *host; /* the name of this machine */
+	bool one_film;	  /* the store is one film ("play") */
+
+	/* Called from any thread; null: nothing is filmed. */
+	void (*recorder)(void *context, struct server_recorder *recorder);
+	void *context;
+
+	struct server_limits limits;
+};
+
+/* Returns 0 or a negative errno with *why filled: -EADDRINUSE, -EACCES, -EINVAL … */
+int server_start(const struct server_options *options, struct server **server, struct fail *why);
+
+/*
+ * Takes a new token, or the new content of its file; and, of a server with TLS, new certificates, or the new content of
+ * their files. The rest of the options needs a new start. If it fails, all stays as it is. Not to be called twice at once.
+ */
+int server_configure(struct server *server, const struct server_options *options, struct fail *why);
+
+/* Where the page is, with the port that was bound: "http://127.0.0.1:7171/". */
+const char *server_address(const struct server *server);
+
+/* Ends all connections; answers that are being made are waited for. Null is allowed. */
+void server_stop(struct server *server);
+
+#endif

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is asked: the event, the time, the series; and whether the index can answer. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "film/labels.h"
+#include "film/samples.h"
+#include "store/ask_private.h"
+
+#define DEFAULT_EVENT "on-cpu"
+
+/* Up to this long, seconds matter. */
+#define SHORT_TIME (5 * NS_MINUTE)
+
+/*
+ * The index follows what grows within seconds, but a recorder that meets many programs at once, as it does when it
+ * starts, takes minutes to name them all: until then, who asks for the latest gets it from the films, unnamed or not.
+ */
+#define LATE	  (NS_MINUTE / 2)
+#define LATE_TIME (15 * NS_MINUTE)
+
+struct store_answer_private *answer_private_new(struct fail *why)
+{
+	struct store_answer_private *private = calloc(1, sizeof(*private));
+
+	if (!private)
+		fail_errno(why, -ENOMEM, NULL, "cannot answer");
+	return private;
+}
+
+void answer_private_free(struct store_answer_private *private)
+{
+	if (!private)
+		return;
+	name_pool_free(&private->names);
+	vec_foreach (&private->images, image)
+		free(*image);
+	vec_free(&private->images);
+	index_free(private->index);
+	free(private);
+}
+
+static int no_event(const struct asked *a, const char *name, struct fail *why)
+{
+	struct buf names = {0};
+
+	for (uint32_t i = 1; i < a->index->event_count; i++)
+		buf_printf(&names, "%s%s", i > 1 ? ", " : "", a->index->events[i].name);
+	buf_put_u8(&names, 0);
+	fail(why, -ENOENT, NULL, "the store has no event '%s', only %s", name,
+	     names.failed ? "others" : (const char *)names.at);
+	buf_free(&names);
+	return -ENOENT;
+}
+
+static int pick_event(struct asked *a, struct fail *why)
+{
+	const char *name = a->ask->event ? a->ask->event : DEFAULT_EVENT;
+	uint32_t count = a->index->event_count;
+
+	a->event_name = name;
+	a->unit = "ns";
+	for (uint32_t i = 1; !a->event && i < count; i++)
+		if (!strcmp(a->index->events[i].name, name))
+			a->event = i;
+	/* the first one is what the first film was made for */
+	if (!a->event && !a->ask->event && count > 1)
+		a->event = 1;
+	if (!a->event)
+		return a->ask->event && count > 1 ? no_event(a, name, why) : 0;
+	a->event_name = a->index->events[a->event].name;
+	a->unit = a->index->events[a->event].unit;
+	return 0;
+}
+
+static int found(void *context, const struct store_growing *film)
+{
+	(void)context;
+	(void)film;
+	return 1;
+}
+
+/* The end of all that is there; of what grows it is now, and what the index knows is of some time ago. */
+static uint64_t end_of_all(const struct asked *a, const struct index_status *status)
+{
+	uint64_t now = clock_wall();
+
+	return status->last && now > status->last &&
+			       store_each_growing(a->store, UINT64_MAX, found, NULL)
+		       ? now
+		       : status->last + 1;
+}
+
+static int pick_time(struct asked *a, struct fail *why)
+{
+	struct index_status status;
+
+	a->from = a->ask->from;
+	a->to = a->ask->to;
+	if (!a->from || !a->to) {
+		index_status(a->index, &status);
+		a->from = a->from ? a->from : status.first;
+		a->to = a->to ? a->to : end_of_all(a, &status);
+	}
+	if (a->to > (uint64_t)INT64_MAX)
+		a->to = INT64_MAX;
+	if (a->from >= a->to) {
+		if (a->ask->from && a->ask->to)
+			return fail(why, -EINVAL, NULL,
+				    "the time that is asked for ends before it begins");
+		a->from = a->to;
+	}
+	a->first = a->from / NS_MINUTE;
+	a->end = (a->to + NS_MINUTE - 1) / NS_MINUTE;
+	if (a->end > 1ull << KEY_TIME_BITS)
+		a->end = 1ull << KEY_TIME_BITS;
+	if (a->first > a->end)
+		a->first = a->end;
+	return 0;
+}
+
+bool asked_series(const struct store_ask *ask, const struct dictionary_series *series)
+{
+	if ((ask->host && strcmp(ask->host, series->host) != 0) ||
+	    (ask->service && strcmp(ask->service, series->service) != 0) ||
+	    (ask->version && strcmp(ask->version, series->version) != 0))
+		return false;
+	for (size_t i = 0; i < ask->label_count; i++)
+		if (!film_labels_have(series->labels, ask->labels[i]))
+			return false;
+	return true;
+}
+
+static int pick_series(struct asked *a, struct fail *why)
+{
+	const struct dictionary *d = &a->index->dictionary;
+	uint32_t count = dictionary_readable(&d->series);
+
+	for (uint32_t i = 1; i < count; i++)
+		if (asked_series(a->ask, dictionary_series_at(d, i)) && !vec_push(&a->series, i))
+			return fail_errno(why, -ENOMEM, NULL, "cannot ask the store");
+	a->one_service = !a->ask->host && !a->ask->version && !a->ask->label_count;
+	return 0;
+}
+
+int asked_begin(struct asked *asked, struct store *store, const struct store_ask *ask,
+		struct fail *why)
+{
+	int err;
+
+	*asked = (struct asked){.store = store, .index = store_index(store), .ask = ask};
+	err = pick_event(asked, why);
+	if (!err)
+		err = pick_time(asked, why);
+	if (err)
+		return err;
+	asked->complete_until =
+		store_complete_until(store, ask->host, asked->from, asked->to, false);
+	asked->read_until = store_complete_until(store, ask->host, asked->from, asked->to, true);
+	return pick_series(asked, why);
+}
+
+void asked_free(struct asked *asked)
+{
+	vec_free(&asked->series);
+	index_free(asked->index);
+}
+
+bool asked_needs_films(const struct asked *a)
+{
+	const struct question *q = a->ask->question;
+
+	if (a->event && a->index->events[a->event].is_calls)
+		return true;
+	return q && (filter_is_set(&q->filter) || q->shape.by_process || q->shape.by_thread ||
+		     q->shape.lines || q->shape.inlines || q->shape.native || q->shape.by_label);
+}
+
+bool asked_is_late(const struct asked *a)
+{
+	return a->to - a->from <= LATE_TIME && a->complete_until + LATE < a->read_until;
+}
+
+bool asked_prefers_films(const struct asked *a)
+{
+	if (asked_is_late(a))
+		return true;
+	/* beyond an end that was not named is nothing that whole minutes would add */
+	return a->to - a->from < SHORT_TIME &&
+	       ((a->ask->from && a->from % NS_MINUTE) || (a->ask->to && a->to % NS_MINUTE));
+}
+
+int sum_add(struct store_sum *sum, uint64_t samples, uint64_t total, struct fail *why)
+{
+	sum->samples = add_saturated(sum->samples, samples);
+	/* no part can overflow where the whole does not */
+	if (__builtin_add_overflow(sum->total, total, &sum->total))
+		return fail(why, -EOVERFLOW, "narrow the time",
+			    "the samples add up to more than 64 bits");
+	return 0;
+}
+
+void filmed_add(struct filmed *filmed, uint64_t first, uint64_t last)
+{
+	first = first > filmed->until ? first : filmed->until;
+	last = last < filmed->end ? last : filmed->end;
+	if (first >= last)
+		return;
+	filmed->sum += last - first;
+	filmed->until = last;
+}
+
+static int sum_filmed(const struct asked *a, struct index_reader *reader, struct store_sum *sum)
+{
+	struct filmed filmed = {.until = sum->from, .end = sum->complete_until};
+	sqlite3_stmt *row = NULL;
+	int rc = sql_open(reader->db, &row,
+			  "SELECT first, last FROM film WHERE last >= ?1 AND first < ?2"
+			  " AND (?3 = '' OR host = ?3) ORDER BY first",
+			  "iit", (int64_t)sum->from, (int64_t)sum->to,
+			  a->ask->host ? a->ask->host : "");
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+		filmed_add(&filmed, (uint64_t)sqlite3_column_int64(row, 0),
+			   (uint64_t)sqlite3_column_int64(row, 1));
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(row);
+	sum->filmed = filmed.sum;
+	return rc;
+}
+
+int asked_sum(const struct asked *a, struct index_reader *reader, struct store_sum *sum,
+	      struct fail *why)
+{
+	const char *host = a->ask->host ? a->ask->host : "";
+	sqlite3_stmt *row = NULL;
+	int rc = sql_open(reader->db, &row,
+			  "SELECT (SELECT coalesce(sum(count), 0) FROM lost WHERE event IN (0, ?1)"
+			  " AND hour BETWEEN ?2 AND ?3 AND (?6 = '' OR host = ?6)),"
+			  " (SELECT count(*) FROM gap WHERE last >= ?4 AND first < ?5"
+			  " AND (?6 = '' OR host = ?6))",
+			  "iiiiit", (int64_t)a->event, (int64_t)(a->from / NS_HOUR),
+			  (int64_t)(a->to ? (a->to - 1) / NS_HOUR : 0), (int64_t)a->from,
+			  (int64_t)a->to, host);
+
+	sum->from = a->first * NS_MINUTE;
+	sum->to = a->end * NS_MINUTE;
+	/* whole minutes may end after what was asked */
+	sum->complete_until = a->complete_until < a->to ? a->complete_until : sum->to;
+	sum->unit = a->unit;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(row);
+	if (rc == SQLITE_ROW) {
+		sum->lost = (uint64_t)sqlite3_column_int64(row, 0);
+		sum->films_damaged = (uint32_t)sqlite3_column_int64(row, 1);
+	}
+	sqlite3_finalize(row);
+	if (rc == SQLITE_ROW)
+		rc = sum_filmed(a, reader, sum);
+	return rc == SQLITE_DONE ? 0 : index_failed(a->index, reader->db, rc, why);
+}

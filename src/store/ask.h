@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STORE_ASK_H
+#define STORE_ASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "query/flame.h"
+#include "query/functions.h"
+#include "query/places.h"
+#include "query/question.h"
+#include "query/tree.h"
+#include "store/store.h"
+
+/*
+ * What is asked of a store. Whole minutes of services are answered by the index; what it does not hold (single
+ * seconds, processes, threads, lines …) by the films themselves, which takes longer.
+ */
+struct store_ask {
+	const char *event; /* null: "on-cpu" */
+	uint64_t from, to; /* [from, to), ns since 1970; 0, 0: all that is there */
+	const char *host, *service, *version; /* exact; null: all */
+	const char *const *labels; /* "KEY=VALUE", all must match; those given by users */
+	size_t label_count;
+	/* pids, tids, comms, focus, ignore, and the shape; its event and times are not looked at */
+	const struct question *question; /* may be null */
+	uint64_t
+		patience; /* ns that reading films may take; 0: STORE_PATIENCE. One film is always read. */
+};
+
+#define STORE_PATIENCE 10000000000ull
+
+/* What all answers say of the samples that they stand for. */
+struct store_sum {
+	uint64_t from, to; /* what was looked at: whole minutes where the index answered */
+	uint64_t samples, total;
+	uint64_t truncated, guessed; /* of samples */
+	const char *unit;	     /* of the event: "ns" … */
+	/*
+	 * All samples before it are in the answer, ns since 1970; later ones of films that still grow may be missing.
+	 * At most to, which it is where all is there.
+	 */
+	uint64_t complete_until;
+	/*
+	 * ns from `from` to complete_until of which there are films of the hosts that were asked for: what an average is of.
+	 * A gap within one film counts as filmed.
+	 */
+	uint64_t filmed;
+	bool by_films;		/* the index could not answer */
+	uint32_t films_damaged; /* films of that time that could not be read: a gap */
+	/* Films that there was no time for (store_ask.patience), or no room: the last ones, from complete_until on. */
+	uint32_t films_unread;
+	uint64_t
+		lost; /* of the films that were looked at, over all reasons: samples, parts of stacks, events */
+};
+
+/*
+ * A flame with its functions. The strings live as long as the answer, no longer. *before of store_diff() is
+ * scaled as everywhere (query/diff.h). To be freed, also after a failure.
+ */
+struct store_answer {
+	struct store_sum sum, before;
+	struct flame flame;
+	struct functions functions;
+	struct tree tree;
+	struct store_answer_private *private;
+};
+int store_flame(struct store *store, const struct store_ask *ask, struct store_answer *answer,
+		struct fail *why);
+int store_diff(struct store *store, const struct store_ask *before, const struct store_ask *now,
+	       struct store_answer *answer, struct fail *why);
+void store_answer_free(struct store_answer *answer);
+
+/* Who used what. Sorted by total, largest first; at most limit, the rest is in others. */
+struct store_series {
+	const char *host, *service, *version;
+	const char *labels; /* "env=prod,zone=a" */
+	uint64_t samples, total;
+};
+struct store_series_list {
+	struct store_sum sum;
+	struct store_series *at;
+	size_t count;
+	uint64_t others; /* of total */
+	struct store_answer_private *private;
+};
+int store_series(struct store *store, const struct store_ask *ask, size_t limit,
+		 struct store_series_list *list, struct fail *why);
+void store_series_free(struct store_series_list *list);
+
+/*
+ * Processes and their threads, answered by films; as above. A process stands before its threads, which have a tid,
+ * and has their sum.
+ */
+struct store_process {
+	const char *host, *service, *comm, *command; /* command: of processes, of threads "" */
+	uint32_t pid, tid;			     /* tid 0: the process */
+	uint64_t samples, total;
+};
+struct store_processes {
+	struct store_sum sum;
+	struct store_process *at;
+	size_t count;
+	/* Of total: processes that are not in the list. Of very many the small ones were not kept until the end. */
+	uint64_t others;
+	struct store_answer_private *private;
+};
+int store_processes(struct store *store, const struct store_ask *ask, size_t limit,
+		    struct store_processes *list, struct fail *why);
+void store_processes_free(struct store_processes *list);
+
+/* Where in a function samples were, answered by films; image as in places_add(). */
+struct store_places {
+	struct store_sum sum; /* of all that is asked for, not of the function alone */
+	struct places places;
+};
+int store_places(struct store *store, const struct store_ask *ask, const char *name,
+		 const char *image, struct store_places *places, struct fail *why);
+void store_places_free(struct store_places *places);
+
+/*
+ * What was lost, by reason, the largest count first; answered by films. It is of whole films and all their services:
+ * when it was, and whose, nobody knows.
+ */
+enum {
+	STORE_REASONS_MAX = 256, /* what others lost is in the sum alone */
+};
+struct store_loss {
+	char *reason;
+	uint64_t count;
+};
+struct store_losses {
+	struct store_sum sum; /* without samples; lost: over all reasons */
+	vec(struct store_loss) all;
+};
+int store_losses(struct store *store, const struct store_ask *ask, struct store_losses *losses,
+		 struct fail *why);
+void store_losses_free(struct store_losses *losses);
+
+/* Totals over time, a row per host, service, version or for all; function: only what was spent in and below it. */
+enum store_by {
+	STORE_BY_NOTHING,
+	STORE_BY_HOST,
+	STORE_BY_SERVICE,
+	STORE_BY_VERSION,
+};
+struct store_timeline {
+	struct store_sum sum;
+	uint64_t step; /* ns; the first step begins at sum.from */
+	size_t steps, rows;
+	struct store_timeline_row {
+		const char *name; /* the last one, "": all others */
+		uint64_t total;
+		uint64_t *values; /* of each step */
+	} * at;			  /* sorted by total, others last */
+	struct store_answer_private *private;
+};
+enum {
+	STORE_STEPS_MAX = 2000,
+	STORE_ROWS_MAX = 100
+};
+int store_timeline(struct store *store, const struct store_ask *ask, enum store_by by, size_t steps,
+		   size_t rows, const char *function, struct store_timeline *timeline,
+		   struct fail *why);
+void store_timeline_free(struct store_timeline *timeline);
+
+#endif

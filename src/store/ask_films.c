@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the index does not tell apart is answered by the films themselves. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "film/labels.h"
+#include "film/samples.h"
+#include "query/report.h"
+#include "store/ask_private.h"
+#include "store/folder.h"
+#include "store/index_series.h"
+
+/* Which processes of the film at hand are meant. */
+struct chosen {
+	const struct asked *asked;
+	struct index_series_finder *finder;
+	uint8_t *known; /* by process: 0 not yet asked, 1 no, 2 yes */
+};
+
+static bool keeps(void *context, const struct film *film, uint32_t process)
+{
+	struct chosen *c = context;
+	char service[INDEX_SERVICE_SIZE], version[INDEX_VERSION_SIZE];
+	const struct dictionary_series series = {
+		.host = c->finder->host,
+		.service = service,
+		.version = version,
+		.labels = film->info.labels,
+	};
+
+	if (!c->known[process]) {
+		index_service_of(c->asked->index, &film->processes[process], service);
+		index_version_of(c->finder, &film->processes[process], version);
+		c->known[process] = 1 + asked_series(c->asked->ask, &series);
+	}
+	return c->known[process] == 2;
+}
+
+struct listed {
+	char *name, *host;
+	uint64_t first; /* ns since 1970: it begins then, or later */
+	uint64_t last;	/* once it was read: its end */
+	bool is_growing;
+};
+struct film_list {
+	vec(struct listed) all;
+};
+
+static void list_free(struct film_list *list)
+{
+	vec_foreach (&list->all, film) {
+		free(film->name);
+		free(film->host);
+	}
+	vec_free(&list->all);
+}
+
+#define FILMS_OF_TIME " FROM film WHERE last >= ?1 AND first < ?2 AND (?3 = '' OR host = ?3)"
+
+int64_t ask_count_films(const struct asked *a, struct fail *why)
+{
+	struct index_reader *reader;
+	sqlite3_stmt *row = NULL;
+	int64_t count = 0;
+	int err = index_reader_take(a->index, &reader, why), rc;
+
+	if (err)
+		return err;
+	rc = sql_open(reader->db, &row, "SELECT count(*)" FILMS_OF_TIME, "iit", (int64_t)a->from,
+		      (int64_t)a->to, a->ask->host ? a->ask->host : "");
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(row);
+	if (rc == SQLITE_ROW)
+		count = sqlite3_column_int64(row, 0);
+	else
+		err = index_failed(a->index, reader->db, rc, why);
+	sqlite3_finalize(row);
+	index_reader_give(a->index, reader);
+	return err ? err : count;
+}
+
+static bool list_add(struct film_list *list, const char *name, const char *host, uint64_t first,
+		     bool is_growing)
+{
+	struct listed film = {.name = strdup(name),
+			      .host = strdup(host),
+			      .first = first,
+			      .is_growing = is_growing};
+
+	if (film.name && film.host && vec_push(&list->all, film))
+		return true;
+	free(film.name);
+	free(film.host);
+	return false;
+}
+
+struct growing {
+	const struct asked *asked;
+	struct film_list *list;
+};
+
+/* A film that grows reaches further than the index knows. */
+static int add_growing(void *context, const struct store_growing *found)
+{
+	struct growing *g = context;
+	const char *wanted = g->asked->ask->host;
+
+	if (wanted && strcmp(found->host, wanted) != 0)
+		return 0;
+	vec_foreach (&g->list->all, film) {
+		if (!strcmp(film->name, found->name)) {
+			film->is_growing = true;
+			return 0;
+		}
+	}
+	return list_add(g->list, found->name, found->host, found->first, true) ? 0 : -ENOMEM;
+}
+
+static int list_films(const struct asked *a, struct film_list *list, struct store_sum *sum,
+		      struct fail *why)
+{
+	struct index_reader *reader;
+	sqlite3_stmt *row = NULL;
+	int err = index_reader_take(a->index, &reader, why), rc;
+
+	if (err)
+		return err;
+	err = asked_sum(a, reader, sum, why);
+	/* of the films that are read, the losses are known without the index */
+	sum->lost = 0;
+	rc = sql_open(reader->db, &row,
+		      "SELECT name, host, first" FILMS_OF_TIME " ORDER BY first, name", "iit",
+		      (int64_t)a->from, (int64_t)a->to, a->ask->host ? a->ask->host : "");
+	while (!err && rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(row, 0);
+		const char *host = (const char *)sqlite3_column_text(row, 1);
+
+		if (!list_add(list, name ? name : "", host ? host : "",
+			      (uint64_t)sqlite3_column_int64(row, 2), false))
+			err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
+		rc = SQLITE_OK;
+	}
+	if (!err && rc != SQLITE_DONE)
+		err = index_failed(a->index, reader->db, rc, why);
+	sqlite3_finalize(row);
+	index_reader_give(a->index, reader);
+	if (!err && store_each_growing(a->store, a->to, add_growing, &(struct growing){a, list}))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
+	return err;
+}
+
+static bool has_labels(const struct asked *a, const struct film *film)
+{
+	for (size_t i = 0; i < a->ask->label_count; i++)
+		if (!film_labels_have(film->info.labels, a->ask->labels[i]))
+			return false;
+	return true;
+}
+
+/* The time that a film covers: one that is being recorded has what was committed until it was opened. */
+static void note_time(const struct film *film, const char *path, struct listed *listed,
+		      struct store_sum *sum)
+{
+	int64_t start, end;
+
+	if (__builtin_add_overflow(film->info.start, film->info.wall_offset, &start) ||
+	    __builtin_add_overflow(film->info.end, film->info.wall_offset, &end) || end < 0)
+		return;
+	listed->first = start < 0 ? 0 : (uint64_t)start;
+	listed->last = (uint64_t)end;
+	if (!folder_has_wal(path))
+		return;
+	if ((uint64_t)end < sum->complete_until)
+		sum->complete_until = (uint64_t)end < sum->from ? sum->from : (uint64_t)end;
+}
+
+static uint64_t losses_of(const struct film *film, uint32_t event)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < film->loss_count; i++)
+		if (!film->losses[i].event || film->losses[i].event == event)
+			count = add_saturated(count, film->losses[i].count);
+	return count;
+}
+
+/* Of an open film: the question that it is asked, and who asks. */
+static int ask_film(const struct asked *a, struct film *film, const struct listed *listed,
+		    struct store_sum *sum, int (*take)(void *context, const struct ask_film *film),
+		    void *context, struct fail *why)
+{
+	struct question question = a->ask->question ? *a->ask->question : (struct question){0};
+	struct index_series_finder finder;
+	struct chosen chosen = {.asked = a, .finder = &finder};
+	struct ask_film of = {
+		.film = film,
+		.host = listed->host,
+		.question = &question,
+		.finder = &finder,
+		.event = film_find_event(film, a->event_name),
+	};
+	int err = 0;
+
+	if (!of.event || !has_labels(a, film))
+		return 0;
+	if (index_series_begin(&finder, a->index, film, listed->host))
+		err = -ENOMEM;
+	chosen.known = calloc(film->process_count + 1ull, 1);
+	if (err || !chosen.known) {
+		err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
+	} else {
+		question.event = a->event_name;
+		question.filter.from = (struct when){WHEN_DATE, a->from, "the time"};
+		question.filter.to = (struct when){WHEN_DATE, a->to, "its end"};
+		if (a->ask->service || a->ask->version) {
+			question.filter.keeps = keeps;
+			question.filter.keeps_context = &chosen;
+		}
+		sum->unit = a->unit;
+		sum->lost = add_saturated(sum->lost, losses_of(film, of.event));
+		err = take(context, &of);
+	}
+	free(chosen.known);
+	index_series_end(&finder);
+	return err;
+}
+
+/* Those from that one on were not read: the answer is complete until the first of them begins. */
+static void leave_unread(const struct film_list *list, size_t from, struct store_sum *sum)
+{
+	for (size_t i = from; i < list->all.count; i++) {
+		uint64_t first = list->all.at[i].first;
+
+		sum->films_unread++;
+		first = first > sum->from ? first : sum->from;
+		if (first < sum->complete_until)
+			sum->complete_until = first;
+	}
+}
+
+/* The time that those before that one cover, until the answer is complete. */
+static uint64_t filmed_of(const struct film_list *list, size_t to, const struct store_sum *sum)
+{
+	struct filmed filmed = {.until = sum->from, .end = sum->complete_until};
+
+	for (size_t i = 0; i < to; i++)
+		filmed_add(&filmed, list->all.at[i].first, list->all.at[i].last);
+	return filmed.sum;
+}
+
+/* Opens one of the list and asks it. */
+static int open_listed(const struct asked *a, film_opener *open, struct listed *listed,
+		       struct store_sum *sum,
+		       int (*take)(void *context, const struct ask_film *film), void *context,
+		       struct fail *why)
+{
+	struct film *film = NULL;
+	char *path = NULL;
+	int err = 0;
+
+	if (*listed->name == '/')
+		path = strdup(listed->name);
+	else if (asprintf(&path, "%s/%s", a->index->folder, listed->name) < 0)
+		path = NULL;
+	if (!path)
+		return fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
+	if (open(path, &film, NULL))
+		/* before its first commit, one that grows is none yet */
+		sum->films_damaged += !listed->is_growing;
+	else
+		err = ask_film(a, film, listed, sum, take, context, why);
+	if (film)
+		note_time(film, path, listed, sum);
+	film_free(film);
+	free(path);
+	return err;
+}
+
+int ask_films(const struct asked *a, film_opener *open, struct store_sum *sum,
+	      int (*take)(void *context, const struct ask_film *film), void *context,
+	      struct fail *why)
+{
+	uint64_t until = clock_ns() + (a->ask->patience ? a->ask->patience : STORE_PATIENCE);
+	struct film_list list = {0};
+	size_t i = 0;
+	int err;
+
+	pthread_rwlock_rdlock(&a->index->files);
+	err = list_films(a, &list, sum, why);
+	sum->from = a->from;
+	sum->to = a->to;
+	sum->complete_until = a->read_until;
+	sum->by_films = true;
+	while (!err && i < list.all.count && (!i || clock_ns() < until))
+		err = open_listed(a, open, &list.all.at[i++], sum, take, context, why);
+	pthread_rwlock_unlock(&a->index->files);
+	if (err == ASK_ENOUGH)
+		err = 0;
+	leave_unread(&list, i, sum);
+	/* how far they reach is known at the end */
+	sum->filmed = filmed_of(&list, i, sum);
+	list_free(&list);
+	return err;
+}
+
+struct merger {
+	struct tree *tree;
+	enum tree_side side;
+	struct store_answer_private *private;
+	struct store_sum *sum;
+	struct fail *why;
+};
+
+/* Labels that came with a film get strings of their own: the film goes. */
+static bool adopt(struct merger *m, size_t from)
+{
+	struct labels *labels = &m->tree->labels;
+
+	for (size_t i = from; i < labels->all.count; i++) {
+		struct label *label = &labels->all.at[i];
+		const char *name = name_pool_add(&m->private->names, label->name);
+		const char *image = name_pool_add(&m->private->names, label->image);
+		const char *file = name_pool_add(&m->private->names, label->file);
+
+		label->name = name ? name : "";
+		label->image = image ? image : "";
+		label->file = file ? file : "";
+		if (label->of_image) {
+			struct film_image *copy = malloc(sizeof(*copy));
+
+			if (copy)
+				*copy = *label->of_image;
+			label->of_image = copy;
+			if (!copy || !vec_push(&m->private->images, copy)) {
+				free(copy);
+				label->of_image = NULL;
+				return false;
+			}
+			copy->path = label->image;
+		}
+		if (!name || !image || !file)
+			return false;
+	}
+	return true;
+}
+
+static int merge_film(void *context, const struct ask_film *of)
+{
+	struct merger *m = context;
+	size_t labels = m->tree->labels.all.count;
+	struct view view = {0};
+	int err = view_open(of->film, of->question, tree_group(&m->tree->shape), &view, m->why);
+
+	if (!err) {
+		m->tree->shape = view_shape(&view, &m->tree->shape);
+		err = sum_add(m->sum, view.samples, view.total, m->why);
+		m->sum->truncated += view.stacks.truncated;
+		m->sum->guessed += view.stacks.guessed;
+	}
+	if (!err && (tree_add(m->tree, &view, m->side) || !adopt(m, labels)))
+		err = fail_errno(m->why, -ENOMEM, NULL, "cannot merge the stacks");
+	view_free(&view);
+	return !err && m->tree->nodes.count > ASK_NODES_MAX ? ASK_ENOUGH : err;
+}
+
+int films_add(const struct asked *asked, struct tree *tree, enum tree_side side,
+	      struct store_answer_private *private, struct store_sum *sum, struct fail *why)
+{
+	struct merger merger = {tree, side, private, sum, why};
+
+	return ask_films(asked, film_open, sum, merge_film, &merger, why);
+}

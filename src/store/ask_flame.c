@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Flames and comparisons. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/diff.h"
+#include "store/ask_private.h"
+
+static int begin(struct store_answer *answer, const struct store_ask *ask, struct fail *why)
+{
+	struct shape shape = ask->question ? ask->question->shape : (struct shape){0};
+
+	*answer = (struct store_answer){0};
+	answer->private = answer_private_new(why);
+	if (!answer->private)
+		return -ENOMEM;
+	if (tree_init(&answer->tree, &shape, true))
+		return fail_errno(why, -ENOMEM, NULL, "cannot answer");
+	return 0;
+}
+
+/* From a tree with all its weights to the answer. */
+static int finish(struct store_answer *answer, const struct asked *asked, bool is_diff,
+		  struct fail *why)
+{
+	struct store_answer_private *p = answer->private;
+	const struct view view = {.event = &p->event};
+
+	p->event.name = name_pool_add(&p->names, asked->event_name);
+	p->event.unit = name_pool_add(&p->names, asked->unit);
+	if (!p->event.name || !p->event.unit || tree_sum(&answer->tree) ||
+	    flame_of_tree(&answer->tree, &view, is_diff, &answer->flame) ||
+	    functions_of(&answer->tree, &answer->flame, &answer->functions))
+		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
+	if (is_diff)
+		diff_sort(&answer->functions, answer->tree.nodes.at[0].total);
+	answer->sum.unit = answer->before.unit = p->event.unit;
+	return 0;
+}
+
+/* Whether both sides are to be read from films. A short time of many films is answered by whole minutes. */
+static int choose(const struct asked *sides, size_t count, bool *by_films, struct fail *why)
+{
+	bool must = false, better = false;
+	int64_t films = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		must |= asked_needs_films(&sides[i]);
+		better |= asked_prefers_films(&sides[i]);
+	}
+	for (size_t i = 0; better && !must && films >= 0 && i < count; i++) {
+		films = ask_count_films(&sides[i], why);
+		better &= films <= ASK_FILMS_BETTER;
+	}
+	*by_films = must || better;
+	return films < 0 ? (int)films : 0;
+}
+
+/* Reads both sides, or one, from the index; sums: in the order of enum tree_side. */
+static int read_index(const struct asked *sides, size_t count, struct tree *tree,
+		      struct store_sum **sums, struct fail *why)
+{
+	struct index *index = sides[0].index;
+	struct index_reader *reader;
+	int err = index_reader_take(index, &reader, why);
+
+	if (err)
+		return err;
+	for (size_t i = 0; !err && i < count; i++) {
+		err = asked_sum(&sides[i], reader, sums[i], why);
+		if (!err)
+			err = paths_add(&sides[i], reader, (enum tree_side)i, sums[i], why);
+	}
+	if (err)
+		paths_drop(reader);
+	else if (paths_tree(index, reader, tree))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
+	index_reader_give(index, reader);
+	return err;
+}
+
+/* An answer of one side or two. */
+static int answer_sides(struct asked *sides, size_t count, struct store_answer *answer,
+			struct fail *why)
+{
+	struct store_sum *sums[] = {&answer->sum, &answer->before};
+	bool by_films;
+	int err = choose(sides, count, &by_films, why);
+
+	answer->private->index = index_share(sides[0].index);
+	if (!err && !by_films)
+		err = read_index(sides, count, &answer->tree, sums, why);
+	for (size_t i = 0; !err && by_films && i < count; i++)
+		err = films_add(&sides[i], &answer->tree, (enum tree_side)i, answer->private,
+				sums[i], why);
+	return err ? err : finish(answer, &sides[0], count == 2, why);
+}
+
+int store_flame(struct store *store, const struct store_ask *ask, struct store_answer *answer,
+		struct fail *why)
+{
+	struct asked asked = {0};
+	int err = begin(answer, ask, why);
+
+	if (!err)
+		err = asked_begin(&asked, store, ask, why);
+	if (!err)
+		err = answer_sides(&asked, 1, answer, why);
+	asked_free(&asked);
+	return err;
+}
+
+int store_diff(struct store *store, const struct store_ask *before, const struct store_ask *now,
+	       struct store_answer *answer, struct fail *why)
+{
+	struct asked sides[2] = {0};
+	int err = begin(answer, now, why);
+
+	if (!err)
+		err = asked_begin(&sides[TREE_NOW], store, now, why);
+	if (!err)
+		err = asked_begin(&sides[TREE_BEFORE], store, before, why);
+	if (!err && strcmp(sides[0].unit, sides[1].unit) != 0)
+		err = fail(why, -EINVAL, NULL, "%s counts %s and %s counts %s", sides[0].event_name,
+			   sides[0].unit, sides[1].event_name, sides[1].unit);
+	if (!err)
+		err = answer_sides(sides, 2, answer, why);
+	asked_free(&sides[0]);
+	asked_free(&sides[1]);
+	return err;
+}
+
+void store_answer_free(struct store_answer *answer)
+{
+	functions_free(&answer->functions);
+	flame_free(&answer->flame);
+	tree_free(&answer->tree);
+	answer_private_free(answer->private);
+	*answer = (struct store_answer){0};
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From sums by path to a tree. A path's number is above its parent's, so all is done by going through arrays in
+ * their order: no text is compared and nothing is looked up.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/ask_private.h"
+
+enum {
+	SEEN_SELF = 1,	/* something was spent in or below it */
+	SEEN_PLAIN = 2, /* it is the plain one of such a path */
+};
+
+/* Makes room for all paths that the reader may meet. */
+static bool make_room(struct index_reader *r, enum tree_side side)
+{
+	if (r->paths > r->room) {
+		paths_drop(r);
+		r->room = r->paths + r->paths / 4 + PIECE;
+		r->seen = calloc(r->room, 1);
+		r->nodes = malloc(r->room * sizeof(*r->nodes));
+		if (!r->seen || !r->nodes)
+			return false;
+	}
+	if (!r->sums[side])
+		r->sums[side] = calloc(r->room, sizeof(*r->sums[side]));
+	return r->sums[side];
+}
+
+void paths_drop(struct index_reader *r)
+{
+	free(r->sums[0]);
+	free(r->sums[1]);
+	free(r->seen);
+	free(r->nodes);
+	r->sums[0] = r->sums[1] = NULL;
+	r->seen = NULL;
+	r->nodes = NULL;
+	r->room = 0;
+}
+
+struct adder {
+	struct index_reader *reader;
+	enum tree_side side;
+	struct store_sum *sum;
+	struct fail *why;
+};
+
+static int add_row(void *context, const struct scan_row *row)
+{
+	struct adder *a = context;
+	uint64_t *sums = a->reader->sums[a->side];
+	uint8_t *seen = a->reader->seen;
+
+	for (size_t i = 0; i < row->count; i++) {
+		sums[row->path[i]] += row->value[i];
+		seen[row->path[i]] = SEEN_SELF;
+	}
+	a->sum->truncated += row->sum.truncated;
+	a->sum->guessed += row->sum.guessed;
+	return sum_add(a->sum, row->sum.samples, row->sum.total, a->why);
+}
+
+int paths_add(const struct asked *asked, struct index_reader *reader, enum tree_side side,
+	      struct store_sum *sum, struct fail *why)
+{
+	struct adder adder = {reader, side, sum, why};
+
+	if (!make_room(reader, side))
+		return fail_errno(why, -ENOMEM, NULL, "cannot add up the samples");
+	return ask_scan(asked, reader, SCAN_PATHS, add_row, &adder, why);
+}
+
+/* What is made of paths while a tree grows. */
+struct builder {
+	const struct dictionary *d;
+	struct index_reader *reader;
+	struct tree *tree;
+	uint32_t *labels; /* of functions, or of images where the tree is of those; plus one */
+	struct map child_of;
+	uint8_t *not_inlined; /* by node: some samples passed it where it was called */
+};
+
+/* Marks all that stands above what was spent; returns how many nodes there are at most. */
+static size_t mark(struct builder *b, size_t paths)
+{
+	uint8_t *seen = b->reader->seen;
+	size_t count = 1;
+
+	for (size_t i = paths; i-- > 1;) {
+		const struct dictionary_path *path;
+
+		if (!seen[i])
+			continue;
+		path = dictionary_path_at(b->d, (uint32_t)i);
+		count += path->plain == i;
+		if (seen[i] & SEEN_SELF) {
+			seen[path->parent] |= SEEN_SELF;
+			if (path->plain != i)
+				seen[path->plain] |= SEEN_PLAIN;
+		} else {
+			seen[path->parent] |= SEEN_PLAIN;
+		}
+	}
+	return count;
+}
+
+/* The label of a path's function; LABEL_NONE: no memory. */
+static uint32_t label_of(struct builder *b, uint32_t id)
+{
+	const struct dictionary_function *f = dictionary_function_at(b->d, id);
+	const struct film_image *image = dictionary_image_at(b->d, f->image);
+	struct label label = {
+		.name = f->name,
+		.image = image->path,
+		.of_image = f->is_place ? image : NULL,
+		.kind = f->kind,
+		.file = "",
+	};
+	uint32_t made;
+
+	if (b->labels[id])
+		return b->labels[id] - 1;
+	if (b->tree->shape.by_image && f->kind != FILM_FRAME_MARK) {
+		made = label_of_image(&b->tree->labels, dictionary_image_at(b->d, f->image));
+	} else {
+		/* functions of a dictionary are told apart as labels are */
+		made = (uint32_t)b->tree->labels.all.count;
+		if (!vec_push(&b->tree->labels.all, label))
+			made = LABEL_NONE;
+	}
+	if (made != LABEL_NONE)
+		b->labels[id] = made + 1;
+	return made;
+}
+
+static uint32_t push_node(struct builder *b, uint32_t parent, uint32_t label)
+{
+	struct tree *tree = b->tree;
+
+	/* there is room */
+	tree->nodes.at[tree->nodes.count] = (struct tree_node){
+		.parent = parent,
+		.label = label,
+		.depth = tree->nodes.at[parent].depth + 1,
+	};
+	return (uint32_t)tree->nodes.count++;
+}
+
+/* A tree of images: a run of frames of one image is one node, and so are siblings of one. */
+static uint32_t image_node(struct builder *b, uint32_t parent, uint32_t label)
+{
+	uint64_t key = (uint64_t)parent << 32 | label, *known;
+
+	if (parent && b->tree->nodes.at[parent].label == label)
+		return parent;
+	known = map_get(&b->child_of, key);
+	if (known)
+		return (uint32_t)*known;
+	if (!map_put(&b->child_of, key, b->tree->nodes.count))
+		return 0;
+	return push_node(b, parent, label);
+}
+
+static int make_nodes(struct builder *b, size_t paths)
+{
+	struct index_reader *r = b->reader;
+
+	r->nodes[0] = 0;
+	r->seen[0] = 0;
+	for (size_t i = 1; i < paths; i++) {
+		const struct dictionary_path *path;
+		uint32_t node, label;
+
+		if (!r->seen[i])
+			continue;
+		path = dictionary_path_at(b->d, (uint32_t)i);
+		if (path->plain != i) {
+			node = r->nodes[path->plain];
+		} else {
+			label = label_of(b, path->function);
+			if (label == LABEL_NONE)
+				return -ENOMEM;
+			node = b->tree->shape.by_image
+				       ? image_node(b, r->nodes[path->parent], label)
+				       : push_node(b, r->nodes[path->parent], label);
+			if (!node)
+				return -ENOMEM;
+		}
+		r->nodes[i] = node;
+		if (r->seen[i] & SEEN_SELF) {
+			struct tree_node *at = &b->tree->nodes.at[node];
+
+			at->guess |= path->flags & PATH_GUESS;
+			if (!(path->flags & PATH_INLINED) || b->tree->shape.by_image)
+				b->not_inlined[node] = 1;
+			for (int side = 0; side < 2; side++) {
+				if (!r->sums[side])
+					continue;
+				at->self[side] += r->sums[side][i];
+				r->sums[side][i] = 0;
+			}
+		}
+		r->seen[i] = 0;
+	}
+	return 0;
+}
+
+int paths_tree(struct index *index, struct index_reader *reader, struct tree *tree)
+{
+	struct builder b = {.d = &index->dictionary, .reader = reader, .tree = tree};
+	size_t paths = reader->paths, count;
+	int err = -ENOMEM;
+
+	/* nothing was added: there is no event of that name */
+	if (!reader->seen || paths > reader->room)
+		return 0;
+	count = mark(&b, paths);
+	b.labels = calloc(dictionary_readable(&b.d->functions), sizeof(*b.labels));
+	b.not_inlined = calloc(count + 1, 1);
+	if (b.labels && b.not_inlined && vec_reserve(&tree->nodes, count + 1))
+		err = make_nodes(&b, paths);
+	for (size_t i = 1; !err && i < tree->nodes.count; i++)
+		tree->nodes.at[i].inlined = !b.not_inlined[i];
+	if (err)
+		paths_drop(reader);
+	free(b.labels);
+	free(b.not_inlined);
+	map_free(&b.child_of);
+	return err;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STORE_ASK_PRIVATE_H
+#define STORE_ASK_PRIVATE_H
+
+#include "query/names.h"
+#include "store/ask.h"
+#include "store/index_private.h"
+
+/* What the files of store/ask*.c share. */
+
+enum {
+	/* where the index has an answer too, so many films are not read for a better one */
+	ASK_FILMS_BETTER = 16,
+	/* what take() of ask_films() returns when there is no room for more: what it was given is in the answer */
+	ASK_ENOUGH = 1,
+	/* a tree of more nodes takes no more films */
+	ASK_NODES_MAX = 1 << 22,
+	/* more processes and threads are not kept at the same time */
+	ASK_PROCESSES_MAX = 1 << 17,
+};
+
+/* What an answer's strings and lists lie in. */
+struct store_answer_private {
+	struct name_pool names;
+	vec(struct film_image *) images;
+	struct film_event event;
+	struct index *index; /* shared: strings of the answer lie in it; null: none do */
+};
+
+/* Null: no memory, with *why filled; null may be freed. */
+struct store_answer_private *answer_private_new(struct fail *why);
+void answer_private_free(struct store_answer_private *private);
+
+/* An ask, as the index understands it. */
+struct asked {
+	struct store *store;
+	struct index *index;
+	const struct store_ask *ask;
+	uint32_t event; /* of the index; 0: it has none of that name */
+	const char *event_name, *unit;
+	uint64_t from, to;	 /* [from, to), ns since 1970 */
+	uint64_t first, end;	 /* whole minutes since 1970 around them: [first, end) */
+	uint64_t complete_until; /* see struct store_sum */
+	uint64_t read_until;	 /* the same, for who reads the films */
+	bool one_service;	 /* only the service matters: sums over its series do */
+	vec(uint32_t) series;	 /* those that are meant */
+};
+
+/*
+ * asked_free() is needed in either case. An event that no film has: fails with words, unless none was named or
+ * nothing is in the store.
+ */
+int asked_begin(struct asked *asked, struct store *store, const struct store_ask *ask,
+		struct fail *why);
+void asked_free(struct asked *asked);
+
+/* Whether a series is meant. */
+bool asked_series(const struct store_ask *ask, const struct dictionary_series *series);
+
+/* Whether the films must be read: the index does not tell apart what is asked for. */
+bool asked_needs_films(const struct asked *asked);
+/* Whether the latest is asked for, and the index is far behind it: films that grow have it. */
+bool asked_is_late(const struct asked *asked);
+/* Whether reading them is better: a short time that does not begin or end with a minute. */
+bool asked_prefers_films(const struct asked *asked);
+
+/* Time that films cover, added up from films in the order of their begin; all in ns since 1970. */
+struct filmed {
+	uint64_t until; /* at first the begin of the time that is meant */
+	uint64_t end;	/* its end */
+	uint64_t sum;
+};
+void filmed_add(struct filmed *filmed, uint64_t first, uint64_t last);
+
+/* Fills what is said about a time without its samples: what was lost, which films are damaged. */
+int asked_sum(const struct asked *asked, struct index_reader *reader, struct store_sum *sum,
+	      struct fail *why);
+
+/*
+ * Reads what the index has. A row: sums of a series in some minutes, and the paths they are of, if they are wanted.
+ * With one_service the series of a row may stand for all of its service.
+ */
+enum scan_what {
+	SCAN_SUMS,	   /* no paths; hours as they are */
+	SCAN_MINUTES,	   /* no paths; every minute for itself */
+	SCAN_PATHS,	   /* hours as they are */
+	SCAN_MINUTE_PATHS, /* every minute for itself */
+};
+struct scan_row {
+	uint32_t series;
+	uint64_t minute; /* the first, since 1970 */
+	struct cell_sum sum;
+	const uint64_t *path, *value;
+	size_t count;
+};
+int ask_scan(const struct asked *asked, struct index_reader *reader, enum scan_what what,
+	     int (*take)(void *context, const struct scan_row *row), void *context,
+	     struct fail *why);
+
+/*
+ * Adds the paths of an ask to the sums of one side; then makes the tree of both (tree_init() was called), which
+ * sets the sums back. The reader's dictionary must be as new as its transaction.
+ */
+int paths_add(const struct asked *asked, struct index_reader *reader, enum tree_side side,
+	      struct store_sum *sum, struct fail *why);
+int paths_tree(struct index *index, struct index_reader *reader, struct tree *tree);
+/* Sets the sums back without a tree, after a failure. */
+void paths_drop(struct index_reader *reader);
+
+/*
+ * Opens the films of an ask one after the other, in the order of their begin, so that one is in memory at a time.
+ * question: the ask's, with the time and the processes that are meant; event: the film's id of the ask's event. Films
+ * that lack it are left out. A damaged one is counted. Ends with an error of take(), or when its time or room is used up:
+ * those that were not read are counted, too, and sum->complete_until is where they begin.
+ */
+struct ask_film {
+	struct film *film;
+	const char *host;
+	const struct question *question;
+	struct index_series_finder *finder;
+	uint32_t event;
+};
+typedef int film_opener(const char *path, struct film **film, struct fail *why);
+int ask_films(const struct asked *asked, film_opener *open, struct store_sum *sum,
+	      int (*take)(void *context, const struct ask_film *film), void *context,
+	      struct fail *why);
+
+/* Adds what the films have to one side of a tree. */
+int films_add(const struct asked *asked, struct tree *tree, enum tree_side side,
+	      struct store_answer_private *private, struct store_sum *sum, struct fail *why);
+
+/* How many films an ask would open; negative: an error. */
+int64_t ask_count_films(const struct asked *asked, struct fail *why);
+
+/* Adds up; -EOVERFLOW with *why filled. */
+int sum_add(struct store_sum *sum, uint64_t samples, uint64_t total, struct fail *why);
+
+#endif

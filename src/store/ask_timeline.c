@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Totals over time. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "film/samples.h"
+#include "query/filter.h"
+#include "query/fold.h"
+#include "query/labels.h"
+#include "query/view.h"
+#include "store/ask_private.h"
+#include "store/index_series.h"
+
+struct liner {
+	const struct asked *asked;
+	enum store_by by;
+	uint64_t from, step;
+	size_t steps;
+	vec(struct store_timeline_row) rows;
+	struct map row_of_series, row_of_name; /* name: its hash */
+	size_t rest; /* the row of all that came when there were ROWS_KEPT, plus one */
+	struct store_sum *sum;
+	struct store_answer_private *private;
+	const char *function; /* null: all */
+	uint8_t *within;      /* by path: it is the function, or below it */
+	uint32_t paths;
+	struct fail *why;
+};
+
+enum {
+	/* More rows are not told apart: each has a value for each step. A version is one for each build. */
+	ROWS_KEPT = 1024,
+};
+
+static int no_memory(struct fail *why)
+{
+	return fail_errno(why, -ENOMEM, NULL, "cannot make the timeline");
+}
+
+static const char *key_of(enum store_by by, const char *host, const char *service,
+			  const char *version)
+{
+	return by == STORE_BY_HOST	? host
+	       : by == STORE_BY_SERVICE ? service
+	       : by == STORE_BY_VERSION ? version
+					: "all";
+}
+
+static size_t push_row(struct liner *l, const char *name)
+{
+	struct store_timeline_row row = {.name = name_pool_add(&l->private->names, name)};
+
+	row.values = calloc(l->steps + 1, sizeof(*row.values));
+	if (row.name && row.values && vec_push(&l->rows, row))
+		return l->rows.count - 1;
+	free(row.values);
+	return SIZE_MAX;
+}
+
+/* The row of that name, or of all that there is no room for; SIZE_MAX: no memory. */
+static size_t row_named(struct liner *l, const char *name)
+{
+	uint64_t key = hash_bytes(name, strlen(name)), *known = map_get(&l->row_of_name, key);
+	size_t row;
+
+	if (known)
+		return *known;
+	if (l->rest)
+		return l->rest - 1;
+	row = push_row(l, l->rows.count < ROWS_KEPT ? name : "");
+	if (row == ROWS_KEPT)
+		l->rest = row + 1;
+	else if (row != SIZE_MAX && !map_put(&l->row_of_name, key, row))
+		return SIZE_MAX;
+	return row;
+}
+
+static size_t row_of_series(struct liner *l, uint32_t series)
+{
+	const struct dictionary_series *s;
+	uint64_t *known = map_get(&l->row_of_series, series);
+	size_t row;
+
+	if (known)
+		return *known;
+	s = dictionary_series_at(&l->asked->index->dictionary, series);
+	row = row_named(l, key_of(l->by, s->host, s->service, s->version));
+	return row != SIZE_MAX && map_put(&l->row_of_series, series, row) ? row : SIZE_MAX;
+}
+
+static int add(struct liner *l, size_t row, uint64_t time, uint64_t value)
+{
+	struct store_timeline_row *at = &l->rows.at[row];
+	size_t step = time < l->from ? 0 : (size_t)((time - l->from) / l->step);
+
+	step = step < l->steps ? step : l->steps - 1;
+	at->values[step] = add_saturated(at->values[step], value);
+	at->total = add_saturated(at->total, value);
+	return 0;
+}
+
+static int take_row(void *context, const struct scan_row *scanned)
+{
+	struct liner *l = context;
+	size_t row = row_of_series(l, scanned->series);
+	uint64_t value = scanned->sum.total;
+	int err = sum_add(l->sum, scanned->sum.samples, scanned->sum.total, l->why);
+
+	if (row == SIZE_MAX)
+		return no_memory(l->why);
+	if (err)
+		return err;
+	l->sum->truncated += scanned->sum.truncated;
+	l->sum->guessed += scanned->sum.guessed;
+	if (l->function) {
+		value = 0;
+		for (size_t i = 0; i < scanned->count; i++)
+			value += l->within[scanned->path[i]] ? scanned->value[i] : 0;
+	}
+	return add(l, row, scanned->minute * NS_MINUTE, value);
+}
+
+/* Which paths have the function. */
+static int find_within(struct liner *l)
+{
+	const struct dictionary *d = &l->asked->index->dictionary;
+	uint32_t functions = dictionary_readable(&d->functions);
+	uint8_t *is_it = calloc(functions + 1ull, 1);
+
+	l->within = calloc(l->paths + 1ull, 1);
+	if (!is_it || !l->within) {
+		free(is_it);
+		return no_memory(l->why);
+	}
+	for (uint32_t i = 1; i < functions; i++)
+		is_it[i] = !strcmp(dictionary_function_at(d, i)->name, l->function);
+	for (uint32_t i = 1; i < l->paths; i++) {
+		const struct dictionary_path *path = dictionary_path_at(d, i);
+
+		l->within[i] = l->within[path->parent] | is_it[path->function];
+	}
+	free(is_it);
+	return 0;
+}
+
+/* Steps of whole minutes, in which hours may lie that are not taken apart. */
+static void set_minutes(struct liner *l, size_t steps)
+{
+	const struct asked *a = l->asked;
+	uint64_t minutes = a->end - a->first, step = (minutes + steps - 1) / steps;
+
+	l->from = a->first * NS_MINUTE;
+	l->step = (step ? step : 1) * NS_MINUTE;
+	l->steps = (size_t)((minutes * NS_MINUTE + l->step - 1) / l->step);
+	l->steps = l->steps ? l->steps : 1;
+}
+
+static int read_index(struct asked *asked, struct liner *l, struct fail *why)
+{
+	struct index_reader *reader;
+	/* an hour that lies in one step need not be taken apart */
+	bool whole = l->step % NS_HOUR == 0 && l->from % NS_HOUR == 0;
+	int err = index_reader_take(asked->index, &reader, why);
+
+	if (err)
+		return err;
+	l->paths = reader->paths;
+	asked->one_service &= l->by == STORE_BY_NOTHING || l->by == STORE_BY_SERVICE;
+	err = asked_sum(asked, reader, l->sum, why);
+	if (!err && l->function)
+		err = find_within(l);
+	if (!err && l->function)
+		err = ask_scan(asked, reader, whole ? SCAN_PATHS : SCAN_MINUTE_PATHS, take_row, l,
+			       why);
+	else if (!err)
+		err = ask_scan(asked, reader, whole ? SCAN_SUMS : SCAN_MINUTES, take_row, l, why);
+	index_reader_give(asked->index, reader);
+	return err;
+}
+
+/* One film on its way into the rows. */
+struct film_liner {
+	struct liner *l;
+	const struct ask_film *of;
+	struct filter_kept kept;
+	struct fold fold;
+	uint8_t *within; /* by stack, as it is shown; null: all */
+	size_t *rows;	 /* by process, plus one */
+	int err;
+};
+
+static size_t row_of_process(struct film_liner *f, uint32_t id)
+{
+	const struct film_process *process = &f->of->film->processes[id];
+	char service[INDEX_SERVICE_SIZE], version[INDEX_VERSION_SIZE];
+	size_t row;
+
+	if (f->rows[id])
+		return f->rows[id] - 1;
+	index_service_of(f->l->asked->index, process, service);
+	index_version_of(f->of->finder, process, version);
+	row = row_named(f->l, key_of(f->l->by, f->of->host, service, version));
+	if (row != SIZE_MAX)
+		f->rows[id] = row + 1;
+	return row;
+}
+
+static int take_samples(void *context, const struct film_samples *samples)
+{
+	struct film_liner *f = context;
+	const struct film *film = f->of->film;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		uint32_t thread = samples->thread[i], stack = samples->stack[i];
+		uint64_t time = samples->time[i] + (uint64_t)film->info.wall_offset;
+		size_t row;
+
+		if (!f->kept.threads[thread] || !f->kept.stacks[stack])
+			continue;
+		row = row_of_process(f, film->threads[thread].process);
+		if (row == SIZE_MAX)
+			return f->err = no_memory(f->l->why);
+		f->err = sum_add(f->l->sum, 1, samples->value[i], f->l->why);
+		if (f->err)
+			return f->err;
+		if (f->fold.into)
+			stack = f->fold.into[stack];
+		add(f->l, row, time, !f->within || f->within[stack] ? samples->value[i] : 0);
+	}
+	return 0;
+}
+
+/* Stacks with the function among the frames that are shown. */
+static int find_stacks(struct film_liner *f)
+{
+	const struct film *film = f->of->film;
+	const struct film_stack *stacks = f->fold.paths ? f->fold.paths : film->stacks;
+	struct labels labels = {.shape = &f->of->question->shape, .across_films = true};
+	struct frame_labels frames;
+	int err = frame_labels_init(&frames, &labels, film);
+
+	f->within = calloc(film->stack_count + 1ull, 1);
+	if (!f->within)
+		err = -ENOMEM;
+	for (uint32_t i = 1; !err && i < film->stack_count; i++) {
+		uint32_t count = 0;
+		const struct label_use *uses = frame_labels_of(&frames, stacks[i].frame, &count);
+
+		f->within[i] = f->within[stacks[i].parent];
+		for (uint32_t k = 0; k < count; k++)
+			f->within[i] |= !strcmp(labels.all.at[uses[k].label].name, f->l->function);
+		err = uses ? 0 : -ENOMEM;
+	}
+	frame_labels_free(&frames);
+	labels_free(&labels);
+	return err;
+}
+
+static int take_film(void *context, const struct ask_film *of)
+{
+	struct film_liner f = {.l = context, .of = of};
+	struct film *film = of->film;
+	uint64_t from, to;
+	int err = filter_span(&of->question->filter, &film->info, &from, &to, f.l->why);
+
+	if (err || view_is_calls(&film->events[of->event]))
+		return err;
+	f.rows = calloc(film->process_count + 1ull, sizeof(*f.rows));
+	if (!f.rows || filter_apply(&of->question->filter, film, &f.kept) ||
+	    fold_stacks(film, &of->question->shape, &f.fold) || (f.l->function && find_stacks(&f)))
+		err = no_memory(f.l->why);
+	if (!err)
+		err = film_each_samples(film, of->event, from, to, take_samples, &f, f.l->why);
+	filter_kept_free(&f.kept);
+	fold_free(&f.fold);
+	free(f.within);
+	free(f.rows);
+	return err;
+}
+
+static int largest_first(const void *x, const void *y)
+{
+	const struct store_timeline_row *a = x, *b = y;
+
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/* Sorts the rows, and adds up those beyond the limit. */
+static int give_rows(struct liner *l, size_t limit, struct store_timeline *timeline)
+{
+	/* where it is, there are more than any limit, and it is the last one: it stays with those beyond the limit */
+	size_t named = l->rest ? l->rest - 1 : l->rows.count, kept;
+
+	if (named)
+		qsort(l->rows.at, named, sizeof(*l->rows.at), largest_first);
+	kept = l->rows.count > limit ? limit : l->rows.count;
+	if (kept < l->rows.count) {
+		/* the first that is not kept becomes the sum of all those */
+		for (size_t i = kept + 1; i < l->rows.count; i++) {
+			struct store_timeline_row *others = &l->rows.at[kept];
+
+			for (size_t k = 0; k < l->steps; k++)
+				others->values[k] =
+					add_saturated(others->values[k], l->rows.at[i].values[k]);
+			others->total = add_saturated(others->total, l->rows.at[i].total);
+			free(l->rows.at[i].values);
+		}
+		l->rows.at[kept++].name = "";
+	}
+	timeline->at = l->rows.at;
+	timeline->rows = kept;
+	timeline->steps = l->steps;
+	timeline->step = l->step;
+	return 0;
+}
+
+/* Seconds of few films are read from them; whole minutes from the index. */
+static int read_timeline(struct asked *asked, struct liner *l, size_t steps, struct fail *why)
+{
+	uint64_t length = asked->to - asked->from, minutes = asked->end - asked->first;
+	bool by_films = asked_needs_films(asked);
+	int64_t films = 0;
+
+	/* who wants a step per minute does not know how many minutes a time lies in: it may be one more or less */
+	if (!by_films && length &&
+	    ((steps > minutes + 1 && length <= NS_HOUR) || asked_is_late(asked))) {
+		films = ask_count_films(asked, why);
+		by_films = films >= 0 && films <= 4;
+	}
+	if (films < 0)
+		return (int)films;
+	if (!by_films) {
+		set_minutes(l, steps);
+		return read_index(asked, l, why);
+	}
+	l->from = asked->from;
+	l->step = length / steps ? (length + steps - 1) / steps : 1;
+	l->steps = length ? (size_t)((length + l->step - 1) / l->step) : 1;
+	return ask_films(asked, film_open, l->sum, take_film, l, why);
+}
+
+int store_timeline(struct store *store, const struct store_ask *ask, enum store_by by, size_t steps,
+		   size_t rows, const char *function, struct store_timeline *timeline,
+		   struct fail *why)
+{
+	struct asked asked = {0};
+	struct liner l = {.asked = &asked, .by = by, .function = function, .why = why};
+	int err;
+
+	*timeline = (struct store_timeline){0};
+	steps = steps < 1 ? 1 : steps > STORE_STEPS_MAX ? STORE_STEPS_MAX : steps;
+	rows = rows < 1 ? 1 : rows > STORE_ROWS_MAX ? STORE_ROWS_MAX : rows;
+	timeline->private = answer_private_new(why);
+	if (!timeline->private)
+		return -ENOMEM;
+	l.sum = &timeline->sum;
+	l.private = timeline->private;
+	err = asked_begin(&asked, store, ask, why);
+	if (!err)
+		err = read_timeline(&asked, &l, steps, why);
+	if (!err) {
+		err = give_rows(&l, rows, timeline);
+	} else {
+		vec_foreach (&l.rows, row)
+			free(row->values);
+		vec_free(&l.rows);
+	}
+	map_free(&l.row_of_series);
+	map_free(&l.row_of_name);
+	free(l.within);
+	asked_free(&asked);
+	return err;
+}
+
+void store_timeline_free(struct store_timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->rows; i++)
+		free(timeline->at[i].values);
+	free(timeline->at);
+	answer_private_free(timeline->private);
+	*timeline = (struct store_timeline){0};
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STORE_INDEX_PRIVATE_H
+#define STORE_INDEX_PRIVATE_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+#include "film/arena.h"
+#include "store/cells.h"
+#include "store/dictionary.h"
+#include "store/index.h"
+
+/*
+ * The tables of an index, shared by store/index_*.c and store/ask*.c. Sums lie in three tables, each in the order
+ * of a key made of event, series and time:
+ *
+ *	minute	sums of one minute, not yet packed: hours that are not over, and what came late
+ *	hour	sums of whole hours, and those of its minutes without paths
+ *	hour_minutes	the paths of its minutes, for questions about parts of an hour
+ *	service_hour	the same as hour, added up over all series of a service; only where there are several
+ *
+ * What is asked is hour and minute together: neither has anything of the other.
+ */
+#define INDEX_APPLICATION_ID 0x53434d49 /* "SCMI" */
+#define INDEX_SCHEMA_VERSION 1
+
+#define NS_MINUTE	     60000000000ull
+#define NS_HOUR		     (60 * NS_MINUTE)
+
+enum {
+	INDEX_EVENTS_MAX = 255,
+	INDEX_READERS_IDLE = 4,
+	KEY_TIME_BITS = 27, /* minutes since 1970, up to the year 2225 */
+	KEY_SERIES_BITS = 28,
+	/* below that, what is not in use is not worth looking for */
+	INDEX_CLEAN_PATHS = 1 << 16,
+	INDEX_CLEAN_SERIES = 1 << 12,
+};
+
+struct index_event {
+	const char *name, *unit;
+	bool is_calls; /* nothing of it is in the index */
+};
+
+/* A connection that reads, and what a question needs while it is answered. */
+struct index_reader {
+	sqlite3 *db;
+	uint32_t paths; /* that its transaction may speak of */
+	struct cells_reader cells;
+	/* of paths, for store/ask_paths.c */
+	uint64_t *sums[2]; /* by enum tree_side; all zero between questions */
+	uint8_t *seen;	   /* all zero between questions */
+	uint32_t *nodes;
+	size_t room;
+};
+
+struct index {
+	atomic_uint owners;
+	char *path, *folder; /* path: as sqlite3_open_v2() takes it */
+	bool in_memory;
+	pthread_mutex_t writing; /* all below up to pool, and a transaction */
+	sqlite3 *db;
+	struct identity *identity;
+	struct dictionary_counts stored;     /* of the dictionary, by earlier transactions */
+	struct dictionary_counts store_from; /* what this one has to store begins here */
+	struct columns columns;
+	struct cells_reader cells;
+	vec(uint64_t) numbers; /* scratch */
+	uint64_t packed_hour;  /* hours before it are packed, unless something came late */
+	bool came_late;
+	uint64_t others;		    /* samples in "[others]" since the start */
+	uint32_t clean_paths, clean_series; /* index_may_clean() from so many on */
+	struct arena words;		    /* of events */
+
+	pthread_mutex_t pool;
+	struct index_reader *idle[INDEX_READERS_IDLE];
+
+	struct dictionary dictionary;
+	struct index_event events[INDEX_EVENTS_MAX + 1];
+	_Atomic uint32_t event_count; /* with the unused 0 */
+	_Atomic bool is_damaged;
+	_Atomic bool is_retired;
+	pthread_rwlock_t files; /* see index_files_change() */
+	pthread_mutex_t rules;	/* copies of identity */
+};
+
+static inline int64_t index_key(uint32_t event, uint32_t series, uint64_t time)
+{
+	return (int64_t)((uint64_t)event << (KEY_SERIES_BITS + KEY_TIME_BITS) |
+			 (uint64_t)series << KEY_TIME_BITS | time);
+}
+
+static inline uint32_t key_series(int64_t key)
+{
+	return (uint32_t)(key >> KEY_TIME_BITS) & ((1u << KEY_SERIES_BITS) - 1);
+}
+
+static inline uint32_t key_event(int64_t key)
+{
+	return (uint32_t)(key >> (KEY_SERIES_BITS + KEY_TIME_BITS));
+}
+
+static inline uint64_t key_time(int64_t key)
+{
+	return (uint64_t)key & ((1u << KEY_TIME_BITS) - 1);
+}
+
+/*
+ * SQL in one line. types says what follows: 'i' int64_t, 't' const char *, 'b' const void * and size_t. Bound strings
+ * and blobs must live until the statement is reset or finalized. Return SQLite's codes.
+ */
+int sql_bind(sqlite3_stmt *statement, const char *types, ...);
+int sql_open(sqlite3 *db, sqlite3_stmt **statement, const char *sql, const char *types, ...);
+/* Runs it to its end. */
+int sql_run(sqlite3 *db, const char *sql, const char *types, ...);
+/* Runs a bound statement to its end and resets it, for those that are used often. */
+int sql_again(sqlite3_stmt *statement);
+
+/* Words for what db failed with; -EBADMSG is remembered, so that the store makes the index again. */
+int index_failed(struct index *index, sqlite3 *db, int rc, struct fail *why);
+/* The same where a row is not what it should be. */
+int index_damaged(struct index *index, struct fail *why);
+
+/*
+ * Begins to write; waits for who else does. index_end() must follow where it returned 0: commits, or where err is
+ * not 0 undoes all, and returns err or what went wrong.
+ */
+int index_begin(struct index *index, struct fail *why);
+int index_end(struct index *index, int err, struct fail *why);
+
+/* The dictionary as it lies in the database. */
+int index_load_dictionary(struct index *index, struct fail *why);
+int index_store_dictionary(struct index *index, struct fail *why);
+/* Makes few blocks of many small ones. In a transaction. */
+int index_tidy_dictionary(struct index *index, struct fail *why);
+
+/* The number of an event, made if it is not there; 0: there are too many. In a transaction. */
+uint32_t index_event(struct index *index, const struct film_event *event, int *err);
+
+/*
+ * Removes the sums of a host's hour (since 1970): of all its series, and those over all hosts that had them in it. In
+ * a transaction.
+ */
+int index_remove_hour(struct index *index, const char *host, uint64_t hour, struct fail *why);
+
+/* A connection with a read transaction; give it back, also where the answer failed. */
+int index_reader_take(struct index *index, struct index_reader **reader, struct fail *why);
+void index_reader_give(struct index *index, struct index_reader *reader);
+
+#endif

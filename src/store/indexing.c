@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Films that are new, or have grown, get into the index. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/room.h"
+
+/* A growing film that nobody writes for so many ticks was closed. */
+#define QUIET_TICKS 2
+
+/*
+ * To look at a growing film takes one LOOK_PART-th of the time of a CPU. On a machine that meets new programs all the
+ * time that would leave the index minutes behind: then it takes more, so that it is not more than LOOK_MOST_NS.
+ */
+#define LOOK_PART    200
+#define LOOK_LEAST   40
+#define LOOK_MOST_NS (4 * NS_PER_SECOND)
+
+uint64_t store_kin_of(const struct film_info *info)
+{
+	uint64_t kin = hash_bytes(info->hostname, strlen(info->hostname));
+
+	kin = hash_u64(kin ^ hash_bytes(info->arch, strlen(info->arch)));
+	kin = hash_u64(kin ^ hash_bytes(info->labels, strlen(info->labels)));
+	return kin ? kin : 1;
+}
+
+uint64_t store_until_of(const struct film *film, const char *path, bool was_closed)
+{
+	int64_t until;
+
+	/* now, too: by then it may have been begun */
+	if (was_closed && !folder_has_wal(path))
+		return UINT64_MAX;
+	if (__builtin_add_overflow(film_settled_until(film), film->info.wall_offset, &until))
+		return 0;
+	return until < 0 ? 0 : (uint64_t)until;
+}
+
+uint64_t store_complete_until(struct store *store, const char *host, uint64_t from, uint64_t to,
+			      bool is_read)
+{
+	uint64_t until = to;
+
+	pthread_mutex_lock(&store->lock);
+	if (store->is_single && !is_read && store->single_until < until)
+		until = store->single_until;
+	vec_foreach (&store->films, at) {
+		const struct store_film *film = *at;
+		uint64_t has = film->until > film->start ? film->until : film->start;
+
+		/* who reads films knows those that grow, and those that were looked at once */
+		if (film->is_indexed || film->until == UINT64_MAX ||
+		    (is_read && (film->last || film->is_growing)) || film->start >= to ||
+		    (film->last && film->last < from && !film->is_growing) ||
+		    (host && strcmp(host, film->host) != 0))
+			continue;
+		if (has < until)
+			until = has;
+	}
+	pthread_mutex_unlock(&store->lock);
+	return until < from ? from : until;
+}
+
+int store_each_growing(struct store *store, uint64_t before,
+		       int (*take)(void *context, const struct store_growing *film), void *context)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&store->lock);
+	for (size_t i = 0; !err && i < store->films.count; i++) {
+		const struct store_film *film = store->films.at[i];
+
+		if (film->is_growing && film->start < before)
+			err = take(context,
+				   &(struct store_growing){film->name, film->host, film->start});
+	}
+	pthread_mutex_unlock(&store->lock);
+	return err;
+}
+
+static int drop_gone(struct store *store, struct store_film *film, struct fail *why)
+{
+	int err = film->last ? index_forget(store->index, film->name, false, why) : 0;
+
+	/* then another time, or answers would miss it for ever */
+	if (err)
+		return err;
+	pthread_mutex_lock(&store->lock);
+	store_drop(store, film);
+	pthread_mutex_unlock(&store->lock);
+	return err;
+}
+
+static int cannot_open(struct store *store, struct store_film *film, int err, struct fail *why)
+{
+	switch (-err) {
+	case ENOENT:
+		/* the recorder was given its name, and has not begun it yet */
+		return film->is_growing && film->quiet < QUIET_TICKS ? 0
+								     : drop_gone(store, film, why);
+	case EBADMSG:
+		/* before its first commit it is none yet */
+		if (film->is_growing)
+			return 0;
+		return store_set_aside(store, film);
+	case EPROTONOSUPPORT:
+		return store_set_aside(store, film);
+	default:
+		return err;
+	}
+}
+
+/* What the index says to be damaged may be the film, or the index itself. */
+static int cannot_add(struct store *store, struct store_film *film, const char *path, int err,
+		      struct fail *why)
+{
+	if (err != -EBADMSG)
+		return err;
+	if (store_check_film(path, NULL) == -EBADMSG)
+		return store_set_aside(store, film);
+	err = store_renew_index(store, why);
+	return err ? err : -EAGAIN;
+}
+
+static int index_film(struct store *store, struct store_film *film, struct fail *why)
+{
+	struct store_sender sender = {film->host, film->agent, film->number};
+	bool was_growing = film->is_growing;
+	struct index_film of = {film->name, film->host, film->is_part ? &sender : NULL,
+				was_growing};
+	char path[PATH_MAX];
+	struct film *open;
+	uint64_t begin, used = clock_thread_ns();
+	bool was_closed;
+	int err = store_path_of(store, film->name, path, sizeof(path));
+
+	if (err)
+		return fail_errno(why, err, NULL, "cannot read %s", film->name);
+	begin = clock_ns();
+	was_closed = !folder_has_wal(path);
+	err = film_open(path, &open, why);
+	if (err)
+		return cannot_open(store, film, err, why);
+	err = index_add(store->index, &of, open, why);
+	pthread_mutex_lock(&store->lock);
+	if (!err) {
+		film->kin = store_kin_of(&open->info);
+		film->last = open->info.end + (uint64_t)open->info.wall_offset;
+		film->is_indexed = !was_growing;
+		film->until = was_growing ? store_until_of(open, path, was_closed) : UINT64_MAX;
+		store_resize(store, film);
+	}
+	pthread_mutex_unlock(&store->lock);
+	film_free(open);
+	film->again = was_growing ? begin + clock_pause(clock_thread_ns() - used, LOOK_PART,
+							LOOK_MOST_NS, LOOK_LEAST)
+				  : 0;
+	return err ? cannot_add(store, film, path, err, why) : 0;
+}
+
+static void look_whether_closed(struct store *store, struct store_film *film)
+{
+	char path[PATH_MAX];
+
+	if (!film->is_growing || store_path_of(store, film->name, path, sizeof(path)))
+		return;
+	film->quiet = folder_has_wal(path) ? 0 : film->quiet + 1;
+	if (film->quiet <= QUIET_TICKS)
+		return;
+	pthread_mutex_lock(&store->lock);
+	film->is_growing = false;
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* What is being recorded first, then the newest. */
+static int by_interest(const void *a, const void *b)
+{
+	const struct store_film *x = *(struct store_film *const *)a;
+	const struct store_film *y = *(struct store_film *const *)b;
+
+	if (x->is_growing != y->is_growing)
+		return x->is_growing ? -1 : 1;
+	if (x->start != y->start)
+		return x->start > y->start ? -1 : 1;
+	/* an agent's films in the order of their numbers */
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int store_index_films(struct store *store, uint64_t deadline, bool is_tick, struct fail *why)
+{
+	size_t count;
+	struct store_film **films = store_list(store, &count);
+	struct fail first = {0};
+	int err = 0;
+
+	if (!films)
+		return fail_errno(why, -ENOMEM, NULL, "cannot look at the films");
+	qsort(films, count, sizeof(*films), by_interest);
+	for (size_t i = 0; i < count && clock_ns() < deadline; i++) {
+		struct fail failed = {0};
+
+		if (is_tick)
+			look_whether_closed(store, films[i]);
+		if (films[i]->is_indexed || (films[i]->is_growing && clock_ns() < films[i]->again))
+			continue;
+		err = index_film(store, films[i], &failed);
+		if (err && !first.err) {
+			first = failed;
+			first.err = err;
+		}
+		/* others would fail, too; or the index was made anew, and knows none of them */
+		if (err == -ENOSPC || err == -ENOMEM || err == -EAGAIN)
+			break;
+	}
+	free(films);
+	if (first.err == -EAGAIN)
+		return 0;
+	if (first.err)
+		*why = first;
+	return first.err;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STORE_ROOM_H
+#define STORE_ROOM_H
+
+#include <pthread.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "store/folder.h"
+#include "store/index.h"
+#include "store/store.h"
+
+/*
+ * What store.c, films.c, take.c, merging.c and retention.c share: the films of a store as they are known in
+ * memory.
+ */
+
+/* A film of the store. Its entry lives until the film is removed, which only store_tick()'s thread does. */
+struct store_film {
+	char *name; /* relative to the store's folder */
+	uint64_t hash;
+	char *host;
+	char *agent; /* who sent it; "": nobody that has a name */
+	uint64_t number;
+	/* ns since 1970, as its name says: of a film of an hour the hour, or later in it */
+	uint64_t start;
+	uint64_t last;	/* the end of what it covers; 0: not known yet */
+	uint64_t until; /* the index has all of it until then: 0: nothing yet, UINT64_MAX: all */
+	uint64_t came;	/* ns of CLOCK_MONOTONIC, of parts; 0: it was there at the start */
+	uint64_t kin;	/* films with different ones cannot become one film; 0: not known yet */
+	uint64_t bytes;
+	uint64_t again;	    /* ns of CLOCK_MONOTONIC: a growing one is not looked at before */
+	unsigned int quiet; /* ticks in which nobody seemed to write a growing one */
+	bool is_part;	    /* in the inbox */
+	bool is_growing;    /* the recorder of this process writes it */
+	bool is_packed;	    /* all of its hour, in large blocks: its mode says that it is done */
+	bool is_indexed;    /* all of it */
+	bool is_refused;    /* it cannot be merged with others */
+};
+
+struct store_agent {
+	char name[FOLDER_AGENT_MAX + 1];
+	uint64_t number;  /* the last that was taken */
+	bool is_complete; /* the index was asked, too */
+};
+
+struct store {
+	char *path;
+	int lock_fd;	/* no other process works on the store as long as it is open */
+	bool is_single; /* of a film that stays where it is: nothing is written */
+
+	pthread_mutex_t lock; /* of all until the next blank line */
+	uint64_t bytes_max, age_max;
+	uint64_t single_until; /* as until of the film that stays where it is */
+	struct index *index;   /* changed by store_tick()'s thread only */
+	vec(struct store_film *) films;
+	struct map by_name; /* hash -> film */
+	vec(struct store_agent) agents;
+	uint64_t bytes; /* of all films */
+	uint64_t set_aside, taken, again, removed;
+	uint64_t pushes; /* the last number given to a film without one */
+	bool is_full;
+
+	/* of store_tick()'s thread */
+	struct identity *identity; /* with the lock held where it changes */
+	uint64_t next_scan;
+	int64_t wall_offset;   /* to notice that the clock was set */
+	uint64_t no_age_until; /* no film is too old until then */
+	unsigned int renewals; /* of damaged indexes */
+};
+
+/* "PATH/NAME" of a film or another file of the store; -ENAMETOOLONG. */
+int store_path_of(const struct store *store, const char *name, char *to, size_t size);
+
+/* films.c: with the lock held. */
+struct store_film *store_find(struct store *store, const char *name);
+/* Adds a film with what its name says; null: no memory, or it has no name of a film. */
+struct store_film *store_add(struct store *store, const char *name, uint64_t bytes,
+			     unsigned int mode);
+/* Its file is gone. Frees film. */
+void store_drop(struct store *store, struct store_film *film);
+void store_resize(struct store *store, struct store_film *film);
+
+/* films.c: without the lock. Brings what is known of the folder up to date with the folder. */
+int store_scan(struct store *store, struct fail *why);
+/* A copy of the list, to be freed; the entries are the store's. Null: no memory (or none, *count 0). */
+struct store_film **store_list(struct store *store, size_t *count);
+
+/* check.c: reads all of a film. 0, or -EBADMSG or why it cannot be read. */
+int store_check_film(const char *path, struct fail *why);
+/* Moves a film that cannot be read out of the way, for who wants to look at it. Frees film. */
+int store_set_aside(struct store *store, struct store_film *film);
+/* Moves a file of the store out of the way. */
+int store_move_aside(struct store *store, const char *path, const char *name);
+
+/*
+ * indexing.c: films that are new or grow get into the index, until the clock shows deadline. is_tick: those that nobody
+ * writes for some ticks have been closed.
+ */
+int store_index_films(struct store *store, uint64_t deadline, bool is_tick, struct fail *why);
+
+/*
+ * indexing.c: what store_film.until is of an open film that is in the index now; was_closed: nobody wrote it before it
+ * was opened.
+ */
+uint64_t store_until_of(const struct film *film, const char *path, bool was_closed);
+
+/* indexing.c: what must be the same of films that are to become one. */
+uint64_t store_kin_of(const struct film_info *info);
+
+/* merging.c: films become one; recover: what a crash left half done. */
+int store_merge_films(struct store *store, uint64_t now, uint64_t deadline, struct fail *why);
+int store_recover_merge(struct store *store, struct fail *why);
+
+/* retention.c */
+int store_remove_old(struct store *store, uint64_t now, struct fail *why);
+
+/* store.c: opens what is at its place, or an empty one. */
+int store_open_index(struct store *store, struct index **index, struct fail *why);
+/* cleaning.c: the index is damaged; an empty one takes its place. */
+int store_renew_index(struct store *store, struct fail *why);
+/* cleaning.c: what nothing refers to any more goes, where there is much of it; opens one that could not be opened. */
+int store_clean_index(struct store *store, struct fail *why);
+/* Remembers whether the disk is full, from what something that writes returned. Returns err. */
+int store_note(struct store *store, int err);
+
+#endif

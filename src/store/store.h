@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+/*
+ * A store: films of many hosts in a folder, one per host and hour, and an index that answers fast.
+ *
+ *	DIR/films/HOST/2026-11-21/14.film	an hour (UTC) of a host; any verb reads it
+ *	DIR/inbox/HOST/START_AGENT_NUMBER.film	what was sent and is not yet part of an hour's film
+ *	DIR/aside/…				damaged films, kept for who wants to look at them
+ *	DIR/index.db				sums by service and minute, made from the films (store/index.h)
+ *
+ * The films are the truth: an index that is lost or damaged is made again from them. Times in this room are
+ * ns since 1970 unless said otherwise, as films of several machines meet here.
+ *
+ * All functions may be called from any thread.
+ */
+struct store;
+struct identity;
+
+struct store_options {
+	const char *path;		 /* the folder; made if it is not there */
+	uint64_t bytes_max;		 /* the oldest films go when all take more; 0: no limit */
+	uint64_t age_max;		 /* ns; films that ended longer ago go; 0: no limit */
+	const struct identity *identity; /* how services get their names; copied */
+};
+
+/* Returns 0 or a negative errno with *why filled. An existing store answers at once. */
+int store_open(const struct store_options *options, struct store **store, struct fail *why);
+
+/* A store of one film that stays where it is; nothing is written. For "stackcam play". */
+int store_open_film(const char *film, struct store **store, struct fail *why);
+
+void store_free(struct store *store); /* null is allowed */
+
+/* New limits and rules: for films that come from now on. */
+int store_configure(struct store *store, const struct store_options *options, struct fail *why);
+
+/*
+ * The path where the recorder of this machine is to write the film that begins at that time; its folders are
+ * made. Never that of a film that is there: the next one of the same hour is 14.2.film.
+ */
+int store_film_path(struct store *store, const char *host, uint64_t time, char *to, size_t size,
+		    struct fail *why);
+
+/* Who sent a film: a film whose number is not above the sender's last one was taken before. */
+struct store_sender {
+	const char *host; /* as the sender calls itself: hostile */
+	const char *
+		agent; /* what tells agents apart, 1 to 64 of [0-9A-Za-z-]; "" with number 0: no agent */
+	uint64_t number; /* rises with each film of the agent */
+};
+
+/*
+ * Takes a film, a file on the store's file system, which is moved in or, when it is damaged, is removed.
+ * Safe on disk when it returns 0; *again: it was taken before. -EBADMSG: it is no film, or a damaged one.
+ */
+int store_take(struct store *store, const char *path, const struct store_sender *sender,
+	       bool *again, struct fail *why);
+
+/*
+ * What is to be done regularly, by one thread, about every ten seconds: brings the index up to date with films
+ * that grow, merges what agents have sent, removes what is too old. Damaged films are set aside, and counted.
+ */
+int store_tick(struct store *store, uint64_t now, struct fail *why);
+
+/* By the same thread between two ticks: just brings the index up to date. */
+int store_follow(struct store *store, struct fail *why);
+
+struct store_status {
+	uint64_t films, bytes; /* on disk, with the index */
+	uint64_t first, last;  /* the time that they cover; 0: none */
+	uint64_t hosts, series;
+	uint64_t set_aside;    /* damaged films since the start */
+	uint64_t taken, again; /* films of agents since the start */
+	uint64_t removed;      /* by age and size since the start */
+	bool is_full;	       /* the disk was full when last written to */
+};
+void store_status(struct store *store, struct store_status *status);
+
+/* The events that films were seen to have, at most max of their names, which live as long as the store. */
+size_t store_events(struct store *store, const char **names, size_t max);
+
+#endif

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "symbol/functions.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "symbol/debug_data.h"
+#include "symbol/debug_file.h"
+#include "symbol/elf_file.h"
+#include "symbol/elf_imports.h"
+#include "symbol/elf_plt.h"
+#include "symbol/go_symbols.h"
+
+/* Of all names together. */
+#define TEXT_MAX ((size_t)1 << 30)
+
+struct listing {
+	const struct symbol_image *image;
+	const struct elf_file *main;
+	struct symbol_functions *to;
+	size_t seen;
+};
+
+static int add(struct listing *l, struct symbol_function *f, const char *name, size_t length,
+	       const char *library)
+{
+	struct symbol_functions *to = l->to;
+
+	if (to->count == SYMBOL_FUNCTIONS_MAX || to->text.count > TEXT_MAX)
+		return -E2BIG;
+	f->name = (uint32_t)to->text.count;
+	buf_put(&to->text, name, length);
+	buf_put_u8(&to->text, 0);
+	if (library && library[0]) {
+		f->library = (uint32_t)to->text.count;
+		buf_put(&to->text, library, strlen(library) + 1);
+	}
+	return !to->text.failed && vec_push(to, *f) ? 0 : -ENOMEM;
+}
+
+static bool take_symbol(const struct elf_file *f, const Elf64_Sym *s, struct symbol_function *to)
+{
+	*to = (struct symbol_function){.address = s->st_value, .size = s->st_size};
+	switch (ELF64_ST_TYPE(s->st_info)) {
+	case STT_FUNC:
+		to->kind = SYMBOL_FUNCTION_CODE;
+		break;
+	case STT_GNU_IFUNC:
+		to->kind = SYMBOL_FUNCTION_RESOLVER;
+		break;
+	case STT_NOTYPE:
+		to->kind = SYMBOL_FUNCTION_LABEL;
+		break;
+	default:
+		return false;
+	}
+	to->binding = elf_symbol_binding(s);
+	return elf_file_code_of(f, s);
+}
+
+static int list_table(struct listing *l, const struct elf_file *f, uint32_t type)
+{
+	const struct elf_section *table = elf_file_section_of_type(f, type);
+	struct elf_strings *strings;
+	struct elf_walk *walk;
+	Elf64_Sym s;
+	int err = 0;
+
+	if (!table || table->link >= f->section_count || !f->has_addresses)
+		return 0;
+	strings = malloc(sizeof(*strings));
+	walk = malloc(sizeof(*walk));
+	if (!strings || !walk)
+		err = -ENOMEM;
+	if (!err) {
+		elf_strings_begin(strings, f, &f->sections[table->link]);
+		elf_walk_begin(walk, f, table);
+	}
+	while (!err && elf_walk_symbol(walk, &s)) {
+		struct symbol_function function;
+		const char *name, *version;
+
+		if (l->seen++ > 6 * (size_t)SYMBOL_FUNCTIONS_MAX)
+			err = -E2BIG;
+		if (err || !take_symbol(f, &s, &function))
+			continue;
+		name = elf_strings_get(strings, s.st_name);
+		version = strstr(name, "@@");
+		if (name[0])
+			err = add(l, &function, name,
+				  version && version != name ? (size_t)(version - name)
+							     : strlen(name),
+				  NULL);
+	}
+	free(strings);
+	free(walk);
+	return err;
+}
+
+/* Imports lie behind all code, each at an address of its own that no file can map. */
+#define IMPORT_ADDRESS(symbol) (UINT64_MAX - (symbol))
+
+/* Functions that are imported but have no stub. has_stub: by number of the symbol, count of them. */
+static int list_imports(struct listing *l, const struct elf_section *table,
+			const struct elf_imports *imports, struct elf_strings *strings,
+			const bool *has_stub, size_t count)
+{
+	Elf64_Sym s;
+	int err = 0;
+
+	for (uint64_t i = 1; i < count && !err; i++) {
+		struct symbol_function f = {
+			.address = IMPORT_ADDRESS(i),
+			.kind = SYMBOL_FUNCTION_IMPORT,
+			.binding = 2,
+		};
+		const char *name;
+
+		if (has_stub[i] || !elf_file_symbol(l->main, table, i, &s) ||
+		    s.st_shndx != SHN_UNDEF || ELF64_ST_TYPE(s.st_info) != STT_FUNC)
+			continue;
+		name = elf_strings_get(strings, s.st_name);
+		if (name[0])
+			err = add(l, &f, name, strlen(name), elf_imports_library(imports, i));
+	}
+	return err;
+}
+
+static int list_stubs(struct listing *l)
+{
+	const struct elf_section *table = elf_file_section_of_type(l->main, SHT_DYNSYM);
+	struct elf_strings *strings;
+	struct elf_imports imports = {0};
+	struct elf_plt_stub *stubs;
+	size_t count, symbols;
+	bool *has_stub;
+	int err;
+
+	if (!table || table->link >= l->main->section_count)
+		return 0;
+	err = elf_plt_list(l->main, &stubs, &count);
+	if (err)
+		return err;
+	symbols = table->size / sizeof(Elf64_Sym);
+	if (symbols > SYMBOL_FUNCTIONS_MAX)
+		symbols = SYMBOL_FUNCTIONS_MAX;
+	strings = malloc(sizeof(*strings));
+	has_stub = calloc(symbols + 1, sizeof(*has_stub));
+	err = strings && has_stub ? elf_imports_open(&imports, l->main) : -ENOMEM;
+	if (!err)
+		elf_strings_begin(strings, l->main, &l->main->sections[table->link]);
+	for (size_t i = 0; i < count && !err; i++) {
+		struct symbol_function f = {
+			.address = stubs[i].address,
+			.kind = SYMBOL_FUNCTION_STUB,
+			.binding = 2,
+		};
+		const char *name;
+		Elf64_Sym s;
+
+		if (!elf_file_symbol(l->main, table, stubs[i].symbol, &s))
+			continue;
+		if (stubs[i].symbol < symbols)
+			has_stub[stubs[i].symbol] = true;
+		if (s.st_shndx != SHN_UNDEF)
+			f.kind = SYMBOL_FUNCTION_OWN_STUB;
+		name = elf_strings_get(strings, s.st_name);
+		if (name[0])
+			err = add(l, &f, name, strlen(name),
+				  elf_imports_library(&imports, stubs[i].symbol));
+	}
+	if (!err)
+		err = list_imports(l, table, &imports, strings, has_stub, symbols);
+	elf_imports_close(&imports);
+	free(has_stub);
+	free(strings);
+	free(stubs);
+	return err;
+}
+
+/* 1: there was a debug file, 0: there is none. */
+static int list_debug_file(struct listing *l, const struct symbols *symbols)
+{
+	const struct debug_search search = {
+		.main = l->main,
+		.path = l->image->path,
+		.root = l->image->root ? l->image->root : "",
+		.build_id = l->main->build_id,
+		.build_id_size = l->main->build_id_size,
+		.directories = symbols_debug_directories(symbols),
+	};
+	struct debug_file found;
+	int err = debug_file_find(&search, &found, NULL);
+
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	err = list_table(l, &found.file, SHT_SYMTAB);
+	debug_file_close(&found);
+	return err < 0 ? err : 1;
+}
+
+static int list_debug_data(struct listing *l)
+{
+	struct elf_file inner;
+	uint8_t *data;
+	size_t size;
+	int err = debug_data_unpack(l->main, &data, &size);
+
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (!elf_file_open_memory(&inner, data, size)) {
+		err = list_table(l, &inner, SHT_SYMTAB);
+		elf_file_close(&inner);
+	}
+	free(data);
+	return err;
+}
+
+static int take_go(void *context, const struct symbol_function *function, const char *name)
+{
+	struct symbol_function f = *function;
+
+	return add(context, &f, name, strlen(name), NULL);
+}
+
+/* A Go program that was stripped still has a table of Go's own. 1: it has, 0: there is none. */
+static int list_go(struct listing *l)
+{
+	struct go_symbols go;
+	int err = go_symbols_open(&go, l->main);
+
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	err = go_symbols_each(&go, take_go, l);
+	go_symbols_close(&go);
+	return err < 0 ? err : 1;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct symbol_function *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int list_all(struct listing *l, const struct symbols *symbols)
+{
+	bool stripped = !elf_file_section_of_type(l->main, SHT_SYMTAB);
+	int err;
+
+	buf_put_u8(&l->to->text, 0);
+	err = list_table(l, l->main, SHT_SYMTAB);
+	if (!err && stripped && symbols)
+		err = list_debug_file(l, symbols);
+	if (!err && stripped)
+		err = list_go(l);
+	if (!err && stripped)
+		err = list_debug_data(l);
+	/* whoever took symbols away left those that the linker needs */
+	if (err >= 0)
+		err = list_table(l, l->main, SHT_DYNSYM);
+	if (!err)
+		err = list_stubs(l);
+	if (!err && l->to->count)
+		qsort(l->to->at, l->to->count, sizeof(*l->to->at), compare);
+	return err;
+}
+
+int symbol_functions_of(struct symbols *symbols, const struct symbol_image *image,
+			struct symbol_functions *functions, struct fail *why)
+{
+	const char *name = image->path ? image->path : "image without a name";
+	struct elf_file main;
+	struct listing l = {.image = image, .main = &main, .to = functions};
+	int err;
+
+	*functions = (struct symbol_functions){0};
+	err = image->memory ? elf_file_open_memory(&main, image->memory, image->memory_size)
+			    : elf_file_open(&main, image->fd);
+	if (!err && !main.has_addresses) {
+		elf_file_close(&main);
+		err = -ENOEXEC;
+	}
+	if (err == -ENOEXEC)
+		return fail(why, err, NULL, "%s is not an ELF program or library for this machine",
+			    name);
+	if (err)
+		return fail_errno(why, err, NULL, "%s", name);
+	err = list_all(&l, symbols);
+	elf_file_close(&main);
+	if (!err)
+		return 0;
+	symbol_functions_free(functions);
+	if (err == -E2BIG)
+		return fail(why, err, "the file is broken or made to mislead",
+			    "%s: its table of symbols is beyond all measure", name);
+	return fail_errno(why, err, NULL, "listing the functions of %s", name);
+}
+
+void symbol_functions_free(struct symbol_functions *functions)
+{
+	vec_free(functions);
+	buf_free(&functions->text);
+}

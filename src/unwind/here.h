@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef UNWIND_HERE_H
+#define UNWIND_HERE_H
+
+/*
+ * The shared unwinder (bpf/unwind.h) for user space, with those of its questions answered that have the same answer
+ * for all who compile it here. How memory, tables and frames are reached, they say themselves.
+ */
+
+#include "bpf/unwind.h"
+#include "bpf/runtimes.h"
+
+static inline int unwind_native_here(struct unwind_walk *w, int is_known)
+{
+	return unwind_native(w, is_known);
+}
+
+static inline int unwind_find_mapping_here(struct unwind_walk *w, __u64 at)
+{
+	return unwind_find_mapping(w, at);
+}
+
+static inline int unwind_find_rule_here(struct unwind_walk *w, __u64 at)
+{
+	return unwind_find_rule(w, at);
+}
+
+static inline long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context), void *context)
+{
+	__u32 i;
+
+	for (i = 0; i < count && !step(i, context); i++)
+		;
+	return i;
+}
+
+static inline long unwind_read_down(const struct unwind_walk *w, void *to, __u32 size,
+				    __u64 address)
+{
+	return unwind_read_far(w, to, size, address);
+}
+
+/* Stacks are few here: nothing is remembered. */
+static inline int unwind_recall(struct unwind_walk *w, __u64 at)
+{
+	(void)w, (void)at;
+	return 0;
+}
+
+static inline void unwind_remember(struct unwind_walk *w, __u64 at)
+{
+	(void)w, (void)at;
+}
+
+static inline __u64 unwind_recall_word(const struct unwind_walk *w, __u64 at)
+{
+	(void)w, (void)at;
+	return 0;
+}
+
+static inline void unwind_remember_word(const struct unwind_walk *w, __u64 at, __u64 word)
+{
+	(void)w, (void)at, (void)word;
+}
+
+static inline int unwind_runtime(struct unwind_walk *w)
+{
+	switch (w->mapping.runtime) {
+#define X(NAME, name)               \
+	case UNWIND_RUNTIME_##NAME: \
+		return name##_step(w);
+		UNWIND_RUNTIMES(X)
+#undef X
+	}
+	return UNWIND_NATIVE;
+}
+
+#endif

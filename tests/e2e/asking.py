@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The web server before a store that answers from nothing (tests/unit/server/fake_store.c), and how it is asked."""
+
+import http.client
+import json
+import socket
+import subprocess
+
+import pytest
+
+TOKEN = "0123456789abcdef-secret"
+PATIENCE = 30
+
+# That a parameter has a value, by its name; others take any text.
+VALUES = {"from": "1732199520", "to": "2024-11-21T14:33:00Z", "label": "env=prod", "pid": "12,13",
+          "tid": "14", "comm": "shop*", "focus": "^parse", "ignore": "x{1,3}", "by": "process,thread",
+          "before_from": "-2d", "before_to": "-1d", "before_label": "env=test", "before_pid": "1",
+          "before_tid": "2", "before_by": "image", "name": "parse"}
+
+
+class Server:
+    def __init__(self, program, *words):
+        self.process = subprocess.Popen([program, *words], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.reach(self.process.stdout.readline().strip())
+
+    def reach(self, url):
+        self.url = url
+        assert url, "it did not start"
+        self.scheme, _, place = self.url.rstrip("/").partition("://")
+        self.host, _, port = place.rpartition(":")
+        self.port = int(port)
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, line):
+        self.say(line)
+        return self.process.stdout.readline().strip()
+
+    def connection(self):
+        return http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE)
+
+    def request(self, path, method="GET", body=None, headers=None, **options):
+        """(status, headers, body)"""
+        connection = self.connection()
+        try:
+            connection.request(method, path, body=body, headers=headers or {}, **options)
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def json(self, path, **options):
+        status, _, body = self.request(path, **options)
+        assert status == 200, body
+        return json.loads(body)
+
+    def error(self, path, **options):
+        """(status, words)"""
+        status, headers, body = self.request(path, **options)
+        assert headers["Content-Type"] == "application/json"
+        return status, json.loads(body)["error"]
+
+    def raw(self, *pieces):
+        """Sends bytes as they are; all that comes back until the server closes, or None: a reset."""
+        with socket.create_connection((self.host, self.port), timeout=PATIENCE) as plug:
+            try:
+                for piece in pieces:
+                    plug.sendall(piece)
+                plug.shutdown(socket.SHUT_WR)
+                answer = b""
+                while piece := plug.recv(65536):
+                    answer += piece
+                return answer
+            except TimeoutError:
+                raise
+            except OSError:
+                return None
+
+    def stop(self):
+        self.process.stdin.close()
+        status = self.process.wait(timeout=PATIENCE)
+        self.process.stdout.close()
+        return status
+
+
+@pytest.fixture(scope="session")
+def program(places):
+    path = places[0].parents[1] / "tests" / "unit" / "server" / "serve-fake"
+    if not path.exists():
+        pytest.skip("serve-fake was not built")
+    return str(path)
+
+
+@pytest.fixture
+def start(program):
+    servers = []
+
+    def start_one(*words):
+        servers.append(Server(program, *words))
+        return servers[-1]
+
+    yield start_one
+    for server in servers:
+        assert server.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def server(program, tmp_path_factory):
+    one = Server(program, f"spool={tmp_path_factory.mktemp('spool')}")
+    yield one
+    assert one.stop() == 0
+
+
+def value_of(parameter):
+    schema = parameter["schema"]
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema.get("type") == "integer":
+        return str(schema["maximum"])
+    return VALUES.get(parameter["name"], "shop")
+
+
+def send_film(server, body=b"SCMF", headers=None, **options):
+    all_headers = {"X-Stackcam-Host": "host9", "X-Stackcam-Agent": "agent-1", **(headers or {})}
+    return server.request("/api/v1/films", method="POST", body=body, headers=all_headers, **options)
+
+
+def certificate(folder, name, issuer=None):
+    """A key and a certificate, signed by issuer or by itself."""
+    key, path = folder / f"{name}.key", folder / f"{name}.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+             "-days", "2", "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+             "-keyout", key, "-out", path]
+    if issuer:
+        words += ["-CA", issuer[0], "-CAkey", issuer[1]]
+    subprocess.run(words, check=True, capture_output=True)
+    return path, key

@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server with made-up answers for the page: the awkward cases that a real one has seldom.
+
+It serves the built page with the headers of the real server and answers the API from a small profile that
+is always the same. What it does wrong, or slowly, is set while it runs:
+
+    server.behave(stored=False)     an empty store
+    server.behave(status=503)       each question fails so; 0: the connection is cut
+    server.behave(token="secret")   only who brings that is answered
+    server.behave(hold={"flame"})   that answer is held back until release()
+    server.behave(film=True)        one film, as "stackcam play" has it
+"""
+import gzip
+import json
+import math
+import pathlib
+import sys
+import threading
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+NOW = 1_795_271_528  # 2026-11-21 14:32:08 UTC
+HOUR = 3600
+LATE = 6  # s, of what is not there yet
+POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+          "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css",
+         "svg": "image/svg+xml"}
+HOSTILE = "</script><img src=x onerror=window.hacked=1>\u202e\x1b[31m<b>{{1}}"
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from openapi import Api as Description  # noqa: E402
+
+DESCRIPTION = Description()
+# what each question may have, as the real server checks it
+PARAMETERS = {path.rpartition("/")[2]: {parameter["name"] for parameter in DESCRIPTION.parameters(operation)}
+              for method, path, operation in DESCRIPTION.operations() if method == "GET"}
+
+LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
+API = "/srv/api/bin/api-server"
+# service: (host, version, labels, CPUs on average)
+SERVICES = {
+    "api.service": ("web-1", "a1b2c3d4", "env=prod", 0.61),
+    "postgresql.service": ("db-1", "15.8", "env=prod", 0.34),
+    "worker.service": ("web-1", "a1b2c3d4", "env=test", 0.22),
+    "redis.service": ("db-1", "7.2", "env=prod", 0.08),
+    "sshd.service": ("web-1", "", "", 0.004),
+}
+# stacks: root first, (name, image, kind); their weight in per mille
+KERNEL = [("entry_SYSCALL_64_after_hwframe", "[kernel]", "kernel"), ("do_syscall_64", "[kernel]", "kernel")]
+MAIN = [("_start", API, "native"), ("__libc_start_main", LIBC, "native"), ("main", API, "native"),
+        ("http::Server::run(http::Options const&)", API, "native")]
+HANDLE = MAIN + [("http::Server::dispatch(http::Request&)", API, "native"),
+                 ("handle_orders(Request const&, Response&)", API, "native")]
+PYTHON = [("_start", "/usr/bin/python3.11", "native"), ("<module>", "worker.py", "python"),
+          ("run_forever", "worker.py", "python"), ("Job.execute", "jobs.py", "python")]
+STACKS = [
+    (HANDLE + [("json::parse(std::string_view)", API, "native"), ("malloc", LIBC, "native")], 130),
+    (HANDLE + [("json::parse(std::string_view)", API, "native")], 160),
+    (HANDLE + [("render_template(Template const&)", API, "native"), ("memcpy", LIBC, "native")], 90),
+    (HANDLE + [("render_template(Template const&)", API, "native")], 110),
+    (HANDLE + [("db_query(char const*)", API, "native"), ("send", LIBC, "native")] + KERNEL +
+     [("__x64_sys_sendto", "[kernel]", "kernel"), ("tcp_sendmsg", "[kernel]", "kernel")], 120),
+    (MAIN + [("epoll_wait", LIBC, "native")] + KERNEL +
+     [("__x64_sys_epoll_wait", "[kernel]", "kernel")], 60),
+    (PYTHON + [("resize", "jobs.py", "python"), ("ImagingResample", "_imaging.so", "native")], 180),
+    (PYTHON + [("resize", "jobs.py", "python")], 40),
+    (PYTHON + [("json.dumps", "json/__init__.py", "python")], 60),
+    ([("java.lang.Thread.run()", "[jit]", "java"), ("Indexer.merge(int[])", "[jit]", "java")], 30),
+    ([("[truncated: stack memory not readable]", "", "mark")], 20),
+]
+
+
+class Profile:
+    """Stacks to what the API says of them."""
+
+    def __init__(self, stacks, total):
+        self.labels = []
+        self.nodes = [{"parent": 0, "label": -1, "self": 0, "total": 0, "children": {}}]
+        self.functions = {}
+        whole = sum(weight for _, weight in stacks)
+        for stack, weight in stacks:
+            self.add(stack, int(total * weight / whole))
+        self.total = self.nodes[0]["total"]
+
+    def label(self, frame):
+        if frame not in self.labels:
+            self.labels.append(frame)
+        return self.labels.index(frame)
+
+    def add(self, stack, value):
+        at = 0
+        self.nodes[0]["total"] += value
+        for frame in stack:
+            children = self.nodes[at]["children"]
+            if frame not in children:
+                children[frame] = len(self.nodes)
+                self.nodes.append({"parent": at, "label": self.label(frame), "self": 0, "total": 0,
+                                   "children": {}})
+            at = children[frame]
+            self.nodes[at]["total"] += value
+        self.nodes[at]["self"] += value
+        for frame in set(stack):
+            row = self.functions.setdefault(frame, [0, 0])
+            row[0] += value if stack[-1] == frame else 0
+            row[1] += value
+
+    def flame(self, before=None):
+        """With the same tree as it was before, its nodes scaled to this one's total."""
+        order, at = [0], 0
+        while at < len(order):
+            children = self.nodes[order[at]]["children"].values()
+            order += sorted(children, key=lambda node: -self.nodes[node]["total"])
+            at += 1
+        place = {node: i for i, node in enumerate(order)}
+        nodes = {name: [self.nodes[node][name] for node in order] for name in ("label", "self", "total")}
+        nodes["parent"] = [place[self.nodes[node]["parent"]] for node in order]
+        if before:
+            for name in ("self", "total"):
+                nodes[f"before_{name}"] = [int(before.nodes[node][name] * self.total / max(before.total, 1))
+                                           for node in order]
+        columns = zip(*self.labels) if self.labels else ((), (), ())
+        names, images, kinds = (list(column) for column in columns)
+        return {"labels": {"name": names, "image": images, "kind": kinds,
+                           "file": ["src/orders.cc" if "orders" in name else "" for name in names],
+                           "line": [120 if "orders" in name else 0 for name in names]},
+                "nodes": nodes, "hidden": 0}
+
+    def rows(self, before=None):
+        rows = []
+        for (name, image, kind), (own, total) in self.functions.items():
+            row = {"name": name, "image": image, "kind": kind, "self": own, "total": total}
+            if before:
+                row["before_self"], row["before_total"] = before.functions[(name, image, kind)]
+            rows.append(row)
+        return sorted(rows, key=lambda row: -row["self"])
+
+
+def seconds_of(word):
+    units = {"s": 1, "m": 60, "h": HOUR, "d": 24 * HOUR}
+    if word == "now":
+        return NOW
+    if word.startswith("-"):
+        return NOW - float(word[1:-1]) * units[word[-1]]
+    return float(word)
+
+
+class Api:
+    """The answers to questions."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def sum_of(self, ask, total, prefix=""):
+        first = self.first()
+        at_from = seconds_of(ask.get(prefix + "from", str(first)))
+        at_to = seconds_of(ask.get(prefix + "to", str(NOW)))
+        return {"from": at_from, "to": at_to, "samples": total // 10_000_000, "total": total, "truncated": 3,
+                "guessed": 12, "lost": 7, "unit": "ns", "complete_until": min(at_to, NOW - LATE),
+                "filmed": max(min(at_to, NOW - LATE) - max(at_from, first), 0), "by_films": False,
+                "films_damaged": 0, "films_unread": 0}
+
+    def first(self):
+        return NOW - 12 if self.server.film else NOW - 30 * HOUR
+
+    def cpus(self, ask):
+        """Per service that fits: CPUs on average."""
+        wanted = {name: ask.get(name) for name in ("host", "service", "version", "label")}
+        found = {}
+        for service, (host, version, labels, cpus) in SERVICES.items():
+            has = {"host": host, "service": service, "version": version, "label": labels}
+            if wanted["service"] == HOSTILE:
+                wanted["service"] = "api.service"
+            if all(not want or has[name] == want for name, want in wanted.items()):
+                found[HOSTILE if self.server.hostile and service == "api.service" else service] = cpus
+        return found
+
+    def profile(self, ask, prefix=""):
+        at = self.sum_of(ask, 0, prefix)
+        stacks = STACKS
+        if self.server.hostile:
+            stacks = [([(HOSTILE, HOSTILE, "native")], 100), ([(HOSTILE * 40, "", HOSTILE)], 50)]
+        if ask.get("focus"):
+            name = ask["focus"].strip("^$").replace("\\", "")
+            stacks = [row for row in stacks if any(name in frame[0] for frame in row[0])]
+        if prefix:  # before, JSON took less
+            stacks = [(stack, weight // 2 if any("json" in frame[0] for frame in stack) else weight)
+                      for stack, weight in stacks]
+        other = {name: ask.get(prefix + name, ask.get(name)) for name in ("host", "service", "version", "label")}
+        total = sum(self.cpus(other).values()) * max(at["complete_until"] - at["from"], 0) * 1e9 * self.server.busy
+        return Profile(stacks, total if at["to"] > self.first() else 0)
+
+    def status(self, _ask):
+        has = self.server.stored
+        return {"version": "0.1.0", "host": "web-1", "now": NOW, "started": NOW - 30 * HOUR,
+                "filming": not self.server.film, "one_film": self.server.film,
+                "read_only": self.server.film,
+                "events": ["on-cpu", "calls"],
+                "recorder": None if self.server.film else
+                {"samples": 1_284_331, "lost": 7, "cpu": 0.0042, "frequency": 99},
+                "process": {"cpu_seconds": 431.5, "rss_bytes": 58_300_000},
+                "store": {"films": 30 if has else 0, "bytes": 61_200_000, "first": self.first() if has else 0,
+                          "last": NOW if has else 0, "hosts": 2, "series": 5, "set_aside": 0, "taken": 0,
+                          "again": 0, "removed": 0, "full": False}}
+
+    def series(self, ask):
+        rows = [{"host": host, "service": service, "version": version, "labels": labels,
+                 "samples": 100, "total": int(cpus * 1e9)}
+                for service, (host, version, labels, cpus) in SERVICES.items()]
+        if self.server.hostile:
+            rows[0]["service"] = HOSTILE * 10
+        return {"sum": self.sum_of(ask, 10**9), "series": rows, "others": 0}
+
+    def timeline(self, ask):
+        at = self.sum_of(ask, 0)
+        steps = max(1, min(int(ask.get("steps", 60)), int((at["to"] - at["from"]) / 60)))
+        step = (at["to"] - at["from"]) / steps
+        rows = []
+        for service, cpus in self.cpus(ask).items():
+            name = {"service": service, "host": SERVICES.get(service, ("web-1",))[0],
+                    "version": SERVICES.get(service, ("", "a1b2c3d4"))[1]}.get(ask.get("group"), "")
+            values = [max(0, int(cpus * step * 1e9 * (1 + 0.5 * math.sin(i / steps * 9 + cpus * 20) +
+                                                     (0.8 if 0.6 < i / steps < 0.66 else 0)))) for i in range(steps)]
+            values[-1] = int(values[-1] * max(0, 1 - (at["to"] - at["complete_until"]) / step))
+            if at["to"] <= self.first():
+                values = [0] * steps
+            same = next((row for row in rows if row["name"] == name), None)
+            if same:
+                same["values"] = [a + b for a, b in zip(same["values"], values)]
+            else:
+                rows.append({"name": name, "values": values})
+        if ask.get("function"):
+            for row in rows:
+                row["values"] = [value // 4 for value in row["values"]]
+        for row in rows:
+            row["total"] = sum(row["values"])
+        rows.sort(key=lambda row: -row["total"])
+        return {"sum": self.sum_of(ask, sum(row["total"] for row in rows)), "step": step, "rows": rows}
+
+    def flame(self, ask):
+        profile = self.profile(ask)
+        return {"sum": self.sum_of(ask, profile.total), "unit": "ns", **profile.flame()}
+
+    def functions(self, ask):
+        profile = self.profile(ask)
+        return {"sum": self.sum_of(ask, profile.total), "functions": profile.rows(), "others": 0}
+
+    def diff(self, ask):
+        now, before = self.profile(ask), self.profile(ask, "before_")
+        return {"sum": self.sum_of(ask, now.total), "before": self.sum_of(ask, before.total, "before_"),
+                "unit": "ns", **now.flame(before), "functions": now.rows(before)}
+
+    def sandwich(self, ask):
+        wanted = ask["name"]
+        above, below = [], []
+        profile = self.profile(ask)
+        for stack, weight in STACKS:
+            names = [frame[0] for frame in stack]
+            if wanted in names:
+                at = names.index(wanted)
+                above.append((stack[at::-1], weight))
+                below.append((stack[at:], weight))
+        own, total = next((counts for frame, counts in profile.functions.items() if frame[0] == wanted), (0, 0))
+        return {"sum": self.sum_of(ask, profile.total), "unit": "ns", "self": own, "total": total,
+                "callers": Profile(above, total).flame(), "callees": Profile(below, total).flame()}
+
+    def places(self, ask):
+        profile = self.profile(ask)
+        rows = {name: counts for (name, _, _), counts in profile.functions.items()}
+        own, total = rows.get(ask["name"], (0, 0))
+        image = HOSTILE if self.server.hostile else ask.get("image", "")
+        parts = [(own - own // 4, total - total // 4), (own // 4, total // 4)]
+        return {"sum": self.sum_of(ask, profile.total), "self": own, "total": total,
+                "builds": [{"image": image, "build_id": f"{i}a" * 20, "self": one, "total": all_of_it}
+                           for i, (one, all_of_it) in enumerate(parts) if total],
+                "lines": [{"file": "src/orders.cc", "line": 120 + i, "self": one, "total": all_of_it}
+                          for i, (one, all_of_it) in enumerate(parts) if total and "orders" in ask["name"]]}
+
+    def processes(self, ask):
+        rows = []
+        for number, (service, cpus) in enumerate(self.cpus(ask).items()):
+            host = SERVICES.get(service, ("web-1",))[0]
+            total = int(cpus * 1e9)
+            comm = service.removesuffix(".service")[:15]
+            # of the first one there are two
+            for pid, part in ((100 + number, 2), (200 + number, 2)) if not number else ((100 + number, 1),):
+                threads = [{"tid": tid, "comm": name, "samples": 10, "total": total // part // 2}
+                           for tid, name in ((pid, comm), (pid + 1000, "io*"))]
+                rows.append({"host": host, "service": service, "pid": pid, "comm": comm, "samples": 20,
+                             "command": f"/srv/{comm} --listen 80{pid}", "total": total // part, "threads": threads})
+        return {"sum": self.sum_of(ask, sum(row["total"] for row in rows)), "processes": rows, "others": 0}
+
+    def losses(self, ask):
+        return {"lost": 12, "films_unread": 0, "losses": [{"reason": HOSTILE if self.server.hostile else "samples: no room for them", "count": 4},
+                                      {"reason": "python frame without a name: the process had ended", "count": 3}]}
+
+    def export(self, ask):
+        return {"format": ask["format"], "service": ask.get("service", ""), "before": "before_from" in ask}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        if url.path.startswith("/api/v1/"):
+            self.answer_question(url.path.removeprefix("/api/v1/"),
+                                 dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True)))
+        else:
+            self.send_file({"/": "index.html"}.get(url.path, url.path.removeprefix("/assets/")))
+
+    def send_file(self, name):
+        path = self.server.folder / name
+        if "/" in name or not path.is_file():
+            self.send(404, b"", "text/plain")
+        else:
+            self.send(200, path.read_bytes(), TYPES[name.rpartition(".")[2]])
+
+    def answer_question(self, what, ask):
+        server = self.server
+        server.asked.append((what, ask))
+        if server.token and self.headers["Authorization"] != f"Bearer {server.token}":
+            self.send_json(401, {"error": "who asks is not known: no token; give it"})
+            return
+        if what in server.hold:
+            server.released.wait(20)
+        if server.status == 0:
+            self.close_connection = True
+            return
+        if server.status != 200 and what != "status":
+            self.send_json(server.status, {"error": f"no answer: {HOSTILE}"})
+            return
+        if unknown := set(ask) - PARAMETERS[what]:
+            self.send_json(400, {"error": f"there is no {unknown} for {what}"})
+            return
+        try:
+            answer = getattr(server.api, what)(ask)
+        except ValueError as error:
+            self.send_json(400, {"error": f"that is no question: {error}"})
+            return
+        self.send_json(200, answer)
+
+    def send_json(self, status, answer):
+        self.send(status, json.dumps(answer).encode(), "application/json")
+
+    def send(self, status, body, kind):
+        body = gzip.compress(body, 1)
+        self.send_response(status)
+        for name, value in (("Content-Type", kind), ("Content-Length", str(len(body))), ("Content-Encoding", "gzip"),
+                            ("Content-Security-Policy", POLICY), ("X-Content-Type-Options", "nosniff")):
+            self.send_header(name, value)
+        self.end_headers()
+        try:
+            self.wfile.write(body)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the page does not want it any more
+
+    def log_message(self, *_):
+        pass
+
+
+class AnswerServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, folder):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.folder = folder
+        self.api = Api(self)
+        self.released = threading.Event()
+        self.behave()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False):
+        self.release()
+        self.stored, self.status, self.token = stored, status, token
+        self.film, self.hostile = film, hostile
+        self.busy = 1  # how many times as much as usual
+        self.hold = set(hold)
+        self.released = threading.Event()
+        self.asked = []
+
+    def release(self):
+        self.hold = set()
+        self.released.set()
+
+    def address(self):
+        return f"http://127.0.0.1:{self.server_port}/"
+
+    def questions(self, what):
+        """What was asked so far of one kind."""
+        return [ask for name, ask in self.asked if name == what]
+
+
+if __name__ == "__main__":
+    server = AnswerServer(pathlib.Path(sys.argv[1]))
+    print(server.address(), flush=True)
+    threading.Event().wait()

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page as a user goes through it: the overview, ranges of time, links, keys, screens."""
+import gzip
+import json
+import subprocess
+import urllib.parse
+
+import pytest
+
+import answers
+import browser
+import harness
+from app import services
+
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+
+def test_overview_says_who_used_what(page):
+    page.open()
+    page.until(lambda: services(page) == ["api.service", "postgresql.service", "worker.service", "redis.service",
+                                          "sshd.service"])
+    assert page.text(".sum").startswith("82.8 min 1.382 CPUs on average")
+    assert "7 losses" in page.text(".sum")
+    first = page.text(".groups tbody tr")
+    assert "0.687 CPUs" in first and "49.71%" in first
+    assert page.find(".chart canvas").is_displayed()
+    costs = page.text("footer.cost")
+    assert "filming web-1" in costs and "0.42% of one CPU, 58.3 MB memory, 99 Hz" in costs
+    assert "1,284,331 samples, 7 lost" in costs and "30 films, 61.2 MB" in costs
+    page.click("[name=group-host]")
+    page.until(lambda: services(page) == ["web-1", "db-1"] or services(page) == ["db-1", "web-1"])
+    assert page.link() == {"group": "host"}
+
+
+def test_what_was_lost_is_told_by_reason(page):
+    page.open("?from=-1d&to=now&host=web-1&service=api.service")
+    page.until(lambda: page.all("#losses"))
+    assert not page.server.questions("losses")
+    page.click("#losses")
+    page.sees("samples: no room for them 4", ".loss-panel")
+    page.sees("the process had ended 3 other reasons 5", ".loss-panel")
+    asked = page.server.questions("losses")[-1]
+    assert asked["host"] == "web-1" and "service" not in asked
+    assert int(asked["to"]) - int(asked["from"]) == 86400, asked
+    page.keys(Keys.ESCAPE)
+    page.until(lambda: not page.all(".loss-panel"))
+
+
+def test_the_numbers_under_the_pointer(page):
+    page.open()
+    page.until(lambda: page.find(".u-over"))
+    ActionChains(page.driver).move_to_element(page.find(".u-over")).perform()
+    page.sees("total", ".chart figcaption")
+    words = page.text(".chart figcaption")
+    assert words.startswith("14:0") and "api.service" in words and "CPUs" in words
+
+
+def test_dragging_selects_a_range(page):
+    page.open()
+    page.until(lambda: page.find(".u-over"))
+    over = page.find(".u-over")
+    ActionChains(page.driver).move_to_element_with_offset(over, 100, 0).click_and_hold() \
+        .move_by_offset(120, 0).release().perform()
+    page.until(lambda: "from" in page.link())
+    begin, end = float(page.link()["from"]), float(page.link()["to"])
+    assert begin % 60 == 0 and end % 60 == 0 and 300 <= end - begin <= 600
+    page.asks("timeline", **{"from": page.link()["from"]})
+    page.sees("2026-11-21 14:0", "#custom")
+    page.driver.back()
+    page.until(lambda: page.link() == {})
+    assert page.find("[data-range='-1h']").get_attribute("aria-pressed") == "true"
+
+
+def test_from_a_service_to_its_functions_and_back(page):
+    page.open()
+    page.until(lambda: services(page))
+    page.all(".groups tbody tr")[1].click()
+    page.asks("flame", service="postgresql.service")
+    page.sees("ImagingResample", ".flame-table")
+    assert page.link() == {"view": "profile", "service": "postgresql.service"}
+    assert page.find(".flame-panel canvas").is_displayed()
+    assert page.driver.title == "postgresql.service · Profile · web-1 – stackcam"
+    page.driver.back()
+    page.until(lambda: services(page))
+    page.driver.forward()
+    page.sees("ImagingResample", ".flame-table")
+
+
+def test_rows_by_keyboard(page):
+    page.open()
+    page.until(lambda: services(page))
+    page.run("document.querySelector('.groups tbody tr').focus()")
+    page.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
+    page.asks("flame", service="postgresql.service")
+
+
+def test_a_link_restores_what_it_was_made_of(page):
+    query = ("?view=profile&from=1795264328&to=1795267928&event=calls&host=web-1&service=api.service&label=env%3Dprod"
+             "&pid=42&by=process&native=1&show=graph&mode=flame&colour=image&search=json&hide=epoll_wait")
+    page.open(query)
+    page.asks("flame", **{"from": "1795264328", "to": "1795267928", "event": "calls", "host": "web-1",
+                          "service": "api.service", "label": "env=prod", "pid": "42", "by": "process",
+                          "native": "1"})
+    page.until(lambda: page.find("input[type=search]").get_attribute("value") == "json")
+    assert page.text("#custom") == "2026-11-21 12:32:08 – 13:32:08"
+    for name, value in (("event", "calls"), ("host", "web-1"), ("service", "api.service")):
+        page.until(lambda: page.find(f"select[name={name}]").get_property("value") == value)
+    assert [chip.text.split("\n")[0] for chip in page.all(".chip")] == ["env=prod", "pid 42"]
+    assert "split by process, Native frames" in page.text("#shape")
+    pressed = [button.text for button in page.all(".flame-tools [aria-pressed=true]")]
+    assert pressed == ["Graph", "Flame"]
+    assert not page.all(".flame-table")
+    # and a step of the way is one of the browser's
+    page.click("#to-overview")
+    page.until(lambda: services(page))
+    page.driver.back()
+    page.until(lambda: page.find("input[type=search]").get_attribute("value") == "json")
+
+
+def test_presets_and_moving_in_time(page):
+    page.open()
+    page.until(lambda: services(page))
+    for key, preset in zip("12345", ["-1m", "-5m", "-15m", "-1h", "-1d"]):
+        page.keys(key)
+        page.asks("timeline", **{"from": preset, "to": "now"})
+        page.until(lambda: page.find(f"[data-range='{preset}']").get_attribute("aria-pressed") == "true")
+    page.click("[data-range='-5m']")
+    page.keys("[")
+    page.until(lambda: float(page.link()["to"]) - float(page.link()["from"]) == 300)
+    end = float(page.link()["to"])
+    assert abs(answers.NOW - 300 - end) < 60
+    page.keys("]")
+    page.until(lambda: float(page.link()["to"]) == end + 300)
+    page.keys("-")
+    page.until(lambda: float(page.link()["to"]) - float(page.link()["from"]) >= 600)
+    page.keys("+")
+    page.until(lambda: float(page.link()["to"]) - float(page.link()["from"]) < 310)
+    page.click("#earlier")
+    page.until(lambda: float(page.link()["to"]) < end + 300)
+
+
+def test_ranges_of_days_leave_the_top_in_one_line(page):
+    page.open(f"?from={answers.NOW - 24 * answers.HOUR}&to={answers.NOW}")
+    page.sees("11-20 14:32 – 11-21 14:32", "#custom")
+    assert page.find("#custom").get_attribute("title") == "2026-11-20 14:32:08 – 2026-11-21 14:32:08"
+    assert abs(page.find("#help").rect["y"] - page.find("#custom").rect["y"]) < 8
+    page.open(f"?from={answers.NOW - 400 * 24 * answers.HOUR}&to={answers.NOW}")
+    page.sees("2025-10-17 14:32:08 – 2026-11-21 14:32:08", "#custom")
+
+
+def test_a_range_of_ones_own(page):
+    page.open()
+    page.click("#custom")
+    page.run("""for (const [name, value] of [['from', '2026-11-21T14:00:00'], ['to', '2026-11-21T13:00:00']]) {
+        const field = document.querySelector(`.dropped input[name=${name}]`);
+        field.value = value;
+        field.dispatchEvent(new Event('input', {bubbles: true}));
+    }""")
+    page.click(".dropped .primary")
+    page.sees("The end must be after the beginning.")
+    page.run("""const field = document.querySelector('.dropped input[name=from]');
+        field.value = '2026-11-21T12:00:00';
+        field.dispatchEvent(new Event('input', {bubbles: true}));""")
+    page.click(".dropped .primary")
+    page.asks("timeline", **{"from": "1795262400", "to": "1795266000"})
+    assert not page.all(".dropped")
+
+
+def test_live(page):
+    page.open()
+    page.until(lambda: services(page))
+    page.keys("L")
+    page.until(lambda: page.link() == {"from": "-1h", "to": "now", "live": "1"})
+    before = len(page.server.questions("timeline"))
+    page.until(lambda: len(page.server.questions("timeline")) >= before + 3)
+    assert services(page)  # stays meanwhile
+    page.click("#live")
+    page.until(lambda: "live" not in page.link())
+    page.keys("L")
+    page.until(lambda: "live" in page.link())
+    page.keys("[")  # to go back in time ends it
+    page.until(lambda: "live" not in page.link())
+
+
+def test_live_does_not_crowd_a_slow_server(page):
+    page.open("?live=1&from=-5m&to=now")
+    page.until(lambda: services(page))
+    page.server.hold = {"timeline"}
+    before = len(page.server.questions("timeline"))
+    states = len(page.server.questions("status"))
+    page.until(lambda: len(page.server.questions("status")) >= states + 3)  # time passes
+    assert len(page.server.questions("timeline")) <= before + 1
+    page.server.release()
+    page.until(lambda: len(page.server.questions("timeline")) >= before + 2)
+
+
+def test_help_and_keys(page):
+    page.open()
+    page.until(lambda: services(page))
+    page.keys("?")
+    page.until(lambda: page.find("#help-dialog").is_displayed())
+    keys = [key.text for key in page.all("#help-dialog dt")]
+    assert len(keys) > 20 and len(keys) == len(page.all("#help-dialog dd"))
+    page.keys("P")  # not below a dialog
+    page.keys(Keys.ESCAPE)
+    page.until(lambda: not page.all("#help-dialog"))
+    assert page.link() == {}
+    for key, view in (("P", "profile"), ("C", "compare"), ("O", None)):
+        page.keys(key)
+        page.until(lambda: page.link().get("view") == view)
+    page.keys("F")
+    assert page.run("return document.activeElement.name") == "event"
+    page.run("document.activeElement.blur()")
+    page.choose("host", "db-1")
+    page.until(lambda: "host" in page.link())
+    page.keys("X")
+    page.until(lambda: "host" not in page.link())
+
+
+def test_everything_has_a_name_and_can_be_reached(page):
+    for view in ("overview", "profile", "compare"):
+        page.open(f"?view={view}")
+        page.until(lambda: page.find(".answers .sum, .answers .sums").is_displayed())
+        nameless = page.run("""return [...document.querySelectorAll('button, select, input, a, canvas[tabindex]')]
+            .filter((one) => !(one.ariaLabel || one.title || one.textContent.trim() || one.labels?.length))
+            .map((one) => one.outerHTML)""")
+        assert nameless == []
+        assert page.run("""return [...document.querySelectorAll('main button, header button, select')]
+            .filter((one) => one.tabIndex < 0 && !one.closest('[role=row]')).map((one) => one.outerHTML)""") == []
+
+
+def test_light_and_dark(page):
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    for scheme, own, other in (("light", "rgb(255, 255, 255)", "rgb(21, 23, 27)"),
+                               ("dark", "rgb(21, 23, 27)", "rgb(255, 255, 255)")):
+        browser.set_screen(page.driver, scheme=scheme)
+        page.open()
+        page.until(lambda: services(page))
+        assert page.run(ground) == own
+        page.keys("T")
+        page.until(lambda: page.run(ground) == other)
+        page.open("?view=profile")  # it is kept
+        page.until(lambda: page.run(ground) == other)
+        page.click("#theme")
+        page.until(lambda: page.run(ground) == own)
+
+
+def test_in_another_language(page):
+    page.open()
+    page.keys("?")
+    page.choose("language", "zh")
+    page.sees("概览", "header")
+    page.sees("正在拍摄 web-1", "footer.cost")
+    assert page.run("return document.documentElement.lang") == "zh"
+    page.keys("?")
+    page.choose("language", "en")
+    page.sees("Overview", "header")
+
+
+@pytest.mark.parametrize("view", ["overview", "profile", "compare"])
+@pytest.mark.parametrize("hostile", [False, True])
+def test_on_a_narrow_screen(page, view, hostile):
+    page.server.behave(hostile=hostile)
+    browser.set_screen(page.driver, width=400)
+    page.open(f"?view={view}")
+    page.until(lambda: page.find(".answers .sum, .answers .sums").is_displayed())
+    page.until(lambda: page.all(".groups tr, .flame-row"))
+    assert page.run("return document.documentElement.scrollWidth") <= 400
+    assert page.run("""return [...document.querySelectorAll('header button, header a')]
+        .filter((one) => one.offsetWidth && one.getBoundingClientRect().right > 400).length""") == 0
+
+
+def test_one_film(page):
+    page.server.behave(film=True)
+    page.open()
+    page.until(lambda: services(page))
+    assert not page.all("[data-range], #live")
+    assert page.find("#whole").get_attribute("aria-pressed") == "true"
+    assert "from" not in page.server.questions("timeline")[-1]
+    assert "one film" in page.text("footer.cost") and "recorder" not in page.text("footer.cost")
+    page.click("#to-compare")  # its halves
+    page.asks("diff", before_from=str(answers.NOW - 12), before_to=str(answers.NOW - 6),
+              **{"from": str(answers.NOW - 6), "to": str(answers.NOW)})
+    page.keys("L", "1", "[")
+    page.until(lambda: page.link().get("to") == str(answers.NOW - 12))
+    page.click("#whole")
+    page.until(lambda: "to" not in page.link())
+
+
+def test_links_to_share_are_of_now(page):
+    page.driver.execute_cdp_cmd("Browser.grantPermissions", {
+        "origin": page.server.address(), "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+    page.open("?view=profile&from=-5m&to=now&search=json")
+    page.until(lambda: page.find(".sum").is_displayed())
+    page.keys("S")
+    page.sees("Copied", "#copy-link")
+    link = page.driver.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
+    copied = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(link).query))
+    assert link.startswith(page.server.address())
+    assert float(copied["to"]) - float(copied["from"]) == 300 and abs(float(copied["to"]) - answers.NOW) < 60
+    assert copied["search"] == "json" and copied["view"] == "profile"
+
+
+@pytest.mark.parametrize("film", [False, True])
+def test_the_made_up_answers_are_such_as_the_server_gives(server, film):
+    server.behave(film=film)
+    for what in ("status", "series", "timeline", "flame", "functions", "diff", "sandwich", "places", "processes",
+                 "losses"):
+        ask = {"from": str(answers.NOW - 8), "to": str(answers.NOW), "before_from": str(answers.NOW - 16),
+               "before_to": str(answers.NOW - 8), "name": "malloc", "group": "service"}
+        body = json.dumps(getattr(server.api, what)(ask))
+        answers.DESCRIPTION.check_answer("GET", f"/api/v1/{what}", 200, "application/json", body)
+
+
+def test_weight(server):
+    files = [path for path in server.folder.iterdir() if path.suffix in (".html", ".js", ".css", ".svg")]
+    assert len(files) == 4
+    assert sum(len(gzip.compress(path.read_bytes(), 9)) for path in files) < 120_000
+
+
+@harness.needs_root
+def test_a_real_film(page, places, tmp_path):
+    """What stackcam itself serves: no made-up answer."""
+    stackcam, _ = places
+    film = tmp_path / "busy.film"
+    busy = "import time; end = time.monotonic() + 1\nwhile time.monotonic() < end: sum(range(1000))"
+    subprocess.run([stackcam, "record", "-F", "499", "-o", film, "--", "/usr/bin/python3", "-c", busy],
+                   check=True, timeout=harness.PATIENCE, stderr=subprocess.DEVNULL)
+    with subprocess.Popen([stackcam, "play", film], stdout=subprocess.PIPE, text=True) as play:
+        try:
+            address = play.stdout.readline().strip()
+            page.driver.get(address)
+            page.until(lambda: services(page))
+            assert "one film" in page.text("footer.cost")
+            page.all(".groups tbody tr")[0].click()
+            page.sees("python3", ".flame-table")
+            page.click("#to-compare")
+            page.sees("The rate changed")
+            page.until(lambda: page.all(".flame-row"))
+        finally:
+            play.terminate()
+            page.driver.get("about:blank")
+    browser.requests(page.driver)  # they went to that server

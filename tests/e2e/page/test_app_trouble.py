@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When there is nothing, when the server is slow or fails, and when somebody means harm."""
+import answers
+from app import services
+
+from selenium.webdriver.common.keys import Keys
+
+
+def test_hostile_links_are_as_good_as_none(page):
+    page.expected = ("400",)
+    page.open("?view=__proto__&from=%00&to=%3Cscript%3E&show=x&group=constructor&label=" + "a" * 2000)
+    page.sees("The server could not answer.")
+    assert page.find("#to-overview").get_attribute("aria-current") == "page"
+
+
+def test_empty_store_fills(page):
+    page.server.behave(stored=False)
+    page.open()
+    page.sees("Nothing has been filmed yet.")
+    page.server.stored = True
+    page.until(lambda: services(page))
+
+
+def test_nothing_in_this_range(page):
+    page.open("?view=profile&from=1700000000&to=1700003600")
+    page.sees("Nothing was filmed in this range")
+    page.sees("There are films of 2026-11-20 08:32:08 – 2026-11-21 14:32:08.")
+    page.click("#show-filmed")
+    page.sees("ImagingResample", ".flame-table")
+
+
+def test_failures_are_said_and_what_was_there_stays(page):
+    page.expected = ("503", "ERR_")
+    page.open("?view=profile")
+    page.sees("ImagingResample", ".flame-table")
+    page.server.status = 503
+    page.keys("2")
+    page.sees("The server has too much to do", "[role=alert]")
+    assert "ImagingResample" in page.text(".flame-table")
+    page.server.status = 0
+    page.click("[role=alert] button")
+    page.sees("The server does not answer.", "[role=alert]")
+    page.server.status = 200
+    page.keys("3")
+    page.until(lambda: not page.all("[role=alert]"))
+
+
+def test_slow_answers(page):
+    page.server.behave(hold={"timeline"})
+    page.open()
+    page.sees("Asking the server …")
+    page.server.release()
+    page.until(lambda: services(page))
+    page.server.hold, page.server.released = {"timeline"}, type(page.server.released)()
+    page.choose("host", "db-1")
+    page.until(lambda: page.find("[role=progressbar]"))
+    assert len(services(page)) == 5  # the last answer
+    page.server.release()
+    page.until(lambda: len(services(page)) == 2)
+    assert not page.all("[role=progressbar]")
+
+
+def test_an_answer_that_is_not_wanted_any_more(page):
+    """The first question is answered after the second one: what is shown is of the second."""
+    page.open()
+    page.until(lambda: services(page))
+    page.server.hold, page.server.released = {"timeline"}, type(page.server.released)()
+    page.choose("host", "db-1")
+    page.asks("timeline", host="db-1")
+    page.server.hold = set()
+    page.choose("host", "web-1")
+    page.until(lambda: len(services(page)) == 3)
+    page.server.release()
+    page.asks("timeline", host="web-1")
+    assert len(services(page)) == 3
+
+
+def test_token(page):
+    page.server.behave(token="open-sesame-0123")
+    page.expected = ("401",)
+    page.open("?view=profile")
+    page.until(lambda: page.find("#token-dialog").is_displayed())
+    page.find("[name=token]").send_keys("wrong", Keys.ENTER)
+    page.sees("That token is not the right one.")
+    page.find("[name=token]").send_keys("open-sesame-0123", Keys.ENTER)
+    page.sees("ImagingResample", ".flame-table")
+    assert page.link() == {"view": "profile"}
+    assert "open-sesame" not in page.run("return JSON.stringify(localStorage) + location.href")
+
+
+def test_hostile_names_are_only_text(page):
+    page.server.behave(hostile=True)
+    page.open()
+    page.sees("</script><img src=x", ".groups")
+    page.all(".groups tbody tr")[0].click()
+    page.until(lambda: page.link().get("service") == answers.HOSTILE)
+    page.sees("</script><img", ".flame-table")
+    page.run("document.querySelector('.flame-scroller canvas').focus()")
+    page.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    page.click_text(".flame-foot button", "Details")
+    page.sees("</script><img", "#places")
+    page.click("#processes")
+    page.sees("</script><img", ".processes")
+    page.keys(Keys.ESCAPE)
+    page.click("#to-compare")
+    page.sees("</script><img", ".flame-table")
+    page.expected = ("503",)
+    page.server.status = 503
+    page.keys("1")
+    page.sees("no answer: </script>", "[role=alert]")
+    assert page.run("return window.hacked") is None
+    assert page.run("return document.querySelectorAll('img, script:not([src])').length") == 0
+    assert not any(c in page.run("return document.body.innerText + document.title") for c in "\x1b\u202e")
+
+
+def test_the_policy_holds(page):
+    page.expected = ("Content Security Policy", "Content-Security-Policy")
+    page.open()
+    page.until(lambda: services(page))
+    assert page.errors() == []  # before this: nothing on the page is against it
+    page.run("""
+        const script = document.createElement('script');
+        script.textContent = 'window.hacked = 1';
+        document.body.append(script);
+        addEventListener('securitypolicyviolation', () => window.refused = 1);
+        const other = document.createElement('script');
+        other.textContent = 'window.hacked = 1';
+        document.body.append(other);""")
+    page.until(lambda: page.run("return window.refused") == 1)
+    assert page.run("return window.hacked") is None

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Go programs, stripped ones mostly: complete stacks, by name, with labels."""
+
+import re
+import subprocess
+
+import pytest
+
+from harness import needs_root
+
+pytestmark = needs_root
+
+SERVERS = ("go_server", "go_server-stripped", "go_server-pie", "go_server-external")
+SHARES = (("main.heavy", 0.7), ("main.medium", 0.2), ("main.light", 0.1))
+
+# Stacks that the first samples of a program hand over are finished later, without what the program's
+# memory said at that time. There are a few for each thread that runs then, however long it is filmed.
+FIRST = 40
+HANDED_OVER = ("the language runtime was not known yet", "stack deeper than what was copied")
+
+MARKS = {f"[truncated: {words}]" for words in HANDED_OVER}
+
+
+def check_complete(film):
+    stacks = film.json()["stacks"]
+    first = sum(count for words, count in stacks["reasons"].items() if words in HANDED_OVER)
+    assert first <= max(FIRST, stacks["samples"] // 100), film.explain()
+    assert stacks["truncated"] - first <= stacks["samples"] // 100, film.explain()
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def film(request, shared_lab):
+    return shared_lab.film_program(request.param, seconds=4)
+
+
+@pytest.fixture(scope="module")
+def cgo(shared_lab):
+    return shared_lab.film_program("go_cgo-stripped", seconds=3)
+
+
+def test_complete(film):
+    stacks = film.json()["stacks"]
+    assert stacks["samples"] > 500, film.explain()
+    check_complete(film)
+    assert stacks["guessed"] <= stacks["samples"] // 100, film.explain()
+
+
+def nameless_c(image):
+    """Whether a function at an address has no name in the file: gcc links cgo's C code behind Go's, and of a program
+    that is stripped only those of its functions that others may call keep theirs."""
+    symbols = subprocess.run(["readelf", "--wide", "--dyn-syms", image], check=True, capture_output=True, text=True)
+    named = {int(address, 16): name for address, name in
+             re.findall(r"^ *\d+: ([0-9a-f]+) +\d+ FUNC .* (\S+)$", symbols.stdout, re.MULTILINE)}
+    first = min((address for address, name in named.items() if re.match("_cgo_[0-9a-f]+_C|x_cgo_", name)),
+                default=1 << 64)
+    return lambda address: address >= first and address not in named
+
+
+def test_named(film):
+    """All that has a name in the program is told by it, not as image and address."""
+    program = [f for f in film.json()["functions"] if "/go_server" in f["image"]]
+    assert len(program) > 20, film.explain()
+    has_none = nameless_c(program[0]["image"])
+    assert not [f["name"] for f in program
+                if "+0x" in f["name"] and not has_none(int(f["name"].rpartition("+")[2], 16))], film.explain()
+
+
+def test_shares(film):
+    work = film.share(lambda stack: stack.has("main.work.func1"))
+    assert work > 0.5, film.explain()
+    for name, share in SHARES:
+        found = film.share(lambda stack, name=name: stack.has(name, "main.spin"))
+        total = film.share(lambda stack: "main.spin" in stack)
+        assert abs(found / total - share) < 0.03, film.explain()
+
+
+def test_chain(film):
+    """From the root of a goroutine to the work, with what the compiler has inlined."""
+    chain = ("net/http.HandlerFunc.ServeHTTP", "main.work", "runtime/pprof.Do", "main.work.func1",
+             "main.heavy", "main.spin")
+    assert film.share(lambda stack: stack.has(*chain)) > 0.3, film.explain()
+    wrong = [stack for stack, _ in film.folded()
+             if "main.heavy" in stack and stack[0] not in ("runtime.goexit",)
+             and not stack[0].startswith("[truncated")]
+    assert not wrong, wrong[0]
+
+
+def test_other_stacks(film):
+    """What the runtime does on a thread's own stack goes on below, on the goroutine's."""
+    switched = [stack for stack, _ in film.folded() if "runtime.systemstack" in stack]
+    assert switched, film.explain()
+    grown = [stack for stack, _ in film.folded() if stack.has("runtime.morestack", "runtime.newstack")]
+    for stack in grown:
+        assert "main.deep" in stack or stack[0] == "runtime.goexit" or \
+            stack[0].startswith("[truncated") or stack[0] == "runtime.morestack", stack
+    # the goroutine's stack was not copied with the first ones, which is counted (see FIRST)
+    known = [stack for stack in switched if stack[0] not in MARKS]
+    at_root = [stack for stack in known if stack[0] == "runtime.goexit"]
+    assert at_root and len(known) - len(at_root) <= max(1, len(known) // 10), known
+
+
+def test_labels(film):
+    """As the program has set them, at the root."""
+    label = "path=/work,tenant=blue"
+    labelled = film.share(lambda stack: stack[0] == label and "main.heavy" in stack, "--by", "label")
+    heavy = film.share(lambda stack: "main.heavy" in stack)
+    assert heavy > 0.3 and labelled > 0.95 * heavy, film.explain()
+    # goroutines that labelled work has started have its labels, too, up to their end, where only goexit is left;
+    # nobody else
+    strange = [stack for stack, _ in film.folded("--by", "label") if stack[0] == label and
+               not {"main.work", "main.work.func1.1", "runtime.goexit1"} & set(stack) and
+               stack[1:] != ("runtime.goexit",)]
+    assert not strange, strange[0]
+
+
+def test_c_code(cgo):
+    check_complete(cgo)
+    chain = ("runtime.goexit", "main.main.func1", "main.inC", "main._Cfunc_c_work", "runtime.cgocall",
+             "runtime.asmcgocall")
+    assert cgo.share(lambda stack: stack.has(*chain)) > 0.1, cgo.explain()
+
+
+def test_called_back(cgo):
+    """Go, C, and Go again: one stack."""
+    def is_whole(stack):
+        return (stack.has("runtime.goexit", "main.main.func1", "main.throughC") and
+                stack.has("crosscall2", "runtime.cgocallback") and
+                stack.has("main.called_back", "main.goSpin"))
+
+    in_go = cgo.share(lambda stack: "main.goSpin" in stack)
+    assert in_go > 0.2 and cgo.share(is_whole) > 0.97 * in_go, cgo.explain()
+
+
+def test_traced(lab):
+    """Functions of a stripped program can be chosen by name."""
+    listed = lab.run("trace", "--list", "-f", "main.*", lab.program("go_server-stripped"))
+    assert listed.returncode == 0, listed.stderr
+    for name in ("main.heavy", "main.spin", "main.work"):
+        assert name in listed.stdout.split(), listed.stdout

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Lua 5.1 to 5.4 and LuaJIT, compiled and interpreted: functions in whole stacks, with names, files and lines; and
+servers that embed them: redis (linked in), nginx (a library).
+
+More interpreters can be named in STACKCAM_LUAS, separated by colons.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from harness import PATIENCE, free_port, needs_root, running, spare_versions, unpack_packages, wait_until
+
+pytestmark = needs_root
+
+PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "lua_truth.lua"
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+# An interpreter, or a library for lua_host and its last argument.
+LUAS = ["lua5.1", "lua5.2", "lua5.3", "lua5.4", "liblua5.1.so.0", "liblua5.4.so.0", "libluajit-5.1.so.2",
+        "libluajit-5.1.so.2 off", *filter(None, os.environ.get("STACKCAM_LUAS", "").split(":"))]
+
+# The first stacks of a process come before it is known that it runs Lua, and say so: in so many samples it must be.
+EARLY = 100
+NOT_YET = "the language runtime was not known yet"
+
+BELOW = ("main chunk", "main_loop", "mode")
+
+
+def line_of(text):
+    return next(n for n, line in enumerate(PROGRAM.read_text().splitlines(), 1) if text in line)
+
+
+def unnamed(text):
+    """What a function without a name is called: by where it is."""
+    return f"function <{PROGRAM}:{line_of(text)}>"
+
+
+spare = spare_versions("lua", ("lua5.2", "lua5.3", "liblua5"), ("test_shares", "test_files_and_lines"))
+
+
+@pytest.fixture(scope="module", params=LUAS)
+def lua(request):
+    """The words that start an interpreter, or those around the program's name for a library."""
+    words = request.param.split()
+    if words[0].startswith("lib"):
+        if not (LIBRARIES / words[0]).exists():
+            pytest.skip(f"there is no {words[0]}")
+    elif not shutil.which(words[0]):
+        pytest.skip(f"there is no {words[0]}")
+    return words
+
+
+def is_compiled(lua):
+    return "luajit" in lua[0] and len(lua) == 1
+
+
+def film(lab, lua, mode, seconds=2):
+    if lua[0].startswith("lib"):
+        command = [lab.program("lua_host"), lua[0], PROGRAM, mode, *lua[1:]]
+    else:
+        command = [*lua, PROGRAM, mode]
+    with running(*command) as program:
+        return lab.record("-d", seconds, "-p", program.pid)
+
+
+def assert_whole(film, part=0.99):
+    answer = film.json()
+    truncated = dict(answer["stacks"]["reasons"])
+    assert truncated.pop(NOT_YET, 0) <= EARLY, film.explain()
+    assert sum(truncated.values()) <= (1 - part) * answer["stacks"]["samples"], film.explain()
+
+
+def of_program(film, *options):
+    """Stacks as functions of the program alone, with their part of the time; without those that came too early."""
+    names = {function["name"] for function in film.json()["functions"]
+             if function["image"] == str(PROGRAM)}
+    stacks = [([frame for frame in stack if frame in names], value)
+              for stack, value in film.folded(*options) if not stack[0].startswith("[truncated")]
+    total = sum(value for _, value in stacks)
+    return [(stack, value / total) for stack, value in stacks]
+
+
+def share(stacks, *chain):
+    """The part of the time in stacks that begin with these functions."""
+    return sum(part for stack, part in stacks if tuple(stack[:len(chain)]) == chain)
+
+
+@pytest.fixture(scope="module")
+def split(shared_lab, lua):
+    return film(shared_lab, lua, "split", seconds=3)
+
+
+def test_shares(split):
+    assert_whole(split)
+    assert not split.json()["loss"], split.explain()
+    stacks = of_program(split)
+    for name, part in (("seventy", 0.7), ("twenty", 0.2), ("ten", 0.1)):
+        assert split.near(share(stacks, *BELOW, name, "until_time"), part, 0.06), split.explain()
+    assert share(stacks, *BELOW) >= 0.99, split.explain()
+
+
+def test_files_and_lines(split, lua):
+    functions = [function for function in split.json("--lines")["functions"]
+                 if function["name"] == "spin"]
+    total = sum(function["self"] for function in functions)
+    assert all(function["file"] == str(PROGRAM) for function in functions)
+    first = line_of("local function spin")
+    lines = {function["line"]: function["self"] / total for function in functions}
+    # of compiled code only the function is known
+    wanted = {first} if is_compiled(lua) else {first + 2, first + 3}
+    assert sum(part for line, part in lines.items() if line in wanted) >= 0.9, lines
+
+
+def test_recursion(lab, lua):
+    deep = film(lab, lua, "deep")
+    assert_whole(deep)
+    assert share(of_program(deep), *BELOW, *["dive"] * 501, "until_time") >= 0.99, deep.explain()
+
+
+def test_coroutines(lab, lua):
+    """A coroutine has a stack of its own, which stands above that of who has resumed it."""
+    coroutines = film(lab, lua, "coroutines")
+    assert_whole(coroutines)
+    stacks = of_program(coroutines)
+    inside = unnamed("local function inside_coroutine")
+    assert share(stacks, *BELOW, "resume_some", inside, "until_time") >= 0.98, coroutines.explain()
+
+
+def test_callbacks(lab, lua):
+    callbacks = film(lab, lua, "callbacks")
+    assert_whole(callbacks)
+    stacks = of_program(callbacks)
+    sort = share(stacks, *BELOW, "sort_some", unnamed("local function compare"), "spin")
+    gsub = share(stacks, *BELOW, "gsub_some", unnamed("local function replace"), "spin")
+    assert sort >= 0.5 and gsub >= 0.08 and sort + gsub >= 0.85, callbacks.explain()
+
+
+def test_metamethods(lab, lua):
+    metamethods = film(lab, lua, "metamethods")
+    assert_whole(metamethods)
+    stacks = of_program(metamethods)
+    index = share(stacks, *BELOW, "use_metamethods", "__index")
+    add = share(stacks, *BELOW, "use_metamethods", "__add")
+    assert index >= 0.3 and add >= 0.3 and index + add >= 0.9, metamethods.explain()
+
+
+def test_errors(lab, lua):
+    """Errors that fly through twenty functions, with a handler that is called where they were raised."""
+    errors = film(lab, lua, "errors")
+    assert_whole(errors, 0.98)
+    stacks = of_program(errors)
+    guarded = unnamed("local function guarded")
+    assert share(stacks, *BELOW, guarded, *["fail"] * 21) >= 0.8, errors.explain()
+    handler = share(stacks, *BELOW, guarded, *["fail"] * 21, unnamed("local function handler"))
+    assert handler >= 0.1, errors.explain()
+
+
+def test_garbage(lab, lua):
+    """Many objects, and functions that are gone when they are named: those have no name, never a wrong one."""
+    garbage = film(lab, lua, "garbage")
+    # Lua 5.1 keeps its state in another register while it makes a closure
+    assert_whole(garbage, 0.9 if "5.1" in lua[0] and "jit" not in lua[0] else 0.98)
+    assert share(of_program(garbage), *BELOW, "collect") >= 0.8, garbage.explain()
+
+
+@contextlib.contextmanager
+def server(*command, port, **options):
+    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+
+    def listens():
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return True
+        return False
+
+    try:
+        assert wait_until(listens), f"{command} does not listen"
+        yield process
+    finally:
+        process.terminate()
+        process.wait(timeout=PATIENCE)
+
+
+@contextlib.contextmanager
+def asked(ask):
+    """Asks again and again while the block runs."""
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            ask()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+REDIS_SCRIPT = """
+local function hot(n) local x = 0 for i = 1, n do x = (x * 31 + i) % 65521 end return x end
+local function render(t) local s = cjson.encode(t) return #s end
+local total = hot(100000) for i = 1, 50 do total = total + render({i, i + 1}) redis.call("PING") end
+return total
+"""
+
+
+def test_redis(lab, tmp_path):
+    """Lua 5.1, linked into a stripped server."""
+    # redis-server is the same program, of a package that would start it
+    program = shutil.which("redis-check-rdb")
+    if not program:
+        pytest.skip("redis-tools is not installed")
+    port = free_port()
+    words = [b"EVAL", REDIS_SCRIPT.encode(), b"0"]
+    request = b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
+    with server("redis-server", "--port", port, "--save", "", "--dir", tmp_path, port=port,
+                executable=program) as redis, \
+            socket.create_connection(("127.0.0.1", port)) as connection:
+
+        def ask():
+            connection.sendall(request)
+            assert connection.recv(100).startswith(b":")
+
+        ask()
+        with asked(ask):
+            filmed = lab.record("-d", 3, "-p", redis.pid)
+    assert_whole(filmed)
+    assert filmed.share(lambda stack: stack.has("main chunk", "hot")) >= 0.5, filmed.explain()
+    # the server's own functions stay beside those of Lua
+    assert filmed.share(lambda stack: stack.has("processCommand", "call")) >= 0.8, filmed.explain()
+
+
+NGINX_CONFIGURATION = """
+load_module {folder}/usr/lib/nginx/modules/ndk_http_module.so;
+load_module {folder}/usr/lib/nginx/modules/ngx_http_lua_module.so;
+daemon off; master_process off; user root;
+pid {folder}/nginx.pid; error_log {folder}/error.log;
+events {{ worker_connections 64; }}
+http {{
+	access_log off;
+	lua_package_path "{folder}/usr/share/lua/5.1/?.lua;;";
+	client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
+	uwsgi_temp_path {folder}; scgi_temp_path {folder};
+	server {{ listen 127.0.0.1:{port}; location / {{ content_by_lua_file {folder}/page.lua; }} }}
+}}
+"""
+
+NGINX_PAGE = """
+local function load_items(n)
+	local items = {}
+	for i = 1, n do items[i] = {name = "item" .. i, value = (i * 7919) % 1009} end
+	table.sort(items, function(a, b) return a.value < b.value end)
+	return items
+end
+local function render(items)
+	local out = {}
+	for i = 1, #items do out[i] = string.format("<li>%s: %d</li>", items[i].name, items[i].value) end
+	return table.concat(out)
+end
+local function handle()
+	ngx.say(render(load_items(500)))
+end
+handle()
+"""
+
+
+def test_nginx(lab, tmp_path):
+    """LuaJIT in a web server: each request is a coroutine."""
+    unpack_packages(tmp_path, "nginx", "libnginx-mod-http-lua", "libnginx-mod-http-ndk", "lua-resty-core",
+                    "lua-resty-lrucache", "libluajit2-5.1-2")
+    libraries = next(tmp_path.glob("usr/lib/*/libluajit-5.1.so.2")).parent
+    port = free_port()
+    (tmp_path / "nginx.conf").write_text(NGINX_CONFIGURATION.format(folder=tmp_path, port=port))
+    (tmp_path / "page.lua").write_text(NGINX_PAGE)
+
+    def ask():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE) as answer:
+            assert answer.read(4) == b"<li>"
+
+    with server("nginx", "-p", tmp_path, "-c", tmp_path / "nginx.conf", port=port,
+                executable=tmp_path / "usr/sbin/nginx",
+                env={"LD_LIBRARY_PATH": libraries, "PATH": os.environ["PATH"]}) as nginx:
+        ask()
+        with asked(ask):
+            filmed = lab.record("-d", 3, "-p", nginx.pid)
+    assert_whole(filmed, 0.98)
+    in_lua = filmed.share(lambda stack: stack.has("main chunk", "handle"))
+    assert in_lua >= 0.4, filmed.explain()
+    assert filmed.share(lambda stack: stack.has("handle", "load_items")) >= 0.5 * in_lua, filmed.explain()
+    assert filmed.share(lambda stack: "ngx_http_core_run_phases" in stack) >= 0.8 * in_lua, filmed.explain()

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+JavaScript in Node.js: functions of the interpreter and of V8's compilers, in whole stacks, with names, files, lines.
+
+The node that is installed is filmed, and Debian's own (18), fetched if the installed one is another. More can be
+named in STACKCAM_NODES, separated by colons.
+"""
+
+import collections
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import needs_root, running, spare_versions, unpack_packages
+
+pytestmark = needs_root
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+PROGRAM = PROGRAMS / "node.js"
+
+INSTALLED = shutil.which("node", path="/usr/bin:/bin")
+NODES = ["installed", "debian", *filter(None, os.environ.get("STACKCAM_NODES", "").split(":"))]
+
+TIERS = {
+    "default": [],
+    "interpreted": ["--no-opt", "--no-sparkplug"],
+    "sparkplug": ["--no-opt", "--always-sparkplug"],
+}
+
+
+def version_of(command):
+    """As a program that runs says it: --version needs none of the files that a program needs."""
+    done = subprocess.run([*command, "-p", "process.version"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def debian_node(folder):
+    """Debian's packages, unpacked into a folder; what they need of libraries must be installed."""
+    shown = subprocess.run(["apt-cache", "madison", "nodejs"], capture_output=True, text=True,
+                           check=False).stdout
+    versions = [line.split("|")[1].strip() for line in shown.splitlines() if line.count("|") == 2]
+    versions = [version for version in versions if version.startswith("18.")]
+    if not versions:
+        pytest.skip("Debian's Node.js 18 is not to be had here")
+    names = [f"{name}={versions[0]}" for name in ("nodejs", "libnode108")]
+    unpack_packages(folder, *names)
+    libraries = next(folder.glob("usr/lib/*/libnode.so.108")).parent
+    return ["env", f"LD_LIBRARY_PATH={libraries}", str(folder / "usr/bin/node")]
+
+
+spare = spare_versions("node", ("debian",), ("test_split", "test_server"))
+
+
+@pytest.fixture(scope="module", params=NODES)
+def node(request, tmp_path_factory):
+    """A command that runs node."""
+    if request.param == "debian":
+        if INSTALLED and (version_of([INSTALLED]) or "").startswith("v18."):
+            pytest.skip("it is the installed one")
+        command = debian_node(tmp_path_factory.mktemp("node"))
+    else:
+        command = [INSTALLED if request.param == "installed" else request.param]
+        if not command[0]:
+            pytest.skip("node is not installed")
+    if not version_of(command):
+        pytest.skip(f"{command[-1]} does not run here")
+    return command
+
+
+def film(lab, command, mode, *flags, seconds=2, hz=99):
+    """Films the program after it has begun, in a folder where V8 may write its logs."""
+    with running(*command, *flags, PROGRAM, mode, 30, cwd=lab.folder) as program:
+        return lab.record("-d", seconds, "-F", hz, "-p", program.pid)
+
+
+# V8 maps memory for code again and again. The first stacks in it come before that is known, and say so.
+NOT_YET = ("the language runtime was not known yet", "the recorder could not take the stack over")
+
+
+def assert_whole(film, part=0.99):
+    """Stacks reach the root, and what is V8's has names."""
+    stacks = film.json()["stacks"]
+    early = sum(stacks["reasons"].get(reason, 0) for reason in NOT_YET)
+    assert early <= stacks["samples"] / 20, film.explain()
+    assert stacks["complete"] >= part * (stacks["samples"] - early), film.explain()
+    assert film.share(lambda stack: any("unknown v8" in frame for frame in stack)) < 1 - part
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_split(lab, node, tier):
+    """Functions that take 70, 20 and 10 percent of the time."""
+    # a hundred samples, all there are at 99 Hz of a machine that has other things to do, miss a share by some points
+    filmed = film(lab, node, "split", *TIERS[tier], hz=999)
+    assert_whole(filmed)
+    shares = [filmed.share(lambda stack, n=name: stack[-1] == n or n in stack)
+              for name in ("busy70", "busy20", "busy10")]
+    assert sum(shares) > 0.9, filmed.explain()
+    for share, truth in zip(shares, (0.7, 0.2, 0.1)):
+        assert abs(share / sum(shares) - truth) < 0.06, filmed.explain()
+    assert filmed.share(lambda stack: "work" in stack and "split" in stack) > 0.9
+
+
+def test_names(lab, node):
+    """A function has its file and its line, and is called JavaScript."""
+    filmed = film(lab, node, "split")
+    # the one with most: what was looked up while V8 moved it may stand apart
+    function = next(f for f in filmed.json()["functions"] if f["name"] == "busy70")
+    assert function["kind"] == "javascript"
+    assert function["image"].endswith("node.js")
+    lines = PROGRAM.read_text().splitlines()
+    first = next(i for i, line in enumerate(lines, 1) if line.startswith("function busy70"))
+    wanted = {f"busy70 {PROGRAM.name}:{line}" for line in range(first, first + 9)}
+    share = filmed.share(lambda stack: any(is_at(frame, "busy70", first, 9) for frame in stack),
+                         "--lines")
+    assert share > 0.5, (wanted, filmed.report("--format", "folded", "--lines").stdout)
+
+
+def is_at(frame, function, first, count):
+    """Whether a frame with its line is one of a function that begins at a line."""
+    name, _, line = frame.rpartition(":")
+    return name.startswith(function) and line.isdigit() and first <= int(line) < first + count
+
+
+def test_recursion(lab, node):
+    filmed = film(lab, node, "recursion")
+    assert_whole(filmed)
+    bottom = [(stack.count("descend"), value) for stack, value in filmed.folded()
+              if "turns" in stack]
+    whole = sum(value for count, value in bottom if count == 500)
+    assert whole > 0.98 * sum(value for _, value in bottom) > 0, filmed.explain()
+
+
+def test_callbacks(lab, node):
+    """Functions that builtins call."""
+    filmed = film(lab, node, "callbacks")
+    assert_whole(filmed)
+    assert filmed.share(lambda stack: stack.has("sort", "byValue")) > 0.1, filmed.explain()
+    assert filmed.share(lambda stack: "reviver" in stack and "callbacks" in stack) > 0.1
+
+
+def test_native(lab, node):
+    """Functions of C that functions of JavaScript call."""
+    filmed = film(lab, node, "native")
+    assert_whole(filmed)
+    assert filmed.share(lambda stack: stack.has("native", "pbkdf2Sync")) > 0.9, filmed.explain()
+
+
+def test_exceptions(lab, node):
+    filmed = film(lab, node, "exceptions")
+    assert_whole(filmed)
+    assert filmed.share(lambda stack: "caught" in stack and "fall" in stack) > 0.5
+
+
+@pytest.mark.parametrize("mode", ["garbage", "fleeting", "expressions"])
+def test_what_moves(lab, node, mode):
+    """Objects that are moved and functions that are thrown away while they are filmed."""
+    filmed = film(lab, node, mode, seconds=3)
+    assert_whole(filmed, 0.98)
+    assert filmed.share(lambda stack: mode in stack) > 0.5, filmed.explain()
+
+
+def test_asynchronous(lab, node):
+    filmed = film(lab, node, "asynchronous")
+    assert_whole(filmed)
+    assert filmed.share(lambda stack: stack.has("step", "turns")) > 0.5, filmed.explain()
+    assert filmed.share(lambda stack: "generate" in stack and "asynchronous" in stack) > 0.02
+
+
+def test_workers(lab, node):
+    """Threads with an engine each."""
+    filmed = film(lab, node, "workers")
+    assert_whole(filmed)
+    assert filmed.share(lambda stack: "inWorker" in stack) > 0.9, filmed.explain()
+
+
+def test_module(lab, node):
+    """A loop outside of all functions, in code that is replaced while it runs."""
+    with running(*node, PROGRAMS / "node_module.mjs") as program:
+        filmed = lab.record("-d", 2, "-p", program.pid)
+    assert_whole(filmed)
+    assert filmed.share(lambda stack: stack.has("(anonymous)", "hot")) > 0.9, filmed.explain()
+
+
+def test_perf_map(lab, node):
+    """A map that the engine writes too changes nothing."""
+    with lab.perf_maps():
+        filmed = film(lab, node, "split", "--perf-basic-prof")
+    assert_whole(filmed)
+    assert filmed.share(lambda stack: stack.has("split", "busy70")) > 0.5, filmed.explain()
+
+
+def test_server(lab, node):
+    """A web server under load."""
+    with running(*node, PROGRAMS / "node_server.js", 20) as server:
+        filmed = lab.record("-d", 4, "-p", server.pid, "--no-children")
+    assert_whole(filmed)
+    assert filmed.share(lambda stack: "route" in stack) > 0.2, filmed.explain()
+
+
+def test_agrees_with_the_kernel(lab, node):
+    """What is done by turns has the share of the time that the kernel accounts for it."""
+    # what threads of the engine do would be in the account, but not below a function
+    filmed = lab.record("--", *node, "--single-threaded", PROGRAM, "all", 8)
+    spent = json.loads(filmed.recording.stdout.splitlines()[-1])
+    found = collections.Counter()
+    for stack, value in filmed.folded():
+        # where an asynchronous function goes on, who called it is not on the stack
+        modes = [mode for mode in spent if mode in stack] or ["asynchronous"] * ("step" in stack)
+        if modes:
+            found[modes[0]] += value
+    for mode, time in spent.items():
+        share, truth = found[mode] / found.total(), time / sum(spent.values())
+        assert abs(share - truth) < 0.03, (mode, share, truth, spent, found)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""stackcam play: one film, served."""
+
+import contextlib
+import json
+import signal
+import subprocess
+
+import pytest
+
+from asking import PATIENCE, Server, send_film, value_of
+from harness import as_from_a_terminal
+from openapi import Api
+
+
+@pytest.fixture
+def film(places, tmp_path):
+    """A film with known contents; it needs nobody who films."""
+    maker = places[0].parents[1] / "tests" / "unit" / "query" / "make_film"
+    if not maker.exists():
+        pytest.skip("make_film was not built")
+    path = tmp_path / "made.film"
+    subprocess.run([maker, "50000", "500", "20", path], check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+@contextlib.contextmanager
+def playing(lab, film, *options):
+    """A server of `stackcam play`, which is ended by Ctrl-C."""
+    process = subprocess.Popen([lab.stackcam, "play", *options, film], stdout=subprocess.PIPE, text=True,
+                               stdin=subprocess.DEVNULL, preexec_fn=as_from_a_terminal)
+    server = Server.__new__(Server)
+    server.process = process
+    server.reach(process.stdout.readline().strip())
+    yield server
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=PATIENCE) == 0
+    process.stdout.close()
+
+
+def test_play_says_what_report_says(lab, film):
+    api = Api()
+    wanted = json.loads(lab.run("report", "--format", "json", film).stdout)
+    before = film.read_bytes()
+    with playing(lab, film) as server:
+        status = server.json("/api/v1/status")
+        assert (status["one_film"], status["read_only"], status["filming"]) == (True, True, False)
+        answer = server.json("/api/v1/functions?limit=20000")
+        assert answer["sum"]["total"] == wanted["event"]["total"]
+        assert answer["sum"]["samples"] == wanted["stacks"]["samples"]
+        assert [(f["name"], f["self"], f["total"]) for f in answer["functions"]] == \
+            [(f["name"], f["self"], f["total"]) for f in wanted["functions"]]
+        exported = server.request("/api/v1/export?format=folded")[2].decode()
+        assert exported == lab.run("report", "--format", "folded", film).stdout
+        for method, path, operation in api.operations():
+            if method != "GET":
+                continue
+            required = [p for p in api.parameters(operation) if p.get("required")]
+            query = "&".join(f"{p['name']}={value_of(p)}" for p in required)
+            status, headers, body = server.request(f"{path}?{query}")
+            assert status == 200, (path, body)
+            api.check_answer(method, path, status, headers["Content-Type"], body)
+        assert send_film(server, headers={"X-Stackcam-Number": "1"})[0] == 415
+    assert film.read_bytes() == before
+    assert {path.name for path in film.parent.iterdir()} == {film.name}
+
+
+def test_play_what_is_not_there(lab, film, tmp_path):
+    done = lab.run("play", tmp_path / "none.film")
+    assert done.returncode == 1 and "none.film" in done.stderr
+    (tmp_path / "text.film").write_text("no film")
+    assert lab.run("play", tmp_path / "text.film").returncode == 1
+    assert lab.run("play", "--port", "65536").returncode == 2
+    assert lab.run("play", film, film).returncode == 2
+    with playing(lab, film) as server:
+        done = lab.run("play", "--port", str(server.port), film)
+        assert done.returncode == 1 and "another port" in done.stderr

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Python: its functions in whole stacks with the native frames around them, with names, files and lines.
+
+Debian's own Python is filmed, and those that pyenv has installed. More can be named in STACKCAM_PYTHONS,
+separated by colons.
+"""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import PATIENCE, chance, needs_root, running, spare_versions
+
+pytestmark = needs_root
+
+PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "python_truth.py"
+VERSIONS = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+MINORS = range(8, 15)
+PYTHONS = ["debian", *(f"3.{minor}" for minor in MINORS),
+           *filter(None, os.environ.get("STACKCAM_PYTHONS", "").split(":"))]
+
+# The first stacks of a process come before it is known that it runs Python, and say so: in so many samples it must be.
+EARLY = 100
+NOT_YET = "the language runtime was not known yet"
+
+LINE = next(n for n, line in enumerate(PROGRAM.read_text().splitlines(), 1) if "# the line of" in line)
+
+
+def of_pyenv(name):
+    found = sorted(VERSIONS.glob(f"{name}.*/bin/python3"))
+    if not found:
+        pytest.skip(f"pyenv has no Python {name} here")
+    return found[-1]
+
+
+spare = spare_versions("python", ("3.9", "3.10", "3.12"), ("test_shares", "test_stacks_are_whole", "test_lines"))
+
+
+@pytest.fixture(scope="module", params=PYTHONS)
+def python(request):
+    """The path of a Python."""
+    name = request.param
+    path = Path("/usr/bin/python3") if name == "debian" else \
+        of_pyenv(name) if name[0].isdigit() else Path(name)
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    return path
+
+
+def version_of(python):
+    done = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"],
+                          capture_output=True, text=True, check=True)
+    return tuple(map(int, done.stdout.split()))
+
+
+def film(lab, python, what, seconds=2):
+    """Films the program after it has begun."""
+    with running(python, PROGRAM, what, 60) as program:
+        return lab.record("-d", seconds, "-p", program.pid)
+
+
+def total_shares(film):
+    """Name of a function of the program to the part of its time (0 to 1) in and below it."""
+    totals = {function["name"]: function["total"] for function in film.json("--limit", "0")["functions"]
+              if function["image"] == str(PROGRAM)}
+    return {name: total / totals["<module>"] for name, total in totals.items()}
+
+
+def assert_whole(film):
+    answer = film.json()
+    assert not [reason for reason in answer["loss"] if "without a name" not in reason], film.explain()
+    truncated = dict(answer["stacks"]["reasons"])
+    assert truncated.pop(NOT_YET, 0) <= EARLY, film.explain()
+    assert sum(truncated.values()) <= 0.01 * answer["stacks"]["samples"], film.explain()
+
+
+@pytest.fixture(scope="module")
+def shares(shared_lab, python):
+    return film(shared_lab, python, "shares", seconds=3)
+
+
+def test_shares(shares, python):
+    totals = total_shares(shares)
+    twenty = "Class.twenty" if version_of(python) >= (3, 11) else "twenty"
+    for name, part in (("seventy", 0.7), (twenty, 0.2), ("generator", 0.1), ("main", 1)):
+        assert shares.near(totals[name], part, 0.04), (name, totals, shares.explain())
+
+
+def test_stacks_are_whole(shares):
+    assert_whole(shares)
+
+
+def test_frames_stand_in_their_places(shares, python):
+    """C code that calls back stands between the functions of Python, and so does what it calls."""
+    by_name = version_of(python) < (3, 11)
+    function = "<lambda>" if by_name else "by_sorting.<locals>.<lambda>"
+    chain = ("main", "shares", "once", *["raising"] * 21, "by_sorting", function, "seventy", "spin")
+    # functions of Python alone, as they are shown
+    stacks = [([frame for frame in stack if frame in chain], value) for stack, value in shares.folded()
+              if "seventy" in stack]
+    total = sum(value for _, value in stacks)
+    whole = sum(value for stack, value in stacks if tuple(stack) in (chain, chain[:-1]))
+    assert whole >= 0.98 * total, shares.explain()
+
+
+def test_the_interpreters_own_frames_are_shown_on_request(shares):
+    assert shares.share(lambda stack: "_PyEval_EvalFrameDefault" in stack) < 0.1
+    shown = shares.share(lambda stack: "_PyEval_EvalFrameDefault" in stack, "--native")
+    if shown < 0.5:
+        pytest.skip("its compiler has given that function other names")
+    assert shown > 0.9
+    # the native frame that runs a function stands before it
+    assert shares.share(lambda stack: stack.has("_PyEval_EvalFrameDefault", "<module>"), "--native") > 0.9
+
+
+def test_lines(shares):
+    functions = [function for function in shares.json("--lines")["functions"]
+                 if function["name"] == "spin"]
+    total = sum(function["self"] for function in functions)
+    assert all(function["file"] == str(PROGRAM) for function in functions)
+    lines = {function["line"]: function["self"] / total for function in functions}
+    assert lines.get(LINE, 0) + lines.get(LINE - 1, 0) >= 0.97, lines
+    assert lines[LINE] >= 0.3, lines
+
+
+def test_as_it_sees_itself(lab, python):
+    """The program samples itself, in signals of the same clock: function by function, both see the same."""
+    with running(python, PROGRAM, "own", 3) as program:
+        film = lab.record("-d", 60, "-p", program.pid)
+        output = program.process.stdout.read()
+    own = json.loads(output)
+    totals = {}
+    shares = total_shares(film)
+    for name, part in shares.items():
+        short = name.split(".")[-1]
+        totals[short] = totals.get(short, 0) + part / shares["shares"]
+    # a name that appears twice in a stack counts once for it, and both lambdas have the same one
+    count = own.pop("all")
+    assert count >= 200
+    names = sorted(own, key=own.get, reverse=True)
+    compared = [name for name in names if name not in ("<lambda>", "<module>")][:10]
+    assert len(compared) == 10
+    samples = film.json()["stacks"]["samples"]
+    for name in compared:
+        allowed = max(0.03, chance(own[name], count, samples, errors=4))
+        assert abs(own[name] - totals.get(name, 0)) <= allowed, (name, count, samples, own, totals)
+
+
+def test_recursion(lab, python):
+    made = film(lab, python, "deep", seconds=1)
+    stacks = [(stack, value) for stack, value in made.folded() if "leaf" in stack]
+    total = sum(value for _, value in stacks)
+    assert total > 0, made.explain()
+    whole = sum(value for stack, value in stacks if stack.find("deep") == ["deep"] * 500 and
+                stack.has("<module>", "main"))
+    # up to 3.10 each function has native frames, and the first stacks are handed over with a part of them
+    assert whole >= 0.95 * total, made.explain()
+
+
+def test_threads_do_not_get_frames_of_others(lab, python):
+    made = film(lab, python, "threads", seconds=2)
+    seen = set()
+    for stack, _ in made.folded():
+        of = set(re.findall(r"(?:worker|level)_(\d)", " ".join(stack)))
+        of |= {"main"} if "tasks" in stack else set()
+        assert len(of) <= 1, stack
+        seen |= of
+        assert "coroutine" not in stack or "tasks" in stack, stack
+        # a coroutine that awaits another one is its caller
+        assert "spin" not in stack or "coroutine" not in stack or len(stack.find("coroutine")) == 6
+    assert seen == {"0", "1", "2", "3", "main"}, made.explain()
+    assert_whole(made)
+
+
+def test_an_interpreter_within_another(lab, python):
+    made = film(lab, python, "interpreters", seconds=1)
+    if not made.share(lambda stack: "inner" in stack):
+        pytest.skip("this Python cannot make interpreters")
+
+    def whole(stack):
+        functions = [frame for frame in stack if frame in ("main", "interpreters", "caller", "outer",
+                                                           "inner")]
+        return functions == ["main", "interpreters", "caller", "outer", "inner"]
+
+    # besides there is the code that makes an interpreter
+    assert made.share(whole) >= 0.95 * made.share(lambda stack: "inner" in stack), made.explain()
+    assert_whole(made)
+
+
+def test_code_that_comes_and_goes(lab, python):
+    made = film(lab, python, "garbage", seconds=2)
+    functions = {function["name"] for function in made.json()["functions"]
+                 if function["kind"] == "python"}
+    known = {"main", "garbage", "<module>", "<string>", "Node.__init__", "__init__",
+             "[unknown python function]"}
+    for name in functions - known:
+        assert re.fullmatch(r"short_lived_\d\d?(\.<locals>\.<listcomp>)?|<listcomp>", name) or \
+            name.startswith("_"), functions
+    assert made.share(lambda stack: "garbage" in stack) > 0.9, made.explain()
+
+
+def test_a_version_that_is_not_known_is_refused(lab):
+    with running(of_pyenv("3.7"), "-c", "print('ready', flush=True)\nwhile True: pass") as program:
+        made = lab.record("-d", 1, "-p", program.pid)
+    assert any("3.7" in reason and reason.startswith("python frames not looked for")
+               for reason in made.json()["loss"]), made.explain()
+    assert not any(function["kind"] == "python" for function in made.json()["functions"])
+
+
+def test_from_the_start(lab, python):
+    """A command is filmed while its interpreter comes up."""
+    made = lab.record("--", python, PROGRAM, "shares", 2)
+    assert made.share(lambda stack: "seventy" in stack) > 0.3, made.explain()
+    # modules' code is freed once it has run
+    assert all("without a name" in reason for reason in made.json()["loss"]), made.explain()
+    assert made.share(lambda stack: "[unknown python function]" in stack) < 0.05, made.explain()

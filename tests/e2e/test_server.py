@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the web server answers: the API as doc/openapi.json describes it, the page, films that are sent."""
+
+import gzip
+import itertools
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from asking import program, send_film, server, start, value_of  # noqa: F401 (fixtures)
+from openapi import Api
+
+
+def test_all_answers_are_as_described(server):
+    api = Api()
+    for method, path, operation in api.operations():
+        if method != "GET":
+            continue
+        queries = [api.parameters(operation),
+                   [p for p in api.parameters(operation) if p.get("required")]]
+        for parameters in queries:
+            query = "&".join(f"{p['name']}={value_of(p)}" for p in parameters)
+            status, headers, body = server.request(f"{path}?{query}")
+            assert status == 200, (path, query, body)
+            api.check_answer(method, path, status, headers["Content-Type"], body)
+        for wrong in ("?nothing=1", "?from=-1h&from=-2h", "?to=5&from=6"):
+            status, headers, body = server.request(path + wrong)
+            if not operation["parameters"]:
+                continue
+            assert status == 400
+            api.check_answer(method, path, status, headers["Content-Type"], body)
+
+
+def test_it_describes_itself(server):
+    assert server.json("/api/v1/openapi.json") == Api().all
+
+
+@pytest.mark.parametrize("query, words", [
+    ("nothing=1", "there is no parameter 'nothing'"), ("nodes=0", "from 4 to 200000"),
+    ("nodes=200001", "from 4 to 200000"), ("from=yesterday", "no time"), ("from=2.5s", "no time"),
+    ("to=14:32", "no time"), ("from=99999999999", "no time"), ("from=7&to=7", "before it begins"),
+    ("event=" + "x" * 300, "longer than"), ("label=x", "KEY=VALUE"), ("label==x", "KEY=VALUE"),
+    ("pid=x", "not a list"), ("pid=" + "1," * 100 + "1", "more than"), ("by=color", "process, thread"),
+    ("lines=yes", "0 or 1"), ("focus=(", "regular expression"), ("focus=" + "(a{99}){99}", "too long"),
+    ("focus=(.*)%5C1", "too long"), ("host=a&host=b", "given twice"), ("host=%zz", "two digits"),
+    ("host=%00", "zero byte"), ("&".join("label=a=b" for _ in range(20)), "at most 16"),
+    ("&".join("comm=a" for _ in range(70)), "parameters"), ("before_from=1", "before_from"),
+], ids=range(24))
+def test_strict_questions(server, query, words):
+    status, error = server.error(f"/api/v1/flame?{query}")
+    assert (status, words in error) == (400, True), error
+
+
+def test_sandwich_and_diff(server):
+    answer = server.json("/api/v1/sandwich?name=parse&image=/usr/bin/shop")
+    assert (answer["self"], answer["total"]) == (50, 90)
+    assert answer["callees"]["nodes"]["total"] == [90, 70, 40]
+    assert answer["callers"]["nodes"]["total"] == [90, 90]
+    assert server.json("/api/v1/sandwich?name=parse&image=/other")["total"] == 0
+    assert server.error("/api/v1/sandwich")[0] == 400
+    answer = server.json("/api/v1/diff?functions=1&from=100&to=200&before_from=7&before_to=9")
+    assert (answer["before"]["from"], answer["sum"]["from"]) == (7, 100)
+    assert sum(answer["nodes"]["before_self"]) == answer["sum"]["total"]
+    assert {row["name"]: row["before_self"] for row in answer["functions"]}["parse"] == 40
+
+
+def test_places_of_a_function(server):
+    answer = server.json("/api/v1/places?name=parse&image=/usr/bin/shop")
+    assert (answer["self"], answer["total"]) == (33, 63)
+    assert [(row["image"], row["build_id"], row["total"]) for row in answer["builds"]] == [
+        ("/usr/bin/shop", "ab00", 41), ("/usr/bin/shop", "ab01", 22)]
+    assert [(row["line"], row["total"]) for row in answer["lines"]] == [(20, 22), (10, 21), (0, 20)]
+    assert len(server.json("/api/v1/places?name=parse&limit=1")["lines"]) == 1
+    assert server.json("/api/v1/places?name=nothing")["total"] == 0
+    assert server.error("/api/v1/places")[0] == 400
+
+
+def test_what_was_lost(server):
+    answer = server.json("/api/v1/losses")
+    assert (answer["lost"], answer["losses"][0]) == (12, {"reason": "samples: no room", "count": 7})
+    assert len(server.json("/api/v1/losses?limit=1")["losses"]) == 1
+
+
+def test_pruned_flames_add_up(server):
+    whole = server.json("/api/v1/flame?service=large&nodes=200000")
+    assert whole["hidden"] == 0
+    for most in (4, 10, 1000, 20000):
+        answer = server.json(f"/api/v1/flame?service=large&nodes={most}")
+        nodes, names = answer["nodes"], answer["labels"]["name"]
+        assert len({len(column) for column in nodes.values()}) == 1
+        count, children = len(nodes["parent"]), [0] * len(nodes["parent"])
+        assert most * 0.7 <= count <= most
+        for i in range(1, count):
+            assert nodes["parent"][i] < i
+            children[nodes["parent"][i]] += nodes["total"][i]
+        assert all(nodes["self"][i] + children[i] == nodes["total"][i] for i in range(count))
+        assert nodes["total"][0] == answer["sum"]["total"]
+        smaller = names.index("[smaller]")
+        assert answer["labels"]["kind"][smaller] == "mark"
+        shown = sum(label != smaller for label in nodes["label"])
+        assert shown + answer["hidden"] == len(whole["nodes"]["self"])
+
+
+def test_hostile_names_are_data(server):
+    for path in ("flame", "functions", "sandwich?name=parse", "series", "timeline?group=host", "processes", "losses",
+                 "places?name=parse", "diff?functions=1", "export?format=json", "export?format=speedscope",
+                 "export?format=json&before_from=-2h"):
+        status, _, body = server.request(f"/api/v1/{path}")
+        assert status == 200
+        assert b"<" not in body and b"alert(1)" in body
+        json.loads(body.decode("utf-8", errors="strict"))
+    for name, more in itertools.product(("svg", "html"), ("", "&before_from=-2h")):
+        _, headers, body = server.request(f"/api/v1/export?format={name}{more}")
+        assert b"<script>alert" not in body
+        body.decode("utf-8", errors="strict")
+        assert headers["Content-Disposition"] == f'attachment; filename="stackcam.{name}"'
+
+
+def test_exports(server):
+    folded = server.request("/api/v1/export?format=folded")[2].decode()
+    assert "main;parse;parse 30\n" in folded
+    profile = gzip.decompress(server.request("/api/v1/export?format=pprof")[2])
+    assert b"/usr/bin/shop" in profile and b"nanoseconds" in profile
+    if shutil.which("go"):
+        done = subprocess.run(["go", "tool", "pprof", "-raw", "-"], input=gzip.compress(profile),
+                              capture_output=True, check=False)
+        assert done.returncode == 0 or b"unrecognized" not in done.stderr, done.stderr
+    assert "52.38%" in server.request("/api/v1/export?format=table")[2].decode()
+    assert server.error("/api/v1/export?format=exe")[0] == 400
+
+
+def test_exports_of_a_comparison(server):
+    def export(name):
+        return server.request(f"/api/v1/export?format={name}&from=100&to=200&before_from=7&before_to=9"
+                              "&before_service=old")[2].decode()
+
+    assert "main;parse;parse 0 30\n" in export("folded")
+    table = export("table")
+    assert "now:    210 ns" in table and "before: 100 ns" in table
+    assert "compared with 2.000 s of old" in table
+    # parse: 50 of 210 now, 40 of 100 before
+    assert next(line for line in table.splitlines() if " parse " in line).split()[:3] == ["23.81%", "40.00%", "-16.19"]
+    answer = json.loads(export("json"))
+    assert (answer["sum"]["from"], answer["before"]["from"]) == (100, 7)
+    assert sum(answer["nodes"]["before_self"]) == answer["sum"]["total"]
+    assert answer["functions"][0]["name"] == "read"  # its share moved furthest
+    assert '"diff":true' in export("html")
+    assert "compared with" in export("svg")
+    for name in ("pprof", "speedscope"):
+        status, words = server.error(f"/api/v1/export?format={name}&before_from=-2h")
+        assert status == 400 and "cannot show a comparison" in words
+
+
+def test_compressed(server):
+    plain = server.request("/api/v1/flame?service=large&nodes=5000")[2]
+    _, headers, body = server.request("/api/v1/flame?service=large&nodes=5000",
+                                      headers={"Accept-Encoding": "br, gzip;q=0.8, zstd;q=0"})
+    assert headers["Content-Encoding"] == "gzip" and headers["Vary"] == "Accept-Encoding"
+    assert gzip.decompress(body) == plain
+    _, headers, body = server.request("/api/v1/flame?service=large&nodes=5000",
+                                      headers={"Accept-Encoding": "gzip, deflate, zstd"})
+    assert headers["Content-Encoding"] == "zstd" and len(body) < len(plain) / 2
+    if shutil.which("zstd"):
+        done = subprocess.run(["zstd", "-dc"], input=body, capture_output=True, check=True)
+        assert done.stdout == plain
+    _, headers, _ = server.request("/api/v1/flame", headers={"Accept-Encoding": "gzip;q=0"})
+    assert "Content-Encoding" not in headers
+
+
+def test_what_is_known_is_not_sent_again(server):
+    for path in ("/", "/api/v1/flame?from=5&to=60", "/api/v1/openapi.json"):
+        status, headers, body = server.request(path)
+        tag = headers["ETag"]
+        if status == 404:
+            continue  # the page was not built
+        for known in (tag, f'"x", {tag}', tag.removeprefix("W/"), "*"):
+            status, headers, body = server.request(path, headers={"If-None-Match": known})
+            assert (status, body, headers["ETag"]) == (304, b"", tag)
+        assert server.request(path, headers={"If-None-Match": 'W/"other"'})[0] == 200
+    assert "ETag" not in server.request("/api/v1/status")[1]
+
+
+def test_page(server):
+    status, headers, body = server.request("/")
+    if status == 404:
+        assert b"built without its web page" in body
+        return
+    assert headers["Content-Type"].startswith("text/html")
+    for path, kind in (("app.js", "text/javascript"), ("app.css", "text/css"), ("icon.svg", "image/svg")):
+        status, headers, body = server.request(f"/assets/{path}", headers={"Accept-Encoding": "gzip"})
+        assert status == 200 and headers["Content-Type"].startswith(kind)
+        assert gzip.decompress(body) == server.request(f"/assets/{path}")[2]
+
+
+def test_methods(server):
+    connection = server.connection()
+    connection.request("HEAD", "/api/v1/flame")
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()) == (200, b"")
+    length = int(answer.headers["Content-Length"])
+    connection.request("GET", "/api/v1/flame")  # the same connection
+    assert len(connection.getresponse().read()) == length
+    connection.close()
+    for method in ("PUT", "DELETE", "OPTIONS", "PATCH", "POST", "TRACE"):
+        status, headers, _ = server.request("/api/v1/flame", method=method)
+        assert (status, headers["Allow"]) == (405, "GET, HEAD"), method
+    assert server.request("/api/v1/films")[1]["Allow"] == "POST"
+    assert server.error("/nothing", method="DELETE")[0] == 404
+
+
+def test_films(start, tmp_path):
+    server = start(f"spool={tmp_path / 'spool'}")
+    for number, again in ((1, False), (2, False), (2, True), (1, True)):
+        status, _, body = send_film(server, headers={"X-Stackcam-Number": str(number)})
+        assert (status, json.loads(body)) == (200, {"again": again})
+    third = {"X-Stackcam-Number": "3"}
+    assert send_film(server, b"no film", third)[0] == 400
+    assert send_film(server, b"", third)[0] == 507
+    for bad in ({"X-Stackcam-Number": "-1"}, {}, {"X-Stackcam-Number": "0"},
+                {"X-Stackcam-Agent": "../x", **third}, {"X-Stackcam-Host": "", **third}):
+        status, _, body = send_film(server, headers=bad)
+        assert status == 400, (bad, body)
+    packed = gzip.compress(b"SCMF" * 100000)
+    assert send_film(server, packed, {"Content-Encoding": "gzip", **third})[0] == 200
+    assert send_film(server, packed[:-20], {"Content-Encoding": "gzip", **third})[0] == 400
+    assert send_film(server, packed, {"Content-Encoding": "br", **third})[0] == 415
+    assert send_film(server, iter([b"SC", b"MF"]), {"X-Stackcam-Number": "4"})[0] == 200  # in chunks
+    if shutil.which("zstd"):
+        packed = subprocess.run(["zstd", "-c"], input=b"SCMF" * 100000, capture_output=True,
+                                check=True).stdout
+        headers = {"Content-Encoding": "zstd", "X-Stackcam-Number": "5"}
+        assert send_film(server, packed, headers)[0] == 200
+        assert send_film(server, packed[:-9], headers)[0] == 400
+        bomb = subprocess.run("head -c 400000000 /dev/zero | zstd -c", shell=True,
+                              capture_output=True, check=True).stdout
+        assert send_film(server, bomb, headers)[0] == 413
+    assert not os.listdir(tmp_path / "spool"), "nothing stays"
+
+
+def test_what_is_too_large_is_refused_before_it_is_sent(server):
+    text = b"POST /api/v1/films HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999999\r\n\r\n"
+    assert b" 413 " in server.raw(text).split(b"\r\n")[0]
+    assert server.json("/api/v1/status")["store"]["films"] == 3
+
+
+def test_what_was_half_sent_is_removed_at_the_start(start, tmp_path):
+    (tmp_path / "sent-123-4").write_text("half")
+    (tmp_path / "other").write_text("not ours")
+    start(f"spool={tmp_path}")
+    assert os.listdir(tmp_path) == ["other"]
+
+
+def test_without_a_spool_nothing_is_taken(start):
+    server = start()
+    assert send_film(server, headers={"X-Stackcam-Number": "1"})[0] == 415
+    assert server.json("/api/v1/status")["read_only"] is True

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""More than the web server can do, and clients that are slow or go away."""
+
+import http.client
+import os
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from asking import PATIENCE, Server, program, start  # noqa: F401 (fixtures)
+
+
+def test_a_full_queue_is_told(start):
+    server = start("workers=1", "queue=1")
+    deadline = time.monotonic() + PATIENCE
+    with ThreadPoolExecutor(8) as pool:
+        first = pool.submit(server.request, "/api/v1/flame?service=block")
+        while server.ask("blocked") != "1":
+            assert time.monotonic() < deadline
+        more = [pool.submit(server.request, "/api/v1/flame?service=block") for _ in range(4)]
+        # one of them waits for the worker, the others cannot
+        while sum(f.done() for f in more) < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        # what needs no work is answered all the same
+        assert server.request("/api/v1/openapi.json")[0] == 200
+        server.say("release")
+        assert first.result()[0] == 200
+        answers = [f.result() for f in more]
+    assert sorted(status for status, _, _ in answers) == [200, 503, 503, 503]
+    assert all(headers["Retry-After"] == "1" for status, headers, _ in answers if status == 503)
+
+
+def test_a_client_that_goes_away_meanwhile(start):
+    server = start("workers=1")
+    plug = socket.create_connection((server.host, server.port))
+    plug.sendall(b"GET /api/v1/flame?service=block HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    while server.ask("blocked") != "1":
+        pass
+    plug.close()
+    server.say("release")
+    assert server.json("/api/v1/flame")["sum"]["samples"] == 42
+
+
+def test_it_ends_while_answers_are_made(program):
+    server = Server(program, "workers=1")
+    plugs = []
+    for _ in range(5):
+        plugs.append(socket.create_connection((server.host, server.port)))
+        plugs[-1].sendall(b"GET /api/v1/flame?service=block HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    while server.ask("blocked") != "1":
+        pass
+    assert server.stop() == 0
+    for plug in plugs:
+        plug.close()
+
+
+def test_slow_clients_are_ended(start, tmp_path):
+    server = start("idle=1", "request=1", f"spool={tmp_path}")
+    begun = time.monotonic()
+    pieces = {
+        "header": b"GET /api/v1/status HTTP/1.1\r\n",
+        "body": b"POST /api/v1/films HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+        "nothing": b"",
+    }
+    plugs = {}
+    for name, piece in pieces.items():
+        plugs[name] = socket.create_connection((server.host, server.port), timeout=PATIENCE)
+        plugs[name].sendall(piece)
+
+    def drip(plug):
+        """A byte now and then, which keeps any limit of silence away."""
+        try:
+            while True:
+                plug.sendall(b"x")
+                time.sleep(0.1)
+        except OSError:
+            pass
+
+    drips = [threading.Thread(target=drip, args=(plugs[name],)) for name in ("header", "body")]
+    for thread in drips:
+        thread.start()
+    for plug in plugs.values():
+        try:
+            while plug.recv(4096):
+                pass
+        except ConnectionResetError:
+            pass
+    for thread in drips:
+        thread.join(PATIENCE)
+    assert 0.9 < time.monotonic() - begun < PATIENCE
+    for plug in plugs.values():
+        plug.close()
+    assert not os.listdir(tmp_path)
+    assert server.json("/api/v1/status")["read_only"] is False
+
+
+def test_a_thousand_at_once(start):
+    server = start()
+    ready, answers = threading.Barrier(50), []
+
+    def ask(_):
+        plugs = []
+        for _ in range(20):
+            plugs.append(socket.create_connection((server.host, server.port), timeout=PATIENCE))
+        ready.wait(PATIENCE)
+        for i, plug in enumerate(plugs):
+            path = ("flame", "functions", "series", "status")[i % 4]
+            plug.sendall(f"GET /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        for plug in plugs:
+            answer = b""
+            while piece := plug.recv(65536):
+                answer += piece
+            plug.close()
+            answers.append(answer)
+
+    with ThreadPoolExecutor(50) as pool:
+        list(pool.map(ask, range(50)))
+    assert len(answers) == 1000
+    statuses = [answer.split(b" ")[1] for answer in answers]
+    assert set(statuses) <= {b"200", b"503"}
+    assert statuses.count(b"200") >= 256
+    assert all(b"Retry-After: 1" in answer for answer in answers if b" 503 " in answer[:20])
+    assert server.json("/api/v1/status")["process"]["rss_bytes"] < 100e6
+
+
+def test_answers_that_nobody_takes(start):
+    server = start("answers=3000000")
+    plugs, refused = [], 0
+    while not refused and len(plugs) < 20:
+        plugs.append(socket.create_connection((server.host, server.port), timeout=PATIENCE))
+        plugs[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        plugs[-1].sendall(b"GET /api/v1/flame?service=large&nodes=200000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        refused = b" 503 " in plugs[-1].recv(20)
+    assert refused
+    assert len(plugs) > 3
+    for plug in plugs:
+        plug.close()
+    deadline = time.monotonic() + PATIENCE
+    while server.request("/api/v1/flame?service=large&nodes=200000")[0] != 200:
+        assert time.monotonic() < deadline
+
+
+def test_too_many_connections(start):
+    server = start("connections=20", "idle=2")
+    plugs = [socket.create_connection((server.host, server.port), timeout=PATIENCE) for _ in range(60)]
+    for plug in plugs:
+        plug.close()
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            assert server.json("/api/v1/status")["host"] == "host7"
+            break
+        except (OSError, http.client.HTTPException):
+            assert time.monotonic() < deadline

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the index answers of a real film, and what films themselves answer, is what a report of it says."""
+
+import json
+import os
+import re
+import select
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from harness import PATIENCE, as_from_a_terminal, needs_root
+
+pytestmark = needs_root
+
+
+class Playing:
+    """A film that is played."""
+
+    def __init__(self, lab, film):
+        self.process = subprocess.Popen([lab.stackcam, "play", str(film)], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        preexec_fn=as_from_a_terminal)
+        said, deadline = "", time.monotonic() + PATIENCE
+        while not (found := re.search(r"http://[0-9.:]+", said)):
+            readable, _, _ = select.select([self.process.stdout], [], [],
+                                           max(deadline - time.monotonic(), 0))
+            piece = os.read(self.process.stdout.fileno(), 4096) if readable else b""
+            assert piece, f"no address: {said}"
+            said += piece.decode(errors="replace")
+        self.url = found[0]
+
+    def get(self, path, **query):
+        query = urllib.parse.urlencode(query)
+        with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{query}", timeout=PATIENCE) as answer:
+            return json.load(answer)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait(timeout=PATIENCE)
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def filmed(shared_lab):
+    """A film of the whole machine with a program in it, and who plays it."""
+    film = shared_lab.record("-a", "--", "python3", "-c",
+                             "import json, re\nfor i in range(300):\n"
+                             " re.sub('a|b', 'c', json.dumps(list(range(3000))))", hz=199)
+    playing = Playing(shared_lab, film.path)
+    yield film, playing
+    playing.end()
+
+
+def as_rows(functions):
+    """By what tells functions apart across films: of several builds one may have several rows."""
+    rows = {}
+    for f in functions:
+        key = (f["name"], os.path.basename(f["image"]), f["kind"])
+        own, total, count = rows.get(key, (0, 0, 0))
+        rows[key] = (own + f["self"], total + f["total"], count + 1)
+    return {key: row[:2] if row[2] == 1 else row[0] for key, row in rows.items()}
+
+
+def compare(filmed, options, query, by_films):
+    film, playing = filmed
+    report = film.json(*options)
+    answer = playing.get("functions", limit=10000, **query)
+    assert answer["sum"]["by_films"] is by_films
+    assert answer["sum"]["total"] == report["event"]["total"] > 0
+    assert answer["sum"]["samples"] == report["stacks"]["samples"]
+    assert answer["others"] == 0
+    # the longest answer there is; a busy machine runs fewer functions in that time
+    assert len(report["functions"]) < 10000
+    expected, found = as_rows(report["functions"]), as_rows(answer["functions"])
+    assert set(found) - set(expected) == set() == set(expected) - set(found)
+    for key, row in expected.items():
+        if isinstance(row, tuple) and isinstance(found[key], tuple):
+            assert found[key] == row, key
+
+
+def test_whole(filmed):
+    compare(filmed, (), {}, False)
+
+
+def test_by_image(filmed):
+    compare(filmed, ("--by", "image"), {"by": "image"}, False)
+
+
+def test_comm(filmed):
+    compare(filmed, ("--comm", "python3*"), {"comm": "python3*"}, True)
+
+
+def test_focus(filmed):
+    compare(filmed, ("--focus", "^_Py|dumps"), {"focus": "^_Py|dumps"}, True)
+
+
+def test_native(filmed):
+    compare(filmed, ("--native",), {"native": 1}, True)
+
+
+def test_services_add_up(filmed):
+    _, playing = filmed
+    whole = playing.get("series", limit=10000)
+    assert whole["others"] == 0
+    assert sum(series["total"] for series in whole["series"]) == whole["sum"]["total"]
+    services = {series["service"] for series in whole["series"]}
+    parts = [playing.get("functions", service=service)["sum"] for service in sorted(services)]
+    assert sum(part["total"] for part in parts) == whole["sum"]["total"]
+    assert sum(part["samples"] for part in parts) == whole["sum"]["samples"]
+    timeline = playing.get("timeline", group="service", rows=100)
+    assert sum(sum(row["values"]) for row in timeline["rows"]) == whole["sum"]["total"]
+
+
+def test_losses(filmed):
+    """What was lost is told by the reasons that a report has."""
+    film, playing = filmed
+    answer = playing.get("losses")
+    assert {loss["reason"]: loss["count"] for loss in answer["losses"]} == film.json()["loss"]
+    assert answer["lost"] == sum(film.json()["loss"].values())
+
+
+def test_places(filmed):
+    """The builds of a function, and its lines, add up to what it has."""
+    _, playing = filmed
+    rows = playing.get("functions", sort="total")["functions"]
+    row = next(row for row in rows if row["kind"] == "native" and row["image"])
+    places = playing.get("places", name=row["name"], image=row["image"])
+    assert (places["self"], places["total"]) == (row["self"], row["total"])
+    assert sum(build["total"] for build in places["builds"]) == row["total"]
+    assert len(places["builds"][0]["build_id"]) == 40
+    assert sum(line["self"] for line in playing.get("places", name=row["name"], image=row["image"],
+                                                    limit=1000)["lines"]) == row["self"]

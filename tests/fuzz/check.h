@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_FUZZ_CHECK_H
+#define TESTS_FUZZ_CHECK_H
+
+#include <stdlib.h>
+
+/* What must hold whatever the input is. */
+#define check(what)              \
+	do {                     \
+		if (!(what))     \
+			abort(); \
+	} while (0)
+
+#endif

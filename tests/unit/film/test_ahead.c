@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "film/ahead.h"
+#include "make.h"
+
+#include <cmocka.h>
+
+#define NONE SIZE_MAX
+
+struct line {
+	size_t places[2];
+	size_t made, taken;
+	size_t end_at; /* take() ends there with 7 */
+};
+
+static void make(void *context, size_t i)
+{
+	struct line *line = context;
+
+	line->places[i & 1] = i;
+	line->made++;
+}
+
+static int take(void *context, size_t i)
+{
+	struct line *line = context;
+
+	assert_int_equal(i, line->taken);
+	assert_int_equal(line->places[i & 1], i);
+	line->taken++;
+	return i == line->end_at ? 7 : 0;
+}
+
+static int run(struct line *line, size_t count, size_t end_at)
+{
+	struct ahead ahead = {count, make, take, line};
+
+	*line = (struct line){.end_at = end_at};
+	return ahead_run(&ahead);
+}
+
+/* However many there are and wherever it ends, what a loop would do is done, and one more is made at most. */
+static void test_as_a_loop(void **state)
+{
+	struct line line;
+
+	(void)state;
+	for (size_t count = 0; count < 40; count++) {
+		assert_int_equal(run(&line, count, NONE), 0);
+		assert_int_equal(line.taken, count);
+		assert_int_equal(line.made, count);
+		for (size_t end = 0; end < count; end++) {
+			assert_int_equal(run(&line, count, end), 7);
+			assert_int_equal(line.taken, end + 1);
+			assert_in_range(line.made, end + 1, end + 2);
+		}
+	}
+	assert_int_equal(run(&line, 20000, NONE), 0);
+	assert_int_equal(line.taken, 20000);
+}
+
+/* Ends with the block that it is told. */
+struct stop {
+	struct sum sum;
+	uint64_t at;
+};
+
+static int add_up_to(void *context, const struct film_samples *samples)
+{
+	struct stop *stop = context;
+
+	add_up(&stop->sum, samples);
+	return stop->sum.blocks == stop->at ? 7 : 0;
+}
+
+/* What is wrong with a block is told when its turn comes, not when it is read. */
+static void test_damage_in_its_turn(void **state)
+{
+	const char *path = new_path();
+	struct film *film;
+	struct fail why;
+
+	(void)state;
+	write_seconds(path, 8);
+	change_film(path, "UPDATE block SET data = '' WHERE id = 5");
+	film = open_film(path);
+	for (uint64_t at = 1; at < 5; at++) {
+		struct stop stop = {.at = at};
+
+		why = (struct fail){0};
+		assert_int_equal(film_each_samples(film, 1, 0, UINT64_MAX, add_up_to, &stop, &why),
+				 7);
+		assert_int_equal(stop.sum.count, 100 * at);
+		assert_int_equal(why.err, 0);
+		assert_string_equal(why.what, "");
+	}
+	{
+		struct stop stop = {.at = NONE};
+
+		assert_int_equal(film_each_samples(film, 1, 0, UINT64_MAX, add_up_to, &stop, &why),
+				 -EBADMSG);
+		assert_int_equal(stop.sum.count, 400);
+		assert_non_null(strstr(why.what, "damaged"));
+		stop.sum = (struct sum){0};
+		assert_int_equal(film_each_samples(film, 1, 0, UINT64_MAX, add_up_to, &stop, NULL),
+				 -EBADMSG);
+	}
+	film_free(film);
+	remove_folder();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_as_a_loop),
+		cmocka_unit_test(test_damage_in_its_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A server before the store of fake_store.c, for tests that speak HTTP to it (tests/e2e/asking.py):
+ *
+ *	serve-fake [address=…] [token=…] [certificate=… key=…] [ca=…] [spool=…] [queue=N] [connections=N] …
+ *
+ * It prints its address. Commands on its standard input: "blocked" (prints how many answers wait), "release",
+ * "token TOKEN"; it ends with its input.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_store.h"
+#include "server/server.h"
+
+static void set(struct server_options *options, char *word)
+{
+	const struct {
+		const char *name;
+		const char **text;
+		uint32_t *number;
+	} all[] = {
+		{"address", &options->address, NULL},
+		{"token", &options->token, NULL},
+		{"certificate", &options->tls_certificate, NULL},
+		{"key", &options->tls_key, NULL},
+		{"ca", &options->client_ca, NULL},
+		{"spool", &options->spool, NULL},
+		{"queue", NULL, &options->limits.queue},
+		{"workers", NULL, &options->limits.workers},
+		{"answers", NULL, &options->limits.answer_bytes},
+		{"connections", NULL, &options->limits.connections},
+		{"idle", NULL, &options->limits.idle_seconds},
+		{"request", NULL, &options->limits.request_seconds},
+	};
+	char *value = strchr(word, '=');
+
+	if (!value)
+		exit(2);
+	*value++ = 0;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (strcmp(all[i].name, word))
+			continue;
+		if (all[i].text)
+			*all[i].text = value;
+		else
+			*all[i].number = (uint32_t)atoi(value);
+		return;
+	}
+	exit(2);
+}
+
+static void tell(void *context, struct server_recorder *recorder)
+{
+	(void)context;
+	*recorder = (struct server_recorder){true, 1000, 1, 0.0025, 99};
+}
+
+static void command(struct server *server, struct server_options *options, char *line)
+{
+	struct fail why = {0};
+
+	line[strcspn(line, "\n")] = 0;
+	if (!strcmp(line, "blocked")) {
+		printf("%u\n", fake_blocked());
+	} else if (!strcmp(line, "release")) {
+		fake_release();
+	} else if (!strncmp(line, "token ", 6)) {
+		options->token = line + 6;
+		puts(server_configure(server, options, &why) ? why.what : "changed");
+	}
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	struct server_options options = {.host = "host7", .recorder = tell};
+	struct server *server;
+	struct fail why = {0};
+	char line[1024];
+
+	for (int i = 1; i < argc; i++)
+		set(&options, argv[i]);
+	if (server_start(&options, &server, &why)) {
+		fail_print(&why);
+		return 1;
+	}
+	puts(server_address(server));
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin))
+		command(server, &options, line);
+	fake_release();
+	server_stop(server);
+	return 0;
+}

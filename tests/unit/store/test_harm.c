@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is damaged, full or killed costs nothing else. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <sqlite3.h>
+
+#include "film/writer.h"
+#include "kept_store.h"
+
+#include <cmocka.h>
+
+static void damage(const char *name, const char *with)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", store_path, name);
+	file = fopen(path, "r+");
+	assert_non_null(file);
+	fseek(file, 3000, SEEK_SET);
+	for (int i = 0; i < 2000; i++)
+		fputs(with, file);
+	fclose(file);
+}
+
+static void test_damaged_films(void **state)
+{
+	struct store *store = open_store(0, 0);
+	struct store_status status;
+	bool again;
+
+	(void)state;
+	assert_int_equal(send_film(store, "a", "a", 1, BEGIN, &again), 0);
+	assert_int_equal(send_film(store, "b", "b", 1, BEGIN, &again), 0);
+	assert_int_equal(send_film(store, "c", "c", 1, BEGIN, &again), 0);
+	/* one before it was looked at, one after */
+	damage("inbox/a/1767322800_a_1.film", "bad");
+	tick(store, BEGIN + 100);
+	store_status(store, &status);
+	assert_int_equal(status.set_aside, 1);
+	assert_int_equal(indexed(store), 2 * SAMPLES);
+	damage("inbox/b/1767322800_b_1.film", "bad");
+	store_free(store);
+	store = open_store(0, 0);
+	for (int i = 0; i < 3; i++)
+		tick(store, BEGIN + 10000);
+	store_status(store, &status);
+	assert_int_equal(status.set_aside, 1);
+	assert_int_equal(status.films, 1);
+	assert_int_equal(look().samples, SAMPLES);
+	store_free(store);
+}
+
+static void test_damaged_index(void **state)
+{
+	struct store *store = open_store(0, 0);
+	struct store_status status;
+
+	(void)state;
+	send_some(store, "a", 4, BEGIN);
+	tick(store, BEGIN + 100);
+	store_free(store);
+	damage("index.db", "\xff\xfe");
+	store = open_store(0, 0);
+	for (int i = 0; i < 3; i++)
+		tick(store, BEGIN + 100);
+	assert_int_equal(indexed(store), 4 * SAMPLES);
+	assert_int_equal(look().samples, 4 * SAMPLES);
+	store_status(store, &status);
+	assert_int_equal(status.set_aside, 1);
+	store_free(store);
+	/* no index at all, and half a merge */
+	{
+		char command[256];
+
+		snprintf(command, sizeof(command),
+			 "cd %s && rm -f index.db* && echo films/x > merge.list && echo > "
+			 "merge.film",
+			 store_path);
+		assert_int_equal(system(command), 0);
+	}
+	store = open_store(0, 0);
+	tick(store, BEGIN + 100);
+	assert_int_equal(indexed(store), 4 * SAMPLES);
+	store_free(store);
+}
+
+/* A recorder that was killed leaves a film with what SQLite wrote beside it. */
+static void test_killed_recorder(void **state)
+{
+	struct store *store = open_store(0, 0);
+	char path[256], wal[300];
+	pid_t pid;
+	int status;
+
+	(void)state;
+	assert_int_equal(store_film_path(store, "me", BEGIN * SECOND, path, sizeof(path), NULL), 0);
+	store_free(store);
+	pid = fork();
+	if (!pid) {
+		struct film_info info = {.version = "1",
+					 .hostname = "me",
+					 .start = SECOND,
+					 .wall_offset = (int64_t)(BEGIN * SECOND)};
+		struct film_event event = {"on-cpu", "ns", "", 99};
+		struct film_writer *w = NULL;
+
+		film_create(path, &info, &w, NULL);
+		film_add_event(w, &event);
+		film_sample(w, 1, 2 * SECOND, 0, 0, 1);
+		film_commit(w, 3 * SECOND, true, NULL);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	assert_int_equal(access(wal, F_OK), 0);
+	store = open_store(0, 0);
+	for (int i = 0; i < 3; i++)
+		tick(store, BEGIN + 3600 + 200);
+	assert_int_equal(indexed(store), 1);
+	assert_int_equal(look().packed, 1);
+	assert_int_equal(access(wal, F_OK), -1);
+	store_free(store);
+}
+
+static void test_full_disk(void **state)
+{
+	struct store *store;
+	struct store_status status;
+	struct store_sender sender = {"web8", "b", 1};
+	char filler[128], path[128];
+	struct fail why = {0};
+	unsigned int taken;
+	bool again;
+	int fd, err;
+
+	(void)state;
+	assert_int_equal(mkdir(store_path, 0700), 0);
+	if (mount("tmpfs", store_path, "tmpfs", 0, "size=1500k")) {
+		skip();
+		return;
+	}
+	spool = store_path;
+	store = open_store(0, 0);
+	send_some(store, "a", 3, BEGIN);
+	tick(store, BEGIN + 100);
+	snprintf(path, sizeof(path), "%s/sent.film", store_path);
+	make_film(path, BEGIN, NULL);
+	snprintf(filler, sizeof(filler), "%s/filler", store_path);
+	fd = open(filler, O_CREAT | O_WRONLY, 0600);
+	while (write(fd, root, sizeof(root)) > 0)
+		;
+	close(fd);
+	/* nothing of it may be known afterwards, if it was not taken */
+	err = store_take(store, path, &sender, &again, &why);
+	assert_true(!err || err == -ENOSPC);
+	taken = err ? 3 : 4;
+	store_free(store);
+	store = open_store(0, 0);
+	for (int i = 0; i < 3; i++) {
+		store_tick(store, (BEGIN + 10000) * SECOND, &why);
+	}
+	store_status(store, &status);
+	assert_true(status.is_full);
+	assert_int_equal(look().samples, taken * SAMPLES);
+	/* and when there is room again */
+	unlink(filler);
+	for (int i = 0; i < 3; i++)
+		tick(store, BEGIN + 10000);
+	store_status(store, &status);
+	assert_false(status.is_full);
+	assert_int_equal(look().films, taken == 4 ? 2 : 1);
+	assert_int_equal(look().samples, taken * SAMPLES);
+	assert_int_equal(indexed(store), taken * SAMPLES);
+	store_free(store);
+	umount(store_path);
+}
+
+/* A film of summed calls, of so many hours, at the path from which films are sent. */
+static void make_sums(char path[128], uint64_t hours)
+{
+	struct film_info info = {
+		.version = "1",
+		.hostname = "web7",
+		.kernel = "6.1",
+		.arch = "x86_64",
+		.command = "stackcam trace",
+		.start = SECOND,
+		.wall_offset = (int64_t)(BEGIN * SECOND),
+	};
+	struct film_event event = {"calls", "ns", "uprobe", 0};
+	struct film_image image = {FILM_IMAGE_FILE, "/usr/bin/app", {1, 2}, 2};
+	struct film_sum sum = {.calls = 1, .total = 10, .self = 10, .min = 10, .max = 10};
+	struct film_writer *w = NULL;
+
+	snprintf(path, 128, "%s/sums.film", spool);
+	assert_int_equal(film_create(path, &info, &w, NULL), 0);
+	film_add_event(w, &event);
+	film_add_image(w, &image);
+	sum.frame = film_frame(w, 1, FILM_FRAME_NATIVE, 0x1000);
+	sum.buckets[3] = 1;
+	film_sum(w, 1, SECOND, 2 * SECOND, &sum);
+	assert_int_equal(film_close(w, SECOND + hours * HOUR, NULL), 0);
+}
+
+static int take_sums(struct store *store, const char *path, uint64_t number)
+{
+	struct store_sender sender = {"web7", "a", number};
+	struct fail why = {0};
+	bool again;
+	int err = store_take(store, path, &sender, &again, &why);
+
+	assert_int_equal(why.err, err);
+	assert_int_equal(access(path, F_OK), -1);
+	return err;
+}
+
+/* What only some verbs read is read, too, before a film is taken; and how long it is. */
+static void test_sums_and_lengths(void **state)
+{
+	struct store *store = open_store(0, 0);
+	char path[128];
+	sqlite3 *db;
+
+	(void)state;
+	make_sums(path, 1);
+	assert_int_equal(take_sums(store, path, 1), 0);
+	make_sums(path, 1);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "UPDATE block SET data = x'0102'", NULL, NULL, NULL), 0);
+	assert_int_equal(sqlite3_changes(db), 1);
+	sqlite3_close(db);
+	assert_int_equal(take_sums(store, path, 2), -EBADMSG);
+	make_sums(path, 10000);
+	assert_int_equal(take_sums(store, path, 3), -EINVAL);
+	store_free(store);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		KEPT_TEST(test_damaged_films),	  KEPT_TEST(test_damaged_index),
+		KEPT_TEST(test_killed_recorder),  KEPT_TEST(test_full_disk),
+		KEPT_TEST(test_sums_and_lengths),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds the page.
+#
+#	build.sh FOLDER MODE	writes index.html, app.js, app.css and icon.svg into FOLDER, and page.d for ninja
+#
+# Needs Node.js (18 or later) and npm, which fetches the packages of package-lock.json into FOLDER/npm, once for
+# each state of that file. None of their scripts is run. Where they cannot be fetched, MODE "auto" makes empty files:
+# a stackcam without its page is of more use than none.
+set -eu
+here=$(dirname "$(readlink -f "$0")")
+mkdir -p "$1/npm"
+target=$1
+out=$(readlink -f "$1")
+
+if ! cmp -s "$here/package-lock.json" "$out/npm/fetched"; then
+	rm -f "$out/npm/fetched"
+	cp "$here/package.json" "$here/package-lock.json" "$here/.npmrc" "$out/npm/"
+	(cd "$out/npm" && npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error) || {
+		if [ "$2" = auto ]; then
+			echo "web/build.sh: the packages of the page could not be fetched by npm: stackcam is" \
+				"built without its page; 'touch web/build.sh' lets the next build try again" >&2
+			for file in index.html app.js app.css icon.svg; do
+				: >"$out/$file"
+			done
+			echo "$target/index.html:" >"$out/page.d"
+			exit 0
+		fi
+		echo "web/build.sh: the packages of the page could not be fetched by npm" >&2
+		exit 1
+	}
+	cp "$here/package-lock.json" "$out/npm/fetched"
+fi
+
+cd "$here"
+NODE_PATH=$out/npm/node_modules "$out/npm/node_modules/.bin/esbuild" src/main.tsx --bundle --minify \
+	--format=esm --target=es2022 --charset=utf8 --legal-comments=none --log-level=warning \
+	--jsx=automatic --jsx-import-source=preact --metafile="$out/meta.json" \
+	--outfile="$out/app.js"
+node depfile.mjs "$out/meta.json" "$target/index.html" >"$out/page.d"
+cp index.html icon.svg "$out/"

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the server answers (doc/openapi.json). Times are unix seconds, values integers in the event's unit.
+
+export interface Sum {
+	from: number;
+	to: number;
+	samples: number;
+	total: number;
+	truncated: number;
+	guessed: number;
+	lost: number;
+	unit: string;
+	/** At most to; what is behind it may not be there yet. 0: not known */
+	complete_until: number;
+	/** Seconds between from and complete_until of which there are films. */
+	filmed: number;
+	by_films: boolean;
+	films_damaged: number;
+	/** The last ones, from complete_until on: reading them would have taken too long. */
+	films_unread: number;
+}
+
+export interface FlameLabels {
+	name: string[];
+	image: string[];
+	/** "native", "kernel", "python" …, "mark" for what is no code, "group" for processes and threads */
+	kind: string[];
+	file?: string[];
+	line?: number[];
+}
+
+/** Columns. Node 0 is the root, whose label is -1; parents come before children. */
+export interface FlameNodes {
+	parent: number[];
+	label: number[];
+	self: number[];
+	total: number[];
+	/** 0 or 1: found by a guess */
+	guess?: number[];
+	inlined?: number[];
+	before_self?: number[];
+	before_total?: number[];
+}
+
+export interface FlameAnswer {
+	sum: Sum;
+	unit: string;
+	/** Of a comparison; in the unit of its own range, where before_total is scaled. */
+	before?: Sum;
+	labels: FlameLabels;
+	nodes: FlameNodes;
+	/** Nodes that were left out; each parent of some has one child "[smaller]" for them. */
+	hidden: number;
+	functions?: FunctionRow[];
+}
+
+export interface FunctionRow {
+	name: string;
+	image: string;
+	kind: string;
+	file?: string;
+	line?: number;
+	self: number;
+	total: number;
+	before_self?: number;
+	before_total?: number;
+}
+
+export interface FunctionsAnswer {
+	sum: Sum;
+	functions: FunctionRow[];
+	others: number;
+}
+
+export interface SandwichAnswer {
+	sum: Sum;
+	unit: string;
+	self: number;
+	total: number;
+	callers: Pick<FlameAnswer, 'labels' | 'nodes' | 'hidden'>;
+	callees: Pick<FlameAnswer, 'labels' | 'nodes' | 'hidden'>;
+}
+
+export interface PlacesAnswer {
+	sum: Sum;
+	self: number;
+	total: number;
+	/** Largest first. */
+	builds: { image: string; build_id: string; self: number; total: number }[];
+	lines: { file: string; line: number; self: number; total: number }[];
+}
+
+export interface ThreadRow {
+	tid: number;
+	comm: string;
+	samples: number;
+	total: number;
+}
+
+export interface ProcessRow {
+	host: string;
+	service: string;
+	pid: number;
+	comm: string;
+	command: string;
+	samples: number;
+	total: number;
+	threads: ThreadRow[];
+}
+
+export interface ProcessesAnswer {
+	sum: Sum;
+	processes: ProcessRow[];
+	others: number;
+}
+
+export interface LossesAnswer {
+	lost: number;
+	/** Reading them would have taken too long: what they lost is not counted. */
+	films_unread: number;
+	losses: { reason: string; count: number }[];
+}
+
+export interface SeriesRow {
+	host: string;
+	service: string;
+	version: string;
+	/** "env=prod,zone=a" */
+	labels: string;
+	samples: number;
+	total: number;
+}
+
+export interface SeriesAnswer {
+	sum: Sum;
+	series: SeriesRow[];
+	others: number;
+}
+
+export interface TimelineRow {
+	/** '' for all others */
+	name: string;
+	total: number;
+	values: number[];
+}
+
+export interface TimelineAnswer {
+	sum: Sum;
+	/** seconds */
+	step: number;
+	rows: TimelineRow[];
+}
+
+export interface Status {
+	version: string;
+	host: string;
+	now: number;
+	started: number;
+	filming: boolean;
+	one_film: boolean;
+	read_only: boolean;
+	events: string[];
+	recorder: { samples: number; lost: number; cpu: number; frequency: number } | null;
+	process: { cpu_seconds: number; rss_bytes: number };
+	store: {
+		films: number;
+		bytes: number;
+		first: number;
+		last: number;
+		hosts: number;
+		series: number;
+		set_aside: number;
+		taken: number;
+		again: number;
+		removed: number;
+		full: boolean;
+	};
+}

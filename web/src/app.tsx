@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame around the views.
+import { Component, type ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { SeriesAnswer, Status } from './api/answers';
+import { askOf, hasToken } from './api/client';
+import { type Failure, failures, useAnswer } from './api/use_answer';
+import { safe } from './format';
+import { Cost } from './parts/cost';
+import { Help, TokenPrompt } from './parts/dialogs';
+import { useKeys } from './parts/keys';
+import { Answers, Notice } from './parts/notice';
+import { NothingFilmed } from './parts/nothing';
+import { RangeBar } from './parts/range_bar';
+import { NO_LINK, type ViewName, VIEWS, writeLink } from './state/link';
+import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, spanOfLink, useBeat, useLink,
+	usePage } from './state/page';
+import { useTheme } from './state/theme';
+import { text } from './text/text';
+import { Compare } from './views/compare';
+import { Overview } from './views/overview';
+import { Profile } from './views/profile';
+
+const LIVE_BEAT = 5000;    // ms
+const STATUS_BEAT = 10000;
+const SERIES = 1000;
+
+const SHOWN: Record<ViewName, () => ComponentChildren> = {
+	overview: () => <Overview />,
+	profile: () => <Profile />,
+	compare: () => <Compare />,
+};
+
+/** A fault of the page itself is said, not a blank page. */
+class Guard extends Component<{ children: ComponentChildren }, { fault: string }> {
+	override state = { fault: '' };
+
+	override componentDidCatch(fault: unknown): void {
+		console.error(fault);
+		this.setState({ fault: String(fault) });
+	}
+	override render() {
+		if (!this.state.fault)
+			return this.props.children;
+		return <Notice title={text.notice.broken} isError>
+			<span class="why">{safe(this.state.fault)}</span>
+			<button type="button" onClick={() => location.assign(location.pathname)}>{text.notice.again}</button>
+		</Notice>;
+	}
+}
+
+export function App() {
+	const [address, go] = useLink();
+	const [theme, toggleTheme] = useTheme();
+	const [dialog, setDialog] = useState<'' | 'help' | 'token'>('');
+	const beat = useBeat(address.isLive, LIVE_BEAT);
+	const status = useAnswer<Status>('status', new URLSearchParams(), useBeat(true, STATUS_BEAT));
+	const link = { ...address, event: eventOfLink(address, status.answer) };
+	const range = rangeOfLink(link, status.answer);
+	const series = useAnswer<SeriesAnswer>(status.answer && 'series',
+		askOf(link.event, range, NO_LINK.filters, { limit: SERIES }));
+	const page: Page = {
+		link, go, theme, beat, range,
+		status: status.answer,
+		series: series.answer?.series ?? [],
+		span: spanOfLink(link, status.answer),
+	};
+
+	useEffect(() => {
+		const prompt = (event: Event) => (event as Failure).error.status === 401 && setDialog('token');
+		failures.addEventListener('failure', prompt);
+		return () => failures.removeEventListener('failure', prompt);
+	}, []);
+	useEffect(() => {
+		const what = [link.filters.service, text.views[link.view], status.answer?.host];
+		document.title = `${what.filter(Boolean).map((word) => safe(word!)).join(' \u00b7 ')} \u2013 stackcam`;
+	}, [address, status.answer?.host]);
+	const view = (name: ViewName) => () => go({ view: name });
+	useKeys({
+		'?': () => setDialog('help'),
+		T: toggleTheme,
+		O: view('overview'), P: view('profile'), C: view('compare'),
+	});
+
+	return <PageContext.Provider value={page}>
+		<a class="skip" href="#content">{text.top.skip}</a>
+		<Header onTheme={toggleTheme} onHelp={() => setDialog('help')} />
+		<Guard>
+			<Answers asked={[status]} isSilent>
+				{status.answer && (filmed(status.answer) ? SHOWN[link.view]() :
+					<main id="content"><NothingFilmed /></main>)}
+			</Answers>
+		</Guard>
+		{status.answer && <Cost status={status.answer} />}
+		{dialog === 'help' && <Help onClose={() => setDialog('')} />}
+		{dialog === 'token' && <TokenPrompt isWrong={hasToken()} onClose={() => setDialog('')} />}
+	</PageContext.Provider>;
+}
+
+function Header({ onTheme, onHelp }: { onTheme(): void; onHelp(): void }) {
+	const { link, go, status, theme } = usePage();
+	const open = (event: MouseEvent, view: ViewName) => {
+		if (event.ctrlKey || event.metaKey || event.shiftKey || event.button)
+			return; // to another tab or window
+		event.preventDefault();
+		go({ view });
+	};
+	return <header class="top">
+		<span class="brand">stackcam</span>
+		<span class="host" title={status ? safe(status.host) : ''}>{status ? safe(status.host) : ''}</span>
+		<nav>
+			{VIEWS.map((view) => <a key={view} id={`to-${view}`} aria-current={link.view === view ? 'page' : undefined}
+				href={writeLink({ ...link, view }) || '?'} onClick={(event) => open(event, view)}>{text.views[view]}</a>)}
+		</nav>
+		<RangeBar />
+		<div class="row end">
+			<CopyLink />
+			<button type="button" id="theme" class="quiet icon" aria-label={text.top.theme} title={text.top.theme}
+				onClick={onTheme}>{theme === 'dark' ? '☀' : '☾'}</button>
+			<button type="button" id="help" class="quiet icon" aria-label={text.top.help} title={text.top.help}
+				onClick={onHelp}>?</button>
+		</div>
+	</header>;
+}
+
+const COPIED_SHOWN = 1500; // ms
+
+function CopyLink() {
+	const { link, span } = usePage();
+	const [said, setSaid] = useState('');
+	const copy = async () => {
+		try {
+			await navigator.clipboard.writeText(lastingLink(link, span));
+			setSaid(text.top.copied);
+		} catch {
+			setSaid(text.top.notCopied);
+		}
+		setTimeout(setSaid, COPIED_SHOWN, '');
+	};
+	useKeys({ S: () => void copy() });
+	return <button type="button" id="copy-link" title={text.top.copyLinkHint} onClick={copy}>
+		{said || text.top.copyLink}</button>;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// All of a profile: tools, table, graphs, legend (contract.ts says what it is given).
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { count, formatOf, percent, safe } from '../format';
+import { useKeys } from '../parts/keys';
+import { text } from '../text/text';
+import { Colours } from './colours';
+import type { Colouring, FlamePanelProps, FlameState, FunctionName, Show } from './contract';
+import './flame.css';
+import { copyText, FrameBar } from './frame_bar';
+import type { Facts } from './facts';
+import { Graph, type GraphHandle, type Selecting } from './graph';
+import { idOf, nodeOf } from './ids';
+import { Legend } from './legend';
+import { modelOf, type Model } from './model';
+import { quoted, unquoted } from './pattern';
+import { Sandwich } from './sandwich';
+import { anyOf, matchesOf, queryOf, type Matches } from './search';
+import { Table } from './table';
+import { Tools } from './tools';
+
+const words = text.flame;
+const SHOWS: Show[] = ['table', 'both', 'graph'];
+const COLOURS: Colouring[] = ['kind', 'image', 'language'];
+
+/** The frame that the user went to last. */
+interface Chosen {
+	facts: Facts;
+	zoomed: number;
+	node: number;
+	pane: number;
+}
+
+interface PaneModel extends Model {
+	matches: Matches | null;
+	/** the node that the link is zoomed to */
+	zoomed: number;
+}
+
+function usePanes({ panes, state, theme }: FlamePanelProps) {
+	const answers = panes.map(({ answer }) => answer);
+	const hidden = state.hide.join('\n');
+	const query = useMemo(() => queryOf(state.search, state.isRegex), [state.search, state.isRegex]);
+	const isHidden = useMemo(() => anyOf(state.hide), [hidden]);
+	const models = useMemo(() => answers.map((answer) => modelOf(answer, words.all, isHidden)),
+		[...answers, isHidden]);
+	const matches = useMemo(() => models.map((model) => matchesOf(model, query.test)), [models, query]);
+	const zoomed = useMemo(() => models.map(({ tree, labels }) => Math.max(nodeOf(tree, labels, state.zoom), 0)),
+		[models, state.zoom]);
+	const colours = useMemo(() => models.map(({ tree, labels }) => new Colours(tree, labels, state.colour, theme)),
+		[models, state.colour, theme]);
+	return { query, isHidden, models, matches, zoomed, colours };
+}
+
+/** "1.2 s (12.00%) in 12 frames, 30.00% of zoomed, before 10.00%" */
+function foundWords({ tree, matches, zoomed }: PaneModel & { matches: Matches }, unit: string): string {
+	const total = matches.total(tree.total, 0);
+	const share = percent(total, tree.total[0]!);
+	const parts = [words.found(`${formatOf(unit)(total)} (${share})`, matches.count, count(matches.count))];
+
+	if (zoomed)
+		parts.push(words.foundOfZoomed(percent(matches.total(tree.total, zoomed), tree.total[zoomed]!)));
+	if (tree.beforeTotal)
+		parts.push(words.foundBefore(percent(matches.total(tree.beforeTotal, 0), tree.beforeTotal[0]!)));
+	return parts.join(', ');
+}
+
+export function FlamePanel(props: FlamePanelProps) {
+	const { panes, functions, state, theme, onState, onDetails, onFocus } = props;
+	const { query, isHidden, models, matches, zoomed, colours } = usePanes(props);
+	const field = useRef<HTMLInputElement>(null);
+	const graphs = useRef<(GraphHandle | null)[]>([]);
+	const [chosen, setChosen] = useState<Chosen | null>(null);
+	const first = panes[0]!.answer, last = panes[panes.length - 1]!.answer;
+	const isDiff = panes.length === 1 && models[0]!.tree.beforeTotal !== null;
+	const hasBefore = functions?.some((row) => row.before_total !== undefined) ?? false;
+	const isThere = chosen && (state.sandwich || models.some(({ tree }) => tree === chosen.facts.tree));
+	const node = isThere ? chosen.node : -1;
+	const canSandwich = !hasBefore && panes.length === 1; // of two sides there is none
+	const found = models.map((model, i) => {
+		const hits = matches[i];
+		return hits ? foundWords({ ...model, matches: hits, zoomed: zoomed[i]! }, panes[i]!.answer.unit) : '';
+	});
+
+	const selectIn = (pane: number) => (graph: GraphHandle, to: number, how: Selecting): void => {
+		setChosen(to < 0 ? null : { facts: graph.facts, zoomed: graph.view.zoomed, node: to, pane });
+		if (to < 0)
+			onDetails(null);
+		else if (how !== 'went')
+			onDetails(graph.facts.details(to, pane), how === 'kept');
+	};
+
+	const match = (step: number) => graphs.current[0]?.nextMatch(step);
+	const reset = () => graphs.current.forEach((graph) => graph?.reset());
+	const isWhole = () => graphs.current.every((graph) => !graph || graph.view.zoomed === 0 && !graph.view.isAside());
+	const sandwich = (of: FunctionName | null) => onState({ sandwich: of }, true);
+	const hide = ({ name }: FunctionName) =>
+		onState({ hide: [...new Set([...state.hide, quoted(safe(name))])] }, true);
+	/** What stands for one function in the search marks it in the table, which still shows all. */
+	const marked = state.isRegex ? '' : unquoted(state.search);
+	const search = ({ name }: FunctionName) => onState({ isRegex: false, sandwich: null,
+		search: marked === safe(name) ? '' : quoted(safe(name)) });
+
+	/** The server is asked for more of what stands below a node. */
+	function askMore({ facts: { tree, labels } }: GraphHandle, from: number): void {
+		let above = from;
+		while (above > 0 && !labels.isFunction(tree.label[above]!))
+			above = tree.parent[above]!;
+		if (above > 0)
+			onFocus(labels.functionName(tree.label[above]!));
+	}
+
+	/** Does something to the chosen frame, if it is a function. */
+	function withChosen(what: (name: FunctionName) => void): void | false {
+		if (node < 0)
+			return false;
+		const { tree, labels } = chosen!.facts;
+		const label = tree.label[node]!;
+		if (!labels.isFunction(label))
+			return false;
+		what(labels.functionName(label));
+	}
+
+	const next = <T,>(all: T[], now: T) => all[(all.indexOf(now) + 1) % all.length]!;
+	useKeys({
+		'/': () => field.current?.select(),
+		n: () => match(1),
+		N: () => match(-1),
+		i: () => onState({ mode: state.mode === 'icicle' ? 'flame' : 'icicle' }),
+		k: () => onState({ colour: next(isDiff ? ['change', ...COLOURS] : COLOURS, state.colour) }),
+		v: () => onState({ show: next(SHOWS, state.show) }),
+		c: () => (node >= 0 ? void copyText(chosen!.facts.name(node)) : false),
+		f: () => withChosen(onFocus),
+		s: () => canSandwich && withChosen(sandwich),
+		h: () => withChosen(hide),
+		Home: () => (isWhole() ? false : reset()),
+		Escape: () => (state.sandwich ? sandwich(null) : false),
+	});
+
+	const hasGraph = state.show !== 'table';
+	const hasTable = state.show !== 'graph';
+	const graphOf = (i: number) => {
+		const { tree, labels } = models[i]!;
+		const { title, answer } = panes[i]!;
+		return (
+			<section key={i} class="flame-pane">
+				{title && <h3>{title}{panes.length > 1 && found[i] && <small> {found[i]}</small>}</h3>}
+				<Graph model={models[i]!} unit={answer.unit} isIcicle={state.mode === 'icicle'}
+					colours={colours[i]!} matches={matches[i]!} zoomed={zoomed[i]!} name={title || words.graph} hasMap
+					onZoom={(to) => onState({ zoom: idOf(tree, labels, to) }, true)} onSelect={selectIn(i)}
+					onMore={askMore}
+					onHandle={(graph) => {
+						graphs.current[i] = graph;
+					}} />
+			</section>
+		);
+	};
+
+	return (
+		<div class="flame-panel">
+			<Tools state={state} isDiff={isDiff} found={found[0]!} error={query.error} field={field}
+				onState={onState as (change: Partial<FlameState>) => void} onMatch={match} onReset={reset} />
+			<div class={`flame-views flame-show-${state.show}`}>
+				{hasTable && <Table functions={functions} unit={last.unit} whole={last.sum.total}
+					before={(panes.length > 1 ? first.sum : first.before)?.total ?? 0} isDiff={hasBefore} sort={state.sort}
+					test={marked ? null : query.test} marked={marked} isHidden={isHidden}
+					onSort={(sort) => onState({ sort })} onChoose={search}
+					onSandwich={canSandwich ? sandwich : null} />}
+				{state.sandwich && canSandwich ? <Sandwich of={state.sandwich} answer={props.sandwich} whole={last.sum.total}
+					unit={last.unit} colour={state.colour} theme={theme} isHidden={isHidden}
+					test={marked === safe(state.sandwich.name) ? null : query.test}
+					onSelect={selectIn(0)} onClose={() => sandwich(null)} /> :
+					hasGraph && <div class="flame-panes">{panes.map((_, i) => graphOf(i))}</div>}
+			</div>
+			{(hasGraph || state.sandwich) && <footer class="flame-foot">
+				<Legend model={models[0]!} colours={colours[0]!} />
+				<FrameBar facts={chosen?.facts ?? null} node={node} zoomed={chosen?.zoomed ?? 0}
+					onFocus={onFocus} onSandwich={canSandwich ? sandwich : null} onHide={hide}
+					onDetails={() => onDetails(chosen!.facts.details(node, chosen!.pane))} />
+			</footer>}
+		</div>
+	);
+}

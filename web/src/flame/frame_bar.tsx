@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chosen frame, and what can be done with it.
+import { useState } from 'preact/hooks';
+import { text } from '../text/text';
+import type { FunctionName } from './contract';
+import type { Facts } from './facts';
+
+const words = text.flame;
+
+interface FrameBarProps {
+	facts: Facts | null;
+	node: number; // -1: none
+	zoomed: number;
+	onFocus(name: FunctionName): void;
+	/** Null: there is none of what is shown. */
+	onSandwich: ((name: FunctionName) => void) | null;
+	onHide(name: FunctionName): void;
+	onDetails(): void;
+}
+
+/** Puts a name where it can be pasted; whether the browser allowed it. */
+export async function copyText(name: string): Promise<boolean> {
+	try {
+		await navigator.clipboard.writeText(name);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function CopyButton({ name }: { name: string }) {
+	const [said, setSaid] = useState('');
+
+	async function copy(): Promise<void> {
+		setSaid(await copyText(name) ? words.copied : words.notCopied);
+		setTimeout(() => setSaid(''), 1200);
+	}
+	return <button title={`${words.copyHint} (c)`} onClick={copy}>{said || words.copy}</button>;
+}
+
+export function FrameBar({ facts, node, zoomed, onFocus, onSandwich, onHide, onDetails }: FrameBarProps) {
+	if (!facts || node < 0)
+		return <div class="flame-bar"><span class="flame-about">{words.hint}</span></div>;
+	const label = facts.tree.label[node]!;
+	const name = facts.name(node);
+	const frame = facts.labels.functionName(label);
+
+	return (
+		<div class="flame-bar">
+			<span class="flame-about"><b><bdi>{name.slice(0, 300)}</bdi></b> {facts.line(node, zoomed)}</span>
+			<span class="flame-actions">
+				<CopyButton key={name} name={name} />
+				{facts.labels.isFunction(label) && <>
+					<button title={`${words.focusHint} (f)`} onClick={() => onFocus(frame)}>{words.focus}</button>
+					{onSandwich && <button title={`${words.sandwichHint} (s)`} onClick={() => onSandwich(frame)}>
+						{words.sandwich}
+					</button>}
+					<button title={`${words.hideHint} (h)`} onClick={() => onHide(frame)}>{words.hide}</button>
+				</>}
+				<button title={words.detailsHint} onClick={onDetails}>{words.details}</button>
+			</span>
+		</div>
+	);
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+import { render } from 'preact';
+import 'uplot/dist/uPlot.min.css';
+import { App } from './app';
+import { listenToKeys } from './parts/keys';
+import { showTheme } from './state/theme';
+import './style/base.css';
+import './style/parts.css';
+import { language } from './text/text';
+
+document.documentElement.lang = language;
+showTheme();
+listenToKeys();
+render(<App />, document.body);

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Totals over time, the rows stacked on each other. Dragging selects a range.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import palette from '../../../src/show/palette.json';
+import type { TimelineAnswer, TimelineRow } from '../api/answers';
+import type { Theme } from '../flame/contract';
+import { safe } from '../format';
+import { clockOf, dayOf, type Span } from '../state/range';
+import { text } from '../text/text';
+import { type Rate, ratesOf, rateOf, untilOf } from './units';
+
+/** Rows that have a colour of their own; the rest is drawn as others. */
+export const COLOURED = palette.light.image.length - 1;
+
+/** The colour of the row of that rank; of all others, if there is no row of that rank. */
+export function rowColour(theme: Theme, rank: number): string {
+	return palette[theme].image[Math.min(rank, COLOURED)]!;
+}
+
+/** The first rows as they are, the rest as one. */
+export function foldRows(rows: TimelineRow[], most = COLOURED): TimelineRow[] {
+	const named = rows.filter((row) => row.name !== '').slice(0, most);
+	const rest = rows.filter((row) => !named.includes(row));
+	const total = rest.reduce((sum, row) => sum + row.total, 0);
+	if (!total)
+		return named;
+	const steps = Math.max(...rest.map((row) => row.values.length));
+	const values = Array.from({ length: steps }, (_, i) =>
+		rest.reduce((sum, row) => sum + (row.values[i] ?? 0), 0));
+	return [...named, { name: '', total, values }];
+}
+
+interface Drawing {
+	/** Moments, then for each row the sum of it and all rows below; the topmost row is drawn first. */
+	data: uPlot.AlignedData;
+	rates: number[][];
+}
+
+function drawingOf(answer: TimelineAnswer, rows: TimelineRow[]): Drawing {
+	const rates = rows.map((row) => ratesOf(answer, row));
+	const steps = rates[0]?.length ?? 0;
+	const moments = Array.from({ length: steps }, (_, i) => answer.sum.from + i * answer.step);
+	const stacked: number[][] = [];
+	let below: number[] = Array(steps).fill(0);
+	for (const rate of rates) {
+		below = below.map((value, i) => value + rate[i]!);
+		stacked.unshift(below);
+	}
+	if (steps) { // where the last step ends
+		moments.push(answer.sum.to);
+		for (const line of stacked)
+			line.push(line[steps - 1]!);
+	}
+	return { data: [moments, ...stacked], rates };
+}
+
+/** Words of the marks below: as exact as they are apart, the day where a new one begins. */
+function momentText(splits: number[], apart: number): string[] {
+	let day = '';
+	return splits.map((moment) => {
+		const isNewDay = dayOf(moment) !== day;
+		day = dayOf(moment);
+		if (apart >= 86400)
+			return day.slice(5);
+		if (apart < 1)
+			return clockOf(moment) + (moment % 1).toFixed(2).slice(1);
+		return isNewDay && moment !== splits[0] ? day.slice(5) : clockOf(moment, apart < 60);
+	});
+}
+
+function colourOf(name: string): string {
+	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** What may still come stands on a ground of its own. */
+function drawComing(plot: uPlot, { sum }: TimelineAnswer): void {
+	const from = plot.valToPos(untilOf(sum), 'x', true), to = plot.valToPos(sum.to, 'x', true);
+	const { top, height } = plot.bbox;
+	if (to - from < 1)
+		return;
+	plot.ctx.fillStyle = colourOf('--raised');
+	plot.ctx.fillRect(from, top, to - from, height);
+}
+
+interface Events {
+	onSelect(span: Span): void;
+	onCursor(index: number | null): void;
+}
+
+/** Whole minutes for long ranges: those the server has at hand. */
+function rounded({ from, to }: Span): Span {
+	const grain = to - from >= 300 ? 60 : 1;
+	return { from: Math.floor(from / grain) * grain, to: Math.ceil(to / grain) * grain };
+}
+
+function plotOptions(rows: TimelineRow[], theme: Theme, rate: Rate, width: number, height: number,
+	answer: { current: TimelineAnswer }, events: { current: Events }): uPlot.Options {
+	const [muted, line] = [colourOf('--muted'), colourOf('--line')];
+	const font = '11px system-ui, sans-serif';
+	const axis = { stroke: muted, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, size: 4 } };
+	const stepped = uPlot.paths.stepped!({ align: 1 });
+
+	return {
+		width,
+		height,
+		padding: [8, 28, 0, 0],
+		legend: { show: false },
+		cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
+		scales: {
+			x: { time: true, range: (_, from, to) => [from, to] },
+			y: { range: (_, __, most) => [0, Math.max(most * 1.05, 1e-9)] },
+		},
+		axes: [
+			{ ...axis, space: 70, size: 24,
+				values: (_, splits, __, ___, apart) => momentText(splits, apart) },
+			{ ...axis, space: 28, size: 54,
+				values: (_, splits) => splits.map((value) => (value ? rate.mark(value) : '0')) },
+		],
+		series: [{}, ...rows.map((row, i) => {
+			const colour = rows.length === 1 ? colourOf('--single') :
+				rowColour(theme, row.name === '' ? COLOURED : i);
+			return { fill: colour, stroke: colourOf('--ground'), width: 0.5, paths: stepped,
+				points: { show: false } };
+		}).reverse()],
+		hooks: {
+			drawClear: [(plot) => drawComing(plot, answer.current)],
+			setSelect: [(plot) => {
+				if (plot.select.width < 3)
+					return;
+				const at = (left: number) => plot.posToVal(left, 'x');
+				const span = { from: at(plot.select.left), to: at(plot.select.left + plot.select.width) };
+				plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+				events.current.onSelect(rounded(span));
+			}],
+			setCursor: [(plot) => events.current.onCursor(plot.cursor.idx ?? null)],
+		},
+	};
+}
+
+export interface ChartProps {
+	answer: TimelineAnswer;
+	theme: Theme;
+	height: number;
+	onSelect(span: Span): void;
+}
+
+export function Chart({ answer, theme, height, onSelect }: ChartProps) {
+	const box = useRef<HTMLDivElement>(null);
+	const plot = useRef<uPlot | null>(null);
+	const [index, setIndex] = useState<number | null>(null);
+	const events = useRef<Events>({ onSelect, onCursor: setIndex });
+	events.current = { onSelect, onCursor: setIndex };
+	const shown = useRef(answer);
+	shown.current = answer;
+
+	const rows = useMemo(() => foldRows(answer.rows), [answer]);
+	const drawing = useMemo(() => drawingOf(answer, rows), [answer, rows]);
+	const rate = rateOf(answer.sum.unit);
+	const look = `${rows.map((row) => row.name === '').join()} ${theme} ${answer.sum.unit} ${height}`;
+
+	useEffect(() => {
+		const place = box.current!;
+		const made = new uPlot(plotOptions(rows, theme, rate, place.clientWidth, height, shown, events),
+			drawing.data, place);
+		plot.current = made;
+		const observer = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height }));
+		observer.observe(place);
+		return () => {
+			observer.disconnect();
+			made.destroy();
+		};
+	}, [look]);
+	useEffect(() => plot.current?.setData(drawing.data), [drawing]);
+
+	const steps = drawing.rates[0]?.length ?? 0;
+	return <figure class="chart" aria-label={text.chart.name(rate.name)}>
+		<Readout answer={answer} rows={rows} rates={drawing.rates} rate={rate} theme={theme}
+			index={index !== null && steps ? Math.min(index, steps - 1) : null} />
+		<div class="plot" ref={box} />
+	</figure>;
+}
+
+interface ReadoutProps {
+	answer: TimelineAnswer;
+	rows: TimelineRow[];
+	rates: number[][];
+	rate: Rate;
+	theme: Theme;
+	index: number | null;
+}
+
+/** The numbers below the pointer, largest first; without one, what the chart is of. */
+function Readout({ answer, rows, rates, rate, theme, index }: ReadoutProps) {
+	if (index === null)
+		return <figcaption><b>{rate.name}</b> <span class="hint">{text.chart.hint}</span></figcaption>;
+	const at = rates.map((row) => row[index] ?? 0);
+	const moment = answer.sum.from + index * answer.step;
+	return <figcaption>
+		<b>{clockOf(moment, answer.step < 60 || moment % 60 !== 0)}</b>
+		<span>{text.chart.total} <b>{rate.format(at.reduce((sum, value) => sum + value, 0))}</b></span>
+		{rows.length > 1 && at.map((value, i) => value > 0 && <span key={i}>
+			<i class="swatch" style={{ background: rowColour(theme, rows[i]!.name === '' ? COLOURED : i) }} />
+			{safe(rows[i]!.name) || text.chart.others} <b>{rate.short(value)}</b>
+		</span>)}
+	</figcaption>;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nothing was filmed: where there is something, and what to do.
+import type { Sum } from '../api/answers';
+import { usePage, filmed } from '../state/page';
+import { clockOf, rangeOf, spanText } from '../state/range';
+import { text } from '../text/text';
+import { Notice } from './notice';
+import { isLate, untilOf } from './units';
+
+const SHOWN = 86400; // at most so many seconds of the latest that there is
+
+/** sum: of the answer that has nothing. */
+export function NothingFilmed({ sum }: { sum?: Sum }) {
+	const { status, go } = usePage();
+	const span = filmed(status);
+	const words = text.notice;
+
+	if (!span)
+		return <Notice title={words.emptyStore}>
+			<span>{status?.filming ? words.emptyFilming : words.emptyNotFilming}</span>
+		</Notice>;
+	return <Notice title={words.emptyRange}>
+		{sum && isLate(sum) && <span>{words.coming(clockOf(untilOf(sum)))}</span>}
+		<span>{words.filmedFrom(spanText(span))}</span>
+		<button type="button" id="show-filmed" onClick={() => go({
+			range: rangeOf({ from: Math.max(span.from, span.to - SHOWN), to: span.to }), isLive: false,
+		})}>{words.showThat}</button>
+	</Notice>;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an answer stands for, and what is missing in it: stands beside its numbers.
+import type { Sum } from '../api/answers';
+import { count, percent } from '../format';
+import { clockOf, spanText } from '../state/range';
+import { text } from '../text/text';
+import { Losses } from './losses';
+import { amountOf, averageOf, isLate, rateOf, untilOf } from './units';
+
+const FEW = 0.001;
+
+/** "3", or "1.20%" of many */
+function partOf(part: number, whole: number): string {
+	return whole > 0 && part / whole >= FEW ? percent(part, whole) : count(part);
+}
+
+export function SumLine({ sum }: { sum: Sum }) {
+	const words = text.profile;
+	return <div class="sum">
+		<b>{amountOf(sum.unit, sum.total)(sum.total)}</b>
+		<span>{words.average(rateOf(sum.unit).format(averageOf({ sum }, sum.total)))}</span>
+		<span>{spanText(sum)}</span>
+		{isLate(sum) && <span id="complete" title={words.untilHint}>{words.until(clockOf(untilOf(sum)))}</span>}
+		<span>{words.samples(count(sum.samples))}</span>
+		{sum.truncated > 0 && <span title={words.cutHint}>{words.cut(partOf(sum.truncated, sum.samples))}</span>}
+		{sum.guessed > 0 && <span title={words.guessedHint}>{words.guessed(partOf(sum.guessed, sum.samples))}</span>}
+		<Losses sum={sum} />
+		{sum.films_damaged > 0 && <span class="warn">{words.damaged(count(sum.films_damaged))}</span>}
+		{sum.films_unread > 0 &&
+			<span class="warn" id="unread" title={words.unreadHint}>{words.unread(count(sum.films_unread))}</span>}
+	</div>;
+}

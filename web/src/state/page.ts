@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all parts of the page share: the link, the server's status, the theme, the beat of live mode.
+import { createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import type { SeriesRow, Status } from '../api/answers';
+import type { Theme } from '../flame/contract';
+import { type Link, readLink, writeLink } from './link';
+import { type Range, rangeOf, type Span, spanOf, USUAL_RANGE } from './range';
+
+export interface Page {
+	link: Link;
+	/** Changes the link; a step is one that "back" undoes. */
+	go(change: Partial<Link>, isStep?: boolean): void;
+	status: Status | null;
+	/** Who can be chosen in the filters. */
+	series: SeriesRow[];
+	theme: Theme;
+	/** Rises every few seconds in live mode. */
+	beat: number;
+	/** What the link asks for, with the usual range where it names none. */
+	range: Range;
+	/** The same in seconds; of one film, all of it; null: not known yet. */
+	span: Span | null;
+}
+
+export const PageContext = createContext<Page | null>(null);
+
+export function usePage(): Page {
+	return useContext(PageContext)!;
+}
+
+/** The link of the address, and what changes both. */
+export function useLink(): [Link, Page['go']] {
+	const [link, setLink] = useState(() => readLink(location.search));
+	const current = useRef(link);
+
+	useEffect(() => {
+		const back = () => setLink(current.current = readLink(location.search));
+		addEventListener('popstate', back);
+		return () => removeEventListener('popstate', back);
+	}, []);
+	return [link, (change, isStep = true) => {
+		const next = { ...current.current, ...change };
+		const address = writeLink(next) || location.pathname;
+		if (address !== (location.search || location.pathname)) {
+			if (isStep)
+				history.pushState(null, '', address);
+			else
+				history.replaceState(null, '', address);
+		}
+		setLink(current.current = next);
+	}];
+}
+
+/** Rises every so many milliseconds while isOn and the page is in sight. */
+export function useBeat(isOn: boolean, every: number): number {
+	const [beat, setBeat] = useState(0);
+	useEffect(() => {
+		if (!isOn)
+			return undefined;
+		const timer = setInterval(() => document.hidden || setBeat((count) => count + 1), every);
+		return () => clearInterval(timer);
+	}, [isOn, every]);
+	return beat;
+}
+
+const USUAL_EVENT = 'on-cpu';
+
+/** The one that is asked for if the link names none: the usual one, or what there is. */
+export function eventOfLink(link: Link, status: Status | null): string {
+	const events = status?.events ?? [];
+	return link.event || (events.includes(USUAL_EVENT) ? USUAL_EVENT : events[0] ?? '');
+}
+
+/** What can be chosen, with the one that is. */
+export function eventsOf(status: Status | null, { event }: Link): string[] {
+	const events = status?.events ?? [];
+	return !event || events.includes(event) ? events : [event, ...events];
+}
+
+export function rangeOfLink(link: Link, status: Status | null): Range {
+	return link.range.from || status?.one_film ? link.range : USUAL_RANGE;
+}
+
+/** What the server has films of; null: none. */
+export function filmed(status: Status | null): Span | null {
+	const { first = 0, last = 0 } = status?.store ?? {};
+	return last > first ? { from: first, to: last } : null;
+}
+
+export function spanOfLink(link: Link, status: Status | null): Span | null {
+	const range = rangeOfLink(link, status);
+	return range.from ? spanOf(range, Date.now() / 1000) : filmed(status);
+}
+
+/** The link with its times as they are now, for somebody else or for later. */
+export function lastingLink(link: Link, span: Span | null): string {
+	const lasting = span && !link.isLive && link.range.from ? { ...link, range: rangeOf(span) } : link;
+	return new URL(writeLink(lasting) || location.pathname, location.href).href;
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranges of time, as the API takes them: unix seconds, or "-15m" and "now".
+
+/** '' in both: the usual range; of one film, all of it. */
+export interface Range {
+	from: string;
+	to: string;
+}
+
+/** Unix seconds. */
+export interface Span {
+	from: number;
+	to: number;
+}
+
+export const PRESETS = ['-1m', '-5m', '-15m', '-1h', '-1d'] as const;
+export const USUAL_RANGE: Range = { from: '-1h', to: 'now' };
+
+const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86400, w: 604800 };
+
+/** Seconds since 1970 that a word of a range stands for; NaN for another word. */
+export function secondsOf(word: string, now: number): number {
+	if (word === 'now')
+		return now;
+	const relative = /^-(\d+(?:\.\d+)?)([smhdw])$/.exec(word);
+	if (relative)
+		return now - Number(relative[1]) * UNITS[relative[2]!]!;
+	if (/^\d+(\.\d+)?$/.test(word))
+		return Number(word);
+	return Date.parse(word) / 1000;
+}
+
+/** The words of a moment, of milliseconds. */
+export function wordOf(seconds: number): string {
+	return String(Math.round(seconds * 1000) / 1000);
+}
+
+export function rangeOf(span: Span): Range {
+	return { from: wordOf(span.from), to: wordOf(span.to) };
+}
+
+/** Null where it stands for none. */
+export function spanOf(range: Range, now: number): Span | null {
+	const from = secondsOf(range.from, now), to = secondsOf(range.to, now);
+	return to > from ? { from, to } : null;
+}
+
+export function isRelative(range: Range): boolean {
+	return range.to === 'now' || range.from.startsWith('-');
+}
+
+/** The same range an amount of its own length later (1) or earlier (-1). */
+export function shifted(span: Span, lengths: number): Span {
+	const by = (span.to - span.from) * lengths;
+	return { from: span.from + by, to: span.to + by };
+}
+
+/** So many seconds before a word of a range; before a relative one it is relative, too. */
+function before(word: string, seconds: number): string {
+	const at = secondsOf(word, 0);
+	return word === 'now' || word.startsWith('-') ? `${wordOf(at - seconds)}s` : wordOf(at - seconds);
+}
+
+/** The same range so many seconds ago. */
+export function rangeBefore(range: Range, seconds: number): Range {
+	return { from: before(range.from, seconds), to: before(range.to, seconds) };
+}
+
+/** So many seconds at its end. */
+export function endOf(range: Range, seconds: number): Range {
+	return { from: before(range.to, seconds), to: range.to };
+}
+
+/** Seconds of films that are read for one click, at the end of what is looked at. */
+export const FILMS_READ = 3600;
+
+/** In seconds. */
+export function lengthOf(range: Range): number {
+	return secondsOf(range.to, 0) - secondsOf(range.from, 0);
+}
+
+const LENGTH_MIN = 1;
+
+/** A longer (above 1) or shorter range around the same middle. */
+export function scaled(span: Span, factor: number): Span {
+	const middle = (span.from + span.to) / 2;
+	const half = Math.max((span.to - span.from) * factor, LENGTH_MIN) / 2;
+	return { from: Math.floor(middle - half), to: Math.ceil(middle + half) };
+}
+
+const two = (n: number) => String(n).padStart(2, '0');
+
+const STEPS_MOST = 240;
+const STEP_LEAST = 0.25; // seconds: of a machine that is filmed 99 times a second still some samples
+
+/*
+ * Whole minutes are what a store's index has. Finer steps are counted in the films themselves: dear, above all every
+ * few seconds in live mode, so only for ranges in which minutes would be too few.
+ */
+const MINUTES_FROM = 600; // seconds
+
+/** In how many steps a range is drawn. */
+export function stepsOf(span: Span | null): number {
+	if (span && span.to - span.from >= MINUTES_FROM)
+		return Math.min(STEPS_MOST, Math.ceil((span.to - span.from) / 60) + 1); // minutes that it lies in
+	return span ? Math.max(1, Math.min(STEPS_MOST, Math.floor((span.to - span.from) / STEP_LEAST))) : STEPS_MOST;
+}
+
+/** "2026-11-21", where the reader is */
+export function dayOf(seconds: number): string {
+	const date = new Date(seconds * 1000);
+	return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+/** "14:32:08" or "14:32" */
+export function clockOf(seconds: number, hasSeconds = true): string {
+	const date = new Date(seconds * 1000);
+	const clock = `${two(date.getHours())}:${two(date.getMinutes())}`;
+	return hasSeconds ? `${clock}:${two(date.getSeconds())}` : clock;
+}
+
+/** "2026-11-21 14:32:08 – 14:47:08" */
+export function spanText({ from, to }: Span): string {
+	const end = dayOf(from) === dayOf(to) ? clockOf(to) : `${dayOf(to)} ${clockOf(to)}`;
+	return `${dayOf(from)} ${clockOf(from)} \u2013 ${end}`;
+}
+
+/** The same where there is little room: of days of this year "11-20 14:32 – 11-21 14:47" */
+export function shortSpanText(span: Span, now: number): string {
+	const [first, last] = [dayOf(span.from), dayOf(span.to)];
+	if (first === last || [first, last].some((day) => day.slice(0, 4) !== dayOf(now).slice(0, 4)))
+		return spanText(span);
+	const short = (seconds: number) => `${dayOf(seconds).slice(5)} ${clockOf(seconds, false)}`;
+	return `${short(span.from)} \u2013 ${short(span.to)}`;
+}
+
+/** "15 min", "1 h", "2.5 d" */
+export function lengthText(seconds: number): string {
+	const [size, unit] = seconds < 60 ? [1, 's'] : seconds < 3600 ? [60, 'min'] :
+		seconds < 86400 ? [3600, 'h'] : [86400, 'd'];
+	return `${Number((seconds / (size as number)).toFixed(1))} ${unit}`;
+}
+
+/** What <input type="datetime-local"> has for a moment, and back (NaN: none). */
+export function fieldOf(seconds: number): string {
+	return `${dayOf(seconds)}T${clockOf(seconds)}`;
+}
+export function secondsOfField(value: string): number {
+	return Date.parse(value) / 1000;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two ranges, services, versions or label sets: as one red and blue graph, or beside each other.
+import { useMemo } from 'preact/hooks';
+import type { FlameAnswer, Sum } from '../api/answers';
+import { profileAsk, withBefore } from '../api/client';
+import { useAnswer } from '../api/use_answer';
+import type { FlameState } from '../flame/contract';
+import { FlamePanel } from '../flame/FlamePanel';
+import { count, percent } from '../format';
+import { AskBar, Choice, choicesOf, LabelChoice } from '../parts/ask_bar';
+import { Details, exactly, useDetails } from '../parts/details';
+import { DIFF_FORMATS, ExportMenu } from '../parts/export_menu';
+import { Dropdown } from '../parts/menu';
+import { Answers } from '../parts/notice';
+import { NothingFilmed } from '../parts/nothing';
+import { CustomRange } from '../parts/range_bar';
+import { amountOf, averageOf, rateOf, untilOf } from '../parts/units';
+import type { Filters, Side } from '../state/link';
+import { filmed, type Page, usePage } from '../state/page';
+import { lengthOf, lengthText, type Range, rangeBefore, rangeOf, spanOf, spanText } from '../state/range';
+import { text } from '../text/text';
+
+const DAY = 86400;
+const NODES = 20_000;
+const FUNCTIONS = 1000;
+const SAME = 0.00005; // is 0.00%
+
+const sideOf = (range: Range, { host, service, version, labels }: Omit<Side, 'range'>): Side =>
+	({ range, host, service, version, labels });
+
+/** Both sides. Of a whole film, they are its halves. */
+function sidesOf({ link, range, status }: Page): { now: Range; before: Side } {
+	const whole = filmed(status);
+	let now = range, previous;
+	if (!range.from && whole) {
+		const middle = (whole.from + whole.to) / 2;
+		previous = rangeOf({ from: whole.from, to: middle });
+		now = rangeOf({ from: middle, to: whole.to });
+	} else {
+		previous = rangeBefore(range, lengthOf(range));
+	}
+	return { now, before: link.before ?? sideOf(previous, link.filters) };
+}
+
+/** In which order answers stand that need no comparison: "before" is a side as any other. */
+const filtersOf = (filters: Filters, side: Side): Filters => ({ ...filters, ...sideOf(side.range, side) });
+
+export function Compare() {
+	const page = usePage();
+	const { link, beat, theme, go } = page;
+	const { now, before } = sidesOf(page);
+	const [frame, showFrame] = useDetails();
+	const asked = useAnswer<FlameAnswer>('diff',
+		withBefore(profileAsk(link, now, { nodes: NODES, functions: 1, limit: FUNCTIONS }), before), beat);
+	const left = useAnswer<FlameAnswer>(link.isBeside ? 'flame' : null, profileAsk(
+		{ ...link, filters: filtersOf(link.filters, before) }, before.range, { nodes: NODES }), beat);
+	const right = useAnswer<FlameAnswer>(link.isBeside ? 'flame' : null,
+		profileAsk(link, now, { nodes: NODES }), beat);
+	const { answer } = asked;
+	const state: FlameState = { ...link.flame, sandwich: null,
+		colour: link.isBeside ? link.flame.colour : link.changeColour };
+	const change = ({ colour, ...part }: Partial<FlameState>, isStep = false) => go({
+		flame: { ...link.flame, ...part, ...(colour && link.isBeside ? { colour } : {}) },
+		...(colour && !link.isBeside ? { changeColour: colour } : {}),
+	}, isStep);
+	const panes = useMemo(() => {
+		if (!link.isBeside)
+			return answer && [{ title: '', answer }];
+		return left.answer && right.answer && [
+			{ title: text.compare.before, answer: left.answer },
+			{ title: text.compare.now, answer: right.answer },
+		];
+	}, [answer, left.answer, right.answer, link.isBeside]);
+	const isNothing = answer && answer.sum.total === 0 && !answer.before?.total;
+
+	return <main id="content" class="compare">
+		<AskBar title={text.compare.now} hasShape />
+		<BeforeBar now={now} before={before} />
+		<Answers asked={[asked, left, right]} isSilent={link.isLive}>
+			{isNothing && <NothingFilmed sum={answer.sum} />}
+			{answer?.before && !isNothing && <div class="row spread">
+				<Sums now={answer.sum} before={answer.before} isBeside={link.isBeside} />
+				<ExportMenu formats={DIFF_FORMATS} ask={withBefore(profileAsk(link, now), before)} />
+			</div>}
+			{panes && !isNothing && <div class={frame ? 'graph-area with-details' : 'graph-area'}>
+				<FlamePanel panes={panes} functions={answer?.functions ?? null} sandwich={null} state={state}
+					theme={theme} onState={change} onDetails={showFrame}
+					onFocus={({ name }) => go({ filters: { ...link.filters, focus: exactly(name) } })} />
+				{frame && <Details frame={frame} unit={panes[0]!.answer.unit} whole={null} steps={0}
+					side={link.isBeside && frame.pane === 0 ?
+						{ name: text.compare.before, range: before.range, filters: filtersOf(link.filters, before) } :
+						{ name: text.compare.now, range: now, filters: link.filters }}
+					onClose={() => showFrame(null)} />}
+			</div>}
+		</Answers>
+	</main>;
+}
+
+/** What is compared with, and the usual choices of it. */
+function BeforeBar({ now, before }: { now: Range; before: Side }) {
+	const { link, go, series, range, status } = usePage();
+	const isFilm = status?.one_film;
+	const words = text.compare;
+	const span = spanOf(before.range, Date.now() / 1000);
+	const change = (part: Partial<Side>) => go({ before: { ...before, ...part } });
+	const back = (seconds: number) => go({ before: sideOf(rangeBefore(now, seconds), link.filters) });
+	const swap = () => go({
+		range: before.range,
+		filters: filtersOf(link.filters, before),
+		before: sideOf(now, link.filters),
+		isLive: false,
+	});
+
+	return <div class="ask before">
+		<strong>{words.before}</strong>
+		<Dropdown name="before-range" label={span ? spanText(span) : text.range.custom} title={words.edit}>
+			{(close) => <CustomRange span={span} onRange={(range) => {
+				close();
+				change({ range });
+			}} />}
+		</Dropdown>
+		{(['host', 'service', 'version'] as const).map((name) => <Choice key={name} name={`before_${name}`}
+			label={text.ask[name]} value={before[name]}
+			choices={choicesOf(series, (row) => [row[name]], before[name])}
+			onChange={(value) => change({ [name]: value })} />)}
+		<LabelChoice series={series} labels={before.labels} onChange={(labels) => change({ labels })} />
+		<div class="segments" role="group" aria-label={words.presets}>
+			<button type="button" id="previous" aria-pressed={link.before === null}
+				onClick={() => go({ before: null })}>{isFilm && !range.from ? words.halves : words.previous}</button>
+			{!isFilm && <>
+				<button type="button" id="yesterday" onClick={() => back(DAY)}>{words.yesterday}</button>
+				<button type="button" id="last-week" onClick={() => back(7 * DAY)}>{words.lastWeek}</button>
+			</>}
+		</div>
+		<button type="button" id="swap" onClick={swap}>{words.swap}</button>
+		<div class="segments end" role="group">
+			<button type="button" id="one" aria-pressed={!link.isBeside}
+				onClick={() => go({ isBeside: false })}>{words.one}</button>
+			<button type="button" id="beside" aria-pressed={link.isBeside}
+				onClick={() => go({ isBeside: true })}>{words.beside}</button>
+		</div>
+	</div>;
+}
+
+/** Both sides in numbers; per second, as the ranges may have other lengths. */
+function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: boolean }) {
+	const words = text.compare;
+	const format = amountOf(now.unit, Math.max(now.total, before.total));
+	const { format: formatRate } = rateOf(now.unit);
+	const rates = [before, now].map((sum) => averageOf({ sum }, sum.total));
+	const change = rates[0]! > 0 ? rates[1]! / rates[0]! - 1 : NaN;
+	const row = (name: string, sum: Sum, rate: number) => <tr>
+		<th>{name}</th>
+		<td class="text">{spanText({ from: sum.from, to: untilOf(sum) })}</td>
+		<td class="less">{lengthText(untilOf(sum) - sum.from)}</td>
+		<td>{format(sum.total)}</td>
+		<td>{formatRate(rate)}</td>
+		<td class="less">{text.profile.samples(count(sum.samples))}</td>
+		<td class={sum.lost ? 'less warn' : 'less'}>{sum.lost ? text.profile.lost(count(sum.lost)) :
+			text.profile.nothingLost}</td>
+	</tr>;
+	return <div class="sums">
+		<div class="wide"><table class="numbers">
+			<tbody>
+				{row(words.before, before, rates[0]!)}
+				{row(words.now, now, rates[1]!)}
+			</tbody>
+		</table></div>
+		<div>
+			{Number.isFinite(change) && <p>{words.rate}: {' '}
+				<b>{Math.abs(change) < SAME ? '' : change > 0 ? '+' : '\u2212'}{percent(Math.abs(change), 1)}</b></p>}
+			{before.total === 0 && <p class="hint">{words.nothingBefore}</p>}
+			{!isBeside && before.total > 0 && <p class="hint">{words.widths}</p>}
+		</div>
+	</div>;
+}
+
