@@ -56,7 +56,10 @@ enum luajit_link {
 /* cframe: results wanted at 8, lua_State at 16, byte code at 24, the next outer one at 32; it ends at 80 */
 #define LUAJIT_CFRAME 80
 /* Room of a trace below its cframe: at most 256 slots of 4 bytes, and what it saves. */
-#define LUAJIT_ROOM	 68
+#define LUAJIT_ROOM 68
+
+/* Bytes between frames, at most. */
+#define LUAJIT_DELTA_MAX (1u << 24)
 
 #define LUAJIT_PC	 ((1ull << 48) - 1)
 #define LUAJIT_FAR_SHIFT 48
@@ -146,6 +149,20 @@ static __always_inline int luajit_is_slot(const struct luajit_state *lua, __u64 
 	return at > lua->stack && at <= lua->maxstack && !(at & 7);
 }
 
+/*
+ * Whether the interpreter is just being entered from C, or left for it: the called function's frame is not written
+ * yet, or its results lie over it, so that none belongs to the cframe. The register for the next instruction then has
+ * the link that is to be, for a moment with the new base added; or the base to go back to.
+ */
+static __always_inline int luajit_is_at_border(const struct luajit_state *lua, __u64 pc)
+{
+	__u32 kind = pc & 7;
+
+	if (kind == LUAJIT_LINK_C || kind == LUAJIT_LINK_CP)
+		return pc < LUAJIT_DELTA_MAX || luajit_is_slot(lua, pc - kind);
+	return !kind && luajit_is_slot(lua, pc);
+}
+
 /* The base of the current function, where nobody knows better than lua_State. */
 static __always_inline __u64 luajit_base(struct unwind_walk *w, const struct luajit_data *d,
 					 const struct luajit_state *lua, int in_vm)
@@ -205,6 +222,11 @@ static __always_inline int luajit_begin(struct unwind_walk *w, const struct luaj
 		return luajit_done(w, x);
 	if (!in_vm || !unwind_register(w, UNWIND_REG_RBX, &pc))
 		pc = 0;
+	if (pc && luajit_is_at_border(lua, pc)) {
+		state[0] = (pc & 7 ? lua->base : pc) - 8;
+		state[1] = 0;
+		return luajit_native(w, d);
+	}
 	state[1] =
 		(pc & LUAJIT_PC) | (__u64)tried << LUAJIT_FAR_SHIFT | LUAJIT_ACTIVE | LUAJIT_FIRST;
 	return UNWIND_AGAIN;
@@ -353,7 +375,7 @@ static __always_inline int luajit_frame(struct unwind_walk *w, __u64 x)
 	if (kind == LUAJIT_THREAD && !down && !is_between)
 		return luajit_done(w, x);
 	if ((kind != LUAJIT_FUNCTION && kind != LUAJIT_THREAD && !is_between) || !down ||
-	    down > 1u << 24)
+	    down > LUAJIT_DELTA_MAX)
 		return luajit_refuse(w, UNWIND_END_RUNTIME_STATE);
 	state[0] = slot - down;
 	state[1] = (state[1] & ~LUAJIT_PC) | (next & LUAJIT_PC);

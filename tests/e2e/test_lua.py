@@ -294,7 +294,7 @@ def test_nginx(lab, tmp_path):
         ask()
         with asked(ask):
             filmed = lab.record("-d", 3, "-p", nginx.pid)
-    assert_whole(filmed, 0.98)
+    assert_whole(filmed, 0.99)
     in_lua = filmed.share(lambda stack: stack.has("main chunk", "handle"))
     assert in_lua >= 0.4, filmed.explain()
     assert filmed.share(lambda stack: stack.has("handle", "load_items")) >= 0.5 * in_lua, filmed.explain()
