@@ -169,7 +169,8 @@ static __always_inline void *capture_ring(void)
 struct copy_loop {
 	struct capture_copy *copy;
 	__u64 from;
-	__u32 done;   /* bytes gone through */
+	__u32 room;   /* bytes that can be the stack's */
+	__u32 done;   /* of them gone through */
 	__u32 copied; /* up to the last page that could be read */
 	__u32 missing;
 };
@@ -184,7 +185,7 @@ static long capture_copy_step(__u32 i, void *context)
 	__u32 size = 4096 - (loop->from & 4095);
 	__u32 to = loop->done;
 
-	if (to > CAPTURE_COPY_MAX - 4096 || to - loop->copied > COPY_GAP_MAX)
+	if (to >= loop->room || to > CAPTURE_COPY_MAX - 4096 || to - loop->copied > COPY_GAP_MAX)
 		return 1;
 	loop->done = to + size;
 	if (bpf_probe_read_user(&loop->copy->stack[to], size, (void *)loop->from))
@@ -193,6 +194,17 @@ static long capture_copy_step(__u32 i, void *context)
 		loop->copied = to + size;
 	loop->from += size;
 	return 0;
+}
+
+/*
+ * How far a stack reaches from there at most. The thread pointer lies above the whole stack that the C library gave a
+ * thread (allocatestack.c of glibc, pthread_create.c of musl) and in none: what is below it ends below it. Without that,
+ * whatever else is mapped behind would be copied.
+ */
+static __always_inline __u32 capture_stack_room(const struct unwind_walk *w, __u64 from)
+{
+	return w->tls > w->sp && w->tls - from < CAPTURE_COPY_MAX ? w->tls - from
+								  : CAPTURE_COPY_MAX;
 }
 
 /* Sends what user space needs to finish the stack. False: it could not be sent. */
@@ -229,12 +241,13 @@ static __always_inline bool capture_hand_over(struct capture_scratch *scratch, v
 	h->tid = scratch->record.tid;
 
 	loop.from = w->sp - CAPTURE_BELOW;
+	loop.room = capture_stack_room(w, loop.from);
 	bpf_loop(CAPTURE_COPY_MAX / 4096 + 1, capture_copy_step, &loop, 0);
-	h->copied = loop.copied;
-	h->missing = loop.missing;
-	size = loop.copied;
+	size = loop.copied < loop.room ? loop.copied : loop.room;
 	if (size > CAPTURE_COPY_MAX)
 		size = CAPTURE_COPY_MAX;
+	h->copied = size;
+	h->missing = loop.missing;
 	size += sizeof(*h);
 	h->head.source = CAPTURE_HANDOVER;
 	h->head.size = size;

@@ -20,6 +20,9 @@ PATIENCE = 60
 
 HZ = 999
 
+# What the first stacks of a process are cut for: they come before it is known which language runs in it, and say so.
+EARLY = ("the language runtime was not known yet",)
+
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="filming needs root here")
 
 
@@ -97,6 +100,13 @@ class Film:
         total = sum(value for _, value in stacks)
         assert total > 0, "an empty film: " + self.explain()
         return {name: sum(value for stack, value in stacks if name in stack) / total for name in names}
+
+    def assert_whole(self, part=0.99, early=EARLY):
+        """That part of the stacks reaches the root, but for the few first ones: those cut for the reasons in early."""
+        stacks = self.json()["stacks"]
+        first = sum(stacks["reasons"].get(reason, 0) for reason in early)
+        assert first <= max(50, stacks["samples"] / 20), self.explain()
+        assert stacks["truncated"] - first <= (1 - part) * stacks["samples"], self.explain()
 
     def complete(self, *options):
         """The part of the samples whose stack is complete."""

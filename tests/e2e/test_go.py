@@ -6,26 +6,16 @@ import subprocess
 
 import pytest
 
-from harness import needs_root
+from harness import EARLY, needs_root
 
 pytestmark = needs_root
 
 SERVERS = ("go_server", "go_server-stripped", "go_server-pie", "go_server-external")
 SHARES = (("main.heavy", 0.7), ("main.medium", 0.2), ("main.light", 0.1))
 
-# Stacks that the first samples of a program hand over are finished later, without what the program's
-# memory said at that time. There are a few for each thread that runs then, however long it is filmed.
-FIRST = 40
-HANDED_OVER = ("the language runtime was not known yet", "stack deeper than what was copied")
-
-MARKS = {f"[truncated: {words}]" for words in HANDED_OVER}
-
-
-def check_complete(film):
-    stacks = film.json()["stacks"]
-    first = sum(count for words, count in stacks["reasons"].items() if words in HANDED_OVER)
-    assert first <= max(FIRST, stacks["samples"] // 100), film.explain()
-    assert stacks["truncated"] - first <= stacks["samples"] // 100, film.explain()
+# A thread's first stacks are handed over as they are: what lies on the goroutine's own stack is not copied.
+HANDED_OVER = (*EARLY, "stack deeper than what was copied")
+MARKS = {f"[truncated: {reason}]" for reason in HANDED_OVER}
 
 
 @pytest.fixture(scope="module", params=SERVERS)
@@ -41,7 +31,7 @@ def cgo(shared_lab):
 def test_complete(film):
     stacks = film.json()["stacks"]
     assert stacks["samples"] > 500, film.explain()
-    check_complete(film)
+    film.assert_whole(early=HANDED_OVER)
     assert stacks["guessed"] <= stacks["samples"] // 100, film.explain()
 
 
@@ -93,7 +83,7 @@ def test_other_stacks(film):
     for stack in grown:
         assert "main.deep" in stack or stack[0] == "runtime.goexit" or \
             stack[0].startswith("[truncated") or stack[0] == "runtime.morestack", stack
-    # the goroutine's stack was not copied with the first ones, which is counted (see FIRST)
+    # the goroutine's stack was not copied with the first ones, which is counted (see HANDED_OVER)
     known = [stack for stack in switched if stack[0] not in MARKS]
     at_root = [stack for stack in known if stack[0] == "runtime.goexit"]
     assert at_root and len(known) - len(at_root) <= max(1, len(known) // 10), known
@@ -114,7 +104,7 @@ def test_labels(film):
 
 
 def test_c_code(cgo):
-    check_complete(cgo)
+    cgo.assert_whole(early=HANDED_OVER)
     chain = ("runtime.goexit", "main.main.func1", "main.inC", "main._Cfunc_c_work", "runtime.cgocall",
              "runtime.asmcgocall")
     assert cgo.share(lambda stack: stack.has(*chain)) > 0.1, cgo.explain()

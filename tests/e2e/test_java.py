@@ -23,9 +23,6 @@ SOURCES = ["Split.java", "Churn.java", "Server.java"]
 JVMS = sorted({path.resolve() for path in Path("/usr/lib/jvm").glob("*/bin/java")} |
               {Path(path) for path in filter(None, os.environ.get("STACKCAM_JAVAS", "").split(":"))})
 
-# What is no fault of the walk: the first stacks of a process, on a machine under load.
-NOT_HERE = ("the recorder could not take the stack over", "the language runtime was not known yet")
-
 
 class Java:
     def __init__(self, path):
@@ -69,22 +66,16 @@ def film(lab, java, classes, *words, options=(), seconds=3):
         return lab.record("-d", seconds, "-p", program.pid)
 
 
-def assert_whole(film):
-    stacks = film.json()["stacks"]
-    reasons = {reason: count for reason, count in stacks["reasons"].items() if reason not in NOT_HERE}
-    assert sum(reasons.values()) <= 0.01 * stacks["samples"], film.explain()
-
-
 def stacks_with(film, name, *options):
     return [(stack, value) for stack, value in film.folded(*options) if name in stack]
 
 
 def shares_of(film, names):
     """Of the time with any of the names in the stack: the part of each."""
-    times = {name: sum(value for _, value in stacks_with(film, name)) for name in names}
-    total = sum(times.values())
-    assert total > 0, film.explain()
-    return {name: value / total for name, value in times.items()}
+    totals = film.total_shares(names)
+    whole = sum(totals.values())
+    assert whole > 0, film.explain()
+    return {name: total / whole for name, total in totals.items()}
 
 
 MODES = {"mixed": (), "interpreted": ("-Xint",), "c1": ("-XX:TieredStopAtLevel=1",),
@@ -94,7 +85,7 @@ MODES = {"mixed": (), "interpreted": ("-Xint",), "c1": ("-XX:TieredStopAtLevel=1
 @pytest.mark.parametrize("mode", MODES)
 def test_shares(lab, java, classes, mode):
     made = film(lab, java, classes, "Split", "split", options=MODES[mode])
-    assert_whole(made)
+    made.assert_whole()
     wanted = {"Split.seventy": 0.7, "Split.twenty": 0.2, "Split.ten": 0.1}
     shares = shares_of(made, wanted)
     for name, part in wanted.items():
@@ -117,7 +108,7 @@ def test_lines(lab, java, classes):
 
 def test_recursion(lab, java, classes):
     made = film(lab, java, classes, "Split", "deep")
-    assert_whole(made)
+    made.assert_whole()
     stacks = stacks_with(made, "Split.work")
     whole = sum(value for stack, value in stacks if len(stack.find("Split.deep")) == 501 and
                 "Split.main" in stack)
@@ -126,7 +117,7 @@ def test_recursion(lab, java, classes):
 
 def test_threads(lab, java, classes):
     made = film(lab, java, classes, "Split", "threads")
-    assert_whole(made)
+    made.assert_whole()
     stacks = stacks_with(made, "Split.work")
     below = sum(value for stack, value in stacks if stack.has("Split$Worker.run", "Split.work"))
     assert below >= 0.99 * sum(value for _, value in stacks), made.explain()
@@ -137,7 +128,7 @@ def test_threads(lab, java, classes):
 def test_everything_at_once(lab, java, classes, mode):
     """Garbage, exceptions, deoptimization, callbacks, native functions, classes that come and go."""
     made = film(lab, java, classes, "Churn", 0, options=MODES[mode], seconds=4)
-    assert_whole(made)
+    made.assert_whole()
     # all that the program's functions do is done below this one
     functions = {"Churn.collect", "Churn.exceptions", "Churn.thrower", "Churn.shapes", "Churn.callbacks",
                  "Churn.natives", "Churn.classes", "Churn$Passing.apply", "Churn$Square.area"}
@@ -158,7 +149,7 @@ def test_virtual_threads(lab, java, tmp_path):
     subprocess.run([java.tool("javac"), "-g", "-d", tmp_path, PROGRAMS / "Virtual.java"],
                    timeout=PATIENCE, check=True)
     made = film(lab, java, tmp_path, "Virtual")
-    assert_whole(made)
+    made.assert_whole()
     stacks = stacks_with(made, "Virtual.work")
     total = sum(value for _, value in stacks)
     assert total > 0, made.explain()
@@ -231,7 +222,7 @@ def test_http_server(lab, java, classes):
         process.kill()
         process.wait()
         process.stdout.close()
-    assert_whole(made)
+    made.assert_whole()
     assert made.share(lambda stack: stack.has("Server.answer", "Server.page")) > 0.05
     named = made.share(lambda stack: not any(re.match(r"\[(unknown|jit)", frame) for frame in stack))
     assert named >= 0.99, made.explain()

@@ -27,10 +27,6 @@ LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 LUAS = ["lua5.1", "lua5.2", "lua5.3", "lua5.4", "liblua5.1.so.0", "liblua5.4.so.0", "libluajit-5.1.so.2",
         "libluajit-5.1.so.2 off", *filter(None, os.environ.get("STACKCAM_LUAS", "").split(":"))]
 
-# The first stacks of a process come before it is known that it runs Lua, and say so: in so many samples it must be.
-EARLY = 100
-NOT_YET = "the language runtime was not known yet"
-
 BELOW = ("main chunk", "main_loop", "mode")
 
 
@@ -71,13 +67,6 @@ def film(lab, lua, mode, seconds=2):
         return lab.record("-d", seconds, "-p", program.pid)
 
 
-def assert_whole(film, part=0.99):
-    answer = film.json()
-    truncated = dict(answer["stacks"]["reasons"])
-    assert truncated.pop(NOT_YET, 0) <= EARLY, film.explain()
-    assert sum(truncated.values()) <= (1 - part) * answer["stacks"]["samples"], film.explain()
-
-
 def of_program(film, *options):
     """Stacks as functions of the program alone, with their part of the time; without those that came too early."""
     names = {function["name"] for function in film.json()["functions"]
@@ -99,7 +88,7 @@ def split(shared_lab, lua):
 
 
 def test_shares(split):
-    assert_whole(split)
+    split.assert_whole()
     assert not split.json()["loss"], split.explain()
     stacks = of_program(split)
     for name, part in (("seventy", 0.7), ("twenty", 0.2), ("ten", 0.1)):
@@ -121,14 +110,14 @@ def test_files_and_lines(split, lua):
 
 def test_recursion(lab, lua):
     deep = film(lab, lua, "deep")
-    assert_whole(deep)
+    deep.assert_whole()
     assert share(of_program(deep), *BELOW, *["dive"] * 501, "until_time") >= 0.99, deep.explain()
 
 
 def test_coroutines(lab, lua):
     """A coroutine has a stack of its own, which stands above that of who has resumed it."""
     coroutines = film(lab, lua, "coroutines")
-    assert_whole(coroutines)
+    coroutines.assert_whole()
     stacks = of_program(coroutines)
     inside = unnamed("local function inside_coroutine")
     assert share(stacks, *BELOW, "resume_some", inside, "until_time") >= 0.98, coroutines.explain()
@@ -136,7 +125,7 @@ def test_coroutines(lab, lua):
 
 def test_callbacks(lab, lua):
     callbacks = film(lab, lua, "callbacks")
-    assert_whole(callbacks)
+    callbacks.assert_whole()
     stacks = of_program(callbacks)
     sort = share(stacks, *BELOW, "sort_some", unnamed("local function compare"), "spin")
     gsub = share(stacks, *BELOW, "gsub_some", unnamed("local function replace"), "spin")
@@ -145,7 +134,7 @@ def test_callbacks(lab, lua):
 
 def test_metamethods(lab, lua):
     metamethods = film(lab, lua, "metamethods")
-    assert_whole(metamethods)
+    metamethods.assert_whole()
     stacks = of_program(metamethods)
     index = share(stacks, *BELOW, "use_metamethods", "__index")
     add = share(stacks, *BELOW, "use_metamethods", "__add")
@@ -155,7 +144,7 @@ def test_metamethods(lab, lua):
 def test_errors(lab, lua):
     """Errors that fly through twenty functions, with a handler that is called where they were raised."""
     errors = film(lab, lua, "errors")
-    assert_whole(errors, 0.98)
+    errors.assert_whole(0.98)
     stacks = of_program(errors)
     guarded = unnamed("local function guarded")
     assert share(stacks, *BELOW, guarded, *["fail"] * 21) >= 0.8, errors.explain()
@@ -167,7 +156,7 @@ def test_garbage(lab, lua):
     """Many objects, and functions that are gone when they are named: those have no name, never a wrong one."""
     garbage = film(lab, lua, "garbage")
     # Lua 5.1 keeps its state in another register while it makes a closure
-    assert_whole(garbage, 0.9 if "5.1" in lua[0] and "jit" not in lua[0] else 0.98)
+    garbage.assert_whole(0.9 if "5.1" in lua[0] and "jit" not in lua[0] else 0.98)
     assert share(of_program(garbage), *BELOW, "collect") >= 0.8, garbage.explain()
 
 
@@ -235,7 +224,7 @@ def test_redis(lab, tmp_path):
         ask()
         with asked(ask):
             filmed = lab.record("-d", 3, "-p", redis.pid)
-    assert_whole(filmed)
+    filmed.assert_whole()
     assert filmed.share(lambda stack: stack.has("main chunk", "hot")) >= 0.5, filmed.explain()
     # the server's own functions stay beside those of Lua
     assert filmed.share(lambda stack: stack.has("processCommand", "call")) >= 0.8, filmed.explain()
@@ -294,7 +283,7 @@ def test_nginx(lab, tmp_path):
         ask()
         with asked(ask):
             filmed = lab.record("-d", 3, "-p", nginx.pid)
-    assert_whole(filmed, 0.99)
+    filmed.assert_whole()
     in_lua = filmed.share(lambda stack: stack.has("main chunk", "handle"))
     assert in_lua >= 0.4, filmed.explain()
     assert filmed.share(lambda stack: stack.has("handle", "load_items")) >= 0.5 * in_lua, filmed.explain()

@@ -77,16 +77,9 @@ def film(lab, command, mode, *flags, seconds=2, hz=99):
         return lab.record("-d", seconds, "-F", hz, "-p", program.pid)
 
 
-# V8 maps memory for code again and again. The first stacks in it come before that is known, and say so.
-NOT_YET = ("the language runtime was not known yet", "the recorder could not take the stack over")
-
-
 def assert_whole(film, part=0.99):
     """Stacks reach the root, and what is V8's has names."""
-    stacks = film.json()["stacks"]
-    early = sum(stacks["reasons"].get(reason, 0) for reason in NOT_YET)
-    assert early <= stacks["samples"] / 20, film.explain()
-    assert stacks["complete"] >= part * (stacks["samples"] - early), film.explain()
+    film.assert_whole(part)
     assert film.share(lambda stack: any("unknown v8" in frame for frame in stack)) < 1 - part
 
 
