@@ -79,9 +79,22 @@ int store_move_aside(struct store *store, const char *path, const char *name)
 	return err;
 }
 
-int store_set_aside(struct store *store, struct store_film *film)
+int store_forget_damaged(struct store *store, struct store_film *film, struct fail *why)
 {
-	struct fail ignored;
+	int err = film->last ? index_forget(store->index, film->name, true, why)
+			     : index_note_damaged(store->index, film->host, film->start,
+						  film->start + NS_PER_HOUR, why);
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&store->lock);
+	store_drop(store, film);
+	pthread_mutex_unlock(&store->lock);
+	return 0;
+}
+
+int store_set_aside(struct store *store, struct store_film *film, struct fail *why)
+{
 	char path[PATH_MAX];
 	int err = store_path_of(store, film->name, path, sizeof(path));
 
@@ -93,15 +106,14 @@ int store_set_aside(struct store *store, struct store_film *film)
 		err = folder_remove(store->path, film->name);
 	index_files_changed(store->index);
 	if (err)
-		return err;
-	if (film->last)
-		index_forget(store->index, film->name, true, &ignored);
-	else
-		index_note_damaged(store->index, film->host, film->start, film->start + NS_PER_HOUR,
-				   &ignored);
+		return fail_errno(why, err, NULL, "%s is damaged, and cannot be moved aside",
+				  film->name);
 	pthread_mutex_lock(&store->lock);
 	store->set_aside++;
-	store_drop(store, film);
+	film->is_damaged = true;
+	/* so that it is looked for, and the index told, as soon as that can be written */
+	film->is_indexed = film->is_growing = false;
+	store_resize(store, film);
 	pthread_mutex_unlock(&store->lock);
-	return 0;
+	return store_forget_damaged(store, film, why);
 }

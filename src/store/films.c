@@ -190,6 +190,10 @@ static int drop_missing(struct store *store, const struct scan *scan, struct sto
 		    (scan->seen.count && bsearch(&film->name, scan->seen.at, scan->seen.count,
 						 sizeof(*scan->seen.at), by_name)))
 			continue;
+		if (film->is_damaged) {
+			err = store_forget_damaged(store, film, why);
+			continue;
+		}
 		err = index_forget(store->index, film->name, false, why);
 		if (err)
 			break;

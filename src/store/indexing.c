@@ -84,8 +84,11 @@ int store_each_growing(struct store *store, uint64_t before,
 
 static int drop_gone(struct store *store, struct store_film *film, struct fail *why)
 {
-	int err = film->last ? index_forget(store->index, film->name, false, why) : 0;
+	int err;
 
+	if (film->is_damaged)
+		return store_forget_damaged(store, film, why);
+	err = film->last ? index_forget(store->index, film->name, false, why) : 0;
 	/* then another time, or answers would miss it for ever */
 	if (err)
 		return err;
@@ -106,9 +109,9 @@ static int cannot_open(struct store *store, struct store_film *film, int err, st
 		/* before its first commit it is none yet */
 		if (film->is_growing)
 			return 0;
-		return store_set_aside(store, film);
+		return store_set_aside(store, film, why);
 	case EPROTONOSUPPORT:
-		return store_set_aside(store, film);
+		return store_set_aside(store, film, why);
 	default:
 		return err;
 	}
@@ -121,7 +124,7 @@ static int cannot_add(struct store *store, struct store_film *film, const char *
 	if (err != -EBADMSG)
 		return err;
 	if (store_check_film(path, NULL) == -EBADMSG)
-		return store_set_aside(store, film);
+		return store_set_aside(store, film, why);
 	err = store_renew_index(store, why);
 	return err ? err : -EAGAIN;
 }

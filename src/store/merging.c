@@ -280,11 +280,11 @@ int store_recover_merge(struct store *store, struct fail *why)
 }
 
 /* One of the films does not go together with the others. */
-static int cannot_merge(struct store *store, struct store_film *film, int err)
+static int cannot_merge(struct store *store, struct store_film *film, int err, struct fail *why)
 {
 	switch (-err) {
 	case EBADMSG:
-		return store_set_aside(store, film);
+		return store_set_aside(store, film, why);
 	case ENOENT:
 		store->next_scan = 0;
 		return 0;
@@ -363,7 +363,8 @@ static int merge_films(struct store *store, const char *into, struct store_film 
 
 	if (err) {
 		*why = cannot;
-		return bad < count ? cannot_merge(store, films[bad], err) : store_note(store, err);
+		return bad < count ? cannot_merge(store, films[bad], err, why)
+				   : store_note(store, err);
 	}
 	if (describe(&merge, into, films, count))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot merge films of the store");

@@ -36,6 +36,7 @@ struct store_film {
 	bool is_packed;	    /* all of its hour, in large blocks: its mode says that it is done */
 	bool is_indexed;    /* all of it */
 	bool is_refused;    /* it cannot be merged with others */
+	bool is_damaged;    /* its file was moved aside; the index does not know that yet */
 };
 
 struct store_agent {
@@ -88,8 +89,13 @@ struct store_film **store_list(struct store *store, size_t *count);
 
 /* check.c: reads all of a film. 0, or -EBADMSG or why it cannot be read. */
 int store_check_film(const char *path, struct fail *why);
-/* Moves a film that cannot be read out of the way, for who wants to look at it. Frees film. */
-int store_set_aside(struct store *store, struct store_film *film);
+/*
+ * Moves a film that cannot be read out of the way, for who wants to look at it, and tells the index. Frees film, unless
+ * it fails: then it is tried again with the next tick.
+ */
+int store_set_aside(struct store *store, struct store_film *film, struct fail *why);
+/* Tells the index of a film that was moved aside. As store_set_aside(). */
+int store_forget_damaged(struct store *store, struct store_film *film, struct fail *why);
 /* Moves a file of the store out of the way. */
 int store_move_aside(struct store *store, const char *path, const char *name);
 

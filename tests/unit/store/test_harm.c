@@ -7,13 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <sqlite3.h>
 
 #include "film/writer.h"
+#include "store/ask.h"
 #include "kept_store.h"
 
 #include <cmocka.h>
@@ -57,6 +60,56 @@ static void test_damaged_films(void **state)
 	assert_int_equal(status.set_aside, 1);
 	assert_int_equal(status.films, 1);
 	assert_int_equal(look().samples, SAMPLES);
+	store_free(store);
+}
+
+/* Gaps that the store tells. */
+static unsigned int gaps(struct store *store)
+{
+	struct store_ask ask = {0};
+	struct store_answer answer = {0};
+	unsigned int count;
+
+	assert_int_equal(store_flame(store, &ask, &answer, NULL), 0);
+	count = answer.sum.films_damaged;
+	store_answer_free(&answer);
+	return count;
+}
+
+/* While nothing can be written, the index is told later. */
+static void test_damaged_and_full(void **state)
+{
+	struct store *store = open_store(0, 0);
+	struct store_status status;
+	struct rlimit usual, none;
+	struct fail why = {0};
+	bool again;
+
+	(void)state;
+	assert_int_equal(send_film(store, "a", "a", 1, BEGIN, &again), 0);
+	assert_int_equal(send_film(store, "b", "b", 1, BEGIN, &again), 0);
+	tick(store, BEGIN + 100);
+	assert_int_equal(indexed(store), 2 * SAMPLES);
+	damage("inbox/b/1767322800_b_1.film", "bad");
+	store_free(store);
+	store = open_store(0, 0);
+	/* files cannot be written */
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+	none = (struct rlimit){0, usual.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	assert_int_not_equal(store_tick(store, (BEGIN + 200) * SECOND, &why), 0);
+	store_status(store, &status);
+	assert_int_equal(status.set_aside, 1);
+	assert_int_equal(indexed(store), 2 * SAMPLES);
+	assert_int_equal(gaps(store), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+	tick(store, BEGIN + 300);
+	assert_int_equal(indexed(store), SAMPLES);
+	assert_int_equal(gaps(store), 1);
+	store_status(store, &status);
+	assert_int_equal(status.set_aside, 1);
+	assert_int_equal(status.films, 1);
 	store_free(store);
 }
 
@@ -249,8 +302,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KEPT_TEST(test_damaged_films),	  KEPT_TEST(test_damaged_index),
-		KEPT_TEST(test_killed_recorder),  KEPT_TEST(test_full_disk),
-		KEPT_TEST(test_sums_and_lengths),
+		KEPT_TEST(test_damaged_and_full), KEPT_TEST(test_killed_recorder),
+		KEPT_TEST(test_full_disk),	  KEPT_TEST(test_sums_and_lengths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
