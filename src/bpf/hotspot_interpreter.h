@@ -19,7 +19,7 @@ static __always_inline __u32 hotspot_word(const __u32 *words, __u32 at)
 }
 
 /* So much of w->piece is for methods. */
-#define HOTSPOT_NEAR_BYTES (UNWIND_PIECE_BYTES - 80)
+#define HOTSPOT_NEAR_BYTES 432
 
 /*
  * Has size bytes from `address` on in w->piece, if they can be read together with what lies before them, or were

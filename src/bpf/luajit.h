@@ -35,6 +35,21 @@ static __always_inline long luajit_get(struct unwind_walk *w, void *to, __u32 si
 	return unwind_read_far(w, to, size, address);
 }
 
+static __always_inline __u64 luajit_recall(struct unwind_walk *w, __u64 key)
+{
+	const struct unwind_memo *memo = unwind_memo(w, key);
+
+	return key && memo->key == key ? memo->words[0] : 0;
+}
+
+static __always_inline void luajit_remember(struct unwind_walk *w, __u64 key, __u64 value)
+{
+	struct unwind_memo *memo = unwind_memo(w, key);
+
+	memo->key = key;
+	memo->words[0] = value;
+}
+
 static __always_inline long luajit_repeat(__u32 count, long (*step)(__u32 i, void *context),
 					  void *context)
 {
@@ -51,7 +66,8 @@ enum luajit_link {
 	LUAJIT_LINK_CP = 5,
 };
 
-#define LUAJIT_POINTER ((1ull << 47) - 1)
+#define LUAJIT_ADDRESS_BITS 47
+#define LUAJIT_POINTER	    ((1ull << LUAJIT_ADDRESS_BITS) - 1)
 
 /* cframe: results wanted at 8, lua_State at 16, byte code at 24, the next outer one at 32; it ends at 80 */
 #define LUAJIT_CFRAME 80
@@ -281,7 +297,7 @@ UNWIND_APART int luajit_keep(struct unwind_walk *w, const struct luajit_found *f
  */
 static __always_inline int luajit_push(struct unwind_walk *w, __u64 pc, __u64 at, __u32 called)
 {
-	__u64 address = pc - LUAJIT_PROTO_SIZE, detail;
+	__u64 address = pc - LUAJIT_PROTO_SIZE, key, detail;
 	struct luajit_found found;
 	__u32 place = LUA_NO_PC;
 	int failed;
@@ -290,12 +306,18 @@ static __always_inline int luajit_push(struct unwind_walk *w, __u64 pc, __u64 at
 		place = (at - pc) / 4 <= LUA_NO_PC ? (at - pc) / 4 - 1 : LUA_NO_PC;
 	else if (at && at != pc)
 		return luajit_refuse(w, UNWIND_END_RUNTIME_STATE);
-	failed = luajit_read_frame(w, address, place, &found);
-	if (failed)
-		return luajit_refuse(w, failed == -1 ? UNWIND_END_RUNTIME_MEMORY
-						     : UNWIND_END_RUNTIME_STATE);
-	detail = found.check << LUA_PC_BITS | place;
-	luajit_keep(w, &found, detail);
+	/* a function that calls itself is looked at once */
+	key = address << (64 - LUAJIT_ADDRESS_BITS) | place;
+	detail = luajit_recall(w, key);
+	if (!detail) {
+		failed = luajit_read_frame(w, address, place, &found);
+		if (failed)
+			return luajit_refuse(w, failed == -1 ? UNWIND_END_RUNTIME_MEMORY
+							     : UNWIND_END_RUNTIME_STATE);
+		detail = found.check << LUA_PC_BITS | place;
+		luajit_keep(w, &found, detail);
+		luajit_remember(w, key, detail);
+	}
 	if (unwind_push_runtime(w, UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_LUAJIT, called, address),
 				detail))
 		return UNWIND_ENDED;

@@ -16,6 +16,8 @@
  * Whoever includes it defines before LUAJIT_FROM, what memory is read from, and
  *
  *	long luajit_get(LUAJIT_FROM *from, void *to, __u32 size, __u64 address)	0: it was read
+ *	__u64 luajit_recall(LUAJIT_FROM *from, __u64 key)	what was remembered of it in this stack; 0: nothing
+ *	void luajit_remember(LUAJIT_FROM *from, __u64 key, __u64 value)
  *	LUAJIT_APART		as UNWIND_APART
  *	long luajit_repeat(__u32 count, long (*step)(__u32 i, void *context), void *context)	as unwind_repeat()
  */
@@ -80,19 +82,36 @@ enum {
 	LUAJIT_PROTO_WORDS = 13,
 };
 
+/*
+ * A prototype lies in one piece with its instructions, constants and lines. A read has its price, nearly whatever its
+ * length, so it begins in front of the prototype, where the instructions before one of its first ones would be, and
+ * ends where most functions have ended.
+ */
+#define LUAJIT_BEFORE_WORDS (LUAJIT_NEAR / 2)
+#define LUAJIT_BEHIND_WORDS 43
+#define LUAJIT_WINDOW_BYTES (8 * (LUAJIT_BEFORE_WORDS + LUAJIT_PROTO_WORDS + LUAJIT_BEHIND_WORDS))
+
 /* What is read; it is too large for the stack of a BPF program. */
 struct luajit_place {
+	/* from here on LUAJIT_WINDOW_BYTES of memory at `from`; only proto, if that is 0 */
+	__u64 before[LUAJIT_BEFORE_WORDS];
 	__u64 proto[LUAJIT_PROTO_WORDS];
+	__u64 behind[LUAJIT_BEHIND_WORDS];
+	__u64 from;
 	__u64 text[2 + LUAJIT_TEXT / 8]; /* a GCstr without its first word */
 	__u64 info[LUAJIT_INFO / 8];
-	__u32 code[LUAJIT_NEAR]; /* up to the place's own instruction */
+	__u32 code
+		[LUAJIT_NEAR]; /* up to the place's own instruction, if they are not in the window */
 };
+
+#define LUAJIT_PLACE_CODES (sizeof(struct luajit_place) / sizeof(__u32))
 
 struct luajit_found {
 	__u64 check;   /* 44 bits */
 	__u32 first;   /* line of the function */
 	__u32 line;    /* of the place */
 	__u32 op, how; /* the place's instruction; enum luajit_callee */
+	__u32 slot;    /* which variable that instruction is about (A) */
 	__u32 setter; /* LUAJIT_CALLS_CONSTANT, VARIABLE: the instruction that has loaded the function */
 	__u32 ago; /* so many instructions before */
 };
@@ -100,6 +119,7 @@ struct luajit_found {
 /* Looks back for what has loaded the function that is called. */
 struct luajit_scan {
 	const struct luajit_place *p;
+	__u32 last; /* the place's own instruction: so many units of 4 bytes from the beginning of *p */
 	__u32 slot, place;
 	__u32 setter, ago; /* 0: none was found */
 };
@@ -120,14 +140,14 @@ static __always_inline int luajit_sets_from(__u32 op)
 static long luajit_look(__u32 i, void *context)
 {
 	struct luajit_scan *scan = context;
-	__u32 ago = i + 1, at = LUAJIT_NEAR - 1 - ago, ins, op, a;
+	__u32 ago = i + 1, at = scan->last - ago, ins, op, a;
 
 	/* the verifier forgets what the compiler knows */
 	asm volatile("" : "+r"(at));
 	/* what stands at 0 is the function's head */
-	if (at >= LUAJIT_NEAR || ago >= scan->place)
+	if (at >= LUAJIT_PLACE_CODES || ago >= scan->place)
 		return 1;
-	ins = scan->p->code[at];
+	ins = ((const __u32 *)scan->p)[at];
 	op = ins & 0xff;
 	a = ins >> 8 & 0xff;
 	if (luajit_sets_from(op) && scan->slot >= a && (op != BC_KNIL || scan->slot <= ins >> 16))
@@ -145,6 +165,18 @@ static __always_inline __u64 luajit_mix(__u64 hash, __u64 value)
 	return hash ^ hash >> 32;
 }
 
+/* A word of the window, by its address. False: it is not there. */
+static __always_inline int luajit_near(const struct luajit_place *p, __u64 address, __u64 *word)
+{
+	__u64 index = (address - p->from) >> 3;
+
+	asm volatile("" : "+r"(index));
+	if (address & 7 || index >= LUAJIT_WINDOW_BYTES / 8)
+		return 0;
+	*word = ((const __u64 *)p)[index];
+	return 1;
+}
+
 LUAJIT_APART __u64 luajit_mix_text(__u64 hash, const struct luajit_place *p)
 {
 	if (!p)
@@ -158,6 +190,18 @@ static __always_inline int luajit_read_text(LUAJIT_FROM *from, struct luajit_pla
 {
 	return string && !luajit_get(from, p->text, sizeof(p->text), string + 8) &&
 	       (p->text[0] >> 8 & 0xff) == LUAJIT_STRING;
+}
+
+/* What the name of the function's file, or of its text, is; most functions of a stack share one. 0: not readable. */
+static __always_inline __u64 luajit_sum_chunk(LUAJIT_FROM *from, struct luajit_place *p)
+{
+	__u64 string = p->proto[LUAJIT_PROTO_CHUNKNAME], sum = luajit_recall(from, string);
+
+	if (sum || !luajit_read_text(from, p, string))
+		return sum;
+	sum = luajit_mix_text(0, p);
+	luajit_remember(from, string, sum);
+	return sum;
 }
 
 /* Names of variables: of upvalues, then of local ones; up to the prototype's end. */
@@ -196,14 +240,19 @@ static __always_inline __u64 luajit_mix_call(LUAJIT_FROM *from, struct luajit_pl
 					     __u64 address, __u32 place, struct luajit_found *found)
 {
 	struct luajit_scan scan = {.p = p, .place = place};
-	__u64 string;
+	__u64 first = address + LUAJIT_PROTO_SIZE + 4ull * place - 4 * (LUAJIT_NEAR - 1), string;
 	__u32 ins, constant;
 
-	if (luajit_get(from, p->code, sizeof(p->code),
-		       address + LUAJIT_PROTO_SIZE + 4ull * place - 4 * (LUAJIT_NEAR - 1)))
+	scan.last = offsetof(struct luajit_place, code) / 4 + LUAJIT_NEAR - 1;
+	if (first - p->from <= LUAJIT_WINDOW_BYTES - 4 * LUAJIT_NEAR)
+		scan.last = (__u32)(first - p->from) / 4 + LUAJIT_NEAR - 1;
+	else if (luajit_get(from, p->code, sizeof(p->code), first))
 		return hash;
-	ins = p->code[LUAJIT_NEAR - 1];
+	if (scan.last >= LUAJIT_PLACE_CODES)
+		return hash;
+	ins = ((const __u32 *)p)[scan.last];
 	found->op = ins & 0xff;
+	found->slot = ins >> 8 & 0xff;
 	/* those that LuaJIT changes in their place stand behind BC_CALLT */
 	if (found->op > BC_CALLT) {
 		found->how = found->op <= BC_ITERN ? LUAJIT_CALLS_VARIABLE : LUAJIT_CALLS_UNKNOWN;
@@ -230,9 +279,10 @@ static __always_inline __u64 luajit_mix_call(LUAJIT_FROM *from, struct luajit_pl
 		return hash;
 	/* collectable constants stand in front of k, in reverse */
 	constant = luajit_constant(scan.setter);
-	if (constant >= (__u32)p->proto[LUAJIT_PROTO_SIZES] ||
-	    luajit_get(from, &string, sizeof(string),
-		       p->proto[LUAJIT_PROTO_K] - 8 * (constant + 1ull)) ||
+	if (constant >= (__u32)p->proto[LUAJIT_PROTO_SIZES])
+		return hash;
+	first = p->proto[LUAJIT_PROTO_K] - 8 * (constant + 1ull);
+	if ((!luajit_near(p, first, &string) && luajit_get(from, &string, sizeof(string), first)) ||
 	    !luajit_read_text(from, p, string))
 		return hash;
 	found->how = LUAJIT_CALLS_CONSTANT;
@@ -244,10 +294,14 @@ static __always_inline __u32 luajit_line(LUAJIT_FROM *from, const struct luajit_
 {
 	__u32 lines = p->proto[LUAJIT_PROTO_LINES] >> 32, line = 0;
 	__u32 shift = lines < 256 ? 0 : lines < 65536 ? 1 : 2;
-	__u64 info = p->proto[LUAJIT_PROTO_LINEINFO];
+	__u64 info = p->proto[LUAJIT_PROTO_LINEINFO], word;
 
-	if (!info || !place || place == LUA_NO_PC ||
-	    luajit_get(from, &line, sizeof(line), info + ((place - 1ull) << shift)))
+	if (!info || !place || place == LUA_NO_PC)
+		return 0;
+	info += (place - 1ull) << shift;
+	if (luajit_near(p, info & ~7ull, &word))
+		line = (__u32)(word >> (info & 7) * 8);
+	else if (luajit_get(from, &line, sizeof(line), info))
 		return 0;
 	return shift == 0 ? line & 0xff : shift == 1 ? line & 0xffff : line;
 }
@@ -262,8 +316,12 @@ static __always_inline int luajit_read_place(LUAJIT_FROM *from, struct luajit_pl
 	__u64 hash = address;
 	__u32 i;
 
-	if (luajit_get(from, p->proto, sizeof(p->proto), address))
-		return -1;
+	p->from = address - 8 * LUAJIT_BEFORE_WORDS;
+	if (luajit_get(from, p, LUAJIT_WINDOW_BYTES, p->from)) {
+		p->from = 0;
+		if (luajit_get(from, p->proto, sizeof(p->proto), address))
+			return -1;
+	}
 	if ((p->proto[LUAJIT_PROTO_HEAD] >> 8 & 0xff) != LUAJIT_PROTO)
 		return -2;
 	if (place != LUA_NO_PC && place >= p->proto[LUAJIT_PROTO_HEAD] >> 32)
@@ -274,13 +332,12 @@ static __always_inline int luajit_read_place(LUAJIT_FROM *from, struct luajit_pl
 		if (i != LUAJIT_PROTO_TOTAL)
 			hash = luajit_mix(hash, p->proto[i]);
 	found->how = LUAJIT_CALLS_NOTHING;
-	found->op = found->setter = found->ago = 0;
+	found->op = found->slot = found->setter = found->ago = 0;
 	found->first = (__u32)p->proto[LUAJIT_PROTO_LINES];
 	found->line = luajit_line(from, p, place);
 	hash = luajit_mix(hash, found->line);
 	found->line += found->first;
-	if (luajit_read_text(from, p, p->proto[LUAJIT_PROTO_CHUNKNAME]))
-		hash = luajit_mix_text(hash, p);
+	hash = luajit_mix(hash, luajit_sum_chunk(from, p));
 	if (place != LUA_NO_PC)
 		hash = luajit_mix_call(from, p, hash, address, place, found);
 	found->check = hash >> LUA_PC_BITS;

@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) __s32 unwind_positive(__s32 x)
 #define UNWIND_DATA_WORDS (UNWIND_DATA_BYTES / 4)
 
 /* Memory for what a step reads; the stack of a BPF program is short. */
-#define UNWIND_PIECE_BYTES 512
+#define UNWIND_PIECE_BYTES 1024
 
 /* What its step may keep for the naming of a frame (kept.h) has so many. */
 #define UNWIND_KEPT_BYTES 1096

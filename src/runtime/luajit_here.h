@@ -15,6 +15,20 @@ static inline long luajit_get(const struct runtime_at *at, void *to, uint32_t si
 	return runtime_read(at, to, size, address);
 }
 
+static inline uint64_t luajit_recall(const struct runtime_at *at, uint64_t key)
+{
+	(void)at;
+	(void)key;
+	return 0;
+}
+
+static inline void luajit_remember(const struct runtime_at *at, uint64_t key, uint64_t value)
+{
+	(void)at;
+	(void)key;
+	(void)value;
+}
+
 static inline long luajit_repeat(uint32_t count, long (*step)(uint32_t i, void *context),
 				 void *context)
 {

@@ -181,7 +181,7 @@ static bool name_of_variable(struct proto *p, char *to, size_t size)
 		return read_upvalue(p, slot, to, size);
 	p->info = read_info(p);
 	if (p->found.op == BC_ITERC || p->found.op == BC_ITERN)
-		slot = (p->place.code[LUAJIT_NEAR - 1] >> 8 & 0xff) - 3;
+		slot = p->found.slot - 3;
 	named = read_local(p, slot, place - p->found.ago, to, size);
 	free(p->info);
 	return named;
