@@ -91,17 +91,20 @@ enum {
 #define LUAJIT_BEHIND_WORDS 43
 #define LUAJIT_WINDOW_BYTES (8 * (LUAJIT_BEFORE_WORDS + LUAJIT_PROTO_WORDS + LUAJIT_BEHIND_WORDS))
 
+/* Far away from all addresses of programs. */
+#define LUAJIT_NOWHERE (1ull << 63)
+
 /* What is read; it is too large for the stack of a BPF program. */
 struct luajit_place {
-	/* from here on LUAJIT_WINDOW_BYTES of memory at `from`; only proto, if that is 0 */
+	/* from here on LUAJIT_WINDOW_BYTES of memory at `from`; only proto, if that is LUAJIT_NOWHERE */
 	__u64 before[LUAJIT_BEFORE_WORDS];
 	__u64 proto[LUAJIT_PROTO_WORDS];
 	__u64 behind[LUAJIT_BEHIND_WORDS];
 	__u64 from;
 	__u64 text[2 + LUAJIT_TEXT / 8]; /* a GCstr without its first word */
 	__u64 info[LUAJIT_INFO / 8];
-	__u32 code
-		[LUAJIT_NEAR]; /* up to the place's own instruction, if they are not in the window */
+	/* up to the place's own instruction, if they are not in the window */
+	__u32 code[LUAJIT_NEAR];
 };
 
 #define LUAJIT_PLACE_CODES (sizeof(struct luajit_place) / sizeof(__u32))
@@ -318,7 +321,7 @@ static __always_inline int luajit_read_place(LUAJIT_FROM *from, struct luajit_pl
 
 	p->from = address - 8 * LUAJIT_BEFORE_WORDS;
 	if (luajit_get(from, p, LUAJIT_WINDOW_BYTES, p->from)) {
-		p->from = 0;
+		p->from = LUAJIT_NOWHERE;
 		if (luajit_get(from, p->proto, sizeof(p->proto), address))
 			return -1;
 	}

@@ -22,14 +22,15 @@
 struct page {
 	uint8_t bytes[8192];
 	bool is_gone;
+	bool is_apart; /* what lies together cannot be read at once */
 };
 
 static int read_page(void *context, void *to, size_t size, uint64_t address)
 {
 	struct page *page = context;
 
-	if (page->is_gone || address - BASE >= sizeof(page->bytes) ||
-	    size > sizeof(page->bytes) - (address - BASE))
+	if (page->is_gone || (page->is_apart && size >= LUAJIT_WINDOW_BYTES) ||
+	    address - BASE >= sizeof(page->bytes) || size > sizeof(page->bytes) - (address - BASE))
 		return -EFAULT;
 	memcpy(to, page->bytes + (address - BASE), size);
 	return 0;
@@ -224,6 +225,29 @@ static void memory_that_is_used_again(void **state)
 	assert_int_equal(name(&s, true), -EFAULT);
 }
 
+/* How much is read at once says nothing about the function. */
+static void read_at_once_or_not(void **state)
+{
+	static struct sampled s;
+	const uint32_t setters[] = {INS(BC_GGET, 2, 0), INS(BC_UGET, 2, 0), INS(BC_FNEW, 2, 0)};
+	uint64_t words[2];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(setters) / sizeof(setters[0]); i++) {
+		make(&s.page);
+		put_call(&s.page, setters[i]);
+		s.page.is_apart = false;
+		begin(&s);
+		s.page.is_apart = true;
+		sample(&s.page, CALLEE, 2, words, &s.kept);
+		assert_int_equal(words[1], s.words[1]);
+		sample(&s.page, CALLER, 5, words, &s.caller_kept);
+		assert_int_equal(words[1], s.caller[1]);
+		assert_int_equal(s.caller_kept.line, 14);
+	}
+}
+
 /* What LuaJIT itself changes in a function is no part of the checksum. */
 static void functions_that_run(void **state)
 {
@@ -274,6 +298,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(named_by_what_loads_it),
 		cmocka_unit_test(memory_that_is_used_again),
+		cmocka_unit_test(read_at_once_or_not),
 		cmocka_unit_test(functions_that_run),
 		cmocka_unit_test(memory_that_holds_anything),
 	};
