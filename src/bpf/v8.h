@@ -109,14 +109,28 @@ enum v8_found {
 	V8_FUNCTION_FOUND,
 };
 
-/* What the frame's word for a function refers to. */
+/* Words of a function's memo. */
+enum {
+	V8_MEMO_SHARED,
+	V8_MEMO_DATA,
+	V8_MEMO_CHECKSUM,
+};
+
+/* What the frame's word for a function refers to: looked at once for all its frames. */
 static __always_inline enum v8_found v8_function_of(struct unwind_walk *w, const struct v8_data *d,
 						    __u64 function, struct v8_function *f)
 {
+	struct unwind_memo *memo = unwind_memo(w, function);
 	__u64 words[V8_SHARED_WORDS], name, sum;
 
 	if (!(function & 1))
 		return V8_NO_FUNCTION;
+	if (memo->key == function) {
+		f->shared = memo->words[V8_MEMO_SHARED];
+		f->data = memo->words[V8_MEMO_DATA];
+		f->checksum = (__u32)memo->words[V8_MEMO_CHECKSUM];
+		return V8_FUNCTION_FOUND;
+	}
 	if (v8_read(w, &f->shared, sizeof(f->shared), function - 1 + d->function_shared))
 		return V8_UNREADABLE;
 	if (!(f->shared & 1))
@@ -133,6 +147,10 @@ static __always_inline enum v8_found v8_function_of(struct unwind_walk *w, const
 	sum = v8_has_scope(name, f->data) ? v8_sum_name(w, d, sum, name, words)
 					  : v8_sum_string(w, sum, name);
 	f->checksum = v8_checksum(sum);
+	memo->key = function;
+	memo->words[V8_MEMO_SHARED] = f->shared;
+	memo->words[V8_MEMO_DATA] = f->data;
+	memo->words[V8_MEMO_CHECKSUM] = f->checksum;
 	return V8_FUNCTION_FOUND;
 }
 
