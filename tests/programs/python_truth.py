@@ -80,11 +80,18 @@ def shares(end):
 
 def own(end):
     seen = collections.Counter()
+    looking = False
 
     def look(_, frame):
+        nonlocal looking
+        # the next signal may come before it is done
+        if looking:
+            return
+        looking = True
         seen["all"] += 1
         for name in {place.f_code.co_name for place in walk(frame)}:
             seen[name] += 1
+        looking = False
 
     def walk(frame):
         while frame:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Spins in a signal handler. Second argument: "raise" (the handler on_raise is called below the
- * function raiser), "timer" (on_timer interrupts the function interrupted; each has about half of the
- * CPU time, by which the timer goes: a busy machine changes nothing), "altstack" (as "raise", on a
- * stack of the signal's own).
+ * function raiser), "timer" (on_timer interrupts the function interrupted some ms of CPU time after
+ * it was done the last time, so that neither has all of it on any machine), "altstack" (as "raise",
+ * on a stack of the signal's own).
  */
 #include <signal.h>
 #include <string.h>
@@ -25,10 +25,18 @@ KEPT static void on_raise(int number)
 	NO_TAIL_CALL();
 }
 
+static void wind_timer(void)
+{
+	const struct itimerval once = {.it_value.tv_usec = 5000};
+
+	setitimer(ITIMER_PROF, &once, NULL);
+}
+
 KEPT static void on_timer(int number)
 {
 	(void)number;
-	handler_leaf(5 * MILLISECOND);
+	handler_leaf(10 * MILLISECOND);
+	wind_timer();
 	NO_TAIL_CALL();
 }
 
@@ -60,10 +68,8 @@ int main(int argc, char **argv)
 
 	program_begin(argc, argv);
 	if (!strcmp(mode, "timer")) {
-		struct itimerval every = {.it_interval.tv_usec = 10000, .it_value.tv_usec = 10000};
-
 		handle(SIGPROF, on_timer, SA_RESTART);
-		setitimer(ITIMER_PROF, &every, NULL);
+		wind_timer();
 		program_ready();
 		interrupted();
 		return 0;
