@@ -111,6 +111,17 @@ def films_of(store):
     return sorted(path for path in Path(store).glob("films/*/*/*") if path.name.endswith(".film"))
 
 
+# A film of serve ends when the clock shows the next ten minutes.
+FILM_SECONDS = 600
+
+
+def await_one_film(seconds=30):
+    """Waits for the next film's time to begin, if that is to come so soon: what follows is in one film then."""
+    left = FILM_SECONDS - time.time() % FILM_SECONDS
+    if left < seconds:
+        time.sleep(left + 1)
+
+
 def wait_for_film(store, earlier=()):
     """The film that is being made, once it is there."""
     assert wait_until(lambda: set(films_of(store)) - set(earlier))
@@ -145,6 +156,7 @@ def notify_socket(folder):
 @needs_root
 def test_from_start_to_end(lab, tmp_path):
     """Films, answers, as systemd wants it; a kill -9 and what is there afterwards; the answers are those of report."""
+    await_one_film()
     store, config = tmp_path / "store", tmp_path / "serve.conf"
     config.write_text("# a comment\nfrequency = 499\nlabel = env=test\n"
                       f"service = exe=*/split first\n")
@@ -210,6 +222,7 @@ def test_from_start_to_end(lab, tmp_path):
 @pytest.mark.parametrize("way", ["root", "user", "ambient"])
 def test_with_few_privileges(lab, tmp_path, way):
     """Programs of others, in other places, that start afterwards: they have names all the same."""
+    await_one_film()
     store, options, prefix = tmp_path / "store", [], []
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
