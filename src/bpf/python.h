@@ -25,8 +25,7 @@
  * of another thread are never shown.
  */
 
-#include "python_abi.h"
-#include "unwind.h"
+#include "python_code.h"
 
 /*
  * w->state[UNWIND_RUNTIME_PYTHON]: [0] is a frame or thread state (48 bits) and the steps that were needed so far
@@ -63,11 +62,6 @@ enum python_phase {
 
 /* enum _frameowner: those from here on run no Python function. */
 #define PYTHON_OWNED_BY_C 3
-
-struct python_frame {
-	__u64 code, previous, instruction;
-	__u8 owner;
-};
 
 static __always_inline void python_set(struct unwind_walk *w, __u64 at, __u64 steps, __u64 anchor,
 				       enum python_phase phase)
@@ -110,12 +104,6 @@ static __always_inline void python_use(struct unwind_walk *w, __u64 used)
 	state[1] = (state[1] & ~PYTHON_USED_MASK) | (used << PYTHON_USED_SHIFT & PYTHON_USED_MASK);
 }
 
-/* Word of what was read, at a byte offset that user space has chosen. */
-static __always_inline __u64 python_word(const struct unwind_walk *w, __u32 offset)
-{
-	return w->piece[offset >> 3 & (UNWIND_PIECE_BYTES / 8 - 1)];
-}
-
 static __always_inline int python_read_frame(struct unwind_walk *w, const struct python_data *data,
 					     __u64 at, struct python_frame *frame)
 {
@@ -130,6 +118,7 @@ static __always_inline int python_read_frame(struct unwind_walk *w, const struct
 	frame->code = python_word(w, data->frame_code) & ~7ull;
 	frame->previous = python_word(w, data->frame_previous);
 	frame->instruction = python_word(w, data->frame_instruction);
+	frame->function = python_word(w, data->frame_function);
 	frame->owner = python_word(w, data->frame_owner) >> (data->frame_owner & 7) * 8;
 	return 0;
 }
@@ -339,29 +328,6 @@ static __always_inline int python_has_anchor(struct unwind_walk *w, __u64 anchor
 	       anchor < python_native_end(w);
 }
 
-/* The sum of the code object at `code`. Returns enum python_variant. */
-UNWIND_APART int python_check(struct unwind_walk *w, const struct python_data *data, __u64 code,
-			      __u32 *sum)
-{
-	const __u32 bytes = PYTHON_WORDS * sizeof(__u64);
-	const __u32 name_bytes = PYTHON_NAME_WORDS * sizeof(__u64);
-	__u64 number, name;
-
-	if (!w || !data || !sum || unwind_read_far(w, w->piece, bytes, code + data->code_from))
-		return PYTHON_UNCHECKED;
-	number = python_number(w->piece, data->code_number);
-	name = python_word(w, data->code_name * 8u);
-	if (!number && unwind_read_far(w, &number, sizeof(number), name + data->name_hash))
-		return PYTHON_UNCHECKED;
-	*sum = python_sum(w->piece, data->code_words, number);
-	if (number != PYTHON_NO_HASH)
-		return PYTHON_CHECKED;
-	if (unwind_read_far(w, w->piece, name_bytes, name + data->name_hash - sizeof(__u64)))
-		return PYTHON_UNCHECKED;
-	*sum = python_sum_name(*sum, w->piece, python_text_from(data));
-	return PYTHON_CHECKED;
-}
-
 /* Appends a Python frame. Returns as unwind_push(). */
 static __always_inline int python_push(struct unwind_walk *w, const struct python_data *data,
 				       const struct python_frame *frame)
@@ -374,7 +340,7 @@ static __always_inline int python_push(struct unwind_walk *w, const struct pytho
 	if (frame->code && memo->key == frame->code) {
 		sum = memo->words[0];
 	} else {
-		variant = python_check(w, data, frame->code, &sum);
+		variant = python_identify(w, data, frame, &sum);
 		memo->key = variant == PYTHON_CHECKED ? frame->code : 0;
 		memo->words[0] = sum;
 	}

@@ -53,7 +53,11 @@ struct python_data {
 	 */
 	__u16 frame_from, frame_bytes;
 	__u16 frame_code, frame_previous, frame_instruction;
-	__u16 frame_owner; /* a byte: who owns it; is_entry in 3.11 */
+	__u16 frame_owner;    /* a byte: who owns it; is_entry in 3.11 */
+	__u16 frame_function; /* where functions have numbers */
+
+	/* PyFunctionObject: the word with its number in the lower half, 80 bytes behind its code object (3.11); 0: none */
+	__u16 function_number;
 
 	/* PyCodeObject */
 	__u16 code_from;       /* what is read of it begins here */

@@ -52,6 +52,8 @@ static inline void unwind_remember(struct unwind_walk *w, __u64 at)
 	(void)w, (void)at;
 }
 
+/* Whoever needs to remember words has functions of its own. */
+#ifndef HERE_REMEMBERS_WORDS
 static inline __u64 unwind_recall_word(const struct unwind_walk *w, __u64 at)
 {
 	(void)w, (void)at;
@@ -62,6 +64,7 @@ static inline void unwind_remember_word(const struct unwind_walk *w, __u64 at, _
 {
 	(void)w, (void)at, (void)word;
 }
+#endif
 
 static inline int unwind_runtime(struct unwind_walk *w)
 {

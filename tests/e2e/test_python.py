@@ -197,6 +197,14 @@ def test_code_that_comes_and_goes(lab, python):
     assert made.share(lambda stack: "garbage" in stack) > 0.9, made.explain()
 
 
+def test_a_function_that_gets_other_code(lab, python):
+    """inner_N is called by outer_N only."""
+    made = film(lab, python, "other_code", seconds=2)
+    pairs = re.findall(r"outer_(\d+);inner_(\d+)", "\n".join(";".join(stack) for stack, _ in made.folded()))
+    assert len(pairs) > 10, made.explain()
+    assert all(outer == inner for outer, inner in pairs), pairs
+
+
 def test_a_version_that_is_not_known_is_refused(lab):
     with running(of_pyenv("3.7"), "-c", "print('ready', flush=True)\nwhile True: pass") as program:
         made = lab.record("-d", 1, "-p", program.pid)

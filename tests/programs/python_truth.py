@@ -194,9 +194,27 @@ def garbage(end):
         names[f"short_lived_{n % 100}"]()
 
 
+def calls(inner, turns):
+    raise NotImplementedError("it gets other code")
+
+
+def other_code(end):
+    """One function, called so often that its calls are specialized, with one code object after the other."""
+    n = 0
+    while time.monotonic() < end:
+        n += 1
+        names = {}
+        exec(f"def inner_{n % 50}(turns):\n    total = 0\n    for i in range(turns):\n        total += i\n"
+             f"def outer_{n % 50}(inner, turns):\n    inner(turns)\n", names)
+        calls.__code__ = names[f"outer_{n % 50}"].__code__
+        for _ in range(200):
+            calls(names[f"inner_{n % 50}"], 150)
+
+
 def main():
     what = {"shares": shares, "own": own, "deep": lambda end: deep(500, end), "threads": threads,
-            "interpreters": interpreters, "garbage": garbage}[sys.argv[1]]
+            "interpreters": interpreters, "garbage": garbage,
+            "other_code": other_code}[sys.argv[1]]
     print("ready", flush=True)
     what(time.monotonic() + float(sys.argv[2]))
 

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_PYTHON_CODE_H
+#define BPF_PYTHON_CODE_H
+
+/*
+ * Which code object a frame of CPython has: its address, and a sum of what tells it from another one that lies at the
+ * same place later (python_sum()). That takes two reads, of the code object and of the hash of its name; since 3.12
+ * one, as code objects have numbers.
+ *
+ * In 3.11 functions have numbers: func_version, given to no other one, by a counter of the whole process, when a call
+ * of the function is specialized; zero for a new function, and again when it gets another code object
+ * (_PyFunction_GetVersionForCurrentState(), func_set_code() in Objects/funcobject.c). A frame holds a reference to its
+ * function, and the function one to its code object. So where a function with a number has been seen with a code
+ * object, a frame with the same two and that number means the same code object, and its sum is remembered: one read.
+ * A function without a number is looked at now and then, as it may get one.
+ */
+
+#include "python_abi.h"
+#include "unwind.h"
+
+struct python_frame {
+	__u64 code, previous, instruction;
+	__u64 function; /* where functions have numbers */
+	__u8 owner;
+};
+
+/* Word of what was read, at a byte offset that user space has chosen. */
+static __always_inline __u64 python_word(const struct unwind_walk *w, __u32 offset)
+{
+	return w->piece[offset >> 3 & (UNWIND_PIECE_BYTES / 8 - 1)];
+}
+
+/* The sum of the code object at `code`. Returns enum python_variant. */
+UNWIND_APART int python_check(struct unwind_walk *w, const struct python_data *data, __u64 code,
+			      __u32 *sum)
+{
+	const __u32 bytes = PYTHON_WORDS * sizeof(__u64);
+	const __u32 name_bytes = PYTHON_NAME_WORDS * sizeof(__u64);
+	__u64 number, name;
+
+	if (!w || !data || !sum || unwind_read_far(w, w->piece, bytes, code + data->code_from))
+		return PYTHON_UNCHECKED;
+	number = python_number(w->piece, data->code_number);
+	name = python_word(w, data->code_name * 8u);
+	if (!number && unwind_read_far(w, &number, sizeof(number), name + data->name_hash))
+		return PYTHON_UNCHECKED;
+	*sum = python_sum(w->piece, data->code_words, number);
+	if (number != PYTHON_NO_HASH)
+		return PYTHON_CHECKED;
+	if (unwind_read_far(w, w->piece, name_bytes, name + data->name_hash - sizeof(__u64)))
+		return PYTHON_UNCHECKED;
+	*sum = python_sum_name(*sum, w->piece, python_text_from(data));
+	return PYTHON_CHECKED;
+}
+
+/* A function's fields from its code object on, up to the word with its number. */
+#define PYTHON_FUNCTION_WORDS 11
+
+/* What is remembered of a function and its code: the number and the sum; or no number, and how often not to look. */
+#define PYTHON_NUMBER_SHIFT 32
+#define PYTHON_LOOKS_APART  16
+
+/* Under which word that is: no address of code has bit 62. */
+static __always_inline __u64 python_function_key(const struct python_frame *frame)
+{
+	__u64 key = (frame->function ^ frame->code * 0x9e3779b97f4a7c15ull) * 0xe220a8397b1dcdafull;
+
+	return key >> 2 | 1ull << 62;
+}
+
+/* Whether the function's number is the one that was remembered. */
+static __always_inline int python_has_number(const struct unwind_walk *w,
+					     const struct python_data *data,
+					     const struct python_frame *frame, __u64 remembered)
+{
+	__u32 number = 0;
+
+	return remembered >> PYTHON_NUMBER_SHIFT &&
+	       !unwind_read_far(w, &number, sizeof(number),
+				frame->function + data->function_number) &&
+	       number == remembered >> PYTHON_NUMBER_SHIFT;
+}
+
+/* The function's number above the sum, if it has one and this code object. */
+UNWIND_APART __u64 python_numbered(struct unwind_walk *w, const struct python_data *data,
+				   const struct python_frame *frame, __u32 sum)
+{
+	const __u32 bytes = PYTHON_FUNCTION_WORDS * sizeof(__u64);
+	__u64 number;
+
+	if (!w || !data || !frame ||
+	    unwind_read_far(w, w->piece, bytes,
+			    frame->function + data->function_number + sizeof(__u64) - bytes) ||
+	    w->piece[0] != frame->code)
+		return PYTHON_LOOKS_APART;
+	number = (__u32)w->piece[PYTHON_FUNCTION_WORDS - 1];
+	return number ? number << PYTHON_NUMBER_SHIFT | sum : PYTHON_LOOKS_APART;
+}
+
+/* The sum of a frame's code object. Returns enum python_variant. */
+static __always_inline int python_identify(struct unwind_walk *w, const struct python_data *data,
+					   const struct python_frame *frame, __u32 *sum)
+{
+	__u64 key, remembered;
+	int variant;
+
+	if (!data->function_number)
+		return python_check(w, data, frame->code, sum);
+	key = python_function_key(frame);
+	remembered = unwind_recall_word(w, key);
+	if (python_has_number(w, data, frame, remembered)) {
+		*sum = remembered;
+		return PYTHON_CHECKED;
+	}
+	variant = python_check(w, data, frame->code, sum);
+	if (remembered >> PYTHON_NUMBER_SHIFT)
+		remembered = PYTHON_LOOKS_APART;
+	else if (remembered > 1)
+		remembered--;
+	else if (remembered && variant == PYTHON_CHECKED)
+		remembered = python_numbered(w, data, frame, *sum);
+	else
+		remembered = 1;
+	unwind_remember_word(w, key, remembered);
+	return variant;
+}
+
+#endif

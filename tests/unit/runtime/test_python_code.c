@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Python 3.11: the code object of a frame, by what was remembered of its function's number. */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+#undef fail
+
+#include <string.h>
+
+#define HERE_REMEMBERS_WORDS
+#include "bpf/unwind.h"
+
+/* One word is remembered, as a cache may lose any other. */
+struct here {
+	struct unwind_walk walk;
+	uint64_t key, word;
+	unsigned int reads;
+	uint8_t memory[4096];
+};
+
+static inline __u64 unwind_recall_word(const struct unwind_walk *w, __u64 at)
+{
+	const struct here *here = (const struct here *)w;
+
+	return here->key == at ? here->word : 0;
+}
+
+static inline void unwind_remember_word(const struct unwind_walk *w, __u64 at, __u64 word)
+{
+	struct here *here = (struct here *)(uintptr_t)w;
+
+	here->key = at;
+	here->word = word;
+}
+
+#include "one_memory.h"
+
+#define BASE	 0x7f0000000000ull
+#define FUNCTION (BASE + 0x100)
+#define CODE	 (BASE + 0x200)
+#define OTHER	 (BASE + 0x400)
+#define NAME	 (BASE + 0x800)
+
+/* PyFunctionObject, PyCodeObject and PyASCIIObject of 3.11. */
+#define FUNCTION_CODE	48
+#define FUNCTION_NUMBER 128
+#define CODE_NAME	120
+#define NAME_HASH	24
+
+static const struct python_data data = {
+	.function_number = FUNCTION_NUMBER,
+	.code_from = 56,
+	.code_words = 0x7ff,
+	.code_name = 8,
+	.name_hash = NAME_HASH,
+	.name_text = 48,
+};
+
+static inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n)
+{
+	(void)w, (void)n;
+	return NULL;
+}
+
+static inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w)
+{
+	(void)w;
+	return NULL;
+}
+
+static inline __u64 *unwind_frames(struct unwind_walk *w)
+{
+	(void)w;
+	return NULL;
+}
+
+static inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size, __u64 address)
+{
+	struct here *here = (struct here *)(uintptr_t)w;
+	uint64_t offset = address - BASE;
+
+	here->reads++;
+	if (offset > sizeof(here->memory) || size > sizeof(here->memory) - offset)
+		return -1;
+	memcpy(to, here->memory + offset, size);
+	return 0;
+}
+
+static inline int unwind_is_live(const struct unwind_walk *w)
+{
+	(void)w;
+	return 1;
+}
+
+static void put(struct here *here, uint64_t address, uint64_t value)
+{
+	memcpy(here->memory + (address - BASE), &value, sizeof(value));
+}
+
+/* A function with this number, and two code objects with names of their own. */
+static void make(struct here *here, uint64_t number)
+{
+	memset(here, 0, sizeof(*here));
+	put(here, FUNCTION + FUNCTION_CODE, CODE);
+	put(here, FUNCTION + FUNCTION_NUMBER, number);
+	put(here, CODE + CODE_NAME, NAME);
+	put(here, NAME + NAME_HASH, 1234);
+	put(here, OTHER + CODE_NAME, NAME + 0x100);
+	put(here, NAME + 0x100 + NAME_HASH, 5678);
+}
+
+/* The sum of a frame's code object; reads: how many it takes. */
+static uint32_t sum_of(struct here *here, uint64_t code, unsigned int reads)
+{
+	const struct python_frame frame = {.code = code, .function = FUNCTION};
+	uint32_t sum = 0;
+
+	here->reads = 0;
+	assert_int_equal(python_identify(&here->walk, &data, &frame, &sum), PYTHON_CHECKED);
+	assert_int_equal(here->reads, reads);
+	return sum;
+}
+
+static uint32_t true_sum(struct here *here, uint64_t code)
+{
+	uint32_t sum = 0;
+
+	assert_int_equal(python_check(&here->walk, &data, code, &sum), PYTHON_CHECKED);
+	return sum;
+}
+
+/* Until it takes one read. */
+static uint32_t learn(struct here *here)
+{
+	/* what is seen only once is not looked at */
+	sum_of(here, CODE, 2);
+	sum_of(here, CODE, 3);
+	return sum_of(here, CODE, 1);
+}
+
+static void a_number_stands_for_the_code(void **state)
+{
+	static struct here here;
+
+	(void)state;
+	make(&here, 77);
+	assert_int_equal(learn(&here), true_sum(&here, CODE));
+	/* another process, or something has taken its place in the cache */
+	here.key = 0;
+	assert_int_equal(learn(&here), true_sum(&here, CODE));
+}
+
+static void another_number_is_other_code(void **state)
+{
+	static struct here here;
+	uint32_t sum;
+
+	(void)state;
+	make(&here, 77);
+	sum = learn(&here);
+	/* a new function and a new code object in the same places */
+	put(&here, FUNCTION + FUNCTION_NUMBER, 78);
+	put(&here, NAME + NAME_HASH, 4321);
+	assert_int_not_equal(true_sum(&here, CODE), sum);
+	assert_int_equal(sum_of(&here, CODE, 3), true_sum(&here, CODE));
+	/* it is not specialized yet */
+	make(&here, 77);
+	learn(&here);
+	put(&here, FUNCTION + FUNCTION_NUMBER, 0);
+	put(&here, NAME + NAME_HASH, 4321);
+	assert_int_equal(sum_of(&here, CODE, 3), true_sum(&here, CODE));
+}
+
+static void a_function_without_a_number_is_looked_at_now_and_then(void **state)
+{
+	static struct here here;
+	unsigned int i;
+
+	(void)state;
+	make(&here, 0);
+	sum_of(&here, CODE, 2);
+	sum_of(&here, CODE, 3);
+	for (i = 0; i < PYTHON_LOOKS_APART - 1; i++)
+		sum_of(&here, CODE, 2);
+	put(&here, FUNCTION + FUNCTION_NUMBER, 5);
+	sum_of(&here, CODE, 3);
+	assert_int_equal(sum_of(&here, CODE, 1), true_sum(&here, CODE));
+}
+
+/* The frame was entered before the function got other code: its number says nothing of the frame's. */
+static void a_frame_of_older_code(void **state)
+{
+	static struct here here;
+	unsigned int i;
+
+	(void)state;
+	make(&here, 77);
+	for (i = 0; i < 2 * PYTHON_LOOKS_APART; i++) {
+		uint32_t sum = sum_of(&here, OTHER, i % PYTHON_LOOKS_APART == 1 ? 3 : 2);
+
+		assert_int_equal(sum, true_sum(&here, OTHER));
+	}
+}
+
+static void memory_that_cannot_be_read(void **state)
+{
+	static struct here here;
+	struct python_frame frame = {.code = CODE, .function = BASE + 1u * sizeof(here.memory)};
+	uint32_t sum;
+	int i;
+
+	(void)state;
+	make(&here, 77);
+	for (i = 0; i < 4; i++) {
+		sum = 0;
+		assert_int_equal(python_identify(&here.walk, &data, &frame, &sum), PYTHON_CHECKED);
+		assert_int_equal(sum, true_sum(&here, CODE));
+	}
+	frame = (struct python_frame){.code = BASE + sizeof(here.memory), .function = FUNCTION};
+	for (i = 0; i < 4; i++)
+		assert_int_equal(python_identify(&here.walk, &data, &frame, &sum),
+				 PYTHON_UNCHECKED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_number_stands_for_the_code),
+		cmocka_unit_test(another_number_is_other_code),
+		cmocka_unit_test(a_function_without_a_number_is_looked_at_now_and_then),
+		cmocka_unit_test(a_frame_of_older_code),
+		cmocka_unit_test(memory_that_cannot_be_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
