@@ -153,11 +153,81 @@ static __always_inline int luajit_native(struct unwind_walk *w, const struct lua
 	return unwind_push(w, at) ? UNWIND_ENDED : luajit_leave(w, w->sp + 8);
 }
 
+/* Words between the stack pointer and the return address, by the instructions with which a cframe is made and undone. */
+static __always_inline __u32 luajit_words_to_return(__u32 code)
+{
+	if ((code & 0xffffff) == 0xec8348)
+		return 4; /* sub rsp, … */
+	switch (code & 0xff) {
+	case 0x55: /* push rbp */
+	case 0xc3: /* ret */
+		return 0;
+	case 0x53: /* push rbx */
+	case 0x5d: /* pop rbp */
+		return 1;
+	case 0x5b: /* pop rbx */
+		return 2;
+	case 0x41:
+		switch (code >> 8 & 0xff) {
+		case 0x57: /* push r15 */
+			return 2;
+		case 0x56: /* push r14 */
+		case 0x5f: /* pop r15 */
+			return 3;
+		case 0x5e: /* pop r14 */
+			return 4;
+		}
+	}
+	return LUAJIT_CFRAME / 8 - 1;
+}
+
+/* Whether a call of the interpreter stands before that address. */
+static __always_inline int luajit_is_called_at(const struct unwind_walk *w,
+					       const struct luajit_data *d, __u64 back)
+{
+	__u64 code;
+
+	return back - d->image < d->image_size &&
+	       !unwind_read_code(w, &code, sizeof(code), back - sizeof(code)) &&
+	       (code >> 24 & 0xff) == 0xe8 &&
+	       back + (__s64)(__s32)(code >> 32) - d->vm < d->vm_size;
+}
+
+/*
+ * In the interpreter, where it makes or undoes a cframe, lua_State does not know of that, and none of its functions is
+ * there: moves to whoever has entered it. UNWIND_NATIVE: it is elsewhere.
+ */
+static __always_inline int luajit_edge(struct unwind_walk *w, const struct luajit_data *d)
+{
+	__u64 saved[2] = {w->fp}, sp = w->sp;
+	__u32 code, words;
+
+	if (!w->pc_exact || unwind_read_code(w, &code, sizeof(code), w->pc))
+		return UNWIND_NATIVE;
+	words = luajit_words_to_return(code);
+	if ((words ? unwind_read(w, saved, sizeof(saved), sp + 8 * words - 8)
+		   : unwind_read(w, &saved[1], sizeof(saved[1]), sp)) ||
+	    !luajit_is_called_at(w, d, saved[1]))
+		return UNWIND_NATIVE;
+	if (unwind_push(w, unwind_at(w)))
+		return UNWIND_ENDED;
+	if (words > 1)
+		w->rbx_at = sp + 8 * words - 16;
+	w->state[UNWIND_RUNTIME_LUAJIT][1] = 0;
+	return unwind_return_to(w, saved[1], sp + 8 * words + 8, saved[0]) ? UNWIND_ENDED
+									   : UNWIND_MOVED;
+}
+
 /* The native frame's functions are done. */
 static __always_inline int luajit_done(struct unwind_walk *w, __u64 x)
 {
 	w->state[UNWIND_RUNTIME_LUAJIT][1] = 0;
-	return x == w->sp ? UNWIND_NATIVE : luajit_leave(w, x);
+	if (x == w->sp)
+		return UNWIND_NATIVE;
+	/* one of the interpreter's own subroutines; compiled code has no frame of its own */
+	if (x - w->sp < 16 && unwind_push(w, unwind_at(w)))
+		return UNWIND_ENDED;
+	return luajit_leave(w, x);
 }
 
 static __always_inline int luajit_is_slot(const struct luajit_state *lua, __u64 at)
@@ -165,18 +235,59 @@ static __always_inline int luajit_is_slot(const struct luajit_state *lua, __u64 
 	return at > lua->stack && at <= lua->maxstack && !(at & 7);
 }
 
+/* Whether the frame with that base has this link, and is not that of a C function which has just called Lua. */
+static __always_inline int luajit_returns_by(struct unwind_walk *w, const struct luajit_state *lua,
+					     __u64 base, __u64 link)
+{
+	__u64 frame[2], object[2];
+
+	if (!luajit_is_slot(lua, base) || unwind_read_far(w, frame, sizeof(frame), base - 16) ||
+	    frame[1] != link)
+		return 0;
+	return base != lua->base ||
+	       (!unwind_read_far(w, object, sizeof(object), frame[0] & LUAJIT_POINTER) &&
+		(object[1] >> 8 & 0xff) == LUAJIT_FUNCTION && !(object[1] >> 16 & 0xff));
+}
+
+/* Whether lua_State itself stands where the cframe at x has the next instruction, as it does until there is one. */
+static __always_inline int luajit_is_new(struct unwind_walk *w, __u64 x)
+{
+	__u64 pair[2];
+
+	return !unwind_read(w, pair, sizeof(pair), x + 16) && pair[0] == pair[1];
+}
+
 /*
- * Whether the interpreter is just being entered from C, or left for it: the called function's frame is not written
- * yet, or its results lie over it, so that none belongs to the cframe. The register for the next instruction then has
- * the link that is to be, for a moment with the new base added; or the base to go back to.
+ * While the interpreter is being entered from C, or left for it, the called function's frame is not written yet, or its
+ * results lie over it: none belongs to the cframe. The register for the next instruction then has the link that is to
+ * be, for a moment with the new base added; or what becomes the base to go back to: the link without its type, that
+ * less the base, and the negative of it. Returns the base further out; 0: the interpreter is not there.
  */
-static __always_inline int luajit_is_at_border(const struct luajit_state *lua, __u64 pc)
+static __always_inline __u64 luajit_border(struct unwind_walk *w, const struct luajit_state *lua,
+					   __u64 x, __u64 pc)
 {
 	__u32 kind = pc & 7;
+	__u64 base = 0;
 
-	if (kind == LUAJIT_LINK_C || kind == LUAJIT_LINK_CP)
-		return pc < LUAJIT_DELTA_MAX || luajit_is_slot(lua, pc - kind);
-	return !kind && luajit_is_slot(lua, pc);
+	if (luajit_is_slot(lua, -pc))
+		return -pc;
+	unwind_register(w, 1, &base);
+	if (kind == LUAJIT_LINK_C || kind == LUAJIT_LINK_CP) {
+		if (luajit_returns_by(w, lua, base, pc))
+			return base - (pc - kind);
+		return luajit_is_new(w, x) &&
+				       (pc < LUAJIT_DELTA_MAX || luajit_is_slot(lua, pc - kind))
+			       ? lua->base
+			       : 0;
+	}
+	if (kind & 3)
+		return 0;
+	if (pc < LUAJIT_DELTA_MAX)
+		return luajit_returns_by(w, lua, base, pc | LUAJIT_LINK_C) ||
+				       luajit_returns_by(w, lua, base, pc | LUAJIT_LINK_CP)
+			       ? base - (pc - kind)
+			       : 0;
+	return !kind && luajit_is_slot(lua, pc) ? pc : 0;
 }
 
 /* The base of the current function, where nobody knows better than lua_State. */
@@ -217,16 +328,18 @@ static __always_inline int luajit_try_next(struct unwind_walk *w, const struct l
 static __always_inline int luajit_begin(struct unwind_walk *w, const struct luajit_data *d,
 					int is_jit)
 {
-	__u64 *state = w->state[UNWIND_RUNTIME_LUAJIT], pc = 0, x;
+	__u64 *state = w->state[UNWIND_RUNTIME_LUAJIT], pc = 0, base, x;
 	/* not on the stack, which is short */
 	struct luajit_state *lua = (struct luajit_state *)w->piece;
 	__u32 tried = LUAJIT_FAR(state[1]);
 	__s32 results;
-	int in_vm;
+	int in_vm, moved;
 
 	x = luajit_place(w, tried);
-	if (!luajit_is_cframe(w, x, !tried && !is_jit, lua))
-		return luajit_try_next(w, d, is_jit, tried);
+	if (!luajit_is_cframe(w, x, !tried && !is_jit, lua)) {
+		moved = tried || is_jit ? UNWIND_NATIVE : luajit_edge(w, d);
+		return moved == UNWIND_NATIVE ? luajit_try_next(w, d, is_jit, tried) : moved;
+	}
 	/* its own subroutines have their return address below; at a trace's exit there is much more */
 	in_vm = !is_jit && x - w->sp < 16;
 	if (!luajit_is_slot(lua, state[0]))
@@ -238,8 +351,9 @@ static __always_inline int luajit_begin(struct unwind_walk *w, const struct luaj
 		return luajit_done(w, x);
 	if (!in_vm || !unwind_register(w, UNWIND_REG_RBX, &pc))
 		pc = 0;
-	if (pc && luajit_is_at_border(lua, pc)) {
-		state[0] = (pc & 7 ? lua->base : pc) - 8;
+	base = pc ? luajit_border(w, lua, x, pc) : 0;
+	if (base) {
+		state[0] = base - 8;
 		state[1] = 0;
 		return luajit_native(w, d);
 	}

@@ -3,28 +3,21 @@
  * Stores a process for tests: stops it, walks the stack of one of its threads as the recorder would, and writes what
  * was read on the way and the stack that was found. It needs the right to trace the process.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/user.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "excerpt.h"
 #include "stored.h"
+#include "traced.h"
 
-#define THREADS_MAX 1024
-
-#define LINE	    64
+#define LINE 64
 
 /* Bytes from which on something is left out: more of it serves also when a runtime's file reads more some day. */
 #define LARGE 32768
@@ -41,120 +34,9 @@ struct maker {
 	struct stored stored;
 	struct targets *targets;
 	const struct process *process;
-	pid_t stopped[THREADS_MAX];
-	size_t stopped_count;
+	struct traced traced;
 	struct map image_places; /* image number -> place in stored.images */
 };
-
-/* CPU time of a thread so far, in ns; 0: it is gone. */
-static uint64_t cpu_time(pid_t pid, pid_t tid)
-{
-	unsigned long long ns = 0;
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, tid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%llu", &ns) != 1)
-		ns = 0;
-	fclose(file);
-	return ns;
-}
-
-static size_t threads_of(pid_t pid, pid_t *tids)
-{
-	char path[64];
-	struct dirent *entry;
-	size_t count = 0;
-	DIR *folder;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	folder = opendir(path);
-	while (folder && (entry = readdir(folder)) && count < THREADS_MAX)
-		if (atoi(entry->d_name) > 0)
-			tids[count++] = atoi(entry->d_name);
-	if (folder)
-		closedir(folder);
-	return count;
-}
-
-/* The thread that needs the most CPU time within a short while. */
-static pid_t busiest(pid_t pid)
-{
-	const struct timespec while_ = {.tv_nsec = 200000000};
-	pid_t tids[THREADS_MAX], best = pid;
-	uint64_t before[THREADS_MAX], most = 0;
-	size_t count = threads_of(pid, tids), i;
-
-	for (i = 0; i < count; i++)
-		before[i] = cpu_time(pid, tids[i]);
-	nanosleep(&while_, NULL);
-	for (i = 0; i < count; i++) {
-		uint64_t now = cpu_time(pid, tids[i]);
-
-		if (now <= before[i] || now - before[i] <= most)
-			continue;
-		most = now - before[i];
-		best = tids[i];
-	}
-	return best;
-}
-
-static bool is_stopped(const struct maker *maker, pid_t tid)
-{
-	size_t i;
-
-	for (i = 0; i < maker->stopped_count; i++)
-		if (maker->stopped[i] == tid)
-			return true;
-	return false;
-}
-
-/* All threads: what one of them reads must not be changed by another. */
-static bool stop(struct maker *maker, pid_t pid)
-{
-	pid_t tids[THREADS_MAX];
-	size_t count, i;
-	bool more;
-
-	do {
-		count = threads_of(pid, tids);
-		more = false;
-		for (i = 0; i < count && maker->stopped_count < THREADS_MAX; i++) {
-			if (is_stopped(maker, tids[i]) || ptrace(PTRACE_SEIZE, tids[i], NULL, NULL))
-				continue;
-			if (ptrace(PTRACE_INTERRUPT, tids[i], NULL, NULL) ||
-			    waitpid(tids[i], NULL, __WALL) != tids[i])
-				return false;
-			maker->stopped[maker->stopped_count++] = tids[i];
-			more = true;
-		}
-	} while (more);
-	return maker->stopped_count > 0;
-}
-
-static void let_go(struct maker *maker)
-{
-	while (maker->stopped_count)
-		ptrace(PTRACE_DETACH, maker->stopped[--maker->stopped_count], NULL, NULL);
-}
-
-static bool take_registers(struct stored_thread *thread, pid_t tid)
-{
-	struct user_regs_struct r;
-
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &r))
-		return false;
-	*thread = (struct stored_thread){
-		.registers = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8, r.r9,
-			      r.r10, r.r11, r.r12, r.r13, r.r14, r.r15},
-		.pc = r.rip,
-		.tls = r.fs_base,
-	};
-	return true;
-}
 
 static struct stored_image *stored_of(struct maker *maker, const struct image *image)
 {
@@ -298,7 +180,7 @@ static void forget(struct maker *maker)
 	stored_free(&maker->stored);
 	map_free(&maker->image_places);
 	targets_free(maker->targets);
-	let_go(maker);
+	traced_let_go(&maker->traced);
 	*maker = (struct maker){0};
 }
 
@@ -306,7 +188,7 @@ static void forget(struct maker *maker)
 static int look(struct maker *maker, const struct options *options, struct stored_stack *stack)
 {
 	static const struct targets_listener nobody = {0};
-	pid_t tid = options->tid ? options->tid : busiest(options->pid);
+	pid_t tid = options->tid ? options->tid : traced_busiest(options->pid);
 	struct stored_source source = {
 		.thread = &maker->stored.thread,
 		.memory = {read_and_keep, maker},
@@ -316,7 +198,8 @@ static int look(struct maker *maker, const struct options *options, struct store
 		.passed = passed,
 	};
 
-	if (!stop(maker, options->pid) || !take_registers(&maker->stored.thread, tid))
+	if (!traced_stop(&maker->traced, options->pid) ||
+	    !traced_registers(&maker->stored.thread, tid))
 		return -ESRCH;
 	if (targets_new(&nobody, &maker->targets))
 		return -ENOMEM;

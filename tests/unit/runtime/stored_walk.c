@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../unwind/plain_memory.h"
@@ -396,28 +397,54 @@ static void close_all(struct stored_walk *walk)
 		plain_memory_free(&walk->tables);
 }
 
-int stored_walk(const struct stored_source *source, struct stored_stack *stack)
+int stored_open(const struct stored_source *source, struct stored_stack *stack,
+		struct stored_walk **opened)
 {
-	struct stored_walk walk = {.source = source, .stack = stack};
+	struct stored_walk *walk = calloc(1, sizeof(*walk));
 	const struct process *process = source->process;
-	uint64_t at;
 	size_t i;
 	int err;
 
 	memset(stack, 0, sizeof(*stack));
-	if (plain_memory_new(&walk.tables, 256 << 20))
+	*opened = walk;
+	if (!walk)
 		return -ENOMEM;
-	for (i = 0; i < process->mapping_count; i++)
-		look_at(&walk, &process->mappings[i]);
-	err = show_mappings(&walk);
-	if (!err) {
-		do {
-			at = walk_once(&walk);
-		} while (stack->end == UNWIND_END_LATER && build_for(&walk, at));
-		if (stack->end == UNWIND_END_LATER)
-			stack->end = UNWIND_END_UNMAPPED;
-		tell(&walk);
-	}
-	close_all(&walk);
-	return err ? err : stack->text.failed ? -ENOMEM : 0;
+	walk->source = source;
+	walk->stack = stack;
+	err = plain_memory_new(&walk->tables, 256 << 20) ? -ENOMEM : 0;
+	for (i = 0; !err && i < process->mapping_count; i++)
+		look_at(walk, &process->mappings[i]);
+	return err ? err : show_mappings(walk);
+}
+
+void stored_take(struct stored_walk *walk)
+{
+	uint64_t at;
+
+	do {
+		at = walk_once(walk);
+	} while (walk->stack->end == UNWIND_END_LATER && build_for(walk, at));
+	if (walk->stack->end == UNWIND_END_LATER)
+		walk->stack->end = UNWIND_END_UNMAPPED;
+	walk->stack->named = walk->stack->unnamed = 0;
+	tell(walk);
+}
+
+void stored_close(struct stored_walk *walk)
+{
+	if (!walk)
+		return;
+	close_all(walk);
+	free(walk);
+}
+
+int stored_walk(const struct stored_source *source, struct stored_stack *stack)
+{
+	struct stored_walk *walk;
+	int err = stored_open(source, stack, &walk);
+
+	if (!err)
+		stored_take(walk);
+	stored_close(walk);
+	return err;
 }

@@ -53,4 +53,15 @@ struct stored_stack {
 /* 0, or -ENOMEM. The stack's text is the caller's to be freed by buf_free(). */
 int stored_walk(const struct stored_source *source, struct stored_stack *stack);
 
+/*
+ * The same in parts: several stacks of one process, as long as it maps nothing else. stored_open(): 0, or -ENOMEM; then
+ * also to be closed. stored_take(): source->thread as it is now; text is added to the stack's. The source and the
+ * stack must live until it is closed.
+ */
+struct stored_walk;
+int stored_open(const struct stored_source *source, struct stored_stack *stack,
+		struct stored_walk **opened);
+void stored_take(struct stored_walk *walk);
+void stored_close(struct stored_walk *walk);
+
 #endif
