@@ -473,8 +473,8 @@ static __always_inline int python_have(struct unwind_walk *w, const struct pytho
 {
 	__u64 end = python_native_end(w);
 
-	/* it has no room for an anchor */
-	if (end < w->sp || end - w->sp < data->frame_bytes)
+	/* it has no room for an anchor; but it may be the caller of a frame that was not seen (python_tried()) */
+	if (!w->guess && (end < w->sp || end - w->sp < data->frame_bytes))
 		return UNWIND_NATIVE;
 	python_set(w, frame, python_is_eval(data, unwind_at(w)) ? w->count : PYTHON_NOT_PUSHED,
 		   frame, PYTHON_TRY);
@@ -494,9 +494,16 @@ static __always_inline int python_tried(struct unwind_walk *w, const struct pyth
 		return UNWIND_ENDED;
 	if (way->stop == PYTHON_AT_BASE)
 		return python_done(w);
-	/* what lies nearer to the leaf has been passed: a thread state that was used up */
-	if (way->at < w->sp)
+	if (way->at < w->sp) {
+		/*
+		 * What lies nearer to the leaf has been passed. The code that 3.14 compiles has no unwind information and
+		 * leaves the frame pointer to who has called it: its caller, which has the anchor, was not seen.
+		 */
+		if (w->guess && !python_used(w))
+			return python_next(w, innermost, way->at, PYTHON_PUSH);
+		/* or a thread state that was used up */
 		return python_search_all(w, data);
+	}
 	python_set(w, innermost, 0, way->at, PYTHON_WAIT);
 	return UNWIND_NATIVE;
 }
