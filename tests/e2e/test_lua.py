@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+import suites
 from harness import PATIENCE, free_port, needs_root, running, spare_versions, unpack_packages, wait_until
 
 pytestmark = needs_root
@@ -158,6 +159,16 @@ def test_garbage(lab, lua):
     # Lua 5.1 keeps its state in another register while it makes a closure
     garbage.assert_whole(0.9 if "5.1" in lua[0] and "jit" not in lua[0] else 0.98)
     assert share(of_program(garbage), *BELOW, "collect") >= 0.8, garbage.explain()
+
+
+def test_a_version_that_is_not_known_is_refused(lab):
+    """5.5 has other structures and other instructions."""
+    root = suites.unpacked(lab.suites, "forky", "lua5.5")
+    with running(*suites.inside(root, "lua5.5", PROGRAM, "split")) as program:
+        made = lab.record("-d", 1, "-p", program.pid)
+    assert any("5.5" in reason and reason.startswith("lua frames not looked for")
+               for reason in made.json()["loss"]), made.explain()
+    assert not any(function["kind"] == "lua" for function in made.json()["functions"])
 
 
 @contextlib.contextmanager
