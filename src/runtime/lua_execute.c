@@ -27,7 +27,11 @@
 static const struct {
 	int64_t savedpc;
 	int64_t opcode_mask;
-} forms[] = {[1] = {0x30, 0x3f}, [2] = {0x38, 0x3f}, [3] = {0x28, 0x3f}, [4] = {0x20, 0x7f}, [5] = {0x20, 0x7f}};
+} forms[] = {[1] = {0x30, 0x3f},
+	     [2] = {0x38, 0x3f},
+	     [3] = {0x28, 0x3f},
+	     [4] = {0x20, 0x7f},
+	     [5] = {0x20, 0x7f}};
 
 static bool is_mask(const cs_insn *insn, int64_t mask)
 {

@@ -48,7 +48,11 @@ def python(request, shared_lab):
     if name in NEWEST:
         root = suites.unpacked(shared_lab.suites, NEWER, *NEWEST)
         host = [shared_lab.program("python_host"), f"{name}.so.1.0"] if name.startswith("lib") else [name]
-        return suites.inside(root, *host, also=[shared_lab.programs])
+        words = suites.inside(root, *host, also=[shared_lab.programs])
+        # compiles the modules that it needs, as the installation of the package would have done
+        compiling = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        subprocess.run([*words, PROGRAM, "shares", "0"], env=compiling, check=True, stdout=subprocess.DEVNULL)
+        return words
     path = Path("/usr/bin/python3") if name == "debian" else \
         of_pyenv(name) if name[0].isdigit() else Path(name)
     if not path.exists():
