@@ -10,8 +10,9 @@
  * one native frame of luaV_execute stands for one or more Lua functions: those from its current CallInfo
  * outwards, up to the one with which it was entered.
  *
- *	5.3, 5.4: luaV_execute keeps the current CallInfo in a variable, which a register holds: exact at any
- *		instruction. The entering one has the bit CIST_FRESH.
+ *	5.3 to 5.5: luaV_execute keeps the current CallInfo in a variable, which a register holds: exact at any
+ *		instruction. The entering one has the bit CIST_FRESH. Where that register is not one that the walk
+ *		follows, but lua_State can be had: as 5.2.
  *	5.2: the current CallInfo is lua_State's; those in between have the bit CIST_REENTRY. C functions that the
  *		loop has called stand above its own.
  *	5.1: CallInfos are an array; how many of them are luaV_execute's is in its variable nexeccalls.
@@ -19,7 +20,7 @@
  * The structures are those of lstate.h and lobject.h of each version. Which register, and where luaV_execute
  * is, user space finds in its code (src/runtime/lua_execute.c).
  *
- * In 5.1 and 5.2, the walk may come when a call or a return is half done: lua_State has another CallInfo already than
+ * Where it is lua_State's, the walk may come when a call or a return is half done: lua_State has another CallInfo already than
  * luaV_execute. Then frames stand at the wrong one of two luaV_executes, but all are there, in the right order.
  *
  * What is remembered in w->state: [0] the next CallInfo; [1] the stack pointer of the luaV_execute that it
@@ -62,6 +63,11 @@ struct lua_layout {
 		504, 64, 16, 32, 62, 0x18, 0x46, 10, 0x40, 0x70, 0x18, 0x2c, 1 << 2, 1 << 5, \
 			1 << 3, 1 << 7,                                                      \
 	}
+#define LUA_LAYOUT_505                                                                         \
+	{                                                                                      \
+		505, 64, 16, 32, 60, 0x18, 0x46, 10, 0x40, 0x70, 0x18, 0x2c, 1 << 16, 1 << 22, \
+			1 << 20, 1 << 24,                                                      \
+	}
 
 static __always_inline int lua_refuse(struct unwind_walk *w, enum unwind_end end)
 {
@@ -96,7 +102,7 @@ static __always_inline int lua_variable(struct unwind_walk *w, const struct lua_
 {
 	__u64 at = unwind_at(w) - d->execute;
 	__u32 reg = d->state, i;
-	__s32 slot = 0;
+	__s32 slot = d->state_at;
 
 	for (i = 0; i < LUA_HOLES_MAX; i++) {
 		if (at < d->hole[i].range.start || at >= d->hole[i].range.end)
@@ -114,7 +120,7 @@ static __always_inline int lua_variable(struct unwind_walk *w, const struct lua_
 	return unwind_register(w, reg, value) ? 0 : UNWIND_END_RUNTIME_STATE;
 }
 
-/* lua_State of 5.1 and 5.2: tt at 8, ci at 0x28 or 0x20, stack_last and stack behind. */
+/* lua_State: tt at 8, ci at 0x20 (5.1: 0x28), stack_last and stack behind. */
 #define LUA_TAG_THREAD 8
 
 /*
@@ -134,7 +140,7 @@ static __always_inline int lua_begin(struct unwind_walk *w, const struct lua_dat
 	end = lua_variable(w, d, &value);
 	if (end)
 		return unwind_stop(w, (enum unwind_end)end);
-	if (d->version >= 503) {
+	if (!d->by_state) {
 		state[0] = value;
 		state[1] |= left;
 		return 0;
@@ -158,9 +164,12 @@ static __always_inline int lua_begin(struct unwind_walk *w, const struct lua_dat
 		    unwind_read_far(w, &value, sizeof(value), value + 0x50) || next < value)
 			next = lua[4];
 	} else {
+		__u64 stack_last = d->version < 504 ? lua[5] : lua[4];
+		__u64 stack = d->version < 504 ? lua[6] : lua[5];
+
 		/* the CallInfo to go on with is this state's if its function lies in this state's stack */
-		if (!next || unwind_read_far(w, &value, sizeof(value), next) || value < lua[6] ||
-		    value >= lua[5])
+		if (!next || unwind_read_far(w, &value, sizeof(value), next) || value < stack ||
+		    value >= stack_last)
 			next = lua[3];
 	}
 	state[0] = next;
@@ -202,7 +211,7 @@ static __always_inline __u32 lua_caller(struct unwind_walk *w, const struct lua_
 		return lua_caller_501(w, previous);
 	if (unwind_read_far(w, &word, sizeof(word), previous + (l->ci_status & ~7u)))
 		return LUA_CALLED_BY_C;
-	status = word >> (l->ci_status & 7) * 8 & 0xffff;
+	status = word >> (l->ci_status & 7) * 8 & (l->version == 505 ? 0xffffffff : 0xffff);
 	if (l->version == 502)
 		status &= 0xff;
 	if (status & l->status_hook)
@@ -211,6 +220,8 @@ static __always_inline __u32 lua_caller(struct unwind_walk *w, const struct lua_
 		return LUA_CALLED_AS_FINALIZER;
 	if (l->version == 502)
 		return status & 1 ? LUA_CALLED_BY_LUA : LUA_CALLED_BY_C;
+	if (l->version == 505)
+		return status >> 15 & 1 ? LUA_CALLED_BY_C : LUA_CALLED_BY_LUA;
 	/* 5.3: bit 1 is CIST_LUA; 5.4: CIST_C */
 	return (status >> 1 & 1) == (l->version == 503) ? LUA_CALLED_BY_LUA : LUA_CALLED_BY_C;
 }
@@ -224,6 +235,19 @@ UNWIND_APART int lua_read_text(struct unwind_walk *w, __u64 address, __u64 *text
 	if (!unwind_read_far(w, w->piece, LUA_TEXT, address))
 		*text = lua_mix_text(1, w->piece, LUA_TEXT / 8);
 	return 0;
+}
+
+/* Where the characters of a string are. */
+static __always_inline __u64 lua_characters(const struct unwind_walk *w, const struct lua_data *d,
+					    const struct lua_layout *l, __u64 string)
+{
+	__u64 words[3];
+
+	/* 5.5: not in itself, if it is a long one */
+	if (l->version == 505 && !unwind_read_far(w, words, sizeof(words), string + 8) &&
+	    words[0] & LUA_505_LONG)
+		return words[2];
+	return string + d->text;
 }
 
 /* Pushes the frame of the Proto in b, which is at address proto. */
@@ -242,7 +266,7 @@ static __always_inline int lua_push(struct unwind_walk *w, const struct lua_data
 		pc--;
 	if (pc > LUA_NO_PC)
 		pc = LUA_NO_PC;
-	lua_read_text(w, source + d->text, &text);
+	lua_read_text(w, lua_characters(w, d, l, source), &text);
 	check = lua_check(code, source, size, line, text);
 	if (unwind_push_runtime(w, UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_LUA, called, proto),
 				check << LUA_PC_BITS | pc))
@@ -282,7 +306,7 @@ static __always_inline int lua_no_function(struct unwind_walk *w, const struct l
 {
 	__u64 *state = w->state[UNWIND_RUNTIME_LUA], lua, base;
 
-	if (l->version >= 503) {
+	if (!d->by_state) {
 		if (!(state[1] & LUA_FIRST))
 			return lua_refuse(w, UNWIND_END_RUNTIME_STATE);
 		state[1] &= ~LUA_FIRST;
@@ -340,7 +364,9 @@ static __always_inline int lua_frame(struct unwind_walk *w, const struct lua_dat
 		return lua_refuse(w, UNWIND_END_RUNTIME_MEMORY);
 	savedpc = b[l->ci_savedpc / 8];
 	status = b[l->ci_status / 8] >> (l->ci_status & 7) * 8;
-	status &= l->version == 501 ? 0xffffffff : l->version == 502 ? 0xff : 0xffff;
+	status &= l->version == 501 || l->version == 505 ? 0xffffffff
+		  : l->version == 502			 ? 0xff
+							 : 0xffff;
 	at = b[l->version == 501 ? 1 : 0];
 	state[0] = l->version == 501 ? ci - l->ci_size : b[l->ci_previous / 8];
 	is_last = l->version == 501 ? (state[1] & LUA_LEFT) <= 1
@@ -362,7 +388,7 @@ static __always_inline int lua_frame(struct unwind_walk *w, const struct lua_dat
 static __always_inline int lua_step(struct unwind_walk *w)
 {
 	const struct lua_layout l1 = LUA_LAYOUT_501, l2 = LUA_LAYOUT_502, l3 = LUA_LAYOUT_503,
-				l4 = LUA_LAYOUT_504;
+				l4 = LUA_LAYOUT_504, l5 = LUA_LAYOUT_505;
 	__u64 *state = w->state[UNWIND_RUNTIME_LUA];
 	const struct lua_data *d = unwind_data(w);
 
@@ -383,6 +409,8 @@ static __always_inline int lua_step(struct unwind_walk *w)
 		return lua_frame(w, d, &l3);
 	case 504:
 		return lua_frame(w, d, &l4);
+	case 505:
+		return lua_frame(w, d, &l5);
 	}
 	return UNWIND_NATIVE;
 }

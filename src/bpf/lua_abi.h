@@ -45,16 +45,18 @@ struct lua_data {
 	__u64 execute; /* address of luaV_execute, the interpreter's loop */
 	__u64 cold;    /* of the part of it that the compiler put elsewhere; 0: there is none */
 	__u32 execute_size, cold_size;
-	__u32 body;	/* offset from which on the register below holds what it should */
-	__u32 version;	/* 501, 502, 503 or 504 */
+	__u32 body;    /* offset from which on the register below holds what it should */
+	__u32 version; /* 501 to 505 */
+	__s32 state_at; /* what `state` says, if it is NO_REGISTER: from the stack pointer, in this slot */
 	__s32 calls_at; /* 5.1: where luaV_execute keeps `nexeccalls`, from its stack pointer */
-	__u8 state; /* DWARF number of the register that holds: 5.1, 5.2: lua_State; 5.3, 5.4: CallInfo */
+	__u8 state; /* DWARF number of the register that holds CallInfo or lua_State; NO_REGISTER: in a slot */
+	__u8 by_state; /* it is lua_State: always up to 5.2 */
 	__u8 pc; /* of the one that holds the next instruction, in luaV_execute itself; or NO_REGISTER */
 	__u8 reentry;	/* 5.2, 5.3.0, 5.3.1: the bit in callstatus says the opposite of "fresh" */
 	__u8 epilogues; /* how many there are */
 	__u8 holes;
-	__u8 text; /* where the characters of a string begin */
-	__u8 unused[2];
+	__u8 text; /* where the characters of a string begin; of long ones in 5.5, the pointer to them */
+	__u8 unused;
 	struct lua_range epilogue[LUA_EPILOGUES_MAX];
 	struct lua_hole hole[LUA_HOLES_MAX];
 };
@@ -76,6 +78,9 @@ static inline __attribute__((always_inline)) __u64 lua_mix_text(__u64 hash, cons
 	}
 	return hash;
 }
+
+/* TString of 5.5: the sign of shrlen, in its second word, says that it is a long one. */
+#define LUA_505_LONG (1ull << 31)
 
 /* Bytes that are read of a source's name. */
 #define LUA_TEXT 128

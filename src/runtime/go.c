@@ -30,7 +30,7 @@ static const struct version {
 } versions[] = {
 	{17, 20, 48, 360, 192, GO_LABELS_MAP},	{21, 22, 48, 344, 192, GO_LABELS_MAP},
 	{23, 23, 48, 352, 192, GO_LABELS_MAP},	{24, 24, 48, 352, 192, GO_LABELS_LIST},
-	{25, 25, 40, 344, 184, GO_LABELS_LIST}, {26, 26, 40, 352, 184, GO_LABELS_LIST},
+	{25, 25, 40, 344, 184, GO_LABELS_LIST}, {26, 27, 40, 352, 184, GO_LABELS_LIST},
 };
 
 /* The last version in which systemstack() and asmcgocall() have no frame. */

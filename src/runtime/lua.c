@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Lua 5.1 to 5.4, the interpreter of PUC-Rio: a shared library, or linked into a program that exports its functions
+ * Lua 5.1 to 5.5, the interpreter of PUC-Rio: a shared library, or linked into a program that exports its functions
  * to modules in C. How frames are found is told in src/bpf/lua.h, how luaV_execute() is found in lua_execute.c,
  * how functions are named in lua_names.c.
  */
@@ -84,7 +84,7 @@ static void *open_lua(const struct image *image, struct fail *why)
 		goto refused;
 	}
 	/* 5.4.0 and 5.4.1 have a luaV_execute() for each call, and other bits */
-	if (facts->version < 501 || facts->version > 504 ||
+	if (facts->version < 501 || facts->version > 505 ||
 	    (facts->version == 504 && facts->patch < 2)) {
 		fail(why, -ENOTSUP, NULL, "Lua %u.%u.%u of %s is not a known version",
 		     facts->version / 100, facts->version % 100, facts->patch, image->path);

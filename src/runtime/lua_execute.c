@@ -4,8 +4,10 @@
  * a few calls, which takes instructions apart, jumps through a table by their opcode (lvm.c), and saves the
  * program counter. The walk needs one of its variables (see src/bpf/lua.h), in a register that the walk follows:
  *
- *	5.3, 5.4: `ci`, the CallInfo whose savedpc it stores
+ *	5.3 to 5.5: `ci`, the CallInfo whose savedpc it stores
  *	5.1, 5.2: `L`, the first argument, which is never changed; in 5.1 also `nexeccalls`, the second
+ *
+ * Newer compilers keep `ci` in a register that is not followed. Then `L` will do, if it is in one, or on the stack.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +27,11 @@
 static const struct {
 	int64_t savedpc;
 	int64_t opcode_mask;
-} forms[] = {[1] = {0x30, 0x3f}, [2] = {0x38, 0x3f}, [3] = {0x28, 0x3f}, [4] = {0x20, 0x7f}};
+} forms[] = {[1] = {0x30, 0x3f},
+	     [2] = {0x38, 0x3f},
+	     [3] = {0x28, 0x3f},
+	     [4] = {0x20, 0x7f},
+	     [5] = {0x20, 0x7f}};
 
 static bool is_mask(const cs_insn *insn, int64_t mask)
 {
@@ -252,7 +258,7 @@ static bool comes_back(const struct lua_function *f, x86_reg reg, const struct c
 
 /*
  * Compilers use the register for something else in a small loop (that of OP_CLOSURE), and put a copy of the
- * variable somewhere meanwhile. Finds these holes. The variable itself may change (5.3, 5.4): then what comes
+ * variable somewhere meanwhile. Finds these holes. The variable itself may change (since 5.3): then what comes
  * without such a copy is a change. False: the register is not what it seems.
  */
 static bool find_holes(const struct lua_function *f, x86_reg reg, size_t set, bool is_constant,
@@ -338,6 +344,42 @@ static bool find_body(const struct lua_function *f, int dwarf, uint32_t *body)
 	return false;
 }
 
+/*
+ * "mov [rsp + N], rdi" of the prologue: where the first argument stays, if nothing else is stored there. The stack
+ * pointer must stay as it is from there on.
+ */
+static bool find_state_slot(const struct lua_function *f, struct lua_data *data)
+{
+	x86_reg base, from;
+	int64_t disp, slot = 0;
+	size_t i, at = f->count;
+
+	for (i = 0; i < f->count; i++) {
+		const cs_insn *insn = &f->insn[i];
+		const cs_x86_op *op = insn->detail ? insn->detail->x86.operands : NULL;
+
+		if (at < f->count && insn->id == X86_INS_PUSH)
+			return false;
+		if (at < f->count && insn->id == X86_INS_SUB && op && op[0].type == X86_OP_REG &&
+		    op[0].reg == X86_REG_RSP)
+			return false;
+		/* of any size, and with an index: that may be anywhere */
+		if (at < f->count && op && insn->id != X86_INS_CMP && insn->id != X86_INS_TEST &&
+		    op[0].type == X86_OP_MEM && op[0].mem.base == X86_REG_RSP &&
+		    (op[0].mem.index != X86_REG_INVALID ||
+		     (op[0].mem.disp < slot + 8 && op[0].mem.disp + op[0].size > slot)))
+			return false;
+		if (at == f->count && i < PROLOGUE && lua_is_store(insn, &base, &disp, &from) &&
+		    base == X86_REG_RSP && from == X86_REG_RDI) {
+			at = i;
+			slot = disp;
+			data->body = (uint32_t)(insn->address + insn->size - f->start);
+		}
+	}
+	data->state_at = (int32_t)slot;
+	return at < f->count;
+}
+
 /* "mov [rsp + N], esi" of the prologue. The stack pointer must stay as it is from there on. */
 static bool find_calls(const struct lua_function *f, int32_t *at)
 {
@@ -411,6 +453,12 @@ static void find_cold(struct search *s, struct lua_facts *facts)
 	}
 }
 
+/* rbx and rbp: those that the walk follows */
+static bool is_followed(int dwarf)
+{
+	return dwarf == 3 || dwarf == 6;
+}
+
 static const char *read_function(struct search *s, struct lua_facts *facts)
 {
 	const struct lua_function *f = &s->execute;
@@ -419,24 +467,28 @@ static const char *read_function(struct search *s, struct lua_facts *facts)
 	x86_reg state;
 	size_t set;
 	int reg, pc;
+	bool slot;
 
 	facts->execute = f->start;
 	data->execute_size = (uint32_t)f->size;
 	count_uses(f, forms[s->minor].savedpc, &uses);
 	state = register_of_state(f, &set);
-	reg = s->minor < 3 ? lua_dwarf_register(state) : most(uses.base);
-	/* rbx and rbp: those that the walk follows */
-	if (reg != 3 && reg != 6)
+	reg = s->minor < 3 ? -1 : most(uses.base);
+	data->by_state = !is_followed(reg);
+	if (data->by_state)
+		reg = lua_dwarf_register(state);
+	slot = !is_followed(reg) && s->minor >= 3 && find_state_slot(f, data);
+	if (!is_followed(reg) && !slot)
 		return "its interpreter keeps its state in a register that is not followed";
-	data->state = (uint8_t)reg;
-	if (s->minor >= 3)
+	data->state = slot ? LUA_NO_REGISTER : (uint8_t)reg;
+	if (!data->by_state)
 		state = reg == 3 ? X86_REG_RBX : X86_REG_RBP;
-	if (!find_holes(f, state, set, s->minor < 3, data))
+	if (!slot && !find_holes(f, state, set, data->by_state, data))
 		return "its interpreter changes the register that holds its state";
 	pc = most(uses.from);
 	/* 5.2 and 5.3 save the program counter before each instruction */
 	data->pc = s->minor == 2 || s->minor == 3 || pc < 0 ? LUA_NO_REGISTER : (uint8_t)pc;
-	if (!find_body(f, reg, &data->body))
+	if (!slot && !find_body(f, reg, &data->body))
 		return "its interpreter begins in an unknown way";
 	if (s->minor == 1 && !find_calls(f, &data->calls_at))
 		return "its interpreter counts calls in an unknown place";

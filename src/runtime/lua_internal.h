@@ -9,7 +9,7 @@
 
 /* Of an image. Addresses are the image's. */
 struct lua_facts {
-	unsigned int version; /* 501 to 504 */
+	unsigned int version; /* 501 to 505 */
 	unsigned int patch;   /* 4 in "5.4.4" */
 	uint64_t execute, cold;
 	uint64_t start, end;  /* where its code is: a program may have more */
@@ -22,7 +22,7 @@ struct lua_facts {
  */
 int lua_find_execute(const struct image *image, struct lua_facts *facts, struct fail *why);
 
-/* Where the characters of a TString begin. */
+/* Where the characters of a TString begin; of long ones in 5.5, the pointer to them. */
 static inline uint8_t lua_string_text(const struct lua_facts *facts)
 {
 	return facts->version == 503 && facts->patch < 1 ? 32 : 24;

@@ -30,9 +30,9 @@ enum what {
 	UP_FIELD = 'U',	 /* field C of upvalue B */
 	GLOBAL = 'G',	 /* constant Bx is the name (5.1) */
 	FIELD_RK = 't',	 /* field C (a register or a constant) of register B */
-	FIELD_REG = 'r', /* 5.4: field that register C holds */
-	FIELD_INT = 'i', /* 5.4: field number C */
-	FIELD_K = 'f',	 /* 5.4: field that constant C names */
+	FIELD_REG = 'r', /* since 5.4: field that register C holds */
+	FIELD_INT = 'i', /* since 5.4: field number C */
+	FIELD_K = 'f',	 /* since 5.4: field that constant C names */
 	METHOD = 's',	 /* field C of B, to call as a method */
 	CONSTANT = 'k',	 /* constant Bx */
 	JUMP = 'j',
@@ -45,6 +45,8 @@ static const char *const whats[] = {
 	[2] = "mkaanuUt---asaaaaaaaaaaj----acc-aaFa-aa-",
 	[3] = "mkaanuUt---asaaaaaaaaaaaaaaaaaj----acc-aaFa-aa-",
 	[4] = "maakaaaanu-Urif----asaaaaaaaaaaaaaaaaaaaaaaaaa---aaaaa--j----------acc---aa-Fa-aaa-",
+	[5] = "maakaaaanu-Urif----asaaaaaaaaaaaaaaaaaaaaaaaaa---aaaaa--j----------acc---aa-Fa-aar--"
+	      "-",
 };
 
 /* By opcode: which metamethod is called if it calls one; a letter of metamethod(). */
@@ -53,6 +55,7 @@ static const char *const metas[] = {
 	[2] = "......iiw.w.i+-*/%^~.#&.=<l",
 	[3] = "......iiw.w.i+-*%^/DABXLR~b.#&.=<l",
 	[4] = "...........iiiiwwww.i.........................MMM~b.#&c..=<l..<l<l....c",
+	[5] = "...........iiiiwwww.i.........................MMM~b.#&c..=<l..<l<l....c",
 };
 
 static const char *metamethod(char letter)
@@ -73,7 +76,7 @@ static const char *metamethod(char letter)
 	return NULL;
 }
 
-/* 5.4's OP_MMBIN and its kin say which in C, in the order of ltm.h. */
+/* OP_MMBIN, since 5.4, and its kin say which in C, in the order of ltm.h. */
 static const char *metamethod_by_number(uint32_t number)
 {
 	static const char *const names[] = {"index", "newindex", "gc",	"mode", "len",	 "eq",
@@ -121,7 +124,20 @@ static const struct {
 	[3] = {9, 0x30, 0x38, 0x48, 0, 0x50, 0x58, 0x68, 0x10, 0x14, 0x18, 0x1c, 0x24, 0, 0x28},
 	[4] = {10, 0x38, 0x40, 0x58, 0x60, 0x68, 0x50, 0x70, 0x10, 0x14, 0x18, 0x1c, 0x24, 0x28,
 	       0x2c},
+	[5] = {10, 0x38, 0x40, 0x58, 0x60, 0x68, 0x50, 0x70, 0x10, 0x14, 0x18, 0x1c, 0x24, 0x28,
+	       0x2c},
 };
+
+/* Where the characters of a string are: src/bpf/lua.h does the same. */
+static uint64_t characters(const struct proto *p, uint64_t string)
+{
+	uint64_t words[3];
+
+	if (p->minor == 5 && !runtime_read(p->at, words, sizeof(words), string + 8) &&
+	    words[0] & LUA_505_LONG)
+		return words[2];
+	return string + p->string_text;
+}
 
 static int read_proto(const struct runtime_at *at, const struct lua_facts *facts,
 		      const uint64_t words[2], struct proto *p)
@@ -132,7 +148,7 @@ static int read_proto(const struct runtime_at *at, const struct lua_facts *facts
 	int err;
 
 	*p = (struct proto){.at = at, .minor = minor};
-	if (minor < 1 || minor > 4)
+	if (minor < 1 || minor > 5)
 		return -EINVAL;
 	err = runtime_read(at, bytes, 0x78, UNWIND_WORD_VALUE(words[0]));
 	if (err)
@@ -140,7 +156,7 @@ static int read_proto(const struct runtime_at *at, const struct lua_facts *facts
 	p->k = word_at(bytes, layouts[minor].k);
 	p->code = word_at(bytes, layouts[minor].code);
 	p->lineinfo = word_at(bytes, layouts[minor].lineinfo);
-	p->abslineinfo = minor == 4 ? word_at(bytes, layouts[minor].abslineinfo) : 0;
+	p->abslineinfo = minor >= 4 ? word_at(bytes, layouts[minor].abslineinfo) : 0;
 	p->locvars = word_at(bytes, layouts[minor].locvars);
 	p->upvalues = word_at(bytes, layouts[minor].upvalues);
 	p->source = word_at(bytes, layouts[minor].source);
@@ -149,10 +165,10 @@ static int read_proto(const struct runtime_at *at, const struct lua_facts *facts
 	p->size_code = half_at(bytes, layouts[minor].size_code);
 	p->size_lines = half_at(bytes, layouts[minor].size_lines);
 	p->size_locals = half_at(bytes, layouts[minor].size_locals);
-	p->size_absolute = minor == 4 ? half_at(bytes, layouts[minor].size_absolute) : 0;
+	p->size_absolute = minor >= 4 ? half_at(bytes, layouts[minor].size_absolute) : 0;
 	p->line = half_at(bytes, layouts[minor].line);
 	p->string_text = lua_string_text(facts);
-	if (!runtime_read(at, source, sizeof(source), p->source + p->string_text))
+	if (!runtime_read(at, source, sizeof(source), characters(p, p->source)))
 		text = lua_mix_text(1, source, LUA_TEXT / 8);
 	if (bytes[8] != layouts[minor].tag ||
 	    lua_check(p->code, p->source, p->size_code, p->line, text) != words[1] >> LUA_PC_BITS)
@@ -166,7 +182,7 @@ static bool read_text(const struct proto *p, uint64_t string, char *to, size_t s
 	uint64_t head;
 
 	return string && !runtime_read_u64(p->at, &head, string + 8) && (head & 0xf) == 4 &&
-	       !runtime_read_string(p->at, to, size, string + p->string_text);
+	       !runtime_read_string(p->at, to, size, characters(p, string));
 }
 
 static bool read_constant(const struct proto *p, uint32_t index, char *to, size_t size)
@@ -209,7 +225,7 @@ struct fields {
 	char what;
 	uint32_t op, a, b, c, bx;
 	int64_t jump;
-	bool c_is_constant; /* of METHOD in 5.4 */
+	bool c_is_constant; /* of METHOD; in 5.5 it always is */
 };
 
 static struct fields take_apart(const struct proto *p, uint32_t i)
@@ -217,14 +233,14 @@ static struct fields take_apart(const struct proto *p, uint32_t i)
 	const char *what = whats[p->minor];
 	struct fields f;
 
-	if (p->minor == 4) {
+	if (p->minor >= 4) {
 		f = (struct fields){.op = i & 0x7f,
 				    .a = i >> 7 & 0xff,
 				    .b = i >> 16 & 0xff,
 				    .c = i >> 24,
 				    .bx = i >> 15,
 				    .jump = (int64_t)(i >> 7) - 0xffffff,
-				    .c_is_constant = i >> 15 & 1};
+				    .c_is_constant = p->minor == 5 || (i >> 15 & 1)};
 	} else {
 		f = (struct fields){.op = i & 0x3f,
 				    .a = i >> 6 & 0xff,
@@ -286,8 +302,8 @@ static bool name_of_key(const struct proto *p, uint32_t pc, const struct fields 
 	int64_t setter;
 	struct fields load;
 
-	if (f->what == FIELD_K || (p->minor == 4 && f->what == UP_FIELD) ||
-	    (p->minor == 4 && f->what == METHOD && f->c_is_constant))
+	if (f->what == FIELD_K || (p->minor >= 4 && f->what == UP_FIELD) ||
+	    (p->minor >= 4 && f->what == METHOD && f->c_is_constant))
 		return read_constant(p, f->c, to, size);
 	if (p->minor < 4 && f->c_is_constant)
 		return read_constant(p, f->c & 0xff, to, size);
@@ -386,7 +402,7 @@ bool lua_chunk_name(const char *source, char *to, size_t size)
 	return false;
 }
 
-/* 5.4 has differences of lines, a byte each, and some absolute ones for -128: luaG_getfuncline(). */
+/* 5.4 and 5.5 have differences of lines, a byte each, and some absolute ones for -128: luaG_getfuncline(). */
 static uint32_t line_by_differences(const struct proto *p, uint32_t pc)
 {
 	uint32_t line = p->line, i, next = 0;
@@ -422,7 +438,7 @@ static uint32_t line_of(const struct proto *p, uint32_t pc)
 
 	if (pc >= p->size_lines || pc >= CODE_MAX || !p->lineinfo)
 		return p->line;
-	if (p->minor == 4)
+	if (p->minor >= 4)
 		return line_by_differences(p, pc);
 	return runtime_read_u32(p->at, &line, p->lineinfo + 4ull * pc) ? p->line : line;
 }

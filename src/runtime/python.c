@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * CPython 3.8 to 3.14. How its frames are found is told in src/bpf/python.h; where a version has what in
+ * CPython 3.8 to 3.15. How its frames are found is told in src/bpf/python.h; where a version has what in
  * python_layout.c; how frames get their names in python_names.c.
  */
 #include <errno.h>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Lua 5.1 to 5.4 and LuaJIT, compiled and interpreted: functions in whole stacks, with names, files and lines; and
+Lua 5.1 to 5.5 and LuaJIT, compiled and interpreted: functions in whole stacks, with names, files and lines; and
 servers that embed them: redis (linked in), nginx (a library).
 
-More interpreters can be named in STACKCAM_LUAS, separated by colons.
+Some come from newer suites of Debian. More interpreters can be named in STACKCAM_LUAS, separated by colons.
 """
 
 import contextlib
@@ -17,15 +17,19 @@ from pathlib import Path
 
 import pytest
 
+import suites
 from harness import PATIENCE, free_port, needs_root, running, spare_versions, unpack_packages, wait_until
 
 pytestmark = needs_root
 
 PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "lua_truth.lua"
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
-# An interpreter, or a library for lua_host and its last argument.
+# Suites of Debian, and what is taken from them.
+NEWER = {"forky": ("lua5.5", "liblua5.5-0"), "trixie": ("lua5.3", "lua5.4")}
+# An interpreter, or a library for lua_host and its last argument; a suite before it, if it is of another one.
 LUAS = ["lua5.1", "lua5.2", "lua5.3", "lua5.4", "liblua5.1.so.0", "liblua5.4.so.0", "libluajit-5.1.so.2",
-        "libluajit-5.1.so.2 off", *filter(None, os.environ.get("STACKCAM_LUAS", "").split(":"))]
+        "libluajit-5.1.so.2 off", "forky lua5.5", "forky liblua5.5.so.0", "trixie lua5.3",
+        *filter(None, os.environ.get("STACKCAM_LUAS", "").split(":"))]
 
 BELOW = ("main chunk", "main_loop", "mode")
 
@@ -43,9 +47,15 @@ spare = spare_versions("lua", ("lua5.2", "lua5.3", "liblua5"), ("test_shares", "
 
 
 @pytest.fixture(scope="module", params=LUAS)
-def lua(request):
+def lua(request, shared_lab):
     """The words that start an interpreter, or those around the program's name for a library."""
     words = request.param.split()
+    if words[0] in NEWER:
+        if words[0] == "trixie" and "STACKCAM_EVERY_VERSION" not in os.environ:
+            pytest.skip("as in other versions; STACKCAM_EVERY_VERSION=1 tests all")
+        root = suites.unpacked(shared_lab.suites, words[0], *NEWER[words[0]])
+        host = [shared_lab.program("lua_host")] if words[1].startswith("lib") else []
+        return suites.inside(root, *host, *words[1:], also=[shared_lab.programs])
     if words[0].startswith("lib"):
         if not (LIBRARIES / words[0]).exists():
             pytest.skip(f"there is no {words[0]}")
@@ -158,6 +168,17 @@ def test_garbage(lab, lua):
     # Lua 5.1 keeps its state in another register while it makes a closure
     garbage.assert_whole(0.9 if "5.1" in lua[0] and "jit" not in lua[0] else 0.98)
     assert share(of_program(garbage), *BELOW, "collect") >= 0.8, garbage.explain()
+
+
+def test_an_unknown_interpreter_is_refused(lab):
+    """Debian 13's 5.4 keeps all that says where its functions are in registers that the walk does not follow."""
+    if "STACKCAM_EVERY_VERSION" not in os.environ:
+        pytest.skip("only with STACKCAM_EVERY_VERSION=1")
+    root = suites.unpacked(lab.suites, "trixie", *NEWER["trixie"])
+    made = film(lab, suites.inside(root, "lua5.4"), "split", seconds=1)
+    assert any("Lua 5.4" in reason and reason.startswith("lua frames not looked for")
+               for reason in made.json()["loss"]), made.explain()
+    assert not any(function["kind"] == "lua" for function in made.json()["functions"])
 
 
 @contextlib.contextmanager
