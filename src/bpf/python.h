@@ -18,7 +18,9 @@
  *			`previous` is the anchor of the caller (Include/cpython/pystate.h,
  *			Include/internal/pycore_frame.h, Python/ceval.c)
  *	3.12		the same; the outermost frame is followed by one that C code owns
- *	3.13-		that frame, owned by C code, is the anchor: there is no _PyCFrame any more
+ *	3.13, 3.14	that frame, owned by C code, is the anchor: there is no _PyCFrame any more
+ *	3.15-		the same; the list ends with one more such frame, which lies in the thread state and is nobody's
+ *			anchor (base_frame: Include/cpython/pystate.h, Python/pystate.c)
  *
  * The thread state comes from the thread's own memory (a pthread key that PyGILState_* uses), or is looked up in
  * the lists of all thread states. Either way it must bear this thread's id, which is its thread pointer: frames
@@ -181,7 +183,7 @@ static __always_inline int python_enter(struct unwind_walk *w, const struct pyth
 		return python_done(w);
 	if (data->shape == PYTHON_FRAME_OBJECTS)
 		return python_next(w, frame, 0, PYTHON_WAIT);
-	if (data->shape == PYTHON_FRAMES)
+	if (data->shape >= PYTHON_FRAMES)
 		return python_next(w, frame, 0, PYTHON_HAVE);
 	if (frame < w->sp)
 		return python_done(w);
@@ -391,12 +393,12 @@ static __always_inline int python_leave(struct unwind_walk *w, const struct pyth
 {
 	__u64 next, current;
 
-	if (data->shape == PYTHON_FRAME_OBJECTS || data->shape == PYTHON_FRAMES) {
+	if (data->shape == PYTHON_FRAME_OBJECTS || data->shape >= PYTHON_FRAMES) {
 		if (!previous)
 			return python_done(w);
 		/* the next anchor belongs to another native frame */
 		python_set(w, previous, 0, 0,
-			   data->shape == PYTHON_FRAMES ? PYTHON_HAVE : PYTHON_WAIT);
+			   data->shape >= PYTHON_FRAMES ? PYTHON_HAVE : PYTHON_WAIT);
 		return UNWIND_NATIVE;
 	}
 	if (unwind_read_far(w, &next, sizeof(next), anchor + data->cframe_previous))
@@ -414,6 +416,7 @@ static __always_inline int python_leave(struct unwind_walk *w, const struct pyth
 enum python_stop {
 	PYTHON_GOES_ON = 0,
 	PYTHON_AT_ANCHOR, /* no more of this native frame */
+	PYTHON_AT_BASE,	  /* no more at all */
 	PYTHON_CUT,	  /* it ends: w->end says why */
 };
 
@@ -443,7 +446,8 @@ static long python_go(__u32 i, void *context)
 	if (python_read_frame(way->walk, data, way->at, &frame))
 		return python_cut(way, UNWIND_END_RUNTIME_MEMORY);
 	way->previous = frame.previous;
-	way->stop = PYTHON_AT_ANCHOR;
+	way->stop = data->shape == PYTHON_FRAMES_BASED && !frame.previous ? PYTHON_AT_BASE
+									  : PYTHON_AT_ANCHOR;
 	if (data->shape >= PYTHON_CFRAMES && frame.owner >= PYTHON_OWNED_BY_C)
 		return 1;
 	if (way->pushes && python_push(way->walk, data, &frame)) {
@@ -469,8 +473,8 @@ static __always_inline int python_have(struct unwind_walk *w, const struct pytho
 {
 	__u64 end = python_native_end(w);
 
-	/* it has no room for an anchor */
-	if (end < w->sp || end - w->sp < data->frame_bytes)
+	/* it has no room for an anchor; but it may be the caller of a frame that was not seen (python_tried()) */
+	if (!w->guess && (end < w->sp || end - w->sp < data->frame_bytes))
 		return UNWIND_NATIVE;
 	python_set(w, frame, python_is_eval(data, unwind_at(w)) ? w->count : PYTHON_NOT_PUSHED,
 		   frame, PYTHON_TRY);
@@ -488,9 +492,18 @@ static __always_inline int python_tried(struct unwind_walk *w, const struct pyth
 		w->count = count;
 	if (way->stop == PYTHON_CUT)
 		return UNWIND_ENDED;
-	/* what lies nearer to the leaf has been passed: a thread state that was used up */
-	if (way->at < w->sp)
+	if (way->stop == PYTHON_AT_BASE)
+		return python_done(w);
+	if (way->at < w->sp) {
+		/*
+		 * What lies nearer to the leaf has been passed. The code that 3.14 compiles has no unwind information and
+		 * leaves the frame pointer to who has called it: its caller, which has the anchor, was not seen.
+		 */
+		if (w->guess && !python_used(w))
+			return python_next(w, innermost, way->at, PYTHON_PUSH);
+		/* or a thread state that was used up */
 		return python_search_all(w, data);
+	}
 	python_set(w, innermost, 0, way->at, PYTHON_WAIT);
 	return UNWIND_NATIVE;
 }

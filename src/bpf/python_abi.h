@@ -14,7 +14,8 @@ enum python_shape {
 	PYTHON_FRAME_OBJECTS = 1, /* 3.8 to 3.10 */
 	PYTHON_CFRAMES_ENTRY,	  /* 3.11 */
 	PYTHON_CFRAMES,		  /* 3.12 */
-	PYTHON_FRAMES,		  /* 3.13 and later */
+	PYTHON_FRAMES,		  /* 3.13, 3.14 */
+	PYTHON_FRAMES_BASED,	  /* 3.15 and later */
 };
 
 /* Words that are read of a frame, or a code object, at most. */

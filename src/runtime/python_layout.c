@@ -194,6 +194,8 @@ static const struct {
 	      36, 37, 38, 39, 41, 42, 43, 65, 66, 68, 69, 70}},
 	{14, {5,  8,  9,  24, 25, 26, 27, 31, 32, 33, 34, 36, 40,
 	      41, 42, 43, 44, 46, 47, 48, 75, 76, 78, 79, 80}},
+	{15, {5,  8,  9,  24, 25, 26, 30, 39, 40, 41, 42, 44, 48,
+	      49, 50, 51, 52, 54, 55, 56, 87, 88, 90, 91, 92}},
 };
 
 static int refuse(struct fail *why, const char *words, unsigned int minor)
@@ -215,7 +217,7 @@ static bool take_offsets(struct python_layout *layout, const uint64_t at[DEBUG_W
 		if (at[i] > UINT16_MAX / 2 ||
 		    (i != FRAME_OWNER && i != CODE_FIRST_LINE && at[i] & 7))
 			return false;
-	data->shape = PYTHON_FRAMES;
+	data->shape = layout->minor < 15 ? PYTHON_FRAMES : PYTHON_FRAMES_BASED;
 	data->interpreter_next = at[INTERPRETER_NEXT];
 	data->interpreter_threads = at[INTERPRETER_THREADS];
 	data->thread_next = at[THREAD_NEXT];

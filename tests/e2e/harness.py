@@ -239,6 +239,7 @@ class Lab:
         self.stackcam = str(stackcam)
         self.programs = programs
         self.folder = folder
+        self.suites = Path(stackcam).parents[1] / "suites"  # what suites.py keeps
         self.films = 0
 
     def program(self, name):

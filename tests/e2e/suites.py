@@ -68,7 +68,7 @@ def fetch(folder, suites, packages):
 def unpacked(cache, suites, *packages):
     """
     The root folder with these packages ("name" or "name=version") of a suite, which stays in the folder `cache`
-    ("BUILD/suites") for later runs. Skips where they cannot be had. suites: its name, behind those that it builds
+    (Lab.suites) for later runs. Skips where they cannot be had. suites: its name, behind those that it builds
     on ("trixie trixie-backports").
     """
     suites = suites.split()
@@ -96,13 +96,13 @@ def unpacked(cache, suites, *packages):
     return root
 
 
-def inside(root, *command):
+def inside(root, *command, also=()):
     """
     The words that run a command in that root folder, with the pid of who executes them. /proc, /dev, /sys, the folder
-    of temporary files and that of the project are there as they are here; what is mounted for that goes with the
-    process.
+    of temporary files, that of the project and those in `also` are there as they are here; what is mounted for that
+    goes with the process.
     """
-    folders = {"/proc", "/dev", "/sys", "/tmp", tempfile.gettempdir(), str(PROJECT)}
+    folders = {"/proc", "/dev", "/sys", "/tmp", tempfile.gettempdir(), str(PROJECT), *map(str, also)}
     # one that is in another one is there already
     tops = sorted(a for a in folders if not any(a.startswith(b + "/") for b in folders))
     for folder in tops:

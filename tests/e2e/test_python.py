@@ -2,8 +2,8 @@
 """
 Python: its functions in whole stacks with the native frames around them, with names, files and lines.
 
-Debian's own Python is filmed, and those that pyenv has installed. More can be named in STACKCAM_PYTHONS,
-separated by colons.
+Debian's own Python is filmed, those that pyenv has installed, and the newest ones, which another suite of Debian has.
+More can be named in STACKCAM_PYTHONS, separated by colons.
 """
 
 import json
@@ -14,14 +14,17 @@ from pathlib import Path
 
 import pytest
 
+import suites
 from harness import PATIENCE, chance, needs_root, running, spare_versions
 
 pytestmark = needs_root
 
 PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "python_truth.py"
 VERSIONS = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-MINORS = range(8, 15)
-PYTHONS = ["debian", *(f"3.{minor}" for minor in MINORS),
+MINORS = range(8, 14)
+# of the suite NEWER: in the program, and in a shared library
+NEWER, NEWEST = "forky", ("python3.14", "libpython3.14", "python3.15", "libpython3.15")
+PYTHONS = ["debian", *(f"3.{minor}" for minor in MINORS), *NEWEST,
            *filter(None, os.environ.get("STACKCAM_PYTHONS", "").split(":"))]
 
 LINE = next(n for n, line in enumerate(PROGRAM.read_text().splitlines(), 1) if "# the line of" in line)
@@ -38,25 +41,29 @@ spare = spare_versions("python", ("3.9", "3.10", "3.12"), ("test_shares", "test_
 
 
 @pytest.fixture(scope="module", params=PYTHONS)
-def python(request):
-    """The path of a Python."""
+def python(request, shared_lab):
+    """The words that start a Python."""
     name = request.param
+    if name in NEWEST:
+        root = suites.unpacked(shared_lab.suites, NEWER, *NEWEST)
+        host = [shared_lab.program("python_host"), f"{name}.so.1.0"] if name.startswith("lib") else [name]
+        return suites.inside(root, *host, also=[shared_lab.programs])
     path = Path("/usr/bin/python3") if name == "debian" else \
         of_pyenv(name) if name[0].isdigit() else Path(name)
     if not path.exists():
         pytest.skip(f"there is no {path}")
-    return path
+    return [path]
 
 
 def version_of(python):
-    done = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"],
+    done = subprocess.run([*python, "-c", "import sys; print(*sys.version_info[:2])"],
                           capture_output=True, text=True, check=True)
     return tuple(map(int, done.stdout.split()))
 
 
 def film(lab, python, what, seconds=2):
     """Films the program after it has begun."""
-    with running(python, PROGRAM, what, 60) as program:
+    with running(*python, PROGRAM, what, 60) as program:
         return lab.record("-d", seconds, "-p", program.pid)
 
 
@@ -123,7 +130,7 @@ def test_lines(shares):
 
 def test_as_it_sees_itself(lab, python):
     """The program samples itself, in signals of the same clock: function by function, both see the same."""
-    with running(python, PROGRAM, "own", 3) as program:
+    with running(*python, PROGRAM, "own", 3) as program:
         film = lab.record("-d", 60, "-p", program.pid)
         output = program.process.stdout.read()
     own = json.loads(output)
@@ -207,7 +214,7 @@ def test_a_version_that_is_not_known_is_refused(lab):
 
 def test_from_the_start(lab, python):
     """A command is filmed while its interpreter comes up."""
-    made = lab.record("--", python, PROGRAM, "shares", 2)
+    made = lab.record("--", *python, PROGRAM, "shares", 2)
     assert made.share(lambda stack: "seventy" in stack) > 0.3, made.explain()
     # modules' code is freed once it has run
     assert all("without a name" in reason for reason in made.json()["loss"]), made.explain()
