@@ -189,7 +189,7 @@ struct hotspot_stub {
 struct hotspot {
 	uint64_t facts[HOTSPOT_FACT_COUNT];
 	unsigned int version; /* of the JDK: 8, 17 */
-	/* CodeBlob::_frame_complete_offset is an int, in some versions since JDK 23 an int16_t. */
+	/* CodeBlob::_frame_complete_offset (share/code/codeBlob.hpp) is an int, or since JDK 23 an int16_t. */
 	bool short_frame_complete;
 	struct hotspot_data data;
 	vec(struct hotspot_stub) stubs; /* if they can be found */
