@@ -585,7 +585,7 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	statistics->complete = samples.complete;
 	statistics->handed_over = samples.handed_over;
 	statistics->lost = losses.samples;
-	statistics->other_losses = losses.others;
+	statistics->other_losses = losses.others + samples.runtimes_lost;
 	statistics->table_bytes = samples.tables.bytes;
 	statistics->tables = samples.tables.tables;
 	statistics->rules = samples.tables.rules;

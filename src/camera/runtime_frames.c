@@ -338,9 +338,10 @@ uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_
 	return known->frame;
 }
 
-void runtime_frames_losses(const struct runtime_frames *frames)
+uint64_t runtime_frames_losses(const struct runtime_frames *frames)
 {
 	char words[128];
+	uint64_t sum = 0;
 	size_t i;
 	int loss;
 
@@ -354,6 +355,8 @@ void runtime_frames_losses(const struct runtime_frames *frames)
 				 loss_words[loss]);
 			if (count)
 				film_loss(frames->film, 0, words, count);
+			sum += count;
 		}
 	}
+	return sum;
 }

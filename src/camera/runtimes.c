@@ -389,14 +389,16 @@ void runtimes_turn(struct runtimes *runtimes, struct film_writer *film)
 	runtime_frames_turn(runtimes->frames, film);
 }
 
-void runtimes_losses(const struct runtimes *runtimes)
+uint64_t runtimes_losses(const struct runtimes *runtimes)
 {
 	char words[sizeof(((struct fail *)0)->what) + 64];
+	uint64_t sum = runtime_frames_losses(runtimes->frames);
 
-	runtime_frames_losses(runtimes->frames);
 	vec_foreach (&runtimes->refusals, refusal) {
 		snprintf(words, sizeof(words), "%s frames not looked for: %s", refusal->type->name,
 			 refusal->words);
 		film_loss(runtimes->film, 0, words, refusal->count);
+		sum += refusal->count;
 	}
+	return sum;
 }

@@ -68,7 +68,7 @@ void runtimes_image_gone(struct runtimes *runtimes, const struct image *image);
 /* Another film. */
 void runtimes_turn(struct runtimes *runtimes, struct film_writer *film);
 
-/* Tells the film what was lost so far. */
-void runtimes_losses(const struct runtimes *runtimes);
+/* Tells the film what was lost so far. Returns how much that is. */
+uint64_t runtimes_losses(const struct runtimes *runtimes);
 
 #endif

@@ -78,6 +78,7 @@ struct samples_statistics {
 	uint64_t stale;	   /* stacks cut since mappings changed under them */
 	uint64_t unreadable_files, refused;
 	uint64_t frames_wanted, frames_named;
+	uint64_t runtimes_lost; /* of language runtimes: what has no name, what is not known */
 	struct spaces_statistics tables;
 };
 void samples_statistics(const struct samples *samples, struct samples_statistics *statistics);

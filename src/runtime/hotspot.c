@@ -10,7 +10,7 @@
 #define OLDEST	 8
 #define GAP_FROM 23
 #define GAP_TO	 24
-#define NEWEST	 25
+#define NEWEST	 27
 
 /* The interpreter's code is about 300 KiB; what is larger is none. */
 #define INTERPRETER_MAX (4u << 20)
@@ -40,12 +40,13 @@ static void *open_image(const struct image *image, struct fail *why)
 		{.name = "gHotSpotVMIntConstantEntryArrayStride"},
 		{.name = "gHotSpotVMIntConstantEntryNameOffset"},
 		{.name = "gHotSpotVMIntConstantEntryValueOffset"},
+		{.name = "gHotSpotVMStructEntryTypeStringOffset"},
 		/* from here on, those that only an image with all of its symbols has */
 		{.name = "_ZN12StubRoutines19_cont_returnBarrierE"},
 		{.name = "_ZN12StubCodeDesc5_listE"},
 		{.name = "_ZN17ContinuationEntry10_return_pcE"},
 	};
-	const size_t needed = 15, count = sizeof(symbols) / sizeof(symbols[0]);
+	const size_t needed = 16, count = sizeof(symbols) / sizeof(symbols[0]);
 	struct hotspot_image *known;
 	size_t i;
 
@@ -64,13 +65,14 @@ static void *open_image(const struct image *image, struct fail *why)
 	known->int_constants = symbols[2].address;
 	for (i = 0; i < 6; i++)
 		known->struct_entry[i] = symbols[3 + i].address;
+	known->struct_entry[6] = symbols[15].address;
 	for (i = 0; i < 3; i++) {
 		known->type_entry[i] = symbols[9 + i].address;
 		known->constant_entry[i] = symbols[12 + i].address;
 	}
-	known->return_barrier = symbols[15].address;
-	known->stub_list = symbols[16].address;
-	known->entry_return = symbols[17].address;
+	known->return_barrier = symbols[16].address;
+	known->stub_list = symbols[17].address;
+	known->entry_return = symbols[18].address;
 	return known;
 }
 
@@ -346,13 +348,14 @@ static void place_block(struct hotspot *jvm)
 
 static int place_blob(struct hotspot *jvm)
 {
-	bool offsets = has(jvm, HOTSPOT_BLOB_CODE_OFFSET), is_new = jvm->version >= 23;
+	bool offsets = has(jvm, HOTSPOT_BLOB_CODE_OFFSET);
 	struct blob_field fields[HOTSPOT_FIELDS] = {
 		{HOTSPOT_NAME, HOTSPOT_BLOB_NAME, 8},
 		{HOTSPOT_CODE, offsets ? HOTSPOT_BLOB_CODE_OFFSET : HOTSPOT_BLOB_CODE,
 		 offsets ? 4 : 8},
 		{HOTSPOT_FRAME_SIZE, HOTSPOT_BLOB_FRAME_SIZE, 4},
-		{HOTSPOT_FRAME_COMPLETE, HOTSPOT_BLOB_FRAME_COMPLETE, is_new ? 2 : 4},
+		{HOTSPOT_FRAME_COMPLETE, HOTSPOT_BLOB_FRAME_COMPLETE,
+		 jvm->short_frame_complete ? 2 : 4},
 		{HOTSPOT_COMPILE_ID, HOTSPOT_NMETHOD_COMPILE_ID, 4},
 		/* an int or a byte, of a small number */
 		{HOTSPOT_LEVEL, HOTSPOT_NMETHOD_LEVEL, 1},

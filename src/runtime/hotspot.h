@@ -47,8 +47,10 @@
 	X(NMETHOD_DEOPT, "nmethod", "_deopt_handler_begin")               \
 	X(NMETHOD_DEOPT_OFFSET, "nmethod", "_deoptimize_offset")          \
 	X(NMETHOD_DEOPT_OFFSET, "nmethod", "_deopt_handler_offset")       \
+	X(NMETHOD_DEOPT_OFFSET, "nmethod", "_deopt_handler_entry_offset") \
 	X(NMETHOD_DEOPT_MH, "CompiledMethod", "_deopt_mh_handler_begin")  \
 	X(NMETHOD_DEOPT_MH, "nmethod", "_deopt_mh_handler_begin")         \
+	X(NMETHOD_DEOPT_MH_OFFSET, "nmethod", "_deoptimize_mh_offset")    \
 	X(NMETHOD_DEOPT_MH_OFFSET, "nmethod", "_deopt_mh_handler_offset") \
 	X(NMETHOD_METADATA, "nmethod", "_metadata_offset")                \
 	X(NMETHOD_SCOPES, "nmethod", "_scopes_data_offset")               \
@@ -169,7 +171,7 @@ enum hotspot_fact {
 struct hotspot_image {
 	uint64_t structs, types,
 		int_constants;	  /* addresses of the pointers to them, in the image */
-	uint64_t struct_entry[6]; /* of the numbers that describe an entry; see hotspot_tables.c */
+	uint64_t struct_entry[7]; /* of the numbers that describe an entry; see hotspot_tables.c */
 	uint64_t type_entry[3], constant_entry[3];
 	/* Those that only an image with all of its symbols has; 0: not found. */
 	uint64_t return_barrier; /* StubRoutines::_cont_returnBarrier */
@@ -187,6 +189,8 @@ struct hotspot_stub {
 struct hotspot {
 	uint64_t facts[HOTSPOT_FACT_COUNT];
 	unsigned int version; /* of the JDK: 8, 17 */
+	/* CodeBlob::_frame_complete_offset (share/code/codeBlob.hpp) is an int, or since JDK 23 an int16_t. */
+	bool short_frame_complete;
 	struct hotspot_data data;
 	vec(struct hotspot_stub) stubs; /* if they can be found */
 };

@@ -86,16 +86,24 @@ static int read_constant(const struct runtime_at *at, const struct hotspot *jvm,
 
 /*
  * "java/util/HashMap" -> "java.util.HashMap". A hidden class has a suffix that differs from run to run, an address
- * or a number behind the last "+" or "/": it is left out.
+ * or a number behind the last "+" or "/": it is left out. So is the number of a lambda, "Work$$Lambda$7", which all
+ * lambdas of a process share and which there is none of since JDK 21 (java.lang.invoke.InnerClassLambdaMetafactory).
  */
 static void readable_class(char *name)
 {
 	char *suffix = strrchr(name, '/'), *plus = strchr(name, '+'), *s;
+	static const char lambda[] = "$$Lambda";
 
 	if (suffix && suffix > name && suffix[1] >= '0' && suffix[1] <= '9')
 		*suffix = 0;
 	if (plus && plus > name)
 		*plus = 0;
+	s = strstr(name, lambda);
+	if (s && s[sizeof(lambda) - 1] == '$') {
+		s += sizeof(lambda) - 1;
+		if (s[1] && !s[1 + strspn(s + 1, "0123456789")])
+			*s = 0;
+	}
 	for (s = name; *s; s++)
 		if (*s == '/')
 			*s = '.';
@@ -450,10 +458,13 @@ static int name_compiled(const struct runtime_at *at, const struct hotspot *jvm,
 /* The piece of code that has a name of its own at an address; null: none is known. */
 static const char *find_stub(const struct hotspot *jvm, uint64_t address)
 {
+	/* each version calls it otherwise */
+	if (address == jvm->data.call_stub - 1)
+		return "call_stub";
 	vec_foreach (&jvm->stubs, stub)
 		if (address >= stub->start && address < stub->end)
 			return stub->name;
-	return address == jvm->data.call_stub - 1 ? "call_stub" : NULL;
+	return NULL;
 }
 
 static int name_stub(const struct runtime_at *at, const struct hotspot *jvm,

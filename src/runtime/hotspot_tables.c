@@ -18,7 +18,9 @@ enum {
 	FIELD_NAME,
 	IS_STATIC,
 	OFFSET,
-	ADDRESS
+	ADDRESS,
+	TYPE_STRING,
+	STRUCT_NUMBERS
 };
 
 enum {
@@ -107,7 +109,7 @@ static int read_name(struct pages *pages, char *name, uint64_t address)
 /* A table: where its first entry is, and where in an entry its numbers are. */
 struct table {
 	uint64_t entry;
-	uint64_t places[6];
+	uint64_t places[STRUCT_NUMBERS];
 };
 
 static int open_table(const struct runtime_at *at, struct table *table, uint64_t pointer,
@@ -189,14 +191,20 @@ static int take_field(void *context, const struct entry *entry)
 {
 	bool is_static = entry_number(entry, IS_STATIC) & 0xffffffff;
 	struct reading *reading = context;
-	char field[WORDS_MAX + 1];
+	char field[WORDS_MAX + 1], type[WORDS_MAX + 1];
 	size_t i;
 	int err = read_name(reading->pages, field, entry_number(entry, FIELD_NAME));
 
-	for (i = 0; !err && i < COUNT(fields); i++)
-		if (!strcmp(entry->type, fields[i].type) && !strcmp(field, fields[i].field))
-			reading->jvm->facts[fields[i].fact] =
-				entry_number(entry, is_static ? ADDRESS : OFFSET);
+	for (i = 0; !err && i < COUNT(fields); i++) {
+		if (strcmp(entry->type, fields[i].type) || strcmp(field, fields[i].field))
+			continue;
+		reading->jvm->facts[fields[i].fact] =
+			entry_number(entry, is_static ? ADDRESS : OFFSET);
+		if (fields[i].fact != HOTSPOT_BLOB_FRAME_COMPLETE)
+			continue;
+		err = read_name(reading->pages, type, entry_number(entry, TYPE_STRING));
+		reading->jvm->short_frame_complete = !err && !strcmp(type, "int16_t");
+	}
 	return err;
 }
 
@@ -224,7 +232,7 @@ int hotspot_read_tables(const struct runtime_at *at, struct hotspot *jvm, struct
 		return fail_errno(why, -ENOMEM, NULL, "its tables cannot be read");
 	pages->at = at;
 	memset(jvm->facts, 0xff, sizeof(jvm->facts));
-	err = open_table(at, &structs, image->structs, image->struct_entry, 6);
+	err = open_table(at, &structs, image->structs, image->struct_entry, STRUCT_NUMBERS);
 	if (!err)
 		err = open_table(at, &types, image->types, image->type_entry, 3);
 	if (!err)

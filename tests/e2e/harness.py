@@ -217,16 +217,18 @@ def unpack_packages(folder, *names):
         subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
 
 
-def spare_versions(fixture, spared, needed):
+def spare_versions(fixture, spared, needed, **only):
     """A fixture for a file of tests: of versions of a runtime that are much like others, only the tests that are
-    needed run, unless STACKCAM_EVERY_VERSION is set. fixture: whose parameter has the version in it."""
+    needed run, unless STACKCAM_EVERY_VERSION is set. fixture: whose parameter has the version in it. only: other
+    parameters, and the value with which they are needed."""
     @pytest.fixture(autouse=True)
     def spare(request):
         call = getattr(request.node, "callspec", None)
         version = str(call.params.get(fixture, "")) if call else ""
-        if "STACKCAM_EVERY_VERSION" in os.environ or request.node.originalname in needed:
+        if "STACKCAM_EVERY_VERSION" in os.environ or not any(name in version for name in spared):
             return
-        if any(name in version for name in spared):
+        if request.node.originalname not in needed or \
+                any(call.params.get(name, value) != value for name, value in only.items()):
             pytest.skip("as in other versions; STACKCAM_EVERY_VERSION=1 tests all")
 
     return spare

@@ -2,7 +2,8 @@
 """
 Java: functions of all kinds in whole stacks, interpreted and compiled, with names, files and lines.
 
-The JDKs of /usr/lib/jvm are filmed. More can be named in STACKCAM_JAVAS, separated by colons.
+The JDKs of /usr/lib/jvm are filmed, and others that another suite of Debian has. More can be named in STACKCAM_JAVAS,
+separated by colons.
 """
 
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import suites
 from harness import PATIENCE, chance, needs_root, running, spare_versions
 
 pytestmark = needs_root
@@ -22,30 +24,53 @@ PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 SOURCES = ["Split.java", "Churn.java", "Server.java"]
 JVMS = sorted({path.resolve() for path in Path("/usr/lib/jvm").glob("*/bin/java")} |
               {Path(path) for path in filter(None, os.environ.get("STACKCAM_JAVAS", "").split(":"))})
+# The suite that has the most, and what of it is unpacked together.
+SUITE = "sid"
+OLD, NEW = (8, 11, 21), (26, 27)
+MORE = [f"{SUITE}-{version}" for version in
+        (*OLD, *(NEW if "STACKCAM_EVERY_VERSION" in os.environ else ()))]
+UNKNOWN = 28
+
+
+def version_of(*command):
+    said = subprocess.run([*command, "-version"], stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
+                          check=True).stderr
+    numbers = re.search(r'"(\d+)(?:\.(\d+))?', said)
+    return int(numbers[2] if numbers[1] == "1" else numbers[1])
+
+
+def of_suite(lab, version, *together):
+    """The words that start the java of another suite, which is unpacked together with others."""
+    root = suites.unpacked(lab.suites, SUITE, *(f"openjdk-{number}-jre-headless" for number in together))
+    home = f"/usr/lib/jvm/java-{version}-openjdk-amd64"
+    return suites.inside(root, f"{home}/jre/bin/java" if version == 8 else f"{home}/bin/java")
+
+
+def tool(name, version=0):
+    """A tool of the newest JDK here, which also knows files and processes of older ones."""
+    found = [(version_of(path), path.parent / name) for path in JVMS if (path.parent / name).exists()]
+    if not found or max(found)[0] < version:
+        pytest.skip(f"there is no {name} that is new enough")
+    return max(found)[1]
 
 
 class Java:
-    def __init__(self, path):
-        self.path = path
-        said = subprocess.run([path, "-version"], stderr=subprocess.PIPE, text=True, timeout=PATIENCE,
-                              check=True).stderr
-        numbers = re.search(r'"(\d+)(?:\.(\d+))?', said)
-        self.version = int(numbers[2] if numbers[1] == "1" else numbers[1])
-
-    def tool(self, name):
-        path = self.path.parent / name
-        if not path.exists():
-            pytest.skip(f"there is no {path}")
-        return path
+    def __init__(self, *command):
+        self.command = command
+        self.version = version_of(*command)
 
 
 spare = spare_versions("java", ("java-17",), ("test_shares", "test_http_server"))
+spare_of_suite = spare_versions("java", (SUITE,), ("test_everything_at_once",), mode="mixed")
 
 
-@pytest.fixture(scope="module", params=JVMS or [None], ids=str)
-def java(request):
-    if not request.param or not request.param.exists():
-        pytest.skip("no JDK is installed here")
+@pytest.fixture(scope="module", params=[*JVMS, *MORE], ids=str)
+def java(request, shared_lab):
+    if request.param in MORE:
+        version = int(request.param.rpartition("-")[2])
+        return Java(*of_suite(shared_lab, version, *(OLD if version in OLD else NEW)))
+    if not request.param.exists():
+        pytest.skip(f"there is no {request.param}")
     return Java(request.param)
 
 
@@ -53,16 +78,13 @@ def java(request):
 def classes(tmp_path_factory):
     """The compiled programs, for JDK 8 and later."""
     folder = tmp_path_factory.mktemp("classes")
-    compilers = [path.parent / "javac" for path in JVMS if (path.parent / "javac").exists()]
-    if not compilers:
-        pytest.skip("no javac is installed here")
-    subprocess.run([compilers[0], "-g", "--release", "8", "-Xlint:-options", "-d", folder,
+    subprocess.run([tool("javac"), "-g", "--release", "8", "-Xlint:-options", "-d", folder,
                     *(PROGRAMS / name for name in SOURCES)], timeout=PATIENCE, check=True)
     return folder
 
 
 def film(lab, java, classes, *words, options=(), seconds=3):
-    with running(java.path, *options, "-cp", classes, *words) as program:
+    with running(*java.command, *options, "-cp", classes, *words) as program:
         return lab.record("-d", seconds, "-p", program.pid)
 
 
@@ -127,7 +149,7 @@ def test_threads(lab, java, classes):
 @pytest.mark.parametrize("mode", MODES)
 def test_everything_at_once(lab, java, classes, mode):
     """Garbage, exceptions, deoptimization, callbacks, native functions, classes that come and go."""
-    made = film(lab, java, classes, "Churn", 0, options=MODES[mode], seconds=4)
+    made = film(lab, java, classes, "Churn", 0, options=MODES[mode])
     made.assert_whole()
     # all that the program's functions do is done below this one
     functions = {"Churn.collect", "Churn.exceptions", "Churn.thrower", "Churn.shapes", "Churn.callbacks",
@@ -146,7 +168,7 @@ def test_everything_at_once(lab, java, classes, mode):
 def test_virtual_threads(lab, java, tmp_path):
     if java.version < 21:
         pytest.skip("no virtual threads before JDK 21")
-    subprocess.run([java.tool("javac"), "-g", "-d", tmp_path, PROGRAMS / "Virtual.java"],
+    subprocess.run([tool("javac", 21), "-g", "--release", "21", "-d", tmp_path, PROGRAMS / "Virtual.java"],
                    timeout=PATIENCE, check=True)
     made = film(lab, java, tmp_path, "Virtual")
     made.assert_whole()
@@ -157,14 +179,14 @@ def test_virtual_threads(lab, java, tmp_path):
     assert carried >= 0.98 * total, made.explain()
 
 
-def own_view(java, pid, folder):
+def own_view(pid, folder):
     """What the JVM's own sampler sees: functions to the part of the samples that they are in, and how many there are."""
     recording = folder / "own.jfr"
-    jcmd = [java.tool("jcmd"), str(pid)]
+    jcmd = [tool("jcmd"), str(pid)]
     done = subprocess.run([*jcmd, "JFR.dump", f"filename={recording}"], capture_output=True, text=True,
                           timeout=PATIENCE, check=False)
     assert recording.exists(), done
-    printed = subprocess.run([java.tool("jfr"), "print", "--events", "jdk.ExecutionSample", "--stack-depth",
+    printed = subprocess.run([tool("jfr"), "print", "--events", "jdk.ExecutionSample", "--stack-depth",
                               "64", recording], capture_output=True, text=True, timeout=2 * PATIENCE,
                              check=True).stdout
     counts, total = {}, 0
@@ -179,16 +201,16 @@ def own_view(java, pid, folder):
 
 def test_as_the_jvm_sees_itself(lab, java, classes, tmp_path):
     """Function by function, the JVM's own sampler sees the same."""
-    if java.version < 11:
-        pytest.skip("no flight recorder before JDK 11")
     settings = tmp_path / "own.jfc"
     settings.write_text('<?xml version="1.0"?><configuration version="2.0"><event name="jdk.ExecutionSample">'
                         '<setting name="enabled">true</setting><setting name="period">10 ms</setting>'
                         '</event></configuration>')
     start = f"-XX:StartFlightRecording=settings={settings}"
-    with running(java.path, start, "-Xlog:disable", "-cp", classes, "Split", "ten", cwd=tmp_path) as program:
+    # that of JDK 8 hardly ever finds its way through compiled code
+    more = "-Xlog:disable" if java.version > 8 else "-Xint"
+    with running(*java.command, start, more, "-cp", classes, "Split", "ten", cwd=tmp_path) as program:
         made = lab.record("-d", 15, "-p", program.pid)
-        own, count = own_view(java, program.pid, tmp_path)
+        own, count = own_view(program.pid, tmp_path)
     all_time = sum(value for _, value in stacks_with(made, "Split.ofTen"))
     for n in range(1, 11):
         name = f"Split.f{n}"
@@ -199,7 +221,7 @@ def test_as_the_jvm_sees_itself(lab, java, classes, tmp_path):
 
 
 def test_http_server(lab, java, classes):
-    process = subprocess.Popen([java.path, "-cp", classes, "Server"], stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([*java.command, "-cp", classes, "Server"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True)
     over = threading.Event()
 
@@ -226,3 +248,14 @@ def test_http_server(lab, java, classes):
     assert made.share(lambda stack: stack.has("Server.answer", "Server.page")) > 0.05
     named = made.share(lambda stack: not any(re.match(r"\[(unknown|jit)", frame) for frame in stack))
     assert named >= 0.99, made.explain()
+
+
+def test_a_version_that_is_not_known_is_refused(lab, shared_lab, classes):
+    """It says so, and its frames are not walked by what is known of others."""
+    if "STACKCAM_EVERY_VERSION" not in os.environ:
+        pytest.skip("it would be fetched for this alone; STACKCAM_EVERY_VERSION=1 tests all")
+    java = Java(*of_suite(shared_lab, UNKNOWN, UNKNOWN))
+    made = film(lab, java, classes, "Split", "split", seconds=1)
+    assert made.json()["loss"] == {f"hotspot frames not looked for: JDK {UNKNOWN} is not known": 1}, made.explain()
+    assert not stacks_with(made, "Split.work")
+    assert "nothing lost" not in made.recording.stderr

@@ -197,6 +197,8 @@ public class Churn {
 	{
 		int seconds = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 0;
 
+		/* loads the libraries that it needs: what is mapped later is known a little later */
+		natives();
 		for (int i = 0; i < 3; i++) {
 			Thread thread = new Thread(() -> {
 				try {

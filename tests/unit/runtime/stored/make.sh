@@ -5,7 +5,8 @@
 #
 #	make.sh build cpython-3.13 LD_LIBRARY_PATH=/opt/python3.13/lib /opt/python3.13/bin/python3.13 work.py
 #
-# UNTIL is what must stand in the stack, WARM how many seconds the program works before.
+# UNTIL is what must stand in the stack, WARM how many seconds the program works before. ROOT is a folder that is the
+# command's root, as tests/e2e/suites.py unpacks them; the program is in /tmp/stored then.
 set -eu
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,6 +17,12 @@ store()
 {
 	local name=$1 pid status=0
 	shift
+	# what is stored has the paths: they shall not be those of this machine
+	[ -z "${ROOT:-}" ] || set -- unshare --mount --propagation private sh -ec '
+		mount --bind "$1" /mnt
+		for folder in proc dev tmp; do mount --rbind /$folder /mnt/$folder; done
+		shift
+		exec chroot /mnt "$@"' sh "$ROOT" "$@"
 	(cd $work && exec env -i "$@") >/dev/null 2>&1 &
 	pid=$!
 	# compiled code comes after a while
@@ -29,7 +36,7 @@ store()
 mkdir -p $work
 trap 'rm -rf $work' EXIT
 cp "$here"/work.* "$here"/Work.java $work/
-! command -v javac >/dev/null || javac -d $work $work/Work.java
+! command -v javac >/dev/null || javac --release 8 -Xlint:-options -d $work $work/Work.java
 ! command -v go >/dev/null ||
 	env HOME=$work GO111MODULE=off go build -ldflags='-s -w' -o $work/work-go $work/work.go
 
