@@ -82,29 +82,14 @@ int store_each_growing(struct store *store, uint64_t before,
 	return err;
 }
 
-static int drop_gone(struct store *store, struct store_film *film, struct fail *why)
-{
-	int err;
-
-	if (film->is_damaged)
-		return store_forget_damaged(store, film, why);
-	err = film->last ? index_forget(store->index, film->name, false, why) : 0;
-	/* then another time, or answers would miss it for ever */
-	if (err)
-		return err;
-	pthread_mutex_lock(&store->lock);
-	store_drop(store, film);
-	pthread_mutex_unlock(&store->lock);
-	return err;
-}
-
 static int cannot_open(struct store *store, struct store_film *film, int err, struct fail *why)
 {
 	switch (-err) {
 	case ENOENT:
 		/* the recorder was given its name, and has not begun it yet */
-		return film->is_growing && film->quiet < QUIET_TICKS ? 0
-								     : drop_gone(store, film, why);
+		return film->is_growing && film->quiet < QUIET_TICKS
+			       ? 0
+			       : store_drop_gone(store, film, why);
 	case EBADMSG:
 		/* before its first commit it is none yet */
 		if (film->is_growing)

@@ -43,16 +43,16 @@ static int remove_film(struct store *store, struct store_film *film, struct fail
 	index_files_changed(store->index);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot remove %s", film->name);
-	err = index_forget(store->index, film->name, false, why);
 	pthread_mutex_lock(&store->lock);
 	store->removed += film->bytes > 0;
-	if (!err) {
-		store_drop(store, film);
-	} else {
-		/* on a disk that is full the index is told when there is room again: it is looked for, and not there */
-		store_resize(store, film);
-		film->is_indexed = false;
-	}
+	pthread_mutex_unlock(&store->lock);
+	err = store_drop_gone(store, film, why);
+	if (!err)
+		return 0;
+	/* on a disk that is full the index is told when there is room again: it is looked for, and not there */
+	pthread_mutex_lock(&store->lock);
+	store_resize(store, film);
+	film->is_indexed = false;
 	pthread_mutex_unlock(&store->lock);
 	return err;
 }

@@ -82,6 +82,11 @@ struct store_film *store_add(struct store *store, const char *name, uint64_t byt
 void store_drop(struct store *store, struct store_film *film);
 void store_resize(struct store *store, struct store_film *film);
 
+/*
+ * films.c: without the lock. Tells the index of a film whose file is gone, and frees film; where that fails it stays, to
+ * be tried again.
+ */
+int store_drop_gone(struct store *store, struct store_film *film, struct fail *why);
 /* films.c: without the lock. Brings what is known of the folder up to date with the folder. */
 int store_scan(struct store *store, struct fail *why);
 /* A copy of the list, to be freed; the entries are the store's. Null: no memory (or none, *count 0). */
