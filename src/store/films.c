@@ -113,11 +113,8 @@ void store_drop(struct store *store, struct store_film *film)
 
 int store_drop_gone(struct store *store, struct store_film *film, struct fail *why)
 {
-	int err;
+	int err = index_forget(store->index, film->name, why);
 
-	if (film->is_damaged)
-		return store_forget_damaged(store, film, why);
-	err = index_forget(store->index, film->name, false, why);
 	/* then another time, or answers would miss it for ever */
 	if (err)
 		return err;

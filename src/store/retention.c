@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Films that are too old, or more than there is room for, are removed. */
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "store/room.h"
@@ -15,9 +10,6 @@
 /* A clock that was set by more is believed after some time: a mistake must not cost all films. */
 #define CLOCK_SET_NS ((int64_t)NS_PER_HOUR)
 #define BELIEVE_NS   (600 * NS_PER_SECOND)
-
-/* Damaged films that are kept. */
-#define ASIDE_MAX 64
 
 static uint64_t end_of(const struct store_film *film)
 {
@@ -67,41 +59,6 @@ static void watch_clock(struct store *store, uint64_t now)
 	store->wall_offset = offset;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Their names begin with the time. */
-static void remove_aside(const struct store *store)
-{
-	char path[PATH_MAX], file[PATH_MAX + NAME_MAX + 2];
-	vec(char *) names = {0};
-	struct dirent *entry;
-	DIR *dir;
-
-	if (store_path_of(store, "aside", path, sizeof(path)))
-		return;
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		char *name = entry->d_name[0] == '.' ? NULL : strdup(entry->d_name);
-
-		if (name && !vec_push(&names, name))
-			free(name);
-	}
-	if (dir)
-		closedir(dir);
-	if (names.count)
-		qsort(names.at, names.count, sizeof(*names.at), by_text);
-	for (size_t i = 0; i < names.count; i++) {
-		snprintf(file, sizeof(file), "%s/%s", path, names.at[i]);
-		if (i + ASIDE_MAX < names.count)
-			unlink(file);
-		free(names.at[i]);
-	}
-	vec_free(&names);
-}
-
 /* The index shrinks later than the films that it is made from: it must not cost them all. */
 static uint64_t room_for_films(struct store *store, uint64_t bytes_max)
 {
@@ -142,6 +99,5 @@ int store_remove_old(struct store *store, uint64_t now, struct fail *why)
 			err = remove_film(store, films[i], why);
 	}
 	free(films);
-	remove_aside(store);
 	return err;
 }

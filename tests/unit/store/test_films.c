@@ -254,7 +254,7 @@ static void test_outside(void **state)
 	assert_int_equal(made.film->info.end, FILM_BUILD_START + 10 * MINUTE);
 	made_add(index, &made, "alpha");
 	assert_int_equal(samples_in(index, START, START + HOUR), 2);
-	assert_int_equal(index_forget(index, made.path, false, &why), 0);
+	assert_int_equal(index_forget(index, made.path, &why), 0);
 	/* all time that there is, which is not looked at hour by hour */
 	assert_int_equal(samples_in(index, 1, INT64_MAX), 0);
 	made_add(index, &made, "alpha");
