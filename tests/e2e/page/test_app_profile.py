@@ -171,10 +171,10 @@ def test_comparisons_can_be_exported(page, tmp_path):
     page.open("?view=compare&service=api.service")
     page.click("#export")
     assert [item.get_attribute("data-key") for item in page.all("[role=menuitem]")] == [
-        "svg", "html", "table", "folded", "json"]
-    page.click("[role=menuitem][data-key=html]")
-    page.asks("export", format="html", service="api.service", before_from="-7200s", before_to="-3600s")
-    page.until(lambda: saved(tmp_path, "html"))
+        "pprof", "speedscope", "folded", "svg", "html", "json", "table"]
+    page.click("[role=menuitem][data-key=pprof]")
+    page.asks("export", format="pprof", service="api.service", before_from="-7200s", before_to="-3600s")
+    page.until(lambda: saved(tmp_path, "pb.gz"))
 
 
 def test_comparison(page):
