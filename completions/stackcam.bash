@@ -143,7 +143,7 @@ _stackcam_value()
 		;;
 	replay,--format) _stackcam_reply -W "text chrome perfetto" ;;
 	replay,-o | replay,--output) _stackcam_files -f ;;
-	diff,--format) _stackcam_reply -W "table folded svg html json" ;;
+	diff,--format) _stackcam_reply -W "table folded svg html pprof speedscope json" ;;
 	report,--sort) _stackcam_reply -W "total self calls avg max p99" ;;
 	report,--columns)
 		_stackcam_list "total self calls avg min max p50 p99 percent self-percent on-cpu inferred all"

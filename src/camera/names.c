@@ -381,26 +381,18 @@ void names_early(struct names *names, uint64_t now)
 	}
 }
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-}
-
 bool names_settle(struct names *names, uint64_t now)
 {
 	uint64_t begin, pause;
 
 	if (names->is_settled || now < names->next_settle)
 		return names->is_settled;
-	begin = own_cpu_ns();
+	begin = clock_thread_ns();
 	name_all_jit(names, false);
 	vec_foreach (&names->all, waiting)
 		if ((*waiting)->addresses.count)
 			name_waiting(names, *waiting, false);
-	pause = clock_pause(own_cpu_ns() - begin, SETTLE_PART, SETTLE_MOST_NS, SETTLE_LEAST);
+	pause = clock_pause(clock_thread_ns() - begin, SETTLE_PART, SETTLE_MOST_NS, SETTLE_LEAST);
 	names->next_settle = now + (pause > SETTLE_NS ? pause : SETTLE_NS);
 	names->is_settled = true;
 	return true;

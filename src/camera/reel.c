@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/privileges.h"
 #include "camera/new_film.h"
 #include "film/reader.h"
 
@@ -206,6 +207,15 @@ static void *close_film(void *context)
 	return NULL;
 }
 
+static void *close_film_unprivileged(void *context)
+{
+	struct fail ignored;
+
+	/* it closes a file that is open */
+	privileges_keep(0, &ignored);
+	return close_film(context);
+}
+
 static void await_closer(struct reel *reel)
 {
 	if (reel->is_closing)
@@ -233,7 +243,7 @@ static void end_film(struct reel *reel, const struct reel_film *film, uint64_t s
 	if (early)
 		closing->why = *early;
 	await_closer(reel);
-	if (pthread_create(&reel->closer, NULL, close_film, closing))
+	if (pthread_create(&reel->closer, NULL, close_film_unprivileged, closing))
 		close_film(closing);
 	else
 		reel->is_closing = true;
@@ -255,7 +265,7 @@ static void retry_later(struct reel *reel, uint64_t now)
 	reel->retry_at = now + reel->retry_ns;
 }
 
-static int make_film(struct reel *reel, struct reel_film *film, struct fail *why)
+static int make_film_here(struct reel *reel, struct reel_film *film, struct fail *why)
 {
 	struct new_film options = {
 		.path = film->is_kept ? film->path : NULL,
@@ -274,6 +284,35 @@ static int make_film(struct reel *reel, struct reel_film *film, struct fail *why
 	wall = begun.start + (uint64_t)begun.wall_offset;
 	film->end = begun.start + (reel->options.aligned ? span - wall % span : span);
 	return 0;
+}
+
+struct making {
+	struct reel *reel;
+	struct reel_film *film;
+	struct fail *why;
+	int err;
+};
+
+static void *make_film_unprivileged(void *context)
+{
+	struct making *making = context;
+
+	making->err = privileges_keep(0, making->why);
+	if (!making->err)
+		making->err = make_film_here(making->reel, making->film, making->why);
+	return NULL;
+}
+
+/* The thread that writes a film is started with it, and must not have what the one that records needs. */
+static int make_film(struct reel *reel, struct reel_film *film, struct fail *why)
+{
+	struct making making = {reel, film, why, 0};
+	pthread_t maker;
+
+	if (pthread_create(&maker, NULL, make_film_unprivileged, &making))
+		return make_film_here(reel, film, why);
+	pthread_join(maker, NULL);
+	return making.err;
 }
 
 /* A film on disk for what comes now. */

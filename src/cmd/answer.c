@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/answer.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,15 @@ int cmd_choose_format(const char *verb, const char *name, const char *output,
 	if (unknown)
 		warn_of_ending(unknown);
 	return 0;
+}
+
+int cmd_check_terminal(const struct show_format *format, const struct output *output,
+		       struct fail *why)
+{
+	if (!format->is_binary || !output->is_terminal)
+		return 0;
+	return fail(why, -EINVAL, "name a file with -o, or use a pipe",
+		    "%s is no text for a terminal", format->name);
 }
 
 void cmd_fit_output(struct show_options *options, const struct output *output, bool wide,

@@ -51,6 +51,10 @@ int cmd_take_answer(const char *verb, struct answer_arguments *a, int option, co
 int cmd_choose_format(const char *verb, const char *name, const char *output,
 		      const struct show_format **format);
 
+/* 0, or -EINVAL with *why filled: what is no text does not go to a terminal. */
+int cmd_check_terminal(const struct show_format *format, const struct output *output,
+		       struct fail *why);
+
 /* How an answer is shown there: as --wide and --no-color, the terminal and NO_COLOR want it. */
 void cmd_fit_output(struct show_options *options, const struct output *output, bool wide,
 		    bool no_color);

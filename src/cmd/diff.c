@@ -31,9 +31,8 @@ static const char help_start[] =
 	"usage: stackcam diff [OPTION…] BEFORE NOW\n\n"
 	"Compares two films by the share that each function has of its own film: how long they\n"
 	"were filmed does not matter.\n\n"
-	"      --format FORMAT   table (the default), folded, svg, html, json; without it the "
-	"name\n"
-	"                        given to -o decides\n"
+	"      --format FORMAT   table (the default), folded, svg, html, pprof, speedscope, json;\n"
+	"                        without it the name given to -o decides\n"
 	"  -o, --output FILE     write there instead of standard output\n"
 	"      --limit N         rows of the table (default 40; 0: all)\n"
 	"      --fail-above P    end with status 1 if a function's share grew by more than P\n"
@@ -50,6 +49,7 @@ static const char help_examples[] =
 	"\nExamples:\n"
 	"  stackcam diff before.film now.film\n"
 	"  stackcam diff -o diff.html before.film now.film\n"
+	"  stackcam diff -o diff.pb.gz before.film now.film && go tool pprof -top diff.pb.gz\n"
 	"  stackcam diff --fail-above 5% main.film branch.film >/dev/null || echo slower\n";
 
 struct arguments {
@@ -147,6 +147,11 @@ static int show(struct arguments *a, const struct diff *diff, struct fail *why)
 	if (err)
 		return err;
 	cmd_fit_output(&answer->show, &output, answer->wide, answer->no_color);
+	err = cmd_check_terminal(answer->format, &output, why);
+	if (err) {
+		output_close(&output, false, NULL);
+		return err;
+	}
 	shown = answer->format->diff(diff, &answer->show, output.file);
 	if (!shown && !fflush(output.file)) {
 		words_nothing(&diff->before, filter, a->before, stderr);

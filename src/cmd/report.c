@@ -192,10 +192,8 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 
 	if (err)
 		return err;
-	if (format->is_binary && output.is_terminal)
-		shown = fail(why, -EINVAL, "name a file with -o, or use a pipe",
-			     "%s is no text for a terminal", format->name);
-	else
+	shown = cmd_check_terminal(format, &output, why);
+	if (!shown)
 		shown = format->story ? tell(a, film, &output, why) : show(a, film, &output, why);
 	err = output_close(&output, !shown, shown ? NULL : why);
 	return shown ? shown : err;

@@ -33,8 +33,10 @@
 #include "store/store.h"
 
 /* Films become one when their hour is over; until then each is read again and again as it grows. */
-#define FILM_NS	     600000000000ull
-#define TICK_MS	     10000
+#define FILM_NS 600000000000ull
+#define TICK_MS 10000
+/* In each, what films have more than before is looked for so many times besides. */
+#define FOLLOWS	     3
 #define KEEP_DEFAULT 10000000000ull
 /* Of unwind tables: what the programs of a usual machine need several times over. */
 #define TABLES_LIMIT (48ull << 20)
@@ -162,6 +164,7 @@ static void *keep(void *context)
 {
 	struct serve *serve = context;
 	struct pollfd end = {.fd = serve->end, .events = POLLIN};
+	bool is_ended = false;
 	struct fail why;
 
 	pthread_setname_np(pthread_self(), "keeper");
@@ -175,11 +178,13 @@ static void *keep(void *context)
 			serve->tick_failed = false;
 		}
 		measure_recorder(serve);
-		if (poll(&end, 1, TICK_MS / 2) > 0)
-			break;
-		/* what is wrong shows at the next tick */
-		store_follow(serve->store, &why);
-	} while (poll(&end, 1, TICK_MS / 2) <= 0);
+		for (int i = 0; !is_ended && i < FOLLOWS; i++) {
+			is_ended = poll(&end, 1, TICK_MS / (FOLLOWS + 1)) > 0;
+			/* what is wrong shows at the next tick */
+			if (!is_ended)
+				store_follow(serve->store, &why);
+		}
+	} while (!is_ended && poll(&end, 1, TICK_MS / (FOLLOWS + 1)) <= 0);
 	return NULL;
 }
 

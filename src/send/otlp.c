@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/otlp_keys.h"
 #include "base/protobuf.h"
 #include "base/text.h"
 #include "film/labels.h"
@@ -327,12 +328,45 @@ static void put_id(struct otlp *o, const struct gathered_part *part, uint64_t id
 	proto_bytes(&o->profile, 7, halves, sizeof(halves));
 }
 
+static void put_count(struct otlp *o, const char *key, uint64_t count)
+{
+	if (count)
+		buf_put_varint(&o->inner, attribute_index(o, key, NULL, count));
+}
+
+/*
+ * Attributes of a profile, so that who shows it can tell what is missing: of all of the host, thus the same in each
+ * profile of an event. What belongs to no event (names, parts of stacks, whole films) is in the profiles of all.
+ */
+static void put_losses(struct otlp *o, uint32_t event)
+{
+	const struct film *film = o->gathered->film;
+	struct buf key = {0};
+
+	put_count(o, OTLP_LOST, gathered_lost(o->gathered, event));
+	put_count(o, OTLP_LOST_OF_NO_EVENT, gathered_lost(o->gathered, 0));
+	for (size_t i = 0; i < film->loss_count; i++) {
+		const struct film_loss *loss = &film->losses[i];
+
+		if (loss->event && loss->event != event)
+			continue;
+		key.count = 0;
+		buf_put_text(&key, loss->event ? OTLP_LOST "." : OTLP_LOST_OF_NO_EVENT ".");
+		buf_put(&key, loss->reason, strlen(loss->reason) + 1);
+		o->failed |= key.failed;
+		if (!key.failed)
+			put_count(o, (const char *)key.at, loss->count);
+	}
+	buf_free(&key);
+	if (o->inner.count)
+		proto_message(&o->profile, 11, &o->inner);
+}
+
 /* Puts a profile into o->scope. */
 static void put_profile(struct otlp *o, const struct gathered_part *part, uint64_t id)
 {
 	const struct gathered *gathered = o->gathered;
 	uint64_t period = gathered_period(gathered, part->event);
-	uint64_t lost = gathered_lost(gathered, part->event);
 
 	put_type(o, 1, part);
 	for (size_t i = 0; i < part->count; i++)
@@ -344,11 +378,7 @@ static void put_profile(struct otlp *o, const struct gathered_part *part, uint64
 		proto_number(&o->profile, 6, period);
 	}
 	put_id(o, part, id);
-	/* who shows it can tell what is missing on this host */
-	if (lost) {
-		buf_put_varint(&o->inner, attribute_index(o, "stackcam.host.lost", NULL, lost));
-		proto_message(&o->profile, 11, &o->inner);
-	}
+	put_losses(o, part->event);
 	proto_message(&o->scope, 2, &o->profile);
 }
 
@@ -415,6 +445,34 @@ static void put_groups(struct otlp *o, uint64_t id, struct buf *to)
 	}
 }
 
+static bool has_part(const struct gathered *gathered, uint32_t event)
+{
+	vec_foreach (&gathered->parts, part)
+		if (part->event == event)
+			return true;
+	return false;
+}
+
+/* Events of which nothing came through: profiles without samples, of the host alone, tell what was lost. */
+static void put_silent_events(struct otlp *o, uint64_t id, struct buf *to)
+{
+	static const struct gathered_group host = {.container = ""};
+	const struct gathered *gathered = o->gathered;
+	uint64_t of_none = gathered->parts.count ? 0 : gathered_lost(gathered, 0);
+
+	for (uint32_t event = 1; event < gathered->film->event_count; event++) {
+		const struct gathered_part part = {.group = UINT32_MAX, .event = event};
+
+		if (has_part(gathered, event) || !(gathered_lost(gathered, event) | of_none))
+			continue;
+		put_resource(o, &host);
+		put_scope(o);
+		put_profile(o, &part, id);
+		proto_message(&o->resource, 2, &o->scope);
+		proto_message(to, 1, &o->resource);
+	}
+}
+
 static void put_dictionary(struct otlp *o, struct buf *to)
 {
 	struct buf all = {0};
@@ -475,7 +533,10 @@ int otlp_write(const struct gathered *gathered, uint64_t id, struct buf *to)
 	if (o.locations && o.mappings && o.stacks) {
 		put_zeros(&o);
 		put_groups(&o, id, to);
-		put_dictionary(&o, to);
+		put_silent_events(&o, id, to);
+		/* nothing to tell is no message */
+		if (to->count)
+			put_dictionary(&o, to);
 	} else {
 		o.failed = true;
 	}

@@ -71,12 +71,15 @@ static enum sent send_film(void *self, const struct spool_film *film, uint64_t *
 	int err =
 		gather(film->path, true, r->options.service_of, r->options.context, &gathered, why);
 
-	if (!err && gathered.parts.count) {
+	if (!err) {
 		err = otlp_write(&gathered, film->number, &message);
-		packed = err ? NULL : pack(&message, &size);
-		if (!packed)
-			err = fail_errno(why, -ENOMEM, NULL, "cannot send to %s", r->url);
-		else
+		if (!err && message.count) {
+			packed = pack(&message, &size);
+			err = packed ? 0 : -ENOMEM;
+		}
+		if (err)
+			fail_errno(why, err, NULL, "cannot send to %s", r->url);
+		else if (packed)
 			sent = post(r, packed, size, retry_after, why);
 	}
 	free(packed);

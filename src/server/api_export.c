@@ -15,6 +15,7 @@
 enum {
 	NODES_MAX = 200000,
 	TABLE_NAMES = 120, /* columns of a name */
+	LACKS = 4,	   /* kinds of what a profile may lack */
 };
 
 struct export
@@ -24,10 +25,48 @@ struct export
 	FILE *out;
 };
 
+/* What the profile lacks of one side, as far as it is known: comments, of which readers show all. */
+struct lacks {
+	char words[2 * LACKS][64];
+	char *at[2 * LACKS];
+	size_t count;
+};
+
+static void list_lacks(const struct store_sum *sum, const char *side, struct lacks *to)
+{
+	const struct {
+		const char *words;
+		uint64_t count;
+	} lacks[LACKS] = {
+		{"lost", sum->lost},
+		{"truncated stacks", sum->truncated},
+		{"films that cannot be read", sum->films_damaged},
+		{"films that were not read", sum->films_unread},
+	};
+
+	for (size_t i = 0; i < LACKS; i++) {
+		if (!lacks[i].count)
+			continue;
+		to->at[to->count] = to->words[to->count];
+		snprintf(to->at[to->count++], sizeof(to->words[0]), "%s%s: %llu", side,
+			 lacks[i].words, (unsigned long long)lacks[i].count);
+	}
+}
+
 static int export_pprof(const struct export *e)
 {
-	return show_flame_pprof(&e->flame, e->found->sum.from,
-				e->found->sum.to - e->found->sum.from, e->out);
+	struct show_profile about = {
+		.from = e->found->sum.from,
+		.duration = e->found->sum.to - e->found->sum.from,
+	};
+	struct lacks lacks = {.count = 0};
+
+	list_lacks(&e->found->sum, "", &lacks);
+	if (e->flame.is_diff)
+		list_lacks(&e->found->before, "before: ", &lacks);
+	about.comments = lacks.at;
+	about.comment_count = lacks.count;
+	return show_flame_pprof(&e->flame, &about, e->out);
 }
 
 static int export_svg(const struct export *e)
@@ -87,33 +126,24 @@ static int export_json(const struct export *e)
 static const struct format {
 	const char *name, *type, *file;
 	bool is_packed;
-	bool of_diff; /* can show a comparison, too */
 	int (*write)(const struct export *e);
 } formats[] = {
 	{"pprof", "application/octet-stream", "stackcam.pb.gz", .is_packed = true,
 	 .write = export_pprof},
-	{"svg", "image/svg+xml", "stackcam.svg", .of_diff = true, .write = export_svg},
-	{"html", "text/html; charset=utf-8", "stackcam.html", .of_diff = true,
-	 .write = export_html},
+	{"svg", "image/svg+xml", "stackcam.svg", .write = export_svg},
+	{"html", "text/html; charset=utf-8", "stackcam.html", .write = export_html},
 	{"speedscope", "application/json", "stackcam.speedscope.json", .write = export_speedscope},
-	{"folded", "text/plain; charset=utf-8", "stackcam.folded", .of_diff = true,
-	 .write = export_folded},
-	{"json", "application/json", "stackcam.json", .of_diff = true, .write = export_json},
-	{"table", "text/plain; charset=utf-8", "stackcam.txt", .of_diff = true,
-	 .write = export_table},
+	{"folded", "text/plain; charset=utf-8", "stackcam.folded", .write = export_folded},
+	{"json", "application/json", "stackcam.json", .write = export_json},
+	{"table", "text/plain; charset=utf-8", "stackcam.txt", .write = export_table},
 };
 
-static int find_format(const char *name, bool is_diff, const struct format **format,
-		       struct fail *why)
+static int find_format(const char *name, const struct format **format, struct fail *why)
 {
 	for (size_t i = 0; name && i < sizeof(formats) / sizeof(formats[0]); i++) {
 		*format = &formats[i];
-		if (strcmp(formats[i].name, name) != 0)
-			continue;
-		if (!is_diff || formats[i].of_diff)
+		if (!strcmp(formats[i].name, name))
 			return 0;
-		return fail(why, -EINVAL, "svg, html, folded, json and table can",
-			    "%s cannot show a comparison", formats[i].name);
 	}
 	return fail(why, -EINVAL, NULL,
 		    "format is one of pprof, svg, html, speedscope, folded, json, table");
@@ -171,7 +201,7 @@ int api_export(const struct request *request, struct answer *answer, struct fail
 	int err = ask_take_two(request->url, "format", clock_wall(), &before, &now, why);
 
 	if (!err)
-		err = find_format(request_parameter(request, "format"), is_diff, &format, why);
+		err = find_format(request_parameter(request, "format"), &format, why);
 	if (!err && is_diff)
 		err = store_diff(request->store, &before.ask, &now.ask, &found, why);
 	else if (!err)

@@ -48,12 +48,12 @@ static int begin_film(struct making *making, struct push_origin *origin,
 	return push_film_new(making->path, origin, span, &making->film, why);
 }
 
-/* err: of what was done since begin_film(). A film without samples is not kept. */
+/* err: of what was done since begin_film(). A film with neither samples nor losses is not kept. */
 static int end_film(struct making *making, const struct push_origin *origin, int err,
 		    struct fail *why)
 {
 	const struct store_sender sender = {.host = origin->host, .agent = "", .number = 0};
-	bool is_empty = !push_film_count(making->film), again;
+	bool is_empty = push_film_is_empty(making->film), again;
 	struct fail ignored;
 	int closed = push_film_close(making->film, err ? &ignored : why);
 

@@ -28,7 +28,7 @@ struct push_film {
 	struct film_writer *writer;
 	struct push_span span;
 	struct map events, processes, threads, images, frames;
-	uint64_t samples, spread, lost;
+	uint64_t samples, spread, lost, told;
 	uint32_t turn; /* of spreading: samples do not all begin at the same place */
 };
 
@@ -437,12 +437,19 @@ void push_film_samples(struct push_film *film, struct push_type type, uint32_t t
 				 thread, stack, value / count + (i < value % count));
 }
 
+void push_film_sender_lost(struct push_film *film, uint32_t event, const char *reason,
+			   uint64_t count)
+{
+	film->told += count > 0;
+	film_loss(film->writer, event, reason, count < INT64_MAX ? count : INT64_MAX);
+}
+
 void push_film_lost(struct push_film *film, uint64_t samples)
 {
 	film->lost += samples;
 }
 
-uint64_t push_film_count(const struct push_film *film)
+bool push_film_is_empty(const struct push_film *film)
 {
-	return film->samples;
+	return !film->samples && !film->lost && !film->told;
 }

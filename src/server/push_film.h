@@ -92,10 +92,14 @@ void push_film_sample(struct push_film *film, struct push_type type, uint64_t ti
 void push_film_samples(struct push_film *film, struct push_type type, uint32_t thread,
 		       uint32_t stack, uint64_t count, uint64_t value);
 
+/* What the sender says to have lost, in all, of an event or (0) of none. Told again it is the same. */
+void push_film_sender_lost(struct push_film *film, uint32_t event, const char *reason,
+			   uint64_t count);
+
 /* Counts what could not be understood. */
 void push_film_lost(struct push_film *film, uint64_t samples);
 
-/* How many samples it has. */
-uint64_t push_film_count(const struct push_film *film);
+/* Whether it has neither samples nor losses. */
+bool push_film_is_empty(const struct push_film *film);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/otlp_keys.h"
 #include "server/push_otlp_tables.h"
 
 enum {
@@ -412,6 +413,26 @@ static void choose_event(struct push_otlp *o, struct bytes message, struct profi
 	p->type = push_film_type(o->tables.film, type.name, type.unit);
 }
 
+/* A sender that is stackcam's agent says what it lost; with a reason, as the sums are of these. */
+static void give_losses(const struct push_otlp *o, struct push_film *film, uint32_t event,
+			struct bytes indices)
+{
+	static const char of_event[] = OTLP_LOST ".", of_none[] = OTLP_LOST_OF_NO_EVENT ".";
+
+	while (!indices.failed && bytes_left(&indices)) {
+		uint64_t index = bytes_varint(&indices);
+		const struct otlp_attribute *a =
+			index < o->tables.attributes.count ? &o->tables.attributes.at[index] : NULL;
+
+		if (!a || !a->number)
+			continue;
+		if (!strncmp(a->key, of_event, strlen(of_event)) && event)
+			push_film_sender_lost(film, event, a->key + strlen(of_event), a->number);
+		else if (!strncmp(a->key, of_none, strlen(of_none)))
+			push_film_sender_lost(film, 0, a->key + strlen(of_none), a->number);
+	}
+}
+
 static int give_profile(void *context, const struct resource *resource, struct bytes message)
 {
 	struct push_otlp *o = context;
@@ -423,6 +444,8 @@ static int give_profile(void *context, const struct resource *resource, struct b
 	while (!err && proto_next(&message, &field))
 		if (field.number == 2 && field.wire == PROTO_BYTES)
 			err = give_sample(&profile, field.bytes);
+		else if (field.number == 11 && field.wire == PROTO_BYTES)
+			give_losses(o, o->tables.film, profile.type.event, field.bytes);
 	return message.failed ? -EBADMSG : err;
 }
 

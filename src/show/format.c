@@ -32,6 +32,12 @@ static int diff_html(const struct diff *diff, const struct show_options *options
 	return show_html(&diff->flame, out);
 }
 
+static int diff_speedscope(const struct diff *diff, const struct show_options *options, FILE *out)
+{
+	(void)options;
+	return show_flame_speedscope(&diff->flame, out);
+}
+
 /* speedscope and chrome stand before json: the first extension that fits counts */
 static const struct show_format formats[] = {
 	{.name = "table",
@@ -55,8 +61,12 @@ static const struct show_format formats[] = {
 	 .extensions = "pb.gz pprof",
 	 .is_binary = true,
 	 .by_thread = true,
-	 .report = show_pprof},
-	{.name = "speedscope", .extensions = "speedscope.json", .report = show_speedscope},
+	 .report = show_pprof,
+	 .diff = show_diff_pprof},
+	{.name = "speedscope",
+	 .extensions = "speedscope.json",
+	 .report = show_speedscope,
+	 .diff = diff_speedscope},
 	{.name = "chrome", .extensions = "chrome.json", .story = show_chrome},
 	{.name = "perfetto",
 	 .extensions = "perfetto-trace pftrace perfetto",

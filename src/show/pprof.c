@@ -1,20 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "show/show.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "film/pprof.h"
 
-static void put_comments(struct pprof *p, const struct view *view)
+static uint64_t starts_at(const struct view *view)
 {
-	pprof_comment(p, "recorded by: %s", view->film->info.command);
-	pprof_comment(p, "host: %s", view->film->info.hostname);
-	/* readers show these comments: what is missing must be known there too */
+	__int128 start = (__int128)view->from + view->film->info.wall_offset;
+
+	return start > 0 ? (uint64_t)start : 0;
+}
+
+typedef vec(char *) comments_vec;
+
+/* Null: no memory. */
+static __attribute__((format(printf, 1, 2))) char *comment(const char *format, ...)
+{
+	char *text;
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	return length < 0 ? NULL : text;
+}
+
+/* Readers show these comments: what is missing must be known there too. side: "", or "before: ". */
+static bool list_comments(const struct view *view, const char *side, comments_vec *to)
+{
+	const struct film_info *info = &view->film->info;
+	bool ok = vec_push(to, comment("%srecorded by: %s", side, info->command)) &&
+		  vec_push(to, comment("%shost: %s", side, info->hostname));
+
 	vec_foreach (&view->losses, loss)
-		pprof_comment(p, "lost: %s %llu", loss->words, (unsigned long long)loss->count);
+		ok = ok && vec_push(to, comment("%slost: %s %llu", side, loss->words,
+						(unsigned long long)loss->count));
 	vec_foreach (&view->stacks.reasons, reason)
-		pprof_comment(p, "truncated stacks: %s %llu", reason->words,
-			      (unsigned long long)reason->count);
+		ok = ok && vec_push(to, comment("%struncated stacks: %s %llu", side, reason->words,
+						(unsigned long long)reason->count));
+	vec_foreach (to, text)
+		ok = ok && *text;
+	return ok;
+}
+
+static void free_comments(comments_vec *comments)
+{
+	vec_foreach (comments, text)
+		free(*text);
+	vec_free(comments);
 }
 
 static void put_samples(struct pprof *p, const struct view *view)
@@ -37,7 +76,6 @@ int show_pprof(const struct report *report, const struct show_options *options, 
 {
 	const struct view *view = &report->view;
 	const struct film_event *event = view->event;
-	__int128 start = (__int128)view->from + view->film->info.wall_offset;
 	const struct pprof_header header = {
 		.counted = view->calls ? "calls" : "samples",
 		.name = event->name,
@@ -45,16 +83,41 @@ int show_pprof(const struct report *report, const struct show_options *options, 
 		.period = event->frequency && !strcmp(event->unit, "ns")
 				  ? 1000000000ull / event->frequency
 				  : 0,
-		.time = start > 0 ? (uint64_t)start : 0,
+		.time = starts_at(view),
 		.duration = view->to - view->from,
 		.marks = call_mark_names,
 		.mark_count = CALL_MARKS,
 	};
+	comments_vec comments = {0};
 	struct pprof p;
+	int err = list_comments(view, "", &comments) ? 0 : -ENOMEM, finished;
 
 	(void)options;
 	pprof_start(&p, view->film, &header, out);
-	put_comments(&p, view);
+	for (size_t i = 0; !err && i < comments.count; i++)
+		pprof_comment(&p, "%s", comments.at[i]);
 	put_samples(&p, view);
-	return pprof_finish(&p);
+	finished = pprof_finish(&p);
+	free_comments(&comments);
+	return err ? err : finished;
+}
+
+int show_diff_pprof(const struct diff *diff, const struct show_options *options, FILE *out)
+{
+	struct show_profile about = {
+		.from = starts_at(&diff->now),
+		.duration = diff->now.to - diff->now.from,
+	};
+	comments_vec comments = {0};
+	int err = -ENOMEM;
+
+	(void)options;
+	if (list_comments(&diff->now, "", &comments) &&
+	    list_comments(&diff->before, "before: ", &comments)) {
+		about.comments = comments.at;
+		about.comment_count = comments.count;
+		err = show_flame_pprof(&diff->flame, &about, out);
+	}
+	free_comments(&comments);
+	return err;
 }

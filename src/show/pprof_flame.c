@@ -14,7 +14,15 @@
 /*
  * A flame in pprof's format (profile.proto, see film/pprof.h), where the single frames of a film are not known any
  * more: each label is a function and a location, without an address.
+ *
+ * A comparison is what "go tool pprof -normalize -diff_base BEFORE NOW" makes of two profiles (its fetch.go): the samples
+ * of the earlier side are negative and have a label, by which pprof takes them for the whole that percentages are of. But
+ * for which side is scaled: here it is the earlier one, as wherever stackcam compares, so that what is positive is time
+ * that was spent.
  */
+#define BASE_KEY   "pprof::base"
+#define BASE_VALUE "true"
+
 struct profile {
 	const struct flame *flame;
 	struct gzip gzip;
@@ -82,21 +90,46 @@ static void put_mappings(struct profile *p)
 	}
 }
 
-/* Leaf first. */
+/* Leaf first. The value is an int64 there. */
+static void put_sample(struct profile *p, uint32_t node, uint64_t value, bool is_base)
+{
+	uint64_t limited = value < INT64_MAX ? value : INT64_MAX;
+
+	if (!value)
+		return;
+	for (uint32_t at = node; at; at = p->flame->nodes[at].parent)
+		buf_put_varint(&p->inner, p->label_of[at] + 1ull);
+	proto_message(&p->message, 1, &p->inner);
+	buf_put_varint(&p->inner, is_base ? -limited : limited);
+	proto_message(&p->message, 2, &p->inner);
+	if (is_base) {
+		proto_number(&p->inner, 1, string_index(p, BASE_KEY));
+		proto_number(&p->inner, 2, string_index(p, BASE_VALUE));
+		proto_message(&p->message, 3, &p->inner);
+	}
+	put_field(p, PPROF_SAMPLE);
+}
+
 static void put_samples(struct profile *p)
 {
-	const struct flame_node *nodes = p->flame->nodes;
-
 	for (uint32_t i = 1; i < p->flame->count; i++) {
-		if (!nodes[i].self)
-			continue;
-		for (uint32_t at = i; at; at = nodes[at].parent)
-			buf_put_varint(&p->inner, p->label_of[at] + 1ull);
-		proto_message(&p->message, 1, &p->inner);
-		buf_put_varint(&p->inner, nodes[i].self);
-		proto_message(&p->message, 2, &p->inner);
-		put_field(p, PPROF_SAMPLE);
+		put_sample(p, i, p->flame->nodes[i].self, false);
+		put_sample(p, i, p->flame->nodes[i].before_self, true);
 	}
+}
+
+static void put_comment(struct profile *p, const char *text)
+{
+	proto_number(&p->out, PPROF_COMMENT, string_index(p, text));
+}
+
+static void put_comments(struct profile *p, const struct show_profile *about)
+{
+	put_comment(p, p->flame->title);
+	for (size_t i = 0; i < about->comment_count; i++)
+		put_comment(p, about->comments[i]);
+	if (p->flame->is_diff)
+		put_comment(p, "negative: before, scaled to the total of now");
 }
 
 static void put_strings(struct profile *p)
@@ -113,7 +146,7 @@ static void put_strings(struct profile *p)
 	gzip_take(&p->gzip, &p->out);
 }
 
-int show_flame_pprof(const struct flame *flame, uint64_t from, uint64_t duration, FILE *out)
+int show_flame_pprof(const struct flame *flame, const struct show_profile *about, FILE *out)
 {
 	struct profile p = {.flame = flame};
 	int err = flame_labels(flame, &p.labels, &p.label_of);
@@ -125,8 +158,9 @@ int show_flame_pprof(const struct flame *flame, uint64_t from, uint64_t duration
 			&p.message, 2,
 			string_index(&p, strcmp(flame->unit, "ns") ? flame->unit : "nanoseconds"));
 		put_field(&p, PPROF_SAMPLE_TYPE);
-		proto_number(&p.out, PPROF_TIME_NANOS, from);
-		proto_number(&p.out, PPROF_DURATION_NANOS, duration);
+		proto_number(&p.out, PPROF_TIME_NANOS, about->from);
+		proto_number(&p.out, PPROF_DURATION_NANOS, about->duration);
+		put_comments(&p, about);
 		put_samples(&p);
 		put_locations(&p);
 		put_mappings(&p);

@@ -50,6 +50,7 @@ int show_html(const struct flame *flame, FILE *out);
 
 /* The same of a flame alone, from wherever it comes; of a comparison folded text has two numbers, as show_diff_folded(). */
 int show_flame_folded(const struct flame *flame, FILE *out);
+/* Of a comparison two profiles: before, scaled to the total of now, and now. */
 int show_flame_speedscope(const struct flame *flame, FILE *out);
 int show_flame_table(const struct flame *flame, const struct functions *functions,
 		     const struct show_options *options, FILE *out);
@@ -58,8 +59,13 @@ int show_flame_table(const struct flame *flame, const struct functions *function
 int show_flame_diff_table(const struct flame *flame, const struct functions *functions,
 			  const uint64_t whole[2], const struct show_options *options, FILE *out);
 
-/* A gzipped profile.proto; from: ns since 1970. */
-int show_flame_pprof(const struct flame *flame, uint64_t from, uint64_t duration, FILE *out);
+/* A gzipped profile.proto. Of a comparison as "go tool pprof -diff_base" has it: before is negative, and scaled to now. */
+struct show_profile {
+	uint64_t from, duration; /* ns since 1970, ns */
+	char *const *comments;	 /* for who reads it: what is missing, say */
+	size_t comment_count;
+};
+int show_flame_pprof(const struct flame *flame, const struct show_profile *about, FILE *out);
 
 int show_table(const struct report *report, const struct show_options *options, FILE *out);
 int show_tree(const struct report *report, const struct show_options *options, FILE *out);
@@ -84,6 +90,7 @@ int show_pprof(const struct report *report, const struct show_options *options, 
 int show_speedscope(const struct report *report, const struct show_options *options, FILE *out);
 
 int show_diff_table(const struct diff *diff, const struct show_options *options, FILE *out);
+int show_diff_pprof(const struct diff *diff, const struct show_options *options, FILE *out);
 int show_diff_json(const struct diff *diff, const struct show_options *options, FILE *out);
 
 /* Stacks with two numbers: of the earlier film, scaled to the later one, and of the later one. */

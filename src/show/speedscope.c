@@ -44,8 +44,22 @@ static int put_frames(struct json *j, const struct labels *labels)
 	return 0;
 }
 
+/* What a node has of a profile's weight. */
+typedef uint64_t (*self_function)(const struct flame_node *node);
+
+static uint64_t self_of(const struct flame_node *node)
+{
+	return node->self;
+}
+
+static uint64_t before_self_of(const struct flame_node *node)
+{
+	return node->before_self;
+}
+
 /* The root stands for all and is left out of the stacks. */
-static int put_samples(struct json *j, const struct flame *flame, const uint32_t *label_of)
+static int put_samples(struct json *j, const struct flame *flame, const uint32_t *label_of,
+		       self_function self)
 {
 	uint32_t *path = calloc(TREE_DEPTH_MAX + 2, sizeof(*path));
 	uint32_t node = 0, depth = 0;
@@ -55,7 +69,7 @@ static int put_samples(struct json *j, const struct flame *flame, const uint32_t
 	json_open(j, "samples", '[');
 	while ((node = flame_next(flame, node, &depth))) {
 		path[depth] = label_of[node];
-		if (!flame->nodes[node].self)
+		if (!self(&flame->nodes[node]))
 			continue;
 		json_open(j, NULL, '[');
 		for (uint32_t i = 1; i <= depth; i++)
@@ -68,15 +82,34 @@ static int put_samples(struct json *j, const struct flame *flame, const uint32_t
 }
 
 /* In the order of put_samples(). */
-static void put_weights(struct json *j, const struct flame *flame)
+static void put_weights(struct json *j, const struct flame *flame, self_function self)
 {
 	uint32_t node = 0, depth = 0;
 
 	json_open(j, "weights", '[');
 	while ((node = flame_next(flame, node, &depth)))
-		if (flame->nodes[node].self)
-			json_u64(j, NULL, flame->nodes[node].self);
+		if (self(&flame->nodes[node]))
+			json_u64(j, NULL, self(&flame->nodes[node]));
 	json_close(j, ']');
+}
+
+static int put_profile(struct json *j, const struct flame *flame, const uint32_t *label_of,
+		       const char *side, uint64_t total, self_function self)
+{
+	char name[160];
+	int err;
+
+	snprintf(name, sizeof(name), "%.100s%s", flame->event, side);
+	json_open(j, NULL, '{');
+	json_text(j, "type", "sampled");
+	json_text(j, "name", name);
+	json_text(j, "unit", speedscope_unit(flame->unit));
+	json_u64(j, "startValue", 0);
+	json_u64(j, "endValue", total);
+	err = put_samples(j, flame, label_of, self);
+	put_weights(j, flame, self);
+	json_close(j, '}');
+	return err;
 }
 
 static int put_file(const struct flame *flame, const struct labels *labels,
@@ -91,16 +124,12 @@ static int put_file(const struct flame *flame, const struct labels *labels,
 	json_text(&j, "name", flame->title);
 	err = put_frames(&j, labels);
 	json_open(&j, "profiles", '[');
-	json_open(&j, NULL, '{');
-	json_text(&j, "type", "sampled");
-	json_text(&j, "name", flame->event);
-	json_text(&j, "unit", speedscope_unit(flame->unit));
-	json_u64(&j, "startValue", 0);
-	json_u64(&j, "endValue", total);
+	if (!err && flame->is_diff)
+		err = put_profile(&j, flame, label_of, ", before (scaled to the total of now)",
+				  flame->nodes[0].before_total, before_self_of);
 	if (!err)
-		err = put_samples(&j, flame, label_of);
-	put_weights(&j, flame);
-	json_close(&j, '}');
+		err = put_profile(&j, flame, label_of, flame->is_diff ? ", now" : "", total,
+				  self_of);
 	json_close(&j, ']');
 	json_close(&j, '}');
 	fputc('\n', out);

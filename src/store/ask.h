@@ -26,10 +26,12 @@ struct store_ask {
 	/* pids, tids, comms, focus, ignore, and the shape; its event and times are not looked at */
 	const struct question *question; /* may be null */
 	uint64_t
-		patience; /* ns that reading films may take; 0: STORE_PATIENCE. One film is always read. */
+		patience; /* ns that reading films may take; 0: as below. One film is always read. */
 };
 
 #define STORE_PATIENCE 10000000000ull
+/* Of questions of which a part of the films says much the same as all: places, processes. */
+#define STORE_SPREAD_PATIENCE 3000000000ull
 
 /* What all answers say of the samples that they stand for. */
 struct store_sum {
@@ -44,12 +46,15 @@ struct store_sum {
 	uint64_t complete_until;
 	/*
 	 * ns from `from` to complete_until of which there are films of the hosts that were asked for: what an average is of.
-	 * A gap within one film counts as filmed.
+	 * A gap within one film counts as filmed. Where films that were read are spread over the time, of all of these.
 	 */
 	uint64_t filmed;
 	bool by_films;		/* the index could not answer */
 	uint32_t films_damaged; /* films of that time that could not be read: a gap */
-	/* Films that there was no time for (store_ask.patience), or no room: the last ones, from complete_until on. */
+	/*
+	 * Films that there was no time for (store_ask.patience), or no room: the last ones, from complete_until on, but of
+	 * places and processes, where they are spread over the time.
+	 */
 	uint32_t films_unread;
 	uint64_t
 		lost; /* of the films that were looked at, over all reasons: samples, parts of stacks, events */

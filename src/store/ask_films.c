@@ -58,6 +58,17 @@ static void list_free(struct film_list *list)
 	vec_free(&list->all);
 }
 
+static size_t gcd(size_t a, size_t b)
+{
+	while (b) {
+		size_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 #define FILMS_OF_TIME " FROM film WHERE last >= ?1 AND first < ?2 AND (?3 = '' OR host = ?3)"
 
 int64_t ask_count_films(const struct asked *a, struct fail *why)
@@ -228,6 +239,36 @@ static int ask_film(const struct asked *a, struct film *film, const struct liste
 	return err;
 }
 
+/*
+ * So that the first n lie evenly in the list, for any n: by steps of the golden section, which share no divisor with its
+ * length, and so favour no host. The last comes first.
+ */
+static int spread(struct film_list *list)
+{
+	size_t count = list->all.count, step = (size_t)((double)count * 0.6180339887) + 1;
+	struct listed *copy;
+
+	if (count < 3)
+		return 0;
+	while (gcd(step, count) != 1)
+		step++;
+	copy = malloc(count * sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, list->all.at, count * sizeof(*copy));
+	for (size_t i = 0, from = count - 1; i < count; i++, from = (from + step) % count)
+		list->all.at[i] = copy[from];
+	free(copy);
+	return 0;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
 /* Those from that one on were not read: the answer is complete until the first of them begins. */
 static void leave_unread(const struct film_list *list, size_t from, struct store_sum *sum)
 {
@@ -241,10 +282,15 @@ static void leave_unread(const struct film_list *list, size_t from, struct store
 	}
 }
 
-/* The time that those before that one cover, until the answer is complete. */
-static uint64_t filmed_of(const struct film_list *list, size_t to, const struct store_sum *sum)
+/* The time that those before that one cover, until the answer is complete; spread ones all that they cover. */
+static uint64_t filmed_of(const struct asked *a, struct film_list *list, size_t to,
+			  const struct store_sum *sum)
 {
-	struct filmed filmed = {.until = sum->from, .end = sum->complete_until};
+	struct filmed filmed = {.until = sum->from,
+				.end = a->is_spread ? sum->to : sum->complete_until};
+
+	if (a->is_spread && to)
+		qsort(list->all.at, to, sizeof(*list->all.at), by_begin);
 
 	for (size_t i = 0; i < to; i++)
 		filmed_add(&filmed, list->all.at[i].first, list->all.at[i].last);
@@ -283,13 +329,16 @@ int ask_films(const struct asked *a, film_opener *open, struct store_sum *sum,
 	      int (*take)(void *context, const struct ask_film *film), void *context,
 	      struct fail *why)
 {
-	uint64_t until = clock_ns() + (a->ask->patience ? a->ask->patience : STORE_PATIENCE);
+	uint64_t usual = a->is_spread ? STORE_SPREAD_PATIENCE : STORE_PATIENCE;
+	uint64_t until = clock_ns() + (a->ask->patience ? a->ask->patience : usual);
 	struct film_list list = {0};
 	size_t i = 0;
 	int err;
 
 	pthread_rwlock_rdlock(&a->index->files);
 	err = list_films(a, &list, sum, why);
+	if (!err && a->is_spread && spread(&list))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
 	sum->from = a->from;
 	sum->to = a->to;
 	sum->complete_until = a->read_until;
@@ -301,7 +350,7 @@ int ask_films(const struct asked *a, film_opener *open, struct store_sum *sum,
 		err = 0;
 	leave_unread(&list, i, sum);
 	/* how far they reach is known at the end */
-	sum->filmed = filmed_of(&list, i, sum);
+	sum->filmed = filmed_of(a, &list, i, sum);
 	list_free(&list);
 	return err;
 }

@@ -39,6 +39,7 @@ int store_places(struct store *store, const struct store_ask *ask, const char *n
 
 	*places = (struct store_places){0};
 	err = asked_begin(&asked, store, ask, why);
+	asked.is_spread = true;
 	if (!err)
 		err = ask_films(&asked, film_open, &places->sum, take_film, &finder, why);
 	asked_free(&asked);

@@ -43,7 +43,8 @@ struct asked {
 	uint64_t complete_until; /* see struct store_sum */
 	uint64_t read_until;	 /* the same, for who reads the films */
 	bool one_service;	 /* only the service matters: sums over its series do */
-	vec(uint32_t) series;	 /* those that are meant */
+	bool is_spread;	      /* a part of the films says much the same as all: see ask_films() */
+	vec(uint32_t) series; /* those that are meant */
 };
 
 /*
@@ -112,6 +113,9 @@ void paths_drop(struct index_reader *reader);
  * question: the ask's, with the time and the processes that are meant; event: the film's id of the ask's event. Films
  * that lack it are left out. A damaged one is counted. Ends with an error of take(), or when its time or room is used up:
  * those that were not read are counted, too, and sum->complete_until is where they begin.
+ *
+ * Where asked->is_spread is set, the newest is read first, and then the others in an order in which those that were read
+ * lie evenly in the time, and among the hosts, whenever it ends.
  */
 struct ask_film {
 	struct film *film;

@@ -222,6 +222,7 @@ int store_processes(struct store *store, const struct store_ask *ask, size_t lim
 		return -ENOMEM;
 	l.private = list->private;
 	err = asked_begin(&asked, store, ask, why);
+	asked.is_spread = true;
 	if (!err)
 		err = ask_films(&asked, film_open, &list->sum, take_processes, &l, why);
 	if (!err)

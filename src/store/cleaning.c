@@ -40,11 +40,12 @@ int store_renew_index(struct store *store, struct fail *why)
 		return fail(why, -EIO, "look at the disk, and start again",
 			    "the index of the store %s is damaged again and again", store->path);
 	if (!err)
-		err = store_move_aside(store, path, "index.db");
+		err = store_set_index_aside(store, path);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot set the damaged index %s aside", path);
 	index_retire(store->index);
 	store->renewals++;
+	store->is_aside_told = false;
 	pthread_mutex_lock(&store->lock);
 	store->set_aside++;
 	vec_foreach (&store->films, film) {

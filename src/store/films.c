@@ -111,6 +111,19 @@ void store_drop(struct store *store, struct store_film *film)
 	film_entry_free(film);
 }
 
+int store_drop_gone(struct store *store, struct store_film *film, struct fail *why)
+{
+	int err = index_forget(store->index, film->name, why);
+
+	/* then another time, or answers would miss it for ever */
+	if (err)
+		return err;
+	pthread_mutex_lock(&store->lock);
+	store_drop(store, film);
+	pthread_mutex_unlock(&store->lock);
+	return 0;
+}
+
 void store_resize(struct store *store, struct store_film *film)
 {
 	unsigned int mode = 0;
@@ -190,16 +203,7 @@ static int drop_missing(struct store *store, const struct scan *scan, struct sto
 		    (scan->seen.count && bsearch(&film->name, scan->seen.at, scan->seen.count,
 						 sizeof(*scan->seen.at), by_name)))
 			continue;
-		if (film->is_damaged) {
-			err = store_forget_damaged(store, film, why);
-			continue;
-		}
-		err = index_forget(store->index, film->name, false, why);
-		if (err)
-			break;
-		pthread_mutex_lock(&store->lock);
-		store_drop(store, film);
-		pthread_mutex_unlock(&store->lock);
+		err = store_drop_gone(store, film, why);
 	}
 	return err;
 }

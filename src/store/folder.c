@@ -156,6 +156,48 @@ bool folder_parse(const char *name, struct folder_name *parsed)
 	return is_part ? parse_part(rest, parsed) : parse_hour(rest, parsed);
 }
 
+void folder_aside_name(char *to, size_t size, const char *name, uint64_t time)
+{
+	snprintf(to, size, "%llu.%09llu_%s", (unsigned long long)(time / NS_PER_SECOND),
+		 (unsigned long long)(time % NS_PER_SECOND), name);
+	for (char *at = to; (at = strchr(at, '/'));)
+		*at = '_';
+}
+
+/* The last '_' before end, which becomes a '/'; null: there is none. */
+static char *back_to_slash(char *name, char *end)
+{
+	char *at = memrchr(name, '_', (size_t)(end - name));
+
+	if (at)
+		*at = '/';
+	return at;
+}
+
+bool folder_parse_aside(const char *aside, char name[FOLDER_NAME_MAX])
+{
+	const char *film = aside + strspn(aside, "0123456789.");
+	struct folder_name parsed;
+	char *end, *host;
+
+	if (film == aside || *film != '_' || strlen(++film) >= FOLDER_NAME_MAX)
+		return false;
+	strcpy(name, film);
+	end = name + strlen(name);
+	host = strchr(name, '_');
+	if (!host)
+		return false;
+	*host = '/';
+	/* a host's name may have '_', what follows it in a name has as many as its kind has */
+	if (!strncmp(name, "inbox/", 6)) {
+		end = memrchr(name, '_', (size_t)(end - name));
+		end = end ? memrchr(name, '_', (size_t)(end - name)) : NULL;
+	} else {
+		end = back_to_slash(name, end);
+	}
+	return end && back_to_slash(name, end) && folder_parse(name, &parsed);
+}
+
 int folder_make(const char *root, const char *name)
 {
 	char path[PATH_MAX];

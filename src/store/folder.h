@@ -34,6 +34,13 @@ void folder_film_name(char *to, size_t size, const char *host_folder, uint64_t t
 void folder_part_name(char *to, size_t size, const char *host_folder, uint64_t start,
 		      const char *agent, uint64_t number);
 
+/*
+ * What a film is called among the damaged ones, in aside/; time: ns since 1970, of its last change. The same film always
+ * has the same name there. And back: false: nothing of that name is a film.
+ */
+void folder_aside_name(char *to, size_t size, const char *name, uint64_t time);
+bool folder_parse_aside(const char *aside, char name[FOLDER_NAME_MAX]);
+
 /* What a name says. */
 struct folder_name {
 	char host[FOLDER_HOST_MAX + 1];

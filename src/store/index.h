@@ -94,15 +94,20 @@ int index_each_merge(struct index *index,
 		     int (*take)(void *context, const char *into, uint64_t inode), void *context,
 		     struct fail *why);
 
-/*
- * Forgets films that are gone. The sums of a host's hour go with the last film that has a part in it. With
- * damaged, the film was set aside: answers say that there is a gap.
- */
-int index_forget(struct index *index, const char *name, bool damaged, struct fail *why);
+/* Forgets a film that is gone. The sums of a host's hour go with the last film that has a part in it. */
+int index_forget(struct index *index, const char *name, struct fail *why);
 
-/* A film that could not even be read once, of about that time. */
-int index_note_damaged(struct index *index, const char *host, uint64_t from, uint64_t to,
-		       struct fail *why);
+/*
+ * A film is damaged: it is forgotten, and answers say that there is a gap, of the time that is known of it, else of the
+ * given one. It can be told again: what has the same name in aside/ is one gap.
+ */
+struct index_gap {
+	const char *name;  /* of the film; null: one that has that name now is another one */
+	const char *aside; /* its name in aside/ */
+	const char *host;
+	uint64_t from, to; /* ns since 1970 */
+};
+int index_forget_damaged(struct index *index, const struct index_gap *gap, struct fail *why);
 
 /*
  * The films that are known, by name. A value of take() other than 0 ends the walk and is returned. take() must

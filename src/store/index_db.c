@@ -33,7 +33,8 @@ static const char schema[] =
 	"CREATE INDEX film_host ON film(host, last);"
 	"CREATE TABLE film_lost(film, event, count, PRIMARY KEY(film, event)) WITHOUT ROWID;"
 	"CREATE TABLE lost(host, event, hour, count, PRIMARY KEY(host, event, hour)) WITHOUT ROWID;"
-	"CREATE TABLE gap(host, first, last);"
+	/* aside: where the film that is missing lies; so it is one gap, how often it may be told */
+	"CREATE TABLE gap(host, first, last, aside UNIQUE);"
 	"CREATE TABLE sender(agent PRIMARY KEY, number, host) WITHOUT ROWID;"
 	"CREATE TABLE merging(name PRIMARY KEY, host, inode) WITHOUT ROWID;"
 	"CREATE TABLE merging_part(name, part, PRIMARY KEY(name, part)) WITHOUT ROWID;";

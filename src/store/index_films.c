@@ -182,34 +182,48 @@ static bool is_covered(struct index *index, const char *host, uint64_t hour, int
 	return covered;
 }
 
-static int forget(struct index *index, const char *name, bool damaged, struct fail *why)
+/* What the index knows of a film: SQLITE_ROW with its host, to be freed, and its time; SQLITE_DONE; or an error. */
+static int look_up(struct index *index, const char *name, char **host, uint64_t *first,
+		   uint64_t *last)
 {
 	sqlite3_stmt *row = NULL;
-	uint64_t first = 0, last = 0;
-	char *host = NULL;
 	int rc = sql_open(index->db, &row, "SELECT host, first, last FROM film WHERE name = ?", "t",
-			  name),
-	    err = 0;
+			  name);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(row);
 	if (rc == SQLITE_ROW) {
 		const char *text = (const char *)sqlite3_column_text(row, 0);
 
-		host = strdup(text ? text : "");
-		first = (uint64_t)sqlite3_column_int64(row, 1);
-		last = (uint64_t)sqlite3_column_int64(row, 2);
-		if (!host)
+		*host = strdup(text ? text : "");
+		*first = (uint64_t)sqlite3_column_int64(row, 1);
+		*last = (uint64_t)sqlite3_column_int64(row, 2);
+		if (!*host)
 			rc = SQLITE_NOMEM;
 	}
 	sqlite3_finalize(row);
-	if (rc == SQLITE_ROW)
+	return rc;
+}
+
+/* gap: of a damaged film; null: it is gone. */
+static int forget(struct index *index, const char *name, const struct index_gap *gap,
+		  struct fail *why)
+{
+	uint64_t first = 0, last = 0;
+	char *host = NULL;
+	int rc = name ? look_up(index, name, &host, &first, &last) : SQLITE_DONE, err = 0;
+	bool known = rc == SQLITE_ROW;
+
+	if (known)
 		rc = drop_film(index, name);
-	if (host && rc == SQLITE_OK && damaged)
-		rc = sql_run(index->db, "INSERT INTO gap VALUES(?, ?, ?)", "tii", host,
-			     (int64_t)first, (int64_t)last);
+	else if (rc == SQLITE_DONE)
+		rc = SQLITE_OK;
+	if (gap && rc == SQLITE_OK)
+		rc = sql_run(index->db, "INSERT OR IGNORE INTO gap VALUES(?, ?, ?, ?)", "tiit",
+			     known ? host : gap->host, (int64_t)(known ? first : gap->from),
+			     (int64_t)(known ? last : gap->to), gap->aside);
 	for (uint64_t hour = first / NS_HOUR;
-	     host && rc == SQLITE_OK && !err && hour <= last / NS_HOUR &&
+	     known && rc == SQLITE_OK && !err && hour <= last / NS_HOUR &&
 	     hour - first / NS_HOUR < HOURS_MAX;
 	     hour++)
 		if (!is_covered(index, host, hour, &rc) && rc == SQLITE_OK)
@@ -217,26 +231,21 @@ static int forget(struct index *index, const char *name, bool damaged, struct fa
 	free(host);
 	if (err)
 		return err;
-	return rc == SQLITE_OK || rc == SQLITE_DONE ? 0 : index_failed(index, index->db, rc, why);
+	return rc == SQLITE_OK ? 0 : index_failed(index, index->db, rc, why);
 }
 
-int index_forget(struct index *index, const char *name, bool damaged, struct fail *why)
+int index_forget(struct index *index, const char *name, struct fail *why)
 {
 	int err = index_begin(index, why);
 
-	return err ? err : index_end(index, forget(index, name, damaged, why), why);
+	return err ? err : index_end(index, forget(index, name, NULL, why), why);
 }
 
-int index_note_damaged(struct index *index, const char *host, uint64_t from, uint64_t to,
-		       struct fail *why)
+int index_forget_damaged(struct index *index, const struct index_gap *gap, struct fail *why)
 {
-	int err = index_begin(index, why), rc;
+	int err = index_begin(index, why);
 
-	if (err)
-		return err;
-	rc = sql_run(index->db, "INSERT INTO gap VALUES(?, ?, ?)", "tii", host, (int64_t)from,
-		     (int64_t)to);
-	return index_end(index, rc == SQLITE_OK ? 0 : index_failed(index, index->db, rc, why), why);
+	return err ? err : index_end(index, forget(index, gap->name, gap, why), why);
 }
 
 static int drop_merge(struct index *index, const char *into)

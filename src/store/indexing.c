@@ -17,7 +17,10 @@
  */
 #define LOOK_PART    200
 #define LOOK_LEAST   40
-#define LOOK_MOST_NS (4 * NS_PER_SECOND)
+#define LOOK_MOST_NS (2 * NS_PER_SECOND)
+/* What was found is as late as that: names were waited for, and more of it may come soon. Else there is no hurry. */
+#define LATE_NS	    (2 * NS_PER_SECOND)
+#define NO_HURRY_NS (4 * NS_PER_SECOND)
 
 uint64_t store_kin_of(const struct film_info *info)
 {
@@ -82,29 +85,14 @@ int store_each_growing(struct store *store, uint64_t before,
 	return err;
 }
 
-static int drop_gone(struct store *store, struct store_film *film, struct fail *why)
-{
-	int err;
-
-	if (film->is_damaged)
-		return store_forget_damaged(store, film, why);
-	err = film->last ? index_forget(store->index, film->name, false, why) : 0;
-	/* then another time, or answers would miss it for ever */
-	if (err)
-		return err;
-	pthread_mutex_lock(&store->lock);
-	store_drop(store, film);
-	pthread_mutex_unlock(&store->lock);
-	return err;
-}
-
 static int cannot_open(struct store *store, struct store_film *film, int err, struct fail *why)
 {
 	switch (-err) {
 	case ENOENT:
 		/* the recorder was given its name, and has not begun it yet */
-		return film->is_growing && film->quiet < QUIET_TICKS ? 0
-								     : drop_gone(store, film, why);
+		return film->is_growing && film->quiet < QUIET_TICKS
+			       ? 0
+			       : store_drop_gone(store, film, why);
 	case EBADMSG:
 		/* before its first commit it is none yet */
 		if (film->is_growing)
@@ -127,6 +115,15 @@ static int cannot_add(struct store *store, struct store_film *film, const char *
 		return store_set_aside(store, film, why);
 	err = store_renew_index(store, why);
 	return err ? err : -EAGAIN;
+}
+
+/* used: ns of a CPU that a look at a growing film took, which has all until then. */
+static uint64_t look_pause(uint64_t used, uint64_t until)
+{
+	uint64_t pause = clock_pause(used, LOOK_PART, LOOK_MOST_NS, LOOK_LEAST);
+	bool is_late = until < clock_wall() - LATE_NS;
+
+	return is_late || pause > NO_HURRY_NS ? pause : NO_HURRY_NS;
 }
 
 static int index_film(struct store *store, struct store_film *film, struct fail *why)
@@ -159,9 +156,7 @@ static int index_film(struct store *store, struct store_film *film, struct fail 
 	}
 	pthread_mutex_unlock(&store->lock);
 	film_free(open);
-	film->again = was_growing ? begin + clock_pause(clock_thread_ns() - used, LOOK_PART,
-							LOOK_MOST_NS, LOOK_LEAST)
-				  : 0;
+	film->again = was_growing ? begin + look_pause(clock_thread_ns() - used, film->until) : 0;
 	return err ? cannot_add(store, film, path, err, why) : 0;
 }
 

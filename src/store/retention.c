@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Films that are too old, or more than there is room for, are removed. */
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "store/room.h"
@@ -15,9 +10,6 @@
 /* A clock that was set by more is believed after some time: a mistake must not cost all films. */
 #define CLOCK_SET_NS ((int64_t)NS_PER_HOUR)
 #define BELIEVE_NS   (600 * NS_PER_SECOND)
-
-/* Damaged films that are kept. */
-#define ASIDE_MAX 64
 
 static uint64_t end_of(const struct store_film *film)
 {
@@ -43,16 +35,16 @@ static int remove_film(struct store *store, struct store_film *film, struct fail
 	index_files_changed(store->index);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot remove %s", film->name);
-	err = index_forget(store->index, film->name, false, why);
 	pthread_mutex_lock(&store->lock);
 	store->removed += film->bytes > 0;
-	if (!err) {
-		store_drop(store, film);
-	} else {
-		/* on a disk that is full the index is told when there is room again: it is looked for, and not there */
-		store_resize(store, film);
-		film->is_indexed = false;
-	}
+	pthread_mutex_unlock(&store->lock);
+	err = store_drop_gone(store, film, why);
+	if (!err)
+		return 0;
+	/* on a disk that is full the index is told when there is room again: it is looked for, and not there */
+	pthread_mutex_lock(&store->lock);
+	store_resize(store, film);
+	film->is_indexed = false;
 	pthread_mutex_unlock(&store->lock);
 	return err;
 }
@@ -65,41 +57,6 @@ static void watch_clock(struct store *store, uint64_t now)
 	if (store->wall_offset && (set > CLOCK_SET_NS || set < -CLOCK_SET_NS))
 		store->no_age_until = mono + BELIEVE_NS;
 	store->wall_offset = offset;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Their names begin with the time. */
-static void remove_aside(const struct store *store)
-{
-	char path[PATH_MAX], file[PATH_MAX + NAME_MAX + 2];
-	vec(char *) names = {0};
-	struct dirent *entry;
-	DIR *dir;
-
-	if (store_path_of(store, "aside", path, sizeof(path)))
-		return;
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		char *name = entry->d_name[0] == '.' ? NULL : strdup(entry->d_name);
-
-		if (name && !vec_push(&names, name))
-			free(name);
-	}
-	if (dir)
-		closedir(dir);
-	if (names.count)
-		qsort(names.at, names.count, sizeof(*names.at), by_text);
-	for (size_t i = 0; i < names.count; i++) {
-		snprintf(file, sizeof(file), "%s/%s", path, names.at[i]);
-		if (i + ASIDE_MAX < names.count)
-			unlink(file);
-		free(names.at[i]);
-	}
-	vec_free(&names);
 }
 
 /* The index shrinks later than the films that it is made from: it must not cost them all. */
@@ -142,6 +99,5 @@ int store_remove_old(struct store *store, uint64_t now, struct fail *why)
 			err = remove_film(store, films[i], why);
 	}
 	free(films);
-	remove_aside(store);
 	return err;
 }

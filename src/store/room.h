@@ -36,7 +36,6 @@ struct store_film {
 	bool is_packed;	    /* all of its hour, in large blocks: its mode says that it is done */
 	bool is_indexed;    /* all of it */
 	bool is_refused;    /* it cannot be merged with others */
-	bool is_damaged;    /* its file was moved aside; the index does not know that yet */
 };
 
 struct store_agent {
@@ -68,6 +67,7 @@ struct store {
 	int64_t wall_offset;   /* to notice that the clock was set */
 	uint64_t no_age_until; /* no film is too old until then */
 	unsigned int renewals; /* of damaged indexes */
+	bool is_aside_told;    /* the index knows all that lies in aside/ */
 };
 
 /* "PATH/NAME" of a film or another file of the store; -ENAMETOOLONG. */
@@ -82,6 +82,11 @@ struct store_film *store_add(struct store *store, const char *name, uint64_t byt
 void store_drop(struct store *store, struct store_film *film);
 void store_resize(struct store *store, struct store_film *film);
 
+/*
+ * films.c: without the lock. Tells the index of a film whose file is gone, and frees film; where that fails it stays, to
+ * be tried again.
+ */
+int store_drop_gone(struct store *store, struct store_film *film, struct fail *why);
 /* films.c: without the lock. Brings what is known of the folder up to date with the folder. */
 int store_scan(struct store *store, struct fail *why);
 /* A copy of the list, to be freed; the entries are the store's. Null: no memory (or none, *count 0). */
@@ -89,15 +94,18 @@ struct store_film **store_list(struct store *store, size_t *count);
 
 /* check.c: reads all of a film. 0, or -EBADMSG or why it cannot be read. */
 int store_check_film(const char *path, struct fail *why);
+
 /*
- * Moves a film that cannot be read out of the way, for who wants to look at it, and tells the index. Frees film, unless
- * it fails: then it is tried again with the next tick.
+ * aside.c: tells the index of a film that cannot be read, and moves it out of the way, for who wants to look at it.
+ * Frees film, unless it fails: then it is tried again with the next tick.
  */
 int store_set_aside(struct store *store, struct store_film *film, struct fail *why);
-/* Tells the index of a film that was moved aside. As store_set_aside(). */
-int store_forget_damaged(struct store *store, struct store_film *film, struct fail *why);
-/* Moves a file of the store out of the way. */
-int store_move_aside(struct store *store, const char *path, const char *name);
+/* aside.c: moves a damaged index out of the way. */
+int store_set_index_aside(struct store *store, const char *path);
+/* aside.c: tells the index of all that lies in aside/ and it does not know, as it was made anew, say. */
+int store_tell_aside(struct store *store, struct fail *why);
+/* aside.c: few are kept. */
+void store_remove_aside(const struct store *store);
 
 /*
  * indexing.c: films that are new or grow get into the index, until the clock shows deadline. is_tick: those that nobody

@@ -90,7 +90,7 @@ int store_open_index(struct store *store, struct index **index, struct fail *why
 	err = index_open(&options, index, why);
 	if (err == -EBADMSG) {
 		/* it is made from the films, and can be made again */
-		err = store_move_aside(store, path, "index.db");
+		err = store_set_index_aside(store, path);
 		if (err)
 			fail_errno(why, err, NULL, "cannot set the damaged index %s aside", path);
 		else
@@ -133,7 +133,7 @@ static int compare_with_index(struct store *store, struct fail *why)
 
 	vec_foreach (&all.missing, name) {
 		if (!err)
-			err = index_forget(store->index, *name, false, why);
+			err = index_forget(store->index, *name, why);
 		free(*name);
 	}
 	vec_free(&all.missing);
@@ -173,6 +173,9 @@ int store_open(const struct store_options *options, struct store **result, struc
 		err = store_recover_merge(store, why);
 	if (!err)
 		err = store_scan(store, why);
+	/* before the index forgets those that are not there, as it knows better of which time they are */
+	if (!err && store_tell_aside(store, why))
+		*why = (struct fail){0};
 	if (!err)
 		err = compare_with_index(store, why);
 	if (err) {
@@ -339,6 +342,8 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 		if (err)
 			return store_note(store, err);
 	}
+	if (!store->is_aside_told)
+		add_failure(&first, store_tell_aside(store, &failed), &failed);
 	if (clock_ns() >= store->next_scan) {
 		store->next_scan = clock_ns() + SCAN_NS;
 		add_failure(&first, store_scan(store, &failed), &failed);
@@ -353,6 +358,7 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 			    store_merge_films(store, now, clock_ns() + MERGE_BUDGET_NS, &failed),
 			    &failed);
 	add_failure(&first, store_remove_old(store, now, &failed), &failed);
+	store_remove_aside(store);
 	add_failure(&first, index_compact(store->index, now, &failed), &failed);
 	add_failure(&first, store_clean_index(store, &failed), &failed);
 	store_note(store, first.err);

@@ -119,15 +119,23 @@ def test_hostile_names_are_data(server):
         assert headers["Content-Disposition"] == f'attachment; filename="stackcam.{name}"'
 
 
-def test_exports(server):
+def read_by_pprof(option, packed, tmp_path):
+    """What "go tool pprof" says of a profile, or nothing where it is not installed."""
+    if not shutil.which("go"):
+        return None
+    path = tmp_path / "profile.pb.gz"
+    path.write_bytes(packed)
+    return subprocess.run(["go", "tool", "pprof", option, path], capture_output=True, text=True, check=True).stdout
+
+
+def test_exports(server, tmp_path):
     folded = server.request("/api/v1/export?format=folded")[2].decode()
     assert "main;parse;parse 30\n" in folded
-    profile = gzip.decompress(server.request("/api/v1/export?format=pprof")[2])
+    packed = server.request("/api/v1/export?format=pprof")[2]
+    profile = gzip.decompress(packed)
     assert b"/usr/bin/shop" in profile and b"nanoseconds" in profile
-    if shutil.which("go"):
-        done = subprocess.run(["go", "tool", "pprof", "-raw", "-"], input=gzip.compress(profile),
-                              capture_output=True, check=False)
-        assert done.returncode == 0 or b"unrecognized" not in done.stderr, done.stderr
+    raw = read_by_pprof("-raw", packed, tmp_path)
+    assert raw is None or "on-cpu/nanoseconds" in raw
     assert "52.38%" in server.request("/api/v1/export?format=table")[2].decode()
     assert server.error("/api/v1/export?format=exe")[0] == 400
 
@@ -149,9 +157,26 @@ def test_exports_of_a_comparison(server):
     assert answer["functions"][0]["name"] == "read"  # its share moved furthest
     assert '"diff":true' in export("html")
     assert "compared with" in export("svg")
-    for name in ("pprof", "speedscope"):
-        status, words = server.error(f"/api/v1/export?format={name}&before_from=-2h")
-        assert status == 400 and "cannot show a comparison" in words
+    scope = json.loads(export("speedscope"))
+    before, now = scope["profiles"]
+    assert before["name"] == "on-cpu, before (scaled to the total of now)" and now["name"] == "on-cpu, now"
+    assert sum(before["weights"]) == sum(now["weights"]) == before["endValue"] == now["endValue"] == 210
+    names = [frame["name"] for frame in scope["shared"]["frames"]]
+    parse = [sum(weight for weight, stack in zip(side["weights"], side["samples"]) if names[stack[-1]] == "parse")
+             for side in (before, now)]
+    assert parse == [84, 50]  # 40 of 100 before
+
+
+def test_pprof_of_a_comparison(server, tmp_path):
+    packed = server.request("/api/v1/export?format=pprof&from=100&to=200&before_from=7&before_to=9"
+                            "&before_service=old")[2]
+    assert b"pprof::base" in gzip.decompress(packed)
+    top = read_by_pprof("-top", packed, tmp_path)
+    if top is None:
+        pytest.skip("go, which has pprof, is not installed")
+    # of 210 before, scaled, and 210 now: no difference in all, and in parse that of the shares
+    assert "Showing nodes accounting for" in top and "210ns total" in top
+    assert next(line for line in top.splitlines() if line.endswith(" parse")).split()[:2] == ["-34ns", "16.19%"]
 
 
 def test_compressed(server):

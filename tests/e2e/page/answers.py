@@ -270,7 +270,8 @@ class Api:
         own, total = rows.get(ask["name"], (0, 0))
         image = HOSTILE if self.server.hostile else ask.get("image", "")
         parts = [(own - own // 4, total - total // 4), (own // 4, total // 4)]
-        return {"sum": self.sum_of(ask, profile.total), "self": own, "total": total,
+        found = self.sum_of(ask, profile.total) | {"films_unread": self.server.unread}
+        return {"sum": found, "self": own, "total": total,
                 "builds": [{"image": image, "build_id": f"{i}a" * 20, "self": one, "total": all_of_it}
                            for i, (one, all_of_it) in enumerate(parts) if total],
                 "lines": [{"file": "src/orders.cc", "line": 120 + i, "self": one, "total": all_of_it}
@@ -288,7 +289,8 @@ class Api:
                            for tid, name in ((pid, comm), (pid + 1000, "io*"))]
                 rows.append({"host": host, "service": service, "pid": pid, "comm": comm, "samples": 20,
                              "command": f"/srv/{comm} --listen 80{pid}", "total": total // part, "threads": threads})
-        return {"sum": self.sum_of(ask, sum(row["total"] for row in rows)), "processes": rows, "others": 0}
+        found = self.sum_of(ask, sum(row["total"] for row in rows)) | {"films_unread": self.server.unread}
+        return {"sum": found, "processes": rows, "others": 0}
 
     def losses(self, ask):
         return {"lost": 12, "films_unread": 0, "losses": [{"reason": HOSTILE if self.server.hostile else "samples: no room for them", "count": 4},
@@ -375,6 +377,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
         self.busy = 1  # how many times as much as usual
+        self.unread = 0  # films that places and processes had no time for
         self.hold = set(hold)
         self.released = threading.Event()
         self.asked = []

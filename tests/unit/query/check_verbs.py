@@ -60,8 +60,8 @@ class Verbs(unittest.TestCase):
                       ("--from", "3", "--to", "1"), ("-e",), ("a.film", "b.film"),
                       ("-p", "x"), ("-t", ""), ("--from", "14:33", "--to", "14:32")):
             self.ends(2, "report", *words, says="--help")
-        for words in ((), ("one.film",), ("a", "b", "c"), ("--format", "pprof", "a", "b"),
-                      ("-o", "x.pb.gz", "a", "b"), ("--fail-above", "-1", "a", "b"),
+        for words in ((), ("one.film",), ("a", "b", "c"), ("--format", "tree", "a", "b"),
+                      ("-o", "x.tree", "a", "b"), ("--fail-above", "-1", "a", "b"),
                       ("--fail-above", "5%%", "a", "b"), ("--fail-on", "all", "a", "b")):
             self.ends(2, "diff", *words, says="--help")
 
@@ -113,8 +113,8 @@ class Verbs(unittest.TestCase):
             self.assertEqual(self.ends(0, "report", *words).stderr, "")
         self.ends(2, "report", "--format", "png", says="there is no format 'png'; these are: table")
         films = ("stackcam.film", "other.film")
-        self.ends(2, "diff", "-o", "d.pb.gz", *films,
-                  says="d.pb.gz: pprof cannot hold a comparison of two films; these can: table")
+        self.ends(2, "diff", "-o", "d.tree", *films,
+                  says="d.tree: tree cannot hold a comparison of two films; these can: table")
         self.ends(2, "diff", "--format", "tree", *films, says="diff: tree cannot hold")
         done = self.ends(0, "diff", "-o", "d.pb", *films)
         self.assertIn("the ending '.pb' names no format", done.stderr)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 /* before cmocka.h, which has a macro fail() */
+#include "base/protobuf.h"
 #include "film_build.h"
 #include "send/gather.h"
 #include "send/otlp.h"
@@ -50,6 +51,8 @@ static void make_film(char path[64])
 	film_build_sample(&b, 5, db, "main;db!+1234-1200", 20);
 	film_build_sample(&b, 6, db, "", 5);
 	film_loss(b.w, 0, "ring full", 3);
+	film_loss(b.w, 0, "names", 4);
+	film_loss(b.w, b.event, "throttled", 5);
 	snprintf(path, 64, "%s", b.path);
 	assert_int_equal(film_close(b.w, b.end, &why), 0);
 }
@@ -181,6 +184,111 @@ static void test_pprof(void **state)
 	unlink(path);
 }
 
+static uint64_t lost(const struct film *film, uint32_t event, const char *reason)
+{
+	for (size_t i = 0; i < film->loss_count; i++)
+		if (film->losses[i].event == event && !strcmp(film->losses[i].reason, reason))
+			return film->losses[i].count;
+	return 0;
+}
+
+/* The n-th field of that number, a message, or none. */
+static struct bytes nth_field(struct bytes message, unsigned int number, uint64_t n)
+{
+	struct proto_field field;
+
+	while (proto_next(&message, &field))
+		if (field.number == number && field.wire == PROTO_BYTES && !n--)
+			return field.bytes;
+	return (struct bytes){0};
+}
+
+static uint64_t number_field(struct bytes message, unsigned int number)
+{
+	struct proto_field field;
+
+	while (proto_next(&message, &field))
+		if (field.number == number && field.wire == PROTO_VARINT)
+			return field.value;
+	return 0;
+}
+
+/* An attribute of the first profile of the n-th resource; 0: it has none. Or how many it has, where key is null. */
+static uint64_t attribute_of(const struct buf *body, uint64_t n, const char *key)
+{
+	struct bytes all = {body->at, body->at + body->count, false};
+	struct bytes tables = nth_field(all, 2, 0), resource = nth_field(all, 1, n);
+	struct bytes profile = nth_field(nth_field(resource, 2, 0), 2, 0);
+	struct bytes indices = nth_field(profile, 11, 0);
+	uint64_t count = 0;
+
+	while (bytes_left(&indices)) {
+		struct bytes attribute = nth_field(tables, 6, bytes_varint(&indices));
+		struct bytes name = nth_field(tables, 5, number_field(attribute, 1));
+
+		count++;
+		if (key && strlen(key) == bytes_left(&name) &&
+		    !memcmp(name.at, key, bytes_left(&name)))
+			return number_field(nth_field(attribute, 2, 0), 3);
+	}
+	return key ? 0 : count;
+}
+
+/* What the host lost stands in each profile; where nothing else is left, in one without samples. */
+static void test_otlp_losses(void **state)
+{
+	struct film_build b;
+	struct buf body = {0};
+	struct gathered g;
+	struct fail why;
+	char path[64];
+	uint32_t other;
+
+	(void)state;
+	make_film(path);
+	assert_int_equal(gather(path, true, service_of, NULL, &g, &why), 0);
+	assert_int_equal(otlp_write(&g, 7, &body), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(attribute_of(&body, i, NULL), 5);
+		assert_int_equal(attribute_of(&body, i, "stackcam.host.lost"), 5);
+		assert_int_equal(attribute_of(&body, i, "stackcam.host.lost_of_no_event"), 7);
+		assert_int_equal(attribute_of(&body, i, "stackcam.host.lost_of_no_event.ring full"),
+				 3);
+		assert_int_equal(attribute_of(&body, i, "stackcam.host.lost_of_no_event.names"), 4);
+		assert_int_equal(attribute_of(&body, i, "stackcam.host.lost.throttled"), 5);
+	}
+	assert_int_equal(attribute_of(&body, 2, NULL), 0);
+	gathered_free(&g);
+	buf_free(&body);
+	unlink(path);
+
+	film_build_begin(&b, "on-cpu", "ns");
+	other = film_add_event(b.w, &(struct film_event){"off-cpu", "ns", "", 0});
+	film_build_sample(&b, 1, film_build_thread(&b, 1, "a", 1, "a"), "main", 1);
+	film_loss(b.w, other, "ring \x1b full", 9);
+	strcpy(path, b.path);
+	assert_int_equal(film_close(b.w, b.end, &why), 0);
+	assert_int_equal(gather(path, true, service_of, NULL, &g, &why), 0);
+	assert_int_equal(otlp_write(&g, 7, &body), 0);
+	assert_int_equal(attribute_of(&body, 0, NULL), 0);
+	assert_int_equal(attribute_of(&body, 1, "stackcam.host.lost"), 9);
+	assert_null(memchr(body.at, 0x1b, body.count));
+	gathered_free(&g);
+	buf_free(&body);
+	unlink(path);
+
+	/* no sample and no loss is no message */
+	film_build_begin(&b, "on-cpu", "ns");
+	strcpy(path, b.path);
+	assert_int_equal(film_close(b.w, b.end, &why), 0);
+	assert_int_equal(gather(path, true, service_of, NULL, &g, &why), 0);
+	assert_int_equal(otlp_write(&g, 7, &body), 0);
+	assert_int_equal(body.count, 0);
+	gathered_free(&g);
+	buf_free(&body);
+	unlink(path);
+}
+
 static void test_otlp(void **state)
 {
 	struct push_span span = {0, SECOND};
@@ -209,6 +317,11 @@ static void test_otlp(void **state)
 	assert_true(has_function(taken.read, "schedule", FILM_FRAME_KERNEL));
 	assert_int_equal(taken.read->inline_count, 1);
 	assert_int_equal(taken.read->process_count, 3);
+	/* two services tell what one host lost */
+	assert_int_equal(taken.read->loss_count, 3);
+	assert_int_equal(lost(taken.read, 0, "ring full"), 3);
+	assert_int_equal(lost(taken.read, 0, "names"), 4);
+	assert_int_equal(lost(taken.read, 1, "throttled"), 5);
 	film_free(taken.read);
 	push_otlp_free(request);
 	gathered_free(&g);
@@ -309,9 +422,10 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gather),	       cmocka_unit_test(test_pprof),
-		cmocka_unit_test(test_otlp),	       cmocka_unit_test(test_folder),
-		cmocka_unit_test(test_folder_of_each), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_gather),	    cmocka_unit_test(test_pprof),
+		cmocka_unit_test(test_otlp),	    cmocka_unit_test(test_folder),
+		cmocka_unit_test(test_otlp_losses), cmocka_unit_test(test_folder_of_each),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

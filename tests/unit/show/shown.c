@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 /* before cmocka.h, which has a macro fail() */
+#include "answers.h"
 #include "base/text.h"
 #include "shown.h"
 
@@ -33,6 +34,22 @@ char *shown(struct film *film, const char *format, const struct question *q,
 	assert_int_equal(f->report(&report, options, out), 0);
 	assert_int_equal(fclose(out), 0);
 	report_free(&report);
+	return text;
+}
+
+char *shown_diff(struct film *before, struct film *now, const char *format, size_t *size)
+{
+	struct question q = {0};
+	struct diff diff;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, size);
+
+	assert_int_equal(diff_make(before, now, &q, &diff, NULL), 0);
+	answer_check(&diff.flame, &diff.functions);
+	assert_int_equal(
+		show_format_find(format)->diff(&diff, &(struct show_options){.limit = 3}, out), 0);
+	assert_int_equal(fclose(out), 0);
+	diff_free(&diff);
 	return text;
 }
 

@@ -11,6 +11,9 @@
 char *shown(struct film *film, const char *format, const struct question *q,
 	    const struct show_options *options, size_t *size);
 
+/* The same of a comparison, with three rows of a table. */
+char *shown_diff(struct film *before, struct film *now, const char *format, size_t *size);
+
 /* Asserts that it is this. */
 void shows_of(struct film *film, const char *format, const struct question *q,
 	      const struct show_options *options, const char *wanted);

@@ -264,22 +264,6 @@ static void test_empty_film(void **state)
 	film_free(film);
 }
 
-static char *shown_diff(struct film *before, struct film *now, const char *format, size_t *size)
-{
-	struct question q = {0};
-	struct diff diff;
-	char *text = NULL;
-	FILE *out = open_memstream(&text, size);
-
-	assert_int_equal(diff_make(before, now, &q, &diff, NULL), 0);
-	answer_check(&diff.flame, &diff.functions);
-	assert_int_equal(
-		show_format_find(format)->diff(&diff, &(struct show_options){.limit = 3}, out), 0);
-	assert_int_equal(fclose(out), 0);
-	diff_free(&diff);
-	return text;
-}
-
 static void test_diffs(void **state)
 {
 	struct film *before = film_build_small(), *now;
@@ -319,6 +303,17 @@ static void test_diffs(void **state)
 				     "\"self_change\":0.5,\"total_change\":0.5}"));
 	free(text);
 
+	text = shown_diff(before, now, "speedscope", &size);
+	assert_int_equal(judged("python3 -m json.tool %s >/dev/null", text, size), 0);
+	assert_non_null(strstr(text,
+			       "\"name\":\"on-cpu, before (scaled to the total of now)\","
+			       "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":102,"));
+	assert_non_null(strstr(text, "\"weights\":[40,14,10,20,8,6,4]}"));
+	assert_non_null(strstr(text, "\"name\":\"on-cpu, now\",\"unit\":\"nanoseconds\","
+				     "\"startValue\":0,\"endValue\":102,"));
+	assert_non_null(strstr(text, "\"weights\":[51,51]}"));
+	free(text);
+
 	film_free(before);
 	film_free(now);
 }
@@ -346,7 +341,7 @@ static void test_formats_of_names(void **state)
 	assert_string_equal(list, "table, tree, folded, svg, html, pprof, speedscope, chrome, "
 				  "perfetto, json, histogram, graph");
 	show_format_names(true, list, sizeof(list));
-	assert_string_equal(list, "table, folded, svg, html, json");
+	assert_string_equal(list, "table, folded, svg, html, pprof, speedscope, json");
 	assert_null(show_format_find("SVG"));
 	assert_null(show_format_find(""));
 }

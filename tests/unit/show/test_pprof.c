@@ -17,6 +17,8 @@
 /* What a pprof profile holds, as far as the tests want to know. */
 struct profile {
 	uint64_t sums[2], samples, locations, functions, strings;
+	int64_t base; /* of those with a label: the first value */
+	uint64_t based;
 	uint8_t has_location[64], used_location[64];
 	char *text; /* all strings, a line each */
 };
@@ -32,9 +34,16 @@ static struct bytes take_message(struct bytes *b)
 
 static void read_sample(struct bytes sample, struct profile *p)
 {
+	uint64_t first = p->sums[0];
+
 	while (bytes_left(&sample)) {
 		uint64_t tag = bytes_varint(&sample);
 		struct bytes inner = take_message(&sample);
+
+		if (tag >> 3 == 3) {
+			p->base += (int64_t)(p->sums[0] - first);
+			p->based++;
+		}
 
 		for (int i = 0; tag >> 3 != 3 && bytes_left(&inner); i++) {
 			uint64_t value = bytes_varint(&inner);
@@ -129,6 +138,51 @@ static void test_pprof(void **state)
 	film_free(film);
 }
 
+/* A comparison: what was before is negative and marked, and as much as there is now. */
+static void test_diff(void **state)
+{
+	static uint8_t plain[1 << 16];
+	struct film *before = film_build_small(), *now, *none;
+	struct film_build b;
+	struct profile p;
+	uint32_t thread;
+	size_t size;
+	char *packed;
+
+	(void)state;
+	film_build_begin(&b, "on-cpu", "ns");
+	thread = film_build_thread(&b, 10, "web", 10, "web");
+	film_build_sample(&b, 0, thread, "main;work;libc!memcpy", 52);
+	film_build_sample(&b, 600, thread, "main;later", 51);
+	now = film_build_open(&b);
+	packed = shown_diff(before, now, "pprof", &size);
+	size = gunzip(packed, size, plain, sizeof(plain));
+	p = read_profile((struct bytes){plain, plain + size, false});
+	assert_int_equal(p.samples, 2 + 7);
+	assert_int_equal(p.based, 7);
+	assert_int_equal(p.base, -103);
+	assert_int_equal(p.sums[0], 0);
+	assert_non_null(strstr(p.text, "\npprof::base\ntrue\n"));
+	assert_non_null(strstr(p.text, "\nbefore: lost: ring full 5\n"));
+	for (int i = 0; i < 64; i++)
+		assert_true(p.has_location[i] >= p.used_location[i]);
+	free(p.text);
+	free(packed);
+	/* nothing to compare with is nothing less */
+	film_build_begin(&b, "on-cpu", "ns");
+	none = film_build_open(&b);
+	packed = shown_diff(none, now, "pprof", &size);
+	size = gunzip(packed, size, plain, sizeof(plain));
+	p = read_profile((struct bytes){plain, plain + size, false});
+	assert_int_equal(p.samples, 2);
+	assert_int_equal(p.sums[0], 103);
+	free(p.text);
+	free(packed);
+	film_free(before);
+	film_free(now);
+	film_free(none);
+}
+
 /* What a program says of its work is a label of the sample, and no function. */
 static void test_labels(void **state)
 {
@@ -201,20 +255,27 @@ static void test_pprof_tool(void **state)
 {
 	struct film *film = film_build_small();
 	struct question q = {0};
-	size_t size;
+	size_t size, diff_size;
 	char *packed = shown(film, "pprof", &q, &(struct show_options){0}, &size);
+	char *diff = shown_diff(film, film, "pprof", &diff_size);
 	int verdict = judged("command -v go >/dev/null || exit 127; "
 			     "go tool pprof -top %s 2>&1 | grep -q '27ns 52.94%% *memcpy'",
 			     packed, size);
+	/* percentages are of what was before */
+	int of_diff = judged("command -v go >/dev/null || exit 127; "
+			     "go tool pprof -top %s 2>&1 | grep -q 'for 0, 0%% of 51ns total'",
+			     diff, diff_size);
 
 	(void)state;
 	free(packed);
+	free(diff);
 	film_free(film);
 	if (verdict < 0) {
 		print_message("skipped: go, which has pprof, is not installed\n");
 		skip();
 	}
 	assert_int_equal(verdict, 0);
+	assert_int_equal(of_diff, 0);
 }
 
 static void test_hostile_names_in_pprof(void **state)
@@ -273,11 +334,9 @@ static void test_calls(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pprof),
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_pprof_tool),
-		cmocka_unit_test(test_hostile_names_in_pprof),
+		cmocka_unit_test(test_pprof),	   cmocka_unit_test(test_diff),
+		cmocka_unit_test(test_labels),	   cmocka_unit_test(test_places),
+		cmocka_unit_test(test_pprof_tool), cmocka_unit_test(test_hostile_names_in_pprof),
 		cmocka_unit_test(test_calls),
 	};
 

@@ -59,7 +59,7 @@ static void test_clean(void **state)
 	assert_false(cleaned);
 	assert_int_equal(access(fresh, F_OK), -1);
 	for (unsigned int i = 0; i < 2; i++)
-		assert_int_equal(index_forget(index, films[i].path, false, &why), 0);
+		assert_int_equal(index_forget(index, films[i].path, &why), 0);
 	assert_int_equal(index_clean(index, fresh, &cleaned, &why), 0);
 	assert_true(cleaned);
 	after = made_index(fresh);

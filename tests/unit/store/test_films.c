@@ -121,7 +121,8 @@ static void test_cut(void **state)
 	assert_int_equal(list.sum.films_unread, FILMS - 1);
 	/* all films say that they begin at the same time, with the first */
 	assert_int_equal(list.sum.complete_until, MADE_START * 1000000000);
-	assert_int_equal(list.sum.filmed, 0);
+	/* of the one that was read, which is spread over all of the time */
+	assert_true(list.sum.filmed > 0);
 	store_processes_free(&list);
 	assert_int_equal(store_losses(many->store, &ask, &losses, &why), 0);
 	assert_int_equal(losses.sum.lost, LOST);
@@ -133,6 +134,45 @@ static void test_cut(void **state)
 	assert_int_equal(timeline.sum.films_unread, FILMS - 1);
 	assert_int_equal(timeline.sum.samples, SAMPLES);
 	store_timeline_free(&timeline);
+}
+
+/* Its place among all of the same begin, which are read by their names. */
+static unsigned int place_of(const struct many *many, unsigned int film)
+{
+	unsigned int place = 0;
+
+	for (unsigned int i = 0; i < FILMS; i++)
+		place += strcmp(many->films[i].path, many->films[film].path) < 0;
+	return place;
+}
+
+/* However many films there is time for, they are from all of the time. */
+static void test_spread(void **state)
+{
+	struct many *many = *state;
+	struct store_ask ask = {.from = START, .to = LATER};
+	struct store_processes list;
+	struct fail why = {0};
+	unsigned int of_quarter[4] = {0}, count = 0;
+
+	for (ask.patience = 1; count < 8; ask.patience += ask.patience / 2 + 1000) {
+		assert_int_equal(store_processes(many->store, &ask, 1000, &list, &why), 0);
+		memset(of_quarter, 0, sizeof(of_quarter));
+		count = 0;
+		for (size_t i = 0; i < list.count; i++) {
+			if (list.at[i].tid)
+				continue;
+			of_quarter[place_of(many, list.at[i].pid - 10) * 4 / FILMS]++;
+			count++;
+		}
+		assert_int_equal(list.sum.films_unread, FILMS - count);
+		assert_int_equal(list.sum.samples, count * SAMPLES);
+		store_processes_free(&list);
+		for (int i = 0; i < 4; i++) {
+			assert_true(of_quarter[i] + 1 >= count / 4);
+			assert_true(of_quarter[i] <= count / 4 + 2);
+		}
+	}
 }
 
 /* Of each host, by the films. */
@@ -254,7 +294,7 @@ static void test_outside(void **state)
 	assert_int_equal(made.film->info.end, FILM_BUILD_START + 10 * MINUTE);
 	made_add(index, &made, "alpha");
 	assert_int_equal(samples_in(index, START, START + HOUR), 2);
-	assert_int_equal(index_forget(index, made.path, false, &why), 0);
+	assert_int_equal(index_forget(index, made.path, &why), 0);
 	/* all time that there is, which is not looked at hour by hour */
 	assert_int_equal(samples_in(index, 1, INT64_MAX), 0);
 	made_add(index, &made, "alpha");
@@ -307,6 +347,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_many, many_begin, many_end),
 		cmocka_unit_test_setup_teardown(test_cut, many_begin, many_end),
+		cmocka_unit_test_setup_teardown(test_spread, many_begin, many_end),
 		cmocka_unit_test_setup_teardown(test_series, many_begin, many_end),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_very_many),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is damaged, full or killed costs nothing else. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,7 +18,9 @@
 
 #include "film/writer.h"
 #include "store/ask.h"
+#include "store/folder.h"
 #include "kept_store.h"
+#include "killed.h"
 
 #include <cmocka.h>
 
@@ -76,7 +79,7 @@ static unsigned int gaps(struct store *store)
 	return count;
 }
 
-/* While nothing can be written, the index is told later. */
+/* While nothing can be written it stays where it is; then the index is told, and it is moved. */
 static void test_damaged_and_full(void **state)
 {
 	struct store *store = open_store(0, 0);
@@ -100,7 +103,8 @@ static void test_damaged_and_full(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
 	assert_int_not_equal(store_tick(store, (BEGIN + 200) * SECOND, &why), 0);
 	store_status(store, &status);
-	assert_int_equal(status.set_aside, 1);
+	assert_int_equal(status.set_aside, 0);
+	assert_int_equal(status.films, 2);
 	assert_int_equal(indexed(store), 2 * SAMPLES);
 	assert_int_equal(gaps(store), 0);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
@@ -111,6 +115,115 @@ static void test_damaged_and_full(void **state)
 	assert_int_equal(status.set_aside, 1);
 	assert_int_equal(status.films, 1);
 	store_free(store);
+}
+
+/* Films of aside/. */
+static unsigned int count_aside(void)
+{
+	char path[256], name[FOLDER_NAME_MAX];
+	unsigned int count = 0;
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/aside", store_path);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		count += folder_parse_aside(entry->d_name, name);
+	closedir(dir);
+	return count;
+}
+
+/* A film that was looked at before and one that was not: each is one gap, whenever the store is killed. */
+static void damage_and_die(long *left, long after)
+{
+	struct store *store;
+	bool again;
+
+	assert_int_equal(kept_set_up(NULL), 0);
+	store = open_store(0, 0);
+	assert_int_equal(send_film(store, "good", "g", 1, BEGIN, &again), 0);
+	assert_int_equal(send_film(store, "a_b", "a", 1, BEGIN, &again), 0);
+	tick(store, BEGIN + 100);
+	assert_int_equal(send_film(store, "b", "b", 1, BEGIN, &again), 0);
+	store_free(store);
+	damage("inbox/a_b/1767322800_a_1.film", "bad");
+	damage("inbox/b/1767322800_b_1.film", "bad");
+	work_and_die(left, after);
+	store = open_store(0, 0);
+	tick(store, BEGIN + 100);
+	assert_int_equal(gaps(store), 2);
+	assert_int_equal(indexed(store), SAMPLES);
+	assert_int_equal(count_aside(), 2);
+	assert_int_equal(look().films, 1);
+	store_free(store);
+	kept_tear_down(NULL);
+}
+
+static void test_damaged_and_killed(void **state)
+{
+	(void)state;
+	for (long after = 0; after < 20; after++)
+		damage_and_die(&calls_left, after);
+	for (long after = 0; after < 300; after += 1 + after / 12)
+		damage_and_die(&steps_left, after);
+}
+
+/* What was set aside is a gap for an index that is made anew, too; and stays one. */
+static void test_gaps_of_new_index(void **state)
+{
+	struct store *store = open_store(0, 0);
+	char command[256];
+	bool again;
+
+	(void)state;
+	assert_int_equal(send_film(store, "good", "g", 1, BEGIN, &again), 0);
+	assert_int_equal(send_film(store, "a_b", "a-1", 1, BEGIN, &again), 0);
+	damage("inbox/a_b/1767322800_a-1_1.film", "bad");
+	tick(store, BEGIN + 100);
+	assert_int_equal(gaps(store), 1);
+	store_free(store);
+	snprintf(command, sizeof(command), "rm -f %s/index.db*", store_path);
+	assert_int_equal(system(command), 0);
+	for (int i = 0; i < 2; i++) {
+		store = open_store(0, 0);
+		tick(store, BEGIN + 100);
+		assert_int_equal(gaps(store), 1);
+		assert_int_equal(indexed(store), SAMPLES);
+		store_free(store);
+	}
+}
+
+/* Names of aside/ and back, those of hosts that have what stands between their parts, too. */
+static void test_names_aside(void **state)
+{
+	static const char *const names[] = {
+		"films/web7/2026-11-21/14.film",	   "films/a_b__/2026-11-21/14.2.film",
+		"films/_2026-11-21_14/2026-11-21/14.film", "inbox/web7/1767322800_a-1_7.film",
+		"inbox/a_1_b_2/1767322800__7.film",
+	};
+	static const char *const others[] = {
+		"1.000000000_index.db",
+		"1.000000000_films_web7_2026-11-21_14.film-wal",
+		"films_web7_2026-11-21_14.film",
+		"1.0_films_2026-11-21_14.film",
+		"1.0_inbox_7.film",
+		"1.0_inbox___.film",
+		"1.0_",
+		"1.0",
+		"",
+	};
+	char aside[FOLDER_NAME_MAX], name[FOLDER_NAME_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		folder_aside_name(aside, sizeof(aside), names[i], BEGIN * SECOND + 5);
+		assert_null(strchr(aside, '/'));
+		assert_true(folder_parse_aside(aside, name));
+		assert_string_equal(name, names[i]);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(folder_parse_aside(others[i], name));
 }
 
 static void test_damaged_index(void **state)
@@ -301,9 +414,11 @@ static void test_sums_and_lengths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		KEPT_TEST(test_damaged_films),	  KEPT_TEST(test_damaged_index),
-		KEPT_TEST(test_damaged_and_full), KEPT_TEST(test_killed_recorder),
-		KEPT_TEST(test_full_disk),	  KEPT_TEST(test_sums_and_lengths),
+		KEPT_TEST(test_damaged_films),	    KEPT_TEST(test_damaged_index),
+		KEPT_TEST(test_damaged_and_full),   KEPT_TEST(test_killed_recorder),
+		KEPT_TEST(test_full_disk),	    KEPT_TEST(test_sums_and_lengths),
+		KEPT_TEST(test_gaps_of_new_index),  cmocka_unit_test(test_damaged_and_killed),
+		cmocka_unit_test(test_names_aside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

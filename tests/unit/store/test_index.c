@@ -219,15 +219,20 @@ static void test_forget(void **state)
 	made_add(index, &films[1], "beta");
 	made_add(index, &films[2], "beta");
 	assert_int_equal(index_compact(index, START + 80 * MINUTE, &why), 0);
-	assert_int_equal(index_forget(index, films[1].path, true, &why), 0);
+	/* told twice, it is one gap */
+	for (int i = 0; i < 2; i++) {
+		const struct index_gap gap = {films[1].path, "1.0_beta", "beta", START, LATER};
+
+		assert_int_equal(index_forget_damaged(index, &gap, &why), 0);
+	}
 	/* the hours in which another film of the host has a part stay */
 	answer = made_flame(index, &ask);
 	assert_true(answer.sum.samples > 4500);
 	assert_true(answer.sum.samples < 7500);
 	assert_int_equal(answer.sum.films_damaged, 1);
 	store_answer_free(&answer);
-	assert_int_equal(index_forget(index, films[2].path, false, &why), 0);
-	assert_int_equal(index_forget(index, "never seen", false, &why), 0);
+	assert_int_equal(index_forget(index, films[2].path, &why), 0);
+	assert_int_equal(index_forget(index, "never seen", &why), 0);
 	answer = made_flame(index, &ask);
 	assert_int_equal(answer.sum.lost, 9);
 	made_same_as_report(&answer, films[0].film, &plain);
@@ -548,7 +553,7 @@ static void test_threads(void **state)
 		made_add(index, &films[i], i % 2 ? "alpha" : "beta");
 		assert_int_equal(index_compact(index, START + i * 15 * MINUTE, &why), 0);
 	}
-	assert_int_equal(index_forget(index, films[7].path, false, &why), 0);
+	assert_int_equal(index_forget(index, films[7].path, &why), 0);
 	atomic_store(&done, true);
 	for (int i = 0; i < 3; i++) {
 		pthread_join(threads[i], NULL);

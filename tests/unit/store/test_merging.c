@@ -3,55 +3,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <sqlite3.h>
 
 #include "kept_store.h"
+#include "killed.h"
 
 #include <cmocka.h>
-
-/* Where a child ends, as if it was killed: before that many calls of what changes something. */
-static long calls_left = -1, steps_left = -1;
-
-static void count_down(long *left)
-{
-	if (*left >= 0 && --*left < 0)
-		_exit(9);
-}
-
-int __real_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to)
-{
-	count_down(&calls_left);
-	return __real_rename(from, to);
-}
-
-int __real_unlink(const char *path);
-int __wrap_unlink(const char *path);
-int __wrap_unlink(const char *path)
-{
-	count_down(&calls_left);
-	return __real_unlink(path);
-}
-
-int __real_fsync(int fd);
-int __wrap_fsync(int fd);
-int __wrap_fsync(int fd)
-{
-	count_down(&calls_left);
-	return __real_fsync(fd);
-}
-
-int __real_sqlite3_step(sqlite3_stmt *statement);
-int __wrap_sqlite3_step(sqlite3_stmt *statement);
-int __wrap_sqlite3_step(sqlite3_stmt *statement)
-{
-	count_down(&steps_left);
-	return __real_sqlite3_step(statement);
-}
 
 /* Many small films become some, and one when their hour is over; films of other labels stay apart. */
 static void test_films_become_few(void **state)
@@ -97,30 +53,6 @@ static void test_films_become_few(void **state)
 	assert_int_equal(look().samples, 35 * SAMPLES);
 	assert_int_equal(indexed(store), 35 * SAMPLES);
 	store_free(store);
-}
-
-/* Ends a child in the midst of its work; what is there afterwards is complete. True: it was done before that. */
-static bool work_and_die(long *left, long after)
-{
-	pid_t pid = fork();
-	struct store *store;
-	struct fail why;
-	int status;
-
-	if (!pid) {
-		struct store_options options = {store_path, 0, 0, NULL};
-
-		*left = after;
-		if (store_open(&options, &store, &why))
-			_exit(1);
-		for (int i = 0; i < 4; i++)
-			store_tick(store, (BEGIN + 3600 + 200) * SECOND, &why);
-		_exit(0);
-	}
-	waitpid(pid, &status, 0);
-	assert_true(WIFEXITED(status));
-	assert_int_not_equal(WEXITSTATUS(status), 1);
-	return !WEXITSTATUS(status);
 }
 
 static void die_and_check(long *left, long after, unsigned int *number, unsigned int *films)

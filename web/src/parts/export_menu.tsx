@@ -12,11 +12,9 @@ import { Menu } from './menu';
 const ENDINGS = {
 	pprof: 'pb.gz', speedscope: 'speedscope.json', folded: 'folded', svg: 'svg', html: 'html', json: 'json', table: 'txt',
 };
-export type Format = keyof typeof ENDINGS;
+type Format = keyof typeof ENDINGS;
 
-export const FORMATS = Object.keys(ENDINGS) as Format[];
-/** Those that have two sides. */
-export const DIFF_FORMATS: Format[] = ['svg', 'html', 'table', 'folded', 'json'];
+const FORMATS = Object.keys(ENDINGS) as Format[];
 
 /** "api-2026-11-21-143208.pb.gz": letters that any file system takes */
 function fileName(service: string, moment: number, format: Format): string {
@@ -25,7 +23,7 @@ function fileName(service: string, moment: number, format: Format): string {
 }
 
 /** ask: the question of what is shown, to which the format is added. */
-export function ExportMenu({ formats, ask }: { formats: Format[]; ask: URLSearchParams }) {
+export function ExportMenu({ ask }: { ask: URLSearchParams }) {
 	const { link, span } = usePage();
 	const [failure, setFailure] = useState('');
 
@@ -39,7 +37,7 @@ export function ExportMenu({ formats, ask }: { formats: Format[]; ask: URLSearch
 			.catch((error: Error) => setFailure(text.profile.exportFailed(safe(error.message))));
 	};
 	return <>
-		<Menu name="export" label={text.profile.export} items={formats.map((format) =>
+		<Menu name="export" label={text.profile.export} items={FORMATS.map((format) =>
 			({ key: format, label: text.profile.formats[format], onPick: () => send(format) }))} />
 		{failure && <span class="warn" role="alert">{failure}</span>}
 	</>;

@@ -4,10 +4,10 @@ import type { PlacesAnswer } from '../api/answers';
 import { profileAsk } from '../api/client';
 import { useAnswer } from '../api/use_answer';
 import type { FunctionName } from '../flame/contract';
-import { percent, safe } from '../format';
+import { count, percent, safe } from '../format';
 import type { Filters } from '../state/link';
 import { usePage } from '../state/page';
-import { endOf, FILMS_READ, lengthOf, lengthText, type Range } from '../state/range';
+import type { Range } from '../state/range';
 import { text } from '../text/text';
 
 const LISTED = 6;
@@ -26,21 +26,21 @@ interface Props {
 
 export function Places({ of, range, filters, note, isNative, hasLines }: Props) {
 	const { link } = usePage();
-	const isCut = lengthOf(range) > FILMS_READ;
-	const asked = useAnswer<PlacesAnswer>('places', profileAsk({ ...link, filters }, isCut ? endOf(range, FILMS_READ) : range,
+	const asked = useAnswer<PlacesAnswer>('places', profileAsk({ ...link, filters }, range,
 		{ name: of.name, image: of.image, limit: LISTED }));
 	const { answer, error } = asked;
 	const words = text.details;
 
 	if (!answer)
 		return <p class="hint">{error ? safe(error.message) : text.notice.loading}</p>;
+	const unread = answer.sum.films_unread > 0 && <p class="hint">{words.unread(count(answer.sum.films_unread))}</p>;
 	if (!answer.total)
-		return <p class="hint">{isCut ? words.notInLast(lengthText(FILMS_READ)) : words.unknown}</p>;
+		return unread || <p class="hint">{words.unknown}</p>;
 	const share = (part: number) => percent(part, answer.total);
 	const isOne = answer.builds.length === 1;
 	const lines = answer.lines.filter(({ file }) => file);
 	return <div id="places">
-		<h3>{[note, words.builds].filter(Boolean).join(': ')}{isCut && ` ${words.ofLast(lengthText(FILMS_READ))}`}</h3>
+		<h3>{[note, words.builds].filter(Boolean).join(': ')}</h3>
 		<ul>
 			{answer.builds.map(({ image, build_id: id, total }) => <li key={`${image} ${id}`}>
 				<span class="mono">{safe(image)}</span> {!isOne && <b>{share(total)}</b>}
@@ -54,5 +54,6 @@ export function Places({ of, range, filters, note, isNative, hasLines }: Props) 
 					<td class="text mono">{safe(file)}{line > 0 && `:${line}`}</td><td>{share(total)}</td></tr>)}
 			</tbody></table> : <p class="hint">{isNative ? words.noLines : words.unknown}</p>}
 		</>}
+		{unread}
 	</div>;
 }

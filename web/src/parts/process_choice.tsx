@@ -7,7 +7,6 @@ import { useAnswer } from '../api/use_answer';
 import { count, percent, safe } from '../format';
 import type { Filters } from '../state/link';
 import { usePage } from '../state/page';
-import { endOf, FILMS_READ, lengthOf, lengthText } from '../state/range';
 import { text } from '../text/text';
 import { Dropdown } from './menu';
 import { Answers } from './notice';
@@ -119,16 +118,16 @@ function List({ answer, wanted, onPick }: {
 function Panel({ onPick }: { onPick(change: Change): void }) {
 	const { link, range } = usePage();
 	const [wanted, setWanted] = useState('');
-	const isCut = lengthOf(range) > FILMS_READ;
 	const asked = useAnswer<ProcessesAnswer>('processes',
-		askOf(link.event, isCut ? endOf(range, FILMS_READ) : range, { ...link.filters, pid: '', tid: '', comm: '' }, { limit: LISTED }));
+		askOf(link.event, range, { ...link.filters, pid: '', tid: '', comm: '' }, { limit: LISTED }));
 
 	return <div class="process-panel">
 		<input type="search" name="process-search" aria-label={text.processes.search} placeholder={text.processes.search}
 			value={wanted} autocomplete="off" spellcheck={false}
 			onInput={(event) => setWanted(event.currentTarget.value)} />
 		<Answers asked={[asked]}>
-			{isCut && <p class="hint">{text.processes.ofLast(lengthText(FILMS_READ))}</p>}
+			{asked.answer && asked.answer.sum.films_unread > 0 &&
+				<p class="hint">{text.details.unread(count(asked.answer.sum.films_unread))}</p>}
 			{asked.answer && <List answer={asked.answer} wanted={wanted} onPick={onPick} />}
 		</Answers>
 	</div>;

@@ -66,14 +66,6 @@ export function rangeBefore(range: Range, seconds: number): Range {
 	return { from: before(range.from, seconds), to: before(range.to, seconds) };
 }
 
-/** So many seconds at its end. */
-export function endOf(range: Range, seconds: number): Range {
-	return { from: before(range.to, seconds), to: range.to };
-}
-
-/** Seconds of films that are read for one click, at the end of what is looked at. */
-export const FILMS_READ = 3600;
-
 /** In seconds. */
 export function lengthOf(range: Range): number {
 	return secondsOf(range.to, 0) - secondsOf(range.from, 0);

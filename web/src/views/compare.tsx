@@ -9,7 +9,7 @@ import { FlamePanel } from '../flame/FlamePanel';
 import { count, percent } from '../format';
 import { AskBar, Choice, choicesOf, LabelChoice } from '../parts/ask_bar';
 import { Details, exactly, useDetails } from '../parts/details';
-import { DIFF_FORMATS, ExportMenu } from '../parts/export_menu';
+import { ExportMenu } from '../parts/export_menu';
 import { Dropdown } from '../parts/menu';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
@@ -80,7 +80,7 @@ export function Compare() {
 			{isNothing && <NothingFilmed sum={answer.sum} />}
 			{answer?.before && !isNothing && <div class="row spread">
 				<Sums now={answer.sum} before={answer.before} isBeside={link.isBeside} />
-				<ExportMenu formats={DIFF_FORMATS} ask={withBefore(profileAsk(link, now), before)} />
+				<ExportMenu ask={withBefore(profileAsk(link, now), before)} />
 			</div>}
 			{panes && !isNothing && <div class={frame ? 'graph-area with-details' : 'graph-area'}>
 				<FlamePanel panes={panes} functions={answer?.functions ?? null} sandwich={null} state={state}

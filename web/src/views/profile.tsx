@@ -10,7 +10,7 @@ import { count } from '../format';
 import { AskBar } from '../parts/ask_bar';
 import { Chart } from '../parts/chart';
 import { Details, exactly, useDetails } from '../parts/details';
-import { ExportMenu, FORMATS } from '../parts/export_menu';
+import { ExportMenu } from '../parts/export_menu';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { SumLine } from '../parts/sum_line';
@@ -45,7 +45,7 @@ export function Profile() {
 			{answer && (answer.sum.total === 0 ? <NothingFilmed sum={answer.sum} /> : <>
 				<div class="row spread">
 					<SumLine sum={answer.sum} />
-					<ExportMenu formats={FORMATS} ask={profileAsk(link, range)} />
+					<ExportMenu ask={profileAsk(link, range)} />
 				</div>
 				{timeline.answer && <Chart answer={timeline.answer} theme={theme} height={96}
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })} />}
