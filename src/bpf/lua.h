@@ -20,8 +20,8 @@
  * The structures are those of lstate.h and lobject.h of each version. Which register, and where luaV_execute
  * is, user space finds in its code (src/runtime/lua_execute.c).
  *
- * Where it is lua_State's, the walk may come when a call or a return is half done: lua_State has another CallInfo already than
- * luaV_execute. Then frames stand at the wrong one of two luaV_executes, but all are there, in the right order.
+ * Where it is lua_State's, the walk may come when a call or a return is half done: lua_State has another CallInfo
+ * already than luaV_execute. Then frames stand at the wrong one of two luaV_executes, but all are there, in the right order.
  *
  * What is remembered in w->state: [0] the next CallInfo; [1] the stack pointer of the luaV_execute that it
  * belongs to, shifted, and LUA_LEFT, how many frames it has left (LUA_TO_FRESH: up to the entering one).

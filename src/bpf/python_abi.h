@@ -57,7 +57,10 @@ struct python_data {
 	__u16 frame_owner;    /* a byte: who owns it; is_entry in 3.11 */
 	__u16 frame_function; /* where functions have numbers */
 
-	/* PyFunctionObject: the word with its number in the lower half, 80 bytes behind its code object (3.11); 0: none */
+	/*
+	 * PyFunctionObject: the word with its number in the lower half, 80 bytes behind its code object (3.11);
+	 * 0: there is none.
+	 */
 	__u16 function_number;
 
 	/* PyCodeObject */

@@ -25,7 +25,7 @@
  *					have to go through turn by turn
  *	int unwind_recall(w, __u64 at)		1: w->rule is the rule for that address now
  *	void unwind_remember(w, __u64 at)		that it is, for the next time
- *	__u64 unwind_recall_word(w, __u64 at)		what a runtime's step had remembered last under that word; 0: nothing
+ *	__u64 unwind_recall_word(w, __u64 at)	what a runtime's step had remembered last under that word; 0: nothing
  *	void unwind_remember_word(w, __u64 at, __u64 word)
  *
  * where w is the struct unwind_walk. When user space finishes a stack, it has a copy of the stack, and of all
