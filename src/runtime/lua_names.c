@@ -45,8 +45,8 @@ static const char *const whats[] = {
 	[2] = "mkaanuUt---asaaaaaaaaaaj----acc-aaFa-aa-",
 	[3] = "mkaanuUt---asaaaaaaaaaaaaaaaaaj----acc-aaFa-aa-",
 	[4] = "maakaaaanu-Urif----asaaaaaaaaaaaaaaaaaaaaaaaaa---aaaaa--j----------acc---aa-Fa-aaa-",
-	[5] = "maakaaaanu-Urif----asaaaaaaaaaaaaaaaaaaaaaaaaa---aaaaa--j----------acc---aa-Fa-aar--"
-	      "-",
+	/* the others do nothing to registers */
+	[5] = "maakaaaanu-Urif----asaaaaaaaaaaaaaaaaaaaaaaaaa---aaaaa--j----------acc---aa-Fa-aar",
 };
 
 /* By opcode: which metamethod is called if it calls one; a letter of metamethod(). */

@@ -25,6 +25,9 @@ PROJECT = Path(__file__).resolve().parents[2]
 # Seconds for an index and some hundred MB of packages; and those that a mirror may be silent.
 FETCHING, SILENCE = 600, 20
 
+# Folders that cannot be had, and why: a mirror that is silent is not asked by each test.
+missing = {}
+
 
 def mirror():
     """Where the machine's packages come from; None: not from Debian, or nobody knows."""
@@ -80,8 +83,9 @@ def unpacked(cache, suites, *packages):
         if root.exists():
             return root
         index = cache / f"apt-{suites[-1]}"
-        files = fetch(index, suites, packages)
+        files = missing[root] if root in missing else fetch(index, suites, packages)
         if isinstance(files, str):
+            missing[root] = files
             pytest.skip(files)
         new = root.with_name("new")
         shutil.rmtree(new, ignore_errors=True)
