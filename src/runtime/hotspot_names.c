@@ -86,8 +86,8 @@ static int read_constant(const struct runtime_at *at, const struct hotspot *jvm,
 
 /*
  * "java/util/HashMap" -> "java.util.HashMap". A hidden class has a suffix that differs from run to run, an address
- * or a number behind the last "+" or "/": it is left out. So is the number of a lambda, "Work$$Lambda$7", which all
- * lambdas of a process share and which there is none of since JDK 21 (java.lang.invoke.InnerClassLambdaMetafactory).
+ * or a number behind the last "+" or "/": it is left out. So is that of a lambda, "Work$$Lambda$7": it counts the
+ * lambdas of a process, until JDK 20 (java.lang.invoke.InnerClassLambdaMetafactory).
  */
 static void readable_class(char *name)
 {

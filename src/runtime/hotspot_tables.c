@@ -204,6 +204,8 @@ static int take_field(void *context, const struct entry *entry)
 			continue;
 		err = read_name(reading->pages, type, entry_number(entry, TYPE_STRING));
 		reading->jvm->short_frame_complete = !err && !strcmp(type, "int16_t");
+		if (!err && !reading->jvm->short_frame_complete && strcmp(type, "int") != 0)
+			err = -EINVAL;
 	}
 	return err;
 }
