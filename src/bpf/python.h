@@ -18,6 +18,8 @@
  *			`previous` is the anchor of the caller (Include/cpython/pystate.h,
  *			Include/internal/pycore_frame.h, Python/ceval.c)
  *	3.12		the same; the outermost frame is followed by one that C code owns
+ *			(in both, a _PyCFrame is linked some instructions before it has a frame: what seems to be there
+ *			then does not go on with the frame of the one before it, and is passed by)
  *	3.13, 3.14	that frame, owned by C code, is the anchor: there is no _PyCFrame any more
  *	3.15-		the same; the list ends with one more such frame, which lies in the thread state and is nobody's
  *			anchor (base_frame: Include/cpython/pystate.h, Python/pystate.c)
@@ -38,9 +40,9 @@ enum python_phase {
 	PYTHON_BEGIN = 0, /* no thread state yet */
 	PYTHON_SEARCH, /* [0]: a thread state that may be this thread's; anchor: so many that are its own were met */
 	PYTHON_HAVE, /* [0]: innermost frame; the anchor is not known */
-	PYTHON_TRY, /* [0]: next frame; anchor: innermost one; steps: what w->count was before that was pushed */
+	PYTHON_TRY, /* [0]: next frame; anchor: innermost one; steps: what w->count was before any was pushed */
 	PYTHON_WAIT, /* [0]: innermost frame; no native frame with the anchor yet */
-	PYTHON_PUSH, /* [0]: next frame; this native frame has the anchor */
+	PYTHON_PUSH, /* [0]: next frame; this native frame has the anchor; steps: the same, up to 3.12 */
 	PYTHON_DONE, /* there are no more */
 };
 
@@ -52,6 +54,9 @@ enum python_phase {
 
 /* Frames that are gone through in one step. */
 #define PYTHON_AT_ONCE 64
+
+/* In place of a frame's address: it can be any. */
+#define PYTHON_ANY (~0ull)
 
 /* In place of a count: frames are looked at only. */
 #define PYTHON_NOT_PUSHED 0xffff
@@ -178,7 +183,7 @@ static __always_inline int python_enter(struct unwind_walk *w, const struct pyth
 		return python_done(w);
 	if (unwind_read_far(w, &current, sizeof(current), frame + data->cframe_current))
 		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
-	return current ? python_next(w, current, frame, PYTHON_WAIT) : python_done(w);
+	return python_next(w, current, frame, PYTHON_WAIT);
 }
 
 /* The thread state that the pthread key leads to. 0: there is none; 1: memory could not be read. */
@@ -353,29 +358,44 @@ static __always_inline int python_push(struct unwind_walk *w, const struct pytho
 				   index << 32 | sum);
 }
 
-/* The native frame has run all frames up to its anchor: what comes next, further outside. */
-static __always_inline int python_leave(struct unwind_walk *w, const struct python_data *data,
-					__u64 anchor, __u64 previous)
+static __always_inline int python_has_cframes(const struct python_data *data)
+{
+	return data->shape == PYTHON_CFRAMES_ENTRY || data->shape == PYTHON_CFRAMES;
+}
+
+/* 3.11, 3.12: goes on with the _PyCFrame before the one at anchor. previous: the frame that it must have, or PYTHON_ANY. */
+static __always_inline int python_outer(struct unwind_walk *w, const struct python_data *data,
+					__u64 anchor, __u64 previous, __u64 count)
 {
 	__u64 next, current;
 
-	if (data->shape == PYTHON_FRAME_OBJECTS || data->shape >= PYTHON_FRAMES) {
-		if (!previous)
-			return python_done(w);
-		/* the next anchor belongs to another native frame */
-		python_set(w, previous, 0, 0,
-			   data->shape >= PYTHON_FRAMES ? PYTHON_HAVE : PYTHON_WAIT);
-		return UNWIND_NATIVE;
-	}
 	if (unwind_read_far(w, &next, sizeof(next), anchor + data->cframe_previous))
 		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
 	if (!next)
 		return python_done(w);
 	if (unwind_read_far(w, &current, sizeof(current), next + data->cframe_current))
 		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
+	if (previous != PYTHON_ANY && current != previous) {
+		if (!w->pc_exact)
+			return python_end(w, UNWIND_END_RUNTIME_STATE);
+		w->count = count;
+	}
 	if (!current)
 		return python_done(w);
 	python_set(w, current, 0, next, PYTHON_WAIT);
+	return UNWIND_NATIVE;
+}
+
+/* The native frame has run all frames up to its anchor: what comes next, further outside. count: as in PYTHON_PUSH. */
+static __always_inline int python_leave(struct unwind_walk *w, const struct python_data *data,
+					__u64 anchor, __u64 previous, __u64 count)
+{
+	if (python_has_cframes(data))
+		return python_outer(w, data, anchor, previous, count);
+	if (!previous)
+		return python_done(w);
+	/* the next anchor belongs to another native frame */
+	python_set(w, previous, 0, 0, data->shape >= PYTHON_FRAMES ? PYTHON_HAVE : PYTHON_WAIT);
 	return UNWIND_NATIVE;
 }
 
@@ -452,7 +472,7 @@ static __always_inline int python_tried(struct unwind_walk *w, const struct pyth
 					const struct python_way *way, __u64 innermost, __u64 count)
 {
 	if (way->stop == PYTHON_AT_ANCHOR && python_has_anchor(w, way->at))
-		return way->pushes ? python_leave(w, data, way->at, way->previous)
+		return way->pushes ? python_leave(w, data, way->at, way->previous, count)
 				   : python_next(w, innermost, way->at, PYTHON_PUSH);
 	if (way->pushes && w->end != UNWIND_END_FRAMES)
 		w->count = count;
@@ -487,7 +507,12 @@ static __always_inline int python_run(struct unwind_walk *w, const struct python
 	}
 	if (phase == PYTHON_TRY)
 		return python_tried(w, data, &way, anchor, count);
-	return way.stop == PYTHON_CUT ? UNWIND_ENDED : python_leave(w, data, anchor, way.previous);
+	if (way.stop != PYTHON_CUT)
+		return python_leave(w, data, anchor, way.previous, count);
+	if (!python_has_cframes(data) || !w->pc_exact || w->end == UNWIND_END_FRAMES)
+		return UNWIND_ENDED;
+	w->count = count;
+	return python_outer(w, data, anchor, PYTHON_ANY, count);
 }
 
 /* Frames are known, but which native frame runs them? */
@@ -495,11 +520,18 @@ static __always_inline int python_wait(struct unwind_walk *w, const struct pytho
 				       __u64 frame, __u64 anchor)
 {
 	if (data->shape == PYTHON_FRAME_OBJECTS ? python_is_linked(w, data)
-						: python_has_anchor(w, anchor))
-		return python_next(w, frame, anchor, PYTHON_PUSH);
-	/* it runs an interpreter that is not the key's and has given up the lock: its thread state is not to be had */
-	if (data->shape == PYTHON_CFRAMES_ENTRY && !w->pc_exact &&
-	    python_is_eval(data, unwind_at(w)))
+						: python_has_anchor(w, anchor)) {
+		if (!frame)
+			return w->pc_exact ? python_outer(w, data, anchor, PYTHON_ANY, w->count)
+					   : python_done(w);
+		python_set(w, frame, w->count, anchor, PYTHON_PUSH);
+		return UNWIND_AGAIN;
+	}
+	/*
+	 * It runs an interpreter that is not the key's and has given up the lock: its thread state is not to be had. Or
+	 * the way to its _PyCFrame was lost with the one that was just being linked.
+	 */
+	if (python_has_cframes(data) && !w->pc_exact && python_is_eval(data, unwind_at(w)))
 		return unwind_miss(w, UNWIND_RUNTIME_PYTHON);
 	return UNWIND_NATIVE;
 }

@@ -217,6 +217,15 @@ def unpack_packages(folder, *names):
         subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
 
 
+def of_pyenv(name):
+    """The path of a Python that pyenv has installed."""
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = sorted(versions.glob(f"{name}.*/bin/python3"))
+    if not found:
+        pytest.skip(f"pyenv has no Python {name} here")
+    return found[-1]
+
+
 def spare_versions(fixture, spared, needed, **only):
     """A fixture for a file of tests: of versions of a runtime that are much like others, only the tests that are
     needed run, unless STACKCAM_EVERY_VERSION is set. fixture: whose parameter has the version in it. only: other

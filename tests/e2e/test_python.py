@@ -15,12 +15,11 @@ from pathlib import Path
 import pytest
 
 import suites
-from harness import PATIENCE, chance, needs_root, running, spare_versions
+from harness import PATIENCE, chance, needs_root, of_pyenv, running, spare_versions
 
 pytestmark = needs_root
 
 PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "python_truth.py"
-VERSIONS = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 MINORS = range(8, 14)
 # of the suite NEWER: in the program, and in a shared library
 NEWER, NEWEST = "forky", ("python3.14", "libpython3.14", "python3.15", "libpython3.15")
@@ -28,13 +27,6 @@ PYTHONS = ["debian", *(f"3.{minor}" for minor in MINORS), *NEWEST,
            *filter(None, os.environ.get("STACKCAM_PYTHONS", "").split(":"))]
 
 LINE = next(n for n, line in enumerate(PROGRAM.read_text().splitlines(), 1) if "# the line of" in line)
-
-
-def of_pyenv(name):
-    found = sorted(VERSIONS.glob(f"{name}.*/bin/python3"))
-    if not found:
-        pytest.skip(f"pyenv has no Python {name} here")
-    return found[-1]
 
 
 spare = spare_versions("python", ("3.9", "3.10", "3.12", "3.14", "libpython"),
