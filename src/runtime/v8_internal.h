@@ -151,7 +151,6 @@ void v8_shared_add(const struct v8_reader *r, const struct v8_shared *shared, ui
 
 /* An entry of a table of places. */
 struct v8_place {
-	uint32_t offset;  /* in the code */
 	uint32_t at;	  /* in the source */
 	int32_t inlining; /* of the functions that were inlined, which one; -1: none of them */
 	bool found;

@@ -435,14 +435,15 @@ static uint64_t place_of(uint32_t at, int32_t inlining)
 }
 
 struct entry {
-	uint32_t offset, at;
+	int32_t offset; /* -1: where the function is entered */
+	uint32_t at;
 	int32_t inlining;
 };
 
 static uint64_t make_places(struct heap *heap, const struct entry *entries, size_t count)
 {
 	uint64_t table, before = 0;
-	uint32_t offset = 0;
+	int32_t offset = -1;
 	uint8_t bytes[256];
 	size_t size = 0, i;
 
@@ -464,15 +465,18 @@ static uint64_t make_places(struct heap *heap, const struct entry *entries, size
 
 static void test_places_in_bytecode(void **state)
 {
-	static const struct entry entries[] = {{0, 5, -1}, {10, 60, -1}, {200, 8, -1}};
+	static const struct entry entries[] = {
+		{-1, 3, -1}, {0, 5, -1}, {10, 60, -1}, {11, 7, -1}, {200, 8, -1}};
 	struct heap *heap = *state;
 	uint64_t bytecode = make(heap, 191, 64);
 
-	put_word(heap, bytecode, 32, make_places(heap, entries, 3));
+	put_word(heap, bytecode, 32, make_places(heap, entries, 5));
 	/* frames count the head of the array, without the tag */
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53), 5);
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53 + 9), 5);
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53 + 10), 60);
+	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53 + 11), 7);
+	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53 + 199), 7);
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53 + 300), 8);
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 52), UINT32_MAX);
 	/* V8 makes the table only when it needs it */
