@@ -53,6 +53,7 @@ struct v8_facts {
 		sliced_offset, external_data;
 	uint32_t array_length, array_data;
 	uint32_t bytecode_positions, bytecode_data;
+	bool places_flagged; /* in tables of places, offsets have two flags and no sign */
 
 	/* Code: where its instructions are, how many, what else belongs to them. */
 	bool code_is_apart; /* instructions are an object of their own, which begins with two words */

@@ -3,8 +3,8 @@
  * Tables of places (src/codegen/source-position-table.cc of V8): for each entry two numbers, each the difference to
  * the entry before, in groups of seven bits, the lowest first, the eighth set if more follow. The second is a place,
  * with the sign of the difference in the lowest bit. The first is an offset into the code, likewise, as -1 - offset
- * where no statement begins. Before the first entry is the offset -1, the place of a function's entry
- * (kFunctionEntryBytecodeOffset in src/common/globals.h).
+ * where no statement begins; since V8 14.6 with two flags in the lowest bits and no sign. Before the first entry is the
+ * offset -1, the place of a function's entry (kFunctionEntryBytecodeOffset in src/common/globals.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,10 +39,13 @@ static int64_t with_sign(uint64_t bits)
 }
 
 /* How far an entry is behind the one before. */
-static uint64_t distance_of(uint64_t bits)
+static uint64_t distance_of(const struct v8_facts *facts, uint64_t bits)
 {
 	int64_t distance = with_sign(bits);
 
+	/* 14.6: whether a statement begins there, and whether debuggers may stop there */
+	if (facts->places_flagged)
+		return bits >> 2;
 	return (uint64_t)(distance >= 0 ? distance : -1 - distance);
 }
 
@@ -54,13 +57,14 @@ void v8_place_unpack(uint64_t packed, struct v8_place *place)
 	place->found = !(packed & 1);
 }
 
-static void search(struct numbers *n, uint32_t offset, struct v8_places *places)
+static void search(const struct v8_facts *facts, struct numbers *n, uint32_t offset,
+		   struct v8_places *places)
 {
 	struct v8_place place = {0};
 	uint64_t behind = 0, packed = 0, bits; /* behind: the offset + 1 */
 
 	while (next_number(n, &bits)) {
-		bits = distance_of(bits);
+		bits = distance_of(facts, bits);
 		if (bits > UINT32_MAX - behind)
 			break;
 		behind += bits;
@@ -97,7 +101,7 @@ bool v8_places_of(const struct v8_reader *r, uint64_t table, uint32_t offset,
 	err = runtime_read(r->at, bytes, size, table - 1 + r->facts->array_data);
 	numbers = (struct numbers){bytes, bytes + size};
 	if (!err)
-		search(&numbers, offset, places);
+		search(r->facts, &numbers, offset, places);
 	free(bytes);
 	return !err;
 }
