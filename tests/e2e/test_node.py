@@ -3,7 +3,7 @@
 JavaScript in Node.js: functions of the interpreter and of V8's compilers, in whole stacks, with names, files, lines.
 
 The node that is installed is filmed, and others that are fetched: Debian's own (18), if the installed one is another,
-22 and 24. More can be named in STACKCAM_NODES, separated by colons.
+24 and 26; 22 too, if every version is to be tried. More can be named in STACKCAM_NODES, separated by colons.
 """
 
 import collections
@@ -25,7 +25,9 @@ PROGRAM = PROGRAMS / "node.js"
 
 INSTALLED = shutil.which("node", path="/usr/bin:/bin")
 # Releases that neither is, from the npm registry.
-LATER = ["22.23.3", "24.21.0"]
+LATER = ["24.21.0", "26.10.0"]
+if "STACKCAM_EVERY_VERSION" in os.environ:
+    LATER.insert(0, "22.23.3")
 NODES = ["installed", "debian", *LATER, *filter(None, os.environ.get("STACKCAM_NODES", "").split(":"))]
 
 TIERS = {
