@@ -45,6 +45,16 @@ static const struct version versions[] = {
 	{13, 6, {COMMON, .frame_types = 32, .bytecode_positions = 24, .code_is_apart = true, .code_start = 40, .code_size = 56,
 		 .code_flags = 52, .code_deoptimization = 8, .code_positions = 16, .code_head = 32,
 		 .scope_counted = 5, .scope_position_first = true, .scope_flags_plain = true, .shared_is_wrapped = true}},
+	/*
+	 * Node.js 26. Objects are as in 13.6: seen in the memory of both, side by side, with the addresses that
+	 * %DebugPrint() tells, and scopes against what the image's _v8_internal_Print_Object() prints of them. Types of
+	 * frames have other numbers; their count is one more than v8dbg_frametype_WasmSegmentStartFrame, the largest.
+	 * How tables of places are written is read off the image's SourcePositionTableBuilder::AddPosition().
+	 */
+	{14, 6, {COMMON, .frame_types = 35, .bytecode_positions = 24, .code_is_apart = true, .code_start = 40, .code_size = 56,
+		 .code_flags = 52, .code_deoptimization = 8, .code_positions = 16, .code_head = 32,
+		 .scope_counted = 5, .scope_position_first = true, .scope_flags_plain = true, .shared_is_wrapped = true,
+		 .places_flagged = true}},
 };
 /* clang-format on */
 
@@ -178,22 +188,29 @@ static uint32_t value_of(const struct image *image, const struct runtime_symbol 
  */
 static uint64_t variable_of(const struct image *image, uint64_t accessor, bool *is_size)
 {
-	uint8_t code[8];
+	/* push %rbp; mov %rsp, %rbp */
+	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};
+	uint8_t code[12];
 	int32_t distance;
 	size_t at = 0;
 
 	if (!accessor || runtime_read_image(image, code, sizeof(code), accessor))
 		return 0;
-	*is_size = code[0] != 0x48;
+	if (!memcmp(code, frame, sizeof(frame)))
+		at = sizeof(frame);
+	*is_size = code[at] != 0x48;
 	if (!*is_size)
-		at = 1;
+		at++;
 	if (code[at] != 0x8b || code[at + 1] != 0x05)
 		return 0;
 	memcpy(&distance, code + at + 2, sizeof(distance));
 	return accessor + at + 6 + (uint64_t)(int64_t)distance;
 }
 
-/* How much of the function is looked at, and the accessors that it calls: of data and code, the size first. */
+/*
+ * How much of the function is looked at, and the accessors that it calls. They are the arguments of a constructor: code,
+ * its size, data, its size. Compilers take them in this order (clang) or from the last one on (gcc).
+ */
 #define RANGE_BYTES 96
 #define RANGE_CALLS 4
 
@@ -204,7 +221,7 @@ static void find_by_calls(const struct image *image, uint64_t function, struct v
 	uint8_t code[RANGE_BYTES];
 	int32_t distance;
 	size_t i, calls = 0;
-	bool is_size;
+	bool is_size, first_is_size = false;
 
 	if (!function || runtime_read_image(image, code, sizeof(code), function))
 		return;
@@ -216,14 +233,16 @@ static void find_by_calls(const struct image *image, uint64_t function, struct v
 			image, function + i + 5 + (uint64_t)(int64_t)distance, &is_size);
 		if (!variables[calls])
 			continue;
-		if (is_size != !(calls & 1))
+		if (!calls)
+			first_is_size = is_size;
+		if (is_size != (first_is_size == !(calls & 1)))
 			return;
 		calls++;
 	}
 	if (calls < RANGE_CALLS)
 		return;
-	facts->builtins_size_at = variables[2];
-	facts->builtins_at = variables[3];
+	facts->builtins_at = variables[first_is_size ? 3 : 0];
+	facts->builtins_size_at = variables[first_is_size ? 2 : 1];
 }
 
 static void find_builtins(const struct image *image, const struct runtime_symbol *others_found,

@@ -53,6 +53,7 @@ struct v8_facts {
 		sliced_offset, external_data;
 	uint32_t array_length, array_data;
 	uint32_t bytecode_positions, bytecode_data;
+	bool places_flagged; /* in tables of places, offsets have two flags and no sign */
 
 	/* Code: where its instructions are, how many, what else belongs to them. */
 	bool code_is_apart; /* instructions are an object of their own, which begins with two words */
@@ -151,7 +152,6 @@ void v8_shared_add(const struct v8_reader *r, const struct v8_shared *shared, ui
 
 /* An entry of a table of places. */
 struct v8_place {
-	uint32_t offset;  /* in the code */
 	uint32_t at;	  /* in the source */
 	int32_t inlining; /* of the functions that were inlined, which one; -1: none of them */
 	bool found;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Tables of places (src/codegen/source-position-table.cc of V8): for each entry two numbers, each the difference to
- * the entry before, with its sign in the lowest bit, in groups of seven bits, the lowest first, the eighth set if more
- * follow. The first is an offset into the code (-1 - offset where no statement begins), the second a place.
+ * the entry before, in groups of seven bits, the lowest first, the eighth set if more follow. The second is a place,
+ * with the sign of the difference in the lowest bit. The first is an offset into the code, likewise, as -1 - offset
+ * where no statement begins; since V8 14.6 with two flags in the lowest bits and no sign. Before the first entry is the
+ * offset -1, the place of a function's entry (kFunctionEntryBytecodeOffset in src/common/globals.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,21 +18,35 @@ struct numbers {
 	const uint8_t *at, *end;
 };
 
-static bool next_number(struct numbers *n, int64_t *value)
+static bool next_number(struct numbers *n, uint64_t *bits)
 {
-	uint64_t bits = 0;
 	uint32_t shift;
 
+	*bits = 0;
 	for (shift = 0; shift < 64; shift += 7) {
 		if (n->at == n->end)
 			return false;
-		bits |= (uint64_t)(*n->at & 0x7f) << shift;
-		if (!(*n->at++ & 0x80)) {
-			*value = (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
+		*bits |= (uint64_t)(*n->at & 0x7f) << shift;
+		if (!(*n->at++ & 0x80))
 			return true;
-		}
 	}
 	return false;
+}
+
+static int64_t with_sign(uint64_t bits)
+{
+	return (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
+}
+
+/* How far an entry is behind the one before. */
+static uint64_t distance_of(const struct v8_facts *facts, uint64_t bits)
+{
+	int64_t distance = with_sign(bits);
+
+	/* 14.6: whether a statement begins there, and whether debuggers may stop there */
+	if (facts->places_flagged)
+		return bits >> 2;
+	return (uint64_t)(distance >= 0 ? distance : -1 - distance);
 }
 
 /* A place as V8 packs it: one bit for code of other languages, 30 for the place + 1, 16 for what is inlined + 1. */
@@ -41,20 +57,22 @@ void v8_place_unpack(uint64_t packed, struct v8_place *place)
 	place->found = !(packed & 1);
 }
 
-static void search(struct numbers *n, uint32_t offset, struct v8_places *places)
+static void search(const struct v8_facts *facts, struct numbers *n, uint32_t offset,
+		   struct v8_places *places)
 {
 	struct v8_place place = {0};
-	uint64_t at = 0, packed = 0;
-	int64_t difference;
+	uint64_t behind = 0, packed = 0, bits; /* behind: the offset + 1 */
 
-	while (next_number(n, &difference)) {
-		at += (uint64_t)(difference >= 0 ? difference : -1 - difference);
-		if (at > UINT32_MAX || !next_number(n, &difference))
+	while (next_number(n, &bits)) {
+		bits = distance_of(facts, bits);
+		if (bits > UINT32_MAX - behind)
 			break;
-		packed += (uint64_t)difference;
-		place.offset = (uint32_t)at;
+		behind += bits;
+		if (!next_number(n, &bits))
+			break;
+		packed += (uint64_t)with_sign(bits);
 		v8_place_unpack(packed, &place);
-		if (at <= offset)
+		if (behind <= (uint64_t)offset + 1)
 			places->before = place;
 		else if (!places->behind.found)
 			places->behind = place;
@@ -83,7 +101,7 @@ bool v8_places_of(const struct v8_reader *r, uint64_t table, uint32_t offset,
 	err = runtime_read(r->at, bytes, size, table - 1 + r->facts->array_data);
 	numbers = (struct numbers){bytes, bytes + size};
 	if (!err)
-		search(&numbers, offset, places);
+		search(r->facts, &numbers, offset, places);
 	free(bytes);
 	return !err;
 }

@@ -3,7 +3,7 @@
 JavaScript in Node.js: functions of the interpreter and of V8's compilers, in whole stacks, with names, files, lines.
 
 The node that is installed is filmed, and others that are fetched: Debian's own (18), if the installed one is another,
-22 and 24. More can be named in STACKCAM_NODES, separated by colons.
+24 and 26; 22 too, if every version is to be tried. More can be named in STACKCAM_NODES, separated by colons.
 """
 
 import collections
@@ -25,13 +25,15 @@ PROGRAM = PROGRAMS / "node.js"
 
 INSTALLED = shutil.which("node", path="/usr/bin:/bin")
 # Releases that neither is, from the npm registry.
-LATER = ["22.23.3", "24.21.0"]
+LATER = ["24.21.0", "26.10.0"]
+if "STACKCAM_EVERY_VERSION" in os.environ:
+    LATER.insert(0, "22.23.3")
 NODES = ["installed", "debian", *LATER, *filter(None, os.environ.get("STACKCAM_NODES", "").split(":"))]
 
 TIERS = {
     "default": [],
-    "interpreted": ["--no-opt", "--no-sparkplug"],
-    "sparkplug": ["--no-opt", "--always-sparkplug"],
+    "interpreted": ["--no-opt", "--no-maglev", "--no-sparkplug"],
+    "sparkplug": ["--no-opt", "--no-maglev", "--always-sparkplug"],
 }
 
 
@@ -65,7 +67,7 @@ def npm_node(folder, version):
     return [str(folder / "package/bin/node")]
 
 
-spare = spare_versions("node", ("debian", *LATER), ("test_split", "test_server"))
+spare = spare_versions("node", ("debian", *LATER), ("test_split", "test_server", "test_lines"))
 
 
 @pytest.fixture(scope="module", params=NODES)
@@ -86,6 +88,14 @@ def node(request, tmp_path_factory):
     return command
 
 
+def tier_flags(command, tier):
+    """The flags of a tier, without the one of a compiler that the version does not have."""
+    flags = TIERS[tier]
+    if "--no-maglev" not in flags or version_of([*command, *flags]):
+        return flags
+    return [flag for flag in flags if flag != "--no-maglev"]
+
+
 def film(lab, command, mode, *flags, seconds=2, hz=99):
     """Films the program after it has begun, in a folder where V8 may write its logs."""
     with running(*command, *flags, PROGRAM, mode, 30, cwd=lab.folder) as program:
@@ -102,7 +112,7 @@ def assert_whole(film, part=0.99):
 def test_split(lab, node, tier):
     """Functions that take 70, 20 and 10 percent of the time."""
     # a hundred samples, all there are at 99 Hz of a machine that has other things to do, miss a share by some points
-    filmed = film(lab, node, "split", *TIERS[tier], hz=999)
+    filmed = film(lab, node, "split", *tier_flags(node, tier), hz=999)
     assert_whole(filmed)
     shares = [filmed.share(lambda stack, n=name: stack[-1] == n or n in stack)
               for name in ("busy70", "busy20", "busy10")]
@@ -131,6 +141,26 @@ def is_at(frame, function, first, count):
     """Whether a frame with its line is one of a function that begins at a line."""
     name, _, line = frame.rpartition(":")
     return name.startswith(function) and line.isdigit() and first <= int(line) < first + count
+
+
+def test_lines(lab, node):
+    """A call is at its own line, in bytecode as in optimized code."""
+    program = PROGRAMS / "node_lines.js"
+    lines = program.read_text().splitlines()
+    # else V8 has no places for bytecode unless it throws or optimizes
+    interpreted = [*tier_flags(node, "interpreted"), "--no-enable-lazy-source-positions"]
+    with running(*node, *interpreted, program, 20) as one, running(*node, program, 20) as other:
+        filmed = lab.record("-d", 1, "-F", 499, "-p", f"{one.pid},{other.pid}", "--no-children")
+    assert_whole(filmed)
+    for process in one, other:
+        found = collections.Counter()
+        for stack, value in filmed.folded("--lines", "--pid", str(process.pid)):
+            for caller, callee in zip(stack, stack[1:]):
+                if caller.startswith("calls ") and callee.startswith(("first ", "second ")):
+                    called = callee.split()[0]
+                    found[f"{called}(" in lines[int(caller.rpartition(":")[2]) - 1], called] += value
+        right = found[True, "first"] + found[True, "second"]
+        assert right > 0.98 * found.total() > 0, (found, filmed.report("--format", "folded", "--lines").stdout)
 
 
 def test_recursion(lab, node):

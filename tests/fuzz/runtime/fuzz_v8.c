@@ -49,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	facts.code_is_apart = words[0] >> 60 & 1;
 	facts.scope_position_first = facts.scope_flags_plain = words[0] >> 61 & 1;
 	facts.shared_is_wrapped = words[0] >> 59 & 1;
+	facts.places_flagged = words[0] >> 58 & 1;
 	for (variant = 0; variant < 4; variant++) {
 		names.count = names.used = 0;
 		words[0] = UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_V8, variant, words[0]);

@@ -416,10 +416,9 @@ static void test_checksum_of_the_name(void **state)
 	}
 }
 
-/* As V8 writes it: a number with its sign in the lowest bit, seven bits in each byte. */
-static size_t put_number(uint8_t *to, int64_t value)
+/* As V8 writes them: seven bits in each byte. */
+static size_t put_bits(uint8_t *to, uint64_t bits)
 {
-	uint64_t bits = (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 	size_t count = 0;
 
 	do {
@@ -429,20 +428,27 @@ static size_t put_number(uint8_t *to, int64_t value)
 	return count;
 }
 
+/* With its sign in the lowest bit. */
+static size_t put_number(uint8_t *to, int64_t value)
+{
+	return put_bits(to, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+}
+
 static uint64_t place_of(uint32_t at, int32_t inlining)
 {
 	return (uint64_t)(at + 1) << 1 | (uint64_t)(inlining + 1) << 31;
 }
 
 struct entry {
-	uint32_t offset, at;
+	int32_t offset; /* -1: where the function is entered */
+	uint32_t at;
 	int32_t inlining;
 };
 
 static uint64_t make_places(struct heap *heap, const struct entry *entries, size_t count)
 {
 	uint64_t table, before = 0;
-	uint32_t offset = 0;
+	int32_t offset = -1;
 	uint8_t bytes[256];
 	size_t size = 0, i;
 
@@ -450,8 +456,10 @@ static uint64_t make_places(struct heap *heap, const struct entry *entries, size
 		uint64_t place = place_of(entries[i].at, entries[i].inlining);
 		int64_t distance = entries[i].offset - offset;
 
-		/* every other one is no statement */
-		size += put_number(bytes + size, i & 1 ? -1 - distance : distance);
+		/* every other one is no statement, and in later versions a place to stop at */
+		size += heap->r.facts->places_flagged
+				? put_bits(bytes + size, (uint64_t)distance << 2 | (i & 1 ? 2 : 1))
+				: put_number(bytes + size, i & 1 ? -1 - distance : distance);
 		size += put_number(bytes + size, (int64_t)(place - before));
 		offset = entries[i].offset;
 		before = place;
@@ -462,22 +470,40 @@ static uint64_t make_places(struct heap *heap, const struct entry *entries, size
 	return table;
 }
 
-static void test_places_in_bytecode(void **state)
+static void assert_places_in_bytecode(struct heap *heap)
 {
-	static const struct entry entries[] = {{0, 5, -1}, {10, 60, -1}, {200, 8, -1}};
-	struct heap *heap = *state;
+	static const struct entry entries[] = {
+		{-1, 3, -1}, {0, 5, -1}, {10, 60, -1}, {11, 7, -1}, {200, 8, -1}};
 	uint64_t bytecode = make(heap, 191, 64);
 
-	put_word(heap, bytecode, 32, make_places(heap, entries, 3));
+	put_word(heap, bytecode, 32, make_places(heap, entries, 5));
 	/* frames count the head of the array, without the tag */
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53), 5);
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53 + 9), 5);
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53 + 10), 60);
+	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53 + 11), 7);
+	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53 + 199), 7);
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 53 + 300), 8);
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 52), UINT32_MAX);
 	/* V8 makes the table only when it needs it */
 	put_word(heap, bytecode, 32, make(heap, 131, 32));
 	assert_int_equal(v8_bytecode_place(&heap->r, bytecode, 60), UINT32_MAX);
+}
+
+static void test_places_in_bytecode(void **state)
+{
+	assert_places_in_bytecode(*state);
+}
+
+/* As V8 14.6 writes them. */
+static void test_places_with_flags(void **state)
+{
+	struct heap *heap = *state;
+	struct v8_facts flagged = *heap->r.facts;
+
+	flagged.places_flagged = true;
+	heap->r.facts = &flagged;
+	assert_places_in_bytecode(heap);
 }
 
 static uint64_t make_array(struct heap *heap, const uint64_t *words, size_t count)
@@ -669,6 +695,7 @@ int main(void)
 		T(test_guessed_name_of_parts),
 		T(test_checksum_of_the_name),
 		T(test_places_in_bytecode),
+		T(test_places_with_flags),
 		T(test_inlined_functions),
 		T(test_exits),
 		T(test_inlined_function_that_changed),
