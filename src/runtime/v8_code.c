@@ -267,10 +267,16 @@ static bool follow_chain(const struct v8_reader *r, const struct inlining *in,
 }
 
 /*
- * A table with an entry for every so many bytes of code was made while V8's profiler was on and knows all places;
- * otherwise it has the places of calls only.
+ * A table has the places of calls only, or, if V8 has an interest in them, all places. Then it has an entry for every so
+ * many bytes of code; or two that are nearer to each other than calls can be, with the address that is called.
  */
-#define DENSE 32
+#define DENSE	 32
+#define CALL_MIN 5
+
+static bool knows_all(const struct v8_places *places, const struct code *code)
+{
+	return (uint64_t)places->count * DENSE > code->size || places->nearest < CALL_MIN;
+}
 
 /*
  * Between two calls nothing says in which function code is: what counts is how far the functions around both agree,
@@ -304,7 +310,7 @@ static bool chain_of(const struct v8_reader *r, const struct code *code, const s
 	if (v8_read_word(r, &table, code->pointer, r->facts->code_positions) ||
 	    !v8_places_of(r, table, offset, &places) || !follow_chain(r, in, places.before, chain))
 		return false;
-	if (!is_leaf || (uint64_t)places.count * DENSE > code->size)
+	if (!is_leaf || knows_all(&places, code))
 		return true;
 	if (follow_chain(r, in, places.behind, &other))
 		keep_common(chain, &other);

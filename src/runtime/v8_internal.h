@@ -164,6 +164,8 @@ struct v8_place {
 struct v8_places {
 	struct v8_place before, behind;
 	uint32_t count;
+	uint32_t
+		nearest; /* bytes between the two places of the table that lie nearest to each other; UINT32_MAX: one */
 };
 
 bool v8_places_of(const struct v8_reader *r, uint64_t table, uint32_t offset,

@@ -67,6 +67,8 @@ static void search(const struct v8_facts *facts, struct numbers *n, uint32_t off
 		bits = distance_of(facts, bits);
 		if (bits > UINT32_MAX - behind)
 			break;
+		if (places->count && bits && bits < places->nearest)
+			places->nearest = (uint32_t)bits;
 		behind += bits;
 		if (!next_number(n, &bits))
 			break;
@@ -88,7 +90,7 @@ bool v8_places_of(const struct v8_reader *r, uint64_t table, uint32_t offset,
 	uint8_t *bytes;
 	int err;
 
-	*places = (struct v8_places){0};
+	*places = (struct v8_places){.nearest = UINT32_MAX};
 	if (v8_expect(r, table, r->facts->type_places) ||
 	    v8_read_word(r, &size, table, r->facts->array_length) || !v8_is_small(size))
 		return false;

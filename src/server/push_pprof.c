@@ -301,7 +301,10 @@ static int unpack(struct push_pprof *p, const uint8_t *body, size_t size, struct
 		return not_a_profile(why);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot take this profile");
-	p->message = (struct bytes){p->unpacked.at, p->unpacked.at + p->unpacked.count, false};
+	/* packed nothing is nothing */
+	p->message = p->unpacked.count ? (struct bytes){p->unpacked.at,
+							p->unpacked.at + p->unpacked.count, false}
+				       : (struct bytes){body, body, false};
 	return 0;
 }
 

@@ -606,6 +606,20 @@ static void test_inlined_functions(void **state)
 }
 
 /* A frame that cannot go on returns to an exit; that of its call is what counts. */
+/* Two places lie nearer to each other than calls can: between two of them, the one before counts. */
+static void test_places_of_all(void **state)
+{
+	static const struct entry entries[] = {
+		{10, 2, -1}, {20, 6, 0}, {30, 8, 1}, {38, 8, 1}, {42, 3, -1}};
+	struct heap *heap = *state;
+	struct optimized o = make_optimized(heap);
+
+	put_word(heap, o.code, 24, make_places(heap, entries, 5));
+	assert_chain(name_code(heap, &o, 25, V8_FRAME_LEAF), "middle:4 outer:3 ");
+	assert_chain(name_code(heap, &o, 35, V8_FRAME_LEAF), "inner:5 middle:1 outer:3 ");
+	assert_chain(name_code(heap, &o, 50, V8_FRAME_LEAF), "outer:3 ");
+}
+
 static void test_exits(void **state)
 {
 	const size_t place = 16 + 8 * (11 + 3 * 2 + 2);
@@ -697,6 +711,7 @@ int main(void)
 		T(test_places_in_bytecode),
 		T(test_places_with_flags),
 		T(test_inlined_functions),
+		T(test_places_of_all),
 		T(test_exits),
 		T(test_inlined_function_that_changed),
 		T(test_baseline),
