@@ -617,7 +617,7 @@ static void test_places_of_all(void **state)
 	put_word(heap, o.code, 24, make_places(heap, entries, 5));
 	assert_chain(name_code(heap, &o, 25, V8_FRAME_LEAF), "middle:4 outer:3 ");
 	assert_chain(name_code(heap, &o, 35, V8_FRAME_LEAF), "inner:5 middle:1 outer:3 ");
-	assert_chain(name_code(heap, &o, 50, V8_FRAME_LEAF), "outer:3 ");
+	assert_chain(name_code(heap, &o, 50, V8_FRAME_LEAF), "outer:2 ");
 }
 
 static void test_exits(void **state)
