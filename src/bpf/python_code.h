@@ -4,8 +4,9 @@
 
 /*
  * Which code object a frame of CPython has: its address, and a sum of what tells it from another one that lies at the
- * same place later (python_sum()). That takes two reads, of the code object and of the hash of its name; since 3.12
- * one, as code objects have numbers.
+ * same place later (python_sum()). That takes two reads, of the code object and of the hash of its name.
+ *
+ * Since 3.12 code objects have numbers: where one has been seen with its number, that is read, and its sum is remembered.
  *
  * In 3.11 functions have numbers: func_version, given to no other one, by a counter of the whole process, when a call
  * of the function is specialized; zero for a new function, and again when it gets another code object
@@ -97,6 +98,27 @@ UNWIND_APART __u64 python_numbered(struct unwind_walk *w, const struct python_da
 	return number ? number << PYTHON_NUMBER_SHIFT | sum : PYTHON_LOOKS_APART;
 }
 
+/* Since 3.12: the sum of a code object, by its number. Returns enum python_variant. */
+static __always_inline int python_by_number(struct unwind_walk *w, const struct python_data *data,
+					    __u64 code, __u32 *sum)
+{
+	__u64 key = code | 1ull << 62, remembered = unwind_recall_word(w, key);
+	__u32 number;
+	int variant;
+
+	if (unwind_read_far(w, &number, sizeof(number),
+			    code + data->code_from + data->code_number * 8ull - sizeof(number)))
+		return PYTHON_UNCHECKED;
+	if (number && number == remembered >> PYTHON_NUMBER_SHIFT) {
+		*sum = remembered;
+		return PYTHON_CHECKED;
+	}
+	variant = python_check(w, data, code, sum);
+	if (number && variant == PYTHON_CHECKED)
+		unwind_remember_word(w, key, (__u64)number << PYTHON_NUMBER_SHIFT | *sum);
+	return variant;
+}
+
 /* The sum of a frame's code object. Returns enum python_variant. */
 static __always_inline int python_identify(struct unwind_walk *w, const struct python_data *data,
 					   const struct python_frame *frame, __u32 *sum)
@@ -104,6 +126,8 @@ static __always_inline int python_identify(struct unwind_walk *w, const struct p
 	__u64 key, remembered;
 	int variant;
 
+	if (data->code_number)
+		return python_by_number(w, data, frame->code, sum);
 	if (!data->function_number)
 		return python_check(w, data, frame->code, sum);
 	key = python_function_key(frame);

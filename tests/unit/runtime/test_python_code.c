@@ -206,6 +206,43 @@ static void a_frame_of_older_code(void **state)
 	}
 }
 
+/* 3.12: each code object has a number. */
+static void a_code_object_with_a_number(void **state)
+{
+	static const struct python_data numbered = {
+		.code_from = 56,
+		.code_words = 0x7ef,
+		.code_name = 8,
+		.code_number = 5,
+		.name_hash = NAME_HASH,
+		.name_text = 48,
+	};
+	static struct here here;
+	const struct python_frame frame = {.code = CODE};
+	uint32_t sum = 0, first = 0;
+
+	(void)state;
+	make(&here, 0);
+	put(&here, CODE + 56 + 4 * 8, 77ull << 32);
+	assert_int_equal(python_identify(&here.walk, &numbered, &frame, &first), PYTHON_CHECKED);
+	assert_int_equal(python_check(&here.walk, &numbered, CODE, &sum), PYTHON_CHECKED);
+	assert_int_equal(first, sum);
+	here.reads = sum = 0;
+	assert_int_equal(python_identify(&here.walk, &numbered, &frame, &sum), PYTHON_CHECKED);
+	assert_int_equal(sum, first);
+	assert_int_equal(here.reads, 1);
+	/* another one at its place */
+	put(&here, CODE + 56 + 4 * 8, 78ull << 32);
+	assert_int_equal(python_identify(&here.walk, &numbered, &frame, &sum), PYTHON_CHECKED);
+	assert_int_not_equal(sum, first);
+	/* one without a number is known by the hash of its name */
+	put(&here, CODE + 56 + 4 * 8, 0);
+	assert_int_equal(python_identify(&here.walk, &numbered, &frame, &first), PYTHON_CHECKED);
+	put(&here, NAME + NAME_HASH, 99);
+	assert_int_equal(python_identify(&here.walk, &numbered, &frame, &sum), PYTHON_CHECKED);
+	assert_int_not_equal(sum, first);
+}
+
 static void memory_that_cannot_be_read(void **state)
 {
 	static struct here here;
@@ -233,6 +270,7 @@ int main(void)
 		cmocka_unit_test(another_number_is_other_code),
 		cmocka_unit_test(a_function_without_a_number_is_looked_at_now_and_then),
 		cmocka_unit_test(a_frame_of_older_code),
+		cmocka_unit_test(a_code_object_with_a_number),
 		cmocka_unit_test(memory_that_cannot_be_read),
 	};
 
