@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "one_memory.h"
+#include "no_tables.h"
 
 /* A heap of code, with its map of segments behind it. */
 #define HEAP	     0x7f0000000000ull
@@ -26,24 +26,6 @@ struct here {
 	uint8_t memory[HEAP_BYTES + SEGMAP_BYTES];
 };
 
-static inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n)
-{
-	(void)w, (void)n;
-	return NULL;
-}
-
-static inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w)
-{
-	(void)w;
-	return NULL;
-}
-
-static inline __u64 *unwind_frames(struct unwind_walk *w)
-{
-	(void)w;
-	return NULL;
-}
-
 static inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size, __u64 address)
 {
 	const struct here *here = (const struct here *)w;
@@ -53,12 +35,6 @@ static inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size
 		return -1;
 	memcpy(to, here->memory + offset, size);
 	return 0;
-}
-
-static inline int unwind_is_live(const struct unwind_walk *w)
-{
-	(void)w;
-	return 1;
 }
 
 /* What a blob has here: its name, its kind, where its code begins, the words of its frame. */

@@ -37,7 +37,7 @@ static inline void unwind_remember_word(const struct unwind_walk *w, __u64 at, _
 	here->word = word;
 }
 
-#include "one_memory.h"
+#include "no_tables.h"
 
 #define BASE	 0x7f0000000000ull
 #define FUNCTION (BASE + 0x100)
@@ -60,24 +60,6 @@ static const struct python_data data = {
 	.name_text = 48,
 };
 
-static inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n)
-{
-	(void)w, (void)n;
-	return NULL;
-}
-
-static inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w)
-{
-	(void)w;
-	return NULL;
-}
-
-static inline __u64 *unwind_frames(struct unwind_walk *w)
-{
-	(void)w;
-	return NULL;
-}
-
 static inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size, __u64 address)
 {
 	struct here *here = (struct here *)(uintptr_t)w;
@@ -88,12 +70,6 @@ static inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size
 		return -1;
 	memcpy(to, here->memory + offset, size);
 	return 0;
-}
-
-static inline int unwind_is_live(const struct unwind_walk *w)
-{
-	(void)w;
-	return 1;
 }
 
 static void put(struct here *here, uint64_t address, uint64_t value)
