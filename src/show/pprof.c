@@ -2,7 +2,6 @@
 #include "show/show.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,34 +17,35 @@ static uint64_t starts_at(const struct view *view)
 
 typedef vec(char *) comments_vec;
 
-/* Null: no memory. */
-static __attribute__((format(printf, 1, 2))) char *comment(const char *format, ...)
+/* The text is the list's from here on. */
+static bool take_comment(comments_vec *to, char *text)
 {
-	char *text;
-	va_list args;
-	int length;
-
-	va_start(args, format);
-	length = vasprintf(&text, format, args);
-	va_end(args);
-	return length < 0 ? NULL : text;
+	if (vec_push(to, text))
+		return true;
+	free(text);
+	return false;
 }
 
 /* Readers show these comments: what is missing must be known there too. side: "", or "before: ". */
 static bool list_comments(const struct view *view, const char *side, comments_vec *to)
 {
 	const struct film_info *info = &view->film->info;
-	bool ok = vec_push(to, comment("%srecorded by: %s", side, info->command)) &&
-		  vec_push(to, comment("%shost: %s", side, info->hostname));
+	char *text;
+	bool ok = asprintf(&text, "%srecorded by: %s", side, info->command) >= 0 &&
+		  take_comment(to, text) &&
+		  asprintf(&text, "%shost: %s", side, info->hostname) >= 0 &&
+		  take_comment(to, text);
 
 	vec_foreach (&view->losses, loss)
-		ok = ok && vec_push(to, comment("%slost: %s %llu", side, loss->words,
-						(unsigned long long)loss->count));
+		ok = ok &&
+		     asprintf(&text, "%slost: %s %llu", side, loss->words,
+			      (unsigned long long)loss->count) >= 0 &&
+		     take_comment(to, text);
 	vec_foreach (&view->stacks.reasons, reason)
-		ok = ok && vec_push(to, comment("%struncated stacks: %s %llu", side, reason->words,
-						(unsigned long long)reason->count));
-	vec_foreach (to, text)
-		ok = ok && *text;
+		ok = ok &&
+		     asprintf(&text, "%struncated stacks: %s %llu", side, reason->words,
+			      (unsigned long long)reason->count) >= 0 &&
+		     take_comment(to, text);
 	return ok;
 }
 
