@@ -235,6 +235,12 @@ static __always_inline int luajit_is_slot(const struct luajit_state *lua, __u64 
 	return at > lua->stack && at <= lua->maxstack && !(at & 7);
 }
 
+/* Whether a GCobj is a function, and one of Lua's: those that are built in have another ffid than 0. */
+static __always_inline int luajit_is_lua(const __u64 *object)
+{
+	return (object[1] >> 8 & 0xffff) == LUAJIT_FUNCTION;
+}
+
 /* Whether the frame with that base has this link, and is not that of a C function which has just called Lua. */
 static __always_inline int luajit_returns_by(struct unwind_walk *w, const struct luajit_state *lua,
 					     __u64 base, __u64 link)
@@ -246,7 +252,7 @@ static __always_inline int luajit_returns_by(struct unwind_walk *w, const struct
 		return 0;
 	return base != lua->base ||
 	       (!unwind_read_far(w, object, sizeof(object), frame[0] & LUAJIT_POINTER) &&
-		(object[1] >> 8 & 0xff) == LUAJIT_FUNCTION && !(object[1] >> 16 & 0xff));
+		luajit_is_lua(object));
 }
 
 /* Whether lua_State itself stands where the cframe at x has the next instruction, as it does until there is one. */
@@ -457,7 +463,7 @@ static __always_inline enum luajit_stage luajit_stage(struct unwind_walk *w, con
 	__u64 head, code = object[4];
 	__u32 instruction;
 
-	if ((object[1] >> 8 & 0xff) == LUAJIT_FUNCTION && !(object[1] >> 16 & 0xff) &&
+	if (luajit_is_lua(object) &&
 	    !unwind_read_far(w, &head, sizeof(head), code - LUAJIT_PROTO_SIZE + 8) &&
 	    pc - code <= 4 * (head >> 32))
 		return LUAJIT_INSIDE;
@@ -517,9 +523,7 @@ static __always_inline int luajit_frame(struct unwind_walk *w, __u64 x)
 	state[1] = (state[1] & ~LUAJIT_PC) | (next & LUAJIT_PC);
 	if (link == LUAJIT_LINK_C || link == LUAJIT_LINK_CP)
 		state[1] = (state[1] & ~LUAJIT_ACTIVE) | LUAJIT_LAST;
-	/* ffid: 0 is Lua */
-	if (is_between || kind != LUAJIT_FUNCTION || object[1] >> 16 & 0xff ||
-	    link == LUAJIT_LINK_VARG)
+	if (is_between || !luajit_is_lua(object) || link == LUAJIT_LINK_VARG)
 		return UNWIND_AGAIN;
 	return luajit_push(w, object[4], pc,
 			   link == LUAJIT_LINK_LUA || link == LUAJIT_LINK_CONT ? LUA_CALLED_BY_LUA
