@@ -326,13 +326,11 @@ static int most(const size_t *uses)
 	return uses[best] ? best : -1;
 }
 
-/* The place behind the first instruction that sets the register. */
-static bool find_body(const struct lua_function *f, int dwarf, uint32_t *body)
+/* The first instruction that sets the register; the body begins behind it. */
+static bool find_body(const struct lua_function *f, int dwarf, size_t *set, uint32_t *body)
 {
-	size_t i;
-
-	for (i = 0; i < f->count && i < PROLOGUE; i++) {
-		const cs_insn *insn = &f->insn[i];
+	for (*set = 0; *set < f->count && *set < PROLOGUE; ++*set) {
+		const cs_insn *insn = &f->insn[*set];
 		const cs_x86_op *op = insn->detail ? insn->detail->x86.operands : NULL;
 
 		if (insn->id != X86_INS_MOV || !op || op[0].type != X86_OP_REG ||
@@ -342,6 +340,35 @@ static bool find_body(const struct lua_function *f, int dwarf, uint32_t *body)
 		return true;
 	}
 	return false;
+}
+
+/* Whether nothing but the next instruction can follow. */
+static bool goes_on(const cs_insn *insn)
+{
+	return insn->id != X86_INS_INVALID && insn->id != X86_INS_RET && !lua_is_call(insn) &&
+	       !lua_branch_target(insn) && !is_indirect_jump(insn);
+}
+
+/*
+ * 5.4 sets `ci` from another register, at a place to which calls from Lua to Lua jump, too: on the way to instruction
+ * `set`, the next value is in that register already, whoever has come there.
+ */
+static void find_way_in(const struct lua_function *f, size_t set, struct lua_data *data)
+{
+	size_t first = set;
+	x86_reg to, from;
+	uint32_t start;
+
+	if (!lua_is_copy(&f->insn[set], &to, &from) || lua_dwarf_register(from) < 0 ||
+	    data->holes >= LUA_HOLES_MAX)
+		return;
+	while (first && goes_on(&f->insn[first - 1]) &&
+	       !lua_writes(f->handle, &f->insn[first - 1], from))
+		first--;
+	start = (uint32_t)(f->insn[first].address - f->start);
+	data->hole[data->holes++] = (struct lua_hole){.range = {start, data->body},
+						      .reg = (uint8_t)lua_dwarf_register(from)};
+	data->body = start;
 }
 
 /*
@@ -488,8 +515,10 @@ static const char *read_function(struct search *s, struct lua_facts *facts)
 	pc = most(uses.from);
 	/* 5.2 and 5.3 save the program counter before each instruction */
 	data->pc = s->minor == 2 || s->minor == 3 || pc < 0 ? LUA_NO_REGISTER : (uint8_t)pc;
-	if (!slot && !find_body(f, reg, &data->body))
+	if (!slot && !find_body(f, reg, &set, &data->body))
 		return "its interpreter begins in an unknown way";
+	if (!data->by_state)
+		find_way_in(f, set, data);
 	if (s->minor == 1 && !find_calls(f, &data->calls_at))
 		return "its interpreter counts calls in an unknown place";
 	if (!find_epilogues(f, data))
