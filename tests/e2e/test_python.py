@@ -218,9 +218,12 @@ def test_compiled_code(lab, python):
         pytest.skip("this Python does not compile")
     with running(*python, PROGRAM, "shares", 60, env=compiling) as program:
         made = lab.record("-d", 2, "-p", program.pid)
-    # in 3.14, its code has a frame pointer sometimes only: the others are cut, and say so
     if version_of(python) >= (3, 15):
         assert_whole(made)
+    else:
+        # its code has a frame pointer sometimes only: the other stacks are cut, four of ten here, and say so
+        stacks = made.json()["stacks"]
+        assert stacks["truncated"] < 0.5 * stacks["samples"], made.explain()
     chain = ("<module>", "main", "shares", "once")
     whole = [(stack, value) for stack, value in made.folded() if "[jit]" in stack and not stack[0].startswith("[trunc")]
     assert whole, made.explain()
