@@ -371,6 +371,30 @@ static void find_way_in(const struct lua_function *f, size_t set, struct lua_dat
 	data->body = start;
 }
 
+/* lstate.h of 5.3.2 and later: where a CallInfo has its callstatus, and the bit that says that luaV_execute began with it */
+#define CALLSTATUS_503 0x42
+#define CIST_FRESH_503 (1 << 3)
+
+/* "or word ptr [ci + callstatus], CIST_FRESH" of the prologue: before that, it is not known which functions are its own. */
+static void find_fresh(const struct lua_function *f, struct lua_data *data)
+{
+	size_t i;
+
+	for (i = 0; i < f->count && i < PROLOGUE; i++) {
+		const cs_insn *insn = &f->insn[i];
+		const cs_x86_op *op = insn->detail ? insn->detail->x86.operands : NULL;
+		uint32_t behind = (uint32_t)(insn->address + insn->size - f->start);
+
+		if (insn->id != X86_INS_OR || !op || op[0].type != X86_OP_MEM ||
+		    op[0].mem.disp != CALLSTATUS_503 || op[1].type != X86_OP_IMM ||
+		    op[1].imm != CIST_FRESH_503)
+			continue;
+		if (data->body < behind)
+			data->body = behind;
+		return;
+	}
+}
+
 /*
  * "mov [rsp + N], rdi" of the prologue: where the first argument stays, if nothing else is stored there. The stack
  * pointer must stay as it is from there on.
@@ -519,6 +543,8 @@ static const char *read_function(struct search *s, struct lua_facts *facts)
 		return "its interpreter begins in an unknown way";
 	if (!data->by_state)
 		find_way_in(f, set, data);
+	if (s->minor == 3)
+		find_fresh(f, data);
 	if (s->minor == 1 && !find_calls(f, &data->calls_at))
 		return "its interpreter counts calls in an unknown place";
 	if (!find_epilogues(f, data))

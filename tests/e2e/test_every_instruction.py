@@ -41,6 +41,13 @@ def follows(before, after):
     return len(before) - shared <= 1 and len(after) - shared <= 1
 
 
+def lies_under_results(before, after):
+    """Whether a function of Lua is gone, below what still puts its results in its place on Lua's stack."""
+    gone = next((i for i, (a, b) in enumerate(zip(before, after)) if a != b), len(after))
+    return len(after) == len(before) - 1 and before[gone].startswith("lua ") and \
+        all(map(is_same, before[gone + 1:], after[gone:]))
+
+
 class Steps:
     def __init__(self, steps, pid):
         done = subprocess.run([steps, str(pid), str(INSTRUCTIONS)], capture_output=True, text=True, errors="replace",
@@ -70,12 +77,14 @@ def walked(request, *words):
 
 
 # LuaJIT without its compiler, whose code has one frame for all that it runs
-@pytest.mark.parametrize("words", [("luajit", "-joff"), ("lua5.4",)], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [("luajit", "-joff"), ("lua5.3",), ("lua5.4",)], ids=lambda words: words[0])
 def test_lua(request, words):
     seen = walked(request, *words, PROGRAMS / "callbacks.lua")
     assert seen.functions >= {"main chunk", "run"}, seen.functions
     assert seen.cut <= 0.005 * INSTRUCTIONS, seen.cut
-    assert not seen.torn, seen.torn[:10]
+    # 5.3: luaD_poscall()
+    torn = [place for place in seen.torn if words != ("lua5.3",) or not lies_under_results(*place[1:])]
+    assert not torn, torn[:10]
 
 
 @pytest.mark.parametrize("version", ["3.9", "debian", "3.12", "3.13"])
