@@ -476,14 +476,47 @@ static __always_inline enum luajit_stage luajit_stage(struct unwind_walk *w, con
 		       : LUAJIT_ELSEWHERE;
 }
 
+static __always_inline __u32 luajit_type_of(__u64 link)
+{
+	return link & 3 ? link & 7 : LUAJIT_LINK_LUA;
+}
+
+/*
+ * Where the link at slot leads from a function that is at pc: how many bytes down the next frame's link is, and at which
+ * byte code that frame goes on, 0: at none. Returns 0, or why that cannot be told.
+ */
+static __always_inline int luajit_follow(struct unwind_walk *w, __u64 slot, __u64 link, __u64 pc,
+					 __u64 *down, __u64 *next)
+{
+	__u32 type = luajit_type_of(link), instruction;
+
+	*next = 0;
+	if (type == LUAJIT_LINK_LUA) {
+		/* the call says from which register on its function's frame is */
+		*next = link;
+		if (unwind_read_far(w, &instruction, sizeof(instruction), link - 4))
+			return UNWIND_END_RUNTIME_STATE;
+		*down = 8 * (2 + (instruction >> 8 & 0xff));
+		return 0;
+	}
+	*down = link & ~7ull;
+	if (type == LUAJIT_LINK_CONT && unwind_read_down(w, next, sizeof(*next), slot - 16))
+		return UNWIND_END_RUNTIME_MEMORY;
+	/* the same function again, below its arguments */
+	if (type == LUAJIT_LINK_VARG)
+		*next = pc;
+	return 0;
+}
+
 /* The frame whose link is at state[0]. */
 static __always_inline int luajit_frame(struct unwind_walk *w, __u64 x)
 {
 	__u64 *state = w->state[UNWIND_RUNTIME_LUAJIT], slot = state[0], pc = state[1] & LUAJIT_PC;
-	__u64 value[2], *object = w->piece, next = 0, down;
-	__u32 link, instruction, kind, is_between = 0;
+	__u64 value[2], *object = w->piece, next, down;
+	__u32 type, kind, is_between = 0;
 	enum luajit_stage stage;
 	long failed;
+	int end;
 
 	if (unwind_read_down(w, value, sizeof(value), slot - 8))
 		return luajit_refuse(w, UNWIND_END_RUNTIME_MEMORY);
@@ -499,19 +532,9 @@ static __always_inline int luajit_frame(struct unwind_walk *w, __u64 x)
 		value[1] = pc;
 	else if (failed)
 		return luajit_refuse(w, UNWIND_END_RUNTIME_STATE);
-	link = value[1] & 3 ? value[1] & 7 : LUAJIT_LINK_LUA;
-	if (link == LUAJIT_LINK_LUA) {
-		next = value[1];
-		if (unwind_read_far(w, &instruction, sizeof(instruction), next - 4))
-			return luajit_refuse(w, UNWIND_END_RUNTIME_STATE);
-		down = 8 * (2 + (instruction >> 8 & 0xff));
-	} else {
-		down = value[1] & ~7ull;
-		if (link == LUAJIT_LINK_CONT && unwind_read_down(w, &next, sizeof(next), slot - 16))
-			return luajit_refuse(w, UNWIND_END_RUNTIME_MEMORY);
-		if (link == LUAJIT_LINK_VARG)
-			next = pc;
-	}
+	end = luajit_follow(w, slot, value[1], pc, &down, &next);
+	if (end)
+		return luajit_refuse(w, (enum unwind_end)end);
 	kind = object[1] >> 8 & 0xff;
 	/* the lowest frame is lua_State's own */
 	if (kind == LUAJIT_THREAD && !down && !is_between)
@@ -521,12 +544,13 @@ static __always_inline int luajit_frame(struct unwind_walk *w, __u64 x)
 		return luajit_refuse(w, UNWIND_END_RUNTIME_STATE);
 	state[0] = slot - down;
 	state[1] = (state[1] & ~LUAJIT_PC) | (next & LUAJIT_PC);
-	if (link == LUAJIT_LINK_C || link == LUAJIT_LINK_CP)
+	type = luajit_type_of(value[1]);
+	if (type == LUAJIT_LINK_C || type == LUAJIT_LINK_CP)
 		state[1] = (state[1] & ~LUAJIT_ACTIVE) | LUAJIT_LAST;
-	if (is_between || !luajit_is_lua(object) || link == LUAJIT_LINK_VARG)
+	if (is_between || !luajit_is_lua(object) || type == LUAJIT_LINK_VARG)
 		return UNWIND_AGAIN;
 	return luajit_push(w, object[4], pc,
-			   link == LUAJIT_LINK_LUA || link == LUAJIT_LINK_CONT ? LUA_CALLED_BY_LUA
+			   type == LUAJIT_LINK_LUA || type == LUAJIT_LINK_CONT ? LUA_CALLED_BY_LUA
 									       : LUA_CALLED_BY_C);
 }
 
