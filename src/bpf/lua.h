@@ -42,32 +42,110 @@ struct lua_layout {
 	__u32 ci_size, ci_previous, ci_savedpc, ci_status;
 	__u32 closure_proto, closure_tag, proto_tag;
 	__u32 proto_code, proto_source, proto_size, proto_line;
-	__u32 status_fresh, status_tail, status_hook, status_finalizer;
+	__u32 status; /* all bits of a CallInfo's status; of them, where a version has one, those that say: */
+	__u32 fresh, tail, hook, finalizer, is_lua, is_c;
 };
 
-#define LUA_LAYOUT_501                                                                       \
-	{                                                                                    \
-		501, 40, 0, 24, 36, 0x20, 6, 9, 0x18, 0x40, 0x50, 0x60, 0, 0xffffffff, 0, 0, \
-	}
-#define LUA_LAYOUT_502                                                                            \
-	{                                                                                         \
-		502, 64, 16, 56, 34, 0x18, 0x46, 9, 0x18, 0x48, 0x58, 0x68, 1 << 2, 1 << 6, 2, 0, \
-	}
-#define LUA_LAYOUT_503                                                                      \
-	{                                                                                   \
-		503, 72, 16, 40, 66, 0x18, 0x46, 9, 0x38, 0x68, 0x18, 0x28, 1 << 3, 1 << 5, \
-			1 << 2, 1 << 8,                                                     \
-	}
-#define LUA_LAYOUT_504                                                                       \
-	{                                                                                    \
-		504, 64, 16, 32, 62, 0x18, 0x46, 10, 0x40, 0x70, 0x18, 0x2c, 1 << 2, 1 << 5, \
-			1 << 3, 1 << 7,                                                      \
-	}
-#define LUA_LAYOUT_505                                                                         \
-	{                                                                                      \
-		505, 64, 16, 32, 60, 0x18, 0x46, 10, 0x40, 0x70, 0x18, 0x2c, 1 << 16, 1 << 22, \
-			1 << 20, 1 << 24,                                                      \
-	}
+/* The status is how many tail calls there were. */
+static const struct lua_layout lua_501 = {
+	.version = 501,
+	.ci_size = 40,
+	.ci_previous = 0,
+	.ci_savedpc = 24,
+	.ci_status = 36,
+	.closure_proto = 0x20,
+	.closure_tag = 6,
+	.proto_tag = 9,
+	.proto_code = 0x18,
+	.proto_source = 0x40,
+	.proto_size = 0x50,
+	.proto_line = 0x60,
+	.status = 0xffffffff,
+	.tail = 0xffffffff,
+};
+
+static const struct lua_layout lua_502 = {
+	.version = 502,
+	.ci_size = 64,
+	.ci_previous = 16,
+	.ci_savedpc = 56,
+	.ci_status = 34,
+	.closure_proto = 0x18,
+	.closure_tag = 0x46,
+	.proto_tag = 9,
+	.proto_code = 0x18,
+	.proto_source = 0x48,
+	.proto_size = 0x58,
+	.proto_line = 0x68,
+	.status = 0xff,
+	.is_lua = 1 << 0,
+	.hook = 1 << 1,
+	.fresh = 1 << 2,
+	.tail = 1 << 6,
+};
+
+static const struct lua_layout lua_503 = {
+	.version = 503,
+	.ci_size = 72,
+	.ci_previous = 16,
+	.ci_savedpc = 40,
+	.ci_status = 66,
+	.closure_proto = 0x18,
+	.closure_tag = 0x46,
+	.proto_tag = 9,
+	.proto_code = 0x38,
+	.proto_source = 0x68,
+	.proto_size = 0x18,
+	.proto_line = 0x28,
+	.status = 0xffff,
+	.is_lua = 1 << 1,
+	.hook = 1 << 2,
+	.fresh = 1 << 3,
+	.tail = 1 << 5,
+	.finalizer = 1 << 8,
+};
+
+static const struct lua_layout lua_504 = {
+	.version = 504,
+	.ci_size = 64,
+	.ci_previous = 16,
+	.ci_savedpc = 32,
+	.ci_status = 62,
+	.closure_proto = 0x18,
+	.closure_tag = 0x46,
+	.proto_tag = 10,
+	.proto_code = 0x40,
+	.proto_source = 0x70,
+	.proto_size = 0x18,
+	.proto_line = 0x2c,
+	.status = 0xffff,
+	.is_c = 1 << 1,
+	.fresh = 1 << 2,
+	.hook = 1 << 3,
+	.tail = 1 << 5,
+	.finalizer = 1 << 7,
+};
+
+static const struct lua_layout lua_505 = {
+	.version = 505,
+	.ci_size = 64,
+	.ci_previous = 16,
+	.ci_savedpc = 32,
+	.ci_status = 60,
+	.closure_proto = 0x18,
+	.closure_tag = 0x46,
+	.proto_tag = 10,
+	.proto_code = 0x40,
+	.proto_source = 0x70,
+	.proto_size = 0x18,
+	.proto_line = 0x2c,
+	.status = 0xffffffff,
+	.is_c = 1 << 15,
+	.fresh = 1 << 16,
+	.hook = 1 << 20,
+	.tail = 1 << 22,
+	.finalizer = 1 << 24,
+};
 
 static __always_inline int lua_refuse(struct unwind_walk *w, enum unwind_end end)
 {
@@ -120,18 +198,60 @@ static __always_inline int lua_variable(struct unwind_walk *w, const struct lua_
 	return unwind_register(w, reg, value) ? 0 : UNWIND_END_RUNTIME_STATE;
 }
 
-/* lua_State: tt at 8, ci at 0x20 (5.1: 0x28), stack_last and stack behind. */
+/* 5.1: CallInfos lie in an array, from base_ci on; as many of them are luaV_execute's as it has counted. */
+#define LUA_501_BASE_CI 0x50
+
+/* Where to go on, and how many frames there are. Returns 0, or 1: the walk has ended. */
+static __always_inline int lua_next_501(struct unwind_walk *w, const struct lua_data *d, __u64 lua,
+					__u64 ci, __u64 *next, __u64 *left)
+{
+	__u64 base;
+	__u32 calls;
+
+	if (unwind_read_far(w, &calls, sizeof(calls), w->sp + (__s64)d->calls_at))
+		return unwind_stop(w, UNWIND_END_RUNTIME_MEMORY);
+	if (calls >= LUA_TO_FRESH)
+		return unwind_stop(w, UNWIND_END_RUNTIME_STATE);
+	/* 0: it is just returning */
+	*left = calls;
+	if (calls &&
+	    (!*next || *next > ci ||
+	     unwind_read_far(w, &base, sizeof(base), lua + LUA_501_BASE_CI) || *next < base))
+		*next = ci;
+	return 0;
+}
+
 #define LUA_TAG_THREAD 8
 
+/* Where to go on, by the lua_State at that address: tt at 8, ci at 0x20 (5.1: 0x28), stack_last and stack behind. */
+static __always_inline int lua_next_by_state(struct unwind_walk *w, const struct lua_data *d,
+					     __u64 address, __u64 *next, __u64 *left)
+{
+	__u64 lua[8], function, stack_last, stack;
+
+	if (unwind_read_far(w, lua, sizeof(lua), address + 8))
+		return unwind_stop(w, UNWIND_END_RUNTIME_MEMORY);
+	if ((lua[0] & 0xff) != LUA_TAG_THREAD)
+		return unwind_stop(w, UNWIND_END_RUNTIME_STATE);
+	if (d->version == 501)
+		return lua_next_501(w, d, address, lua[4], next, left);
+	stack_last = d->version < 504 ? lua[5] : lua[4];
+	stack = d->version < 504 ? lua[6] : lua[5];
+	/* what was left is this state's if its function lies in this state's stack */
+	if (!*next || unwind_read_far(w, &function, sizeof(function), *next) || function < stack ||
+	    function >= stack_last)
+		*next = lua[3];
+	return 0;
+}
+
 /*
- * Finds the CallInfo to begin with for the luaV_execute that the walk is at. Leaves 0 in w->state[..][0] where
- * there is none. Returns 0, or 1: the walk has ended.
+ * Finds the CallInfo to begin with for the luaV_execute that the walk is at, and how many frames it has: none where
+ * it has no CallInfo. Returns 0, or 1: the walk has ended.
  */
 static __always_inline int lua_begin(struct unwind_walk *w, const struct lua_data *d)
 {
-	__u64 *state = w->state[UNWIND_RUNTIME_LUA], value, lua[8], next = state[0];
-	__u64 left = LUA_TO_FRESH | (next ? 0 : LUA_FIRST);
-	__u32 calls;
+	__u64 *state = w->state[UNWIND_RUNTIME_LUA], next = state[0], left = LUA_TO_FRESH, value;
+	__u64 first = next ? 0 : LUA_FIRST;
 	int end;
 
 	state[1] = w->sp << 16;
@@ -140,40 +260,12 @@ static __always_inline int lua_begin(struct unwind_walk *w, const struct lua_dat
 	end = lua_variable(w, d, &value);
 	if (end)
 		return unwind_stop(w, (enum unwind_end)end);
-	if (!d->by_state) {
-		state[0] = value;
-		state[1] |= left;
-		return 0;
-	}
-	if (unwind_read_far(w, lua, sizeof(lua), value + 8))
-		return unwind_stop(w, UNWIND_END_RUNTIME_MEMORY);
-	if ((lua[0] & 0xff) != LUA_TAG_THREAD)
-		return unwind_stop(w, UNWIND_END_RUNTIME_STATE);
-	if (d->version == 501) {
-		/* ci at 0x28, base_ci at 0x50 is behind what was read: the array holds no other state's */
-		if (unwind_read_far(w, &calls, sizeof(calls), w->sp + (__s64)d->calls_at))
-			return unwind_stop(w, UNWIND_END_RUNTIME_MEMORY);
-		/* 0: it is just returning */
-		if (!calls)
-			return 0;
-		if (calls >= LUA_TO_FRESH)
-			return unwind_stop(w, UNWIND_END_RUNTIME_STATE);
-		left = calls | (left & LUA_FIRST);
-		/* lua[8] would be end_ci, at 0x48 */
-		if (!next || next > lua[4] ||
-		    unwind_read_far(w, &value, sizeof(value), value + 0x50) || next < value)
-			next = lua[4];
-	} else {
-		__u64 stack_last = d->version < 504 ? lua[5] : lua[4];
-		__u64 stack = d->version < 504 ? lua[6] : lua[5];
-
-		/* the CallInfo to go on with is this state's if its function lies in this state's stack */
-		if (!next || unwind_read_far(w, &value, sizeof(value), next) || value < stack ||
-		    value >= stack_last)
-			next = lua[3];
-	}
+	if (!d->by_state)
+		next = value;
+	else if (lua_next_by_state(w, d, value, &next, &left))
+		return 1;
 	state[0] = next;
-	state[1] |= left;
+	state[1] |= left | first;
 	return 0;
 }
 
@@ -200,6 +292,12 @@ static __always_inline __u32 lua_caller_501(struct unwind_walk *w, __u64 previou
 	return LUA_CALLED_BY_LUA;
 }
 
+/* A number of 32 bits or less, in the word where it begins. */
+static __always_inline __u32 lua_part(__u64 word, __u32 offset)
+{
+	return word >> (offset & 7) * 8;
+}
+
 /* Who has called the function of a CallInfo with which luaV_execute was entered. */
 static __always_inline __u32 lua_caller(struct unwind_walk *w, const struct lua_layout *l,
 					__u64 previous)
@@ -211,19 +309,13 @@ static __always_inline __u32 lua_caller(struct unwind_walk *w, const struct lua_
 		return lua_caller_501(w, previous);
 	if (unwind_read_far(w, &word, sizeof(word), previous + (l->ci_status & ~7u)))
 		return LUA_CALLED_BY_C;
-	status = word >> (l->ci_status & 7) * 8 & (l->version == 505 ? 0xffffffff : 0xffff);
-	if (l->version == 502)
-		status &= 0xff;
-	if (status & l->status_hook)
+	status = lua_part(word, l->ci_status) & l->status;
+	if (status & l->hook)
 		return LUA_CALLED_AS_HOOK;
-	if (status & l->status_finalizer)
+	if (status & l->finalizer)
 		return LUA_CALLED_AS_FINALIZER;
-	if (l->version == 502)
-		return status & 1 ? LUA_CALLED_BY_LUA : LUA_CALLED_BY_C;
-	if (l->version == 505)
-		return status >> 15 & 1 ? LUA_CALLED_BY_C : LUA_CALLED_BY_LUA;
-	/* 5.3: bit 1 is CIST_LUA; 5.4: CIST_C */
-	return (status >> 1 & 1) == (l->version == 503) ? LUA_CALLED_BY_LUA : LUA_CALLED_BY_C;
+	/* a version has one of these bits */
+	return (status & (l->is_lua | l->is_c)) == l->is_lua ? LUA_CALLED_BY_LUA : LUA_CALLED_BY_C;
 }
 
 /* What a source is called, as a number; 0: it cannot be read. */
@@ -256,8 +348,8 @@ static __always_inline int lua_push(struct unwind_walk *w, const struct lua_data
 				    __u64 savedpc, __u32 called)
 {
 	__u64 code = b[l->proto_code / 8], source = b[l->proto_source / 8], text = 0, check, pc;
-	__u32 size = b[l->proto_size / 8] >> (l->proto_size & 7) * 8;
-	__u32 line = b[l->proto_line / 8] >> (l->proto_line & 7) * 8;
+	__u32 size = lua_part(b[l->proto_size / 8], l->proto_size);
+	__u32 line = lua_part(b[l->proto_line / 8], l->proto_line);
 
 	pc = (savedpc - code) >> 2;
 	if (savedpc < code || pc > size)
@@ -315,7 +407,8 @@ static __always_inline int lua_no_function(struct unwind_walk *w, const struct l
 	} else if (state[1] & LUA_PUSHED || !state[0] ||
 		   (l->version == 501 &&
 		    (lua_variable(w, d, &lua) ||
-		     unwind_read_far(w, &base, sizeof(base), lua + 0x50) || state[0] < base))) {
+		     unwind_read_far(w, &base, sizeof(base), lua + LUA_501_BASE_CI) ||
+		     state[0] < base))) {
 		state[1] &= ~LUA_LEFT;
 	}
 	return UNWIND_AGAIN;
@@ -327,7 +420,7 @@ static __always_inline int lua_function(struct unwind_walk *w, const struct lua_
 					__u64 ci, __u64 savedpc, __u32 is_last, __u32 is_tail)
 {
 	__u64 *state = w->state[UNWIND_RUNTIME_LUA], code = b[l->proto_code / 8];
-	__u32 size = b[l->proto_size / 8] >> (l->proto_size & 7) * 8, called = LUA_CALLED_BY_LUA;
+	__u32 size = lua_part(b[l->proto_size / 8], l->proto_size), called = LUA_CALLED_BY_LUA;
 	__u64 first = state[1] & LUA_FIRST, left = state[1] & LUA_LEFT;
 
 	/* 5.2 saves the program counter with each instruction: this one has not begun */
@@ -363,14 +456,11 @@ static __always_inline int lua_frame(struct unwind_walk *w, const struct lua_dat
 	if (ci & 7 || unwind_read_far(w, b, l->ci_size, ci))
 		return lua_refuse(w, UNWIND_END_RUNTIME_MEMORY);
 	savedpc = b[l->ci_savedpc / 8];
-	status = b[l->ci_status / 8] >> (l->ci_status & 7) * 8;
-	status &= l->version == 501 || l->version == 505 ? 0xffffffff
-		  : l->version == 502			 ? 0xff
-							 : 0xffff;
+	status = lua_part(b[l->ci_status / 8], l->ci_status) & l->status;
 	at = b[l->version == 501 ? 1 : 0];
 	state[0] = l->version == 501 ? ci - l->ci_size : b[l->ci_previous / 8];
 	is_last = l->version == 501 ? (state[1] & LUA_LEFT) <= 1
-				    : !(status & l->status_fresh) == !!d->reentry;
+				    : !(status & l->fresh) == !!d->reentry;
 	/* the functions that are called lie on Lua's stack, each above its caller */
 	if (unwind_read_down(w, value, sizeof(value), at))
 		return lua_refuse(w, UNWIND_END_RUNTIME_MEMORY);
@@ -382,13 +472,11 @@ static __always_inline int lua_frame(struct unwind_walk *w, const struct lua_dat
 		return lua_refuse(w, UNWIND_END_RUNTIME_MEMORY);
 	if ((b[1] & 0xff) != l->proto_tag)
 		return lua_refuse(w, UNWIND_END_RUNTIME_STATE);
-	return lua_function(w, d, l, b, at, ci, savedpc, is_last, status & l->status_tail);
+	return lua_function(w, d, l, b, at, ci, savedpc, is_last, status & l->tail);
 }
 
 static __always_inline int lua_step(struct unwind_walk *w)
 {
-	const struct lua_layout l1 = LUA_LAYOUT_501, l2 = LUA_LAYOUT_502, l3 = LUA_LAYOUT_503,
-				l4 = LUA_LAYOUT_504, l5 = LUA_LAYOUT_505;
 	__u64 *state = w->state[UNWIND_RUNTIME_LUA];
 	const struct lua_data *d = unwind_data(w);
 
@@ -402,15 +490,15 @@ static __always_inline int lua_step(struct unwind_walk *w)
 		return UNWIND_NATIVE;
 	switch (d->version) {
 	case 501:
-		return lua_frame(w, d, &l1);
+		return lua_frame(w, d, &lua_501);
 	case 502:
-		return lua_frame(w, d, &l2);
+		return lua_frame(w, d, &lua_502);
 	case 503:
-		return lua_frame(w, d, &l3);
+		return lua_frame(w, d, &lua_503);
 	case 504:
-		return lua_frame(w, d, &l4);
+		return lua_frame(w, d, &lua_504);
 	case 505:
-		return lua_frame(w, d, &l5);
+		return lua_frame(w, d, &lua_505);
 	}
 	return UNWIND_NATIVE;
 }
