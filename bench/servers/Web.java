@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.net.InetSocketAddress;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -12,8 +12,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * A web server in Java: the JDK's own, with a pool of threads: Web PORT [FILE]. Each answer is parsed, priced and
- * rendered; FILE gets the CPU time of each step, as JSON.
+ * A web server in Java: the JDK's own, with a pool of threads: Web PORT [timed]. Each answer is parsed, priced and
+ * rendered. If timed, /clock answers how much CPU time each step has taken so far, as JSON.
  */
 public class Web {
 	record Row(int id, String name, double price) {
@@ -72,26 +72,25 @@ public class Web {
 		return page;
 	}
 
-	static void write(Path file) {
-		try {
-			Files.writeString(file, String.format("{\"Web.parseOrder\": %d, \"Web.priceRows\": %d, "
-				+ "\"Web.renderPage\": %d}", CLOCK.get(0), CLOCK.get(1), CLOCK.get(2)));
-		} catch (java.io.IOException e) {
-			System.err.println(e);
-		}
+	static String clock() {
+		return String.format("{\"Web.parseOrder\": %d, \"Web.priceRows\": %d, \"Web.renderPage\": %d}",
+			CLOCK.get(0), CLOCK.get(1), CLOCK.get(2));
+	}
+
+	static void answer(HttpExchange exchange, String text) throws IOException {
+		byte[] page = text.getBytes();
+		exchange.sendResponseHeaders(200, page.length);
+		exchange.getResponseBody().write(page);
+		exchange.close();
 	}
 
 	public static void main(String[] args) throws Exception {
 		HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(args[0])), 64);
-		boolean isTimed = args.length > 1;
+		boolean isTimed = args.length > 1 && args[1].equals("timed");
+		server.createContext("/", exchange ->
+			answer(exchange, isTimed ? timed() : renderPage(priceRows(parseOrder(ORDER)))));
 		if (isTimed)
-			Runtime.getRuntime().addShutdownHook(new Thread(() -> write(Path.of(args[1]))));
-		server.createContext("/", exchange -> {
-			byte[] page = (isTimed ? timed() : renderPage(priceRows(parseOrder(ORDER)))).getBytes();
-			exchange.sendResponseHeaders(200, page.length);
-			exchange.getResponseBody().write(page);
-			exchange.close();
-		});
+			server.createContext("/clock", exchange -> answer(exchange, clock()));
 		server.setExecutor(Executors.newFixedThreadPool(4));
 		server.start();
 	}
