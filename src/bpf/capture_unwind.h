@@ -119,9 +119,9 @@ static __always_inline __u64 *unwind_frames(struct unwind_walk *w)
  * Not inlined, as the stack of a BPF program is short (512 bytes along a chain of calls), and the steps of runtimes
  * need it. Not static: the verifier looks at them once, not at each call.
  */
-__weak __noinline int capture_native(struct capture_scratch *s, int is_known)
+__weak __noinline int capture_native(struct capture_scratch *s, __u64 key)
 {
-	return s ? unwind_native(&s->walk, is_known) : 1;
+	return s ? unwind_native(&s->walk, key) : 1;
 }
 
 __weak __noinline int capture_find_mapping(struct capture_scratch *s, __u64 at)
@@ -134,9 +134,9 @@ __weak __noinline int capture_find_rule(struct capture_scratch *s, __u64 at)
 	return s ? unwind_find_rule(&s->walk, at) : 0;
 }
 
-static __always_inline int unwind_native_here(struct unwind_walk *w, int is_known)
+static __always_inline int unwind_native_here(struct unwind_walk *w, __u64 key)
 {
-	return capture_native((void *)w - offsetof(struct capture_scratch, walk), is_known);
+	return capture_native((void *)w - offsetof(struct capture_scratch, walk), key);
 }
 
 static __always_inline int unwind_find_mapping_here(struct unwind_walk *w, __u64 at)
@@ -165,14 +165,17 @@ static __always_inline void unwind_remember(struct unwind_walk *w, __u64 at)
 	capture_remember((void *)w - offsetof(struct capture_scratch, walk), at);
 }
 
-static __always_inline __u64 unwind_recall_word(const struct unwind_walk *w, __u64 at)
+static __always_inline void unwind_recall_words(const struct unwind_walk *w, __u64 at,
+						__u64 words[2])
 {
-	return capture_recall_word((void *)w - offsetof(struct capture_scratch, walk), at);
+	capture_recall_words((void *)w - offsetof(struct capture_scratch, walk), at, words);
 }
 
-static __always_inline void unwind_remember_word(const struct unwind_walk *w, __u64 at, __u64 word)
+static __always_inline void unwind_remember_words(const struct unwind_walk *w, __u64 at,
+						  __u64 first, __u64 second)
 {
-	capture_remember_word((void *)w - offsetof(struct capture_scratch, walk), at, word);
+	capture_remember_words((void *)w - offsetof(struct capture_scratch, walk), at, first,
+			       second);
 }
 
 /* The steps of the runtimes, in runtimes.bpf.c: verified once each, not at each call. */

@@ -23,8 +23,8 @@
  * elsewhere.
  */
 
-#include "hotspot_blob.h"
 #include "hotspot_interpreter.h"
+#include "hotspot_seen.h"
 
 /* How far above the stack pointer of a stub its return address is looked for, in words. */
 #define HOTSPOT_STUB_PUSHES 9
@@ -202,21 +202,44 @@ HOTSPOT_APART int hotspot_compiled(struct unwind_walk *w, const struct hotspot_d
 				   const struct hotspot_blob *b)
 {
 	__u32 variant = b->level == 0 ? HOTSPOT_NATIVE : b->level == 4 ? HOTSPOT_C2 : HOTSPOT_C1;
-	__u64 at = unwind_at(w), original;
+	int is_deoptimized =
+		!w->pc_exact && (w->pc == b->deopt || w->pc == b->deopt_mh) && b->original_pc;
+	__u64 at = unwind_at(w), original, detail;
 
-	if (!w->pc_exact && (w->pc == b->deopt || w->pc == b->deopt_mh) && b->original_pc) {
+	if (is_deoptimized) {
 		if (unwind_read(w, &original, sizeof(original), w->sp + b->original_pc))
 			return hotspot_end(w, UNWIND_END_MEMORY);
 		at = original - 1;
 	}
 	if (!b->frame_size || at < b->code)
 		return hotspot_end(w, UNWIND_END_RUNTIME_STATE);
+	detail = (__u64)b->compile_id << 32 | (__u32)(at - b->code);
+	if (!w->pc_exact && !is_deoptimized && b->compile_id)
+		hotspot_remember(w, d, at, b, variant, detail);
 	if (unwind_push_runtime(w,
 				hotspot_guess(w) |
 					UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_HOTSPOT, variant, b->at),
-				(__u64)b->compile_id << 32 | (__u32)(at - b->code)))
+				detail))
 		return UNWIND_ENDED;
 	return hotspot_by_size(w, d, b);
+}
+
+/* The same, of a place that has called and was seen before. UNWIND_NATIVE: it must be looked at as a new one. */
+HOTSPOT_APART int hotspot_again(struct unwind_walk *w, const struct hotspot_data *d, __u64 at)
+{
+	struct hotspot_seen seen = hotspot_recall(w, at);
+	__u64 pair[2], end = w->sp + seen.frame_size;
+
+	if (!seen.frame_size || !hotspot_is_still(w, d, seen.blob, seen.detail >> 32) ||
+	    unwind_read(w, pair, sizeof(pair), end - 16) || !hotspot_is_code(d, pair[1]))
+		return UNWIND_NATIVE;
+	if (unwind_push_runtime(w,
+				hotspot_guess(w) | UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_HOTSPOT,
+								       seen.variant, seen.blob),
+				seen.detail))
+		return UNWIND_ENDED;
+	w->fp_known = 1;
+	return hotspot_return(w, pair[1], end, pair[0], 0);
 }
 
 /* A frame with rbp as its frame pointer. Java may have been called from anywhere, by the call stub. */
@@ -325,9 +348,9 @@ static __always_inline int hotspot_barrier(struct unwind_walk *w, const struct h
 static __always_inline int hotspot_step(struct unwind_walk *w)
 {
 	const struct hotspot_data *d = unwind_data(w);
+	int moved = UNWIND_NATIVE, end;
 	struct hotspot_blob b = {};
 	__u64 at = unwind_at(w);
-	int end;
 
 	if (!d || (w->assumed == at && !hotspot_is_code(d, at)))
 		return UNWIND_NATIVE;
@@ -335,15 +358,19 @@ static __always_inline int hotspot_step(struct unwind_walk *w)
 		return hotspot_interpreted(w, d);
 	if (w->pc == d->return_barrier && d->entry_return && !w->pc_exact)
 		return hotspot_barrier(w, d);
+	if (!w->pc_exact)
+		moved = hotspot_again(w, d, at);
+	if (moved != UNWIND_NATIVE)
+		return moved;
 	/* where its blob was, if that is still there, its block is the one that this address is in */
-	b.at = d->block_used.size ? unwind_recall_word(w, at) : 0;
+	b.at = hotspot_recall(w, at).blob;
 	if (!b.at || hotspot_read_blob(w, d, &b, 1) || at < b.code || at >= b.block_end) {
 		end = hotspot_find(w, d, at, &b.at);
 		if (!end)
 			end = hotspot_read_blob(w, d, &b, 0);
 		if (end)
 			return hotspot_end(w, end);
-		unwind_remember_word(w, at, b.at);
+		hotspot_remember(w, d, at, &b, 0, 0);
 	}
 	return b.is_nmethod ? hotspot_compiled(w, d, &b) : hotspot_stub(w, d, &b);
 }

@@ -100,7 +100,7 @@ UNWIND_APART int hotspot_find(const struct unwind_walk *w, const struct hotspot_
 }
 
 /* Whether a blob's name says that it is an nmethod: there are two such names. */
-static __always_inline int hotspot_is_nmethod(struct unwind_walk *w, __u64 name)
+static __always_inline int hotspot_names_nmethod(struct unwind_walk *w, __u64 name)
 {
 	__u64 *remembered = w->state[UNWIND_RUNTIME_HOTSPOT], text;
 
@@ -121,21 +121,47 @@ static __always_inline __u32 hotspot_header(const struct hotspot_data *d)
 	return d->heaps[0].header;
 }
 
+/*
+ * Reads the blob at `at` into w->piece, and `before` bytes in front of it: the header of the block that it lies in, or
+ * nothing.
+ */
+static __always_inline int hotspot_read_words(struct unwind_walk *w, const struct hotspot_data *d,
+					      __u64 at, __u32 before)
+{
+	__u32 bytes = before + d->blob_bytes;
+
+	w->piece_at = 0;
+	return before & 3 || bytes > UNWIND_PIECE_BYTES ||
+	       unwind_read_code(w, w->piece, bytes, at + d->blob_from - before);
+}
+
+/* What was read of a blob, which begins `before` bytes behind the first of these words: is it an nmethod? */
+static __always_inline int hotspot_is_nmethod(struct unwind_walk *w, const struct hotspot_data *d,
+					      const __u32 *words, __u32 before)
+{
+	if (d->fields[HOTSPOT_KIND].size)
+		return hotspot_get(words, before, d->fields[HOTSPOT_KIND]) == d->nmethod_kind;
+	return hotspot_names_nmethod(w, hotspot_get(words, before, d->fields[HOTSPOT_NAME]));
+}
+
+/* From the header of the block that a blob lies in to what is read of the blob. */
+static __always_inline __u32 hotspot_before(const struct hotspot_data *d)
+{
+	return hotspot_header(d) + d->blob_from;
+}
+
 /* Reads the blob at b->at; with_block: and the header of the block that it lies in. 0, or why it cannot be done. */
 UNWIND_APART int hotspot_read_blob(struct unwind_walk *w, const struct hotspot_data *d,
 				   struct hotspot_blob *b, int with_block)
 {
 	const __u32 *words;
-	__u32 bytes, before;
+	__u32 before;
 
 	if (!w || !d || !b)
 		return UNWIND_END_RUNTIME_STATE;
 	words = (const __u32 *)w->piece;
-	w->piece_at = 0;
-	before = with_block ? hotspot_header(d) + d->blob_from : 0;
-	bytes = before + d->blob_bytes;
-	if (before & 3 || bytes > UNWIND_PIECE_BYTES ||
-	    unwind_read_code(w, w->piece, bytes, b->at + d->blob_from - before))
+	before = with_block ? hotspot_before(d) : 0;
+	if (hotspot_read_words(w, d, b->at, before))
 		return UNWIND_END_RUNTIME_MEMORY;
 	b->block_end = with_block && hotspot_get(words, 0, d->block_used) == 1
 			       ? b->at - hotspot_header(d) +
@@ -163,10 +189,7 @@ UNWIND_APART int hotspot_read_blob(struct unwind_walk *w, const struct hotspot_d
 	}
 	if (b->frame_size > HOTSPOT_FRAME_MAX)
 		return UNWIND_END_RUNTIME_STATE;
-	b->is_nmethod =
-		d->fields[HOTSPOT_KIND].size
-			? hotspot_get(words, before, d->fields[HOTSPOT_KIND]) == d->nmethod_kind
-			: hotspot_is_nmethod(w, b->name);
+	b->is_nmethod = hotspot_is_nmethod(w, d, words, before);
 	return 0;
 }
 

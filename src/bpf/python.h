@@ -115,11 +115,16 @@ static __always_inline int python_read_frame(struct unwind_walk *w, const struct
 					     __u64 at, struct python_frame *frame)
 {
 	const __u32 bytes = PYTHON_WORDS * sizeof(__u64);
+	__u64 from = at + data->frame_from;
+	long failed;
 
 	/* since 3.11, the frames of functions that call one another lie side by side */
-	if (unwind_read_down(w, w->piece, bytes, at + data->frame_from) &&
-	    (data->frame_bytes > bytes ||
-	     unwind_read_far(w, w->piece, data->frame_bytes, at + data->frame_from)))
+	if (data->shape == PYTHON_FRAME_OBJECTS)
+		failed = unwind_read_far(w, w->piece, bytes, from);
+	else
+		failed = unwind_read_down(w, w->piece, bytes, from);
+	if (failed &&
+	    (data->frame_bytes > bytes || unwind_read_far(w, w->piece, data->frame_bytes, from)))
 		return -1;
 	/* references may have tags in their lowest bits since 3.14 (Include/internal/pycore_stackref.h) */
 	frame->code = python_word(w, data->frame_code) & ~7ull;
@@ -147,8 +152,6 @@ static __always_inline int python_is_linked(const struct unwind_walk *w,
 	__u64 at = unwind_at(w);
 	__u32 i;
 
-	if (!python_is_eval(data, at))
-		return 0;
 	for (i = 0; i < PYTHON_UNLINKED_MAX; i++)
 		if (i < data->unlinked_count && python_is_in(&data->unlinked[i], at))
 			return 0;
@@ -410,6 +413,7 @@ enum python_stop {
 struct python_way {
 	struct unwind_walk *walk;
 	const struct python_data *data;
+	__u64 begin;	    /* its first frame */
 	__u64 at, previous; /* the frame that is next, or the last one; the one behind that */
 	__u32 pushes;	    /* its frames are pushed */
 	__u32 stop;	    /* enum python_stop */
@@ -440,11 +444,11 @@ static long python_go(__u32 i, void *context)
 		way->stop = PYTHON_CUT;
 		return 1;
 	}
-	if (data->shape == PYTHON_FRAME_OBJECTS ||
-	    (data->shape == PYTHON_CFRAMES_ENTRY && frame.owner))
+	if (data->shape == PYTHON_CFRAMES_ENTRY && frame.owner)
 		return 1;
 	way->stop = PYTHON_GOES_ON;
-	if (!frame.previous)
+	/* what is no frame may lead to itself */
+	if (!frame.previous || frame.previous == way->begin)
 		return python_cut(way, UNWIND_END_RUNTIME_STATE);
 	way->at = frame.previous;
 	return 0;
@@ -498,7 +502,7 @@ static __always_inline int python_tried(struct unwind_walk *w, const struct pyth
 static __always_inline int python_run(struct unwind_walk *w, const struct python_data *data,
 				      __u64 at, __u64 count, __u64 anchor, enum python_phase phase)
 {
-	struct python_way way = {w, data, at, 0, count != PYTHON_NOT_PUSHED, PYTHON_GOES_ON};
+	struct python_way way = {w, data, at, at, 0, count != PYTHON_NOT_PUSHED, PYTHON_GOES_ON};
 
 	unwind_repeat(PYTHON_AT_ONCE, python_go, &way);
 	if (way.stop == PYTHON_GOES_ON) {
@@ -515,12 +519,28 @@ static __always_inline int python_run(struct unwind_walk *w, const struct python
 	return python_outer(w, data, anchor, PYTHON_ANY, count);
 }
 
+/* 3.8 to 3.10: the one Python frame that the evaluation function at w->pc runs. */
+static __always_inline int python_object(struct unwind_walk *w, const struct python_data *data,
+					 __u64 at)
+{
+	struct python_frame frame;
+
+	if (!python_is_linked(w, data))
+		return UNWIND_NATIVE;
+	if (python_read_frame(w, data, at, &frame))
+		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
+	if (python_push(w, data, &frame))
+		return UNWIND_ENDED;
+	return python_leave(w, data, 0, frame.previous, 0);
+}
+
 /* Frames are known, but which native frame runs them? */
 static __always_inline int python_wait(struct unwind_walk *w, const struct python_data *data,
 				       __u64 frame, __u64 anchor)
 {
-	if (data->shape == PYTHON_FRAME_OBJECTS ? python_is_linked(w, data)
-						: python_has_anchor(w, anchor)) {
+	if (data->shape == PYTHON_FRAME_OBJECTS)
+		return python_object(w, data, frame);
+	if (python_has_anchor(w, anchor)) {
 		if (!frame)
 			return w->pc_exact ? python_outer(w, data, anchor, PYTHON_ANY, w->count)
 					   : python_done(w);
@@ -546,11 +566,11 @@ static __always_inline int python_step(struct unwind_walk *w)
 
 	if (!data)
 		return UNWIND_NATIVE;
+	if (data->shape == PYTHON_FRAME_OBJECTS && !python_is_eval(data, unwind_at(w)))
+		return UNWIND_NEVER;
 	/* which frames have an anchor cannot be seen then: Python is hardly ever there for nothing */
 	if (!unwind_is_live(w))
-		return data->shape != PYTHON_FRAME_OBJECTS || python_is_eval(data, unwind_at(w))
-			       ? unwind_miss(w, UNWIND_RUNTIME_PYTHON)
-			       : UNWIND_NATIVE;
+		return unwind_miss(w, UNWIND_RUNTIME_PYTHON);
 	switch (phase) {
 	case PYTHON_BEGIN:
 		return python_begin(w, data);

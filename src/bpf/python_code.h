@@ -69,16 +69,14 @@ static __always_inline __u64 python_function_key(const struct python_frame *fram
 	return key >> 2 | 1ull << 62;
 }
 
-/* Whether the function's number is the one that was remembered. */
-static __always_inline int python_has_number(const struct unwind_walk *w,
-					     const struct python_data *data,
-					     const struct python_frame *frame, __u64 remembered)
+/* Whether the number at `from` is the one that was remembered. */
+static __always_inline int python_has_number(const struct unwind_walk *w, __u64 from,
+					     __u64 remembered)
 {
 	__u32 number = 0;
 
 	return remembered >> PYTHON_NUMBER_SHIFT &&
-	       !unwind_read_far(w, &number, sizeof(number),
-				frame->function + data->function_number) &&
+	       !unwind_read_far(w, &number, sizeof(number), from) &&
 	       number == remembered >> PYTHON_NUMBER_SHIFT;
 }
 
@@ -102,20 +100,20 @@ UNWIND_APART __u64 python_numbered(struct unwind_walk *w, const struct python_da
 static __always_inline int python_by_number(struct unwind_walk *w, const struct python_data *data,
 					    __u64 code, __u32 *sum)
 {
-	__u64 key = code | 1ull << 62, remembered = unwind_recall_word(w, key);
+	__u64 key = code | 1ull << 62, words[2],
+	      from = code + data->code_from + data->code_number * 8ull - sizeof(__u32);
 	__u32 number;
 	int variant;
 
-	if (unwind_read_far(w, &number, sizeof(number),
-			    code + data->code_from + data->code_number * 8ull - sizeof(number)))
-		return PYTHON_UNCHECKED;
-	if (number && number == remembered >> PYTHON_NUMBER_SHIFT) {
-		*sum = remembered;
+	unwind_recall_words(w, key, words);
+	if (python_has_number(w, from, words[0])) {
+		*sum = words[0];
 		return PYTHON_CHECKED;
 	}
 	variant = python_check(w, data, code, sum);
-	if (number && variant == PYTHON_CHECKED)
-		unwind_remember_word(w, key, (__u64)number << PYTHON_NUMBER_SHIFT | *sum);
+	if (variant == PYTHON_CHECKED && !unwind_read_far(w, &number, sizeof(number), from) &&
+	    number)
+		unwind_remember_words(w, key, (__u64)number << PYTHON_NUMBER_SHIFT | *sum, 0);
 	return variant;
 }
 
@@ -123,7 +121,7 @@ static __always_inline int python_by_number(struct unwind_walk *w, const struct 
 static __always_inline int python_identify(struct unwind_walk *w, const struct python_data *data,
 					   const struct python_frame *frame, __u32 *sum)
 {
-	__u64 key, remembered;
+	__u64 key, words[2], remembered;
 	int variant;
 
 	if (data->code_number)
@@ -131,8 +129,9 @@ static __always_inline int python_identify(struct unwind_walk *w, const struct p
 	if (!data->function_number)
 		return python_check(w, data, frame->code, sum);
 	key = python_function_key(frame);
-	remembered = unwind_recall_word(w, key);
-	if (python_has_number(w, data, frame, remembered)) {
+	unwind_recall_words(w, key, words);
+	remembered = words[0];
+	if (python_has_number(w, frame->function + data->function_number, remembered)) {
 		*sum = remembered;
 		return PYTHON_CHECKED;
 	}
@@ -145,7 +144,7 @@ static __always_inline int python_identify(struct unwind_walk *w, const struct p
 		remembered = python_numbered(w, data, frame, *sum);
 	else
 		remembered = 1;
-	unwind_remember_word(w, key, remembered);
+	unwind_remember_words(w, key, remembered, 0);
 	return variant;
 }
 

@@ -7,7 +7,7 @@
  * of an address cannot change before the generation does. A sample comes when the caches of the CPU are full of
  * other things, and looking up a rule touches many of their lines; this touches one.
  *
- * A runtime's step may have a word remembered instead, for an address in code of its own (unwind_recall_word()).
+ * A runtime's step may have two words remembered instead, for an address in code of its own (unwind_recall_words()).
  *
  * Only the first stack in the making on a CPU uses it: one that interrupts it could find an entry half written.
  */
@@ -21,7 +21,7 @@ struct capture_rule {
 	__u32 generation; /* 0: free */
 	union {
 		struct unwind_rule rule;
-		__u64 word;
+		__u64 words[2];
 	};
 };
 
@@ -73,29 +73,31 @@ static __noinline int capture_remember(struct capture_scratch *s, __u64 at)
 	return 0;
 }
 
-/* The bit that tells an address for a word from the same one for a rule. */
-#define CAPTURE_IS_WORD (1ull << 63)
+/* The bit that tells an address for words from the same one for a rule. */
+#define CAPTURE_IS_WORDS (1ull << 63)
 
-static __always_inline __u64 capture_recall_word(const struct capture_scratch *s, __u64 at)
+static __always_inline void capture_recall_words(const struct capture_scratch *s, __u64 at,
+						 __u64 words[2])
 {
-	const struct capture_rule *known = capture_rule_of(s, at | CAPTURE_IS_WORD);
+	const struct capture_rule *known = capture_rule_of(s, at | CAPTURE_IS_WORDS);
+	int is_it = known && known->at == (at | CAPTURE_IS_WORDS) &&
+		    known->generation == s->walk.generation;
 
-	return known && known->at == (at | CAPTURE_IS_WORD) &&
-			       known->generation == s->walk.generation
-		       ? known->word
-		       : 0;
+	words[0] = is_it ? known->words[0] : 0;
+	words[1] = is_it ? known->words[1] : 0;
 }
 
-static __always_inline void capture_remember_word(const struct capture_scratch *s, __u64 at,
-						  __u64 word)
+static __always_inline void capture_remember_words(const struct capture_scratch *s, __u64 at,
+						   __u64 first, __u64 second)
 {
-	struct capture_rule *known = capture_rule_of(s, at | CAPTURE_IS_WORD);
+	struct capture_rule *known = capture_rule_of(s, at | CAPTURE_IS_WORDS);
 
 	if (!known)
 		return;
-	known->at = at | CAPTURE_IS_WORD;
+	known->at = at | CAPTURE_IS_WORDS;
 	known->generation = s->walk.generation;
-	known->word = word;
+	known->words[0] = first;
+	known->words[1] = second;
 }
 
 #endif

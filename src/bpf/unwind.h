@@ -298,23 +298,23 @@ static __always_inline int unwind_from_handler(struct unwind_walk *w)
 	return unwind_signal_frame(w);
 }
 
-/* Writes the native frame at w->pc and moves to its caller; is_known: w->rule is the rule for it. */
-static __always_inline int unwind_native(struct unwind_walk *w, int is_known)
+/*
+ * Writes the native frame at w->pc and moves to its caller; key: what its rule is remembered under, which is another
+ * address where the runtime must be asked first; 0: it is w->rule.
+ */
+static __always_inline int unwind_native(struct unwind_walk *w, __u64 key)
 {
 	__u64 at = unwind_at(w);
 
 	if (unwind_push(w, at))
 		return 1;
-	if (is_known)
-		return unwind_by_rule(w, &w->rule);
-	/* of an image whose runtime must be asked first, rules are remembered under another address */
-	if (w->mapping.runtime && unwind_recall(w, at | UNWIND_IS_RUNTIME))
+	if (!key || (key != at && unwind_recall(w, key)))
 		return unwind_by_rule(w, &w->rule);
 	if (!unwind_find_rule_here(w, at))
 		return unwind_by_frame_pointer(w);
 	if (w->rule.cfa == UNWIND_CFA_SIGNAL)
 		return unwind_from_handler(w);
-	unwind_remember(w, w->mapping.runtime ? at | UNWIND_IS_RUNTIME : at);
+	unwind_remember(w, key);
 	return unwind_by_rule(w, &w->rule);
 }
 
@@ -366,29 +366,34 @@ static __always_inline void unwind_ask(struct unwind_walk *w)
 /* Writes the frame at w->pc and moves to its caller. Returns 1 when the walk has ended; w->end says why. */
 static __always_inline int unwind_step(struct unwind_walk *w)
 {
-	__u64 at = unwind_at(w);
+	__u64 at = unwind_at(w), key;
 	enum unwind_end end;
 	int moved;
 
 	if (!w->again) {
-		/* what a runtime must be asked of is not remembered under its own address */
-		if (!(w->mapping.runtime && unwind_is_in_mapping(w, at)) && unwind_recall(w, at))
-			return unwind_native_here(w, 1);
+		/* what a runtime must be asked of is not remembered under its own address: not code that it has made */
+		if (!(w->mapping.runtime && w->mapping.kind == UNWIND_MAPPING_NO_TABLE &&
+		      unwind_is_in_mapping(w, at)) &&
+		    unwind_recall(w, at))
+			return unwind_native_here(w, 0);
 		end = unwind_enter(w, at);
 		if (end)
 			return unwind_stop(w, end);
 	}
+	key = w->mapping.runtime ? at | UNWIND_IS_RUNTIME : at;
 	if (w->mapping.runtime && !(w->finished >> w->mapping.runtime & 1)) {
 		unwind_ask(w);
 		moved = unwind_runtime(w);
 		w->again = moved == UNWIND_AGAIN;
-		if (moved != UNWIND_NATIVE)
+		if (moved == UNWIND_NEVER)
+			key = at;
+		else if (moved != UNWIND_NATIVE)
 			return moved == UNWIND_ENDED;
 		/* the runtime does not know this code: nobody does */
 		if (w->assumed == at)
 			return unwind_stop(w, UNWIND_END_LATER);
 	}
-	return unwind_native_here(w, 0);
+	return unwind_native_here(w, key);
 }
 
 #endif

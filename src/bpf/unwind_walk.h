@@ -17,7 +17,7 @@
  *	int unwind_is_live(w)						whether unwind_read_far() can work at all
  *	__u64 *unwind_frames(w)					UNWIND_FRAMES_MAX words, or null
  *	int unwind_runtime(w)					enum unwind_moved (runtimes.h)
- *	int unwind_native_here(w, int is_known)			unwind_native()
+ *	int unwind_native_here(w, __u64 key)			unwind_native()
  *	int unwind_find_mapping_here(w, __u64 at)		unwind_find_mapping()
  *	int unwind_find_rule_here(w, __u64 at)			unwind_find_rule()
  *	long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context), void *context)
@@ -25,8 +25,9 @@
  *					have to go through turn by turn
  *	int unwind_recall(w, __u64 at)		1: w->rule is the rule for that address now
  *	void unwind_remember(w, __u64 at)		that it is, for the next time
- *	__u64 unwind_recall_word(w, __u64 at)	what a runtime's step had remembered last under that word; 0: nothing
- *	void unwind_remember_word(w, __u64 at, __u64 word)
+ *	void unwind_recall_words(w, __u64 at, __u64 words[2])
+ *					what a runtime's step had remembered last under that word; zeroes: nothing
+ *	void unwind_remember_words(w, __u64 at, __u64 first, __u64 second)
  *
  * where w is the struct unwind_walk. When user space finishes a stack, it has a copy of the stack, and of all
  * else only what is there now: unwind_read_code() is for what stays as it is while a thread runs on (code,
@@ -76,15 +77,17 @@ static __always_inline long unwind_read_down(const struct unwind_walk *w, void *
 static __always_inline int unwind_is_live(const struct unwind_walk *w);
 static __always_inline __u64 *unwind_frames(struct unwind_walk *w);
 static __always_inline int unwind_runtime(struct unwind_walk *w);
-static __always_inline int unwind_native_here(struct unwind_walk *w, int is_known);
+static __always_inline int unwind_native_here(struct unwind_walk *w, __u64 key);
 static __always_inline int unwind_find_mapping_here(struct unwind_walk *w, __u64 at);
 static __always_inline int unwind_find_rule_here(struct unwind_walk *w, __u64 at);
 static __always_inline long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context),
 					  void *context);
 static __always_inline int unwind_recall(struct unwind_walk *w, __u64 at);
 static __always_inline void unwind_remember(struct unwind_walk *w, __u64 at);
-static __always_inline __u64 unwind_recall_word(const struct unwind_walk *w, __u64 at);
-static __always_inline void unwind_remember_word(const struct unwind_walk *w, __u64 at, __u64 word);
+static __always_inline void unwind_recall_words(const struct unwind_walk *w, __u64 at,
+						__u64 words[2]);
+static __always_inline void unwind_remember_words(const struct unwind_walk *w, __u64 at,
+						  __u64 first, __u64 second);
 
 /* Something that a frame has and another one of the same stack may have too, and what was found out about it. */
 struct unwind_memo {
@@ -141,6 +144,7 @@ enum unwind_moved {
 	UNWIND_ENDED = 1, /* the walk has ended (what unwind_stop() returns): w->end says why */
 	UNWIND_AGAIN,	  /* it has pushed a frame and wants to be called again at the same place */
 	UNWIND_MOVED,	  /* it has pushed what there is here, and moved to the caller */
+	UNWIND_NEVER,	  /* nothing, and it need not be asked again of this code */
 };
 
 #endif

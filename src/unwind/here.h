@@ -10,9 +10,9 @@
 #include "bpf/unwind.h"
 #include "bpf/runtimes.h"
 
-static inline int unwind_native_here(struct unwind_walk *w, int is_known)
+static inline int unwind_native_here(struct unwind_walk *w, __u64 key)
 {
-	return unwind_native(w, is_known);
+	return unwind_native(w, key);
 }
 
 static inline int unwind_find_mapping_here(struct unwind_walk *w, __u64 at)
@@ -54,15 +54,16 @@ static inline void unwind_remember(struct unwind_walk *w, __u64 at)
 
 /* Whoever needs to remember words has functions of its own. */
 #ifndef HERE_REMEMBERS_WORDS
-static inline __u64 unwind_recall_word(const struct unwind_walk *w, __u64 at)
+static inline void unwind_recall_words(const struct unwind_walk *w, __u64 at, __u64 words[2])
 {
 	(void)w, (void)at;
-	return 0;
+	words[0] = words[1] = 0;
 }
 
-static inline void unwind_remember_word(const struct unwind_walk *w, __u64 at, __u64 word)
+static inline void unwind_remember_words(const struct unwind_walk *w, __u64 at, __u64 first,
+					 __u64 second)
 {
-	(void)w, (void)at, (void)word;
+	(void)w, (void)at, (void)first, (void)second;
 }
 #endif
 

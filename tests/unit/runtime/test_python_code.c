@@ -22,19 +22,22 @@ struct here {
 	uint8_t memory[4096];
 };
 
-static inline __u64 unwind_recall_word(const struct unwind_walk *w, __u64 at)
+static inline void unwind_recall_words(const struct unwind_walk *w, __u64 at, __u64 words[2])
 {
 	const struct here *here = (const struct here *)w;
 
-	return here->key == at ? here->word : 0;
+	words[0] = here->key == at ? here->word : 0;
+	words[1] = 0;
 }
 
-static inline void unwind_remember_word(const struct unwind_walk *w, __u64 at, __u64 word)
+static inline void unwind_remember_words(const struct unwind_walk *w, __u64 at, __u64 first,
+					 __u64 second)
 {
 	struct here *here = (struct here *)(uintptr_t)w;
 
+	(void)second;
 	here->key = at;
-	here->word = word;
+	here->word = first;
 }
 
 #include "no_tables.h"
