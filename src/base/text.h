@@ -38,6 +38,12 @@ void text_duration(char *to, size_t size, uint64_t ns);
 /* "12.3 MB": a number of bytes, for people (powers of 1000). */
 void text_bytes(char *to, size_t size, uint64_t bytes);
 
+/* "s", or nothing for one: of a word behind a number. */
+static inline const char *text_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /* "1,234,567" */
 void text_count(char *to, size_t size, uint64_t n);
 

@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/privileges.h"
+#include "base/text.h"
 #include "camera/reel.h"
 #include "cmd/agent_options.h"
 #include "cmd/notify.h"
@@ -144,7 +145,13 @@ static void tell_trouble(void *context, const struct fail *why)
 static void tell_works(void *context, uint64_t films)
 {
 	(void)context;
-	cmd_say("sending works again; %llu films wait", (unsigned long long)films);
+	cmd_say("sending works again; films that wait: %llu", (unsigned long long)films);
+}
+
+static void tell_almost(void *context, const struct fail *why)
+{
+	(void)context;
+	say_fail(why, "");
 }
 
 static void tell_useless(void *context, const struct spool_film *film, const struct fail *why)
@@ -207,6 +214,7 @@ static int start_sender(struct agent *agent, struct fail *why)
 		.stop = &agent->stop,
 		.trouble = tell_trouble,
 		.works = tell_works,
+		.almost = tell_almost,
 		.useless = tell_useless,
 		.context = agent,
 	};
@@ -373,10 +381,11 @@ static void say_end(const struct agent *agent)
 	struct spool_status status;
 
 	spool_status(agent->spool, &status);
-	cmd_say("%llu films sent%s", (unsigned long long)status.sent,
+	cmd_say("%llu film%s sent%s", (unsigned long long)status.sent, text_plural(status.sent),
 		status.films ? "; others wait in the spool for the next start" : "");
 	if (status.lost)
-		cmd_say("%llu films lost: the spool was full", (unsigned long long)status.lost);
+		cmd_say("%llu film%s lost: the spool was full", (unsigned long long)status.lost,
+			text_plural(status.lost));
 }
 
 static int run(struct agent *agent, int signals, struct fail *why)
@@ -397,8 +406,9 @@ static int run(struct agent *agent, int signals, struct fail *why)
 		return err;
 	spool_status(agent->spool, &status);
 	if (!err && agent->options.send_only && status.films)
-		return fail(why, -EAGAIN, "send them later", "%llu films wait in the spool %s",
-			    (unsigned long long)status.films, agent->options.spool);
+		return fail(why, -EAGAIN, "send them later",
+			    "films that wait in the spool %s: %llu", agent->options.spool,
+			    (unsigned long long)status.films);
 	if (!err)
 		say_end(agent);
 	return err;

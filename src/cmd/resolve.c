@@ -200,12 +200,12 @@ static void report(const struct film_image *image, const struct lack *lack, cons
 	fputs(": ", stderr);
 	if (names) {
 		text_count(number, sizeof(number), names);
-		fprintf(stderr, "%s frame%s without a name", number, names == 1 ? "" : "s");
+		fprintf(stderr, "%s frame%s without a name", number, text_plural(names));
 	}
 	if (lines) {
 		text_count(number, sizeof(number), lines);
 		fprintf(stderr, "%s%s frame%s without a source line", names ? ", " : "", number,
-			lines == 1 ? "" : "s");
+			text_plural(lines));
 	}
 	fputs(": ", stderr);
 	text_print_safe(stderr, missing[0] ? missing : "no symbol is there");
@@ -302,10 +302,10 @@ static void report_the_rest(const struct film *film)
 	}
 	if (kernel)
 		fprintf(stderr, "  %zu frame%s of the kernel can be named only while recording\n",
-			kernel, kernel == 1 ? "" : "s");
+			kernel, text_plural(kernel));
 	if (jit)
 		fprintf(stderr, "  %zu frame%s of JIT code can be named only while recording\n",
-			jit, jit == 1 ? "" : "s");
+			jit, text_plural(jit));
 }
 
 static void print_result(const struct naming *n)

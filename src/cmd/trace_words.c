@@ -24,18 +24,13 @@ void trace_show_progress(void *context, uint64_t elapsed_ns)
 		seconds, calls, statistics.functions, recording_own_cpu_seconds() / seconds * 100);
 }
 
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 static void show_losses(const struct calls_statistics *calls,
 			const struct camera_statistics *camera)
 {
 	uint64_t lost = camera->lost + calls->strangers;
 
 	if (lost)
-		fprintf(stderr, "; %llu call%s lost", (unsigned long long)lost, plural(lost));
+		fprintf(stderr, "; %llu call%s lost", (unsigned long long)lost, text_plural(lost));
 	if (calls->not_waited_for)
 		fprintf(stderr, "; %llu not kept, although their callers may be slow",
 			(unsigned long long)calls->not_waited_for);
@@ -44,10 +39,10 @@ static void show_losses(const struct calls_statistics *calls,
 			(unsigned long long)camera->other_losses);
 	if (calls->refused)
 		fprintf(stderr, "; %zu function%s could not be probed", calls->refused,
-			plural(calls->refused));
+			text_plural(calls->refused));
 	if (calls->late)
 		fprintf(stderr, "; the first calls in %zu file%s mapped later were not seen",
-			calls->late, plural(calls->late));
+			calls->late, text_plural(calls->late));
 	if (!lost && !calls->late && !calls->not_waited_for && !camera->other_losses &&
 	    !calls->refused)
 		fputs("; nothing lost", stderr);
@@ -68,8 +63,8 @@ void trace_show_end(const char *film, const struct recording *recording,
 		text_print_safe(stderr, film);
 	else
 		fputs("traced", stderr);
-	fprintf(stderr, ": %s call%s of %zu function%s in %.1f s", count, plural(calls->calls),
-		calls->functions, plural(calls->functions),
+	fprintf(stderr, ": %s call%s of %zu function%s in %.1f s", count, text_plural(calls->calls),
+		calls->functions, text_plural(calls->functions),
 		(double)recording->session.elapsed_ns / 1e9);
 	if (film)
 		fprintf(stderr, ", %s", bytes);
@@ -85,7 +80,7 @@ void trace_show_end(const char *film, const struct recording *recording,
 		fprintf(stderr,
 			"; %zu function%s no longer traced, called too often (--max-rate), such "
 			"as ",
-			calls->taken_out, plural(calls->taken_out));
+			calls->taken_out, text_plural(calls->taken_out));
 		text_print_safe(stderr, calls->hottest ? calls->hottest : "");
 	}
 	fputc('\n', stderr);

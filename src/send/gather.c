@@ -213,6 +213,16 @@ uint64_t gathered_lost(const struct gathered *gathered, uint32_t event)
 	return lost;
 }
 
+bool gathered_is_silent(const struct gathered *gathered, uint32_t event)
+{
+	vec_foreach (&gathered->parts, part)
+		if (part->event == event)
+			return false;
+	/* what is of no event is told with any part */
+	return gathered_lost(gathered, event) ||
+	       (!gathered->parts.count && gathered_lost(gathered, 0));
+}
+
 static void put_sum(struct pprof *p, const struct film *film, const struct gathered_sum *sum)
 {
 	uint32_t stack = sum->stack, depth = 0;
@@ -238,7 +248,8 @@ int gathered_pprof(const struct gathered *gathered, const struct gathered_part *
 	struct pprof p;
 
 	pprof_start(&p, film, &header, out);
-	pprof_comment(&p, "service: %s", gathered->groups.at[part->group].service);
+	if (part->group != GATHERED_NO_GROUP)
+		pprof_comment(&p, "service: %s", gathered->groups.at[part->group].service);
 	pprof_comment(&p, "host: %s", film->info.hostname);
 	for (size_t i = 0; i < film->loss_count; i++) {
 		const struct film_loss *loss = &film->losses[i];

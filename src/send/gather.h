@@ -35,9 +35,12 @@ struct gathered_group {
 };
 
 /* What one profile is made of: the sums of an event of a group. */
+enum {
+	GATHERED_NO_GROUP = UINT32_MAX
+};
 struct gathered_part {
-	uint32_t group, event;
-	size_t first, count; /* of sums */
+	uint32_t group, event; /* GATHERED_NO_GROUP: of the host, without sums */
+	size_t first, count;   /* of sums */
 };
 
 struct gathered {
@@ -61,6 +64,9 @@ uint64_t gathered_period(const struct gathered *gathered, uint32_t event);
 
 /* Of the film's losses, those of an event: samples. */
 uint64_t gathered_lost(const struct gathered *gathered, uint32_t event);
+
+/* Whether nothing of the event came through, and losses are to be told: no part will tell them. */
+bool gathered_is_silent(const struct gathered *gathered, uint32_t event);
 
 /* Writes a part as pprof. Returns 0 or a negative errno. */
 int gathered_pprof(const struct gathered *gathered, const struct gathered_part *part, FILE *out);

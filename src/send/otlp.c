@@ -445,25 +445,16 @@ static void put_groups(struct otlp *o, uint64_t id, struct buf *to)
 	}
 }
 
-static bool has_part(const struct gathered *gathered, uint32_t event)
-{
-	vec_foreach (&gathered->parts, part)
-		if (part->event == event)
-			return true;
-	return false;
-}
-
 /* Events of which nothing came through: profiles without samples, of the host alone, tell what was lost. */
 static void put_silent_events(struct otlp *o, uint64_t id, struct buf *to)
 {
 	static const struct gathered_group host = {.container = ""};
 	const struct gathered *gathered = o->gathered;
-	uint64_t of_none = gathered->parts.count ? 0 : gathered_lost(gathered, 0);
 
 	for (uint32_t event = 1; event < gathered->film->event_count; event++) {
-		const struct gathered_part part = {.group = UINT32_MAX, .event = event};
+		const struct gathered_part part = {.group = GATHERED_NO_GROUP, .event = event};
 
-		if (has_part(gathered, event) || !(gathered_lost(gathered, event) | of_none))
+		if (!gathered_is_silent(gathered, event))
 			continue;
 		put_resource(o, &host);
 		put_scope(o);

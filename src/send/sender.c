@@ -149,6 +149,11 @@ static bool send_film(struct sender *s, const struct spool_film *film)
 		spool_sent(s->options.spool, film);
 		works_again(s);
 		return true;
+	case SENT_BUT:
+		spool_sent(s->options.spool, film);
+		works_again(s);
+		s->options.almost(s->options.context, &why);
+		return true;
 	case SENT_GONE:
 		spool_gone(s->options.spool, film);
 		return true;

@@ -13,6 +13,7 @@
  */
 enum sent {
 	SENT,	    /* the film is there */
+	SENT_BUT,   /* the same, but for what *why tells */
 	SENT_LATER, /* not now: to be tried again after a while */
 	SENT_REFUSED, /* not as things are: somebody must do something; to be tried again after a longer while */
 	SENT_USELESS, /* never: this film is of no use there */
@@ -43,9 +44,11 @@ struct sender_options {
 	void (*trouble)(void *context, const struct fail *why);
 	/* It works, after there was trouble; films: so many wait. */
 	void (*works)(void *context, uint64_t films);
+	/* The film was sent, but for what *why tells. */
+	void (*almost)(void *context, const struct fail *why);
 	/* The film was set aside. */
 	void (*useless)(void *context, const struct spool_film *film, const struct fail *why);
-	void *context; /* all three are called by the thread */
+	void *context; /* all four are called by the thread */
 };
 int sender_start(const struct sender_options *options, struct sender **sender, struct fail *why);
 

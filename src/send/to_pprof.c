@@ -15,6 +15,12 @@
 
 #define ENDING ".pb.gz"
 
+/*
+ * Where profiles lie that have no samples, but tell what was lost. A service of that name may lie there, too: of one
+ * film and event there is either the one or the other.
+ */
+#define LOST "lost"
+
 /* "20261121T143000.000Z" */
 enum {
 	TIME_LENGTH = 20,
@@ -160,11 +166,12 @@ static void safe_name(const char *name, char *to, size_t size)
 /* The folder of a service. Two of a film whose names become the same have one each. */
 static void folder_of(const struct gathered *gathered, uint32_t group, char to[FOLDER_SIZE])
 {
-	const char *service = gathered->groups.at[group].service;
+	const char *service =
+		group == GATHERED_NO_GROUP ? LOST : gathered->groups.at[group].service;
 	char other[SERVICE_SIZE];
 
 	safe_name(service, to, SERVICE_SIZE);
-	for (uint32_t i = 0; i < group; i++) {
+	for (uint32_t i = 0; group != GATHERED_NO_GROUP && i < group; i++) {
 		size_t length = strlen(to);
 
 		safe_name(gathered->groups.at[i].service, other, sizeof(other));
@@ -240,6 +247,32 @@ static int put_file(struct folder *f, const struct gathered *gathered,
 	return err;
 }
 
+static int put_part(struct folder *f, const struct gathered *gathered,
+		    const struct gathered_part *part, struct fail *why)
+{
+	int err = put_file(f, gathered, part);
+
+	return err ? fail_errno(why, err, "is there room, and may it be written to?",
+				"cannot write profiles to %s", f->options.where)
+		   : 0;
+}
+
+/* Events of which nothing but losses is left have a profile, too. */
+static int put_parts(struct folder *f, const struct gathered *gathered, struct fail *why)
+{
+	struct gathered_part silent = {.group = GATHERED_NO_GROUP};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < gathered->parts.count; i++)
+		err = put_part(f, gathered, &gathered->parts.at[i], why);
+	for (uint32_t event = 1; !err && event < gathered->film->event_count; event++) {
+		silent.event = event;
+		if (gathered_is_silent(gathered, event))
+			err = put_part(f, gathered, &silent, why);
+	}
+	return err;
+}
+
 static enum sent send_film(void *self, const struct spool_film *film, uint64_t *retry_after,
 			   struct fail *why)
 {
@@ -253,12 +286,7 @@ static enum sent send_film(void *self, const struct spool_film *film, uint64_t *
 		gathered_free(&gathered);
 		return sent_by_error(err);
 	}
-	for (size_t i = 0; !err && i < gathered.parts.count; i++) {
-		err = put_file(f, &gathered, &gathered.parts.at[i]);
-		if (err)
-			fail_errno(why, err, "is there room, and may it be written to?",
-				   "cannot write profiles to %s", f->options.where);
-	}
+	err = put_parts(f, &gathered, why);
 	if (!err)
 		keep_limit(f);
 	gathered_free(&gathered);

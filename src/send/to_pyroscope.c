@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/protobuf.h"
+#include "base/text.h"
 #include "film/labels.h"
 #include "send/to_others.h"
 
@@ -220,6 +222,38 @@ static enum sent push(struct pyroscope *p, const struct gathered *gathered, uint
 	return sent;
 }
 
+/* The film's losses that no profile told, for a person: false, where each was told. */
+static bool tell_silent(const struct pyroscope *p, const struct gathered *gathered,
+			struct fail *why)
+{
+	const struct film *film = gathered->film;
+	char lost[sizeof(why->what)] = "", from[32] = "", span[32];
+	time_t start = (time_t)(gathered->from / 1000000000);
+	size_t length = 0;
+	struct tm tm;
+
+	for (size_t i = 0; i < film->loss_count && length < sizeof(lost); i++) {
+		const struct film_loss *loss = &film->losses[i];
+		bool told = loss->event ? !gathered_is_silent(gathered, loss->event)
+					: gathered->parts.count > 0;
+
+		if (!told && loss->count)
+			length += (size_t)snprintf(lost + length, sizeof(lost) - length,
+						   "%s%s %" PRIu64, length ? ", " : "",
+						   loss->reason, loss->count);
+	}
+	if (!length)
+		return false;
+	if (gmtime_r(&start, &tm))
+		strftime(from, sizeof(from), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	text_duration(span, sizeof(span), gathered->to - gathered->from);
+	fail(why, -ENOMSG, NULL,
+	     "%s does not keep profiles without samples, so it will not show what was lost in the "
+	     "%s from %s: %s",
+	     p->url, span, from, lost);
+	return true;
+}
+
 static enum sent send_film(void *self, const struct spool_film *film, uint64_t *retry_after,
 			   struct fail *why)
 {
@@ -235,6 +269,8 @@ static enum sent send_film(void *self, const struct spool_film *film, uint64_t *
 	while (!err && sent == SENT && p->arrived < gathered.parts.count)
 		sent = p->push ? push(p, &gathered, retry_after, why)
 			       : ingest(p, &gathered, retry_after, why);
+	if (!err && sent == SENT && tell_silent(p, &gathered, why))
+		sent = SENT_BUT;
 	gathered_free(&gathered);
 	return err ? sent_by_error(err) : sent;
 }

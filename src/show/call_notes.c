@@ -15,7 +15,7 @@ static void note_count(uint64_t count, const char *words, FILE *out)
 
 	text_count(number, sizeof(number), count);
 	if (count)
-		fprintf(out, "%s call%s: %s\n", number, count == 1 ? "" : "s", words);
+		fprintf(out, "%s call%s: %s\n", number, text_plural(count), words);
 }
 
 size_t call_bounds(const struct functions *functions)

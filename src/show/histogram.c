@@ -61,7 +61,7 @@ static int print_function(const struct function *f, const struct show_options *o
 	fputc('\n', out);
 	err = call_heading(f, options, out);
 	text_count(calls, sizeof(calls), stats->calls);
-	fprintf(out, ": %s call%s", calls, stats->calls == 1 ? "" : "s");
+	fprintf(out, ": %s call%s", calls, text_plural(stats->calls));
 	if (stats->measured) {
 		text_duration(average, sizeof(average), call_stats_average(stats));
 		text_duration(median, sizeof(median), call_stats_quantile(stats, 500));

@@ -250,7 +250,9 @@ int asked_sum(const struct asked *a, struct index_reader *reader, struct store_s
 	sum->from = a->first * NS_MINUTE;
 	sum->to = a->end * NS_MINUTE;
 	/* whole minutes may end after what was asked */
-	sum->complete_until = a->complete_until < a->to ? a->complete_until : sum->to;
+	sum->complete_until = a->complete_until < a->to && a->complete_until < sum->to
+				      ? a->complete_until
+				      : sum->to;
 	sum->unit = a->unit;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(row);

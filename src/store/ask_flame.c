@@ -80,6 +80,22 @@ static int read_index(const struct asked *sides, size_t count, struct tree *tree
 	return err;
 }
 
+/*
+ * Two times of which one begins where the other ends, as the range before does, would share a minute where they are
+ * counted in whole ones, and what is new in it would seem to have been there before. It is counted in the later one.
+ */
+static void keep_apart(struct asked *sides)
+{
+	struct asked *early = &sides[0], *late = &sides[1];
+
+	if (early->from > late->from) {
+		early = &sides[1];
+		late = &sides[0];
+	}
+	if (early->to <= late->from && early->end > late->first && early->first < late->first)
+		early->end = late->first;
+}
+
 /* An answer of one side or two. */
 static int answer_sides(struct asked *sides, size_t count, struct store_answer *answer,
 			struct fail *why)
@@ -89,6 +105,8 @@ static int answer_sides(struct asked *sides, size_t count, struct store_answer *
 	int err = choose(sides, count, &by_films, why);
 
 	answer->private->index = index_share(sides[0].index);
+	if (count == 2)
+		keep_apart(sides);
 	if (!err && !by_films)
 		err = read_index(sides, count, &answer->tree, sums, why);
 	for (size_t i = 0; !err && by_films && i < count; i++)

@@ -191,6 +191,13 @@ static void test_wrong_times(void **state)
 	assert_int_equal(filter_span(&q.filter, &info, &from, &to, &why), -EINVAL);
 	assert_int_equal(why.err, -EINVAL);
 	question_free(&q);
+	/* from before the machine of the film was started: no mistake, but nothing is there */
+	info.wall_offset = 1800000000000000000;
+	assert_int_equal(question_take(&q, QUESTION_FROM, "2026-01-02T14:32", NULL), 0);
+	assert_int_equal(question_take(&q, QUESTION_TO, "2026-01-02T14:33", NULL), 0);
+	assert_int_equal(filter_span(&q.filter, &info, &from, &to, &why), 0);
+	assert_true(from == 0 && to == 0);
+	question_free(&q);
 }
 
 static void test_description(void **state)

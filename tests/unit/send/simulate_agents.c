@@ -158,6 +158,7 @@ static void start(struct agent *a, unsigned int number, const char *url, const c
 		.stop = stop,
 		.trouble = have_trouble,
 		.works = works,
+		.almost = have_trouble,
 		.useless = useless,
 		.context = a,
 	};

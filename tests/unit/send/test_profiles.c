@@ -369,6 +369,68 @@ static void test_folder(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* A film of which nothing but losses is left. */
+static void make_lost(struct spool_film *film)
+{
+	struct film_build b;
+	struct fail why;
+
+	film_build_begin(&b, "on-cpu", "ns");
+	film_loss(b.w, b.event, "ring \x1b full", 9);
+	film_loss(b.w, 0, "names", 4);
+	*film = (struct spool_film){.number = 1};
+	snprintf(film->path, sizeof(film->path), "%s", b.path);
+	assert_int_equal(film_close(b.w, b.end, &why), 0);
+}
+
+/* Nothing that was lost goes unseen, where nothing else is left either. */
+static void test_folder_losses(void **state)
+{
+	char folder[] = "/tmp/stackcam-pprof-XXXXXX", found[4096];
+	struct to_others_options options = {
+		.where = folder, .service_of = service_of, .limit = 1 << 20};
+	struct spool_film film;
+	struct destination to;
+	uint64_t retry_after;
+	struct fail why;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	make_lost(&film);
+	assert_int_equal(to_pprof_folder(&options, &to, &why), 0);
+	assert_int_equal(to.send(to.self, &film, &retry_after, &why), SENT);
+	to.free(to.self);
+	unlink(film.path);
+	printed(found, sizeof(found), "cd %s && find . -type f", folder);
+	assert_string_equal(found, "./lost/20260102T030405.000Z.on-cpu.pb.gz\n");
+	printed(found, sizeof(found), "gzip -dc %s/lost/* | grep -ao 'host: ring [^ ]* full 9'",
+		folder);
+	assert_string_equal(found, "host: ring \\x1b full 9\n");
+	printed(found, sizeof(found), "gzip -dc %s/lost/* | grep -ao 'host: names 4'", folder);
+	assert_string_equal(found, "host: names 4\n");
+	printed(found, sizeof(found), "rm -r %s/lost", folder);
+	rmdir(folder);
+}
+
+/* Pyroscope keeps no profile without samples: none is sent, and whoever reads the log learns of it. */
+static void test_pyroscope_losses(void **state)
+{
+	struct to_others_options options = {.where = "http://there/", .service_of = service_of};
+	struct spool_film film;
+	struct destination to;
+	uint64_t retry_after;
+	struct fail why;
+
+	(void)state;
+	make_lost(&film);
+	assert_int_equal(to_pyroscope(&options, false, &to, &why), 0);
+	assert_int_equal(to.send(to.self, &film, &retry_after, &why), SENT_BUT);
+	to.free(to.self);
+	unlink(film.path);
+	assert_non_null(strstr(why.what, "http://there does not keep"));
+	assert_non_null(strstr(why.what, "2026-01-02T03:04:05Z: ring \x1b full 9, names 4"));
+}
+
 /* Names of services whose folders would be called the same. */
 static void alike(void *context, const struct film_process *process, char *to, size_t size)
 {
@@ -422,10 +484,15 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gather),	    cmocka_unit_test(test_pprof),
-		cmocka_unit_test(test_otlp),	    cmocka_unit_test(test_folder),
-		cmocka_unit_test(test_otlp_losses), cmocka_unit_test(test_folder_of_each),
+		cmocka_unit_test(test_gather),
+		cmocka_unit_test(test_pprof),
+		cmocka_unit_test(test_otlp),
+		cmocka_unit_test(test_folder),
+		cmocka_unit_test(test_otlp_losses),
+		cmocka_unit_test(test_folder_of_each),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_folder_losses),
+		cmocka_unit_test(test_pyroscope_losses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

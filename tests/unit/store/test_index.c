@@ -416,6 +416,37 @@ static void test_diff(void **state)
 		made_film_free(&films[i]);
 }
 
+/* The minute in which one time ends and the other begins is counted once, whichever of them is the earlier. */
+static void test_diff_of_neighbours(void **state)
+{
+	struct made_film film = made_film(19, 3000, 100);
+	struct index *index = made_index(NULL);
+	const uint64_t border = START / MINUTE * MINUTE + 20 * MINUTE + MINUTE / 3;
+	struct store_ask early = {.from = border - 10 * MINUTE, .to = border};
+	struct store_ask late = {.from = border, .to = border + 10 * MINUTE};
+	struct store_ask whole = {.from = early.from, .to = late.to};
+	struct store_answer a, b, all;
+	struct fail why = {0};
+
+	(void)state;
+	made_add(index, &film, "alpha");
+	all = made_flame(index, &whole);
+	assert_int_equal(store_diff(made_store(index), &early, &late, &a, &why), 0);
+	assert_int_equal(store_diff(made_store(index), &late, &early, &b, &why), 0);
+	assert_true(a.sum.samples > 0 && a.before.samples > 0);
+	assert_int_equal(a.sum.samples + a.before.samples, all.sum.samples);
+	assert_int_equal(a.before.to, a.sum.from);
+	assert_true(a.before.complete_until <= a.before.to);
+	assert_int_equal(a.sum.from, border / MINUTE * MINUTE);
+	assert_int_equal(b.sum.samples, a.before.samples);
+	assert_int_equal(b.before.samples, a.sum.samples);
+	store_answer_free(&a);
+	store_answer_free(&b);
+	store_answer_free(&all);
+	index_free(index);
+	made_film_free(&film);
+}
+
 /* Killed anywhere, and then all added again as the store does after a start: nothing is missing, nothing twice. */
 static void test_killed(void **state)
 {
@@ -589,9 +620,9 @@ int main(void)
 		cmocka_unit_test(test_merge),	  cmocka_unit_test(test_forget),
 		cmocka_unit_test(test_senders),	  cmocka_unit_test(test_events),
 		cmocka_unit_test(test_series),	  cmocka_unit_test(test_timeline),
-		cmocka_unit_test(test_diff),	  cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_full),	  cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_diff),	  cmocka_unit_test(test_diff_of_neighbours),
+		cmocka_unit_test(test_killed),	  cmocka_unit_test(test_full),
+		cmocka_unit_test(test_threads),	  cmocka_unit_test(test_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
