@@ -121,6 +121,7 @@ static int load_camera(struct agent *agent, struct fail *why)
 		.next = next_film,
 		.done = film_done,
 		.trouble = tell_recording,
+		.works = recording_tell_works,
 		.context = agent,
 	};
 
