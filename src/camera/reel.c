@@ -24,8 +24,8 @@
 /* When no film can be written, another is tried after this time, then after twice as long, and so on. */
 #define RETRY_FIRST_NS (2 * SECOND_NS)
 #define RETRY_LAST_NS  (30 * SECOND_NS)
-/* A film that lasted so long shows that films can be written again. */
-#define GOOD_FILM_NS (60 * SECOND_NS)
+/* Films without trouble for so long show that they can be written again. */
+#define GOOD_NS (60 * SECOND_NS)
 
 /* Wall clocks that are slewed differ by less in the time of a film; one that is set differs by more. */
 #define CLOCK_SET_NS 1000000000
@@ -64,7 +64,9 @@ struct reel {
 	/* of the thread that records */
 	struct reel_film film;
 	uint64_t retry_ns, retry_at, last_second;
-	bool is_told; /* that no film can be written */
+	uint64_t good_since; /* ns: since when films are written; 0: they are not */
+	bool is_told;	     /* that no film can be written */
+	uint64_t told_unwritten;
 	pthread_t closer;
 	bool is_closing;
 };
@@ -82,6 +84,8 @@ static bool copy_options(struct reel *reel, const struct reel_options *options)
 	    !copy_text(&reel->labels, options->labels) ||
 	    !copy_text(&reel->command, options->command))
 		return false;
+	if (!options->good_ns)
+		reel->options.good_ns = GOOD_NS;
 	reel->options.hostname = reel->hostname;
 	reel->options.labels = reel->labels;
 	reel->options.command = reel->command;
@@ -159,6 +163,16 @@ void reel_stop(struct reel *reel)
 	/* it is full only if it was stopped already */
 	if (write(reel->stop, &one, sizeof(one)) < 0)
 		return;
+}
+
+static uint64_t unwritten(struct reel *reel)
+{
+	uint64_t samples;
+
+	pthread_mutex_lock(&reel->lock);
+	samples = reel->unwritten;
+	pthread_mutex_unlock(&reel->lock);
+	return samples;
 }
 
 static void add_unwritten(struct reel *reel, uint64_t samples)
@@ -251,9 +265,26 @@ static void end_film(struct reel *reel, const struct reel_film *film, uint64_t s
 
 static void tell_trouble(struct reel *reel, const struct fail *why)
 {
-	if (!reel->is_told && reel->options.trouble)
-		reel->options.trouble(reel->options.context, why);
+	if (!reel->is_told) {
+		reel->told_unwritten = unwritten(reel);
+		if (reel->options.trouble)
+			reel->options.trouble(reel->options.context, why);
+	}
 	reel->is_told = true;
+	reel->good_since = 0;
+}
+
+/* Films may be shorter than the time that shows it. */
+static void look_if_it_works(struct reel *reel, uint64_t now)
+{
+	if (!reel->good_since)
+		reel->good_since = now;
+	if (now - reel->good_since <= reel->options.good_ns)
+		return;
+	reel->retry_ns = 0;
+	if (reel->is_told && reel->options.works)
+		reel->options.works(reel->options.context, unwritten(reel) - reel->told_unwritten);
+	reel->is_told = false;
 }
 
 /* Each time after twice as long, until a film lasts. */
@@ -444,10 +475,7 @@ static int each_second(struct reel *reel, uint64_t now, struct fail *why)
 	tell(reel);
 	if (!reel->film.is_kept)
 		return now >= reel->retry_at ? retry(reel, now, why) : 0;
-	if (now - reel->film.start > GOOD_FILM_NS) {
-		reel->retry_ns = 0;
-		reel->is_told = false;
-	}
+	look_if_it_works(reel, now);
 	return now >= reel->film.end || clock_was_set(reel) ? turn_in_time(reel, now, why) : 0;
 }
 

@@ -43,6 +43,9 @@ struct reel_options {
 	void (*done)(void *context, const char *path, int err, const struct fail *why);
 	/* A film could not be begun or continued; told once until it works again. May be null. */
 	void (*trouble)(void *context, const struct fail *why);
+	/* After trouble, films could be written for a minute; unwritten: so many samples are in none. May be null. */
+	void (*works)(void *context, uint64_t unwritten);
+	uint64_t good_ns; /* another time than a minute; 0: a minute */
 	void *context;
 };
 

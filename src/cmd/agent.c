@@ -121,6 +121,7 @@ static int load_camera(struct agent *agent, struct fail *why)
 		.next = next_film,
 		.done = film_done,
 		.trouble = tell_recording,
+		.works = recording_tell_works,
 		.context = agent,
 	};
 
@@ -388,6 +389,15 @@ static void say_end(const struct agent *agent)
 			text_plural(status.lost));
 }
 
+/* A URL may have a password in it. */
+static const char *without_user(const char *where)
+{
+	const char *host = strstr(where, "://"), *at;
+
+	at = host ? strchr(host, '@') : NULL;
+	return at ? at + 1 : where;
+}
+
 static int run(struct agent *agent, int signals, struct fail *why)
 {
 	struct spool_status status;
@@ -395,6 +405,7 @@ static int run(struct agent *agent, int signals, struct fail *why)
 
 	if (!err && !agent->options.send_only) {
 		notify("READY=1");
+		cmd_say("filming this machine; films go to %s", without_user(agent->options.where));
 		err = wait_for_end(agent, signals);
 		notify("STOPPING=1");
 	}

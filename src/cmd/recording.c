@@ -168,3 +168,12 @@ int recording_exit_status(struct command *command, int err, const struct fail *w
 	}
 	return command->pid && command->go < 0 ? command_wait(command) : 0;
 }
+
+void recording_tell_works(void *context, uint64_t unwritten)
+{
+	char samples[32];
+
+	(void)context;
+	text_count(samples, sizeof(samples), unwritten);
+	cmd_say("films are written again; samples of this time that are in none: %s", samples);
+}

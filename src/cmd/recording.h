@@ -74,4 +74,7 @@ int recording_run(struct recording *recording, struct fail *why);
 /* What the shell is told: the command's own status, or why there is none. err: of the recording. */
 int recording_exit_status(struct command *command, int err, const struct fail *why);
 
+/* Says that films are written again, as struct reel_options has it. */
+void recording_tell_works(void *context, uint64_t unwritten);
+
 #endif

@@ -113,6 +113,7 @@ static int load_camera(struct serve *serve, struct fail *why)
 		.command = (const char *)serve->command.at,
 		.next = next_film,
 		.trouble = tell_trouble,
+		.works = recording_tell_works,
 		.context = serve,
 	};
 
@@ -175,6 +176,8 @@ static void *keep(void *context)
 				cmd_say("%s; tried again until it works", why.what);
 			serve->tick_failed = true;
 		} else {
+			if (serve->tick_failed)
+				cmd_say("the store works again");
 			serve->tick_failed = false;
 		}
 		measure_recorder(serve);

@@ -98,7 +98,8 @@ static int take_command_line(const struct settings *settings, int argc, char **a
 		if (option == '?' || option == ':')
 			return cmd_usage_option(settings->verb, argv, settings->options);
 		if (is_first == before_file && take(settings, option, optarg, &why))
-			return cmd_usage(settings->verb, "%s", why.what);
+			return cmd_usage(settings->verb, "%s%s%s", why.what,
+					 why.to_do[0] ? "; " : "", why.to_do);
 	}
 	if (optind < argc)
 		return cmd_usage(settings->verb, "'%s' is no option, and nothing else is taken",

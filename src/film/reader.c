@@ -154,7 +154,8 @@ static int cannot_open(struct fail *why, int err, const char *path)
 		return fail(why, err, "\"stackcam record\" makes one",
 			    "cannot open the film %s: there is no such file", path);
 	case EISDIR:
-		return fail(why, err, "name a file in it",
+		return fail(why, err,
+			    "name a film in it; those of a store are its films/HOST/DATE/HOUR.film",
 			    "cannot open the film %s: it is a directory", path);
 	default:
 		return fail_errno(why, err, NULL, "cannot open the film %s", path);

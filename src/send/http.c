@@ -291,16 +291,35 @@ static void set_options(struct http *h, struct curl_slist *headers)
 		curl_easy_setopt(curl, CURLOPT_SSLKEY, h->key);
 }
 
-/* What its words say besides, where that is of help. */
+/*
+ * What its words say besides, where that is of help. Those that count milliseconds would differ from try to try, and be
+ * told each time.
+ */
 static int cannot_post(const struct http *h, CURLcode code, struct fail *why)
 {
 	const char *words = *h->error ? h->error : curl_easy_strerror(code), *to_do = NULL;
+	char hint[sizeof(why->to_do)];
+	long os_error = 0;
 
 	switch (code) {
 	case CURLE_ABORTED_BY_CALLBACK:
 		return fail(why, -ECANCELED, NULL, "stopped while sending to %s", h->post->url);
-	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_CONNECT:
+		curl_easy_getinfo(h->curl, CURLINFO_OS_ERRNO, &os_error);
+		words = os_error ? strerror((int)os_error) : curl_easy_strerror(code);
+		to_do = "is the server running, and this its address?";
+		break;
+	case CURLE_OPERATION_TIMEDOUT:
+		words = curl_easy_strerror(code);
+		to_do = "is the server running, and this its address?";
+		break;
+	case CURLE_SSL_CONNECT_ERROR:
+		/* of the same thing, these differ from try to try, too */
+		snprintf(hint, sizeof(hint), "does the server speak TLS? %.200s", words);
+		words = curl_easy_strerror(code);
+		to_do = hint;
+		break;
+	case CURLE_COULDNT_RESOLVE_HOST:
 		to_do = "is the server running, and this its address?";
 		break;
 	case CURLE_PEER_FAILED_VERIFICATION:

@@ -29,15 +29,33 @@ struct sender {
 	char said[sizeof(((struct fail *)NULL)->what)];
 };
 
+/* What a server says, for people: its first line; of stackcam's own, which is JSON, the words in it. */
+static void words_of(const struct http_reply *reply, char *words, size_t size)
+{
+	static const char begin[] = "{\"error\":\"";
+	const char *from = reply->words;
+	size_t length = 0;
+
+	if (strncmp(from, begin, strlen(begin)) != 0) {
+		snprintf(words, size, "%s", from);
+		words[strcspn(words, "\r\n")] = 0;
+		return;
+	}
+	for (from += strlen(begin); *from && *from != '"' && length < size - 1; from++) {
+		if (*from == '\\' && from[1])
+			from++;
+		words[length++] = *from;
+	}
+	words[length] = 0;
+}
+
 enum sent sent_by_reply(const char *url, const struct http_reply *reply, struct fail *why)
 {
 	char words[sizeof(reply->words)];
 
 	if (reply->status >= 200 && reply->status < 300)
 		return SENT;
-	/* the first line of what it says, for people */
-	snprintf(words, sizeof(words), "%s", reply->words);
-	words[strcspn(words, "\r\n")] = 0;
+	words_of(reply, words, sizeof(words));
 	switch (reply->status) {
 	case 401:
 	case 403:
@@ -165,7 +183,8 @@ static bool send_film(struct sender *s, const struct spool_film *film)
 		if (atomic_load(s->options.stop))
 			return false;
 		if (atomic_load(&s->ending)) {
-			s->options.trouble(s->options.context, &why);
+			if (strcmp(s->said, why.what) != 0)
+				s->options.trouble(s->options.context, &why);
 			return false;
 		}
 		have_trouble(s, sent, retry_after, &why);

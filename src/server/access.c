@@ -142,7 +142,10 @@ int access_read_token(const char *path, char **token, struct fail *why)
 	int err;
 
 	if (!file)
-		return fail_errno(why, -errno, NULL, "cannot read the token in %s", path);
+		return fail_errno(why, -errno,
+				  errno == EACCES ? "it must be readable by the user that runs this"
+						  : "name the file that it stands in",
+				  "cannot read the token in %s", path);
 	if (!fgets(line, sizeof(line), file) && ferror(file))
 		err = fail_errno(why, -EIO, NULL, "cannot read the token in %s", path);
 	else

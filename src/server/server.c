@@ -116,7 +116,18 @@ static int take_address(const char *text, uint16_t port, union address *address,
 }
 
 /* A socket that listens, or a negative errno. */
-static int listen_at(union address *address, const char *text, uint16_t port, struct fail *why)
+/* One film gets a port that is free, unless one is named. */
+static const char *another_address(const struct server_options *options, int err)
+{
+	if (options->one_film)
+		return err == -EADDRINUSE || err == -EACCES ? "name another with --port" : NULL;
+	return err == -EADDRINUSE
+		       ? "is it served already? else name another with --listen ADDR:PORT"
+		       : "name another with --listen ADDR:PORT";
+}
+
+static int listen_at(union address *address, const char *text, const struct server_options *options,
+		     struct fail *why)
 {
 	/* what slow clients make the kernel hold, too, is bounded: else it lets megabytes come together for each */
 	int one = 1, send_buffer = 128 << 10, err;
@@ -133,10 +144,8 @@ static int listen_at(union address *address, const char *text, uint16_t port, st
 		return fd;
 	err = -errno;
 	close(fd);
-	return fail_errno(why, err,
-			  err == -EADDRINUSE ? "another port can be given; is it served already?"
-					     : NULL,
-			  "cannot serve at %s, port %u", text, port);
+	return fail_errno(why, err, another_address(options, err), "cannot serve at %s, port %u",
+			  text, options->port);
 }
 
 /* Each connection is a file; by default a process may have 1024 of them. */
@@ -255,12 +264,13 @@ static int open_connections(struct server *server, const struct server_options *
 		return err;
 	if (!is_loopback && !server->token && !server->needs_certificate)
 		return fail(why, -EINVAL,
-			    "give a file with a token, or the CA of its clients' certificates",
+			    "give a file with a token (--token-file), or the CA of its clients' "
+			    "certificates (--tls-client-ca)",
 			    "at %s everybody who reaches this machine could ask", text);
 	if (is_loopback && !(server->loopback = strdup(text)))
 		return fail_errno(why, -ENOMEM, NULL, "cannot start the server");
 	server->is_v6 = address.any.sa_family == AF_INET6;
-	start.socket = listen_at(&address, text, options->port, why);
+	start.socket = listen_at(&address, text, options, why);
 	if (start.socket < 0)
 		return start.socket;
 	describe_address(server, text, &address);

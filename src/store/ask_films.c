@@ -171,6 +171,12 @@ static bool has_labels(const struct asked *a, const struct film *film)
 	return true;
 }
 
+/* A film that is no store's: who records it is not known. */
+static bool is_single(const struct listed *listed)
+{
+	return *listed->name == '/';
+}
+
 /* The time that a film covers: one that is being recorded has what was committed until it was opened. */
 static void note_time(const struct film *film, const char *path, struct listed *listed,
 		      struct store_sum *sum)
@@ -182,7 +188,8 @@ static void note_time(const struct film *film, const char *path, struct listed *
 		return;
 	listed->first = start < 0 ? 0 : (uint64_t)start;
 	listed->last = (uint64_t)end;
-	if (!folder_has_wal(path))
+	/* the recorder of a store's film that does not grow, but has a log beside it, was killed: there will be no more */
+	if (!folder_has_wal(path) || (!listed->is_growing && !is_single(listed)))
 		return;
 	if ((uint64_t)end < sum->complete_until)
 		sum->complete_until = (uint64_t)end < sum->from ? sum->from : (uint64_t)end;
@@ -307,7 +314,7 @@ static int open_listed(const struct asked *a, film_opener *open, struct listed *
 	char *path = NULL;
 	int err = 0;
 
-	if (*listed->name == '/')
+	if (is_single(listed))
 		path = strdup(listed->name);
 	else if (asprintf(&path, "%s/%s", a->index->folder, listed->name) < 0)
 		path = NULL;

@@ -49,11 +49,22 @@ static struct part last_part(struct part path)
 	return path;
 }
 
-/* "app.py"; where that says nothing, with the folder: "shop/__main__.py" */
+static bool begins_with(struct part part, const char *text)
+{
+	size_t length = strlen(text);
+
+	return part.length >= length && !memcmp(part.at, text, length);
+}
+
+/* "app.py"; where that says nothing, with the folder: "shop/__main__.py". Length 0: it is an open file's number. */
 static struct part script_name(struct part path)
 {
 	struct part name = last_part(path), folder = {path.at, 0};
 
+	/* of "bash <(curl …)" */
+	if (begins_with(path, "/dev/fd/") || begins_with(path, "/proc/self/fd/") ||
+	    part_is(path, "/dev/stdin"))
+		return (struct part){0};
 	if (!part_is(name, "__main__.py") && !part_is(name, "index.js") &&
 	    !part_is(name, "main.js"))
 		return name;
@@ -172,6 +183,9 @@ void identity_program(const struct film_process *process, char *to, size_t size)
 
 	if (is_kernel(process))
 		program = (struct part){"kernel", 6};
+	/* made in memory, often with a number of its own in the name: memfd_create(2) */
+	else if (begins_with(exe, "/memfd:"))
+		program = last_part(next_argument(&(const char *){command}));
 	/* one program with many names */
 	else if (part_is(program, "busybox") || part_is(program, "coreutils") ||
 		 part_is(program, "toybox"))

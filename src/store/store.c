@@ -39,6 +39,16 @@ int store_note(struct store *store, int err)
 	return err;
 }
 
+static int cannot_write(const struct store *store, int err, struct fail *why)
+{
+	const char *to_do =
+		err == -EACCES || err == -EPERM
+			? "it must belong to the user that runs this: see its owner with ls -ld"
+			: NULL;
+
+	return fail_errno(why, err, to_do, "cannot write to the store %s", store->path);
+}
+
 static int make_folder(const struct store *store, struct fail *why)
 {
 	static const char *const folders[] = {"films/", "inbox/", "aside/"};
@@ -49,7 +59,7 @@ static int make_folder(const struct store *store, struct fail *why)
 				  "cannot make the store %s", store->path);
 	for (size_t i = 0; !err && i < sizeof(folders) / sizeof(folders[0]); i++)
 		err = folder_make(store->path, folders[i]);
-	return err ? fail_errno(why, err, NULL, "cannot write to the store %s", store->path) : 0;
+	return err ? cannot_write(store, err, why) : 0;
 }
 
 /* The lock is held until the descriptor is closed, also by kill -9. */
@@ -63,7 +73,7 @@ static int lock_folder(struct store *store, struct fail *why)
 		err = store->lock_fd < 0 ? -errno : 0;
 	}
 	if (err)
-		return fail_errno(why, err, NULL, "cannot write to the store %s", store->path);
+		return cannot_write(store, err, why);
 	if (!flock(store->lock_fd, LOCK_EX | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -145,8 +146,13 @@ def test_films_wait_for_their_server(lab, tmp_path):
     options = ["--to", f"http://127.0.0.1:{port}", "--spool", spool, "--span", "200ms"]
     with agent(lab, *options) as process:
         assert wait_until(lambda: len(films_in(spool)) >= 3)
+        # the second try is after at most three seconds
+        time.sleep(3.5)
         process.kill()
         process.wait(timeout=PATIENCE)
+        said = process.stderr.read()
+    assert said.count("Connection refused; is the server running") == 1 and said.count("\n") == 2, said
+    assert f"films go to http://127.0.0.1:{port}\n" in said
     # what was being recorded is completed, and waits with the others; the newest may not have begun
     unfinished = sorted(path.stem for path in spool.glob("*.new"))[:-1]
     waiting = [path.stem for path in films_in(spool)]

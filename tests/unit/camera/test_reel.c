@@ -43,10 +43,12 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 struct films {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned int asked, begun, done, failed, troubles;
+	unsigned int asked, begun, done, failed, troubles, works;
+	uint64_t told_unwritten;
 	unsigned int refuse_from, refuse_to; /* of asked: no film can be begun */
-	bool is_filled;			     /* the disk */
-	uint64_t span_ns;		     /* 0: SPAN_NS */
+	unsigned int awaited_works;
+	bool is_filled;	     /* the disk */
+	uint64_t span_ns;    /* 0: SPAN_NS */
 	bool is_hour_late;   /* when the first film begins: it ends with the hour, soon */
 	int64_t set_clock_s; /* when the first film is done */
 	char paths[FILMS_MAX][128];
@@ -96,6 +98,17 @@ static void trouble(void *context, const struct fail *why)
 	pthread_mutex_unlock(&films->lock);
 }
 
+static void works(void *context, uint64_t unwritten)
+{
+	struct films *films = context;
+
+	pthread_mutex_lock(&films->lock);
+	films->works++;
+	films->told_unwritten += unwritten;
+	pthread_cond_signal(&films->changed);
+	pthread_mutex_unlock(&films->lock);
+}
+
 static void await_trouble(struct films *films)
 {
 	pthread_mutex_lock(&films->lock);
@@ -107,7 +120,7 @@ static void await_trouble(struct films *films)
 static void await_done(struct films *films, unsigned int count)
 {
 	pthread_mutex_lock(&films->lock);
-	while (films->done < count)
+	while (films->done < count || films->works < films->awaited_works)
 		pthread_cond_wait(&films->changed, &films->lock);
 	pthread_mutex_unlock(&films->lock);
 }
@@ -209,6 +222,9 @@ static struct recorded record(struct films *films, unsigned int wanted)
 		.next = next,
 		.done = done,
 		.trouble = trouble,
+		.works = works,
+		/* longer than each of the films */
+		.good_ns = 2 * SPAN_NS,
 		.context = films,
 	};
 	struct recorded recorded = {0};
@@ -254,7 +270,7 @@ static void test_nothing_is_lost_between_films(void **state)
 static void test_no_film_can_be_begun(void **state)
 {
 	struct films films = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, .refuse_from = 1,
-			      .refuse_to = 2};
+			      .refuse_to = 2, .awaited_works = 1};
 	struct recorded recorded = record(&films, 2);
 
 	(void)state;
@@ -264,6 +280,9 @@ static void test_no_film_can_be_begun(void **state)
 	assert_int_equal(recorded.unwritten, recorded.statistics.unwritten);
 	assert_int_equal(recorded.statistics.lost, recorded.statistics.unwritten);
 	assert_int_equal(films.troubles, 1);
+	/* that is over is told once, also where no film is as long as it takes to see it */
+	assert_int_equal(films.works, 1);
+	assert_int_equal(films.told_unwritten, recorded.statistics.unwritten);
 }
 
 /* A film cannot be written on: it ends, and another one begins when there is room again. */

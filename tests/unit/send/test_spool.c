@@ -424,6 +424,26 @@ static void test_replies(void **state)
 	replied(507, SENT_LATER);
 }
 
+static void says(const char *words, const char *wanted)
+{
+	struct http_reply reply = {.status = 401};
+	struct fail why;
+
+	snprintf(reply.words, sizeof(reply.words), "%s", words);
+	assert_int_equal(sent_by_reply("http://x", &reply, &why), SENT_REFUSED);
+	assert_string_equal(why.what, wanted);
+}
+
+static void test_words_of_replies(void **state)
+{
+	(void)state;
+	says("no token\nat all", "http://x refuses what is sent: 401 no token");
+	says("{\"error\":\"this \\\"token\\\" is none\"}\n",
+	     "http://x refuses what is sent: 401 this \"token\" is none");
+	says("{\"error\":\"cut \\", "http://x refuses what is sent: 401 cut \\");
+	says("{\"other\":1}", "http://x refuses what is sent: 401 {\"other\":1}");
+}
+
 static void test_urls(void **state)
 {
 	struct fail why;
@@ -455,6 +475,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
 		cmocka_unit_test(test_replies),
 		cmocka_unit_test(test_urls),
+		cmocka_unit_test(test_words_of_replies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

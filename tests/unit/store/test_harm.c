@@ -264,6 +264,11 @@ static void test_damaged_index(void **state)
 static void test_killed_recorder(void **state)
 {
 	struct store *store = open_store(0, 0);
+	const char *all = "*";
+	struct question question = {0};
+	struct store_ask ask = {
+		.from = BEGIN * SECOND, .to = (BEGIN + 900) * SECOND, .question = &question};
+	struct store_answer answer;
 	char path[256], wal[300];
 	pid_t pid;
 	int status;
@@ -290,6 +295,15 @@ static void test_killed_recorder(void **state)
 	snprintf(wal, sizeof(wal), "%s-wal", path);
 	assert_int_equal(access(wal, F_OK), 0);
 	store = open_store(0, 0);
+	tick(store, BEGIN + 100);
+	/* nobody writes it any more: who reads it has all that there will be */
+	question.filter.comms.at = &all;
+	question.filter.comms.count = 1;
+	assert_int_equal(store_flame(store, &ask, &answer, NULL), 0);
+	assert_true(answer.sum.by_films);
+	assert_int_equal(answer.sum.samples, 1);
+	assert_true(answer.sum.complete_until == answer.sum.to);
+	store_answer_free(&answer);
 	for (int i = 0; i < 3; i++)
 		tick(store, BEGIN + 3600 + 200);
 	assert_int_equal(indexed(store), 1);
