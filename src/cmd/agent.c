@@ -25,6 +25,7 @@
 #include "cmd/agent_options.h"
 #include "cmd/notify.h"
 #include "cmd/recording.h"
+#include "send/http.h"
 #include "send/sender.h"
 #include "send/spool.h"
 #include "send/to_others.h"
@@ -389,15 +390,6 @@ static void say_end(const struct agent *agent)
 			text_plural(status.lost));
 }
 
-/* A URL may have a password in it. */
-static const char *without_user(const char *where)
-{
-	const char *host = strstr(where, "://"), *at;
-
-	at = host ? strchr(host, '@') : NULL;
-	return at ? at + 1 : where;
-}
-
 static int run(struct agent *agent, int signals, struct fail *why)
 {
 	struct spool_status status;
@@ -405,7 +397,7 @@ static int run(struct agent *agent, int signals, struct fail *why)
 
 	if (!err && !agent->options.send_only) {
 		notify("READY=1");
-		cmd_say("filming this machine; films go to %s", without_user(agent->options.where));
+		cmd_say("filming this machine; films go to %s", http_shown(agent->options.where));
 		err = wait_for_end(agent, signals);
 		notify("STOPPING=1");
 	}
@@ -427,9 +419,15 @@ static int run(struct agent *agent, int signals, struct fail *why)
 
 static void put_command(struct agent *agent, int argc, char **argv)
 {
+	const char *user;
+	size_t length;
+
 	buf_put_text(&agent->command, "stackcam");
-	for (int i = 0; i < argc; i++)
-		buf_printf(&agent->command, " %s", argv[i]);
+	for (int i = 0; i < argc; i++) {
+		length = http_user(argv[i], &user);
+		buf_printf(&agent->command, " %.*s%s", (int)(user - argv[i]), argv[i],
+			   user + length);
+	}
 	buf_put_u8(&agent->command, 0);
 }
 

@@ -84,10 +84,30 @@ static bool is_loopback(const char *host)
 	       (!strncmp(host, "127.", 4) && strspn(host, "0123456789.") == length);
 }
 
+size_t http_user(const char *text, const char **user)
+{
+	const char *scheme = strstr(text, "://"), *end;
+	size_t length;
+
+	*user = scheme ? scheme + 3 : text + strlen(text);
+	/* up to the last '@' before the path */
+	length = strcspn(*user, "/?#");
+	end = memrchr(*user, '@', length);
+	return end ? (size_t)(end + 1 - *user) : 0;
+}
+
+const char *http_shown(const char *url)
+{
+	const char *user;
+	size_t length = http_user(url, &user);
+
+	return length ? user + length : url;
+}
+
 static int bad_url(struct fail *why, const char *url)
 {
 	return fail(why, -EINVAL, "write it as https://HOST:PORT",
-		    "'%.200s' is no address of a server", url);
+		    "'%.200s' is no address of a server", http_shown(url));
 }
 
 int http_check_url(const char *url, bool has_token, struct fail *why)
@@ -105,7 +125,8 @@ int http_check_url(const char *url, bool has_token, struct fail *why)
 		err = bad_url(why, url);
 	else if (has_token && strcmp(scheme, "https") && !is_loopback(host))
 		err = fail(why, -EINVAL, "use https://",
-			   "cannot send a token to %.200s: everyone on the way could read it", url);
+			   "cannot send a token to %.200s: everyone on the way could read it",
+			   http_shown(url));
 	curl_free(host);
 	curl_free(scheme);
 	curl_url_cleanup(parsed);
@@ -298,12 +319,13 @@ static void set_options(struct http *h, struct curl_slist *headers)
 static int cannot_post(const struct http *h, CURLcode code, struct fail *why)
 {
 	const char *words = *h->error ? h->error : curl_easy_strerror(code), *to_do = NULL;
+	const char *where = http_shown(h->post->url);
 	char hint[sizeof(why->to_do)];
 	long os_error = 0;
 
 	switch (code) {
 	case CURLE_ABORTED_BY_CALLBACK:
-		return fail(why, -ECANCELED, NULL, "stopped while sending to %s", h->post->url);
+		return fail(why, -ECANCELED, NULL, "stopped while sending to %s", where);
 	case CURLE_COULDNT_CONNECT:
 		curl_easy_getinfo(h->curl, CURLINFO_OS_ERRNO, &os_error);
 		words = os_error ? strerror((int)os_error) : curl_easy_strerror(code);
@@ -327,11 +349,11 @@ static int cannot_post(const struct http *h, CURLcode code, struct fail *why)
 		to_do = "name the file of who signed its certificate with --cacert";
 		break;
 	case CURLE_OUT_OF_MEMORY:
-		return fail_errno(why, -ENOMEM, NULL, "cannot send to %s", h->post->url);
+		return fail_errno(why, -ENOMEM, NULL, "cannot send to %s", where);
 	default:
 		break;
 	}
-	return fail(why, -EIO, to_do, "cannot send to %s: %s", h->post->url, words);
+	return fail(why, -EIO, to_do, "cannot send to %s: %s", where, words);
 }
 
 int http_post(struct http *h, const struct http_post *post, struct http_reply *reply,
@@ -353,7 +375,7 @@ int http_post(struct http *h, const struct http_post *post, struct http_reply *r
 	h->error[0] = 0;
 	headers = make_headers(h, token, &failed);
 	if (failed) {
-		err = fail_errno(why, -ENOMEM, NULL, "cannot send to %s", post->url);
+		err = fail_errno(why, -ENOMEM, NULL, "cannot send to %s", http_shown(post->url));
 	} else {
 		set_options(h, headers);
 		code = curl_easy_perform(h->curl);

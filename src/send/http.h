@@ -32,6 +32,15 @@ void http_free(struct http *http); /* null is allowed */
  */
 int http_check_url(const char *url, bool has_token, struct fail *why);
 
+/*
+ * How many bytes of a text at *user are the name and password that a URL in it has, with the '@' behind them: what
+ * nobody may be shown. 0: it has none, and *user is its end.
+ */
+size_t http_user(const char *text, const char **user);
+
+/* A URL as people are shown it: from its host on, if it has a name and password. A part of it. */
+const char *http_shown(const char *url);
+
 /* What is posted: bytes, or what read() gives piece by piece. */
 struct http_post {
 	const char *url;

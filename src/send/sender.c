@@ -53,6 +53,7 @@ enum sent sent_by_reply(const char *url, const struct http_reply *reply, struct 
 {
 	char words[sizeof(reply->words)];
 
+	url = http_shown(url);
 	if (reply->status >= 200 && reply->status < 300)
 		return SENT;
 	words_of(reply, words, sizeof(words));

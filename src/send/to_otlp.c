@@ -54,7 +54,7 @@ static enum sent post(struct receiver *r, const void *body, size_t size, uint64_
 	refused = sent == SENT ? otlp_refused(reply.words, reply.size) : 0;
 	if (!refused)
 		return sent;
-	fail(why, -EBADMSG, NULL, "%s refused %llu of the profiles", r->url,
+	fail(why, -EBADMSG, NULL, "%s refused %llu of the profiles", http_shown(r->url),
 	     (unsigned long long)refused);
 	return SENT_USELESS;
 }
@@ -78,7 +78,7 @@ static enum sent send_film(void *self, const struct spool_film *film, uint64_t *
 			err = packed ? 0 : -ENOMEM;
 		}
 		if (err)
-			fail_errno(why, err, NULL, "cannot send to %s", r->url);
+			fail_errno(why, err, NULL, "cannot send to %s", http_shown(r->url));
 		else if (packed)
 			sent = post(r, packed, size, retry_after, why);
 	}

@@ -119,7 +119,7 @@ static enum sent post(struct pyroscope *p, const struct http_post *post, uint64_
 
 static enum sent no_memory(const struct pyroscope *p, struct fail *why)
 {
-	fail_errno(why, -ENOMEM, NULL, "cannot send to %s", p->url);
+	fail_errno(why, -ENOMEM, NULL, "cannot send to %s", http_shown(p->url));
 	return SENT_LATER;
 }
 

@@ -462,6 +462,25 @@ static void test_urls(void **state)
 	assert_int_equal(http_check_url("", false, &why), -EINVAL);
 }
 
+static void test_passwords(void **state)
+{
+	const char *user;
+
+	(void)state;
+	assert_string_equal(http_shown("https://me:a@b/c@films.example.com"),
+			    "b/c@films.example.com");
+	assert_string_equal(http_shown("https://me:p@ss@films.example.com:1/x@y"),
+			    "films.example.com:1/x@y");
+	assert_string_equal(http_shown("https://films.example.com/?a=b@c"),
+			    "https://films.example.com/?a=b@c");
+	assert_string_equal(http_shown("me@here"), "me@here");
+	assert_string_equal(http_shown(""), "");
+	assert_int_equal(http_user("--otlp=http://me:secret@host/", &user), 10);
+	assert_string_equal(user, "me:secret@host/");
+	assert_int_equal(http_user("--label", &user), 0);
+	assert_string_equal(user, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,6 +494,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
 		cmocka_unit_test(test_replies),
 		cmocka_unit_test(test_urls),
+		cmocka_unit_test(test_passwords),
 		cmocka_unit_test(test_words_of_replies),
 	};
 
