@@ -196,8 +196,8 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	samples->image_new = options->image_new;
 	samples->program_new = options->program_new;
 	samples->context = options->context;
-	err = spaces_new(&maps, options->tables_limit, 64 + 2 * options->rate, &samples->spaces,
-			 why);
+	err = spaces_new(&maps, options->tables_limit, 64 + 2 * options->rate,
+			 options->few_processes, &samples->spaces, why);
 	if (err) {
 		samples_free(samples);
 		return err;

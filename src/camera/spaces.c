@@ -39,6 +39,7 @@ struct spaces {
 	vec(struct image_table) images;
 	vec(struct space *) published;
 	uint32_t last_generation, patience;
+	bool few_processes;
 	struct spaces_statistics statistics;
 };
 
@@ -77,7 +78,7 @@ static void drop_chunk(void *context, uint32_t n, void *chunk)
 }
 
 int spaces_new(const struct spaces_maps *maps, uint64_t limit, uint32_t patience,
-	       struct spaces **result, struct fail *why)
+	       bool few_processes, struct spaces **result, struct fail *why)
 {
 	struct spaces *spaces = calloc(1, sizeof(*spaces));
 	struct unwind_pool_memory memory = {spaces, make_chunk, drop_chunk};
@@ -87,6 +88,7 @@ int spaces_new(const struct spaces_maps *maps, uint64_t limit, uint32_t patience
 		goto failed;
 	spaces->maps = *maps;
 	spaces->patience = patience;
+	spaces->few_processes = few_processes;
 	spaces->rule_memory = mmap(NULL, UNWIND_RULES_MAX * sizeof(struct unwind_rule),
 				   PROT_READ | PROT_WRITE, MAP_SHARED, maps->rules, 0);
 	if (spaces->rule_memory == MAP_FAILED) {
@@ -204,7 +206,8 @@ struct unwind_pool *spaces_pool(const struct spaces *spaces)
 
 /*
  * A stack that is handed over comes without the frames of its language: where there are any, tables are made
- * before they are needed. The largest ones can wait.
+ * before they are needed. Of the whole machine, the largest ones can wait until a stack asks for them; of a few
+ * processes that are watched, many stacks would at the same time.
  */
 #define EARLY_CODE_MAX (16u << 20)
 
@@ -227,7 +230,7 @@ static void build_early(struct spaces *spaces, const struct process *process)
 		struct image_table *table = table_of(spaces, image);
 
 		if (!table || table->kind != UNWIND_MAPPING_LATER ||
-		    code_bytes(image) > EARLY_CODE_MAX)
+		    (!spaces->few_processes && code_bytes(image) > EARLY_CODE_MAX))
 			continue;
 		build_table(spaces, image, table);
 		show_everywhere(spaces, image, table);

@@ -25,10 +25,10 @@ struct spaces_maps {
 /*
  * limit: the most bytes of tables, over all images and processes. patience: how many stacks of one process
  * are handed over for addresses that stay unknown until its mappings are written anew; more than can come
- * in while a large table is built.
+ * in while a large table is built. few_processes: not the whole machine is filmed.
  */
 int spaces_new(const struct spaces_maps *maps, uint64_t limit, uint32_t patience,
-	       struct spaces **spaces, struct fail *why);
+	       bool few_processes, struct spaces **spaces, struct fail *why);
 void spaces_free(struct spaces *spaces);
 
 /* A process's part of it, kept by whoever keeps the process. All zero: not published. */
