@@ -29,6 +29,7 @@ struct known_frame {
 	uint64_t key;	  /* hash of its words */
 	uint32_t frame;	  /* the film's */
 	bool used;	  /* again, since frames were last forgotten */
+	bool is_part;	  /* as struct runtime_names has it */
 	uint64_t since;	  /* samples before that may have meant something else */
 	uint64_t checked; /* when it was looked up */
 	uint64_t again;	  /* when it will be, for samples from then on */
@@ -160,6 +161,7 @@ static void clear_names(struct runtime_frames *frames, const struct runtime_type
 {
 	frames->names.kind = type->frame_kind;
 	frames->names.image = NULL;
+	frames->names.is_part = false;
 	frames->names.count = frames->names.used = 0;
 }
 
@@ -293,6 +295,7 @@ static void check_again(struct runtime_frames *frames, const struct runtime_type
 		frame = frame_of_names(frames, type);
 		if (frame != known->frame) {
 			known->frame = frame;
+			known->is_part = frames->names.is_part;
 			known->since = now;
 			interval = CHECK_FIRST_NS;
 		}
@@ -303,7 +306,7 @@ static void check_again(struct runtime_frames *frames, const struct runtime_type
 
 uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_type *type,
 			    const struct runtime_at *where, void *state, struct frame_book *book,
-			    const struct runtime_place *place)
+			    const struct runtime_place *place, bool *is_part)
 {
 	const uint64_t *words = place->words;
 	struct known_frame *known, fresh = {0};
@@ -326,6 +329,7 @@ uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_
 			return without_name(frames, type, err);
 		fresh.key = key;
 		fresh.frame = frame_of_names(frames, type);
+		fresh.is_part = frames->names.is_part;
 		fresh.checked = clock_ns();
 		fresh.again = fresh.checked + CHECK_FIRST_NS;
 		remember(book, &fresh);
@@ -335,6 +339,7 @@ uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_
 	}
 	if (place->time < known->since)
 		return without_name(frames, type, -ESTALE);
+	*is_part = known->is_part;
 	return known->frame;
 }
 

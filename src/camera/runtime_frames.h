@@ -31,10 +31,10 @@ struct runtime_place {
 	uint64_t time;		     /* of the sample */
 };
 
-/* Its row, named; 0: the film is full. */
+/* Its row, named; 0: the film is full. *is_part is set if it is (struct runtime_names), else left alone. */
 uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_type *type,
 			    const struct runtime_at *at, void *state, struct frame_book *book,
-			    const struct runtime_place *place);
+			    const struct runtime_place *place, bool *is_part);
 
 /* The same where the process cannot be asked, for the reason of err (as name_of() returns it). */
 uint32_t runtime_frames_unknown(struct runtime_frames *frames, const struct runtime_type *type,

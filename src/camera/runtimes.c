@@ -363,7 +363,8 @@ bool runtimes_is_part(const struct runtimes *runtimes, const struct mapping *map
 }
 
 uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
-			const struct process *process, const struct runtime_place *place)
+			const struct process *process, const struct runtime_place *place,
+			bool *is_part)
 {
 	const struct runtime_type *type = type_of(UNWIND_WORD_RUNTIME(*place->words));
 	struct attached *attached;
@@ -380,7 +381,7 @@ uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
 					      process->end ? -ESRCH : -EFAULT);
 	at = place_of(attached, process);
 	return runtime_frames_get(runtimes->frames, type, &at, attached->state, &attached->frames,
-				  place);
+				  place, is_part);
 }
 
 void runtimes_turn(struct runtimes *runtimes, struct film_writer *film)

@@ -54,9 +54,10 @@ struct runtimes_mark runtimes_mark(const struct process_runtimes *of,
 /* The same for memory that is not known, in which the process runs code: the one that makes code; 0: none does. */
 struct runtimes_mark runtimes_jit(const struct process_runtimes *of);
 
-/* A frame of one of them, named; 0: the film is full. */
+/* A frame of one of them, named; 0: the film is full. *is_part is set if it is a part of the runtime's other frames. */
 uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
-			const struct process *process, const struct runtime_place *place);
+			const struct process *process, const struct runtime_place *place,
+			bool *is_part);
 
 /* Whether the code at an address in the mapping is a part of the frames of that runtime (enum unwind_runtime). */
 bool runtimes_is_part(const struct runtimes *runtimes, const struct mapping *mapping,

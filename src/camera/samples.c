@@ -440,16 +440,21 @@ static enum film_how how_of(const struct samples *samples, const struct process 
 		       : FILM_HOW_EXACT;
 }
 
-/* The film's row for the frame whose words these are. */
+/* The film's row for the frame whose words these are. *how: as how_of() has it, and what its name tells. */
 static uint32_t user_frame(struct samples *samples, struct process *process,
-			   const struct runtime_place *place)
+			   const struct runtime_place *place, enum film_how *how)
 {
 	struct filmed_process *filmed = process->owner;
+	bool is_part = false;
+	uint32_t frame;
 
-	if (*place->words & UNWIND_IS_RUNTIME)
-		return runtimes_frame(samples->runtimes, &filmed->runtimes, process, place);
-	return catalogue_user_frame(samples->catalogue, &filmed->row, process,
-				    *place->words & ~UNWIND_GUESS);
+	if (!(*place->words & UNWIND_IS_RUNTIME))
+		return catalogue_user_frame(samples->catalogue, &filmed->row, process,
+					    *place->words & ~UNWIND_GUESS);
+	frame = runtimes_frame(samples->runtimes, &filmed->runtimes, process, place, &is_part);
+	if (is_part && *how == FILM_HOW_EXACT)
+		*how = FILM_HOW_RUNTIME;
+	return frame;
 }
 
 static bool push_user(struct samples *samples, uint32_t *stack, struct process *process,
@@ -464,7 +469,9 @@ static bool push_user(struct samples *samples, uint32_t *stack, struct process *
 		struct runtime_place place = {words + places[frames], words + count, time};
 		enum film_how how = how_of(samples, process, *place.words, runtime, frames < leaf);
 
-		if (!push(samples, stack, user_frame(samples, process, &place), how))
+		uint32_t frame = user_frame(samples, process, &place, &how);
+
+		if (!push(samples, stack, frame, how))
 			return false;
 		if (*place.words & UNWIND_IS_RUNTIME)
 			runtime = UNWIND_WORD_RUNTIME(*place.words);

@@ -120,6 +120,19 @@ static int read_string(const struct runtime_at *at, const struct python_layout *
 	return 0;
 }
 
+/*
+ * The frame that 3.13 puts between a call of a class and its __init__() (_Py_InitCleanup, Python/specialize.c). Python's
+ * own tracebacks leave it out; no function of a program begins at line 0 of a file that bears its name.
+ */
+static bool is_cleanup(const struct python_layout *layout, const struct code *code)
+{
+	uint64_t name = field(layout, code, python_shown_name(layout), 8);
+
+	return !field(layout, code, layout->code_first_line, 4) &&
+	       name == field(layout, code, layout->code_name, 8) &&
+	       name == field(layout, code, layout->code_filename, 8);
+}
+
 /* The line of an instruction; 0: not known. */
 static int read_line(const struct runtime_at *at, const struct python_layout *layout,
 		     const struct code *code, int32_t index, uint32_t *line)
@@ -170,5 +183,6 @@ int python_name_of(const struct runtime_at *at, void *state, const uint64_t word
 		return err;
 	runtime_names_add(names, function, file, line);
 	runtime_names_image(names, file);
+	names->is_part = is_cleanup(layout, &code);
 	return 0;
 }

@@ -48,6 +48,7 @@ struct runtime_names {
 	unsigned int kind; /* enum film_frame_kind; set to the type's before */
 	const char
 		*image; /* what the code belongs to: the script's path, "[java]"; null: "[NAME]" */
+	bool is_part; /* a frame of the runtime's own, as its native ones are: only shown on request */
 	size_t count;
 	struct {
 		const char *function, *file; /* file null: not known */

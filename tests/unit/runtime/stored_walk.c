@@ -333,7 +333,9 @@ static void tell_runtime(struct stored_walk *walk, const uint64_t *words, const 
 			   names->at[i].function, guess,
 			   names->at[i].file ? names->at[i].file : "-", names->at[i].line,
 			   names->image ? names->image : "-",
-			   i + 1 < names->count ? ", inlined into" : "");
+			   i + 1 < names->count ? ", inlined into"
+			   : names->is_part	? ", a part of the runtime"
+						: "");
 	free(names);
 }
 

@@ -235,6 +235,32 @@ static void what_is_not_what_was_seen_has_no_name(void **state)
 	assert_int_equal(name(&page, words, &names), -EFAULT);
 }
 
+/* What stands before an __init__(): in 3.13 a frame of its own. */
+static void a_frame_of_the_interpreter(void **state)
+{
+	static struct runtime_names names;
+	const uint64_t text = BASE + 0x500;
+	struct page page;
+	uint64_t words[2];
+	__u64 read[PYTHON_WORDS];
+	size_t wrong;
+
+	(void)state;
+	/* right; but for the file; but for the name; but for the line */
+	for (wrong = 0; wrong < 4; wrong++) {
+		make_code(&page, words);
+		put_u64(&page, CODE + 72, wrong == 3);
+		put_u64(&page, CODE + 112, wrong == 1 ? BASE + 0x400 : text);
+		put_u64(&page, CODE + 120, wrong == 2 ? BASE + 0x400 : text);
+		put_u64(&page, CODE + 128, text);
+		memcpy(read, page.bytes + 0x100 + 56, sizeof(read));
+		words[1] = python_sum(read, python_3_11.data.code_words, NAME_HASH);
+		assert_int_equal(name(&page, words, &names), 0);
+		assert_string_equal(names.at[0].function, "g");
+		assert_int_equal(names.is_part, !wrong);
+	}
+}
+
 /* What was made by exec(), say: nobody has asked for the name's hash, so its characters count. */
 static void a_name_without_a_hash(void **state)
 {
@@ -303,6 +329,7 @@ int main(void)
 		cmocka_unit_test(tables_that_are_damaged),
 		cmocka_unit_test(a_function_is_named),
 		cmocka_unit_test(what_is_not_what_was_seen_has_no_name),
+		cmocka_unit_test(a_frame_of_the_interpreter),
 		cmocka_unit_test(a_name_without_a_hash),
 		cmocka_unit_test(strings_that_are_none),
 	};
