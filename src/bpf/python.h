@@ -370,22 +370,21 @@ static __always_inline int python_has_cframes(const struct python_data *data)
 static __always_inline int python_outer(struct unwind_walk *w, const struct python_data *data,
 					__u64 anchor, __u64 previous, __u64 count)
 {
-	__u64 next, current;
+	__u64 next, current = 0;
 
 	if (unwind_read_far(w, &next, sizeof(next), anchor + data->cframe_previous))
 		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
-	if (!next)
-		return python_done(w);
-	if (unwind_read_far(w, &current, sizeof(current), next + data->cframe_current))
+	if (next && unwind_read_far(w, &current, sizeof(current), next + data->cframe_current))
 		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
-	if (previous != PYTHON_ANY && current != previous) {
+	if (current == previous && !current)
+		return python_done(w);
+	if (current != previous && previous != PYTHON_ANY) {
 		if (!w->pc_exact)
 			return python_end(w, UNWIND_END_RUNTIME_STATE);
 		w->count = count;
 	}
-	if (!current)
-		return python_done(w);
-	python_set(w, current, 0, next, PYTHON_WAIT);
+	/* one without frames is nobody's: if there is an evaluation function yet to come, the way was lost */
+	python_set(w, current, 0, current ? next : 0, PYTHON_WAIT);
 	return UNWIND_NATIVE;
 }
 

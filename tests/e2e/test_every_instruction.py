@@ -49,31 +49,32 @@ def lies_under_results(before, after):
 
 
 class Steps:
-    def __init__(self, steps, pid):
-        done = subprocess.run([steps, str(pid), str(INSTRUCTIONS)], capture_output=True, text=True, errors="replace",
+    def __init__(self, steps, pid, instructions):
+        done = subprocess.run([steps, str(pid), str(instructions)], capture_output=True, text=True, errors="replace",
                               timeout=PATIENCE, check=True)
-        self.cut = 0
+        cut = 0
         self.torn = []
         before = None
         for line in done.stdout.splitlines():
             count, address, end, *fields = line.split("\t")
             if end != "end root":
-                self.cut += int(count)
+                cut += int(count)
                 before = None
                 continue
             frames = frames_of(fields)
             if before is not None and not follows(before, frames):
                 self.torn.append((address, before, frames))
             before = frames
+        self.cut = cut / instructions
         self.functions = {field.split(" ", 1)[1] for field in before or [] if field.startswith(("lua", "python"))}
 
 
-def walked(request, *words):
+def walked(request, *words, instructions=INSTRUCTIONS):
     steps = Path(request.config.getoption("--build")).resolve() / "tests/unit/runtime/steps"
     if not shutil.which(words[0]):
         pytest.skip(f"there is no {words[0]}")
     with running(*words) as program:
-        return Steps(steps, program.pid)
+        return Steps(steps, program.pid, instructions)
 
 
 # LuaJIT without its compiler, whose code has one frame for all that it runs
@@ -81,7 +82,7 @@ def walked(request, *words):
 def test_lua(request, words):
     seen = walked(request, *words, PROGRAMS / "callbacks.lua")
     assert seen.functions >= {"main chunk", "run"}, seen.functions
-    assert seen.cut <= 0.005 * INSTRUCTIONS, seen.cut
+    assert seen.cut <= 0.005, seen.cut
     # 5.3: luaD_poscall()
     torn = [place for place in seen.torn if words != ("lua5.3",) or not lies_under_results(*place[1:])]
     assert not torn, torn[:10]
@@ -91,7 +92,9 @@ def test_lua(request, words):
 def test_python(request, version):
     """Up to 3.10 a frame's function is found by the native frame's code; later ones have anchors of three kinds."""
     path = "/usr/bin/python3" if version == "debian" else of_pyenv(version)
-    seen = walked(request, path, PROGRAMS / "callbacks.py")
+    # 3.12: 61 instructions in a row, now and then
+    instructions = 3 * INSTRUCTIONS if version == "3.12" else INSTRUCTIONS
+    seen = walked(request, path, PROGRAMS / "callbacks.py", instructions=instructions)
     assert seen.functions >= {"<module>", "run"}, seen.functions
-    assert seen.cut <= 0.005 * INSTRUCTIONS, seen.cut
+    assert seen.cut <= 0.005, seen.cut
     assert not seen.torn, seen.torn[:10]
