@@ -43,18 +43,30 @@ static uint64_t less(uint64_t ns, uint64_t cost)
 	return ns > cost ? ns - cost : 0;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static uint64_t part_of(uint64_t ns, uint64_t part, uint64_t whole)
 {
 	return (uint64_t)((unsigned __int128)ns * part / whole);
 }
 
-/* What a function's calls took, without what the tracer took within each of them. */
-static bool fill_stats(struct call_stats *stats, const struct film_sum *sum, uint32_t own)
+static uint64_t cost_of(const struct summer *s, uint32_t frame)
 {
-	uint64_t cost, once = less(sum->total, sum->recursive);
+	uint64_t own = s->calls->costs ? s->calls->costs[frame].own : 0, cost;
 
-	if (__builtin_mul_overflow(sum->calls, own, &cost))
-		cost = UINT64_MAX;
+	return __builtin_mul_overflow(s->sums[frame].calls, own, &cost) ? UINT64_MAX : cost;
+}
+
+/* What a function's calls took, without what the tracer took within each of them. */
+static bool fill_stats(const struct summer *s, uint32_t frame, struct call_stats *stats)
+{
+	const struct film_sum *sum = &s->sums[frame];
+	uint64_t cost = cost_of(s, frame), once = less(sum->total, sum->recursive);
+	uint32_t own = s->calls->costs ? s->calls->costs[frame].own : 0;
+
 	stats->calls = stats->measured = sum->calls;
 	stats->sum = less(sum->total, cost);
 	stats->is_bound = sum->total < cost || sum->self < cost;
@@ -80,11 +92,24 @@ static bool fill_stats(struct call_stats *stats, const struct film_sum *sum, uin
 	return true;
 }
 
-static int add_function(struct summer *s, uint32_t root, uint32_t frame)
+/*
+ * What all functions took by themselves. None took more in all, but what the tracer took within a function's callees is
+ * still in its total: nobody knows how many of them are its own.
+ */
+static uint64_t sum_of_self(const struct summer *s, uint32_t frames)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < frames; i++)
+		sum += less(s->sums[i].self, cost_of(s, i));
+	return sum;
+}
+
+static int add_function(struct summer *s, uint32_t root, uint32_t frame, uint64_t most)
 {
 	const struct film_sum *sum = &s->sums[frame];
 	struct call_view *calls = s->calls;
-	uint32_t own = calls->costs ? calls->costs[frame].own : 0, path;
+	uint32_t path;
 	bool is_new, is_full;
 	struct call_stats *stats;
 	struct call_path *at;
@@ -99,8 +124,11 @@ static int add_function(struct summer *s, uint32_t root, uint32_t frame)
 		return 0;
 	}
 	stats = path ? call_view_stats(calls, frame) : NULL;
-	if (!stats || !fill_stats(stats, sum, own))
+	if (!stats || !fill_stats(s, frame, stats))
 		return -ENOMEM;
+	stats->total = least(stats->total, most);
+	stats->max = least(stats->max, stats->total);
+	stats->min = least(stats->min, stats->max);
 	calls->calls += sum->calls;
 	calls->inferred += stats->inferred;
 	at = &calls->paths.all.at[path];
@@ -133,6 +161,7 @@ int call_sums(struct film *film, uint32_t event, const struct call_question *q,
 	};
 	int err = s.sums ? film_each_sum(film, event, q->from, q->to, take_sum, &s, why)
 			 : fail_errno(why, -ENOMEM, NULL, "cannot add up the calls");
+	uint64_t most;
 	uint32_t root;
 
 	if (s.err)
@@ -145,11 +174,12 @@ int call_sums(struct film *film, uint32_t event, const struct call_question *q,
 		err = fail(why, -EINVAL, "film without --summary",
 			   "a film of --summary does not tell threads and processes apart");
 	if (!err && calls->is_summary) {
+		most = sum_of_self(&s, film->frame_count);
 		root = call_paths_root(&calls->paths, 0);
 		if (!root)
 			err = -ENOMEM;
 		for (uint32_t i = 0; !err && i < film->frame_count; i++)
-			err = add_function(&s, root, i);
+			err = add_function(&s, root, i, most);
 		if (err)
 			fail_errno(why, err, NULL, "cannot add up the calls");
 	}
