@@ -105,6 +105,16 @@ static uint64_t sum_of_self(const struct summer *s, uint32_t frames)
 	return sum;
 }
 
+static void limit(struct call_stats *stats, uint64_t most)
+{
+	uint64_t above = less(stats->total, most);
+
+	stats->total -= above;
+	stats->sum = less(stats->sum, above);
+	stats->max = least(stats->max, stats->total);
+	stats->min = least(stats->min, stats->max);
+}
+
 static int add_function(struct summer *s, uint32_t root, uint32_t frame, uint64_t most)
 {
 	const struct film_sum *sum = &s->sums[frame];
@@ -126,9 +136,6 @@ static int add_function(struct summer *s, uint32_t root, uint32_t frame, uint64_
 	stats = path ? call_view_stats(calls, frame) : NULL;
 	if (!stats || !fill_stats(s, frame, stats))
 		return -ENOMEM;
-	stats->total = least(stats->total, most);
-	stats->max = least(stats->max, stats->total);
-	stats->min = least(stats->min, stats->max);
 	calls->calls += sum->calls;
 	calls->inferred += stats->inferred;
 	at = &calls->paths.all.at[path];
@@ -145,6 +152,7 @@ static int add_function(struct summer *s, uint32_t root, uint32_t frame, uint64_
 		.self = total,
 	};
 	calls->subtracted += sum->self - total;
+	limit(stats, most);
 	/* whatever a film says, a function takes no less in all than by itself */
 	if (stats->total < total)
 		stats->total = total;
