@@ -206,10 +206,12 @@ struct unwind_pool *spaces_pool(const struct spaces *spaces)
 
 /*
  * A stack that is handed over comes without the frames of its language: where there are any, tables are made
- * before they are needed. Of the whole machine, the largest ones can wait until a stack asks for them; of a few
- * processes that are watched, many stacks would at the same time.
+ * before they are needed. Of the whole machine, the largest ones can wait until a stack asks for them: libraries
+ * of that size are a program's own (browsers, libtorch), not a runtime (libjvm, node: up to 28 MB, of which 76,000
+ * functions take some 60 ms and half a megabyte). Of a few processes that are watched, many stacks would ask at
+ * the same time.
  */
-#define EARLY_CODE_MAX (16u << 20)
+#define EARLY_CODE_MAX (64u << 20)
 
 static uint64_t code_bytes(const struct image *image)
 {
