@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Deep DEPTH SECONDS: works below so many functions, by pieces; prints when each began and how long it took, in ns. */
+/** Deep DEPTH SECONDS: works below so many functions, by pieces; in the end prints when each began and how long it took, in ns. */
 public class Deep {
 	static int work(int turns) {
 		int total = 0;
@@ -19,13 +19,15 @@ public class Deep {
 		/* until it is compiled */
 		for (int i = 0; i < 30000; i++)
 			sum += descend(depth - 2, 10);
+		StringBuilder pieces = new StringBuilder();
 		long now = System.nanoTime(), end = now + (long) (Double.parseDouble(args[1]) * 1e9);
 		while (now < end) {
-			sum += descend(depth - 2, 4000000);
+			sum += descend(depth - 2, 200000);
 			long then = now;
 			now = System.nanoTime();
-			System.out.println(then + " " + (now - then));
+			pieces.append(then).append(' ').append(now - then).append('\n');
 		}
+		System.out.print(pieces);
 		if (sum == 42)
 			System.out.println();
 	}

@@ -12,38 +12,24 @@
 #include "film/row.h"
 #include "film/schema.h"
 
-/* An inlined call, and the number of the block of names that gave it. */
-struct given {
-	struct film_inline call;
-	uint32_t block;
-};
-
 struct loader {
 	sqlite3 *db;
 	const char *path;
 	struct fail *why;
 	struct film *film;
-	struct arena *texts;
-	/*
-	 * Bytes of text that may still come. In a sound file they are all different bytes of the
-	 * file; rows that share the same bytes could ask for any amount of memory.
-	 */
-	uint64_t text_left;
+	struct film_reading reading;
+	struct arena *texts, *replaced;
+	uint64_t text_left;	/* bytes of text that may still come */
+	uint64_t replaced_left; /* the same of rows that are written again */
+	uint64_t names_left;	/* bytes of function names that may still come */
+	uint64_t words_left;	/* and of the texts of packed processes and threads */
 	struct column_reader columns;
-	uint64_t names_left;		 /* bytes of function names that may still come */
-	uint32_t name_block;		 /* number of the block of names at hand */
-	vec(uint32_t) named_by;		 /* the block that names it, by frame */
-	vec(struct given) given;	 /* inlined calls, also those that a later block replaced */
 	vec(struct film_place) places;	 /* of the block of frames at hand */
 	vec(struct film_naming) namings; /* of the block of names at hand */
 	vec(struct film_start) starts;	 /* of the block of starts at hand */
-	size_t start_blocks;
-	uint64_t
-		words_left; /* bytes that the texts of packed processes and threads may still take */
 
 	unsigned int meta_rows, meta_known;
 	char labels[FILM_LABELS_SIZE];
-	size_t block_rows; /* of any kind */
 
 	vec(struct film_event) events;
 	vec(struct film_process) processes;
@@ -65,31 +51,6 @@ struct loader {
 static struct loader *loader_of(const struct film_row *r)
 {
 	return r->context;
-}
-
-/* Takes all rows of a query: take() pushes one and sets r->err if it cannot. */
-static int each_row(struct loader *l, const char *table, const char *sql,
-		    void (*take)(struct film_row *r))
-{
-	struct film_row r = {.texts = l->texts, .text_left = &l->text_left, .context = l};
-	char what[64];
-	int rc = sqlite3_prepare_v2(l->db, sql, -1, &r.at, NULL);
-
-	if (rc == SQLITE_OK) {
-		while (!r.err && (rc = sqlite3_step(r.at)) == SQLITE_ROW)
-			take(&r);
-	}
-	if (!r.err && rc != SQLITE_DONE) {
-		film_read_failed(l->db, rc, l->path, l->why);
-		r.err = film_sql_errno(l->db, rc);
-	} else if (r.err == -EBADMSG) {
-		snprintf(what, sizeof(what), "a row of the table %s is not valid", table);
-		film_damaged(l->why, l->path, what);
-	} else if (r.err) {
-		fail_errno(l->why, r.err, NULL, "cannot read %s", l->path);
-	}
-	sqlite3_finalize(r.at);
-	return r.err;
 }
 
 #define push(r, table, ...)                                                    \
@@ -215,7 +176,7 @@ static uint32_t block_rows(struct film_row *r, size_t first, uint32_t max)
 static void take_processes(struct film_row *r)
 {
 	struct loader *l = r->context;
-	const struct processes_texts texts = {l->texts, &l->words_left};
+	const struct processes_texts texts = {l->replaced, &l->words_left};
 	size_t first = l->processes.count, size;
 	uint32_t count = block_rows(r, first, FILM_ROWS_MAX);
 	const void *data = row_bytes(r, 2, &size);
@@ -234,7 +195,7 @@ static void take_processes(struct film_row *r)
 static void take_threads(struct film_row *r)
 {
 	struct loader *l = r->context;
-	const struct processes_texts texts = {l->texts, &l->words_left};
+	const struct processes_texts texts = {l->replaced, &l->words_left};
 	size_t first = l->threads.count, size;
 	uint32_t count = block_rows(r, first, FILM_ROWS_MAX);
 	const void *data = row_bytes(r, 2, &size);
@@ -318,42 +279,47 @@ static void take_frames(struct film_row *r)
 	}
 	r->err = places_unpack(&l->columns, data, size, (uint32_t)l->images.count, l->places.at,
 			       count);
-	for (i = 0; !r->err && i < count; i++)
+	if (!r->err && !vec_reserve(&l->reading.named_by, first + count))
+		r->err = -ENOMEM;
+	for (i = 0; !r->err && i < count; i++) {
+		l->reading.named_by.at[l->reading.named_by.count++] = 0;
 		l->frames.at[l->frames.count++] = (struct film_frame){
 			.image = l->places.at[i].image,
 			.kind = (enum film_frame_kind)l->places.at[i].kind,
 			.address = l->places.at[i].address,
 			.file = "",
 		};
+	}
 }
 
 /* Forgets the inlined calls that a later block of names replaced. */
 static void drop_replaced(struct loader *l)
 {
+	struct film_reading *reading = &l->reading;
 	size_t kept = 0;
 
-	vec_foreach (&l->given, given) {
-		if (l->named_by.at[given->call.frame] == given->block)
-			l->given.at[kept++] = *given;
+	vec_foreach (&reading->given, given) {
+		if (reading->named_by.at[given->call.frame] == given->block)
+			reading->given.at[kept++] = *given;
 	}
-	l->given.count = kept;
+	reading->given.count = kept;
 }
 
 static void apply_name(struct film_row *r, const struct film_naming *naming)
 {
 	struct loader *l = r->context;
 	struct film_frame *frame = &l->frames.at[naming->frame];
-	struct given given = {
+	struct film_given given = {
 		.call = {naming->frame, naming->depth, naming->function, l->files.at[naming->file],
 			 naming->line},
-		.block = l->name_block,
+		.block = (uint32_t)l->reading.next_name,
 	};
 
 	if (naming->depth) {
-		push(r, given, given);
+		push(r, reading.given, given);
 		return;
 	}
-	l->named_by.at[naming->frame] = l->name_block;
+	l->reading.named_by.at[naming->frame] = given.block;
 	frame->function = naming->function;
 	frame->file = l->files.at[naming->file];
 	frame->line = naming->line;
@@ -362,19 +328,12 @@ static void apply_name(struct film_row *r, const struct film_naming *naming)
 static void take_names(struct film_row *r)
 {
 	struct loader *l = r->context;
-	uint32_t count = block_rows(r, l->name_block + 1, UINT32_MAX - FILM_BLOCK_MAX), i;
+	uint32_t count = block_rows(r, l->reading.next_name, UINT32_MAX - FILM_BLOCK_MAX), i;
 	size_t size;
 	const void *data = row_bytes(r, 2, &size);
 
 	if (r->err)
 		return;
-	if (!l->name_block++) {
-		if (!vec_reserve(&l->named_by, l->frames.count)) {
-			r->err = -ENOMEM;
-			return;
-		}
-		memset(l->named_by.at, 0, l->frames.count * sizeof(*l->named_by.at));
-	}
 	if (!vec_reserve(&l->namings, count)) {
 		r->err = -ENOMEM;
 		return;
@@ -384,16 +343,17 @@ static void take_names(struct film_row *r)
 				l->namings.at, count);
 	for (i = 0; !r->err && i < count; i++)
 		apply_name(r, &l->namings.at[i]);
-	if (l->given.count > FILM_INLINES_MAX)
+	if (l->reading.given.count > FILM_INLINES_MAX)
 		drop_replaced(l);
-	if (l->given.count > FILM_INLINES_MAX)
+	if (l->reading.given.count > FILM_INLINES_MAX)
 		r->err = -EBADMSG;
+	l->reading.next_name++;
 }
 
 static void take_starts(struct film_row *r)
 {
 	struct loader *l = r->context;
-	uint32_t count = block_rows(r, ++l->start_blocks, UINT32_MAX - FILM_BLOCK_MAX), i;
+	uint32_t count = block_rows(r, l->reading.next_start, UINT32_MAX - FILM_BLOCK_MAX), i;
 	size_t size;
 	const void *data = row_bytes(r, 2, &size);
 
@@ -411,6 +371,7 @@ static void take_starts(struct film_row *r)
 		else
 			frame->start = frame->address - l->starts.at[i].distance;
 	}
+	l->reading.next_start++;
 }
 
 static void take_stacks(struct film_row *r)
@@ -448,7 +409,7 @@ static void take_block(struct film_row *r)
 	struct film_block block = {0};
 	uint64_t kind = row_number(r, 2, INT64_MAX);
 
-	row_check_id(r, ++loader_of(r)->block_rows, INT64_MAX);
+	row_check_id(r, loader_of(r)->reading.next_block++, INT64_MAX);
 	/* what other kinds mean by their columns is not known here */
 	if (kind < FILM_BLOCK_SAMPLES || kind > FILM_BLOCK_SUMS)
 		return;
@@ -464,46 +425,86 @@ static void take_block(struct film_row *r)
 	push(r, blocks, block);
 }
 
-static const struct {
+/* Of a table whose rows stay as they are: where the loader has the id of its next row. */
+#define NEXT(member)	     .next = offsetof(struct loader, member)
+#define ROWS(table, columns) table, "SELECT " columns " FROM " table " WHERE id >= ? ORDER BY id"
+/* Of one whose rows are written again as they change: it is read from its first row each time. */
+#define AGAIN(table, key) table, "SELECT * FROM " table " ORDER BY " key
+
+static const struct load {
 	const char *table, *sql;
 	void (*take)(struct film_row *r);
 	enum film_part part; /* the smallest that it belongs to */
 	int since;	     /* the version that it came with; 0: the first */
+	size_t next;	     /* place in struct loader; 0: it is read again */
 } loads[] = {
 	/* each before those that refer to it */
-	{"meta", "SELECT * FROM meta ORDER BY name", take_meta, FILM_PART_INFO},
-	{"event", "SELECT * FROM event ORDER BY id", take_event, FILM_PART_LOSSES},
-	{"processes", "SELECT * FROM processes ORDER BY id", take_processes, .since = 2},
-	{"process", "SELECT * FROM process ORDER BY id", take_process},
-	{"threads", "SELECT * FROM threads ORDER BY id", take_threads, .since = 2},
-	{"thread", "SELECT * FROM thread ORDER BY id", take_thread},
-	{"image", "SELECT * FROM image ORDER BY id", take_image},
-	{"file", "SELECT * FROM file ORDER BY id", take_file},
-	{"function", "SELECT * FROM function ORDER BY id", take_functions},
-	{"frame", "SELECT * FROM frame ORDER BY id", take_frames},
-	{"name", "SELECT * FROM name ORDER BY id", take_names},
-	{"start", "SELECT * FROM start ORDER BY id", take_starts},
-	{"stack", "SELECT * FROM stack ORDER BY id", take_stacks},
-	{"loss", "SELECT * FROM loss ORDER BY id", take_loss, FILM_PART_LOSSES},
+	{AGAIN("meta", "name"), take_meta, FILM_PART_INFO},
+	{AGAIN("event", "id"), take_event, FILM_PART_LOSSES},
+	{AGAIN("processes", "id"), take_processes, .since = 2},
+	{AGAIN("process", "id"), take_process},
+	{AGAIN("threads", "id"), take_threads, .since = 2},
+	{AGAIN("thread", "id"), take_thread},
+	{ROWS("image", "*"), take_image, NEXT(images.count)},
+	{ROWS("file", "*"), take_file, NEXT(files.count)},
+	{ROWS("function", "*"), take_functions, NEXT(functions.count)},
+	{ROWS("frame", "*"), take_frames, NEXT(frames.count)},
+	{ROWS("name", "*"), take_names, NEXT(reading.next_name)},
+	{ROWS("start", "*"), take_starts, NEXT(reading.next_start)},
+	{ROWS("stack", "*"), take_stacks, NEXT(stacks.count)},
+	{AGAIN("loss", "id"), take_loss, FILM_PART_LOSSES},
 	/* not data: it would be read from the disk with it */
-	{"block", "SELECT id, event, kind, t0, t1, n, total FROM block ORDER BY id", take_block},
+	{ROWS("block", "id, event, kind, t0, t1, n, total"), take_block, NEXT(reading.next_block)},
 };
 
+/* Takes the rows of a table that are not taken yet: take() pushes one and sets r->err if it cannot. */
+static int load_table(struct loader *l, const struct load *load)
+{
+	struct film_row r = {.context = l};
+	const size_t *next = (const size_t *)((const char *)l + load->next);
+	char what[64];
+	int rc = sqlite3_prepare_v2(l->db, load->sql, -1, &r.at, NULL);
+
+	r.texts = load->next ? l->texts : l->replaced;
+	r.text_left = load->next ? &l->text_left : &l->replaced_left;
+	if (rc == SQLITE_OK && load->next)
+		rc = sqlite3_bind_int64(r.at, 1, (sqlite3_int64)*next);
+	if (rc == SQLITE_OK) {
+		while (!r.err && (rc = sqlite3_step(r.at)) == SQLITE_ROW)
+			load->take(&r);
+	}
+	if (!r.err && rc != SQLITE_DONE) {
+		film_read_failed(l->db, rc, l->path, l->why);
+		r.err = film_sql_errno(l->db, rc);
+	} else if (r.err == -EBADMSG) {
+		snprintf(what, sizeof(what), "a row of the table %s is not valid", load->table);
+		film_damaged(l->why, l->path, what);
+	} else if (r.err) {
+		fail_errno(l->why, r.err, NULL, "cannot read %s", l->path);
+	}
+	sqlite3_finalize(r.at);
+	return r.err;
+}
+
 /* The unused entries of id 0. */
-static int push_unused(struct loader *l)
+static bool push_unused(struct loader *l)
+{
+	l->reading.next_name = l->reading.next_start = l->reading.next_block = 1;
+	return vec_push(&l->images, (struct film_image){.path = ""}) &&
+	       vec_push(&l->functions, (struct film_function){.name = ""}) &&
+	       vec_push(&l->files, "") && vec_push(&l->frames, (struct film_frame){.file = ""}) &&
+	       vec_push(&l->reading.named_by, 0) && vec_push(&l->stacks, (struct film_stack){0});
+}
+
+/* The same of tables that are read from their first row each time. */
+static bool push_unused_again(struct loader *l)
 {
 	static const struct film_process process = {
 		.comm = "", .command = "", .exe = "", .cgroup = "", .container = ""};
 
-	if (vec_push(&l->events, (struct film_event){.name = "", .unit = "", .source = ""}) &&
-	    vec_push(&l->processes, process) &&
-	    vec_push(&l->threads, (struct film_thread){.comm = ""}) &&
-	    vec_push(&l->images, (struct film_image){.path = ""}) &&
-	    vec_push(&l->functions, (struct film_function){.name = ""}) &&
-	    vec_push(&l->files, "") && vec_push(&l->frames, (struct film_frame){.file = ""}) &&
-	    vec_push(&l->stacks, (struct film_stack){0}))
-		return 0;
-	return fail_errno(l->why, -ENOMEM, NULL, "cannot read %s", l->path);
+	return vec_push(&l->events, (struct film_event){.name = "", .unit = "", .source = ""}) &&
+	       vec_push(&l->processes, process) &&
+	       vec_push(&l->threads, (struct film_thread){.comm = ""});
 }
 
 static int in_order(const void *a, const void *b)
@@ -518,9 +519,44 @@ static int in_order(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* Its arrays, to go on with them: those of a film of which nothing was loaded yet are empty. */
+#define TAKE_OVER(vec, from, n) ((vec)->at = (from), (vec)->count = (vec)->room = (n))
+
+static void take_over(struct loader *l)
+{
+	struct film *film = l->film;
+	struct film_private *p = film->private;
+
+	TAKE_OVER(&l->events, film->events, film->event_count);
+	TAKE_OVER(&l->processes, film->processes, film->process_count);
+	TAKE_OVER(&l->threads, film->threads, film->thread_count);
+	TAKE_OVER(&l->images, film->images, film->image_count);
+	TAKE_OVER(&l->functions, film->functions, film->function_count);
+	TAKE_OVER(&l->frames, film->frames, film->frame_count);
+	TAKE_OVER(&l->stacks, film->stacks, film->stack_count);
+	TAKE_OVER(&l->inlines, film->inlines, film->inline_count);
+	TAKE_OVER(&l->losses, film->losses, film->loss_count);
+	TAKE_OVER(&l->files, p->files, p->file_count);
+	TAKE_OVER(&l->blocks, p->blocks, p->block_count);
+	l->reading = p->reading;
+	p->reading = (struct film_reading){0};
+	/* all that is read from its first row */
+	l->events.count = l->processes.count = l->threads.count = 0;
+	l->inlines.count = l->losses.count = 0;
+	arena_free(l->replaced);
+	film->settled = UINT64_MAX;
+	film->info = (struct film_info){.version = "",
+					.hostname = "",
+					.kernel = "",
+					.arch = "",
+					.command = "",
+					.labels = ""};
+}
+
 static void hand_over(struct loader *l)
 {
 	struct film *film = l->film;
+	struct film_private *p = film->private;
 
 	film->events = l->events.at;
 	film->event_count = (uint32_t)l->events.count;
@@ -540,10 +576,16 @@ static void hand_over(struct loader *l)
 	film->inline_count = l->inlines.count;
 	film->losses = l->losses.at;
 	film->loss_count = l->losses.count;
-	film->private->files = l->files.at;
-	film->private->file_count = (uint32_t)l->files.count;
-	film->private->blocks = l->blocks.at;
-	film->private->block_count = l->blocks.count;
+	p->files = l->files.at;
+	p->file_count = (uint32_t)l->files.count;
+	p->blocks = l->blocks.at;
+	p->block_count = l->blocks.count;
+	if (p->is_followed) {
+		p->reading = l->reading;
+	} else {
+		vec_free(&l->reading.named_by);
+		vec_free(&l->reading.given);
+	}
 	if (l->blocks.count)
 		qsort(l->blocks.at, l->blocks.count, sizeof(*l->blocks.at), in_order);
 }
@@ -560,9 +602,9 @@ static int by_frame(const void *a, const void *b)
 static int collect_inlines(struct loader *l)
 {
 	drop_replaced(l);
-	if (!vec_reserve(&l->inlines, l->given.count))
+	if (!vec_reserve(&l->inlines, l->reading.given.count))
 		return fail_errno(l->why, -ENOMEM, NULL, "cannot read %s", l->path);
-	vec_foreach (&l->given, given)
+	vec_foreach (&l->reading.given, given)
 		l->inlines.at[l->inlines.count++] = given->call;
 	if (l->inlines.count)
 		qsort(l->inlines.at, l->inlines.count, sizeof(*l->inlines.at), by_frame);
@@ -571,7 +613,7 @@ static int collect_inlines(struct loader *l)
 
 static int check_info(struct loader *l)
 {
-	const char *labels = arena_text(l->texts, l->labels, strlen(l->labels));
+	const char *labels = arena_text(l->replaced, l->labels, strlen(l->labels));
 
 	if (!l->meta_known)
 		return fail(l->why, -EBADMSG, "record again",
@@ -586,20 +628,28 @@ static int check_info(struct loader *l)
 
 static int load_tables(struct loader *l, int version, enum film_part part)
 {
-	size_t i, count = sizeof(loads) / sizeof(loads[0]);
+	size_t count = sizeof(loads) / sizeof(loads[0]);
+	struct film_reading *reading = &l->reading;
 	int64_t pages, page_size;
-	int err;
-	int rc = film_sql_number(l->db, "PRAGMA page_count", &pages);
+	int err = 0, rc = film_sql_number(l->db, "PRAGMA page_count", &pages);
+	uint64_t most;
 
 	if (rc == SQLITE_OK)
 		rc = film_sql_number(l->db, "PRAGMA page_size", &page_size);
 	if (rc != SQLITE_OK)
 		return film_read_failed(l->db, rc, l->path, l->why);
-	l->text_left = (uint64_t)pages * (uint64_t)page_size;
-	err = push_unused(l);
-	for (i = 0; !err && i < count; i++)
+	l->replaced_left = (uint64_t)pages * (uint64_t)page_size;
+	most = l->replaced_left > reading->text_bytes ? l->replaced_left : reading->text_bytes;
+	l->text_left = most - reading->text_bytes;
+	l->names_left = FILM_NAMES_MAX - reading->name_bytes;
+	l->words_left = FILM_WORDS_MAX;
+	if ((!l->images.count && !push_unused(l)) || !push_unused_again(l))
+		return fail_errno(l->why, -ENOMEM, NULL, "cannot read %s", l->path);
+	for (size_t i = 0; !err && i < count; i++)
 		if (loads[i].since <= version && loads[i].part >= part)
-			err = each_row(l, loads[i].table, loads[i].sql, loads[i].take);
+			err = load_table(l, &loads[i]);
+	reading->text_bytes = most - l->text_left;
+	reading->name_bytes = FILM_NAMES_MAX - l->names_left;
 	if (!err)
 		err = check_info(l);
 	return err ? err : collect_inlines(l);
@@ -613,17 +663,10 @@ int film_load(sqlite3 *db, const char *path, enum film_part part, struct film *f
 			   .why = why,
 			   .film = film,
 			   .texts = &film->private->texts,
-			   .names_left = FILM_NAMES_MAX,
-			   .words_left = FILM_WORDS_MAX};
+			   .replaced = &film->private->replaced};
 	int rc, err, version = 0;
 
-	film->settled = UINT64_MAX;
-	film->info = (struct film_info){.version = "",
-					.hostname = "",
-					.kernel = "",
-					.arch = "",
-					.command = "",
-					.labels = ""};
+	take_over(&l);
 	/* one transaction: all tables as they were at one moment, also while the film is written */
 	rc = film_sql_run(db, "BEGIN");
 	err = rc == SQLITE_OK ? film_check_schema(db, path, &version, why)
@@ -634,8 +677,6 @@ int film_load(sqlite3 *db, const char *path, enum film_part part, struct film *f
 		film_sql_run(db, "COMMIT");
 	hand_over(&l);
 	column_reader_free(&l.columns);
-	vec_free(&l.named_by);
-	vec_free(&l.given);
 	vec_free(&l.places);
 	vec_free(&l.namings);
 	vec_free(&l.starts);

@@ -27,23 +27,46 @@ struct film_block {
 	struct film_span span;
 };
 
+/* An inlined call, and the number of the block of names that gave it. */
+struct film_given {
+	struct film_inline call;
+	uint32_t block;
+};
+
+/* How far a film has been read, to read on from there. All zero: nothing was. */
+struct film_reading {
+	/* the next row of tables whose rows are not numbered as what is in them */
+	size_t next_name, next_start, next_block;
+	vec(uint32_t) named_by;	      /* the block that names it, by frame */
+	vec(struct film_given) given; /* inlined calls, also those that a later block replaced */
+	/*
+	 * Bytes of text so far. In a sound file they are all different bytes of the file; rows that share the
+	 * same bytes could ask for any amount of memory. The next one: of function names, which are packed.
+	 */
+	uint64_t text_bytes, name_bytes;
+};
+
 struct film_private {
 	char *path;
 	dev_t device; /* to notice that another film is at path now */
 	ino_t inode;
 	sqlite3 *db; /* null while nothing is read of a film that may be written at the same time */
 	struct arena texts;
-	const char **files; /* source files by id */
+	struct arena replaced; /* texts of rows that are written again as they change */
+	const char **files;    /* source files by id */
 	uint32_t file_count;
 	/* those of samples first, sorted by t0, then id; the others by kind, then id */
 	struct film_block *blocks;
 	size_t block_count;
+	bool is_followed;		  /* film_catch_up() will read on */
+	struct film_reading reading;	  /* of one that is followed */
 	struct film_unpacked unpacked[2]; /* while one block is looked at, the next one is read */
 };
 
 /*
- * Loads the catalogue and the block rows into film, which has its private part and is else zero, or just a part of it.
- * Returns 0 or a negative errno with *why filled; film_free() is right in both cases.
+ * Loads the catalogue and the block rows into film, which has its private part and is else zero, or just a part of it;
+ * or what came since, if film is followed and was loaded before. Returns 0 or a negative errno with *why filled; then
+ * film_free() is all that can be called.
  */
 enum film_part {
 	/* each has what those behind it have */

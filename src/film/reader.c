@@ -262,7 +262,8 @@ static int check_file(const char *path, char **absolute, struct fail *why)
 	return 0;
 }
 
-static int open_film(const char *path, enum film_part part, struct film **film, struct fail *why)
+static int open_film(const char *path, enum film_part part, bool is_followed, struct film **film,
+		     struct fail *why)
 {
 	struct film *f = calloc(1, sizeof(*f));
 	int err;
@@ -273,6 +274,8 @@ static int open_film(const char *path, enum film_part part, struct film **film, 
 		err = cannot_open(why, -ENOMEM, path);
 	else
 		err = check_file(path, &f->private->path, why);
+	if (!err)
+		f->private->is_followed = is_followed;
 	if (!err)
 		err = open_database(f->private, why);
 	if (!err)
@@ -288,17 +291,34 @@ static int open_film(const char *path, enum film_part part, struct film **film, 
 
 int film_open(const char *path, struct film **film, struct fail *why)
 {
-	return open_film(path, FILM_PART_ALL, film, why);
+	return open_film(path, FILM_PART_ALL, false, film, why);
 }
 
 int film_open_info(const char *path, struct film **film, struct fail *why)
 {
-	return open_film(path, FILM_PART_INFO, film, why);
+	return open_film(path, FILM_PART_INFO, false, film, why);
 }
 
 int film_open_losses(const char *path, struct film **film, struct fail *why)
 {
-	return open_film(path, FILM_PART_LOSSES, film, why);
+	return open_film(path, FILM_PART_LOSSES, false, film, why);
+}
+
+int film_follow(const char *path, struct film **film, struct fail *why)
+{
+	return open_film(path, FILM_PART_ALL, true, film, why);
+}
+
+int film_catch_up(struct film *film, struct fail *why)
+{
+	struct film_private *p = film->private;
+	int err = film_enter(p, why);
+
+	if (err)
+		return err;
+	err = film_load(p->db, p->path, FILM_PART_ALL, film, why);
+	film_leave(p);
+	return err;
 }
 
 static void free_unpacked(struct film_unpacked *u)
@@ -329,6 +349,9 @@ void film_free(struct film *film)
 	if (p) {
 		sqlite3_close(p->db);
 		arena_free(&p->texts);
+		arena_free(&p->replaced);
+		vec_free(&p->reading.named_by);
+		vec_free(&p->reading.given);
 		free_unpacked(&p->unpacked[0]);
 		free_unpacked(&p->unpacked[1]);
 		free(p->files);

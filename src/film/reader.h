@@ -46,6 +46,13 @@ int film_open(const char *path, struct film **film, struct fail *why);
 int film_open_info(const char *path, struct film **film, struct fail *why);
 /* The same with events and losses. */
 int film_open_losses(const char *path, struct film **film, struct fail *why);
+/*
+ * As film_open(), for a film that is being recorded: film_catch_up() makes it what film_open() would give by then, and
+ * reads only what came since. Where that fails, as another film is at its place, say (-ESTALE), nothing is left to be
+ * done with it but film_free(). Nothing that the film had before stays where it was.
+ */
+int film_follow(const char *path, struct film **film, struct fail *why);
+int film_catch_up(struct film *film, struct fail *why);
 void film_free(struct film *film); /* null is allowed */
 
 /* The id of the event of that name, or 0. */

@@ -126,6 +126,18 @@ static uint64_t look_pause(uint64_t used, uint64_t until)
 	return is_late || pause > NO_HURRY_NS ? pause : NO_HURRY_NS;
 }
 
+/* A growing film is read once, and then what came since. */
+static int open_film(struct store_film *film, const char *path, struct film **open,
+		     struct fail *why)
+{
+	*open = film->followed;
+	film->followed = NULL;
+	if (*open && !film_catch_up(*open, why))
+		return 0;
+	film_free(*open);
+	return film->is_growing ? film_follow(path, open, why) : film_open(path, open, why);
+}
+
 static int index_film(struct store *store, struct store_film *film, struct fail *why)
 {
 	struct store_sender sender = {film->host, film->agent, film->number};
@@ -142,7 +154,7 @@ static int index_film(struct store *store, struct store_film *film, struct fail 
 		return fail_errno(why, err, NULL, "cannot read %s", film->name);
 	begin = clock_ns();
 	was_closed = !folder_has_wal(path);
-	err = film_open(path, &open, why);
+	err = open_film(film, path, &open, why);
 	if (err)
 		return cannot_open(store, film, err, why);
 	err = index_add(store->index, &of, open, why);
@@ -155,7 +167,10 @@ static int index_film(struct store *store, struct store_film *film, struct fail 
 		store_resize(store, film);
 	}
 	pthread_mutex_unlock(&store->lock);
-	film_free(open);
+	if (was_growing && !err)
+		film->followed = open;
+	else
+		film_free(open);
 	film->again = was_growing ? begin + look_pause(clock_thread_ns() - used, film->until) : 0;
 	return err ? cannot_add(store, film, path, err, why) : 0;
 }
@@ -169,6 +184,8 @@ static void look_whether_closed(struct store *store, struct store_film *film)
 	film->quiet = folder_has_wal(path) ? 0 : film->quiet + 1;
 	if (film->quiet <= QUIET_TICKS)
 		return;
+	film_free(film->followed);
+	film->followed = NULL;
 	pthread_mutex_lock(&store->lock);
 	film->is_growing = false;
 	pthread_mutex_unlock(&store->lock);

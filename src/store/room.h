@@ -29,13 +29,14 @@ struct store_film {
 	uint64_t came;	/* ns of CLOCK_MONOTONIC, of parts; 0: it was there at the start */
 	uint64_t kin;	/* films with different ones cannot become one film; 0: not known yet */
 	uint64_t bytes;
-	uint64_t again;	    /* ns of CLOCK_MONOTONIC: a growing one is not looked at before */
-	unsigned int quiet; /* ticks in which nobody seemed to write a growing one */
-	bool is_part;	    /* in the inbox */
-	bool is_growing;    /* the recorder of this process writes it */
-	bool is_packed;	    /* all of its hour, in large blocks: its mode says that it is done */
-	bool is_indexed;    /* all of it */
-	bool is_refused;    /* it cannot be merged with others */
+	uint64_t again;	       /* ns of CLOCK_MONOTONIC: a growing one is not looked at before */
+	unsigned int quiet;    /* ticks in which nobody seemed to write a growing one */
+	bool is_part;	       /* in the inbox */
+	bool is_growing;       /* the recorder of this process writes it */
+	bool is_packed;	       /* all of its hour, in large blocks: its mode says that it is done */
+	bool is_indexed;       /* all of it */
+	bool is_refused;       /* it cannot be merged with others */
+	struct film *followed; /* a growing one as the index has it; of store_tick()'s thread */
 };
 
 struct store_agent {
