@@ -2,6 +2,7 @@
 """What the benchmarks share: options, recorders and what they cost, loads, tables."""
 
 import argparse
+import collections
 import contextlib
 import functools
 import json
@@ -136,14 +137,21 @@ class Recorder:
                                         stderr=self.log,
                                         stdout=more.pop("stdout", subprocess.DEVNULL), **more)
         self.pid = self.process.pid
+        self.threads = {}
 
-    def cpu_ns(self):
-        """CPU time so far of its threads that live, from the scheduler: finer than ticks."""
-        total = 0
+    def cpu_of_threads(self):
+        """ns so far by the name of threads, from the scheduler: finer than ticks. Of those that ended, as last asked."""
         for task in Path(f"/proc/{self.pid}/task").iterdir():
             with contextlib.suppress(OSError):
-                total += int((task / "schedstat").read_text().split()[0])
-        return total
+                self.threads[task.name] = ((task / "comm").read_text().strip(),
+                                           int((task / "schedstat").read_text().split()[0]))
+        found = collections.Counter()
+        for name, ns in self.threads.values():
+            found[name] += ns
+        return found
+
+    def cpu_ns(self):
+        return sum(self.cpu_of_threads().values())
 
     def bpf(self):
         """What the kernel says of its BPF files. Run times need bpf_statistics()."""

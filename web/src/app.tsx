@@ -15,14 +15,14 @@ import { RangeBar } from './parts/range_bar';
 import { NO_LINK, type ViewName, VIEWS, writeLink } from './state/link';
 import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, spanOfLink, useBeat, useLink,
 	usePage } from './state/page';
+import { liveBeat } from './state/range';
 import { useTheme } from './state/theme';
 import { text } from './text/text';
 import { Compare } from './views/compare';
 import { Overview } from './views/overview';
 import { Profile } from './views/profile';
 
-const LIVE_BEAT = 5000;    // ms
-const STATUS_BEAT = 10000;
+const STATUS_BEAT = 10000; // ms
 const SERIES = 1000;
 
 const SHOWN: Record<ViewName, () => ComponentChildren> = {
@@ -53,17 +53,18 @@ export function App() {
 	const [address, go] = useLink();
 	const [theme, toggleTheme] = useTheme();
 	const [dialog, setDialog] = useState<'' | 'help' | 'token'>('');
-	const beat = useBeat(address.isLive, LIVE_BEAT);
 	const status = useAnswer<Status>('status', new URLSearchParams(), useBeat(true, STATUS_BEAT));
 	const link = { ...address, event: eventOfLink(address, status.answer) };
 	const range = rangeOfLink(link, status.answer);
+	const span = spanOfLink(link, status.answer);
+	const beat = useBeat(address.isLive, liveBeat(span));
 	const series = useAnswer<SeriesAnswer>(status.answer && 'series',
 		askOf(link.event, range, NO_LINK.filters, { limit: SERIES }));
 	const page: Page = {
 		link, go, theme, beat, range,
 		status: status.answer,
 		series: series.answer?.series ?? [],
-		span: spanOfLink(link, status.answer),
+		span,
 	};
 
 	useEffect(() => {

@@ -98,6 +98,11 @@ export function stepsOf(span: Span | null): number {
 	return span ? Math.max(1, Math.min(STEPS_MOST, Math.floor((span.to - span.from) / STEP_LEAST))) : STEPS_MOST;
 }
 
+/** ms between two questions in live mode: where steps are minutes, there is less to see of each second. */
+export function liveBeat(span: Span | null): number {
+	return span && span.to - span.from >= MINUTES_FROM ? 10000 : 5000;
+}
+
 /** "2026-11-21", where the reader is */
 export function dayOf(seconds: number): string {
 	const date = new Date(seconds * 1000);
