@@ -310,6 +310,7 @@ static int make_film_here(struct reel *reel, struct reel_film *film, struct fail
 
 	if (err)
 		return err;
+	film_keep_aside(film->writer);
 	film->start = begun.start;
 	film->wall_offset = begun.wall_offset;
 	wall = begun.start + (uint64_t)begun.wall_offset;

@@ -20,6 +20,10 @@
 /* How long to wait for readers that are in the way. */
 #define PATIENCE_MS 5000
 
+/* film_disk_keep_aside(): so many commits stay in the side file, if they have no more than so many pages. */
+#define COMMITS_ASIDE 10
+#define PAGES_ASIDE   4096
+
 struct film_disk {
 	char *path;
 	int fd;
@@ -39,6 +43,8 @@ struct film_disk {
 	sqlite3_stmt *statements[FILM_ROW_KINDS];
 	sqlite3_stmt *page_count;
 	uint64_t page_size; /* not FILM_PAGE_SIZE in a film that someone put through VACUUM */
+	unsigned int commits_aside, pages_aside; /* in the side file, */
+	unsigned int commits_aside_max;		 /* of which so many may stay there */
 	struct columns columns;
 	struct buf row;
 	struct film_blocks blocks;
@@ -328,6 +334,32 @@ static int reserve(struct film_disk *d, uint64_t size)
 	return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -errno;
 }
 
+static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
+{
+	struct film_disk *d = context;
+
+	(void)db;
+	(void)name;
+	d->commits_aside++;
+	d->pages_aside = (unsigned int)pages;
+	return SQLITE_OK;
+}
+
+/* Moves what was committed from the side file into the film's own: syncs both, three times in all. */
+static int move_from_aside(struct film_disk *d)
+{
+	int rc;
+
+	if (d->commits_aside < d->commits_aside_max && d->pages_aside < PAGES_ASIDE)
+		return SQLITE_OK;
+	rc = sqlite3_wal_checkpoint_v2(d->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	/* a reader is in the way: then the next one does it */
+	if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+		return SQLITE_OK;
+	d->commits_aside = d->pages_aside = 0;
+	return rc;
+}
+
 static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fail *why)
 {
 	uint64_t size;
@@ -345,11 +377,7 @@ static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fa
 	}
 	if (rc == SQLITE_OK && !err) {
 		d->size = size;
-		/* a reader may be in the way: then the next one does it */
-		rc = sqlite3_wal_checkpoint_v2(d->db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL,
-					       NULL);
-		if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
-			rc = SQLITE_OK;
+		rc = move_from_aside(d);
 	}
 	if (rc == SQLITE_OK && !err)
 		return 0;
@@ -426,6 +454,13 @@ int film_disk_give(struct film_disk *d, struct film_batch *batch, bool wait, str
 	return err;
 }
 
+void film_disk_keep_aside(struct film_disk *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->commits_aside_max = COMMITS_ASIDE;
+	pthread_mutex_unlock(&d->lock);
+}
+
 uint64_t film_disk_size(const struct film_disk *d)
 {
 	return d->size;
@@ -462,8 +497,7 @@ static int open_database(struct film_disk *d)
 		rc = sqlite3_busy_timeout(d->db, PATIENCE_MS);
 	if (rc == SQLITE_OK)
 		rc = film_sql_run(d->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-	if (rc == SQLITE_OK)
-		rc = sqlite3_wal_autocheckpoint(d->db, 0);
+	sqlite3_wal_hook(d->db, on_commit, d);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v3(d->db, "PRAGMA page_count", -1, SQLITE_PREPARE_PERSISTENT,
 					&d->page_count, NULL);

@@ -29,6 +29,9 @@ int film_disk_start(const char *path, int fd, struct film_disk **disk, struct fa
  */
 int film_disk_give(struct film_disk *disk, struct film_batch *batch, bool wait, struct fail *why);
 
+/* As film_keep_aside(). */
+void film_disk_keep_aside(struct film_disk *disk);
+
 /* Writes what is queued, makes the film a single file, ends the thread and frees disk. */
 int film_disk_close(struct film_disk *disk, struct fail *why);
 

@@ -53,6 +53,12 @@ void film_names_settled(struct film_writer *w)
 	w->names_settled = w->names_follow;
 }
 
+void film_keep_aside(struct film_writer *w)
+{
+	if (w->disk)
+		film_disk_keep_aside(w->disk);
+}
+
 int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why)
 {
 	struct film_batch *next = calloc(1, sizeof(*next)), *batch = w->batch;

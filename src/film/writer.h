@@ -106,6 +106,12 @@ void film_names_follow(struct film_writer *w);
 void film_names_settled(struct film_writer *w);
 
 /*
+ * Before the first commit, of a film that nobody copies without its side file while it grows: the last ten commits may
+ * stay in that one. To have each in the film's own file takes most of the work of the disk.
+ */
+void film_keep_aside(struct film_writer *w);
+
+/*
  * Hands everything so far to the disk. now becomes the film's end. Does not wait for the disk, unless
  * wait is set, or the disk is so far behind that 64 MB are queued for it. Returns 0, or the error of
  * this or an earlier commit (a full disk, say); then nothing more is written, what was committed

@@ -22,9 +22,8 @@
 #include <cmocka.h>
 
 /* Commits without end, and one byte to the pipe after each. */
-static void write_until_killed(const char *path, int to)
+static void commit_until_killed(struct film_writer *w, int to)
 {
-	struct film_writer *w = create(path);
 	uint64_t second;
 
 	for (second = 0;; second++) {
@@ -33,6 +32,19 @@ static void write_until_killed(const char *path, int to)
 		if (write(to, "x", 1) != 1)
 			_exit(1);
 	}
+}
+
+static void write_until_killed(const char *path, int to)
+{
+	commit_until_killed(create(path), to);
+}
+
+static void write_aside_until_killed(const char *path, int to)
+{
+	struct film_writer *w = create(path);
+
+	film_keep_aside(w);
+	commit_until_killed(w, to);
 }
 
 static uint64_t kill_after(pid_t pid, int from, useconds_t delay)
@@ -68,15 +80,14 @@ static uint64_t run_and_kill(void (*recorder)(const char *path, int to), const c
 	return kill_after(pid, ends[0], delay);
 }
 
-static void test_kill_while_recording(void **state)
+static void kill_again_and_again(void (*recorder)(const char *path, int to))
 {
 	unsigned int round;
 
-	(void)state;
 	for (round = 0; round < 25; round++) {
 		const char *path = new_path();
 		useconds_t delay = 5000 + (useconds_t)(hash_u64(round) % 40000);
-		uint64_t finished = run_and_kill(write_until_killed, path, delay);
+		uint64_t finished = run_and_kill(recorder, path, delay);
 
 		if (finished) {
 			struct film *film = open_film(path);
@@ -87,6 +98,40 @@ static void test_kill_while_recording(void **state)
 		}
 		remove_folder();
 	}
+}
+
+static void test_kill_while_recording(void **state)
+{
+	(void)state;
+	kill_again_and_again(write_until_killed);
+}
+
+static void test_kill_with_commits_aside(void **state)
+{
+	(void)state;
+	kill_again_and_again(write_aside_until_killed);
+}
+
+/* Of a film that was copied without its side files. */
+static void test_few_commits_are_aside(void **state)
+{
+	const char *path = new_path();
+	uint64_t finished = run_and_kill(write_aside_until_killed, path, 300000);
+	struct film *film;
+	char side[256];
+
+	(void)state;
+	assert_in_range(finished, 20, UINT64_MAX);
+	snprintf(side, sizeof(side), "%s-wal", path);
+	assert_int_equal(unlink(side), 0);
+	snprintf(side, sizeof(side), "%s-shm", path);
+	assert_int_equal(unlink(side), 0);
+	film = open_film(path);
+	/* the last ten, and one that was under way */
+	assert_in_range(sum_of(film, 1).count, (finished - 11) * 100, (finished + 1) * 100);
+	check_promises(film);
+	film_free(film);
+	remove_folder();
 }
 
 #define CALLS 1000 /* of one commit */
@@ -244,7 +289,7 @@ static void test_kill_while_naming(void **state)
 }
 
 /* Fills the disk. Returns 0 if all went as it should. */
-static int record_until_full(const char *path, int expected)
+static int record_until_full(const char *path, int expected, bool aside)
 {
 	struct film_writer *w = create(path);
 	struct fail why = {0};
@@ -253,6 +298,8 @@ static int record_until_full(const char *path, int expected)
 	char side[256];
 	int err;
 
+	if (aside)
+		film_keep_aside(w);
 	do {
 		put_second(w, second);
 		err = film_commit(w, test_info.start + (second + 1) * SECOND, true, &why);
@@ -277,16 +324,16 @@ static int record_until_full(const char *path, int expected)
 	return access(side, F_OK) ? 0 : 4;
 }
 
-static int with_small_files(const char *path)
+static int with_small_files(const char *path, bool aside)
 {
 	struct rlimit limit = {100000, 100000};
 
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &limit);
-	return record_until_full(path, -EFBIG);
+	return record_until_full(path, -EFBIG, aside);
 }
 
-static int on_small_disk(const char *path)
+static int on_small_disk(const char *path, bool aside)
 {
 	char *folder = strdup(path);
 
@@ -295,17 +342,17 @@ static int on_small_disk(const char *path)
 	    mount("none", folder, "tmpfs", 0, "size=200k"))
 		return 77;
 	free(folder);
-	return record_until_full(path, -ENOSPC);
+	return record_until_full(path, -ENOSPC, aside);
 }
 
-static void run_apart(int (*check)(const char *path))
+static void run_apart(int (*check)(const char *path, bool aside), bool aside)
 {
 	const char *path = new_path();
 	pid_t pid = fork();
 	int status;
 
 	if (!pid)
-		_exit(check(path));
+		_exit(check(path, aside));
 	waitpid(pid, &status, 0);
 	remove_folder();
 	assert_true(WIFEXITED(status));
@@ -317,13 +364,15 @@ static void run_apart(int (*check)(const char *path))
 static void test_file_size_limit(void **state)
 {
 	(void)state;
-	run_apart(with_small_files);
+	run_apart(with_small_files, false);
+	run_apart(with_small_files, true);
 }
 
 static void test_disk_full(void **state)
 {
 	(void)state;
-	run_apart(on_small_disk);
+	run_apart(on_small_disk, false);
+	run_apart(on_small_disk, true);
 }
 
 /* Reads the film each time the recorder says that another commit is done. */
@@ -423,6 +472,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kill_while_recording),
+		cmocka_unit_test(test_kill_with_commits_aside),
+		cmocka_unit_test(test_few_commits_are_aside),
 		cmocka_unit_test(test_kill_while_recording_calls),
 		cmocka_unit_test(test_kill_at_any_moment),
 		cmocka_unit_test(test_kill_while_naming),
