@@ -21,6 +21,32 @@ static int take_nodes(const struct request *request, uint64_t *nodes, struct fai
 	return ask_number(request->url, "nodes", FLAME_PRUNE_MIN, NODES_MAX, NODES, nodes, why);
 }
 
+/* What of the functions is wanted. */
+struct wanted {
+	uint64_t with_functions, limit;
+	enum function_order order;
+};
+
+static int take_order(const struct request *request, struct wanted *wanted, struct fail *why)
+{
+	const char *sort = request_parameter(request, "sort");
+
+	wanted->order = FUNCTIONS_BY_SELF;
+	if (sort && !strcmp(sort, "total"))
+		wanted->order = FUNCTIONS_BY_TOTAL;
+	else if (sort && strcmp(sort, "self"))
+		return fail(why, -EINVAL, NULL, "sort is self or total, not '%.64s'", sort);
+	return ask_number(request->url, "limit", 1, FUNCTIONS_MAX, FUNCTIONS, &wanted->limit, why);
+}
+
+static int take_wanted(const struct request *request, struct wanted *wanted, struct fail *why)
+{
+	int err = take_order(request, wanted, why);
+
+	return err ? err
+		   : ask_number(request->url, "functions", 0, 1, 0, &wanted->with_functions, why);
+}
+
 static int no_memory(int err, struct fail *why)
 {
 	return err ? fail_errno(why, err, NULL, "cannot answer") : 0;
@@ -30,19 +56,26 @@ int api_flame(const struct request *request, struct answer *answer, struct fail 
 {
 	struct json j = {.out = answer->out};
 	struct store_answer found = {0};
+	struct wanted wanted;
 	struct server_ask ask;
-	uint64_t nodes;
-	int err = ask_take(request->url, "nodes", clock_wall(), &ask, why);
+	uint64_t nodes, others;
+	int err = ask_take(request->url, "nodes functions limit sort", clock_wall(), &ask, why);
 
 	if (!err)
 		err = take_nodes(request, &nodes, why);
+	if (!err)
+		err = take_wanted(request, &wanted, why);
 	if (!err)
 		err = store_flame(request->store, &ask.ask, &found, why);
 	if (!err) {
 		json_open(&j, NULL, '{');
 		put_sum(&j, "sum", &found.sum);
 		json_text(&j, "unit", found.sum.unit);
-		err = no_memory(put_flame(&j, &found.flame, (uint32_t)nodes), why);
+		err = put_flame(&j, &found.flame, (uint32_t)nodes);
+		if (!err && wanted.with_functions)
+			err = put_functions(&j, &found.functions, wanted.order, wanted.limit, false,
+					    &others);
+		no_memory(err, why);
 		json_close(&j, '}');
 	}
 	store_answer_free(&found);
@@ -55,16 +88,15 @@ int api_diff(const struct request *request, struct answer *answer, struct fail *
 	struct json j = {.out = answer->out};
 	struct store_answer found = {0};
 	struct server_ask before, now;
-	uint64_t nodes, with_functions, limit, others;
+	struct wanted wanted;
+	uint64_t nodes, others;
 	int err = ask_take_two(request->url, "nodes functions limit", clock_wall(), &before, &now,
 			       why);
 
 	if (!err)
 		err = take_nodes(request, &nodes, why);
 	if (!err)
-		err = ask_number(request->url, "functions", 0, 1, 0, &with_functions, why);
-	if (!err)
-		err = ask_number(request->url, "limit", 1, FUNCTIONS_MAX, FUNCTIONS, &limit, why);
+		err = take_wanted(request, &wanted, why);
 	if (!err)
 		err = store_diff(request->store, &before.ask, &now.ask, &found, why);
 	if (!err) {
@@ -74,9 +106,9 @@ int api_diff(const struct request *request, struct answer *answer, struct fail *
 		json_text(&j, "unit", found.sum.unit);
 		err = put_flame(&j, &found.flame, (uint32_t)nodes);
 		/* furthest moved first, as they stand */
-		if (!err && with_functions)
-			err = put_functions(&j, &found.functions, FUNCTIONS_AS_THEY_ARE, limit,
-					    true, &others);
+		if (!err && wanted.with_functions)
+			err = put_functions(&j, &found.functions, FUNCTIONS_AS_THEY_ARE,
+					    wanted.limit, true, &others);
 		no_memory(err, why);
 		json_close(&j, '}');
 	}
@@ -88,26 +120,22 @@ int api_diff(const struct request *request, struct answer *answer, struct fail *
 
 int api_functions(const struct request *request, struct answer *answer, struct fail *why)
 {
-	const char *sort = request_parameter(request, "sort");
-	enum function_order order = FUNCTIONS_BY_SELF;
 	struct json j = {.out = answer->out};
 	struct store_answer found = {0};
+	struct wanted wanted;
 	struct server_ask ask;
-	uint64_t limit, others;
+	uint64_t others;
 	int err = ask_take(request->url, "limit sort", clock_wall(), &ask, why);
 
 	if (!err)
-		err = ask_number(request->url, "limit", 1, FUNCTIONS_MAX, FUNCTIONS, &limit, why);
-	if (!err && sort && !strcmp(sort, "total"))
-		order = FUNCTIONS_BY_TOTAL;
-	else if (!err && sort && strcmp(sort, "self"))
-		err = fail(why, -EINVAL, NULL, "sort is self or total, not '%.64s'", sort);
+		err = take_order(request, &wanted, why);
 	if (!err)
 		err = store_flame(request->store, &ask.ask, &found, why);
 	if (!err) {
 		json_open(&j, NULL, '{');
 		put_sum(&j, "sum", &found.sum);
-		err = no_memory(put_functions(&j, &found.functions, order, limit, false, &others),
+		err = no_memory(put_functions(&j, &found.functions, wanted.order, wanted.limit,
+					      false, &others),
 				why);
 		json_u64(&j, "others", others);
 		json_close(&j, '}');

@@ -67,6 +67,16 @@ def test_sandwich_and_diff(server):
     assert {row["name"]: row["before_self"] for row in answer["functions"]}["parse"] == 40
 
 
+@pytest.mark.parametrize("sort", ["self", "total"])
+def test_a_flame_with_its_functions(server, sort):
+    query = f"from=100&to=200&sort={sort}&limit=2"
+    answer = server.json(f"/api/v1/flame?{query}&functions=1")
+    assert len(answer["functions"]) == 2
+    assert answer["functions"] == server.json(f"/api/v1/functions?{query}")["functions"]
+    assert "functions" not in server.json(f"/api/v1/flame?{query}")
+    assert server.error(f"/api/v1/flame?{query}&functions=2")[0] == 400
+
+
 def test_places_of_a_function(server):
     answer = server.json("/api/v1/places?name=parse&image=/usr/bin/shop")
     assert (answer["self"], answer["total"]) == (33, 63)

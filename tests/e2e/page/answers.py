@@ -239,7 +239,8 @@ class Api:
 
     def flame(self, ask):
         profile = self.profile(ask)
-        return {"sum": self.sum_of(ask, profile.total), "unit": "ns", **profile.flame()}
+        functions = {"functions": profile.rows()} if ask.get("functions") == "1" else {}
+        return {"sum": self.sum_of(ask, profile.total), "unit": "ns", **profile.flame(), **functions}
 
     def functions(self, ask):
         profile = self.profile(ask)

@@ -39,7 +39,7 @@ def test_how_stacks_are_merged(page):
     for name in ("lines", "inlines", "native"):
         page.click(f"[name={name}]")
         page.asks("flame", **{name: "1"})
-    page.asks("functions", lines="1", inlines="1", native="1")
+    page.asks("flame", lines="1", inlines="1", native="1", functions="1")
     page.keys(Keys.ESCAPE)
     page.until(lambda: not page.all(".dropped"))
 

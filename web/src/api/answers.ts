@@ -66,12 +66,6 @@ export interface FunctionRow {
 	before_total?: number;
 }
 
-export interface FunctionsAnswer {
-	sum: Sum;
-	functions: FunctionRow[];
-	others: number;
-}
-
 export interface SandwichAnswer {
 	sum: Sum;
 	unit: string;

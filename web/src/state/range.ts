@@ -98,9 +98,9 @@ export function stepsOf(span: Span | null): number {
 	return span ? Math.max(1, Math.min(STEPS_MOST, Math.floor((span.to - span.from) / STEP_LEAST))) : STEPS_MOST;
 }
 
-/** ms between two questions in live mode: where steps are minutes, there is less to see of each second. */
+/** ms between two questions in live mode: until a sixtieth of the picture is new, but 5 s at least, 30 s at most. */
 export function liveBeat(span: Span | null): number {
-	return span && span.to - span.from >= MINUTES_FROM ? 10000 : 5000;
+	return 1000 * Math.min(Math.max(span ? (span.to - span.from) / 60 : 0, 5), 30);
 }
 
 /** "2026-11-21", where the reader is */

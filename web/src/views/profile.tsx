@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the time of what was picked went: table, flame graph, or both.
 import { useState } from 'preact/hooks';
-import type { FlameAnswer, FunctionsAnswer, SandwichAnswer, TimelineAnswer } from '../api/answers';
+import type { FlameAnswer, SandwichAnswer, TimelineAnswer } from '../api/answers';
 import { askOf, profileAsk } from '../api/client';
 import { useAnswer } from '../api/use_answer';
 import type { FlameState } from '../flame/contract';
@@ -30,9 +30,8 @@ export function Profile() {
 	const { sandwich } = link.flame;
 	const timeline = useAnswer<TimelineAnswer>('timeline',
 		askOf(link.event, range, link.filters, { group: 'none', steps }), beat);
-	const flame = useAnswer<FlameAnswer>('flame', profileAsk(link, range, { nodes }), beat);
-	const functions = useAnswer<FunctionsAnswer>('functions', profileAsk(link, range,
-		{ limit: FUNCTIONS, sort: link.flame.sort === 'total' ? 'total' : 'self' }), beat);
+	const flame = useAnswer<FlameAnswer>('flame', profileAsk(link, range, { nodes, functions: 1, limit: FUNCTIONS,
+		sort: link.flame.sort === 'total' ? 'total' : 'self' }), beat);
 	const around = useAnswer<SandwichAnswer>(sandwich && 'sandwich', profileAsk(link, range,
 		{ name: sandwich?.name, image: sandwich?.image, nodes }), beat);
 	const { answer } = flame;
@@ -41,7 +40,7 @@ export function Profile() {
 
 	return <main id="content" class="profile">
 		<AskBar hasShape />
-		<Answers asked={[flame, timeline, functions, around]} isSilent={link.isLive}>
+		<Answers asked={[flame, timeline, around]} isSilent={link.isLive}>
 			{answer && (answer.sum.total === 0 ? <NothingFilmed sum={answer.sum} /> : <>
 				<div class="row spread">
 					<SumLine sum={answer.sum} />
@@ -50,7 +49,7 @@ export function Profile() {
 				{timeline.answer && <Chart answer={timeline.answer} theme={theme} height={96}
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })} />}
 				<div class={frame ? 'graph-area with-details' : 'graph-area'}>
-					<FlamePanel panes={[{ title: '', answer }]} functions={functions.answer?.functions ?? null}
+					<FlamePanel panes={[{ title: '', answer }]} functions={answer.functions ?? null}
 						sandwich={around.answer} state={link.flame} theme={theme} onState={change}
 						onDetails={showFrame}
 						onFocus={({ name }) => go({ filters: { ...link.filters, focus: exactly(name) } })} />
