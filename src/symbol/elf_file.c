@@ -75,20 +75,23 @@ static bool read_header(struct elf_file *f, struct header *h)
 	return f->has_addresses || type == ET_REL;
 }
 
-static bool read_section(const struct elf_file *f, uint64_t offset, struct elf_section *s)
+static size_t section_size(const struct elf_file *f)
+{
+	return f->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+}
+
+static void take_section(const struct elf_file *f, const uint8_t *header, struct elf_section *s)
 {
 	Elf64_Shdr h;
 	Elf32_Shdr h32;
 
 	if (f->is_64) {
-		if (!elf_file_read(f, offset, &h, sizeof(h)))
-			return false;
+		memcpy(&h, header, sizeof(h));
 		*s = (struct elf_section){h.sh_addr,	h.sh_offset, h.sh_size,
 					  h.sh_entsize, h.sh_flags,  h.sh_type,
 					  h.sh_link,	h.sh_info,   h.sh_name};
 	} else {
-		if (!elf_file_read(f, offset, &h32, sizeof(h32)))
-			return false;
+		memcpy(&h32, header, sizeof(h32));
 		*s = (struct elf_section){h32.sh_addr,	  h32.sh_offset, h32.sh_size,
 					  h32.sh_entsize, h32.sh_flags,	 h32.sh_type,
 					  h32.sh_link,	  h32.sh_info,	 h32.sh_name};
@@ -97,17 +100,51 @@ static bool read_section(const struct elf_file *f, uint64_t offset, struct elf_s
 		s->size = 0;
 	if (s->size > UINT64_MAX - s->address)
 		s->size = 0;
+}
+
+/* The first of them, which tells how many there are where that is no number of 16 bits. */
+static bool read_first_section(const struct elf_file *f, uint64_t offset, struct elf_section *first)
+{
+	uint8_t header[sizeof(Elf64_Shdr)];
+
+	if (!elf_file_read(f, offset, header, section_size(f)))
+		return false;
+	take_section(f, header, first);
 	return true;
+}
+
+/* So many of them as lie in the file, by one read: a program starts with a dozen files. */
+static int read_section_headers(struct elf_file *f, uint64_t offset, uint32_t count)
+{
+	uint64_t there = (f->size - offset) / section_size(f);
+	uint32_t i;
+	uint8_t *headers;
+
+	if (count > there)
+		count = (uint32_t)there;
+	f->sections = calloc(count, sizeof(*f->sections));
+	headers = calloc(count, section_size(f));
+	if (!f->sections || !headers) {
+		free(headers);
+		return -ENOMEM;
+	}
+	if (elf_file_read(f, offset, headers, count * section_size(f)))
+		f->section_count = count;
+	for (i = 0; i < f->section_count; i++)
+		take_section(f, headers + i * section_size(f), &f->sections[i]);
+	free(headers);
+	return 0;
 }
 
 static int read_sections(struct elf_file *f, const struct header *h)
 {
-	uint32_t count = h->section_count, names = h->names, i;
+	uint32_t count = h->section_count, names = h->names;
 	struct elf_section first;
+	int err;
 
-	if (!h->sections || h->section_size != (f->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
+	if (!h->sections || h->section_size != section_size(f))
 		return 0;
-	if (!read_section(f, h->sections, &first))
+	if (!read_first_section(f, h->sections, &first))
 		return 0;
 	/* numbers that do not fit into 16 bits stand in the first section (gABI, "e_shnum") */
 	if (!count)
@@ -117,13 +154,9 @@ static int read_sections(struct elf_file *f, const struct header *h)
 	if (!count || count > SECTION_LIMIT)
 		return 0;
 
-	f->sections = calloc(count, sizeof(*f->sections));
-	if (!f->sections)
-		return -ENOMEM;
-	for (i = 0; i < count; i++)
-		if (!read_section(f, h->sections + (uint64_t)i * h->section_size, &f->sections[i]))
-			break;
-	f->section_count = i;
+	err = read_section_headers(f, h->sections, count);
+	if (err)
+		return err;
 	if (names >= f->section_count || f->sections[names].type == SHT_NOBITS ||
 	    f->sections[names].size > SECTION_NAME_LIMIT)
 		return 0;
