@@ -10,19 +10,12 @@
 const volatile bool want_user __weak = true;
 const volatile bool want_kernel __weak = true;
 
-/*
- * The registers with which the current thread left user mode, by a system call, a fault or the very
- * interrupt that this probe runs in: the kernel keeps them at the top of the thread's kernel stack.
- * False: they cannot be had.
- */
-static __always_inline bool capture_registers(struct capture_scratch *scratch,
-					      struct task_struct *task)
+/* The walk begins where scratch->entry says. */
+static __always_inline void capture_use_registers(struct capture_scratch *scratch)
 {
-	struct probe_regs *regs = &scratch->entry;
+	const struct probe_regs *regs = &scratch->entry;
 	struct unwind_walk *w = &scratch->walk;
 
-	if (bpf_probe_read_kernel(regs, sizeof(*regs), (void *)bpf_task_pt_regs(task)))
-		return false;
 	w->registers[0] = regs->ax;
 	w->registers[1] = regs->dx;
 	w->registers[2] = regs->cx;
@@ -40,6 +33,20 @@ static __always_inline bool capture_registers(struct capture_scratch *scratch,
 	w->pc = regs->ip;
 	w->sp = regs->sp;
 	w->fp = regs->bp;
+}
+
+/*
+ * The registers with which the current thread left user mode, by a system call, a fault or the very
+ * interrupt that this probe runs in: the kernel keeps them at the top of the thread's kernel stack.
+ * False: they cannot be had.
+ */
+static __always_inline bool capture_registers(struct capture_scratch *scratch,
+					      struct task_struct *task)
+{
+	if (bpf_probe_read_kernel(&scratch->entry, sizeof(scratch->entry),
+				  (void *)bpf_task_pt_regs(task)))
+		return false;
+	capture_use_registers(scratch);
 	return true;
 }
 
@@ -288,10 +295,11 @@ static __always_inline void capture_identity(struct capture_record *record, __u3
 static __always_inline bool capture_is_urgent(const struct capture_scratch *scratch)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 start = BPF_CORE_READ(task, group_leader, start_time);
 
-	return scratch->record.has_user && scratch->walk.has_runtime &&
-	       scratch->record.head.time - start < CAPTURE_YOUNG_NS;
+	if (!scratch->record.has_user || !scratch->walk.has_runtime)
+		return false;
+	return scratch->record.head.time - BPF_CORE_READ(task, group_leader, start_time) <
+	       CAPTURE_YOUNG_NS;
 }
 
 /* Sends the record and its frames, and before it what is needed to finish it. */

@@ -9,6 +9,7 @@
 
 #include "kernel.h"
 #include "capture_abi.h"
+#include "rule_cache.h"
 #include "unwind_walk.h"
 
 /* Entries of capture_copy_map, and for how many CPUs capture_scratch_map has any; set before loading. */
@@ -98,6 +99,7 @@ struct capture_scratch {
 	struct probe_regs entry; /* registers with which the thread entered the kernel */
 	/* A piece of the thread's stack: one read of it serves the frames that lie in it. */
 	__u64 window_start;
+	__u32 expected; /* the place of the rule that is probably needed next (rule_cache.h) */
 	__u64 window[CAPTURE_WINDOW_WORDS + CAPTURE_READ_WORDS]; /* the rest is for the verifier */
 	struct unwind_walk walk;
 	struct capture_record record;
@@ -111,6 +113,17 @@ struct {
 	__type(key, __u32);
 	__type(value, struct capture_scratch);
 } capture_scratch_map SEC(".maps") __weak;
+
+/*
+ * Of each CPU, as is the scratch memory. Only the first stack in the making there uses it: one that interrupts that one
+ * could find a place half written.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rule_cache);
+} capture_rule_cache_map SEC(".maps") __weak;
 
 /* The same for handing over: CPUs share the entries where there are very many of them. */
 struct capture_copy {

@@ -5,7 +5,6 @@
 /* What the unwinder asks of the side that it runs on (unwind_walk.h), answered in the kernel. */
 
 #include "capture_maps.h"
-#include "rule_cache.h"
 #include "unwind.h"
 
 static __always_inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n)
@@ -155,6 +154,35 @@ static __always_inline long unwind_repeat(__u32 count, long (*step)(__u32 i, voi
 	return bpf_loop(count, step, context, 0);
 }
 
+/* What this CPU remembers; null: another stack in the making uses it. */
+static __always_inline struct rule_cache *capture_rule_cache(const struct capture_scratch *s)
+{
+	__u32 cpu = s->cpu;
+
+	return s->slot ? NULL : bpf_map_lookup_elem(&capture_rule_cache_map, &cpu);
+}
+
+__weak __noinline int capture_recall(struct capture_scratch *s, __u64 at)
+{
+	struct rule_cache *cache = s ? capture_rule_cache(s) : NULL;
+	const struct rule_cache_place *known;
+
+	known = cache ? rule_cache_find(cache, &s->expected, at, s->walk.generation) : NULL;
+	if (!known)
+		return 0;
+	s->walk.rule = known->rule;
+	return 1;
+}
+
+__weak __noinline int capture_remember(struct capture_scratch *s, __u64 at)
+{
+	struct rule_cache *cache = s ? capture_rule_cache(s) : NULL;
+
+	if (cache)
+		rule_cache_take(cache, &s->expected, at, s->walk.generation)->rule = s->walk.rule;
+	return 0;
+}
+
 static __always_inline int unwind_recall(struct unwind_walk *w, __u64 at)
 {
 	return capture_recall((void *)w - offsetof(struct capture_scratch, walk), at);
@@ -165,17 +193,34 @@ static __always_inline void unwind_remember(struct unwind_walk *w, __u64 at)
 	capture_remember((void *)w - offsetof(struct capture_scratch, walk), at);
 }
 
+/* The bit that tells an address for words from the same one for a rule. */
+#define CAPTURE_IS_WORDS (1ull << 63)
+
 static __always_inline void unwind_recall_words(const struct unwind_walk *w, __u64 at,
 						__u64 words[2])
 {
-	capture_recall_words((void *)w - offsetof(struct capture_scratch, walk), at, words);
+	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
+	struct rule_cache *cache = capture_rule_cache(s);
+	const struct rule_cache_place *known;
+
+	known = cache ? rule_cache_find(cache, &s->expected, at | CAPTURE_IS_WORDS, w->generation)
+		      : NULL;
+	words[0] = known ? known->words[0] : 0;
+	words[1] = known ? known->words[1] : 0;
 }
 
 static __always_inline void unwind_remember_words(const struct unwind_walk *w, __u64 at,
 						  __u64 first, __u64 second)
 {
-	capture_remember_words((void *)w - offsetof(struct capture_scratch, walk), at, first,
-			       second);
+	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
+	struct rule_cache *cache = capture_rule_cache(s);
+	struct rule_cache_place *known;
+
+	if (!cache)
+		return;
+	known = rule_cache_take(cache, &s->expected, at | CAPTURE_IS_WORDS, w->generation);
+	known->words[0] = first;
+	known->words[1] = second;
 }
 
 /* The steps of the runtimes, in runtimes.bpf.c: verified once each, not at each call. */

@@ -3,21 +3,24 @@
 #define BPF_RULE_CACHE_H
 
 /*
- * The rules found last on this CPU, by the address and the generation of its process's mappings: what a table says
- * of an address cannot change before the generation does. A sample comes when the caches of the CPU are full of
- * other things, and looking up a rule touches many of their lines; this touches one.
+ * The rules found last on a CPU, by the address and the generation of its process's mappings: what a table says of an
+ * address cannot change before the generation does. A runtime's step may have two words remembered instead, for an
+ * address in code of its own (unwind_recall_words()).
  *
- * A runtime's step may have two words remembered instead, for an address in code of its own (unwind_recall_words()).
- *
- * Only the first stack in the making on a CPU uses it: one that interrupts it could find an entry half written.
+ * A sample comes when the CPU's caches are full of other things: each line of memory costs 100 ns, and three times
+ * that if it is the first of its page. So what is remembered lies in the order in which stacks were walked: frames
+ * that once stood behind each other mostly do so again. What is asked for is looked for right behind what was found
+ * last, and only if it is not there, by the index. When all places are taken, the oldest is written over.
  */
 
-#include "capture_maps.h"
+#include "unwind_abi.h"
 
-#define CAPTURE_RULES 4096
+#define RULE_CACHE_SHIFT  11
+#define RULE_CACHE_PLACES (1u << RULE_CACHE_SHIFT)
+#define RULE_CACHE_MASK	  (RULE_CACHE_PLACES - 1)
 
-struct capture_rule {
-	__u64 at;
+struct rule_cache_place {
+	__u64 key;
 	__u32 generation; /* 0: free */
 	union {
 		struct unwind_rule rule;
@@ -25,79 +28,83 @@ struct capture_rule {
 	};
 };
 
-struct capture_rule_cache {
-	struct capture_rule rules[CAPTURE_RULES];
+struct rule_cache {
+	struct rule_cache_place places[RULE_CACHE_PLACES];
+	/*
+	 * By hash, the last two places that keys of that hash were given, the later one in the lower half. Above the
+	 * number of a place stand bits of its hash, so that another key's place is seldom looked at.
+	 */
+	__u32 index[RULE_CACHE_PLACES];
+	__u32 oldest; /* the place that is taken next */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* of each CPU */
-	__type(key, __u32);
-	__type(value, struct capture_rule_cache);
-} capture_rule_cache_map SEC(".maps") __weak;
-
-static __always_inline struct capture_rule *capture_rule_of(const struct capture_scratch *s,
-							    __u64 at)
+static __always_inline __u64 rule_cache_hash(__u64 key, __u32 generation)
 {
-	__u32 cpu = s->cpu;
-	struct capture_rule_cache *cache;
-	__u64 mixed = at + s->walk.generation * 0x9e3779b97f4a7c15ull;
-
-	if (s->slot)
-		return NULL;
-	cache = bpf_map_lookup_elem(&capture_rule_cache_map, &cpu);
-	mixed = mixed * 0x9e3779b97f4a7c15ull >> 52;
-	return cache ? &cache->rules[mixed & (CAPTURE_RULES - 1)] : NULL;
+	return (key + generation * 0x9e3779b97f4a7c15ull) * 0x9e3779b97f4a7c15ull;
 }
 
-/* Not inlined, as the stack of a BPF program is short. */
-static __noinline int capture_recall(struct capture_scratch *s, __u64 at)
+/* Half an entry of the index, without the place: other bits of the hash than those that chose the entry. */
+static __always_inline __u32 rule_cache_tag(__u64 hash)
 {
-	const struct capture_rule *known = capture_rule_of(s, at);
-
-	if (!known || known->at != at || known->generation != s->walk.generation)
-		return 0;
-	s->walk.rule = known->rule;
-	return 1;
+	return hash >> 32 & 0xffff & ~RULE_CACHE_MASK;
 }
 
-static __noinline int capture_remember(struct capture_scratch *s, __u64 at)
+static __always_inline int rule_cache_is(const struct rule_cache *cache, __u32 place, __u64 key,
+					 __u32 generation)
 {
-	struct capture_rule *known = capture_rule_of(s, at);
+	const struct rule_cache_place *known = &cache->places[place & RULE_CACHE_MASK];
 
-	if (!known)
-		return 0;
-	known->at = at;
-	known->generation = s->walk.generation;
-	known->rule = s->walk.rule;
-	return 0;
+	return known->key == key && known->generation == generation;
 }
 
-/* The bit that tells an address for words from the same one for a rule. */
-#define CAPTURE_IS_WORDS (1ull << 63)
-
-static __always_inline void capture_recall_words(const struct capture_scratch *s, __u64 at,
-						 __u64 words[2])
+/*
+ * Where something is remembered, and *expected the place behind it; null: it is not. A key that is gone from the index
+ * may be given a second place, and the first one is still found in its row: what is remembered of a key must be as true
+ * later as it was when it was new.
+ */
+static __always_inline struct rule_cache_place *
+rule_cache_find(struct rule_cache *cache, __u32 *expected, __u64 key, __u32 generation)
 {
-	const struct capture_rule *known = capture_rule_of(s, at | CAPTURE_IS_WORDS);
-	int is_it = known && known->at == (at | CAPTURE_IS_WORDS) &&
-		    known->generation == s->walk.generation;
+	__u64 hash = rule_cache_hash(key, generation);
+	__u32 place = *expected, both;
 
-	words[0] = is_it ? known->words[0] : 0;
-	words[1] = is_it ? known->words[1] : 0;
+	if (!rule_cache_is(cache, place, key, generation)) {
+		both = cache->index[hash >> (64 - RULE_CACHE_SHIFT)];
+		place = both;
+		if (((both ^ rule_cache_tag(hash)) & 0xffff & ~RULE_CACHE_MASK) ||
+		    !rule_cache_is(cache, place, key, generation)) {
+			place = both >> 16;
+			if (((place ^ rule_cache_tag(hash)) & ~RULE_CACHE_MASK) ||
+			    !rule_cache_is(cache, place, key, generation))
+				return 0;
+		}
+	}
+	place &= RULE_CACHE_MASK;
+	*expected = place + 1;
+	return &cache->places[place];
 }
 
-static __always_inline void capture_remember_words(const struct capture_scratch *s, __u64 at,
-						   __u64 first, __u64 second)
+/* The place for something to be remembered: the one that was just found for it, if so, or a new one. */
+static __always_inline struct rule_cache_place *
+rule_cache_take(struct rule_cache *cache, __u32 *expected, __u64 key, __u32 generation)
 {
-	struct capture_rule *known = capture_rule_of(s, at | CAPTURE_IS_WORDS);
+	__u64 hash = rule_cache_hash(key, generation);
+	__u32 *both = &cache->index[hash >> (64 - RULE_CACHE_SHIFT)], place = *expected - 1;
+	struct rule_cache_place *known;
 
-	if (!known)
-		return;
-	known->at = at | CAPTURE_IS_WORDS;
-	known->generation = s->walk.generation;
-	known->words[0] = first;
-	known->words[1] = second;
+	if (rule_cache_is(cache, place, key, generation))
+		return &cache->places[place & RULE_CACHE_MASK];
+	known = rule_cache_find(cache, expected, key, generation);
+	if (known)
+		return known;
+	place = cache->oldest & RULE_CACHE_MASK;
+	cache->oldest = place + 1;
+	*both = *both << 16 | rule_cache_tag(hash) | place;
+	*expected = place + 1;
+	known = &cache->places[place];
+	known->key = key;
+	known->generation = generation;
+	return known;
 }
 
 #endif
