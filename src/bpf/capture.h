@@ -10,12 +10,19 @@
 const volatile bool want_user __weak = true;
 const volatile bool want_kernel __weak = true;
 
-/* The walk begins where scratch->entry says. */
-static __always_inline void capture_use_registers(struct capture_scratch *scratch)
+/*
+ * The registers with which the current thread left user mode, by a system call, a fault or the very
+ * interrupt that this probe runs in: the kernel keeps them at the top of the thread's kernel stack.
+ * False: they cannot be had.
+ */
+static __always_inline bool capture_registers(struct capture_scratch *scratch,
+					      struct task_struct *task)
 {
-	const struct probe_regs *regs = &scratch->entry;
+	struct probe_regs *regs = &scratch->entry;
 	struct unwind_walk *w = &scratch->walk;
 
+	if (bpf_probe_read_kernel(regs, sizeof(*regs), (void *)bpf_task_pt_regs(task)))
+		return false;
 	w->registers[0] = regs->ax;
 	w->registers[1] = regs->dx;
 	w->registers[2] = regs->cx;
@@ -33,20 +40,6 @@ static __always_inline void capture_use_registers(struct capture_scratch *scratc
 	w->pc = regs->ip;
 	w->sp = regs->sp;
 	w->fp = regs->bp;
-}
-
-/*
- * The registers with which the current thread left user mode, by a system call, a fault or the very
- * interrupt that this probe runs in: the kernel keeps them at the top of the thread's kernel stack.
- * False: they cannot be had.
- */
-static __always_inline bool capture_registers(struct capture_scratch *scratch,
-					      struct task_struct *task)
-{
-	if (bpf_probe_read_kernel(&scratch->entry, sizeof(scratch->entry),
-				  (void *)bpf_task_pt_regs(task)))
-		return false;
-	capture_use_registers(scratch);
 	return true;
 }
 

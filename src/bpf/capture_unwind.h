@@ -114,6 +114,14 @@ static __always_inline __u64 *unwind_frames(struct unwind_walk *w)
 	return s->frames;
 }
 
+/* What this CPU remembers; null: another stack in the making uses it. */
+static __always_inline struct rule_cache *capture_rule_cache(const struct capture_scratch *s)
+{
+	__u32 cpu = s->cpu;
+
+	return s->slot ? NULL : bpf_map_lookup_elem(&capture_rule_cache_map, &cpu);
+}
+
 /*
  * Not inlined, as the stack of a BPF program is short (512 bytes along a chain of calls), and the steps of runtimes
  * need it. Not static: the verifier looks at them once, not at each call.
@@ -131,35 +139,6 @@ __weak __noinline int capture_find_mapping(struct capture_scratch *s, __u64 at)
 __weak __noinline int capture_find_rule(struct capture_scratch *s, __u64 at)
 {
 	return s ? unwind_find_rule(&s->walk, at) : 0;
-}
-
-static __always_inline int unwind_native_here(struct unwind_walk *w, __u64 key)
-{
-	return capture_native((void *)w - offsetof(struct capture_scratch, walk), key);
-}
-
-static __always_inline int unwind_find_mapping_here(struct unwind_walk *w, __u64 at)
-{
-	return capture_find_mapping((void *)w - offsetof(struct capture_scratch, walk), at);
-}
-
-static __always_inline int unwind_find_rule_here(struct unwind_walk *w, __u64 at)
-{
-	return capture_find_rule((void *)w - offsetof(struct capture_scratch, walk), at);
-}
-
-static __always_inline long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context),
-					  void *context)
-{
-	return bpf_loop(count, step, context, 0);
-}
-
-/* What this CPU remembers; null: another stack in the making uses it. */
-static __always_inline struct rule_cache *capture_rule_cache(const struct capture_scratch *s)
-{
-	__u32 cpu = s->cpu;
-
-	return s->slot ? NULL : bpf_map_lookup_elem(&capture_rule_cache_map, &cpu);
 }
 
 __weak __noinline int capture_recall(struct capture_scratch *s, __u64 at)
@@ -181,6 +160,27 @@ __weak __noinline int capture_remember(struct capture_scratch *s, __u64 at)
 	if (cache)
 		rule_cache_take(cache, &s->expected, at, s->walk.generation)->rule = s->walk.rule;
 	return 0;
+}
+
+static __always_inline int unwind_native_here(struct unwind_walk *w, __u64 key)
+{
+	return capture_native((void *)w - offsetof(struct capture_scratch, walk), key);
+}
+
+static __always_inline int unwind_find_mapping_here(struct unwind_walk *w, __u64 at)
+{
+	return capture_find_mapping((void *)w - offsetof(struct capture_scratch, walk), at);
+}
+
+static __always_inline int unwind_find_rule_here(struct unwind_walk *w, __u64 at)
+{
+	return capture_find_rule((void *)w - offsetof(struct capture_scratch, walk), at);
+}
+
+static __always_inline long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context),
+					  void *context)
+{
+	return bpf_loop(count, step, context, 0);
 }
 
 static __always_inline int unwind_recall(struct unwind_walk *w, __u64 at)

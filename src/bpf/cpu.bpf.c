@@ -12,24 +12,6 @@ static __always_inline bool is_in_exec(const struct probe_regs *entry)
 	return entry->orig_ax == SYSCALL_EXECVE || entry->orig_ax == SYSCALL_EXECVEAT;
 }
 
-/* What the interrupt has just stored is read without calling the kernel. */
-static __always_inline bool take_registers(struct bpf_perf_event_data *ctx,
-					   struct capture_scratch *scratch,
-					   struct task_struct *task)
-{
-	const unsigned long *from = (const unsigned long *)&ctx->regs;
-	unsigned long *to = (unsigned long *)&scratch->entry;
-	__u32 i;
-
-	if (!IN_USER_MODE(ctx))
-		return capture_registers(scratch, task);
-#pragma unroll
-	for (i = 0; i < sizeof(scratch->entry) / sizeof(*to); i++)
-		to[i] = from[i];
-	capture_use_registers(scratch);
-	return true;
-}
-
 static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
 					    struct capture_scratch *scratch,
 					    struct task_struct *task)
@@ -37,7 +19,7 @@ static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
 	/* what a kernel thread, or one that is exiting, has in its registers is not user code */
 	if (!want_user || task->flags & PF_KTHREAD || !task->mm)
 		return;
-	if (!take_registers(ctx, scratch, task))
+	if (!capture_registers(scratch, task))
 		return;
 	if (!IN_USER_MODE(ctx) && is_in_exec(&scratch->entry))
 		return;

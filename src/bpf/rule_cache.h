@@ -7,10 +7,11 @@
  * address cannot change before the generation does. A runtime's step may have two words remembered instead, for an
  * address in code of its own (unwind_recall_words()).
  *
- * A sample comes when the CPU's caches are full of other things: each line of memory costs 100 ns, and three times
- * that if it is the first of its page. So what is remembered lies in the order in which stacks were walked: frames
- * that once stood behind each other mostly do so again. What is asked for is looked for right behind what was found
- * last, and only if it is not there, by the index. When all places are taken, the oldest is written over.
+ * A sample comes when the CPU's caches are full of other things: a line of memory then takes longer than all that is
+ * done with it, and the first one of a page longer still (bench/cold-stacks). So what is remembered lies in the order
+ * in which stacks were walked: frames that once stood behind each other mostly do so again. What is asked for is looked
+ * for right behind what was found last, and only if it is not there, by the index. When all places are taken, the
+ * oldest is written over.
  */
 
 #include "unwind_abi.h"
@@ -43,7 +44,13 @@ static __always_inline __u64 rule_cache_hash(__u64 key, __u32 generation)
 	return (key + generation * 0x9e3779b97f4a7c15ull) * 0x9e3779b97f4a7c15ull;
 }
 
-/* Half an entry of the index, without the place: other bits of the hash than those that chose the entry. */
+/* The entry of the index for keys of that hash. */
+static __always_inline __u32 *rule_cache_entry(struct rule_cache *cache, __u64 hash)
+{
+	return &cache->index[hash >> (64 - RULE_CACHE_SHIFT)];
+}
+
+/* Half of it, without the place: other bits of the hash than those that chose the entry. */
 static __always_inline __u32 rule_cache_tag(__u64 hash)
 {
 	return hash >> 32 & 0xffff & ~RULE_CACHE_MASK;
@@ -57,6 +64,14 @@ static __always_inline int rule_cache_is(const struct rule_cache *cache, __u32 p
 	return known->key == key && known->generation == generation;
 }
 
+/* The same, if half an entry of the index leads there. */
+static __always_inline int rule_cache_leads(const struct rule_cache *cache, __u32 half, __u64 key,
+					    __u32 generation)
+{
+	return (half & ~RULE_CACHE_MASK) == rule_cache_tag(rule_cache_hash(key, generation)) &&
+	       rule_cache_is(cache, half, key, generation);
+}
+
 /*
  * Where something is remembered, and *expected the place behind it; null: it is not. A key that is gone from the index
  * may be given a second place, and the first one is still found in its row: what is remembered of a key must be as true
@@ -65,19 +80,16 @@ static __always_inline int rule_cache_is(const struct rule_cache *cache, __u32 p
 static __always_inline struct rule_cache_place *
 rule_cache_find(struct rule_cache *cache, __u32 *expected, __u64 key, __u32 generation)
 {
-	__u64 hash = rule_cache_hash(key, generation);
 	__u32 place = *expected, both;
 
 	if (!rule_cache_is(cache, place, key, generation)) {
-		both = cache->index[hash >> (64 - RULE_CACHE_SHIFT)];
-		place = both;
-		if (((both ^ rule_cache_tag(hash)) & 0xffff & ~RULE_CACHE_MASK) ||
-		    !rule_cache_is(cache, place, key, generation)) {
+		both = *rule_cache_entry(cache, rule_cache_hash(key, generation));
+		if (rule_cache_leads(cache, both & 0xffff, key, generation))
+			place = both;
+		else if (rule_cache_leads(cache, both >> 16, key, generation))
 			place = both >> 16;
-			if (((place ^ rule_cache_tag(hash)) & ~RULE_CACHE_MASK) ||
-			    !rule_cache_is(cache, place, key, generation))
-				return 0;
-		}
+		else
+			return 0;
 	}
 	place &= RULE_CACHE_MASK;
 	*expected = place + 1;
@@ -89,7 +101,7 @@ static __always_inline struct rule_cache_place *
 rule_cache_take(struct rule_cache *cache, __u32 *expected, __u64 key, __u32 generation)
 {
 	__u64 hash = rule_cache_hash(key, generation);
-	__u32 *both = &cache->index[hash >> (64 - RULE_CACHE_SHIFT)], place = *expected - 1;
+	__u32 *both = rule_cache_entry(cache, hash), place = *expected - 1;
 	struct rule_cache_place *known;
 
 	if (rule_cache_is(cache, place, key, generation))

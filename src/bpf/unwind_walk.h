@@ -26,7 +26,8 @@
  *	int unwind_recall(w, __u64 at)		1: w->rule is the rule for that address now
  *	void unwind_remember(w, __u64 at)		that it is, for the next time
  *	void unwind_recall_words(w, __u64 at, __u64 words[2])
- *					what a runtime's step had remembered last under that word; zeroes: nothing
+ *					what a runtime's step had once remembered under that word; zeroes: nothing. It need
+ *					not be what it remembered last
  *	void unwind_remember_words(w, __u64 at, __u64 first, __u64 second)
  *
  * where w is the struct unwind_walk. When user space finishes a stack, it has a copy of the stack, and of all

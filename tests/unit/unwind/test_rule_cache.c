@@ -48,7 +48,7 @@ static void tell(struct here *here, uint64_t key, uint32_t generation, uint64_t 
 
 static uint32_t *index_of(struct here *here, uint64_t key)
 {
-	return &here->cache.index[rule_cache_hash(key, GENERATION) >> (64 - RULE_CACHE_SHIFT)];
+	return rule_cache_entry(&here->cache, rule_cache_hash(key, GENERATION));
 }
 
 static void only_what_was_told_is_known(void **state)
