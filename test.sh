@@ -1,20 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC1091,SC2046,SC2086
-# Runs all tests, or the parts that are named: lint, unit, e2e, kernels, fuzz. The last line counts
-# them.
+# Runs the tests, and counts them in its last line.
 #
-#	FUZZ_SECONDS	how long each fuzz target runs (10)
+#	test.sh			all of them: lint unit replay e2e kernels
+#	test.sh PART…		these parts, also those that take long and are no part of all:
+#		tidy		clang-tidy on all files; lint has it on those that changed
+#		fuzz		each fuzz target runs for FUZZ_SECONDS (60); replay has them read their corpus
+#	test.sh changed		the parts, and of e2e the files, that what changed can reach (scripts/reach.py)
+#
+# What changed are the commits since SINCE, a revision (scripts/reach.py says which one otherwise), and what is not
+# committed.
 set -u
 cd "$(dirname "$(readlink -f "$0")")" || exit 1
 . scripts/packages.sh
 
-parts=${*:-lint unit e2e kernels fuzz}
+parts=${*:-lint unit replay e2e kernels}
+end_to_end_files=tests/e2e
+if [ "$parts" = changed ]; then
+	parts=$(scripts/reach.py parts ${SINCE:-}) || exit 1
+	end_to_end_files=$(scripts/reach.py e2e ${SINCE:-}) || exit 1
+	echo "changes reach: ${parts:-nothing that is tested}"
+fi
 for part in $parts; do
 	case $part in
-	lint | unit | e2e | kernels | fuzz) ;;
+	lint | tidy | unit | replay | fuzz | e2e | kernels) ;;
 	*)
-		echo "usage: test.sh [lint] [unit] [e2e] [kernels] [fuzz]" >&2
+		echo "usage: test.sh [changed | lint | tidy | unit | replay | fuzz | e2e | kernels]…" >&2
 		exit 2
 		;;
 	esac
@@ -85,13 +97,15 @@ meson_tests()
 		echo "failed $name-build" >>$results/checks
 }
 
-# end_to_end NAME OPTION…: a run of pytest.
+# end_to_end NAME OPTION…: a run of pytest. What is filmed keeps one CPU busy, and there is a worker for each; the tests
+# of a file share what they film, and stay together.
 end_to_end()
 {
 	local name=$1
 	shift
 	# Debian's own python3 has pytest, another one in PATH may not.
-	/usr/bin/python3 -B -m pytest -q -p no:cacheprovider --junit-xml=$results/"$name".xml "$@"
+	/usr/bin/python3 -B -m pytest -q -p no:cacheprovider -n "$(nproc)" --dist loadfile \
+		--junit-xml=$results/"$name".xml "$@"
 	# 5: nothing was collected.
 	case $? in
 	0 | 1) ;;
@@ -114,23 +128,40 @@ run_lint()
 	fi
 }
 
-# What only computes. The programs that are filmed meanwhile leave half of two CPUs idle, and no more than that is
-# taken: chrt puts it behind everything else.
+# run_tidy PATTERN…: clang-tidy on files of src.
+run_tidy()
+{
+	[ $# -eq 0 ] ||
+		chrt --idle 0 run-clang-tidy -quiet -p build -j "$(nproc)" -extra-arg=-Wno-unknown-warning-option "$@"
+}
+
+# What only computes: chrt puts it behind the programs that are filmed meanwhile.
 run_behind()
 {
-	if wants lint; then
-		check tidy chrt --idle 0 run-clang-tidy -quiet -p build -j "$(nproc)" \
-			-extra-arg=-Wno-unknown-warning-option '/src/[a-z]*/[a-z_0-9]*\.c$'
+	if wants tidy; then
+		check tidy run_tidy '/src/[a-z]*/[a-z_0-9]*\.c$'
+	elif wants lint; then
+		check tidy-changed run_tidy $(scripts/reach.py tidy ${SINCE:-})
 	fi
-	if wants unit e2e fuzz; then
+	if wants unit replay fuzz e2e; then
 		step setup-sanitized set_up_sanitized &&
 			step build-sanitized chrt --idle 0 ninja -C build-fuzz
 	fi
 }
 
+run_unit()
+{
+	meson_tests build unit --suite unit
+}
+
 run_unit_sanitized()
 {
 	meson_tests build-fuzz unit-sanitized --suite unit --timeout-multiplier 3
+}
+
+run_e2e()
+{
+	end_to_end e2e $end_to_end_files --build=build
 }
 
 # Faults and reports once more, under the sanitizers.
@@ -147,9 +178,15 @@ run_kernels()
 	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "failed kernels" >>$results/checks
 }
 
+# Each fuzz target reads its corpus once.
+run_replay()
+{
+	meson_tests build-fuzz replay --suite fuzz --test-args=-runs=0
+}
+
 run_fuzz()
 {
-	local seconds=${FUZZ_SECONDS:-10}
+	local seconds=${FUZZ_SECONDS:-60}
 
 	meson_tests build-fuzz fuzz --suite fuzz --num-processes 2 \
 		--timeout-multiplier $((seconds / 60 + 1)) --test-args="-max_total_time=$seconds"
@@ -170,45 +207,32 @@ ended()
 	cat $results/"$1".log
 }
 
+# part PART TITLE FUNCTION: runs it if that part is wanted, and says when.
+part()
+{
+	wants $1 || return 0
+	echo "== $2 ($SECONDS s)"
+	$3
+}
+
 run_all()
 {
-	if wants lint unit e2e kernels; then
+	if wants lint tidy unit e2e kernels; then
 		step setup set_up build --buildtype=release || return
 		step build ninja -C build || return
 	fi
-	if wants lint; then
-		echo "== lint"
-		run_lint
-	fi
-	if wants unit; then
-		echo "== unit"
-		meson_tests build unit --suite unit
-	fi
+	part lint lint run_lint
+	part unit unit run_unit
 	beside behind run_behind
-	if wants e2e; then
-		echo "== e2e"
-		end_to_end e2e tests/e2e --build=build
-	fi
+	part e2e e2e run_e2e
 	ended behind
-	if wants unit; then
-		echo "== unit, sanitized"
-		run_unit_sanitized
-	fi
-	if wants e2e; then
-		echo "== e2e, sanitized"
-		run_e2e_sanitized
-	fi
 	# A machine under qemu keeps one CPU busy, no more.
-	if wants kernels; then
-		beside kernels run_kernels
-	fi
-	if wants fuzz; then
-		echo "== fuzz"
-		run_fuzz
-	fi
-	if wants kernels; then
-		ended kernels
-	fi
+	wants kernels && beside kernels run_kernels
+	part unit "unit, sanitized" run_unit_sanitized
+	part replay replay run_replay
+	part e2e "e2e, sanitized" run_e2e_sanitized
+	wants kernels && ended kernels
+	part fuzz fuzz run_fuzz
 }
 
 step packages install_packages $build_packages $test_packages || exit 1

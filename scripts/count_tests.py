@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""count_tests.py FOLDER: counts what test.sh left there and names what failed.
+"""count_tests.py FOLDER: counts what test.sh left there, and names what failed and what took longest.
 
 It reads Meson's logs (*.json, one object a line), pytest's (*.xml) and the file `checks` of test.sh
 itself. The last line is "N passed, N failed, N skipped"; the status is 1 if anything failed.
@@ -11,6 +11,8 @@ import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
+SLOWEST = 10
+
 # Meson's words for the ends of a test.
 MESON = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}
 
@@ -18,36 +20,42 @@ MESON = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}
 def of_meson(path):
     for line in path.read_text(encoding="utf-8").splitlines():
         test = json.loads(line)
-        yield MESON.get(test["result"], "failed"), test["name"]
+        yield MESON.get(test["result"], "failed"), test["name"], test["duration"]
 
 
 def of_pytest(path):
     for case in xml.etree.ElementTree.parse(path).iter("testcase"):
-        name = f"{case.get('classname')}.{case.get('name')}"
+        name, seconds = f"{case.get('classname')}.{case.get('name')}", float(case.get("time"))
         if case.find("failure") is not None or case.find("error") is not None:
-            yield "failed", name
+            yield "failed", name, seconds
         elif case.find("skipped") is not None:
-            yield "skipped", f"{name}: {case.find('skipped').get('message')}"
+            yield "skipped", f"{name}: {case.find('skipped').get('message')}", seconds
         else:
-            yield "passed", name
+            yield "passed", name, seconds
 
 
 def of_checks(path):
     for line in path.read_text(encoding="utf-8").splitlines():
-        yield tuple(line.split(" ", 1))
+        result, name = line.split(" ", 1)
+        yield result, name, 0
 
 
 def main():
     folder = Path(sys.argv[1])
     found = {"passed": [], "failed": [], "skipped": []}
+    times = []
     for path in sorted(folder.iterdir()):
         reader = {".json": of_meson, ".xml": of_pytest}.get(path.suffix)
         if path.name == "checks":
             reader = of_checks
         if not reader:
             continue
-        for result, name in reader(path):
+        for result, name, seconds in reader(path):
             found[result].append(f"{path.stem}: {name}")
+            times.append((seconds, f"{path.stem}: {name}"))
+    print(f"the {SLOWEST} slowest:")
+    for seconds, name in sorted(times, reverse=True)[:SLOWEST]:
+        print(f"{seconds:7.1f} s  {name}")
     for result in ("skipped", "failed"):
         for name in found[result]:
             print(f"{result} {name}")

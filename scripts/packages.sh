@@ -17,7 +17,7 @@ build_packages="
 # page in a browser; other kernels.
 test_packages="
 	clang-format clang-tidy libclang-rt-14-dev
-	python3-pytest
+	python3-pytest python3-pytest-xdist
 	g++ musl-tools dwz xz-utils debuginfod
 	golang-go libleveldb-dev rustc
 	linux-perf

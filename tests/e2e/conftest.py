@@ -20,6 +20,23 @@ def pytest_addoption(parser):
     parser.addoption("--programs", help="where the programs are, if not in that folder")
 
 
+def perf_maps():
+    return set(Path("/tmp").glob("perf-*.map"))
+
+
+def pytest_sessionstart(session):
+    session.config.perf_maps_before = perf_maps()
+
+
+def pytest_sessionfinish(session):
+    """Programs leave perf maps behind. They go when no test needs them any more: once all workers have ended."""
+    if hasattr(session.config, "workerinput"):
+        return
+    for path in perf_maps() - session.config.perf_maps_before:
+        if not Path("/proc", path.stem.removeprefix("perf-")).exists():
+            path.unlink(missing_ok=True)
+
+
 @pytest.fixture(scope="session")
 def places(request):
     """The stackcam to test, and the folder of the programs to film."""

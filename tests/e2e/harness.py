@@ -285,17 +285,6 @@ class Lab:
         """Films a program from its start to its end."""
         return self.record(*options, "--", self.program(name), seconds, *arguments)
 
-    @staticmethod
-    @contextlib.contextmanager
-    def perf_maps():
-        """Removes the perf maps that programs leave in /tmp within the block."""
-        before = set(Path("/tmp").glob("perf-*.map"))
-        try:
-            yield
-        finally:
-            for path in set(Path("/tmp").glob("perf-*.map")) - before:
-                path.unlink()
-
     def recording(self, *options, hz=HZ):
         """A recording that goes on beside the block; yields the process and the film."""
         return self.beside("record", "-F", hz, *options)

@@ -109,7 +109,7 @@ def test_dump_of_another_user(lab, tmp_path):
 
 def test_map_of_an_earlier_process(lab):
     """A perf map stays when its process ends; the next one with that number has nothing to do with it."""
-    with lab.perf_maps(), running(lab.program("jit"), 20) as program:
+    with running(lab.program("jit"), 20) as program:
         path = f"/tmp/perf-{program.pid}.map"
         os.utime(path, (1000000000, 1000000000))
         film = lab.record("-d", 1, "-p", program.pid)
@@ -123,12 +123,11 @@ def test_node(lab, tmp_path, way):
     """A real runtime writes a dump, or a map."""
     script = tmp_path / "script.js"
     script.write_text(SCRIPT)
-    with lab.perf_maps():
-        known = subprocess.run([NODE, way, "-e", "0"], cwd=tmp_path, capture_output=True)
-        if known.returncode:
-            pytest.skip(f"{NODE} knows no {way}")
-        # it writes its files where it stands
-        film = lab.record("--", "sh", "-c", f"cd {tmp_path} && exec {NODE} {way} {script} 3")
+    known = subprocess.run([NODE, way, "-e", "0"], cwd=tmp_path, capture_output=True)
+    if known.returncode:
+        pytest.skip(f"{NODE} knows no {way}")
+    # it writes its files where it stands
+    film = lab.record("--", "sh", "-c", f"cd {tmp_path} && exec {NODE} {way} {script} 3")
     assert film.complete() > 0.9, film.explain()
     named = film.share(lambda stack: any(re.search(r"\b(often|rarely|spin)\b", frame)
                                          for frame in stack))

@@ -153,7 +153,7 @@ def test_mount_namespace(lab, tmp_path, attach):
 def test_pid_namespace(lab):
     """A process is shown by the recorder's numbers, and its JIT names are found by its own."""
     command = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", lab.program("jit"))
-    with lab.perf_maps(), running(*command, 20) as program:
+    with running(*command, 20) as program:
         pid, = program.children()
         film = lab.record("-d", 1, "-p", pid)
     whole = ("main", "run_jitted", "jit_outer", "jit_alpha")

@@ -242,7 +242,7 @@ def test_with_few_privileges(lab, tmp_path, way):
     place.mkdir()
     elsewhere = f"mount -t tmpfs none {place} && cp {lab.program('omit')} {place}/elsewhere && " \
                 f"exec {place}/elsewhere 2"
-    with lab.perf_maps(), serving(lab, store, "-F", "499", *options, prefix=prefix) as serve:
+    with serving(lab, store, "-F", "499", *options, prefix=prefix) as serve:
         programs = [
             subprocess.Popen([lab.program("split"), "2"], stdout=subprocess.DEVNULL, user=4242),
             subprocess.Popen([lab.program("jit"), "2"], stdout=subprocess.DEVNULL),

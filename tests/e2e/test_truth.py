@@ -273,12 +273,11 @@ def test_cxx_names_and_exceptions(lab):
 @pytest.mark.parametrize("attach", [False, True])
 def test_jit_code_with_a_perf_map(lab, attach):
     """Code without tables but with frame pointers, in the midst of compiled frames."""
-    with lab.perf_maps():
-        if attach:
-            with running(lab.program("jit"), 20) as program:
-                film = lab.record("-d", 1, "-p", program.pid)
-        else:
-            film = lab.film_program("jit")
+    if attach:
+        with running(lab.program("jit"), 20) as program:
+            film = lab.record("-d", 1, "-p", program.pid)
+    else:
+        film = lab.film_program("jit")
     whole = ("main", "run_jitted", "jit_outer", "jit_alpha")
     assert film.share(lambda stack: stack.has(*whole)) > 0.95, film.explain()
     kinds = {f["name"]: f["kind"] for f in film.json()["functions"]}

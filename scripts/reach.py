@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""reach.py parts|e2e|tidy [SINCE]: what the files that changed can reach.
+
+parts: parts of test.sh. e2e: files of tests/e2e. tidy: source files for clang-tidy, and for each header that
+changed one that includes it (the build folder `build` knows which).
+
+SINCE is a revision. Without it, it is where this branch left its upstream; a branch that has none, or is not ahead of
+it, is looked at from the day before its newest commit on, so that a clean checkout looks at what was landed last.
+Where that is not in the history at hand, everything has changed.
+"""
+
+import fnmatch
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ALL = ["tests/e2e"]
+
+TRACER = ["trace"]
+SERVERS = ["server", "serve.", "agent", "play", "store", "page/test_app"]
+SHOWN = ["output", "diff", "trace", "truth", "page", "server", "faults"]
+
+# Files that changed, and words of the names of those tests of e2e that they can reach. The first row that fits is
+# taken; what fits none reaches all.
+REACH = (
+    ("*.md", ["docs"]),
+    ("doc/*", ["docs", "test_server.py"]),
+    ("completions/*", ["docs"]),
+    ("bench/*", []),
+    (".ci/*", []),
+    ("dist/*", ["docs", "serve.", "agent"]),
+    ("scripts/reach.py", []),
+    ("tests/unit/server/*", ["server"]),
+    ("tests/unit/runtime/steps*", ["every_instruction"]),
+    ("tests/unit/*", []),
+    ("tests/fuzz/*", []),
+    ("tests/kernels/*", []),
+    ("tests/systemd/*", []),
+    ("tests/e2e/page/test_*.py", None),
+    ("tests/e2e/page/*", ["page"]),
+    ("tests/e2e/test_*.py", None),
+    ("tests/e2e/calls.py", TRACER),
+    ("tests/e2e/asking.py", ["server"]),
+    ("tests/e2e/openapi.py", ["server"]),
+    ("web/*", ["page", "play", "test_server.py"]),
+    ("src/server/*", SERVERS),
+    ("src/store/*", SERVERS),
+    ("src/send/*", ["serve.", "agent"]),
+    ("src/show/*", SHOWN),
+    ("src/query/*", SHOWN + SERVERS),
+    ("src/runtime/lua*", ["lua", "languages", "every_instruction"]),
+    ("src/runtime/python*", ["python", "languages", "every_instruction"]),
+    ("src/runtime/hotspot*", ["java", "languages"]),
+    ("src/runtime/v8*", ["node", "languages"]),
+    ("src/runtime/go*", ["go", "languages", "trace"]),
+    ("src/probe/*", TRACER),
+    ("src/bpf/calls*", TRACER),
+    ("src/camera/call*", TRACER),
+    ("src/camera/uprobe*", TRACER),
+    ("src/cmd/trace*", TRACER + ["docs", "faults"]),
+    ("src/cmd/serve*", ["docs", "serve.", "faults"]),
+    ("src/cmd/agent*", ["docs", "agent", "faults"]),
+    ("src/cmd/play*", ["docs", "play", "faults"]),
+)
+
+# Folders of which a change is built into stackcam or its tests, and so reaches other kernels.
+IN_KERNEL = ("src/bpf/", "src/camera/", "src/unwind/", "src/target/", "src/probe/", "tests/kernels/")
+NOT_BUILT = ("*.md", "doc/*", "bench/*", ".ci/*", "dist/*", "completions/*")
+
+
+def git(*words):
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def begin():
+    """The revision from which on changes count; None: unknown."""
+    ahead = git("merge-base", "HEAD", "@{upstream}")
+    if ahead and ahead != git("rev-parse", "HEAD"):
+        return ahead
+    newest = git("show", "-s", "--format=%ct", "HEAD")
+    return git("rev-list", "-1", f"--before={int(newest) - 86400}", "HEAD") or None if newest else None
+
+
+def changed(since):
+    """Paths that changed, those that are gone too; None: all."""
+    since = since or begin()
+    committed = git("diff", "--name-only", "--no-renames", since) if since else None
+    if committed is None:
+        return None
+    return sorted({*committed.split("\n"), *git("ls-files", "--others", "--exclude-standard").split("\n")} - {""})
+
+
+def tests():
+    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").rglob("test_*.py"))
+
+
+def reached_by(path):
+    """Files of tests that a change of that path can reach."""
+    for pattern, words in REACH:
+        if fnmatch.fnmatch(path, pattern):
+            if words is None:
+                return [path] if (ROOT / path).exists() else []
+            return [test for test in tests() if any(word in test for word in words)]
+    if path.startswith("tests/programs/"):
+        # those that name the program, or one that is made of it
+        stem = Path(path).stem.split("_x86")[0]
+        return [test for test in tests() if stem in (ROOT / test).read_text(encoding="utf-8")] or tests()
+    return tests()
+
+
+def e2e(paths):
+    reached = {test for path in paths for test in reached_by(path)}
+    return ALL if reached == set(tests()) else sorted(reached)
+
+
+def parts(paths):
+    """lint and docs are cheap, and always asked."""
+    names = ["lint"]
+    if any(not any(fnmatch.fnmatch(path, pattern) for pattern in NOT_BUILT) for path in paths):
+        names += ["unit", "replay"]
+    if e2e(paths):
+        names.append("e2e")
+    if any(path.startswith(IN_KERNEL) for path in paths):
+        names.append("kernels")
+    return names
+
+
+def includers():
+    """Header to the sources of src that include it, as the build folder knows them."""
+    found, source = {}, None
+    for line in subprocess.run(["ninja", "-C", ROOT / "build", "-t", "deps"], capture_output=True, text=True,
+                               check=True).stdout.splitlines():
+        path = line.strip().removeprefix("../")
+        if not line.startswith(" "):
+            source = None
+        elif source is None:
+            source = path  # the first file that an object depends on
+        elif path.startswith("src/") and source.startswith("src/"):
+            found.setdefault(path, []).append(source)
+    return found
+
+
+def tidy(paths):
+    """Sources among the paths, and for each header one source that includes it, its own if it has one."""
+    sources = {path for path in paths if fnmatch.fnmatch(path, "src/*/*.c") and not path.endswith(".bpf.c")}
+    headers = [path for path in paths if fnmatch.fnmatch(path, "src/*.h")]
+    by_header = includers() if headers else {}
+    for header in headers:
+        including = by_header.get(header, [])
+        sources.update([path for path in including if path == header[:-1] + "c"] or including[:1])
+    return sorted(f"/{path}$" for path in sources if (ROOT / path).exists())
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[1] not in ("parts", "e2e", "tidy"):
+        sys.exit(__doc__)
+    what = sys.argv[1]
+    paths = changed(sys.argv[2] if len(sys.argv) == 3 else None)
+    if paths is None:
+        answer = {"parts": ["lint", "unit", "replay", "e2e", "kernels"], "e2e": ALL,
+                  "tidy": [r"/src/[a-z]*/[a-z_0-9]*\.c$"]}[what]
+    else:
+        answer = {"parts": parts, "e2e": e2e, "tidy": tidy}[what](paths)
+    print(" ".join(answer))
+
+
+if __name__ == "__main__":
+    main()
