@@ -11,6 +11,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import urllib.request
 from pathlib import Path
@@ -183,10 +184,14 @@ def test_an_unknown_interpreter_is_refused(lab):
 
 @contextlib.contextmanager
 def server(*command, port, **options):
+    said = tempfile.TemporaryFile()
     process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+                               stdout=said, stderr=said, **options)
 
     def listens():
+        if process.poll() is not None:
+            said.seek(0)
+            raise AssertionError(f"{command} ended: {said.read().decode(errors='replace')}")
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return True
         return False
@@ -197,6 +202,7 @@ def server(*command, port, **options):
     finally:
         process.terminate()
         process.wait(timeout=PATIENCE)
+        said.close()
 
 
 @contextlib.contextmanager
@@ -288,8 +294,8 @@ handle()
 def test_nginx(lab, tmp_path):
     """LuaJIT in a web server: each request is a coroutine."""
     unpack_packages(tmp_path, "nginx", "libnginx-mod-http-lua", "libnginx-mod-http-ndk", "lua-resty-core",
-                    "lua-resty-lrucache", "libluajit2-5.1-2")
-    libraries = next(tmp_path.glob("usr/lib/*/libluajit-5.1.so.2")).parent
+                    "lua-resty-lrucache", "libluajit2-5.1-2", "libpcre3")
+    libraries = {path.parent for name in ("libluajit-5.1.so.2", "libpcre.so.3") for path in tmp_path.rglob(name)}
     port = free_port()
     (tmp_path / "nginx.conf").write_text(NGINX_CONFIGURATION.format(folder=tmp_path, port=port))
     (tmp_path / "page.lua").write_text(NGINX_PAGE)
@@ -300,7 +306,7 @@ def test_nginx(lab, tmp_path):
 
     with server("nginx", "-p", tmp_path, "-c", tmp_path / "nginx.conf", port=port,
                 executable=tmp_path / "usr/sbin/nginx",
-                env={"LD_LIBRARY_PATH": libraries, "PATH": os.environ["PATH"]}) as nginx:
+                env={"LD_LIBRARY_PATH": ":".join(map(str, libraries)), "PATH": os.environ["PATH"]}) as nginx:
         ask()
         with asked(ask):
             filmed = lab.record("-d", 3, "-p", nginx.pid)
