@@ -6,9 +6,14 @@ import shutil
 import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="python3-selenium is not installed")
+exceptions = pytest.importorskip("selenium.common.exceptions", reason="python3-selenium is not installed")
 
 FLAGS = ("--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
-         "--disable-background-networking --disable-component-update --disable-sync").split()
+         "--disable-background-networking --disable-component-update --disable-sync "
+         "--disable-dev-shm-usage").split()
+
+# A browser that has just been installed now and then does not come up, and says nothing of use. It is not what is tested.
+STARTS = 3
 
 
 def start(folder):
@@ -16,12 +21,18 @@ def start(folder):
     chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not chromedriver:
         pytest.skip("chromium or chromium-driver is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in FLAGS + [f"--user-data-dir={folder}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(options=options, service=webdriver.chrome.service.Service(chromedriver))
+    for left in reversed(range(STARTS)):
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium
+        for flag in FLAGS + [f"--user-data-dir={folder}/{left}"]:
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        try:
+            return webdriver.Chrome(options=options, service=webdriver.chrome.service.Service(chromedriver))
+        except exceptions.WebDriverException:
+            if not left:
+                raise
+    return None
 
 
 def set_screen(driver, width=1280, height=800, scheme="light", ratio=1):
