@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/tokens.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/map.h"
+#include "base/text.h"
+
+static const char blanks[] = " \t\r";
+
+enum {
+	SECRET_BYTES = 24, /* of a token that is made */
+};
+
+/* Where a line is, for who has to change it. */
+struct place {
+	const char *name;
+	unsigned int line;
+};
+
+static int check_text(const char *text, const struct place *at, struct fail *why)
+{
+	size_t length = strlen(text);
+
+	if (length < TOKEN_MIN || length > TOKEN_MAX)
+		return fail(why, -EINVAL, "'openssl rand -hex 32' makes a good one",
+			    "%s, line %u: a token has %d to %d characters, this one %zu", at->name,
+			    at->line, TOKEN_MIN, TOKEN_MAX, length);
+	for (const char *c = text; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			return fail(why, -EINVAL, NULL,
+				    "%s, line %u: a token has printable characters of ASCII only",
+				    at->name, at->line);
+	return 0;
+}
+
+/* One word behind a token. */
+static int take_word(struct token *token, const char *word, const struct place *at,
+		     struct fail *why)
+{
+	if (!strcmp(word, "read")) {
+		token->may_read = true;
+		return 0;
+	}
+	if (!strcmp(word, "write")) {
+		token->may_write = true;
+		return 0;
+	}
+	if (strncmp(word, "host=", 5) || !word[5] || strlen(word + 5) > TOKEN_HOST_MAX ||
+	    token->host)
+		return fail(
+			why, -EINVAL, "behind a token stand 'read', 'write', or 'write host=NAME'",
+			"%s, line %u: it does not say what the token allows", at->name, at->line);
+	token->host = strdup(word + 5);
+	return token->host ? 0 : fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
+}
+
+static void token_free(struct token *token)
+{
+	if (token->text)
+		explicit_bzero(token->text, strlen(token->text));
+	free(token->text);
+	free(token->host);
+}
+
+static int finish_token(struct tokens *tokens, struct token *token, const struct place *at,
+			struct fail *why)
+{
+	if (!token->may_read && !token->may_write && !token->host) {
+		if (tokens->all.count)
+			return fail(why, -EINVAL,
+				    "write 'read', 'write' or 'write host=NAME' behind it",
+				    "%s, line %u: only the first token may stand alone", at->name,
+				    at->line);
+		token->may_read = token->may_write = true;
+	}
+	if (token->host && !token->may_write)
+		return fail(why, -EINVAL, "write 'write' before it",
+			    "%s, line %u: a host is of tokens that allow to send", at->name,
+			    at->line);
+	if (tokens->all.count == TOKENS_MAX)
+		return fail(why, -E2BIG, NULL, "%s has more than %d tokens", at->name, TOKENS_MAX);
+	token->id = hash_bytes(token->text, strlen(token->text)) | 1;
+	vec_foreach (&tokens->all, other)
+		if (other->id == token->id)
+			return fail(why, -EINVAL, "give each line a token of its own",
+				    "%s, line %u: this token is there already", at->name, at->line);
+	return vec_push(&tokens->all, *token)
+		       ? 0
+		       : fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
+}
+
+/* A line, which is changed. */
+static int take_line(struct tokens *tokens, char *line, const struct place *at, struct fail *why)
+{
+	char *rest = NULL, *word = strtok_r(line, blanks, &rest);
+	struct token token = {0};
+	int err;
+
+	if (!word || *word == '#')
+		return 0;
+	err = check_text(word, at, why);
+	if (!err && !(token.text = strdup(word)))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
+	while (!err && (word = strtok_r(NULL, blanks, &rest)))
+		err = take_word(&token, word, at, why);
+	if (!err)
+		err = finish_token(tokens, &token, at, why);
+	if (err)
+		token_free(&token);
+	return err;
+}
+
+int tokens_parse(const char *text, const char *name, struct tokens *tokens, struct fail *why)
+{
+	struct place at = {name, 0};
+	char *line = NULL;
+	int err = 0;
+
+	while (!err && *text) {
+		size_t length = strcspn(text, "\n");
+
+		at.line++;
+		line = strndup(text, length);
+		err = line ? take_line(tokens, line, &at, why)
+			   : fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
+		if (line)
+			explicit_bzero(line, length);
+		free(line);
+		text += length + (text[length] == '\n');
+	}
+	if (!err && !tokens->all.count)
+		err = fail(why, -EINVAL, "'openssl rand -hex 32' makes a good one",
+			   "there is no token in %s", name);
+	if (err)
+		tokens_free(tokens);
+	return err;
+}
+
+int tokens_read(const char *path, struct tokens *tokens, struct fail *why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+	struct stat st = {0};
+	char *text = NULL;
+
+	if (!err && fstat(fd, &st))
+		err = -errno;
+	if (!err && (!S_ISREG(st.st_mode) || st.st_size > TOKENS_BYTES))
+		err = -EFBIG;
+	if (!err && !(text = calloc(1, (size_t)st.st_size + 1)))
+		err = -ENOMEM;
+	if (!err && !file_read_at(fd, 0, text, (size_t)st.st_size))
+		err = -EIO;
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		fail_errno(why, err,
+			   err == -EACCES ? "it must be readable by the user that runs this"
+					  : "name the file that they stand in",
+			   "cannot read the tokens in %s", path);
+	else
+		err = tokens_parse(text, path, tokens, why);
+	if (text)
+		explicit_bzero(text, (size_t)st.st_size);
+	free(text);
+	return err;
+}
+
+void tokens_free(struct tokens *tokens)
+{
+	vec_foreach (&tokens->all, token)
+		token_free(token);
+	vec_free(&tokens->all);
+}
+
+const struct token *tokens_to_read(const struct tokens *tokens)
+{
+	vec_foreach (&tokens->all, token)
+		if (token->may_read)
+			return token;
+	return NULL;
+}
+
+const struct token *tokens_to_write(const struct tokens *tokens)
+{
+	vec_foreach (&tokens->all, token)
+		if (token->may_write)
+			return token;
+	return NULL;
+}
+
+static int write_tokens(int fd)
+{
+	static const char *const allows[] = {"read", "write"};
+	uint8_t secret[SECRET_BYTES];
+	char hex[2 * SECRET_BYTES + 1];
+	int err = 0;
+
+	dprintf(fd, "# Made by stackcam serve. Who has the first may see what is filmed, who has "
+		    "the second may "
+		    "send films.\n");
+	for (size_t i = 0; !err && i < 2; i++) {
+		if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+			return -EIO;
+		text_hex(hex, sizeof(hex), secret, sizeof(secret));
+		errno = EIO;
+		err = dprintf(fd, "%s %s\n", hex, allows[i]) < 0 ? -errno : 0;
+	}
+	explicit_bzero(secret, sizeof(secret));
+	explicit_bzero(hex, sizeof(hex));
+	return !err && fsync(fd) ? -errno : err;
+}
+
+int tokens_make(const char *path, struct fail *why)
+{
+	char new[PATH_MAX];
+	int fd, err = 0;
+
+	if (!access(path, F_OK))
+		return -EEXIST;
+	if (snprintf(new, sizeof(new), "%s.new", path) >= (int)sizeof(new))
+		return fail_errno(why, -ENAMETOOLONG, NULL, "cannot make the tokens %s", path);
+	/* one that was begun and not completed */
+	unlink(new);
+	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		err = -errno;
+	if (!err)
+		err = write_tokens(fd);
+	if (fd >= 0)
+		close(fd);
+	if (!err && rename(new, path))
+		err = -errno;
+	if (!err)
+		return 0;
+	unlink(new);
+	return fail_errno(why, err, "or name a file of tokens with --token-file",
+			  "cannot make the tokens %s", path);
+}
+
+unsigned int tokens_exposed(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return 0;
+	return st.st_mode & (S_IROTH | S_IWOTH | S_IWGRP) ? st.st_mode & 07777 : 0;
+}
