@@ -169,6 +169,13 @@ void asked_free(struct asked *asked)
 	index_free(asked->index);
 }
 
+int asked_still(const struct asked *a, struct fail *why)
+{
+	return store_ask_is_gone(a->ask)
+		       ? fail(why, -ECANCELED, NULL, "nobody waits for the answer")
+		       : 0;
+}
+
 bool asked_needs_films(const struct asked *a)
 {
 	const struct question *q = a->ask->question;

@@ -2,6 +2,7 @@
 #ifndef STORE_ASK_H
 #define STORE_ASK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,7 +28,14 @@ struct store_ask {
 	const struct question *question; /* may be null */
 	uint64_t
 		patience; /* ns that reading films may take; 0: as below. One film is always read. */
+	const atomic_bool *
+		gone; /* set once nobody waits for the answer: then it ends with -ECANCELED; may be null */
 };
+
+static inline bool store_ask_is_gone(const struct store_ask *ask)
+{
+	return ask->gone && atomic_load_explicit(ask->gone, memory_order_relaxed);
+}
 
 #define STORE_PATIENCE 10000000000ull
 /* Of questions of which a part of the films says much the same as all: places, processes. */

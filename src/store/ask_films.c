@@ -350,8 +350,11 @@ int ask_films(const struct asked *a, film_opener *open, struct store_sum *sum,
 	sum->to = a->to;
 	sum->complete_until = a->read_until;
 	sum->by_films = true;
-	while (!err && i < list.all.count && (!i || clock_ns() < until))
-		err = open_listed(a, open, &list.all.at[i++], sum, take, context, why);
+	while (!err && i < list.all.count && (!i || clock_ns() < until)) {
+		err = asked_still(a, why);
+		if (!err)
+			err = open_listed(a, open, &list.all.at[i++], sum, take, context, why);
+	}
 	pthread_rwlock_unlock(&a->index->files);
 	if (err == ASK_ENOUGH)
 		err = 0;

@@ -55,6 +55,9 @@ int asked_begin(struct asked *asked, struct store *store, const struct store_ask
 		struct fail *why);
 void asked_free(struct asked *asked);
 
+/* 0, or -ECANCELED with *why filled once nobody waits for the answer: asked between films, and between rows. */
+int asked_still(const struct asked *asked, struct fail *why);
+
 /* Whether a series is meant. */
 bool asked_series(const struct store_ask *ask, const struct dictionary_series *series);
 

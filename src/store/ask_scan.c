@@ -111,8 +111,10 @@ static int give_minutes(struct scan *s, sqlite3_stmt *row)
 static int walk(struct scan *s, sqlite3_stmt *rows, uint32_t series, uint64_t from, uint64_t to,
 		bool is_hour, bool by_minute)
 {
-	int err = 0, rc;
+	int err = asked_still(s->asked, s->why), rc;
 
+	if (err)
+		return err;
 	if (from >= to)
 		return 0;
 	sqlite3_bind_int64(rows, 1, index_key(s->asked->event, series, from));

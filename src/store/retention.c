@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Films that are too old, or more than there is room for, are removed. */
+/*
+ * Films that are too old, or more than there is room for, are removed. Nobody's films push out those of others: where there
+ * is no room, the oldest go of the owner who has the most. The films that are recorded here count only as far as they take
+ * more than half of the room.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,12 +72,138 @@ static uint64_t room_for_films(struct store *store, uint64_t bytes_max)
 	return bytes_max - (index.bytes < bytes_max / 2 ? index.bytes : bytes_max / 2);
 }
 
+/* The films of one owner, as they are removed: the oldest first. */
+struct owned {
+	uint64_t owner;
+	bool is_own;
+	uint64_t bytes;
+	vec(struct store_film *) films;
+	size_t next; /* those before it are gone, or grow */
+};
+
+struct owned_list {
+	vec(struct owned) all;
+};
+
+static struct owned *find_owned(struct owned_list *list, struct store_host of)
+{
+	vec_foreach (&list->all, owned)
+		if (owned->is_own == of.is_own && (of.is_own || owned->owner == of.owner))
+			return owned;
+	return vec_push(&list->all, (struct owned){.owner = of.owner, .is_own = of.is_own})
+		       ? vec_last(&list->all)
+		       : NULL;
+}
+
+static void owned_free(struct owned_list *list)
+{
+	vec_foreach (&list->all, owned)
+		vec_free(&owned->films);
+	vec_free(&list->all);
+}
+
+/* Films in the order of their age, by owner. */
+static int sort_by_owner(struct store *store, struct store_film **films, size_t count,
+			 struct owned_list *list)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&store->lock);
+	for (size_t i = 0; !err && i < count; i++) {
+		struct owned *owned = find_owned(list, store_owner_of(store, films[i]->host));
+
+		if (!owned || !vec_push(&owned->films, films[i])) {
+			err = -ENOMEM;
+			continue;
+		}
+		owned->bytes += films[i]->bytes;
+	}
+	pthread_mutex_unlock(&store->lock);
+	return err;
+}
+
+static uint64_t too_much(const struct owned *owned, uint64_t room)
+{
+	if (!owned->is_own)
+		return owned->bytes;
+	return owned->bytes > room / 2 ? owned->bytes - room / 2 : 0;
+}
+
+/* The film that is to go next; null: none can. */
+static struct store_film *pick(struct owned_list *list, uint64_t room)
+{
+	struct owned *most = NULL;
+	struct store_film *film;
+
+	vec_foreach (&list->all, owned) {
+		while (owned->next < owned->films.count && owned->films.at[owned->next]->is_growing)
+			owned->next++;
+		if (owned->next < owned->films.count &&
+		    (!most || too_much(owned, room) > too_much(most, room)))
+			most = owned;
+	}
+	if (!most)
+		return NULL;
+	film = most->films.at[most->next++];
+	most->bytes -= film->bytes < most->bytes ? film->bytes : most->bytes;
+	return film;
+}
+
+static uint64_t bytes_of(struct store *store)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&store->lock);
+	bytes = store->bytes;
+	pthread_mutex_unlock(&store->lock);
+	return bytes;
+}
+
+/* films: in the order of their age. */
+static int make_room(struct store *store, struct store_film **films, size_t count, uint64_t room,
+		     struct fail *why)
+{
+	struct owned_list list = {0};
+	struct store_film *film;
+	int err;
+
+	if (bytes_of(store) <= room)
+		return 0;
+	err = sort_by_owner(store, films, count, &list);
+	if (err)
+		fail_errno(why, err, NULL, "cannot look at the films");
+	while (!err && bytes_of(store) > room && (film = pick(&list, room)))
+		err = remove_film(store, film, why);
+	owned_free(&list);
+	return err;
+}
+
+/* Those that are too old; *left: how many of the films are not, which come first then. */
+static int remove_aged(struct store *store, struct store_film **films, size_t *left, uint64_t now,
+		       uint64_t age_max, struct fail *why)
+{
+	size_t count = *left;
+	int err = 0;
+
+	*left = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t end = end_of(films[i]);
+		bool is_old = age_max && end < now && now - end > age_max;
+
+		if (!err && is_old && !films[i]->is_growing)
+			err = remove_film(store, films[i], why);
+		else
+			films[(*left)++] = films[i];
+	}
+	return err;
+}
+
 int store_remove_old(struct store *store, uint64_t now, struct fail *why)
 {
 	size_t count;
 	struct store_film **films = store_list(store, &count);
-	uint64_t age_max, bytes_max, room, bytes;
-	int err = 0;
+	uint64_t age_max, bytes_max;
+	int err;
 
 	if (!films)
 		return fail_errno(why, -ENOMEM, NULL, "cannot look at the films");
@@ -84,20 +214,10 @@ int store_remove_old(struct store *store, uint64_t now, struct fail *why)
 	watch_clock(store, now);
 	if (clock_ns() < store->no_age_until)
 		age_max = 0;
-	room = bytes_max ? room_for_films(store, bytes_max) : UINT64_MAX;
 	qsort(films, count, sizeof(*films), by_age);
-	for (size_t i = 0; !err && i < count; i++) {
-		uint64_t end = end_of(films[i]);
-		bool is_old = age_max && end < now && now - end > age_max;
-
-		pthread_mutex_lock(&store->lock);
-		bytes = store->bytes;
-		pthread_mutex_unlock(&store->lock);
-		if (!is_old && bytes <= room)
-			break;
-		if (!films[i]->is_growing)
-			err = remove_film(store, films[i], why);
-	}
+	err = remove_aged(store, films, &count, now, age_max, why);
+	if (!err && bytes_max)
+		err = make_room(store, films, count, room_for_films(store, bytes_max), why);
 	free(films);
 	return err;
 }

@@ -59,7 +59,9 @@ struct store {
 	vec(struct store_agent) agents;
 	uint64_t bytes; /* of all films */
 	uint64_t set_aside, taken, again, removed;
-	uint64_t pushes; /* the last number given to a film without one */
+	uint64_t pushes;   /* the last number given to a film without one */
+	struct map owners; /* hash of a host's name -> whose its films are */
+	uint64_t own;	   /* that of the host that is recorded here; 0: none is */
 	bool is_full;
 
 	/* of store_tick()'s thread */
@@ -126,6 +128,11 @@ uint64_t store_kin_of(const struct film_info *info);
 /* merging.c: films become one; recover: what a crash left half done. */
 int store_merge_films(struct store *store, uint64_t now, uint64_t deadline, struct fail *why);
 int store_recover_merge(struct store *store, struct fail *why);
+
+/* owners.c: what is known of whose films are; with the lock held but for the first. */
+int store_read_owners(struct store *store);
+struct store_host store_owner_of(const struct store *store, const char *host);
+int store_set_owner(struct store *store, const char *host, uint64_t owner);
 
 /* retention.c */
 int store_remove_old(struct store *store, uint64_t now, struct fail *why);

@@ -177,6 +177,8 @@ int store_open(const struct store_options *options, struct store **result, struc
 
 	if (!err)
 		err = lock_folder(store, why);
+	if (!err && (err = store_read_owners(store)))
+		fail_errno(why, err, NULL, "cannot read %s/senders", store->path);
 	if (!err)
 		err = store_open_index(store, &store->index, why);
 	if (!err)
@@ -250,6 +252,7 @@ void store_free(struct store *store)
 		store_drop(store, *vec_last(&store->films));
 	vec_free(&store->films);
 	map_free(&store->by_name);
+	map_free(&store->owners);
 	vec_free(&store->agents);
 	identity_free(store->identity);
 	if (store->lock_fd >= 0)
@@ -323,6 +326,7 @@ int store_film_path(struct store *store, const char *host, uint64_t time, char *
 	if (err)
 		return err;
 	pthread_mutex_lock(&store->lock);
+	store->own = hash_bytes(host, strlen(host));
 	err = give_path(store, folder, time, to, size);
 	pthread_mutex_unlock(&store->lock);
 	return err ? fail_errno(why, store_note(store, err), NULL, "cannot begin a film in %s",

@@ -25,9 +25,9 @@ struct store;
 struct identity;
 
 struct store_options {
-	const char *path;		 /* the folder; made if it is not there */
-	uint64_t bytes_max;		 /* the oldest films go when all take more; 0: no limit */
-	uint64_t age_max;		 /* ns; films that ended longer ago go; 0: no limit */
+	const char *path;   /* the folder; made if it is not there */
+	uint64_t bytes_max; /* films go when all take more (store/retention.c); 0: no limit */
+	uint64_t age_max;   /* ns; films that ended longer ago go; 0: no limit */
 	const struct identity *identity; /* how services get their names; copied */
 };
 
@@ -49,13 +49,22 @@ int store_configure(struct store *store, const struct store_options *options, st
 int store_film_path(struct store *store, const char *host, uint64_t time, char *to, size_t size,
 		    struct fail *why);
 
-/* Who sent a film: a film whose number is not above the sender's last one was taken before. */
+/* Who sent a film: a film whose number is not above the agent's last one was taken before. */
 struct store_sender {
 	const char *host; /* as the sender calls itself: hostile */
 	const char *
 		agent; /* what tells agents apart, 1 to 64 of [0-9A-Za-z-]; "" with number 0: no agent */
 	uint64_t number; /* rises with each film of the agent */
+	uint64_t
+		owner; /* whose films of that host are from now on, such as the id of a token; 0: as before */
 };
+
+/* Whose the films of a host are. */
+struct store_host {
+	bool is_own;	/* they are recorded here */
+	uint64_t owner; /* 0: nobody's that was told */
+};
+void store_host(struct store *store, const char *host, struct store_host *of);
 
 /*
  * Takes a film, a file on the store's file system, which is moved in or, when it is damaged, is removed.

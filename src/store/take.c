@@ -197,6 +197,8 @@ static int keep(struct store *store, const char *path, const struct store_sender
 	/* sent twice at the same time */
 	*again = agent && sender->number <= agent->number;
 	store->again += *again;
+	if (!err && !*again && sender->owner)
+		err = store_set_owner(store, sender->host, sender->owner);
 	if (!err && !*again)
 		err = move_in(store, path, sender, folder, start, to, sizeof(to));
 	pthread_mutex_unlock(&store->lock);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Films that are too old, or too many, go, and nothing else. */
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "film/writer.h"
@@ -62,6 +64,77 @@ static void test_too_many_films_go(void **state)
 	assert_true(status.films > 1 && status.films < 10);
 	assert_int_equal(access(growing, F_OK), 0);
 	assert_int_equal(indexed(store), look().samples);
+	store_free(store);
+}
+
+static unsigned int films_in(const char *host)
+{
+	/* as they came, and as the hour's film that they become */
+	static const char *const places[] = {"inbox/%s/*.film", "films/%s/*/*.film"};
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		char pattern[256];
+		size_t length = (size_t)snprintf(pattern, sizeof(pattern), "%s/", store_path);
+		glob_t found;
+
+		snprintf(pattern + length, sizeof(pattern) - length, places[i], host);
+		if (!glob(pattern, 0, NULL, &found))
+			count += (unsigned int)found.gl_pathc;
+		globfree(&found);
+	}
+	return count;
+}
+
+static void send_of(struct store *store, const char *host, uint64_t owner, unsigned int from,
+		    unsigned int count)
+{
+	bool again;
+	char path[160];
+
+	for (unsigned int i = from; i < from + count; i++) {
+		struct store_sender sender = {host, "", 0, owner};
+
+		snprintf(path, sizeof(path), "%s/one.film", root);
+		make_film(path, BEGIN + i * 3600, NULL);
+		assert_int_equal(store_take(store, path, &sender, &again, NULL), 0);
+	}
+}
+
+/* Who sends much pushes out what he sent himself: neither others' films, which are older, nor those that are made here. */
+static void test_nobody_pushes_out_others(void **state)
+{
+	struct store *store = open_store(0, 0);
+	struct store_options options = {store_path, 0, 0, NULL};
+	struct store_status status;
+	struct store_host of;
+	char own[256];
+
+	(void)state;
+	assert_int_equal(store_film_path(store, "me", BEGIN * SECOND, own, sizeof(own), NULL), 0);
+	make_film(own, BEGIN, NULL);
+	send_of(store, "web1", 1, 0, 3);
+	send_of(store, "flood-a", 2, 100, 10);
+	send_of(store, "flood-b", 2, 110, 10);
+	store_free(store);
+	/* who is whose is known after another start, and what is recorded here as soon as it is */
+	store = open_store(0, 0);
+	store_host(store, "web1", &of);
+	assert_true(of.owner == 1 && !of.is_own);
+	assert_int_equal(
+		store_film_path(store, "me", (BEGIN + 3600) * SECOND, own, sizeof(own), NULL), 0);
+	store_host(store, "me", &of);
+	assert_true(of.owner == 0 && of.is_own);
+	tick(store, BEGIN);
+	store_status(store, &status);
+	options.bytes_max = status.bytes / 4;
+	assert_int_equal(store_configure(store, &options, NULL), 0);
+	tick(store, BEGIN);
+	assert_int_equal(films_in("web1"), 3);
+	assert_int_equal(films_in("me"), 1);
+	assert_true(films_in("flood-a") + films_in("flood-b") < 15);
+	/* of one owner the oldest go, whichever the machine */
+	assert_true(films_in("flood-a") < films_in("flood-b"));
 	store_free(store);
 }
 
@@ -148,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		KEPT_TEST(test_old_films_go),
 		KEPT_TEST(test_too_many_films_go),
+		KEPT_TEST(test_nobody_pushes_out_others),
 		KEPT_TEST(test_names_go_with_films),
 	};
 
