@@ -116,6 +116,7 @@ static int serve(const struct arguments *a, struct store *store, struct fail *wh
 		.store = store,
 		.host = host,
 		.one_film = true,
+		.read_open = true,
 	};
 	struct server *server;
 	sigset_t signals;

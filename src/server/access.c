@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -29,38 +28,46 @@ static int base64_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* "user:password" in base64; the password is compared. */
-static bool is_basic(const char *text, const char *token)
+/* Decodes "user:password" in base64 into *plain, which the caller frees. The password, or null. */
+static const char *password_of(const char *text, struct buf *plain)
 {
-	struct buf plain = {0};
-	const uint8_t *colon;
+	const char *colon;
 	uint32_t bits = 0;
 	int count = 0;
-	bool is_same = false;
 
-	for (; base64_digit(*text) >= 0 && plain.count < 2 * ACCESS_TOKEN_MAX; text++) {
+	for (; base64_digit(*text) >= 0 && plain->count < 2 * TOKEN_MAX; text++) {
 		bits = bits << 6 | (uint32_t)base64_digit(*text);
 		count += 6;
 		if (count >= 8) {
 			count -= 8;
-			buf_put_u8(&plain, (uint8_t)(bits >> count));
+			buf_put_u8(plain, (uint8_t)(bits >> count));
 		}
 	}
-	colon = plain.count ? memchr(plain.at, ':', plain.count) : NULL;
-	if (colon && !plain.failed)
-		is_same = is_same_secret((const char *)colon + 1,
-					 (size_t)(plain.at + plain.count - colon - 1), token);
-	buf_free(&plain);
-	return is_same;
+	buf_put_u8(plain, 0);
+	if (plain->failed)
+		return NULL;
+	colon = strchr((const char *)plain->at, ':');
+	return colon ? colon + 1 : NULL;
 }
 
-static bool has_token(const char *authorization, const char *token)
+/* The token that was sent, if it is one of ours. All are compared, whichever it is. */
+static const struct token *find_token(const struct tokens *tokens, const char *authorization)
 {
-	if (!token || !authorization)
-		return false;
-	if (!strncasecmp(authorization, "Bearer ", 7))
-		return is_same_secret(authorization + 7, strlen(authorization + 7), token);
-	return !strncasecmp(authorization, "Basic ", 6) && is_basic(authorization + 6, token);
+	const struct token *found = NULL;
+	const char *given = NULL;
+	struct buf plain = {0};
+
+	if (authorization && !strncasecmp(authorization, "Bearer ", 7))
+		given = authorization + 7;
+	else if (authorization && !strncasecmp(authorization, "Basic ", 6))
+		given = password_of(authorization + 6, &plain);
+	vec_foreach (&tokens->all, token)
+		if (given && is_same_secret(given, strlen(given), token->text))
+			found = token;
+	if (plain.at)
+		explicit_bzero(plain.at, plain.count);
+	buf_free(&plain);
+	return found;
 }
 
 /* Whether a Host header, "NAME" or "NAME:PORT", has that name; of an IPv6 address "[::1]". */
@@ -98,59 +105,37 @@ static bool is_cross_origin(const struct access_request *r)
 	return !name || !r->host || strcasecmp(name + 3, r->host) != 0;
 }
 
-int access_check(const char *token, const char *address, const struct access_request *r,
-		 struct fail *why)
+/* Without a token, or with one that is none of ours. */
+static int check_stranger(const struct access_rules *rules, const struct access_request *r,
+			  struct fail *why)
 {
-	if (has_token(r->authorization, token))
-		return 0;
-	if (address && !is_this_machine(r->host, address))
+	if (rules->address && !is_this_machine(r->host, rules->address))
 		return fail(why, -EPERM, "open it as http://localhost or http://127.0.0.1",
 			    "this server answers this machine only, and the request's Host header "
 			    "names another");
 	if (r->is_post && is_cross_origin(r))
 		return fail(why, -EPERM, NULL, "a page of another site may not send anything here");
-	if (!token || r->is_open)
+	if (r->is_open || (r->is_push ? rules->write_open : rules->read_open))
 		return 0;
 	return fail(why, -EACCES, "send it as 'Authorization: Bearer TOKEN'",
 		    r->authorization ? "the token is not the right one"
-				     : "this server answers only with its token");
+		    : r->is_push     ? "this server takes films only with a token to write"
+				     : "this server answers only with a token to read");
 }
 
-int access_take_token(const char *text, char **token, struct fail *why)
+int access_check(const struct access_rules *rules, const struct access_request *r,
+		 struct access_grant *grant, struct fail *why)
 {
-	size_t length = strcspn(text, "\r\n");
+	const struct token *token = find_token(rules->tokens, r->authorization);
 
-	while (length && (text[length - 1] == ' ' || text[length - 1] == '\t'))
-		length--;
-	if (length < ACCESS_TOKEN_MIN || length > ACCESS_TOKEN_MAX)
-		return fail(why, -EINVAL, "'openssl rand -hex 32' makes a good one",
-			    "a token has %d to %d characters, this one %zu", ACCESS_TOKEN_MIN,
-			    ACCESS_TOKEN_MAX, length);
-	for (size_t i = 0; i < length; i++)
-		if (text[i] <= ' ' || text[i] > '~')
-			return fail(
-				why, -EINVAL, NULL,
-				"a token has printable characters of ASCII only, and no blanks");
-	*token = strndup(text, length);
-	return *token ? 0 : fail_errno(why, -ENOMEM, NULL, "cannot keep the token");
-}
-
-int access_read_token(const char *path, char **token, struct fail *why)
-{
-	char line[2 * ACCESS_TOKEN_MAX] = "";
-	FILE *file = fopen(path, "re");
-	int err;
-
-	if (!file)
-		return fail_errno(why, -errno,
-				  errno == EACCES ? "it must be readable by the user that runs this"
-						  : "name the file that it stands in",
-				  "cannot read the token in %s", path);
-	if (!fgets(line, sizeof(line), file) && ferror(file))
-		err = fail_errno(why, -EIO, NULL, "cannot read the token in %s", path);
-	else
-		err = access_take_token(line, token, why);
-	fclose(file);
-	explicit_bzero(line, sizeof(line));
-	return err;
+	*grant = (struct access_grant){0};
+	if (!token)
+		return check_stranger(rules, r, why);
+	grant->sender = token->id;
+	snprintf(grant->host, sizeof(grant->host), "%s", token->host ? token->host : "");
+	if (r->is_push ? token->may_write : token->may_read || rules->read_open || r->is_open)
+		return 0;
+	return fail(why, -EPERM, "use another token of the server's file",
+		    r->is_push ? "this token allows to read, not to send"
+			       : "this token allows to send, not to read");
 }

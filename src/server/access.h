@@ -3,43 +3,46 @@
 #define SERVER_ACCESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/fail.h"
+#include "base/tokens.h"
 
 /*
  * Who may ask what.
  *
- * - With a token, all but the page's own files needs it: "Authorization: Bearer TOKEN", or as the password of
- *   Basic, which is what clients of other profilers can send.
- * - On loopback without one, every user of this machine may ask, but no page of another site that a browser
- *   shows: the Host header must name this machine (a name that was made to lead here would have another one),
- *   and a POST must not come from another origin.
+ * - A request that shows a token may do what the token allows: "Authorization: Bearer TOKEN", or as the password of
+ *   Basic, which is what clients of other profilers can send. To read and to send are different things.
+ * - Without one, the page's own files are there for all, and the rest only where the server was told so: everybody may
+ *   read (--read-open), or a client has shown a certificate.
+ * - On loopback, without a token, no page of another site that a browser shows may ask: the Host header must name this
+ *   machine (a name that was made to lead here would have another one), and a POST must not come from another origin.
  */
-enum {
-	ACCESS_TOKEN_MIN = 16,
-	ACCESS_TOKEN_MAX = 512
+struct access_rules {
+	const struct tokens *tokens;
+	const char *
+		address; /* that the server is bound to, if that is a loopback address, else null */
+	bool read_open, write_open; /* without a token */
 };
 
 struct access_request {
 	const char *host, *origin, *fetch_site, *authorization; /* headers, or null */
-	bool is_post;
+	bool is_post; /* a method that may change something */
+	bool is_push; /* it sends films, and does not read */
 	bool is_open; /* of the page's own files */
 };
 
-/*
- * token: null for none. address: that the server is bound to, if that is a loopback address, else null. Returns
- * 0, -EACCES (who asks is not known: 401) or -EPERM (403) with *why filled.
- */
-int access_check(const char *token, const char *address, const struct access_request *request,
-		 struct fail *why);
+/* Whom a request comes from, as far as it has shown that. */
+struct access_grant {
+	uint64_t sender;	       /* the id of the token; 0: none */
+	char host[TOKEN_HOST_MAX + 1]; /* the token is of films of that machine only; "": of any */
+};
 
 /*
- * Reads a token, the first line of a file, to be freed. Returns 0 or a negative errno with *why filled; -EINVAL
- * for one that is too short, too long, or not of printable characters.
+ * Returns 0 with *grant filled, -EACCES (who asks is not known: 401) or -EPERM (403) with *why filled. All tokens are
+ * compared in a time that does not depend on what they have in common with the one that was sent.
  */
-int access_read_token(const char *path, char **token, struct fail *why);
-
-/* The same of a text. */
-int access_take_token(const char *text, char **token, struct fail *why);
+int access_check(const struct access_rules *rules, const struct access_request *request,
+		 struct access_grant *grant, struct fail *why);
 
 #endif

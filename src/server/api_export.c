@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "query/flame_prune.h"
 #include "server/api.h"
@@ -198,7 +197,7 @@ int api_export(const struct request *request, struct answer *answer, struct fail
 	const struct format *format = NULL;
 	struct store_answer found = {0};
 	struct server_ask before, now;
-	int err = ask_take_two(request->url, "format", clock_wall(), &before, &now, why);
+	int err = ask_request_two(request, "format", &before, &now, why);
 
 	if (!err)
 		err = find_format(request_parameter(request, "format"), &format, why);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "server/api.h"
+#include "server/sender.h"
 
 enum {
 	AGENT_MAX = 64,
@@ -26,7 +27,7 @@ static int take_sender(const struct request *request, struct store_sender *sende
 
 	sender->agent = request_header(request, "X-Stackcam-Agent");
 	sender->host = request_header(request, "X-Stackcam-Host");
-	sender->number = 0;
+	sender->number = sender->owner = 0;
 	if (!sender->host || !*sender->host || strlen(sender->host) > HOST_MAX)
 		return fail(why, -EINVAL, NULL,
 			    "the header X-Stackcam-Host names the machine that was filmed");
@@ -52,7 +53,7 @@ int api_take_film(const struct request *request, struct answer *answer, struct f
 	int err = take_sender(request, &sender, why);
 
 	if (!err)
-		err = store_take(request->store, request->body_path, &sender, &again, why);
+		err = sender_take(request, request->body_path, &sender, &again, why);
 	if (err)
 		return err;
 	json_open(&j, NULL, '{');

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "query/flame_prune.h"
 #include "query/sandwich.h"
 #include "server/api.h"
@@ -59,7 +58,7 @@ int api_flame(const struct request *request, struct answer *answer, struct fail 
 	struct wanted wanted;
 	struct server_ask ask;
 	uint64_t nodes, others;
-	int err = ask_take(request->url, "nodes functions limit sort", clock_wall(), &ask, why);
+	int err = ask_request(request, "nodes functions limit sort", &ask, why);
 
 	if (!err)
 		err = take_nodes(request, &nodes, why);
@@ -90,8 +89,7 @@ int api_diff(const struct request *request, struct answer *answer, struct fail *
 	struct server_ask before, now;
 	struct wanted wanted;
 	uint64_t nodes, others;
-	int err = ask_take_two(request->url, "nodes functions limit", clock_wall(), &before, &now,
-			       why);
+	int err = ask_request_two(request, "nodes functions limit", &before, &now, why);
 
 	if (!err)
 		err = take_nodes(request, &nodes, why);
@@ -125,7 +123,7 @@ int api_functions(const struct request *request, struct answer *answer, struct f
 	struct wanted wanted;
 	struct server_ask ask;
 	uint64_t others;
-	int err = ask_take(request->url, "limit sort", clock_wall(), &ask, why);
+	int err = ask_request(request, "limit sort", &ask, why);
 
 	if (!err)
 		err = take_order(request, &wanted, why);
@@ -181,7 +179,7 @@ int api_sandwich(const struct request *request, struct answer *answer, struct fa
 	struct sandwich sandwich = {0};
 	struct server_ask ask;
 	uint64_t nodes;
-	int err = ask_take(request->url, "name image nodes", clock_wall(), &ask, why);
+	int err = ask_request(request, "name image nodes", &ask, why);
 
 	if (!err && (!name || !*name))
 		err = fail(why, -EINVAL, NULL, "name, of the function in the middle, is missing");

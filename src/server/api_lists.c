@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "server/api.h"
 #include "server/ask.h"
 #include "server/put.h"
@@ -18,7 +17,7 @@ enum {
 static int take_list(const struct request *request, struct server_ask *ask, uint64_t *limit,
 		     struct fail *why)
 {
-	int err = ask_take(request->url, "limit", clock_wall(), ask, why);
+	int err = ask_request(request, "limit", ask, why);
 
 	return err ? err : ask_number(request->url, "limit", 1, ROWS_MAX, ROWS, limit, why);
 }
@@ -115,7 +114,7 @@ int api_timeline(const struct request *request, struct answer *answer, struct fa
 	struct server_ask ask;
 	uint64_t steps, rows;
 	enum store_by by;
-	int err = ask_take(request->url, "group steps rows function", clock_wall(), &ask, why);
+	int err = ask_request(request, "group steps rows function", &ask, why);
 
 	if (!err)
 		err = take_group(request, &by, why);

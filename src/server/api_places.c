@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "server/api.h"
 #include "server/ask.h"
@@ -78,7 +77,7 @@ int api_places(const struct request *request, struct answer *answer, struct fail
 	struct store_places found = {0};
 	struct server_ask ask;
 	uint64_t limit;
-	int err = ask_take(request->url, "name image limit", clock_wall(), &ask, why);
+	int err = ask_request(request, "name image limit", &ask, why);
 
 	if (!err && (!name || !*name))
 		err = fail(why, -EINVAL, NULL, "name, of the function, is missing");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 #define BEFORE "before_"
@@ -307,6 +308,24 @@ int ask_take_two(const struct url *url, const char *own, uint64_t now, struct se
 	if (!err)
 		err = take_all(url, false, now, ask, why);
 	return err ? err : take_all(url, true, now, before, why);
+}
+
+int ask_request(const struct request *request, const char *own, struct server_ask *ask,
+		struct fail *why)
+{
+	int err = ask_take(request->url, own, clock_wall(), ask, why);
+
+	ask->ask.gone = request->gone;
+	return err;
+}
+
+int ask_request_two(const struct request *request, const char *own, struct server_ask *before,
+		    struct server_ask *ask, struct fail *why)
+{
+	int err = ask_take_two(request->url, own, clock_wall(), before, ask, why);
+
+	before->ask.gone = ask->ask.gone = request->gone;
+	return err;
 }
 
 bool ask_has_before(const struct url *url)

@@ -2,7 +2,7 @@
 #ifndef SERVER_ASK_H
 #define SERVER_ASK_H
 
-#include "server/url.h"
+#include "server/route.h"
 #include "store/ask.h"
 
 enum {
@@ -27,6 +27,12 @@ struct server_ask {
  */
 int ask_take(const struct url *url, const char *own, uint64_t now, struct server_ask *ask,
 	     struct fail *why);
+
+/* The same of a request, for now: the question is given up when nobody waits for its answer any more. */
+int ask_request(const struct request *request, const char *own, struct server_ask *ask,
+		struct fail *why);
+int ask_request_two(const struct request *request, const char *own, struct server_ask *before,
+		    struct server_ask *ask, struct fail *why);
 
 /*
  * For a comparison: takes all twice, *before with what "before_…" says in place of the same without it.

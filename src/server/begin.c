@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "server/access.h"
 #include "server/internal.h"
@@ -81,7 +82,25 @@ static int find_route(struct call *call, const char *method, struct fail *why)
 		    "there is nothing at this address");
 }
 
-static int check_access(struct call *call, bool is_post, struct fail *why)
+/* Says that somebody was refused, but not so often that the log is of nothing else. */
+static void say_refused(struct call *call, const struct fail *refused)
+{
+	struct server *server = call->server;
+	struct peer peer = watch_peer(call->watched);
+	char address[INET6_ADDRSTRLEN], more[64] = "", words[640];
+	uint64_t count;
+
+	if (!server->state.say || !logins_failed(server->logins, peer, clock_ns(), &count))
+		return;
+	if (count > 1)
+		snprintf(more, sizeof(more), " (%" PRIu64 " times since that was said last)",
+			 count);
+	snprintf(words, sizeof(words), "refused a request from %s: %s%s", peer_text(peer, address),
+		 refused->what, more);
+	server->state.say(server->state.context, words);
+}
+
+static int check_token(struct call *call, bool is_post, struct fail *why)
 {
 	struct server *server = call->server;
 	struct access_request request = {
@@ -90,21 +109,59 @@ static int check_access(struct call *call, bool is_post, struct fail *why)
 		.fetch_site = call_header(call, "Sec-Fetch-Site"),
 		.authorization = call_header(call, "Authorization"),
 		.is_post = is_post,
+		.is_push = call->route && call->route->lane == LANE_PUSH,
 		.is_open = call->route && call->route->is_open,
+	};
+	struct access_rules rules = {
+		.tokens = &server->state.tokens,
+		.address = server->loopback,
+		.read_open = server->read_open,
 	};
 	int err;
 
-	if (server->needs_certificate && !tls_has_certificate(call->connection)) {
-		call->status = MHD_HTTP_FORBIDDEN;
-		return fail(why, -EPERM, NULL,
-			    "this server answers only clients with a certificate of its CA");
-	}
-	pthread_mutex_lock(&server->lock);
-	err = access_check(server->token, server->loopback, &request, why);
-	pthread_mutex_unlock(&server->lock);
-	if (err)
-		call->status = err == -EACCES ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_FORBIDDEN;
+	pthread_mutex_lock(&server->state.lock);
+	/* where there are no tokens, the certificate, which is asked for before, allows all */
+	if (server->needs_certificate && !rules.tokens->all.count)
+		rules.read_open = rules.write_open = true;
+	err = access_check(&rules, &request, &call->grant, why);
+	pthread_mutex_unlock(&server->state.lock);
 	return err;
+}
+
+static int check_access(struct call *call, bool is_post, struct fail *why)
+{
+	struct server *server = call->server;
+	uint64_t certificate = 0;
+	int err = server->needs_certificate ? tls_check_client(call->connection, &certificate, why)
+					    : 0;
+
+	if (!err)
+		err = check_token(call, is_post, why);
+	if (!call->grant.sender)
+		call->grant.sender = certificate;
+	if (err) {
+		call->status = err == -EACCES ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_FORBIDDEN;
+		/* a page that is opened without its token is no attempt at anything */
+		if (err == -EPERM || call_header(call, "Authorization") ||
+		    (call->route && call->route->lane == LANE_PUSH))
+			say_refused(call, why);
+	} else if (call->grant.sender) {
+		watch_know(server->watch, call->watched);
+	}
+	return err;
+}
+
+/* Whether the sender has to wait before it may send more. */
+static int check_quota(struct call *call, struct fail *why)
+{
+	uint64_t wait = quota_wait(call->server->state.quota, call->grant.sender, clock_ns());
+
+	if (!wait)
+		return 0;
+	call->status = MHD_HTTP_TOO_MANY_REQUESTS;
+	call->retry_after = 1 + wait / 1000000000;
+	return fail(why, -EBUSY, "send less, or have --sender-limit raised",
+		    "this token's films of an hour are all sent");
 }
 
 /* What may be in memory at a time is shared by all requests. */
@@ -163,5 +220,7 @@ int call_begin(struct call *call, const char *method, struct fail *why)
 		*why = missing;
 	if (!err)
 		err = lost;
+	if (!err && call->route->lane == LANE_PUSH)
+		err = check_quota(call, why);
 	return err ? err : open_body(call, &framing, why);
 }

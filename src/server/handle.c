@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "server/internal.h"
 
 /* Called as soon as a request's first line is known. What it returns is the call in all that follows. */
@@ -51,7 +52,7 @@ void handle_connection(void *context, struct MHD_Connection *connection, void **
 		       enum MHD_ConnectionNotificationCode what)
 {
 	struct server *server = context;
-	const union MHD_ConnectionInfo *info;
+	const union MHD_ConnectionInfo *info, *address;
 
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		watch_remove(server->watch, *watched);
@@ -59,7 +60,10 @@ void handle_connection(void *context, struct MHD_Connection *connection, void **
 		return;
 	}
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	*watched = info ? watch_add(server->watch, info->connect_fd) : NULL;
+	address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	*watched = info ? watch_add(server->watch, info->connect_fd,
+				    peer_of(address ? address->client_addr : NULL))
+			: NULL;
 }
 
 /* Gives the response that was made away; MHD_NO ends the connection, where there was no memory for one. */
@@ -134,6 +138,8 @@ static void make_answer(struct call *call)
 		.store = server->state.store,
 		.spool = server->state.spool,
 		.connection = call->connection,
+		.grant = &call->grant,
+		.gone = watch_gone(call->watched),
 	};
 	struct answer answer = {.status = MHD_HTTP_OK, .type = "application/json"};
 	struct fail why = {0};
@@ -146,6 +152,9 @@ static void make_answer(struct call *call)
 	if (!err &&
 	    out_open(&out, out_choose(call_header(call, "Accept-Encoding")), &answer.packed))
 		err = fail_errno(&why, -ENOMEM, NULL, "cannot answer");
+	/* as it is without its encoding, and whatever becomes of it */
+	if (call->route->lane == LANE_PUSH)
+		quota_charge(server->state.quota, call->grant.sender, call->body.count, clock_ns());
 	if (!err) {
 		answer.out = out.file;
 		err = call->route->answer(&request, &answer, &why);
@@ -168,8 +177,11 @@ void handle_work(void *context, void *item)
 	struct server *server = context;
 	struct fail why = {0};
 
-	if (server->is_ending) {
-		fail(&why, -EBUSY, NULL, "this server is ending");
+	const atomic_bool *gone = watch_gone(call->watched);
+
+	if (server->is_ending || (call->route->lane == LANE_QUESTION && gone && *gone)) {
+		fail(&why, -EBUSY, NULL,
+		     server->is_ending ? "this server is ending" : "nobody waits for the answer");
 		call->response = respond_failure(call, MHD_HTTP_SERVICE_UNAVAILABLE, &why);
 	} else {
 		make_answer(call);
@@ -185,17 +197,17 @@ static enum MHD_Result answer(struct call *call)
 
 	if (call->status)
 		return send_response(call);
-	if (call->route->is_light) {
+	if (call->route->lane == LANE_LIGHT) {
 		make_answer(call);
 		return send_response(call);
 	}
-	if (!workers_reserve(server->workers)) {
+	if (!workers_reserve(server->lanes[call->route->lane])) {
 		fail(&why, -EBUSY, "ask again a little later", "this server has too much to do");
 		return send_failure(call, MHD_HTTP_SERVICE_UNAVAILABLE, &why);
 	}
 	watch_set(server->watch, call->watched, WATCH_ANSWERING);
 	MHD_suspend_connection(call->connection);
-	workers_put(server->workers, call);
+	workers_put(server->lanes[call->route->lane], call);
 	return MHD_YES;
 }
 

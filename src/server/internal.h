@@ -6,8 +6,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "server/access.h"
 #include "server/body.h"
+#include "server/logins.h"
 #include "server/out.h"
+#include "server/quota.h"
 #include "server/route.h"
 #include "server/server.h"
 #include "server/watch.h"
@@ -16,10 +19,14 @@
 /* What routes may know of the server. */
 struct server_state {
 	struct store *store;
-	char *spool, *host; /* spool may be null */
+	pthread_mutex_t lock; /* of the tokens */
+	struct tokens tokens;
+	struct quota *quota; /* of those who send */
+	char *spool, *host;  /* spool may be null */
 	bool one_film;
 	uint64_t started; /* ns since 1970 */
 	void (*recorder)(void *context, struct server_recorder *recorder);
+	void (*say)(void *context, const char *words); /* may be null */
 	void *context;
 	atomic_uint_fast64_t spooled; /* numbers files in the spool */
 };
@@ -34,12 +41,11 @@ struct server {
 	struct MHD_Daemon
 		*old[OLD_DAEMONS_MAX]; /* with the connections of certificates before; or null */
 	bool is_v6;
-	struct workers *workers;
+	struct workers *lanes[LANES];
 	struct watch *watch;
-	pthread_mutex_t lock; /* of the token */
-	char *token;	      /* null: none */
-	char *loopback;	      /* the address, where it is one; else null */
-	bool needs_certificate;
+	struct logins *logins;
+	char *loopback; /* the address, where it is one; else null */
+	bool needs_certificate, read_open;
 	atomic_bool is_ending;
 	atomic_uint_fast64_t body_bytes; /* that bodies in memory may take, of requests in work */
 	uint64_t answer_max;		 /* what answers may take that are on their way out */
@@ -57,11 +63,13 @@ struct call {
 	char *raw; /* the address as it was sent */
 	struct url url;
 	const struct route *route;
+	struct access_grant grant;
 	bool is_head, has_begun;
 	struct body body;
 	uint64_t reserved; /* of server->body_bytes */
 	uint64_t sent;	   /* of server->answer_bytes */
 	unsigned int status;
+	uint64_t retry_after;	       /* s, of 429 */
 	struct MHD_Response *response; /* made, and not yet given away */
 };
 
@@ -93,6 +101,11 @@ bool tls_same(const struct tls_files *a, const struct tls_files *b); /* both may
 const char *tls_certificate(const struct tls_files *files);
 const char *tls_key(const struct tls_files *files);
 const char *tls_client_ca(const struct tls_files *files);
-bool tls_has_certificate(struct MHD_Connection *connection); /* a client's, and it is of our CA */
+
+/*
+ * Whether the client has shown a certificate of our CA that is one for clients: 0 with *id, which tells certificates apart
+ * and is not 0, or -EPERM with *why filled.
+ */
+int tls_check_client(struct MHD_Connection *connection, uint64_t *id, struct fail *why);
 
 #endif

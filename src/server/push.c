@@ -15,6 +15,7 @@
 #include "server/push_name.h"
 #include "server/push_otlp.h"
 #include "server/push_pprof.h"
+#include "server/sender.h"
 
 #define SECOND_NS 1000000000ull
 
@@ -34,6 +35,7 @@ struct making {
 static int begin_film(struct making *making, struct push_origin *origin,
 		      const struct push_span *span, struct fail *why)
 {
+	const struct access_grant *grant = making->request->grant;
 	int err = push_check_span(span, clock_wall(), why);
 
 	if (err)
@@ -44,7 +46,7 @@ static int begin_film(struct making *making, struct push_origin *origin,
 	request_spool_name(making->request, making->path, sizeof(making->path));
 	/* the film and the sender must agree on whose it is */
 	if (!*origin->host)
-		push_origin_label(origin, "host", "pushed");
+		push_origin_label(origin, "host", grant && *grant->host ? grant->host : "pushed");
 	return push_film_new(making->path, origin, span, &making->film, why);
 }
 
@@ -52,7 +54,7 @@ static int begin_film(struct making *making, struct push_origin *origin,
 static int end_film(struct making *making, const struct push_origin *origin, int err,
 		    struct fail *why)
 {
-	const struct store_sender sender = {.host = origin->host, .agent = "", .number = 0};
+	struct store_sender sender = {.host = origin->host, .agent = "", .number = 0};
 	bool is_empty = push_film_is_empty(making->film), again;
 	struct fail ignored;
 	int closed = push_film_close(making->film, err ? &ignored : why);
@@ -60,7 +62,7 @@ static int end_film(struct making *making, const struct push_origin *origin, int
 	if (!err)
 		err = closed;
 	if (!err && !is_empty)
-		err = store_take(making->request->store, making->path, &sender, &again, why);
+		err = sender_take(making->request, making->path, &sender, &again, why);
 	if (err || is_empty)
 		unlink(making->path);
 	return err;

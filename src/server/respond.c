@@ -22,8 +22,13 @@ static const char *const headers[][2] = {
 	{"Vary", "Accept-Encoding"},
 };
 
-static void add_headers(struct MHD_Response *response)
+/* A browser that has seen the page by TLS goes there in no other way for half a year. */
+#define HSTS "max-age=15552000"
+
+static void add_headers(const struct call *call, struct MHD_Response *response)
 {
+	if (call->server->tls)
+		MHD_add_response_header(response, "Strict-Transport-Security", HSTS);
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
 		MHD_add_response_header(response, headers[i][0], headers[i][1]);
 }
@@ -34,6 +39,8 @@ unsigned int respond_status(int err)
 	case -EINVAL:
 	case -EBADMSG:
 		return MHD_HTTP_BAD_REQUEST;
+	case -EPERM:
+		return MHD_HTTP_FORBIDDEN;
 	case -ENOENT:
 		return MHD_HTTP_NOT_FOUND;
 	case -E2BIG:
@@ -41,6 +48,7 @@ unsigned int respond_status(int err)
 	case -EOPNOTSUPP:
 		return MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
 	case -EBUSY:
+	case -ECANCELED:
 	case -ENOMEM:
 		return MHD_HTTP_SERVICE_UNAVAILABLE;
 	case -ENOSPC:
@@ -66,7 +74,12 @@ static struct MHD_Response *response_of(struct buf *b)
 static void add_retry_and_challenge(struct call *call, struct MHD_Response *response)
 {
 	const char *method = call->route ? call->route->method : NULL;
+	char seconds[24];
 
+	if (call->status == MHD_HTTP_TOO_MANY_REQUESTS) {
+		snprintf(seconds, sizeof(seconds), "%" PRIu64, call->retry_after);
+		MHD_add_response_header(response, "Retry-After", seconds);
+	}
 	if (call->status == MHD_HTTP_SERVICE_UNAVAILABLE)
 		MHD_add_response_header(response, "Retry-After", "1");
 	if (call->status == MHD_HTTP_UNAUTHORIZED)
@@ -103,7 +116,7 @@ struct MHD_Response *respond_failure(struct call *call, unsigned int status, con
 		free(text);
 		return NULL;
 	}
-	add_headers(response);
+	add_headers(call, response);
 	MHD_add_response_header(response, "Content-Type", "application/json");
 	MHD_add_response_header(response, "Cache-Control", "no-store");
 	add_retry_and_challenge(call, response);
@@ -137,7 +150,7 @@ struct MHD_Response *respond(struct call *call, struct answer *answer, struct ou
 	}
 	if (!response)
 		return NULL;
-	add_headers(response);
+	add_headers(call, response);
 	MHD_add_response_header(response, "Cache-Control",
 				has_tag ? "private, no-cache" : "no-store");
 	if (has_tag) {

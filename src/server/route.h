@@ -2,11 +2,13 @@
 #ifndef SERVER_ROUTE_H
 #define SERVER_ROUTE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "base/fail.h"
+#include "server/access.h"
 #include "server/url.h"
 #include "store/store.h"
 
@@ -28,7 +30,9 @@ struct request {
 	size_t body_size;
 	const char
 		*body_path; /* ROUTE_IN_FILE: in spool; removed afterwards if it is still there */
-	const void *connection; /* for request_header() */
+	const struct access_grant *grant; /* what it has shown of who sent it */
+	const atomic_bool *gone;	  /* set once the client waits no more; may be null */
+	const void *connection;		  /* for request_header() */
 };
 
 /* The value of a header (names in any case), or null. Hostile, at most some kB. */
@@ -70,9 +74,22 @@ enum {
 
 /*
  * Answers: 0, or a negative errno with *why filled, which becomes {"error": "…"} with a fitting status:
- * -EINVAL, -EBADMSG 400, -ENOENT 404, -E2BIG 413, -EOPNOTSUPP 415, -EBUSY, -ENOMEM 503, -ENOSPC 507, others 500.
+ * -EINVAL, -EBADMSG 400, -EPERM 403, -ENOENT 404, -E2BIG 413, -EOPNOTSUPP 415, -EBUSY, -ENOMEM, -ECANCELED 503,
+ * -ENOSPC 507, others 500.
  */
 typedef int route_function(const struct request *request, struct answer *answer, struct fail *why);
+
+/*
+ * Who works on it. A slow question holds up questions, and nothing else: what machines ask and send every few seconds, and
+ * what takes no time, do not wait behind it.
+ */
+enum route_lane {
+	LANE_QUESTION, /* reads films: may take seconds, is in no hurry, and is given up when its client is gone */
+	LANE_STATUS, /* takes milliseconds */
+	LANE_PUSH,   /* takes films in */
+	LANES,
+	LANE_LIGHT = LANES, /* answered at once from memory, in the thread of the connections */
+};
 
 struct route {
 	const char *method; /* "GET" or "POST" */
@@ -80,7 +97,7 @@ struct route {
 	enum route_body body;
 	uint64_t body_max; /* bytes; 0: the limit above */
 	bool is_open;	   /* needs no token: the page itself, which holds no data */
-	bool is_light;	   /* answered at once from memory, in the thread of the connections */
+	enum route_lane lane;
 	route_function *answer;
 };
 

@@ -3,13 +3,13 @@
 #include "server/push.h"
 
 const struct route routes[] = {
-	{"GET", "/", .is_open = true, .is_light = true, .answer = page_file},
-	{"GET", "/assets/app.js", .is_open = true, .is_light = true, .answer = page_file},
-	{"GET", "/assets/app.css", .is_open = true, .is_light = true, .answer = page_file},
-	{"GET", "/assets/icon.svg", .is_open = true, .is_light = true, .answer = page_file},
+	{"GET", "/", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
+	{"GET", "/assets/app.js", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
+	{"GET", "/assets/app.css", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
+	{"GET", "/assets/icon.svg", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
 
-	{"GET", "/api/v1/openapi.json", .is_light = true, .answer = api_openapi},
-	{"GET", "/api/v1/status", .answer = api_status},
+	{"GET", "/api/v1/openapi.json", .lane = LANE_LIGHT, .answer = api_openapi},
+	{"GET", "/api/v1/status", .lane = LANE_STATUS, .answer = api_status},
 	{"GET", "/api/v1/series", .answer = api_series},
 	{"GET", "/api/v1/timeline", .answer = api_timeline},
 	{"GET", "/api/v1/flame", .answer = api_flame},
@@ -21,10 +21,13 @@ const struct route routes[] = {
 	{"GET", "/api/v1/losses", .answer = api_losses},
 	{"GET", "/api/v1/export", .answer = api_export},
 
-	{"POST", "/api/v1/films", .body = ROUTE_IN_FILE, .answer = api_take_film},
-	{"POST", "/ingest", .body = ROUTE_IN_MEMORY, .answer = push_ingest},
-	{"POST", "/push.v1.PusherService/Push", .body = ROUTE_IN_MEMORY, .answer = push_pusher},
-	{"POST", "/v1development/profiles", .body = ROUTE_IN_MEMORY, .answer = push_opentelemetry},
+	{"POST", "/api/v1/films", .body = ROUTE_IN_FILE, .lane = LANE_PUSH,
+	 .answer = api_take_film},
+	{"POST", "/ingest", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH, .answer = push_ingest},
+	{"POST", "/push.v1.PusherService/Push", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH,
+	 .answer = push_pusher},
+	{"POST", "/v1development/profiles", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH,
+	 .answer = push_opentelemetry},
 };
 
 const size_t route_count = sizeof(routes) / sizeof(routes[0]);

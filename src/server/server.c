@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,17 +17,33 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "server/access.h"
 #include "server/internal.h"
 
-#define SECOND	     1000000000ull
+#define SECOND 1000000000ull
+
+/*
+ * Connections that were ended, and are not yet closed, count as well: so libmicrohttpd, which lets nobody in beyond its limit,
+ * gets a larger one.
+ */
+#define ON_THEIR_WAY 256
+
+/* TLS 1.2 and 1.3, of what GnuTLS thinks is safe. */
+#define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 #define SPOOL_PREFIX "sent-"
+
+enum {
+	PUSHERS = 2,	/* films that are taken at once */
+	SEATS_PART = 6, /* of all connections, one in six is for those who have shown a token */
+};
 
 static const struct server_limits defaults = {
 	.connections = 1200,
 	.per_address = 300,
+	.strangers = 64,
 	.header_bytes = 16384,
+	.first_seconds = 5,
+	.head_seconds = 10,
 	.idle_seconds = 30,
 	.request_seconds = 120,
 	.workers = 4,
@@ -46,7 +63,10 @@ static struct server_limits limits_of(const struct server_options *options)
 
 	fill(&limits.connections, defaults.connections);
 	fill(&limits.per_address, defaults.per_address);
+	fill(&limits.strangers, defaults.strangers);
 	fill(&limits.header_bytes, defaults.header_bytes);
+	fill(&limits.first_seconds, defaults.first_seconds);
+	fill(&limits.head_seconds, defaults.head_seconds);
 	fill(&limits.idle_seconds, defaults.idle_seconds);
 	fill(&limits.request_seconds, defaults.request_seconds);
 	fill(&limits.workers, defaults.workers);
@@ -152,7 +172,7 @@ static int listen_at(union address *address, const char *text, const struct serv
 static void allow_files(uint32_t connections)
 {
 	struct rlimit limit;
-	rlim_t wanted = connections + 512ull;
+	rlim_t wanted = connections + ON_THEIR_WAY + 512ull;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
 		return;
@@ -160,19 +180,40 @@ static void allow_files(uint32_t connections)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int read_token(const struct server_options *options, char **token, struct fail *why)
+static int read_tokens(const struct server_options *options, struct tokens *tokens,
+		       struct fail *why)
 {
-	*token = NULL;
 	if (options->token_file)
-		return access_read_token(options->token_file, token, why);
-	return options->token ? access_take_token(options->token, token, why) : 0;
+		return tokens_read(options->token_file, tokens, why);
+	return options->tokens ? tokens_parse(options->tokens, "the tokens", tokens, why) : 0;
 }
 
-static void tick(void *context)
+__attribute__((format(printf, 2, 3))) static void say(const struct server *server,
+						      const char *format, ...)
 {
-	struct server *server = context;
+	char words[1024];
+	va_list arguments;
 
-	watch_check(server->watch, clock_ns());
+	if (!server->state.say)
+		return;
+	va_start(arguments, format);
+	vsnprintf(words, sizeof(words), format, arguments);
+	va_end(arguments);
+	server->state.say(server->state.context, words);
+}
+
+/* What works, and is not safe. */
+static void warn(const struct server *server, const struct server_options *options)
+{
+	unsigned int mode = options->token_file ? tokens_exposed(options->token_file) : 0;
+
+	if (mode)
+		say(server, "warning: others can %s the tokens in %s (mode %04o): 'chmod 600 %s'",
+		    mode & 022 ? "change" : "read", options->token_file, mode, options->token_file);
+	if (!server->loopback && !server->tls)
+		say(server, "warning: without TLS, the tokens and all that is shown can be read on "
+			    "their way: "
+			    "use --tls-cert and --tls-key");
 }
 
 /* libmicrohttpd has no other way to tell why it does not start. */
@@ -196,7 +237,7 @@ static struct MHD_Daemon *start_daemon(struct server *server, const struct start
 			     (server->tls ? MHD_USE_TLS : 0);
 	/* on loopback all clients have one address */
 	unsigned int per_address = server->loopback ? 0 : start->limits.per_address;
-	struct MHD_OptionItem tls[4] = {{MHD_OPTION_END, 0, NULL}};
+	struct MHD_OptionItem tls[5] = {{MHD_OPTION_END, 0, NULL}};
 	size_t count = 0;
 
 	if (server->tls) {
@@ -204,6 +245,8 @@ static struct MHD_Daemon *start_daemon(struct server *server, const struct start
 						       (void *)tls_certificate(server->tls)};
 		tls[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0,
 						       (void *)tls_key(server->tls)};
+		tls[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
+						       (void *)TLS_VERSIONS};
 		if (tls_client_ca(server->tls))
 			tls[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0,
 							       (void *)tls_client_ca(server->tls)};
@@ -212,7 +255,7 @@ static struct MHD_Daemon *start_daemon(struct server *server, const struct start
 	return MHD_start_daemon(
 		flags, 0, NULL, NULL, handle_request, server, MHD_OPTION_EXTERNAL_LOGGER,
 		keep_words, server, MHD_OPTION_LISTEN_SOCKET, start->socket,
-		MHD_OPTION_CONNECTION_LIMIT, start->limits.connections,
+		MHD_OPTION_CONNECTION_LIMIT, start->limits.connections + ON_THEIR_WAY,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_address, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)start->limits.header_bytes, MHD_OPTION_CONNECTION_TIMEOUT,
 		start->limits.idle_seconds, MHD_OPTION_STRICT_FOR_CLIENT, 1,
@@ -262,7 +305,12 @@ static int open_connections(struct server *server, const struct server_options *
 
 	if (err)
 		return err;
-	if (!is_loopback && !server->token && !server->needs_certificate)
+	if (!is_loopback && server->read_open)
+		return fail(why, -EINVAL, "leave it out, or serve at 127.0.0.1",
+			    "at %s, --read-open would show everything to everybody who reaches "
+			    "this machine",
+			    text);
+	if (!is_loopback && !server->state.tokens.all.count && !server->needs_certificate)
 		return fail(why, -EINVAL,
 			    "give a file with a token (--token-file), or the CA of its clients' "
 			    "certificates (--tls-client-ca)",
@@ -348,37 +396,77 @@ static int change_certificates(struct server *server, const struct server_option
 	return 0;
 }
 
-static int start_workers(struct server *server, const struct server_options *options,
-			 struct fail *why)
+static int start_watch(struct server *server, const struct server_limits *limits, struct fail *why)
 {
-	struct server_limits limits = limits_of(options);
-	struct workers_options workers = {
-		.count = limits.workers,
-		.queue = limits.queue,
-		.work = handle_work,
-		.tick = tick,
-		.context = server,
+	const struct watch_options options = {
+		.first_byte_max = limits->first_seconds * SECOND,
+		.head_max = limits->head_seconds * SECOND,
+		.request_max = limits->request_seconds * SECOND,
+		.strangers = limits->connections - limits->connections / SEATS_PART,
+		.strangers_of_one = limits->strangers,
 	};
 
+	return watch_start(&options, &server->watch, why);
+}
+
+static int start_workers(struct server *server, const struct server_limits *limits,
+			 struct fail *why)
+{
+	const struct workers_options lanes[LANES] = {
+		[LANE_QUESTION] = {.count = limits->workers,
+				   .name = "question",
+				   .is_patient = true},
+		[LANE_STATUS] = {.count = 1, .name = "status"},
+		[LANE_PUSH] = {.count = PUSHERS, .name = "push"},
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < LANES; i++) {
+		struct workers_options options = lanes[i];
+
+		options.queue = limits->queue;
+		options.work = handle_work;
+		options.context = server;
+		err = workers_start(&options, &server->lanes[i], why);
+	}
+	return err;
+}
+
+static int start_threads(struct server *server, const struct server_options *options,
+			 struct fail *why)
+{
+	const struct server_limits limits = limits_of(options);
+	int err;
+
 	server->answer_max = limits.answer_bytes;
-	/* a header that comes byte by byte has as long as two times nothing at all */
-	server->watch =
-		watch_new(2 * limits.idle_seconds * SECOND, limits.request_seconds * SECOND);
-	if (!server->watch)
+	server->logins = logins_new();
+	if (!server->logins)
 		return fail_errno(why, -ENOMEM, NULL, "cannot start the server");
-	return workers_start(&workers, &server->workers, why);
+	err = start_watch(server, &limits, why);
+	return err ? err : start_workers(server, &limits, why);
+}
+
+static struct quota_limits quota_of(const struct server_options *options)
+{
+	return (struct quota_limits){options->limits.sender_bytes, options->limits.sender_films};
 }
 
 static int fill_state(struct server_state *state, const struct server_options *options,
 		      struct fail *why)
 {
+	const struct quota_limits quota = quota_of(options);
+
 	state->started = clock_wall();
 	state->store = options->store;
 	state->one_film = options->one_film;
 	state->recorder = options->recorder;
+	state->say = options->say;
 	state->context = options->context;
 	state->host = strdup(options->host ? options->host : "");
-	return state->host ? 0 : fail_errno(why, -ENOMEM, NULL, "cannot start the server");
+	state->quota = quota_new(&quota);
+	return state->host && state->quota
+		       ? 0
+		       : fail_errno(why, -ENOMEM, NULL, "cannot start the server");
 }
 
 int server_start(const struct server_options *options, struct server **to, struct fail *why)
@@ -388,49 +476,51 @@ int server_start(const struct server_options *options, struct server **to, struc
 
 	if (!server)
 		return fail_errno(why, -ENOMEM, NULL, "cannot start the server");
-	pthread_mutex_init(&server->lock, NULL);
+	pthread_mutex_init(&server->state.lock, NULL);
 	server->needs_certificate = options->client_ca;
+	server->read_open = options->read_open;
 	err = fill_state(&server->state, options, why);
 	if (!err)
-		err = read_token(options, &server->token, why);
+		err = read_tokens(options, &server->state.tokens, why);
 	if (!err)
 		err = tls_load(options, &server->tls, why);
 	if (!err)
 		err = open_spool(server, options->spool, why);
 	if (!err)
-		err = start_workers(server, options, why);
+		err = start_threads(server, options, why);
 	if (!err)
 		err = open_connections(server, options, why);
-	if (err)
+	if (err) {
 		server_stop(server);
-	else
-		*to = server;
-	return err;
+		return err;
+	}
+	warn(server, options);
+	*to = server;
+	return 0;
 }
 
 int server_configure(struct server *server, const struct server_options *options, struct fail *why)
 {
-	char *token, *before;
-	int err = read_token(options, &token, why);
+	const struct quota_limits quota = quota_of(options);
+	struct tokens tokens = {0}, before;
+	int err = read_tokens(options, &tokens, why);
 
 	if (err)
 		return err;
-	if (!token && !server->loopback && !server->needs_certificate)
-		return fail(why, -EINVAL, NULL, "beyond this machine, the server needs its token");
+	if (!tokens.all.count && !server->loopback && !server->needs_certificate)
+		return fail(why, -EINVAL, NULL, "beyond this machine, the server needs its tokens");
 	err = change_certificates(server, options, why);
 	if (err) {
-		if (token)
-			explicit_bzero(token, strlen(token));
-		free(token);
+		tokens_free(&tokens);
 		return err;
 	}
-	pthread_mutex_lock(&server->lock);
-	before = server->token;
-	server->token = token;
-	pthread_mutex_unlock(&server->lock);
-	if (before)
-		explicit_bzero(before, strlen(before));
-	free(before);
+	quota_configure(server->state.quota, &quota);
+	pthread_mutex_lock(&server->state.lock);
+	before = server->state.tokens;
+	server->state.tokens = tokens;
+	pthread_mutex_unlock(&server->state.lock);
+	tokens_free(&before);
+	warn(server, options);
 	return 0;
 }
 
@@ -445,22 +535,25 @@ void server_stop(struct server *server)
 	if (!server)
 		return;
 	server->is_ending = true;
-	workers_end(server->workers);
+	for (size_t i = 0; i < LANES; i++)
+		workers_end(server->lanes[i]);
+	watch_stop(server->watch);
 	/* takes the socket with it */
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
 	for (size_t i = 0; i < OLD_DAEMONS_MAX; i++)
 		if (server->old[i])
 			MHD_stop_daemon(server->old[i]);
-	workers_free(server->workers);
+	for (size_t i = 0; i < LANES; i++)
+		workers_free(server->lanes[i]);
 	watch_free(server->watch);
 	tls_free(server->tls);
-	if (server->token)
-		explicit_bzero(server->token, strlen(server->token));
-	free(server->token);
+	logins_free(server->logins);
+	tokens_free(&server->state.tokens);
+	quota_free(server->state.quota);
 	free(server->loopback);
 	free(server->state.spool);
 	free(server->state.host);
-	pthread_mutex_destroy(&server->lock);
+	pthread_mutex_destroy(&server->state.lock);
 	free(server);
 }

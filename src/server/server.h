@@ -24,13 +24,18 @@ struct server_recorder {
 
 /* 0 stands for the number behind each. */
 struct server_limits {
-	uint32_t connections;	  /* 1200 */
+	uint32_t connections;	  /* 1200; one in six is for those that have shown a token */
 	uint32_t per_address;	  /* 300; on a loopback address no other limit than that above */
+	uint32_t strangers;	  /* 64: of one address that have shown no token; of loopback any */
 	uint32_t header_bytes;	  /* 16384: of a request's line and header together */
-	uint32_t idle_seconds;	  /* 30: without a byte */
+	uint32_t first_seconds;	  /* 5: from the connection to its first byte */
+	uint32_t head_seconds;	  /* 10: for a request's line and header, and TLS before them */
+	uint32_t idle_seconds;	  /* 30: without a byte, between requests */
 	uint32_t request_seconds; /* 120: to send a request, and to take its answer */
-	uint32_t workers;	  /* 4: answers that are made at once */
-	uint32_t queue;		  /* 256: that wait for a worker; beyond, 503 */
+	uint32_t workers;	  /* 4: questions that are answered at once */
+	uint32_t queue; /* 256: that wait for a worker, of each lane (route.h); beyond, 503 */
+	uint64_t sender_bytes; /* no limit: that a token may send in an hour */
+	uint64_t sender_films; /* no limit */
 	uint32_t
 		answer_bytes; /* 128 MB: of all answers that clients have not yet taken; beyond, 503 */
 };
@@ -41,10 +46,11 @@ struct server_options {
 	uint16_t port;	     /* 0: one that is free, see server_address() */
 
 	/*
-	 * Who may ask. Beyond loopback, a token or client_ca is required. The token is the file's first line, at
-	 * least 16 characters; token is used where token_file is null.
+	 * Who may ask what (access.h, base/tokens.h); tokens: a text, used where token_file is null. Without either,
+	 * nothing is taken, but from clients with a certificate. Beyond loopback there must be one of the three.
 	 */
-	const char *token, *token_file;
+	const char *tokens, *token_file;
+	bool read_open;			       /* to read, no token is needed; on loopback only */
 	const char *tls_certificate, *tls_key; /* files in PEM; null: no TLS */
 	const char *client_ca;		       /* clients need a certificate of it; only with TLS */
 
@@ -56,6 +62,8 @@ struct server_options {
 
 	/* Called from any thread; null: nothing is filmed. */
 	void (*recorder)(void *context, struct server_recorder *recorder);
+	/* Called from any thread with a line for the log, some times a minute at most; null: nothing is said. */
+	void (*say)(void *context, const char *words);
 	void *context;
 
 	struct server_limits limits;
@@ -65,7 +73,7 @@ struct server_options {
 int server_start(const struct server_options *options, struct server **server, struct fail *why);
 
 /*
- * Takes a new token, or the new content of its file; and, of a server with TLS, new certificates, or the new content of
+ * Takes new tokens, or the new content of their file, and limits of senders; and, of a server with TLS, new certificates, or the new content of
  * their files. The rest of the options needs a new start. If it fails, all stays as it is. Not to be called twice at once.
  */
 int server_configure(struct server *server, const struct server_options *options, struct fail *why);

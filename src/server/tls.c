@@ -2,12 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/map.h"
 #include "server/internal.h"
 
 enum {
@@ -98,16 +100,31 @@ const char *tls_client_ca(const struct tls_files *files)
 	return files->client_ca;
 }
 
-/* libmicrohttpd asks a client for its certificate, and leaves it to us what to think of it. */
-bool tls_has_certificate(struct MHD_Connection *connection)
+/*
+ * libmicrohttpd asks a client for its certificate, and leaves it to us what to think of it. One that says what it is for
+ * (extended key usage) must say that it is for clients: else every server that the CA has signed could ask.
+ */
+int tls_check_client(struct MHD_Connection *connection, uint64_t *id, struct fail *why)
 {
+	char purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
+	gnutls_typed_vdata_st wanted = {GNUTLS_DT_KEY_PURPOSE_OID, (unsigned char *)purpose, 0};
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 	unsigned int status = 0, count = 0;
 
-	if (!info || !info->tls_session ||
-	    !gnutls_certificate_get_peers(info->tls_session, &count) || !count)
-		return false;
-	return gnutls_certificate_verify_peers2(info->tls_session, &status) == GNUTLS_E_SUCCESS &&
-	       !status;
+	const gnutls_datum_t *chain =
+		info && info->tls_session ? gnutls_certificate_get_peers(info->tls_session, &count)
+					  : NULL;
+
+	if (chain && count &&
+	    gnutls_certificate_verify_peers(info->tls_session, &wanted, 1, &status) ==
+		    GNUTLS_E_SUCCESS &&
+	    !status) {
+		*id = hash_bytes(chain[0].data, chain[0].size) | 1;
+		return 0;
+	}
+	return fail(why, -EPERM, NULL,
+		    count && (status & GNUTLS_CERT_PURPOSE_MISMATCH)
+			    ? "the certificate is not one for clients"
+			    : "this server answers only clients with a certificate of its CA");
 }

@@ -13,9 +13,9 @@ struct workers;
 struct workers_options {
 	size_t count, queue;
 	void (*work)(void *context, void *item);
-	void (*tick)(
-		void *context); /* about once a second, by one of them that has nothing to do */
 	void *context;
+	const char *name; /* of the threads, static; at most 15 characters */
+	bool is_patient; /* they get the CPU behind all that is in a hurry: the recorder, what is filmed */
 };
 
 int workers_start(const struct workers_options *options, struct workers **workers,

@@ -5,10 +5,13 @@ import http.client
 import json
 import socket
 import subprocess
+import tempfile
 
 import pytest
 
-TOKEN = "0123456789abcdef-secret"
+READ, WRITE = "0123456789abcdef-to-read", "0123456789abcdef-to-write"
+# What servers have that films are sent to, and that everybody may ask.
+OPEN = ("open=1", f"tokens={WRITE} write;{READ} read")
 PATIENCE = 30
 
 # That a parameter has a value, by its name; others take any text.
@@ -20,8 +23,9 @@ VALUES = {"from": "1732199520", "to": "2024-11-21T14:33:00Z", "label": "env=prod
 
 class Server:
     def __init__(self, program, *words):
+        self.log = tempfile.TemporaryFile(mode="w+")
         self.process = subprocess.Popen([program, *words], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.reach(self.process.stdout.readline().strip())
 
     def reach(self, url):
@@ -30,6 +34,11 @@ class Server:
         self.scheme, _, place = self.url.rstrip("/").partition("://")
         self.host, _, port = place.rpartition(":")
         self.port = int(port)
+
+    def said(self):
+        """Its log so far."""
+        self.log.seek(0)
+        return self.log.read()
 
     def say(self, line):
         self.process.stdin.write(line + "\n")
@@ -98,8 +107,8 @@ def program(places):
 def start(program):
     servers = []
 
-    def start_one(*words):
-        servers.append(Server(program, *words))
+    def start_one(*words, rules=OPEN):
+        servers.append(Server(program, *rules, *words))
         return servers[-1]
 
     yield start_one
@@ -109,7 +118,7 @@ def start(program):
 
 @pytest.fixture(scope="module")
 def server(program, tmp_path_factory):
-    one = Server(program, f"spool={tmp_path_factory.mktemp('spool')}")
+    one = Server(program, *OPEN, f"spool={tmp_path_factory.mktemp('spool')}")
     yield one
     assert one.stop() == 0
 
@@ -124,16 +133,19 @@ def value_of(parameter):
 
 
 def send_film(server, body=b"SCMF", headers=None, **options):
-    all_headers = {"X-Stackcam-Host": "host9", "X-Stackcam-Agent": "agent-1", **(headers or {})}
+    all_headers = {"X-Stackcam-Host": "host9", "X-Stackcam-Agent": "agent-1",
+                   "Authorization": f"Bearer {WRITE}", **(headers or {})}
     return server.request("/api/v1/films", method="POST", body=body, headers=all_headers, **options)
 
 
-def certificate(folder, name, issuer=None):
-    """A key and a certificate, signed by issuer or by itself."""
+def certificate(folder, name, issuer=None, *more):
+    """A key and a certificate, signed by issuer or by itself; more: extensions."""
     key, path = folder / f"{name}.key", folder / f"{name}.pem"
     words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
              "-days", "2", "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
              "-keyout", key, "-out", path]
+    for extension in more:
+        words += ["-addext", extension]
     if issuer:
         words += ["-CA", issuer[0], "-CAkey", issuer[1]]
     subprocess.run(words, check=True, capture_output=True)

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from asking import program, send_film, server, start, value_of  # noqa: F401 (fixtures)
+from asking import WRITE, program, send_film, server, start, value_of  # noqa: F401 (fixtures)
 from openapi import Api
 
 
@@ -276,7 +276,8 @@ def test_films(start, tmp_path):
 
 
 def test_what_is_too_large_is_refused_before_it_is_sent(server):
-    text = b"POST /api/v1/films HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999999\r\n\r\n"
+    text = b"POST /api/v1/films HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999999\r\n" \
+           b"Authorization: Bearer " + WRITE.encode() + b"\r\n\r\n"
     assert b" 413 " in server.raw(text).split(b"\r\n")[0]
     assert server.json("/api/v1/status")["store"]["films"] == 3
 

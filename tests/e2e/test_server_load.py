@@ -3,12 +3,14 @@
 
 import http.client
 import os
+import select
 import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from asking import PATIENCE, Server, program, start  # noqa: F401 (fixtures)
+from asking import OPEN, PATIENCE, WRITE, Server, program, send_film, start  # noqa: F401 (fixtures)
 
 
 def test_a_full_queue_is_told(start):
@@ -43,8 +45,59 @@ def test_a_client_that_goes_away_meanwhile(start):
     assert server.json("/api/v1/flame")["sum"]["samples"] == 42
 
 
+def await_count(server, what, count):
+    deadline = time.monotonic() + PATIENCE
+    while int(server.ask(what)) < count:
+        assert time.monotonic() < deadline, f"{what}: {server.ask(what)}, not {count}"
+        time.sleep(0.01)
+
+
+def ask_slowly(server):
+    """A question whose answer is long in coming."""
+    plug = socket.create_connection((server.host, server.port), timeout=PATIENCE)
+    plug.sendall(b"GET /api/v1/flame?service=block HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return plug
+
+
+def test_what_nobody_waits_for_is_given_up(start):
+    """Those at work end, those in the queue are not begun, and who still waits gets an answer."""
+    server = start("workers=2")
+    plugs = [ask_slowly(server) for _ in range(24)]
+    await_count(server, "blocked", 2)
+    for plug in plugs:
+        plug.close()
+    await_count(server, "given up", 2)
+    assert server.json("/api/v1/flame")["sum"]["samples"] == 42
+    assert server.ask("blocked") == "0"
+    # half of them are given up
+    stay, leave = ask_slowly(server), ask_slowly(server)
+    await_count(server, "blocked", 2)
+    leave.close()
+    await_count(server, "given up", 3)
+    server.say("release")
+    assert stay.recv(100).startswith(b"HTTP/1.1 200 ")
+    stay.close()
+
+
+def test_slow_questions_hold_up_no_others(start, tmp_path):
+    """How the server is, and what agents send, do not wait behind them; nor do those who come later for their turn."""
+    server = start("workers=1", f"spool={tmp_path}")
+    plugs = [ask_slowly(server) for _ in range(50)]
+    await_count(server, "blocked", 1)
+    for number in range(1, 4):
+        assert server.json("/api/v1/status")["host"] == "host7"
+        assert send_film(server, headers={"X-Stackcam-Number": str(number)})[0] == 200
+    nice = {(task / "comm").read_text().strip(): int((task / "stat").read_text().rpartition(")")[2].split()[16])
+            for task in Path(f"/proc/{server.process.pid}/task").iterdir()}
+    assert nice["question"] > nice["status"] == nice["push"] == nice["MHD-single"]
+    server.say("release")
+    for plug in plugs:
+        assert plug.recv(100).startswith(b"HTTP/1.1 200 ")
+        plug.close()
+
+
 def test_it_ends_while_answers_are_made(program):
-    server = Server(program, "workers=1")
+    server = Server(program, *OPEN, "workers=1")
     plugs = []
     for _ in range(5):
         plugs.append(socket.create_connection((server.host, server.port)))
@@ -57,11 +110,12 @@ def test_it_ends_while_answers_are_made(program):
 
 
 def test_slow_clients_are_ended(start, tmp_path):
-    server = start("idle=1", "request=1", f"spool={tmp_path}")
+    server = start("idle=1", "first=1", "head=1", "request=1", f"spool={tmp_path}")
     begun = time.monotonic()
     pieces = {
         "header": b"GET /api/v1/status HTTP/1.1\r\n",
-        "body": b"POST /api/v1/films HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
+        "body": b"POST /api/v1/films HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n"
+                b"Authorization: Bearer " + WRITE.encode() + b"\r\n\r\n",
         "nothing": b"",
     }
     plugs = {}
@@ -140,6 +194,63 @@ def test_answers_that_nobody_takes(start):
     deadline = time.monotonic() + PATIENCE
     while server.request("/api/v1/flame?service=large&nodes=200000")[0] != 200:
         assert time.monotonic() < deadline
+
+
+def test_silent_connections_stop_nobody(start, tmp_path):
+    """Who says nothing makes room for who does; an agent's connection, which has shown its token, stays."""
+    server = start("connections=24", f"spool={tmp_path}")
+    agent = server.connection()
+
+    def push(number):
+        agent.request("POST", "/api/v1/films", body=b"SCMF", headers={
+            "X-Stackcam-Host": "h", "X-Stackcam-Agent": "a", "X-Stackcam-Number": str(number),
+            "Authorization": f"Bearer {WRITE}"})
+        answer = agent.getresponse()
+        return answer.status, answer.read()
+
+    assert push(1)[0] == 200
+    own = agent.sock.getsockname()
+    silent = []
+    for i in range(300):
+        # all of loopback is one client
+        silent.append(socket.create_connection((server.host, server.port), timeout=PATIENCE,
+                                               source_address=(f"127.0.0.{1 + i % 5}", 0)))
+        if i % 3 == 0:
+            silent[-1].sendall(b"GET /api/v1/status HTTP/1.1\r\nHost: lo")
+        if i % 50 == 49:
+            assert server.json("/api/v1/status")["host"] == "host7"
+            assert push(i)[0] == 200
+    assert agent.sock.getsockname() == own
+    agent.close()
+    # those of longest ago were ended, which their clients see; at most as many stay as may
+    ended = select.poll()
+    for plug in silent:
+        ended.register(plug, select.POLLRDHUP)
+    deadline = time.monotonic() + PATIENCE
+    while len(ended.poll(0)) < len(silent) - 20:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    for plug in silent:
+        plug.close()
+
+
+def test_the_first_byte_and_the_head_have_their_time(start):
+    server = start("first=1", "head=2")
+    silent, slow, quiet = (socket.create_connection((server.host, server.port), timeout=PATIENCE) for _ in range(3))
+    begun = time.monotonic()
+    slow.sendall(b"GET /api/v1/status HTTP/1.1\r\n")
+    request = b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    quiet.sendall(request)
+    assert quiet.recv(65536).startswith(b"HTTP/1.1 200 ")
+    assert silent.recv(1) == b""
+    after_silence = time.monotonic() - begun
+    assert slow.recv(1) == b""
+    assert 0.8 < after_silence < time.monotonic() - begun
+    # who has asked may be quiet for longer
+    quiet.sendall(request)
+    assert quiet.recv(65536).startswith(b"HTTP/1.1 200 ")
+    for plug in (silent, slow, quiet):
+        plug.close()
 
 
 def test_too_many_connections(start):

@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "server/sender.h"
 
 /* In memory, where there is such a folder: thousands of films are made, each safe on its disk. */
 static const char *const folders[] = {"/dev/shm/stackcam-push-XXXXXX", "/tmp/stackcam-push-XXXXXX"};
 
-/* What request_…() and store_take() are about; one request at a time. */
+/* What request_…() and sender_take() are about; one request at a time. */
 static struct {
 	const struct query *query;
 	const char *type;
@@ -40,12 +41,12 @@ void request_spool_name(const struct request *request, char *to, size_t size)
 	snprintf(to, size, "%s/%u", request->spool, now.names++);
 }
 
-int store_take(struct store *store, const char *path, const struct store_sender *sender,
-	       bool *again, struct fail *why)
+int sender_take(const struct request *request, const char *path, struct store_sender *sender,
+		bool *again, struct fail *why)
 {
 	struct pushed *p = now.pushed;
 
-	(void)store;
+	(void)request;
 	*again = false;
 	if (p->err)
 		return fail_errno(why, p->err, NULL, "cannot take it");

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "film/film.h"
@@ -28,7 +29,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
 static bool is_released;
 static uint64_t last_number;
-static unsigned int blocked;
+static unsigned int blocked, given_up;
 
 void fake_release(void)
 {
@@ -48,12 +49,31 @@ unsigned int fake_blocked(void)
 	return count;
 }
 
-static void block(void)
+unsigned int fake_given_up(void)
 {
+	unsigned int count;
+
+	pthread_mutex_lock(&lock);
+	count = given_up;
+	pthread_mutex_unlock(&lock);
+	return count;
+}
+
+/* Until it is released, or nobody waits for it any more. */
+static void block(const struct store_ask *ask)
+{
+	struct timespec until;
+
 	pthread_mutex_lock(&lock);
 	blocked++;
-	while (!is_released)
-		pthread_cond_wait(&released, &lock);
+	while (!is_released && !store_ask_is_gone(ask)) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 10000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&released, &lock, &until);
+	}
+	given_up += !is_released;
 	blocked--;
 	pthread_mutex_unlock(&lock);
 }
@@ -85,7 +105,7 @@ static struct store_sum sum_of(const struct store_ask *ask, uint64_t total)
 static int refuse(const struct store_ask *ask, struct fail *why)
 {
 	if (is_service(ask, "block"))
-		block();
+		block(ask);
 	if (ask->event && !strcmp(ask->event, "missing"))
 		return fail(why, -ENOENT, NULL, "the store has no event '%s'", ask->event);
 	return 0;
@@ -327,6 +347,34 @@ void store_status(struct store *store, struct store_status *status)
 		.films = 3, .bytes = 12345, .first = 1732199520000000000ull, .taken = last_number};
 }
 
+/* The host "own" is filmed here, and any other belongs to who sent its last film. */
+static struct {
+	char host[64];
+	uint64_t owner;
+} owners[64];
+
+void store_host(struct store *store, const char *host, struct store_host *of)
+{
+	(void)store;
+	*of = (struct store_host){.is_own = !strcmp(host, "own")};
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
+		if (!strcmp(owners[i].host, host))
+			of->owner = owners[i].owner;
+	pthread_mutex_unlock(&lock);
+}
+
+static void set_owner(const struct store_sender *sender)
+{
+	size_t i = 0;
+
+	while (owners[i].owner && strcmp(owners[i].host, sender->host) != 0 &&
+	       i + 1 < sizeof(owners) / sizeof(owners[0]))
+		i++;
+	snprintf(owners[i].host, sizeof(owners[i].host), "%s", sender->host);
+	owners[i].owner = sender->owner;
+}
+
 /* A film is what begins with an 'S'. */
 int store_take(struct store *store, const char *path, const struct store_sender *sender,
 	       bool *again, struct fail *why)
@@ -346,6 +394,7 @@ int store_take(struct store *store, const char *path, const struct store_sender 
 	*again = sender->number && sender->number <= last_number;
 	if (sender->number > last_number)
 		last_number = sender->number;
+	set_owner(sender);
 	pthread_mutex_unlock(&lock);
 	return 0;
 }

@@ -2,10 +2,10 @@
 /*
  * A server before the store of fake_store.c, for tests that speak HTTP to it (tests/e2e/asking.py):
  *
- *	serve-fake [address=…] [token=…] [certificate=… key=…] [ca=…] [spool=…] [queue=N] [connections=N] …
+ *	serve-fake [address=…] [tokens=LINE;LINE…] [open=1] [certificate=… key=…] [ca=…] [spool=…] [queue=N] …
  *
- * It prints its address. Commands on its standard input: "blocked" (prints how many answers wait), "release",
- * "token TOKEN"; it ends with its input.
+ * It prints its address. Commands on its standard input: "blocked" (prints how many answers wait), "given up", "release",
+ * "tokens LINE;LINE…"; it ends with its input. What it says for a log goes to standard error.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,15 +14,30 @@
 #include "fake_store.h"
 #include "server/server.h"
 
+static char *as_lines(char *text)
+{
+	for (char *c = text; *c; c++)
+		if (*c == ';')
+			*c = '\n';
+	return text;
+}
+
+static void say(void *context, const char *words)
+{
+	(void)context;
+	fprintf(stderr, "%s\n", words);
+}
+
 static void set(struct server_options *options, char *word)
 {
+	uint32_t films = 0, read_open = 0;
 	const struct {
 		const char *name;
 		const char **text;
 		uint32_t *number;
 	} all[] = {
 		{"address", &options->address, NULL},
-		{"token", &options->token, NULL},
+		{"tokens", &options->tokens, NULL},
 		{"certificate", &options->tls_certificate, NULL},
 		{"key", &options->tls_key, NULL},
 		{"ca", &options->client_ca, NULL},
@@ -32,6 +47,11 @@ static void set(struct server_options *options, char *word)
 		{"answers", NULL, &options->limits.answer_bytes},
 		{"connections", NULL, &options->limits.connections},
 		{"idle", NULL, &options->limits.idle_seconds},
+		{"first", NULL, &options->limits.first_seconds},
+		{"head", NULL, &options->limits.head_seconds},
+		{"strangers", NULL, &options->limits.strangers},
+		{"films", NULL, &films},
+		{"open", NULL, &read_open},
 		{"request", NULL, &options->limits.request_seconds},
 	};
 	char *value = strchr(word, '=');
@@ -43,9 +63,11 @@ static void set(struct server_options *options, char *word)
 		if (strcmp(all[i].name, word))
 			continue;
 		if (all[i].text)
-			*all[i].text = value;
+			*all[i].text = as_lines(value);
 		else
 			*all[i].number = (uint32_t)atoi(value);
+		options->limits.sender_films += films;
+		options->read_open |= read_open;
 		return;
 	}
 	exit(2);
@@ -64,10 +86,12 @@ static void command(struct server *server, struct server_options *options, char 
 	line[strcspn(line, "\n")] = 0;
 	if (!strcmp(line, "blocked")) {
 		printf("%u\n", fake_blocked());
+	} else if (!strcmp(line, "given up")) {
+		printf("%u\n", fake_given_up());
 	} else if (!strcmp(line, "release")) {
 		fake_release();
-	} else if (!strncmp(line, "token ", 6)) {
-		options->token = line + 6;
+	} else if (!strncmp(line, "tokens ", 7)) {
+		options->tokens = as_lines(line + 7);
 		puts(server_configure(server, options, &why) ? why.what : "changed");
 	}
 	fflush(stdout);
@@ -75,7 +99,7 @@ static void command(struct server *server, struct server_options *options, char 
 
 int main(int argc, char **argv)
 {
-	struct server_options options = {.host = "host7", .recorder = tell};
+	struct server_options options = {.host = "host7", .recorder = tell, .say = say};
 	struct server *server;
 	struct fail why = {0};
 	char line[1024];

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "server/access.h"
 
@@ -14,12 +13,21 @@
 
 #define TOKEN "0123456789abcdef"
 
-static int check(const char *token, const char *address, struct access_request request)
-{
-	struct fail why = {0};
-	int err = access_check(token, address, &request, &why);
+static struct access_grant granted;
 
+/* tokens: as in a file, or null for none. Without them everybody may read. */
+static int check(const char *tokens, const char *address, struct access_request request)
+{
+	struct tokens parsed = {0};
+	struct access_rules rules = {.tokens = &parsed, .address = address, .read_open = !tokens};
+	struct fail why = {0};
+	int err;
+
+	if (tokens)
+		assert_int_equal(tokens_parse(tokens, "tokens", &parsed, &why), 0);
+	err = access_check(&rules, &request, &granted, &why);
 	assert_int_equal(why.err, err);
+	tokens_free(&parsed);
 	return err;
 }
 
@@ -56,14 +64,15 @@ static void test_loopback(void **state)
 
 static void test_origins(void **state)
 {
-	struct access_request own = {.host = "localhost:7171", .is_post = true};
+	struct access_request own = {.host = "localhost:7171", .is_post = true, .is_push = true};
 	struct access_request other = own;
 
 	(void)state;
-	assert_int_equal(check(NULL, "127.0.0.1", own), 0);
+	/* it is asked for a token, and not refused for where it came from */
+	assert_int_equal(check(NULL, "127.0.0.1", own), -EACCES);
 	own.origin = "http://localhost:7171";
 	own.fetch_site = "same-origin";
-	assert_int_equal(check(NULL, "127.0.0.1", own), 0);
+	assert_int_equal(check(NULL, "127.0.0.1", own), -EACCES);
 	other.origin = "http://127.0.0.1:7171";
 	assert_int_equal(check(NULL, "127.0.0.1", other), -EPERM);
 	other.origin = "null";
@@ -73,7 +82,7 @@ static void test_origins(void **state)
 	assert_int_equal(check(NULL, "127.0.0.1", other), -EPERM);
 	/* certificates come by themselves, as a cookie would */
 	assert_int_equal(check(NULL, NULL, other), -EPERM);
-	other.is_post = false;
+	other.is_post = other.is_push = false;
 	assert_int_equal(check(NULL, "127.0.0.1", other), 0);
 }
 
@@ -111,29 +120,33 @@ static void test_token(void **state)
 			 0);
 }
 
-static void test_taking_a_token(void **state)
+/* To read and to send are two things, and a token that is bound says so. */
+static void test_what_a_token_allows(void **state)
 {
-	char path[] = "/tmp/stackcam-token-XXXXXX", *token = NULL;
-	int fd = mkstemp(path);
-	char longest[ACCESS_TOKEN_MAX + 2];
+	static const char tokens[] = TOKEN " read\nwrite-write-write write\n"
+					   "bound-bound-bound write host=web1\n";
+	struct access_request reads = {.authorization = "Bearer " TOKEN};
+	struct access_request sends = {.authorization = "Bearer write-write-write"};
+	struct access_request bound = {.authorization = "Bearer bound-bound-bound"};
+	uint64_t sender;
 
 	(void)state;
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, TOKEN " \r\nmore\n", strlen(TOKEN) + 8), strlen(TOKEN) + 8);
-	close(fd);
-	assert_int_equal(access_read_token(path, &token, NULL), 0);
-	assert_string_equal(token, TOKEN);
-	free(token);
-	unlink(path);
-	assert_int_equal(access_read_token(path, &token, NULL), -ENOENT);
-	assert_int_equal(access_take_token("short", &token, NULL), -EINVAL);
-	assert_int_equal(access_take_token("with a blank in it, long", &token, NULL), -EINVAL);
-	assert_int_equal(access_take_token("0123456789abcde\xc3\xa4", &token, NULL), -EINVAL);
-	memset(longest, 'x', sizeof(longest));
-	longest[sizeof(longest) - 1] = 0;
-	assert_int_equal(access_take_token(longest, &token, NULL), -EINVAL);
-	assert_int_equal(access_take_token(longest + 1, &token, NULL), 0);
-	free(token);
+	assert_int_equal(check(tokens, NULL, reads), 0);
+	assert_int_equal(check(tokens, NULL, sends), -EPERM);
+	assert_int_equal(check(tokens, NULL, bound), -EPERM);
+	reads.is_push = sends.is_push = bound.is_push = true;
+	assert_int_equal(check(tokens, NULL, reads), -EPERM);
+	assert_int_equal(check(tokens, NULL, sends), 0);
+	sender = granted.sender;
+	assert_true(sender && !*granted.host);
+	assert_int_equal(check(tokens, NULL, bound), 0);
+	assert_true(granted.sender && granted.sender != sender);
+	assert_string_equal(granted.host, "web1");
+	/* where everybody may read, nobody may send for that */
+	assert_int_equal(check(NULL, "127.0.0.1",
+			       (struct access_request){.host = "localhost", .is_push = true}),
+			 -EACCES);
+	assert_int_equal(check(NULL, "127.0.0.1", (struct access_request){.host = "localhost"}), 0);
 }
 
 int main(void)
@@ -142,7 +155,7 @@ int main(void)
 		cmocka_unit_test(test_loopback),
 		cmocka_unit_test(test_origins),
 		cmocka_unit_test(test_token),
-		cmocka_unit_test(test_taking_a_token),
+		cmocka_unit_test(test_what_a_token_allows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
