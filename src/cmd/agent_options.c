@@ -5,17 +5,20 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cmd/verb.h"
 #include "send/http.h"
 
-#define SECOND_NS   1000000000ull
-#define SPAN_MIN    (SECOND_NS / 10)
-#define SPAN_MAX    (3600 * SECOND_NS)
-#define SPOOL_LIMIT 256000000u
-#define PPROF_LIMIT 1000000000u
-#define BYTES_MIN   1000000u
+#define SECOND_NS    1000000000ull
+#define SPAN_MIN     (SECOND_NS / 10)
+#define SPAN_MAX     (3600 * SECOND_NS)
+#define SPOOL_LIMIT  256000000u
+#define PPROF_LIMIT  1000000000u
+#define BYTES_MIN    1000000u
+
+#define LOCAL_TOKENS "/var/lib/stackcam/tokens"
 
 static const char help[] =
 	"usage: stackcam agent --to URL [OPTION…]\n"
@@ -32,7 +35,10 @@ static const char help[] =
 	"      --pprof-dir DIR       to files for 'go tool pprof', DIR/SERVICE/TIME.EVENT.pb.gz\n"
 	"\n"
 	"How to get there:\n"
-	"      --token-file FILE     the server wants the token that is the file's first line\n"
+	"      --token-file FILE     the server wants a token: the first of the file that allows "
+	"to send\n"
+	"                            (default, to 'stackcam serve' on this machine: the one that "
+	"it made)\n"
 	"      --cacert FILE         who signed the server's certificate (PEM), if the system does "
 	"not "
 	"know\n"
@@ -203,7 +209,15 @@ static int take_value(void *context, int option, const char *value, struct fail 
 	}
 }
 
-static int check(const struct agent_options *o)
+/* What a serve on this machine made for whom it lets send, where it keeps its films by default. */
+static void find_token(struct agent_options *o)
+{
+	if (o->to == AGENT_TO_SERVER && !o->common.token_file && http_is_local(o->where) &&
+	    !access(LOCAL_TOKENS, F_OK))
+		o->common.token_file = LOCAL_TOKENS;
+}
+
+static int check(struct agent_options *o)
 {
 	struct fail why = {0};
 
@@ -216,6 +230,7 @@ static int check(const struct agent_options *o)
 		return cmd_usage("agent", "--pyroscope-push needs --pyroscope");
 	if (!*o->where || !*o->spool)
 		return cmd_usage("agent", "a name of a folder or a server is empty");
+	find_token(o);
 	if (o->to != AGENT_TO_PPROF && http_check_url(o->where, o->common.token_file != NULL, &why))
 		return cmd_usage("agent", "%s; %s", why.what, why.to_do);
 	return 0;

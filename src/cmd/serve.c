@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cmd/verb.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -25,6 +26,7 @@
 #include "base/clock.h"
 #include "base/privileges.h"
 #include "base/text.h"
+#include "base/tokens.h"
 #include "camera/reel.h"
 #include "cmd/notify.h"
 #include "cmd/recording.h"
@@ -35,6 +37,8 @@
 /* Films become one when their hour is over; until then each is read again and again as it grows. */
 #define FILM_NS 600000000000ull
 #define TICK_MS 10000
+/* That a token may send in an hour: those of 1000 agents that send every ten seconds. */
+#define SENDER_FILMS 360000
 /* In each, what films have more than before is looked for so many times besides. */
 #define FOLLOWS	     3
 #define KEEP_DEFAULT 10000000000ull
@@ -222,31 +226,60 @@ static int open_store(struct serve *serve, struct fail *why)
 
 /* The server */
 
-static void server_settings(struct serve *serve, const struct serve_options *options, char *spool,
-			    size_t size, struct server_options *settings)
+/* Paths that settings point into. */
+struct server_paths {
+	char spool[PATH_MAX], tokens[PATH_MAX];
+};
+
+static void log_line(void *context, const char *words)
 {
-	snprintf(spool, size, "%s/spool", options->store);
+	(void)context;
+	cmd_say("%s", words);
+}
+
+/* Where the tokens are: in the store, unless another file is named, or certificates say who is who. */
+static const char *token_file(const struct serve_options *options, struct server_paths *paths)
+{
+	if (options->common.token_file || options->client_ca)
+		return options->common.token_file;
+	snprintf(paths->tokens, sizeof(paths->tokens), "%s/tokens", options->store);
+	return paths->tokens;
+}
+
+static void server_settings(struct serve *serve, const struct serve_options *options,
+			    struct server_paths *paths, struct server_options *settings)
+{
+	snprintf(paths->spool, sizeof(paths->spool), "%s/spool", options->store);
 	*settings = (struct server_options){
 		.address = options->address,
 		.port = options->port,
-		.token_file = options->common.token_file,
+		.token_file = token_file(options, paths),
+		.read_open = options->read_open,
 		.tls_certificate = options->tls_certificate,
 		.tls_key = options->tls_key,
 		.client_ca = options->client_ca,
 		.store = serve->store,
-		.spool = spool,
+		.spool = paths->spool,
 		.host = serve->host,
 		.recorder = serve->reel ? say_recorder : NULL,
+		.say = log_line,
 		.context = serve,
+		.limits.sender_bytes = options->sender_bytes,
+		.limits.sender_films = options->sender_bytes ? SENDER_FILMS : 0,
 	};
 }
 
 static int start_server(struct serve *serve, struct fail *why)
 {
 	struct server_options settings;
-	char spool[PATH_MAX];
+	struct server_paths paths;
+	int err = 0;
 
-	server_settings(serve, &serve->options, spool, sizeof(spool), &settings);
+	server_settings(serve, &serve->options, &paths, &settings);
+	if (settings.token_file == paths.tokens)
+		err = tokens_make(paths.tokens, why);
+	if (err && err != -EEXIST)
+		return err;
 	return server_start(&settings, &serve->server, why);
 }
 
@@ -364,8 +397,8 @@ static void reload(struct serve *serve)
 	struct serve_options options;
 	struct server_options server;
 	struct store_options settings;
+	struct server_paths paths;
 	struct fail why = {0};
-	char spool[PATH_MAX];
 
 	if (serve_options_read(serve->argc, serve->argv, &options)) {
 		cmd_say("nothing is changed");
@@ -373,7 +406,7 @@ static void reload(struct serve *serve)
 		return;
 	}
 	serve_options_say_kept(&serve->options, &options);
-	server_settings(serve, &options, spool, sizeof(spool), &server);
+	server_settings(serve, &options, &paths, &server);
 	store_settings(&options, &settings);
 	if (server_configure(serve->server, &server, &why) ||
 	    store_configure(serve->store, &settings, &why))
@@ -423,13 +456,61 @@ static int wait_for_end(struct serve *serve, int signals)
 	}
 }
 
+/* The token to read, for the one who opens the page; to be freed. Null: none is needed, or there is none. */
+static char *token_to_read(const struct serve *serve)
+{
+	struct server_paths paths;
+	const char *path = token_file(&serve->options, &paths);
+	const struct token *token;
+	struct tokens tokens = {0};
+	char *text = NULL;
+
+	if (!path || serve->options.read_open || tokens_read(path, &tokens, NULL))
+		return NULL;
+	token = tokens_to_read(&tokens);
+	if (token)
+		text = strdup(token->text);
+	tokens_free(&tokens);
+	return text;
+}
+
+/* As the part of an address that a browser keeps to itself. */
+static void put_fragment(struct buf *to, const char *token)
+{
+	buf_put_text(to, "#token=");
+	for (const char *c = token; *c; c++)
+		if (isalnum((unsigned char)*c) || strchr("-._~", *c))
+			buf_put_u8(to, (uint8_t)*c);
+		else
+			buf_printf(to, "%%%02X", (unsigned char)*c);
+}
+
+/*
+ * Where the page is. The address opens it as it stands where a person sits before a terminal; a log may be read by others,
+ * and says where the token is.
+ */
 static void say_ready(const struct serve *serve)
 {
-	char words[512];
+	char *token = token_to_read(serve), words[512];
+	bool is_person = isatty(STDERR_FILENO);
+	struct server_paths paths;
+	struct buf fragment = {0};
 
-	cmd_say("%s; the page is at %s, the films are in %s",
+	if (token && is_person)
+		put_fragment(&fragment, token);
+	buf_put_u8(&fragment, 0);
+	cmd_say("%s; the page is at %s%s, the films are in %s",
 		serve->reel ? "filming this machine" : "nothing is filmed here",
-		server_address(serve->server), serve->options.store);
+		server_address(serve->server), fragment.failed ? "" : (const char *)fragment.at,
+		serve->options.store);
+	if (token && !is_person)
+		cmd_say("the page asks for a token: the one to read is in %s",
+			token_file(&serve->options, &paths));
+	if (token)
+		explicit_bzero(token, strlen(token));
+	free(token);
+	buf_free(&fragment);
+	/* everybody can read it */
 	snprintf(words, sizeof(words), "READY=1\nSTATUS=%s", server_address(serve->server));
 	notify(words);
 }

@@ -15,6 +15,10 @@
 #define KEEP_BYTES_MIN 10000000u
 #define KEEP_AGE_MIN   3600000000000ull
 
+/* What 500 busy machines of 16 cores send in an hour. */
+#define SENDER_BYTES	 4000000000ull
+#define SENDER_BYTES_MIN 1000000u
+
 static const char help[] =
 	"usage: stackcam serve [OPTION…]\n"
 	"\n"
@@ -23,10 +27,14 @@ static const char help[] =
 	"them.\n"
 	"\n"
 	"The page:\n"
-	"      --listen ADDR:PORT    where it is served (default 127.0.0.1:7171); another address "
-	"than\n"
-	"                            this machine's own needs a token or certificates\n"
-	"      --token-file FILE     who asks needs the token that is the file's first line\n"
+	"      --listen ADDR:PORT    where it is served (default 127.0.0.1:7171)\n"
+	"      --token-file FILE     who may see what is filmed, and who may send films: tokens, "
+	"one a line,\n"
+	"                            with 'read' or 'write' behind them (default: tokens in the "
+	"store, which\n"
+	"                            the first start makes)\n"
+	"      --read-open           on this machine, everybody may see what is filmed, without a "
+	"token\n"
 	"      --tls-cert FILE       HTTPS with this certificate …\n"
 	"      --tls-key FILE        … and its key\n"
 	"      --tls-client-ca FILE  clients need a certificate that this one has signed\n"
@@ -37,6 +45,8 @@ static const char help[] =
 	"      --keep-size SIZE      how much at most, e.g. 500MB or 20GB; the oldest go first "
 	"(default: a\n"
 	"                            tenth of the disk, but not more than 10GB; 0: no limit)\n"
+	"      --sender-limit SIZE   how much may be sent with one token in an hour (default 4GB; "
+	"0: no limit)\n"
 	"\n"
 	"The camera:\n"
 	"  -e, --event EVENT         what to film: on-cpu (default)\n"
@@ -56,7 +66,8 @@ static const char help[] =
 	"  -h, --help                this text\n"
 	"\n"
 	"Examples:\n"
-	"  stackcam serve                                     then open http://127.0.0.1:7171/\n"
+	"  stackcam serve                                     then open the address that it "
+	"prints\n"
 	"  stackcam serve --store /data/films --keep-age 30d  more room, and longer\n"
 	"  stackcam serve --no-record --listen 0.0.0.0:7171 --token-file token \\\n"
 	"                 --tls-cert cert.pem --tls-key key.pem\n"
@@ -71,6 +82,8 @@ enum {
 	OPT_KEEP_AGE,
 	OPT_KEEP_SIZE,
 	OPT_NO_RECORD,
+	OPT_READ_OPEN,
+	OPT_SENDER_LIMIT,
 };
 
 static const struct option long_options[] = {
@@ -82,6 +95,8 @@ static const struct option long_options[] = {
 	{"keep-age", required_argument, NULL, OPT_KEEP_AGE},
 	{"keep-size", required_argument, NULL, OPT_KEEP_SIZE},
 	{"no-record", no_argument, NULL, OPT_NO_RECORD},
+	{"read-open", no_argument, NULL, OPT_READ_OPEN},
+	{"sender-limit", required_argument, NULL, OPT_SENDER_LIMIT},
 	SETTINGS_COMMON,
 	{0},
 };
@@ -133,6 +148,14 @@ static int take_number(struct serve_options *o, int option, const char *value, s
 				    value);
 		o->keep_age = number;
 		break;
+	case OPT_SENDER_LIMIT:
+		if (text_parse_bytes(value, &number) || (number && number < SENDER_BYTES_MIN))
+			return fail(why, -EINVAL, NULL,
+				    "--sender-limit takes a size of at least 1MB, such as 500MB, "
+				    "not '%s'",
+				    value);
+		o->sender_bytes = number;
+		break;
 	default:
 		if (text_parse_bytes(value, &number) || (number && number < KEEP_BYTES_MIN))
 			return fail(
@@ -167,6 +190,9 @@ static int take_value(void *context, int option, const char *value, struct fail 
 		return 0;
 	case OPT_NO_RECORD:
 		o->no_record = true;
+		return 0;
+	case OPT_READ_OPEN:
+		o->read_open = true;
 		return 0;
 	default:
 		return take_number(o, option, value, why);
@@ -203,6 +229,7 @@ int serve_options_read(int argc, char **argv, struct serve_options *o)
 		.store = "/var/lib/stackcam",
 		.keep_age = 7 * 86400000000000ull,
 		.keep_bytes = SERVE_KEEP_DEFAULT,
+		.sender_bytes = SENDER_BYTES,
 		.common.frequency = 99,
 	};
 	status = settings_read(&settings, argc, argv);
@@ -221,6 +248,7 @@ void serve_options_say_kept(const struct serve_options *a, const struct serve_op
 		{"listen", a->port != b->port || settings_differ(a->address, b->address)},
 		{"store", settings_differ(a->store, b->store)},
 		{"no-record", a->no_record != b->no_record},
+		{"read-open", a->read_open != b->read_open},
 		/* other certificates are taken; whether there are any is a matter of the start */
 		{"tls-cert", !a->tls_certificate != !b->tls_certificate},
 		{"tls-key", !a->tls_key != !b->tls_key},

@@ -20,7 +20,8 @@ enum {
 	SLOW_SECONDS = 30, /* with less than SLOW_BYTES per second */
 	SLOW_BYTES = 100,
 	RETRY_AFTER_MAX = 3600, /* s */
-	TOKEN_MAX = 4096,
+	TOKEN_LONGEST = 4096,
+	TOKEN_FILE_MAX = 64 << 10, /* of which is read */
 };
 
 struct http {
@@ -104,6 +105,18 @@ const char *http_shown(const char *url)
 	return length ? user + length : url;
 }
 
+bool http_is_local(const char *url)
+{
+	char *host = NULL;
+	CURLU *parsed = curl_url();
+	bool is_local = parsed && !curl_url_set(parsed, CURLUPART_URL, url, 0) &&
+			!curl_url_get(parsed, CURLUPART_HOST, &host, 0) && is_loopback(host);
+
+	curl_free(host);
+	curl_url_cleanup(parsed);
+	return is_local;
+}
+
 static int bad_url(struct fail *why, const char *url)
 {
 	return fail(why, -EINVAL, "write it as https://HOST:PORT",
@@ -133,14 +146,38 @@ int http_check_url(const char *url, bool has_token, struct fail *why)
 	return err;
 }
 
+/*
+ * The token to send of a file's text: the first that is not there to read with alone (base/tokens.h). One that stands alone in
+ * its line may be of any server, and longer than ours are. Returns it with a zero behind it, or null.
+ */
+static char *pick_token(char *text)
+{
+	char *lines = NULL, *words;
+
+	for (char *line = strtok_r(text, "\r\n", &lines); line;
+	     line = strtok_r(NULL, "\r\n", &lines)) {
+		char *token = strtok_r(line, " \t", &words), *word;
+		bool is_alone = true, may_write = false;
+
+		if (!token || *token == '#')
+			continue;
+		while ((word = strtok_r(NULL, " \t", &words))) {
+			is_alone = false;
+			may_write |= !strcmp(word, "write");
+		}
+		if (is_alone || may_write)
+			return token;
+	}
+	return NULL;
+}
+
 static int check_token(const char *token, const char *file, struct fail *why)
 {
-	if (!*token)
-		return fail(why, -EINVAL, "its first line is to be the token",
-			    "there is no token in %s", file);
-	if (strlen(token) > TOKEN_MAX)
-		return fail(why, -EINVAL, "its first line is to be the token",
-			    "the token in %s is too long", file);
+	if (!token)
+		return fail(why, -EINVAL, "write it there, in a line of its own",
+			    "there is no token in %s that allows to send", file);
+	if (strlen(token) > TOKEN_LONGEST)
+		return fail(why, -EINVAL, NULL, "the token in %s is too long", file);
 	/* anything else could end the header */
 	for (const char *c = token; *c; c++)
 		if (*c <= ' ' || *c > '~')
@@ -152,21 +189,26 @@ static int check_token(const char *token, const char *file, struct fail *why)
 /* The header with the token, which is read each time: it may have been changed. */
 static int token_header(const struct http *h, char *to, size_t size, struct fail *why)
 {
-	char token[TOKEN_MAX + 2];
+	char text[TOKEN_FILE_MAX + 1];
 	int fd = open(h->token_file, O_RDONLY | O_CLOEXEC);
-	ssize_t count = fd < 0 ? -1 : read(fd, token, TOKEN_MAX + 1);
+	ssize_t count = fd < 0 ? -1 : read(fd, text, TOKEN_FILE_MAX);
 	int err = count < 0 ? -errno : 0;
+	const char *token;
 
 	if (fd >= 0)
 		close(fd);
 	if (err)
-		return fail_errno(why, err, NULL, "cannot read the token of %s", h->token_file);
-	token[count] = 0;
-	token[strcspn(token, "\r\n")] = 0;
+		return fail_errno(why, err,
+				  err == -EACCES ? "run as its owner (--user), or name a file of "
+						   "your own with --token-file"
+						 : NULL,
+				  "cannot read the token of %s", h->token_file);
+	text[count] = 0;
+	token = pick_token(text);
 	err = check_token(token, h->token_file, why);
 	if (!err)
 		snprintf(to, size, "Authorization: Bearer %s", token);
-	explicit_bzero(token, sizeof(token));
+	explicit_bzero(text, sizeof(text));
 	return err;
 }
 
@@ -359,7 +401,7 @@ static int cannot_post(const struct http *h, CURLcode code, struct fail *why)
 int http_post(struct http *h, const struct http_post *post, struct http_reply *reply,
 	      struct fail *why)
 {
-	char token[TOKEN_MAX + 64] = "";
+	char token[TOKEN_LONGEST + 64] = "";
 	struct curl_slist *headers;
 	bool failed = false;
 	CURLcode code;

@@ -18,7 +18,7 @@ struct http;
 struct http_options {
 	const char *ca; /* file in PEM of who signs the server's certificate; null: the system's */
 	const char *certificate, *key; /* of the client, files in PEM; null: none */
-	const char *token_file;	       /* its first line is the token; null: none */
+	const char *token_file;	       /* its first token that allows to send; null: none */
 	const atomic_bool *stop;       /* ends what is under way; null: nothing does */
 };
 
@@ -31,6 +31,9 @@ void http_free(struct http *http); /* null is allowed */
  * Returns 0, or -EINVAL with *why filled.
  */
 int http_check_url(const char *url, bool has_token, struct fail *why);
+
+/* Whether a URL leads to this machine by its loopback address. */
+bool http_is_local(const char *url);
 
 /*
  * How many bytes of a text at *user are the name and password that a URL in it has, with the '@' behind them: what

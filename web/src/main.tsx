@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { render } from 'preact';
 import 'uplot/dist/uPlot.min.css';
+import { takeToken } from './api/client';
 import { App } from './app';
 import { listenToKeys } from './parts/keys';
 import { showTheme } from './state/theme';
@@ -9,6 +10,7 @@ import './style/parts.css';
 import { language } from './text/text';
 
 document.documentElement.lang = language;
+takeToken();
 showTheme();
 listenToKeys();
 render(<App />, document.body);

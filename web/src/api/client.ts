@@ -11,17 +11,36 @@ export class AskError extends Error {
 }
 
 const TOKEN_KEY = 'stackcam.token';
+const FRAGMENT = '#token=';
 
-export function setToken(token: string): void {
-	sessionStorage.setItem(TOKEN_KEY, token);
+/** Of this tab, or what an address brought once: that is for all tabs of this browser, and those to come. */
+function currentToken(): string | null {
+	return sessionStorage.getItem(TOKEN_KEY) ?? localStorage.getItem(TOKEN_KEY);
+}
+
+export function setToken(given: string): void {
+	sessionStorage.setItem(TOKEN_KEY, given);
 }
 
 export function hasToken(): boolean {
-	return sessionStorage.getItem(TOKEN_KEY) !== null;
+	return currentToken() !== null;
+}
+
+/** "stackcam serve" prints an address with the token behind it. It does not stay there, where it would be shared. */
+export function takeToken(): void {
+	if (!location.hash.startsWith(FRAGMENT))
+		return;
+	try {
+		localStorage.setItem(TOKEN_KEY, decodeURIComponent(location.hash.slice(FRAGMENT.length)));
+		sessionStorage.removeItem(TOKEN_KEY);
+	} catch {
+		// cut short by who copied it: the page asks for it
+	}
+	history.replaceState(null, '', location.pathname + location.search);
 }
 
 function headers(): HeadersInit {
-	const token = sessionStorage.getItem(TOKEN_KEY);
+	const token = currentToken();
 	return token ? { Authorization: `Bearer ${token}` } : {};
 }
 

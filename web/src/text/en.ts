@@ -194,7 +194,7 @@ export const en = {
 	},
 	token: {
 		title: 'Who is asking?',
-		why: 'This stackcam answers only with its token. It stands in the file that its --token-file names.',
+		why: 'This stackcam answers only with a token to read. It stands behind the address that stackcam serve prints on a terminal, and in the file of tokens: that of its --token-file, or tokens in its store.',
 		wrong: 'That token is not the right one.',
 		label: 'Token',
 		enter: 'Enter',
