@@ -203,7 +203,7 @@ def test_nothing_is_lost_when_all_are_killed(lab, filmed, spool, tmp_path):
     left = films
     while left:
         with serving(lab, store, "--no-record") as serve, \
-                agent(lab, "--send-only", "--spool", spool, "--to", serve.url) as process:
+                agent(lab, "--send-only", "--spool", spool, "--to", serve.url, "--token-file", serve.tokens) as process:
             wanted = max(left - 4, 0)
             assert wait_until(lambda: len(films_in(spool)) <= wanted)
             serve.process.kill()
@@ -213,7 +213,7 @@ def test_nothing_is_lost_when_all_are_killed(lab, filmed, spool, tmp_path):
     last = films_in(filmed)[-1]
     shutil.copy(last, spool / last.name)
     with serving(lab, store, "--no-record") as serve:
-        assert send(lab, spool, "--to", serve.url).returncode == 0
+        assert send(lab, spool, "--to", serve.url, "--token-file", serve.tokens).returncode == 0
         status = serve.get("status")["store"]
         assert (status["taken"], status["again"]) == (0, 1)
         assert serve.end()[0] == 0
@@ -252,7 +252,7 @@ def test_what_the_server_cannot_use_is_set_aside(lab, spool, tmp_path):
     damaged = films_in(spool)[1]
     damaged.write_bytes(b"no film")
     with serving(lab, tmp_path / "store", "--no-record") as serve:
-        done = send(lab, spool, "--to", serve.url)
+        done = send(lab, spool, "--to", serve.url, "--token-file", serve.tokens)
         assert done.returncode == 0 and done.stderr.count("set aside") == 1, done.stderr
     assert [path.name for path in (spool / "aside").iterdir()] == [damaged.name]
     assert films_in(spool) == []
@@ -270,7 +270,7 @@ def test_what_had_no_room_is_told(lab, spool, tmp_path):
     film = json.loads(lab.run("report", "--format", "json", first).stdout)
     assert 3 in film["loss"].values(), film["loss"]
     with serving(lab, tmp_path / "store", "--no-record") as serve:
-        assert send(lab, spool, "--to", serve.url).returncode == 0
+        assert send(lab, spool, "--to", serve.url, "--token-file", serve.tokens).returncode == 0
         assert serve.end()[0] == 0
     kept = next((tmp_path / "store").glob("*/*/*.film"))
     loss = json.loads(lab.run("report", "--format", "json", kept).stdout)["loss"]
@@ -288,7 +288,7 @@ def test_others_get_the_same(lab, filmed, spool, fast_folder, options):
         film.unlink()
     wanted = samples_of(lab, *films_in(filmed)[:2])
     with serving(lab, store, "--no-record") as serve:
-        done = send(lab, spool, *options, serve.url)
+        done = send(lab, spool, *options, serve.url, "--token-file", serve.tokens)
         assert done.returncode == 0, done.stderr
         assert serve.end()[0] == 0
     kept = [*store.glob("inbox/*/*.film"), *store.glob("films/*/*/*.film")]

@@ -36,6 +36,7 @@ class Serving:
 
     def __init__(self, command, **options):
         self.said = ""
+        self.tokens = Path(command[command.index("--store") + 1]) / "tokens"
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                         preexec_fn=as_from_a_terminal, **options)
@@ -57,12 +58,18 @@ class Serving:
         return self
 
     def get(self, path, token=None, **query):
-        """What the API answers."""
+        """What the API answers, to the token that its start made, if no other is given."""
         request = urllib.request.Request(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(query)}")
+        token = token or self.made_token("read")
         if token:
             request.add_header("Authorization", f"Bearer {token}")
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)
+
+    def made_token(self, allows):
+        if self.tokens.exists():
+            return re.search(rf"^(\S+) {allows}$", self.tokens.read_text(), re.MULTILINE)[1]
+        return None
 
     def functions(self, **query):
         """Name to (self, total), with its parts of one name added up."""
@@ -326,11 +333,101 @@ def test_wrong_usage(lab, tmp_path):
     assert lab.run("serve", "--config", tmp_path / "none").returncode == 1
 
 
+def status_of(serve, path="status", user=None, **options):
+    """The HTTP status that curl gets, as another user if one is named."""
+    words = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}"]
+    for name, value in options.items():
+        words += [f"--{name.replace('_', '-')}", value]
+    done = subprocess.run([*words, f"{serve.url}/{path}"], capture_output=True, text=True, timeout=PATIENCE,
+                          check=False, **(user or {}))
+    return int(done.stdout)
+
+
+@needs_root
+def test_what_nobody_can_change(lab, tmp_path):
+    """Another user of this machine: nothing, and nothing is shown either, unless --read-open says so."""
+    if not shutil.which("curl"):
+        pytest.skip("no curl")
+    nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    film = tmp_path / "one.film"
+    shutil.copy(lab.film_program("split", options=("-F", "499")).path, film)
+    film.chmod(0o644)
+    store, host = tmp_path / "store", "X-Stackcam-Host: web1"
+    pushes = [("api/v1/films", f"@{film}"), ("ingest?name=redis", "main;mine 1000000"),
+              ("push.v1.PusherService/Push", "x"), ("v1development/profiles", "x")]
+
+    def try_all(serve, expected):
+        for path, body in pushes:
+            assert status_of(serve, path, nobody, data_binary=body, header=host) == 401
+        # what a program of the machine's own hands over by a header it makes up is no token
+        assert status_of(serve, pushes[0][0], nobody, data_binary=pushes[0][1],
+                         header="Authorization: Bearer 0123456789abcdef") == 401
+        assert [status_of(serve, f"api/v1/{path}", nobody) for path in ("status", "flame", "series")] == [expected] * 3
+        assert serve.get("status")["store"]["taken"] == 0
+
+    with serving(lab, store, "--no-record") as serve:
+        tokens = store / "tokens"
+        assert tokens.stat().st_mode & 0o7777 == 0o600 and tokens.stat().st_uid == 0
+        serve.hear(f"the one to read is in {tokens}")
+        try_all(serve, 401)
+        serve.hear("refused a request from 127.0.0.1: this server takes films only with a token to write")
+        made = tokens.read_text()
+        bearer = f"Authorization: Bearer {serve.made_token('write')}"
+        assert status_of(serve, "api/v1/status", header=bearer) == 403
+        config = tmp_path / "curl.conf"
+        config.write_text(f'header = "{bearer}"\nheader = "{host}"\n')
+        assert status_of(serve, "api/v1/films", data_binary=f"@{film}", config=config) == 200
+        assert serve.get("status")["store"]["taken"] == 1
+    with serving(lab, store, "--no-record", "--read-open") as serve:
+        assert tokens.read_text() == made
+        try_all(serve, 200)
+    # a token that all can read is none
+    own = tmp_path / "own-tokens"
+    own.write_text("0123456789abcdef-read read\n")
+    own.chmod(0o644)
+    with serving(lab, store, "--no-record", "--token-file", own) as serve:
+        serve.hear(rf"others can read the tokens in {own} \(mode 0644\): 'chmod 600")
+
+
+@needs_root
+def test_the_address_opens_the_page(lab, tmp_path):
+    """On a terminal it has the token; what systemd shows to everybody has not."""
+    master, slave = os.openpty()
+    store = tmp_path / "store"
+    with notify_socket(tmp_path) as inbox:
+        process = subprocess.Popen([lab.stackcam, "serve", "--no-record", "--listen", "127.0.0.1:0", "--store", store],
+                                   stdin=subprocess.DEVNULL, stderr=slave, preexec_fn=as_from_a_terminal,
+                                   env=dict(os.environ, NOTIFY_SOCKET=str(tmp_path / "notify")))
+        try:
+            status = inbox.recv(4096)
+            said = ""
+            while not (found := re.search(r"the page is at (http://\S+)/#token=([0-9a-f]{48}), ", said)):
+                assert select.select([master], [], [], PATIENCE)[0], said
+                said += os.read(master, 4096).decode()
+            assert found[2].encode() not in status and found[1].encode() in status
+            request = urllib.request.Request(f"{found[1]}/api/v1/status", headers={"Authorization": f"Bearer {found[2]}"})
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                assert json.load(answer)["filming"] is False
+        finally:
+            process.terminate()
+            assert process.wait(timeout=PATIENCE) == 0
+            os.close(master), os.close(slave)
+
+
 @needs_root
 def test_other_addresses_need_a_token(lab, tmp_path):
     store, token = tmp_path / "store", tmp_path / "token"
-    done = lab.run("serve", "--no-record", "--store", store, "--listen", "0.0.0.0:0")
-    assert done.returncode in (1, 2) and "token" in done.stderr, done.stderr
+    done = lab.run("serve", "--no-record", "--store", store, "--listen", "0.0.0.0:0", "--read-open")
+    assert done.returncode in (1, 2) and "--read-open" in done.stderr, done.stderr
+    with serving(lab, store, "--no-record", "--listen", "0.0.0.0:0") as serve:
+        serve.url = serve.url.replace("0.0.0.0", "127.0.0.1")
+        serve.hear("without TLS, the tokens .* can be read on their way")
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            serve.get("status", token="not-the-one-that-it-made")
+        assert serve.get("status")["filming"] is False
+    (store / "tokens").unlink()
     token.write_text("correct-horse-battery\n")
     with serving(lab, store, "--no-record", "--listen", "0.0.0.0:0", "--token-file",
                  token) as serve:
@@ -367,7 +464,7 @@ def test_other_certificates_without_a_new_start(lab, tmp_path):
             answer.read()
             return answer.status
 
-    with serving(lab, tmp_path / "store", "--no-record", "--tls-cert", pem, "--tls-key", key) as serve:
+    with serving(lab, tmp_path / "store", "--no-record", "--read-open", "--tls-cert", pem, "--tls-key", key) as serve:
         port = urllib.parse.urlsplit(serve.url).port
         before = connect(port, one)
         assert ask(before) == 200
