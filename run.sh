@@ -75,7 +75,8 @@ not_allowed()
 
 if [ -t 0 ] && [ -t 1 ]; then
 	say
-	say "stackcam films this machine now. Open  http://$listen/  in a browser to see what runs where."
+	say "stackcam films this machine now. Open the address of the page, which follows below, in a browser to see what"
+	say "runs where."
 	say
 	say "  The films:     $PWD/$store (a week of them, at most a tenth of the disk and 10 GB)"
 	say "  From afar:     ssh -L 7171:$listen THIS-MACHINE, then the same address"
@@ -113,10 +114,13 @@ if ! grep -q "the page is at" "$said"; then
 	not_allowed $status "filming failed"
 fi
 sleep 10
-python3 - "$listen" <<'EOF' || exit 1
+python3 - "$listen" $store/tokens <<'EOF' || exit 1
 import sys, urllib.error, urllib.request
 page = f"http://{sys.argv[1]}/"
-with urllib.request.urlopen(page + "api/v1/status", timeout=30) as answer:
+tokens = [line.split() for line in open(sys.argv[2]) if not line.startswith("#")]
+token = next(token for token, allows in tokens if allows == "read")
+status = urllib.request.Request(page + "api/v1/status", headers={"Authorization": f"Bearer {token}"})
+with urllib.request.urlopen(status, timeout=30) as answer:
     assert answer.read()
 try:
     with urllib.request.urlopen(page, timeout=30) as answer:
@@ -128,7 +132,7 @@ EOF
 "${as_root[@]}" kill $serving
 wait $serving
 status=$?
-grep -v "the page is at" "$said" >&2
+grep -v "the page \(is at\|asks for a token\)" "$said" >&2
 if [ $status -ne 0 ]; then
 	say "run.sh: stackcam serve ended with status $status" >&2
 	exit $status

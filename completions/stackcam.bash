@@ -108,7 +108,8 @@ _stackcam_options()
 	resolve) echo "--debug-dir --no-debuginfod --lines --inlines --force -h --help" ;;
 	doctor) echo "--json -h --help" ;;
 	serve)
-		echo "--listen --token-file --tls-cert --tls-key --tls-client-ca --store --keep-age --keep-size
+		echo "--listen --token-file --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
+			--keep-size --sender-limit
 			-e --event -F --frequency --no-record --label --service --user --config -h --help"
 		;;
 	agent)
@@ -155,7 +156,7 @@ _stackcam_value()
 	serve,--token-file | serve,--tls-* | serve,--config) _stackcam_files -f ;;
 	serve,--user) _stackcam_reply -u ;;
 	serve,--listen) _stackcam_reply -W "127.0.0.1:7171 0.0.0.0:7171" ;;
-	serve,--keep-age | serve,--keep-size | serve,--label | serve,--service) ;;
+	serve,--keep-age | serve,--keep-size | serve,--sender-limit | serve,--label | serve,--service) ;;
 	agent,--spool | agent,--pprof-dir) _stackcam_files -d ;;
 	agent,--token-file | agent,--cacert | agent,--cert | agent,--key | agent,--config) _stackcam_files -f ;;
 	agent,--user) _stackcam_reply -u ;;

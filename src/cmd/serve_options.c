@@ -69,7 +69,7 @@ static const char help[] =
 	"  stackcam serve                                     then open the address that it "
 	"prints\n"
 	"  stackcam serve --store /data/films --keep-age 30d  more room, and longer\n"
-	"  stackcam serve --no-record --listen 0.0.0.0:7171 --token-file token \\\n"
+	"  stackcam serve --no-record --listen 0.0.0.0:7171 --token-file tokens \\\n"
 	"                 --tls-cert cert.pem --tls-key key.pem\n"
 	"                                                     for the films of other machines\n";
 

@@ -88,6 +88,18 @@ def test_token(page):
     assert "open-sesame" not in page.run("return JSON.stringify(localStorage) + location.href")
 
 
+def test_the_address_brings_the_token(page):
+    """As serve prints it; it does not stay in the address, and another tab has it, too."""
+    page.server.behave(token="open-sesame-0123")
+    page.open("?view=profile#token=open%2Dsesame-0123")
+    page.sees("ImagingResample", ".flame-table")
+    assert page.link() == {"view": "profile"}
+    assert "open-sesame" not in page.run("return location.href")
+    page.run("sessionStorage.clear()")
+    page.open("?view=overview")
+    page.until(lambda: services(page))
+
+
 def test_hostile_names_are_only_text(page):
     page.server.behave(hostile=True)
     page.open()

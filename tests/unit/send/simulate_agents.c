@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * simulate_agents URL COUNT SECONDS SPAN FOLDER: so many agents, each with a spool and a sender as the real one has
+ * simulate_agents URL COUNT SECONDS SPAN FOLDER TOKENS: so many agents, each with a spool and a sender as the real one has
  * them, push films that are made up, one each SPAN seconds, for some time. For bench/agents; prints JSON.
  */
 #include <inttypes.h>
@@ -149,10 +149,10 @@ static void useless(void *context, const struct spool_film *film, const struct f
 }
 
 static void start(struct agent *a, unsigned int number, const char *url, const char *folder,
-		  atomic_bool *stop)
+		  const char *tokens, atomic_bool *stop)
 {
 	char path[4096];
-	struct http_options http = {.stop = stop};
+	struct http_options http = {.token_file = tokens, .stop = stop};
 	struct to_server_options server = {.url = url, .host = a->host};
 	struct sender_options sender = {
 		.stop = stop,
@@ -187,8 +187,8 @@ static void wait_until(uint64_t time)
 
 int main(int argc, char **argv)
 {
-	unsigned int count = argc == 6 ? (unsigned int)atoi(argv[2]) : 0;
-	uint64_t span = argc == 6 ? (uint64_t)(atof(argv[4]) * 1e9) : 0, begin, made = 0;
+	unsigned int count = argc == 7 ? (unsigned int)atoi(argv[2]) : 0;
+	uint64_t span = argc == 7 ? (uint64_t)(atof(argv[4]) * 1e9) : 0, begin, made = 0;
 	uint64_t end, sent = 0, waiting = 0, set_aside = 0, lost = 0;
 	struct agent *agents = calloc(count + 1, sizeof(*agents));
 	atomic_uint troubles = 0;
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 	}
 	for (unsigned int i = 0; i < count; i++) {
 		agents[i].troubles = &troubles;
-		start(&agents[i], i, argv[1], argv[5], &stop);
+		start(&agents[i], i, argv[1], argv[5], argv[6], &stop);
 	}
 	begin = clock_ns();
 	end = begin + (uint64_t)(atof(argv[3]) * 1e9);
