@@ -109,8 +109,11 @@ static int take_line(struct tokens *tokens, char *line, const struct place *at, 
 	if (!word || *word == '#')
 		return 0;
 	err = check_text(word, at, why);
-	if (!err && !(token.text = strdup(word)))
-		err = fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
+	if (err)
+		return err;
+	token.text = strdup(word);
+	if (!token.text)
+		return fail_errno(why, -ENOMEM, NULL, "cannot keep the tokens");
 	while (!err && (word = strtok_r(NULL, blanks, &rest)))
 		err = take_word(&token, word, at, why);
 	if (!err)

@@ -486,8 +486,8 @@ static void put_fragment(struct buf *to, const char *token)
 }
 
 /*
- * Where the page is. The address opens it as it stands where a person sits before a terminal; a log may be read by others,
- * and says where the token is.
+ * Where the page is. The address opens it as it stands where a person sits before a terminal; a log may be read by
+ * others, and says where the token is.
  */
 static void say_ready(const struct serve *serve)
 {

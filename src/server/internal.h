@@ -103,8 +103,8 @@ const char *tls_key(const struct tls_files *files);
 const char *tls_client_ca(const struct tls_files *files);
 
 /*
- * Whether the client has shown a certificate of our CA that is one for clients: 0 with *id, which tells certificates apart
- * and is not 0, or -EPERM with *why filled.
+ * Whether the client has shown a certificate of our CA that is one for clients: 0 with *id, which tells certificates
+ * apart and is not 0, or -EPERM with *why filled.
  */
 int tls_check_client(struct MHD_Connection *connection, uint64_t *id, struct fail *why);
 

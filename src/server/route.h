@@ -80,8 +80,8 @@ enum {
 typedef int route_function(const struct request *request, struct answer *answer, struct fail *why);
 
 /*
- * Who works on it. A slow question holds up questions, and nothing else: what machines ask and send every few seconds, and
- * what takes no time, do not wait behind it.
+ * Who works on it. A slow question holds up questions, and nothing else: what machines ask and send every few
+ * seconds, and what takes no time, do not wait behind it.
  */
 enum route_lane {
 	LANE_QUESTION, /* reads films: may take seconds, is in no hurry, and is given up when its client is gone */

@@ -73,8 +73,9 @@ struct server_options {
 int server_start(const struct server_options *options, struct server **server, struct fail *why);
 
 /*
- * Takes new tokens, or the new content of their file, and limits of senders; and, of a server with TLS, new certificates, or the new content of
- * their files. The rest of the options needs a new start. If it fails, all stays as it is. Not to be called twice at once.
+ * Takes new tokens, or the new content of their file, and limits of senders; and, of a server with TLS, new
+ * certificates, or the new content of their files. The rest of the options needs a new start. If it fails, all stays
+ * as it is. Not to be called twice at once.
  */
 int server_configure(struct server *server, const struct server_options *options, struct fail *why);
 

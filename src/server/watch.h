@@ -9,15 +9,15 @@
 #include "server/peer.h"
 
 /*
- * The connections: where each is from, and since when it is doing what. A thread of its own looks at them some times a
- * second. May be used from any thread.
+ * The connections: where each is from, and since when it is doing what. A thread of its own looks at them some times
+ * a second. May be used from any thread.
  *
  * - libmicrohttpd itself ends those that say nothing for long; one that sends, or takes, a byte now and then is ended
  *   here, and so is one that does not begin.
  * - Seats: a connection that has not yet shown a token (or a certificate) is a stranger. Strangers have a part of all
- *   seats, and those of one address a smaller one. A new one always gets in: where there are too many, the stranger that
- *   has had the longest to send its first request makes room, of the same address if that has too many. So connections
- *   that say nothing cost those who open them, and whoever sends a request at once is served.
+ *   seats, and those of one address a smaller one. A new one always gets in: where there are too many, the stranger
+ *   that has had the longest to send its first request makes room, of the same address if that has too many. So
+ *   connections that say nothing cost those who open them, and whoever sends a request at once is served.
  * - Of a connection whose answer is being made, it is found out when the client has gone.
  */
 struct watch;
@@ -37,9 +37,8 @@ struct watch_options {
 };
 
 int watch_start(const struct watch_options *options, struct watch **watch, struct fail *why);
-void watch_stop(
-	struct watch
-		*watch); /* ends its thread: no connection is ended any more; null is allowed */
+/* Ends its thread: no connection is ended any more. Null is allowed. */
+void watch_stop(struct watch *watch);
 void watch_free(struct watch *watch); /* it was stopped, or null */
 
 /* Null: no memory. It is to be given back before the socket is closed. */

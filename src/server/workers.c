@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-	PATIENT_NICE = 10, /* more than before; the kernel ends it at 19 */
+	PATIENT_NICE = 5, /* more than before; the kernel ends it at 19 */
 };
 
 struct workers {
@@ -25,8 +25,9 @@ struct workers {
 };
 
 /*
- * Where others want the CPU, they get about ten times as much, and are not preempted. SCHED_IDLE would give less still: on a
- * machine that is busy, which is when questions are asked, there would be no answer. Where it fails, work goes on as it was.
+ * Where others want the CPU, they get about three times as much, and are not preempted. SCHED_IDLE, or a larger number,
+ * would give less still: on a machine that is busy, which is when questions are asked, there would be no answer, and
+ * who waits for a lock that such a thread holds would wait with it. Where it fails, work goes on as it was.
  */
 static void be_patient(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Films that are too old, or more than there is room for, are removed. Nobody's films push out those of others: where there
- * is no room, the oldest go of the owner who has the most. The films that are recorded here count only as far as they take
- * more than half of the room.
+ * Films that are too old, or more than there is room for, are removed. Nobody's films push out those of others: where
+ * there is no room, the oldest go of the owner who has the most. The films that are recorded here count only as far
+ * as they take more than half of the room.
  */
 #include <errno.h>
 #include <stdlib.h>

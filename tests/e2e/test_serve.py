@@ -407,7 +407,8 @@ def test_the_address_opens_the_page(lab, tmp_path):
                 assert select.select([master], [], [], PATIENCE)[0], said
                 said += os.read(master, 4096).decode()
             assert found[2].encode() not in status and found[1].encode() in status
-            request = urllib.request.Request(f"{found[1]}/api/v1/status", headers={"Authorization": f"Bearer {found[2]}"})
+            request = urllib.request.Request(f"{found[1]}/api/v1/status",
+                                             headers={"Authorization": f"Bearer {found[2]}"})
             with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 assert json.load(answer)["filming"] is False
         finally:

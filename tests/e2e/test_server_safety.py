@@ -10,8 +10,8 @@ import warnings
 
 import pytest
 
-from asking import (OPEN, PATIENCE, READ, WRITE, Server, certificate, program, send_film, server,  # noqa: F401 (fixtures)
-                    start)
+from asking import (OPEN, PATIENCE, READ, WRITE, Server, certificate, program, send_film,  # noqa: F401 (fixtures)
+                    server, start)
 
 
 def test_headers_of_safety(server):
@@ -169,7 +169,8 @@ def test_a_sender_has_a_quota(start, tmp_path):
     assert [status for status, _, _ in answers] == [200] * 3 + [429] * 2
     # a film's part of an hour
     assert 1000 < int(answers[3][1]["Retry-After"]) <= 1201
-    assert send_film(server, headers={**bearer("second-second-second"), "X-Stackcam-Host": "other", "X-Stackcam-Number": "9"})[0] == 200
+    other = {**bearer("second-second-second"), "X-Stackcam-Host": "other", "X-Stackcam-Number": "9"}
+    assert send_film(server, headers=other)[0] == 200
     assert server.request("/api/v1/status")[0] == 200
 
 
