@@ -63,6 +63,8 @@ struct store {
 	struct map owners; /* hash of a host's name -> whose its films are */
 	uint64_t own;	   /* that of the host that is recorded here; 0: none is */
 	bool is_full;
+	struct index_status
+		seen; /* of the index, when it was changed last: who asks how the store is waits for no reader */
 
 	/* of store_tick()'s thread */
 	struct identity *identity; /* with the lock held where it changes */

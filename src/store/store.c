@@ -169,6 +169,17 @@ static struct store *new_store(const struct store_options *options)
 	return NULL;
 }
 
+/* What store_status() says of the index from now on. */
+static void look_at_index(struct store *store)
+{
+	struct index_status seen;
+
+	index_status(store->index, &seen);
+	pthread_mutex_lock(&store->lock);
+	store->seen = seen;
+	pthread_mutex_unlock(&store->lock);
+}
+
 int store_open(const struct store_options *options, struct store **result, struct fail *why)
 {
 	struct store *store = new_store(options);
@@ -195,6 +206,7 @@ int store_open(const struct store_options *options, struct store **result, struc
 		return err;
 	}
 	store->next_scan = clock_ns() + SCAN_NS;
+	look_at_index(store);
 	*result = store;
 	return 0;
 }
@@ -239,6 +251,7 @@ int store_open_film(const char *film, struct store **result, struct fail *why)
 		store_free(store);
 		return err;
 	}
+	look_at_index(store);
 	*result = store;
 	return 0;
 }
@@ -348,8 +361,11 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 	struct fail first = {0}, failed = {0};
 	int err;
 
-	if (store->is_single)
-		return index_single(store, why);
+	if (store->is_single) {
+		err = index_single(store, why);
+		look_at_index(store);
+		return err;
+	}
 	/* nothing works without */
 	if (index_is_retired(store->index)) {
 		err = store_clean_index(store, why);
@@ -375,6 +391,7 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 	store_remove_aside(store);
 	add_failure(&first, index_compact(store->index, now, &failed), &failed);
 	add_failure(&first, store_clean_index(store, &failed), &failed);
+	look_at_index(store);
 	store_note(store, first.err);
 	if (first.err)
 		*why = first;
@@ -383,10 +400,13 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 
 int store_follow(struct store *store, struct fail *why)
 {
+	int err;
+
 	if (store->is_single || index_is_retired(store->index))
 		return 0;
-	return store_note(store,
-			  store_index_films(store, clock_ns() + INDEX_BUDGET_NS, false, why));
+	err = store_index_films(store, clock_ns() + INDEX_BUDGET_NS, false, why);
+	look_at_index(store);
+	return store_note(store, err);
 }
 
 static void status_of_single(struct store *store, struct store_status *status)
@@ -399,12 +419,10 @@ static void status_of_single(struct store *store, struct store_status *status)
 
 void store_status(struct store *store, struct store_status *status)
 {
-	struct index *of = store_index(store);
 	struct index_status index;
 
-	index_status(of, &index);
-	index_free(of);
 	pthread_mutex_lock(&store->lock);
+	index = store->seen;
 	*status = (struct store_status){
 		.films = store->films.count,
 		.bytes = store->bytes + index.bytes,
