@@ -8,7 +8,7 @@
 /*
  * The answer that flame graphs, trees and folded text show: all stacks merged from the root.
  * nodes[0] is the root, it stands for everything; parents come before their children; siblings are
- * sorted by total, largest first. self is what was spent in the node itself; total is self plus the
+ * sorted by total, largest first, unless it is said that they are not. self is what was spent in the node itself; total is self plus the
  * children's totals, exactly.
  */
 struct flame_node {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "film/film.h"
 
@@ -119,6 +120,43 @@ static void copy_kept(struct pruner *p)
 	} while (node);
 }
 
+static int largest_first(const void *x, const void *y, void *context)
+{
+	const struct flame_node *nodes = context;
+	const struct flame_node *a = &nodes[*(const uint32_t *)x],
+				*b = &nodes[*(const uint32_t *)y];
+	int order;
+
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	if (a->before_total != b->before_total)
+		return a->before_total > b->before_total ? -1 : 1;
+	order = strcmp(a->name, b->name);
+	if (!order)
+		order = strcmp(a->image, b->image);
+	return order ? order : a < b ? -1 : 1;
+}
+
+/* The children of each node in order; room for all nodes. */
+static void sort_siblings(struct pruner *p, uint32_t *children)
+{
+	struct flame_node *nodes = p->pruned->nodes;
+
+	for (uint32_t i = 0; i < p->pruned->count; i++) {
+		uint32_t n = 0, k;
+
+		for (k = nodes[i].first_child; k; k = nodes[k].next_sibling)
+			children[n++] = k;
+		if (n < 2)
+			continue;
+		qsort_r(children, n, sizeof(*children), largest_first, nodes);
+		nodes[i].first_child = children[0];
+		for (k = 0; k < n; k++)
+			nodes[children[k]].next_sibling = k + 1 < n ? children[k + 1] : 0;
+		p->last[i] = children[n - 1];
+	}
+}
+
 static void add_marks(struct pruner *p)
 {
 	const struct flame_node *nodes = p->flame->nodes;
@@ -144,7 +182,7 @@ static void add_marks(struct pruner *p)
 
 int flame_prune(const struct flame *flame, uint32_t most, struct flame *pruned, uint32_t *hidden)
 {
-	uint32_t count = flame->count, room, marks = 0;
+	uint32_t count = flame->count, room, marks = 0, *children = NULL;
 	struct pruner p = {.flame = flame, .pruned = pruned};
 	int err = -ENOMEM;
 
@@ -162,6 +200,10 @@ int flame_prune(const struct flame *flame, uint32_t most, struct flame *pruned, 
 	if (!pruned->nodes || !p.last)
 		goto out;
 	copy_kept(&p);
+	children = calloc(room, sizeof(*children));
+	if (!children)
+		goto out;
+	sort_siblings(&p, children);
 	marks = pruned->count;
 	add_marks(&p);
 	*hidden = count - marks;
@@ -171,6 +213,7 @@ out:
 	free(p.place);
 	free(p.smaller);
 	free(p.last);
+	free(children);
 	if (err)
 		flame_free(pruned);
 	return err;

@@ -2,6 +2,7 @@
 #include "query/functions.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int most_self_first(const void *x, const void *y)
@@ -66,8 +67,13 @@ int functions_of(const struct tree *tree, const struct flame *flame, struct func
 		if (rows[i].label && rows[i].label->kind)
 			rows[functions->count++] = rows[i];
 	}
-	qsort(rows, functions->count, sizeof(*rows), most_self_first);
 	return 0;
+}
+
+void functions_sort(struct functions *functions)
+{
+	if (functions->count)
+		qsort(functions->at, functions->count, sizeof(*functions->at), most_self_first);
 }
 
 void functions_free(struct functions *functions)
@@ -114,27 +120,73 @@ static uint64_t key_of(const struct function *f, enum function_order order)
 	return order == FUNCTIONS_BY_P99 ? call_stats_quantile(calls, 990) : 0;
 }
 
-static int largest_first(const void *x, const void *y, void *context)
+/* Of equal ones the one that would stand first in functions that are sorted. */
+static int comes_first(const void *x, const void *y, enum function_order order)
 {
-	const struct function *a = *(const struct function *const *)x;
-	const struct function *b = *(const struct function *const *)y;
-	enum function_order order = *(const enum function_order *)context;
+	const struct function *a = x, *b = y;
 	uint64_t key_a = key_of(a, order), key_b = key_of(b, order);
 
 	if (key_a != key_b)
 		return key_a > key_b ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return most_self_first(a, b);
+}
+
+static int first_first(const void *x, const void *y, void *context)
+{
+	return comes_first(*(const struct function *const *)x, *(const struct function *const *)y,
+			   *(const enum function_order *)context);
+}
+
+/* In a heap whose top comes last: moves what stands at i down to where it belongs. */
+static void sink(const struct function **heap, size_t count, size_t i, enum function_order order)
+{
+	const struct function *moved = heap[i];
+	size_t child;
+
+	for (; (child = 2 * i + 1) < count; i = child) {
+		if (child + 1 < count && comes_first(heap[child], heap[child + 1], order) < 0)
+			child++;
+		if (comes_first(moved, heap[child], order) > 0)
+			break;
+		heap[i] = heap[child];
+	}
+	heap[i] = moved;
+}
+
+const struct function **functions_first(const struct functions *functions,
+					enum function_order order, size_t *most)
+{
+	size_t count = *most < functions->count ? *most : functions->count, i;
+	const struct function **rows = calloc(count + 1, sizeof(*rows));
+
+	*most = count;
+	if (!rows || !count)
+		return rows;
+	for (i = 0; i < count; i++)
+		rows[i] = &functions->at[i];
+	for (i = count / 2; i-- > 0;)
+		sink(rows, count, i, order);
+	for (i = count; i < functions->count; i++) {
+		if (comes_first(&functions->at[i], rows[0], order) > 0)
+			continue;
+		rows[0] = &functions->at[i];
+		sink(rows, count, 0, order);
+	}
+	qsort_r(rows, count, sizeof(*rows), first_first, &order);
+	return rows;
 }
 
 const struct function **functions_in_order(const struct functions *functions,
 					   enum function_order order)
 {
-	const struct function **rows = calloc(functions->count + 1, sizeof(*rows));
+	size_t count = functions->count;
+	const struct function **rows;
 
-	for (size_t i = 0; rows && i < functions->count; i++)
+	if (order != FUNCTIONS_AS_THEY_ARE)
+		return functions_first(functions, order, &count);
+	rows = calloc(count + 1, sizeof(*rows));
+	for (size_t i = 0; rows && i < count; i++)
 		rows[i] = &functions->at[i];
-	if (rows && order != FUNCTIONS_AS_THEY_ARE)
-		qsort_r(rows, functions->count, sizeof(*rows), largest_first, &order);
 	return rows;
 }
 

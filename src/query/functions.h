@@ -16,15 +16,15 @@ struct function {
 	bool is_focus;		     /* its name matches --focus, or there is none */
 };
 
-/* Sorted by self, then total, largest first; the sums of self are the tree's totals. */
+/* The sums of self are the tree's totals. */
 struct functions {
 	struct function *at;
 	size_t count;
 };
 
 /*
- * What functions are sorted by, largest first; where that is the same, as they stand in functions. Of calls
- * that ended unseen only the time counts that they surely took.
+ * What functions are sorted by, largest first; where that is the same, as functions_sort() does. Of calls that ended
+ * unseen only the time counts that they surely took.
  */
 enum function_order {
 	FUNCTIONS_AS_THEY_ARE,
@@ -37,14 +37,20 @@ enum function_order {
 	FUNCTIONS_BY_P99,
 };
 
-/* Returns 0 or -ENOMEM. The tree must be summed up, and must live as long as the result. */
+/* In no order. Returns 0 or -ENOMEM. The tree must be summed up, and must live as long as the result. */
 int functions_of(const struct tree *tree, const struct flame *flame, struct functions *functions);
+/* By self, then total, largest first. */
+void functions_sort(struct functions *functions);
 void functions_free(struct functions *functions);
 
 /*
- * The functions of TREE_NOW in another order: an array to be freed, whose items point into functions. Null:
- * no memory.
+ * The first *most functions in that order, of equal ones those that functions_sort() puts first: an array to be freed,
+ * whose items point into functions, which need not be sorted. *most becomes how many there are. Null: no memory.
  */
+const struct function **functions_first(const struct functions *functions,
+					enum function_order order, size_t *most);
+
+/* All functions in an order, as functions_first(). */
 const struct function **functions_in_order(const struct functions *functions,
 					   enum function_order order);
 

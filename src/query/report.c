@@ -138,6 +138,7 @@ int report_make(struct film *film, const struct question *q, bool by_thread, str
 	    functions_of(&report->tree, &report->flame, &report->functions) ||
 	    groups_of(&report->tree, film, &report->flame, &report->groups))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
+	functions_sort(&report->functions);
 	call_functions_give(&report->calls, &report->tree, &report->view, TREE_NOW,
 			    &report->functions);
 	mark_focus(&q->filter, &report->functions);

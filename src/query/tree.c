@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What is known while one view is added. */
@@ -245,55 +246,49 @@ static int largest_first(const void *x, const void *y, void *context)
 	return order ? order : a->label < b->label ? -1 : a->label > b->label;
 }
 
-/*
- * Links the children of each node, sorted. order has room for a number per node: the nodes by parent.
- * start, zeroed and one longer, is where the children of each begin in it.
- */
-static void link_children(struct tree *tree, uint32_t *order, uint32_t *start)
+/* Puts the children of a node into order; room for all of them. */
+static void sort_children(struct tree *tree, struct tree_node *node, uint32_t *children)
 {
-	uint32_t count = (uint32_t)tree->nodes.count, i, k;
+	uint32_t n = 0, i;
 
-	for (i = 1; i < count; i++)
-		start[tree->nodes.at[i].parent + 1]++;
-	for (i = 1; i <= count; i++)
-		start[i] += start[i - 1];
-	for (i = 1; i < count; i++) {
-		struct tree_node *parent = &tree->nodes.at[tree->nodes.at[i].parent];
+	for (i = node->first_child; i; i = tree->nodes.at[i].next_sibling)
+		children[n++] = i;
+	if (n < 2)
+		return;
+	qsort_r(children, n, sizeof(*children), largest_first, tree);
+	node->first_child = children[0];
+	for (i = 0; i < n; i++)
+		tree->nodes.at[children[i]].next_sibling = i + 1 < n ? children[i + 1] : 0;
+}
 
-		/* first_child counts the children placed so far, until they are linked below */
-		order[start[tree->nodes.at[i].parent] + parent->first_child++] = i;
-	}
-	for (i = 0; i < count; i++) {
+void tree_total(struct tree *tree)
+{
+	/* children come behind their parents: each is put before those that came after it */
+	for (size_t i = tree->nodes.count; i-- > 0;) {
 		struct tree_node *node = &tree->nodes.at[i];
-		uint32_t *children = order + start[i], n = start[i + 1] - start[i];
+		struct tree_node *parent = &tree->nodes.at[node->parent];
 
-		if (n > 1)
-			qsort_r(children, n, sizeof(*children), largest_first, tree);
-		node->first_child = n ? children[0] : 0;
-		for (k = 0; k + 1 < n; k++)
-			tree->nodes.at[children[k]].next_sibling = children[k + 1];
+		for (int side = TREE_NOW; side <= TREE_BEFORE; side++) {
+			node->total[side] += node->self[side];
+			if (i)
+				parent->total[side] += node->total[side];
+		}
+		if (i) {
+			node->next_sibling = parent->first_child;
+			parent->first_child = (uint32_t)i;
+		}
 	}
 }
 
 int tree_sum(struct tree *tree)
 {
-	uint32_t count = (uint32_t)tree->nodes.count, i;
-	uint32_t *order = calloc(count, sizeof(*order));
-	uint32_t *start = calloc(count + 1ull, sizeof(*start));
-	int err = order && start ? 0 : -ENOMEM;
+	uint32_t *children = calloc(tree->nodes.count, sizeof(*children));
 
-	for (i = count; !err && i-- > 0;) {
-		struct tree_node *node = &tree->nodes.at[i];
-
-		for (int side = TREE_NOW; side <= TREE_BEFORE; side++) {
-			node->total[side] += node->self[side];
-			if (i)
-				tree->nodes.at[node->parent].total[side] += node->total[side];
-		}
-	}
-	if (!err)
-		link_children(tree, order, start);
-	free(order);
-	free(start);
-	return err;
+	if (!children)
+		return -ENOMEM;
+	tree_total(tree);
+	vec_foreach (&tree->nodes, node)
+		sort_children(tree, node, children);
+	free(children);
+	return 0;
 }

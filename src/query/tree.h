@@ -24,7 +24,7 @@ enum tree_side {
 
 struct tree_node {
 	uint32_t parent, label;
-	uint32_t first_child, next_sibling; /* set by tree_sum(); 0: none */
+	uint32_t first_child, next_sibling; /* set by tree_total(); 0: none */
 	uint32_t group; /* a number of the tree's groups plus one; 0: it is none */
 	uint16_t depth;
 	bool guess, inlined;
@@ -65,7 +65,10 @@ int tree_add(struct tree *tree, const struct view *view, enum tree_side side);
  */
 uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t label, bool inlined);
 
-/* Sums up and sorts the children of each node by total, largest first. Returns 0 or -ENOMEM. */
+/* Sums up, and links the children of each node in the order in which they stand. */
+void tree_total(struct tree *tree);
+
+/* The same, and sorts the children of each node by total, largest first. Returns 0 or -ENOMEM. */
 int tree_sum(struct tree *tree);
 
 #endif

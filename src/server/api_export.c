@@ -90,7 +90,8 @@ static int export_folded(const struct export *e)
 
 static int export_table(const struct export *e)
 {
-	static const struct show_options options = {.name_width = TABLE_NAMES};
+	static const struct show_options options = {.name_width = TABLE_NAMES,
+						    .order = FUNCTIONS_BY_SELF};
 	const uint64_t whole[] = {e->found->sum.total, e->found->before.total};
 
 	if (e->flame.is_diff)

@@ -203,15 +203,17 @@ static void put_function(struct json *j, const struct function *f, bool is_diff)
 int put_functions(struct json *j, const struct functions *functions, enum function_order order,
 		  size_t limit, bool is_diff, uint64_t *others)
 {
-	const struct function **rows = functions_in_order(functions, order);
+	const struct function **rows = order == FUNCTIONS_AS_THEY_ARE
+					       ? functions_in_order(functions, order)
+					       : functions_first(functions, order, &limit);
 
 	*others = 0;
+	for (size_t i = 0; i < functions->count; i++)
+		*others += functions->at[i].self[TREE_NOW];
 	json_open(j, "functions", '[');
-	for (size_t i = 0; rows && i < functions->count; i++) {
-		if (i < limit)
-			put_function(j, rows[i], is_diff);
-		else
-			*others += rows[i]->self[TREE_NOW];
+	for (size_t i = 0; rows && i < functions->count && i < limit; i++) {
+		put_function(j, rows[i], is_diff);
+		*others -= rows[i]->self[TREE_NOW];
 	}
 	json_close(j, ']');
 	free(rows);

@@ -69,7 +69,8 @@ struct store_sum {
 };
 
 /*
- * A flame with its functions. The strings live as long as the answer, no longer. *before of store_diff() is
+ * A flame with its functions; neither siblings nor functions are sorted (flame_prune() and functions_first() do, of what
+ * is shown). Of a comparison, functions are, as diff_sort() says. The strings live as long as the answer, no longer. *before of store_diff() is
  * scaled as everywhere (query/diff.h). To be freed, also after a failure.
  */
 struct store_answer {

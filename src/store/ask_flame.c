@@ -29,7 +29,8 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 
 	p->event.name = name_pool_add(&p->names, asked->event_name);
 	p->event.unit = name_pool_add(&p->names, asked->unit);
-	if (!p->event.name || !p->event.unit || tree_sum(&answer->tree) ||
+	tree_total(&answer->tree);
+	if (!p->event.name || !p->event.unit ||
 	    flame_of_tree(&answer->tree, &view, is_diff, &answer->flame) ||
 	    functions_of(&answer->tree, &answer->flame, &answer->functions))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");

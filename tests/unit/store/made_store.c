@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "answers.h"
+#include "query/flame_prune.h"
 #include "query/report.h"
 
 #include <cmocka.h>
@@ -138,7 +139,7 @@ struct store_answer made_flame(struct index *index, const struct store_ask *ask)
 	struct fail why = {0};
 
 	end_if(store_flame(made_store(index), ask, &answer, &why), &why);
-	answer_check(&answer.flame, &answer.functions);
+	made_check(&answer);
 	return answer;
 }
 
@@ -199,9 +200,14 @@ static void same_nodes(const struct flame *a, uint32_t x, const struct flame *b,
 
 static void same_functions(const struct functions *a, const struct functions *b)
 {
+	const struct function **rows = functions_in_order(a, FUNCTIONS_BY_SELF);
+	const struct function **others = functions_in_order(b, FUNCTIONS_BY_SELF);
+
+	assert_non_null(rows);
+	assert_non_null(others);
 	assert_int_equal(a->count, b->count);
 	for (size_t i = 0; i < a->count; i++) {
-		const struct function *f = &a->at[i], *g = &b->at[i];
+		const struct function *f = rows[i], *g = others[i];
 
 		assert_string_equal(f->label->name, g->label->name);
 		assert_int_equal(f->self[0], g->self[0]);
@@ -210,6 +216,21 @@ static void same_functions(const struct functions *a, const struct functions *b)
 		assert_int_equal(f->total[1], g->total[1]);
 		assert_int_equal(f->guess, g->guess);
 	}
+	free(rows);
+	free(others);
+}
+
+void made_check(const struct store_answer *answer)
+{
+	struct flame sorted;
+	uint32_t hidden;
+
+	assert_int_equal(flame_prune(&answer->flame, answer->flame.count + FLAME_PRUNE_MIN, &sorted,
+				     &hidden),
+			 0);
+	assert_int_equal(hidden, 0);
+	answer_check(&sorted, &answer->functions);
+	flame_free(&sorted);
 }
 
 void made_same(const struct store_answer *a, const struct store_answer *b)

@@ -45,6 +45,9 @@ void made_compare(struct index *index, const struct made_ask *asks, size_t count
 		  struct store_answer (*with)(struct index *other, const struct store_ask *ask),
 		  struct index *other);
 
+/* An answer is right in itself. */
+void made_check(const struct store_answer *answer);
+
 /* Both answers say the same: nodes, functions, sums. */
 void made_same(const struct store_answer *a, const struct store_answer *b);
 

@@ -31,7 +31,7 @@ enum {
 	FUNCTIONS = 6000, /* of a service */
 	DEPTH_MIN = 8,
 	DEPTH_MAX = 60,
-	SERVICES_MAX = 100
+	SERVICES_MAX = 256
 };
 
 #define BEGIN  1767225600ull /* s since 1970: midnight */
