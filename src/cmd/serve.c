@@ -197,6 +197,12 @@ static void *keep(void *context)
 
 /* The store */
 
+static void tell_store(void *context, const char *words)
+{
+	(void)context;
+	cmd_say("%s", words);
+}
+
 static void store_settings(const struct serve_options *options, struct store_options *settings)
 {
 	struct statvfs fs;
@@ -206,6 +212,7 @@ static void store_settings(const struct serve_options *options, struct store_opt
 		.bytes_max = options->keep_bytes,
 		.age_max = options->keep_age,
 		.identity = options->common.identity,
+		.tell = tell_store,
 	};
 	if (options->keep_bytes != SERVE_KEEP_DEFAULT)
 		return;

@@ -360,11 +360,24 @@ static int move_from_aside(struct film_disk *d)
 	return rc;
 }
 
+/* Someone removed the film, or put another file in its place: what is written now, nobody would ever read. */
+static bool was_removed(struct film_disk *d)
+{
+	int moved = 0;
+
+	return sqlite3_file_control(d->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+	       moved;
+}
+
 static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fail *why)
 {
 	uint64_t size;
-	int err = 0;
-	int rc = film_sql_run(d->db, "BEGIN IMMEDIATE");
+	int err = 0, rc;
+
+	if (was_removed(d))
+		return fail(why, -ESTALE, "leave it where it is until it is closed",
+			    "the film %s was removed while it was being written", d->path);
+	rc = film_sql_run(d->db, "BEGIN IMMEDIATE");
 
 	if (rc == SQLITE_OK) {
 		rc = write_batch(d, batch);

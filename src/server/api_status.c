@@ -62,6 +62,7 @@ static void put_store(struct json *j, const struct store_status *status)
 	json_u64(j, "hosts", status->hosts);
 	json_u64(j, "series", status->series);
 	json_u64(j, "set_aside", status->set_aside);
+	json_u64(j, "later", status->later);
 	json_u64(j, "taken", status->taken);
 	json_u64(j, "again", status->again);
 	json_u64(j, "removed", status->removed);

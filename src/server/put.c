@@ -24,6 +24,7 @@ void put_sum(struct json *j, const char *key, const struct store_sum *sum)
 	json_u64(j, "guessed", sum->guessed);
 	json_u64(j, "lost", sum->lost);
 	json_text(j, "unit", sum->unit ? sum->unit : "");
+	put_time(j, "complete_from", sum->complete_from);
 	put_time(j, "complete_until", sum->complete_until);
 	put_time(j, "filmed", sum->filmed);
 	json_bool(j, "by_films", sum->by_films);

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,19 @@
 
 /* Files that are kept. */
 #define ASIDE_MAX 64
+
+void store_say(const struct store *store, const char *format, ...)
+{
+	char words[PATH_MAX + 256];
+	va_list args;
+
+	if (!store->tell)
+		return;
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	store->tell(store->context, words);
+}
 
 static uint64_t changed_at(const char *path)
 {
@@ -51,9 +65,16 @@ static int move_aside(struct store *store, const char *path, const char *aside)
 int store_set_index_aside(struct store *store, const char *path)
 {
 	char aside[FOLDER_NAME_MAX];
+	int err;
 
 	folder_aside_name(aside, sizeof(aside), "index.db", clock_wall());
-	return move_aside(store, path, aside);
+	err = move_aside(store, path, aside);
+	if (!err)
+		store_say(store,
+			  "the index %s cannot be read: it was moved to %s/" ASIDE
+			  "/%s, and is made again from the films",
+			  path, store->path, aside);
+	return err;
 }
 
 int store_set_aside(struct store *store, struct store_film *film, struct fail *why)
@@ -72,9 +93,17 @@ int store_set_aside(struct store *store, struct store_film *film, struct fail *w
 		return err;
 	index_files_change(store->index);
 	err = move_aside(store, path, aside);
-	/* what is damaged is in the way, and of no use */
-	if (err)
+	if (!err) {
+		store_say(store, "the film %s is damaged: it was moved to %s/" ASIDE "/%s", path,
+			  store->path, aside);
+	} else {
+		/* what is damaged is in the way, and of no use */
+		store_say(store,
+			  "the film %s is damaged, and cannot be moved to %s/" ASIDE
+			  " (%s): it is removed",
+			  path, store->path, strerror(-err));
 		err = folder_remove(store->path, film->name);
+	}
 	index_files_changed(store->index);
 	if (err)
 		return fail_errno(why, err, NULL, "%s is damaged, and cannot be moved aside",
@@ -172,8 +201,10 @@ void store_remove_aside(const struct store *store)
 	read_names(store, &names);
 	for (size_t i = 0; i + ASIDE_MAX < names.count; i++) {
 		if (snprintf(file, sizeof(file), "%s/" ASIDE "/%s", store->path, names.at[i]) <
-		    (int)sizeof(file))
-			unlink(file);
+			    (int)sizeof(file) &&
+		    !unlink(file))
+			store_say(store, "%s was removed: only the last %d damaged files are kept",
+				  file, ASIDE_MAX);
 	}
 	free_names(&names);
 }

@@ -160,12 +160,14 @@ int asked_begin(struct asked *asked, struct store *store, const struct store_ask
 	asked->complete_until =
 		store_complete_until(store, ask->host, asked->from, asked->to, false);
 	asked->read_until = store_complete_until(store, ask->host, asked->from, asked->to, true);
-	return pick_series(asked, why);
+	err = focus_begin(asked, why);
+	return err ? err : pick_series(asked, why);
 }
 
 void asked_free(struct asked *asked)
 {
 	vec_free(&asked->series);
+	free(asked->named);
 	index_free(asked->index);
 }
 
@@ -182,8 +184,9 @@ bool asked_needs_films(const struct asked *a)
 
 	if (a->event && a->index->events[a->event].is_calls)
 		return true;
-	return q && (filter_is_set(&q->filter) || q->shape.by_process || q->shape.by_thread ||
-		     q->shape.lines || q->shape.inlines || q->shape.native || q->shape.by_label);
+	return q && ((filter_is_set(&q->filter) && !a->named) || q->shape.by_process ||
+		     q->shape.by_thread || q->shape.lines || q->shape.inlines || q->shape.native ||
+		     q->shape.by_label);
 }
 
 bool asked_is_late(const struct asked *a)
@@ -254,7 +257,7 @@ int asked_sum(const struct asked *a, struct index_reader *reader, struct store_s
 			  (int64_t)(a->to ? (a->to - 1) / NS_HOUR : 0), (int64_t)a->from,
 			  (int64_t)a->to, host);
 
-	sum->from = a->first * NS_MINUTE;
+	sum->from = sum->complete_from = a->first * NS_MINUTE;
 	sum->to = a->end * NS_MINUTE;
 	/* whole minutes may end after what was asked */
 	sum->complete_until = a->complete_until < a->to && a->complete_until < sum->to
@@ -265,7 +268,8 @@ int asked_sum(const struct asked *a, struct index_reader *reader, struct store_s
 		rc = sqlite3_step(row);
 	if (rc == SQLITE_ROW) {
 		sum->lost = (uint64_t)sqlite3_column_int64(row, 0);
-		sum->films_damaged = (uint32_t)sqlite3_column_int64(row, 1);
+		sum->films_damaged = (uint32_t)sqlite3_column_int64(row, 1) +
+				     store_count_later(a->store, a->ask->host, a->from, a->to);
 	}
 	sqlite3_finalize(row);
 	if (rc == SQLITE_ROW)

@@ -37,9 +37,7 @@ static inline bool store_ask_is_gone(const struct store_ask *ask)
 	return ask->gone && atomic_load_explicit(ask->gone, memory_order_relaxed);
 }
 
-#define STORE_PATIENCE 10000000000ull
-/* Of questions of which a part of the films says much the same as all: places, processes. */
-#define STORE_SPREAD_PATIENCE 3000000000ull
+#define STORE_PATIENCE 2000000000ull
 
 /* What all answers say of the samples that they stand for. */
 struct store_sum {
@@ -48,20 +46,22 @@ struct store_sum {
 	uint64_t truncated, guessed; /* of samples */
 	const char *unit;	     /* of the event: "ns" … */
 	/*
-	 * All samples before it are in the answer, ns since 1970; later ones of films that still grow may be missing.
-	 * At most to, which it is where all is there.
+	 * All samples from complete_from on and before complete_until are in the answer, ns since 1970. Later ones, of films
+	 * that still grow, may be missing, and earlier ones, where there was no time to read all films. Where all is there,
+	 * they are `from` and `to`.
 	 */
-	uint64_t complete_until;
+	uint64_t complete_from, complete_until;
 	/*
-	 * ns from `from` to complete_until of which there are films of the hosts that were asked for: what an average is of.
+	 * ns from complete_from to complete_until of which there are films of the hosts that were asked for: what an average is of.
 	 * A gap within one film counts as filmed. Where films that were read are spread over the time, of all of these.
 	 */
 	uint64_t filmed;
-	bool by_films;		/* the index could not answer */
-	uint32_t films_damaged; /* films of that time that could not be read: a gap */
+	bool by_films; /* the index could not answer */
+	uint32_t
+		films_damaged; /* films of that time that could not be read, or not by this version: a gap */
 	/*
-	 * Films that there was no time for (store_ask.patience), or no room: the last ones, from complete_until on, but of
-	 * places and processes, where they are spread over the time.
+	 * Films that there was no time for (store_ask.patience), or no room: the oldest, which end before complete_from, but
+	 * of places and processes, where they are spread over the time.
 	 */
 	uint32_t films_unread;
 	uint64_t

@@ -42,7 +42,7 @@ static bool keeps(void *context, const struct film *film, uint32_t process)
 struct listed {
 	char *name, *host;
 	uint64_t first; /* ns since 1970: it begins then, or later */
-	uint64_t last;	/* once it was read: its end */
+	uint64_t last;	/* its end, as far as it is known before it is read */
 	bool is_growing;
 };
 struct film_list {
@@ -93,14 +93,11 @@ int64_t ask_count_films(const struct asked *a, struct fail *why)
 	return err ? err : count;
 }
 
-static bool list_add(struct film_list *list, const char *name, const char *host, uint64_t first,
-		     bool is_growing)
+/* Takes a copy of the names. */
+static bool list_add(struct film_list *list, struct listed film)
 {
-	struct listed film = {.name = strdup(name),
-			      .host = strdup(host),
-			      .first = first,
-			      .is_growing = is_growing};
-
+	film.name = strdup(film.name);
+	film.host = strdup(film.host);
 	if (film.name && film.host && vec_push(&list->all, film))
 		return true;
 	free(film.name);
@@ -127,7 +124,10 @@ static int add_growing(void *context, const struct store_growing *found)
 			return 0;
 		}
 	}
-	return list_add(g->list, found->name, found->host, found->first, true) ? 0 : -ENOMEM;
+	return list_add(g->list, (struct listed){(char *)found->name, (char *)found->host,
+						 found->first, UINT64_MAX, true})
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int list_films(const struct asked *a, struct film_list *list, struct store_sum *sum,
@@ -143,14 +143,15 @@ static int list_films(const struct asked *a, struct film_list *list, struct stor
 	/* of the films that are read, the losses are known without the index */
 	sum->lost = 0;
 	rc = sql_open(reader->db, &row,
-		      "SELECT name, host, first" FILMS_OF_TIME " ORDER BY first, name", "iit",
+		      "SELECT name, host, first, last" FILMS_OF_TIME " ORDER BY first, name", "iit",
 		      (int64_t)a->from, (int64_t)a->to, a->ask->host ? a->ask->host : "");
 	while (!err && rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(row, 0);
-		const char *host = (const char *)sqlite3_column_text(row, 1);
+		char *name = (char *)sqlite3_column_text(row, 0);
+		char *host = (char *)sqlite3_column_text(row, 1);
 
-		if (!list_add(list, name ? name : "", host ? host : "",
-			      (uint64_t)sqlite3_column_int64(row, 2), false))
+		if (!list_add(list, (struct listed){name ? name : "", host ? host : "",
+						    (uint64_t)sqlite3_column_int64(row, 2),
+						    (uint64_t)sqlite3_column_int64(row, 3), false}))
 			err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
 		rc = SQLITE_OK;
 	}
@@ -269,36 +270,55 @@ static int spread(struct film_list *list)
 	return 0;
 }
 
+/* By name where they begin together: so that it is the same each time. */
 static int by_begin(const void *a, const void *b)
 {
 	const struct listed *x = a, *y = b;
 
-	return x->first < y->first ? -1 : x->first > y->first;
+	return x->first != y->first ? (x->first < y->first ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* Those from that one on were not read: the answer is complete until the first of them begins. */
-static void leave_unread(const struct film_list *list, size_t from, struct store_sum *sum)
+static int newest_first(const void *a, const void *b)
+{
+	return by_begin(b, a);
+}
+
+static int put_in_order(const struct asked *a, struct film_list *list)
+{
+	if (list->all.count)
+		qsort(list->all.at, list->all.count, sizeof(*list->all.at),
+		      a->is_spread ? by_begin : newest_first);
+	return a->is_spread ? spread(list) : 0;
+}
+
+/* Those from that one on were not read. */
+static void leave_unread(const struct asked *a, const struct film_list *list, size_t from,
+			 struct store_sum *sum)
 {
 	for (size_t i = from; i < list->all.count; i++) {
-		uint64_t first = list->all.at[i].first;
+		uint64_t first = list->all.at[i].first, last = list->all.at[i].last;
 
 		sum->films_unread++;
 		first = first > sum->from ? first : sum->from;
-		if (first < sum->complete_until)
+		last = last < sum->to ? last + 1 : sum->to;
+		if (a->is_spread && first < sum->complete_until)
 			sum->complete_until = first;
+		if (!a->is_spread && last > sum->complete_from)
+			sum->complete_from = last;
 	}
+	if (sum->complete_until < sum->complete_from)
+		sum->complete_until = sum->complete_from;
 }
 
-/* The time that those before that one cover, until the answer is complete; spread ones all that they cover. */
+/* The time that those before that one cover, of what the answer is complete of; spread ones all that they cover. */
 static uint64_t filmed_of(const struct asked *a, struct film_list *list, size_t to,
 			  const struct store_sum *sum)
 {
-	struct filmed filmed = {.until = sum->from,
+	struct filmed filmed = {.until = sum->complete_from,
 				.end = a->is_spread ? sum->to : sum->complete_until};
 
-	if (a->is_spread && to)
+	if (to)
 		qsort(list->all.at, to, sizeof(*list->all.at), by_begin);
-
 	for (size_t i = 0; i < to; i++)
 		filmed_add(&filmed, list->all.at[i].first, list->all.at[i].last);
 	return filmed.sum;
@@ -336,29 +356,31 @@ int ask_films(const struct asked *a, film_opener *open, struct store_sum *sum,
 	      int (*take)(void *context, const struct ask_film *film), void *context,
 	      struct fail *why)
 {
-	uint64_t usual = a->is_spread ? STORE_SPREAD_PATIENCE : STORE_PATIENCE;
-	uint64_t until = clock_ns() + (a->ask->patience ? a->ask->patience : usual);
+	uint64_t begin = clock_ns(), used = 0;
+	uint64_t patience = a->ask->patience ? a->ask->patience : STORE_PATIENCE;
 	struct film_list list = {0};
 	size_t i = 0;
 	int err;
 
 	pthread_rwlock_rdlock(&a->index->files);
 	err = list_films(a, &list, sum, why);
-	if (!err && a->is_spread && spread(&list))
+	if (!err && put_in_order(a, &list))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
-	sum->from = a->from;
+	sum->from = sum->complete_from = a->from;
 	sum->to = a->to;
 	sum->complete_until = a->read_until;
 	sum->by_films = true;
-	while (!err && i < list.all.count && (!i || clock_ns() < until)) {
+	/* the next one takes about as long as those before it did */
+	while (!err && i < list.all.count && (!i || used + used / i < patience)) {
 		err = asked_still(a, why);
 		if (!err)
 			err = open_listed(a, open, &list.all.at[i++], sum, take, context, why);
+		used = clock_ns() - begin;
 	}
 	pthread_rwlock_unlock(&a->index->files);
 	if (err == ASK_ENOUGH)
 		err = 0;
-	leave_unread(&list, i, sum);
+	leave_unread(a, &list, i, sum);
 	/* how far they reach is known at the end */
 	sum->filmed = filmed_of(a, &list, i, sum);
 	list_free(&list);

@@ -43,7 +43,10 @@ struct asked {
 	uint64_t complete_until; /* see struct store_sum */
 	uint64_t read_until;	 /* the same, for who reads the films */
 	bool one_service;	 /* only the service matters: sums over its series do */
-	bool is_spread;	      /* a part of the films says much the same as all: see ask_films() */
+	bool is_spread; /* a part of the films says much the same as all: see ask_films() */
+	uint8_t *
+		named; /* by function, see focus_begin(); null: names do not matter, or the index does not know them */
+	uint32_t named_count;
 	vec(uint32_t) series; /* those that are meant */
 };
 
@@ -57,6 +60,20 @@ void asked_free(struct asked *asked);
 
 /* 0, or -ECANCELED with *why filled once nobody waits for the answer: asked between films, and between rows. */
 int asked_still(const struct asked *asked, struct fail *why);
+
+/*
+ * Where only names of functions filter, and the index has functions of these names: notes which, in asked->named. Fails
+ * for lack of memory.
+ */
+int focus_begin(struct asked *asked, struct fail *why);
+/* What each path is to that filter; to be freed. Null: no memory. */
+uint8_t *focus_paths(const struct asked *asked, uint32_t paths);
+/*
+ * Of cells [from, from + count), unpacked with their samples, only those that the filter keeps stay, from `from` on; *sum
+ * becomes theirs. Returns how many they are.
+ */
+size_t focus_keep(const struct asked *asked, const uint8_t *paths, struct cells_reader *cells,
+		  size_t from, size_t count, struct cell_sum *sum);
 
 /* Whether a series is meant. */
 bool asked_series(const struct store_ask *ask, const struct dictionary_series *series);
@@ -112,13 +129,14 @@ int paths_tree(struct index *index, struct index_reader *reader, struct tree *tr
 void paths_drop(struct index_reader *reader);
 
 /*
- * Opens the films of an ask one after the other, in the order of their begin, so that one is in memory at a time.
+ * Opens the films of an ask one after the other, the newest first, so that one is in memory at a time.
  * question: the ask's, with the time and the processes that are meant; event: the film's id of the ask's event. Films
  * that lack it are left out. A damaged one is counted. Ends with an error of take(), or when its time or room is used up:
- * those that were not read are counted, too, and sum->complete_until is where they begin.
+ * those that were not read are counted, too, and sum->complete_from is where the last of them ends.
  *
  * Where asked->is_spread is set, the newest is read first, and then the others in an order in which those that were read
- * lie evenly in the time, and among the hosts, whenever it ends.
+ * lie evenly in the time, and among the hosts, whenever it ends; and sum->complete_until is where the first one begins
+ * that was not.
  */
 struct ask_film {
 	struct film *film;

@@ -150,6 +150,8 @@ struct index *store_index(struct store *store); /* shared: for index_free() */
  */
 uint64_t store_complete_until(struct store *store, const char *host, uint64_t from, uint64_t to,
 			      bool is_read);
+/* Films of a host (null: of all) and of that time that a later version of stackcam wrote: they are not read. */
+uint32_t store_count_later(struct store *store, const char *host, uint64_t from, uint64_t to);
 /*
  * Calls take() with each film that grows and begins before that time: where it ends, the index only knows of some time
  * ago. first: it begins then, or later. A value of take() other than 0 ends the walk and is returned; it must not ask

@@ -85,6 +85,30 @@ int store_each_growing(struct store *store, uint64_t before,
 	return err;
 }
 
+/* After a way back to an earlier stackcam: those of the later one wait for it. */
+static void leave_later(struct store *store, struct store_film *film, struct fail *why)
+{
+	store_say(store, "%s; it stays where it is, and is not read", why->what);
+	*why = (struct fail){0};
+	pthread_mutex_lock(&store->lock);
+	film->is_later = film->is_refused = film->is_indexed = true;
+	film->until = UINT64_MAX;
+	pthread_mutex_unlock(&store->lock);
+}
+
+uint32_t store_count_later(struct store *store, const char *host, uint64_t from, uint64_t to)
+{
+	uint32_t count = 0;
+
+	pthread_mutex_lock(&store->lock);
+	vec_foreach (&store->films, film)
+		count += (*film)->is_later && (*film)->start < to &&
+			 (*film)->start + NS_PER_HOUR > from &&
+			 (!host || !strcmp(host, (*film)->host));
+	pthread_mutex_unlock(&store->lock);
+	return count;
+}
+
 static int cannot_open(struct store *store, struct store_film *film, int err, struct fail *why)
 {
 	switch (-err) {
@@ -99,7 +123,8 @@ static int cannot_open(struct store *store, struct store_film *film, int err, st
 			return 0;
 		return store_set_aside(store, film, why);
 	case EPROTONOSUPPORT:
-		return store_set_aside(store, film, why);
+		leave_later(store, film, why);
+		return 0;
 	default:
 		return err;
 	}

@@ -198,6 +198,17 @@ static int remove_aged(struct store *store, struct store_film **films, size_t *l
 	return err;
 }
 
+/* Those of a later version are not touched. */
+static size_t without_later(struct store_film **films, size_t count)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!films[i]->is_later)
+			films[left++] = films[i];
+	return left;
+}
+
 int store_remove_old(struct store *store, uint64_t now, struct fail *why)
 {
 	size_t count;
@@ -214,6 +225,7 @@ int store_remove_old(struct store *store, uint64_t now, struct fail *why)
 	watch_clock(store, now);
 	if (clock_ns() < store->no_age_until)
 		age_max = 0;
+	count = without_later(films, count);
 	qsort(films, count, sizeof(*films), by_age);
 	err = remove_aged(store, films, &count, now, age_max, why);
 	if (!err && bytes_max)

@@ -36,6 +36,7 @@ struct store_film {
 	bool is_packed;	       /* all of its hour, in large blocks: its mode says that it is done */
 	bool is_indexed;       /* all of it */
 	bool is_refused;       /* it cannot be merged with others */
+	bool is_later;	       /* a later version of stackcam wrote it: it stays as it is */
 	struct film *followed; /* a growing one as the index has it; of store_tick()'s thread */
 };
 
@@ -47,7 +48,9 @@ struct store_agent {
 
 struct store {
 	char *path;
-	int lock_fd;	/* no other process works on the store as long as it is open */
+	int lock_fd; /* no other process works on the store as long as it is open */
+	void (*tell)(void *context, const char *words);
+	void *context;
 	bool is_single; /* of a film that stays where it is: nothing is written */
 
 	pthread_mutex_t lock; /* of all until the next blank line */
@@ -77,6 +80,10 @@ struct store {
 
 /* "PATH/NAME" of a film or another file of the store; -ENAMETOOLONG. */
 int store_path_of(const struct store *store, const char *name, char *to, size_t size);
+
+/* aside.c: tells whoever runs the store, in a sentence. */
+void store_say(const struct store *store, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* films.c: with the lock held. */
 struct store_film *store_find(struct store *store, const char *name);

@@ -160,6 +160,8 @@ static struct store *new_store(const struct store_options *options)
 	store->lock_fd = -1;
 	store->bytes_max = options->bytes_max;
 	store->age_max = options->age_max;
+	store->tell = options->tell;
+	store->context = options->context;
 	store->path = strdup(options->path);
 	if (options->identity)
 		store->identity = identity_copy(options->identity);
@@ -417,6 +419,16 @@ static void status_of_single(struct store *store, struct store_status *status)
 	status->bytes = stat(store->path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
+/* With the lock held. */
+static uint64_t count_later(const struct store *store)
+{
+	uint64_t count = 0;
+
+	vec_foreach (&store->films, film)
+		count += (*film)->is_later;
+	return count;
+}
+
 void store_status(struct store *store, struct store_status *status)
 {
 	struct index_status index;
@@ -431,6 +443,7 @@ void store_status(struct store *store, struct store_status *status)
 		.hosts = index.hosts,
 		.series = index.series,
 		.set_aside = store->set_aside,
+		.later = count_later(store),
 		.taken = store->taken,
 		.again = store->again,
 		.removed = store->removed,

@@ -29,6 +29,9 @@ struct store_options {
 	uint64_t bytes_max; /* films go when all take more (store/retention.c); 0: no limit */
 	uint64_t age_max;   /* ns; films that ended longer ago go; 0: no limit */
 	const struct identity *identity; /* how services get their names; copied */
+	/* Is given a sentence about each file that is set aside, passed over or removed from aside/; may be null. Any thread. */
+	void (*tell)(void *context, const char *words);
+	void *context;
 };
 
 /* Returns 0 or a negative errno with *why filled. An existing store answers at once. */
@@ -86,7 +89,9 @@ struct store_status {
 	uint64_t films, bytes; /* on disk, with the index */
 	uint64_t first, last;  /* the time that they cover; 0: none */
 	uint64_t hosts, series;
-	uint64_t set_aside;    /* damaged films since the start */
+	uint64_t set_aside; /* damaged films since the start */
+	uint64_t
+		later; /* films that a later version of stackcam wrote: they stay, and are not read */
 	uint64_t taken, again; /* films of agents since the start */
 	uint64_t removed;      /* by age and size since the start */
 	bool is_full;	       /* the disk was full when last written to */

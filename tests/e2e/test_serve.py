@@ -309,6 +309,20 @@ def test_damaged_films_are_set_aside(lab, tmp_path):
         assert serve.end()[0] == 0
 
 
+@needs_root
+def test_a_film_that_is_removed_while_it_is_written(lab, tmp_path):
+    """Another one begins within seconds, and the log says so."""
+    await_one_film()
+    with serving(lab, tmp_path / "store") as serve:
+        film = wait_for_film(tmp_path / "store")
+        for path in film.parent.glob(film.name + "*"):
+            path.unlink()
+        serve.hear("was removed while it was being written")
+        wait_for_film(tmp_path / "store", [film])
+        assert wait_until(lambda: serve.get("status")["recorder"]["filming"])
+        assert serve.end()[0] == 0
+
+
 def test_wrong_usage(lab, tmp_path):
     config = tmp_path / "serve.conf"
     for words, said in ((["--listen", "nowhere"], "--listen takes an address"),

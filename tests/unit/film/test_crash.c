@@ -436,6 +436,24 @@ static void test_read_while_recording(void **state)
 	remove_folder();
 }
 
+/* What is written to a film that has no name any more, nobody would read: the next commit says so. */
+static void test_removed(void **state)
+{
+	const char *path = new_path();
+	struct film_writer *w = create(path);
+	struct fail why = {0};
+
+	(void)state;
+	put_second(w, 0);
+	commit(w, test_info.start + SECOND);
+	assert_int_equal(unlink(path), 0);
+	put_second(w, 1);
+	assert_int_equal(film_commit(w, test_info.start + 2 * SECOND, true, &why), -ESTALE);
+	assert_non_null(strstr(why.what, "removed while it was being written"));
+	assert_int_equal(film_close(w, test_info.start + 2 * SECOND, NULL), -ESTALE);
+	remove_folder();
+}
+
 /* A disk that stands still does not hold up the caller. */
 static void test_slow_disk(void **state)
 {
@@ -480,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_file_size_limit),
 		cmocka_unit_test(test_disk_full),
 		cmocka_unit_test(test_read_while_recording),
+		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_slow_disk),
 	};
 

@@ -89,14 +89,16 @@ static bool is_service(const struct store_ask *ask, const char *name)
 
 static struct store_sum sum_of(const struct store_ask *ask, uint64_t total)
 {
+	uint64_t from = ask->from ? ask->from : 1732199520000000000ull;
 	uint64_t to = ask->to ? ask->to : 1732199580000000000ull;
 
 	return (struct store_sum){
-		.from = ask->from ? ask->from : 1732199520000000000ull,
+		.from = from,
 		.to = to,
 		.samples = 42,
 		.total = total,
 		.unit = "ns",
+		.complete_from = from,
 		.complete_until = to - 2000000000ull,
 		.filmed = 58000000000ull,
 	};

@@ -133,6 +133,9 @@ static void test_cut(void **state)
 		store_timeline(many->store, &ask, STORE_BY_HOST, 10, 10, NULL, &timeline, &why), 0);
 	assert_int_equal(timeline.sum.films_unread, FILMS - 1);
 	assert_int_equal(timeline.sum.samples, SAMPLES);
+	/* all films end at the same time: nothing before it is complete */
+	assert_true(timeline.sum.complete_from > START);
+	assert_true(timeline.sum.complete_until >= timeline.sum.complete_from);
 	store_timeline_free(&timeline);
 }
 
@@ -222,7 +225,7 @@ static void test_very_many(void **state)
 {
 	struct made_film films[3] = {0};
 	struct index *index = made_index(NULL);
-	struct store_ask ask = {.from = START, .to = LATER};
+	struct store_ask ask = {.from = START, .to = LATER, .patience = 100 * MINUTE};
 	struct store_processes list;
 	struct fail why = {0};
 	uint64_t total = 0;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <sqlite3.h>
 
+#include "film/schema.h"
 #include "film/writer.h"
 #include "store/ask.h"
 #include "store/folder.h"
@@ -69,7 +70,7 @@ static void test_damaged_films(void **state)
 /* Gaps that the store tells. */
 static unsigned int gaps(struct store *store)
 {
-	struct store_ask ask = {0};
+	struct store_ask ask = {.from = 1, .to = INT64_MAX};
 	struct store_answer answer = {0};
 	unsigned int count;
 
@@ -77,6 +78,78 @@ static unsigned int gaps(struct store *store)
 	count = answer.sum.films_damaged;
 	store_answer_free(&answer);
 	return count;
+}
+
+/* Films of aside/. */
+static unsigned int count_aside(void)
+{
+	char path[256], name[FOLDER_NAME_MAX];
+	unsigned int count = 0;
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/aside", store_path);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		count += folder_parse_aside(entry->d_name, name);
+	closedir(dir);
+	return count;
+}
+
+/* Of a film, as if another version of stackcam had written it. */
+static void set_version(const char *name, int version)
+{
+	char path[256], sql[64];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/%s", store_path, name);
+	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", version);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void keep_words(void *context, const char *words)
+{
+	snprintf(context, 512, "%s", words);
+}
+
+/* Who goes back to an earlier stackcam finds the later one's films as they were; who goes on has them again. */
+static void test_films_of_a_later_version(void **state)
+{
+	char words[512] = "";
+	struct store_options options = {.path = store_path,
+					.bytes_max = 1,
+					.age_max = 1,
+					.tell = keep_words,
+					.context = words};
+	struct store *store = open_store(0, 0);
+	struct store_status status;
+	struct fail why = {0};
+	bool again;
+
+	(void)state;
+	assert_int_equal(send_film(store, "a", "a", 1, BEGIN, &again), 0);
+	store_free(store);
+	set_version("inbox/a/1767322800_a_1.film", 1000);
+	assert_int_equal(store_open(&options, &store, &why), 0);
+	for (int i = 0; i < 5; i++)
+		tick(store, BEGIN + 10000);
+	assert_non_null(strstr(words, "inbox/a/1767322800_a_1.film has version 1000"));
+	store_status(store, &status);
+	assert_int_equal(status.later, 1);
+	assert_int_equal(status.set_aside, 0);
+	assert_int_equal(status.removed, 0);
+	assert_int_equal(count_aside(), 0);
+	assert_int_equal(gaps(store), 1);
+	store_free(store);
+	set_version("inbox/a/1767322800_a_1.film", FILM_SCHEMA_VERSION);
+	store = open_store(0, 0);
+	tick(store, BEGIN + 10000);
+	assert_int_equal(look().samples, SAMPLES);
+	assert_int_equal(gaps(store), 0);
+	store_free(store);
 }
 
 /* While nothing can be written it stays where it is; then the index is told, and it is moved. */
@@ -115,23 +188,6 @@ static void test_damaged_and_full(void **state)
 	assert_int_equal(status.set_aside, 1);
 	assert_int_equal(status.films, 1);
 	store_free(store);
-}
-
-/* Films of aside/. */
-static unsigned int count_aside(void)
-{
-	char path[256], name[FOLDER_NAME_MAX];
-	unsigned int count = 0;
-	struct dirent *entry;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "%s/aside", store_path);
-	dir = opendir(path);
-	assert_non_null(dir);
-	while ((entry = readdir(dir)))
-		count += folder_parse_aside(entry->d_name, name);
-	closedir(dir);
-	return count;
 }
 
 /* A film that was looked at before and one that was not: each is one gap, whenever the store is killed. */
@@ -428,10 +484,15 @@ static void test_sums_and_lengths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		KEPT_TEST(test_damaged_films),	    KEPT_TEST(test_damaged_index),
-		KEPT_TEST(test_damaged_and_full),   KEPT_TEST(test_killed_recorder),
-		KEPT_TEST(test_full_disk),	    KEPT_TEST(test_sums_and_lengths),
-		KEPT_TEST(test_gaps_of_new_index),  cmocka_unit_test(test_damaged_and_killed),
+		KEPT_TEST(test_damaged_films),
+		KEPT_TEST(test_damaged_index),
+		KEPT_TEST(test_damaged_and_full),
+		KEPT_TEST(test_killed_recorder),
+		KEPT_TEST(test_full_disk),
+		KEPT_TEST(test_sums_and_lengths),
+		KEPT_TEST(test_gaps_of_new_index),
+		KEPT_TEST(test_films_of_a_later_version),
+		cmocka_unit_test(test_damaged_and_killed),
 		cmocka_unit_test(test_names_aside),
 	};
 
