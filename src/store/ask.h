@@ -52,8 +52,8 @@ struct store_sum {
 	 */
 	uint64_t complete_from, complete_until;
 	/*
-	 * ns from complete_from to complete_until of which there are films of the hosts that were asked for: what an average is of.
-	 * A gap within one film counts as filmed. Where films that were read are spread over the time, of all of these.
+	 * ns from `from` to complete_until of which there are films of the hosts that were asked for: what an average is of.
+	 * A gap within one film counts as filmed. Where films were read, of those.
 	 */
 	uint64_t filmed;
 	bool by_films; /* the index could not answer */

@@ -310,11 +310,11 @@ static void leave_unread(const struct asked *a, const struct film_list *list, si
 		sum->complete_until = sum->complete_from;
 }
 
-/* The time that those before that one cover, of what the answer is complete of; spread ones all that they cover. */
+/* The time that those before that one cover. */
 static uint64_t filmed_of(const struct asked *a, struct film_list *list, size_t to,
 			  const struct store_sum *sum)
 {
-	struct filmed filmed = {.until = sum->complete_from,
+	struct filmed filmed = {.until = sum->from,
 				.end = a->is_spread ? sum->to : sum->complete_until};
 
 	if (to)

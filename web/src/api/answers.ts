@@ -11,12 +11,13 @@ export interface Sum {
 	lost: number;
 	unit: string;
 	/** At most to; what is behind it may not be there yet. 0: not known */
+	complete_from: number;
 	complete_until: number;
 	/** Seconds between from and complete_until of which there are films. */
 	filmed: number;
 	by_films: boolean;
 	films_damaged: number;
-	/** The last ones, from complete_until on: reading them would have taken too long. */
+	/** The oldest, which end before complete_from: reading them would have taken too long. */
 	films_unread: number;
 }
 

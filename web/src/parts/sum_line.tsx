@@ -5,7 +5,7 @@ import { count, percent } from '../format';
 import { clockOf, spanText } from '../state/range';
 import { text } from '../text/text';
 import { Losses } from './losses';
-import { amountOf, averageOf, isLate, rateOf, untilOf } from './units';
+import { amountOf, averageOf, isLate, rateOf, sinceOf, untilOf } from './units';
 
 const FEW = 0.001;
 
@@ -27,6 +27,7 @@ export function SumLine({ sum }: { sum: Sum }) {
 		<Losses sum={sum} />
 		{sum.films_damaged > 0 && <span class="warn">{words.damaged(count(sum.films_damaged))}</span>}
 		{sum.films_unread > 0 &&
-			<span class="warn" id="unread" title={words.unreadHint}>{words.unread(count(sum.films_unread))}</span>}
+			<span class="warn" id="unread" title={words.unreadHint}>
+				{words.unread(count(sum.films_unread), clockOf(sinceOf(sum)))}</span>}
 	</div>;
 }

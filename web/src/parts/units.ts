@@ -62,6 +62,11 @@ export function untilOf({ from, to, complete_until: until }: Pick<Sum, 'from' | 
 	return until > from ? Math.min(until, to) : to;
 }
 
+/** Since when. */
+export function sinceOf({ from, complete_from: since }: Pick<Sum, 'from' | 'complete_from'>): number {
+	return Math.max(since, from);
+}
+
 const LATE = 2; // seconds: what was just filmed is always on its way
 
 /** Whether something of it is missing that will come. */

@@ -14,7 +14,7 @@ import { Dropdown } from '../parts/menu';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { CustomRange } from '../parts/range_bar';
-import { amountOf, averageOf, rateOf, untilOf } from '../parts/units';
+import { amountOf, averageOf, rateOf, sinceOf, untilOf } from '../parts/units';
 import type { Filters, Side } from '../state/link';
 import { filmed, type Page, usePage } from '../state/page';
 import { lengthOf, lengthText, type Range, rangeBefore, rangeOf, spanOf, spanText } from '../state/range';
@@ -151,8 +151,8 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 	const change = rates[0]! > 0 ? rates[1]! / rates[0]! - 1 : NaN;
 	const row = (name: string, sum: Sum, rate: number) => <tr>
 		<th>{name}</th>
-		<td class="text">{spanText({ from: sum.from, to: untilOf(sum) })}</td>
-		<td class="less">{lengthText(untilOf(sum) - sum.from)}</td>
+		<td class="text">{spanText({ from: sinceOf(sum), to: untilOf(sum) })}</td>
+		<td class="less">{lengthText(untilOf(sum) - sinceOf(sum))}</td>
 		<td>{format(sum.total)}</td>
 		<td>{formatRate(rate)}</td>
 		<td class="less">{text.profile.samples(count(sum.samples))}</td>
