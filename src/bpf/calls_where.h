@@ -23,10 +23,7 @@ __noinline int calls_take_stack(__u32 flags)
 	capture_identity(&scratch->record, CAPTURE_CALL_STACK, task);
 	if (capture_registers(scratch, task)) {
 		scratch->record.has_user = 1;
-		if (CODE_SEGMENT(&scratch->entry) == USER_CS_64)
-			capture_walk(scratch, task);
-		else
-			scratch->record.end = UNWIND_END_32_BIT;
+		capture_user(scratch, task);
 	}
 	capture_send(scratch);
 	capture_end(scratch);

@@ -158,6 +158,18 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	record->assumed = w->assumed;
 }
 
+/* Walks from the registers that capture_registers() took. Of a 32-bit program only the leaf is known. */
+static __always_inline void capture_user(struct capture_scratch *scratch, struct task_struct *task)
+{
+	if (CODE_SEGMENT(&scratch->entry) == USER_CS_64) {
+		capture_walk(scratch, task);
+		return;
+	}
+	scratch->frames[0] = (__u32)scratch->entry.ip;
+	scratch->record.user_frames = 1;
+	scratch->record.end = UNWIND_END_32_BIT;
+}
+
 /* The ring of this CPU, or null. */
 static __always_inline void *capture_ring(void)
 {

@@ -24,10 +24,7 @@ static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
 	if (!IN_USER_MODE(ctx) && is_in_exec(&scratch->entry))
 		return;
 	scratch->record.has_user = 1;
-	if (CODE_SEGMENT(&scratch->entry) == USER_CS_64)
-		capture_walk(scratch, task);
-	else
-		scratch->record.end = UNWIND_END_32_BIT;
+	capture_user(scratch, task);
 }
 
 static __always_inline void take_kernel_stack(struct bpf_perf_event_data *ctx,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/demangle_d.h"
+
 /*
  * A mangled name of a few hundred bytes can stand for a text that fills any memory: each part may
  * repeat all parts before it. So the demangler prints into a buffer of fixed size, and is left by
@@ -75,11 +77,25 @@ struct deep {
 	bool done;
 };
 
+/* A name of D into the printer's text; false: it is none. */
+static bool demangle_as_d(struct printer *p, const char *name, int wanted)
+{
+	char *text = demangle_d(name, wanted & DMGL_PARAMS);
+
+	p->used = 0;
+	if (text && !setjmp(p->full))
+		print(text, strlen(text), p);
+	free(text);
+	p->text[p->used] = 0;
+	return p->used > 0;
+}
+
 static void *demangle_deep(void *context)
 {
 	struct deep *d = context;
 
-	d->done = demangle(&d->printer, d->name, d->wanted | DMGL_NO_RECURSE_LIMIT);
+	d->done = demangle(&d->printer, d->name, d->wanted | DMGL_NO_RECURSE_LIMIT) ||
+		  demangle_as_d(&d->printer, d->name, d->wanted);
 	return NULL;
 }
 
@@ -111,7 +127,7 @@ out:
 static bool looks_mangled(const char *name)
 {
 	return name[0] == '_' &&
-	       (name[1] == 'Z' || name[1] == 'R' || !strncmp(name, "_GLOBAL_", 8));
+	       (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' || !strncmp(name, "_GLOBAL_", 8));
 }
 
 static char *copy_cut(const char *name)
@@ -137,9 +153,10 @@ static char *demangle_plain(const char *name, int wanted)
 
 	if (!looks_mangled(name) || length > MANGLED_MAX)
 		return NULL;
-	if (length > DEEP_NAME)
+	if (length > DEEP_NAME || demangle_d_cost(name) > DEMANGLE_D_COST_FLAT)
 		return demangle_on_large_stack(name, wanted);
-	return demangle(&p, name, wanted) ? strdup(p.text) : NULL;
+	return demangle(&p, name, wanted) || demangle_as_d(&p, name, wanted) ? strdup(p.text)
+									     : NULL;
 }
 
 static char *demangle_all(const char *name, int wanted)

@@ -14,7 +14,7 @@
  * pass over the image's symbols that keeps only what was asked for, so that naming 50 addresses of a
  * 100 MB library needs neither its whole table in memory nor a sort of it.
  *
- * All files are hostile input. Names are demangled (C++, Rust legacy and v0), cut at 4 KiB, and may
+ * All files are hostile input. Names are demangled (C++, D, Rust legacy and v0), cut at 4 KiB, and may
  * still hold any byte: whoever prints them escapes them. An address that lies in no symbol has no
  * name: never a neighbour's.
  */

@@ -21,6 +21,19 @@ static void names(void **state)
 		{"_ZN3fooC2ERKS_", "foo::foo(foo const&)"},
 		{"_ZSt4sortIPiEvT_S1_", "std::sort<int*>(int*, int*)"},
 		{"_ZTV3foo", "vtable for foo"},
+		/* D: back references are written out; what only looks like it stays */
+		{"_Dmain", "D main"},
+		{"_D1d__T3BoxTiZQh3mixMFNaNbNiNfmZm", "d.Box!(int).Box.mix(ulong)"},
+		{"_D4core8internal2gc4impl12conservativeQw3Gcx__T4markVbi0Vbi0Vbi0ZQsMFNbNiNlSQCwQCuQCoQCoQCmQCxQCc"
+		 "__T9ScanRangeVbi0ZQpZv",
+		 "core.internal.gc.impl.conservative.gc.Gcx.mark!(false, false, false)"
+		 ".mark(core.internal.gc.impl.conservative.gc.Gcx.ScanRange!(false).ScanRange)"},
+		{"_Dfoo", "_Dfoo"},
+		{"_D", "_D"},
+		{"_D3foo", "_D3foo"},
+		/* names of Ada and Swift stay as they are: in C, my__name is no package */
+		{"ada__text_io__put_line", "ada__text_io__put_line"},
+		{"$s4main3fooyyF", "$s4main3fooyyF"},
 		{"_ZThn8_N3foo3barEv", "non-virtual thunk to foo::bar()"},
 		{"_GLOBAL__I__ZN3fooE", "global constructors keyed to foo"},
 		{"_GLOBAL__sub_I_main", "_GLOBAL__sub_I_main"},
@@ -124,11 +137,39 @@ static void explosion(void **state)
 	assert_true(seconds() - begin < 1);
 }
 
+/* The same in D: each parameter is an array of the one before by the one before. */
+static void explosion_of_d(void **state)
+{
+	double begin = seconds();
+	char name[2048] = "_D1fFHii", *text;
+
+	(void)state;
+	strcat(name, "HQeQg");
+	for (size_t i = 0; i < 60; i++)
+		strcat(name, "HQgQi");
+	strcat(name, "Zv");
+	text = symbol_demangle(name);
+	assert_non_null(text);
+	assert_string_equal(text, name);
+	free(text);
+	text = symbol_demangle("_D1fFHiiHQeQgHQgQiZv");
+	assert_non_null(text);
+	assert_string_equal(text, "f(int[int], int[int][int[int]], "
+				  "int[int][int[int]][int[int][int[int]]])");
+	free(text);
+	text = symbol_demangle_short("_D1d__T3BoxTiZQh3mixMFNaNbNiNfmZm");
+	assert_non_null(text);
+	assert_string_equal(text, "d.Box!(int).Box.mix");
+	free(text);
+	assert_true(seconds() - begin < 1);
+}
+
 /* Names of many kilobytes, and nested as deep as they are long. */
 static void long_names(void **state)
 {
 	static const char *const nests[] = {"P", "K",	 "1aI",	 "N1a", "Dp",
 					    "F", "XnxL", "DTnt", "A_"};
+	static const char *const nests_of_d[] = {"P", "A", "xG1", "Hi", "DFM", "__T1aT", "Qb"};
 	char *name = malloc(70000), *text;
 	size_t length;
 
@@ -157,6 +198,18 @@ static void long_names(void **state)
 			free(text);
 		}
 	}
+	for (size_t i = 0; i < sizeof(nests_of_d) / sizeof(nests_of_d[0]); i++) {
+		for (size_t size = 500; size < 60000; size = size * 3 / 2) {
+			strcpy(name, "_D1f");
+			for (length = 4; length < size; length += strlen(nests_of_d[i]))
+				strcpy(name + length, nests_of_d[i]);
+			strcpy(name + length, "i");
+			text = symbol_demangle(name);
+			assert_non_null(text);
+			assert_true(strlen(text) <= 4096 + 3);
+			free(text);
+		}
+	}
 	/* a long name that is not mangled is cut */
 	memset(name, 'x', 69999);
 	name[69999] = 0;
@@ -172,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
 		cmocka_unit_test(explosion),
+		cmocka_unit_test(explosion_of_d),
 		cmocka_unit_test(long_names),
 	};
 
