@@ -165,6 +165,7 @@ static __always_inline void capture_user(struct capture_scratch *scratch, struct
 		capture_walk(scratch, task);
 		return;
 	}
+	scratch->walk.has_runtime = 0;
 	scratch->frames[0] = (__u32)scratch->entry.ip;
 	scratch->record.user_frames = 1;
 	scratch->record.end = UNWIND_END_32_BIT;

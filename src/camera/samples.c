@@ -498,6 +498,14 @@ static void take_stranger(struct samples *samples, uint32_t event,
 	film_sample(samples->film, event, record->head.time, thread, stack, value);
 }
 
+/* Of a 32-bit program the leaf is all that is known; how many frames that makes. */
+static uint32_t leaf_of_32_bit(struct samples *samples, struct process *process, uint64_t at)
+{
+	if (!process_mapping(process, at) && !process->mapping_count)
+		targets_reread(samples->targets, process);
+	return process_mapping(process, at) != NULL;
+}
+
 void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
 		  const struct capture_handover *handover, uint64_t value)
 {
@@ -529,6 +537,8 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 	} else if (handover) {
 		samples->statistics.handed_over++;
 		end = finish(samples, process, filmed, record, handover, &count);
+	} else if (end == UNWIND_END_32_BIT && count) {
+		count = leaf_of_32_bit(samples, process, samples->frames[0]);
 	}
 	samples->statistics.complete += end == UNWIND_END_ROOT;
 	if ((end == UNWIND_END_ROOT || push_mark(samples, &stack, end)) &&
