@@ -216,17 +216,54 @@ static void drop_named(struct waiting *waiting)
 	waiting->frames.count = waiting->addresses.count = kept;
 }
 
+/* The starts of functions that have no name by their frames' addresses. */
+struct unnamed {
+	struct naming *naming;
+	uint64_t *starts; /* beside those that wait; 0: not known */
+};
+
 static void start_found(void *context, size_t index, uint64_t start, uint64_t size)
 {
-	struct naming *naming = context;
+	struct unnamed *unnamed = context;
+	const struct waiting *waiting = unnamed->naming->waiting;
 
 	(void)size;
-	film_start_frame(naming->names->film, naming->waiting->frames.at[index],
-			 naming->waiting->addresses.at[index], start);
+	unnamed->starts[index] = start;
+	film_start_frame(unnamed->naming->names->film, waiting->frames.at[index],
+			 waiting->addresses.at[index], start);
+}
+
+static void start_guessed(void *context, size_t index, uint64_t start, uint64_t size)
+{
+	static const struct film_name decoded = {.file = FILM_START_DECODED};
+	const struct unnamed *unnamed = context;
+
+	start_found(context, index, start, size);
+	film_name_frame(unnamed->naming->names->film, unnamed->naming->waiting->frames.at[index],
+			&decoded, 1);
+}
+
+/* Only the name: the line is that of another place. */
+static void start_named(void *context, size_t index, const struct symbol_name *found, size_t count)
+{
+	const struct symbol_name name = {.function = found[count - 1].function};
+
+	name_found(context, index, &name, 1);
+}
+
+/* A symbol without a size names only the place where it is: where a function begins, it is that function's name. */
+static void name_starts(struct unnamed *unnamed, const struct symbol_image *file)
+{
+	struct waiting *waiting = unnamed->naming->waiting;
+	size_t count = waiting->addresses.count;
+
+	symbols_of_image(unnamed->naming->names->symbols, file, unnamed->starts, count, start_named,
+			 unnamed->naming, NULL);
+	drop_named(waiting);
 }
 
 /* Of a function without a name at least all places become one. */
-static void find_starts(struct naming *naming)
+static void find_starts(struct naming *naming, const struct symbol_image *file)
 {
 	const struct image *image = naming->waiting->image;
 	const struct starts_of of = {
@@ -236,10 +273,16 @@ static void find_starts(struct naming *naming)
 		.size = image->memory_size,
 	};
 	size_t count = naming->waiting->addresses.count;
+	struct unnamed unnamed = {naming, NULL};
 
-	if (count && (image->memory || image->fd >= 0))
-		starts_find(&naming->names->starts, &of, naming->waiting->addresses.at, count,
-			    start_found, naming, NULL);
+	if (!count || (!image->memory && image->fd < 0))
+		return;
+	unnamed.starts = calloc(count, sizeof(*unnamed.starts));
+	if (unnamed.starts &&
+	    !starts_find(&naming->names->starts, &of, naming->waiting->addresses.at, count,
+			 start_found, start_guessed, &unnamed, NULL))
+		name_starts(&unnamed, file);
+	free(unnamed.starts);
 }
 
 /* The kernel answers for itself at once; to read all of its symbols is left for the end. */
@@ -262,12 +305,13 @@ static void name_waiting(struct names *names, struct waiting *waiting, bool at_e
 	const struct image *image = waiting->image;
 	struct naming naming = {names, waiting};
 	size_t count = waiting->addresses.count;
+	struct symbol_image file;
 
 	if (!count)
 		return;
 	/* what cannot be named now keeps image and address in the film: nothing is lost by an error */
 	if (image) {
-		struct symbol_image file = {
+		file = (struct symbol_image){
 			.fd = image->fd,
 			.memory = image->memory,
 			.memory_size = image->memory_size,
@@ -283,7 +327,7 @@ static void name_waiting(struct names *names, struct waiting *waiting, bool at_e
 	}
 	drop_named(waiting);
 	if (image)
-		find_starts(&naming);
+		find_starts(&naming, &file);
 	/* files do not get new symbols */
 	if ((waiting != names->kernel || !names->no_kernel_names || at_end))
 		waiting->addresses.count = waiting->frames.count = 0;

@@ -100,6 +100,9 @@ struct film_function {
  * it), so that it can be named later and elsewhere; for the kernel the address in memory; for a mark
  * 0. For a caller's frame it is the return address minus one, which lies inside the call.
  */
+/* The source file of a frame without a name whose start was found by decoding code, which is a guess. */
+#define FILM_START_DECODED "[decoded]"
+
 struct film_frame {
 	uint32_t image;
 	enum film_frame_kind kind;

@@ -20,12 +20,14 @@ const char *name_of_place(const struct film *film, const struct film_frame *fram
 	const char *image = name_of_image(film->images[frame->image].path);
 
 	uint64_t place = frame->start ? frame->start : frame->address;
+	bool is_guess = frame->start && !strcmp(frame->file, FILM_START_DECODED);
 
 	/* JIT code lies elsewhere in each run, so its addresses say nothing: all of it is one place */
 	if (frame->kind == FILM_FRAME_JIT)
 		snprintf(to, size, "%.200s", image);
 	else
-		snprintf(to, size, "%.200s+0x%" PRIx64, image, place);
+		snprintf(to, size, "%.200s+0x%" PRIx64 "%s", image, place,
+			 is_guess ? NAME_GUESSED : "");
 	return to;
 }
 

@@ -126,8 +126,8 @@ out:
 
 static bool looks_mangled(const char *name)
 {
-	return name[0] == '_' &&
-	       (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' || !strncmp(name, "_GLOBAL_", 8));
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' ||
+				  !strncmp(name, "_GLOBAL_", 8));
 }
 
 static char *copy_cut(const char *name)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "unwind/decoded.h"
+
 /* A function; both are from the lowest start of its image on. */
 struct start {
 	uint32_t start, size;
@@ -15,6 +17,9 @@ struct starts_image {
 	struct start *at; /* sorted */
 	size_t count;
 	bool is_too_large;
+	bool is_no_elf;
+	bool is_aligned; /* most functions begin on borders of 16 bytes */
+	struct decoded decoded;
 };
 
 struct function {
@@ -50,8 +55,9 @@ static int by_start(const void *a, const void *b)
 
 static void drop(struct starts *starts, struct starts_image *image)
 {
-	starts->bytes -= image->count * sizeof(*image->at);
+	starts->bytes -= image->count * sizeof(*image->at) + decoded_bytes(&image->decoded);
 	free(image->at);
+	decoded_free(&image->decoded);
 	*image = *vec_last(&starts->images);
 	starts->images.count--;
 }
@@ -71,13 +77,24 @@ static void make_room(struct starts *starts, size_t bytes)
 		struct starts_image *oldest = NULL;
 
 		vec_foreach (&starts->images, image) {
-			if (image->count && (!oldest || image->used < oldest->used))
+			if ((image->count || image->decoded.functions.count) &&
+			    (!oldest || image->used < oldest->used))
 				oldest = image;
 		}
 		if (!oldest)
 			return;
 		drop(starts, oldest);
 	}
+}
+
+/* Parts that the compiler put elsewhere (.cold) begin anywhere, also where functions do not. */
+static bool are_aligned(const struct gathered *g)
+{
+	size_t aligned = 0;
+
+	vec_foreach (&g->all, f)
+		aligned += f->start % 16 == 0;
+	return aligned > g->all.count / 2;
 }
 
 /* From what was gathered. -E2BIG: it does not fit. */
@@ -87,6 +104,7 @@ static int fill(struct starts_image *image, const struct gathered *g)
 
 	qsort(g->all.at, count, sizeof(*g->all.at), by_start);
 	image->base = g->all.at[0].start;
+	image->is_aligned = are_aligned(g);
 	image->at = malloc(count * sizeof(*image->at));
 	if (!image->at)
 		return -ENOMEM;
@@ -125,10 +143,10 @@ static struct starts_image *table_of(struct starts *starts, const struct starts_
 	if (!*err && g.all.count)
 		*err = fill(&image, &g);
 	vec_free(&g.all);
-	if (*err == -E2BIG) {
-		image.is_too_large = true;
+	image.is_too_large = *err == -E2BIG;
+	image.is_no_elf = *err == -ENOEXEC && of->fd >= 0;
+	if (image.is_too_large || image.is_no_elf)
 		*err = 0;
-	}
 	if (*err)
 		return NULL;
 	make_room(starts, image.count * sizeof(*image.at));
@@ -141,31 +159,78 @@ static struct starts_image *table_of(struct starts *starts, const struct starts_
 	return image.is_too_large ? NULL : vec_last(&starts->images);
 }
 
-/* The function that covers an address; null: none does. */
-static const struct start *covering(const struct starts_image *image, uint64_t address)
+/* The last function that begins at an address or before it; count: none does. */
+static size_t last_until(const struct starts_image *image, uint64_t address)
 {
-	uint64_t at = address - image->base;
 	size_t low = 0, high = image->count;
 
-	if (address < image->base || !image->count)
-		return NULL;
+	if (!image->count || address < image->base)
+		return image->count;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
-		if (image->at[middle].start <= at)
+		if (image->at[middle].start <= address - image->base)
 			low = middle;
 		else
 			high = middle;
 	}
-	return at - image->at[low].start < image->at[low].size ? &image->at[low] : NULL;
+	return low;
+}
+
+/* The function that covers an address; null: none does, and *gap is what lies between its neighbours. */
+static const struct start *covering(const struct starts_image *image, uint64_t address,
+				    struct decoded_gap *gap)
+{
+	size_t last = last_until(image, address), next = last == image->count ? 0 : last + 1;
+	uint64_t end = 0;
+
+	if (last < image->count) {
+		end = image->base + image->at[last].start + image->at[last].size;
+		if (address < end)
+			return &image->at[last];
+	}
+	gap->is_aligned = image->is_aligned;
+	gap->start = end;
+	gap->end = next < image->count ? image->base + image->at[next].start : UINT64_MAX;
+	return NULL;
+}
+
+/* Those that no function covers, by decoding. */
+static int decode_rest(struct starts *starts, struct starts_image *image,
+		       const struct starts_of *of, const uint64_t *addresses, size_t count,
+		       unwind_function_found *guessed, void *context)
+{
+	struct decoder decoder = {.decoded = &image->decoded, .fd = of->fd};
+	size_t before = decoded_bytes(&image->decoded);
+	int err = image->is_no_elf ? 0 : decoder_open(&decoder, of->fd, of->memory, of->size);
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct decoded_gap gap;
+		struct code_function function;
+
+		if (covering(image, addresses[i], &gap))
+			continue;
+		err = image->is_no_elf ? decoder_find_lisp(&decoder, addresses[i], &function)
+				       : decoder_find(&decoder, &gap, addresses[i], &function);
+		if (err > 0)
+			guessed(context, i, function.start, function.size);
+		err = err > 0 ? 0 : err;
+	}
+	decoder_close(&decoder);
+	starts->bytes += decoded_bytes(&image->decoded) - before;
+	return err;
 }
 
 int starts_find(struct starts *starts, const struct starts_of *of, const uint64_t *addresses,
-		size_t count, unwind_function_found *found, void *context, struct fail *why)
+		size_t count, unwind_function_found *found, unwind_function_found *guessed,
+		void *context, struct fail *why)
 {
+	struct starts_image *image;
+	struct decoded_gap gap;
+	size_t missed = 0;
 	int err;
-	struct starts_image *image = table_of(starts, of, &err, why);
 
+	image = table_of(starts, of, &err, why);
 	if (err)
 		return err;
 	if (!image) {
@@ -177,12 +242,16 @@ int starts_find(struct starts *starts, const struct starts_of *of, const uint64_
 	}
 	image->used = ++starts->uses;
 	for (size_t i = 0; i < count; i++) {
-		const struct start *start = covering(image, addresses[i]);
+		const struct start *start = covering(image, addresses[i], &gap);
 
 		if (start)
 			found(context, i, image->base + start->start, start->size);
+		else
+			missed++;
 	}
-	return 0;
+	if (missed && guessed)
+		err = decode_rest(starts, image, of, addresses, count, guessed, context);
+	return err ? fail_errno(why, err, NULL, "cannot look up functions") : 0;
 }
 
 void starts_forget(struct starts *starts, uint64_t number)

@@ -33,9 +33,13 @@ struct starts_of {
 	size_t size;
 };
 
-/* Calls found() at most once for each address that a function covers. 0 or a negative errno with *why filled. */
+/*
+ * Calls found() at most once for each address that a function covers; guessed(), if it is not null, for those that none
+ * covers, where decoding the code tells where their function begins (decoded.h). 0 or a negative errno with *why filled.
+ */
 int starts_find(struct starts *starts, const struct starts_of *of, const uint64_t *addresses,
-		size_t count, unwind_function_found *found, void *context, struct fail *why);
+		size_t count, unwind_function_found *found, unwind_function_found *guessed,
+		void *context, struct fail *why);
 void starts_forget(struct starts *starts, uint64_t number); /* the image is gone */
 void starts_free(struct starts *starts);
 

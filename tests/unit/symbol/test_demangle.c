@@ -24,7 +24,8 @@ static void names(void **state)
 		/* D: back references are written out; what only looks like it stays */
 		{"_Dmain", "D main"},
 		{"_D1d__T3BoxTiZQh3mixMFNaNbNiNfmZm", "d.Box!(int).Box.mix(ulong)"},
-		{"_D4core8internal2gc4impl12conservativeQw3Gcx__T4markVbi0Vbi0Vbi0ZQsMFNbNiNlSQCwQCuQCoQCoQCmQCxQCc"
+		{"_D4core8internal2gc4impl12conservativeQw3Gcx__"
+		 "T4markVbi0Vbi0Vbi0ZQsMFNbNiNlSQCwQCuQCoQCoQCmQCxQCc"
 		 "__T9ScanRangeVbi0ZQpZv",
 		 "core.internal.gc.impl.conservative.gc.Gcx.mark!(false, false, false)"
 		 ".mark(core.internal.gc.impl.conservative.gc.Gcx.ScanRange!(false).ScanRange)"},

@@ -62,7 +62,8 @@ static void test_same_as_a_pass(void **state)
 	for (size_t i = 0; i < ADDRESSES; i += 100) {
 		struct answers *few = calloc(1, sizeof(*few));
 
-		assert_int_equal(starts_find(&starts, &of, addresses + i, 100, take, few, NULL), 0);
+		assert_int_equal(
+			starts_find(&starts, &of, addresses + i, 100, take, NULL, few, NULL), 0);
 		memcpy(b->start + i, few->start, 100 * sizeof(*b->start));
 		memcpy(b->size + i, few->size, 100 * sizeof(*b->size));
 		b->count += few->count;
@@ -91,21 +92,21 @@ static void test_bounded(void **state)
 	size_t each;
 
 	(void)state;
-	assert_int_equal(starts_find(&starts, &of, &address, 1, take, a, NULL), 0);
+	assert_int_equal(starts_find(&starts, &of, &address, 1, take, NULL, a, NULL), 0);
 	each = starts.bytes;
 	assert_true(each > 1000);
 	images = STARTS_BYTES_MAX / each + 3;
 	for (of.number = 1; of.number < images; of.number++) {
-		assert_int_equal(starts_find(&starts, &of, &address, 1, take, a, NULL), 0);
+		assert_int_equal(starts_find(&starts, &of, &address, 1, take, NULL, a, NULL), 0);
 		assert_true(starts.bytes <= STARTS_BYTES_MAX && starts.bytes >= each);
 	}
 	assert_int_equal(starts.passes, images);
 	/* the first ones were forgotten, the last one not */
 	of.number = images - 1;
-	assert_int_equal(starts_find(&starts, &of, &address, 1, take, a, NULL), 0);
+	assert_int_equal(starts_find(&starts, &of, &address, 1, take, NULL, a, NULL), 0);
 	assert_int_equal(starts.passes, images);
 	of.number = 0;
-	assert_int_equal(starts_find(&starts, &of, &address, 1, take, a, NULL), 0);
+	assert_int_equal(starts_find(&starts, &of, &address, 1, take, NULL, a, NULL), 0);
 	assert_int_equal(starts.passes, images + 1);
 	starts_free(&starts);
 	close(of.fd);
@@ -121,9 +122,9 @@ static void test_no_image(void **state)
 	uint64_t address = 1;
 
 	(void)state;
-	assert_true(starts_find(&starts, &file, &address, 1, take, NULL, &why) < 0);
+	assert_true(starts_find(&starts, &file, &address, 1, take, NULL, NULL, &why) < 0);
 	assert_true(why.what[0]);
-	assert_true(starts_find(&starts, &memory, &address, 1, take, NULL, &why) < 0);
+	assert_true(starts_find(&starts, &memory, &address, 1, take, NULL, NULL, &why) < 0);
 	starts_free(&starts);
 	close(file.fd);
 }

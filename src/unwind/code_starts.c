@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/code_starts.h"
+
+#include <capstone/capstone.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A jump forward that is longer leads to another function: the last thing that its own does is to call that. */
+#define LEAP_MAX 4096
+
+/* What is known of a byte of the code. */
+enum {
+	FORCED = 1, /* a function begins here whatever the code before does */
+	START = 2,
+};
+
+struct sweep {
+	const struct code_starts_of *of;
+	uint8_t *marks; /* one more than there is code */
+	csh disassembler;
+	cs_insn *insn;
+	size_t start, reach; /* of the function at hand; how far it is known to go */
+	bool leaps;	     /* it jumps to where a register or memory says */
+};
+
+static bool is_in(const struct sweep *s, uint64_t address)
+{
+	return address >= s->of->address && address - s->of->address < s->of->size;
+}
+
+static bool decode(struct sweep *s, size_t at)
+{
+	const uint8_t *code = s->of->code + at;
+	size_t left = s->of->size - at;
+	uint64_t address = s->of->address + at;
+
+	return cs_disasm_iter(s->disassembler, &code, &left, &address, s->insn);
+}
+
+static bool is_jump(const cs_insn *insn)
+{
+	for (int i = 0; i < insn->detail->groups_count; i++)
+		if (insn->detail->groups[i] == CS_GRP_JUMP)
+			return true;
+	return false;
+}
+
+/* Where a jump or call leads to, if the instruction itself says so. */
+static bool target(const cs_insn *insn, uint64_t *to)
+{
+	const cs_x86 *x = &insn->detail->x86;
+
+	if (x->op_count != 1 || x->operands[0].type != X86_OP_IMM)
+		return false;
+	*to = (uint64_t)x->operands[0].imm;
+	return insn->id == X86_INS_CALL || is_jump(insn);
+}
+
+static bool is_end(unsigned int id)
+{
+	return id == X86_INS_JMP || id == X86_INS_RET || id == X86_INS_HLT || id == X86_INS_UD2;
+}
+
+/* endbr64, or the two instructions with which a frame pointer is made: nothing else has them. */
+static bool is_prologue(const struct sweep *s, size_t at)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};
+
+	return s->of->size - at >= sizeof(frame) &&
+	       (!memcmp(s->of->code + at, endbr64, sizeof(endbr64)) ||
+		!memcmp(s->of->code + at, frame, sizeof(frame)));
+}
+
+/* No-ops, traps and zeros from a place on. */
+static size_t padding(struct sweep *s, size_t from)
+{
+	size_t at = from;
+
+	while (at < s->of->size) {
+		uint8_t byte = s->of->code[at];
+
+		if (byte == 0 || byte == 0xcc)
+			at++;
+		else if (!is_prologue(s, at) && decode(s, at) && s->insn->id == X86_INS_NOP)
+			at += s->insn->size;
+		else
+			break;
+	}
+	return at - from;
+}
+
+/* What is called is a function; a call of what follows only asks where it is. */
+static void find_called(struct sweep *s)
+{
+	uint64_t to;
+
+	for (size_t at = 0; at < s->of->size;) {
+		if (!decode(s, at)) {
+			at++;
+			continue;
+		}
+		if (s->insn->id == X86_INS_CALL && target(s->insn, &to) && is_in(s, to) &&
+		    to != s->insn->address + s->insn->size)
+			s->marks[to - s->of->address] = FORCED;
+		at += s->insn->size;
+	}
+}
+
+static void begin(struct sweep *s, size_t at)
+{
+	s->marks[at] |= START;
+	s->start = s->reach = at;
+	s->leaps = false;
+}
+
+/* A jump back behind the start of the function at hand: what it leads to is a part of it. */
+static void join(struct sweep *s, size_t to)
+{
+	size_t at = s->start;
+
+	for (; at > to && !(s->marks[at] & FORCED); at--)
+		s->marks[at] &= (uint8_t)~START;
+	while (at && !(s->marks[at] & START))
+		at--;
+	s->start = at;
+}
+
+static void follow_jump(struct sweep *s, size_t at)
+{
+	bool always = s->insn->id == X86_INS_JMP;
+	uint64_t address;
+	size_t to;
+
+	if (!target(s->insn, &address)) {
+		s->leaps |= always;
+		return;
+	}
+	if (!is_in(s, address))
+		return;
+	to = address - s->of->address;
+	if (to >= at) {
+		if (!(s->marks[to] & FORCED) && !(always && to - at > LEAP_MAX) && to > s->reach)
+			s->reach = to;
+	} else if (to < s->start && !(s->marks[to] & START) && s->start - to <= LEAP_MAX) {
+		join(s, to);
+	}
+}
+
+/* Behind code that does not lead on: does a function begin at next, with so much padding before it? */
+static bool begins(const struct sweep *s, size_t next, size_t padded)
+{
+	uint64_t address = s->of->address + next;
+
+	if (s->reach >= next)
+		return false;
+	if (s->of->is_aligned && address % 16)
+		return false;
+	/* cases of a switch stand behind each other like functions */
+	return !s->leaps || (padded && address % 16 == 0);
+}
+
+static void find_all(struct sweep *s)
+{
+	bool any = s->of->is_start;
+	size_t at = 0;
+
+	if (any)
+		begin(s, 0);
+	while (at < s->of->size) {
+		size_t padded;
+
+		if ((s->marks[at] & FORCED || is_prologue(s, at)) && (at || !any)) {
+			begin(s, at);
+			any = true;
+		}
+		if (!decode(s, at)) {
+			at++;
+			continue;
+		}
+		if (is_jump(s->insn))
+			follow_jump(s, at);
+		at += s->insn->size;
+		if (!is_end(s->insn->id))
+			continue;
+		padded = padding(s, at);
+		if (at + padded < s->of->size && begins(s, at + padded, padded)) {
+			at += padded;
+			begin(s, at);
+		}
+	}
+}
+
+static int tell(const struct sweep *s, code_functions *functions)
+{
+	size_t start = 0, at;
+	bool any = false;
+
+	for (at = 0; at <= s->of->size; at++) {
+		if (at < s->of->size ? !(s->marks[at] & START) : !s->of->is_end)
+			continue;
+		if (any && !vec_push(functions,
+				     (struct code_function){s->of->address + start, at - start}))
+			return -ENOMEM;
+		start = at;
+		any = true;
+	}
+	return 0;
+}
+
+int code_starts_add(const struct code_starts_of *of, code_functions *functions)
+{
+	struct sweep s = {.of = of, .marks = calloc(of->size + 1, 1)};
+	int err = -ENOMEM;
+
+	if (!s.marks || cs_open(CS_ARCH_X86, CS_MODE_64, &s.disassembler) != CS_ERR_OK)
+		goto out;
+	cs_option(s.disassembler, CS_OPT_DETAIL, CS_OPT_ON);
+	s.insn = cs_malloc(s.disassembler);
+	if (!s.insn)
+		goto out;
+	for (size_t i = 0; i < of->known_count; i++)
+		if (is_in(&s, of->known[i]))
+			s.marks[of->known[i] - of->address] = FORCED;
+	find_called(&s);
+	find_all(&s);
+	err = tell(&s, functions);
+out:
+	if (s.insn)
+		cs_free(s.insn, 1);
+	if (s.disassembler)
+		cs_close(&s.disassembler);
+	free(s.marks);
+	return err;
+}
+
+size_t code_starts_of_lisp(const uint8_t *code, size_t size, uint64_t address)
+{
+	static const uint8_t entry[] = {0x8f, 0x45, 0x08}; /* pop 8(%rbp) */
+
+	for (size_t back = address % 16; back < size; back += 16)
+		if (back >= sizeof(entry) && !memcmp(code + size - back, entry, sizeof(entry)))
+			return back;
+	return 0;
+}

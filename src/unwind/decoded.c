@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/decoded.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An image with more symbols than this has names for its functions. */
+#define SYMBOLS_MAX (1u << 16)
+
+/* Functions of Lisp are longer, with the constants before them. */
+#define LISP_REACH (64 << 10)
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct code_function *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int read_symbols(struct decoder *d)
+{
+	struct elf_part symbols = {0};
+	int err = elf_image_load_symbols(&d->image, &symbols);
+	size_t count = symbols.size / sizeof(Elf64_Sym);
+
+	if (err == -ENOMEM)
+		return err;
+	if (err || count > SYMBOLS_MAX)
+		return 0;
+	d->known = calloc(count + 1, sizeof(*d->known));
+	if (!d->known)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		Elf64_Sym s;
+		unsigned int type;
+
+		memcpy(&s, symbols.at + i * sizeof(s), sizeof(s));
+		type = ELF64_ST_TYPE(s.st_info);
+		if (s.st_shndx != SHN_UNDEF && s.st_shndx < SHN_LORESERVE &&
+		    (type == STT_FUNC || type == STT_GNU_IFUNC))
+			d->known[d->known_count++] = s.st_value;
+	}
+	qsort(d->known, d->known_count, sizeof(*d->known), by_number);
+	return 0;
+}
+
+int decoder_open(struct decoder *d, int fd, const void *memory, size_t size)
+{
+	int err = elf_image_open_bare(&d->image, fd, memory, size, NULL);
+
+	d->is_open = true;
+	return err ? err : read_symbols(d);
+}
+
+void decoder_close(struct decoder *d)
+{
+	if (d->is_open)
+		elf_image_close(&d->image);
+	free(d->known);
+}
+
+/* The known function around an address, or null. */
+static const struct code_function *find(const struct decoded *decoded, uint64_t address)
+{
+	size_t low = 0, high = decoded->functions.count;
+	const struct code_function *f;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (decoded->functions.at[middle].start <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	f = decoded->functions.count ? &decoded->functions.at[low] : NULL;
+	return f && address >= f->start && address - f->start < f->size ? f : NULL;
+}
+
+/* In order; what begins within another one was seen with less around it. */
+static void tidy(struct decoded *decoded)
+{
+	code_functions *all = &decoded->functions;
+	size_t kept = 0;
+
+	qsort(all->at, all->count, sizeof(*all->at), by_start);
+	for (size_t i = 0; i < all->count; i++) {
+		if (kept && all->at[i].start - all->at[kept - 1].start < all->at[kept - 1].size)
+			continue;
+		all->at[kept++] = all->at[i];
+	}
+	all->count = kept < DECODED_FUNCTIONS_MAX ? kept : DECODED_FUNCTIONS_MAX;
+}
+
+/* Where sections say what is code, a gap ends with its section. */
+static bool limit(const struct elf_image *image, uint64_t address, struct decoded_gap *gap)
+{
+	const struct elf_range *ranges = image->texts ? image->text : image->code;
+	unsigned int count = image->texts ? image->texts : image->codes;
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (address < ranges[i].start || address >= ranges[i].end)
+			continue;
+		if (gap->start < ranges[i].start)
+			gap->start = ranges[i].start;
+		if (gap->end > ranges[i].end)
+			gap->end = ranges[i].end;
+		return true;
+	}
+	return false;
+}
+
+/* Decodes what of the gap is near the address. */
+static int decode_around(struct decoder *d, struct decoded_gap gap, uint64_t address)
+{
+	struct code_starts_of of = {
+		.address = address - gap.start > CODE_STARTS_REACH ? address - CODE_STARTS_REACH
+								   : gap.start,
+		.is_aligned = gap.is_aligned,
+		.known = d->known,
+		.known_count = d->known_count,
+	};
+	uint64_t end =
+		gap.end - address > CODE_STARTS_REACH ? address + CODE_STARTS_REACH : gap.end;
+	uint8_t *code = malloc(end - of.address);
+	int err;
+
+	if (!code)
+		return -ENOMEM;
+	of.code = code;
+	of.size = elf_image_read_code(&d->image, of.address, code, end - of.address);
+	of.is_start = of.address == gap.start;
+	of.is_end = of.address + of.size == gap.end;
+	d->decoded->code += of.size;
+	err = code_starts_add(&of, &d->decoded->functions);
+	free(code);
+	tidy(d->decoded);
+	return err;
+}
+
+int decoder_find(struct decoder *d, const struct decoded_gap *gap, uint64_t address,
+		 struct code_function *function)
+{
+	const struct code_function *known = find(d->decoded, address);
+	struct decoded_gap limited = *gap;
+	int err = 0;
+
+	if (!known && d->decoded->code < DECODED_CODE_MAX && limit(&d->image, address, &limited)) {
+		err = decode_around(d, limited, address);
+		known = find(d->decoded, address);
+	}
+	if (known)
+		*function = *known;
+	return err ? err : known != NULL;
+}
+
+int decoder_find_lisp(struct decoder *d, uint64_t offset, struct code_function *function)
+{
+	size_t size = offset < LISP_REACH ? offset : LISP_REACH, back = 0;
+	uint8_t *code = malloc(size + 1);
+
+	if (!code)
+		return -ENOMEM;
+	if (pread(d->fd, code, size, (off_t)(offset - size)) == (ssize_t)size)
+		back = code_starts_of_lisp(code, size, offset);
+	free(code);
+	*function = (struct code_function){offset - back, back + 1};
+	return back != 0;
+}
+
+void decoded_free(struct decoded *decoded)
+{
+	vec_free(&decoded->functions);
+}
