@@ -12,6 +12,9 @@ route_function api_status, api_openapi;
 /* api_flame.c */
 route_function api_flame, api_diff, api_sandwich, api_functions;
 
+/* api_calls.c */
+route_function api_calls;
+
 /* api_lists.c */
 route_function api_series, api_timeline, api_processes, api_losses;
 

@@ -39,6 +39,7 @@ void answer_private_free(struct store_answer_private *private)
 	vec_foreach (&private->images, image)
 		free(*image);
 	vec_free(&private->images);
+	call_functions_free(&private->calls);
 	index_free(private->index);
 	free(private);
 }

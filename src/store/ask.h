@@ -78,9 +78,13 @@ struct store_answer {
 	struct flame flame;
 	struct functions functions;
 	struct tree tree;
+	bool is_summary; /* of store_calls(): some films have only sums of their calls */
 	struct store_answer_private *private;
 };
 int store_flame(struct store *store, const struct store_ask *ask, struct store_answer *answer,
+		struct fail *why);
+/* The same of an event of calls, answered by films: the functions have their calls. */
+int store_calls(struct store *store, const struct store_ask *ask, struct store_answer *answer,
 		struct fail *why);
 int store_diff(struct store *store, const struct store_ask *before, const struct store_ask *now,
 	       struct store_answer *answer, struct fail *why);

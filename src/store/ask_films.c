@@ -428,6 +428,38 @@ static bool adopt(struct merger *m, size_t from)
 	return true;
 }
 
+/* What a film says of its calls, added to those of other films. */
+static int merge_calls(struct merger *m, const struct view *view)
+{
+	struct call_functions found, *all = &m->private->calls;
+	int err = call_functions_of(m->tree, view, &found);
+
+	m->private->is_summary |= view->calls->is_summary;
+	if (!err && found.count > all->count) {
+		struct call_stats **grown =
+			realloc(all->of_label, found.count * sizeof(struct call_stats *));
+
+		err = grown ? 0 : -ENOMEM;
+		for (size_t i = all->count; grown && i < found.count; i++)
+			grown[i] = NULL;
+		all->of_label = grown ? grown : all->of_label;
+		all->count = grown ? found.count : all->count;
+	}
+	for (size_t i = 0; !err && i < found.count; i++) {
+		struct call_stats *stats = found.of_label[i];
+
+		if (stats && all->of_label[i]) {
+			all->of_label[i]->waited += stats->waited;
+			err = call_stats_merge(all->of_label[i], stats) ? 0 : -ENOMEM;
+		} else if (stats) {
+			all->of_label[i] = stats;
+			found.of_label[i] = NULL;
+		}
+	}
+	call_functions_free(&found);
+	return err;
+}
+
 static int merge_film(void *context, const struct ask_film *of)
 {
 	struct merger *m = context;
@@ -441,7 +473,9 @@ static int merge_film(void *context, const struct ask_film *of)
 		m->sum->truncated += view.stacks.truncated;
 		m->sum->guessed += view.stacks.guessed;
 	}
-	if (!err && (tree_add(m->tree, &view, m->side) || !adopt(m, labels)))
+	if (!err &&
+	    (tree_add(m->tree, &view, m->side) ||
+	     (m->private->wants_calls && view.calls && merge_calls(m, &view)) || !adopt(m, labels)))
 		err = fail_errno(m->why, -ENOMEM, NULL, "cannot merge the stacks");
 	view_free(&view);
 	return !err && m->tree->nodes.count > ASK_NODES_MAX ? ASK_ENOUGH : err;

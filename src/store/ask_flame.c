@@ -25,7 +25,8 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 		  struct fail *why)
 {
 	struct store_answer_private *p = answer->private;
-	const struct view view = {.event = &p->event};
+	struct call_view calls = {.is_summary = p->is_summary};
+	const struct view view = {.event = &p->event, .calls = &calls};
 
 	p->event.name = name_pool_add(&p->names, asked->event_name);
 	p->event.unit = name_pool_add(&p->names, asked->unit);
@@ -34,6 +35,8 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 	    flame_of_tree(&answer->tree, &view, is_diff, &answer->flame) ||
 	    functions_of(&answer->tree, &answer->flame, &answer->functions))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
+	call_functions_give(&p->calls, &answer->tree, &view, TREE_NOW, &answer->functions);
+	answer->is_summary = p->is_summary;
 	if (is_diff)
 		diff_sort(&answer->functions, answer->tree.nodes.at[0].total);
 	answer->sum.unit = answer->before.unit = p->event.unit;
@@ -126,6 +129,25 @@ int store_flame(struct store *store, const struct store_ask *ask, struct store_a
 		err = asked_begin(&asked, store, ask, why);
 	if (!err)
 		err = answer_sides(&asked, 1, answer, why);
+	asked_free(&asked);
+	return err;
+}
+
+int store_calls(struct store *store, const struct store_ask *ask, struct store_answer *answer,
+		struct fail *why)
+{
+	struct asked asked = {0};
+	int err = begin(answer, ask, why);
+
+	if (!err)
+		err = asked_begin(&asked, store, ask, why);
+	if (!err) {
+		answer->private->wants_calls = true;
+		err = films_add(&asked, &answer->tree, TREE_NOW, answer->private, &answer->sum,
+				why);
+	}
+	if (!err)
+		err = finish(answer, &asked, false, why);
 	asked_free(&asked);
 	return err;
 }

@@ -12,12 +12,13 @@ import { useKeys } from './parts/keys';
 import { Answers, Notice } from './parts/notice';
 import { NothingFilmed } from './parts/nothing';
 import { RangeBar } from './parts/range_bar';
-import { NO_LINK, type ViewName, VIEWS, writeLink } from './state/link';
-import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, spanOfLink, useBeat, useLink,
-	usePage } from './state/page';
+import { NO_LINK, type ViewName, writeLink } from './state/link';
+import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, spanOfLink, toView, useBeat, useLink,
+	usePage, viewOfLink, viewsOf } from './state/page';
 import { liveBeat } from './state/range';
 import { useTheme } from './state/theme';
 import { text } from './text/text';
+import { Calls } from './views/calls';
 import { Compare } from './views/compare';
 import { Overview } from './views/overview';
 import { Profile } from './views/profile';
@@ -27,6 +28,7 @@ const SERIES = 1000;
 
 const SHOWN: Record<ViewName, () => ComponentChildren> = {
 	overview: () => <Overview />,
+	calls: () => <Calls />,
 	profile: () => <Profile />,
 	compare: () => <Compare />,
 };
@@ -54,7 +56,8 @@ export function App() {
 	const [theme, toggleTheme] = useTheme();
 	const [dialog, setDialog] = useState<'' | 'help' | 'token'>('');
 	const status = useAnswer<Status>('status', new URLSearchParams(), useBeat(true, STATUS_BEAT));
-	const link = { ...address, event: eventOfLink(address, status.answer) };
+	const event = eventOfLink(address, status.answer);
+	const link = { ...address, event, view: viewOfLink(address, event) };
 	const range = rangeOfLink(link, status.answer);
 	const span = spanOfLink(link, status.answer);
 	const beat = useBeat(address.isLive, liveBeat(span));
@@ -76,7 +79,7 @@ export function App() {
 		const what = [link.filters.service, text.views[link.view], status.answer?.host];
 		document.title = `${what.filter(Boolean).map((word) => safe(word!)).join(' \u00b7 ')} \u2013 stackcam`;
 	}, [address, status.answer?.host]);
-	const view = (name: ViewName) => () => go({ view: name });
+	const view = (name: ViewName) => () => go(toView(name, link, status.answer));
 	useKeys({
 		'?': () => setDialog('help'),
 		T: toggleTheme,
@@ -104,14 +107,14 @@ function Header({ onTheme, onHelp }: { onTheme(): void; onHelp(): void }) {
 		if (event.ctrlKey || event.metaKey || event.shiftKey || event.button)
 			return; // to another tab or window
 		event.preventDefault();
-		go({ view });
+		go(toView(view, link, status));
 	};
 	return <header class="top">
 		<span class="brand">stackcam</span>
 		<span class="host" title={status ? safe(status.host) : ''}>{status ? safe(status.host) : ''}</span>
 		<nav>
-			{VIEWS.map((view) => <a key={view} id={`to-${view}`} aria-current={link.view === view ? 'page' : undefined}
-				href={writeLink({ ...link, view }) || '?'} onClick={(event) => open(event, view)}>{text.views[view]}</a>)}
+			{viewsOf(status).map((view) => <a key={view} id={`to-${view}`} aria-current={link.view === view ? 'page' : undefined}
+				href={writeLink({ ...link, ...toView(view, link, status) }) || '?'} onClick={(event) => open(event, view)}>{text.views[view]}</a>)}
 		</nav>
 		<RangeBar />
 		<div class="row end">

@@ -174,6 +174,24 @@ int store_flame(struct store *store, const struct store_ask *ask, struct store_a
 	return answer(ask, false, to, why);
 }
 
+/* The first function has calls of 0 to 9 us, and one that has not ended. */
+int store_calls(struct store *store, const struct store_ask *ask, struct store_answer *to,
+		struct fail *why)
+{
+	int err = answer(ask, false, to, why);
+	struct call_stats *stats = err ? NULL : calloc(1, sizeof(*stats));
+
+	(void)store;
+	if (err)
+		return err;
+	stats->calls = 11;
+	stats->open = 1;
+	for (uint64_t us = 0; us < 10; us++)
+		call_stats_measure(stats, 1000 * us);
+	to->functions.at[0].calls[TREE_NOW] = stats;
+	return 0;
+}
+
 int store_diff(struct store *store, const struct store_ask *before, const struct store_ask *now,
 	       struct store_answer *to, struct fail *why)
 {

@@ -67,6 +67,35 @@ export interface FunctionRow {
 	before_total?: number;
 }
 
+/** A function of an event of calls. Times are ns; null: no call was seen from its beginning to its end. */
+export interface CalledFunction {
+	name: string;
+	image: string;
+	calls: number;
+	/** Of calls: their return was not seen; had not ended; reach over the time that was asked for. */
+	inferred: number;
+	open: number;
+	cut: number;
+	self: number;
+	total: number;
+	on_cpu: number;
+	avg: number | null;
+	min: number | null;
+	p50: number | null;
+	p99: number | null;
+	max: number | null;
+	/** How many took from 2^power ns to less than twice that; those that none took are left out. */
+	histogram: { power: number; calls: number }[];
+}
+
+export interface CallsAnswer extends Pick<FlameAnswer, 'sum' | 'unit' | 'labels' | 'nodes' | 'hidden'> {
+	/** Some films have only sums of their calls. */
+	summary: boolean;
+	functions: CalledFunction[];
+	functions_hidden: number;
+	calls: number;
+}
+
 export interface SandwichAnswer {
 	sum: Sum;
 	unit: string;

@@ -2,9 +2,10 @@
 // Values per second, of an event's unit.
 import type { Sum, TimelineAnswer, TimelineRow } from '../api/answers';
 import { count, formatOf } from '../format';
+import { CALLS } from '../state/link';
 import { text } from '../text/text';
 
-/** Time on CPUs per time is a number of CPUs; all else is so much per second. */
+/** Time on CPUs per time is a number of CPUs, time in calls one of threads; all else is so much per second. */
 export interface Rate {
 	/** "CPUs", "bytes/s" */
 	name: string;
@@ -21,18 +22,18 @@ function cpus(ns: number): string {
 	return n.toFixed(n >= 99.95 ? 1 : n >= 9.995 ? 2 : 3);
 }
 
-export function rateOf(unit: string): Rate {
+export function rateOf(unit: string, event = ''): Rate {
+	const name = event === CALLS ? text.chart.threads : text.chart.cpus;
 	if (unit === 'ns')
 		return {
-			name: text.chart.cpus,
-			format: (v) => `${cpus(v)} ${text.chart.cpus}`,
+			name,
+			format: (v) => `${cpus(v)} ${name}`,
 			short: cpus,
 			mark: (v) => String(Number((v / 1e9).toPrecision(3))),
 		};
 	const format = unit === 'bytes' ? formatOf(unit) : (v: number) => (v < 10 ? v.toFixed(2) : count(v));
-	const name = text.chart.perSecond(unit);
 	const short = (v: number) => text.chart.perSecond(format(v));
-	return { name, format: short, short, mark: short };
+	return { name: text.chart.perSecond(unit), format: short, short, mark: short };
 }
 
 const MINUTES_FROM = 600e9, HOURS_FROM = 36000e9; // ns

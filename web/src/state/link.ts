@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is looked at: all of it stands in the address, so that it can be shared and gone back to.
 import { FLAME_DEFAULTS, type Colouring, type FlameState } from '../flame/contract';
+import { CALL_SORTS, type CallSort } from '../calls/columns';
 import type { Range } from './range';
 
 /** Of each list of words the first is the usual one, which an address leaves out. */
-export const VIEWS = ['overview', 'profile', 'compare'] as const;
+export const VIEWS = ['overview', 'calls', 'profile', 'compare'] as const;
 export const GROUPINGS = ['service', 'host', 'version'] as const;
 export const BYS = ['', 'process', 'thread', 'image', 'label'] as const;
+
+/** The event of the function tracer: it has a view of its own, and no other one fits it. */
+export const CALLS = 'calls';
 
 export type ViewName = typeof VIEWS[number];
 export type Grouping = typeof GROUPINGS[number];
@@ -59,6 +63,8 @@ export interface Link {
 	flame: FlameState;
 	/** The colouring of a comparison. */
 	changeColour: Colouring;
+	/** Of the view of calls. chosen: null for the first one of the table */
+	calls: { sort: CallSort; chosen: { name: string; image: string } | null };
 }
 
 const LIST_MAX = 20;
@@ -138,6 +144,13 @@ function describeFlame(at: Address, flame: FlameState): FlameState {
 	};
 }
 
+function describeCalls(at: Address, { sort, chosen }: Link['calls']): Link['calls'] {
+	const name = at.text('function', chosen?.name ?? '');
+	const image = at.text('function_image', chosen?.image ?? '');
+
+	return { sort: at.word('calls_sort', sort, CALL_SORTS), chosen: name ? { name, image } : null };
+}
+
 function describeSide(at: Address, prefix: string, side: Side): Side {
 	return {
 		range: {
@@ -182,6 +195,7 @@ function describe(at: Address, link: Link): Link {
 		before: hasBefore ? describeSide(at, 'before_', link.before ?? NO_SIDE) : null,
 		isBeside: at.flag('beside', link.isBeside),
 		flame: describeFlame(at, link.flame),
+		calls: describeCalls(at, link.calls),
 		changeColour: at.word('change_colour', link.changeColour, ['change', 'kind', 'image', 'language']),
 	};
 }
@@ -204,6 +218,7 @@ export const NO_LINK: Link = {
 	isBeside: false,
 	flame: FLAME_DEFAULTS,
 	changeColour: 'change',
+	calls: { sort: 'total', chosen: null },
 };
 
 /** "?view=profile&from=…" to what it stands for; what it does not say is as usual. */

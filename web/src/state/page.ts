@@ -4,7 +4,7 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { SeriesRow, Status } from '../api/answers';
 import type { Theme } from '../flame/contract';
-import { type Link, readLink, writeLink } from './link';
+import { CALLS, type Link, readLink, type ViewName, VIEWS, writeLink } from './link';
 import { type Range, rangeOf, type Span, spanOf, USUAL_RANGE } from './range';
 
 export interface Page {
@@ -70,6 +70,29 @@ const USUAL_EVENT = 'on-cpu';
 export function eventOfLink(link: Link, status: Status | null): string {
 	const events = status?.events ?? [];
 	return link.event || (events.includes(USUAL_EVENT) ? USUAL_EVENT : events[0] ?? '');
+}
+
+/** The view that fits the event. */
+export function viewOfLink(link: Link, event: string): ViewName {
+	if (event === CALLS && (link.view === 'overview' || link.view === 'profile'))
+		return 'calls';
+	return link.view === 'calls' && event !== CALLS ? 'profile' : link.view;
+}
+
+/** The views that have something to show. */
+export function viewsOf(status: Status | null): ViewName[] {
+	const events = status?.events ?? [];
+	const hasCalls = events.includes(CALLS);
+	const hasOthers = !hasCalls || events.length > 1;
+	return VIEWS.filter((view) => (view === 'calls' ? hasCalls : hasOthers));
+}
+
+/** The part of a link that leads to a view, with an event that fits it. */
+export function toView(view: ViewName, link: Link, status: Status | null): Partial<Link> {
+	const others = (status?.events ?? []).filter((event) => event !== CALLS);
+	if (view === 'calls')
+		return { view, event: CALLS };
+	return link.event === CALLS ? { view, event: others.includes(USUAL_EVENT) ? '' : others[0] ?? '' } : { view };
 }
 
 /** What can be chosen, with the one that is. */

@@ -145,8 +145,9 @@ function BeforeBar({ now, before }: { now: Range; before: Side }) {
 /** Both sides in numbers; per second, as the ranges may have other lengths. */
 function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: boolean }) {
 	const words = text.compare;
+	const { link } = usePage();
 	const format = amountOf(now.unit, Math.max(now.total, before.total));
-	const { format: formatRate } = rateOf(now.unit);
+	const { format: formatRate } = rateOf(now.unit, link.event);
 	const rates = [before, now].map((sum) => averageOf({ sum }, sum.total));
 	const change = rates[0]! > 0 ? rates[1]! / rates[0]! - 1 : NaN;
 	const row = (name: string, sum: Sum, rate: number) => <tr>
