@@ -9,6 +9,8 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(token="secret")   only who brings that is answered
     server.behave(hold={"flame"})   that answer is held back until release()
     server.behave(film=True)        one film, as "stackcam play" has it
+    server.behave(events=["calls"]) what was filmed
+    server.behave(summary=True)     of calls only sums were kept
 """
 import gzip
 import json
@@ -196,7 +198,7 @@ class Api:
         return {"version": "0.1.0", "host": "web-1", "now": NOW, "started": NOW - 30 * HOUR,
                 "filming": not self.server.film, "one_film": self.server.film,
                 "read_only": self.server.film,
-                "events": ["on-cpu", "calls"],
+                "events": self.server.events,
                 "recorder": None if self.server.film else
                 {"samples": 1_284_331, "lost": 7, "cpu": 0.0042, "frequency": 99},
                 "process": {"cpu_seconds": 431.5, "rss_bytes": 58_300_000},
@@ -242,6 +244,29 @@ class Api:
         profile = self.profile(ask)
         functions = {"functions": profile.rows()} if ask.get("functions") == "1" else {}
         return {"sum": self.sum_of(ask, profile.total), "unit": "ns", **profile.flame(), **functions}
+
+    def calls(self, ask):
+        """A server of 400 requests, of which each hundredth waits; made of powers of two, 2^power: so many."""
+        handle, query = {11: 300, 12: 96, 20: 4}, {9: 790, 10: 6, 19: 4}
+        name = HOSTILE if self.server.hostile else "db_query(char const*)"
+        if ask.get("focus") == "nothing":
+            handle = query = {}
+        rows = [("handle", API, handle), (name, API, query)] if handle else []
+        total = {row[0]: sum(n * 2**power for power, n in row[2].items()) for row in rows}
+        functions = [{"name": name, "image": image, "calls": sum(powers.values()) + 1, "inferred": 2, "open": 1,
+                      "cut": 0, "self": total[name] // 2, "total": total[name], "on_cpu": total[name] // 4,
+                      "avg": total[name] // sum(powers.values()), "min": 600, "p50": 2**min(powers) + 50,
+                      "p99": 2**sorted(powers)[1] + 100, "max": 2**max(powers) + 7,
+                      "histogram": [{"power": power, "calls": n} for power, n in sorted(powers.items())]}
+                     for name, image, powers in rows]
+        functions.append({"name": "main", "image": API, "calls": 1, "inferred": 0, "open": 1, "cut": 0,
+                          "self": 100, "total": 10**7, "on_cpu": 10**6, "histogram": [],
+                          **dict.fromkeys(("avg", "min", "p50", "p99", "max"))}) if rows else None
+        whole = 10**7 if rows else 0
+        answer = Profile([([("main", API, "native")] + [(row[0], API, "native") for row in rows], 100)] if rows else [],
+                         whole).flame()
+        return {"sum": self.sum_of(ask, whole), "unit": "ns", "summary": self.server.summary, **answer,
+                "functions": functions, "functions_hidden": 0, "calls": sum(row["calls"] for row in functions)}
 
     def functions(self, ask):
         profile = self.profile(ask)
@@ -374,8 +399,10 @@ class AnswerServer(ThreadingHTTPServer):
         self.behave()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
-    def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False):
+    def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
+               events=("on-cpu", "calls", "off-cpu"), summary=False):
         self.release()
+        self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
         self.busy = 1  # how many times as much as usual

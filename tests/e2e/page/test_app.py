@@ -96,15 +96,15 @@ def test_rows_by_keyboard(page):
 
 
 def test_a_link_restores_what_it_was_made_of(page):
-    query = ("?view=profile&from=1795264328&to=1795267928&event=calls&host=web-1&service=api.service&label=env%3Dprod"
+    query = ("?view=profile&from=1795264328&to=1795267928&event=off-cpu&host=web-1&service=api.service&label=env%3Dprod"
              "&pid=42&by=process&native=1&show=graph&mode=flame&colour=image&search=json&hide=epoll_wait")
     page.open(query)
-    page.asks("flame", **{"from": "1795264328", "to": "1795267928", "event": "calls", "host": "web-1",
+    page.asks("flame", **{"from": "1795264328", "to": "1795267928", "event": "off-cpu", "host": "web-1",
                           "service": "api.service", "label": "env=prod", "pid": "42", "by": "process",
                           "native": "1"})
     page.until(lambda: page.find("input[type=search]").get_attribute("value") == "json")
     assert page.text("#custom") == "2026-11-21 12:32:08 – 13:32:08"
-    for name, value in (("event", "calls"), ("host", "web-1"), ("service", "api.service")):
+    for name, value in (("event", "off-cpu"), ("host", "web-1"), ("service", "api.service")):
         page.until(lambda: page.find(f"select[name={name}]").get_property("value") == value)
     assert [chip.text.split("\n")[0] for chip in page.all(".chip")] == ["env=prod", "pid 42"]
     assert "split by process, Native frames" in page.text("#shape")

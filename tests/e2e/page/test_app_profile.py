@@ -14,8 +14,8 @@ def test_filters(page):
     page.choose("label", "env=test")
     page.asks("timeline", host="web-1", label="env=test")
     page.until(lambda: services(page) == ["worker.service"])
-    page.choose("event", "calls")
-    page.asks("timeline", event="calls")
+    page.choose("event", "off-cpu")
+    page.asks("timeline", event="off-cpu")
     page.click(".chip button")
     page.until(lambda: "label" not in page.link())
     page.click("#more-filters")
@@ -25,7 +25,7 @@ def test_filters(page):
     page.asks("timeline", focus="json", comm="work*", pid="12")
     assert [chip.text.split("\n")[0] for chip in page.all(".chip")] == ["focus: json", "name work*", "pid 12"]
     page.click("#clear")
-    page.until(lambda: page.link() == {"event": "calls"})
+    page.until(lambda: page.link() == {"event": "off-cpu"})
     page.until(lambda: len(services(page)) == 5)
 
 

@@ -69,6 +69,8 @@ const USUAL_EVENT = 'on-cpu';
 /** The one that is asked for if the link names none: the usual one, or what there is. */
 export function eventOfLink(link: Link, status: Status | null): string {
 	const events = status?.events ?? [];
+	if (!link.event && link.view === 'calls' && events.includes(CALLS))
+		return CALLS;
 	return link.event || (events.includes(USUAL_EVENT) ? USUAL_EVENT : events[0] ?? '');
 }
 
