@@ -6,15 +6,13 @@ import urllib.request
 
 import pytest
 
-import harness
-
 
 @pytest.fixture(scope="module", params=[(), ("--summary",)], ids=["calls", "sums"])
-def played(request, build, tmp_path_factory):
+def played(request, shared_lab, places, tmp_path_factory):
     """What "report" says of a film, and the address of its page."""
-    stackcam = f"{build}/src/stackcam"
+    stackcam, programs = places
     film = tmp_path_factory.mktemp("film") / "calls.film"
-    program = f"{build}/tests/programs/calls"
+    program = programs / "calls_tree"
     subprocess.run([stackcam, "trace", *request.param, "-o", film, "--", program], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
     report = json.loads(subprocess.check_output([stackcam, "report", "--format", "json", film], timeout=60))

@@ -20,10 +20,10 @@ def symbols(program):
             (line.split() for line in lines.splitlines() if line[:1] != " ") if kind in "tTwW"}
 
 
-def places(lab, image):
-    """How the functions of split are called in an image that has the same code and no symbols."""
-    return {name: f"{image}+{address:#x}" for name, address in
-            symbols(lab.program("split")).items()}
+def places(lab, image, twin="split", guess=""):
+    """How the functions of a program are called in an image that has the same code and no symbols."""
+    return {name: f"{image}+{address:#x}{guess}" for name, address in
+            symbols(lab.program(twin)).items()}
 
 
 def own_shares(film, image):
@@ -81,3 +81,30 @@ def test_resolve_names_them_later(lab, tmp_path):
     assert done.returncode == 0, done.stderr
     shares = own_shares(film, "split-debug")
     assert shares["f70"][0] > 0.6 and place["f70"] not in shares, film.explain()
+
+
+def test_neither_symbols_nor_unwind_information(shared_lab):
+    """Where functions begin is found by decoding them, and marked as a guess."""
+    film = shared_lab.film_program("split-musl-bare-stripped", seconds=1)
+    place = places(shared_lab, "split-musl-bare-stripped", "split-musl-bare", guess="~")
+    shares = own_shares(film, "split-musl-bare-stripped")
+    rows = {name for name, (self, _) in shares.items() if self > 0.005}
+    assert rows == {place[name] for name, _ in SHARES}, film.explain()
+    for name, percent in SHARES:
+        assert film.near(shares[place[name]][0], percent / 100, 0.03), film.explain()
+
+
+def test_a_symbol_without_a_size_is_a_whole_function(shared_lab):
+    film = shared_lab.film_program("musl_copy", seconds=1)
+    shares = own_shares(film, "libc.so")
+    assert shares["memcpy"][0] > 0.9, film.explain()
+    assert [name for name, (self, _) in shares.items() if self > 0.005] == ["memcpy"], film.explain()
+
+
+def test_of_a_32_bit_program_the_leaf_is_known(shared_lab):
+    film = shared_lab.record("--", shared_lab.program("compat"))
+    stacks = {stack: value for stack, value in film.folded() if "[kernel]" not in stack}
+    whole = sum(stacks.values())
+    assert whole and stacks.get(("[truncated: 32-bit programs are not unwound]", "leaf"), 0) > 0.8 * whole, stacks
+    assert own_shares(film, "compat")["leaf"][0] > 0.7
+    assert "32-bit programs are not unwound" in film.report().stdout
