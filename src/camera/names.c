@@ -53,6 +53,7 @@ struct names {
 	uint64_t next_settle;	/* when all that waits is named again */
 	bool is_settled;	/* nothing came to wait since then */
 	struct starts starts;	/* of functions that have no name */
+	uint64_t split;		/* places whose inlined functions are in .dwo files */
 	bool no_kernel_names;	/* the kernel's own answer cannot be had */
 	uint64_t wanted, named;
 };
@@ -322,6 +323,8 @@ static void name_waiting(struct names *names, struct waiting *waiting, bool at_e
 		};
 		symbols_of_image(names->symbols, &file, waiting->addresses.at, count, name_found,
 				 &naming, NULL);
+		if (symbols_missing_split(names->symbols))
+			names->split += count;
 	} else {
 		name_kernel(names, waiting, &naming, at_end);
 	}
@@ -452,6 +455,9 @@ static void tell_losses(struct names *names)
 	if (lost.refused)
 		film_loss(names->film, 0, "functions of JIT code over the limit of a process",
 			  lost.refused);
+	if (names->split)
+		film_loss(names->film, 0, "inlined functions of places: in .dwo files, not read",
+			  names->split);
 	if (lost.unbelieved)
 		film_loss(names->film, 0,
 			  "names of JIT code in files of others or that cannot be read",
@@ -461,9 +467,9 @@ static void tell_losses(struct names *names)
 void names_all(struct names *names)
 {
 	name_all_jit(names, true);
-	tell_losses(names);
 	vec_foreach (&names->all, waiting)
 		name_waiting(names, *waiting, true);
+	tell_losses(names);
 }
 
 void names_turn(struct names *names, struct film_writer *film)
@@ -472,6 +478,7 @@ void names_turn(struct names *names, struct film_writer *film)
 
 	names->film = film;
 	names->files = (struct schedule){0};
+	names->split = 0;
 	for (size_t i = 0; map_next(&names->by_pid, &i, &pid, &jit);)
 		jit_names_turn((struct jit_names *)(uintptr_t)jit, &names->lost);
 }

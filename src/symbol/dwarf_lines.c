@@ -29,6 +29,7 @@ struct reader {
 	struct asked *asked;
 	size_t count;
 	bool inlines;
+	bool is_split; /* some units have their functions in other files (.dwo) */
 	uint32_t budget; /* entries that may still be looked at */
 	dwarf_found *found;
 	void *context;
@@ -282,6 +283,15 @@ static void tell(struct reader *r, Dwarf_Die *unit, Dwarf_Files *files, const st
 		r->found(r->context, asked->index, places, count ? count : 1);
 }
 
+/* -gsplit-dwarf leaves only addresses and lines here; the rest is in files that this process may not open. */
+static bool is_skeleton(const Dwarf_Die *unit)
+{
+	uint8_t type = 0;
+
+	return !dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) &&
+	       type == DW_UT_skeleton;
+}
+
 static int answer_unit(struct reader *r, struct asked *asked, size_t count)
 {
 	Dwarf_Files *files = NULL;
@@ -291,6 +301,7 @@ static int answer_unit(struct reader *r, struct asked *asked, size_t count)
 
 	if (!dwarf_offdie(r->dwarf, asked->unit, &unit))
 		return 0;
+	r->is_split |= r->inlines && is_skeleton(&unit);
 	if (r->inlines) {
 		err = find_all_functions(r, &unit, asked, count);
 		if (dwarf_getsrcfiles(&unit, &files, &file_count))
@@ -388,6 +399,8 @@ int dwarf_answer(int fd, int alternate_fd, const uint64_t *addresses, size_t cou
 	err = open_dwarf(&r);
 	if (!err) {
 		err = answer(&r);
+		if (!err && r.is_split)
+			err = -ENOLINK;
 		close_dwarf(&r);
 	}
 	free(r.asked);

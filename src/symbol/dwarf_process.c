@@ -237,6 +237,9 @@ int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count,
 			    CPU_SECONDS);
 	case -EBADMSG:
 		return fail(why, err, NULL, "the DWARF is broken");
+	case -ENOLINK:
+		return fail(why, err, NULL,
+			    "inlined functions are in .dwo files, which are not read");
 	case -E2BIG:
 	case -ETIMEDOUT:
 		return fail(why, err, NULL, "the DWARF is too large or too tangled");

@@ -112,6 +112,11 @@ const char *symbols_missing(const struct symbols *symbols)
 	return symbols->missing.what;
 }
 
+bool symbols_missing_split(const struct symbols *symbols)
+{
+	return symbols->missing.err == -ENOLINK;
+}
+
 int symbol_image_open(const char *root, const char *path, const uint8_t *build_id,
 		      size_t build_id_size)
 {

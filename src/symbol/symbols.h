@@ -67,6 +67,9 @@ int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
  */
 const char *symbols_missing(const struct symbols *symbols);
 
+/* Whether that is inlined functions which are in .dwo files (-gsplit-dwarf). */
+bool symbols_missing_split(const struct symbols *symbols);
+
 /*
  * Opens the file at path below root for symbol_image.fd, if it is an ELF file with that build id.
  * build_id_size 0: whatever its build id. Returns the descriptor; -ESTALE: it is another file;

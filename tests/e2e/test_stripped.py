@@ -108,3 +108,11 @@ def test_of_a_32_bit_program_the_leaf_is_known(shared_lab):
     assert whole and stacks.get(("[truncated: 32-bit programs are not unwound]", "leaf"), 0) > 0.8 * whole, stacks
     assert own_shares(film, "compat")["leaf"][0] > 0.7
     assert "32-bit programs are not unwound" in film.report().stdout
+
+
+def test_inlined_functions_in_other_files_are_a_loss(shared_lab):
+    """They are in .dwo files, which are not read: the function is right, and what is missing is said."""
+    film = shared_lab.record("--inlines", "--", shared_lab.program("split-dwo"), 1)
+    reasons = film.json()["loss"]
+    assert reasons.get("inlined functions of places: in .dwo files, not read", 0) >= 1, reasons
+    assert own_shares(film, "split-dwo")["f70"][0] > 0.6
