@@ -29,7 +29,7 @@ struct reader {
 	struct asked *asked;
 	size_t count;
 	bool inlines;
-	bool is_split; /* some units have their functions in other files (.dwo) */
+	bool is_split;	 /* some units have their functions in other files (.dwo) */
 	uint32_t budget; /* entries that may still be looked at */
 	dwarf_found *found;
 	void *context;
