@@ -240,6 +240,8 @@ int starts_find(struct starts *starts, const struct starts_of *of, const uint64_
 				   : unwind_functions_of_memory(of->memory, of->size, addresses,
 								count, found, context, why);
 	}
+	if (image->is_no_elf && !guessed)
+		return fail(why, -ENOEXEC, NULL, "cannot look up functions: not an ELF file");
 	image->used = ++starts->uses;
 	for (size_t i = 0; i < count; i++) {
 		const struct start *start = covering(image, addresses[i], &gap);
