@@ -127,9 +127,14 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	w->count = 0;
 	w->end = UNWIND_END_LATER;
 	w->tls = task->thread.fsbase;
+	w->uprobes = uprobes_page(task);
 	__builtin_memset(w->state, 0, sizeof(w->state));
 	w->mapping.start = w->mapping.end = 0;
 	scratch->window_start = ~0ull;
+	scratch->instance = 0;
+	/* also for whoever finishes the stack */
+	if (w->pc - w->uprobes < UNWIND_UPROBES_BYTES)
+		uprobes_put_back(scratch);
 
 	value = capture_space(task);
 	if (!value) {
@@ -256,6 +261,7 @@ static __always_inline bool capture_hand_over(struct capture_scratch *scratch, v
 	loop.from = w->sp - CAPTURE_BELOW;
 	loop.room = capture_stack_room(w, loop.from);
 	bpf_loop(CAPTURE_COPY_MAX / 4096 + 1, capture_copy_step, &loop, 0);
+	uprobes_repair(loop.copy, w->sp - CAPTURE_BELOW, w->uprobes);
 	size = loop.copied < loop.room ? loop.copied : loop.room;
 	if (size > CAPTURE_COPY_MAX)
 		size = CAPTURE_COPY_MAX;

@@ -99,6 +99,7 @@ struct capture_scratch {
 	struct probe_regs entry; /* registers with which the thread entered the kernel */
 	/* A piece of the thread's stack: one read of it serves the frames that lie in it. */
 	__u64 window_start;
+	__u64 instance; /* the return instance that was found last (capture_uprobes.h); 0: none */
 	__u32 expected; /* the place of the rule that is probably needed next (rule_cache.h) */
 	__u64 window[CAPTURE_WINDOW_WORDS + CAPTURE_READ_WORDS]; /* the rest is for the verifier */
 	struct unwind_walk walk;

@@ -5,6 +5,7 @@
 /* What the unwinder asks of the side that it runs on (unwind_walk.h), answered in the kernel. */
 
 #include "capture_maps.h"
+#include "capture_uprobes.h"
 #include "unwind.h"
 
 static __always_inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n)
@@ -175,6 +176,11 @@ static __always_inline int unwind_find_mapping_here(struct unwind_walk *w, __u64
 static __always_inline int unwind_find_rule_here(struct unwind_walk *w, __u64 at)
 {
 	return capture_find_rule((void *)w - offsetof(struct capture_scratch, walk), at);
+}
+
+static __always_inline int unwind_put_back_here(struct unwind_walk *w)
+{
+	return uprobes_put_back((void *)w - offsetof(struct capture_scratch, walk));
 }
 
 static __always_inline long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context),

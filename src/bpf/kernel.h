@@ -32,6 +32,21 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 };
 
+/* A call whose return address the kernel has replaced. */
+struct return_instance {
+	unsigned long stack; /* where it stood */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next; /* of an outer call */
+};
+
+struct uprobe;
+
+struct uprobe_task {
+	struct return_instance *return_instances; /* the innermost call's first */
+	struct uprobe *active_uprobe;		  /* whose instruction runs as a copy; */
+	unsigned long vaddr, xol_vaddr;		  /* where it is, and where the copy is */
+};
+
 struct mm_struct {
 	unsigned long start_code, end_code; /* of the program, without libraries */
 	struct file *exe_file;
@@ -63,6 +78,7 @@ struct task_struct {
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
 	struct thread_struct thread;
+	struct uprobe_task *utask;
 };
 
 struct seq_file;

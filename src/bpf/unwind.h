@@ -376,6 +376,8 @@ static __always_inline int unwind_step(struct unwind_walk *w)
 		      unwind_is_in_mapping(w, at)) &&
 		    unwind_recall(w, at))
 			return unwind_native_here(w, 0);
+		if (w->pc - w->uprobes < UNWIND_UPROBES_BYTES)
+			return !unwind_put_back_here(w) && unwind_stop(w, UNWIND_END_RETURN_PROBE);
 		end = unwind_enter(w, at);
 		if (end)
 			return unwind_stop(w, end);

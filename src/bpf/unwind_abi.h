@@ -210,6 +210,7 @@ enum unwind_end {
 	UNWIND_END_RUNTIME_MEMORY, /* memory of a runtime's structures could not be read */
 	UNWIND_END_RUNTIME_CODE,   /* code of a runtime that its structures do not explain */
 	UNWIND_END_RUNTIME_LATER, /* complete, but for frames of a runtime that was not known yet */
+	UNWIND_END_RETURN_PROBE, /* a return probe's trampoline, and no return address to it */
 	UNWIND_ENDS
 };
 

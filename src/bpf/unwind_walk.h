@@ -20,6 +20,9 @@
  *	int unwind_native_here(w, __u64 key)			unwind_native()
  *	int unwind_find_mapping_here(w, __u64 at)		unwind_find_mapping()
  *	int unwind_find_rule_here(w, __u64 at)			unwind_find_rule()
+ *	int unwind_put_back_here(w)
+ *					w->pc lies in the page that the kernel's uprobes have added to the process: 1: it is
+ *					the program's own address now; 0: that is not known
  *	long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context), void *context)
  *					step(0), step(1) …, until one returns 1; for loops that the verifier would
  *					have to go through turn by turn
@@ -64,6 +67,10 @@ enum {
 /* Those that the walk follows from frame to frame. */
 #define UNWIND_REGISTERS_KEPT (1u << UNWIND_REG_RBX | 1u << UNWIND_REG_RBP | 1u << UNWIND_REG_RSP)
 
+/* The page of the kernel's uprobes, with the trampoline that return probes return to at its beginning. */
+#define UNWIND_UPROBES_BYTES 4096
+#define UNWIND_NO_UPROBES    (1ull << 63)
+
 struct unwind_walk;
 static __always_inline const __u32 *unwind_chunk(const struct unwind_walk *w, __u32 n);
 static __always_inline const struct unwind_rule *unwind_rules(const struct unwind_walk *w);
@@ -81,6 +88,7 @@ static __always_inline int unwind_runtime(struct unwind_walk *w);
 static __always_inline int unwind_native_here(struct unwind_walk *w, __u64 key);
 static __always_inline int unwind_find_mapping_here(struct unwind_walk *w, __u64 at);
 static __always_inline int unwind_find_rule_here(struct unwind_walk *w, __u64 at);
+static __always_inline int unwind_put_back_here(struct unwind_walk *w);
 static __always_inline long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context),
 					  void *context);
 static __always_inline int unwind_recall(struct unwind_walk *w, __u64 at);
@@ -123,6 +131,7 @@ struct unwind_walk {
 	__u32 mappings, mapping_count; /* struct unwind_space's */
 	__u32 generation;	       /* the same; 0: not known */
 	__u32 jit_runtime, jit_data;   /* the same */
+	__u64 uprobes;		       /* its address; UNWIND_NO_UPROBES */
 	__u64 assumed; /* address that was taken for code that a runtime has made; 0: none was */
 	struct unwind_mapping mapping; /* the last one found: the next frame is often in it too */
 	struct unwind_rule rule;       /* the last one */

@@ -25,6 +25,13 @@ static inline int unwind_find_rule_here(struct unwind_walk *w, __u64 at)
 	return unwind_find_rule(w, at);
 }
 
+/* Where stacks are finished, the copy has the program's own addresses. */
+static inline int unwind_put_back_here(struct unwind_walk *w)
+{
+	(void)w;
+	return 0;
+}
+
 static inline long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context), void *context)
 {
 	__u32 i;

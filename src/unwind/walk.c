@@ -103,6 +103,7 @@ int unwind_walk_copy(const struct unwind_view *view, const struct unwind_copy *s
 				.guess = at->guess,
 				.missed = at->missed,
 				.tls = at->tls,
+				.uprobes = UNWIND_NO_UPROBES,
 				.count = *count,
 				.mappings = view->mappings,
 				.mapping_count = view->mapping_count,
