@@ -19,11 +19,14 @@ static __always_inline int unwind_stop(struct unwind_walk *w, enum unwind_end en
 /*
  * Moves on to the caller. What is known of registers stays known for one step: some assembler code
  * finds its frame by one that the functions it calls are written to leave alone.
+ *
+ * A frame without a return address is the first one of its stack: nothing runs at 0. But only if there is its return
+ * address, not where one was guessed to be.
  */
 static __always_inline int unwind_return_to(struct unwind_walk *w, __u64 pc, __u64 sp, __u64 fp)
 {
 	if (!pc)
-		return unwind_stop(w, UNWIND_END_ROOT);
+		return unwind_stop(w, w->guess ? UNWIND_END_NO_RULE : UNWIND_END_ROOT);
 	if (sp == w->sp && pc == w->pc)
 		return unwind_stop(w, UNWIND_END_STUCK);
 	w->pc = pc;
@@ -34,16 +37,17 @@ static __always_inline int unwind_return_to(struct unwind_walk *w, __u64 pc, __u
 	return 0;
 }
 
-/* No table covers the code: rbp, if it looks like a frame pointer, leads to the caller. */
+/*
+ * No table covers the code: rbp, if it looks like a frame pointer, leads to the caller. That it is zero says nothing: the
+ * outermost frame's is (System V ABI, 3.4.1), and so is that of any code that needs a zero. Where programs and threads
+ * begin, rules say so.
+ */
 static __always_inline int unwind_by_frame_pointer(struct unwind_walk *w)
 {
 	__u64 saved[2];
 
 	if (!w->fp_known)
 		return unwind_stop(w, UNWIND_END_NO_RULE);
-	/* the outermost frame's rbp is zero: System V ABI, 3.4.1 */
-	if (!w->fp)
-		return unwind_stop(w, UNWIND_END_ROOT);
 	if (w->fp < w->sp || w->fp & 7)
 		return unwind_stop(w, UNWIND_END_NO_RULE);
 	if (unwind_read(w, saved, sizeof(saved), w->fp))

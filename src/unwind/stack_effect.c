@@ -187,14 +187,15 @@ static void change_written(struct stack_state *s, const cs_insn *insn)
 }
 
 /*
- * Whether rbp is cleared while it still is the caller's, and nothing is on the stack yet: nobody may
- * do so who has a caller. It is how a thread's first function marks its frame (System V ABI, 3.4.1).
+ * Whether a thread begins here: behind a system call (clone()), rbp is cleared while it still is the caller's, and
+ * nothing is on the stack yet. It is how a thread's first function marks its frame (System V ABI, 3.4.1). Without the
+ * system call, it may be any code whose callers do not count on rbp.
  */
 static bool is_root_mark(const struct stack_state *s, const cs_insn *insn)
 {
 	const cs_x86_op *op = insn->detail->x86.operands;
 
-	return insn->id == X86_INS_XOR && op[0].type == X86_OP_REG && op[1].type == X86_OP_REG &&
+	return s->behind_system_call && insn->id == X86_INS_XOR && op[0].type == X86_OP_REG && op[1].type == X86_OP_REG &&
 	       op[0].reg == op[1].reg && reg_of(op[0].reg) == RBP && op[0].size >= 4 &&
 	       s->sp == 8 && !s->rbp_changed && !s->rbp_at && !s->rbx_changed;
 }
@@ -232,6 +233,9 @@ void stack_step(struct stack_state *s, const cs_insn *insn)
 		else
 			move_sp(s, insn->id == X86_INS_SUB ? op[1].imm : -op[1].imm);
 		return;
+	case X86_INS_SYSCALL:
+		s->behind_system_call = true;
+		break;
 	case X86_INS_CALL: /* what is called leaves them all as they were */
 		return;
 	case X86_INS_XOR:

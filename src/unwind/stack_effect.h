@@ -27,7 +27,7 @@ struct stack_state {
 	int32_t rbx_at;
 	uint8_t kind; /* enum stack_kind */
 	bool rbp_changed, rbx_changed;
-	uint8_t unused; /* 0: states are compared as bytes */
+	bool behind_system_call;
 };
 
 /* The state at the first instruction of a function. */
