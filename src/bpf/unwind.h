@@ -316,6 +316,10 @@ static __always_inline int unwind_native(struct unwind_walk *w, __u64 key)
 		return unwind_by_rule(w, &w->rule);
 	if (!unwind_find_rule_here(w, at))
 		return unwind_by_frame_pointer(w);
+	if (w->rule.cfa == UNWIND_CFA_LATER) {
+		w->count--; /* user space begins with this frame */
+		return unwind_stop(w, UNWIND_END_LATER);
+	}
 	if (w->rule.cfa == UNWIND_CFA_SIGNAL)
 		return unwind_from_handler(w);
 	unwind_remember(w, key);

@@ -28,6 +28,7 @@ struct space_value {
 struct image_table {
 	enum unwind_mapping_kind kind; /* UNWIND_MAPPING_LATER: not tried yet */
 	struct unwind_table table;
+	struct code_wanted wanted; /* code without unwind information that stacks went through */
 };
 
 struct spaces {
@@ -142,6 +143,7 @@ static void show_table(struct unwind_mapping *to, const struct image_table *from
 
 static void build_table(struct spaces *spaces, const struct image *image, struct image_table *to)
 {
+	const bool is_new = to->kind != UNWIND_MAPPING_TABLE;
 	struct fail why = {0};
 	int err = 0;
 
@@ -149,20 +151,20 @@ static void build_table(struct spaces *spaces, const struct image *image, struct
 		err = unwind_table_of_memory(image->memory, image->memory_size, spaces->pool,
 					     spaces->rules, &to->table, &why);
 	else if (image->fd >= 0 && image->is_elf)
-		err = unwind_table_of_file(image->fd, spaces->pool, spaces->rules, &to->table,
-					   &why);
+		err = unwind_table_of_file_with(image->fd, &to->wanted, spaces->pool, spaces->rules,
+						&to->table, &why);
 	if (err == -ENOSPC)
 		spaces->statistics.no_room++;
 	else if (err)
 		spaces->statistics.broken++;
 	spaces->statistics.unsupported += to->table.unsupported;
 	to->kind = !err && to->table.pages ? UNWIND_MAPPING_TABLE : UNWIND_MAPPING_NO_TABLE;
-	spaces->statistics.tables += to->kind == UNWIND_MAPPING_TABLE;
+	spaces->statistics.tables += (to->kind == UNWIND_MAPPING_TABLE) - !is_new;
 }
 
-/* All spaces that show this image as not tried yet show its table from now on. */
+/* All spaces that show this image show its table as it is now. */
 static void show_everywhere(struct spaces *spaces, const struct image *image,
-			    const struct image_table *table)
+			    const struct image_table *table, uint32_t before)
 {
 	vec_foreach (&spaces->published, published) {
 		struct unwind_mapping *shown = unwind_pool_at(spaces->pool, (*published)->mappings);
@@ -178,8 +180,7 @@ static void show_everywhere(struct spaces *spaces, const struct image *image,
 			} else if (shown[i].start > mapping->start) {
 				j++;
 			} else {
-				if (mapping->image == image &&
-				    shown[i].kind == UNWIND_MAPPING_LATER)
+				if (mapping->image == image && shown[i].directory == before)
 					show_table(&shown[i], table);
 				i++;
 				j++;
@@ -235,7 +236,7 @@ static void build_early(struct spaces *spaces, const struct process *process)
 		    (!spaces->few_processes && code_bytes(image) > EARLY_CODE_MAX))
 			continue;
 		build_table(spaces, image, table);
-		show_everywhere(spaces, image, table);
+		show_everywhere(spaces, image, table, 0);
 	}
 }
 
@@ -335,6 +336,24 @@ void spaces_withdraw(struct spaces *spaces, struct space *space)
 	*space = (struct space){0};
 }
 
+/*
+ * Code without unwind information at pc was left out of the image's table, for there is much of it: the table is built
+ * anew, with it.
+ */
+static bool read_more(struct spaces *spaces, const struct mapping *mapping,
+		      struct image_table *table, uint64_t pc)
+{
+	struct unwind_table old = table->table;
+
+	if (table->wanted.count == CODE_WANTED_MAX || mapping->image->fd < 0)
+		return false;
+	table->wanted.at[table->wanted.count++] = pc - mapping->bias;
+	build_table(spaces, mapping->image, table);
+	show_everywhere(spaces, mapping->image, table, old.directory);
+	unwind_table_drop(&old, spaces->pool);
+	return true;
+}
+
 /* The walk stopped at pc: builds the table that it needs. False: there is nothing to be built. */
 static bool build_for(struct spaces *spaces, const struct space *space, uint64_t pc)
 {
@@ -344,10 +363,14 @@ static bool build_for(struct spaces *spaces, const struct space *space, uint64_t
 	if (!mapping)
 		return false;
 	table = table_of(spaces, mapping->image);
-	if (!table || table->kind != UNWIND_MAPPING_LATER)
+	if (!table)
+		return false;
+	if (table->kind == UNWIND_MAPPING_TABLE)
+		return read_more(spaces, mapping, table, pc);
+	if (table->kind != UNWIND_MAPPING_LATER)
 		return false;
 	build_table(spaces, mapping->image, table);
-	show_everywhere(spaces, mapping->image, table);
+	show_everywhere(spaces, mapping->image, table, 0);
 	return true;
 }
 

@@ -4,36 +4,34 @@
 /* A frame larger than this is taken for a mistake. */
 #define FRAME_MAX (1 << 24)
 
-enum reg {
-	OTHER,
-	RSP,
-	RBP,
-	RBX
-};
-
-/* Whether it is one of the three that matter here, or a part of it. */
-static enum reg reg_of(unsigned int reg)
+int stack_register(unsigned int reg)
 {
-	switch (reg) {
-	case X86_REG_RSP:
-	case X86_REG_ESP:
-	case X86_REG_SP:
-	case X86_REG_SPL:
-		return RSP;
-	case X86_REG_RBP:
-	case X86_REG_EBP:
-	case X86_REG_BP:
-	case X86_REG_BPL:
-		return RBP;
-	case X86_REG_RBX:
-	case X86_REG_EBX:
-	case X86_REG_BX:
-	case X86_REG_BL:
-	case X86_REG_BH:
-		return RBX;
-	default:
-		return OTHER;
+	static const uint16_t names[][5] = {
+		{X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH},
+		{X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH},
+		{X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH},
+		{X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL, X86_REG_BH},
+		{X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL},
+		{X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL},
+		{X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL},
+		{X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL},
+		{X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B},
+		{X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B},
+		{X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B},
+		{X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B},
+		{X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B},
+		{X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B},
+		{X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B},
+		{X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B},
+	};
+
+	for (int i = 0; reg && i < 16; i++) {
+		for (int j = 0; j < 5; j++) {
+			if (names[i][j] == reg)
+				return i;
+		}
 	}
+	return -1;
 }
 
 static bool is_register(const cs_x86_op *op, x86_reg reg)
@@ -44,86 +42,147 @@ static bool is_register(const cs_x86_op *op, x86_reg reg)
 static void set_sp(struct stack_state *s, int64_t sp)
 {
 	s->sp = sp > 0 && sp <= FRAME_MAX ? (int32_t)sp : 0;
+	s->rounded = false;
+	s->room = s->stored_at = s->stored = 0;
 }
 
 static void move_sp(struct stack_state *s, int64_t down)
 {
-	if (down < -FRAME_MAX || down > FRAME_MAX)
-		s->sp = 0;
-	if (s->sp)
+	if (down < -FRAME_MAX || down > FRAME_MAX) {
+		set_sp(s, 0);
+	} else if (s->rounded) {
+		s->room += (int32_t)down;
+		s->rounded = s->room >= 0 && s->room <= FRAME_MAX;
+	} else if (s->sp) {
 		set_sp(s, s->sp + down);
+	}
+}
+
+/* The stack pointer is rounded down, to a multiple of a power of two. */
+static void round_sp(struct stack_state *s)
+{
+	set_sp(s, 0);
+	s->rounded = true;
 }
 
 /* How far below the CFA the memory lies; 0: not known. */
 static int32_t place_of(const struct stack_state *s, const cs_x86_op *op)
 {
 	int64_t base = 0, place;
+	int reg;
 
 	if (op->type != X86_OP_MEM || op->mem.index != X86_REG_INVALID ||
 	    op->mem.segment != X86_REG_INVALID)
 		return 0;
-	if (op->mem.base == X86_REG_RSP)
+	reg = op->mem.base == X86_REG_INVALID ? -1 : stack_register(op->mem.base);
+	if (reg == STACK_RSP)
 		base = s->sp;
-	else if (op->mem.base == X86_REG_RBP)
+	else if (reg == STACK_RBP && s->fp)
 		base = s->fp;
+	else if (s->copy && reg == s->copy_register)
+		base = s->copy;
 	if (!base || op->mem.disp < -FRAME_MAX || op->mem.disp > FRAME_MAX)
 		return 0;
 	place = base - op->mem.disp;
 	return place > 0 && place <= FRAME_MAX ? (int32_t)place : 0;
 }
 
-/* The register is stored at place. It counts if it still holds what the caller had in it. */
-static void save(struct stack_state *s, enum reg reg, int32_t place)
+/* The same on a rounded stack, from where that begins; -1: not known. */
+static int32_t rounded_place_of(const struct stack_state *s, const cs_x86_op *op)
 {
-	if (reg == RBP && !s->rbp_changed && !s->rbp_at)
+	int64_t place;
+
+	if (!s->rounded || op->type != X86_OP_MEM || op->mem.index != X86_REG_INVALID ||
+	    op->mem.segment != X86_REG_INVALID || op->mem.base != X86_REG_RSP)
+		return -1;
+	if (op->mem.disp < 0 || op->mem.disp > s->room)
+		return -1;
+	place = s->room - op->mem.disp;
+	return (int32_t)place;
+}
+
+/* The register is stored at place. It counts if it still holds what the caller had in it. */
+static void save(struct stack_state *s, int reg, int32_t place)
+{
+	if (reg == STACK_RBP && !s->rbp_changed && !s->rbp_at)
 		s->rbp_at = place;
-	if (reg == RBX && !s->rbx_changed && !s->rbx_at)
+	if (reg == STACK_RBX && !s->rbx_changed && !s->rbx_at)
 		s->rbx_at = place;
 }
 
 /* Another value is written to the register. */
-static void change(struct stack_state *s, enum reg reg)
+static void change(struct stack_state *s, int reg)
 {
-	if (reg == RSP) {
-		s->sp = 0;
-	} else if (reg == RBP) {
+	if (s->copy && reg == s->copy_register)
+		s->copy = s->copy_register = 0;
+	if (reg == STACK_RSP) {
+		set_sp(s, 0);
+	} else if (reg == STACK_RBP) {
 		s->rbp_changed = true;
 		s->fp = 0;
-	} else if (reg == RBX) {
+	} else if (reg == STACK_RBX) {
 		s->rbx_changed = true;
 	}
 }
 
 /* The register is loaded from place, perhaps with what the caller had in it. */
-static void restore(struct stack_state *s, enum reg reg, int32_t place)
+static void restore(struct stack_state *s, int reg, int32_t place)
 {
 	change(s, reg);
-	if (reg == RBP && place && place == s->rbp_at) {
+	if (reg == STACK_RBP && place && place == s->rbp_at) {
 		s->rbp_at = 0;
 		s->rbp_changed = false;
-	} else if (reg == RBX && place && place == s->rbx_at) {
+	} else if (reg == STACK_RBX && place && place == s->rbx_at) {
 		s->rbx_at = 0;
 		s->rbx_changed = false;
 	}
 }
 
-static void make_frame(struct stack_state *s, int32_t fp)
+static bool is_saved_by_calls(int reg)
 {
-	change(s, RBP);
-	s->fp = fp;
+	return STACK_CALLEE_SAVED >> reg & 1;
+}
+
+/*
+ * The register gets the address so far below the CFA; 0: another value. is_copy: of the stack pointer itself, which may
+ * be needed later to find back. One is followed, rather one in a register that calls leave alone.
+ */
+static void point(struct stack_state *s, int reg, int32_t place, bool is_copy)
+{
+	change(s, reg);
+	if (reg == STACK_RSP) {
+		set_sp(s, place);
+	} else if (reg == STACK_RBP) {
+		s->fp = place;
+	} else if (reg >= 0 && place && is_copy &&
+		   (!s->copy || is_saved_by_calls(reg) || !is_saved_by_calls(s->copy_register))) {
+		s->copy_register = (uint8_t)reg;
+		s->copy = place;
+	}
+}
+
+/* What the register holds, as a distance below the CFA; 0: not known. */
+static int32_t pointer_in(const struct stack_state *s, int reg)
+{
+	if (reg == STACK_RSP)
+		return s->sp;
+	if (reg == STACK_RBP && s->fp)
+		return s->fp;
+	return s->copy && reg == s->copy_register ? s->copy : 0;
 }
 
 static void push(struct stack_state *s, const cs_insn *insn)
 {
 	const cs_x86 *x = &insn->detail->x86;
+	bool is_register = insn->id == X86_INS_PUSH && x->operands[0].type == X86_OP_REG;
 
 	if (x->prefix[2] == 0x66) { /* two bytes */
-		s->sp = 0;
+		set_sp(s, 0);
 		return;
 	}
 	move_sp(s, 8);
-	if (insn->id == X86_INS_PUSH && x->operands[0].type == X86_OP_REG && s->sp)
-		save(s, reg_of(x->operands[0].reg), s->sp);
+	if (is_register && s->sp)
+		save(s, stack_register(x->operands[0].reg), s->sp);
 }
 
 static void pop(struct stack_state *s, const cs_insn *insn)
@@ -132,43 +191,81 @@ static void pop(struct stack_state *s, const cs_insn *insn)
 	int32_t place = s->sp;
 
 	if (x->prefix[2] == 0x66) {
-		s->sp = 0;
+		set_sp(s, 0);
 		return;
 	}
 	move_sp(s, -8);
 	if (insn->id == X86_INS_POP && x->operands[0].type == X86_OP_REG)
-		restore(s, reg_of(x->operands[0].reg), place);
+		restore(s, stack_register(x->operands[0].reg), place);
 }
 
 static void leave(struct stack_state *s)
 {
 	int32_t place = s->fp;
 
-	s->sp = place;
+	set_sp(s, place);
 	move_sp(s, -8);
-	restore(s, RBP, place);
+	restore(s, STACK_RBP, place);
+}
+
+/* A register goes to memory: perhaps a pointer to the old stack, on the rounded one. */
+static void store(struct stack_state *s, const cs_x86_op *to, int reg)
+{
+	int32_t place = rounded_place_of(s, to), stored = pointer_in(s, reg);
+
+	save(s, reg, place_of(s, to));
+	if (place < 0)
+		return;
+	if (stored) {
+		s->stored_at = place;
+		s->stored = stored;
+	} else if (s->stored && place == s->stored_at) {
+		s->stored = s->stored_at = 0;
+	}
+}
+
+static void load(struct stack_state *s, int reg, const cs_x86_op *from)
+{
+	if (s->stored && rounded_place_of(s, from) == s->stored_at)
+		point(s, reg, s->stored, true);
+	else if (reg >= 0)
+		restore(s, reg, place_of(s, from));
 }
 
 static void move(struct stack_state *s, const cs_x86_op *to, const cs_x86_op *from)
 {
-	if (is_register(to, X86_REG_RBP) && is_register(from, X86_REG_RSP))
-		make_frame(s, s->sp);
-	else if (is_register(to, X86_REG_RSP) && is_register(from, X86_REG_RBP))
-		s->sp = s->fp;
-	else if (to->type == X86_OP_MEM && from->type == X86_OP_REG && from->size == 8)
-		save(s, reg_of(from->reg), place_of(s, to));
-	else if (to->type == X86_OP_REG)
-		restore(s, reg_of(to->reg), to->size == 8 ? place_of(s, from) : 0);
+	int reg = to->type == X86_OP_REG ? stack_register(to->reg) : -1;
+
+	if (to->type == X86_OP_MEM && from->type == X86_OP_REG && from->size == 8)
+		store(s, to, stack_register(from->reg));
+	else if (to->type != X86_OP_REG)
+		return;
+	else if (to->size != 8)
+		change(s, reg);
+	else if (from->type == X86_OP_REG)
+		point(s, reg, pointer_in(s, stack_register(from->reg)), true);
+	else
+		load(s, reg, from);
 }
 
 static void load_address(struct stack_state *s, const cs_x86_op *to, const cs_x86_op *from)
 {
-	if (is_register(to, X86_REG_RSP))
-		s->sp = place_of(s, from);
-	else if (is_register(to, X86_REG_RBP))
-		make_frame(s, place_of(s, from));
+	const int reg = stack_register(to->reg);
+
+	/* of the rounded stack itself: it only moves */
+	if (reg == STACK_RSP && s->rounded && from->mem.base == X86_REG_RSP &&
+	    from->mem.index == X86_REG_INVALID)
+		move_sp(s, -from->mem.disp);
 	else
-		change(s, reg_of(to->reg));
+		/* "lea 8(%rsp), %r10" keeps the CFA before the stack is rounded; others are of variables */
+		point(s, reg, to->size == 8 ? place_of(s, from) : 0, s->sp == 8);
+}
+
+/* What is called leaves only some registers as they were. */
+static void call(struct stack_state *s)
+{
+	if (s->copy && !is_saved_by_calls(s->copy_register))
+		change(s, s->copy_register);
 }
 
 /* Whatever else it does: the registers that it writes. */
@@ -179,10 +276,10 @@ static void change_written(struct stack_state *s, const cs_insn *insn)
 	int i;
 
 	for (i = 0; i < detail->regs_write_count; i++)
-		change(s, reg_of(detail->regs_write[i]));
+		change(s, stack_register(detail->regs_write[i]));
 	for (i = 0; i < x->op_count; i++) {
 		if (x->operands[i].type == X86_OP_REG && x->operands[i].access & CS_AC_WRITE)
-			change(s, reg_of(x->operands[i].reg));
+			change(s, stack_register(x->operands[i].reg));
 	}
 }
 
@@ -195,9 +292,10 @@ static bool is_root_mark(const struct stack_state *s, const cs_insn *insn)
 {
 	const cs_x86_op *op = insn->detail->x86.operands;
 
-	return s->behind_system_call && insn->id == X86_INS_XOR && op[0].type == X86_OP_REG && op[1].type == X86_OP_REG &&
-	       op[0].reg == op[1].reg && reg_of(op[0].reg) == RBP && op[0].size >= 4 &&
-	       s->sp == 8 && !s->rbp_changed && !s->rbp_at && !s->rbx_changed;
+	return s->behind_system_call && insn->id == X86_INS_XOR && op[0].type == X86_OP_REG &&
+	       op[1].type == X86_OP_REG && op[0].reg == op[1].reg &&
+	       stack_register(op[0].reg) == STACK_RBP && op[0].size >= 4 && s->sp == 8 &&
+	       !s->rbp_changed && !s->rbp_at && !s->rbx_changed;
 }
 
 void stack_step(struct stack_state *s, const cs_insn *insn)
@@ -229,14 +327,20 @@ void stack_step(struct stack_state *s, const cs_insn *insn)
 		if (!is_register(&op[0], X86_REG_RSP) || op[1].type != X86_OP_IMM)
 			break;
 		if (op[1].imm < -FRAME_MAX || op[1].imm > FRAME_MAX)
-			s->sp = 0;
+			set_sp(s, 0);
 		else
 			move_sp(s, insn->id == X86_INS_SUB ? op[1].imm : -op[1].imm);
+		return;
+	case X86_INS_AND:
+		if (!is_register(&op[0], X86_REG_RSP) || op[1].type != X86_OP_IMM || op[1].imm >= 0)
+			break;
+		round_sp(s);
 		return;
 	case X86_INS_SYSCALL:
 		s->behind_system_call = true;
 		break;
-	case X86_INS_CALL: /* what is called leaves them all as they were */
+	case X86_INS_CALL:
+		call(s);
 		return;
 	case X86_INS_XOR:
 		if (is_root_mark(s, insn)) {
@@ -248,6 +352,21 @@ void stack_step(struct stack_state *s, const cs_insn *insn)
 		break;
 	}
 	change_written(s, insn);
+}
+
+/* The register or memory that leads to the CFA of a rounded stack. One that calls leave alone is the surest. */
+static void rule_of_copy(const struct stack_state *s, struct unwind_rule *rule)
+{
+	if (s->copy && (s->copy_register == STACK_RBX || !s->stored)) {
+		rule->cfa = UNWIND_CFA_REGISTER;
+		rule->cfa_register = s->copy_register;
+		rule->cfa_offset = s->copy;
+	} else {
+		rule->cfa = UNWIND_CFA_DEREF;
+		rule->cfa_register = STACK_RSP;
+		rule->cfa_offset = s->room - s->stored_at;
+		rule->deref_offset = s->stored;
+	}
 }
 
 static bool fits(int32_t place)
@@ -263,10 +382,14 @@ struct unwind_rule stack_rule(const struct stack_state *s)
 		return (struct unwind_rule){.cfa = UNWIND_CFA_END};
 	if (s->kind == STACK_SIGNAL)
 		return (struct unwind_rule){.cfa = UNWIND_CFA_SIGNAL};
-	if (!s->fp && !s->sp)
+	if (!s->fp && !s->sp && !s->copy && !s->stored)
 		return (struct unwind_rule){.cfa = UNWIND_CFA_NONE};
-	rule.cfa = s->fp ? UNWIND_CFA_FP : UNWIND_CFA_SP;
-	rule.cfa_offset = s->fp ? s->fp : s->sp;
+	if (s->fp || s->sp) {
+		rule.cfa = s->fp ? UNWIND_CFA_FP : UNWIND_CFA_SP;
+		rule.cfa_offset = s->fp ? s->fp : s->sp;
+	} else {
+		rule_of_copy(s, &rule);
+	}
 	if (s->rbp_at && fits(s->rbp_at)) {
 		rule.fp = UNWIND_FP_CFA;
 		rule.fp_offset = (int16_t)-s->rbp_at;

@@ -11,6 +11,9 @@
 /*
  * What an instruction does to the stack pointer, rbp and rbx: enough to tell where the return
  * address is in code that has no unwind information, as long as the code does nothing unusual.
+ *
+ * Where a function rounds its stack pointer down, to keep vectors on its stack, the distance to the CFA is lost. It then
+ * has a copy of the old stack pointer, in another register or on the rounded stack: the copy is followed.
  */
 
 enum stack_kind {
@@ -25,9 +28,24 @@ struct stack_state {
 	int32_t fp;	/* to rbp, if it is a frame pointer; 0: it is none */
 	int32_t rbp_at; /* to where the caller's rbp is saved; 0: nowhere */
 	int32_t rbx_at;
+	int32_t copy; /* to what copy_register holds; 0: nothing is known of any other register */
+	int32_t room; /* bytes from the rounded stack pointer down to rsp, if `rounded` */
+	int32_t stored_at; /* the same to where a stack pointer is stored, to be found by rsp, */
+	int32_t stored;	   /* and from the CFA to what it points to; 0: none is */
+	uint8_t copy_register; /* DWARF number */
+	bool rounded;
 	uint8_t kind; /* enum stack_kind */
 	bool rbp_changed, rbx_changed;
 	bool behind_system_call;
+	uint8_t unused[2]; /* 0: states are compared as bytes */
+};
+
+/* DWARF numbers of registers (System V ABI, figure 3.36), and those that a function leaves as they were (3.2.1). */
+enum {
+	STACK_RBX = 3,
+	STACK_RBP = 6,
+	STACK_RSP = 7,
+	STACK_CALLEE_SAVED = 1 << STACK_RBX | 1 << STACK_RBP | 1 << STACK_RSP | 0xf000,
 };
 
 /* The state at the first instruction of a function. */
@@ -38,6 +56,9 @@ static inline struct stack_state stack_at_entry(void)
 
 /* The state behind the instruction (decoded with details), if it does not jump away. */
 void stack_step(struct stack_state *state, const cs_insn *insn);
+
+/* The DWARF number of the general register that a register of capstone's is, or is a part of; -1: it is none. */
+int stack_register(unsigned int reg);
 
 /* The rule that says so; its until is 0. */
 struct unwind_rule stack_rule(const struct stack_state *state);

@@ -19,6 +19,13 @@ struct code_gap {
 	uint64_t start, size;
 };
 
+/* Of an image with more such code than is read at once: addresses that stacks have led to. */
+#define CODE_WANTED_MAX 8
+struct code_wanted {
+	uint64_t at[CODE_WANTED_MAX];
+	unsigned int count;
+};
+
 /* From address on this rule holds, up to the next one; its until is 0. The last says "none". */
 struct guess {
 	uint64_t address;
@@ -31,10 +38,11 @@ struct guesses {
 };
 
 /*
- * Fills guesses, in the order of addresses, for the gaps (sorted, not overlapping) as far as they
- * are not too much code. The image's entry point has no caller. 0 or -ENOMEM.
+ * Fills guesses, in the order of addresses, for the gaps (sorted, not overlapping). If they are too much code, what is
+ * wanted (null: nothing) is read first, and the rule of what is left out is UNWIND_CFA_LATER, until there are
+ * CODE_WANTED_MAX; then it has none. The image's entry point has no caller. 0 or -ENOMEM.
  */
 int synthesize(struct elf_image *image, const struct code_gap *gaps, size_t count,
-	       struct guesses *guesses);
+	       const struct code_wanted *wanted, struct guesses *guesses);
 
 #endif

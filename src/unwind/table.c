@@ -58,6 +58,7 @@ struct build {
 	struct go_table go;		/* count 0: the image is not Go's */
 	struct go_code *go_code;
 	struct functions functions;
+	const struct code_wanted *wanted;
 	struct guesses guesses; /* about code between functions */
 	size_t guess;		/* the next one to be told */
 	struct pages pages;
@@ -445,7 +446,8 @@ static bool is_guessed(const struct guesses *guesses, uint64_t address)
 {
 	vec_foreach (guesses, g) {
 		if (g->address >= address)
-			return g->address == address && g->rule.cfa != UNWIND_CFA_NONE;
+			return g->address == address && g->rule.cfa != UNWIND_CFA_NONE &&
+			       g->rule.cfa != UNWIND_CFA_LATER;
 	}
 	return false;
 }
@@ -458,7 +460,7 @@ static int add_guesses(struct build *b)
 
 	err = find_gaps(b, &gaps);
 	if (!err && gaps.count)
-		err = synthesize(&b->image, gaps.at, gaps.count, &b->guesses);
+		err = synthesize(&b->image, gaps.at, gaps.count, b->wanted, &b->guesses);
 	vec_free(&gaps);
 	return err || is_guessed(&b->guesses, b->image.entry) ? err : add_entry(b);
 }
@@ -499,10 +501,11 @@ out:
 	return fail_errno(why, err, NULL, "cannot build the unwind table");
 }
 
-int unwind_table_of_file(int fd, struct unwind_pool *pool, struct unwind_rules *rules,
-			 struct unwind_table *table, struct fail *why)
+int unwind_table_of_file_with(int fd, const struct code_wanted *wanted, struct unwind_pool *pool,
+			      struct unwind_rules *rules, struct unwind_table *table,
+			      struct fail *why)
 {
-	struct build b = {.table = table};
+	struct build b = {.table = table, .wanted = wanted};
 	int err;
 
 	*table = (struct unwind_table){0};
@@ -511,6 +514,12 @@ int unwind_table_of_file(int fd, struct unwind_pool *pool, struct unwind_rules *
 		err = build(&b, pool, rules, why);
 	elf_image_close(&b.image);
 	return err;
+}
+
+int unwind_table_of_file(int fd, struct unwind_pool *pool, struct unwind_rules *rules,
+			 struct unwind_table *table, struct fail *why)
+{
+	return unwind_table_of_file_with(fd, NULL, pool, rules, table, why);
 }
 
 int unwind_table_of_memory(const void *image, size_t size, struct unwind_pool *pool,

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "unwind/pool.h"
 #include "unwind/rules.h"
+#include "unwind/synthesize.h"
 
 /*
  * Compiles the unwind information of one image (.eh_frame, or .debug_frame of the file or of its
@@ -38,6 +39,11 @@ int unwind_table_of_file(int fd, struct unwind_pool *pool, struct unwind_rules *
 int unwind_table_of_memory(const void *image, size_t size, struct unwind_pool *pool,
 			   struct unwind_rules *rules, struct unwind_table *table,
 			   struct fail *why);
+
+/* The same of a file of which stacks have led to code that was left out, as synthesize() has it. */
+int unwind_table_of_file_with(int fd, const struct code_wanted *wanted, struct unwind_pool *pool,
+			      struct unwind_rules *rules, struct unwind_table *table,
+			      struct fail *why);
 
 /* Gives the table's memory back to the pool and zeroes it. */
 void unwind_table_drop(struct unwind_table *table, struct unwind_pool *pool);

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unwind/reading.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of code that are read of an image; each takes about 0.1 us to be disassembled. */
+#define CODE_MAX (1u << 20)
+#define GAPS_MAX 65536
+
+/* A longer gap is read in parts, so that one that is wanted costs no more than that. */
+#define PART (CODE_MAX / CODE_WANTED_MAX)
+
+static bool is_wanted(const struct code_wanted *wanted, uint64_t start, uint64_t size)
+{
+	for (unsigned int i = 0; wanted && i < wanted->count; i++) {
+		if (wanted->at[i] - start < size)
+			return true;
+	}
+	return false;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct piece *l = a, *r = b;
+
+	return l->address < r->address ? -1 : l->address > r->address;
+}
+
+/* Goes through the parts of all gaps: those that are wanted, or the others, as far as there is room. */
+static int choose_parts(struct reading *r, const struct code_gap *gaps, size_t count,
+			const struct code_wanted *wanted, bool those)
+{
+	for (size_t i = 0; i < count && i < GAPS_MAX; i++) {
+		for (uint64_t at = 0; at < gaps[i].size; at += PART) {
+			uint64_t left = gaps[i].size - at;
+			struct code_gap part = {gaps[i].start + at, left < PART ? left : PART};
+
+			if (is_wanted(wanted, part.start, part.size) != those)
+				continue;
+			if (part.size <= CODE_MAX - r->size) {
+				if (!vec_push(&r->pieces,
+					      (struct piece){.address = part.start,
+							     .size = (uint32_t)part.size}))
+					return -ENOMEM;
+				r->size += (uint32_t)part.size;
+			} else if (!vec_push(&r->left_out, part)) {
+				return -ENOMEM;
+			}
+		}
+	}
+	return 0;
+}
+
+static int lay_out(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
+		   size_t count, const struct code_wanted *wanted)
+{
+	uint32_t at = 0;
+	size_t last = 0;
+	int err;
+
+	err = choose_parts(r, gaps, count, wanted, true);
+	if (!err)
+		err = choose_parts(r, gaps, count, wanted, false);
+	if (err)
+		return err;
+	if (r->pieces.count)
+		qsort(r->pieces.at, r->pieces.count, sizeof(*r->pieces.at), by_address);
+	for (size_t i = 1; i < r->pieces.count; i++) { /* parts of a gap belong together */
+		struct piece *before = &r->pieces.at[last];
+
+		if (before->address + before->size == r->pieces.at[i].address)
+			before->size += r->pieces.at[i].size;
+		else
+			r->pieces.at[++last] = r->pieces.at[i];
+	}
+	r->pieces.count = r->pieces.count ? last + 1 : 0;
+	r->code = calloc(r->size + 1, 1);
+	r->marks = calloc(r->size + 1, 1);
+	r->states = calloc(r->size + 1, sizeof(*r->states));
+	if (!r->code || !r->marks || !r->states)
+		return -ENOMEM;
+	vec_foreach (&r->pieces, p) { /* what can't be read stays zero: no code */
+		p->at = at;
+		at += p->size;
+		elf_image_read_code(image, p->address, r->code + p->at, p->size);
+	}
+	return 0;
+}
+
+int reading_open(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
+		 size_t count, const struct code_wanted *wanted)
+{
+	int err = lay_out(r, image, gaps, count, wanted);
+
+	if (err || !r->size)
+		return err;
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &r->disassembler) != CS_ERR_OK)
+		return -ENOMEM;
+	cs_option(r->disassembler, CS_OPT_DETAIL, CS_OPT_ON);
+	r->insn = cs_malloc(r->disassembler);
+	return r->insn ? 0 : -ENOMEM;
+}
+
+void reading_close(struct reading *r)
+{
+	if (r->insn)
+		cs_free(r->insn, 1);
+	if (r->disassembler)
+		cs_close(&r->disassembler);
+	vec_free(&r->pieces);
+	vec_free(&r->left_out);
+	free(r->code);
+	free(r->marks);
+	free(r->states);
+	vec_free(&r->seen);
+	map_free(&r->index);
+	vec_free(&r->ways);
+	vec_free(&r->starts);
+}
+
+const struct piece *piece_at(const struct reading *r, uint32_t at)
+{
+	size_t low = 0, high = r->pieces.count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->pieces.at[middle].at <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &r->pieces.at[low];
+}
+
+bool find_place(const struct reading *r, uint64_t address, uint32_t *at)
+{
+	size_t low = 0, high = r->pieces.count;
+	const struct piece *p;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->pieces.at[middle].address <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	p = &r->pieces.at[low];
+	if (address < p->address || address - p->address >= p->size)
+		return false;
+	*at = p->at + (uint32_t)(address - p->address);
+	return true;
+}
+
+/* Bytes of a ModRM byte and what belongs to it. */
+static uint32_t operand_size(const uint8_t *code, uint32_t left)
+{
+	uint8_t mod, rm;
+
+	if (left < 2)
+		return 16;
+	mod = code[0] >> 6;
+	rm = code[0] & 7;
+	if (mod == 3)
+		return 1;
+	if (rm == 4)
+		return 2 + (mod == 1 ? 1 : mod == 2 || (code[1] & 7) == 5 ? 4 : 0);
+	return 1 + (mod == 1 ? 1 : mod == 2 || rm == 5 ? 4 : 0);
+}
+
+/* Whether an instruction of that map with a VEX or EVEX prefix only reads and writes vectors, masks and memory. */
+static bool is_vector_only(unsigned int map, uint8_t opcode)
+{
+	switch (map) {
+	case 1:
+		switch (opcode) {
+		case 0x2c: /* conversions to integers, */
+		case 0x2d:
+		case 0x50: /* vmovmskps, */
+		case 0x78:
+		case 0x79:
+		case 0x7e: /* vmovd, */
+		case 0x93: /* kmov, */
+		case 0xc5: /* vpextrw, */
+		case 0xd7: /* vpmovmskb */
+			return false;
+		default:
+			return true;
+		}
+	case 2:
+		return opcode < 0xf0; /* behind it: andn, bzhi, shlx */
+	case 3:
+		return (opcode < 0x14 || opcode > 0x17) && opcode != 0xf0; /* vpextr, rorx */
+	default:
+		return false;
+	}
+}
+
+static bool has_immediate(unsigned int map, uint8_t opcode)
+{
+	return map == 3 || (map == 1 && ((opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 ||
+					 opcode == 0xc4 || opcode == 0xc6));
+}
+
+/*
+ * The size of an instruction with a VEX or EVEX prefix (Intel's manual, volume 2, 2.3 and 2.7) that only works on
+ * vectors; 0: it is another one.
+ */
+static uint32_t vector_size(const uint8_t *code, uint32_t left)
+{
+	unsigned int map;
+	uint32_t prefix, size;
+
+	if (left < 6)
+		return 0;
+	switch (code[0]) {
+	case 0xc5:
+		prefix = 2;
+		map = 1;
+		break;
+	case 0xc4:
+		prefix = 3;
+		map = code[1] & 31;
+		break;
+	case 0x62:
+		prefix = 4;
+		map = code[1] & 7;
+		break;
+	default:
+		return 0;
+	}
+	if (prefix == 2 && code[2] == 0x77) /* vzeroupper has no operands */
+		return 3;
+	if (!is_vector_only(map, code[prefix]))
+		return 0;
+	size = prefix + 1 + operand_size(code + prefix + 1, left - prefix - 1) +
+	       has_immediate(map, code[prefix]);
+	return size <= LENGTH && size <= left ? size : 0;
+}
+
+bool decode(struct reading *r, const struct piece *p, uint32_t at)
+{
+	const uint8_t *code = r->code + at;
+	uint32_t size = vector_size(code, p->at + p->size - at);
+	uint64_t address = p->address + (at - p->at);
+	size_t left = p->at + p->size - at;
+
+	if (size) {
+		r->insn->id = X86_INS_VZEROALL;
+		r->insn->address = address;
+		r->insn->size = (uint16_t)size;
+		memset(r->insn->detail, 0, sizeof(*r->insn->detail));
+		return true;
+	}
+	return cs_disasm_iter(r->disassembler, &code, &left, &address, r->insn) &&
+	       r->insn->size <= LENGTH;
+}
+
+static bool is_in(const cs_insn *insn, uint8_t group)
+{
+	int i;
+
+	for (i = 0; i < insn->detail->groups_count; i++) {
+		if (insn->detail->groups[i] == group)
+			return true;
+	}
+	return false;
+}
+
+bool is_end(const cs_insn *insn)
+{
+	switch (insn->id) {
+	case X86_INS_JMP:
+	case X86_INS_LJMP:
+	case X86_INS_RET:
+	case X86_INS_RETF:
+	case X86_INS_RETFQ:
+	case X86_INS_IRET:
+	case X86_INS_IRETD:
+	case X86_INS_IRETQ:
+	case X86_INS_HLT:
+	case X86_INS_UD2:
+	case X86_INS_INT3:
+		return true;
+	default:
+		return false;
+	}
+}
+
+const int64_t *jumps_to(const cs_insn *insn)
+{
+	const cs_x86 *x = &insn->detail->x86;
+
+	if (x->op_count != 1 || x->operands[0].type != X86_OP_IMM || insn->id == X86_INS_CALL ||
+	    (!is_in(insn, CS_GRP_JUMP) && !is_in(insn, CS_GRP_BRANCH_RELATIVE)))
+		return NULL;
+	return &x->operands[0].imm;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef UNWIND_READING_H
+#define UNWIND_READING_H
+
+#include <capstone/capstone.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "unwind/stack_effect.h"
+#include "unwind/synthesize.h"
+
+/*
+ * Code that is read without unwind information (synthesize.c): the pieces of it in one buffer, what is known of each
+ * place, and its instructions one at a time.
+ */
+
+/* What is known of a place where an instruction begins: its length, and these. */
+#define LENGTH 0x0f
+#define STARTS 0x10 /* a function starts here; known before the instruction is */
+#define CALLS  0x20
+#define LEAPS  0x40 /* jumps to where a register or memory says */
+
+struct piece {
+	uint64_t address;
+	uint32_t at, size; /* in the buffer */
+};
+
+struct place {
+	uint32_t at;
+	uint16_t state;
+};
+
+struct reading {
+	vec(struct piece) pieces; /* sorted by both address and place */
+	uint8_t *code, *marks;
+	uint16_t *states; /* of each place: 1 + index, 0: not visited */
+	uint32_t size;
+	vec(struct stack_state) seen;  /* all different states, the unknown one first */
+	struct map index;	       /* hash of a state to 1 + its index */
+	vec(struct place) ways;	       /* to be followed */
+	vec(uint32_t) starts;	       /* of functions to be read */
+	vec(struct code_gap) left_out; /* would be read if it was asked for */
+	uint32_t tries; /* instructions that may still be looked at only to compare guesses */
+	csh disassembler;
+	cs_insn *insn;
+};
+
+/*
+ * Lays out the code of gaps: what is wanted first, and of all else as much as there is room for; and opens the
+ * disassembler. 0 or -ENOMEM. What is there by then is freed by reading_close(), in any case.
+ */
+int reading_open(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
+		 size_t count, const struct code_wanted *wanted);
+void reading_close(struct reading *r);
+
+const struct piece *piece_at(const struct reading *r, uint32_t at);
+/* The place of an address; false: it lies in none of the pieces. */
+bool find_place(const struct reading *r, uint64_t address, uint32_t *at);
+
+/*
+ * Decodes the instruction at a place of a piece into r->insn, with details. false: it is none. Instructions on vectors
+ * that write to no general register have only a size: there are many of them, also such as the disassembler does not
+ * know.
+ */
+bool decode(struct reading *r, const struct piece *p, uint32_t at);
+
+/* Whether what follows the instruction is only reached from elsewhere. */
+bool is_end(const cs_insn *insn);
+/* Where a jump leads to, taken or not; null: it is no jump, or the instruction does not say. */
+const int64_t *jumps_to(const cs_insn *insn);
+
+/*
+ * What follows a place tells what must hold there (forward.c): true, with the state.
+ */
+bool read_forward(struct reading *r, const struct piece *p, uint32_t at, struct stack_state *state);
+
+#endif
