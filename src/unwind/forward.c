@@ -8,7 +8,7 @@
  */
 
 /* Instructions on the ways from one place, and jumps whose other way can still be tried. */
-#define FORWARD_MAX 512
+#define FORWARD_MAX 256
 #define FORKS_MAX   8
 
 /*
@@ -242,6 +242,12 @@ static enum step jump(struct forward *f, uint64_t target, struct stack_state *st
 	return at_return(&f->now, state) ? STEP_DONE : STEP_DEAD;
 }
 
+/* Whether another function is known to begin there. */
+static bool is_start(const struct forward *f, uint32_t at)
+{
+	return at < f->piece->at + f->piece->size && f->r->marks[at] & STARTS;
+}
+
 static enum step step(struct forward *f, struct stack_state *state)
 {
 	struct reading *r = f->r;
@@ -260,12 +266,22 @@ static enum step step(struct forward *f, struct stack_state *state)
 	f->now.at = at + r->insn->size;
 	if (is_end(r->insn))
 		return target ? jump(f, (uint64_t)*target, state) : STEP_DEAD;
+	/* behind a call that does not return, something else may stand */
+	if (is_start(f, f->now.at))
+		return STEP_DEAD;
 	if (target) {
 		struct since fork = f->now;
 
 		if (f->fork_count < FORKS_MAX && find_place(r, (uint64_t)*target, &fork.at))
 			f->forks[f->fork_count++] = fork;
 		return STEP_ON;
+	}
+	if (r->insn->id == X86_INS_CALL) {
+		enum step done = step_plain(&f->now, r->insn);
+
+		return f->now.at < f->piece->at + f->piece->size && padding(r, f->piece, f->now.at)
+			       ? STEP_DEAD
+			       : done;
 	}
 	return step_plain(&f->now, r->insn);
 }

@@ -299,3 +299,19 @@ const int64_t *jumps_to(const cs_insn *insn)
 		return NULL;
 	return &x->operands[0].imm;
 }
+
+uint32_t padding(struct reading *r, const struct piece *p, uint32_t at)
+{
+	uint32_t end = p->at + p->size, n = 0;
+
+	while (at + n < end && !r->states[at + n] && !(r->marks[at + n] & STARTS) &&
+	       (r->code[at + n] == 0xcc || r->code[at + n] == 0))
+		n++;
+	if (n)
+		return n;
+	/* 90, 66…, 0f 1f…, and cs: in between */
+	if (r->code[at] != 0x90 && r->code[at] != 0x66 && r->code[at] != 0x0f &&
+	    r->code[at] != 0x2e)
+		return 0;
+	return decode(r, p, at) && r->insn->id == X86_INS_NOP ? r->insn->size : 0;
+}

@@ -71,6 +71,9 @@ bool is_end(const cs_insn *insn);
 /* Where a jump leads to, taken or not; null: it is no jump, or the instruction does not say. */
 const int64_t *jumps_to(const cs_insn *insn);
 
+/* The length of padding at a place: no-ops, traps, zeros. 0: it is none. */
+uint32_t padding(struct reading *r, const struct piece *p, uint32_t at);
+
 /*
  * What follows a place tells what must hold there (forward.c): true, with the state.
  */

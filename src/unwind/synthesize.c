@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "unwind/reading.h"
@@ -34,14 +35,22 @@
 
 #define UNKNOWN	      1
 
-/* The number of a state. When there are too many, it is the unknown one's. */
-static uint16_t number_of(struct reading *r, const struct stack_state *state)
+/*
+ * The number of a state. When there are too many, it is the unknown one's. Most copies of the stack pointer are never
+ * needed: one counts once the stack is rounded, which nothing jumps to before.
+ */
+static uint16_t number_of(struct reading *r, const struct stack_state *whole)
 {
-	uint64_t hash = hash_bytes(state, sizeof(*state)), *known = map_get(&r->index, hash);
+	struct stack_state state = *whole;
+	uint64_t hash, *known;
 
-	if (known && !memcmp(&r->seen.at[*known - 1], state, sizeof(*state)))
+	if (state.sp)
+		state.copy = state.copy_register = 0;
+	hash = hash_bytes(&state, sizeof(state));
+	known = map_get(&r->index, hash);
+	if (known && !memcmp(&r->seen.at[*known - 1], &state, sizeof(state)))
 		return (uint16_t)*known;
-	if (known || r->seen.count == STATES_MAX || !vec_push(&r->seen, *state))
+	if (known || r->seen.count == STATES_MAX || !vec_push(&r->seen, state))
 		return UNKNOWN;
 	if (!map_put(&r->index, hash, r->seen.count)) {
 		r->seen.count--;
@@ -89,23 +98,6 @@ static bool leave_instruction(struct reading *r, uint32_t at, struct stack_state
 			state->sp += 8;
 	}
 	return true;
-}
-
-/* The length of padding at a place: no-ops, traps, zeros. 0: it is none. */
-static uint32_t padding(struct reading *r, const struct piece *p, uint32_t at)
-{
-	uint32_t end = p->at + p->size, n = 0;
-
-	while (at + n < end && !r->states[at + n] && !(r->marks[at + n] & STARTS) &&
-	       (r->code[at + n] == 0xcc || r->code[at + n] == 0))
-		n++;
-	if (n)
-		return n;
-	/* 90, 66…, 0f 1f…, and cs: in between */
-	if (r->code[at] != 0x90 && r->code[at] != 0x66 && r->code[at] != 0x0f &&
-	    r->code[at] != 0x2e)
-		return 0;
-	return decode(r, p, at) && r->insn->id == X86_INS_NOP ? r->insn->size : 0;
 }
 
 /* Follows one way until it ends or meets another one. */
@@ -249,6 +241,7 @@ struct before {
 	uint32_t last; /* 1 + place of the instruction before; 0: none */
 	uint32_t leap; /* 1 + that of the last one in the function that jumped out of sight; 0 */
 	bool in_data;  /* what was before was no instruction */
+	bool tried; /* from the instruction before, which leads here, the code was read forward and told nothing */
 };
 
 static bool same_depth(const struct stack_state *a, const struct stack_state *b)
@@ -301,7 +294,7 @@ static bool guess_state(struct reading *r, const struct before *before, const st
 		r->marks[at] |= STARTS;
 		return true;
 	}
-	if (read_forward(r, p, at, state)) {
+	if (!before->tried && read_forward(r, p, at, state)) {
 		bool starts = aligned && state->sp == 8 && !state->rbp_changed;
 
 		if (starts)
@@ -350,11 +343,13 @@ static bool read_rest(struct reading *r, const struct piece *p, bool last_time)
 
 		if (r->states[at]) {
 			pass(r, at, &before);
+			before.tried = false;
 			at += r->marks[at] & LENGTH;
 			continue;
 		}
 		skip = padding(r, p, at);
 		if (skip) {
+			before.tried = false;
 			at += skip;
 			continue;
 		}
@@ -365,6 +360,7 @@ static bool read_rest(struct reading *r, const struct piece *p, bool last_time)
 			continue;
 		before.last = 0;
 		if (!last_time && !before.in_data && decode(r, p, at)) {
+			before.tried = !is_end(r->insn);
 			at += r->insn->size;
 			continue;
 		}
@@ -429,25 +425,36 @@ static bool tell(const struct reading *r, struct guesses *guesses)
 	return true;
 }
 
+/* "None" first: where a piece ends and another one begins, the latter counts. */
 static int by_address(const void *a, const void *b)
 {
 	const struct guess *l = a, *r = b;
 
-	return l->address < r->address ? -1 : l->address > r->address;
+	if (l->address != r->address)
+		return l->address < r->address ? -1 : 1;
+	return (l->rule.cfa != UNWIND_CFA_NONE) - (r->rule.cfa != UNWIND_CFA_NONE);
 }
 
 /* Code that was left out is read once a stack leads there. */
 static bool tell_left_out(const struct reading *r, struct guesses *guesses)
 {
 	static const struct unwind_rule later = {.cfa = UNWIND_CFA_LATER};
+	static const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
+	size_t last = 0;
 
 	if (!r->left_out.count)
 		return true;
 	vec_foreach (&r->left_out, gap) {
-		if (!vec_push(guesses, (struct guess){gap->start, later}))
+		if (!vec_push(guesses, (struct guess){gap->start, later}) ||
+		    !vec_push(guesses, (struct guess){gap->start + gap->size, none}))
 			return false;
 	}
 	qsort(guesses->at, guesses->count, sizeof(*guesses->at), by_address);
+	for (size_t i = 1; i < guesses->count; i++) {
+		last += guesses->at[i].address != guesses->at[last].address;
+		guesses->at[last] = guesses->at[i];
+	}
+	guesses->count = last + 1;
 	return true;
 }
 
