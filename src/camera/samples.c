@@ -251,14 +251,15 @@ static int publish(struct samples *samples, struct filmed_process *filmed,
 	return spaces_publish(samples->spaces, &filmed->space, process, &filmed->runtimes, exec_id);
 }
 
-/* An interpreter that was just starting: once it is ready, the kernel side must hear of it. */
+/* An interpreter, or a compiler, that was just starting: once it is ready, the kernel side must hear of it. */
 static void look_again(struct samples *samples, struct filmed_process *filmed,
 		       const struct process *process, uint64_t now)
 {
 	if (now - filmed->last_look < RUNTIME_RETRY_NS || process->end)
 		return;
 	filmed->last_look = now;
-	if (runtimes_look(samples->runtimes, &filmed->runtimes, process))
+	if (runtimes_look(samples->runtimes, &filmed->runtimes, process) ||
+	    spaces_has_waited(&filmed->space))
 		filmed->renew = true;
 }
 
@@ -523,7 +524,7 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 	thread = catalogue_thread(samples->catalogue, &filmed->row, process, record);
 	if (filmed->space.process && filmed->space.exec_id == UNWIND_ANY_EXEC)
 		spaces_confirm(samples->spaces, &filmed->space, record->exec_id);
-	if (filmed->runtimes.waiting)
+	if (filmed->runtimes.waiting || spaces_is_waiting(&filmed->space))
 		look_again(samples, filmed, process, record->head.time);
 	renew(samples, filmed, process, record);
 	memcpy(samples->frames, recorded, count * sizeof(*recorded));

@@ -28,6 +28,8 @@ struct space_value {
 struct image_table {
 	enum unwind_mapping_kind kind; /* UNWIND_MAPPING_LATER: not tried yet */
 	struct unwind_table table;
+	bool asked_for_jit;	   /* whether it has the variable that such a list begins at: */
+	uint64_t jit_debug;	   /* its address in the image; 0: no */
 	struct code_wanted wanted; /* code without unwind information that stacks went through */
 };
 
@@ -240,6 +242,79 @@ static void build_early(struct spaces *spaces, const struct process *process)
 	}
 }
 
+/* Where the image has the list of a compiler's code (unwind/jit_debug.h); 0: nowhere. */
+static uint64_t jit_debug_of_image(struct image_table *table, const struct image *image)
+{
+	struct runtime_symbol symbol = {.name = JIT_DEBUG_SYMBOL};
+
+	if (!table->asked_for_jit && image->is_elf && image->kind == IMAGE_FILE) {
+		table->asked_for_jit = true;
+		if (runtime_find_symbols(image, &symbol, 1))
+			table->jit_debug = symbol.address;
+	}
+	return table->jit_debug;
+}
+
+static bool has_code_without_file(const struct process *process)
+{
+	for (size_t i = 0; i < process->mapping_count; i++) {
+		if (process->mappings[i].image->kind == IMAGE_ANON)
+			return true;
+	}
+	return false;
+}
+
+/* Where the process has such a list; 0: nowhere. */
+static uint64_t find_jit_debug(struct spaces *spaces, const struct process *process)
+{
+	if (process->end || !has_code_without_file(process))
+		return 0;
+	for (size_t i = 0; i < process->mapping_count; i++) {
+		const struct mapping *mapping = &process->mappings[i];
+		struct image_table *table = table_of(spaces, mapping->image);
+		uint64_t address = table ? jit_debug_of_image(table, mapping->image) : 0;
+
+		if (address)
+			return address + mapping->bias;
+	}
+	return 0;
+}
+
+/*
+ * Reads what the process's compilers say of code that they have made. *old: tables to be dropped when the new ones are
+ * shown.
+ */
+static void look_for_jit_debug(struct spaces *spaces, struct space *space,
+			       const struct process *process, struct jit_debug *old)
+{
+	uint64_t descriptor = find_jit_debug(spaces, process);
+
+	if (!descriptor)
+		return;
+	if (!space->jit_debug)
+		space->jit_debug = calloc(1, sizeof(*space->jit_debug));
+	if (space->jit_debug)
+		jit_debug_read(space->jit_debug, old, runtime_read_process,
+			       (void *)(intptr_t)process->pid, descriptor, spaces->pool,
+			       spaces->rules);
+}
+
+/* Shows the table of code without a file, if it has one. */
+static void show_jit_debug(struct unwind_mapping *to, const struct space *space,
+			   const struct mapping *mapping)
+{
+	const struct unwind_table *table;
+	struct image_table shown = {.kind = UNWIND_MAPPING_TABLE};
+
+	if (!space->jit_debug || mapping->image->kind != IMAGE_ANON || to->runtime)
+		return;
+	table = jit_debug_table(space->jit_debug, mapping->start, mapping->end);
+	if (!table)
+		return;
+	shown.table = *table;
+	show_table(to, &shown);
+}
+
 /* What the kernel is shown of a space. */
 static struct space_value value_of(const struct spaces *spaces, const struct space *space)
 {
@@ -250,6 +325,15 @@ static struct space_value value_of(const struct spaces *spaces, const struct spa
 	};
 }
 
+static void drop_jit_debug(struct spaces *spaces, struct space *space)
+{
+	if (!space->jit_debug)
+		return;
+	jit_debug_drop(space->jit_debug, spaces->pool);
+	free(space->jit_debug);
+	space->jit_debug = NULL;
+}
+
 int spaces_publish(struct spaces *spaces, struct space *space, const struct process *process,
 		   const struct process_runtimes *runtimes, uint32_t exec_id)
 {
@@ -258,6 +342,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 	struct unwind_mapping *shown;
 	struct space_value value;
 	struct space fresh;
+	struct jit_debug old = {0};
 
 	if (runtimes_any(runtimes))
 		build_early(spaces, process);
@@ -266,6 +351,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 		spaces->statistics.no_room += count != 0;
 		return -ENOSPC;
 	}
+	look_for_jit_debug(spaces, space, process, &old);
 	shown = unwind_pool_at(spaces->pool, reference);
 	for (i = 0; i < count; i++) {
 		const struct mapping *mapping = &process->mappings[i];
@@ -279,6 +365,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 						   .data = mark.data};
 		if (table)
 			show_table(&shown[i], table);
+		show_jit_debug(&shown[i], space, mapping);
 	}
 	fresh = (struct space){
 		.process = process,
@@ -288,12 +375,15 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 		.process_generation = process->generation,
 		.exec_id = exec_id,
 		.jit = runtimes_jit(runtimes),
+		.jit_debug = space->jit_debug,
 		.published = clock_ns(),
 		.shown = !process->end,
 	};
 	value = value_of(spaces, &fresh);
 	if (!space->process && !vec_push(&spaces->published, space)) {
 		unwind_pool_give(spaces->pool, reference, count * WORDS(*shown));
+		drop_jit_debug(spaces, space);
+		jit_debug_drop(&old, spaces->pool);
 		return -ENOMEM;
 	}
 	/* a full map is no harm beyond the cost: these stacks go on being handed over */
@@ -302,7 +392,19 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 	if (space->process)
 		unwind_pool_give(spaces->pool, space->mappings, space->count * WORDS(*shown));
 	*space = fresh;
+	jit_debug_drop(&old, spaces->pool);
 	return 0;
+}
+
+bool spaces_is_waiting(const struct space *space)
+{
+	return space->jit_debug && !space->jit_debug->hash;
+}
+
+bool spaces_has_waited(const struct space *space)
+{
+	return space->jit_debug && jit_debug_has_begun(space->jit_debug, runtime_read_process,
+						       (void *)(intptr_t)space->process->pid);
 }
 
 void spaces_confirm(struct spaces *spaces, struct space *space, uint32_t exec_id)
@@ -333,6 +435,7 @@ void spaces_withdraw(struct spaces *spaces, struct space *space)
 	unwind_pool_give(spaces->pool, space->mappings,
 			 space->count * WORDS(struct unwind_mapping));
 	forget_published(spaces, space);
+	drop_jit_debug(spaces, space);
 	*space = (struct space){0};
 }
 

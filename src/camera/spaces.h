@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "camera/runtimes.h"
 #include "target/targets.h"
+#include "unwind/jit_debug.h"
 #include "unwind/walk.h"
 
 /*
@@ -38,9 +39,10 @@ struct space {
 	uint32_t generation;	       /* unique among all spaces ever published */
 	uint32_t process_generation;   /* process->generation that it shows */
 	uint32_t exec_id;
-	struct runtimes_mark jit; /* of code that its runtime makes */
-	uint64_t published;	  /* when */
-	bool shown;		  /* to the kernel */
+	struct runtimes_mark jit;    /* of code that its runtime makes */
+	struct jit_debug *jit_debug; /* tables of code without a file; null: none were found */
+	uint64_t published;	     /* when */
+	bool shown;		     /* to the kernel */
 };
 
 /*
@@ -59,6 +61,10 @@ void spaces_confirm(struct spaces *spaces, struct space *space, uint32_t exec_id
 
 /* The generation of the latest space that was published, of whichever process. */
 uint32_t spaces_generation(const struct spaces *spaces);
+
+/* Whether the process's compiler may soon say what the frames of its code look like, and whether it does now. */
+bool spaces_is_waiting(const struct space *space);
+bool spaces_has_waited(const struct space *space);
 
 /* Takes it back: stacks of this process are handed over again. */
 void spaces_withdraw(struct spaces *spaces, struct space *space);
