@@ -143,6 +143,26 @@ __weak __noinline int uprobes_put_back(struct capture_scratch *s)
 	return uprobes_leave_trampoline(s, utask);
 }
 
+#define BREAKPOINT 0xcc
+
+/*
+ * The kernel works on an exception of a thread that has met probes. If it was a breakpoint, its registers say for a while
+ * that the instruction under it has been executed, which it has not (handle_swbp() puts that right). Behind a "push" of
+ * one byte they say the same when it has been: then the stack is aligned again, which it is not where functions begin. Of
+ * longer instructions, no rule changes at their second byte.
+ */
+static __always_inline void uprobes_undo_breakpoint(struct unwind_walk *w, struct task_struct *task)
+{
+	__u8 before = 0;
+
+	if (!(w->sp & 15) || !bpf_core_field_exists(struct task_struct, utask) ||
+	    !BPF_CORE_READ(task, utask))
+		return;
+	bpf_probe_read_user(&before, sizeof(before), (const void *)(w->pc - 1));
+	if (before == BREAKPOINT)
+		w->pc--;
+}
+
 /* A copy of the stack, from address base on, gets the program's own return addresses. */
 struct uprobes_repair {
 	struct return_instance *at;

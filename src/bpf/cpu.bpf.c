@@ -12,6 +12,12 @@ static __always_inline bool is_in_exec(const struct probe_regs *entry)
 	return entry->orig_ax == SYSCALL_EXECVE || entry->orig_ax == SYSCALL_EXECVEAT;
 }
 
+/* No system call, but an exception or an interrupt has led from user mode into the kernel. */
+static __always_inline bool is_in_exception(const struct probe_regs *entry)
+{
+	return entry->orig_ax == ~0ul;
+}
+
 static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
 					    struct capture_scratch *scratch,
 					    struct task_struct *task)
@@ -23,6 +29,8 @@ static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
 		return;
 	if (!IN_USER_MODE(ctx) && is_in_exec(&scratch->entry))
 		return;
+	if (!IN_USER_MODE(ctx) && is_in_exception(&scratch->entry))
+		uprobes_undo_breakpoint(&scratch->walk, task);
 	scratch->record.has_user = 1;
 	capture_user(scratch, task);
 }

@@ -87,18 +87,16 @@ static int32_t place_of(const struct stack_state *s, const cs_x86_op *op)
 	return place > 0 && place <= FRAME_MAX ? (int32_t)place : 0;
 }
 
-/* The same on a rounded stack, from where that begins; -1: not known. */
-static int32_t rounded_place_of(const struct stack_state *s, const cs_x86_op *op)
+/* The same on a rounded stack, below where that was rounded (or above, if less than 0). False: not known. */
+static bool rounded_place_of(const struct stack_state *s, const cs_x86_op *op, int32_t *place)
 {
-	int64_t place;
-
 	if (!s->rounded || op->type != X86_OP_MEM || op->mem.index != X86_REG_INVALID ||
 	    op->mem.segment != X86_REG_INVALID || op->mem.base != X86_REG_RSP)
-		return -1;
-	if (op->mem.disp < 0 || op->mem.disp > s->room)
-		return -1;
-	place = s->room - op->mem.disp;
-	return (int32_t)place;
+		return false;
+	if (op->mem.disp < 0 || op->mem.disp > FRAME_MAX)
+		return false;
+	*place = s->room - (int32_t)op->mem.disp;
+	return true;
 }
 
 /* The register is stored at place. It counts if it still holds what the caller had in it. */
@@ -211,10 +209,10 @@ static void leave(struct stack_state *s)
 /* A register goes to memory: perhaps a pointer to the old stack, on the rounded one. */
 static void store(struct stack_state *s, const cs_x86_op *to, int reg)
 {
-	int32_t place = rounded_place_of(s, to), stored = pointer_in(s, reg);
+	int32_t place, stored = pointer_in(s, reg);
 
 	save(s, reg, place_of(s, to));
-	if (place < 0)
+	if (!rounded_place_of(s, to, &place))
 		return;
 	if (stored) {
 		s->stored_at = place;
@@ -226,7 +224,9 @@ static void store(struct stack_state *s, const cs_x86_op *to, int reg)
 
 static void load(struct stack_state *s, int reg, const cs_x86_op *from)
 {
-	if (s->stored && rounded_place_of(s, from) == s->stored_at)
+	int32_t place;
+
+	if (s->stored && rounded_place_of(s, from, &place) && place == s->stored_at)
 		point(s, reg, s->stored, true);
 	else if (reg >= 0)
 		restore(s, reg, place_of(s, from));

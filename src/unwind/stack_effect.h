@@ -30,7 +30,7 @@ struct stack_state {
 	int32_t rbx_at;
 	int32_t copy; /* to what copy_register holds; 0: nothing is known of any other register */
 	int32_t room; /* bytes from the rounded stack pointer down to rsp, if `rounded` */
-	int32_t stored_at; /* the same to where a stack pointer is stored, to be found by rsp, */
+	int32_t stored_at; /* the same to where a stack pointer is stored (less than 0: above it), */
 	int32_t stored;	   /* and from the CFA to what it points to; 0: none is */
 	uint8_t copy_register; /* DWARF number */
 	bool rounded;

@@ -188,6 +188,26 @@ def test_assembly_without_any_way_back_invents_nothing(lab):
     assert all(caller.startswith(allowed) or "libc" in caller for caller in callers), callers
 
 
+@pytest.mark.parametrize("kind", ["rounded", "stored", "unnamed"])
+def test_assembly_without_tables_that_only_its_code_explains(lab, kind):
+    film = lab.film_program("nocfi", kind)
+    callers = ("main", "before_assembly")
+    assert film.share(lambda stack: stack.has(*callers) and "after_assembly" in stack) > NEARLY_ALL, \
+        film.explain()
+    assert film.complete() >= COMPLETE, film.explain()
+    stacks = film.json()["stacks"]
+    assert stacks["guessed"] >= 0.9 * stacks["samples"], film.explain()
+
+
+@pytest.mark.parametrize("rbp", [0, 7])
+def test_what_is_in_rbp_makes_no_stack_complete(lab, rbp):
+    film = lab.film_program("rbp", rbp)
+    stacks = film.json()["stacks"]
+    assert film.self_shares()["[jit]"] > 0.9, film.explain()
+    assert stacks["complete"] < 0.1 * stacks["samples"], film.explain()
+    assert stacks["reasons"]["no unwind information and no frame pointer"] > 0.9 * stacks["samples"]
+
+
 def test_coroutine_on_its_own_stack(lab):
     film = lab.film_program("coroutine")
     shares = film.self_shares()

@@ -135,6 +135,82 @@ PLACE(nocfi_rbp_cleared)
 	ret
 END(nocfi_clears_rbp)
 
+	/* the stack is rounded down, and rbx has the old stack pointer */
+FUNCTION(nocfi_rounds)
+	sub	$96, %rsp
+	mov	%rbx, (%rsp)
+	mov	%rbp, 8(%rsp)
+	mov	%rsp, %rbx
+	sub	$0x7080, %rsp
+	and	$-4096, %rsp
+	mov	%rsi, %rbp
+	je	1f
+PLACE(nocfi_rounded)
+	call	nocfi_pushes
+1:
+PLACE(nocfi_rounded_still)
+	mov	%rbx, %rsp
+	mov	(%rsp), %rbx
+	mov	8(%rsp), %rbp
+	add	$96, %rsp
+PLACE(nocfi_rounded_back)
+	ret
+END(nocfi_rounds)
+
+	/* the same, with the old stack pointer in a register that calls change, then on the stack */
+FUNCTION(nocfi_rounds_and_stores)
+	mov	%rsp, %rax
+	sub	$0x128, %rsp
+	and	$-64, %rsp
+PLACE(nocfi_in_rax)
+	mov	%rax, 0x100(%rsp)
+	xor	%eax, %eax
+PLACE(nocfi_stored)
+	push	%rcx
+PLACE(nocfi_stored_deeper)
+	pop	%rcx
+	mov	0x100(%rsp), %rsp
+PLACE(nocfi_loaded)
+	ret
+END(nocfi_rounds_and_stores)
+
+	/* entries that only pointers know, behind an instruction on vectors that few disassemblers do */
+FUNCTION(nocfi_table)
+	push	%rbx
+	jmp	*%rax
+	.balign 16
+	.byte	0x62, 0xf2, 0x75, 0x48, 0x50, 0xc2 /* vpdpbusd %zmm2, %zmm1, %zmm0 */
+PLACE(nocfi_by_return)
+	mov	%edi, %eax
+	add	$48, %rsp
+	pop	%rbx
+	ret
+	.balign 16
+	mov	%edi, %eax
+PLACE(nocfi_by_leave)
+	leave
+	ret
+	.balign 16
+	mov	%edi, %eax
+PLACE(nocfi_by_base)
+	test	%eax, %eax
+	jne	1f
+	ud2
+1:
+	mov	%rbx, %rsp
+	mov	8(%rbx), %rbp
+	mov	(%rsp), %rbx
+	add	$16, %rsp
+	ret
+END(nocfi_table)
+
+	/* rbp is cleared at the start, as where a thread begins; but nothing says that one does */
+FUNCTION(nocfi_zeroes_rbp)
+	xor	%ebp, %ebp
+PLACE(nocfi_rbp_zeroed)
+	ret
+END(nocfi_zeroes_rbp)
+
 	/* data in the code, no instruction at its start; and what follows it */
 	.balign 16
 PLACE(nocfi_before_data)

@@ -124,27 +124,38 @@ extern const char __executable_start[];
 	X(debug_frame, SP(64), RBP_AT_CFA(-64))
 
 /* The same for code without unwind information: guesses. */
-#define GUESSED_PLACES(X)                                             \
-	X(nocfi_rbp_pushed, SP(16), RBP_AT_CFA(-16))                  \
-	X(nocfi_pushed, SP(32), RBP_AT_CFA(-16), RBX_AT_CFA(-24))     \
-	X(nocfi_room, SP(288), RBP_AT_CFA(-16), RBX_AT_CFA(-24))      \
-	X(nocfi_popped, SP(8))                                        \
-	X(nocfi_jumped_to, SP(288), RBP_AT_CFA(-16), RBX_AT_CFA(-24)) \
-	X(nocfi_lea, SP(24), RBP_AT_CFA(-16), RBX_AT_CFA(-24))        \
-	X(nocfi_frame_pointer, FP(16), RBP_AT_CFA(-16))               \
-	X(nocfi_alloca, FP(16), RBP_AT_CFA(-16))                      \
-	X(nocfi_rbx_stored, FP(16), RBP_AT_CFA(-16), RBX_AT_CFA(-24)) \
-	X(nocfi_rbx_loaded, FP(16), RBP_AT_CFA(-16))                  \
-	X(nocfi_left, SP(8))                                          \
-	X(nocfi_clobbered, SP(8), RBP_LOST, RBX_LOST)                 \
-	X(nocfi_case, SP(48))                                         \
-	X(nocfi_by_pointer, SP(32))                                   \
-	X(nocfi_behind_call, SP(16))                                  \
-	X(nocfi_called_itself, SP(16))                                \
-	X(nocfi_here, SP(8))                                          \
-	X(nocfi_parent, SP(8))                                        \
-	X(nocfi_rbp_cleared, SP(16), RBP_AT_CFA(-16))                 \
-	X(nocfi_behind_data, SP(16), RBX_AT_CFA(-16))                 \
+#define GUESSED_PLACES(X)                                                           \
+	X(nocfi_rbp_pushed, SP(16), RBP_AT_CFA(-16))                                \
+	X(nocfi_pushed, SP(32), RBP_AT_CFA(-16), RBX_AT_CFA(-24))                   \
+	X(nocfi_room, SP(288), RBP_AT_CFA(-16), RBX_AT_CFA(-24))                    \
+	X(nocfi_popped, SP(8))                                                      \
+	X(nocfi_jumped_to, SP(288), RBP_AT_CFA(-16), RBX_AT_CFA(-24))               \
+	X(nocfi_lea, SP(24), RBP_AT_CFA(-16), RBX_AT_CFA(-24))                      \
+	X(nocfi_frame_pointer, FP(16), RBP_AT_CFA(-16))                             \
+	X(nocfi_alloca, FP(16), RBP_AT_CFA(-16))                                    \
+	X(nocfi_rbx_stored, FP(16), RBP_AT_CFA(-16), RBX_AT_CFA(-24))               \
+	X(nocfi_rbx_loaded, FP(16), RBP_AT_CFA(-16))                                \
+	X(nocfi_left, SP(8))                                                        \
+	X(nocfi_clobbered, SP(8), RBP_LOST, RBX_LOST)                               \
+	X(nocfi_case, SP(48))                                                       \
+	X(nocfi_by_pointer, SP(32))                                                 \
+	X(nocfi_behind_call, SP(16))                                                \
+	X(nocfi_called_itself, SP(16))                                              \
+	X(nocfi_here, SP(8))                                                        \
+	X(nocfi_parent, SP(8))                                                      \
+	X(nocfi_rbp_cleared, SP(16), RBP_AT_CFA(-16))                               \
+	X(nocfi_behind_data, SP(16), RBX_AT_CFA(-16))                               \
+	X(nocfi_rounded, REGISTER(3, 104), RBP_AT_CFA(-96), RBX_AT_CFA(-104))       \
+	X(nocfi_rounded_still, REGISTER(3, 104), RBP_AT_CFA(-96), RBX_AT_CFA(-104)) \
+	X(nocfi_rounded_back, SP(8))                                                \
+	X(nocfi_in_rax, REGISTER(0, 8))                                             \
+	X(nocfi_stored, DEREF(7, 0x100, 8))                                         \
+	X(nocfi_stored_deeper, DEREF(7, 0x108, 8))                                  \
+	X(nocfi_loaded, SP(8))                                                      \
+	X(nocfi_by_return, SP(64), RBX_AT_CFA(-16))                                 \
+	X(nocfi_by_leave, FP(16), RBP_AT_CFA(-16))                                  \
+	X(nocfi_by_base, REGISTER(3, 24), RBP_AT_CFA(-16), RBX_AT_CFA(-24))         \
+	X(nocfi_rbp_zeroed, SP(8), RBP_LOST)                                        \
 	X(nocfi_plt, SP(24))
 
 /* Where the way back is lost, or known for certain. */
