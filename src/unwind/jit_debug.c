@@ -32,16 +32,16 @@ static void read_list(struct list *list, unwind_read_memory *read, void *context
 	struct jit_descriptor head;
 	struct jit_code_entry entry;
 	uint64_t at;
+	unsigned int seen;
 
 	if (read(context, &head, sizeof(head), descriptor) || head.version != VERSION)
 		return;
-	for (at = head.first; at && list->count < JIT_DEBUG_IMAGES_MAX; at = entry.next) {
+	for (seen = 0, at = head.first; at && seen < JIT_DEBUG_IMAGES_MAX;
+	     seen++, at = entry.next) {
 		if (read(context, &entry, sizeof(entry), at))
 			return;
 		if (entry.size && entry.size <= JIT_DEBUG_BYTES_MAX)
 			list->at[list->count++] = entry;
-		else if (!entry.size)
-			return;
 	}
 }
 

@@ -41,7 +41,7 @@ def test_samples_under_return_probes(lab, name, functions, callers, enough):
 def test_whole_machine_under_return_probes(lab):
     functions = "tail_first", "tail_second"
     with running(lab.program("tailcall"), 60) as program, probed(lab, program.pid, *functions):
-        film = lab.record("-d", "1", "-a")
+        film = lab.record("-d", "2", "-a", hz=199)
     own = ("--pid", str(program.pid))
     cut = film.json(*own)["stacks"]["reasons"]
     assert set(cut) <= {"the recorder could not take the stack over"}, film.explain()
