@@ -26,16 +26,24 @@ PACKAGES = {
     "ab": "apache2-utils",
     "bash": "bash",
     "bpftrace": "bpftrace",
+    "erl": "erlang-base",
+    "erlc": "erlang-base",
+    "ffmpeg": "ffmpeg",
     "chromedriver": "chromium-driver",
     "chromium": "chromium",
     "chrt": "util-linux",
     "gcc": "gcc",
+    "ghc": "ghc",
+    "java": "default-jdk-headless",
+    "javac": "default-jdk-headless",
     "nginx": "nginx",
     "node": "nodejs",
     "npm": "npm",
     "openssl": "openssl",
     "perf": "linux-perf",
     "perl": "perl",
+    "php": "php-cli",
+    "qemu-x86_64": "qemu-user",
     "python3": "python3",
     "readelf": "binutils",
     "redis-benchmark": "redis-tools",
@@ -339,6 +347,34 @@ def roots(image):
 def is_root(image, address):
     """Of a frame as perf writes it: a file, and an address in it."""
     return any(low <= address < high for low, high in roots(image))
+
+
+Count = collections.namedtuple("Count", "complete stacks ends")
+
+
+def count_perf(data, name):
+    """Complete stacks, stacks with user frames, and where the others end."""
+    text = output_of("perf", "script", "--no-inline", "-F", "comm,tid,ip,sym,dso", "-i", data,
+                         "--comms", name)
+    complete = stacks = 0
+    ends = collections.Counter()
+    for sample in text.split("\n\n"):
+        frames = [re.match(r"\s+([0-9a-f]+) (.*) \((.*)\)$", line)
+                  for line in sample.splitlines()[1:]]
+        frames = [f for f in frames if f and int(f[1], 16) < 1 << 63]
+        if not frames:
+            continue
+        stacks += 1
+        address, symbol, image = frames[-1].groups()
+        if is_root(image, int(address, 16)):
+            complete += 1
+        else:
+            ends[f"{symbol} ({Path(image).name})"] += 1
+    return Count(complete, stacks, ends)
+
+
+ROOT_NAMES = {"_start", "__clone", "clone", "__clone3", "clone3", "__libc_start_main",
+              "__libc_start_call_main"}
 
 
 # Machine and tables
