@@ -113,7 +113,7 @@ enum unwind_cfa {
 	UNWIND_CFA_SIGNAL,	/* the kernel's signal frame: all registers lie on the stack */
 	UNWIND_CFA_IN_REGISTER, /* rsp + cfa_offset; the return address is in cfa_register */
 	UNWIND_CFA_END,		/* the thread's first frame: it has no caller */
-	UNWIND_CFA_LATER,	/* none yet, since the code was not read so far: hand the stack to user space */
+	UNWIND_CFA_LATER, /* none yet, since the code was not read so far: hand the stack to user space */
 	UNWIND_CFA_UNSUPPORTED, /* there is a rule, but none that this table can express */
 };
 
@@ -211,7 +211,7 @@ enum unwind_end {
 	UNWIND_END_RUNTIME_MEMORY, /* memory of a runtime's structures could not be read */
 	UNWIND_END_RUNTIME_CODE,   /* code of a runtime that its structures do not explain */
 	UNWIND_END_RUNTIME_LATER, /* complete, but for frames of a runtime that was not known yet */
-	UNWIND_END_RETURN_PROBE, /* a return probe's trampoline, and no return address to it */
+	UNWIND_END_RETURN_PROBE,  /* a return probe's trampoline, and no return address to it */
 	UNWIND_ENDS
 };
 
