@@ -16,9 +16,9 @@
  * leads to (functions that are only called by pointer, cases of a switch) is found by going through
  * the buffer in order: what follows such a place, up to a return, tells what is on the stack there (forward.c).
  *
- * How good that is can be seen where the truth is known: with its unwind information taken away, the
- * right CFA was found for 99.6 % of the code of libc, 99.7 % of bash, 97.5 % of perl and git, 93 % of
- * libstdc++ (handlers of exceptions, which no way leads to) and 91 % of python.
+ * How good that is can be seen where the truth is known: with its unwind information taken away, a wrong CFA is named for
+ * 0.2 % of the bytes of libc's code, 0.4 % of bash's, 2.6 % of perl's and 5 % of libstdc++'s (handlers of exceptions, which
+ * no way leads to), and none for 1 % of libc's.
  */
 
 /* Instructions that are tried to see whether a guess fits. */
