@@ -27,7 +27,7 @@
 #include "target/activity.h"
 #include "target/sideband.h"
 
-#define TABLES_LIMIT_DEFAULT (256ull << 20)
+#define TABLES_LIMIT_DEFAULT (96ull << 20)
 #define SIDEBAND_PAGES	     64
 /* Running processes that are looked at before the first sample. */
 #define FOLLOW_FIRST_MAX 64

@@ -52,6 +52,8 @@ struct losses_sum losses_take(const struct losses_sources *sources, struct film_
 		{"unwind table: memory limit reached", samples->tables.no_room, .any_event = true},
 		{"unwind table: the file's information is damaged", samples->tables.broken,
 		 .any_event = true},
+		{"unwind table: reading the file takes more memory or time than any sound one",
+		 samples->tables.over_budget, .any_event = true},
 		{"mapped file: it could not be opened", samples->unreadable_files,
 		 .any_event = true},
 		{"process, thread or mapping: too many of them", samples->refused,

@@ -157,8 +157,11 @@ static void build_table(struct spaces *spaces, const struct image *image, struct
 						&to->table, &why);
 	if (err == -ENOSPC)
 		spaces->statistics.no_room++;
+	else if (err == -E2BIG)
+		spaces->statistics.over_budget++;
 	else if (err)
 		spaces->statistics.broken++;
+	spaces->statistics.over_budget += !err && to->table.over_budget;
 	spaces->statistics.unsupported += to->table.unsupported;
 	to->kind = !err && to->table.pages ? UNWIND_MAPPING_TABLE : UNWIND_MAPPING_NO_TABLE;
 	spaces->statistics.tables += (to->kind == UNWIND_MAPPING_TABLE) - !is_new;

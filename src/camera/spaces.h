@@ -88,6 +88,7 @@ struct spaces_statistics {
 	unsigned int tables, rules;
 	uint64_t no_room;     /* tables or mappings that the limit kept out */
 	uint64_t broken;      /* images whose unwind information is unusable */
+	uint64_t over_budget; /* and those of which it takes too much to read it */
 	uint64_t unsupported; /* rows with a rule that cannot be expressed */
 };
 void spaces_statistics(const struct spaces *spaces, struct spaces_statistics *statistics);

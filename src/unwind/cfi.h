@@ -93,6 +93,9 @@ struct cfi_row {
 	struct unwind_rule rule;
 };
 
+/* The most that a function has: those of large interpreters have some thousand. */
+#define CFI_ROWS_MAX (1u << 18)
+
 struct cfi_rows {
 	struct cfi_row *at;
 	size_t count, room;

@@ -167,6 +167,8 @@ static int put_row(struct run *run)
 	if (!run->changed)
 		return 0;
 	run->changed = false;
+	if (run->rows->count == CFI_ROWS_MAX)
+		return -EINVAL;
 	return push_rule(run, rule_of(&run->state, run->cie->signal)) ? 0 : -ENOMEM;
 }
 

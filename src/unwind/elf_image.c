@@ -17,8 +17,10 @@
 #define PROGRAM_HEADERS_MAX 4096u
 #define SECTION_HEADERS_MAX 65536u
 #define NAMES_MAX	    (1u << 20)
-/* The largest programs have some 100 MiB; a sparse file must not cost as much as it claims. */
-#define SECTION_MAX (256u << 20)
+/* Of unwind information whose end only its contents tell. */
+#define OPEN_END_MAX (48 * BUDGET_MIB)
+/* Those that are looked for are short. */
+#define NAME_MAX_ 32
 /* A million symbols; they only help. */
 #define SYMBOLS_MAX (24u << 20)
 /* Entries of 16 bytes; programs have some 30 of them. */
@@ -42,29 +44,51 @@ static int read_at(const struct elf_image *image, uint64_t offset, void *to, siz
 	return file_read_at(image->fd, offset, to, size) ? 0 : -ENODATA;
 }
 
-static void *own(struct elf_image *image, void *memory)
+/* Memory that lives as long as the image. *err: -E2BIG or -ENOMEM where there is none. */
+static void *own(struct elf_image *image, size_t size, int *err)
 {
-	if (memory)
-		image->owned[image->owns++] = memory;
+	void *memory;
+
+	*err = -E2BIG;
+	if (image->owns == sizeof(image->owned) / sizeof(*image->owned))
+		return NULL;
+	memory = budget_malloc(&image->budget, size);
+	if (!memory) {
+		*err = image->budget.spent ? -E2BIG : -ENOMEM;
+		return NULL;
+	}
+	image->owned[image->owns].at = memory;
+	image->owned[image->owns++].size = size;
+	*err = 0;
 	return memory;
+}
+
+void elf_image_disown(struct elf_image *image, unsigned int owns)
+{
+	while (image->owns > owns) {
+		image->owns--;
+		budget_free(&image->budget, image->owned[image->owns].at,
+			    image->owned[image->owns].size);
+	}
 }
 
 /* A piece of the file that lives as long as the image; at most one per slot of owned. */
 static int piece(struct elf_image *image, uint64_t offset, uint64_t size, const uint8_t **at)
 {
 	void *memory;
+	int err;
 
-	if (offset > image->size || size > image->size - offset || size > SECTION_MAX)
+	if (offset > image->size || size > image->size - offset)
 		return -ENODATA;
 	if (image->fd < 0) {
 		*at = image->memory + offset;
 		return 0;
 	}
-	if (image->owns == sizeof(image->owned) / sizeof(*image->owned))
+	if (!budget_read(&image->budget, size))
 		return -E2BIG;
-	memory = own(image, malloc(size ? size : 1));
+	memory = own(image, size, &err);
 	if (!memory)
-		return -ENOMEM;
+		return err;
 	*at = memory;
 	return read_at(image, offset, memory, size);
 }
@@ -75,18 +99,20 @@ static int unpack(struct elf_image *image, const uint8_t *at, size_t size, struc
 	Elf64_Chdr header;
 	uint8_t *to;
 	bool good = false;
+	int err;
 
-	if (size < sizeof(header) || image->owns == sizeof(image->owned) / sizeof(*image->owned))
+	if (size < sizeof(header))
 		return -ENODATA;
 	memcpy(&header, at, sizeof(header));
 	at += sizeof(header);
 	size -= sizeof(header);
-	if (!header.ch_size || header.ch_size > SECTION_MAX ||
-	    header.ch_size / INFLATION_MAX > size)
+	if (!header.ch_size || header.ch_size / INFLATION_MAX > size)
 		return -ENODATA;
-	to = own(image, malloc(header.ch_size));
+	if (!budget_read(&image->budget, header.ch_size))
+		return -E2BIG;
+	to = own(image, header.ch_size, &err);
 	if (!to)
-		return -ENOMEM;
+		return err;
 	if (header.ch_type == ELFCOMPRESS_ZLIB) {
 		uLongf length = header.ch_size;
 
@@ -120,13 +146,6 @@ static void note_go_section(struct elf_image *image, const Elf64_Shdr *section, 
 		image->go_buildinfo = range;
 }
 
-/* Frees what was read last, down to so many pieces. */
-static void disown(struct elf_image *image, unsigned int owns)
-{
-	while (image->owns > owns)
-		free(image->owned[--image->owns]);
-}
-
 static int load_section(struct elf_image *image, const Elf64_Shdr *header, struct elf_part *part)
 {
 	const unsigned int owns = image->owns;
@@ -145,7 +164,7 @@ static int load_section(struct elf_image *image, const Elf64_Shdr *header, struc
 	}
 	/* a file can have many sections of that name, none of which is any good */
 	if (err)
-		disown(image, owns);
+		elf_image_disown(image, owns);
 	return err;
 }
 
@@ -211,6 +230,8 @@ static int find_sections(struct elf_image *image, const Elf64_Ehdr *header, bool
 		if (section.sh_name >= names_size)
 			continue;
 		name = (struct bytes){names + section.sh_name, names + names_size, false};
+		if (bytes_left(&name) > NAME_MAX_)
+			name.end = name.at + NAME_MAX_;
 		text = bytes_text(&name);
 		note_go_section(image, &section, text);
 		if (!strcmp(text, ".eh_frame"))
@@ -275,8 +296,8 @@ static int find_eh_frame(struct elf_image *image, const Elf64_Phdr *segments, un
 
 		if (!rest_of(image, &segments[i], address, &offset, &size))
 			continue;
-		if (size > SECTION_MAX) /* the segment is only a bound */
-			size = SECTION_MAX;
+		if (size > OPEN_END_MAX) /* the segment is only a bound */
+			size = OPEN_END_MAX;
 		err = piece(image, offset, size, &at);
 		if (!err)
 			image->eh_frame = (struct elf_part){at, size, address, .to_the_end = true};
@@ -322,6 +343,12 @@ static int find_segments(struct elf_image *image, const Elf64_Ehdr *header, Elf6
 	return 0;
 }
 
+static void begin_budget(struct elf_image *image)
+{
+	budget_begin(&image->budget, ELF_IMAGE_MEMORY, ELF_IMAGE_BYTES, ELF_IMAGE_STEPS,
+		     ELF_IMAGE_CPU_NS);
+}
+
 static int open_image(struct elf_image *image, struct fail *why)
 {
 	Elf64_Ehdr header;
@@ -338,6 +365,7 @@ static int open_image(struct elf_image *image, struct fail *why)
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    header.e_machine != EM_X86_64 || (header.e_type != ET_EXEC && header.e_type != ET_DYN))
 		return fail(why, -ENOEXEC, NULL, "not an x86-64 program or library");
+	begin_budget(image);
 	image->entry = header.e_entry;
 	err = find_segments(image, &header, &segments, &count);
 	if (err == -ENODATA) {
@@ -411,7 +439,7 @@ int elf_image_load_symbols(struct elf_image *image, struct elf_part *symbols)
 
 void elf_image_close(struct elf_image *image)
 {
-	disown(image, 0);
+	elf_image_disown(image, 0);
 }
 
 bool elf_image_is_code(const struct elf_image *image, uint64_t address, uint64_t size)
@@ -533,15 +561,16 @@ int elf_image_load(struct elf_image *image, uint64_t address, uint64_t size, str
 {
 	struct patch patch = {.address = address, .size = size};
 	uint64_t offset, left;
+	int err;
 
 	*part = (struct elf_part){0};
-	if (!size || size > SECTION_MAX || !place_of(image, address, &offset, &left) || left < size)
+	if (!size || !place_of(image, address, &offset, &left) || left < size)
 		return -ENODATA;
-	if (image->owns == sizeof(image->owned) / sizeof(*image->owned))
+	if (!budget_read(&image->budget, size))
 		return -E2BIG;
-	patch.at = own(image, malloc(size));
+	patch.at = own(image, size, &err);
 	if (!patch.at)
-		return -ENOMEM;
+		return err;
 	if (read_at(image, offset, patch.at, size))
 		return -ENODATA;
 	*part = (struct elf_part){.at = patch.at, .size = size, .address = address};

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "base/fail.h"
 
 /*
@@ -14,6 +15,16 @@
  */
 
 #define ELF_IMAGE_CODE_MAX 64 /* executable segments */
+
+/*
+ * What may be held at a time of one image, and of what is made from it: the unwind information of the largest programs
+ * has some 40 MB (browsers), Go's table 80 MB. A step is an entry, or an instruction; ten million functions have not
+ * so many.
+ */
+#define ELF_IMAGE_MEMORY (96 * BUDGET_MIB)
+#define ELF_IMAGE_BYTES	 (512 * BUDGET_MIB)
+#define ELF_IMAGE_STEPS	 (64u << 20)
+#define ELF_IMAGE_CPU_NS 2000000000ull
 
 struct elf_range {
 	uint64_t start, end; /* virtual addresses */
@@ -47,8 +58,12 @@ struct elf_image {
 	struct elf_range symbols; /* the fuller of the two tables; its place in the file */
 	unsigned int unreadable; /* parts that are there, but damaged or larger than any real one */
 
-	void *owned[8];
+	struct {
+		void *at;
+		size_t size;
+	} owned[8];
 	unsigned int owns;
+	struct budget budget; /* of all that is read of it, and made from that */
 };
 
 /*
@@ -62,6 +77,9 @@ int elf_image_open_memory(struct elf_image *image, const void *memory, size_t si
 int elf_image_open_bare(struct elf_image *image, int fd, const void *memory, size_t size,
 			struct fail *why);
 void elf_image_close(struct elf_image *image);
+
+/* Frees what was read last, down to so many pieces. */
+void elf_image_disown(struct elf_image *image, unsigned int owns);
 
 /* The symbols (Elf64_Sym), until the image is closed. 0, -ENODATA: there are none, or -ENOMEM. */
 int elf_image_load_symbols(struct elf_image *image, struct elf_part *symbols);

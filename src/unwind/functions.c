@@ -116,7 +116,8 @@ static void search_section(struct search *s, const struct elf_part *part, bool d
 	if (!part->at)
 		return;
 	s->cies = (struct cfi_cies){0};
-	while ((s->left || s->take) && cfi_next(&section, &offset, &at) > 0) {
+	while ((s->left || s->take) && budget_step(&s->image.budget, 1) &&
+	       cfi_next(&section, &offset, &at) > 0) {
 		if (cfi_read_fde(&section, &s->cies, at, &fde))
 			continue;
 		if (!s->take)

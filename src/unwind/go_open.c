@@ -214,8 +214,7 @@ static bool try_module(struct go_table *t, struct elf_image *image, uint64_t add
 			t->inlined = inlined;
 	}
 	/* it is not needed any more */
-	while (image->owns > owns)
-		free(image->owned[--image->owns]);
+	elf_image_disown(image, owns);
 	return good;
 }
 

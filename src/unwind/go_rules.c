@@ -79,6 +79,8 @@ static int add_row(struct writing *w, uint64_t offset, const struct unwind_rule 
 		vec_last(rows)->rule = *rule;
 		return 0;
 	}
+	if (rows->count == CFI_ROWS_MAX)
+		return -E2BIG;
 	return vec_push(rows, (struct cfi_row){(uint32_t)offset, *rule}) ? 0 : -ENOMEM;
 }
 

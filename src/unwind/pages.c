@@ -19,6 +19,7 @@ void pages_begin(struct pages *pages, uint64_t address, struct unwind_pool *pool
 		.pool = pool,
 		.rules = rules,
 		.first_page = address >> UNWIND_PAGE_SHIFT,
+		.words_left = unwind_pool_share(pool) / 4,
 		.last = {.cfa = UNWIND_CFA_NONE},
 	};
 }
@@ -81,6 +82,9 @@ static int finish_page(struct pages *pages)
 		return -ENOMEM;
 	if (!empty) {
 		page.count = (uint32_t)pack(pages);
+		if (page.count > pages->words_left)
+			return -ENOSPC;
+		pages->words_left -= page.count;
 		page.rows = unwind_pool_take(pages->pool, page.count);
 		if (!page.rows)
 			return -ENOSPC;

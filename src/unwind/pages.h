@@ -18,6 +18,7 @@ struct pages {
 	struct unwind_rules *rules;
 	vec(struct unwind_page) directory; /* from first_page on, no gaps */
 	uint64_t first_page;
+	uint64_t words_left; /* that may still be taken of the pool */
 	struct page_row {
 		uint16_t pc;
 		struct unwind_rule rule;

@@ -18,6 +18,10 @@
 /* Spans are handed out in steps of two words: mappings hold 64-bit fields. */
 #define GRANULE 2u
 
+/* An image gets this part of what is left; that much it may try in any case. */
+#define SHARE_PART  4
+#define SHARE_LEAST ((uint64_t)1 << 20)
+
 struct span {
 	uint32_t start, words; /* within the chunk, or a reference for those that wait */
 };
@@ -238,6 +242,14 @@ void *unwind_pool_at(const struct unwind_pool *pool, uint32_t reference)
 	if (!reference || n >= UNWIND_CHUNKS_MAX || !pool->chunk[n].memory)
 		return NULL;
 	return pool->chunk[n].memory + (size_t)(reference & (UNWIND_CHUNK_WORDS - 1)) * 4;
+}
+
+uint64_t unwind_pool_share(const struct unwind_pool *pool)
+{
+	uint64_t limit = (uint64_t)pool->chunks_max * UNWIND_CHUNK_BYTES;
+	uint64_t share = pool->used < limit ? (limit - pool->used) / SHARE_PART : 0;
+
+	return share > SHARE_LEAST ? share : SHARE_LEAST;
 }
 
 void unwind_pool_usage(const struct unwind_pool *pool, uint64_t *chunks, uint64_t *used)

@@ -48,6 +48,12 @@ int unwind_pool_unsettled(const struct unwind_pool *pool);
 /* Where a reference lies in this process. */
 void *unwind_pool_at(const struct unwind_pool *pool, uint32_t reference);
 
+/*
+ * The most bytes that one image may take: a part of what is left, so that there is always something left for others,
+ * however large what came before pretended to be.
+ */
+uint64_t unwind_pool_share(const struct unwind_pool *pool);
+
 /* Bytes in chunks, and bytes of them in use. */
 void unwind_pool_usage(const struct unwind_pool *pool, uint64_t *chunks, uint64_t *used);
 

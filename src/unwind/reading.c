@@ -7,7 +7,6 @@
 
 /* Bytes of code that are read of an image; each takes about 0.1 us to be disassembled. */
 #define CODE_MAX (1u << 20)
-#define GAPS_MAX 65536
 
 /* A longer gap is read in parts, so that one that is wanted costs no more than that. */
 #define PART (CODE_MAX / CODE_WANTED_MAX)
@@ -32,11 +31,16 @@ static int by_address(const void *a, const void *b)
 static int choose_parts(struct reading *r, const struct code_gap *gaps, size_t count,
 			const struct code_wanted *wanted, bool those)
 {
-	for (size_t i = 0; i < count && i < GAPS_MAX; i++) {
+	size_t parts = 0;
+
+	for (size_t i = 0; i < count && i < CODE_GAPS_MAX; i++) {
 		for (uint64_t at = 0; at < gaps[i].size; at += PART) {
 			uint64_t left = gaps[i].size - at;
 			struct code_gap part = {gaps[i].start + at, left < PART ? left : PART};
 
+			/* a gap is as long as a file claims */
+			if (parts++ == CODE_GAPS_MAX || !budget_step(r->budget, 1))
+				return 0;
 			if (is_wanted(wanted, part.start, part.size) != those)
 				continue;
 			if (part.size <= CODE_MAX - r->size) {
@@ -248,6 +252,8 @@ bool decode(struct reading *r, const struct piece *p, uint32_t at)
 	uint64_t address = p->address + (at - p->at);
 	size_t left = p->at + p->size - at;
 
+	if (!budget_step(r->budget, 1))
+		return false;
 	if (size) {
 		r->insn->id = X86_INS_VZEROALL;
 		r->insn->address = address;

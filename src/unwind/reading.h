@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "unwind/stack_effect.h"
@@ -43,6 +44,7 @@ struct reading {
 	vec(uint32_t) starts;	       /* of functions to be read */
 	vec(struct code_gap) left_out; /* would be read if it was asked for */
 	uint32_t tries; /* instructions that may still be looked at only to compare guesses */
+	struct budget *budget; /* the image's */
 	csh disassembler;
 	cs_insn *insn;
 };

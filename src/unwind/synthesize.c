@@ -461,7 +461,7 @@ static bool tell_left_out(const struct reading *r, struct guesses *guesses)
 int synthesize(struct elf_image *image, const struct code_gap *gaps, size_t count,
 	       const struct code_wanted *wanted, struct guesses *guesses)
 {
-	struct reading r = {0};
+	struct reading r = {.budget = &image->budget};
 	int err;
 
 	err = reading_open(&r, image, gaps, count, wanted);

@@ -29,8 +29,11 @@
 /* Between two functions so close there is only padding, which never runs: it needs no row. */
 #define PADDING_MAX 15
 
-/* An image's functions, at 16 bytes each. The largest programs have about a million. */
-#define FUNCTIONS_MAX (4u << 20)
+/* An image's functions, at 16 bytes each, and as much again to sort them. The largest programs have about a million. */
+#define FUNCTIONS_MAX (3u << 20)
+
+/* What is held of the image's budget for a function, or a guess, while they are sorted. */
+#define FUNCTION_BYTES (2 * sizeof(struct function))
 
 /* Behind the last address that a table can speak of: far more than user space has. */
 #define ADDRESS_END (1ull << (32 + UNWIND_PAGE_SHIFT))
@@ -130,6 +133,8 @@ static int list_functions(struct build *b, bool debug_frame)
 		struct function f = {.where = (uint32_t)at | (debug_frame ? IN_DEBUG_FRAME : 0)};
 		struct cfi_fde fde;
 
+		if (!budget_step(&b->image.budget, 1))
+			return -E2BIG;
 		if (cfi_read_fde(section, &b->cies[debug_frame], at, &fde)) {
 			b->table->refused++;
 			continue;
@@ -150,6 +155,8 @@ static int list_functions(struct build *b, bool debug_frame)
 			b->table->refused++;
 			continue;
 		}
+		if (!budget_hold(&b->image.budget, FUNCTION_BYTES))
+			return -E2BIG;
 		if (!vec_push(functions, f))
 			return -ENOMEM;
 	}
@@ -168,6 +175,8 @@ static int list_go_functions(struct build *b)
 	for (uint64_t i = 0; i < b->go.count; i++) {
 		struct function f = {.where = (uint32_t)i | IN_GO_TABLE};
 
+		if (!budget_step(&b->image.budget, 1))
+			return -E2BIG;
 		if (!go_table_function(&b->go, i, &go) || go.end - go.start > UINT32_MAX ||
 		    go.end > ADDRESS_END || functions->count == FUNCTIONS_MAX ||
 		    !elf_image_is_code(&b->image, go.start, go.end - go.start)) {
@@ -184,6 +193,8 @@ static int list_go_functions(struct build *b)
 			f.start--;
 			f.size++;
 		}
+		if (!budget_hold(&b->image.budget, FUNCTION_BYTES))
+			return -E2BIG;
 		if (!vec_push(functions, f))
 			return -ENOMEM;
 	}
@@ -264,6 +275,8 @@ static int tell_go_function(struct build *b, const struct function *f)
 
 	if (!go_table_function(&b->go, f->where & ~WHERE, &go))
 		return 0;
+	if (!budget_step(&b->image.budget, 1))
+		return -E2BIG;
 	err = go_rules(&b->go, &go, b->go_code, &b->rows);
 	b->table->fdes += !err;
 	return err ? err : tell_rows(b, f);
@@ -286,6 +299,8 @@ static int tell_function(struct build *b, const struct function *f)
 			   &fde);
 	if (err) /* it could be read when it was listed */
 		return pages_tell(&b->pages, f->start, &unsupported);
+	if (!budget_step(&b->image.budget, 1 + bytes_left(&fde.instructions)))
+		return -E2BIG;
 	err = cfi_run(&fde, &b->rows);
 	b->table->fdes += !err;
 	b->table->refused += err == -EINVAL;
@@ -391,7 +406,7 @@ struct gaps {
 static bool add_gap(const struct build *b, struct gaps *gaps, uint64_t start, uint64_t end)
 {
 	if (end <= start || end - start <= PADDING_MAX || end > ADDRESS_END ||
-	    !elf_image_is_code(&b->image, start, end - start))
+	    !elf_image_is_code(&b->image, start, end - start) || gaps->count == CODE_GAPS_MAX)
 		return true;
 	return vec_push(gaps, (struct code_gap){start, end - start});
 }
@@ -488,6 +503,7 @@ static int build(struct build *b, struct unwind_pool *pool, struct unwind_rules 
 	table->unsupported = b->pages.unsupported;
 	table->crowded = b->pages.crowded;
 out:
+	table->over_budget = b->image.budget.spent != NULL;
 	free(b->functions.at);
 	free(b->guesses.at);
 	free(b->rows.at);
@@ -498,6 +514,8 @@ out:
 	*table = (struct unwind_table){0};
 	if (err == -ENOSPC)
 		return fail(why, err, NULL, "the memory for unwind tables is full");
+	if (err == -E2BIG)
+		return budget_refuse(&b->image.budget, why, "unwind information");
 	return fail_errno(why, err, NULL, "cannot build the unwind table");
 }
 

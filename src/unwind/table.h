@@ -2,6 +2,7 @@
 #ifndef UNWIND_TABLE_H
 #define UNWIND_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct unwind_table {
 	uint32_t unsupported; /* places from which on the rule is one that cannot be expressed */
 	uint32_t crowded;     /* the same, because the rules shared by all images are full */
 	uint32_t refused;     /* descriptions that are damaged, or of no code, or overlap another */
+	bool over_budget; /* parts were left out: to read them takes more than of any sound file */
 };
 
 /*

@@ -203,6 +203,8 @@ static inline struct elf_image go_made_image(const void *bytes, uint64_t size)
 	struct elf_image image = {.fd = -1, .memory = bytes, .size = size, .has_sections = true};
 	const uint64_t borders[] = {MADE_TABLE, MADE_MODULE, MADE_TEXT, MADE_SIZE};
 
+	budget_begin(&image.budget, ELF_IMAGE_MEMORY, ELF_IMAGE_BYTES, ELF_IMAGE_STEPS,
+		     ELF_IMAGE_CPU_NS);
 	for (int i = 0; i < 3; i++) {
 		struct elf_range range = {.start = borders[i],
 					  .end = borders[i + 1],
