@@ -113,6 +113,7 @@ static void refused(struct runtimes *runtimes, const struct runtime_type *type,
 static struct image_runtimes *image_of(struct runtimes *runtimes, const struct image *image)
 {
 	struct image_runtimes *known;
+	struct budget budget;
 	size_t i;
 
 	while (runtimes->images.count <= image->number)
@@ -123,12 +124,13 @@ static struct image_runtimes *image_of(struct runtimes *runtimes, const struct i
 		return known;
 	known->looked = true;
 	known->suspects = image->kind == IMAGE_FILE ? runtime_suspects(image) : 0;
+	runtime_budget(&budget);
 	for (i = 0; runtime_types[i]; i++) {
 		struct fail why = {0};
 
 		if (!(known->suspects >> i & 1) || !runtime_types[i]->open)
 			continue;
-		known->facts[i] = runtime_types[i]->open(image, &why);
+		known->facts[i] = runtime_types[i]->open(image, &budget, &why);
 		if (!known->facts[i] && why.err)
 			refused(runtimes, runtime_types[i], &why);
 		if (!known->facts[i])

@@ -165,13 +165,14 @@ static int learn(struct go_facts *facts, struct elf_image *image, struct fail *w
 	return 0;
 }
 
-static void *go_open(const struct image *image, struct fail *why)
+static void *go_open(const struct image *image, struct budget *budget, struct fail *why)
 {
 	struct go_facts *facts = calloc(1, sizeof(*facts));
 	struct elf_image elf;
 	struct fail words;
 	int err;
 
+	(void)budget; /* the ELF file has its own */
 	if (!facts)
 		return NULL;
 	err = elf_image_open_bare(&elf, image->fd, image->memory, image->memory_size, &words);

@@ -22,7 +22,7 @@
 
 static const char *const exports[] = {"gHotSpotVMStructs", NULL};
 
-static void *open_image(const struct image *image, struct fail *why)
+static void *open_image(const struct image *image, struct budget *budget, struct fail *why)
 {
 	struct runtime_symbol symbols[] = {
 		{.name = "gHotSpotVMStructs"},
@@ -50,6 +50,7 @@ static void *open_image(const struct image *image, struct fail *why)
 	struct hotspot_image *known;
 	size_t i;
 
+	(void)budget; /* it is known by its symbols */
 	runtime_find_symbols(image, symbols, count);
 	for (i = 0; i < needed; i++) {
 		if (symbols[i].address)

@@ -100,41 +100,131 @@ static bool find_exported(struct hash_table *table, const char *name, Elf64_Sym 
 	return false;
 }
 
-/* More than the string tables of the largest programs have. */
-#define STRINGS_MAX (256u << 20)
+/*
+ * Names are looked for where strings end, since one can be the end of another: so the table of strings is read once,
+ * a piece at a time, and then the table of symbols, for the places that were found. Neither is held.
+ */
+#define PLACES_MAX 8 /* of one name: a linker has it once */
+#define PIECE	   ((size_t)64 << 10)
+#define NAME_BYTES 256 /* the names that are looked for are shorter */
+#define NAMES_MAX  128
 
-/* One pass over .symtab for those that are not found yet. */
-static size_t find_in_symtab(const struct elf_file *file, struct runtime_symbol *symbols,
-			     size_t count)
+/* What may be read for it: the largest programs have 100 MB of strings, and a million symbols. */
+#define STRING_BYTES_MAX ((uint64_t)256 << 20)
+#define STEPS_MAX	 ((uint64_t)256 << 20)
+#define CPU_NS_MAX	 1000000000ull
+
+struct places {
+	uint32_t at[PLACES_MAX];
+	uint32_t count;
+};
+
+struct name_search {
+	struct runtime_symbol *symbols;
+	size_t count;
+	size_t lengths[NAMES_MAX];
+	struct places places[NAMES_MAX];
+	struct budget budget;
+	char piece[NAME_BYTES + PIECE];
+};
+
+/* A string ends before piece[end]; the piece begins at `base` of the table. */
+static void take_string(struct name_search *s, size_t end, uint64_t base)
 {
-	const struct elf_section *table = elf_file_section_of_type(file, SHT_SYMTAB), *names;
+	size_t i;
+
+	for (i = 0; i < s->count; i++) {
+		struct places *p = &s->places[i];
+		size_t length = s->lengths[i];
+
+		if (s->symbols[i].address || !length || length > end || p->count == PLACES_MAX ||
+		    s->piece[end - 1] != s->symbols[i].name[length - 1] ||
+		    memcmp(s->piece + end - length, s->symbols[i].name, length) != 0)
+			continue;
+		p->at[p->count++] = (uint32_t)(base + end - length);
+	}
+}
+
+static void find_names(struct name_search *s, const struct elf_file *file,
+		       const struct elf_section *strings)
+{
+	uint64_t size = strings->size < STRING_BYTES_MAX ? strings->size : STRING_BYTES_MAX, at, n;
+	size_t kept = 0, from, held;
+	char *zero;
+
+	for (at = 0; at < size; at += n) {
+		n = size - at < PIECE ? size - at : PIECE;
+		if (!elf_file_read(file, strings->offset + at, s->piece + kept, n))
+			return;
+		held = kept + n;
+		for (from = kept; (zero = memchr(s->piece + from, 0, held - from));
+		     from = (size_t)(zero - s->piece) + 1) {
+			if (!budget_step(&s->budget, s->count))
+				return;
+			take_string(s, (size_t)(zero - s->piece), at - kept);
+		}
+		/* the next piece may have the end of a name that began in this one */
+		kept = held < NAME_BYTES ? held : NAME_BYTES;
+		memmove(s->piece, s->piece + held - kept, kept);
+	}
+}
+
+static bool has_place(const struct places *p, uint32_t at)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->count; i++)
+		if (p->at[i] == at)
+			return true;
+	return false;
+}
+
+static size_t find_places(struct name_search *s, const struct elf_file *file,
+			  const struct elf_section *table)
+{
 	struct elf_walk walk;
 	Elf64_Sym symbol;
 	size_t found = 0, i;
 	uint32_t n;
-	char *text;
 
-	if (!table || table->link >= file->section_count)
-		return 0;
-	names = &file->sections[table->link];
-	/* symbols do not stand in the order of their names: a window on them would be read anew for each */
-	text = elf_file_section_contents(file, names, STRINGS_MAX);
 	elf_walk_begin(&walk, file, table);
-	for (n = 0; text && n < SYMBOLS_MAX && elf_walk_symbol(&walk, &symbol); n++) {
-		if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names->size)
+	for (n = 0; n < SYMBOLS_MAX && elf_walk_symbol(&walk, &symbol); n++) {
+		if (symbol.st_shndx == SHN_UNDEF)
 			continue;
-		for (i = 0; i < count; i++) {
-			struct runtime_symbol *s = &symbols[i];
-
-			if (s->address || strncmp(s->name, text + symbol.st_name,
-						  names->size - symbol.st_name) != 0)
+		if (!budget_step(&s->budget, s->count))
+			break;
+		for (i = 0; i < s->count; i++) {
+			if (s->symbols[i].address || !has_place(&s->places[i], symbol.st_name))
 				continue;
-			s->address = symbol.st_value;
-			s->size = symbol.st_size;
-			found += s->address != 0;
+			s->symbols[i].address = symbol.st_value;
+			s->symbols[i].size = symbol.st_size;
+			found += symbol.st_value != 0;
 		}
 	}
-	free(text);
+	return found;
+}
+
+/* .symtab, for those that are not found yet. */
+static size_t find_in_symtab(const struct elf_file *file, struct runtime_symbol *symbols,
+			     size_t count)
+{
+	const struct elf_section *table = elf_file_section_of_type(file, SHT_SYMTAB);
+	struct name_search *s;
+	size_t found, i;
+
+	if (!table || table->link >= file->section_count || count > NAMES_MAX)
+		return 0;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return 0;
+	s->symbols = symbols;
+	s->count = count;
+	for (i = 0; i < count; i++)
+		s->lengths[i] = strnlen(symbols[i].name, NAME_BYTES);
+	budget_begin(&s->budget, 0, 0, STEPS_MAX, CPU_NS_MAX);
+	find_names(s, file, &file->sections[table->link]);
+	found = find_places(s, file, table);
+	free(s);
 	return found;
 }
 

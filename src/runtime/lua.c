@@ -73,7 +73,7 @@ static bool is_part(const void *facts, uint64_t image_address)
 	return image_address >= of->start && image_address < of->end;
 }
 
-static void *open_lua(const struct image *image, struct fail *why)
+static void *open_lua(const struct image *image, struct budget *budget, struct fail *why)
 {
 	struct lua_facts *facts = calloc(1, sizeof(*facts));
 
@@ -90,7 +90,7 @@ static void *open_lua(const struct image *image, struct fail *why)
 		     facts->version / 100, facts->version % 100, facts->patch, image->path);
 		goto refused;
 	}
-	if (lua_find_execute(image, facts, why))
+	if (lua_find_execute(image, facts, budget, why))
 		goto refused;
 	find_code(image, facts);
 	facts->data.version = facts->version;

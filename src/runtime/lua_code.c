@@ -8,13 +8,31 @@
 
 #define FUNCTION_BYTES_MAX 65536
 
-bool lua_code_open(csh *handle)
+/* Instructions that are kept of a function: an interpreter has some thousand. */
+#define INSTRUCTIONS_MAX 32768
+
+/* What it costs to find the code of a function, in steps. */
+#define FUNCTION_STEPS 512
+
+bool lua_reader_open(struct lua_reader *reader, const struct image *image, struct budget *budget)
 {
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, handle) != CS_ERR_OK)
+	*reader = (struct lua_reader){.image = image, .budget = budget};
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &reader->handle) != CS_ERR_OK)
 		return false;
-	cs_option(*handle, CS_OPT_DETAIL, CS_OPT_ON);
-	cs_option(*handle, CS_OPT_SKIPDATA, CS_OPT_ON);
-	return true;
+	cs_option(reader->handle, CS_OPT_DETAIL, CS_OPT_ON);
+	cs_option(reader->handle, CS_OPT_SKIPDATA, CS_OPT_ON);
+	reader->insn = cs_malloc(reader->handle);
+	reader->bytes = budget_malloc(budget, FUNCTION_BYTES_MAX);
+	return reader->insn && reader->bytes;
+}
+
+void lua_reader_close(struct lua_reader *reader)
+{
+	budget_free(reader->budget, reader->bytes, FUNCTION_BYTES_MAX);
+	if (reader->insn)
+		cs_free(reader->insn, 1);
+	if (reader->handle)
+		cs_close(&reader->handle);
 }
 
 struct found {
@@ -22,7 +40,7 @@ struct found {
 	size_t count, room;
 };
 
-static void take(void *context, size_t index, uint64_t start, uint64_t size)
+static void take_function(void *context, size_t index, uint64_t start, uint64_t size)
 {
 	struct found *found = context;
 	size_t i;
@@ -36,74 +54,142 @@ static void take(void *context, size_t index, uint64_t start, uint64_t size)
 	found->functions[found->count++] = (struct lua_function){.start = start, .size = size};
 }
 
-static bool decode(csh handle, const struct image *image, struct lua_function *f)
+size_t lua_functions_at(struct lua_reader *reader, const uint64_t *addresses, size_t count,
+			struct lua_function *functions, size_t room)
 {
-	uint8_t *bytes = malloc(f->size);
-
-	f->handle = handle;
-	if (bytes && !runtime_read_image(image, bytes, f->size, f->start))
-		f->count = cs_disasm(handle, bytes, f->size, f->start, 0, &f->insn);
-	free(bytes);
-	return f->count;
-}
-
-size_t lua_functions_at(csh handle, const struct image *image, const uint64_t *addresses,
-			size_t count, struct lua_function *functions, size_t room)
-{
+	const struct image *image = reader->image;
 	struct found found = {functions, 0, room};
-	size_t i, kept = 0;
 
 	if (image->memory)
 		unwind_functions_of_memory(image->memory, image->memory_size, addresses, count,
-					   take, &found, NULL);
+					   take_function, &found, NULL);
 	else
-		unwind_functions_of_file(image->fd, addresses, count, take, &found, NULL);
-	for (i = 0; i < found.count; i++)
-		if (decode(handle, image, &functions[i]))
-			functions[kept++] = functions[i];
-	return kept;
-}
-
-void lua_function_free(struct lua_function *f)
-{
-	if (f->insn)
-		cs_free(f->insn, f->count);
-	*f = (struct lua_function){0};
+		unwind_functions_of_file(image->fd, addresses, count, take_function, &found, NULL);
+	return found.count;
 }
 
 static bool is_in_group(const cs_insn *insn, uint8_t group)
 {
 	uint8_t i;
 
-	for (i = 0; insn->detail && i < insn->detail->groups_count; i++)
+	for (i = 0; i < insn->detail->groups_count; i++)
 		if (insn->detail->groups[i] == group)
 			return true;
 	return false;
 }
 
-bool lua_is_call(const cs_insn *insn)
+/* What is no instruction (id 0) has no details, but those of the one before may still stand there. */
+static struct lua_insn shorten(const cs_insn *insn)
+{
+	struct lua_insn to = {
+		.address = insn->address,
+		.id = insn->id,
+		.size = (uint8_t)insn->size,
+	};
+	const cs_x86 *x86;
+
+	if (insn->id == X86_INS_INVALID || !insn->detail)
+		return to;
+	x86 = &insn->detail->x86;
+	to.operands = x86->op_count;
+	to.jumps = is_in_group(insn, X86_GRP_JUMP);
+	to.op[0] = x86->operands[0];
+	to.op[1] = x86->operands[1];
+	return to;
+}
+
+bool lua_function_each(struct lua_reader *reader, const struct lua_function *f,
+		       bool (*take)(void *context, const struct lua_insn *insn), void *context)
+{
+	const uint8_t *at = reader->bytes;
+	uint64_t address = f->start;
+	size_t left = f->size;
+	bool more = true;
+
+	if (f->size > FUNCTION_BYTES_MAX || !budget_step(reader->budget, FUNCTION_STEPS) ||
+	    !budget_read(reader->budget, f->size) ||
+	    runtime_read_image(reader->image, reader->bytes, f->size, f->start))
+		return false;
+	while (more && left) {
+		struct lua_insn insn;
+
+		if (!budget_step(reader->budget, 1))
+			return false;
+		if (!cs_disasm_iter(reader->handle, &at, &left, &address, reader->insn))
+			break;
+		insn = shorten(reader->insn);
+		more = take(context, &insn);
+	}
+	return true;
+}
+
+struct keeping {
+	struct lua_reader *reader;
+	struct lua_function *f;
+	size_t room;
+};
+
+static uint16_t registers_written(const struct lua_reader *reader);
+
+static bool keep(void *context, const struct lua_insn *insn)
+{
+	struct keeping *keeping = context;
+	struct lua_function *f = keeping->f;
+
+	if (f->count == keeping->room)
+		return false;
+	f->insn[f->count] = *insn;
+	f->insn[f->count].writes = insn->operands ? registers_written(keeping->reader) : 0;
+	f->count++;
+	return true;
+}
+
+static size_t room_for(const struct lua_function *f)
+{
+	return f->size < INSTRUCTIONS_MAX ? f->size : INSTRUCTIONS_MAX;
+}
+
+bool lua_function_decode(struct lua_reader *reader, struct lua_function *f)
+{
+	struct keeping keeping = {reader, f, room_for(f)};
+
+	f->count = 0;
+	f->insn = budget_malloc(reader->budget, keeping.room * sizeof(*f->insn));
+	if (f->insn && lua_function_each(reader, f, keep, &keeping) && f->count)
+		return true;
+	lua_function_free(reader, f);
+	return false;
+}
+
+void lua_function_free(struct lua_reader *reader, struct lua_function *f)
+{
+	budget_free(reader->budget, f->insn, room_for(f) * sizeof(*f->insn));
+	f->insn = NULL;
+	f->count = 0;
+}
+
+bool lua_is_call(const struct lua_insn *insn)
 {
 	return insn->id == X86_INS_CALL;
 }
 
-uint64_t lua_branch_target(const cs_insn *insn)
+uint64_t lua_branch_target(const struct lua_insn *insn)
 {
-	if (!insn->detail || (!lua_is_call(insn) && !is_in_group(insn, X86_GRP_JUMP)))
+	if (!lua_is_call(insn) && !insn->jumps)
 		return 0;
-	if (insn->detail->x86.op_count != 1 || insn->detail->x86.operands[0].type != X86_OP_IMM)
+	if (insn->operands != 1 || insn->op[0].type != X86_OP_IMM)
 		return 0;
-	return (uint64_t)insn->detail->x86.operands[0].imm;
+	return (uint64_t)insn->op[0].imm;
 }
 
-static const cs_x86_op *operands(const cs_insn *insn)
+static const cs_x86_op *operands(const struct lua_insn *insn)
 {
-	if (insn->id != X86_INS_MOV || !insn->detail || insn->detail->x86.op_count != 2 ||
-	    insn->detail->x86.operands[0].size != 8)
+	if (insn->id != X86_INS_MOV || insn->operands != 2 || insn->op[0].size != 8)
 		return NULL;
-	return insn->detail->x86.operands;
+	return insn->op;
 }
 
-bool lua_is_copy(const cs_insn *insn, x86_reg *to, x86_reg *from)
+bool lua_is_copy(const struct lua_insn *insn, x86_reg *to, x86_reg *from)
 {
 	const cs_x86_op *op = operands(insn);
 
@@ -120,7 +206,7 @@ static bool is_plain_memory(const cs_x86_op *op)
 	       op->mem.segment == X86_REG_INVALID;
 }
 
-bool lua_is_store(const cs_insn *insn, x86_reg *base, int64_t *disp, x86_reg *from)
+bool lua_is_store(const struct lua_insn *insn, x86_reg *base, int64_t *disp, x86_reg *from)
 {
 	const cs_x86_op *op = operands(insn);
 
@@ -132,7 +218,7 @@ bool lua_is_store(const cs_insn *insn, x86_reg *base, int64_t *disp, x86_reg *fr
 	return true;
 }
 
-bool lua_is_load(const cs_insn *insn, x86_reg *to, x86_reg *base, int64_t *disp)
+bool lua_is_load(const struct lua_insn *insn, x86_reg *to, x86_reg *base, int64_t *disp)
 {
 	const cs_x86_op *op = operands(insn);
 
@@ -170,20 +256,26 @@ int lua_dwarf_register(x86_reg reg)
 	return -1;
 }
 
-bool lua_writes(csh handle, const cs_insn *insn, x86_reg reg)
+/* All that the instruction at hand writes, also where it does not name it. */
+static uint16_t registers_written(const struct lua_reader *reader)
 {
 	cs_regs read, written;
 	uint8_t reads, writes, i;
-	x86_reg half = X86_REG_INVALID;
+	uint16_t found = 0;
 	size_t n;
 
-	for (n = 0; n < REGISTERS; n++)
-		if (registers[n].whole == reg)
-			half = registers[n].half;
-	if (!insn->detail || cs_regs_access(handle, insn, read, &reads, written, &writes))
-		return false;
+	if (cs_regs_access(reader->handle, reader->insn, read, &reads, written, &writes))
+		return 0;
 	for (i = 0; i < writes; i++)
-		if (written[i] == reg || written[i] == half)
-			return true;
-	return false;
+		for (n = 0; n < REGISTERS; n++)
+			if (written[i] == registers[n].whole || written[i] == registers[n].half)
+				found |= (uint16_t)(1u << registers[n].dwarf);
+	return found;
+}
+
+bool lua_writes(const struct lua_insn *insn, x86_reg reg)
+{
+	int dwarf = lua_dwarf_register(reg);
+
+	return dwarf >= 0 && insn->writes >> dwarf & 1;
 }

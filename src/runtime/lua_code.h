@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "target/image.h"
 
 /*
@@ -14,35 +15,62 @@
  * them. Where functions begin and end is known by the unwind information.
  */
 
+/* What is kept of an instruction; capstone's own record of one has 2 KB. */
+struct lua_insn {
+	uint64_t address;
+	unsigned int id;  /* X86_INS_… */
+	uint16_t writes;  /* bit n: the 64-bit register with DWARF number n */
+	uint8_t size;	  /* in bytes */
+	uint8_t operands; /* how many; the first two are in op; 0: nothing is known of them */
+	bool jumps;	  /* or branches */
+	cs_x86_op op[2];
+};
+
 struct lua_function {
 	uint64_t start, size;
-	csh handle; /* that it was decoded with */
-	cs_insn *insn;
+	struct lua_insn *insn; /* lua_function_decode() */
 	size_t count;
 };
 
-/* Opens the disassembler, with details. False: it cannot be had. */
-bool lua_code_open(csh *handle);
+/* Reads functions of one image, within a budget, an instruction at a time. */
+struct lua_reader {
+	const struct image *image;
+	struct budget *budget;
+	csh handle;
+	cs_insn *insn;
+	uint8_t *bytes;
+};
+
+/* False: there is no disassembler, or no memory. To be closed after both. */
+bool lua_reader_open(struct lua_reader *reader, const struct image *image, struct budget *budget);
+void lua_reader_close(struct lua_reader *reader);
 
 /*
- * Decodes the functions that the addresses lie in, each once, at most `room` of them and none larger than
- * 64 KiB. Returns how many there are in functions, to be freed each with lua_function_free().
+ * Finds the functions that the addresses lie in, each once, at most `room` of them and none larger than 64 KiB.
+ * Returns how many there are in functions; they are not decoded, and need no clean-up.
  */
-size_t lua_functions_at(csh handle, const struct image *image, const uint64_t *addresses,
-			size_t count, struct lua_function *functions, size_t room);
-void lua_function_free(struct lua_function *f);
+size_t lua_functions_at(struct lua_reader *reader, const uint64_t *addresses, size_t count,
+			struct lua_function *functions, size_t room);
+
+/* Calls take() with each instruction until it returns false. False: the code, or the budget for it, is not there. */
+bool lua_function_each(struct lua_reader *reader, const struct lua_function *f,
+		       bool (*take)(void *context, const struct lua_insn *insn), void *context);
+
+/* Keeps all instructions in f, with what they write, to be freed with lua_function_free(). False as above. */
+bool lua_function_decode(struct lua_reader *reader, struct lua_function *f);
+void lua_function_free(struct lua_reader *reader, struct lua_function *f);
 
 /* Where a direct call or jump goes; 0: it is none. */
-uint64_t lua_branch_target(const cs_insn *insn);
-bool lua_is_call(const cs_insn *insn);
+uint64_t lua_branch_target(const struct lua_insn *insn);
+bool lua_is_call(const struct lua_insn *insn);
 
 /* Whether it is a mov between two 64-bit registers. */
-bool lua_is_copy(const cs_insn *insn, x86_reg *to, x86_reg *from);
+bool lua_is_copy(const struct lua_insn *insn, x86_reg *to, x86_reg *from);
 /* Whether it is a mov of a 64-bit register to or from memory, base + disp without index. */
-bool lua_is_store(const cs_insn *insn, x86_reg *base, int64_t *disp, x86_reg *from);
-bool lua_is_load(const cs_insn *insn, x86_reg *to, x86_reg *base, int64_t *disp);
-/* Whether the instruction writes the register (capstone's number of 64 bits). */
-bool lua_writes(csh handle, const cs_insn *insn, x86_reg reg);
+bool lua_is_store(const struct lua_insn *insn, x86_reg *base, int64_t *disp, x86_reg *from);
+bool lua_is_load(const struct lua_insn *insn, x86_reg *to, x86_reg *base, int64_t *disp);
+/* Whether the instruction writes the register (capstone's number of 64 bits); of a function that was decoded. */
+bool lua_writes(const struct lua_insn *insn, x86_reg reg);
 
 /* The DWARF number of a 64-bit register, or -1. */
 int lua_dwarf_register(x86_reg reg);

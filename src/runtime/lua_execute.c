@@ -33,55 +33,19 @@ static const struct {
 	     [4] = {0x20, 0x7f},
 	     [5] = {0x20, 0x7f}};
 
-static bool is_mask(const cs_insn *insn, int64_t mask)
+static bool is_mask(const struct lua_insn *insn, int64_t mask)
 {
 	const cs_x86_op *op;
 
-	if (insn->id != X86_INS_AND || !insn->detail || insn->detail->x86.op_count != 2)
+	if (insn->id != X86_INS_AND || insn->operands != 2)
 		return false;
-	op = insn->detail->x86.operands;
+	op = insn->op;
 	return op[0].type == X86_OP_REG && op[1].type == X86_OP_IMM && op[1].imm == mask;
 }
 
-static bool is_indirect_jump(const cs_insn *insn)
+static bool is_indirect_jump(const struct lua_insn *insn)
 {
-	return insn->id == X86_INS_JMP && insn->detail && insn->detail->x86.op_count == 1 &&
-	       insn->detail->x86.operands[0].type != X86_OP_IMM;
-}
-
-static bool is_execute(const struct lua_function *f, unsigned int minor)
-{
-	bool masks = false, jumps = false, saves = false;
-	x86_reg base, from;
-	int64_t disp;
-	size_t i, calls = 0;
-
-	if (f->size < EXECUTE_BYTES)
-		return false;
-	for (i = 0; i < f->count; i++) {
-		const cs_insn *insn = &f->insn[i];
-
-		masks |= is_mask(insn, forms[minor].opcode_mask);
-		jumps |= is_indirect_jump(insn);
-		saves |= lua_is_store(insn, &base, &disp, &from) && base != X86_REG_RSP &&
-			 disp == forms[minor].savedpc;
-		calls += lua_is_call(insn);
-	}
-	return masks && jumps && saves && calls > 20;
-}
-
-/* All calls and jumps out of the function, if they are not among `seen`. */
-static size_t leave(const struct lua_function *f, uint64_t *targets, size_t count)
-{
-	size_t i;
-
-	for (i = 0; i < f->count && count < TARGETS_MAX; i++) {
-		uint64_t target = lua_branch_target(&f->insn[i]);
-
-		if (target && target - f->start >= f->size)
-			targets[count++] = target;
-	}
-	return count;
+	return insn->id == X86_INS_JMP && insn->operands == 1 && insn->op[0].type != X86_OP_IMM;
 }
 
 static bool was_seen(const uint64_t *seen, size_t count, uint64_t start)
@@ -93,7 +57,7 @@ static bool was_seen(const uint64_t *seen, size_t count, uint64_t start)
 }
 
 struct search {
-	csh handle;
+	struct lua_reader reader;
 	const struct image *image;
 	unsigned int minor;
 	uint64_t targets[TARGETS_MAX], seen[TARGETS_MAX];
@@ -102,26 +66,56 @@ struct search {
 	size_t found;
 };
 
+/* What was seen of one function. */
+struct looking {
+	struct search *search;
+	const struct lua_function *f;
+	bool masks, jumps, saves;
+	size_t calls;
+};
+
+/* Notes what luaV_execute() has, and all calls and jumps out of the function. */
+static bool look(void *context, const struct lua_insn *insn)
+{
+	struct looking *l = context;
+	struct search *s = l->search;
+	uint64_t target = lua_branch_target(insn);
+	x86_reg base, from;
+	int64_t disp;
+
+	l->masks |= is_mask(insn, forms[s->minor].opcode_mask);
+	l->jumps |= is_indirect_jump(insn);
+	l->saves |= lua_is_store(insn, &base, &disp, &from) && base != X86_REG_RSP &&
+		    disp == forms[s->minor].savedpc;
+	l->calls += lua_is_call(insn);
+	if (target && target - l->f->start >= l->f->size && s->target_count < TARGETS_MAX)
+		s->targets[s->target_count++] = target;
+	return true;
+}
+
 /* Looks at all functions that the last level calls. */
 static void search_level(struct search *s)
 {
-	size_t count, i;
+	size_t count, targets, i;
 
-	count = lua_functions_at(s->handle, s->image, s->targets, s->target_count, s->functions,
+	count = lua_functions_at(&s->reader, s->targets, s->target_count, s->functions,
 				 FUNCTIONS_MAX);
 	s->target_count = 0;
-	for (i = 0; i < count; i++) {
-		struct lua_function *f = &s->functions[i];
+	for (i = 0; i < count && !s->reader.budget->spent; i++) {
+		const struct lua_function *f = &s->functions[i];
+		struct looking l = {.search = s, .f = f};
 
-		if (!was_seen(s->seen, s->seen_count, f->start) && s->seen_count < TARGETS_MAX) {
-			s->seen[s->seen_count++] = f->start;
-			if (is_execute(f, s->minor) && !s->found++) {
-				s->execute = *f;
-				continue;
-			}
-			s->target_count = leave(f, s->targets, s->target_count);
+		if (was_seen(s->seen, s->seen_count, f->start) || s->seen_count == TARGETS_MAX)
+			continue;
+		s->seen[s->seen_count++] = f->start;
+		targets = s->target_count;
+		lua_function_each(&s->reader, f, look, &l);
+		if (f->size < EXECUTE_BYTES || !l.masks || !l.jumps || !l.saves || l.calls <= 20)
+			continue;
+		if (!s->found++) {
+			s->execute = *f;
+			s->target_count = targets;
 		}
-		lua_function_free(f);
 	}
 }
 
@@ -139,7 +133,7 @@ static int find_function(struct search *s)
 			s->targets[s->target_count++] = symbols[i].address;
 	for (level = 0; level < LEVELS && s->target_count && !s->found; level++)
 		search_level(s);
-	return s->found == 1 ? 0 : -ENOENT;
+	return s->found == 1 && lua_function_decode(&s->reader, &s->execute) ? 0 : -ENOENT;
 }
 
 /* The register that the first argument is copied to, and the instruction that does it. */
@@ -159,7 +153,7 @@ struct copy {
 	int64_t slot;
 };
 
-static bool is_copied(const cs_insn *insn, x86_reg reg, struct copy *copy)
+static bool is_copied(const struct lua_insn *insn, x86_reg reg, struct copy *copy)
 {
 	x86_reg to, from;
 
@@ -169,7 +163,7 @@ static bool is_copied(const cs_insn *insn, x86_reg reg, struct copy *copy)
 	return lua_is_store(insn, &to, &copy->slot, &from) && to == X86_REG_RSP && from == reg;
 }
 
-static bool is_restored(const cs_insn *insn, x86_reg reg, const struct copy *copy)
+static bool is_restored(const struct lua_insn *insn, x86_reg reg, const struct copy *copy)
 {
 	x86_reg to, from;
 	int64_t slot;
@@ -271,8 +265,7 @@ static bool find_holes(const struct lua_function *f, x86_reg reg, size_t set, bo
 	bool fine = marks != NULL;
 
 	for (i = set + 1; fine && i < f->count; i++) {
-		if (marks[i] || f->insn[i].id == X86_INS_POP ||
-		    !lua_writes(f->handle, &f->insn[i], reg))
+		if (marks[i] || f->insn[i].id == X86_INS_POP || !lua_writes(&f->insn[i], reg))
 			continue;
 		for (back = 1; back < far && back < i; back++)
 			if (is_copied(&f->insn[i - back], reg, &copy) && comes_back(f, reg, &copy))
@@ -330,8 +323,8 @@ static int most(const size_t *uses)
 static bool find_body(const struct lua_function *f, int dwarf, size_t *set, uint32_t *body)
 {
 	for (*set = 0; *set < f->count && *set < PROLOGUE; ++*set) {
-		const cs_insn *insn = &f->insn[*set];
-		const cs_x86_op *op = insn->detail ? insn->detail->x86.operands : NULL;
+		const struct lua_insn *insn = &f->insn[*set];
+		const cs_x86_op *op = insn->operands ? insn->op : NULL;
 
 		if (insn->id != X86_INS_MOV || !op || op[0].type != X86_OP_REG ||
 		    lua_dwarf_register(op[0].reg) != dwarf)
@@ -343,7 +336,7 @@ static bool find_body(const struct lua_function *f, int dwarf, size_t *set, uint
 }
 
 /* Whether nothing but the next instruction can follow. */
-static bool goes_on(const cs_insn *insn)
+static bool goes_on(const struct lua_insn *insn)
 {
 	return insn->id != X86_INS_INVALID && insn->id != X86_INS_RET && !lua_is_call(insn) &&
 	       !lua_branch_target(insn) && !is_indirect_jump(insn);
@@ -362,8 +355,7 @@ static void find_way_in(const struct lua_function *f, size_t set, struct lua_dat
 	if (!lua_is_copy(&f->insn[set], &to, &from) || lua_dwarf_register(from) < 0 ||
 	    data->holes >= LUA_HOLES_MAX)
 		return;
-	while (first && goes_on(&f->insn[first - 1]) &&
-	       !lua_writes(f->handle, &f->insn[first - 1], from))
+	while (first && goes_on(&f->insn[first - 1]) && !lua_writes(&f->insn[first - 1], from))
 		first--;
 	start = (uint32_t)(f->insn[first].address - f->start);
 	data->hole[data->holes++] = (struct lua_hole){.range = {start, data->body},
@@ -381,8 +373,8 @@ static void find_fresh(const struct lua_function *f, struct lua_data *data)
 	size_t i;
 
 	for (i = 0; i < f->count && i < PROLOGUE; i++) {
-		const cs_insn *insn = &f->insn[i];
-		const cs_x86_op *op = insn->detail ? insn->detail->x86.operands : NULL;
+		const struct lua_insn *insn = &f->insn[i];
+		const cs_x86_op *op = insn->operands ? insn->op : NULL;
 		uint32_t behind = (uint32_t)(insn->address + insn->size - f->start);
 
 		if (insn->id != X86_INS_OR || !op || op[0].type != X86_OP_MEM ||
@@ -406,8 +398,8 @@ static bool find_state_slot(const struct lua_function *f, struct lua_data *data)
 	size_t i, at = f->count;
 
 	for (i = 0; i < f->count; i++) {
-		const cs_insn *insn = &f->insn[i];
-		const cs_x86_op *op = insn->detail ? insn->detail->x86.operands : NULL;
+		const struct lua_insn *insn = &f->insn[i];
+		const cs_x86_op *op = insn->operands ? insn->op : NULL;
 
 		if (at < f->count && insn->id == X86_INS_PUSH)
 			return false;
@@ -437,8 +429,8 @@ static bool find_calls(const struct lua_function *f, int32_t *at)
 	size_t i;
 
 	for (i = 0; i < f->count && i < PROLOGUE; i++) {
-		const cs_insn *insn = &f->insn[i];
-		const cs_x86_op *op = insn->detail ? insn->detail->x86.operands : NULL;
+		const struct lua_insn *insn = &f->insn[i];
+		const cs_x86_op *op = insn->operands ? insn->op : NULL;
 
 		if (insn->id != X86_INS_MOV || !op || op[0].type != X86_OP_MEM ||
 		    op[0].mem.base != X86_REG_RSP || op[1].type != X86_OP_REG ||
@@ -450,9 +442,9 @@ static bool find_calls(const struct lua_function *f, int32_t *at)
 	return false;
 }
 
-static bool gives_back(const cs_insn *insn)
+static bool gives_back(const struct lua_insn *insn)
 {
-	const cs_x86_op *op = insn->detail ? insn->detail->x86.operands : NULL;
+	const cs_x86_op *op = insn->operands ? insn->op : NULL;
 
 	if (insn->id == X86_INS_POP || insn->id == X86_INS_LEAVE)
 		return true;
@@ -495,10 +487,9 @@ static void find_cold(struct search *s, struct lua_facts *facts)
 		if (!target || lua_is_call(&f->insn[i]) || f->insn[i].id == X86_INS_JMP ||
 		    target - f->start < f->size)
 			continue;
-		if (lua_functions_at(s->handle, s->image, &target, 1, s->functions, 1)) {
+		if (lua_functions_at(&s->reader, &target, 1, s->functions, 1)) {
 			facts->cold = s->functions[0].start;
 			facts->data.cold_size = (uint32_t)s->functions[0].size;
-			lua_function_free(&s->functions[0]);
 		}
 		return;
 	}
@@ -553,28 +544,29 @@ static const char *read_function(struct search *s, struct lua_facts *facts)
 	return NULL;
 }
 
-int lua_find_execute(const struct image *image, struct lua_facts *facts, struct fail *why)
+int lua_find_execute(const struct image *image, struct lua_facts *facts, struct budget *budget,
+		     struct fail *why)
 {
-	struct search *s = calloc(1, sizeof(*s));
+	struct search *s = budget_malloc(budget, sizeof(*s));
 	const char *words = "its interpreter was not found in its code";
-	int err = -ENOMEM;
+	int err = -ENOTSUP;
 
 	if (!s)
-		return fail_errno(why, err, NULL, "Lua of %s", image->path);
+		return fail_errno(why, -ENOMEM, NULL, "Lua of %s", image->path);
+	memset(s, 0, sizeof(*s));
 	s->image = image;
 	s->minor = facts->version % 100;
-	err = -ENOTSUP;
-	if (!lua_code_open(&s->handle))
-		goto out;
-	if (!find_function(s))
+	if (lua_reader_open(&s->reader, image, budget) && !find_function(s))
 		words = read_function(s, facts);
 	if (!words)
 		err = 0;
-	lua_function_free(&s->execute);
-	cs_close(&s->handle);
-out:
-	free(s);
-	return err ? fail(why, err, NULL, "Lua %u.%u.%u of %s: %s", facts->version / 100,
-			  facts->version % 100, facts->patch, image->path, words)
-		   : 0;
+	else if (budget->spent)
+		err = budget_refuse(budget, why, "the code of its interpreter");
+	else
+		fail(why, err, NULL, "Lua %u.%u.%u of %s: %s", facts->version / 100,
+		     facts->version % 100, facts->patch, image->path, words);
+	lua_function_free(&s->reader, &s->execute);
+	lua_reader_close(&s->reader);
+	budget_free(budget, s, sizeof(*s));
+	return err;
 }

@@ -20,7 +20,8 @@ struct lua_facts {
  * Finds luaV_execute() of an image, and where it keeps what the walk needs; version and patch are set before.
  * 0, or a negative errno with *why: it cannot be told from its code.
  */
-int lua_find_execute(const struct image *image, struct lua_facts *facts, struct fail *why);
+int lua_find_execute(const struct image *image, struct lua_facts *facts, struct budget *budget,
+		     struct fail *why);
 
 /* Where the characters of a TString begin; of long ones in 5.5, the pointer to them. */
 static inline uint8_t lua_string_text(const struct lua_facts *facts)

@@ -8,11 +8,11 @@
 
 #include "runtime/luajit_internal.h"
 
-static void *open_luajit(const struct image *image, struct fail *why)
+static void *open_luajit(const struct image *image, struct budget *budget, struct fail *why)
 {
 	struct luajit_facts *facts = calloc(1, sizeof(*facts));
 
-	if (facts && luajit_find(image, facts, why)) {
+	if (facts && luajit_find(image, facts, budget, why)) {
 		free(facts);
 		return NULL;
 	}

@@ -18,41 +18,44 @@
 #define FUNCTIONS_MAX 64
 #define VM_BYTES_MIN  10000
 
-/* Calls and jumps out of the functions. Lets go of them. */
-static size_t targets_of(struct lua_function *functions, size_t count, uint64_t *targets,
-			 size_t room)
+/* Where calls and jumps out of functions lead. */
+struct targets {
+	uint64_t at[FUNCTIONS_MAX];
+	size_t count;
+	const struct lua_function *f; /* the one at hand */
+};
+
+static bool take_target(void *context, const struct lua_insn *insn)
 {
-	size_t i, n, used = 0;
+	struct targets *targets = context;
+	uint64_t target = lua_branch_target(insn);
 
-	for (n = 0; n < count; n++) {
-		for (i = 0; i < functions[n].count && used < room; i++) {
-			uint64_t target = lua_branch_target(&functions[n].insn[i]);
-
-			if (target && target - functions[n].start >= functions[n].size)
-				targets[used++] = target;
-		}
-		lua_function_free(&functions[n]);
-	}
-	return used;
+	if (target && target - targets->f->start >= targets->f->size)
+		targets->at[targets->count++] = target;
+	return targets->count < FUNCTIONS_MAX;
 }
 
-static bool find_vm(csh handle, const struct image *image, uint64_t call,
-		    struct luajit_facts *facts)
+static bool find_vm(struct lua_reader *reader, uint64_t call, struct luajit_facts *facts)
 {
 	struct lua_function functions[FUNCTIONS_MAX];
-	uint64_t targets[FUNCTIONS_MAX] = {call};
-	size_t count = 1, found, i;
+	struct targets targets = {.at = {call}, .count = 1};
+	size_t found, i;
 	int level;
 
-	for (level = 0; level < LEVELS && count && !facts->vm; level++) {
-		found = lua_functions_at(handle, image, targets, count, functions, FUNCTIONS_MAX);
+	for (level = 0; level < LEVELS && targets.count && !facts->vm; level++) {
+		found = lua_functions_at(reader, targets.at, targets.count, functions,
+					 FUNCTIONS_MAX);
 		for (i = 0; level && i < found; i++) {
 			if (functions[i].size < VM_BYTES_MIN || functions[i].size < facts->vm_size)
 				continue;
 			facts->vm = functions[i].start;
 			facts->vm_size = (uint32_t)functions[i].size;
 		}
-		count = targets_of(functions, found, targets, FUNCTIONS_MAX);
+		targets.count = 0;
+		for (i = 0; i < found && !facts->vm && targets.count < FUNCTIONS_MAX; i++) {
+			targets.f = &functions[i];
+			lua_function_each(reader, targets.f, take_target, &targets);
+		}
 	}
 	return facts->vm;
 }
@@ -65,8 +68,8 @@ static bool read_close(const struct lua_function *f, struct luajit_facts *facts)
 	size_t i;
 
 	for (i = 0; i < f->count; i++) {
-		const cs_insn *insn = &f->insn[i];
-		const cs_x86_op *op = insn->detail ? insn->detail->x86.operands : NULL;
+		const struct lua_insn *insn = &f->insn[i];
+		const cs_x86_op *op = insn->operands ? insn->op : NULL;
 
 		if (g == X86_REG_INVALID && lua_is_load(insn, &to, &base, &disp) &&
 		    base == X86_REG_RDI && disp == 16)
@@ -81,26 +84,28 @@ static bool read_close(const struct lua_function *f, struct luajit_facts *facts)
 	return false;
 }
 
-int luajit_find(const struct image *image, struct luajit_facts *facts, struct fail *why)
+int luajit_find(const struct image *image, struct luajit_facts *facts, struct budget *budget,
+		struct fail *why)
 {
 	struct runtime_symbol symbols[] = {{.name = "lua_call"}, {.name = "lua_close"}};
 	const char *words = "its interpreter was not found in its code";
-	struct lua_function close;
-	csh handle;
+	struct lua_function close = {0};
+	struct lua_reader reader;
 
-	if (runtime_find_symbols(image, symbols, 2) != 2 || !lua_code_open(&handle))
-		goto refused;
-	if (find_vm(handle, image, symbols[0].address, facts)) {
+	if (runtime_find_symbols(image, symbols, 2) != 2)
+		return fail(why, -ENOTSUP, NULL, "LuaJIT of %s: %s", image->path, words);
+	if (lua_reader_open(&reader, image, budget) &&
+	    find_vm(&reader, symbols[0].address, facts)) {
 		words = "its references do not have 64 bits, or it is of an unknown kind";
-		if (lua_functions_at(handle, image, &symbols[1].address, 1, &close, 1)) {
-			if (read_close(&close, facts))
-				words = NULL;
-			lua_function_free(&close);
-		}
+		if (lua_functions_at(&reader, &symbols[1].address, 1, &close, 1) &&
+		    lua_function_decode(&reader, &close) && read_close(&close, facts))
+			words = NULL;
+		lua_function_free(&reader, &close);
 	}
-	cs_close(&handle);
+	lua_reader_close(&reader);
 	if (!words)
 		return 0;
-refused:
+	if (budget->spent)
+		return budget_refuse(budget, why, "the code of its interpreter");
 	return fail(why, -ENOTSUP, NULL, "LuaJIT of %s: %s", image->path, words);
 }

@@ -18,7 +18,8 @@ struct luajit_facts {
  * Finds the interpreter of an image and what the walk needs of its structures. 0, or a negative errno with *why:
  * it cannot be told from its code, or is of a kind that is not known.
  */
-int luajit_find(const struct image *image, struct luajit_facts *facts, struct fail *why);
+int luajit_find(const struct image *image, struct luajit_facts *facts, struct budget *budget,
+		struct fail *why);
 
 /* Names a frame: runtime_type's name_of(). */
 int luajit_name(const struct runtime_at *at, const uint64_t words[2], struct runtime_names *names);

@@ -25,7 +25,7 @@
 #define MUSL_BYTES	 512
 #define KEYS_MAX	 1024
 
-static void *open_image(const struct image *image, struct fail *why)
+static void *open_image(const struct image *image, struct budget *budget, struct fail *why)
 {
 	struct python_layout *layout = calloc(1, sizeof(*layout));
 
@@ -35,7 +35,7 @@ static void *open_image(const struct image *image, struct fail *why)
 		free(layout);
 		return NULL;
 	}
-	python_find_eval(image, layout);
+	python_find_eval(image, layout, budget);
 	return layout;
 }
 

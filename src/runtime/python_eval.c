@@ -33,6 +33,8 @@ struct code {
 	const uint8_t *bytes;
 	size_t size;
 	csh handle;
+	cs_insn *insn;
+	struct budget *budget;
 };
 
 /* Those targets that lie in one function: most of all jumps out of this one lead to its other part. */
@@ -130,12 +132,12 @@ static bool follow_to_return(const struct code *code, size_t at, struct python_r
 			     size_t *count)
 {
 	uint64_t start = code->range->start + at, address = start, target;
-	cs_insn *insn = cs_malloc(code->handle);
+	cs_insn *insn = code->insn;
 	bool returns = false;
 	size_t steps;
 
 	*count = 0;
-	for (steps = 0; insn && steps < RETURN_DISTANCE; steps++) {
+	for (steps = 0; steps < RETURN_DISTANCE && budget_step(code->budget, 1); steps++) {
 		size_t offset = address - code->range->start, left;
 		const uint8_t *next = code->bytes + offset;
 
@@ -157,8 +159,6 @@ static bool follow_to_return(const struct code *code, size_t at, struct python_r
 			break;
 		start = address = target;
 	}
-	if (insn)
-		cs_free(insn, 1);
 	return returns;
 }
 
@@ -199,10 +199,10 @@ static void find_unlinked(const struct code *code, struct python_layout *layout)
 }
 
 static void look_at_code(const struct image *image, struct python_layout *layout,
-			 const uint8_t *bytes, size_t size)
+			 struct budget *budget, const uint8_t *bytes, size_t size)
 {
 	struct python_data *data = &layout->data;
-	struct code code = {&data->eval, bytes, size, 0};
+	struct code code = {&data->eval, bytes, size, 0, NULL, budget};
 
 	/* later versions need none: frames of that function are known by what lies in them */
 	if (data->shape != PYTHON_FRAME_OBJECTS)
@@ -212,11 +212,16 @@ static void look_at_code(const struct image *image, struct python_layout *layout
 	if (cs_open(CS_ARCH_X86, CS_MODE_64, &code.handle) != CS_ERR_OK)
 		return;
 	cs_option(code.handle, CS_OPT_DETAIL, CS_OPT_ON);
-	find_unlinked(&code, layout);
+	code.insn = cs_malloc(code.handle);
+	if (code.insn) {
+		find_unlinked(&code, layout);
+		cs_free(code.insn, 1);
+	}
 	cs_close(&code.handle);
 }
 
-void python_find_eval(const struct image *image, struct python_layout *layout)
+void python_find_eval(const struct image *image, struct python_layout *layout,
+		      struct budget *budget)
 {
 	struct runtime_symbol symbols[] = {{.name = "_PyEval_EvalFrameDefault"},
 					   {.name = "_PyEval_EvalFrameDefault.cold"}};
@@ -232,8 +237,8 @@ void python_find_eval(const struct image *image, struct python_layout *layout)
 	if (data->shape == PYTHON_FRAME_OBJECTS)
 		data->eval_cold = (struct python_range){symbols[1].address,
 							symbols[1].address + symbols[1].size};
-	bytes = malloc(size);
+	bytes = budget_read(budget, size) ? budget_malloc(budget, size) : NULL;
 	if (bytes && !runtime_read_image(image, bytes, size, data->eval.start))
-		look_at_code(image, layout, bytes, size);
-	free(bytes);
+		look_at_code(image, layout, budget, bytes, size);
+	budget_free(budget, bytes, size);
 }

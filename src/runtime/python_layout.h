@@ -35,7 +35,8 @@ int python_layout_of(const struct image *image, struct python_layout *layout, st
 uint16_t python_shown_name(const struct python_layout *layout);
 
 /* Fills the ranges of code of the evaluation function. */
-void python_find_eval(const struct image *image, struct python_layout *layout);
+void python_find_eval(const struct image *image, struct python_layout *layout,
+		      struct budget *budget);
 
 /* As struct runtime_type's name_of(), with the layout as state. */
 int python_name_of(const struct runtime_at *at, void *layout, const uint64_t words[2],

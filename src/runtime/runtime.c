@@ -9,6 +9,20 @@ const struct runtime_type *const runtime_types[] = {
 	&runtime_python, &runtime_hotspot, &runtime_go, &runtime_lua,
 	&runtime_luajit, &runtime_v8,	   NULL};
 
+/*
+ * Bytes, instructions. What is known takes less than an eighth of it: the interpreters of Lua 5.1 to 5.4, of LuaJIT, and
+ * of programs that have one in them.
+ */
+#define CODE_BYTES  (16 * BUDGET_MIB)
+#define CODE_STEPS  (2u << 20)
+#define CODE_MEMORY (16 * BUDGET_MIB)
+#define CODE_CPU_NS 1000000000ull
+
+void runtime_budget(struct budget *budget)
+{
+	budget_begin(budget, CODE_MEMORY, CODE_BYTES, CODE_STEPS, CODE_CPU_NS);
+}
+
 int runtime_read(const struct runtime_at *at, void *to, size_t size, uint64_t address)
 {
 	return at->memory.read(at->memory.context, to, size, address);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "base/fail.h"
 #include "bpf/unwind_abi.h"
 #include "film/film.h"
@@ -90,9 +91,10 @@ struct runtime_type {
 	const char *const *exports, *const *sections;
 	/*
 	 * What is to be known of an image, if it is the runtime's; called once per image. null: it is not, or (with
-	 * why->err set) of a version that is refused.
+	 * why->err set) of a version that is refused. What reads code takes it from the budget, which all runtimes
+	 * share: one that is spent is a refusal, too.
 	 */
-	void *(*open)(const struct image *image, struct fail *why);
+	void *(*open)(const struct image *image, struct budget *budget, struct fail *why);
 	void (*close)(void *facts);
 
 	/*
@@ -116,6 +118,9 @@ struct runtime_type {
 	int (*name_of)(const struct runtime_at *at, void *state, const uint64_t words[2],
 		       struct runtime_names *names);
 };
+
+/* What may be read of the code of one image to know its runtimes, all of them together. */
+void runtime_budget(struct budget *budget);
 
 /* All there are, null-terminated. */
 extern const struct runtime_type *const runtime_types[];

@@ -131,12 +131,14 @@ static void look_at(struct stored_walk *walk, const struct mapping *mapping)
 
 	for (i = 0; runtime_types[i]; i++) {
 		struct attached attached = {.type = runtime_types[i], .mapping = mapping};
+		struct budget budget;
 		struct fail why = {0};
 
 		if (!(suspects >> runtime_types[i]->id & 1) || !runtime_types[i]->open ||
 		    is_attached(walk, runtime_types[i], mapping->image))
 			continue;
-		attached.facts = runtime_types[i]->open(mapping->image, &why);
+		runtime_budget(&budget);
+		attached.facts = runtime_types[i]->open(mapping->image, &budget, &why);
 		if (why.err)
 			buf_printf(&walk->stack->text, "%s refused: %s\n", runtime_types[i]->name,
 				   why.what);
