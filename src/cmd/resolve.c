@@ -124,6 +124,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	a->symbols.debug_directories = a->directories.at;
+	a->symbols.thorough = true;
 	return 0;
 }
 

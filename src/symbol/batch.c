@@ -11,6 +11,9 @@
  */
 #define WORK_LIMIT (16u << 20)
 
+/* Bytes of names that are kept for a batch: 32,768 of C++ have some 5 MB, of which many are asked for twice. */
+#define TEXT_LIMIT ((size_t)32 << 20)
+
 struct place {
 	uint64_t address;
 	size_t index;
@@ -31,7 +34,7 @@ int batch_make(struct batch *b, const uint64_t *addresses, size_t count)
 	int err = -ENOMEM;
 	size_t i;
 
-	*b = (struct batch){.work = WORK_LIMIT};
+	*b = (struct batch){.work = WORK_LIMIT, .text = TEXT_LIMIT};
 	b->at = calloc(count + 1, sizeof(*b->at));
 	b->places = calloc(count + 1, sizeof(*b->places));
 	if (!sorted || !b->at || !b->places)

@@ -39,6 +39,7 @@ struct batch {
 	struct question *at;
 	size_t count;
 	size_t *places; /* places in the caller's array, grouped by question */
+	size_t text;	/* bytes of names that may still be kept */
 	uint64_t work;	/* comparisons that are left; see batch_offer() */
 };
 

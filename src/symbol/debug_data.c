@@ -7,9 +7,10 @@
 
 #include "base/vec.h"
 
-#define PACKED_LIMIT   (32u << 20)
-#define UNPACKED_LIMIT (64u << 20)
-#define DECODER_MEMORY (128u << 20) /* xz -9 needs 65 MiB */
+/* The largest libraries have symbols of some 10 MB there. */
+#define PACKED_LIMIT   (8u << 20)
+#define UNPACKED_LIMIT (32u << 20)
+#define DECODER_MEMORY (18u << 20) /* what xz -7 needs; it is made with -6 */
 
 struct output {
 	uint8_t *at;

@@ -14,7 +14,8 @@
 #include "symbol/open_file.h"
 
 #define LINK_SECTION_MAX 4096
-#define CHECKSUM_LIMIT	 ((uint64_t)8 << 30)
+/* Larger debug files must have a build id: to read one takes a second for each GB. */
+#define CHECKSUM_LIMIT ((uint64_t)512 << 20)
 
 /* What a candidate must have: the build id if both have one, else the checksum. */
 struct proof {

@@ -12,7 +12,6 @@
 #define ENTRY_BUDGET (64u << 20)
 #define DEPTH_MAX    128
 #define UNITS_MAX    (1u << 20)
-#define MEMORY_KEPT  (256u << 20)
 
 struct asked {
 	uint64_t address;
@@ -30,6 +29,7 @@ struct reader {
 	size_t count;
 	bool inlines;
 	bool is_split;	 /* some units have their functions in other files (.dwo) */
+	size_t kept;	 /* bytes that libdw may keep before all is forgotten */
 	uint32_t budget; /* entries that may still be looked at */
 	dwarf_found *found;
 	void *context;
@@ -344,12 +344,17 @@ static int open_dwarf(struct reader *r)
 	return 0;
 }
 
-/* libdw keeps the line table of each unit that was asked for until it is closed. */
-static int forget_if_large(struct reader *r)
+static size_t memory_used(void)
 {
 	struct mallinfo2 used = mallinfo2();
 
-	if (used.uordblks + used.hblkhd < MEMORY_KEPT)
+	return used.uordblks + used.hblkhd;
+}
+
+/* libdw keeps the line table of each unit that was asked for until it is closed. */
+static int forget_if_large(struct reader *r)
+{
+	if (memory_used() < r->kept)
 		return 0;
 	close_dwarf(r);
 	return open_dwarf(r);
@@ -377,13 +382,14 @@ static int answer(struct reader *r)
 }
 
 int dwarf_answer(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
-		 dwarf_found *found, void *context)
+		 size_t kept, dwarf_found *found, void *context)
 {
 	struct reader r = {
 		.fd = fd,
 		.alternate_fd = alternate_fd,
 		.count = count,
 		.inlines = inlines,
+		.kept = kept + memory_used(),
 		.budget = ENTRY_BUDGET,
 		.found = found,
 		.context = context,

@@ -33,11 +33,11 @@ typedef void dwarf_found(void *context, size_t index, const struct dwarf_place *
 
 /*
  * addresses: sorted, each once. inlines: also look for inlined functions; else count is 1 and
- * function null. alternate_fd: the file of .gnu_debugaltlink, or -1. Returns 0; -EBADMSG: libdw
+ * function null. kept: bytes that libdw may keep of what it has read before it begins anew. alternate_fd: the file of .gnu_debugaltlink, or -1. Returns 0; -EBADMSG: libdw
  * cannot read it; -E2BIG: it is too large or too tangled for the bounds here (some answers may have
  * been told); -ENOLINK: all was told, but for inlined functions that are in .dwo files; -ENOMEM.
  */
 int dwarf_answer(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
-		 dwarf_found *found, void *context);
+		 size_t kept, dwarf_found *found, void *context);
 
 #endif

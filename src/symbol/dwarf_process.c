@@ -15,11 +15,10 @@
 #include "base/vec.h"
 #include "symbol/sandbox.h"
 
-#define MEMORY_LIMIT ((size_t)1 << 30) /* of the child */
-#define CPU_SECONDS  30
-#define WAIT_SECONDS 60
-#define ANSWER_LIMIT (256u << 20) /* bytes that the child may say */
-#define NAME_LIMIT   (16u << 10)  /* mangled */
+#define WAIT_FACTOR  2		 /* seconds that are waited for one of its CPU */
+#define ANSWER_LIMIT (32u << 20) /* bytes that the child may say */
+#define KEPT_PART    4		 /* of the memory, when all is forgotten */
+#define NAME_LIMIT   (16u << 10) /* mangled */
 #define PATH_LIMIT   (4u << 10)
 #define FLUSH_AT     (64u << 10)
 
@@ -80,7 +79,8 @@ static void say(void *context, size_t index, const struct dwarf_place *places, s
 }
 
 static _Noreturn void child(pid_t parent, int pipe, int fd, int alternate_fd,
-			    const uint64_t *addresses, size_t count, bool inlines)
+			    const uint64_t *addresses, size_t count, bool inlines,
+			    const struct dwarf_limits *limits)
 {
 	const int keep[] = {pipe, fd, alternate_fd};
 	struct speaker s = {.pipe = pipe};
@@ -89,9 +89,10 @@ static _Noreturn void child(pid_t parent, int pipe, int fd, int alternate_fd,
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	err = sandbox_enter(keep, 3, MEMORY_LIMIT, CPU_SECONDS);
+	err = sandbox_enter(keep, 3, limits->memory, limits->cpu_seconds);
 	if (!err)
-		err = dwarf_answer(fd, alternate_fd, addresses, count, inlines, say, &s);
+		err = dwarf_answer(fd, alternate_fd, addresses, count, inlines,
+				   limits->memory / KEPT_PART, say, &s);
 	buf_put_u8(&s.said, SAID_END);
 	buf_put_varint(&s.said, (uint64_t)-err);
 	flush(&s);
@@ -107,9 +108,9 @@ static int64_t milliseconds(void)
 }
 
 /* Everything that comes until the pipe is closed. */
-static int hear(int pipe, struct buf *said)
+static int hear(int pipe, unsigned int seconds, struct buf *said)
 {
-	int64_t deadline = milliseconds() + WAIT_SECONDS * 1000;
+	int64_t deadline = milliseconds() + (int64_t)seconds * 1000;
 	uint8_t *piece = malloc(FLUSH_AT);
 	int err = piece ? 0 : -ENOMEM;
 
@@ -187,7 +188,7 @@ static int take_all(struct dwarf_answers *answers, size_t count)
 }
 
 static int run(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
-	       struct dwarf_answers *answers)
+	       const struct dwarf_limits *limits, struct dwarf_answers *answers)
 {
 	pid_t parent = getpid(), pid;
 	int ends[2], err;
@@ -203,10 +204,10 @@ static int run(int fd, int alternate_fd, const uint64_t *addresses, size_t count
 	}
 	if (!pid) {
 		close(ends[0]);
-		child(parent, ends[1], fd, alternate_fd, addresses, count, inlines);
+		child(parent, ends[1], fd, alternate_fd, addresses, count, inlines, limits);
 	}
 	close(ends[1]);
-	err = hear(ends[0], &answers->text);
+	err = hear(ends[0], WAIT_FACTOR * limits->cpu_seconds, &answers->text);
 	close(ends[0]);
 	if (err)
 		kill(pid, SIGKILL);
@@ -216,7 +217,7 @@ static int run(int fd, int alternate_fd, const uint64_t *addresses, size_t count
 }
 
 int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
-	      struct dwarf_answers *answers, struct fail *why)
+	      const struct dwarf_limits *limits, struct dwarf_answers *answers, struct fail *why)
 {
 	int err, said;
 
@@ -224,7 +225,7 @@ int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count,
 	answers->at = calloc(count + 1, sizeof(*answers->at));
 	if (!answers->at)
 		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
-	err = run(fd, alternate_fd, addresses, count, inlines, answers);
+	err = run(fd, alternate_fd, addresses, count, inlines, limits, answers);
 	said = take_all(answers, count);
 	if (!err)
 		err = said;
@@ -233,8 +234,8 @@ int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count,
 		return 0;
 	case -ECHILD:
 		return fail(why, err, NULL,
-			    "the DWARF needs more than 1 GiB of memory or %d s, or is broken",
-			    CPU_SECONDS);
+			    "the DWARF needs more than %zu MiB of memory or %u s, or is broken",
+			    limits->memory >> 20, limits->cpu_seconds);
 	case -EBADMSG:
 		return fail(why, err, NULL, "the DWARF is broken");
 	case -ENOLINK:

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLE_MAX    ((size_t)64 << 20) /* bytes */
-#define VERSIONS_MAX 0x8000		/* bit 15 of a version's number has a meaning of its own */
+#define TABLE_MAX \
+	((size_t)16 << 20)  /* bytes; the exports of the largest libraries have 5 MB of names */
+#define VERSIONS_MAX 0x8000 /* bit 15 of a version's number has a meaning of its own */
 #define NEEDED_MAX   4096
 
 static int read_strings(struct elf_imports *m, const struct elf_file *f, uint32_t section)

@@ -10,10 +10,10 @@
 
 /* A file has three such sections at most: .plt, .plt.sec and .plt.got. */
 #define SECTION_MAX	3
-#define RELOCATIONS_MAX ((uint64_t)1 << 30) /* bytes */
+#define RELOCATIONS_MAX ((uint64_t)128 << 20) /* bytes */
 
 /* More than any file has that a linker made. */
-#define STUBS_MAX (1u << 20)
+#define STUBS_MAX (1u << 18)
 
 /* A stub, perhaps with a question that lies in it, and what its relocation is known by. */
 struct stub {

@@ -9,11 +9,11 @@
 #define SIZELESS_REACH (64u << 10)
 
 /*
- * Ten times what the largest programs have; a table with more, or one whose names lie so that each
+ * Several times what the largest programs have; a table with more, or one whose names lie so that each
  * needs a system call of its own, was made to waste time.
  */
-#define SYMBOLS_MAX	 (50u << 20)
-#define STRING_READS_MAX (1u << 20)
+#define SYMBOLS_MAX	 (12u << 20)
+#define STRING_READS_MAX (1u << 17)
 
 /*
  * For the question at the same place in the batch: the nearest symbol that begins between the
@@ -93,8 +93,13 @@ static char *read_name(struct pass *p, const Elf64_Sym *s, enum symbol_kind kind
 
 	if (!length || (kind == SYMBOL_LABEL && is_marker(name)))
 		return NULL;
+	/* names without an end, for all that is asked: the shorter ones that follow may have room */
+	if (length > p->batch->text)
+		return NULL;
 	copy = strndup(name, length);
-	if (!copy)
+	if (copy)
+		p->batch->text -= length;
+	else
 		*no_memory = true;
 	return copy;
 }

@@ -14,8 +14,8 @@
 #include "symbol/elf_plt.h"
 #include "symbol/go_symbols.h"
 
-/* Of all names together. */
-#define TEXT_MAX ((size_t)1 << 30)
+/* Of all names together: those of the largest programs have 100 MB. */
+#define TEXT_MAX ((size_t)192 << 20)
 
 struct listing {
 	const struct symbol_image *image;

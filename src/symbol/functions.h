@@ -38,7 +38,7 @@ struct symbol_functions {
 };
 
 /* More than the largest programs have. */
-#define SYMBOL_FUNCTIONS_MAX (8u << 20)
+#define SYMBOL_FUNCTIONS_MAX (2u << 20)
 
 /*
  * The names are as they stand in the tables, without a default version ("f@@V2" is f). symbols may be null:

@@ -20,7 +20,7 @@
 
 /* What was found for the images of the last calls is kept, so that the next batch need not search. */
 #define CACHE_SIZE     16
-#define UNPACKED_LIMIT (128u << 20) /* bytes of .gnu_debugdata, of all together */
+#define UNPACKED_LIMIT (32u << 20) /* bytes of .gnu_debugdata, of all together */
 
 /*
  * Which image an entry of the cache is about. Anybody can give a file the build id of another one: it
@@ -43,6 +43,7 @@ struct found_files {
 	struct debug_file debug;
 	struct fail why_not; /* there is no debug file */
 	bool unpacked;
+	bool too_much; /* its DWARF takes more than it may */
 	uint8_t *data; /* .gnu_debugdata; null: none */
 	size_t data_size;
 };
@@ -402,6 +403,9 @@ static bool has_dwarf(const struct elf_file *f)
 	return elf_file_section(f, ".debug_info") || elf_file_section(f, ".zdebug_info");
 }
 
+static const struct dwarf_limits recording_limits = {(size_t)96 << 20, 5};
+static const struct dwarf_limits thorough_limits = {(size_t)1 << 30, 30};
+
 static int ask_dwarf(struct lookup *l, const struct elf_file *file, const char *root,
 		     const char *path, struct fail *why)
 {
@@ -412,15 +416,23 @@ static int ask_dwarf(struct lookup *l, const struct elf_file *file, const char *
 	};
 	uint64_t *addresses = calloc(l->batch.count + 1, sizeof(*addresses));
 	struct debug_file alternate;
+	int err;
 
+	if (l->files->too_much) {
+		free(addresses);
+		return 0;
+	}
 	if (!addresses)
 		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
 	for (size_t i = 0; i < l->batch.count; i++)
 		addresses[i] = l->batch.at[i].address;
 	/* without it there are no wrong names, only fewer */
 	debug_file_find_alternate(&search, file, root, path, &alternate);
-	dwarf_ask(file->fd, alternate.fd, addresses, l->batch.count, l->symbols->options.inlines,
-		  &l->dwarf, &l->symbols->missing);
+	err = dwarf_ask(file->fd, alternate.fd, addresses, l->batch.count,
+			l->symbols->options.inlines,
+			l->symbols->options.thorough ? &thorough_limits : &recording_limits,
+			&l->dwarf, &l->symbols->missing);
+	l->files->too_much = err == -ECHILD || err == -ETIMEDOUT || err == -E2BIG;
 	debug_file_close(&alternate);
 	free(addresses);
 	return 0;

@@ -24,6 +24,11 @@ struct symbol_options {
 	bool lines;	 /* look up source file and line (DWARF) */
 	bool inlines;	 /* and the functions inlined at the address */
 	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS for debug files that are not here */
+	/*
+	 * Time and memory matter less than lines: DWARF may take 1 GiB and 30 s, of an image at a time. Else it is 96 MiB
+	 * and 5 s, and an image that took more is not asked again.
+	 */
+	bool thorough;
 	/* Directories like /usr/lib/debug, null-terminated; null: just that one. */
 	const char *const *debug_directories;
 };

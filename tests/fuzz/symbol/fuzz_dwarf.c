@@ -23,6 +23,7 @@ static void check(int holds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct dwarf_limits limits = {(size_t)96 << 20, 5};
 	struct dwarf_answers answers;
 	uint64_t addresses[ADDRESSES];
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	for (size_t i = 0; i < ADDRESSES; i++)
 		addresses[i] = 0x1000 + i * 4;
-	err = dwarf_ask(fd, -1, addresses, ADDRESSES, true, &answers, &why);
+	err = dwarf_ask(fd, -1, addresses, ADDRESSES, true, &limits, &answers, &why);
 	check(!err == !why.what[0]);
 	for (size_t i = 0; i < ADDRESSES; i++) {
 		const struct dwarf_answer *a = &answers.at[i];
