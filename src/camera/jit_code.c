@@ -20,7 +20,7 @@
 #include "target/images.h"
 #include "target/procfs.h"
 
-#define MAPS_LIMIT (32u << 20)
+#define MAPS_LIMIT (16u << 20)
 
 /* Clocks of files and of processes tick coarsely, and not together. */
 #define CLOCKS_APART_NS 100000000ll
@@ -308,7 +308,7 @@ void jit_code_free(struct jit_code *code)
 /* Differs when something was added. */
 static uint64_t count_of(const struct jit_code *code)
 {
-	return code->map.read_to + code->map.code.entries.count + code->dump.code.entries.count;
+	return code->map.read_to + code->dump.read_to;
 }
 
 int jit_code_read(struct jit_code *code, bool last, bool *more, struct fail *why)
@@ -361,6 +361,24 @@ bool jit_code_name(struct jit_code *code, const struct code_question *answered,
 		return jitdump_name(&code->dump, code->dump_fd, &answered->answer,
 				    answered->address, name);
 	return perf_map_name(code->map_fd, &answered->answer, name);
+}
+
+uint64_t jit_code_passed(const struct jit_code *code)
+{
+	return code->map.passed;
+}
+
+size_t jit_code_held(const struct jit_code *code)
+{
+	return code->map.code.entries.count + code->dump.code.entries.count;
+}
+
+void jit_code_forget(struct jit_code *code)
+{
+	if (code->map.code.entries.count > code->dump.code.entries.count)
+		code_table_forget(&code->map.code);
+	else
+		jitdump_forget(&code->dump);
 }
 
 uint64_t jit_code_refused(const struct jit_code *code)

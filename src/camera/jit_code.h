@@ -36,8 +36,15 @@ int jit_code_read(struct jit_code *code, bool last, bool *more, struct fail *why
  */
 int jit_code_find(const struct jit_code *code, struct code_question *questions, size_t count);
 
-/* Functions over the limit of what is kept of a file (CODE_TABLE_MAX), so far. */
+/* Functions that were forgotten over the limit of what is kept, so far. */
 uint64_t jit_code_refused(const struct jit_code *code);
+
+/* Bytes of maps that were passed over since there was too much that is newer, so far. */
+uint64_t jit_code_passed(const struct jit_code *code);
+
+/* Functions that are kept, and to forget the older half of them. */
+size_t jit_code_held(const struct jit_code *code);
+void jit_code_forget(struct jit_code *code);
 
 /* The name that an answer stands for; false: there is none any more. */
 bool jit_code_name(struct jit_code *code, const struct code_question *answered,

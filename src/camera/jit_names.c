@@ -225,7 +225,18 @@ uint64_t jit_names_round(struct jit_names *names, struct film_writer *film, bool
 void jit_names_losses(const struct jit_names *names, struct jit_losses *losses)
 {
 	losses->refused += jit_code_refused(names->code);
+	losses->passed += jit_code_passed(names->code);
 	losses->unbelieved += names->forgotten + count_unbelieved(names, names->frames.count);
+}
+
+size_t jit_names_held(const struct jit_names *names)
+{
+	return jit_code_held(names->code);
+}
+
+void jit_names_forget(struct jit_names *names)
+{
+	jit_code_forget(names->code);
 }
 
 void jit_names_turn(struct jit_names *names, struct jit_losses *losses)

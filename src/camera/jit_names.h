@@ -36,9 +36,14 @@ uint32_t jit_names_age(const struct jit_names *names);
 
 /* What could not be named, so far. */
 struct jit_losses {
-	uint64_t refused;    /* functions over the limit of a process */
+	uint64_t refused;    /* functions over the limit of what is kept */
+	uint64_t passed;     /* bytes of maps that were not read, since too much was newer */
 	uint64_t unbelieved; /* frames, beside a file that is not believed or cannot be read */
 };
+
+/* Functions that are kept for it, and to forget the older half of them. */
+size_t jit_names_held(const struct jit_names *names);
+void jit_names_forget(struct jit_names *names);
 
 /* Another film: forgets the frames of the one before, and counts those without a name among the losses. */
 void jit_names_turn(struct jit_names *names, struct jit_losses *losses);

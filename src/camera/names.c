@@ -28,6 +28,13 @@
 /* To look for names of JIT code takes at most this part of the time of one CPU. */
 #define JIT_PART 200
 
+/* And of what processes that end leave behind, this part; so much may be saved up for a moment when many of them end. */
+#define JIT_END_PART 20
+#define JIT_END_MOST 500000000ull
+
+/* Functions of JIT code that are kept of all processes together: 56 bytes each. */
+#define JIT_HELD_MAX (1u << 19)
+
 struct schedule {
 	uint64_t begin, next;
 };
@@ -50,6 +57,9 @@ struct names {
 	struct schedule files;
 	struct jit_losses lost; /* of processes that are gone */
 	uint64_t next_jit;	/* when JIT code is named again */
+	uint64_t jit_end_left;	/* ns for processes that end, as of */
+	uint64_t jit_end_asked; /* ns of CLOCK_MONOTONIC */
+	uint64_t jit_unread;	/* processes that ended when there was no time left for theirs */
 	uint64_t next_settle;	/* when all that waits is named again */
 	bool is_settled;	/* nothing came to wait since then */
 	struct starts starts;	/* of functions that have no name */
@@ -362,6 +372,51 @@ void names_image_gone(struct names *names, const struct image *image)
 	starts_forget(&names->starts, image->number);
 }
 
+/* Who has most gives first: so no process loses more to others than they have. */
+static void limit_jit(struct names *names)
+{
+	uint64_t pid, jit;
+	size_t held;
+
+	do {
+		struct jit_names *largest = NULL;
+
+		held = 0;
+		for (size_t i = 0; map_next(&names->by_pid, &i, &pid, &jit);) {
+			struct jit_names *of = (struct jit_names *)(uintptr_t)jit;
+
+			held += jit_names_held(of);
+			if (!largest || jit_names_held(of) > jit_names_held(largest))
+				largest = of;
+		}
+		if (held > JIT_HELD_MAX)
+			jit_names_forget(largest);
+	} while (held > JIT_HELD_MAX);
+}
+
+/* Whether there is time for the names of one more process that has ended. */
+static bool has_time_for_ends(struct names *names, uint64_t now)
+{
+	names->jit_end_left += (now - names->jit_end_asked) / JIT_END_PART;
+	if (names->jit_end_left > JIT_END_MOST)
+		names->jit_end_left = JIT_END_MOST;
+	names->jit_end_asked = now;
+	return names->jit_end_left > 0;
+}
+
+static void name_ended(struct names *names, struct jit_names *jit)
+{
+	uint64_t begin = clock_ns(), used;
+
+	if (!has_time_for_ends(names, begin)) {
+		names->jit_unread++;
+		return;
+	}
+	names->named += jit_names_round(jit, names->film, true);
+	used = clock_ns() - begin;
+	names->jit_end_left -= used < names->jit_end_left ? used : names->jit_end_left;
+}
+
 void names_process_gone(struct names *names, pid_t pid)
 {
 	uint64_t *known = map_get(&names->by_pid, (uint64_t)pid);
@@ -370,7 +425,7 @@ void names_process_gone(struct names *names, pid_t pid)
 	if (!known)
 		return;
 	jit = (struct jit_names *)(uintptr_t)*known;
-	names->named += jit_names_round(jit, names->film, true);
+	name_ended(names, jit);
 	jit_names_losses(jit, &names->lost);
 	jit_names_free(jit);
 	map_remove(&names->by_pid, (uint64_t)pid);
@@ -396,6 +451,7 @@ static void name_all_jit(struct names *names, bool at_end)
 	for (size_t i = 0; map_next(&names->by_pid, &i, &pid, &jit);)
 		names->named +=
 			jit_names_round((struct jit_names *)(uintptr_t)jit, names->film, at_end);
+	limit_jit(names);
 }
 
 /*
@@ -453,11 +509,19 @@ static void tell_losses(struct names *names)
 	for (size_t i = 0; map_next(&names->by_pid, &i, &pid, &jit);)
 		jit_names_losses((const struct jit_names *)(uintptr_t)jit, &lost);
 	if (lost.refused)
-		film_loss(names->film, 0, "functions of JIT code over the limit of a process",
+		film_loss(names->film, 0, "functions of JIT code over the limit of what is kept",
 			  lost.refused);
 	if (names->split)
 		film_loss(names->film, 0, "inlined functions of places: in .dwo files, not read",
 			  names->split);
+	if (lost.passed)
+		film_loss(names->film, 0,
+			  "bytes of maps of JIT code that were passed over for newer ones",
+			  lost.passed);
+	if (names->jit_unread)
+		film_loss(names->film, 0,
+			  "maps of JIT code of processes that ended too fast for all to be read",
+			  names->jit_unread);
 	if (lost.unbelieved)
 		film_loss(names->film, 0,
 			  "names of JIT code in files of others or that cannot be read",

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Real files hold each address in a few entries; one that needs more was made to waste time. */
 #define WORK_LIMIT (16u << 20)
@@ -11,8 +12,28 @@ void code_table_add(struct code_table *table, const struct code_entry *entry)
 {
 	if (!entry->size || entry->size > UINT64_MAX - entry->start)
 		return;
-	if (table->entries.count >= CODE_TABLE_MAX || !vec_push(&table->entries, *entry))
+	if (table->entries.count >= CODE_TABLE_MAX)
+		code_table_forget(table);
+	if (!vec_push(&table->entries, *entry))
 		table->refused++;
+}
+
+void code_table_forget(struct code_table *table)
+{
+	size_t half = table->entries.count / 2, kept = table->entries.count - half;
+	void *smaller;
+
+	if (!half)
+		return;
+	memmove(table->entries.at, table->entries.at + half, kept * sizeof(*table->entries.at));
+	table->entries.count = kept;
+	table->refused += half;
+	/* the memory goes back: this is done where there are many tables */
+	smaller = realloc(table->entries.at, kept * sizeof(*table->entries.at));
+	if (smaller) {
+		table->entries.at = smaller;
+		table->entries.room = kept;
+	}
 }
 
 static int compare_addresses(const void *a, const void *b)

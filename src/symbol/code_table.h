@@ -19,11 +19,12 @@ struct code_entry {
 	uint64_t record;      /* where the file tells of it */
 	uint64_t lines;	      /* and of its lines; 0: it does not */
 	uint64_t origin; /* where it lay when the file told that: moved code has another start */
+	uint64_t index;	 /* the file's own number of it; 0 where there is none */
 };
 
 struct code_table {
 	vec(struct code_entry) entries; /* in the order in which the file has them */
-	uint64_t refused;		/* entries over CODE_TABLE_MAX, or without memory */
+	uint64_t refused; /* entries that were forgotten, or not kept without memory */
 	/*
 	 * The times are the runtime's own. Else they are those of reading, and what was read only
 	 * after the code ran may still be about it.
@@ -31,8 +32,8 @@ struct code_table {
 	bool exact;
 };
 
-/* Some large runtimes hold 100,000 methods. */
-#define CODE_TABLE_MAX (1u << 20)
+/* Some large runtimes hold 100,000 methods. What comes later takes the place of what came first. */
+#define CODE_TABLE_MAX (1u << 18)
 
 struct code_question {
 	uint64_t address;
@@ -42,7 +43,7 @@ struct code_question {
 	struct code_entry answer; /* size 0: nothing is known to have lain there */
 };
 
-/* Keeps a valid entry; others are passed over. */
+/* Keeps a valid entry; others are passed over. A full table forgets the older half of its entries for it. */
 void code_table_add(struct code_table *table, const struct code_entry *entry);
 
 /*
@@ -52,6 +53,9 @@ void code_table_add(struct code_table *table, const struct code_entry *entry);
  */
 int code_table_answer(const struct code_table *table, struct code_question *questions,
 		      size_t count);
+
+/* Forgets the older half. */
+void code_table_forget(struct code_table *table);
 
 void code_table_free(struct code_table *table);
 

@@ -12,7 +12,6 @@
 
 #include "base/file.h"
 
-#define DUMP_LIMIT	 (1u << 30) /* it holds the code as well */
 #define BUFFER		 (64u << 10)
 
 #define MAGIC		 0x4a695444u /* of a writer with the same order of bytes */
@@ -23,7 +22,8 @@
 
 #define TEXT_LIMIT	 8192u
 #define PADDING_MAX	 8u	    /* at the end of a record */
-#define RECORDS_PER_READ (1u << 20) /* so that no dump holds up all else */
+#define RECORDS_PER_READ (1u << 17) /* so that no dump holds up all else */
+#define PIECES_PER_READ	 2048u	    /* of BUFFER bytes */
 #define WORK_LIMIT	 (4u << 20) /* entries of lines that are looked at, of one process in all */
 
 struct header {
@@ -71,6 +71,7 @@ struct window {
 	int fd;
 	uint64_t offset; /* of bytes */
 	size_t count;
+	uint32_t pieces; /* that were read */
 	uint8_t bytes[BUFFER];
 };
 
@@ -83,6 +84,7 @@ static const uint8_t *window_at(struct window *w, uint64_t offset, size_t need, 
 		do
 			n = pread(w->fd, w->bytes, sizeof(w->bytes), (off_t)offset);
 		while (n < 0 && errno == EINTR);
+		w->pieces++;
 		w->offset = offset;
 		w->count = n > 0 ? (size_t)n : 0;
 	}
@@ -110,12 +112,31 @@ static int read_header(struct jitdump *dump, int fd)
 	return 0;
 }
 
+/* After entries were forgotten, the others have new places. */
+static void number_again(struct jitdump *dump)
+{
+	size_t place = 0;
+
+	map_free(&dump->by_index);
+	vec_foreach (&dump->code.entries, entry)
+		map_put(&dump->by_index, entry->index, place++);
+}
+
+void jitdump_forget(struct jitdump *dump)
+{
+	code_table_forget(&dump->code);
+	number_again(dump);
+}
+
 static void take(struct jitdump *dump, struct code_entry *entry, uint64_t index)
 {
 	size_t count = dump->code.entries.count;
 
+	entry->index = index;
 	code_table_add(&dump->code, entry);
-	if (dump->code.entries.count != count)
+	if (dump->code.entries.count < count)
+		number_again(dump);
+	else if (dump->code.entries.count != count)
 		map_put(&dump->by_index, index, count);
 }
 
@@ -200,7 +221,7 @@ static int read_records(struct jitdump *dump, int fd, uint64_t end, uint64_t now
 	w->fd = fd;
 	do
 		more = read_record(dump, w, end, now);
-	while (more > 0 && ++count < RECORDS_PER_READ);
+	while (more > 0 && ++count < RECORDS_PER_READ && w->pieces < PIECES_PER_READ);
 	free(w);
 	return more < 0 ? more : 0;
 }
@@ -214,8 +235,6 @@ int jitdump_read(struct jitdump *dump, int fd, uint64_t now)
 		return -ENOEXEC;
 	if (fstat(fd, &st))
 		return -errno;
-	if (st.st_size > DUMP_LIMIT)
-		return -EFBIG;
 	if ((uint64_t)st.st_size < dump->read_to) {
 		/* written anew */
 		jitdump_free(dump);

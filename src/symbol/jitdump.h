@@ -35,14 +35,17 @@ struct jitdump {
 
 /*
  * Reads the records that were added since the last call. now: ns of CLOCK_MONOTONIC.
- * Returns 0; -ENOEXEC: it is no jitdump for this machine, or not from some place on; -EFBIG: it is
- * larger than any runtime's; -ENOMEM, or -errno of read().
+ * Returns 0; -ENOEXEC: it is no jitdump for this machine, or not from some place on; -ENOMEM, or -errno of read().
+ * Of a dump with much that is new, the rest is for the next call.
  */
 int jitdump_read(struct jitdump *dump, int fd, uint64_t now);
 
 /* The name of an entry, and the line at an address of it; false: it does not stand there any more. */
 bool jitdump_name(struct jitdump *dump, int fd, const struct code_entry *entry, uint64_t address,
 		  struct code_name *name);
+
+/* Forgets the older half of its entries. */
+void jitdump_forget(struct jitdump *dump);
 
 void jitdump_free(struct jitdump *dump);
 

@@ -10,8 +10,7 @@
 
 #include "base/file.h"
 
-/* A JVM with 100,000 methods writes some 10 MB. */
-#define MAP_LIMIT  (256u << 20)
+/* A JVM with 100,000 methods writes some 10 MB: see PERF_MAP_AHEAD. */
 #define LINE_LIMIT (8u << 10) /* of a longer line, only its begin is looked at */
 #define BUFFER	   (64u << 10)
 
@@ -61,6 +60,7 @@ static size_t take_lines(struct perf_map *map, char *buffer, size_t held, uint64
 
 static int read_lines(struct perf_map *map, int fd, bool last)
 {
+	uint64_t end = map->read_to + (last ? PERF_MAP_AHEAD : PERF_MAP_READ);
 	char *buffer = malloc(BUFFER + 1);
 	size_t held = 0, taken;
 	ssize_t n;
@@ -68,7 +68,7 @@ static int read_lines(struct perf_map *map, int fd, bool last)
 
 	if (!buffer)
 		return -ENOMEM;
-	while (map->read_to + held < MAP_LIMIT) {
+	while (map->read_to + held < end) {
 		n = pread(fd, buffer + held, BUFFER - held, (off_t)(map->read_to + held));
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -120,11 +120,16 @@ int perf_map_read(struct perf_map *map, int fd, uint64_t now, bool last)
 
 	if (fstat(fd, &st))
 		return -errno;
-	if (st.st_size > MAP_LIMIT)
-		return -EFBIG;
 	if (!is_the_same(map, fd)) {
 		perf_map_free(map);
-		*map = (struct perf_map){0};
+		*map = (struct perf_map){.passed = map->passed};
+	}
+	if ((uint64_t)st.st_size > map->read_to + PERF_MAP_AHEAD) {
+		uint64_t from = (uint64_t)st.st_size - PERF_MAP_AHEAD;
+
+		map->passed += from - map->read_to;
+		map->read_to = from;
+		map->dropping = true;
 	}
 	err = read_lines(map, fd, last);
 	map->read_at = now;

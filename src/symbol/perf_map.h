@@ -18,14 +18,18 @@ struct perf_map {
 	uint64_t read_to;   /* bytes of the file that are in it */
 	uint64_t read_at;   /* when; 0: never */
 	uint8_t before[64]; /* what stood in front of read_to */
-	bool dropping;	    /* a line was too long: its rest is passed over */
+	bool dropping; /* a line was too long, or begins before what is read: its rest is passed over */
+	uint64_t passed; /* bytes that are not in it, since the file had too many newer ones */
 };
 
 /*
  * Reads the lines that were added since the last call; all of them, if the file was written anew. now:
  * ns of CLOCK_MONOTONIC. last: no other reading follows, so a last line without a newline counts.
- * Returns 0; -EFBIG: the map is larger than any runtime's; -ENOMEM, or -errno of read().
+ * A call reads PERF_MAP_READ bytes at most, and the next one goes on there; the last one reads all. Of a file that
+ * is further ahead than PERF_MAP_AHEAD only the newest part is read. Returns 0, -ENOMEM, or -errno of read().
  */
+#define PERF_MAP_READ  ((uint64_t)16 << 20)
+#define PERF_MAP_AHEAD ((uint64_t)64 << 20)
 int perf_map_read(struct perf_map *map, int fd, uint64_t now, bool last);
 
 /* The name of an entry; false: it does not stand there any more. */

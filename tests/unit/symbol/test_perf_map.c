@@ -189,14 +189,41 @@ static void broken_lines(void **state)
 	assert_string_equal(at(m, 0x4000), "after");
 }
 
+/* Of a file that is far ahead, what is newest counts, and how much was passed over. */
 static void too_large(void **state)
 {
 	struct map_file *m = *state;
+	const off_t size = (off_t)2 << 30;
 
 	append(m, "1000 10 big\n");
-	assert_int_equal(ftruncate(fileno(m->file), (off_t)300 << 20), 0);
-	assert_int_equal(perf_map_read(&m->map, fileno(m->file), 1, false), -EFBIG);
+	assert_int_equal(ftruncate(fileno(m->file), size), 0);
+	assert_int_equal(fseeko(m->file, 0, SEEK_END), 0);
+	append(m, "\n2000 10 newest\n");
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(perf_map_read(&m->map, fileno(m->file), 1, false), 0);
 	assert_string_equal(at(m, 0x1000), "");
+	assert_string_equal(at(m, 0x2000), "newest");
+	assert_true(m->map.passed > (uint64_t)size - PERF_MAP_AHEAD);
+	assert_true(m->map.passed < (uint64_t)size);
+}
+
+/* What is new is read a part at a time. */
+static void in_parts(void **state)
+{
+	struct map_file *m = *state;
+	char line[1024];
+
+	memset(line, 'x', sizeof(line));
+	memcpy(line, "1000 10 ", 8);
+	line[sizeof(line) - 1] = 0;
+	for (size_t i = 0; i < PERF_MAP_READ / sizeof(line); i++)
+		fprintf(m->file, "%s\n", line);
+	append(m, "2000 10 last\n");
+	assert_int_equal(perf_map_read(&m->map, fileno(m->file), 1, false), 0);
+	assert_string_equal(at(m, 0x2000), "");
+	assert_int_equal(perf_map_read(&m->map, fileno(m->file), 2, false), 0);
+	assert_string_equal(at(m, 0x2000), "last");
+	assert_int_equal(m->map.passed, 0);
 }
 
 /* A map whose lines all hold all that is asked for. */
@@ -220,10 +247,15 @@ static void too_many(void **state)
 	struct code_table table = {0};
 
 	(void)state;
-	for (size_t i = 0; i < CODE_TABLE_MAX + 3; i++)
+	for (size_t i = 0; i < CODE_TABLE_MAX + 3; i++) {
+		entry.record = i;
 		code_table_add(&table, &entry);
-	assert_int_equal(table.entries.count, CODE_TABLE_MAX);
-	assert_int_equal(table.refused, 3);
+	}
+	/* the older half has made room */
+	assert_int_equal(table.entries.count, CODE_TABLE_MAX / 2 + 3);
+	assert_int_equal(table.refused, CODE_TABLE_MAX / 2);
+	assert_int_equal(table.entries.at[0].record, CODE_TABLE_MAX / 2);
+	assert_int_equal(vec_last(&table.entries)->record, CODE_TABLE_MAX + 2);
 	code_table_free(&table);
 }
 
@@ -237,6 +269,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(written_anew, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(broken_lines, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(too_large, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(in_parts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(made_to_waste_time, set_up, tear_down),
 		cmocka_unit_test(too_many),
 	};
