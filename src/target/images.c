@@ -47,6 +47,7 @@ struct images {
 	struct entry *oldest_unused, *newest_unused;
 	uint32_t unused;
 	uint64_t unopened;
+	size_t mappings; /* of all processes */
 };
 
 static struct entry *entry_of(struct image *image)
@@ -459,6 +460,19 @@ void images_free(struct images *images)
 	map_free(&images->entries);
 	vec_free(&images->free_numbers);
 	free(images);
+}
+
+bool images_add_mappings(struct images *images, size_t more)
+{
+	if (more > MAPPINGS_ALL_MAX - images->mappings)
+		return false;
+	images->mappings += more;
+	return true;
+}
+
+void images_drop_mappings(struct images *images, size_t fewer)
+{
+	images->mappings -= fewer;
 }
 
 uint64_t images_bias(const struct image *image, uint64_t start, uint64_t offset)

@@ -55,6 +55,14 @@ uint64_t images_bias(const struct image *image, uint64_t start, uint64_t offset)
  */
 enum image_kind image_kind_of(const char *path, ino_t inode, const char **name);
 
+/*
+ * Mappings of all processes together: room is made for `more` before they are there (false: there are too many), and
+ * given back when they are gone.
+ */
+#define MAPPINGS_ALL_MAX (1u << 19)
+bool images_add_mappings(struct images *images, size_t more);
+void images_drop_mappings(struct images *images, size_t fewer);
+
 /* Images there are, and those of them that are files but could not be opened, so far. */
 uint32_t images_count(const struct images *images);
 uint64_t images_unopened(const struct images *images);

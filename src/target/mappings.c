@@ -120,6 +120,7 @@ static bool join_next(struct mappings *m, size_t i, struct images *images, uint6
 		return false;
 	a->end = b->end;
 	images_release(images, b->image, time);
+	images_drop_mappings(images, 1);
 	memmove(b, b + 1, (m->count - i - 2) * sizeof(*b));
 	m->count--;
 	return true;
@@ -145,10 +146,16 @@ int mappings_put(struct mappings *m, const struct mapping *added, struct images 
 	if (from < to && m->at[to - 1].end > added->end)
 		piece[pieces++] = part(&m->at[to - 1], added->end, m->at[to - 1].end);
 	count = m->count + pieces - (to - from);
-	if (count > MAPPINGS_MAX || !vec_reserve(m, count)) {
+	if (count > MAPPINGS_MAX || !images_add_mappings(images, pieces)) {
 		images_release(images, added->image, time);
-		return count > MAPPINGS_MAX ? -ENOSPC : -ENOMEM;
+		return -ENOSPC;
 	}
+	if (!vec_reserve(m, count)) {
+		images_release(images, added->image, time);
+		images_drop_mappings(images, pieces);
+		return -ENOMEM;
+	}
+	images_drop_mappings(images, to - from);
 	for (i = 0; i < pieces; i++)
 		images_use(piece[i].image);
 	images_release(images, added->image, time);
@@ -163,12 +170,16 @@ int mappings_put(struct mappings *m, const struct mapping *added, struct images 
 	return 1;
 }
 
-bool mappings_copy(struct mappings *to, const struct mappings *from)
+bool mappings_copy(struct mappings *to, const struct mappings *from, struct images *images)
 {
 	if (!from->count)
 		return true;
-	if (!vec_reserve(to, from->count))
+	if (!images_add_mappings(images, from->count))
 		return false;
+	if (!vec_reserve(to, from->count)) {
+		images_drop_mappings(images, from->count);
+		return false;
+	}
 	memcpy(to->at, from->at, from->count * sizeof(*from->at));
 	to->count = from->count;
 	vec_foreach (to, m)
@@ -186,6 +197,7 @@ void mappings_clear(struct mappings *m, struct images *images, uint64_t time, bo
 		else
 			images_release(images, m->at[i].image, time);
 	}
+	images_drop_mappings(images, m->count - kept);
 	m->count = kept;
 }
 

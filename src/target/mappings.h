@@ -44,8 +44,8 @@ bool mappings_lost(const struct mappings *old, const struct mappings *new, uint6
 
 bool mappings_equal(const struct mappings *a, const struct mappings *b);
 
-/* Copies all of from into an empty to. False: no memory. */
-bool mappings_copy(struct mappings *to, const struct mappings *from);
+/* Copies all of from into an empty to. False: no memory, or too many of all processes. */
+bool mappings_copy(struct mappings *to, const struct mappings *from, struct images *images);
 
 /* Removes all of them, or all but those that the kernel itself puts into every process. */
 void mappings_clear(struct mappings *m, struct images *images, uint64_t time, bool keep_kernels);

@@ -11,8 +11,9 @@
 #include "target/procfs.h"
 
 #define COMMAND_BYTES_MAX 4096
+#define COMMAND_BYTES_FEW 256
 #define CGROUP_BYTES_MAX  (64 * 1024)
-#define MAPS_BYTES_MAX	  (64 * 1024 * 1024)
+#define MAPS_BYTES_MAX	  (16 * 1024 * 1024)
 #define LINK_BYTES_MAX	  4096
 #define CONTAINER_MAX	  256
 
@@ -65,9 +66,10 @@ static int set_text(char **text, const char *value)
 	return 0;
 }
 
-static void read_command(struct process *p, struct buf *text)
+static void read_command(struct process *p, bool brief, struct buf *text)
 {
-	int err = procfs_read(p->pid, "cmdline", COMMAND_BYTES_MAX, text);
+	int err =
+		procfs_read(p->pid, "cmdline", brief ? COMMAND_BYTES_FEW : COMMAND_BYTES_MAX, text);
 
 	if (err && err != -EFBIG) {
 		*p->command = 0;
@@ -91,7 +93,7 @@ static void read_cgroup(struct process *p, struct buf *text)
 	set_text(&p->container, container);
 }
 
-void tracked_read_strings(struct tracked *t)
+void tracked_read_strings(struct tracked *t, bool brief)
 {
 	struct process *p = &t->process;
 	char exe[LINK_BYTES_MAX];
@@ -99,7 +101,7 @@ void tracked_read_strings(struct tracked *t)
 
 	t->exe_unknown = !procfs_link(p->pid, "exe", exe, sizeof(exe));
 	set_text(&p->exe, exe);
-	read_command(p, &text);
+	read_command(p, brief, &text);
 	read_cgroup(p, &text);
 	buf_free(&text);
 }

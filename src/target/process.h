@@ -35,7 +35,7 @@ struct threads {
 	struct map by_tid;
 };
 
-#define THREADS_MAX 1048576
+#define THREADS_MAX 262144
 
 struct thread *thread_find(const struct threads *threads, pid_t tid);
 /* The thread tid of a process, added if it was not there; null: no memory, or THREADS_MAX. */
@@ -57,9 +57,9 @@ void tracked_publish(struct tracked *t);
 
 /*
  * Command, exe, control group and container from /proc. A command and exe that can't be read become
- * "", a control group stays what it was.
+ * "", a control group stays what it was. brief: of the command only the beginning is kept.
  */
-void tracked_read_strings(struct tracked *t);
+void tracked_read_strings(struct tracked *t, bool brief);
 
 /* The same from the process that it was forked from. */
 int tracked_inherit(struct tracked *t, const struct tracked *parent);

@@ -63,6 +63,14 @@ int targets_new(const struct targets_listener *listener, struct targets **target
 	return 0;
 }
 
+/* Beside so many processes, the rest of a long command line is left out. */
+#define PROCESSES_MANY 8192
+
+static bool has_many(const struct targets *targets)
+{
+	return targets->processes.count > PROCESSES_MANY;
+}
+
 static struct tracked *lookup(const struct targets *targets, pid_t pid)
 {
 	uint64_t *found = map_get(&targets->processes, (uint64_t)pid);
@@ -117,7 +125,7 @@ static void read_identity(struct targets *targets, struct tracked *t,
 	t->start_ticks = stat->start_ticks;
 	if (!t->process.start)
 		t->process.start = procfs_ticks_to_ns(stat->start_ticks);
-	tracked_read_strings(t);
+	tracked_read_strings(t, has_many(targets));
 	targets->counts.refused_threads += threads_read(&targets->threads, t);
 	first = thread_find(&targets->threads, t->process.pid);
 	if (first) {
@@ -279,7 +287,7 @@ static void take_new_process(struct targets *targets, const struct target_event 
 	t->process.parent = event->parent_pid;
 	t->process.start = event->time;
 	if (parent && !tracked_inherit(t, parent) &&
-	    mappings_copy(&t->mappings, &parent->mappings)) {
+	    mappings_copy(&t->mappings, &parent->mappings, targets->images)) {
 		/* what was read of the parent after the fork need not be what the child got */
 		t->complete =
 			parent->complete && !parent->distrusted && event->time >= parent->read_at;
@@ -323,7 +331,7 @@ static void take_exec(struct targets *targets, const struct target_event *event)
 	t->process.execs++;
 	memcpy(t->process.comm, event->comm, sizeof(t->process.comm));
 	t->process.comm[sizeof(t->process.comm) - 1] = 0;
-	tracked_read_strings(t);
+	tracked_read_strings(t, has_many(targets));
 	if (!t->process.end) {
 		/* the others are dead, and the one that executes has become the first */
 		thread = thread_add(&targets->threads, t, event->pid);

@@ -176,7 +176,7 @@ static void lost_and_equal(void **state)
 	(void)state;
 	put(&old, file_a, 0x1000, 0x2000, 0);
 	put(&old, file_b, 0x3000, 0x5000, 0);
-	assert_true(mappings_copy(&copy, &old));
+	assert_true(mappings_copy(&copy, &old, images));
 	assert_true(mappings_equal(&copy, &old));
 	assert_false(mappings_lost(&old, &copy, &start, &end));
 	put(&copy, jit, 0x8000, 0x9000, 0);
