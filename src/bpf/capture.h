@@ -129,6 +129,7 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	w->tls = task->thread.fsbase;
 	w->uprobes = uprobes_page(task);
 	__builtin_memset(w->state, 0, sizeof(w->state));
+	__builtin_memset(&w->restart, 0, sizeof(w->restart));
 	w->mapping.start = w->mapping.end = 0;
 	scratch->window_start = ~0ull;
 	scratch->instance = 0;
@@ -145,6 +146,8 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	w->mapping_count = value->space.count;
 	w->jit_runtime = value->space.jit_runtime;
 	w->jit_data = value->space.jit_data;
+	w->home_runtime = value->space.home_runtime;
+	w->home_data = value->space.home_data;
 	w->doubted = value->doubted != 0;
 	record->generation = w->generation = value->space.generation;
 

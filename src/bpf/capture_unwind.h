@@ -163,6 +163,16 @@ __weak __noinline int capture_remember(struct capture_scratch *s, __u64 at)
 	return 0;
 }
 
+__weak __noinline int capture_restart(struct capture_scratch *s)
+{
+	return s ? unwind_restart(&s->walk) : 1;
+}
+
+static __always_inline int unwind_restart_here(struct unwind_walk *w)
+{
+	return capture_restart((void *)w - offsetof(struct capture_scratch, walk));
+}
+
 static __always_inline int unwind_native_here(struct unwind_walk *w, __u64 key)
 {
 	return capture_native((void *)w - offsetof(struct capture_scratch, walk), key);
@@ -243,6 +253,24 @@ static __always_inline int unwind_runtime(struct unwind_walk *w)
 	case UNWIND_RUNTIME_##NAME: \
 		return runtime_##name(s);
 		UNWIND_RUNTIMES(X)
+#undef X
+	}
+	return UNWIND_NATIVE;
+}
+
+#define X(NAME, name) int restart_##name(struct capture_scratch *s);
+UNWIND_RESTARTS(X)
+#undef X
+
+static __always_inline int unwind_runtime_restart(struct unwind_walk *w)
+{
+	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
+
+	switch (w->home_runtime) {
+#define X(NAME, name)               \
+	case UNWIND_RUNTIME_##NAME: \
+		return restart_##name(s);
+		UNWIND_RESTARTS(X)
 #undef X
 	}
 	return UNWIND_NATIVE;

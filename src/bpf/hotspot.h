@@ -321,8 +321,11 @@ HOTSPOT_APART int hotspot_stub(struct unwind_walk *w, const struct hotspot_data 
 								       HOTSPOT_STUB, b->at),
 				b->name << 32 | offset))
 		return UNWIND_ENDED;
-	if (w->pc == d->call_stub)
+	if (w->pc == d->call_stub) {
+		/* for hotspot_restart() */
+		w->state[UNWIND_RUNTIME_HOTSPOT][0] = w->fp;
 		return hotspot_by_frame_pointer(w, d);
+	}
 	if (!b->frame_size ||
 	    (w->pc_exact && (b->complete < 0 || (__s64)(w->pc - b->code) < b->complete)))
 		return hotspot_frameless(w, d, b);

@@ -11,4 +11,12 @@
 UNWIND_RUNTIMES(X)
 #undef X
 
+#define X(NAME, name)                                                \
+	int restart_##name(struct capture_scratch *s)                \
+	{                                                            \
+		return s ? name##_restart(&s->walk) : UNWIND_NATIVE; \
+	}
+UNWIND_RESTARTS(X)
+#undef X
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -22,9 +22,11 @@
 
 #include "go.h"
 #include "hotspot.h"
+#include "hotspot_restart.h"
 #include "lua.h"
 #include "luajit.h"
 #include "python.h"
+#include "python_restart.h"
 #include "v8.h"
 
 #endif

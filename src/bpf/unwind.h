@@ -8,6 +8,7 @@
  * finishes stacks that the kernel side handed over, and tests run it on stored stacks.
  */
 
+#include "restart.h"
 #include "unwind_find.h"
 
 static __always_inline int unwind_stop(struct unwind_walk *w, enum unwind_end end)
@@ -314,8 +315,10 @@ static __always_inline int unwind_native(struct unwind_walk *w, __u64 key)
 		return 1;
 	if (!key || (key != at && unwind_recall(w, key)))
 		return unwind_by_rule(w, &w->rule);
-	if (!unwind_find_rule_here(w, at))
+	if (!unwind_find_rule_here(w, at)) {
+		unwind_before_guess(w);
 		return unwind_by_frame_pointer(w);
+	}
 	if (w->rule.cfa == UNWIND_CFA_LATER) {
 		w->count--; /* user space begins with this frame */
 		return unwind_stop(w, UNWIND_END_LATER);
@@ -371,8 +374,7 @@ static __always_inline void unwind_ask(struct unwind_walk *w)
 		w->memo[i].key = 0;
 }
 
-/* Writes the frame at w->pc and moves to its caller. Returns 1 when the walk has ended; w->end says why. */
-static __always_inline int unwind_step(struct unwind_walk *w)
+static __always_inline int unwind_advance(struct unwind_walk *w)
 {
 	__u64 at = unwind_at(w), key;
 	enum unwind_end end;
@@ -404,6 +406,17 @@ static __always_inline int unwind_step(struct unwind_walk *w)
 			return unwind_stop(w, UNWIND_END_LATER);
 	}
 	return unwind_native_here(w, key);
+}
+
+/* Writes the frame at w->pc and moves to its caller. Returns 1 when the walk has ended; w->end says why. */
+static __always_inline int unwind_step(struct unwind_walk *w)
+{
+	int ended;
+
+	if (w->restart.why)
+		return unwind_restart_here(w);
+	ended = unwind_advance(w);
+	return ended || w->restart.guessed ? unwind_consider_restart(w, ended) : ended;
 }
 
 #endif

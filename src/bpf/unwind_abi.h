@@ -39,8 +39,16 @@
 	X(LUAJIT, luajit)   \
 	X(V8, v8)
 
+/*
+ * Those that know where their newest frame is when the native frames above it cannot be walked: NAME_restart() in
+ * NAME_restart.h says it (restart.h), and runtime_type has `restarts`.
+ */
+#define UNWIND_RESTARTS(X)  \
+	X(PYTHON, python)   \
+	X(HOTSPOT, hotspot)
+
 enum unwind_runtime {
-	UNWIND_RUNTIME_NONE = 0,
+	UNWIND_RUNTIME_NONE = 0, /* in a word: UNWIND_GAP */
 #define X(NAME, name) UNWIND_RUNTIME_##NAME,
 	UNWIND_RUNTIMES(X)
 #undef X
@@ -62,6 +70,8 @@ enum unwind_runtime {
 #define UNWIND_RUNTIME_WORD(runtime, variant, value)                           \
 	(UNWIND_IS_RUNTIME | (__u64)(variant) << 54 | (__u64)(runtime) << 48 | \
 	 ((__u64)(value)&UNWIND_VALUE_MASK))
+/* Word 0 where native frames are missing that nobody could walk: frames of the same stack follow. Word 1 is 0. */
+#define UNWIND_GAP UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_NONE, 0, 0)
 #define UNWIND_WORD_RUNTIME(word) ((__u32)((word) >> 48) & 63)
 #define UNWIND_WORD_VARIANT(word) ((__u32)((word) >> 54) & 15)
 #define UNWIND_WORD_VALUE(word)	  ((word)&UNWIND_VALUE_MASK)
@@ -183,6 +193,8 @@ struct unwind_space {
 	__u32 exec_id;	  /* task->self_exec_id for which all this is true, or UNWIND_ANY_EXEC */
 	/* As in struct unwind_mapping: the runtime that maps memory for code that it makes; 0: none does. */
 	__u32 jit_runtime, jit_data;
+	/* The same: the one that a walk can begin again at (restart.h); 0: there is none. */
+	__u32 home_runtime, home_data;
 };
 
 /* Made before a sample has told the number of its program: what it executes since is heard of by other means. */

@@ -26,6 +26,8 @@
  *	long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context), void *context)
  *					step(0), step(1) …, until one returns 1; for loops that the verifier would
  *					have to go through turn by turn
+ *	int unwind_restart_here(w)				unwind_restart()
+ *	int unwind_runtime_restart(w)				enum unwind_moved (restart.h)
  *	int unwind_recall(w, __u64 at)		1: w->rule is the rule for that address now
  *	void unwind_remember(w, __u64 at)		that it is, for the next time
  *	void unwind_recall_words(w, __u64 at, __u64 words[2])
@@ -91,6 +93,8 @@ static __always_inline int unwind_find_rule_here(struct unwind_walk *w, __u64 at
 static __always_inline int unwind_put_back_here(struct unwind_walk *w);
 static __always_inline long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context),
 					  void *context);
+static __always_inline int unwind_restart_here(struct unwind_walk *w);
+static __always_inline int unwind_runtime_restart(struct unwind_walk *w);
 static __always_inline int unwind_recall(struct unwind_walk *w, __u64 at);
 static __always_inline void unwind_remember(struct unwind_walk *w, __u64 at);
 static __always_inline void unwind_recall_words(const struct unwind_walk *w, __u64 at,
@@ -106,6 +110,26 @@ struct unwind_memo {
 
 #define UNWIND_MEMO_SHIFT 60
 #define UNWIND_MEMOS	  (1u << (64 - UNWIND_MEMO_SHIFT))
+
+/* Why the process's runtime is asked where its newest frame is. */
+enum unwind_restarting {
+	UNWIND_RESTART_NONE = 0,
+	UNWIND_RESTART_GUESSED, /* the frame at pc was found by the frame pointer: it may lie beyond that one */
+	UNWIND_RESTART_ENDED,	/* the walk has ended */
+};
+
+/* What restart.h remembers. */
+struct unwind_restart {
+	__u8 why;     /* enum unwind_restarting: the runtime is being asked */
+	__u8 guessed; /* the last step followed the frame pointer */
+	__u8 end;     /* why the walk has ended */
+	__u8 fp_known;
+	__u32 count;   /* words written before the first of the guesses that the walk stands on */
+	__u32 asked;   /* how often the runtime was */
+	__u64 sp;      /* where that first guess was made; 0: none was */
+	__u64 last_sp; /* where the walk has begun again last */
+	__u64 found_pc, found_sp, found_fp; /* the runtime's newest frame; found_sp is 0 at first */
+};
 
 /* The state of a walk: where it is, and all that is known of the registers there. */
 struct unwind_walk {
@@ -132,6 +156,7 @@ struct unwind_walk {
 	__u32 generation;	       /* the same; 0: not known */
 	__u32 jit_runtime, jit_data;   /* the same */
 	__u64 uprobes;		       /* its address; UNWIND_NO_UPROBES */
+	__u32 home_runtime, home_data; /* the same */
 	__u64 assumed; /* address that was taken for code that a runtime has made; 0: none was */
 	struct unwind_mapping mapping; /* the last one found: the next frame is often in it too */
 	struct unwind_rule rule;       /* the last one */
@@ -145,6 +170,7 @@ struct unwind_walk {
 	__u32 asked;	 /* enum unwind_runtime: whose step was called last */
 	/* What it has found out in this walk, by unwind_memo(). */
 	struct unwind_memo memo[UNWIND_MEMOS];
+	struct unwind_restart restart;
 };
 
 /* What a runtime's step did with the frame at w->pc. */

@@ -14,6 +14,8 @@
 
 /* Why a stack has no more frames, as the film says it. */
 static const char *const end_marks[UNWIND_ENDS] = {
+	/* none ends here: the mark of a gap, which stands within a stack */
+	[UNWIND_END_ROOT] = "[native frames without unwind information]",
 	[UNWIND_END_LATER] = "[truncated: the recorder could not take the stack over]",
 	[UNWIND_END_MEMORY] = "[truncated: stack memory not readable]",
 	[UNWIND_END_UNSUPPORTED] = "[truncated: unwind rule not supported]",
@@ -339,6 +341,11 @@ uint32_t catalogue_mark(struct catalogue *catalogue, enum unwind_end end)
 	/* a mark is a frame too, and needs no name */
 	is_new(catalogue, catalogue->marks[end]);
 	return catalogue->marks[end];
+}
+
+uint32_t catalogue_gap(struct catalogue *catalogue)
+{
+	return catalogue_mark(catalogue, UNWIND_END_ROOT);
 }
 
 void catalogue_image_gone(struct catalogue *catalogue, const struct image *image)

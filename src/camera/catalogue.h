@@ -46,6 +46,9 @@ uint32_t catalogue_kernel_frame(struct catalogue *catalogue, uint64_t at);
 /* The frame that marks a stack which ended before its root. */
 uint32_t catalogue_mark(struct catalogue *catalogue, enum unwind_end end);
 
+/* The one that stands for native frames which are missing within a stack (UNWIND_GAP). */
+uint32_t catalogue_gap(struct catalogue *catalogue);
+
 /* Another film: all that samples refer to is written again when it is next needed. */
 void catalogue_turn(struct catalogue *catalogue, struct film_writer *film);
 

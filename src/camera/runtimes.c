@@ -335,6 +335,16 @@ struct runtimes_mark runtimes_jit(const struct process_runtimes *of)
 	return (struct runtimes_mark){0};
 }
 
+struct runtimes_mark runtimes_home(const struct process_runtimes *of)
+{
+	const struct attached *attached;
+
+	for (attached = of->first; attached; attached = attached->next)
+		if (attached->ready && attached->type->restarts)
+			return (struct runtimes_mark){attached->type->id, attached->data};
+	return (struct runtimes_mark){0};
+}
+
 static const struct runtime_type *type_of(uint32_t runtime)
 {
 	size_t i;

@@ -54,6 +54,9 @@ struct runtimes_mark runtimes_mark(const struct process_runtimes *of,
 /* The same for memory that is not known, in which the process runs code: the one that makes code; 0: none does. */
 struct runtimes_mark runtimes_jit(const struct process_runtimes *of);
 
+/* The one that a walk can begin again at (bpf/restart.h): of several, one; 0: there is none. */
+struct runtimes_mark runtimes_home(const struct process_runtimes *of);
+
 /* A frame of one of them, named; 0: the film is full. *is_part is set if it is a part of the runtime's other frames. */
 uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
 			const struct process *process, const struct runtime_place *place,

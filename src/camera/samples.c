@@ -415,12 +415,17 @@ static uint32_t find_places(const uint64_t *words, uint32_t count, uint32_t *pla
 	return frames - (i > count);
 }
 
+static bool is_of_runtime(uint64_t word)
+{
+	return word & UNWIND_IS_RUNTIME && UNWIND_WORD_RUNTIME(word) != UNWIND_RUNTIME_NONE;
+}
+
 /* The runtime of the frame nearest to the leaf that is one's; *at: which one it is. */
 static uint32_t runtime_of_stack(const uint64_t *words, const uint32_t *places, uint32_t frames,
 				 uint32_t *at)
 {
 	for (*at = 0; *at < frames; (*at)++)
-		if (words[places[*at]] & UNWIND_IS_RUNTIME)
+		if (is_of_runtime(words[places[*at]]))
 			return UNWIND_WORD_RUNTIME(words[places[*at]]);
 	return UNWIND_RUNTIME_NONE;
 }
@@ -452,6 +457,8 @@ static uint32_t user_frame(struct samples *samples, struct process *process,
 	if (!(*place->words & UNWIND_IS_RUNTIME))
 		return catalogue_user_frame(samples->catalogue, &filmed->row, process,
 					    *place->words & ~UNWIND_GUESS);
+	if (!is_of_runtime(*place->words))
+		return catalogue_gap(samples->catalogue);
 	frame = runtimes_frame(samples->runtimes, &filmed->runtimes, process, place, &is_part);
 	if (is_part && *how == FILM_HOW_EXACT)
 		*how = FILM_HOW_RUNTIME;
@@ -474,7 +481,7 @@ static bool push_user(struct samples *samples, uint32_t *stack, struct process *
 
 		if (!push(samples, stack, frame, how))
 			return false;
-		if (*place.words & UNWIND_IS_RUNTIME)
+		if (is_of_runtime(*place.words))
 			runtime = UNWIND_WORD_RUNTIME(*place.words);
 	}
 	return true;

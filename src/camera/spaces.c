@@ -323,7 +323,8 @@ static struct space_value value_of(const struct spaces *spaces, const struct spa
 {
 	return (struct space_value){
 		.space = {space->mappings, space->count, space->generation, space->exec_id,
-			  space->jit.runtime, space->jit.data},
+			  space->jit.runtime, space->jit.data, space->home.runtime,
+			  space->home.data},
 		.patience = spaces->patience,
 	};
 }
@@ -379,6 +380,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 		.exec_id = exec_id,
 		.jit = runtimes_jit(runtimes),
 		.jit_debug = space->jit_debug,
+		.home = runtimes_home(runtimes),
 		.published = clock_ns(),
 		.shown = !process->end,
 	};

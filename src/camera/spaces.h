@@ -41,6 +41,7 @@ struct space {
 	uint32_t exec_id;
 	struct runtimes_mark jit;    /* of code that its runtime makes */
 	struct jit_debug *jit_debug; /* tables of code without a file; null: none were found */
+	struct runtimes_mark home;   /* runtimes_home() */
 	uint64_t published;	     /* when */
 	bool shown;		     /* to the kernel */
 };

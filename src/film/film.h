@@ -77,7 +77,11 @@ enum film_frame_kind {
 	FILM_FRAME_NATIVE = 1,
 	FILM_FRAME_KERNEL,
 	FILM_FRAME_JIT,	 /* code without a file, named by a perf map or not at all */
-	FILM_FRAME_MARK, /* no code: says why a stack has no more frames, "[truncated: …]" */
+	/*
+	 * No code. At the root: says why a stack has no more frames, "[truncated: …]". Elsewhere: stands for frames
+	 * that are missing between those beside it, "[native frames without unwind information]".
+	 */
+	FILM_FRAME_MARK,
 	/* found by the structures of a language's runtime, whose addresses are just numbers: */
 	FILM_FRAME_PYTHON,
 	FILM_FRAME_JAVA,

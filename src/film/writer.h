@@ -50,7 +50,7 @@ void film_set_thread(struct film_writer *w, uint32_t id, const struct film_threa
 uint32_t film_frame(struct film_writer *w, uint32_t image, enum film_frame_kind kind,
 		    uint64_t address);
 
-/* The frame that marks why a stack ends early, e.g. "[truncated: unreadable memory]". */
+/* The frame that marks why a stack ends early, e.g. "[truncated: unreadable memory]", or what is missing within it. */
 uint32_t film_mark(struct film_writer *w, const char *name);
 
 /* The stack parent plus frame: the same id for the same pair. */

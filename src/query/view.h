@@ -27,6 +27,7 @@ struct weight {
 struct view_stacks {
 	uint64_t complete, truncated;
 	uint64_t guessed; /* of all: with a frame that was found by following a frame pointer */
+	uint64_t gaps;	  /* of all: with frames missing in between, for which a mark stands */
 	struct view_reasons reasons; /* of the truncated, most first */
 };
 

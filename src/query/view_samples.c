@@ -69,8 +69,14 @@ static int take_samples(void *context, const struct film_samples *samples)
 	return 0;
 }
 
+/* What a stack has that is to be told. */
+enum {
+	HAS_GUESS = 1,
+	HAS_GAP = 2,
+};
+
 /* The outermost frame of each stack says whether and why the stack was cut. */
-static bool account_weights(struct view *view, const uint32_t *outermost, const uint8_t *guessed,
+static bool account_weights(struct view *view, const uint32_t *outermost, const uint8_t *has,
 			    struct map *known)
 {
 	const struct film *film = view->film;
@@ -80,7 +86,8 @@ static bool account_weights(struct view *view, const uint32_t *outermost, const 
 		const char *words = "no stack";
 		size_t length = strlen(words);
 
-		view->stacks.guessed += guessed[weight->stack] ? weight->samples : 0;
+		view->stacks.guessed += has[weight->stack] & HAS_GUESS ? weight->samples : 0;
+		view->stacks.gaps += has[weight->stack] & HAS_GAP ? weight->samples : 0;
 		if (weight->stack)
 			words = frame->kind == FILM_FRAME_MARK
 					? name_truncation(film->functions[frame->function].name,
@@ -98,27 +105,37 @@ static bool account_weights(struct view *view, const uint32_t *outermost, const 
 	return true;
 }
 
+/* What a stack has, of which its parent's is known. */
+static uint8_t what_has(const struct film *film, const struct film_stack *stack, uint8_t parent)
+{
+	if (stack->how == FILM_HOW_FRAME_POINTER)
+		parent |= HAS_GUESS;
+	/* the mark of a stack that was cut is its outermost frame */
+	if (stack->parent && film->frames[stack->frame].kind == FILM_FRAME_MARK)
+		parent |= HAS_GAP;
+	return parent;
+}
+
 static int account_stacks(struct view *view)
 {
 	const struct film *film = view->film;
 	uint32_t *outermost = calloc(film->stack_count + 1ull, sizeof(*outermost));
-	uint8_t *guessed = calloc(film->stack_count + 1ull, 1);
+	uint8_t *has = calloc(film->stack_count + 1ull, 1);
 	struct map known = {0};
 	bool done = false;
 
-	if (outermost && guessed) {
+	if (outermost && has) {
 		for (uint32_t i = 1; i < film->stack_count; i++) {
 			const struct film_stack *stack = &film->stacks[i];
 
 			outermost[i] = stack->parent ? outermost[stack->parent] : stack->frame;
-			guessed[i] =
-				guessed[stack->parent] | (stack->how == FILM_HOW_FRAME_POINTER);
+			has[i] = what_has(film, stack, has[stack->parent]);
 		}
-		done = account_weights(view, outermost, guessed, &known);
+		done = account_weights(view, outermost, has, &known);
 	}
 	view_sort_reasons(&view->stacks.reasons);
 	free(outermost);
-	free(guessed);
+	free(has);
 	map_free(&known);
 	return done ? 0 : -ENOMEM;
 }

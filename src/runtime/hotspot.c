@@ -492,6 +492,8 @@ static int attach(const struct runtime_at *at, void *data, void **state, struct 
 		err = read_interpreter(at, jvm);
 	if (!err)
 		err = read_stubs(at, jvm);
+	if (!err)
+		err = hotspot_read_threads(at, jvm);
 	if (err && err != -EAGAIN)
 		fail_errno(why, err, NULL, "structures of JDK %u are not what they should be",
 			   jvm->version);
@@ -524,6 +526,7 @@ const struct runtime_type runtime_hotspot = {
 	.name = "hotspot",
 	.id = UNWIND_RUNTIME_HOTSPOT,
 	.frame_kind = FILM_FRAME_JAVA,
+	.restarts = true,
 	.exports = exports,
 	.open = open_image,
 	.close = free,

@@ -83,7 +83,20 @@
 	X(CODELET_SIZE, "InterpreterCodelet", "_size")                    \
 	X(CODELET_WORDS, "InterpreterCodelet", "_description")            \
 	X(CALL_STUB, "StubRoutines", "_call_stub_return_address")         \
-	X(ENTRY_RETURN, "ContinuationEntry", "_return_pc")
+	X(ENTRY_RETURN, "ContinuationEntry", "_return_pc")                \
+	X(THREADS, "ThreadsSMRSupport", "_java_thread_list")              \
+	X(THREADS_LENGTH, "ThreadsList", "_length")                       \
+	X(THREADS_ARRAY, "ThreadsList", "_threads")                       \
+	X(THREADS_FIRST, "Threads", "_thread_list")                       \
+	X(THREAD_NEXT, "JavaThread", "_next")                             \
+	X(THREAD_OS, "Thread", "_osthread")                               \
+	X(THREAD_OS, "JavaThread", "_osthread")                           \
+	X(THREAD_ANCHOR, "JavaThread", "_anchor")                         \
+	X(OS_ID, "OSThread", "_pthread_id")                               \
+	X(WRAPPER_ANCHOR, "JavaCallWrapper", "_anchor")                   \
+	X(ANCHOR_SP, "JavaFrameAnchor", "_last_Java_sp")                  \
+	X(ANCHOR_PC, "JavaFrameAnchor", "_last_Java_pc")                  \
+	X(ANCHOR_FP, "JavaFrameAnchor", "_last_Java_fp")
 
 /* Sizes of types and constants, in the same table. */
 #define HOTSPOT_SIZES(X)                    \
@@ -95,7 +108,8 @@
 #define HOTSPOT_CONSTANTS(X)                                         \
 	X(HAS_LINES, "ConstMethod::_has_linenumber_table")           \
 	X(HAS_LINES, "ConstMethodFlags::_misc_has_linenumber_table") \
-	X(KIND_NMETHOD, "CodeBlobKind::Nmethod")
+	X(KIND_NMETHOD, "CodeBlobKind::Nmethod")                     \
+	X(WRAPPER_WORDS, "frame::entry_frame_call_wrapper_offset")
 
 /* A value for each name above: those with the same name share it. */
 enum hotspot_fact {
@@ -156,12 +170,25 @@ enum hotspot_fact {
 	HOTSPOT_CODELET_WORDS,
 	HOTSPOT_CALL_STUB,
 	HOTSPOT_ENTRY_RETURN,
+	HOTSPOT_THREADS,
+	HOTSPOT_THREADS_LENGTH,
+	HOTSPOT_THREADS_ARRAY,
+	HOTSPOT_THREADS_FIRST,
+	HOTSPOT_THREAD_NEXT,
+	HOTSPOT_THREAD_OS,
+	HOTSPOT_THREAD_ANCHOR,
+	HOTSPOT_OS_ID,
+	HOTSPOT_WRAPPER_ANCHOR,
+	HOTSPOT_ANCHOR_SP,
+	HOTSPOT_ANCHOR_PC,
+	HOTSPOT_ANCHOR_FP,
 	HOTSPOT_SIZE_HEAP_BLOCK,
 	HOTSPOT_SIZE_CONST_METHOD,
 	HOTSPOT_SIZE_POOL,
 	HOTSPOT_SIZE_PC_DESC,
 	HOTSPOT_HAS_LINES,
 	HOTSPOT_KIND_NMETHOD,
+	HOTSPOT_WRAPPER_WORDS,
 	HOTSPOT_FACT_COUNT
 };
 
@@ -200,6 +227,12 @@ struct hotspot {
  * they should be, with *why filled.
  */
 int hotspot_read_tables(const struct runtime_at *at, struct hotspot *jvm, struct fail *why);
+
+/*
+ * Finds out how a thread's last Java frame is found (bpf/hotspot_restart.h), and notes it in jvm->data; what is not found
+ * stays 0. -EAGAIN: there is no thread yet.
+ */
+int hotspot_read_threads(const struct runtime_at *at, struct hotspot *jvm);
 
 /* Names code of the blob at blob, `offset` bytes into it, and the frame of a compiled or interpreted function. */
 int hotspot_name(const struct runtime_at *at, const struct hotspot *jvm, const uint64_t words[2],

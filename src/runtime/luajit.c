@@ -19,29 +19,17 @@ static void *open_luajit(const struct image *image, struct budget *budget, struc
 	return facts;
 }
 
-/* All of the process's mappings of the image: code of one may be in several. */
-static void code_of_image(const struct runtime_at *at, struct luajit_data *data)
-{
-	const struct process *process = at->process;
-	uint64_t end = at->mapping->end;
-	size_t i;
-
-	data->image = at->mapping->start;
-	for (i = 0; process && i < process->mapping_count; i++)
-		if (process->mappings[i].image == at->mapping->image &&
-		    process->mappings[i].end > end)
-			end = process->mappings[i].end;
-	data->image_size = end - data->image;
-}
-
 static int attach(const struct runtime_at *at, void *data, void **state, struct fail *why)
 {
 	const struct luajit_facts *facts = at->facts;
 	struct luajit_data *of = data;
+	uint64_t image, size;
 
 	(void)state;
 	(void)why;
-	code_of_image(at, of);
+	runtime_code_of_image(at, &image, &size);
+	of->image = image;
+	of->image_size = size;
 	of->vm = runtime_address(at, facts->vm);
 	of->vm_size = facts->vm_size;
 	of->cur_l = facts->cur_l;

@@ -16,12 +16,7 @@
 /* Bytes of _PyRuntime that may hold what is looked for. */
 #define RUNTIME_BYTES 8192
 
-/*
- * glibc's struct pthread has the values of the first 32 keys in itself: pairs of a sequence number and the value,
- * from this offset on (nptl/descr.h, specific_1stblock). musl's has a pointer to all values.
- */
-#define GLIBC_VALUES	 0x310
-#define GLIBC_KEYS_FIRST 32
+/* musl's thread has a pointer to the values of all keys, among these bytes; glibc has them in itself. */
 #define MUSL_BYTES	 512
 #define KEYS_MAX	 1024
 
@@ -60,11 +55,12 @@ static bool read_word(const struct look *look, uint64_t *to, uint64_t address)
  */
 static bool find_in_glibc(struct look *look, uint64_t id, uint64_t thread, uint32_t key)
 {
-	uint64_t offset = GLIBC_VALUES + 16 * (uint64_t)key + 8, value;
+	uint64_t value;
 
-	if (key >= GLIBC_KEYS_FIRST || !read_word(look, &value, id + offset) || value != thread)
+	if (key >= RUNTIME_GLIBC_KEYS ||
+	    !read_word(look, &value, id + (uint64_t)RUNTIME_GLIBC_VALUE(key)) || value != thread)
 		return false;
-	look->data->tss = (int32_t)offset;
+	look->data->tss = RUNTIME_GLIBC_VALUE(key);
 	return true;
 }
 
@@ -149,7 +145,7 @@ static void move_range(struct python_range *range, uint64_t bias)
 static int attach(const struct runtime_at *at, void *result, void **state, struct fail *why)
 {
 	const struct python_layout *layout = at->facts;
-	uint64_t runtime = runtime_address(at, layout->runtime), interpreter;
+	uint64_t runtime = runtime_address(at, layout->runtime), interpreter, image, size;
 	struct python_data *data = result;
 	struct look look = {.at = at, .data = data};
 	bool found = false;
@@ -162,6 +158,9 @@ static int attach(const struct runtime_at *at, void *result, void **state, struc
 	data->interpreters = runtime + layout->runtime_interpreters;
 	if (layout->runtime_current)
 		data->current = runtime + layout->runtime_current;
+	runtime_code_of_image(at, &image, &size);
+	data->image = image;
+	data->image_size = size;
 	move_range(&data->eval, at->mapping->bias);
 	move_range(&data->eval_cold, at->mapping->bias);
 	for (i = 0; i < PYTHON_UNLINKED_MAX; i++)
@@ -190,6 +189,7 @@ const struct runtime_type runtime_python = {
 	.name = "python",
 	.id = UNWIND_RUNTIME_PYTHON,
 	.frame_kind = FILM_FRAME_PYTHON,
+	.restarts = true,
 	.steps_in_image = true,
 	.folds_leaf = true,
 	.exports = exports,

@@ -65,6 +65,33 @@ uint64_t runtime_address(const struct runtime_at *at, uint64_t image_address)
 	return at->mapping->bias + image_address;
 }
 
+void runtime_code_of_image(const struct runtime_at *at, uint64_t *start, uint64_t *size)
+{
+	const struct process *process = at->process;
+	uint64_t end = at->mapping->end;
+	size_t i;
+
+	for (i = 0; process && i < process->mapping_count; i++)
+		if (process->mappings[i].image == at->mapping->image &&
+		    process->mappings[i].end > end)
+			end = process->mappings[i].end;
+	*start = at->mapping->start;
+	*size = end - *start;
+}
+
+int32_t runtime_find_key(const struct runtime_at *at, uint64_t thread, uint64_t value)
+{
+	uint64_t values[2 * RUNTIME_GLIBC_KEYS - 1];
+	int32_t i;
+
+	if (runtime_read(at, values, sizeof(values), thread + RUNTIME_GLIBC_VALUE(0)))
+		return 0;
+	for (i = 0; i < RUNTIME_GLIBC_KEYS; i++)
+		if (values[2 * i] == value)
+			return RUNTIME_GLIBC_VALUE(i);
+	return 0;
+}
+
 static const char *keep(struct runtime_names *names, const char *s)
 {
 	size_t length = strnlen(s, RUNTIME_TEXT_MAX - 1);

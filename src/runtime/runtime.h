@@ -65,6 +65,8 @@ struct runtime_type {
 	unsigned int frame_kind; /* enum film_frame_kind */
 	/* The step is asked for code of the runtime's own image too, not just for what owns() says. */
 	bool steps_in_image;
+	/* It knows its newest frame where native frames above that one cannot be walked (UNWIND_RESTARTS). */
+	bool restarts;
 	/*
 	 * Native frames of the runtime's own image that stand between its frames are a part of them, and only
 	 * shown on request. So are those nearer to the leaf, if this is set: what the interpreter does for a
@@ -139,6 +141,22 @@ int runtime_read_string(const struct runtime_at *at, char *to, size_t size, uint
 
 /* Where the process has the virtual address of the runtime's own image. */
 uint64_t runtime_address(const struct runtime_at *at, uint64_t image_address);
+
+/* Where the process has code of the runtime's own image, from its first mapping to its last one. */
+void runtime_code_of_image(const struct runtime_at *at, uint64_t *start, uint64_t *size);
+
+/*
+ * glibc's struct pthread, at the thread pointer, has the values of the first keys in itself: pairs of a sequence number
+ * and the value (nptl/descr.h, specific_1stblock).
+ */
+#define RUNTIME_GLIBC_KEYS		32
+#define RUNTIME_GLIBC_VALUE(key) (0x310 + 16 * (int32_t)(key) + 8)
+
+/*
+ * Where a pthread key's value is, which is `value` in the thread with that pointer: its offset from the thread pointer,
+ * among the first keys of glibc; 0: it is not there.
+ */
+int32_t runtime_find_key(const struct runtime_at *at, uint64_t thread, uint64_t value);
 
 /*
  * Appends the next outer function. Strings are copied; control characters and bytes that are not UTF-8 may stay,

@@ -70,6 +70,7 @@ static void put_stacks(struct json *j, const struct view *view)
 	json_u64(j, "truncated", view->stacks.truncated);
 	put_reasons(j, "reasons", &view->stacks.reasons);
 	json_u64(j, "guessed", view->stacks.guessed);
+	json_u64(j, "gaps", view->stacks.gaps);
 	json_close(j, '}');
 }
 

@@ -164,6 +164,10 @@ static void print_stacks(const struct view *view, FILE *out)
 				    : ", %s with a guessed frame",
 			count);
 	}
+	if (view->stacks.gaps) {
+		text_count(count, sizeof(count), view->stacks.gaps);
+		fprintf(out, ", %s with native frames missing in between", count);
+	}
 	fputc('\n', out);
 }
 

@@ -15,6 +15,11 @@ static inline int unwind_native_here(struct unwind_walk *w, __u64 key)
 	return unwind_native(w, key);
 }
 
+static inline int unwind_restart_here(struct unwind_walk *w)
+{
+	return unwind_restart(w);
+}
+
 static inline int unwind_find_mapping_here(struct unwind_walk *w, __u64 at)
 {
 	return unwind_find_mapping(w, at);
@@ -81,6 +86,18 @@ static inline int unwind_runtime(struct unwind_walk *w)
 	case UNWIND_RUNTIME_##NAME: \
 		return name##_step(w);
 		UNWIND_RUNTIMES(X)
+#undef X
+	}
+	return UNWIND_NATIVE;
+}
+
+static inline int unwind_runtime_restart(struct unwind_walk *w)
+{
+	switch (w->home_runtime) {
+#define X(NAME, name)               \
+	case UNWIND_RUNTIME_##NAME: \
+		return name##_restart(w);
+		UNWIND_RESTARTS(X)
 #undef X
 	}
 	return UNWIND_NATIVE;
