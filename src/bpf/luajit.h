@@ -17,7 +17,8 @@
  *
  * Compiled code ("traces") runs in the same cframe, with more room below: so the cframe is looked for on the
  * stack, and known by lua_State, which knows it. global_State's jit_base is then the base of the function that
- * the trace has begun in, or gone to; functions that were inlined into it have no frames.
+ * the trace has begun in, or gone to; functions that were inlined into it have no frames on lua_State's stack. A frame with
+ * the place in the code stands for them: user space reads which they are (runtime/luajit_trace.c).
  *
  * What is remembered in w->state: [0] the next link; [1] the address of byte code that belongs to its function,
  * how far the cframe is from the stack pointer (or where it is looked for next), and LUAJIT_ACTIVE, FIRST or LAST:
@@ -57,17 +58,6 @@ static __always_inline long luajit_repeat(__u32 count, long (*step)(__u32 i, voi
 }
 
 #include "luajit_place.h"
-
-enum luajit_link {
-	LUAJIT_LINK_LUA = 0,
-	LUAJIT_LINK_C = 1,
-	LUAJIT_LINK_CONT = 2,
-	LUAJIT_LINK_VARG = 3,
-	LUAJIT_LINK_CP = 5,
-};
-
-#define LUAJIT_ADDRESS_BITS 47
-#define LUAJIT_POINTER	    ((1ull << LUAJIT_ADDRESS_BITS) - 1)
 
 /* cframe: results wanted at 8, lua_State at 16, byte code at 24, the next outer one at 32; it ends at 80 */
 #define LUAJIT_CFRAME 80
@@ -330,6 +320,18 @@ static __always_inline int luajit_try_next(struct unwind_walk *w, const struct l
 	return is_jit ? luajit_refuse(w, UNWIND_END_RUNTIME_CODE) : luajit_native(w, d);
 }
 
+/* The frame for what was inlined into compiled code. Returns as unwind_push(). */
+static __always_inline int luajit_push_trace(struct unwind_walk *w, __u64 g)
+{
+	__u64 at = unwind_at(w), code[LUAJIT_CODE / 8];
+
+	/* it can be read: the thread has executed it */
+	if (unwind_read_code(w, code, sizeof(code), at & ~(LUAJIT_CODE - 1ull)))
+		return 0;
+	return unwind_push_runtime(w, UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_LUAJIT, LUAJIT_IN_TRACE, at),
+				   g >> 3 << LUAJIT_CODE_BITS | luajit_code_sum(code));
+}
+
 /* Looks for the cframe that the native frame here runs in. */
 static __always_inline int luajit_begin(struct unwind_walk *w, const struct luajit_data *d,
 					int is_jit)
@@ -355,6 +357,8 @@ static __always_inline int luajit_begin(struct unwind_walk *w, const struct luaj
 	/* entered to run a C function: no frame belongs to it */
 	if (results < 0)
 		return luajit_done(w, x);
+	if (is_jit && luajit_push_trace(w, lua->g))
+		return UNWIND_ENDED;
 	if (!in_vm || !unwind_register(w, UNWIND_REG_RBX, &pc))
 		pc = 0;
 	base = pc ? luajit_border(w, lua, x, pc) : 0;

@@ -10,6 +10,40 @@
 
 #include "lua_abi.h"
 
+/* Types of links, in their low bits (lj_frame.h). */
+enum luajit_link {
+	LUAJIT_LINK_LUA = 0,
+	LUAJIT_LINK_C = 1,
+	LUAJIT_LINK_CONT = 2,
+	LUAJIT_LINK_VARG = 3,
+	LUAJIT_LINK_CP = 5,
+};
+
+#define LUAJIT_ADDRESS_BITS 47
+#define LUAJIT_POINTER	    ((1ull << LUAJIT_ADDRESS_BITS) - 1)
+
+/*
+ * Behind enum lua_called: a place in compiled code, for the functions that the trace there has inlined. It stands before
+ * the frame of the function that the trace has begun in, or gone to. Word 0's value is the address; word 1: the upper 44
+ * bits of global_State's address, without its lowest 3 bits, and 20 bits of luajit_code_sum().
+ */
+#define LUAJIT_IN_TRACE	 15
+#define LUAJIT_CODE_BITS 20
+#define LUAJIT_CODE	 32 /* bytes of code, aligned, that are summed up */
+
+/* Tells code from other code that lies there later. */
+static inline __attribute__((always_inline)) __u32 luajit_code_sum(const __u64 code[LUAJIT_CODE / 8])
+{
+	__u64 sum = 1;
+	__u32 i;
+
+	for (i = 0; i < LUAJIT_CODE / 8; i++) {
+		sum = (sum ^ code[i]) * 0x9e3779b97f4a7c15ull;
+		sum ^= sum >> 32;
+	}
+	return (__u32)(sum >> (64 - LUAJIT_CODE_BITS));
+}
+
 struct luajit_data {
 	__u64 image,
 		image_size; /* all of LuaJIT's own code: what else the step is asked for is compiled code */

@@ -193,7 +193,7 @@ static const uint64_t *caller_of(const struct runtime_type *type, const uint64_t
 {
 	const uint64_t *at = words + 2;
 
-	if (!type->named_by_caller || UNWIND_WORD_VARIANT(*words))
+	if (!(type->named_by_caller >> UNWIND_WORD_VARIANT(*words) & 1))
 		return NULL;
 	while (at < end) {
 		if (!(*at & UNWIND_IS_RUNTIME))

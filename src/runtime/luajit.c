@@ -25,8 +25,10 @@ static int attach(const struct runtime_at *at, void *data, void **state, struct 
 	struct luajit_data *of = data;
 	uint64_t image, size;
 
-	(void)state;
 	(void)why;
+	*state = calloc(1, sizeof(struct luajit_traces));
+	if (!*state)
+		return -ENOMEM;
 	runtime_code_of_image(at, &image, &size);
 	of->image = image;
 	of->image_size = size;
@@ -34,6 +36,14 @@ static int attach(const struct runtime_at *at, void *data, void **state, struct 
 	of->vm_size = facts->vm_size;
 	of->cur_l = facts->cur_l;
 	return 0;
+}
+
+static void detach(void *state)
+{
+	struct luajit_traces *traces = state;
+
+	vec_free(&traces->known);
+	free(traces);
 }
 
 /* It puts compiled code where a jump of 32 bits reaches it from the interpreter (lj_mcode.c). */
@@ -50,8 +60,9 @@ static bool owns(const struct runtime_at *at, const void *state, const struct ma
 static int name_of(const struct runtime_at *at, void *state, const uint64_t words[2],
 		   struct runtime_names *names)
 {
-	(void)state;
-	return luajit_name(at, words, names);
+	return UNWIND_WORD_VARIANT(words[0]) == LUAJIT_IN_TRACE
+		       ? luajit_name_trace(at, state, words, names)
+		       : luajit_name(at, words, names);
 }
 
 static const char *const exports[] = {"luaJIT_setmode", NULL};
@@ -62,12 +73,13 @@ const struct runtime_type runtime_luajit = {
 	.frame_kind = FILM_FRAME_LUA,
 	.steps_in_image = true,
 	.folds_leaf = true,
-	.named_by_caller = true,
+	.named_by_caller = 1u << LUA_CALLED_BY_LUA | 1u << LUAJIT_IN_TRACE,
 	.keeps = true,
 	.exports = exports,
 	.open = open_luajit,
 	.close = free,
 	.attach = attach,
+	.detach = detach,
 	.owns = owns,
 	.name_of = name_of,
 };

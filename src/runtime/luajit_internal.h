@@ -2,6 +2,7 @@
 #ifndef RUNTIME_LUAJIT_INTERNAL_H
 #define RUNTIME_LUAJIT_INTERNAL_H
 
+#include "base/vec.h"
 #include "bpf/luajit_abi.h"
 #include "runtime/runtime.h"
 
@@ -20,6 +21,21 @@ struct luajit_facts {
  */
 int luajit_find(const struct image *image, struct luajit_facts *facts, struct budget *budget,
 		struct fail *why);
+
+/* What is known of a process's compiled code. */
+struct luajit_known_trace {
+	uint64_t address, machine; /* of its GCtrace, of its code */
+	uint32_t size;
+};
+
+struct luajit_traces {
+	uint32_t array; /* from global_State to jit_State's pointer to the array of traces; 0: not known yet */
+	vec(struct luajit_known_trace) known;
+};
+
+/* Names a place in compiled code (LUAJIT_IN_TRACE): the functions inlined there. As runtime_type's name_of(). */
+int luajit_name_trace(const struct runtime_at *at, struct luajit_traces *traces,
+		      const uint64_t words[2], struct runtime_names *names);
 
 /* Names a frame: runtime_type's name_of(). */
 int luajit_name(const struct runtime_at *at, const uint64_t words[2], struct runtime_names *names);

@@ -80,9 +80,9 @@ struct runtime_type {
 	bool (*is_part)(const void *facts, uint64_t image_address);
 	/*
 	 * What a function is called is known only by who has called it: name_of() looks at at->caller, which is there
-	 * for frames of variant 0 (unwind_abi.h).
+	 * for frames of variant n (unwind_abi.h) if bit n is set.
 	 */
-	bool named_by_caller;
+	uint32_t named_by_caller;
 	/* Its step keeps what a frame is called, since the process may have freed it by the time that is asked. */
 	bool keeps;
 

@@ -293,7 +293,7 @@ static const uint64_t *caller_of(const struct runtime_type *type, const uint64_t
 {
 	const uint64_t *at = words + 2;
 
-	if (!type->named_by_caller || UNWIND_WORD_VARIANT(*words))
+	if (!(type->named_by_caller >> UNWIND_WORD_VARIANT(*words) & 1))
 		return NULL;
 	for (; end - at >= 2; at += *at & UNWIND_IS_RUNTIME ? 2 : 1)
 		if (*at & UNWIND_IS_RUNTIME && UNWIND_WORD_RUNTIME(*at) == type->id)
