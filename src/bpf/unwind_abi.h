@@ -25,7 +25,7 @@
 #define UNWIND_PAGE_SHIFT  16 /* a page is 64 KiB of an image's virtual addresses */
 
 /* The most words of one user stack: a native frame takes one, a frame of a runtime two. A power of two. */
-#define UNWIND_FRAMES_MAX 4096
+#define UNWIND_FRAMES_MAX 8192
 
 /*
  * Language runtimes whose frames are found by their own structures. A row here, a step in NAME.h beside this

@@ -589,5 +589,6 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	statistics->table_bytes = samples.tables.bytes;
 	statistics->tables = samples.tables.tables;
 	statistics->rules = samples.tables.rules;
+	memcpy(statistics->refusal, samples.refusal, sizeof(statistics->refusal));
 	statistics->ring_bytes = rings_bytes(camera->rings);
 }

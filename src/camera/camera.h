@@ -60,12 +60,15 @@ void camera_loss(struct camera *camera, const char *words, uint64_t samples);
 /* Lets the calling thread record before others run: one that waits for a CPU loses samples. */
 void camera_raise_priority(void);
 
+#define CAMERA_REFUSAL_MAX 160
+
 struct camera_statistics {
 	uint64_t samples;      /* in the film */
 	uint64_t complete;     /* of them: stack to its root */
 	uint64_t handed_over;  /* of them: finished in user space */
 	uint64_t lost;	       /* samples that did not get into the film */
 	uint64_t other_losses; /* parts of stacks, events, tables: the film tells which */
+	char refusal[CAMERA_REFUSAL_MAX]; /* a language runtime whose frames are not looked for, and why; "" */
 	uint64_t table_bytes, ring_bytes;
 	unsigned int tables, rules;
 };

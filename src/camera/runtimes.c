@@ -402,14 +402,30 @@ void runtimes_turn(struct runtimes *runtimes, struct film_writer *film)
 	runtime_frames_turn(runtimes->frames, film);
 }
 
+static void say_refusal(const struct refusal *refusal, char *to, size_t size)
+{
+	snprintf(to, size, "%s frames not looked for: %s", refusal->type->name, refusal->words);
+}
+
+void runtimes_refusal(const struct runtimes *runtimes, char *to, size_t size)
+{
+	const struct refusal *most = NULL;
+
+	vec_foreach (&runtimes->refusals, refusal)
+		if (!most || refusal->count > most->count)
+			most = refusal;
+	*to = 0;
+	if (most)
+		say_refusal(most, to, size);
+}
+
 uint64_t runtimes_losses(const struct runtimes *runtimes)
 {
 	char words[sizeof(((struct fail *)0)->what) + 64];
 	uint64_t sum = runtime_frames_losses(runtimes->frames);
 
 	vec_foreach (&runtimes->refusals, refusal) {
-		snprintf(words, sizeof(words), "%s frames not looked for: %s", refusal->type->name,
-			 refusal->words);
+		say_refusal(refusal, words, sizeof(words));
 		film_loss(runtimes->film, 0, words, refusal->count);
 		sum += refusal->count;
 	}

@@ -72,6 +72,9 @@ void runtimes_image_gone(struct runtimes *runtimes, const struct image *image);
 /* Another film. */
 void runtimes_turn(struct runtimes *runtimes, struct film_writer *film);
 
+/* Says which runtime's frames are not looked for, and why: that of the most images and processes. "": there is none. */
+void runtimes_refusal(const struct runtimes *runtimes, char *to, size_t size);
+
 /* Tells the film what was lost so far. Returns how much that is. */
 uint64_t runtimes_losses(const struct runtimes *runtimes);
 

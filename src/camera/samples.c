@@ -616,6 +616,7 @@ void samples_statistics(const struct samples *samples, struct samples_statistics
 	statistics->refused =
 		counts.refused_processes + counts.refused_threads + counts.refused_mappings;
 	names_statistics(samples->names, &statistics->frames_wanted, &statistics->frames_named);
+	runtimes_refusal(samples->runtimes, statistics->refusal, sizeof(statistics->refusal));
 	statistics->runtimes_lost = runtimes_losses(samples->runtimes);
 	spaces_statistics(samples->spaces, &statistics->tables);
 }

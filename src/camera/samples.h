@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "bpf/capture_abi.h"
+#include "camera/camera.h"
 #include "camera/spaces.h"
 #include "film/writer.h"
 #include "symbol/symbols.h"
@@ -78,6 +79,7 @@ struct samples_statistics {
 	uint64_t stale;	   /* stacks cut since mappings changed under them */
 	uint64_t unreadable_files, refused;
 	uint64_t frames_wanted, frames_named;
+	char refusal[CAMERA_REFUSAL_MAX]; /* runtimes_refusal() */
 	uint64_t runtimes_lost; /* of language runtimes: what has no name, what is not known */
 	struct spaces_statistics tables;
 };

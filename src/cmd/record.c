@@ -165,6 +165,10 @@ static void show_end(const struct record_options *o, const struct session *sessi
 			(unsigned long long)statistics.other_losses);
 	if (!statistics.lost && !statistics.other_losses)
 		fputs("; nothing lost", stderr);
+	if (*statistics.refusal) {
+		fputs("; ", stderr);
+		text_print_safe(stderr, statistics.refusal);
+	}
 	if (!statistics.samples)
 		fputs("; nothing that was to be filmed ran", stderr);
 	fputc('\n', stderr);

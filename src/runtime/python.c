@@ -183,7 +183,8 @@ static int attach(const struct runtime_at *at, void *result, void **state, struc
 	return 0;
 }
 
-static const char *const exports[] = {"_PyRuntime", NULL};
+/* The second one is there before 3.7 too: those versions are refused by name. */
+static const char *const exports[] = {"_PyRuntime", "PyEval_EvalFrameEx", NULL};
 
 const struct runtime_type runtime_python = {
 	.name = "python",

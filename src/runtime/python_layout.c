@@ -314,7 +314,7 @@ static int take_known(struct python_layout *layout, unsigned int minor, struct f
 		layout->string_wide = minor < 12 ? 72 : 56;
 		return 0;
 	}
-	return refuse(why, ": this version is not known", minor);
+	return refuse(why, minor < 8 ? ": not supported" : ": this version is not known", minor);
 }
 
 uint16_t python_shown_name(const struct python_layout *layout)
@@ -329,6 +329,24 @@ static void choose_name(struct python_layout *layout)
 	/* PyASCIIObject: length, then hash (Include/cpython/unicodeobject.h) */
 	layout->data.name_hash = layout->string_length + 8;
 	layout->data.name_text = layout->string_ascii;
+}
+
+/* Before 3.7 there was no _PyRuntime. What a version was the first, or the last, to export tells which one it is. */
+static int refuse_old(const struct image *image, struct fail *why)
+{
+	struct runtime_symbol symbols[] = {{.name = "PyCode_Type"},
+					   {.name = "PyInt_FromLong"},
+					   {.name = "PyCapsule_New"},
+					   {.name = "_PyEval_EvalFrameDefault"}};
+
+	runtime_find_symbols(image, symbols, 4);
+	if (!symbols[0].address)
+		return -ENOENT;
+	return fail(why, -ENOTSUP, NULL, "CPython %s: not supported",
+		    symbols[1].address && symbols[2].address ? "2.7"
+		    : symbols[1].address		     ? "2.6 or older"
+		    : symbols[3].address		     ? "3.6"
+							     : "3.5 or older");
 }
 
 static int find_layout(const struct image *image, struct python_layout *layout, struct fail *why)
@@ -349,7 +367,9 @@ static int find_layout(const struct image *image, struct python_layout *layout, 
 	symbols[VERSION].name = "Py_Version";
 	symbols[CODE_TYPE].name = "PyCode_Type";
 	runtime_find_symbols(image, symbols, COUNT);
-	if (!symbols[0].address || !symbols[CODE_TYPE].address)
+	if (!symbols[0].address)
+		return refuse_old(image, why);
+	if (!symbols[CODE_TYPE].address)
 		return -ENOENT;
 	*layout = (struct python_layout){0};
 	layout->runtime = symbols[0].address;
