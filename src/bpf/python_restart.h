@@ -107,6 +107,56 @@ static __always_inline int python_at_anchor(struct unwind_walk *w, const struct 
 	return UNWIND_AGAIN;
 }
 
+/* A search for a word in a native frame. */
+struct python_words {
+	struct unwind_walk *walk;
+	__u64 at, end, wanted;
+	__u32 found;
+};
+
+/* For unwind_repeat(). */
+static long python_look(__u32 i, void *context)
+{
+	struct python_words *words = context;
+	__u64 value;
+
+	(void)i;
+	if (words->at >= words->end ||
+	    unwind_read(words->walk, &value, sizeof(value), words->at))
+		return 1;
+	words->at += 8;
+	words->found = value == words->wanted;
+	return words->found;
+}
+
+/* Up to 3.10: looks for the native frame of the evaluation function that runs the Python frame `frame`. */
+static __always_inline int python_at_frame(struct unwind_walk *w, const struct python_data *data,
+					   __u64 frame)
+{
+	struct python_scan scan = {w, data, w->sp & ~7ull, w->sp & ~7ull, 8, 0};
+	struct python_words words = {w, 0, 0, frame, 0};
+	__u64 fp;
+
+	if (!frame || w->restart.why == UNWIND_RESTART_GUESSED)
+		return UNWIND_NATIVE;
+	if (w->restart.found_sp)
+		scan.at = w->restart.found_sp;
+	scan.to += 8 * PYTHON_SCAN_WORDS_MAX;
+	UNWIND_OPAQUE(scan.at);
+	unwind_repeat(PYTHON_SCAN_WORDS, python_scan, &scan);
+	if (scan.found && python_is_eval(data, scan.found - 1)) {
+		words.at = scan.at + 8;
+		words.end = python_end_of(w, scan.at, scan.found, &fp);
+		unwind_repeat(PYTHON_NATIVE_FRAME_MAX / 8, python_look, &words);
+		if (words.found)
+			return python_found(w, scan.at, scan.found, fp);
+	}
+	if (scan.at == scan.to)
+		return UNWIND_NATIVE;
+	w->restart.found_sp = scan.at;
+	return UNWIND_AGAIN;
+}
+
 /* Goes along the list to the anchor of its newest frames, which is `innermost`; 3.13 and later. */
 static __always_inline int python_to_anchor(struct unwind_walk *w, const struct python_data *data,
 					    __u64 at, __u64 innermost)
@@ -131,7 +181,7 @@ static __always_inline int python_restart(struct unwind_walk *w)
 	__u64 anchor = w->state[UNWIND_RUNTIME_PYTHON][1] & UNWIND_VALUE_MASK;
 	__u32 phase = w->state[UNWIND_RUNTIME_PYTHON][1] >> 48 & 15;
 
-	if (!data || data->shape == PYTHON_FRAME_OBJECTS)
+	if (!data)
 		return UNWIND_NATIVE;
 	if (phase == PYTHON_BEGIN)
 		return python_begin(w, data);
@@ -139,7 +189,10 @@ static __always_inline int python_restart(struct unwind_walk *w)
 		return python_search(w, data, at, steps, anchor);
 	if (phase == PYTHON_HAVE || phase == PYTHON_TRY)
 		return python_to_anchor(w, data, at, phase == PYTHON_HAVE ? at : anchor);
-	return phase == PYTHON_WAIT ? python_at_anchor(w, data, anchor) : UNWIND_NATIVE;
+	if (phase != PYTHON_WAIT)
+		return UNWIND_NATIVE;
+	return data->shape == PYTHON_FRAME_OBJECTS ? python_at_frame(w, data, at)
+						   : python_at_anchor(w, data, anchor);
 }
 
 #endif

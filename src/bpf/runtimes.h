@@ -28,5 +28,6 @@
 #include "python.h"
 #include "python_restart.h"
 #include "v8.h"
+#include "v8_restart.h"
 
 #endif

@@ -45,7 +45,8 @@
  */
 #define UNWIND_RESTARTS(X)  \
 	X(PYTHON, python)   \
-	X(HOTSPOT, hotspot)
+	X(HOTSPOT, hotspot) \
+	X(V8, v8)
 
 enum unwind_runtime {
 	UNWIND_RUNTIME_NONE = 0, /* in a word: UNWIND_GAP */

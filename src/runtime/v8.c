@@ -184,6 +184,7 @@ const struct runtime_type runtime_v8 = {
 	.name = "v8",
 	.id = UNWIND_RUNTIME_V8,
 	.frame_kind = FILM_FRAME_JAVASCRIPT,
+	.restarts = true,
 	.steps_in_image = true,
 	.folds_leaf = true,
 	.exports = exports,
