@@ -34,6 +34,10 @@ def as_from_a_terminal():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+# Stands for native frames that are missing within a stack.
+GAP = "[native frames without unwind information]"
+
+
 class Stack(tuple):
     """A stack, as names of frames, root first."""
 
@@ -107,6 +111,15 @@ class Film:
         first = sum(stacks["reasons"].get(reason, 0) for reason in early)
         assert first <= max(50, stacks["samples"] / 20), self.explain()
         assert stacks["truncated"] - first <= (1 - part) * stacks["samples"], self.explain()
+
+    def assert_gap(self, *chain):
+        """Nearly all stacks are whole, with these functions next to the mark for native frames that are missing."""
+        stacks = self.json()["stacks"]
+        assert stacks["samples"], "an empty film: " + self.explain()
+        assert stacks["complete"] >= 0.99 * stacks["samples"], self.explain()
+        assert stacks["gaps"] >= 0.9 * stacks["samples"], self.explain()
+        blind = self.share(lambda stack: GAP in stack)
+        assert self.share(lambda stack: stack.has(*chain, GAP)) >= 0.99 * blind, self.explain()
 
     def complete(self, *options):
         """The part of the samples whose stack is complete."""

@@ -21,7 +21,7 @@ from harness import PATIENCE, chance, needs_root, running, spare_versions
 pytestmark = needs_root
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
-SOURCES = ["Split.java", "Churn.java", "Server.java"]
+SOURCES = ["Split.java", "Churn.java", "Server.java", "Blind.java"]
 JVMS = sorted({path.resolve() for path in Path("/usr/lib/jvm").glob("*/bin/java")} |
               {Path(path) for path in filter(None, os.environ.get("STACKCAM_JAVAS", "").split(":"))})
 # The suite that has the most, and what of it is unpacked together.
@@ -135,6 +135,13 @@ def test_recursion(lab, java, classes):
     whole = sum(value for stack, value in stacks if len(stack.find("Split.deep")) == 501 and
                 "Split.main" in stack)
     assert whole >= 0.98 * sum(value for _, value in stacks), made.explain()
+
+
+@pytest.mark.parametrize("mode", ["mixed", "interpreted"])
+def test_native_code_without_unwind_information(lab, java, classes, mode):
+    """A walk begins again at Java's last frame; the native frames between are marked as missing."""
+    made = film(lab, java, classes, "Blind", lab.program("libblind.so"), 60, options=MODES[mode])
+    made.assert_gap("Blind.main", "Blind.outer", "Blind.inner", "Blind.spin")
 
 
 def test_threads(lab, java, classes):

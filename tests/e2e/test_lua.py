@@ -8,6 +8,7 @@ Some come from newer suites of Debian. More interpreters can be named in STACKCA
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -19,11 +20,12 @@ from pathlib import Path
 import pytest
 
 import suites
-from harness import PATIENCE, free_port, needs_root, running, spare_versions, unpack_packages, wait_until
+from harness import PATIENCE, chance, free_port, needs_root, running, spare_versions, unpack_packages, wait_until
 
 pytestmark = needs_root
 
-PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "lua_truth.lua"
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+PROGRAM, INLINED = PROGRAMS / "lua_truth.lua", PROGRAMS / "inlined.lua"
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 # Suites of Debian, and what is taken from them.
 NEWER = {"forky": ("lua5.5", "liblua5.5-0"), "trixie": ("lua5.3", "lua5.4")}
@@ -117,6 +119,25 @@ def test_files_and_lines(split, lua):
     # of compiled code only the function is known
     wanted = {first} if is_compiled(lua) else {first + 2, first + 3}
     assert sum(part for line, part in lines.items() if line in wanted) >= 0.9, lines
+
+
+@pytest.mark.parametrize("mode", ["loops", "small", "deep", "operator"])
+def test_inlined_functions(lab, lua, mode):
+    """Functions in compiled code have the shares that LuaJIT's own profiler sees."""
+    if not is_compiled(lua):
+        pytest.skip("it does not compile")
+    own = subprocess.run([*lua, "-jp=fm0i1", INLINED, mode, "2"], capture_output=True, text=True, check=True)
+    truth = {name: int(part) / 100 for part, name in re.findall(r"^ *(\d+)% +(\S+)$", own.stdout, re.MULTILINE)}
+    assert truth, own.stdout
+    with running(*lua, INLINED, mode, 60) as program:
+        made = lab.record("-d", 2, "-p", program.pid, hz=499)
+    made.assert_whole()
+    shares = {function["name"]: function["self"] / made.json()["event"]["total"]
+              for function in made.json()["functions"] if function["image"] == str(INLINED)}
+    count = made.json()["stacks"]["samples"]
+    for name, part in truth.items():
+        allowed = max(0.08, chance(part, count, 1000, errors=4))
+        assert abs(shares.get(name, 0) - part) <= allowed, (name, truth, shares, made.explain())
 
 
 def test_recursion(lab, lua):

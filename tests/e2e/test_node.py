@@ -21,7 +21,7 @@ from harness import PATIENCE, needs_root, running, spare_versions, unpack_packag
 pytestmark = needs_root
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
-PROGRAM = PROGRAMS / "node.js"
+PROGRAM, BLIND = PROGRAMS / "node.js", PROGRAMS / "blind.js"
 
 INSTALLED = shutil.which("node", path="/usr/bin:/bin")
 # Releases that neither is, from the npm registry.
@@ -185,6 +185,13 @@ def test_native(lab, node):
     filmed = film(lab, node, "native")
     assert_whole(filmed)
     assert filmed.share(lambda stack: stack.has("native", "pbkdf2Sync")) > 0.9, filmed.explain()
+
+
+def test_native_code_without_unwind_information(lab, node):
+    """A walk begins again at the frame with which JavaScript has called C++; what lies between is marked as missing."""
+    with running(*node, BLIND, lab.program("blind.node"), 60) as program:
+        made = lab.record("-d", 1, "-p", program.pid, hz=499)
+    made.assert_gap("byForEach", "forEach", "outer", "inner")
 
 
 def test_exceptions(lab, node):

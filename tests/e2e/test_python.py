@@ -19,7 +19,8 @@ from harness import PATIENCE, chance, needs_root, of_pyenv, running, spare_versi
 
 pytestmark = needs_root
 
-PROGRAM = Path(__file__).resolve().parents[1] / "programs" / "python_truth.py"
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+PROGRAM, BLIND = PROGRAMS / "python_truth.py", PROGRAMS / "blind.py"
 MINORS = range(8, 14)
 # of the suite NEWER: in the program, and in a shared library
 NEWER, NEWEST = "forky", ("python3.14", "libpython3.14", "python3.15", "libpython3.15")
@@ -159,6 +160,27 @@ def test_recursion(lab, python):
     assert whole >= 0.95 * total, made.explain()
 
 
+@pytest.mark.parametrize("how", ["made", "library"])
+def test_native_code_without_unwind_information(lab, python, how):
+    """A walk begins again at Python's newest function; the native frames between are marked as missing."""
+    with running(*python, BLIND, lab.program("libblind.so") if how == "library" else how, 60) as program:
+        made = lab.record("-d", 1, "-p", program.pid, hz=499)
+    function = "<lambda>" if version_of(python) < (3, 11) else "by_sorting.<locals>.<lambda>"
+    made.assert_gap("main", "by_sorting", function, "outer", "inner")
+
+
+def test_deepest(lab, python):
+    """Stacks are whole up to the number of frames that a stack can have."""
+    # up to 3.10 each function has three native frames
+    depth = 1000 if version_of(python) < (3, 11) else 4000
+    with running(*python, BLIND, "made", 60, depth) as program:
+        made = lab.record("-d", 2, "-p", program.pid, hz=499)
+    assert made.complete() >= 0.99, made.explain()
+    stacks = [(stack, value) for stack, value in made.folded() if "inner" in stack]
+    assert sum(value for stack, value in stacks if stack.has("main", "by_sorting") and
+               len(stack.find("outer")) == depth + 1) >= 0.99 * sum(value for _, value in stacks) > 0, made.explain()
+
+
 def test_threads_do_not_get_frames_of_others(lab, python):
     made = film(lab, python, "threads", seconds=2)
     seen = set()
@@ -234,11 +256,17 @@ def test_compiled_code(lab, python):
     assert sum(value for _, value in right) >= 0.98 * sum(value for _, value in whole), made.explain()
 
 
-def test_a_version_that_is_not_known_is_refused(lab):
-    with running(of_pyenv("3.7"), "-c", "print('ready', flush=True)\nwhile True: pass") as program:
+@pytest.mark.parametrize("version", ["2.7", "3.6", "3.7"])
+def test_an_old_version_is_refused(lab, version):
+    path = of_pyenv(version)
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    busy = "import sys\nsys.stdout.write('ready\\n')\nsys.stdout.flush()\nwhile True: pass"
+    with running(path, "-c", busy) as program:
         made = lab.record("-d", 1, "-p", program.pid)
-    assert any("3.7" in reason and reason.startswith("python frames not looked for")
-               for reason in made.json()["loss"]), made.explain()
+    words = f"python frames not looked for: CPython {version}: not supported"
+    assert words in made.json()["loss"], made.explain()
+    assert words in made.recording.stderr
     assert not any(function["kind"] == "python" for function in made.json()["functions"])
 
 
