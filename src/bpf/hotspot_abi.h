@@ -122,11 +122,11 @@ struct hotspot_data {
 	__u32 pool_size, pool_holder;		/* of ConstantPool; its constants stand behind it */
 	__u32 class_name;			/* of Klass */
 	/* Where the anchor is of a thread that is in native code (hotspot_restart.h): */
-	__s32 thread;		/* the JavaThread's address, from the thread pointer; 0: not known */
+	__s32 thread; /* the JavaThread's address, from the thread pointer; 0: not known */
 	__u32 thread_os, os_id; /* JavaThread::_osthread, OSThread::_pthread_id */
 	__u32 thread_anchor;	/* JavaThread::_anchor */
-	__s32 wrapper;		/* the JavaCallWrapper's address, from the call stub's rbp; 0: not known */
-	__u32 wrapper_anchor;	/* JavaCallWrapper::_anchor */
+	__s32 wrapper; /* the JavaCallWrapper's address, from the call stub's rbp; 0: not known */
+	__u32 wrapper_anchor;		       /* JavaCallWrapper::_anchor */
 	__u32 anchor_sp, anchor_pc, anchor_fp; /* of JavaFrameAnchor */
 };
 

@@ -16,7 +16,8 @@
 #include "hotspot.h"
 
 /* The anchor that says where Java's newest frame is that the walk has not seen yet; 0: there is none. */
-static __always_inline __u64 hotspot_anchor(const struct unwind_walk *w, const struct hotspot_data *d)
+static __always_inline __u64 hotspot_anchor(const struct unwind_walk *w,
+					    const struct hotspot_data *d)
 {
 	__u64 call_stub = w->state[UNWIND_RUNTIME_HOTSPOT][0], at, id;
 

@@ -328,7 +328,8 @@ static __always_inline int luajit_push_trace(struct unwind_walk *w, __u64 g)
 	/* it can be read: the thread has executed it */
 	if (unwind_read_code(w, code, sizeof(code), at & ~(LUAJIT_CODE - 1ull)))
 		return 0;
-	return unwind_push_runtime(w, UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_LUAJIT, LUAJIT_IN_TRACE, at),
+	return unwind_push_runtime(w,
+				   UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_LUAJIT, LUAJIT_IN_TRACE, at),
 				   g >> 3 << LUAJIT_CODE_BITS | luajit_code_sum(code));
 }
 

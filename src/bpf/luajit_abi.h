@@ -32,7 +32,8 @@ enum luajit_link {
 #define LUAJIT_CODE	 32 /* bytes of code, aligned, that are summed up */
 
 /* Tells code from other code that lies there later. */
-static inline __attribute__((always_inline)) __u32 luajit_code_sum(const __u64 code[LUAJIT_CODE / 8])
+static inline __attribute__((always_inline)) __u32
+luajit_code_sum(const __u64 code[LUAJIT_CODE / 8])
 {
 	__u64 sum = 1;
 	__u32 i;

@@ -29,7 +29,7 @@ struct python_range {
 };
 
 struct python_data {
-	__u32 shape; /* enum python_shape */
+	__u32 shape;		 /* enum python_shape */
 	__u64 image, image_size; /* all of CPython's own code */
 
 	/* The thread state's place in the thread's own memory, relative to the thread pointer. */

@@ -121,8 +121,7 @@ static long python_look(__u32 i, void *context)
 	__u64 value;
 
 	(void)i;
-	if (words->at >= words->end ||
-	    unwind_read(words->walk, &value, sizeof(value), words->at))
+	if (words->at >= words->end || unwind_read(words->walk, &value, sizeof(value), words->at))
 		return 1;
 	words->at += 8;
 	words->found = value == words->wanted;

@@ -72,7 +72,7 @@ enum unwind_runtime {
 	(UNWIND_IS_RUNTIME | (__u64)(variant) << 54 | (__u64)(runtime) << 48 | \
 	 ((__u64)(value)&UNWIND_VALUE_MASK))
 /* Word 0 where native frames are missing that nobody could walk: frames of the same stack follow. Word 1 is 0. */
-#define UNWIND_GAP UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_NONE, 0, 0)
+#define UNWIND_GAP		  UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_NONE, 0, 0)
 #define UNWIND_WORD_RUNTIME(word) ((__u32)((word) >> 48) & 63)
 #define UNWIND_WORD_VARIANT(word) ((__u32)((word) >> 54) & 15)
 #define UNWIND_WORD_VALUE(word)	  ((word)&UNWIND_VALUE_MASK)

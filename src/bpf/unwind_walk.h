@@ -115,7 +115,7 @@ struct unwind_memo {
 enum unwind_restarting {
 	UNWIND_RESTART_NONE = 0,
 	UNWIND_RESTART_GUESSED, /* the frame at pc was found by the frame pointer: it may lie beyond that one */
-	UNWIND_RESTART_ENDED,	/* the walk has ended */
+	UNWIND_RESTART_ENDED, /* the walk has ended */
 };
 
 /* What restart.h remembers. */

@@ -25,9 +25,9 @@
 
 struct v8_scan {
 	struct unwind_walk *walk;
-	__u64 at, to;	     /* of the word that is looked at next; not up to that one */
-	__u64 types;	     /* twice how many types there are */
-	__u64 sp, type, fp;  /* the words before it, and the one there */
+	__u64 at, to;	    /* of the word that is looked at next; not up to that one */
+	__u64 types;	    /* twice how many types there are */
+	__u64 sp, type, fp; /* the words before it, and the one there */
 	__u32 found;
 };
 
@@ -71,7 +71,8 @@ static __always_inline int v8_restart(struct unwind_walk *w)
 	if (scan.found && !unwind_read(w, &pc, sizeof(pc), scan.sp - 8) &&
 	    unwind_enter_mapping(w, pc) && w->mapping.runtime == UNWIND_RUNTIME_V8 &&
 	    w->mapping.kind == UNWIND_MAPPING_TABLE &&
-	    pc - w->mapping.bias - d->builtins_start < d->builtins_size && unwind_is_called(w, pc)) {
+	    pc - w->mapping.bias - d->builtins_start < d->builtins_size &&
+	    unwind_is_called(w, pc)) {
 		r->found_pc = pc;
 		r->found_sp = scan.sp;
 		r->found_fp = scan.at - 8;

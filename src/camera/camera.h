@@ -68,7 +68,8 @@ struct camera_statistics {
 	uint64_t handed_over;  /* of them: finished in user space */
 	uint64_t lost;	       /* samples that did not get into the film */
 	uint64_t other_losses; /* parts of stacks, events, tables: the film tells which */
-	char refusal[CAMERA_REFUSAL_MAX]; /* a language runtime whose frames are not looked for, and why; "" */
+	char refusal
+		[CAMERA_REFUSAL_MAX]; /* a language runtime whose frames are not looked for, and why; "" */
 	uint64_t table_bytes, ring_bytes;
 	unsigned int tables, rules;
 };

@@ -76,7 +76,7 @@ struct film_image {
 enum film_frame_kind {
 	FILM_FRAME_NATIVE = 1,
 	FILM_FRAME_KERNEL,
-	FILM_FRAME_JIT,	 /* code without a file, named by a perf map or not at all */
+	FILM_FRAME_JIT, /* code without a file, named by a perf map or not at all */
 	/*
 	 * No code. At the root: says why a stack has no more frames, "[truncated: …]". Elsewhere: stands for frames
 	 * that are missing between those beside it, "[native frames without unwind information]".

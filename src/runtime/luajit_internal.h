@@ -29,7 +29,8 @@ struct luajit_known_trace {
 };
 
 struct luajit_traces {
-	uint32_t array; /* from global_State to jit_State's pointer to the array of traces; 0: not known yet */
+	uint32_t
+		array; /* from global_State to jit_State's pointer to the array of traces; 0: not known yet */
 	vec(struct luajit_known_trace) known;
 };
 

@@ -18,19 +18,19 @@
 
 #include "runtime/luajit_here.h"
 
-#define STATE_BYTES   16384	/* behind global_State's begin, with jit_State */
-#define TRACES_MAX    65536	/* numbers have 16 bits */
-#define KNOWN_MAX     16384	/* traces of a process that are remembered */
+#define STATE_BYTES   16384 /* behind global_State's begin, with jit_State */
+#define TRACES_MAX    65536 /* numbers have 16 bits */
+#define KNOWN_MAX     16384 /* traces of a process that are remembered */
 #define SNAPSHOTS_MAX 4096
 #define DEPTH_MAX     (RUNTIME_NAMES_MAX - 2)
 
-#define TRACE_TYPE 9 /* gct, as those of luajit_place.h */
+#define TRACE_TYPE    9 /* gct, as those of luajit_place.h */
 
 /* Slots 0 and 1 are of the function whose frame is on the stack. */
-#define BASE_SLOT 2
+#define BASE_SLOT	   2
 
-#define REF_BIAS      0x8000 /* references below are constants */
-#define SLOTS	      256
+#define REF_BIAS	   0x8000 /* references below are constants */
+#define SLOTS		   256
 #define CONTINUATION_SLOTS 2
 
 /* GCtrace */
@@ -90,8 +90,8 @@ static bool is_array(const struct runtime_at *at, const struct array *array)
 		return false;
 	for (i = 1; i < count; i++)
 		if (traces[i])
-			return !(traces[i] & 7) && !read_trace(at, traces[i], &t) &&
-			       is_trace(&t) && t.number == i;
+			return !(traces[i] & 7) && !read_trace(at, traces[i], &t) && is_trace(&t) &&
+			       t.number == i;
 	return false;
 }
 
@@ -102,7 +102,8 @@ static bool find_array(const struct runtime_at *at, struct luajit_traces *traces
 	struct array array;
 	size_t i;
 
-	for (i = 0; words && i < STATE_BYTES && !runtime_read(at, words + i / 8, 512, g + i); i += 512)
+	for (i = 0; words && i < STATE_BYTES && !runtime_read(at, words + i / 8, 512, g + i);
+	     i += 512)
 		;
 	for (size_t n = 0; n + 1 < i / 8 && !traces->array; n++) {
 		memcpy(&array, words + n, sizeof(array));
@@ -184,7 +185,8 @@ static int read_slots(const struct runtime_at *at, const struct trace *t, uint64
 	for (i = 1; !err && i < t->snapshots && all[i].machine <= pc - t->machine; i++)
 		s = &all[i];
 	if (!err)
-		err = runtime_read(at, entries, 4ull * (s->entries + 2), t->entry + 4ull * s->entry);
+		err = runtime_read(at, entries, 4ull * (s->entries + 2),
+				   t->entry + 4ull * s->entry);
 	memset(slots, 0, sizeof(*slots));
 	for (i = 0; !err && i < s->entries; i++)
 		slots->of[entries[i] >> 24] = entries[i];
@@ -244,8 +246,9 @@ static int make_words(const struct runtime_at *at, uint64_t proto, uint64_t pc, 
  * The functions that are inlined at the snapshot: words of each, innermost first; behind them those of the function whose
  * frame is on the stack, at its call of the last one, if on_stack says which it is.
  */
-static int find_frames(const struct runtime_at *at, const struct trace *t, const struct slots *slots,
-		       uint64_t on_stack, uint64_t words[][2], uint32_t *count)
+static int find_frames(const struct runtime_at *at, const struct trace *t,
+		       const struct slots *slots, uint64_t on_stack, uint64_t words[][2],
+		       uint32_t *count)
 {
 	uint32_t base = slots->base, called, down, instruction;
 	uint64_t pc = slots->pc, link, proto;
@@ -254,7 +257,8 @@ static int find_frames(const struct runtime_at *at, const struct trace *t, const
 		proto = proto_in(at, t, slots, base - 2);
 		if (!read_constant(at, t, slots, base - 1, &link))
 			return -ESTALE;
-		called = link & 3 && (link & 7) != LUAJIT_LINK_CONT ? LUA_CALLED_BY_C : LUA_CALLED_BY_LUA;
+		called = link & 3 && (link & 7) != LUAJIT_LINK_CONT ? LUA_CALLED_BY_C
+								    : LUA_CALLED_BY_LUA;
 		/* functions that are built in have no byte code, and the same one is there again for its arguments */
 		if (proto && (link & 7) != LUAJIT_LINK_VARG) {
 			if (make_words(at, proto, pc, called, words[*count]))
@@ -269,7 +273,8 @@ static int find_frames(const struct runtime_at *at, const struct trace *t, const
 		} else {
 			down = (uint32_t)(link >> 3);
 			if ((link & 7) == LUAJIT_LINK_CONT) {
-				if (!read_constant(at, t, slots, base - 1 - CONTINUATION_SLOTS, &pc))
+				if (!read_constant(at, t, slots, base - 1 - CONTINUATION_SLOTS,
+						   &pc))
 					return -ESTALE;
 				pc -= 4;
 			}
@@ -278,7 +283,8 @@ static int find_frames(const struct runtime_at *at, const struct trace *t, const
 			return -ESTALE;
 		base -= down;
 	}
-	if (base == BASE_SLOT && on_stack && !make_words(at, on_stack, pc, LUA_CALLED_BY_LUA, words[*count]))
+	if (base == BASE_SLOT && on_stack &&
+	    !make_words(at, on_stack, pc, LUA_CALLED_BY_LUA, words[*count]))
 		++*count;
 	return 0;
 }

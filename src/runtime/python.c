@@ -17,8 +17,8 @@
 #define RUNTIME_BYTES 8192
 
 /* musl's thread has a pointer to the values of all keys, among these bytes; glibc has them in itself. */
-#define MUSL_BYTES	 512
-#define KEYS_MAX	 1024
+#define MUSL_BYTES 512
+#define KEYS_MAX   1024
 
 static void *open_image(const struct image *image, struct budget *budget, struct fail *why)
 {

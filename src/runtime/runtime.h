@@ -149,7 +149,7 @@ void runtime_code_of_image(const struct runtime_at *at, uint64_t *start, uint64_
  * glibc's struct pthread, at the thread pointer, has the values of the first keys in itself: pairs of a sequence number
  * and the value (nptl/descr.h, specific_1stblock).
  */
-#define RUNTIME_GLIBC_KEYS		32
+#define RUNTIME_GLIBC_KEYS	 32
 #define RUNTIME_GLIBC_VALUE(key) (0x310 + 16 * (int32_t)(key) + 8)
 
 /*
