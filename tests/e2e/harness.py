@@ -233,7 +233,7 @@ def unpack_packages(folder, *names):
 def of_pyenv(name):
     """The path of a Python that pyenv has installed."""
     versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = sorted(versions.glob(f"{name}.*/bin/python3"))
+    found = sorted(versions.glob(f"{name}.*/bin/python{name[0]}"))
     if not found:
         pytest.skip(f"pyenv has no Python {name} here")
     return found[-1]
