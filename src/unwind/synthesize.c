@@ -406,12 +406,21 @@ static bool tell(const struct reading *r, struct guesses *guesses)
 	static const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
 
 	vec_foreach (&r->pieces, p) {
-		uint32_t at;
+		uint32_t at, behind = 0;
 		uint16_t last = 0;
 
 		for (at = p->at; at < p->at + p->size; at++) {
 			uint64_t address = p->address + (at - p->at);
 
+			/* no code that nothing is known of is where stacks begin */
+			if (last && at == behind && !r->states[at] &&
+			    r->seen.at[last - 1].kind == STACK_ROOT) {
+				last = 0;
+				if (!vec_push(guesses, (struct guess){address, none}))
+					return false;
+			}
+			if (r->states[at])
+				behind = at + (r->marks[at] & LENGTH);
 			if (!r->states[at] || r->states[at] == last)
 				continue;
 			last = r->states[at];
