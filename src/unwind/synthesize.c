@@ -406,7 +406,7 @@ static bool tell(const struct reading *r, struct guesses *guesses)
 	static const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
 
 	vec_foreach (&r->pieces, p) {
-		uint32_t at, behind = 0;
+		uint32_t at, behind = 0; /* of the last instruction that does not call */
 		uint16_t last = 0;
 
 		for (at = p->at; at < p->at + p->size; at++) {
@@ -420,7 +420,7 @@ static bool tell(const struct reading *r, struct guesses *guesses)
 					return false;
 			}
 			if (r->states[at])
-				behind = at + (r->marks[at] & LENGTH);
+				behind = r->marks[at] & CALLS ? 0 : at + (r->marks[at] & LENGTH);
 			if (!r->states[at] || r->states[at] == last)
 				continue;
 			last = r->states[at];
