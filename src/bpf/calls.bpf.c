@@ -12,6 +12,7 @@
  *
  * This holds for one stack. Those of coroutines and signal handlers are lanes of their own (calls_lanes.h).
  */
+#include "calls_callers.h"
 #include "calls_goroutines.h"
 #include "calls_lanes.h"
 #include "calls_where.h"
@@ -112,11 +113,15 @@ static __always_inline bool is_recursive(struct calls_thread *t, struct calls_la
 	return false;
 }
 
-static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp, bool session)
+/* How deep the kernel follows returns; it says nothing of those that come on top (MAX_URETPROBE_DEPTH). */
+#define RETURNS_MAX 64
+
+/* kept: flags of the frame (enum frame_flag), beside those that the cookie brings */
+static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp, __u64 ip,
+				 bool session, __u16 kept)
 {
 	struct calls_lane *lane = lane_now(t);
 	__u32 function = COOKIE_FUNCTION(cookie), flags = COOKIE_FLAGS(cookie), number;
-	__u16 kept = 0; /* flags of the frame */
 	struct calls_frame *frame;
 	__u8 *open;
 
@@ -139,10 +144,11 @@ static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp,
 		t->used = number;
 	}
 	if (session && !t->no_return) {
-		kept = FRAME_RETURN;
-		lane->returns++;
+		kept |= FRAME_RETURN;
+		if (lane->returns++ >= RETURNS_MAX)
+			kept |= FRAME_INFERRED;
 	} else if (session) {
-		kept = FRAME_INFERRED;
+		kept |= FRAME_INFERRED;
 	}
 	if (flags) {
 		if (flags & CALLS_FUNCTION_INFERRED)
@@ -161,8 +167,11 @@ static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp,
 	if (calls_summary && is_recursive(t, lane, function))
 		kept |= FRAME_RECURSIVE;
 	frame->sp = sp;
+	frame->ip = ip;
 	frame->function = function;
 	frame->flags = kept;
+	if (kept & FRAME_INFERRED)
+		frame->returns_to = returns_to(t, sp);
 	if (calls_summary) {
 		open = &t->open[function & 63];
 		if (*open != 255)
@@ -265,8 +274,18 @@ static __always_inline struct calls_thread *thread_for(__u32 flags, __u64 sp)
 	return find_thread(task);
 }
 
+/* FRAME_UNKNOWN: nobody knows which of the open calls has made the one that begins at sp. */
+static __always_inline __u16 find_caller(struct calls_thread *t, __u64 sp)
+{
+	const struct calls_frame *top = frame_at(t, lane_now(t)->top);
+
+	if (!top || !(top->flags & FRAME_INFERRED) || calls_find_caller(t, sp))
+		return 0;
+	return FRAME_UNKNOWN;
+}
+
 /* A function begins. Returns whether its return is wanted. */
-static __always_inline bool enter(__u64 cookie, __u64 sp, bool session)
+static __always_inline bool enter(__u64 cookie, __u64 sp, __u64 ip, bool session)
 {
 	struct calls_thread *t = thread_for(COOKIE_FLAGS(cookie), sp);
 	struct calls_frame *top;
@@ -279,7 +298,7 @@ static __always_inline bool enter(__u64 cookie, __u64 sp, bool session)
 		calls_enter_above(t, cookie, sp);
 	if (calls_have_stack)
 		calls_take_stack(COOKIE_FLAGS(cookie));
-	return push(t, cookie, sp, session);
+	return push(t, cookie, sp, ip, session, find_caller(t, sp));
 }
 
 /* More than one call ends: those that did not return themselves, and those that jumped to this one. */
@@ -328,12 +347,12 @@ static __always_inline void leave(__u64 now, __u64 sp)
 }
 
 /* A function of a Go program begins, with the goroutine's record at g. */
-__noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp)
+__noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp, __u64 ip)
 {
 	struct calls_thread *thread = thread_for(COOKIE_FLAGS(cookie), sp), *t;
 	struct goroutine_key key = goroutine_key(g);
 	struct calls_frame *top;
-	__u64 end = 0;
+	__u64 end = 0, own_sp = sp;
 	bool moved;
 
 	if (!thread)
@@ -352,12 +371,13 @@ __noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp)
 	top = frame_at(t, lane_now(t)->top);
 	/* it begins anew after its stack was found too small, and moved */
 	moved = t->stack_end != end;
+	t->sp_bias = own_sp - sp;
 	t->stack_end = end;
 	if (moved && top && top->sp == sp && top->function == COOKIE_FUNCTION(cookie))
 		return 0;
 	if (top && top->sp <= sp)
 		calls_enter_above(t, cookie, sp);
-	push(t, cookie, sp, false);
+	push(t, cookie, sp, ip, false, find_caller(t, sp));
 	return 0;
 }
 
@@ -391,7 +411,7 @@ int calls_session(struct probe_regs *ctx)
 		leave(now, ctx->sp - sizeof(__u64));
 		return 0;
 	}
-	return !enter(bpf_get_attach_cookie(ctx), ctx->sp, true);
+	return !enter(bpf_get_attach_cookie(ctx), ctx->sp, ctx->ip, true);
 }
 
 SEC("uprobe")
@@ -404,9 +424,9 @@ int calls_site(struct probe_regs *ctx)
 	switch (COOKIE_SITE(cookie)) {
 	case CALLS_SITE_ENTRY:
 		if (go)
-			calls_enter_go(cookie, ctx->r14, sp);
+			calls_enter_go(cookie, ctx->r14, sp, ctx->ip);
 		else
-			enter(cookie, sp, false);
+			enter(cookie, sp, ctx->ip, false);
 		break;
 	case CALLS_SITE_RETURN:
 		leave(now, sp - sizeof(__u64));

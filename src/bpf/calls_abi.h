@@ -39,6 +39,11 @@ enum calls_site {
 	CALLS_SITE_RET,	   /* a "ret" instruction, or a jump to another function: it returns next */
 };
 
+/* The code of a function: its entry probe lies slide bytes behind its beginning. size 0: not known. */
+struct calls_body {
+	__u32 slide, size;
+};
+
 /* Flags of a function, in the cookie of its entry. */
 #define CALLS_FUNCTION_INFERRED 1u /* it has no exit probe: it ends when a later event shows it */
 /* it runs on a goroutine: its stack moves, and changes threads; in the cookies of its exits too */
@@ -69,6 +74,8 @@ struct calls_record {
 #define CALLS_GAP      1u /* records of this thread were lost between its last one and this */
 #define CALLS_INFERRED 2u /* no return was seen: it ended at this time or before */
 #define CALLS_OPEN     4u /* it did not end: the thread, its program or the recording did */
+/* of the calls around it, those that are CALLS_INFERRED may have ended before it began */
+#define CALLS_UNKNOWN 8u
 
 /* CAPTURE_TRACK: who a track is. Sent again if the thread's program changes. */
 struct calls_track {

@@ -15,6 +15,8 @@ struct calls_frame {
 	__u64 sp, start;
 	__u64 waited;	/* by the thread, when it began */
 	__u64 children; /* ns in calls made from this one */
+	__u64 ip;	/* of its entry probe */
+	__u64 returns_to; /* FRAME_INFERRED: its return address when it began */
 	__u32 function;
 	__u16 below; /* the open call that made this one: its number in frames, 0: none */
 	__u16 flags; /* of enum frame_flag */
@@ -26,6 +28,7 @@ enum frame_flag {
 	FRAME_UNDER = 4,
 	FRAME_HIDDEN = 8,
 	FRAME_RETURN = 16, /* the kernel will tell its return: it has changed the return address */
+	FRAME_UNKNOWN = 32, /* CALLS_UNKNOWN */
 };
 
 enum lane_kind {
@@ -71,6 +74,7 @@ struct calls_thread {
 	__u16 free, used; /* frames given back; frames ever used */
 	__u16 unwoken;	  /* records since user space was woken */
 	__u64 goroutine;  /* address of its g; 0: it is a thread */
+	__u64 sp_bias;	  /* what is to be added to stack pointers here to get the thread's own */
 	__u64 stack_end;  /* of a goroutine: where its stack ended when last seen */
 	__u32 exec_id;	  /* of the program that made the calls, */
 	char comm[16];	  /* and its name: records are sent when there is a new one already */
@@ -213,7 +217,7 @@ static __always_inline void fill_call(struct calls_record *record, const struct 
 	record->waited = t->waited - frame->waited;
 	record->depth = depth;
 	record->cpu = bpf_get_smp_processor_id();
-	record->flags = flags;
+	record->flags = flags | (frame->flags & FRAME_UNKNOWN ? CALLS_UNKNOWN : 0);
 }
 
 /*

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "camera/calls_state.h"
@@ -71,6 +72,8 @@ void calls_prepare(struct calls *calls, struct probes *probes)
 	probes->rodata->calls_have_stack = options->plan.stack != NULL;
 	probes->rodata->calls_depth = options->depth ? options->depth : UINT32_MAX;
 	probes->rodata->calls_shortest = options->shortest;
+	bpf_map__set_max_entries(probes->maps.calls_bodies,
+				 CALLS_COST_FUNCTIONS + (uint32_t)plan_limit(calls->plan));
 	uprobes_prepare(probes, &calls->ways);
 }
 
@@ -180,6 +183,19 @@ static pid_t only_process(const struct calls *calls)
 		       : 0;
 }
 
+/* Where its code lies tells whose calls are whose. */
+static bool tell_body(const struct calls *calls, const struct probe_function *probe,
+		      uint32_t number)
+{
+	struct calls_body body = {
+		.slide = probe->slide,
+		.size = probe->size < UINT32_MAX ? (uint32_t)probe->size : 0,
+	};
+
+	return !bpf_map_update_elem(bpf_map__fd(calls->camera.probes->maps.calls_bodies), &number,
+				    &body, BPF_ANY);
+}
+
 /* Enters the functions of an image into the film, and finds their places. */
 static int add_functions(struct calls *calls, const struct plan_image *image, struct places *places)
 {
@@ -197,9 +213,11 @@ static int add_functions(struct calls *calls, const struct plan_image *image, st
 
 		set_cost(calls, probe, &traced);
 		if (probe->refusal == PROBE_ALLOWED && !all[image->first + i].is_moved) {
+			uint32_t number = image->first + (uint32_t)i + CALLS_COST_FUNCTIONS;
+
 			film_function(calls, film_image, probe, &traced);
-			if (!add_places(&all[image->first + i], image,
-					image->first + (uint32_t)i + CALLS_COST_FUNCTIONS, places))
+			if (!tell_body(calls, probe, number) ||
+			    !add_places(&all[image->first + i], image, number, places))
 				return -ENOMEM;
 			calls->probed++;
 		}

@@ -31,7 +31,7 @@ struct probes;
 /* A call that begins or ends, as it happens. The strings live as long as the calls. */
 struct call_heard {
 	bool begins;
-	bool inferred, open, gap; /* as film_call_flag */
+	bool inferred, open, gap, unknown; /* as film_call_flag */
 	uint64_t time;
 	uint32_t pid, tid, lane;
 	uint16_t depth, cpu;

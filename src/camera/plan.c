@@ -465,6 +465,11 @@ static bool may_come_later(const struct plan *plan)
 	return false;
 }
 
+size_t plan_limit(const struct plan *plan)
+{
+	return plan->limit;
+}
+
 const char *plan_warning(const struct plan *plan)
 {
 	return plan->warning;

@@ -86,6 +86,9 @@ const char *plan_warning(const struct plan *plan);
  */
 int plan_add_image(struct plan *plan, const struct image *image, bool is_program, uint32_t *added);
 
+/* The most functions that it will ever have. */
+size_t plan_limit(const struct plan *plan);
+
 const struct plan_image *plan_images(const struct plan *plan, size_t *count);
 const struct plan_function *plan_functions(const struct plan *plan, size_t *count);
 

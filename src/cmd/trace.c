@@ -407,6 +407,7 @@ static void print_call(void *context, const struct call_heard *heard)
 		.waited = heard->waited,
 		.inferred = heard->inferred,
 		.open = heard->open,
+		.unknown = heard->unknown,
 	};
 
 	if (heard->gap) {

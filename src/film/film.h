@@ -180,6 +180,7 @@ enum film_call_flag {
 	FILM_CALL_GAP = 1, /* calls of this thread were lost between the one before it and this */
 	FILM_CALL_INFERRED = 2, /* its return was not seen: it ended at end or before, a guess */
 	FILM_CALL_OPEN = 4, /* it had not ended when the thread, its program or the recording did */
+	FILM_CALL_UNKNOWN = 8, /* of the calls around it, those whose return was not seen may have ended before */
 };
 
 /* A block of calls, as columns, sorted by end. */

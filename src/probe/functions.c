@@ -381,6 +381,7 @@ static int place(struct probing *p, struct span *span, const struct body *body,
 	f->cost = entry.cost;
 	f->exit = (enum probe_exit)exit;
 	f->entry.words = entry.words;
+	f->slide = (uint32_t)entry.at;
 	if (file_offset(&p->image, span->address + entry.at, &f->entry.offset))
 		f->refusal = PROBE_REFUSED_BORDER;
 	else if (exit == PROBE_EXIT_RET)

@@ -62,6 +62,7 @@ struct probe_function {
 		*library; /* what is called: file name of its library, "" if not known; null: own */
 	uint64_t address, size; /* virtual address in the image's file; size 0: a stub of the PLT */
 	struct probe_site entry;
+	uint32_t slide; /* bytes from the beginning of the function to there */
 	enum probe_cost cost;
 	enum probe_exit exit;
 	uint32_t first_exit, exits; /* PROBE_EXIT_RET: sites of the list, from first_exit on */

@@ -16,7 +16,7 @@ struct walk {
 
 static bool is_function(uint32_t label)
 {
-	return label < CALL_GRAPH_NOT_KEPT;
+	return label < CALL_GRAPH_FIRST_MARK;
 }
 
 static uint32_t end_of(const struct walk *w, uint32_t path)
@@ -27,9 +27,9 @@ static uint32_t end_of(const struct walk *w, uint32_t path)
 	if (!at->parent)
 		return CALL_GRAPH_OUTSIDE;
 	if (at->frame >= frames)
-		return at->frame - frames == CALL_MARK_LOST ? CALL_GRAPH_LOST : CALL_GRAPH_NOT_KEPT;
+		return CALL_GRAPH_FIRST_MARK + (at->frame - frames);
 	label = call_functions_label(w->calls, w->view, path);
-	return label == LABEL_NONE ? CALL_GRAPH_NOT_KEPT : label;
+	return label == LABEL_NONE ? CALL_GRAPH_FIRST_MARK + CALL_MARK_NOT_KEPT : label;
 }
 
 static struct call_edge *edge_of(struct walk *w, uint32_t caller, uint32_t callee)

@@ -19,8 +19,8 @@ struct call_edge {
 /* Ends of an edge that are no function. */
 enum call_graph_end {
 	CALL_GRAPH_OUTSIDE = UINT32_MAX,      /* nothing that was traced */
-	CALL_GRAPH_LOST = UINT32_MAX - 1,     /* CALL_MARK_LOST */
-	CALL_GRAPH_NOT_KEPT = UINT32_MAX - 2, /* CALL_MARK_NOT_KEPT */
+	/* and from here on down, one for each enum call_mark */
+	CALL_GRAPH_FIRST_MARK = CALL_GRAPH_OUTSIDE - CALL_MARKS,
 };
 
 struct call_graph {

@@ -16,10 +16,13 @@ struct open_call {
 	uint64_t cost; /* the tracer's, of the calls below it */
 	uint64_t sure; /* until then it was open, whenever it ended */
 	uint64_t last; /* when the last call that it made ended; its start: it made none */
+	uint64_t children; /* ns without cost of the calls within it */
+	uint64_t unknown;  /* ns of the calls within it that may have been made by others */
 	uint32_t path, frame;
 	uint16_t depth;
 	bool is_measured; /* its whole duration is known */
 	bool is_inferred;
+	bool is_unknown; /* FILM_CALL_UNKNOWN */
 };
 
 /* One stack of one thread. */
@@ -104,14 +107,23 @@ static struct call_cost cost_of(const struct pass *p, uint32_t frame)
 	return p->calls->costs ? p->calls->costs[frame] : (struct call_cost){0};
 }
 
-/* What a call says of the one that made it. */
-static void tell_caller(struct open_call *caller, const struct open_call *call, uint64_t cost)
+/* What a call says of the one around it: that it was open, if that one has made it for certain. */
+static void tell_caller(struct open_call *caller, const struct open_call *call, uint64_t cost,
+			uint64_t ns)
 {
 	caller->cost += cost;
+	caller->children += ns;
+	if (call->is_unknown)
+		return;
 	if (call->sure > caller->sure)
 		caller->sure = call->sure;
 	if (call->end > caller->last)
 		caller->last = call->end;
+}
+
+static uint64_t less(uint64_t ns, uint64_t part)
+{
+	return ns > part ? ns - part : 0;
 }
 
 /* The innermost open call of a track is left: all that it called has been seen. */
@@ -120,21 +132,24 @@ static bool leave(struct pass *p, struct track *track)
 	const struct open_call *call = &track->open.at[--track->open.count];
 	struct call_cost cost = cost_of(p, call->frame);
 	uint64_t raw = call->end - call->start, subtracted = call->cost + cost.own;
+	/* what tracing costs varies: no call shall last less than those that it made */
+	uint64_t ns = less(raw, subtracted) > call->children ? less(raw, subtracted)
+							     : call->children;
 	struct call_stats *stats;
 
 	if (track->open.count)
-		tell_caller(vec_last(&track->open), call, call->cost + cost.outer);
+		tell_caller(vec_last(&track->open), call, call->cost + cost.outer, ns);
 	if (!p->calls->paths.all.at[call->path].is_kept)
 		return true;
 	stats = p->calls->of_frame[call->frame];
 	if (call->is_inferred) {
-		stats->unsure += call->end - call->sure;
-		stats->unsure_self += call->end - call->last;
+		stats->unsure += less(call->end - call->sure, call->unknown);
+		stats->unsure_self += less(call->end - call->last, call->unknown);
 	}
 	if (!call->is_measured)
 		return true;
 	stats->clamped += raw < subtracted;
-	return call_stats_measure(stats, raw > subtracted ? raw - subtracted : 0);
+	return call_stats_measure(stats, ns);
 }
 
 /* Whether one call can have been made by another that is open, by what is known of their times. */
@@ -161,9 +176,26 @@ static uint32_t child(struct pass *p, uint32_t parent, uint32_t frame, bool *is_
 	return path;
 }
 
-/* Why a call is not in the film that must have been there. */
-static enum call_mark mark_of(const struct track *track)
+/* How many of the open calls lead to this one for certain. */
+static size_t certain_callers(const struct track *track, const struct row *row)
 {
+	size_t count = track->open.count;
+
+	if (row->flags & FILM_CALL_UNKNOWN)
+		while (count && track->open.at[count - 1].is_inferred)
+			count--;
+	return count;
+}
+
+/* What stands for a caller that cannot be told; CALL_MARKS: the caller is known. */
+static enum call_mark mark_of(const struct track *track, const struct row *row)
+{
+	unsigned int expected = track->open.count ? vec_last(&track->open)->depth + 1u : 0;
+
+	if (certain_callers(track, row) < track->open.count)
+		return CALL_MARK_UNKNOWN;
+	if (row->depth <= expected)
+		return CALL_MARKS;
 	return *track->lost ? CALL_MARK_LOST : CALL_MARK_NOT_KEPT;
 }
 
@@ -171,13 +203,14 @@ static enum call_mark mark_of(const struct track *track)
 static uint32_t path_of(struct pass *p, const struct track *track, const struct row *row,
 			bool *is_full)
 {
-	const struct open_call *caller = track->open.count ? vec_last(&track->open) : NULL;
-	uint32_t parent = caller ? caller->path : track->root, path = parent, next;
-	unsigned int expected = caller ? caller->depth + 1u : 0;
+	size_t certain = certain_callers(track, row);
+	uint32_t parent = certain ? track->open.at[certain - 1].path : track->root, path = parent,
+		 next;
+	enum call_mark mark = mark_of(track, row);
 
 	*is_full = false;
-	if (row->depth > expected) {
-		next = child(p, parent, p->film->frame_count + mark_of(track), is_full);
+	if (mark != CALL_MARKS) {
+		next = child(p, parent, p->film->frame_count + mark, is_full);
 		path = *is_full ? path : next;
 	}
 	if (path && !*is_full) {
@@ -187,6 +220,22 @@ static uint32_t path_of(struct pass *p, const struct track *track, const struct 
 	return path;
 }
 
+/* The time of a call that those within which it lies may not have made does not count as theirs. */
+static void take_from_callers(struct pass *p, struct track *track, const struct row *row)
+{
+	struct call_cost cost = cost_of(p, row->frame);
+	uint64_t ns = row->end - row->start;
+
+	for (size_t i = certain_callers(track, row); i < track->open.count; i++) {
+		struct open_call *open = &track->open.at[i];
+		struct call_path *at = &p->calls->paths.all.at[open->path];
+
+		open->unknown += ns;
+		at->raw = less(at->raw, ns + cost.outer - cost.own);
+		at->waited = less(at->waited, row->waited);
+	}
+}
+
 /* Adds the call to its function and its path. */
 static bool count(struct pass *p, const struct track *track, const struct row *row, uint32_t path,
 		  bool is_full)
@@ -194,7 +243,7 @@ static bool count(struct pass *p, const struct track *track, const struct row *r
 	struct call_view *calls = p->calls;
 	struct call_path *at = &calls->paths.all.at[path];
 	struct call_stats *stats;
-	unsigned int expected = track->open.count ? vec_last(&track->open)->depth + 1u : 0;
+	enum call_mark mark = mark_of(track, row);
 
 	if (!is_full) {
 		at->calls++;
@@ -216,7 +265,8 @@ static bool count(struct pass *p, const struct track *track, const struct row *r
 	calls->inferred += (row->flags & FILM_CALL_INFERRED) != 0;
 	calls->open += (row->flags & FILM_CALL_OPEN) != 0;
 	calls->cut += row->is_cut;
-	calls->below[mark_of(track)] += row->depth > expected;
+	if (mark != CALL_MARKS)
+		calls->below[mark]++;
 	return true;
 }
 
@@ -234,6 +284,7 @@ static int take_call(struct pass *p, struct track *track, const struct row *row)
 	path = path_of(p, track, row, &is_full);
 	if (!path || !count(p, track, row, path, is_full))
 		return -ENOMEM;
+	take_from_callers(p, track, row);
 	*track->lost |= (row->flags & FILM_CALL_GAP) != 0;
 	if (!vec_push(&track->open,
 		      (struct open_call){
@@ -245,6 +296,7 @@ static int take_call(struct pass *p, struct track *track, const struct row *row)
 			      .last = row->start,
 			      .depth = row->depth,
 			      .is_inferred = is_inferred,
+			      .is_unknown = row->flags & FILM_CALL_UNKNOWN,
 			      .is_measured = !row->is_cut && !(row->flags & FILM_CALL_OPEN),
 		      }))
 		return -ENOMEM;

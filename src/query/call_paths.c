@@ -6,6 +6,7 @@
 const char *const call_mark_names[CALL_MARKS] = {
 	[CALL_MARK_LOST] = "[lost call]",
 	[CALL_MARK_NOT_KEPT] = "[call not kept]",
+	[CALL_MARK_UNKNOWN] = "[caller not known]",
 };
 
 int call_paths_init(struct call_paths *paths)

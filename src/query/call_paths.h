@@ -34,6 +34,7 @@ struct call_path {
 enum call_mark {
 	CALL_MARK_LOST,	    /* records of that thread were lost */
 	CALL_MARK_NOT_KEPT, /* its record was not wanted, or lies beyond what the film holds */
+	CALL_MARK_UNKNOWN, /* nobody knows which of the calls around it was still open, and has made it */
 	CALL_MARKS
 };
 

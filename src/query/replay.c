@@ -88,7 +88,8 @@ static struct film_call call_at(const struct film_calls *calls, size_t i)
 		.lane = calls->lane[i],
 		.depth = (uint16_t)calls->depth[i],
 		.cpu = (uint16_t)calls->cpu[i],
-		.flags = calls->flags[i] & (FILM_CALL_GAP | FILM_CALL_INFERRED | FILM_CALL_OPEN),
+		.flags = calls->flags[i] & (FILM_CALL_GAP | FILM_CALL_INFERRED | FILM_CALL_OPEN |
+					   FILM_CALL_UNKNOWN),
 	};
 }
 

@@ -69,6 +69,7 @@ static bool count_lost(struct view *view)
 	static const char *const reasons[CALL_MARKS] = {
 		[CALL_MARK_LOST] = "caller lost",
 		[CALL_MARK_NOT_KEPT] = "caller not kept",
+		[CALL_MARK_UNKNOWN] = "caller not known: those before had no exit probe",
 	};
 	const struct call_view *calls = view->calls;
 

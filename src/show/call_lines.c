@@ -24,6 +24,7 @@ struct open_call {
 	const char *name; /* null: its beginning was not seen */
 	uint64_t time;
 	uint16_t cpu;
+	bool unknown; /* its caller */
 };
 
 /* Equal calls without calls of their own, one after the other: not printed yet. */
@@ -32,7 +33,7 @@ struct repeated {
 	unsigned int depth;
 	uint64_t count;
 	struct call_cells cells; /* of the first; its times are sums */
-	bool open;
+	bool open, unknown;
 };
 
 /* One stack of one thread. */
@@ -158,12 +159,16 @@ static const char *open_words(bool open)
 	return open ? "still running" : "";
 }
 
+static const char caller_unknown[] = "caller not known";
+
 static void put_leaf(struct call_lines *l, const struct call_cells *cells, unsigned int depth,
-		     const char *name, bool open)
+		     const char *name, bool open, bool unknown)
 {
 	begin_line(l, cells, depth);
 	put_call(l, name);
 	buf_put_u8(&l->line, ';');
+	if (unknown)
+		put_comment(l, NULL, caller_unknown);
 	if (open)
 		put_comment(l, NULL, open_words(true));
 	end_line(l);
@@ -179,7 +184,7 @@ static void put_repeated(struct call_lines *l, struct track *t)
 		return;
 	r->cells.comm = t->comm;
 	if (r->count == 1) {
-		put_leaf(l, &r->cells, r->depth, r->name, r->open);
+		put_leaf(l, &r->cells, r->depth, r->name, r->open, r->unknown);
 	} else {
 		begin_line(l, &r->cells, r->depth);
 		put_call(l, r->name);
@@ -204,6 +209,7 @@ static void take_repeated(struct call_lines *l, struct track *t, const struct ca
 	struct repeated *r = &t->repeated;
 
 	if (r->count && r->depth == line->depth && !line->open && !r->open &&
+	    line->unknown == r->unknown &&
 	    same_name(r->name, line->name)) {
 		r->count++;
 		r->cells.duration += cells->duration;
@@ -213,7 +219,12 @@ static void take_repeated(struct call_lines *l, struct track *t, const struct ca
 	}
 	put_repeated(l, t);
 	*r = (struct repeated){
-		.name = line->name, .depth = line->depth, .count = 1, .open = line->open};
+		.name = line->name,
+		.depth = line->depth,
+		.count = 1,
+		.open = line->open,
+		.unknown = line->unknown,
+	};
 	r->cells = *cells;
 }
 
@@ -234,6 +245,8 @@ static void release(struct call_lines *l, struct track *t)
 	begin_line(l, &cells, (unsigned int)t->open.count - 1);
 	put_call(l, call->name);
 	buf_put_text(&l->line, " {");
+	if (call->unknown)
+		put_comment(l, NULL, caller_unknown);
 	end_line(l);
 }
 
@@ -266,7 +279,7 @@ static const char end_lost[] = "its end was lost";
 
 static int take_begin(struct call_lines *l, struct track *t, const struct call_line *line)
 {
-	struct open_call call = {line->name, line->time, line->cpu};
+	struct open_call call = {line->name, line->time, line->cpu, line->unknown};
 
 	if (t->held)
 		release(l, t);
@@ -309,7 +322,8 @@ static void take_end(struct call_lines *l, struct track *t, const struct call_li
 		if (l->columns.options.fold)
 			take_repeated(l, t, &cells, line);
 		else
-			put_leaf(l, &cells, line->depth, line->name, line->open);
+			put_leaf(l, &cells, line->depth, line->name, line->open,
+				 line->unknown);
 		return;
 	}
 	release(l, t);

@@ -44,6 +44,7 @@ struct call_line {
 	const char *name; /* of the function; hostile: escaped here. Lives until call_lines_end() */
 	uint64_t duration, waited; /* CALL_ENDS */
 	bool inferred, open;	   /* CALL_ENDS */
+	bool unknown; /* whether the calls around it were still open is not known, nor who has made it */
 };
 
 int call_lines_new(FILE *out, const struct call_lines_options *options, struct call_lines **lines);

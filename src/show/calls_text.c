@@ -36,6 +36,7 @@ static int take(void *context, const struct call_event *event)
 		.waited = call->waited,
 		.inferred = call->flags & FILM_CALL_INFERRED,
 		.open = call->flags & FILM_CALL_OPEN,
+		.unknown = call->flags & FILM_CALL_UNKNOWN,
 	};
 
 	if (!line.name)

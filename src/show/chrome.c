@@ -94,6 +94,8 @@ static void put_args(struct chrome *c, const struct call_event *event)
 		json_bool(&c->json, "inferred", true);
 	if (call->flags & FILM_CALL_OPEN)
 		json_bool(&c->json, "open", true);
+	if (call->flags & FILM_CALL_UNKNOWN)
+		json_bool(&c->json, "caller_unknown", true);
 	json_close(&c->json, '}');
 }
 

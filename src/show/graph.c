@@ -87,8 +87,8 @@ static char *name_of(const struct drawing *d, uint32_t label)
 
 	if (label == CALL_GRAPH_OUTSIDE)
 		return words_safe("[no traced caller]", "");
-	if (label == CALL_GRAPH_LOST)
-		return words_safe(call_mark_names[CALL_MARK_LOST], "");
+	if (label >= CALL_GRAPH_FIRST_MARK)
+		return words_safe(call_mark_names[label - CALL_GRAPH_FIRST_MARK], "");
 	if (label >= labels->all.count)
 		return words_safe(call_mark_names[CALL_MARK_NOT_KEPT], "");
 	return words_function(labels->all.at[label].name, labels->all.at[label].file,

@@ -69,6 +69,7 @@ enum annotation {
 	ANNOTATE_CPU,
 	ANNOTATE_INFERRED,
 	ANNOTATE_OPEN,
+	ANNOTATE_UNKNOWN,
 };
 
 static const char *const annotation_names[] = {
@@ -77,6 +78,7 @@ static const char *const annotation_names[] = {
 	[ANNOTATE_CPU] = "cpu",
 	[ANNOTATE_INFERRED] = "inferred",
 	[ANNOTATE_OPEN] = "open",
+	[ANNOTATE_UNKNOWN] = "caller_unknown",
 };
 
 struct perfetto {
@@ -118,7 +120,7 @@ static void put_start(struct perfetto *p)
 	put_clock(p, CLOCK_OF_WALL, info->start + (uint64_t)info->wall_offset);
 	proto_number(&p->message, SNAPSHOT_PRIMARY_CLOCK, CLOCK_OF_FILM);
 	proto_message(&p->packet, PACKET_CLOCK_SNAPSHOT, &p->message);
-	for (unsigned int i = ANNOTATE_DURATION; i <= ANNOTATE_OPEN; i++) {
+	for (unsigned int i = ANNOTATE_DURATION; i <= ANNOTATE_UNKNOWN; i++) {
 		proto_number(&p->inner, INTERNED_ID, i);
 		proto_text(&p->inner, INTERNED_NAME, annotation_names[i]);
 		proto_message(&p->message, INTERNED_ANNOTATION_NAMES, &p->inner);
@@ -221,6 +223,8 @@ static void put_annotations(struct perfetto *p, const struct call_event *event)
 		annotate(p, ANNOTATE_INFERRED, ANNOTATION_BOOL, 1);
 	if (call->flags & FILM_CALL_OPEN)
 		annotate(p, ANNOTATE_OPEN, ANNOTATION_BOOL, 1);
+	if (call->flags & FILM_CALL_UNKNOWN)
+		annotate(p, ANNOTATE_UNKNOWN, ANNOTATION_BOOL, 1);
 }
 
 /* Ids of names are those of frames plus one, since 0 is none. */

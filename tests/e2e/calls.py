@@ -102,7 +102,7 @@ def lines_of(text):
         words = columns.split()
         track = words[0] if words else ""
         depth = (len(call) - len(call.lstrip())) // 2
-        call = re.sub(r" /\* still running \*/$", "", call.strip())
+        call = re.sub(r"( /\* (caller not known|still running) \*/)+$", "", call.strip())
         times = [float(number) * UNITS[unit] for _, number, unit in TIME.findall(columns)]
         guess = "~" in columns
         stack = stacks[track]
