@@ -514,7 +514,8 @@ static long write_open(__u32 i, void *context)
 		return 1;
 	loop->depth--;
 	loop->number = frame->below;
-	if (frame->flags & FRAME_HIDDEN || loop->now - frame->start < calls_shortest)
+	if (frame->flags & FRAME_HIDDEN ||
+	    (loop->now - frame->start < calls_shortest && !calls_entries))
 		return 0;
 	fill_call(&record, t, frame, CAPTURE_CALL, loop->now, loop->lane, loop->depth,
 		  end_flags(frame, CALLS_OPEN));

@@ -106,7 +106,8 @@ static __always_inline bool pop(struct calls_thread *t, struct calls_lane *lane,
 	if (!(frame->flags & FRAME_HIDDEN)) {
 		if (below)
 			below->children += duration;
-		if (duration >= calls_shortest) {
+		/* whoever is told when a call begins is told when it ends, too */
+		if (duration >= calls_shortest || calls_entries) {
 			if (calls_summary)
 				sum_up(t, frame, duration, flags);
 			else

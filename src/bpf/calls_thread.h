@@ -13,9 +13,9 @@ const volatile bool calls_entries; /* send a record at each entry too, and all w
 
 struct calls_frame {
 	__u64 sp, start;
-	__u64 waited;	/* by the thread, when it began */
-	__u64 children; /* ns in calls made from this one */
-	__u64 ip;	/* of its entry probe */
+	__u64 waited;	  /* by the thread, when it began */
+	__u64 children;	  /* ns in calls made from this one */
+	__u64 ip;	  /* of its entry probe */
 	__u64 returns_to; /* FRAME_INFERRED: its return address when it began */
 	__u32 function;
 	__u16 below; /* the open call that made this one: its number in frames, 0: none */
@@ -27,7 +27,7 @@ enum frame_flag {
 	FRAME_RECURSIVE = 2,
 	FRAME_UNDER = 4,
 	FRAME_HIDDEN = 8,
-	FRAME_RETURN = 16, /* the kernel will tell its return: it has changed the return address */
+	FRAME_RETURN = 16,  /* the kernel will tell its return: it has changed the return address */
 	FRAME_UNKNOWN = 32, /* CALLS_UNKNOWN */
 };
 

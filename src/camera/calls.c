@@ -91,7 +91,7 @@ static struct film_image film_image_of(const struct plan_image *image)
 
 static unsigned int exit_of_cost(const struct probe_function *probe)
 {
-	return probe->exit == PROBE_EXIT_RET ? PROBE_EXIT_RET : PROBE_EXIT_RETURN;
+	return probe->exit;
 }
 
 /* The kinds of probes that a plan needs; images that come later may bring the usual ones. */
@@ -101,8 +101,8 @@ static struct calls_cost_kinds cost_kinds(const struct plan *plan)
 	const struct plan_function *functions;
 	size_t count, i;
 
-	kinds.has[PROBE_COST_FAST][PROBE_EXIT_RETURN] = true;
-	kinds.has[PROBE_COST_SLOW][PROBE_EXIT_RETURN] = true;
+	for (unsigned int exit = 0; exit < CALLS_COST_EXITS; exit++)
+		kinds.has[PROBE_COST_FAST][exit] = kinds.has[PROBE_COST_SLOW][exit] = true;
 	functions = plan_functions(plan, &count);
 	for (i = 0; i < count; i++)
 		if (!functions[i].is_moved)
@@ -111,7 +111,7 @@ static struct calls_cost_kinds cost_kinds(const struct plan *plan)
 	return kinds;
 }
 
-/* What a call of a function costs; one whose exit is inferred has the cost of its entry alone, about half. */
+/* What a call of a function costs. */
 static void set_cost(const struct calls *calls, const struct probe_function *probe,
 		     struct traced *traced)
 {
@@ -121,10 +121,7 @@ static void set_cost(const struct calls *calls, const struct probe_function *pro
 		return;
 	traced->own = calls->cost.own[probe->cost][exit];
 	traced->outer = calls->cost.outer[probe->cost][exit];
-	if (probe->exit == PROBE_EXIT_INFERRED) {
-		traced->outer -= traced->own < traced->outer ? traced->own : traced->outer;
-		traced->own = 0;
-	}
+	traced->error = calls->cost.error[probe->cost][exit];
 }
 
 /* A function in the film: its frame, its name, what its probe costs. */
@@ -137,7 +134,7 @@ static void film_function(struct calls *calls, uint32_t film_image,
 	traced->frame = film_frame(film, film_image, FILM_FRAME_NATIVE, probe->address);
 	film_name_frame(film, traced->frame, &name, 1);
 	film_probe(film, calls->camera.event,
-		   &(struct film_probe){traced->frame, traced->own, traced->outer});
+		   &(struct film_probe){traced->frame, traced->own, traced->outer, traced->error});
 }
 
 struct places {

@@ -37,6 +37,7 @@ struct call_heard {
 	uint16_t depth, cpu;
 	const char *comm, *function;
 	uint64_t duration, waited; /* when it ends; without the tracer's own cost, unless raw */
+	uint64_t error;		   /* to so many ns that is known */
 };
 
 struct calls_options {

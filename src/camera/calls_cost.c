@@ -5,6 +5,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -37,19 +38,36 @@ COST_FUNCTION(stackcam_cost_slow, SLOW);
 COST_FUNCTION(stackcam_cost_nop5_ret, NOP5);
 COST_FUNCTION(stackcam_cost_fast_ret, FAST);
 COST_FUNCTION(stackcam_cost_slow_ret, SLOW);
+COST_FUNCTION(stackcam_cost_nop5_inferred, NOP5);
+COST_FUNCTION(stackcam_cost_fast_inferred, FAST);
+COST_FUNCTION(stackcam_cost_slow_inferred, SLOW);
 
 static const struct {
 	void (*call[CALLS_COST_EXITS])(void);
 	unsigned int ret; /* where its "ret" is */
 } functions[CALLS_COST_KINDS] = {
-	[PROBE_COST_NOP5] = {{stackcam_cost_nop5, stackcam_cost_nop5_ret}, 5},
-	[PROBE_COST_FAST] = {{stackcam_cost_fast, stackcam_cost_fast_ret}, 2},
-	[PROBE_COST_SLOW] = {{stackcam_cost_slow, stackcam_cost_slow_ret}, 3},
+	[PROBE_COST_NOP5] = {{stackcam_cost_nop5, stackcam_cost_nop5_ret,
+			      stackcam_cost_nop5_inferred},
+			     5},
+	[PROBE_COST_FAST] = {{stackcam_cost_fast, stackcam_cost_fast_ret,
+			      stackcam_cost_fast_inferred},
+			     2},
+	[PROBE_COST_SLOW] = {{stackcam_cost_slow, stackcam_cost_slow_ret,
+			      stackcam_cost_slow_inferred},
+			     3},
 };
 
 /* The median of several batches: what else happens on the machine hits some of them. */
 #define BATCHES		21
 #define CALLS_PER_BATCH 16
+
+/*
+ * Batches in which a call repeats itself find all that a probe needs in the caches. A real program finds less
+ * there: so much memory is gone through before each of some more calls, and most of these are not dearer than …
+ */
+#define COLD_BYTES (1u << 20)
+#define COLD_CALLS 48
+#define COLD_MOST  (COLD_CALLS * 3 / 4)
 
 struct segment_search {
 	uint64_t address, offset;
@@ -103,6 +121,33 @@ static uint64_t time_calls(void (*call)(void))
 	return median(batches, BATCHES);
 }
 
+/* ns on the CPU: what else runs on it does not count. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ns of CPU time that most single calls take, with the reading of the clock, after other work on memory. */
+static uint64_t time_most(void (*call)(void), volatile uint8_t *memory, size_t size)
+{
+	uint64_t calls[COLD_CALLS], begin;
+	unsigned int i;
+	size_t at;
+
+	for (i = 0; i < COLD_CALLS; i++) {
+		for (at = 0; at < size; at += 64)
+			memory[at]++;
+		begin = cpu_ns();
+		call();
+		calls[i] = cpu_ns() - begin;
+	}
+	qsort(calls, COLD_CALLS, sizeof(*calls), compare);
+	return size ? calls[COLD_MOST] : calls[COLD_CALLS / 2];
+}
+
 struct durations {
 	uint64_t at[BATCHES * CALLS_PER_BATCH];
 	size_t count;
@@ -150,22 +195,46 @@ static size_t add_places(unsigned int kind, unsigned int exit, struct uprobe_pla
 	places[0] = (struct uprobe_place){
 		search.offset, CALLS_COOKIE(number, CALLS_SITE_ENTRY, 0, 0),
 		exit == PROBE_EXIT_RETURN ? UPROBE_ENTRY_AND_RETURN : UPROBE_ENTRY};
+	if (exit == PROBE_EXIT_INFERRED)
+		places[0].cookie |= CALLS_COOKIE(0, 0, CALLS_FUNCTION_INFERRED, 0);
 	places[1] =
 		(struct uprobe_place){search.offset + functions[kind].ret,
 				      CALLS_COOKIE(number, CALLS_SITE_RET, 0, 0), UPROBE_EXIT_SITE};
-	return exit == PROBE_EXIT_RETURN ? 1 : 2;
+	return exit == PROBE_EXIT_RET ? 2 : 1;
 }
 
-static void measure(struct rings *rings, struct calls_sums *sums, unsigned int kind,
-		    unsigned int exit, uint64_t plain, struct calls_cost *cost)
+/* What is measured with. */
+struct meter {
+	struct rings *rings;
+	struct calls_sums *sums;
+	uint64_t plain;	 /* ns of a call without probes */
+	uint8_t *memory; /* COLD_BYTES */
+};
+
+/* own varies as much as all that a call costs does, in proportion. */
+static uint32_t error_of(const struct meter *m, void (*call)(void), uint64_t own, uint64_t outer)
 {
+	uint64_t warm = time_most(call, m->memory, 0);
+	uint64_t cold = time_most(call, m->memory, COLD_BYTES);
+	uint64_t more = cold > warm ? cold - warm : 0;
+
+	return (uint32_t)(outer > own ? more * own / outer : more);
+}
+
+static void measure(const struct meter *m, unsigned int kind, unsigned int exit,
+		    struct calls_cost *cost)
+{
+	void (*call)(void) = functions[kind].call[exit];
 	uint32_t number = kind * CALLS_COST_EXITS + exit;
-	uint64_t probed = time_calls(functions[kind].call[exit]), own;
+	uint64_t probed = time_calls(call), own, outer;
 
 	/* of sums there is no median; nothing else makes the shortest one shorter */
-	own = sums ? calls_sums_least(sums, number) : reported(rings, number);
-	cost->own[kind][exit] = (uint32_t)(own > plain ? own - plain : 0);
-	cost->outer[kind][exit] = (uint32_t)(probed > plain ? probed - plain : 0);
+	own = m->sums ? calls_sums_least(m->sums, number) : reported(m->rings, number);
+	own = own > m->plain ? own - m->plain : 0;
+	outer = probed > m->plain ? probed - m->plain : 0;
+	cost->own[kind][exit] = (uint32_t)own;
+	cost->outer[kind][exit] = (uint32_t)outer;
+	cost->error[kind][exit] = error_of(m, call, own, outer);
 }
 
 static int measure_all(struct uprobes *uprobes, struct rings *rings, struct calls_sums *sums,
@@ -173,11 +242,14 @@ static int measure_all(struct uprobes *uprobes, struct rings *rings, struct call
 		       struct fail *why)
 {
 	struct uprobe_place places[2 * CALLS_COST_FUNCTIONS];
-	uint64_t plain = time_calls(functions[PROBE_COST_FAST].call[0]);
+	struct meter meter = {rings, sums, time_calls(functions[PROBE_COST_FAST].call[0]),
+			      calloc(1, COLD_BYTES)};
 	unsigned int kind, exit;
 	size_t count = 0;
 	int err;
 
+	if (!meter.memory)
+		return fail_errno(why, -ENOMEM, NULL, "cannot measure what probes cost");
 	for (kind = 0; kind < CALLS_COST_KINDS; kind++)
 		for (exit = 0; exit < CALLS_COST_EXITS; exit++)
 			if (wanted->has[kind][exit])
@@ -186,7 +258,8 @@ static int measure_all(struct uprobes *uprobes, struct rings *rings, struct call
 	for (kind = 0; !err && kind < CALLS_COST_KINDS; kind++)
 		for (exit = 0; exit < CALLS_COST_EXITS; exit++)
 			if (wanted->has[kind][exit])
-				measure(rings, sums, kind, exit, plain, cost);
+				measure(&meter, kind, exit, cost);
+	free(meter.memory);
 	return err;
 }
 

@@ -18,7 +18,7 @@ struct probes;
  * that do nothing.
  */
 #define CALLS_COST_KINDS 3 /* enum probe_cost */
-#define CALLS_COST_EXITS 2 /* PROBE_EXIT_RETURN, PROBE_EXIT_RET */
+#define CALLS_COST_EXITS 3 /* enum probe_exit */
 
 /* The first functions are these; those of a plan are numbered behind them. */
 #define CALLS_COST_FUNCTIONS (CALLS_COST_KINDS * CALLS_COST_EXITS)
@@ -27,6 +27,8 @@ struct calls_cost {
 	/* ns of a call's own duration, and of that of its callers: as in struct film_probe */
 	uint32_t own[CALLS_COST_KINDS][CALLS_COST_EXITS];
 	uint32_t outer[CALLS_COST_KINDS][CALLS_COST_EXITS];
+	/* ns: more than that own seldom is, also where caches hold nothing of the probe */
+	uint32_t error[CALLS_COST_KINDS][CALLS_COST_EXITS];
 };
 
 /* Which of them occur at all. */

@@ -46,14 +46,15 @@ static void tell(struct calls *calls, struct calls_track_row *track,
 		.comm = track->comm,
 		.function = traced->name,
 	};
-	uint64_t cost;
+	struct film_probe probe = {0};
 
 	if (!heard.begins) {
-		heard.duration = record->head.time - record->start;
-		heard.waited = record->waited;
-		cost = calls_tracks_cost(track, record->depth, traced->own, traced->outer);
 		if (!calls->options.raw)
-			heard.duration -= cost < heard.duration ? cost : heard.duration;
+			probe = (struct film_probe){0, traced->own, traced->outer, traced->error};
+		heard.waited = record->waited;
+		heard.duration =
+			calls_tracks_end(track, record->depth, record->head.time - record->start,
+					 &probe, &heard.error);
 		if (heard.waited > heard.duration)
 			heard.waited = heard.duration;
 	}
@@ -95,7 +96,9 @@ static void take_call(struct calls *calls, const struct calls_record *record)
 		return;
 	}
 	traced = &calls->functions.at[number];
-	if (record->head.source == CAPTURE_CALL) {
+	/* who listens has asked for all of them (calls_entries), the film has not */
+	if (record->head.source == CAPTURE_CALL &&
+	    record->head.time - record->start >= calls->options.shortest) {
 		calls->calls++;
 		traced->calls++;
 		if (calls->options.keep)

@@ -15,7 +15,7 @@
 struct traced {
 	const char *name;
 	uint32_t frame; /* of the film */
-	uint32_t own, outer;
+	uint32_t own, outer, error;
 	uint64_t calls, calls_before; /* before: at the last tick */
 	uint8_t hot;		      /* ticks in a row */
 	bool out;		      /* taken out */

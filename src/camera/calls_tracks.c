@@ -10,7 +10,7 @@
 void calls_tracks_free(struct calls_tracks *tracks)
 {
 	vec_foreach (&tracks->rows, track)
-		vec_free(&track->costs);
+		vec_free(&track->ended);
 	vec_free(&tracks->rows);
 }
 
@@ -40,17 +40,25 @@ struct calls_track_row *calls_tracks_get(struct calls_tracks *tracks, uint32_t n
 		       : NULL;
 }
 
-uint64_t calls_tracks_cost(struct calls_track_row *track, uint16_t depth, uint32_t own,
-			   uint32_t outer)
+uint64_t calls_tracks_end(struct calls_track_row *track, uint16_t depth, uint64_t ns,
+			  const struct film_probe *probe, uint64_t *error)
 {
-	uint64_t *costs, below;
+	struct calls_ended below, *caller;
+	uint64_t cost;
 
-	while (track->costs.count <= depth + 1u)
-		if (!vec_push(&track->costs, 0))
-			return 0;
-	costs = track->costs.at;
-	below = costs[depth + 1];
-	costs[depth + 1] = 0;
-	costs[depth] += below + outer;
-	return below + own;
+	*error = 0;
+	while (track->ended.count <= depth + 1u)
+		if (!vec_push(&track->ended, (struct calls_ended){0}))
+			return ns;
+	below = track->ended.at[depth + 1];
+	track->ended.at[depth + 1] = (struct calls_ended){0};
+	cost = below.cost + probe->own;
+	ns = ns > cost ? ns - cost : 0;
+	ns = ns > below.ns ? ns : below.ns;
+	*error = below.error + probe->error;
+	caller = &track->ended.at[depth];
+	caller->cost += below.cost + probe->outer;
+	caller->ns += ns;
+	caller->error += *error;
+	return ns;
 }

@@ -7,6 +7,14 @@
 
 #include "base/vec.h"
 #include "bpf/calls_abi.h"
+#include "film/film.h"
+
+/* What calls add up to. */
+struct calls_ended {
+	uint64_t cost;	/* ns: the tracer's */
+	uint64_t ns;	/* durations without that */
+	uint64_t error; /* ns to which these are known */
+};
 
 /* Who calls: the threads, and the stacks of each, under the numbers that the kernel side gave them. */
 struct calls_track_row {
@@ -15,8 +23,8 @@ struct calls_track_row {
 	bool known;    /* it was announced */
 	bool unwanted; /* its process is not meant after all */
 	char comm[16];
-	/* by depth: the tracer's cost in calls that have ended, and whose caller has not */
-	vec(uint64_t) costs;
+	/* by depth: of calls that have ended, and whose caller has not */
+	vec(struct calls_ended) ended;
 };
 
 struct calls_tracks {
@@ -33,11 +41,11 @@ struct calls_track_row *calls_tracks_put(struct calls_tracks *tracks,
 struct calls_track_row *calls_tracks_get(struct calls_tracks *tracks, uint32_t number);
 
 /*
- * A call of that depth has ended, whose probe costs own ns within its duration, and outer ns of its callers.
- * Returns the tracer's whole cost within its duration: its own, and that of all calls below it, which ended
- * before.
+ * A call of that depth has ended, after so many ns. Returns its duration without the tracer's cost, that of the
+ * call itself and of all calls below it, which ended before; it is not less than theirs. *error: to so many ns
+ * that is known. probe: what tracing the function costs; its frame is not used.
  */
-uint64_t calls_tracks_cost(struct calls_track_row *track, uint16_t depth, uint32_t own,
-			   uint32_t outer);
+uint64_t calls_tracks_end(struct calls_track_row *track, uint16_t depth, uint64_t ns,
+			  const struct film_probe *probe, uint64_t *error);
 
 #endif

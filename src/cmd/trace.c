@@ -17,7 +17,7 @@
 #include "cmd/trace_list.h"
 #include "cmd/trace_words.h"
 #include "probe/choose.h"
-#include "show/call_lines.h"
+#include "show/call_long.h"
 
 /*
  * Calls per second of one function, for some seconds in a row. A process that somebody else runs must not be
@@ -404,6 +404,7 @@ static void print_call(void *context, const struct call_heard *heard)
 		.comm = heard->comm,
 		.name = heard->function,
 		.duration = heard->duration,
+		.error = heard->error,
 		.waited = heard->waited,
 		.inferred = heard->inferred,
 		.open = heard->open,
@@ -414,13 +415,13 @@ static void print_call(void *context, const struct call_heard *heard)
 		struct call_line gap = line;
 
 		gap.kind = CALL_GAP;
-		call_lines_take(context, &gap);
+		call_long_take(context, &gap);
 	}
-	call_lines_take(context, &line);
+	call_long_take(context, &line);
 }
 
 static int open_lines(struct trace_options *o, FILE **out, struct call_lines **lines,
-		      struct fail *why)
+		      struct call_long **filter, struct fail *why)
 {
 	*out = stderr;
 	if (o->text) {
@@ -430,10 +431,11 @@ static int open_lines(struct trace_options *o, FILE **out, struct call_lines **l
 	}
 	o->lines.start = clock_ns();
 	o->lines.color = !o->no_color && (o->color || isatty(fileno(*out)));
-	if (call_lines_new(*out, &o->lines, lines))
+	if (call_lines_new(*out, &o->lines, lines) ||
+	    call_long_new(o->calls.shortest, *lines, filter))
 		return fail_errno(why, -ENOMEM, NULL, "cannot print calls");
 	o->calls.listener = print_call;
-	o->calls.context = *lines;
+	o->calls.context = *filter;
 	return 0;
 }
 
@@ -476,6 +478,7 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 		 struct fail *why)
 {
 	struct call_lines *lines = NULL;
+	struct call_long *filter = NULL;
 	struct calls *calls = NULL;
 	FILE *out = NULL;
 	int err = 0;
@@ -484,7 +487,7 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 	if (o->common.selection.command)
 		err = recording_check_command(o->common.selection.command, command, why);
 	if (!err && (!o->common.film || o->live || o->text))
-		err = open_lines(o, &out, &lines, why);
+		err = open_lines(o, &out, &lines, &filter, why);
 	if (!err)
 		err = calls_new(&o->calls, &calls, why);
 	if (!err && !o->common.quiet && plan_warning(calls_plan(calls)))
@@ -493,6 +496,7 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 		err = command_prepare(o->common.selection.command, command, why);
 	if (!err)
 		err = record(o, argc, argv, calls, command, why);
+	call_long_free(filter);
 	if (lines && call_lines_end(lines) && !err)
 		err = fail_errno(why, -ENOMEM, NULL, "cannot print calls");
 	if (out && out != stderr && fclose(out) && !err)

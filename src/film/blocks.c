@@ -104,6 +104,11 @@ static int write_probes(const struct output *o, const struct film_batch *batch)
 			rc = SQLITE_NOMEM;
 		if (rc == SQLITE_OK)
 			rc = put_block(o, event, FILM_BLOCK_PROBES, &span);
+		/* the same with their errors: readers that know no such blocks take those above */
+		if (rc == SQLITE_OK && costs_pack(&o->b->columns, probes.at, probes.count))
+			rc = SQLITE_NOMEM;
+		if (rc == SQLITE_OK)
+			rc = put_block(o, event, FILM_BLOCK_COSTS, &span);
 	}
 	vec_free(&probes);
 	return rc;

@@ -180,7 +180,8 @@ enum film_call_flag {
 	FILM_CALL_GAP = 1, /* calls of this thread were lost between the one before it and this */
 	FILM_CALL_INFERRED = 2, /* its return was not seen: it ended at end or before, a guess */
 	FILM_CALL_OPEN = 4, /* it had not ended when the thread, its program or the recording did */
-	FILM_CALL_UNKNOWN = 8, /* of the calls around it, those whose return was not seen may have ended before */
+	FILM_CALL_UNKNOWN =
+		8, /* of the calls around it, those whose return was not seen may have ended before */
 };
 
 /* A block of calls, as columns, sorted by end. */
@@ -196,6 +197,8 @@ struct film_probe {
 	uint32_t own; /* ns of each call's cost that lie within its own duration */
 	uint32_t
 		outer; /* ns by which each call makes its callers' durations longer: own and the rest */
+	uint32_t
+		error; /* ns: a duration less own is known to this; 0: films before 0.2 do not say it */
 };
 
 /*

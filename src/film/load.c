@@ -411,7 +411,7 @@ static void take_block(struct film_row *r)
 
 	row_check_id(r, loader_of(r)->reading.next_block++, INT64_MAX);
 	/* what other kinds mean by their columns is not known here */
-	if (kind < FILM_BLOCK_SAMPLES || kind > FILM_BLOCK_SUMS)
+	if (kind < FILM_BLOCK_SAMPLES || kind > FILM_BLOCK_COSTS)
 		return;
 	block.kind = (uint32_t)kind;
 	block.id = (int64_t)row_number(r, 0, INT64_MAX);

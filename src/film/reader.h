@@ -98,6 +98,9 @@ int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t t
 /* How many calls of an event the film holds, from the block rows alone. */
 uint64_t film_call_count(struct film *film, uint32_t event);
 
+/* How many sums of functions the film has of an event; 0: its calls, if any, were kept one by one. */
+uint64_t film_sum_count(struct film *film, uint32_t event);
+
 /*
  * Calls take() with what is known of the probes' cost, and with sums; in the order of writing. Sums are not
  * cut: all that cover a part of [from, to) are given.

@@ -47,6 +47,8 @@ enum film_block_kind {
 	FILM_BLOCK_CALLS = 2,
 	FILM_BLOCK_PROBES = 3, /* what probes cost */
 	FILM_BLOCK_SUMS = 4,   /* of calls by function */
+	FILM_BLOCK_COSTS =
+		5, /* what probes cost, and how well that is known; beside FILM_BLOCK_PROBES */
 };
 
 struct film_table {

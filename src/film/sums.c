@@ -17,10 +17,11 @@ struct field {
 	}
 
 /* The columns in their order; the first is a frame. Behind those of a sum come its buckets. */
-static const struct field probe_fields[PROBE_COLUMNS] = {
+static const struct field probe_fields[COST_COLUMNS] = {
 	FIELD(film_probe, frame),
 	FIELD(film_probe, own),
 	FIELD(film_probe, outer),
+	FIELD(film_probe, error),
 };
 static const struct field sum_fields[SUM_COLUMNS - FILM_SUM_BUCKETS] = {
 	FIELD(film_sum, frame), FIELD(film_sum, calls),	    FIELD(film_sum, total),
@@ -50,6 +51,7 @@ static struct field sum_field(unsigned int column)
 }
 
 static const struct layout probe_layout = {sizeof(struct film_probe), PROBE_COLUMNS, probe_field};
+static const struct layout cost_layout = {sizeof(struct film_probe), COST_COLUMNS, probe_field};
 static const struct layout sum_layout = {sizeof(struct film_sum), SUM_COLUMNS, sum_field};
 
 static int pack(struct columns *c, const struct layout *layout, const void *rows, size_t count)
@@ -125,7 +127,20 @@ int probes_pack(struct columns *c, const struct film_probe *probes, size_t count
 int probes_unpack(struct column_reader *r, const void *data, size_t size, uint32_t frames,
 		  struct film_probe *probes, size_t count)
 {
+	for (size_t i = 0; i < count; i++)
+		probes[i].error = 0;
 	return unpack(r, &probe_layout, data, size, frames, probes, count);
+}
+
+int costs_pack(struct columns *c, const struct film_probe *probes, size_t count)
+{
+	return pack(c, &cost_layout, probes, count);
+}
+
+int costs_unpack(struct column_reader *r, const void *data, size_t size, uint32_t frames,
+		 struct film_probe *probes, size_t count)
+{
+	return unpack(r, &cost_layout, data, size, frames, probes, count);
 }
 
 uint64_t sums_total(const struct film_sum *sums, size_t count)

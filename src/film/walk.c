@@ -69,6 +69,7 @@ static int cannot_take(const struct walk *walk, int err, struct fail *why)
 		[FILM_BLOCK_CALLS] = "a block of calls is not what its row says",
 		[FILM_BLOCK_PROBES] = "a block of probes is not what its row says",
 		[FILM_BLOCK_SUMS] = "a block of sums is not what its row says",
+		[FILM_BLOCK_COSTS] = "a block of costs is not what its row says",
 	};
 	const char *path = walk->film->private->path ? walk->film->private->path : "the film";
 
@@ -105,7 +106,7 @@ static bool is_wanted(const struct walk *walk, const struct film_block *block)
 	if (block->kind != walk->kind || block->event != walk->event || block->id <= walk->after ||
 	    (walk->up_to && block->id > walk->up_to))
 		return false;
-	if (block->kind == FILM_BLOCK_PROBES)
+	if (block->kind == FILM_BLOCK_PROBES || block->kind == FILM_BLOCK_COSTS)
 		return true;
 	/* sums are of a time up to, but not with, its end */
 	if (block->kind == FILM_BLOCK_SUMS && block->span.t1 == walk->from &&
@@ -347,6 +348,9 @@ static int unpack_probes(const struct film *film, const struct film_block *block
 	if (!vec_reserve(&u->probes, block->span.count))
 		return -ENOMEM;
 	u->probes.count = block->span.count;
+	if (block->kind == FILM_BLOCK_COSTS)
+		return costs_unpack(&u->columns, data, size, film->frame_count, u->probes.at,
+				    u->probes.count);
 	return probes_unpack(&u->columns, data, size, film->frame_count, u->probes.at,
 			     u->probes.count);
 }
@@ -369,7 +373,7 @@ int film_each_probe(struct film *film, uint32_t event,
 {
 	struct walk walk = {
 		.film = film,
-		.kind = FILM_BLOCK_PROBES,
+		.kind = FILM_BLOCK_COSTS,
 		.event = event,
 		.unpack = unpack_probes,
 		.give = give_probes,
@@ -378,6 +382,9 @@ int film_each_probe(struct film *film, uint32_t event,
 		.why = why,
 	};
 
+	/* a film of an older version */
+	if (!count_wanted(&walk))
+		walk.kind = FILM_BLOCK_PROBES;
 	return walk_blocks(&walk);
 }
 
@@ -475,6 +482,14 @@ static void count_kind(const struct film *film, uint32_t event, uint32_t kind, u
 void film_event_total(struct film *film, uint32_t event, uint64_t *samples, uint64_t *total)
 {
 	count_kind(film, event, FILM_BLOCK_SAMPLES, samples, total);
+}
+
+uint64_t film_sum_count(struct film *film, uint32_t event)
+{
+	uint64_t count, total;
+
+	count_kind(film, event, FILM_BLOCK_SUMS, &count, &total);
+	return count;
 }
 
 uint64_t film_call_count(struct film *film, uint32_t event)

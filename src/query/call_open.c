@@ -15,6 +15,7 @@ static int take_probe(void *context, const struct film_probe *probe)
 	calls->costs[probe->frame] = (struct call_cost){
 		probe->own,
 		probe->outer > probe->own ? probe->outer : probe->own,
+		probe->error,
 	};
 	return 0;
 }

@@ -13,10 +13,11 @@
  */
 struct open_call {
 	uint64_t start, end;
-	uint64_t cost; /* the tracer's, of the calls below it */
-	uint64_t sure; /* until then it was open, whenever it ended */
-	uint64_t last; /* when the last call that it made ended; its start: it made none */
+	uint64_t cost;	   /* the tracer's, of the calls below it */
+	uint64_t sure;	   /* until then it was open, whenever it ended */
+	uint64_t last;	   /* when the last call that it made ended; its start: it made none */
 	uint64_t children; /* ns without cost of the calls within it */
+	uint64_t error;	   /* of them: to which that is known */
 	uint64_t unknown;  /* ns of the calls within it that may have been made by others */
 	uint32_t path, frame;
 	uint16_t depth;
@@ -108,10 +109,11 @@ static struct call_cost cost_of(const struct pass *p, uint32_t frame)
 }
 
 /* What a call says of the one around it: that it was open, if that one has made it for certain. */
-static void tell_caller(struct open_call *caller, const struct open_call *call, uint64_t cost,
-			uint64_t ns)
+static void tell_caller(struct open_call *caller, const struct open_call *call,
+			const struct call_cost *cost, uint64_t ns)
 {
-	caller->cost += cost;
+	caller->cost += call->cost + cost->outer;
+	caller->error += call->error + cost->error;
 	caller->children += ns;
 	if (call->is_unknown)
 		return;
@@ -133,12 +135,12 @@ static bool leave(struct pass *p, struct track *track)
 	struct call_cost cost = cost_of(p, call->frame);
 	uint64_t raw = call->end - call->start, subtracted = call->cost + cost.own;
 	/* what tracing costs varies: no call shall last less than those that it made */
-	uint64_t ns = less(raw, subtracted) > call->children ? less(raw, subtracted)
-							     : call->children;
+	uint64_t ns =
+		less(raw, subtracted) > call->children ? less(raw, subtracted) : call->children;
 	struct call_stats *stats;
 
 	if (track->open.count)
-		tell_caller(vec_last(&track->open), call, call->cost + cost.outer, ns);
+		tell_caller(vec_last(&track->open), call, &cost, ns);
 	if (!p->calls->paths.all.at[call->path].is_kept)
 		return true;
 	stats = p->calls->of_frame[call->frame];
@@ -149,6 +151,7 @@ static bool leave(struct pass *p, struct track *track)
 	if (!call->is_measured)
 		return true;
 	stats->clamped += raw < subtracted;
+	stats->error += call->error + cost.error;
 	return call_stats_measure(stats, ns);
 }
 

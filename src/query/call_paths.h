@@ -72,6 +72,7 @@ uint32_t call_paths_child(struct call_paths *paths, uint32_t parent, uint32_t fr
 /* ns that each call of a frame takes of its own duration, and of its callers'. */
 struct call_cost {
 	uint32_t own, outer;
+	uint32_t error; /* to which these are known */
 };
 
 /*

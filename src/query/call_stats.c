@@ -30,6 +30,7 @@ bool call_stats_merge(struct call_stats *stats, const struct call_stats *other)
 	stats->clamped += other->clamped;
 	stats->is_bound |= other->is_bound;
 	stats->sum += other->sum;
+	stats->error += other->error;
 	stats->total += other->total;
 	stats->own = other->own > stats->own ? other->own : stats->own;
 	return latency_merge(&stats->latency, &other->latency);
@@ -45,6 +46,11 @@ void call_stats_free(struct call_stats *stats)
 uint64_t call_stats_average(const struct call_stats *stats)
 {
 	return stats->measured ? stats->sum / stats->measured : 0;
+}
+
+uint64_t call_stats_error(const struct call_stats *stats)
+{
+	return stats->measured ? stats->error / stats->measured : 0;
 }
 
 uint64_t call_stats_quantile(const struct call_stats *stats, unsigned int of_thousand)

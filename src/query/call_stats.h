@@ -15,6 +15,8 @@ struct call_stats {
 	/* of the calls that are neither open nor cut: */
 	uint64_t measured, sum, min, max;
 	uint64_t
+		error; /* sum of what each is known to, as the tracer's cost varies; 0: not known */
+	uint64_t
 		clamped; /* of them: took less than the tracer's cost, and count with 0; not of sums */
 	bool is_bound; /* so did all calls by some way: 0 ns of self there are a bound */
 	struct latency latency;
@@ -34,6 +36,9 @@ void call_stats_free(struct call_stats *stats); /* and stats itself; null is all
 
 /* The mean of measured calls; 0 where there are none. */
 uint64_t call_stats_average(const struct call_stats *stats);
+
+/* To so many ns the duration of one of them is known. */
+uint64_t call_stats_error(const struct call_stats *stats);
 
 /* A quantile of measured calls, in thousandths, within min and max. */
 uint64_t call_stats_quantile(const struct call_stats *stats, unsigned int of_thousand);

@@ -85,6 +85,9 @@ static bool fill_stats(const struct summer *s, uint32_t frame, struct call_stats
 	stats->unsure_self = part_of(sum->self, stats->inferred, stats->calls);
 	stats->waited = sum->waited;
 	stats->own = own;
+	if (s->calls->costs &&
+	    __builtin_mul_overflow(sum->calls, s->calls->costs[frame].error, &stats->error))
+		stats->error = UINT64_MAX;
 	stats->latency.is_coarse = true;
 	for (unsigned int i = 0; i < FILM_SUM_BUCKETS; i++)
 		if (sum->buckets[i] && !latency_add(&stats->latency, 1ull << i, sum->buckets[i]))

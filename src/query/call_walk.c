@@ -14,6 +14,8 @@ struct open_call {
 	struct film_call call;
 	uint64_t start, end; /* within those of the call around it */
 	uint64_t below;	     /* what tracing the calls within it cost */
+	uint64_t children;   /* durations of the calls within it, without cost */
+	uint64_t error;	     /* to which these are known */
 	uint64_t serial;
 	unsigned int level;
 	bool is_shown, is_told, is_under, is_ignored;
@@ -161,15 +163,19 @@ static int tell_gap(struct call_walk *w, struct track *t, const struct open_call
 	return tell(w, t, &event);
 }
 
-/* What is left of a duration when the tracer's own part is taken away. */
+/*
+ * What is left of a duration when the tracer's own part is taken away. That part varies: no call lasts less than
+ * those that it made.
+ */
 static uint64_t without_cost(const struct call_walk *w, const struct open_call *open)
 {
-	uint64_t cost;
+	uint64_t cost, ns;
 
-	if (!w->options.own)
+	if (!w->options.costs)
 		return open->call.duration;
-	cost = open->below + w->options.own[open->call.frame];
-	return open->call.duration > cost ? open->call.duration - cost : 0;
+	cost = open->below + w->options.costs[open->call.frame].own;
+	ns = open->call.duration > cost ? open->call.duration - cost : 0;
+	return ns > open->children ? ns : open->children;
 }
 
 /* Ends the innermost call of a track, at that time or when it ended itself. */
@@ -190,12 +196,17 @@ static int close_last(struct call_walk *w, struct track *t, uint64_t time)
 	}
 	event.time = event.end = t->now;
 	event.duration = without_cost(w, open);
+	event.error =
+		open->error + (w->options.costs ? w->options.costs[open->call.frame].error : 0);
 	event.is_before = open->start < w->options.from;
 	event.is_beyond = event.time >= w->options.to;
 	if (!err && open->is_shown && open->is_told)
 		err = tell(w, t, &event);
-	if (t->open.count > 1 && w->options.outer)
-		open[-1].below += open->below + w->options.outer[open->call.frame];
+	if (t->open.count > 1 && w->options.costs) {
+		open[-1].below += open->below + w->options.costs[open->call.frame].outer;
+		open[-1].children += event.duration;
+		open[-1].error += event.error;
+	}
 	t->open.count--;
 	return err;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "film/film.h"
+#include "query/call_paths.h"
 
 /*
  * Calls, given in order of their start, as beginnings and ends in order of time across all threads. What
@@ -30,6 +31,7 @@ struct call_event {
 	uint64_t time;		      /* never less than the one before of the same track … */
 	uint64_t start, end; /* … and these of the call keep to it: a child's lie within */
 	uint64_t duration;   /* CALL_EVENT_END: ns without the tracer's cost, if it is known */
+	uint64_t error;	     /* to so many ns */
 	unsigned int
 		level;	/* how many calls around it are shown, or should be there but were lost */
 	bool is_before; /* it began before the span that is shown */
@@ -46,7 +48,7 @@ struct call_walk_options {
 	uint64_t from, to;	/* events in [from, to), and what is open there */
 
 	/* The tracer's cost per frame; null: nothing is subtracted. */
-	const uint32_t *own, *outer;
+	const struct call_cost *costs;
 
 	/* A byte per thread: records of it were lost, so what lacks a caller lost it. Null: none. */
 	const uint8_t *has_gaps;

@@ -38,7 +38,7 @@ struct replay {
 	struct filter_kept kept;
 	uint8_t *frames, *under; /* as call_walk_options has them */
 	uint8_t *has_gaps;
-	uint32_t *own, *outer;
+	struct call_cost *costs;
 	size_t window;
 	vec(uint64_t) bounds; /* windows end there; the last one at to */
 	size_t since_bound;
@@ -88,8 +88,8 @@ static struct film_call call_at(const struct film_calls *calls, size_t i)
 		.lane = calls->lane[i],
 		.depth = (uint16_t)calls->depth[i],
 		.cpu = (uint16_t)calls->cpu[i],
-		.flags = calls->flags[i] & (FILM_CALL_GAP | FILM_CALL_INFERRED | FILM_CALL_OPEN |
-					   FILM_CALL_UNKNOWN),
+		.flags = calls->flags[i] &
+			 (FILM_CALL_GAP | FILM_CALL_INFERRED | FILM_CALL_OPEN | FILM_CALL_UNKNOWN),
 	};
 }
 
@@ -290,8 +290,7 @@ static int start_walk(struct replay *r)
 			.max_level = r->q->max_depth,
 			.from = r->from,
 			.to = r->to,
-			.own = r->own,
-			.outer = r->outer,
+			.costs = r->costs,
 			.has_gaps = r->has_gaps,
 			.take = take_event,
 			.context = r,
@@ -320,14 +319,11 @@ static int take_probe(void *context, const struct film_probe *probe)
 {
 	struct replay *r = context;
 
-	if (!r->own) {
-		r->own = calloc(r->film->frame_count + 1ull, sizeof(*r->own));
-		r->outer = calloc(r->film->frame_count + 1ull, sizeof(*r->outer));
-		if (!r->own || !r->outer)
-			return r->err = -ENOMEM;
-	}
-	r->own[probe->frame] = probe->own;
-	r->outer[probe->frame] = probe->outer;
+	if (!r->costs)
+		r->costs = calloc(r->film->frame_count + 1ull, sizeof(*r->costs));
+	if (!r->costs)
+		return r->err = -ENOMEM;
+	r->costs[probe->frame] = (struct call_cost){probe->own, probe->outer, probe->error};
 	return 0;
 }
 
@@ -337,6 +333,9 @@ static int find_event(struct replay *r, struct fail *why)
 
 	r->event = film_find_event(r->film, name);
 	r->sums->film_calls = r->event ? film_call_count(r->film, r->event) : 0;
+	if (r->event && !r->sums->film_calls && film_sum_count(r->film, r->event))
+		return fail(why, -ENOENT, "'stackcam report' shows them",
+			    "the film has sums of --summary, and no single calls to replay");
 	if (r->event && (r->sums->film_calls || !r->q->event))
 		return 0;
 	return fail(why, -ENOENT,
@@ -400,7 +399,7 @@ int replay_film(struct film *film, const struct replay_question *q,
 	*sums = (struct replay_sums){0};
 	err = prepare(&r, why);
 	/* to know what tracing cost the calls that are open there, all before them must be seen */
-	first = r.own ? 0 : r.from;
+	first = r.costs ? 0 : r.from;
 	if (!err)
 		err = cut(&r, first, why);
 	if (!err)
@@ -410,8 +409,7 @@ int replay_film(struct film *film, const struct replay_question *q,
 	free(r.frames);
 	free(r.under);
 	free(r.has_gaps);
-	free(r.own);
-	free(r.outer);
+	free(r.costs);
 	map_free(&r.ended);
 	vec_free(&r.bounds);
 	vec_free(&r.crossing);

@@ -93,6 +93,18 @@ void call_columns_time(const struct call_columns *columns, uint64_t ns, const ch
 		call_columns_color(columns, CALL_COLOR_PLAIN, to);
 }
 
+void call_columns_duration(const struct call_columns *columns, const struct call_cells *cells,
+			   size_t width, struct buf *to)
+{
+	bool is_less = cells->duration < cells->error;
+
+	call_columns_time(columns, is_less ? cells->error : cells->duration,
+			  is_less	    ? "<"
+			  : cells->inferred ? "~"
+					    : "",
+			  width, to);
+}
+
 void call_columns_safe(const char *text, struct buf *to)
 {
 	size_t length = 0, size;
@@ -211,8 +223,7 @@ static void put_times(const struct call_columns *columns, const struct call_cell
 
 	if (!o->no_duration) {
 		if (cells->has_duration)
-			call_columns_time(columns, cells->duration, cells->inferred ? "~" : "",
-					  DURATION_WIDTH, to);
+			call_columns_duration(columns, cells, DURATION_WIDTH, to);
 		else
 			put_blanks(to, DURATION_WIDTH);
 	}

@@ -20,8 +20,12 @@ struct call_cells {
 	bool has_time;	   /* else time and cpu are not known */
 	bool has_duration; /* else duration and waited are not known, or there is none */
 	bool inferred;
-	uint64_t duration, waited;
+	uint64_t duration, waited, error;
 };
+
+/* The duration: with "~" where its end is a guess; where it is less than its error, that, with "<". */
+void call_columns_duration(const struct call_columns *columns, const struct call_cells *cells,
+			   size_t width, struct buf *to);
 
 void call_columns_heading(const struct call_columns *columns, struct buf *to);
 

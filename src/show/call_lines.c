@@ -143,11 +143,13 @@ static void put_gap(struct call_lines *l, const struct call_cells *cells, unsign
 }
 
 /* "2.1 us": where many calls are one line, a tenth is enough. */
-static void put_average(struct call_lines *l, uint64_t ns)
+static void put_average(struct call_lines *l, uint64_t ns, uint64_t error)
 {
 	char text[24], *point;
 
-	call_lines_time(text, sizeof(text), ns);
+	if (ns < error)
+		buf_put_u8(&l->line, '<');
+	call_lines_time(text, sizeof(text), ns < error ? error : ns);
 	point = strchr(text, '.');
 	buf_put(&l->line, text, (size_t)(point - text) + 2);
 	buf_put_u8(&l->line, ' ');
@@ -192,7 +194,7 @@ static void put_repeated(struct call_lines *l, struct track *t)
 		buf_put_text(&l->line, " x ");
 		buf_put_text(&l->line, count);
 		buf_put_text(&l->line, " avg ");
-		put_average(l, r->cells.duration / r->count);
+		put_average(l, r->cells.duration / r->count, r->cells.error / r->count);
 		end_line(l);
 	}
 	r->count = 0;
@@ -209,11 +211,11 @@ static void take_repeated(struct call_lines *l, struct track *t, const struct ca
 	struct repeated *r = &t->repeated;
 
 	if (r->count && r->depth == line->depth && !line->open && !r->open &&
-	    line->unknown == r->unknown &&
-	    same_name(r->name, line->name)) {
+	    line->unknown == r->unknown && same_name(r->name, line->name)) {
 		r->count++;
 		r->cells.duration += cells->duration;
 		r->cells.waited += cells->waited;
+		r->cells.error += cells->error;
 		r->cells.inferred |= cells->inferred;
 		return;
 	}
@@ -303,6 +305,7 @@ static struct call_cells cells_of_end(const struct track *t, const struct call_l
 	cells.cpu = line->cpu;
 	cells.inferred = line->inferred;
 	cells.duration = line->duration;
+	cells.error = line->error;
 	cells.waited = line->waited;
 	return cells;
 }
@@ -322,8 +325,7 @@ static void take_end(struct call_lines *l, struct track *t, const struct call_li
 		if (l->columns.options.fold)
 			take_repeated(l, t, &cells, line);
 		else
-			put_leaf(l, &cells, line->depth, line->name, line->open,
-				 line->unknown);
+			put_leaf(l, &cells, line->depth, line->name, line->open, line->unknown);
 		return;
 	}
 	release(l, t);
@@ -345,8 +347,7 @@ static void take_flat(struct call_lines *l, struct track *t, const struct call_l
 	call_columns_safe(line->name, &l->line);
 	if (ends) {
 		buf_put_u8(&l->line, ' ');
-		call_columns_time(&l->columns, line->duration, line->inferred ? "~" : "", 0,
-				  &l->line);
+		call_columns_duration(&l->columns, &cells, 0, &l->line);
 		if (call_columns_waited(&cells)) {
 			buf_put_text(&l->line, ", on CPU ");
 			call_columns_time(

@@ -17,7 +17,8 @@
  *	 37811     1.402 ms 180.020 us | } // main
  *
  * (the last with the comment signs of C). A call that made no other call is one line. On-CPU time is
- * shown where it differs from the duration. "~" before a duration: the return was not seen, a guess.
+ * shown where it differs from the duration. "~" before a duration: the return was not seen, a guess; "<": it is
+ * less than what can be measured.
  */
 struct call_lines;
 
@@ -43,7 +44,8 @@ struct call_line {
 	const char *comm; /* of the process */
 	const char *name; /* of the function; hostile: escaped here. Lives until call_lines_end() */
 	uint64_t duration, waited; /* CALL_ENDS */
-	bool inferred, open;	   /* CALL_ENDS */
+	uint64_t error; /* CALL_ENDS: ns to which duration is known; if it is less, that is shown */
+	bool inferred, open; /* CALL_ENDS */
 	bool unknown; /* whether the calls around it were still open is not known, nor who has made it */
 };
 

@@ -105,6 +105,23 @@ static bool measured_value(const struct call_stats *stats, enum show_column colu
 	}
 }
 
+/*
+ * A duration of single calls. "<": it is less than what can be measured, or at most that, as ends were not seen;
+ * "~": about that.
+ */
+static void make_measured(const struct call_stats *stats, enum show_column column, uint64_t value,
+			  char *to, size_t size)
+{
+	uint64_t error = call_stats_error(stats);
+	bool is_bound = value < error || stats->inferred > stats->calls / 100;
+	bool is_rough = stats->latency.is_coarse && (column == SHOW_P50 || column == SHOW_P99);
+	bool is_marked = is_bound || is_rough;
+
+	if (is_marked)
+		*to = is_bound ? '<' : '~';
+	text_duration(to + is_marked, size - is_marked, value < error ? error : value);
+}
+
 /* A time of which much may be others', as ends were not seen, is a bound: "<1.5 s". */
 static void make_time(uint64_t ns, uint64_t unsure, char *to, size_t size)
 {
@@ -125,12 +142,8 @@ static void make_cell(const struct function *f, const struct view *view, enum sh
 
 	snprintf(to, size, "-");
 	if (measured_value(stats, column, &value)) {
-		bool rough = stats->latency.is_coarse && (column == SHOW_P50 || column == SHOW_P99);
-
 		if (stats->measured)
-			text_duration(to + rough, size - rough, value);
-		if (stats->measured && rough)
-			*to = '~';
+			make_measured(stats, column, value, to, size);
 		return;
 	}
 	if (column == SHOW_TOTAL)

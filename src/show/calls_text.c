@@ -33,6 +33,7 @@ static int take(void *context, const struct call_event *event)
 		.comm = process->comm,
 		.name = call_names_of(&t->names, call->frame),
 		.duration = event->duration,
+		.error = event->error,
 		.waited = call->waited,
 		.inferred = call->flags & FILM_CALL_INFERRED,
 		.open = call->flags & FILM_CALL_OPEN,

@@ -188,6 +188,7 @@ static void put_calls(struct json *j, const struct function *f, bool is_summary)
 	put_measure(j, "avg", stats, call_stats_average(stats));
 	put_measure(j, "p50", stats, call_stats_quantile(stats, 500));
 	put_measure(j, "p99", stats, call_stats_quantile(stats, 990));
+	put_measure(j, "error", stats, call_stats_error(stats));
 	json_u64(j, "on_cpu", function_on_cpu(f, TREE_NOW));
 	json_u64(j, "inferred", stats->inferred);
 	json_u64(j, "unsure_total", function_unsure_total(f, TREE_NOW));

@@ -126,6 +126,10 @@ static void take_probes(struct column_reader *reader, const void *block, size_t 
 		for (i = 0; i < count; i++)
 			check(probes[i].frame < LIMIT);
 	}
+	if (!costs_unpack(reader, block, size, LIMIT, probes, count)) {
+		for (i = 0; i < count; i++)
+			check(probes[i].frame < LIMIT);
+	}
 	free(probes);
 }
 
