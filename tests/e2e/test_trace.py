@@ -207,6 +207,54 @@ def test_what_may_have_ended_is_a_guess(lab):
     assert answer["calls"] == answer["open"] == answer["inferred"] == 1, film.explain()
 
 
+@pytest.mark.parametrize("exits", ["auto", "ret", "return", "inferred"])
+def test_no_caller_that_has_returned(lab, exits):
+    """
+    Below a function without an exit probe that has returned, code that is not traced calls another: each caller
+    is the right one, or not known.
+    """
+    names = ["around", "worker", "maybe", "inner", "other"]
+    program = lab.program("calls_callers")
+    film = trace(lab, "--exit", exits, *wanted(names), "--", program)
+    assert_counts(film, truth_of(alone(lab, program)))
+    answer = film.json()
+    chains = [line.rpartition(" ")[0].split(";")
+              for line in film.report("--format", "folded", "--raw").stdout.splitlines()]
+    callers = {(callee, caller) for chain in chains for caller, callee in zip(chain, chain[1:])}
+    assert ("inner", "maybe") not in callers and ("maybe", "maybe") not in callers, film.explain()
+    assert {caller for callee, caller in callers if callee == "inner"} <= {
+        "worker", "[caller not known]"}, film.explain()
+    assert ("worker", "around") in callers and ("inner", "worker") in callers, film.explain()
+    not_known = sum(count for reason, count in answer["stacks"]["reasons"].items()
+                    if reason.startswith("caller not known"))
+    # inner() is called by code that is not traced: only then nobody knows
+    assert not_known == (100 if exits == "inferred" else 0), film.explain()
+    assert answer["stacks"]["truncated"] == not_known, film.explain()
+
+
+def test_durations_are_within_their_callers(lab):
+    """What tracing costs varies, and is taken off all the same: nothing lasts longer than its caller."""
+    for exits in "return", "ret", "inferred":
+        film = trace(lab, "--exit", exits, *wanted(["main", "around", "worker", "inner"]), "--",
+                     lab.program("calls_callers"))
+        open_below = {}
+        for line in film.lines():
+            inner = open_below.pop(len(line.path) + 1, 0)
+            assert line.duration is None or line.duration >= inner, film.explain()
+            if line.duration is not None:
+                depth = len(line.path)
+                open_below[depth] = max(open_below.get(depth, 0), line.duration)
+
+
+def test_what_is_too_short_to_be_measured_is_marked(lab):
+    """A function that does nothing: no number stands for it, but what can be measured at least."""
+    film = trace(lab, "--exit", "inferred", "-f", "other", "-f", "inner", "--",
+                 lab.program("calls_callers"))
+    assert film.function("inner")["error"] > 0, film.explain()
+    text = film.replay("--no-on-cpu")
+    assert " 0.000 us" not in text, text[:2000]
+
+
 def test_nesting_behind_panics(lab):
     program = lab.program("calls_rust")
     truth = truth_of(alone(lab, program))

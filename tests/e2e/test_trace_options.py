@@ -258,6 +258,27 @@ def test_live_tree(lab):
     assert {path: paths.count(path) for path in set(paths)} == TREE, done.stderr
 
 
+def test_live_tree_of_what_is_long(lab):
+    """The shorter calls are left out, beginnings and ends: nothing is said to be lost."""
+    text = lab.folder / "long.txt"
+    done = lab.run("trace", "-f", "on_cpu", "-f", "asleep", "-f", "waits_for_lock", "-f", "main", "--min-time", "1ms",
+                   "--text", text, "--", lab.program("calls_time"), 20)
+    assert done.returncode == 0, done.stderr
+    assert "lost" not in text.read_text(), text.read_text()
+    paths = {line.path for line in lines_of(text.read_text())}
+    assert ("main", "asleep") in paths, text.read_text()
+    done = lab.run("trace", "-f", "third", "-f", "second", "--min-time", "10s", "--text", text, "--",
+                   lab.program("calls_tail"))
+    assert done.returncode == 0, done.stderr
+    assert not lines_of(text.read_text()), text.read_text()
+
+
+def test_sums_have_no_calls_to_replay(lab):
+    film = trace(lab, "--summary", "-f", "third", "--", lab.program("calls_tail"))
+    done = lab.run("replay", film.path)
+    assert done.returncode == 1 and "--summary" in done.stderr, done.stderr
+
+
 def test_live_and_film(lab):
     text = lab.folder / "live.txt"
     film = trace(lab, *ALL, "--live", "--text", text, "--", lab.program("calls_tree"))
