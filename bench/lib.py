@@ -51,6 +51,7 @@ PACKAGES = {
     "redis-server": "redis-server",
     "sqlite3": "sqlite3",
     "taskset": "util-linux",
+    "uftrace": "uftrace",
     "xz": "xz-utils",
 }
 
