@@ -137,6 +137,11 @@ static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp,
 		number = t->used + 1;
 		frame = frame_at(t, number);
 		if (!frame) {
+			if (calls_summary) {
+				if (!(flags & CALLS_FUNCTION_HIDDEN))
+					sum_up_beyond(function);
+				return false;
+			}
 			capture_count_loss(CAPTURE_LOSS_CALL_DEPTH);
 			t->lost = 1;
 			return false;

@@ -79,6 +79,23 @@ static __always_inline void sum_up(struct calls_thread *t, const struct calls_fr
 		sum->buckets[bucket]++;
 }
 
+/* A call for which there is no frame: that it was made is known, its time stays with the one around it. */
+static __always_inline void sum_up_beyond(__u32 number)
+{
+	__u32 part_number = number / CALLS_SUMS_PART, function = number % CALLS_SUMS_PART;
+	void *part = bpf_map_lookup_elem(&calls_sums, &part_number);
+	struct calls_sum *sum = part ? bpf_map_lookup_elem(part, &function) : NULL;
+
+	if (!sum) {
+		capture_count_loss(CAPTURE_LOSS_CALL_RING_FULL);
+		return;
+	}
+	sum->min = sum->calls ? sum->min : 0;
+	sum->calls++;
+	sum->inferred++;
+	capture_count_loss(CAPTURE_LOSS_CALL_NO_TIME);
+}
+
 /* The innermost call of the lane ends. False: there is none. */
 static __always_inline bool pop(struct calls_thread *t, struct calls_lane *lane, __u64 now,
 				__u32 flags)

@@ -89,7 +89,8 @@ struct capture_handover {
 	X(CALL_NO_RING, "call lost: the CPU came online after the recording began") \
 	X(CALL_DEPTH, "call lost: too many open calls in one thread")               \
 	X(CALL_NO_STACK, "call lost: no memory for a thread's open calls")          \
-	X(CALL_NO_GOROUTINE, "call lost: the goroutine could not be told")
+	X(CALL_NO_GOROUTINE, "call lost: the goroutine could not be told")          \
+	X(CALL_NO_TIME, "call summed up without its time: too many open calls in one thread")
 
 enum capture_loss {
 #define X(name, words) CAPTURE_LOSS_##name,

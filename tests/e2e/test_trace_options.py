@@ -169,6 +169,15 @@ def test_summary_has_the_same_counts(lab, program):
         assert function["min"] <= function["max"] <= function["total"], function
 
 
+def test_summary_counts_the_deepest_calls_too(lab):
+    """Of 1,000 open calls only the first have a time of their own; all are counted."""
+    command = [lab.program("calls_recursion"), 1000]
+    truth = truth_of(alone(lab, *command))
+    film = trace(lab, "--summary", *wanted(truth), "--", *command)
+    assert_counts(film, truth)
+    assert any("without its time" in reason for reason in film.json()["loss"]), film.explain()
+
+
 def test_summary_of_a_million(lab):
     """No ring can run over."""
     film = trace(lab, "--summary", "--max-rate", 0, "-f", "add", "--",
