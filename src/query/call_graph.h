@@ -18,7 +18,7 @@ struct call_edge {
 
 /* Ends of an edge that are no function. */
 enum call_graph_end {
-	CALL_GRAPH_OUTSIDE = UINT32_MAX,      /* nothing that was traced */
+	CALL_GRAPH_OUTSIDE = UINT32_MAX, /* nothing that was traced */
 	/* and from here on down, one for each enum call_mark */
 	CALL_GRAPH_FIRST_MARK = CALL_GRAPH_OUTSIDE - CALL_MARKS,
 };

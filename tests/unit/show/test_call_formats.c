@@ -187,7 +187,8 @@ static void test_json(void **state)
 	assert_non_null(strstr(text, "\"self\":90000,\"total\":90000,\"calls\":1,\"min\":null,"));
 	assert_non_null(strstr(
 		text, "\"self\":18900,\"total\":48800,\"calls\":2,\"min\":9900,\"max\":38900,"
-		      "\"avg\":24400,\"p50\":9900,\"p99\":38400,\"error\":0,\"on_cpu\":28800,\"inferred\":0,"
+		      "\"avg\":24400,\"p50\":9900,\"p99\":38400,\"error\":0,\"on_cpu\":28800,"
+		      "\"inferred\":0,"
 		      "\"unsure_total\":0,\"unsure_self\":0,"
 		      "\"open\":0,\"cut\":0,\"clamped\":0,\"bound\":false}"));
 	assert_non_null(strstr(text, "\"pid\":100,\"comm\":\"app\",\"command\":\"/usr/bin/server\","
