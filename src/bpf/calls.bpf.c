@@ -13,8 +13,10 @@
  * This holds for one stack. Those of coroutines and signal handlers are lanes of their own (calls_lanes.h).
  */
 #include "calls_callers.h"
+#include "calls_calm.h"
 #include "calls_goroutines.h"
 #include "calls_lanes.h"
+#include "calls_step.h"
 #include "calls_where.h"
 #include "filter.h"
 
@@ -148,7 +150,7 @@ static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp,
 		}
 		t->used = number;
 	}
-	if (session && !t->no_return) {
+	if (session && !t->no_return && (!(flags & CALLS_FUNCTION_GUARDED) || calls_is_calm())) {
 		kept |= FRAME_RETURN;
 		if (lane->returns++ >= RETURNS_MAX)
 			kept |= FRAME_INFERRED;
@@ -441,6 +443,7 @@ int calls_site(struct probe_regs *ctx)
 			calls_leave_go(now, ctx->r14, sp);
 		else
 			leave(now, sp);
+		step_return(ctx);
 		break;
 	default:
 		break;

@@ -62,8 +62,46 @@ struct signal_struct {
 	atomic_t live;
 };
 
+typedef struct refcount_struct {
+	atomic_t refs;
+} refcount_t;
+
+struct sigaction {
+	void *sa_handler;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
+/* What is done about signals; all threads of a process share it. */
+struct sighand_struct {
+	refcount_t count;
+	struct k_sigaction action[64];
+};
+
 struct thread_struct {
 	unsigned long fsbase;
+	unsigned long features; /* of control-flow enforcement, if this kernel has it */
+};
+
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+/* A probe as the architecture sees it: the bytes that were there before. */
+struct arch_uprobe {
+	__u8 insn[16];
+};
+
+struct uprobe {
+	struct list_head consumers;
+	struct arch_uprobe arch;
+};
+
+/* What a thread has to do with uprobes. */
+struct uprobe_task {
+	struct arch_uprobe *auprobe; /* while programs run: the one that was hit */
 };
 
 struct task_struct {
@@ -75,6 +113,8 @@ struct task_struct {
 	__u64 start_time;
 	struct task_struct *real_parent, *group_leader;
 	struct signal_struct *signal;
+	struct sighand_struct *sighand;
+	unsigned int ptrace;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
 	struct thread_struct thread;

@@ -87,9 +87,10 @@ static bool take_over(const struct probe_function *stub, struct called_library *
 	if (!name)
 		return false;
 	if (function->refusal != PROBE_ALLOWED ||
-	    (stub->refusal == PROBE_ALLOWED && function->cost >= stub->cost))
+	    (stub->refusal == PROBE_ALLOWED && function->cost >= stub->cost &&
+	     function->exit == stub->exit))
 		return false;
-	/* what is called is known not to throw, although the process does */
+	/* what is called is known by name, although its code calls more than can be followed */
 	if (stub->exit == PROBE_EXIT_RETURN && function->exit != PROBE_EXIT_RETURN) {
 		if (function->entry.words)
 			return false;
@@ -141,7 +142,7 @@ void called_names_free(struct called_names *names)
 
 int called_find(struct symbols *symbols, const struct probe_functions *stubs, bool *moved,
 		struct called_library *libraries, size_t count, enum probe_exit_wish exit,
-		bool unwinds, struct fail *why)
+		bool calm, struct fail *why)
 {
 	struct definition *definitions = calloc(stubs->count + 1, sizeof(*definitions));
 	struct map by_symbol = {0};
@@ -161,7 +162,7 @@ int called_find(struct symbols *symbols, const struct probe_functions *stubs, bo
 			.own = true,
 			.inside = libraries[i].name,
 			.exit = exit,
-			.unwinds = unwinds,
+			.calm = calm,
 			.refused_too = true, /* they define the symbol all the same */
 		};
 

@@ -34,10 +34,10 @@ struct called_library {
  * stubs: functions of the program with a library. For those that exactly one of the libraries defines, and
  * whose probe is cheaper there: the function is left in the library's list, its name is the stub's, and
  * moved[i] of the stub is set. Functions that the dynamic loader chooses (IFUNC) stay with their stub.
- * unwinds: as in struct probe_question. Returns 0 or a negative errno with *why filled.
+ * calm: as in struct probe_question. Returns 0 or a negative errno with *why filled.
  */
 int called_find(struct symbols *symbols, const struct probe_functions *stubs, bool *moved,
 		struct called_library *libraries, size_t count, enum probe_exit_wish exit,
-		bool unwinds, struct fail *why);
+		bool calm, struct fail *why);
 
 #endif

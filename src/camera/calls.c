@@ -25,7 +25,7 @@ int calls_new(const struct calls_options *options, struct calls **result, struct
 		return fail_errno(why, -ENOMEM, NULL, "cannot trace");
 	calls->options = *options;
 	uprobe_ways_probe(&calls->ways);
-	calls->options.plan.always_returns = !calls->ways.session;
+	calls->options.plan.no_guard = !calls->ways.session;
 	err = plan_new(&calls->options.plan, &calls->plan, why);
 	if (err)
 		calls_free(calls);
@@ -74,6 +74,7 @@ void calls_prepare(struct calls *calls, struct probes *probes)
 	probes->rodata->calls_shortest = options->shortest;
 	bpf_map__set_max_entries(probes->maps.calls_bodies,
 				 CALLS_COST_FUNCTIONS + (uint32_t)plan_limit(calls->plan));
+	probes->rodata->calls_can_step = calls->ways.registers;
 	uprobes_prepare(probes, &calls->ways);
 }
 

@@ -30,7 +30,7 @@ struct plan {
 	vec(struct plan_function) functions;
 	size_t limit, traceable;
 	char *warning;
-	bool unwinds; /* some image of a target throws exceptions, or else bears no return probes */
+	bool calm; /* probe_is_calm() of all that the targets consist of */
 };
 
 static const char *base_name(const char *path)
@@ -98,6 +98,8 @@ static uint32_t flags_of(const struct plan *plan, const struct probe_function *f
 
 	if (f->exit == PROBE_EXIT_INFERRED)
 		flags |= CALLS_FUNCTION_INFERRED;
+	if (f->exit == PROBE_EXIT_RETURN && plan->options.exit == PROBE_WISH_AUTO)
+		flags |= CALLS_FUNCTION_GUARDED;
 	if (f->is_go)
 		flags |= CALLS_FUNCTION_GO;
 	if (plan->under && choice_has(plan->under, f->name, f->symbol, f->library))
@@ -171,7 +173,7 @@ static int list_functions(struct plan *plan, struct plan_image *image, struct fa
 		.called = image->is_program,
 		.inside = image->is_program ? NULL : base_name(image->path),
 		.exit = plan->options.exit,
-		.unwinds = image->unwinds,
+		.calm = plan->calm,
 		.refused_too = plan->options.refused_too,
 	};
 
@@ -203,7 +205,7 @@ static int describe(const struct plan *plan, int fd, const char *path, const cha
 	struct elf_file elf;
 	struct stat st;
 
-	*image = (struct plan_image){.fd = fd, .unwinds = plan->unwinds};
+	*image = (struct plan_image){.fd = fd};
 	if (fstat(fd, &st) || is_known(plan, st.st_dev, st.st_ino)) {
 		image_free(image);
 		return 0;
@@ -319,7 +321,7 @@ static int move_stubs(struct plan *plan, size_t program, const struct parts *par
 	}
 	count = called_libraries(plan, parts, libraries, files);
 	err = called_find(plan->symbols, stubs, moved, libraries, count, plan->options.exit,
-			  plan->unwinds, why);
+			  plan->calm, why);
 	for (i = 0; !err && i < stubs->count; i++)
 		plan->functions.at[plan->images.at[program].first + i].is_moved = moved[i];
 	for (i = 0; !err && i < count; i++)
@@ -335,19 +337,28 @@ out:
 	return err;
 }
 
+/* The libraries of the languages themselves make threads and set handlers when someone asks them to. */
+static bool is_calm(int fd, const char *path, const char *root)
+{
+	static const char *const of_languages[] = {"libc.so*", "libstdc++.so*", "libgcc_s.so*",
+						   "libm.so*", "ld-linux*"};
+	const struct symbol_image file = {.fd = fd, .path = path, .root = root};
+	size_t i;
+
+	for (i = 0; i < sizeof(of_languages) / sizeof(of_languages[0]); i++)
+		if (!fnmatch(of_languages[i], base_name(path), 0))
+			return true;
+	return probe_is_calm(&file);
+}
+
 static int add_parts(struct plan *plan, struct parts *parts, struct fail *why)
 {
 	size_t programs, i;
 	int err = 0;
 
-	vec_foreach (&parts->all, part) {
-		struct symbol_image file = {.fd = part->fd, .path = part->path, .root = part->root};
-
-		/* libraries of the language itself are always there: they throw when someone asks them to */
-		if (probe_unwinds(&file) ||
-		    (plan->options.always_returns && probe_switches_stacks(&file)))
-			plan->unwinds = true;
-	}
+	plan->calm = !plan->options.no_guard;
+	vec_foreach (&parts->all, part)
+		plan->calm &= is_calm(part->fd, part->path, part->root);
 	vec_foreach (&parts->all, part) {
 		if (err || !(part->is_program || is_inside(plan, part->path)))
 			continue;
@@ -374,7 +385,6 @@ static const char *has_it_inside(const struct plan *plan, const struct parts *pa
 			.own = true,
 			.inside = base_name(part->path),
 			.exit = plan->options.exit,
-			.unwinds = true,
 		};
 		struct probe_functions functions = {0};
 		size_t count;
@@ -504,10 +514,10 @@ int plan_new(const struct plan_options *options, struct plan **result, struct fa
 		err = 0;
 	}
 	parts_free(&parts);
-	if (!err && plan->unwinds && options->exit == PROBE_WISH_RETURN && !plan->warning)
-		plan->warning = strdup(
-			"--exit return: a target throws exceptions, or looks at its own stack: "
-			"return probes can end it; '--exit auto' avoids them where that is so");
+	if (!err && options->exit == PROBE_WISH_RETURN && !plan->warning)
+		plan->warning = strdup("--exit return changes return addresses: an exception, a "
+				       "cancelled thread or a coroutine that passes one can end a "
+				       "target; '--exit auto' does no such harm");
 	if (err)
 		plan_free(plan);
 	else
@@ -536,15 +546,13 @@ void plan_free(struct plan *plan)
 
 int plan_add_image(struct plan *plan, const struct image *image, bool is_program, uint32_t *added)
 {
-	struct symbol_image file = {.fd = image->fd, .path = image->path, .root = image->root};
 	size_t before = plan->images.count;
 	int err, fd;
 
 	*added = UINT32_MAX;
 	if (image->kind != IMAGE_FILE || image->fd < 0 || !image->is_elf)
 		return 0;
-	if (!plan->unwinds && probe_unwinds(&file))
-		plan->unwinds = true;
+	plan->calm = plan->calm && is_calm(image->fd, image->path, image->root);
 	if (!is_program && !is_inside(plan, image->path))
 		return 0;
 	fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);

@@ -36,11 +36,7 @@ struct plan_options {
 	const char *under, *start_on, *stop_on;
 	const char
 		*stack; /* a pattern: functions of which the callers' stack is taken; null: none */
-	/*
-	 * Return probes cannot be left out call by call (before 6.13): then the kernel ends programs that
-	 * return from them on another stack than it expects.
-	 */
-	bool always_returns;
+	bool no_guard;	/* return probes cannot be left out call by call (before 6.13) */
 	bool refused_too; /* keep what was meant but cannot be traced, to list it */
 	size_t limit;	  /* the most functions; 0: the default, 50,000 */
 };
@@ -56,7 +52,6 @@ struct plan_image {
 	ino_t inode;
 	bool is_program; /* else a library */
 	bool is_called;	 /* a library: only the calls that programs make into it */
-	bool unwinds;	 /* exceptions may pass through its functions */
 	struct probe_functions functions;
 	struct called_names names; /* of some of them */
 	uint32_t first;		   /* number of its first function in the plan */

@@ -283,10 +283,9 @@ static enum probe_exit exit_of_stub(const struct probing *p, const struct chosen
 	case PROBE_WISH_AUTO:
 		break;
 	}
-	if (p->is_go ||
-	    (q->unwinds && !call_lets_nothing_pass(chosen->library, chosen->symbol_name)))
-		return PROBE_EXIT_INFERRED;
-	return PROBE_EXIT_RETURN;
+	if (!p->is_go && q->calm && call_is_pure(chosen->library, chosen->symbol_name))
+		return PROBE_EXIT_RETURN;
+	return PROBE_EXIT_INFERRED;
 }
 
 /* How a function's exit is to be seen, if its ends can be found. A negative errno: -ENOMEM. */
@@ -305,10 +304,8 @@ static int wanted_exit(struct probing *p, struct span *span)
 	case PROBE_WISH_AUTO:
 		break;
 	}
-	if (p->is_go)
+	if (p->is_go || !q->calm)
 		return PROBE_EXIT_RET;
-	if (!q->unwinds)
-		return PROBE_EXIT_RETURN;
 	leaf = is_leaf(&p->spans, span);
 	if (leaf < 0)
 		return leaf;
@@ -508,7 +505,7 @@ static bool needs_code(const struct probing *p)
 {
 	const struct probe_question *q = p->question;
 
-	return q->own && (q->exit == PROBE_WISH_RET || (q->exit == PROBE_WISH_AUTO && q->unwinds));
+	return q->own && (q->exit == PROBE_WISH_RET || q->exit == PROBE_WISH_AUTO);
 }
 
 int probe_functions_of(const struct probe_question *question, struct probe_functions *functions,

@@ -24,7 +24,7 @@ enum probe_cost {
 
 /* How its end is seen. */
 enum probe_exit {
-	PROBE_EXIT_RETURN,   /* the kernel's return probe: cheap; deadly if an exception passes */
+	PROBE_EXIT_RETURN, /* the kernel's return probe: cheap; deadly if the stack is unwound or changed */
 	PROBE_EXIT_RET,	     /* probes on each "ret" and each jump out of the function */
 	PROBE_EXIT_INFERRED, /* none: later events show that it has ended */
 };
@@ -97,10 +97,10 @@ struct probe_question {
 		inside; /* the image is a library, --inside: its file name, for choice_has(); else null */
 	enum probe_exit_wish exit;
 	/*
-	 * Exceptions can pass through functions of this image: it, or what it is loaded with, throws C++
-	 * exceptions or Rust panics (probe_unwinds()). Functions that call nothing are safe even so.
+	 * Functions that call nothing may have return probes (PROBE_WISH_AUTO), since a guard looks at each call
+	 * whether a signal handler could run on top of it, and it seldom will (probe_is_calm()).
 	 */
-	bool unwinds;
+	bool calm;
 	bool refused_too; /* list what was meant but refused, for --list */
 };
 
@@ -113,13 +113,10 @@ int probe_functions_of(const struct probe_question *question, struct probe_funct
 void probe_functions_free(struct probe_functions *functions);
 
 /*
- * Does the image throw, or let pass, exceptions (imports or holds _Unwind_RaiseException, __cxa_throw), or is
- * it a runtime that looks for return addresses on the stack itself, such as the JVM and OCaml's?
+ * Does the image leave alone what would make its process one of several threads, or one with handlers of signals?
+ * It imports nothing of that kind. An image without a dynamic symbol table is not known to.
  */
-bool probe_unwinds(const struct symbol_image *image);
-
-/* Does the image run code on stacks of its own making, and switch between them (coroutines)? */
-bool probe_switches_stacks(const struct symbol_image *image);
+bool probe_is_calm(const struct symbol_image *image);
 
 /* Can the image execute other programs? */
 bool probe_executes(const struct symbol_image *image);

@@ -62,46 +62,21 @@ static bool table_has(const struct elf_file *f, uint32_t type, bool imports,
 	return found;
 }
 
-bool probe_unwinds(const struct symbol_image *image)
+bool probe_is_calm(const struct symbol_image *image)
 {
-	static const char *const names[] = {
-		"_Unwind_RaiseException",
-		"_Unwind_Resume",
-		"_Unwind_ForcedUnwind",
-		"__cxa_throw",
-		"__cxa_rethrow",
-		/* runtimes that collect garbage: they find return addresses on the stack by themselves */
-		"JNI_CreateJavaVM",
-		"_ZN2v82V818InitializePlatformEPNS_8PlatformE",
-		"mono_jit_init",
-		"caml_start_program",
-		"hs_main",
-		NULL,
-	};
+	static const char *const names[] = {"sigaction",   "signal",	  "__sysv_signal",
+					    "bsd_signal",  "sysv_signal", "ssignal",
+					    "sigset",	   "sigvec",	  "pthread_create",
+					    "thrd_create", "clone",	  "timer_create",
+					    NULL};
 	struct elf_file f;
-	bool found;
+	bool calm;
 
 	if (!open_file(image, &f))
 		return false;
-	found = table_has(&f, SHT_DYNSYM, false, names) || table_has(&f, SHT_SYMTAB, false, names);
+	calm = elf_file_section_of_type(&f, SHT_DYNSYM) && !table_has(&f, SHT_DYNSYM, true, names);
 	elf_file_close(&f);
-	return found;
-}
-
-bool probe_switches_stacks(const struct symbol_image *image)
-{
-	/* the C library's, which it has even if nobody calls them */
-	static const char *const called[] = {"makecontext", "swapcontext", "setcontext", NULL};
-	/* Boost.Context's, linked in or not; and the C library's in a static program */
-	static const char *const held[] = {"jump_fcontext", "ontop_fcontext", "swapcontext", NULL};
-	struct elf_file f;
-	bool found;
-
-	if (!open_file(image, &f))
-		return false;
-	found = table_has(&f, SHT_DYNSYM, true, called) || table_has(&f, SHT_SYMTAB, false, held);
-	elf_file_close(&f);
-	return found;
+	return calm;
 }
 
 bool probe_executes(const struct symbol_image *image)

@@ -84,8 +84,8 @@ struct span *spans_find(const struct spans *spans, uint64_t address, bool within
 int add_unnamed(struct spans *spans, const struct symbol_image *image, bool calls);
 
 /*
- * Whether nothing is called there, or only functions that call nothing: no exception can pass through.
- * 1, 0, or -ENOMEM.
+ * Whether nothing is called there but functions that call nothing, the stack pointer only moves by what the
+ * instructions say, and nobody looks at the return address. 1, 0, or -ENOMEM.
  */
 int is_leaf(struct spans *spans, struct span *span);
 

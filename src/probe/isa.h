@@ -81,6 +81,12 @@ struct isa_stack {
 
 void isa_stack_step(struct isa_stack *stack, const struct isa_insn *insn);
 
+/* Does it name the place of the return address in memory, as far as the stack is known? */
+bool isa_names_return(const struct isa_stack *stack, const struct isa_insn *insn);
+
+/* Does it enter the kernel? */
+bool isa_is_system_call(const struct isa_insn *insn);
+
 /* What an indirect jump goes through. */
 enum isa_through {
 	ISA_THROUGH_REGISTER,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Functions that no exception can pass through, because they call nothing that throws: the return probe is safe
- * there in any program.
+ * Functions that nothing can unwind or leave on another stack, but a signal handler on top of them: they call
+ * nothing that could, and move the stack pointer as compilers do. The return probe is safe there while no handler
+ * can run, which the kernel side asks at each call (src/bpf/calls_calm.h).
  */
 #include <errno.h>
 
@@ -31,7 +32,7 @@ static bool add_callee(struct spans *spans, const struct span *span, uint64_t ad
 	if (callee->kind == SYMBOL_FUNCTION_STUB) {
 		const struct symbol_function *f = &spans->names->at[callee->symbol];
 
-		return call_lets_nothing_pass(symbol_functions_text(spans->names, f->library),
+		return call_is_pure(symbol_functions_text(spans->names, f->library),
 					      symbol_functions_text(spans->names, f->name));
 	}
 	if (callee->kind == SYMBOL_FUNCTION_RESOLVER || callee->kind == SYMBOL_FUNCTION_OWN_STUB ||
@@ -46,15 +47,43 @@ static bool add_callee(struct spans *spans, const struct span *span, uint64_t ad
 	return true;
 }
 
+/* How much is on the stack behind a jump is not known: what stands for it. */
+#define SOMEWHERE (1 << 20)
+
+static bool ends_piece(enum isa_flow flow)
+{
+	return flow == ISA_FLOW_JUMP || flow == ISA_FLOW_JUMP_INDIRECT || flow == ISA_FLOW_RETURN ||
+	       flow == ISA_FLOW_STOP;
+}
+
+/* Follows the stack pointer over an instruction; false: it may be on another stack behind it. */
+static bool keeps_stack(struct isa_stack *stack, const struct isa_insn *insn)
+{
+	bool known = stack->sp != ISA_STACK_UNKNOWN;
+	struct isa_stack next = {known ? stack->sp : SOMEWHERE, stack->fp};
+
+	isa_stack_step(&next, insn);
+	if (next.sp == ISA_STACK_UNKNOWN)
+		return false;
+	if (!known && next.fp != stack->fp)
+		next.fp = ISA_STACK_UNKNOWN;
+	if (!known || ends_piece(isa_flow(insn)))
+		next.sp = ISA_STACK_UNKNOWN;
+	*stack = next;
+	return true;
+}
+
 /* All that the function calls or jumps to; false: it may call anything. */
 static bool find_callees(struct spans *spans, const struct span *span, const struct body *b,
 			 struct callees *callees)
 {
 	struct recent recent = {.count = 0};
+	struct isa_stack stack = {.sp = 0, .fp = ISA_STACK_UNKNOWN};
 	struct isa_insn insn;
 
 	for (size_t at = 0; at < b->size; at += insn.length) {
-		if (!isa_read(&insn, b->code + at, b->size - at))
+		if (!isa_read(&insn, b->code + at, b->size - at) || isa_is_system_call(&insn) ||
+		    isa_names_return(&stack, &insn) || !keeps_stack(&stack, &insn))
 			return false;
 		switch (isa_flow(&insn)) {
 		case ISA_FLOW_CALL:

@@ -209,51 +209,22 @@ static bool fits_one_of(const char *list, const char *name)
 	return false;
 }
 
-bool call_lets_nothing_pass(const char *library, const char *symbol)
+bool call_is_pure(const char *library, const char *symbol)
 {
 	static const char in_c[] =
-		"libc.so.* libm.so.* libdl.so.* librt.so.* libz.so.* libmvec.so.* "
-		"libpthread.so.* libutil.so.*";
-	/*
-	 * What calls the program back, and where pthread_cancel() strikes, which unwinds as an exception does
-	 * (POSIX.1-2017, "Cancellation Points", and what glibc has besides).
-	 */
-	static const char pass[] =
-		"qsort* bsearch* lfind* lsearch* tsearch* twalk* tdelete* tfind* "
-		"tdestroy* hsearch* scandir* ftw* nftw* glob* dl_iterate_phdr* dlopen* "
-		"dlclose* dlmopen* exit* _exit* quick_exit* pthread_exit* thrd_exit* "
-		"abort __assert* __*_chk_fail pthread_once* call_once* __cxa_* on_exit "
-		"atexit obstack* _obstack* fopencookie* backtrace* error* err* verr* "
-		"warn* vwarn* argp_* raise* gsignal* kill* tgkill* pthread_kill* "
-		"sigqueue* swapcontext* makecontext* pthread_cond_*wait* pthread_join* "
-		"pthread_testcancel* pthread_*tryjoin* pthread_timedjoin* "
-		"pthread_clockjoin* pthread_setcancel* pthread_cancel* "
-		"pthread_rwlock_*lock* cnd_*wait thrd_join thrd_sleep sem_*wait* aio_* "
-		"lio_* accept* connect* recv* __recv* send* read* __read* pread* __pread* "
-		"write* pwrite* preadv* open* __open* creat* close* fcntl* lockf* flock* "
-		"fsync* fdatasync* msync* tcdrain* poll* __poll* ppoll* __ppoll* select* "
-		"pselect* epoll_* pause* sleep* usleep* nanosleep* clock_nanosleep* wait* "
-		"system* popen* pclose* sig*wait* sigsuspend* sigpause* msgrcv* msgsnd* "
-		"mq_* getmsg* putmsg* splice* tee* vmsplice* sync_file_range* fallocate* "
-		"posix_fallocate* copy_file_range* syscall* ioctl* getrandom* f* __f* "
-		"_IO_* get* __get* put* *printf* *scanf* perror* ungetc* setbuf* setvbuf* "
-		"setlinebuf* rewind* remove* rename* tmpfile* syslog* vsyslog* __syslog* "
-		"__vsyslog* opendir* readdir* closedir* res_* __res_* iconv* *wprintf* "
-		"wcsftime* posix_spawn* exec* vfork* fork* login* logout* nscd* set*ent* "
-		"end*ent* catopen* ttyname* deflate* inflateBack* gz*";
-	/* frequent ones that the wide patterns above would take along */
-	static const char safe[] =
-		"free fabs* floor* fmin* fmax* fmod* fma* frexp* ffs* getpid* gettid "
-		"getenv gettimeofday getuid feraiseexcept fdim* __cxa_atexit "
-		"__cxa_thread_atexit_impl";
-	/* of libstdc++: operator delete, and what ends the making of a static variable */
-	static const char safe_in_cxx[] = "_ZdlPv* _ZdaPv* __cxa_guard_release __cxa_guard_abort";
+		"memcpy memmove memset memcmp memchr memrchr mempcpy memmem memccpy rawmemchr bcmp "
+		"bcopy bzero strlen strnlen strcmp strncmp strcpy strncpy stpcpy stpncpy strcat "
+		"strncat strchr strrchr strchrnul strstr strcasestr strspn strcspn strpbrk strsep "
+		"strtok_r strcasecmp strncasecmp strcoll strxfrm index rindex wcslen wcscmp wcscpy "
+		"wmemcpy wmemset wmemcmp strtol strtoll strtoul strtoull strtod strtof strtold "
+		"atoi atol atoll atof isalnum isalpha isdigit islower isupper isspace isprint ispunct "
+		"isxdigit "
+		"tolower toupper __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc "
+		"__errno_location abs labs llabs div ldiv lldiv ffs ffsl ffsll rand_r";
 
-	if (fits_one_of("libstdc++.so.*", library))
-		return fits_one_of(safe_in_cxx, symbol);
-	if (!fits_one_of(in_c, library))
-		return false;
-	return fits_one_of(safe, symbol) || !fits_one_of(pass, symbol);
+	if (fits_one_of("libm.so.* libmvec.so.*", library))
+		return true;
+	return fits_one_of("libc.so.*", library) && fits_one_of(in_c, symbol);
 }
 
 const char *probe_refusal_words(enum probe_refusal refusal)

@@ -16,9 +16,9 @@ bool refusal_is_loader(const char *path);
 size_t refusal_base_length(const char *symbol);
 
 /*
- * Whether no exception can pass through a call of that library's function: it is written in C, throws nothing,
- * calls nothing back, and is no place at which a thread can be cancelled.
+ * Whether that library's function only computes: it calls nothing back, enters no system call (a profiler's malloc()
+ * in front of the library's own would look at the stack), and nobody puts another one in its place.
  */
-bool call_lets_nothing_pass(const char *library, const char *symbol);
+bool call_is_pure(const char *library, const char *symbol);
 
 #endif

@@ -33,7 +33,7 @@ static void check_function(const struct probe_functions *list, const struct prob
 }
 
 static void list(const struct symbol_image *image, const struct choice *choice,
-		 enum probe_exit_wish wish, bool unwinds)
+		 enum probe_exit_wish wish, bool calm)
 {
 	const struct probe_question question = {
 		.image = image,
@@ -41,7 +41,7 @@ static void list(const struct symbol_image *image, const struct choice *choice,
 		.own = true,
 		.called = true,
 		.exit = wish,
-		.unwinds = unwinds,
+		.calm = calm,
 		.refused_too = true,
 	};
 	struct probe_functions functions;
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(!choice_add_function(some, true, "*a*", NULL));
 	check(!choice_add_function(some, false, "re:b+$", NULL));
 	check(!choice_add_function(some, true, "*@lib*", NULL));
-	list(&image, all, PROBE_WISH_AUTO, probe_unwinds(&image));
+	list(&image, all, PROBE_WISH_AUTO, probe_is_calm(&image));
 	list(&image, all, PROBE_WISH_AUTO, true);
 	list(&image, some, PROBE_WISH_RET, false);
 	list(&image, some, PROBE_WISH_INFERRED, false);

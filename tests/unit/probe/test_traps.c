@@ -119,19 +119,24 @@ static void test_return(void **state)
 	look_away(&l);
 }
 
-/* Where exceptions are about, return probes are for functions that none can pass through. */
-static void test_unwinds(void **state)
+/* Return probes are for functions that call nothing, stay on their stack and do not look at their callers. */
+static void test_leaves(void **state)
 {
-	const struct probe_question question = {.own = true, .unwinds = true};
+	const struct probe_question question = {.own = true, .calm = true};
 	struct look l;
 
 	(void)state;
 	look_at(&l, path_of("TRAPS"), &question, NULL);
-	assert_true(probe_unwinds(&l.image));
 	assert_int_equal(look_for(&l, "ns::f<int, int>")->exit, PROBE_EXIT_RETURN);
 	assert_int_equal(look_for(&l, "ns::g")->exit, PROBE_EXIT_RETURN);
+	assert_int_equal(look_for(&l, "leaf_frame")->exit, PROBE_EXIT_RETURN);
+	assert_int_equal(look_for(&l, "leaf_early")->exit, PROBE_EXIT_RETURN);
 	assert_int_equal(look_for(&l, "ns::h")->exit, PROBE_EXIT_RET);
 	assert_int_equal(look_for(&l, "tail_method")->exit, PROBE_EXIT_RET);
+	assert_int_equal(look_for(&l, "leaf_switches")->exit, PROBE_EXIT_RET);
+	assert_int_equal(look_for(&l, "leaf_looks")->exit, PROBE_EXIT_RET);
+	assert_int_equal(look_for(&l, "leaf_looks_by_frame")->exit, PROBE_EXIT_RET);
+	assert_int_equal(look_for(&l, "leaf_leaves")->exit, PROBE_EXIT_RET);
 	look_away(&l);
 }
 
@@ -211,7 +216,6 @@ static void test_go(void **state)
 	(void)state;
 	look_at(&l, path_of("TRAPS_GO"), &question, NULL);
 	assert_true(probe_is_go(&l.image));
-	assert_false(probe_unwinds(&l.image));
 	check_refused(&l, "runtime.morestack_noctxt", PROBE_REFUSED_TWICE);
 	f = look_for(&l, "main.small");
 	assert_true(f->is_go);
@@ -232,7 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_truth),	  cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_return),	  cmocka_unit_test(test_unwinds),
+		cmocka_unit_test(test_return),	  cmocka_unit_test(test_leaves),
 		cmocka_unit_test(test_patchable), cmocka_unit_test(test_names),
 		cmocka_unit_test(test_near),	  cmocka_unit_test(test_go),
 	};

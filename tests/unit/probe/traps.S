@@ -34,6 +34,60 @@ _start:
 2:	ret
 	truth callee, 1b, 0, FAST, RET, 2b
 
+	/* they call nothing; what can be told of return probes: all as it should be, */
+	function leaf_frame
+1:	push %rbp
+	mov %rsp, %rbp
+	mov -8(%rbp), %rax
+	pop %rbp
+2:	ret
+	truth leaf_frame, 1b, 0, FAST, RET, 2b
+
+	/* with two ends, and something of its own where the return address would be if all were pushed, */
+	function leaf_early
+1:	push %rbx
+	test %rdi, %rdi
+	je 3f
+	pop %rbx
+2:	ret
+3:	mov (%rsp), %rax
+	pop %rbx
+4:	ret
+	truth leaf_early, 1b, 0, FAST, RET, 2b, 4b
+
+	/* on another stack behind it, */
+	function leaf_switches
+1:	push %rbx
+	mov %rsp, (%rdi)
+	mov %rsi, %rsp
+	pop %rbx
+2:	ret
+	truth leaf_switches, 1b, 0, FAST, RET, 2b
+
+	/* looking at its caller, */
+	function leaf_looks
+1:	push %rbx
+	mov 8(%rsp), %rax
+	pop %rbx
+2:	ret
+	truth leaf_looks, 1b, 0, FAST, RET, 2b
+
+	function leaf_looks_by_frame
+1:	push %rbp
+	mov %rsp, %rbp
+	mov 8(%rbp), %rax
+	pop %rbp
+2:	ret
+	truth leaf_looks_by_frame, 1b, 0, FAST, RET, 2b
+
+	/* and in the kernel, where it may get a handler */
+	function leaf_leaves
+1:	push %rbx
+	syscall
+	pop %rbx
+2:	ret
+	truth leaf_leaves, 1b, 0, FAST, RET, 2b
+
 	/* a push behind the landing mark */
 	function cet
 	endbr64
@@ -304,10 +358,5 @@ name:
 	pop %rbx
 	ret
 	.size _ZN2ns1hEv, . - _ZN2ns1hEv
-
-	/* a runtime that finds its callers' return addresses on the stack */
-	function caml_start_program
-	ret
-	.size caml_start_program, . - caml_start_program
 
 	.section .note.GNU-stack, "", @progbits
