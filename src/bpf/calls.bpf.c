@@ -27,8 +27,6 @@ const volatile __u32 calls_depth = ~0u; /* deeper calls are not kept */
 /* --start-on and --stop-on: nothing is kept while it is off. */
 __u32 calls_on = 1;
 
-extern bool bpf_session_is_return(void) __ksym __weak;
-
 /* The state of a thread that is not known yet, or whose process is not decided; null: it is not meant. */
 static __noinline struct calls_thread *find_thread(struct task_struct *task)
 {
@@ -407,12 +405,23 @@ __noinline int calls_leave_go(__u64 now, __u64 g, __u64 sp)
 	return 0;
 }
 
+/*
+ * Does the function return, or begin? The kernel has a function that tells, with other parameters since 7.0; it also
+ * keeps which probe was hit, and a return is the hit of none.
+ */
+static __always_inline bool is_return(void)
+{
+	struct uprobe_task *utask = bpf_get_current_task_btf()->utask;
+
+	return !utask || !utask->auprobe;
+}
+
 SEC("uprobe")
 int calls_session(struct probe_regs *ctx)
 {
 	__u64 now;
 
-	if (bpf_session_is_return()) {
+	if (is_return()) {
 		now = bpf_ktime_get_ns();
 		/* the return address is off the stack */
 		leave(now, ctx->sp - sizeof(__u64));

@@ -16,6 +16,16 @@
 /* A function is taken out when it was called too often for so many seconds in a row. */
 #define HOT_SECONDS 3
 
+/* Processes that have a debugger are not probed. */
+static int refuse_debugged(struct calls *calls, struct fail *why)
+{
+	const struct selection *selection = calls->options.plan.selection;
+
+	for (size_t i = 0; i < selection->pid_count; i++)
+		debuggers_watch(&calls->debuggers, selection->pids[i]);
+	return debuggers_refuse(&calls->debuggers, why);
+}
+
 int calls_new(const struct calls_options *options, struct calls **result, struct fail *why)
 {
 	struct calls *calls = calloc(1, sizeof(*calls));
@@ -26,7 +36,9 @@ int calls_new(const struct calls_options *options, struct calls **result, struct
 	calls->options = *options;
 	uprobe_ways_probe(&calls->ways);
 	calls->options.plan.no_guard = !calls->ways.session;
-	err = plan_new(&calls->options.plan, &calls->plan, why);
+	err = refuse_debugged(calls, why);
+	if (!err)
+		err = plan_new(&calls->options.plan, &calls->plan, why);
 	if (err)
 		calls_free(calls);
 	else
@@ -48,6 +60,7 @@ void calls_free(struct calls *calls)
 	vec_free(&calls->functions);
 	calls_tracks_free(&calls->tracks);
 	vec_free(&calls->film_images);
+	debuggers_free(&calls->debuggers);
 	free(calls->hottest);
 	free(calls);
 }
@@ -320,6 +333,7 @@ void calls_program(struct calls *calls, const struct process *process)
 {
 	char *path;
 
+	debuggers_watch(&calls->debuggers, process->pid);
 	if (!process->exe || !*process->exe || is_program(calls, process->exe))
 		return;
 	path = strdup(process->exe);
@@ -416,6 +430,16 @@ static void take_sum(void *context, uint32_t function, uint64_t from, uint64_t t
 		film_sum(calls->camera.film, calls->camera.event, from, to, &named);
 }
 
+/* A debugger has come: its breakpoints work once the probes are gone, which can be while it holds the process. */
+static void give_way(struct calls *calls)
+{
+	if (!calls->uprobes || debuggers_look(&calls->debuggers) != DEBUGGER_WAITS)
+		return;
+	calls_detach(calls);
+	calls->gave_way = true;
+	tell_loss(calls, "calls from then on", "a debugger came, and all probes were taken away");
+}
+
 void calls_tick(struct calls *calls, uint64_t now)
 {
 	uint64_t since = calls->last_tick ? now - calls->last_tick : 0;
@@ -425,6 +449,7 @@ void calls_tick(struct calls *calls, uint64_t now)
 	if (calls->options.max_rate && since && calls->uprobes)
 		guard(calls, since);
 	calls->last_tick = now;
+	give_way(calls);
 }
 
 void calls_detach(struct calls *calls)
@@ -433,6 +458,7 @@ void calls_detach(struct calls *calls)
 
 	/* and they go one by one */
 	if (calls->uprobes) {
+		debuggers_look(&calls->debuggers);
 		calls->attached = uprobes_counts(calls->uprobes);
 		calls->camera.probes->data->calls_on = 0;
 	}
@@ -476,6 +502,8 @@ void calls_statistics(const struct calls *calls, struct calls_statistics *statis
 		.late = calls->late,
 		.hottest = calls->hottest,
 		.strangers = calls->strangers,
+		.debugged = calls->debuggers.process,
+		.gave_way = calls->gave_way,
 	};
 	if (calls->slow)
 		calls_slow_counts(calls->slow, &statistics->dropped, &statistics->not_waited_for);

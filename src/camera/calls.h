@@ -92,6 +92,8 @@ struct calls_statistics {
 	size_t late; /* files that were mapped while tracing: their first calls were not seen */
 	const char *hottest; /* the first of them; null: none */
 	uint64_t strangers;  /* calls lost: their threads could not be kept */
+	pid_t debugged;	     /* a process that got a debugger; 0: none */
+	bool gave_way; /* to it: all probes were taken away. Else they were there while it ran */
 };
 void calls_statistics(const struct calls *calls, struct calls_statistics *statistics);
 

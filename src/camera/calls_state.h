@@ -8,6 +8,7 @@
 #include "camera/calls_slow.h"
 #include "camera/calls_sums.h"
 #include "camera/calls_tracks.h"
+#include "camera/debuggers.h"
 #include "camera/uprobes.h"
 
 /* What the tracer keeps to itself; calls.c sets it up, calls_records.c counts in it. */
@@ -36,6 +37,8 @@ struct calls {
 	struct calls_tracks tracks;
 	vec(uint32_t) film_images; /* by image of the plan */
 	vec(char *) programs;	   /* that targets have been seen to run */
+	struct debuggers debuggers;
+	bool gave_way; /* to one: the probes are gone */
 	char *hottest;
 	size_t probed, taken_out; /* functions */
 	uint64_t calls, last_tick;

@@ -48,6 +48,21 @@ static void show_losses(const struct calls_statistics *calls,
 		fputs("; nothing lost", stderr);
 }
 
+static void show_debugged(const struct calls_statistics *calls)
+{
+	if (calls->gave_way)
+		fprintf(stderr,
+			"; a debugger came to process %d: all probes were taken away, so that its "
+			"breakpoints work",
+			(int)calls->debugged);
+	else if (calls->debugged)
+		fprintf(stderr,
+			"; process %d ran under a debugger: a breakpoint that it set meanwhile on "
+			"a "
+			"traced function ends the process when it is deleted",
+			(int)calls->debugged);
+}
+
 void trace_show_end(const char *film, const struct recording *recording,
 		    const struct calls_statistics *calls)
 {
@@ -83,5 +98,6 @@ void trace_show_end(const char *film, const struct recording *recording,
 			calls->taken_out, text_plural(calls->taken_out));
 		text_print_safe(stderr, calls->hottest ? calls->hottest : "");
 	}
+	show_debugged(calls);
 	fputc('\n', stderr);
 }

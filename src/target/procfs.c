@@ -133,6 +133,19 @@ pid_t procfs_parse_tgid(const char *text)
 	return tgid;
 }
 
+pid_t procfs_parse_tracer(const char *text, bool *stopped)
+{
+	/* as above */
+	const char *line = strstr(text, "\nTracerPid:"), *state = strstr(text, "\nState:");
+	int tracer;
+	char letter;
+
+	*stopped = state && sscanf(state, "\nState: %c", &letter) == 1 && letter == 't';
+	if (!line || sscanf(line, "\nTracerPid: %d", &tracer) != 1 || tracer < 0)
+		return 0;
+	return tracer;
+}
+
 bool procfs_parse_cgroup(char **text, struct procfs_cgroup *cgroup)
 {
 	while (**text) {

@@ -44,6 +44,9 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *stat);
 /* The number behind "Tgid:" in a status file; 0: there is none. */
 pid_t procfs_parse_tgid(const char *text);
 
+/* The process that traces this one by ptrace(2), by its status file; 0: none. *stopped: it is stopped for that. */
+pid_t procfs_parse_tracer(const char *text, bool *stopped);
+
 /* One line of a cgroup file: "ID:CONTROLLERS:PATH", in version 2 "0::PATH". */
 struct procfs_cgroup {
 	bool v2;

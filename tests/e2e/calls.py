@@ -3,8 +3,11 @@
 output says which calls they made, and to read what was found."""
 
 import collections
+import json
+import os
 import re
 import subprocess
+from pathlib import Path
 
 from harness import PATIENCE, Film
 
@@ -150,3 +153,33 @@ def assert_counts(film, truth, *options):
     counts = film.counts(*options)
     found = {name: counts[name] for name in truth}
     assert found == truth, f"found {found}\ntruth {truth}\n{film.explain()}"
+
+
+def place_of(pid, path, name):
+    """Where a function begins in the memory of a process, and the bytes that its file has there."""
+    symbols = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+    address = int(re.search(rf"^([0-9a-f]+) \w {name}$", symbols, re.MULTILINE)[1], 16)
+    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+        span, rights, offset = line.split()[:3]
+        low, high = (int(word, 16) for word in span.split("-"))
+        # in these programs text lies in the file where it lies in memory
+        if "x" in rights and line.split()[-1].startswith(str(path)):
+            offset = int(offset, 16)
+            if offset <= address < offset + high - low:
+                return low + address - offset, Path(path).read_bytes()[address:address + 16]
+    raise AssertionError(f"no text of {path} in {pid}")
+
+
+def has_calls(film, least=1):
+    """Whether a film that is being written has so many calls by now."""
+    if not film.path.exists():
+        return False
+    done = film.report("--format", "json", check=False)
+    return done.returncode == 0 and \
+        sum(function["calls"] for function in json.loads(done.stdout)["functions"]) >= least
+
+
+def is_probed(pid, path, name):
+    address, wanted = place_of(pid, path, name)
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        return os.pread(memory.fileno(), 16, address) != wanted

@@ -7,13 +7,14 @@
  *	later	loads, waits for 0.5 s, throws
  *	inside	loads the library that throws in functions that were called from the one that catches
  *	cycles	loads, throws, unloads: 20 times
+ *	fault	the library brings a signal handler that throws, out of a function that calls nothing
  *
- * With the second argument "wait", it says "ready" first and waits for a line.
+ * With the second argument "wait", it says "ready" first and waits for SIGUSR1.
  */
 #include <dlfcn.h>
 #include <libgen.h>
 #include <limits.h>
-#include <stdbool.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@ typedef unsigned long called(unsigned long);
 
 static unsigned long (*harm_catch)(called *, unsigned long);
 static void (*harm_throw)(unsigned long);
+
+static void (*harm_handle)(void);
 
 static char folder[PATH_MAX];
 
@@ -53,6 +56,7 @@ KEPT static void *load_throwing(const char *name)
 	void *library = load(name);
 
 	harm_throw = (void (*)(unsigned long))dlsym(library, "harm_throw");
+	harm_handle = (void (*)(void))dlsym(library, "harm_handle");
 	return library;
 }
 
@@ -84,6 +88,20 @@ KEPT static unsigned long loads_and_passes(unsigned long depth)
 	return sum + passes(5);
 }
 
+KEPT static unsigned long leaf_faults(const volatile unsigned long *place)
+{
+	return *place * 3 + 1;
+}
+
+KEPT static unsigned long faults(unsigned long depth)
+{
+	unsigned long sum = leaf(depth);
+
+	sum += depth ? faults(depth - 1) : leaf_faults(NULL);
+	NO_TAIL_CALL();
+	return sum;
+}
+
 KEPT static void catches(called *function)
 {
 	for (unsigned long depth = 0; depth < 10; depth++)
@@ -98,11 +116,30 @@ KEPT static void loads(const char *how)
 		load_throwing("libharm_a.so");
 	if (!strcmp(how, "later"))
 		usleep(500000);
-	catches(strcmp(how, "inside") ? passes : loads_and_passes);
+	if (!strcmp(how, "fault")) {
+		catches(passes);
+		harm_handle();
+		catches(faults);
+	} else {
+		catches(strcmp(how, "inside") ? passes : loads_and_passes);
+	}
 	if (!strcmp(how, "cycles")) {
 		dlclose(library);
 		dlclose(library);
 	}
+}
+
+static void waits(void)
+{
+	sigset_t user;
+	int signal;
+
+	sigemptyset(&user);
+	sigaddset(&user, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &user, NULL);
+	puts("ready");
+	fflush(stdout);
+	sigwait(&user, &signal);
 }
 
 int main(int argc, char **argv)
@@ -113,11 +150,8 @@ int main(int argc, char **argv)
 	if (!realpath("/proc/self/exe", self))
 		return 1;
 	strcpy(folder, dirname(self));
-	if (argc > 2) {
-		puts("ready");
-		fflush(stdout);
-		getchar();
-	}
+	if (argc > 2)
+		waits();
 	for (int i = 0; i < (strcmp(how, "cycles") ? 1 : 20); i++)
 		loads(how);
 	return calls_end();
