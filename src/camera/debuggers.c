@@ -26,18 +26,27 @@ void debuggers_free(struct debuggers *debuggers)
 	vec_free(&debuggers->watched);
 }
 
-/* -ESRCH: the process is gone. *debugger: 0: none. */
+/* A thread of this process, such as one that holds a program until its probes are set, is not a debugger. */
+static bool is_self(pid_t thread)
+{
+	struct buf text = {0};
+	bool self = !procfs_read(thread, "status", STATUS_BYTES_MAX, &text) &&
+		    procfs_parse_tgid((char *)text.at) == getpid();
+
+	buf_free(&text);
+	return self;
+}
+
+/* A negative errno: the process is gone. *debugger: 0: none. */
 static int ask(pid_t pid, pid_t *debugger, bool *stopped)
 {
 	struct buf text = {0};
 	int err = procfs_read(pid, "status", STATUS_BYTES_MAX, &text);
 
-	if (!err) {
+	if (!err)
 		*debugger = procfs_parse_tracer((char *)text.at, stopped);
-		/* what holds a program until its probes are set is no debugger */
-		if (*debugger == getpid())
-			*debugger = 0;
-	}
+	if (!err && *debugger && is_self(*debugger))
+		*debugger = 0;
 	buf_free(&text);
 	return err;
 }

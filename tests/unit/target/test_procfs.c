@@ -150,6 +150,24 @@ static void thread_group(void **state)
 	assert_int_equal(procfs_parse_tgid(""), 0);
 }
 
+static void tracer(void **state)
+{
+	static const char stopped_text[] = "Name:\tcat\nState:\tt (tracing stop)\nTracerPid:\t77\n";
+	static const char running_text[] = "Name:\tcat\nState:\tS (sleeping)\nTracerPid:\t0\n";
+	bool stopped = true;
+
+	(void)state;
+	assert_int_equal(procfs_parse_tracer(running_text, &stopped), 0);
+	assert_false(stopped);
+	assert_int_equal(procfs_parse_tracer(stopped_text, &stopped), 77);
+	assert_true(stopped);
+	assert_int_equal(procfs_parse_tracer("Name:\ta\\nTracerPid: 1\nTracerPid:\t5\n", &stopped),
+			 5);
+	assert_false(stopped);
+	assert_int_equal(procfs_parse_tracer("Name:\tx\nTracerPid:\t-3\n", &stopped), 0);
+	assert_int_equal(procfs_parse_tracer("", &stopped), 0);
+}
+
 static const char *choose(const char *text)
 {
 	static char copy[1024];
@@ -222,6 +240,7 @@ int main(void)
 		cmocka_unit_test(stat_with_any_name),
 		cmocka_unit_test(what_is_no_stat),
 		cmocka_unit_test(thread_group),
+		cmocka_unit_test(tracer),
 		cmocka_unit_test(cgroups),
 		cmocka_unit_test(arguments),
 		cmocka_unit_test(reading),
