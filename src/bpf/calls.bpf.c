@@ -16,7 +16,6 @@
 #include "calls_calm.h"
 #include "calls_goroutines.h"
 #include "calls_lanes.h"
-#include "calls_step.h"
 #include "calls_where.h"
 #include "filter.h"
 
@@ -452,7 +451,6 @@ int calls_site(struct probe_regs *ctx)
 			calls_leave_go(now, ctx->r14, sp);
 		else
 			leave(now, sp);
-		step_return(ctx);
 		break;
 	default:
 		break;

@@ -82,22 +82,9 @@ struct sighand_struct {
 
 struct thread_struct {
 	unsigned long fsbase;
-	unsigned long features; /* of control-flow enforcement, if this kernel has it */
 };
 
-struct list_head {
-	struct list_head *next, *prev;
-};
-
-/* A probe as the architecture sees it: the bytes that were there before. */
-struct arch_uprobe {
-	__u8 insn[16];
-};
-
-struct uprobe {
-	struct list_head consumers;
-	struct arch_uprobe arch;
-};
+struct arch_uprobe;
 
 /* What a thread has to do with uprobes. */
 struct uprobe_task {

@@ -87,7 +87,6 @@ void calls_prepare(struct calls *calls, struct probes *probes)
 	probes->rodata->calls_shortest = options->shortest;
 	bpf_map__set_max_entries(probes->maps.calls_bodies,
 				 CALLS_COST_FUNCTIONS + (uint32_t)plan_limit(calls->plan));
-	probes->rodata->calls_can_step = calls->ways.registers;
 	uprobes_prepare(probes, &calls->ways);
 }
 

@@ -50,8 +50,6 @@ static const struct known {
 				    "tracing entry and exit with one probe"},
 	[FEATURE_UPROBE_NOP5] = {"uprobe-nop5", feature_try_uprobe_nop5, false,
 				 "probes that cost no interrupt"},
-	[FEATURE_UPROBE_REGISTERS] = {"uprobe-registers", feature_try_uprobe_registers, false,
-				      "the ends of functions without a single step"},
 	[FEATURE_LOCKDOWN] = {"lockdown", feature_try_lockdown, true, "reading kernel memory"},
 	[FEATURE_CAP_BPF] = {"cap-bpf", feature_try_cap_bpf, false, "loading probes"},
 	[FEATURE_CAP_PERFMON] = {"cap-perfmon", feature_try_cap_perfmon, false, "sampling CPUs"},

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <fcntl.h>
-#include <asm/ptrace.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -279,38 +277,4 @@ void feature_try_uprobe_multi(struct feature *f)
 void feature_try_uprobe_session(struct feature *f)
 {
 	try_uprobe_link(f, ATTACH_UPROBE_SESSION, "use Linux 6.13 or newer");
-}
-
-/* Kernels that know it also leave alone the instruction from which a program has led the thread away. */
-void feature_try_uprobe_registers(struct feature *f)
-{
-	static const struct bpf_insn set_rip[] = {
-		{.code = BPF_LDX | BPF_MEM | BPF_DW,
-		 .dst_reg = BPF_REG_2,
-		 .src_reg = BPF_REG_1,
-		 .off = offsetof(struct pt_regs, rip)},
-		{.code = BPF_STX | BPF_MEM | BPF_DW,
-		 .dst_reg = BPF_REG_1,
-		 .src_reg = BPF_REG_2,
-		 .off = offsetof(struct pt_regs, rip)},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	int may = load_program(BPF_PROG_TYPE_KPROBE, 0, 0), fd;
-
-	if (may < 0) {
-		call_failed(f, may, "loading a program for uprobes");
-		return;
-	}
-	close(may);
-	fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "stackcam_try", "GPL", set_rip,
-			   sizeof(set_rip) / sizeof(set_rip[0]), NULL);
-	if (fd < 0) {
-		feature_is_missing(f, -errno, "use Linux 6.19 or newer",
-				   "programs may not set registers here: each end of a function "
-				   "is a single step");
-		return;
-	}
-	close(fd);
-	feature_is_ok(f, "programs may set the registers of threads that they probe");
 }

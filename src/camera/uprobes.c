@@ -123,7 +123,6 @@ void uprobe_ways_probe(struct uprobe_ways *ways)
 	ways->session = has_feature(FEATURE_UPROBE_SESSION);
 	ways->multi = has_feature(FEATURE_UPROBE_MULTI);
 	ways->pid_filter = ways->multi && pid_filter_is_right();
-	ways->registers = has_feature(FEATURE_UPROBE_REGISTERS);
 }
 
 void uprobes_prepare(struct probes *probes, const struct uprobe_ways *ways)

@@ -25,7 +25,6 @@ struct probes;
 struct uprobe_ways {
 	bool session, multi;
 	bool pid_filter; /* multi links can be bound to a process (right since 6.10) */
-	bool registers;	 /* programs may set those of the thread that is probed */
 };
 
 /* What this kernel can do. */
