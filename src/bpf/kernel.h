@@ -40,11 +40,13 @@ struct return_instance {
 };
 
 struct uprobe;
+struct arch_uprobe;
 
 struct uprobe_task {
 	struct return_instance *return_instances; /* the innermost call's first */
 	struct uprobe *active_uprobe;		  /* whose instruction runs as a copy; */
 	unsigned long vaddr, xol_vaddr;		  /* where it is, and where the copy is */
+	struct arch_uprobe *auprobe;		  /* while programs run: the one that was hit */
 };
 
 struct mm_struct {
@@ -82,13 +84,6 @@ struct sighand_struct {
 
 struct thread_struct {
 	unsigned long fsbase;
-};
-
-struct arch_uprobe;
-
-/* What a thread has to do with uprobes. */
-struct uprobe_task {
-	struct arch_uprobe *auprobe; /* while programs run: the one that was hit */
 };
 
 struct task_struct {
