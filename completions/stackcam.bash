@@ -79,12 +79,14 @@ _stackcam_options()
 
 	case $1 in
 	record)
-		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -e --event
+		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -u --user
+			--no-randomize-addr -e --event
 			-F --frequency -d --duration -o --output --label --kernel-only --user-only
 			--lines --inlines -q --quiet -h --help"
 		;;
 	trace)
-		echo "-p --pid -t --tid -n --name --cgroup --no-children -f --function --no-function
+		echo "-p --pid -t --tid -n --name --cgroup --no-children -u --user
+			--no-randomize-addr -f --function --no-function
 			-l --lib --no-lib --inside --list --limit --exit --depth --min-time --slower
 			--under --start-on --stop-on --stack --summary --max-rate -d --duration -o --output --label
 			--live --text --timestamps --cpu --process --no-tid --no-on-cpu --flat --fold
@@ -133,6 +135,7 @@ _stackcam_value()
 	record,-t | record,--tid | trace,-t | trace,--tid) _stackcam_ids task ;;
 	record,-n | record,--name | trace,-n | trace,--name) _stackcam_names ;;
 	record,--cgroup | trace,--cgroup) _stackcam_cgroups ;;
+	record,-u | record,--user | trace,-u | trace,--user) _stackcam_reply -u ;;
 	record,-F | record,--frequency | serve,-F | serve,--frequency | agent,-F | agent,--frequency)
 		_stackcam_reply -W "19 49 99 199 499 999" ;;
 	record,-o | record,--output | trace,-o | trace,--output) _stackcam_films ;;
@@ -190,11 +193,11 @@ _stackcam_command_at()
 			echo $((i + 1))
 			return
 			;;
-		-a | -q | -h | --all | --no-children | --kernel-only | --user-only | --lines | \
+		-a | -q | -h | --all | --no-children | --no-randomize-addr | --kernel-only | --user-only | --lines | \
 			--inlines | --quiet | --help) ;;
 		--list | --summary | --live | --timestamps | --cpu | --process | --no-tid | \
 			--no-on-cpu | --flat | --fold | --color | --no-color | --raw) ;;
-		-[ptneFdofl] | --*)
+		-[ptneFdoflu] | --*)
 			# its value, which bash splits from it at '='
 			((i++))
 			[[ ${COMP_WORDS[i]} == "=" ]] && ((i++))

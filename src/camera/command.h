@@ -7,19 +7,38 @@
 
 #include "base/fail.h"
 
+/* A user as whom a command runs, with the environment of a login: HOME, SHELL, USER, LOGNAME. */
+struct command_user {
+	uid_t uid;
+	gid_t gid;
+	char *name, *home, *shell;
+};
+
+/* name: of a user, or a number of one. Returns 0, or a negative errno with *why filled (-ENOENT: there is none). */
+int command_user_find(const char *name, struct command_user **user, struct fail *why);
+void command_user_free(struct command_user *user);
+
+/* How a command is started. */
+struct command_options {
+	char *const *argv;
+	const struct command_user *user; /* null: as stackcam itself */
+	bool no_randomize_addr; /* its memory lies at the same addresses each time (personality(2)) */
+};
+
 /* A command that is filmed from its first instruction on ("-- CMD ARG…"). */
 struct command {
 	pid_t pid;	/* 0: there is none */
 	int pidfd;	/* readable when it has ended */
 	int go;		/* writing here lets it begin */
-	int failed;	/* what exec said comes from here */
-	int exec_error; /* what it said: a negative errno, or 0 */
+	int failed;	/* what went wrong before its first instruction comes from here */
+	int exec_error; /* what exec said: a negative errno, or 0 */
 };
 
 /* Makes the process; it waits, before its exec, for command_go(). */
-int command_prepare(char *const *argv, struct command *command, struct fail *why);
+int command_prepare(const struct command_options *options, struct command *command,
+		    struct fail *why);
 
-/* Lets it begin. Fails when the program cannot be executed (-ENOENT, -EACCES …). */
+/* Lets it begin. Fails when the program cannot be executed (-ENOENT, -EACCES …), or not as that user (-EPERM). */
 int command_go(struct command *command, char *const *argv, struct fail *why);
 
 /* Waits for its end. Returns its exit status, 128 + n after signal n. */

@@ -31,6 +31,10 @@ static const char help[] =
 	"      --cgroup PATH       processes of this control group; may be repeated\n"
 	"      --no-children       not the children that they start from now on\n"
 	"\n"
+	"How a COMMAND is started:\n"
+	"  -u, --user USER         as this user\n"
+	"      --no-randomize-addr with its memory at the same addresses each time\n"
+	"\n"
 	"How:\n"
 	"  -e, --event EVENT       what to film: on-cpu (default)\n"
 	"  -F, --frequency HZ      samples per second and CPU, 1 to 10000 (default 99)\n"
@@ -126,7 +130,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 		return cmd_usage("record", "--kernel-only and --user-only exclude each other");
 	if (optind < argc)
 		o->common.selection.command = argv + optind;
-	return recording_check_options(&o->common);
+	return recording_check_options("record", &o->common);
 }
 
 static void show_progress(void *context, uint64_t elapsed_ns)
@@ -180,17 +184,19 @@ int cmd_record(int argc, char **argv)
 	struct command command = {.pidfd = -1, .go = -1, .failed = -1};
 	struct recording recording = {0};
 	struct camera *camera = NULL;
+	struct command_options start;
 	struct fail why = {0};
 	int status = parse(argc, argv, &o), err;
 
 	if (status)
 		goto out;
 	o.camera.selection = &o.common.selection;
+	start = recording_command(&o.common);
 	err = o.common.selection.command
 		      ? recording_check_command(o.common.selection.command, &command, &why)
 		      : 0;
 	if (!err && o.common.selection.command)
-		err = command_prepare(o.common.selection.command, &command, &why);
+		err = command_prepare(&start, &command, &why);
 	recording_raise_descriptors();
 	if (!err)
 		err = camera_new(&o.camera, &camera, &why);
@@ -215,6 +221,6 @@ int cmd_record(int argc, char **argv)
 	status = recording_exit_status(&command, err, &why);
 	command_free(&command);
 out:
-	selection_free(&o.common.selection);
+	recording_options_free(&o.common);
 	return status;
 }

@@ -78,16 +78,42 @@ int recording_take_option(const char *verb, int option, struct recording_options
 	case 'q':
 		options->quiet = true;
 		return 0;
+	case 'u':
+		command_user_free(options->user);
+		options->user = NULL;
+		return command_user_find(optarg, &options->user, &why) ? say(&why) : 0;
+	case RECORDING_OPT_NO_RANDOMIZE_ADDR:
+		options->no_randomize_addr = true;
+		return 0;
 	default:
 		return -1;
 	}
 }
 
-int recording_check_options(struct recording_options *options)
+int recording_check_options(const char *verb, struct recording_options *options)
 {
 	struct fail why = {0};
 
+	if ((options->user || options->no_randomize_addr) && !options->selection.command)
+		return cmd_usage(verb, "%s says how a command is started: give one, -- COMMAND",
+				 options->user ? "-u" : "--no-randomize-addr");
 	return selection_check(&options->selection, &why) ? say(&why) : 0;
+}
+
+void recording_options_free(struct recording_options *options)
+{
+	selection_free(&options->selection);
+	command_user_free(options->user);
+	options->user = NULL;
+}
+
+struct command_options recording_command(const struct recording_options *options)
+{
+	return (struct command_options){
+		.argv = options->selection.command,
+		.user = options->user,
+		.no_randomize_addr = options->no_randomize_addr,
+	};
 }
 
 int recording_create_film(const char *path, const char *labels, int argc, char **argv,

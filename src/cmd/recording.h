@@ -16,13 +16,15 @@
 /* What the verbs that record have in common. */
 
 /* Their options: short ones, and rows for the table given to getopt_long(). */
-#define RECORDING_SHORT_OPTIONS "ap:t:n:d:o:q"
+#define RECORDING_SHORT_OPTIONS "ap:t:n:d:o:qu:"
 #define RECORDING_LONG_OPTIONS                                                                 \
 	{"all", no_argument, NULL, 'a'}, {"pid", required_argument, NULL, 'p'},                \
 		{"tid", required_argument, NULL, 't'}, {"name", required_argument, NULL, 'n'}, \
 		{"cgroup", required_argument, NULL, RECORDING_OPT_CGROUP},                     \
 		{"duration", required_argument, NULL, 'd'},                                    \
 		{"output", required_argument, NULL, 'o'}, {"quiet", no_argument, NULL, 'q'},   \
+		{"user", required_argument, NULL, 'u'},                                        \
+		{"no-randomize-addr", no_argument, NULL, RECORDING_OPT_NO_RANDOMIZE_ADDR},     \
 		{"label", required_argument, NULL, RECORDING_OPT_LABEL},                       \
 	{                                                                                      \
 		"no-children", no_argument, NULL, RECORDING_OPT_NO_CHILDREN                    \
@@ -31,7 +33,8 @@
 enum {
 	RECORDING_OPT_CGROUP = 1000,
 	RECORDING_OPT_NO_CHILDREN,
-	RECORDING_OPT_LABEL
+	RECORDING_OPT_LABEL,
+	RECORDING_OPT_NO_RANDOMIZE_ADDR
 };
 
 struct recording_options {
@@ -40,19 +43,27 @@ struct recording_options {
 	const char *film;
 	char labels[FILM_LABELS_SIZE]; /* of the film */
 	bool quiet;
+	/* of the command */
+	struct command_user *user;
+	bool no_randomize_addr;
 };
+
+void recording_options_free(struct recording_options *options);
 
 /* Takes optarg of one of these options. Returns 0, an exit status with all said, or -1: it is none of them. */
 int recording_take_option(const char *verb, int option, struct recording_options *options);
 
 /* Whether the targets go together. Returns 0, or an exit status with all said. */
-int recording_check_options(struct recording_options *options);
+int recording_check_options(const char *verb, struct recording_options *options);
 
 /*
  * Whether there is such a command, before an older film makes way for one without it. Returns 0, or
  * -ENOENT or -EACCES with *why filled and command->exec_error set.
  */
 int recording_check_command(char *const *argv, struct command *command, struct fail *why);
+
+/* How the command is to be started. */
+struct command_options recording_command(const struct recording_options *options);
 
 /* A film at path for a recording of this command line; path null: one that is kept nowhere. */
 int recording_create_film(const char *path, const char *labels, int argc, char **argv,

@@ -52,6 +52,10 @@ static const char help[] =
 	"      --cgroup PATH       processes of this control group; may be repeated\n"
 	"      --no-children       not the children that they start from now on\n"
 	"\n"
+	"How a COMMAND is started:\n"
+	"  -u, --user USER         as this user\n"
+	"      --no-randomize-addr with its memory at the same addresses each time\n"
+	"\n"
 	"Which functions (globs on the name without parameters, or re:REGEX; the last match "
 	"decides):\n"
 	"  -f, --function PATTERN  these; NAME@LIB: as the program calls them in a library\n"
@@ -366,7 +370,7 @@ static int check(struct trace_options *o)
 		return cmd_usage("trace",
 				 "--slower needs a film: a live tree prints calls when they "
 				 "begin, and does not know which will be slow");
-	status = recording_check_options(&o->common);
+	status = recording_check_options("trace", &o->common);
 	if (status)
 		return status;
 	if (o->common.selection.whole_machine)
@@ -482,6 +486,7 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 {
 	struct call_lines *lines = NULL;
 	struct call_long *filter = NULL;
+	struct command_options start = recording_command(&o->common);
 	struct calls *calls = NULL;
 	FILE *out = NULL;
 	int err = 0;
@@ -496,7 +501,7 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 	if (!err && !o->common.quiet && plan_warning(calls_plan(calls)))
 		trace_warn(plan_warning(calls_plan(calls)));
 	if (!err && o->common.selection.command)
-		err = command_prepare(o->common.selection.command, command, why);
+		err = command_prepare(&start, command, why);
 	if (!err)
 		err = record(o, argc, argv, calls, command, why);
 	call_long_free(filter);
@@ -535,6 +540,6 @@ int cmd_trace(int argc, char **argv)
 out:
 	vec_free(&o.patterns);
 	vec_free(&o.inside);
-	selection_free(&o.common.selection);
+	recording_options_free(&o.common);
 	return status;
 }
