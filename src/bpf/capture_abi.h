@@ -36,6 +36,7 @@ enum capture_source {
 	CAPTURE_CALL_ENTRY, /* one that has begun, */
 	CAPTURE_CALLS,	    /* several of these two: behind the head they follow as they are */
 	CAPTURE_CALL_STACK, /* --stack: a capture_record with the user stack of a call */
+	CAPTURE_HOLD,	    /* hold_abi.h: a program is held until its probes are set */
 };
 
 /*
@@ -77,20 +78,21 @@ struct capture_handover {
 };
 
 /*
- * What the kernel side had to drop, by reason; one counter each, per CPU. The last reason costs a part of
- * a sample, the others a whole one.
+ * What the kernel side had to drop, by reason; one counter each, per CPU. HANDOVER costs a part of
+ * a sample, HOLD nothing that is known, the others a whole one.
  */
-#define CAPTURE_LOSSES(X)                                                           \
-	X(RING_FULL, "ring full: the recorder could not keep up")                   \
-	X(NO_RING, "the CPU came online after the recording began")                 \
-	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU")               \
-	X(HANDOVER, "stack cut: no room to hand it over for completion")            \
-	X(CALL_RING_FULL, "call lost, ring full: the recorder could not keep up")   \
-	X(CALL_NO_RING, "call lost: the CPU came online after the recording began") \
-	X(CALL_DEPTH, "call lost: too many open calls in one thread")               \
-	X(CALL_NO_STACK, "call lost: no memory for a thread's open calls")          \
-	X(CALL_NO_GOROUTINE, "call lost: the goroutine could not be told")          \
-	X(CALL_NO_TIME, "call summed up without its time: too many open calls in one thread")
+#define CAPTURE_LOSSES(X)                                                                     \
+	X(RING_FULL, "ring full: the recorder could not keep up")                             \
+	X(NO_RING, "the CPU came online after the recording began")                           \
+	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU")                         \
+	X(HANDOVER, "stack cut: no room to hand it over for completion")                      \
+	X(CALL_RING_FULL, "call lost, ring full: the recorder could not keep up")             \
+	X(CALL_NO_RING, "call lost: the CPU came online after the recording began")           \
+	X(CALL_DEPTH, "call lost: too many open calls in one thread")                         \
+	X(CALL_NO_STACK, "call lost: no memory for a thread's open calls")                    \
+	X(CALL_NO_GOROUTINE, "call lost: the goroutine could not be told")                    \
+	X(CALL_NO_TIME, "call summed up without its time: too many open calls in one thread") \
+	X(HOLD, "program or library not held for its probes: too many at once")
 
 enum capture_loss {
 #define X(name, words) CAPTURE_LOSS_##name,

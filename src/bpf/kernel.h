@@ -21,7 +21,33 @@ typedef struct {
 	int counter;
 } atomic_t;
 
-struct file;
+struct super_block {
+	__u32 s_dev;
+};
+
+struct inode {
+	__u16 i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__u32 i_generation;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct file {
+	struct inode *f_inode;
+	struct path f_path;
+};
 
 /* The page that the kernel adds to a process with uprobes; return probes return to its beginning. */
 struct xol_area {
@@ -51,6 +77,7 @@ struct uprobe_task {
 
 struct mm_struct {
 	unsigned long start_code, end_code; /* of the program, without libraries */
+	unsigned long start_stack;
 	struct file *exe_file;
 	struct uprobes_state uprobes_state;
 };
@@ -58,10 +85,13 @@ struct mm_struct {
 struct vm_area_struct {
 	unsigned long vm_start, vm_end;
 	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
 };
 
 struct signal_struct {
 	atomic_t live;
+	unsigned int flags;
 };
 
 typedef struct refcount_struct {
@@ -104,7 +134,9 @@ struct task_struct {
 };
 
 struct seq_file;
-struct bpf_map;
+struct bpf_map {
+	__u32 id;
+};
 
 struct bpf_iter_meta {
 	struct seq_file *seq;

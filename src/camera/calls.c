@@ -328,16 +328,16 @@ static bool is_program(const struct calls *calls, const char *path)
 	return false;
 }
 
-void calls_program(struct calls *calls, const struct process *process)
+void calls_program(struct calls *calls, pid_t pid, const char *path)
 {
-	char *path;
+	char *copy;
 
-	debuggers_watch(&calls->debuggers, process->pid);
-	if (!process->exe || !*process->exe || is_program(calls, process->exe))
+	debuggers_watch(&calls->debuggers, pid);
+	if (!path || !*path || is_program(calls, path))
 		return;
-	path = strdup(process->exe);
-	if (path && !vec_push(&calls->programs, path))
-		free(path);
+	copy = strdup(path);
+	if (copy && !vec_push(&calls->programs, copy))
+		free(copy);
 }
 
 static void tell_loss(struct calls *calls, const char *what, const char *which)
@@ -350,15 +350,15 @@ static void tell_loss(struct calls *calls, const char *what, const char *which)
 	free(words);
 }
 
-/* Until the kernel has told of it and its probes are set, the file runs unseen. */
-void calls_image(struct calls *calls, const struct image *image)
+bool calls_image(struct calls *calls, const struct image *image)
 {
 	uint32_t added;
-
+	size_t images;
 	int err = plan_add_image(calls->plan, image, is_program(calls, image->path), &added);
 
-	if (!err && added == UINT32_MAX)
-		return;
+	if (!err &&
+	    (added == UINT32_MAX || !plan_images(calls->plan, &images)[added].functions.count))
+		return false;
 	if (err)
 		tell_loss(calls, "file that a target mapped: its functions could not be listed",
 			  image->path);
@@ -369,8 +369,40 @@ void calls_image(struct calls *calls, const struct image *image)
 		tell_loss(calls, "file that a target mapped: its functions could not be probed",
 			  image->path);
 	else
-		tell_loss(calls, "file that a target mapped: its first calls were not seen",
-			  image->path);
+		return true;
+	calls->late++;
+	return false;
+}
+
+void calls_missed(struct calls *calls, const char *path, uint64_t ran_ns)
+{
+	char what[128] = "file that a target mapped: its first calls were not seen";
+
+	if (ran_ns)
+		snprintf(what, sizeof(what),
+			 "file that a target mapped: its calls of the first %.1f ms were not seen",
+			 (double)ran_ns / 1e6);
+	tell_loss(calls, what, path);
+	calls->late++;
+}
+
+bool calls_has_file(const struct calls *calls, dev_t device, ino_t inode)
+{
+	size_t count, i;
+	const struct plan_image *images = plan_images(calls->plan, &count);
+
+	for (i = 0; i < count; i++)
+		if (images[i].device == device && images[i].inode == inode)
+			return true;
+	return false;
+}
+
+void calls_unseen(struct calls *calls, const char *comm)
+{
+	tell_loss(calls,
+		  "file that a target mapped: it was gone before its functions could be listed, "
+		  "its calls were not seen",
+		  comm);
 	calls->late++;
 }
 

@@ -73,9 +73,20 @@ int calls_attach(struct calls *calls, const struct calls_camera *camera, struct 
 
 void calls_take(struct calls *calls, const struct capture_head *head);
 
-/* A file has been mapped by a target, and a target runs another program. */
-void calls_image(struct calls *calls, const struct image *image);
-void calls_program(struct calls *calls, const struct process *process);
+/* A target runs this program. */
+void calls_program(struct calls *calls, pid_t pid, const char *path);
+
+/* A file has been mapped by a target. Returns whether probes were set into it just now. */
+bool calls_image(struct calls *calls, const struct image *image);
+
+/* It had run without them before, for so long (ns; 0: not known): that is told as a loss. */
+void calls_missed(struct calls *calls, const char *path, uint64_t ran_ns);
+
+/* Have its probes been set? */
+bool calls_has_file(const struct calls *calls, dev_t device, ino_t inode);
+
+/* A process of that name has run a file, or mapped one, that could not be looked at any more: a loss, too. */
+void calls_unseen(struct calls *calls, const char *comm);
 
 void calls_tick(struct calls *calls, uint64_t now);
 void calls_detach(struct calls *calls);

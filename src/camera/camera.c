@@ -19,9 +19,11 @@
 #include "camera/cpu.h"
 #include "camera/feature.h"
 #include "camera/filter.h"
+#include "camera/holds.h"
 #include "camera/losses.h"
 #include "camera/rings.h"
 #include "camera/samples.h"
+#include "camera/arrivals.h"
 #include "camera/uprobes.h"
 #include "probes.skel.h"
 #include "target/activity.h"
@@ -37,14 +39,8 @@
 /* CPUs that have memory of their own for stacks in the making; on larger machines some share. */
 #define SCRATCH_CPUS_MAX 256
 #define RECORDER_NICE	 -20
-#define RING_BYTES_MAX	 (32u << 20)
-/* Bytes of a usual sample; a ring holds what comes in a second, so that a slow moment loses nothing. */
-#define SAMPLE_BYTES 800u
-/* A burst of new processes hands over some dozen stacks of up to 64 KiB: room for them, within reason. */
-#define RINGS_BYTES_MIN	 (32u << 20)
-#define RING_BYTES_LEAST (128u << 10)
-#define RING_BYTES_USUAL (2u << 20)
-#define CALL_RINGS_BYTES (128u << 20)
+/* So many records and events are taken between two looks at who waits for probes. */
+#define TURNS 256
 
 /* The last stack handed over on each ring: its record comes right behind. */
 struct handover_slot {
@@ -59,6 +55,8 @@ struct camera {
 	struct bpf_link *mappings; /* null where the kernel lacks the tracepoint */
 	struct rings *rings;
 	struct sideband *sideband;
+	struct arrivals *arrivals; /* null: no functions are traced */
+	unsigned int turns;	   /* records and events taken */
 	struct cpu_source *source;
 	struct samples *samples;
 	struct film_writer *film;
@@ -78,28 +76,6 @@ struct camera {
 	uint64_t undecidable;	 /* records of processes that were gone before they could be told */
 	struct samples_statistics final; /* once samples is gone */
 };
-
-/* Calls come in thick: a million a second on one CPU is 14 MB between two drains. */
-static uint32_t ring_bytes_of_calls(unsigned int cpus)
-{
-	uint32_t bytes = RING_BYTES_MAX;
-
-	while (bytes > RING_BYTES_LEAST && (uint64_t)bytes * cpus > CALL_RINGS_BYTES)
-		bytes /= 2;
-	return bytes;
-}
-
-static uint32_t ring_bytes(unsigned int frequency, unsigned int cpus)
-{
-	uint32_t bytes = RING_BYTES_USUAL;
-
-	while (bytes > RING_BYTES_LEAST && (uint64_t)bytes * cpus > RINGS_BYTES_MIN)
-		bytes /= 2;
-
-	while (bytes < frequency * SAMPLE_BYTES && bytes < RING_BYTES_MAX)
-		bytes *= 2;
-	return bytes;
-}
 
 static int load_failed(int err, struct fail *why)
 {
@@ -144,6 +120,10 @@ static int load(struct camera *camera, struct fail *why)
 	leave_out(camera);
 	if (options->calls)
 		calls_prepare(options->calls, probes);
+	if (options->calls)
+		holds_prepare(probes, options->selection);
+	else
+		holds_leave_out(probes);
 	bpf_map__set_max_entries(probes->maps.capture_rings, camera->cpus);
 	probes->rodata->capture_copies = camera->cpus < COPIES_MAX ? camera->cpus : COPIES_MAX;
 	bpf_map__set_max_entries(probes->maps.capture_copy_map, probes->rodata->capture_copies);
@@ -216,8 +196,9 @@ int camera_new(const struct camera_options *options, struct camera **result, str
 	err = load(camera, why);
 	if (!err)
 		err = rings_new(bpf_map__fd(camera->probes->maps.capture_rings),
-				options->calls ? ring_bytes_of_calls(online)
-					       : ring_bytes(options->frequency, online),
+				options->calls
+					? rings_bytes_for_calls(online)
+					: rings_bytes_for_samples(options->frequency, online),
 				&camera->rings, why);
 	if (!err) {
 		camera->handovers = calloc(rings_count(camera->rings), sizeof(*camera->handovers));
@@ -257,6 +238,7 @@ static void stop_probes(struct camera *camera)
 {
 	size_t i;
 
+	arrivals_stop(camera->arrivals);
 	if (camera->options.calls)
 		calls_detach(camera->options.calls);
 	cpu_source_free(camera->source);
@@ -276,6 +258,7 @@ void camera_free(struct camera *camera)
 	if (!camera)
 		return;
 	stop_probes(camera);
+	arrivals_free(camera->arrivals);
 	activity_end(camera->activity, NULL, 0);
 	samples_free(camera->samples);
 	if (camera->epoll >= 0)
@@ -294,9 +277,14 @@ void camera_free(struct camera *camera)
 static void image_new(void *context, const struct image *image)
 {
 	struct camera *camera = context;
+	struct calls *calls = camera->options.calls;
 
-	if (camera->options.calls)
-		calls_image(camera->options.calls, image);
+	if (!calls || !calls_image(calls, image))
+		return;
+	if (camera->arrivals)
+		arrivals_image(camera->arrivals, image);
+	else
+		calls_missed(calls, image->path, 0);
 }
 
 static void program_new(void *context, const struct process *process)
@@ -304,7 +292,7 @@ static void program_new(void *context, const struct process *process)
 	struct camera *camera = context;
 
 	if (camera->options.calls)
-		calls_program(camera->options.calls, process);
+		calls_program(camera->options.calls, (pid_t)process->pid, process->exe);
 }
 
 static void add_cpu_event(struct camera *camera)
@@ -335,6 +323,8 @@ static int start_calls(struct camera *camera, struct fail *why)
 		.film = camera->film,
 	};
 
+	int err;
+
 	parts.event = film_add_event(camera->film, &event);
 	if (!camera->event)
 		camera->event = parts.event;
@@ -347,7 +337,13 @@ static int start_calls(struct camera *camera, struct fail *why)
 	/* what a traced process maps and executes later is traced too */
 	if (camera->added)
 		samples_follow(camera->samples, camera->added);
-	return calls_attach(camera->options.calls, &parts, why);
+	err = calls_attach(camera->options.calls, &parts, why);
+	if (err)
+		return err;
+	return arrivals_new(&(struct arrivals_parts){camera->probes, camera->samples,
+						     camera->options.calls,
+						     camera->options.selection},
+			    &camera->arrivals, why);
 }
 
 /* What must be known of processes that are named, or that run right now, is, before the first sample comes. */
@@ -407,11 +403,19 @@ int camera_fd(const struct camera *camera)
 	return camera->epoll;
 }
 
+/* Where much is taken at a time, somebody may come to wait meanwhile. */
+static void take_arrivals(struct camera *camera)
+{
+	if (!(++camera->turns % TURNS))
+		arrivals_take(camera->arrivals);
+}
+
 static void keep_event(void *context, const struct target_event *event)
 {
 	struct camera *camera = context;
 	struct target_event copy = *event;
 
+	take_arrivals(camera);
 	copy.path = event->path ? strdup(event->path) : NULL;
 	if ((event->path && !copy.path) || !vec_push(&camera->events, copy)) {
 		camera->events_dropped++;
@@ -424,8 +428,14 @@ static void keep_event(void *context, const struct target_event *event)
 static void give_events(struct camera *camera, uint64_t time)
 {
 	while (camera->next_event < camera->events.count &&
-	       camera->events.at[camera->next_event].time <= time)
-		samples_event(camera->samples, &camera->events.at[camera->next_event++]);
+	       camera->events.at[camera->next_event].time <= time) {
+		const struct target_event *event = &camera->events.at[camera->next_event++];
+
+		take_arrivals(camera);
+		arrivals_event(camera->arrivals, event);
+		samples_event(camera->samples, event);
+		arrivals_event(camera->arrivals, NULL);
+	}
 }
 
 /* Keeps a stack that was handed over until its record comes: it has to leave the ring before. */
@@ -488,6 +498,8 @@ static int drain_all(struct camera *camera, uint64_t now, struct fail *why)
 	unsigned int ring;
 	int err;
 
+	/* somebody waits for that */
+	arrivals_take(camera->arrivals);
 	if (lost != camera->sideband_lost)
 		samples_events_lost(camera->samples);
 	camera->sideband_lost = lost;
@@ -496,7 +508,11 @@ static int drain_all(struct camera *camera, uint64_t now, struct fail *why)
 	if (err && err != -EIO)
 		return err;
 	while ((head = rings_next(camera->rings, now, &ring))) {
+		take_arrivals(camera);
 		give_events(camera, head->time);
+		/* it has done its work when it woke this thread */
+		if (head->source == CAPTURE_HOLD)
+			continue;
 		if (head->source == CAPTURE_HANDOVER)
 			keep_handover(camera, ring, (const struct capture_handover *)head);
 		else if (head->source == CAPTURE_ON_CPU)
@@ -527,6 +543,7 @@ int camera_drain(struct camera *camera, struct fail *why)
 	samples_tidy(camera->samples, now);
 	if (camera->options.calls)
 		calls_tick(camera->options.calls, now);
+	arrivals_tick(camera->arrivals, now);
 	take_losses(camera, camera->film);
 	if (camera->options.names_soon && samples_settle_names(camera->samples, now))
 		film_names_settled(camera->film);
@@ -577,6 +594,7 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 {
 	struct samples_statistics samples = camera->final;
 	struct losses_sum losses = take_losses(camera, NULL);
+	struct holds_counts held = arrivals_held(camera->arrivals);
 
 	*statistics = (struct camera_statistics){0};
 	if (camera->samples)
@@ -591,4 +609,6 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	statistics->rules = samples.tables.rules;
 	memcpy(statistics->refusal, samples.refusal, sizeof(statistics->refusal));
 	statistics->ring_bytes = rings_bytes(camera->rings);
+	statistics->held = held.count;
+	statistics->held_longest = held.longest;
 }

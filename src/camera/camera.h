@@ -72,6 +72,8 @@ struct camera_statistics {
 		[CAMERA_REFUSAL_MAX]; /* a language runtime whose frames are not looked for, and why; "" */
 	uint64_t table_bytes, ring_bytes;
 	unsigned int tables, rules;
+	uint64_t held;	       /* times that a process waited for its probes, */
+	uint64_t held_longest; /* and for how long at most, ns */
 };
 void camera_statistics(const struct camera *camera, struct camera_statistics *statistics);
 

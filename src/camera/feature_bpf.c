@@ -278,3 +278,29 @@ void feature_try_uprobe_session(struct feature *f)
 {
 	try_uprobe_link(f, ATTACH_UPROBE_SESSION, "use Linux 6.13 or newer");
 }
+
+/* The kernel lets BPF programs wait on a thread's way to user mode, and tells where a file is going to be mapped. */
+void feature_try_hold(struct feature *f)
+{
+	static const struct {
+		const char *name;
+		uint32_t kind;
+	} needed[] = {
+		{"bpf_task_work_schedule_resume_impl", BTF_KIND_FUNC},
+		{"bpf_task_from_pid", BTF_KIND_FUNC},
+		{"btf_trace_vm_unmapped_area", BTF_KIND_TYPEDEF},
+	};
+	struct btf *btf = btf__load_vmlinux_btf();
+	size_t i;
+
+	if (!btf) {
+		feature_is_unknown(f, -errno, "the kernel's types cannot be read");
+		return;
+	}
+	feature_is_ok(f, "programs wait until their probes are set");
+	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		if (btf__find_by_name_kind(btf, needed[i].name, needed[i].kind) < 0)
+			feature_is_missing(f, -EOPNOTSUPP, "use Linux 6.18 or newer",
+					   "this kernel lacks %s", needed[i].name);
+	btf__free(btf);
+}

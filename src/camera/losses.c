@@ -67,7 +67,7 @@ struct losses_sum losses_take(const struct losses_sources *sources, struct film_
 	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
 		take(&sum,
 		     &(struct loss){kernel_words[i], kernel_loss(sources, (uint32_t)i),
-				    .sample = i != CAPTURE_LOSS_HANDOVER},
+				    .sample = i != CAPTURE_LOSS_HANDOVER && i != CAPTURE_LOSS_HOLD},
 		     film, event);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		take(&sum, &others[i], film, event);

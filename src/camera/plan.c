@@ -414,7 +414,10 @@ static int no_match(struct plan *plan, const struct parts *parts, struct fail *w
 		if (plan->options.patterns[i].include)
 			pattern = plan->options.patterns[i].text;
 	if (!plan->images.count)
-		return fail(why, -ENOENT, NULL, "there is no program to trace yet");
+		return fail(why, -ENOENT, NULL, "%s",
+			    plan->options.selection->name_count
+				    ? "no process of that name runs"
+				    : "there is no program to trace yet");
 	if (!pattern || choice_new(&all))
 		return fail(why, -ENOENT, "see 'stackcam trace --list'",
 			    "no function can be traced in %s", plan->images.at[0].path);
@@ -459,10 +462,16 @@ static int no_match(struct plan *plan, const struct parts *parts, struct fail *w
 	return -ENOENT;
 }
 
-/* Can what is meant still come: by a program that a command executes, or a library that it opens? */
+/* Can what is meant still come: by a program that a target executes, or a library that it opens? */
 static bool may_come_later(const struct plan *plan)
 {
-	if (!plan->options.selection->command || plan->options.refused_too)
+	const struct selection *selection = plan->options.selection;
+
+	if (plan->options.refused_too)
+		return false;
+	if (!plan->images.count)
+		return selection->name_count || selection->cgroup_count;
+	if (selection->tid_count)
 		return false;
 	if (plan->options.inside_count)
 		return true;
@@ -505,11 +514,10 @@ int plan_new(const struct plan_options *options, struct plan **result, struct fa
 		err = add_parts(plan, &parts, why);
 	if (!err && !plan->traceable && !(options->refused_too && plan->functions.count))
 		err = no_match(plan, &parts, why);
-	if (err == -ENOENT && why && plan->images.count && may_come_later(plan)) {
-		if (asprintf(&plan->warning,
-			     "%s; what the command executes or loads later is traced from a "
-			     "moment after its start on",
-			     why->what) < 0)
+	if (err == -ENOENT && why && may_come_later(plan)) {
+		if (asprintf(&plan->warning, "%s; %s", why->what,
+			     plan->images.count ? "what a target executes or loads later is traced"
+						: "those that start later are traced") < 0)
 			plan->warning = NULL;
 		err = 0;
 	}

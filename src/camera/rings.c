@@ -20,6 +20,16 @@
 #include "base/cpus.h"
 #include "base/vec.h"
 
+#define RING_BYTES_MAX (32u << 20)
+/* Bytes of a usual sample; a ring holds what comes in a second, so that a slow moment loses nothing. */
+#define SAMPLE_BYTES 800u
+/* A burst of new processes hands over some dozen stacks of up to 64 KiB: room for them, within reason. */
+#define RINGS_BYTES_MIN	 (32u << 20)
+#define RING_BYTES_LEAST (128u << 10)
+#define RING_BYTES_USUAL (2u << 20)
+/* Calls come in thick: a million a second on one CPU is 14 MB between two drains. */
+#define CALL_RINGS_BYTES (128u << 20)
+
 struct ring {
 	int fd;
 	uint32_t bytes;
@@ -207,4 +217,25 @@ unsigned int rings_count(const struct rings *rings)
 uint64_t rings_bytes(const struct rings *rings)
 {
 	return (uint64_t)rings->all.count * rings->bytes;
+}
+
+uint32_t rings_bytes_for_calls(unsigned int cpus)
+{
+	uint32_t bytes = RING_BYTES_MAX;
+
+	while (bytes > RING_BYTES_LEAST && (uint64_t)bytes * cpus > CALL_RINGS_BYTES)
+		bytes /= 2;
+	return bytes;
+}
+
+uint32_t rings_bytes_for_samples(unsigned int frequency, unsigned int cpus)
+{
+	uint32_t bytes = RING_BYTES_USUAL;
+
+	while (bytes > RING_BYTES_LEAST && (uint64_t)bytes * cpus > RINGS_BYTES_MIN)
+		bytes /= 2;
+
+	while (bytes < frequency * SAMPLE_BYTES && bytes < RING_BYTES_MAX)
+		bytes *= 2;
+	return bytes;
 }

@@ -32,4 +32,8 @@ unsigned int rings_count(const struct rings *rings);
 /* Bytes that the rings take. */
 uint64_t rings_bytes(const struct rings *rings);
 
+/* How large each ring should be, on that many CPUs. frequency: samples per second and CPU. */
+uint32_t rings_bytes_for_calls(unsigned int cpus);
+uint32_t rings_bytes_for_samples(unsigned int frequency, unsigned int cpus);
+
 #endif

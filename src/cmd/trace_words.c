@@ -67,7 +67,7 @@ void trace_show_end(const char *film, const struct recording *recording,
 		    const struct calls_statistics *calls)
 {
 	struct camera_statistics camera;
-	char count[32], bytes[32];
+	char count[32], bytes[32], longest[32];
 
 	camera_statistics(recording->session.camera, &camera);
 	text_count(count, sizeof(count), calls->calls);
@@ -83,13 +83,21 @@ void trace_show_end(const char *film, const struct recording *recording,
 		(double)recording->session.elapsed_ns / 1e9);
 	if (film)
 		fprintf(stderr, ", %s", bytes);
-	if (!calls->calls && !recording->session.command)
+	if (!calls->calls && !recording->session.command &&
+	    !recording->session.selection->name_count)
 		fputs("; processes that a target had started before are not traced with it: -n "
 		      "NAME "
 		      "names them all",
 		      stderr);
 	if (calls->dropped)
 		fprintf(stderr, "; %llu faster ones not kept", (unsigned long long)calls->dropped);
+	if (camera.held) {
+		text_duration(longest, sizeof(longest), camera.held_longest);
+		fprintf(stderr,
+			"; programs and libraries were held for their probes %llu time%s, %s at "
+			"most",
+			(unsigned long long)camera.held, text_plural(camera.held), longest);
+	}
 	show_losses(calls, &camera);
 	if (calls->taken_out) {
 		fprintf(stderr,

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Holds a program at its start, and at each library that it maps later, until user space has set its probes.
+ *
+ * The kernel calls hold_wait() on the thread's way back to user mode (task work, Linux 6.18): behind the whole execve()
+ * or mmap(), with no lock held, where it may sleep and be preempted. It waits there by running in circles. So nobody
+ * can see the hold but by its time: the thread is neither stopped nor traced nor frozen, no signal is sent, and no
+ * parent or debugger is told. It ends by itself: when user space says so, after hold_limit, when the recorder dies,
+ * or when the thread is to die.
+ */
+#include "capture.h"
+#include "filter.h"
+#include "hold_abi.h"
+
+/* linux/bpf.h has it since 6.18 */
+struct bpf_task_work {
+	__u64 opaque;
+} __attribute__((aligned(8)));
+
+extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work,
+					      void *map,
+					      int (*callback)(struct bpf_map *, void *, void *),
+					      void *unused) __ksym __weak;
+extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym __weak;
+extern void bpf_task_release(struct task_struct *task) __ksym __weak;
+
+/* Set before loading. */
+const volatile __u64 hold_limit; /* ns */
+const volatile __s32 hold_recorder;
+
+/* What the names of wanted programs begin with: most processes of the machine need not be asked about. */
+#define HOLD_NAMES	4
+#define HOLD_NAME_BYTES 16
+
+const volatile __u32 hold_name_count; /* 0: any */
+const volatile char hold_names[HOLD_NAMES][HOLD_NAME_BYTES];
+
+/* The recorder ends, and answers no more. */
+__u32 hold_over;
+
+struct hold_work {
+	struct bpf_task_work work;
+};
+
+/*
+ * Memory that user space shares cannot hold a task's work: so there are two maps. A slot has two works: one that runs
+ * cannot be scheduled again, but can schedule the other one.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * HOLD_SLOTS);
+	__type(key, __u32);
+	__type(value, struct hold_work);
+} hold_works SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, HOLD_SLOTS);
+	__type(key, __u32);
+	__type(value, struct hold_slot);
+} hold_slots SEC(".maps");
+
+/* Files whose probes are set, or that need none. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HOLD_KNOWN_MAX);
+	__type(key, struct hold_file);
+	__type(value, __u8);
+} hold_known SEC(".maps");
+
+/*
+ * So often a work runs in circles, for some 20 us. Then the next one is scheduled: in between, the kernel does what
+ * else is to be done for the thread (it closes files, lets others run), and what waits for BPF programs to end can go
+ * on: to remove a probe, say, which the recorder may have to do before it can let the thread go. (The thread must hold
+ * nothing while it waits: its memory map is locked to set probes into it.)
+ */
+#define CIRCLES 512
+
+/* linux/sched/signal.h, linux/sched.h, asm/unistd_64.h, linux/mman.h, linux/stat.h */
+#define SIGNAL_GROUP_EXIT 4
+#define PF_EXITING	  4
+#define SYSCALL_MMAP	  9
+#define MAP_ANONYMOUS	  0x20
+#define S_IFMT		  0170000
+#define S_IFREG		  0100000
+
+static __always_inline void name_file(struct file *file, struct hold_file *name)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+	name->inode = BPF_CORE_READ(inode, i_ino);
+	name->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	name->generation = BPF_CORE_READ(inode, i_generation);
+}
+
+static __always_inline bool recorder_lives(void)
+{
+	struct task_struct *recorder = bpf_task_from_pid(hold_recorder);
+	bool lives;
+
+	if (!recorder)
+		return false;
+	lives = !(recorder->flags & PF_EXITING);
+	bpf_task_release(recorder);
+	return lives;
+}
+
+static __always_inline bool is_dying(struct task_struct *task)
+{
+	return !task->mm || task->flags & PF_EXITING || task->signal->flags & SIGNAL_GROUP_EXIT;
+}
+
+static __always_inline void free_slot(struct hold_slot *slot)
+{
+	__sync_lock_test_and_set(&slot->state, HOLD_FREE);
+}
+
+struct found_mapping {
+	struct hold_file file;
+	__u64 start, offset;
+	__u32 mode;
+};
+
+static long find_file(struct task_struct *task, struct vm_area_struct *area, void *context)
+{
+	struct found_mapping *found = context;
+	struct file *file = BPF_CORE_READ(area, vm_file);
+
+	if (!file)
+		return 0;
+	found->mode = BPF_CORE_READ(file, f_inode, i_mode);
+	found->start = BPF_CORE_READ(area, vm_start);
+	found->offset = BPF_CORE_READ(area, vm_pgoff);
+	name_file(file, &found->file);
+	return 0;
+}
+
+/* Is what was mapped the beginning of an ELF file? Fills in which. */
+static __always_inline bool maps_elf(struct task_struct *task, __u64 address,
+				     struct hold_file *file)
+{
+	struct found_mapping found = {};
+	__u32 magic = 0;
+
+	if (bpf_find_vma(task, address, find_file, &found, 0))
+		return false;
+	if ((found.mode & S_IFMT) != S_IFREG || found.start != address || found.offset)
+		return false;
+	*file = found.file;
+	return !bpf_map_lookup_elem(&hold_known, file) &&
+	       !bpf_copy_from_user(&magic, sizeof(magic), (void *)address) && magic == 0x464c457f;
+}
+
+/* Fills in the rest of a slot, and wakes the recorder to look at it. */
+static __always_inline bool tell(struct hold_slot *slot, enum filter_answer answer, __u32 state)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&capture_rings, &cpu);
+	struct capture_head wake = {CAPTURE_HOLD, sizeof(wake), bpf_ktime_get_ns()};
+
+	slot->pid = bpf_get_current_pid_tgid() >> 32;
+	slot->undecided = answer == FILTER_ASK;
+	slot->began = slot->ended = wake.time;
+	bpf_get_current_comm(slot->comm, sizeof(slot->comm));
+	__sync_lock_test_and_set(&slot->state, state);
+	if (ring && !bpf_ringbuf_output(ring, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP))
+		return true;
+	capture_count_loss(CAPTURE_LOSS_HOLD);
+	return false;
+}
+
+static __always_inline bool schedule(__u32 number, int (*step)(struct bpf_map *, void *, void *))
+{
+	struct hold_work *work = bpf_map_lookup_elem(&hold_works, &number);
+
+	return work && !bpf_task_work_schedule_resume_impl(bpf_get_current_task_btf(), &work->work,
+							   &hold_works, step, NULL);
+}
+
+/* It does not wait any longer. Unless user space has just let it go, it has to know. */
+static __always_inline void expire(struct hold_slot *slot)
+{
+	slot->ended = bpf_ktime_get_ns();
+	if (__sync_val_compare_and_swap(&slot->state, HOLD_WAITING, HOLD_EXPIRED) != HOLD_WAITING)
+		free_slot(slot);
+}
+
+/* One round. (The kernel's verifier wants no loop with a callback here, since the function schedules itself.) */
+static int hold_wait(struct bpf_map *map, void *key, void *value)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 number = *(__u32 *)key, slot_number = number & (HOLD_SLOTS - 1), i;
+	struct hold_slot *slot = bpf_map_lookup_elem(&hold_slots, &slot_number);
+	__u64 now = 0;
+
+	if (!slot)
+		return 0;
+	for (i = 0; i < CIRCLES && *(volatile __u32 *)&slot->state == HOLD_WAITING; i++)
+		now = bpf_ktime_get_ns();
+	if (slot->state != HOLD_WAITING || is_dying(task) || !recorder_lives() ||
+	    now - slot->began > hold_limit || !schedule(number ^ HOLD_SLOTS, hold_wait))
+		expire(slot);
+	return 0;
+}
+
+/* The first time that the thread is on its way back. Returns whether it has to wait. */
+static __always_inline bool has_to_wait(struct task_struct *task, struct hold_slot *slot)
+{
+	enum filter_answer answer = filter_current();
+
+	if (hold_over || answer == FILTER_NO || is_dying(task))
+		return false;
+	if (slot->kind == HOLD_MAP && !maps_elf(task, slot->address, &slot->file))
+		return false;
+	return tell(slot, answer, HOLD_WAITING);
+}
+
+static int hold_begin(struct bpf_map *map, void *key, void *value)
+{
+	__u32 number = *(__u32 *)key;
+	struct hold_slot *slot = bpf_map_lookup_elem(&hold_slots, &number);
+
+	if (!slot)
+		return 0;
+	if (!has_to_wait(bpf_get_current_task_btf(), slot))
+		free_slot(slot);
+	else if (!schedule(number ^ HOLD_SLOTS, hold_wait))
+		expire(slot);
+	return 0;
+}
+
+struct taking {
+	__u32 kind, number; /* number: of the slot; HOLD_SLOTS: none is free */
+	__u64 address;
+};
+
+static long try_slot(__u32 i, void *context)
+{
+	struct taking *taking = context;
+	struct hold_slot *slot = bpf_map_lookup_elem(&hold_slots, &i);
+
+	if (!slot || slot->state != HOLD_FREE ||
+	    __sync_val_compare_and_swap(&slot->state, HOLD_FREE, HOLD_TAKEN) != HOLD_FREE)
+		return 0;
+	taking->number = i;
+	slot->kind = taking->kind;
+	slot->address = taking->address;
+	return 1;
+}
+
+/* Takes a slot for the thread; null: none is free. file: null: not known yet */
+static __always_inline struct hold_slot *take_slot(__u32 kind, __u64 address,
+						   const struct hold_file *file, __u32 *number)
+{
+	struct taking taking = {.kind = kind, .number = HOLD_SLOTS, .address = address};
+	struct hold_slot *slot;
+
+	bpf_loop(HOLD_SLOTS, try_slot, &taking, 0);
+	slot = bpf_map_lookup_elem(&hold_slots, &taking.number);
+	if (!slot)
+		capture_count_loss(CAPTURE_LOSS_HOLD);
+	else if (file)
+		slot->file = *file;
+	*number = taking.number;
+	return slot;
+}
+
+/* On its way back to user mode, the thread will wait. */
+static __always_inline void hold(__u32 kind, __u64 address, const struct hold_file *file)
+{
+	__u32 number;
+	struct hold_slot *slot = take_slot(kind, address, file, &number);
+
+	if (!slot || schedule(number, hold_begin))
+		return;
+	capture_count_loss(CAPTURE_LOSS_HOLD);
+	free_slot(slot);
+}
+
+/* Does it begin as one of the wanted names does? */
+static __always_inline bool has_prefix(const char *name)
+{
+	__u32 i, j;
+
+	if (!hold_name_count)
+		return true;
+	for (i = 0; i < HOLD_NAMES && i < hold_name_count; i++) {
+		for (j = 0; j < HOLD_NAME_BYTES; j++)
+			if (!hold_names[i][j] || hold_names[i][j] != name[j])
+				break;
+		if (j == HOLD_NAME_BYTES || !hold_names[i][j])
+			return true;
+	}
+	return false;
+}
+
+/* A process that user space has to decide on goes by its name, or by that of its file. */
+static __always_inline bool may_be_wanted(struct task_struct *task, struct file *exe)
+{
+	char name[HOLD_NAME_BYTES] = {};
+
+	bpf_get_current_comm(name, sizeof(name));
+	if (has_prefix(name))
+		return true;
+	__builtin_memset(name, 0, sizeof(name));
+	bpf_probe_read_kernel_str(name, sizeof(name),
+				  BPF_CORE_READ(exe, f_path.dentry, d_name.name));
+	/* both are cut at 15 bytes */
+	return has_prefix(name);
+}
+
+/* The task executes a program. Is it one without probes, which may need some? */
+static __always_inline bool is_new_program(struct task_struct *task, struct hold_file *file)
+{
+	enum filter_answer answer = filter_current();
+	struct file *exe = BPF_CORE_READ(task, mm, exe_file);
+
+	if (answer == FILTER_NO || !exe)
+		return false;
+	if (answer == FILTER_ASK && !may_be_wanted(task, exe))
+		return false;
+	name_file(exe, file);
+	return answer == FILTER_ASK || !bpf_map_lookup_elem(&hold_known, file);
+}
+
+/* Where the kernel cannot hold a program, user space is told that it begins. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(hold_tell_exec, struct task_struct *task)
+{
+	struct hold_file file = {};
+	struct hold_slot *slot;
+	__u32 number;
+
+	if (!is_new_program(task, &file))
+		return 0;
+	slot = take_slot(HOLD_EXEC, task->mm->start_code, &file, &number);
+	if (slot && !tell(slot, filter_current(), HOLD_EXPIRED))
+		free_slot(slot);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(hold_exec, struct task_struct *task)
+{
+	struct hold_file file = {};
+
+	if (!is_new_program(task, &file))
+		return 0;
+	hold(HOLD_EXEC, task->mm->start_code, &file);
+	return 0;
+}
+
+/*
+ * A loader maps a library: all of its place first, wherever there is room, then its parts within. The kernel says
+ * where the place will be; include/trace/events/mmap.h.
+ */
+SEC("tp_btf/vm_unmapped_area")
+int BPF_PROG(hold_map, unsigned long address)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct probe_regs *regs = (void *)bpf_task_pt_regs(task);
+
+	if (address & 4095 || filter_current() != FILTER_YES)
+		return 0;
+	/* memory without a file is asked for far more often */
+	if (regs->orig_ax != SYSCALL_MMAP || regs->r10 & MAP_ANONYMOUS)
+		return 0;
+	hold(HOLD_MAP, address, NULL);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

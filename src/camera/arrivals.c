@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/arrivals.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "camera/calls.h"
+#include "camera/filter.h"
+#include "camera/samples.h"
+#include "target/image_at.h"
+#include "target/procfs.h"
+
+/* The hold of a program begins behind the events that tell of it: so long it is waited for. */
+#define HOLD_COMES_NS 1000000000ull
+
+/* A file whose probes were set when it was mapped already. */
+struct arrival {
+	pid_t pid;
+	uint64_t mapped; /* 0: not known */
+	uint64_t ready;	 /* when its probes were set */
+	char *path;
+};
+
+struct arrivals {
+	struct arrivals_parts parts;
+	struct holds *holds;
+	const struct held *held;	    /* the process whose probes are being set, */
+	char *held_path;		    /* and its file; null: it could not be read */
+	const struct target_event *subject; /* the event that is being taken */
+	struct holds_counts counts;	    /* of holds, once that is gone */
+	vec(struct arrival) all;	    /* those that may yet turn out to have been held */
+};
+
+/* Some of the arrivals. */
+struct choice_of_arrivals {
+	pid_t pid;	  /* 0: of any process */
+	const char *path; /* null: any */
+	uint64_t ready_until;
+};
+
+static bool is_chosen(const struct arrival *arrival, const struct choice_of_arrivals *choice)
+{
+	return (!choice->pid || arrival->pid == choice->pid) &&
+	       (!choice->path || !strcmp(arrival->path, choice->path)) &&
+	       arrival->ready <= choice->ready_until;
+}
+
+/* Their last word: they have run without probes. ran_ns: for how long; 0: since they were mapped. */
+static void settle_late(struct arrivals *arrivals, const struct choice_of_arrivals *choice,
+			uint64_t ran_ns)
+{
+	size_t kept = 0;
+
+	vec_foreach (&arrivals->all, arrival) {
+		if (!is_chosen(arrival, choice)) {
+			arrivals->all.at[kept++] = *arrival;
+			continue;
+		}
+		calls_missed(arrivals->parts.calls, arrival->path,
+			     ran_ns	       ? ran_ns
+			     : arrival->mapped ? arrival->ready - arrival->mapped
+					       : 0);
+		free(arrival->path);
+	}
+	arrivals->all.count = kept;
+}
+
+/* They were held until their probes were there. */
+static void settle_in_time(struct arrivals *arrivals, const struct choice_of_arrivals *choice)
+{
+	size_t kept = 0;
+
+	vec_foreach (&arrivals->all, arrival) {
+		if (is_chosen(arrival, choice))
+			free(arrival->path);
+		else
+			arrivals->all.at[kept++] = *arrival;
+	}
+	arrivals->all.count = kept;
+}
+
+void arrivals_image(struct arrivals *arrivals, const struct image *image)
+{
+	struct arrival arrival = {.ready = clock_ns()};
+
+	if (arrivals->held) {
+		arrival.pid = arrivals->held->pid;
+		arrival.mapped = arrivals->held->began;
+	} else if (arrivals->subject) {
+		arrival.pid = arrivals->subject->pid;
+		arrival.mapped = arrivals->subject->time;
+	}
+	arrival.path = strdup(image->path);
+	if (arrival.path && vec_push(&arrivals->all, arrival))
+		return;
+	calls_missed(arrivals->parts.calls, image->path, 0);
+	free(arrival.path);
+}
+
+/* The file at the beginning of which a process waits. */
+static void set_probes(struct arrivals *arrivals, const struct held *held)
+{
+	struct calls *calls = arrivals->parts.calls;
+	char program[PATH_MAX];
+	struct image image;
+
+	if (held->is_program && procfs_link(held->pid, "exe", program, sizeof(program)))
+		calls_program(calls, (pid_t)held->pid, program);
+	/* what cannot be read here is read again when its event comes, and its failure told */
+	if (image_at(held->pid, held->address, &image))
+		return;
+	arrivals->held_path = strdup(image.path);
+	if (calls_image(calls, &image))
+		arrivals_image(arrivals, &image);
+	image_at_close(&image);
+}
+
+static bool prepare(void *context, const struct held *held)
+{
+	struct arrivals *arrivals = context;
+	bool gone;
+
+	if (held->undecided && !filter_decide(arrivals->parts.probes, arrivals->parts.selection,
+					      held->pid, held->comm, &gone))
+		return false;
+	arrivals->held = held;
+	set_probes(arrivals, held);
+	if (held->is_program)
+		samples_follow(arrivals->parts.samples, held->pid);
+	arrivals->held = NULL;
+	return true;
+}
+
+static void released(void *context, const struct held *held, uint64_t ran_ns)
+{
+	struct arrivals *arrivals = context;
+	struct choice_of_arrivals its = {held->pid, arrivals->held_path, UINT64_MAX};
+
+	if (!its.path && ran_ns &&
+	    !calls_has_file(arrivals->parts.calls, held->device, held->inode))
+		calls_unseen(arrivals->parts.calls, held->comm);
+	else if (its.path && ran_ns)
+		settle_late(arrivals, &its, ran_ns);
+	else if (its.path)
+		settle_in_time(arrivals, &its);
+	free(arrivals->held_path);
+	arrivals->held_path = NULL;
+}
+
+int arrivals_new(const struct arrivals_parts *parts, struct arrivals **result, struct fail *why)
+{
+	struct arrivals *arrivals = calloc(1, sizeof(*arrivals));
+	int err;
+
+	if (!arrivals)
+		return fail_errno(why, -ENOMEM, NULL, "cannot trace");
+	arrivals->parts = *parts;
+	err = holds_start(parts->probes, &arrivals->holds, why);
+	if (err)
+		arrivals_free(arrivals);
+	else
+		*result = arrivals;
+	return err;
+}
+
+void arrivals_take(struct arrivals *arrivals)
+{
+	struct holds_listener listener = {prepare, released, arrivals};
+
+	if (arrivals && arrivals->holds)
+		holds_take(arrivals->holds, &listener);
+}
+
+void arrivals_stop(struct arrivals *arrivals)
+{
+	struct choice_of_arrivals all = {0, NULL, UINT64_MAX};
+
+	if (!arrivals)
+		return;
+	arrivals_take(arrivals);
+	arrivals->counts = arrivals_held(arrivals);
+	holds_stop(arrivals->holds);
+	arrivals->holds = NULL;
+	settle_late(arrivals, &all, 0);
+}
+
+struct holds_counts arrivals_held(const struct arrivals *arrivals)
+{
+	if (!arrivals)
+		return (struct holds_counts){0};
+	return arrivals->holds ? holds_counts(arrivals->holds) : arrivals->counts;
+}
+
+void arrivals_free(struct arrivals *arrivals)
+{
+	if (!arrivals)
+		return;
+	arrivals_stop(arrivals);
+	vec_free(&arrivals->all);
+	free(arrivals);
+}
+
+void arrivals_event(struct arrivals *arrivals, const struct target_event *event)
+{
+	struct choice_of_arrivals its = {event ? event->pid : 0, NULL, UINT64_MAX};
+
+	if (!arrivals)
+		return;
+	arrivals->subject = event;
+	/* what has come before with the process's last program was not held */
+	if (event && event->kind == TARGET_EXEC)
+		settle_late(arrivals, &its, 0);
+}
+
+void arrivals_tick(struct arrivals *arrivals, uint64_t now)
+{
+	struct choice_of_arrivals old = {0, NULL, now - HOLD_COMES_NS};
+
+	if (arrivals)
+		settle_late(arrivals, &old, 0);
+}
