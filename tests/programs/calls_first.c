@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Calls first() before anything else. As a library (-DLIBRARY) its constructor does so, while it is being loaded. With
- * a library's name as its argument, the program loads that before it calls first() itself.
+ * a library's name as its argument, the program (unless -DSTATIC) loads that before it calls first() itself.
  */
 #include <dlfcn.h>
 #include <unistd.h>
@@ -39,10 +39,15 @@ __attribute__((constructor)) static void loaded(void)
 #else
 int main(int argc, char **argv)
 {
+#ifdef STATIC
+	(void)argc;
+	(void)argv;
+#else
 	if (argc > 1 && !dlopen(argv[1], RTLD_NOW)) {
 		fprintf(stderr, "%s\n", dlerror());
 		return 1;
 	}
+#endif
 	call();
 	TELL(first);
 	return calls_end();
