@@ -86,16 +86,6 @@ calls_are_counted()
 	told calls_tree
 }
 
-# a kernel that cannot hold a program says what was missed of it
-later_programs_are_told()
-{
-	stackcam trace -f c -o calls.film -- sh -c "calls_tree; calls_tree" >/dev/null 2>later.txt || return 1
-	grep -q "were not seen" later.txt && ! grep -q "nothing lost" later.txt || {
-		cat later.txt
-		return 1
-	}
-}
-
 calls_by_ret_are_counted()
 {
 	told calls_tree --exit ret
@@ -130,7 +120,6 @@ test_case recursion recursion_is_whole
 test_case signal signal_frames_are_crossed
 test_case children children_are_followed
 test_case machine whole_machine
-test_case calls-later later_programs_are_told
 test_case calls calls_are_counted
 test_case calls-ret calls_by_ret_are_counted
 test_case calls-summary calls_are_summed_up
