@@ -198,7 +198,7 @@ struct film_probe {
 	uint32_t
 		outer; /* ns by which each call makes its callers' durations longer: own and the rest */
 	uint32_t
-		error; /* ns: a duration less own is known to this; 0: films before 0.2 do not say it */
+		error; /* ns: a duration less own is known to this; 0: films of earlier versions do not say it */
 };
 
 /*

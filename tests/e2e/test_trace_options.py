@@ -192,7 +192,7 @@ def test_summary_of_a_million(lab):
 def test_hot_function_is_taken_out(lab):
     """And it is said which one. The others stay."""
     with running(lab.program("calls_steady"), 60) as program:
-        film = trace(lab, "-f", "leaf", "-f", "middle", "-f", "outer", "--max-rate", 300,
+        film = trace(lab, "-f", "leaf", "-f", "middle", "-f", "outer", "--max-rate", 2000,
                      "-d", 6, "-p", program.pid)
         program.process.terminate()
         output = program.process.stdout.read().decode()
