@@ -55,7 +55,8 @@ struct calls_body {
 #define CALLS_FUNCTION_HIDDEN	64u   /* only a trigger: its own calls are not kept */
 #define CALLS_FUNCTION_CALLER	1024u /* only calls from the program itself, not from libraries */
 #define CALLS_FUNCTION_RETURN	128u  /* a return probe of its own sees its end; set by uprobes.c */
-#define CALLS_FUNCTION_GUARDED	4096u /* its return is asked for only while no signal handler can run */
+#define CALLS_FUNCTION_GUARDED \
+	4096u /* its return is asked for only while no signal handler can run */
 
 /*
  * CAPTURE_CALL: a call has ended; head.time is when. CAPTURE_CALL_ENTRY, if asked for: it has begun;

@@ -33,7 +33,7 @@ static bool add_callee(struct spans *spans, const struct span *span, uint64_t ad
 		const struct symbol_function *f = &spans->names->at[callee->symbol];
 
 		return call_is_pure(symbol_functions_text(spans->names, f->library),
-					      symbol_functions_text(spans->names, f->name));
+				    symbol_functions_text(spans->names, f->name));
 	}
 	if (callee->kind == SYMBOL_FUNCTION_RESOLVER || callee->kind == SYMBOL_FUNCTION_OWN_STUB ||
 	    callee->leaf == LEAF_NO)

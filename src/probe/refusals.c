@@ -217,7 +217,8 @@ bool call_is_pure(const char *library, const char *symbol)
 		"strncat strchr strrchr strchrnul strstr strcasestr strspn strcspn strpbrk strsep "
 		"strtok_r strcasecmp strncasecmp strcoll strxfrm index rindex wcslen wcscmp wcscpy "
 		"wmemcpy wmemset wmemcmp strtol strtoll strtoul strtoull strtod strtof strtold "
-		"atoi atol atoll atof isalnum isalpha isdigit islower isupper isspace isprint ispunct "
+		"atoi atol atoll atof isalnum isalpha isdigit islower isupper isspace isprint "
+		"ispunct "
 		"isxdigit "
 		"tolower toupper __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc "
 		"__errno_location abs labs llabs div ldiv lldiv ffs ffsl ffsll rand_r";

@@ -25,7 +25,8 @@ struct store_answer_private {
 	struct name_pool names;
 	vec(struct film_image *) images;
 	struct film_event event;
-	struct call_functions calls; /* what the films say of single calls, by label, if that is wanted */
+	struct call_functions
+		calls; /* what the films say of single calls, by label, if that is wanted */
 	bool wants_calls, is_summary;
 	struct index *index; /* shared: strings of the answer lie in it; null: none do */
 };

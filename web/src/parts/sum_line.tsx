@@ -31,6 +31,6 @@ export function SumLine({ sum }: { sum: Sum }) {
 		{sum.films_damaged > 0 && <span class="warn">{words.damaged(count(sum.films_damaged))}</span>}
 		{sum.films_unread > 0 &&
 			<span class="warn" id="unread" title={words.unreadHint}>
-				{words.unread(count(sum.films_unread), clockOf(sinceOf(sum)))}</span>}
+				{words.since(clockOf(sinceOf(sum)))}: {words.unread(count(sum.films_unread))}</span>}
 	</div>;
 }
