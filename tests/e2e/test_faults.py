@@ -149,7 +149,7 @@ def as_nobody(folder, *words, options=()):
 
 @needs_root
 @pytest.mark.parametrize("target", [("-a",), ("-p", str(os.getpid())), ("--", "true")],
-                         ids=" ".join)
+                         ids=["all", "pid", "command"])
 def test_without_rights(open_folder, target):
     done = as_nobody(open_folder, "record", "-o", "x.film", "-d", "1", *target)
     assert_failed(done, 3)
