@@ -70,8 +70,8 @@ static __noinline struct calls_thread *find_thread(struct task_struct *task)
  * it. A ring of functions that jump to each other would never end: one that comes again ends what was
  * since it came first.
  */
-static __always_inline void enter_by_jump(struct calls_thread *t, struct calls_lane *lane,
-					  __u32 function, __u64 sp, __u64 now)
+static __noinline void enter_by_jump(struct calls_thread *t, struct calls_lane *lane,
+				     __u32 function, __u64 sp, __u64 now)
 {
 	struct calls_frame *frame = frame_at(t, lane->top);
 	__u32 i, again = 0;
@@ -288,21 +288,34 @@ static __always_inline __u16 find_caller(struct calls_thread *t, __u64 sp)
 	return FRAME_UNKNOWN;
 }
 
-/* A function begins. Returns whether its return is wanted. */
-static __always_inline bool enter(__u64 cookie, __u64 sp, __u64 ip, bool session)
+enum {
+	ENTERED = 1, /* the call is kept */
+	WANTS_RETURN = 2,
+};
+
+/* A function begins. Apart, as Go's functions need what is left of the stack of BPF programs. */
+__noinline int calls_enter(__u64 cookie, __u64 sp, __u64 ip, __u32 session)
 {
 	struct calls_thread *t = thread_for(COOKIE_FLAGS(cookie), sp);
 	struct calls_frame *top;
 
 	if (!t)
-		return false;
+		return 0;
 	on_lane(t, sp);
 	top = frame_at(t, lane_now(t)->top);
 	if (top && top->sp <= sp)
 		calls_enter_above(t, cookie, sp);
-	if (calls_have_stack)
+	return ENTERED | (push(t, cookie, sp, ip, session, find_caller(t, sp)) ? WANTS_RETURN : 0);
+}
+
+/* Returns whether its return is wanted. */
+static __always_inline bool enter(__u64 cookie, __u64 sp, __u64 ip, bool session)
+{
+	int entered = calls_enter(cookie, sp, ip, session);
+
+	if (calls_have_stack && entered)
 		calls_take_stack(COOKIE_FLAGS(cookie));
-	return push(t, cookie, sp, ip, session, find_caller(t, sp));
+	return entered & WANTS_RETURN;
 }
 
 /* More than one call ends: those that did not return themselves, and those that jumped to this one. */
@@ -350,6 +363,12 @@ static __always_inline void leave(__u64 now, __u64 sp)
 	leave_here(t, now, sp);
 }
 
+/* Apart, so that what ends calls before has more of the stack of BPF programs. */
+__noinline int calls_push_go(struct calls_thread *t, __u64 cookie, __u64 sp, __u64 ip, __u32 caller)
+{
+	return t ? push(t, cookie, sp, ip, false, (__u16)caller) : 0;
+}
+
 /* A function of a Go program begins, with the goroutine's record at g. */
 __noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp, __u64 ip)
 {
@@ -381,7 +400,7 @@ __noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp, __u64 ip)
 		return 0;
 	if (top && top->sp <= sp)
 		calls_enter_above(t, cookie, sp);
-	push(t, cookie, sp, ip, false, find_caller(t, sp));
+	calls_push_go(t, cookie, sp, ip, find_caller(t, sp));
 	return 0;
 }
 
@@ -432,7 +451,7 @@ int calls_session(struct probe_regs *ctx)
 SEC("uprobe")
 int calls_site(struct probe_regs *ctx)
 {
-	__u64 now = bpf_ktime_get_ns(), cookie = bpf_get_attach_cookie(ctx);
+	__u64 cookie = bpf_get_attach_cookie(ctx);
 	__u64 sp = ctx->sp + COOKIE_WORDS(cookie) * sizeof(__u64);
 	bool go = COOKIE_FLAGS(cookie) & CALLS_FUNCTION_GO;
 
@@ -444,13 +463,13 @@ int calls_site(struct probe_regs *ctx)
 			enter(cookie, sp, ctx->ip, false);
 		break;
 	case CALLS_SITE_RETURN:
-		leave(now, sp - sizeof(__u64));
+		leave(bpf_ktime_get_ns(), sp - sizeof(__u64));
 		break;
 	case CALLS_SITE_RET:
 		if (go)
-			calls_leave_go(now, ctx->r14, sp);
+			calls_leave_go(bpf_ktime_get_ns(), ctx->r14, sp);
 		else
-			leave(now, sp);
+			leave(bpf_ktime_get_ns(), sp);
 		break;
 	default:
 		break;

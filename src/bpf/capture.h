@@ -228,8 +228,11 @@ static __always_inline __u32 capture_stack_room(const struct unwind_walk *w, __u
 								  : CAPTURE_COPY_MAX;
 }
 
-/* Sends what user space needs to finish the stack. False: it could not be sent. */
-static __always_inline bool capture_hand_over(struct capture_scratch *scratch, void *ring)
+/*
+ * Sends what user space needs to finish the stack. False: it could not be sent. Apart, as whoever walks a stack has what
+ * is left of 512 bytes for it (Linux before 6.13).
+ */
+static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *ring)
 {
 	struct unwind_walk *w = &scratch->walk;
 	struct capture_handover *h;

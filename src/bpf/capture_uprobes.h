@@ -32,8 +32,9 @@ static __always_inline __u64 uprobes_page(struct task_struct *task)
 /* A search for the instance whose place on the stack is `lowest` or at most `range` bytes above it. */
 struct uprobes_search {
 	struct return_instance *at;
-	__u64 lowest, range;
+	__u64 lowest;
 	__u64 stack, original;
+	__u32 range;
 	bool found;
 };
 
@@ -83,31 +84,33 @@ static __always_inline bool uprobes_find(struct capture_scratch *s, struct uprob
  * back on the stack.
  */
 static __always_inline bool uprobes_leave_trampoline(struct capture_scratch *s,
-						     struct uprobe_task *utask)
+						     struct uprobe_task *utask,
+						     struct uprobes_search *search)
 {
 	struct unwind_walk *w = &s->walk;
-	struct uprobes_search search = {.lowest = w->sp - 8, .range = 24};
 	__u32 code = 0, left = 0;
 
+	search->lowest = w->sp - 8;
+	search->range = 24;
 	bpf_probe_read_user(&code, sizeof(code), (const void *)w->pc);
 	if (code == TRAMPOLINE_POP_POP_RET) {
-		search.lowest = w->sp + 16;
-		search.range = 0;
+		search->lowest = w->sp + 16;
+		search->range = 0;
 		left = 16;
 	} else if ((code & 0xffff) == TRAMPOLINE_POP_RET) {
 		left = 8;
 	}
-	if (left != 8 && (code & 0xff) != TRAMPOLINE_RET && uprobes_find(s, utask, &search)) {
-		w->pc = search.original;
-		w->sp = search.stack + 8;
+	if (left != 8 && (code & 0xff) != TRAMPOLINE_RET && uprobes_find(s, utask, search)) {
+		w->pc = search->original;
+		w->sp = search->stack + 8;
 		return true;
 	}
 	if (!left && (code & 0xff) != TRAMPOLINE_RET)
 		return false;
-	if (bpf_probe_read_user(&search.original, sizeof(search.original),
+	if (bpf_probe_read_user(&search->original, sizeof(search->original),
 				(const void *)(w->sp + left)))
 		return false;
-	w->pc = search.original;
+	w->pc = search->original;
 	w->sp += left + 8;
 	return true;
 }
@@ -140,7 +143,7 @@ __weak __noinline int uprobes_put_back(struct capture_scratch *s)
 		w->pc = BPF_CORE_READ(utask, vaddr) + into;
 		return 1;
 	}
-	return uprobes_leave_trampoline(s, utask);
+	return uprobes_leave_trampoline(s, utask, &search);
 }
 
 #define BREAKPOINT 0xcc

@@ -319,7 +319,7 @@ def test_a_film_that_is_removed_while_it_is_written(lab, tmp_path):
             path.unlink()
         serve.hear("was removed while it was being written")
         wait_for_film(tmp_path / "store", [film])
-        assert wait_until(lambda: serve.get("status")["recorder"]["filming"])
+        assert wait_until(lambda: serve.get("status")["filming"])
         assert serve.end()[0] == 0
 
 

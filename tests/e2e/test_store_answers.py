@@ -95,7 +95,7 @@ def test_comm(filmed):
 
 
 def test_focus(filmed):
-    compare(filmed, ("--focus", "^_Py|dumps"), {"focus": "^_Py|dumps"}, True)
+    compare(filmed, ("--focus", "^_Py|dumps"), {"focus": "^_Py|dumps"}, False)
 
 
 def test_native(filmed):

@@ -162,6 +162,8 @@ static int answer(const struct store_ask *ask, bool is_diff, struct store_answer
 	tree_sum(&to->tree);
 	flame_of_tree(&to->tree, &view, is_diff, &to->flame);
 	functions_of(&to->tree, &to->flame, &to->functions);
+	if (is_diff)
+		functions_sort(&to->functions);
 	to->sum = to->before = sum_of(ask, to->flame.nodes[0].total);
 	to->before.total = to->tree.nodes.at[0].total[TREE_BEFORE];
 	return 0;
