@@ -161,14 +161,12 @@ int asked_begin(struct asked *asked, struct store *store, const struct store_ask
 	asked->complete_until =
 		store_complete_until(store, ask->host, asked->from, asked->to, false);
 	asked->read_until = store_complete_until(store, ask->host, asked->from, asked->to, true);
-	err = focus_begin(asked, why);
-	return err ? err : pick_series(asked, why);
+	return pick_series(asked, why);
 }
 
 void asked_free(struct asked *asked)
 {
 	vec_free(&asked->series);
-	free(asked->named);
 	index_free(asked->index);
 }
 
@@ -185,9 +183,8 @@ bool asked_needs_films(const struct asked *a)
 
 	if (a->event && a->index->events[a->event].is_calls)
 		return true;
-	return q && ((filter_is_set(&q->filter) && !a->named) || q->shape.by_process ||
-		     q->shape.by_thread || q->shape.lines || q->shape.inlines || q->shape.native ||
-		     q->shape.by_label);
+	return q && (filter_is_set(&q->filter) || q->shape.by_process || q->shape.by_thread ||
+		     q->shape.lines || q->shape.inlines || q->shape.native || q->shape.by_label);
 }
 
 bool asked_is_late(const struct asked *a)

@@ -65,20 +65,6 @@ void asked_free(struct asked *asked);
 /* 0, or -ECANCELED with *why filled once nobody waits for the answer: asked between films, and between rows. */
 int asked_still(const struct asked *asked, struct fail *why);
 
-/*
- * Where only names of functions filter, and the index has functions of these names: notes which, in asked->named. Fails
- * for lack of memory.
- */
-int focus_begin(struct asked *asked, struct fail *why);
-/* What each path is to that filter; to be freed. Null: no memory. */
-uint8_t *focus_paths(const struct asked *asked, uint32_t paths);
-/*
- * Of cells [from, from + count), unpacked with their samples, only those that the filter keeps stay, from `from` on; *sum
- * becomes theirs. Returns how many they are.
- */
-size_t focus_keep(const struct asked *asked, const uint8_t *paths, struct cells_reader *cells,
-		  size_t from, size_t count, struct cell_sum *sum);
-
 /* Whether a series is meant. */
 bool asked_series(const struct store_ask *ask, const struct dictionary_series *series);
 

@@ -15,7 +15,6 @@ struct scan {
 	struct fail *why;
 	uint64_t first, end; /* whole hours within the time: [first, end) */
 	uint8_t *covered;    /* by whole hour: the service's own sum was taken */
-	uint8_t *focus;	     /* what paths are to a filter by names; null: there is none */
 	sqlite3_stmt *hours, *services, *minutes, *part;
 };
 
@@ -63,14 +62,12 @@ static int give(struct scan *s, sqlite3_stmt *row, uint64_t minute)
 
 		err = unpacked(s, cells_unpack(r, sqlite3_column_blob(row, COLUMN_DATA),
 					       (size_t)sqlite3_column_bytes(row, COLUMN_DATA), &n,
-					       1, s->reader->paths, s->focus));
+					       1, s->reader->paths, false));
 		if (err)
 			return err;
 		out.path = r->path.at;
 		out.value = r->value.at;
 		out.count = r->path.count;
-		if (s->focus)
-			out.count = focus_keep(s->asked, s->focus, r, 0, out.count, &out.sum);
 	}
 	return s->take(s->context, &out);
 }
@@ -92,7 +89,7 @@ static int give_minutes(struct scan *s, sqlite3_stmt *row)
 	if (!err && s->paths)
 		err = cells_unpack(r, sqlite3_column_blob(row, COLUMN_DATA),
 				   (size_t)sqlite3_column_bytes(row, COLUMN_DATA), counts,
-				   HOUR_MINUTES, s->reader->paths, s->focus);
+				   HOUR_MINUTES, s->reader->paths, false);
 	err = unpacked(s, err);
 	for (uint32_t i = 0; !err && i < HOUR_MINUTES; first += counts[i++]) {
 		struct scan_row out = {
@@ -104,9 +101,6 @@ static int give_minutes(struct scan *s, sqlite3_stmt *row)
 			out.path = r->path.at + first;
 			out.value = r->value.at + first;
 			out.count = counts[i];
-			if (s->focus)
-				out.count = focus_keep(s->asked, s->focus, r, first, counts[i],
-						       &out.sum);
 		}
 		err = s->take(s->context, &out);
 	}
@@ -290,7 +284,7 @@ int ask_scan(const struct asked *asked, struct index_reader *reader, enum scan_w
 	struct scan s = {
 		.asked = asked,
 		.reader = reader,
-		.paths = what == SCAN_PATHS || what == SCAN_MINUTE_PATHS || asked->named,
+		.paths = what == SCAN_PATHS || what == SCAN_MINUTE_PATHS,
 		.minutely = what == SCAN_MINUTES || what == SCAN_MINUTE_PATHS,
 		.take = take,
 		.context = context,
@@ -314,13 +308,7 @@ int ask_scan(const struct asked *asked, struct index_reader *reader, enum scan_w
 		qsort_r(asked->series.at, asked->series.count, sizeof(*asked->series.at), by_group,
 			&asked->index->dictionary);
 	}
-	if (asked->named) {
-		s.focus = focus_paths(asked, reader->paths);
-		if (!s.focus)
-			err = fail_errno(why, -ENOMEM, NULL, "cannot ask the store");
-	}
-	if (!err)
-		err = open_statements(&s);
+	err = open_statements(&s);
 	if (!err)
 		err = walk_all(&s);
 	sqlite3_finalize(s.hours);
@@ -328,6 +316,5 @@ int ask_scan(const struct asked *asked, struct index_reader *reader, enum scan_w
 	sqlite3_finalize(s.part);
 	sqlite3_finalize(s.minutes);
 	free(s.covered);
-	free(s.focus);
 	return err;
 }

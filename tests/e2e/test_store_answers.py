@@ -95,7 +95,7 @@ def test_comm(filmed):
 
 
 def test_focus(filmed):
-    compare(filmed, ("--focus", "^_Py|dumps"), {"focus": "^_Py|dumps"}, False)
+    compare(filmed, ("--focus", "^_Py|dumps"), {"focus": "^_Py|dumps"}, True)
 
 
 def test_native(filmed):

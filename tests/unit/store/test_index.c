@@ -70,66 +70,6 @@ static void test_as_report(void **state)
 	made_film_free(&made);
 }
 
-/* Filters by the names of functions are answered by the index as a report answers them, packed or not. */
-static void test_focus(void **state)
-{
-	static const char *const patterns[][2] = {{"^f1$", NULL},
-						  {"f[2-4]", "f0"},
-						  {NULL, "^f0$"},
-						  {"memory", NULL},
-						  {".", "f[0-2]"}};
-	struct made_film made = made_film(5, 6000, 100);
-	struct index *index = made_index(NULL);
-	struct fail why = {0};
-
-	(void)state;
-	made_add(index, &made, "alpha");
-	for (int packed = 0; packed < 2; packed++) {
-		for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
-			struct question question = {0};
-			struct store_ask ask = {.question = &question};
-			struct store_answer answer;
-
-			for (int k = 0; k < 2; k++)
-				if (patterns[i][k])
-					assert_int_equal(
-						question_take(&question,
-							      k ? QUESTION_IGNORE : QUESTION_FOCUS,
-							      patterns[i][k], &why),
-						0);
-			answer = made_flame(index, &ask);
-			assert_false(answer.sum.by_films);
-			made_same_as_report(&answer, made.film, &question);
-			store_answer_free(&answer);
-			question_free(&question);
-		}
-		assert_int_equal(index_compact(index, LATER, &why), 0);
-	}
-	index_free(index);
-	made_film_free(&made);
-}
-
-/* What no path is called, the films may know, as a function that was inlined. */
-static void test_focus_that_no_path_has(void **state)
-{
-	struct made_film made = made_film(6, 500, 10);
-	struct index *index = made_index(NULL);
-	struct question question = {0};
-	struct store_ask ask = {.question = &question};
-	struct store_answer answer;
-
-	(void)state;
-	made_add(index, &made, "alpha");
-	assert_int_equal(question_take(&question, QUESTION_FOCUS, "^nowhere$", NULL), 0);
-	answer = made_flame(index, &ask);
-	assert_true(answer.sum.by_films);
-	assert_int_equal(answer.sum.samples, 0);
-	store_answer_free(&answer);
-	question_free(&question);
-	index_free(index);
-	made_film_free(&made);
-}
-
 static void test_packed(void **state)
 {
 	struct made_film films[] = {made_film(2, 3000, 200), made_film(3, 2500, 130),
@@ -676,7 +616,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_report), cmocka_unit_test(test_packed),
-		cmocka_unit_test(test_focus),	  cmocka_unit_test(test_focus_that_no_path_has),
 		cmocka_unit_test(test_again),	  cmocka_unit_test(test_grows),
 		cmocka_unit_test(test_merge),	  cmocka_unit_test(test_forget),
 		cmocka_unit_test(test_senders),	  cmocka_unit_test(test_events),
