@@ -37,6 +37,15 @@ def pytest_sessionfinish(session):
             path.unlink(missing_ok=True)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def open_folders(tmp_path_factory):
+    """Some tests film as other users: those must get to the folders of the tests, also to a worker's."""
+    base = tmp_path_factory.getbasetemp()
+    for folder in (base, *base.parents):
+        if folder.name.startswith(("popen-", "pytest-")):
+            folder.chmod(0o755)
+
+
 @pytest.fixture(scope="session")
 def places(request):
     """The stackcam to test, and the folder of the programs to film."""
