@@ -11,8 +11,8 @@
 #include "camera/calls.h"
 #include "camera/filter.h"
 #include "camera/samples.h"
-#include "target/image_at.h"
-#include "target/procfs.h"
+#include "process/image_at.h"
+#include "process/procfs.h"
 
 /* The hold of a program begins behind the events that tell of it: so long it is waited for. */
 #define HOLD_COMES_NS 1000000000ull

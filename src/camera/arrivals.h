@@ -6,9 +6,9 @@
 
 #include "base/fail.h"
 #include "camera/holds.h"
-#include "target/image.h"
-#include "target/select.h"
-#include "target/targets.h"
+#include "process/image.h"
+#include "process/select.h"
+#include "process/targets.h"
 
 /*
  * Programs that targets execute while functions are traced, and libraries that they map. The first chance to set their

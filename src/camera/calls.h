@@ -11,7 +11,7 @@
 #include "camera/rings.h"
 #include "camera/samples.h"
 #include "film/writer.h"
-#include "target/targets.h"
+#include "process/targets.h"
 
 /*
  * The function tracer: probes on the functions of a plan, and what they report, as calls of a film or for

@@ -26,8 +26,8 @@
 #include "camera/arrivals.h"
 #include "camera/uprobes.h"
 #include "probes.skel.h"
-#include "target/activity.h"
-#include "target/sideband.h"
+#include "process/activity.h"
+#include "process/sideband.h"
 
 #define TABLES_LIMIT_DEFAULT (96ull << 20)
 #define SIDEBAND_PAGES	     64

@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "film/writer.h"
 #include "symbol/symbols.h"
-#include "target/select.h"
+#include "process/select.h"
 
 /*
  * The recorder: loads the probes, attaches them, drains what they find, and gives it to a film.

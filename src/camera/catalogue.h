@@ -7,7 +7,7 @@
 #include "bpf/capture_abi.h"
 #include "camera/names.h"
 #include "film/writer.h"
-#include "target/targets.h"
+#include "process/targets.h"
 
 /*
  * The film's rows for what samples refer to: processes, threads, images and frames. A row is written

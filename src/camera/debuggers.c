@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "target/procfs.h"
+#include "process/procfs.h"
 
 /* They are looked at once a second. */
 #define WATCHED_MAX	 64

@@ -19,8 +19,8 @@
 #include <linux/magic.h>
 
 #include "camera/feature_probes.h"
-#include "target/procfs.h"
-#include "target/sideband.h"
+#include "process/procfs.h"
+#include "process/sideband.h"
 
 #define KERNEL_MAJOR	  6
 #define KERNEL_MINOR	  1

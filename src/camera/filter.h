@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "base/fail.h"
-#include "target/select.h"
+#include "process/select.h"
 
 struct probes;
 

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "base/fail.h"
-#include "target/select.h"
+#include "process/select.h"
 
 /*
  * Programs, and libraries that they map, are held until their probes are set (bpf/hold.bpf.c), or for so long as is

@@ -16,9 +16,9 @@
 #include "symbol/lines.h"
 #include "symbol/open_file.h"
 #include "symbol/perf_map.h"
-#include "target/image_open.h"
-#include "target/images.h"
-#include "target/procfs.h"
+#include "process/image_open.h"
+#include "process/images.h"
+#include "process/procfs.h"
 
 #define MAPS_LIMIT (16u << 20)
 

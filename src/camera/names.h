@@ -8,7 +8,7 @@
 
 #include "film/writer.h"
 #include "symbol/symbols.h"
-#include "target/image.h"
+#include "process/image.h"
 
 /*
  * Names for the frames of a film. Frames wait, by image, until they are named in one go: one pass

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "symbol/symbols.h"
-#include "target/program.h"
-#include "target/targets.h"
+#include "process/program.h"
+#include "process/targets.h"
 
 static void add_part(struct parts *parts, int fd, const char *path, const char *root,
 		     bool is_program)

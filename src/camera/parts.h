@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "base/vec.h"
-#include "target/select.h"
+#include "process/select.h"
 
 /* Files that the programs of a selection consist of, as they are mapped, or will be. */
 struct part {

@@ -10,8 +10,8 @@
 #include "base/vec.h"
 #include "camera/called.h"
 #include "probe/functions.h"
-#include "target/image.h"
-#include "target/select.h"
+#include "process/image.h"
+#include "process/select.h"
 
 /*
  * Which functions of which files are to be traced: those of the programs that a selection names, and of

@@ -8,7 +8,7 @@
 #include "camera/runtime_frames.h"
 #include "film/writer.h"
 #include "runtime/runtime.h"
-#include "target/targets.h"
+#include "process/targets.h"
 #include "unwind/pool.h"
 
 /*

@@ -11,7 +11,7 @@
 #include "camera/spaces.h"
 #include "film/writer.h"
 #include "symbol/symbols.h"
-#include "target/targets.h"
+#include "process/targets.h"
 
 /*
  * Turns records of the probes into samples of a film: follows the lives of processes, finishes

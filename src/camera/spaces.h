@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "camera/runtimes.h"
-#include "target/targets.h"
+#include "process/targets.h"
 #include "unwind/jit_debug.h"
 #include "unwind/walk.h"
 

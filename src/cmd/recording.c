@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "camera/new_film.h"
 #include "cmd/verb.h"
-#include "target/program.h"
+#include "process/program.h"
 
 /* Returns 1; 0: it is none of these options; a negative errno with *why filled. */
 static int take_target(int option, struct selection *selection, struct fail *why)

@@ -11,7 +11,7 @@
 #include "camera/session.h"
 #include "film/labels.h"
 #include "film/writer.h"
-#include "target/select.h"
+#include "process/select.h"
 
 /* What the verbs that record have in common. */
 

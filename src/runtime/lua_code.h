@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/budget.h"
-#include "target/image.h"
+#include "process/image.h"
 
 /*
  * Functions of an image, disassembled: facts that no symbol and no table tells are read from the code that uses

@@ -10,7 +10,7 @@
 #include "base/fail.h"
 #include "bpf/unwind_abi.h"
 #include "film/film.h"
-#include "target/targets.h"
+#include "process/targets.h"
 
 /*
  * Language runtimes: how the frames of an interpreter or a JIT compiler are found and what they are called. A

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* --slower: slow calls with all that they called, and nothing else, in the order in which they ended. */
-#include "../target/cmocka_all.h"
+#include "../prelude.h"
 
 #include <string.h>
 

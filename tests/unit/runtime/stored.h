@@ -5,7 +5,7 @@
 #include "bpf/unwind_abi.h"
 #include "pieces.h"
 #include "stored_walk.h"
-#include "target/targets.h"
+#include "process/targets.h"
 
 /*
  * A stored process: one thread of a real process at one moment, with all that it takes to walk its stack and to
