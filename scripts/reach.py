@@ -129,7 +129,7 @@ def parts(paths):
 
 
 def includers():
-    """Header to the sources of src that include it, as the build folder knows them."""
+    """Header to the sources of src that include it, as the build folder knows them, those for the kernel apart."""
     found, source = {}, None
     for line in subprocess.run(["ninja", "-C", ROOT / "build", "-t", "deps"], capture_output=True, text=True,
                                check=True).stdout.splitlines():
@@ -138,7 +138,7 @@ def includers():
             source = None
         elif source is None:
             source = path  # the first file that an object depends on
-        elif path.startswith("src/") and source.startswith("src/"):
+        elif path.startswith("src/") and source.startswith("src/") and not source.endswith(".bpf.c"):
             found.setdefault(path, []).append(source)
     return found
 

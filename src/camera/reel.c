@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/privileges.h"
 #include "camera/new_film.h"
-#include "film/reader.h"
 
 /* How often rings are drained when nothing asks for it sooner. */
 #define DRAIN_NS  250000000ull
@@ -182,35 +181,16 @@ static void add_unwritten(struct reel *reel, uint64_t samples)
 	pthread_mutex_unlock(&reel->lock);
 }
 
-/* How many samples of a film that ended early are in it. */
-static uint64_t count_written(const char *path)
-{
-	uint64_t sum = 0, samples, total;
-	struct film *film;
-
-	if (film_open(path, &film, NULL))
-		return 0;
-	for (uint32_t event = 1; event < film->event_count; event++) {
-		film_event_total(film, event, &samples, &total);
-		sum += samples;
-	}
-	film_free(film);
-	return sum;
-}
-
 static void *close_film(void *context)
 {
 	struct closing *closing = context;
 	struct reel *reel = closing->reel;
 	struct fail why = {0};
-	int err = film_close(closing->film, closing->now, &why);
+	uint64_t written;
+	int err = film_close_counted(closing->film, closing->now, &written, &why);
 
-	if (closing->why.err || err) {
-		uint64_t written = count_written(closing->path);
-
-		if (written < closing->samples)
-			add_unwritten(reel, closing->samples - written);
-	}
+	if ((closing->why.err || err) && written < closing->samples)
+		add_unwritten(reel, closing->samples - written);
 	if (closing->why.err) {
 		why = closing->why;
 		err = why.err;

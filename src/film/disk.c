@@ -45,6 +45,7 @@ struct film_disk {
 	uint64_t page_size; /* not FILM_PAGE_SIZE in a film that someone put through VACUUM */
 	unsigned int commits_aside, pages_aside; /* in the side file, */
 	unsigned int commits_aside_max;		 /* of which so many may stay there */
+	uint64_t samples;			 /* that were committed */
 	struct columns columns;
 	struct buf row;
 	struct film_blocks blocks;
@@ -369,14 +370,26 @@ static bool was_removed(struct film_disk *d)
 	       moved;
 }
 
+static uint64_t count_samples(const struct film_batch *batch)
+{
+	uint64_t count = 0;
+
+	for (size_t event = 0; event < FILM_EVENTS_MAX; event++)
+		count += batch->samples[event].count;
+	return count;
+}
+
 static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fail *why)
 {
+	const uint64_t samples = count_samples(batch);
 	uint64_t size;
 	int err = 0, rc;
 
-	if (was_removed(d))
+	if (was_removed(d)) {
+		d->samples = 0;
 		return fail(why, -ESTALE, "leave it where it is until it is closed",
 			    "the film %s was removed while it was being written", d->path);
+	}
 	rc = film_sql_run(d->db, "BEGIN IMMEDIATE");
 
 	if (rc == SQLITE_OK) {
@@ -390,6 +403,7 @@ static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fa
 	}
 	if (rc == SQLITE_OK && !err) {
 		d->size = size;
+		d->samples += samples;
 		rc = move_from_aside(d);
 	}
 	if (rc == SQLITE_OK && !err)
@@ -598,7 +612,7 @@ static int make_single_file(struct film_disk *d, struct fail *why)
 			  "the film %s could not be made a single file", d->path);
 }
 
-int film_disk_close(struct film_disk *d, struct fail *why)
+int film_disk_close(struct film_disk *d, uint64_t *samples, struct fail *why)
 {
 	struct fail single = {0};
 	int fd = d->fd, err;
@@ -614,6 +628,8 @@ int film_disk_close(struct film_disk *d, struct fail *why)
 	err = d->why.err;
 	if (err && why)
 		*why = d->why;
+	if (samples)
+		*samples = d->samples;
 	free_disk(d);
 	/* not before SQLite is done: closing any descriptor of a file ends the locks of a process */
 	close(fd);

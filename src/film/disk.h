@@ -32,8 +32,11 @@ int film_disk_give(struct film_disk *disk, struct film_batch *batch, bool wait, 
 /* As film_keep_aside(). */
 void film_disk_keep_aside(struct film_disk *disk);
 
-/* Writes what is queued, makes the film a single file, ends the thread and frees disk. */
-int film_disk_close(struct film_disk *disk, struct fail *why);
+/*
+ * Writes what is queued, makes the film a single file, ends the thread and frees disk. *samples, if not null, gets how
+ * many samples stand in the film.
+ */
+int film_disk_close(struct film_disk *disk, uint64_t *samples, struct fail *why);
 
 /* Bytes of the film after the last commit. */
 uint64_t film_disk_size(const struct film_disk *disk);

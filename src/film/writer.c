@@ -111,16 +111,23 @@ static void hand_packed(struct film_writer *w)
 	memset(&w->packed_threads, 0, sizeof(w->packed_threads));
 }
 
-int film_close(struct film_writer *w, uint64_t now, struct fail *why)
+int film_close_counted(struct film_writer *w, uint64_t now, uint64_t *samples, struct fail *why)
 {
 	int err, closed;
 
+	if (samples)
+		*samples = 0;
 	film_names_settled(w);
 	hand_packed(w);
 	err = film_commit(w, now, true, why);
-	closed = w->disk ? film_disk_close(w->disk, err ? NULL : why) : 0;
+	closed = w->disk ? film_disk_close(w->disk, samples, err ? NULL : why) : 0;
 	free_writer(w);
 	return err ? err : closed;
+}
+
+int film_close(struct film_writer *w, uint64_t now, struct fail *why)
+{
+	return film_close_counted(w, now, NULL, why);
 }
 
 uint64_t film_size(const struct film_writer *w)

@@ -122,6 +122,12 @@ int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why
 /* Commits, makes the film a single file without side files, and frees w, in every case. */
 int film_close(struct film_writer *w, uint64_t now, struct fail *why);
 
+/*
+ * The same. *samples gets how many of the samples that were given stand in the film: those of commits that were
+ * finished, none of a film that someone removed.
+ */
+int film_close_counted(struct film_writer *w, uint64_t now, uint64_t *samples, struct fail *why);
+
 /* Bytes of the film on disk at the last commit. */
 uint64_t film_size(const struct film_writer *w);
 

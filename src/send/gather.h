@@ -19,7 +19,7 @@ enum {
 	SERVICE_MAX = 255
 };
 
-/* Writes the name of a process's service, at least one character. The rules for it are not of this half. */
+/* Writes the name of a process's service, at least one character. The rules for it are the store's. */
 typedef void service_function(void *context, const struct film_process *process, char *to,
 			      size_t size);
 

@@ -8,7 +8,7 @@
 /*
  * Writes what was gathered of a film, by container, as an ExportProfilesServiceRequest of OTLP. Field numbers are
  * those of github.com/open-telemetry/opentelemetry-proto/opentelemetry/proto/profiles/v1development/profiles.proto
- * as of version 1.9 to 1.11; the format is not stable yet, and nothing else of this half knows it.
+ * as of version 1.9 to 1.11; the format is not stable yet, and nothing else of this room knows it.
  * id: what tells profiles of this film from all others. Nothing is written where there is neither a sample nor a
  * loss; to must be empty. Returns 0 or -ENOMEM.
  *

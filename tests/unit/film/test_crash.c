@@ -292,8 +292,8 @@ static void test_kill_while_naming(void **state)
 static int record_until_full(const char *path, int expected, bool aside)
 {
 	struct film_writer *w = create(path);
+	uint64_t second = 0, written, samples, total;
 	struct fail why = {0};
-	uint64_t second = 0;
 	struct film *film;
 	char side[256];
 	int err;
@@ -312,9 +312,13 @@ static int record_until_full(const char *path, int expected, bool aside)
 	}
 	/* it stays like this, and closing says so too */
 	put_second(w, second);
-	if (film_commit(w, UINT64_MAX, true, NULL) != err || film_close(w, UINT64_MAX, &why) != err)
+	if (film_commit(w, UINT64_MAX, true, NULL) != err ||
+	    film_close_counted(w, UINT64_MAX, &written, &why) != err)
 		return 2;
 	film = open_film(path);
+	film_event_total(film, 1, &samples, &total);
+	if (!samples || written != samples)
+		return 5;
 	check_seconds(film, second);
 	check_promises(film);
 	if (film->info.end != test_info.start + second * SECOND)
@@ -442,6 +446,7 @@ static void test_removed(void **state)
 	const char *path = new_path();
 	struct film_writer *w = create(path);
 	struct fail why = {0};
+	uint64_t written = 1;
 
 	(void)state;
 	put_second(w, 0);
@@ -450,7 +455,9 @@ static void test_removed(void **state)
 	put_second(w, 1);
 	assert_int_equal(film_commit(w, test_info.start + 2 * SECOND, true, &why), -ESTALE);
 	assert_non_null(strstr(why.what, "removed while it was being written"));
-	assert_int_equal(film_close(w, test_info.start + 2 * SECOND, NULL), -ESTALE);
+	assert_int_equal(film_close_counted(w, test_info.start + 2 * SECOND, &written, NULL),
+			 -ESTALE);
+	assert_int_equal(written, 0);
 	remove_folder();
 }
 
