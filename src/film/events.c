@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "film/events.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND_NS 1000000000ull
+
+/* To add an event: its id in events.h, and a row here. */
+static const struct event_type ours[EVENT_IDS] = {
+	[EVENT_ON_CPU] =
+		{
+			.name = "on-cpu",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.is_recordable = true,
+			.title = "On-CPU",
+			.rate = "CPUs",
+			.noun = "samples",
+			.about = "time on CPUs, by samples",
+			.abroad = {"cpu", "process_cpu"},
+		},
+	[EVENT_CALLS] =
+		{
+			.name = "calls",
+			.unit = "ns",
+			.shape = SHAPE_CALLS,
+			.quantity = EVENT_TIME,
+			.title = "Calls",
+			.rate = "threads",
+			.noun = "calls",
+			.about = "time in functions that are traced",
+		},
+	[EVENT_CALL_STACKS] =
+		{
+			.name = "call-stacks",
+			.unit = "count",
+			.quantity = EVENT_COUNT,
+			.title = "Stacks of calls",
+			.rate = "calls/s",
+			.noun = "samples",
+			.about = "callers of the functions that are traced",
+		},
+	[EVENT_OFF_CPU] =
+		{
+			.name = "off-cpu",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.title = "Off-CPU",
+			.rate = "threads waiting",
+			.noun = "waits",
+			.about = "time that threads wait, by the stack that waits",
+			.abroad = {"off_cpu", "off_cpu"},
+		},
+	[EVENT_RUN_QUEUE] =
+		{
+			.name = "run-queue",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.title = "Run queue",
+			.rate = "threads ready",
+			.noun = "waits",
+			.about = "time that threads could run but have no CPU",
+			.abroad = {"run_queue", "run_queue"},
+		},
+	[EVENT_LOCK] =
+		{
+			.name = "lock",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.title = "Locks",
+			.rate = "threads waiting for locks",
+			.noun = "waits",
+			.about = "time that threads wait for locks, and for whose",
+			.abroad = {"lock", "mutex"},
+		},
+};
+
+/*
+ * A row of an event that others push: nothing but its unit and its words are known, and whether it is a flow or a level.
+ */
+#define ROW(its_name, its_unit, its_quantity, level, its_title, its_rate)                        \
+	{                                                                                        \
+		.name = its_name, .unit = its_unit, .quantity = its_quantity, .is_level = level, \
+		.title = its_title, .rate = its_rate, .noun = "samples", .about = ""             \
+	}
+#define FLOW(name, unit, quantity, title, rate)	 ROW(name, unit, quantity, false, title, rate)
+#define LEVEL(name, unit, quantity, title, rate) ROW(name, unit, quantity, true, title, rate)
+
+/* Pyroscope's clients end names with these. */
+static const struct event_type endings[] = {
+	FLOW("wall", "ns", EVENT_TIME, "Wall clock", "threads"),
+	FLOW("itimer", "ns", EVENT_TIME, "Interval timer", "CPUs"),
+	FLOW("alloc_objects", "count", EVENT_COUNT, "Allocations", "objects/s"),
+	FLOW("alloc_space", "bytes", EVENT_BYTES, "Allocated memory", "bytes/s"),
+	LEVEL("inuse_objects", "count", EVENT_COUNT, "Objects in use", "objects"),
+	LEVEL("inuse_space", "bytes", EVENT_BYTES, "Memory in use", "bytes"),
+	FLOW("alloc_in_new_tlab_objects", "count", EVENT_COUNT, "Allocations in new TLABs",
+	     "objects/s"),
+	FLOW("alloc_in_new_tlab_bytes", "bytes", EVENT_BYTES, "Allocated in new TLABs", "bytes/s"),
+	FLOW("alloc_outside_tlab_objects", "count", EVENT_COUNT, "Allocations outside TLABs",
+	     "objects/s"),
+	FLOW("alloc_outside_tlab_bytes", "bytes", EVENT_BYTES, "Allocated outside TLABs",
+	     "bytes/s"),
+	FLOW("lock_count", "count", EVENT_COUNT, "Waits for locks", "waits/s"),
+	FLOW("lock_duration", "ns", EVENT_TIME, "Waiting for locks", "threads waiting for locks"),
+	FLOW("mutex_count", "count", EVENT_COUNT, "Waits for mutexes", "waits/s"),
+	FLOW("mutex_duration", "ns", EVENT_TIME, "Waiting for mutexes",
+	     "threads waiting for mutexes"),
+	FLOW("block_count", "count", EVENT_COUNT, "Waits", "waits/s"),
+	FLOW("block_duration", "ns", EVENT_TIME, "Waiting", "threads waiting"),
+	LEVEL("goroutines", "count", EVENT_COUNT, "Goroutines", "goroutines"),
+	FLOW("exceptions", "count", EVENT_COUNT, "Exceptions", "exceptions/s"),
+};
+
+/* Types of Go's profiles. */
+static const struct event_type types[] = {
+	FLOW("contentions", "count", EVENT_COUNT, "Contentions", "contentions/s"),
+	FLOW("delay", "ns", EVENT_TIME, "Delay", "threads waiting"),
+	LEVEL("goroutine", "count", EVENT_COUNT, "Goroutines", "goroutines"),
+	LEVEL("threadcreate", "count", EVENT_COUNT, "Threads", "threads"),
+};
+
+/* Any other event. */
+static const struct event_type flows[] = {
+	[EVENT_COUNT] = FLOW(NULL, "count", EVENT_COUNT, NULL, "/s"),
+	[EVENT_TIME] = FLOW(NULL, "ns", EVENT_TIME, NULL, "threads"),
+	[EVENT_BYTES] = FLOW(NULL, "bytes", EVENT_BYTES, NULL, "bytes/s"),
+};
+static const struct event_type levels[] = {
+	[EVENT_COUNT] = LEVEL(NULL, "count", EVENT_COUNT, NULL, ""),
+	[EVENT_TIME] = LEVEL(NULL, "ns", EVENT_TIME, NULL, ""),
+	[EVENT_BYTES] = LEVEL(NULL, "bytes", EVENT_BYTES, NULL, "bytes"),
+};
+
+/* Tools that sum up what is there call it in one of these ways, whatever else stands around it. */
+static const char *const words_of_levels[] = {"inuse", "in_use", "in-use", "heap_live",
+					      "heap-live"};
+
+#define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
+
+static const struct event_type *find(const struct event_type *table, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(table[i].name, name))
+			return &table[i];
+	return NULL;
+}
+
+const struct event_type *event_type(enum event_id id)
+{
+	return &ours[id];
+}
+
+const struct event_type *event_named(const char *name)
+{
+	const struct event_type *type = find(ours, COUNT_OF(ours), name);
+
+	if (!type)
+		type = find(endings, COUNT_OF(endings), name);
+	return type ? type : find(types, COUNT_OF(types), name);
+}
+
+static bool sounds_like_level(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(words_of_levels); i++)
+		if (strstr(name, words_of_levels[i]))
+			return true;
+	return false;
+}
+
+/* Films of others may call something so that has another unit: then it is something else. */
+const struct event_type *event_find(const char *name, const char *unit)
+{
+	const struct event_type *type = event_named(name);
+	enum event_quantity quantity = event_quantity(unit);
+
+	if (type && !strcmp(type->unit, unit))
+		return type;
+	return sounds_like_level(name) ? &levels[quantity] : &flows[quantity];
+}
+
+const struct event_type *event_usual(void)
+{
+	return &ours[EVENT_ON_CPU];
+}
+
+bool event_is_pyroscope_ending(const char *name)
+{
+	return !strcmp(name, ours[EVENT_ON_CPU].abroad.type) ||
+	       find(endings, COUNT_OF(endings), name);
+}
+
+const char *event_type_abroad(const char *name, const char *unit)
+{
+	const char *abroad = event_find(name, unit)->abroad.type;
+
+	return abroad ? abroad : name;
+}
+
+const char *event_pyroscope(const char *name, const char *unit)
+{
+	const char *abroad = event_find(name, unit)->abroad.pyroscope;
+
+	return abroad ? abroad : name;
+}
+
+uint64_t event_period(const char *unit, uint32_t frequency)
+{
+	return frequency && event_quantity(unit) == EVENT_TIME ? SECOND_NS / frequency : 0;
+}
+
+/* A unit of ours, and what others call it. */
+static const struct {
+	const char *name, *abroad, *speedscope;
+	enum event_quantity quantity;
+} units[] = {
+	{"ns", "nanoseconds", "nanoseconds", EVENT_TIME},
+	{"bytes", "bytes", "bytes", EVENT_BYTES},
+	{"count", "count", "none", EVENT_COUNT},
+};
+
+enum event_quantity event_quantity(const char *unit)
+{
+	for (size_t i = 0; i < COUNT_OF(units); i++)
+		if (!strcmp(units[i].name, unit))
+			return units[i].quantity;
+	return EVENT_COUNT;
+}
+
+const char *event_unit_abroad(const char *unit)
+{
+	for (size_t i = 0; i < COUNT_OF(units); i++)
+		if (!strcmp(units[i].name, unit))
+			return units[i].abroad;
+	return unit;
+}
+
+const char *event_unit_speedscope(const char *unit)
+{
+	for (size_t i = 0; i < COUNT_OF(units); i++)
+		if (!strcmp(units[i].name, unit))
+			return units[i].speedscope;
+	return "none";
+}
+
+const struct event_unit *event_unit_from(const char *name)
+{
+	static const struct event_unit known[] = {
+		{"nanoseconds", "ns", 1},
+		{"ns", "ns", 1},
+		{"microseconds", "ns", 1000},
+		{"us", "ns", 1000},
+		{"milliseconds", "ns", 1000000},
+		{"ms", "ns", 1000000},
+		{"seconds", "ns", SECOND_NS},
+		{"s", "ns", SECOND_NS},
+		{"bytes", "bytes", 1},
+		{"kilobytes", "bytes", 1024},
+		{"megabytes", "bytes", 1024 * 1024},
+		{"By", "bytes", 1},
+	};
+	static const struct event_unit others = {"", "count", 1};
+
+	for (size_t i = 0; i < COUNT_OF(known); i++)
+		if (!strcmp(known[i].name, name))
+			return &known[i];
+	return &others;
+}
+
+const char *event_name_from(const char *type, const char *unit)
+{
+	const char *here = event_unit_from(unit)->unit;
+
+	for (size_t i = 0; i < COUNT_OF(ours); i++)
+		if (ours[i].abroad.type && !strcmp(ours[i].unit, here) &&
+		    !strcmp(ours[i].abroad.type, type))
+			return ours[i].name;
+	return *type ? type : "unknown";
+}
+
+bool event_counts_samples(const char *type, const char *unit)
+{
+	return event_quantity(event_unit_from(unit)->unit) != EVENT_TIME &&
+	       (!strcmp(type, "samples") || !strcmp(type, "sample"));
+}
+
+void event_list_choices(char *to, size_t size)
+{
+	size_t used = 0;
+
+	*to = 0;
+	for (size_t i = 0; i < COUNT_OF(ours) && used < size; i++)
+		if (ours[i].is_recordable)
+			used += (size_t)snprintf(to + used, size - used, "%s%s", used ? ", " : "",
+						 ours[i].name);
+}
+
+bool event_list_has(const struct event_list *list, enum event_id id)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->at[i] == &ours[id])
+			return true;
+	return false;
+}
+
+static int refuse(const char *name, struct fail *why)
+{
+	char choices[128];
+
+	event_list_choices(choices, sizeof(choices));
+	return fail(why, -EINVAL, NULL, "there is no event '%s'; there is: %s", name, choices);
+}
+
+int event_list_parse(const char *text, struct event_list *list, struct fail *why)
+{
+	char name[64];
+
+	*list = (struct event_list){0};
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		const struct event_type *type;
+
+		snprintf(name, sizeof(name), "%.*s",
+			 (int)(length < sizeof(name) ? length : sizeof(name)), text);
+		type = find(ours, COUNT_OF(ours), name);
+		if (!type || !type->is_recordable)
+			return refuse(name, why);
+		if (!event_list_has(list, (enum event_id)(type - ours)))
+			list->at[list->count++] = type;
+		if (!text[length])
+			return 0;
+		text += length + 1;
+	}
+}

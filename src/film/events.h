@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FILM_EVENTS_H
+#define FILM_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+
+/*
+ * What stackcam counts and times: a row for each event, for both halves. Whoever must know what an event is asks here;
+ * no other file compares an event's name or its unit.
+ *
+ * Films also hold events without a row: those that others pushed under names of their own. Each of them is served by
+ * its unit.
+ */
+
+/* The events that stackcam films; sources name theirs by these. */
+enum event_id {
+	EVENT_ON_CPU,
+	EVENT_CALLS,
+	EVENT_CALL_STACKS,
+	EVENT_OFF_CPU,
+	EVENT_RUN_QUEUE,
+	EVENT_LOCK,
+	EVENT_IDS,
+};
+
+/* What a film holds of an event. */
+enum event_shape {
+	SHAPE_SAMPLES, /* observations at a time, each with a value and a stack */
+	SHAPE_CALLS,   /* entries and exits of functions, or sums of them */
+	SHAPE_SLICES,  /* intervals of threads in a state */
+};
+
+enum event_quantity {
+	EVENT_COUNT, /* of things; also what is in a unit that is not known */
+	EVENT_TIME,  /* ns */
+	EVENT_BYTES,
+};
+
+/* What other tools call an event. */
+struct event_abroad {
+	const char *type;      /* of values in pprof and OTLP: "cpu" */
+	const char *pyroscope; /* the name of its series: "process_cpu" */
+};
+
+struct event_type {
+	const char *name; /* in films and for -e; null: events of any name that have no row */
+	const char *unit; /* in films: "ns", "bytes", "count" */
+	enum event_shape shape;
+	enum event_quantity quantity;
+	/*
+	 * What is there at a moment, such as bytes in use, and no flow, such as time that passed: values of a level are
+	 * never summed over time. Over a range it has its last state, or its growth.
+	 */
+	bool is_level;
+	bool is_recordable; /* -e takes it: a source films it, and it needs no options of its own */
+	const char *title;  /* "Off-CPU" */
+	const char *
+		rate; /* what its values per second are: "CPUs", "bytes/s"; of a level, what its values are */
+	const char *noun;	    /* for several observations: "samples", "waits" */
+	const char *about;	    /* for help: "time that threads wait"; "" */
+	struct event_abroad abroad; /* null where they call it by its name */
+};
+
+/* The row of one of our events. */
+const struct event_type *event_type(enum event_id id);
+
+/* The row for an event of a film: its own, or the one for its unit. Never null. */
+const struct event_type *event_find(const char *name, const char *unit);
+
+/* The row of a name that is known, whatever the unit; null: there is none. */
+const struct event_type *event_named(const char *name);
+
+/* The event that is filmed, and shown, if nobody says which. */
+const struct event_type *event_usual(void);
+
+/* The names for an event of a film in pprof and OTLP, and in Pyroscope: its own, if the row has none. */
+const char *event_type_abroad(const char *name, const char *unit);
+const char *event_pyroscope(const char *name, const char *unit);
+
+/* Whether this is an ending of names in Pyroscope's clients that says what was measured: "wall", "alloc_space". */
+bool event_is_pyroscope_ending(const char *name);
+
+/* What the value of so many Hz is worth, in the event's unit: a period of time; 0: the event has none. */
+uint64_t event_period(const char *unit, uint32_t frequency);
+
+/* -- units ------------------------------------------------------------------------------------- */
+
+enum event_quantity event_quantity(const char *unit);
+
+/* A unit of films as pprof, OTLP and speedscope write it: "nanoseconds"; what they have no word for stays. */
+const char *event_unit_abroad(const char *unit);
+const char *event_unit_speedscope(const char *unit); /* "none", if it has none */
+
+/* A unit as others write it ("milliseconds", "By"): ours, and what a value must be multiplied with. */
+struct event_unit {
+	const char *name; /* theirs */
+	const char *unit; /* ours; "count", if theirs is not known */
+	uint64_t scale;
+};
+const struct event_unit *event_unit_from(const char *name);
+
+/* What others call a type and a unit ("cpu", "nanoseconds"), as an event of ours: the name that it has in films. */
+const char *event_name_from(const char *type, const char *unit);
+
+/* Whether values of that type, as others write it, say how many observations there were. */
+bool event_counts_samples(const char *type, const char *unit);
+
+/* -- -e ---------------------------------------------------------------------------------------- */
+
+/* Events that are to be filmed, in the order in which they were asked for, each once. */
+struct event_list {
+	const struct event_type *at[EVENT_IDS];
+	size_t count;
+};
+
+/*
+ * Reads "on-cpu,off-cpu" into *list, which it replaces. Returns 0, or -EINVAL with *why filled: there is no such event,
+ * or no source films it.
+ */
+int event_list_parse(const char *text, struct event_list *list, struct fail *why);
+
+bool event_list_has(const struct event_list *list, enum event_id id);
+
+/* "on-cpu, off-cpu": what -e takes. */
+void event_list_choices(char *to, size_t size);
+
+#endif
