@@ -49,47 +49,126 @@ void film_put_row(struct buf *rows, enum film_row kind, ...)
 	va_end(args);
 }
 
+/* For so many rows room is made at once. */
+static size_t first_room(const struct film_kind *kind)
+{
+	/* memory that is not touched costs nothing: it may stay nearly empty */
+	return kind->many ? FILM_BLOCK_MAX : 16;
+}
+
+static struct film_rows *begin_rows(struct film_pile *pile, uint64_t from, uint64_t to)
+{
+	struct film_rows *rows = calloc(1, sizeof(*rows));
+
+	if (!rows)
+		return NULL;
+	rows->from = from;
+	rows->to = to;
+	if (pile->last)
+		pile->last->next = rows;
+	else
+		pile->first = rows;
+	pile->last = rows;
+	return rows;
+}
+
+/* What is sorted is so as a whole, and cut into blocks then; else a list is a block. */
+static bool takes_more(const struct film_kind *kind, const struct film_rows *rows, uint64_t from,
+		       uint64_t to)
+{
+	return kind->sorted ||
+	       (rows->count < FILM_BLOCK_MAX && rows->from == from && rows->to == to);
+}
+
+static bool grow(struct film_batch *batch, const struct film_kind *kind, struct film_rows *rows)
+{
+	size_t room = rows->room ? 2 * rows->room : first_room(kind), size = kind->layout.row_size;
+	uint8_t *at = realloc(rows->at, room * size);
+
+	if (!at)
+		return false;
+	batch->pile_bytes += kind->many ? 0 : (room - rows->room) * size;
+	rows->at = at;
+	rows->room = room;
+	return true;
+}
+
+void *film_batch_rows(struct film_batch *batch, enum film_block_kind number, uint32_t event,
+		      uint64_t from, uint64_t to, size_t *count)
+{
+	const struct film_kind *kind = film_kind(number);
+	struct film_pile *pile = &batch->piles[number][event];
+	struct film_rows *rows = pile->last;
+	size_t size = kind->layout.row_size, first, left;
+
+	if (!rows || !takes_more(kind, rows, from, to))
+		rows = begin_rows(pile, from, to);
+	if (!rows || (rows->count == rows->room && !grow(batch, kind, rows)))
+		return NULL;
+	left = rows->room - rows->count;
+	if (!kind->sorted && FILM_BLOCK_MAX - rows->count < left)
+		left = FILM_BLOCK_MAX - rows->count;
+	if (*count > left)
+		*count = left;
+	batch->pile_bytes += kind->many ? *count * size : 0;
+	batch->piled[number] += *count * size;
+	first = rows->count;
+	rows->count += *count;
+	return rows->at + first * size;
+}
+
+static void free_piles(struct film_batch *batch)
+{
+	for (size_t i = 0; i < FILM_BLOCK_KINDS; i++) {
+		if (!batch->piled[i])
+			continue;
+		for (size_t event = 0; event < FILM_EVENTS_MAX; event++) {
+			struct film_rows *rows = batch->piles[i][event].first, *next;
+
+			for (; rows; rows = next) {
+				next = rows->next;
+				free(rows->at);
+				free(rows);
+			}
+		}
+	}
+}
+
+uint64_t film_batch_samples(const struct film_batch *batch)
+{
+	uint64_t count = 0;
+
+	for (unsigned int i = FILM_BLOCK_SAMPLES; i < FILM_BLOCK_KINDS; i++)
+		if (film_kind(i)->stack)
+			count += batch->piled[i] / film_kind(i)->layout.row_size;
+	return count;
+}
+
 size_t film_batch_size(const struct film_batch *batch)
 {
-	size_t size = sizeof(*batch) + batch->rows.room, i;
+	size_t size = sizeof(*batch) + batch->rows.room;
 
 	size += batch->functions.room * sizeof(*batch->functions.at) + batch->name_bytes;
 	size += batch->frames.room * sizeof(*batch->frames.at);
 	size += batch->stacks.room * sizeof(*batch->stacks.at);
 	size += batch->names.room * sizeof(*batch->names.at);
 	size += batch->starts.room * sizeof(*batch->starts.at);
-	size += batch->call_count * sizeof(*batch->calls->at);
-	size += batch->probes.room * sizeof(*batch->probes.at);
-	size += batch->sums.room * sizeof(*batch->sums.at);
 	size += batch->processes.room * sizeof(*batch->processes.at);
 	size += batch->threads.room * sizeof(*batch->threads.at);
-	for (i = 0; i < FILM_EVENTS_MAX; i++)
-		size += batch->samples[i].room * sizeof(*batch->samples[i].at);
-	return size;
+	return size + batch->pile_bytes;
 }
 
 void film_batch_free(struct film_batch *batch)
 {
-	size_t i;
-
 	if (!batch)
 		return;
-	for (i = 0; i < FILM_EVENTS_MAX; i++)
-		vec_free(&batch->samples[i]);
+	free_piles(batch);
 	vec_free(&batch->functions);
 	arena_free(&batch->names_of_functions);
 	vec_free(&batch->frames);
 	vec_free(&batch->stacks);
 	vec_free(&batch->names);
 	vec_free(&batch->starts);
-	while (batch->calls) {
-		struct film_call_chunk *older = batch->calls->next;
-
-		free(batch->calls);
-		batch->calls = older;
-	}
-	vec_free(&batch->probes);
-	vec_free(&batch->sums);
 	vec_free(&batch->processes);
 	vec_free(&batch->threads);
 	buf_free(&batch->rows);

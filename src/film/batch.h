@@ -7,8 +7,7 @@
 #include "film/arena.h"
 #include "film/catalogue.h"
 #include "film/film.h"
-#include "film/samples.h"
-#include "film/schema.h"
+#include "film/kinds.h"
 
 /*
  * What one commit writes, on its way from the thread that fills it (writer.c) to the one that writes
@@ -41,28 +40,17 @@ extern const struct film_row_kind {
 	const char *sql;
 } film_row_kinds[FILM_ROW_KINDS];
 
-struct film_sample_list {
-	struct film_sample *at;
+/* Rows of one kind of block, event and time (where the kind has one that is given). */
+struct film_rows {
+	struct film_rows *next;
+	uint64_t from, to;
+	uint8_t *at;
 	size_t count, room;
 };
 
-/* Calls in the order of writing, as many as a block holds: they are copied no more until they are packed. */
-struct film_call_chunk {
-	struct film_call_chunk *next;
-	uint32_t event;
-	size_t count;
-	struct film_call at[FILM_BLOCK_MAX];
-};
-
-struct film_probe_given {
-	uint32_t event;
-	struct film_probe probe;
-};
-
-struct film_sum_given {
-	uint32_t event;
-	uint64_t from, to;
-	struct film_sum sum;
+/* Those of one kind and event, in the order in which they were begun. */
+struct film_pile {
+	struct film_rows *first, *last;
 };
 
 /* One row of naming a frame. A frame's rows of the call that comes last are those that count. */
@@ -91,16 +79,13 @@ struct film_batch {
 	vec(struct film_stack) stacks;
 	vec(struct film_named) names;
 	vec(struct film_started) starts;
-	struct film_sample_list samples[FILM_EVENTS_MAX]; /* by event */
-	uint64_t block_span;				  /* ns: of a block of them at most */
-	struct film_call_chunk *calls, *last_calls;
-	struct film_call_chunk *open[FILM_EVENTS_MAX]; /* the last chunk of an event */
-	size_t call_count;
+	struct film_pile piles[FILM_BLOCK_KINDS][FILM_EVENTS_MAX];
+	size_t piled[FILM_BLOCK_KINDS]; /* bytes of rows, */
+	size_t pile_bytes;		/* and of the memory that all of them take */
+	uint64_t block_span;		/* ns: of a block whose rows are sorted, at most */
 	/* of a film that keeps them packed, all, by id with the unused 0; texts live until the disk is closed */
 	vec(struct film_process) processes;
 	vec(struct film_thread) threads;
-	vec(struct film_probe_given) probes;
-	vec(struct film_sum_given) sums;
 };
 
 /*
@@ -108,6 +93,16 @@ struct film_batch {
  * of the bytes that follow. Give uint64_t for i, const char * for t, const void * and size_t for b.
  */
 void film_put_row(struct buf *rows, enum film_row kind, ...);
+
+/*
+ * Where the next of *count rows of that kind can be put, at least one: *count becomes how many. They are counted as put.
+ * Null: no memory. from, to: the time that they are of, where that is given; else 0.
+ */
+void *film_batch_rows(struct film_batch *batch, enum film_block_kind kind, uint32_t event,
+		      uint64_t from, uint64_t to, size_t *count);
+
+/* How many rows are samples, also those that say more. */
+uint64_t film_batch_samples(const struct film_batch *batch);
 
 size_t film_batch_size(const struct film_batch *batch);
 void film_batch_free(struct film_batch *batch);

@@ -3,163 +3,148 @@
 
 #include <stdlib.h>
 
-#include "film/sums.h"
+#include "base/saturated.h"
 
 struct output {
 	struct film_blocks *b;
 	int (*write)(void *context, const struct buf *row);
 	void *context;
+	uint64_t block_span;
+	/* of the rows at hand: */
+	uint32_t event;
+	enum film_block_kind number;
+	const struct film_kind *kind;
 };
 
-/* Hands over the block in b->columns. */
-static int put_block(const struct output *o, uint32_t event, enum film_block_kind kind,
-		     const struct film_span *span)
+static void make_span(const struct film_kind *kind, const uint8_t *row, size_t count,
+		      struct film_span *span)
+{
+	span->count = (uint32_t)count;
+	span->total = 0;
+	if (kind->span == FILM_SPAN_TIMES)
+		span->t0 = span->t1 = layout_number_in(kind->time, row);
+	for (; count; count--, row += kind->layout.row_size) {
+		if (kind->span == FILM_SPAN_TIMES) {
+			uint64_t time = layout_number_in(kind->time, row);
+
+			span->t0 = time < span->t0 ? time : span->t0;
+			span->t1 = time > span->t1 ? time : span->t1;
+		}
+		if (kind->total && (!kind->outermost || !layout_number_in(kind->outermost, row)))
+			span->total =
+				add_saturated(span->total, layout_number_in(kind->total, row));
+	}
+}
+
+int film_block_pack(struct film_blocks *b, const struct film_kind *kind, const void *rows,
+		    size_t count, struct film_span *span)
+{
+	make_span(kind, rows, count, span);
+	if (kind->pack)
+		return kind->pack(&b->calls, &b->columns, rows, count);
+	return layout_pack(&b->columns, &kind->layout, 0, rows, count);
+}
+
+static int write_as(const struct output *o, enum film_block_kind kind, const void *rows,
+		    size_t count, struct film_span *span)
 {
 	struct film_blocks *b = o->b;
 
+	if (film_block_pack(b, film_kind(kind), rows, count, span))
+		return SQLITE_NOMEM;
 	b->row.count = 0;
-	film_put_row(&b->row, FILM_ROW_BLOCK, (uint64_t)event, (uint64_t)kind, span->t0, span->t1,
-		     (uint64_t)span->count, span->total, b->columns.packed.at,
+	film_put_row(&b->row, FILM_ROW_BLOCK, (uint64_t)o->event, (uint64_t)kind, span->t0,
+		     span->t1, (uint64_t)span->count, span->total, b->columns.packed.at,
 		     b->columns.packed.count);
 	return o->write(o->context, &b->row);
 }
 
-static int by_time(const void *a, const void *b)
+static int write_block(const struct output *o, const struct film_rows *rows, size_t from,
+		       size_t count)
 {
-	const struct film_sample *x = a, *y = b;
+	const void *first = rows->at + from * o->kind->layout.row_size;
+	struct film_span span = {.t0 = rows->from, .t1 = rows->to};
+	int rc = write_as(o, o->number, first, count, &span);
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	if (rc == SQLITE_OK && o->kind->also)
+		rc = write_as(o, o->kind->also, first, count, &span);
+	return rc;
 }
 
-/* Samples mostly come in order of time; then sorting them is one look at each. */
-static void sort_samples(struct film_sample_list *list)
+static int by_time(const void *a, const void *b, void *context)
 {
-	size_t i;
+	const struct film_kind *kind = context;
+	uint64_t x = layout_number_in(kind->time, a), y = layout_number_in(kind->time, b);
 
-	for (i = 1; i < list->count; i++) {
-		if (list->at[i].time < list->at[i - 1].time) {
-			qsort(list->at, list->count, sizeof(*list->at), by_time);
+	if (x == y) {
+		x = layout_number_in(kind->thread, a);
+		y = layout_number_in(kind->thread, b);
+	}
+	return x < y ? -1 : x > y;
+}
+
+/* They mostly come in order of time; then sorting them is one look at each. */
+static void sort_rows(const struct film_kind *kind, struct film_rows *rows)
+{
+	size_t size = kind->layout.row_size;
+	uint64_t before = 0, time;
+
+	for (size_t i = 0; i < rows->count; i++, before = time) {
+		time = layout_number_in(kind->time, rows->at + i * size);
+		if (time < before) {
+			qsort_r(rows->at, rows->count, size, by_time, (void *)kind);
 			return;
 		}
 	}
 }
 
-static int write_samples(const struct output *o, uint32_t event, struct film_sample_list *list,
-			 uint64_t block_span)
+/* How many of the rows from one on make a block. */
+static size_t rows_of_block(const struct output *o, const struct film_rows *rows, size_t from)
+{
+	const struct layout_column *time = o->kind->time;
+	size_t size = o->kind->layout.row_size, count;
+	const uint8_t *row = rows->at + from * size;
+	uint64_t first;
+
+	if (!o->kind->sorted)
+		return rows->count - from;
+	first = layout_number_in(time, row);
+	for (count = 1; from + count < rows->count && count < FILM_BLOCK_MAX; count++) {
+		if (layout_number_in(time, row + count * size) - first >= o->block_span)
+			break;
+	}
+	return count;
+}
+
+static int write_rows(const struct output *o, struct film_rows *rows)
 {
 	size_t from, count;
 	int rc = SQLITE_OK;
 
-	sort_samples(list);
-	for (from = 0; rc == SQLITE_OK && from < list->count; from += count) {
-		const struct film_sample *samples = list->at + from;
-		struct film_span span;
-
-		for (count = 1; from + count < list->count && count < FILM_BLOCK_MAX; count++) {
-			if (samples[count].time - samples[0].time >= block_span)
-				break;
-		}
-		if (samples_pack(&o->b->columns, samples, count, &span))
-			return SQLITE_NOMEM;
-		rc = put_block(o, event, FILM_BLOCK_SAMPLES, &span);
+	if (o->kind->sorted)
+		sort_rows(o->kind, rows);
+	for (from = 0; rc == SQLITE_OK && from < rows->count; from += count) {
+		count = rows_of_block(o, rows, from);
+		rc = write_block(o, rows, from, count);
 	}
-	return rc;
-}
-
-static int write_calls(const struct output *o, const struct film_batch *batch)
-{
-	const struct film_call_chunk *chunk;
-	struct film_span span;
-	int rc = SQLITE_OK;
-
-	for (chunk = batch->calls; rc == SQLITE_OK && chunk; chunk = chunk->next) {
-		if (calls_pack(&o->b->calls, &o->b->columns, chunk->at, chunk->count, &span))
-			return SQLITE_NOMEM;
-		rc = put_block(o, chunk->event, FILM_BLOCK_CALLS, &span);
-	}
-	return rc;
-}
-
-static int write_probes(const struct output *o, const struct film_batch *batch)
-{
-	vec(struct film_probe) probes = {0};
-	size_t i = 0;
-	int rc = SQLITE_OK;
-
-	while (rc == SQLITE_OK && i < batch->probes.count) {
-		uint32_t event = batch->probes.at[i].event;
-		struct film_span span = {0};
-
-		probes.count = 0;
-		for (; i < batch->probes.count && batch->probes.at[i].event == event; i++) {
-			if (probes.count == FILM_BLOCK_MAX)
-				break;
-			if (!vec_push(&probes, batch->probes.at[i].probe))
-				rc = SQLITE_NOMEM;
-		}
-		span.count = (uint32_t)probes.count;
-		if (rc == SQLITE_OK && probes_pack(&o->b->columns, probes.at, probes.count))
-			rc = SQLITE_NOMEM;
-		if (rc == SQLITE_OK)
-			rc = put_block(o, event, FILM_BLOCK_PROBES, &span);
-		/* the same with their errors: readers that know no such blocks take those above */
-		if (rc == SQLITE_OK && costs_pack(&o->b->columns, probes.at, probes.count))
-			rc = SQLITE_NOMEM;
-		if (rc == SQLITE_OK)
-			rc = put_block(o, event, FILM_BLOCK_COSTS, &span);
-	}
-	vec_free(&probes);
-	return rc;
-}
-
-/* Sums stand in one block if they are of the same event and time. */
-static int write_sums(const struct output *o, const struct film_batch *batch)
-{
-	vec(struct film_sum) sums = {0};
-	size_t i = 0;
-	int rc = SQLITE_OK;
-
-	while (rc == SQLITE_OK && i < batch->sums.count) {
-		const struct film_sum_given *first = &batch->sums.at[i], *given;
-		struct film_span span = {.t0 = first->from, .t1 = first->to};
-
-		sums.count = 0;
-		for (; i < batch->sums.count && sums.count < FILM_BLOCK_MAX; i++) {
-			given = &batch->sums.at[i];
-			if (given->event != first->event || given->from != first->from ||
-			    given->to != first->to)
-				break;
-			if (!vec_push(&sums, given->sum))
-				rc = SQLITE_NOMEM;
-		}
-		span.count = (uint32_t)sums.count;
-		span.total = sums_total(sums.at, sums.count);
-		if (rc == SQLITE_OK && sums_pack(&o->b->columns, sums.at, sums.count))
-			rc = SQLITE_NOMEM;
-		if (rc == SQLITE_OK)
-			rc = put_block(o, first->event, FILM_BLOCK_SUMS, &span);
-	}
-	vec_free(&sums);
 	return rc;
 }
 
 int film_blocks_write(struct film_blocks *b, struct film_batch *batch,
 		      int (*write)(void *context, const struct buf *row), void *context)
 {
-	struct output o = {b, write, context};
-	uint32_t event;
+	struct output o = {b, write, context, .block_span = batch->block_span};
 	int rc = SQLITE_OK;
 
-	for (event = 1; rc == SQLITE_OK && event < FILM_EVENTS_MAX; event++)
-		rc = write_samples(&o, event, &batch->samples[event], batch->block_span);
-	if (rc == SQLITE_OK)
-		rc = write_calls(&o, batch);
-	if (rc == SQLITE_OK)
-		rc = write_probes(&o, batch);
-	if (rc == SQLITE_OK)
-		rc = write_sums(&o, batch);
+	for (o.number = FILM_BLOCK_SAMPLES; o.number < FILM_BLOCK_KINDS; o.number++) {
+		o.kind = film_kind(o.number);
+		for (o.event = 1; batch->piled[o.number] && o.event < FILM_EVENTS_MAX; o.event++) {
+			struct film_rows *rows = batch->piles[o.number][o.event].first;
+
+			for (; rc == SQLITE_OK && rows; rows = rows->next)
+				rc = write_rows(&o, rows);
+		}
+	}
 	return rc;
 }
 

@@ -5,7 +5,6 @@
 #include "base/map.h"
 #include "film/column.h"
 #include "film/film.h"
-#include "film/samples.h"
 
 /*
  * The layout of a block of calls. doc/film.md describes it; the idea: calls lie track by track (a track is
@@ -49,11 +48,10 @@ struct calls_packer {
 
 /*
  * Packs calls (at least one, at most FILM_BLOCK_MAX; those of one track in the order of their ends, else
- * they are put in that order) into c->packed and says in *span what they are: total is the time of the
- * calls of depth 0. 0, or a negative errno.
+ * they are put in that order) into c->packed. 0, or a negative errno.
  */
 int calls_pack(struct calls_packer *p, struct columns *c, const struct film_call *calls,
-	       size_t count, struct film_span *span);
+	       size_t count);
 void calls_packer_free(struct calls_packer *p);
 
 /* Which track's call comes next, when the tracks are merged. */
@@ -75,12 +73,11 @@ struct calls_reader {
 };
 
 /*
- * *calls points into r until the next call. -EBADMSG when the data is not valid, is not what span says,
- * or names a thread or frame from threads or frames on.
+ * Takes a block of count calls apart; *calls points into r until the next call. -EBADMSG when the data is not
+ * valid, or names a thread or frame from threads or frames on.
  */
-int calls_unpack(struct calls_reader *r, const void *data, size_t size,
-		 const struct film_span *span, uint32_t threads, uint32_t frames,
-		 struct film_calls *calls);
+int calls_unpack(struct calls_reader *r, const void *data, size_t size, size_t count,
+		 uint64_t threads, uint64_t frames, struct film_calls *calls);
 void calls_reader_free(struct calls_reader *r);
 
 /*

@@ -199,22 +199,8 @@ static bool put_times(struct calls_packer *p, struct columns *c, const struct fi
 	return true;
 }
 
-static struct film_span span_of(const struct film_call *calls, size_t count)
-{
-	struct film_span span = {.t0 = calls[0].end, .t1 = calls[0].end, .count = (uint32_t)count};
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		span.t0 = calls[i].end < span.t0 ? calls[i].end : span.t0;
-		span.t1 = calls[i].end > span.t1 ? calls[i].end : span.t1;
-		if (!calls[i].depth)
-			span.total = add_saturated(span.total, calls[i].duration);
-	}
-	return span;
-}
-
 int calls_pack(struct calls_packer *p, struct columns *c, const struct film_call *calls,
-	       size_t count, struct film_span *span)
+	       size_t count)
 {
 	const uint32_t *order;
 	uint64_t *numbers;
@@ -223,7 +209,6 @@ int calls_pack(struct calls_packer *p, struct columns *c, const struct film_call
 	    !vec_reserve(&p->numbers, 5 * count) || !find_tracks(p, calls, count))
 		return -ENOMEM;
 	order_by_track(p, calls, count);
-	*span = span_of(calls, count);
 	order = p->order.at;
 	numbers = p->numbers.at;
 	columns_begin(c);

@@ -47,7 +47,7 @@ static int get_small(struct calls_reader *r, uint32_t *to, size_t count, uint64_
 	return all ? -EBADMSG : 0;
 }
 
-static int get_tracks(struct calls_reader *r, size_t calls, uint32_t threads)
+static int get_tracks(struct calls_reader *r, size_t calls, uint64_t threads)
 {
 	uint64_t count, all = 0, *numbers = r->numbers.at;
 	size_t i;
@@ -155,8 +155,8 @@ static int follow_track(struct calls_reader *r, const struct film_track *track, 
 	return 0;
 }
 
-static int get_rows(struct calls_reader *r, struct rows *rows, size_t count, uint32_t threads,
-		    uint32_t frames)
+static int get_rows(struct calls_reader *r, struct rows *rows, size_t count, uint64_t threads,
+		    uint64_t frames)
 {
 	struct times times;
 	int err = get_tracks(r, count, threads);
@@ -255,25 +255,9 @@ static void put_in_order(struct rows *to, const struct rows *rows, const uint32_
 #undef move
 }
 
-static int check_span(const struct rows *rows, const struct film_span *span)
+int calls_unpack(struct calls_reader *r, const void *data, size_t size, size_t count,
+		 uint64_t threads, uint64_t frames, struct film_calls *calls)
 {
-	uint64_t total = 0;
-	size_t i;
-
-	if (rows->end[0] != span->t0 || rows->end[span->count - 1] != span->t1)
-		return -EBADMSG;
-	for (i = 0; i < span->count; i++) {
-		if (!rows->depth[i])
-			total = add_saturated(total, rows->duration[i]);
-	}
-	return total == span->total ? 0 : -EBADMSG;
-}
-
-int calls_unpack(struct calls_reader *r, const void *data, size_t size,
-		 const struct film_span *span, uint32_t threads, uint32_t frames,
-		 struct film_calls *calls)
-{
-	size_t count = span->count;
 	struct rows rows, sorted;
 	int err;
 
@@ -293,8 +277,6 @@ int calls_unpack(struct calls_reader *r, const void *data, size_t size,
 			put_in_order(&sorted, &rows, r->order.at, count);
 		rows = sorted;
 	}
-	if (!err)
-		err = check_span(&rows, span);
 	if (err)
 		return err;
 	*calls = (struct film_calls){

@@ -2,65 +2,56 @@
 #include "film/catalogue.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "film/layout.h"
 #include "film/schema.h"
 
-/* Puts a column whose number in row i is value, an expression of i. column is scratch. */
-#define put_column(c, column, count, value)          \
-	do {                                         \
-		for (size_t i = 0; i < (count); i++) \
-			(column)[i] = (value);       \
-		columns_put((c), (column), (count)); \
-	} while (0)
+/* The length of the name and the names follow. */
+static const struct layout_column function_columns[] = {
+	LAYOUT_COLUMN(film_function, image, .id_of = LAYOUT_IMAGE),
+	LAYOUT_COLUMN(film_function, kind, .most = UINT8_MAX),
+};
 
-static uint64_t *begin_pack(struct columns *c, size_t count)
-{
-	columns_begin(c);
-	return malloc(count * sizeof(uint64_t));
-}
+static const struct layout_column place_columns[] = {
+	LAYOUT_COLUMN(film_place, image, .id_of = LAYOUT_IMAGE),
+	LAYOUT_COLUMN(film_place, kind),
+	LAYOUT_COLUMN(film_place, address),
+};
 
-static int end_pack(struct columns *c, uint64_t *column)
-{
-	free(column);
-	return columns_end(c);
-}
+static const struct layout_column naming_columns[] = {
+	LAYOUT_COLUMN(film_naming, frame, .id_of = LAYOUT_FRAME, .how = LAYOUT_STEP,
+		      .needed = true),
+	LAYOUT_COLUMN(film_naming, depth, .most = FILM_DEPTH_MAX),
+	LAYOUT_COLUMN(film_naming, function, .id_of = LAYOUT_FUNCTION),
+	LAYOUT_COLUMN(film_naming, file, .id_of = LAYOUT_FILE),
+	LAYOUT_COLUMN(film_naming, line),
+};
 
-/* The next column, if each of its numbers is less than limit. */
-static int get_column(struct column_reader *r, uint64_t *column, size_t count, uint64_t limit)
-{
-	size_t i;
+static const struct layout_column start_columns[] = {
+	LAYOUT_COLUMN(film_start, frame, .id_of = LAYOUT_FRAME, .how = LAYOUT_RISE),
+	LAYOUT_COLUMN(film_start, distance),
+};
 
-	if (column_reader_get(r, column, count))
-		return -EBADMSG;
-	for (i = 0; i < count; i++) {
-		if (column[i] >= limit)
-			return -EBADMSG;
+static const struct layout_column stack_columns[] = {
+	LAYOUT_COLUMN(film_stack, parent, .how = LAYOUT_BACK),
+	LAYOUT_COLUMN(film_stack, frame, .id_of = LAYOUT_FRAME, .needed = true),
+	LAYOUT_COLUMN(film_stack, how, .most = UINT8_MAX),
+};
+
+#define LAYOUT(row, name)                                                    \
+	static const struct layout name##_layout = {                         \
+		.columns = name##_columns,                                   \
+		.count = sizeof(name##_columns) / sizeof(name##_columns[0]), \
+		.row_size = sizeof(struct row),                              \
 	}
-	return 0;
-}
 
-static uint64_t *begin_unpack(struct column_reader *r, const void *data, size_t size, size_t count,
-			      unsigned int columns, size_t text, int *err)
-{
-	uint64_t *column = malloc(count * sizeof(*column));
-
-	*err = -EBADMSG;
-	if (!column)
-		*err = -ENOMEM;
-	else if (count)
-		*err = column_reader_begin(r, data, size, count, columns, text);
-	if (!*err)
-		return column;
-	free(column);
-	return NULL;
-}
-
-static int end_unpack(struct column_reader *r, uint64_t *column, int err)
-{
-	free(column);
-	return err ? err : column_reader_end(r);
-}
+LAYOUT(film_function, function);
+LAYOUT(film_place, place);
+LAYOUT(film_naming, naming);
+LAYOUT(film_start, start);
+LAYOUT(film_stack, stack);
 
 size_t functions_per_block(const struct film_function *functions, size_t count)
 {
@@ -76,40 +67,35 @@ size_t functions_per_block(const struct film_function *functions, size_t count)
 
 int functions_pack(struct columns *c, const struct film_function *functions, size_t count)
 {
-	uint64_t *column = begin_pack(c, count);
+	uint64_t *numbers = malloc(count * sizeof(*numbers));
 	size_t n;
 
-	if (!column)
+	if (!numbers)
 		return -ENOMEM;
-	put_column(c, column, count, functions[i].image);
-	put_column(c, column, count, functions[i].kind);
-	put_column(c, column, count, strlen(functions[i].name));
+	columns_begin(c);
+	layout_put(c, &function_layout, 0, functions, count, numbers);
+	for (n = 0; n < count; n++)
+		numbers[n] = strlen(functions[n].name);
+	columns_put(c, numbers, count);
 	for (n = 0; n < count; n++)
 		columns_put_bytes(c, functions[n].name, strlen(functions[n].name));
-	return end_pack(c, column);
+	free(numbers);
+	return columns_end(c);
 }
 
-static int take_functions(struct column_reader *r, uint32_t images, struct arena *texts,
-			  struct film_function *functions, uint64_t *column, size_t count)
+static int take_names(struct column_reader *r, struct arena *texts, struct film_function *functions,
+		      uint64_t *lengths, size_t count)
 {
-	size_t i;
+	if (column_reader_get(r, lengths, count))
+		return -EBADMSG;
+	for (size_t i = 0; i < count; i++) {
+		const void *name = lengths[i] > FILM_TEXT_MAX
+					   ? NULL
+					   : column_reader_bytes(r, (size_t)lengths[i]);
 
-	if (get_column(r, column, count, images))
-		return -EBADMSG;
-	for (i = 0; i < count; i++)
-		functions[i].image = (uint32_t)column[i];
-	if (get_column(r, column, count, UINT8_MAX + 1))
-		return -EBADMSG;
-	for (i = 0; i < count; i++)
-		functions[i].kind = (enum film_frame_kind)column[i];
-	if (get_column(r, column, count, FILM_TEXT_MAX + 1))
-		return -EBADMSG;
-	for (i = 0; i < count; i++) {
-		const void *name = column_reader_bytes(r, (size_t)column[i]);
-
-		if (!name || memchr(name, 0, (size_t)column[i]))
+		if (!name || memchr(name, 0, (size_t)lengths[i]))
 			return -EBADMSG;
-		functions[i].name = arena_text(texts, name, (size_t)column[i]);
+		functions[i].name = arena_text(texts, name, (size_t)lengths[i]);
 		if (!functions[i].name)
 			return -ENOMEM;
 	}
@@ -119,49 +105,40 @@ static int take_functions(struct column_reader *r, uint32_t images, struct arena
 int functions_unpack(struct column_reader *r, const void *data, size_t size, uint32_t images,
 		     struct arena *texts, struct film_function *functions, size_t count)
 {
+	const struct layout_limits limits = {{[LAYOUT_IMAGE] = images}};
+	const struct layout *layout = &function_layout;
+	struct layout_cells cells[2];
+	uint64_t *numbers;
 	int err;
-	uint64_t *column =
-		begin_unpack(r, data, size, count, 3, FILM_BLOCK_TEXT_MAX + FILM_TEXT_MAX, &err);
 
-	if (!column)
-		return err;
-	err = take_functions(r, images, texts, functions, column, count);
-	return end_unpack(r, column, err);
+	if (!count)
+		return -EBADMSG;
+	numbers = malloc(count * sizeof(*numbers));
+	if (!numbers)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < layout->count; i++)
+		cells[i] = layout_of_rows(layout, i, functions);
+	err = column_reader_begin(r, data, size, count, layout->count + 1,
+				  FILM_BLOCK_TEXT_MAX + FILM_TEXT_MAX);
+	if (!err)
+		err = layout_take(r, layout, &limits, 0, cells, count, numbers);
+	if (!err)
+		err = take_names(r, texts, functions, numbers, count);
+	free(numbers);
+	return err ? err : column_reader_end(r);
 }
 
 int places_pack(struct columns *c, const struct film_place *places, size_t count)
 {
-	uint64_t *column = begin_pack(c, count);
-
-	if (!column)
-		return -ENOMEM;
-	put_column(c, column, count, places[i].image);
-	put_column(c, column, count, places[i].kind);
-	put_column(c, column, count, places[i].address);
-	return end_pack(c, column);
+	return layout_pack(c, &place_layout, 0, places, count);
 }
 
 int places_unpack(struct column_reader *r, const void *data, size_t size, uint32_t images,
 		  struct film_place *places, size_t count)
 {
-	int err;
-	uint64_t *column = begin_unpack(r, data, size, count, 3, 0, &err);
-	size_t i;
+	const struct layout_limits limits = {{[LAYOUT_IMAGE] = images}};
 
-	if (!column)
-		return err;
-	err = get_column(r, column, count, images);
-	for (i = 0; !err && i < count; i++)
-		places[i].image = (uint32_t)column[i];
-	if (!err)
-		err = get_column(r, column, count, UINT8_MAX + 1);
-	for (i = 0; !err && i < count; i++)
-		places[i].kind = (uint8_t)column[i];
-	if (!err)
-		err = column_reader_get(r, column, count);
-	for (i = 0; !err && i < count; i++)
-		places[i].address = column[i];
-	return end_unpack(r, column, err);
+	return layout_unpack(r, &place_layout, &limits, 0, data, size, places, count);
 }
 
 size_t namings_per_block(const struct film_naming *namings, size_t count)
@@ -176,142 +153,51 @@ size_t namings_per_block(const struct film_naming *namings, size_t count)
 
 int namings_pack(struct columns *c, const struct film_naming *namings, size_t count)
 {
-	uint64_t *column = begin_pack(c, count);
-
-	if (!column)
-		return -ENOMEM;
-	put_column(c, column, count, namings[i].frame - (i ? namings[i - 1].frame : 0));
-	put_column(c, column, count, namings[i].depth);
-	put_column(c, column, count, namings[i].function);
-	put_column(c, column, count, namings[i].file);
-	put_column(c, column, count, namings[i].line);
-	return end_pack(c, column);
-}
-
-/* Frames in order, each with the depths 0, 1, 2 …. */
-static int take_frames(struct column_reader *r, uint32_t frames, struct film_naming *namings,
-		       uint64_t *column, size_t count)
-{
-	uint64_t frame = 0;
-	size_t i;
-
-	if (get_column(r, column, count, frames))
-		return -EBADMSG;
-	for (i = 0; i < count; i++) {
-		frame += column[i];
-		if (!frame || frame >= frames)
-			return -EBADMSG;
-		namings[i].frame = (uint32_t)frame;
-	}
-	if (get_column(r, column, count, FILM_DEPTH_MAX + 1))
-		return -EBADMSG;
-	for (i = 0; i < count; i++) {
-		bool same = i && namings[i].frame == namings[i - 1].frame;
-
-		namings[i].depth = (uint32_t)column[i];
-		if (namings[i].depth != (same ? namings[i - 1].depth + 1 : 0))
-			return -EBADMSG;
-	}
-	return 0;
+	return layout_pack(c, &naming_layout, 0, namings, count);
 }
 
 int namings_unpack(struct column_reader *r, const void *data, size_t size, uint32_t frames,
 		   uint32_t functions, uint32_t files, struct film_naming *namings, size_t count)
 {
-	int err;
-	uint64_t *column = begin_unpack(r, data, size, count, 5, 0, &err);
-	size_t i;
+	const struct layout_limits limits = {{
+		[LAYOUT_FRAME] = frames,
+		[LAYOUT_FUNCTION] = functions,
+		[LAYOUT_FILE] = files,
+	}};
+	int err = layout_unpack(r, &naming_layout, &limits, 0, data, size, namings, count);
 
-	if (!column)
-		return err;
-	err = take_frames(r, frames, namings, column, count);
-	if (!err)
-		err = get_column(r, column, count, functions);
-	for (i = 0; !err && i < count; i++)
-		namings[i].function = (uint32_t)column[i];
-	if (!err)
-		err = get_column(r, column, count, files);
-	for (i = 0; !err && i < count; i++)
-		namings[i].file = (uint32_t)column[i];
-	if (!err)
-		err = get_column(r, column, count, (uint64_t)UINT32_MAX + 1);
-	for (i = 0; !err && i < count; i++)
-		namings[i].line = (uint32_t)column[i];
-	return end_unpack(r, column, err);
+	/* each frame with the depths 0, 1, 2 … */
+	for (size_t i = 0; !err && i < count; i++) {
+		bool same = i && namings[i].frame == namings[i - 1].frame;
+
+		if (namings[i].depth != (same ? namings[i - 1].depth + 1 : 0))
+			err = -EBADMSG;
+	}
+	return err;
 }
 
 int starts_pack(struct columns *c, const struct film_start *starts, size_t count)
 {
-	uint64_t *column = begin_pack(c, count);
-
-	if (!column)
-		return -ENOMEM;
-	put_column(c, column, count, starts[i].frame - (i ? starts[i - 1].frame : 0));
-	put_column(c, column, count, starts[i].distance);
-	return end_pack(c, column);
+	return layout_pack(c, &start_layout, 0, starts, count);
 }
 
 int starts_unpack(struct column_reader *r, const void *data, size_t size, uint32_t frames,
 		  struct film_start *starts, size_t count)
 {
-	int err;
-	uint64_t *column = begin_unpack(r, data, size, count, 2, 0, &err), frame = 0;
-	size_t i;
+	const struct layout_limits limits = {{[LAYOUT_FRAME] = frames}};
 
-	if (!column)
-		return err;
-	err = get_column(r, column, count, frames);
-	for (i = 0; !err && i < count; i++) {
-		frame += column[i];
-		if (!column[i] || frame >= frames)
-			err = -EBADMSG;
-		starts[i].frame = (uint32_t)frame;
-	}
-	if (!err)
-		err = column_reader_get(r, column, count);
-	for (i = 0; !err && i < count; i++)
-		starts[i].distance = column[i];
-	return end_unpack(r, column, err);
+	return layout_unpack(r, &start_layout, &limits, 0, data, size, starts, count);
 }
 
 int stacks_pack(struct columns *c, uint32_t first, const struct film_stack *stacks, size_t count)
 {
-	uint64_t *column = begin_pack(c, count);
-
-	if (!column)
-		return -ENOMEM;
-	put_column(c, column, count, stacks[i].parent ? first + i - stacks[i].parent : 0);
-	put_column(c, column, count, stacks[i].frame);
-	put_column(c, column, count, stacks[i].how);
-	return end_pack(c, column);
+	return layout_pack(c, &stack_layout, first, stacks, count);
 }
 
 int stacks_unpack(struct column_reader *r, const void *data, size_t size, uint32_t first,
 		  uint32_t frames, struct film_stack *stacks, size_t count)
 {
-	int err;
-	uint64_t *column = begin_unpack(r, data, size, count, 3, 0, &err);
-	size_t i;
+	const struct layout_limits limits = {{[LAYOUT_FRAME] = frames}};
 
-	if (!column)
-		return err;
-	err = column_reader_get(r, column, count);
-	for (i = 0; !err && i < count; i++) {
-		/* a distance of the id itself would be another way to say "root": there is one */
-		if (column[i] >= first + i)
-			err = -EBADMSG;
-		stacks[i].parent = column[i] ? (uint32_t)(first + i - column[i]) : 0;
-	}
-	if (!err)
-		err = get_column(r, column, count, frames);
-	for (i = 0; !err && i < count; i++) {
-		if (!column[i])
-			err = -EBADMSG;
-		stacks[i].frame = (uint32_t)column[i];
-	}
-	if (!err)
-		err = get_column(r, column, count, UINT8_MAX + 1);
-	for (i = 0; !err && i < count; i++)
-		stacks[i].how = (enum film_how)column[i];
-	return end_unpack(r, column, err);
+	return layout_unpack(r, &stack_layout, &limits, first, data, size, stacks, count);
 }

@@ -9,7 +9,7 @@
 
 /*
  * Columns of unsigned 64-bit numbers, packed into one zstd frame with a checksum. What a block holds is the business
- * of its layout (samples.c, catalogue.c); how numbers become few bytes is the business of this file.
+ * of its layout (layout.h); how numbers become few bytes is the business of this file.
  *
  * A column starts with one byte, its encoding; all sums are modulo 2^64:
  *

@@ -370,18 +370,9 @@ static bool was_removed(struct film_disk *d)
 	       moved;
 }
 
-static uint64_t count_samples(const struct film_batch *batch)
-{
-	uint64_t count = 0;
-
-	for (size_t event = 0; event < FILM_EVENTS_MAX; event++)
-		count += batch->samples[event].count;
-	return count;
-}
-
 static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fail *why)
 {
-	const uint64_t samples = count_samples(batch);
+	const uint64_t samples = film_batch_samples(batch);
 	uint64_t size;
 	int err = 0, rc;
 

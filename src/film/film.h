@@ -147,7 +147,13 @@ struct film_loss {
 	uint64_t count;
 };
 
-/* A block of samples, as columns. Sorted by time. value is in the event's unit. */
+/* One observation. value is in the event's unit. */
+struct film_sample {
+	uint64_t time, value;
+	uint32_t thread, stack;
+};
+
+/* A block of samples, as columns. Sorted by time. */
 struct film_samples {
 	size_t count;
 	const uint64_t *time;

@@ -411,7 +411,7 @@ static void take_block(struct film_row *r)
 
 	row_check_id(r, loader_of(r)->reading.next_block++, INT64_MAX);
 	/* what other kinds mean by their columns is not known here */
-	if (kind < FILM_BLOCK_SAMPLES || kind > FILM_BLOCK_COSTS)
+	if (!film_kind(kind))
 		return;
 	block.kind = (uint32_t)kind;
 	block.id = (int64_t)row_number(r, 0, INT64_MAX);
@@ -513,8 +513,8 @@ static int in_order(const void *a, const void *b)
 
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	/* calls of one thread are in order only as they were written */
-	if (x->kind == FILM_BLOCK_SAMPLES && x->span.t0 != y->span.t0)
+	/* what is not sorted is in order only as it was written: the calls of a thread */
+	if (film_kind(x->kind)->sorted && x->span.t0 != y->span.t0)
 		return x->span.t0 < y->span.t0 ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
 }

@@ -6,20 +6,10 @@
 #include <sys/types.h>
 
 #include "film/arena.h"
-#include "film/calls.h"
 #include "film/reader.h"
-#include "film/samples.h"
+#include "film/unpack.h"
 
 /* What a film in memory keeps to itself; reader.c, load.c and walk.c share it. */
-
-/* Where a block is taken apart. All zero is empty. */
-struct film_unpacked {
-	struct samples_reader samples;
-	struct calls_reader calls;
-	struct column_reader columns;  /* of other blocks */
-	vec(struct film_probe) probes; /* of the block at hand */
-	vec(struct film_sum) sums;     /* of the block at hand */
-};
 
 struct film_block {
 	int64_t id;
@@ -55,12 +45,12 @@ struct film_private {
 	struct arena replaced; /* texts of rows that are written again as they change */
 	const char **files;    /* source files by id */
 	uint32_t file_count;
-	/* those of samples first, sorted by t0, then id; the others by kind, then id */
+	/* by kind; those that are sorted by t0, then id; the others by id */
 	struct film_block *blocks;
 	size_t block_count;
-	bool is_followed;		  /* film_catch_up() will read on */
-	struct film_reading reading;	  /* of one that is followed */
-	struct film_unpacked unpacked[2]; /* while one block is looked at, the next one is read */
+	bool is_followed;		   /* film_catch_up() will read on */
+	struct film_reading reading;	   /* of one that is followed */
+	struct film_unpacker unpackers[2]; /* while one block is looked at, the next one is read */
 };
 
 /*
@@ -81,5 +71,13 @@ int film_load(sqlite3 *db, const char *path, enum film_part part, struct film *f
 int film_enter(struct film_private *p, struct fail *why);
 /* To be called when nothing is read for a while: a film that is being recorded is not held open. */
 void film_leave(struct film_private *p);
+
+/*
+ * Calls take() with each block of what was given as one kind, as film_each_calls() does: with the columns or rows of it.
+ * For who has them all, and asks kinds.h what they are.
+ */
+int film_each_block(struct film *film, uint32_t event, enum film_block_kind kind,
+		    int (*take)(void *context, const struct film_unpacked *block), void *context,
+		    struct fail *why);
 
 #endif

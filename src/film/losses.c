@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/saturated.h"
 #include "film/batch.h"
 
 static const char *const own_reasons[OWN_LOSSES] = {

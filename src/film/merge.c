@@ -6,27 +6,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/saturated.h"
+#include "film/load.h"
 #include "film/merge_ids.h"
-#include "film/samples.h"
 #include "film/schema.h"
 #include "film/writing.h"
 
 /*
- * Blocks of a merged film: a minute of samples. They compress better than seconds, and to read one second out of
+ * Blocks of a merged film: a minute of what is sorted. They compress better than seconds, and to read one second out of
  * a minute still takes less than opening the film.
  */
 #define BLOCK_SPAN 60000000000ull
 
-/*
- * Times of samples are kept to about a microsecond: when a timer fires is known no better, and what is below is noise
- * that takes a quarter of a film. Multiples of a power of two, as planes of bytes are what is compressed.
- */
-#define SAMPLE_CLOCK_NS 1024
-
-/* What waits for a commit: a few MB of each. */
-#define COMMIT_SAMPLES (1u << 18)
-#define COMMIT_CALLS   (1u << 17)
-#define COMMIT_SUMS    (1u << 14)
+/* What waits for a commit, of each kind: some MB. */
+#define COMMIT_BYTES (6u << 20)
 
 /* Films whose clocks differ by less were made while the machine ran; wall clocks are slewed by less. */
 #define SAME_BOOT_NS 10000000000
@@ -47,7 +40,10 @@ struct film_merge {
 	vec(struct merged_loss) losses;
 
 	/* of the film that is added */
-	uint32_t event; /* its new id */
+	uint32_t event;		   /* its new id, */
+	enum film_block_kind kind; /* and the kind of blocks at hand: */
+	vec(uint8_t) rows;	   /* those of a block */
+	vec(uint64_t) numbers;	   /* one of its columns */
 	struct fail *why;
 };
 
@@ -71,6 +67,8 @@ static void free_merge(struct film_merge *merge)
 	arena_free(&merge->texts);
 	vec_free(&merge->boots);
 	vec_free(&merge->losses);
+	vec_free(&merge->rows);
+	vec_free(&merge->numbers);
 	free(merge->path);
 	free(merge);
 }
@@ -149,80 +147,81 @@ static int too_old(struct film_merge *merge)
 /* Commits now and then, so that not all of it is in memory. */
 static int commit_some(struct film_merge *merge)
 {
-	struct film_writer *to = merge->to;
+	const size_t *piled = merge->to->batch->piled;
+	bool enough = false;
 
-	if (to->pending_samples < COMMIT_SAMPLES && to->batch->call_count < COMMIT_CALLS &&
-	    to->batch->sums.count < COMMIT_SUMS)
-		return 0;
-	return film_commit(to, merge->info.end, false, merge->why);
+	for (size_t i = 0; i < FILM_BLOCK_KINDS; i++)
+		enough |= piled[i] >= COMMIT_BYTES;
+	return enough ? film_commit(merge->to, merge->info.end, false, merge->why) : 0;
 }
 
-static int take_samples(void *context, const struct film_samples *samples)
+/* Makes times those of the film that is made: as exact as they are known. False: one is too old. */
+static bool shift_times(const struct film_merge *merge, uint64_t *times, size_t count,
+			uint32_t clock)
 {
-	struct film_merge *merge = context;
-	const struct merge_ids *ids = &merge->ids;
-	size_t i;
-
-	for (i = 0; i < samples->count; i++) {
-		uint64_t time;
-
-		if (!merge_time(ids, samples->time[i], &time))
-			return too_old(merge);
-		time -= time % SAMPLE_CLOCK_NS;
+	for (size_t i = 0; i < count; i++) {
+		if (!merge_time(&merge->ids, times[i], &times[i]))
+			return false;
+		if (!clock)
+			continue;
+		times[i] -= times[i] % clock;
 		/* none comes to lie before the film */
-		if (time < merge->info.start)
-			time = merge->info.start;
-		film_sample(merge->to, merge->event, time, ids->thread_of.at[samples->thread[i]],
-			    ids->stack_of.at[samples->stack[i]], samples->value[i]);
+		if (times[i] < merge->info.start)
+			times[i] = merge->info.start;
 	}
-	return commit_some(merge);
+	return true;
 }
 
-static int take_calls(void *context, const struct film_calls *calls)
+/* What no row says as its length is longer than its time. */
+static bool lengths_ok(const struct film_kind *kind, const uint8_t *rows, size_t count)
 {
-	struct film_merge *merge = context;
-	const struct merge_ids *ids = &merge->ids;
-	size_t i;
-
-	for (i = 0; i < calls->count; i++) {
-		struct film_call call = {
-			.duration = calls->duration[i],
-			.waited = calls->waited[i],
-			.thread = ids->thread_of.at[calls->thread[i]],
-			.frame = ids->frame_of.at[calls->frame[i]],
-			.lane = calls->lane[i],
-			.depth = (uint16_t)calls->depth[i],
-			.cpu = (uint16_t)calls->cpu[i],
-			.flags = calls->flags[i],
-		};
-
-		if (!merge_time(ids, calls->end[i], &call.end) || call.duration > call.end)
-			return too_old(merge);
-		film_call(merge->to, merge->event, &call);
-	}
-	return commit_some(merge);
+	for (; kind->length && count; count--, rows += kind->layout.row_size)
+		if (layout_number_in(kind->length, rows) > layout_number_in(kind->time, rows))
+			return false;
+	return true;
 }
 
-static int take_probe(void *context, const struct film_probe *probe)
+/* Copies a column into rows: ids become those of the film that is made, times are by its clock. */
+static int move_column(struct film_merge *merge, const struct film_unpacked *block, unsigned int i)
 {
-	struct film_merge *merge = context;
-	struct film_probe copy = *probe;
+	const struct layout_column *column = &block->kind->layout.columns[i];
+	const uint32_t *of = merge_ids_of(&merge->ids, column->id_of);
+	struct layout_cells from = film_unpacked_cells(block, i);
+	struct layout_cells to = layout_of_rows(&block->kind->layout, i, merge->rows.at);
+	uint64_t *numbers = merge->numbers.at;
+	size_t count = film_unpacked_count(block);
 
-	copy.frame = merge->ids.frame_of.at[probe->frame];
-	film_probe(merge->to, merge->event, &copy);
+	layout_gather(&from, numbers, count);
+	for (size_t k = 0; of && k < count; k++)
+		numbers[k] = of[numbers[k]];
+	if (column == block->kind->time && !shift_times(merge, numbers, count, block->kind->clock))
+		return too_old(merge);
+	layout_scatter(&to, numbers, count);
 	return 0;
 }
 
-static int take_sum(void *context, uint64_t from, uint64_t to, const struct film_sum *sum)
+static int take_block(void *context, const struct film_unpacked *block)
 {
 	struct film_merge *merge = context;
-	struct film_sum copy = *sum;
+	const struct film_kind *kind = block->kind;
+	size_t size = kind->layout.row_size, count = film_unpacked_count(block);
+	uint64_t from = 0, to = 0;
+	int err = 0;
 
-	if (!merge_time(&merge->ids, from, &from) || !merge_time(&merge->ids, to, &to))
+	if (!vec_reserve(&merge->rows, count * size) || !vec_reserve(&merge->numbers, count))
+		return fail_errno(merge->why, -ENOMEM, NULL, "cannot merge films");
+	/* what lies between the columns, and is no column of this kind */
+	memset(merge->rows.at, 0, count * size);
+	if (kind->span == FILM_SPAN_GIVEN && (!merge_time(&merge->ids, block->span.t0, &from) ||
+					      !merge_time(&merge->ids, block->span.t1, &to)))
 		return too_old(merge);
-	copy.frame = merge->ids.frame_of.at[sum->frame];
-	film_sum(merge->to, merge->event, from, to, &copy);
-	return commit_some(merge);
+	for (unsigned int column = 0; !err && column < kind->layout.count; column++)
+		err = move_column(merge, block, column);
+	if (!err && !lengths_ok(kind, merge->rows.at, count))
+		err = too_old(merge);
+	if (!err)
+		film_put(merge->to, merge->kind, merge->event, from, to, merge->rows.at, count);
+	return err ? err : commit_some(merge);
 }
 
 static int add_events(struct film_merge *merge, struct film *film)
@@ -232,15 +231,12 @@ static int add_events(struct film_merge *merge, struct film *film)
 
 	for (event = 1; !err && event < film->event_count; event++) {
 		merge->event = merge->ids.event_of.at[event];
-		err = film_each_samples(film, event, 0, UINT64_MAX, take_samples, merge,
-					merge->why);
-		if (!err)
-			err = film_each_calls(film, event, 0, UINT64_MAX, false, take_calls, merge,
-					      merge->why);
-		if (!err)
-			err = film_each_probe(film, event, take_probe, merge, merge->why);
-		if (!err)
-			err = film_each_timed_sum(film, event, take_sum, merge, merge->why);
+		for (merge->kind = FILM_BLOCK_SAMPLES; !err && merge->kind < FILM_BLOCK_KINDS;
+		     merge->kind++) {
+			if (!film_kind(merge->kind)->beside)
+				err = film_each_block(film, event, merge->kind, take_block, merge,
+						      merge->why);
+		}
 	}
 	return err;
 }

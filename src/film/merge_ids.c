@@ -53,6 +53,22 @@ void merge_ids_free(struct merge_ids *ids)
 	vec_free(&ids->stack_of);
 }
 
+const uint32_t *merge_ids_of(const struct merge_ids *ids, enum layout_table table)
+{
+	switch (table) {
+	case LAYOUT_THREAD:
+		return ids->thread_of.at;
+	case LAYOUT_STACK:
+		return ids->stack_of.at;
+	case LAYOUT_FRAME:
+		return ids->frame_of.at;
+	case LAYOUT_IMAGE:
+		return ids->image_of.at;
+	default:
+		return NULL;
+	}
+}
+
 /* Of what happened before the clock began, the time is not known. */
 static uint64_t shifted_or_none(const struct merge_ids *ids, uint64_t time)
 {

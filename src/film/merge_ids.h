@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "film/arena.h"
 #include "film/intern.h"
+#include "film/layout.h"
 #include "film/reader.h"
 #include "film/writer.h"
 
@@ -61,6 +62,9 @@ int merge_ids_init(struct merge_ids *ids, struct film_writer *to);
 /* Fills the tables for a film. 0 or -ENOMEM. */
 int merge_ids_add(struct merge_ids *ids, struct film *from, int64_t shift, uint32_t boot);
 void merge_ids_free(struct merge_ids *ids);
+
+/* The id there by the id here, of that table; null: no ids, or none that blocks of what was observed have. */
+const uint32_t *merge_ids_of(const struct merge_ids *ids, enum layout_table table);
 
 /* A time of the film that is added, by the clock of the other; false: it cannot be told by it. */
 static inline bool merge_time(const struct merge_ids *ids, uint64_t time, uint64_t *shifted)

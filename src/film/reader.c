@@ -321,15 +321,6 @@ int film_catch_up(struct film *film, struct fail *why)
 	return err;
 }
 
-static void free_unpacked(struct film_unpacked *u)
-{
-	samples_reader_free(&u->samples);
-	calls_reader_free(&u->calls);
-	column_reader_free(&u->columns);
-	vec_free(&u->probes);
-	vec_free(&u->sums);
-}
-
 void film_free(struct film *film)
 {
 	struct film_private *p;
@@ -352,8 +343,8 @@ void film_free(struct film *film)
 		arena_free(&p->replaced);
 		vec_free(&p->reading.named_by);
 		vec_free(&p->reading.given);
-		free_unpacked(&p->unpacked[0]);
-		free_unpacked(&p->unpacked[1]);
+		film_unpacker_free(&p->unpackers[0]);
+		film_unpacker_free(&p->unpackers[1]);
 		free(p->files);
 		free(p->blocks);
 		free(p->path);

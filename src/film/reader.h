@@ -112,12 +112,6 @@ int film_each_sum(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		  int (*take)(void *context, const struct film_sum *sum), void *context,
 		  struct fail *why);
 
-/* The same for all sums, with the time that each is of. */
-int film_each_timed_sum(struct film *film, uint32_t event,
-			int (*take)(void *context, uint64_t from, uint64_t to,
-				    const struct film_sum *sum),
-			void *context, struct fail *why);
-
 /* Count and total of all samples of an event, from the block rows alone. */
 void film_event_total(struct film *film, uint32_t event, uint64_t *samples, uint64_t *total);
 

@@ -41,7 +41,7 @@ enum {
 	FILM_WORDS_MAX = 1 << 30,      /* bytes of the texts of packed processes and threads */
 };
 
-/* Kinds of blocks. A reader skips the kinds it does not know. */
+/* Kinds of blocks; what they are is in kinds.c. A reader skips the kinds it does not know. */
 enum film_block_kind {
 	FILM_BLOCK_SAMPLES = 1,
 	FILM_BLOCK_CALLS = 2,
@@ -49,6 +49,7 @@ enum film_block_kind {
 	FILM_BLOCK_SUMS = 4,   /* of calls by function */
 	FILM_BLOCK_COSTS =
 		5, /* what probes cost, and how well that is known; beside FILM_BLOCK_PROBES */
+	FILM_BLOCK_KINDS,
 };
 
 struct film_table {

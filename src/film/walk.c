@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
+#include <stdio.h>
 
+#include "base/saturated.h"
 #include "film/ahead.h"
 #include "film/load.h"
 #include "film/schema.h"
-#include "film/sums.h"
 
-/* A block that was taken apart: what is in one of the film's two places for it. */
+/* A block in one of the film's two places for it. */
 struct got {
-	struct film_unpacked *at;
-	struct film_span span; /* of the block */
-	union {
-		struct film_samples samples;
-		struct film_calls calls;
-	};
-	int err; /* it could not be, and */
+	struct film_unpacker *in;
+	struct film_unpacked block;
+	int err; /* it could not be taken apart, and */
 	struct fail why;
 };
 
 /* A walk through the blocks of one kind and one event. */
 struct walk {
 	struct film *film;
-	uint32_t kind, event;
+	uint32_t number, event;
+	const struct film_kind *kind;
+	struct layout_limits limits;
 	uint64_t from, to;
 	int64_t after, up_to; /* of ids: those above the first; up_to 0: all of these */
 	bool backwards;
-	/* Takes a block apart, which is in memory only for so long; 0 or -EBADMSG or -ENOMEM. */
-	int (*unpack)(const struct film *film, const struct film_block *block, const void *data,
-		      size_t size, struct got *got);
-	/* Gives what is wanted of it to the caller; returns what the caller's function did. */
-	int (*give)(const struct walk *walk, struct got *got);
+	/* Gives what is wanted of a block to the caller; returns what the caller's function did. */
+	int (*give)(const struct walk *walk, const struct film_unpacked *block);
 	struct got got[2]; /* the next one is taken apart while the caller has one */
 	sqlite3_stmt *query;
 	size_t next; /* where to look for the next block, in the order of walking */
@@ -38,43 +34,23 @@ struct walk {
 		int (*calls)(void *context, const struct film_calls *calls);
 		int (*probe)(void *context, const struct film_probe *probe);
 		int (*sum)(void *context, const struct film_sum *sum);
-		int (*timed_sum)(void *context, uint64_t from, uint64_t to,
-				 const struct film_sum *sum);
+		int (*block)(void *context, const struct film_unpacked *block);
 	} take;
 	void *context;
 	struct fail *why;
 };
 
-/* The index of the first of count sorted times that is not before time. */
-static size_t first_from(const uint64_t *times, size_t count, uint64_t time)
-{
-	size_t low = 0;
-
-	while (low < count) {
-		size_t middle = low + (count - low) / 2;
-
-		if (times[middle] < time)
-			low = middle + 1;
-		else
-			count = middle;
-	}
-	return low;
-}
-
 /* Words for a block that could not be taken apart. */
 static int cannot_take(const struct walk *walk, int err, struct fail *why)
 {
-	static const char *const damaged[] = {
-		[FILM_BLOCK_SAMPLES] = "a block of samples is not what its row says",
-		[FILM_BLOCK_CALLS] = "a block of calls is not what its row says",
-		[FILM_BLOCK_PROBES] = "a block of probes is not what its row says",
-		[FILM_BLOCK_SUMS] = "a block of sums is not what its row says",
-		[FILM_BLOCK_COSTS] = "a block of costs is not what its row says",
-	};
+	char what[64];
 	const char *path = walk->film->private->path ? walk->film->private->path : "the film";
 
-	if (err == -EBADMSG)
-		return film_damaged(why, path, damaged[walk->kind]);
+	if (err == -EBADMSG) {
+		snprintf(what, sizeof(what), "a block of %s is not what its row says",
+			 walk->kind->name);
+		return film_damaged(why, path, what);
+	}
 	return fail_errno(why, err, NULL, "cannot read %s", path);
 }
 
@@ -88,8 +64,9 @@ static int read_block(const struct walk *walk, const struct film_block *block, s
 	sqlite3_bind_int64(query, 1, block->id);
 	rc = sqlite3_step(query);
 	if (rc == SQLITE_ROW)
-		err = walk->unpack(walk->film, block, sqlite3_column_blob(query, 0),
-				   (size_t)sqlite3_column_bytes(query, 0), got);
+		err = film_unpack(got->in, walk->kind, &walk->limits, &block->span,
+				  sqlite3_column_blob(query, 0),
+				  (size_t)sqlite3_column_bytes(query, 0), &got->block);
 	else if (rc == SQLITE_DONE)
 		err = -EBADMSG;
 	if (err)
@@ -103,13 +80,13 @@ static int read_block(const struct walk *walk, const struct film_block *block, s
 
 static bool is_wanted(const struct walk *walk, const struct film_block *block)
 {
-	if (block->kind != walk->kind || block->event != walk->event || block->id <= walk->after ||
-	    (walk->up_to && block->id > walk->up_to))
+	if (block->kind != walk->number || block->event != walk->event ||
+	    block->id <= walk->after || (walk->up_to && block->id > walk->up_to))
 		return false;
-	if (block->kind == FILM_BLOCK_PROBES || block->kind == FILM_BLOCK_COSTS)
+	if (walk->kind->span == FILM_SPAN_NONE)
 		return true;
-	/* sums are of a time up to, but not with, its end */
-	if (block->kind == FILM_BLOCK_SUMS && block->span.t1 == walk->from &&
+	/* up to, but not with, its end */
+	if (walk->kind->span == FILM_SPAN_GIVEN && block->span.t1 == walk->from &&
 	    block->span.t0 < walk->from)
 		return false;
 	return block->span.t1 >= walk->from && block->span.t0 < walk->to;
@@ -144,10 +121,7 @@ static void make_block(void *context, size_t i)
 	struct walk *walk = context;
 	struct got *got = &walk->got[i & 1];
 
-	const struct film_block *block = next_block(walk);
-
-	got->span = block->span;
-	got->err = read_block(walk, block, got);
+	got->err = read_block(walk, next_block(walk), got);
 }
 
 static int take_block(void *context, size_t i)
@@ -157,7 +131,14 @@ static int take_block(void *context, size_t i)
 
 	if (got->err && walk->why)
 		*walk->why = got->why;
-	return got->err ? got->err : walk->give(walk, got);
+	if (got->err)
+		return got->err;
+	if (walk->kind->time) {
+		film_view_cut(walk->kind, &got->block.view, walk->from, walk->to);
+		if (!got->block.view.count)
+			return 0;
+	}
+	return walk->give(walk, &got->block);
 }
 
 static int walk_wanted(struct walk *walk)
@@ -166,7 +147,7 @@ static int walk_wanted(struct walk *walk)
 	struct ahead ahead = {count_wanted(walk), make_block, take_block, walk};
 
 	for (int i = 0; i < 2; i++)
-		walk->got[i].at = &p->unpacked[i];
+		walk->got[i].in = &p->unpackers[i];
 	return ahead_run(&ahead);
 }
 
@@ -175,6 +156,12 @@ static int walk_blocks(struct walk *walk)
 	struct film_private *p = walk->film->private;
 	int err = film_enter(p, walk->why);
 
+	walk->kind = film_kind(walk->number);
+	walk->limits = (struct layout_limits){{
+		[LAYOUT_THREAD] = walk->film->thread_count,
+		[LAYOUT_STACK] = walk->film->stack_count,
+		[LAYOUT_FRAME] = walk->film->frame_count,
+	}};
 	if (!err) {
 		int rc = sqlite3_prepare_v2(p->db, "SELECT data FROM block WHERE id = ?", -1,
 					    &walk->query, NULL);
@@ -189,37 +176,38 @@ static int walk_blocks(struct walk *walk)
 	return err;
 }
 
-static int unpack_samples(const struct film *film, const struct film_block *block, const void *data,
-			  size_t size, struct got *got)
+static bool has_blocks(const struct film *film, uint32_t event, uint32_t number)
 {
-	return samples_unpack(&got->at->samples, data, size, &block->span, film->thread_count,
-			      film->stack_count, &got->samples);
+	const struct film_private *p = film->private;
+
+	for (size_t i = 0; i < p->block_count; i++)
+		if (p->blocks[i].kind == number && p->blocks[i].event == event)
+			return true;
+	return false;
 }
 
-static int give_samples(const struct walk *walk, struct got *got)
+static int give_samples(const struct walk *walk, const struct film_unpacked *block)
 {
-	struct film_samples *samples = &got->samples;
-	size_t first = first_from(samples->time, samples->count, walk->from);
-	size_t end = first_from(samples->time, samples->count, walk->to);
+	struct film_samples samples = film_view_samples(walk->kind, &block->view);
 
-	if (end <= first)
-		return 0;
-	samples->count = end - first;
-	samples->time += first;
-	samples->thread += first;
-	samples->stack += first;
-	samples->value += first;
-	return walk->take.samples(walk->context, samples);
+	return walk->take.samples(walk->context, &samples);
 }
 
+/* Whatever is a sample, kind by kind. */
 static int each_samples(const struct walk *asked)
 {
-	struct walk walk = *asked;
+	int err = 0;
 
-	walk.kind = FILM_BLOCK_SAMPLES;
-	walk.unpack = unpack_samples;
-	walk.give = give_samples;
-	return walk_blocks(&walk);
+	for (uint32_t number = FILM_BLOCK_SAMPLES; !err && number < FILM_BLOCK_KINDS; number++) {
+		struct walk walk = *asked;
+
+		walk.number = number;
+		walk.give = give_samples;
+		if (film_kind(number)->stack &&
+		    (number == FILM_BLOCK_SAMPLES || has_blocks(walk.film, walk.event, number)))
+			err = walk_blocks(&walk);
+	}
+	return err;
 }
 
 int film_each_samples(struct film *film, uint32_t event, uint64_t from, uint64_t to,
@@ -272,8 +260,8 @@ uint64_t film_settled_count(const struct film *film)
 	int64_t count = (int64_t)film_block_count(film);
 
 	for (size_t i = 0; i < p->block_count; i++)
-		if (p->blocks[i].kind == FILM_BLOCK_SAMPLES &&
-		    p->blocks[i].span.t1 > film->settled && p->blocks[i].id <= count)
+		if (film_kind(p->blocks[i].kind)->stack && p->blocks[i].span.t1 > film->settled &&
+		    p->blocks[i].id <= count)
 			count = p->blocks[i].id - 1;
 	return (uint64_t)count;
 }
@@ -285,38 +273,15 @@ uint64_t film_settled_until(const struct film *film)
 	uint64_t until = film->settled < film->info.end ? film->settled : film->info.end;
 
 	for (size_t i = 0; i < p->block_count; i++)
-		if (p->blocks[i].kind == FILM_BLOCK_SAMPLES && p->blocks[i].id > count &&
+		if (film_kind(p->blocks[i].kind)->stack && p->blocks[i].id > count &&
 		    p->blocks[i].span.t0 < until)
 			until = p->blocks[i].span.t0;
 	return until;
 }
 
-static int unpack_calls(const struct film *film, const struct film_block *block, const void *data,
-			size_t size, struct got *got)
+static int give_calls(const struct walk *walk, const struct film_unpacked *block)
 {
-	return calls_unpack(&got->at->calls, data, size, &block->span, film->thread_count,
-			    film->frame_count, &got->calls);
-}
-
-static int give_calls(const struct walk *walk, struct got *got)
-{
-	struct film_calls *calls = &got->calls;
-	size_t first = first_from(calls->end, calls->count, walk->from);
-	size_t end = first_from(calls->end, calls->count, walk->to);
-
-	if (end <= first)
-		return 0;
-	calls->count = end - first;
-	calls->end += first;
-	calls->duration += first;
-	calls->waited += first;
-	calls->thread += first;
-	calls->frame += first;
-	calls->lane += first;
-	calls->depth += first;
-	calls->cpu += first;
-	calls->flags += first;
-	return walk->take.calls(walk->context, calls);
+	return walk->take.calls(walk->context, &block->view.calls);
 }
 
 int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t to, bool backwards,
@@ -325,12 +290,11 @@ int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t t
 {
 	struct walk walk = {
 		.film = film,
-		.kind = FILM_BLOCK_CALLS,
+		.number = FILM_BLOCK_CALLS,
 		.event = event,
 		.from = from,
 		.to = to,
 		.backwards = backwards,
-		.unpack = unpack_calls,
 		.give = give_calls,
 		.take.calls = take,
 		.context = context,
@@ -340,31 +304,22 @@ int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t t
 	return walk_blocks(&walk);
 }
 
-static int unpack_probes(const struct film *film, const struct film_block *block, const void *data,
-			 size_t size, struct got *got)
+static int give_probes(const struct walk *walk, const struct film_unpacked *block)
 {
-	struct film_unpacked *u = got->at;
+	const struct film_probe *probe = block->rows;
+	int err = 0;
 
-	if (!vec_reserve(&u->probes, block->span.count))
-		return -ENOMEM;
-	u->probes.count = block->span.count;
-	if (block->kind == FILM_BLOCK_COSTS)
-		return costs_unpack(&u->columns, data, size, film->frame_count, u->probes.at,
-				    u->probes.count);
-	return probes_unpack(&u->columns, data, size, film->frame_count, u->probes.at,
-			     u->probes.count);
+	for (size_t i = 0; !err && i < block->row_count; i++)
+		err = walk->take.probe(walk->context, &probe[i]);
+	return err;
 }
 
-static int give_probes(const struct walk *walk, struct got *got)
+/* The kind that says most of what was given as that one: a film of an older version has no other. */
+static uint32_t kind_to_read(const struct film *film, uint32_t event, uint32_t number)
 {
-	int err;
+	uint32_t also = film_kind(number)->also;
 
-	vec_foreach (&got->at->probes, probe) {
-		err = walk->take.probe(walk->context, probe);
-		if (err)
-			return err;
-	}
-	return 0;
+	return also && has_blocks(film, event, also) ? also : number;
 }
 
 int film_each_probe(struct film *film, uint32_t event,
@@ -373,43 +328,25 @@ int film_each_probe(struct film *film, uint32_t event,
 {
 	struct walk walk = {
 		.film = film,
-		.kind = FILM_BLOCK_COSTS,
+		.number = kind_to_read(film, event, FILM_BLOCK_PROBES),
 		.event = event,
-		.unpack = unpack_probes,
 		.give = give_probes,
 		.take.probe = take,
 		.context = context,
 		.why = why,
 	};
 
-	/* a film of an older version */
-	if (!count_wanted(&walk))
-		walk.kind = FILM_BLOCK_PROBES;
 	return walk_blocks(&walk);
 }
 
-static int unpack_sums(const struct film *film, const struct film_block *block, const void *data,
-		       size_t size, struct got *got)
+static int give_sums(const struct walk *walk, const struct film_unpacked *block)
 {
-	struct film_unpacked *u = got->at;
+	const struct film_sum *sum = block->rows;
+	int err = 0;
 
-	if (!vec_reserve(&u->sums, block->span.count))
-		return -ENOMEM;
-	u->sums.count = block->span.count;
-	return sums_unpack(&u->columns, data, size, film->frame_count, block->span.total,
-			   u->sums.at, u->sums.count);
-}
-
-static int give_sums(const struct walk *walk, struct got *got)
-{
-	int err;
-
-	vec_foreach (&got->at->sums, sum) {
-		err = walk->take.sum(walk->context, sum);
-		if (err)
-			return err;
-	}
-	return 0;
+	for (size_t i = 0; !err && i < block->row_count; i++)
+		err = walk->take.sum(walk->context, &sum[i]);
+	return err;
 }
 
 int film_each_sum(struct film *film, uint32_t event, uint64_t from, uint64_t to,
@@ -418,11 +355,10 @@ int film_each_sum(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 {
 	struct walk walk = {
 		.film = film,
-		.kind = FILM_BLOCK_SUMS,
+		.number = FILM_BLOCK_SUMS,
 		.event = event,
 		.from = from,
 		.to = to,
-		.unpack = unpack_sums,
 		.give = give_sums,
 		.take.sum = take,
 		.context = context,
@@ -432,31 +368,22 @@ int film_each_sum(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 	return walk_blocks(&walk);
 }
 
-static int give_timed_sums(const struct walk *walk, struct got *got)
+static int give_block(const struct walk *walk, const struct film_unpacked *block)
 {
-	int err;
-
-	vec_foreach (&got->at->sums, sum) {
-		err = walk->take.timed_sum(walk->context, got->span.t0, got->span.t1, sum);
-		if (err)
-			return err;
-	}
-	return 0;
+	return walk->take.block(walk->context, block);
 }
 
-int film_each_timed_sum(struct film *film, uint32_t event,
-			int (*take)(void *context, uint64_t from, uint64_t to,
-				    const struct film_sum *sum),
-			void *context, struct fail *why)
+int film_each_block(struct film *film, uint32_t event, enum film_block_kind kind,
+		    int (*take)(void *context, const struct film_unpacked *block), void *context,
+		    struct fail *why)
 {
 	struct walk walk = {
 		.film = film,
-		.kind = FILM_BLOCK_SUMS,
+		.number = kind_to_read(film, event, kind),
 		.event = event,
 		.to = UINT64_MAX,
-		.unpack = unpack_sums,
-		.give = give_timed_sums,
-		.take.timed_sum = take,
+		.give = give_block,
+		.take.block = take,
 		.context = context,
 		.why = why,
 	};
@@ -481,7 +408,16 @@ static void count_kind(const struct film *film, uint32_t event, uint32_t kind, u
 
 void film_event_total(struct film *film, uint32_t event, uint64_t *samples, uint64_t *total)
 {
-	count_kind(film, event, FILM_BLOCK_SAMPLES, samples, total);
+	uint64_t more, more_total;
+
+	*samples = *total = 0;
+	for (uint32_t number = FILM_BLOCK_SAMPLES; number < FILM_BLOCK_KINDS; number++) {
+		if (!film_kind(number)->stack)
+			continue;
+		count_kind(film, event, number, &more, &more_total);
+		*samples = add_saturated(*samples, more);
+		*total = add_saturated(*total, more_total);
+	}
 }
 
 uint64_t film_sum_count(struct film *film, uint32_t event)

@@ -13,7 +13,7 @@
 #include "film/schema.h"
 #include "film/writing.h"
 
-/* A block of samples ends after this time, so that block rows alone make a timeline of seconds. */
+/* A block that is sorted ends after this time, so that block rows alone make a timeline of seconds. */
 #define BLOCK_SPAN 1000000000ull
 
 /*
@@ -68,7 +68,6 @@ int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why
 		return fail_errno(why, -ENOMEM, NULL, "cannot write the film");
 	}
 	next->first = w->next;
-	w->pending_samples = 0;
 	w->batch = next;
 	if (!w->disk) {
 		film_batch_free(batch);

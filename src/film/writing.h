@@ -18,8 +18,7 @@ struct film_writer {
 	struct film_batch *batch; /* what the next commit writes */
 	bool naming; /* of an existing film: nothing but names and losses may be written */
 	uint32_t events, processes, threads, images;
-	size_t pending_samples; /* in the batch */
-	uint64_t block_span;	/* ns: the longest time of a block of samples */
+	uint64_t block_span; /* ns: the longest time of a block whose rows are sorted */
 	/* film_pack_rows(): all of them, by id, kept until the end; else empty */
 	vec(struct film_process) packed_processes;
 	vec(struct film_thread) packed_threads;
@@ -52,6 +51,13 @@ static inline uint32_t lost(struct film_writer *w, enum own_loss what)
 
 /* s, or what a film can hold of it, with a mark at its end. Lives until a few more are cut. */
 const char *film_fit(struct film_writer *w, const char *s);
+
+/*
+ * Writes rows of that kind. from, to: the time that they are of, where that is given; else 0. False: not all of them,
+ * which is counted; none if what one says is not so: its ids must be there, its time not shorter than what it took.
+ */
+bool film_put(struct film_writer *w, enum film_block_kind kind, uint32_t event, uint64_t from,
+	      uint64_t to, const void *rows, size_t count);
 
 /* For known_functions. */
 static inline struct known_key film_function_key(uint32_t image, uint32_t kind, const char *name)

@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "film/pprof.h"
-#include "film/samples.h"
+#include "base/saturated.h"
 
 /* Frames of a stack that are sent; the rest is said to be missing. */
 #define DEPTH_MAX 2048

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "film/labels.h"
-#include "film/samples.h"
+#include "base/saturated.h"
 #include "store/ask_private.h"
 
 #define DEFAULT_EVENT "on-cpu"

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "film/labels.h"
-#include "film/samples.h"
+#include "base/saturated.h"
 #include "query/report.h"
 #include "store/ask_private.h"
 #include "store/folder.h"

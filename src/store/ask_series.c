@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "film/samples.h"
+#include "base/saturated.h"
 #include "query/view.h"
 #include "store/ask_private.h"
 #include "store/index_series.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "film/samples.h"
+#include "base/saturated.h"
 
 enum {
 	CELL_COLUMNS = 3,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "film/samples.h"
+#include "base/saturated.h"
 #include "query/fold.h"
 #include "query/labels.h"
 #include "query/names.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "film/samples.h"
+#include "base/saturated.h"
 #include "film/schema.h"
 #include "store/index_series.h"
 

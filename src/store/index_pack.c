@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "film/samples.h"
+#include "base/saturated.h"
 #include "film/schema.h"
 #include "store/index_private.h"
 

@@ -62,7 +62,7 @@ static void pack(const struct film_call *calls, uint64_t count)
 	for (i = 0; i < count; i += span.count) {
 		uint64_t n = count - i < FILM_BLOCK_MAX ? count - i : FILM_BLOCK_MAX;
 
-		if (calls_pack(&b.calls, &b.columns, calls + i, n, &span))
+		if (film_block_pack(&b, film_kind(FILM_BLOCK_CALLS), calls + i, n, &span))
 			abort();
 		bytes += b.columns.packed.count;
 	}

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* first: cmocka has a macro fail() */
-#include "film/calls.h"
+#include "film/unpack.h"
 #include "make.h"
 #include "tree.h"
 
@@ -490,9 +490,10 @@ static int unpack_pair(size_t column, uint64_t wrong)
 		{10, 10}, {0, 0}, {20, 20},			/* waited, gap, duration */
 	};
 	struct film_span span = {.t0 = 120, .t1 = 125, .total = 40, .count = 2};
-	struct calls_reader reader = {0};
+	const struct layout_limits limits = {{[LAYOUT_THREAD] = 3, [LAYOUT_FRAME] = 2}};
+	struct film_unpacker unpacker = {0};
+	struct film_unpacked block;
 	struct columns c = {0};
-	struct film_calls calls;
 	size_t i;
 	int err;
 
@@ -501,9 +502,10 @@ static int unpack_pair(size_t column, uint64_t wrong)
 	for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		columns_put(&c, columns[i], i ? 2 : 1);
 	assert_int_equal(columns_end(&c), 0);
-	err = calls_unpack(&reader, c.packed.at, c.packed.count, &span, 3, 2, &calls);
+	err = film_unpack(&unpacker, film_kind(FILM_BLOCK_CALLS), &limits, &span, c.packed.at,
+			  c.packed.count, &block);
 	columns_free(&c);
-	calls_reader_free(&reader);
+	film_unpacker_free(&unpacker);
 	return err;
 }
 

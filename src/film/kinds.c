@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "film/kinds.h"
+
+/* Columns of samples, and where struct film_samples has them. */
+enum {
+	SAMPLE_TIME,
+	SAMPLE_THREAD,
+	SAMPLE_STACK,
+	SAMPLE_VALUE,
+	SAMPLE_COLUMNS
+};
+
+#define SAMPLE(member, ...)                                                               \
+	LAYOUT_COLUMN(film_sample, member, .view = offsetof(struct film_samples, member), \
+		      ##__VA_ARGS__)
+
+static const struct layout_column sample_columns[] = {
+	[SAMPLE_TIME] = SAMPLE(time),
+	[SAMPLE_THREAD] = SAMPLE(thread, .id_of = LAYOUT_THREAD),
+	[SAMPLE_STACK] = SAMPLE(stack, .id_of = LAYOUT_STACK),
+	[SAMPLE_VALUE] = SAMPLE(value),
+};
+
+/* Those of calls: they stand in a block in another way (calls.h). */
+enum {
+	CALL_END,
+	CALL_DURATION,
+	CALL_WAITED,
+	CALL_THREAD,
+	CALL_FRAME,
+	CALL_LANE,
+	CALL_DEPTH,
+	CALL_CPU,
+	CALL_FLAGS,
+	CALL_COLUMNS,
+};
+
+#define CALL(member, ...) \
+	LAYOUT_COLUMN(film_call, member, .view = offsetof(struct film_calls, member), ##__VA_ARGS__)
+
+static const struct layout_column call_columns[] = {
+	[CALL_END] = CALL(end),
+	[CALL_DURATION] = CALL(duration),
+	[CALL_WAITED] = CALL(waited),
+	[CALL_THREAD] = CALL(thread, .id_of = LAYOUT_THREAD),
+	[CALL_FRAME] = CALL(frame, .id_of = LAYOUT_FRAME),
+	[CALL_LANE] = CALL(lane),
+	[CALL_DEPTH] = CALL(depth),
+	[CALL_CPU] = CALL(cpu),
+	[CALL_FLAGS] = CALL(flags),
+};
+
+static int pack_calls(struct calls_packer *p, struct columns *c, const void *rows, size_t count)
+{
+	return calls_pack(p, c, rows, count);
+}
+
+static int unpack_calls(struct calls_reader *r, const struct layout_limits *limits,
+			const void *data, size_t size, size_t count, union film_view *view)
+{
+	return calls_unpack(r, data, size, count, limits->of[LAYOUT_THREAD],
+			    limits->of[LAYOUT_FRAME], &view->calls);
+}
+
+/* What probes cost: a block of costs has error too. */
+enum {
+	PROBE_COLUMNS = 3,
+	COST_COLUMNS
+};
+
+static const struct layout_column probe_columns[] = {
+	LAYOUT_COLUMN(film_probe, frame, .id_of = LAYOUT_FRAME),
+	LAYOUT_COLUMN(film_probe, own),
+	LAYOUT_COLUMN(film_probe, outer),
+	LAYOUT_COLUMN(film_probe, error),
+};
+
+enum {
+	SUM_FRAME,
+	SUM_CALLS,
+	SUM_TOTAL,
+	SUM_SELF,
+	SUM_BUCKETS = 9,
+	SUM_COLUMNS = SUM_BUCKETS + FILM_SUM_BUCKETS
+};
+
+#define BUCKET(i) LAYOUT_COLUMN(film_sum, buckets[i])
+#define BUCKETS(i)                                                                     \
+	BUCKET(i), BUCKET((i) + 1), BUCKET((i) + 2), BUCKET((i) + 3), BUCKET((i) + 4), \
+		BUCKET((i) + 5), BUCKET((i) + 6), BUCKET((i) + 7)
+
+static const struct layout_column sum_columns[] = {
+	[SUM_FRAME] = LAYOUT_COLUMN(film_sum, frame, .id_of = LAYOUT_FRAME),
+	[SUM_CALLS] = LAYOUT_COLUMN(film_sum, calls),
+	[SUM_TOTAL] = LAYOUT_COLUMN(film_sum, total),
+	[SUM_SELF] = LAYOUT_COLUMN(film_sum, self),
+	LAYOUT_COLUMN(film_sum, waited),
+	LAYOUT_COLUMN(film_sum, min),
+	LAYOUT_COLUMN(film_sum, max),
+	LAYOUT_COLUMN(film_sum, recursive),
+	LAYOUT_COLUMN(film_sum, inferred),
+	[SUM_BUCKETS] = BUCKET(0),
+	BUCKET(1),
+	BUCKET(2),
+	BUCKET(3),
+	BUCKET(4),
+	BUCKET(5),
+	BUCKET(6),
+	BUCKET(7),
+	BUCKETS(8),
+	BUCKETS(16),
+	BUCKETS(24),
+	BUCKETS(32),
+};
+
+_Static_assert(sizeof(sum_columns) == SUM_COLUMNS * sizeof(sum_columns[0]),
+	       "each bucket is a column");
+_Static_assert((int)SUM_COLUMNS <= (int)LAYOUT_COLUMNS_MAX, "a layout has no more columns");
+
+static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
+	[FILM_BLOCK_SAMPLES] =
+		{
+			.name = "samples",
+			.layout = {sample_columns, SAMPLE_COLUMNS, sizeof(struct film_sample),
+				   sizeof(struct film_samples)},
+			.span = FILM_SPAN_TIMES,
+			.time = &sample_columns[SAMPLE_TIME],
+			.total = &sample_columns[SAMPLE_VALUE],
+			.thread = &sample_columns[SAMPLE_THREAD],
+			.stack = &sample_columns[SAMPLE_STACK],
+			.sorted = true,
+			/*
+		 * When a timer fires is known no better than to about a microsecond, and what is below is noise that
+		 * takes a quarter of a film. A power of two, as planes of bytes are what is compressed.
+		 */
+			.clock = 1024,
+			.lost = LOST_SAMPLE,
+		},
+	[FILM_BLOCK_CALLS] =
+		{
+			.name = "calls",
+			.layout = {call_columns, CALL_COLUMNS, sizeof(struct film_call),
+				   sizeof(struct film_calls)},
+			.span = FILM_SPAN_TIMES,
+			.time = &call_columns[CALL_END],
+			.length = &call_columns[CALL_DURATION],
+			.total = &call_columns[CALL_DURATION],
+			.outermost = &call_columns[CALL_DEPTH],
+			.many = true,
+			.lost = LOST_CALL,
+			.pack = pack_calls,
+			.unpack = unpack_calls,
+		},
+	[FILM_BLOCK_PROBES] =
+		{
+			.name = "probes",
+			.layout = {probe_columns, PROBE_COLUMNS, sizeof(struct film_probe), 0},
+			/* readers that know no costs take these */
+			.also = FILM_BLOCK_COSTS,
+			.lost = LOST_PROBE,
+		},
+	[FILM_BLOCK_SUMS] =
+		{
+			.name = "sums",
+			.layout = {sum_columns, SUM_COLUMNS, sizeof(struct film_sum), 0},
+			.span = FILM_SPAN_GIVEN,
+			.total = &sum_columns[SUM_SELF],
+			.lost = LOST_SUM,
+		},
+	[FILM_BLOCK_COSTS] =
+		{
+			.name = "costs",
+			.layout = {probe_columns, COST_COLUMNS, sizeof(struct film_probe), 0},
+			.beside = true,
+			.lost = LOST_PROBE,
+		},
+};
+
+const struct film_kind *film_kind(uint64_t kind)
+{
+	return kind < FILM_BLOCK_KINDS && kinds[kind].name ? &kinds[kind] : NULL;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "film/layout.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct layout_cells layout_of_rows(const struct layout *layout, unsigned int column,
+				   const void *rows)
+{
+	const struct layout_column *is = &layout->columns[column];
+
+	return (struct layout_cells){(uint8_t *)rows + is->at, layout->row_size, is->size};
+}
+
+/* numbers[i] = the number of row i; a loop for each width, which the compiler then knows. */
+#define gather_as(type)                                                   \
+	do {                                                              \
+		type number;                                              \
+		for (size_t i = 0; i < count; i++, at += cells->stride) { \
+			memcpy(&number, at, sizeof(number));              \
+			numbers[i] = number;                              \
+		}                                                         \
+	} while (0)
+
+void layout_gather(const struct layout_cells *cells, uint64_t *numbers, size_t count)
+{
+	const uint8_t *at = cells->at;
+
+	switch (cells->size) {
+	case 1:
+		gather_as(uint8_t);
+		break;
+	case 2:
+		gather_as(uint16_t);
+		break;
+	case 4:
+		gather_as(uint32_t);
+		break;
+	default:
+		gather_as(uint64_t);
+	}
+}
+
+#define scatter_as(type)                                                  \
+	do {                                                              \
+		type number;                                              \
+		for (size_t i = 0; i < count; i++, at += cells->stride) { \
+			number = (type)numbers[i];                        \
+			memcpy(at, &number, sizeof(number));              \
+		}                                                         \
+	} while (0)
+
+void layout_scatter(const struct layout_cells *cells, const uint64_t *numbers, size_t count)
+{
+	uint8_t *at = cells->at;
+
+	switch (cells->size) {
+	case 1:
+		scatter_as(uint8_t);
+		break;
+	case 2:
+		scatter_as(uint16_t);
+		break;
+	case 4:
+		scatter_as(uint32_t);
+		break;
+	default:
+		scatter_as(uint64_t);
+	}
+}
+
+/* Makes numbers what a block has instead of them. */
+static void encode(enum layout_how how, uint64_t first, uint64_t *numbers, size_t count)
+{
+	size_t i;
+
+	if (how == LAYOUT_STEP || how == LAYOUT_RISE) {
+		for (i = count; i-- > 1;)
+			numbers[i] -= numbers[i - 1];
+	} else if (how == LAYOUT_BACK) {
+		for (i = 0; i < count; i++)
+			numbers[i] = numbers[i] ? first + i - numbers[i] : 0;
+	}
+}
+
+/* The other way round. What has steps are ids: their limit keeps the sums from going around. */
+static int decode(enum layout_how how, uint64_t first, uint64_t limit, uint64_t *numbers,
+		  size_t count)
+{
+	uint64_t sum = 0, wrong = 0;
+	size_t i;
+
+	if (how == LAYOUT_STEP || how == LAYOUT_RISE) {
+		for (i = 0; i < count; i++) {
+			wrong |= (uint64_t)(numbers[i] >= limit);
+			wrong |= (uint64_t)(how == LAYOUT_RISE && !numbers[i]);
+			if (wrong)
+				return -EBADMSG;
+			sum += numbers[i];
+			if (sum >= limit)
+				return -EBADMSG;
+			numbers[i] = sum;
+		}
+	} else if (how == LAYOUT_BACK) {
+		for (i = 0; i < count; i++) {
+			/* a distance of the id itself would be another way to say "none": there is one */
+			if (numbers[i] >= first + i)
+				return -EBADMSG;
+			numbers[i] = numbers[i] ? first + i - numbers[i] : 0;
+		}
+	}
+	return 0;
+}
+
+/* The first number that a column may not have; 0: it may have all. */
+static uint64_t limit_of(const struct layout_column *column, const struct layout_limits *limits)
+{
+	if (column->id_of != LAYOUT_NUMBER)
+		return limits->of[column->id_of];
+	if (column->most)
+		return (uint64_t)column->most + 1;
+	return column->size == sizeof(uint64_t) ? 0 : 1ull << 8 * column->size;
+}
+
+static int check(const struct layout_column *column, const struct layout_limits *limits,
+		 const uint64_t *numbers, size_t count)
+{
+	uint64_t limit = limit_of(column, limits), wrong = 0;
+	size_t i;
+
+	/* no id is valid of a table that does not even have its unused entry */
+	if (limit || column->id_of != LAYOUT_NUMBER)
+		for (i = 0; i < count; i++)
+			wrong |= (uint64_t)(numbers[i] >= limit);
+	if (column->needed)
+		for (i = 0; i < count; i++)
+			wrong |= (uint64_t)!numbers[i];
+	return wrong ? -EBADMSG : 0;
+}
+
+void layout_put(struct columns *c, const struct layout *layout, uint64_t first, const void *rows,
+		size_t count, uint64_t *scratch)
+{
+	for (unsigned int i = 0; i < layout->count; i++) {
+		const struct layout_column *column = &layout->columns[i];
+		struct layout_cells cells = layout_of_rows(layout, i, rows);
+
+		layout_gather(&cells, scratch, count);
+		encode(column->how, first, scratch, count);
+		if (column->how == LAYOUT_NOISE)
+			columns_put_numbers(c, scratch, count);
+		else
+			columns_put(c, scratch, count);
+	}
+}
+
+int layout_take(struct column_reader *r, const struct layout *layout,
+		const struct layout_limits *limits, uint64_t first,
+		const struct layout_cells *cells, size_t count, uint64_t *scratch)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < layout->count; i++) {
+		const struct layout_column *column = &layout->columns[i];
+		bool at_once = cells[i].size == 8 && cells[i].stride == 8;
+		uint64_t *numbers = at_once ? (uint64_t *)(void *)cells[i].at : scratch;
+
+		err = column_reader_get(r, numbers, count);
+		if (!err)
+			err = decode(column->how, first, limit_of(column, limits), numbers, count);
+		if (!err)
+			err = check(column, limits, numbers, count);
+		if (!err && !at_once)
+			layout_scatter(&cells[i], numbers, count);
+	}
+	return err;
+}
+
+int layout_pack(struct columns *c, const struct layout *layout, uint64_t first, const void *rows,
+		size_t count)
+{
+	uint64_t *scratch = malloc(count * sizeof(*scratch));
+
+	if (!scratch)
+		return -ENOMEM;
+	columns_begin(c);
+	layout_put(c, layout, first, rows, count, scratch);
+	free(scratch);
+	return columns_end(c);
+}
+
+int layout_unpack(struct column_reader *r, const struct layout *layout,
+		  const struct layout_limits *limits, uint64_t first, const void *data, size_t size,
+		  void *rows, size_t count)
+{
+	struct layout_cells cells[LAYOUT_COLUMNS_MAX];
+	uint64_t *scratch;
+	int err;
+
+	if (!count)
+		return -EBADMSG;
+	scratch = malloc(count * sizeof(*scratch));
+	if (!scratch)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < layout->count; i++)
+		cells[i] = layout_of_rows(layout, i, rows);
+	err = column_reader_begin(r, data, size, count, layout->count, 0);
+	if (!err)
+		err = layout_take(r, layout, limits, first, cells, count, scratch);
+	free(scratch);
+	return err ? err : column_reader_end(r);
+}
+
+bool layout_ids_ok(const struct layout *layout, const struct layout_limits *limits,
+		   const void *rows, size_t count)
+{
+	for (unsigned int i = 0; i < layout->count; i++) {
+		const struct layout_column *column = &layout->columns[i];
+		const uint8_t *row = rows;
+
+		if (column->id_of == LAYOUT_NUMBER)
+			continue;
+		for (size_t k = 0; k < count; k++, row += layout->row_size)
+			if (layout_number_in(column, row) >= limits->of[column->id_of])
+				return false;
+	}
+	return true;
+}
