@@ -44,7 +44,7 @@ static __noinline struct calls_thread *find_thread(struct task_struct *task)
 		t = bpf_task_storage_get(&calls_threads, task, NULL,
 					 BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (!t) {
-			capture_count_loss(CAPTURE_LOSS_CALL_NO_STACK);
+			capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_NO_STACK);
 			return NULL;
 		}
 		t->track = __sync_fetch_and_add(&calls_tracks, CALLS_LANES);
@@ -141,7 +141,7 @@ static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp,
 					sum_up_beyond(function);
 				return false;
 			}
-			capture_count_loss(CAPTURE_LOSS_CALL_DEPTH);
+			capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_DEPTH);
 			t->lost = 1;
 			return false;
 		}
@@ -382,7 +382,7 @@ __noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp, __u64 ip)
 		return 0;
 	sp = goroutine_sp(g, sp, &end);
 	if (!sp) {
-		capture_count_loss(CAPTURE_LOSS_CALL_NO_GOROUTINE);
+		capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_NO_GOROUTINE);
 		return 0;
 	}
 	t = bpf_map_lookup_elem(&calls_goroutines, &key);

@@ -58,6 +58,14 @@ struct calls_body {
 #define CALLS_FUNCTION_GUARDED \
 	4096u /* its return is asked for only while no signal handler can run */
 
+enum {
+	CAPTURE_TRACK = CAPTURE_KIND(CAPTURE_SOURCE_CALLS, 0), /* a thread that calls; */
+	CAPTURE_CALL,					       /* a call that has ended, */
+	CAPTURE_CALL_ENTRY,				       /* one that has begun, */
+	CAPTURE_CALLS,	    /* several of these two: behind the head they follow as they are */
+	CAPTURE_CALL_STACK, /* --stack: a capture_record with the user stack of a call */
+};
+
 /*
  * CAPTURE_CALL: a call has ended; head.time is when. CAPTURE_CALL_ENTRY, if asked for: it has begun;
  * head.time is start.
@@ -79,19 +87,12 @@ struct calls_record {
 /* of the calls around it, those that are CALLS_INFERRED may have ended before it began */
 #define CALLS_UNKNOWN 8u
 
-/* CAPTURE_TRACK: who a track is. Sent again if the thread's program changes. */
+/* CAPTURE_TRACK: whose a track is. Sent again if the thread's program changes. */
 struct calls_track {
 	struct capture_head head;
+	struct capture_identity identity; /* key: of a goroutine, the address of its g */
 	__u32 track;
 	__u32 lane; /* 0: the stack that the thread was first seen on */
-	__u32 pid, tid;
-	__u64 thread_start;
-	__u32 exec_id;
-	__u8 undecided; /* as in capture_record */
-	__u8 goroutine; /* the track is a goroutine: any thread may run it */
-	__u8 unused[2];
-	__u64 id; /* of the goroutine: address of its g */
-	char comm[16];
 };
 
 /* Powers of two of ns; the last one holds all that is longer. */

@@ -81,7 +81,7 @@ static __always_inline struct calls_thread *new_goroutine(struct goroutine_key *
 	bpf_map_update_elem(&calls_goroutines, key, t, BPF_NOEXIST);
 	t = bpf_map_lookup_elem(&calls_goroutines, key);
 	if (!t) {
-		capture_count_loss(CAPTURE_LOSS_CALL_NO_STACK);
+		capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_NO_STACK);
 		return NULL;
 	}
 	t->track = __sync_fetch_and_add(&calls_tracks, CALLS_LANES);

@@ -61,7 +61,7 @@ static __always_inline void sum_up(struct calls_thread *t, const struct calls_fr
 	__u32 bucket = bucket_of(duration);
 
 	if (!sum) {
-		capture_count_loss(CAPTURE_LOSS_CALL_RING_FULL);
+		capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_RING_FULL);
 		return;
 	}
 	if (!sum->calls || duration < sum->min)
@@ -87,13 +87,13 @@ static __always_inline void sum_up_beyond(__u32 number)
 	struct calls_sum *sum = part ? bpf_map_lookup_elem(part, &function) : NULL;
 
 	if (!sum) {
-		capture_count_loss(CAPTURE_LOSS_CALL_RING_FULL);
+		capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_RING_FULL);
 		return;
 	}
 	sum->min = sum->calls ? sum->min : 0;
 	sum->calls++;
 	sum->inferred++;
-	capture_count_loss(CAPTURE_LOSS_CALL_NO_TIME);
+	capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_NO_TIME);
 }
 
 /* The innermost call of the lane ends. False: there is none. */

@@ -118,31 +118,29 @@ static __always_inline struct calls_lane *lane_now(struct calls_thread *t)
 
 static __always_inline void count_lost(__u32 loss, __u64 n)
 {
-	__u64 *count = bpf_map_lookup_elem(&capture_losses, &loss);
-
-	if (count)
-		__sync_fetch_and_add(count, n);
+	capture_count_losses(CAPTURE_SOURCE_CALLS, loss, n);
 }
 
 static __always_inline void fill_track(struct calls_track *record, struct calls_thread *t,
 				       struct task_struct *task, __u32 lane)
 {
-	record->head.source = CAPTURE_TRACK;
+	struct capture_identity *identity = &record->identity;
+
+	record->head.kind = CAPTURE_TRACK;
 	record->head.size = sizeof(*record);
 	record->head.time = bpf_ktime_get_ns();
 	record->track = t->track + lane;
 	record->lane = lane;
-	record->pid = task->tgid;
-	record->tid = task->pid;
-	record->thread_start = task->start_time;
-	record->exec_id = t->exec_id;
-	record->undecided = t->state == THREAD_ASK;
-	record->goroutine = t->goroutine != 0;
-	record->id = t->goroutine;
+	identity->pid = task->tgid;
+	identity->tid = task->pid;
+	identity->thread_start = task->start_time;
+	identity->exec_id = t->exec_id;
+	identity->undecided = t->state == THREAD_ASK;
+	identity->key = t->goroutine;
 	if (t->exec_id == (__u32)task->self_exec_id)
-		bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
+		bpf_probe_read_kernel(identity->comm, sizeof(identity->comm), task->comm);
 	else
-		__builtin_memcpy(record->comm, t->comm, sizeof(record->comm));
+		__builtin_memcpy(identity->comm, t->comm, sizeof(identity->comm));
 }
 
 /* User space is woken once in so many records. */
@@ -191,7 +189,7 @@ __noinline int calls_send_batch(struct calls_thread *t)
 		t->unwoken = 0;
 		wake = BPF_RB_FORCE_WAKEUP;
 	}
-	t->batch.head.source = CAPTURE_CALLS;
+	t->batch.head.kind = CAPTURE_CALLS;
 	t->batch.head.size = sizeof(struct capture_head) + n * sizeof(struct calls_record);
 	t->batch.head.time = bpf_ktime_get_ns();
 	if (!bpf_ringbuf_output(ring, &t->batch,
@@ -205,10 +203,10 @@ full:
 }
 
 static __always_inline void fill_call(struct calls_record *record, const struct calls_thread *t,
-				      const struct calls_frame *frame, __u32 source, __u64 time,
+				      const struct calls_frame *frame, __u32 kind, __u64 time,
 				      __u32 lane, __u32 depth, __u32 flags)
 {
-	record->head.source = source;
+	record->head.kind = kind;
 	record->head.size = sizeof(*record);
 	record->head.time = time;
 	record->track = t->track + lane;
@@ -224,7 +222,7 @@ static __always_inline void fill_call(struct calls_record *record, const struct 
  * Keeps what is known of one call for the ring. The thread can be preempted anywhere in here, and is sent
  * then what is finished.
  */
-static __always_inline void send_call(struct calls_thread *t, __u32 source, __u64 time,
+static __always_inline void send_call(struct calls_thread *t, __u32 kind, __u64 time,
 				      const struct calls_frame *frame, __u32 depth, __u32 flags)
 {
 	__u64 n;
@@ -237,7 +235,7 @@ static __always_inline void send_call(struct calls_thread *t, __u32 source, __u6
 	asm volatile("" : "+r"(n));
 	if (!n)
 		t->batch_since = time;
-	fill_call(&t->batch.at[n], t, frame, source, time, t->lane, depth,
+	fill_call(&t->batch.at[n], t, frame, kind, time, t->lane, depth,
 		  flags | (t->lost ? CALLS_GAP : 0));
 	t->mentioned |= 1 << (t->lane & (CALLS_LANES - 1));
 	t->lost = 0;

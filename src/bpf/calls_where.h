@@ -17,10 +17,10 @@ __noinline int calls_take_stack(__u32 flags)
 
 	if (!(flags & CALLS_FUNCTION_STACK) || !task->mm)
 		return 0;
-	scratch = capture_begin();
+	scratch = capture_begin(CAPTURE_SOURCE_CALLS);
 	if (!scratch)
 		return 0;
-	capture_identity(&scratch->record, CAPTURE_CALL_STACK, task);
+	capture_identity(&scratch->record, CAPTURE_CALL_STACK, task, 1);
 	if (capture_registers(scratch, task)) {
 		scratch->record.has_user = 1;
 		capture_user(scratch, task);

@@ -262,7 +262,7 @@ static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *
 	h->guess = w->guess;
 	h->missed = w->missed;
 	h->tls = w->tls;
-	h->tid = scratch->record.tid;
+	h->tid = scratch->record.identity.tid;
 
 	loop.from = w->sp - CAPTURE_BELOW;
 	loop.room = capture_stack_room(w, loop.from);
@@ -274,7 +274,7 @@ static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *
 	h->copied = size;
 	h->missing = loop.missing;
 	size += sizeof(*h);
-	h->head.source = CAPTURE_HANDOVER;
+	h->head.kind = CAPTURE_HANDOVER;
 	h->head.size = size;
 	h->head.time = scratch->record.head.time;
 	failed = bpf_ringbuf_output(ring, h, size, BPF_RB_NO_WAKEUP);
@@ -282,26 +282,29 @@ static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *
 	return !failed;
 }
 
-/* Fills what identifies the current thread. */
-static __always_inline void capture_identity(struct capture_record *record, __u32 source,
-					     struct task_struct *task)
+/* Begins the record of the current thread. kind: of the source; value: in the unit of its event. */
+static __always_inline void capture_identity(struct capture_record *record, __u32 kind,
+					     struct task_struct *task, __u64 value)
 {
+	struct capture_identity *identity = &record->identity;
 	__u64 id = bpf_get_current_pid_tgid();
 
-	record->head.source = source;
+	record->head.kind = kind;
 	record->head.time = bpf_ktime_get_ns();
-	record->pid = id >> 32;
-	record->tid = (__u32)id;
-	record->thread_start = task->start_time;
-	record->exec_id = (__u32)task->self_exec_id;
-	record->generation = 0;
+	identity->pid = id >> 32;
+	identity->tid = (__u32)id;
+	identity->thread_start = task->start_time;
+	identity->exec_id = (__u32)task->self_exec_id;
+	identity->undecided = 0;
+	bpf_get_current_comm(identity->comm, sizeof(identity->comm));
+	identity->value = value;
+	identity->key = 0;
 	record->assumed = 0;
+	record->generation = 0;
 	record->user_frames = record->kernel_frames = 0;
 	record->end = UNWIND_END_ROOT;
 	record->has_user = 0;
 	record->handed_over = 0;
-	record->undecided = 0;
-	bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
 
 /*
@@ -325,17 +328,17 @@ static __always_inline void capture_send(struct capture_scratch *scratch)
 {
 	struct capture_record *record = &scratch->record;
 	void *ring = capture_ring();
-	__u32 frames, size;
+	__u32 source = CAPTURE_KIND_SOURCE(record->head.kind), frames, size;
 	__u64 wake = BPF_RB_NO_WAKEUP;
 
 	if (!ring) {
-		capture_count_loss(CAPTURE_LOSS_NO_RING);
+		capture_count_loss(source, CAPTURE_LOSS_NO_RING);
 		return;
 	}
 	if (record->has_user && record->end == UNWIND_END_LATER) {
 		record->handed_over = capture_hand_over(scratch, ring);
 		if (!record->handed_over)
-			capture_count_loss(CAPTURE_LOSS_HANDOVER);
+			capture_count_loss(source, CAPTURE_LOSS_HANDOVER);
 		/* soon, before the process and what it has mapped are gone */
 		wake = BPF_RB_FORCE_WAKEUP;
 	}
@@ -347,7 +350,7 @@ static __always_inline void capture_send(struct capture_scratch *scratch)
 	size = sizeof(*record) + frames * sizeof(__u64);
 	record->head.size = size;
 	if (bpf_ringbuf_output(ring, record, size, wake))
-		capture_count_loss(CAPTURE_LOSS_RING_FULL);
+		capture_count_loss(source, CAPTURE_LOSS_RING_FULL);
 }
 
 #endif

@@ -21,22 +21,49 @@
 /* The most bytes of stack that are handed over with a stack that user space must finish. */
 #define CAPTURE_COPY_MAX 65536
 
-/* Every record begins with this. */
-struct capture_head {
-	__u32 source; /* enum capture_source */
-	__u32 size;   /* of all, in bytes */
-	__u64 time;   /* CLOCK_MONOTONIC */
-};
+/*
+ * The sources of events, one row each: NAME, name. name_… are the names of a source's programs and maps, and source_name
+ * is its struct source_type (camera/source.h).
+ */
+#define CAPTURE_SOURCES(X) \
+	X(ON_CPU, on_cpu)  \
+	X(CALLS, calls)
 
 enum capture_source {
-	CAPTURE_HANDOVER = 1,
-	CAPTURE_ON_CPU,
-	CAPTURE_TRACK,	    /* calls_abi.h: a thread that calls; */
-	CAPTURE_CALL,	    /* a call that has ended, */
-	CAPTURE_CALL_ENTRY, /* one that has begun, */
-	CAPTURE_CALLS,	    /* several of these two: behind the head they follow as they are */
-	CAPTURE_CALL_STACK, /* --stack: a capture_record with the user stack of a call */
-	CAPTURE_HOLD,	    /* hold_abi.h: a program is held until its probes are set */
+	CAPTURE_SOURCE_NONE, /* what all of them share */
+#define X(NAME, name) CAPTURE_SOURCE_##NAME,
+	CAPTURE_SOURCES(X)
+#undef X
+	CAPTURE_SOURCE_COUNT
+};
+
+/* Every record begins with this. */
+struct capture_head {
+	__u32 kind; /* CAPTURE_KIND() of its source */
+	__u32 size; /* of all, in bytes */
+	__u64 time; /* CLOCK_MONOTONIC */
+};
+
+/* The kinds of records of a source are numbered from 0, and known to nobody else. */
+#define CAPTURE_KIND(source, number) ((source) << 8 | (number))
+#define CAPTURE_KIND_SOURCE(kind)    ((kind) >> 8)
+
+enum {
+	CAPTURE_HANDOVER = CAPTURE_KIND(CAPTURE_SOURCE_NONE, 1),
+	CAPTURE_HOLD = CAPTURE_KIND(CAPTURE_SOURCE_NONE, 2), /* hold_abi.h: wakes user space */
+	CAPTURE_ON_CPU = CAPTURE_KIND(CAPTURE_SOURCE_ON_CPU, 0),
+};
+
+/* Whose a record is, what it is worth, and what it belongs to. */
+struct capture_identity {
+	__u32 pid, tid;
+	__u64 thread_start; /* CLOCK_MONOTONIC; tells a thread from a later one of the same number */
+	__u32 exec_id;	    /* of the process's program: task->self_exec_id */
+	__u8 undecided;	    /* user space must decide whether this process is meant at all */
+	__u8 unused[3];
+	char comm[16]; /* of the thread */
+	__u64 value;   /* in the unit of the event */
+	__u64 key; /* by which records of one thing are found: a thread, an address, a number of a launch; 0: none */
 };
 
 /*
@@ -45,18 +72,15 @@ enum capture_source {
  */
 struct capture_record {
 	struct capture_head head;
-	__u32 pid, tid;
-	__u64 thread_start; /* CLOCK_MONOTONIC; tells a thread from a later one of the same number */
-	__u32 exec_id;	    /* of the process's program: task->self_exec_id */
-	__u32 generation;   /* of the mappings that the frames were found with; 0: none */
+	struct capture_identity identity;
 	__u64 assumed; /* address that was taken for code that a runtime has made (unwind.h); 0: none */
+	__u32 generation; /* of the mappings that the frames were found with; 0: none */
 	__u16 user_frames;
 	__u16 kernel_frames;
 	__u8 end;	  /* enum unwind_end of the user stack */
 	__u8 has_user;	  /* 0: a kernel thread, or user frames were not asked for */
 	__u8 handed_over; /* the CAPTURE_HANDOVER of the same time, tid and ring belongs to it */
-	__u8 undecided;	  /* user space must decide whether this process is meant at all */
-	char comm[16];	  /* of the thread */
+	__u8 unused[5];
 };
 
 /*
@@ -78,7 +102,7 @@ struct capture_handover {
 };
 
 /*
- * What the kernel side had to drop, by reason; one counter each, per CPU. HANDOVER costs a part of
+ * What the kernel side had to drop, by source and reason; one counter each, per CPU. HANDOVER costs a part of
  * a sample, HOLD nothing that is known, the others a whole one.
  */
 #define CAPTURE_LOSSES(X)                                                                     \
@@ -100,5 +124,8 @@ enum capture_loss {
 #undef X
 	CAPTURE_LOSS_COUNT
 };
+
+/* Where it is counted. */
+#define CAPTURE_LOSS_AT(source, reason) ((source)*CAPTURE_LOSS_COUNT + (reason))
 
 #endif

@@ -75,7 +75,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CAPTURE_LOSS_COUNT);
+	__uint(max_entries, CAPTURE_SOURCE_COUNT *CAPTURE_LOSS_COUNT);
 	__type(key, __u32);
 	__type(value, __u64);
 } capture_losses SEC(".maps") __weak;
@@ -140,16 +140,23 @@ struct {
 	__type(value, struct capture_copy);
 } capture_copy_map SEC(".maps") __weak;
 
-static __always_inline void capture_count_loss(__u32 loss)
+/* source: enum capture_source; reason: enum capture_loss */
+static __always_inline void capture_count_losses(__u32 source, __u32 reason, __u64 n)
 {
-	__u64 *count = bpf_map_lookup_elem(&capture_losses, &loss);
+	__u32 at = CAPTURE_LOSS_AT(source, reason);
+	__u64 *count = bpf_map_lookup_elem(&capture_losses, &at);
 
 	if (count)
-		__sync_fetch_and_add(count, 1);
+		__sync_fetch_and_add(count, n);
 }
 
-/* Claims memory of this CPU; null: all is in use by probes that this one interrupted. */
-static __always_inline struct capture_scratch *capture_begin(void)
+static __always_inline void capture_count_loss(__u32 source, __u32 reason)
+{
+	capture_count_losses(source, reason, 1);
+}
+
+/* Claims memory of this CPU for a source; null: all is in use by probes that this one interrupted. */
+static __always_inline struct capture_scratch *capture_begin(__u32 source)
 {
 	struct capture_scratch *scratch;
 	__u32 cpu = bpf_get_smp_processor_id() % capture_cpus, i, slot;
@@ -163,7 +170,7 @@ static __always_inline struct capture_scratch *capture_begin(void)
 			return scratch;
 		}
 	}
-	capture_count_loss(CAPTURE_LOSS_SCRATCH_BUSY);
+	capture_count_loss(source, CAPTURE_LOSS_SCRATCH_BUSY);
 	return NULL;
 }
 

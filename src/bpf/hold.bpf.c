@@ -166,7 +166,7 @@ static __always_inline bool tell(struct hold_slot *slot, enum filter_answer answ
 	__sync_lock_test_and_set(&slot->state, state);
 	if (ring && !bpf_ringbuf_output(ring, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP))
 		return true;
-	capture_count_loss(CAPTURE_LOSS_HOLD);
+	capture_count_loss(CAPTURE_SOURCE_NONE, CAPTURE_LOSS_HOLD);
 	return false;
 }
 
@@ -259,7 +259,7 @@ static __always_inline struct hold_slot *take_slot(__u32 kind, __u64 address,
 	bpf_loop(HOLD_SLOTS, try_slot, &taking, 0);
 	slot = bpf_map_lookup_elem(&hold_slots, &taking.number);
 	if (!slot)
-		capture_count_loss(CAPTURE_LOSS_HOLD);
+		capture_count_loss(CAPTURE_SOURCE_NONE, CAPTURE_LOSS_HOLD);
 	else if (file)
 		slot->file = *file;
 	*number = taking.number;
@@ -274,7 +274,7 @@ static __always_inline void hold(__u32 kind, __u64 address, const struct hold_fi
 
 	if (!slot || schedule(number, hold_begin))
 		return;
-	capture_count_loss(CAPTURE_LOSS_HOLD);
+	capture_count_loss(CAPTURE_SOURCE_NONE, CAPTURE_LOSS_HOLD);
 	free_slot(slot);
 }
 

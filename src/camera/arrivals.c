@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "camera/calls.h"
 #include "camera/filter.h"
 #include "camera/samples.h"
+#include "camera/sources.h"
 #include "process/image_at.h"
 #include "process/procfs.h"
 
@@ -23,6 +23,7 @@ struct arrival {
 	uint64_t mapped; /* 0: not known */
 	uint64_t ready;	 /* when its probes were set */
 	char *path;
+	struct source *source; /* whose probes they are */
 };
 
 struct arrivals {
@@ -42,6 +43,12 @@ struct choice_of_arrivals {
 	uint64_t ready_until;
 };
 
+static void tell_missed(struct source *source, const char *path, uint64_t ran_ns)
+{
+	if (source->type->image_missed)
+		source->type->image_missed(source, path, ran_ns);
+}
+
 static bool is_chosen(const struct arrival *arrival, const struct choice_of_arrivals *choice)
 {
 	return (!choice->pid || arrival->pid == choice->pid) &&
@@ -60,10 +67,10 @@ static void settle_late(struct arrivals *arrivals, const struct choice_of_arriva
 			arrivals->all.at[kept++] = *arrival;
 			continue;
 		}
-		calls_missed(arrivals->parts.calls, arrival->path,
-			     ran_ns	       ? ran_ns
-			     : arrival->mapped ? arrival->ready - arrival->mapped
-					       : 0);
+		tell_missed(arrival->source, arrival->path,
+			    ran_ns	      ? ran_ns
+			    : arrival->mapped ? arrival->ready - arrival->mapped
+					      : 0);
 		free(arrival->path);
 	}
 	arrivals->all.count = kept;
@@ -83,9 +90,10 @@ static void settle_in_time(struct arrivals *arrivals, const struct choice_of_arr
 	arrivals->all.count = kept;
 }
 
-void arrivals_image(struct arrivals *arrivals, const struct image *image)
+/* A source has set its probes into a file that was mapped already. */
+static void keep(struct arrivals *arrivals, struct source *source, const struct image *image)
 {
-	struct arrival arrival = {.ready = clock_ns()};
+	struct arrival arrival = {.ready = clock_ns(), .source = source};
 
 	if (arrivals->held) {
 		arrival.pid = arrivals->held->pid;
@@ -97,25 +105,30 @@ void arrivals_image(struct arrivals *arrivals, const struct image *image)
 	arrival.path = strdup(image->path);
 	if (arrival.path && vec_push(&arrivals->all, arrival))
 		return;
-	calls_missed(arrivals->parts.calls, image->path, 0);
+	tell_missed(source, image->path, 0);
 	free(arrival.path);
+}
+
+void arrivals_image(struct arrivals *arrivals, const struct image *image)
+{
+	sources_foreach (arrivals->parts.sources, source)
+		if (source->type->image_new && source->type->image_new(source, image))
+			keep(arrivals, source, image);
 }
 
 /* The file at the beginning of which a process waits. */
 static void set_probes(struct arrivals *arrivals, const struct held *held)
 {
-	struct calls *calls = arrivals->parts.calls;
 	char program[PATH_MAX];
 	struct image image;
 
 	if (held->is_program && procfs_link(held->pid, "exe", program, sizeof(program)))
-		calls_program(calls, (pid_t)held->pid, program);
+		sources_program(arrivals->parts.sources, (pid_t)held->pid, program);
 	/* what cannot be read here is read again when its event comes, and its failure told */
 	if (image_at(held->pid, held->address, &image))
 		return;
 	arrivals->held_path = strdup(image.path);
-	if (calls_image(calls, &image))
-		arrivals_image(arrivals, &image);
+	arrivals_image(arrivals, &image);
 	image_at_close(&image);
 }
 
@@ -135,14 +148,22 @@ static bool prepare(void *context, const struct held *held)
 	return true;
 }
 
+/* It could not be looked at, and may be one that has its probes. */
+static void tell_unseen(struct arrivals *arrivals, const struct held *held)
+{
+	sources_foreach (arrivals->parts.sources, source)
+		if (source->type->has_image &&
+		    !source->type->has_image(source, held->device, held->inode))
+			source->type->image_unseen(source, held->comm);
+}
+
 static void released(void *context, const struct held *held, uint64_t ran_ns)
 {
 	struct arrivals *arrivals = context;
 	struct choice_of_arrivals its = {held->pid, arrivals->held_path, UINT64_MAX};
 
-	if (!its.path && ran_ns &&
-	    !calls_has_file(arrivals->parts.calls, held->device, held->inode))
-		calls_unseen(arrivals->parts.calls, held->comm);
+	if (!its.path && ran_ns)
+		tell_unseen(arrivals, held);
 	else if (its.path && ran_ns)
 		settle_late(arrivals, &its, ran_ns);
 	else if (its.path)

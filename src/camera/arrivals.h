@@ -11,20 +11,21 @@
 #include "process/targets.h"
 
 /*
- * Programs that targets execute while functions are traced, and libraries that they map. The first chance to set their
+ * Programs that targets execute while sources probe their files, and libraries that they map. The first chance to set their
  * probes is while they are held (camera/holds.h): then no call is missed. A file that is seen in the events of a
  * process alone has run already, for as long as it took: that is a loss, and told as one.
  */
 struct arrivals;
 
-struct calls;
 struct probes;
 struct samples;
+struct source;
+struct sources;
 
 struct arrivals_parts {
 	struct probes *probes; /* loaded */
 	struct samples *samples;
-	struct calls *calls; /* attached */
+	struct sources *sources; /* started */
 	const struct selection *selection;
 };
 
@@ -41,7 +42,7 @@ void arrivals_take(struct arrivals *arrivals);
 /* The event that is given to samples next: images that it brings are of its process. Null: there is none. */
 void arrivals_event(struct arrivals *arrivals, const struct target_event *event);
 
-/* An image that was not known has come. */
+/* An image that was not known has come: sources set their probes. */
 void arrivals_image(struct arrivals *arrivals, const struct image *image);
 
 /* What was held so far. */

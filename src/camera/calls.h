@@ -15,7 +15,7 @@
 
 /*
  * The function tracer: probes on the functions of a plan, and what they report, as calls of a film or for
- * whoever listens. camera.c makes, feeds and ends it:
+ * whoever listens. Its source (calls_source.c) feeds and ends it:
  *
  *	calls_new()	makes the plan; nothing is probed
  *	calls_prepare()	before the BPF programs are loaded
@@ -67,11 +67,13 @@ struct calls_camera {
 	struct rings *rings;
 	struct samples *samples;
 	struct film_writer *film;
-	uint32_t event; /* of the film */
+	uint32_t event, stack_event; /* of the film; stack_event: of stacks of calls (--stack) */
 };
 int calls_attach(struct calls *calls, const struct calls_camera *camera, struct fail *why);
 
 void calls_take(struct calls *calls, const struct capture_head *head);
+void calls_take_stack(struct calls *calls, const struct capture_record *record,
+		      const struct capture_handover *handover);
 
 /* A target runs this program. */
 void calls_program(struct calls *calls, pid_t pid, const char *path);

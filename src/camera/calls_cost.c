@@ -156,7 +156,7 @@ struct durations {
 static void take_duration(struct durations *durations, const struct calls_record *record,
 			  uint32_t function)
 {
-	if (record->head.source == CAPTURE_CALL && record->function == function &&
+	if (record->head.kind == CAPTURE_CALL && record->function == function &&
 	    durations->count < BATCHES * CALLS_PER_BATCH)
 		durations->at[durations->count++] = record->head.time - record->start;
 }
@@ -172,7 +172,7 @@ static uint64_t reported(struct rings *rings, uint32_t function)
 	while ((head = rings_next(rings, UINT64_MAX, &ring))) {
 		const struct calls_record *record = (const void *)head;
 
-		if (head->source == CAPTURE_CALLS) {
+		if (head->kind == CAPTURE_CALLS) {
 			record = (const void *)(head + 1);
 			for (i = 0; i < (head->size - sizeof(*head)) / sizeof(*record); i++)
 				take_duration(&durations, &record[i], function);

@@ -1,38 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel side tells of calls: into the film, and to who listens. */
-#include <string.h>
-
 #include "camera/calls_state.h"
 #include "camera/filter.h"
 
 static void take_track(struct calls *calls, const struct calls_track *record)
 {
 	struct calls_track_row *track = calls_tracks_put(&calls->tracks, record);
-	struct capture_record identity = {
-		.head = record->head,
-		.pid = record->pid,
-		.tid = record->tid,
-		.thread_start = record->thread_start,
-		.exec_id = record->exec_id,
-	};
+	const struct capture_identity *identity = &record->identity;
 	bool gone;
 
 	if (!track)
 		return;
-	memcpy(identity.comm, record->comm, sizeof(identity.comm));
-	if (record->undecided)
+	if (identity->undecided)
 		track->unwanted =
 			!filter_decide(calls->camera.probes, calls->options.plan.selection,
-				       (pid_t)record->pid, record->comm, &gone);
+				       (pid_t)identity->pid, identity->comm, &gone);
 	if (!track->unwanted)
-		track->thread = samples_thread(calls->camera.samples, &identity);
+		track->thread = samples_thread(calls->camera.samples, identity);
 }
 
 static void tell(struct calls *calls, struct calls_track_row *track,
 		 const struct calls_record *record, const struct traced *traced)
 {
 	struct call_heard heard = {
-		.begins = record->head.source == CAPTURE_CALL_ENTRY,
+		.begins = record->head.kind == CAPTURE_CALL_ENTRY,
 		.inferred = record->flags & CALLS_INFERRED,
 		.open = record->flags & CALLS_OPEN,
 		.gap = record->flags & CALLS_GAP,
@@ -92,12 +83,12 @@ static void take_call(struct calls *calls, const struct calls_record *record)
 	if (record->function < CALLS_COST_FUNCTIONS || (track && track->unwanted))
 		return;
 	if (number >= calls->functions.count || !track) {
-		calls->strangers += record->head.source == CAPTURE_CALL;
+		calls->strangers += record->head.kind == CAPTURE_CALL;
 		return;
 	}
 	traced = &calls->functions.at[number];
 	/* who listens has asked for all of them (calls_entries), the film has not */
-	if (record->head.source == CAPTURE_CALL &&
+	if (record->head.kind == CAPTURE_CALL &&
 	    record->head.time - record->start >= calls->options.shortest) {
 		calls->calls++;
 		traced->calls++;
@@ -120,10 +111,16 @@ static void take_batch(struct calls *calls, const struct capture_head *batch)
 
 void calls_take(struct calls *calls, const struct capture_head *head)
 {
-	if (head->source == CAPTURE_CALLS)
+	if (head->kind == CAPTURE_CALLS)
 		take_batch(calls, head);
-	else if (head->source == CAPTURE_TRACK)
+	else if (head->kind == CAPTURE_TRACK)
 		take_track(calls, (const struct calls_track *)head);
 	else
 		take_call(calls, (const struct calls_record *)head);
+}
+
+void calls_take_stack(struct calls *calls, const struct capture_record *record,
+		      const struct capture_handover *handover)
+{
+	samples_take(calls->camera.samples, calls->camera.stack_event, record, handover);
 }

@@ -24,10 +24,10 @@ struct calls_track_row *calls_tracks_put(struct calls_tracks *tracks,
 		    !vec_push(&tracks->rows, (struct calls_track_row){0}))
 			return NULL;
 	track = &tracks->rows.at[record->track];
-	memcpy(track->comm, record->comm, sizeof(track->comm));
+	memcpy(track->comm, record->identity.comm, sizeof(track->comm));
 	track->comm[sizeof(track->comm) - 1] = 0;
-	track->pid = record->pid;
-	track->tid = record->tid;
+	track->pid = record->identity.pid;
+	track->tid = record->identity.tid;
 	track->lane = record->lane;
 	track->known = true;
 	return track;

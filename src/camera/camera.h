@@ -21,13 +21,11 @@
  * All probes hang on descriptors of this process: however it ends, they end with it.
  */
 struct camera;
-
-struct calls;
+struct sources_settings;
 
 struct camera_options {
 	const struct selection *selection;
-	unsigned int frequency; /* on-cpu samples per second, 1 to 10,000; 0: none are taken */
-	struct calls *calls;	/* functions to trace (camera/calls.h), the caller's; null: none */
+	const struct sources_settings *sources; /* which are on (camera/sources.h); copied */
 	bool kernel_only, user_only;
 	bool names_soon; /* the film is looked at while it grows: names follow within seconds */
 	uint64_t tables_limit; /* bytes of unwind tables; 0: the default */
@@ -49,7 +47,7 @@ int camera_stop(struct camera *camera, struct fail *why);
 
 /*
  * Goes on with another film, without losing a sample: what was taken until now is in the one before, named, and
- * that is the caller's again. Losses are of the film in whose time they came. Not while functions are traced.
+ * that is the caller's again. Losses are of the film in whose time they came. Only with sources that can turn.
  * After an error it goes on with that film, too: words for what of the one before may be missing.
  */
 int camera_turn(struct camera *camera, struct film_writer *film, struct fail *why);

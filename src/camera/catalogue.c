@@ -160,16 +160,16 @@ static void forget_threads(struct catalogue *catalogue)
 }
 
 static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
-			  const struct capture_record *record)
+			  const struct capture_identity *identity)
 {
-	uint64_t key = (uint64_t)process << 32 | record->tid;
+	uint64_t key = (uint64_t)process << 32 | identity->tid;
 	uint64_t *known = map_get(&catalogue->threads, key);
 	struct thread_row *row = known ? &catalogue->rows.at[*known] : NULL;
 
-	if (row && row->thread.start == record->thread_start) {
+	if (row && row->thread.start == identity->thread_start) {
 		row->used = true;
-		if (memcmp(row->comm, record->comm, sizeof(row->comm))) {
-			memcpy(row->comm, record->comm, sizeof(row->comm));
+		if (memcmp(row->comm, identity->comm, sizeof(row->comm))) {
+			memcpy(row->comm, identity->comm, sizeof(row->comm));
 			row->thread.comm = row->comm;
 			film_set_thread(catalogue->film, row->id, &row->thread);
 		}
@@ -180,11 +180,11 @@ static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 	if (!vec_push(&catalogue->rows,
 		      (struct thread_row){.key = key,
 					  .thread = {.process = process,
-						     .tid = record->tid,
-						     .start = record->thread_start}}))
+						     .tid = identity->tid,
+						     .start = identity->thread_start}}))
 		return 0;
 	row = vec_last(&catalogue->rows);
-	memcpy(row->comm, record->comm, sizeof(row->comm));
+	memcpy(row->comm, identity->comm, sizeof(row->comm));
 	row->comm[sizeof(row->comm) - 1] = 0;
 	row->thread.comm = row->comm;
 	row->id = film_add_thread(catalogue->film, &row->thread);
@@ -193,7 +193,7 @@ static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 }
 
 uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process *row,
-			  const struct process *process, const struct capture_record *record)
+			  const struct process *process, const struct capture_identity *identity)
 {
 	renew(catalogue, row);
 	if (!row->id) {
@@ -202,16 +202,16 @@ uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process 
 		row->id = film_add_process(catalogue->film, &words);
 		row->execs = process->execs;
 	}
-	return row->id ? thread_of(catalogue, row->id, record) : 0;
+	return row->id ? thread_of(catalogue, row->id, identity) : 0;
 }
 
-uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_record *record)
+uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_identity *identity)
 {
-	uint64_t *known = map_get(&catalogue->strangers, record->pid);
+	uint64_t *known = map_get(&catalogue->strangers, identity->pid);
 	uint32_t process = known ? (uint32_t)*known : 0;
-	char comm[sizeof(record->comm) + 1] = "";
+	char comm[sizeof(identity->comm) + 1] = "";
 	struct film_process words = {
-		.pid = record->pid,
+		.pid = identity->pid,
 		.comm = comm,
 		.command = "",
 		.exe = "",
@@ -220,13 +220,13 @@ uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_re
 	};
 
 	if (!process) {
-		memcpy(comm, record->comm, sizeof(record->comm));
+		memcpy(comm, identity->comm, sizeof(identity->comm));
 		process = film_add_process(catalogue->film, &words);
 		if (catalogue->strangers.count >= STRANGERS_MAX)
 			map_free(&catalogue->strangers);
-		map_put(&catalogue->strangers, record->pid, process);
+		map_put(&catalogue->strangers, identity->pid, process);
 	}
-	return process ? thread_of(catalogue, process, record) : 0;
+	return process ? thread_of(catalogue, process, identity) : 0;
 }
 
 void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue_process *row,

@@ -29,10 +29,10 @@ struct catalogue_process {
 
 /* The row of the thread that a record was taken of; 0: the film is full. */
 uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process *row,
-			  const struct process *process, const struct capture_record *record);
+			  const struct process *process, const struct capture_identity *identity);
 
 /* The same for a process of which nothing but the record is known. */
-uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_record *record);
+uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_identity *identity);
 
 /* It has ended: its row says when. */
 void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue_process *row,

@@ -11,65 +11,78 @@
 struct loss {
 	const char *words;
 	uint64_t count;
+	uint32_t event; /* of the film; 0: not bound to one */
 	bool sample;	/* a whole sample, not a part of one */
-	bool any_event; /* not bound to one event */
 };
 
 /* What the kernel side counted, summed over CPUs. */
-static uint64_t kernel_loss(const struct losses_sources *sources, uint32_t reason)
+static uint64_t kernel_loss(const struct losses_counts *counts, uint32_t source, uint32_t reason)
 {
-	uint64_t *counts = calloc(sources->cpus, sizeof(*counts)), sum = 0;
+	uint64_t *of_cpus = calloc(counts->cpus, sizeof(*of_cpus)), sum = 0;
+	uint32_t at = CAPTURE_LOSS_AT(source, reason);
 	unsigned int i;
 
-	if (counts && !bpf_map_lookup_elem(sources->kernel_map, &reason, counts))
-		for (i = 0; i < sources->cpus; i++)
-			sum += counts[i];
-	free(counts);
+	if (of_cpus && !bpf_map_lookup_elem(counts->kernel_map, &at, of_cpus))
+		for (i = 0; i < counts->cpus; i++)
+			sum += of_cpus[i];
+	free(of_cpus);
 	return sum;
 }
 
-static void take(struct losses_sum *sum, const struct loss *loss, struct film_writer *film,
-		 uint32_t event)
+static void take(struct losses_sum *sum, const struct loss *loss, struct film_writer *film)
 {
 	*(loss->sample ? &sum->samples : &sum->others) += loss->count;
 	if (loss->count && film)
-		film_loss(film, loss->any_event ? 0 : event, loss->words, loss->count);
+		film_loss(film, loss->event, loss->words, loss->count);
 }
 
-struct losses_sum losses_take(const struct losses_sources *sources, struct film_writer *film,
-			      uint32_t event)
+/* Of one source, or of what all of them share. */
+static void take_of_source(struct losses_sum *sum, const struct losses_counts *counts,
+			   uint32_t number, struct film_writer *film)
 {
-	static const char *const kernel_words[] = {
+	static const char *const words[] = {
 #define X(name, words) words,
 		CAPTURE_LOSSES(X)
 #undef X
 	};
-	const struct samples_statistics *samples = sources->samples;
+	const struct source *source = &counts->sources->at[number];
+	uint32_t event = source->type ? source->event : sources_event(counts->sources);
 	const struct loss others[] = {
 		{"sample: the process was gone before its control group was known",
-		 sources->undecidable, .sample = true},
-		{"user stack: the process was gone before it was known", samples->strangers},
-		{"unwind table: memory limit reached", samples->tables.no_room, .any_event = true},
-		{"unwind table: the file's information is damaged", samples->tables.broken,
-		 .any_event = true},
-		{"unwind table: reading the file takes more memory or time than any sound one",
-		 samples->tables.over_budget, .any_event = true},
-		{"mapped file: it could not be opened", samples->unreadable_files,
-		 .any_event = true},
-		{"process, thread or mapping: too many of them", samples->refused,
-		 .any_event = true},
-		{"event of a process or mapping: ring full, or no memory", sources->sideband_lost,
-		 .any_event = true},
+		 source->undecidable, event, .sample = true},
+		{"user stack: the process was gone before it was known",
+		 counts->samples->strangers[number], event},
 	};
-	struct losses_sum sum = {0};
-	size_t i;
+	uint32_t i;
 
 	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
-		take(&sum,
-		     &(struct loss){kernel_words[i], kernel_loss(sources, (uint32_t)i),
+		take(sum,
+		     &(struct loss){words[i], kernel_loss(counts, number, i), event,
 				    .sample = i != CAPTURE_LOSS_HANDOVER && i != CAPTURE_LOSS_HOLD},
-		     film, event);
+		     film);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		take(&sum, &others[i], film, event);
+		take(sum, &others[i], film);
+}
+
+struct losses_sum losses_take(const struct losses_counts *counts, struct film_writer *film)
+{
+	const struct samples_statistics *samples = counts->samples;
+	const struct loss shared[] = {
+		{"unwind table: memory limit reached", samples->tables.no_room},
+		{"unwind table: the file's information is damaged", samples->tables.broken},
+		{"unwind table: reading the file takes more memory or time than any sound one",
+		 samples->tables.over_budget},
+		{"mapped file: it could not be opened", samples->unreadable_files},
+		{"process, thread or mapping: too many of them", samples->refused},
+		{"event of a process or mapping: ring full, or no memory", counts->events_lost},
+	};
+	struct losses_sum sum = {0};
+	uint32_t i;
+
+	for (i = 0; i < CAPTURE_SOURCE_COUNT; i++)
+		if (i == CAPTURE_SOURCE_NONE || counts->sources->at[i].type)
+			take_of_source(&sum, counts, i, film);
+	for (i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+		take(&sum, &shared[i], film);
 	return sum;
 }

@@ -5,14 +5,15 @@
 #include <stdint.h>
 
 #include "camera/samples.h"
+#include "camera/sources.h"
 #include "film/writer.h"
 
 /* All that recording can lose, from wherever it is counted, under the words that the film keeps. */
-struct losses_sources {
-	int kernel_map;		/* bpf/capture_maps.h: capture_losses */
-	unsigned int cpus;	/* possible ones */
-	uint64_t undecidable;	/* samples whose process could not be told to be meant or not */
-	uint64_t sideband_lost; /* events of processes and mappings */
+struct losses_counts {
+	int kernel_map;		       /* bpf/capture_maps.h: capture_losses */
+	unsigned int cpus;	       /* possible ones */
+	const struct sources *sources; /* each loses samples of its own events */
+	uint64_t events_lost;	       /* of processes and mappings */
 	const struct samples_statistics *samples;
 };
 
@@ -22,7 +23,6 @@ struct losses_sum {
 };
 
 /* Sums up; writes each loss to the film as well, if film is not null. */
-struct losses_sum losses_take(const struct losses_sources *sources, struct film_writer *film,
-			      uint32_t event);
+struct losses_sum losses_take(const struct losses_counts *counts, struct film_writer *film);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/privileges.h"
 #include "camera/new_film.h"
+#include "camera/sources.h"
 
 /* How often rings are drained when nothing asks for it sooner. */
 #define DRAIN_NS  250000000ull
@@ -118,7 +119,7 @@ int reel_new(const struct reel_options *options, struct reel **result, struct fa
 	reel->epoll = epoll_create1(EPOLL_CLOEXEC);
 	reel->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	reel->tick = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	reel->shown.frequency = options->camera->frequency;
+	reel->shown.frequency = (unsigned int)sources_value(options->camera->sources, "frequency");
 	if (!copy_options(reel, options)) {
 		reel_free(reel);
 		return fail_errno(why, -ENOMEM, NULL, "cannot record");

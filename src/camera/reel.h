@@ -25,8 +25,9 @@
 struct reel;
 
 struct reel_options {
-	const struct camera_options *camera; /* without calls; must live as long as the reel */
-	uint64_t span_ns;		     /* of a film */
+	const struct camera_options
+		*camera;      /* whose sources can turn; must live as long as the reel */
+	uint64_t span_ns;     /* of a film */
 	bool aligned;	      /* films begin at multiples of the span in wall time, UTC */
 	const char *hostname; /* null: that of the machine */
 	const char *labels;   /* film/labels.h; null: none */

@@ -50,6 +50,7 @@ struct samples {
 	struct catalogue *catalogue;
 	void (*image_new)(void *context, const struct image *image);
 	void (*program_new)(void *context, const struct process *process);
+	void (*process_gone)(void *context, const struct process *process);
 	void *context;
 	const struct image *newest; /* the image that was new last; null: it is gone */
 	struct samples_statistics statistics;
@@ -132,6 +133,8 @@ static void process_changed(void *context, struct process *process)
 	struct filmed_process *filmed = process->owner;
 	struct samples *samples = context;
 
+	if (samples->process_gone)
+		samples->process_gone(samples->context, process);
 	if (samples->program_new)
 		samples->program_new(samples->context, process);
 	/* of a process that is gone already, its first image tells which program it ran */
@@ -155,6 +158,8 @@ static void process_gone(void *context, struct process *process)
 	struct filmed_process *filmed = process->owner;
 	struct samples *samples = context;
 
+	if (samples->process_gone)
+		samples->process_gone(samples->context, process);
 	if (!filmed)
 		return;
 	spaces_withdraw(samples->spaces, &filmed->space);
@@ -195,6 +200,7 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	samples->film = film;
 	samples->image_new = options->image_new;
 	samples->program_new = options->program_new;
+	samples->process_gone = options->process_gone;
 	samples->context = options->context;
 	err = spaces_new(&maps, options->tables_limit, 64 + 2 * options->rate,
 			 options->few_processes, &samples->spaces, why);
@@ -273,7 +279,7 @@ static void renew(struct samples *samples, struct filmed_process *filmed, struct
 {
 	struct space *space = &filmed->space;
 	bool is_outdated = record->has_user && !record->generation && space->shown &&
-			   space->exec_id == record->exec_id &&
+			   space->exec_id == record->identity.exec_id &&
 			   space->published + RENEW_NS < record->head.time;
 
 	if (!space->process || process->end || (!filmed->renew && !is_outdated))
@@ -327,8 +333,8 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 		if (!process->mapping_count && !targets_reread(samples->targets, process))
 			return UNWIND_END_UNMAPPED;
 		if ((space->process_generation != process->generation || !space->process ||
-		     space->exec_id != record->exec_id) &&
-		    publish(samples, filmed, process, record->exec_id))
+		     space->exec_id != record->identity.exec_id) &&
+		    publish(samples, filmed, process, record->identity.exec_id))
 			return UNWIND_END_LATER;
 		end = spaces_finish(samples->spaces, space, &stack, &at, samples->frames, count);
 		if (end == UNWIND_END_ROOT && at.missed)
@@ -487,23 +493,33 @@ static bool push_user(struct samples *samples, uint32_t *stack, struct process *
 	return true;
 }
 
+static void count_stranger(struct samples *samples, const struct capture_record *record)
+{
+	uint32_t source = CAPTURE_KIND_SOURCE(record->head.kind);
+
+	if (source < CAPTURE_SOURCE_COUNT)
+		samples->statistics.strangers[source]++;
+}
+
 /* A process that ended before anything was known of it: only the kernel's frames can be kept. */
-static void take_stranger(struct samples *samples, uint32_t event,
-			  const struct capture_record *record, uint64_t value)
+static struct samples_place place_of_stranger(struct samples *samples,
+					      const struct capture_record *record)
 {
 	const uint64_t *frames = (const uint64_t *)(record + 1);
-	uint32_t thread = catalogue_stranger(samples->catalogue, record), stack = 0;
+	struct samples_place place = {
+		.thread = catalogue_stranger(samples->catalogue, &record->identity)};
 	bool whole = true;
 
 	if (record->has_user) {
-		samples->statistics.strangers++;
-		whole = push_mark(samples, &stack, UNWIND_END_LATER);
+		count_stranger(samples, record);
+		whole = push_mark(samples, &place.stack, UNWIND_END_LATER);
 	} else {
 		samples->statistics.complete++;
 	}
 	if (whole)
-		push_kernel(samples, &stack, frames + record->user_frames, record->kernel_frames);
-	film_sample(samples->film, event, record->head.time, thread, stack, value);
+		push_kernel(samples, &place.stack, frames + record->user_frames,
+			    record->kernel_frames);
+	return place;
 }
 
 /* Of a 32-bit program the leaf is all that is known; how many frames that makes. */
@@ -514,23 +530,30 @@ static uint32_t leaf_of_32_bit(struct samples *samples, struct process *process,
 	return process_mapping(process, at) != NULL;
 }
 
-void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
-		  const struct capture_handover *handover, uint64_t value)
+/* Whether a stack that was handed over is the one of this record: it comes right before it. */
+static bool belongs(const struct capture_handover *handover, const struct capture_record *record)
+{
+	return record->handed_over && handover && handover->tid == record->identity.tid &&
+	       handover->head.time == record->head.time;
+}
+
+struct samples_place samples_resolve(struct samples *samples, const struct capture_record *record,
+				     const struct capture_handover *handover)
 {
 	const uint64_t *recorded = (const uint64_t *)(record + 1);
-	struct process *process = targets_find(samples->targets, (pid_t)record->pid);
+	struct process *process = targets_find(samples->targets, (pid_t)record->identity.pid);
 	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
-	uint32_t count = record->user_frames, thread, stack = 0;
+	struct samples_place place = {0};
+	uint32_t count = record->user_frames;
 	enum unwind_end end = record->end;
 
 	samples->statistics.samples++;
-	if (!filmed) {
-		take_stranger(samples, event, record, value);
-		return;
-	}
-	thread = catalogue_thread(samples->catalogue, &filmed->row, process, record);
+	if (!filmed)
+		return place_of_stranger(samples, record);
+	place.thread =
+		catalogue_thread(samples->catalogue, &filmed->row, process, &record->identity);
 	if (filmed->space.process && filmed->space.exec_id == UNWIND_ANY_EXEC)
-		spaces_confirm(samples->spaces, &filmed->space, record->exec_id);
+		spaces_confirm(samples->spaces, &filmed->space, record->identity.exec_id);
 	if (filmed->runtimes.waiting || spaces_is_waiting(&filmed->space))
 		look_again(samples, filmed, process, record->head.time);
 	renew(samples, filmed, process, record);
@@ -542,20 +565,35 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 	} else if (filmed->stale.count && cut_stale(filmed, record, samples->frames, &count)) {
 		samples->statistics.stale++;
 		end = UNWIND_END_STALE;
-	} else if (handover) {
+	} else if (belongs(handover, record)) {
 		samples->statistics.handed_over++;
 		end = finish(samples, process, filmed, record, handover, &count);
 	} else if (end == UNWIND_END_32_BIT && count) {
 		count = leaf_of_32_bit(samples, process, samples->frames[0]);
 	}
 	samples->statistics.complete += end == UNWIND_END_ROOT;
-	if ((end == UNWIND_END_ROOT || push_mark(samples, &stack, end)) &&
-	    push_user(samples, &stack, process, record->head.time, count))
-		push_kernel(samples, &stack, recorded + record->user_frames, record->kernel_frames);
-	film_sample(samples->film, event, record->head.time, thread, stack, value);
+	if ((end == UNWIND_END_ROOT || push_mark(samples, &place.stack, end)) &&
+	    push_user(samples, &place.stack, process, record->head.time, count))
+		push_kernel(samples, &place.stack, recorded + record->user_frames,
+			    record->kernel_frames);
+	return place;
 }
 
-uint32_t samples_thread(struct samples *samples, const struct capture_record *identity)
+void samples_add(struct samples *samples, uint32_t event, uint64_t time,
+		 const struct samples_place *place, uint64_t value)
+{
+	film_sample(samples->film, event, time, place->thread, place->stack, value);
+}
+
+void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
+		  const struct capture_handover *handover)
+{
+	struct samples_place place = samples_resolve(samples, record, handover);
+
+	samples_add(samples, event, record->head.time, &place, record->identity.value);
+}
+
+uint32_t samples_thread(struct samples *samples, const struct capture_identity *identity)
 {
 	struct process *process = targets_find(samples->targets, (pid_t)identity->pid);
 	struct filmed_process *filmed = process ? filmed_of(process) : NULL;

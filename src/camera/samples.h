@@ -27,9 +27,10 @@ struct samples_options {
 	unsigned int rate;     /* samples that come in per second and CPU */
 	struct symbol_options symbols;
 	bool few_processes; /* not the whole machine: most events are of no interest */
-	/* Who else wants to hear of new images, and of processes that run another program; may be null. */
+	/* Who else wants to hear of new images, of processes that run another program, and of those that end. */
 	void (*image_new)(void *context, const struct image *image);
 	void (*program_new)(void *context, const struct process *process);
+	void (*process_gone)(void *context, const struct process *process);
 	void *context;
 };
 
@@ -43,15 +44,28 @@ void samples_event(struct samples *samples, const struct target_event *event);
 /* Events were lost: what is known of mappings may be wrong, and is read again when needed. */
 void samples_events_lost(struct samples *samples);
 
-/*
- * One record for one event of the film, worth value. handover: what came with it, or null; its
- * memory may be changed.
- */
-void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
-		  const struct capture_handover *handover, uint64_t value);
+/* The film's rows for a thread and its stack; 0: the film is full. */
+struct samples_place {
+	uint32_t thread, stack;
+};
 
-/* The film's row for the thread that a record is of; 0: the film is full. */
-uint32_t samples_thread(struct samples *samples, const struct capture_record *identity);
+/*
+ * Finds the place of a record. handover: the last one that came by the same ring, or null; its memory may be changed.
+ * What becomes of the place is the caller's: its value may come later, or never.
+ */
+struct samples_place samples_resolve(struct samples *samples, const struct capture_record *record,
+				     const struct capture_handover *handover);
+
+/* One sample of an event of the film: at a place that was found for this film. */
+void samples_add(struct samples *samples, uint32_t event, uint64_t time,
+		 const struct samples_place *place, uint64_t value);
+
+/* Both at once, for a record that has its value. */
+void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
+		  const struct capture_handover *handover);
+
+/* The film's row for a thread; 0: the film is full. */
+uint32_t samples_thread(struct samples *samples, const struct capture_identity *identity);
 
 /*
  * The events of this process, and of what it forks, are of interest from now on; its stacks can be walked with the
@@ -74,9 +88,9 @@ void samples_turn(struct samples *samples, struct film_writer *film);
 
 struct samples_statistics {
 	uint64_t samples, complete, handed_over;
-	uint64_t
-		strangers; /* samples of processes that were gone before anything was known of them */
-	uint64_t stale;	   /* stacks cut since mappings changed under them */
+	/* by enum capture_source: samples of processes that were gone before anything was known of them */
+	uint64_t strangers[CAPTURE_SOURCE_COUNT];
+	uint64_t stale; /* stacks cut since mappings changed under them */
 	uint64_t unreadable_files, refused;
 	uint64_t frames_wanted, frames_named;
 	char refusal[CAMERA_REFUSAL_MAX]; /* runtimes_refusal() */

@@ -138,18 +138,6 @@ void uprobes_prepare(struct probes *probes, const struct uprobe_ways *ways)
 		ways->multi ? (enum bpf_attach_type)ATTACH_UPROBE_MULTI : 0);
 }
 
-void uprobes_leave_out(struct probes *probes)
-{
-	struct bpf_program *program;
-	struct bpf_map *map;
-
-	bpf_object__for_each_program(
-		program, probes->obj) if (!strncmp(bpf_program__name(program), "calls_", 6))
-		bpf_program__set_autoload(program, false);
-	bpf_object__for_each_map(map, probes->obj) if (!strncmp(bpf_map__name(map), "calls_", 6))
-		bpf_map__set_autocreate(map, false);
-}
-
 int uprobes_new(struct probes *probes, const struct uprobe_ways *ways, struct uprobes **result)
 {
 	struct uprobes *uprobes = calloc(1, sizeof(*uprobes));

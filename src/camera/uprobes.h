@@ -33,9 +33,6 @@ void uprobe_ways_probe(struct uprobe_ways *ways);
 /* To be called between open and load: which programs are needed, and how they will be attached. */
 void uprobes_prepare(struct probes *probes, const struct uprobe_ways *ways);
 
-/* Instead, for a recording without calls: none of the programs and maps for calls is loaded. */
-void uprobes_leave_out(struct probes *probes);
-
 int uprobes_new(struct probes *probes, const struct uprobe_ways *ways, struct uprobes **uprobes);
 /* Takes all away. */
 void uprobes_free(struct uprobes *uprobes);

@@ -22,6 +22,7 @@
 #include "base/privileges.h"
 #include "base/text.h"
 #include "camera/reel.h"
+#include "camera/sources.h"
 #include "cmd/agent_options.h"
 #include "cmd/notify.h"
 #include "cmd/recording.h"
@@ -56,6 +57,7 @@ struct agent {
 
 	struct selection selection;
 	struct camera_options camera;
+	struct sources_settings sources;
 	struct reel *reel; /* null: nothing is filmed */
 	pthread_t recorder;
 	bool recorder_runs;
@@ -127,9 +129,12 @@ static int load_camera(struct agent *agent, struct fail *why)
 	};
 
 	agent->selection.whole_machine = true;
+	agent->sources = sources_settings_usual();
+	sources_turn_on(&agent->sources, "on-cpu");
+	sources_set_value(&agent->sources, "frequency", agent->options.common.frequency);
 	agent->camera = (struct camera_options){
 		.selection = &agent->selection,
-		.frequency = agent->options.common.frequency,
+		.sources = &agent->sources,
 		.tables_limit = TABLES_LIMIT,
 	};
 	recording_raise_descriptors();

@@ -10,11 +10,13 @@
 
 #include "base/text.h"
 #include "camera/camera.h"
+#include "camera/sources.h"
 #include "cmd/recording.h"
 
 struct record_options {
 	struct recording_options common;
 	struct camera_options camera;
+	struct sources_settings sources;
 };
 
 static const char help[] =
@@ -76,7 +78,7 @@ static const struct option long_options[] = {
 /* Takes one option. Returns 0, or an exit status with all said. */
 static int take_option(int option, char **argv, struct record_options *o)
 {
-	uint64_t frequency;
+	struct fail why;
 	int status = recording_take_option("record", option, &o->common);
 
 	if (status >= 0)
@@ -88,10 +90,8 @@ static int take_option(int option, char **argv, struct record_options *o)
 					 optarg);
 		break;
 	case 'F':
-		if (text_parse_u64(optarg, 1, 10000, &frequency))
-			return cmd_usage("record", "-F takes a number from 1 to 10000, not '%s'",
-					 optarg);
-		o->camera.frequency = (unsigned int)frequency;
+		if (sources_set(&o->sources, "frequency", optarg, &why))
+			return cmd_usage("record", "%s", why.what);
 		break;
 	case OPT_KERNEL_ONLY:
 		o->camera.kernel_only = true;
@@ -180,7 +180,8 @@ static void show_end(const struct record_options *o, const struct session *sessi
 
 int cmd_record(int argc, char **argv)
 {
-	struct record_options o = {.camera.frequency = 99, .common.film = "stackcam.film"};
+	struct record_options o = {.sources = sources_settings_usual(),
+				   .common.film = "stackcam.film"};
 	struct command command = {.pidfd = -1, .go = -1, .failed = -1};
 	struct recording recording = {0};
 	struct camera *camera = NULL;
@@ -190,6 +191,8 @@ int cmd_record(int argc, char **argv)
 
 	if (status)
 		goto out;
+	sources_turn_on(&o.sources, "on-cpu");
+	o.camera.sources = &o.sources;
 	o.camera.selection = &o.common.selection;
 	start = recording_command(&o.common);
 	err = o.common.selection.command

@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "base/tokens.h"
 #include "camera/reel.h"
+#include "camera/sources.h"
 #include "cmd/notify.h"
 #include "cmd/recording.h"
 #include "cmd/serve_options.h"
@@ -63,6 +64,7 @@ struct serve {
 
 	struct selection selection;
 	struct camera_options camera;
+	struct sources_settings sources;
 	struct reel *reel; /* null: nothing is filmed */
 	struct store *store;
 	struct server *server;
@@ -122,9 +124,12 @@ static int load_camera(struct serve *serve, struct fail *why)
 	};
 
 	serve->selection.whole_machine = true;
+	serve->sources = sources_settings_usual();
+	sources_turn_on(&serve->sources, "on-cpu");
+	sources_set_value(&serve->sources, "frequency", serve->options.common.frequency);
 	serve->camera = (struct camera_options){
 		.selection = &serve->selection,
-		.frequency = serve->options.common.frequency,
+		.sources = &serve->sources,
 		.names_soon = true,
 		.tables_limit = TABLES_LIMIT,
 	};

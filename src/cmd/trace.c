@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "camera/calls.h"
+#include "camera/sources.h"
 #include "cmd/recording.h"
 #include "cmd/trace_list.h"
 #include "cmd/trace_words.h"
@@ -449,12 +450,15 @@ static int open_lines(struct trace_options *o, FILE **out, struct call_lines **l
 static int record(struct trace_options *o, int argc, char **argv, struct calls *calls,
 		  struct command *command, struct fail *why)
 {
-	struct camera_options options = {.selection = &o->common.selection, .calls = calls};
+	struct sources_settings sources = sources_settings_usual();
+	struct camera_options options = {.selection = &o->common.selection, .sources = &sources};
 	struct recording recording = {0};
 	struct calls_statistics statistics;
 	struct camera *camera = NULL;
-	int err = camera_new(&options, &camera, why);
+	int err;
 
+	sources.at[CAPTURE_SOURCE_CALLS] = (struct source_settings){.on = true, .given = calls};
+	err = camera_new(&options, &camera, why);
 	if (!err)
 		err = recording_create_film(o->common.film, o->common.labels, argc, argv,
 					    &recording.film, why);

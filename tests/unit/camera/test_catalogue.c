@@ -70,9 +70,10 @@ static struct film *film_of(struct bench *b)
 
 static uint32_t thread(struct bench *b, uint32_t tid)
 {
-	struct capture_record record = {.pid = 7, .tid = tid, .thread_start = 6, .comm = "worker"};
+	struct capture_identity identity = {
+		.pid = 7, .tid = tid, .thread_start = 6, .comm = "worker"};
 
-	return catalogue_thread(b->catalogue, &b->row, &b->process, &record);
+	return catalogue_thread(b->catalogue, &b->row, &b->process, &identity);
 }
 
 /* A thread that runs has one row; those that came and went are not remembered. */
@@ -100,15 +101,16 @@ static void threads_that_come_and_go(void **state)
 static void names_of_threads(void **state)
 {
 	struct bench *b = *state;
-	struct capture_record record = {.pid = 7, .tid = 3, .thread_start = 6, .comm = "before"};
-	uint32_t row = catalogue_thread(b->catalogue, &b->row, &b->process, &record);
+	struct capture_identity identity = {
+		.pid = 7, .tid = 3, .thread_start = 6, .comm = "before"};
+	uint32_t row = catalogue_thread(b->catalogue, &b->row, &b->process, &identity);
 	struct film *film;
 
 	/* those that are kept when others are forgotten go on being renamed */
 	for (uint32_t i = 0; i < THREADS; i++) {
 		thread(b, 10 + i);
-		snprintf(record.comm, sizeof(record.comm), "name %u", i / 1000);
-		assert_int_equal(catalogue_thread(b->catalogue, &b->row, &b->process, &record),
+		snprintf(identity.comm, sizeof(identity.comm), "name %u", i / 1000);
+		assert_int_equal(catalogue_thread(b->catalogue, &b->row, &b->process, &identity),
 				 row);
 	}
 	film = film_of(b);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "camera/reel.h"
+#include "camera/sources.h"
 #include "film/reader.h"
 
 #include <cmocka.h>
@@ -209,7 +210,8 @@ static struct recorded record(struct films *films, unsigned int wanted)
 {
 	pid_t worker = start_worker();
 	struct selection selection = {.pids = &worker, .pid_count = 1};
-	struct camera_options camera = {.selection = &selection, .frequency = 999};
+	struct sources_settings sources = sources_settings_usual();
+	struct camera_options camera = {.selection = &selection, .sources = &sources};
 	struct reel_options options = {
 		.camera = &camera,
 		.span_ns = films->span_ns     ? films->span_ns
@@ -232,6 +234,8 @@ static struct recorded record(struct films *films, unsigned int wanted)
 	struct fail why = {0};
 	pthread_t thread;
 
+	sources_turn_on(&sources, "on-cpu");
+	sources_set_value(&sources, "frequency", 999);
 	if (reel_new(&options, &reel, &why))
 		fail_print(&why);
 	assert_non_null(reel);

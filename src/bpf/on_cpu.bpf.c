@@ -3,6 +3,8 @@
 #include "capture.h"
 #include "filter.h"
 
+const volatile __u64 on_cpu_period; /* ns that one sample stands for; set before loading */
+
 /* Bit 1..0 of the code segment: the privilege level. 3 is user mode. */
 #define IN_USER_MODE(ctx) ((CODE_SEGMENT(&(ctx)->regs) & 3) == 3)
 
@@ -64,11 +66,11 @@ int on_cpu(struct bpf_perf_event_data *ctx)
 	answer = filter_current();
 	if (answer == FILTER_NO)
 		return 0;
-	scratch = capture_begin();
+	scratch = capture_begin(CAPTURE_SOURCE_ON_CPU);
 	if (!scratch)
 		return 0;
-	capture_identity(&scratch->record, CAPTURE_ON_CPU, task);
-	scratch->record.undecided = answer == FILTER_ASK;
+	capture_identity(&scratch->record, CAPTURE_ON_CPU, task, on_cpu_period);
+	scratch->record.identity.undecided = answer == FILTER_ASK;
 	take_user_stack(ctx, scratch, task);
 	take_kernel_stack(ctx, scratch);
 	capture_send(scratch);

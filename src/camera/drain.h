@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_DRAIN_H
+#define CAMERA_DRAIN_H
+
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "camera/arrivals.h"
+#include "camera/rings.h"
+#include "camera/samples.h"
+#include "camera/sources.h"
+#include "process/sideband.h"
+
+/*
+ * Brings what the probes found and what the kernel tells of processes into one order of time, and gives each to whom it
+ * concerns: events to samples, records to their sources.
+ */
+struct drain;
+
+/* All of them stay the caller's, and live as long as the drain. */
+struct drain_parts {
+	struct rings *rings;
+	struct sideband *sideband;
+	struct sources *sources;
+	struct samples *samples;
+};
+
+int drain_new(const struct drain_parts *parts, struct drain **drain);
+void drain_free(struct drain *drain);
+
+/* From here on processes are held until their probes are set, and must not wait for long; null: none are. */
+void drain_for(struct drain *drain, struct arrivals *arrivals);
+
+/* Takes all that happened up to now. */
+int drain_take(struct drain *drain, uint64_t now, struct fail *why);
+
+/* Events of processes that were lost, since the start; null: 0. */
+uint64_t drain_events_lost(const struct drain *drain);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_SOURCE_H
+#define CAMERA_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/fail.h"
+#include "bpf/capture_abi.h"
+#include "camera/rings.h"
+#include "camera/samples.h"
+#include "film/writer.h"
+#include "process/image.h"
+#include "process/select.h"
+#include "process/targets.h"
+
+/*
+ * A source of events: a file of probes (bpf/NAME.bpf.c), and one of this type for what becomes of their records. It is a
+ * row in CAPTURE_SOURCES (bpf/capture_abi.h); the camera calls the verbs of those that are on, and knows no other
+ * difference between them.
+ *
+ *	make		before anything is loaded: checks its settings
+ *	prepare		programs and maps that it does not need are left out, constants are set
+ *	attach		programs are loaded; no film is there yet, and nothing may fire
+ *	start		a film is there: adds its events; from here on probes fire
+ *	take		each record of its kinds, in order of time
+ *	image_new …	what happens to targets meanwhile, in the same order
+ *	tick		about once a second
+ *	turn		another film: adds its events to it
+ *	detach		nothing fires any more; the last records are still to be taken
+ *	finish		what is still open at the end
+ *	free		always, whatever came before
+ *
+ * Any of them may be null.
+ */
+struct probes;
+
+/* The most options of one source. */
+#define SOURCE_OPTIONS_MAX 4
+
+/* What a source has to be told: an option of the verbs that record. */
+struct source_option {
+	const char *name;     /* of the long option: "frequency" */
+	char letter;	      /* of the short one; 0: none */
+	bool is_time;	      /* in ns; else a number */
+	const char *argument; /* "HZ" */
+	const char *help;
+	uint64_t least, most, usual;
+};
+
+/* What a source is told. */
+struct source_settings {
+	bool on;
+	uint64_t values[SOURCE_OPTIONS_MAX]; /* of its options, in their order */
+	void *given; /* what no option can say, made by the caller, whose it stays; may be null */
+};
+
+/* What all sources work with; the camera's. */
+struct source_host {
+	const struct selection *selection;
+	bool kernel_only, user_only;
+	struct probes *probes;	  /* open; from attach on loaded */
+	struct rings *rings;	  /* from attach on, */
+	struct samples *samples;  /* from start on, */
+	struct film_writer *film; /* and another one from turn on */
+};
+
+/* A source that is on. */
+struct source {
+	const struct source_type *type; /* null: it is not */
+	const struct source_host *host;
+	const struct source_settings *settings;
+	void *state;	      /* its own */
+	uint32_t event;	      /* of the film: the first of its events, of which its losses are */
+	uint64_t undecidable; /* records of processes that were gone before they could be told */
+};
+
+/* What the camera must do for it. */
+enum source_needs {
+	SOURCE_STACKS = 1, /* follow what is mapped: it takes user stacks */
+	SOURCE_IMAGES =
+		2, /* hold programs, and libraries that they map, until it has set its probes into them */
+	/* of a command that is started, also what its process does before it runs it */
+	SOURCE_BEFORE_EXEC = 4,
+};
+
+struct source_type {
+	const char *const
+		*events; /* names, ending with a null; the first is what its losses are of */
+	const struct source_option *options; /* ending with one without a name; null: it has none */
+
+	int (*make)(struct source *source, struct fail *why);
+	unsigned int (*needs)(const struct source *source); /* enum source_needs */
+	unsigned int (*rate)(const struct source *source); /* samples a second and CPU; null: any */
+	uint32_t (*ring_bytes)(const struct source *source, unsigned int cpus); /* of each CPU */
+	void (*prepare)(struct source *source);
+	int (*attach)(struct source *source, struct fail *why);
+	int (*start)(struct source *source, struct fail *why);
+	/* handover: the last one that came by the same ring; null: none. Its memory may be changed */
+	void (*take)(struct source *source, const struct capture_head *head,
+		     const struct capture_handover *handover);
+	void (*tick)(struct source *source, uint64_t now);
+	void (*turn)(struct source *source);
+	void (*detach)(struct source *source);
+	void (*finish)(struct source *source, uint64_t now);
+	void (*free)(struct source *source);
+
+	/* A target runs this program. */
+	void (*program_new)(struct source *source, pid_t pid, const char *path);
+	/* It has ended, or runs another one. */
+	void (*process_gone)(struct source *source, pid_t pid);
+	/* A target has mapped a file. Returns whether probes were set into it just now. */
+	bool (*image_new)(struct source *source, const struct image *image);
+	/* That one had run without probes before, for so long (ns; 0: not known): a loss. */
+	void (*image_missed)(struct source *source, const char *path, uint64_t ran_ns);
+	/* Have its probes been set? If not, a process of that name ran it unseen: a loss, too. */
+	bool (*has_image)(const struct source *source, dev_t device, ino_t inode);
+	void (*image_unseen)(struct source *source, const char *comm);
+};
+
+/* Is a record's process meant? One that cannot be told any more is counted. */
+bool source_is_meant(struct source *source, const struct capture_identity *identity);
+
+#endif

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/sources.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/text.h"
+#include "camera/filter.h"
+#include "probes.skel.h"
+
+#define X(NAME, name) extern const struct source_type source_##name;
+CAPTURE_SOURCES(X)
+#undef X
+
+struct row {
+	const char *name; /* its programs and maps begin with it */
+	const struct source_type *type;
+};
+
+static const struct row rows[CAPTURE_SOURCE_COUNT] = {
+#define X(NAME, name) [CAPTURE_SOURCE_##NAME] = {#name, &source_##name},
+	CAPTURE_SOURCES(X)
+#undef X
+};
+
+/* All of them, on or not. */
+#define rows_foreach(number)                                                                      \
+	for (enum capture_source number = CAPTURE_SOURCE_NONE + 1; number < CAPTURE_SOURCE_COUNT; \
+	     number++)
+
+struct sources_settings sources_settings_usual(void)
+{
+	struct sources_settings settings = {0};
+
+	rows_foreach (number) {
+		const struct source_option *option = rows[number].type->options;
+
+		for (size_t i = 0; option && option[i].name; i++)
+			settings.at[number].values[i] = option[i].usual;
+	}
+	return settings;
+}
+
+bool sources_turn_on(struct sources_settings *settings, const char *event)
+{
+	rows_foreach (number)
+		for (const char *const *name = rows[number].type->events; *name; name++)
+			if (!strcmp(*name, event))
+				return settings->at[number].on = true;
+	return false;
+}
+
+/* The option of that name, and where its value is. Null: there is none. */
+static const struct source_option *find_option(const char *name, enum capture_source *source,
+					       size_t *at)
+{
+	rows_foreach (number) {
+		const struct source_option *option = rows[number].type->options;
+
+		for (size_t i = 0; option && option[i].name; i++) {
+			if (strcmp(option[i].name, name))
+				continue;
+			*source = number;
+			*at = i;
+			return &option[i];
+		}
+	}
+	return NULL;
+}
+
+static int refuse_value(const struct source_option *option, const char *text, struct fail *why)
+{
+	char called[64];
+
+	if (option->letter)
+		snprintf(called, sizeof(called), "-%c", option->letter);
+	else
+		snprintf(called, sizeof(called), "--%s", option->name);
+	if (option->is_time)
+		return fail(why, -EINVAL, NULL, "%s takes a time such as 50us or 2ms, not '%s'",
+			    called, text);
+	return fail(why, -EINVAL, NULL, "%s takes a number from %llu to %llu, not '%s'", called,
+		    (unsigned long long)option->least, (unsigned long long)option->most, text);
+}
+
+int sources_set(struct sources_settings *settings, const char *name, const char *text,
+		struct fail *why)
+{
+	enum capture_source source;
+	size_t at;
+	const struct source_option *option = find_option(name, &source, &at);
+	uint64_t value;
+	int err;
+
+	if (!option)
+		return fail(why, -ENOENT, NULL, "no source of events has an option --%s", name);
+	if (option->is_time)
+		err = text_parse_time(text, 1000000000, &value);
+	else
+		err = text_parse_u64(text, option->least, option->most, &value);
+	if (err || value < option->least || value > option->most)
+		return refuse_value(option, text, why);
+	settings->at[source].values[at] = value;
+	return 0;
+}
+
+void sources_set_value(struct sources_settings *settings, const char *name, uint64_t value)
+{
+	enum capture_source source;
+	size_t at;
+
+	if (find_option(name, &source, &at))
+		settings->at[source].values[at] = value;
+}
+
+uint64_t sources_value(const struct sources_settings *settings, const char *name)
+{
+	enum capture_source source;
+	size_t at;
+
+	return find_option(name, &source, &at) ? settings->at[source].values[at] : 0;
+}
+
+void sources_each_option(void (*each)(void *context, const struct source_option *option),
+			 void *context)
+{
+	rows_foreach (number) {
+		const struct source_option *option = rows[number].type->options;
+
+		for (size_t i = 0; option && option[i].name; i++)
+			each(context, &option[i]);
+	}
+}
+
+bool source_is_meant(struct source *source, const struct capture_identity *identity)
+{
+	bool gone;
+
+	if (!identity->undecided)
+		return true;
+	if (filter_decide(source->host->probes, source->host->selection, (pid_t)identity->pid,
+			  identity->comm, &gone))
+		return true;
+	source->undecidable += gone;
+	return false;
+}
+
+int sources_make(struct sources *sources, const struct source_host *host,
+		 const struct sources_settings *settings, struct fail *why)
+{
+	sources->host = *host;
+	sources->settings = *settings;
+	rows_foreach (number) {
+		struct source *source = &sources->at[number];
+		int err;
+
+		if (!sources->settings.at[number].on)
+			continue;
+		*source = (struct source){
+			.type = rows[number].type,
+			.host = &sources->host,
+			.settings = &sources->settings.at[number],
+		};
+		err = source->type->make ? source->type->make(source, why) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+unsigned int sources_needs(const struct sources *sources)
+{
+	unsigned int needs = 0;
+
+	rows_foreach (number) {
+		const struct source *source = &sources->at[number];
+
+		if (source->type && source->type->needs)
+			needs |= source->type->needs(source);
+	}
+	return needs;
+}
+
+unsigned int sources_rate(const struct sources *sources)
+{
+	unsigned int rate = 0;
+
+	rows_foreach (number) {
+		const struct source *source = &sources->at[number];
+
+		if (source->type && source->type->rate)
+			rate += source->type->rate(source);
+	}
+	return rate;
+}
+
+uint32_t sources_ring_bytes(const struct sources *sources, unsigned int cpus)
+{
+	uint32_t most = 0;
+
+	rows_foreach (number) {
+		const struct source *source = &sources->at[number];
+		uint32_t bytes = source->type ? source->type->ring_bytes(source, cpus) : 0;
+
+		if (bytes > most)
+			most = bytes;
+	}
+	return most;
+}
+
+/* None of the programs and maps of a source that is not asked for is loaded. */
+static void leave_out(struct probes *probes, const char *name)
+{
+	struct bpf_program *program;
+	struct bpf_map *map;
+	size_t length = strlen(name);
+
+	bpf_object__for_each_program (program, probes->obj)
+		if (!strncmp(bpf_program__name(program), name, length))
+			bpf_program__set_autoload(program, false);
+	bpf_object__for_each_map (map, probes->obj)
+		if (!strncmp(bpf_map__name(map), name, length))
+			bpf_map__set_autocreate(map, false);
+}
+
+void sources_prepare(struct sources *sources)
+{
+	rows_foreach (number) {
+		struct source *source = &sources->at[number];
+
+		if (!source->type)
+			leave_out(sources->host.probes, rows[number].name);
+		else if (source->type->prepare)
+			source->type->prepare(source);
+	}
+}
+
+int sources_attach(struct sources *sources, struct fail *why)
+{
+	int err = 0;
+
+	sources_foreach (sources, source)
+		if (!err && source->type->attach)
+			err = source->type->attach(source, why);
+	return err;
+}
+
+int sources_start(struct sources *sources, struct fail *why)
+{
+	int err = 0;
+
+	sources_foreach (sources, source)
+		if (!err && source->type->start)
+			err = source->type->start(source, why);
+	return err;
+}
+
+void sources_take(struct sources *sources, const struct capture_head *head,
+		  const struct capture_handover *handover)
+{
+	uint32_t number = CAPTURE_KIND_SOURCE(head->kind);
+	struct source *source = number < CAPTURE_SOURCE_COUNT ? &sources->at[number] : NULL;
+
+	if (source && source->type)
+		source->type->take(source, head, handover);
+}
+
+void sources_tick(struct sources *sources, uint64_t now)
+{
+	sources_foreach (sources, source)
+		if (source->type->tick)
+			source->type->tick(source, now);
+}
+
+void sources_turn(struct sources *sources, struct film_writer *film)
+{
+	sources->host.film = film;
+	sources_foreach (sources, source)
+		if (source->type->turn)
+			source->type->turn(source);
+}
+
+void sources_detach(struct sources *sources)
+{
+	sources_foreach (sources, source)
+		if (source->type->detach)
+			source->type->detach(source);
+}
+
+void sources_finish(struct sources *sources, uint64_t now)
+{
+	sources_foreach (sources, source)
+		if (source->type->finish)
+			source->type->finish(source, now);
+}
+
+void sources_free(struct sources *sources)
+{
+	sources_foreach (sources, source)
+		if (source->type->free)
+			source->type->free(source);
+	memset(sources->at, 0, sizeof(sources->at));
+}
+
+void sources_program(struct sources *sources, pid_t pid, const char *path)
+{
+	sources_foreach (sources, source)
+		if (source->type->program_new)
+			source->type->program_new(source, pid, path);
+}
+
+void sources_image_early(struct sources *sources, const struct image *image)
+{
+	sources_foreach (sources, source)
+		if (source->type->image_new && source->type->image_new(source, image))
+			source->type->image_missed(source, image->path, 0);
+}
+
+void sources_process_gone(struct sources *sources, pid_t pid)
+{
+	sources_foreach (sources, source)
+		if (source->type->process_gone)
+			source->type->process_gone(source, pid);
+}
+
+uint32_t sources_event(const struct sources *sources)
+{
+	rows_foreach (number)
+		if (sources->at[number].event)
+			return sources->at[number].event;
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_SOURCES_H
+#define CAMERA_SOURCES_H
+
+#include "camera/source.h"
+
+/* Which sources are to be on, and what they are told: by enum capture_source. */
+struct sources_settings {
+	struct source_settings at[CAPTURE_SOURCE_COUNT];
+};
+
+/* All are off, and their options are as they usually are. */
+struct sources_settings sources_settings_usual(void);
+
+/* The source of an event of that name is to be on. False: no source has that event. */
+bool sources_turn_on(struct sources_settings *settings, const char *event);
+
+/*
+ * Sets an option to what a user wrote. Returns 0, or -EINVAL with *why filled: "-F takes a number from 1 to 10000, not
+ * 'x'"; -ENOENT: no source has an option of that name.
+ */
+int sources_set(struct sources_settings *settings, const char *option, const char *text,
+		struct fail *why);
+
+/* Sets an option to a value within its limits. */
+void sources_set_value(struct sources_settings *settings, const char *option, uint64_t value);
+
+/* The value of an option; of one that no source has: 0. */
+uint64_t sources_value(const struct sources_settings *settings, const char *option);
+
+/* Calls each() for each option of each source, for help, and for getopt_long(). */
+void sources_each_option(void (*each)(void *context, const struct source_option *option),
+			 void *context);
+
+/* Those that are on. The loops over them; what each verb is about says camera/source.h. */
+struct sources {
+	struct source_host host;
+	struct sources_settings settings;
+	struct source at[CAPTURE_SOURCE_COUNT];
+};
+
+#define sources_foreach(sources, source)                                                           \
+	for (struct source *source = (sources)->at; source < (sources)->at + CAPTURE_SOURCE_COUNT; \
+	     source++)                                                                             \
+		if (source->type)
+
+/* host and settings are copied. */
+int sources_make(struct sources *sources, const struct source_host *host,
+		 const struct sources_settings *settings, struct fail *why);
+unsigned int sources_needs(const struct sources *sources);
+unsigned int sources_rate(const struct sources *sources);
+uint32_t sources_ring_bytes(const struct sources *sources, unsigned int cpus);
+void sources_prepare(struct sources *sources); /* also leaves out the others */
+int sources_attach(struct sources *sources, struct fail *why);
+int sources_start(struct sources *sources, struct fail *why);
+void sources_take(struct sources *sources, const struct capture_head *head,
+		  const struct capture_handover *handover);
+void sources_tick(struct sources *sources, uint64_t now);
+void sources_turn(struct sources *sources, struct film_writer *film);
+void sources_detach(struct sources *sources);
+void sources_finish(struct sources *sources, uint64_t now);
+void sources_free(struct sources *sources);
+void sources_program(struct sources *sources, pid_t pid, const char *path);
+void sources_image_early(struct sources *sources,
+			 const struct image *image); /* before any is held */
+void sources_process_gone(struct sources *sources, pid_t pid);
+
+/* The first event of the first of them: of what is lost, and no source's. 0: none has one yet. */
+uint32_t sources_event(const struct sources *sources);
+
+#endif
