@@ -197,6 +197,87 @@ struct film_calls {
 	const uint32_t *thread, *frame, *lane, *depth, *cpu, *flags;
 };
 
+/*
+ * A time in which a thread did not run, and the evidence of what for. What it was for is decided by who reads it
+ * (query/wait_class.h), so that a rule that is put right is right for films that are there.
+ */
+#define FILM_WAIT_ARGUMENTS 4
+struct film_wait {
+	uint64_t end;
+	uint64_t duration; /* ns, at most end */
+	/* of the system call, as they were in registers; 0 where they say nothing */
+	uint64_t arguments[FILM_WAIT_ARGUMENTS];
+	uint32_t thread, stack; /* as of a sample */
+	uint32_t waker,
+		waker_stack; /* the thread that ended it, and its stack then; 0: not known */
+	uint32_t count;	     /* of waits that it stands for: 1, or of FILM_WAIT_SAMPLED more */
+	uint16_t call;	     /* number of the system call, and 1; 0: in none, as in a page fault */
+	uint8_t context;     /* enum film_wait_context */
+	uint8_t state;	     /* enum film_wait_state */
+	uint8_t descriptor;  /* enum film_descriptor: of the system call's */
+	uint32_t flags;	     /* enum film_wait_flag */
+};
+
+/* Where the waker ran when it ended the wait. */
+enum film_wait_context {
+	FILM_WAIT_BY_NONE, /* not known */
+	FILM_WAIT_BY_THREAD,
+	/* In these the current thread, which is the waker, is mostly an innocent one. */
+	FILM_WAIT_BY_SOFTIRQ,
+	FILM_WAIT_BY_INTERRUPT,
+	FILM_WAIT_BY_TIMER,
+	FILM_WAIT_BY_EITHER, /* a thread or an interrupt */
+};
+
+/* What the thread's state was, as /proc/PID/status has it. */
+enum film_wait_state {
+	FILM_WAIT_READY = 'R', /* it could have run */
+	FILM_WAIT_SLEEPS = 'S',
+	FILM_WAIT_BLOCKED = 'D',
+	FILM_WAIT_IDLE = 'I', /* a thread of the kernel without work */
+	FILM_WAIT_STOPPED = 'T',
+	FILM_WAIT_TRACED = 't',
+	FILM_WAIT_FROZEN = 'F',
+};
+
+/* What a descriptor is of. */
+enum film_descriptor {
+	FILM_FD_NONE, /* there is none, or it is not known */
+	FILM_FD_FILE,
+	FILM_FD_DIRECTORY,
+	FILM_FD_BLOCK_DEVICE,
+	FILM_FD_DEVICE, /* of characters: a terminal, say */
+	FILM_FD_PIPE,
+	FILM_FD_SOCKET, /* of the network */
+	FILM_FD_UNIX_SOCKET,
+	FILM_FD_EVENT,
+	FILM_FD_TIMER,
+	FILM_FD_SIGNAL,
+	FILM_FD_EPOLL,
+	FILM_FD_NOTIFY,
+	FILM_FD_PROCESS,
+	FILM_FD_IO_URING,
+	FILM_FD_OTHER,
+};
+
+enum film_wait_flag {
+	FILM_WAIT_SAMPLED =
+		1, /* stands for count waits, each too short to be told of; duration is of all */
+	FILM_WAIT_OPEN = 2,    /* a part of one that went on */
+	FILM_WAIT_BEFORE = 4,  /* it began before it was seen: a part, or all, of what it took */
+	FILM_WAIT_IOWAIT = 8,  /* the kernel counted it as waiting for a disk */
+	FILM_WAIT_KERNEL = 16, /* of a thread of the kernel */
+};
+
+/* A block of waits, as columns, sorted by end. */
+struct film_waits {
+	size_t count;
+	const uint64_t *end, *duration;
+	const uint64_t *arguments[FILM_WAIT_ARGUMENTS];
+	const uint32_t *thread, *stack, *waker, *waker_stack, *count_of, *call, *context, *state,
+		*descriptor, *flags;
+};
+
 /* What tracing a function costs, as measured where it was traced; to be subtracted from durations. */
 struct film_probe {
 	uint32_t frame;

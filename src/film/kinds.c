@@ -117,6 +117,41 @@ _Static_assert(sizeof(sum_columns) == SUM_COLUMNS * sizeof(sum_columns[0]),
 	       "each bucket is a column");
 _Static_assert((int)SUM_COLUMNS <= (int)LAYOUT_COLUMNS_MAX, "a layout has no more columns");
 
+enum {
+	WAIT_END,
+	WAIT_DURATION,
+	WAIT_THREAD,
+	WAIT_STACK,
+	WAIT_REST
+};
+
+#define WAIT(member, ...) \
+	LAYOUT_COLUMN(film_wait, member, .view = offsetof(struct film_waits, member), ##__VA_ARGS__)
+
+static const struct layout_column wait_columns[] = {
+	[WAIT_END] = WAIT(end, .how = LAYOUT_NOISE),
+	[WAIT_DURATION] = WAIT(duration, .how = LAYOUT_NOISE),
+	[WAIT_THREAD] = WAIT(thread, .id_of = LAYOUT_THREAD),
+	[WAIT_STACK] = WAIT(stack, .id_of = LAYOUT_STACK),
+	WAIT(waker, .id_of = LAYOUT_THREAD),
+	WAIT(waker_stack, .id_of = LAYOUT_STACK),
+	LAYOUT_COLUMN(film_wait, count, .view = offsetof(struct film_waits, count_of),
+		      .needed = true),
+	WAIT(call),
+	WAIT(context),
+	WAIT(state),
+	WAIT(descriptor),
+	WAIT(flags),
+	WAIT(arguments[0]),
+	WAIT(arguments[1]),
+	WAIT(arguments[2]),
+	WAIT(arguments[3]),
+};
+
+enum {
+	WAIT_COLUMNS = sizeof(wait_columns) / sizeof(wait_columns[0])
+};
+
 static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 	[FILM_BLOCK_SAMPLES] =
 		{
@@ -173,6 +208,20 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.layout = {probe_columns, COST_COLUMNS, sizeof(struct film_probe), 0},
 			.beside = true,
 			.lost = LOST_PROBE,
+		},
+	[FILM_BLOCK_WAITS] =
+		{
+			.name = "waits",
+			.layout = {wait_columns, WAIT_COLUMNS, sizeof(struct film_wait),
+				   sizeof(struct film_waits)},
+			.span = FILM_SPAN_TIMES,
+			.time = &wait_columns[WAIT_END],
+			.length = &wait_columns[WAIT_DURATION],
+			.total = &wait_columns[WAIT_DURATION],
+			.thread = &wait_columns[WAIT_THREAD],
+			.stack = &wait_columns[WAIT_STACK],
+			.sorted = true,
+			.lost = LOST_PAUSE,
 		},
 };
 

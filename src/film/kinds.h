@@ -32,6 +32,7 @@ union film_view {
 	size_t count;
 	struct film_samples samples;
 	struct film_calls calls;
+	struct film_waits waits;
 };
 
 struct film_kind {

@@ -17,6 +17,7 @@ static const char *const own_reasons[OWN_LOSSES] = {
 	[LOST_WAIT] = "film: waits longer than their calls, cut to them",
 	[LOST_PROBE] = "film: no room for another probe's cost before the next commit",
 	[LOST_SUM] = "film: no room for another function's sums before the next commit",
+	[LOST_PAUSE] = "film: no room for another wait before the next commit",
 	[LOST_REASON] = "film: no room for another reason of a loss",
 };
 

@@ -21,6 +21,7 @@ enum own_loss {
 	LOST_WAIT,
 	LOST_PROBE,
 	LOST_SUM,
+	LOST_PAUSE,
 	LOST_REASON,
 	OWN_LOSSES,
 };

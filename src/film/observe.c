@@ -69,6 +69,11 @@ void film_call(struct film_writer *w, uint32_t event, const struct film_call *ca
 		lost(w, LOST_WAIT);
 }
 
+void film_wait(struct film_writer *w, uint32_t event, const struct film_wait *wait)
+{
+	film_put(w, FILM_BLOCK_WAITS, event, 0, 0, wait, 1);
+}
+
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe)
 {
 	film_put(w, FILM_BLOCK_PROBES, event, 0, 0, probe, 1);

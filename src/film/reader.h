@@ -66,6 +66,8 @@ const struct film_inline *film_inlines_of(const struct film *film, uint32_t fram
  * [from, to) are not even decompressed, and blocks that reach over it are cut to it. A value of
  * take() other than 0 ends the walk and is returned. Returns 0 or a negative errno with *why filled.
  *
+ * Waits are samples, too: their time is their end, their value what they took.
+ *
  * While take() has a block, the next one is read in a thread of the reader's own: so take(), here and
  * below, must not walk through the same film itself.
  */
@@ -94,6 +96,14 @@ uint64_t film_settled_until(const struct film *film);
 int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t to, bool backwards,
 		    int (*take)(void *context, const struct film_calls *calls), void *context,
 		    struct fail *why);
+
+/* The same for waits: those that end in [from, to), with all that is known of them, in order of their end. */
+int film_each_waits(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		    int (*take)(void *context, const struct film_waits *waits), void *context,
+		    struct fail *why);
+
+/* Whether the film has waits of an event. */
+bool film_has_waits(const struct film *film, uint32_t event);
 
 /* How many calls of an event the film holds, from the block rows alone. */
 uint64_t film_call_count(struct film *film, uint32_t event);

@@ -30,6 +30,7 @@ struct walk {
 	sqlite3_stmt *query;
 	size_t next; /* where to look for the next block, in the order of walking */
 	union {
+		int (*waits)(void *context, const struct film_waits *waits);
 		int (*samples)(void *context, const struct film_samples *samples);
 		int (*calls)(void *context, const struct film_calls *calls);
 		int (*probe)(void *context, const struct film_probe *probe);
@@ -302,6 +303,35 @@ int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t t
 	};
 
 	return walk_blocks(&walk);
+}
+
+static int give_waits(const struct walk *walk, const struct film_unpacked *block)
+{
+	return walk->take.waits(walk->context, &block->view.waits);
+}
+
+int film_each_waits(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		    int (*take)(void *context, const struct film_waits *waits), void *context,
+		    struct fail *why)
+{
+	struct walk walk = {
+		.film = film,
+		.number = FILM_BLOCK_WAITS,
+		.event = event,
+		.from = from,
+		.to = to,
+		.give = give_waits,
+		.take.waits = take,
+		.context = context,
+		.why = why,
+	};
+
+	return walk_blocks(&walk);
+}
+
+bool film_has_waits(const struct film *film, uint32_t event)
+{
+	return has_blocks(film, event, FILM_BLOCK_WAITS);
 }
 
 static int give_probes(const struct walk *walk, const struct film_unpacked *block)

@@ -81,6 +81,12 @@ void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t 
 /* A call of a traced function. Those of one thread are given in the order in which they ended. */
 void film_call(struct film_writer *w, uint32_t event, const struct film_call *call);
 
+/*
+ * A wait. Its event is one of time, and has no samples besides: whoever asks for samples gets waits, as such (their end,
+ * their duration).
+ */
+void film_wait(struct film_writer *w, uint32_t event, const struct film_wait *wait);
+
 /* What tracing the function at that frame costs; may be told again. */
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe);
 

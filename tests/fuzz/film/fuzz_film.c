@@ -41,6 +41,23 @@ static int take_calls(void *context, const struct film_calls *calls)
 	return 0;
 }
 
+static int take_waits(void *context, const struct film_waits *waits)
+{
+	const struct film *film = context;
+	size_t i;
+
+	check(waits->count);
+	for (i = 0; i < waits->count; i++) {
+		check(waits->thread[i] < film->thread_count);
+		check(waits->stack[i] < film->stack_count);
+		check(waits->waker[i] < film->thread_count);
+		check(waits->waker_stack[i] < film->stack_count);
+		check(waits->duration[i] <= waits->end[i]);
+		check(!i || waits->end[i] >= waits->end[i - 1]);
+	}
+	return 0;
+}
+
 static int take_probe(void *context, const struct film_probe *probe)
 {
 	const struct film *film = context;
@@ -84,6 +101,8 @@ static void walk(struct film *film)
 		if (film_each_samples(film, i, 0, UINT64_MAX, take, film, &why))
 			check(why.what[0]);
 		if (film_each_calls(film, i, 0, UINT64_MAX, i % 2, take_calls, film, &why))
+			check(why.what[0]);
+		if (film_each_waits(film, i, 0, UINT64_MAX, take_waits, film, &why))
 			check(why.what[0]);
 		if (film_each_probe(film, i, take_probe, film, &why))
 			check(why.what[0]);

@@ -280,6 +280,23 @@ static int calls_in_range(void *context, const struct film_calls *calls)
 	return 0;
 }
 
+static int waits_in_range(void *context, const struct film_waits *waits)
+{
+	const struct film *film = context;
+	size_t i;
+
+	for (i = 0; i < waits->count; i++) {
+		assert_true(waits->thread[i] < film->thread_count);
+		assert_true(waits->stack[i] < film->stack_count);
+		assert_true(waits->waker[i] < film->thread_count);
+		assert_true(waits->waker_stack[i] < film->stack_count);
+		assert_true(waits->duration[i] <= waits->end[i]);
+		assert_true(waits->count_of[i] > 0);
+		assert_true(!i || waits->end[i] >= waits->end[i - 1]);
+	}
+	return 0;
+}
+
 static int probe_in_range(void *context, const struct film_probe *probe)
 {
 	const struct film *film = context;
@@ -305,7 +322,7 @@ static void check_error(int err, const struct fail *why)
 /* A damaged block is an error with words, and nothing else. */
 static void check_blocks(struct film *film, uint32_t event)
 {
-	struct fail why[4] = {0};
+	struct fail why[5] = {0};
 
 	check_error(film_each_samples(film, event, 0, UINT64_MAX, in_range, film, &why[0]),
 		    &why[0]);
@@ -315,4 +332,6 @@ static void check_blocks(struct film *film, uint32_t event)
 	check_error(film_each_probe(film, event, probe_in_range, film, &why[2]), &why[2]);
 	check_error(film_each_sum(film, event, 0, UINT64_MAX, sum_in_range, film, &why[3]),
 		    &why[3]);
+	check_error(film_each_waits(film, event, 0, UINT64_MAX, waits_in_range, film, &why[4]),
+		    &why[4]);
 }
