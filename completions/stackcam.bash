@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completion for bash: verbs, options, and values that are known. Needs nothing but bash.
 
+# What is filmed with -e. The help of 'stackcam record' has the same, with words.
+_stackcam_events="on-cpu"
+
 _stackcam_reply()
 {
 	mapfile -t COMPREPLY < <(compgen "$@" -- "$cur")
@@ -129,8 +132,8 @@ _stackcam_value()
 
 	case $verb,$option in
 	replay,-e | replay,--event) _stackcam_reply -W "calls" ;;
-	report,-e | report,--event | diff,-e | diff,--event) _stackcam_reply -W "on-cpu calls" ;;
-	*,-e | *,--event) _stackcam_reply -W "on-cpu" ;;
+	report,-e | report,--event | diff,-e | diff,--event) _stackcam_reply -W "$_stackcam_events calls" ;;
+	*,-e | *,--event) _stackcam_list "$_stackcam_events" ;;
 	record,-p | record,--pid | trace,-p | trace,--pid) _stackcam_ids proc ;;
 	record,-t | record,--tid | trace,-t | trace,--tid) _stackcam_ids task ;;
 	record,-n | record,--name | trace,-n | trace,--name) _stackcam_names ;;

@@ -53,6 +53,12 @@ bool sources_turn_on(struct sources_settings *settings, const char *event)
 	return false;
 }
 
+void sources_turn_on_list(struct sources_settings *settings, const struct event_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		sources_turn_on(settings, list->at[i]->name);
+}
+
 /* The option of that name, and where its value is. Null: there is none. */
 static const struct source_option *find_option(const char *name, enum capture_source *source,
 					       size_t *at)

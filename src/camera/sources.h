@@ -3,6 +3,7 @@
 #define CAMERA_SOURCES_H
 
 #include "camera/source.h"
+#include "film/events.h"
 
 /* Which sources are to be on, and what they are told: by enum capture_source. */
 struct sources_settings {
@@ -14,6 +15,8 @@ struct sources_settings sources_settings_usual(void);
 
 /* The source of an event of that name is to be on. False: no source has that event. */
 bool sources_turn_on(struct sources_settings *settings, const char *event);
+/* The same for each event of a list; whatever the list holds has a source (film/events.c: is_recordable). */
+void sources_turn_on_list(struct sources_settings *settings, const struct event_list *list);
 
 /*
  * Sets an option to what a user wrote. Returns 0, or -EINVAL with *why filled: "-F takes a number from 1 to 10000, not

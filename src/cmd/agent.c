@@ -130,7 +130,7 @@ static int load_camera(struct agent *agent, struct fail *why)
 
 	agent->selection.whole_machine = true;
 	agent->sources = sources_settings_usual();
-	sources_turn_on(&agent->sources, "on-cpu");
+	sources_turn_on_list(&agent->sources, &agent->options.common.events);
 	sources_set_value(&agent->sources, "frequency", agent->options.common.frequency);
 	agent->camera = (struct camera_options){
 		.selection = &agent->selection,

@@ -53,8 +53,7 @@ static const char help[] =
 	"first\n"
 	"      --send-only           film nothing: send what waits, and end\n"
 	"\n"
-	"The camera:\n"
-	"  -e, --event EVENT         what to film: on-cpu (default)\n"
+	"The camera:\n" CMD_HELP_EVENTS
 	"  -F, --frequency HZ        samples per second and CPU, 1 to 10000 (default 99)\n"
 	"      --span TIME           how much is sent at once (default 10s)\n"
 	"  -d, --duration TIME       end after this time\n"

@@ -12,11 +12,13 @@
 #include "camera/camera.h"
 #include "camera/sources.h"
 #include "cmd/recording.h"
+#include "film/events.h"
 
 struct record_options {
 	struct recording_options common;
 	struct camera_options camera;
 	struct sources_settings sources;
+	struct event_list events;
 };
 
 static const char help[] =
@@ -37,8 +39,7 @@ static const char help[] =
 	"  -u, --user USER         as this user\n"
 	"      --no-randomize-addr with its memory at the same addresses each time\n"
 	"\n"
-	"How:\n"
-	"  -e, --event EVENT       what to film: on-cpu (default)\n"
+	"How:\n" CMD_HELP_EVENTS
 	"  -F, --frequency HZ      samples per second and CPU, 1 to 10000 (default 99)\n"
 	"  -d, --duration SECONDS  end after this time; 500ms and 5m are understood too\n"
 	"  -o, --output FILM       the film (default stackcam.film)\n"
@@ -85,9 +86,8 @@ static int take_option(int option, char **argv, struct record_options *o)
 		return status;
 	switch (option) {
 	case 'e':
-		if (strcmp(optarg, "on-cpu"))
-			return cmd_usage("record", "there is no event '%s'; there is: on-cpu",
-					 optarg);
+		if (event_list_parse(optarg, &o->events, &why))
+			return cmd_usage("record", "%s", why.what);
 		break;
 	case 'F':
 		if (sources_set(&o->sources, "frequency", optarg, &why))
@@ -119,7 +119,7 @@ static int parse(int argc, char **argv, struct record_options *o)
 	while ((option = getopt_long(argc, argv, "+" RECORDING_SHORT_OPTIONS "e:F:h", long_options,
 				     NULL)) != -1) {
 		if (option == 'h') {
-			fputs(help, stdout);
+			cmd_print_help(help);
 			exit(0);
 		}
 		status = take_option(option, argv, o);
@@ -181,7 +181,8 @@ static void show_end(const struct record_options *o, const struct session *sessi
 int cmd_record(int argc, char **argv)
 {
 	struct record_options o = {.sources = sources_settings_usual(),
-				   .common.film = "stackcam.film"};
+				   .common.film = "stackcam.film",
+				   .events = event_list_usual()};
 	struct command command = {.pidfd = -1, .go = -1, .failed = -1};
 	struct recording recording = {0};
 	struct camera *camera = NULL;
@@ -191,7 +192,7 @@ int cmd_record(int argc, char **argv)
 
 	if (status)
 		goto out;
-	sources_turn_on(&o.sources, "on-cpu");
+	sources_turn_on_list(&o.sources, &o.events);
 	o.camera.sources = &o.sources;
 	o.camera.selection = &o.common.selection;
 	start = recording_command(&o.common);

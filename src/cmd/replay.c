@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "film/events.h"
 #include "film/reader.h"
 #include "query/replay.h"
 #include "show/output.h"
@@ -272,7 +273,8 @@ static int show(struct arguments *a, struct film *film, struct output *output,
 static void tell_losses(const struct film *film, const struct arguments *a,
 			const struct replay_sums *sums)
 {
-	uint32_t event = film_find_event(film, a->question.event ? a->question.event : "calls");
+	const char *name = a->question.event ? a->question.event : event_type(EVENT_CALLS)->name;
+	uint32_t event = film_find_event(film, name);
 
 	if (!sums->told) {
 		fputs(sums->film_calls

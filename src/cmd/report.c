@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/answer.h"
+#include "film/events.h"
 #include "film/reader.h"
 #include "query/report.h"
 #include "show/output.h"
@@ -165,8 +166,10 @@ static int tell(struct arguments *a, struct film *film, struct output *output, s
 {
 	const struct question *q = &a->answer.question;
 	/* what is said where nothing is left needs of a view no more than this */
-	struct call_view calls = {0};
-	struct view view = {.film = film, .calls = &calls};
+	struct call_view view_of_calls = {0};
+	const struct event_type *type = event_type(EVENT_CALLS);
+	const struct film_event calls = {.name = type->name, .unit = type->unit};
+	struct view view = {.film = film, .event = &calls, .calls = &view_of_calls};
 	/* borrowed, not to be freed; without an event, a film in which nothing was called is no error */
 	struct replay_question story = {.filter = q->filter, .raw = q->is_raw};
 	struct replay_sums sums;
@@ -179,7 +182,7 @@ static int tell(struct arguments *a, struct film *film, struct output *output, s
 	view.film_samples = sums.film_calls;
 	view.samples = sums.told;
 	words_nothing(&view, &q->filter, a->film, stderr);
-	words_lost(film, film_find_event(film, CALLS_EVENT), stderr);
+	words_lost(film, film_find_event(film, calls.name), stderr);
 	return 0;
 }
 

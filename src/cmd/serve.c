@@ -125,7 +125,7 @@ static int load_camera(struct serve *serve, struct fail *why)
 
 	serve->selection.whole_machine = true;
 	serve->sources = sources_settings_usual();
-	sources_turn_on(&serve->sources, "on-cpu");
+	sources_turn_on_list(&serve->sources, &serve->options.common.events);
 	sources_set_value(&serve->sources, "frequency", serve->options.common.frequency);
 	serve->camera = (struct camera_options){
 		.selection = &serve->selection,

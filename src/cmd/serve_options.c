@@ -48,8 +48,7 @@ static const char help[] =
 	"      --sender-limit SIZE   how much may be sent with one token in an hour (default 4GB; "
 	"0: no limit)\n"
 	"\n"
-	"The camera:\n"
-	"  -e, --event EVENT         what to film: on-cpu (default)\n"
+	"The camera:\n" CMD_HELP_EVENTS
 	"  -F, --frequency HZ        samples per second and CPU, 1 to 10000 (default 99)\n"
 	"      --no-record           films nothing: keeps and shows what agents send\n"
 	"      --label KEY=VALUE     stands at all that is filmed here, e.g. env=prod; may be "

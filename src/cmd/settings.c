@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "base/text.h"
 #include "cmd/verb.h"
+#include "film/events.h"
 #include "film/labels.h"
 
 static int take_label(struct settings_common *common, const char *value, struct fail *why)
@@ -41,10 +42,7 @@ static int take(const struct settings *settings, int option, const char *value, 
 	case SETTING_SERVICE:
 		return identity_add(common->identity, value, why);
 	case 'e':
-		if (strcmp(value, "on-cpu"))
-			return fail(why, -EINVAL, NULL, "there is no event '%s'; there is: on-cpu",
-				    value);
-		return 0;
+		return event_list_parse(value, &common->events, why);
 	case 'F':
 		if (text_parse_u64(value, 1, 10000, &number))
 			return fail(why, -EINVAL, NULL,
@@ -92,7 +90,7 @@ static int take_command_line(const struct settings *settings, int argc, char **a
 		bool is_first = option == SETTING_CONFIG || option == SETTING_SERVICE;
 
 		if (option == 'h') {
-			fputs(settings->help, stdout);
+			cmd_print_help(settings->help);
 			return -1;
 		}
 		if (option == '?' || option == ':')
@@ -113,6 +111,7 @@ int settings_read(const struct settings *settings, int argc, char **argv)
 	struct fail why = {0};
 	int err = identity_new(&common->identity, &why), status;
 
+	common->events = event_list_usual();
 	if (!err) {
 		status = take_command_line(settings, argc, argv, true);
 		if (status)
@@ -147,6 +146,7 @@ void settings_say_kept(const struct settings_common *before, const struct settin
 		       const struct setting_kept *others, size_t count)
 {
 	const struct setting_kept common[] = {
+		{"event", !event_list_is_same(&before->events, &now->events)},
 		{"frequency", before->frequency != now->frequency},
 		{"label", settings_differ(before->labels, now->labels)},
 		{"user", settings_differ(before->user, now->user)},

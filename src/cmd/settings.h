@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/fail.h"
+#include "film/events.h"
 #include "store/identity.h"
 
 struct option;
@@ -17,6 +18,7 @@ struct option;
 
 /* What such verbs have in common, and the options that it comes from. */
 struct settings_common {
+	struct event_list events;  /* -e; none: the usual one */
 	unsigned int frequency;	   /* -F */
 	const char *token_file;	   /* null: none */
 	const char *user;	   /* whom it becomes once it films; null: it stays who it is */

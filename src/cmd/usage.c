@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "film/events.h"
 
 int cmd_usage(const char *verb, const char *format, ...)
 {
@@ -20,6 +21,25 @@ int cmd_usage(const char *verb, const char *format, ...)
 	text_print_safe(stderr, words);
 	fprintf(stderr, "; see 'stackcam %s --help'\n", verb);
 	return EXIT_USAGE;
+}
+
+void cmd_print_help(const char *help)
+{
+	const char *events = strstr(help, CMD_HELP_EVENTS), *option;
+	int indent;
+
+	if (!events) {
+		fputs(help, stdout);
+		return;
+	}
+	printf("%.*s", (int)(events - help), help);
+	/* in the column of the words of the option that comes next, which is -F */
+	option = events + strlen(CMD_HELP_EVENTS);
+	indent = (int)(strstr(option, "samples") - option);
+	printf("%-*swhat to film; several with commas between them:\n", indent,
+	       "  -e, --event EVENT");
+	event_list_help(stdout, indent + 2);
+	fputs(option, stdout);
 }
 
 void cmd_say(const char *format, ...)

@@ -32,6 +32,13 @@ int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(p
 void cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
+ * Prints the help of a verb. Where CMD_HELP_EVENTS stands as a part of it, the option -e does, and which events it
+ * takes.
+ */
+#define CMD_HELP_EVENTS "\1"
+void cmd_print_help(const char *help);
+
+/*
  * For what getopt_long() returned '?' or ':' for just now, with opterr = 0: names the option and
  * says whether it is unknown, ambiguous, lacks its value, or takes none. options: the table
  * given to getopt_long(), in which every short option must stand, too. Returns EXIT_USAGE.

@@ -280,10 +280,14 @@ const char *event_name_from(const char *type, const char *unit)
 	return *type ? type : "unknown";
 }
 
+bool event_is_time_abroad(const char *unit)
+{
+	return event_quantity(event_unit_from(unit)->unit) == EVENT_TIME;
+}
+
 bool event_counts_samples(const char *type, const char *unit)
 {
-	return event_quantity(event_unit_from(unit)->unit) != EVENT_TIME &&
-	       (!strcmp(type, "samples") || !strcmp(type, "sample"));
+	return !event_is_time_abroad(unit) && (!strcmp(type, "samples") || !strcmp(type, "sample"));
 }
 
 void event_list_choices(char *to, size_t size)
@@ -303,6 +307,27 @@ bool event_list_has(const struct event_list *list, enum event_id id)
 		if (list->at[i] == &ours[id])
 			return true;
 	return false;
+}
+
+struct event_list event_list_usual(void)
+{
+	return (struct event_list){.at = {event_usual()}, .count = 1};
+}
+
+bool event_list_is_same(const struct event_list *a, const struct event_list *b)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (!event_list_has(b, (enum event_id)(a->at[i] - ours)))
+			return false;
+	return a->count == b->count;
+}
+
+void event_list_help(FILE *out, int indent)
+{
+	for (size_t i = 0; i < COUNT_OF(ours); i++)
+		if (ours[i].is_recordable)
+			fprintf(out, "%*s%-9s  %s%s\n", indent, "", ours[i].name, ours[i].about,
+				&ours[i] == event_usual() ? " (default)" : "");
 }
 
 static int refuse(const char *name, struct fail *why)

@@ -5,8 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/fail.h"
+#include "film/film.h"
 
 /*
  * What stackcam counts and times: a row for each event, for both halves. Whoever must know what an event is asks here;
@@ -71,6 +73,11 @@ const struct event_type *event_type(enum event_id id);
 /* The row for an event of a film: its own, or the one for its unit. Never null. */
 const struct event_type *event_find(const char *name, const char *unit);
 
+static inline const struct event_type *event_of(const struct film_event *event)
+{
+	return event_find(event->name, event->unit);
+}
+
 /* The row of a name that is known, whatever the unit; null: there is none. */
 const struct event_type *event_named(const char *name);
 
@@ -106,6 +113,9 @@ const struct event_unit *event_unit_from(const char *name);
 /* What others call a type and a unit ("cpu", "nanoseconds"), as an event of ours: the name that it has in films. */
 const char *event_name_from(const char *type, const char *unit);
 
+/* Whether a unit, as others write it, is one of time. */
+bool event_is_time_abroad(const char *unit);
+
 /* Whether values of that type, as others write it, say how many observations there were. */
 bool event_counts_samples(const char *type, const char *unit);
 
@@ -123,7 +133,16 @@ struct event_list {
  */
 int event_list_parse(const char *text, struct event_list *list, struct fail *why);
 
+/* The usual event alone. */
+struct event_list event_list_usual(void);
+
+/* Whether they hold the same events, in any order. */
+bool event_list_is_same(const struct event_list *a, const struct event_list *b);
+
 bool event_list_has(const struct event_list *list, enum event_id id);
+
+/* Lines for help: each event that -e takes and what it is, so many columns indented; the usual one is marked. */
+void event_list_help(FILE *out, int indent);
 
 /* "on-cpu, off-cpu": what -e takes. */
 void event_list_choices(char *to, size_t size);

@@ -8,6 +8,7 @@
 
 #include "base/protobuf.h"
 #include "base/text.h"
+#include "film/events.h"
 #include "film/names.h"
 
 /* Puts p->message as a field of the profile, and hands on what has come together. */
@@ -55,11 +56,6 @@ static uint64_t string_index(struct pprof *p, const char *s)
 	return p->strings.count - 1;
 }
 
-static const char *unit_name(const char *unit)
-{
-	return strcmp(unit, "ns") ? unit : "nanoseconds";
-}
-
 static void put_value_type(struct pprof *p, enum pprof_field field, const char *type,
 			   const char *unit)
 {
@@ -70,7 +66,7 @@ static void put_value_type(struct pprof *p, enum pprof_field field, const char *
 
 static void put_header(struct pprof *p, const struct pprof_header *header)
 {
-	const char *unit = unit_name(header->unit);
+	const char *unit = event_unit_abroad(header->unit);
 
 	string_index(p, "");
 	put_value_type(p, PPROF_SAMPLE_TYPE, header->counted, "count");

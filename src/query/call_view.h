@@ -6,9 +6,6 @@
 #include "query/call_stats.h"
 #include "query/filter.h"
 
-/* The event whose film holds calls, or sums of calls, and no samples. */
-#define CALLS_EVENT "calls"
-
 /* What a film tells of calls, seen through a filter. */
 struct call_view {
 	struct call_paths paths;

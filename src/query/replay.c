@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "film/events.h"
 #include "query/filter.h"
 #include "query/names.h"
 
@@ -329,7 +330,7 @@ static int take_probe(void *context, const struct film_probe *probe)
 
 static int find_event(struct replay *r, struct fail *why)
 {
-	const char *name = r->q->event ? r->q->event : "calls";
+	const char *name = r->q->event ? r->q->event : event_type(EVENT_CALLS)->name;
 
 	r->event = film_find_event(r->film, name);
 	r->sums->film_calls = r->event ? film_call_count(r->film, r->event) : 0;

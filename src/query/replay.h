@@ -12,7 +12,7 @@
 
 /* What is shown. All zero shows everything. */
 struct replay_question {
-	const char *event;	   /* null: "calls" */
+	const char *event;	   /* null: that of calls */
 	struct filter filter;	   /* its focus is as under, where that is empty */
 	struct patterns functions; /* only calls of these */
 	struct patterns under;	   /* only calls of these, and what they call */

@@ -6,12 +6,12 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "film/events.h"
 #include "query/view_fill.h"
 
-/* Films of others may count something that they call so. */
 bool view_is_calls(const struct film_event *event)
 {
-	return !strcmp(event->name, CALLS_EVENT) && !strcmp(event->unit, "ns");
+	return event_of(event)->shape == SHAPE_CALLS;
 }
 
 static int pick_event(struct view *view, const char *name, struct fail *why)

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "film/events.h"
+#include "query/level.h"
 #include "query/names.h"
 #include "query/view_fill.h"
 
@@ -12,7 +14,8 @@ struct collector {
 	   array; else a map by group and stack */
 	uint32_t *of_stack;
 	struct map of_pair;
-	int err; /* why take_samples() ended the walk */
+	uint64_t *last; /* of a level: by process, when its state is taken */
+	int err;	/* why take_samples() ended the walk */
 };
 
 static struct weight *weight_of(struct collector *c, uint32_t group, uint32_t stack)
@@ -48,6 +51,8 @@ static int take_samples(void *context, const struct film_samples *samples)
 		struct weight *weight;
 
 		if (!c->kept->threads[thread] || !c->kept->stacks[stack])
+			continue;
+		if (c->last && samples->time[i] != c->last[view->film->threads[thread].process])
 			continue;
 		if (view->group == VIEW_THREAD)
 			group = thread;
@@ -145,10 +150,18 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 {
 	struct film *film = view->film;
 	struct collector c = {.view = view, .kept = kept};
+	uint32_t event = (uint32_t)(view->event - film->events);
 	int err = -ENOMEM;
 
-	if (fold_stacks(film, shape, &view->fold))
+	if (event_of(view->event)->is_level) {
+		c.last = level_last(film, event, from, to, why);
+		if (!c.last)
+			return err;
+	}
+	if (fold_stacks(film, shape, &view->fold)) {
+		free(c.last);
 		return fail_errno(why, err, NULL, "cannot fold the stacks");
+	}
 	view->paths = view->fold.paths ? view->fold.paths : film->stacks;
 	view->path_count = film->stack_count;
 	view->processes = calloc(film->process_count + 1ull, sizeof(*view->processes));
@@ -157,8 +170,8 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 	if (!view->processes || (view->group == VIEW_WHOLE && !c.of_stack))
 		c.err = err;
 	else
-		err = film_each_samples(film, (uint32_t)(view->event - film->events), from, to,
-					take_samples, &c, why);
+		err = film_each_samples(film, event, from, to, take_samples, &c, why);
+	free(c.last);
 	free(c.of_stack);
 	map_free(&c.of_pair);
 	if (c.err == -EOVERFLOW)

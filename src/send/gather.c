@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "film/events.h"
 #include "film/pprof.h"
 #include "base/saturated.h"
 
@@ -191,16 +192,16 @@ void gathered_free(struct gathered *gathered)
 
 const char *gathered_event(const struct gathered *gathered, uint32_t event)
 {
-	const char *name = gathered->film->events[event].name;
+	const struct film_event *e = &gathered->film->events[event];
 
-	return strcmp(name, "on-cpu") ? name : "cpu";
+	return event_type_abroad(e->name, e->unit);
 }
 
 uint64_t gathered_period(const struct gathered *gathered, uint32_t event)
 {
 	const struct film_event *e = &gathered->film->events[event];
 
-	return e->frequency && !strcmp(e->unit, "ns") ? 1000000000ull / e->frequency : 0;
+	return event_period(e->unit, e->frequency);
 }
 
 uint64_t gathered_lost(const struct gathered *gathered, uint32_t event)
@@ -238,7 +239,7 @@ int gathered_pprof(const struct gathered *gathered, const struct gathered_part *
 {
 	const struct film *film = gathered->film;
 	const struct pprof_header header = {
-		.counted = "samples",
+		.counted = event_of(&film->events[part->event])->noun,
 		.name = gathered_event(gathered, part->event),
 		.unit = film->events[part->event].unit,
 		.period = gathered_period(gathered, part->event),

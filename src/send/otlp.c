@@ -9,6 +9,7 @@
 #include "base/otlp_keys.h"
 #include "base/protobuf.h"
 #include "base/text.h"
+#include "film/events.h"
 #include "film/labels.h"
 #include "film/names.h"
 
@@ -313,7 +314,7 @@ static void put_type(struct otlp *o, unsigned int field, const struct gathered_p
 	uint32_t name = string_index(o, gathered_event(o->gathered, part->event));
 
 	proto_number(&o->message, 1, name);
-	proto_number(&o->message, 2, string_index(o, strcmp(unit, "ns") ? unit : "nanoseconds"));
+	proto_number(&o->message, 2, string_index(o, event_unit_abroad(unit)));
 	proto_message(&o->profile, field, &o->message);
 }
 

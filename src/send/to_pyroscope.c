@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/protobuf.h"
 #include "base/text.h"
+#include "film/events.h"
 #include "film/labels.h"
 #include "send/to_others.h"
 
@@ -171,8 +172,8 @@ static void put_series(struct buf *to, const struct gathered *gathered,
 {
 	const struct film_info *info = &gathered->film->info;
 	const char *service = gathered->groups.at[part->group].service, *value;
-	const char *event = gathered_event(gathered, part->event), *labels = info->labels;
-	const char *name = strcmp(event, "cpu") ? event : "process_cpu";
+	const struct film_event *event = &gathered->film->events[part->event];
+	const char *name = event_pyroscope(event->name, event->unit), *labels = info->labels;
 	struct buf series = {0}, sample = {0};
 	char key[FILM_LABEL_KEY_MAX + 1];
 	size_t length;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "film/events.h"
 #include "film/film.h"
 #include "query/flame_prune.h"
 #include "server/api.h"
@@ -147,7 +148,7 @@ int api_calls(const struct request *request, struct answer *answer, struct fail 
 	if (!err)
 		err = take_order(request, &order, why);
 	if (!err && !ask.ask.event)
-		ask.ask.event = "calls";
+		ask.ask.event = event_type(EVENT_CALLS)->name;
 	if (!err)
 		err = store_calls(request->store, &ask.ask, &found, why);
 	if (!err && put_answer(&j, &found, nodes, order, limit))

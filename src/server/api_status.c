@@ -6,10 +6,13 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "film/events.h"
 #include "openapi.h"
 #include "server/api.h"
 #include "server/internal.h"
 #include "server/put.h"
+
+#define SECOND_NS 1000000000ull
 
 enum {
 	EVENTS_MAX = 64
@@ -70,14 +73,37 @@ static void put_store(struct json *j, const struct store_status *status)
 	json_close(j, '}');
 }
 
+/* What the page must know of an event to show its values. */
+static void put_event_type(struct json *j, const struct store_event *event)
+{
+	const struct event_type *type = event_find(event->name, event->unit);
+
+	json_open(j, NULL, '{');
+	json_text(j, "name", event->name);
+	json_text(j, "unit", event->unit);
+	json_text(j, "title", type->title ? type->title : event->name);
+	json_text(j, "rate", type->rate);
+	json_u64(j, "rate_scale", type->quantity == EVENT_TIME ? SECOND_NS : 1);
+	json_text(j, "noun", type->noun);
+	json_text(j, "about", type->about);
+	json_bool(j, "calls", type->shape == SHAPE_CALLS);
+	json_bool(j, "level", type->is_level);
+	json_bool(j, "usual", type == event_usual());
+	json_close(j, '}');
+}
+
 static void put_events(struct json *j, struct store *store)
 {
-	const char *names[EVENTS_MAX];
-	size_t count = store_events(store, names, EVENTS_MAX);
+	struct store_event events[EVENTS_MAX];
+	size_t count = store_events(store, events, EVENTS_MAX);
 
 	json_open(j, "events", '[');
 	for (size_t i = 0; i < count; i++)
-		json_text(j, NULL, names[i]);
+		json_text(j, NULL, events[i].name);
+	json_close(j, ']');
+	json_open(j, "event_types", '[');
+	for (size_t i = 0; i < count; i++)
+		put_event_type(j, &events[i]);
 	json_close(j, ']');
 }
 

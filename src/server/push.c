@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/protobuf.h"
 #include "base/text.h"
+#include "film/events.h"
 #include "server/push_folded.h"
 #include "server/push_name.h"
 #include "server/push_otlp.h"
@@ -98,9 +99,9 @@ static int describe_text(const struct request *request, const char *type, struct
 	if (rate && *rate && text_parse_u64(rate, 1, SECOND_NS, &frequency))
 		return fail(why, -EINVAL, "send how many samples a second there were",
 			    "cannot take this profile: its sampleRate is '%.20s'", rate);
-	what->is_counted = !units || !*units || !strcmp(units, "samples");
+	what->is_counted = !units || !*units || event_counts_samples(units, "");
 	what->weight = what->is_counted ? SECOND_NS / frequency : 1;
-	what->type = push_film_type(film, type, what->is_counted ? "ns" : units);
+	what->type = push_film_type(film, type, what->is_counted ? event_usual()->unit : units);
 	return 0;
 }
 

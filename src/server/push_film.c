@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "film/events.h"
 
 #define SECOND_NS 1000000000ull
 #define HOUR_NS	  (3600 * SECOND_NS)
@@ -153,64 +154,25 @@ int push_film_close(struct push_film *film, struct fail *why)
 	return err;
 }
 
-static const struct unit {
-	const char *name, *film; /* what it is called there and here */
-	uint64_t scale;
-} units[] = {
-	{"nanoseconds", "ns", 1},
-	{"ns", "ns", 1},
-	{"microseconds", "ns", 1000},
-	{"us", "ns", 1000},
-	{"milliseconds", "ns", 1000000},
-	{"ms", "ns", 1000000},
-	{"seconds", "ns", SECOND_NS},
-	{"s", "ns", SECOND_NS},
-	{"bytes", "bytes", 1},
-	{"kilobytes", "bytes", 1024},
-	{"megabytes", "bytes", 1024 * 1024},
-	{"By", "bytes", 1},
-};
-
-static const struct unit *find_unit(const char *name)
-{
-	static const struct unit others = {"", "count", 1};
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (!strcmp(units[i].name, name))
-			return &units[i];
-	return &others;
-}
-
-bool push_is_time(const char *unit)
-{
-	return !strcmp(find_unit(unit)->film, "ns");
-}
-
-bool push_is_count_of_samples(const char *name, const char *unit)
-{
-	return !push_is_time(unit) && (!strcmp(name, "samples") || !strcmp(name, "sample"));
-}
-
 struct push_type push_film_type(struct push_film *film, const char *name, const char *unit)
 {
-	const struct unit *u = find_unit(unit);
-	bool is_cpu = !strcmp(u->film, "ns") && (!strcmp(name, "cpu") || !strcmp(name, "on-cpu"));
+	const struct event_unit *u = event_unit_from(unit);
 	struct film_event event = {
-		.name = is_cpu	? "on-cpu"
-			: *name ? name
-				: "unknown",
-		.unit = u->film,
+		.name = event_name_from(name, unit),
+		.unit = u->unit,
 		.source = "push",
 	};
-	uint64_t key = hash_bytes(event.name, strlen(event.name)) ^ hash_bytes(u->film, 2);
+	uint64_t key = hash_bytes(event.name, strlen(event.name)) ^ hash_bytes(u->unit, 2);
 	uint64_t *known = map_get(&film->events, key);
-	uint32_t id;
+	struct push_type type = {.scale = u->scale, .is_level = event_of(&event)->is_level};
 
-	if (known)
-		return (struct push_type){(uint32_t)*known, u->scale};
-	id = film_add_event(film->writer, &event);
-	map_put(&film->events, key, id);
-	return (struct push_type){id, u->scale};
+	if (known) {
+		type.event = (uint32_t)*known;
+		return type;
+	}
+	type.event = film_add_event(film->writer, &event);
+	map_put(&film->events, key, type.event);
+	return type;
 }
 
 static uint64_t mix(uint64_t hash, const char *s)
@@ -421,6 +383,10 @@ void push_film_samples(struct push_film *film, struct push_type type, uint32_t t
 {
 	uint64_t length = film->span.to - film->span.from, shift;
 
+	if (type.is_level) {
+		push_film_sample(film, type, film->span.to, thread, stack, value);
+		return;
+	}
 	if (count > SPREAD_MAX)
 		count = SPREAD_MAX;
 	if (count > value || film->spread + count > SPREAD_ALL_MAX)

@@ -51,12 +51,9 @@ int push_film_close(struct push_film *film, struct fail *why);
 struct push_type {
 	uint32_t event;
 	uint64_t scale;
+	bool is_level; /* its values are of one moment, the end of the span */
 };
 struct push_type push_film_type(struct push_film *film, const char *name, const char *unit);
-
-/* Whether values of that unit are times; and those of that type how many samples there were. */
-bool push_is_time(const char *unit);
-bool push_is_count_of_samples(const char *name, const char *unit);
 
 /* Who ran. What is not known is 0 or "". */
 struct push_thread {

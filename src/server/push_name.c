@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "film/events.h"
 
 enum {
 	PARTS_MAX = 16,
@@ -44,36 +45,16 @@ static void take_labels(char *labels, struct push_origin *origin)
 /* Pyroscope's clients end names with what they measured. */
 static void take_type(char *name, char type[PUSH_TYPE_MAX + 1])
 {
-	static const char *const types[] = {
-		"cpu",
-		"wall",
-		"itimer",
-		"alloc_objects",
-		"alloc_space",
-		"inuse_objects",
-		"inuse_space",
-		"alloc_in_new_tlab_objects",
-		"alloc_in_new_tlab_bytes",
-		"alloc_outside_tlab_objects",
-		"alloc_outside_tlab_bytes",
-		"lock_count",
-		"lock_duration",
-		"mutex_count",
-		"mutex_duration",
-		"block_count",
-		"block_duration",
-		"goroutines",
-		"exceptions",
-	};
 	char *dot = strrchr(name, '.');
 
-	strcpy(type, "cpu");
-	for (size_t i = 0; dot && dot > name && i < sizeof(types) / sizeof(types[0]); i++)
-		if (!strcmp(dot + 1, types[i])) {
-			snprintf(type, PUSH_TYPE_MAX + 1, "%s", types[i]);
-			*dot = 0;
-			return;
-		}
+	const struct event_type *usual = event_usual();
+	const char *what = event_type_abroad(usual->name, usual->unit);
+
+	if (dot && dot > name && event_is_pyroscope_ending(dot + 1)) {
+		what = dot + 1;
+		*dot = 0;
+	}
+	snprintf(type, PUSH_TYPE_MAX + 1, "%s", what);
 }
 
 void push_name_parse(const char *name, struct push_origin *origin, char type[PUSH_TYPE_MAX + 1])

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/otlp_keys.h"
+#include "film/events.h"
 #include "server/push_otlp_tables.h"
 
 enum {
@@ -404,7 +405,7 @@ static void choose_event(struct push_otlp *o, struct bytes message, struct profi
 			period = field.value;
 	}
 	p->period = 1;
-	if (push_is_count_of_samples(type.name, type.unit) && push_is_time(period_type.unit) &&
+	if (event_counts_samples(type.name, type.unit) && event_is_time_abroad(period_type.unit) &&
 	    period && period <= INT64_MAX) {
 		type = period_type;
 		p->period = period;

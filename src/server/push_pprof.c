@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/protobuf.h"
 #include "base/vec.h"
+#include "film/events.h"
 #include "film/schema.h"
 
 enum {
@@ -519,10 +520,11 @@ static void give_values(struct push_pprof *p, const struct sample *s, uint32_t s
 			continue;
 		}
 		/* other values are not of the samples that were counted: bytes, objects */
-		push_film_samples(
-			p->film, p->films[i], thread, stack,
-			counts || push_is_time(string_at(p, p->types.at[i].unit)) ? samples : 1,
-			value);
+		push_film_samples(p->film, p->films[i], thread, stack,
+				  counts || event_is_time_abroad(string_at(p, p->types.at[i].unit))
+					  ? samples
+					  : 1,
+				  value);
 	}
 }
 
@@ -553,12 +555,12 @@ static void choose_events(struct push_pprof *p)
 		const char *name = string_at(p, p->types.at[i].name);
 		const char *unit = string_at(p, p->types.at[i].unit);
 
-		has_time |= push_is_time(unit);
-		if (push_is_count_of_samples(name, unit) && p->counts < 0)
+		has_time |= event_is_time_abroad(unit);
+		if (event_counts_samples(name, unit) && p->counts < 0)
 			p->counts = (int)i;
 	}
-	p->counts_periods = !has_time && p->counts >= 0 && push_is_time(period_unit) && p->period &&
-			    p->period <= INT64_MAX;
+	p->counts_periods = !has_time && p->counts >= 0 && event_is_time_abroad(period_unit) &&
+			    p->period && p->period <= INT64_MAX;
 	if (!has_time && !p->counts_periods)
 		p->counts = -1;
 	for (size_t i = 0; i < p->types.count; i++) {

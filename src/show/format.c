@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "film/events.h"
 #include "show/replay.h"
 
 static int report_svg(const struct report *report, const struct show_options *options, FILE *out)
@@ -87,8 +88,12 @@ static const struct show_format formats[] = {
 
 static int refuse_event(const struct show_format *format, const char *event, struct fail *why)
 {
-	return fail(why, -EINVAL, "-e " CALLS_EVENT " names calls, if the film has any",
-		    "format %s shows calls; %s is no event of calls", format->name, event);
+	char to_do[64];
+
+	snprintf(to_do, sizeof(to_do), "-e %s names calls, if the film has any",
+		 event_type(EVENT_CALLS)->name);
+	return fail(why, -EINVAL, to_do, "format %s shows calls; %s is no event of calls",
+		    format->name, event);
 }
 
 static int refuse_sums(const struct show_format *format, struct fail *why)
@@ -125,7 +130,7 @@ static int count_sum(void *context, const struct film_sum *sum)
 int show_story_fits(const struct show_format *format, struct film *film, const char *event,
 		    struct fail *why)
 {
-	const char *name = event ? event : CALLS_EVENT;
+	const char *name = event ? event : event_type(EVENT_CALLS)->name;
 	uint32_t id = film_find_event(film, name);
 	uint64_t sums = 0;
 	int err;

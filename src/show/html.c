@@ -322,7 +322,7 @@ static void put_data(struct page *p)
 	json_text(j, "unit", flame->unit);
 	json_text(j, "title", flame->title);
 	json_bool(j, "diff", flame->is_diff);
-	json_text(j, "guess", words_guess(flame->event));
+	json_text(j, "guess", words_guess(flame));
 	put_colours(j);
 	put_frames(p);
 	put_levels(p);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "film/events.h"
 #include "film/pprof.h"
 
 static uint64_t starts_at(const struct view *view)
@@ -77,12 +78,10 @@ int show_pprof(const struct report *report, const struct show_options *options, 
 	const struct view *view = &report->view;
 	const struct film_event *event = view->event;
 	const struct pprof_header header = {
-		.counted = view->calls ? "calls" : "samples",
+		.counted = event_of(event)->noun,
 		.name = event->name,
 		.unit = event->unit,
-		.period = event->frequency && !strcmp(event->unit, "ns")
-				  ? 1000000000ull / event->frequency
-				  : 0,
+		.period = event_period(event->unit, event->frequency),
 		.time = starts_at(view),
 		.duration = view->to - view->from,
 		.marks = call_mark_names,

@@ -7,6 +7,7 @@
 
 #include "base/gzip.h"
 #include "base/protobuf.h"
+#include "film/events.h"
 #include "film/pprof.h"
 #include "query/flame_labels.h"
 #include "show/words.h"
@@ -154,9 +155,7 @@ int show_flame_pprof(const struct flame *flame, const struct show_profile *about
 	gzip_start(&p.gzip, out);
 	if (!err) {
 		proto_number(&p.message, 1, string_index(&p, flame->event));
-		proto_number(
-			&p.message, 2,
-			string_index(&p, strcmp(flame->unit, "ns") ? flame->unit : "nanoseconds"));
+		proto_number(&p.message, 2, string_index(&p, event_unit_abroad(flame->unit)));
 		put_field(&p, PPROF_SAMPLE_TYPE);
 		proto_number(&p.out, PPROF_TIME_NANOS, about->from);
 		proto_number(&p.out, PPROF_DURATION_NANOS, about->duration);

@@ -6,18 +6,12 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "film/events.h"
 #include "query/flame_labels.h"
 #include "query/names.h"
 #include "show/words.h"
 
 /* speedscope's file format (its file-format-schema.json): frames once, then stacks and their weights. */
-
-static const char *speedscope_unit(const char *unit)
-{
-	if (!strcmp(unit, "ns"))
-		return "nanoseconds";
-	return strcmp(unit, "bytes") ? "none" : "bytes";
-}
 
 static int put_frames(struct json *j, const struct labels *labels)
 {
@@ -103,7 +97,7 @@ static int put_profile(struct json *j, const struct flame *flame, const uint32_t
 	json_open(j, NULL, '{');
 	json_text(j, "type", "sampled");
 	json_text(j, "name", name);
-	json_text(j, "unit", speedscope_unit(flame->unit));
+	json_text(j, "unit", event_unit_speedscope(flame->unit));
 	json_u64(j, "startValue", 0);
 	json_u64(j, "endValue", total);
 	err = put_samples(j, flame, label_of, self);

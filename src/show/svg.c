@@ -157,7 +157,7 @@ static void put_title(struct picture *p, uint32_t i)
 	if (node->inlined)
 		fputs("\ninlined", p->out);
 	if (node->guess)
-		fprintf(p->out, "\n%s", words_guess(p->flame->event));
+		fprintf(p->out, "\n%s", words_guess(p->flame));
 	fputs("</title>", p->out);
 }
 
@@ -343,7 +343,7 @@ static void put_foot(struct picture *p)
 	double x = p->flame->is_diff ? put_change_legend(p, MARGIN) : put_kind_legend(p, MARGIN);
 
 	if (p->has_guess)
-		put_swatch(p, x, "url(#guess)", words_guess(p->flame->event));
+		put_swatch(p, x, "url(#guess)", words_guess(p->flame));
 	fputs("</svg>\n", p->out);
 }
 

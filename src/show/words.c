@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "film/events.h"
 #include "query/names.h"
 
 static void put_safe(struct buf *b, const char *s, const char *these)
@@ -60,12 +61,17 @@ char *words_place(const char *name, const char *file, uint32_t line, const char 
 
 void words_value(char *to, size_t size, const char *unit, uint64_t value)
 {
-	if (!strcmp(unit, "ns"))
+	switch (event_quantity(unit)) {
+	case EVENT_TIME:
 		text_duration(to, size, value);
-	else if (!strcmp(unit, "bytes"))
+		break;
+	case EVENT_BYTES:
 		text_bytes(to, size, value);
-	else
+		break;
+	case EVENT_COUNT:
 		text_count(to, size, value);
+		break;
+	}
 }
 
 double words_percent(uint64_t part, uint64_t whole)
@@ -171,16 +177,17 @@ static void print_stacks(const struct view *view, FILE *out)
 	fputc('\n', out);
 }
 
-const char *words_guess(const char *event)
+const char *words_guess(const struct flame *flame)
 {
-	return strcmp(event, CALLS_EVENT) ? "found by frame pointer (guess)"
-					  : "its return was not seen (guess)";
+	return event_find(flame->event, flame->unit)->shape == SHAPE_CALLS
+		       ? "its return was not seen (guess)"
+		       : "found by frame pointer (guess)";
 }
 
 /* What a view counts. */
 static const char *counted(const struct view *view)
 {
-	return view->calls ? "calls" : "samples";
+	return event_of(view->event)->noun;
 }
 
 void words_heading(const struct view *view, FILE *out)

@@ -59,8 +59,8 @@ size_t words_rows(size_t count, uint64_t limit);
  */
 void words_rest(size_t rows, uint64_t self, uint64_t total, FILE *out);
 
-/* How a guess is explained in a flame of that event. */
-const char *words_guess(const char *event);
+/* How a guess is explained in a flame. */
+const char *words_guess(const struct flame *flame);
 
 /* Lines about a view that stand above a table or a tree: total, samples, stacks, losses. */
 void words_heading(const struct view *view, FILE *out);

@@ -6,11 +6,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "film/events.h"
 #include "film/labels.h"
 #include "base/saturated.h"
 #include "store/ask_private.h"
-
-#define DEFAULT_EVENT "on-cpu"
 
 /* Up to this long, seconds matter. */
 #define SHORT_TIME (5 * NS_MINUTE)
@@ -59,11 +58,11 @@ static int no_event(const struct asked *a, const char *name, struct fail *why)
 
 static int pick_event(struct asked *a, struct fail *why)
 {
-	const char *name = a->ask->event ? a->ask->event : DEFAULT_EVENT;
+	const char *name = a->ask->event ? a->ask->event : event_usual()->name;
 	uint32_t count = a->index->event_count;
 
 	a->event_name = name;
-	a->unit = "ns";
+	a->unit = event_usual()->unit;
 	for (uint32_t i = 1; !a->event && i < count; i++)
 		if (!strcmp(a->index->events[i].name, name))
 			a->event = i;

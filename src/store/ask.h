@@ -19,7 +19,7 @@
  * seconds, processes, threads, lines …) by the films themselves, which takes longer.
  */
 struct store_ask {
-	const char *event; /* null: "on-cpu" */
+	const char *event; /* null: event_usual() */
 	uint64_t from, to; /* [from, to), ns since 1970; 0, 0: all that is there */
 	const char *host, *service, *version; /* exact; null: all */
 	const char *const *labels; /* "KEY=VALUE", all must match; those given by users */

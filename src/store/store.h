@@ -98,7 +98,10 @@ struct store_status {
 };
 void store_status(struct store *store, struct store_status *status);
 
-/* The events that films were seen to have, at most max of their names, which live as long as the store. */
-size_t store_events(struct store *store, const char **names, size_t max);
+/* The events that films were seen to have, at most max, each name once. The strings live as long as the store. */
+struct store_event {
+	const char *name, *unit;
+};
+size_t store_events(struct store *store, struct store_event *events, size_t max);
 
 #endif

@@ -125,6 +125,21 @@ def test_formats_are_the_same_everywhere(stackcam, verb, films):
         assert re.search(rf"^\.BR? .*\b{name}\b", page, re.MULTILINE), name
 
 
+@pytest.mark.parametrize("verb", ["record", "serve", "agent"])
+def test_events_are_the_same_everywhere(stackcam, verb):
+    """The table of events says which can be filmed; what it has no source for is refused, not offered."""
+    text = run(stackcam, verb, "--help").stdout
+    rows = re.search(r"^  -e, --event EVENT.*\n((?: {20,}[\w-]+  .*\n)+)", text, re.MULTILINE).group(1)
+    events = re.findall(r"^ +([\w-]+)", rows, re.MULTILINE)
+    assert events[0] == "on-cpu"
+    assert complete(verb, "-e", "") == set(events)
+    assert run(stackcam, verb, "-e", ",".join(events), "--help").returncode == 0
+    for refused in ("calls", "inuse_space", "on-cpu,", ""):
+        done = run(stackcam, verb, "-e", refused, "-h")
+        assert done.returncode == 2, refused
+        assert f"there is: {', '.join(events)}" in done.stderr
+
+
 def test_values_that_completion_offers_are_taken(stackcam):
     for verb in ("record", "report", "diff"):
         for event in complete(verb, "-e", ""):

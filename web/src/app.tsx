@@ -12,6 +12,7 @@ import { useKeys } from './parts/keys';
 import { Answers, Notice } from './parts/notice';
 import { NothingFilmed } from './parts/nothing';
 import { RangeBar } from './parts/range_bar';
+import { typeOf } from './state/events';
 import { NO_LINK, type ViewName, writeLink } from './state/link';
 import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, spanOfLink, toView, useBeat, useLink,
 	usePage, viewOfLink, viewsOf } from './state/page';
@@ -57,7 +58,7 @@ export function App() {
 	const [dialog, setDialog] = useState<'' | 'help' | 'token'>('');
 	const status = useAnswer<Status>('status', new URLSearchParams(), useBeat(true, STATUS_BEAT));
 	const event = eventOfLink(address, status.answer);
-	const link = { ...address, event, view: viewOfLink(address, event) };
+	const link = { ...address, event, view: viewOfLink(address, event, status.answer) };
 	const range = rangeOfLink(link, status.answer);
 	const span = spanOfLink(link, status.answer);
 	const beat = useBeat(address.isLive, liveBeat(span));
@@ -66,6 +67,7 @@ export function App() {
 	const page: Page = {
 		link, go, theme, beat, range,
 		status: status.answer,
+		event: typeOf(status.answer, event),
 		series: series.answer?.series ?? [],
 		span,
 	};

@@ -73,6 +73,17 @@ STACKS = [
 ]
 
 
+# Words for events, as src/film/events.c has them.
+EVENTS = {"on-cpu": ("On-CPU", "CPUs", "samples"), "off-cpu": ("Off-CPU", "threads waiting", "waits"),
+          "calls": ("Calls", "threads", "calls")}
+
+
+def event_type(name):
+    title, rate, noun = EVENTS.get(name, (name, "threads", "samples"))
+    return {"name": name, "unit": "ns", "title": title, "rate": rate, "rate_scale": 10**9, "noun": noun, "about": "",
+            "calls": name == "calls", "level": False, "usual": name == "on-cpu"}
+
+
 class Profile:
     """Stacks to what the API says of them."""
 
@@ -199,6 +210,7 @@ class Api:
                 "filming": not self.server.film, "one_film": self.server.film,
                 "read_only": self.server.film,
                 "events": self.server.events,
+                "event_types": [event_type(name) for name in self.server.events],
                 "recorder": None if self.server.film else
                 {"samples": 1_284_331, "lost": 7, "cpu": 0.0042, "frequency": 99},
                 "process": {"cpu_seconds": 431.5, "rss_bytes": 58_300_000},

@@ -353,12 +353,12 @@ void store_timeline_free(struct store_timeline *timeline)
 	*timeline = (struct store_timeline){0};
 }
 
-size_t store_events(struct store *store, const char **names, size_t max)
+size_t store_events(struct store *store, struct store_event *events, size_t max)
 {
 	(void)store;
 	if (!max)
 		return 0;
-	names[0] = "on-cpu";
+	events[0] = (struct store_event){"on-cpu", "ns"};
 	return 1;
 }
 

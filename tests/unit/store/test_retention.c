@@ -184,7 +184,7 @@ static void test_names_go_with_films(void **state)
 	struct store_sender sender = {"old", "", 0};
 	struct store_ask ask = {0};
 	struct store_answer answer;
-	const char *names[4];
+	struct store_event events[4];
 	char path[128];
 	bool again;
 
@@ -198,10 +198,10 @@ static void test_names_go_with_films(void **state)
 	store_free(store);
 	store = open_store(0, 10 * HOUR);
 	assert_int_equal(store_flame(store, &ask, &answer, NULL), 0);
-	assert_int_equal(store_events(store, names, 4), 1);
+	assert_int_equal(store_events(store, events, 4), 1);
 	tick(store, BEGIN + 12 * 3600);
 	assert_true(function_count(store) < 20);
-	assert_string_equal(names[0], "on-cpu");
+	assert_string_equal(events[0].name, "on-cpu");
 	assert_int_equal(answer.sum.samples, INDEX_CLEAN_PATHS + 100 + SAMPLES);
 	for (size_t i = 0; i < answer.functions.count; i++)
 		assert_true(*answer.functions.at[i].label->name);

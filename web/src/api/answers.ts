@@ -175,6 +175,26 @@ export interface TimelineAnswer {
 	rows: TimelineRow[];
 }
 
+/** A row of the server's table of events. */
+export interface EventType {
+	name: string;
+	unit: string;
+	/** "Off-CPU" */
+	title: string;
+	/** What its values per second are, "CPUs"; of a level, what its values are. */
+	rate: string;
+	/** How many a second are one of them. */
+	rate_scale: number;
+	/** "samples" */
+	noun: string;
+	about: string;
+	/** It is answered by calls. */
+	calls: boolean;
+	/** What is there at a moment: never summed over time. */
+	level: boolean;
+	usual: boolean;
+}
+
 export interface Status {
 	version: string;
 	host: string;
@@ -184,6 +204,7 @@ export interface Status {
 	one_film: boolean;
 	read_only: boolean;
 	events: string[];
+	event_types: EventType[];
 	recorder: { samples: number; lost: number; cpu: number; frequency: number } | null;
 	process: { cpu_seconds: number; rss_bytes: number };
 	store: {

@@ -126,7 +126,8 @@ export function AskBar({ title, hasShape }: { title?: string; hasShape?: boolean
 			<span>{text.ask.event}</span>
 			<select name="event" value={link.event}
 				onChange={(event) => go({ event: event.currentTarget.value })}>
-				{events.map((event) => <option key={event} value={event}>{safe(event)}</option>)}
+				{events.map(({ name, title, about }) =>
+					<option key={name} value={name} title={safe(about)}>{safe(title)}</option>)}
 			</select>
 		</label>}
 		{(['host', 'service', 'version'] as const).map((name) => <Choice key={name} name={name}

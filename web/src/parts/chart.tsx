@@ -3,9 +3,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import palette from '../../../src/show/palette.json';
-import type { TimelineAnswer, TimelineRow } from '../api/answers';
+import type { EventType, TimelineAnswer, TimelineRow } from '../api/answers';
 import type { Theme } from '../flame/contract';
 import { safe } from '../format';
+import { usePage } from '../state/page';
 import { clockOf, dayOf, type Span } from '../state/range';
 import { text } from '../text/text';
 import { type Rate, ratesOf, rateOf, untilOf } from './units';
@@ -37,8 +38,8 @@ interface Drawing {
 	rates: number[][];
 }
 
-function drawingOf(answer: TimelineAnswer, rows: TimelineRow[]): Drawing {
-	const rates = rows.map((row) => ratesOf(answer, row));
+function drawingOf(answer: TimelineAnswer, rows: TimelineRow[], event: EventType): Drawing {
+	const rates = rows.map((row) => ratesOf(answer, row, event));
 	const steps = rates[0]?.length ?? 0;
 	const moments = Array.from({ length: steps }, (_, i) => answer.sum.from + i * answer.step);
 	const stacked: number[][] = [];
@@ -146,6 +147,7 @@ export interface ChartProps {
 }
 
 export function Chart({ answer, theme, height, onSelect }: ChartProps) {
+	const { event } = usePage();
 	const box = useRef<HTMLDivElement>(null);
 	const plot = useRef<uPlot | null>(null);
 	const [index, setIndex] = useState<number | null>(null);
@@ -155,9 +157,9 @@ export function Chart({ answer, theme, height, onSelect }: ChartProps) {
 	shown.current = answer;
 
 	const rows = useMemo(() => foldRows(answer.rows), [answer]);
-	const drawing = useMemo(() => drawingOf(answer, rows), [answer, rows]);
-	const rate = rateOf(answer.sum.unit);
-	const look = `${rows.map((row) => row.name === '').join()} ${theme} ${answer.sum.unit} ${height}`;
+	const drawing = useMemo(() => drawingOf(answer, rows, event), [answer, rows, event.name]);
+	const rate = rateOf(event);
+	const look = `${rows.map((row) => row.name === '').join()} ${theme} ${event.name} ${height}`;
 
 	useEffect(() => {
 		const place = box.current!;

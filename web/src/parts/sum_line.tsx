@@ -2,7 +2,6 @@
 // What an answer stands for, and what is missing in it: stands beside its numbers.
 import type { Sum } from '../api/answers';
 import { count, percent } from '../format';
-import { CALLS } from '../state/link';
 import { usePage } from '../state/page';
 import { clockOf, spanText } from '../state/range';
 import { text } from '../text/text';
@@ -17,14 +16,14 @@ function partOf(part: number, whole: number): string {
 }
 
 export function SumLine({ sum }: { sum: Sum }) {
-	const { link } = usePage();
+	const { event } = usePage();
 	const words = text.profile;
 	return <div class="sum">
-		<b>{amountOf(sum.unit, sum.total)(sum.total)}</b>
-		<span>{words.average(rateOf(sum.unit, link.event).format(averageOf({ sum }, sum.total)))}</span>
+		<b>{amountOf(event, sum.total)(sum.total)}</b>
+		{!event.level && <span>{words.average(rateOf(event).format(averageOf({ sum }, sum.total, event)))}</span>}
 		<span>{spanText(sum)}</span>
 		{isLate(sum) && <span id="complete" title={words.untilHint}>{words.until(clockOf(untilOf(sum)))}</span>}
-		<span>{(link.event === CALLS ? text.calls.count : words.samples)(count(sum.samples))}</span>
+		<span>{words.counted(count(sum.samples), event.noun)}</span>
 		{sum.truncated > 0 && <span title={words.cutHint}>{words.cut(partOf(sum.truncated, sum.samples))}</span>}
 		{sum.guessed > 0 && <span title={words.guessedHint}>{words.guessed(partOf(sum.guessed, sum.samples))}</span>}
 		<Losses sum={sum} />

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values per second, of an event's unit.
-import type { Sum, TimelineAnswer, TimelineRow } from '../api/answers';
+// Values per second, as an event has them.
+import type { EventType, Sum, TimelineAnswer, TimelineRow } from '../api/answers';
 import { count, formatOf } from '../format';
-import { CALLS } from '../state/link';
 import { text } from '../text/text';
 
-/** Time on CPUs per time is a number of CPUs, time in calls one of threads; all else is so much per second. */
+/**
+ * Time on CPUs per time is a number of CPUs, time that threads wait one of threads; all else is so much per second, or,
+ * of a level, so much.
+ */
 export interface Rate {
 	/** "CPUs", "bytes/s" */
 	name: string;
@@ -17,34 +19,33 @@ export interface Rate {
 	mark(perSecond: number): string;
 }
 
-function cpus(ns: number): string {
-	const n = ns / 1e9;
+function ratio(n: number): string {
 	return n.toFixed(n >= 99.95 ? 1 : n >= 9.995 ? 2 : 3);
 }
 
-export function rateOf(unit: string, event = ''): Rate {
-	const name = event === CALLS ? text.chart.threads : text.chart.cpus;
-	if (unit === 'ns')
+export function rateOf({ unit, rate, rate_scale: scale, level }: EventType): Rate {
+	if (scale !== 1 && !level)
 		return {
-			name,
-			format: (v) => `${cpus(v)} ${name}`,
-			short: cpus,
-			mark: (v) => String(Number((v / 1e9).toPrecision(3))),
+			name: rate,
+			format: (v) => `${ratio(v / scale)} ${rate}`,
+			short: (v) => ratio(v / scale),
+			mark: (v) => String(Number((v / scale).toPrecision(3))),
 		};
-	const format = unit === 'bytes' ? formatOf(unit) : (v: number) => (v < 10 ? v.toFixed(2) : count(v));
-	const short = (v: number) => text.chart.perSecond(format(v));
-	return { name: text.chart.perSecond(unit), format: short, short, mark: short };
+	const format = formatOf(unit);
+	const small = (v: number) => (v > 0 && v < 10 && format(v) === count(v) ? v.toFixed(2) : format(v));
+	const short = (v: number) => (level ? format(v) : text.chart.perSecond(small(v)));
+	return { name: rate, format: short, short, mark: short };
 }
 
-const MINUTES_FROM = 600e9, HOURS_FROM = 36000e9; // ns
+const MINUTES_FROM = 600, HOURS_FROM = 36000; // seconds
 
 /** As formatOf(), but where the largest is long, all in minutes or hours: they stand below each other. */
-export function amountOf(unit: string, largest: number): (value: number) => string {
-	if (unit !== 'ns' || largest < MINUTES_FROM)
+export function amountOf({ unit, rate_scale: second }: EventType, largest: number): (value: number) => string {
+	if (second === 1 || largest < MINUTES_FROM * second)
 		return formatOf(unit);
-	if (largest < HOURS_FROM)
-		return (value) => `${(value / 60e9).toFixed(1)} min`;
-	return (value) => `${(value / 3600e9).toFixed(2)} h`;
+	if (largest < HOURS_FROM * second)
+		return (value) => `${(value / 60 / second).toFixed(1)} min`;
+	return (value) => `${(value / 3600 / second).toFixed(2)} h`;
 }
 
 /** How long a step was: the last one may end early. */
@@ -53,9 +54,9 @@ function secondsOf(answer: TimelineAnswer, i: number): number {
 	return Math.max(Math.min(answer.step, left), 1e-3);
 }
 
-/** A row's values per second. */
-export function ratesOf(answer: TimelineAnswer, row: TimelineRow): number[] {
-	return row.values.map((value, i) => value / secondsOf(answer, i));
+/** A row's values per second; of a level, as they are. */
+export function ratesOf(answer: TimelineAnswer, row: TimelineRow, { level }: EventType): number[] {
+	return level ? row.values : row.values.map((value, i) => value / secondsOf(answer, i));
 }
 
 /** Until when an answer has all that was filmed. */
@@ -75,7 +76,7 @@ export function isLate(sum: Sum): boolean {
 	return sum.to - untilOf(sum) > LATE;
 }
 
-/** Per second of the time that was filmed. */
-export function averageOf({ sum }: { sum: Sum }, total: number): number {
-	return total / Math.max(sum.filmed, 1e-3);
+/** Per second of the time that was filmed; of a level, as it is. */
+export function averageOf({ sum }: { sum: Sum }, total: number, { level }: EventType): number {
+	return level ? total : total / Math.max(sum.filmed, 1e-3);
 }

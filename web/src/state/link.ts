@@ -9,9 +9,6 @@ export const VIEWS = ['overview', 'calls', 'profile', 'compare'] as const;
 export const GROUPINGS = ['service', 'host', 'version'] as const;
 export const BYS = ['', 'process', 'thread', 'image', 'label'] as const;
 
-/** The event of the function tracer: it has a view of its own, and no other one fits it. */
-export const CALLS = 'calls';
-
 export type ViewName = typeof VIEWS[number];
 export type Grouping = typeof GROUPINGS[number];
 export type By = typeof BYS[number];

@@ -2,9 +2,10 @@
 // What all parts of the page share: the link, the server's status, the theme, the beat of live mode.
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import type { SeriesRow, Status } from '../api/answers';
+import type { EventType, SeriesRow, Status } from '../api/answers';
 import type { Theme } from '../flame/contract';
-import { CALLS, type Link, readLink, type ViewName, VIEWS, writeLink } from './link';
+import { isOfCalls, typeOf, typesOf, usualEvent } from './events';
+import { type Link, readLink, type ViewName, VIEWS, writeLink } from './link';
 import { type Range, rangeOf, type Span, spanOf, USUAL_RANGE } from './range';
 
 export interface Page {
@@ -12,6 +13,8 @@ export interface Page {
 	/** Changes the link; a step is one that "back" undoes. */
 	go(change: Partial<Link>, isStep?: boolean): void;
 	status: Status | null;
+	/** What the event of the link is. */
+	event: EventType;
 	/** Who can be chosen in the filters. */
 	series: SeriesRow[];
 	theme: Theme;
@@ -64,43 +67,44 @@ export function useBeat(isOn: boolean, every: number): number {
 	return beat;
 }
 
-const USUAL_EVENT = 'on-cpu';
-
 /** The one that is asked for if the link names none: the usual one, or what there is. */
 export function eventOfLink(link: Link, status: Status | null): string {
-	const events = status?.events ?? [];
-	if (!link.event && link.view === 'calls' && events.includes(CALLS))
-		return CALLS;
-	return link.event || (events.includes(USUAL_EVENT) ? USUAL_EVENT : events[0] ?? '');
+	if (link.event)
+		return link.event;
+	const calls = usualEvent(status, true), others = usualEvent(status);
+	return link.view === 'calls' ? calls || others : others || calls;
 }
 
 /** The view that fits the event. */
-export function viewOfLink(link: Link, event: string): ViewName {
-	if (event === CALLS && (link.view === 'overview' || link.view === 'profile'))
+export function viewOfLink(link: Link, event: string, status: Status | null): ViewName {
+	const isCalls = isOfCalls(status, event);
+	if (isCalls && (link.view === 'overview' || link.view === 'profile'))
 		return 'calls';
-	return link.view === 'calls' && event !== CALLS ? 'profile' : link.view;
+	return link.view === 'calls' && !isCalls ? 'profile' : link.view;
 }
 
 /** The views that have something to show. */
 export function viewsOf(status: Status | null): ViewName[] {
-	const events = status?.events ?? [];
-	const hasCalls = events.includes(CALLS);
-	const hasOthers = !hasCalls || events.length > 1;
+	const types = typesOf(status);
+	const hasCalls = types.some(({ calls }) => calls);
+	const hasOthers = !hasCalls || types.length > 1;
 	return VIEWS.filter((view) => (view === 'calls' ? hasCalls : hasOthers));
 }
 
 /** The part of a link that leads to a view, with an event that fits it. */
 export function toView(view: ViewName, link: Link, status: Status | null): Partial<Link> {
-	const others = (status?.events ?? []).filter((event) => event !== CALLS);
 	if (view === 'calls')
-		return { view, event: CALLS };
-	return link.event === CALLS ? { view, event: others.includes(USUAL_EVENT) ? '' : others[0] ?? '' } : { view };
+		return { view, event: usualEvent(status, true) };
+	if (!isOfCalls(status, link.event))
+		return { view };
+	const other = usualEvent(status);
+	return { view, event: typeOf(status, other).usual ? '' : other };
 }
 
 /** What can be chosen, with the one that is. */
-export function eventsOf(status: Status | null, { event }: Link): string[] {
-	const events = status?.events ?? [];
-	return !event || events.includes(event) ? events : [event, ...events];
+export function eventsOf(status: Status | null, { event }: Link): EventType[] {
+	const types = typesOf(status);
+	return !event || types.some(({ name }) => name === event) ? types : [typeOf(status, event), ...types];
 }
 
 export function rangeOfLink(link: Link, status: Status | null): Range {

@@ -90,9 +90,12 @@ export const en = {
 		hint: 'Drag to select a range.',
 		total: 'total',
 		others: 'others',
-		cpus: 'CPUs',
-		threads: 'threads',
 		perSecond: (unit: string) => `${unit}/s`,
+	},
+	events: {
+		samples: 'samples',
+		/** Words for events, where the server's are not those of the language. */
+		types: {} as Record<string, { title?: string; rate?: string; noun?: string; about?: string }>,
 	},
 	calls: {
 		count: (n: string) => many(n, 'call'),
@@ -141,7 +144,7 @@ export const en = {
 		open: (name: string) => `Profile of ${name}`,
 	},
 	profile: {
-		samples: (n: string) => many(n, 'sample'),
+		counted: (n: string, noun: string) => many(n, noun.replace(/s$/, ''), noun),
 		cut: (part: string) => `stacks cut: ${part}`,
 		cutHint: 'Stacks that could not be followed to their beginning; the outermost frame says why.',
 		guessed: (part: string) => `stacks with a guess: ${part}`,

@@ -81,9 +81,17 @@ export const zh: Text = {
 		hint: '拖动以选择范围。',
 		total: '合计',
 		others: '其他',
-		cpus: 'CPU',
-		threads: '个线程',
 		perSecond: (unit) => `${unit}/秒`,
+	},
+	events: {
+		samples: '样本',
+		types: {
+			'on-cpu': { title: 'CPU 时间', rate: 'CPU', noun: '样本', about: '在 CPU 上的时间' },
+			'off-cpu': { title: '等待时间', rate: '个等待的线程', noun: '等待', about: '线程等待的时间' },
+			'run-queue': { title: '就绪队列', rate: '个就绪的线程', noun: '等待', about: '线程可以运行但没有 CPU 的时间' },
+			lock: { title: '锁', rate: '个等锁的线程', noun: '等待', about: '线程等待锁的时间' },
+			calls: { title: '调用', rate: '个线程', noun: '调用', about: '被跟踪的函数的时间' },
+		},
 	},
 	calls: {
 		count: (n) => `${n} 次调用`,
@@ -132,7 +140,7 @@ export const zh: Text = {
 		open: (name) => `${name} 的剖析`,
 	},
 	profile: {
-		samples: (n) => `${n} 个样本`,
+		counted: (n, noun) => `${n} 个${noun}`,
 		cut: (part) => `调用栈被截断：${part}`,
 		cutHint: '未能追溯到起点的调用栈；最外层的帧说明了原因。',
 		guessed: (part) => `含猜测：${part}`,

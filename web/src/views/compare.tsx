@@ -145,10 +145,10 @@ function BeforeBar({ now, before }: { now: Range; before: Side }) {
 /** Both sides in numbers; per second, as the ranges may have other lengths. */
 function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: boolean }) {
 	const words = text.compare;
-	const { link } = usePage();
-	const format = amountOf(now.unit, Math.max(now.total, before.total));
-	const { format: formatRate } = rateOf(now.unit, link.event);
-	const rates = [before, now].map((sum) => averageOf({ sum }, sum.total));
+	const { event } = usePage();
+	const format = amountOf(event, Math.max(now.total, before.total));
+	const { format: formatRate } = rateOf(event);
+	const rates = [before, now].map((sum) => averageOf({ sum }, sum.total, event));
 	const change = rates[0]! > 0 ? rates[1]! / rates[0]! - 1 : NaN;
 	const row = (name: string, sum: Sum, rate: number) => <tr>
 		<th>{name}</th>
@@ -156,7 +156,7 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 		<td class="less">{lengthText(untilOf(sum) - sinceOf(sum))}</td>
 		<td>{format(sum.total)}</td>
 		<td>{formatRate(rate)}</td>
-		<td class="less">{text.profile.samples(count(sum.samples))}</td>
+		<td class="less">{text.profile.counted(count(sum.samples), event.noun)}</td>
 		<td class={sum.lost ? 'less warn' : 'less'}>{sum.lost ? text.profile.lost(count(sum.lost)) :
 			text.profile.nothingLost}</td>
 	</tr>;

@@ -84,9 +84,9 @@ function Groups({ answer }: { answer: TimelineAnswer }) {
 function Row({ answer, row, rank, onPick }: {
 	answer: TimelineAnswer; row: TimelineRow; rank: number; onPick?: () => void;
 }) {
-	const { theme } = usePage();
+	const { theme, event: type } = usePage();
 	const { sum }: { sum: Sum } = answer;
-	const rates = ratesOf(answer, row);
+	const rates = ratesOf(answer, row, type);
 	const name = safe(row.name) || text.chart.others;
 	const share = sum.total > 0 ? row.total / sum.total : 0;
 
@@ -98,8 +98,8 @@ function Row({ answer, row, rank, onPick }: {
 				moveRow(event);
 		}}>
 		<td class="text"><i class="swatch" style={{ background: rowColour(theme, rank) }} />{name}</td>
-		<td>{rateOf(sum.unit).format(averageOf(answer, row.total))}</td>
-		<td class="less">{amountOf(sum.unit, sum.total)(row.total)}</td>
+		<td>{rateOf(type).format(averageOf(answer, row.total, type))}</td>
+		<td class="less">{amountOf(type, sum.total)(row.total)}</td>
 		<td class="share"><span class="bar" style={{ '--part': share }} />{percent(row.total, sum.total)}</td>
 		<td class="trend"><Sparkline values={rates} most={Math.max(...rates, 0)} /></td>
 	</tr>;

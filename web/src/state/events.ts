@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of events: the server has a table of them, and tells its rows with its status.
+import type { EventType, Status } from '../api/answers';
+import { text } from '../text/text';
+
+/** An event of which the server said nothing. */
+const unknownType = (name: string): EventType => ({
+	name, unit: '', title: name, rate: text.chart.perSecond(''), rate_scale: 1, noun: text.events.samples, about: '',
+	calls: false, level: false, usual: false,
+});
+
+export function typeOf(status: Status | null, event: string): EventType {
+	const type = status?.event_types.find(({ name }) => name === event) ?? unknownType(event);
+	return { ...type, ...text.events.types[event] };
+}
+
+/** The events of the function tracer: they have a view of their own, and no other one fits them. */
+export function isOfCalls(status: Status | null, event: string): boolean {
+	return typeOf(status, event).calls;
+}
+
+/** All that there are, calls last. */
+export function typesOf(status: Status | null): EventType[] {
+	const types = (status?.event_types ?? []).map(({ name }) => typeOf(status, name));
+	return [...types.filter(({ calls }) => !calls), ...types.filter(({ calls }) => calls)];
+}
+
+/** The one that is asked for if nobody says which: the usual one, or the first that there is. */
+export function usualEvent(status: Status | null, ofCalls = false): string {
+	const types = typesOf(status).filter(({ calls }) => calls === ofCalls);
+	return (types.find(({ usual }) => usual) ?? types[0])?.name ?? '';
+}
