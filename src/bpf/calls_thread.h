@@ -176,6 +176,10 @@ __noinline int calls_send_batch(struct calls_thread *t)
 		t->lost = 1;
 		return 0;
 	}
+	if (capture_shared &&
+	    !capture_may_fill(CAPTURE_SOURCE_CALLS,
+			      sizeof(struct capture_head) + n * sizeof(struct calls_record)))
+		goto full;
 	for (lane = 0; unsent && lane < CALLS_LANES; lane++) {
 		if (!(unsent & 1 << lane))
 			continue;

@@ -179,14 +179,6 @@ static __always_inline void capture_user(struct capture_scratch *scratch, struct
 	scratch->record.end = UNWIND_END_32_BIT;
 }
 
-/* The ring of this CPU, or null. */
-static __always_inline void *capture_ring(void)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-
-	return bpf_map_lookup_elem(&capture_rings, &cpu);
-}
-
 struct copy_loop {
 	struct capture_copy *copy;
 	__u64 from;
@@ -277,7 +269,8 @@ static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *
 	h->head.kind = CAPTURE_HANDOVER;
 	h->head.size = size;
 	h->head.time = scratch->record.head.time;
-	failed = bpf_ringbuf_output(ring, h, size, BPF_RB_NO_WAKEUP);
+	failed = capture_output(ring, CAPTURE_KIND_SOURCE(scratch->record.head.kind), h, size,
+				BPF_RB_NO_WAKEUP);
 	__sync_lock_test_and_set(&loop.copy->busy, 0);
 	return !failed;
 }
@@ -349,7 +342,7 @@ static __always_inline void capture_send(struct capture_scratch *scratch)
 		frames = CAPTURE_FRAMES_MAX;
 	size = sizeof(*record) + frames * sizeof(__u64);
 	record->head.size = size;
-	if (bpf_ringbuf_output(ring, record, size, wake))
+	if (capture_output(ring, source, record, size, wake))
 		capture_count_loss(source, CAPTURE_LOSS_RING_FULL);
 }
 

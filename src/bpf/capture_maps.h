@@ -73,6 +73,23 @@ struct {
 	__array(values, struct capture_ring_map);
 } capture_rings SEC(".maps") __weak;
 
+/* Bytes of a ring that each source may fill; set before loading, if there is more than one. */
+const volatile bool capture_shared __weak;
+const volatile __u32 capture_shares[CAPTURE_SOURCE_COUNT] __weak;
+
+/* What a source has in the ring of a CPU, at most: what it has put there since mark, and before that. */
+struct capture_budget {
+	__u64 mark; /* a position in the ring: once user space is there, it has taken all from before */
+	__u32 before, since; /* bytes */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CAPTURE_SOURCE_COUNT);
+	__type(key, __u32);
+	__type(value, struct capture_budget);
+} capture_budgets SEC(".maps") __weak;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, CAPTURE_SOURCE_COUNT *CAPTURE_LOSS_COUNT);
@@ -139,6 +156,48 @@ struct {
 	__type(key, __u32);
 	__type(value, struct capture_copy);
 } capture_copy_map SEC(".maps") __weak;
+
+/* The ring of this CPU, or null. */
+static __always_inline void *capture_ring(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&capture_rings, &cpu);
+}
+
+/*
+ * Whether a source may put so many bytes into the ring of this CPU: a storm of one must leave the others their shares.
+ * Not static, so that the verifier looks at it once.
+ */
+__weak __noinline int capture_may_fill(__u32 source, __u32 bytes)
+{
+	void *ring = capture_ring();
+	struct capture_budget *budget;
+
+	if (source >= CAPTURE_SOURCE_COUNT || !ring)
+		return 0;
+	budget = bpf_map_lookup_elem(&capture_budgets, &source);
+	if (!budget)
+		return 0;
+	if (bpf_ringbuf_query(ring, BPF_RB_CONS_POS) >= budget->mark) {
+		budget->before = budget->since;
+		budget->since = 0;
+		budget->mark = bpf_ringbuf_query(ring, BPF_RB_PROD_POS);
+	}
+	if (budget->before + budget->since + bytes > capture_shares[source])
+		return 0;
+	budget->since += bytes + BPF_RINGBUF_HDR_SZ;
+	return 1;
+}
+
+/* Puts a record of a source into the ring. Returns 0, or that there is no room. */
+static __always_inline long capture_output(void *ring, __u32 source, void *record, __u32 size,
+					   __u64 flags)
+{
+	if (capture_shared && !capture_may_fill(source, size))
+		return -1;
+	return bpf_ringbuf_output(ring, record, size, flags);
+}
 
 /* source: enum capture_source; reason: enum capture_loss */
 static __always_inline void capture_count_losses(__u32 source, __u32 reason, __u64 n)

@@ -49,8 +49,8 @@ struct camera {
 	struct samples *samples;
 	struct drain *drain;
 	struct film_writer *film;
-	pid_t added; /* the process that was made to be filmed; 0: none */
-	unsigned int cpus;
+	pid_t added;		   /* the process that was made to be filmed; 0: none */
+	unsigned int cpus, online; /* possible ones, and those that are there */
 	struct activity
 		*activity; /* who runs while the probes are loaded; null: not wanted, or known */
 	uint64_t last_tidy;
@@ -87,7 +87,7 @@ static int load(struct camera *camera, struct fail *why)
 	probes->rodata->want_kernel = !options->user_only;
 	filter_prepare(probes, options->selection);
 	camera->sources.host.probes = probes;
-	sources_prepare(&camera->sources);
+	sources_prepare(&camera->sources, camera->online);
 	bpf_program__set_autoload(probes->progs.mapping_placed, needs(camera, SOURCE_STACKS));
 	if (needs(camera, SOURCE_IMAGES))
 		holds_prepare(probes, options->selection);
@@ -146,7 +146,6 @@ void camera_raise_priority(void)
 static int set_up(struct camera *camera, struct fail *why)
 {
 	const struct camera_options *options = &camera->options;
-	unsigned int online = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	struct source_host host = {
 		.selection = options->selection,
 		.kernel_only = options->kernel_only,
@@ -160,7 +159,8 @@ static int set_up(struct camera *camera, struct fail *why)
 		err = load(camera, why);
 	if (!err)
 		err = rings_new(bpf_map__fd(camera->probes->maps.capture_rings),
-				sources_ring_bytes(&camera->sources, online), &camera->rings, why);
+				sources_ring_bytes(&camera->sources, camera->online),
+				&camera->rings, why);
 	if (!err)
 		err = sideband_open(SIDEBAND_PAGES, &camera->sideband, why);
 	if (!err)
@@ -192,6 +192,7 @@ int camera_new(const struct camera_options *options, struct camera **result, str
 	camera->options = *options;
 	camera->epoll = -1;
 	camera->cpus = (unsigned int)cpus;
+	camera->online = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	camera_raise_priority();
 	err = set_up(camera, why);
 	if (err)

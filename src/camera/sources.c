@@ -15,6 +15,10 @@
 CAPTURE_SOURCES(X)
 #undef X
 
+/* The least and the most bytes of a ring. */
+#define RING_BYTES_LEAST (128u << 10)
+#define RING_BYTES_MOST	 (64u << 20)
+
 struct row {
 	const char *name; /* its programs and maps begin with it */
 	const struct source_type *type;
@@ -203,18 +207,55 @@ unsigned int sources_rate(const struct sources *sources)
 	return rate;
 }
 
-uint32_t sources_ring_bytes(const struct sources *sources, unsigned int cpus)
+/* What they want of a ring. *count: how many they are. */
+static uint64_t wanted_bytes(const struct sources *sources, unsigned int cpus, unsigned int *count)
 {
-	uint32_t most = 0;
+	uint64_t sum = 0;
 
+	*count = 0;
 	rows_foreach (number) {
 		const struct source *source = &sources->at[number];
-		uint32_t bytes = source->type ? source->type->ring_bytes(source, cpus) : 0;
 
-		if (bytes > most)
-			most = bytes;
+		if (!source->type)
+			continue;
+		sum += source->type->ring_bytes(source, cpus);
+		++*count;
 	}
-	return most;
+	return sum;
+}
+
+uint32_t sources_ring_bytes(const struct sources *sources, unsigned int cpus)
+{
+	unsigned int count;
+	uint64_t wanted = wanted_bytes(sources, cpus, &count);
+	uint32_t bytes = RING_BYTES_LEAST;
+
+	/* a power of two */
+	while (bytes < wanted && bytes < RING_BYTES_MOST)
+		bytes *= 2;
+	return bytes;
+}
+
+bool sources_ring_shares(const struct sources *sources, unsigned int cpus,
+			 uint32_t shares[CAPTURE_SOURCE_COUNT])
+{
+	unsigned int count;
+	uint64_t wanted = wanted_bytes(sources, cpus, &count);
+	uint64_t ring = sources_ring_bytes(sources, cpus);
+
+	memset(shares, 0, CAPTURE_SOURCE_COUNT * sizeof(*shares));
+	if (count < 2)
+		return false;
+	/* what belongs to none of them is little, and has room, too */
+	ring -= ring / 64;
+	rows_foreach (number) {
+		const struct source *source = &sources->at[number];
+
+		if (source->type)
+			shares[number] =
+				(uint32_t)(ring * source->type->ring_bytes(source, cpus) / wanted);
+	}
+	return true;
 }
 
 /* None of the programs and maps of a source that is not asked for is loaded. */
@@ -232,13 +273,19 @@ static void leave_out(struct probes *probes, const char *name)
 			bpf_map__set_autocreate(map, false);
 }
 
-void sources_prepare(struct sources *sources)
+void sources_prepare(struct sources *sources, unsigned int cpus)
 {
+	struct probes *probes = sources->host.probes;
+	uint32_t shares[CAPTURE_SOURCE_COUNT];
+
+	probes->rodata->capture_shared = sources_ring_shares(sources, cpus, shares);
+	for (size_t i = 0; i < CAPTURE_SOURCE_COUNT; i++)
+		probes->rodata->capture_shares[i] = shares[i];
 	rows_foreach (number) {
 		struct source *source = &sources->at[number];
 
 		if (!source->type)
-			leave_out(sources->host.probes, rows[number].name);
+			leave_out(probes, rows[number].name);
 		else if (source->type->prepare)
 			source->type->prepare(source);
 	}

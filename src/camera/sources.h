@@ -52,8 +52,13 @@ int sources_make(struct sources *sources, const struct source_host *host,
 		 const struct sources_settings *settings, struct fail *why);
 unsigned int sources_needs(const struct sources *sources);
 unsigned int sources_rate(const struct sources *sources);
+/* Bytes of each CPU's ring, on that many CPUs. */
 uint32_t sources_ring_bytes(const struct sources *sources, unsigned int cpus);
-void sources_prepare(struct sources *sources); /* also leaves out the others */
+/* Bytes of it that each source may fill, by its number. False: there is but one, and it may fill it. */
+bool sources_ring_shares(const struct sources *sources, unsigned int cpus,
+			 uint32_t shares[CAPTURE_SOURCE_COUNT]);
+/* Also leaves out the others. cpus: as for the rings. */
+void sources_prepare(struct sources *sources, unsigned int cpus);
 int sources_attach(struct sources *sources, struct fail *why);
 int sources_start(struct sources *sources, struct fail *why);
 void sources_take(struct sources *sources, const struct capture_head *head,
