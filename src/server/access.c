@@ -105,6 +105,11 @@ static bool is_cross_origin(const struct access_request *r)
 	return !name || !r->host || strcasecmp(name + 3, r->host) != 0;
 }
 
+static int fail_takes_nothing(struct fail *why)
+{
+	return fail(why, -EPERM, NULL, "this server takes no films");
+}
+
 /* Without a token, or with one that is none of ours. */
 static int check_stranger(const struct access_rules *rules, const struct access_request *r,
 			  struct fail *why)
@@ -115,6 +120,8 @@ static int check_stranger(const struct access_rules *rules, const struct access_
 			    "names another");
 	if (r->is_post && is_cross_origin(r))
 		return fail(why, -EPERM, NULL, "a page of another site may not send anything here");
+	if (r->is_push && rules->takes_nothing)
+		return fail_takes_nothing(why);
 	if (r->is_open || (r->is_push ? rules->write_open : rules->read_open))
 		return 0;
 	return fail(why, -EACCES, "send it as 'Authorization: Bearer TOKEN'",
@@ -133,6 +140,8 @@ int access_check(const struct access_rules *rules, const struct access_request *
 		return check_stranger(rules, r, why);
 	grant->sender = token->id;
 	snprintf(grant->host, sizeof(grant->host), "%s", token->host ? token->host : "");
+	if (r->is_push && rules->takes_nothing)
+		return fail_takes_nothing(why);
 	if (r->is_push ? token->may_write : token->may_read || rules->read_open || r->is_open)
 		return 0;
 	return fail(why, -EPERM, "use another token of the server's file",

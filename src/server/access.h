@@ -23,6 +23,7 @@ struct access_rules {
 	const char *
 		address; /* that the server is bound to, if that is a loopback address, else null */
 	bool read_open, write_open; /* without a token */
+	bool takes_nothing;	    /* whoever sends: no token would help, and none is asked for */
 };
 
 struct access_request {

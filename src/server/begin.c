@@ -116,6 +116,7 @@ static int check_token(struct call *call, bool is_post, struct fail *why)
 		.tokens = &server->state.tokens,
 		.address = server->loopback,
 		.read_open = server->read_open,
+		.takes_nothing = !server->state.spool,
 	};
 	int err;
 
@@ -179,8 +180,8 @@ static int open_body(struct call *call, const struct framing *f, struct fail *wh
 {
 	const struct route *route = call->route;
 	bool in_file = route->body == ROUTE_IN_FILE;
-	struct request request = {.state = &call->server->state,
-				  .spool = call->server->state.spool};
+	const struct request request = {.state = &call->server->state,
+					.spool = call->server->state.spool};
 	uint64_t max = route->body_max;
 	char path[PATH_MAX];
 
@@ -192,8 +193,6 @@ static int open_body(struct call *call, const struct framing *f, struct fail *wh
 		return fail(why, -E2BIG, NULL, "at most %" PRIu64 " bytes are taken here", max);
 	if (route->body == ROUTE_NO_BODY)
 		return body_open(&call->body, NULL, 0, why);
-	if (!request.spool)
-		return fail(why, -EOPNOTSUPP, NULL, "this server takes no films");
 	if (!in_file && !reserve(call, f->lengths ? f->length : max))
 		return fail(why, -EBUSY, NULL, "too much is being sent at the same time");
 	request_spool_name(&request, path, sizeof(path));

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from asking import PATIENCE, Server, send_film, value_of
+from asking import PATIENCE, WRITE, Server, send_film, value_of
 from harness import as_from_a_terminal
 from openapi import Api
 
@@ -61,7 +61,10 @@ def test_play_says_what_report_says(lab, film):
             # the film has no calls
             assert status == (404 if path == "/api/v1/calls" else 200), (path, body)
             api.check_answer(method, path, status, headers["Content-Type"], body)
-        assert send_film(server, headers={"X-Stackcam-Number": "1"})[0] == 415
+        # no token is asked for: none would help
+        for token in (f"Bearer {WRITE}", ""):
+            status, headers, body = send_film(server, headers={"X-Stackcam-Number": "1", "Authorization": token})
+            assert (status, b"takes no films" in body, "WWW-Authenticate" in headers) == (403, True, False), body
     assert film.read_bytes() == before
     assert {path.name for path in film.parent.iterdir()} == {film.name}
 

@@ -149,13 +149,31 @@ static void test_what_a_token_allows(void **state)
 	assert_int_equal(check(NULL, "127.0.0.1", (struct access_request){.host = "localhost"}), 0);
 }
 
+/* A server that takes nothing says so to everybody, and asks nobody for a token that would not help. */
+static void test_takes_nothing(void **state)
+{
+	static const char *const shown[] = {NULL, "Bearer " TOKEN, "Bearer something-else"};
+	struct tokens tokens = {0};
+	struct access_rules rules = {.tokens = &tokens, .takes_nothing = true, .write_open = true};
+	struct access_request request = {.is_post = true, .is_push = true};
+	struct fail why = {0};
+
+	(void)state;
+	assert_int_equal(tokens_parse(TOKEN " write\n", "tokens", &tokens, &why), 0);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		request.authorization = shown[i];
+		assert_int_equal(access_check(&rules, &request, &granted, &why), -EPERM);
+		assert_string_equal(why.what, "this server takes no films");
+	}
+	tokens_free(&tokens);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_loopback),
-		cmocka_unit_test(test_origins),
-		cmocka_unit_test(test_token),
-		cmocka_unit_test(test_what_a_token_allows),
+		cmocka_unit_test(test_loopback),      cmocka_unit_test(test_origins),
+		cmocka_unit_test(test_token),	      cmocka_unit_test(test_what_a_token_allows),
+		cmocka_unit_test(test_takes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
