@@ -370,6 +370,12 @@ static bool was_removed(struct film_disk *d)
 	       moved;
 }
 
+static int fail_removed(const char *path, struct fail *why)
+{
+	return fail(why, -ESTALE, "leave it where it is until it is closed",
+		    "the film %s was removed while it was being written", path);
+}
+
 static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fail *why)
 {
 	const uint64_t samples = film_batch_samples(batch);
@@ -378,11 +384,9 @@ static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fa
 
 	if (was_removed(d)) {
 		d->samples = 0;
-		return fail(why, -ESTALE, "leave it where it is until it is closed",
-			    "the film %s was removed while it was being written", d->path);
+		return fail_removed(d->path, why);
 	}
 	rc = film_sql_run(d->db, "BEGIN IMMEDIATE");
-
 	if (rc == SQLITE_OK) {
 		rc = write_batch(d, batch);
 		if (rc == SQLITE_OK)
@@ -403,6 +407,11 @@ static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fa
 		err = film_sql_errno(d->db, rc);
 	if (!sqlite3_get_autocommit(d->db))
 		film_sql_run(d->db, "ROLLBACK");
+	/* what fails then has other names: the side file was removed with it */
+	if (was_removed(d)) {
+		d->samples = 0;
+		return fail_removed(d->path, why);
+	}
 	return fail_errno(why, err, "what was written until then can be read",
 			  "cannot write the film %s", d->path);
 }
@@ -544,6 +553,7 @@ int film_disk_start(const char *path, int fd, struct film_disk **disk, struct fa
 {
 	struct film_disk *d = calloc(1, sizeof(*d));
 	uint64_t size = 0;
+	struct stat st;
 	int err, rc;
 
 	if (!d)
@@ -563,8 +573,13 @@ int film_disk_start(const char *path, int fd, struct film_disk **disk, struct fa
 		err = start_thread(d);
 	}
 	if (err) {
+		/* its name went while it was being opened: the library calls that what it likes */
+		if (!fstat(fd, &st) && !st.st_nlink)
+			err = fail_removed(path, why);
+		else
+			fail_errno(why, err, NULL, "cannot write the film %s", path);
 		free_disk(d);
-		return fail_errno(why, err, NULL, "cannot write the film %s", path);
+		return err;
 	}
 	*disk = d;
 	return 0;
