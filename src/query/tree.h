@@ -11,7 +11,9 @@
  * are added (the sides of a comparison), then the tree is summed up.
  */
 enum {
-	TREE_DEPTH_MAX = 8192
+	/* a recorder's 8192 frames of user space, and what is inlined, the kernel's and groups beside them: a leaf,
+	   which says where time was spent, must not be what is left out */
+	TREE_DEPTH_MAX = 16384
 };
 
 /* The mark that stands for frames beyond TREE_DEPTH_MAX. */
