@@ -546,6 +546,9 @@ static __always_inline int python_wait(struct unwind_walk *w, const struct pytho
 		python_set(w, frame, w->count, anchor, PYTHON_PUSH);
 		return UNWIND_AGAIN;
 	}
+	/* as in python_tried(); python_restart() has found the anchor, but not the native frame that it lies in */
+	if (data->shape >= PYTHON_FRAMES && w->guess && anchor < w->sp && !python_used(w))
+		return python_next(w, frame, anchor, PYTHON_PUSH);
 	/*
 	 * It runs an interpreter that is not the key's and has given up the lock: its thread state is not to be had. Or
 	 * the way to its _PyCFrame was lost with the one that was just being linked.
