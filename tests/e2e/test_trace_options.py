@@ -228,7 +228,8 @@ def test_one_thread_of_two(lab):
 
 
 def test_by_name(lab):
-    """All that run under that name, and nothing else; with words if nothing does, or if there is a command, too."""
+    """All that run under that name, and nothing else. If nothing does, it is waited for, with words; a command beside it
+    is refused."""
     options = ("-n", "calls_stea?y", "-f", "outer")
     with running(lab.program("calls_steady"), 60) as one, running(lab.program("calls_steady"), 60) as two, \
             running(lab.program("split"), 60):
@@ -236,8 +237,9 @@ def test_by_name(lab):
         seen = {line.tid for line in film.lines()}
         threads = [set(os.listdir(f"/proc/{program.pid}/task")) for program in (one, two)]
     assert all(seen & each for each in threads) and seen <= set.union(*threads), film.explain()
-    done = lab.run("trace", "-o", lab.new_film(), *options, "-d", 0.5)
-    assert done.returncode == 1 and "no program to trace" in done.stderr, done.stderr
+    film = trace(lab, *options, "-d", 0.5)
+    assert "no process of that name runs; those that start later are traced" in film.recording.stderr
+    assert not film.lines(), film.explain()
     done = lab.run("trace", *options, "--", lab.program("calls_tree"))
     assert done.returncode == 2 and "-n" in done.stderr and not done.stdout, done
 

@@ -4,8 +4,10 @@
  * The first time it stays until a tracer has put a breakpoint into it, for the seconds of the first argument (0) at most.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <link.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,19 +25,44 @@ KEPT static void user(function *twice)
 		calls_add(twice(i));
 }
 
-static void wait_for_breakpoint(const void *code, const void *as_loaded, size_t size,
-				time_t seconds)
+/* Code as it is in the file: in memory there may be a breakpoint already, at any of the first instructions. */
+static int code_of_file(const char *path, const void *code, void *to, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), found = -1;
+	const ElfW(Phdr) * segments;
+	const ElfW(Ehdr) * head;
+	uintptr_t address;
+	Dl_info info;
+
+	if (fd < 0 || !dladdr(code, &info))
+		return -1;
+	head = info.dli_fbase;
+	segments = (const void *)((const char *)info.dli_fbase + head->e_phoff);
+	address = (uintptr_t)code - (uintptr_t)info.dli_fbase;
+	for (int i = 0; i < head->e_phnum; i++) {
+		const ElfW(Phdr) *s = &segments[i];
+
+		if (s->p_type == PT_LOAD && address - s->p_vaddr < s->p_filesz &&
+		    pread(fd, to, size, (off_t)(address - s->p_vaddr + s->p_offset)) ==
+			    (ssize_t)size)
+			found = 0;
+	}
+	close(fd);
+	return found;
+}
+
+static void wait_for_breakpoint(const void *code, const void *of_file, size_t size, time_t seconds)
 {
 	time_t end = time(NULL) + seconds;
 
-	while (!memcmp(code, as_loaded, size) && time(NULL) < end)
+	while (!memcmp(code, of_file, size) && time(NULL) < end)
 		usleep(1000);
 }
 
 int main(int argc, char **argv)
 {
 	time_t seconds = argc > 1 ? atoi(argv[1]) : 0;
-	char self[PATH_MAX], path[PATH_MAX + 32], as_loaded[4];
+	char self[PATH_MAX], path[PATH_MAX + 32], of_file[24];
 	function *twice;
 
 	if (!realpath("/proc/self/exe", self))
@@ -49,13 +76,13 @@ int main(int argc, char **argv)
 			return 1;
 		}
 		twice = (function *)dlsym(library, "lib_twice");
-		memcpy(as_loaded, (const void *)twice, sizeof(as_loaded));
+		if (code_of_file(path, (const void *)twice, of_file, sizeof(of_file)))
+			return 1;
 		user(twice);
 		/* its counters begin anew when it is loaded again */
 		((void (*)(void))dlsym(library, "lib_tell"))();
 		if (!i)
-			wait_for_breakpoint((const void *)twice, as_loaded, sizeof(as_loaded),
-					    seconds);
+			wait_for_breakpoint((const void *)twice, of_file, sizeof(of_file), seconds);
 		dlclose(library);
 	}
 	TELL(user);
