@@ -123,8 +123,8 @@ static struct image_runtimes *image_of(struct runtimes *runtimes, const struct i
 	if (known->looked)
 		return known;
 	known->looked = true;
-	known->suspects = image->kind == IMAGE_FILE ? runtime_suspects(image) : 0;
 	runtime_budget(&budget);
+	known->suspects = image->kind == IMAGE_FILE ? runtime_suspects(image, &budget) : 0;
 	for (i = 0; runtime_types[i]; i++) {
 		struct fail why = {0};
 

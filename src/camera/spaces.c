@@ -249,10 +249,12 @@ static void build_early(struct spaces *spaces, const struct process *process)
 static uint64_t jit_debug_of_image(struct image_table *table, const struct image *image)
 {
 	struct runtime_symbol symbol = {.name = JIT_DEBUG_SYMBOL};
+	struct budget budget;
 
+	runtime_budget(&budget);
 	if (!table->asked_for_jit && image->is_elf && image->kind == IMAGE_FILE) {
 		table->asked_for_jit = true;
-		if (runtime_find_symbols(image, &symbol, 1))
+		if (runtime_find_symbols(image, &budget, &symbol, 1))
 			table->jit_debug = symbol.address;
 	}
 	return table->jit_debug;

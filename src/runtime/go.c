@@ -85,6 +85,9 @@ static bool find_tls(struct go_facts *facts, const struct elf_image *image,
 	return false;
 }
 
+/* What looking at one function of the table costs, in steps of the image's budget. */
+#define FUNCTION_STEPS 8
+
 static bool is_named(const char *name, const char *function)
 {
 	size_t length = strlen(function);
@@ -94,7 +97,9 @@ static bool is_named(const char *name, const char *function)
 	       (!name[length] || !strcmp(name + length, ".abi0"));
 }
 
-static void find_functions(struct go_data *d, const struct go_table *table, bool *has_labels)
+/* False: the image's budget was spent. */
+static bool find_functions(struct go_data *d, const struct go_table *table, struct budget *budget,
+			   bool *has_labels)
 {
 	const struct {
 		const char *name;
@@ -111,6 +116,8 @@ static void find_functions(struct go_data *d, const struct go_table *table, bool
 		struct go_function f;
 		const char *name;
 
+		if (!budget_step(budget, FUNCTION_STEPS))
+			return false;
 		if (!go_table_function(table, i, &f))
 			continue;
 		name = go_table_name(table, f.name);
@@ -129,6 +136,7 @@ static void find_functions(struct go_data *d, const struct go_table *table, bool
 				d->all.end = f.end;
 		}
 	}
+	return true;
 }
 
 static int learn(struct go_facts *facts, struct elf_image *image, struct fail *why)
@@ -149,7 +157,8 @@ static int learn(struct go_facts *facts, struct elf_image *image, struct fail *w
 	if (v == end)
 		return fail(why, -ENOTSUP, NULL, "the records of Go 1.%u are not known",
 			    table.minor);
-	find_functions(d, &table, &has_labels);
+	if (!find_functions(d, &table, &image->budget, &has_labels))
+		return budget_refuse(&image->budget, why, "the table of Go's functions");
 	if (!d->systemstack.end || !d->goexit.end)
 		return fail(why, -ENOTSUP, NULL, "Go's systemstack or goexit was not found");
 	if (!find_tls(facts, image, &d->systemstack))

@@ -50,8 +50,11 @@ static void *open_image(const struct image *image, struct budget *budget, struct
 	struct hotspot_image *known;
 	size_t i;
 
-	(void)budget; /* it is known by its symbols */
-	runtime_find_symbols(image, symbols, count);
+	runtime_find_symbols(image, budget, symbols, count);
+	if (budget->spent) {
+		budget_refuse(budget, why, "the symbols of HotSpot");
+		return NULL;
+	}
 	for (i = 0; i < needed; i++) {
 		if (symbols[i].address)
 			continue;

@@ -25,11 +25,13 @@ struct hash_table {
 	const struct elf_file *file;
 	const struct elf_section *symbols;
 	struct elf_strings strings;
+	struct budget *budget;
 	uint64_t filter, buckets, chains; /* offsets in the file */
 	uint32_t bucket_count, first, filter_words, shift;
 };
 
-static bool open_hash_table(const struct elf_file *file, struct hash_table *table)
+static bool open_hash_table(const struct elf_file *file, struct budget *budget,
+			    struct hash_table *table)
 {
 	const struct elf_section *s = elf_file_section_of_type(file, SHT_GNU_HASH);
 	uint32_t head[4];
@@ -38,6 +40,7 @@ static bool open_hash_table(const struct elf_file *file, struct hash_table *tabl
 	    !elf_file_read(file, s->offset, head, sizeof(head)))
 		return false;
 	table->file = file;
+	table->budget = budget;
 	table->symbols = &file->sections[s->link];
 	table->bucket_count = head[0];
 	table->first = head[1];
@@ -75,6 +78,9 @@ static bool may_be_there(const struct hash_table *table, uint32_t hash)
 /* Longer runs are no table of a linker. */
 #define CHAIN_MAX 4096
 
+/* A link of a run is read by system calls. */
+#define LINK_STEPS 256
+
 static bool find_exported(struct hash_table *table, const char *name, Elf64_Sym *symbol)
 {
 	uint32_t hash = gnu_hash(name), number, other, i;
@@ -85,7 +91,8 @@ static bool find_exported(struct hash_table *table, const char *name, Elf64_Sym 
 	    number < table->first)
 		return false;
 	for (i = 0; i < CHAIN_MAX; i++, number++) {
-		if (!elf_file_read(table->file, table->chains + 4ull * (number - table->first),
+		if (!budget_step(table->budget, LINK_STEPS) ||
+		    !elf_file_read(table->file, table->chains + 4ull * (number - table->first),
 				   &other, sizeof(other)))
 			return false;
 		if ((other | 1) == (hash | 1) &&
@@ -111,8 +118,9 @@ static bool find_exported(struct hash_table *table, const char *name, Elf64_Sym 
 
 /* What may be read for it: the largest programs have 100 MB of strings, and a million symbols. */
 #define STRING_BYTES_MAX ((uint64_t)256 << 20)
-#define STEPS_MAX	 ((uint64_t)256 << 20)
-#define CPU_NS_MAX	 1000000000ull
+
+/* Comparing a name is less than a step: a whole table of strings is compared with all that are looked for. */
+#define NAMES_PER_STEP 256
 
 struct places {
 	uint32_t at[PLACES_MAX];
@@ -124,7 +132,8 @@ struct name_search {
 	size_t count;
 	size_t lengths[NAMES_MAX];
 	struct places places[NAMES_MAX];
-	struct budget budget;
+	size_t compared; /* names, of which no step was taken yet */
+	struct budget *budget;
 	char piece[NAME_BYTES + PIECE];
 };
 
@@ -145,6 +154,16 @@ static void take_string(struct name_search *s, size_t end, uint64_t base)
 	}
 }
 
+/* Takes what comparing one string or symbol with all names costs. */
+static bool compare_step(struct name_search *s)
+{
+	s->compared += s->count;
+	if (s->compared < NAMES_PER_STEP)
+		return true;
+	s->compared -= NAMES_PER_STEP;
+	return budget_step(s->budget, 1);
+}
+
 static void find_names(struct name_search *s, const struct elf_file *file,
 		       const struct elf_section *strings)
 {
@@ -159,7 +178,7 @@ static void find_names(struct name_search *s, const struct elf_file *file,
 		held = kept + n;
 		for (from = kept; (zero = memchr(s->piece + from, 0, held - from));
 		     from = (size_t)(zero - s->piece) + 1) {
-			if (!budget_step(&s->budget, s->count))
+			if (!compare_step(s))
 				return;
 			take_string(s, (size_t)(zero - s->piece), at - kept);
 		}
@@ -191,7 +210,7 @@ static size_t find_places(struct name_search *s, const struct elf_file *file,
 	for (n = 0; n < SYMBOLS_MAX && elf_walk_symbol(&walk, &symbol); n++) {
 		if (symbol.st_shndx == SHN_UNDEF)
 			continue;
-		if (!budget_step(&s->budget, s->count))
+		if (!compare_step(s))
 			break;
 		for (i = 0; i < s->count; i++) {
 			if (s->symbols[i].address || !has_place(&s->places[i], symbol.st_name))
@@ -205,8 +224,8 @@ static size_t find_places(struct name_search *s, const struct elf_file *file,
 }
 
 /* .symtab, for those that are not found yet. */
-static size_t find_in_symtab(const struct elf_file *file, struct runtime_symbol *symbols,
-			     size_t count)
+static size_t find_in_symtab(const struct elf_file *file, struct budget *budget,
+			     struct runtime_symbol *symbols, size_t count)
 {
 	const struct elf_section *table = elf_file_section_of_type(file, SHT_SYMTAB);
 	struct name_search *s;
@@ -221,14 +240,15 @@ static size_t find_in_symtab(const struct elf_file *file, struct runtime_symbol 
 	s->count = count;
 	for (i = 0; i < count; i++)
 		s->lengths[i] = strnlen(symbols[i].name, NAME_BYTES);
-	budget_begin(&s->budget, 0, 0, STEPS_MAX, CPU_NS_MAX);
+	s->budget = budget;
 	find_names(s, file, &file->sections[table->link]);
 	found = find_places(s, file, table);
 	free(s);
 	return found;
 }
 
-size_t runtime_find_symbols(const struct image *image, struct runtime_symbol *symbols, size_t count)
+size_t runtime_find_symbols(const struct image *image, struct budget *budget,
+			    struct runtime_symbol *symbols, size_t count)
 {
 	struct hash_table table = {0};
 	struct elf_file file;
@@ -240,7 +260,7 @@ size_t runtime_find_symbols(const struct image *image, struct runtime_symbol *sy
 		symbols[i].address = symbols[i].size = 0;
 	if (open_elf(image, &file))
 		return 0;
-	has_table = open_hash_table(&file, &table);
+	has_table = open_hash_table(&file, budget, &table);
 	for (i = 0; has_table && i < count; i++) {
 		if (!find_exported(&table, symbols[i].name, &symbol) || !symbol.st_value)
 			continue;
@@ -249,12 +269,12 @@ size_t runtime_find_symbols(const struct image *image, struct runtime_symbol *sy
 		found++;
 	}
 	if (found < count)
-		found += find_in_symtab(&file, symbols, count);
+		found += find_in_symtab(&file, budget, symbols, count);
 	elf_file_close(&file);
 	return found;
 }
 
-uint32_t runtime_suspects(const struct image *image)
+uint32_t runtime_suspects(const struct image *image, struct budget *budget)
 {
 	struct hash_table table = {0};
 	uint32_t suspects = 0, i;
@@ -265,7 +285,7 @@ uint32_t runtime_suspects(const struct image *image)
 
 	if (!image->is_elf || open_elf(image, &file))
 		return 0;
-	has_table = open_hash_table(&file, &table);
+	has_table = open_hash_table(&file, budget, &table);
 	for (i = 0; runtime_types[i]; i++) {
 		for (name = runtime_types[i]->exports; has_table && name && *name; name++)
 			if (find_exported(&table, *name, &symbol))
@@ -278,24 +298,47 @@ uint32_t runtime_suspects(const struct image *image)
 	return suspects;
 }
 
-int runtime_read_image(const struct image *image, void *to, size_t size, uint64_t address)
+static int read_at(const struct elf_file *file, void *to, size_t size, uint64_t address)
 {
-	struct elf_file file;
 	uint32_t i;
-	int err = -EFAULT;
 
-	if (open_elf(image, &file))
-		return -EFAULT;
-	for (i = 0; i < file.section_count; i++) {
-		const struct elf_section *s = &file.sections[i];
+	for (i = 0; i < file->section_count; i++) {
+		const struct elf_section *s = &file->sections[i];
 
 		if (!(s->flags & SHF_ALLOC) || s->type == SHT_NOBITS || address < s->address ||
 		    address - s->address > s->size || size > s->size - (address - s->address))
 			continue;
-		if (elf_file_read(&file, s->offset + (address - s->address), to, size))
-			err = 0;
-		break;
+		return elf_file_read(file, s->offset + (address - s->address), to, size) ? 0
+											 : -EFAULT;
 	}
+	return -EFAULT;
+}
+
+int runtime_read_image(const struct image *image, void *to, size_t size, uint64_t address)
+{
+	struct elf_file file;
+	int err;
+
+	if (open_elf(image, &file))
+		return -EFAULT;
+	err = read_at(&file, to, size, address);
 	elf_file_close(&file);
 	return err;
+}
+
+void runtime_read_numbers(const struct image *image, const struct runtime_symbol *symbols,
+			  size_t count, uint32_t missing, uint32_t *numbers)
+{
+	struct elf_file file = {.fd = -1};
+	bool is_open = !open_elf(image, &file);
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		numbers[i] = symbols[i].address ? 0 : missing;
+		if (is_open && symbols[i].address &&
+		    read_at(&file, &numbers[i], sizeof(numbers[i]), symbols[i].address))
+			numbers[i] = 0;
+	}
+	if (is_open)
+		elf_file_close(&file);
 }

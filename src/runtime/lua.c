@@ -12,14 +12,14 @@
 #include "runtime/lua_internal.h"
 
 /* lua_ident (lapi.c) has "Lua 5.4.4" in it, LUA_RELEASE. */
-static bool read_version(const struct image *image, struct lua_facts *facts)
+static bool read_version(const struct image *image, struct lua_facts *facts, struct budget *budget)
 {
 	struct runtime_symbol ident = {.name = "lua_ident"};
 	unsigned int major, minor;
 	char text[40] = "";
 	const char *at;
 
-	runtime_find_symbols(image, &ident, 1);
+	runtime_find_symbols(image, budget, &ident, 1);
 	if (!ident.address || runtime_read_image(image, text, sizeof(text) - 1, ident.address))
 		return false;
 	at = strstr(text, "Lua 5.");
@@ -33,7 +33,7 @@ static bool read_version(const struct image *image, struct lua_facts *facts)
  * Its code stands together, as its object files were linked: from the first to the last of what it exports. An
  * image that has little else is Lua as a whole.
  */
-static void find_code(const struct image *image, struct lua_facts *facts)
+static void find_code(const struct image *image, struct lua_facts *facts, struct budget *budget)
 {
 	struct runtime_symbol symbols[] = {
 		{.name = "lua_atpanic"},    {.name = "lua_call"},     {.name = "lua_callk"},
@@ -47,7 +47,7 @@ static void find_code(const struct image *image, struct lua_facts *facts)
 	uint64_t size = 0;
 	size_t i;
 
-	runtime_find_symbols(image, symbols, count);
+	runtime_find_symbols(image, budget, symbols, count);
 	facts->start = facts->execute;
 	facts->end = facts->execute + facts->data.execute_size;
 	for (i = 0; i < count; i++) {
@@ -79,7 +79,7 @@ static void *open_lua(const struct image *image, struct budget *budget, struct f
 
 	if (!facts)
 		return NULL;
-	if (!read_version(image, facts)) {
+	if (!read_version(image, facts, budget)) {
 		fail(why, -ENOTSUP, NULL, "the version of Lua in %s cannot be read", image->path);
 		goto refused;
 	}
@@ -92,7 +92,7 @@ static void *open_lua(const struct image *image, struct budget *budget, struct f
 	}
 	if (lua_find_execute(image, facts, budget, why))
 		goto refused;
-	find_code(image, facts);
+	find_code(image, facts, budget);
 	facts->data.version = facts->version;
 	facts->data.text = lua_string_text(facts);
 	facts->data.reentry = facts->version == 502 || (facts->version == 503 && facts->patch < 2);

@@ -127,7 +127,7 @@ static int find_function(struct search *s)
 					   {.name = "lua_pcall"}};
 	size_t i, level;
 
-	runtime_find_symbols(s->image, symbols, 4);
+	runtime_find_symbols(s->image, s->reader.budget, symbols, 4);
 	for (i = 0; i < 4; i++)
 		if (symbols[i].address)
 			s->targets[s->target_count++] = symbols[i].address;

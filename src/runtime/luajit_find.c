@@ -92,7 +92,7 @@ int luajit_find(const struct image *image, struct luajit_facts *facts, struct bu
 	struct lua_function close = {0};
 	struct lua_reader reader;
 
-	if (runtime_find_symbols(image, symbols, 2) != 2)
+	if (runtime_find_symbols(image, budget, symbols, 2) != 2)
 		return fail(why, -ENOTSUP, NULL, "LuaJIT of %s: %s", image->path, words);
 	if (lua_reader_open(&reader, image, budget) &&
 	    find_vm(&reader, symbols[0].address, facts)) {

@@ -26,7 +26,7 @@ static void *open_image(const struct image *image, struct budget *budget, struct
 
 	if (!layout)
 		return NULL;
-	if (python_layout_of(image, layout, why)) {
+	if (python_layout_of(image, layout, budget, why)) {
 		free(layout);
 		return NULL;
 	}

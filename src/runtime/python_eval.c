@@ -229,7 +229,7 @@ void python_find_eval(const struct image *image, struct python_layout *layout,
 	uint8_t *bytes;
 	uint64_t size;
 
-	runtime_find_symbols(image, symbols, 2);
+	runtime_find_symbols(image, budget, symbols, 2);
 	size = symbols[0].size;
 	if (!size || size > EVAL_BYTES_MAX || symbols[1].size > EVAL_BYTES_MAX)
 		return;

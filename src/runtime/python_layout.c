@@ -332,14 +332,14 @@ static void choose_name(struct python_layout *layout)
 }
 
 /* Before 3.7 there was no _PyRuntime. What a version was the first, or the last, to export tells which one it is. */
-static int refuse_old(const struct image *image, struct fail *why)
+static int refuse_old(const struct image *image, struct budget *budget, struct fail *why)
 {
 	struct runtime_symbol symbols[] = {{.name = "PyCode_Type"},
 					   {.name = "PyInt_FromLong"},
 					   {.name = "PyCapsule_New"},
 					   {.name = "_PyEval_EvalFrameDefault"}};
 
-	runtime_find_symbols(image, symbols, 4);
+	runtime_find_symbols(image, budget, symbols, 4);
 	if (!symbols[0].address)
 		return -ENOENT;
 	return fail(why, -ENOTSUP, NULL, "CPython %s: not supported",
@@ -349,7 +349,8 @@ static int refuse_old(const struct image *image, struct fail *why)
 							     : "3.5 or older");
 }
 
-static int find_layout(const struct image *image, struct python_layout *layout, struct fail *why)
+static int find_layout(const struct image *image, struct python_layout *layout,
+		       struct budget *budget, struct fail *why)
 {
 	enum {
 		FIRSTS = sizeof(firsts) / sizeof(firsts[0]),
@@ -366,9 +367,9 @@ static int find_layout(const struct image *image, struct python_layout *layout, 
 		symbols[i].name = firsts[i].export;
 	symbols[VERSION].name = "Py_Version";
 	symbols[CODE_TYPE].name = "PyCode_Type";
-	runtime_find_symbols(image, symbols, COUNT);
+	runtime_find_symbols(image, budget, symbols, COUNT);
 	if (!symbols[0].address)
-		return refuse_old(image, why);
+		return refuse_old(image, budget, why);
 	if (!symbols[CODE_TYPE].address)
 		return -ENOENT;
 	*layout = (struct python_layout){0};
@@ -392,9 +393,10 @@ static int find_layout(const struct image *image, struct python_layout *layout, 
 	return take_known(layout, minor, why);
 }
 
-int python_layout_of(const struct image *image, struct python_layout *layout, struct fail *why)
+int python_layout_of(const struct image *image, struct python_layout *layout, struct budget *budget,
+		     struct fail *why)
 {
-	int err = find_layout(image, layout, why);
+	int err = find_layout(image, layout, budget, why);
 
 	if (!err)
 		choose_name(layout);

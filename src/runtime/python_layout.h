@@ -29,7 +29,8 @@ struct python_layout {
  * Finds out which version an image is, and its layout. 0; -ENOENT: no CPython; another error: refused, with *why
  * filled.
  */
-int python_layout_of(const struct image *image, struct python_layout *layout, struct fail *why);
+int python_layout_of(const struct image *image, struct python_layout *layout, struct budget *budget,
+		     struct fail *why);
 
 /* The offset in a code object of the name that people see. */
 uint16_t python_shown_name(const struct python_layout *layout);

@@ -93,8 +93,8 @@ struct runtime_type {
 	const char *const *exports, *const *sections;
 	/*
 	 * What is to be known of an image, if it is the runtime's; called once per image. null: it is not, or (with
-	 * why->err set) of a version that is refused. What reads code takes it from the budget, which all runtimes
-	 * share: one that is spent is a refusal, too.
+	 * why->err set) of a version that is refused. What looks for symbols and reads code takes it from the budget,
+	 * which all runtimes share: one that is spent is a refusal, too.
 	 */
 	void *(*open)(const struct image *image, struct budget *budget, struct fail *why);
 	void (*close)(void *facts);
@@ -121,7 +121,7 @@ struct runtime_type {
 		       struct runtime_names *names);
 };
 
-/* What may be read of the code of one image to know its runtimes, all of them together. */
+/* What may be read of one image to know its runtimes, all of them together. */
 void runtime_budget(struct budget *budget);
 
 /* All there are, null-terminated. */
@@ -172,14 +172,14 @@ int runtime_read_process(void *pid, void *to, size_t size, uint64_t address);
 
 /*
  * ELF symbols of an image, from its .dynsym and .symtab: virtual address and size of count names, 0 where there is
- * none. Returns how many were found.
+ * none, and where the budget's time was spent before it was found. Returns how many were found.
  */
 struct runtime_symbol {
 	const char *name;
 	uint64_t address, size;
 };
-size_t runtime_find_symbols(const struct image *image, struct runtime_symbol *symbols,
-			    size_t count);
+size_t runtime_find_symbols(const struct image *image, struct budget *budget,
+			    struct runtime_symbol *symbols, size_t count);
 
 /*
  * Bytes of the image's file at a virtual address (code, read-only data; not relocated). 0, or -EFAULT: the file
@@ -187,7 +187,14 @@ size_t runtime_find_symbols(const struct image *image, struct runtime_symbol *sy
  */
 int runtime_read_image(const struct image *image, void *to, size_t size, uint64_t address);
 
+/*
+ * The number of 32 bits in the image's file at each symbol: `missing` for those that are not there, 0 where the file has
+ * no bytes for it.
+ */
+void runtime_read_numbers(const struct image *image, const struct runtime_symbol *symbols,
+			  size_t count, uint32_t missing, uint32_t *numbers);
+
 /* The types whose exports or sections the image has, as a bit for each place in runtime_types. */
-uint32_t runtime_suspects(const struct image *image);
+uint32_t runtime_suspects(const struct image *image, struct budget *budget);
 
 #endif

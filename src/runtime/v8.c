@@ -21,8 +21,7 @@
 
 static void *open_image(const struct image *image, struct budget *budget, struct fail *why)
 {
-	(void)budget; /* it is known by its symbols */
-	return v8_facts_open(image, why);
+	return v8_facts_open(image, budget, why);
 }
 
 /*

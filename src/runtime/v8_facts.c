@@ -171,17 +171,6 @@ static const char *const others[OTHERS] = {
 
 #define SYMBOLS (PUBLISHED + EXPECTED + OPTIONAL + OTHERS)
 
-/* The value of an exported variable. What is zero lies in memory that the file does not have. */
-static uint32_t value_of(const struct image *image, const struct runtime_symbol *symbol)
-{
-	uint32_t value = 0;
-
-	if (!symbol->address)
-		return MISSING;
-	runtime_read_image(image, &value, sizeof(value), symbol->address);
-	return value;
-}
-
 /*
  * The variable that an accessor returns: "mov variable(%rip), %rax" or, for a size, %eax; 0: it is no such function.
  * The builtins are asked for at run time, since relocations decide where they are.
@@ -270,8 +259,7 @@ static const struct version *version_of(uint32_t major, uint32_t minor)
 }
 
 /* The first name of which nothing is published and nothing known; null: all are there. */
-static const char *fill(struct v8_facts *facts, const struct image *image,
-			const struct runtime_symbol *symbols)
+static const char *fill(struct v8_facts *facts, const uint32_t values[SYMBOLS])
 {
 	uint32_t kept;
 	size_t i;
@@ -279,10 +267,8 @@ static const char *fill(struct v8_facts *facts, const struct image *image,
 	for (i = 0; i < PUBLISHED; i++)
 		memcpy((char *)facts + published[i].field, &(uint32_t){MISSING}, sizeof(uint32_t));
 	for (i = 0; i < PUBLISHED; i++) {
-		uint32_t value = value_of(image, &symbols[i]);
-
-		if (value != MISSING)
-			memcpy((char *)facts + published[i].field, &value, sizeof(value));
+		if (values[i] != MISSING)
+			memcpy((char *)facts + published[i].field, &values[i], sizeof(values[i]));
 	}
 	for (i = 0; i < PUBLISHED; i++) {
 		memcpy(&kept, (char *)facts + published[i].field, sizeof(kept));
@@ -290,12 +276,12 @@ static const char *fill(struct v8_facts *facts, const struct image *image,
 			return published[i].name;
 	}
 	for (i = 0; i < OPTIONAL; i++) {
-		kept = value_of(image, &symbols[PUBLISHED + EXPECTED + i]);
+		kept = values[PUBLISHED + EXPECTED + i];
 		if (kept != MISSING)
 			memcpy((char *)facts + optional[i].field, &kept, sizeof(kept));
 	}
 	for (i = 0; i < EXPECTED; i++)
-		if (value_of(image, &symbols[PUBLISHED + i]) != (uint32_t)expected[i].value)
+		if (values[PUBLISHED + i] != (uint32_t)expected[i].value)
 			return expected[i].name;
 	return NULL;
 }
@@ -329,13 +315,13 @@ struct v8_scope_layout v8_facts_scope(const struct v8_facts *facts)
 	};
 }
 
-struct v8_facts *v8_facts_open(const struct image *image, struct fail *why)
+struct v8_facts *v8_facts_open(const struct image *image, struct budget *budget, struct fail *why)
 {
 	struct runtime_symbol symbols[SYMBOLS] = {0};
 	const struct runtime_symbol *other = symbols + SYMBOLS - OTHERS;
+	uint32_t values[SYMBOLS], major, minor;
 	const struct version *version;
 	struct v8_facts *facts;
-	uint32_t major, minor;
 	const char *lacking;
 	size_t i;
 
@@ -347,9 +333,15 @@ struct v8_facts *v8_facts_open(const struct image *image, struct fail *why)
 		symbols[PUBLISHED + EXPECTED + i].name = optional[i].name;
 	for (i = 0; i < OTHERS; i++)
 		symbols[SYMBOLS - OTHERS + i].name = others[i];
-	runtime_find_symbols(image, symbols, SYMBOLS);
-	major = value_of(image, &other[MAJOR]);
-	minor = value_of(image, &other[MINOR]);
+	runtime_find_symbols(image, budget, symbols, SYMBOLS);
+	if (budget->spent) {
+		budget_refuse(budget, why, "the symbols of V8");
+		return NULL;
+	}
+	/* what is zero lies in memory that the file does not have */
+	runtime_read_numbers(image, symbols, SYMBOLS, MISSING, values);
+	major = values[SYMBOLS - OTHERS + MAJOR];
+	minor = values[SYMBOLS - OTHERS + MINOR];
 	version = version_of(major, minor);
 	if (!version) {
 		if (major == MISSING)
@@ -365,7 +357,7 @@ struct v8_facts *v8_facts_open(const struct image *image, struct fail *why)
 	facts->major = major;
 	facts->minor = minor;
 	facts->shared_data = 8;
-	lacking = fill(facts, image, symbols);
+	lacking = fill(facts, values);
 	if (lacking || !is_sound(facts)) {
 		fail(why, -ENOTSUP, NULL, "V8 %u.%u without the metadata for debuggers (%s)", major,
 		     minor, lacking ? lacking : "offsets out of range");

@@ -67,7 +67,7 @@ struct v8_facts {
 };
 
 /* Facts of an image. null: it is refused, with why filled. */
-struct v8_facts *v8_facts_open(const struct image *image, struct fail *why);
+struct v8_facts *v8_facts_open(const struct image *image, struct budget *budget, struct fail *why);
 
 /* Where lines of a script begin. */
 struct v8_script {

@@ -27,10 +27,10 @@ static struct {
 
 bool __real_file_read_at(int fd, uint64_t offset, void *to, size_t count);
 bool __wrap_file_read_at(int fd, uint64_t offset, void *to, size_t count);
-size_t __real_runtime_find_symbols(const struct image *image, struct runtime_symbol *symbols,
-				   size_t count);
-size_t __wrap_runtime_find_symbols(const struct image *image, struct runtime_symbol *symbols,
-				   size_t count);
+size_t __real_runtime_find_symbols(const struct image *image, struct budget *budget,
+				   struct runtime_symbol *symbols, size_t count);
+size_t __wrap_runtime_find_symbols(const struct image *image, struct budget *budget,
+				   struct runtime_symbol *symbols, size_t count);
 
 bool __wrap_file_read_at(int fd, uint64_t offset, void *to, size_t count)
 {
@@ -44,13 +44,13 @@ bool __wrap_file_read_at(int fd, uint64_t offset, void *to, size_t count)
 	return done;
 }
 
-size_t __wrap_runtime_find_symbols(const struct image *image, struct runtime_symbol *symbols,
-				   size_t count)
+size_t __wrap_runtime_find_symbols(const struct image *image, struct budget *budget,
+				   struct runtime_symbol *symbols, size_t count)
 {
 	size_t number, i;
 
 	watched.apart = true;
-	number = __real_runtime_find_symbols(image, symbols, count);
+	number = __real_runtime_find_symbols(image, budget, symbols, count);
 	watched.apart = false;
 	vec_foreach (&watched.images, to) {
 		if ((*to)->image.fd != image->fd)

@@ -35,10 +35,13 @@ static int read_memory(void *context, void *to, size_t size, uint64_t address)
 
 static uint32_t suspects_of(void *context, const struct image *image)
 {
-	uint32_t places = image->kind == IMAGE_FILE ? runtime_suspects(image) : 0, suspects = 0;
+	uint32_t places, suspects = 0;
+	struct budget budget;
 	size_t i;
 
 	(void)context;
+	runtime_budget(&budget);
+	places = image->kind == IMAGE_FILE ? runtime_suspects(image, &budget) : 0;
 	for (i = 0; runtime_types[i]; i++)
 		if (places >> i & 1)
 			suspects |= 1u << runtime_types[i]->id;

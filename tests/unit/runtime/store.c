@@ -109,6 +109,7 @@ static int read_and_keep(void *context, void *to, size_t size, uint64_t address)
 static uint32_t suspects_of(void *context, const struct image *image)
 {
 	struct stored_image *to = stored_of(context, image);
+	struct budget budget;
 	uint32_t suspects;
 	size_t i;
 
@@ -116,7 +117,8 @@ static uint32_t suspects_of(void *context, const struct image *image)
 	if (to->looked)
 		return to->suspects;
 	to->looked = true;
-	suspects = image->kind == IMAGE_FILE ? runtime_suspects(image) : 0;
+	runtime_budget(&budget);
+	suspects = image->kind == IMAGE_FILE ? runtime_suspects(image, &budget) : 0;
 	for (i = 0; runtime_types[i]; i++)
 		if (suspects >> i & 1)
 			to->suspects |= 1u << runtime_types[i]->id;
