@@ -17,22 +17,17 @@
 bool lua_reader_open(struct lua_reader *reader, const struct image *image, struct budget *budget)
 {
 	*reader = (struct lua_reader){.image = image, .budget = budget};
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &reader->handle) != CS_ERR_OK)
+	if (disassembler_open(&reader->dis))
 		return false;
-	cs_option(reader->handle, CS_OPT_DETAIL, CS_OPT_ON);
-	cs_option(reader->handle, CS_OPT_SKIPDATA, CS_OPT_ON);
-	reader->insn = cs_malloc(reader->handle);
+	cs_option(reader->dis.handle, CS_OPT_SKIPDATA, CS_OPT_ON);
 	reader->bytes = budget_malloc(budget, FUNCTION_BYTES_MAX);
-	return reader->insn && reader->bytes;
+	return reader->bytes != NULL;
 }
 
 void lua_reader_close(struct lua_reader *reader)
 {
 	budget_free(reader->budget, reader->bytes, FUNCTION_BYTES_MAX);
-	if (reader->insn)
-		cs_free(reader->insn, 1);
-	if (reader->handle)
-		cs_close(&reader->handle);
+	disassembler_close(&reader->dis);
 }
 
 struct found {
@@ -115,9 +110,12 @@ bool lua_function_each(struct lua_reader *reader, const struct lua_function *f,
 
 		if (!budget_step(reader->budget, 1))
 			return false;
-		if (!cs_disasm_iter(reader->handle, &at, &left, &address, reader->insn))
+		if (!disassembler_read(&reader->dis, at, left, address))
 			break;
-		insn = shorten(reader->insn);
+		at += reader->dis.insn->size;
+		address += reader->dis.insn->size;
+		left -= reader->dis.insn->size;
+		insn = shorten(reader->dis.insn);
 		more = take(context, &insn);
 	}
 	return true;
@@ -264,7 +262,7 @@ static uint16_t registers_written(const struct lua_reader *reader)
 	uint16_t found = 0;
 	size_t n;
 
-	if (cs_regs_access(reader->handle, reader->insn, read, &reads, written, &writes))
+	if (cs_regs_access(reader->dis.handle, reader->dis.insn, read, &reads, written, &writes))
 		return 0;
 	for (i = 0; i < writes; i++)
 		for (n = 0; n < REGISTERS; n++)

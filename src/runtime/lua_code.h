@@ -2,13 +2,13 @@
 #ifndef RUNTIME_LUA_CODE_H
 #define RUNTIME_LUA_CODE_H
 
-#include <capstone/capstone.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/budget.h"
 #include "process/image.h"
+#include "unwind/disassembler.h"
 
 /*
  * Functions of an image, disassembled: facts that no symbol and no table tells are read from the code that uses
@@ -36,8 +36,7 @@ struct lua_function {
 struct lua_reader {
 	const struct image *image;
 	struct budget *budget;
-	csh handle;
-	cs_insn *insn;
+	struct disassembler dis;
 	uint8_t *bytes;
 };
 

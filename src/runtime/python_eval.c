@@ -11,11 +11,11 @@
  * What is looked for is searched byte by byte: disassembling all of the function takes as long as fifty samples, and
  * what is not an instruction seems to be one of these too rarely to matter.
  */
-#include <capstone/capstone.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/python_layout.h"
+#include "unwind/disassembler.h"
 #include "unwind/functions.h"
 
 /* Builds without optimisation have some hundred KiB. */
@@ -32,8 +32,7 @@ struct code {
 	const struct python_range *range;
 	const uint8_t *bytes;
 	size_t size;
-	csh handle;
-	cs_insn *insn;
+	struct disassembler dis;
 	struct budget *budget;
 };
 
@@ -128,24 +127,22 @@ static void add_unlinked(struct python_layout *layout, uint64_t start, uint64_t 
 }
 
 /* From offset `at` to the return, along direct jumps. False: it does not lead there. */
-static bool follow_to_return(const struct code *code, size_t at, struct python_range ranges[4],
+static bool follow_to_return(struct code *code, size_t at, struct python_range ranges[4],
 			     size_t *count)
 {
 	uint64_t start = code->range->start + at, address = start, target;
-	cs_insn *insn = code->insn;
+	const cs_insn *insn = code->dis.insn;
 	bool returns = false;
 	size_t steps;
 
 	*count = 0;
 	for (steps = 0; steps < RETURN_DISTANCE && budget_step(code->budget, 1); steps++) {
-		size_t offset = address - code->range->start, left;
-		const uint8_t *next = code->bytes + offset;
+		size_t offset = address - code->range->start;
 
-		if (offset >= code->size)
+		if (offset >= code->size || !disassembler_read(&code->dis, code->bytes + offset,
+							       code->size - offset, address))
 			break;
-		left = code->size - offset;
-		if (!cs_disasm_iter(code->handle, &next, &left, &address, insn))
-			break;
+		address += insn->size;
 		if (insn->id != X86_INS_RET && insn->id != X86_INS_JMP)
 			continue;
 		ranges[(*count)++] = (struct python_range){start, address};
@@ -174,7 +171,7 @@ static bool is_loaded_before(const struct code *code, size_t at, unsigned int st
 	return false;
 }
 
-static void find_unlinked(const struct code *code, struct python_layout *layout)
+static void find_unlinked(struct code *code, struct python_layout *layout)
 {
 	struct python_range ranges[4];
 	bool linked = false;
@@ -202,22 +199,16 @@ static void look_at_code(const struct image *image, struct python_layout *layout
 			 struct budget *budget, const uint8_t *bytes, size_t size)
 {
 	struct python_data *data = &layout->data;
-	struct code code = {&data->eval, bytes, size, 0, NULL, budget};
+	struct code code = {&data->eval, bytes, size, {0}, budget};
 
 	/* later versions need none: frames of that function are known by what lies in them */
 	if (data->shape != PYTHON_FRAME_OBJECTS)
 		return;
 	if (data->eval_cold.start == data->eval_cold.end)
 		find_cold(image, &code, layout);
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &code.handle) != CS_ERR_OK)
-		return;
-	cs_option(code.handle, CS_OPT_DETAIL, CS_OPT_ON);
-	code.insn = cs_malloc(code.handle);
-	if (code.insn) {
+	if (!disassembler_open(&code.dis))
 		find_unlinked(&code, layout);
-		cs_free(code.insn, 1);
-	}
-	cs_close(&code.handle);
+	disassembler_close(&code.dis);
 }
 
 void python_find_eval(const struct image *image, struct python_layout *layout,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/code_starts.h"
 
-#include <capstone/capstone.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "unwind/disassembler.h"
 
 /* A jump forward that is longer leads to another function: the last thing that its own does is to call that. */
 #define LEAP_MAX 4096
@@ -18,8 +19,7 @@ enum {
 struct sweep {
 	const struct code_starts_of *of;
 	uint8_t *marks; /* one more than there is code */
-	csh disassembler;
-	cs_insn *insn;
+	struct disassembler dis;
 	size_t start, reach; /* of the function at hand; how far it is known to go */
 	bool leaps;	     /* it jumps to where a register or memory says */
 };
@@ -31,30 +31,7 @@ static bool is_in(const struct sweep *s, uint64_t address)
 
 static bool decode(struct sweep *s, size_t at)
 {
-	const uint8_t *code = s->of->code + at;
-	size_t left = s->of->size - at;
-	uint64_t address = s->of->address + at;
-
-	return cs_disasm_iter(s->disassembler, &code, &left, &address, s->insn);
-}
-
-static bool is_jump(const cs_insn *insn)
-{
-	for (int i = 0; i < insn->detail->groups_count; i++)
-		if (insn->detail->groups[i] == CS_GRP_JUMP)
-			return true;
-	return false;
-}
-
-/* Where a jump or call leads to, if the instruction itself says so. */
-static bool target(const cs_insn *insn, uint64_t *to)
-{
-	const cs_x86 *x = &insn->detail->x86;
-
-	if (x->op_count != 1 || x->operands[0].type != X86_OP_IMM)
-		return false;
-	*to = (uint64_t)x->operands[0].imm;
-	return insn->id == X86_INS_CALL || is_jump(insn);
+	return disassembler_read(&s->dis, s->of->code + at, s->of->size - at, s->of->address + at);
 }
 
 static bool is_end(unsigned int id)
@@ -83,8 +60,8 @@ static size_t padding(struct sweep *s, size_t from)
 
 		if (byte == 0 || byte == 0xcc)
 			at++;
-		else if (!is_prologue(s, at) && decode(s, at) && s->insn->id == X86_INS_NOP)
-			at += s->insn->size;
+		else if (!is_prologue(s, at) && decode(s, at) && s->dis.insn->id == X86_INS_NOP)
+			at += s->dis.insn->size;
 		else
 			break;
 	}
@@ -94,17 +71,18 @@ static size_t padding(struct sweep *s, size_t from)
 /* What is called is a function; a call of what follows only asks where it is. */
 static void find_called(struct sweep *s)
 {
-	uint64_t to;
+	const int64_t *to;
 
 	for (size_t at = 0; at < s->of->size;) {
 		if (!decode(s, at)) {
 			at++;
 			continue;
 		}
-		if (s->insn->id == X86_INS_CALL && target(s->insn, &to) && is_in(s, to) &&
-		    to != s->insn->address + s->insn->size)
-			s->marks[to - s->of->address] = FORCED;
-		at += s->insn->size;
+		to = s->dis.insn->id == X86_INS_CALL ? insn_target(s->dis.insn) : NULL;
+		if (to && is_in(s, (uint64_t)*to) &&
+		    (uint64_t)*to != s->dis.insn->address + s->dis.insn->size)
+			s->marks[(uint64_t)*to - s->of->address] = FORCED;
+		at += s->dis.insn->size;
 	}
 }
 
@@ -129,17 +107,17 @@ static void join(struct sweep *s, size_t to)
 
 static void follow_jump(struct sweep *s, size_t at)
 {
-	bool always = s->insn->id == X86_INS_JMP;
-	uint64_t address;
+	bool always = s->dis.insn->id == X86_INS_JMP;
+	const int64_t *address = insn_target(s->dis.insn);
 	size_t to;
 
-	if (!target(s->insn, &address)) {
+	if (!address) {
 		s->leaps |= always;
 		return;
 	}
-	if (!is_in(s, address))
+	if (!is_in(s, (uint64_t)*address))
 		return;
-	to = address - s->of->address;
+	to = (uint64_t)*address - s->of->address;
 	if (to >= at) {
 		if (!(s->marks[to] & FORCED) && !(always && to - at > LEAP_MAX) && to > s->reach)
 			s->reach = to;
@@ -179,10 +157,10 @@ static void find_all(struct sweep *s)
 			at++;
 			continue;
 		}
-		if (is_jump(s->insn))
+		if (insn_is_jump(s->dis.insn))
 			follow_jump(s, at);
-		at += s->insn->size;
-		if (!is_end(s->insn->id))
+		at += s->dis.insn->size;
+		if (!is_end(s->dis.insn->id))
 			continue;
 		padded = padding(s, at);
 		if (at + padded < s->of->size && begins(s, at + padded, padded)) {
@@ -214,11 +192,7 @@ int code_starts_add(const struct code_starts_of *of, code_functions *functions)
 	struct sweep s = {.of = of, .marks = calloc(of->size + 1, 1)};
 	int err = -ENOMEM;
 
-	if (!s.marks || cs_open(CS_ARCH_X86, CS_MODE_64, &s.disassembler) != CS_ERR_OK)
-		goto out;
-	cs_option(s.disassembler, CS_OPT_DETAIL, CS_OPT_ON);
-	s.insn = cs_malloc(s.disassembler);
-	if (!s.insn)
+	if (!s.marks || disassembler_open(&s.dis))
 		goto out;
 	for (size_t i = 0; i < of->known_count; i++)
 		if (is_in(&s, of->known[i]))
@@ -227,10 +201,7 @@ int code_starts_add(const struct code_starts_of *of, code_functions *functions)
 	find_all(&s);
 	err = tell(&s, functions);
 out:
-	if (s.insn)
-		cs_free(s.insn, 1);
-	if (s.disassembler)
-		cs_close(&s.disassembler);
+	disassembler_close(&s.dis);
 	free(s.marks);
 	return err;
 }

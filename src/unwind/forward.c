@@ -260,11 +260,11 @@ static enum step step(struct forward *f, struct stack_state *state)
 										: STEP_DEAD;
 	if (!decode(r, f->piece, at))
 		return STEP_DEAD;
-	if (r->insn->id == X86_INS_RET)
+	if (r->dis.insn->id == X86_INS_RET)
 		return at_return(&f->now, state) ? STEP_DONE : STEP_DEAD;
-	target = jumps_to(r->insn);
-	f->now.at = at + r->insn->size;
-	if (is_end(r->insn))
+	target = jumps_to(r->dis.insn);
+	f->now.at = at + r->dis.insn->size;
+	if (is_end(r->dis.insn))
 		return target ? jump(f, (uint64_t)*target, state) : STEP_DEAD;
 	/* behind a call that does not return, something else may stand */
 	if (is_start(f, f->now.at))
@@ -276,14 +276,14 @@ static enum step step(struct forward *f, struct stack_state *state)
 			f->forks[f->fork_count++] = fork;
 		return STEP_ON;
 	}
-	if (r->insn->id == X86_INS_CALL) {
-		enum step done = step_plain(&f->now, r->insn);
+	if (r->dis.insn->id == X86_INS_CALL) {
+		enum step done = step_plain(&f->now, r->dis.insn);
 
 		return f->now.at < f->piece->at + f->piece->size && padding(r, f->piece, f->now.at)
 			       ? STEP_DEAD
 			       : done;
 	}
-	return step_plain(&f->now, r->insn);
+	return step_plain(&f->now, r->dis.insn);
 }
 
 bool read_forward(struct reading *r, const struct piece *p, uint32_t at, struct stack_state *state)

@@ -100,19 +100,12 @@ int reading_open(struct reading *r, const struct elf_image *image, const struct 
 
 	if (err || !r->size)
 		return err;
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &r->disassembler) != CS_ERR_OK)
-		return -ENOMEM;
-	cs_option(r->disassembler, CS_OPT_DETAIL, CS_OPT_ON);
-	r->insn = cs_malloc(r->disassembler);
-	return r->insn ? 0 : -ENOMEM;
+	return disassembler_open(&r->dis);
 }
 
 void reading_close(struct reading *r)
 {
-	if (r->insn)
-		cs_free(r->insn, 1);
-	if (r->disassembler)
-		cs_close(&r->disassembler);
+	disassembler_close(&r->dis);
 	vec_free(&r->pieces);
 	vec_free(&r->left_out);
 	free(r->code);
@@ -255,25 +248,13 @@ bool decode(struct reading *r, const struct piece *p, uint32_t at)
 	if (!budget_step(r->budget, 1))
 		return false;
 	if (size) {
-		r->insn->id = X86_INS_VZEROALL;
-		r->insn->address = address;
-		r->insn->size = (uint16_t)size;
-		memset(r->insn->detail, 0, sizeof(*r->insn->detail));
+		r->dis.insn->id = X86_INS_VZEROALL;
+		r->dis.insn->address = address;
+		r->dis.insn->size = (uint16_t)size;
+		memset(r->dis.insn->detail, 0, sizeof(*r->dis.insn->detail));
 		return true;
 	}
-	return cs_disasm_iter(r->disassembler, &code, &left, &address, r->insn) &&
-	       r->insn->size <= LENGTH;
-}
-
-static bool is_in(const cs_insn *insn, uint8_t group)
-{
-	int i;
-
-	for (i = 0; i < insn->detail->groups_count; i++) {
-		if (insn->detail->groups[i] == group)
-			return true;
-	}
-	return false;
+	return disassembler_read(&r->dis, code, left, address) && r->dis.insn->size <= LENGTH;
 }
 
 bool is_end(const cs_insn *insn)
@@ -298,12 +279,7 @@ bool is_end(const cs_insn *insn)
 
 const int64_t *jumps_to(const cs_insn *insn)
 {
-	const cs_x86 *x = &insn->detail->x86;
-
-	if (x->op_count != 1 || x->operands[0].type != X86_OP_IMM || insn->id == X86_INS_CALL ||
-	    (!is_in(insn, CS_GRP_JUMP) && !is_in(insn, CS_GRP_BRANCH_RELATIVE)))
-		return NULL;
-	return &x->operands[0].imm;
+	return insn->id == X86_INS_CALL ? NULL : insn_target(insn);
 }
 
 uint32_t padding(struct reading *r, const struct piece *p, uint32_t at)
@@ -319,5 +295,5 @@ uint32_t padding(struct reading *r, const struct piece *p, uint32_t at)
 	if (r->code[at] != 0x90 && r->code[at] != 0x66 && r->code[at] != 0x0f &&
 	    r->code[at] != 0x2e)
 		return 0;
-	return decode(r, p, at) && r->insn->id == X86_INS_NOP ? r->insn->size : 0;
+	return decode(r, p, at) && r->dis.insn->id == X86_INS_NOP ? r->dis.insn->size : 0;
 }

@@ -2,13 +2,13 @@
 #ifndef UNWIND_READING_H
 #define UNWIND_READING_H
 
-#include <capstone/capstone.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/budget.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "unwind/disassembler.h"
 #include "unwind/stack_effect.h"
 #include "unwind/synthesize.h"
 
@@ -45,8 +45,7 @@ struct reading {
 	vec(struct code_gap) left_out; /* would be read if it was asked for */
 	uint32_t tries; /* instructions that may still be looked at only to compare guesses */
 	struct budget *budget; /* the image's */
-	csh disassembler;
-	cs_insn *insn;
+	struct disassembler dis;
 };
 
 /*
@@ -62,7 +61,7 @@ const struct piece *piece_at(const struct reading *r, uint32_t at);
 bool find_place(const struct reading *r, uint64_t address, uint32_t *at);
 
 /*
- * Decodes the instruction at a place of a piece into r->insn, with details. false: it is none. Instructions on vectors
+ * Decodes the instruction at a place of a piece into r->dis.insn, with details. false: it is none. Instructions on vectors
  * that write to no general register have only a size: there are many of them, also such as the disassembler does not
  * know.
  */

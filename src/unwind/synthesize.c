@@ -76,7 +76,7 @@ static bool add_start(struct reading *r, uint64_t address)
  */
 static bool leave_instruction(struct reading *r, uint32_t at, struct stack_state *state, bool *ends)
 {
-	const cs_insn *insn = r->insn;
+	const cs_insn *insn = r->dis.insn;
 	const cs_x86_op *op = insn->detail->x86.operands;
 	const int64_t *target = jumps_to(insn);
 	uint32_t to;
@@ -116,16 +116,16 @@ static bool follow(struct reading *r, struct place way)
 		if (!decode(r, p, at))
 			break;
 		r->states[at] = number;
-		r->marks[at] |= (uint8_t)r->insn->size;
+		r->marks[at] |= (uint8_t)r->dis.insn->size;
 		old = state;
-		stack_step(&state, r->insn);
+		stack_step(&state, r->dis.insn);
 		if (!leave_instruction(r, at, &state, &ends))
 			return false;
 		if (memcmp(&state, &old, sizeof(state)) != 0)
 			number = number_of(r, &state);
-		at += r->insn->size;
+		at += r->dis.insn->size;
 		/* so may it behind padding; what does lead on there is found later */
-		if (r->insn->id == X86_INS_CALL && at < end && padding(r, p, at))
+		if (r->dis.insn->id == X86_INS_CALL && at < end && padding(r, p, at))
 			break;
 	}
 	return true;
@@ -262,15 +262,15 @@ static bool agrees(struct reading *r, const struct piece *p, uint32_t at, struct
 			return same_depth(&state, &r->seen.at[r->states[at] - 1]);
 		if (!decode(r, p, at))
 			return false;
-		if (r->insn->id == X86_INS_RET)
+		if (r->dis.insn->id == X86_INS_RET)
 			return !state.sp || state.sp == 8;
-		if (jumps_to(r->insn) && find_place(r, (uint64_t)*jumps_to(r->insn), &to) &&
+		if (jumps_to(r->dis.insn) && find_place(r, (uint64_t)*jumps_to(r->dis.insn), &to) &&
 		    r->states[to])
 			return same_depth(&state, &r->seen.at[r->states[to] - 1]);
-		if (is_end(r->insn)) /* alone, a jump is a function that hands on to another one */
-			return i || r->insn->id != X86_INS_JMP || !state.sp || state.sp == 8;
-		stack_step(&state, r->insn);
-		at += r->insn->size;
+		if (is_end(r->dis.insn)) /* alone, a jump is a function that hands on to another one */
+			return i || r->dis.insn->id != X86_INS_JMP || !state.sp || state.sp == 8;
+		stack_step(&state, r->dis.insn);
+		at += r->dis.insn->size;
 	}
 	return true;
 }
@@ -360,8 +360,8 @@ static bool read_rest(struct reading *r, const struct piece *p, bool last_time)
 			continue;
 		before.last = 0;
 		if (!last_time && !before.in_data && decode(r, p, at)) {
-			before.tried = !is_end(r->insn);
-			at += r->insn->size;
+			before.tried = !is_end(r->dis.insn);
+			at += r->dis.insn->size;
 			continue;
 		}
 		before.in_data = true;
