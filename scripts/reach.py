@@ -62,6 +62,7 @@ REACH = (
     ("src/cmd/trace*", TRACER + ["docs", "faults"]),
     ("src/cmd/serve*", ["docs", "serve.", "faults"]),
     ("src/cmd/agent*", ["docs", "agent", "faults"]),
+    ("src/host/*", ["docs", "serve.", "agent", "faults"]),
     ("src/cmd/play*", ["docs", "play", "faults"]),
 )
 

@@ -2,30 +2,21 @@
 #include "cmd/verb.h"
 
 #include <errno.h>
-#include <linux/capability.h>
-#include <poll.h>
 #include <pthread.h>
-#include <pwd.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
-#include "base/privileges.h"
 #include "base/text.h"
-#include "camera/reel.h"
-#include "camera/sources.h"
 #include "cmd/agent_options.h"
-#include "cmd/notify.h"
-#include "cmd/recording.h"
+#include "host/drop.h"
+#include "host/notify.h"
+#include "host/recorder.h"
+#include "host/say.h"
+#include "host/until.h"
 #include "send/http.h"
 #include "send/sender.h"
 #include "send/spool.h"
@@ -38,14 +29,6 @@
 #define PATIENCE_NS	 (5 * SECOND_NS)
 #define PATIENCE_ONLY_NS (3600 * SECOND_NS) /* where nothing else is to be done */
 
-/* Of unwind tables: what the programs of a usual machine need several times over. */
-#define TABLES_LIMIT (48ull << 20)
-
-/* What the thread that films still needs once its probes are attached (cmd/serve.c says what for). */
-#define RECORDER_PRIVILEGES                                                                \
-	(privilege(CAP_BPF) | privilege(CAP_SYS_PTRACE) | privilege(CAP_DAC_READ_SEARCH) | \
-	 privilege(CAP_CHECKPOINT_RESTORE) | privilege(CAP_SYSLOG))
-
 struct agent {
 	int argc;
 	char **argv;
@@ -55,27 +38,13 @@ struct agent {
 	char host[256];
 	struct buf command; /* the command line, for the films */
 
-	struct selection selection;
-	struct camera_options camera;
-	struct sources_settings sources;
-	struct reel *reel; /* null: nothing is filmed */
-	pthread_t recorder;
-	bool recorder_runs;
-	int wake; /* eventfd: the recorder's thread has ended, of which */
-	int recorder_err;
-	struct fail recorder_failed; /* to be read once it has */
-
+	struct recorder *recorder; /* null: nothing is filmed */
 	struct spool *spool;
 	struct http *http; /* null: to files */
 	struct destination destination;
 	struct sender *sender;
 	atomic_bool stop; /* of sending */
 };
-
-static void say_fail(const struct fail *why, const char *then)
-{
-	cmd_say("%s%s%s%s", why->what, why->to_do[0] ? "; " : "", why->to_do, then);
-}
 
 /* The recorder */
 
@@ -93,52 +62,26 @@ static void film_done(void *context, const char *path, int err, const struct fai
 
 	/* what there is of it can be read, and is sent */
 	if (err)
-		say_fail(why, "");
+		host_say_fail(why, "");
 	if (spool_done(agent->spool, path, &failed))
-		say_fail(&failed, "");
+		host_say_fail(&failed, "");
 }
 
-static void tell_recording(void *context, const struct fail *why)
+static int load_recorder(struct agent *agent, struct fail *why)
 {
-	(void)context;
-	say_fail(why, "; tried again until it works");
-}
-
-static void *record(void *context)
-{
-	struct agent *agent = context;
-
-	agent->recorder_err = reel_run(agent->reel, &agent->recorder_failed);
-	eventfd_write(agent->wake, 1);
-	return NULL;
-}
-
-static int load_camera(struct agent *agent, struct fail *why)
-{
-	const struct reel_options reel = {
-		.camera = &agent->camera,
+	const struct recorder_options options = {
+		.events = &agent->options.common.events,
+		.frequency = agent->options.common.frequency,
 		.span_ns = agent->options.span,
 		.hostname = agent->host,
 		.labels = agent->options.common.labels,
 		.command = (const char *)agent->command.at,
 		.next = next_film,
 		.done = film_done,
-		.trouble = tell_recording,
-		.works = recording_tell_works,
 		.context = agent,
 	};
 
-	agent->selection.whole_machine = true;
-	agent->sources = sources_settings_usual();
-	sources_turn_on_list(&agent->sources, &agent->options.common.events);
-	sources_set_value(&agent->sources, "frequency", agent->options.common.frequency);
-	agent->camera = (struct camera_options){
-		.selection = &agent->selection,
-		.sources = &agent->sources,
-		.tables_limit = TABLES_LIMIT,
-	};
-	recording_raise_descriptors();
-	return reel_new(&reel, &agent->reel, why);
+	return recorder_new(&options, &agent->recorder, why);
 }
 
 /* The sender */
@@ -146,26 +89,26 @@ static int load_camera(struct agent *agent, struct fail *why)
 static void tell_trouble(void *context, const struct fail *why)
 {
 	(void)context;
-	say_fail(why, "; films wait in the spool");
+	host_say_fail(why, "; films wait in the spool");
 }
 
 static void tell_works(void *context, uint64_t films)
 {
 	(void)context;
-	cmd_say("sending works again; films that wait: %llu", (unsigned long long)films);
+	host_say("sending works again; films that wait: %llu", (unsigned long long)films);
 }
 
 static void tell_almost(void *context, const struct fail *why)
 {
 	(void)context;
-	say_fail(why, "");
+	host_say_fail(why, "");
 }
 
 static void tell_useless(void *context, const struct spool_film *film, const struct fail *why)
 {
 	(void)context;
 	(void)film;
-	say_fail(why, "; the film is set aside");
+	host_say_fail(why, "; the film is set aside");
 }
 
 static void service_of(void *context, const struct film_process *process, char *to, size_t size)
@@ -229,114 +172,57 @@ static int start_sender(struct agent *agent, struct fail *why)
 	return sender_start(&options, &agent->sender, why);
 }
 
-/* Privileges */
-
-static int give_folder(const struct passwd *user, const char *path, struct fail *why)
-{
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return fail_errno(why, -errno, NULL, "cannot make the folder '%s'", path);
-	if (chown(path, user->pw_uid, user->pw_gid))
-		return fail_errno(why, -errno, NULL, "cannot give the folder '%s' to user '%s'",
-				  path, user->pw_name);
-	return 0;
-}
+/* From start to end */
 
 /* Becomes the user that the options name, whose folders it will write to. */
 static int become_user(const struct agent_options *options, struct fail *why)
 {
-	const struct passwd *user;
-	int err;
+	const struct drop_folder folders[] = {{.path = options->spool}, {.path = options->where}};
 
-	if (!options->common.user)
-		return 0;
-	user = getpwnam(options->common.user);
-	if (!user)
-		return fail(why, -EINVAL, "name one of this machine", "there is no user '%s'",
-			    options->common.user);
-	if (user->pw_uid == geteuid())
-		return 0;
-	err = give_folder(user, options->spool, why);
-	if (!err && options->to == AGENT_TO_PPROF)
-		err = give_folder(user, options->where, why);
-	return err ? err : privileges_become(user->pw_uid, user->pw_gid, options->common.user, why);
+	return drop_to_user(options->common.user, folders, options->to == AGENT_TO_PPROF ? 2 : 1,
+			    why);
 }
 
-/* What the recorder's thread needs stays. */
-static int drop_most(const struct agent *agent, struct fail *why)
+static int open_spool(struct agent *agent, struct fail *why)
 {
-	int err = become_user(&agent->options, why);
-
-	if (!err)
-		err = privileges_keep(RECORDER_PRIVILEGES, why);
-	return err ? err : privileges_filter_calls(why);
+	return spool_open(agent->options.spool, agent->options.spool_limit, &agent->spool, why);
 }
 
-/* For what begins from now on: it talks to others, and needs nothing but the spool. */
-static int drop_rest(const struct agent *agent, struct fail *why)
-{
-	int err = 0;
-
-	if (agent->options.to != AGENT_TO_PPROF)
-		err = privileges_write_below(agent->options.spool, why);
-	return err ? err : privileges_keep(0, why);
-}
-
-/* From start to end */
-
-static int start_recorder(struct agent *agent, struct fail *why)
-{
-	int err = pthread_create(&agent->recorder, NULL, record, agent);
-
-	agent->recorder_runs = !err;
-	return err ? fail_errno(why, -err, NULL, "cannot start a thread") : 0;
-}
-
+/* What begins behind the recorder talks to others, and needs nothing but the spool. */
 static int start_filming(struct agent *agent, struct fail *why)
 {
-	int nice = getpriority(PRIO_PROCESS, 0), err = load_camera(agent, why);
+	const bool is_to_files = agent->options.to == AGENT_TO_PPROF;
+	int err = load_recorder(agent, why);
 
-	/* the recorder will inherit it: by then nobody may raise it any more */
-	camera_raise_priority();
 	if (!err)
-		err = drop_most(agent, why);
+		err = become_user(&agent->options, why);
 	if (!err)
-		err = spool_open(agent->options.spool, agent->options.spool_limit, &agent->spool,
-				 why);
+		err = drop_to_recorder(0, why);
 	if (!err)
-		err = start_recorder(agent, why);
-	setpriority(PRIO_PROCESS, 0, nice);
-	return err ? err : drop_rest(agent, why);
+		err = open_spool(agent, why);
+	if (!err)
+		err = recorder_start(agent->recorder, why);
+	return err ? err : drop_to_others(is_to_files ? NULL : agent->options.spool, 0, why);
 }
 
 static int start(struct agent *agent, struct fail *why)
 {
-	int err = agent->options.send_only
-			  ? spool_open(agent->options.spool, agent->options.spool_limit,
-				       &agent->spool, why)
-			  : start_filming(agent, why);
+	int err = agent->options.send_only ? open_spool(agent, why) : start_filming(agent, why);
 
 	if (!err)
 		err = open_destination(agent, why);
 	return err ? err : start_sender(agent, why);
 }
 
-static void stop_recorder(struct agent *agent)
-{
-	if (!agent->recorder_runs)
-		return;
-	reel_stop(agent->reel);
-	pthread_join(agent->recorder, NULL);
-	agent->recorder_runs = false;
-}
-
 /* Reads the configuration again. What is wrong is told, and all stays as it is. */
-static void reload(struct agent *agent)
+static void reload(void *context)
 {
+	struct agent *agent = context;
 	struct agent_options options;
 	struct identity *before = NULL;
 
 	if (agent_options_read(agent->argc, agent->argv, &options)) {
-		cmd_say("nothing is changed");
+		host_say("nothing is changed");
 		agent_options_free(&options);
 		return;
 	}
@@ -349,38 +235,7 @@ static void reload(struct agent *agent)
 	identity_free(before);
 	spool_set_limit(agent->spool, options.spool_limit);
 	agent_options_free(&options);
-	cmd_say("the configuration was read again");
-}
-
-/* Until a signal ends it, the time is over, or the recorder cannot go on. */
-static int wait_for_end(struct agent *agent, int signals)
-{
-	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
-			       {.fd = agent->wake, .events = POLLIN}};
-	uint64_t watchdog = notify_watchdog(), begin = clock_ns(), passed;
-	const uint64_t step = watchdog ? watchdog / 2 : 60 * SECOND_NS;
-	const uint64_t duration = agent->options.duration;
-	struct signalfd_siginfo signal;
-
-	for (;;) {
-		uint64_t wait = step;
-		int count;
-
-		passed = clock_ns() - begin;
-		if (duration && passed >= duration)
-			return 0;
-		if (duration && duration - passed < step)
-			wait = duration - passed;
-		count = poll(fds, 2, (int)(wait / 1000000) + 1);
-		if (count > 0 && fds[1].revents)
-			return agent->recorder_err;
-		notify("WATCHDOG=1");
-		if (count <= 0 || read(signals, &signal, sizeof(signal)) != sizeof(signal))
-			continue;
-		if (signal.ssi_signo != SIGHUP)
-			return 0;
-		reload(agent);
-	}
+	host_say("the configuration was read again");
 }
 
 static void say_end(const struct agent *agent)
@@ -388,27 +243,48 @@ static void say_end(const struct agent *agent)
 	struct spool_status status;
 
 	spool_status(agent->spool, &status);
-	cmd_say("%llu film%s sent%s", (unsigned long long)status.sent, text_plural(status.sent),
-		status.films ? "; others wait in the spool for the next start" : "");
+	host_say("%llu film%s sent%s", (unsigned long long)status.sent, text_plural(status.sent),
+		 status.films ? "; others wait in the spool for the next start" : "");
 	if (status.lost)
-		cmd_say("%llu film%s lost: the spool was full", (unsigned long long)status.lost,
-			text_plural(status.lost));
+		host_say("%llu film%s lost: the spool was full", (unsigned long long)status.lost,
+			 text_plural(status.lost));
+}
+
+/* Until something ends it. Returns 0 or a negative errno. */
+static int film(struct agent *agent, int signals)
+{
+	const struct until until = {
+		.signals = signals,
+		.duration = agent->options.duration,
+		.recorder = agent->recorder,
+		.reload = reload,
+		.context = agent,
+	};
+	int err;
+
+	notify("READY=1");
+	host_say("filming this machine; films go to %s", http_shown(agent->options.where));
+	err = until_end(&until);
+	notify("STOPPING=1");
+	return err;
 }
 
 static int run(struct agent *agent, int signals, struct fail *why)
 {
+	struct fail ended = {0};
 	struct spool_status status;
 	int err = start(agent, why);
 
 	if (!err && !agent->options.send_only) {
-		notify("READY=1");
-		cmd_say("filming this machine; films go to %s", http_shown(agent->options.where));
-		err = wait_for_end(agent, signals);
-		notify("STOPPING=1");
+		err = film(agent, signals);
+		if (err)
+			fail_errno(why, err, NULL, "cannot wait for signals");
 	}
-	stop_recorder(agent);
-	if (err && agent->recorder_err)
-		*why = agent->recorder_failed;
+	recorder_stop(agent->recorder);
+	if (recorder_join(agent->recorder, &ended) && !err) {
+		err = ended.err;
+		*why = ended;
+	}
 	sender_stop(agent->sender, agent->options.send_only ? PATIENCE_ONLY_NS : PATIENCE_NS);
 	if (!agent->spool)
 		return err;
@@ -436,38 +312,26 @@ static void put_command(struct agent *agent, int argc, char **argv)
 	buf_put_u8(&agent->command, 0);
 }
 
-/* Signals are waited for: no thread is interrupted by them. */
-static int take_signals(void)
-{
-	sigset_t set;
-
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
 static int film_and_send(struct agent *agent, struct fail *why)
 {
-	int signals, err;
+	int signals = -1, err = 0;
 
 	if (agent->options.host)
 		snprintf(agent->host, sizeof(agent->host), "%s", agent->options.host);
 	else if (gethostname(agent->host, sizeof(agent->host) - 1))
 		strcpy(agent->host, "localhost");
-	agent->wake = eventfd(0, EFD_CLOEXEC);
 	/* while the spool is being emptied, a signal ends it as any other program */
-	signals = agent->options.send_only ? -1 : take_signals();
-	err = run(agent, signals, why);
+	if (!agent->options.send_only) {
+		signals = until_take_signals(why);
+		err = signals < 0 ? signals : 0;
+	}
+	if (!err)
+		err = run(agent, signals, why);
 	if (agent->destination.free)
 		agent->destination.free(agent->destination.self);
 	http_free(agent->http);
-	reel_free(agent->reel);
+	recorder_free(agent->recorder);
 	spool_free(agent->spool);
-	close(agent->wake);
 	if (signals >= 0)
 		close(signals);
 	return err;
@@ -497,7 +361,6 @@ int cmd_agent(int argc, char **argv)
 	buf_free(&agent->command);
 	identity_free(agent->rules);
 	pthread_mutex_destroy(&agent->lock);
-	selection_free(&agent->selection);
 	agent_options_free(&agent->options);
 	free(agent);
 	return status < 0 ? 0 : status;

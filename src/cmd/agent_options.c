@@ -266,7 +266,7 @@ int agent_options_read(int argc, char **argv, struct agent_options *o)
 		.span = 10 * SECOND_NS,
 		.common.frequency = 99,
 	};
-	status = settings_read(&settings, argc, argv);
+	status = cmd_read_settings(&settings, argc, argv);
 	if (o->to == AGENT_NOWHERE) {
 		o->to = o->to_of_file;
 		o->where = o->where_of_file;

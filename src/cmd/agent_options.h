@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/settings.h"
+#include "host/settings.h"
 
 /* Where an agent's films go. */
 enum agent_to {
@@ -36,7 +36,7 @@ struct agent_options {
 	const char *where_of_file;
 };
 
-/* As settings_read(): *options is to be freed in every case. */
+/* As cmd_read_settings(): *options is to be freed in every case. */
 int agent_options_read(int argc, char **argv, struct agent_options *options);
 void agent_options_free(struct agent_options *options);
 

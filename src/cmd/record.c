@@ -13,6 +13,7 @@
 #include "camera/sources.h"
 #include "cmd/recording.h"
 #include "film/events.h"
+#include "host/recorder.h"
 
 struct record_options {
 	struct recording_options common;
@@ -201,7 +202,7 @@ int cmd_record(int argc, char **argv)
 		      : 0;
 	if (!err && o.common.selection.command)
 		err = command_prepare(&start, &command, &why);
-	recording_raise_descriptors();
+	recorder_raise_descriptors();
 	if (!err)
 		err = camera_new(&o.camera, &camera, &why);
 	if (!err)

@@ -123,10 +123,7 @@ int recording_create_film(const char *path, const char *labels, int argc, char *
 	struct buf command = {0};
 	int err;
 
-	buf_put_text(&command, "stackcam");
-	for (int i = 0; i < argc; i++)
-		buf_printf(&command, " %s", argv[i]);
-	buf_put_u8(&command, 0);
+	cmd_put_command(&command, argc, argv);
 	if (!command.failed)
 		options.command = (const char *)command.at;
 	err = new_film(&options, film, NULL, why);
@@ -144,16 +141,6 @@ int recording_check_command(char *const *argv, struct command *command, struct f
 	command->exec_error = strchr(argv[0], '/') && !access(argv[0], F_OK) ? -EACCES : -ENOENT;
 	return fail_errno(why, command->exec_error, "check its name and that it may be executed",
 			  "cannot execute '%s'", argv[0]);
-}
-
-void recording_raise_descriptors(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return;
-	files.rlim_cur = files.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &files);
 }
 
 double recording_own_cpu_seconds(void)
@@ -193,13 +180,4 @@ int recording_exit_status(struct command *command, int err, const struct fail *w
 						      : fail_exit_status(why);
 	}
 	return command->pid && command->go < 0 ? command_wait(command) : 0;
-}
-
-void recording_tell_works(void *context, uint64_t unwritten)
-{
-	char samples[32];
-
-	(void)context;
-	text_count(samples, sizeof(samples), unwritten);
-	cmd_say("films are written again; samples of this time that are in none: %s", samples);
 }

@@ -69,9 +69,6 @@ struct command_options recording_command(const struct recording_options *options
 int recording_create_film(const char *path, const char *labels, int argc, char **argv,
 			  struct film_writer **film, struct fail *why);
 
-/* One descriptor per image, ring and probe: as many as are allowed, but not for the command. */
-void recording_raise_descriptors(void);
-
 double recording_own_cpu_seconds(void);
 
 /* A recording from its start until its film is closed. */
@@ -84,8 +81,5 @@ int recording_run(struct recording *recording, struct fail *why);
 
 /* What the shell is told: the command's own status, or why there is none. err: of the recording. */
 int recording_exit_status(struct command *command, int err, const struct fail *why);
-
-/* Says that films are written again, as struct reel_options has it. */
-void recording_tell_works(void *context, uint64_t unwritten);
 
 #endif

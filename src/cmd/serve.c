@@ -6,54 +6,32 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <malloc.h>
-#include <poll.h>
-#include <pthread.h>
 #include <pwd.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/privileges.h"
-#include "base/text.h"
 #include "base/tokens.h"
-#include "camera/reel.h"
-#include "camera/sources.h"
-#include "cmd/notify.h"
-#include "cmd/recording.h"
 #include "cmd/serve_options.h"
+#include "host/drop.h"
+#include "host/keeper.h"
+#include "host/notify.h"
+#include "host/recorder.h"
+#include "host/say.h"
+#include "host/until.h"
 #include "server/server.h"
 #include "store/store.h"
 
 /* Films become one when their hour is over; until then each is read again and again as it grows. */
 #define FILM_NS 600000000000ull
-#define TICK_MS 10000
 /* That a token may send in an hour: those of 1000 agents that send every ten seconds. */
 #define SENDER_FILMS 360000
-/* In each, what films have more than before is looked for so many times besides. */
-#define FOLLOWS	     3
 #define KEEP_DEFAULT 10000000000ull
-/* Of unwind tables: what the programs of a usual machine need several times over. */
-#define TABLES_LIMIT (48ull << 20)
-
-/*
- * What the thread that films still needs once its probes are attached: tables for new programs (BPF), to look
- * into processes (SYS_PTRACE) and their files (DAC_READ_SEARCH, CHECKPOINT_RESTORE for those that have no name
- * any more), and the kernel's names (SYSLOG).
- */
-#define RECORDER_PRIVILEGES                                                                \
-	(privilege(CAP_BPF) | privilege(CAP_SYS_PTRACE) | privilege(CAP_DAC_READ_SEARCH) | \
-	 privilege(CAP_CHECKPOINT_RESTORE) | privilege(CAP_SYSLOG))
 
 struct serve {
 	int argc;
@@ -62,24 +40,10 @@ struct serve {
 	char host[HOST_NAME_MAX + 1];
 	struct buf command; /* the command line, for the films */
 
-	struct selection selection;
-	struct camera_options camera;
-	struct sources_settings sources;
-	struct reel *reel; /* null: nothing is filmed */
+	struct recorder *recorder; /* null: nothing is filmed */
 	struct store *store;
+	struct keeper *keeper;
 	struct server *server;
-
-	int wake, end; /* eventfds: a thread tells that it has ended; threads are told to end */
-	pthread_t recorder, keeper;
-	bool recorder_runs, keeper_runs;
-	struct fail
-		recorder_failed; /* what ended it; of the recorder, to be read once it has ended */
-	int recorder_err;
-	bool tick_failed;	 /* of the keeper */
-	atomic_uint cpu;	 /* of the recorder, in the last seconds: millionths of one core */
-	double last_cpu_seconds; /* of the keeper, as the next */
-	uint64_t last_cpu_time;
-	double pulse; /* of the recorder, when the watchdog was told last */
 };
 
 /* The recorder */
@@ -91,113 +55,37 @@ static int next_film(void *context, uint64_t now, char *path, size_t size, struc
 	return store_film_path(serve->store, serve->host, now, path, size, why);
 }
 
-static void tell_trouble(void *context, const struct fail *why)
+static int load_recorder(struct serve *serve, struct fail *why)
 {
-	(void)context;
-	cmd_say("%s%s%s; tried again until it works", why->what, why->to_do[0] ? "; " : "",
-		why->to_do);
-}
-
-static void *record(void *context)
-{
-	struct serve *serve = context;
-
-	pthread_setname_np(pthread_self(), "recorder");
-	serve->recorder_err = reel_run(serve->reel, &serve->recorder_failed);
-	eventfd_write(serve->wake, 1);
-	return NULL;
-}
-
-static int load_camera(struct serve *serve, struct fail *why)
-{
-	struct reel_options reel = {
-		.camera = &serve->camera,
+	const struct recorder_options options = {
+		.events = &serve->options.common.events,
+		.frequency = serve->options.common.frequency,
 		.span_ns = FILM_NS,
 		.aligned = true,
+		.names_soon = true,
 		.hostname = serve->host,
 		.labels = serve->options.common.labels,
 		.command = (const char *)serve->command.at,
 		.next = next_film,
-		.trouble = tell_trouble,
-		.works = recording_tell_works,
 		.context = serve,
 	};
 
-	serve->selection.whole_machine = true;
-	serve->sources = sources_settings_usual();
-	sources_turn_on_list(&serve->sources, &serve->options.common.events);
-	sources_set_value(&serve->sources, "frequency", serve->options.common.frequency);
-	serve->camera = (struct camera_options){
-		.selection = &serve->selection,
-		.sources = &serve->sources,
-		.names_soon = true,
-		.tables_limit = TABLES_LIMIT,
-	};
-	recording_raise_descriptors();
-	return reel_new(&reel, &serve->reel, why);
+	return recorder_new(&options, &serve->recorder, why);
 }
 
 static void say_recorder(void *context, struct server_recorder *recorder)
 {
 	struct serve *serve = context;
-	struct reel_statistics statistics;
+	struct recorder_state state;
 
-	reel_statistics(serve->reel, &statistics);
+	recorder_state(serve->recorder, &state);
 	*recorder = (struct server_recorder){
-		.is_filming = statistics.is_writing,
-		.samples = statistics.samples,
-		.lost = statistics.lost,
-		.cpu = (double)atomic_load(&serve->cpu) / 1e6,
-		.frequency = statistics.frequency,
+		.is_filming = state.is_filming,
+		.samples = state.samples,
+		.lost = state.lost,
+		.cpu = state.load,
+		.frequency = state.frequency,
 	};
-}
-
-/* The keeper: the store's housekeeping. */
-
-static void measure_recorder(struct serve *serve)
-{
-	struct reel_statistics statistics;
-	uint64_t now = clock_ns();
-
-	if (!serve->reel)
-		return;
-	reel_statistics(serve->reel, &statistics);
-	if (serve->last_cpu_time && now > serve->last_cpu_time)
-		atomic_store(&serve->cpu,
-			     (unsigned int)((statistics.cpu_seconds - serve->last_cpu_seconds) *
-					    1e15 / (double)(now - serve->last_cpu_time)));
-	serve->last_cpu_time = now;
-	serve->last_cpu_seconds = statistics.cpu_seconds;
-}
-
-static void *keep(void *context)
-{
-	struct serve *serve = context;
-	struct pollfd end = {.fd = serve->end, .events = POLLIN};
-	bool is_ended = false;
-	struct fail why;
-
-	pthread_setname_np(pthread_self(), "keeper");
-	do {
-		why = (struct fail){0};
-		if (store_tick(serve->store, clock_wall(), &why)) {
-			if (!serve->tick_failed)
-				cmd_say("%s; tried again until it works", why.what);
-			serve->tick_failed = true;
-		} else {
-			if (serve->tick_failed)
-				cmd_say("the store works again");
-			serve->tick_failed = false;
-		}
-		measure_recorder(serve);
-		for (int i = 0; !is_ended && i < FOLLOWS; i++) {
-			is_ended = poll(&end, 1, TICK_MS / (FOLLOWS + 1)) > 0;
-			/* what is wrong shows at the next tick */
-			if (!is_ended)
-				store_follow(serve->store, &why);
-		}
-	} while (!is_ended && poll(&end, 1, TICK_MS / (FOLLOWS + 1)) <= 0);
-	return NULL;
 }
 
 /* The store */
@@ -205,7 +93,7 @@ static void *keep(void *context)
 static void tell_store(void *context, const char *words)
 {
 	(void)context;
-	cmd_say("%s", words);
+	host_say("%s", words);
 }
 
 static void store_settings(const struct serve_options *options, struct store_options *settings)
@@ -246,7 +134,7 @@ struct server_paths {
 static void log_line(void *context, const char *words)
 {
 	(void)context;
-	cmd_say("%s", words);
+	host_say("%s", words);
 }
 
 /* Where the tokens are: in the store, unless another file is named, or certificates say who is who. */
@@ -273,7 +161,7 @@ static void server_settings(struct serve *serve, const struct serve_options *opt
 		.store = serve->store,
 		.spool = paths->spool,
 		.host = serve->host,
-		.recorder = serve->reel ? say_recorder : NULL,
+		.recorder = serve->recorder ? say_recorder : NULL,
 		.say = log_line,
 		.context = serve,
 		.limits.sender_bytes = options->sender_bytes,
@@ -314,20 +202,11 @@ static int check_owner(const struct serve_options *options, struct fail *why)
 /* Becomes the user that the options name; what it will write to is made, and made that user's. */
 static int become_user(const struct serve_options *options, struct fail *why)
 {
-	struct passwd *user;
+	const struct drop_folder store = {options->store, .only_new = true};
 
 	if (!options->common.user)
 		return check_owner(options, why);
-	user = getpwnam(options->common.user);
-	if (!user)
-		return fail(why, -EINVAL, "name one of this machine", "there is no user '%s'",
-			    options->common.user);
-	if (user->pw_uid == geteuid())
-		return 0;
-	if (!mkdir(options->store, 0700) && chown(options->store, user->pw_uid, user->pw_gid))
-		return fail_errno(why, -errno, NULL, "cannot give the store '%s' to user '%s'",
-				  options->store, options->common.user);
-	return privileges_become(user->pw_uid, user->pw_gid, options->common.user, why);
+	return drop_to_user(options->common.user, &store, 1, why);
 }
 
 /* What the socket needs. */
@@ -336,76 +215,49 @@ static uint64_t to_listen(const struct serve_options *options)
 	return options->port && options->port < 1024 ? privilege(CAP_NET_BIND_SERVICE) : 0;
 }
 
-/* What the recorder's thread needs stays. */
-static int drop_most(const struct serve *serve, struct fail *why)
-{
-	int err = become_user(&serve->options, why);
-
-	if (!err)
-		err = privileges_keep(RECORDER_PRIVILEGES | to_listen(&serve->options), why);
-	return err ? err : privileges_filter_calls(why);
-}
-
-/* For what begins from now on, which is all but the recorder: it serves the network, and needs nothing. */
-static int drop_rest(const struct serve *serve, struct fail *why)
-{
-	int err = privileges_write_below(serve->options.store, why);
-
-	return err ? err : privileges_keep(to_listen(&serve->options), why);
-}
-
 /* From start to end */
 
-static int start_thread(pthread_t *thread, void *(*run)(void *), struct serve *serve, bool *runs,
-			struct fail *why)
-{
-	int err = pthread_create(thread, NULL, run, serve);
-
-	*runs = !err;
-	return err ? fail_errno(why, -err, NULL, "cannot start a thread") : 0;
-}
-
+/* What begins behind the recorder serves the network, and needs nothing. */
 static int start(struct serve *serve, struct fail *why)
 {
-	int nice = getpriority(PRIO_PROCESS, 0), err = 0;
+	const uint64_t also = to_listen(&serve->options);
+	int err = serve->options.no_record ? 0 : load_recorder(serve, why);
 
-	if (!serve->options.no_record) {
-		err = load_camera(serve, why);
-		/* the recorder will inherit it: by then nobody may raise it any more */
-		camera_raise_priority();
-	}
 	if (!err)
-		err = drop_most(serve, why);
+		err = become_user(&serve->options, why);
+	if (!err)
+		err = drop_to_recorder(also, why);
 	if (!err)
 		err = open_store(serve, why);
-	if (!err && serve->reel)
-		err = start_thread(&serve->recorder, record, serve, &serve->recorder_runs, why);
-	setpriority(PRIO_PROCESS, 0, nice);
+	if (!err && serve->recorder)
+		err = recorder_start(serve->recorder, why);
 	if (!err)
-		err = drop_rest(serve, why);
+		err = drop_to_others(serve->options.store, also, why);
 	if (!err)
-		err = start_thread(&serve->keeper, keep, serve, &serve->keeper_runs, why);
+		err = keeper_start(serve->store, serve->recorder, &serve->keeper, why);
 	return err ? err : start_server(serve, why);
 }
 
-static void stop(struct serve *serve)
+/* Returns 0, or with *why filled what ended the recorder. */
+static int stop(struct serve *serve, struct fail *why)
 {
+	int err;
+
 	notify("STOPPING=1");
-	if (serve->recorder_runs)
-		reel_stop(serve->reel);
-	eventfd_write(serve->end, 1);
+	recorder_stop(serve->recorder);
+	keeper_stop(serve->keeper);
 	server_stop(serve->server);
-	if (serve->recorder_runs)
-		pthread_join(serve->recorder, NULL);
-	if (serve->keeper_runs)
-		pthread_join(serve->keeper, NULL);
-	reel_free(serve->reel);
+	err = recorder_join(serve->recorder, why);
+	keeper_free(serve->keeper);
+	recorder_free(serve->recorder);
 	store_free(serve->store);
+	return err;
 }
 
 /* Reads the configuration again. What is wrong is told, and all stays as it is. */
-static void reload(struct serve *serve)
+static void reload(void *context)
 {
+	struct serve *serve = context;
 	struct serve_options options;
 	struct server_options server;
 	struct store_options settings;
@@ -413,7 +265,7 @@ static void reload(struct serve *serve)
 	struct fail why = {0};
 
 	if (serve_options_read(serve->argc, serve->argv, &options)) {
-		cmd_say("nothing is changed");
+		host_say("nothing is changed");
 		serve_options_free(&options);
 		return;
 	}
@@ -424,48 +276,8 @@ static void reload(struct serve *serve)
 	    store_configure(serve->store, &settings, &why))
 		fail_print(&why);
 	else
-		cmd_say("the configuration was read again");
+		host_say("the configuration was read again");
 	serve_options_free(&options);
-}
-
-/* The recorder's own time goes on if it lives: it looks at its rings some times a second. */
-static void feed_watchdog(struct serve *serve)
-{
-	struct reel_statistics statistics;
-
-	if (serve->reel) {
-		reel_statistics(serve->reel, &statistics);
-		if (statistics.cpu_seconds <= serve->pulse)
-			return;
-		serve->pulse = statistics.cpu_seconds;
-	}
-	notify("WATCHDOG=1");
-}
-
-/* Until a signal ends it, or the recorder cannot go on. */
-static int wait_for_end(struct serve *serve, int signals)
-{
-	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
-			       {.fd = serve->wake, .events = POLLIN}};
-	uint64_t watchdog = notify_watchdog();
-	int timeout = watchdog ? (int)(watchdog / 3000000) : -1;
-	struct signalfd_siginfo signal;
-
-	for (;;) {
-		int n = poll(fds, 2, timeout);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (watchdog)
-			feed_watchdog(serve);
-		if (n > 0 && fds[1].revents)
-			return serve->recorder_err;
-		if (n <= 0 || read(signals, &signal, sizeof(signal)) != sizeof(signal))
-			continue;
-		if (signal.ssi_signo != SIGHUP)
-			return 0;
-		reload(serve);
-	}
 }
 
 /* The token to read, for the one who opens the page; to be freed. Null: none is needed, or there is none. */
@@ -511,13 +323,13 @@ static void say_ready(const struct serve *serve)
 	if (token && is_person)
 		put_fragment(&fragment, token);
 	buf_put_u8(&fragment, 0);
-	cmd_say("%s; the page is at %s%s, the films are in %s",
-		serve->reel ? "filming this machine" : "nothing is filmed here",
-		server_address(serve->server), fragment.failed ? "" : (const char *)fragment.at,
-		serve->options.store);
+	host_say("%s; the page is at %s%s, the films are in %s",
+		 serve->recorder ? "filming this machine" : "nothing is filmed here",
+		 server_address(serve->server), fragment.failed ? "" : (const char *)fragment.at,
+		 serve->options.store);
 	if (token && !is_person)
-		cmd_say("the page asks for a token: the one to read is in %s",
-			token_file(&serve->options, &paths));
+		host_say("the page asks for a token: the one to read is in %s",
+			 token_file(&serve->options, &paths));
 	if (token)
 		explicit_bzero(token, strlen(token));
 	free(token);
@@ -529,34 +341,29 @@ static void say_ready(const struct serve *serve)
 
 static int run(struct serve *serve)
 {
-	struct fail why = {0};
-	sigset_t stop_signals;
-	int signals, err;
+	struct until until = {.reload = reload, .context = serve};
+	struct fail why = {0}, ended = {0};
+	int err = 0;
 
-	sigemptyset(&stop_signals);
-	sigaddset(&stop_signals, SIGINT);
-	sigaddset(&stop_signals, SIGTERM);
-	sigaddset(&stop_signals, SIGHUP);
-	/* in this thread, and so in all: they are read from a descriptor */
-	pthread_sigmask(SIG_BLOCK, &stop_signals, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	serve->wake = eventfd(0, EFD_CLOEXEC);
-	serve->end = eventfd(0, EFD_CLOEXEC);
-	signals = signalfd(-1, &stop_signals, SFD_CLOEXEC);
-	if (serve->wake < 0 || serve->end < 0 || signals < 0)
-		err = fail_errno(&why, -errno, NULL, "cannot wait for signals");
-	else
+	until.signals = until_take_signals(&why);
+	if (until.signals < 0)
+		err = until.signals;
+	if (!err)
 		err = start(serve, &why);
 	if (!err) {
 		say_ready(serve);
-		err = wait_for_end(serve, signals);
-		/* whoever asks once more does not want to wait */
-		sigdelset(&stop_signals, SIGHUP);
-		pthread_sigmask(SIG_UNBLOCK, &stop_signals, NULL);
+		until.recorder = serve->recorder;
+		err = until_end(&until);
+		if (err)
+			fail_errno(&why, err, NULL, "cannot wait for signals");
+		until_let_signals_end();
 	}
-	stop(serve);
-	if (err && serve->recorder_err)
-		why = serve->recorder_failed;
+	if (stop(serve, &ended) && !err) {
+		err = ended.err;
+		why = ended;
+	}
+	if (until.signals >= 0)
+		close(until.signals);
 	if (err)
 		fail_print(&why);
 	return err ? fail_exit_status(&why) : 0;
@@ -564,7 +371,7 @@ static int run(struct serve *serve)
 
 int cmd_serve(int argc, char **argv)
 {
-	struct serve serve = {.argc = argc, .argv = argv, .wake = -1, .end = -1};
+	struct serve serve = {.argc = argc, .argv = argv};
 	int status = serve_options_read(argc, argv, &serve.options);
 
 	if (status) {
@@ -580,13 +387,8 @@ int cmd_serve(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
 	gethostname(serve.host, sizeof(serve.host) - 1);
-	buf_put_text(&serve.command, "stackcam");
-	for (int i = 0; i < argc; i++)
-		buf_printf(&serve.command, " %s", argv[i]);
-	buf_put_u8(&serve.command, 0);
-	if (serve.command.failed)
-		return EXIT_FAILURE;
-	status = run(&serve);
+	cmd_put_command(&serve.command, argc, argv);
+	status = serve.command.failed ? EXIT_FAILURE : run(&serve);
 	buf_free(&serve.command);
 	serve_options_free(&serve.options);
 	return status;

@@ -231,7 +231,7 @@ int serve_options_read(int argc, char **argv, struct serve_options *o)
 		.sender_bytes = SENDER_BYTES,
 		.common.frequency = 99,
 	};
-	status = settings_read(&settings, argc, argv);
+	status = cmd_read_settings(&settings, argc, argv);
 	return status ? status : check(o);
 }
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/settings.h"
+#include "host/settings.h"
 
 /* What "stackcam serve" is told: by its command line, and by a file of the same options. */
 struct serve_options {
@@ -22,7 +22,7 @@ struct serve_options {
 
 #define SERVE_KEEP_DEFAULT UINT64_MAX
 
-/* As settings_read(): *options is to be freed in every case. */
+/* As cmd_read_settings(): *options is to be freed in every case. */
 int serve_options_read(int argc, char **argv, struct serve_options *options);
 void serve_options_free(struct serve_options *options);
 

@@ -17,6 +17,7 @@
 #include "cmd/recording.h"
 #include "cmd/trace_list.h"
 #include "cmd/trace_words.h"
+#include "host/recorder.h"
 #include "probe/choose.h"
 #include "show/call_long.h"
 
@@ -533,7 +534,7 @@ int cmd_trace(int argc, char **argv)
 	o.calls.plan.pattern_count = o.patterns.count;
 	o.calls.plan.inside = o.inside.at;
 	o.calls.plan.inside_count = o.inside.count;
-	recording_raise_descriptors();
+	recorder_raise_descriptors();
 	if (o.list) {
 		status = trace_list(&o.calls.plan);
 		goto out;

@@ -4,10 +4,13 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/text.h"
 #include "film/events.h"
+#include "host/settings.h"
 
 int cmd_usage(const char *verb, const char *format, ...)
 {
@@ -40,21 +43,6 @@ void cmd_print_help(const char *help)
 	       "  -e, --event EVENT");
 	event_list_help(stdout, indent + 2);
 	fputs(option, stdout);
-}
-
-void cmd_say(const char *format, ...)
-{
-	char words[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(words, sizeof(words), format, args);
-	va_end(args);
-	flockfile(stderr);
-	fputs("stackcam: ", stderr);
-	text_print_safe(stderr, words);
-	fputc('\n', stderr);
-	funlockfile(stderr);
 }
 
 /* getopt says that a long option is not known also when several begin like it. */
@@ -98,4 +86,33 @@ int cmd_usage_option(const char *verb, char **argv, const struct option *options
 			 o->has_arg == no_argument ? "option '%.*s' takes no value"
 						   : "option '%.*s' needs a value",
 			 length, given);
+}
+
+int cmd_read_settings(const struct settings *settings, int argc, char **argv)
+{
+	struct fail why = {0};
+
+	switch (settings_read(settings, argc, argv, &why)) {
+	case SETTINGS_READ:
+		return 0;
+	case SETTINGS_HELP:
+		cmd_print_help(settings->help);
+		return -1;
+	case SETTINGS_OPTION:
+		return cmd_usage_option(settings->verb, argv, settings->options);
+	case SETTINGS_USAGE:
+		return cmd_usage(settings->verb, "%s%s%s", why.what, why.to_do[0] ? "; " : "",
+				 why.to_do);
+	default:
+		fail_print(&why);
+		return EXIT_FAILURE;
+	}
+}
+
+void cmd_put_command(struct buf *to, int argc, char **argv)
+{
+	buf_put_text(to, "stackcam");
+	for (int i = 0; i < argc; i++)
+		buf_printf(to, " %s", argv[i]);
+	buf_put_u8(to, 0);
 }

@@ -18,7 +18,9 @@ int cmd_resolve(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 
+struct buf;
 struct option;
+struct settings;
 
 enum {
 	EXIT_USAGE = 2,
@@ -27,9 +29,6 @@ enum {
 
 /* "stackcam VERB: MESSAGE" and a pointer to --help, to standard error; returns EXIT_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* "stackcam: WORDS" to standard error: what is told of while it goes on, a line from any thread. */
-void cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Prints the help of a verb. Where CMD_HELP_EVENTS stands as a part of it, the option -e does, and which events it
@@ -44,5 +43,11 @@ void cmd_print_help(const char *help);
  * given to getopt_long(), in which every short option must stand, too. Returns EXIT_USAGE.
  */
 int cmd_usage_option(const char *verb, char **argv, const struct option *options);
+
+/* As settings_read(). Returns 0, an exit status with all said, or -1: --help was printed. */
+int cmd_read_settings(const struct settings *settings, int argc, char **argv);
+
+/* Appends the command line as a film has it, with its final zero. argv[0] is the verb. */
+void cmd_put_command(struct buf *to, int argc, char **argv);
 
 #endif

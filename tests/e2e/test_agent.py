@@ -335,7 +335,7 @@ def test_usage(lab, tmp_path):
                            (["--to", "http://a", "--span", "1ms"], "--span"),
                            (["--to", "http://a", "--pyroscope-push"], "needs --pyroscope"),
                            (["--to", "http://a", "--host", "a b"], "--host"),
-                           (["--to", "http://a", "x"], "no option")):
+                           (["--to", "http://a", "x"], "not an option")):
         done = lab.run("agent", "--spool", tmp_path / "spool", *options)
         assert done.returncode == 2 and words in done.stderr, (options, done.stderr)
     assert not (tmp_path / "spool").exists()

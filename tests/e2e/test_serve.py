@@ -332,7 +332,7 @@ def test_wrong_usage(lab, tmp_path):
                         (["--label", "no"], "no"),
                         (["--service", "nonsense"], "nonsense"),
                         (["--tls-cert", "x.pem"], "need each other"),
-                        (["store"], "'store' is no option")):
+                        (["store"], "'store' is not an option")):
         done = lab.run("serve", *words)
         assert (done.returncode, done.stdout) == (2, ""), done
         assert said in done.stderr and "see 'stackcam serve --help'" in done.stderr, done.stderr

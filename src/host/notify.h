@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CMD_NOTIFY_H
-#define CMD_NOTIFY_H
+#ifndef HOST_NOTIFY_H
+#define HOST_NOTIFY_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cmd/settings.h"
+#include "host/settings.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -9,9 +9,9 @@
 
 #include "base/config.h"
 #include "base/text.h"
-#include "cmd/verb.h"
 #include "film/events.h"
 #include "film/labels.h"
+#include "host/say.h"
 
 static int take_label(struct settings_common *common, const char *value, struct fail *why)
 {
@@ -76,10 +76,9 @@ static int take_of_file(void *context, const char *name, const char *value, stru
 	return err;
 }
 
-static int take_command_line(const struct settings *settings, int argc, char **argv,
-			     bool before_file)
+static enum settings_read take_command_line(const struct settings *settings, int argc, char **argv,
+					    bool before_file, struct fail *why)
 {
-	struct fail why = {0};
 	int option;
 
 	opterr = 0;
@@ -89,44 +88,37 @@ static int take_command_line(const struct settings *settings, int argc, char **a
 				     NULL)) != -1) {
 		bool is_first = option == SETTING_CONFIG || option == SETTING_SERVICE;
 
-		if (option == 'h') {
-			cmd_print_help(settings->help);
-			return -1;
-		}
+		if (option == 'h')
+			return SETTINGS_HELP;
 		if (option == '?' || option == ':')
-			return cmd_usage_option(settings->verb, argv, settings->options);
-		if (is_first == before_file && take(settings, option, optarg, &why))
-			return cmd_usage(settings->verb, "%s%s%s", why.what,
-					 why.to_do[0] ? "; " : "", why.to_do);
+			return SETTINGS_OPTION;
+		if (is_first == before_file && take(settings, option, optarg, why))
+			return SETTINGS_USAGE;
 	}
-	if (optind < argc)
-		return cmd_usage(settings->verb, "'%s' is no option, and nothing else is taken",
-				 argv[optind]);
-	return 0;
+	if (optind >= argc)
+		return SETTINGS_READ;
+	fail(why, -EINVAL, NULL, "'%s' is not an option, and nothing else is taken", argv[optind]);
+	return SETTINGS_USAGE;
 }
 
-int settings_read(const struct settings *settings, int argc, char **argv)
+enum settings_read settings_read(const struct settings *settings, int argc, char **argv,
+				 struct fail *why)
 {
 	struct settings_common *common = settings->common;
-	struct fail why = {0};
-	int err = identity_new(&common->identity, &why), status;
+	enum settings_read done;
 
 	common->events = event_list_usual();
-	if (!err) {
-		status = take_command_line(settings, argc, argv, true);
-		if (status)
-			return status;
-	}
-	if (!err && common->config)
-		err = config_read(common->config, &common->text, take_of_file, (void *)settings,
-				  &why);
-	if (err) {
-		fail_print(&why);
-		return EXIT_FAILURE;
-	}
+	if (identity_new(&common->identity, why))
+		return SETTINGS_FAILED;
+	done = take_command_line(settings, argc, argv, true, why);
+	if (done != SETTINGS_READ)
+		return done;
+	if (common->config &&
+	    config_read(common->config, &common->text, take_of_file, (void *)settings, why))
+		return SETTINGS_FAILED;
 	if (settings->file_taken)
 		settings->file_taken(settings->context);
-	return take_command_line(settings, argc, argv, false);
+	return take_command_line(settings, argc, argv, false, why);
 }
 
 void settings_free(struct settings_common *common)
@@ -158,6 +150,6 @@ void settings_say_kept(const struct settings_common *before, const struct settin
 			i < common_count ? &common[i] : &others[i - common_count];
 
 		if (kept->differs)
-			cmd_say("'%s' was changed: it takes effect at the next start", kept->name);
+			host_say("'%s' was changed: it takes effect at the next start", kept->name);
 	}
 }

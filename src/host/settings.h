@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CMD_SETTINGS_H
-#define CMD_SETTINGS_H
+#ifndef HOST_SETTINGS_H
+#define HOST_SETTINGS_H
 
 #include <stdbool.h>
 
@@ -63,12 +63,21 @@ struct settings {
 	void *context;
 };
 
+enum settings_read {
+	SETTINGS_READ,
+	SETTINGS_HELP,	 /* is asked for */
+	SETTINGS_OPTION, /* getopt_long() just returned '?' or ':', opterr being 0 */
+	SETTINGS_USAGE,	 /* a wrong command line, with *why filled */
+	SETTINGS_FAILED, /* with *why filled */
+};
+
 /*
  * Reads the command line and the file that it names into *common, whose numbers are set already, and what take() fills.
  * Called again (SIGHUP) it reads the file anew. The strings live as long as argv and *common, which is to be freed in
- * every case. Returns 0, an exit status with all said, or -1: --help was printed.
+ * every case.
  */
-int settings_read(const struct settings *settings, int argc, char **argv);
+enum settings_read settings_read(const struct settings *settings, int argc, char **argv,
+				 struct fail *why);
 void settings_free(struct settings_common *common);
 
 /* An option that takes effect only at the next start, and whether it is another one than before. */

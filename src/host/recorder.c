@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/recorder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "camera/reel.h"
+#include "camera/sources.h"
+#include "host/say.h"
+
+/* Of unwind tables: what the programs of a usual machine need several times over. */
+#define TABLES_LIMIT (48ull << 20)
+
+struct recorder {
+	struct recorder_options options;
+	struct selection selection;
+	struct camera_options camera;
+	struct sources_settings sources;
+	struct reel *reel;
+	int nice; /* of the one who made it */
+
+	pthread_t thread;
+	bool runs;
+	int ended; /* eventfd */
+	int err;   /* what ended it, of the thread until then */
+	struct fail failed;
+
+	atomic_uint load;	 /* millionths of one core */
+	double last_cpu_seconds; /* of recorder_measure(), as the next */
+	uint64_t last_measured;
+};
+
+static void tell_trouble(void *context, const struct fail *why)
+{
+	(void)context;
+	host_say_fail(why, "; tried again until it works");
+}
+
+static void tell_works(void *context, uint64_t unwritten)
+{
+	char samples[32];
+
+	(void)context;
+	text_count(samples, sizeof(samples), unwritten);
+	host_say("films are written again; samples of this time that are in none: %s", samples);
+}
+
+static int load(struct recorder *recorder, struct fail *why)
+{
+	const struct recorder_options *options = &recorder->options;
+	const struct reel_options reel = {
+		.camera = &recorder->camera,
+		.span_ns = options->span_ns,
+		.aligned = options->aligned,
+		.hostname = options->hostname,
+		.labels = options->labels,
+		.command = options->command,
+		.next = options->next,
+		.done = options->done,
+		.trouble = tell_trouble,
+		.works = tell_works,
+		.context = options->context,
+	};
+
+	recorder->selection.whole_machine = true;
+	recorder->sources = sources_settings_usual();
+	sources_turn_on_list(&recorder->sources, options->events);
+	sources_set_value(&recorder->sources, "frequency", options->frequency);
+	recorder->camera = (struct camera_options){
+		.selection = &recorder->selection,
+		.sources = &recorder->sources,
+		.names_soon = options->names_soon,
+		.tables_limit = TABLES_LIMIT,
+	};
+	recorder_raise_descriptors();
+	return reel_new(&reel, &recorder->reel, why);
+}
+
+int recorder_new(const struct recorder_options *options, struct recorder **result, struct fail *why)
+{
+	struct recorder *recorder = calloc(1, sizeof(*recorder));
+	int err = 0;
+
+	*result = NULL;
+	if (!recorder)
+		return fail_errno(why, -ENOMEM, NULL, "cannot record");
+	recorder->options = *options;
+	recorder->nice = getpriority(PRIO_PROCESS, 0);
+	recorder->ended = eventfd(0, EFD_CLOEXEC);
+	if (recorder->ended < 0)
+		err = fail_errno(why, -errno, NULL, "cannot wait for the recorder");
+	if (!err)
+		err = load(recorder, why);
+	if (err) {
+		recorder_free(recorder);
+		return err;
+	}
+	/* the thread will inherit it: by then nobody may raise it any more */
+	camera_raise_priority();
+	*result = recorder;
+	return 0;
+}
+
+static void *record(void *context)
+{
+	struct recorder *recorder = context;
+
+	pthread_setname_np(pthread_self(), "recorder");
+	recorder->err = reel_run(recorder->reel, &recorder->failed);
+	eventfd_write(recorder->ended, 1);
+	return NULL;
+}
+
+int recorder_start(struct recorder *recorder, struct fail *why)
+{
+	int err = pthread_create(&recorder->thread, NULL, record, recorder);
+
+	recorder->runs = !err;
+	setpriority(PRIO_PROCESS, 0, recorder->nice);
+	return err ? fail_errno(why, -err, NULL, "cannot start a thread") : 0;
+}
+
+void recorder_stop(struct recorder *recorder)
+{
+	if (recorder && recorder->runs)
+		reel_stop(recorder->reel);
+}
+
+int recorder_join(struct recorder *recorder, struct fail *why)
+{
+	if (!recorder)
+		return 0;
+	if (recorder->runs)
+		pthread_join(recorder->thread, NULL);
+	recorder->runs = false;
+	if (recorder->err)
+		*why = recorder->failed;
+	return recorder->err;
+}
+
+void recorder_free(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	reel_free(recorder->reel);
+	selection_free(&recorder->selection);
+	if (recorder->ended >= 0)
+		close(recorder->ended);
+	free(recorder);
+}
+
+int recorder_ended(const struct recorder *recorder)
+{
+	return recorder ? recorder->ended : -1;
+}
+
+void recorder_state(struct recorder *recorder, struct recorder_state *state)
+{
+	struct reel_statistics statistics;
+
+	*state = (struct recorder_state){0};
+	if (!recorder)
+		return;
+	reel_statistics(recorder->reel, &statistics);
+	*state = (struct recorder_state){
+		.is_filming = statistics.is_writing,
+		.samples = statistics.samples,
+		.lost = statistics.lost,
+		.frequency = statistics.frequency,
+		.cpu_seconds = statistics.cpu_seconds,
+		.load = (double)atomic_load(&recorder->load) / 1e6,
+	};
+}
+
+void recorder_measure(struct recorder *recorder)
+{
+	struct recorder_state state;
+	uint64_t now = clock_ns();
+
+	if (!recorder)
+		return;
+	recorder_state(recorder, &state);
+	if (recorder->last_measured && now > recorder->last_measured)
+		atomic_store(&recorder->load,
+			     (unsigned int)((state.cpu_seconds - recorder->last_cpu_seconds) *
+					    1e15 / (double)(now - recorder->last_measured)));
+	recorder->last_measured = now;
+	recorder->last_cpu_seconds = state.cpu_seconds;
+}
+
+void recorder_raise_descriptors(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_RECORDER_H
+#define HOST_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "film/events.h"
+
+/*
+ * The recorder of what runs for long: the whole machine is filmed, film after film (camera/reel.h), in a thread of its
+ * own. That films cannot be written, and that they are again, it tells by itself (host/say.h).
+ *
+ *	recorder_new()		loads and attaches, and raises the priority of the calling thread
+ *	recorder_start()	starts the thread, which inherits that and the privileges of the moment; the caller's
+ *				own priority is as before
+ *	recorder_stop()		the film that is under way is ended; from any thread
+ *	recorder_join()		awaits the end of the thread
+ */
+struct recorder;
+
+/* Strings must live as long as the recorder. next, done and context: as in struct reel_options. */
+struct recorder_options {
+	const struct event_list *events;
+	unsigned int frequency;
+	uint64_t span_ns; /* of a film */
+	bool aligned;	  /* films begin at multiples of the span in wall time, UTC */
+	bool names_soon;  /* films are looked at while they grow */
+	const char *hostname, *labels, *command;
+	int (*next)(void *context, uint64_t wall_now, char *path, size_t size, struct fail *why);
+	void (*done)(void *context, const char *path, int err, const struct fail *why);
+	void *context;
+};
+
+/* *recorder is null after an error. */
+int recorder_new(const struct recorder_options *options, struct recorder **recorder,
+		 struct fail *why);
+int recorder_start(struct recorder *recorder, struct fail *why);
+
+/* All of these take null, and a recorder that was not started, too. */
+void recorder_stop(struct recorder *recorder);
+/* Returns 0, or with *why filled what ended it before it was stopped. */
+int recorder_join(struct recorder *recorder, struct fail *why);
+void recorder_free(struct recorder *recorder); /* not before recorder_join() */
+
+/* A descriptor that can be read once the thread has ended; -1 of null. */
+int recorder_ended(const struct recorder *recorder);
+
+struct recorder_state {
+	bool is_filming; /* no disk is full */
+	uint64_t samples, lost;
+	unsigned int frequency;
+	double cpu_seconds; /* of its thread */
+	double load;	    /* cores that it kept busy between the last two of recorder_measure() */
+};
+
+/* From any thread. */
+void recorder_state(struct recorder *recorder, struct recorder_state *state);
+
+/* To be called some times a minute, by one thread. */
+void recorder_measure(struct recorder *recorder);
+
+/* One descriptor per image, ring and probe: as many as are allowed, but not for a command that is started. */
+void recorder_raise_descriptors(void);
+
+#endif

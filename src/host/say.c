@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/say.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/text.h"
+
+void host_say(const char *format, ...)
+{
+	char words[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof(words), format, args);
+	va_end(args);
+	flockfile(stderr);
+	fputs("stackcam: ", stderr);
+	text_print_safe(stderr, words);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+}
+
+void host_say_fail(const struct fail *why, const char *then)
+{
+	host_say("%s%s%s%s", why->what, why->to_do[0] ? "; " : "", why->to_do, then);
+}
