@@ -10,7 +10,14 @@
 
 #include <cmocka.h>
 
-/* base/fail.h has a function of that name; tests use fail_msg() */
+/* base/fail.h has a function of the name of cmocka's macro, which that of fail_msg() uses. */
 #undef fail
+#undef fail_msg
+#define fail_msg(...)                               \
+	do {                                        \
+		print_error("ERROR: " __VA_ARGS__); \
+		print_error("\n");                  \
+		_fail(__FILE__, __LINE__);          \
+	} while (0)
 
 #endif

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/budget.h"
-
-/* behind what has a function of that name: it has a macro */
-#include <cmocka.h>
 
 #define SECOND 1000000000ull
 

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#undef fail
+#include "../prelude.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
 #include "base/text.h"
-
-#include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 

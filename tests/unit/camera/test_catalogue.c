@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which rows of a film samples get: the same thing the same row, without memory that grows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#undef fail /* base/fail.h has a function of that name */
 #include "camera/catalogue.h"
 #include "film/reader.h"
 

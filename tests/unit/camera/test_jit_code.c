@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which files are believed when a process's own code is named: most were written by someone who means harm. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../prelude.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -19,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#undef fail /* base/fail.h has a function of that name */
 #include "base/clock.h"
 #include "camera/jit_code.h"
 

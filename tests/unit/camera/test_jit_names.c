@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which names the frames of code get that is written late, and whose place is used again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#undef fail /* base/fail.h has a function of that name */
 #include "base/clock.h"
 #include "camera/jit_names.h"
 #include "film/reader.h"

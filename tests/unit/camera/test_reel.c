@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An endless recording, film after film: what was taken is in the films, whatever happens between two. */
+#include "../prelude.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,6 @@
 #include "camera/reel.h"
 #include "camera/sources.h"
 #include "film/reader.h"
-
-#include <cmocka.h>
 
 #define SPAN_NS	  500000000ull
 #define HOUR_S	  3600

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include "make.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 const struct film_info test_info = {

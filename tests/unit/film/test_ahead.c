@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "film/ahead.h"
 #include "make.h"
-
-#include <cmocka.h>
 
 #define NONE SIZE_MAX
 

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* first: cmocka has a macro fail() */
 #include "film/unpack.h"
 #include "make.h"
 #include "tree.h"
-
-#include <cmocka.h>
 
 #define CALLS	200000 /* some blocks */
 #define THREADS 3

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +15,8 @@
 
 #include <sqlite3.h>
 
-/* first: cmocka has a macro fail() */
 #include "base/map.h"
 #include "make.h"
-
-#include <cmocka.h>
 
 /* Commits without end, and one byte to the pipe after each. */
 static void commit_until_killed(struct film_writer *w, int to)

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* first: cmocka has a macro fail() */
 #include "base/map.h"
 #include "make.h"
-
-#include <cmocka.h>
 
 #define WEIRD "tab\t nl\n quote' \"; DROP TABLE frame; -- \xff\xfe \xc3\xa4 \x01"
 

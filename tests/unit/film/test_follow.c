@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A film that is followed while it grows is at each time what it is to who opens it then. */
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-#undef fail
 
 #include "make.h"
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a writer remembers: what is in use, and no more than that of the rest. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 
 #include "film/known.h"
-
-#include <cmocka.h>
 
 #define LIMIT 100
 

@@ -3,9 +3,9 @@
  * Films that become one say what they said before: every sample with its time, process, thread, names and value;
  * what is the same in two of them is there once.
  */
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,6 @@
 #include "film/merge.h"
 #include "film/writing.h"
 #include "make.h"
-
-#include <cmocka.h>
 
 #define WALL 1700000000000000000
 #define BOOT 1000000000000ull /* the clock of the machine when the first film begins */

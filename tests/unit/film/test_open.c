@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,9 @@
 
 #include <sqlite3.h>
 
-/* first: cmocka has a macro fail() */
 #include "base/buf.h"
 #include "base/map.h"
 #include "make.h"
-
-#include <cmocka.h>
 
 #include "film/catalogue.h"
 #include "film/create.h"

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Processes and threads packed in blocks come back as they were; what is wrong with a block is refused. */
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-#undef fail
 
 #include "film/merge.h"
 #include "film/processes.h"

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Films that are read while they grow: up to when frames have the names that they will have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#undef fail
+#include "../prelude.h"
 
 #include "make.h"
 

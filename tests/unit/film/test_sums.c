@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* first: cmocka has a macro fail() */
 #include "make.h"
-
-#include <cmocka.h>
 
 #define PROBES 70000 /* more than a block holds */
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,6 @@
 #include "film/merge.h"
 #include "film/unpack.h"
 #include "make.h"
-
-#include <cmocka.h>
 
 #define WAITS	70000 /* more than a block holds */
 #define THREADS 5

@@ -2,16 +2,10 @@
 #ifndef TEST_PROBE_LOOK_H
 #define TEST_PROBE_LOOK_H
 
-/* before cmocka.h, which makes a macro of fail */
+#include "../prelude.h"
+
 #include "probe/functions.h"
 #include "unwind/elf_image.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka needs those above */
-#include <cmocka.h>
 
 /* An image with its list of functions. */
 struct look {

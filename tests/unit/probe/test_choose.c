@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* before cmocka.h, which makes a macro of fail */
+#include "../prelude.h"
+
 #include "probe/choose.h"
 #include "probe/refusals.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka needs those above */
-#include <cmocka.h>
 
 #include <errno.h>
 #include <string.h>

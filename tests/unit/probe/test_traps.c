@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* before cmocka.h, which makes a macro of fail */
+#include "../prelude.h"
+
 #include "symbol/elf_file.h"
 
 #include "look.h"

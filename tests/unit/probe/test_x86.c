@@ -3,16 +3,10 @@
  * The reader of instructions against a disassembler, over the code of real programs, and against instructions
  * that are easily misread.
  */
-/* before cmocka.h, which makes a macro of fail */
+#include "../prelude.h"
+
 #include "probe/isa.h"
 #include "unwind/elf_image.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka needs those above */
-#include <cmocka.h>
 
 #include <capstone/capstone.h>
 #include <fcntl.h>

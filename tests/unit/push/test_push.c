@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "take.h"
-
-#include <cmocka.h>
 
 #define SECOND 1000000000ull
 #define START  (1767225600 * SECOND) /* of the profiles in vectors/ */

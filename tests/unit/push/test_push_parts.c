@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "base/gzip.h"
 #include "base/protobuf.h"
 #include "server/push_name.h"
 #include "server/push_pprof.h"
-
-#include <cmocka.h>
 
 static void parse(const char *name, struct push_origin *origin, char type[PUSH_TYPE_MAX + 1])
 {

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include "answers.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 const struct function *answer_function(const struct functions *functions, const char *name)
 {

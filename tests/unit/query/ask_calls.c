@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-/* before cmocka.h, which has a macro fail() */
+#include "../prelude.h"
+
 #include "answers.h"
 #include "ask_calls.h"
-
-#include <cmocka.h>
 
 void ask(struct film *film, const struct question *q, struct report *report)
 {

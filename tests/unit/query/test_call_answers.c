@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "answers.h"
 #include "ask_calls.h"
 #include "query/call_graph.h"
-
-#include <cmocka.h>
 
 static void test_sums(void **state)
 {

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <string.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "answers.h"
 #include "ask_calls.h"
 #include "query/call_pass.h"
-
-#include <cmocka.h>
 
 static void test_tree(void **state)
 {

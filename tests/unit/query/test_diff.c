@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "answers.h"
 #include "film_build.h"
 #include "query/diff.h"
-
-#include <cmocka.h>
 
 static struct film *film_of(uint8_t build, uint32_t pid, const char *const *stacks,
 			    const uint64_t *values)

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is made of a flame alone: pruned, and seen from one function. */
+#include "../prelude.h"
+
 #include "query/flame_prune.h"
 #include "query/report.h"
 #include "query/sandwich.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct film_event event = {.name = "on-cpu", .unit = "ns"};
 

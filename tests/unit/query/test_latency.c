@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../prelude.h"
 
 #include "base/map.h"
 #include "query/latency.h"
-
-#include <cmocka.h>
 
 /* All that is added lies in one place, so each quantile is that value but for the error. */
 static void test_error(void **state)

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include "query/places.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "film_build.h"
 

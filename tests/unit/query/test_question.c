@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "query/question.h"
-
-#include <cmocka.h>
 
 #define SECOND 1000000000ull
 

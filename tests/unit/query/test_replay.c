@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "base/buf.h"
 #include "base/map.h"
 #include "film_build.h"
 #include "query/replay.h"
-
-#include <cmocka.h>
 
 /* A film of calls in the making: times are in us since its start. */
 struct maker {

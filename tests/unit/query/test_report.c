@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "answers.h"
 #include "film_build.h"
-
-#include <cmocka.h>
 
 /* The caller frees the report. Returns the film. */
 static struct film *ask(struct film *film, struct question *q, struct report *report)

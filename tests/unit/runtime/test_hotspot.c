@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* HotSpot: numbers as it codes them, and names from memory that may hold anything. */
 // clang-format off
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 // clang-format on
-#undef fail
+
+#include "../prelude.h"
 
 #include <errno.h>
 #include <string.h>

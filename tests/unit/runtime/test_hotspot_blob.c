@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* HotSpot: the blob of an address, by the map of segments, by the block that it was in before, and by what was seen there. */
 // clang-format off
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 // clang-format on
-#undef fail
+
+#include "../prelude.h"
 
 #include <string.h>
 

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of Lua's frames: what a caller's instructions say; functions that changed; memory that holds anything. */
+#include "../prelude.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-
 #include "runtime/lua_internal.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 /* A process of two pages; what is read beyond is not there. */
 #define BASE   0x7f0000001000ull

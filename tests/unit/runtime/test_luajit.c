@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of LuaJIT's frames: by their callers, from memory that is used again, freed, or holds anything. */
+#include "../prelude.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-
 #include "runtime/luajit_here.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 /* A process of two pages; what is read beyond is not there. */
 #define BASE   0x7f0000001000ull

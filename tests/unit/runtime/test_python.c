@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of Python's frames: tables of lines of each kind, as compilers made them; code objects that changed. */
+#include "../prelude.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-
 #include "python_made.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 /*
  * The tables are those of this function; what dis says of the lines is beside them.

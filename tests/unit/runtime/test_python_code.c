@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Python 3.11: the code object of a frame, by what was remembered of its function's number. */
 // clang-format off
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 // clang-format on
-#undef fail
+
+#include "../prelude.h"
 
 #include <string.h>
 

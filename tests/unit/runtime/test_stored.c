@@ -4,18 +4,14 @@
  * own: without their programs, without rights, the same answer everywhere; and the same with pieces of them
  * missing or damaged, which must end with a reason.
  */
+#include "../prelude.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-
 #include "stored.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 #define VARIANTS  20	  /* damaged ones, of each process and kind of damage */
 #define READS_MAX 2000000 /* more would be a loop without end */

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of V8's functions, from a heap that is made here: as it should be, and as no engine would make it. */
+#include "../prelude.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-
 #include "v8_made.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 static uint64_t make_pair(struct heap *heap, unsigned int type, uint32_t length, uint64_t first,
 			  uint64_t second)

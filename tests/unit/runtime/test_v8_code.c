@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Places in V8's bytecode and in what it compiles: their lines, and the functions that are inlined there. */
+#include "../prelude.h"
+
 #include <errno.h>
 #include <stdio.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-
 #include "v8_made.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 /* As V8 writes them: seven bits in each byte. */
 static size_t put_bits(uint8_t *to, uint64_t bits)

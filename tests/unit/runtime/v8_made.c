@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include "v8_made.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 #define BASE 0x100000ull
 

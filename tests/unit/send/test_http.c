@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is posted, and by which way: to a server of the test's own. */
+#include "../prelude.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "send/http.h"
-
-#include <cmocka.h>
 
 /* Takes one post without a body, and keeps its head. */
 struct server {

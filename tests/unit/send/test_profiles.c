@@ -3,18 +3,15 @@
  * What is sent to others is taken in again by the decoders of pushes, which are tested with bodies of other
  * encoders: it must say what the film says.
  */
+#include "../prelude.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "base/protobuf.h"
 #include "film_build.h"
 #include "send/gather.h"
@@ -22,8 +19,6 @@
 #include "send/to_others.h"
 #include "server/push_otlp.h"
 #include "server/push_pprof.h"
-
-#include <cmocka.h>
 
 #define SECOND 1000000000ull
 

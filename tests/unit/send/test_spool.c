@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "film/reader.h"
 #include "film/writer.h"
 #include "send/sender.h"
-
-#include <cmocka.h>
 
 #define SECOND 1000000000ull
 #define NOW    (1767225600 * SECOND)

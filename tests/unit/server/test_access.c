@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/access.h"
-
-#include <cmocka.h>
 
 #define TOKEN "0123456789abcdef"
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "server/ask.h"
-
-#include <cmocka.h>
 
 #define NOW    1732199580000000000ull
 #define SECOND 1000000000ull

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What senders may send, and what is said of those who are refused. */
+#include "../prelude.h"
+
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/logins.h"
 #include "server/quota.h"
-
-#include <cmocka.h>
 
 #define SECOND 1000000000ull
 #define HOUR   (3600 * SECOND)

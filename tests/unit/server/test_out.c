@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What goes out compressed comes in again as it was. */
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,6 @@
 
 #include "server/body.h"
 #include "server/out.h"
-
-#include <cmocka.h>
 
 static const char *const no_packing;
 

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which connection makes room for another one. */
+#include "../prelude.h"
+
 #include <arpa/inet.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "server/watch.h"
-
-#include <cmocka.h>
 
 #define LONG 3600000000000ull
 

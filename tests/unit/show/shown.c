@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "answers.h"
 #include "base/text.h"
 #include "shown.h"
-
-#include <cmocka.h>
 
 char *shown(struct film *film, const char *format, const struct question *q,
 	    const struct show_options *options, size_t *size)

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "answers.h"
 #include "show/replay.h"
 #include "shown.h"
-
-#include <cmocka.h>
 
 #define HEADING                                               \
 	"calls, 100.000 us on host7, 2026-01-02 03:04:05\n"   \

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "show/call_lines.h"
-
-#include <cmocka.h>
 
 #define HEADING "   TID     DURATION     ON-CPU | FUNCTION CALLS\n"
 

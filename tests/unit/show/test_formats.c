@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "answers.h"
 #include "shown.h"
 #include "show/words.h"
-
-#include <cmocka.h>
 
 #define HEADING                                                                                \
 	"on-cpu, 600.000 ms on host7, 2026-01-02 03:04:05\n"                                   \

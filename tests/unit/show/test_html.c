@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the page does is checked in a browser, by tests/e2e/page; here, what is written into it. */
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-#undef fail /* base has one of its own */
 
 #include "film/film.h"
 #include "flame_build.h"

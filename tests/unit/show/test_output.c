@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "show/output.h"
-
-#include <cmocka.h>
 
 /* Each test works in an empty folder of its own. */
 static int enter_folder(void **state)

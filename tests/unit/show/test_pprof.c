@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "base/buf.h"
 #include "shown.h"
-
-#include <cmocka.h>
 
 /* What a pprof profile holds, as far as the tests want to know. */
 struct profile {

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "base/text.h"
 #include "show/words.h"
-
-#include <cmocka.h>
 
 static void becomes(const char *name, size_t columns, const char *wanted)
 {

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* That it is well-formed XML is checked by check_outputs.py, with a parser. */
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-#undef fail /* base has one of its own */
 
 #include "base/text.h"
 #include "film/film.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include "kept_store.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,6 @@
 #include "film/writer.h"
 #include "store/ask.h"
 #include "store/folder.h"
-
-#include <cmocka.h>
 
 char root[64], store_path[96];
 const char *spool;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include "killed.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,8 +10,6 @@
 #include <sqlite3.h>
 
 #include "kept_store.h"
-
-#include <cmocka.h>
 
 long calls_left = -1, steps_left = -1;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include "made_store.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,6 @@
 #include "answers.h"
 #include "query/flame_prune.h"
 #include "query/report.h"
-
-#include <cmocka.h>
 
 struct store {
 	struct index *index;

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An index without what nothing refers to any more answers what it answered before. */
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "made_store.h"
-
-#include <cmocka.h>
 
 static void check_same(struct index *before, struct index *after)
 {

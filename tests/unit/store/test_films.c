@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the films are asked: however many there are, one after the other, and no longer than it may take. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "made_store.h"
 #include "store/ask_private.h"
-
-#include <cmocka.h>
 
 /* Films of one host each, one minute behind the other. */
 enum {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is damaged, full or killed costs nothing else. */
+#include "../prelude.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,6 @@
 #include "store/folder.h"
 #include "kept_store.h"
 #include "killed.h"
-
-#include <cmocka.h>
 
 static void damage(const char *name, const char *with)
 {

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "store/identity.h"
-
-#include <cmocka.h>
 
 #define ID   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UID  "3f2a8c1e-9b1d-4c6e-8f3a-2b7c5d9e1f00"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the index answers is what the films say: added at once or as they grow, packed or not, merged or not. */
+#include "../prelude.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* before cmocka.h, which has a macro fail() */
 #include "answers.h"
 #include "made_store.h"
 #include "store/index_private.h"
-
-#include <cmocka.h>
 
 /* The same question, answered by the films: a filter that keeps everything needs them. */
 static struct store_answer by_films(struct index *index, const struct store_ask *ask)

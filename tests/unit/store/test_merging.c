@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Films become few, and every sample is there once, whenever the store is killed. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "../prelude.h"
+
 #include <stdio.h>
 
 #include "kept_store.h"
 #include "killed.h"
-
-#include <cmocka.h>
 
 /* Many small films become some, and one when their hour is over; films of other labels stay apart. */
 static void test_films_become_few(void **state)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Films that are too old, or too many, go, and nothing else. */
+#include "../prelude.h"
+
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,8 +11,6 @@
 #include "kept_store.h"
 #include "store/ask.h"
 #include "store/index_private.h"
-
-#include <cmocka.h>
 
 static void test_old_films_go(void **state)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A store from the outside: every sample that was taken is in its films and in its index once. */
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,6 @@
 #include "kept_store.h"
 #include "store/ask.h"
 #include "store/folder.h"
-
-#include <cmocka.h>
 
 static void test_each_film_is_taken_once(void **state)
 {

@@ -3,15 +3,8 @@
 #define TESTS_SYMBOL_BENCH_H
 
 /* cmocka.h wants these before it */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-/* base/fail.h has a function of that name; tests use fail_msg() */
-#undef fail
+#include "../prelude.h"
 
 #include "symbol/symbols.h"
 

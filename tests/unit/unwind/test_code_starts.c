@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where functions begin in code that nothing describes. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "../prelude.h"
+
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "unwind/code_starts.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 #define AT 0x1000
 

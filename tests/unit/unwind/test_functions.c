@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where functions begin and end: against the symbols of this very executable, and in made images. */
+#include "../prelude.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -17,9 +16,6 @@
 #include "base/map.h"
 #include "framed.h"
 #include "unwind/functions.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 #define ADDRESSES_MAX 65536
 

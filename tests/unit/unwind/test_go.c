@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Go's own table of functions: in all its layouts, made by hand, and damaged. */
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "go_made.h"
 #include "unwind/go_rules.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 static const enum go_layout layouts[] = {GO_1_16, GO_1_18, GO_1_20};
 

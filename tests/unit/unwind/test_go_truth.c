@@ -3,23 +3,19 @@
  * Go's own table of functions against what the same program says elsewhere: its symbols, its call frame
  * information and its lines, by libdw. More programs can be given as arguments.
  */
+#include "../prelude.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "unwind/go_rules.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 struct subject {
 	int fd;

@@ -3,9 +3,8 @@
  * Lists of code as JIT compilers keep them for debuggers, in a memory made by hand. The images are copies of the vDSO: it
  * is a whole one, with unwind information.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -13,9 +12,6 @@
 
 #include "plain_memory.h"
 #include "unwind/jit_debug.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 #define BASE	   0x10000ull
 #define SIZE	   0x20000ull

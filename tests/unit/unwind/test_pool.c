@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +9,6 @@
 #include "base/vec.h"
 #include "bpf/unwind_abi.h"
 #include "unwind/pool.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 #define MIB (1u << 20)
 

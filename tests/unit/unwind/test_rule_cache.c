@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a CPU remembers of stacks: it may forget, but what it finds is what it was told of that key. */
 // clang-format off
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 // clang-format on
+
+#include "../prelude.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "unwind/rules.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 struct fixture {
 	struct unwind_rule *memory;

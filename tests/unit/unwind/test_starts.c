@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of starts says what a pass over the unwind information says, without one each time, in bounded memory. */
+#include "../prelude.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "unwind/starts.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 #define ADDRESSES 20000
 

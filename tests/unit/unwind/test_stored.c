@@ -3,10 +3,9 @@
  * Stacks of a real process, stored with registers and memory (stored/make.sh), unwound in user space by
  * the source that runs in the kernel: no kernel, no privileges, the same answer everywhere.
  */
+#include "../prelude.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +16,6 @@
 #include "plain_memory.h"
 #include "unwind/table.h"
 #include "unwind/walk.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 #define GUESS (1ull << 63)
 

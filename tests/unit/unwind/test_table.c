@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The table of this very executable: what it says about the places in snippets*.S. */
+#include "../prelude.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,9 +12,6 @@
 #include "plain_memory.h"
 #include "table_lookup.h"
 #include "unwind/table.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 extern const char __executable_start[];
 

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sections made byte by byte, for what an assembler would not write. */
+#include "../prelude.h"
+
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "unwind/cfi.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 static void put_u32(struct buf *b, uint32_t value)
 {

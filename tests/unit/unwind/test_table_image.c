@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whole images: without section headers, cut short, damaged, of another kind, without anything. */
+#include "../prelude.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,9 +17,6 @@
 #include "table_lookup.h"
 #include "unwind/elf_image.h"
 #include "unwind/table.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 struct fixture {
 	struct plain_memory m;

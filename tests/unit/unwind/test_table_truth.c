@@ -5,14 +5,13 @@
  * and a made-up memory, so that the two need not have the same form. More files can be given as
  * arguments.
  */
+#include "../prelude.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -22,9 +21,6 @@
 #include "plain_memory.h"
 #include "table_lookup.h"
 #include "unwind/table.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 #define RBX	    3
 #define RBP	    6

@@ -3,18 +3,14 @@
  * The walker over tables and a stack made by hand. The code of the one mapping is 16 functions of
  * 16 bytes each; function n has one rule, and what it is called from is up to the stack.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
+#include "../prelude.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "plain_memory.h"
 #include "unwind/pages.h"
 #include "unwind/walk.h"
-
-/* behind our own headers: it has a macro fail() */
-#include <cmocka.h>
 
 #define CODE	  0x400000ull
 #define FUNCTIONS 16
