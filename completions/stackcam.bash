@@ -78,7 +78,7 @@ _stackcam_cgroups()
 _stackcam_options()
 {
 	local question="-e --event -p --pid -t --tid -n --comm --name --focus --ignore --from --to
-		--by --lines --inlines --native --raw"
+		--wait --by --lines --inlines --native --raw"
 
 	case $1 in
 	record)
@@ -155,7 +155,11 @@ _stackcam_value()
 	report,--columns)
 		_stackcam_list "total self calls avg min max p50 p99 percent self-percent on-cpu inferred all"
 		;;
-	report,--by | diff,--by) _stackcam_list "process thread image label" ;;
+	report,--by | diff,--by) _stackcam_list "process thread image label wait waker" ;;
+	report,--wait | diff,--wait)
+		_stackcam_list "lock poll sleep disk file page-fault socket-read socket-write connect accept
+			ipc child signal io_uring stopped ready work other"
+		;;
 	diff,--fail-on) _stackcam_reply -W "self total" ;;
 	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;
 	resolve,--debug-dir | serve,--store) _stackcam_files -d ;;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "query/wait_class.h"
 
 const char question_help[] =
 	"  -e, --event EVENT     which event of the film (default: its first, calls last)\n"
@@ -18,7 +19,12 @@ const char question_help[] =
 	"      --ignore REGEX    without the stacks with a function that matches\n"
 	"      --from T, --to T  only this span: 2.5 or 2.5s, 1500ms since the film's start;\n"
 	"                        14:32, 14:32:08.5 local time; or RFC 3339\n"
-	"      --by WHAT[,WHAT…] group by process, thread, image, label\n"
+	"      --wait CLASS[,CLASS…]\n"
+	"                        of waits, only those for: lock, poll, sleep, disk, file, "
+	"page-fault,\n"
+	"                        socket-read, socket-write, connect, accept, ipc, child, signal,\n"
+	"                        io_uring, stopped, ready, work, other\n"
+	"      --by WHAT[,WHAT…] group by process, thread, image, label; of waits by wait, waker\n"
 	"      --lines           split functions by source line\n"
 	"      --inlines         show inlined functions as frames of their own\n"
 	"      --native          show the interpreter's own frames that run those of a language\n"
@@ -67,10 +73,9 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 		const char *name;
 		bool *flag;
 	} groups[] = {
-		{"process", &shape->by_process},
-		{"thread", &shape->by_thread},
-		{"image", &shape->by_image},
-		{"label", &shape->by_label},
+		{"process", &shape->by_process}, {"thread", &shape->by_thread},
+		{"image", &shape->by_image},	 {"label", &shape->by_label},
+		{"wait", &shape->by_wait},	 {"waker", &shape->by_waker},
 	};
 	const size_t count = sizeof(groups) / sizeof(groups[0]);
 	const char *at = value;
@@ -82,12 +87,30 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 			if (strlen(groups[i].name) == length && !memcmp(groups[i].name, at, length))
 				break;
 		if (i == count)
-			return fail(why, -EINVAL, NULL,
-				    "'%s' is not a list of process, thread, image, label", value);
+			return fail(
+				why, -EINVAL, NULL,
+				"'%s' is not a list of process, thread, image, label, wait, waker",
+				value);
 		*groups[i].flag = true;
 		if (!at[length])
 			return 0;
 		at += length + 1;
+	}
+}
+
+static int take_waits(struct filter *f, const char *value, struct fail *why)
+{
+	for (const char *at = value;; at++) {
+		size_t length = strcspn(at, ",");
+		enum wait_class class = wait_class_named(at, length);
+
+		if (class == WAIT_CLASSES)
+			return fail(why, -EINVAL, "see --help for what there is",
+				    "'%.*s' is nothing that a wait is for", (int)length, at);
+		f->waits |= 1ull << class;
+		at += length;
+		if (!*at)
+			return 0;
 	}
 }
 
@@ -135,6 +158,8 @@ int question_take(struct question *q, int option, const char *value, struct fail
 		return take_span(f, option, value, why);
 	case QUESTION_BY:
 		return take_groups(&q->shape, value, why);
+	case QUESTION_WAIT:
+		return take_waits(f, value, why);
 	case QUESTION_LINES:
 		q->shape.lines = true;
 		return 0;
@@ -168,8 +193,9 @@ void question_free(struct question *q)
 
 bool filter_is_set(const struct filter *f)
 {
-	return f->keeps || f->pids.count || f->tids.count || f->comms.count || f->has_focus ||
-	       f->has_ignore || f->from.kind != WHEN_OPEN || f->to.kind != WHEN_OPEN;
+	return f->keeps || f->waits || f->pids.count || f->tids.count || f->comms.count ||
+	       f->has_focus || f->has_ignore || f->from.kind != WHEN_OPEN ||
+	       f->to.kind != WHEN_OPEN;
 }
 
 static void describe_numbers(const char *option, const uint32_t *at, size_t count,
@@ -185,12 +211,25 @@ static void describe_text(const char *option, const char *text, struct buf *word
 	buf_printf(words, "%s%s '%s'", words->count ? " " : "", option, text);
 }
 
+static void describe_waits(uint64_t waits, struct buf *words)
+{
+	const char *before = words->count ? " --wait " : "--wait ";
+
+	for (unsigned int i = 0; i < WAIT_CLASSES; i++) {
+		if (!(waits >> i & 1))
+			continue;
+		buf_printf(words, "%s%s", before, wait_class_name((enum wait_class)i));
+		before = ",";
+	}
+}
+
 void filter_describe(const struct filter *f, struct buf *words)
 {
 	describe_numbers("--pid ", f->pids.at, f->pids.count, words);
 	describe_numbers("--tid ", f->tids.at, f->tids.count, words);
 	vec_foreach (&f->comms, glob)
 		describe_text("--comm", *glob, words);
+	describe_waits(f->waits, words);
 	if (f->has_focus)
 		describe_text("--focus", f->focus_text, words);
 	if (f->has_ignore)

@@ -22,6 +22,8 @@ struct filter {
 	regex_t focus, ignore; /* POSIX extended, on the names of functions */
 	const char *focus_text, *ignore_text;
 	struct when from, to;
+	/* a bit for each enum wait_class that counts; 0: all, and what is no wait */
+	uint64_t waits;
 	/* which processes count, by their id in the film; null: all */
 	bool (*keeps)(void *context, const struct film *film, uint32_t process);
 	void *keeps_context;
@@ -33,7 +35,9 @@ struct shape {
 	bool by_image;		    /* one frame for consecutive frames of one image */
 	bool lines;		    /* a frame per source line, not per function */
 	bool inlines;		    /* inlined functions as frames of their own */
-	bool native;   /* the interpreter's own frames, which run those of a language */
+	bool native; /* the interpreter's own frames, which run those of a language */
+	/* of waits: what they were for, and the thread that ended them with its stack, at the root */
+	bool by_wait, by_waker;
 	bool by_label; /* what programs say of their work, as frames at the root */
 };
 
@@ -63,6 +67,7 @@ enum question_option {
 	QUESTION_INLINES,
 	QUESTION_NATIVE,
 	QUESTION_RAW,
+	QUESTION_WAIT,
 };
 
 #define QUESTION_SHORT_OPTIONS "e:p:t:n:"
@@ -79,6 +84,7 @@ enum question_option {
 	{"from", required_argument, NULL, QUESTION_FROM},                                          \
 	{"to", required_argument, NULL, QUESTION_TO},                                              \
 	{"by", required_argument, NULL, QUESTION_BY},                                              \
+	{"wait", required_argument, NULL, QUESTION_WAIT},                                          \
 	{"lines", no_argument, NULL, QUESTION_LINES},                                              \
 	{"inlines", no_argument, NULL, QUESTION_INLINES},                                          \
 	{"native", no_argument, NULL, QUESTION_NATIVE},                                            \

@@ -92,6 +92,8 @@ static int fill(struct view *view, const struct question *q, struct fail *why)
 	view->to = clamp(to, film->info.start, film->info.end);
 	if (filter_apply(&q->filter, film, &kept))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot filter the samples");
+	else if (view_asks_of_waits(q))
+		err = view_fill_waits(view, q, &kept, from, to, why);
 	else if (view_is_calls(view->event))
 		err = view_fill_calls(view, q, &kept, from, to, why);
 	else
@@ -125,14 +127,25 @@ void view_free(struct view *view)
 		call_view_free(view->calls);
 		free(view->calls);
 	}
+	free(view->own_paths);
+	vec_free(&view->marks);
+	name_pool_free(&view->mark_names);
 	fold_free(&view->fold);
 	view_free_reasons(&view->stacks.reasons);
 	view_free_reasons(&view->losses);
 	*view = (struct view){0};
 }
 
+const char *const *view_marks(const struct view *view, size_t *count)
+{
+	*count = view->own_paths ? view->marks.count : CALL_MARKS;
+	return view->own_paths ? view->marks.at : call_mark_names;
+}
+
 const char *view_mark(const struct view *view, uint32_t frame)
 {
-	return frame < view->film->frame_count ? NULL
-					       : call_mark_names[frame - view->film->frame_count];
+	uint32_t frames = view->film->frame_count;
+	size_t count;
+
+	return frame < frames ? NULL : view_marks(view, &count)[frame - frames];
 }

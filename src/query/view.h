@@ -6,6 +6,7 @@
 #include "film/reader.h"
 #include "query/call_view.h"
 #include "query/fold.h"
+#include "query/names.h"
 #include "query/question.h"
 #include "query/reasons.h"
 
@@ -43,6 +44,9 @@ struct view {
 	/* the stacks of the weights: those of the film, or the paths of its calls */
 	const struct film_stack *paths;
 	uint32_t path_count;
+	struct film_stack *own_paths; /* of waits: paths that were made for this view */
+	vec(const char *) marks;      /* and the names of frames behind those of the film */
+	struct name_pool mark_names;
 	struct fold fold;	 /* of samples: where the stacks are others than the film's */
 	struct call_view *calls; /* null: the event has samples */
 	uint64_t samples, total;
@@ -64,6 +68,9 @@ void view_free(struct view *view);
 
 /* Whether an event's single calls or sums of them are in a film. */
 bool view_is_calls(const struct film_event *event);
+
+/* Names of all such frames, from film->frame_count on. */
+const char *const *view_marks(const struct view *view, size_t *count);
 
 /* The name of a frame of a path that is none of the film's, "[lost call]"; null: it is one. */
 const char *view_mark(const struct view *view, uint32_t frame);

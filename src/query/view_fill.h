@@ -10,7 +10,15 @@
 /* [from, to): of the film's time. Return 0 or a negative errno with *why filled. */
 int view_fill_samples(struct view *view, const struct shape *shape, const struct filter_kept *kept,
 		      uint64_t from, uint64_t to, struct fail *why);
+int view_fill_waits(struct view *view, const struct question *q, const struct filter_kept *kept,
+		    uint64_t from, uint64_t to, struct fail *why);
 int view_fill_calls(struct view *view, const struct question *q, const struct filter_kept *kept,
 		    uint64_t from, uint64_t to, struct fail *why);
+
+/* Whether a question can be answered only from waits. */
+bool view_asks_of_waits(const struct question *q);
+
+/* Tells how far the stacks of so many samples, by stack as it is shown, could be followed. 0 or -ENOMEM. */
+int view_account_stacks(struct view *view, const uint64_t *samples);
 
 #endif

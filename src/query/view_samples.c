@@ -81,30 +81,31 @@ enum {
 };
 
 /* The outermost frame of each stack says whether and why the stack was cut. */
-static bool account_weights(struct view *view, const uint32_t *outermost, const uint8_t *has,
-			    struct map *known)
+static bool account(struct view *view, const uint64_t *samples, const uint32_t *outermost,
+		    const uint8_t *has, struct map *known)
 {
 	const struct film *film = view->film;
 
-	vec_foreach (&view->weights, weight) {
-		const struct film_frame *frame = &film->frames[outermost[weight->stack]];
+	for (uint32_t stack = 0; !stack || stack < film->stack_count; stack++) {
+		const struct film_frame *frame = &film->frames[outermost[stack]];
 		const char *words = "no stack";
 		size_t length = strlen(words);
 
-		view->stacks.guessed += has[weight->stack] & HAS_GUESS ? weight->samples : 0;
-		view->stacks.gaps += has[weight->stack] & HAS_GAP ? weight->samples : 0;
-		if (weight->stack)
+		if (!samples[stack])
+			continue;
+		view->stacks.guessed += has[stack] & HAS_GUESS ? samples[stack] : 0;
+		view->stacks.gaps += has[stack] & HAS_GAP ? samples[stack] : 0;
+		if (stack)
 			words = frame->kind == FILM_FRAME_MARK
 					? name_truncation(film->functions[frame->function].name,
 							  &length)
 					: NULL;
 		if (!words) {
-			view->stacks.complete += weight->samples;
+			view->stacks.complete += samples[stack];
 			continue;
 		}
-		view->stacks.truncated += weight->samples;
-		if (!view_count_reason(&view->stacks.reasons, known, words, length,
-				       weight->samples))
+		view->stacks.truncated += samples[stack];
+		if (!view_count_reason(&view->stacks.reasons, known, words, length, samples[stack]))
 			return false;
 	}
 	return true;
@@ -121,7 +122,7 @@ static uint8_t what_has(const struct film *film, const struct film_stack *stack,
 	return parent;
 }
 
-static int account_stacks(struct view *view)
+int view_account_stacks(struct view *view, const uint64_t *samples)
 {
 	const struct film *film = view->film;
 	uint32_t *outermost = calloc(film->stack_count + 1ull, sizeof(*outermost));
@@ -136,13 +137,27 @@ static int account_stacks(struct view *view)
 			outermost[i] = stack->parent ? outermost[stack->parent] : stack->frame;
 			has[i] = what_has(film, stack, has[stack->parent]);
 		}
-		done = account_weights(view, outermost, has, &known);
+		done = account(view, samples, outermost, has, &known);
 	}
 	view_sort_reasons(&view->stacks.reasons);
 	free(outermost);
 	free(has);
 	map_free(&known);
 	return done ? 0 : -ENOMEM;
+}
+
+static int account_weights(struct view *view)
+{
+	uint64_t *samples = calloc(view->film->stack_count + 1ull, sizeof(*samples));
+	int err = -ENOMEM;
+
+	if (samples) {
+		vec_foreach (&view->weights, weight)
+			samples[weight->stack] += weight->samples;
+		err = view_account_stacks(view, samples);
+	}
+	free(samples);
+	return err;
 }
 
 int view_fill_samples(struct view *view, const struct shape *shape, const struct filter_kept *kept,
@@ -180,5 +195,6 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 		return fail_errno(why, err, NULL, "cannot add up the samples");
 	if (err)
 		return err;
-	return account_stacks(view) ? fail_errno(why, -ENOMEM, NULL, "cannot count the stacks") : 0;
+	return account_weights(view) ? fail_errno(why, -ENOMEM, NULL, "cannot count the stacks")
+				     : 0;
 }

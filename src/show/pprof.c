@@ -77,21 +77,20 @@ int show_pprof(const struct report *report, const struct show_options *options, 
 {
 	const struct view *view = &report->view;
 	const struct film_event *event = view->event;
-	const struct pprof_header header = {
+	struct pprof_header header = {
 		.counted = event_of(event)->noun,
 		.name = event->name,
 		.unit = event->unit,
 		.period = event_period(event->unit, event->frequency),
 		.time = starts_at(view),
 		.duration = view->to - view->from,
-		.marks = call_mark_names,
-		.mark_count = CALL_MARKS,
 	};
 	comments_vec comments = {0};
 	struct pprof p;
 	int err = list_comments(view, "", &comments) ? 0 : -ENOMEM, finished;
 
 	(void)options;
+	header.marks = view_marks(view, &header.mark_count);
 	pprof_start(&p, view->film, &header, out);
 	for (size_t i = 0; !err && i < comments.count; i++)
 		pprof_comment(&p, "%s", comments.at[i]);

@@ -98,7 +98,7 @@ def test_options_are_the_same_everywhere(stackcam, verb):
 @pytest.mark.parametrize("verb", VERBS)
 def test_options_of_help_are_taken(stackcam, verb):
     """--help behind an option is reached, so the option is known; what it takes is not tried."""
-    values = {"-e": "on-cpu", "--event": "on-cpu", "--format": "json", "--by": "process",
+    values = {"-e": "on-cpu", "--event": "on-cpu", "--format": "json", "--by": "process", "--wait": "lock",
               "--fail-on": "self", "--label": "a=b", "--sort": "self", "--columns": "all", "-n": "x", "--name": "x", "--cgroup": "/", "-o": "x.film",
               "--output": "x.film", "--debug-dir": "/", "--exit": "auto", "--service": "comm=x y"}
     for option in options_of_help(run(stackcam, verb, "--help").stdout):

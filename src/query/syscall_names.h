@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_SYSCALL_NAMES_H
+#define QUERY_SYSCALL_NAMES_H
+
+#include <stdint.h>
+
+/* The name of a system call of a machine of that architecture; null: not known. To add one: its table, and a row. */
+const char *syscall_name(const char *arch, uint32_t number);
+
+#endif

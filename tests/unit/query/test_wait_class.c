@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* before cmocka.h, which has a macro fail() */
+#include "answers.h"
+#include "film_build.h"
+#include "query/syscall_names.h"
+#include "query/wait_class.h"
+
+#include <cmocka.h>
+
+/* For each rule, in their order, a wait that it is for, and that none before it takes. */
+static const struct {
+	struct wait_evidence evidence;
+	enum wait_class class;
+} examples[] = {
+	{{"futex", 'T'}, WAIT_STOPPED},
+	{{"sched_yield", 'R'}, WAIT_READY},
+	{{"", 'D', 0, FILM_WAIT_IOWAIT}, WAIT_FAULT},
+	{{"read", 'D', FILM_FD_FILE, FILM_WAIT_IOWAIT, WAIT_HAS_FAULT}, WAIT_FAULT},
+	{{"read", 'D', FILM_FD_FILE, FILM_WAIT_IOWAIT}, WAIT_DISK},
+	{{"fsync", 'D', FILM_FD_FILE, 0, WAIT_HAS_DISK}, WAIT_DISK},
+	{{"", 'I', 0, FILM_WAIT_KERNEL}, WAIT_WORK},
+	{{"io_uring_enter", 'S', FILM_FD_IO_URING}, WAIT_IO_URING},
+	{{"waitid", 'S'}, WAIT_CHILD},
+	{{"clock_nanosleep", 'S'}, WAIT_SLEEP},
+	{{"read", 'S', FILM_FD_TIMER}, WAIT_SLEEP},
+	{{"epoll_wait", 'S', FILM_FD_EPOLL}, WAIT_POLL},
+	{{"futex", 'S'}, WAIT_LOCK},
+	{{"accept4", 'S', FILM_FD_SOCKET}, WAIT_ACCEPT},
+	{{"connect", 'S', FILM_FD_SOCKET}, WAIT_CONNECT},
+	{{"read", 'S', FILM_FD_PIPE}, WAIT_IPC},
+	{{"recvmsg", 'S', FILM_FD_SOCKET}, WAIT_RECEIVE},
+	{{"read", 'S', FILM_FD_SOCKET}, WAIT_RECEIVE},
+	{{"sendto", 'S', FILM_FD_SOCKET}, WAIT_SEND},
+	{{"writev", 'S', FILM_FD_SOCKET}, WAIT_SEND},
+	{{"splice", 'S', FILM_FD_PIPE}, WAIT_IPC},
+	{{"semtimedop", 'S'}, WAIT_IPC},
+	{{"rt_sigtimedwait", 'S'}, WAIT_SIGNAL},
+	{{"read", 'S', FILM_FD_SIGNAL}, WAIT_SIGNAL},
+	{{"fdatasync", 'D', FILM_FD_FILE}, WAIT_FILE},
+	{{"ioctl", 'D', FILM_FD_BLOCK_DEVICE}, WAIT_FILE},
+};
+
+static void test_each_rule(void **state)
+{
+	(void)state;
+	assert_int_equal(wait_rule_count(), sizeof(examples) / sizeof(examples[0]));
+	for (unsigned int i = 0; i < wait_rule_count(); i++) {
+		assert_int_equal(wait_rule_of(&examples[i].evidence), i);
+		assert_int_equal(wait_rule_class(i), examples[i].class);
+	}
+}
+
+/* What looks like one of another rule, and is none. */
+static void test_traps(void **state)
+{
+	static const struct {
+		struct wait_evidence evidence;
+		enum wait_class class;
+	} traps[] = {
+		/* a kernel thread is in no system call, and in no fault */
+		{{"", 'D', 0, FILM_WAIT_KERNEL}, WAIT_OTHER},
+		{{"", 'D', 0, FILM_WAIT_KERNEL | FILM_WAIT_IOWAIT}, WAIT_DISK},
+		/* a part of a name is no name */
+		{{"acc", 'S', FILM_FD_SOCKET}, WAIT_OTHER},
+		{{"wait", 'S'}, WAIT_OTHER},
+		{{"futex_", 'S'}, WAIT_OTHER},
+		/* a disk's frames say nothing of a thread that can be interrupted */
+		{{"futex", 'S', 0, 0, WAIT_HAS_DISK}, WAIT_LOCK},
+		/* between processes of one machine, whatever call */
+		{{"recvfrom", 'S', FILM_FD_UNIX_SOCKET}, WAIT_IPC},
+		{{"read", 'S', FILM_FD_DEVICE}, WAIT_OTHER},
+		{{"?", 'S'}, WAIT_OTHER},
+		{{"read", 0, FILM_FD_OTHER + 1}, WAIT_OTHER},
+		{{"read", 'S', 200}, WAIT_OTHER},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++)
+		assert_int_equal(wait_rule_class(wait_rule_of(&traps[i].evidence)), traps[i].class);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < WAIT_CLASSES; i++) {
+		const char *name = wait_class_name((enum wait_class)i);
+
+		assert_int_equal(wait_class_named(name, strlen(name)), i);
+	}
+	assert_int_equal(wait_class_named("loc", 3), WAIT_CLASSES);
+	assert_int_equal(wait_class_named("", 0), WAIT_CLASSES);
+	assert_string_equal(syscall_name("x86_64", SYS_futex), "futex");
+	assert_string_equal(syscall_name("x86_64", SYS_read), "read");
+	assert_string_equal(syscall_name("x86_64", SYS_io_uring_enter), "io_uring_enter");
+	assert_string_equal(syscall_name("x86_64", SYS_futex_waitv), "futex_waitv");
+	assert_null(syscall_name("x86_64", 400));
+	assert_null(syscall_name("x86_64", 100000));
+	assert_null(syscall_name("aarch64", 0));
+}
+
+/*
+ * A film of waits of a worker: for a lock that web had, for a socket, for a timer, for a terminal, and short ones.
+ */
+static struct film *film_of_waits(void)
+{
+	struct film_build b;
+	uint32_t web, worker, unlock;
+	struct film_wait wait = {.count = 1, .state = 'S', .context = FILM_WAIT_BY_THREAD};
+
+	film_build_begin(&b, "off-cpu", "ns");
+	web = film_build_thread(&b, 10, "web", 10, "web");
+	worker = film_build_thread(&b, 10, "web", 11, "worker");
+	unlock = film_build_stack(&b, "main;unlock;k!futex_wake");
+	b.end += 1000000000;
+	wait.thread = worker;
+	wait.end = FILM_BUILD_START + 1000000;
+	wait.duration = 1000;
+	wait.call = SYS_futex + 1;
+	wait.stack = film_build_stack(&b, "main;lock;k!futex_wait");
+	wait.waker = web;
+	wait.waker_stack = unlock;
+	film_wait(b.w, b.event, &wait);
+	/* the thread that an interrupt came to is not who ended it */
+	wait.end += 1000000;
+	wait.duration = 200;
+	wait.call = SYS_recvfrom + 1;
+	wait.descriptor = FILM_FD_SOCKET;
+	wait.context = FILM_WAIT_BY_SOFTIRQ;
+	wait.stack = film_build_stack(&b, "main;get;k!tcp_recvmsg");
+	film_wait(b.w, b.event, &wait);
+	wait.end += 1000000;
+	wait.duration = 30;
+	wait.call = SYS_nanosleep + 1;
+	wait.descriptor = 0;
+	wait.context = FILM_WAIT_BY_TIMER;
+	wait.stack = film_build_stack(&b, "main;k!do_nanosleep");
+	film_wait(b.w, b.event, &wait);
+	wait.end += 1000000;
+	wait.duration = 4;
+	wait.call = SYS_ioctl + 1;
+	wait.context = FILM_WAIT_BY_NONE;
+	wait.waker = wait.waker_stack = 0;
+	wait.stack = film_build_stack(&b, "main;k!tty_wait");
+	film_wait(b.w, b.event, &wait);
+	wait.end += 1000000;
+	wait.duration = 50000;
+	wait.count = 77;
+	wait.flags = FILM_WAIT_SAMPLED;
+	wait.call = 501;
+	wait.stack = 0;
+	film_wait(b.w, b.event, &wait);
+	return film_build_open(&b);
+}
+
+static void ask(struct film *film, const struct question *q, struct report *report)
+{
+	struct fail why = {0};
+
+	if (report_make(film, q, false, report, &why)) {
+		fail_print(&why);
+		fail_msg("no report");
+	}
+	answer_check(&report->flame, &report->functions);
+}
+
+static void node_is(const struct report *report, const char *path, uint64_t self, uint64_t total)
+{
+	const struct flame_node *node = answer_node(&report->flame, path);
+
+	if (!node)
+		fail_msg("no node %s", path);
+	assert_int_equal(node->self, self);
+	assert_int_equal(node->total, total);
+}
+
+static void test_by_wait(void **state)
+{
+	struct film *film = film_of_waits();
+	struct question q = {0};
+	struct report report;
+
+	(void)state;
+	assert_int_equal(question_take(&q, QUESTION_BY, "wait", NULL), 0);
+	ask(film, &q, &report);
+	assert_int_equal(report.view.total, 51234);
+	assert_int_equal(report.view.stacks.complete, 4);
+	assert_int_equal(report.view.stacks.truncated, 1);
+	node_is(&report, "[lock];main;lock;futex_wait", 1000, 1000);
+	node_is(&report, "[socket-read];main;get;tcp_recvmsg", 200, 200);
+	node_is(&report, "[sleep];main", 0, 30);
+	node_is(&report, "[ioctl, tty_wait];main;tty_wait", 4, 4);
+	node_is(&report, "[system call 500];[unknown]", 50000, 50000);
+	report_free(&report);
+	question_free(&q);
+	film_free(film);
+}
+
+static void test_by_waker(void **state)
+{
+	struct film *film = film_of_waits();
+	struct question q = {0};
+	struct report report;
+
+	(void)state;
+	assert_int_equal(question_take(&q, QUESTION_BY, "waker,process", NULL), 0);
+	ask(film, &q, &report);
+	assert_int_equal(report.view.total, 51234);
+	node_is(&report,
+		"web (10);[woken by web (10)];main;unlock;futex_wake;[wakes];main;lock;futex_wait",
+		1000, 1000);
+	node_is(&report, "web (10);[woken by a soft interrupt];main;get;tcp_recvmsg", 200, 200);
+	node_is(&report, "web (10);[woken by a timer];main", 0, 30);
+	node_is(&report, "web (10);[woken by: not known];main", 0, 4);
+	node_is(&report, "web (10);[woken by several: shorter waits];[unknown]", 50000, 50000);
+	report_free(&report);
+	question_free(&q);
+	film_free(film);
+}
+
+static void test_filter(void **state)
+{
+	struct film *film = film_of_waits();
+	struct question q = {0};
+	struct report report;
+	struct buf words = {0};
+	struct fail why = {0};
+
+	(void)state;
+	assert_int_equal(question_take(&q, QUESTION_WAIT, "lock,sleep", NULL), 0);
+	assert_true(filter_is_set(&q.filter));
+	filter_describe(&q.filter, &words);
+	buf_put_u8(&words, 0);
+	assert_string_equal((const char *)words.at, "--wait sleep,lock");
+	buf_free(&words);
+	ask(film, &q, &report);
+	assert_int_equal(report.view.total, 1030);
+	assert_int_equal(report.view.samples, 2);
+	node_is(&report, "main;lock", 0, 1000);
+	report_free(&report);
+	question_free(&q);
+	film_free(film);
+	assert_int_equal(question_take(&q, QUESTION_WAIT, "lock,nothing", &why), -EINVAL);
+	assert_non_null(strstr(why.what, "nothing"));
+	question_free(&q);
+}
+
+/* Of what has no waits it is refused, with words. */
+static void test_no_waits(void **state)
+{
+	struct film *films[] = {film_build_small(), film_build_small_calls()};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct question q = {.shape.by_waker = true};
+		struct report report;
+		struct fail why = {0};
+
+		assert_int_equal(report_make(films[i], &q, false, &report, &why), -EINVAL);
+		assert_non_null(strstr(why.what, "has no waits"));
+		report_free(&report);
+		film_free(films[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_rule), cmocka_unit_test(test_traps),
+		cmocka_unit_test(test_names),	  cmocka_unit_test(test_by_wait),
+		cmocka_unit_test(test_by_waker),  cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_no_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
