@@ -146,7 +146,7 @@ _stackcam_value()
 	trace,--text) _stackcam_files -f ;;
 	report,--format)
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
-			histogram graph chrome perfetto"
+			heatmap histogram graph chrome perfetto"
 		;;
 	replay,--format) _stackcam_reply -W "text chrome perfetto" ;;
 	replay,-o | replay,--output) _stackcam_files -f ;;

@@ -34,8 +34,10 @@ static const char help_start[] =
 	"Shows what a film (default: stackcam.film) says about where the time, or the memory,\n"
 	"went; of a film of 'stackcam trace', which functions were called, how often, how long.\n\n"
 	"      --format FORMAT   table (the default), tree, folded, svg, flame-svg, html,\n"
-	"                        flame-html, pprof, speedscope, json, histogram, graph, chrome,\n"
-	"                        perfetto; the last four of calls only; flame-svg and flame-html\n"
+	"                        flame-html, pprof, speedscope, json, heatmap, histogram, graph,\n"
+	"                        chrome, perfetto; the last four of calls only, heatmap of\n"
+	"                        samples: when they were, a row for each 20 ms of a second, as\n"
+	"                        SVG or for the terminal; flame-svg and flame-html\n"
 	"                        are svg and html; without it the name given to -o decides\n"
 	"  -o, --output FILE     write there instead of standard output\n"
 	"      --limit N         rows of the table (default 40; 0: all)\n"
@@ -186,6 +188,22 @@ static int tell(struct arguments *a, struct film *film, struct output *output, s
 	return 0;
 }
 
+/* Shows when its samples were; 0 or a negative errno with *why filled. */
+static int show_times(struct arguments *a, struct film *film, struct output *output,
+		      struct fail *why)
+{
+	struct answer_arguments *answer = &a->answer;
+	uint64_t samples;
+	int err;
+
+	cmd_fit_output(&answer->show, output, answer->wide, answer->no_color);
+	err = answer->format->times(film, &answer->question, &answer->show, output->file, &samples,
+				    why);
+	if (!err && !samples && !fflush(output->file))
+		err = fail(why, -ENOENT, NULL, "nothing of the film matches: there is no heat map");
+	return err;
+}
+
 /* Shows the film where it shall be shown; 0 or a negative errno with *why filled. */
 static int write_answer(struct arguments *a, struct film *film, struct fail *why)
 {
@@ -197,7 +215,9 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 		return err;
 	shown = cmd_check_terminal(format, &output, why);
 	if (!shown)
-		shown = format->story ? tell(a, film, &output, why) : show(a, film, &output, why);
+		shown = format->story	? tell(a, film, &output, why)
+			: format->times ? show_times(a, film, &output, why)
+					: show(a, film, &output, why);
 	err = output_close(&output, !shown, shown ? NULL : why);
 	return shown ? shown : err;
 }

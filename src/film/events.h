@@ -58,6 +58,7 @@ struct event_type {
 	 * never summed over time. Over a range it has its last state, or its growth.
 	 */
 	bool is_level;
+	bool is_interval; /* a sample is at the end of what it measured, and its value is how long that lasted */
 	bool is_recordable; /* -e takes it: a source films it, and it needs no options of its own */
 	const char *title;  /* "Off-CPU" */
 	const char *

@@ -14,9 +14,8 @@ bool view_is_calls(const struct film_event *event)
 	return event_of(event)->shape == SHAPE_CALLS;
 }
 
-static int pick_event(struct view *view, const char *name, struct fail *why)
+int view_event(const struct film *film, const char *name, uint32_t *event, struct fail *why)
 {
-	const struct film *film = view->film;
 	struct buf names = {0};
 	uint32_t id = 1;
 
@@ -24,7 +23,7 @@ static int pick_event(struct view *view, const char *name, struct fail *why)
 	if (name)
 		id = film_find_event(film, name);
 	if (id && id < film->event_count) {
-		view->event = &film->events[id];
+		*event = id;
 		return 0;
 	}
 	if (film->event_count < 2)
@@ -106,10 +105,13 @@ static int fill(struct view *view, const struct question *q, struct fail *why)
 int view_open(struct film *film, const struct question *q, enum view_group group, struct view *view,
 	      struct fail *why)
 {
+	uint32_t event;
 	int err;
 
 	*view = (struct view){.film = film, .group = group};
-	err = pick_event(view, q->event, why);
+	err = view_event(film, q->event, &event, why);
+	if (!err)
+		view->event = &film->events[event];
 	if (!err)
 		err = fill(view, q, why);
 	if (!err && account_losses(view))

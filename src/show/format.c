@@ -48,6 +48,7 @@ static const struct show_format formats[] = {
 	 .diff = show_diff_table},
 	{.name = "tree", .extensions = "tree", .report = show_tree},
 	{.name = "folded", .extensions = "folded", .report = show_folded, .diff = show_diff_folded},
+	{.name = "heatmap", .extensions = "heatmap.svg", .times = show_heatmap},
 	{.name = "svg",
 	 .alias = "flame-svg",
 	 .extensions = "svg",

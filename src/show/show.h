@@ -96,7 +96,14 @@ int show_diff_json(const struct diff *diff, const struct show_options *options, 
 /* Stacks with two numbers: of the earlier film, scaled to the later one, and of the later one. */
 int show_diff_folded(const struct diff *diff, const struct show_options *options, FILE *out);
 
-/* One row per format. A null function: the format cannot show that. One has either report or story. */
+/*
+ * When samples were, by seconds and parts of them (query/heat.h): as text where a width is given, else as SVG. *samples:
+ * how many; without any, nothing is written. *why is filled on failure.
+ */
+int show_heatmap(struct film *film, const struct question *q, const struct show_options *options,
+		 FILE *out, uint64_t *samples, struct fail *why);
+
+/* One row per format. A null function: the format cannot show that. One has one of report, story and times. */
 struct show_format {
 	const char *name;
 	const char *alias;	/* another name that users know it by; null: none */
@@ -110,6 +117,10 @@ struct show_format {
 	/* of single calls as they happened; *why is filled on failure */
 	int (*story)(struct film *film, const struct replay_question *q, FILE *out,
 		     struct replay_sums *sums, struct fail *why);
+	/* of samples as they happened, as show_heatmap() */
+	int (*times)(struct film *film, const struct question *q,
+		     const struct show_options *options, FILE *out, uint64_t *samples,
+		     struct fail *why);
 };
 
 /*

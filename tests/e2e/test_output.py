@@ -85,6 +85,18 @@ def test_svg_is_xml(film):
     assert "outer::thrower" in "".join(root.itertext())
 
 
+def test_heat_map(film):
+    """A cell for each part of a second in which something ran; with the seconds of the film."""
+    root = xml.etree.ElementTree.fromstring(film.report("--format", "heatmap").stdout)
+    words = [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
+    seconds = int(re.match(r"On-CPU, (\d+) s on ", words[0]).group(1))
+    assert 0 < len(words) - 1 <= seconds * 50
+    assert all(re.fullmatch(r"\d\d:\d\d:\d\d\.\d\d: \d+\.\d\d CPUs", word) for word in words[1:])
+    few = film.report("--format", "heatmap", "--to", "500ms")
+    assert 0 < few.stdout.count("<title>") < len(words)
+    assert film.report("--format", "heatmap", "-n", "nobody", check=False).returncode == 1
+
+
 LOADS = re.compile(r"""(?:src|href|action)\s*=\s*["']?\s*(?!data:|\#)(?:[a-z]+:)?//
                        |url\(\s*["']?(?:[a-z]+:)?// |@import|fetch\(|XMLHttpRequest|sendBeacon
                        |importScripts|new\s+WebSocket""", re.VERBOSE | re.IGNORECASE)
