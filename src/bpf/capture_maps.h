@@ -173,10 +173,12 @@ __weak __noinline int capture_may_fill(__u32 source, __u32 bytes)
 {
 	void *ring = capture_ring();
 	struct capture_budget *budget;
+	__u32 key = source, share;
 
 	if (source >= CAPTURE_SOURCE_COUNT || !ring)
 		return 0;
-	budget = bpf_map_lookup_elem(&capture_budgets, &source);
+	share = capture_shares[source];
+	budget = bpf_map_lookup_elem(&capture_budgets, &key);
 	if (!budget)
 		return 0;
 	if (bpf_ringbuf_query(ring, BPF_RB_CONS_POS) >= budget->mark) {
@@ -184,7 +186,7 @@ __weak __noinline int capture_may_fill(__u32 source, __u32 bytes)
 		budget->since = 0;
 		budget->mark = bpf_ringbuf_query(ring, BPF_RB_PROD_POS);
 	}
-	if (budget->before + budget->since + bytes > capture_shares[source])
+	if (budget->before + budget->since + bytes > share)
 		return 0;
 	budget->since += bytes + BPF_RINGBUF_HDR_SZ;
 	return 1;

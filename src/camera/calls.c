@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "camera/calls_places.h"
 #include "camera/calls_state.h"
 #include "camera/open_calls.h"
 #include "probes.skel.h"
@@ -78,6 +79,7 @@ bool calls_want_stacks(const struct calls *calls)
 void calls_prepare(struct calls *calls, struct probes *probes)
 {
 	const struct calls_options *options = &calls->options;
+	struct uprobe_programs programs = calls_programs(probes);
 
 	probes->rodata->calls_summary = options->summary;
 	probes->rodata->calls_entries = options->listener && !options->summary;
@@ -87,7 +89,7 @@ void calls_prepare(struct calls *calls, struct probes *probes)
 	probes->rodata->calls_shortest = options->shortest;
 	bpf_map__set_max_entries(probes->maps.calls_bodies,
 				 CALLS_COST_FUNCTIONS + (uint32_t)plan_limit(calls->plan));
-	uprobes_prepare(probes, &calls->ways);
+	uprobes_prepare(&programs, &calls->ways);
 }
 
 static struct film_image film_image_of(const struct plan_image *image)
@@ -162,21 +164,14 @@ static bool add_places(const struct plan_function *function, const struct plan_i
 	uint32_t exit;
 
 	if (!vec_push(&places->all,
-		      (struct uprobe_place){probe->entry.offset,
-					    CALLS_COOKIE(number, CALLS_SITE_ENTRY, function->flags,
-							 probe->entry.words),
-					    probe->exit == PROBE_EXIT_RETURN
-						    ? UPROBE_ENTRY_AND_RETURN
-						    : UPROBE_ENTRY}))
+		      calls_entry(probe->entry.offset, number, function->flags, probe->entry.words,
+				  probe->exit == PROBE_EXIT_RETURN)))
 		return false;
 	for (exit = 0; probe->exit == PROBE_EXIT_RET && exit < probe->exits; exit++) {
 		const struct probe_site *site = &image->functions.exits[probe->first_exit + exit];
 
 		if (!vec_push(&places->all,
-			      (struct uprobe_place){site->offset,
-						    CALLS_COOKIE(number, CALLS_SITE_RET,
-								 function->flags, site->words),
-						    UPROBE_EXIT_SITE}))
+			      calls_exit(site->offset, number, function->flags, site->words)))
 			return false;
 	}
 	return true;
@@ -285,6 +280,7 @@ static void keep_call(void *context, const struct film_call *call)
 int calls_attach(struct calls *calls, const struct calls_camera *camera, struct fail *why)
 {
 	struct calls_cost_kinds kinds = cost_kinds(calls->plan);
+	struct uprobe_programs programs = calls_programs(camera->probes);
 	size_t images, i;
 	int err;
 
@@ -305,7 +301,7 @@ int calls_attach(struct calls *calls, const struct calls_camera *camera, struct 
 		if (!calls->slow)
 			return fail_errno(why, -ENOMEM, NULL, "cannot trace");
 	}
-	err = uprobes_new(camera->probes, &calls->ways, &calls->uprobes);
+	err = uprobes_new(&programs, &calls->ways, &calls->uprobes);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot trace");
 	err = attach_tracepoints(calls, why);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "bpf/calls_abi.h"
+#include "camera/calls_places.h"
 #include "camera/filter.h"
 #include "probes.skel.h"
 
@@ -192,14 +193,10 @@ static size_t add_places(unsigned int kind, unsigned int exit, struct uprobe_pla
 	dl_iterate_phdr(find_segment, &search);
 	if (!search.found)
 		return 0;
-	places[0] = (struct uprobe_place){
-		search.offset, CALLS_COOKIE(number, CALLS_SITE_ENTRY, 0, 0),
-		exit == PROBE_EXIT_RETURN ? UPROBE_ENTRY_AND_RETURN : UPROBE_ENTRY};
-	if (exit == PROBE_EXIT_INFERRED)
-		places[0].cookie |= CALLS_COOKIE(0, 0, CALLS_FUNCTION_INFERRED, 0);
-	places[1] =
-		(struct uprobe_place){search.offset + functions[kind].ret,
-				      CALLS_COOKIE(number, CALLS_SITE_RET, 0, 0), UPROBE_EXIT_SITE};
+	places[0] = calls_entry(search.offset, number,
+				exit == PROBE_EXIT_INFERRED ? CALLS_FUNCTION_INFERRED : 0, 0,
+				exit == PROBE_EXIT_RETURN);
+	places[1] = calls_exit(search.offset + functions[kind].ret, number, 0, 0);
 	return exit == PROBE_EXIT_RET ? 2 : 1;
 }
 
@@ -280,8 +277,9 @@ int calls_cost_measure(struct probes *probes, const struct uprobe_ways *ways, st
 		       struct calls_cost *cost, struct fail *why)
 {
 	uint32_t self = (uint32_t)getpid();
+	struct uprobe_programs programs = calls_programs(probes);
 	struct uprobes *uprobes;
-	int err = uprobes_new(probes, ways, &uprobes);
+	int err = uprobes_new(&programs, ways, &uprobes);
 
 	if (err)
 		return fail_errno(why, err, NULL, "cannot measure what probes cost");

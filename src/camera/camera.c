@@ -150,6 +150,7 @@ static int set_up(struct camera *camera, struct fail *why)
 		.selection = options->selection,
 		.kernel_only = options->kernel_only,
 		.user_only = options->user_only,
+		.ring_limit = options->ring_limit,
 	};
 	int err = sources_make(&camera->sources, &host, options->sources, why);
 

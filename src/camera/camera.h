@@ -29,6 +29,7 @@ struct camera_options {
 	bool kernel_only, user_only;
 	bool names_soon; /* the film is looked at while it grows: names follow within seconds */
 	uint64_t tables_limit; /* bytes of unwind tables; 0: the default */
+	uint32_t ring_limit;   /* bytes of each ring at most; 0: as many as the sources want */
 	struct symbol_options symbols;
 };
 

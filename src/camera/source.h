@@ -60,6 +60,7 @@ struct source_settings {
 struct source_host {
 	const struct selection *selection;
 	bool kernel_only, user_only;
+	uint32_t ring_limit;	  /* bytes of each ring; 0: any */
 	struct probes *probes;	  /* open; from attach on loaded */
 	struct rings *rings;	  /* from attach on, */
 	struct samples *samples;  /* from start on, */

@@ -228,10 +228,11 @@ uint32_t sources_ring_bytes(const struct sources *sources, unsigned int cpus)
 {
 	unsigned int count;
 	uint64_t wanted = wanted_bytes(sources, cpus, &count);
+	uint32_t most = sources->host.ring_limit ? sources->host.ring_limit : RING_BYTES_MOST;
 	uint32_t bytes = RING_BYTES_LEAST;
 
 	/* a power of two */
-	while (bytes < wanted && bytes < RING_BYTES_MOST)
+	while (bytes < wanted && bytes <= most / 2)
 		bytes *= 2;
 	return bytes;
 }

@@ -11,24 +11,22 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "bpf/calls_abi.h"
 #include "camera/feature.h"
 #include "camera/uprobe_link.h"
 #include "camera/uprobe_perf.h"
-#include "probes.skel.h"
 
 /*
  * Places of a link, a compromise: when a link goes, the kernel waits about 40 ms until no probe runs any
- * more; to take one function out, all of its chunk are attached anew, at about 5 µs for each.
+ * more; to take one group out, all of its chunk are attached anew, at about 5 µs for each.
  */
 #define CHUNK_PLACES 12288u
 
 /* What the places of a chunk have in common: the program, and when it runs. */
 enum way {
-	WAY_EXIT,    /* calls_site, at sites */
-	WAY_RETURN,  /* calls_site, when the function returns */
-	WAY_ENTRY,   /* calls_site, when it begins */
-	WAY_SESSION, /* calls_session, at both */
+	WAY_EXIT,    /* site, where a function ends */
+	WAY_RETURN,  /* site, when it has returned */
+	WAY_ENTRY,   /* site, when it begins */
+	WAY_SESSION, /* session, at both */
 	WAY_COUNT
 };
 
@@ -37,6 +35,7 @@ enum way {
 
 struct place {
 	uint64_t offset, cookie;
+	uint32_t group;
 	int link; /* with perf events; else -1 */
 };
 
@@ -50,18 +49,13 @@ struct chunk {
 
 struct uprobes {
 	struct uprobe_ways ways;
-	int session, site; /* programs; -1: not loaded */
+	int session, site; /* programs; session: -1: there are none */
 	struct uprobe_perf perf;
 	vec(struct chunk *) chunks;
-	struct map refused; /* by function */
+	struct map refused; /* by group */
 	vec(uint32_t) refused_list;
 	size_t refused_places;
 };
-
-static uint32_t function_of(uint64_t cookie)
-{
-	return (uint32_t)cookie & (CALLS_FUNCTIONS_MAX - 1);
-}
 
 static void *ask_as_thread(void *result)
 {
@@ -125,20 +119,26 @@ void uprobe_ways_probe(struct uprobe_ways *ways)
 	ways->pid_filter = ways->multi && pid_filter_is_right();
 }
 
-void uprobes_prepare(struct probes *probes, const struct uprobe_ways *ways)
+static bool has_sessions(const struct uprobe_programs *programs, const struct uprobe_ways *ways)
 {
-	bool session = ways->session && ways->multi;
-
-	bpf_program__set_autoload(probes->progs.calls_session, session);
-	if (session)
-		bpf_program__set_expected_attach_type(probes->progs.calls_session,
-						      (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
-	bpf_program__set_expected_attach_type(
-		probes->progs.calls_site,
-		ways->multi ? (enum bpf_attach_type)ATTACH_UPROBE_MULTI : 0);
+	return programs->session && ways->session && ways->multi;
 }
 
-int uprobes_new(struct probes *probes, const struct uprobe_ways *ways, struct uprobes **result)
+void uprobes_prepare(const struct uprobe_programs *programs, const struct uprobe_ways *ways)
+{
+	bool session = has_sessions(programs, ways);
+
+	if (programs->session)
+		bpf_program__set_autoload(programs->session, session);
+	if (session)
+		bpf_program__set_expected_attach_type(programs->session,
+						      (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
+	bpf_program__set_expected_attach_type(
+		programs->site, ways->multi ? (enum bpf_attach_type)ATTACH_UPROBE_MULTI : 0);
+}
+
+int uprobes_new(const struct uprobe_programs *programs, const struct uprobe_ways *ways,
+		struct uprobes **result)
 {
 	struct uprobes *uprobes = calloc(1, sizeof(*uprobes));
 	int err = 0;
@@ -146,8 +146,8 @@ int uprobes_new(struct probes *probes, const struct uprobe_ways *ways, struct up
 	if (!uprobes)
 		return -ENOMEM;
 	uprobes->ways = *ways;
-	uprobes->session = bpf_program__fd(probes->progs.calls_session);
-	uprobes->site = bpf_program__fd(probes->progs.calls_site);
+	uprobes->session = has_sessions(programs, ways) ? bpf_program__fd(programs->session) : -1;
+	uprobes->site = bpf_program__fd(programs->site);
 	if (!ways->multi)
 		err = uprobe_perf_find(&uprobes->perf);
 	if (err)
@@ -198,22 +198,22 @@ void uprobes_free(struct uprobes *uprobes)
 	free(uprobes);
 }
 
-static int compare_functions(const void *a, const void *b)
+static int compare_groups(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return x < y ? -1 : x > y;
 }
 
-static int refuse_function(struct uprobes *uprobes, uint32_t function)
+static int refuse_group(struct uprobes *uprobes, uint32_t group)
 {
 	uprobes->refused_places++;
-	if (map_get(&uprobes->refused, function))
+	if (map_get(&uprobes->refused, group))
 		return 0;
 	if (!vec_reserve(&uprobes->refused_list, uprobes->refused_list.count + 1) ||
-	    !map_put(&uprobes->refused, function, 1))
+	    !map_put(&uprobes->refused, group, 1))
 		return -ENOMEM;
-	uprobes->refused_list.at[uprobes->refused_list.count++] = function;
+	uprobes->refused_list.at[uprobes->refused_list.count++] = group;
 	return 0;
 }
 
@@ -266,18 +266,18 @@ static int find_refused(struct uprobes *uprobes, struct chunk *chunk, size_t fir
 	if (!is_of_a_place(fd))
 		return fd;
 	if (count == 1)
-		return refuse_function(uprobes, function_of(chunk->places.at[first].cookie));
+		return refuse_group(uprobes, chunk->places.at[first].group);
 	err = find_refused(uprobes, chunk, first, count / 2);
 	return err ? err : find_refused(uprobes, chunk, first + count / 2, count - count / 2);
 }
 
-/* Forgets places of functions that were refused. */
+/* Forgets places of groups that were refused. */
 static void sweep(struct uprobes *uprobes, struct chunk *chunk)
 {
 	size_t kept = 0;
 
 	vec_foreach (&chunk->places, place) {
-		if (map_get(&uprobes->refused, function_of(place->cookie)))
+		if (map_get(&uprobes->refused, place->group))
 			close_link(&place->link);
 		else
 			chunk->places.at[kept++] = *place;
@@ -319,7 +319,7 @@ static int attach_perf(struct uprobes *uprobes, struct chunk *chunk)
 			continue;
 		if (!is_of_a_place(place->link))
 			return place->link;
-		err = refuse_function(uprobes, function_of(place->cookie));
+		err = refuse_group(uprobes, place->group);
 		if (err)
 			return err;
 		any_refused = true;
@@ -355,21 +355,21 @@ static struct chunk *add_chunk(struct uprobes *uprobes, const char *path, pid_t 
 static bool goes_that_way(const struct uprobes *uprobes, const struct uprobe_place *place,
 			  enum way way, uint64_t *cookie)
 {
-	bool session = uprobes->ways.multi && uprobes->ways.session;
+	bool session = uprobes->session >= 0;
+	bool apart = place->kind == UPROBE_ENTRY_AND_RETURN && !session;
 
 	*cookie = place->cookie;
 	switch (way) {
 	case WAY_EXIT:
 		return place->kind == UPROBE_EXIT_SITE;
 	case WAY_RETURN:
-		/* the place of the site in the cookie, and no words: the function has returned */
-		*cookie = CALLS_COOKIE(function_of(place->cookie), CALLS_SITE_RETURN, 0, 0);
-		return place->kind == UPROBE_ENTRY_AND_RETURN && !session;
+		*cookie = place->return_cookie;
+		return apart;
 	case WAY_ENTRY:
 		if (place->kind == UPROBE_ENTRY)
 			return true;
-		*cookie |= CALLS_COOKIE(0, 0, CALLS_FUNCTION_RETURN, 0);
-		return place->kind == UPROBE_ENTRY_AND_RETURN && !session;
+		*cookie = place->entry_cookie;
+		return apart;
 	case WAY_SESSION:
 		return place->kind == UPROBE_ENTRY_AND_RETURN && session;
 	default:
@@ -389,7 +389,7 @@ static int attach_way(struct uprobes *uprobes, const char *path, pid_t pid, enum
 	for (i = 0; i < count; i++) {
 		/* an entry whose exits cannot be seen is of no use */
 		if (!goes_that_way(uprobes, &places[i], way, &cookie) ||
-		    map_get(&uprobes->refused, function_of(cookie)))
+		    map_get(&uprobes->refused, places[i].group))
 			continue;
 		if (chunk && chunk->places.count == CHUNK_PLACES) {
 			err = attach_chunk(uprobes, chunk);
@@ -399,14 +399,14 @@ static int attach_way(struct uprobes *uprobes, const char *path, pid_t pid, enum
 		}
 		if (!chunk)
 			chunk = add_chunk(uprobes, path, pid, way);
-		if (!chunk ||
-		    !vec_push(&chunk->places, (struct place){places[i].offset, cookie, -1}))
+		if (!chunk || !vec_push(&chunk->places, (struct place){places[i].offset, cookie,
+								       places[i].group, -1}))
 			return -ENOMEM;
 	}
 	return chunk ? attach_chunk(uprobes, chunk) : 0;
 }
 
-/* Functions refused since there were before of them: what is attached of them goes. */
+/* Groups refused since there were before of them: what is attached of them goes. */
 static int take_out_refused(struct uprobes *uprobes, size_t before)
 {
 	size_t i;
@@ -447,17 +447,17 @@ int uprobes_attach(struct uprobes *uprobes, const char *path, pid_t pid,
 	}
 	if (uprobes->refused_list.count)
 		qsort(uprobes->refused_list.at, uprobes->refused_list.count,
-		      sizeof(*uprobes->refused_list.at), compare_functions);
+		      sizeof(*uprobes->refused_list.at), compare_groups);
 	return 0;
 }
 
-/* Removes the places of a function from a chunk's list. Returns whether there were any. */
-static bool forget_places(struct chunk *chunk, uint32_t function)
+/* Removes the places of a group from a chunk's list. Returns whether there were any. */
+static bool forget_places(struct chunk *chunk, uint32_t group)
 {
 	size_t kept = 0, before = chunk->places.count;
 
 	vec_foreach (&chunk->places, place) {
-		if (function_of(place->cookie) == function)
+		if (place->group == group)
 			close_link(&place->link);
 		else
 			chunk->places.at[kept++] = *place;
@@ -466,7 +466,7 @@ static bool forget_places(struct chunk *chunk, uint32_t function)
 	return kept != before;
 }
 
-int uprobes_take_out(struct uprobes *uprobes, uint32_t function)
+int uprobes_take_out(struct uprobes *uprobes, uint32_t group)
 {
 	int err = 0, failed = 0;
 
@@ -474,7 +474,7 @@ int uprobes_take_out(struct uprobes *uprobes, uint32_t function)
 	for (size_t i = uprobes->chunks.count; i-- > 0;) {
 		struct chunk *chunk = uprobes->chunks.at[i];
 
-		if (!forget_places(chunk, function) || !uprobes->ways.multi)
+		if (!forget_places(chunk, group) || !uprobes->ways.multi)
 			continue;
 		/* never both at a time: each call would be told twice */
 		close_link(&chunk->link);

@@ -16,11 +16,11 @@
  *	multi		thousands of places with one call, a cookie each (6.6)
  *	perf events	one descriptor per place (6.1), slow to take away
  *
- * Places are attached in chunks, so that one function can be taken out again at the price of attaching
+ * Places are attached in chunks, so that one group of them can be taken out again at the price of attaching
  * its chunk anew. All hang on descriptors of this process: however it ends, they end with it.
  */
 struct uprobes;
-struct probes;
+struct bpf_program;
 
 struct uprobe_ways {
 	bool session, multi;
@@ -30,28 +30,39 @@ struct uprobe_ways {
 /* What this kernel can do. */
 void uprobe_ways_probe(struct uprobe_ways *ways);
 
-/* To be called between open and load: which programs are needed, and how they will be attached. */
-void uprobes_prepare(struct probes *probes, const struct uprobe_ways *ways);
+/* The programs of one source; several sources can probe the same file. */
+struct uprobe_programs {
+	struct bpf_program *session; /* where functions begin and return; may be null */
+	struct bpf_program *site;    /* at all other places, and without sessions at those, too */
+};
 
-int uprobes_new(struct probes *probes, const struct uprobe_ways *ways, struct uprobes **uprobes);
+/* To be called between open and load: which of them are needed, and how they will be attached. */
+void uprobes_prepare(const struct uprobe_programs *programs, const struct uprobe_ways *ways);
+
+int uprobes_new(const struct uprobe_programs *programs, const struct uprobe_ways *ways,
+		struct uprobes **uprobes);
 /* Takes all away. */
 void uprobes_free(struct uprobes *uprobes);
 
-/* One place. function: the number in the cookie, by which it is taken out. */
+/* One place. */
 struct uprobe_place {
 	uint64_t offset; /* in the file */
-	uint64_t cookie; /* CALLS_COOKIE() */
+	uint32_t
+		group; /* places of one group, a function's say, are refused and taken out together */
 	enum uprobe_kind {
 		UPROBE_ENTRY,
 		UPROBE_ENTRY_AND_RETURN, /* session; else an entry and a return probe */
 		UPROBE_EXIT_SITE,
 	} kind;
+	uint64_t cookie; /* what the program is told */
+	/* of UPROBE_ENTRY_AND_RETURN without sessions: what it is told by each of the two probes */
+	uint64_t entry_cookie, return_cookie;
 };
 
 /*
  * Attaches places of one file. path: as this process can open it (/proc/PID/map_files/… serves). pid: only
  * there, 0: wherever the file runs; where the kernel cannot do that right, all that run it are hit, and
- * the probe itself passes over those that are not meant. A function with a place that the kernel refuses
+ * the probe itself passes over those that are not meant. A group with a place that the kernel refuses
  * (an instruction that it cannot handle) is left out, and counted; the rest is attached. (The kernel looks
  * at the instructions only of a file that somebody has mapped. In one that is mapped later, such a place
  * stays without a probe, and nothing tells.) Places are copied. Returns 0 or a negative errno with *why
@@ -61,11 +72,11 @@ int uprobes_attach(struct uprobes *uprobes, const char *path, pid_t pid,
 		   const struct uprobe_place *places, size_t count, struct fail *why);
 
 /*
- * Takes out all places of a function. Others of its chunk are without probes for the moment that it
+ * Takes out all places of a group. Others of its chunk are without probes for the moment that it
  * takes, and the kernel forgets their returns that are due: calls of them that are open end when a later
  * event shows it. Returns 0 or a negative errno: then those others are out too.
  */
-int uprobes_take_out(struct uprobes *uprobes, uint32_t function);
+int uprobes_take_out(struct uprobes *uprobes, uint32_t group);
 
 struct uprobes_counts {
 	size_t attached, refused; /* places */
