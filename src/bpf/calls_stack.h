@@ -51,18 +51,27 @@ static __always_inline __u32 bucket_of(__u64 ns)
 	return bucket < CALLS_BUCKETS ? bucket : CALLS_BUCKETS - 1;
 }
 
-static __always_inline void sum_up(struct calls_thread *t, const struct calls_frame *frame,
-				   __u64 duration, __u32 flags)
+/*
+ * The open call that is of that number in frames ends. Not static, as --summary took the kernel's verifier a second
+ * more otherwise, which is more than a short recording saves.
+ */
+__noinline int calls_sum_up(struct calls_thread *t, __u32 at, __u64 duration, __u32 flags)
 {
-	__u32 number = frame->function / CALLS_SUMS_PART;
-	__u32 function = frame->function % CALLS_SUMS_PART;
-	void *part = bpf_map_lookup_elem(&calls_sums, &number);
-	struct calls_sum *sum = part ? bpf_map_lookup_elem(part, &function) : NULL;
-	__u32 bucket = bucket_of(duration);
+	struct calls_frame *frame = t ? frame_at(t, at) : NULL;
+	__u32 number, function, bucket;
+	struct calls_sum *sum;
+	void *part;
 
+	if (!frame)
+		return 0;
+	number = frame->function / CALLS_SUMS_PART;
+	function = frame->function % CALLS_SUMS_PART;
+	part = bpf_map_lookup_elem(&calls_sums, &number);
+	sum = part ? bpf_map_lookup_elem(part, &function) : NULL;
+	bucket = bucket_of(duration);
 	if (!sum) {
 		capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_RING_FULL);
-		return;
+		return 0;
 	}
 	if (!sum->calls || duration < sum->min)
 		sum->min = duration;
@@ -77,10 +86,11 @@ static __always_inline void sum_up(struct calls_thread *t, const struct calls_fr
 	sum->waited += t->waited - frame->waited;
 	if (bucket < CALLS_BUCKETS)
 		sum->buckets[bucket]++;
+	return 0;
 }
 
 /* A call for which there is no frame: that it was made is known, its time stays with the one around it. */
-static __always_inline void sum_up_beyond(__u32 number)
+__noinline int calls_sum_up_beyond(__u32 number)
 {
 	__u32 part_number = number / CALLS_SUMS_PART, function = number % CALLS_SUMS_PART;
 	void *part = bpf_map_lookup_elem(&calls_sums, &part_number);
@@ -88,12 +98,13 @@ static __always_inline void sum_up_beyond(__u32 number)
 
 	if (!sum) {
 		capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_RING_FULL);
-		return;
+		return 0;
 	}
 	sum->min = sum->calls ? sum->min : 0;
 	sum->calls++;
 	sum->inferred++;
 	capture_count_loss(CAPTURE_SOURCE_CALLS, CAPTURE_LOSS_CALL_NO_TIME);
+	return 0;
 }
 
 /* The innermost call of the lane ends. False: there is none. */
@@ -126,7 +137,7 @@ static __always_inline bool pop(struct calls_thread *t, struct calls_lane *lane,
 		/* whoever is told when a call begins is told when it ends, too */
 		if (duration >= calls_shortest || calls_entries) {
 			if (calls_summary)
-				sum_up(t, frame, duration, flags);
+				calls_sum_up(t, number, duration, flags);
 			else
 				send_call(t, CAPTURE_CALL, now, frame, lane->depth, flags);
 		}
