@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "film/blocks.h"
-#include "film/processes.h"
+#include "film/catalogue_blocks.h"
 
 /* Batches that wait for the disk may take this much memory; then the caller waits. */
 #define QUEUE_MAX (64u << 20)
@@ -46,8 +46,7 @@ struct film_disk {
 	unsigned int commits_aside, pages_aside; /* in the side file, */
 	unsigned int commits_aside_max;		 /* of which so many may stay there */
 	uint64_t samples;			 /* that were committed */
-	struct columns columns;
-	struct buf row;
+	struct film_catalogue catalogue;
 	struct film_blocks blocks;
 };
 
@@ -94,189 +93,7 @@ static int write_rows(struct film_disk *d, const struct buf *rows)
 	return rc;
 }
 
-/* Writes the operation in d->row, which then is empty again. */
-static int write_own_row(struct film_disk *d)
-{
-	int rc = d->row.failed ? SQLITE_NOMEM : write_rows(d, &d->row);
-
-	d->row.count = 0;
-	return rc;
-}
-
-/* Writes the block in d->columns as a row whose id is that of the block's first entry. */
-static int write_block(struct film_disk *d, enum film_row kind, size_t id, size_t count)
-{
-	film_put_row(&d->row, kind, (uint64_t)id, (uint64_t)count, d->columns.packed.at,
-		     d->columns.packed.count);
-	return write_own_row(d);
-}
-
-static size_t at_most(size_t count, size_t max)
-{
-	return count < max ? count : max;
-}
-
-static int write_functions(struct film_disk *d, const struct film_batch *batch)
-{
-	size_t from, count;
-	int rc = SQLITE_OK;
-
-	for (from = 0; rc == SQLITE_OK && from < batch->functions.count; from += count) {
-		const struct film_function *functions = batch->functions.at + from;
-
-		count = functions_per_block(functions, batch->functions.count - from);
-		if (functions_pack(&d->columns, functions, count))
-			return SQLITE_NOMEM;
-		rc = write_block(d, FILM_ROW_FUNCTIONS, batch->first.function + from, count);
-	}
-	return rc;
-}
-
-static int write_frames(struct film_disk *d, const struct film_batch *batch)
-{
-	size_t from, count;
-	int rc = SQLITE_OK;
-
-	for (from = 0; rc == SQLITE_OK && from < batch->frames.count; from += count) {
-		count = at_most(batch->frames.count - from, FILM_BLOCK_MAX);
-		if (places_pack(&d->columns, batch->frames.at + from, count))
-			return SQLITE_NOMEM;
-		rc = write_block(d, FILM_ROW_FRAMES, batch->first.frame + from, count);
-	}
-	return rc;
-}
-
-static int write_stacks(struct film_disk *d, const struct film_batch *batch)
-{
-	size_t from, count;
-	int rc = SQLITE_OK;
-
-	for (from = 0; rc == SQLITE_OK && from < batch->stacks.count; from += count) {
-		uint32_t id = batch->first.stack + (uint32_t)from;
-
-		count = at_most(batch->stacks.count - from, FILM_BLOCK_MAX);
-		if (stacks_pack(&d->columns, id, batch->stacks.at + from, count))
-			return SQLITE_NOMEM;
-		rc = write_block(d, FILM_ROW_STACKS, id, count);
-	}
-	return rc;
-}
-
-/* By frame, the last call first, then by depth. */
-static int by_frame(const void *a, const void *b)
-{
-	const struct film_named *x = a, *y = b;
-
-	if (x->row.frame != y->row.frame)
-		return x->row.frame < y->row.frame ? -1 : 1;
-	if (x->call != y->call)
-		return x->call > y->call ? -1 : 1;
-	return x->row.depth < y->row.depth ? -1 : x->row.depth > y->row.depth;
-}
-
-static int write_names(struct film_disk *d, struct film_batch *batch)
-{
-	vec(struct film_naming) rows = {0};
-	size_t from, count, i;
-	uint32_t call = 0;
-	int rc = SQLITE_OK;
-
-	if (!batch->names.count)
-		return SQLITE_OK;
-	if (!vec_reserve(&rows, batch->names.count))
-		return SQLITE_NOMEM;
-	qsort(batch->names.at, batch->names.count, sizeof(*batch->names.at), by_frame);
-	for (i = 0; i < batch->names.count; i++) {
-		const struct film_named *named = &batch->names.at[i];
-
-		if (!rows.count || vec_last(&rows)->frame != named->row.frame)
-			call = named->call;
-		if (named->call == call)
-			rows.at[rows.count++] = named->row;
-	}
-	for (from = 0; rc == SQLITE_OK && from < rows.count; from += count) {
-		count = namings_per_block(rows.at + from, rows.count - from);
-		if (namings_pack(&d->columns, rows.at + from, count)) {
-			rc = SQLITE_NOMEM;
-			break;
-		}
-		film_put_row(&d->row, FILM_ROW_NAMES, (uint64_t)count, d->columns.packed.at,
-			     d->columns.packed.count);
-		rc = write_own_row(d);
-	}
-	vec_free(&rows);
-	return rc;
-}
-
-/* By frame, the last call first. */
-static int by_started_frame(const void *a, const void *b)
-{
-	const struct film_started *x = a, *y = b;
-
-	if (x->row.frame != y->row.frame)
-		return x->row.frame < y->row.frame ? -1 : 1;
-	return x->call > y->call ? -1 : x->call < y->call;
-}
-
-static int write_starts(struct film_disk *d, struct film_batch *batch)
-{
-	vec(struct film_start) rows = {0};
-	size_t from, count;
-	int rc = SQLITE_OK;
-
-	if (!batch->starts.count)
-		return SQLITE_OK;
-	if (!vec_reserve(&rows, batch->starts.count))
-		return SQLITE_NOMEM;
-	qsort(batch->starts.at, batch->starts.count, sizeof(*batch->starts.at), by_started_frame);
-	vec_foreach (&batch->starts, started) {
-		if (!rows.count || vec_last(&rows)->frame != started->row.frame)
-			rows.at[rows.count++] = started->row;
-	}
-	for (from = 0; rc == SQLITE_OK && from < rows.count; from += count) {
-		count = at_most(rows.count - from, FILM_BLOCK_MAX);
-		if (starts_pack(&d->columns, rows.at + from, count)) {
-			rc = SQLITE_NOMEM;
-			break;
-		}
-		film_put_row(&d->row, FILM_ROW_STARTS, (uint64_t)count, d->columns.packed.at,
-			     d->columns.packed.count);
-		rc = write_own_row(d);
-	}
-	vec_free(&rows);
-	return rc;
-}
-
-static int write_processes(struct film_disk *d, const struct film_batch *batch)
-{
-	const struct film_process *processes = batch->processes.at;
-	size_t from, count;
-	int rc = SQLITE_OK;
-
-	for (from = 1; rc == SQLITE_OK && from < batch->processes.count; from += count) {
-		if (processes_pack(&d->columns, processes + from, batch->processes.count - from,
-				   &count))
-			return SQLITE_NOMEM;
-		rc = write_block(d, FILM_ROW_PROCESSES, from, count);
-	}
-	return rc;
-}
-
-static int write_threads(struct film_disk *d, const struct film_batch *batch)
-{
-	size_t from, count;
-	int rc = SQLITE_OK;
-
-	for (from = 1; rc == SQLITE_OK && from < batch->threads.count; from += count) {
-		if (threads_pack(&d->columns, batch->processes.at, batch->threads.at + from,
-				 batch->threads.count - from, &count))
-			return SQLITE_NOMEM;
-		rc = write_block(d, FILM_ROW_THREADS, from, count);
-	}
-	return rc;
-}
-
-/* For film_blocks_write(). */
+/* For those that make rows of a batch. */
 static int write_given_row(void *context, const struct buf *row)
 {
 	return row->failed ? SQLITE_NOMEM : write_rows(context, row);
@@ -287,19 +104,7 @@ static int write_batch(struct film_disk *d, struct film_batch *batch)
 	int rc = write_rows(d, &batch->rows);
 
 	if (rc == SQLITE_OK)
-		rc = write_functions(d, batch);
-	if (rc == SQLITE_OK)
-		rc = write_frames(d, batch);
-	if (rc == SQLITE_OK)
-		rc = write_names(d, batch);
-	if (rc == SQLITE_OK)
-		rc = write_starts(d, batch);
-	if (rc == SQLITE_OK)
-		rc = write_stacks(d, batch);
-	if (rc == SQLITE_OK)
-		rc = write_processes(d, batch);
-	if (rc == SQLITE_OK)
-		rc = write_threads(d, batch);
+		rc = film_catalogue_write(&d->catalogue, batch, write_given_row, d);
 	if (rc == SQLITE_OK)
 		rc = film_blocks_write(&d->blocks, batch, write_given_row, d);
 	return rc;
@@ -501,8 +306,7 @@ static void free_disk(struct film_disk *d)
 		sqlite3_finalize(d->statements[i]);
 	sqlite3_finalize(d->page_count);
 	sqlite3_close(d->db);
-	columns_free(&d->columns);
-	buf_free(&d->row);
+	film_catalogue_free(&d->catalogue);
 	film_blocks_free(&d->blocks);
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->given);

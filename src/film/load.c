@@ -6,58 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "film/catalogue.h"
 #include "film/labels.h"
+#include "film/loading.h"
 #include "film/processes.h"
-#include "film/row.h"
 #include "film/schema.h"
-
-struct loader {
-	sqlite3 *db;
-	const char *path;
-	struct fail *why;
-	struct film *film;
-	struct film_reading reading;
-	struct arena *texts, *replaced;
-	uint64_t text_left;	/* bytes of text that may still come */
-	uint64_t replaced_left; /* the same of rows that are written again */
-	uint64_t names_left;	/* bytes of function names that may still come */
-	uint64_t words_left;	/* and of the texts of packed processes and threads */
-	struct column_reader columns;
-	vec(struct film_place) places;	 /* of the block of frames at hand */
-	vec(struct film_naming) namings; /* of the block of names at hand */
-	vec(struct film_start) starts;	 /* of the block of starts at hand */
-
-	unsigned int meta_rows, meta_known;
-	char labels[FILM_LABELS_SIZE];
-
-	vec(struct film_event) events;
-	vec(struct film_process) processes;
-	vec(struct film_thread) threads;
-	vec(struct film_image) images;
-	vec(struct film_function) functions;
-	vec(const char *) files;
-	vec(struct film_frame) frames;
-	vec(struct film_inline) inlines;
-	vec(struct film_stack) stacks;
-	vec(struct film_loss) losses;
-	vec(struct film_block) blocks;
-};
 
 /* Rows of the table meta that a film has, and that one of a later stackcam, or with labels, may have. */
 #define META_ROWS     9
 #define META_ROWS_MAX 96
-
-static struct loader *loader_of(const struct film_row *r)
-{
-	return r->context;
-}
-
-#define push(r, table, ...)                                                    \
-	do {                                                                   \
-		if (!(r)->err && !vec_push(&loader_of(r)->table, __VA_ARGS__)) \
-			(r)->err = -ENOMEM;                                    \
-	} while (0)
 
 /* A row that holds a label: rows come in the order of their names, so the keys are sorted. */
 static void take_label(struct film_row *r, const char *key)
@@ -161,24 +117,13 @@ static void take_thread(struct film_row *r)
 	push(r, threads, thread);
 }
 
-/* The rows of a block that says to hold the ids from first on, at most max; 0 when err is set. */
-static uint32_t block_rows(struct film_row *r, size_t first, uint32_t max)
-{
-	uint32_t count = row_number32(r, 1, FILM_BLOCK_MAX);
-
-	row_check_id(r, first, max);
-	if (!count || (!r->err && count > max + 1 - first))
-		r->err = -EBADMSG;
-	return r->err ? 0 : count;
-}
-
 /* The blocks of packed rows come before the rows: nothing is there yet but the unused entry. */
 static void take_processes(struct film_row *r)
 {
 	struct loader *l = r->context;
 	const struct processes_texts texts = {l->replaced, &l->words_left};
 	size_t first = l->processes.count, size;
-	uint32_t count = block_rows(r, first, FILM_ROWS_MAX);
+	uint32_t count = load_block_rows(r, first, FILM_ROWS_MAX);
 	const void *data = row_bytes(r, 2, &size);
 
 	if (r->err)
@@ -197,7 +142,7 @@ static void take_threads(struct film_row *r)
 	struct loader *l = r->context;
 	const struct processes_texts texts = {l->replaced, &l->words_left};
 	size_t first = l->threads.count, size;
-	uint32_t count = block_rows(r, first, FILM_ROWS_MAX);
+	uint32_t count = load_block_rows(r, first, FILM_ROWS_MAX);
 	const void *data = row_bytes(r, 2, &size);
 
 	if (r->err)
@@ -235,161 +180,6 @@ static void take_file(struct film_row *r)
 
 	row_check_id(r, loader_of(r)->files.count, FILM_ROWS_MAX);
 	push(r, files, path);
-}
-
-static void take_functions(struct film_row *r)
-{
-	struct loader *l = r->context;
-	size_t first = l->functions.count, size, i;
-	uint32_t count = block_rows(r, first, FILM_FUNCTIONS_MAX);
-	const void *data = row_bytes(r, 2, &size);
-
-	if (r->err)
-		return;
-	if (!vec_reserve(&l->functions, first + count)) {
-		r->err = -ENOMEM;
-		return;
-	}
-	r->err = functions_unpack(&l->columns, data, size, (uint32_t)l->images.count, l->texts,
-				  l->functions.at + first, count);
-	for (i = first; !r->err && i < first + count; i++) {
-		size_t length = strlen(l->functions.at[i].name);
-
-		if (length > l->names_left)
-			r->err = -EBADMSG;
-		else
-			l->names_left -= length;
-	}
-	if (!r->err)
-		l->functions.count += count;
-}
-
-static void take_frames(struct film_row *r)
-{
-	struct loader *l = r->context;
-	size_t first = l->frames.count, size, i;
-	uint32_t count = block_rows(r, first, FILM_FRAMES_MAX);
-	const void *data = row_bytes(r, 2, &size);
-
-	if (r->err)
-		return;
-	if (!vec_reserve(&l->frames, first + count) || !vec_reserve(&l->places, count)) {
-		r->err = -ENOMEM;
-		return;
-	}
-	r->err = places_unpack(&l->columns, data, size, (uint32_t)l->images.count, l->places.at,
-			       count);
-	if (!r->err && !vec_reserve(&l->reading.named_by, first + count))
-		r->err = -ENOMEM;
-	for (i = 0; !r->err && i < count; i++) {
-		l->reading.named_by.at[l->reading.named_by.count++] = 0;
-		l->frames.at[l->frames.count++] = (struct film_frame){
-			.image = l->places.at[i].image,
-			.kind = (enum film_frame_kind)l->places.at[i].kind,
-			.address = l->places.at[i].address,
-			.file = "",
-		};
-	}
-}
-
-/* Forgets the inlined calls that a later block of names replaced. */
-static void drop_replaced(struct loader *l)
-{
-	struct film_reading *reading = &l->reading;
-	size_t kept = 0;
-
-	vec_foreach (&reading->given, given) {
-		if (reading->named_by.at[given->call.frame] == given->block)
-			reading->given.at[kept++] = *given;
-	}
-	reading->given.count = kept;
-}
-
-static void apply_name(struct film_row *r, const struct film_naming *naming)
-{
-	struct loader *l = r->context;
-	struct film_frame *frame = &l->frames.at[naming->frame];
-	struct film_given given = {
-		.call = {naming->frame, naming->depth, naming->function, l->files.at[naming->file],
-			 naming->line},
-		.block = (uint32_t)l->reading.next_name,
-	};
-
-	if (naming->depth) {
-		push(r, reading.given, given);
-		return;
-	}
-	l->reading.named_by.at[naming->frame] = given.block;
-	frame->function = naming->function;
-	frame->file = l->files.at[naming->file];
-	frame->line = naming->line;
-}
-
-static void take_names(struct film_row *r)
-{
-	struct loader *l = r->context;
-	uint32_t count = block_rows(r, l->reading.next_name, UINT32_MAX - FILM_BLOCK_MAX), i;
-	size_t size;
-	const void *data = row_bytes(r, 2, &size);
-
-	if (r->err)
-		return;
-	if (!vec_reserve(&l->namings, count)) {
-		r->err = -ENOMEM;
-		return;
-	}
-	r->err = namings_unpack(&l->columns, data, size, (uint32_t)l->frames.count,
-				(uint32_t)l->functions.count, (uint32_t)l->files.count,
-				l->namings.at, count);
-	for (i = 0; !r->err && i < count; i++)
-		apply_name(r, &l->namings.at[i]);
-	if (l->reading.given.count > FILM_INLINES_MAX)
-		drop_replaced(l);
-	if (l->reading.given.count > FILM_INLINES_MAX)
-		r->err = -EBADMSG;
-	l->reading.next_name++;
-}
-
-static void take_starts(struct film_row *r)
-{
-	struct loader *l = r->context;
-	uint32_t count = block_rows(r, l->reading.next_start, UINT32_MAX - FILM_BLOCK_MAX), i;
-	size_t size;
-	const void *data = row_bytes(r, 2, &size);
-
-	if (!r->err && !vec_reserve(&l->starts, count))
-		r->err = -ENOMEM;
-	if (!r->err)
-		r->err = starts_unpack(&l->columns, data, size, (uint32_t)l->frames.count,
-				       l->starts.at, count);
-	for (i = 0; !r->err && i < count; i++) {
-		struct film_frame *frame = &l->frames.at[l->starts.at[i].frame];
-
-		/* a mark's address is 0: it has no code that could begin anywhere */
-		if (l->starts.at[i].distance >= frame->address)
-			r->err = -EBADMSG;
-		else
-			frame->start = frame->address - l->starts.at[i].distance;
-	}
-	l->reading.next_start++;
-}
-
-static void take_stacks(struct film_row *r)
-{
-	struct loader *l = r->context;
-	size_t first = l->stacks.count, size;
-	uint32_t count = block_rows(r, first, FILM_STACKS_MAX);
-	const void *data = row_bytes(r, 2, &size);
-
-	if (r->err)
-		return;
-	if (!vec_reserve(&l->stacks, first + count))
-		r->err = -ENOMEM;
-	else
-		r->err = stacks_unpack(&l->columns, data, size, (uint32_t)first,
-				       (uint32_t)l->frames.count, l->stacks.at + first, count);
-	if (!r->err)
-		l->stacks.count += count;
 }
 
 static void take_loss(struct film_row *r)
@@ -447,11 +237,11 @@ static const struct load {
 	{AGAIN("thread", "id"), take_thread},
 	{ROWS("image", "*"), take_image, NEXT(images.count)},
 	{ROWS("file", "*"), take_file, NEXT(files.count)},
-	{ROWS("function", "*"), take_functions, NEXT(functions.count)},
-	{ROWS("frame", "*"), take_frames, NEXT(frames.count)},
-	{ROWS("name", "*"), take_names, NEXT(reading.next_name)},
-	{ROWS("start", "*"), take_starts, NEXT(reading.next_start)},
-	{ROWS("stack", "*"), take_stacks, NEXT(stacks.count)},
+	{ROWS("function", "*"), load_functions, NEXT(functions.count)},
+	{ROWS("frame", "*"), load_frames, NEXT(frames.count)},
+	{ROWS("name", "*"), load_names, NEXT(reading.next_name)},
+	{ROWS("start", "*"), load_starts, NEXT(reading.next_start)},
+	{ROWS("stack", "*"), load_stacks, NEXT(stacks.count)},
 	{AGAIN("loss", "id"), take_loss, FILM_PART_LOSSES},
 	/* not data: it would be read from the disk with it */
 	{ROWS("block", "id, event, kind, t0, t1, n, total"), take_block, NEXT(reading.next_block)},
@@ -590,27 +380,6 @@ static void hand_over(struct loader *l)
 		qsort(l->blocks.at, l->blocks.count, sizeof(*l->blocks.at), in_order);
 }
 
-static int by_frame(const void *a, const void *b)
-{
-	const struct film_inline *x = a, *y = b;
-
-	if (x->frame != y->frame)
-		return x->frame < y->frame ? -1 : 1;
-	return x->depth < y->depth ? -1 : x->depth > y->depth;
-}
-
-static int collect_inlines(struct loader *l)
-{
-	drop_replaced(l);
-	if (!vec_reserve(&l->inlines, l->reading.given.count))
-		return fail_errno(l->why, -ENOMEM, NULL, "cannot read %s", l->path);
-	vec_foreach (&l->reading.given, given)
-		l->inlines.at[l->inlines.count++] = given->call;
-	if (l->inlines.count)
-		qsort(l->inlines.at, l->inlines.count, sizeof(*l->inlines.at), by_frame);
-	return 0;
-}
-
 static int check_info(struct loader *l)
 {
 	const char *labels = arena_text(l->replaced, l->labels, strlen(l->labels));
@@ -652,7 +421,7 @@ static int load_tables(struct loader *l, int version, enum film_part part)
 	reading->name_bytes = FILM_NAMES_MAX - l->names_left;
 	if (!err)
 		err = check_info(l);
-	return err ? err : collect_inlines(l);
+	return err ? err : load_inlines(l);
 }
 
 int film_load(sqlite3 *db, const char *path, enum film_part part, struct film *film,
