@@ -25,12 +25,17 @@
 #include "camera/sources.h"
 #include "probes.skel.h"
 #include "process/activity.h"
+#include "process/executing.h"
 #include "process/sideband.h"
 
 #define TABLES_LIMIT_DEFAULT (96ull << 20)
 #define SIDEBAND_PAGES	     64
 /* Running processes that are looked at before the first sample. */
 #define FOLLOW_FIRST_MAX 64
+
+/* Pages of code that are made ready before the first sample; large libraries take 0.1 s for each part of them. */
+#define EXECUTED_MAX 32
+
 /* Stacks that can be handed over at the same moment, 64 KiB each; one per CPU on most machines. */
 #define COPIES_MAX 32u
 
@@ -53,6 +58,7 @@ struct camera {
 	unsigned int cpus, online; /* possible ones, and those that are there */
 	struct activity
 		*activity; /* who runs while the probes are loaded; null: not wanted, or known */
+	struct executing *executing; /* and where those are that are named; null: as above */
 	uint64_t last_tidy;
 	int epoll;
 	struct samples_statistics final; /* once samples is gone */
@@ -142,6 +148,16 @@ void camera_raise_priority(void)
 	setpriority(PRIO_PROCESS, 0, RECORDER_NICE);
 }
 
+/* At what runs while the probes are loaded. */
+static void begin_looking(struct camera *camera)
+{
+	const struct selection *selection = camera->options.selection;
+
+	camera->activity = activity_begin();
+	if (selection->pid_count)
+		camera->executing = executing_begin(selection->pids, selection->pid_count);
+}
+
 /* What is there before the probes fire. */
 static int set_up(struct camera *camera, struct fail *why)
 {
@@ -155,7 +171,7 @@ static int set_up(struct camera *camera, struct fail *why)
 	int err = sources_make(&camera->sources, &host, options->sources, why);
 
 	if (!err && sources_rate(&camera->sources))
-		camera->activity = activity_begin();
+		begin_looking(camera);
 	if (!err)
 		err = load(camera, why);
 	if (!err)
@@ -226,6 +242,7 @@ void camera_free(struct camera *camera)
 	drain_free(camera->drain);
 	sources_free(&camera->sources);
 	activity_end(camera->activity, NULL, 0);
+	executing_end(camera->executing, NULL, 0);
 	samples_free(camera->samples);
 	if (camera->epoll >= 0)
 		close(camera->epoll);
@@ -264,14 +281,19 @@ static void follow_first(struct camera *camera)
 {
 	const struct selection *selection = camera->options.selection;
 	pid_t running[FOLLOW_FIRST_MAX];
+	struct executed places[EXECUTED_MAX];
 	size_t i, count = activity_end(camera->activity, running, FOLLOW_FIRST_MAX);
+	size_t place_count = executing_end(camera->executing, places, EXECUTED_MAX);
 
 	camera->activity = NULL;
+	camera->executing = NULL;
 	for (i = 0; i < selection->pid_count; i++)
 		samples_follow(camera->samples, selection->pids[i]);
 	for (i = 0; i < count; i++)
 		if (selection->whole_machine || selection_wants(selection, running[i]))
 			samples_follow(camera->samples, running[i]);
+	for (i = 0; i < place_count; i++)
+		samples_expect(camera->samples, places[i].pid, places[i].address);
 }
 
 static int start_sources(struct camera *camera, struct fail *why)

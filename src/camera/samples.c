@@ -615,6 +615,21 @@ void samples_follow(struct samples *samples, pid_t pid)
 		publish(samples, filmed, process, UNWIND_ANY_EXEC);
 }
 
+void samples_expect(struct samples *samples, pid_t pid, uint64_t address)
+{
+	struct process *process = targets_find(samples->targets, pid);
+	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
+	struct unwind_registers at = {.pc = address, .pc_exact = true};
+	const struct unwind_copy nothing = {0};
+	uint32_t count = 0;
+
+	if (!filmed || process->end || !process_mapping(process, address) ||
+	    (!filmed->space.process && publish(samples, filmed, process, UNWIND_ANY_EXEC)))
+		return;
+	/* it ends where the stack would be needed */
+	spaces_finish(samples->spaces, &filmed->space, &nothing, &at, samples->frames, &count);
+}
+
 void samples_tidy(struct samples *samples, uint64_t now)
 {
 	if (now > REMEMBER_NS)

@@ -73,6 +73,12 @@ uint32_t samples_thread(struct samples *samples, const struct capture_identity *
  */
 void samples_follow(struct samples *samples, pid_t pid);
 
+/*
+ * Code at an address of a process will be in stacks: what must be read to walk through it is read now. A stack for which
+ * that is done later lacks the frames of its language, and those that come meanwhile may find no room.
+ */
+void samples_expect(struct samples *samples, pid_t pid, uint64_t address);
+
 /* To be called about once a second with the time up to which all was given in. */
 void samples_tidy(struct samples *samples, uint64_t now);
 
