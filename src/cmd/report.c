@@ -158,6 +158,8 @@ static int show(struct arguments *a, struct film *film, struct output *output, s
 			fail_errno(why, err, NULL, "cannot show '%s'", a->film);
 		else if (!fflush(output->file))
 			words_nothing(&report.view, &answer->question.filter, a->film, stderr);
+		if (!err && !answer->question.event)
+			words_other_events(&report.view, stderr);
 	}
 	report_free(&report);
 	return err;

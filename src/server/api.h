@@ -16,7 +16,7 @@ route_function api_flame, api_diff, api_sandwich, api_functions;
 route_function api_calls;
 
 /* api_lists.c */
-route_function api_series, api_timeline, api_processes, api_losses;
+route_function api_series, api_heat, api_timeline, api_processes, api_losses;
 
 /* api_places.c */
 route_function api_places;

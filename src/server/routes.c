@@ -12,6 +12,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/status", .lane = LANE_STATUS, .answer = api_status},
 	{"GET", "/api/v1/series", .answer = api_series},
 	{"GET", "/api/v1/timeline", .answer = api_timeline},
+	{"GET", "/api/v1/heat", .answer = api_heat},
 	{"GET", "/api/v1/flame", .answer = api_flame},
 	{"GET", "/api/v1/functions", .answer = api_functions},
 	{"GET", "/api/v1/calls", .answer = api_calls},

@@ -299,6 +299,28 @@ void words_nothing(const struct view *view, const struct filter *filter, const c
 		print_empty(view, path, out);
 }
 
+void words_other_events(const struct view *view, FILE *out)
+{
+	struct film *film = view->film;
+	const char *before = "stackcam: the film also has ";
+	uint64_t samples, total;
+
+	for (uint32_t i = 1; i < film->event_count; i++) {
+		const struct film_event *event = &film->events[i];
+
+		film_event_total(film, i, &samples, &total);
+		/* call stacks belong to the calls beside them */
+		if (event == view->event || !samples ||
+		    event_of(event) == event_type(EVENT_CALL_STACKS))
+			continue;
+		fputs(before, out);
+		text_print_safe(out, event->name);
+		before = ", ";
+	}
+	if (*before == ',')
+		fputs("; -e chooses\n", out);
+}
+
 void words_lost(const struct film *film, uint32_t event, FILE *out)
 {
 	char count[32];

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "query/flame.h"
 #include "query/functions.h"
+#include "query/heat.h"
 #include "query/places.h"
 #include "query/question.h"
 #include "query/tree.h"
@@ -182,5 +183,14 @@ int store_timeline(struct store *store, const struct store_ask *ask, enum store_
 		   size_t rows, const char *function, struct store_timeline *timeline,
 		   struct fail *why);
 void store_timeline_free(struct store_timeline *timeline);
+
+/* When samples were, answered by films: at most HEAT_SECONDS_MAX seconds (query/heat.h), else -EINVAL. */
+struct store_heat {
+	struct store_sum sum;
+	struct heat map;
+};
+int store_heat(struct store *store, const struct store_ask *ask, struct store_heat *heat,
+	       struct fail *why);
+void store_heat_free(struct store_heat *heat);
 
 #endif

@@ -29,6 +29,39 @@ def test_filters(page):
     page.until(lambda: len(services(page)) == 5)
 
 
+def test_heat_map(page):
+    """What is dragged over is the time of the flame graph, to 20 ms; the map stays that of the whole range."""
+    page.open("?view=profile&from=1795264328&to=1795264388")
+    page.click("#as-heat")
+    page.asks("heat", **{"from": "1795264328", "to": "1795264388"})
+    page.until(lambda: page.all("#heat"))
+    page.run("""
+        const canvas = document.querySelector('#heat'), box = canvas.getBoundingClientRect();
+        const column = box.width / 60, at = (type, second, row) => canvas.dispatchEvent(new PointerEvent(type, {
+            bubbles: true, pointerId: 1, clientX: box.left + (second + 0.5) * column, clientY: box.top + row * 4 + 2 }));
+        canvas.setPointerCapture = () => {};
+        at('pointerdown', 2, 10); at('pointermove', 3, 4); at('pointerup', 3, 4);""")
+    page.asks("flame", **{"from": "1795264330.2", "to": "1795264331.1"})
+    assert page.link()["part_from"] == "1795264330.2" and page.link()["from"] == "1795264328"
+    page.click("#whole-range")
+    page.until(lambda: "part_from" not in page.link())
+
+
+def test_heat_maps_are_of_an_hour_at_most(page):
+    page.open("?view=profile&from=-1d&to=now&heat=1")
+    page.asks("timeline", **{"from": "-1d"})
+    assert not page.find("#as-heat").is_enabled() and not page.all("#heat")
+
+
+def test_two_events_beside_each_other(page):
+    page.open("?view=profile")
+    page.choose("other", "off-cpu")
+    page.asks("flame", event="on-cpu")
+    page.asks("flame", event="off-cpu")
+    page.until(lambda: page.link().get("other") == "off-cpu")
+    page.until(lambda: "Off-CPU" in page.text(".graph-area") and "On-CPU" in page.text(".graph-area"))
+
+
 def test_how_stacks_are_merged(page):
     page.open("?view=profile")
     page.click("#shape")

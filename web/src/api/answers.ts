@@ -175,6 +175,18 @@ export interface TimelineAnswer {
 	rows: TimelineRow[];
 }
 
+export interface HeatAnswer {
+	sum: Sum;
+	/** The second of the first column. */
+	first: number;
+	/** Columns, and parts of each. */
+	seconds: number;
+	rows: number;
+	most: number;
+	/** Column by column. */
+	cells: number[];
+}
+
 /** A row of the server's table of events. */
 export interface EventType {
 	name: string;

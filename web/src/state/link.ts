@@ -57,6 +57,11 @@ export interface Link {
 	before: Side | null;
 	/** Of a comparison: two graphs beside each other, not one. */
 	isBeside: boolean;
+	/** Of a profile: a heat map, not a chart; and which part of it the flame graph is of, '': all. */
+	isHeat: boolean;
+	part: Range;
+	/** Of a profile: another event beside it, '': none. */
+	other: string;
 	flame: FlameState;
 	/** The colouring of a comparison. */
 	changeColour: Colouring;
@@ -191,6 +196,9 @@ function describe(at: Address, link: Link): Link {
 		group: at.word('group', link.group, GROUPINGS),
 		before: hasBefore ? describeSide(at, 'before_', link.before ?? NO_SIDE) : null,
 		isBeside: at.flag('beside', link.isBeside),
+		isHeat: at.flag('heat', link.isHeat),
+		part: { from: at.text('part_from', link.part.from), to: at.text('part_to', link.part.to) },
+		other: at.text('other', link.other),
 		flame: describeFlame(at, link.flame),
 		calls: describeCalls(at, link.calls),
 		changeColour: at.word('change_colour', link.changeColour, ['change', 'kind', 'image', 'language']),
@@ -213,6 +221,9 @@ export const NO_LINK: Link = {
 	group: 'service',
 	before: null,
 	isBeside: false,
+	isHeat: false,
+	part: NO_SIDE.range,
+	other: '',
 	flame: FLAME_DEFAULTS,
 	changeColour: 'change',
 	calls: { sort: 'total', chosen: null },

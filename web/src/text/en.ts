@@ -92,6 +92,16 @@ export const en = {
 		others: 'others',
 		perSecond: (unit: string) => `${unit}/s`,
 	},
+	heat: {
+		name: 'When samples were, by seconds and parts of them; drag to select a part',
+		hint: 'A column is a second, a row 20 ms of it. Drag from one moment to another for the flame graph of that time.',
+		show: 'Heat map',
+		chart: 'Over time',
+		tooLong: 'A heat map is of an hour at most.',
+		whole: 'Whole range',
+		beside: 'Beside it',
+		nothing: 'nothing',
+	},
 	events: {
 		samples: 'samples',
 		/** Words for events, where the server's are not those of the language. */

@@ -83,6 +83,16 @@ export const zh: Text = {
 		others: '其他',
 		perSecond: (unit) => `${unit}/秒`,
 	},
+	heat: {
+		name: '按秒和秒内时刻的样本；拖动选择一段',
+		hint: '一列是一秒，一行是其中的 20 毫秒。从一个时刻拖到另一个时刻，看那段时间的火焰图。',
+		show: '热图',
+		chart: '随时间',
+		tooLong: '热图最多一小时。',
+		whole: '整个范围',
+		beside: '并排',
+		nothing: '无',
+	},
 	events: {
 		samples: '样本',
 		types: {

@@ -1,61 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the time of what was picked went: table, flame graph, or both.
 import { useState } from 'preact/hooks';
-import type { FlameAnswer, SandwichAnswer, TimelineAnswer } from '../api/answers';
+import type { FlameAnswer, HeatAnswer, SandwichAnswer, TimelineAnswer } from '../api/answers';
 import { askOf, profileAsk } from '../api/client';
 import { useAnswer } from '../api/use_answer';
 import type { FlameState } from '../flame/contract';
 import { FlamePanel } from '../flame/FlamePanel';
-import { count } from '../format';
+import { count, safe } from '../format';
 import { AskBar } from '../parts/ask_bar';
 import { Chart } from '../parts/chart';
 import { Details, exactly, useDetails } from '../parts/details';
 import { ExportMenu } from '../parts/export_menu';
+import { HeatMap } from '../parts/heat_map';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { SumLine } from '../parts/sum_line';
+import { typeOf, typesOf } from '../state/events';
 import { usePage } from '../state/page';
-import { rangeOf, stepsOf } from '../state/range';
+import { rangeOf, spanOf, stepsOf } from '../state/range';
 import { text } from '../text/text';
 
 const NODES = 20_000;
 const NODES_MOST = 200_000;
 const FUNCTIONS = 1000;
+const HEAT_MOST = 3600; // seconds
 
 export function Profile() {
-	const { link, range, span, beat, theme, go } = usePage();
+	const { link, range: all, span, beat, theme, go, status, event } = usePage();
+	const canHeat = !!span && span.to - span.from <= HEAT_MOST;
+	const isHeat = link.isHeat && canHeat;
+	const range = isHeat && link.part.from ? link.part : all;
 	const steps = stepsOf(span);
 	const [nodes, setNodes] = useState(NODES);
 	const [frame, showFrame] = useDetails();
 	const { sandwich } = link.flame;
 	const timeline = useAnswer<TimelineAnswer>('timeline',
-		askOf(link.event, range, link.filters, { group: 'none', steps }), beat);
+		askOf(link.event, all, link.filters, { group: 'none', steps }), beat);
+	const heat = useAnswer<HeatAnswer>(isHeat ? 'heat' : null, askOf(link.event, all, link.filters), beat);
+	const beside = useAnswer<FlameAnswer>(link.other ? 'flame' : null,
+		profileAsk({ ...link, event: link.other }, range, { nodes }), beat);
 	const flame = useAnswer<FlameAnswer>('flame', profileAsk(link, range, { nodes, functions: 1, limit: FUNCTIONS,
 		sort: link.flame.sort === 'total' ? 'total' : 'self' }), beat);
 	const around = useAnswer<SandwichAnswer>(sandwich && 'sandwich', profileAsk(link, range,
 		{ name: sandwich?.name, image: sandwich?.image, nodes }), beat);
 	const { answer } = flame;
+	const others = typesOf(status).filter(({ name, calls }) => !calls && name !== link.event);
+	const panes = !answer ? [] : link.other && beside.answer ?
+		[{ title: safe(event.title), answer }, { title: safe(typeOf(status, link.other).title), answer: beside.answer }] :
+		[{ title: '', answer }];
 	const change = (part: Partial<FlameState>, isStep = false) =>
 		go({ flame: { ...link.flame, ...part } }, isStep);
 
 	return <main id="content" class="profile">
 		<AskBar hasShape />
-		<Answers asked={[flame, timeline, around]} isSilent={link.isLive}>
-			{answer && (answer.sum.total === 0 ? <NothingFilmed sum={answer.sum} /> : <>
+		<Answers asked={[flame, timeline, around, heat, beside]} isSilent={link.isLive}>
+			{answer && (answer.sum.total === 0 && range === all ? <NothingFilmed sum={answer.sum} /> : <>
 				<div class="row spread">
 					<SumLine sum={answer.sum} />
 					<ExportMenu ask={profileAsk(link, range)} />
 				</div>
-				{timeline.answer && <Chart answer={timeline.answer} theme={theme} height={96}
+				<div class="row heat-choice">
+					<div class="segments" role="group">
+						<button type="button" id="as-chart" aria-pressed={!isHeat}
+							onClick={() => go({ isHeat: false })}>{text.heat.chart}</button>
+						<button type="button" id="as-heat" aria-pressed={isHeat} disabled={!canHeat}
+							title={canHeat ? '' : text.heat.tooLong}
+							onClick={() => go({ isHeat: true })}>{text.heat.show}</button>
+					</div>
+					{isHeat && link.part.from && <button type="button" id="whole-range" class="quiet"
+						onClick={() => go({ part: { from: '', to: '' } })}>{text.heat.whole}</button>}
+					{others.length > 0 && <label class="choice"><span>{text.heat.beside}</span>
+						<select name="other" value={link.other} onChange={(change) => go({ other: change.currentTarget.value })}>
+							<option value="">{text.heat.nothing}</option>
+							{others.map(({ name, title }) => <option key={name} value={name}>{safe(title)}</option>)}
+						</select></label>}
+				</div>
+				{isHeat && heat.answer && <HeatMap answer={heat.answer} theme={theme}
+					part={spanOf(link.part, 0)} onPart={(part) => go({ part: rangeOf(part), isLive: false,
+						...(all.to === 'now' && span ? { range: rangeOf(span) } : {}) })} />}
+				{!isHeat && timeline.answer && <Chart answer={timeline.answer} theme={theme} height={96}
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })} />}
+				{answer.sum.total === 0 ? <NothingFilmed sum={answer.sum} /> :
 				<div class={frame ? 'graph-area with-details' : 'graph-area'}>
-					<FlamePanel panes={[{ title: '', answer }]} functions={answer.functions ?? null}
+					<FlamePanel panes={panes} functions={answer.functions ?? null}
 						sandwich={around.answer} state={link.flame} theme={theme} onState={change}
 						onDetails={showFrame}
 						onFocus={({ name }) => go({ filters: { ...link.filters, focus: exactly(name) } })} />
 					{frame && <Details frame={frame} unit={answer.unit} whole={timeline.answer} steps={steps}
 						onClose={() => showFrame(null)} />}
-				</div>
+				</div>}
 				{answer.hidden > 0 && <p class="hint">{text.profile.pruned(count(answer.hidden))}{' '}
 					{nodes < NODES_MOST && <button type="button" class="quiet" id="more-nodes"
 						onClick={() => setNodes(NODES_MOST)}>{text.profile.showAll}</button>}</p>}
