@@ -67,7 +67,7 @@ REACH = (
 )
 
 # Folders of which a change is built into stackcam or its tests, and so reaches other kernels.
-IN_KERNEL = ("src/bpf/", "src/camera/", "src/unwind/", "src/process/", "src/probe/", "tests/kernels/")
+IN_KERNEL = ("src/bpf/", "src/camera/", "src/elf/", "src/unwind/", "src/process/", "src/probe/", "tests/kernels/")
 NOT_BUILT = ("*.md", "doc/*", "bench/*", ".ci/*", "dist/*", "completions/*")
 
 

@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "bpf/calls_abi.h"
 #include "camera/parts.h"
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 #define FUNCTIONS_LIMIT 50000u
 /* Words about what was near, not a list of all. */

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "probe/internal.h"
 #include "probe/refusals.h"
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 /* Names that one address can have, as far as they are looked at. */
 #define ALIASES_MAX 32

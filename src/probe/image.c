@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "probe/functions.h"
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 static bool open_file(const struct symbol_image *image, struct elf_file *file)
 {

@@ -10,7 +10,7 @@
 #include "probe/functions.h"
 #include "probe/isa.h"
 #include "symbol/functions.h"
-#include "unwind/elf_image.h"
+#include "elf/image.h"
 
 /* The code of one function. */
 struct body {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/runtime.h"
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 /* A program that was not stripped has some hundred thousand. */
 #define SYMBOLS_MAX (8u << 20)

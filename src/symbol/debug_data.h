@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 /*
  * .gnu_debugdata: an ELF file, packed with xz inside another, that holds the symbols of functions

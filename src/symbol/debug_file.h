@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 /*
  * Separate debug files: what a distribution takes out of a program's files (symbols, DWARF) and

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 /*
  * Which library an imported symbol comes from. ELF does not say so, but a symbol's version does: it is

@@ -3,7 +3,7 @@
 #define SYMBOL_ELF_PLT_H
 
 #include "symbol/batch.h"
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 /*
  * Names the open questions that lie in the stubs through which a file calls functions of other files:

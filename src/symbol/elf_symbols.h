@@ -4,7 +4,7 @@
 
 #include "base/fail.h"
 #include "symbol/batch.h"
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 /*
  * One pass over a file's symbol table of that type (SHT_SYMTAB or SHT_DYNSYM) for all open questions

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "symbol/debug_data.h"
 #include "symbol/debug_file.h"
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 #include "symbol/elf_imports.h"
 #include "symbol/elf_plt.h"
 #include "symbol/go_symbols.h"

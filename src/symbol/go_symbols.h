@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 #include "symbol/functions.h"
 #include "unwind/go_pclntab.h"
 

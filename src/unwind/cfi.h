@@ -108,12 +108,6 @@ struct cfi_rows {
  */
 int cfi_run(const struct cfi_fde *fde, struct cfi_rows *rows);
 
-/*
- * Reads a pointer in encoding (DW_EH_PE_*) whose first byte is loaded at address; false: damaged,
- * or an encoding that unwind sections do not use (relative to text, data or function, indirect).
- */
-bool cfi_read_pointer(struct bytes *in, uint8_t encoding, uint64_t address, uint64_t *pointer);
-
 static inline uint64_t cfi_uleb(struct bytes *in)
 {
 	if (in->at < in->end && *in->at < 0x80)

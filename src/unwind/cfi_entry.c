@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "elf/pointer.h"
 #include "unwind/cfi_internal.h"
 
 /* The number of the column that stands for the return address on x86-64. */
@@ -22,50 +23,6 @@ struct entry {
 	uint64_t cie; /* offset of its CIE, if it is an FDE */
 	struct bytes body;
 };
-
-bool cfi_read_pointer(struct bytes *in, uint8_t encoding, uint64_t address, uint64_t *pointer)
-{
-	uint64_t value;
-
-	switch (encoding & 0x0f) {
-	case DW_EH_PE_absptr:
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		value = bytes_u64(in);
-		break;
-	case DW_EH_PE_udata2:
-		value = bytes_u16(in);
-		break;
-	case DW_EH_PE_udata4:
-		value = bytes_u32(in);
-		break;
-	case DW_EH_PE_sdata2:
-		value = (uint64_t)(int16_t)bytes_u16(in);
-		break;
-	case DW_EH_PE_sdata4:
-		value = (uint64_t)(int32_t)bytes_u32(in);
-		break;
-	case DW_EH_PE_uleb128:
-		value = bytes_varint(in);
-		break;
-	case DW_EH_PE_sleb128:
-		value = (uint64_t)bytes_svarint(in);
-		break;
-	default:
-		return false;
-	}
-	switch (encoding & 0xf0) {
-	case DW_EH_PE_absptr:
-		break;
-	case DW_EH_PE_pcrel:
-		value += address;
-		break;
-	default:
-		return false;
-	}
-	*pointer = value;
-	return !in->failed;
-}
 
 /* The header that CIEs and FDEs share. */
 static int read_entry(const struct cfi_section *section, uint64_t offset, struct entry *entry)
@@ -143,7 +100,7 @@ static bool read_augmentation(struct cfi_cie *cie, const char *letters, struct b
 		case 'P':
 			/* where the personality routine is: only its length matters */
 			encoding = bytes_u8(&data);
-			if (!cfi_read_pointer(&data, encoding & 0x0f, 0, &unused))
+			if (!elf_read_pointer(&data, encoding & 0x0f, 0, &unused))
 				return false;
 			break;
 		case 'L':
@@ -223,8 +180,8 @@ int cfi_read_fde(const struct cfi_section *section, struct cfi_cies *cies, uint6
 	if (!fde->cie)
 		return -EINVAL;
 	address = section->address + (uint64_t)(in->at - section->at);
-	if (!cfi_read_pointer(in, fde->cie->encoding, address, &fde->start) ||
-	    !cfi_read_pointer(in, fde->cie->encoding & 0x0f, 0, &fde->size))
+	if (!elf_read_pointer(in, fde->cie->encoding, address, &fde->start) ||
+	    !elf_read_pointer(in, fde->cie->encoding & 0x0f, 0, &fde->size))
 		return -EINVAL;
 	if (fde->cie->augmented && !bytes_take(in, cfi_uleb(in)))
 		return -EINVAL;

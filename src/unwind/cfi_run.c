@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "elf/pointer.h"
 #include "base/vec.h"
 
 #define RBX	      3
@@ -202,7 +203,7 @@ static int set_location(struct run *run)
 		return -EINVAL;
 	address =
 		run->fde->instructions_address + (uint64_t)(run->in.at - run->fde->instructions.at);
-	if (!cfi_read_pointer(&run->in, run->cie->encoding, address, &to) ||
+	if (!elf_read_pointer(&run->in, run->cie->encoding, address, &to) ||
 	    to < run->fde->start + run->at)
 		return -EINVAL;
 	return advance_bytes(run, to - (run->fde->start + run->at));

@@ -3,7 +3,7 @@
 #define UNWIND_DECODED_H
 
 #include "unwind/code_starts.h"
-#include "unwind/elf_image.h"
+#include "elf/image.h"
 
 /*
  * The functions of an image that decoding has found (code_starts.h), around the addresses that were asked for. What was

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "unwind/cfi.h"
-#include "unwind/elf_image.h"
+#include "elf/image.h"
 
 /*
  * The addresses are sorted, then each FDE finds those that it covers. The first FDE wins: in a sound

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "unwind/elf_image.h"
+#include "elf/image.h"
 
 /*
  * Go's own table of its functions (Go 1.16 and newer): where each begins, its name, how far the stack

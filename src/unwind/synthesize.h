@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "bpf/unwind_abi.h"
-#include "unwind/elf_image.h"
+#include "elf/image.h"
 
 /*
  * Rules for code that has no unwind information: start-up code, assembler, libraries that were built

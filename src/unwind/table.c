@@ -8,7 +8,7 @@
 
 #include "base/vec.h"
 #include "unwind/cfi.h"
-#include "unwind/elf_image.h"
+#include "elf/image.h"
 #include "unwind/go_pclntab.h"
 #include "unwind/go_rules.h"
 #include "unwind/pages.h"

@@ -5,7 +5,7 @@
 #include "../prelude.h"
 
 #include "probe/functions.h"
-#include "unwind/elf_image.h"
+#include "elf/image.h"
 
 /* An image with its list of functions. */
 struct look {

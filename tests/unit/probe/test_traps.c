@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../prelude.h"
 
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 #include "look.h"
 

@@ -6,7 +6,7 @@
 #include "../prelude.h"
 
 #include "probe/isa.h"
-#include "unwind/elf_image.h"
+#include "elf/image.h"
 
 #include <capstone/capstone.h>
 #include <fcntl.h>

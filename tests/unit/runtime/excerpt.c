@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 /* A symbol that someone asked for. */
 struct found {

@@ -15,7 +15,7 @@
 #include "framed.h"
 #include "plain_memory.h"
 #include "table_lookup.h"
-#include "unwind/elf_image.h"
+#include "elf/image.h"
 #include "unwind/table.h"
 
 struct fixture {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SYMBOL_ELF_FILE_H
-#define SYMBOL_ELF_FILE_H
+#ifndef ELF_FILE_H
+#define ELF_FILE_H
 
 #include <elf.h>
 #include <stdbool.h>
@@ -26,8 +26,12 @@ struct elf_file {
 	const uint8_t *memory; /* borrowed */
 	uint64_t size;
 	bool is_64;
-	uint16_t machine;   /* EM_… */
-	bool has_addresses; /* no object file of the compiler, whose symbols have none yet */
+	uint16_t type;	      /* ET_… */
+	uint16_t machine;     /* EM_… */
+	bool has_addresses;   /* no object file of the compiler, whose symbols have none yet */
+	uint64_t segments_at; /* of the program headers */
+	uint32_t
+		segment_count; /* 0: there are none, or they have another size than these of ours */
 	struct elf_section *sections;
 	uint32_t section_count;
 	char *names; /* of sections; ends with a zero byte of our own */
@@ -43,7 +47,23 @@ struct elf_file {
  */
 int elf_file_open(struct elf_file *f, int fd);
 int elf_file_open_memory(struct elf_file *f, const void *memory, size_t size);
+/*
+ * The same for a file of any type, without sections and build id: fd -1: it is in memory. A file that ends within its
+ * header has no segments.
+ */
+int elf_file_open_bare(struct elf_file *f, int fd, const void *memory, size_t size);
 void elf_file_close(struct elf_file *f);
+
+/* Reads a program header; false: it is not there, or none of that number. */
+bool elf_file_segment(const struct elf_file *f, uint32_t number, Elf64_Phdr *segment);
+
+/*
+ * Takes the build id from notes of size bytes at offset, of a section or segment of that alignment, if it is among
+ * them; *left is how many notes are looked at.
+ */
+bool elf_file_take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, uint64_t align,
+			    int *left);
+#define ELF_NOTES_MAX 1024 /* notes looked at, of a whole file */
 
 /* Reads exactly count bytes; false: they are not there. */
 bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t count);

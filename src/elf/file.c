@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbol/elf_file.h"
+#include "elf/file.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 /* Executables have some 40 sections, kernels and unusual links some thousands. */
 #define SECTION_LIMIT	   65536
 #define SECTION_NAME_LIMIT (4u << 20)
-#define NOTE_LIMIT	   1024 /* notes looked at, of a whole file */
 #define PROGRAM_HEADER_MAX 256
 #define STRING_USUAL	   (4u << 10)
 
@@ -35,44 +34,61 @@ bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t c
 }
 
 struct header {
-	uint64_t sections, program_headers;
+	uint64_t sections;
 	uint32_t section_count, section_size, names;
-	uint32_t program_header_count, program_header_size;
 };
 
-static bool read_header(struct elf_file *f, struct header *h)
+static size_t segment_size(const struct elf_file *f)
 {
-	union {
-		unsigned char ident[EI_NIDENT];
-		Elf32_Ehdr e32;
-		Elf64_Ehdr e64;
-	} e;
-	uint16_t type;
+	return f->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+}
 
-	if (!elf_file_read(f, 0, &e.e32, sizeof(e.e32)) || memcmp(e.ident, ELFMAG, SELFMAG) ||
-	    e.ident[EI_DATA] != OUR_BYTE_ORDER)
-		return false;
-	f->is_64 = e.ident[EI_CLASS] == ELFCLASS64;
-	if (f->is_64) {
-		if (!elf_file_read(f, 0, &e.e64, sizeof(e.e64)))
-			return false;
-		type = e.e64.e_type;
-		f->machine = e.e64.e_machine;
-		*h = (struct header){e.e64.e_shoff,	e.e64.e_phoff,	  e.e64.e_shnum,
-				     e.e64.e_shentsize, e.e64.e_shstrndx, e.e64.e_phnum,
-				     e.e64.e_phentsize};
-	} else {
-		if (e.ident[EI_CLASS] != ELFCLASS32)
-			return false;
-		type = e.e32.e_type;
-		f->machine = e.e32.e_machine;
-		*h = (struct header){e.e32.e_shoff,	e.e32.e_phoff,	  e.e32.e_shnum,
-				     e.e32.e_shentsize, e.e32.e_shstrndx, e.e32.e_phnum,
-				     e.e32.e_phentsize};
+static void take_header(struct elf_file *f, const Elf64_Ehdr *e, struct header *h)
+{
+	f->type = e->e_type;
+	f->machine = e->e_machine;
+	f->has_addresses = f->type == ET_EXEC || f->type == ET_DYN;
+	if (e->e_phentsize == segment_size(f)) {
+		f->segments_at = e->e_phoff;
+		f->segment_count = e->e_phnum;
 	}
-	f->has_addresses = type == ET_EXEC || type == ET_DYN;
-	/* what dwz shares between files it writes as ET_REL */
-	return f->has_addresses || type == ET_REL;
+	*h = (struct header){e->e_shoff, e->e_shnum, e->e_shentsize, e->e_shstrndx};
+}
+
+/* False: not an ELF file of this machine's byte order, or *is_cut: it ends within its header. */
+static bool read_header(struct elf_file *f, struct header *h, bool *is_cut)
+{
+	unsigned char ident[EI_NIDENT];
+	Elf64_Ehdr wide;
+	Elf32_Ehdr narrow;
+
+	*is_cut = false;
+	if (!elf_file_read(f, 0, ident, sizeof(ident)) || memcmp(ident, ELFMAG, SELFMAG) ||
+	    ident[EI_DATA] != OUR_BYTE_ORDER)
+		return false;
+	f->is_64 = ident[EI_CLASS] == ELFCLASS64;
+	*is_cut = true;
+	if (f->is_64) {
+		if (!elf_file_read(f, 0, &wide, sizeof(wide)))
+			return false;
+	} else {
+		if (ident[EI_CLASS] != ELFCLASS32 || !elf_file_read(f, 0, &narrow, sizeof(narrow)))
+			return false;
+		wide = (Elf64_Ehdr){
+			.e_type = narrow.e_type,
+			.e_machine = narrow.e_machine,
+			.e_phoff = narrow.e_phoff,
+			.e_phnum = narrow.e_phnum,
+			.e_phentsize = narrow.e_phentsize,
+			.e_shoff = narrow.e_shoff,
+			.e_shnum = narrow.e_shnum,
+			.e_shentsize = narrow.e_shentsize,
+			.e_shstrndx = narrow.e_shstrndx,
+		};
+	}
+	*is_cut = false;
+	take_header(f, &wide, h);
+	return true;
 }
 
 static size_t section_size(const struct elf_file *f)
@@ -187,9 +203,10 @@ const struct elf_section *elf_file_section(const struct elf_file *f, const char 
 	return NULL;
 }
 
-/* True if one of these notes is the build id. */
-static bool take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, int *left)
+bool elf_file_take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, uint64_t align,
+			    int *left)
 {
+	const uint64_t mask = align == 8 ? 7 : 3;
 	uint64_t at = 0;
 
 	while (size >= sizeof(Elf64_Nhdr) && at <= size - sizeof(Elf64_Nhdr) && (*left)-- > 0) {
@@ -197,9 +214,9 @@ static bool take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, in
 		char owner[4] = "";
 		uint64_t contents;
 
-		if (!elf_file_read(f, offset + at, &note, sizeof(note)))
+		if (offset > UINT64_MAX - at || !elf_file_read(f, offset + at, &note, sizeof(note)))
 			return false;
-		contents = at + sizeof(note) + ((note.n_namesz + 3ull) & ~3ull);
+		contents = (at + sizeof(note) + note.n_namesz + mask) & ~mask;
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz &&
 		    note.n_descsz <= sizeof(f->build_id) && contents + note.n_descsz <= size &&
 		    elf_file_read(f, offset + at + sizeof(note), owner, 4) &&
@@ -208,75 +225,110 @@ static bool take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, in
 			f->build_id_size = note.n_descsz;
 			return true;
 		}
-		at = contents + ((note.n_descsz + 3ull) & ~3ull);
+		at = (contents + note.n_descsz + mask) & ~mask;
 	}
 	return false;
+}
+
+bool elf_file_segment(const struct elf_file *f, uint32_t number, Elf64_Phdr *segment)
+{
+	const uint64_t inside = (uint64_t)number * segment_size(f);
+	Elf32_Phdr narrow;
+
+	if (number >= f->segment_count || f->segments_at > UINT64_MAX - inside)
+		return false;
+	if (f->is_64)
+		return elf_file_read(f, f->segments_at + inside, segment, sizeof(*segment));
+	if (!elf_file_read(f, f->segments_at + inside, &narrow, sizeof(narrow)))
+		return false;
+	*segment = (Elf64_Phdr){
+		.p_type = narrow.p_type,
+		.p_flags = narrow.p_flags,
+		.p_offset = narrow.p_offset,
+		.p_vaddr = narrow.p_vaddr,
+		.p_filesz = narrow.p_filesz,
+		.p_memsz = narrow.p_memsz,
+		.p_align = narrow.p_align,
+	};
+	return true;
 }
 
 /*
  * The notes of sections come first: in a separate debug file the program headers still tell where
  * things were in the original.
  */
-static void find_build_id(struct elf_file *f, const struct header *h)
+static void find_build_id(struct elf_file *f)
 {
 	const struct elf_section *usual = elf_file_section(f, ".note.gnu.build-id");
-	int left = NOTE_LIMIT;
+	int left = ELF_NOTES_MAX;
+	Elf64_Phdr segment;
 	uint32_t i;
 
-	if (usual && take_build_id(f, usual->offset, usual->size, &left))
+	if (usual && elf_file_take_build_id(f, usual->offset, usual->size, 4, &left))
 		return;
 	for (i = 0; i < f->section_count; i++)
 		if (f->sections[i].type == SHT_NOTE &&
-		    take_build_id(f, f->sections[i].offset, f->sections[i].size, &left))
+		    elf_file_take_build_id(f, f->sections[i].offset, f->sections[i].size, 4, &left))
 			return;
 	if (f->section_count)
 		return;
-	if (h->program_header_size != (f->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
-		return;
-	for (i = 0; i < h->program_header_count && i < PROGRAM_HEADER_MAX; i++) {
-		uint64_t at = h->program_headers + (uint64_t)i * h->program_header_size;
-		Elf64_Phdr p;
-		Elf32_Phdr p32;
-
-		if (f->is_64 ? !elf_file_read(f, at, &p, sizeof(p))
-			     : !elf_file_read(f, at, &p32, sizeof(p32)))
+	for (i = 0; i < PROGRAM_HEADER_MAX && elf_file_segment(f, i, &segment); i++)
+		if (segment.p_type == PT_NOTE &&
+		    elf_file_take_build_id(f, segment.p_offset, segment.p_filesz, 4, &left))
 			return;
-		if (!f->is_64)
-			p = (Elf64_Phdr){.p_type = p32.p_type,
-					 .p_offset = p32.p_offset,
-					 .p_filesz = p32.p_filesz};
-		if (p.p_type == PT_NOTE && take_build_id(f, p.p_offset, p.p_filesz, &left))
-			return;
-	}
 }
 
 static int open_any(struct elf_file *f)
 {
 	struct header h;
+	bool is_cut;
 	int err;
 
-	if (!read_header(f, &h))
+	/* what dwz shares between files it writes as ET_REL */
+	if (!read_header(f, &h, &is_cut) || (!f->has_addresses && f->type != ET_REL))
 		return -ENOEXEC;
 	err = read_sections(f, &h);
 	if (err) {
 		elf_file_close(f);
 		return err;
 	}
-	find_build_id(f, &h);
+	find_build_id(f);
+	return 0;
+}
+
+/* Learns how large the file is. */
+static int measure(struct elf_file *f)
+{
+	struct stat st;
+
+	if (fstat(f->fd, &st))
+		return -EIO;
+	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
+		return -ENOEXEC;
+	f->size = (uint64_t)st.st_size;
 	return 0;
 }
 
 int elf_file_open(struct elf_file *f, int fd)
 {
-	struct stat st;
+	int err;
 
 	*f = (struct elf_file){.fd = fd};
-	if (fstat(fd, &st))
-		return -EIO;
-	if (!S_ISREG(st.st_mode) || st.st_size <= 0)
-		return -ENOEXEC;
-	f->size = (uint64_t)st.st_size;
-	return open_any(f);
+	err = measure(f);
+	return err ? err : open_any(f);
+}
+
+int elf_file_open_bare(struct elf_file *f, int fd, const void *memory, size_t size)
+{
+	struct header unused;
+	bool is_cut;
+	int err;
+
+	*f = (struct elf_file){.fd = fd, .memory = memory, .size = size};
+	err = fd < 0 ? 0 : measure(f);
+	if (err)
+		return err;
+	return read_header(f, &unused, &is_cut) || is_cut ? 0 : -ENOEXEC;
 }
 
 int elf_file_open_memory(struct elf_file *f, const void *memory, size_t size)

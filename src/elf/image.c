@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "unwind/elf_image.h"
+#include "elf/image.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "unwind/cfi.h"
+#include "elf/pointer.h"
 
 #define PROGRAM_HEADERS_MAX 4096u
 #define SECTION_HEADERS_MAX 65536u
@@ -289,7 +289,7 @@ static int find_eh_frame(struct elf_image *image, const Elf64_Phdr *segments, un
 	/* version 1, the encodings of three fields, and the first of those */
 	err = read_at(image, eh_frame_hdr->p_offset, start, wanted);
 	if (err || start[0] != 1 ||
-	    !cfi_read_pointer(&in, start[1], eh_frame_hdr->p_vaddr + 4, &address))
+	    !elf_read_pointer(&in, start[1], eh_frame_hdr->p_vaddr + 4, &address))
 		return -ENODATA;
 	for (i = 0; i < count; i++) {
 		const uint8_t *at;

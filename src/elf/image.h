@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef UNWIND_ELF_IMAGE_H
-#define UNWIND_ELF_IMAGE_H
+#ifndef ELF_IMAGE_H
+#define ELF_IMAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
