@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""count_tests.py FOLDER: counts what test.sh left there, and names what failed and what took longest.
+"""count_tests.py FOLDER: counts what test.sh left there, and names what failed and what took longest, tests and files.
 
 It reads Meson's logs (*.json, one object a line), pytest's (*.xml) and the file `checks` of test.sh
 itself. The last line is "N passed, N failed, N skipped"; the status is 1 if anything failed.
 """
 
+import collections
 import json
 import sys
 import xml.etree.ElementTree
@@ -34,6 +35,12 @@ def of_pytest(path):
             yield "passed", name, seconds
 
 
+def file_of(name):
+    """tests.e2e.page.test_app.test_one[two] is of tests.e2e.page.test_app."""
+    words = name.split("[")[0].split(": ")[0].split(".")
+    return next((".".join(words[:i + 1]) for i, word in enumerate(words[:-1]) if word.startswith("test_")), name)
+
+
 def of_checks(path):
     for line in path.read_text(encoding="utf-8").splitlines():
         result, name = line.split(" ", 1)
@@ -43,7 +50,7 @@ def of_checks(path):
 def main():
     folder = Path(sys.argv[1])
     found = {"passed": [], "failed": [], "skipped": []}
-    times = []
+    times, files = [], collections.Counter()
     for path in sorted(folder.iterdir()):
         reader = {".json": of_meson, ".xml": of_pytest}.get(path.suffix)
         if path.name == "checks":
@@ -53,8 +60,13 @@ def main():
         for result, name, seconds in reader(path):
             found[result].append(f"{path.stem}: {name}")
             times.append((seconds, f"{path.stem}: {name}"))
+            if reader is of_pytest:
+                files[f"{path.stem}: {file_of(name)}"] += seconds
     print(f"the {SLOWEST} slowest:")
     for seconds, name in sorted(times, reverse=True)[:SLOWEST]:
+        print(f"{seconds:7.1f} s  {name}")
+    print(f"the {SLOWEST} slowest files:")
+    for name, seconds in files.most_common(SLOWEST):
         print(f"{seconds:7.1f} s  {name}")
     for result in ("skipped", "failed"):
         for name in found[result]:
