@@ -73,6 +73,7 @@ static int pick_event(struct asked *a, struct fail *why)
 		return a->ask->event && count > 1 ? no_event(a, name, why) : 0;
 	a->event_name = a->index->events[a->event].name;
 	a->unit = a->index->events[a->event].unit;
+	a->is_level = event_find(a->event_name, a->unit)->is_level;
 	return 0;
 }
 
@@ -180,7 +181,7 @@ bool asked_needs_films(const struct asked *a)
 {
 	const struct question *q = a->ask->question;
 
-	if (a->event && a->index->events[a->event].is_calls)
+	if (a->is_level || (a->event && a->index->events[a->event].is_calls))
 		return true;
 	return q && (filter_is_set(&q->filter) || q->shape.by_process || q->shape.by_thread ||
 		     q->shape.lines || q->shape.inlines || q->shape.native || q->shape.by_label ||

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "film/labels.h"
 #include "base/saturated.h"
+#include "query/level.h"
 #include "query/report.h"
 #include "store/ask_private.h"
 #include "store/folder.h"
@@ -19,6 +20,29 @@ struct chosen {
 	struct index_series_finder *finder;
 	uint8_t *known; /* by process: 0 not yet asked, 1 no, 2 yes */
 };
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	return hash_u64(hash ^ hash_bytes(text, strlen(text)));
+}
+
+uint64_t asked_process(const struct asked *asked, const char *host, const struct film *film,
+		       uint32_t id)
+{
+	const struct film_process *process = &film->processes[id];
+	char service[INDEX_SERVICE_SIZE];
+	uint64_t key = hash_text(hash_text(0, host), film->info.labels);
+
+	index_service_of(asked->index, process, service);
+	return hash_u64(hash_text(hash_text(key, service), process->comm) ^ process->pid);
+}
+
+/* Of a level: a later film, which was read before, has its last state. */
+static bool is_over(const struct chosen *c, const struct film *film, uint32_t process)
+{
+	return c->asked->seen &&
+	       map_get(c->asked->seen, asked_process(c->asked, c->finder->host, film, process));
+}
 
 static bool keeps(void *context, const struct film *film, uint32_t process)
 {
@@ -34,7 +58,8 @@ static bool keeps(void *context, const struct film *film, uint32_t process)
 	if (!c->known[process]) {
 		index_service_of(c->asked->index, &film->processes[process], service);
 		index_version_of(c->finder, &film->processes[process], version);
-		c->known[process] = 1 + asked_series(c->asked->ask, &series);
+		c->known[process] =
+			1 + (asked_series(c->asked->ask, &series) && !is_over(c, film, process));
 	}
 	return c->known[process] == 2;
 }
@@ -207,6 +232,25 @@ static uint64_t losses_of(const struct film *film, uint32_t event)
 }
 
 /* Of an open film: the question that it is asked, and who asks. */
+/* Notes which processes have their last state in a film. */
+static int note_states(const struct asked *a, const struct ask_film *of, struct fail *why)
+{
+	struct film *film = of->film;
+	uint64_t from, to, *last;
+	int err = filter_span(&of->question->filter, &film->info, &from, &to, why);
+
+	if (err)
+		return err;
+	last = level_last(film, of->event, from, to, why);
+	if (!last)
+		return -ENOMEM;
+	for (uint32_t i = 1; !err && i < film->process_count; i++)
+		if (last[i] && !map_put(a->seen, asked_process(a, of->host, film, i), 1))
+			err = fail_errno(why, -ENOMEM, NULL, "cannot ask the films");
+	free(last);
+	return err;
+}
+
 static int ask_film(const struct asked *a, struct film *film, const struct listed *listed,
 		    struct store_sum *sum, int (*take)(void *context, const struct ask_film *film),
 		    void *context, struct fail *why)
@@ -234,13 +278,15 @@ static int ask_film(const struct asked *a, struct film *film, const struct liste
 		question.event = a->event_name;
 		question.filter.from = (struct when){WHEN_DATE, a->from, "the time"};
 		question.filter.to = (struct when){WHEN_DATE, a->to, "its end"};
-		if (a->ask->service || a->ask->version) {
+		if (a->ask->service || a->ask->version || a->seen) {
 			question.filter.keeps = keeps;
 			question.filter.keeps_context = &chosen;
 		}
 		sum->unit = a->unit;
 		sum->lost = add_saturated(sum->lost, losses_of(film, of.event));
 		err = take(context, &of);
+		if (!err && a->seen)
+			err = note_states(a, &of, why);
 	}
 	free(chosen.known);
 	index_series_end(&finder);
@@ -287,8 +333,8 @@ static int put_in_order(const struct asked *a, struct film_list *list)
 {
 	if (list->all.count)
 		qsort(list->all.at, list->all.count, sizeof(*list->all.at),
-		      a->is_spread ? by_begin : newest_first);
-	return a->is_spread ? spread(list) : 0;
+		      a->is_spread && !a->is_level ? by_begin : newest_first);
+	return a->is_spread && !a->is_level ? spread(list) : 0;
 }
 
 /* Those from that one on were not read. */
@@ -352,16 +398,21 @@ static int open_listed(const struct asked *a, film_opener *open, struct listed *
 	return err;
 }
 
-int ask_films(const struct asked *a, film_opener *open, struct store_sum *sum,
+int ask_films(const struct asked *whole, film_opener *open, struct store_sum *sum,
 	      int (*take)(void *context, const struct ask_film *film), void *context,
 	      struct fail *why)
 {
+	struct asked asked = *whole;
+	const struct asked *a = &asked;
 	uint64_t begin = clock_ns(), used = 0;
 	uint64_t patience = a->ask->patience ? a->ask->patience : STORE_PATIENCE;
 	struct film_list list = {0};
+	struct map seen = {0};
 	size_t i = 0;
 	int err;
 
+	if (a->is_level && !a->each_state)
+		asked.seen = &seen;
 	pthread_rwlock_rdlock(&a->index->files);
 	err = list_films(a, &list, sum, why);
 	if (!err && put_in_order(a, &list))
@@ -383,6 +434,7 @@ int ask_films(const struct asked *a, film_opener *open, struct store_sum *sum,
 	leave_unread(a, &list, i, sum);
 	/* how far they reach is known at the end */
 	sum->filmed = filmed_of(a, &list, i, sum);
+	map_free(&seen);
 	list_free(&list);
 	return err;
 }

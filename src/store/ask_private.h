@@ -47,6 +47,10 @@ struct asked {
 	uint64_t complete_until; /* see struct store_sum */
 	uint64_t read_until;	 /* the same, for who reads the films */
 	bool one_service;	 /* only the service matters: sums over its series do */
+	bool is_level; /* of the event: its values are never summed over time, so films answer */
+	bool each_state; /* of a level: the states of all time are wanted, not the last one of each process */
+	struct map *
+		seen; /* of a level: the processes whose last state is known; null: that does not matter */
 	bool is_spread; /* a part of the films says much the same as all: see ask_films() */
 	uint8_t *
 		named; /* by function, see focus_begin(); null: names do not matter, or the index does not know them */
@@ -61,6 +65,10 @@ struct asked {
 int asked_begin(struct asked *asked, struct store *store, const struct store_ask *ask,
 		struct fail *why);
 void asked_free(struct asked *asked);
+
+/* Stands for a process in all films: by host, labels, service, name and number. */
+uint64_t asked_process(const struct asked *asked, const char *host, const struct film *film,
+		       uint32_t process);
 
 /* 0, or -ECANCELED with *why filled once nobody waits for the answer: asked between films, and between rows. */
 int asked_still(const struct asked *asked, struct fail *why);

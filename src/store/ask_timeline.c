@@ -25,6 +25,9 @@ struct liner {
 	const char *function; /* null: all */
 	uint8_t *within;      /* by path: it is the function, or below it */
 	uint32_t paths;
+	/* of a level: by process and step, the film that has its last state, counted from 1; films come newest first */
+	struct map state;
+	uint64_t films;
 	struct fail *why;
 };
 
@@ -89,12 +92,18 @@ static size_t row_of_series(struct liner *l, uint32_t series)
 	return row != SIZE_MAX && map_put(&l->row_of_series, series, row) ? row : SIZE_MAX;
 }
 
+static size_t step_of(const struct liner *l, uint64_t time)
+{
+	size_t step = time < l->from ? 0 : (size_t)((time - l->from) / l->step);
+
+	return step < l->steps ? step : l->steps - 1;
+}
+
 static int add(struct liner *l, size_t row, uint64_t time, uint64_t value)
 {
 	struct store_timeline_row *at = &l->rows.at[row];
-	size_t step = time < l->from ? 0 : (size_t)((time - l->from) / l->step);
+	size_t step = step_of(l, time);
 
-	step = step < l->steps ? step : l->steps - 1;
 	at->values[step] = add_saturated(at->values[step], value);
 	at->total = add_saturated(at->total, value);
 	return 0;
@@ -186,6 +195,7 @@ struct film_liner {
 	struct filter_kept kept;
 	struct fold fold;
 	uint8_t *within; /* by stack, as it is shown; null: all */
+	struct map last; /* of a level: by process and step, when its last state in it is taken */
 	size_t *rows;	 /* by process, plus one */
 	int err;
 };
@@ -206,6 +216,45 @@ static size_t row_of_process(struct film_liner *f, uint32_t id)
 	return row;
 }
 
+/* A process, over all of the film's that are the same one, in a step. */
+static uint64_t state_of(const struct film_liner *f, uint32_t thread, uint64_t time)
+{
+	const struct film *film = f->of->film;
+	uint64_t process =
+		asked_process(f->l->asked, f->of->host, film, film->threads[thread].process);
+
+	return hash_u64(process ^ hash_u64(step_of(f->l, time) + 1));
+}
+
+static int find_states(void *context, const struct film_samples *samples)
+{
+	struct film_liner *f = context;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		uint64_t time = samples->time[i] + (uint64_t)f->of->film->info.wall_offset;
+		uint64_t key = state_of(f, samples->thread[i], time), *film;
+
+		film = map_get(&f->l->state, key);
+		if (film && *film != f->l->films)
+			continue;
+		/* samples come in order of time */
+		if (!map_put(&f->last, key, time) || !map_put(&f->l->state, key, f->l->films))
+			return f->err = no_memory(f->l->why);
+	}
+	return 0;
+}
+
+/* Whether a sample is none of the last state of its process in its step. */
+static bool is_over(const struct film_liner *f, uint32_t thread, uint64_t time)
+{
+	const uint64_t *last;
+
+	if (!f->l->asked->is_level)
+		return false;
+	last = map_get(&f->last, state_of(f, thread, time));
+	return !last || *last != time;
+}
+
 static int take_samples(void *context, const struct film_samples *samples)
 {
 	struct film_liner *f = context;
@@ -216,7 +265,7 @@ static int take_samples(void *context, const struct film_samples *samples)
 		uint64_t time = samples->time[i] + (uint64_t)film->info.wall_offset;
 		size_t row;
 
-		if (!f->kept.threads[thread] || !f->kept.stacks[stack])
+		if (!f->kept.threads[thread] || !f->kept.stacks[stack] || is_over(f, thread, time))
 			continue;
 		row = row_of_process(f, film->threads[thread].process);
 		if (row == SIZE_MAX)
@@ -270,8 +319,12 @@ static int take_film(void *context, const struct ask_film *of)
 	if (!f.rows || filter_apply(&of->question->filter, film, &f.kept) ||
 	    fold_stacks(film, &of->question->shape, &f.fold) || (f.l->function && find_stacks(&f)))
 		err = no_memory(f.l->why);
+	f.l->films++;
+	if (!err && f.l->asked->is_level)
+		err = film_each_samples(film, of->event, from, to, find_states, &f, f.l->why);
 	if (!err)
 		err = film_each_samples(film, of->event, from, to, take_samples, &f, f.l->why);
+	map_free(&f.last);
 	filter_kept_free(&f.kept);
 	fold_free(&f.fold);
 	free(f.within);
@@ -286,6 +339,18 @@ static int largest_first(const void *x, const void *y)
 	if (a->total != b->total)
 		return a->total > b->total ? -1 : 1;
 	return strcmp(a->name, b->name);
+}
+
+/* Of a level the total is what was there at last, as the values of its steps are never summed up. */
+static void take_last_states(struct liner *l)
+{
+	l->sum->total = 0;
+	vec_foreach (&l->rows, row) {
+		row->total = 0;
+		for (size_t step = l->steps; step-- && !row->total;)
+			row->total = row->values[step];
+		l->sum->total = add_saturated(l->sum->total, row->total);
+	}
 }
 
 /* Sorts the rows, and adds up those beyond the limit. */
@@ -359,8 +424,11 @@ int store_timeline(struct store *store, const struct store_ask *ask, enum store_
 	l.sum = &timeline->sum;
 	l.private = timeline->private;
 	err = asked_begin(&asked, store, ask, why);
+	asked.each_state = true;
 	if (!err)
 		err = read_timeline(&asked, &l, steps, why);
+	if (!err && asked.is_level)
+		take_last_states(&l);
 	if (!err) {
 		err = give_rows(&l, rows, timeline);
 	} else {
@@ -370,6 +438,7 @@ int store_timeline(struct store *store, const struct store_ask *ask, enum store_
 	}
 	map_free(&l.row_of_series);
 	map_free(&l.row_of_name);
+	map_free(&l.state);
 	free(l.within);
 	asked_free(&asked);
 	return err;
