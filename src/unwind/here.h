@@ -7,6 +7,16 @@
  * for all who compile it here. How memory, tables and frames are reached, they say themselves.
  */
 
+#include <stdint.h>
+
+/* What is one function for the kernel's verifier takes minutes to compile when each of its accesses is watched. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#undef __always_inline
+#define __always_inline inline
+#endif
+#endif
+
 #include "bpf/unwind.h"
 #include "bpf/runtimes.h"
 
