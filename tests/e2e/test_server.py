@@ -291,5 +291,5 @@ def test_what_was_half_sent_is_removed_at_the_start(start, tmp_path):
 
 def test_without_a_spool_nothing_is_taken(start):
     server = start()
-    assert send_film(server, headers={"X-Stackcam-Number": "1"})[0] == 415
+    assert send_film(server, headers={"X-Stackcam-Number": "1"})[0] == 403
     assert server.json("/api/v1/status")["read_only"] is True
