@@ -55,8 +55,8 @@ def test_heat_maps_are_of_an_hour_at_most(page):
 
 def test_two_events_beside_each_other(page):
     page.open("?view=profile")
-    page.choose("other", "off-cpu")
     page.asks("flame", event="on-cpu")
+    page.choose("other", "off-cpu")
     page.asks("flame", event="off-cpu")
     page.until(lambda: page.link().get("other") == "off-cpu")
     page.until(lambda: "Off-CPU" in page.text(".graph-area") and "On-CPU" in page.text(".graph-area"))

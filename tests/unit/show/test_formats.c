@@ -333,8 +333,9 @@ static void test_formats_of_names(void **state)
 		assert_string_equal(unknown ? unknown : "", names[i][2] ? names[i][2] : "");
 	}
 	show_format_names(false, list, sizeof(list));
-	assert_string_equal(list, "table, tree, folded, svg, html, pprof, speedscope, chrome, "
-				  "perfetto, json, histogram, graph");
+	assert_string_equal(list,
+			    "table, tree, folded, heatmap, svg, html, pprof, speedscope, chrome, "
+			    "perfetto, json, histogram, graph");
 	show_format_names(true, list, sizeof(list));
 	assert_string_equal(list, "table, folded, svg, html, pprof, speedscope, json");
 	assert_null(show_format_find("SVG"));
