@@ -265,6 +265,7 @@ static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *
 		size = CAPTURE_COPY_MAX;
 	h->copied = size;
 	h->missing = loop.missing;
+	h->is_still = 0;
 	size += sizeof(*h);
 	h->head.kind = CAPTURE_HANDOVER;
 	h->head.size = size;
@@ -316,8 +317,11 @@ static __always_inline bool capture_is_urgent(const struct capture_scratch *scra
 	       CAPTURE_YOUNG_NS;
 }
 
-/* Sends the record and its frames, and before it what is needed to finish it. */
-static __always_inline void capture_send(struct capture_scratch *scratch)
+/*
+ * Sends the record, its frames and so many words behind them, and before it what is needed to finish it. False: it was
+ * lost, which is counted.
+ */
+static __always_inline bool capture_send_with(struct capture_scratch *scratch, __u32 words)
 {
 	struct capture_record *record = &scratch->record;
 	void *ring = capture_ring();
@@ -326,7 +330,7 @@ static __always_inline void capture_send(struct capture_scratch *scratch)
 
 	if (!ring) {
 		capture_count_loss(source, CAPTURE_LOSS_NO_RING);
-		return;
+		return false;
 	}
 	if (record->has_user && record->end == UNWIND_END_LATER) {
 		record->handed_over = capture_hand_over(scratch, ring);
@@ -337,13 +341,20 @@ static __always_inline void capture_send(struct capture_scratch *scratch)
 	}
 	if (capture_is_urgent(scratch))
 		wake = BPF_RB_FORCE_WAKEUP;
-	frames = record->user_frames + record->kernel_frames;
+	frames = record->user_frames + record->kernel_frames + words;
 	if (frames > CAPTURE_FRAMES_MAX)
 		frames = CAPTURE_FRAMES_MAX;
 	size = sizeof(*record) + frames * sizeof(__u64);
 	record->head.size = size;
-	if (capture_output(ring, source, record, size, wake))
-		capture_count_loss(source, CAPTURE_LOSS_RING_FULL);
+	if (!capture_output(ring, source, record, size, wake))
+		return true;
+	capture_count_loss(source, CAPTURE_LOSS_RING_FULL);
+	return false;
+}
+
+static __always_inline void capture_send(struct capture_scratch *scratch)
+{
+	capture_send_with(scratch, 0);
 }
 
 #endif

@@ -27,7 +27,8 @@
  */
 #define CAPTURE_SOURCES(X) \
 	X(ON_CPU, on_cpu)  \
-	X(CALLS, calls)
+	X(CALLS, calls)    \
+	X(OFF_CPU, off_cpu)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -92,7 +93,7 @@ struct capture_handover {
 	__u32 tid;
 	__u32 copied; /* bytes */
 	__u32 missing; /* bit n: page n of them (page 0 is the one they begin in) could not be read */
-	__u32 unused_1;
+	__u32 is_still; /* the thread waits: what else is in its memory can be read as well */
 	__u64 pc, sp, fp;
 	__u64 registers[16];
 	__u64 rbx_at; /* enum unwind_rbx */

@@ -396,6 +396,7 @@ int camera_turn(struct camera *camera, struct film_writer *film, struct fail *wh
 {
 	int err = drain_take(camera->drain, clock_ns(), why);
 
+	sources_closing(&camera->sources);
 	take_losses(camera, camera->film);
 	samples_name_all(camera->samples);
 	if (!film_continue(film, camera->film) && !err)
@@ -417,6 +418,8 @@ int camera_stop(struct camera *camera, struct fail *why)
 {
 	int err;
 
+	if (camera->samples)
+		sources_closing(&camera->sources);
 	stop_probes(camera);
 	if (!camera->samples)
 		return 0;

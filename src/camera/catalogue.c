@@ -348,6 +348,14 @@ uint32_t catalogue_gap(struct catalogue *catalogue)
 	return catalogue_mark(catalogue, UNWIND_END_ROOT);
 }
 
+uint32_t catalogue_words(struct catalogue *catalogue, const char *words)
+{
+	uint32_t frame = film_mark(catalogue->film, words);
+
+	is_new(catalogue, frame);
+	return frame;
+}
+
 void catalogue_image_gone(struct catalogue *catalogue, const struct image *image)
 {
 	names_image_gone(catalogue->names, image);

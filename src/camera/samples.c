@@ -336,7 +336,8 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 		     space->exec_id != record->identity.exec_id) &&
 		    publish(samples, filmed, process, record->identity.exec_id))
 			return UNWIND_END_LATER;
-		end = spaces_finish(samples->spaces, space, &stack, &at, samples->frames, count);
+		end = spaces_finish(samples->spaces, space, &stack, &at, handover->is_still,
+				    samples->frames, count);
 		if (end == UNWIND_END_ROOT && at.missed)
 			return UNWIND_END_RUNTIME_LATER;
 		if (end != UNWIND_END_UNMAPPED)
@@ -579,6 +580,12 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 	return place;
 }
 
+uint32_t samples_words(struct samples *samples, uint32_t stack, const char *words)
+{
+	push(samples, &stack, catalogue_words(samples->catalogue, words), FILM_HOW_EXACT);
+	return stack;
+}
+
 void samples_add(struct samples *samples, uint32_t event, uint64_t time,
 		 const struct samples_place *place, uint64_t value)
 {
@@ -627,7 +634,8 @@ void samples_expect(struct samples *samples, pid_t pid, uint64_t address)
 	    (!filmed->space.process && publish(samples, filmed, process, UNWIND_ANY_EXEC)))
 		return;
 	/* it ends where the stack would be needed */
-	spaces_finish(samples->spaces, &filmed->space, &nothing, &at, samples->frames, &count);
+	spaces_finish(samples->spaces, &filmed->space, &nothing, &at, false, samples->frames,
+		      &count);
 }
 
 void samples_tidy(struct samples *samples, uint64_t now)

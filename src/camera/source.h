@@ -27,6 +27,7 @@
  *	take		each record of its kinds, in order of time
  *	image_new …	what happens to targets meanwhile, in the same order
  *	tick		about once a second
+ *	closing		the film is about to end, or to be turned; probes still fire: tells what goes on up to now
  *	turn		another film: adds its events to it
  *	detach		nothing fires any more; the last records are still to be taken
  *	finish		what is still open at the end
@@ -102,6 +103,7 @@ struct source_type {
 	void (*take)(struct source *source, const struct capture_head *head,
 		     const struct capture_handover *handover);
 	void (*tick)(struct source *source, uint64_t now);
+	void (*closing)(struct source *source);
 	void (*turn)(struct source *source);
 	void (*detach)(struct source *source);
 	void (*finish)(struct source *source, uint64_t now);

@@ -329,6 +329,13 @@ void sources_tick(struct sources *sources, uint64_t now)
 			source->type->tick(source, now);
 }
 
+void sources_closing(struct sources *sources)
+{
+	sources_foreach (sources, source)
+		if (source->type->closing)
+			source->type->closing(source);
+}
+
 void sources_turn(struct sources *sources, struct film_writer *film)
 {
 	sources->host.film = film;

@@ -484,8 +484,18 @@ static bool build_for(struct spaces *spaces, const struct space *space, uint64_t
 	return true;
 }
 
+/* What the walk of a thread that waits needs to find the frames of languages. */
+static void show_runtimes(const struct space *space, struct unwind_view *view)
+{
+	view->read_far = view->read_code;
+	view->jit_runtime = space->jit.runtime;
+	view->jit_data = space->jit.data;
+	view->home_runtime = space->home.runtime;
+	view->home_data = space->home.data;
+}
+
 int spaces_finish(struct spaces *spaces, struct space *space, const struct unwind_copy *stack,
-		  struct unwind_registers *at, uint64_t *frames, uint32_t *count)
+		  struct unwind_registers *at, bool is_still, uint64_t *frames, uint32_t *count)
 {
 	struct unwind_view view = {
 		.pool = spaces->pool,
@@ -495,12 +505,22 @@ int spaces_finish(struct spaces *spaces, struct space *space, const struct unwin
 		.read_code = space->process->end ? NULL : runtime_read_process,
 		.context = (void *)(intptr_t)space->process->pid,
 	};
+	const struct unwind_registers leaf = *at;
 	int end;
 
-	do {
+	if (is_still)
+		show_runtimes(space, &view);
+	for (;;) {
 		end = unwind_walk_copy(&view, stack, at, frames, count);
-	} while (end == UNWIND_END_LATER &&
-		 build_for(spaces, space, at->pc_exact ? at->pc : at->pc - 1));
+		if (end != UNWIND_END_LATER ||
+		    !build_for(spaces, space, at->pc_exact ? at->pc : at->pc - 1))
+			break;
+		/* what a runtime's step knew is not handed on */
+		if (is_still) {
+			*at = leaf;
+			*count = 0;
+		}
+	}
 	return end == UNWIND_END_LATER ? UNWIND_END_UNMAPPED : end;
 }
 

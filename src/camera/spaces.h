@@ -74,9 +74,12 @@ void spaces_withdraw(struct spaces *spaces, struct space *space);
  * Finishes a stack that the kernel side handed over, building the tables that it needs on the way.
  * space must be published. Returns why the walk ended; UNWIND_END_LATER does not occur:
  * an address outside of all mappings is UNWIND_END_UNMAPPED.
+ *
+ * is_still: the thread waits, so that all of its memory can be read, and the stack is walked from its leaf: frames of
+ * language runtimes are found as they are in the kernel.
  */
 int spaces_finish(struct spaces *spaces, struct space *space, const struct unwind_copy *stack,
-		  struct unwind_registers *at, uint64_t *frames, uint32_t *count);
+		  struct unwind_registers *at, bool is_still, uint64_t *frames, uint32_t *count);
 
 /* The image is not mapped any more by anyone: its table goes. */
 void spaces_image_gone(struct spaces *spaces, const struct image *image);

@@ -42,6 +42,8 @@ static const char help[] =
 	"\n"
 	"How:\n" CMD_HELP_EVENTS
 	"  -F, --frequency HZ      samples per second and CPU, 1 to 10000 (default 99)\n"
+	"      --min-wait TIME     of off-cpu: the shortest wait that has a stack of its own\n"
+	"                          (default 50us)\n"
 	"  -d, --duration SECONDS  end after this time; 500ms and 5m are understood too\n"
 	"  -o, --output FILM       the film (default stackcam.film)\n"
 	"      --label KEY=VALUE   a label of the film, such as env=prod; may be repeated\n"
@@ -60,6 +62,7 @@ static const char help[] =
 
 enum {
 	OPT_KERNEL_ONLY = 256,
+	OPT_MIN_WAIT,
 	OPT_USER_ONLY,
 	OPT_LINES,
 	OPT_INLINES
@@ -69,6 +72,7 @@ static const struct option long_options[] = {
 	RECORDING_LONG_OPTIONS,
 	{"event", required_argument, NULL, 'e'},
 	{"frequency", required_argument, NULL, 'F'},
+	{"min-wait", required_argument, NULL, OPT_MIN_WAIT},
 	{"kernel-only", no_argument, NULL, OPT_KERNEL_ONLY},
 	{"user-only", no_argument, NULL, OPT_USER_ONLY},
 	{"lines", no_argument, NULL, OPT_LINES},
@@ -88,6 +92,10 @@ static int take_option(int option, char **argv, struct record_options *o)
 	switch (option) {
 	case 'e':
 		if (event_list_parse(optarg, &o->events, &why))
+			return cmd_usage("record", "%s", why.what);
+		break;
+	case OPT_MIN_WAIT:
+		if (sources_set(&o->sources, "min-wait", optarg, &why))
 			return cmd_usage("record", "%s", why.what);
 		break;
 	case 'F':

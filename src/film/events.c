@@ -48,6 +48,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.unit = "ns",
 			.quantity = EVENT_TIME,
 			.is_interval = true,
+			.is_recordable = true,
 			.title = "Off-CPU",
 			.rate = "threads waiting",
 			.noun = "waits",
@@ -60,11 +61,25 @@ static const struct event_type ours[EVENT_IDS] = {
 			.unit = "ns",
 			.quantity = EVENT_TIME,
 			.is_interval = true,
+			.is_recordable = true,
 			.title = "Run queue",
 			.rate = "threads ready",
 			.noun = "waits",
 			.about = "time that threads could run but have no CPU",
 			.abroad = {"run_queue", "run_queue"},
+		},
+	[EVENT_IDLE] =
+		{
+			.name = "idle",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.is_recordable = true,
+			.title = "Idle",
+			.rate = "threads idle",
+			.noun = "waits",
+			.about = "time that threads wait for new work, or are stopped",
+			.abroad = {"idle", "idle"},
 		},
 	[EVENT_LOCK] =
 		{

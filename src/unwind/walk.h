@@ -37,6 +37,8 @@ struct unwind_view {
 	uint32_t mappings, mapping_count;
 	unwind_read_memory *read_code, *read_far;
 	void *context; /* of both */
+	/* Of runtimes, as struct unwind_walk has them: only for a walk with read_far. */
+	uint32_t jit_runtime, jit_data, home_runtime, home_data;
 };
 
 /* Where a walk begins, or goes on: as the kernel side hands it over, or as a test stored it. */

@@ -1,0 +1,663 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * off-cpu and run-queue: why threads do not run.
+ *
+ * A switch costs two timestamps. A thread's stack is taken when a wait of off_cpu_min_wait or more is over, in the thread
+ * itself, at the end of the switch to it (sched_exit_tp): its registers and its memory are those that it waited with.
+ * Shorter waits are summed up, and the one that completes off_cpu_period of them gives its stack for all of them.
+ */
+#include "capture.h"
+#include "filter.h"
+#include "off_cpu_abi.h"
+
+/* Set before loading; ns. */
+const volatile __u64 off_cpu_min_wait = 50000;
+const volatile __u64 off_cpu_period = 10000000;
+const volatile bool off_cpu_wakers = true; /* the stacks of those who end long waits */
+
+/*
+ * Where the count that tells of interrupts lies: at so many bytes from the run queue of a CPU; 0: not known.
+ * off_cpu_count_known is set with it.
+ */
+const volatile __s64 off_cpu_count_at;
+const volatile bool off_cpu_count_known;
+
+/* The kernel has no sched_exit_tp: stacks are taken when threads return from their system calls. */
+const volatile bool off_cpu_at_return;
+
+/* How long an answer of the filter counts. */
+#define ASK_AGAIN_NS 50000000ull
+
+/* A thread that is being switched to, and whose stack is wanted. */
+struct off_cpu_coming {
+	__u32 tid; /* 0: it is not */
+	__u32 state;
+	__u64 out, woken, in;
+	__u64 short_waited, short_ready;
+	__u32 short_waits, short_readies;
+};
+
+struct off_cpu_thread {
+	struct off_cpu_coming later; /* off_cpu_at_return: its stack is taken there */
+	__u64 out;   /* when it was switched out; 0: it runs, or that was not seen */
+	__u64 woken; /* when it was last woken */
+	__u64 short_waited, short_ready;
+	__u32 short_waits, short_readies;
+	__u64 asked;
+	__u32 state;
+	__u8 answer; /* enum filter_answer, as of asked */
+	__u8 waker_context, has_waker_stack;
+	__u32 waker_pid, waker_tid;
+	char waker_comm[16];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct off_cpu_thread);
+} off_cpu_threads SEC(".maps");
+
+/* Of each CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct off_cpu_coming);
+} off_cpu_comings SEC(".maps");
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct rq___off_cpu {
+	unsigned int nr_running;
+};
+
+struct cfs_rq___off_cpu {
+	struct rq___off_cpu *rq;
+};
+
+struct sched_entity___off_cpu {
+	struct cfs_rq___off_cpu *cfs_rq;
+};
+
+struct task_struct___off_cpu {
+	struct sched_entity___off_cpu se;
+	unsigned int __state;
+	int on_cpu;
+	unsigned int in_iowait : 1;
+	unsigned int frozen : 1;
+};
+
+struct seq_file___off_cpu {
+	unsigned long size, count;
+};
+
+#pragma clang attribute pop
+
+static __always_inline struct off_cpu_coming *this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&off_cpu_comings, &zero);
+}
+
+/*
+ * Where what is known of a wait goes, behind the record's frames; null: there is no room. Not on the stack, of which the
+ * walk needs all that there is.
+ */
+static __always_inline struct off_cpu_wait *wait_place(struct capture_scratch *scratch)
+{
+	__u32 frames = scratch->record.user_frames + scratch->record.kernel_frames;
+	struct off_cpu_wait *wait;
+
+	if (frames > CAPTURE_FRAMES_MAX - OFF_CPU_WAIT_WORDS)
+		return NULL;
+	wait = (void *)&scratch->frames[frames];
+	__builtin_memset(wait, 0, sizeof(*wait));
+	return wait;
+}
+
+/* -- the switch -------------------------------------------------------------------------------- */
+
+/* What was not told of a wait is told with the next ones: no time is lost. */
+static __always_inline void put_off(struct off_cpu_thread *thread, struct off_cpu_coming *coming)
+{
+	__u64 waited = coming->woken - coming->out, ready = coming->in - coming->woken;
+
+	coming->tid = 0;
+	thread->short_waits += coming->short_waits + (waited >= off_cpu_min_wait);
+	thread->short_readies += coming->short_readies + (ready >= off_cpu_min_wait);
+	thread->short_waited += coming->short_waited + (waited >= off_cpu_min_wait ? waited : 0);
+	thread->short_ready += coming->short_ready + (ready >= off_cpu_min_wait ? ready : 0);
+}
+
+static __always_inline void goes_out(struct task_struct *task, __u32 state, __u64 now)
+{
+	struct off_cpu_thread *thread =
+		bpf_task_storage_get(&off_cpu_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!thread)
+		return;
+	if (!filter_everything && now - thread->asked > ASK_AGAIN_NS) {
+		thread->answer = filter_current();
+		thread->asked = now;
+	}
+	if (!filter_everything && thread->answer == FILTER_NO) {
+		thread->out = 0;
+		return;
+	}
+	/* it did not return from a system call: it was preempted, or had a fault */
+	if (off_cpu_at_return && thread->later.tid)
+		put_off(thread, &thread->later);
+	thread->state = state;
+	thread->out = now;
+}
+
+/* Adds up a short time. Returns what a period of them has come to; 0: it is not complete. */
+static __always_inline __u64 add_up(__u64 *sum, __u32 *count, __u64 time, __u32 *counted)
+{
+	__u64 all = *sum + time;
+
+	if (time)
+		(*count)++;
+	if (all < off_cpu_period) {
+		*sum = all;
+		return 0;
+	}
+	*counted = *count;
+	*sum = 0;
+	*count = 0;
+	return all;
+}
+
+static __always_inline void comes_in(struct task_struct *task, __u64 now)
+{
+	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+	__u64 out, woken, short_waited = 0, short_ready = 0;
+	__u32 short_waits = 0, short_readies = 0;
+	struct off_cpu_coming *coming;
+	bool is_long = false;
+
+	if (!thread || !thread->out)
+		return;
+	/* the list of tasks moves it forward meanwhile */
+	out = __sync_lock_test_and_set(&thread->out, 0);
+	woken = thread->woken;
+	if (!thread->state || (woken && woken < out))
+		woken = out; /* it could have run on, or was woken on its way out */
+	else if (!woken)
+		woken = now;
+	thread->woken = 0;
+	if (woken - out >= off_cpu_min_wait)
+		is_long = true;
+	else
+		short_waited = add_up(&thread->short_waited, &thread->short_waits, woken - out,
+				      &short_waits);
+	if (now - woken >= off_cpu_min_wait)
+		is_long = true;
+	else
+		short_ready = add_up(&thread->short_ready, &thread->short_readies, now - woken,
+				     &short_readies);
+	if (!is_long && !short_waited && !short_ready)
+		return;
+	coming = off_cpu_at_return ? &thread->later : this_cpu();
+	if (!coming)
+		return;
+	coming->tid = task->pid;
+	coming->state = thread->state;
+	coming->out = out;
+	coming->woken = woken;
+	coming->in = now;
+	coming->short_waited = short_waited;
+	coming->short_ready = short_ready;
+	coming->short_waits = short_waits;
+	coming->short_readies = short_readies;
+}
+
+/* A thread ends: what its shorter waits have come to since the last stack is told of without one. */
+static __noinline void send_rest(struct task_struct *task)
+{
+	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+	struct capture_scratch *scratch;
+	struct off_cpu_wait *wait;
+
+	if (!thread || (!thread->short_waited && !thread->short_ready))
+		return;
+	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
+	if (!scratch)
+		return;
+	capture_identity(&scratch->record, OFF_CPU_REST, task, 0);
+	scratch->record.identity.undecided = thread->answer == FILTER_ASK;
+	wait = wait_place(scratch);
+	if (wait) {
+		wait->short_waited = thread->short_waited;
+		wait->short_ready = thread->short_ready;
+		wait->short_waits = thread->short_waits;
+		wait->short_readies = thread->short_readies;
+		capture_send_with(scratch, OFF_CPU_WAIT_WORDS);
+	}
+	capture_end(scratch);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(off_cpu_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (prev_state & OFF_CPU_STATE_DEAD)
+		send_rest(prev);
+	else if (prev->pid)
+		goes_out(prev, prev_state, now);
+	if (next->pid)
+		comes_in(next, now);
+	return 0;
+}
+
+/* -- who wakes --------------------------------------------------------------------------------- */
+
+#define HARD_INTERRUPT 0x000f0000
+#define SOFT_INTERRUPT 0x00000100 /* one is served; more than this bit: they are only held off */
+
+static __always_inline enum off_cpu_context context_now(void)
+{
+	struct task_struct___off_cpu *task = (void *)bpf_get_current_task_btf();
+	__u64 rq;
+	__u32 count;
+
+	if (!bpf_get_current_pid_tgid())
+		return OFF_CPU_BY_INTERRUPT;
+	if (!off_cpu_count_known)
+		return OFF_CPU_BY_UNKNOWN;
+	rq = (__u64)task->se.cfs_rq->rq;
+	if (bpf_probe_read_kernel(&count, sizeof(count), (void *)(rq + off_cpu_count_at)))
+		return OFF_CPU_BY_UNKNOWN;
+	if (count & HARD_INTERRUPT)
+		return OFF_CPU_BY_INTERRUPT;
+	return count & SOFT_INTERRUPT ? OFF_CPU_BY_SOFTIRQ : OFF_CPU_BY_THREAD;
+}
+
+/* The stack with which a thread ends the wait of another one. */
+static __noinline bool take_waker(__u32 tid, __u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct off_cpu_thread *thread;
+	struct capture_scratch *scratch;
+
+	if (task->flags & PF_KTHREAD || !task->mm || !want_user)
+		return false;
+	if (!filter_everything) {
+		thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+		if (!thread || thread->answer != FILTER_YES)
+			return false;
+	}
+	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
+	if (!scratch)
+		return false;
+	capture_identity(&scratch->record, OFF_CPU_WAKER, task, 0);
+	scratch->record.head.time = now;
+	scratch->record.identity.key = tid;
+	if (capture_registers(scratch, task)) {
+		scratch->record.has_user = 1;
+		capture_user(scratch, task);
+	}
+	capture_send(scratch);
+	capture_end(scratch);
+	return true;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(off_cpu_waking, struct task_struct *task)
+{
+	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+	__u64 now, id;
+
+	if (!thread || (!filter_everything && thread->answer == FILTER_NO))
+		return 0;
+	now = bpf_ktime_get_ns();
+	thread->woken = now;
+	if (!thread->out || now - thread->out < off_cpu_min_wait) {
+		thread->waker_context = OFF_CPU_BY_NOBODY;
+		return 0;
+	}
+	id = bpf_get_current_pid_tgid();
+	thread->waker_pid = id >> 32;
+	thread->waker_tid = (__u32)id;
+	thread->waker_context = context_now();
+	bpf_get_current_comm(thread->waker_comm, sizeof(thread->waker_comm));
+	thread->has_waker_stack = off_cpu_wakers && thread->waker_context == OFF_CPU_BY_THREAD &&
+				  take_waker(task->pid, now);
+	return 0;
+}
+
+/* -- the thread is back ------------------------------------------------------------------------ */
+
+static __always_inline void take_stacks(void *ctx, struct capture_scratch *scratch,
+					struct task_struct *task, bool with_kernel)
+{
+	struct capture_record *record = &scratch->record;
+	__u32 user_frames;
+	long bytes;
+
+	/* the registers are also evidence, whether the stack is wanted or not */
+	if (!(task->flags & PF_KTHREAD) && task->mm && capture_registers(scratch, task) &&
+	    want_user) {
+		record->has_user = 1;
+		capture_user(scratch, task);
+	}
+	user_frames = record->user_frames;
+	if (!with_kernel || !want_kernel || user_frames > UNWIND_FRAMES_MAX)
+		return;
+	bytes = bpf_get_stack(ctx, &scratch->frames[user_frames],
+			      (CAPTURE_KERNEL_FRAMES_MAX - OFF_CPU_WAIT_WORDS) * sizeof(__u64), 0);
+	if (bytes > 0)
+		record->kernel_frames = bytes / sizeof(__u64);
+}
+
+/* What tells what a thread waits for. */
+static __always_inline void take_evidence(struct off_cpu_wait *wait,
+					  struct capture_scratch *scratch, struct task_struct *task)
+{
+	struct task_struct___off_cpu *more = (void *)task;
+	struct probe_regs *regs = &scratch->entry;
+
+	wait->call = -1;
+	wait->is_kernel_thread = (task->flags & PF_KTHREAD) != 0;
+	if (scratch->record.has_user) {
+		wait->call = regs->orig_ax;
+		wait->arguments[0] = regs->di;
+		wait->arguments[1] = regs->si;
+		wait->arguments[2] = regs->dx;
+		wait->arguments[3] = regs->r10;
+		wait->arguments[4] = regs->r8;
+		wait->arguments[5] = regs->r9;
+	}
+	wait->in_iowait = BPF_CORE_READ_BITFIELD(more, in_iowait);
+	wait->is_frozen = BPF_CORE_READ_BITFIELD(more, frozen);
+}
+
+static __always_inline void take_wait(struct off_cpu_wait *wait, struct capture_scratch *scratch,
+				      struct task_struct *task, struct off_cpu_coming *coming)
+{
+	struct off_cpu_thread *thread;
+
+	wait->out = coming->out;
+	wait->woken = coming->woken;
+	wait->in = coming->in;
+	wait->state = coming->state;
+	wait->short_waited = coming->short_waited;
+	wait->short_ready = coming->short_ready;
+	wait->short_waits = coming->short_waits;
+	wait->short_readies = coming->short_readies;
+	take_evidence(wait, scratch, task);
+	thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+	if (!thread)
+		return;
+	wait->waker_pid = thread->waker_pid;
+	wait->waker_tid = thread->waker_tid;
+	wait->waker_context = thread->waker_context;
+	wait->has_waker_stack = thread->has_waker_stack;
+	__builtin_memcpy(wait->waker_comm, thread->waker_comm, sizeof(wait->waker_comm));
+	scratch->record.identity.undecided = thread->answer == FILTER_ASK;
+}
+
+static __noinline void take_back(struct task_struct *task, struct off_cpu_coming *coming)
+{
+	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+
+	if (thread)
+		put_off(thread, coming);
+}
+
+/* Tells of a wait that is over, in the thread that had waited. */
+static __always_inline void tell(void *ctx, struct task_struct *task, struct off_cpu_coming *coming,
+				 bool with_kernel)
+{
+	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
+	struct off_cpu_wait *wait;
+
+	if (!scratch) {
+		take_back(task, coming);
+		return;
+	}
+	coming->tid = 0;
+	capture_identity(&scratch->record, OFF_CPU_WAIT, task, coming->woken - coming->out);
+	take_stacks(ctx, scratch, task, with_kernel);
+	wait = wait_place(scratch);
+	if (wait)
+		take_wait(wait, scratch, task, coming);
+	if (!wait || !capture_send_with(scratch, OFF_CPU_WAIT_WORDS))
+		take_back(task, coming);
+	capture_end(scratch);
+}
+
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(off_cpu_back, bool is_switch)
+{
+	struct off_cpu_coming *coming = this_cpu();
+	struct task_struct *task;
+
+	if (!coming || !coming->tid)
+		return 0;
+	task = bpf_get_current_task_btf();
+	if ((__u32)task->pid == coming->tid)
+		tell(ctx, task, coming, true);
+	return 0;
+}
+
+/* Instead of it. What the kernel did while the thread waited is not on its stack any more. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(off_cpu_return, struct probe_regs *regs, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+
+	if (thread && thread->later.tid)
+		tell(ctx, task, &thread->later, false);
+	return 0;
+}
+
+/* -- threads that wait already, or still ------------------------------------------------------- */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct capture_handover);
+} off_cpu_from SEC(".maps");
+
+/* The most bytes that are written of a thread. */
+#define LISTED_MAX                                                         \
+	(sizeof(struct capture_handover) + sizeof(struct capture_record) + \
+	 CAPTURE_KERNEL_FRAMES_MAX * sizeof(__u64) + sizeof(struct off_cpu_wait))
+
+struct off_cpu_piece {
+	__u8 bytes[LISTED_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct off_cpu_piece);
+} off_cpu_piece SEC(".maps");
+
+/* enum off_cpu_listing: what the list is for. Set before each reading of it. */
+__u32 off_cpu_listing;
+
+/* filter_current() for another thread than the current one. */
+static __always_inline enum filter_answer filter_other(struct task_struct *task)
+{
+	__u32 key = filter_by_thread ? task->pid : task->tgid;
+	__u8 *answer;
+
+	if (filter_everything)
+		return FILTER_YES;
+	answer = bpf_map_lookup_elem(&filter_wanted, &key);
+	if (answer)
+		return *answer == FILTER_YES ? FILTER_YES : FILTER_NO;
+	return filter_ask || filter_cgroup_count ? FILTER_ASK : FILTER_NO;
+}
+
+/* It waits since before anything was seen: as if it had just begun. */
+static __always_inline void begin_waiting(struct task_struct *task, __u64 now)
+{
+	struct task_struct___off_cpu *more = (void *)task;
+	enum filter_answer answer = filter_other(task);
+	struct off_cpu_thread *thread;
+
+	if (answer == FILTER_NO)
+		return;
+	thread = bpf_task_storage_get(&off_cpu_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!thread || thread->out || thread->asked)
+		return;
+	thread->answer = answer;
+	thread->state = more->__state;
+	__sync_val_compare_and_swap(&thread->out, 0, now);
+}
+
+/* The time that is over of a wait that goes on, which from then on begins now. False: it is none. */
+static __always_inline bool split_wait(struct off_cpu_wait *wait, struct task_struct *task,
+				       struct off_cpu_thread *thread, __u64 now)
+{
+	__u64 out = thread->out, woken = thread->woken;
+	__u32 state = ((struct task_struct___off_cpu *)task)->__state;
+
+	if (!out || out >= now || __sync_val_compare_and_swap(&thread->out, out, now) != out)
+		return false;
+	wait->out = out;
+	wait->in = now;
+	wait->state = thread->state;
+	if (wait->state && state && state != OFF_CPU_STATE_WAKING)
+		wait->woken = now;
+	else
+		wait->woken = wait->state && woken > out && woken < now ? woken : out;
+	return true;
+}
+
+/*
+ * Writes what OFF_CPU_STILL has. The thread's memory is not this one's: user space walks its stack, from the registers
+ * that follow.
+ */
+static __always_inline void list_thread(struct seq_file *seq, struct capture_scratch *scratch,
+					struct task_struct *task, struct off_cpu_wait *wait,
+					bool undecided, __u64 now)
+{
+	struct capture_record *record = &scratch->record;
+	struct capture_identity *identity = &record->identity;
+	struct capture_handover *from;
+	__u32 frames, size, zero = 0;
+	long bytes = 0;
+	int i;
+
+	from = bpf_map_lookup_elem(&off_cpu_from, &zero);
+	if (!from)
+		return;
+
+	record->head.kind = OFF_CPU_STILL;
+	record->head.time = now;
+	identity->pid = task->tgid;
+	identity->tid = task->pid;
+	identity->thread_start = task->start_time;
+	identity->exec_id = (__u32)task->self_exec_id;
+	identity->undecided = undecided;
+	bpf_probe_read_kernel(identity->comm, sizeof(identity->comm), task->comm);
+	identity->value = 0;
+	identity->key = 0;
+	record->assumed = 0;
+	record->generation = 0;
+	record->user_frames = record->kernel_frames = 0;
+	record->end = UNWIND_END_ROOT;
+	record->has_user = 0;
+	record->handed_over = 0;
+	if (wait->in && !(task->flags & PF_KTHREAD) && task->mm &&
+	    capture_registers(scratch, task) && want_user) {
+		record->has_user = record->handed_over = 1;
+		record->end = UNWIND_END_LATER;
+	}
+	take_evidence(wait, scratch, task);
+	if (wait->in && want_kernel)
+		bytes = bpf_get_task_stack(
+			task, scratch->frames,
+			(CAPTURE_KERNEL_FRAMES_MAX - OFF_CPU_WAIT_WORDS) * sizeof(__u64), 0);
+	if (bytes > 0)
+		record->kernel_frames = bytes / sizeof(__u64);
+	frames = record->kernel_frames;
+	UNWIND_OPAQUE(frames);
+	frames &= CAPTURE_KERNEL_FRAMES_MAX; /* one less than a power of two */
+	__builtin_memcpy(&scratch->frames[frames], wait, sizeof(*wait));
+	size = sizeof(*record) + (frames + OFF_CPU_WAIT_WORDS) * sizeof(__u64);
+	record->head.size = size;
+	from->head.kind = CAPTURE_HANDOVER;
+	from->head.size = sizeof(*from);
+	from->head.time = now;
+	from->tid = identity->tid;
+	from->pc = scratch->walk.pc;
+	from->sp = scratch->walk.sp;
+	from->fp = scratch->walk.fp;
+	for (i = 0; i < UNWIND_REGISTERS; i++)
+		from->registers[i] = scratch->walk.registers[i];
+	from->rbx_at = UNWIND_RBX_IN_REGISTER;
+	from->known = 0xffff;
+	from->fp_known = from->pc_exact = 1;
+	from->tls = task->thread.fsbase;
+	bpf_seq_write(seq, from, sizeof(*from));
+	bpf_seq_write(seq, record, size);
+}
+
+/*
+ * What a reading of the list has no room for is asked for again. That must be known before anything is changed: a piece
+ * that is too large by itself says so.
+ */
+static __always_inline bool has_room(struct seq_file *seq)
+{
+	struct seq_file___off_cpu *more = (void *)seq;
+	__u32 zero = 0;
+	void *piece;
+
+	if (more->count + LISTED_MAX <= more->size)
+		return true;
+	piece = bpf_map_lookup_elem(&off_cpu_piece, &zero);
+	if (piece)
+		bpf_seq_write(seq, piece, LISTED_MAX);
+	return false;
+}
+
+static __always_inline void list_waiting(struct seq_file *seq, struct task_struct *task, __u64 now)
+{
+	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
+	struct capture_scratch *scratch;
+	struct off_cpu_wait wait = {};
+
+	if (!thread || !has_room(seq))
+		return;
+	wait.short_waited = __sync_lock_test_and_set(&thread->short_waited, 0);
+	wait.short_ready = __sync_lock_test_and_set(&thread->short_ready, 0);
+	wait.short_waits = __sync_lock_test_and_set(&thread->short_waits, 0);
+	wait.short_readies = __sync_lock_test_and_set(&thread->short_readies, 0);
+	if (!split_wait(&wait, task, thread, now) && !wait.short_waited && !wait.short_ready)
+		return;
+	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
+	if (!scratch)
+		return;
+	list_thread(seq, scratch, task, &wait, thread->answer == FILTER_ASK, now);
+	capture_end(scratch);
+}
+
+SEC("iter/task")
+int off_cpu_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_struct___off_cpu *more = (void *)task;
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!task || !task->pid)
+		return 0;
+	if (off_cpu_listing == OFF_CPU_LIST_WAITING)
+		list_waiting(ctx->meta->seq, task, now);
+	else if (!more->on_cpu)
+		begin_waiting(task, now);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * off-cpu and run-queue: why threads do not run. bpf/off_cpu.bpf.c tells of each wait that was long enough, and of a stack
+ * for each period of shorter ones; here they become samples, and it is decided what a wait was for.
+ */
+#include "camera/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "bpf/off_cpu_abi.h"
+#include "camera/off_cpu_count.h"
+#include "camera/off_cpu_kinds.h"
+#include "camera/off_cpu_list.h"
+#include "camera/scheduler.h"
+#include "probes.skel.h"
+
+#define SECOND_NS 1000000000ull
+
+/* A stack in a film for so much waiting that is too short to be told of one by one, ns. */
+#define PERIOD_NS 10000000ull
+
+/* The rings are made for as many records as this many samples a second. */
+#define RATE 1000
+
+/* So many wakers are kept until those whom they woke run. */
+#define WAKERS_MAX 65536
+
+#define FRAMES_MAX (UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1)
+
+enum {
+	OF_WAITS,
+	OF_READY,
+	OF_IDLE,
+	OF_ALL
+};
+
+struct off_cpu {
+	vec(struct bpf_link *) links;
+	uint32_t events[OF_ALL]; /* of the film */
+	struct scheduler scheduler;
+	struct off_cpu_list *list;
+	struct map wakers; /* whom they woke and when, hashed: thread and stack, of this film */
+	uint64_t wakers_lost;
+	/* a record, without the frames of the scheduler */
+	struct {
+		struct capture_record record;
+		uint64_t frames[FRAMES_MAX];
+	} shorter;
+};
+
+static uint64_t min_wait_of(const struct source *source)
+{
+	return source->settings->values[0];
+}
+
+static unsigned int needs(const struct source *source)
+{
+	(void)source;
+	return SOURCE_STACKS | SOURCE_BEFORE_EXEC;
+}
+
+static unsigned int rate(const struct source *source)
+{
+	(void)source;
+	return RATE;
+}
+
+static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
+{
+	(void)source;
+	return rings_bytes_for_samples(RATE, cpus);
+}
+
+/* Whether the kernel tells of the end of a switch, in the thread that it was to (Linux 6.18). */
+static bool has_switch_end(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool has =
+		btf && btf__find_by_name_kind(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) > 0;
+
+	btf__free(btf);
+	return has;
+}
+
+static void prepare(struct source *source)
+{
+	struct probes *probes = source->host->probes;
+	int64_t at;
+
+	probes->rodata->off_cpu_min_wait = min_wait_of(source);
+	probes->rodata->off_cpu_period = PERIOD_NS;
+	probes->rodata->off_cpu_at_return = !has_switch_end();
+	bpf_program__set_autoload(probes->rodata->off_cpu_at_return ? probes->progs.off_cpu_back
+								    : probes->progs.off_cpu_return,
+				  false);
+	if (off_cpu_count_find(&at))
+		return;
+	probes->rodata->off_cpu_count_at = at;
+	probes->rodata->off_cpu_count_known = true;
+}
+
+static int attach(struct source *source, struct fail *why)
+{
+	struct off_cpu *off_cpu = source->state = calloc(1, sizeof(*off_cpu));
+
+	if (!off_cpu)
+		return fail_errno(why, -ENOMEM, NULL, "cannot record waits");
+	return off_cpu_list_new(source->host->probes, &off_cpu->list, why);
+}
+
+static void add_events(struct source *source)
+{
+	static const char *const names[OF_ALL] = {"off-cpu", "run-queue", "idle"};
+	struct off_cpu *off_cpu = source->state;
+
+	for (int i = 0; i < OF_ALL; i++) {
+		struct film_event event = {.name = names[i], .unit = "ns", .source = "sched"};
+
+		off_cpu->events[i] = film_add_event(source->host->film, &event);
+	}
+	source->event = off_cpu->events[OF_WAITS];
+	/* their rows are the film's */
+	map_free(&off_cpu->wakers);
+}
+
+static int start(struct source *source, struct fail *why)
+{
+	struct off_cpu *off_cpu = source->state;
+	struct probes *probes = source->host->probes;
+	int err;
+	struct bpf_program *const programs[] = {
+		probes->rodata->off_cpu_at_return ? probes->progs.off_cpu_return
+						  : probes->progs.off_cpu_back,
+		probes->progs.off_cpu_waking,
+		probes->progs.off_cpu_switch,
+	};
+
+	add_events(source);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		struct bpf_link *link = bpf_program__attach(programs[i]);
+
+		if (!link)
+			return fail_errno(why, -errno, "see 'stackcam doctor'",
+					  "cannot record waits");
+		if (!vec_push(&off_cpu->links, link)) {
+			bpf_link__destroy(link);
+			return fail_errno(why, -ENOMEM, NULL, "cannot record waits");
+		}
+	}
+	err = off_cpu_list_begin(off_cpu->list);
+	return err ? fail_errno(why, err, NULL, "cannot list threads that wait") : 0;
+}
+
+/* What is behind a record's frames; null: the record is damaged. */
+static const struct off_cpu_wait *wait_of(const struct capture_record *record)
+{
+	size_t frames = (size_t)record->user_frames + record->kernel_frames;
+
+	if (record->head.size !=
+	    sizeof(*record) + frames * sizeof(uint64_t) + sizeof(struct off_cpu_wait))
+		return NULL;
+	return (const struct off_cpu_wait *)((const uint64_t *)(record + 1) + frames);
+}
+
+/* The record without the scheduler's own frames. */
+static const struct capture_record *shorten(struct source *source,
+					    const struct capture_record *record)
+{
+	struct off_cpu *off_cpu = source->state;
+	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->user_frames;
+	uint32_t own = scheduler_frames(&off_cpu->scheduler, source->host->probes, kernel,
+					record->kernel_frames);
+	uint32_t left = record->kernel_frames - own;
+
+	if (!own || record->user_frames + left > FRAMES_MAX)
+		return record;
+	off_cpu->shorter.record = *record;
+	off_cpu->shorter.record.kernel_frames = (uint16_t)left;
+	memcpy(off_cpu->shorter.frames, record + 1, record->user_frames * sizeof(uint64_t));
+	memcpy(off_cpu->shorter.frames + record->user_frames, kernel + own,
+	       left * sizeof(uint64_t));
+	/* it has called the scheduler, and the leaf of a stack stands for itself */
+	if (left)
+		off_cpu->shorter.frames[record->user_frames]--;
+	return &off_cpu->shorter.record;
+}
+
+/* -- who has woken ------------------------------------------------------------------------------ */
+
+static uint64_t key_of_waker(uint64_t tid, uint64_t time)
+{
+	return hash_u64(time) ^ tid;
+}
+
+/* Keeps the place of one who ended a wait until the one who had waited tells of it. */
+static void take_waker(struct source *source, const struct capture_record *record,
+		       const struct capture_handover *handover)
+{
+	struct off_cpu *off_cpu = source->state;
+	struct samples_place place;
+
+	if (off_cpu->wakers.count >= WAKERS_MAX) {
+		off_cpu->wakers_lost += off_cpu->wakers.count;
+		map_free(&off_cpu->wakers);
+	}
+	place = samples_resolve(source->host->samples, record, handover);
+	if (!map_put(&off_cpu->wakers, key_of_waker(record->identity.key, record->head.time),
+		     (uint64_t)place.thread << 32 | place.stack))
+		off_cpu->wakers_lost++;
+}
+
+static void find_waker(struct source *source, uint32_t tid, const struct off_cpu_wait *wait,
+		       struct film_wait *row)
+{
+	struct off_cpu *off_cpu = source->state;
+	uint64_t key = key_of_waker(tid, wait->woken);
+	const uint64_t *place = wait->has_waker_stack ? map_get(&off_cpu->wakers, key) : NULL;
+
+	if (!place)
+		return;
+	row->waker = (uint32_t)(*place >> 32);
+	row->waker_stack = (uint32_t)*place;
+	map_remove(&off_cpu->wakers, key);
+}
+
+/* -- waits -------------------------------------------------------------------------------------- */
+
+static uint8_t state_of(const struct off_cpu_wait *wait)
+{
+	uint32_t state = wait->state;
+
+	if (!(state & OFF_CPU_STATE_ANY))
+		return FILM_WAIT_READY;
+	if (wait->is_frozen || state & OFF_CPU_STATE_FROZEN)
+		return FILM_WAIT_FROZEN;
+	if (state & OFF_CPU_STATE_STOPPED)
+		return FILM_WAIT_STOPPED;
+	if (state & OFF_CPU_STATE_TRACED)
+		return FILM_WAIT_TRACED;
+	if (state & OFF_CPU_STATE_NO_LOAD)
+		return FILM_WAIT_IDLE;
+	return state & OFF_CPU_STATE_BLOCKED ? FILM_WAIT_BLOCKED : FILM_WAIT_SLEEPS;
+}
+
+static uint8_t context_of(const struct off_cpu_wait *wait)
+{
+	static const uint8_t contexts[] = {
+		[OFF_CPU_BY_NOBODY] = FILM_WAIT_BY_NONE,
+		[OFF_CPU_BY_THREAD] = FILM_WAIT_BY_THREAD,
+		[OFF_CPU_BY_INTERRUPT] = FILM_WAIT_BY_INTERRUPT,
+		[OFF_CPU_BY_SOFTIRQ] = FILM_WAIT_BY_SOFTIRQ,
+		[OFF_CPU_BY_UNKNOWN] = FILM_WAIT_BY_EITHER,
+	};
+
+	return wait->waker_context < sizeof(contexts) ? contexts[wait->waker_context]
+						      : FILM_WAIT_BY_NONE;
+}
+
+/* A row with the evidence of a wait, without its time. */
+static struct film_wait row_of(const struct off_cpu_wait *wait, const struct samples_place *place)
+{
+	struct film_wait row = {
+		.thread = place->thread,
+		.stack = place->stack,
+		.count = 1,
+		.call = wait->call >= 0 && wait->call < UINT16_MAX ? (uint16_t)(wait->call + 1) : 0,
+		.state = state_of(wait),
+		.flags = (wait->in_iowait ? FILM_WAIT_IOWAIT : 0u) |
+			 (wait->is_kernel_thread ? FILM_WAIT_KERNEL : 0u),
+	};
+
+	for (int i = 0; row.call && i < FILM_WAIT_ARGUMENTS; i++)
+		row.arguments[i] = wait->arguments[i];
+	return row;
+}
+
+/* Time that ended at a moment: a long one has a row for each second, so that a span of time has its part of it. */
+static void add(struct source *source, int event, const struct film_wait *like, uint64_t end,
+		uint64_t time)
+{
+	const struct off_cpu *off_cpu = source->state;
+	struct film_wait row = *like;
+
+	for (; time > SECOND_NS; time -= SECOND_NS) {
+		row.end = end - time + SECOND_NS;
+		row.duration = SECOND_NS;
+		row.flags = like->flags | FILM_WAIT_OPEN;
+		film_wait(source->host->film, off_cpu->events[event], &row);
+	}
+	row.end = end;
+	row.duration = time;
+	row.flags = like->flags;
+	if (time)
+		film_wait(source->host->film, off_cpu->events[event], &row);
+}
+
+/* A stack that stands for a period of waits too short to be told of one by one. */
+static void add_short(struct source *source, int event, const struct film_wait *like, uint64_t end,
+		      uint64_t time, uint32_t count)
+{
+	static const char words[] = "[shorter waits: one stack for a period of them]";
+	const struct off_cpu *off_cpu = source->state;
+	struct film_wait row = *like;
+
+	if (!time)
+		return;
+	row.stack = samples_words(source->host->samples, like->stack, words);
+	row.end = end;
+	row.duration = time;
+	row.count = count ? count : 1;
+	row.flags |= FILM_WAIT_SAMPLED;
+	film_wait(source->host->film, off_cpu->events[event], &row);
+}
+
+static void take_wait(struct source *source, const struct capture_record *record,
+		      const struct capture_handover *handover)
+{
+	const struct off_cpu_wait *wait = wait_of(record);
+	uint64_t waited, ready, min = min_wait_of(source);
+	struct film_wait row, of_cpu;
+	struct samples_place place;
+	int event;
+
+	if (!wait || !source_is_meant(source, &record->identity))
+		return;
+	waited = wait->woken - wait->out;
+	ready = wait->in - wait->woken;
+	event = off_cpu_is_idle(off_cpu_kind(wait, wait->is_kernel_thread)) ? OF_IDLE : OF_WAITS;
+	place = samples_resolve(source->host->samples, shorten(source, record), handover);
+	row = of_cpu = row_of(wait, &place);
+	of_cpu.state = FILM_WAIT_READY;
+	row.context = of_cpu.context = context_of(wait);
+	find_waker(source, record->identity.tid, wait, &row);
+	if (record->head.kind == OFF_CPU_STILL)
+		row.flags = of_cpu.flags |= FILM_WAIT_OPEN;
+	add(source, event, &row, wait->woken, waited >= min ? waited : 0);
+	add(source, OF_READY, &of_cpu, wait->in, ready >= min ? ready : 0);
+	add_short(source, event, &row, record->head.time, wait->short_waited, wait->short_waits);
+	add_short(source, OF_READY, &of_cpu, record->head.time, wait->short_ready,
+		  wait->short_readies);
+}
+
+static void take(struct source *source, const struct capture_head *head,
+		 const struct capture_handover *handover)
+{
+	if (head->kind == OFF_CPU_WAIT || head->kind == OFF_CPU_REST)
+		take_wait(source, (const struct capture_record *)head, handover);
+	else if (head->kind == OFF_CPU_WAKER)
+		take_waker(source, (const struct capture_record *)head, handover);
+}
+
+static void take_still(void *context, const struct capture_record *record,
+		       const struct capture_handover *from)
+{
+	take_wait(context, record, from);
+}
+
+/* Takes the part that is over of waits that go on. What cannot be listed now is told of when it ends. */
+static void take_waiting(struct source *source)
+{
+	struct off_cpu *off_cpu = source->state;
+
+	off_cpu_list_waiting(off_cpu->list, take_still, source);
+}
+
+static void detach(struct source *source)
+{
+	struct off_cpu *off_cpu = source->state;
+
+	if (!off_cpu)
+		return;
+	vec_foreach (&off_cpu->links, link)
+		bpf_link__destroy(*link);
+	vec_free(&off_cpu->links);
+}
+
+static void free_state(struct source *source)
+{
+	struct off_cpu *off_cpu = source->state;
+
+	detach(source);
+	if (off_cpu) {
+		off_cpu_list_free(off_cpu->list);
+		scheduler_free(&off_cpu->scheduler);
+		map_free(&off_cpu->wakers);
+	}
+	free(off_cpu);
+}
+
+static const char *const events[] = {"off-cpu", "run-queue", "idle", NULL};
+
+static const struct source_option options[] = {
+	{"min-wait", 0, true, "TIME", "the shortest wait that is told of by itself (default 50us)",
+	 0, 1000000000, 50000},
+	{0},
+};
+
+const struct source_type source_off_cpu = {
+	.events = events,
+	.options = options,
+	.needs = needs,
+	.rate = rate,
+	.ring_bytes = ring_bytes,
+	.prepare = prepare,
+	.attach = attach,
+	.start = start,
+	.take = take,
+	.turn = add_events,
+	.detach = detach,
+	.closing = take_waiting,
+	.free = free_state,
+};

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/scheduler.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "camera/kernel_names.h"
+
+/* So near to the leaf they stand: the probe, what calls it, and these. */
+#define LOOKED_AT 12
+
+/* Each kernel address costs a question once. */
+#define KNOWN_MAX 65536
+
+static void found(void *context, size_t n, const struct symbol_name *names, size_t count)
+{
+	static const char *const scheduler[] = {"__schedule", "schedule", "schedule_idle",
+						"preempt_schedule_common"};
+	bool *is_scheduler = context;
+	size_t length, i;
+
+	(void)n;
+	if (!count || !names->function)
+		return;
+	/* the compiler gives parts of functions names such as schedule.part.0 */
+	length = strcspn(names->function, ".+ ");
+	for (i = 0; i < sizeof(scheduler) / sizeof(scheduler[0]); i++)
+		if (strlen(scheduler[i]) == length &&
+		    !strncmp(names->function, scheduler[i], length))
+			*is_scheduler = true;
+}
+
+static bool is_scheduler(struct scheduler *scheduler, struct probes *probes, uint64_t at)
+{
+	const uint64_t *known = map_get(&scheduler->known, at);
+	bool answer = false;
+
+	if (known)
+		return *known;
+	kernel_names_ask(probes, &at, 1, found, &answer);
+	if (scheduler->known.count < KNOWN_MAX)
+		map_put(&scheduler->known, at, answer);
+	return answer;
+}
+
+uint32_t scheduler_frames(struct scheduler *scheduler, struct probes *probes,
+			  const uint64_t *frames, uint32_t count)
+{
+	uint32_t i, own = 0;
+
+	for (i = 0; i < count && i < LOOKED_AT; i++)
+		if (is_scheduler(scheduler, probes, frames[i] - 1))
+			own = i + 1;
+	return own;
+}
+
+void scheduler_free(struct scheduler *scheduler)
+{
+	map_free(&scheduler->known);
+}

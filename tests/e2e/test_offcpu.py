@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why threads do not run: waits against what the programs measured themselves."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from harness import PATIENCE, Stack, needs_root, running, wait_for_line, wait_until
+
+pytestmark = needs_root
+
+WAITING = ("off-cpu", "run-queue", "idle")
+FUNCTIONS = ("wait_for_time", "wait_for_mutex", "wait_for_pipe", "wait_for_condition", "wait_for_disk", "long_wait")
+
+# Entering and leaving what waits takes its time too; so does a page fault of the clock.
+NEAR = 0.03
+
+
+def time_in(film, function, events=WAITING, *options):
+    """All waiting below a function, ns."""
+    return sum(value for event in events if has_event(film, event, *options)
+               for stack, value in film.folded("-e", event, *options) if function in stack)
+
+
+def has_event(film, event, *options):
+    done = film.report("-e", event, "--format", "json", *options, check=False)
+    return done.returncode == 0
+
+
+def total(film, event, *options):
+    done = film.report("-e", event, "--format", "folded", *options, check=False)
+    return sum(int(line.rpartition(" ")[2]) for line in done.stdout.splitlines()) if done.returncode == 0 else 0
+
+
+class Truth:
+    """What a thread of waits.c says of itself."""
+
+    def __init__(self, line):
+        tid, self.name, *numbers = line.split()
+        self.tid = int(tid)
+        self.in_function, self.life, self.on_cpu, self.ready = map(int, numbers)
+
+
+@pytest.fixture(scope="module")
+def waits(shared_lab):
+    film = shared_lab.record("-e", "off-cpu", "--", shared_lab.program("waits"), 3)
+    lines = film.recording.stdout.splitlines()
+    truths = {truth.name: truth for truth in map(Truth, (line for line in lines if line.count(" ") == 5))}
+    return film, truths, next(int(line.split()[1]) for line in lines if line.startswith("stolen "))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_waits_are_as_long_as_the_program_says(waits, function):
+    film, truths, _ = waits
+    truth = truths[function]
+    measured = time_in(film, function, WAITING, "-t", str(truth.tid))
+    # what it did itself in that function is on a CPU
+    assert measured <= truth.in_function * 1.001, film.explain()
+    assert measured >= truth.in_function - truth.on_cpu - NEAR * truth.life, film.explain()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_parts_of_a_life_add_up(waits, function):
+    """On-CPU (the thread's own clock) + run-queue + off-CPU is the time that the thread lived, within half a percent."""
+    film, truths, stolen = waits
+    truth = truths[function]
+    off = {event: of_life(film, event, truth.tid) for event in WAITING}
+    parts = truth.on_cpu + sum(off.values())
+    # what interrupts and the host took from it, the kernel counts as nobody's
+    assert 0.995 * truth.life - stolen <= parts <= 1.005 * truth.life, (parts, truth.life, stolen)
+    assert off["run-queue"] == pytest.approx(truth.ready, rel=0.05, abs=5e6 + stolen)
+
+
+def of_life(film, event, tid):
+    """The thread's time in an event, without what it did before and after it looked at itself."""
+    done = film.report("-e", event, "--format", "folded", "-t", str(tid), check=False)
+    stacks = [line.rpartition(" ") for line in done.stdout.splitlines()]
+    return sum(int(value) for stack, _, value in stacks
+               if "live" in stack.split(";") or stack.startswith("[shorter waits"))
+
+
+def test_stacks_are_whole_and_have_the_kernel_on_top(waits):
+    film, _, _ = waits
+    assert film.complete("-e", "off-cpu") >= 0.99, film.explain()
+    stacks = [stack for stack, _ in film.folded("-e", "off-cpu")]
+    assert any(stack.has("wait_for_pipe", "read") and stack[-1] == "anon_pipe_read" or "pipe_read" in stack[-1]
+               for stack in stacks), film.explain()
+    assert not any(frame in ("schedule", "__schedule") for stack in stacks for frame in stack), film.explain()
+
+
+def test_short_waits_are_summed_up_and_marked(shared_lab):
+    """A storm of switches: hardly a wait is as long as 50 us, and yet their time is there."""
+    film = shared_lab.record("-e", "off-cpu", "--", shared_lab.program("waits"), 2, "storm")
+    stacks = film.folded("-e", "off-cpu")
+    marked = sum(value for stack, value in stacks if "[shorter waits" in stack[-1])
+    assert marked > 0, film.explain()
+    samples = film.json("-e", "off-cpu")["stacks"]["samples"]
+    handed = int(film.recording.stdout.split("handed ")[1].split()[0])
+    assert handed > 1000
+    assert samples < handed, "a stack for each wait"
+
+
+def test_a_wait_that_began_before_and_lasts_is_there(lab):
+    """A thread that sleeps all the time that is filmed: from the first second to the last, with its whole stack."""
+    with running(lab.program("waits"), 20) as program:
+        film = lab.record("-e", "off-cpu", "-d", 2, "-p", program.pid)
+    long = [(stack, value) for stack, value in film.folded("-e", "off-cpu") if "long_wait" in stack]
+    assert sum(value for _, value in long) >= 1.9e9, film.explain()
+    assert all(stack.has("long_wait", "read") and "start_thread" in stack for stack, _ in long), long
+
+
+def test_python_that_waits_has_its_functions(lab, tmp_path):
+    script = tmp_path / "waits.py"
+    script.write_text("import threading, sys\n"
+                      "lock = threading.Lock()\n"
+                      "def holds():\n  with lock:\n    sys.stdin.read()\n"
+                      "def wants():\n  with lock: pass\n"
+                      "a = threading.Thread(target=holds); a.start()\n"
+                      "while not lock.locked(): pass\n"
+                      "b = threading.Thread(target=wants); b.start()\n"
+                      "print('ready', flush=True)\na.join(); b.join()\n")
+    with subprocess.Popen(["/usr/bin/python3", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as program:
+        try:
+            wait_for_line(program)
+            film = lab.record("-e", "off-cpu", "-d", 1, "-p", program.pid)
+        finally:
+            program.stdin.close()
+            program.wait(timeout=PATIENCE)
+    for function in ("holds", "wants"):
+        assert time_in(film, function, ("off-cpu",)) >= 0.9e9, film.explain()
+
+
+def test_stopped_is_not_waiting(lab):
+    with running(lab.program("waits"), 20) as program:
+        with lab.recording("-e", "off-cpu", "-p", program.pid) as (recorder, film):
+            wait_until(lambda: film.path.exists())
+            os.kill(program.pid, signal.SIGSTOP)
+            wait_until(lambda: state_of(program.pid) == "T")
+            time.sleep(1)
+            os.kill(program.pid, signal.SIGCONT)
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0
+    assert total(film, "idle") >= 0.8e9, film.explain()
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+        return stat.read().rpartition(")")[2].split()[0]
+
+
+def test_a_process_that_dies_while_it_waits(lab):
+    with running(lab.program("waits"), 60) as program:
+        with lab.recording("-e", "off-cpu", "-p", program.pid) as (recorder, film):
+            wait_until(lambda: film.path.exists())
+            time.sleep(1)
+            program.process.kill()
+            assert recorder.wait(timeout=PATIENCE) == 0
+    assert time_in(film, "wait_for_time") > 0, film.explain()
+
+
+def test_min_wait_takes_a_time(lab):
+    done = lab.run("record", "--min-wait", "soon", "-e", "off-cpu", "--", "true")
+    assert done.returncode == 2
+    assert "--min-wait takes a time" in done.stderr
+
+
+def test_both_events_in_one_film(lab):
+    film = lab.record("-e", "on-cpu,off-cpu", "--", lab.program("threads"), 1)
+    assert film.share(lambda stack: "thread_0" in stack, "-e", "on-cpu") > 0.1, film.explain()
+    assert has_event(film, "off-cpu")
