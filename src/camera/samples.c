@@ -9,6 +9,7 @@
 #include "camera/catalogue.h"
 #include "camera/names.h"
 #include "camera/runtimes.h"
+#include "camera/stack_rows.h"
 #include "probes.skel.h"
 
 /* What ended so long ago is not asked for any more: rings are drained several times a second. */
@@ -55,7 +56,7 @@ struct samples {
 	const struct image *newest; /* the image that was new last; null: it is gone */
 	struct samples_statistics statistics;
 	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1]; /* words */
-	uint32_t places[UNWIND_FRAMES_MAX]; /* where in it each frame begins */
+	struct stack_rows rows;
 };
 
 static struct filmed_process *filmed_of(struct process *process)
@@ -221,6 +222,9 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 		samples_free(samples);
 		return fail_errno(why, err, NULL, "cannot record");
 	}
+	samples->rows.film = film;
+	samples->rows.catalogue = samples->catalogue;
+	samples->rows.runtimes = samples->runtimes;
 	targets_ignore_strangers(samples->targets, options->few_processes);
 	*result = samples;
 	return 0;
@@ -380,120 +384,6 @@ static bool cut_stale(const struct filmed_process *filmed, const struct capture_
 	return false;
 }
 
-/*
- * Puts a frame on a stack. When the film's tables are full there is no such stack: false, and what
- * was built so far must not be taken for one that begins here.
- */
-static bool push(struct samples *samples, uint32_t *stack, uint32_t frame, enum film_how how)
-{
-	*stack = frame ? film_stack(samples->film, *stack, frame, how) : 0;
-	return *stack;
-}
-
-static bool push_kernel(struct samples *samples, uint32_t *stack, const uint64_t *frames,
-			uint32_t count)
-{
-	while (count--) {
-		/* all but the innermost are addresses that a call returns to */
-		uint64_t at = frames[count] - (count > 0);
-
-		if (!push(samples, stack, catalogue_kernel_frame(samples->catalogue, at),
-			  FILM_HOW_EXACT))
-			return false;
-	}
-	return true;
-}
-
-static bool push_mark(struct samples *samples, uint32_t *stack, enum unwind_end end)
-{
-	return push(samples, stack, catalogue_mark(samples->catalogue, end), FILM_HOW_EXACT);
-}
-
-/* Where in the words of a user stack each frame begins. Returns how many there are. */
-static uint32_t find_places(const uint64_t *words, uint32_t count, uint32_t *places)
-{
-	uint32_t i, frames = 0;
-
-	for (i = 0; i < count; i++) {
-		places[frames++] = i;
-		i += (words[i] & UNWIND_IS_RUNTIME) != 0;
-	}
-	/* a frame of two words that was cut */
-	return frames - (i > count);
-}
-
-static bool is_of_runtime(uint64_t word)
-{
-	return word & UNWIND_IS_RUNTIME && UNWIND_WORD_RUNTIME(word) != UNWIND_RUNTIME_NONE;
-}
-
-/* The runtime of the frame nearest to the leaf that is one's; *at: which one it is. */
-static uint32_t runtime_of_stack(const uint64_t *words, const uint32_t *places, uint32_t frames,
-				 uint32_t *at)
-{
-	for (*at = 0; *at < frames; (*at)++)
-		if (is_of_runtime(words[places[*at]]))
-			return UNWIND_WORD_RUNTIME(words[places[*at]]);
-	return UNWIND_RUNTIME_NONE;
-}
-
-static enum film_how how_of(const struct samples *samples, const struct process *process,
-			    uint64_t word, uint32_t runtime, bool nearer_to_leaf)
-{
-	const struct mapping *mapping;
-
-	if (word & UNWIND_GUESS)
-		return FILM_HOW_FRAME_POINTER;
-	if (!runtime || word & UNWIND_IS_RUNTIME)
-		return FILM_HOW_EXACT;
-	mapping = process_mapping(process, word);
-	return mapping && runtimes_is_part(samples->runtimes, mapping, word, runtime,
-					   nearer_to_leaf)
-		       ? FILM_HOW_RUNTIME
-		       : FILM_HOW_EXACT;
-}
-
-/* The film's row for the frame whose words these are. *how: as how_of() has it, and what its name tells. */
-static uint32_t user_frame(struct samples *samples, struct process *process,
-			   const struct runtime_place *place, enum film_how *how)
-{
-	struct filmed_process *filmed = process->owner;
-	bool is_part = false;
-	uint32_t frame;
-
-	if (!(*place->words & UNWIND_IS_RUNTIME))
-		return catalogue_user_frame(samples->catalogue, &filmed->row, process,
-					    *place->words & ~UNWIND_GUESS);
-	if (!is_of_runtime(*place->words))
-		return catalogue_gap(samples->catalogue);
-	frame = runtimes_frame(samples->runtimes, &filmed->runtimes, process, place, &is_part);
-	if (is_part && *how == FILM_HOW_EXACT)
-		*how = FILM_HOW_RUNTIME;
-	return frame;
-}
-
-static bool push_user(struct samples *samples, uint32_t *stack, struct process *process,
-		      uint64_t time, uint32_t count)
-{
-	const uint64_t *words = samples->frames;
-	uint32_t *places = samples->places, frames, leaf, runtime;
-
-	frames = find_places(words, count, places);
-	runtime = runtime_of_stack(words, places, frames, &leaf);
-	while (frames--) {
-		struct runtime_place place = {words + places[frames], words + count, time};
-		enum film_how how = how_of(samples, process, *place.words, runtime, frames < leaf);
-
-		uint32_t frame = user_frame(samples, process, &place, &how);
-
-		if (!push(samples, stack, frame, how))
-			return false;
-		if (is_of_runtime(*place.words))
-			runtime = UNWIND_WORD_RUNTIME(*place.words);
-	}
-	return true;
-}
-
 static void count_stranger(struct samples *samples, const struct capture_record *record)
 {
 	uint32_t source = CAPTURE_KIND_SOURCE(record->head.kind);
@@ -513,13 +403,13 @@ static struct samples_place place_of_stranger(struct samples *samples,
 
 	if (record->has_user) {
 		count_stranger(samples, record);
-		whole = push_mark(samples, &place.stack, UNWIND_END_LATER);
+		whole = stack_push_mark(&samples->rows, &place.stack, UNWIND_END_LATER);
 	} else {
 		samples->statistics.complete++;
 	}
 	if (whole)
-		push_kernel(samples, &place.stack, frames + record->user_frames,
-			    record->kernel_frames);
+		stack_push_kernel(&samples->rows, &place.stack, frames + record->user_frames,
+				  record->kernel_frames);
 	return place;
 }
 
@@ -547,6 +437,7 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 	struct samples_place place = {0};
 	uint32_t count = record->user_frames;
 	enum unwind_end end = record->end;
+	struct stack_user user;
 
 	samples->statistics.samples++;
 	if (!filmed)
@@ -573,16 +464,19 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 		count = leaf_of_32_bit(samples, process, samples->frames[0]);
 	}
 	samples->statistics.complete += end == UNWIND_END_ROOT;
-	if ((end == UNWIND_END_ROOT || push_mark(samples, &place.stack, end)) &&
-	    push_user(samples, &place.stack, process, record->head.time, count))
-		push_kernel(samples, &place.stack, recorded + record->user_frames,
-			    record->kernel_frames);
+	user = (struct stack_user){process,	    &filmed->row, &filmed->runtimes,
+				   samples->frames, count,	  record->head.time};
+	if ((end == UNWIND_END_ROOT || stack_push_mark(&samples->rows, &place.stack, end)) &&
+	    stack_push_user(&samples->rows, &place.stack, &user))
+		stack_push_kernel(&samples->rows, &place.stack, recorded + record->user_frames,
+				  record->kernel_frames);
 	return place;
 }
 
 uint32_t samples_words(struct samples *samples, uint32_t stack, const char *words)
 {
-	push(samples, &stack, catalogue_words(samples->catalogue, words), FILM_HOW_EXACT);
+	stack_push(&samples->rows, &stack, catalogue_words(samples->catalogue, words),
+		   FILM_HOW_EXACT);
 	return stack;
 }
 
@@ -662,7 +556,7 @@ void samples_name_all(struct samples *samples)
 
 void samples_turn(struct samples *samples, struct film_writer *film)
 {
-	samples->film = film;
+	samples->film = samples->rows.film = film;
 	catalogue_turn(samples->catalogue, film);
 	names_turn(samples->names, film);
 	runtimes_turn(samples->runtimes, film);
