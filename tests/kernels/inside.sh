@@ -66,6 +66,12 @@ whole_machine()
 	[ "$(share all.film . ';c30')" -ge 20 ]
 }
 
+waits_are_told()
+{
+	stackcam record -q -e off-cpu -o waits.film -- waits 2 >/dev/null || return 1
+	[ "$(share waits.film ';wait_for_time' ';thread;live;wait_for_time;')" -ge 98 ]
+}
+
 # told PROGRAM [OPTION…]: it is traced, ends well, and each function was called as often as it says
 told()
 {
@@ -120,6 +126,7 @@ test_case recursion recursion_is_whole
 test_case signal signal_frames_are_crossed
 test_case children children_are_followed
 test_case machine whole_machine
+test_case waits waits_are_told
 test_case calls calls_are_counted
 test_case calls-ret calls_by_ret_are_counted
 test_case calls-summary calls_are_summed_up
