@@ -9,12 +9,13 @@
 #include "base/fail.h"
 
 /*
- * What one hostile file may cost its reader: memory, bytes read, steps (instructions decoded, entries looked at) and
- * CPU time. Whoever reads a file takes what it needs from the file's budget before it needs it. A budget that is
- * spent stays spent, and says what was missing: its owner refuses the file with those words.
+ * What one hostile file may cost its reader: memory, bytes read, steps (instructions decoded,
+ * entries looked at) and CPU time. Whoever reads a file takes what it needs from the file's budget
+ * before it needs it. A budget that is spent stays spent, and says what was missing: its owner
+ * refuses the file with those words.
  *
- * Memory and steps bound what is read, the same on each machine; the time is a net below them, far beyond what the
- * steps should take.
+ * Memory and steps bound what is read, the same on each machine; the time is a net below them, far
+ * beyond what the steps should take.
  */
 struct budget {
 	size_t memory;	   /* bytes that may still be held */

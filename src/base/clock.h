@@ -24,8 +24,9 @@ static inline uint64_t clock_thread_ns(void)
 }
 
 /*
- * How long to leave off after something that is done again and again took so many ns of a CPU: so that it takes one
- * part-th of the time, or, not to be left off for longer than most ns, up to one least-th.
+ * How long to leave off after something that is done again and again took so many ns of a CPU: so
+ * that it takes one part-th of the time, or, not to be left off for longer than most ns, up to one
+ * least-th.
  */
 static inline uint64_t clock_pause(uint64_t used, unsigned int part, uint64_t most,
 				   unsigned int least)

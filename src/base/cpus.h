@@ -5,8 +5,8 @@
 #include "base/fail.h"
 
 /*
- * Calls take() with the number of each CPU that is online (/sys/devices/system/cpu/online), in order,
- * until one returns other than 0. Returns that, or 0, or a negative errno with *why filled.
+ * Calls take() with the number of each CPU that is online (/sys/devices/system/cpu/online), in
+ * order, until one returns other than 0. Returns that, or 0, or a negative errno with *why filled.
  */
 int cpus_each_online(int (*take)(void *context, unsigned int cpu, struct fail *why), void *context,
 		     struct fail *why);

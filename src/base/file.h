@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Reads exactly count bytes of a file from offset on, whatever signals come. False: there are not so many,
- * or they cannot be read. Files of targets are read this way and never mapped: one that is cut short
- * meanwhile would end the recorder with SIGBUS.
+ * Reads exactly count bytes of a file from offset on, whatever signals come. False: there are not
+ * so many, or they cannot be read. Files of targets are read this way and never mapped: one that is
+ * cut short meanwhile would end the recorder with SIGBUS.
  */
 bool file_read_at(int fd, uint64_t offset, void *to, size_t count);
 

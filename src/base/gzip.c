@@ -3,7 +3,9 @@
 
 #include <errno.h>
 
-/* deflateInit2's windowBits: 15 is the largest window, 16 more asks for gzip's header and trailer */
+/*
+ * deflateInit2's windowBits: 15 is the largest window, 16 more asks for gzip's header and trailer
+ */
 #define GZIP_WINDOW (15 + 16)
 
 void gzip_start(struct gzip *z, FILE *out)

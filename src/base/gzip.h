@@ -23,8 +23,8 @@ void gzip_take(struct gzip *z, struct buf *b);
 int gzip_finish(struct gzip *z);
 
 /*
- * Appends to *to what a gzip stream holds, at most max bytes. Returns 0, -EBADMSG (damaged, or something
- * else), -E2BIG (more than max) or -ENOMEM.
+ * Appends to *to what a gzip stream holds, at most max bytes. Returns 0, -EBADMSG (damaged, or
+ * something else), -E2BIG (more than max) or -ENOMEM.
  */
 int gunzip(const void *packed, size_t size, size_t max, struct buf *to);
 

@@ -8,34 +8,35 @@
 #include "base/fail.h"
 
 /*
- * Giving up what a process may do, step by step. All of it is of the calling thread and of the threads and
- * processes that it starts later: who was started before keeps what it has.
+ * Giving up what a process may do, step by step. All of it is of the calling thread and of the
+ * threads and processes that it starts later: who was started before keeps what it has.
  */
 
 /* As a set of capabilities: privilege(CAP_BPF) | … (linux/capability.h) */
 #define privilege(capability) (UINT64_C(1) << (capability))
 
 /*
- * The process becomes that user, with its groups; its capabilities stay permitted until privileges_keep(), which
- * must follow. Before there are other threads.
+ * The process becomes that user, with its groups; its capabilities stay permitted until
+ * privileges_keep(), which must follow. Before there are other threads.
  */
 int privileges_become(uid_t user, gid_t group, const char *name, struct fail *why);
 
 /*
- * Of the capabilities that are there, only those of the set stay; none comes back, whatever is executed
- * (PR_SET_NO_NEW_PRIVS). Other processes of the user can no longer look into this one, and no core is dumped.
+ * Of the capabilities that are there, only those of the set stay; none comes back, whatever is
+ * executed (PR_SET_NO_NEW_PRIVS). Other processes of the user can no longer look into this one, and
+ * no core is dumped.
  */
 int privileges_keep(uint64_t capabilities, struct fail *why);
 
 /*
- * System calls that a daemon never needs end with EPERM from now on: to execute programs, to change other
- * processes, mounts, namespaces, modules, the clock.
+ * System calls that a daemon never needs end with EPERM from now on: to execute programs, to change
+ * other processes, mounts, namespaces, modules, the clock.
  */
 int privileges_filter_calls(struct fail *why);
 
 /*
- * Files are changed below that folder and nowhere else, and no other process can be looked into (Landlock).
- * Reading stays as it was. Returns 0 also where the kernel has no Landlock.
+ * Files are changed below that folder and nowhere else, and no other process can be looked into
+ * (Landlock). Reading stays as it was. Returns 0 also where the kernel has no Landlock.
  */
 int privileges_write_below(const char *folder, struct fail *why);
 

@@ -54,12 +54,14 @@ void text_count(char *to, size_t size, uint64_t n);
 int text_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *value);
 
 /*
- * Parses a time such as "10", "2.5s", "500ms", "10us", "20ns", "5m", "1h", "7d", up to 1e9 s (30 years); a
- * number alone counts units of unit ns. Returns 0 or -EINVAL.
+ * Parses a time such as "10", "2.5s", "500ms", "10us", "20ns", "5m", "1h", "7d", up to 1e9 s (30
+ * years); a number alone counts units of unit ns. Returns 0 or -EINVAL.
  */
 int text_parse_time(const char *s, uint64_t unit, uint64_t *ns);
 
-/* Parses a size such as "4096", "500MB", "1.5 GB", "2GiB", up to 1e18 bytes. Returns 0 or -EINVAL. */
+/*
+ * Parses a size such as "4096", "500MB", "1.5 GB", "2GiB", up to 1e18 bytes. Returns 0 or -EINVAL.
+ */
 int text_parse_bytes(const char *s, uint64_t *bytes);
 
 #endif

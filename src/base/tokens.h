@@ -31,7 +31,10 @@ struct token {
 	char *host; /* null: of any machine */
 	bool may_read, may_write;
 	uint64_t
-		id; /* made from the text, never 0: to tell senders apart without keeping their secret */
+		/*
+		 * made from the text, never 0: to tell senders apart without keeping their secret
+		 */
+		id;
 };
 
 /* All zero is empty. */
@@ -40,8 +43,9 @@ struct tokens {
 };
 
 /*
- * Adds those of a text to *tokens; name: what errors call it. Returns 0 or a negative errno with *why filled; -EINVAL
- * for a line that is no token, and for a text without any. Without success *tokens is empty.
+ * Adds those of a text to *tokens; name: what errors call it. Returns 0 or a negative errno with
+ * *why filled; -EINVAL for a line that is no token, and for a text without any. Without success
+ * *tokens is empty.
  */
 int tokens_parse(const char *text, const char *name, struct tokens *tokens, struct fail *why);
 
@@ -59,8 +63,8 @@ const struct token *tokens_to_write(const struct tokens *tokens);
 int tokens_make(const char *path, struct fail *why);
 
 /*
- * Whether others than its owner and its group can read a file, or others than its owner can write it: how, as "0644" in
- * octal; 0: neither, or there is no such file.
+ * Whether others than its owner and its group can read a file, or others than its owner can write
+ * it: how, as "0644" in octal; 0: neither, or there is no such file.
  */
 unsigned int tokens_exposed(const char *path);
 

@@ -35,7 +35,8 @@ bool vec_grow_raw(void **at, size_t *room, size_t wanted, size_t size);
 
 /*
  * Walks all items; item is a pointer. The array must not grow meanwhile. (count is asked first: to
- * add even 0 to the null pointer of an empty array is undefined in C, and clang's sanitizer says so.)
+ * add even 0 to the null pointer of an empty array is undefined in C, and clang's sanitizer says
+ * so.)
  */
 #define vec_foreach(v, item)                                                                  \
 	for (__typeof__(*(v)->at) *item = (v)->at; (v)->count && item < (v)->at + (v)->count; \

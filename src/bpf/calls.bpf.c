@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The function tracer: every call of chosen functions, with its wall time and the time its thread waited.
+ * The function tracer: every call of chosen functions, with its wall time and the time its thread
+ * waited.
  *
- * Each thread has a stack of the calls that are open. A frame of it is known by the stack pointer at the
- * function's entry. Stacks grow down, so
+ * Each thread has a stack of the calls that are open. A frame of it is known by the stack pointer
+ * at the function's entry. Stacks grow down, so
  *
- *	at an entry, open calls with a lower stack pointer are gone: nothing else could run there. They
- *	ended unseen (an exception, longjmp(), a return that the kernel did not report). One with the same
- *	stack pointer has jumped to this function and returns with it (a tail call).
+ *	at an entry, open calls with a lower stack pointer are gone: nothing else could run there.
+ *	They ended unseen (an exception, longjmp(), a return that the kernel did not report). One
+ *	with the same stack pointer has jumped to this function and returns with it (a tail call).
  *	at an exit, all with the same or a lower one end.
  *
- * This holds for one stack. Those of coroutines and signal handlers are lanes of their own (calls_lanes.h).
+ * This holds for one stack. Those of coroutines and signal handlers are lanes of their own
+ * (calls_lanes.h).
  */
 #include "calls_callers.h"
 #include "calls_calm.h"
@@ -27,7 +29,10 @@ const volatile __u32 calls_depth = ~0u; /* deeper calls are not kept */
 /* --start-on and --stop-on: nothing is kept while it is off. */
 __u32 calls_on = 1;
 
-/* The state of a thread that is not known yet, or whose process is not decided; null: it is not meant. */
+/*
+ * The state of a thread that is not known yet, or whose process is not decided; null: it is not
+ * meant.
+ */
 static __noinline struct calls_thread *find_thread(struct task_struct *task)
 {
 	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
@@ -67,9 +72,9 @@ static __noinline struct calls_thread *find_thread(struct task_struct *task)
 #define TAIL_CALLS_MAX 8
 
 /*
- * A function begins at sp where one is open already: that one has jumped to it (a tail call), and ends with
- * it. A ring of functions that jump to each other would never end: one that comes again ends what was
- * since it came first.
+ * A function begins at sp where one is open already: that one has jumped to it (a tail call), and
+ * ends with it. A ring of functions that jump to each other would never end: one that comes again
+ * ends what was since it came first.
  */
 static __noinline void enter_by_jump(struct calls_thread *t, struct calls_lane *lane,
 				     __u32 function, __u64 sp, __u64 now)
@@ -114,7 +119,10 @@ __noinline int calls_is_recursive(struct calls_thread *t, __u32 function)
 	return 0;
 }
 
-/* How deep the kernel follows returns; it says nothing of those that come on top (MAX_URETPROBE_DEPTH). */
+/*
+ * How deep the kernel follows returns; it says nothing of those that come on top
+ * (MAX_URETPROBE_DEPTH).
+ */
 #define RETURNS_MAX 64
 
 /* kept: flags of the frame (enum frame_flag), beside those that the cookie brings */
@@ -195,9 +203,9 @@ static __always_inline bool push(struct calls_thread *t, __u64 cookie, __u64 sp,
 }
 
 /*
- * A function begins where one is open: has that one jumped to it, or ended unseen, and its caller has called
- * another one? A return address that the kernel has put there tells; if it cannot be read, calls further in
- * that have ended unseen do.
+ * A function begins where one is open: has that one jumped to it, or ended unseen, and its caller
+ * has called another one? A return address that the kernel has put there tells; if it cannot be
+ * read, calls further in that have ended unseen do.
  */
 static __always_inline bool is_jump(const struct calls_frame *open, __u64 sp, bool unseen)
 {
@@ -240,8 +248,8 @@ __noinline int calls_enter_above(struct calls_thread *t, __u64 cookie, __u64 sp)
 }
 
 /*
- * Is the function that begins at sp called by the program itself, not by a library? An open call that jumped
- * to it has left the kernel's trampoline there instead of a return address.
+ * Is the function that begins at sp called by the program itself, not by a library? An open call
+ * that jumped to it has left the kernel's trampoline there instead of a return address.
  */
 static __always_inline bool is_called_by_program(struct task_struct *task, __u64 sp)
 {
@@ -262,7 +270,10 @@ __noinline int calls_set_on(__u32 flags)
 	return 0;
 }
 
-/* The state of the current thread, where a function with those flags begins; null: the call is not kept. */
+/*
+ * The state of the current thread, where a function with those flags begins; null: the call is not
+ * kept.
+ */
 static __always_inline struct calls_thread *thread_for(__u32 flags, __u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -320,7 +331,9 @@ static __always_inline bool enter(__u64 cookie, __u64 sp, __u64 ip, bool session
 	return entered & WANTS_RETURN;
 }
 
-/* More than one call ends: those that did not return themselves, and those that jumped to this one. */
+/*
+ * More than one call ends: those that did not return themselves, and those that jumped to this one.
+ */
 __noinline int calls_leave_many(struct calls_thread *t, __u64 sp, __u64 now)
 {
 	struct calls_frame *top;
@@ -426,8 +439,8 @@ __noinline int calls_leave_go(__u64 now, __u64 g, __u64 sp)
 }
 
 /*
- * Does the function return, or begin? The kernel has a function that tells, with other parameters since 7.0; it also
- * keeps which probe was hit, and a return is the hit of none.
+ * Does the function return, or begin? The kernel has a function that tells, with other parameters
+ * since 7.0; it also keeps which probe was hit, and a return is the hit of none.
  */
 static __always_inline bool is_return(void)
 {

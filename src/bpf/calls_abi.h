@@ -5,9 +5,10 @@
 /*
  * What the function tracer's probes and user space tell each other.
  *
- * Calls are kept by the kernel side in a stack of its own for each thread, whose frames are known by the
- * stack pointer at the function's entry: not by a counter, which a lost event would shift for ever. A call
- * becomes a record when it ends, so records of a thread come in post-order: children before parents.
+ * Calls are kept by the kernel side in a stack of its own for each thread, whose frames are known
+ * by the stack pointer at the function's entry: not by a counter, which a lost event would shift
+ * for ever. A call becomes a record when it ends, so records of a thread come in post-order:
+ * children before parents.
  */
 
 #include "capture_abi.h"
@@ -39,7 +40,9 @@ enum calls_site {
 	CALLS_SITE_RET,	   /* a "ret" instruction, or a jump to another function: it returns next */
 };
 
-/* The code of a function: its entry probe lies slide bytes behind its beginning. size 0: not known. */
+/*
+ * The code of a function: its entry probe lies slide bytes behind its beginning. size 0: not known.
+ */
 struct calls_body {
 	__u32 slide, size;
 };
@@ -67,8 +70,8 @@ enum {
 };
 
 /*
- * CAPTURE_CALL: a call has ended; head.time is when. CAPTURE_CALL_ENTRY, if asked for: it has begun;
- * head.time is start.
+ * CAPTURE_CALL: a call has ended; head.time is when. CAPTURE_CALL_ENTRY, if asked for: it has
+ * begun; head.time is start.
  */
 struct calls_record {
 	struct capture_head head;

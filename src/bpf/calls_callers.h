@@ -5,22 +5,28 @@
 /*
  * Who has called the function that begins, where the innermost open calls have no exit probe.
  *
- * Such a call may have returned, and what its caller, or the caller's caller, runs now may lie lower on the stack,
- * behind functions that are not traced. Two words of the stack tell more than the stack pointer does:
+ * Such a call may have returned, and what its caller, or the caller's caller, runs now may lie
+ * lower on the stack, behind functions that are not traced. Two words of the stack tell more than
+ * the stack pointer does:
  *
- *	the new call's return address	lies in the body of the function that made the call. Nobody else can have
- *					made it, so that open call is open indeed, and those within it have ended.
- *	an open call's return address	is another one than at its entry: its place is used by something else.
- *					The call has ended, and so have those within it.
+ *	the new call's return address	lies in the body of the function that made the call. Nobody
+ *					else can have made it, so that open call is open indeed, and
+ *					those within it have ended.
+ *	an open call's return address	is another one than at its entry: its place is used by
+ *					something else. The call has ended, and so have those within
+ *					it.
  *
- * Where neither speaks, the call may be open or not. It stays open, and the new call carries the mark that its
- * caller is not known: it is one of the open calls without an exit probe, or the first one that has one, or what
- * that one called without being traced.
+ * Where neither speaks, the call may be open or not. It stays open, and the new call carries the
+ * mark that its caller is not known: it is one of the open calls without an exit probe, or the
+ * first one that has one, or what that one called without being traced.
  */
 
 #include "calls_stack.h"
 
-/* By number of the function, CALLS_COST_FUNCTIONS and those of a plan; its size is set before loading. */
+/*
+ * By number of the function, CALLS_COST_FUNCTIONS and those of a plan; its size is set before
+ * loading.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -37,7 +43,9 @@ static __always_inline bool ends_unseen(struct calls_thread *t, const struct cal
 	       !(below && below->sp == frame->sp && !(below->flags & FRAME_INFERRED));
 }
 
-/* So many open calls without an exit probe are looked at; what lies further out is taken as it is. */
+/*
+ * So many open calls without an exit probe are looked at; what lies further out is taken as it is.
+ */
 #define CALLERS_MAX 16
 
 /* The return address of the call that began with this stack pointer; 0: it cannot be read. */
@@ -51,8 +59,8 @@ static __always_inline __u64 returns_to(const struct calls_thread *t, __u64 sp)
 }
 
 /*
- * Is something else in the place of an open call's return address? A trampoline of the kernel is not: this or
- * another tool's probe asks for the return of the function that it jumped to.
+ * Is something else in the place of an open call's return address? A trampoline of the kernel is
+ * not: this or another tool's probe asks for the return of the function that it jumped to.
  */
 static __always_inline bool has_moved(const struct calls_thread *t, const struct calls_frame *frame)
 {
@@ -74,8 +82,8 @@ static __always_inline bool is_made_by(const struct calls_frame *frame, __u64 ad
 }
 
 /*
- * A call begins at sp, and the innermost open one has no exit probe: ends those that have ended before. Returns
- * whether it is known what has made the call.
+ * A call begins at sp, and the innermost open one has no exit probe: ends those that have ended
+ * before. Returns whether it is known what has made the call.
  */
 __noinline int calls_find_caller(struct calls_thread *t, __u64 sp)
 {

@@ -5,10 +5,11 @@
 /*
  * May the kernel be asked for the return of a function that calls nothing?
  *
- * It replaces the return address on the stack. Whoever unwinds the stack then, or goes on on another one, meets a
- * trampoline that it does not know, and the program ends. In a function that calls nothing only a signal handler can
- * do that: by an exception, by pthread_cancel(), by swapcontext(). The function enters no system call, so that a
- * process of one thread which has no handler when it begins has none until it returns.
+ * It replaces the return address on the stack. Whoever unwinds the stack then, or goes on on
+ * another one, meets a trampoline that it does not know, and the program ends. In a function that
+ * calls nothing only a signal handler can do that: by an exception, by pthread_cancel(), by
+ * swapcontext(). The function enters no system call, so that a process of one thread which has no
+ * handler when it begins has none until it returns.
  */
 
 #include "kernel.h"

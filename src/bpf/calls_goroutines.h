@@ -3,12 +3,13 @@
 #define BPF_CALLS_GOROUTINES_H
 
 /*
- * Functions of Go programs run on goroutines: any thread goes on with one, and its stack is moved when it has
- * to grow. So a goroutine has a state of its own, found by the address of the runtime's record of it, which
- * Go's compiler keeps in r14 (since 1.17). Stack pointers are kept as distances from the upper end of its stack.
+ * Functions of Go programs run on goroutines: any thread goes on with one, and its stack is moved
+ * when it has to grow. So a goroutine has a state of its own, found by the address of the runtime's
+ * record of it, which Go's compiler keeps in r14 (since 1.17). Stack pointers are kept as distances
+ * from the upper end of its stack.
  *
- * The runtime uses these records again for later goroutines: there are as many as there were at the same
- * time. They are forgotten with the process.
+ * The runtime uses these records again for later goroutines: there are as many as there were at the
+ * same time. They are forgotten with the process.
  */
 
 #include "calls_stack.h"
@@ -38,7 +39,10 @@ struct {
 	__type(value, struct calls_thread);
 } calls_new_goroutine SEC(".maps");
 
-/* Stack pointers of goroutines are this far from zero, less their distance from the stack's upper end. */
+/*
+ * Stack pointers of goroutines are this far from zero, less their distance from the stack's upper
+ * end.
+ */
 #define GOROUTINE_STACK (1ull << 40)
 
 /* The first words of the runtime's g: the borders of its stack. */
@@ -46,7 +50,9 @@ struct goroutine_stack {
 	__u64 low, high;
 };
 
-/* Where the goroutine's stack pointer stands; 0: this is no goroutine. *end: where its stack ends. */
+/*
+ * Where the goroutine's stack pointer stands; 0: this is no goroutine. *end: where its stack ends.
+ */
 static __always_inline __u64 goroutine_sp(__u64 g, __u64 sp, __u64 *end)
 {
 	struct goroutine_stack stack;

@@ -5,18 +5,19 @@
 /*
  * Lanes: the stacks of one thread.
  *
- * A thread's own stack is the memory mapping that grows by itself, or the one whose end holds the thread's
- * control block (where the register fs points). The alternate signal stack is known to the kernel. All
- * others are coroutines': often many lie in one mapping (they come from malloc()), so that only the distance
- * tells them apart.
+ * A thread's own stack is the memory mapping that grows by itself, or the one whose end holds the
+ * thread's control block (where the register fs points). The alternate signal stack is known to the
+ * kernel. All others are coroutines': often many lie in one mapping (they come from malloc()), so
+ * that only the distance tells them apart.
  *
- * The kernel's return probes know nothing of all that. They are a list per thread, and whoever has a lower
- * stack pointer than the code that runs is taken for gone and forgotten; but its return address stays
- * changed, so that the program is killed when it returns there. So no return is asked for
+ * The kernel's return probes know nothing of all that. They are a list per thread, and whoever has
+ * a lower stack pointer than the code that runs is taken for gone and forgotten; but its return
+ * address stays changed, so that the program is killed when it returns there. So no return is asked
+ * for
  *
  *	on a coroutine's stack,
- *	as long as one is due on another stack, except that a signal handler returns before the code that
- *	it interrupted: that is in order if its stack lies lower.
+ *	as long as one is due on another stack, except that a signal handler returns before the code
+ *	that it interrupted: that is in order if its stack lies lower.
  */
 
 #include "calls_stack.h"
@@ -42,7 +43,9 @@ static long find_stack(struct task_struct *task, struct vm_area_struct *vma, voi
 	search->lane.kind = LANE_OWN;
 	search->lane.low = start;
 	search->lane.high = end;
-	/* the first stack of a process grows: as far as its limit, which is seldom more than this */
+	/*
+	 * the first stack of a process grows: as far as its limit, which is seldom more than this
+	 */
 	if (vma->vm_flags & VM_GROWSDOWN) {
 		search->lane.low -= STACK_GROWTH_MAX;
 		return 0;
@@ -107,7 +110,10 @@ static __always_inline void look_at_stack(struct stack_search *search, __u64 sp)
 	}
 	if (!bpf_find_vma(task, sp, find_stack, search, 0))
 		return;
-	/* not to be known now, since the process is changing its mappings: at the next call, perhaps */
+	/*
+	 * not to be known now, since the process is changing its mappings: at the next call,
+	 * perhaps
+	 */
 	search->lane.low = sp - STACK_ABOVE;
 	search->lane.high = sp + STACK_ABOVE;
 	search->lane.kind = LANE_UNKNOWN;

@@ -3,8 +3,8 @@
 #define BPF_CALLS_OPEN_H
 
 /*
- * What is still open, or not sent, when nothing is probed any more: user space reads it by iterators over all tasks
- * (src/camera/open_calls.c).
+ * What is still open, or not sent, when nothing is probed any more: user space reads it by
+ * iterators over all tasks (src/camera/open_calls.c).
  */
 
 #include "calls_goroutines.h"
@@ -103,7 +103,10 @@ int calls_open(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* The same for goroutines: they hang on no task, so the first thread of the process stands for them. */
+/*
+ * The same for goroutines: they hang on no task, so the first thread of the process stands for
+ * them.
+ */
 SEC("iter/task")
 int calls_open_go(struct bpf_iter__task *ctx)
 {

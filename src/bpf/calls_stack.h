@@ -52,8 +52,8 @@ static __always_inline __u32 bucket_of(__u64 ns)
 }
 
 /*
- * The open call that is of that number in frames ends. Not static, as --summary took the kernel's verifier a second
- * more otherwise, which is more than a short recording saves.
+ * The open call that is of that number in frames ends. Not static, as --summary took the kernel's
+ * verifier a second more otherwise, which is more than a short recording saves.
  */
 __noinline int calls_sum_up(struct calls_thread *t, __u32 at, __u64 duration, __u32 flags)
 {
@@ -89,7 +89,10 @@ __noinline int calls_sum_up(struct calls_thread *t, __u32 at, __u64 duration, __
 	return 0;
 }
 
-/* A call for which there is no frame: that it was made is known, its time stays with the one around it. */
+/*
+ * A call for which there is no frame: that it was made is known, its time stays with the one around
+ * it.
+ */
 __noinline int calls_sum_up_beyond(__u32 number)
 {
 	__u32 part_number = number / CALLS_SUMS_PART, function = number % CALLS_SUMS_PART;

@@ -54,7 +54,9 @@ enum thread_state {
 	THREAD_OFF, /* it is not */
 };
 
-/* Records wait in the thread until there are so many, or for so long, or until it leaves its CPU. */
+/*
+ * Records wait in the thread until there are so many, or for so long, or until it leaves its CPU.
+ */
 #define BATCH_RECORDS 16
 #define BATCH_NS      100000000ull
 
@@ -147,11 +149,11 @@ static __always_inline void fill_track(struct calls_track *record, struct calls_
 #define RECORDS_PER_WAKE 4096
 
 /*
- * Sends the batch of the current thread. Why there is one: a call into the ring costs as much as all else
- * that is done for a call.
+ * Sends the batch of the current thread. Why there is one: a call into the ring costs as much as
+ * all else that is done for a call.
  *
- * This and other functions that are not needed for most calls are not static: so the kernel's verifier looks
- * at each only once, for whatever it may be called with (null, too).
+ * This and other functions that are not needed for most calls are not static: so the kernel's
+ * verifier looks at each only once, for whatever it may be called with (null, too).
  */
 __noinline int calls_send_batch(struct calls_thread *t)
 {
@@ -223,8 +225,8 @@ static __always_inline void fill_call(struct calls_record *record, const struct 
 }
 
 /*
- * Keeps what is known of one call for the ring. The thread can be preempted anywhere in here, and is sent
- * then what is finished.
+ * Keeps what is known of one call for the ring. The thread can be preempted anywhere in here, and
+ * is sent then what is finished.
  */
 static __always_inline void send_call(struct calls_thread *t, __u32 kind, __u64 time,
 				      const struct calls_frame *frame, __u32 depth, __u32 flags)

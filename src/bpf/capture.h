@@ -66,12 +66,13 @@ static __always_inline bool capture_is_valid(const struct space_value *value, __
 }
 
 /*
- * A process that was just forked and has not executed another file has the code of its parent at the same places:
- * until it is known itself, the parent's tables serve it. Both run the same open file as their program only if that
- * is so. Returns the pid of that ancestor of the current process; 0: there is none.
+ * A process that was just forked and has not executed another file has the code of its parent at
+ * the same places: until it is known itself, the parent's tables serve it. Both run the same open
+ * file as their program only if that is so. Returns the pid of that ancestor of the current
+ * process; 0: there is none.
  *
- * They are read, not followed: for each pointer that a program follows, the verifier searches the names of all of the
- * kernel's types, which takes longer than a thousand instructions.
+ * They are read, not followed: for each pointer that a program follows, the verifier searches the
+ * names of all of the kernel's types, which takes longer than a thousand instructions.
  */
 __weak __noinline int capture_ancestor(void)
 {
@@ -166,7 +167,10 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	record->assumed = w->assumed;
 }
 
-/* Walks from the registers that capture_registers() took. Of a 32-bit program only the leaf is known. */
+/*
+ * Walks from the registers that capture_registers() took. Of a 32-bit program only the leaf is
+ * known.
+ */
 static __always_inline void capture_user(struct capture_scratch *scratch, struct task_struct *task)
 {
 	if (CODE_SEGMENT(&scratch->entry) == USER_CS_64) {
@@ -188,10 +192,15 @@ struct copy_loop {
 	__u32 missing;
 };
 
-/* A page in the middle of a stack that was never touched is not there; so many in a row are its end. */
+/*
+ * A page in the middle of a stack that was never touched is not there; so many in a row are its
+ * end.
+ */
 #define COPY_GAP_MAX (4 * 4096)
 
-/* Copies up to the next border of 4 KiB: a read that crosses into a missing page would fail whole. */
+/*
+ * Copies up to the next border of 4 KiB: a read that crosses into a missing page would fail whole.
+ */
 static long capture_copy_step(__u32 i, void *context)
 {
 	struct copy_loop *loop = context;
@@ -210,9 +219,9 @@ static long capture_copy_step(__u32 i, void *context)
 }
 
 /*
- * How far a stack reaches from there at most. The thread pointer lies above the whole stack that the C library gave a
- * thread (allocatestack.c of glibc, pthread_create.c of musl) and in none: what is below it ends below it. Without that,
- * whatever else is mapped behind would be copied.
+ * How far a stack reaches from there at most. The thread pointer lies above the whole stack that
+ * the C library gave a thread (allocatestack.c of glibc, pthread_create.c of musl) and in none:
+ * what is below it ends below it. Without that, whatever else is mapped behind would be copied.
  */
 static __always_inline __u32 capture_stack_room(const struct unwind_walk *w, __u64 from)
 {
@@ -221,8 +230,8 @@ static __always_inline __u32 capture_stack_room(const struct unwind_walk *w, __u
 }
 
 /*
- * Sends what user space needs to finish the stack. False: it could not be sent. Apart, as whoever walks a stack has what
- * is left of 512 bytes for it (Linux before 6.13).
+ * Sends what user space needs to finish the stack. False: it could not be sent. Apart, as whoever
+ * walks a stack has what is left of 512 bytes for it (Linux before 6.13).
  */
 static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *ring)
 {
@@ -302,8 +311,9 @@ static __always_inline void capture_identity(struct capture_record *record, __u3
 }
 
 /*
- * Names of a runtime's frames are read from the process, so those of one that may be gone before the rings are
- * drained the next time are asked for at once. Most programs that live short are young.
+ * Names of a runtime's frames are read from the process, so those of one that may be gone before
+ * the rings are drained the next time are asked for at once. Most programs that live short are
+ * young.
  */
 #define CAPTURE_YOUNG_NS 2000000000ull
 
@@ -318,8 +328,8 @@ static __always_inline bool capture_is_urgent(const struct capture_scratch *scra
 }
 
 /*
- * Sends the record, its frames and so many words behind them, and before it what is needed to finish it. False: it was
- * lost, which is counted.
+ * Sends the record, its frames and so many words behind them, and before it what is needed to
+ * finish it. False: it was lost, which is counted.
  */
 static __always_inline bool capture_send_with(struct capture_scratch *scratch, __u32 words)
 {

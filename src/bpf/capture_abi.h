@@ -10,20 +10,24 @@
 #define CAPTURE_KERNEL_FRAMES_MAX 127
 
 /*
- * So many bytes below the stack pointer are handed over with it: behind the "pop" of a register, the unwind
- * information still says that it lies where it was saved. (It is the red zone of the System V ABI.)
+ * So many bytes below the stack pointer are handed over with it: behind the "pop" of a register,
+ * the unwind information still says that it lies where it was saved. (It is the red zone of the
+ * System V ABI.)
  */
 #define CAPTURE_BELOW 128
 
-/* A probe can be interrupted by another one on the same CPU: so many stacks are in the making at most. */
+/*
+ * A probe can be interrupted by another one on the same CPU: so many stacks are in the making at
+ * most.
+ */
 #define CAPTURE_SCRATCHES 3
 
 /* The most bytes of stack that are handed over with a stack that user space must finish. */
 #define CAPTURE_COPY_MAX 65536
 
 /*
- * The sources of events, one row each: NAME, name. name_… are the names of a source's programs and maps, and source_name
- * is its struct source_type (camera/source.h).
+ * The sources of events, one row each: NAME, name. name_… are the names of a source's programs and
+ * maps, and source_name is its struct source_type (camera/source.h).
  */
 #define CAPTURE_SOURCES(X) \
 	X(ON_CPU, on_cpu)  \
@@ -58,23 +62,29 @@ enum {
 /* Whose a record is, what it is worth, and what it belongs to. */
 struct capture_identity {
 	__u32 pid, tid;
-	__u64 thread_start; /* CLOCK_MONOTONIC; tells a thread from a later one of the same number */
-	__u32 exec_id;	    /* of the process's program: task->self_exec_id */
-	__u8 undecided;	    /* user space must decide whether this process is meant at all */
+	/* CLOCK_MONOTONIC; tells a thread from a later one of the same number */
+	__u64 thread_start;
+	__u32 exec_id;	/* of the process's program: task->self_exec_id */
+	__u8 undecided; /* user space must decide whether this process is meant at all */
 	__u8 unused[3];
 	char comm[16]; /* of the thread */
 	__u64 value;   /* in the unit of the event */
-	__u64 key; /* by which records of one thing are found: a thread, an address, a number of a launch; 0: none */
+	/*
+	 * by which records of one thing are found: a thread, an address, a number of a launch; 0:
+	 * none
+	 */
+	__u64 key;
 };
 
 /*
- * A stack of one thread at one moment. Behind it: user_frames + kernel_frames words, user frames first,
- * each leaf first; a frame of a runtime takes two of them (unwind_abi.h).
+ * A stack of one thread at one moment. Behind it: user_frames + kernel_frames words, user frames
+ * first, each leaf first; a frame of a runtime takes two of them (unwind_abi.h).
  */
 struct capture_record {
 	struct capture_head head;
 	struct capture_identity identity;
-	__u64 assumed; /* address that was taken for code that a runtime has made (unwind.h); 0: none */
+	/* address that was taken for code that a runtime has made (unwind.h); 0: none */
+	__u64 assumed;
 	__u32 generation; /* of the mappings that the frames were found with; 0: none */
 	__u16 user_frames;
 	__u16 kernel_frames;
@@ -92,7 +102,8 @@ struct capture_handover {
 	struct capture_head head;
 	__u32 tid;
 	__u32 copied; /* bytes */
-	__u32 missing; /* bit n: page n of them (page 0 is the one they begin in) could not be read */
+	/* bit n: page n of them (page 0 is the one they begin in) could not be read */
+	__u32 missing;
 	__u32 is_still; /* the thread waits: what else is in its memory can be read as well */
 	__u64 pc, sp, fp;
 	__u64 registers[16];
@@ -103,8 +114,8 @@ struct capture_handover {
 };
 
 /*
- * What the kernel side had to drop, by source and reason; one counter each, per CPU. HANDOVER costs a part of
- * a sample, HOLD nothing that is known, the others a whole one.
+ * What the kernel side had to drop, by source and reason; one counter each, per CPU. HANDOVER costs
+ * a part of a sample, HOLD nothing that is known, the others a whole one.
  */
 #define CAPTURE_LOSSES(X)                                                                     \
 	X(RING_FULL, "ring full: the recorder could not keep up")                             \

@@ -3,8 +3,8 @@
 #define BPF_CAPTURE_MAPS_H
 
 /*
- * The memory of what takes stacks (capture.h). The maps are weak, so that all objects that include this share one set
- * of tables, rings and scratch memory once linked.
+ * The memory of what takes stacks (capture.h). The maps are weak, so that all objects that include
+ * this share one set of tables, rings and scratch memory once linked.
  */
 
 #include "kernel.h"
@@ -12,7 +12,10 @@
 #include "rule_cache.h"
 #include "unwind_walk.h"
 
-/* Entries of capture_copy_map, and for how many CPUs capture_scratch_map has any; set before loading. */
+/*
+ * Entries of capture_copy_map, and for how many CPUs capture_scratch_map has any; set before
+ * loading.
+ */
 const volatile __u32 capture_copies __weak = 1;
 const volatile __u32 capture_cpus __weak = 1;
 
@@ -77,9 +80,13 @@ struct {
 const volatile bool capture_shared __weak;
 const volatile __u32 capture_shares[CAPTURE_SOURCE_COUNT] __weak;
 
-/* What a source has in the ring of a CPU, at most: what it has put there since mark, and before that. */
+/*
+ * What a source has in the ring of a CPU, at most: what it has put there since mark, and before
+ * that.
+ */
 struct capture_budget {
-	__u64 mark; /* a position in the ring: once user space is there, it has taken all from before */
+	/* a position in the ring: once user space is there, it has taken all from before */
+	__u64 mark;
 	__u32 before, since; /* bytes */
 };
 
@@ -133,8 +140,8 @@ struct {
 } capture_scratch_map SEC(".maps") __weak;
 
 /*
- * Of each CPU, as is the scratch memory. Only the first stack in the making there uses it: one that interrupts that one
- * could find a place half written.
+ * Of each CPU, as is the scratch memory. Only the first stack in the making there uses it: one that
+ * interrupts that one could find a place half written.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -166,8 +173,8 @@ static __always_inline void *capture_ring(void)
 }
 
 /*
- * Whether a source may put so many bytes into the ring of this CPU: a storm of one must leave the others their shares.
- * Not static, so that the verifier looks at it once.
+ * Whether a source may put so many bytes into the ring of this CPU: a storm of one must leave the
+ * others their shares. Not static, so that the verifier looks at it once.
  */
 __weak __noinline int capture_may_fill(__u32 source, __u32 bytes)
 {
@@ -216,7 +223,9 @@ static __always_inline void capture_count_loss(__u32 source, __u32 reason)
 	capture_count_losses(source, reason, 1);
 }
 
-/* Claims memory of this CPU for a source; null: all is in use by probes that this one interrupted. */
+/*
+ * Claims memory of this CPU for a source; null: all is in use by probes that this one interrupted.
+ */
 static __always_inline struct capture_scratch *capture_begin(__u32 source)
 {
 	struct capture_scratch *scratch;

@@ -37,8 +37,8 @@ static __always_inline void capture_copy_words(__u64 *to, const __u64 *from, __u
 }
 
 /*
- * Up to CAPTURE_READ_WORDS are read through the window: calling the kernel for each frame would take a third
- * of the time of a walk. To read 8 bytes takes as long as to read 512.
+ * Up to CAPTURE_READ_WORDS are read through the window: calling the kernel for each frame would
+ * take a third of the time of a walk. To read 8 bytes takes as long as to read 512.
  */
 static __always_inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size,
 					__u64 address)
@@ -124,8 +124,8 @@ static __always_inline struct rule_cache *capture_rule_cache(const struct captur
 }
 
 /*
- * Not inlined, as the stack of a BPF program is short (512 bytes along a chain of calls), and the steps of runtimes
- * need it. Not static: the verifier looks at them once, not at each call.
+ * Not inlined, as the stack of a BPF program is short (512 bytes along a chain of calls), and the
+ * steps of runtimes need it. Not static: the verifier looks at them once, not at each call.
  */
 __weak __noinline int capture_native(struct capture_scratch *s, __u64 key)
 {

@@ -3,13 +3,15 @@
 #define BPF_CAPTURE_UPROBES_H
 
 /*
- * Code addresses that the kernel's uprobes have put in place of the program's own, whoever has set the probes.
+ * Code addresses that the kernel's uprobes have put in place of the program's own, whoever has set
+ * the probes.
  *
- * A return probe replaces the return address of a call by that of a trampoline: the beginning of a page that the
- * kernel adds to the process. What stood there before is in the thread's list of return instances, with the place on
- * the stack that it was taken from; a function that jumped to a second one with a return probe has two of one place,
- * and both name the caller (kernel/events/uprobes.c, prepare_uretprobe()). An instruction under a probe that the kernel
- * does not emulate runs in the same page, as a copy.
+ * A return probe replaces the return address of a call by that of a trampoline: the beginning of a
+ * page that the kernel adds to the process. What stood there before is in the thread's list of
+ * return instances, with the place on the stack that it was taken from; a function that jumped to a
+ * second one with a return probe has two of one place, and both name the caller
+ * (kernel/events/uprobes.c, prepare_uretprobe()). An instruction under a probe that the kernel does
+ * not emulate runs in the same page, as a copy.
  */
 
 #include "capture_maps.h"
@@ -29,7 +31,9 @@ static __always_inline __u64 uprobes_page(struct task_struct *task)
 	return page ?: UNWIND_NO_UPROBES;
 }
 
-/* A search for the instance whose place on the stack is `lowest` or at most `range` bytes above it. */
+/*
+ * A search for the instance whose place on the stack is `lowest` or at most `range` bytes above it.
+ */
 struct uprobes_search {
 	struct return_instance *at;
 	__u64 lowest;
@@ -56,8 +60,9 @@ static long uprobes_search_step(__u32 i, void *context)
 }
 
 /*
- * The instances are in the order of the calls, the innermost first: a walk looks on where it has found the last one,
- * and from the first one only if that was not it (a signal handler has its own stack, perhaps).
+ * The instances are in the order of the calls, the innermost first: a walk looks on where it has
+ * found the last one, and from the first one only if that was not it (a signal handler has its own
+ * stack, perhaps).
  */
 static __always_inline bool uprobes_find(struct capture_scratch *s, struct uprobe_task *utask,
 					 struct uprobes_search *search)
@@ -73,15 +78,18 @@ static __always_inline bool uprobes_find(struct capture_scratch *s, struct uprob
 	return search->found;
 }
 
-/* The trampoline as the thread goes through it: what is left of it up to its end. pop %r11; pop %rcx; ret */
+/*
+ * The trampoline as the thread goes through it: what is left of it up to its end. pop %r11; pop
+ * %rcx; ret
+ */
 #define TRAMPOLINE_POP_POP_RET 0xc3595b41u
 #define TRAMPOLINE_POP_RET     0xc359u
 #define TRAMPOLINE_RET	       0xc3u
 
 /*
- * The thread is in the trampoline: the function has returned, and its caller is not reached yet. Up to the system call
- * (or breakpoint) the instance is there, and so many registers were pushed; then the kernel has put the address
- * back on the stack.
+ * The thread is in the trampoline: the function has returned, and its caller is not reached yet. Up
+ * to the system call (or breakpoint) the instance is there, and so many registers were pushed; then
+ * the kernel has put the address back on the stack.
  */
 static __always_inline bool uprobes_leave_trampoline(struct capture_scratch *s,
 						     struct uprobe_task *utask,
@@ -116,8 +124,8 @@ static __always_inline bool uprobes_leave_trampoline(struct capture_scratch *s,
 }
 
 /*
- * w->pc is in the page: puts the program's own address there. Apart, and not static: the verifier looks at it once.
- * Returns 0: there is none.
+ * w->pc is in the page: puts the program's own address there. Apart, and not static: the verifier
+ * looks at it once. Returns 0: there is none.
  */
 __weak __noinline int uprobes_put_back(struct capture_scratch *s)
 {
@@ -149,10 +157,11 @@ __weak __noinline int uprobes_put_back(struct capture_scratch *s)
 #define BREAKPOINT 0xcc
 
 /*
- * The kernel works on an exception of a thread that has met probes. If it was a breakpoint, its registers say for a while
- * that the instruction under it has been executed, which it has not (handle_swbp() puts that right). Behind a "push" of
- * one byte they say the same when it has been: then the stack is aligned again, which it is not where functions begin. Of
- * longer instructions, no rule changes at their second byte.
+ * The kernel works on an exception of a thread that has met probes. If it was a breakpoint, its
+ * registers say for a while that the instruction under it has been executed, which it has not
+ * (handle_swbp() puts that right). Behind a "push" of one byte they say the same when it has been:
+ * then the stack is aligned again, which it is not where functions begin. Of longer instructions,
+ * no rule changes at their second byte.
  */
 static __always_inline void uprobes_undo_breakpoint(struct unwind_walk *w, struct task_struct *task)
 {

@@ -3,15 +3,15 @@
 #define BPF_GO_H
 
 /*
- * Frames of Go (see runtimes.h). Its code is native and has exact rules (src/unwind/go_rules.c), but a
- * thread that works for a goroutine changes stacks: the runtime's own work and C code run on the thread's
- * stack (that of "g0"). Where it goes on below, on the goroutine's, is in the records of both; up to Go 1.20,
- * only there.
+ * Frames of Go (see runtimes.h). Its code is native and has exact rules (src/unwind/go_rules.c),
+ * but a thread that works for a goroutine changes stacks: the runtime's own work and C code run on
+ * the thread's stack (that of "g0"). Where it goes on below, on the goroutine's, is in the records
+ * of both; up to Go 1.20, only there.
  *
  * At the root of a goroutine's stack stand its labels (runtime/pprof), if it has some.
  *
- * A thread's records are its own while it is looked at. From a copy of its stack, taken before, nothing of
- * this can be told: then the walk ends where the stacks change.
+ * A thread's records are its own while it is looked at. From a copy of its stack, taken before,
+ * nothing of this can be told: then the walk ends where the stacks change.
  */
 
 #include "go_abi.h"
@@ -67,7 +67,9 @@ static __always_inline int go_stuck(struct unwind_walk *w, enum unwind_end end)
 	return unwind_stop(w, unwind_is_live(w) ? end : UNWIND_END_COPY);
 }
 
-/* Leaves the function at w->pc to the place on the goroutine's stack that sp, pc and fp describe. */
+/*
+ * Leaves the function at w->pc to the place on the goroutine's stack that sp, pc and fp describe.
+ */
 static __always_inline int go_leave(struct unwind_walk *w, __u64 pc, __u64 sp, __u64 fp)
 {
 	if (unwind_push(w, unwind_at(w)))
@@ -78,7 +80,9 @@ static __always_inline int go_leave(struct unwind_walk *w, __u64 pc, __u64 sp, _
 	return unwind_return_to(w, pc, sp, fp) ? UNWIND_ENDED : UNWIND_MOVED;
 }
 
-/* systemstack() has saved where the goroutine is in its record: there lies its own return address. */
+/*
+ * systemstack() has saved where the goroutine is in its record: there lies its own return address.
+ */
 static __always_inline int go_systemstack(struct unwind_walk *w, const struct go_data *d)
 {
 	struct go_goroutine g;
@@ -98,8 +102,9 @@ static __always_inline int go_systemstack(struct unwind_walk *w, const struct go
 }
 
 /*
- * asmcgocall() keeps on the thread's stack whose stack it came from, and how far that reached down from
- * its upper end; or, if it was on the thread's stack already, the stack pointer. C code leaves rbp alone.
+ * asmcgocall() keeps on the thread's stack whose stack it came from, and how far that reached down
+ * from its upper end; or, if it was on the thread's stack already, the stack pointer. C code leaves
+ * rbp alone.
  */
 static __always_inline int go_asmcgocall(struct unwind_walk *w, const struct go_data *d)
 {
@@ -158,7 +163,9 @@ static __always_inline int go_read_string(struct go_reading *r, __u64 address)
 	if (unwind_read_far(r->walk, &s, sizeof(s), address))
 		return 0;
 	length = s.length < GO_TEXT_MAX ? s.length : GO_TEXT_MAX;
-	/* the compiler shall not conclude that the mask, which the verifier needs, changes nothing */
+	/*
+	 * the compiler shall not conclude that the mask, which the verifier needs, changes nothing
+	 */
 	__asm__ volatile("" : "+r"(length));
 	length &= GO_TEXT_MAX;
 	if (length && unwind_read_far(r->walk, text, length, s.at))

@@ -22,13 +22,16 @@ struct go_data {
 	/* offsets in the runtime's records */
 	__u32 g_m, g_sp, g_pc, g_bp, g_labels, m_curg;
 	__u32 labels; /* enum go_labels; 0: how they lie in memory is not known */
-	/* 1.20 and older: systemstack and asmcgocall have no frame of their own on the goroutine's stack */
+	/*
+	 * 1.20 and older: systemstack and asmcgocall have no frame of their own on the goroutine's
+	 * stack
+	 */
 	__u32 frameless;
 };
 
 /*
- * A goroutine's labels are the only frame of Go's (all others are native code). Its first word says nothing
- * more, the second is what go_mix() makes of them; what they say is kept under it (kept.h).
+ * A goroutine's labels are the only frame of Go's (all others are native code). Its first word says
+ * nothing more, the second is what go_mix() makes of them; what they say is kept under it (kept.h).
  */
 enum go_labels {
 	GO_LABELS_MAP = 1, /* up to 1.23: map[string]string */
@@ -49,7 +52,10 @@ struct go_string {
 	__u64 at, length;
 };
 
-/* A map of up to 8 entries is one bucket: their hashes, 8 keys, 8 values (runtime/map.go up to 1.23). */
+/*
+ * A map of up to 8 entries is one bucket: their hashes, 8 keys, 8 values (runtime/map.go up to
+ * 1.23).
+ */
 #define GO_MAP_KEYS   8
 #define GO_MAP_VALUES 136
 #define GO_MAP_USED   5 /* the least hash of a place that is in use */

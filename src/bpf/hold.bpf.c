@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Holds a program at its start, and at each library that it maps later, until user space has set its probes.
+ * Holds a program at its start, and at each library that it maps later, until user space has set
+ * its probes.
  *
- * The kernel calls hold_wait() on the thread's way back to user mode (task work, Linux 6.18): behind the whole execve()
- * or mmap(), with no lock held, where it may sleep and be preempted. It waits there by running in circles. So nobody
- * can see the hold but by its time: the thread is neither stopped nor traced nor frozen, no signal is sent, and no
- * parent or debugger is told. It ends by itself: when user space says so, after hold_limit, when the recorder dies,
- * or when the thread is to die.
+ * The kernel calls hold_wait() on the thread's way back to user mode (task work, Linux 6.18):
+ * behind the whole execve() or mmap(), with no lock held, where it may sleep and be preempted. It
+ * waits there by running in circles. So nobody can see the hold but by its time: the thread is
+ * neither stopped nor traced nor frozen, no signal is sent, and no parent or debugger is told. It
+ * ends by itself: when user space says so, after hold_limit, when the recorder dies, or when the
+ * thread is to die.
  */
 #include "capture.h"
 #include "filter.h"
@@ -28,7 +30,10 @@ extern void bpf_task_release(struct task_struct *task) __ksym __weak;
 const volatile __u64 hold_limit; /* ns */
 const volatile __s32 hold_recorder;
 
-/* What the names of wanted programs begin with: most processes of the machine need not be asked about. */
+/*
+ * What the names of wanted programs begin with: most processes of the machine need not be asked
+ * about.
+ */
 #define HOLD_NAMES	4
 #define HOLD_NAME_BYTES 16
 
@@ -43,8 +48,8 @@ struct hold_work {
 };
 
 /*
- * Memory that user space shares cannot hold a task's work: so there are two maps. A slot has two works: one that runs
- * cannot be scheduled again, but can schedule the other one.
+ * Memory that user space shares cannot hold a task's work: so there are two maps. A slot has two
+ * works: one that runs cannot be scheduled again, but can schedule the other one.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -70,10 +75,11 @@ struct {
 } hold_known SEC(".maps");
 
 /*
- * So often a work runs in circles, for some 20 us. Then the next one is scheduled: in between, the kernel does what
- * else is to be done for the thread (it closes files, lets others run), and what waits for BPF programs to end can go
- * on: to remove a probe, say, which the recorder may have to do before it can let the thread go. (The thread must hold
- * nothing while it waits: its memory map is locked to set probes into it.)
+ * So often a work runs in circles, for some 20 us. Then the next one is scheduled: in between, the
+ * kernel does what else is to be done for the thread (it closes files, lets others run), and what
+ * waits for BPF programs to end can go on: to remove a probe, say, which the recorder may have to
+ * do before it can let the thread go. (The thread must hold nothing while it waits: its memory map
+ * is locked to set probes into it.)
  */
 #define CIRCLES 512
 
@@ -186,7 +192,10 @@ static __always_inline void expire(struct hold_slot *slot)
 		free_slot(slot);
 }
 
-/* One round. (The kernel's verifier wants no loop with a callback here, since the function schedules itself.) */
+/*
+ * One round. (The kernel's verifier wants no loop with a callback here, since the function
+ * schedules itself.)
+ */
 static int hold_wait(struct bpf_map *map, void *key, void *value)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -352,8 +361,8 @@ int BPF_PROG(hold_exec, struct task_struct *task)
 }
 
 /*
- * A loader maps a library: all of its place first, wherever there is room, then its parts within. The kernel says
- * where the place will be; include/trace/events/mmap.h.
+ * A loader maps a library: all of its place first, wherever there is room, then its parts within.
+ * The kernel says where the place will be; include/trace/events/mmap.h.
  */
 SEC("tp_btf/vm_unmapped_area")
 int BPF_PROG(hold_map, unsigned long address)

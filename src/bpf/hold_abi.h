@@ -3,8 +3,8 @@
 #define BPF_HOLD_ABI_H
 
 /*
- * What hold.bpf.c and user space tell each other of a program that is held: it has executed a file, or mapped one,
- * that has no probes yet.
+ * What hold.bpf.c and user space tell each other of a program that is held: it has executed a file,
+ * or mapped one, that has no probes yet.
  */
 
 #include "capture_abi.h"
@@ -21,8 +21,8 @@ enum hold_kind {
 };
 
 /*
- * A slot is taken by the kernel side and goes from one state to the next by atomic exchanges on shared memory, so
- * that both sides agree on how each hold ended:
+ * A slot is taken by the kernel side and goes from one state to the next by atomic exchanges on
+ * shared memory, so that both sides agree on how each hold ended:
  *
  *	FREE -> TAKEN -> WAITING -> GO (user space) -> FREE (kernel)
  *	                         -> EXPIRED (kernel) -> FREE (user space)

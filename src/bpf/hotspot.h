@@ -3,24 +3,28 @@
 #define BPF_HOTSPOT_H
 
 /*
- * Frames of HotSpot (see runtimes.h). All of its code lies in the code cache: blobs, found by a map of segments
- * (share/memory/heap.cpp, CodeHeap::find_block_for). A blob (share/code/codeBlob.hpp) says what its frames look
- * like on x86-64 (cpu/x86/frame_x86.hpp):
+ * Frames of HotSpot (see runtimes.h). All of its code lies in the code cache: blobs, found by a map
+ * of segments (share/memory/heap.cpp, CodeHeap::find_block_for). A blob (share/code/codeBlob.hpp)
+ * says what its frames look like on x86-64 (cpu/x86/frame_x86.hpp):
  *
- *	nmethod		compiled Java, or the wrapper of a native method. frame_size words; the uppermost are the saved
- *			rbp and the return address. rbp is a register like any other
- *	interpreter	one blob. rbp is the frame pointer, the Method* at rbp - 24; the caller's stack pointer at
- *			rbp - 8, since an interpreted function extends the arguments of its caller
+ *	nmethod		compiled Java, or the wrapper of a native method. frame_size words; the
+ *			uppermost are the saved rbp and the return address. rbp is a register like
+ *			any other
+ *	interpreter	one blob. rbp is the frame pointer, the Method* at rbp - 24; the caller's
+ *			stack pointer at rbp - 8, since an interpreted function extends the
+ *			arguments of its caller
  *	runtime stubs	frame_size words, as compiled code
- *	others		(StubRoutines, adapters between compiled and interpreted calls, vtable stubs) no frame, so that
- *			the return address is at the stack pointer, or one by the frame pointer
+ *	others		(StubRoutines, adapters between compiled and interpreted calls, vtable
+ *			stubs) no frame, so that the return address is at the stack pointer, or one
+ *			by the frame pointer
  *
- * Only a frame that was interrupted, at the leaf or below a signal handler, can be in a prologue or an epilogue. All
- * others are at a call, where frames are what their blob says. A frame of compiled code that is deoptimized while it
- * waits for a call has its return address replaced by that of a handler; the original one is on its stack.
+ * Only a frame that was interrupted, at the leaf or below a signal handler, can be in a prologue or
+ * an epilogue. All others are at a call, where frames are what their blob says. A frame of compiled
+ * code that is deoptimized while it waits for a call has its return address replaced by that of a
+ * handler; the original one is on its stack.
  *
- * A return address must lie in the code cache; only the call stub, by which native code calls Java, returns to
- * elsewhere.
+ * A return address must lie in the code cache; only the call stub, by which native code calls Java,
+ * returns to elsewhere.
  */
 
 #include "hotspot_interpreter.h"
@@ -29,7 +33,9 @@
 /* How far above the stack pointer of a stub its return address is looked for, in words. */
 #define HOTSPOT_STUB_PUSHES 9
 
-/* Whether a call stands before pc: call rel32; call reg; call [reg + disp8]; call [reg + disp32]. */
+/*
+ * Whether a call stands before pc: call rel32; call reg; call [reg + disp8]; call [reg + disp32].
+ */
 static __always_inline int hotspot_is_called(const struct unwind_walk *w, __u64 pc)
 {
 	__u64 before;
@@ -40,7 +46,10 @@ static __always_inline int hotspot_is_called(const struct unwind_walk *w, __u64 
 	       (before >> 40 & 0xf8ff) == 0x50ff || (before >> 16 & 0xf8ff) == 0x90ff;
 }
 
-/* A return address that a call has left behind, or the interpreter, which jumps and pushes by itself. */
+/*
+ * A return address that a call has left behind, or the interpreter, which jumps and pushes by
+ * itself.
+ */
 UNWIND_APART int hotspot_is_return(const struct unwind_walk *w, const struct hotspot_data *d,
 				   __u64 pc)
 {
@@ -59,9 +68,9 @@ enum hotspot_place {
 };
 
 /*
- * In a prologue, the frame is made by "sub rsp"; "push rbp" stands before it, or "mov [rsp + n], rbp" behind
- * (MachPrologNode in cpu/x86/x86_64.ad, C1_MacroAssembler::build_frame). What follows up to the end of the prologue
- * (the barrier of nmethods) has at most 40 bytes.
+ * In a prologue, the frame is made by "sub rsp"; "push rbp" stands before it, or "mov [rsp + n],
+ * rbp" behind (MachPrologNode in cpu/x86/x86_64.ad, C1_MacroAssembler::build_frame). What follows
+ * up to the end of the prologue (the barrier of nmethods) has at most 40 bytes.
  */
 static __always_inline enum hotspot_place hotspot_in_prologue(const __u8 *code, __u32 left)
 {
@@ -88,8 +97,8 @@ static __always_inline enum hotspot_place hotspot_in_prologue(const __u8 *code, 
 }
 
 /*
- * In an epilogue: "add rsp; pop rbp", then the poll for safepoints, then "ret". The poll is a test of memory, or
- * since JDK 16 a comparison of rsp with a jump (MachEpilogNode).
+ * In an epilogue: "add rsp; pop rbp", then the poll for safepoints, then "ret". The poll is a test
+ * of memory, or since JDK 16 a comparison of rsp with a jump (MachEpilogNode).
  */
 static __always_inline enum hotspot_place hotspot_in_epilogue(const __u8 *at)
 {
@@ -155,8 +164,8 @@ static long hotspot_look(__u32 i, void *context)
 }
 
 /*
- * The frame does not end in a return address: some intrinsics push, or leave early. Looks for one at the stack pointer,
- * and near the end of the frame.
+ * The frame does not end in a return address: some intrinsics push, or leave early. Looks for one
+ * at the stack pointer, and near the end of the frame.
  */
 static __always_inline int hotspot_search(struct unwind_walk *w, const struct hotspot_data *d,
 					  const struct hotspot_blob *b)
@@ -224,7 +233,10 @@ HOTSPOT_APART int hotspot_compiled(struct unwind_walk *w, const struct hotspot_d
 	return hotspot_by_size(w, d, b);
 }
 
-/* The same, of a place that has called and was seen before. UNWIND_NATIVE: it must be looked at as a new one. */
+/*
+ * The same, of a place that has called and was seen before. UNWIND_NATIVE: it must be looked at as
+ * a new one.
+ */
 HOTSPOT_APART int hotspot_again(struct unwind_walk *w, const struct hotspot_data *d, __u64 at)
 {
 	struct hotspot_seen seen = hotspot_recall(w, at);
@@ -242,7 +254,9 @@ HOTSPOT_APART int hotspot_again(struct unwind_walk *w, const struct hotspot_data
 	return hotspot_return(w, pair[1], end, pair[0], 0);
 }
 
-/* A frame with rbp as its frame pointer. Java may have been called from anywhere, by the call stub. */
+/*
+ * A frame with rbp as its frame pointer. Java may have been called from anywhere, by the call stub.
+ */
 static __always_inline int hotspot_by_frame_pointer(struct unwind_walk *w,
 						    const struct hotspot_data *d)
 {
@@ -265,10 +279,11 @@ static __always_inline int hotspot_enters(const struct unwind_walk *w, __u64 cod
 }
 
 /*
- * Code without a frame of known size, or interrupted while it makes one. What nmethods call on entry pushes -1 and then
- * makes a frame by rbp. Elsewhere the return address is at the stack pointer, or a few words above it, since some push
- * registers; or rbp leads to it; or it is in rax, where adapters keep it while they move the arguments. The JVM itself
- * calls a few: then the return address lies outside of the code cache.
+ * Code without a frame of known size, or interrupted while it makes one. What nmethods call on
+ * entry pushes -1 and then makes a frame by rbp. Elsewhere the return address is at the stack
+ * pointer, or a few words above it, since some push registers; or rbp leads to it; or it is in rax,
+ * where adapters keep it while they move the arguments. The JVM itself calls a few: then the return
+ * address lies outside of the code cache.
  */
 static __always_inline int hotspot_frameless(struct unwind_walk *w, const struct hotspot_data *d,
 					     const struct hotspot_blob *b)
@@ -333,9 +348,10 @@ HOTSPOT_APART int hotspot_stub(struct unwind_walk *w, const struct hotspot_data 
 }
 
 /*
- * A virtual thread that was suspended gets back only its innermost frames; the return address of the last of them is a
- * barrier, which fetches more (runtime/continuationFreezeThaw.cpp). Its other frames are in the heap: one frame stands
- * for all of them. Below lies the frame of Continuation.enterSpecial, then those of the carrier thread.
+ * A virtual thread that was suspended gets back only its innermost frames; the return address of
+ * the last of them is a barrier, which fetches more (runtime/continuationFreezeThaw.cpp). Its other
+ * frames are in the heap: one frame stands for all of them. Below lies the frame of
+ * Continuation.enterSpecial, then those of the carrier thread.
  */
 static __always_inline int hotspot_barrier(struct unwind_walk *w, const struct hotspot_data *d)
 {
@@ -365,7 +381,9 @@ static __always_inline int hotspot_step(struct unwind_walk *w)
 		moved = hotspot_again(w, d, at);
 	if (moved != UNWIND_NATIVE)
 		return moved;
-	/* where its blob was, if that is still there, its block is the one that this address is in */
+	/*
+	 * where its blob was, if that is still there, its block is the one that this address is in
+	 */
 	b.at = hotspot_recall(w, at).blob;
 	if (!b.at || hotspot_read_blob(w, d, &b, 1) || at < b.code || at >= b.block_end) {
 		end = hotspot_find(w, d, at, &b.at);

@@ -19,7 +19,10 @@ struct hotspot_heap {
 /* How much of a ConstMethod is read: a power of two. */
 #define HOTSPOT_CONST_METHOD 64
 
-/* A field of a blob is at byte `at` of what is read of it, `size` bytes long; size 0: this version has none. */
+/*
+ * A field of a blob is at byte `at` of what is read of it, `size` bytes long; size 0: this version
+ * has none.
+ */
 struct hotspot_field {
 	__u16 at, size;
 };
@@ -29,19 +32,22 @@ enum hotspot_field_number {
 	HOTSPOT_KIND, /* CodeBlobKind; without it, the name tells what is an nmethod */
 	HOTSPOT_CODE, /* where the code begins: an address, or an offset from the blob's own */
 	HOTSPOT_FRAME_SIZE, /* in words, with the return address; 0: it has no frame of its own */
-	HOTSPOT_FRAME_COMPLETE, /* offset in the code from which on the frame is set up; negative: never */
+	/* offset in the code from which on the frame is set up; negative: never */
+	HOTSPOT_FRAME_COMPLETE,
 	HOTSPOT_COMPILE_ID,
 	HOTSPOT_LEVEL,
-	HOTSPOT_ORIGINAL_PC, /* offset from the stack pointer where a deoptimized frame keeps its pc */
-	HOTSPOT_DEOPT,	     /* what replaces the return address then: as HOTSPOT_CODE */
+	/* offset from the stack pointer where a deoptimized frame keeps its pc */
+	HOTSPOT_ORIGINAL_PC,
+	HOTSPOT_DEOPT, /* what replaces the return address then: as HOTSPOT_CODE */
 	HOTSPOT_DEOPT_MH,
 	HOTSPOT_FIELDS
 };
 
 /*
- * An entry of the interpreter that makes a frame, in offsets in the interpreter's code: behind `pop` the return address
- * is in rax, at `enter` it is on the stack again and rbp is about to be pushed, from `framed` on the frame has its
- * method. Entries that make no frame are one until `framed`, with pop and enter the same.
+ * An entry of the interpreter that makes a frame, in offsets in the interpreter's code: behind
+ * `pop` the return address is in rax, at `enter` it is on the stack again and rbp is about to be
+ * pushed, from `framed` on the frame has its method. Entries that make no frame are one until
+ * `framed`, with pop and enter the same.
  */
 struct hotspot_entry {
 	__u32 start, pop, enter, framed;
@@ -65,7 +71,10 @@ struct hotspot_symbol {
 	__u64 words[1 + HOTSPOT_TEXT / 8]; /* from its address on */
 };
 
-/* What a Symbol says: adds it to a sum. Without branches, which the verifier would follow one by one. */
+/*
+ * What a Symbol says: adds it to a sum. Without branches, which the verifier would follow one by
+ * one.
+ */
 static inline __attribute__((always_inline)) __u64
 hotspot_add_symbol(__u64 sum, const struct hotspot_symbol *s, __u32 length_at, __u32 body_at)
 {
@@ -85,8 +94,8 @@ hotspot_add_symbol(__u64 sum, const struct hotspot_symbol *s, __u32 length_at, _
 }
 
 /*
- * What tells a method from another one that lies at the same place later: the upper 48 bits of an interpreted frame.
- * names: hotspot_add_symbol() of the method's and its class's.
+ * What tells a method from another one that lies at the same place later: the upper 48 bits of an
+ * interpreted frame. names: hotspot_add_symbol() of the method's and its class's.
  */
 static inline __u64 hotspot_checksum(__u64 const_method, __u64 constants, __u16 code_size,
 				     __u16 name_index, __u64 names)
@@ -109,12 +118,16 @@ struct hotspot_data {
 	struct hotspot_entry entries[HOTSPOT_ENTRIES_MAX];
 	__u32 entry_count;
 	__u32 blob_from, blob_bytes; /* what is read of a blob */
-	/* In the block that a blob lies in: how many segments it has, and whether it is used (a byte). */
+	/*
+	 * In the block that a blob lies in: how many segments it has, and whether it is used (a
+	 * byte).
+	 */
 	struct hotspot_field block_length, block_used; /* size 0: not known */
 	struct hotspot_field fields[HOTSPOT_FIELDS];
 	__u8 code_is_offset; /* HOTSPOT_CODE and HOTSPOT_DEOPT are offsets */
 	__u8 nmethod_kind;   /* value of HOTSPOT_KIND for an nmethod */
-	__u8 bcp_slot; /* words below rbp where an interpreted frame keeps its place in the bytecode */
+	/* words below rbp where an interpreted frame keeps its place in the bytecode */
+	__u8 bcp_slot;
 	__u8 symbol_length, symbol_body;	/* of Symbol; body: 1 to 8 */
 	__u32 const_method;			/* Method::_constMethod */
 	__u32 const_method_size;		/* the bytecode begins behind it */

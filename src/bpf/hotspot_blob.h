@@ -2,7 +2,10 @@
 #ifndef BPF_HOTSPOT_BLOB_H
 #define BPF_HOTSPOT_BLOB_H
 
-/* Which blob of HotSpot's code cache an address lies in, and what that says of itself; see hotspot.h. */
+/*
+ * Which blob of HotSpot's code cache an address lies in, and what that says of itself; see
+ * hotspot.h.
+ */
 
 #include "hotspot_frame.h"
 
@@ -21,7 +24,9 @@ struct hotspot_blob {
 	__u8 is_nmethod, is_piece; /* is_piece: it is one function */
 };
 
-/* A field of what was read of a blob, which begins `before` bytes behind the first of these words. */
+/*
+ * A field of what was read of a blob, which begins `before` bytes behind the first of these words.
+ */
 static __always_inline __u64 hotspot_get(const __u32 *words, __u32 before,
 					 struct hotspot_field field)
 {
@@ -47,8 +52,8 @@ struct hotspot_way {
 };
 
 /*
- * For unwind_repeat(): goes as many segments back as the map says for this one. Mostly the block begins there, and that
- * is seen in the same read.
+ * For unwind_repeat(): goes as many segments back as the map says for this one. Mostly the block
+ * begins there, and that is seen in the same read.
  */
 static long hotspot_hop(__u32 i, void *context)
 {
@@ -122,8 +127,8 @@ static __always_inline __u32 hotspot_header(const struct hotspot_data *d)
 }
 
 /*
- * Reads the blob at `at` into w->piece, and `before` bytes in front of it: the header of the block that it lies in, or
- * nothing.
+ * Reads the blob at `at` into w->piece, and `before` bytes in front of it: the header of the block
+ * that it lies in, or nothing.
  */
 static __always_inline int hotspot_read_words(struct unwind_walk *w, const struct hotspot_data *d,
 					      __u64 at, __u32 before)
@@ -135,7 +140,10 @@ static __always_inline int hotspot_read_words(struct unwind_walk *w, const struc
 	       unwind_read_code(w, w->piece, bytes, at + d->blob_from - before);
 }
 
-/* What was read of a blob, which begins `before` bytes behind the first of these words: is it an nmethod? */
+/*
+ * What was read of a blob, which begins `before` bytes behind the first of these words: is it an
+ * nmethod?
+ */
 static __always_inline int hotspot_is_nmethod(struct unwind_walk *w, const struct hotspot_data *d,
 					      const __u32 *words, __u32 before)
 {
@@ -150,7 +158,10 @@ static __always_inline __u32 hotspot_before(const struct hotspot_data *d)
 	return hotspot_header(d) + d->blob_from;
 }
 
-/* Reads the blob at b->at; with_block: and the header of the block that it lies in. 0, or why it cannot be done. */
+/*
+ * Reads the blob at b->at; with_block: and the header of the block that it lies in. 0, or why it
+ * cannot be done.
+ */
 UNWIND_APART int hotspot_read_blob(struct unwind_walk *w, const struct hotspot_data *d,
 				   struct hotspot_blob *b, int with_block)
 {

@@ -7,7 +7,10 @@
 #include "hotspot_abi.h"
 #include "unwind.h"
 
-/* The short stack of BPF is shared by the functions that do not call each other: these are not inlined. */
+/*
+ * The short stack of BPF is shared by the functions that do not call each other: these are not
+ * inlined.
+ */
 #define HOTSPOT_APART static __attribute__((noinline))
 
 /* No frame of an interpreter or a stub is larger. */

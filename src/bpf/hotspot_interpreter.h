@@ -3,13 +3,15 @@
 #define BPF_HOTSPOT_INTERPRETER_H
 
 /*
- * Frames of HotSpot's interpreter: which method one runs, and the way to its caller; see hotspot.h. A method is a
- * Method and the ConstMethod it leads to (share/oops/method.hpp, constMethod.hpp).
+ * Frames of HotSpot's interpreter: which method one runs, and the way to its caller; see hotspot.h.
+ * A method is a Method and the ConstMethod it leads to (share/oops/method.hpp, constMethod.hpp).
  */
 
 #include "hotspot_frame.h"
 
-/* Bytes of arguments that a method handle may have taken off the stack of its interpreted caller. */
+/*
+ * Bytes of arguments that a method handle may have taken off the stack of its interpreted caller.
+ */
 #define HOTSPOT_POPPED 64
 
 /* The word of a ConstMethod's beginning that byte `at` lies in. */
@@ -22,11 +24,11 @@ static __always_inline __u32 hotspot_word(const __u32 *words, __u32 at)
 #define HOTSPOT_NEAR_BYTES 432
 
 /*
- * Has size bytes from `address` on in w->piece, if they can be read together with what lies before them, or were
- * already. Returns the word that they begin at; negative: they are not there.
+ * Has size bytes from `address` on in w->piece, if they can be read together with what lies before
+ * them, or were already. Returns the word that they begin at; negative: they are not there.
  *
- * Mostly a ConstMethod lies right before its Method, and those of a class one behind the other (Method::allocate): one
- * read serves several.
+ * Mostly a ConstMethod lies right before its Method, and those of a class one behind the other
+ * (Method::allocate): one read serves several.
  */
 static __always_inline int hotspot_near(struct unwind_walk *w, __u64 address, __u32 size, int read)
 {
@@ -137,7 +139,10 @@ static __always_inline int hotspot_push_method(struct unwind_walk *w, const stru
 	const struct unwind_memo *known = hotspot_know_method(w, d, method);
 	__u64 bci, sum = 0;
 
-	/* a frame that a deoptimization is just filling has none yet: it cannot be named, but passed */
+	/*
+	 * a frame that a deoptimization is just filling has none yet: it cannot be named, but
+	 * passed
+	 */
 	if (known) {
 		bci = bcp - known->words[HOTSPOT_METHOD_CONST] - d->const_method_size;
 		/* native methods have no bytecode; at the entry, there is no place in it yet */
@@ -152,7 +157,10 @@ static __always_inline int hotspot_push_method(struct unwind_walk *w, const stru
 		sum);
 }
 
-/* The entry of the interpreter that offset lies in, before its frame has its method; null: it is in none. */
+/*
+ * The entry of the interpreter that offset lies in, before its frame has its method; null: it is in
+ * none.
+ */
 static __always_inline const struct hotspot_entry *hotspot_find_entry(const struct hotspot_data *d,
 								      __u64 offset)
 {
@@ -165,8 +173,9 @@ static __always_inline const struct hotspot_entry *hotspot_find_entry(const stru
 }
 
 /*
- * Interrupted where a frame of the interpreter is made, with the Method* in rbx and the caller's stack pointer in r13
- * (TemplateInterpreterGenerator::generate_normal_entry and generate_fixed_frame).
+ * Interrupted where a frame of the interpreter is made, with the Method* in rbx and the caller's
+ * stack pointer in r13 (TemplateInterpreterGenerator::generate_normal_entry and
+ * generate_fixed_frame).
  */
 static __always_inline int hotspot_entering(struct unwind_walk *w, const struct hotspot_data *d,
 					    __u64 offset, __u64 enter, __u64 pop)
@@ -206,15 +215,16 @@ static __always_inline __u64 hotspot_register(const struct unwind_walk *w, __u32
 }
 
 /*
- * Interrupted where the interpreter leaves a function: behind "leave", when rbp is the caller's again. The code is
+ * Interrupted where the interpreter leaves a function: behind "leave", when rbp is the caller's
+ * again. The code is
  *
  *	[mov byte [r15 + n], 0]	since JDK 24
  *	pop A; mov rsp, B
  *	[cmp rsp, [r15 + n]; jb; mov qword [r15 + n], 0]	since JDK 20
  *	jmp A
  *
- * where A is the return address and B the caller's stack pointer (InterpreterMacroAssembler::remove_activation and
- * those that call it). False: it is not there.
+ * where A is the return address and B the caller's stack pointer
+ * (InterpreterMacroAssembler::remove_activation and those that call it). False: it is not there.
  */
 static __always_inline int hotspot_leaving(const struct unwind_walk *w,
 					   const struct hotspot_data *d, __u64 *pc, __u64 *sp)

@@ -5,17 +5,21 @@
 /*
  * HotSpot's newest frame, where native frames above it cannot be walked (see restart.h).
  *
- * When Java calls native code, the thread notes its last Java frame: stack pointer, pc and, where it is known, rbp
- * (JavaThread::_anchor, share/runtime/javaFrameAnchor.hpp). When native code calls Java, the anchor moves into the
- * wrapper of that call, which the frame of the call stub has the address of (share/runtime/javaCalls.hpp,
- * cpu/x86/frame_x86.hpp): that one says where the walk goes on below the call stub.
+ * When Java calls native code, the thread notes its last Java frame: stack pointer, pc and, where
+ * it is known, rbp (JavaThread::_anchor, share/runtime/javaFrameAnchor.hpp). When native code calls
+ * Java, the anchor moves into the wrapper of that call, which the frame of the call stub has the
+ * address of (share/runtime/javaCalls.hpp, cpu/x86/frame_x86.hpp): that one says where the walk
+ * goes on below the call stub.
  *
  * The thread is the value of a pthread key; it is this one if its OSThread has this thread pointer.
  */
 
 #include "hotspot.h"
 
-/* The anchor that says where Java's newest frame is that the walk has not seen yet; 0: there is none. */
+/*
+ * The anchor that says where Java's newest frame is that the walk has not seen yet; 0: there is
+ * none.
+ */
 static __always_inline __u64 hotspot_anchor(const struct unwind_walk *w,
 					    const struct hotspot_data *d)
 {

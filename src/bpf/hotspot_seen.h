@@ -3,15 +3,19 @@
 #define BPF_HOTSPOT_SEEN_H
 
 /*
- * Places in HotSpot's code where a stack has passed before: the blob there, and of a call in compiled code all that a
- * frame needs. An nmethod never changes where its frames are laid out, and its compile id is given to no other one
- * (CompileBroker::assign_compile_id() in share/compiler/compileBroker.cpp); so if that of the blob is still the same,
- * nothing else of it has to be looked at.
+ * Places in HotSpot's code where a stack has passed before: the blob there, and of a call in
+ * compiled code all that a frame needs. An nmethod never changes where its frames are laid out, and
+ * its compile id is given to no other one (CompileBroker::assign_compile_id() in
+ * share/compiler/compileBroker.cpp); so if that of the blob is still the same, nothing else of it
+ * has to be looked at.
  */
 
 #include "hotspot_blob.h"
 
-/* What is remembered of a place: the blob, the words of its frame (13 bits, 0: nothing is known of it), its variant. */
+/*
+ * What is remembered of a place: the blob, the words of its frame (13 bits, 0: nothing is known of
+ * it), its variant.
+ */
 #define HOTSPOT_SEEN_WORDS_SHIFT   48
 #define HOTSPOT_SEEN_WORDS_MASK	   0x1fffull
 #define HOTSPOT_SEEN_VARIANT_SHIFT 61

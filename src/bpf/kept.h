@@ -3,9 +3,9 @@
 #define BPF_KEPT_H
 
 /*
- * What a runtime's step keeps for the naming of a frame: text that the program may have freed by the time the
- * frame is named. It is kept once for each key, the second word of the frame, so the key must stand for the
- * content. The oldest ones make room. (In user space nothing is kept.)
+ * What a runtime's step keeps for the naming of a frame: text that the program may have freed by
+ * the time the frame is named. It is kept once for each key, the second word of the frame, so the
+ * key must stand for the content. The oldest ones make room. (In user space nothing is kept.)
  */
 
 #include "unwind_abi.h"

@@ -49,7 +49,9 @@ struct file {
 	struct path f_path;
 };
 
-/* The page that the kernel adds to a process with uprobes; return probes return to its beginning. */
+/*
+ * The page that the kernel adds to a process with uprobes; return probes return to its beginning.
+ */
 struct xol_area {
 	unsigned long vaddr;
 };
@@ -151,9 +153,9 @@ struct bpf_iter__task {
 #pragma clang attribute pop
 
 /*
- * The registers of user code: those that a perf_event program finds in its context, and those that an
- * entry into the kernel saved. This layout is the kernel's interface (linux/bpf_perf_event.h, asm/ptrace.h)
- * and is not relocated. With FRED, the upper bits of cs and ss hold something else.
+ * The registers of user code: those that a perf_event program finds in its context, and those that
+ * an entry into the kernel saved. This layout is the kernel's interface (linux/bpf_perf_event.h,
+ * asm/ptrace.h) and is not relocated. With FRED, the upper bits of cs and ss hold something else.
  */
 struct probe_regs {
 	unsigned long r15, r14, r13, r12, bp, bx;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Names of kernel addresses, from the kernel itself: the format %ps looks an address up in a sorted table,
- * while a reader of /proc/kallsyms makes the kernel unpack and print all of its 200,000 symbols.
+ * Names of kernel addresses, from the kernel itself: the format %ps looks an address up in a sorted
+ * table, while a reader of /proc/kallsyms makes the kernel unpack and print all of its 200,000
+ * symbols.
  */
 #include "kernel.h"
 #include "kernel_names_abi.h"

@@ -5,26 +5,29 @@
 /*
  * Frames of Lua (see runtimes.h).
  *
- * luaV_execute() is the interpreter's loop. A call from Lua to Lua stays in it: the loop goes on with the new
- * function. Only C code that calls Lua (pcall, sort, a metamethod, the resume of a coroutine) enters it anew. So
- * one native frame of luaV_execute stands for one or more Lua functions: those from its current CallInfo
- * outwards, up to the one with which it was entered.
+ * luaV_execute() is the interpreter's loop. A call from Lua to Lua stays in it: the loop goes on
+ * with the new function. Only C code that calls Lua (pcall, sort, a metamethod, the resume of a
+ * coroutine) enters it anew. So one native frame of luaV_execute stands for one or more Lua
+ * functions: those from its current CallInfo outwards, up to the one with which it was entered.
  *
- *	5.3 to 5.5: luaV_execute keeps the current CallInfo in a variable, which a register holds: exact at any
- *		instruction. The entering one has the bit CIST_FRESH. Where that register is not one that the walk
- *		follows, but lua_State can be had: as 5.2.
- *	5.2: the current CallInfo is lua_State's; those in between have the bit CIST_REENTRY. C functions that the
- *		loop has called stand above its own.
- *	5.1: CallInfos are an array; how many of them are luaV_execute's is in its variable nexeccalls.
+ *	5.3 to 5.5: luaV_execute keeps the current CallInfo in a variable, which a register holds:
+ *		exact at any instruction. The entering one has the bit CIST_FRESH. Where that
+ *		register is not one that the walk follows, but lua_State can be had: as 5.2.
+ *	5.2: the current CallInfo is lua_State's; those in between have the bit CIST_REENTRY. C
+ *		functions that the loop has called stand above its own.
+ *	5.1: CallInfos are an array; how many of them are luaV_execute's is in its variable
+ *		nexeccalls.
  *
- * The structures are those of lstate.h and lobject.h of each version. Which register, and where luaV_execute
- * is, user space finds in its code (src/runtime/lua_execute.c).
+ * The structures are those of lstate.h and lobject.h of each version. Which register, and where
+ * luaV_execute is, user space finds in its code (src/runtime/lua_execute.c).
  *
- * Where it is lua_State's, the walk may come when a call or a return is half done: lua_State has another CallInfo
- * already than luaV_execute. Then frames stand at the wrong one of two luaV_executes, but all are there, in the right order.
+ * Where it is lua_State's, the walk may come when a call or a return is half done: lua_State has
+ * another CallInfo already than luaV_execute. Then frames stand at the wrong one of two
+ * luaV_executes, but all are there, in the right order.
  *
- * What is remembered in w->state: [0] the next CallInfo; [1] the stack pointer of the luaV_execute that it
- * belongs to, shifted, and LUA_LEFT, how many frames it has left (LUA_TO_FRESH: up to the entering one).
+ * What is remembered in w->state: [0] the next CallInfo; [1] the stack pointer of the luaV_execute
+ * that it belongs to, shifted, and LUA_LEFT, how many frames it has left (LUA_TO_FRESH: up to the
+ * entering one).
  */
 
 #include "lua_abi.h"
@@ -36,13 +39,17 @@
 #define LUA_PUSHED   0x10000ull /* one at least; the stack pointer's low bits are 0 */
 #define LUA_BITS     0x7ffffull
 
-/* Where things are in the structures of a version. Known when this is compiled: no look-ups, few reads. */
+/*
+ * Where things are in the structures of a version. Known when this is compiled: no look-ups, few
+ * reads.
+ */
 struct lua_layout {
 	__u32 version;
 	__u32 ci_size, ci_previous, ci_savedpc, ci_status;
 	__u32 closure_proto, closure_tag, proto_tag;
 	__u32 proto_code, proto_source, proto_size, proto_line;
-	__u32 status; /* all bits of a CallInfo's status; of them, where a version has one, those that say: */
+	/* all bits of a CallInfo's status; of them, where a version has one, those that say: */
+	__u32 status;
 	__u32 fresh, tail, hook, finalizer, is_lua, is_c;
 };
 
@@ -198,7 +205,10 @@ static __always_inline int lua_variable(struct unwind_walk *w, const struct lua_
 	return unwind_register(w, reg, value) ? 0 : UNWIND_END_RUNTIME_STATE;
 }
 
-/* 5.1: CallInfos lie in an array, from base_ci on; as many of them are luaV_execute's as it has counted. */
+/*
+ * 5.1: CallInfos lie in an array, from base_ci on; as many of them are luaV_execute's as it has
+ * counted.
+ */
 #define LUA_501_BASE_CI 0x50
 
 /* Where to go on, and how many frames there are. Returns 0, or 1: the walk has ended. */
@@ -223,7 +233,10 @@ static __always_inline int lua_next_501(struct unwind_walk *w, const struct lua_
 
 #define LUA_TAG_THREAD 8
 
-/* Where to go on, by the lua_State at that address: tt at 8, ci at 0x20 (5.1: 0x28), stack_last and stack behind. */
+/*
+ * Where to go on, by the lua_State at that address: tt at 8, ci at 0x20 (5.1: 0x28), stack_last and
+ * stack behind.
+ */
 static __always_inline int lua_next_by_state(struct unwind_walk *w, const struct lua_data *d,
 					     __u64 address, __u64 *next, __u64 *left)
 {
@@ -245,8 +258,8 @@ static __always_inline int lua_next_by_state(struct unwind_walk *w, const struct
 }
 
 /*
- * Finds the CallInfo to begin with for the luaV_execute that the walk is at, and how many frames it has: none where
- * it has no CallInfo. Returns 0, or 1: the walk has ended.
+ * Finds the CallInfo to begin with for the luaV_execute that the walk is at, and how many frames it
+ * has: none where it has no CallInfo. Returns 0, or 1: the walk has ended.
  */
 static __always_inline int lua_begin(struct unwind_walk *w, const struct lua_data *d)
 {
@@ -269,7 +282,10 @@ static __always_inline int lua_begin(struct unwind_walk *w, const struct lua_dat
 	return 0;
 }
 
-/* 5.1: OP_CALL stays in luaV_execute, so a function that it has called is not the one that was entered with. */
+/*
+ * 5.1: OP_CALL stays in luaV_execute, so a function that it has called is not the one that was
+ * entered with.
+ */
 #define LUA_501_OP_CALL	 28
 #define LUA_CALLED_INNER 0xff
 
@@ -390,8 +406,8 @@ static __always_inline __u64 lua_saved_pc(struct unwind_walk *w, const struct lu
 }
 
 /*
- * The CallInfo is no Lua function's: it belongs to a C function that luaV_execute has called, or to a Lua function
- * that is just returning, whose results have taken its place on the stack.
+ * The CallInfo is no Lua function's: it belongs to a C function that luaV_execute has called, or to
+ * a Lua function that is just returning, whose results have taken its place on the stack.
  */
 static __always_inline int lua_no_function(struct unwind_walk *w, const struct lua_data *d,
 					   const struct lua_layout *l, __u32 is_last)

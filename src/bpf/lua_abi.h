@@ -3,11 +3,12 @@
 #define BPF_LUA_ABI_H
 
 /*
- * What the kernel side knows of a process that runs Lua, as src/runtime/lua.c writes it; and what a frame's
- * two words say.
+ * What the kernel side knows of a process that runs Lua, as src/runtime/lua.c writes it; and what a
+ * frame's two words say.
  *
  *	word 0: value: address of the function's Proto; variant: enum lua_called
- *	word 1: the low 20 bits: index of the instruction (LUA_NO_PC: not known), the rest: lua_check()
+ *	word 1: the low 20 bits: index of the instruction (LUA_NO_PC: not known), the rest:
+ *	lua_check()
  */
 
 #include "unwind_abi.h"
@@ -47,21 +48,28 @@ struct lua_data {
 	__u32 execute_size, cold_size;
 	__u32 body;    /* offset from which on the register below holds what it should */
 	__u32 version; /* 501 to 505 */
-	__s32 state_at; /* what `state` says, if it is NO_REGISTER: from the stack pointer, in this slot */
+	/* what `state` says, if it is NO_REGISTER: from the stack pointer, in this slot */
+	__s32 state_at;
 	__s32 calls_at; /* 5.1: where luaV_execute keeps `nexeccalls`, from its stack pointer */
-	__u8 state; /* DWARF number of the register that holds CallInfo or lua_State; NO_REGISTER: in a slot */
+	/* DWARF number of the register that holds CallInfo or lua_State; NO_REGISTER: in a slot */
+	__u8 state;
 	__u8 by_state; /* it is lua_State: always up to 5.2 */
-	__u8 pc; /* of the one that holds the next instruction, in luaV_execute itself; or NO_REGISTER */
+	/* of the one that holds the next instruction, in luaV_execute itself; or NO_REGISTER */
+	__u8 pc;
 	__u8 reentry;	/* 5.2, 5.3.0, 5.3.1: the bit in callstatus says the opposite of "fresh" */
 	__u8 epilogues; /* how many there are */
 	__u8 holes;
-	__u8 text; /* where the characters of a string begin; of long ones in 5.5, the pointer to them */
+	/* where the characters of a string begin; of long ones in 5.5, the pointer to them */
+	__u8 text;
 	__u8 unused;
 	struct lua_range epilogue[LUA_EPILOGUES_MAX];
 	struct lua_hole hole[LUA_HOLES_MAX];
 };
 
-/* Adds a text to a hash: up to its end, or all that was read of it. Without branches, which the verifier would follow. */
+/*
+ * Adds a text to a hash: up to its end, or all that was read of it. Without branches, which the
+ * verifier would follow.
+ */
 static inline __attribute__((always_inline)) __u64 lua_mix_text(__u64 hash, const __u64 *text,
 								__u32 words)
 {
@@ -86,8 +94,8 @@ static inline __attribute__((always_inline)) __u64 lua_mix_text(__u64 hash, cons
 #define LUA_TEXT 128
 
 /*
- * A Proto is what it was if these are: 44 bits. All of its addresses may be those of another one that has come in its
- * place; the text is what its source is called (lua_mix_text()).
+ * A Proto is what it was if these are: 44 bits. All of its addresses may be those of another one
+ * that has come in its place; the text is what its source is called (lua_mix_text()).
  */
 static inline __u64 lua_check(__u64 code, __u64 source, __u32 size, __u32 line, __u64 text)
 {

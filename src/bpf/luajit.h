@@ -5,24 +5,26 @@
 /*
  * Frames of LuaJIT 2.1 with 64-bit references (GC64), on x86-64 (see runtimes.h).
  *
- * The interpreter is one piece of assembler code. Whoever enters it from C makes a C frame of 80 bytes, a "cframe"
- * (lj_frame.h), in which lua_State lies; lua_State leads to the innermost one, each to the next outer one.
- * Functions that call one another stay in one cframe; their frames lie on lua_State's own stack:
+ * The interpreter is one piece of assembler code. Whoever enters it from C makes a C frame of 80
+ * bytes, a "cframe" (lj_frame.h), in which lua_State lies; lua_State leads to the innermost one,
+ * each to the next outer one. Functions that call one another stay in one cframe; their frames lie
+ * on lua_State's own stack:
  *
  *	base - 2: the function	base - 1: the link: what is to be done at its return
  *
- * A link is an address of byte code, behind the caller's instruction, or the distance to the frame below, with a
- * type in its low bits. Types C and CP are those with which the interpreter was entered: there the frames of a
- * cframe end.
+ * A link is an address of byte code, behind the caller's instruction, or the distance to the frame
+ * below, with a type in its low bits. Types C and CP are those with which the interpreter was
+ * entered: there the frames of a cframe end.
  *
- * Compiled code ("traces") runs in the same cframe, with more room below: so the cframe is looked for on the
- * stack, and known by lua_State, which knows it. global_State's jit_base is then the base of the function that
- * the trace has begun in, or gone to; functions that were inlined into it have no frames on lua_State's stack. A frame with
- * the place in the code stands for them: user space reads which they are (runtime/luajit_trace.c).
+ * Compiled code ("traces") runs in the same cframe, with more room below: so the cframe is looked
+ * for on the stack, and known by lua_State, which knows it. global_State's jit_base is then the
+ * base of the function that the trace has begun in, or gone to; functions that were inlined into it
+ * have no frames on lua_State's stack. A frame with the place in the code stands for them: user
+ * space reads which they are (runtime/luajit_trace.c).
  *
- * What is remembered in w->state: [0] the next link; [1] the address of byte code that belongs to its function,
- * how far the cframe is from the stack pointer (or where it is looked for next), and LUAJIT_ACTIVE, FIRST or LAST:
- * these belong to the native frame here.
+ * What is remembered in w->state: [0] the next link; [1] the address of byte code that belongs to
+ * its function, how far the cframe is from the stack pointer (or where it is looked for next), and
+ * LUAJIT_ACTIVE, FIRST or LAST: these belong to the native frame here.
  */
 
 #include "kept.h"
@@ -59,7 +61,10 @@ static __always_inline long luajit_repeat(__u32 count, long (*step)(__u32 i, voi
 
 #include "luajit_place.h"
 
-/* cframe: results wanted at 8, lua_State at 16, byte code at 24, the next outer one at 32; it ends at 80 */
+/*
+ * cframe: results wanted at 8, lua_State at 16, byte code at 24, the next outer one at 32; it ends
+ * at 80
+ */
 #define LUAJIT_CFRAME 80
 /* Room of a trace below its cframe: at most 256 slots of 4 bytes, and what it saves. */
 #define LUAJIT_ROOM 68
@@ -115,7 +120,10 @@ static __always_inline int luajit_is_cframe(struct unwind_walk *w, __u64 x, int 
 	return 0;
 }
 
-/* Moves to whoever has entered the interpreter with the cframe at x, which has saved rbp and rbx at its end. */
+/*
+ * Moves to whoever has entered the interpreter with the cframe at x, which has saved rbp and rbx at
+ * its end.
+ */
 static __always_inline int luajit_leave(struct unwind_walk *w, __u64 x)
 {
 	__u64 saved[2];
@@ -130,8 +138,8 @@ static __always_inline int luajit_leave(struct unwind_walk *w, __u64 x)
 }
 
 /*
- * The interpreter without its functions. The unwind information tells of its cframe only: in one of its own
- * subroutines, an address of its own lies below that.
+ * The interpreter without its functions. The unwind information tells of its cframe only: in one of
+ * its own subroutines, an address of its own lies below that.
  */
 static __always_inline int luajit_native(struct unwind_walk *w, const struct luajit_data *d)
 {
@@ -143,7 +151,10 @@ static __always_inline int luajit_native(struct unwind_walk *w, const struct lua
 	return unwind_push(w, at) ? UNWIND_ENDED : luajit_leave(w, w->sp + 8);
 }
 
-/* Words between the stack pointer and the return address, by the instructions with which a cframe is made and undone. */
+/*
+ * Words between the stack pointer and the return address, by the instructions with which a cframe
+ * is made and undone.
+ */
 static __always_inline __u32 luajit_words_to_return(__u32 code)
 {
 	if ((code & 0xffffff) == 0xec8348)
@@ -184,8 +195,8 @@ static __always_inline int luajit_is_called_at(const struct unwind_walk *w,
 }
 
 /*
- * In the interpreter, where it makes or undoes a cframe, lua_State does not know of that, and none of its functions is
- * there: moves to whoever has entered it. UNWIND_NATIVE: it is elsewhere.
+ * In the interpreter, where it makes or undoes a cframe, lua_State does not know of that, and none
+ * of its functions is there: moves to whoever has entered it. UNWIND_NATIVE: it is elsewhere.
  */
 static __always_inline int luajit_edge(struct unwind_walk *w, const struct luajit_data *d)
 {
@@ -225,13 +236,19 @@ static __always_inline int luajit_is_slot(const struct luajit_state *lua, __u64 
 	return at > lua->stack && at <= lua->maxstack && !(at & 7);
 }
 
-/* Whether a GCobj is a function, and one of Lua's: those that are built in have another ffid than 0. */
+/*
+ * Whether a GCobj is a function, and one of Lua's: those that are built in have another ffid than
+ * 0.
+ */
 static __always_inline int luajit_is_lua(const __u64 *object)
 {
 	return (object[1] >> 8 & 0xffff) == LUAJIT_FUNCTION;
 }
 
-/* Whether the frame with that base has this link, and is not that of a C function which has just called Lua. */
+/*
+ * Whether the frame with that base has this link, and is not that of a C function which has just
+ * called Lua.
+ */
 static __always_inline int luajit_returns_by(struct unwind_walk *w, const struct luajit_state *lua,
 					     __u64 base, __u64 link)
 {
@@ -245,7 +262,10 @@ static __always_inline int luajit_returns_by(struct unwind_walk *w, const struct
 		luajit_is_lua(object));
 }
 
-/* Whether lua_State itself stands where the cframe at x has the next instruction, as it does until there is one. */
+/*
+ * Whether lua_State itself stands where the cframe at x has the next instruction, as it does until
+ * there is one.
+ */
 static __always_inline int luajit_is_new(struct unwind_walk *w, __u64 x)
 {
 	__u64 pair[2];
@@ -254,10 +274,11 @@ static __always_inline int luajit_is_new(struct unwind_walk *w, __u64 x)
 }
 
 /*
- * While the interpreter is being entered from C, or left for it, the called function's frame is not written yet, or its
- * results lie over it: none belongs to the cframe. The register for the next instruction then has the link that is to
- * be, for a moment with the new base added; or what becomes the base to go back to: the link without its type, that
- * less the base, and the negative of it. Returns the base further out; 0: the interpreter is not there.
+ * While the interpreter is being entered from C, or left for it, the called function's frame is not
+ * written yet, or its results lie over it: none belongs to the cframe. The register for the next
+ * instruction then has the link that is to be, for a moment with the new base added; or what
+ * becomes the base to go back to: the link without its type, that less the base, and the negative
+ * of it. Returns the base further out; 0: the interpreter is not there.
  */
 static __always_inline __u64 luajit_border(struct unwind_walk *w, const struct luajit_state *lua,
 					   __u64 x, __u64 pc)
@@ -298,7 +319,10 @@ static __always_inline __u64 luajit_base(struct unwind_walk *w, const struct lua
 			return value;
 		return lua->base;
 	}
-	/* In the interpreter it is in rdx; rbp keeps it while a function runs that is not told of lua_State. */
+	/*
+	 * In the interpreter it is in rdx; rbp keeps it while a function runs that is not told of
+	 * lua_State.
+	 */
 	if (w->pc_exact ? unwind_register(w, 1, &value)
 			: unwind_register(w, UNWIND_REG_RBP, &value))
 		if (luajit_is_slot(lua, value))
@@ -306,7 +330,10 @@ static __always_inline __u64 luajit_base(struct unwind_walk *w, const struct lua
 	return lua->base;
 }
 
-/* No cframe is at that place; the next one is tried in a step of its own, as loops are dear to verify. */
+/*
+ * No cframe is at that place; the next one is tried in a step of its own, as loops are dear to
+ * verify.
+ */
 static __always_inline int luajit_try_next(struct unwind_walk *w, const struct luajit_data *d,
 					   int is_jit, __u32 tried)
 {
@@ -349,7 +376,9 @@ static __always_inline int luajit_begin(struct unwind_walk *w, const struct luaj
 		moved = tried || is_jit ? UNWIND_NATIVE : luajit_edge(w, d);
 		return moved == UNWIND_NATIVE ? luajit_try_next(w, d, is_jit, tried) : moved;
 	}
-	/* its own subroutines have their return address below; at a trace's exit there is much more */
+	/*
+	 * its own subroutines have their return address below; at a trace's exit there is much more
+	 */
 	in_vm = !is_jit && x - w->sp < 16;
 	if (!luajit_is_slot(lua, state[0]))
 		state[0] = luajit_base(w, d, lua, in_vm) - 8;
@@ -373,7 +402,10 @@ static __always_inline int luajit_begin(struct unwind_walk *w, const struct luaj
 	return UNWIND_AGAIN;
 }
 
-/* Not inlined, for the stack of BPF programs. Returns as luajit_read_place(), which leaves in w->piece what it has read. */
+/*
+ * Not inlined, for the stack of BPF programs. Returns as luajit_read_place(), which leaves in
+ * w->piece what it has read.
+ */
 UNWIND_APART int luajit_read_frame(struct unwind_walk *w, __u64 address, __u32 place,
 				   struct luajit_found *found)
 {
@@ -417,8 +449,9 @@ UNWIND_APART int luajit_keep(struct unwind_walk *w, const struct luajit_found *f
 }
 
 /*
- * Pushes the frame of a Lua function: pc is its byte code's begin, at where it is; 0: not known. The function at the
- * address to return to is its caller: if that lies elsewhere, one of them was not what the walk took it for.
+ * Pushes the frame of a Lua function: pc is its byte code's begin, at where it is; 0: not known.
+ * The function at the address to return to is its caller: if that lies elsewhere, one of them was
+ * not what the walk took it for.
  */
 static __always_inline int luajit_push(struct unwind_walk *w, __u64 pc, __u64 at, __u32 called)
 {
@@ -457,10 +490,10 @@ enum luajit_stage {
 };
 
 /*
- * While the interpreter enters or leaves a function, its frame is half done: the link to its caller is not written
- * yet, or results are where the function stood. The register then has what the link should be. What calls C is in none
- * of these, and may have put something else there. (object: the words of what stands for the function, as far as they
- * could be read.)
+ * While the interpreter enters or leaves a function, its frame is half done: the link to its caller
+ * is not written yet, or results are where the function stood. The register then has what the link
+ * should be. What calls C is in none of these, and may have put something else there. (object: the
+ * words of what stands for the function, as far as they could be read.)
  */
 static __always_inline enum luajit_stage luajit_stage(struct unwind_walk *w, const __u64 *object,
 						      __u64 link, __u64 pc)
@@ -487,8 +520,9 @@ static __always_inline __u32 luajit_type_of(__u64 link)
 }
 
 /*
- * Where the link at slot leads from a function that is at pc: how many bytes down the next frame's link is, and at which
- * byte code that frame goes on, 0: at none. Returns 0, or why that cannot be told.
+ * Where the link at slot leads from a function that is at pc: how many bytes down the next frame's
+ * link is, and at which byte code that frame goes on, 0: at none. Returns 0, or why that cannot be
+ * told.
  */
 static __always_inline int luajit_follow(struct unwind_walk *w, __u64 slot, __u64 link, __u64 pc,
 					 __u64 *down, __u64 *next)

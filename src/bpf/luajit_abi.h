@@ -3,9 +3,10 @@
 #define BPF_LUAJIT_ABI_H
 
 /*
- * What the kernel side knows of a process that runs LuaJIT, as src/runtime/luajit.c writes it. A frame's words are
- * as those of Lua (lua_abi.h), with the address of a GCproto, and luajit_found.check (luajit_place.h) instead of
- * lua_check(). What the second word stands for is kept under it (kept.h).
+ * What the kernel side knows of a process that runs LuaJIT, as src/runtime/luajit.c writes it. A
+ * frame's words are as those of Lua (lua_abi.h), with the address of a GCproto, and
+ * luajit_found.check (luajit_place.h) instead of lua_check(). What the second word stands for is
+ * kept under it (kept.h).
  */
 
 #include "lua_abi.h"
@@ -23,9 +24,10 @@ enum luajit_link {
 #define LUAJIT_POINTER	    ((1ull << LUAJIT_ADDRESS_BITS) - 1)
 
 /*
- * Behind enum lua_called: a place in compiled code, for the functions that the trace there has inlined. It stands before
- * the frame of the function that the trace has begun in, or gone to. Word 0's value is the address; word 1: the upper 44
- * bits of global_State's address, without its lowest 3 bits, and 20 bits of luajit_code_sum().
+ * Behind enum lua_called: a place in compiled code, for the functions that the trace there has
+ * inlined. It stands before the frame of the function that the trace has begun in, or gone to. Word
+ * 0's value is the address; word 1: the upper 44 bits of global_State's address, without its lowest
+ * 3 bits, and 20 bits of luajit_code_sum().
  */
 #define LUAJIT_IN_TRACE	 15
 #define LUAJIT_CODE_BITS 20
@@ -47,8 +49,9 @@ luajit_code_sum(const __u64 code[LUAJIT_CODE / 8])
 
 struct luajit_data {
 	__u64 image,
-		image_size; /* all of LuaJIT's own code: what else the step is asked for is compiled code */
-	__u64 vm;	    /* the interpreter, one piece of assembler code */
+		/* all of LuaJIT's own code: what else the step is asked for is compiled code */
+		image_size;
+	__u64 vm; /* the interpreter, one piece of assembler code */
 	__u32 vm_size;
 	__u32 cur_l; /* offset in global_State; jit_base follows */
 };

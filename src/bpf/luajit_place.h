@@ -3,23 +3,28 @@
 #define BPF_LUAJIT_PLACE_H
 
 /*
- * What a frame of LuaJIT says of itself and of what it calls, and the checksum of all that these names are made of.
+ * What a frame of LuaJIT says of itself and of what it calls, and the checksum of all that these
+ * names are made of.
  *
- * A function's name is told by its caller's byte code: the instruction that has loaded what is called names a constant
- * string, an upvalue or a local variable (lj_debug.c). Functions, and the strings that name them, may be freed and their
- * memory used again, with all sizes and addresses as before, between a sample and the reading of its names. So the
- * checksum has the numbers and hashes of strings (lj_obj.h, GCstr: each string gets a number of its own, its hash
- * is made of its content) and their first bytes. Both the kernel side and user space make it by this source.
+ * A function's name is told by its caller's byte code: the instruction that has loaded what is
+ * called names a constant string, an upvalue or a local variable (lj_debug.c). Functions, and the
+ * strings that name them, may be freed and their memory used again, with all sizes and addresses as
+ * before, between a sample and the reading of its names. So the checksum has the numbers and hashes
+ * of strings (lj_obj.h, GCstr: each string gets a number of its own, its hash is made of its
+ * content) and their first bytes. Both the kernel side and user space make it by this source.
  *
- * Names of variables lie in the prototype itself: the first LUAJIT_INFO bytes of them are part of the checksum.
+ * Names of variables lie in the prototype itself: the first LUAJIT_INFO bytes of them are part of
+ * the checksum.
  *
  * Whoever includes it defines before LUAJIT_FROM, what memory is read from, and
  *
  *	long luajit_get(LUAJIT_FROM *from, void *to, __u32 size, __u64 address)	0: it was read
- *	__u64 luajit_recall(LUAJIT_FROM *from, __u64 key)	what was remembered of it in this stack; 0: nothing
+ *	__u64 luajit_recall(LUAJIT_FROM *from, __u64 key)	what was remembered of it in this
+ *								stack; 0: nothing
  *	void luajit_remember(LUAJIT_FROM *from, __u64 key, __u64 value)
  *	LUAJIT_APART		as UNWIND_APART
- *	long luajit_repeat(__u32 count, long (*step)(__u32 i, void *context), void *context)	as unwind_repeat()
+ *	long luajit_repeat(__u32 count, long (*step)(__u32 i, void *context), void *context)	as
+ *												unwind_repeat()
  */
 
 #include "luajit_abi.h"
@@ -83,9 +88,9 @@ enum {
 };
 
 /*
- * A prototype lies in one piece with its instructions, constants and lines. A read has its price, nearly whatever its
- * length, so it begins in front of the prototype, where the instructions before one of its first ones would be, and
- * ends where most functions have ended.
+ * A prototype lies in one piece with its instructions, constants and lines. A read has its price,
+ * nearly whatever its length, so it begins in front of the prototype, where the instructions before
+ * one of its first ones would be, and ends where most functions have ended.
  */
 #define LUAJIT_BEFORE_WORDS (LUAJIT_NEAR / 2)
 #define LUAJIT_BEHIND_WORDS 43
@@ -96,7 +101,10 @@ enum {
 
 /* What is read; it is too large for the stack of a BPF program. */
 struct luajit_place {
-	/* from here on LUAJIT_WINDOW_BYTES of memory at `from`; only proto, if that is LUAJIT_NOWHERE */
+	/*
+	 * from here on LUAJIT_WINDOW_BYTES of memory at `from`; only proto, if that is
+	 * LUAJIT_NOWHERE
+	 */
 	__u64 before[LUAJIT_BEFORE_WORDS];
 	__u64 proto[LUAJIT_PROTO_WORDS];
 	__u64 behind[LUAJIT_BEHIND_WORDS];
@@ -115,14 +123,16 @@ struct luajit_found {
 	__u32 line;    /* of the place */
 	__u32 op, how; /* the place's instruction; enum luajit_callee */
 	__u32 slot;    /* which variable that instruction is about (A) */
-	__u32 setter; /* LUAJIT_CALLS_CONSTANT, VARIABLE: the instruction that has loaded the function */
+	/* LUAJIT_CALLS_CONSTANT, VARIABLE: the instruction that has loaded the function */
+	__u32 setter;
 	__u32 ago; /* so many instructions before */
 };
 
 /* Looks back for what has loaded the function that is called. */
 struct luajit_scan {
 	const struct luajit_place *p;
-	__u32 last; /* the place's own instruction: so many units of 4 bytes from the beginning of *p */
+	/* the place's own instruction: so many units of 4 bytes from the beginning of *p */
+	__u32 last;
 	__u32 slot, place;
 	__u32 setter, ago; /* 0: none was found */
 };
@@ -195,7 +205,10 @@ static __always_inline int luajit_read_text(LUAJIT_FROM *from, struct luajit_pla
 	       (p->text[0] >> 8 & 0xff) == LUAJIT_STRING;
 }
 
-/* What the name of the function's file, or of its text, is; most functions of a stack share one. 0: not readable. */
+/*
+ * What the name of the function's file, or of its text, is; most functions of a stack share one. 0:
+ * not readable.
+ */
 static __always_inline __u64 luajit_sum_chunk(LUAJIT_FROM *from, struct luajit_place *p)
 {
 	__u64 string = p->proto[LUAJIT_PROTO_CHUNKNAME], sum = luajit_recall(from, string);
@@ -238,7 +251,10 @@ static __always_inline __u32 luajit_constant(__u32 setter)
 	return (setter & 0xff) == BC_GGET ? setter >> 16 : setter >> 16 & 0xff;
 }
 
-/* What the instruction calls, and what that is called: leaves the name in p->text if it is a constant. */
+/*
+ * What the instruction calls, and what that is called: leaves the name in p->text if it is a
+ * constant.
+ */
 static __always_inline __u64 luajit_mix_call(LUAJIT_FROM *from, struct luajit_place *p, __u64 hash,
 					     __u64 address, __u32 place, struct luajit_found *found)
 {
@@ -310,8 +326,8 @@ static __always_inline __u32 luajit_line(LUAJIT_FROM *from, const struct luajit_
 }
 
 /*
- * Reads what is at the place of a prototype: index of an instruction, or LUA_NO_PC. 0; -1: memory could not be read;
- * -2: it is no prototype, or none that has such a place.
+ * Reads what is at the place of a prototype: index of an instruction, or LUA_NO_PC. 0; -1: memory
+ * could not be read; -2: it is no prototype, or none that has such a place.
  */
 static __always_inline int luajit_read_place(LUAJIT_FROM *from, struct luajit_place *p,
 					     __u64 address, __u32 place, struct luajit_found *found)

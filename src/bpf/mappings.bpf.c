@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A process that maps something where its tables show code (dlclose, then dlopen) must not be unwound by
- * them any more. User space hears of the new mapping too, but later, and only by then can it know what to
- * show instead. (Memory for code that a runtime makes comes and goes all the time: that does not put the rest in
- * doubt.) The kernel says where a mapping will lie before it is made: include/trace/events/mmap.h.
+ * A process that maps something where its tables show code (dlclose, then dlopen) must not be
+ * unwound by them any more. User space hears of the new mapping too, but later, and only by then
+ * can it know what to show instead. (Memory for code that a runtime makes comes and goes all the
+ * time: that does not put the rest in doubt.) The kernel says where a mapping will lie before it is
+ * made: include/trace/events/mmap.h.
  */
 #include "capture.h"
 
@@ -28,7 +29,10 @@ int mapping_placed(struct bpf_raw_tracepoint_args *ctx)
 					start + length - 1);
 	if (!mapping || mapping->end <= start)
 		return 0;
-	/* what was there is most likely gone, and what comes the same again; else user space cuts the stack */
+	/*
+	 * what was there is most likely gone, and what comes the same again; else user space cuts
+	 * the stack
+	 */
 	if (mapping->start <= start && mapping->runtime && mapping->kind == UNWIND_MAPPING_NO_TABLE)
 		value->doubted = 1;
 	else

@@ -2,9 +2,10 @@
 /*
  * off-cpu and run-queue: why threads do not run.
  *
- * A switch costs two timestamps. A thread's stack is taken when a wait of off_cpu_min_wait or more is over, in the thread
- * itself, at the end of the switch to it (sched_exit_tp): its registers and its memory are those that it waited with.
- * Shorter waits are summed up, and the one that completes off_cpu_period of them gives its stack for all of them.
+ * A switch costs two timestamps. A thread's stack is taken when a wait of off_cpu_min_wait or more
+ * is over, in the thread itself, at the end of the switch to it (sched_exit_tp): its registers and
+ * its memory are those that it waited with. Shorter waits are summed up, and the one that completes
+ * off_cpu_period of them gives its stack for all of them.
  */
 #include "capture.h"
 #include "filter.h"
@@ -16,8 +17,8 @@ const volatile __u64 off_cpu_period = 10000000;
 const volatile bool off_cpu_wakers = true; /* the stacks of those who end long waits */
 
 /*
- * Where the count that tells of interrupts lies: at so many bytes from the run queue of a CPU; 0: not known.
- * off_cpu_count_known is set with it.
+ * Where the count that tells of interrupts lies: at so many bytes from the run queue of a CPU; 0:
+ * not known. off_cpu_count_known is set with it.
  */
 const volatile __s64 off_cpu_count_at;
 const volatile bool off_cpu_count_known;
@@ -102,8 +103,8 @@ static __always_inline struct off_cpu_coming *this_cpu(void)
 }
 
 /*
- * Where what is known of a wait goes, behind the record's frames; null: there is no room. Not on the stack, of which the
- * walk needs all that there is.
+ * Where what is known of a wait goes, behind the record's frames; null: there is no room. Not on
+ * the stack, of which the walk needs all that there is.
  */
 static __always_inline struct off_cpu_wait *wait_place(struct capture_scratch *scratch)
 {
@@ -214,7 +215,9 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 	coming->short_readies = short_readies;
 }
 
-/* A thread ends: what its shorter waits have come to since the last stack is told of without one. */
+/*
+ * A thread ends: what its shorter waits have come to since the last stack is told of without one.
+ */
 static __noinline void send_rest(struct task_struct *task)
 {
 	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
@@ -516,7 +519,9 @@ static __always_inline void begin_waiting(struct task_struct *task, __u64 now)
 	__sync_val_compare_and_swap(&thread->out, 0, now);
 }
 
-/* The time that is over of a wait that goes on, which from then on begins now. False: it is none. */
+/*
+ * The time that is over of a wait that goes on, which from then on begins now. False: it is none.
+ */
 static __always_inline bool split_wait(struct off_cpu_wait *wait, struct task_struct *task,
 				       struct off_cpu_thread *thread, __u64 now)
 {
@@ -536,8 +541,8 @@ static __always_inline bool split_wait(struct off_cpu_wait *wait, struct task_st
 }
 
 /*
- * Writes what OFF_CPU_STILL has. The thread's memory is not this one's: user space walks its stack, from the registers
- * that follow.
+ * Writes what OFF_CPU_STILL has. The thread's memory is not this one's: user space walks its stack,
+ * from the registers that follow.
  */
 static __always_inline void list_thread(struct seq_file *seq, struct capture_scratch *scratch,
 					struct task_struct *task, struct off_cpu_wait *wait,
@@ -606,8 +611,8 @@ static __always_inline void list_thread(struct seq_file *seq, struct capture_scr
 }
 
 /*
- * What a reading of the list has no room for is asked for again. That must be known before anything is changed: a piece
- * that is too large by itself says so.
+ * What a reading of the list has no room for is asked for again. That must be known before anything
+ * is changed: a piece that is too large by itself says so.
  */
 static __always_inline bool has_room(struct seq_file *seq)
 {

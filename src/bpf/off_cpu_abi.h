@@ -9,13 +9,17 @@
 enum {
 	/* A wait that has ended: a capture_record, its frames, and a struct off_cpu_wait. */
 	OFF_CPU_WAIT = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 0),
-	/* The stack of a thread that ends a wait: a capture_record; its key is the tid that is woken. */
+	/*
+	 * The stack of a thread that ends a wait: a capture_record; its key is the tid that is
+	 * woken.
+	 */
 	OFF_CPU_WAKER = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 1),
 	/* What is left of a thread that has ended: as OFF_CPU_WAIT, without frames. */
 	OFF_CPU_REST = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 2),
 	/*
-	 * From the list of tasks: a thread that waits still. A capture_handover without a copy, with the registers that it
-	 * waits with, and behind it the same as OFF_CPU_WAIT, without user frames.
+	 * From the list of tasks: a thread that waits still. A capture_handover without a copy,
+	 * with the registers that it waits with, and behind it the same as OFF_CPU_WAIT, without
+	 * user frames.
 	 */
 	OFF_CPU_STILL = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 3),
 };
@@ -50,12 +54,16 @@ enum off_cpu_context {
 #define OFF_CPU_ARGUMENTS 6
 
 /*
- * A wait, and what tells what it was for. All times are CLOCK_MONOTONIC. Waiting lasted from out to woken, and waiting
- * for a CPU from then to in; a thread that could have run on waited for a CPU all the time.
+ * A wait, and what tells what it was for. All times are CLOCK_MONOTONIC. Waiting lasted from out to
+ * woken, and waiting for a CPU from then to in; a thread that could have run on waited for a CPU
+ * all the time.
  */
 struct off_cpu_wait {
 	__u64 out, woken, in;
-	/* Shorter ones of the thread that are not told of one by one, if this one completes a period of them; else 0. */
+	/*
+	 * Shorter ones of the thread that are not told of one by one, if this one completes a
+	 * period of them; else 0.
+	 */
 	__u64 short_waited, short_ready;
 	__u64 arguments[OFF_CPU_ARGUMENTS];
 	__s64 call; /* number of the system call; below 0: none, a fault or an interrupt */

@@ -5,44 +5,52 @@
 /*
  * Frames of CPython (see runtimes.h).
  *
- * Python's frames are a list, from the innermost one outwards, that begins in the thread's PyThreadState. One
- * native frame, that of _PyEval_EvalFrameDefault(), runs one or several of them: up to 3.10 one; since 3.11 a
- * Python function that calls another one needs no native call, so it runs all frames up to the one with which it
- * was entered. Which native frame runs which Python frames is not found by the address of its code, but by
- * something that each call of the evaluation function puts into its own native frame and links into the list:
- * the anchor. The native frame that the anchor lies in runs the frames up to it. A frame of the evaluation
- * function that is not linked yet, or not any more, has none, and so gets no Python frames.
+ * Python's frames are a list, from the innermost one outwards, that begins in the thread's
+ * PyThreadState. One native frame, that of _PyEval_EvalFrameDefault(), runs one or several of them:
+ * up to 3.10 one; since 3.11 a Python function that calls another one needs no native call, so it
+ * runs all frames up to the one with which it was entered. Which native frame runs which Python
+ * frames is not found by the address of its code, but by something that each call of the evaluation
+ * function puts into its own native frame and links into the list: the anchor. The native frame
+ * that the anchor lies in runs the frames up to it. A frame of the evaluation function that is not
+ * linked yet, or not any more, has none, and so gets no Python frames.
  *
  *	3.8-3.10	no anchor: each frame of the evaluation function runs one Python frame
- *	3.11		the _PyCFrame: current_frame is the innermost frame, is_entry marks the outermost;
- *			`previous` is the anchor of the caller (Include/cpython/pystate.h,
- *			Include/internal/pycore_frame.h, Python/ceval.c)
- *	3.12		the same; the outermost frame is followed by one that C code owns
- *			(in both, a _PyCFrame is linked some instructions before it has a frame: what seems to be there
- *			then does not go on with the frame of the one before it, and is passed by)
+ *	3.11		the _PyCFrame: current_frame is the innermost frame, is_entry marks the
+ *			outermost; `previous` is the anchor of the caller
+ *			(Include/cpython/pystate.h, Include/internal/pycore_frame.h, Python/ceval.c)
+ *	3.12		the same; the outermost frame is followed by one that C code owns (in both,
+ *			a _PyCFrame is linked some instructions before it has a frame: what seems to
+ *			be there then does not go on with the frame of the one before it, and is
+ *			passed by)
  *	3.13, 3.14	that frame, owned by C code, is the anchor: there is no _PyCFrame any more
- *	3.15-		the same; the list ends with one more such frame, which lies in the thread state and is nobody's
- *			anchor (base_frame: Include/cpython/pystate.h, Python/pystate.c)
+ *	3.15-		the same; the list ends with one more such frame, which lies in the thread
+ *			state and is nobody's anchor (base_frame: Include/cpython/pystate.h,
+ *			Python/pystate.c)
  *
- * The thread state comes from the thread's own memory (a pthread key that PyGILState_* uses), or is looked up in
- * the lists of all thread states. Either way it must bear this thread's id, which is its thread pointer: frames
- * of another thread are never shown.
+ * The thread state comes from the thread's own memory (a pthread key that PyGILState_* uses), or is
+ * looked up in the lists of all thread states. Either way it must bear this thread's id, which is
+ * its thread pointer: frames of another thread are never shown.
  */
 
 #include "python_code.h"
 
 /*
- * w->state[UNWIND_RUNTIME_PYTHON]: [0] is a frame or thread state (48 bits) and the steps that were needed so far
- * (16 bits); [1] the anchor (48 bits), one of these (4 bits), and how many of this thread's states are used up, in
- * the order of a search (4 bits).
+ * w->state[UNWIND_RUNTIME_PYTHON]: [0] is a frame or thread state (48 bits) and the steps that were
+ * needed so far (16 bits); [1] the anchor (48 bits), one of these (4 bits), and how many of this
+ * thread's states are used up, in the order of a search (4 bits).
  */
 enum python_phase {
 	PYTHON_BEGIN = 0, /* no thread state yet */
-	PYTHON_SEARCH, /* [0]: a thread state that may be this thread's; anchor: so many that are its own were met */
+	/*
+	 * [0]: a thread state that may be this thread's; anchor: so many that are its own were met
+	 */
+	PYTHON_SEARCH,
 	PYTHON_HAVE, /* [0]: innermost frame; the anchor is not known */
-	PYTHON_TRY, /* [0]: next frame; anchor: innermost one; steps: what w->count was before any was pushed */
+	/* [0]: next frame; anchor: innermost one; steps: what w->count was before any was pushed */
+	PYTHON_TRY,
 	PYTHON_WAIT, /* [0]: innermost frame; no native frame with the anchor yet */
-	PYTHON_PUSH, /* [0]: next frame; this native frame has the anchor; steps: the same, up to 3.12 */
+	/* [0]: next frame; this native frame has the anchor; steps: the same, up to 3.12 */
+	PYTHON_PUSH,
 	PYTHON_DONE, /* there are no more */
 };
 
@@ -126,7 +134,10 @@ static __always_inline int python_read_frame(struct unwind_walk *w, const struct
 	if (failed &&
 	    (data->frame_bytes > bytes || unwind_read_far(w, w->piece, data->frame_bytes, from)))
 		return -1;
-	/* references may have tags in their lowest bits since 3.14 (Include/internal/pycore_stackref.h) */
+	/*
+	 * references may have tags in their lowest bits since 3.14
+	 * (Include/internal/pycore_stackref.h)
+	 */
 	frame->code = python_word(w, data->frame_code) & ~7ull;
 	frame->previous = python_word(w, data->frame_previous);
 	frame->instruction = python_word(w, data->frame_instruction);
@@ -220,7 +231,9 @@ static __always_inline int python_begin(struct unwind_walk *w, const struct pyth
 
 	if (!w->tls)
 		return python_end(w, UNWIND_END_RUNTIME_STATE);
-	/* up to 3.11 the key has the first interpreter's, even while this thread runs another one */
+	/*
+	 * up to 3.11 the key has the first interpreter's, even while this thread runs another one
+	 */
 	if (data->current && !unwind_read_far(w, &thread, sizeof(thread), data->current) &&
 	    python_is_mine(w, data, thread))
 		return python_enter(w, data, thread);
@@ -237,7 +250,10 @@ static __always_inline int python_begin(struct unwind_walk *w, const struct pyth
 	return python_search_all(w, data);
 }
 
-/* The thread state behind another one in the lists of all interpreters; 0: there is none; 1: not readable. */
+/*
+ * The thread state behind another one in the lists of all interpreters; 0: there is none; 1: not
+ * readable.
+ */
 static __always_inline __u64 python_behind(const struct unwind_walk *w,
 					   const struct python_data *data, __u64 thread)
 {
@@ -286,8 +302,8 @@ static __always_inline int python_search(struct unwind_walk *w, const struct pyt
 }
 
 /*
- * The list has ended. Another interpreter may have called the one that was seen, on the same thread: if there are
- * several, all states of this thread are looked at.
+ * The list has ended. Another interpreter may have called the one that was seen, on the same
+ * thread: if there are several, all states of this thread are looked at.
  */
 static __always_inline int python_resume(struct unwind_walk *w, const struct python_data *data)
 {
@@ -306,7 +322,10 @@ static __always_inline int python_resume(struct unwind_walk *w, const struct pyt
 		python_use(w, PYTHON_STATES_MAX);
 		return UNWIND_NATIVE;
 	}
-	/* one that has just begun or is about to return may have no Python frame, if it has not called anything */
+	/*
+	 * one that has just begun or is about to return may have no Python frame, if it has not
+	 * called anything
+	 */
 	if (w->pc_exact || !python_is_linked(w, data))
 		return UNWIND_NATIVE;
 	/* without anchors nothing tells which one is meant, so there may only be that of the key */
@@ -366,7 +385,10 @@ static __always_inline int python_has_cframes(const struct python_data *data)
 	return data->shape == PYTHON_CFRAMES_ENTRY || data->shape == PYTHON_CFRAMES;
 }
 
-/* 3.11, 3.12: goes on with the _PyCFrame before the one at anchor. previous: the frame that it must have, or PYTHON_ANY. */
+/*
+ * 3.11, 3.12: goes on with the _PyCFrame before the one at anchor. previous: the frame that it must
+ * have, or PYTHON_ANY.
+ */
 static __always_inline int python_outer(struct unwind_walk *w, const struct python_data *data,
 					__u64 anchor, __u64 previous, __u64 count)
 {
@@ -383,12 +405,18 @@ static __always_inline int python_outer(struct unwind_walk *w, const struct pyth
 			return python_end(w, UNWIND_END_RUNTIME_STATE);
 		w->count = count;
 	}
-	/* one without frames is nobody's: if there is an evaluation function yet to come, the way was lost */
+	/*
+	 * one without frames is nobody's: if there is an evaluation function yet to come, the way
+	 * was lost
+	 */
 	python_set(w, current, 0, current ? next : 0, PYTHON_WAIT);
 	return UNWIND_NATIVE;
 }
 
-/* The native frame has run all frames up to its anchor: what comes next, further outside. count: as in PYTHON_PUSH. */
+/*
+ * The native frame has run all frames up to its anchor: what comes next, further outside. count: as
+ * in PYTHON_PUSH.
+ */
 static __always_inline int python_leave(struct unwind_walk *w, const struct python_data *data,
 					__u64 anchor, __u64 previous, __u64 count)
 {
@@ -454,15 +482,19 @@ static long python_go(__u32 i, void *context)
 }
 
 /*
- * 3.13 and later: the anchor stands behind the frames that it is the anchor of. Mostly it is the evaluation function
- * that is met first: its frames are pushed at once, and taken back if the anchor is not its own.
+ * 3.13 and later: the anchor stands behind the frames that it is the anchor of. Mostly it is the
+ * evaluation function that is met first: its frames are pushed at once, and taken back if the
+ * anchor is not its own.
  */
 static __always_inline int python_have(struct unwind_walk *w, const struct python_data *data,
 				       __u64 frame)
 {
 	__u64 end = python_native_end(w);
 
-	/* it has no room for an anchor; but it may be the caller of a frame that was not seen (python_tried()) */
+	/*
+	 * it has no room for an anchor; but it may be the caller of a frame that was not seen
+	 * (python_tried())
+	 */
 	if (!w->guess && (end < w->sp || end - w->sp < data->frame_bytes))
 		return UNWIND_NATIVE;
 	python_set(w, frame, python_is_eval(data, unwind_at(w)) ? w->count : PYTHON_NOT_PUSHED,
@@ -485,8 +517,9 @@ static __always_inline int python_tried(struct unwind_walk *w, const struct pyth
 		return python_done(w);
 	if (way->at < w->sp) {
 		/*
-		 * What lies nearer to the leaf has been passed. The code that 3.14 compiles has no unwind information and
-		 * leaves the frame pointer to who has called it: its caller, which has the anchor, was not seen.
+		 * What lies nearer to the leaf has been passed. The code that 3.14 compiles has no
+		 * unwind information and leaves the frame pointer to who has called it: its caller,
+		 * which has the anchor, was not seen.
 		 */
 		if (w->guess && !python_used(w))
 			return python_next(w, innermost, way->at, PYTHON_PUSH);
@@ -546,12 +579,16 @@ static __always_inline int python_wait(struct unwind_walk *w, const struct pytho
 		python_set(w, frame, w->count, anchor, PYTHON_PUSH);
 		return UNWIND_AGAIN;
 	}
-	/* as in python_tried(); python_restart() has found the anchor, but not the native frame that it lies in */
+	/*
+	 * as in python_tried(); python_restart() has found the anchor, but not the native frame
+	 * that it lies in
+	 */
 	if (data->shape >= PYTHON_FRAMES && w->guess && anchor < w->sp && !python_used(w))
 		return python_next(w, frame, anchor, PYTHON_PUSH);
 	/*
-	 * It runs an interpreter that is not the key's and has given up the lock: its thread state is not to be had. Or
-	 * the way to its _PyCFrame was lost with the one that was just being linked.
+	 * It runs an interpreter that is not the key's and has given up the lock: its thread state
+	 * is not to be had. Or the way to its _PyCFrame was lost with the one that was just being
+	 * linked.
 	 */
 	if (python_has_cframes(data) && !w->pc_exact && python_is_eval(data, unwind_at(w)))
 		return unwind_miss(w, UNWIND_RUNTIME_PYTHON);
@@ -570,7 +607,9 @@ static __always_inline int python_step(struct unwind_walk *w)
 		return UNWIND_NATIVE;
 	if (data->shape == PYTHON_FRAME_OBJECTS && !python_is_eval(data, unwind_at(w)))
 		return UNWIND_NEVER;
-	/* which frames have an anchor cannot be seen then: Python is hardly ever there for nothing */
+	/*
+	 * which frames have an anchor cannot be seen then: Python is hardly ever there for nothing
+	 */
 	if (!unwind_is_live(w))
 		return unwind_miss(w, UNWIND_RUNTIME_PYTHON);
 	switch (phase) {

@@ -3,8 +3,8 @@
 #define BPF_PYTHON_ABI_H
 
 /*
- * What the kernel side knows of a process that runs CPython, as src/runtime/python.c writes it. All offsets are
- * in bytes.
+ * What the kernel side knows of a process that runs CPython, as src/runtime/python.c writes it. All
+ * offsets are in bytes.
  */
 
 #include "unwind_abi.h"
@@ -51,7 +51,8 @@ struct python_data {
 	__u16 cframe_current, cframe_previous;
 
 	/*
-	 * _PyInterpreterFrame, PyFrameObject: what is read, and what lies where in that. Each but owner is a word.
+	 * _PyInterpreterFrame, PyFrameObject: what is read, and what lies where in that. Each but
+	 * owner is a word.
 	 */
 	__u16 frame_from, frame_bytes;
 	__u16 frame_code, frame_previous, frame_instruction;
@@ -59,8 +60,8 @@ struct python_data {
 	__u16 frame_function; /* where functions have numbers */
 
 	/*
-	 * PyFunctionObject: the word with its number in the lower half, 80 bytes behind its code object (3.11);
-	 * 0: there is none.
+	 * PyFunctionObject: the word with its number in the lower half, 80 bytes behind its code
+	 * object (3.11); 0: there is none.
 	 */
 	__u16 function_number;
 
@@ -74,15 +75,23 @@ struct python_data {
 	__u16 name_text;   /* its characters, if all are ASCII */
 	__u16 unlinked_count;
 
-	/* _PyEval_EvalFrameDefault(), and its other part if the compiler has split it (3.8 to 3.10) */
+	/*
+	 * _PyEval_EvalFrameDefault(), and its other part if the compiler has split it (3.8 to 3.10)
+	 */
 	struct python_range eval, eval_cold;
 	struct python_range unlinked[PYTHON_UNLINKED_MAX];
 };
 
-/* A str whose hash nobody has asked for yet has this one: its length and its first characters stand for it. */
+/*
+ * A str whose hash nobody has asked for yet has this one: its length and its first characters stand
+ * for it.
+ */
 #define PYTHON_NO_HASH (~0ull)
 
-/* Words that are read of such a str, from its length on, and how many of them at most are characters. */
+/*
+ * Words that are read of such a str, from its length on, and how many of them at most are
+ * characters.
+ */
 #define PYTHON_NAME_WORDS 8
 #define PYTHON_TEXT_WORDS 4
 
@@ -104,8 +113,8 @@ enum python_variant {
 };
 
 /*
- * Since 3.12, code objects are numbered (co_version, Objects/codeobject.c) as long as there are numbers of 32 bits.
- * 0: this one is not.
+ * Since 3.12, code objects are numbered (co_version, Objects/codeobject.c) as long as there are
+ * numbers of 32 bits. 0: this one is not.
  */
 static inline __attribute__((always_inline)) __u64 python_number(const __u64 words[PYTHON_WORDS],
 								 __u32 code_number)
@@ -114,14 +123,18 @@ static inline __attribute__((always_inline)) __u64 python_number(const __u64 wor
 }
 
 /*
- * Words that never change in the life of a code object, and its number, or else the hash of its name, mixed: another one
- * at the same place has another sum. Code that is made by the same text again and again differs in nothing but the
- * name, whose str may lie where that of the one before has lain.
+ * Words that never change in the life of a code object, and its number, or else the hash of its
+ * name, mixed: another one at the same place has another sum. Code that is made by the same text
+ * again and again differs in nothing but the name, whose str may lie where that of the one before
+ * has lain.
  */
 static inline __attribute__((always_inline)) __u32 python_sum(const __u64 words[PYTHON_WORDS],
 							      __u32 chosen, __u64 number_or_hash)
 {
-	/* odd numbers without a pattern (splitmix64 of 1, 2 …): the products are independent of each other */
+	/*
+	 * odd numbers without a pattern (splitmix64 of 1, 2 …): the products are independent of
+	 * each other
+	 */
 	static const __u64 factors[PYTHON_WORDS] = {
 		0xe220a8397b1dcdafull, 0x6e789e6aa1b965f5ull, 0x06c45d188009454full,
 		0xf88bb8a8724c81edull, 0x1b39896a51a8749bull, 0x53cb9f0c747ea2ebull,
@@ -141,8 +154,8 @@ static inline __attribute__((always_inline)) __u32 python_sum(const __u64 words[
 }
 
 /*
- * That sum, of a code object whose name has no hash, with what stands for it. from: the first word of characters. What
- * lies behind the last one is not the name's.
+ * That sum, of a code object whose name has no hash, with what stands for it. from: the first word
+ * of characters. What lies behind the last one is not the name's.
  */
 static inline __attribute__((always_inline)) __u32
 python_sum_name(__u32 sum, const __u64 words[PYTHON_NAME_WORDS], __u32 from)

@@ -3,17 +3,20 @@
 #define BPF_PYTHON_CODE_H
 
 /*
- * Which code object a frame of CPython has: its address, and a sum of what tells it from another one that lies at the
- * same place later (python_sum()). That takes two reads, of the code object and of the hash of its name.
+ * Which code object a frame of CPython has: its address, and a sum of what tells it from another
+ * one that lies at the same place later (python_sum()). That takes two reads, of the code object
+ * and of the hash of its name.
  *
- * Since 3.12 code objects have numbers: where one has been seen with its number, that is read, and its sum is remembered.
+ * Since 3.12 code objects have numbers: where one has been seen with its number, that is read, and
+ * its sum is remembered.
  *
- * In 3.11 functions have numbers: func_version, given to no other one, by a counter of the whole process, when a call
- * of the function is specialized; zero for a new function, and again when it gets another code object
- * (_PyFunction_GetVersionForCurrentState(), func_set_code() in Objects/funcobject.c). A frame holds a reference to its
- * function, and the function one to its code object. So where a function with a number has been seen with a code
- * object, a frame with the same two and that number means the same code object, and its sum is remembered: one read.
- * A function without a number is looked at now and then, as it may get one.
+ * In 3.11 functions have numbers: func_version, given to no other one, by a counter of the whole
+ * process, when a call of the function is specialized; zero for a new function, and again when it
+ * gets another code object (_PyFunction_GetVersionForCurrentState(), func_set_code() in
+ * Objects/funcobject.c). A frame holds a reference to its function, and the function one to its
+ * code object. So where a function with a number has been seen with a code object, a frame with the
+ * same two and that number means the same code object, and its sum is remembered: one read. A
+ * function without a number is looked at now and then, as it may get one.
  */
 
 #include "python_abi.h"
@@ -57,7 +60,10 @@ UNWIND_APART int python_check(struct unwind_walk *w, const struct python_data *d
 /* A function's fields from its code object on, up to the word with its number. */
 #define PYTHON_FUNCTION_WORDS 11
 
-/* What is remembered of a function and its code: the number and the sum; or no number, and how often not to look. */
+/*
+ * What is remembered of a function and its code: the number and the sum; or no number, and how
+ * often not to look.
+ */
 #define PYTHON_NUMBER_SHIFT 32
 #define PYTHON_LOOKS_APART  16
 

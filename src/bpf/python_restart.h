@@ -5,20 +5,25 @@
 /*
  * CPython's newest frame, where native frames above it cannot be walked (see restart.h).
  *
- * Since 3.11 the anchor (python.h) lies in the native frame of the call of the evaluation function that runs Python's
- * newest frames. That native frame ends, towards the leaf, in the address that what it has called returns to. So that is
- * searched from the anchor on downwards: an address in CPython's own code, behind a call, whose rule says that the frame
- * there has the anchor in it, and that it returns to behind a call again. What lies between the two belongs to that
- * frame, so there is no other.
+ * Since 3.11 the anchor (python.h) lies in the native frame of the call of the evaluation function
+ * that runs Python's newest frames. That native frame ends, towards the leaf, in the address that
+ * what it has called returns to. So that is searched from the anchor on downwards: an address in
+ * CPython's own code, behind a call, whose rule says that the frame there has the anchor in it, and
+ * that it returns to behind a call again. What lies between the two belongs to that frame, so there
+ * is no other.
  *
- * Up to 3.10 there is no anchor. The native frame is searched upwards: one of the evaluation function, with its Python
- * frame in the list. An old one that lies in memory which nobody has written since would be taken for it, so it must also
- * have the address of Python's newest frame in it, as the one that runs it has.
+ * Up to 3.10 there is no anchor. The native frame is searched upwards: one of the evaluation
+ * function, with its Python frame in the list. An old one that lies in memory which nobody has
+ * written since would be taken for it, so it must also have the address of Python's newest frame in
+ * it, as the one that runs it has.
  */
 
 #include "python.h"
 
-/* Words that are looked at in one step; in all, from the stack pointer on, where there is no anchor. */
+/*
+ * Words that are looked at in one step; in all, from the stack pointer on, where there is no
+ * anchor.
+ */
 #define PYTHON_SCAN_WORDS     256
 #define PYTHON_SCAN_WORDS_MAX 16384
 
@@ -53,8 +58,9 @@ static long python_scan(__u32 i, void *context)
 }
 
 /*
- * Where a native frame ends that has called something, whose return address is pc, at slot; 0: not known. *fp: its frame
- * pointer, if it has one: then what it has called has saved it right below its return address.
+ * Where a native frame ends that has called something, whose return address is pc, at slot; 0: not
+ * known. *fp: its frame pointer, if it has one: then what it has called has saved it right below
+ * its return address.
  */
 static __always_inline __u64 python_end_of(struct unwind_walk *w, __u64 slot, __u64 pc, __u64 *fp)
 {
@@ -128,7 +134,10 @@ static long python_look(__u32 i, void *context)
 	return words->found;
 }
 
-/* Up to 3.10: looks for the native frame of the evaluation function that runs the Python frame `frame`. */
+/*
+ * Up to 3.10: looks for the native frame of the evaluation function that runs the Python frame
+ * `frame`.
+ */
 static __always_inline int python_at_frame(struct unwind_walk *w, const struct python_data *data,
 					   __u64 frame)
 {

@@ -3,21 +3,23 @@
 #define BPF_RESTART_H
 
 /*
- * A walk begins again. Native code without unwind information that uses the frame pointer for something else has no
- * callers that could be found: hand-written assembler code, code that a program makes at run time. But where a language
- * runtime has called it, that runtime knows its own newest frame. There the walk goes on, behind a mark for what lies
- * between (UNWIND_GAP): the callers are right, and how many native frames are missing is not known.
+ * A walk begins again. Native code without unwind information that uses the frame pointer for
+ * something else has no callers that could be found: hand-written assembler code, code that a
+ * program makes at run time. But where a language runtime has called it, that runtime knows its own
+ * newest frame. There the walk goes on, behind a mark for what lies between (UNWIND_GAP): the
+ * callers are right, and how many native frames are missing is not known.
  *
- * NAME_restart() of the process's runtime is called with the walk where it has ended, or where the frame pointer has led
- * it, and w->mapping.runtime and data set, once for each step. It returns
+ * NAME_restart() of the process's runtime is called with the walk where it has ended, or where the
+ * frame pointer has led it, and w->mapping.runtime and data set, once for each step. It returns
  *
  *	UNWIND_AGAIN	it wants to be called again
- *	UNWIND_MOVED	w->restart.found_pc, found_sp, found_fp (if fp_known) are those of a frame that has called
+ *	UNWIND_MOVED	w->restart.found_pc, found_sp, found_fp (if fp_known) are those of a frame
+ *			that has called
  *	UNWIND_NATIVE	it has none, or cannot tell; UNWIND_ENDED is the same
  *
- * It leaves the walk itself as it is, but for its own w->state. What it finds is proven by the runtime's structures: it
- * is no guess. A frame pointer may also lead past such a frame, to where some outer function has made one; what was
- * found that way is taken back.
+ * It leaves the walk itself as it is, but for its own w->state. What it finds is proven by the
+ * runtime's structures: it is no guess. A frame pointer may also lead past such a frame, to where
+ * some outer function has made one; what was found that way is taken back.
  *
  * A walk begins again only further out than it was before, and a few times at most.
  */
@@ -27,7 +29,10 @@
 /* The runtime is asked so often in one walk; steps of an answer count. */
 #define UNWIND_RESTARTS_MAX 512
 
-/* 1 if the byte or bytes of code that a mask leaves are these, else 0: without a branch, of which the verifier goes both ways. */
+/*
+ * 1 if the byte or bytes of code that a mask leaves are these, else 0: without a branch, of which
+ * the verifier goes both ways.
+ */
 static __always_inline __u64 unwind_has_code(__u64 code, __u64 mask, __u64 wanted)
 {
 	__u64 other = (code & mask) ^ wanted;
@@ -37,7 +42,10 @@ static __always_inline __u64 unwind_has_code(__u64 code, __u64 mask, __u64 wante
 	return (other - 1) >> 63;
 }
 
-/* Whether a call stands before address pc, of whatever form: call rel32, or of what is in a register or memory. */
+/*
+ * Whether a call stands before address pc, of whatever form: call rel32, or of what is in a
+ * register or memory.
+ */
 static __always_inline int unwind_is_called(const struct unwind_walk *w, __u64 pc)
 {
 	__u64 code, is;
@@ -78,7 +86,10 @@ static __always_inline int unwind_is_lost(const struct unwind_walk *w)
 	return lost >> (w->end & 31) & 1 || (w->end == UNWIND_END_ROOT && w->restart.guessed);
 }
 
-/* The walk has ended, or was led by the frame pointer: the runtime is asked, if there is one. Returns whether it has ended. */
+/*
+ * The walk has ended, or was led by the frame pointer: the runtime is asked, if there is one.
+ * Returns whether it has ended.
+ */
 static __always_inline int unwind_consider_restart(struct unwind_walk *w, int ended)
 {
 	struct unwind_restart *r = &w->restart;
@@ -95,7 +106,9 @@ static __always_inline int unwind_consider_restart(struct unwind_walk *w, int en
 	return 0;
 }
 
-/* Whether the walk is to go on at what was found; guesses that have led beyond it are taken back. */
+/*
+ * Whether the walk is to go on at what was found; guesses that have led beyond it are taken back.
+ */
 static __always_inline int unwind_restart_fits(struct unwind_walk *w)
 {
 	struct unwind_restart *r = &w->restart;

@@ -3,15 +3,15 @@
 #define BPF_RULE_CACHE_H
 
 /*
- * The rules found last on a CPU, by the address and the generation of its process's mappings: what a table says of an
- * address cannot change before the generation does. A runtime's step may have two words remembered instead, for an
- * address in code of its own (unwind_recall_words()).
+ * The rules found last on a CPU, by the address and the generation of its process's mappings: what
+ * a table says of an address cannot change before the generation does. A runtime's step may have
+ * two words remembered instead, for an address in code of its own (unwind_recall_words()).
  *
- * A sample comes when the CPU's caches are full of other things: a line of memory then takes longer than all that is
- * done with it, and the first one of a page longer still (bench/cold-stacks). So what is remembered lies in the order
- * in which stacks were walked: frames that once stood behind each other mostly do so again. What is asked for is looked
- * for right behind what was found last, and only if it is not there, by the index. When all places are taken, the
- * oldest is written over.
+ * A sample comes when the CPU's caches are full of other things: a line of memory then takes longer
+ * than all that is done with it, and the first one of a page longer still (bench/cold-stacks). So
+ * what is remembered lies in the order in which stacks were walked: frames that once stood behind
+ * each other mostly do so again. What is asked for is looked for right behind what was found last,
+ * and only if it is not there, by the index. When all places are taken, the oldest is written over.
  */
 
 #include "unwind_abi.h"
@@ -32,8 +32,9 @@ struct rule_cache_place {
 struct rule_cache {
 	struct rule_cache_place places[RULE_CACHE_PLACES];
 	/*
-	 * By hash, the last two places that keys of that hash were given, the later one in the lower half. Above the
-	 * number of a place stand bits of its hash, so that another key's place is seldom looked at.
+	 * By hash, the last two places that keys of that hash were given, the later one in the
+	 * lower half. Above the number of a place stand bits of its hash, so that another key's
+	 * place is seldom looked at.
 	 */
 	__u32 index[RULE_CACHE_PLACES];
 	__u32 oldest; /* the place that is taken next */
@@ -73,9 +74,9 @@ static __always_inline int rule_cache_leads(const struct rule_cache *cache, __u3
 }
 
 /*
- * Where something is remembered, and *expected the place behind it; null: it is not. A key that is gone from the index
- * may be given a second place, and the first one is still found in its row: what is remembered of a key must be as true
- * later as it was when it was new.
+ * Where something is remembered, and *expected the place behind it; null: it is not. A key that is
+ * gone from the index may be given a second place, and the first one is still found in its row:
+ * what is remembered of a key must be as true later as it was when it was new.
  */
 static __always_inline struct rule_cache_place *
 rule_cache_find(struct rule_cache *cache, __u32 *expected, __u64 key, __u32 generation)
@@ -96,7 +97,10 @@ rule_cache_find(struct rule_cache *cache, __u32 *expected, __u64 key, __u32 gene
 	return &cache->places[place];
 }
 
-/* The place for something to be remembered: the one that was just found for it, if so, or a new one. */
+/*
+ * The place for something to be remembered: the one that was just found for it, if so, or a new
+ * one.
+ */
 static __always_inline struct rule_cache_place *
 rule_cache_take(struct rule_cache *cache, __u32 *expected, __u64 key, __u32 generation)
 {

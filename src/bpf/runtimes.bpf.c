@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The steps of the runtimes, a function each: the verifier looks at it once, not at each place that calls it. */
+/*
+ * The steps of the runtimes, a function each: the verifier looks at it once, not at each place that
+ * calls it.
+ */
 #include "capture.h"
 #include "runtimes.h"
 

@@ -3,19 +3,21 @@
 #define BPF_RUNTIMES_H
 
 /*
- * The steps of all runtimes. A mapping of a process may belong to one (struct unwind_mapping); then its step
- * is asked first, with the walk at a frame in that mapping. It may
+ * The steps of all runtimes. A mapping of a process may belong to one (struct unwind_mapping); then
+ * its step is asked first, with the walk at a frame in that mapping. It may
  *
- *	- push frames that this native frame runs (an interpreter's function), one in each call: UNWIND_AGAIN,
- *	  and at last UNWIND_NATIVE, so that the native frame follows by its own rule;
- *	- push what the code itself is, and move to the caller (JIT code): UNWIND_MOVED, by unwind_return_to();
+ *	- push frames that this native frame runs (an interpreter's function), one in each call:
+ *	  UNWIND_AGAIN, and at last UNWIND_NATIVE, so that the native frame follows by its own rule;
+ *	- push what the code itself is, and move to the caller (JIT code): UNWIND_MOVED, by
+ *	  unwind_return_to();
  *	- end the walk, by unwind_stop(): UNWIND_ENDED.
  *
- * What it knows of the process is the block of data of the mapping (unwind_data(); NAME_abi.h), written by
- * src/runtime/NAME.c. What it remembers from frame to frame is w->state[UNWIND_RUNTIME_NAME].
+ * What it knows of the process is the block of data of the mapping (unwind_data(); NAME_abi.h),
+ * written by src/runtime/NAME.c. What it remembers from frame to frame is
+ * w->state[UNWIND_RUNTIME_NAME].
  *
- * All that it reads is the target's own memory, which may hold anything and may change meanwhile: each step
- * is short, has no loop without a small constant bound, and does not trust what it finds.
+ * All that it reads is the target's own memory, which may hold anything and may change meanwhile:
+ * each step is short, has no loop without a small constant bound, and does not trust what it finds.
  */
 
 #include "unwind.h"

@@ -21,8 +21,8 @@ static __always_inline int unwind_stop(struct unwind_walk *w, enum unwind_end en
  * Moves on to the caller. What is known of registers stays known for one step: some assembler code
  * finds its frame by one that the functions it calls are written to leave alone.
  *
- * A frame without a return address is the first one of its stack: nothing runs at 0. But only if there is its return
- * address, not where one was guessed to be.
+ * A frame without a return address is the first one of its stack: nothing runs at 0. But only if
+ * there is its return address, not where one was guessed to be.
  */
 static __always_inline int unwind_return_to(struct unwind_walk *w, __u64 pc, __u64 sp, __u64 fp)
 {
@@ -39,9 +39,9 @@ static __always_inline int unwind_return_to(struct unwind_walk *w, __u64 pc, __u
 }
 
 /*
- * No table covers the code: rbp, if it looks like a frame pointer, leads to the caller. That it is zero says nothing: the
- * outermost frame's is (System V ABI, 3.4.1), and so is that of any code that needs a zero. Where programs and threads
- * begin, rules say so.
+ * No table covers the code: rbp, if it looks like a frame pointer, leads to the caller. That it is
+ * zero says nothing: the outermost frame's is (System V ABI, 3.4.1), and so is that of any code
+ * that needs a zero. Where programs and threads begin, rules say so.
  */
 static __always_inline int unwind_by_frame_pointer(struct unwind_walk *w)
 {
@@ -135,7 +135,9 @@ static __always_inline void unwind_settle_rbx(struct unwind_walk *w)
 	}
 }
 
-/* The CFA of a rule that names a register other than rsp and rbp, or memory. Returns 1 if it ends. */
+/*
+ * The CFA of a rule that names a register other than rsp and rbp, or memory. Returns 1 if it ends.
+ */
 static __always_inline int unwind_cfa_by_register(struct unwind_walk *w,
 						  const struct unwind_rule *rule, __u64 *cfa)
 {
@@ -206,8 +208,8 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 		__u64 slot = cfa + (__s64)rule->fp_offset;
 
 		/*
-		 * Behind the "pop" of rbp the rule still names the place where it was, now below the stack
-		 * pointer. If nothing is there any more, rbp itself has the value.
+		 * Behind the "pop" of rbp the rule still names the place where it was, now below
+		 * the stack pointer. If nothing is there any more, rbp itself has the value.
 		 */
 		if (!unwind_read(w, &fp, sizeof(fp), slot))
 			w->fp_known = 1;
@@ -249,7 +251,10 @@ static __always_inline int unwind_push(struct unwind_walk *w, __u64 at)
 	return 0;
 }
 
-/* Appends a frame of a runtime: UNWIND_RUNTIME_WORD() and what belongs to it. Returns as unwind_push(). */
+/*
+ * Appends a frame of a runtime: UNWIND_RUNTIME_WORD() and what belongs to it. Returns as
+ * unwind_push().
+ */
 static __always_inline int unwind_push_runtime(struct unwind_walk *w, __u64 word, __u64 detail)
 {
 	__u64 *frames = unwind_frames(w);
@@ -265,7 +270,10 @@ static __always_inline int unwind_push_runtime(struct unwind_walk *w, __u64 word
 	return 0;
 }
 
-/* The current mapping's block of data for its runtime: UNWIND_DATA_BYTES can be read; null: there is none. */
+/*
+ * The current mapping's block of data for its runtime: UNWIND_DATA_BYTES can be read; null: there
+ * is none.
+ */
 static __always_inline const void *unwind_data(const struct unwind_walk *w)
 {
 	__u32 reference = w->mapping.data, word = reference & (UNWIND_CHUNK_WORDS - 1);
@@ -278,8 +286,9 @@ static __always_inline const void *unwind_data(const struct unwind_walk *w)
 }
 
 /*
- * Where a step keeps what it has found out about something that lives at least as long as the frames of this stack: a
- * function that calls itself is looked at once. If its key is not that, it is something else, or free.
+ * Where a step keeps what it has found out about something that lives at least as long as the
+ * frames of this stack: a function that calls itself is looked at once. If its key is not that, it
+ * is something else, or free.
  */
 static __always_inline struct unwind_memo *unwind_memo(struct unwind_walk *w, __u64 key)
 {
@@ -293,7 +302,10 @@ static __always_inline int unwind_miss(struct unwind_walk *w, enum unwind_runtim
 	return UNWIND_NATIVE;
 }
 
-/* The frame of the kernel's signal frame: no call stands before the address that a handler returns to. */
+/*
+ * The frame of the kernel's signal frame: no call stands before the address that a handler returns
+ * to.
+ */
 static __always_inline int unwind_from_handler(struct unwind_walk *w)
 {
 	__u64 *frames = unwind_frames(w);
@@ -304,8 +316,8 @@ static __always_inline int unwind_from_handler(struct unwind_walk *w)
 }
 
 /*
- * Writes the native frame at w->pc and moves to its caller; key: what its rule is remembered under, which is another
- * address where the runtime must be asked first; 0: it is w->rule.
+ * Writes the native frame at w->pc and moves to its caller; key: what its rule is remembered under,
+ * which is another address where the runtime must be asked first; 0: it is w->rule.
  */
 static __always_inline int unwind_native(struct unwind_walk *w, __u64 key)
 {
@@ -333,8 +345,9 @@ static __always_inline int unwind_native(struct unwind_walk *w, __u64 key)
 #define UNWIND_ASSUMED_SHIFT 16
 
 /*
- * Nobody knows (any more) what is mapped at address `at`. A runtime that compiles maps memory all the time, and user
- * space hears of it later: until then this is its code, and user space cuts the stack if it turns out not to be.
+ * Nobody knows (any more) what is mapped at address `at`. A runtime that compiles maps memory all
+ * the time, and user space hears of it later: until then this is its code, and user space cuts the
+ * stack if it turns out not to be.
  */
 static __always_inline enum unwind_end unwind_assume(struct unwind_walk *w, __u64 at)
 {
@@ -381,7 +394,10 @@ static __always_inline int unwind_advance(struct unwind_walk *w)
 	int moved;
 
 	if (!w->again) {
-		/* what a runtime must be asked of is not remembered under its own address: not code that it has made */
+		/*
+		 * what a runtime must be asked of is not remembered under its own address: not code
+		 * that it has made
+		 */
 		if (!(w->mapping.runtime && w->mapping.kind == UNWIND_MAPPING_NO_TABLE &&
 		      unwind_is_in_mapping(w, at)) &&
 		    unwind_recall(w, at))
@@ -408,7 +424,10 @@ static __always_inline int unwind_advance(struct unwind_walk *w)
 	return unwind_native_here(w, key);
 }
 
-/* Writes the frame at w->pc and moves to its caller. Returns 1 when the walk has ended; w->end says why. */
+/*
+ * Writes the frame at w->pc and moves to its caller. Returns 1 when the walk has ended; w->end says
+ * why.
+ */
 static __always_inline int unwind_step(struct unwind_walk *w)
 {
 	int ended;

@@ -5,10 +5,10 @@
 /*
  * The unwind tables, as user space writes them and the kernel side reads them.
  *
- * Everything lies in one pool of words (4 bytes), cut into chunks of 1 MiB. A chunk is one BPF array
- * that user space has mapped, made when needed and given back when empty, so filling a table is a
- * memory copy and costs no system call. A reference counts words from the pool's start; 0 means
- * none. What is allocated begins at an even word and does not cross the border of a chunk.
+ * Everything lies in one pool of words (4 bytes), cut into chunks of 1 MiB. A chunk is one BPF
+ * array that user space has mapped, made when needed and given back when empty, so filling a table
+ * is a memory copy and costs no system call. A reference counts words from the pool's start; 0
+ * means none. What is allocated begins at an even word and does not cross the border of a chunk.
  *
  *	process --> mappings, sorted --> directory of an image --> rows of a page --> rules
  */
@@ -24,12 +24,15 @@
 
 #define UNWIND_PAGE_SHIFT  16 /* a page is 64 KiB of an image's virtual addresses */
 
-/* The most words of one user stack: a native frame takes one, a frame of a runtime two. A power of two. */
+/*
+ * The most words of one user stack: a native frame takes one, a frame of a runtime two. A power of
+ * two.
+ */
 #define UNWIND_FRAMES_MAX 8192
 
 /*
- * Language runtimes whose frames are found by their own structures. A row here, a step in NAME.h beside this
- * file, and a runtime_type in src/runtime/NAME.c: that is all there is to one.
+ * Language runtimes whose frames are found by their own structures. A row here, a step in NAME.h
+ * beside this file, and a runtime_type in src/runtime/NAME.c: that is all there is to one.
  */
 #define UNWIND_RUNTIMES(X)  \
 	X(PYTHON, python)   \
@@ -40,8 +43,8 @@
 	X(V8, v8)
 
 /*
- * Those that know where their newest frame is when the native frames above it cannot be walked: NAME_restart() in
- * NAME_restart.h says it (restart.h), and runtime_type has `restarts`.
+ * Those that know where their newest frame is when the native frames above it cannot be walked:
+ * NAME_restart() in NAME_restart.h says it (restart.h), and runtime_type has `restarts`.
  */
 #define UNWIND_RESTARTS(X)  \
 	X(PYTHON, python)   \
@@ -57,12 +60,14 @@ enum unwind_runtime {
 };
 
 /*
- * A native frame is one word, its address, with UNWIND_GUESS set or not. A frame of a runtime is two:
+ * A native frame is one word, its address, with UNWIND_GUESS set or not. A frame of a runtime is
+ * two:
  *
  *	word 0: UNWIND_GUESS, UNWIND_IS_RUNTIME, 4 bits variant, 6 bits runtime, 48 bits value
  *	word 1: whatever the runtime wants: the place within the function, a checksum
  *
- * Both words together must be all that it takes to name the frame, for as long as the process lives.
+ * Both words together must be all that it takes to name the frame, for as long as the process
+ * lives.
  */
 #define UNWIND_GUESS	  (1ull << 63) /* found by a frame pointer, or by a rule that is a guess */
 #define UNWIND_IS_RUNTIME (1ull << 62) /* this and the next word are one frame of a runtime */
@@ -71,7 +76,10 @@ enum unwind_runtime {
 #define UNWIND_RUNTIME_WORD(runtime, variant, value)                           \
 	(UNWIND_IS_RUNTIME | (__u64)(variant) << 54 | (__u64)(runtime) << 48 | \
 	 ((__u64)(value)&UNWIND_VALUE_MASK))
-/* Word 0 where native frames are missing that nobody could walk: frames of the same stack follow. Word 1 is 0. */
+/*
+ * Word 0 where native frames are missing that nobody could walk: frames of the same stack follow.
+ * Word 1 is 0.
+ */
 #define UNWIND_GAP		  UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_NONE, 0, 0)
 #define UNWIND_WORD_RUNTIME(word) ((__u32)((word) >> 48) & 63)
 #define UNWIND_WORD_VARIANT(word) ((__u32)((word) >> 54) & 15)
@@ -87,7 +95,10 @@ static inline __attribute__((always_inline)) __s32 unwind_positive(__s32 x)
 	return x & ~sign;
 }
 
-/* A process's block of data for one runtime (struct python_data and so on) has at most so many bytes. */
+/*
+ * A process's block of data for one runtime (struct python_data and so on) has at most so many
+ * bytes.
+ */
 #define UNWIND_DATA_BYTES 1024
 #define UNWIND_DATA_WORDS (UNWIND_DATA_BYTES / 4)
 
@@ -98,8 +109,8 @@ static inline __attribute__((always_inline)) __s32 unwind_positive(__s32 x)
 #define UNWIND_KEPT_BYTES 1096
 
 /*
- * From address pc (the low 16 bits of it) on, the run of rules that begins at rule applies, up to the
- * next row. Rows of a page are sorted by pc; every page with code begins with a row at pc 0.
+ * From address pc (the low 16 bits of it) on, the run of rules that begins at rule applies, up to
+ * the next row. Rows of a page are sorted by pc; every page with code begins with a row at pc 0.
  */
 struct unwind_row {
 	__u16 pc;
@@ -124,7 +135,8 @@ enum unwind_cfa {
 	UNWIND_CFA_SIGNAL,	/* the kernel's signal frame: all registers lie on the stack */
 	UNWIND_CFA_IN_REGISTER, /* rsp + cfa_offset; the return address is in cfa_register */
 	UNWIND_CFA_END,		/* the thread's first frame: it has no caller */
-	UNWIND_CFA_LATER, /* none yet, since the code was not read so far: hand the stack to user space */
+	/* none yet, since the code was not read so far: hand the stack to user space */
+	UNWIND_CFA_LATER,
 	UNWIND_CFA_UNSUPPORTED, /* there is a rule, but none that this table can express */
 };
 
@@ -138,9 +150,9 @@ enum unwind_fp {
 
 /*
  * One rule; the return address is at CFA - 8, but for IN_REGISTER. Rules stand in runs: this one
- * holds for addresses less than `until` bytes behind the row's, then the next one of the table takes
- * over; the last of a run has until 0. Prologues and epilogues repeat the same few sequences of push
- * and pop all over a program, and become one row each that way.
+ * holds for addresses less than `until` bytes behind the row's, then the next one of the table
+ * takes over; the last of a run has until 0. Prologues and epilogues repeat the same few sequences
+ * of push and pop all over a program, and become one row each that way.
  */
 struct unwind_rule {
 	__u8 cfa;	   /* enum unwind_cfa */
@@ -192,13 +204,19 @@ struct unwind_space {
 	__u32 count;
 	__u32 generation; /* goes up each time the mappings are written anew */
 	__u32 exec_id;	  /* task->self_exec_id for which all this is true, or UNWIND_ANY_EXEC */
-	/* As in struct unwind_mapping: the runtime that maps memory for code that it makes; 0: none does. */
+	/*
+	 * As in struct unwind_mapping: the runtime that maps memory for code that it makes; 0: none
+	 * does.
+	 */
 	__u32 jit_runtime, jit_data;
 	/* The same: the one that a walk can begin again at (restart.h); 0: there is none. */
 	__u32 home_runtime, home_data;
 };
 
-/* Made before a sample has told the number of its program: what it executes since is heard of by other means. */
+/*
+ * Made before a sample has told the number of its program: what it executes since is heard of by
+ * other means.
+ */
 #define UNWIND_ANY_EXEC 0xffffffffu
 
 /* Where a frame's rbx is, if not at an address. */
@@ -220,7 +238,8 @@ enum unwind_end {
 	UNWIND_END_COPY,	/* the copy of the stack handed to user space was too short */
 	UNWIND_END_STALE,	/* mappings changed between the sample and its tables */
 	UNWIND_END_32_BIT,	/* a 32-bit program */
-	UNWIND_END_RUNTIME_STATE, /* a runtime's structures were not what they should be, or changed */
+	/* a runtime's structures were not what they should be, or changed */
+	UNWIND_END_RUNTIME_STATE,
 	UNWIND_END_RUNTIME_MEMORY, /* memory of a runtime's structures could not be read */
 	UNWIND_END_RUNTIME_CODE,   /* code of a runtime that its structures do not explain */
 	UNWIND_END_RUNTIME_LATER, /* complete, but for frames of a runtime that was not known yet */

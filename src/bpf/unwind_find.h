@@ -92,7 +92,10 @@ static __always_inline const struct unwind_rule *unwind_rule_of_image(const stru
 		half = left >> 1;
 		word = (low + half) & (UNWIND_CHUNK_WORDS - 1);
 		row = (const struct unwind_row *)(chunk + word);
-		/* without a branch: all ones if row->pc <= pc; half of such branches are mispredicted */
+		/*
+		 * without a branch: all ones if row->pc <= pc; half of such branches are
+		 * mispredicted
+		 */
 		low += half & (__u32)((__s32)(row->pc - pc - 1) >> 31);
 		left -= half;
 	}
@@ -112,7 +115,10 @@ static __always_inline const struct unwind_rule *unwind_rule_of_image(const stru
 	return &rules[rule & (UNWIND_RULES_MAX - 1)];
 }
 
-/* Finds the rule for code of w->mapping at address `at` and leaves it in w->rule. False: there is none. */
+/*
+ * Finds the rule for code of w->mapping at address `at` and leaves it in w->rule. False: there is
+ * none.
+ */
 static __always_inline int unwind_find_rule(struct unwind_walk *w, __u64 at)
 {
 	const struct unwind_rule *rule = 0;

@@ -3,42 +3,48 @@
 #define BPF_UNWIND_WALK_H
 
 /*
- * The state of a walk over a stack (unwind.h), and what the unwinder asks of the side that it runs on.
+ * The state of a walk over a stack (unwind.h), and what the unwinder asks of the side that it runs
+ * on.
  *
  * Whoever includes unwind.h also defines
  *
  *	const __u32 *unwind_chunk(w, __u32 n)			chunk n of the pool, or null
  *	const struct unwind_rule *unwind_rules(w)		UNWIND_RULES_MAX rules, or null
- *	long unwind_read(w, void *to, __u32 size, __u64 address)	0: memory of the stack was read
- *	long unwind_read_code(w, void *to, __u32 size, __u64 address)	0: of code and what describes it
+ *	long unwind_read(w, void *to, __u32 size, __u64 address)	0: memory of the stack was
+ *									read
+ *	long unwind_read_code(w, void *to, __u32 size, __u64 address)	0: of code and what
+ *									describes it
  *	long unwind_read_far(w, void *to, __u32 size, __u64 address)	0: any other memory
  *	long unwind_read_down(w, void *to, __u32 size, __u64 address)
- *					as unwind_read_far(), where lower addresses are read next; size: 8, 16 … bytes
- *	int unwind_is_live(w)						whether unwind_read_far() can work at all
+ *					as unwind_read_far(), where lower addresses are read next;
+ *					size: 8, 16 … bytes
+ *	int unwind_is_live(w)						whether unwind_read_far()
+ *									can work at all
  *	__u64 *unwind_frames(w)					UNWIND_FRAMES_MAX words, or null
  *	int unwind_runtime(w)					enum unwind_moved (runtimes.h)
  *	int unwind_native_here(w, __u64 key)			unwind_native()
  *	int unwind_find_mapping_here(w, __u64 at)		unwind_find_mapping()
  *	int unwind_find_rule_here(w, __u64 at)			unwind_find_rule()
  *	int unwind_put_back_here(w)
- *					w->pc lies in the page that the kernel's uprobes have added to the process: 1: it is
- *					the program's own address now; 0: that is not known
- *	long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context), void *context)
- *					step(0), step(1) …, until one returns 1; for loops that the verifier would
- *					have to go through turn by turn
+ *					w->pc lies in the page that the kernel's uprobes have added
+ *					to the process: 1: it is the program's own address now; 0:
+ *	that is not known long unwind_repeat(__u32 count, long (*step)(__u32 i, void *context), void
+ *					*context) step(0), step(1) …, until one returns 1; for loops
+ *					that the verifier would have to go through turn by turn
  *	int unwind_restart_here(w)				unwind_restart()
  *	int unwind_runtime_restart(w)				enum unwind_moved (restart.h)
  *	int unwind_recall(w, __u64 at)		1: w->rule is the rule for that address now
  *	void unwind_remember(w, __u64 at)		that it is, for the next time
  *	void unwind_recall_words(w, __u64 at, __u64 words[2])
- *					what a runtime's step had once remembered under that word; zeroes: nothing. It need
- *					not be what it remembered last
+ *					what a runtime's step had once remembered under that word;
+ *					zeroes: nothing. It need not be what it remembered last
  *	void unwind_remember_words(w, __u64 at, __u64 first, __u64 second)
  *
- * where w is the struct unwind_walk. When user space finishes a stack, it has a copy of the stack, and of all
- * else only what is there now: unwind_read_code() is for what stays as it is while a thread runs on (code,
- * tables about it), unwind_read_far() for what does not; then it fails. Loops have constant bounds and every
- * index is masked: the verifier must see that no table, however wrong, leads outside of its map.
+ * where w is the struct unwind_walk. When user space finishes a stack, it has a copy of the stack,
+ * and of all else only what is there now: unwind_read_code() is for what stays as it is while a
+ * thread runs on (code, tables about it), unwind_read_far() for what does not; then it fails. Loops
+ * have constant bounds and every index is masked: the verifier must see that no table, however
+ * wrong, leads outside of its map.
  */
 
 #include "unwind_abi.h"
@@ -48,9 +54,9 @@
 #endif
 
 /*
- * For functions of a runtime's step: the verifier looks at such a one by itself, once, not at each place that calls it.
- * All that it knows of the arguments are their types: pointers may be null, and w is just what it points to (no
- * unwind_read(), no unwind_push()).
+ * For functions of a runtime's step: the verifier looks at such a one by itself, once, not at each
+ * place that calls it. All that it knows of the arguments are their types: pointers may be null,
+ * and w is just what it points to (no unwind_read(), no unwind_push()).
  */
 #ifdef __bpf__
 #define UNWIND_APART __attribute__((noinline))
@@ -69,7 +75,10 @@ enum {
 /* Those that the walk follows from frame to frame. */
 #define UNWIND_REGISTERS_KEPT (1u << UNWIND_REG_RBX | 1u << UNWIND_REG_RBP | 1u << UNWIND_REG_RSP)
 
-/* The page of the kernel's uprobes, with the trampoline that return probes return to at its beginning. */
+/*
+ * The page of the kernel's uprobes, with the trampoline that return probes return to at its
+ * beginning.
+ */
 #define UNWIND_UPROBES_BYTES 4096
 #define UNWIND_NO_UPROBES    (1ull << 63)
 
@@ -102,7 +111,10 @@ static __always_inline void unwind_recall_words(const struct unwind_walk *w, __u
 static __always_inline void unwind_remember_words(const struct unwind_walk *w, __u64 at,
 						  __u64 first, __u64 second);
 
-/* Something that a frame has and another one of the same stack may have too, and what was found out about it. */
+/*
+ * Something that a frame has and another one of the same stack may have too, and what was found out
+ * about it.
+ */
 struct unwind_memo {
 	__u64 key; /* its address; 0: free */
 	__u64 words[3];
@@ -114,7 +126,8 @@ struct unwind_memo {
 /* Why the process's runtime is asked where its newest frame is. */
 enum unwind_restarting {
 	UNWIND_RESTART_NONE = 0,
-	UNWIND_RESTART_GUESSED, /* the frame at pc was found by the frame pointer: it may lie beyond that one */
+	/* the frame at pc was found by the frame pointer: it may lie beyond that one */
+	UNWIND_RESTART_GUESSED,
 	UNWIND_RESTART_ENDED, /* the walk has ended */
 };
 
@@ -136,9 +149,10 @@ struct unwind_walk {
 	__u64 pc, sp, fp;
 	__u64 registers[UNWIND_REGISTERS]; /* by DWARF number, valid where `known` has the bit */
 	/*
-	 * Where this frame's rbx is saved, or one of enum unwind_rbx. A few functions find their frame
-	 * by rbx (the dynamic linker's entry for lazy binding is one), and those that they call have
-	 * saved it. So each frame's place is noted, but only read when a rule asks for it.
+	 * Where this frame's rbx is saved, or one of enum unwind_rbx. A few functions find their
+	 * frame by rbx (the dynamic linker's entry for lazy binding is one), and those that they
+	 * call have saved it. So each frame's place is noted, but only read when a rule asks for
+	 * it.
 	 */
 	__u64 rbx_at;
 	__u32 known; /* without rbx */
@@ -146,11 +160,14 @@ struct unwind_walk {
 	__u8 pc_exact; /* pc is the place itself, not the address that a call returns to */
 	__u8 guess;    /* the frame at pc was found by a guess */
 	__u8 end;      /* enum unwind_end, once unwind_step() returned 1 */
-	__u8 missed; /* bit of enum unwind_runtime: its frames are missing, since they cannot be had here */
+	/* bit of enum unwind_runtime: its frames are missing, since they cannot be had here */
+	__u8 missed;
 	__u8 has_runtime; /* a frame of a runtime is among what was written */
 	__u8 again;	  /* the runtime's step wants to be called again */
-	__u8 doubted; /* where code is known that a runtime has made, something else may be by now */
-	__u8 finished; /* bit of enum unwind_runtime: its step has nothing more to say of this stack */
+	/* where code is known that a runtime has made, something else may be by now */
+	__u8 doubted;
+	/* bit of enum unwind_runtime: its step has nothing more to say of this stack */
+	__u8 finished;
 	__u32 count;		       /* words written so far */
 	__u32 mappings, mapping_count; /* struct unwind_space's */
 	__u32 generation;	       /* the same; 0: not known */
@@ -163,7 +180,10 @@ struct unwind_walk {
 	__u64 tls;		       /* the thread pointer (fs base); 0: not known */
 	/* What a runtime's step remembers from frame to frame, zero at first. */
 	__u64 state[UNWIND_RUNTIME_COUNT][2];
-	/* What it has read; while other runtimes have not been asked, from where that was, if it says so. */
+	/*
+	 * What it has read; while other runtimes have not been asked, from where that was, if it
+	 * says so.
+	 */
 	__u64 piece[UNWIND_PIECE_BYTES / 8];
 	__u64 aside[20]; /* the same, while that is in use */
 	__u64 piece_at;	 /* 0: not known */
@@ -175,7 +195,10 @@ struct unwind_walk {
 
 /* What a runtime's step did with the frame at w->pc. */
 enum unwind_moved {
-	/* Nothing, or it has pushed frames that stand nearer to the leaf: now the native frame's turn. */
+	/*
+	 * Nothing, or it has pushed frames that stand nearer to the leaf: now the native frame's
+	 * turn.
+	 */
 	UNWIND_NATIVE = 0,
 	UNWIND_ENDED = 1, /* the walk has ended (what unwind_stop() returns): w->end says why */
 	UNWIND_AGAIN,	  /* it has pushed a frame and wants to be called again at the same place */

@@ -6,9 +6,9 @@
  * Frames of V8 (see runtimes.h). Three kinds of code keep frames that rbp leads through:
  *
  *	- code made at run time, in memory without a file: Sparkplug's, Maglev's, TurboFan's;
- *	- builtins: the interpreter's entry and its bytecode handlers, library functions, stubs. They are embedded in
- *	  the image, between two addresses; V8 may map that part of the file a second time, near the code it makes.
- *	  No table describes them;
+ *	- builtins: the interpreter's entry and its bytecode handlers, library functions, stubs.
+ *	  They are embedded in the image, between two addresses; V8 may map that part of the file a
+ *	  second time, near the code it makes. No table describes them;
  *	- all else of the image is C++ with tables, and none of this step's business.
  *
  * A frame (src/execution/frame-constants.h of V8):
@@ -16,17 +16,19 @@
  *	fp + 8	 return address
  *	fp	 the caller's fp
  *	fp - 8	 a context, which is a pointer to an object (lowest bit set): a JavaScript function;
- *		 or twice the type of the frame (lowest bit clear): a stub, or a transition from or to C++
+ *		 or twice the type of the frame (lowest bit clear): a stub, or a transition from or
+ *		 to C++
  *	fp - 16	 JSFunction
  *	fp - 24	 count of arguments
- *	fp - 32	 BytecodeArray	     \ of functions that are interpreted
- *	fp - 40	 offset into it	     /
+ *	fp - 32  BytecodeArray       \ of functions that are interpreted
+ *	fp - 40  offset into it      /
  *
- * What is emitted is the function's SharedFunctionInfo, not the JSFunction: there is one of it for each function of
- * the source, and it lies in the old generation, so that it is still in its place when user space looks.
+ * What is emitted is the function's SharedFunctionInfo, not the JSFunction: there is one of it for
+ * each function of the source, and it lies in the old generation, so that it is still in its place
+ * when user space looks.
  *
- * A builtin without a frame of its own needs nothing special: rbp then leads to the frame of the function that it
- * works for, which is pushed and left in its place.
+ * A builtin without a frame of its own needs nothing special: rbp then leads to the frame of the
+ * function that it works for, which is pushed and left in its place.
  */
 
 #include "v8_abi.h"
@@ -53,8 +55,9 @@ struct v8_function {
 };
 
 /*
- * Objects may have moved when user space finishes a stack. Those that are read here are checked for their types,
- * and what is found that way carries the mark of a guess, unless something that does not move confirms it.
+ * Objects may have moved when user space finishes a stack. Those that are read here are checked for
+ * their types, and what is found that way carries the mark of a guess, unless something that does
+ * not move confirms it.
  */
 static __always_inline long v8_read(const struct unwind_walk *w, void *to, __u32 size,
 				    __u64 address)
@@ -63,7 +66,10 @@ static __always_inline long v8_read(const struct unwind_walk *w, void *to, __u32
 				 : unwind_read_code(w, to, size, address);
 }
 
-/* Whether the object at pointer `object` is of an instance type. The last map of each kind is remembered. */
+/*
+ * Whether the object at pointer `object` is of an instance type. The last map of each kind is
+ * remembered.
+ */
 static __always_inline int v8_is(const struct unwind_walk *w, const struct v8_data *d, __u64 map,
 				 __u16 type, __u64 *remembered)
 {
@@ -164,7 +170,9 @@ static __always_inline int v8_push(struct unwind_walk *w, __u32 variant, __u64 v
 	return unwind_push_runtime(w, w->guess | guess ? word | UNWIND_GUESS : word, detail);
 }
 
-/* Pushes a function of which the place is known as an offset into its bytecode, or (0) not at all. */
+/*
+ * Pushes a function of which the place is known as an offset into its bytecode, or (0) not at all.
+ */
 static __always_inline int v8_push_function(struct unwind_walk *w, const struct v8_function *f,
 					    __u32 offset)
 {
@@ -191,11 +199,16 @@ enum v8_stage {
 	V8_IN_FRAME,
 	V8_ENTERING, /* before "push rbp": the return address is at rsp */
 	V8_PUSHED,   /* before "mov rbp, rsp" */
-	V8_EMPTY, /* behind it, before "push rdi": where the function will be is what an earlier call left */
-	V8_LEAVING, /* behind "pop rbp": the return address is at rsp, the frame still right below */
+	/* behind it, before "push rdi": where the function will be is what an earlier call left */
+	V8_EMPTY,
+	/* behind "pop rbp": the return address is at rsp, the frame still right below */
+	V8_LEAVING,
 };
 
-/* How far ahead "push rbp" is looked for: what V8's compilers put before it checks whether the code is still valid. */
+/*
+ * How far ahead "push rbp" is looked for: what V8's compilers put before it checks whether the code
+ * is still valid.
+ */
 #define V8_PROLOGUE 20
 
 #define V8_PUSH_MOV 0xe5894855u /* push rbp; mov rbp, rsp */
@@ -204,7 +217,10 @@ enum v8_stage {
 #define V8_POP_CMP  0xf983485du /* pop rbp; cmp rcx, 8 bits; for 32 bits the bit 17 is not set */
 #define V8_LEA_RSP  0x248d48	/* lea rsp, [...] */
 
-/* Whether the frame is gone, and the return address at rsp. code: what stands before the place, and there. */
+/*
+ * Whether the frame is gone, and the return address at rsp. code: what stands before the place, and
+ * there.
+ */
 static __always_inline int v8_is_leaving(const __u64 *code)
 {
 	__u8 before = code[0] >> 56, here = (__u8)code[1];
@@ -249,8 +265,8 @@ static __always_inline enum v8_stage v8_stage(const struct unwind_walk *w)
 }
 
 /*
- * The leaf has no frame yet, one with nothing in it, or none any more: its return address is at rsp or right above.
- * UNWIND_NATIVE: what is there is none.
+ * The leaf has no frame yet, one with nothing in it, or none any more: its return address is at rsp
+ * or right above. UNWIND_NATIVE: what is there is none.
  */
 static __always_inline int v8_step_bare(struct unwind_walk *w, const struct v8_data *d,
 					enum v8_stage stage, int builtin)
@@ -288,7 +304,10 @@ static __always_inline int v8_step_typed(struct unwind_walk *w, const struct v8_
 	if (builtin ? unwind_push(w, unwind_at(w))
 		    : v8_push(w, V8_FRAME_STUB, unwind_at(w), type, 0))
 		return UNWIND_ENDED;
-	/* the entry from C++ saves what C++ expects to find again: r12 to r15 and rbx, below two other words */
+	/*
+	 * the entry from C++ saves what C++ expects to find again: r12 to r15 and rbx, below two
+	 * other words
+	 */
 	w->rbx_at = type == d->frame_entry || type == d->frame_construct_entry ? w->fp - 56
 									       : UNWIND_RBX_UNKNOWN;
 	return v8_return_to(w, frame[V8_RETURN], w->fp + 16, frame[V8_CALLER_FP]);
@@ -313,11 +332,17 @@ static __always_inline int v8_push_frame(struct unwind_walk *w, const struct v8_
 {
 	int interpreted;
 
-	/* code that takes over in the middle of a loop keeps the interpreter's frame, and what was in it */
+	/*
+	 * code that takes over in the middle of a loop keeps the interpreter's frame, and what was
+	 * in it
+	 */
 	if (!builtin)
 		return v8_push_code(w, f);
 	interpreted = v8_is_interpreted(w, d, frame, f);
-	/* the interpreter's entry stands behind each function that it runs: that is not worth a frame */
+	/*
+	 * the interpreter's entry stands behind each function that it runs: that is not worth a
+	 * frame
+	 */
 	if ((!interpreted || w->pc_exact) && unwind_push(w, unwind_at(w)))
 		return 1;
 	return v8_push_function(w, f, interpreted ? (__u32)(frame[V8_OFFSET] >> 32) : 0);

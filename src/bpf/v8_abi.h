@@ -48,7 +48,10 @@ struct v8_data {
 
 #define V8_LOCALS_MAX		    65536
 
-/* Whether a function's name_or_scope_info is a ScopeInfo. A function that has run has code, a builtin just a number. */
+/*
+ * Whether a function's name_or_scope_info is a ScopeInfo. A function that has run has code, a
+ * builtin just a number.
+ */
 static inline __attribute__((always_inline)) int v8_has_scope(__u64 name, __u64 data)
 {
 	return name & data & 1;
@@ -60,7 +63,10 @@ static inline __attribute__((always_inline)) __u32 v8_scope_flags(const struct v
 	return (__u32)(l->flags_plain ? scope[1] : scope[1] >> 32);
 }
 
-/* What stands in a ScopeInfo behind its variables begins with this word; 0: it has more of them than any. */
+/*
+ * What stands in a ScopeInfo behind its variables begins with this word; 0: it has more of them
+ * than any.
+ */
 static inline __attribute__((always_inline)) __u32 v8_scope_behind(const struct v8_scope_layout *l,
 								   const __u64 *scope)
 {
@@ -96,15 +102,18 @@ static inline __attribute__((always_inline)) __u64 v8_scope_named(const __u64 *s
 /* What a frame of two words is (UNWIND_WORD_VARIANT). */
 enum v8_frame {
 	/*
-	 * Value: the SharedFunctionInfo. Word 1: v8_checksum() in the upper half; in the lower one the offset into
-	 * the bytecode as the interpreter's frame has it, 0: not known.
+	 * Value: the SharedFunctionInfo. Word 1: v8_checksum() in the upper half; in the lower one
+	 * the offset into the bytecode as the interpreter's frame has it, 0: not known.
 	 */
 	V8_FRAME_FUNCTION = 0,
 	/* Value: the address in the code that was made of it. Word 1: V8_CODE_DETAIL(). */
 	V8_FRAME_CODE,
 	/* The same, where the address is not that of a call. */
 	V8_FRAME_LEAF,
-	/* Code without a function: a regular expression, WebAssembly, a stub. Value: the address. Word 1: the frame's type. */
+	/*
+	 * Code without a function: a regular expression, WebAssembly, a stub. Value: the address.
+	 * Word 1: the frame's type.
+	 */
 	V8_FRAME_STUB,
 };
 
@@ -118,11 +127,11 @@ static inline __attribute__((always_inline)) __u64 v8_mix(__u64 sum, __u64 word)
 }
 
 /*
- * Tells a SharedFunctionInfo from another one that may lie in its place later. Of its fields, those that change
- * while the function is in use (compiled code, flags of the compilers) are left out; numbers are the length, the
- * count of parameters and the place of the function's token. What it refers to may be freed and become something
- * else while it is still as it was: so what its name is read from counts too, the beginning of the ScopeInfo and the
- * head of the string.
+ * Tells a SharedFunctionInfo from another one that may lie in its place later. Of its fields, those
+ * that change while the function is in use (compiled code, flags of the compilers) are left out;
+ * numbers are the length, the count of parameters and the place of the function's token. What it
+ * refers to may be freed and become something else while it is still as it was: so what its name is
+ * read from counts too, the beginning of the ScopeInfo and the head of the string.
  */
 static inline __attribute__((always_inline)) __u64 v8_sum_shared(__u64 name, __u64 script,
 								 __u64 numbers)

@@ -11,10 +11,11 @@
  *	fp + 8	 return address
  *	fp	 the caller's fp
  *	fp - 8	 twice the type of the frame
- *	fp - 16	 the stack pointer at the call, so that below it is the address in the builtin that it returns to
+ *	fp - 16	 the stack pointer at the call, so that below it is the address in the builtin that
+ *		 it returns to
  *
- * Such a frame is searched on the stack, upwards. It proves itself: that address in a builtin must lie where the frame
- * says it does. C++ that code of TurboFan calls directly has none.
+ * Such a frame is searched on the stack, upwards. It proves itself: that address in a builtin must
+ * lie where the frame says it does. C++ that code of TurboFan calls directly has none.
  */
 
 #include "v8.h"

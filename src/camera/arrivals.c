@@ -56,7 +56,9 @@ static bool is_chosen(const struct arrival *arrival, const struct choice_of_arri
 	       arrival->ready <= choice->ready_until;
 }
 
-/* Their last word: they have run without probes. ran_ns: for how long; 0: since they were mapped. */
+/*
+ * Their last word: they have run without probes. ran_ns: for how long; 0: since they were mapped.
+ */
 static void settle_late(struct arrivals *arrivals, const struct choice_of_arrivals *choice,
 			uint64_t ran_ns)
 {

@@ -11,9 +11,10 @@
 #include "process/targets.h"
 
 /*
- * Programs that targets execute while sources probe their files, and libraries that they map. The first chance to set their
- * probes is while they are held (camera/holds.h): then no call is missed. A file that is seen in the events of a
- * process alone has run already, for as long as it took: that is a loss, and told as one.
+ * Programs that targets execute while sources probe their files, and libraries that they map. The
+ * first chance to set their probes is while they are held (camera/holds.h): then no call is missed.
+ * A file that is seen in the events of a process alone has run already, for as long as it took:
+ * that is a loss, and told as one.
  */
 struct arrivals;
 
@@ -36,10 +37,16 @@ int arrivals_new(const struct arrivals_parts *parts, struct arrivals **arrivals,
 void arrivals_stop(struct arrivals *arrivals);
 void arrivals_free(struct arrivals *arrivals);
 
-/* Sets the probes of what is held now, and lets it go: to be called as soon and as often as possible. */
+/*
+ * Sets the probes of what is held now, and lets it go: to be called as soon and as often as
+ * possible.
+ */
 void arrivals_take(struct arrivals *arrivals);
 
-/* The event that is given to samples next: images that it brings are of its process. Null: there is none. */
+/*
+ * The event that is given to samples next: images that it brings are of its process. Null: there is
+ * none.
+ */
 void arrivals_event(struct arrivals *arrivals, const struct target_event *event);
 
 /* An image that was not known has come: sources set their probes. */

@@ -25,7 +25,9 @@ static uint64_t key_of(const char *symbol)
 	return hash_bytes(symbol, strlen(symbol));
 }
 
-/* A choice of just the functions that are called, and a map from their names to their definitions. */
+/*
+ * A choice of just the functions that are called, and a map from their names to their definitions.
+ */
 static int list_stubs(const struct probe_functions *stubs, struct choice *choice,
 		      struct definition *definitions, struct map *by_symbol)
 {
@@ -35,7 +37,9 @@ static int list_stubs(const struct probe_functions *stubs, struct choice *choice
 		const struct probe_function *f = &stubs->at[i];
 
 		definitions[i].stub = i;
-		/* names with characters that mean something in a pattern are not in C's libraries */
+		/*
+		 * names with characters that mean something in a pattern are not in C's libraries
+		 */
 		if (!is_stub(f) || strpbrk(f->symbol, "*?[\\@: "))
 			continue;
 		if (choice_add_function(choice, true, f->symbol, NULL) ||
@@ -78,7 +82,9 @@ static const char *name_with_library(struct called_library *library, const char 
 	return NULL;
 }
 
-/* Is the function in the library the better place? Then it takes over what the stub's exit may be. */
+/*
+ * Is the function in the library the better place? Then it takes over what the stub's exit may be.
+ */
 static bool take_over(const struct probe_function *stub, struct called_library *library,
 		      struct probe_function *function)
 {

@@ -9,10 +9,10 @@
 #include "probe/functions.h"
 
 /*
- * Where a program calls a library's function, a probe on the stub of its procedure linkage table costs
- * several times as much as one inside the function: stubs begin with an indirect jump, which the kernel
- * cannot emulate. So the function itself is probed, and calls that do not come from the program are passed
- * over (CALLS_FUNCTION_CALLER).
+ * Where a program calls a library's function, a probe on the stub of its procedure linkage table
+ * costs several times as much as one inside the function: stubs begin with an indirect jump, which
+ * the kernel cannot emulate. So the function itself is probed, and calls that do not come from the
+ * program are passed over (CALLS_FUNCTION_CALLER).
  */
 
 /* Names that were made up of a function's and its library's. */
@@ -31,10 +31,11 @@ struct called_library {
 };
 
 /*
- * stubs: functions of the program with a library. For those that exactly one of the libraries defines, and
- * whose probe is cheaper there: the function is left in the library's list, its name is the stub's, and
- * moved[i] of the stub is set. Functions that the dynamic loader chooses (IFUNC) stay with their stub.
- * calm: as in struct probe_question. Returns 0 or a negative errno with *why filled.
+ * stubs: functions of the program with a library. For those that exactly one of the libraries
+ * defines, and whose probe is cheaper there: the function is left in the library's list, its name
+ * is the stub's, and moved[i] of the stub is set. Functions that the dynamic loader chooses (IFUNC)
+ * stay with their stub. calm: as in struct probe_question. Returns 0 or a negative errno with *why
+ * filled.
  */
 int called_find(struct symbols *symbols, const struct probe_functions *stubs, bool *moved,
 		struct called_library *libraries, size_t count, enum probe_exit_wish exit,

@@ -457,7 +457,10 @@ static void take_sum(void *context, uint32_t function, uint64_t from, uint64_t t
 		film_sum(calls->camera.film, calls->camera.event, from, to, &named);
 }
 
-/* A debugger has come: its breakpoints work once the probes are gone, which can be while it holds the process. */
+/*
+ * A debugger has come: its breakpoints work once the probes are gone, which can be while it holds
+ * the process.
+ */
 static void give_way(struct calls *calls)
 {
 	if (!calls->uprobes || debuggers_look(&calls->debuggers) != DEBUGGER_WAITS)

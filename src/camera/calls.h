@@ -14,8 +14,8 @@
 #include "process/targets.h"
 
 /*
- * The function tracer: probes on the functions of a plan, and what they report, as calls of a film or for
- * whoever listens. Its source (calls_source.c) feeds and ends it:
+ * The function tracer: probes on the functions of a plan, and what they report, as calls of a film
+ * or for whoever listens. Its source (calls_source.c) feeds and ends it:
  *
  *	calls_new()	makes the plan; nothing is probed
  *	calls_prepare()	before the BPF programs are loaded
@@ -87,7 +87,10 @@ void calls_missed(struct calls *calls, const char *path, uint64_t ran_ns);
 /* Have its probes been set? */
 bool calls_has_file(const struct calls *calls, dev_t device, ino_t inode);
 
-/* A process of that name has run a file, or mapped one, that could not be looked at any more: a loss, too. */
+/*
+ * A process of that name has run a file, or mapped one, that could not be looked at any more: a
+ * loss, too.
+ */
 void calls_unseen(struct calls *calls, const char *comm);
 
 void calls_tick(struct calls *calls, uint64_t now);
@@ -100,8 +103,9 @@ struct calls_statistics {
 	uint64_t calls;	  /* that ended, or were summed up */
 	uint64_t dropped; /* by --slower, as asked for */
 	uint64_t
-		not_waited_for; /* --slower: dropped since too many calls waited for their callers' end */
-	size_t taken_out;	/* functions that were called more often than max_rate */
+		/* --slower: dropped since too many calls waited for their callers' end */
+		not_waited_for;
+	size_t taken_out; /* functions that were called more often than max_rate */
 	size_t late; /* files that were mapped while tracing: their first calls were not seen */
 	const char *hottest; /* the first of them; null: none */
 	uint64_t strangers;  /* calls lost: their threads could not be kept */

@@ -18,8 +18,8 @@
 #include "probes.skel.h"
 
 /*
- * Functions that do nothing but begin with an instruction of each kind (enum probe_cost); one of each for
- * each kind of exit, so that all can be probed at the same time.
+ * Functions that do nothing but begin with an instruction of each kind (enum probe_cost); one of
+ * each for each kind of exit, so that all can be probed at the same time.
  */
 #define COST_FUNCTION(name, code)                                        \
 	__asm__(".pushsection .text\n"                                   \
@@ -63,8 +63,9 @@ static const struct {
 #define CALLS_PER_BATCH 16
 
 /*
- * Batches in which a call repeats itself find all that a probe needs in the caches. A real program finds less
- * there: so much memory is gone through before each of some more calls, and most of these are not dearer than …
+ * Batches in which a call repeats itself find all that a probe needs in the caches. A real program
+ * finds less there: so much memory is gone through before each of some more calls, and most of
+ * these are not dearer than …
  */
 #define COLD_BYTES (1u << 20)
 #define COLD_CALLS 48
@@ -131,7 +132,10 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* ns of CPU time that most single calls take, with the reading of the clock, after other work on memory. */
+/*
+ * ns of CPU time that most single calls take, with the reading of the clock, after other work on
+ * memory.
+ */
 static uint64_t time_most(void (*call)(void), volatile uint8_t *memory, size_t size)
 {
 	uint64_t calls[COLD_CALLS], begin;

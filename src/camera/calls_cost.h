@@ -14,8 +14,8 @@
 struct probes;
 
 /*
- * What a probed call costs on this machine: measured with the probes themselves, on functions of our own
- * that do nothing.
+ * What a probed call costs on this machine: measured with the probes themselves, on functions of
+ * our own that do nothing.
  */
 #define CALLS_COST_KINDS 3 /* enum probe_cost */
 #define CALLS_COST_EXITS 3 /* enum probe_exit */
@@ -37,9 +37,9 @@ struct calls_cost_kinds {
 };
 
 /*
- * rings: nothing but what this measures may be in them yet; sums: where the programs sum up, with room for
- * CALLS_COST_FUNCTIONS, null: they do not. Most of the time that it takes, some 50 to 200 ms, the kernel
- * waits for probes to be gone. Returns 0 or a negative errno with *why filled.
+ * rings: nothing but what this measures may be in them yet; sums: where the programs sum up, with
+ * room for CALLS_COST_FUNCTIONS, null: they do not. Most of the time that it takes, some 50 to 200
+ * ms, the kernel waits for probes to be gone. Returns 0 or a negative errno with *why filled.
  */
 int calls_cost_measure(struct probes *probes, const struct uprobe_ways *ways, struct rings *rings,
 		       struct calls_sums *sums, const struct calls_cost_kinds *wanted,

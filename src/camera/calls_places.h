@@ -6,7 +6,10 @@
 #include "camera/uprobes.h"
 #include "probes.skel.h"
 
-/* The probes of the function tracer, as camera/uprobes.h wants them: its programs, and what each place tells them. */
+/*
+ * The probes of the function tracer, as camera/uprobes.h wants them: its programs, and what each
+ * place tells them.
+ */
 
 static inline struct uprobe_programs calls_programs(const struct probes *probes)
 {

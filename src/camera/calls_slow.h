@@ -8,8 +8,9 @@
 #include "film/film.h"
 
 /*
- * --slower: of the calls of one track, those that took at least so long are kept, with all that they
- * called. A call comes after what it called, so calls wait until the outermost one around them has ended.
+ * --slower: of the calls of one track, those that took at least so long are kept, with all that
+ * they called. A call comes after what it called, so calls wait until the outermost one around them
+ * has ended.
  */
 struct calls_slow;
 
@@ -27,8 +28,8 @@ void calls_slow_take(struct calls_slow *slow, uint32_t track, const struct film_
 void calls_slow_finish(struct calls_slow *slow);
 
 /*
- * Calls that were not kept because they were fast; and those that could not be waited for, since too
- * many did: an outer call may have been slow.
+ * Calls that were not kept because they were fast; and those that could not be waited for, since
+ * too many did: an outer call may have been slow.
  */
 void calls_slow_counts(const struct calls_slow *slow, uint64_t *dropped, uint64_t *not_waited_for);
 

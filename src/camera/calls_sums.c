@@ -124,7 +124,9 @@ static struct film_sum add_up(const struct calls_sum *at, size_t cpus)
 	return sum;
 }
 
-/* Each CPU's numbers are read while it counts: a sum may be a call short, which the next look has. */
+/*
+ * Each CPU's numbers are read while it counts: a sum may be a call short, which the next look has.
+ */
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;

@@ -16,7 +16,9 @@ struct calls_ended {
 	uint64_t error; /* ns to which these are known */
 };
 
-/* Who calls: the threads, and the stacks of each, under the numbers that the kernel side gave them. */
+/*
+ * Who calls: the threads, and the stacks of each, under the numbers that the kernel side gave them.
+ */
 struct calls_track_row {
 	uint32_t thread; /* of the film */
 	uint32_t pid, tid, lane;
@@ -33,7 +35,10 @@ struct calls_tracks {
 
 void calls_tracks_free(struct calls_tracks *tracks);
 
-/* A track was announced; null: no memory, or its number is not to be believed. Lives until the next one. */
+/*
+ * A track was announced; null: no memory, or its number is not to be believed. Lives until the next
+ * one.
+ */
 struct calls_track_row *calls_tracks_put(struct calls_tracks *tracks,
 					 const struct calls_track *record);
 
@@ -41,9 +46,10 @@ struct calls_track_row *calls_tracks_put(struct calls_tracks *tracks,
 struct calls_track_row *calls_tracks_get(struct calls_tracks *tracks, uint32_t number);
 
 /*
- * A call of that depth has ended, after so many ns. Returns its duration without the tracer's cost, that of the
- * call itself and of all calls below it, which ended before; it is not less than theirs. *error: to so many ns
- * that is known. probe: what tracing the function costs; its frame is not used.
+ * A call of that depth has ended, after so many ns. Returns its duration without the tracer's cost,
+ * that of the call itself and of all calls below it, which ended before; it is not less than
+ * theirs. *error: to so many ns that is known. probe: what tracing the function costs; its frame is
+ * not used.
  */
 uint64_t calls_tracks_end(struct calls_track_row *track, uint16_t depth, uint64_t ns,
 			  const struct film_probe *probe, uint64_t *error);

@@ -33,7 +33,10 @@
 /* Running processes that are looked at before the first sample. */
 #define FOLLOW_FIRST_MAX 64
 
-/* Pages of code that are made ready before the first sample; large libraries take 0.1 s for each part of them. */
+/*
+ * Pages of code that are made ready before the first sample; large libraries take 0.1 s for each
+ * part of them.
+ */
 #define EXECUTED_MAX 32
 
 /* Stacks that can be handed over at the same moment, 64 KiB each; one per CPU on most machines. */
@@ -204,7 +207,10 @@ int camera_new(const struct camera_options *options, struct camera **result, str
 		free(camera);
 		return fail_errno(why, -ENOMEM, NULL, "cannot record");
 	}
-	/* large tables that come and go leave no holes; by itself, malloc() would learn to keep them */
+	/*
+	 * large tables that come and go leave no holes; by itself, malloc() would learn to keep
+	 * them
+	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	camera->options = *options;
 	camera->epoll = -1;
@@ -276,7 +282,10 @@ static void process_gone(void *context, const struct process *process)
 	sources_process_gone(&camera->sources, (pid_t)process->pid);
 }
 
-/* What must be known of processes that are named, or that run right now, is, before the first sample comes. */
+/*
+ * What must be known of processes that are named, or that run right now, is, before the first
+ * sample comes.
+ */
 static void follow_first(struct camera *camera)
 {
 	const struct selection *selection = camera->options.selection;

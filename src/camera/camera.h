@@ -47,9 +47,10 @@ int camera_drain(struct camera *camera, struct fail *why);
 int camera_stop(struct camera *camera, struct fail *why);
 
 /*
- * Goes on with another film, without losing a sample: what was taken until now is in the one before, named, and
- * that is the caller's again. Losses are of the film in whose time they came. Only with sources that can turn.
- * After an error it goes on with that film, too: words for what of the one before may be missing.
+ * Goes on with another film, without losing a sample: what was taken until now is in the one
+ * before, named, and that is the caller's again. Losses are of the film in whose time they came.
+ * Only with sources that can turn. After an error it goes on with that film, too: words for what of
+ * the one before may be missing.
  */
 int camera_turn(struct camera *camera, struct film_writer *film, struct fail *why);
 
@@ -68,7 +69,8 @@ struct camera_statistics {
 	uint64_t lost;	       /* samples that did not get into the film */
 	uint64_t other_losses; /* parts of stacks, events, tables: the film tells which */
 	char refusal
-		[CAMERA_REFUSAL_MAX]; /* a language runtime whose frames are not looked for, and why; "" */
+		/* a language runtime whose frames are not looked for, and why; "" */
+		[CAMERA_REFUSAL_MAX];
 	uint64_t table_bytes, ring_bytes;
 	unsigned int tables, rules;
 	uint64_t held;	       /* times that a process waited for its probes, */

@@ -35,8 +35,8 @@ static const char *const end_marks[UNWIND_ENDS] = {
 };
 
 /*
- * Rows of threads, and processes of which nothing is known, that are remembered at first and at most. What is sampled
- * again after it was forgotten gets another row, which says the same.
+ * Rows of threads, and processes of which nothing is known, that are remembered at first and at
+ * most. What is sampled again after it was forgotten gets another row, which says the same.
  */
 #define THREADS_FEW   16384
 #define THREADS_MANY  262144
@@ -132,7 +132,10 @@ static struct film_process describe(const struct process *process)
 	};
 }
 
-/* Forgets the rows that were not used since the last time. If that leaves much, more is remembered from now on. */
+/*
+ * Forgets the rows that were not used since the last time. If that leaves much, more is remembered
+ * from now on.
+ */
 static void forget_threads(struct catalogue *catalogue)
 {
 	size_t kept = 0, i;
@@ -239,8 +242,9 @@ void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue
 }
 
 /*
- * An image that was gone and is there again (of a compiler, say, that is started every few seconds) is the same one in
- * the film, with the frames and names that it has. A file without a build id may be another one by now.
+ * An image that was gone and is there again (of a compiler, say, that is started every few seconds)
+ * is the same one in the film, with the frames and names that it has. A file without a build id may
+ * be another one by now.
  */
 static uint32_t add_image(struct catalogue *catalogue, const struct image *image)
 {
@@ -294,7 +298,9 @@ static uint32_t jit_frame(struct catalogue *catalogue, struct catalogue_process 
 	uint32_t age = names_jit_age(catalogue->names, process->pid), frame;
 
 	renew(catalogue, row);
-	/* one image for each process and age: the same address means something else in another one */
+	/*
+	 * one image for each process and age: the same address means something else in another one
+	 */
 	if (!row->jit || row->jit_age != age)
 		row->jit = film_add_image(catalogue->film, &words);
 	row->jit_age = age;

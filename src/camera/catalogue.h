@@ -10,8 +10,8 @@
 #include "process/targets.h"
 
 /*
- * The film's rows for what samples refer to: processes, threads, images and frames. A row is written
- * when a sample first needs it, so a film holds nothing that does not occur in it.
+ * The film's rows for what samples refer to: processes, threads, images and frames. A row is
+ * written when a sample first needs it, so a film holds nothing that does not occur in it.
  */
 struct catalogue;
 

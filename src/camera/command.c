@@ -106,7 +106,9 @@ become(const struct command_options *options, int go, int failed)
 
 	if (read(go, &word, 1) != 1)
 		_exit(127);
-	/* the recorder blocks signals to read them from a descriptor; a program expects them open */
+	/*
+	 * the recorder blocks signals to read them from a descriptor; a program expects them open
+	 */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);

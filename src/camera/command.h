@@ -14,7 +14,10 @@ struct command_user {
 	char *name, *home, *shell;
 };
 
-/* name: of a user, or a number of one. Returns 0, or a negative errno with *why filled (-ENOENT: there is none). */
+/*
+ * name: of a user, or a number of one. Returns 0, or a negative errno with *why filled (-ENOENT:
+ * there is none).
+ */
 int command_user_find(const char *name, struct command_user **user, struct fail *why);
 void command_user_free(struct command_user *user);
 
@@ -22,7 +25,8 @@ void command_user_free(struct command_user *user);
 struct command_options {
 	char *const *argv;
 	const struct command_user *user; /* null: as stackcam itself */
-	bool no_randomize_addr; /* its memory lies at the same addresses each time (personality(2)) */
+	/* its memory lies at the same addresses each time (personality(2)) */
+	bool no_randomize_addr;
 };
 
 /* A command that is filmed from its first instruction on ("-- CMD ARG…"). */
@@ -38,7 +42,10 @@ struct command {
 int command_prepare(const struct command_options *options, struct command *command,
 		    struct fail *why);
 
-/* Lets it begin. Fails when the program cannot be executed (-ENOENT, -EACCES …), or not as that user (-EPERM). */
+/*
+ * Lets it begin. Fails when the program cannot be executed (-ENOENT, -EACCES …), or not as that
+ * user (-EPERM).
+ */
 int command_go(struct command *command, char *const *argv, struct fail *why);
 
 /* Waits for its end. Returns its exit status, 128 + n after signal n. */

@@ -26,7 +26,10 @@ void debuggers_free(struct debuggers *debuggers)
 	vec_free(&debuggers->watched);
 }
 
-/* A thread of this process, such as one that holds a program until its probes are set, is not a debugger. */
+/*
+ * A thread of this process, such as one that holds a program until its probes are set, is not a
+ * debugger.
+ */
 static bool is_self(pid_t thread)
 {
 	struct buf text = {0};

@@ -12,8 +12,8 @@
 #include "process/sideband.h"
 
 /*
- * Brings what the probes found and what the kernel tells of processes into one order of time, and gives each to whom it
- * concerns: events to samples, records to their sources.
+ * Brings what the probes found and what the kernel tells of processes into one order of time, and
+ * gives each to whom it concerns: events to samples, records to their sources.
  */
 struct drain;
 
@@ -28,7 +28,10 @@ struct drain_parts {
 int drain_new(const struct drain_parts *parts, struct drain **drain);
 void drain_free(struct drain *drain);
 
-/* From here on processes are held until their probes are set, and must not wait for long; null: none are. */
+/*
+ * From here on processes are held until their probes are set, and must not wait for long; null:
+ * none are.
+ */
 void drain_for(struct drain *drain, struct arrivals *arrivals);
 
 /* Takes all that happened up to now. */

@@ -8,8 +8,8 @@
 
 /*
  * What this kernel, this user and this machine allow. Each feature is tried, not looked up: what a
- * version, a capability or a setting should allow may still be forbidden by a container or a security
- * module. A probe leaves nothing behind.
+ * version, a capability or a setting should allow may still be forbidden by a container or a
+ * security module. A probe leaves nothing behind.
  */
 enum feature_id {
 	FEATURE_KERNEL,

@@ -231,8 +231,8 @@ void feature_try_perf_bpf(struct feature *f)
 }
 
 /*
- * Asks for a probe in "/", which is no file that could hold one: a kernel that knows the attach type
- * gets as far as to look at the path and says EBADF.
+ * Asks for a probe in "/", which is no file that could hold one: a kernel that knows the attach
+ * type gets as far as to look at the path and says EBADF.
  */
 static void try_uprobe_link(struct feature *f, uint32_t attach_type, const char *to_do)
 {
@@ -279,7 +279,10 @@ void feature_try_uprobe_session(struct feature *f)
 	try_uprobe_link(f, ATTACH_UPROBE_SESSION, "use Linux 6.13 or newer");
 }
 
-/* The kernel lets BPF programs wait on a thread's way to user mode, and tells where a file is going to be mapped. */
+/*
+ * The kernel lets BPF programs wait on a thread's way to user mode, and tells where a file is going
+ * to be mapped.
+ */
 void feature_try_hold(struct feature *f)
 {
 	static const struct {

@@ -10,7 +10,10 @@
 #include "bpf/filter_abi.h"
 #include "probes.skel.h"
 
-/* Control groups of version 2 are decided in the kernel. False: some are not, and must be asked for. */
+/*
+ * Control groups of version 2 are decided in the kernel. False: some are not, and must be asked
+ * for.
+ */
 static bool list_cgroups(struct probes *probes, const struct selection *selection)
 {
 	enum {

@@ -11,9 +11,9 @@
 struct probes;
 
 /*
- * The kernel's side of a selection: which processes the probes look at. Listed pids are decided in the
- * kernel; for names and control groups the kernel sends the first samples of each process with a
- * question, and the answer is kept there.
+ * The kernel's side of a selection: which processes the probes look at. Listed pids are decided in
+ * the kernel; for names and control groups the kernel sends the first samples of each process with
+ * a question, and the answer is kept there.
  */
 
 /* Before the probes are loaded: sets what kind of filter they have. */
@@ -29,8 +29,8 @@ int filter_add(struct probes *probes, pid_t pid, struct fail *why);
 int filter_add_at_exec(struct probes *probes, pid_t pid, struct fail *why);
 
 /*
- * Answers the question of a record: is this process meant? *gone is set when there is no answer, since
- * the process has ended and its control group cannot be known any more.
+ * Answers the question of a record: is this process meant? *gone is set when there is no answer,
+ * since the process has ended and its control group cannot be known any more.
  */
 bool filter_decide(struct probes *probes, const struct selection *selection, pid_t pid,
 		   const char *comm, bool *gone);

@@ -11,8 +11,9 @@
 #include "process/select.h"
 
 /*
- * Programs, and libraries that they map, are held until their probes are set (bpf/hold.bpf.c), or for so long as is
- * allowed. Where the kernel cannot hold them (before 6.18), the recorder is told of programs that have begun.
+ * Programs, and libraries that they map, are held until their probes are set (bpf/hold.bpf.c), or
+ * for so long as is allowed. Where the kernel cannot hold them (before 6.18), the recorder is told
+ * of programs that have begun.
  */
 struct holds;
 struct probes;
@@ -36,13 +37,17 @@ struct held {
 	bool undecided;	 /* whether it is meant has to be asked */
 	const char *comm;
 	uint64_t address; /* in the file's first mapping */
-	dev_t device; /* of the file, as the kernel has it: some file systems say another one to stat() */
+	/* of the file, as the kernel has it: some file systems say another one to stat() */
+	dev_t device;
 	ino_t inode;
 	uint64_t began; /* CLOCK_MONOTONIC, ns */
 };
 
 struct holds_listener {
-	/* Sets the probes. Returns whether the process is meant: only then its file is known from now on. */
+	/*
+	 * Sets the probes. Returns whether the process is meant: only then its file is known from
+	 * now on.
+	 */
 	bool (*prepare)(void *context, const struct held *held);
 	/* ran_ns: how long it has run without its probes; 0: it was held all the time */
 	void (*released)(void *context, const struct held *held, uint64_t ran_ns);

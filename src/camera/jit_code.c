@@ -32,8 +32,8 @@
 #define SHORT_LIFE_NS 60000000000ll
 
 /*
- * Runtimes map their dump when they start. To look for it means to read all mappings of the process: ever more
- * seldom, as there is mostly none.
+ * Runtimes map their dump when they start. To look for it means to read all mappings of the
+ * process: ever more seldom, as there is mostly none.
  */
 #define LOOK_FIRST_NS 200000000ull
 #define LOOK_LAST_NS  60000000000ull

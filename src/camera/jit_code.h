@@ -11,11 +11,12 @@
 #include "symbol/code_table.h"
 
 /*
- * Names of code that a process made while it ran, from what its runtime tells of it: a jitdump, which the
- * process maps so that it is found, and /tmp/perf-PID.map, both as the process sees them (its root,
- * its own pid). Who can write to /tmp could have written such a map, so a file is believed only if it is
- * regular, no link, belongs to the process's user or to root, and was written to since the process
- * began. The files are kept open: they can be asked when the process is gone.
+ * Names of code that a process made while it ran, from what its runtime tells of it: a jitdump,
+ * which the process maps so that it is found, and /tmp/perf-PID.map, both as the process sees them
+ * (its root, its own pid). Who can write to /tmp could have written such a map, so a file is
+ * believed only if it is regular, no link, belongs to the process's user or to root, and was
+ * written to since the process began. The files are kept open: they can be asked when the process
+ * is gone.
  */
 struct jit_code;
 
@@ -24,15 +25,16 @@ struct jit_code *jit_code_new(pid_t pid);
 void jit_code_free(struct jit_code *code);
 
 /*
- * Reads what was added to the files since the last call, if anything was: *more. last: the process is gone.
- * Returns 0; -ENOENT: there is no file; other errors: why one of the files could not be read or is
- * not believed; the others were.
+ * Reads what was added to the files since the last call, if anything was: *more. last: the process
+ * is gone. Returns 0; -ENOENT: there is no file; other errors: why one of the files could not be
+ * read or is not believed; the others were.
  */
 int jit_code_read(struct jit_code *code, bool last, bool *more, struct fail *why);
 
 /*
- * Answers questions (symbol/code_table.h), which change places, from what was read. The answers' source and
- * record together tell whether two of them are the same. Returns 0 or -E2BIG: not all were answered.
+ * Answers questions (symbol/code_table.h), which change places, from what was read. The answers'
+ * source and record together tell whether two of them are the same. Returns 0 or -E2BIG: not all
+ * were answered.
  */
 int jit_code_find(const struct jit_code *code, struct code_question *questions, size_t count);
 

@@ -11,10 +11,16 @@
 #include "camera/jit_code.h"
 #include "symbol/symbols.h"
 
-/* A runtime that replaces more code than that in the time of a film keeps the names of its last age. */
+/*
+ * A runtime that replaces more code than that in the time of a film keeps the names of its last
+ * age.
+ */
 #define AGES_MAX 1024
 
-/* Frames that are kept of one process; all are looked at whenever its runtime has written something. */
+/*
+ * Frames that are kept of one process; all are looked at whenever its runtime has written
+ * something.
+ */
 #define FRAMES_MAX 65536
 
 struct jit_frame {
@@ -91,7 +97,9 @@ static void tell(struct film_writer *film, uint32_t frame, const struct code_nam
 	free(function);
 }
 
-/* Questions for all frames, or for those that could be seen again and have a name. Null: no memory. */
+/*
+ * Questions for all frames, or for those that could be seen again and have a name. Null: no memory.
+ */
 static struct code_question *make_questions(const struct jit_names *names, bool now, size_t *count)
 {
 	size_t all = names->frames.count;
@@ -186,8 +194,8 @@ static void new_age(struct jit_names *names)
 }
 
 /*
- * Forgets the older half; names stay as they are in the film. Frames of the same places that are seen from now on are
- * others, so that what lies there then is not called as what lay there before.
+ * Forgets the older half; names stay as they are in the film. Frames of the same places that are
+ * seen from now on are others, so that what lies there then is not called as what lay there before.
  */
 static void forget_half(struct jit_names *names)
 {

@@ -9,9 +9,10 @@
 #include "film/writer.h"
 
 /*
- * Names of the frames that lie in code which a process made while it ran (camera/jit_code.h). Runtimes
- * write late and use places again, so a frame can be named long after it was seen, be named anew when
- * more is known of its time, and be outlived by its name: then the process's code has a new age.
+ * Names of the frames that lie in code which a process made while it ran (camera/jit_code.h).
+ * Runtimes write late and use places again, so a frame can be named long after it was seen, be
+ * named anew when more is known of its time, and be outlived by its name: then the process's code
+ * has a new age.
  */
 struct jit_names;
 
@@ -23,14 +24,14 @@ void jit_names_free(struct jit_names *names);
 bool jit_names_want(struct jit_names *names, uint32_t frame, uint64_t address);
 
 /*
- * Reads what the runtime has written and names frames. last: the process is gone. Returns how many got a
- * name that had none.
+ * Reads what the runtime has written and names frames. last: the process is gone. Returns how many
+ * got a name that had none.
  */
 uint64_t jit_names_round(struct jit_names *names, struct film_writer *film, bool last);
 
 /*
- * Goes up when other code lies where a named frame is: a frame of that address that is seen from now on
- * must be a new one of the film.
+ * Goes up when other code lies where a named frame is: a frame of that address that is seen from
+ * now on must be a new one of the film.
  */
 uint32_t jit_names_age(const struct jit_names *names);
 
@@ -45,7 +46,10 @@ struct jit_losses {
 size_t jit_names_held(const struct jit_names *names);
 void jit_names_forget(struct jit_names *names);
 
-/* Another film: forgets the frames of the one before, and counts those without a name among the losses. */
+/*
+ * Another film: forgets the frames of the one before, and counts those without a name among the
+ * losses.
+ */
 void jit_names_turn(struct jit_names *names, struct jit_losses *losses);
 
 /* Adds those of a process. */

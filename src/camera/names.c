@@ -17,8 +17,9 @@
 #define WAITING_MANY 32768
 
 /*
- * For a film that is looked at while it grows: one SETTLE_PART-th of the time, and not more often than SETTLE_NS. Where
- * new programs come all the time it takes more, so that it is not longer than SETTLE_MOST_NS.
+ * For a film that is looked at while it grows: one SETTLE_PART-th of the time, and not more often
+ * than SETTLE_NS. Where new programs come all the time it takes more, so that it is not longer than
+ * SETTLE_MOST_NS.
  */
 #define SETTLE_PART    600
 #define SETTLE_LEAST   40
@@ -28,7 +29,10 @@
 /* To look for names of JIT code takes at most this part of the time of one CPU. */
 #define JIT_PART 200
 
-/* And of what processes that end leave behind, this part; so much may be saved up for a moment when many of them end. */
+/*
+ * And of what processes that end leave behind, this part; so much may be saved up for a moment when
+ * many of them end.
+ */
 #define JIT_END_PART 20
 #define JIT_END_MOST 500000000ull
 
@@ -262,7 +266,10 @@ static void start_named(void *context, size_t index, const struct symbol_name *f
 	name_found(context, index, &name, 1);
 }
 
-/* A symbol without a size names only the place where it is: where a function begins, it is that function's name. */
+/*
+ * A symbol without a size names only the place where it is: where a function begins, it is that
+ * function's name.
+ */
 static void name_starts(struct unnamed *unnamed, const struct symbol_image *file)
 {
 	struct waiting *waiting = unnamed->naming->waiting;
@@ -320,7 +327,9 @@ static void name_waiting(struct names *names, struct waiting *waiting, bool at_e
 
 	if (!count)
 		return;
-	/* what cannot be named now keeps image and address in the film: nothing is lost by an error */
+	/*
+	 * what cannot be named now keeps image and address in the film: nothing is lost by an error
+	 */
 	if (image) {
 		file = (struct symbol_image){
 			.fd = image->fd,
@@ -455,8 +464,8 @@ static void name_all_jit(struct names *names, bool at_end)
 }
 
 /*
- * Soon, since code is thrown away and its place used again; a round that took long is the last one for
- * two hundred times as long.
+ * Soon, since code is thrown away and its place used again; a round that took long is the last one
+ * for two hundred times as long.
  */
 static void name_jit_early(struct names *names, uint64_t now)
 {

@@ -30,8 +30,8 @@ void names_want_kernel(struct names *names, uint32_t frame, uint64_t address);
 void names_want_jit(struct names *names, pid_t pid, uint32_t frame, uint64_t address);
 
 /*
- * Goes up when code was replaced by other code that is called otherwise: frames of that process's JIT
- * code that are seen from then on are others than those before.
+ * Goes up when code was replaced by other code that is called otherwise: frames of that process's
+ * JIT code that are seen from then on are others than those before.
  */
 uint32_t names_jit_age(const struct names *names, pid_t pid);
 
@@ -40,14 +40,15 @@ void names_image_gone(struct names *names, const struct image *image);
 void names_process_gone(struct names *names, pid_t pid);
 
 /*
- * To be called a few times a second: names some of what waits, ever more seldom, so that a film cut short
- * has most of its names, and JIT code has them while its process and its map are there.
+ * To be called a few times a second: names some of what waits, ever more seldom, so that a film cut
+ * short has most of its names, and JIT code has them while its process and its map are there.
  */
 void names_early(struct names *names, uint64_t now);
 
 /*
- * The same for a film that is looked at while it grows: names all that waits, every few seconds, but not for more
- * than a small part of the time. True: all frames so far have their name, or will have none.
+ * The same for a film that is looked at while it grows: names all that waits, every few seconds,
+ * but not for more than a small part of the time. True: all frames so far have their name, or will
+ * have none.
  */
 bool names_settle(struct names *names, uint64_t now);
 

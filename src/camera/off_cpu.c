@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * off-cpu and run-queue: why threads do not run. bpf/off_cpu.bpf.c tells of each wait that was long enough, and of a stack
- * for each period of shorter ones; here they become samples, and it is decided what a wait was for.
+ * off-cpu and run-queue: why threads do not run. bpf/off_cpu.bpf.c tells of each wait that was long
+ * enough, and of a stack for each period of shorter ones; here they become samples, and it is
+ * decided what a wait was for.
  */
 #include "camera/source.h"
 
@@ -192,7 +193,9 @@ static const struct capture_record *shorten(struct source *source,
 	return &off_cpu->shorter.record;
 }
 
-/* -- who has woken ------------------------------------------------------------------------------ */
+/*
+ * -- who has woken ------------------------------------------------------------------------------
+ */
 
 static uint64_t key_of_waker(uint64_t tid, uint64_t time)
 {
@@ -230,7 +233,9 @@ static void find_waker(struct source *source, uint32_t tid, const struct off_cpu
 	map_remove(&off_cpu->wakers, key);
 }
 
-/* -- waits -------------------------------------------------------------------------------------- */
+/*
+ * -- waits --------------------------------------------------------------------------------------
+ */
 
 static uint8_t state_of(const struct off_cpu_wait *wait)
 {
@@ -281,7 +286,10 @@ static struct film_wait row_of(const struct off_cpu_wait *wait, const struct sam
 	return row;
 }
 
-/* Time that ended at a moment: a long one has a row for each second, so that a span of time has its part of it. */
+/*
+ * Time that ended at a moment: a long one has a row for each second, so that a span of time has its
+ * part of it.
+ */
 static void add(struct source *source, int event, const struct film_wait *like, uint64_t end,
 		uint64_t time)
 {
@@ -362,7 +370,10 @@ static void take_still(void *context, const struct capture_record *record,
 	take_wait(context, record, from);
 }
 
-/* Takes the part that is over of waits that go on. What cannot be listed now is told of when it ends. */
+/*
+ * Takes the part that is over of waits that go on. What cannot be listed now is told of when it
+ * ends.
+ */
 static void take_waiting(struct source *source)
 {
 	struct off_cpu *off_cpu = source->state;

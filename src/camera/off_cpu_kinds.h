@@ -7,8 +7,8 @@
 #include "bpf/off_cpu_abi.h"
 
 /*
- * What a wait is for, decided from what was recorded of it: the thread's state, the system call and its arguments, whether
- * the kernel counts it as waiting for a disk.
+ * What a wait is for, decided from what was recorded of it: the thread's state, the system call and
+ * its arguments, whether the kernel counts it as waiting for a disk.
  */
 enum off_cpu_kind {
 	OFF_CPU_OTHER,
@@ -17,7 +17,8 @@ enum off_cpu_kind {
 	OFF_CPU_FUTEX,
 	OFF_CPU_SLEEP,
 	OFF_CPU_CHILD,
-	OFF_CPU_NEW_WORK, /* of an event loop, a server, a kernel thread: nobody waits for the thread */
+	/* of an event loop, a server, a kernel thread: nobody waits for the thread */
+	OFF_CPU_NEW_WORK,
 	OFF_CPU_STOPPED, /* by a signal, a debugger, or a frozen control group */
 	OFF_CPU_READY,	 /* it could have run */
 };

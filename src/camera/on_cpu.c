@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * on-cpu: one perf event per CPU that calls a BPF program F times a second of CPU time. Hardware cycles where the machine
- * has them (they also see code that runs with interrupts off), else the kernel's CPU clock.
+ * on-cpu: one perf event per CPU that calls a BPF program F times a second of CPU time. Hardware
+ * cycles where the machine has them (they also see code that runs with interrupts off), else the
+ * kernel's CPU clock.
  */
 #include "camera/source.h"
 

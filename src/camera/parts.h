@@ -19,7 +19,10 @@ struct parts {
 	vec(struct part) all;
 };
 
-/* Opens them. Returns 0 or a negative errno with *why filled; parts_free() is needed in either case. */
+/*
+ * Opens them. Returns 0 or a negative errno with *why filled; parts_free() is needed in either
+ * case.
+ */
 int parts_find(const struct selection *selection, struct parts *parts, struct fail *why);
 void parts_free(struct parts *parts);
 

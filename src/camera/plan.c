@@ -198,7 +198,10 @@ static void image_free(struct plan_image *image)
 	free(image->root);
 }
 
-/* What is to be known of a file; takes over fd. Returns 1; 0: it is in the plan already; a negative errno. */
+/*
+ * What is to be known of a file; takes over fd. Returns 1; 0: it is in the plan already; a negative
+ * errno.
+ */
 static int describe(const struct plan *plan, int fd, const char *path, const char *root,
 		    struct plan_image *image)
 {
@@ -337,7 +340,10 @@ out:
 	return err;
 }
 
-/* The libraries of the languages themselves make threads and set handlers when someone asks them to. */
+/*
+ * The libraries of the languages themselves make threads and set handlers when someone asks them
+ * to.
+ */
 static bool is_calm(int fd, const char *path, const char *root)
 {
 	static const char *const of_languages[] = {"libc.so*", "libstdc++.so*", "libgcc_s.so*",
@@ -373,7 +379,10 @@ static int add_parts(struct plan *plan, struct parts *parts, struct fail *why)
 	return err;
 }
 
-/* A library of the parts that has what was asked for, although the program calls nothing of it; null: none. */
+/*
+ * A library of the parts that has what was asked for, although the program calls nothing of it;
+ * null: none.
+ */
 static const char *has_it_inside(const struct plan *plan, const struct parts *parts)
 {
 	vec_foreach (&parts->all, part) {

@@ -14,8 +14,9 @@
 #include "process/select.h"
 
 /*
- * Which functions of which files are to be traced: those of the programs that a selection names, and of
- * the libraries that were asked for. Nothing is probed here. Images that appear later are added.
+ * Which functions of which files are to be traced: those of the programs that a selection names,
+ * and of the libraries that were asked for. Nothing is probed here. Images that appear later are
+ * added.
  */
 struct plan;
 
@@ -62,7 +63,8 @@ struct plan_function {
 	uint32_t image;
 	const struct probe_function *probe;
 	uint32_t flags; /* CALLS_FUNCTION_… for its cookie */
-	bool is_moved; /* a stub that is not probed: what it calls is, in its library (camera/called.h) */
+	/* a stub that is not probed: what it calls is, in its library (camera/called.h) */
+	bool is_moved;
 };
 
 /*
@@ -72,12 +74,15 @@ struct plan_function {
 int plan_new(const struct plan_options *options, struct plan **plan, struct fail *why);
 void plan_free(struct plan *plan);
 
-/* What must be said although it is no failure: a danger, or that nothing matches yet. Null: nothing. */
+/*
+ * What must be said although it is no failure: a danger, or that nothing matches yet. Null:
+ * nothing.
+ */
 const char *plan_warning(const struct plan *plan);
 
 /*
- * A file has been mapped by a target. If it is new and concerns the plan, its functions are added: *added is
- * its number, else UINT32_MAX. is_program: the process runs it.
+ * A file has been mapped by a target. If it is new and concerns the plan, its functions are added:
+ * *added is its number, else UINT32_MAX. is_program: the process runs it.
  */
 int plan_add_image(struct plan *plan, const struct image *image, bool is_program, uint32_t *added);
 

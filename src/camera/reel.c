@@ -21,13 +21,19 @@
 #define DRAIN_NS  250000000ull
 #define SECOND_NS 1000000000ull
 
-/* When no film can be written, another is tried after this time, then after twice as long, and so on. */
+/*
+ * When no film can be written, another is tried after this time, then after twice as long, and so
+ * on.
+ */
 #define RETRY_FIRST_NS (2 * SECOND_NS)
 #define RETRY_LAST_NS  (30 * SECOND_NS)
 /* Films without trouble for so long show that they can be written again. */
 #define GOOD_NS (60 * SECOND_NS)
 
-/* Wall clocks that are slewed differ by less in the time of a film; one that is set differs by more. */
+/*
+ * Wall clocks that are slewed differ by less in the time of a film; one that is set differs by
+ * more.
+ */
 #define CLOCK_SET_NS 1000000000
 
 #define UNWRITTEN    "sample: no film could be written"
@@ -316,7 +322,10 @@ static void *make_film_unprivileged(void *context)
 	return NULL;
 }
 
-/* The thread that writes a film is started with it, and must not have what the one that records needs. */
+/*
+ * The thread that writes a film is started with it, and must not have what the one that records
+ * needs.
+ */
 static int make_film(struct reel *reel, struct reel_film *film, struct fail *why)
 {
 	struct making making = {reel, film, why, 0};

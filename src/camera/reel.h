@@ -10,17 +10,18 @@
 #include "camera/camera.h"
 
 /*
- * A recording without an end: film after film, each of a span of time, no sample lost between two of them.
+ * A recording without an end: film after film, each of a span of time, no sample lost between two
+ * of them.
  *
  *	reel_new()	loads and attaches; afterwards the caller's other threads need no privileges
- *	reel_run()	records, in a thread of its own, until reel_stop(); that thread must still be allowed to
- *			read other processes (CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH) and to use BPF (CAP_BPF,
- *			CAP_PERFMON); capabilities are per thread
+ *	reel_run()	records, in a thread of its own, until reel_stop(); that thread must still
+ *			be allowed to read other processes (CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH) and
+ *			to use BPF (CAP_BPF, CAP_PERFMON); capabilities are per thread
  *	reel_stop()	from any thread, or a signal handler
  *	reel_free()	when reel_run() has returned
  *
- * A full disk does not end it: the film is closed, what could not be kept is counted as a loss of the next
- * film, which is tried every few seconds. When the wall clock is set, a new film begins.
+ * A full disk does not end it: the film is closed, what could not be kept is counted as a loss of
+ * the next film, which is tried every few seconds. When the wall clock is set, a new film begins.
  */
 struct reel;
 
@@ -33,18 +34,23 @@ struct reel_options {
 	const char *labels;   /* film/labels.h; null: none */
 	const char *command;  /* the command line, for the film */
 	/*
-	 * Where the next film goes, which begins at wall_now (ns since 1970): a path where nothing is, its
-	 * folder made. 0 or a negative errno with *why filled: tried again later. Called by reel_run()'s thread.
+	 * Where the next film goes, which begins at wall_now (ns since 1970): a path where nothing
+	 * is, its folder made. 0 or a negative errno with *why filled: tried again later. Called by
+	 * reel_run()'s thread.
 	 */
 	int (*next)(void *context, uint64_t wall_now, char *path, size_t size, struct fail *why);
 	/*
-	 * The film at path is closed, and can be read in any case. err: 0, or why it ended early. Called by a
-	 * thread that closes films, one after the other; the last one before reel_run() returns. May be null.
+	 * The film at path is closed, and can be read in any case. err: 0, or why it ended early.
+	 * Called by a thread that closes films, one after the other; the last one before reel_run()
+	 * returns. May be null.
 	 */
 	void (*done)(void *context, const char *path, int err, const struct fail *why);
 	/* A film could not be begun or continued; told once until it works again. May be null. */
 	void (*trouble)(void *context, const struct fail *why);
-	/* After trouble, films could be written for a minute; unwritten: so many samples are in none. May be null. */
+	/*
+	 * After trouble, films could be written for a minute; unwritten: so many samples are in
+	 * none. May be null.
+	 */
 	void (*works)(void *context, uint64_t unwritten);
 	uint64_t good_ns; /* another time than a minute; 0: a minute */
 	void *context;
@@ -54,7 +60,10 @@ struct reel_options {
 int reel_new(const struct reel_options *options, struct reel **reel, struct fail *why);
 void reel_free(struct reel *reel); /* null is allowed */
 
-/* Returns 0 when it was stopped, or a negative errno with *why filled: nothing can be recorded any more. */
+/*
+ * Returns 0 when it was stopped, or a negative errno with *why filled: nothing can be recorded any
+ * more.
+ */
 int reel_run(struct reel *reel, struct fail *why);
 void reel_stop(struct reel *reel);
 

@@ -4,8 +4,8 @@
  * the consumer's position, one with the producer's, then the data, mapped twice in a row so that no
  * record is cut. A record has an 8-byte header: its length with a busy and a discard bit.
  *
- * libbpf's own reader hands each record to a callback, ring by ring; here the rings must be merged by
- * time, so the heads of all are looked at first.
+ * libbpf's own reader hands each record to a callback, ring by ring; here the rings must be merged
+ * by time, so the heads of all are looked at first.
  */
 #include "camera/rings.h"
 
@@ -21,9 +21,15 @@
 #include "base/vec.h"
 
 #define RING_BYTES_MAX (32u << 20)
-/* Bytes of a usual sample; a ring holds what comes in a second, so that a slow moment loses nothing. */
+/*
+ * Bytes of a usual sample; a ring holds what comes in a second, so that a slow moment loses
+ * nothing.
+ */
 #define SAMPLE_BYTES 800u
-/* A burst of new processes hands over some dozen stacks of up to 64 KiB: room for them, within reason. */
+/*
+ * A burst of new processes hands over some dozen stacks of up to 64 KiB: room for them, within
+ * reason.
+ */
 #define RINGS_BYTES_MIN	 (32u << 20)
 #define RING_BYTES_LEAST (128u << 10)
 #define RING_BYTES_USUAL (2u << 20)
@@ -180,7 +186,10 @@ const struct capture_head *rings_next(struct rings *rings, uint64_t until, unsig
 
 	if (rings->lent) {
 		give_back(rings->lent, rings->lent->taken);
-		/* a burst comes from one CPU: the others need not be looked at for each record of it */
+		/*
+		 * a burst comes from one CPU: the others need not be looked at for each record of
+		 * it
+		 */
 		first = ring_head(rings->lent);
 		if (first && first->time <= until && first->time < rings->others) {
 			*number = (unsigned int)(rings->lent - rings->all.at);

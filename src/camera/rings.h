@@ -13,7 +13,10 @@
  */
 struct rings;
 
-/* Makes a ring of bytes (a power of two) for each CPU that is online and puts it into the map of rings. */
+/*
+ * Makes a ring of bytes (a power of two) for each CPU that is online and puts it into the map of
+ * rings.
+ */
 int rings_new(int rings_map, uint32_t bytes, struct rings **rings, struct fail *why);
 void rings_free(struct rings *rings);
 

@@ -11,19 +11,23 @@
 #include "film/known.h"
 
 /*
- * Frames of one process that are remembered, at first and at most: what makes functions without end must not fill our
- * memory, and what has many must not be looked up all the time.
+ * Frames of one process that are remembered, at first and at most: what makes functions without end
+ * must not fill our memory, and what has many must not be looked up all the time.
  */
 #define FRAMES_FEW 8192
 #define FRAMES_MAX 262144
 
-/* What is remembered of all processes' names; what comes again after it was forgotten is in the film twice. */
+/*
+ * What is remembered of all processes' names; what comes again after it was forgotten is in the
+ * film twice.
+ */
 #define PATHS_KNOWN 4096
 #define NAMES_KNOWN 32768
 
 /*
- * A frame that has its name. What the words point to may have been freed, and the like of it may have taken its
- * place since: so the name is looked up again, ever more seldom as long as it stays the same.
+ * A frame that has its name. What the words point to may have been freed, and the like of it may
+ * have taken its place since: so the name is looked up again, ever more seldom as long as it stays
+ * the same.
  */
 struct known_frame {
 	uint64_t key;	  /* hash of its words */
@@ -240,7 +244,10 @@ static struct known_frame *find_known(const struct frame_book *book, uint64_t ke
 	return &book->known.at[*index];
 }
 
-/* Forgets what was not used since the last time. If that leaves much, more is remembered from now on. */
+/*
+ * Forgets what was not used since the last time. If that leaves much, more is remembered from now
+ * on.
+ */
 static void forget_unused(struct frame_book *book)
 {
 	size_t count = 0, i;
@@ -279,8 +286,8 @@ static void remember(struct frame_book *book, const struct known_frame *frame)
 }
 
 /*
- * Looks a name up again. What is gone by now was there when the sample was taken: its checksum was. But if another
- * one is there, with the same checksum, nobody knows which of them the sample meant.
+ * Looks a name up again. What is gone by now was there when the sample was taken: its checksum was.
+ * But if another one is there, with the same checksum, nobody knows which of them the sample meant.
  */
 static void check_again(struct runtime_frames *frames, const struct runtime_type *type,
 			struct runtime_at *at, void *state, const uint64_t *words,

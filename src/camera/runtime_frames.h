@@ -9,7 +9,10 @@
 #include "film/writer.h"
 #include "runtime/runtime.h"
 
-/* The film's rows for frames of language runtimes: named while the process lives, each name once in the film. */
+/*
+ * The film's rows for frames of language runtimes: named while the process lives, each name once in
+ * the film.
+ */
 struct runtime_frames;
 
 /* kept_map: what the kernel side has kept for the names of frames (bpf/kept.h). */
@@ -31,7 +34,10 @@ struct runtime_place {
 	uint64_t time;		     /* of the sample */
 };
 
-/* Its row, named; 0: the film is full. *is_part is set if it is (struct runtime_names), else left alone. */
+/*
+ * Its row, named; 0: the film is full. *is_part is set if it is (struct runtime_names), else left
+ * alone.
+ */
 uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_type *type,
 			    const struct runtime_at *at, void *state, struct frame_book *book,
 			    const struct runtime_place *place, bool *is_part);

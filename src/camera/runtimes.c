@@ -211,7 +211,10 @@ static bool look_at(struct runtimes *runtimes, struct process_runtimes *of,
 	struct attached *attached;
 	struct fail why = {0};
 
-	/* a frame does not say which of two it is of, and one is not named with the facts of another */
+	/*
+	 * a frame does not say which of two it is of, and one is not named with the facts of
+	 * another
+	 */
 	if (find(of, type, NULL)) {
 		fail(&why, -ENOTSUP, NULL, "a second one in the same process");
 		refused(runtimes, type, &why);
@@ -384,7 +387,9 @@ uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
 
 	if (!type)
 		return 0;
-	/* a process that was just forked is walked with its parent's tables before it is looked at */
+	/*
+	 * a process that was just forked is walked with its parent's tables before it is looked at
+	 */
 	if (!find(of, type, NULL))
 		runtimes_look(runtimes, of, process);
 	attached = find(of, type, NULL);

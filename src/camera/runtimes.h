@@ -12,12 +12,14 @@
 #include "unwind/pool.h"
 
 /*
- * The language runtimes of the processes that are filmed: found in their mappings, made known to the kernel
- * side, asked for the names of their frames.
+ * The language runtimes of the processes that are filmed: found in their mappings, made known to
+ * the kernel side, asked for the names of their frames.
  */
 struct runtimes;
 
-/* pool: where the kernel side's blocks of data go; kept_map: what it keeps for the names of frames. */
+/*
+ * pool: where the kernel side's blocks of data go; kept_map: what it keeps for the names of frames.
+ */
 int runtimes_new(struct film_writer *film, struct unwind_pool *pool, int kept_map,
 		 struct runtimes **runtimes);
 /* Whoever carries a process_runtimes must have let go of it. */
@@ -32,8 +34,8 @@ struct process_runtimes {
 };
 
 /*
- * Looks for runtimes in the mappings of the process, if these have changed since. Returns whether what
- * runtimes_mark() says may be another than before.
+ * Looks for runtimes in the mappings of the process, if these have changed since. Returns whether
+ * what runtimes_mark() says may be another than before.
  */
 bool runtimes_look(struct runtimes *runtimes, struct process_runtimes *of,
 		   const struct process *process);
@@ -51,18 +53,27 @@ struct runtimes_mark {
 struct runtimes_mark runtimes_mark(const struct process_runtimes *of,
 				   const struct mapping *mapping);
 
-/* The same for memory that is not known, in which the process runs code: the one that makes code; 0: none does. */
+/*
+ * The same for memory that is not known, in which the process runs code: the one that makes code;
+ * 0: none does.
+ */
 struct runtimes_mark runtimes_jit(const struct process_runtimes *of);
 
 /* The one that a walk can begin again at (bpf/restart.h): of several, one; 0: there is none. */
 struct runtimes_mark runtimes_home(const struct process_runtimes *of);
 
-/* A frame of one of them, named; 0: the film is full. *is_part is set if it is a part of the runtime's other frames. */
+/*
+ * A frame of one of them, named; 0: the film is full. *is_part is set if it is a part of the
+ * runtime's other frames.
+ */
 uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
 			const struct process *process, const struct runtime_place *place,
 			bool *is_part);
 
-/* Whether the code at an address in the mapping is a part of the frames of that runtime (enum unwind_runtime). */
+/*
+ * Whether the code at an address in the mapping is a part of the frames of that runtime (enum
+ * unwind_runtime).
+ */
 bool runtimes_is_part(const struct runtimes *runtimes, const struct mapping *mapping,
 		      uint64_t address, uint32_t runtime, bool nearer_to_leaf);
 
@@ -72,7 +83,10 @@ void runtimes_image_gone(struct runtimes *runtimes, const struct image *image);
 /* Another film. */
 void runtimes_turn(struct runtimes *runtimes, struct film_writer *film);
 
-/* Says which runtime's frames are not looked for, and why: that of the most images and processes. "": there is none. */
+/*
+ * Says which runtime's frames are not looked for, and why: that of the most images and processes.
+ * "": there is none.
+ */
 void runtimes_refusal(const struct runtimes *runtimes, char *to, size_t size);
 
 /* Tells the film what was lost so far. Returns how much that is. */

@@ -119,8 +119,9 @@ static void mappings_replaced(void *context, struct process *process, uint64_t t
 	vec_push(&filmed->stale,
 		 (struct stale_range){time, start, end, spaces_generation(samples->spaces)});
 	/*
-	 * A stack that is handed over comes without the frames of its language: where there are any, the kernel side goes
-	 * on with what it knows, and stacks through what was replaced are cut, until the next sample is taken.
+	 * A stack that is handed over comes without the frames of its language: where there are
+	 * any, the kernel side goes on with what it knows, and stacks through what was replaced are
+	 * cut, until the next sample is taken.
 	 */
 	if (filmed->space.process && runtimes_any(&filmed->runtimes))
 		filmed->renew = true;
@@ -151,8 +152,8 @@ static void process_changed(void *context, struct process *process)
 }
 
 /*
- * Called when a process has ended, and again, since its owner is still set, when nothing can be asked of
- * it any more: samples of its last moments in the kernel come in between.
+ * Called when a process has ended, and again, since its owner is still set, when nothing can be
+ * asked of it any more: samples of its last moments in the kernel come in between.
  */
 static void process_gone(void *context, struct process *process)
 {
@@ -261,7 +262,10 @@ static int publish(struct samples *samples, struct filmed_process *filmed,
 	return spaces_publish(samples->spaces, &filmed->space, process, &filmed->runtimes, exec_id);
 }
 
-/* An interpreter, or a compiler, that was just starting: once it is ready, the kernel side must hear of it. */
+/*
+ * An interpreter, or a compiler, that was just starting: once it is ready, the kernel side must
+ * hear of it.
+ */
 static void look_again(struct samples *samples, struct filmed_process *filmed,
 		       const struct process *process, uint64_t now)
 {
@@ -274,9 +278,9 @@ static void look_again(struct samples *samples, struct filmed_process *filmed,
 }
 
 /*
- * Shows the kernel side anew what it is shown already: it, or what has become of it, may have changed. That it does not
- * use what it is shown (no generation) means that something was mapped over a part of it that is gone for long: of
- * memory without code, nobody hears.
+ * Shows the kernel side anew what it is shown already: it, or what has become of it, may have
+ * changed. That it does not use what it is shown (no generation) means that something was mapped
+ * over a part of it that is gone for long: of memory without code, nobody hears.
  */
 static void renew(struct samples *samples, struct filmed_process *filmed, struct process *process,
 		  const struct capture_record *record)
@@ -346,7 +350,10 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 			return UNWIND_END_RUNTIME_LATER;
 		if (end != UNWIND_END_UNMAPPED)
 			return (enum unwind_end)end;
-		/* perhaps an event is still to come that tells of the mapping; wild addresses must not cost much */
+		/*
+		 * perhaps an event is still to come that tells of the mapping; wild addresses must
+		 * not cost much
+		 */
 		if (record->head.time - filmed->last_reread < REREAD_NS)
 			return UNWIND_END_UNMAPPED;
 		filmed->last_reread = record->head.time;
@@ -357,7 +364,9 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 	}
 }
 
-/* Cuts a stack behind the first frame whose address meant something else than what the walk used. */
+/*
+ * Cuts a stack behind the first frame whose address meant something else than what the walk used.
+ */
 static bool cut_stale(const struct filmed_process *filmed, const struct capture_record *record,
 		      const uint64_t *frames, uint32_t *count)
 {

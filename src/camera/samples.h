@@ -27,7 +27,10 @@ struct samples_options {
 	unsigned int rate;     /* samples that come in per second and CPU */
 	struct symbol_options symbols;
 	bool few_processes; /* not the whole machine: most events are of no interest */
-	/* Who else wants to hear of new images, of processes that run another program, and of those that end. */
+	/*
+	 * Who else wants to hear of new images, of processes that run another program, and of those
+	 * that end.
+	 */
 	void (*image_new)(void *context, const struct image *image);
 	void (*program_new)(void *context, const struct process *process);
 	void (*process_gone)(void *context, const struct process *process);
@@ -50,8 +53,9 @@ struct samples_place {
 };
 
 /*
- * Finds the place of a record. handover: the last one that came by the same ring, or null; its memory may be changed.
- * What becomes of the place is the caller's: its value may come later, or never.
+ * Finds the place of a record. handover: the last one that came by the same ring, or null; its
+ * memory may be changed. What becomes of the place is the caller's: its value may come later, or
+ * never.
  */
 struct samples_place samples_resolve(struct samples *samples, const struct capture_record *record,
 				     const struct capture_handover *handover);
@@ -71,14 +75,15 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 uint32_t samples_thread(struct samples *samples, const struct capture_identity *identity);
 
 /*
- * The events of this process, and of what it forks, are of interest from now on; its stacks can be walked with the
- * first sample.
+ * The events of this process, and of what it forks, are of interest from now on; its stacks can be
+ * walked with the first sample.
  */
 void samples_follow(struct samples *samples, pid_t pid);
 
 /*
- * Code at an address of a process will be in stacks: what must be read to walk through it is read now. A stack for which
- * that is done later lacks the frames of its language, and those that come meanwhile may find no room.
+ * Code at an address of a process will be in stacks: what must be read to walk through it is read
+ * now. A stack for which that is done later lacks the frames of its language, and those that come
+ * meanwhile may find no room.
  */
 void samples_expect(struct samples *samples, pid_t pid, uint64_t address);
 
@@ -97,7 +102,10 @@ void samples_turn(struct samples *samples, struct film_writer *film);
 
 struct samples_statistics {
 	uint64_t samples, complete, handed_over;
-	/* by enum capture_source: samples of processes that were gone before anything was known of them */
+	/*
+	 * by enum capture_source: samples of processes that were gone before anything was known of
+	 * them
+	 */
 	uint64_t strangers[CAPTURE_SOURCE_COUNT];
 	uint64_t stale; /* stacks cut since mappings changed under them */
 	uint64_t unreadable_files, refused;

@@ -7,8 +7,8 @@
 #include "base/map.h"
 
 /*
- * The scheduler's own frames: the kernel stack of a thread that has just come back begins with them, and they say nothing
- * of why it had waited. All zero to begin with.
+ * The scheduler's own frames: the kernel stack of a thread that has just come back begins with
+ * them, and they say nothing of why it had waited. All zero to begin with.
  */
 struct probes;
 
@@ -16,7 +16,10 @@ struct scheduler {
 	struct map known; /* by address: 1: it is in the scheduler */
 };
 
-/* How many of a kernel stack's frames, from its leaf, belong to the scheduler and to the probe that runs in it. */
+/*
+ * How many of a kernel stack's frames, from its leaf, belong to the scheduler and to the probe that
+ * runs in it.
+ */
 uint32_t scheduler_frames(struct scheduler *scheduler, struct probes *probes,
 			  const uint64_t *frames, uint32_t count);
 

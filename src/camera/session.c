@@ -100,7 +100,9 @@ static void take_signal(struct session *session, struct watch *watch)
 		return;
 	session->stopped_by = (int)info.ssi_signo;
 	watch->end = true;
-	/* a Ctrl-C reached the command by itself; what was sent to the recorder alone is passed on */
+	/*
+	 * a Ctrl-C reached the command by itself; what was sent to the recorder alone is passed on
+	 */
 	if (session->command && session->command->pid && info.ssi_signo != SIGINT)
 		kill(session->command->pid, (int)info.ssi_signo);
 }

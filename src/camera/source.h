@@ -16,9 +16,9 @@
 #include "process/targets.h"
 
 /*
- * A source of events: a file of probes (bpf/NAME.bpf.c), and one of this type for what becomes of their records. It is a
- * row in CAPTURE_SOURCES (bpf/capture_abi.h); the camera calls the verbs of those that are on, and knows no other
- * difference between them.
+ * A source of events: a file of probes (bpf/NAME.bpf.c), and one of this type for what becomes of
+ * their records. It is a row in CAPTURE_SOURCES (bpf/capture_abi.h); the camera calls the verbs of
+ * those that are on, and knows no other difference between them.
  *
  *	make		before anything is loaded: checks its settings
  *	prepare		programs and maps that it does not need are left out, constants are set
@@ -27,7 +27,8 @@
  *	take		each record of its kinds, in order of time
  *	image_new …	what happens to targets meanwhile, in the same order
  *	tick		about once a second
- *	closing		the film is about to end, or to be turned; probes still fire: tells what goes on up to now
+ *	closing		the film is about to end, or to be turned; probes still fire: tells what
+ *			goes on up to now
  *	turn		another film: adds its events to it
  *	detach		nothing fires any more; the last records are still to be taken
  *	finish		what is still open at the end
@@ -82,7 +83,10 @@ struct source {
 enum source_needs {
 	SOURCE_STACKS = 1, /* follow what is mapped: it takes user stacks */
 	SOURCE_IMAGES =
-		2, /* hold programs, and libraries that they map, until it has set its probes into them */
+		/*
+		 * hold programs, and libraries that they map, until it has set its probes into them
+		 */
+		2,
 	/* of a command that is started, also what its process does before it runs it */
 	SOURCE_BEFORE_EXEC = 4,
 };
@@ -99,7 +103,9 @@ struct source_type {
 	void (*prepare)(struct source *source);
 	int (*attach)(struct source *source, struct fail *why);
 	int (*start)(struct source *source, struct fail *why);
-	/* handover: the last one that came by the same ring; null: none. Its memory may be changed */
+	/*
+	 * handover: the last one that came by the same ring; null: none. Its memory may be changed
+	 */
 	void (*take)(struct source *source, const struct capture_head *head,
 		     const struct capture_handover *handover);
 	void (*tick)(struct source *source, uint64_t now);

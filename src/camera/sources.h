@@ -15,12 +15,15 @@ struct sources_settings sources_settings_usual(void);
 
 /* The source of an event of that name is to be on. False: no source has that event. */
 bool sources_turn_on(struct sources_settings *settings, const char *event);
-/* The same for each event of a list; whatever the list holds has a source (film/events.c: is_recordable). */
+/*
+ * The same for each event of a list; whatever the list holds has a source (film/events.c:
+ * is_recordable).
+ */
 void sources_turn_on_list(struct sources_settings *settings, const struct event_list *list);
 
 /*
- * Sets an option to what a user wrote. Returns 0, or -EINVAL with *why filled: "-F takes a number from 1 to 10000, not
- * 'x'"; -ENOENT: no source has an option of that name.
+ * Sets an option to what a user wrote. Returns 0, or -EINVAL with *why filled: "-F takes a number
+ * from 1 to 10000, not 'x'"; -ENOENT: no source has an option of that name.
  */
 int sources_set(struct sources_settings *settings, const char *option, const char *text,
 		struct fail *why);
@@ -54,7 +57,10 @@ unsigned int sources_needs(const struct sources *sources);
 unsigned int sources_rate(const struct sources *sources);
 /* Bytes of each CPU's ring, on that many CPUs. */
 uint32_t sources_ring_bytes(const struct sources *sources, unsigned int cpus);
-/* Bytes of it that each source may fill, by its number. False: there is but one, and it may fill it. */
+/*
+ * Bytes of it that each source may fill, by its number. False: there is but one, and it may fill
+ * it.
+ */
 bool sources_ring_shares(const struct sources *sources, unsigned int cpus,
 			 uint32_t shares[CAPTURE_SOURCE_COUNT]);
 /* Also leaves out the others. cpus: as for the rings. */

@@ -211,11 +211,11 @@ struct unwind_pool *spaces_pool(const struct spaces *spaces)
 }
 
 /*
- * A stack that is handed over comes without the frames of its language: where there are any, tables are made
- * before they are needed. Of the whole machine, the largest ones can wait until a stack asks for them: libraries
- * of that size are a program's own (browsers, libtorch), not a runtime (libjvm, node: up to 28 MB, of which 76,000
- * functions take some 60 ms and half a megabyte). Of a few processes that are watched, many stacks would ask at
- * the same time.
+ * A stack that is handed over comes without the frames of its language: where there are any, tables
+ * are made before they are needed. Of the whole machine, the largest ones can wait until a stack
+ * asks for them: libraries of that size are a program's own (browsers, libtorch), not a runtime
+ * (libjvm, node: up to 28 MB, of which 76,000 functions take some 60 ms and half a megabyte). Of a
+ * few processes that are watched, many stacks would ask at the same time.
  */
 #define EARLY_CODE_MAX (64u << 20)
 
@@ -286,8 +286,8 @@ static uint64_t find_jit_debug(struct spaces *spaces, const struct process *proc
 }
 
 /*
- * Reads what the process's compilers say of code that they have made. *old: tables to be dropped when the new ones are
- * shown.
+ * Reads what the process's compilers say of code that they have made. *old: tables to be dropped
+ * when the new ones are shown.
  */
 static void look_for_jit_debug(struct spaces *spaces, struct space *space,
 			       const struct process *process, struct jit_debug *old)
@@ -447,8 +447,8 @@ void spaces_withdraw(struct spaces *spaces, struct space *space)
 }
 
 /*
- * Code without unwind information at pc was left out of the image's table, for there is much of it: the table is built
- * anew, with it.
+ * Code without unwind information at pc was left out of the image's table, for there is much of it:
+ * the table is built anew, with it.
  */
 static bool read_more(struct spaces *spaces, const struct mapping *mapping,
 		      struct image_table *table, uint64_t pc)

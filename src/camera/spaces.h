@@ -12,9 +12,9 @@
 #include "unwind/walk.h"
 
 /*
- * What the kernel side must know of address spaces to unwind by itself: for each sampled process its
- * executable mappings, for each image that a stack went through its unwind table. Both are made when
- * a stack first needs them and shared by all that follow.
+ * What the kernel side must know of address spaces to unwind by itself: for each sampled process
+ * its executable mappings, for each image that a stack went through its unwind table. Both are made
+ * when a stack first needs them and shared by all that follow.
  */
 struct spaces;
 
@@ -24,9 +24,9 @@ struct spaces_maps {
 };
 
 /*
- * limit: the most bytes of tables, over all images and processes. patience: how many stacks of one process
- * are handed over for addresses that stay unknown until its mappings are written anew; more than can come
- * in while a large table is built. few_processes: not the whole machine is filmed.
+ * limit: the most bytes of tables, over all images and processes. patience: how many stacks of one
+ * process are handed over for addresses that stay unknown until its mappings are written anew; more
+ * than can come in while a large table is built. few_processes: not the whole machine is filmed.
  */
 int spaces_new(const struct spaces_maps *maps, uint64_t limit, uint32_t patience,
 	       bool few_processes, struct spaces **spaces, struct fail *why);
@@ -47,9 +47,10 @@ struct space {
 };
 
 /*
- * Shows the kernel the process's mappings as they are now known, with the marks of its language runtimes;
- * exec_id: of the program that they belong to. Those of a process that has ended serve only spaces_finish(): its number may be another's
- * by now. Returns 0, or -ENOSPC when the tables' limit is reached.
+ * Shows the kernel the process's mappings as they are now known, with the marks of its language
+ * runtimes; exec_id: of the program that they belong to. Those of a process that has ended serve
+ * only spaces_finish(): its number may be another's by now. Returns 0, or -ENOSPC when the tables'
+ * limit is reached.
  */
 int spaces_publish(struct spaces *spaces, struct space *space, const struct process *process,
 		   const struct process_runtimes *runtimes, uint32_t exec_id);
@@ -63,7 +64,10 @@ void spaces_confirm(struct spaces *spaces, struct space *space, uint32_t exec_id
 /* The generation of the latest space that was published, of whichever process. */
 uint32_t spaces_generation(const struct spaces *spaces);
 
-/* Whether the process's compiler may soon say what the frames of its code look like, and whether it does now. */
+/*
+ * Whether the process's compiler may soon say what the frames of its code look like, and whether it
+ * does now.
+ */
 bool spaces_is_waiting(const struct space *space);
 bool spaces_has_waited(const struct space *space);
 
@@ -75,8 +79,8 @@ void spaces_withdraw(struct spaces *spaces, struct space *space);
  * space must be published. Returns why the walk ended; UNWIND_END_LATER does not occur:
  * an address outside of all mappings is UNWIND_END_UNMAPPED.
  *
- * is_still: the thread waits, so that all of its memory can be read, and the stack is walked from its leaf: frames of
- * language runtimes are found as they are in the kernel.
+ * is_still: the thread waits, so that all of its memory can be read, and the stack is walked from
+ * its leaf: frames of language runtimes are found as they are in the kernel.
  */
 int spaces_finish(struct spaces *spaces, struct space *space, const struct unwind_copy *stack,
 		  struct unwind_registers *at, bool is_still, uint64_t *frames, uint32_t *count);

@@ -73,7 +73,10 @@ static enum film_how how_of(const struct stack_rows *rows, const struct process 
 		       : FILM_HOW_EXACT;
 }
 
-/* The film's row for the frame whose words these are. *how: as how_of() has it, and what its name tells. */
+/*
+ * The film's row for the frame whose words these are. *how: as how_of() has it, and what its name
+ * tells.
+ */
 static uint32_t user_frame(struct stack_rows *rows, const struct stack_user *user,
 			   const struct runtime_place *place, enum film_how *how)
 {

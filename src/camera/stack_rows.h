@@ -11,8 +11,9 @@
 #include "film/writer.h"
 
 /*
- * The film's rows for a stack, from the words that a walk has found: each function puts frames on top of *stack (0: none
- * yet). False: the film's tables are full, there is no such stack, and *stack is 0.
+ * The film's rows for a stack, from the words that a walk has found: each function puts frames on
+ * top of *stack (0: none yet). False: the film's tables are full, there is no such stack, and
+ * *stack is 0.
  */
 struct stack_rows {
 	struct film_writer *film;

@@ -11,15 +11,16 @@
 #include <linux/bpf.h>
 
 /*
- * BPF_LINK_CREATE for many uprobes at once, as linux/bpf.h has it since 6.6: the headers and the library
- * that this is built with may be older than the kernel it runs on.
+ * BPF_LINK_CREATE for many uprobes at once, as linux/bpf.h has it since 6.6: the headers and the
+ * library that this is built with may be older than the kernel it runs on.
  */
 
 /* of enum bpf_attach_type */
 #define ATTACH_UPROBE_MULTI   48u
 #define ATTACH_UPROBE_SESSION 57u
 
-#define UPROBE_LINK_RETURN    1u /* the program runs when the function returns, not when it begins */
+/* the program runs when the function returns, not when it begins */
+#define UPROBE_LINK_RETURN 1u
 
 struct uprobe_link {
 	uint32_t program, target, attach_type, flags;

@@ -16,8 +16,8 @@
 #include "camera/uprobe_perf.h"
 
 /*
- * Places of a link, a compromise: when a link goes, the kernel waits about 40 ms until no probe runs any
- * more; to take one group out, all of its chunk are attached anew, at about 5 µs for each.
+ * Places of a link, a compromise: when a link goes, the kernel waits about 40 ms until no probe
+ * runs any more; to take one group out, all of its chunk are attached anew, at about 5 µs for each.
  */
 #define CHUNK_PLACES 12288u
 
@@ -75,9 +75,9 @@ static void *ask_as_thread(void *result)
 }
 
 /*
- * Before 6.10 the filter compared threads instead of processes, and took the number of any thread. One that
- * wants a process says that there is none with the number of a second thread. (The place is behind the end
- * of the file: nothing is attached in either case.)
+ * Before 6.10 the filter compared threads instead of processes, and took the number of any thread.
+ * One that wants a process says that there is none with the number of a second thread. (The place
+ * is behind the end of the file: nothing is attached in either case.)
  */
 static bool pid_filter_is_right(void)
 {
@@ -177,8 +177,8 @@ static void free_chunk(struct chunk *chunk)
 }
 
 /*
- * Frees chunks from the number first on. They go one after the other: the kernel's locks let nothing be
- * gained by closing them from several threads.
+ * Frees chunks from the number first on. They go one after the other: the kernel's locks let
+ * nothing be gained by closing them from several threads.
  */
 static void drop_chunks(struct uprobes *uprobes, size_t first)
 {

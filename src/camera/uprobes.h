@@ -16,8 +16,9 @@
  *	multi		thousands of places with one call, a cookie each (6.6)
  *	perf events	one descriptor per place (6.1), slow to take away
  *
- * Places are attached in chunks, so that one group of them can be taken out again at the price of attaching
- * its chunk anew. All hang on descriptors of this process: however it ends, they end with it.
+ * Places are attached in chunks, so that one group of them can be taken out again at the price of
+ * attaching its chunk anew. All hang on descriptors of this process: however it ends, they end with
+ * it.
  */
 struct uprobes;
 struct bpf_program;
@@ -48,7 +49,8 @@ void uprobes_free(struct uprobes *uprobes);
 struct uprobe_place {
 	uint64_t offset; /* in the file */
 	uint32_t
-		group; /* places of one group, a function's say, are refused and taken out together */
+		/* places of one group, a function's say, are refused and taken out together */
+		group;
 	enum uprobe_kind {
 		UPROBE_ENTRY,
 		UPROBE_ENTRY_AND_RETURN, /* session; else an entry and a return probe */
@@ -60,21 +62,21 @@ struct uprobe_place {
 };
 
 /*
- * Attaches places of one file. path: as this process can open it (/proc/PID/map_files/… serves). pid: only
- * there, 0: wherever the file runs; where the kernel cannot do that right, all that run it are hit, and
- * the probe itself passes over those that are not meant. A group with a place that the kernel refuses
- * (an instruction that it cannot handle) is left out, and counted; the rest is attached. (The kernel looks
- * at the instructions only of a file that somebody has mapped. In one that is mapped later, such a place
- * stays without a probe, and nothing tells.) Places are copied. Returns 0 or a negative errno with *why
- * filled; then none of these places is attached.
+ * Attaches places of one file. path: as this process can open it (/proc/PID/map_files/… serves).
+ * pid: only there, 0: wherever the file runs; where the kernel cannot do that right, all that run
+ * it are hit, and the probe itself passes over those that are not meant. A group with a place that
+ * the kernel refuses (an instruction that it cannot handle) is left out, and counted; the rest is
+ * attached. (The kernel looks at the instructions only of a file that somebody has mapped. In one
+ * that is mapped later, such a place stays without a probe, and nothing tells.) Places are copied.
+ * Returns 0 or a negative errno with *why filled; then none of these places is attached.
  */
 int uprobes_attach(struct uprobes *uprobes, const char *path, pid_t pid,
 		   const struct uprobe_place *places, size_t count, struct fail *why);
 
 /*
  * Takes out all places of a group. Others of its chunk are without probes for the moment that it
- * takes, and the kernel forgets their returns that are due: calls of them that are open end when a later
- * event shows it. Returns 0 or a negative errno: then those others are out too.
+ * takes, and the kernel forgets their returns that are due: calls of them that are open end when a
+ * later event shows it. Returns 0 or a negative errno: then those others are out too.
  */
 int uprobes_take_out(struct uprobes *uprobes, uint32_t group);
 

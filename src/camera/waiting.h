@@ -9,13 +9,13 @@
 #include "camera/samples.h"
 
 /*
- * Stacks that wait for their other half: of a wait until it ends, of an allocation until it is freed, of a launch until
- * its kernel has run. Each was resolved once, when it was seen (samples_resolve()); a later record of the same process
- * and key brings what it is worth.
+ * Stacks that wait for their other half: of a wait until it ends, of an allocation until it is
+ * freed, of a launch until its kernel has run. Each was resolved once, when it was seen
+ * (samples_resolve()); a later record of the same process and key brings what it is worth.
  *
- * The table is bounded: where it is full, what has waited for longest makes room, and is counted. A place is of one film,
- * so at the end of each film what waits is given back by waiting_empty(): an interval is told up to then, and begins anew
- * in the next film, or it is a loss.
+ * The table is bounded: where it is full, what has waited for longest makes room, and is counted. A
+ * place is of one film, so at the end of each film what waits is given back by waiting_empty(): an
+ * interval is told up to then, and begins anew in the next film, or it is a loss.
  */
 struct waiting;
 
@@ -29,7 +29,10 @@ struct waiting_half {
 	struct samples_place place;
 };
 
-/* limit: the most halves, 1 to WAITING_MAX; memory is taken as they come. Returns 0, -EINVAL or -ENOMEM. */
+/*
+ * limit: the most halves, 1 to WAITING_MAX; memory is taken as they come. Returns 0, -EINVAL or
+ * -ENOMEM.
+ */
 #define WAITING_MAX (1u << 24)
 int waiting_new(size_t limit, struct waiting **waiting);
 void waiting_free(struct waiting *waiting);
@@ -40,10 +43,15 @@ void waiting_put(struct waiting *waiting, const struct waiting_half *half);
 /* Finds the half of that process and key, and takes it out. False: there is none. */
 bool waiting_take(struct waiting *waiting, uint32_t pid, uint64_t key, struct waiting_half *half);
 
-/* The process is gone, and what waits of it. Returns how many that were: the caller knows whether they are losses. */
+/*
+ * The process is gone, and what waits of it. Returns how many that were: the caller knows whether
+ * they are losses.
+ */
 size_t waiting_forget(struct waiting *waiting, uint32_t pid);
 
-/* Takes out all, the oldest first; each may be null, and must not use the table. Returns how many. */
+/*
+ * Takes out all, the oldest first; each may be null, and must not use the table. Returns how many.
+ */
 size_t waiting_empty(struct waiting *waiting,
 		     void (*each)(void *context, const struct waiting_half *half), void *context);
 

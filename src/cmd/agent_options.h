@@ -32,7 +32,8 @@ struct agent_options {
 	struct settings_common common;
 
 	enum agent_to
-		to_of_file; /* of the reader: what the file says, as long as the command line says nothing */
+		/* of the reader: what the file says, as long as the command line says nothing */
+		to_of_file;
 	const char *where_of_file;
 };
 

@@ -40,7 +40,10 @@ enum answer_option {
 	{"help", no_argument, NULL, ANSWER_HELP}
 /* clang-format on */
 
-/* Takes one option, that of the question too. value must live as long as a. Returns 0 or an exit status. */
+/*
+ * Takes one option, that of the question too. value must live as long as a. Returns 0 or an exit
+ * status.
+ */
 int cmd_take_answer(const char *verb, struct answer_arguments *a, int option, const char *value);
 
 /*

@@ -118,7 +118,10 @@ static int open_store(struct serve *serve, struct fail *why)
 {
 	struct store_options settings;
 
-	/* it must be there for its disk to be asked how large it is; why it cannot be, store_open() says */
+	/*
+	 * it must be there for its disk to be asked how large it is; why it cannot be, store_open()
+	 * says
+	 */
 	(void)!mkdir(serve->options.store, 0700);
 	store_settings(&serve->options, &settings);
 	return store_open(&settings, &serve->store, why);
@@ -137,7 +140,9 @@ static void log_line(void *context, const char *words)
 	host_say("%s", words);
 }
 
-/* Where the tokens are: in the store, unless another file is named, or certificates say who is who. */
+/*
+ * Where the tokens are: in the store, unless another file is named, or certificates say who is who.
+ */
 static const char *token_file(const struct serve_options *options, struct server_paths *paths)
 {
 	if (options->common.token_file || options->client_ca)
@@ -280,7 +285,10 @@ static void reload(void *context)
 	serve_options_free(&options);
 }
 
-/* The token to read, for the one who opens the page; to be freed. Null: none is needed, or there is none. */
+/*
+ * The token to read, for the one who opens the page; to be freed. Null: none is needed, or there is
+ * none.
+ */
 static char *token_to_read(const struct serve *serve)
 {
 	struct server_paths paths;
@@ -310,8 +318,8 @@ static void put_fragment(struct buf *to, const char *token)
 }
 
 /*
- * Where the page is. The address opens it as it stands where a person sits before a terminal; a log may be read by
- * others, and says where the token is.
+ * Where the page is. The address opens it as it stands where a person sits before a terminal; a log
+ * may be read by others, and says where the token is.
  */
 static void say_ready(const struct serve *serve)
 {
@@ -380,8 +388,8 @@ int cmd_serve(int argc, char **argv)
 	}
 	umask(077);
 	/*
-	 * With an arena for each thread, what is free in one is of no use to the others. And what a large answer
-	 * took is given back behind it; by itself, malloc() would learn to keep it.
+	 * With an arena for each thread, what is free in one is of no use to the others. And what a
+	 * large answer took is given back behind it; by itself, malloc() would learn to keep it.
 	 */
 	mallopt(M_ARENA_MAX, 2);
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);

@@ -109,7 +109,9 @@ static int take_listen(struct serve_options *o, const char *value, struct fail *
 	uint64_t number = PORT;
 	char *to = o->address;
 
-	/* without brackets, one colon ends an address of version 4, and more are one of version 6 */
+	/*
+	 * without brackets, one colon ends an address of version 4, and more are one of version 6
+	 */
 	if (colon && (strchr(value, ':') == colon || (value[0] == '[' && colon[-1] == ']'))) {
 		port = colon + 1;
 		length = (size_t)(colon - value);

@@ -22,8 +22,8 @@
 #include "show/call_long.h"
 
 /*
- * Calls per second of one function, for some seconds in a row. A process that somebody else runs must not be
- * slowed down; a command that runs to be traced may be.
+ * Calls per second of one function, for some seconds in a row. A process that somebody else runs
+ * must not be slowed down; a command that runs to be traced may be.
  */
 #define MAX_RATE_DEFAULT 250000
 #define MAX_RATE_UNSAID	 UINT64_MAX
@@ -273,7 +273,9 @@ static int take_line_option(int option, struct trace_options *o)
 	}
 }
 
-/* Options of what is traced. Returns 0, or an exit status with all said; -1: it was none of them. */
+/*
+ * Options of what is traced. Returns 0, or an exit status with all said; -1: it was none of them.
+ */
 static int take_call_option(int option, struct trace_options *o)
 {
 	uint64_t number;

@@ -4,7 +4,10 @@
 
 #include "camera/plan.h"
 
-/* 'trace --list': prints what would be traced, at which cost, and what not, and why. Returns an exit status. */
+/*
+ * 'trace --list': prints what would be traced, at which cost, and what not, and why. Returns an
+ * exit status.
+ */
 int trace_list(const struct plan_options *options);
 
 #endif

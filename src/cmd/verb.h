@@ -31,8 +31,8 @@ enum {
 int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Prints the help of a verb. Where CMD_HELP_EVENTS stands as a part of it, the option -e does, and which events it
- * takes.
+ * Prints the help of a verb. Where CMD_HELP_EVENTS stands as a part of it, the option -e does, and
+ * which events it takes.
  */
 #define CMD_HELP_EVENTS "\1"
 void cmd_print_help(const char *help);

@@ -41,15 +41,15 @@ struct elf_file {
 };
 
 /*
- * Reads the headers. Sections whose contents lie (partly) outside of the file have size 0 afterwards.
- * fd and memory stay the caller's and must outlive f. Returns 0; -ENOEXEC: no ELF file of these
- * kinds, -EIO, -ENOMEM. After an error f needs no clean-up.
+ * Reads the headers. Sections whose contents lie (partly) outside of the file have size 0
+ * afterwards. fd and memory stay the caller's and must outlive f. Returns 0; -ENOEXEC: no ELF file
+ * of these kinds, -EIO, -ENOMEM. After an error f needs no clean-up.
  */
 int elf_file_open(struct elf_file *f, int fd);
 int elf_file_open_memory(struct elf_file *f, const void *memory, size_t size);
 /*
- * The same for a file of any type, without sections and build id: fd -1: it is in memory. A file that ends within its
- * header has no segments.
+ * The same for a file of any type, without sections and build id: fd -1: it is in memory. A file
+ * that ends within its header has no segments.
  */
 int elf_file_open_bare(struct elf_file *f, int fd, const void *memory, size_t size);
 void elf_file_close(struct elf_file *f);
@@ -58,8 +58,8 @@ void elf_file_close(struct elf_file *f);
 bool elf_file_segment(const struct elf_file *f, uint32_t number, Elf64_Phdr *segment);
 
 /*
- * Takes the build id from notes of size bytes at offset, of a section or segment of that alignment, if it is among
- * them; *left is how many notes are looked at.
+ * Takes the build id from notes of size bytes at offset, of a section or segment of that alignment,
+ * if it is among them; *left is how many notes are looked at.
  */
 bool elf_file_take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, uint64_t align,
 			    int *left);
@@ -100,10 +100,14 @@ bool elf_walk_relocation(struct elf_walk *w, Elf64_Rela *relocation);
 bool elf_file_symbol(const struct elf_file *f, const struct elf_section *section, uint64_t number,
 		     Elf64_Sym *symbol);
 
-/* The section of code that a named symbol lies in, of the file that its table is in; null: in none. */
+/*
+ * The section of code that a named symbol lies in, of the file that its table is in; null: in none.
+ */
 const struct elf_section *elf_file_code_of(const struct elf_file *f, const Elf64_Sym *symbol);
 
-/* How far a symbol's name is known: 2 everywhere, 1 where there is no other (weak), 0 in its file. */
+/*
+ * How far a symbol's name is known: 2 everywhere, 1 where there is no other (weak), 0 in its file.
+ */
 uint8_t elf_symbol_binding(const Elf64_Sym *symbol);
 
 /*

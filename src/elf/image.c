@@ -455,7 +455,9 @@ bool elf_image_is_code(const struct elf_image *image, uint64_t address, uint64_t
 	return false;
 }
 
-/* Where address lies in the file, and how many bytes of its segment follow there; false: nowhere. */
+/*
+ * Where address lies in the file, and how many bytes of its segment follow there; false: nowhere.
+ */
 static bool place_of(const struct elf_image *image, uint64_t address, uint64_t *offset,
 		     uint64_t *left)
 {

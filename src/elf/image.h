@@ -17,9 +17,9 @@
 #define ELF_IMAGE_CODE_MAX 64 /* executable segments */
 
 /*
- * What may be held at a time of one image, and of what is made from it: the unwind information of the largest programs
- * has some 40 MB (browsers), Go's table 80 MB. A step is an entry, or an instruction; ten million functions have not
- * so many.
+ * What may be held at a time of one image, and of what is made from it: the unwind information of
+ * the largest programs has some 40 MB (browsers), Go's table 80 MB. A step is an entry, or an
+ * instruction; ten million functions have not so many.
  */
 #define ELF_IMAGE_MEMORY (96 * BUDGET_MIB)
 #define ELF_IMAGE_BYTES	 (512 * BUDGET_MIB)
@@ -95,8 +95,8 @@ uint64_t elf_image_left(const struct elf_image *image, uint64_t address);
 
 /*
  * A copy of size bytes at address as the dynamic linker leaves them for an image loaded at 0
- * (R_X86_64_RELATIVE); it lives until the image is closed. 0, -ENODATA: they are not there, -E2BIG, or
- * -ENOMEM.
+ * (R_X86_64_RELATIVE); it lives until the image is closed. 0, -ENODATA: they are not there, -E2BIG,
+ * or -ENOMEM.
  */
 int elf_image_load(struct elf_image *image, uint64_t address, uint64_t size, struct elf_part *part);
 

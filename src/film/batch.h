@@ -10,8 +10,8 @@
 #include "film/kinds.h"
 
 /*
- * What one commit writes, on its way from the thread that fills it (writer.c) to the one that writes
- * it (disk.c).
+ * What one commit writes, on its way from the thread that fills it (writer.c) to the one that
+ * writes it (disk.c).
  */
 
 /* What can be done to a row. */
@@ -83,20 +83,25 @@ struct film_batch {
 	size_t piled[FILM_BLOCK_KINDS]; /* bytes of rows, */
 	size_t pile_bytes;		/* and of the memory that all of them take */
 	uint64_t block_span;		/* ns: of a block whose rows are sorted, at most */
-	/* of a film that keeps them packed, all, by id with the unused 0; texts live until the disk is closed */
+	/*
+	 * of a film that keeps them packed, all, by id with the unused 0; texts live until the disk
+	 * is closed
+	 */
 	vec(struct film_process) processes;
 	vec(struct film_thread) threads;
 };
 
 /*
- * Appends one operation: its kind, then for each parameter a varint, which is the number, or the size
- * of the bytes that follow. Give uint64_t for i, const char * for t, const void * and size_t for b.
+ * Appends one operation: its kind, then for each parameter a varint, which is the number, or the
+ * size of the bytes that follow. Give uint64_t for i, const char * for t, const void * and size_t
+ * for b.
  */
 void film_put_row(struct buf *rows, enum film_row kind, ...);
 
 /*
- * Where the next of *count rows of that kind can be put, at least one: *count becomes how many. They are counted as put.
- * Null: no memory. from, to: the time that they are of, where that is given; else 0.
+ * Where the next of *count rows of that kind can be put, at least one: *count becomes how many.
+ * They are counted as put. Null: no memory. from, to: the time that they are of, where that is
+ * given; else 0.
  */
 void *film_batch_rows(struct film_batch *batch, enum film_block_kind kind, uint32_t event,
 		      uint64_t from, uint64_t to, size_t *count);

@@ -7,13 +7,14 @@
 #include "film/film.h"
 
 /*
- * The layout of a block of calls. doc/film.md describes it; the idea: calls lie track by track (a track is
- * one stack of one thread), and what can be told from the calls of the same track before is left out.
+ * The layout of a block of calls. doc/film.md describes it; the idea: calls lie track by track (a
+ * track is one stack of one thread), and what can be told from the calls of the same track before
+ * is left out.
  *
- * A call is a leaf if the call before it in its track is not deeper; else that call and those before it
- * that are deeper lie within it. A leaf has the gap since the end of the call before and its duration; an
- * inner call has the time from its start to that of the first call within it, and from the end of the last
- * one to its own. These are small numbers, also where durations are long.
+ * A call is a leaf if the call before it in its track is not deeper; else that call and those
+ * before it that are deeper lie within it. A leaf has the gap since the end of the call before and
+ * its duration; an inner call has the time from its start to that of the first call within it, and
+ * from the end of the last one to its own. These are small numbers, also where durations are long.
  */
 
 /* One stack of one thread, in a block. */
@@ -47,8 +48,8 @@ struct calls_packer {
 };
 
 /*
- * Packs calls (at least one, at most FILM_BLOCK_MAX; those of one track in the order of their ends, else
- * they are put in that order) into c->packed. 0, or a negative errno.
+ * Packs calls (at least one, at most FILM_BLOCK_MAX; those of one track in the order of their ends,
+ * else they are put in that order) into c->packed. 0, or a negative errno.
  */
 int calls_pack(struct calls_packer *p, struct columns *c, const struct film_call *calls,
 	       size_t count);
@@ -73,16 +74,16 @@ struct calls_reader {
 };
 
 /*
- * Takes a block of count calls apart; *calls points into r until the next call. -EBADMSG when the data is not
- * valid, or names a thread or frame from threads or frames on.
+ * Takes a block of count calls apart; *calls points into r until the next call. -EBADMSG when the
+ * data is not valid, or names a thread or frame from threads or frames on.
  */
 int calls_unpack(struct calls_reader *r, const void *data, size_t size, size_t count,
 		 uint64_t threads, uint64_t frames, struct film_calls *calls);
 void calls_reader_free(struct calls_reader *r);
 
 /*
- * For both: takes the next call of a track. Returns true if calls before it lie within it; *inner then
- * is the start of the first and what all have waited.
+ * For both: takes the next call of a track. Returns true if calls before it lie within it; *inner
+ * then is the start of the first and what all have waited.
  */
 bool call_runs_within(struct call_runs *runs, uint32_t depth, struct call_run *inner);
 /* And when its times are known; false: no memory. */

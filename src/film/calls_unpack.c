@@ -99,7 +99,10 @@ static size_t count_leaves(const struct calls_reader *r, const uint32_t *depth)
 	return leaves;
 }
 
-/* The columns of times as they stand in the block; numbers is where those of leaves and others begin. */
+/*
+ * The columns of times as they stand in the block; numbers is where those of leaves and others
+ * begin.
+ */
 struct times {
 	const uint64_t *gap, *duration;
 	const uint64_t *tail, *head;

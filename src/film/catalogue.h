@@ -7,9 +7,9 @@
 #include "film/film.h"
 
 /*
- * The layouts of what a film has many of: functions, frames, their names and starts, stacks. Each is
- * packed in blocks of rows whose ids follow each other; as rows of SQLite they would cost four times
- * as much.
+ * The layouts of what a film has many of: functions, frames, their names and starts, stacks. Each
+ * is packed in blocks of rows whose ids follow each other; as rows of SQLite they would cost four
+ * times as much.
  *
  *	functions	image, kind, name
  *	frames		image, kind, address
@@ -17,9 +17,9 @@
  *	starts		frame (as the distance to the row before), address - start
  *	stacks		parent (as id - parent, 0 for a root), frame, how
  *
- * Packing takes at least one row, at most FILM_BLOCK_MAX, and leaves the block in c->packed. Returns
- * 0 or -ENOMEM. Unpacking checks everything: -EBADMSG when the data is not valid or a row refers to
- * something that is not there.
+ * Packing takes at least one row, at most FILM_BLOCK_MAX, and leaves the block in c->packed.
+ * Returns 0 or -ENOMEM. Unpacking checks everything: -EBADMSG when the data is not valid or a row
+ * refers to something that is not there.
  */
 
 struct film_place {
@@ -30,8 +30,8 @@ struct film_place {
 
 /*
  * What is at a frame: at depth 0 the function that the frame's code belongs to, at depth 1 the one
- * that it was inlined into, and so on. A frame's rows follow each other in one block, depth 0 first;
- * those of a later block replace them.
+ * that it was inlined into, and so on. A frame's rows follow each other in one block, depth 0
+ * first; those of a later block replace them.
  */
 struct film_naming {
 	uint32_t frame, depth, function, file, line;

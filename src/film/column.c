@@ -19,7 +19,9 @@ enum {
 /* Higher levels find next to nothing more in planes and cost the recorder time (doc/film.md). */
 #define ZSTD_LEVEL 3
 
-/* Shorter planes share a zstd block: its header and entropy table would cost more than they save. */
+/*
+ * Shorter planes share a zstd block: its header and entropy table would cost more than they save.
+ */
 #define CUT_MIN 256
 
 /* No column needs more, whatever its encoding: a dictionary as long as the column, and headers. */

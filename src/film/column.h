@@ -8,8 +8,9 @@
 #include "base/vec.h"
 
 /*
- * Columns of unsigned 64-bit numbers, packed into one zstd frame with a checksum. What a block holds is the business
- * of its layout (layout.h); how numbers become few bytes is the business of this file.
+ * Columns of unsigned 64-bit numbers, packed into one zstd frame with a checksum. What a block
+ * holds is the business of its layout (layout.h); how numbers become few bytes is the business of
+ * this file.
  *
  * A column starts with one byte, its encoding; all sums are modulo 2^64:
  *
@@ -57,9 +58,9 @@ struct column_reader {
 };
 
 /*
- * Decompresses a block that holds at most columns columns of count numbers each and text bytes: more
- * is refused, so that a small block cannot ask for much memory. -EBADMSG: the data is not valid;
- * -ENOMEM.
+ * Decompresses a block that holds at most columns columns of count numbers each and text bytes:
+ * more is refused, so that a small block cannot ask for much memory. -EBADMSG: the data is not
+ * valid; -ENOMEM.
  */
 int column_reader_begin(struct column_reader *r, const void *data, size_t size, size_t count,
 			unsigned int columns, size_t text);

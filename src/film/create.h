@@ -5,8 +5,9 @@
 #include "base/fail.h"
 
 /*
- * Both leave in *absolute the path (the caller frees it) and in *fd an open descriptor that holds the
- * lock by which a second recorder notices this one. Return 0 or a negative errno with *why filled.
+ * Both leave in *absolute the path (the caller frees it) and in *fd an open descriptor that holds
+ * the lock by which a second recorder notices this one. Return 0 or a negative errno with *why
+ * filled.
  */
 
 /* Creates a film with its tables, all empty. What is there must be a film or empty, and goes. */

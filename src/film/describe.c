@@ -155,7 +155,10 @@ static uint32_t file_id(struct film_writer *w, const char *path)
 	return id;
 }
 
-/* Of what is new, room in the batch is made before it is remembered, so that it is in both or in none. */
+/*
+ * Of what is new, room in the batch is made before it is remembered, so that it is in both or in
+ * none.
+ */
 #define make_room(v) vec_reserve(v, (v)->count + 1)
 
 /* The id of a function, or 0. */

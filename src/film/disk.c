@@ -20,7 +20,10 @@
 /* How long to wait for readers that are in the way. */
 #define PATIENCE_MS 5000
 
-/* film_disk_keep_aside(): so many commits stay in the side file, if they have no more than so many pages. */
+/*
+ * film_disk_keep_aside(): so many commits stay in the side file, if they have no more than so many
+ * pages.
+ */
 #define COMMITS_ASIDE 10
 #define PAGES_ASIDE   4096
 
@@ -58,7 +61,9 @@ static int write_row(struct film_disk *d, struct bytes *rows)
 	sqlite3_stmt *statement;
 	int rc = SQLITE_OK, i;
 
-	/* not before it is used: a film of an earlier version that is only named has not all tables */
+	/*
+	 * not before it is used: a film of an earlier version that is only named has not all tables
+	 */
 	if (!d->statements[kind])
 		rc = sqlite3_prepare_v3(d->db, film_row_kinds[kind].sql, -1,
 					SQLITE_PREPARE_PERSISTENT, &d->statements[kind], NULL);
@@ -151,7 +156,9 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 	return SQLITE_OK;
 }
 
-/* Moves what was committed from the side file into the film's own: syncs both, three times in all. */
+/*
+ * Moves what was committed from the side file into the film's own: syncs both, three times in all.
+ */
 static int move_from_aside(struct film_disk *d)
 {
 	int rc;
@@ -166,7 +173,10 @@ static int move_from_aside(struct film_disk *d)
 	return rc;
 }
 
-/* Someone removed the film, or put another file in its place: what is written now, nobody would ever read. */
+/*
+ * Someone removed the film, or put another file in its place: what is written now, nobody would
+ * ever read.
+ */
 static bool was_removed(struct film_disk *d)
 {
 	int moved = 0;
@@ -441,7 +451,9 @@ int film_disk_close(struct film_disk *d, uint64_t *samples, struct fail *why)
 	if (samples)
 		*samples = d->samples;
 	free_disk(d);
-	/* not before SQLite is done: closing any descriptor of a file ends the locks of a process */
+	/*
+	 * not before SQLite is done: closing any descriptor of a file ends the locks of a process
+	 */
 	close(fd);
 	return err;
 }

@@ -17,15 +17,15 @@
 struct film_disk;
 
 /*
- * Takes over fd (a lock on the film, and its way to reserve room) and path's database, which has its
- * tables already; starts the thread. On failure nothing was taken over.
+ * Takes over fd (a lock on the film, and its way to reserve room) and path's database, which has
+ * its tables already; starts the thread. On failure nothing was taken over.
  */
 int film_disk_start(const char *path, int fd, struct film_disk **disk, struct fail *why);
 
 /*
- * Takes over batch and returns, without waiting for the disk unless wait is set or so much is queued
- * already that memory would grow without bound. Returns the error of an earlier batch (this one when
- * waiting); then nothing more is written.
+ * Takes over batch and returns, without waiting for the disk unless wait is set or so much is
+ * queued already that memory would grow without bound. Returns the error of an earlier batch (this
+ * one when waiting); then nothing more is written.
  */
 int film_disk_give(struct film_disk *disk, struct film_batch *batch, bool wait, struct fail *why);
 
@@ -33,8 +33,8 @@ int film_disk_give(struct film_disk *disk, struct film_batch *batch, bool wait, 
 void film_disk_keep_aside(struct film_disk *disk);
 
 /*
- * Writes what is queued, makes the film a single file, ends the thread and frees disk. *samples, if not null, gets how
- * many samples stand in the film.
+ * Writes what is queued, makes the film a single file, ends the thread and frees disk. *samples, if
+ * not null, gets how many samples stand in the film.
  */
 int film_disk_close(struct film_disk *disk, uint64_t *samples, struct fail *why);
 

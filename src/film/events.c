@@ -96,7 +96,8 @@ static const struct event_type ours[EVENT_IDS] = {
 };
 
 /*
- * A row of an event that others push: nothing but its unit and its words are known, and whether it is a flow or a level.
+ * A row of an event that others push: nothing but its unit and its words are known, and whether it
+ * is a flow or a level.
  */
 #define ROW(its_name, its_unit, its_quantity, level, its_title, its_rate)                        \
 	{                                                                                        \

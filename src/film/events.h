@@ -11,11 +11,11 @@
 #include "film/film.h"
 
 /*
- * What stackcam counts and times: a row for each event, for both halves. Whoever must know what an event is asks here;
- * no other file compares an event's name or its unit.
+ * What stackcam counts and times: a row for each event, for both halves. Whoever must know what an
+ * event is asks here; no other file compares an event's name or its unit.
  *
- * Films also hold events without a row: those that others pushed under names of their own. Each of them is served by
- * its unit.
+ * Films also hold events without a row: those that others pushed under names of their own. Each of
+ * them is served by its unit.
  */
 
 /* The events that stackcam films; sources name theirs by these. */
@@ -55,15 +55,21 @@ struct event_type {
 	enum event_shape shape;
 	enum event_quantity quantity;
 	/*
-	 * What is there at a moment, such as bytes in use, and no flow, such as time that passed: values of a level are
-	 * never summed over time. Over a range it has its last state, or its growth.
+	 * What is there at a moment, such as bytes in use, and no flow, such as time that passed:
+	 * values of a level are never summed over time. Over a range it has its last state, or its
+	 * growth.
 	 */
 	bool is_level;
-	bool is_interval; /* a sample is at the end of what it measured, and its value is how long that lasted */
+	/* a sample is at the end of what it measured, and its value is how long that lasted */
+	bool is_interval;
 	bool is_recordable; /* -e takes it: a source films it, and it needs no options of its own */
 	const char *title;  /* "Off-CPU" */
 	const char *
-		rate; /* what its values per second are: "CPUs", "bytes/s"; of a level, what its values are */
+		/*
+		 * what its values per second are: "CPUs", "bytes/s"; of a level, what its values
+		 * are
+		 */
+		rate;
 	const char *noun;	    /* for several observations: "samples", "waits" */
 	const char *about;	    /* for help: "time that threads wait"; "" */
 	struct event_abroad abroad; /* null where they call it by its name */
@@ -86,25 +92,39 @@ const struct event_type *event_named(const char *name);
 /* The event that is filmed, and shown, if nobody says which. */
 const struct event_type *event_usual(void);
 
-/* The names for an event of a film in pprof and OTLP, and in Pyroscope: its own, if the row has none. */
+/*
+ * The names for an event of a film in pprof and OTLP, and in Pyroscope: its own, if the row has
+ * none.
+ */
 const char *event_type_abroad(const char *name, const char *unit);
 const char *event_pyroscope(const char *name, const char *unit);
 
-/* Whether this is an ending of names in Pyroscope's clients that says what was measured: "wall", "alloc_space". */
+/*
+ * Whether this is an ending of names in Pyroscope's clients that says what was measured: "wall",
+ * "alloc_space".
+ */
 bool event_is_pyroscope_ending(const char *name);
 
-/* What the value of so many Hz is worth, in the event's unit: a period of time; 0: the event has none. */
+/*
+ * What the value of so many Hz is worth, in the event's unit: a period of time; 0: the event has
+ * none.
+ */
 uint64_t event_period(const char *unit, uint32_t frequency);
 
 /* -- units ------------------------------------------------------------------------------------- */
 
 enum event_quantity event_quantity(const char *unit);
 
-/* A unit of films as pprof, OTLP and speedscope write it: "nanoseconds"; what they have no word for stays. */
+/*
+ * A unit of films as pprof, OTLP and speedscope write it: "nanoseconds"; what they have no word for
+ * stays.
+ */
 const char *event_unit_abroad(const char *unit);
 const char *event_unit_speedscope(const char *unit); /* "none", if it has none */
 
-/* A unit as others write it ("milliseconds", "By"): ours, and what a value must be multiplied with. */
+/*
+ * A unit as others write it ("milliseconds", "By"): ours, and what a value must be multiplied with.
+ */
 struct event_unit {
 	const char *name; /* theirs */
 	const char *unit; /* ours; "count", if theirs is not known */
@@ -112,7 +132,10 @@ struct event_unit {
 };
 const struct event_unit *event_unit_from(const char *name);
 
-/* What others call a type and a unit ("cpu", "nanoseconds"), as an event of ours: the name that it has in films. */
+/*
+ * What others call a type and a unit ("cpu", "nanoseconds"), as an event of ours: the name that it
+ * has in films.
+ */
 const char *event_name_from(const char *type, const char *unit);
 
 /* Whether a unit, as others write it, is one of time. */
@@ -130,8 +153,8 @@ struct event_list {
 };
 
 /*
- * Reads "on-cpu,off-cpu" into *list, which it replaces. Returns 0, or -EINVAL with *why filled: there is no such event,
- * or no source films it.
+ * Reads "on-cpu,off-cpu" into *list, which it replaces. Returns 0, or -EINVAL with *why filled:
+ * there is no such event, or no source films it.
  */
 int event_list_parse(const char *text, struct event_list *list, struct fail *why);
 
@@ -143,7 +166,10 @@ bool event_list_is_same(const struct event_list *a, const struct event_list *b);
 
 bool event_list_has(const struct event_list *list, enum event_id id);
 
-/* Lines for help: each event that -e takes and what it is, so many columns indented; the usual one is marked. */
+/*
+ * Lines for help: each event that -e takes and what it is, so many columns indented; the usual one
+ * is marked.
+ */
 void event_list_help(FILE *out, int indent);
 
 /* "on-cpu, off-cpu": what -e takes. */

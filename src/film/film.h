@@ -78,8 +78,9 @@ enum film_frame_kind {
 	FILM_FRAME_KERNEL,
 	FILM_FRAME_JIT, /* code without a file, named by a perf map or not at all */
 	/*
-	 * No code. At the root: says why a stack has no more frames, "[truncated: …]". Elsewhere: stands for frames
-	 * that are missing between those beside it, "[native frames without unwind information]".
+	 * No code. At the root: says why a stack has no more frames, "[truncated: …]". Elsewhere:
+	 * stands for frames that are missing between those beside it, "[native frames without
+	 * unwind information]".
 	 */
 	FILM_FRAME_MARK,
 	/* found by the structures of a language's runtime, whose addresses are just numbers: */
@@ -87,7 +88,8 @@ enum film_frame_kind {
 	FILM_FRAME_JAVA,
 	FILM_FRAME_LUA,
 	FILM_FRAME_JAVASCRIPT,
-	FILM_FRAME_LABEL, /* no code, at the root: what the program says of its work, "endpoint=/buy" */
+	/* no code, at the root: what the program says of its work, "endpoint=/buy" */
+	FILM_FRAME_LABEL,
 };
 
 /* "native", "kernel", "jit", "mark", "python" …; "unknown" for a kind of a later version */
@@ -101,10 +103,14 @@ struct film_function {
 
 /*
  * One place in the code. address is the virtual address inside the image's file (as objdump shows
- * it), so that it can be named later and elsewhere; for the kernel the address in memory; for a mark
+ * it), so that it can be named later and elsewhere; for the kernel the address in memory; for a
+ * mark
  * 0. For a caller's frame it is the return address minus one, which lies inside the call.
  */
-/* The source file of a frame without a name whose start was found by decoding code, which is a guess. */
+/*
+ * The source file of a frame without a name whose start was found by decoding code, which is a
+ * guess.
+ */
 #define FILM_START_DECODED "[decoded]"
 
 struct film_frame {
@@ -117,7 +123,10 @@ struct film_frame {
 	uint32_t line;
 };
 
-/* Inlined calls of one frame: depth 1 is the function that the frame's own function was inlined into. */
+/*
+ * Inlined calls of one frame: depth 1 is the function that the frame's own function was inlined
+ * into.
+ */
 struct film_inline {
 	uint32_t frame, depth, function;
 	const char *file;
@@ -163,10 +172,11 @@ struct film_samples {
 };
 
 /*
- * A call of a function that was traced. Calls are written when they end, so that those of one track (a
- * thread's stack) come in post-order: a call stands behind all that it called, and read backwards, a
- * call stands before them. depth tells which call made it: the next one of the same track with a depth
- * of one less. If that one was lost, the next one with this depth does not contain it in time.
+ * A call of a function that was traced. Calls are written when they end, so that those of one track
+ * (a thread's stack) come in post-order: a call stands behind all that it called, and read
+ * backwards, a call stands before them. depth tells which call made it: the next one of the same
+ * track with a depth of one less. If that one was lost, the next one with this depth does not
+ * contain it in time.
  */
 struct film_call {
 	uint64_t end;
@@ -175,8 +185,11 @@ struct film_call {
 	uint32_t thread;   /* id of a film_thread; 0: not known */
 	uint32_t frame;	   /* where the function begins; its name is the frame's */
 	uint32_t
-		lane; /* which of the thread's stacks: 0 its own; others: of signals, coroutines; or a
-			  goroutine */
+		/*
+		 * which of the thread's stacks: 0 its own; others: of signals, coroutines; or a
+		 * goroutine
+		 */
+		lane;
 	uint16_t depth; /* traced calls open below it on that stack; 0: the outermost */
 	uint16_t cpu;	/* on which it ended */
 	uint32_t flags; /* enum film_call_flag */
@@ -187,7 +200,8 @@ enum film_call_flag {
 	FILM_CALL_INFERRED = 2, /* its return was not seen: it ended at end or before, a guess */
 	FILM_CALL_OPEN = 4, /* it had not ended when the thread, its program or the recording did */
 	FILM_CALL_UNKNOWN =
-		8, /* of the calls around it, those whose return was not seen may have ended before */
+		/* of the calls around it, those whose return was not seen may have ended before */
+		8,
 };
 
 /* A block of calls, as columns, sorted by end. */
@@ -198,8 +212,9 @@ struct film_calls {
 };
 
 /*
- * A time in which a thread did not run, and the evidence of what for. What it was for is decided by who reads it
- * (query/wait_class.h), so that a rule that is put right is right for films that are there.
+ * A time in which a thread did not run, and the evidence of what for. What it was for is decided by
+ * who reads it (query/wait_class.h), so that a rule that is put right is right for films that are
+ * there.
  */
 #define FILM_WAIT_ARGUMENTS 4
 struct film_wait {
@@ -278,14 +293,21 @@ struct film_waits {
 		*descriptor, *flags;
 };
 
-/* What tracing a function costs, as measured where it was traced; to be subtracted from durations. */
+/*
+ * What tracing a function costs, as measured where it was traced; to be subtracted from durations.
+ */
 struct film_probe {
 	uint32_t frame;
 	uint32_t own; /* ns of each call's cost that lie within its own duration */
 	uint32_t
-		outer; /* ns by which each call makes its callers' durations longer: own and the rest */
+		/* ns by which each call makes its callers' durations longer: own and the rest */
+		outer;
 	uint32_t
-		error; /* ns: a duration less own is known to this; 0: films of earlier versions do not say it */
+		/*
+		 * ns: a duration less own is known to this; 0: films of earlier versions do not say
+		 * it
+		 */
+		error;
 };
 
 /*
@@ -298,7 +320,10 @@ struct film_sum {
 	uint64_t calls, total, self, waited, min, max;
 	uint64_t recursive; /* of total: calls within a call of the same function */
 	uint64_t inferred;  /* of calls: as FILM_CALL_INFERRED */
-	/* calls by duration: bucket b holds [2^b, 2^(b+1)) ns, the first also 0, the last all longer */
+	/*
+	 * calls by duration: bucket b holds [2^b, 2^(b+1)) ns, the first also 0, the last all
+	 * longer
+	 */
 	uint64_t buckets[FILM_SUM_BUCKETS];
 };
 

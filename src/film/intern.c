@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The slots keep the low half of a hash: it also says where the slot belongs when the table grows. */
+/*
+ * The slots keep the low half of a hash: it also says where the slot belongs when the table grows.
+ */
 static void put(struct intern_slot *slots, size_t room, uint32_t hash, uint32_t id)
 {
 	size_t at = hash & (room - 1);

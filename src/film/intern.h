@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Finds the id of something by its hash. The things themselves are in an array of the owner's, whose
- * index is the id: the owner compares, so two things with one hash never become one.
+ * Finds the id of something by its hash. The things themselves are in an array of the owner's,
+ * whose index is the id: the owner compares, so two things with one hash never become one.
  *
  *	size_t at = intern_start(&index, hash);
  *	while ((id = intern_next(&index, hash, &at)))

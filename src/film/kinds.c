@@ -165,9 +165,10 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.stack = &sample_columns[SAMPLE_STACK],
 			.sorted = true,
 			/*
-		 * When a timer fires is known no better than to about a microsecond, and what is below is noise that
-		 * takes a quarter of a film. A power of two, as planes of bytes are what is compressed.
-		 */
+			 * When a timer fires is known no better than to about a microsecond, and
+			 * what is below is noise that takes a quarter of a film. A power of two, as
+			 * planes of bytes are what is compressed.
+			 */
 			.clock = 1024,
 			.lost = LOST_SAMPLE,
 		},

@@ -9,8 +9,9 @@
 #include "film/schema.h"
 
 /*
- * The kinds of blocks of what was observed, a row each: what their rows are, in which order, of which time, what they
- * add up to. Who packs, checks, walks through or merges blocks asks here, and knows no kind by name.
+ * The kinds of blocks of what was observed, a row each: what their rows are, in which order, of
+ * which time, what they add up to. Who packs, checks, walks through or merges blocks asks here, and
+ * knows no kind by name.
  */
 
 /* What stands beside a block in its row. */
@@ -46,19 +47,24 @@ struct film_kind {
 	const struct layout_column
 		*total; /* what the row of a block says as its total is the sum of this, */
 	const struct layout_column *outermost; /* of the rows in which this is 0 */
-	/* Samples are what is of a thread and has a stack: then time and total are a sample's time and value. */
+	/*
+	 * Samples are what is of a thread and has a stack: then time and total are a sample's time
+	 * and value.
+	 */
 	const struct layout_column *thread, *stack;
-	bool sorted; /* by time, and blocks by the first of it; else both are in the order of writing */
+	/* by time, and blocks by the first of it; else both are in the order of writing */
+	bool sorted;
 	bool many; /* millions a second: they are not copied before they are packed */
 	uint32_t
-		clock; /* ns: to which times are known, and kept where films become one; 0: to one */
+		/* ns: to which times are known, and kept where films become one; 0: to one */
+		clock;
 	enum film_block_kind
 		also; /* what is written of this kind is written as that one too, which says more */
 	bool beside;  /* nothing is given as this kind: it is such another one */
 	enum own_loss lost; /* when there is no room for a row */
 	/*
-	 * A way of their own to stand in a block; null: as their columns say. pack() leaves the block in c->packed;
-	 * unpack() fills a view, which points into r.
+	 * A way of their own to stand in a block; null: as their columns say. pack() leaves the
+	 * block in c->packed; unpack() fills a view, which points into r.
 	 */
 	int (*pack)(struct calls_packer *p, struct columns *c, const void *rows, size_t count);
 	int (*unpack)(struct calls_reader *r, const struct layout_limits *limits, const void *data,

@@ -32,7 +32,9 @@ static uint32_t find(const struct known_generation *in, const struct known_key *
 	return 0;
 }
 
-/* The memory is used again: what is freed and asked for again and again lies in pieces in the end. */
+/*
+ * The memory is used again: what is freed and asked for again and again lies in pieces in the end.
+ */
 static void empty(struct known_generation *g)
 {
 	intern_clear(&g->index);

@@ -23,10 +23,11 @@ struct known_thing {
 };
 
 /*
- * Ids of things by what they are, so that a thing that a film has is not written again as long as it is in use. What
- * was not used for long is forgotten: there are two generations, what is found in the old one is copied to the young
- * one, and when that has as many things as the limit, it becomes the old one, and the one before is gone. So a thing
- * is known until at least as many others as the limit were used after it. All zero is empty, and forgets nothing.
+ * Ids of things by what they are, so that a thing that a film has is not written again as long as
+ * it is in use. What was not used for long is forgotten: there are two generations, what is found
+ * in the old one is copied to the young one, and when that has as many things as the limit, it
+ * becomes the old one, and the one before is gone. So a thing is known until at least as many
+ * others as the limit were used after it. All zero is empty, and forgets nothing.
  */
 struct known {
 	size_t limit; /* 0: none */

@@ -8,8 +8,9 @@
 #include "base/fail.h"
 
 /*
- * Labels that a user gives to films: "env=prod,zone=a", sorted by key, each key once; "" are none. A key is 1
- * to 63 of [0-9A-Za-z_.-]; a value 1 to 128 bytes of UTF-8 without commas and control characters.
+ * Labels that a user gives to films: "env=prod,zone=a", sorted by key, each key once; "" are none.
+ * A key is 1 to 63 of [0-9A-Za-z_.-]; a value 1 to 128 bytes of UTF-8 without commas and control
+ * characters.
  */
 enum {
 	FILM_LABELS_MAX = 32,
@@ -23,8 +24,8 @@ bool film_label_key_ok(const char *key, size_t length);
 bool film_label_value_ok(const char *value, size_t length);
 
 /*
- * Adds "KEY=VALUE" to labels, a string in size bytes (FILM_LABELS_SIZE hold all), at its place; a value that the
- * key had is replaced. 0, or -EINVAL or -E2BIG with *why filled.
+ * Adds "KEY=VALUE" to labels, a string in size bytes (FILM_LABELS_SIZE hold all), at its place; a
+ * value that the key had is replaced. 0, or -EINVAL or -E2BIG with *why filled.
  */
 int film_labels_add(char *labels, size_t size, const char *label, struct fail *why);
 
@@ -32,8 +33,8 @@ int film_labels_add(char *labels, size_t size, const char *label, struct fail *w
 bool film_labels_have(const char *labels, const char *label);
 
 /*
- * The next of labels: copies its key and returns where its value begins, *length bytes long; null: there is none.
- * *at begins as labels and is moved on.
+ * The next of labels: copies its key and returns where its value begins, *length bytes long; null:
+ * there is none. *at begins as labels and is moved on.
  */
 const char *film_labels_next(const char **at, char key[FILM_LABEL_KEY_MAX + 1], size_t *length);
 

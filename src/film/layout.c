@@ -103,7 +103,10 @@ static int decode(enum layout_how how, uint64_t first, uint64_t limit, uint64_t 
 		}
 	} else if (how == LAYOUT_BACK) {
 		for (i = 0; i < count; i++) {
-			/* a distance of the id itself would be another way to say "none": there is one */
+			/*
+			 * a distance of the id itself would be another way to say "none": there is
+			 * one
+			 */
 			if (numbers[i] >= first + i)
 				return -EBADMSG;
 			numbers[i] = numbers[i] ? first + i - numbers[i] : 0;

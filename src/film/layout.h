@@ -10,8 +10,9 @@
 #include "film/column.h"
 
 /*
- * What the rows of a block consist of: a table of columns, and the loops over it. The kinds of blocks of what was
- * observed are in kinds.c, those of the catalogue in catalogue.c; doc/film.md describes all of them.
+ * What the rows of a block consist of: a table of columns, and the loops over it. The kinds of
+ * blocks of what was observed are in kinds.c, those of the catalogue in catalogue.c; doc/film.md
+ * describes all of them.
  */
 
 /* What the numbers of a column are ids of. */
@@ -29,10 +30,15 @@ enum layout_table {
 /* How the numbers of a column stand in a block. Differences are modulo 2^64. */
 enum layout_how {
 	LAYOUT_AS_IS,
-	LAYOUT_NOISE, /* as they are; hardly one is there twice, as with times, so a dictionary is not tried */
+	/* as they are; hardly one is there twice, as with times, so a dictionary is not tried */
+	LAYOUT_NOISE,
 	LAYOUT_STEP, /* less the number of the row before; that of the first row as it is */
 	LAYOUT_RISE, /* the same, and never 0 */
-	LAYOUT_BACK, /* ids of the table that the rows are of, each smaller than its row's: the row's id less it; 0: none */
+	/*
+	 * ids of the table that the rows are of, each smaller than its row's: the row's id less it;
+	 * 0: none
+	 */
+	LAYOUT_BACK,
 };
 
 struct layout_column {
@@ -57,7 +63,11 @@ struct layout {
 	const struct layout_column *columns;
 	unsigned int count;
 	size_t row_size;
-	size_t view_size; /* of the struct that has columns (of 8 bytes, else of 4), which begins with a size_t count; 0: there is none */
+	/*
+	 * of the struct that has columns (of 8 bytes, else of 4), which begins with a size_t count;
+	 * 0: there is none
+	 */
+	size_t view_size;
 };
 
 enum {
@@ -113,13 +123,16 @@ struct layout_cells layout_of_rows(const struct layout *layout, unsigned int col
 				   const void *rows);
 
 /*
- * Puts the columns of rows, the first of which has the id first in its table (for LAYOUT_BACK). scratch has room for
- * count numbers.
+ * Puts the columns of rows, the first of which has the id first in its table (for LAYOUT_BACK).
+ * scratch has room for count numbers.
  */
 void layout_put(struct columns *c, const struct layout *layout, uint64_t first, const void *rows,
 		size_t count, uint64_t *scratch);
 
-/* Takes the same apart into cells, one entry for each column. -EBADMSG: a number is not what it may be. */
+/*
+ * Takes the same apart into cells, one entry for each column. -EBADMSG: a number is not what it may
+ * be.
+ */
 int layout_take(struct column_reader *r, const struct layout *layout,
 		const struct layout_limits *limits, uint64_t first,
 		const struct layout_cells *cells, size_t count, uint64_t *scratch);

@@ -11,7 +11,10 @@
 #include "film/processes.h"
 #include "film/schema.h"
 
-/* Rows of the table meta that a film has, and that one of a later stackcam, or with labels, may have. */
+/*
+ * Rows of the table meta that a film has, and that one of a later stackcam, or with labels, may
+ * have.
+ */
 #define META_ROWS     9
 #define META_ROWS_MAX 96
 
@@ -247,7 +250,9 @@ static const struct load {
 	{ROWS("block", "id, event, kind, t0, t1, n, total"), take_block, NEXT(reading.next_block)},
 };
 
-/* Takes the rows of a table that are not taken yet: take() pushes one and sets r->err if it cannot. */
+/*
+ * Takes the rows of a table that are not taken yet: take() pushes one and sets r->err if it cannot.
+ */
 static int load_table(struct loader *l, const struct load *load)
 {
 	struct film_row r = {.context = l};

@@ -30,8 +30,9 @@ struct film_reading {
 	vec(uint32_t) named_by;	      /* the block that names it, by frame */
 	vec(struct film_given) given; /* inlined calls, also those that a later block replaced */
 	/*
-	 * Bytes of text so far. In a sound file they are all different bytes of the file; rows that share the
-	 * same bytes could ask for any amount of memory. The next one: of function names, which are packed.
+	 * Bytes of text so far. In a sound file they are all different bytes of the file; rows that
+	 * share the same bytes could ask for any amount of memory. The next one: of function names,
+	 * which are packed.
 	 */
 	uint64_t text_bytes, name_bytes;
 };
@@ -54,9 +55,9 @@ struct film_private {
 };
 
 /*
- * Loads the catalogue and the block rows into film, which has its private part and is else zero, or just a part of it;
- * or what came since, if film is followed and was loaded before. Returns 0 or a negative errno with *why filled; then
- * film_free() is all that can be called.
+ * Loads the catalogue and the block rows into film, which has its private part and is else zero, or
+ * just a part of it; or what came since, if film is followed and was loaded before. Returns 0 or a
+ * negative errno with *why filled; then film_free() is all that can be called.
  */
 enum film_part {
 	/* each has what those behind it have */
@@ -73,8 +74,8 @@ int film_enter(struct film_private *p, struct fail *why);
 void film_leave(struct film_private *p);
 
 /*
- * Calls take() with each block of what was given as one kind, as film_each_calls() does: with the columns or rows of it.
- * For who has them all, and asks kinds.h what they are.
+ * Calls take() with each block of what was given as one kind, as film_each_calls() does: with the
+ * columns or rows of it. For who has them all, and asks kinds.h what they are.
  */
 int film_each_block(struct film *film, uint32_t event, enum film_block_kind kind,
 		    int (*take)(void *context, const struct film_unpacked *block), void *context,

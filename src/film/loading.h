@@ -9,7 +9,10 @@
 #include "film/load.h"
 #include "film/row.h"
 
-/* What is known while a film is loaded; load.c (its tables) and load_catalogue.c (blocks of functions, frames and stacks) share it. */
+/*
+ * What is known while a film is loaded; load.c (its tables) and load_catalogue.c (blocks of
+ * functions, frames and stacks) share it.
+ */
 
 struct loader {
 	sqlite3 *db;
@@ -64,7 +67,10 @@ void load_names(struct film_row *r);
 void load_starts(struct film_row *r);
 void load_stacks(struct film_row *r);
 
-/* When all blocks of names were taken: the film's table of inlined calls. 0, or a negative errno with l->why filled. */
+/*
+ * When all blocks of names were taken: the film's table of inlined calls. 0, or a negative errno
+ * with l->why filled.
+ */
 int load_inlines(struct loader *l);
 
 #endif

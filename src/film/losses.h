@@ -37,8 +37,8 @@ struct losses {
 void losses_set(struct losses *l, struct arena *texts, uint32_t event, const char *reason,
 		uint64_t count);
 /*
- * Counts that are given from now on include those of another film, before, and if that one was not kept, only
- * those of the films before it. False: no memory.
+ * Counts that are given from now on include those of another film, before, and if that one was not
+ * kept, only those of the films before it. False: no memory.
  */
 bool losses_continue(struct losses *l, struct arena *texts, const struct losses *before, bool kept);
 /* A loss that stands in the film already, in the order of its rows. False: no memory. */

@@ -13,15 +13,18 @@
 #include "film/writing.h"
 
 /*
- * Blocks of a merged film: a minute of what is sorted. They compress better than seconds, and to read one second out of
- * a minute still takes less than opening the film.
+ * Blocks of a merged film: a minute of what is sorted. They compress better than seconds, and to
+ * read one second out of a minute still takes less than opening the film.
  */
 #define BLOCK_SPAN 60000000000ull
 
 /* What waits for a commit, of each kind: some MB. */
 #define COMMIT_BYTES (6u << 20)
 
-/* Films whose clocks differ by less were made while the machine ran; wall clocks are slewed by less. */
+/*
+ * Films whose clocks differ by less were made while the machine ran; wall clocks are slewed by
+ * less.
+ */
 #define SAME_BOOT_NS 10000000000
 
 struct merged_loss {
@@ -120,7 +123,9 @@ static int check(const struct film_merge *merge, const struct film_info *info, s
 	return 0;
 }
 
-/* Which start of the machine a film is of, by the difference of its clocks; UINT32_MAX: no memory. */
+/*
+ * Which start of the machine a film is of, by the difference of its clocks; UINT32_MAX: no memory.
+ */
 static uint32_t boot_of(struct film_merge *merge, int64_t offset)
 {
 	for (uint32_t i = 0; i < merge->boots.count; i++) {

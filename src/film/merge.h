@@ -9,24 +9,24 @@
 #include "film/reader.h"
 
 /*
- * Several films of one machine become one, which says what all of them say: what is the same in two of them
- * (an event, a process, an image, a function, a frame, a stack) is in it once, samples and calls come in
- * order of wall time, losses are added up. Times of samples are kept to 1024 ns. Its blocks are large: films that
- * were written second by second, also a single one, become smaller.
+ * Several films of one machine become one, which says what all of them say: what is the same in two
+ * of them (an event, a process, an image, a function, a frame, a stack) is in it once, samples and
+ * calls come in order of wall time, losses are added up. Times of samples are kept to 1024 ns. Its
+ * blocks are large: films that were written second by second, also a single one, become smaller.
  */
 struct film_merge;
 
 /*
- * Begins the film at path, replacing a film that is there; null: it is kept nowhere. 0 or a negative errno with
- * *why filled.
+ * Begins the film at path, replacing a film that is there; null: it is kept nowhere. 0 or a
+ * negative errno with *why filled.
  */
 int film_merge_begin(const char *path, struct film_merge **merge, struct fail *why);
 
 /*
- * Adds all of a film. Those of a machine are to be given in order of wall time. After an error the film at
- * path holds a part of it: only film_merge_end() without keeping it is right. -EINVAL: films of another
- * machine or with other labels; -ERANGE: its clock says that it is older than monotonic time can tell;
- * -EBADMSG: it is damaged.
+ * Adds all of a film. Those of a machine are to be given in order of wall time. After an error the
+ * film at path holds a part of it: only film_merge_end() without keeping it is right. -EINVAL:
+ * films of another machine or with other labels; -ERANGE: its clock says that it is older than
+ * monotonic time can tell; -EBADMSG: it is damaged.
  */
 int film_merge_add(struct film_merge *merge, struct film *film, struct fail *why);
 
@@ -34,8 +34,8 @@ int film_merge_add(struct film_merge *merge, struct film *film, struct fail *why
 int film_merge_end(struct film_merge *merge, bool keep, struct fail *why);
 
 /*
- * All of that for the films at paths, in whatever order. *bad is the index of the film that could not be
- * read or added, or count if it was something else that failed.
+ * All of that for the films at paths, in whatever order. *bad is the index of the film that could
+ * not be read or added, or count if it was something else that failed.
  */
 int film_merge_files(const char *const *paths, size_t count, const char *to, size_t *bad,
 		     struct fail *why);

@@ -240,7 +240,9 @@ static int map_image(struct merge_ids *ids, uint32_t i)
 	return !id || intern_add(&ids->image_index, hash, id) ? 0 : -ENOMEM;
 }
 
-/* An image like that one, for code that lies where the image has other code. 0: there are too many. */
+/*
+ * An image like that one, for code that lies where the image has other code. 0: there are too many.
+ */
 static int variant_of(struct merge_ids *ids, uint32_t image, uint32_t number, uint32_t *variant)
 {
 	uint64_t key = (uint64_t)image << 32 | number;
@@ -290,8 +292,9 @@ static void take_names(const struct film *film, uint32_t i, struct frame_names *
 }
 
 /*
- * What a frame is. In an image with a build id, a place; else, as the file may be another one by the same name,
- * a place and what is called so; of the frames of runtimes, whose addresses are just numbers, only that.
+ * What a frame is. In an image with a build id, a place; else, as the file may be another one by
+ * the same name, a place and what is called so; of the frames of runtimes, whose addresses are just
+ * numbers, only that.
  */
 static uint64_t hash_frame(const struct merge_ids *ids, const struct film_frame *frame,
 			   uint32_t image, const struct frame_names *names)

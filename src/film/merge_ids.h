@@ -11,15 +11,16 @@
 #include "film/writer.h"
 
 /*
- * Which row of the film that is made stands for which row of the film that is added: the same one for things
- * that are the same. Only merge.c uses it.
+ * Which row of the film that is made stands for which row of the film that is added: the same one
+ * for things that are the same. Only merge.c uses it.
  */
 
 /* A process or thread as the film has it, and the start of the machine in which it lived. */
 struct merged_process {
 	struct film_process row;
 	uint64_t
-		started; /* as its first film said: row.start is by the clock of the film that is made */
+		/* as its first film said: row.start is by the clock of the film that is made */
+		started;
 	uint32_t boot;
 };
 
@@ -63,7 +64,10 @@ int merge_ids_init(struct merge_ids *ids, struct film_writer *to);
 int merge_ids_add(struct merge_ids *ids, struct film *from, int64_t shift, uint32_t boot);
 void merge_ids_free(struct merge_ids *ids);
 
-/* The id there by the id here, of that table; null: no ids, or none that blocks of what was observed have. */
+/*
+ * The id there by the id here, of that table; null: no ids, or none that blocks of what was
+ * observed have.
+ */
 const uint32_t *merge_ids_of(const struct merge_ids *ids, enum layout_table table);
 
 /* A time of the film that is added, by the clock of the other; false: it cannot be told by it. */

@@ -23,14 +23,15 @@ const char *name_of_image(const char *path);
 
 /*
  * What a frame is called that has no function: "libc.so.6+0x1230", where its code begins if that is
- * known ("libx264.so.164+0x1340c0~" if that is a guess), else its own address; or "[jit]". Longer image names than fit are cut. Returns to.
+ * known ("libx264.so.164+0x1340c0~" if that is a guess), else its own address; or "[jit]". Longer
+ * image names than fit are cut. Returns to.
  */
 const char *name_of_place(const struct film *film, const struct film_frame *frame, char *to,
 			  size_t size);
 
 /*
- * The next label in the name of a frame of FILM_FRAME_LABEL, "key=value,key=value"; the text at *rest is cut into
- * pieces and *rest moved on. Values may hold commas. False: there is none.
+ * The next label in the name of a frame of FILM_FRAME_LABEL, "key=value,key=value"; the text at
+ * *rest is cut into pieces and *rest moved on. Values may hold commas. False: there is none.
  */
 bool name_next_label(char **rest, const char **key, const char **value);
 

@@ -6,7 +6,10 @@
 /* What waits for a commit, of each kind: for a caller that never commits. */
 #define PENDING_BYTES_MAX (192u << 20)
 
-/* All that they say of themselves is so: their ids are there, their times not shorter than what they took. */
+/*
+ * All that they say of themselves is so: their ids are there, their times not shorter than what
+ * they took.
+ */
 static bool rows_ok(const struct film_writer *w, const struct film_kind *kind, const void *rows,
 		    size_t count)
 {

@@ -301,9 +301,9 @@ static void put_locations(struct pprof *p)
 }
 
 /*
- * Addresses are those in the file, so mappings begin at 0. Where all is named, a reader is told that
- * there is nothing (no function, file, line or inlined function) to look up; the rest it may name by
- * the build id.
+ * Addresses are those in the file, so mappings begin at 0. Where all is named, a reader is told
+ * that there is nothing (no function, file, line or inlined function) to look up; the rest it may
+ * name by the build id.
  */
 static void put_mappings(struct pprof *p)
 {

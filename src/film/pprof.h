@@ -29,8 +29,8 @@ enum pprof_field {
 };
 
 /*
- * Writes a profile in the format of pprof, gzip and all, made of what is in a film: which samples, the caller
- * chooses. What goes wrong is kept until pprof_finish().
+ * Writes a profile in the format of pprof, gzip and all, made of what is in a film: which samples,
+ * the caller chooses. What goes wrong is kept until pprof_finish().
  *
  *	pprof_start()	then comments, then for each sample
  *	pprof_frame()	for each of its frames, leaf first, and

@@ -12,8 +12,8 @@
  * by an attacker. Everything is checked when it is loaded: ids are in range, a stack's parent comes
  * before it, blocks hold what their rows say. What remains can be used without further checks.
  *
- * The catalogue is in memory: tables are arrays whose index is the id; index 0 is unused (zeroed, its
- * strings ""), so count is the highest id plus one.
+ * The catalogue is in memory: tables are arrays whose index is the id; index 0 is unused (zeroed,
+ * its strings ""), so count is the highest id plus one.
  *
  * One film is used by one thread at a time. A film that is being recorded is read as it was when it
  * was opened; it may go on being recorded meanwhile.
@@ -35,7 +35,10 @@ struct film {
 	struct film_loss *losses;
 	size_t loss_count;
 
-	/* Samples until then have frames with the names that they will have (film_names_settled()); UINT64_MAX: all. */
+	/*
+	 * Samples until then have frames with the names that they will have (film_names_settled());
+	 * UINT64_MAX: all.
+	 */
 	uint64_t settled;
 
 	struct film_private *private;
@@ -47,9 +50,10 @@ int film_open_info(const char *path, struct film **film, struct fail *why);
 /* The same with events and losses. */
 int film_open_losses(const char *path, struct film **film, struct fail *why);
 /*
- * As film_open(), for a film that is being recorded: film_catch_up() makes it what film_open() would give by then, and
- * reads only what came since. Where that fails, as another film is at its place, say (-ESTALE), nothing is left to be
- * done with it but film_free(). Nothing that the film had before stays where it was.
+ * As film_open(), for a film that is being recorded: film_catch_up() makes it what film_open()
+ * would give by then, and reads only what came since. Where that fails, as another film is at its
+ * place, say (-ESTALE), nothing is left to be done with it but film_free(). Nothing that the film
+ * had before stays where it was.
  */
 int film_follow(const char *path, struct film **film, struct fail *why);
 int film_catch_up(struct film *film, struct fail *why);
@@ -64,21 +68,22 @@ const struct film_inline *film_inlines_of(const struct film *film, uint32_t fram
 /*
  * Calls take() with each block of samples of one event, in order of time; blocks that lie outside
  * [from, to) are not even decompressed, and blocks that reach over it are cut to it. A value of
- * take() other than 0 ends the walk and is returned. Returns 0 or a negative errno with *why filled.
+ * take() other than 0 ends the walk and is returned. Returns 0 or a negative errno with *why
+ * filled.
  *
  * Waits are samples, too: their time is their end, their value what they took.
  *
- * While take() has a block, the next one is read in a thread of the reader's own: so take(), here and
- * below, must not walk through the same film itself.
+ * While take() has a block, the next one is read in a thread of the reader's own: so take(), here
+ * and below, must not walk through the same film itself.
  */
 int film_each_samples(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		      int (*take)(void *context, const struct film_samples *samples), void *context,
 		      struct fail *why);
 
 /*
- * The same for the samples of a film that grows: those in the blocks that came after so many blocks, up to the
- * one with the number to. film_block_count() is how many there are; film_settled_count() counts those before the
- * first one whose frames may still get names.
+ * The same for the samples of a film that grows: those in the blocks that came after so many
+ * blocks, up to the one with the number to. film_block_count() is how many there are;
+ * film_settled_count() counts those before the first one whose frames may still get names.
  */
 int film_each_new_samples(struct film *film, uint32_t event, uint64_t after, uint64_t to,
 			  int (*take)(void *context, const struct film_samples *samples),
@@ -89,15 +94,18 @@ uint64_t film_settled_count(const struct film *film);
 uint64_t film_settled_until(const struct film *film);
 
 /*
- * The same for calls: those that end in [from, to), blocks in the order of writing: the calls of one
- * thread are in order over all blocks. backwards: the last block first; the calls within a block stand in
- * order of their end either way. What take() is given lives until it returns.
+ * The same for calls: those that end in [from, to), blocks in the order of writing: the calls of
+ * one thread are in order over all blocks. backwards: the last block first; the calls within a
+ * block stand in order of their end either way. What take() is given lives until it returns.
  */
 int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t to, bool backwards,
 		    int (*take)(void *context, const struct film_calls *calls), void *context,
 		    struct fail *why);
 
-/* The same for waits: those that end in [from, to), with all that is known of them, in order of their end. */
+/*
+ * The same for waits: those that end in [from, to), with all that is known of them, in order of
+ * their end.
+ */
 int film_each_waits(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		    int (*take)(void *context, const struct film_waits *waits), void *context,
 		    struct fail *why);
@@ -108,12 +116,14 @@ bool film_has_waits(const struct film *film, uint32_t event);
 /* How many calls of an event the film holds, from the block rows alone. */
 uint64_t film_call_count(struct film *film, uint32_t event);
 
-/* How many sums of functions the film has of an event; 0: its calls, if any, were kept one by one. */
+/*
+ * How many sums of functions the film has of an event; 0: its calls, if any, were kept one by one.
+ */
 uint64_t film_sum_count(struct film *film, uint32_t event);
 
 /*
- * Calls take() with what is known of the probes' cost, and with sums; in the order of writing. Sums are not
- * cut: all that cover a part of [from, to) are given.
+ * Calls take() with what is known of the probes' cost, and with sums; in the order of writing. Sums
+ * are not cut: all that cover a part of [from, to) are given.
  */
 int film_each_probe(struct film *film, uint32_t event,
 		    int (*take)(void *context, const struct film_probe *probe), void *context,

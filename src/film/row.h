@@ -9,8 +9,8 @@
 #include "film/arena.h"
 
 /*
- * A row of a table of a film, which may hold anything. What is wrong with it sets err, to -EBADMSG or
- * -ENOMEM, and is taken as 0 or "".
+ * A row of a table of a film, which may hold anything. What is wrong with it sets err, to -EBADMSG
+ * or -ENOMEM, and is taken as 0 or "".
  */
 struct film_row {
 	sqlite3_stmt *at;

@@ -9,8 +9,8 @@
 #include "base/fail.h"
 
 /*
- * The tables of a film and what SQLite needs to be told. doc/film.md describes every column; what is
- * changed here is changed there, and FILM_SCHEMA_VERSION with it.
+ * The tables of a film and what SQLite needs to be told. doc/film.md describes every column; what
+ * is changed here is changed there, and FILM_SCHEMA_VERSION with it.
  *
  * Numbers of 64 bits without a sign are stored as SQLite's signed ones of the same bits.
  */
@@ -70,12 +70,14 @@ int film_sql_run(sqlite3 *db, const char *sql);
 /* The number in the first column of the first row. Returns SQLite's code; SQLITE_DONE: no row. */
 int film_sql_number(sqlite3 *db, const char *sql, int64_t *number);
 
-/* Makes db a connection that takes nothing in the file for an instruction. Returns SQLite's code. */
+/*
+ * Makes db a connection that takes nothing in the file for an instruction. Returns SQLite's code.
+ */
 int film_sql_distrust(sqlite3 *db);
 
 /*
- * 0 if db is a film of this version or an earlier one, with just the tables of that; else a negative errno with *why
- * filled; path is for the words.
+ * 0 if db is a film of this version or an earlier one, with just the tables of that; else a
+ * negative errno with *why filled; path is for the words.
  */
 int film_check_schema(sqlite3 *db, const char *path, int *version, struct fail *why);
 

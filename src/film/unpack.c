@@ -30,7 +30,9 @@ static int make_room(struct film_unpacker *u, const struct film_kind *kind, size
 		     struct film_unpacked *unpacked)
 {
 	const struct layout *layout = &kind->layout;
-	/* columns of four bytes are as long as those of eight: they begin at a multiple of it, too */
+	/*
+	 * columns of four bytes are as long as those of eight: they begin at a multiple of it, too
+	 */
 	size_t size = layout->view_size ? count * layout->count
 					: (count * layout->row_size + 7) / sizeof(uint64_t);
 

@@ -12,7 +12,10 @@ struct film_unpacker {
 	vec(uint64_t) cells; /* of the block at hand */
 };
 
-/* What was in a block: columns in view if its kind has such, else rows. It points into the unpacker. */
+/*
+ * What was in a block: columns in view if its kind has such, else rows. It points into the
+ * unpacker.
+ */
 struct film_unpacked {
 	const struct film_kind *kind;
 	struct film_span span; /* of the block */
@@ -22,8 +25,8 @@ struct film_unpacked {
 };
 
 /*
- * Takes a block apart, until the next one. -EBADMSG when the data is not valid, is not what span says, or names what is
- * not within limits; -ENOMEM.
+ * Takes a block apart, until the next one. -EBADMSG when the data is not valid, is not what span
+ * says, or names what is not within limits; -ENOMEM.
  */
 int film_unpack(struct film_unpacker *u, const struct film_kind *kind,
 		const struct layout_limits *limits, const struct film_span *span, const void *data,

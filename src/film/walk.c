@@ -344,7 +344,9 @@ static int give_probes(const struct walk *walk, const struct film_unpacked *bloc
 	return err;
 }
 
-/* The kind that says most of what was given as that one: a film of an older version has no other. */
+/*
+ * The kind that says most of what was given as that one: a film of an older version has no other.
+ */
 static uint32_t kind_to_read(const struct film *film, uint32_t event, uint32_t number)
 {
 	uint32_t also = film_kind(number)->also;

@@ -13,12 +13,14 @@
 #include "film/schema.h"
 #include "film/writing.h"
 
-/* A block that is sorted ends after this time, so that block rows alone make a timeline of seconds. */
+/*
+ * A block that is sorted ends after this time, so that block rows alone make a timeline of seconds.
+ */
 #define BLOCK_SPAN 1000000000ull
 
 /*
- * What is remembered of the catalogue: some 25 MB at most, which a film reaches only if it goes on finding what it
- * never had. What a machine runs in an hour of work is less.
+ * What is remembered of the catalogue: some 25 MB at most, which a film reaches only if it goes on
+ * finding what it never had. What a machine runs in an hour of work is less.
  */
 #define FUNCTIONS_KNOWN (1u << 15)
 #define FRAMES_KNOWN	(1u << 16)

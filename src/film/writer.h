@@ -20,8 +20,8 @@
 struct film_writer;
 
 /*
- * Creates path, replacing a film (and nothing but a film or an empty file) that is there. path null: the
- * film is kept nowhere; who only looks at what happens needs none, but what records does.
+ * Creates path, replacing a film (and nothing but a film or an empty file) that is there. path
+ * null: the film is kept nowhere; who only looks at what happens needs none, but what records does.
  * Returns 0 or a negative errno with *why filled.
  */
 int film_create(const char *path, const struct film_info *info, struct film_writer **w,
@@ -33,24 +33,30 @@ uint32_t film_add_thread(struct film_writer *w, const struct film_thread *thread
 uint32_t film_add_image(struct film_writer *w, const struct film_image *image);
 
 /*
- * To be called before the first of them: processes and threads are kept until film_close(), which packs them; a film
- * that is not closed has none. Their strings are not copied, and must live until then. False: no memory.
+ * To be called before the first of them: processes and threads are kept until film_close(), which
+ * packs them; a film that is not closed has none. Their strings are not copied, and must live until
+ * then. False: no memory.
  */
 bool film_pack_rows(struct film_writer *w);
 
-/* Writes a row again that became known better, e.g. when a process ended or executed another file. */
+/*
+ * Writes a row again that became known better, e.g. when a process ended or executed another file.
+ */
 void film_set_process(struct film_writer *w, uint32_t id, const struct film_process *process);
 void film_set_thread(struct film_writer *w, uint32_t id, const struct film_thread *thread);
 
 /*
- * The frame for this place: the same id for the same place as long as it is used now and then. A place that was not
- * used for long is forgotten, and is another frame when it comes back, which must be named again; its ids are higher
- * than all before. The same is true of stacks.
+ * The frame for this place: the same id for the same place as long as it is used now and then. A
+ * place that was not used for long is forgotten, and is another frame when it comes back, which
+ * must be named again; its ids are higher than all before. The same is true of stacks.
  */
 uint32_t film_frame(struct film_writer *w, uint32_t image, enum film_frame_kind kind,
 		    uint64_t address);
 
-/* The frame that marks why a stack ends early, e.g. "[truncated: unreadable memory]", or what is missing within it. */
+/*
+ * The frame that marks why a stack ends early, e.g. "[truncated: unreadable memory]", or what is
+ * missing within it.
+ */
 uint32_t film_mark(struct film_writer *w, const char *name);
 
 /* The stack parent plus frame: the same id for the same pair. */
@@ -70,8 +76,8 @@ void film_name_frame(struct film_writer *w, uint32_t frame, const struct film_na
 		     size_t count);
 
 /*
- * Tells the address where the function of a frame begins: not 0, and not behind the frame's own, address. A
- * name says more, whichever is told first.
+ * Tells the address where the function of a frame begins: not 0, and not behind the frame's own,
+ * address. A name says more, whichever is told first.
  */
 void film_start_frame(struct film_writer *w, uint32_t frame, uint64_t address, uint64_t start);
 
@@ -82,15 +88,18 @@ void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t 
 void film_call(struct film_writer *w, uint32_t event, const struct film_call *call);
 
 /*
- * A wait. Its event is one of time, and has no samples besides: whoever asks for samples gets waits, as such (their end,
- * their duration).
+ * A wait. Its event is one of time, and has no samples besides: whoever asks for samples gets
+ * waits, as such (their end, their duration).
  */
 void film_wait(struct film_writer *w, uint32_t event, const struct film_wait *wait);
 
 /* What tracing the function at that frame costs; may be told again. */
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe);
 
-/* Sums of a function since the sums of it that were given before. from, to: the time that they cover. */
+/*
+ * Sums of a function since the sums of it that were given before. from, to: the time that they
+ * cover.
+ */
 void film_sum(struct film_writer *w, uint32_t event, uint64_t from, uint64_t to,
 	      const struct film_sum *sum);
 
@@ -98,30 +107,33 @@ void film_sum(struct film_writer *w, uint32_t event, uint64_t from, uint64_t to,
 void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64_t count);
 
 /*
- * w goes on where the film of before ended: losses are given as totals over both, of which w keeps what is
- * more than before had; if before is kept nowhere, than those before it had. False: no memory.
+ * w goes on where the film of before ended: losses are given as totals over both, of which w keeps
+ * what is more than before had; if before is kept nowhere, than those before it had. False: no
+ * memory.
  */
 bool film_continue(struct film_writer *w, const struct film_writer *before);
 
 /*
- * For a film that is read while it grows: its frames get their names some time after the samples that have them.
- * film_names_follow(), once, says so; film_names_settled() says that all frames so far have got theirs, or
- * will have none. The next commit tells the readers; film_close() does it for all.
+ * For a film that is read while it grows: its frames get their names some time after the samples
+ * that have them. film_names_follow(), once, says so; film_names_settled() says that all frames so
+ * far have got theirs, or will have none. The next commit tells the readers; film_close() does it
+ * for all.
  */
 void film_names_follow(struct film_writer *w);
 void film_names_settled(struct film_writer *w);
 
 /*
- * Before the first commit, of a film that nobody copies without its side file while it grows: the last ten commits may
- * stay in that one. To have each in the film's own file takes most of the work of the disk.
+ * Before the first commit, of a film that nobody copies without its side file while it grows: the
+ * last ten commits may stay in that one. To have each in the film's own file takes most of the work
+ * of the disk.
  */
 void film_keep_aside(struct film_writer *w);
 
 /*
- * Hands everything so far to the disk. now becomes the film's end. Does not wait for the disk, unless
- * wait is set, or the disk is so far behind that 64 MB are queued for it. Returns 0, or the error of
- * this or an earlier commit (a full disk, say); then nothing more is written, what was committed
- * before stays, and film_close() is still needed.
+ * Hands everything so far to the disk. now becomes the film's end. Does not wait for the disk,
+ * unless wait is set, or the disk is so far behind that 64 MB are queued for it. Returns 0, or the
+ * error of this or an earlier commit (a full disk, say); then nothing more is written, what was
+ * committed before stays, and film_close() is still needed.
  */
 int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why);
 
@@ -129,8 +141,8 @@ int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why
 int film_close(struct film_writer *w, uint64_t now, struct fail *why);
 
 /*
- * The same. *samples gets how many of the samples that were given stand in the film: those of commits that were
- * finished, none of a film that someone removed.
+ * The same. *samples gets how many of the samples that were given stand in the film: those of
+ * commits that were finished, none of a film that someone removed.
  */
 int film_close_counted(struct film_writer *w, uint64_t now, uint64_t *samples, struct fail *why);
 
@@ -139,7 +151,8 @@ uint64_t film_size(const struct film_writer *w);
 
 /*
  * Opens an existing film to name its frames ("stackcam resolve"): only film_name_frame(),
- * film_start_frame(), film_loss() of no event, film_commit() and film_close() may be called on the result.
+ * film_start_frame(), film_loss() of no event, film_commit() and film_close() may be called on the
+ * result.
  */
 int film_open_for_naming(const char *path, struct film_writer **w, struct fail *why);
 

@@ -10,8 +10,8 @@
 #include "film/writer.h"
 
 /*
- * What a writer keeps to itself; writer.c (a film from its start to its end), describe.c (what is in it: tables
- * with ids) and observe.c (what was seen when) share it.
+ * What a writer keeps to itself; writer.c (a film from its start to its end), describe.c (what is
+ * in it: tables with ids) and observe.c (what was seen when) share it.
  */
 struct film_writer {
 	struct film_disk *disk;
@@ -25,8 +25,9 @@ struct film_writer {
 	bool names_follow, names_settled;
 
 	/*
-	 * What is new goes into the batch. Here is only what was used lately, for a film has no end: what was forgotten is
-	 * written again when it is used again, and then stands in the film twice.
+	 * What is new goes into the batch. Here is only what was used lately, for a film has no
+	 * end: what was forgotten is written again when it is used again, and then stands in the
+	 * film twice.
 	 */
 	struct known known_functions, known_frames, known_stacks, known_files;
 	struct film_first next; /* ids of the next ones */
@@ -53,8 +54,9 @@ static inline uint32_t lost(struct film_writer *w, enum own_loss what)
 const char *film_fit(struct film_writer *w, const char *s);
 
 /*
- * Writes rows of that kind. from, to: the time that they are of, where that is given; else 0. False: not all of them,
- * which is counted; none if what one says is not so: its ids must be there, its time not shorter than what it took.
+ * Writes rows of that kind. from, to: the time that they are of, where that is given; else 0.
+ * False: not all of them, which is counted; none if what one says is not so: its ids must be there,
+ * its time not shorter than what it took.
  */
 bool film_put(struct film_writer *w, enum film_block_kind kind, uint32_t event, uint64_t from,
 	      uint64_t to, const void *rows, size_t count);
@@ -71,7 +73,10 @@ static inline struct known_key film_file_key(const char *path)
 	return (struct known_key){.text = path};
 }
 
-/* Nothing is written twice, whatever memory it takes: for films that are made of others, and have an end. */
+/*
+ * Nothing is written twice, whatever memory it takes: for films that are made of others, and have
+ * an end.
+ */
 void film_forget_nothing(struct film_writer *w);
 
 #endif

@@ -10,9 +10,9 @@
 #include "base/privileges.h"
 
 /*
- * What the thread that films still needs once its probes are attached: tables for new programs (BPF), to look
- * into processes (SYS_PTRACE) and their files (DAC_READ_SEARCH, CHECKPOINT_RESTORE for those that have no name
- * any more), and the kernel's names (SYSLOG).
+ * What the thread that films still needs once its probes are attached: tables for new programs
+ * (BPF), to look into processes (SYS_PTRACE) and their files (DAC_READ_SEARCH, CHECKPOINT_RESTORE
+ * for those that have no name any more), and the kernel's names (SYSLOG).
  */
 #define RECORDER_PRIVILEGES                                                                \
 	(privilege(CAP_BPF) | privilege(CAP_SYS_PTRACE) | privilege(CAP_DAC_READ_SEARCH) | \

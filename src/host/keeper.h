@@ -6,7 +6,9 @@
 #include "host/recorder.h"
 #include "store/store.h"
 
-/* A thread that does a store's housekeeping, and measures the recorder (null: nothing is filmed). */
+/*
+ * A thread that does a store's housekeeping, and measures the recorder (null: nothing is filmed).
+ */
 struct keeper;
 
 /* store and recorder must outlive it. *keeper is null after an error. */

@@ -10,12 +10,13 @@
 #include "film/events.h"
 
 /*
- * The recorder of what runs for long: the whole machine is filmed, film after film (camera/reel.h), in a thread of its
- * own. That films cannot be written, and that they are again, it tells by itself (host/say.h).
+ * The recorder of what runs for long: the whole machine is filmed, film after film (camera/reel.h),
+ * in a thread of its own. That films cannot be written, and that they are again, it tells by itself
+ * (host/say.h).
  *
  *	recorder_new()		loads and attaches, and raises the priority of the calling thread
- *	recorder_start()	starts the thread, which inherits that and the privileges of the moment; the caller's
- *				own priority is as before
+ *	recorder_start()	starts the thread, which inherits that and the privileges of the
+ *				moment; the caller's own priority is as before
  *	recorder_stop()		the film that is under way is ended; from any thread
  *	recorder_join()		awaits the end of the thread
  */
@@ -62,7 +63,10 @@ void recorder_state(struct recorder *recorder, struct recorder_state *state);
 /* To be called some times a minute, by one thread. */
 void recorder_measure(struct recorder *recorder);
 
-/* One descriptor per image, ring and probe: as many as are allowed, but not for a command that is started. */
+/*
+ * One descriptor per image, ring and probe: as many as are allowed, but not for a command that is
+ * started.
+ */
 void recorder_raise_descriptors(void);
 
 #endif

@@ -11,9 +11,10 @@
 struct option;
 
 /*
- * Options of a verb that may stand on its command line, or by their long names in a file, a line each (base/config.h).
- * What the command line says counts more, so it is read twice: before the file what must be known by then (the file's
- * name, and rules that stand before those of the file), behind it the rest.
+ * Options of a verb that may stand on its command line, or by their long names in a file, a line
+ * each (base/config.h). What the command line says counts more, so it is read twice: before the
+ * file what must be known by then (the file's name, and rules that stand before those of the file),
+ * behind it the rest.
  */
 
 /* What such verbs have in common, and the options that it comes from. */
@@ -54,8 +55,8 @@ struct settings {
 	const struct option *options; /* as for getopt_long(), short ones too; -h is --help */
 	struct settings_common *common;
 	/*
-	 * All others. Returns 0 or a negative errno with *why filled. value lives as long as the command line, or the
-	 * file's text.
+	 * All others. Returns 0 or a negative errno with *why filled. value lives as long as the
+	 * command line, or the file's text.
 	 */
 	int (*take)(void *context, int option, const char *value, struct fail *why);
 	/* Called between the file and the command line that counts more; may be null. */
@@ -72,9 +73,9 @@ enum settings_read {
 };
 
 /*
- * Reads the command line and the file that it names into *common, whose numbers are set already, and what take() fills.
- * Called again (SIGHUP) it reads the file anew. The strings live as long as argv and *common, which is to be freed in
- * every case.
+ * Reads the command line and the file that it names into *common, whose numbers are set already,
+ * and what take() fills. Called again (SIGHUP) it reads the file anew. The strings live as long as
+ * argv and *common, which is to be freed in every case.
  */
 enum settings_read settings_read(const struct settings *settings, int argc, char **argv,
 				 struct fail *why);

@@ -10,9 +10,9 @@
 /* How long something runs: until a signal, some time, or the recorder ends it. */
 
 /*
- * SIGINT, SIGTERM and SIGHUP are waited for from now on: no thread is interrupted by them, for they are blocked in this
- * one and all that it starts; SIGPIPE is ignored. Returns the descriptor that they are read from, or a negative errno
- * with *why filled.
+ * SIGINT, SIGTERM and SIGHUP are waited for from now on: no thread is interrupted by them, for they
+ * are blocked in this one and all that it starts; SIGPIPE is ignored. Returns the descriptor that
+ * they are read from, or a negative errno with *why filled.
  */
 int until_take_signals(struct fail *why);
 
@@ -27,7 +27,10 @@ struct until {
 	void *context;
 };
 
-/* Waits, and feeds the watchdog of who started it as long as the recorder lives. Returns 0 or a negative errno. */
+/*
+ * Waits, and feeds the watchdog of who started it as long as the recorder lives. Returns 0 or a
+ * negative errno.
+ */
 int until_end(const struct until *until);
 
 #endif

@@ -11,10 +11,11 @@
  * Which functions are meant: an ordered list of patterns that include or exclude; the last one that
  * matches decides. If the first one excludes, or there is none, all others are meant.
  *
- * A pattern is a glob, or with "re:" an extended regular expression that must match somewhere. It is
- * compared with the demangled name without parameters, return type and template arguments' spaces
- * ("leveldb::DBImpl::Get", "std::vector<int>::push_back"), and with the name as it stands in the symbol
- * table. "NAME@LIB" means only calls into libraries whose file name matches LIB ("malloc@libc*").
+ * A pattern is a glob, or with "re:" an extended regular expression that must match somewhere. It
+ * is compared with the demangled name without parameters, return type and template arguments'
+ * spaces ("leveldb::DBImpl::Get", "std::vector<int>::push_back"), and with the name as it stands in
+ * the symbol table. "NAME@LIB" means only calls into libraries whose file name matches LIB
+ * ("malloc@libc*").
  */
 struct choice;
 
@@ -26,7 +27,10 @@ int choice_add_function(struct choice *choice, bool include, const char *pattern
 /* The same for libraries as a whole, by a glob on their file name. */
 int choice_add_library(struct choice *choice, bool include, const char *pattern, struct fail *why);
 
-/* Is it meant? library: file name of the library that is called, null for a function of the program. */
+/*
+ * Is it meant? library: file name of the library that is called, null for a function of the
+ * program.
+ */
 bool choice_has(const struct choice *choice, const char *name, const char *symbol,
 		const char *library);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where a probe on a function's entry is cheapest. The kernel emulates a few instructions and executes all
- * others out of line, with a trap behind them, which takes several times as long. So the probe moves from the
- * first instruction to the first one that is emulated, if all that is between only computes, and no way leads
- * there but from the function's beginning.
+ * Where a probe on a function's entry is cheapest. The kernel emulates a few instructions and
+ * executes all others out of line, with a trap behind them, which takes several times as long. So
+ * the probe moves from the first instruction to the first one that is emulated, if all that is
+ * between only computes, and no way leads there but from the function's beginning.
  */
 #include "probe/internal.h"
 
@@ -134,8 +134,8 @@ static bool slide(const struct body *b, const struct entry_wish *wish, size_t at
 }
 
 /*
- * Behind the check for room a Go function really begins: without room it starts again from the top, and
- * a probe there would see it twice.
+ * Behind the check for room a Go function really begins: without room it starts again from the top,
+ * and a probe there would see it twice.
  */
 static bool skip_stack_check(const struct body *b, const struct entry_wish *wish,
 			     struct entry *found)

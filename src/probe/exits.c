@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where a function ends: each "ret", and each jump to another function as its last deed. The code is read from
- * the first byte to the last. If that, or what a jump means, is in any doubt, the answer is that it is not
- * known: an end too many would be a lie, one too few makes calls last too long.
+ * Where a function ends: each "ret", and each jump to another function as its last deed. The code
+ * is read from the first byte to the last. If that, or what a jump means, is in any doubt, the
+ * answer is that it is not known: an end too many would be a lie, one too few makes calls last too
+ * long.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +11,10 @@
 
 #include "probe/internal.h"
 
-/* A function with its parts (".cold"); larger ones were made by generators of code, and have no end worth it. */
+/*
+ * A function with its parts (".cold"); larger ones were made by generators of code, and have no end
+ * worth it.
+ */
 #define CODE_MAX  ((size_t)1 << 20)
 #define PARTS_MAX 4
 
@@ -18,7 +22,10 @@
 #define BEGINS 1 /* an instruction */
 #define TARGET 2 /* of a jump */
 
-/* Words that the stack pointer and the frame pointer are below the entry's stack pointer, + 1; 0: not known. */
+/*
+ * Words that the stack pointer and the frame pointer are below the entry's stack pointer, + 1; 0:
+ * not known.
+ */
 struct depth {
 	uint16_t sp, fp;
 };
@@ -217,7 +224,10 @@ static int judge_jump(struct search *s, uint64_t address, const struct isa_insn 
 			return 0;
 		return add_exit(s, address);
 	}
-	/* nobody leaves for a function with a frame of its own: where there is no name, it is a part */
+	/*
+	 * nobody leaves for a function with a frame of its own: where there is no name, it is a
+	 * part
+	 */
 	if (span->kind != SYMBOL_FUNCTION_LABEL)
 		return 0;
 	added = add_part(s, span);

@@ -11,8 +11,8 @@
 #include "symbol/symbols.h"
 
 /*
- * The functions of an image that can be traced: where probes are to be put, what they will cost, and
- * what must be left alone, and why. Files are hostile input. Nothing is probed here.
+ * The functions of an image that can be traced: where probes are to be put, what they will cost,
+ * and what must be left alone, and why. Files are hostile input. Nothing is probed here.
  */
 
 /* What the entry probe costs, by the instruction under it (x86: measured, 6.18). */
@@ -24,7 +24,8 @@ enum probe_cost {
 
 /* How its end is seen. */
 enum probe_exit {
-	PROBE_EXIT_RETURN, /* the kernel's return probe: cheap; deadly if the stack is unwound or changed */
+	/* the kernel's return probe: cheap; deadly if the stack is unwound or changed */
+	PROBE_EXIT_RETURN,
 	PROBE_EXIT_RET,	     /* probes on each "ret" and each jump out of the function */
 	PROBE_EXIT_INFERRED, /* none: later events show that it has ended */
 };
@@ -32,7 +33,8 @@ enum probe_exit {
 /* Why a function must not, or cannot, be traced. */
 enum probe_refusal {
 	PROBE_ALLOWED,
-	PROBE_REFUSED_START, /* _start, __libc_start_main …: they never return, or run before all else */
+	/* _start, __libc_start_main …: they never return, or run before all else */
+	PROBE_REFUSED_START,
 	PROBE_REFUSED_LOADER,	/* part of the dynamic loader */
 	PROBE_REFUSED_RESOLVER, /* an IFUNC resolver: what it chose is traced instead */
 	PROBE_REFUSED_TWICE, /* returns twice or changes stacks: setjmp, vfork, swapcontext … */
@@ -41,15 +43,19 @@ enum probe_refusal {
 	PROBE_REFUSED_PART,	/* not a whole function: ".cold" */
 	PROBE_REFUSED_OVERLAP,	/* lies within another function, or is its alias */
 	PROBE_REFUSED_NO_SIZE,	/* where it ends is not known */
-	PROBE_REFUSED_CODE, /* its first instruction cannot be probed: prefixes, no instruction, data */
-	PROBE_REFUSED_NO_STUB, /* a library function that is called without a stub: only it can be probed */
+	/* its first instruction cannot be probed: prefixes, no instruction, data */
+	PROBE_REFUSED_CODE,
+	/* a library function that is called without a stub: only it can be probed */
+	PROBE_REFUSED_NO_STUB,
 	PROBE_REFUSED_BORDER, /* outside of the executable segments */
 };
 
 /* "starts the program", "part of the dynamic loader": for lists */
 const char *probe_refusal_words(enum probe_refusal refusal);
 
-/* An offset in the file, and what the stack pointer has moved since the function's entry, in words. */
+/*
+ * An offset in the file, and what the stack pointer has moved since the function's entry, in words.
+ */
 struct probe_site {
 	uint64_t offset;
 	uint16_t words;
@@ -91,14 +97,19 @@ struct probe_question {
 	struct symbols *symbols; /* names, debug files */
 	const struct choice *choice;
 	bool own; /* functions that the image defines */
-	/* functions of libraries, where the image calls them: PLT stubs; and those without, as refused */
+	/*
+	 * functions of libraries, where the image calls them: PLT stubs; and those without, as
+	 * refused
+	 */
 	bool called;
 	const char *
-		inside; /* the image is a library, --inside: its file name, for choice_has(); else null */
+		/* the image is a library, --inside: its file name, for choice_has(); else null */
+		inside;
 	enum probe_exit_wish exit;
 	/*
-	 * Functions that call nothing may have return probes (PROBE_WISH_AUTO), since a guard looks at each call
-	 * whether a signal handler could run on top of it, and it seldom will (probe_is_calm()).
+	 * Functions that call nothing may have return probes (PROBE_WISH_AUTO), since a guard looks
+	 * at each call whether a signal handler could run on top of it, and it seldom will
+	 * (probe_is_calm()).
 	 */
 	bool calm;
 	bool refused_too; /* list what was meant but refused, for --list */
@@ -113,8 +124,9 @@ int probe_functions_of(const struct probe_question *question, struct probe_funct
 void probe_functions_free(struct probe_functions *functions);
 
 /*
- * Does the image leave alone what would make its process one of several threads, or one with handlers of signals?
- * It imports nothing of that kind. An image without a dynamic symbol table is not known to.
+ * Does the image leave alone what would make its process one of several threads, or one with
+ * handlers of signals? It imports nothing of that kind. An image without a dynamic symbol table is
+ * not known to.
  */
 bool probe_is_calm(const struct symbol_image *image);
 
@@ -125,8 +137,9 @@ bool probe_executes(const struct symbol_image *image);
 bool probe_is_go(const struct symbol_image *image);
 
 /*
- * Up to count names of functions nearest to a pattern that matched none: "did you mean". near is filled
- * with strings that live as long as functions_of_all, a list made with an empty choice. Returns how many.
+ * Up to count names of functions nearest to a pattern that matched none: "did you mean". near is
+ * filled with strings that live as long as functions_of_all, a list made with an empty choice.
+ * Returns how many.
  */
 size_t probe_near(const struct probe_functions *functions_of_all, const char *pattern,
 		  const char **near, size_t count);

@@ -26,7 +26,10 @@ bool probe_is_go(const struct symbol_image *image)
 	return is_go;
 }
 
-/* Whether a symbol's name, perhaps with a version ("__cxa_throw@CXXABI_1.3"), is one of a null-terminated list. */
+/*
+ * Whether a symbol's name, perhaps with a version ("__cxa_throw@CXXABI_1.3"), is one of a
+ * null-terminated list.
+ */
 static bool is_one_of(const char *name, const char *const *names)
 {
 	for (; *names; names++) {

@@ -78,14 +78,14 @@ enum leaf {
 struct span *spans_find(const struct spans *spans, uint64_t address, bool within);
 
 /*
- * Adds what only the unwind information knows: sizes of functions that have none, and, if calls is set,
- * functions without a name, or parts of functions, that are called or jumped to. 0 or -ENOMEM.
+ * Adds what only the unwind information knows: sizes of functions that have none, and, if calls is
+ * set, functions without a name, or parts of functions, that are called or jumped to. 0 or -ENOMEM.
  */
 int add_unnamed(struct spans *spans, const struct symbol_image *image, bool calls);
 
 /*
- * Whether nothing is called there but functions that call nothing, the stack pointer only moves by what the
- * instructions say, and nobody looks at the return address. 1, 0, or -ENOMEM.
+ * Whether nothing is called there but functions that call nothing, the stack pointer only moves by
+ * what the instructions say, and nobody looks at the return address. 1, 0, or -ENOMEM.
  */
 int is_leaf(struct spans *spans, struct span *span);
 

@@ -7,17 +7,19 @@
 #include <stdint.h>
 
 /*
- * All that is particular to x86-64: how long an instruction is, where it leads to, what it does to the stack
- * pointer, and what a probe on it costs.
+ * All that is particular to x86-64: how long an instruction is, where it leads to, what it does to
+ * the stack pointer, and what a probe on it costs.
  *
- * A program of 50,000 functions has some million instructions, each of which must be looked at, but of
- * which no more than this matters: so they are read here, ten times as fast as by a disassembler, and with
- * those that are newer than it. (Intel SDM, volume 2, chapter 2 and appendix A.)
+ * A program of 50,000 functions has some million instructions, each of which must be looked at, but
+ * of which no more than this matters: so they are read here, ten times as fast as by a
+ * disassembler, and with those that are newer than it. (Intel SDM, volume 2, chapter 2 and appendix
+ * A.)
  */
 
 struct isa_insn {
 	uint8_t length;
-	uint8_t map; /* of opcodes: 1, 2 (0f), 3 (0f 38), 4 (0f 3a); others of VEX and EVEX by their number */
+	/* of opcodes: 1, 2 (0f), 3 (0f 38), 4 (0f 3a); others of VEX and EVEX by their number */
+	uint8_t map;
 	uint8_t opcode;
 	bool vex; /* VEX, EVEX or XOP */
 	bool has_modrm;
@@ -67,13 +69,21 @@ enum isa_cost {
 };
 enum isa_cost isa_cost(const struct isa_insn *insn);
 
-/* Whether a probe may stand behind it instead of before: it goes on at once, and does no work to speak of. */
+/*
+ * Whether a probe may stand behind it instead of before: it goes on at once, and does no work to
+ * speak of.
+ */
 bool isa_is_light(const struct isa_insn *insn);
 
-/* A push keeps what it found on the stack: jumping to one from later in the function makes no sense. */
+/*
+ * A push keeps what it found on the stack: jumping to one from later in the function makes no
+ * sense.
+ */
 bool isa_is_push(const struct isa_insn *insn);
 
-/* How far the stack pointer, and rbp as a frame pointer, are below what the first was at the entry. */
+/*
+ * How far the stack pointer, and rbp as a frame pointer, are below what the first was at the entry.
+ */
 struct isa_stack {
 	int32_t sp, fp; /* bytes; ISA_STACK_UNKNOWN */
 };
@@ -106,8 +116,8 @@ enum isa_makes {
 enum isa_makes isa_makes(const struct isa_insn *insn, uint8_t reg);
 
 /*
- * The length of the check at the beginning of a Go function for room on its stack, with the branch behind it:
- * when there is none, the function begins again on another stack. 0: there is no check.
+ * The length of the check at the beginning of a Go function for room on its stack, with the branch
+ * behind it: when there is none, the function begins again on another stack. 0: there is no check.
  */
 size_t isa_go_stack_check(const uint8_t *code, size_t left);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Functions that nothing can unwind or leave on another stack, but a signal handler on top of them: they call
- * nothing that could, and move the stack pointer as compilers do. The return probe is safe there while no handler
- * can run, which the kernel side asks at each call (src/bpf/calls_calm.h).
+ * Functions that nothing can unwind or leave on another stack, but a signal handler on top of them:
+ * they call nothing that could, and move the stack pointer as compilers do. The return probe is
+ * safe there while no handler can run, which the kernel side asks at each call
+ * (src/bpf/calls_calm.h).
  */
 #include <errno.h>
 

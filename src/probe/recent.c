@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * "jmp *%rax" is a switch or a call of the function that %rax points to. With -fcf-protection compilers mark
- * the first; else what was done to the register before tells: entries of a table are added to its address.
+ * "jmp *%rax" is a switch or a call of the function that %rax points to. With -fcf-protection
+ * compilers mark the first; else what was done to the register before tells: entries of a table are
+ * added to its address.
  */
 #include "probe/internal.h"
 

@@ -12,12 +12,16 @@ enum probe_refusal refusal_by_name(const char *symbol, bool is_go);
 /* Whether the image at that path is a dynamic loader. */
 bool refusal_is_loader(const char *path);
 
-/* The length of the name without what compilers append to copies and parts: ".part.0", ".constprop.1". */
+/*
+ * The length of the name without what compilers append to copies and parts: ".part.0",
+ * ".constprop.1".
+ */
 size_t refusal_base_length(const char *symbol);
 
 /*
- * Whether that library's function only computes: it calls nothing back, enters no system call (a profiler's malloc()
- * in front of the library's own would look at the stack), and nobody puts another one in its place.
+ * Whether that library's function only computes: it calls nothing back, enters no system call (a
+ * profiler's malloc() in front of the library's own would look at the stack), and nobody puts
+ * another one in its place.
  */
 bool call_is_pure(const char *library, const char *symbol);
 

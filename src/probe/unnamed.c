@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A stripped image has no symbols for static functions and for the parts that compilers put elsewhere, but the
- * unwind information still tells where they begin and end. Those that are called or jumped to are added to the
- * spans, without a name; so are the sizes of functions whose symbols have none.
+ * A stripped image has no symbols for static functions and for the parts that compilers put
+ * elsewhere, but the unwind information still tells where they begin and end. Those that are called
+ * or jumped to are added to the spans, without a name; so are the sizes of functions whose symbols
+ * have none.
  */
 #include <errno.h>
 #include <stdlib.h>

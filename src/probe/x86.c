@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an instruction of x86-64 does, as far as probes are concerned. How it is read: x86_read.c. */
+/*
+ * What an instruction of x86-64 does, as far as probes are concerned. How it is read: x86_read.c.
+ */
 #include <string.h>
 
 #include "probe/isa.h"
@@ -188,7 +190,9 @@ static int reg_register(const struct isa_insn *insn)
 	return insn->has_modrm ? reg_field(insn) | (insn->rex & 4) << 1 : -1;
 }
 
-/* The general register that an instruction of the first table writes; -1: none, -2: more than one. */
+/*
+ * The general register that an instruction of the first table writes; -1: none, -2: more than one.
+ */
 static int written(const struct isa_insn *insn)
 {
 	uint8_t o = insn->opcode;

@@ -6,8 +6,9 @@
 #include <sys/types.h>
 
 /*
- * Which processes use the CPU at the moment: their CPU times (/proc/PID/stat) are read twice, and those that
- * grew between belong to whoever ran. A clock tick is 10 ms: who runs less than that may be missed.
+ * Which processes use the CPU at the moment: their CPU times (/proc/PID/stat) are read twice, and
+ * those that grew between belong to whoever ran. A clock tick is 10 ms: who runs less than that may
+ * be missed.
  */
 struct activity;
 
@@ -15,8 +16,9 @@ struct activity;
 struct activity *activity_begin(void);
 
 /*
- * Reads again: writes at most max pids of processes that ran since, those that ran most first; one that is new
- * has run since its beginning. Returns how many. Frees activity, which may be null: then nobody ran.
+ * Reads again: writes at most max pids of processes that ran since, those that ran most first; one
+ * that is new has run since its beginning. Returns how many. Frees activity, which may be null:
+ * then nobody ran.
  */
 size_t activity_end(struct activity *activity, pid_t *pids, size_t max);
 

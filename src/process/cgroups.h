@@ -31,8 +31,9 @@ struct cgroup_mount {
 bool cgroup_parse_mount(char *line, struct cgroup_mount *mount);
 
 /*
- * Finds the groups that a path stands for and appends them to *places (freed with cgroup_places_free).
- * Returns 0; -ENOENT: there is none; -EINVAL: no path of a group; other negative errnos.
+ * Finds the groups that a path stands for and appends them to *places (freed with
+ * cgroup_places_free). Returns 0; -ENOENT: there is none; -EINVAL: no path of a group; other
+ * negative errnos.
  */
 int cgroup_resolve(const char *path, struct cgroup_place **places, size_t *count);
 

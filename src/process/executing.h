@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * Where in their code some processes are, over a short time: what must be read of large libraries before stacks through
- * them can be walked is known then, before the first sample. Threads beyond a number are left out, and so are all where
- * perf events are not permitted.
+ * Where in their code some processes are, over a short time: what must be read of large libraries
+ * before stacks through them can be walked is known then, before the first sample. Threads beyond a
+ * number are left out, and so are all where perf events are not permitted.
  */
 struct executing;
 
@@ -23,8 +23,8 @@ struct executed {
 };
 
 /*
- * Ends it: writes at most max places, those that were seen most first, one for each page of code. Returns how many. Frees
- * executing, which may be null.
+ * Ends it: writes at most max places, those that were seen most first, one for each page of code.
+ * Returns how many. Frees executing, which may be null.
  */
 size_t executing_end(struct executing *executing, struct executed *places, size_t max);
 

@@ -7,10 +7,10 @@
 #include <sys/types.h>
 
 /*
- * Images: files (and what stands for files) that code is mapped from. One image serves all processes
- * that map the same file (device, inode, size, change time). It is opened while a process that maps
- * it lives, and stays readable through its descriptor after the file was deleted or replaced, or the
- * process and its namespaces are gone.
+ * Images: files (and what stands for files) that code is mapped from. One image serves all
+ * processes that map the same file (device, inode, size, change time). It is opened while a process
+ * that maps it lives, and stays readable through its descriptor after the file was deleted or
+ * replaced, or the process and its namespaces are gone.
  */
 
 enum image_kind {
@@ -34,7 +34,8 @@ struct image {
 	dev_t device;
 	ino_t inode;
 	char *path; /* as the first process that mapped it saw it, without " (deleted)" */
-	char *root; /* "/proc/PID/root" of that process if it lives in another mount namespace, else "" */
+	/* "/proc/PID/root" of that process if it lives in another mount namespace, else "" */
+	char *root;
 	int fd;		    /* -1: could not be opened, or there is no file */
 	const void *memory; /* vDSO: the image itself */
 	size_t memory_size;
@@ -48,8 +49,8 @@ struct image {
 
 /*
  * What must be subtracted from an address in a mapping that begins at start with file offset offset
- * to get the image's virtual address. Returns false if no executable segment holds that offset (then
- * *bias is start - offset: addresses are file offsets).
+ * to get the image's virtual address. Returns false if no executable segment holds that offset
+ * (then *bias is start - offset: addresses are file offsets).
  */
 bool image_bias(const struct image *image, uint64_t start, uint64_t offset, uint64_t *bias);
 

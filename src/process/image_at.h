@@ -5,9 +5,9 @@
 #include "process/image.h"
 
 /*
- * Opens the file that a process has mapped at an address, right now, whether it is executable there or not. Returns 0
- * with *image filled, which is the caller's until image_at_close(); -ENOENT: nothing, or no file, is mapped there;
- * other negative errnos.
+ * Opens the file that a process has mapped at an address, right now, whether it is executable there
+ * or not. Returns 0 with *image filled, which is the caller's until image_at_close(); -ENOENT:
+ * nothing, or no file, is mapped there; other negative errnos.
  */
 int image_at(pid_t pid, uint64_t address, struct image *image);
 void image_at_close(struct image *image);

@@ -9,8 +9,9 @@
 /*
  * Reads what stackcam must know of an ELF file before anything else: executable segments and build
  * id, from the program headers (sections may be stripped, and are not needed). Takes image->memory,
- * or else image->fd. Fills is_elf, build_id, segments; the file is hostile input and may change while
- * it is read. A damaged table is read up to the damage. Returns -ENOMEM or 0, also when it is no ELF.
+ * or else image->fd. Fills is_elf, build_id, segments; the file is hostile input and may change
+ * while it is read. A damaged table is read up to the damage. Returns -ENOMEM or 0, also when it is
+ * no ELF.
  */
 int image_read_elf(struct image *image);
 

@@ -27,8 +27,8 @@ static bool device_is_vague(int fd)
 }
 
 /*
- * Whether what the place stands for is the mapped file. by_link: the kernel itself led there, and an
- * overlay may show an inode of the layer below.
+ * Whether what the place stands for is the mapped file. by_link: the kernel itself led there, and
+ * an overlay may show an inode of the layer below.
  */
 static int check_place(int fd, const struct image_question *q, bool by_link)
 {
@@ -44,9 +44,9 @@ static int check_place(int fd, const struct image_question *q, bool by_link)
 }
 
 /*
- * Turns a place (an O_PATH descriptor, which is closed) into a descriptor for reading. Opening in two
- * steps makes sure that what is opened is what was checked, since the open of a device or a FIFO
- * could do or await something.
+ * Turns a place (an O_PATH descriptor, which is closed) into a descriptor for reading. Opening in
+ * two steps makes sure that what is opened is what was checked, since the open of a device or a
+ * FIFO could do or await something.
  */
 static int open_place(int place, const struct image_question *q, bool by_link)
 {

@@ -101,9 +101,10 @@ static bool is_same_time(struct timespec a, struct timespec b)
 }
 
 /*
- * Whether an image that has the device and inode in question still is what it was when it was opened.
- * A change of its metadata alone (a link, its deletion, a touch) leaves it the same: then the build id
- * decides, since contents may be written and all times but that of the change be set back.
+ * Whether an image that has the device and inode in question still is what it was when it was
+ * opened. A change of its metadata alone (a link, its deletion, a touch) leaves it the same: then
+ * the build id decides, since contents may be written and all times but that of the change be set
+ * back.
  */
 static bool is_unchanged(struct entry *e)
 {

@@ -50,14 +50,14 @@ void images_forget_before(struct images *images, uint64_t time);
 uint64_t images_bias(const struct image *image, uint64_t start, uint64_t offset);
 
 /*
- * What a path in maps or in a kernel's event stands for, before it is opened; *name is how it is called
- * from then on (memory without a file has several names, depending on who reports it).
+ * What a path in maps or in a kernel's event stands for, before it is opened; *name is how it is
+ * called from then on (memory without a file has several names, depending on who reports it).
  */
 enum image_kind image_kind_of(const char *path, ino_t inode, const char **name);
 
 /*
- * Mappings of all processes together: room is made for `more` before they are there (false: there are too many), and
- * given back when they are gone.
+ * Mappings of all processes together: room is made for `more` before they are there (false: there
+ * are too many), and given back when they are gone.
  */
 #define MAPPINGS_ALL_MAX (1u << 19)
 bool images_add_mappings(struct images *images, size_t more);

@@ -25,20 +25,24 @@ struct mappings {
 struct mapping *mappings_find(const struct mappings *m, uint64_t pc);
 
 /*
- * Whether added would take the place of something else, and within which range. Growing or repeating
- * what is there replaces nothing.
+ * Whether added would take the place of something else, and within which range. Growing or
+ * repeating what is there replaces nothing.
  */
 bool mappings_conflict(const struct mappings *m, const struct mapping *added, uint64_t *start,
 		       uint64_t *end);
 
 /*
  * Puts in a mapping, whose use of its image goes over to m; what it overlaps is cut, split or
- * removed. Returns 1: changed; 0: it was there already; -ENOMEM, -ENOSPC: not added, nothing changed.
+ * removed. Returns 1: changed; 0: it was there already; -ENOMEM, -ENOSPC: not added, nothing
+ * changed.
  */
 int mappings_put(struct mappings *m, const struct mapping *added, struct images *images,
 		 uint64_t time);
 
-/* The range that holds every difference from old to new that old would notice. False: there is none. */
+/*
+ * The range that holds every difference from old to new that old would notice. False: there is
+ * none.
+ */
 bool mappings_lost(const struct mappings *old, const struct mappings *new, uint64_t *start,
 		   uint64_t *end);
 

@@ -22,8 +22,8 @@ bool perf_record_parse(const void *record, size_t size, struct target_event *eve
 
 /*
  * Copies the whole records between tail and head out of a ring of size bytes (a power of two) and
- * appends them to records, since they may wrap around its end. Returns the new tail: head, unless there
- * was no memory. What follows a record of impossible size is skipped, and *damaged set.
+ * appends them to records, since they may wrap around its end. Returns the new tail: head, unless
+ * there was no memory. What follows a record of impossible size is skipped, and *damaged set.
  */
 uint64_t perf_ring_copy(const uint8_t *ring, size_t size, uint64_t tail, uint64_t head,
 			struct buf *records, bool *damaged);

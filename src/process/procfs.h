@@ -44,7 +44,10 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *stat);
 /* The number behind "Tgid:" in a status file; 0: there is none. */
 pid_t procfs_parse_tgid(const char *text);
 
-/* The process that traces this one by ptrace(2), by its status file; 0: none. *stopped: it is stopped for that. */
+/*
+ * The process that traces this one by ptrace(2), by its status file; 0: none. *stopped: it is
+ * stopped for that.
+ */
 pid_t procfs_parse_tracer(const char *text, bool *stopped);
 
 /* One line of a cgroup file: "ID:CONTROLLERS:PATH", in version 2 "0::PATH". */
@@ -58,8 +61,8 @@ struct procfs_cgroup {
 bool procfs_parse_cgroup(char **text, struct procfs_cgroup *cgroup);
 
 /*
- * The path that stands for a process: the one of version 2, or, if that is "/" or absent, the longest
- * of version 1. The text is changed; the result lies in it, or is "".
+ * The path that stands for a process: the one of version 2, or, if that is "/" or absent, the
+ * longest of version 1. The text is changed; the result lies in it, or is "".
  */
 const char *procfs_choose_cgroup(char *text);
 
@@ -90,8 +93,8 @@ int procfs_each_number(const char *path, void (*take)(void *context, pid_t numbe
 
 /*
  * Ticks since boot as nanoseconds of CLOCK_MONOTONIC. The two clocks part by the time that the
- * machine has slept; what it slept after those ticks cannot be told apart, so the result is too early
- * by that much. Never 0.
+ * machine has slept; what it slept after those ticks cannot be told apart, so the result is too
+ * early by that much. Never 0.
  */
 uint64_t procfs_ticks_to_ns(uint64_t ticks);
 

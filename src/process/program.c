@@ -54,7 +54,10 @@ char *program_search(const char *name)
 	return NULL;
 }
 
-/* The interpreter of a script, "#!/bin/sh -e"; "#!/usr/bin/env python3" is python3. Null: no script. */
+/*
+ * The interpreter of a script, "#!/bin/sh -e"; "#!/usr/bin/env python3" is python3. Null: no
+ * script.
+ */
 static char *interpreter(const char *path)
 {
 	char line[PATH_MAX + 256] = "", *word, *next, *name;

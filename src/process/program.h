@@ -7,8 +7,9 @@
 #include "base/fail.h"
 
 /*
- * Which files a command will run, before it does: the program itself (for a script, its interpreter) and
- * the libraries that it is linked with. What it opens later by dlopen() is not known yet.
+ * Which files a command will run, before it does: the program itself (for a script, its
+ * interpreter) and the libraries that it is linked with. What it opens later by dlopen() is not
+ * known yet.
  */
 struct program {
 	char *path; /* of the ELF file, absolute */
@@ -17,9 +18,10 @@ struct program {
 };
 
 /*
- * name: as for execvp(). The libraries are asked of the program's own dynamic loader, in our environment
- * and directory, as the command will have them; a loader that does not answer leaves them unknown.
- * Returns 0, or a negative errno with *why filled (-ENOENT: there is no such command).
+ * name: as for execvp(). The libraries are asked of the program's own dynamic loader, in our
+ * environment and directory, as the command will have them; a loader that does not answer leaves
+ * them unknown. Returns 0, or a negative errno with *why filled (-ENOENT: there is no such
+ * command).
  */
 int program_find(char *const *argv, struct program *program, struct fail *why);
 void program_free(struct program *program);

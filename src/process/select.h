@@ -10,8 +10,9 @@
 #include "base/fail.h"
 
 /*
- * Which processes a recording verb films, as the user said it: -p, -t, -n, --cgroup, -a or a command.
- * This room knows what a selection means for a process; the filter in the kernel is camera/'s.
+ * Which processes a recording verb films, as the user said it: -p, -t, -n, --cgroup, -a or a
+ * command. This room knows what a selection means for a process; the filter in the kernel is
+ * camera/'s.
  */
 struct selection {
 	bool whole_machine; /* -a, or nothing was named */
@@ -37,14 +38,14 @@ int selection_add_name(struct selection *s, const char *glob, struct fail *why);
 int selection_add_cgroup(struct selection *s, const char *path, struct fail *why);
 
 /*
- * After all options: sets whole_machine if nothing was named, refuses combinations that mean nothing
- * (-a with -p …), and processes, threads and control groups that do not exist.
+ * After all options: sets whole_machine if nothing was named, refuses combinations that mean
+ * nothing (-a with -p …), and processes, threads and control groups that do not exist.
  */
 int selection_check(struct selection *s, struct fail *why);
 
 /*
- * Whether a process is meant by -n or --cgroup (by /proc; false also when it is gone already). What lies
- * below a control group belongs to it. Needs selection_check() before.
+ * Whether a process is meant by -n or --cgroup (by /proc; false also when it is gone already). What
+ * lies below a control group belongs to it. Needs selection_check() before.
  */
 bool selection_wants(const struct selection *s, pid_t pid);
 
@@ -58,9 +59,9 @@ struct selection_cgroup {
 };
 
 /*
- * The control groups of --cgroup that lie in version 2: at most max of them in groups; returns how many
- * there are. Needs selection_check() before. -EOPNOTSUPP: some lie in version 1 only, or we are in a
- * cgroup namespace, where levels are not known; then only selection_wants() can tell.
+ * The control groups of --cgroup that lie in version 2: at most max of them in groups; returns how
+ * many there are. Needs selection_check() before. -EOPNOTSUPP: some lie in version 1 only, or we
+ * are in a cgroup namespace, where levels are not known; then only selection_wants() can tell.
  */
 int selection_cgroup_v2_ids(const struct selection *s, struct selection_cgroup *groups, size_t max);
 

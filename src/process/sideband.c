@@ -171,7 +171,9 @@ void sideband_close(struct sideband *sideband)
 	free(sideband);
 }
 
-/* Takes in the records that stand in s->records from offset on. False: some are lost, for memory. */
+/*
+ * Takes in the records that stand in s->records from offset on. False: some are lost, for memory.
+ */
 static bool take_in(struct sideband *s, size_t offset)
 {
 	bool all = true;
@@ -215,7 +217,10 @@ static int read_ring(struct sideband *s, struct ring *ring)
 		return 0;
 	next = perf_ring_copy(data, ring->control->data_size, tail, head, &s->records, &damaged);
 	__atomic_store_n(&ring->control->data_tail, next, __ATOMIC_RELEASE);
-	/* asking costs an interrupt on that CPU: only if the ring may have been full since last time */
+	/*
+	 * asking costs an interrupt on that CPU: only if the ring may have been full since last
+	 * time
+	 */
 	head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
 	if (head - tail + UINT16_MAX > ring->control->data_size)
 		read_lost(ring);

@@ -17,13 +17,15 @@ int sideband_open(unsigned int ring_pages, struct sideband **sideband, struct fa
 void sideband_close(struct sideband *sideband);
 
 /*
- * Reads what the rings hold at the time of the call, sorts it by time over all CPUs and calls take()
- * for each event. Events that carry a time later than `until` stay for the next call, so that a
- * caller can merge with another source of records. path and all in the event live until take() returns.
+ * Reads what the rings hold at the time of the call, sorts it by time over all CPUs and calls
+ * take() for each event. Events that carry a time later than `until` stay for the next call, so
+ * that a caller can merge with another source of records. path and all in the event live until
+ * take() returns.
  *
- * A CPU may still be writing an event of some microseconds ago while another's later one is read. Order
- * over calls therefore holds when `until` lies some milliseconds back; UINT64_MAX takes all there is.
- * -EIO: a ring held something that is no record; it was skipped, and what it hid counts as one lost.
+ * A CPU may still be writing an event of some microseconds ago while another's later one is read.
+ * Order over calls therefore holds when `until` lies some milliseconds back; UINT64_MAX takes all
+ * there is. -EIO: a ring held something that is no record; it was skipped, and what it hid counts
+ * as one lost.
  */
 int sideband_read(struct sideband *sideband, uint64_t until,
 		  void (*take)(void *context, const struct target_event *event), void *context,
@@ -33,8 +35,8 @@ int sideband_read(struct sideband *sideband, uint64_t until,
 uint64_t sideband_lost(const struct sideband *sideband);
 
 /*
- * A descriptor for poll(2) that becomes readable when some ring is a quarter full. Fewer events wait
- * in silence: read from time to time too.
+ * A descriptor for poll(2) that becomes readable when some ring is a quarter full. Fewer events
+ * wait in silence: read from time to time too.
  */
 int sideband_poll_fd(const struct sideband *sideband);
 

@@ -10,8 +10,8 @@
 #define UNMAPPED_MAX 4096
 
 /*
- * The process that an event is about; null: it is of no interest. One that is unknown and gone already
- * is known by the event alone.
+ * The process that an event is about; null: it is of no interest. One that is unknown and gone
+ * already is known by the event alone.
  */
 static struct tracked *subject(struct targets *targets, const struct target_event *event)
 {
@@ -209,7 +209,10 @@ static void take_mmap(struct targets *targets, const struct target_event *event)
 	changed = mappings_put(&t->mappings, &m, targets->images, event->time);
 	if (changed > 0)
 		tracked_publish(t);
-	/* nobody tells that memory is unmapped: a runtime that compiles leaves more and more of it behind */
+	/*
+	 * nobody tells that memory is unmapped: a runtime that compiles leaves more and more of it
+	 * behind
+	 */
 	if (t->mappings.count > t->read_mappings + UNMAPPED_MAX)
 		t->distrusted = true;
 	if (changed < 0) {

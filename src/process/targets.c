@@ -170,7 +170,8 @@ struct process *targets_known(struct targets *targets, pid_t pid)
 }
 
 /*
- * Compares what is known of a living process with /proc: its number may belong to another one by now.
+ * Compares what is known of a living process with /proc: its number may belong to another one by
+ * now.
  */
 static bool still_lives(struct targets *targets, struct tracked *t)
 {

@@ -35,8 +35,9 @@ struct process {
 	char comm[16];
 	char *command; /* arguments joined by spaces; "" if it was gone too soon */
 	char *exe;
-	char *cgroup;	 /* v2 path, or the longest of the v1 ones */
-	char *container; /* id found in the cgroup path: docker, podman, containerd, cri-o, lxc; "" */
+	char *cgroup; /* v2 path, or the longest of the v1 ones */
+	/* id found in the cgroup path: docker, podman, containerd, cri-o, lxc; "" */
+	char *container;
 	struct mapping *mappings; /* executable ones, sorted by start, not overlapping */
 	size_t mapping_count;
 	uint32_t generation; /* goes up with each change of mappings */
@@ -49,10 +50,16 @@ struct process {
  */
 struct targets_listener {
 	void *context;
-	/* A new image is mapped for the first time / is no longer mapped by anyone (it is freed next). */
+	/*
+	 * A new image is mapped for the first time / is no longer mapped by anyone (it is freed
+	 * next).
+	 */
 	void (*image_new)(void *context, struct image *image);
 	void (*image_gone)(void *context, struct image *image);
-	/* A process is known now: read from /proc, or born (parent: null, or whom it was forked from). */
+	/*
+	 * A process is known now: read from /proc, or born (parent: null, or whom it was forked
+	 * from).
+	 */
 	void (*process_new)(void *context, struct process *process, const struct process *parent);
 	/* It executed another file, or changed its name: comm, exe, command are new. */
 	void (*process_changed)(void *context, struct process *process);
@@ -65,14 +72,18 @@ struct targets_listener {
 	void (*mappings_replaced)(void *context, struct process *process, uint64_t time,
 				  uint64_t start, uint64_t end);
 	/*
-	 * It ended; the struct is freed after targets_forget_before() passes that time. If owner was set
-	 * again meanwhile (a sample of its last moment, say), it is called once more before that.
+	 * It ended; the struct is freed after targets_forget_before() passes that time. If owner
+	 * was set again meanwhile (a sample of its last moment, say), it is called once more before
+	 * that.
 	 */
 	void (*process_gone)(void *context, struct process *process);
 };
 
 int targets_new(const struct targets_listener *listener, struct targets **targets);
-/* The listener hears process_gone() for each living process (with end 0), image_gone() for each image. */
+/*
+ * The listener hears process_gone() for each living process (with end 0), image_gone() for each
+ * image.
+ */
 void targets_free(struct targets *targets);
 
 /* One change in some process's life, from the kernel, in order of time (target/sideband.h). */
@@ -104,14 +115,15 @@ struct process *targets_find(struct targets *targets, pid_t pid);
 bool targets_reread(struct targets *targets, struct process *process);
 
 /*
- * Says that only processes are of interest that were asked for by targets_find(), and what they fork:
- * events of all others are passed over. Without it, every process that an event names becomes known.
+ * Says that only processes are of interest that were asked for by targets_find(), and what they
+ * fork: events of all others are passed over. Without it, every process that an event names becomes
+ * known.
  */
 void targets_ignore_strangers(struct targets *targets, bool ignore);
 
 /*
- * After events were lost: what is known of each process is read again when it is next asked for, and
- * those that have gone meanwhile are found, some at each targets_forget_before().
+ * After events were lost: what is known of each process is read again when it is next asked for,
+ * and those that have gone meanwhile are found, some at each targets_forget_before().
  */
 void targets_distrust_all(struct targets *targets);
 
@@ -137,7 +149,10 @@ void targets_forget_before(struct targets *targets, uint64_t time);
 /* The mapping that holds pc, or null. */
 struct mapping *process_mapping(const struct process *process, uint64_t pc);
 
-/* The name of a thread from /proc; "" when it is gone. start: when it was born (monotonic ns), 0: not known. */
+/*
+ * The name of a thread from /proc; "" when it is gone. start: when it was born (monotonic ns), 0:
+ * not known.
+ */
 void target_thread_of(pid_t pid, pid_t tid, char comm[16], uint64_t *start);
 
 /* All processes of this machine, for a whole-machine scan: calls take(context, pid) for each. */

@@ -2,7 +2,10 @@
 #ifndef PROCESS_TARGETS_PRIVATE_H
 #define PROCESS_TARGETS_PRIVATE_H
 
-/* The table of processes, for the two files that fill it: from /proc (targets.c), by events (target_events.c). */
+/*
+ * The table of processes, for the two files that fill it: from /proc (targets.c), by events
+ * (target_events.c).
+ */
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -47,7 +50,10 @@ struct tracked *targets_lookup(const struct targets *targets, pid_t pid);
 /* The living process of an event; an ended one with its number makes room. */
 struct tracked *targets_living(struct targets *targets, pid_t pid, uint64_t time);
 
-/* Puts a new process into the table, in the place of an ended one with its number. Null: there is no room. */
+/*
+ * Puts a new process into the table, in the place of an ended one with its number. Null: there is
+ * no room.
+ */
 struct tracked *targets_enter(struct targets *targets, pid_t pid);
 
 /* Makes a process known from /proc. Null: it is gone, or there is no memory. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * The labels of all functions that were called, also where the filter leaves their own calls out: they may
- * have called others that count.
+ * The labels of all functions that were called, also where the filter leaves their own calls out:
+ * they may have called others that count.
  */
 static int find_labels(struct tree *tree, const struct view *view, struct call_functions *calls)
 {

@@ -4,7 +4,9 @@
 
 #include "query/functions.h"
 
-/* The stats of a view's calls, by the labels that its functions have in a tree. All zero is empty. */
+/*
+ * The stats of a view's calls, by the labels that its functions have in a tree. All zero is empty.
+ */
 struct call_functions {
 	struct call_stats **of_label; /* null where a label has no calls that count */
 	uint32_t *label_of_frame;     /* LABEL_NONE where a frame was not called */
@@ -12,8 +14,9 @@ struct call_functions {
 };
 
 /*
- * To be asked once a view was added to a tree, and before its functions are made: it may add labels. Of a
- * view of samples there are none. Returns 0 or -ENOMEM; call_functions_free() is needed in either case.
+ * To be asked once a view was added to a tree, and before its functions are made: it may add
+ * labels. Of a view of samples there are none. Returns 0 or -ENOMEM; call_functions_free() is
+ * needed in either case.
  */
 int call_functions_of(struct tree *tree, const struct view *view, struct call_functions *calls);
 void call_functions_free(struct call_functions *calls);
@@ -22,7 +25,9 @@ void call_functions_free(struct call_functions *calls);
 uint32_t call_functions_label(const struct call_functions *calls, const struct view *view,
 			      uint32_t path);
 
-/* Hands the stats on to their functions. Of sums, total is theirs: a tree without callers has none. */
+/*
+ * Hands the stats on to their functions. Of sums, total is theirs: a tree without callers has none.
+ */
 void call_functions_give(struct call_functions *calls, const struct tree *tree,
 			 const struct view *view, enum tree_side side, struct functions *functions);
 

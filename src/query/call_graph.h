@@ -5,11 +5,11 @@
 #include "query/call_functions.h"
 
 /*
- * The calls of one function by another. Times are those of the callee's calls, with all that they called,
- * in ns without the tracer's cost. A function that calls itself, also through others, would count twice:
- * time_in leaves out what lies within another call of the callee, so that the edges to a function add up
- * to its total; time_out what lies within another call of the caller, so that those from it do not exceed
- * its total.
+ * The calls of one function by another. Times are those of the callee's calls, with all that they
+ * called, in ns without the tracer's cost. A function that calls itself, also through others, would
+ * count twice: time_in leaves out what lies within another call of the callee, so that the edges to
+ * a function add up to its total; time_out what lies within another call of the caller, so that
+ * those from it do not exceed its total.
  */
 struct call_edge {
 	uint32_t caller, callee; /* labels of the tree, or enum call_graph_end */
@@ -29,8 +29,8 @@ struct call_graph {
 };
 
 /*
- * The edges of the calls that the view's filter keeps; none of a view of samples, or of sums. Returns 0 or
- * -ENOMEM; call_graph_free() is needed in either case.
+ * The edges of the calls that the view's filter keeps; none of a view of samples, or of sums.
+ * Returns 0 or -ENOMEM; call_graph_free() is needed in either case.
  */
 int call_graph_of(const struct view *view, const struct call_functions *calls,
 		  struct call_graph *graph);

@@ -30,7 +30,10 @@ static int load_costs(struct film *film, uint32_t event, struct call_view *calls
 	return film_each_probe(film, event, take_probe, calls, why);
 }
 
-/* What the paths that count had by themselves as measured, and have no more; and which had less than that. */
+/*
+ * What the paths that count had by themselves as measured, and have no more; and which had less
+ * than that.
+ */
 static int count_subtracted(struct call_view *calls)
 {
 	size_t count = calls->paths.all.count;

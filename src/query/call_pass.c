@@ -6,10 +6,10 @@
 #include "base/vec.h"
 
 /*
- * A thread's calls stand in the film in the order in which they ended. Read backwards, a call comes before
- * those that it made, so that the calls which are open at the time that is read are all that must be
- * remembered: one per depth. When an open call leaves that list, all that it called has been seen, and what
- * the tracer cost in it is known.
+ * A thread's calls stand in the film in the order in which they ended. Read backwards, a call comes
+ * before those that it made, so that the calls which are open at the time that is read are all that
+ * must be remembered: one per depth. When an open call leaves that list, all that it called has
+ * been seen, and what the tracer cost in it is known.
  */
 struct open_call {
 	uint64_t start, end;
@@ -48,8 +48,9 @@ struct pass {
 	uint32_t *of_group;  /* per process or thread: its root */
 	uint8_t *lost;	     /* per thread, as in struct track */
 	uint64_t
-		sum; /* of all durations: no sum that is made of them can overflow, if it does not */
-	int err;     /* why take_calls() ended the walk */
+		/* of all durations: no sum that is made of them can overflow, if it does not */
+		sum;
+	int err; /* why take_calls() ended the walk */
 };
 
 /* One row of a block. */
@@ -307,8 +308,8 @@ static int take_call(struct pass *p, struct track *track, const struct row *row)
 }
 
 /*
- * The part of a call that lies in the span. Nothing tells when a call waited, so that a part of it is
- * taken to have waited as much as the rest. False: it lies outside.
+ * The part of a call that lies in the span. Nothing tells when a call waited, so that a part of it
+ * is taken to have waited as much as the rest. False: it lies outside.
  */
 static bool cut_row(const struct film_calls *block, size_t i, const struct call_question *q,
 		    struct row *row)

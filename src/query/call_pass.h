@@ -7,8 +7,8 @@
 #include "query/call_view.h"
 
 /*
- * Walks the single calls of an event once, the last first, and adds them up in calls, whose costs are
- * known. Returns 0 or a negative errno with *why filled.
+ * Walks the single calls of an event once, the last first, and adds them up in calls, whose costs
+ * are known. Returns 0 or a negative errno with *why filled.
  */
 int call_pass(struct film *film, uint32_t event, const struct call_question *q,
 	      struct call_view *calls, struct fail *why);

@@ -9,10 +9,10 @@
 #include "base/vec.h"
 
 /*
- * Calls merged by the way that leads to them: a tree of functions by who called them, with the sums of
- * the calls. at[0] is unused, so that a path's number can be the id of a stack; parents come before
- * their children. The outermost nodes are roots, one per group (a process or a thread); they stand for
- * no call.
+ * Calls merged by the way that leads to them: a tree of functions by who called them, with the sums
+ * of the calls. at[0] is unused, so that a path's number can be the id of a stack; parents come
+ * before their children. The outermost nodes are roots, one per group (a process or a thread); they
+ * stand for no call.
  */
 struct call_path {
 	uint32_t parent; /* 0: it is a root */
@@ -26,7 +26,10 @@ struct call_path {
 	uint64_t calls;
 	uint64_t raw;	 /* ns, as measured */
 	uint64_t waited; /* of raw: on no CPU */
-	/* without the tracer's cost, once call_paths_sum() was called: total is self and its children */
+	/*
+	 * without the tracer's cost, once call_paths_sum() was called: total is self and its
+	 * children
+	 */
 	uint64_t total, self;
 };
 
@@ -34,15 +37,16 @@ struct call_path {
 enum call_mark {
 	CALL_MARK_LOST,	    /* records of that thread were lost */
 	CALL_MARK_NOT_KEPT, /* its record was not wanted, or lies beyond what the film holds */
-	CALL_MARK_UNKNOWN, /* nobody knows which of the calls around it was still open, and has made it */
+	/* nobody knows which of the calls around it was still open, and has made it */
+	CALL_MARK_UNKNOWN,
 	CALL_MARKS
 };
 
 extern const char *const call_mark_names[CALL_MARKS];
 
 /*
- * Paths that can be told apart. A call that would need one more is no node: its time is its caller's,
- * and it is counted. The last of them are for what has no caller.
+ * Paths that can be told apart. A call that would need one more is no node: its time is its
+ * caller's, and it is counted. The last of them are for what has no caller.
  */
 enum {
 	CALL_PATHS_MAX = 1 << 20,
@@ -63,8 +67,8 @@ void call_paths_free(struct call_paths *paths);
 uint32_t call_paths_root(struct call_paths *paths, uint32_t group);
 
 /*
- * The child of that frame, made if it is not there: then *is_new, and its is_focus and is_ignored are its
- * parent's. 0: no memory, or with *is_full there is no room.
+ * The child of that frame, made if it is not there: then *is_new, and its is_focus and is_ignored
+ * are its parent's. 0: no memory, or with *is_full there is no room.
  */
 uint32_t call_paths_child(struct call_paths *paths, uint32_t parent, uint32_t frame, bool *is_new,
 			  bool *is_full);
@@ -76,14 +80,15 @@ struct call_cost {
 };
 
 /*
- * Fills total and self: what was measured, less the cost of the call and of those below it, and at least
- * what those below it have. costs: per frame; null: nothing is subtracted. Returns 0 or -ENOMEM.
+ * Fills total and self: what was measured, less the cost of the call and of those below it, and at
+ * least what those below it have. costs: per frame; null: nothing is subtracted. Returns 0 or
+ * -ENOMEM.
  */
 int call_paths_sum(struct call_paths *paths, const struct call_cost *costs, uint32_t frame_count);
 
 /*
- * Walks all paths but the roots depth first: enter() before those below one, leave() behind them. Returns 0
- * or -ENOMEM.
+ * Walks all paths but the roots depth first: enter() before those below one, leave() behind them.
+ * Returns 0 or -ENOMEM.
  */
 int call_paths_walk(const struct call_paths *paths, void (*enter)(void *context, uint32_t path),
 		    void (*leave)(void *context, uint32_t path), void *context);

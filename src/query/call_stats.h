@@ -17,7 +17,8 @@ struct call_stats {
 	uint64_t
 		error; /* sum of what each is known to, as the tracer's cost varies; 0: not known */
 	uint64_t
-		clamped; /* of them: took less than the tracer's cost, and count with 0; not of sums */
+		/* of them: took less than the tracer's cost, and count with 0; not of sums */
+		clamped;
 	bool is_bound; /* so did all calls by some way: 0 ns of self there are a bound */
 	struct latency latency;
 	/* in which the thread was on no CPU; calls within a call of the same function count once */
@@ -27,7 +28,9 @@ struct call_stats {
 		own; /* only of sums: the tracer's cost within each call, which latency still has */
 };
 
-/* Adds what one call took, without the tracer's cost, to those that are measured; false: no memory. */
+/*
+ * Adds what one call took, without the tracer's cost, to those that are measured; false: no memory.
+ */
 bool call_stats_measure(struct call_stats *stats, uint64_t ns);
 
 /* Adds other's numbers, but not waited. False: no memory. */

@@ -96,8 +96,8 @@ static bool fill_stats(const struct summer *s, uint32_t frame, struct call_stats
 }
 
 /*
- * What all functions took by themselves. None took more in all, but what the tracer took within a function's callees is
- * still in its total: nobody knows how many of them are its own.
+ * What all functions took by themselves. None took more in all, but what the tracer took within a
+ * function's callees is still in its total: nobody knows how many of them are its own.
  */
 static uint64_t sum_of_self(const struct summer *s, uint32_t frames)
 {

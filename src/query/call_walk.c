@@ -164,8 +164,8 @@ static int tell_gap(struct call_walk *w, struct track *t, const struct open_call
 }
 
 /*
- * What is left of a duration when the tracer's own part is taken away. That part varies: no call lasts less than
- * those that it made.
+ * What is left of a duration when the tracer's own part is taken away. That part varies: no call
+ * lasts less than those that it made.
  */
 static uint64_t without_cost(const struct call_walk *w, const struct open_call *open)
 {

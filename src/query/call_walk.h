@@ -9,15 +9,15 @@
 #include "query/call_paths.h"
 
 /*
- * Calls, given in order of their start, as beginnings and ends in order of time across all threads. What
- * is told of one track (a thread's stack) is a tree: every beginning has its end, and what ends first
- * began last, whatever the calls claim.
+ * Calls, given in order of their start, as beginnings and ends in order of time across all threads.
+ * What is told of one track (a thread's stack) is a tree: every beginning has its end, and what
+ * ends first began last, whatever the calls claim.
  */
 struct call_walk;
 
 /*
- * In the flags of a call that is given, beside FILM_CALL_GAP: the one that ended before it on its track
- * ended within it, so that what was lost belongs before its end, not before its beginning.
+ * In the flags of a call that is given, beside FILM_CALL_GAP: the one that ended before it on its
+ * track ended within it, so that what was lost belongs before its end, not before its beginning.
  */
 #define CALL_WALK_GAP_WITHIN (1u << 31)
 
@@ -50,7 +50,9 @@ struct call_walk_options {
 	/* The tracer's cost per frame; null: nothing is subtracted. */
 	const struct call_cost *costs;
 
-	/* A byte per thread: records of it were lost, so what lacks a caller lost it. Null: none. */
+	/*
+	 * A byte per thread: records of it were lost, so what lacks a caller lost it. Null: none.
+	 */
 	const uint8_t *has_gaps;
 
 	int (*take)(void *context, const struct call_event *event);

@@ -5,9 +5,9 @@
 #include "query/report.h"
 
 /*
- * Two films side by side. Functions are the same when their names and the file names of their images
- * are; a place without a name is the same only in the same build. Shares compare, not amounts: each
- * film is its own whole.
+ * Two films side by side. Functions are the same when their names and the file names of their
+ * images are; a place without a name is the same only in the same build. Shares compare, not
+ * amounts: each film is its own whole.
  */
 struct diff {
 	struct view before, now;
@@ -28,7 +28,10 @@ void diff_free(struct diff *diff);
 /* A part of a whole, 0 to 1; 0 where the whole is 0. */
 double diff_share(uint64_t part, uint64_t whole);
 
-/* How far a share grew: 0.05 is five percentage points. Both sides, by enum tree_side, of a part and of its whole. */
+/*
+ * How far a share grew: 0.05 is five percentage points. Both sides, by enum tree_side, of a part
+ * and of its whole.
+ */
 double diff_growth(const uint64_t part[2], const uint64_t whole[2]);
 
 /* The same of a function's self, and of its total. */

@@ -8,8 +8,8 @@
 /*
  * The answer that flame graphs, trees and folded text show: all stacks merged from the root.
  * nodes[0] is the root, it stands for everything; parents come before their children; siblings are
- * sorted by total, largest first, unless it is said that they are not. self is what was spent in the node itself; total is self plus the
- * children's totals, exactly.
+ * sorted by total, largest first, unless it is said that they are not. self is what was spent in
+ * the node itself; total is self plus the children's totals, exactly.
  */
 struct flame_node {
 	uint32_t parent, first_child, next_sibling; /* 0: none */
@@ -38,8 +38,8 @@ struct flame {
 void flame_free(struct flame *flame);
 
 /*
- * Walks all nodes depth first, from the root: start with node 0 and depth 0; the node after the last
- * is 0. depth follows along, the root's is 0.
+ * Walks all nodes depth first, from the root: start with node 0 and depth 0; the node after the
+ * last is 0. depth follows along, the root's is 0.
  */
 uint32_t flame_next(const struct flame *flame, uint32_t node, uint32_t *depth);
 

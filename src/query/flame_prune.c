@@ -22,7 +22,10 @@ static uint64_t key_of(const struct flame_node *node)
 	return node->total > node->before_total ? node->total : node->before_total;
 }
 
-/* The least of the *wanted largest keys; *wanted becomes how many of those that have just that belong to them. */
+/*
+ * The least of the *wanted largest keys; *wanted becomes how many of those that have just that
+ * belong to them.
+ */
 static uint64_t threshold(const struct flame *flame, uint32_t *wanted)
 {
 	uint64_t prefix = 0, mask = 0, largest = key_of(&flame->nodes[0]);

@@ -8,8 +8,9 @@
 #include "query/question.h"
 
 /*
- * Stacks as people want to see them. What an interpreter does to run a function is part of that function, and
- * what a program says of its work (labels) is no function: neither is shown as a frame, unless asked for.
+ * Stacks as people want to see them. What an interpreter does to run a function is part of that
+ * function, and what a program says of its work (labels) is no function: neither is shown as a
+ * frame, unless asked for.
  */
 struct fold {
 	struct film_stack

@@ -22,7 +22,9 @@ static int most_self_first(const void *x, const void *y)
 	return order ? order : a->label < b->label ? -1 : a->label > b->label;
 }
 
-/* Adds each node to its function; open counts how often a function stands on the path to the node. */
+/*
+ * Adds each node to its function; open counts how often a function stands on the path to the node.
+ */
 static void add_nodes(const struct tree *tree, const struct flame *flame, struct function *rows,
 		      uint32_t *open)
 {

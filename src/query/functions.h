@@ -23,8 +23,8 @@ struct functions {
 };
 
 /*
- * What functions are sorted by, largest first; where that is the same, as functions_sort() does. Of calls that ended
- * unseen only the time counts that they surely took.
+ * What functions are sorted by, largest first; where that is the same, as functions_sort() does. Of
+ * calls that ended unseen only the time counts that they surely took.
  */
 enum function_order {
 	FUNCTIONS_AS_THEY_ARE,
@@ -37,15 +37,19 @@ enum function_order {
 	FUNCTIONS_BY_P99,
 };
 
-/* In no order. Returns 0 or -ENOMEM. The tree must be summed up, and must live as long as the result. */
+/*
+ * In no order. Returns 0 or -ENOMEM. The tree must be summed up, and must live as long as the
+ * result.
+ */
 int functions_of(const struct tree *tree, const struct flame *flame, struct functions *functions);
 /* By self, then total, largest first. */
 void functions_sort(struct functions *functions);
 void functions_free(struct functions *functions);
 
 /*
- * The first *most functions in that order, of equal ones those that functions_sort() puts first: an array to be freed,
- * whose items point into functions, which need not be sorted. *most becomes how many there are. Null: no memory.
+ * The first *most functions in that order, of equal ones those that functions_sort() puts first: an
+ * array to be freed, whose items point into functions, which need not be sorted. *most becomes how
+ * many there are. Null: no memory.
  */
 const struct function **functions_first(const struct functions *functions,
 					enum function_order order, size_t *most);
@@ -54,7 +58,10 @@ const struct function **functions_first(const struct functions *functions,
 const struct function **functions_in_order(const struct functions *functions,
 					   enum function_order order);
 
-/* What of total or self may be others' time, as the ends of calls were not seen. Never more than it is. */
+/*
+ * What of total or self may be others' time, as the ends of calls were not seen. Never more than it
+ * is.
+ */
 uint64_t function_unsure_total(const struct function *f, enum tree_side side);
 uint64_t function_unsure_self(const struct function *f, enum tree_side side);
 

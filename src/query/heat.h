@@ -7,8 +7,9 @@
 #include "query/question.h"
 
 /*
- * A heat map: a column for each second of wall time, a row for each 20 ms of it, so that what happens every second, or
- * for a part of one, is seen. A wait stands in all cells that it lasted through, a sample in its own.
+ * A heat map: a column for each second of wall time, a row for each 20 ms of it, so that what
+ * happens every second, or for a part of one, is seen. A wait stands in all cells that it lasted
+ * through, a sample in its own.
  */
 enum {
 	HEAT_ROWS = 50,
@@ -27,10 +28,16 @@ struct heat {
 	const struct film_event *event;
 };
 
-/* An empty map of [from, to), ns since 1970. Returns 0, -EINVAL (it has too many seconds) or -ENOMEM with *why filled. */
+/*
+ * An empty map of [from, to), ns since 1970. Returns 0, -EINVAL (it has too many seconds) or
+ * -ENOMEM with *why filled.
+ */
 int heat_begin(struct heat *heat, uint64_t from, uint64_t to, struct fail *why);
 
-/* Adds samples of an event in [from, to) of the film's time. Returns 0 or a negative errno with *why filled. */
+/*
+ * Adds samples of an event in [from, to) of the film's time. Returns 0 or a negative errno with
+ * *why filled.
+ */
 int heat_add(struct heat *heat, struct film *film, uint32_t event, const struct filter *filter,
 	     uint64_t from, uint64_t to, struct fail *why);
 

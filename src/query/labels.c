@@ -159,7 +159,10 @@ static bool add_functions(struct frame_labels *fl, uint32_t id)
 
 		if (!add_use(fl, label, i < count))
 			return false;
-		/* a language's own runtime counts what it has inlined among the calls, and so do its people */
+		/*
+		 * a language's own runtime counts what it has inlined among the calls, and so do
+		 * its people
+		 */
 		if (!fl->labels->shape->inlines && frame->kind < FILM_FRAME_PYTHON)
 			return true;
 	}

@@ -22,8 +22,8 @@ struct label {
 };
 
 /*
- * The labels of one answer, numbered from 0, with the strings made for them. Labels of several films
- * can share one table; the films must live as long.
+ * The labels of one answer, numbered from 0, with the strings made for them. Labels of several
+ * films can share one table; the films must live as long.
  */
 struct labels {
 	const struct shape *shape;

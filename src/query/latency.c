@@ -50,7 +50,9 @@ bool latency_merge(struct latency *l, const struct latency *other)
 	return true;
 }
 
-/* The value in the middle of a part, or, of a whole power, where so many of its values lie below. */
+/*
+ * The value in the middle of a part, or, of a whole power, where so many of its values lie below.
+ */
 static uint64_t value_of(unsigned int power, unsigned int part)
 {
 	uint64_t low = power ? 1ull << power : 0, width;

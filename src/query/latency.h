@@ -11,8 +11,8 @@ enum {
 };
 
 /*
- * How often something took how long. Each power of two is split into equal parts, so that a value is
- * known to 1/32 of itself. Only powers that occur take memory. All zero is empty.
+ * How often something took how long. Each power of two is split into equal parts, so that a value
+ * is known to 1/32 of itself. Only powers that occur take memory. All zero is empty.
  */
 struct latency {
 	uint64_t *powers[LATENCY_POWERS];
@@ -27,8 +27,8 @@ bool latency_add(struct latency *l, uint64_t ns, uint64_t count);
 bool latency_merge(struct latency *l, const struct latency *other);
 
 /*
- * The value that so many of a thousand do not exceed: 500 is the median. Within 1/64 of it; within a
- * power of two where it is coarse. 0 where there are no values.
+ * The value that so many of a thousand do not exceed: 500 is the median. Within 1/64 of it; within
+ * a power of two where it is coarse. 0 where there are no values.
  */
 uint64_t latency_quantile(const struct latency *l, unsigned int of_thousand);
 

@@ -11,10 +11,10 @@
 #include "film/reader.h"
 
 /*
- * Functions of a film by patterns that include or exclude, as when they were chosen to be traced: a glob,
- * or with "re:" an extended regular expression; the last one that matches decides; if the first one
- * excludes, all others are meant. Compared with the whole name and with the name without parameters.
- * All zero is empty.
+ * Functions of a film by patterns that include or exclude, as when they were chosen to be traced: a
+ * glob, or with "re:" an extended regular expression; the last one that matches decides; if the
+ * first one excludes, all others are meant. Compared with the whole name and with the name without
+ * parameters. All zero is empty.
  */
 struct patterns {
 	vec(struct pattern) all;

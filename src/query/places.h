@@ -7,8 +7,9 @@
 #include "query/view.h"
 
 /*
- * Where in a function samples were: in which build of its image, and in which source line. A sample counts for the
- * innermost frame of the function in its stack, so that the places add up to the function's total.
+ * Where in a function samples were: in which build of its image, and in which source line. A sample
+ * counts for the innermost frame of the function in its stack, so that the places add up to the
+ * function's total.
  */
 struct place {
 	const char *image; /* its path; "" in places by line */
@@ -27,15 +28,16 @@ struct places {
 };
 
 /*
- * Adds what a whole view (VIEW_WHOLE) of a film has of a function; image: where it is, known by the last part of its
- * path; null: wherever. shape: as the question of the view has it. Returns 0 or -ENOMEM.
+ * Adds what a whole view (VIEW_WHOLE) of a film has of a function; image: where it is, known by the
+ * last part of its path; null: wherever. shape: as the question of the view has it. Returns 0 or
+ * -ENOMEM.
  */
 int places_add(struct places *places, const struct view *view, const struct shape *shape,
 	       const char *name, const char *image);
 
 /*
- * The same summed up by build or by line, largest total first: *count entries to be freed, whose strings live as long as
- * the places. Null: no memory.
+ * The same summed up by build or by line, largest total first: *count entries to be freed, whose
+ * strings live as long as the places. Null: no memory.
  */
 enum places_by {
 	PLACES_BY_BUILD,

@@ -246,7 +246,10 @@ int filter_span(const struct filter *f, const struct film_info *info, uint64_t *
 	*to = when_resolve(&f->to, info, UINT64_MAX);
 	if (*from < *to)
 		return 0;
-	/* before the machine's clock began, or after its end: the times are right, but nothing of the film is there */
+	/*
+	 * before the machine's clock began, or after its end: the times are right, but nothing of
+	 * the film is there
+	 */
 	if (*from == *to && (!*from || *from == UINT64_MAX) &&
 	    (f->from.kind != f->to.kind || f->from.ns < f->to.ns))
 		return 0;

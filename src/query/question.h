@@ -36,14 +36,16 @@ struct shape {
 	bool lines;		    /* a frame per source line, not per function */
 	bool inlines;		    /* inlined functions as frames of their own */
 	bool native; /* the interpreter's own frames, which run those of a language */
-	/* of waits: what they were for, and the thread that ended them with its stack, at the root */
+	/*
+	 * of waits: what they were for, and the thread that ended them with its stack, at the root
+	 */
 	bool by_wait, by_waker;
 	bool by_label; /* what programs say of their work, as frames at the root */
 };
 
 /*
- * What is asked of a film. All zero asks for everything of the film's first event; of calls only where it has
- * no other.
+ * What is asked of a film. All zero asks for everything of the film's first event; of calls only
+ * where it has no other.
  */
 struct question {
 	const char *event; /* null: the first one, calls last */

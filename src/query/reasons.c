@@ -12,7 +12,9 @@ bool view_count_reason(struct view_reasons *reasons, struct map *known, const ch
 	uint64_t hash = hash_bytes(words, length), *index = map_get(known, hash);
 	char *copy;
 
-	/* only in a film made for it do two reasons share a hash, and then they are counted as one */
+	/*
+	 * only in a film made for it do two reasons share a hash, and then they are counted as one
+	 */
 	if (index) {
 		reasons->at[*index].count += count;
 		return true;

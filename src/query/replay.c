@@ -100,8 +100,8 @@ static uint64_t start_of(const struct film_call *call)
 }
 
 /*
- * Calls come by end here, so this is the place to see where a gap belongs: between this call and the
- * one that ended before it on its track, which may lie within it.
+ * Calls come by end here, so this is the place to see where a gap belongs: between this call and
+ * the one that ended before it on its track, which may lie within it.
  */
 static bool mark_gap(struct replay *r, struct film_call *call)
 {

@@ -8,7 +8,9 @@
 #include "query/patterns.h"
 #include "query/question.h"
 
-/* The calls of a film as they happened: beginnings and ends in order of time, across all threads. */
+/*
+ * The calls of a film as they happened: beginnings and ends in order of time, across all threads.
+ */
 
 /* What is shown. All zero shows everything. */
 struct replay_question {
@@ -30,10 +32,10 @@ struct replay_sums {
 };
 
 /*
- * Calls take() with each event of what is asked for. A film with more calls than fit into a window is
- * read three times, a window at a time: then memory is for the calls of a window, and for those that
- * begin in one window and end in another. Returns 0, what take() returned if that is not 0, or a negative
- * errno with *why filled: -ENOENT if the film has no calls.
+ * Calls take() with each event of what is asked for. A film with more calls than fit into a window
+ * is read three times, a window at a time: then memory is for the calls of a window, and for those
+ * that begin in one window and end in another. Returns 0, what take() returned if that is not 0, or
+ * a negative errno with *why filled: -ENOENT if the film has no calls.
  */
 int replay_film(struct film *film, const struct replay_question *q,
 		int (*take)(void *context, const struct call_event *event), void *context,

@@ -14,8 +14,8 @@ static uint64_t scale(uint64_t part, uint64_t whole, uint64_t to)
 }
 
 /*
- * Scaling each value by itself would lose a rest each time. The running sum is scaled instead, and a
- * node gets the difference: the parts add up to the scaled whole.
+ * Scaling each value by itself would lose a rest each time. The running sum is scaled instead, and
+ * a node gets the difference: the parts add up to the scaled whole.
  */
 static void scale_before(const struct tree *tree, struct flame *flame)
 {

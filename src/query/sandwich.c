@@ -36,7 +36,10 @@ static uint32_t intern(struct tree *tree, const struct flame_node *node)
 					   });
 }
 
-/* The child of a node of one of the trees that stands for a node of the flame; UINT32_MAX: no memory. */
+/*
+ * The child of a node of one of the trees that stands for a node of the flame; UINT32_MAX: no
+ * memory.
+ */
 static uint32_t enter(struct tree *tree, uint32_t parent, const struct flame_node *node)
 {
 	uint32_t label = intern(tree, node), child;

@@ -6,8 +6,9 @@
 #include "query/tree.h"
 
 /*
- * One function from both sides, over all stacks: what called it and what it called. Both flames have the function
- * at their root, with all that was spent in and below it; where it calls itself, the outermost call counts.
+ * One function from both sides, over all stacks: what called it and what it called. Both flames
+ * have the function at their root, with all that was spent in and below it; where it calls itself,
+ * the outermost call counts.
  */
 struct sandwich {
 	uint64_t self, total; /* 0: it is in no stack */
@@ -17,8 +18,8 @@ struct sandwich {
 };
 
 /*
- * image null: of any. The strings are the flame's. Returns 0 or -ENOMEM; sandwich_free() is needed in either
- * case.
+ * image null: of any. The strings are the flame's. Returns 0 or -ENOMEM; sandwich_free() is needed
+ * in either case.
  */
 int sandwich_make(const struct flame *flame, const char *name, const char *image,
 		  struct sandwich *sandwich);

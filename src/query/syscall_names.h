@@ -4,7 +4,10 @@
 
 #include <stdint.h>
 
-/* The name of a system call of a machine of that architecture; null: not known. To add one: its table, and a row. */
+/*
+ * The name of a system call of a machine of that architecture; null: not known. To add one: its
+ * table, and a row.
+ */
 const char *syscall_name(const char *arch, uint32_t number);
 
 #endif

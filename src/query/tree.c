@@ -78,8 +78,8 @@ static uint32_t child_name(struct tree *tree, uint32_t parent, const char *name,
 }
 
 /*
- * The frame of a group, "redis-server (1234)". Numbers of processes differ from one film to the next:
- * across films the name alone tells groups apart.
+ * The frame of a group, "redis-server (1234)". Numbers of processes differ from one film to the
+ * next: across films the name alone tells groups apart.
  */
 static uint32_t child_group(struct tree *tree, uint32_t parent, const char *prefix,
 			    const char *comm, uint32_t number)

@@ -11,8 +11,10 @@
  * are added (the sides of a comparison), then the tree is summed up.
  */
 enum {
-	/* a recorder's 8192 frames of user space, and what is inlined, the kernel's and groups beside them: a leaf,
-	   which says where time was spent, must not be what is left out */
+	/*
+	 * a recorder's 8192 frames of user space, and what is inlined, the kernel's and groups
+	 * beside them: a leaf, which says where time was spent, must not be what is left out
+	 */
 	TREE_DEPTH_MAX = 16384
 };
 
@@ -63,7 +65,8 @@ enum view_group tree_group(const struct shape *shape);
 int tree_add(struct tree *tree, const struct view *view, enum tree_side side);
 
 /*
- * The child of that label, made if it is not there; inlined: whether it was, all the times it came. 0: no memory.
+ * The child of that label, made if it is not there; inlined: whether it was, all the times it came.
+ * 0: no memory.
  */
 uint32_t tree_child(struct tree *tree, uint32_t parent, uint32_t label, bool inlined);
 

@@ -33,8 +33,8 @@ struct view_stacks {
 };
 
 /*
- * One event of a film, seen through a filter: its samples summed up per stack. It refers to the film
- * and to nothing else.
+ * One event of a film, seen through a filter: its samples summed up per stack. It refers to the
+ * film and to nothing else.
  */
 struct view {
 	struct film *film;
@@ -66,7 +66,10 @@ int view_open(struct film *film, const struct question *q, enum view_group group
 	      struct fail *why);
 void view_free(struct view *view);
 
-/* The event of that name; null: the first. Returns 0, or -ENOENT with *why filled: which ones there are. */
+/*
+ * The event of that name; null: the first. Returns 0, or -ENOENT with *why filled: which ones there
+ * are.
+ */
 int view_event(const struct film *film, const char *name, uint32_t *event, struct fail *why);
 
 /* Whether an event's single calls or sums of them are in a film. */

@@ -18,7 +18,10 @@ int view_fill_calls(struct view *view, const struct question *q, const struct fi
 /* Whether a question can be answered only from waits. */
 bool view_asks_of_waits(const struct question *q);
 
-/* Tells how far the stacks of so many samples, by stack as it is shown, could be followed. 0 or -ENOMEM. */
+/*
+ * Tells how far the stacks of so many samples, by stack as it is shown, could be followed. 0 or
+ * -ENOMEM.
+ */
 int view_account_stacks(struct view *view, const uint64_t *samples);
 
 #endif

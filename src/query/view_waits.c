@@ -7,9 +7,9 @@
 #include "query/wait_class.h"
 
 /*
- * Waits seen through what only they have: what they were for, and who ended them. Both stand at the root of their stacks:
- * a mark for the class; a mark for the waker, its stack, and a mark behind which the waiter's stack begins. So the paths
- * of such a view are none of the film's.
+ * Waits seen through what only they have: what they were for, and who ended them. Both stand at the
+ * root of their stacks: a mark for the class; a mark for the waker, its stack, and a mark behind
+ * which the waiter's stack begins. So the paths of such a view are none of the film's.
  */
 struct collector {
 	struct view *view;

@@ -28,8 +28,8 @@ static const char *const names[WAIT_CLASSES] = {
 #define SENDS	 "sendto sendmsg sendmmsg "
 
 /*
- * What must hold, all of what is given. calls: names with spaces between; null: any, or none; "": in none. frames: one
- * of them is there.
+ * What must hold, all of what is given. calls: names with spaces between; null: any, or none; "":
+ * in none. frames: one of them is there.
  */
 static const struct rule {
 	enum wait_class class;

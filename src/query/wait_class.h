@@ -6,8 +6,9 @@
 #include "film/reader.h"
 
 /*
- * What waits were for, decided from the evidence that a film has: by a table of rules in order, of which the first one
- * that holds counts. It is decided when the film is read, so that a better rule also holds for films that are there.
+ * What waits were for, decided from the evidence that a film has: by a table of rules in order, of
+ * which the first one that holds counts. It is decided when the film is read, so that a better rule
+ * also holds for films that are there.
  */
 enum wait_class {
 	WAIT_OTHER, /* none of these: named by its system call and what the kernel did */
@@ -70,7 +71,10 @@ void wait_classes_free(struct wait_classes *classes);
 enum wait_class wait_class_of(struct wait_classes *classes, const struct film_waits *waits,
 			      size_t i);
 
-/* Its name for people: that of the class; of WAIT_OTHER the system call and what the kernel did, "ioctl, tty_wait". */
+/*
+ * Its name for people: that of the class; of WAIT_OTHER the system call and what the kernel did,
+ * "ioctl, tty_wait".
+ */
 void wait_class_words(struct wait_classes *classes, const struct film_waits *waits, size_t i,
 		      char *words, size_t size);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Go. Its code is native: rules and names come from the program's own table (src/unwind/go_rules.c,
- * src/symbol/go_symbols.c). What is told to the kernel side here (src/bpf/go.h) is where a walk goes on when the
- * runtime has changed stacks, and where the labels of goroutines are.
+ * src/symbol/go_symbols.c). What is told to the kernel side here (src/bpf/go.h) is where a walk
+ * goes on when the runtime has changed stacks, and where the labels of goroutines are.
  *
- * Where things are in the runtime's records of threads (m) and goroutines (g) is not in a stripped program, so
- * it stands here by version, taken from the debug information of programs that each version has built. A version
- * that is not known is refused. The records are in Go's source in runtime/runtime2.go, labels in
- * runtime/pprof/label.go.
+ * Where things are in the runtime's records of threads (m) and goroutines (g) is not in a stripped
+ * program, so it stands here by version, taken from the debug information of programs that each
+ * version has built. A version that is not known is refused. The records are in Go's source in
+ * runtime/runtime2.go, labels in runtime/pprof/label.go.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,8 +45,8 @@ static const char *const sections[] = {".gopclntab", ".data.rel.ro.gopclntab", "
 				       NULL};
 
 /*
- * Finds in the code of systemstack() how a thread finds its g: relative to fs, the thread pointer. The
- * distance is in that instruction, in the one before, or, in a library, loaded from a table.
+ * Finds in the code of systemstack() how a thread finds its g: relative to fs, the thread pointer.
+ * The distance is in that instruction, in the one before, or, in a library, loaded from a table.
  */
 static bool find_tls(struct go_facts *facts, const struct elf_image *image,
 		     const struct go_range *range)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HotSpot: what the kernel side must know of a JVM. How its frames are found is told in bpf/hotspot.h. */
+/*
+ * HotSpot: what the kernel side must know of a JVM. How its frames are found is told in
+ * bpf/hotspot.h.
+ */
 #include "runtime/hotspot.h"
 
 #include <errno.h>
@@ -335,7 +338,10 @@ static int place_fields(struct hotspot *jvm, const struct blob_field *fields, si
 	return 0;
 }
 
-/* The block around a blob, if it can be read in one piece with it. Its length has 4 bytes since JDK 25, before it had 8. */
+/*
+ * The block around a blob, if it can be read in one piece with it. Its length has 4 bytes since JDK
+ * 25, before it had 8.
+ */
 static void place_block(struct hotspot *jvm)
 {
 	uint64_t length = jvm->facts[HOTSPOT_BLOCK_LENGTH], used = jvm->facts[HOTSPOT_BLOCK_USED],
@@ -436,8 +442,8 @@ static int read_stubs(const struct runtime_at *at, struct hotspot *jvm)
 }
 
 /*
- * Pieces of code that are described in a list (StubCodeDesc: the next one, group, name, begin, end). It serves names
- * only: what does not look like it ends it.
+ * Pieces of code that are described in a list (StubCodeDesc: the next one, group, name, begin,
+ * end). It serves names only: what does not look like it ends it.
  */
 static void read_stub_list(const struct runtime_at *at, struct hotspot *jvm)
 {

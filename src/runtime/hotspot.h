@@ -7,14 +7,15 @@
 #include "runtime/runtime.h"
 
 /*
- * What the files of HotSpot share. Where its structures have their fields is not known here: each JVM carries tables
- * that tell it (share/runtime/vmStructs.cpp; gHotSpotVMStructs, gHotSpotVMTypes and gHotSpotVMIntConstants are
- * exported for the serviceability agent). They are read from the living process, since they are filled at its start.
+ * What the files of HotSpot share. Where its structures have their fields is not known here: each
+ * JVM carries tables that tell it (share/runtime/vmStructs.cpp; gHotSpotVMStructs, gHotSpotVMTypes
+ * and gHotSpotVMIntConstants are exported for the serviceability agent). They are read from the
+ * living process, since they are filled at its start.
  */
 
 /*
- * The fields that are used: offset in the type, or the address of a static one. A field that has moved to another type
- * or changed its name has several lines.
+ * The fields that are used: offset in the type, or the address of a static one. A field that has
+ * moved to another type or changed its name has several lines.
  */
 #define HOTSPOT_FACTS(X)                                                  \
 	X(MAJOR_VERSION, "Abstract_VM_Version", "_vm_major_version")      \
@@ -216,25 +217,31 @@ struct hotspot_stub {
 struct hotspot {
 	uint64_t facts[HOTSPOT_FACT_COUNT];
 	unsigned int version; /* of the JDK: 8, 17 */
-	/* CodeBlob::_frame_complete_offset (share/code/codeBlob.hpp) is an int, or since JDK 23 an int16_t. */
+	/*
+	 * CodeBlob::_frame_complete_offset (share/code/codeBlob.hpp) is an int, or since JDK 23 an
+	 * int16_t.
+	 */
 	bool short_frame_complete;
 	struct hotspot_data data;
 	vec(struct hotspot_stub) stubs; /* if they can be found */
 };
 
 /*
- * Reads the tables of a process. 0; -EAGAIN: it is only starting; another error: they cannot be read or are not what
- * they should be, with *why filled.
+ * Reads the tables of a process. 0; -EAGAIN: it is only starting; another error: they cannot be
+ * read or are not what they should be, with *why filled.
  */
 int hotspot_read_tables(const struct runtime_at *at, struct hotspot *jvm, struct fail *why);
 
 /*
- * Finds out how a thread's last Java frame is found (bpf/hotspot_restart.h), and notes it in jvm->data; what is not found
- * stays 0. -EAGAIN: there is no thread yet.
+ * Finds out how a thread's last Java frame is found (bpf/hotspot_restart.h), and notes it in
+ * jvm->data; what is not found stays 0. -EAGAIN: there is no thread yet.
  */
 int hotspot_read_threads(const struct runtime_at *at, struct hotspot *jvm);
 
-/* Names code of the blob at blob, `offset` bytes into it, and the frame of a compiled or interpreted function. */
+/*
+ * Names code of the blob at blob, `offset` bytes into it, and the frame of a compiled or
+ * interpreted function.
+ */
 int hotspot_name(const struct runtime_at *at, const struct hotspot *jvm, const uint64_t words[2],
 		 struct runtime_names *names);
 
@@ -247,8 +254,8 @@ int hotspot_read_number(const struct runtime_at *at, uint64_t address, unsigned 
 			uint64_t *value);
 
 /*
- * The next number of the coding UNSIGNED5 (share/utilities/unsigned5.hpp), of at most size bytes at *at, which moves
- * on. excluded: 1 since JDK 20, as no byte is zero there. False: it does not end.
+ * The next number of the coding UNSIGNED5 (share/utilities/unsigned5.hpp), of at most size bytes at
+ * *at, which moves on. excluded: 1 since JDK 20, as no byte is zero there. False: it does not end.
  */
 bool hotspot_unsigned5(const uint8_t **at, const uint8_t *end, unsigned int excluded,
 		       uint32_t *value);

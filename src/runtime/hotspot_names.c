@@ -5,8 +5,9 @@
  *	Method -> ConstMethod -> ConstantPool -> InstanceKlass -> Symbol	(share/oops)
  *
  * A ConstMethod has the bytecode behind it, and behind that the table of lines, compressed
- * (share/code/compressedStream.hpp). Compiled code says at some places of it (PcDesc) which methods are active there:
- * a scope, which names its method and the scope that it was inlined into (share/code/scopeDesc.cpp).
+ * (share/code/compressedStream.hpp). Compiled code says at some places of it (PcDesc) which methods
+ * are active there: a scope, which names its method and the scope that it was inlined into
+ * (share/code/scopeDesc.cpp).
  */
 #include "runtime/hotspot.h"
 
@@ -22,7 +23,10 @@
 bool hotspot_unsigned5(const uint8_t **at, const uint8_t *end, unsigned int excluded,
 		       uint32_t *value)
 {
-	/* bytes from 192 on (256 - 64, also where zero is left out) have more behind them; five at most */
+	/*
+	 * bytes from 192 on (256 - 64, also where zero is left out) have more behind them; five at
+	 * most
+	 */
 	uint32_t sum = 0, i;
 
 	for (i = 0; i < 5; i++) {
@@ -85,9 +89,10 @@ static int read_constant(const struct runtime_at *at, const struct hotspot *jvm,
 }
 
 /*
- * "java/util/HashMap" -> "java.util.HashMap". A hidden class has a suffix that differs from run to run, an address
- * or a number behind the last "+" or "/": it is left out. So is that of a lambda, "Work$$Lambda$7": it counts the
- * lambdas of a process, until JDK 20 (java.lang.invoke.InnerClassLambdaMetafactory).
+ * "java/util/HashMap" -> "java.util.HashMap". A hidden class has a suffix that differs from run to
+ * run, an address or a number behind the last "+" or "/": it is left out. So is that of a lambda,
+ * "Work$$Lambda$7": it counts the lambdas of a process, until JDK 20
+ * (java.lang.invoke.InnerClassLambdaMetafactory).
  */
 static void readable_class(char *name)
 {
@@ -224,7 +229,10 @@ int hotspot_name_method(const struct runtime_at *at, const struct hotspot *jvm, 
 /* How much of a method's names a checksum has: none, its own, its class's too. */
 #define NAME_SUMS 3
 
-/* As the kernel side does it: hotspot_read_names() of bpf/hotspot_interpreter.h. Returns how many sums there are. */
+/*
+ * As the kernel side does it: hotspot_read_names() of bpf/hotspot_interpreter.h. Returns how many
+ * sums there are.
+ */
 static size_t sums_of_names(const struct runtime_at *at, const struct hotspot *jvm,
 			    const struct const_method *c, uint64_t sums[NAME_SUMS])
 {
@@ -246,9 +254,9 @@ static size_t sums_of_names(const struct runtime_at *at, const struct hotspot *j
 }
 
 /*
- * Whether the method is the one that a frame's checksum says. 0, -ESTALE or another error. Classes of the archive
- * (CDS) are read from its file as they are needed: what was not in memory when the kernel side looked is not part of its
- * sum.
+ * Whether the method is the one that a frame's checksum says. 0, -ESTALE or another error. Classes
+ * of the archive (CDS) are read from its file as they are needed: what was not in memory when the
+ * kernel side looked is not part of its sum.
  */
 static int check_method(const struct runtime_at *at, const struct hotspot *jvm,
 			const uint64_t words[2], struct const_method *c)
@@ -294,7 +302,10 @@ static int field(const struct runtime_at *at, const struct hotspot *jvm, uint64_
 	return hotspot_read_number(at, base + jvm->facts[fact], size, value);
 }
 
-/* Since JDK 23, descriptions lie outside of the code cache (nmethod.hpp, "immutable data" and "mutable data"). */
+/*
+ * Since JDK 23, descriptions lie outside of the code cache (nmethod.hpp, "immutable data" and
+ * "mutable data").
+ */
 static int read_new_nmethod(const struct runtime_at *at, const struct hotspot *jvm,
 			    struct nmethod *n)
 {
@@ -378,9 +389,9 @@ static int find_scope(const struct runtime_at *at, const struct hotspot *jvm,
 }
 
 /*
- * Whether an nmethod is the one with that number and still in use: the methods that it names go when their classes do,
- * and then it does. Until JDK 19 it loses its method, since JDK 20 its block is freed (share/memory/heap.hpp:
- * HeapBlock::Header, its length and whether it is used).
+ * Whether an nmethod is the one with that number and still in use: the methods that it names go
+ * when their classes do, and then it does. Until JDK 19 it loses its method, since JDK 20 its block
+ * is freed (share/memory/heap.hpp: HeapBlock::Header, its length and whether it is used).
  */
 static int check_nmethod(const struct runtime_at *at, const struct hotspot *jvm, uint64_t nmethod,
 			 uint64_t id)

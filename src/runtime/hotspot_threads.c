@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Where a thread of the JVM is found by its thread pointer. It is the value of a pthread key
- * (share/runtime/threadLocalStorage.hpp), of which no table tells: it is looked for in threads that are known.
+ * (share/runtime/threadLocalStorage.hpp), of which no table tells: it is looked for in threads that
+ * are known.
  */
 #include "runtime/hotspot.h"
 

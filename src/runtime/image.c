@@ -18,8 +18,9 @@ static int open_elf(const struct image *image, struct elf_file *file)
 }
 
 /*
- * The hash table by which the dynamic loader finds exported symbols ("GNU hash"): a filter that says for most names
- * at once that they are not there, buckets, and for each bucket a run of hashes, beside the symbols from `first` on.
+ * The hash table by which the dynamic loader finds exported symbols ("GNU hash"): a filter that
+ * says for most names at once that they are not there, buckets, and for each bucket a run of
+ * hashes, beside the symbols from `first` on.
  */
 struct hash_table {
 	const struct elf_file *file;
@@ -108,8 +109,9 @@ static bool find_exported(struct hash_table *table, const char *name, Elf64_Sym 
 }
 
 /*
- * Names are looked for where strings end, since one can be the end of another: so the table of strings is read once,
- * a piece at a time, and then the table of symbols, for the places that were found. Neither is held.
+ * Names are looked for where strings end, since one can be the end of another: so the table of
+ * strings is read once, a piece at a time, and then the table of symbols, for the places that were
+ * found. Neither is held.
  */
 #define PLACES_MAX 8 /* of one name: a linker has it once */
 #define PIECE	   ((size_t)64 << 10)
@@ -119,7 +121,10 @@ static bool find_exported(struct hash_table *table, const char *name, Elf64_Sym 
 /* What may be read for it: the largest programs have 100 MB of strings, and a million symbols. */
 #define STRING_BYTES_MAX ((uint64_t)256 << 20)
 
-/* Comparing a name is less than a step: a whole table of strings is compared with all that are looked for. */
+/*
+ * Comparing a name is less than a step: a whole table of strings is compared with all that are
+ * looked for.
+ */
 #define NAMES_PER_STEP 256
 
 struct places {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Lua 5.1 to 5.5, the interpreter of PUC-Rio: a shared library, or linked into a program that exports its functions
- * to modules in C. How frames are found is told in src/bpf/lua.h, how luaV_execute() is found in lua_execute.c,
- * how functions are named in lua_names.c.
+ * Lua 5.1 to 5.5, the interpreter of PUC-Rio: a shared library, or linked into a program that
+ * exports its functions to modules in C. How frames are found is told in src/bpf/lua.h, how
+ * luaV_execute() is found in lua_execute.c, how functions are named in lua_names.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,8 +30,8 @@ static bool read_version(const struct image *image, struct lua_facts *facts, str
 }
 
 /*
- * Its code stands together, as its object files were linked: from the first to the last of what it exports. An
- * image that has little else is Lua as a whole.
+ * Its code stands together, as its object files were linked: from the first to the last of what it
+ * exports. An image that has little else is Lua as a whole.
  */
 static void find_code(const struct image *image, struct lua_facts *facts, struct budget *budget)
 {

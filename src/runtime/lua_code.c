@@ -73,7 +73,9 @@ static bool is_in_group(const cs_insn *insn, uint8_t group)
 	return false;
 }
 
-/* What is no instruction (id 0) has no details, but those of the one before may still stand there. */
+/*
+ * What is no instruction (id 0) has no details, but those of the one before may still stand there.
+ */
 static struct lua_insn shorten(const cs_insn *insn)
 {
 	struct lua_insn to = {

@@ -11,8 +11,8 @@
 #include "unwind/disassembler.h"
 
 /*
- * Functions of an image, disassembled: facts that no symbol and no table tells are read from the code that uses
- * them. Where functions begin and end is known by the unwind information.
+ * Functions of an image, disassembled: facts that no symbol and no table tells are read from the
+ * code that uses them. Where functions begin and end is known by the unwind information.
  */
 
 /* What is kept of an instruction; capstone's own record of one has 2 KB. */
@@ -45,17 +45,23 @@ bool lua_reader_open(struct lua_reader *reader, const struct image *image, struc
 void lua_reader_close(struct lua_reader *reader);
 
 /*
- * Finds the functions that the addresses lie in, each once, at most `room` of them and none larger than 64 KiB.
- * Returns how many there are in functions; they are not decoded, and need no clean-up.
+ * Finds the functions that the addresses lie in, each once, at most `room` of them and none larger
+ * than 64 KiB. Returns how many there are in functions; they are not decoded, and need no clean-up.
  */
 size_t lua_functions_at(struct lua_reader *reader, const uint64_t *addresses, size_t count,
 			struct lua_function *functions, size_t room);
 
-/* Calls take() with each instruction until it returns false. False: the code, or the budget for it, is not there. */
+/*
+ * Calls take() with each instruction until it returns false. False: the code, or the budget for it,
+ * is not there.
+ */
 bool lua_function_each(struct lua_reader *reader, const struct lua_function *f,
 		       bool (*take)(void *context, const struct lua_insn *insn), void *context);
 
-/* Keeps all instructions in f, with what they write, to be freed with lua_function_free(). False as above. */
+/*
+ * Keeps all instructions in f, with what they write, to be freed with lua_function_free(). False as
+ * above.
+ */
 bool lua_function_decode(struct lua_reader *reader, struct lua_function *f);
 void lua_function_free(struct lua_reader *reader, struct lua_function *f);
 
@@ -68,7 +74,10 @@ bool lua_is_copy(const struct lua_insn *insn, x86_reg *to, x86_reg *from);
 /* Whether it is a mov of a 64-bit register to or from memory, base + disp without index. */
 bool lua_is_store(const struct lua_insn *insn, x86_reg *base, int64_t *disp, x86_reg *from);
 bool lua_is_load(const struct lua_insn *insn, x86_reg *to, x86_reg *base, int64_t *disp);
-/* Whether the instruction writes the register (capstone's number of 64 bits); of a function that was decoded. */
+/*
+ * Whether the instruction writes the register (capstone's number of 64 bits); of a function that
+ * was decoded.
+ */
 bool lua_writes(const struct lua_insn *insn, x86_reg reg);
 
 /* The DWARF number of a 64-bit register, or -1. */

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * luaV_execute(), in an image without symbols for it. It is the function that the exported lua_callk() reaches by
- * a few calls, which takes instructions apart, jumps through a table by their opcode (lvm.c), and saves the
- * program counter. The walk needs one of its variables (see src/bpf/lua.h), in a register that the walk follows:
+ * luaV_execute(), in an image without symbols for it. It is the function that the exported
+ * lua_callk() reaches by a few calls, which takes instructions apart, jumps through a table by
+ * their opcode (lvm.c), and saves the program counter. The walk needs one of its variables (see
+ * src/bpf/lua.h), in a register that the walk follows:
  *
  *	5.3 to 5.5: `ci`, the CallInfo whose savedpc it stores
- *	5.1, 5.2: `L`, the first argument, which is never changed; in 5.1 also `nexeccalls`, the second
+ *	5.1, 5.2: `L`, the first argument, which is never changed; in 5.1 also `nexeccalls`, the
+ *	second
  *
- * Newer compilers keep `ci` in a register that is not followed. Then `L` will do, if it is in one, or on the stack.
+ * Newer compilers keep `ci` in a register that is not followed. Then `L` will do, if it is in one,
+ * or on the stack.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -251,9 +254,10 @@ static bool comes_back(const struct lua_function *f, x86_reg reg, const struct c
 }
 
 /*
- * Compilers use the register for something else in a small loop (that of OP_CLOSURE), and put a copy of the
- * variable somewhere meanwhile. Finds these holes. The variable itself may change (since 5.3): then what comes
- * without such a copy is a change. False: the register is not what it seems.
+ * Compilers use the register for something else in a small loop (that of OP_CLOSURE), and put a
+ * copy of the variable somewhere meanwhile. Finds these holes. The variable itself may change
+ * (since 5.3): then what comes without such a copy is a change. False: the register is not what it
+ * seems.
  */
 static bool find_holes(const struct lua_function *f, x86_reg reg, size_t set, bool is_constant,
 		       struct lua_data *data)
@@ -343,8 +347,8 @@ static bool goes_on(const struct lua_insn *insn)
 }
 
 /*
- * 5.4 sets `ci` from another register, at a place to which calls from Lua to Lua jump, too: on the way to instruction
- * `set`, the next value is in that register already, whoever has come there.
+ * 5.4 sets `ci` from another register, at a place to which calls from Lua to Lua jump, too: on the
+ * way to instruction `set`, the next value is in that register already, whoever has come there.
  */
 static void find_way_in(const struct lua_function *f, size_t set, struct lua_data *data)
 {
@@ -363,11 +367,17 @@ static void find_way_in(const struct lua_function *f, size_t set, struct lua_dat
 	data->body = start;
 }
 
-/* lstate.h of 5.3.2 and later: where a CallInfo has its callstatus, and the bit that says that luaV_execute began with it */
+/*
+ * lstate.h of 5.3.2 and later: where a CallInfo has its callstatus, and the bit that says that
+ * luaV_execute began with it
+ */
 #define CALLSTATUS_503 0x42
 #define CIST_FRESH_503 (1 << 3)
 
-/* "or word ptr [ci + callstatus], CIST_FRESH" of the prologue: before that, it is not known which functions are its own. */
+/*
+ * "or word ptr [ci + callstatus], CIST_FRESH" of the prologue: before that, it is not known which
+ * functions are its own.
+ */
 static void find_fresh(const struct lua_function *f, struct lua_data *data)
 {
 	size_t i;
@@ -388,8 +398,8 @@ static void find_fresh(const struct lua_function *f, struct lua_data *data)
 }
 
 /*
- * "mov [rsp + N], rdi" of the prologue: where the first argument stays, if nothing else is stored there. The stack
- * pointer must stay as it is from there on.
+ * "mov [rsp + N], rdi" of the prologue: where the first argument stays, if nothing else is stored
+ * there. The stack pointer must stay as it is from there on.
  */
 static bool find_state_slot(const struct lua_function *f, struct lua_data *data)
 {

@@ -17,8 +17,8 @@ struct lua_facts {
 };
 
 /*
- * Finds luaV_execute() of an image, and where it keeps what the walk needs; version and patch are set before.
- * 0, or a negative errno with *why: it cannot be told from its code.
+ * Finds luaV_execute() of an image, and where it keeps what the walk needs; version and patch are
+ * set before. 0, or a negative errno with *why: it cannot be told from its code.
  */
 int lua_find_execute(const struct image *image, struct lua_facts *facts, struct budget *budget,
 		     struct fail *why);
@@ -34,8 +34,9 @@ int lua_name(const struct runtime_at *at, const struct lua_facts *facts, const u
 	     struct runtime_names *names);
 
 /*
- * How people see the name of a chunk (luaO_chunkid() in lobject.c): "@file" and "=name" without the first
- * character, the text of a program as [string "its first line…"]. Returns whether it is a file.
+ * How people see the name of a chunk (luaO_chunkid() in lobject.c): "@file" and "=name" without the
+ * first character, the text of a program as [string "its first line…"]. Returns whether it is a
+ * file.
  */
 bool lua_chunk_name(const char *source, char *to, size_t size);
 

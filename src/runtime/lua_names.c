@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a function of Lua is called. It has no name of its own: debug.traceback() calls it what its caller calls
- * it, which the caller's instructions say (ldebug.c, funcnamefromcode()): the instruction that has loaded the
- * called register took it from a global, a field, a method, an upvalue or another variable. Functions that C code
- * has called have no name, but a place.
+ * What a function of Lua is called. It has no name of its own: debug.traceback() calls it what its
+ * caller calls it, which the caller's instructions say (ldebug.c, funcnamefromcode()): the
+ * instruction that has loaded the called register took it from a global, a field, a method, an
+ * upvalue or another variable. Functions that C code has called have no name, but a place.
  *
  * Structures are those of lobject.h, instructions those of lopcodes.h of each version.
  */
@@ -19,7 +19,9 @@
 #define NAME_MAX_SIZE 256
 #define DEPTH_MAX     8
 
-/* What an instruction does, as far as names need it. Each version has a string of them, by opcode. */
+/*
+ * What an instruction does, as far as names need it. Each version has a string of them, by opcode.
+ */
 enum what {
 	SETS = 'a',	 /* register A */
 	NOTHING = '-',	 /* to registers */
@@ -402,7 +404,10 @@ bool lua_chunk_name(const char *source, char *to, size_t size)
 	return false;
 }
 
-/* 5.4 and 5.5 have differences of lines, a byte each, and some absolute ones for -128: luaG_getfuncline(). */
+/*
+ * 5.4 and 5.5 have differences of lines, a byte each, and some absolute ones for -128:
+ * luaG_getfuncline().
+ */
 static uint32_t line_by_differences(const struct proto *p, uint32_t pc)
 {
 	uint32_t line = p->line, i, next = 0;

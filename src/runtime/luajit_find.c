@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where LuaJIT's interpreter is, and the offset of cur_L in its global_State, from the code of functions that every
- * LuaJIT exports:
+ * Where LuaJIT's interpreter is, and the offset of cur_L in its global_State, from the code of
+ * functions that every LuaJIT exports:
  *
- *	lua_call() enters the interpreter: one piece of assembler code, much larger than other functions, with one
- *	entry in the unwind information;
- *	lua_close() takes global_State from lua_State, at 16 if references have 64 bits (GC64), and sets its cur_L
- *	to null.
+ *	lua_call() enters the interpreter: one piece of assembler code, much larger than other
+ *	functions, with one entry in the unwind information;
+ *	lua_close() takes global_State from lua_State, at 16 if references have 64 bits (GC64), and
+ *	sets its cur_L to null.
  */
 #include <errno.h>
 #include <stdlib.h>

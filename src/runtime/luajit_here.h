@@ -2,7 +2,10 @@
 #ifndef RUNTIME_LUAJIT_HERE_H
 #define RUNTIME_LUAJIT_HERE_H
 
-/* What the kernel side says of a place (bpf/luajit_place.h), for user space: from the memory of a process. */
+/*
+ * What the kernel side says of a place (bpf/luajit_place.h), for user space: from the memory of a
+ * process.
+ */
 
 #include "runtime/luajit_internal.h"
 

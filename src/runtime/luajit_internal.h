@@ -16,8 +16,8 @@ struct luajit_facts {
 };
 
 /*
- * Finds the interpreter of an image and what the walk needs of its structures. 0, or a negative errno with *why:
- * it cannot be told from its code, or is of a kind that is not known.
+ * Finds the interpreter of an image and what the walk needs of its structures. 0, or a negative
+ * errno with *why: it cannot be told from its code, or is of a kind that is not known.
  */
 int luajit_find(const struct image *image, struct luajit_facts *facts, struct budget *budget,
 		struct fail *why);
@@ -30,11 +30,17 @@ struct luajit_known_trace {
 
 struct luajit_traces {
 	uint32_t
-		array; /* from global_State to jit_State's pointer to the array of traces; 0: not known yet */
+		/*
+		 * from global_State to jit_State's pointer to the array of traces; 0: not known yet
+		 */
+		array;
 	vec(struct luajit_known_trace) known;
 };
 
-/* Names a place in compiled code (LUAJIT_IN_TRACE): the functions inlined there. As runtime_type's name_of(). */
+/*
+ * Names a place in compiled code (LUAJIT_IN_TRACE): the functions inlined there. As runtime_type's
+ * name_of().
+ */
 int luajit_name_trace(const struct runtime_at *at, struct luajit_traces *traces,
 		      const uint64_t words[2], struct runtime_names *names);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a function of LuaJIT is called, by its caller's byte code, as debug.traceback() does it (lj_debug.c:
- * lj_debug_funcname(), lj_debug_slotname(), lj_debug_line()). Structures are those of lj_obj.h with 64-bit
- * references, instructions those of lj_bc.h.
+ * What a function of LuaJIT is called, by its caller's byte code, as debug.traceback() does it
+ * (lj_debug.c: lj_debug_funcname(), lj_debug_slotname(), lj_debug_line()). Structures are those of
+ * lj_obj.h with 64-bit references, instructions those of lj_bc.h.
  *
- * The program may have freed what a name is made of, or used the memory again. What the kernel side has kept is right.
- * What it has not is read from the process, and taken only if the checksum of it all is the same before and after.
+ * The program may have freed what a name is made of, or used the memory again. What the kernel side
+ * has kept is right. What it has not is read from the process, and taken only if the checksum of it
+ * all is the same before and after.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -106,7 +107,9 @@ static bool read_number(const char **at, const char *end, uint32_t *value)
 	return false;
 }
 
-/* The variable that lives in a slot at a place: names, each with where it begins and for how long. */
+/*
+ * The variable that lives in a slot at a place: names, each with where it begins and for how long.
+ */
 static bool read_local(const struct proto *p, uint32_t slot, uint32_t place, char *to, size_t size)
 {
 	const char *at = p->info, *end = p->info ? p->info + INFO_MAX : NULL, *name;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Functions that LuaJIT has inlined into compiled code, by the trace's own snapshots (lj_jit.h, lj_snap.c; structures of
- * LuaJIT 2.1 with 64-bit references).
+ * Functions that LuaJIT has inlined into compiled code, by the trace's own snapshots (lj_jit.h,
+ * lj_snap.c; structures of LuaJIT 2.1 with 64-bit references).
  *
- * A snapshot says how the interpreter goes on if the trace is left: at which byte code, and what lies in the slots of
- * Lua's stack, with the functions and links of frames that the trace has not written there. It holds from its place in
- * the machine code up to the next one's. So the snapshot before a place tells which function runs there and who has
- * called it, up to the function whose frame is on the stack.
+ * A snapshot says how the interpreter goes on if the trace is left: at which byte code, and what
+ * lies in the slots of Lua's stack, with the functions and links of frames that the trace has not
+ * written there. It holds from its place in the machine code up to the next one's. So the snapshot
+ * before a place tells which function runs there and who has called it, up to the function whose
+ * frame is on the stack.
  *
- * Traces are found by an array of them in jit_State. It lies behind global_State, at a distance that builds differ in,
- * and is known by what it leads to. The code at the place is compared with what the kernel side has seen there, before
- * and after: code of a trace is not changed but for its exits.
+ * Traces are found by an array of them in jit_State. It lies behind global_State, at a distance
+ * that builds differ in, and is known by what it leads to. The code at the place is compared with
+ * what the kernel side has seen there, before and after: code of a trace is not changed but for its
+ * exits.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -166,7 +168,10 @@ static int find_trace(const struct runtime_at *at, struct luajit_traces *traces,
 	return -ESTALE;
 }
 
-/* What a snapshot says of the stack's slots: an entry of each that it has one of, else 0; and of the byte code. */
+/*
+ * What a snapshot says of the stack's slots: an entry of each that it has one of, else 0; and of
+ * the byte code.
+ */
 struct slots {
 	uint32_t of[SLOTS];
 	uint64_t pc;
@@ -212,7 +217,10 @@ static bool read_constant(const struct runtime_at *at, const struct trace *t,
 	       !runtime_read_u64(at, value, t->code + 8ull * (reference + 1));
 }
 
-/* The prototype of the function in that slot, and the index of the instruction at pc; 0: the slot has none. */
+/*
+ * The prototype of the function in that slot, and the index of the instruction at pc; 0: the slot
+ * has none.
+ */
 static uint64_t proto_in(const struct runtime_at *at, const struct trace *t,
 			 const struct slots *slots, uint32_t slot)
 {
@@ -243,8 +251,9 @@ static int make_words(const struct runtime_at *at, uint64_t proto, uint64_t pc, 
 }
 
 /*
- * The functions that are inlined at the snapshot: words of each, innermost first; behind them those of the function whose
- * frame is on the stack, at its call of the last one, if on_stack says which it is.
+ * The functions that are inlined at the snapshot: words of each, innermost first; behind them those
+ * of the function whose frame is on the stack, at its call of the last one, if on_stack says which
+ * it is.
  */
 static int find_frames(const struct runtime_at *at, const struct trace *t,
 		       const struct slots *slots, uint64_t on_stack, uint64_t words[][2],
@@ -259,7 +268,10 @@ static int find_frames(const struct runtime_at *at, const struct trace *t,
 			return -ESTALE;
 		called = link & 3 && (link & 7) != LUAJIT_LINK_CONT ? LUA_CALLED_BY_C
 								    : LUA_CALLED_BY_LUA;
-		/* functions that are built in have no byte code, and the same one is there again for its arguments */
+		/*
+		 * functions that are built in have no byte code, and the same one is there again
+		 * for its arguments
+		 */
 		if (proto && (link & 7) != LUAJIT_LINK_VARG) {
 			if (make_words(at, proto, pc, called, words[*count]))
 				return -ESTALE;

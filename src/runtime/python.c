@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * CPython 3.8 to 3.15. How its frames are found is told in src/bpf/python.h; where a version has what in
- * python_layout.c; how frames get their names in python_names.c.
+ * CPython 3.8 to 3.15. How its frames are found is told in src/bpf/python.h; where a version has
+ * what in python_layout.c; how frames get their names in python_names.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,10 @@
 /* Bytes of _PyRuntime that may hold what is looked for. */
 #define RUNTIME_BYTES 8192
 
-/* musl's thread has a pointer to the values of all keys, among these bytes; glibc has them in itself. */
+/*
+ * musl's thread has a pointer to the values of all keys, among these bytes; glibc has them in
+ * itself.
+ */
 #define MUSL_BYTES 512
 #define KEYS_MAX   1024
 
@@ -49,9 +52,10 @@ static bool read_word(const struct look *look, uint64_t *to, uint64_t address)
 }
 
 /*
- * Py_tss_t is {int is_initialized; pthread_key_t key} (Include/cpython/pythread.h). The one of PyGILState_* has
- * the thread state as its value. So it need not be known where in _PyRuntime it is, nor where this C library
- * keeps values: whatever leads from a thread to its state is right, and the kernel side checks it each time.
+ * Py_tss_t is {int is_initialized; pthread_key_t key} (Include/cpython/pythread.h). The one of
+ * PyGILState_* has the thread state as its value. So it need not be known where in _PyRuntime it
+ * is, nor where this C library keeps values: whatever leads from a thread to its state is right,
+ * and the kernel side checks it each time.
  */
 static bool find_in_glibc(struct look *look, uint64_t id, uint64_t thread, uint32_t key)
 {
@@ -117,7 +121,9 @@ static bool look_at_threads(struct look *look, uint64_t interpreter, bool *found
 	return true;
 }
 
-/* Is it what the table of offsets was made for? Py_TRACE_REFS, for one, makes all objects larger. */
+/*
+ * Is it what the table of offsets was made for? Py_TRACE_REFS, for one, makes all objects larger.
+ */
 static int check_size(const struct runtime_at *at, const struct python_layout *layout,
 		      struct fail *why)
 {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The code of CPython's evaluation function, _PyEval_EvalFrameDefault(). Up to 3.10 its native frames are known by
- * their code only (src/bpf/python.h). Compilers move what is rarely executed into a function of its own (.cold),
- * which has no symbol in a stripped program: conditional jumps lead there.
+ * The code of CPython's evaluation function, _PyEval_EvalFrameDefault(). Up to 3.10 its native
+ * frames are known by their code only (src/bpf/python.h). Compilers move what is rarely executed
+ * into a function of its own (.cold), which has no symbol in a stripped program: conditional jumps
+ * lead there.
  *
- * It enters its frame into the thread's list by "tstate->frame = f", and takes it out by "tstate->frame
- * = f->f_back" (Python/ceval.c); both fields are at offset 24. Before the one and behind the other it runs no
- * Python function, so these ranges of code are looked for.
+ * It enters its frame into the thread's list by "tstate->frame = f", and takes it out by
+ * "tstate->frame = f->f_back" (Python/ceval.c); both fields are at offset 24. Before the one and
+ * behind the other it runs no Python function, so these ranges of code are looked for.
  *
- * What is looked for is searched byte by byte: disassembling all of the function takes as long as fifty samples, and
- * what is not an instruction seems to be one of these too rarely to matter.
+ * What is looked for is searched byte by byte: disassembling all of the function takes as long as
+ * fifty samples, and what is not an instruction seems to be one of these too rarely to matter.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,9 @@ struct code {
 	struct budget *budget;
 };
 
-/* Those targets that lie in one function: most of all jumps out of this one lead to its other part. */
+/*
+ * Those targets that lie in one function: most of all jumps out of this one lead to its other part.
+ */
 struct cold {
 	const struct python_range *eval;
 	struct python_range last, found;
@@ -97,8 +100,9 @@ static void find_cold(const struct image *image, const struct code *code,
 }
 
 /*
- * A move of 8 bytes between a register and [base + FRAME_OFFSET], base not being rsp: 89 (to memory) or 8b (from it)
- * with REX.W. Returns its length, 0: it is none. *value: the register that is not the base.
+ * A move of 8 bytes between a register and [base + FRAME_OFFSET], base not being rsp: 89 (to
+ * memory) or 8b (from it) with REX.W. Returns its length, 0: it is none. *value: the register that
+ * is not the base.
  */
 static size_t move_length(const uint8_t *at, size_t left, uint8_t opcode, unsigned int *value)
 {
@@ -183,7 +187,10 @@ static void find_unlinked(struct code *code, struct python_layout *layout)
 		if (!length)
 			continue;
 		if (!linked) {
-			/* up to the very instruction: it is not executed yet when the thread is at it */
+			/*
+			 * up to the very instruction: it is not executed yet when the thread is at
+			 * it
+			 */
 			add_unlinked(layout, code->range->start, code->range->start + i + 1);
 			linked = true;
 		} else if (is_loaded_before(code, i, value) &&

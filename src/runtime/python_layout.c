@@ -2,11 +2,12 @@
 /*
  * The layout of CPython's structures, by version.
  *
- * Up to 3.12 it is a table of facts: Include/cpython/pystate.h, Include/cpython/code.h (3.8: Include/code.h),
- * Include/frameobject.h, Include/cpython/funcobject.h, Include/internal/pycore_frame.h, pycore_runtime.h,
- * pycore_interp.h of each version, on x86-64. Within a minor version they do not change once it is released. Since 3.13 _PyRuntime begins with struct
- * _Py_DebugOffsets, which tells most of it (pycore_runtime.h, pycore_debug_offsets.h); that struct itself has
- * another layout in each minor version.
+ * Up to 3.12 it is a table of facts: Include/cpython/pystate.h, Include/cpython/code.h (3.8:
+ * Include/code.h), Include/frameobject.h, Include/cpython/funcobject.h,
+ * Include/internal/pycore_frame.h, pycore_runtime.h, pycore_interp.h of each version, on x86-64.
+ * Within a minor version they do not change once it is released. Since 3.13 _PyRuntime begins with
+ * struct _Py_DebugOffsets, which tells most of it (pycore_runtime.h, pycore_debug_offsets.h); that
+ * struct itself has another layout in each minor version.
  */
 #include "runtime/python_layout.h"
 
@@ -278,7 +279,10 @@ static int read_debug_offsets(const struct image *image, struct python_layout *l
 	layout->minor = version >> 16 & 255;
 	if (version >> 24 != 3)
 		return fail(why, -ENOTSUP, NULL, "CPython of an unknown version (%#x)", version);
-	/* before a release candidate, structures still change (PY_VERSION_HEX: 0xa and 0xb, alpha and beta) */
+	/*
+	 * before a release candidate, structures still change (PY_VERSION_HEX: 0xa and 0xb, alpha
+	 * and beta)
+	 */
 	if ((version >> 4 & 15) < 0xc)
 		return refuse(why, ", alpha or beta", layout->minor);
 	if (offsets[2])
@@ -331,7 +335,10 @@ static void choose_name(struct python_layout *layout)
 	layout->data.name_text = layout->string_ascii;
 }
 
-/* Before 3.7 there was no _PyRuntime. What a version was the first, or the last, to export tells which one it is. */
+/*
+ * Before 3.7 there was no _PyRuntime. What a version was the first, or the last, to export tells
+ * which one it is.
+ */
 static int refuse_old(const struct image *image, struct budget *budget, struct fail *why)
 {
 	struct runtime_symbol symbols[] = {{.name = "PyCode_Type"},

@@ -5,12 +5,15 @@
 #include "bpf/python_abi.h"
 #include "runtime/runtime.h"
 
-/* Where a version of CPython has what, and what its strings and tables of lines look like. Offsets in bytes. */
+/*
+ * Where a version of CPython has what, and what its strings and tables of lines look like. Offsets
+ * in bytes.
+ */
 struct python_layout {
 	unsigned int minor; /* 3.minor */
 	/*
-	 * Of the data for the kernel side: all that is the same in each process. Addresses in it, and of
-	 * `runtime`, `code_type`, are those of the image.
+	 * Of the data for the kernel side: all that is the same in each process. Addresses in it,
+	 * and of `runtime`, `code_type`, are those of the image.
 	 */
 	struct python_data data;
 	uint64_t runtime;	  /* _PyRuntime */
@@ -26,8 +29,8 @@ struct python_layout {
 };
 
 /*
- * Finds out which version an image is, and its layout. 0; -ENOENT: no CPython; another error: refused, with *why
- * filled.
+ * Finds out which version an image is, and its layout. 0; -ENOENT: no CPython; another error:
+ * refused, with *why filled.
  */
 int python_layout_of(const struct image *image, struct python_layout *layout, struct budget *budget,
 		     struct fail *why);
@@ -44,8 +47,8 @@ int python_name_of(const struct runtime_at *at, void *layout, const uint64_t wor
 		   struct runtime_names *names);
 
 /*
- * The line of an instruction, from the code object's table. index: as the kernel side has it, -1: none was executed
- * yet. Returns 0 if there is none.
+ * The line of an instruction, from the code object's table. index: as the kernel side has it, -1:
+ * none was executed yet. Returns 0 if there is none.
  */
 uint32_t python_line_of(unsigned int minor, const uint8_t *table, size_t size, uint32_t first_line,
 			int32_t index);

@@ -2,10 +2,12 @@
 /*
  * CPython's tables of lines, which changed twice:
  *
- *	3.8, 3.9	co_lnotab: pairs of {bytes of code, signed lines} to add (Objects/lnotab_notes.txt)
- *	3.10		co_linetable: pairs of {bytes of code, signed line step}, -128: no line (the same file)
- *	3.11-		co_linetable: entries of one byte, whose upper bit is set, and varints of 6 bits
- *			(Objects/locations.md; since 3.13 InternalDocs/code_objects.md)
+ *	3.8, 3.9	co_lnotab: pairs of {bytes of code, signed lines} to add
+ *			(Objects/lnotab_notes.txt)
+ *	3.10		co_linetable: pairs of {bytes of code, signed line step}, -128: no line (the
+ *			same file)
+ *	3.11-		co_linetable: entries of one byte, whose upper bit is set, and varints of 6
+ *			bits (Objects/locations.md; since 3.13 InternalDocs/code_objects.md)
  */
 #include "runtime/python_layout.h"
 

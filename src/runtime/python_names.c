@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a frame of CPython is called: from its code object, if that is still the one that was seen. */
+/*
+ * What a frame of CPython is called: from its code object, if that is still the one that was seen.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,8 +123,9 @@ static int read_string(const struct runtime_at *at, const struct python_layout *
 }
 
 /*
- * The frame that 3.13 puts between a call of a class and its __init__() (_Py_InitCleanup, Python/specialize.c). Python's
- * own tracebacks leave it out; no function of a program begins at line 0 of a file that bears its name.
+ * The frame that 3.13 puts between a call of a class and its __init__() (_Py_InitCleanup,
+ * Python/specialize.c). Python's own tracebacks leave it out; no function of a program begins at
+ * line 0 of a file that bears its name.
  */
 static bool is_cleanup(const struct python_layout *layout, const struct code *code)
 {

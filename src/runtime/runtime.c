@@ -10,8 +10,9 @@ const struct runtime_type *const runtime_types[] = {
 	&runtime_luajit, &runtime_v8,	   NULL};
 
 /*
- * Bytes; steps: instructions, or comparing a symbol with what is looked for. What is known takes less than an eighth of it:
- * the interpreters of Lua 5.1 to 5.4, of LuaJIT, and of programs that have one in them; V8's 80 symbols among all of node.
+ * Bytes; steps: instructions, or comparing a symbol with what is looked for. What is known takes
+ * less than an eighth of it: the interpreters of Lua 5.1 to 5.4, of LuaJIT, and of programs that
+ * have one in them; V8's 80 symbols among all of node.
  */
 #define CODE_BYTES  (16 * BUDGET_MIB)
 #define CODE_STEPS  (2u << 20)

@@ -13,18 +13,22 @@
 #include "process/targets.h"
 
 /*
- * Language runtimes: how the frames of an interpreter or a JIT compiler are found and what they are called. A
- * runtime is one file here, which finds the facts of a process and names what was found, and a step in
- * src/bpf/NAME.h, which finds it. This header is what the file of a runtime fills in (struct runtime_type) and
- * may use.
+ * Language runtimes: how the frames of an interpreter or a JIT compiler are found and what they are
+ * called. A runtime is one file here, which finds the facts of a process and names what was found,
+ * and a step in src/bpf/NAME.h, which finds it. This header is what the file of a runtime fills in
+ * (struct runtime_type) and may use.
  *
- * All that is read of a process is hostile, and changes while it is read: sizes and loops are bounded, an
- * object is what it seems only if its checks say so, and what cannot be true is refused, not repaired.
+ * All that is read of a process is hostile, and changes while it is read: sizes and loops are
+ * bounded, an object is what it seems only if its checks say so, and what cannot be true is
+ * refused, not repaired.
  */
 
 /* The memory of a process, a living one or a stored one. */
 struct runtime_memory {
-	/* Reads size bytes at address. 0; -EFAULT: not all of it is there; -ESRCH: the process is gone. */
+	/*
+	 * Reads size bytes at address. 0; -EFAULT: not all of it is there; -ESRCH: the process is
+	 * gone.
+	 */
 	int (*read)(void *context, void *to, size_t size, uint64_t address);
 	void *context;
 };
@@ -35,9 +39,15 @@ struct runtime_at {
 	const struct mapping *mapping; /* of the runtime's own image, the first one */
 	const void *facts;	       /* of that image, by open() */
 	struct runtime_memory memory;
-	/* For name_of(), if named_by_caller: the words of the next outer frame of this runtime; null: none. */
+	/*
+	 * For name_of(), if named_by_caller: the words of the next outer frame of this runtime;
+	 * null: none.
+	 */
 	const uint64_t *caller;
-	/* For name_of(): what the step has kept for the frame (bpf/kept.h), UNWIND_KEPT_BYTES; null: nothing. */
+	/*
+	 * For name_of(): what the step has kept for the frame (bpf/kept.h), UNWIND_KEPT_BYTES;
+	 * null: nothing.
+	 */
 	const void *kept, *caller_kept; /* the second one: for the frame of caller */
 };
 
@@ -49,7 +59,8 @@ struct runtime_names {
 	unsigned int kind; /* enum film_frame_kind; set to the type's before */
 	const char
 		*image; /* what the code belongs to: the script's path, "[java]"; null: "[NAME]" */
-	bool is_part; /* a frame of the runtime's own, as its native ones are: only shown on request */
+	/* a frame of the runtime's own, as its native ones are: only shown on request */
+	bool is_part;
 	size_t count;
 	struct {
 		const char *function, *file; /* file null: not known */
@@ -63,59 +74,68 @@ struct runtime_type {
 	const char *name; /* as people call it: "python" */
 	enum unwind_runtime id;
 	unsigned int frame_kind; /* enum film_frame_kind */
-	/* The step is asked for code of the runtime's own image too, not just for what owns() says. */
+	/*
+	 * The step is asked for code of the runtime's own image too, not just for what owns() says.
+	 */
 	bool steps_in_image;
-	/* It knows its newest frame where native frames above that one cannot be walked (UNWIND_RESTARTS). */
+	/*
+	 * It knows its newest frame where native frames above that one cannot be walked
+	 * (UNWIND_RESTARTS).
+	 */
 	bool restarts;
 	/*
-	 * Native frames of the runtime's own image that stand between its frames are a part of them, and only
-	 * shown on request. So are those nearer to the leaf, if this is set: what the interpreter does for a
-	 * function counts as that function's own time.
+	 * Native frames of the runtime's own image that stand between its frames are a part of
+	 * them, and only shown on request. So are those nearer to the leaf, if this is set: what
+	 * the interpreter does for a function counts as that function's own time.
 	 */
 	bool folds_leaf;
 	/*
-	 * Whether the code at an address of the image is the runtime's: a program that has it linked in is more than
-	 * that. null: all of the image is.
+	 * Whether the code at an address of the image is the runtime's: a program that has it
+	 * linked in is more than that. null: all of the image is.
 	 */
 	bool (*is_part)(const void *facts, uint64_t image_address);
 	/*
-	 * What a function is called is known only by who has called it: name_of() looks at at->caller, which is there
-	 * for frames of variant n (unwind_abi.h) if bit n is set.
+	 * What a function is called is known only by who has called it: name_of() looks at
+	 * at->caller, which is there for frames of variant n (unwind_abi.h) if bit n is set.
 	 */
 	uint32_t named_by_caller;
-	/* Its step keeps what a frame is called, since the process may have freed it by the time that is asked. */
+	/*
+	 * Its step keeps what a frame is called, since the process may have freed it by the time
+	 * that is asked.
+	 */
 	bool keeps;
 
 	/*
-	 * An image is looked at if it exports one of these symbols, or has one of these sections; both
-	 * null-terminated, null: none.
+	 * An image is looked at if it exports one of these symbols, or has one of these sections;
+	 * both null-terminated, null: none.
 	 */
 	const char *const *exports, *const *sections;
 	/*
-	 * What is to be known of an image, if it is the runtime's; called once per image. null: it is not, or (with
-	 * why->err set) of a version that is refused. What looks for symbols and reads code takes it from the budget,
-	 * which all runtimes share: one that is spent is a refusal, too.
+	 * What is to be known of an image, if it is the runtime's; called once per image. null: it
+	 * is not, or (with why->err set) of a version that is refused. What looks for symbols and
+	 * reads code takes it from the budget, which all runtimes share: one that is spent is a
+	 * refusal, too.
 	 */
 	void *(*open)(const struct image *image, struct budget *budget, struct fail *why);
 	void (*close)(void *facts);
 
 	/*
-	 * The process maps such an image. Fills data (UNWIND_DATA_BYTES, all zero before) for the kernel side and
-	 * *state for the functions below (to be freed by detach()). 0; -EAGAIN: the runtime is not ready yet, ask
-	 * again later; another error: refused, with *why filled.
+	 * The process maps such an image. Fills data (UNWIND_DATA_BYTES, all zero before) for the
+	 * kernel side and *state for the functions below (to be freed by detach()). 0; -EAGAIN: the
+	 * runtime is not ready yet, ask again later; another error: refused, with *why filled.
 	 */
 	int (*attach)(const struct runtime_at *at, void *data, void **state, struct fail *why);
 	void (*detach)(void *state);
 
 	/*
-	 * Whether executable memory that is not the runtime's own image (without a file, mostly) is code that it
-	 * has made. null: it makes none.
+	 * Whether executable memory that is not the runtime's own image (without a file, mostly) is
+	 * code that it has made. null: it makes none.
 	 */
 	bool (*owns)(const struct runtime_at *at, const void *state, const struct mapping *mapping);
 
 	/*
-	 * Names the frame of two words (unwind_abi.h). 0; -ESTALE: the object is gone or another one by now;
-	 * -EFAULT: its memory cannot be read; -ESRCH: the process is gone.
+	 * Names the frame of two words (unwind_abi.h). 0; -ESTALE: the object is gone or another
+	 * one by now; -EFAULT: its memory cannot be read; -ESRCH: the process is gone.
 	 */
 	int (*name_of)(const struct runtime_at *at, void *state, const uint64_t words[2],
 		       struct runtime_names *names);
@@ -131,7 +151,8 @@ extern const struct runtime_type runtime_python, runtime_hotspot, runtime_go, ru
 	runtime_luajit, runtime_v8;
 
 /*
- * For the files of runtimes. Read numbers and strings of a process; each returns 0 or what read() returned.
+ * For the files of runtimes. Read numbers and strings of a process; each returns 0 or what read()
+ * returned.
  */
 int runtime_read(const struct runtime_at *at, void *to, size_t size, uint64_t address);
 int runtime_read_u64(const struct runtime_at *at, uint64_t *to, uint64_t address);
@@ -146,33 +167,38 @@ uint64_t runtime_address(const struct runtime_at *at, uint64_t image_address);
 void runtime_code_of_image(const struct runtime_at *at, uint64_t *start, uint64_t *size);
 
 /*
- * glibc's struct pthread, at the thread pointer, has the values of the first keys in itself: pairs of a sequence number
- * and the value (nptl/descr.h, specific_1stblock).
+ * glibc's struct pthread, at the thread pointer, has the values of the first keys in itself: pairs
+ * of a sequence number and the value (nptl/descr.h, specific_1stblock).
  */
 #define RUNTIME_GLIBC_KEYS	 32
 #define RUNTIME_GLIBC_VALUE(key) (0x310 + 16 * (int32_t)(key) + 8)
 
 /*
- * Where a pthread key's value is, which is `value` in the thread with that pointer: its offset from the thread pointer,
- * among the first keys of glibc; 0: it is not there.
+ * Where a pthread key's value is, which is `value` in the thread with that pointer: its offset from
+ * the thread pointer, among the first keys of glibc; 0: it is not there.
  */
 int32_t runtime_find_key(const struct runtime_at *at, uint64_t thread, uint64_t value);
 
 /*
- * Appends the next outer function. Strings are copied; control characters and bytes that are not UTF-8 may stay,
- * whoever prints them escapes them. What is too long is cut, what is too much left out.
+ * Appends the next outer function. Strings are copied; control characters and bytes that are not
+ * UTF-8 may stay, whoever prints them escapes them. What is too long is cut, what is too much left
+ * out.
  */
 void runtime_names_add(struct runtime_names *names, const char *function, const char *file,
 		       uint32_t line);
 /* Copies a string to names->image. */
 void runtime_names_image(struct runtime_names *names, const char *image);
 
-/* The memory of a living process, as context for struct runtime_memory: its pid, as (void *)(intptr_t)pid. */
+/*
+ * The memory of a living process, as context for struct runtime_memory: its pid, as (void
+ * *)(intptr_t)pid.
+ */
 int runtime_read_process(void *pid, void *to, size_t size, uint64_t address);
 
 /*
- * ELF symbols of an image, from its .dynsym and .symtab: virtual address and size of count names, 0 where there is
- * none, and where the budget's time was spent before it was found. Returns how many were found.
+ * ELF symbols of an image, from its .dynsym and .symtab: virtual address and size of count names, 0
+ * where there is none, and where the budget's time was spent before it was found. Returns how many
+ * were found.
  */
 struct runtime_symbol {
 	const char *name;
@@ -182,14 +208,14 @@ size_t runtime_find_symbols(const struct image *image, struct budget *budget,
 			    struct runtime_symbol *symbols, size_t count);
 
 /*
- * Bytes of the image's file at a virtual address (code, read-only data; not relocated). 0, or -EFAULT: the file
- * does not have all of them.
+ * Bytes of the image's file at a virtual address (code, read-only data; not relocated). 0, or
+ * -EFAULT: the file does not have all of them.
  */
 int runtime_read_image(const struct image *image, void *to, size_t size, uint64_t address);
 
 /*
- * The number of 32 bits in the image's file at each symbol: `missing` for those that are not there, 0 where the file has
- * no bytes for it.
+ * The number of 32 bits in the image's file at each symbol: `missing` for those that are not there,
+ * 0 where the file has no bytes for it.
  */
 void runtime_read_numbers(const struct image *image, const struct runtime_symbol *symbols,
 			  size_t count, uint32_t missing, uint32_t *numbers);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * V8, the engine of Node.js. Frames are found by bpf/v8.h; here are the facts of an image and a process for it, and
- * the names of functions. Which structures of V8 are read where, and in which file of its sources they are told:
+ * V8, the engine of Node.js. Frames are found by bpf/v8.h; here are the facts of an image and a
+ * process for it, and the names of functions. Which structures of V8 are read where, and in which
+ * file of its sources they are told:
  *
  *	v8_facts.c	offsets by version, the place of the builtins
- *	v8_text.c	strings				src/objects/string.tq
- *	v8_shared.c	functions and scripts		src/objects/shared-function-info.tq, script.tq, scope-info.tq
- *	v8_places.c	places within functions		src/codegen/source-position-table.cc
- *	v8_code.c	code, and what is inlined	src/objects/code.h, deoptimization-data.h
+ *	v8_text.c       strings                         src/objects/string.tq
+ *	v8_shared.c     functions and scripts           src/objects/shared-function-info.tq,
+ *	script.tq, scope-info.tq
+ *	v8_places.c     places within functions         src/codegen/source-position-table.cc
+ *	v8_code.c       code, and what is inlined       src/objects/code.h, deoptimization-data.h
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,8 +27,9 @@ static void *open_image(const struct image *image, struct budget *budget, struct
 }
 
 /*
- * What was added to the image's addresses. A part of the file is mapped a second time, near the code that V8 makes,
- * which may be below the image itself: the right one is where a variable has the value that it has in the file.
+ * What was added to the image's addresses. A part of the file is mapped a second time, near the
+ * code that V8 makes, which may be below the image itself: the right one is where a variable has
+ * the value that it has in the file.
  */
 static int find_bias(const struct runtime_at *at, const struct v8_facts *facts, uint64_t *bias)
 {

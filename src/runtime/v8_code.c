@@ -2,11 +2,12 @@
 /*
  * Code that V8 made, by an address in it, and the functions that were inlined there.
  *
- * Instructions begin at a multiple of 64 bytes, in an object whose head says which Code describes them (in V8 10 it is
- * the Code). So they are found by looking back from the address, and a head is believed if its Code says that the
- * instructions are here and reach beyond the address. Optimized code has data for the way back to the interpreter:
- * which function it was made for, and which ones were inlined, each with the place of its call. A table of places
- * says for calls (for more, if V8's own profiler is on) in which of them they are.
+ * Instructions begin at a multiple of 64 bytes, in an object whose head says which Code describes
+ * them (in V8 10 it is the Code). So they are found by looking back from the address, and a head is
+ * believed if its Code says that the instructions are here and reach beyond the address. Optimized
+ * code has data for the way back to the interpreter: which function it was made for, and which ones
+ * were inlined, each with the place of its call. A table of places says for calls (for more, if
+ * V8's own profiler is on) in which of them they are.
  */
 #include <errno.h>
 #include <string.h>
@@ -33,7 +34,10 @@ enum found {
 	FOUND,
 };
 
-/* Whether the instructions that begin at start are those of the Code, and the address is one of them. */
+/*
+ * Whether the instructions that begin at start are those of the Code, and the address is one of
+ * them.
+ */
 static enum found check_code(const struct v8_reader *r, uint64_t pointer, uint64_t start,
 			     uint64_t address, struct code *code)
 {
@@ -93,7 +97,10 @@ static bool read_head(const struct v8_reader *r, struct window *w, uint64_t at, 
 	return true;
 }
 
-/* Heads that look like one, until the first one is known for sure; it must not cost much to lead us astray. */
+/*
+ * Heads that look like one, until the first one is known for sure; it must not cost much to lead us
+ * astray.
+ */
 #define TRIES_MAX 256
 
 static bool find_code(const struct v8_reader *r, uint64_t address, struct code *code)
@@ -120,7 +127,10 @@ static bool find_code(const struct v8_reader *r, uint64_t address, struct code *
 	return false;
 }
 
-/* An element of an array of objects; references that do not keep what they refer to alive have the second bit set. */
+/*
+ * An element of an array of objects; references that do not keep what they refer to alive have the
+ * second bit set.
+ */
 static uint64_t element(const struct v8_reader *r, uint64_t array, uint64_t index)
 {
 	uint64_t length, word;
@@ -174,16 +184,21 @@ enum {
 	EXITS,		 /* three words for each */
 	EXIT_WORDS = 3,
 	EXIT_PLACE =
-		2, /* the offset that the exit belongs to: for one of the second kind, where its call returns */
+		/*
+		 * the offset that the exit belongs to: for one of the second kind, where its call
+		 * returns
+		 */
+		2,
 };
 
 /* An exit is one instruction, call *displacement(%r13), with eight bits for that. */
 #define EXIT_SIZE 4
 
 /*
- * Optimized code ends with exits: calls of what turns its frame back into the interpreter's. When V8 finds that some
- * code cannot go on, it gives frames in it the address of an exit to return to, instead of the one behind their call,
- * which the exit's data still has. Takes the offset back to there. 0; -ESTALE: it is no place in such code.
+ * Optimized code ends with exits: calls of what turns its frame back into the interpreter's. When
+ * V8 finds that some code cannot go on, it gives frames in it the address of an exit to return to,
+ * instead of the one behind their call, which the exit's data still has. Takes the offset back to
+ * there. 0; -ESTALE: it is no place in such code.
  */
 static int leave_exit(const struct v8_reader *r, const struct inlining *in, bool is_leaf,
 		      uint32_t *offset)
@@ -207,7 +222,10 @@ static int leave_exit(const struct v8_reader *r, const struct inlining *in, bool
 	return 0;
 }
 
-/* One function that was inlined (src/codegen/source-position.h): the place of the call, and which function it is. */
+/*
+ * One function that was inlined (src/codegen/source-position.h): the place of the call, and which
+ * function it is.
+ */
 struct inlined {
 	uint64_t call;
 	int32_t function, unused;
@@ -267,8 +285,9 @@ static bool follow_chain(const struct v8_reader *r, const struct inlining *in,
 }
 
 /*
- * A table has the places of calls only, or, if V8 has an interest in them, all places. Then it has an entry for every so
- * many bytes of code; or two that are nearer to each other than calls can be, with the address that is called.
+ * A table has the places of calls only, or, if V8 has an interest in them, all places. Then it has
+ * an entry for every so many bytes of code; or two that are nearer to each other than calls can be,
+ * with the address that is called.
  */
 #define DENSE	 32
 #define CALL_MIN 5
@@ -279,8 +298,8 @@ static bool knows_all(const struct v8_places *places, const struct code *code)
 }
 
 /*
- * Between two calls nothing says in which function code is: what counts is how far the functions around both agree,
- * from the outside. Where in the innermost of those it is, is not known then.
+ * Between two calls nothing says in which function code is: what counts is how far the functions
+ * around both agree, from the outside. Where in the innermost of those it is, is not known then.
  */
 static void keep_common(struct chain *chain, const struct chain *other)
 {
@@ -360,8 +379,8 @@ static bool is_baseline_of(const struct v8_reader *r, const struct code *code,
 }
 
 /*
- * Builtins are no code that V8 has made, also where it has mapped them a second time; or, if it could not, copied them
- * into memory that has just their size (src/heap/code-range.cc).
+ * Builtins are no code that V8 has made, also where it has mapped them a second time; or, if it
+ * could not, copied them into memory that has just their size (src/heap/code-range.cc).
  */
 static bool is_builtin(const struct v8_reader *r, uint64_t address)
 {
@@ -382,10 +401,16 @@ int v8_code_add(const struct v8_reader *r, uint64_t address, const struct v8_sha
 	struct inlining in, now;
 	struct code code;
 
-	/* code that is gone does not say what was inlined: a frame without that would have the wrong callers */
+	/*
+	 * code that is gone does not say what was inlined: a frame without that would have the
+	 * wrong callers
+	 */
 	if (!find_code(r, address, &code))
 		return is_builtin(r, address) ? -ENOENT : -ESTALE;
-	/* at the very leaf, a function that has no frame yet may run: then the frame is its caller's */
+	/*
+	 * at the very leaf, a function that has no frame yet may run: then the frame is its
+	 * caller's
+	 */
 	if (code.kind == r->facts->kind_baseline && !is_leaf && !is_baseline_of(r, &code, shared))
 		return -ESTALE;
 	if (code.kind <= r->facts->kind_baseline)

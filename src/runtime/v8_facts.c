@@ -2,9 +2,10 @@
 /*
  * What is to be known of an image with V8: offsets, numbers of types, the place of the builtins.
  *
- * V8 is built with data for debuggers that look into core files (tools/gen-postmortem-metadata.py): exported
- * variables v8dbg_*, each with one offset or number. What they have is read from the image's file. What they lack
- * is known for the versions of the releases of Node.js with long-term support, and only for those.
+ * V8 is built with data for debuggers that look into core files (tools/gen-postmortem-metadata.py):
+ * exported variables v8dbg_*, each with one offset or number. What they have is read from the
+ * image's file. What they lack is known for the versions of the releases of Node.js with long-term
+ * support, and only for those.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -16,8 +17,8 @@
 #define MISSING UINT32_MAX
 
 /*
- * The versions. Sources of what is not published, in V8's tree: src/objects/code.h, bytecode-array.tq, script.tq,
- * scope-info.tq.
+ * The versions. Sources of what is not published, in V8's tree: src/objects/code.h,
+ * bytecode-array.tq, script.tq, scope-info.tq.
  */
 struct version {
 	uint32_t major, minor;
@@ -46,10 +47,11 @@ static const struct version versions[] = {
 		 .code_flags = 52, .code_deoptimization = 8, .code_positions = 16, .code_head = 32,
 		 .scope_counted = 5, .scope_position_first = true, .scope_flags_plain = true, .shared_is_wrapped = true}},
 	/*
-	 * Node.js 26. Objects are as in 13.6: seen in the memory of both, side by side, with the addresses that
-	 * %DebugPrint() tells, and scopes against what the image's _v8_internal_Print_Object() prints of them. Types of
-	 * frames have other numbers; their count is one more than v8dbg_frametype_WasmSegmentStartFrame, the largest.
-	 * How tables of places are written is read off the image's SourcePositionTableBuilder::AddPosition().
+	 * Node.js 26. Objects are as in 13.6: seen in the memory of both, side by side, with the
+	 * addresses that %DebugPrint() tells, and scopes against what the image's
+	 * _v8_internal_Print_Object() prints of them. Types of frames have other numbers; their
+	 * count is one more than v8dbg_frametype_WasmSegmentStartFrame, the largest. How tables of
+	 * places are written is read off the image's SourcePositionTableBuilder::AddPosition().
 	 */
 	{14, 6, {COMMON, .frame_types = 35, .bytecode_positions = 24, .code_is_apart = true, .code_start = 40, .code_size = 56,
 		 .code_flags = 52, .code_deoptimization = 8, .code_positions = 16, .code_head = 32,
@@ -158,8 +160,8 @@ enum {
 };
 
 /*
- * Variables and functions by their mangled names: static members of v8::internal::Version and Isolate, and
- * v8::Isolate::GetEmbeddedCodeRange().
+ * Variables and functions by their mangled names: static members of v8::internal::Version and
+ * Isolate, and v8::Isolate::GetEmbeddedCodeRange().
  */
 static const char *const others[OTHERS] = {
 	[MAJOR] = "_ZN2v88internal7Version6major_E",
@@ -172,8 +174,9 @@ static const char *const others[OTHERS] = {
 #define SYMBOLS (PUBLISHED + EXPECTED + OPTIONAL + OTHERS)
 
 /*
- * The variable that an accessor returns: "mov variable(%rip), %rax" or, for a size, %eax; 0: it is no such function.
- * The builtins are asked for at run time, since relocations decide where they are.
+ * The variable that an accessor returns: "mov variable(%rip), %rax" or, for a size, %eax; 0: it is
+ * no such function. The builtins are asked for at run time, since relocations decide where they
+ * are.
  */
 static uint64_t variable_of(const struct image *image, uint64_t accessor, bool *is_size)
 {
@@ -197,8 +200,9 @@ static uint64_t variable_of(const struct image *image, uint64_t accessor, bool *
 }
 
 /*
- * How much of the function is looked at, and the accessors that it calls. They are the arguments of a constructor: code,
- * its size, data, its size. Compilers take them in this order (clang) or from the last one on (gcc).
+ * How much of the function is looked at, and the accessors that it calls. They are the arguments of
+ * a constructor: code, its size, data, its size. Compilers take them in this order (clang) or from
+ * the last one on (gcc).
  */
 #define RANGE_BYTES 96
 #define RANGE_CALLS 4

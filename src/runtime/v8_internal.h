@@ -8,12 +8,16 @@
 #include "runtime/runtime.h"
 
 /*
- * What the files of this runtime share. V8's objects are at even addresses; a pointer to one has the lowest bit
- * set, a small integer ("Smi") is a word of which the upper half is its value and the lowest bit clear. The first
- * word of an object points to its Map, which has a number for its type.
+ * What the files of this runtime share. V8's objects are at even addresses; a pointer to one has
+ * the lowest bit set, a small integer ("Smi") is a word of which the upper half is its value and
+ * the lowest bit clear. The first word of an object points to its Map, which has a number for its
+ * type.
  */
 
-/* Offsets into objects and numbers of types of one version: published by the image, or known of the version. */
+/*
+ * Offsets into objects and numbers of types of one version: published by the image, or known of the
+ * version.
+ */
 struct v8_facts {
 	uint32_t major, minor;
 
@@ -29,7 +33,8 @@ struct v8_facts {
 	uint32_t type_oddball; /* undefined, say */
 	uint32_t type_places;  /* of tables of places */
 	uint32_t
-		type_bytes; /* of what may be changed, which such tables may not be in later versions */
+		/* of what may be changed, which such tables may not be in later versions */
+		type_bytes;
 	uint32_t type_code;
 
 	uint32_t frame_types, frame_entry, frame_construct_entry, frame_wasm;
@@ -56,11 +61,13 @@ struct v8_facts {
 	bool places_flagged; /* in tables of places, offsets have two flags and no sign */
 
 	/* Code: where its instructions are, how many, what else belongs to them. */
-	bool code_is_apart; /* instructions are an object of their own, which begins with two words */
+	/* instructions are an object of their own, which begins with two words */
+	bool code_is_apart;
 	uint32_t code_start, code_size, code_flags, code_deoptimization, code_positions;
 	uint32_t code_head; /* bytes before the instructions in the object that holds them */
 	uint32_t
-		kind_baseline; /* the number of Sparkplug's kind of code; those of optimized code are larger */
+		/* the number of Sparkplug's kind of code; those of optimized code are larger */
+		kind_baseline;
 	/* Places in an optimized code's data. */
 	uint32_t deopt_literals, deopt_shared, deopt_inlining;
 	bool shared_is_wrapped; /* in one more object */
@@ -108,7 +115,10 @@ static inline bool v8_is_small(uint64_t word)
 	return !(uint32_t)word;
 }
 
-/* The word at offset `offset` of the object that `pointer` points to. 0 or -EFAULT, -ESRCH, -ESTALE (no pointer). */
+/*
+ * The word at offset `offset` of the object that `pointer` points to. 0 or -EFAULT, -ESRCH, -ESTALE
+ * (no pointer).
+ */
 int v8_read_word(const struct v8_reader *r, uint64_t *word, uint64_t pointer, uint32_t offset);
 int v8_read_u32(const struct v8_reader *r, uint32_t *number, uint64_t pointer, uint32_t offset);
 /* The number of the type of an object. */
@@ -140,7 +150,10 @@ struct v8_shared {
 
 /* Reads a function, given the pointer. 0; -ESTALE: there is none. */
 int v8_shared_read(const struct v8_reader *r, uint64_t pointer, struct v8_shared *shared);
-/* Its name, "(anonymous)" if it has none, and where it begins. 0; -ESTALE: what should tell that is something else. */
+/*
+ * Its name, "(anonymous)" if it has none, and where it begins. 0; -ESTALE: what should tell that is
+ * something else.
+ */
 int v8_shared_name(const struct v8_reader *r, struct v8_shared *shared);
 /* 0; -ESTALE: it is not what it was any more. */
 int v8_shared_check(const struct v8_reader *r, const struct v8_shared *shared);
@@ -158,14 +171,18 @@ struct v8_place {
 };
 
 /*
- * Places around an offset into the code: the last entry at or before it, the first one behind it, and how many the
- * table has. False: it cannot be read.
+ * Places around an offset into the code: the last entry at or before it, the first one behind it,
+ * and how many the table has. False: it cannot be read.
  */
 struct v8_places {
 	struct v8_place before, behind;
 	uint32_t count;
 	uint32_t
-		nearest; /* bytes between the two places of the table that lie nearest to each other; UINT32_MAX: one */
+		/*
+		 * bytes between the two places of the table that lie nearest to each other;
+		 * UINT32_MAX: one
+		 */
+		nearest;
 };
 
 bool v8_places_of(const struct v8_reader *r, uint64_t table, uint32_t offset,
@@ -173,15 +190,18 @@ bool v8_places_of(const struct v8_reader *r, uint64_t table, uint32_t offset,
 /* One that stands alone. */
 void v8_place_unpack(uint64_t packed, struct v8_place *place);
 
-/* The place in the source of an offset into a function's bytecode, as frames have it; UINT32_MAX: not known. */
+/*
+ * The place in the source of an offset into a function's bytecode, as frames have it; UINT32_MAX:
+ * not known.
+ */
 uint32_t v8_bytecode_place(const struct v8_reader *r, uint64_t bytecode, uint32_t offset);
 /* The bytecode of a function; 0: it has none. */
 uint64_t v8_shared_bytecode(const struct v8_reader *r, const struct v8_shared *shared);
 
 /*
- * Appends what runs at an address of code that V8 made for a function: the functions inlined there, as far as they
- * are known, and the function itself. 0; -ENOENT: nothing can be inlined in such code, and nothing was appended;
- * -ESTALE: the code, or what it says of inlined functions, is gone.
+ * Appends what runs at an address of code that V8 made for a function: the functions inlined there,
+ * as far as they are known, and the function itself. 0; -ENOENT: nothing can be inlined in such
+ * code, and nothing was appended; -ESTALE: the code, or what it says of inlined functions, is gone.
  */
 int v8_code_add(const struct v8_reader *r, uint64_t address, const struct v8_shared *shared,
 		bool is_leaf, struct runtime_names *names);

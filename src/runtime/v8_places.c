@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tables of places (src/codegen/source-position-table.cc of V8): for each entry two numbers, each the difference to
- * the entry before, in groups of seven bits, the lowest first, the eighth set if more follow. The second is a place,
- * with the sign of the difference in the lowest bit. The first is an offset into the code, likewise, as -1 - offset
- * where no statement begins; since V8 14.6 with two flags in the lowest bits and no sign. Before the first entry is the
- * offset -1, the place of a function's entry (kFunctionEntryBytecodeOffset in src/common/globals.h).
+ * Tables of places (src/codegen/source-position-table.cc of V8): for each entry two numbers, each
+ * the difference to the entry before, in groups of seven bits, the lowest first, the eighth set if
+ * more follow. The second is a place, with the sign of the difference in the lowest bit. The first
+ * is an offset into the code, likewise, as -1 - offset where no statement begins; since V8 14.6
+ * with two flags in the lowest bits and no sign. Before the first entry is the offset -1, the place
+ * of a function's entry (kFunctionEntryBytecodeOffset in src/common/globals.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +50,10 @@ static uint64_t distance_of(const struct v8_facts *facts, uint64_t bits)
 	return (uint64_t)(distance >= 0 ? distance : -1 - distance);
 }
 
-/* A place as V8 packs it: one bit for code of other languages, 30 for the place + 1, 16 for what is inlined + 1. */
+/*
+ * A place as V8 packs it: one bit for code of other languages, 30 for the place + 1, 16 for what is
+ * inlined + 1.
+ */
 void v8_place_unpack(uint64_t packed, struct v8_place *place)
 {
 	place->at = (uint32_t)(packed >> 1 & 0x3fffffff) - 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Functions of the source and their scripts. A SharedFunctionInfo has either its name or, once it was compiled, a
- * ScopeInfo: a list of words, of which those behind the names of variables are there or not as its flags say.
+ * Functions of the source and their scripts. A SharedFunctionInfo has either its name or, once it
+ * was compiled, a ScopeInfo: a list of words, of which those behind the names of variables are
+ * there or not as its flags say.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +14,10 @@
 
 #define UNKNOWN UINT32_MAX
 
-/* Adds the head of a string, which tells it from others. What is none adds nothing, as on the kernel side. */
+/*
+ * Adds the head of a string, which tells it from others. What is none adds nothing, as on the
+ * kernel side.
+ */
 static int sum_string(const struct v8_reader *r, uint64_t *sum, uint64_t string)
 {
 	uint64_t head;
@@ -96,8 +100,8 @@ static int take_none(const struct v8_reader *r, uint64_t word)
 }
 
 /*
- * The name that is there; an empty one or none leaves what was. An error: it cannot be read, or another object is
- * there by now, as what the garbage collector has freed becomes one.
+ * The name that is there; an empty one or none leaves what was. An error: it cannot be read, or
+ * another object is there by now, as what the garbage collector has freed becomes one.
  */
 static int take_name(const struct v8_reader *r, struct v8_shared *shared, uint64_t word)
 {

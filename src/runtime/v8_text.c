@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Objects and strings of V8. A string has its number of the type in its Map: the low three bits say how it is kept
- * (characters behind the head; two strings one behind the other; a piece of another one; memory outside of the heap;
- * the same as another one), the next one whether its characters have one byte or two.
+ * Objects and strings of V8. A string has its number of the type in its Map: the low three bits say
+ * how it is kept (characters behind the head; two strings one behind the other; a piece of another
+ * one; memory outside of the heap; the same as another one), the next one whether its characters
+ * have one byte or two.
  */
 #include <errno.h>
 #include <string.h>
@@ -64,7 +65,10 @@ enum {
 #define HOPS_MAX   8
 #define LENGTH_MAX (1u << 29)
 
-/* One step towards the characters. 0: c is filled; 1: *string is the next one to be asked; or an error. */
+/*
+ * One step towards the characters. 0: c is filled; 1: *string is the next one to be asked; or an
+ * error.
+ */
 static int follow(const struct v8_reader *r, uint64_t *string, uint64_t *skipped,
 		  struct v8_characters *c)
 {
@@ -184,7 +188,10 @@ static int put_characters(const struct v8_reader *r, struct text *t, const struc
 	return 0;
 }
 
-/* Strings that wait to be read, while one of several pieces is: a.b.c is made of five, the first one deepest. */
+/*
+ * Strings that wait to be read, while one of several pieces is: a.b.c is made of five, the first
+ * one deepest.
+ */
 #define WAITING_MAX 64
 #define PIECES_MAX  256
 

@@ -11,15 +11,17 @@
 #include "film/reader.h"
 
 /*
- * A film as others want it: not sample by sample, but summed up by service, event, thread and stack. Films of a
- * few seconds are meant: all of it is in memory.
+ * A film as others want it: not sample by sample, but summed up by service, event, thread and
+ * stack. Films of a few seconds are meant: all of it is in memory.
  */
 
 enum {
 	SERVICE_MAX = 255
 };
 
-/* Writes the name of a process's service, at least one character. The rules for it are the store's. */
+/*
+ * Writes the name of a process's service, at least one character. The rules for it are the store's.
+ */
 typedef void service_function(void *context, const struct film_process *process, char *to,
 			      size_t size);
 

@@ -147,8 +147,9 @@ int http_check_url(const char *url, bool has_token, struct fail *why)
 }
 
 /*
- * The token to send of a file's text: the first that is not there to read with alone (base/tokens.h). One that stands alone in
- * its line may be of any server, and longer than ours are. Returns it with a zero behind it, or null.
+ * The token to send of a file's text: the first that is not there to read with alone
+ * (base/tokens.h). One that stands alone in its line may be of any server, and longer than ours
+ * are. Returns it with a zero behind it, or null.
  */
 static char *pick_token(char *text)
 {
@@ -340,7 +341,10 @@ static void set_options(struct http *h, struct curl_slist *headers)
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SLOW_SECONDS);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, h->error);
-	/* a token goes to this machine at most in clear text (http_check_url()): not by way of a proxy */
+	/*
+	 * a token goes to this machine at most in clear text (http_check_url()): not by way of a
+	 * proxy
+	 */
 	if (h->token_file && strncasecmp(h->post->url, "https:", 6))
 		curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	if (h->ca) {
@@ -355,8 +359,8 @@ static void set_options(struct http *h, struct curl_slist *headers)
 }
 
 /*
- * What its words say besides, where that is of help. Those that count milliseconds would differ from try to try, and be
- * told each time.
+ * What its words say besides, where that is of help. Those that count milliseconds would differ
+ * from try to try, and be told each time.
  */
 static int cannot_post(const struct http *h, CURLcode code, struct fail *why)
 {

@@ -10,8 +10,8 @@
 #include "base/fail.h"
 
 /*
- * A client that posts over HTTP: one connection, which is kept. Redirections are not followed, the certificate of
- * the server is checked, and nothing may take for ever. Used by one thread.
+ * A client that posts over HTTP: one connection, which is kept. Redirections are not followed, the
+ * certificate of the server is checked, and nothing may take for ever. Used by one thread.
  */
 struct http;
 
@@ -27,8 +27,8 @@ int http_new(const struct http_options *options, struct http **http, struct fail
 void http_free(struct http *http); /* null is allowed */
 
 /*
- * Whether what is sent there can be read by nobody on the way, or goes no way at all: https, or this machine.
- * Returns 0, or -EINVAL with *why filled.
+ * Whether what is sent there can be read by nobody on the way, or goes no way at all: https, or
+ * this machine. Returns 0, or -EINVAL with *why filled.
  */
 int http_check_url(const char *url, bool has_token, struct fail *why);
 
@@ -36,8 +36,8 @@ int http_check_url(const char *url, bool has_token, struct fail *why);
 bool http_is_local(const char *url);
 
 /*
- * How many bytes of a text at *user are the name and password that a URL in it has, with the '@' behind them: what
- * nobody may be shown. 0: it has none, and *user is its end.
+ * How many bytes of a text at *user are the name and password that a URL in it has, with the '@'
+ * behind them: what nobody may be shown. 0: it has none, and *user is its end.
  */
 size_t http_user(const char *text, const char **user);
 
@@ -50,7 +50,10 @@ struct http_post {
 	const char *const *headers; /* "Name: value", null behind the last */
 	const void *body;
 	size_t size;
-	/* Puts up to room bytes; 0: the end; negative: it cannot go on. To begin anew, rewind() is called. */
+	/*
+	 * Puts up to room bytes; 0: the end; negative: it cannot go on. To begin anew, rewind() is
+	 * called.
+	 */
 	long (*read)(void *context, char *to, size_t room);
 	int (*rewind)(void *context);
 	void *context;
@@ -64,8 +67,8 @@ struct http_reply {
 };
 
 /*
- * Posts, and waits for the reply. Returns 0 when there was one, whatever it said; else a negative errno with *why
- * filled: -ECANCELED, it was stopped.
+ * Posts, and waits for the reply. Returns 0 when there was one, whatever it said; else a negative
+ * errno with *why filled: -ECANCELED, it was stopped.
  */
 int http_post(struct http *http, const struct http_post *post, struct http_reply *reply,
 	      struct fail *why);

@@ -36,9 +36,10 @@ enum any_value_field {
 };
 
 /*
- * The tables of the dictionary, each as it will stand in the message; the item 0 of each is the zero value, which
- * stands for "none". What is in a table is found again by a hash of all that it is: two that share one would be
- * taken for one another, which 64 bits make unlikely enough for a few seconds of samples.
+ * The tables of the dictionary, each as it will stand in the message; the item 0 of each is the
+ * zero value, which stands for "none". What is in a table is found again by a hash of all that it
+ * is: two that share one would be taken for one another, which 64 bits make unlikely enough for a
+ * few seconds of samples.
  */
 struct otlp {
 	const struct gathered *gathered;
@@ -336,8 +337,9 @@ static void put_count(struct otlp *o, const char *key, uint64_t count)
 }
 
 /*
- * Attributes of a profile, so that who shows it can tell what is missing: of all of the host, thus the same in each
- * profile of an event. What belongs to no event (names, parts of stacks, whole films) is in the profiles of all.
+ * Attributes of a profile, so that who shows it can tell what is missing: of all of the host, thus
+ * the same in each profile of an event. What belongs to no event (names, parts of stacks, whole
+ * films) is in the profiles of all.
  */
 static void put_losses(struct otlp *o, uint32_t event)
 {
@@ -446,7 +448,10 @@ static void put_groups(struct otlp *o, uint64_t id, struct buf *to)
 	}
 }
 
-/* Events of which nothing came through: profiles without samples, of the host alone, tell what was lost. */
+/*
+ * Events of which nothing came through: profiles without samples, of the host alone, tell what was
+ * lost.
+ */
 static void put_silent_events(struct otlp *o, uint64_t id, struct buf *to)
 {
 	static const struct gathered_group host = {.container = ""};
@@ -542,7 +547,9 @@ uint64_t otlp_refused(const void *reply, size_t size)
 	struct proto_field field;
 	uint64_t refused = 0, length;
 
-	/* its one field, partial_success: a number, and words, which may go on behind what was kept */
+	/*
+	 * its one field, partial_success: a number, and words, which may go on behind what was kept
+	 */
 	if (bytes_varint(&message) != (1u << 3 | PROTO_BYTES))
 		return 0;
 	length = bytes_varint(&message);

@@ -29,7 +29,10 @@ struct sender {
 	char said[sizeof(((struct fail *)NULL)->what)];
 };
 
-/* What a server says, for people: its first line; of stackcam's own, which is JSON, the words in it. */
+/*
+ * What a server says, for people: its first line; of stackcam's own, which is JSON, the words in
+ * it.
+ */
 static void words_of(const struct http_reply *reply, char *words, size_t size)
 {
 	static const char begin[] = "{\"error\":\"";
@@ -100,7 +103,9 @@ enum sent sent_by_error(int err)
 	}
 }
 
-/* Between half of it and half more, so that agents that failed together do not come back together. */
+/*
+ * Between half of it and half more, so that agents that failed together do not come back together.
+ */
 static uint64_t jittered(uint64_t ns)
 {
 	uint32_t random = 1u << 31;

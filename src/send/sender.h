@@ -9,18 +9,24 @@
 #include "send/spool.h"
 
 /*
- * Where films go: a server of stackcam's own, or one of others. Its functions are called by one thread.
+ * Where films go: a server of stackcam's own, or one of others. Its functions are called by one
+ * thread.
  */
 enum sent {
 	SENT,	    /* the film is there */
 	SENT_BUT,   /* the same, but for what *why tells */
 	SENT_LATER, /* not now: to be tried again after a while */
-	SENT_REFUSED, /* not as things are: somebody must do something; to be tried again after a longer while */
+	/* not as things are: somebody must do something; to be tried again after a longer while */
+	SENT_REFUSED,
 	SENT_USELESS, /* never: this film is of no use there */
-	SENT_GONE, /* the film is not there any more: it made room for others, or somebody took it away */
+	/* the film is not there any more: it made room for others, or somebody took it away */
+	SENT_GONE,
 };
 struct destination {
-	/* *why is filled if it is neither SENT nor SENT_GONE; *retry_after (ns) is set if the server asks for some time. */
+	/*
+	 * *why is filled if it is neither SENT nor SENT_GONE; *retry_after (ns) is set if the
+	 * server asks for some time.
+	 */
 	enum sent (*send)(void *self, const struct spool_film *film, uint64_t *retry_after,
 			  struct fail *why);
 	void (*free)(void *self);
@@ -40,7 +46,10 @@ struct sender_options {
 	struct destination destination; /* the caller's, until sender_stop() has returned */
 	atomic_bool *
 		stop; /* the caller's: set by sender_stop(), given to http_new() by whoever sends */
-	/* Sending does not work; told once until it works again, or another reason stands in the way. */
+	/*
+	 * Sending does not work; told once until it works again, or another reason stands in the
+	 * way.
+	 */
 	void (*trouble)(void *context, const struct fail *why);
 	/* It works, after there was trouble; films: so many wait. */
 	void (*works)(void *context, uint64_t films);
@@ -52,7 +61,10 @@ struct sender_options {
 };
 int sender_start(const struct sender_options *options, struct sender **sender, struct fail *why);
 
-/* Sends what waits, for at most that long (ns) and as long as it works, and ends the thread. Null is allowed. */
+/*
+ * Sends what waits, for at most that long (ns) and as long as it works, and ends the thread. Null
+ * is allowed.
+ */
 void sender_stop(struct sender *sender, uint64_t patience);
 
 #endif

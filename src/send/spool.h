@@ -19,8 +19,9 @@
  *	DIR/NUMBER.new		the one that is being recorded
  *	DIR/aside/NUMBER.film	films that the server could not use
  *
- * Numbers are milliseconds since 1970, or one more than the last: so they rise also where the last writes were
- * lost with the power, or the clock went back. All functions may be called from any thread.
+ * Numbers are milliseconds since 1970, or one more than the last: so they rise also where the last
+ * writes were lost with the power, or the clock went back. All functions may be called from any
+ * thread.
  */
 struct spool;
 
@@ -29,9 +30,9 @@ enum {
 };
 
 /*
- * Opens or makes the folder, and completes what an agent that was killed was recording. limit: bytes that films
- * may take, those set aside included; the oldest go. Returns 0 or a negative errno with *why filled: -EBUSY,
- * another agent uses it.
+ * Opens or makes the folder, and completes what an agent that was killed was recording. limit:
+ * bytes that films may take, those set aside included; the oldest go. Returns 0 or a negative errno
+ * with *why filled: -EBUSY, another agent uses it.
  */
 int spool_open(const char *path, uint64_t limit, struct spool **spool, struct fail *why);
 void spool_free(struct spool *spool); /* null is allowed */

@@ -16,8 +16,8 @@
 #define ENDING ".pb.gz"
 
 /*
- * Where profiles lie that have no samples, but tell what was lost. A service of that name may lie there, too: of one
- * film and event there is either the one or the other.
+ * Where profiles lie that have no samples, but tell what was lost. A service of that name may lie
+ * there, too: of one film and event there is either the one or the other.
  */
 #define LOST "lost"
 
@@ -144,7 +144,10 @@ static void keep_limit(struct folder *f)
 	}
 }
 
-/* A name as one of a file: what stands for folders, is hidden, or would be awkward to type does not come out of it. */
+/*
+ * A name as one of a file: what stands for folders, is hidden, or would be awkward to type does not
+ * come out of it.
+ */
 static void safe_name(const char *name, char *to, size_t size)
 {
 	size_t length = 0;

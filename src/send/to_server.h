@@ -7,8 +7,9 @@
 #include "send/spool.h"
 
 /*
- * Films go as they are to "stackcam serve" elsewhere: POST URL/api/v1/films, compressed by zstd on their way, with
- * the agent's id and the film's number, so that one that is sent twice is taken once.
+ * Films go as they are to "stackcam serve" elsewhere: POST URL/api/v1/films, compressed by zstd on
+ * their way, with the agent's id and the film's number, so that one that is sent twice is taken
+ * once.
  */
 struct to_server_options {
 	const char *url;  /* "https://host:port" */

@@ -11,12 +11,14 @@
 /*
  * Who may ask what.
  *
- * - A request that shows a token may do what the token allows: "Authorization: Bearer TOKEN", or as the password of
- *   Basic, which is what clients of other profilers can send. To read and to send are different things.
- * - Without one, the page's own files are there for all, and the rest only where the server was told so: everybody may
- *   read (--read-open), or a client has shown a certificate.
- * - On loopback, without a token, no page of another site that a browser shows may ask: the Host header must name this
- *   machine (a name that was made to lead here would have another one), and a POST must not come from another origin.
+ * - A request that shows a token may do what the token allows: "Authorization: Bearer TOKEN", or as
+ *   the password of Basic, which is what clients of other profilers can send. To read and to send
+ *   are different things.
+ * - Without one, the page's own files are there for all, and the rest only where the server was
+ *   told so: everybody may read (--read-open), or a client has shown a certificate.
+ * - On loopback, without a token, no page of another site that a browser shows may ask: the Host
+ *   header must name this machine (a name that was made to lead here would have another one), and a
+ *   POST must not come from another origin.
  */
 struct access_rules {
 	const struct tokens *tokens;
@@ -40,8 +42,9 @@ struct access_grant {
 };
 
 /*
- * Returns 0 with *grant filled, -EACCES (who asks is not known: 401) or -EPERM (403) with *why filled. All tokens are
- * compared in a time that does not depend on what they have in common with the one that was sent.
+ * Returns 0 with *grant filled, -EACCES (who asks is not known: 401) or -EPERM (403) with *why
+ * filled. All tokens are compared in a time that does not depend on what they have in common with
+ * the one that was sent.
  */
 int access_check(const struct access_rules *rules, const struct access_request *request,
 		 struct access_grant *grant, struct fail *why);

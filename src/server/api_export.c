@@ -24,7 +24,9 @@ struct export
 	FILE *out;
 };
 
-/* What the profile lacks of one side, as far as it is known: comments, of which readers show all. */
+/*
+ * What the profile lacks of one side, as far as it is known: comments, of which readers show all.
+ */
 struct lacks {
 	char words[2 * LACKS][64];
 	char *at[2 * LACKS];

@@ -61,8 +61,8 @@ static int take_comm(struct server_ask *ask, const char *value, struct fail *why
 }
 
 /*
- * Some regular expressions that are short take a library gigabytes, or hours: repeats of repeats, whose counts
- * multiply, and references back to what matched.
+ * Some regular expressions that are short take a library gigabytes, or hours: repeats of repeats,
+ * whose counts multiply, and references back to what matched.
  */
 static bool is_harmless(const char *regex)
 {

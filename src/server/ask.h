@@ -20,22 +20,26 @@ struct server_ask {
 };
 
 /*
- * Takes the parameters that all questions share (doc/openapi.json); own: those that the route takes besides,
- * separated by blanks. Any other is refused, and so is one that is given twice where that means nothing. now:
- * ns since 1970, for times such as "-15m". Returns 0, or -EINVAL or -ENOMEM with *why filled; ask_free() is
- * needed in either case.
+ * Takes the parameters that all questions share (doc/openapi.json); own: those that the route takes
+ * besides, separated by blanks. Any other is refused, and so is one that is given twice where that
+ * means nothing. now: ns since 1970, for times such as "-15m". Returns 0, or -EINVAL or -ENOMEM
+ * with *why filled; ask_free() is needed in either case.
  */
 int ask_take(const struct url *url, const char *own, uint64_t now, struct server_ask *ask,
 	     struct fail *why);
 
-/* The same of a request, for now: the question is given up when nobody waits for its answer any more. */
+/*
+ * The same of a request, for now: the question is given up when nobody waits for its answer any
+ * more.
+ */
 int ask_request(const struct request *request, const char *own, struct server_ask *ask,
 		struct fail *why);
 int ask_request_two(const struct request *request, const char *own, struct server_ask *before,
 		    struct server_ask *ask, struct fail *why);
 
 /*
- * For a comparison: takes all twice, *before with what "before_…" says in place of the same without it.
+ * For a comparison: takes all twice, *before with what "before_…" says in place of the same without
+ * it.
  */
 int ask_take_two(const struct url *url, const char *own, uint64_t now, struct server_ask *before,
 		 struct server_ask *ask, struct fail *why);
@@ -46,15 +50,15 @@ bool ask_has_before(const struct url *url);
 void ask_free(struct server_ask *ask);
 
 /*
- * A parameter that is a number from min to max; otherwise if it is not given. Returns 0 or -EINVAL with *why
- * filled.
+ * A parameter that is a number from min to max; otherwise if it is not given. Returns 0 or -EINVAL
+ * with *why filled.
  */
 int ask_number(const struct url *url, const char *name, uint64_t min, uint64_t max,
 	       uint64_t otherwise, uint64_t *number, struct fail *why);
 
 /*
- * A point in time as ns since 1970: unix seconds "1732199528.5", RFC 3339 "2026-11-21T14:32:08Z", "now", or back
- * from it: "-15m", "-1d". Returns 0 or -EINVAL with *why filled.
+ * A point in time as ns since 1970: unix seconds "1732199528.5", RFC 3339 "2026-11-21T14:32:08Z",
+ * "now", or back from it: "-15m", "-1d". Returns 0 or -EINVAL with *why filled.
  */
 int ask_time(const char *text, uint64_t now, uint64_t *time, struct fail *why);
 

@@ -63,7 +63,10 @@ int ask_time(const char *text, uint64_t now, uint64_t *time, struct fail *why)
 		*time = back < now ? now - back : 0;
 		return 0;
 	}
-	/* a date begins with its year; nothing else that a person may give to "report" is meant here */
+	/*
+	 * a date begins with its year; nothing else that a person may give to "report" is meant
+	 * here
+	 */
 	if (strlen(text) >= 10 && text[4] == '-' && !when_parse(text, &when, NULL) &&
 	    when.kind == WHEN_DATE && when.ns <= SECONDS_MAX * SECOND) {
 		*time = when.ns;

@@ -49,8 +49,8 @@ static enum MHD_Result look_at_header(void *context, enum MHD_ValueKind kind, co
 }
 
 /*
- * Where a body ends must be said once and plainly: two readers that understand it differently (a proxy and this
- * server) could be made to see different requests.
+ * Where a body ends must be said once and plainly: two readers that understand it differently (a
+ * proxy and this server) could be made to see different requests.
  */
 static int check_framing(struct call *call, struct framing *f, struct fail *why)
 {

@@ -26,8 +26,8 @@ int body_open(struct body *body, const char *path, uint64_t max, struct fail *wh
 void body_take(struct body *body, const void *bytes, size_t count);
 
 /*
- * The body is whole: undoes its Content-Encoding (null, "identity", "gzip", "zstd"). Returns 0, -E2BIG, -EBADMSG,
- * -EOPNOTSUPP, -ENOSPC … with *why filled.
+ * The body is whole: undoes its Content-Encoding (null, "identity", "gzip", "zstd"). Returns 0,
+ * -E2BIG, -EBADMSG, -EOPNOTSUPP, -ENOSPC … with *why filled.
  */
 int body_finish(struct body *body, const char *encoding, struct fail *why);
 

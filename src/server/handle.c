@@ -6,7 +6,10 @@
 #include "base/clock.h"
 #include "server/internal.h"
 
-/* Called as soon as a request's first line is known. What it returns is the call in all that follows. */
+/*
+ * Called as soon as a request's first line is known. What it returns is the call in all that
+ * follows.
+ */
 void *handle_address(void *context, const char *uri, struct MHD_Connection *connection)
 {
 	struct call *call = calloc(1, sizeof(*call));
@@ -66,7 +69,10 @@ void handle_connection(void *context, struct MHD_Connection *connection, void **
 			: NULL;
 }
 
-/* Gives the response that was made away; MHD_NO ends the connection, where there was no memory for one. */
+/*
+ * Gives the response that was made away; MHD_NO ends the connection, where there was no memory for
+ * one.
+ */
 static enum MHD_Result send_response(struct call *call)
 {
 	enum MHD_Result done;
@@ -107,8 +113,8 @@ static enum MHD_Result take_upload(struct call *call, const char *upload, size_t
 }
 
 /*
- * The answer is whole. It stays in memory until the client has taken it, and who takes it slowly could have many
- * of them made: what all of them take is bounded.
+ * The answer is whole. It stays in memory until the client has taken it, and who takes it slowly
+ * could have many of them made: what all of them take is bounded.
  */
 static int finish(struct call *call, struct out *out, struct fail *why)
 {

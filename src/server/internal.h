@@ -84,13 +84,18 @@ void handle_connection(void *context, struct MHD_Connection *connection, void **
 		       enum MHD_ConnectionNotificationCode what);
 void handle_work(void *context, void *call); /* of a worker */
 
-/* respond.c: an answer of a route, or a failure, as a response of libmicrohttpd; null: no memory. */
+/*
+ * respond.c: an answer of a route, or a failure, as a response of libmicrohttpd; null: no memory.
+ */
 struct MHD_Response *respond(struct call *call, struct answer *answer, struct out *out);
 struct MHD_Response *respond_failure(struct call *call, unsigned int status,
 				     const struct fail *why);
 unsigned int respond_status(int err); /* of a negative errno */
 
-/* begin.c: looks at a request's header: 0, or a negative errno with *why and perhaps call->status filled. */
+/*
+ * begin.c: looks at a request's header: 0, or a negative errno with *why and perhaps call->status
+ * filled.
+ */
 int call_begin(struct call *call, const char *method, struct fail *why);
 const char *call_header(const struct call *call, const char *name);
 
@@ -103,8 +108,8 @@ const char *tls_key(const struct tls_files *files);
 const char *tls_client_ca(const struct tls_files *files);
 
 /*
- * Whether the client has shown a certificate of our CA that is one for clients: 0 with *id, which tells certificates
- * apart and is not 0, or -EPERM with *why filled.
+ * Whether the client has shown a certificate of our CA that is one for clients: 0 with *id, which
+ * tells certificates apart and is not 0, or -EPERM with *why filled.
  */
 int tls_check_client(struct MHD_Connection *connection, uint64_t *id, struct fail *why);
 

@@ -8,7 +8,9 @@
 
 #include "base/buf.h"
 
-/* The body of an answer, compressed while it is written, so that only the packed form is ever held. */
+/*
+ * The body of an answer, compressed while it is written, so that only the packed form is ever held.
+ */
 enum out_coding {
 	OUT_PLAIN,
 	OUT_GZIP,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The files of the web page: a table in the program. No path of a request reaches the file system. */
+/*
+ * The files of the web page: a table in the program. No path of a request reaches the file system.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

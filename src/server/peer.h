@@ -13,7 +13,9 @@ struct peer {
 /* of: an address of a socket, or null. */
 struct peer peer_of(const struct sockaddr *of);
 
-/* What counts as one client: all of loopback, as ::1, and all of a network of 64 bits of version 6. */
+/*
+ * What counts as one client: all of loopback, as ::1, and all of a network of 64 bits of version 6.
+ */
 struct peer peer_network(struct peer peer);
 
 /* "192.0.2.1", "2001:db8::1". Returns to. */

@@ -20,7 +20,10 @@
 
 #define SECOND_NS 1000000000ull
 
-/* What a profile is about that does not say how long it took: what Pyroscope's clients send by default. */
+/*
+ * What a profile is about that does not say how long it took: what Pyroscope's clients send by
+ * default.
+ */
 #define USUAL_SPAN (10 * SECOND_NS)
 
 /* Profiles of one push, each of which becomes a film. */

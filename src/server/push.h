@@ -8,7 +8,8 @@
  * What other profilers push: profiles become films of the store. All bodies are in memory.
  *
  *	POST /ingest?name=APP{LABELS}&from=&until=&format=	Pyroscope: pprof, folded, lines
- *	POST /push.v1.PusherService/Push			Pyroscope's protobuf, as Connect has it
+ *	POST /push.v1.PusherService/Push			Pyroscope's protobuf, as Connect has
+ *								it
  *	POST /v1development/profiles				OTLP over HTTP, protobuf
  */
 int push_ingest(const struct request *request, struct answer *answer, struct fail *why);

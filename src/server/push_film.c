@@ -17,13 +17,15 @@
 #define SPAN_MAX   (24 * HOUR_NS)
 #define YEAR_2000  (946684800 * SECOND_NS)
 
-/* One pushed sample becomes at most so many, and all of a push so many: more would only take room. */
+/*
+ * One pushed sample becomes at most so many, and all of a push so many: more would only take room.
+ */
 #define SPREAD_MAX     1000
 #define SPREAD_ALL_MAX 200000
 
 /*
- * Things are found again by a hash of all that they are: who pushes two that share one harms only what is
- * pushed with them.
+ * Things are found again by a hash of all that they are: who pushes two that share one harms only
+ * what is pushed with them.
  */
 struct push_film {
 	struct film_writer *writer;
@@ -195,7 +197,10 @@ static uint32_t find_process(struct push_film *film, const struct push_thread *t
 	};
 	uint32_t id;
 
-	/* a path of a control group begins with '/': for store/identity.h this one names the service */
+	/*
+	 * a path of a control group begins with '/': for store/identity.h this one names the
+	 * service
+	 */
 	if (*thread->service)
 		snprintf(service, sizeof(service), "service:%s", thread->service);
 	key = mix(mix(mix(key, thread->service), thread->exe), thread->container);
@@ -284,8 +289,8 @@ static uint64_t hash_names(const struct film_name *names, size_t count)
 }
 
 /*
- * Places without an address are told apart by their names, and so are those that share one, as code made at run
- * time may: a hash of the names stands for it, which is the same in every push.
+ * Places without an address are told apart by their names, and so are those that share one, as code
+ * made at run time may: a hash of the names stands for it, which is the same in every push.
  */
 uint32_t push_film_frame(struct push_film *film, const struct push_place *place)
 {

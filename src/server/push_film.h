@@ -10,8 +10,8 @@
 #include "film/writer.h"
 
 /*
- * A film made of what another profiler pushed, whose words are not those of films: its types of values become
- * events, its services processes, its locations frames. All of it is hostile.
+ * A film made of what another profiler pushed, whose words are not those of films: its types of
+ * values become events, its services processes, its locations frames. All of it is hostile.
  */
 struct push_film;
 
@@ -26,7 +26,10 @@ struct push_origin {
 	uint64_t labels_lost;		 /* that are too many */
 };
 
-/* "service_name", "host.name" … tell the service and the host; labels of protocols ("__name__") tell nothing. */
+/*
+ * "service_name", "host.name" … tell the service and the host; labels of protocols ("__name__")
+ * tell nothing.
+ */
 void push_origin_label(struct push_origin *origin, const char *key, const char *value);
 
 /* What must be known before the rest: times in ns since 1970. */
@@ -41,12 +44,16 @@ int push_check_span(const struct push_span *span, uint64_t now, struct fail *why
 int push_film_new(const char *path, const struct push_origin *origin, const struct push_span *span,
 		  struct push_film **film, struct fail *why);
 
-/* Closes the film and frees it. Returns 0, or the error with *why filled that it may have met before. */
+/*
+ * Closes the film and frees it. Returns 0, or the error with *why filled that it may have met
+ * before.
+ */
 int push_film_close(struct push_film *film, struct fail *why);
 
 /*
- * A type of values: "cpu" in "nanoseconds" is the event on-cpu; others keep their names. Time is kept in ns and
- * sizes in bytes: scale says what a value must be multiplied with. Returns the event's id, 0: it has none.
+ * A type of values: "cpu" in "nanoseconds" is the event on-cpu; others keep their names. Time is
+ * kept in ns and sizes in bytes: scale says what a value must be multiplied with. Returns the
+ * event's id, 0: it has none.
  */
 struct push_type {
 	uint32_t event;
@@ -75,13 +82,18 @@ struct push_place {
 	size_t count;
 };
 uint32_t push_film_frame(struct push_film *film, const struct push_place *place);
-/* The bytes of a build id that is written as digits; returns their number, 0: it is something else, as Go's. */
+/*
+ * The bytes of a build id that is written as digits; returns their number, 0: it is something else,
+ * as Go's.
+ */
 size_t push_build_id(const char *hex, uint8_t to[FILM_BUILD_ID_MAX]);
 
 uint32_t push_film_label(struct push_film *film, const char *text); /* "endpoint=/buy" */
 uint32_t push_film_stack(struct push_film *film, uint32_t parent, uint32_t frame);
 
-/* A sample at a time, which is moved into the span if it lies outside; with value 0 there is none. */
+/*
+ * A sample at a time, which is moved into the span if it lies outside; with value 0 there is none.
+ */
 void push_film_sample(struct push_film *film, struct push_type type, uint64_t time, uint32_t thread,
 		      uint32_t stack, uint64_t value);
 
@@ -89,7 +101,9 @@ void push_film_sample(struct push_film *film, struct push_type type, uint64_t ti
 void push_film_samples(struct push_film *film, struct push_type type, uint32_t thread,
 		       uint32_t stack, uint64_t count, uint64_t value);
 
-/* What the sender says to have lost, in all, of an event or (0) of none. Told again it is the same. */
+/*
+ * What the sender says to have lost, in all, of an event or (0) of none. Told again it is the same.
+ */
 void push_film_sender_lost(struct push_film *film, uint32_t event, const char *reason,
 			   uint64_t count);
 

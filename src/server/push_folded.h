@@ -5,8 +5,8 @@
 #include "server/push_film.h"
 
 /*
- * Text with a stack a line, "main;work;read 12", root first; without numbers ("lines"), each counts one. What a
- * value counts is for the caller to say: each is multiplied with weight.
+ * Text with a stack a line, "main;work;read 12", root first; without numbers ("lines"), each counts
+ * one. What a value counts is for the caller to say: each is multiplied with weight.
  */
 struct push_folded {
 	const char *service;

@@ -91,7 +91,10 @@ int push_time_parse(const char *text, uint64_t *ns)
 	return *ns > INT64_MAX ? -EINVAL : 0;
 }
 
-/* The value of boundary= in "multipart/form-data; boundary=…", with the dashes that it is preceded by. */
+/*
+ * The value of boundary= in "multipart/form-data; boundary=…", with the dashes that it is preceded
+ * by.
+ */
 static int find_boundary(const char *type, char boundary[BOUNDARY_MAX + 3])
 {
 	const char *at;

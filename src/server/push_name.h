@@ -8,12 +8,14 @@
 #include "server/push_film.h"
 
 /*
- * What stands in the address of a request to /ingest, as Pyroscope's clients write it. All of it is hostile.
+ * What stands in the address of a request to /ingest, as Pyroscope's clients write it. All of it is
+ * hostile.
  */
 
 /*
- * Takes "APP{KEY=VALUE,…}". What APP ends with in Pyroscope, ".cpu" or ".alloc_space", is left in type
- * ("cpu" if there is none), and stays part of the service's name only where it is no such ending.
+ * Takes "APP{KEY=VALUE,…}". What APP ends with in Pyroscope, ".cpu" or ".alloc_space", is left in
+ * type ("cpu" if there is none), and stays part of the service's name only where it is no such
+ * ending.
  */
 enum {
 	PUSH_TYPE_MAX = 63
@@ -24,7 +26,8 @@ void push_name_parse(const char *name, struct push_origin *origin, char type[PUS
 int push_time_parse(const char *text, uint64_t *ns);
 
 /*
- * The part of that name in a body of multipart/form-data, in place. Returns 0, -ENOENT, or -EBADMSG: it is none.
+ * The part of that name in a body of multipart/form-data, in place. Returns 0, -ENOENT, or
+ * -EBADMSG: it is none.
  */
 int push_part(const char *content_type, const uint8_t *body, size_t size, const char *name,
 	      const uint8_t **part, size_t *part_size);

@@ -29,8 +29,8 @@ struct push_otlp {
 };
 
 /*
- * Labels are what services are told apart by, so not all that a resource says of itself becomes one: ids of
- * processes and containers would make as many series.
+ * Labels are what services are told apart by, so not all that a resource says of itself becomes
+ * one: ids of processes and containers would make as many series.
  */
 static const struct {
 	const char *key, *label;

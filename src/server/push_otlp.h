@@ -5,16 +5,16 @@
 #include "server/push_film.h"
 
 /*
- * Reads an ExportProfilesServiceRequest of OTLP, the protocol of OpenTelemetry, and makes films of it: one for
- * the profiles of each host with the same labels. Field numbers are those of
- * github.com/open-telemetry/opentelemetry-proto/opentelemetry/proto/profiles/v1development/profiles.proto as of
- * version 1.9 to 1.11; the format is not stable yet, and nothing else of stackcam knows it.
+ * Reads an ExportProfilesServiceRequest of OTLP, the protocol of OpenTelemetry, and makes films of
+ * it: one for the profiles of each host with the same labels. Field numbers are those of
+ * github.com/open-telemetry/opentelemetry-proto/opentelemetry/proto/profiles/v1development/profiles.proto
+ * as of version 1.9 to 1.11; the format is not stable yet, and nothing else of stackcam knows it.
  */
 struct push_otlp;
 
 /*
- * Looks at all of it. size bytes at body must live until push_otlp_free(). Returns 0, or -EBADMSG, -E2BIG or
- * -ENOMEM with *why filled.
+ * Looks at all of it. size bytes at body must live until push_otlp_free(). Returns 0, or -EBADMSG,
+ * -E2BIG or -ENOMEM with *why filled.
  */
 int push_otlp_open(const uint8_t *body, size_t size, struct push_otlp **request, struct fail *why);
 void push_otlp_free(struct push_otlp *request); /* null is allowed */

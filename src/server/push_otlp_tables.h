@@ -7,8 +7,8 @@
 #include "server/push_film.h"
 
 /*
- * The dictionary of a request of OTLP (push_otlp.h): the tables that its profiles refer to by index, where 0 is none.
- * Messages that are kept as bytes lie in the request.
+ * The dictionary of a request of OTLP (push_otlp.h): the tables that its profiles refer to by
+ * index, where 0 is none. Messages that are kept as bytes lie in the request.
  */
 
 struct otlp_attribute {
@@ -79,8 +79,8 @@ struct otlp_attribute otlp_read_attribute(struct otlp_tables *t, struct bytes me
 					  bool in_dictionary);
 
 /*
- * A repeated number whose items came one by one cannot be kept in place: none of the known encoders does so.
- * field: as it was read.
+ * A repeated number whose items came one by one cannot be kept in place: none of the known encoders
+ * does so. field: as it was read.
  */
 static inline void otlp_keep_numbers(const struct proto_field *field, struct bytes *numbers)
 {

@@ -18,7 +18,8 @@ void put_sum(struct json *j, const char *key, const struct store_sum *sum);
 int put_flame(struct json *j, const struct flame *flame, uint32_t most);
 
 /*
- * The member functions: the first so many in that order. *others: the self of the rest. Returns 0 or -ENOMEM.
+ * The member functions: the first so many in that order. *others: the self of the rest. Returns 0
+ * or -ENOMEM.
  */
 int put_functions(struct json *j, const struct functions *functions, enum function_order order,
 		  size_t limit, bool is_diff, uint64_t *others);

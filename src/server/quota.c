@@ -61,7 +61,10 @@ static double refilled(double left, uint64_t limit, double hours)
 	return left < (double)limit ? left : (double)limit;
 }
 
-/* With the lock held: the account as it is now; null: no memory. Senders beyond very many share one. */
+/*
+ * With the lock held: the account as it is now; null: no memory. Senders beyond very many share
+ * one.
+ */
 static struct account *account_of(struct quota *q, uint64_t sender, uint64_t now)
 {
 	const uint64_t *place = map_get(&q->by_sender, sender);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * How much each sender may send: so many bytes and films in an hour. Who was quiet may send an hour's worth at once,
- * as an agent does whose server was away. May be used from any thread.
+ * How much each sender may send: so many bytes and films in an hour. Who was quiet may send an
+ * hour's worth at once, as an agent does whose server was away. May be used from any thread.
  */
 struct quota;
 
@@ -19,7 +19,9 @@ void quota_free(struct quota *quota);			    /* null is allowed */
 
 void quota_configure(struct quota *quota, const struct quota_limits *limits);
 
-/* 0: the sender may send; else how long it has to wait, in ns. now: ns of a clock that only rises. */
+/*
+ * 0: the sender may send; else how long it has to wait, in ns. now: ns of a clock that only rises.
+ */
 uint64_t quota_wait(struct quota *quota, uint64_t sender, uint64_t now);
 
 /* What it sent, which may be more than was left: then it waits the longer. */

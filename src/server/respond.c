@@ -8,8 +8,9 @@
 #include "server/internal.h"
 
 /*
- * The page loads nothing but what this server serves, runs no script but its own file, and stands in no other
- * site's frame; nothing that an answer holds is taken for something else than its type says.
+ * The page loads nothing but what this server serves, runs no script but its own file, and stands
+ * in no other site's frame; nothing that an answer holds is taken for something else than its type
+ * says.
  */
 static const char *const headers[][2] = {
 	{"Content-Security-Policy",

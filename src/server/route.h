@@ -15,16 +15,20 @@
 struct server_state;
 
 /*
- * What a route is given of a request. When it is called, the request was allowed (token, Host, Origin) and its
- * body is there, whole, within the route's limit, without its Content-Encoding (gzip, zstd). It runs in a
- * thread of the server's workers: it may take its time, and must be safe beside itself.
+ * What a route is given of a request. When it is called, the request was allowed (token, Host,
+ * Origin) and its body is there, whole, within the route's limit, without its Content-Encoding
+ * (gzip, zstd). It runs in a thread of the server's workers: it may take its time, and must be safe
+ * beside itself.
  */
 struct request {
 	const char *method; /* "GET" (also for HEAD), "POST" */
 	const struct url *url;
 	struct server_state *state; /* of the server; for routes of the API */
 	struct store *store;
-	/* A folder on the store's file system for files on their way to store_take(); null: nothing is taken. */
+	/*
+	 * A folder on the store's file system for files on their way to store_take(); null: nothing
+	 * is taken.
+	 */
 	const char *spool;
 	const uint8_t *body; /* ROUTE_IN_MEMORY; no zero byte stands behind it */
 	size_t body_size;
@@ -42,8 +46,9 @@ const char *request_header(const struct request *request, const char *name);
 const char *request_parameter(const struct request *request, const char *name);
 
 /*
- * A name for a new file in the spool, which the caller makes with open(… O_EXCL) or has made for him: "" where
- * there is none. What is left of a server that was killed is removed when the next one starts.
+ * A name for a new file in the spool, which the caller makes with open(… O_EXCL) or has made for
+ * him: "" where there is none. What is left of a server that was killed is removed when the next
+ * one starts.
  */
 void request_spool_name(const struct request *request, char *to, size_t size);
 
@@ -73,18 +78,19 @@ enum {
 };
 
 /*
- * Answers: 0, or a negative errno with *why filled, which becomes {"error": "…"} with a fitting status:
- * -EINVAL, -EBADMSG 400, -EPERM 403, -ENOENT 404, -E2BIG 413, -EOPNOTSUPP 415, -EBUSY, -ENOMEM, -ECANCELED 503,
- * -ENOSPC 507, others 500.
+ * Answers: 0, or a negative errno with *why filled, which becomes {"error": "…"} with a fitting
+ * status: -EINVAL, -EBADMSG 400, -EPERM 403, -ENOENT 404, -E2BIG 413, -EOPNOTSUPP 415, -EBUSY,
+ * -ENOMEM, -ECANCELED 503, -ENOSPC 507, others 500.
  */
 typedef int route_function(const struct request *request, struct answer *answer, struct fail *why);
 
 /*
- * Who works on it. A slow question holds up questions, and nothing else: what machines ask and send every few
- * seconds, and what takes no time, do not wait behind it.
+ * Who works on it. A slow question holds up questions, and nothing else: what machines ask and send
+ * every few seconds, and what takes no time, do not wait behind it.
  */
 enum route_lane {
-	LANE_QUESTION, /* reads films: may take seconds, is in no hurry, and is given up when its client is gone */
+	/* reads films: may take seconds, is in no hurry, and is given up when its client is gone */
+	LANE_QUESTION,
 	LANE_STATUS, /* takes milliseconds */
 	LANE_PUSH,   /* takes films in */
 	LANES,

@@ -22,8 +22,8 @@
 #define SECOND 1000000000ull
 
 /*
- * Connections that were ended, and are not yet closed, count as well: so libmicrohttpd, which lets nobody in beyond
- * its limit, gets a larger one.
+ * Connections that were ended, and are not yet closed, count as well: so libmicrohttpd, which lets
+ * nobody in beyond its limit, gets a larger one.
  */
 #define ON_THEIR_WAY 256
 
@@ -149,7 +149,10 @@ static const char *another_address(const struct server_options *options, int err
 static int listen_at(union address *address, const char *text, const struct server_options *options,
 		     struct fail *why)
 {
-	/* what slow clients make the kernel hold, too, is bounded: else it lets megabytes come together for each */
+	/*
+	 * what slow clients make the kernel hold, too, is bounded: else it lets megabytes come
+	 * together for each
+	 */
 	int one = 1, send_buffer = 128 << 10, err;
 	socklen_t size =
 		address->any.sa_family == AF_INET ? sizeof(address->v4) : sizeof(address->v6);
@@ -351,7 +354,9 @@ static struct MHD_Daemon **tidy_old(struct server *server)
 	return place;
 }
 
-/* With other certificates at the same socket; connections that are open keep theirs until they end. */
+/*
+ * With other certificates at the same socket; connections that are open keep theirs until they end.
+ */
 static int change_certificates(struct server *server, const struct server_options *options,
 			       struct fail *why)
 {
@@ -361,7 +366,9 @@ static int change_certificates(struct server *server, const struct server_option
 	const union MHD_DaemonInfo *info;
 	int err = tls_load(options, &files, why), old_socket;
 
-	/* whether there is TLS at all, and with certificates of clients, is a matter of the start */
+	/*
+	 * whether there is TLS at all, and with certificates of clients, is a matter of the start
+	 */
 	if (err || tls_same(files, before) || !files || !before ||
 	    !tls_client_ca(files) != !tls_client_ca(before)) {
 		tls_free(files);
@@ -529,7 +536,10 @@ const char *server_address(const struct server *server)
 	return server->address;
 }
 
-/* Suspended connections must go on before libmicrohttpd can end: the workers give them all back first. */
+/*
+ * Suspended connections must go on before libmicrohttpd can end: the workers give them all back
+ * first.
+ */
 void server_stop(struct server *server)
 {
 	if (!server)

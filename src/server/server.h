@@ -9,8 +9,8 @@
 #include "store/store.h"
 
 /*
- * The web server: the page, the API (doc/openapi.json), and what others push. One thread has all connections,
- * a few workers make the answers.
+ * The web server: the page, the API (doc/openapi.json), and what others push. One thread has all
+ * connections, a few workers make the answers.
  */
 struct server;
 
@@ -37,7 +37,8 @@ struct server_limits {
 	uint64_t sender_bytes; /* no limit: that a token may send in an hour */
 	uint64_t sender_films; /* no limit */
 	uint32_t
-		answer_bytes; /* 128 MB: of all answers that clients have not yet taken; beyond, 503 */
+		/* 128 MB: of all answers that clients have not yet taken; beyond, 503 */
+		answer_bytes;
 };
 
 /* Strings must live as long as server_start() runs, no longer. */
@@ -46,8 +47,9 @@ struct server_options {
 	uint16_t port;	     /* 0: one that is free, see server_address() */
 
 	/*
-	 * Who may ask what (access.h, base/tokens.h); tokens: a text, used where token_file is null. Without either,
-	 * nothing is taken, but from clients with a certificate. Beyond loopback there must be one of the three.
+	 * Who may ask what (access.h, base/tokens.h); tokens: a text, used where token_file is
+	 * null. Without either, nothing is taken, but from clients with a certificate. Beyond
+	 * loopback there must be one of the three.
 	 */
 	const char *tokens, *token_file;
 	bool read_open;			       /* to read, no token is needed; on loopback only */
@@ -55,14 +57,20 @@ struct server_options {
 	const char *client_ca;		       /* clients need a certificate of it; only with TLS */
 
 	struct store *store; /* must live longer than the server */
-	/* A folder on the store's file system for what is pushed, made if it is not there; null: nothing is taken. */
+	/*
+	 * A folder on the store's file system for what is pushed, made if it is not there; null:
+	 * nothing is taken.
+	 */
 	const char *spool;
 	const char *host; /* the name of this machine */
 	bool one_film;	  /* the store is one film ("play") */
 
 	/* Called from any thread; null: nothing is filmed. */
 	void (*recorder)(void *context, struct server_recorder *recorder);
-	/* Called from any thread with a line for the log, some times a minute at most; null: nothing is said. */
+	/*
+	 * Called from any thread with a line for the log, some times a minute at most; null:
+	 * nothing is said.
+	 */
 	void (*say)(void *context, const char *words);
 	void *context;
 
@@ -73,9 +81,9 @@ struct server_options {
 int server_start(const struct server_options *options, struct server **server, struct fail *why);
 
 /*
- * Takes new tokens, or the new content of their file, and limits of senders; and, of a server with TLS, new
- * certificates, or the new content of their files. The rest of the options needs a new start. If it fails, all stays
- * as it is. Not to be called twice at once.
+ * Takes new tokens, or the new content of their file, and limits of senders; and, of a server with
+ * TLS, new certificates, or the new content of their files. The rest of the options needs a new
+ * start. If it fails, all stays as it is. Not to be called twice at once.
  */
 int server_configure(struct server *server, const struct server_options *options, struct fail *why);
 

@@ -101,8 +101,9 @@ const char *tls_client_ca(const struct tls_files *files)
 }
 
 /*
- * libmicrohttpd asks a client for its certificate, and leaves it to us what to think of it. One that says what it is
- * for (extended key usage) must say that it is for clients: else every server that the CA has signed could ask.
+ * libmicrohttpd asks a client for its certificate, and leaves it to us what to think of it. One
+ * that says what it is for (extended key usage) must say that it is for clients: else every server
+ * that the CA has signed could ask.
  */
 int tls_check_client(struct MHD_Connection *connection, uint64_t *id, struct fail *why)
 {

@@ -23,8 +23,9 @@ struct url {
 };
 
 /*
- * Takes "/path?name=value&…" ('+' and %20 are blanks). Returns 0, -ENOMEM, or -EINVAL with *why filled: too
- * long, too many, a '%' that is followed by no two digits, a zero byte. url_free() is needed in either case.
+ * Takes "/path?name=value&…" ('+' and %20 are blanks). Returns 0, -ENOMEM, or -EINVAL with *why
+ * filled: too long, too many, a '%' that is followed by no two digits, a zero byte. url_free() is
+ * needed in either case.
  */
 int url_parse(const char *raw, struct url *url, struct fail *why);
 void url_free(struct url *url);

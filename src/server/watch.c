@@ -82,8 +82,9 @@ static bool is_late(const struct watch *watch, struct watched *w, uint64_t now)
 }
 
 /*
- * A client that has closed its connection, or will send no more, waits for nothing: so servers see it since there are
- * any, as what closes and what merely ends its half looks the same until something is sent.
+ * A client that has closed its connection, or will send no more, waits for nothing: so servers see
+ * it since there are any, as what closes and what merely ends its half looks the same until
+ * something is sent.
  */
 static void look_whether_gone(struct watched *w)
 {
@@ -190,8 +191,8 @@ void watch_free(struct watch *watch)
 }
 
 /*
- * With the lock held: ends one of the strangers where they are too many, before another comes. One that waits for its
- * answer, or takes it, is not ended, unless there is no other.
+ * With the lock held: ends one of the strangers where they are too many, before another comes. One
+ * that waits for its answer, or takes it, is not ended, unless there is no other.
  */
 static void make_room(struct watch *watch, struct peer network)
 {

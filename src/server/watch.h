@@ -9,15 +9,16 @@
 #include "server/peer.h"
 
 /*
- * The connections: where each is from, and since when it is doing what. A thread of its own looks at them some times
- * a second. May be used from any thread.
+ * The connections: where each is from, and since when it is doing what. A thread of its own looks
+ * at them some times a second. May be used from any thread.
  *
- * - libmicrohttpd itself ends those that say nothing for long; one that sends, or takes, a byte now and then is ended
- *   here, and so is one that does not begin.
- * - Seats: a connection that has not yet shown a token (or a certificate) is a stranger. Strangers have a part of all
- *   seats, and those of one address a smaller one. A new one always gets in: where there are too many, the stranger
- *   that has had the longest to send its first request makes room, of the same address if that has too many. So
- *   connections that say nothing cost those who open them, and whoever sends a request at once is served.
+ * - libmicrohttpd itself ends those that say nothing for long; one that sends, or takes, a byte now
+ *   and then is ended here, and so is one that does not begin.
+ * - Seats: a connection that has not yet shown a token (or a certificate) is a stranger. Strangers
+ *   have a part of all seats, and those of one address a smaller one. A new one always gets in:
+ *   where there are too many, the stranger that has had the longest to send its first request makes
+ *   room, of the same address if that has too many. So connections that say nothing cost those who
+ *   open them, and whoever sends a request at once is served.
  * - Of a connection whose answer is being made, it is found out when the client has gone.
  */
 struct watch;
@@ -31,7 +32,10 @@ enum watch_state {
 };
 
 struct watch_options {
-	/* ns: from the first connection to its first byte, from a header's first byte to its last, of all else */
+	/*
+	 * ns: from the first connection to its first byte, from a header's first byte to its last,
+	 * of all else
+	 */
 	uint64_t first_byte_max, head_max, request_max;
 	uint32_t strangers, strangers_of_one; /* seats */
 };
@@ -52,7 +56,9 @@ void watch_set(struct watch *watch, struct watched *watched, enum watch_state st
 /* It has shown who it is, and takes no seat of strangers. */
 void watch_know(struct watch *watch, struct watched *watched);
 
-/* Whether the client went away while its answer was made. Lives as long as watched; of null: null. */
+/*
+ * Whether the client went away while its answer was made. Lives as long as watched; of null: null.
+ */
 const atomic_bool *watch_gone(const struct watched *watched);
 
 #endif

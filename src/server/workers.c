@@ -25,9 +25,10 @@ struct workers {
 };
 
 /*
- * Where others want the CPU, they get about three times as much, and are not preempted. SCHED_IDLE, or a larger number,
- * would give less still: on a machine that is busy, which is when questions are asked, there would be no answer, and
- * who waits for a lock that such a thread holds would wait with it. Where it fails, work goes on as it was.
+ * Where others want the CPU, they get about three times as much, and are not preempted. SCHED_IDLE,
+ * or a larger number, would give less still: on a machine that is busy, which is when questions are
+ * asked, there would be no answer, and who waits for a lock that such a thread holds would wait
+ * with it. Where it fails, work goes on as it was.
  */
 static void be_patient(void)
 {

@@ -15,20 +15,25 @@ struct workers_options {
 	void (*work)(void *context, void *item);
 	void *context;
 	const char *name; /* of the threads, static; at most 15 characters */
-	bool is_patient; /* they get the CPU behind all that is in a hurry: the recorder, what is filmed */
+	/* they get the CPU behind all that is in a hurry: the recorder, what is filmed */
+	bool is_patient;
 };
 
 int workers_start(const struct workers_options *options, struct workers **workers,
 		  struct fail *why);
 
 /*
- * A place in the queue. False: it is full, or the workers end. Who got a place must put an item there: so
- * something can be done between the two that must come before the work, and only if there will be some.
+ * A place in the queue. False: it is full, or the workers end. Who got a place must put an item
+ * there: so something can be done between the two that must come before the work, and only if there
+ * will be some.
  */
 bool workers_reserve(struct workers *workers);
 void workers_put(struct workers *workers, void *item);
 
-/* Works off the queue and ends the threads; from then on there is no place any more. Null is allowed. */
+/*
+ * Works off the queue and ends the threads; from then on there is no place any more. Null is
+ * allowed.
+ */
 void workers_end(struct workers *workers);
 void workers_free(struct workers *workers); /* they have ended, or null */
 

@@ -23,7 +23,9 @@ struct call_cells {
 	uint64_t duration, waited, error;
 };
 
-/* The duration: with "~" where its end is a guess; where it is less than its error, that, with "<". */
+/*
+ * The duration: with "~" where its end is a guess; where it is less than its error, that, with "<".
+ */
 void call_columns_duration(const struct call_columns *columns, const struct call_cells *cells,
 			   size_t width, struct buf *to);
 

@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 /*
- * Calls as a tree of text, line by line as they happen: what 'trace' prints while it runs, and 'replay'
- * later. Calls of several threads are interleaved by time; a thread's own lines are a whole tree.
+ * Calls as a tree of text, line by line as they happen: what 'trace' prints while it runs, and
+ * 'replay' later. Calls of several threads are interleaved by time; a thread's own lines are a
+ * whole tree.
  *
  *	   TID     DURATION     ON-CPU | FUNCTION CALLS
  *	 37811                         | main() {
@@ -16,9 +17,9 @@
  *	 37811   117.002 us   9.100 us |   pthread_join@libc.so.6();
  *	 37811     1.402 ms 180.020 us | } // main
  *
- * (the last with the comment signs of C). A call that made no other call is one line. On-CPU time is
- * shown where it differs from the duration. "~" before a duration: the return was not seen, a guess; "<": it is
- * less than what can be measured.
+ * (the last with the comment signs of C). A call that made no other call is one line. On-CPU time
+ * is shown where it differs from the duration. "~" before a duration: the return was not seen, a
+ * guess; "<": it is less than what can be measured.
  */
 struct call_lines;
 
@@ -46,12 +47,16 @@ struct call_line {
 	uint64_t duration, waited; /* CALL_ENDS */
 	uint64_t error; /* CALL_ENDS: ns to which duration is known; if it is less, that is shown */
 	bool inferred, open; /* CALL_ENDS */
-	bool unknown; /* whether the calls around it were still open is not known, nor who has made it */
+	/* whether the calls around it were still open is not known, nor who has made it */
+	bool unknown;
 };
 
 int call_lines_new(FILE *out, const struct call_lines_options *options, struct call_lines **lines);
 
-/* In order of time. A call may end without having begun (it began before): it is shown as one that did. */
+/*
+ * In order of time. A call may end without having begun (it began before): it is shown as one that
+ * did.
+ */
 int call_lines_take(struct call_lines *lines, const struct call_line *line);
 
 /* Prints what was held back (calls that still run are shown as open), and frees. */

@@ -7,7 +7,9 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-/* The open calls of one stack of one thread, outermost first: those that were passed on come first. */
+/*
+ * The open calls of one stack of one thread, outermost first: those that were passed on come first.
+ */
 struct track {
 	vec(struct call_line) open;
 	size_t passed;
@@ -75,7 +77,10 @@ static void cut(struct track *track, size_t depth)
 		track->passed = track->open.count;
 }
 
-/* Passes on the beginnings of all that has lasted long enough at that time: the outer ones began first. */
+/*
+ * Passes on the beginnings of all that has lasted long enough at that time: the outer ones began
+ * first.
+ */
 static int pass_begun(struct call_long *filter, struct track *track, const struct call_line *line)
 {
 	int err = 0;

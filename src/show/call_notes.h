@@ -7,10 +7,15 @@
 /* What a reader of calls must know about their numbers, a line each; nothing where all is exact. */
 void call_notes(const struct report *report, FILE *out);
 
-/* How many functions have 0 ns of self, at least by some way to them, only because of the tracer's cost. */
+/*
+ * How many functions have 0 ns of self, at least by some way to them, only because of the tracer's
+ * cost.
+ */
 size_t call_bounds(const struct functions *functions);
 
-/* The functions that a report shows one by one: those with calls that match --focus; to be freed. */
+/*
+ * The functions that a report shows one by one: those with calls that match --focus; to be freed.
+ */
 const struct function **call_rows(const struct report *report, enum function_order order,
 				  size_t *count);
 

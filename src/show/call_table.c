@@ -106,8 +106,8 @@ static bool measured_value(const struct call_stats *stats, enum show_column colu
 }
 
 /*
- * A duration of single calls. "<": it is less than what can be measured, or at most that, as ends were not seen;
- * "~": about that.
+ * A duration of single calls. "<": it is less than what can be measured, or at most that, as ends
+ * were not seen; "~": about that.
  */
 static void make_measured(const struct call_stats *stats, enum show_column column, uint64_t value,
 			  char *to, size_t size)
@@ -132,7 +132,9 @@ static void make_time(uint64_t ns, uint64_t unsure, char *to, size_t size)
 	text_duration(to + is_bound, size - is_bound, ns);
 }
 
-/* "-" stands where there is nothing to say: no call that counts, or none whose duration is known. */
+/*
+ * "-" stands where there is nothing to say: no call that counts, or none whose duration is known.
+ */
 static void make_cell(const struct function *f, const struct view *view, enum show_column column,
 		      char *to, size_t size)
 {

@@ -11,8 +11,9 @@
 #include "show/words.h"
 
 /*
- * The Trace Event Format, an object with "traceEvents". Numbers of threads have 22 bits in Linux, so the
- * other stacks of a thread (of signals, coroutines) can have numbers above those: rows of their own.
+ * The Trace Event Format, an object with "traceEvents". Numbers of threads have 22 bits in Linux,
+ * so the other stacks of a thread (of signals, coroutines) can have numbers above those: rows of
+ * their own.
  */
 #define LANE_BITS 22
 

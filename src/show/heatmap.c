@@ -26,7 +26,10 @@ enum {
 	LABEL = 70, /* pixels for a time below the map */
 };
 
-/* From little to much (ColorBrewer's YlOrRd, which also grows darker for people who see no colours). */
+/*
+ * From little to much (ColorBrewer's YlOrRd, which also grows darker for people who see no
+ * colours).
+ */
 static const uint32_t shades[SHADES] = {
 	0xffffcc, 0xffeda0, 0xfed976, 0xfeb24c, 0xfd8d3c, 0xfc4e2a, 0xe31a1c, 0xbd0026, 0x800026,
 };

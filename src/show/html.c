@@ -8,11 +8,12 @@
  *	kinds		names of the kinds of frames, in the order of the palette
  *	palette, steps	colours, and the changes in percentage points where a new one begins
  *	images, files	tables of paths
- *	frames		columns name, image, kind, file, line, inlined: one entry per different frame
+ *	frames		columns name, image, kind, file, line, inlined: one entry per different
+ *			frame
  *	levels		one object of columns per level of the tree, level 0 is the root alone:
- *			frame, self, children (how many; they stand side by side in the next level, in
- *			the order of their parents), guess (which nodes of the level are one), before
- *			(the earlier film's self, in a diff)
+ *			frame, self, children (how many; they stand side by side in the next level,
+ *			in the order of their parents), guess (which nodes of the level are one),
+ *			before (the earlier film's self, in a diff)
  *
  * A node's total is its self and the totals of its children, so it is not written.
  */

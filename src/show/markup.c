@@ -22,8 +22,8 @@ static bool is_shown(uint32_t point)
 }
 
 /*
- * Reads one code point of *s and moves *s on; 0 at the end. Invalid UTF-8, control characters, marks
- * that reorder the text around them, and what XML 1.0 forbids all come back as REPLACED.
+ * Reads one code point of *s and moves *s on; 0 at the end. Invalid UTF-8, control characters,
+ * marks that reorder the text around them, and what XML 1.0 forbids all come back as REPLACED.
  */
 static uint32_t next_point(const char **s)
 {

@@ -8,8 +8,8 @@
 #include "base/fail.h"
 
 /*
- * Where an answer goes: standard output, or a file that appears only when it is whole. Nothing stays
- * behind if the program dies before.
+ * Where an answer goes: standard output, or a file that appears only when it is whole. Nothing
+ * stays behind if the program dies before.
  */
 struct output {
 	FILE *file;
@@ -23,8 +23,9 @@ struct output {
 };
 
 /*
- * o must stay where it is, and path must live as long. path null or "-": standard output. What exists and is no regular file (a pipe, /dev/null) is
- * written as it stands; a film is not replaced. Returns 0 or a negative errno with *why filled.
+ * o must stay where it is, and path must live as long. path null or "-": standard output. What
+ * exists and is no regular file (a pipe, /dev/null) is written as it stands; a film is not
+ * replaced. Returns 0 or a negative errno with *why filled.
  */
 int output_open(struct output *o, const char *path, struct fail *why);
 

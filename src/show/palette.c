@@ -5,7 +5,10 @@
 
 #include "film/film.h"
 
-/* kinds, images, changes (from blue, shrank, to red, grew; the middle is no change), match, step_points */
+/*
+ * kinds, images, changes (from blue, shrank, to red, grew; the middle is no change), match,
+ * step_points
+ */
 #include "palette_colours.h"
 
 unsigned int palette_kind_slot(unsigned int kind)

@@ -5,9 +5,10 @@
 #include <stdint.h>
 
 /*
- * The colours of flame graphs, one table (palette.json) for SVG and for the pages. Colours are 0xRRGGBB. The hues
- * follow Okabe and Ito ("Color Universal Design", 2008), which stay apart for people with the common
- * kinds of colour blindness; red against blue (ColorBrewer's RdBu) shows change for the same reason.
+ * The colours of flame graphs, one table (palette.json) for SVG and for the pages. Colours are
+ * 0xRRGGBB. The hues follow Okabe and Ito ("Color Universal Design", 2008), which stay apart for
+ * people with the common kinds of colour blindness; red against blue (ColorBrewer's RdBu) shows
+ * change for the same reason.
  */
 enum palette_theme {
 	PALETTE_LIGHT,

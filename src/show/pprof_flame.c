@@ -13,13 +13,13 @@
 #include "show/words.h"
 
 /*
- * A flame in pprof's format (profile.proto, see film/pprof.h), where the single frames of a film are not known any
- * more: each label is a function and a location, without an address.
+ * A flame in pprof's format (profile.proto, see film/pprof.h), where the single frames of a film
+ * are not known any more: each label is a function and a location, without an address.
  *
- * A comparison is what "go tool pprof -normalize -diff_base BEFORE NOW" makes of two profiles (its fetch.go): the samples
- * of the earlier side are negative and have a label, by which pprof takes them for the whole that percentages are of. But
- * for which side is scaled: here it is the earlier one, as wherever stackcam compares, so that what is positive is time
- * that was spent.
+ * A comparison is what "go tool pprof -normalize -diff_base BEFORE NOW" makes of two profiles (its
+ * fetch.go): the samples of the earlier side are negative and have a label, by which pprof takes
+ * them for the whole that percentages are of. But for which side is scaled: here it is the earlier
+ * one, as wherever stackcam compares, so that what is positive is time that was spent.
  */
 #define BASE_KEY   "pprof::base"
 #define BASE_VALUE "true"

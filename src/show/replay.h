@@ -8,9 +8,9 @@
 #include "show/call_lines.h"
 
 /*
- * The calls of a film as they happened, one function per format. Each returns 0 or a negative errno with
- * *why filled; that the stream itself failed is seen by whoever closes it. Everything that came from a
- * film is hostile and is escaped here.
+ * The calls of a film as they happened, one function per format. Each returns 0 or a negative errno
+ * with *why filled; that the stream itself failed is seen by whoever closes it. Everything that
+ * came from a film is hostile and is escaped here.
  */
 
 /* A tree of text. */
@@ -19,9 +19,9 @@ int show_calls_text(struct film *film, const struct replay_question *q,
 		    struct fail *why);
 
 /*
- * JSON in the Trace Event Format of Chrome: a complete event ("X") for each call, with its times as they
- * were measured, since those of a call must lie within those of its caller; what is left without the
- * tracer's cost is among its args.
+ * JSON in the Trace Event Format of Chrome: a complete event ("X") for each call, with its times as
+ * they were measured, since those of a call must lie within those of its caller; what is left
+ * without the tracer's cost is among its args.
  */
 int show_chrome(struct film *film, const struct replay_question *q, FILE *out,
 		struct replay_sums *sums, struct fail *why);

@@ -41,25 +41,33 @@ struct show_options {
 };
 
 /*
- * Answers to text, one file per format. A writer returns 0 or a negative errno (out of memory); that
- * the stream itself failed is seen by whoever closes it. Everything that came from a film is hostile
- * and is escaped here.
+ * Answers to text, one file per format. A writer returns 0 or a negative errno (out of memory);
+ * that the stream itself failed is seen by whoever closes it. Everything that came from a film is
+ * hostile and is escaped here.
  */
 int show_svg(const struct flame *flame, FILE *out);
 int show_html(const struct flame *flame, FILE *out);
 
-/* The same of a flame alone, from wherever it comes; of a comparison folded text has two numbers, as show_diff_folded(). */
+/*
+ * The same of a flame alone, from wherever it comes; of a comparison folded text has two numbers,
+ * as show_diff_folded().
+ */
 int show_flame_folded(const struct flame *flame, FILE *out);
 /* Of a comparison two profiles: before, scaled to the total of now, and now. */
 int show_flame_speedscope(const struct flame *flame, FILE *out);
 int show_flame_table(const struct flame *flame, const struct functions *functions,
 		     const struct show_options *options, FILE *out);
 
-/* whole: the totals of both sides, by enum tree_side; functions stand as diff_sort() leaves them. */
+/*
+ * whole: the totals of both sides, by enum tree_side; functions stand as diff_sort() leaves them.
+ */
 int show_flame_diff_table(const struct flame *flame, const struct functions *functions,
 			  const uint64_t whole[2], const struct show_options *options, FILE *out);
 
-/* A gzipped profile.proto. Of a comparison as "go tool pprof -diff_base" has it: before is negative, and scaled to now. */
+/*
+ * A gzipped profile.proto. Of a comparison as "go tool pprof -diff_base" has it: before is
+ * negative, and scaled to now.
+ */
 struct show_profile {
 	uint64_t from, duration; /* ns since 1970, ns */
 	char *const *comments;	 /* for who reads it: what is missing, say */
@@ -97,13 +105,16 @@ int show_diff_json(const struct diff *diff, const struct show_options *options, 
 int show_diff_folded(const struct diff *diff, const struct show_options *options, FILE *out);
 
 /*
- * When samples were, by seconds and parts of them (query/heat.h): as text where a width is given, else as SVG. *samples:
- * how many; without any, nothing is written. *why is filled on failure.
+ * When samples were, by seconds and parts of them (query/heat.h): as text where a width is given,
+ * else as SVG. *samples: how many; without any, nothing is written. *why is filled on failure.
  */
 int show_heatmap(struct film *film, const struct question *q, const struct show_options *options,
 		 FILE *out, uint64_t *samples, struct fail *why);
 
-/* One row per format. A null function: the format cannot show that. One has one of report, story and times. */
+/*
+ * One row per format. A null function: the format cannot show that. One has one of report, story
+ * and times.
+ */
 struct show_format {
 	const char *name;
 	const char *alias;	/* another name that users know it by; null: none */
@@ -131,8 +142,8 @@ int show_format_fits(const struct show_format *format, const struct view *view,
 		     const struct show_options *options, struct fail *why);
 
 /*
- * The same for a format with a story: whether the event of that name (null: calls) has single calls, or had
- * nothing to film. Returns 0, or a negative errno with *why filled.
+ * The same for a format with a story: whether the event of that name (null: calls) has single
+ * calls, or had nothing to film. Returns 0, or a negative errno with *why filled.
  */
 int show_story_fits(const struct show_format *format, struct film *film, const char *event,
 		    struct fail *why);
@@ -150,7 +161,10 @@ const struct show_format *show_format_find(const char *name);
  */
 const struct show_format *show_format_of_path(const char *path, const char **unknown);
 
-/* The names of all formats, without their aliases, or of those that can show a comparison: "table, tree, folded". */
+/*
+ * The names of all formats, without their aliases, or of those that can show a comparison: "table,
+ * tree, folded".
+ */
 void show_format_names(bool of_diff, char *to, size_t size);
 
 #endif

@@ -11,7 +11,10 @@
 #include "query/names.h"
 #include "show/words.h"
 
-/* speedscope's file format (its file-format-schema.json): frames once, then stacks and their weights. */
+/*
+ * speedscope's file format (its file-format-schema.json): frames once, then stacks and their
+ * weights.
+ */
 
 static int put_frames(struct json *j, const struct labels *labels)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A flame graph as one SVG picture: the root at the bottom, callees above their caller, width is the
- * share of the total. It needs no script; what a frame is stands in its <title>, which browsers show
- * under the pointer. Frames too narrow to be seen are drawn as one with their neighbours.
+ * A flame graph as one SVG picture: the root at the bottom, callees above their caller, width is
+ * the share of the total. It needs no script; what a frame is stands in its <title>, which browsers
+ * show under the pointer. Frames too narrow to be seen are drawn as one with their neighbours.
  */
 #include "show/show.h"
 
@@ -209,7 +209,9 @@ static void put_frame(struct picture *p, uint32_t i)
 	fputs("</g>\n", p->out);
 }
 
-/* Draws the children that are too narrow as one. Siblings are sorted, so they stand side by side. */
+/*
+ * Draws the children that are too narrow as one. Siblings are sorted, so they stand side by side.
+ */
 static void put_narrow_children(struct picture *p, uint32_t parent)
 {
 	const struct flame_node *nodes = p->flame->nodes;

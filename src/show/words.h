@@ -65,7 +65,10 @@ const char *words_guess(const struct flame *flame);
 /* Lines about a view that stand above a table or a tree: total, samples, stacks, losses. */
 void words_heading(const struct view *view, FILE *out);
 
-/* "stackcam: the film also has off-cpu: -e shows it", of the events with samples other than that of the view. */
+/*
+ * "stackcam: the film also has off-cpu: -e shows it", of the events with samples other than that of
+ * the view.
+ */
 void words_other_events(const struct view *view, FILE *out);
 
 /* "stackcam: lost: REASON: N", a line for each loss that an event of the film suffered. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What cannot be read is moved to aside/. First the index is told of the gap, then the film is moved: whoever ends
- * between the two finds it damaged again, and tells the same. What a power cut or a damaged index took from that is told
- * again by what lies there.
+ * What cannot be read is moved to aside/. First the index is told of the gap, then the film is
+ * moved: whoever ends between the two finds it damaged again, and tells the same. What a power cut
+ * or a damaged index took from that is told again by what lies there.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +50,10 @@ static int move_aside(struct store *store, const char *path, const char *aside)
 	char from[PATH_MAX], to[PATH_MAX];
 	int err = folder_make(store->path, ASIDE "/");
 
-	/* itself last: as long as it is there it is found, and nothing is left where another one may come */
+	/*
+	 * itself last: as long as it is there it is found, and nothing is left where another one
+	 * may come
+	 */
 	for (size_t i = 0; !err && i < sizeof(ends) / sizeof(ends[0]); i++) {
 		if (snprintf(from, sizeof(from), "%s%s", path, ends[i]) >= (int)sizeof(from) ||
 		    snprintf(to, sizeof(to), "%s/" ASIDE "/%s%s", store->path, aside, ends[i]) >=

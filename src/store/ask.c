@@ -15,8 +15,9 @@
 #define SHORT_TIME (5 * NS_MINUTE)
 
 /*
- * The index follows what grows within seconds, but a recorder that meets many programs at once, as it does when it
- * starts, takes minutes to name them all: until then, who asks for the latest gets it from the films, unnamed or not.
+ * The index follows what grows within seconds, but a recorder that meets many programs at once, as
+ * it does when it starts, takes minutes to name them all: until then, who asks for the latest gets
+ * it from the films, unnamed or not.
  */
 #define LATE	  (NS_MINUTE / 2)
 #define LATE_TIME (15 * NS_MINUTE)
@@ -84,7 +85,10 @@ static int found(void *context, const struct store_growing *film)
 	return 1;
 }
 
-/* The end of all that is there; of what grows it is now, and what the index knows is of some time ago. */
+/*
+ * The end of all that is there; of what grows it is now, and what the index knows is of some time
+ * ago.
+ */
 static uint64_t end_of_all(const struct asked *a, const struct index_status *status)
 {
 	uint64_t now = clock_wall();

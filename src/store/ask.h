@@ -16,8 +16,8 @@
 #include "store/store.h"
 
 /*
- * What is asked of a store. Whole minutes of services are answered by the index; what it does not hold (single
- * seconds, processes, threads, lines …) by the films themselves, which takes longer.
+ * What is asked of a store. Whole minutes of services are answered by the index; what it does not
+ * hold (single seconds, processes, threads, lines …) by the films themselves, which takes longer.
  */
 struct store_ask {
 	const char *event; /* null: event_usual() */
@@ -28,9 +28,13 @@ struct store_ask {
 	/* pids, tids, comms, focus, ignore, and the shape; its event and times are not looked at */
 	const struct question *question; /* may be null */
 	uint64_t
-		patience; /* ns that reading films may take; 0: as below. One film is always read. */
+		/* ns that reading films may take; 0: as below. One film is always read. */
+		patience;
 	const atomic_bool *
-		gone; /* set once nobody waits for the answer: then it ends with -ECANCELED; may be null */
+		/*
+		 * set once nobody waits for the answer: then it ends with -ECANCELED; may be null
+		 */
+		gone;
 };
 
 static inline bool store_ask_is_gone(const struct store_ask *ask)
@@ -47,32 +51,39 @@ struct store_sum {
 	uint64_t truncated, guessed; /* of samples */
 	const char *unit;	     /* of the event: "ns" … */
 	/*
-	 * All samples from complete_from on and before complete_until are in the answer, ns since 1970. Later ones, of films
-	 * that still grow, may be missing, and earlier ones, where there was no time to read all films. Where all is there,
-	 * they are `from` and `to`.
+	 * All samples from complete_from on and before complete_until are in the answer, ns since
+	 * 1970. Later ones, of films that still grow, may be missing, and earlier ones, where there
+	 * was no time to read all films. Where all is there, they are `from` and `to`.
 	 */
 	uint64_t complete_from, complete_until;
 	/*
-	 * ns from `from` to complete_until of which there are films of the hosts that were asked for: what an average is of.
-	 * A gap within one film counts as filmed. Where films were read, of those.
+	 * ns from `from` to complete_until of which there are films of the hosts that were asked
+	 * for: what an average is of. A gap within one film counts as filmed. Where films were
+	 * read, of those.
 	 */
 	uint64_t filmed;
 	bool by_films; /* the index could not answer */
 	uint32_t
-		films_damaged; /* films of that time that could not be read, or not by this version: a gap */
+		/* films of that time that could not be read, or not by this version: a gap */
+		films_damaged;
 	/*
-	 * Films that there was no time for (store_ask.patience), or no room: the oldest, which end before complete_from, but
-	 * of places and processes, where they are spread over the time.
+	 * Films that there was no time for (store_ask.patience), or no room: the oldest, which end
+	 * before complete_from, but of places and processes, where they are spread over the time.
 	 */
 	uint32_t films_unread;
 	uint64_t
-		lost; /* of the films that were looked at, over all reasons: samples, parts of stacks, events */
+		/*
+		 * of the films that were looked at, over all reasons: samples, parts of stacks,
+		 * events
+		 */
+		lost;
 };
 
 /*
- * A flame with its functions; neither siblings nor functions are sorted (flame_prune() and functions_first() do, of what
- * is shown). Of a comparison, functions are, as diff_sort() says. The strings live as long as the answer, no longer. *before of store_diff() is
- * scaled as everywhere (query/diff.h). To be freed, also after a failure.
+ * A flame with its functions; neither siblings nor functions are sorted (flame_prune() and
+ * functions_first() do, of what is shown). Of a comparison, functions are, as diff_sort() says. The
+ * strings live as long as the answer, no longer. *before of store_diff() is scaled as everywhere
+ * (query/diff.h). To be freed, also after a failure.
  */
 struct store_answer {
 	struct store_sum sum, before;
@@ -109,8 +120,8 @@ int store_series(struct store *store, const struct store_ask *ask, size_t limit,
 void store_series_free(struct store_series_list *list);
 
 /*
- * Processes and their threads, answered by films; as above. A process stands before its threads, which have a tid,
- * and has their sum.
+ * Processes and their threads, answered by films; as above. A process stands before its threads,
+ * which have a tid, and has their sum.
  */
 struct store_process {
 	const char *host, *service, *comm, *command; /* command: of processes, of threads "" */
@@ -121,7 +132,10 @@ struct store_processes {
 	struct store_sum sum;
 	struct store_process *at;
 	size_t count;
-	/* Of total: processes that are not in the list. Of very many the small ones were not kept until the end. */
+	/*
+	 * Of total: processes that are not in the list. Of very many the small ones were not kept
+	 * until the end.
+	 */
 	uint64_t others;
 	struct store_answer_private *private;
 };
@@ -139,8 +153,8 @@ int store_places(struct store *store, const struct store_ask *ask, const char *n
 void store_places_free(struct store_places *places);
 
 /*
- * What was lost, by reason, the largest count first; answered by films. It is of whole films and all their services:
- * when it was, and whose, nobody knows.
+ * What was lost, by reason, the largest count first; answered by films. It is of whole films and
+ * all their services: when it was, and whose, nobody knows.
  */
 enum {
 	STORE_REASONS_MAX = 256, /* what others lost is in the sum alone */
@@ -157,7 +171,10 @@ int store_losses(struct store *store, const struct store_ask *ask, struct store_
 		 struct fail *why);
 void store_losses_free(struct store_losses *losses);
 
-/* Totals over time, a row per host, service, version or for all; function: only what was spent in and below it. */
+/*
+ * Totals over time, a row per host, service, version or for all; function: only what was spent in
+ * and below it.
+ */
 enum store_by {
 	STORE_BY_NOTHING,
 	STORE_BY_HOST,
@@ -184,7 +201,10 @@ int store_timeline(struct store *store, const struct store_ask *ask, enum store_
 		   struct fail *why);
 void store_timeline_free(struct store_timeline *timeline);
 
-/* When samples were, answered by films: at most HEAT_SECONDS_MAX seconds (query/heat.h), else -EINVAL. */
+/*
+ * When samples were, answered by films: at most HEAT_SECONDS_MAX seconds (query/heat.h), else
+ * -EINVAL.
+ */
 struct store_heat {
 	struct store_sum sum;
 	struct heat map;

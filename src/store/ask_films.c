@@ -203,7 +203,10 @@ static bool is_single(const struct listed *listed)
 	return *listed->name == '/';
 }
 
-/* The time that a film covers: one that is being recorded has what was committed until it was opened. */
+/*
+ * The time that a film covers: one that is being recorded has what was committed until it was
+ * opened.
+ */
 static void note_time(const struct film *film, const char *path, struct listed *listed,
 		      struct store_sum *sum)
 {
@@ -214,7 +217,10 @@ static void note_time(const struct film *film, const char *path, struct listed *
 		return;
 	listed->first = start < 0 ? 0 : (uint64_t)start;
 	listed->last = (uint64_t)end;
-	/* the recorder of a store's film that does not grow, but has a log beside it, was killed: there will be no more */
+	/*
+	 * the recorder of a store's film that does not grow, but has a log beside it, was killed:
+	 * there will be no more
+	 */
 	if (!folder_has_wal(path) || (!listed->is_growing && !is_single(listed)))
 		return;
 	if ((uint64_t)end < sum->complete_until)
@@ -294,8 +300,8 @@ static int ask_film(const struct asked *a, struct film *film, const struct liste
 }
 
 /*
- * So that the first n lie evenly in the list, for any n: by steps of the golden section, which share no divisor with its
- * length, and so favour no host. The last comes first.
+ * So that the first n lie evenly in the list, for any n: by steps of the golden section, which
+ * share no divisor with its length, and so favour no host. The last comes first.
  */
 static int spread(struct film_list *list)
 {

@@ -43,7 +43,10 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 	return 0;
 }
 
-/* Whether both sides are to be read from films. A short time of many films is answered by whole minutes. */
+/*
+ * Whether both sides are to be read from films. A short time of many films is answered by whole
+ * minutes.
+ */
 static int choose(const struct asked *sides, size_t count, bool *by_films, struct fail *why)
 {
 	bool must = false, better = false;
@@ -85,8 +88,9 @@ static int read_index(const struct asked *sides, size_t count, struct tree *tree
 }
 
 /*
- * Two times of which one begins where the other ends, as the range before does, would share a minute where they are
- * counted in whole ones, and what is new in it would seem to have been there before. It is counted in the later one.
+ * Two times of which one begins where the other ends, as the range before does, would share a
+ * minute where they are counted in whole ones, and what is new in it would seem to have been there
+ * before. It is counted in the later one.
  */
 static void keep_apart(struct asked *sides)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From sums by path to a tree. A path's number is above its parent's, so all is done by going through arrays in
- * their order: no text is compared and nothing is looked up.
+ * From sums by path to a tree. A path's number is above its parent's, so all is done by going
+ * through arrays in their order: no text is compared and nothing is looked up.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -12,7 +12,10 @@
 enum {
 	/* where the index has an answer too, so many films are not read for a better one */
 	ASK_FILMS_BETTER = 16,
-	/* what take() of ask_films() returns when there is no room for more: what it was given is in the answer */
+	/*
+	 * what take() of ask_films() returns when there is no room for more: what it was given is
+	 * in the answer
+	 */
 	ASK_ENOUGH = 1,
 	/* a tree of more nodes takes no more films */
 	ASK_NODES_MAX = 1 << 22,
@@ -48,19 +51,27 @@ struct asked {
 	uint64_t read_until;	 /* the same, for who reads the films */
 	bool one_service;	 /* only the service matters: sums over its series do */
 	bool is_level; /* of the event: its values are never summed over time, so films answer */
-	bool each_state; /* of a level: the states of all time are wanted, not the last one of each process */
+	/* of a level: the states of all time are wanted, not the last one of each process */
+	bool each_state;
 	struct map *
-		seen; /* of a level: the processes whose last state is known; null: that does not matter */
+		/*
+		 * of a level: the processes whose last state is known; null: that does not matter
+		 */
+		seen;
 	bool is_spread; /* a part of the films says much the same as all: see ask_films() */
 	uint8_t *
-		named; /* by function, see focus_begin(); null: names do not matter, or the index does not know them */
+		/*
+		 * by function, see focus_begin(); null: names do not matter, or the index does not
+		 * know them
+		 */
+		named;
 	uint32_t named_count;
 	vec(uint32_t) series; /* those that are meant */
 };
 
 /*
- * asked_free() is needed in either case. An event that no film has: fails with words, unless none was named or
- * nothing is in the store.
+ * asked_free() is needed in either case. An event that no film has: fails with words, unless none
+ * was named or nothing is in the store.
  */
 int asked_begin(struct asked *asked, struct store *store, const struct store_ask *ask,
 		struct fail *why);
@@ -70,7 +81,10 @@ void asked_free(struct asked *asked);
 uint64_t asked_process(const struct asked *asked, const char *host, const struct film *film,
 		       uint32_t process);
 
-/* 0, or -ECANCELED with *why filled once nobody waits for the answer: asked between films, and between rows. */
+/*
+ * 0, or -ECANCELED with *why filled once nobody waits for the answer: asked between films, and
+ * between rows.
+ */
 int asked_still(const struct asked *asked, struct fail *why);
 
 /* Whether a series is meant. */
@@ -96,8 +110,8 @@ int asked_sum(const struct asked *asked, struct index_reader *reader, struct sto
 	      struct fail *why);
 
 /*
- * Reads what the index has. A row: sums of a series in some minutes, and the paths they are of, if they are wanted.
- * With one_service the series of a row may stand for all of its service.
+ * Reads what the index has. A row: sums of a series in some minutes, and the paths they are of, if
+ * they are wanted. With one_service the series of a row may stand for all of its service.
  */
 enum scan_what {
 	SCAN_SUMS,	   /* no paths; hours as they are */
@@ -117,8 +131,8 @@ int ask_scan(const struct asked *asked, struct index_reader *reader, enum scan_w
 	     struct fail *why);
 
 /*
- * Adds the paths of an ask to the sums of one side; then makes the tree of both (tree_init() was called), which
- * sets the sums back. The reader's dictionary must be as new as its transaction.
+ * Adds the paths of an ask to the sums of one side; then makes the tree of both (tree_init() was
+ * called), which sets the sums back. The reader's dictionary must be as new as its transaction.
  */
 int paths_add(const struct asked *asked, struct index_reader *reader, enum tree_side side,
 	      struct store_sum *sum, struct fail *why);
@@ -127,14 +141,15 @@ int paths_tree(struct index *index, struct index_reader *reader, struct tree *tr
 void paths_drop(struct index_reader *reader);
 
 /*
- * Opens the films of an ask one after the other, the newest first, so that one is in memory at a time.
- * question: the ask's, with the time and the processes that are meant; event: the film's id of the ask's event. Films
- * that lack it are left out. A damaged one is counted. Ends with an error of take(), or when its time or room is used up:
- * those that were not read are counted, too, and sum->complete_from is where the last of them ends.
+ * Opens the films of an ask one after the other, the newest first, so that one is in memory at a
+ * time. question: the ask's, with the time and the processes that are meant; event: the film's id
+ * of the ask's event. Films that lack it are left out. A damaged one is counted. Ends with an error
+ * of take(), or when its time or room is used up: those that were not read are counted, too, and
+ * sum->complete_from is where the last of them ends.
  *
- * Where asked->is_spread is set, the newest is read first, and then the others in an order in which those that were read
- * lie evenly in the time, and among the hosts, whenever it ends; and sum->complete_until is where the first one begins
- * that was not.
+ * Where asked->is_spread is set, the newest is read first, and then the others in an order in which
+ * those that were read lie evenly in the time, and among the hosts, whenever it ends; and
+ * sum->complete_until is where the first one begins that was not.
  */
 struct ask_film {
 	struct film *film;

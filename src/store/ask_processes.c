@@ -135,8 +135,9 @@ static void drop_rows(struct process_lister *l)
 }
 
 /*
- * A machine that compiles has ten thousands of processes in each film: only the larger ones go on to the next film. What
- * the others had is in the sum of those that are not listed; one that comes back begins anew.
+ * A machine that compiles has ten thousands of processes in each film: only the larger ones go on
+ * to the next film. What the others had is in the sum of those that are not listed; one that comes
+ * back begins anew.
  */
 static int prune(struct process_lister *l)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rows of an index that belong to an ask: whole hours, minutes of the hours at both ends, and what is not packed. */
+/*
+ * The rows of an index that belong to an ask: whole hours, minutes of the hours at both ends, and
+ * what is not packed.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +25,10 @@ struct scan {
 #define LONG_TIME 10000
 
 enum {
-	/* the columns of all statements here; data and minutes may be missing where they are not wanted */
+	/*
+	 * the columns of all statements here; data and minutes may be missing where they are not
+	 * wanted
+	 */
 	COLUMN_KEY,
 	COLUMN_SAMPLES,
 	COLUMN_TOTAL,
@@ -258,7 +264,9 @@ static int open_statements(struct scan *s)
 	return rc == SQLITE_OK ? 0 : index_failed(s->asked->index, s->reader->db, rc, s->why);
 }
 
-/* Who asks for all time until the end of the world gets it from the hours of which there are films. */
+/*
+ * Who asks for all time until the end of the world gets it from the hours of which there are films.
+ */
 static int cut_time(struct scan *s)
 {
 	sqlite3_stmt *row = NULL;

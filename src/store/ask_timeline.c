@@ -25,14 +25,20 @@ struct liner {
 	const char *function; /* null: all */
 	uint8_t *within;      /* by path: it is the function, or below it */
 	uint32_t paths;
-	/* of a level: by process and step, the film that has its last state, counted from 1; films come newest first */
+	/*
+	 * of a level: by process and step, the film that has its last state, counted from 1; films
+	 * come newest first
+	 */
 	struct map state;
 	uint64_t films;
 	struct fail *why;
 };
 
 enum {
-	/* More rows are not told apart: each has a value for each step. A version is one for each build. */
+	/*
+	 * More rows are not told apart: each has a value for each step. A version is one for each
+	 * build.
+	 */
 	ROWS_KEPT = 1024,
 };
 
@@ -341,7 +347,9 @@ static int largest_first(const void *x, const void *y)
 	return strcmp(a->name, b->name);
 }
 
-/* Of a level the total is what was there at last, as the values of its steps are never summed up. */
+/*
+ * Of a level the total is what was there at last, as the values of its steps are never summed up.
+ */
 static void take_last_states(struct liner *l)
 {
 	l->sum->total = 0;
@@ -356,7 +364,10 @@ static void take_last_states(struct liner *l)
 /* Sorts the rows, and adds up those beyond the limit. */
 static int give_rows(struct liner *l, size_t limit, struct store_timeline *timeline)
 {
-	/* where it is, there are more than any limit, and it is the last one: it stays with those beyond the limit */
+	/*
+	 * where it is, there are more than any limit, and it is the last one: it stays with those
+	 * beyond the limit
+	 */
 	size_t named = l->rest ? l->rest - 1 : l->rows.count, kept;
 
 	if (named)
@@ -389,7 +400,10 @@ static int read_timeline(struct asked *asked, struct liner *l, size_t steps, str
 	bool by_films = asked_needs_films(asked);
 	int64_t films = 0;
 
-	/* who wants a step per minute does not know how many minutes a time lies in: it may be one more or less */
+	/*
+	 * who wants a step per minute does not know how many minutes a time lies in: it may be one
+	 * more or less
+	 */
 	if (!by_films && length &&
 	    ((steps > minutes + 1 && length <= NS_HOUR) || asked_is_late(asked))) {
 		films = ask_count_films(asked, why);

@@ -19,7 +19,10 @@ void cell_sum_add(struct cell_sum *to, const struct cell_sum *more)
 	to->guessed = add_saturated(to->guessed, more->guessed);
 }
 
-/* From the end, so that it can be done in place: what is in both lists is one less than there was room for. */
+/*
+ * From the end, so that it can be done in place: what is in both lists is one less than there was
+ * room for.
+ */
 int cells_merge(struct cell_list *list, const struct cell *more, size_t count)
 {
 	size_t i = list->count, k = count, to = list->count + count;

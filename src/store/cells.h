@@ -31,8 +31,9 @@ void cell_sum_add(struct cell_sum *to, const struct cell_sum *more);
 int cells_merge(struct cell_list *list, const struct cell *more, size_t count);
 
 /*
- * Packs lists, one behind the other, each sorted by path, counts[i] cells in list i. At least one cell in all.
- * The columns: path, in each list as the difference to the one before; value; samples. 0 or -ENOMEM.
+ * Packs lists, one behind the other, each sorted by path, counts[i] cells in list i. At least one
+ * cell in all. The columns: path, in each list as the difference to the one before; value; samples.
+ * 0 or -ENOMEM.
  */
 int cells_pack(struct columns *c, const struct cell *cells, const uint32_t *counts, size_t lists);
 
@@ -45,8 +46,8 @@ struct cells_reader {
 };
 
 /*
- * Fills r->path, r->value and, if wanted, r->samples. counts and lists: as they were packed. -EBADMSG: the data is not
- * valid, or names a path from paths on; -ENOMEM.
+ * Fills r->path, r->value and, if wanted, r->samples. counts and lists: as they were packed.
+ * -EBADMSG: the data is not valid, or names a path from paths on; -ENOMEM.
  */
 int cells_unpack(struct cells_reader *r, const void *data, size_t size, const uint32_t *counts,
 		 size_t lists, uint32_t paths, bool with_samples);

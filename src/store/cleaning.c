@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The index is replaced: by a copy without what nothing refers to any more, or, where it was damaged, by an empty one.
- * Answers that are being made go on with the old one, whose file is gone or lies elsewhere; the last of them frees it.
+ * The index is replaced: by a copy without what nothing refers to any more, or, where it was
+ * damaged, by an empty one. Answers that are being made go on with the old one, whose file is gone
+ * or lies elsewhere; the last of them frees it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -65,8 +66,8 @@ static int remove_fresh(const char *path)
 }
 
 /*
- * All of the old one is in its file, so that nothing of it is left beside the new one whenever it ends here: a log of
- * the old one would be taken for one of the new.
+ * All of the old one is in its file, so that nothing of it is left beside the new one whenever it
+ * ends here: a log of the old one would be taken for one of the new.
  */
 static int replace(struct store *store, const char *fresh, const char *path, struct fail *why)
 {

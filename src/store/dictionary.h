@@ -11,9 +11,10 @@
 #include "film/film.h"
 
 /*
- * The dictionaries of an index, in memory: images, functions, paths and series, all numbered from 1 and never taken
- * back. One thread adds at a time; others read meanwhile without a lock, what was there when they took the
- * counts: entries lie in pieces that are never moved, and strings live as long as the dictionary.
+ * The dictionaries of an index, in memory: images, functions, paths and series, all numbered from 1
+ * and never taken back. One thread adds at a time; others read meanwhile without a lock, what was
+ * there when they took the counts: entries lie in pieces that are never moved, and strings live as
+ * long as the dictionary.
  */
 enum {
 	DICTIONARY_IMAGES_MAX = 1 << 18,
@@ -39,8 +40,9 @@ struct dictionary_function {
 };
 
 /*
- * A path is its parent's frames and one more. How a frame was found belongs to it, so that answers can mark guesses;
- * plain is the path of the same functions that says nothing of that, and always comes before it.
+ * A path is its parent's frames and one more. How a frame was found belongs to it, so that answers
+ * can mark guesses; plain is the path of the same functions that says nothing of that, and always
+ * comes before it.
  */
 enum {
 	PATH_GUESS = 1,	  /* the frame was found by a guess */
@@ -84,13 +86,18 @@ struct dictionary {
 int dictionary_init(struct dictionary *d); /* 0 or -ENOMEM */
 void dictionary_free(struct dictionary *d);
 
-/* The number of the entry with that content, made if it is not there; 0: no memory, or the table is full. */
+/*
+ * The number of the entry with that content, made if it is not there; 0: no memory, or the table is
+ * full.
+ */
 uint32_t dictionary_image(struct dictionary *d, const struct film_image *image);
 uint32_t dictionary_function(struct dictionary *d, const struct dictionary_function *function);
 uint32_t dictionary_path(struct dictionary *d, uint32_t parent, uint32_t function, uint8_t flags);
 uint32_t dictionary_series(struct dictionary *d, const struct dictionary_series *series);
 
-/* A copy that lives as long as the dictionary; the same address for the same text. Null: no memory. */
+/*
+ * A copy that lives as long as the dictionary; the same address for the same text. Null: no memory.
+ */
 const char *dictionary_text(struct dictionary *d, const char *text, size_t length);
 
 /* Appends what was stored, as it is; -EBADMSG if it cannot be right. */

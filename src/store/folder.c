@@ -306,7 +306,10 @@ int folder_remove(const char *root, const char *name)
 
 	if (snprintf(path, sizeof(path), "%s/%s", root, name) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	/* first: a film without its side files is one of an earlier moment, they without it are nothing */
+	/*
+	 * first: a film without its side files is one of an earlier moment, they without it are
+	 * nothing
+	 */
 	if (unlink(path) && errno != ENOENT)
 		return -errno;
 	err = folder_remove_side_files(path);

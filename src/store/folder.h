@@ -9,8 +9,8 @@
 #include "base/fail.h"
 
 /*
- * How a store lies in its folder. Names are relative to it: "films/HOST/2026-11-21/14.film". No byte of what a
- * sender says gets into a name but as one of [0-9A-Za-z_.-], or "%XX".
+ * How a store lies in its folder. Names are relative to it: "films/HOST/2026-11-21/14.film". No
+ * byte of what a sender says gets into a name but as one of [0-9A-Za-z_.-], or "%XX".
  */
 enum {
 	FOLDER_HOST_MAX = 240, /* bytes of a host's folder */
@@ -35,8 +35,8 @@ void folder_part_name(char *to, size_t size, const char *host_folder, uint64_t s
 		      const char *agent, uint64_t number);
 
 /*
- * What a film is called among the damaged ones, in aside/; time: ns since 1970, of its last change. The same film always
- * has the same name there. And back: false: nothing of that name is a film.
+ * What a film is called among the damaged ones, in aside/; time: ns since 1970, of its last change.
+ * The same film always has the same name there. And back: false: nothing of that name is a film.
  */
 void folder_aside_name(char *to, size_t size, const char *name, uint64_t time);
 bool folder_parse_aside(const char *aside, char name[FOLDER_NAME_MAX]);

@@ -116,8 +116,8 @@ int identity_add(struct identity *identity, const char *rule, struct fail *why)
 }
 
 /*
- * Whether text is what the glob says: '*' is any string, '?' any byte. What a '*' stands for is as short as can be,
- * the last one takes the rest. At most length times the glob's length steps.
+ * Whether text is what the glob says: '*' is any string, '?' any byte. What a '*' stands for is as
+ * short as can be, the last one takes the rest. At most length times the glob's length steps.
  */
 static bool match(const char *glob, struct part text, struct part *captures, size_t *count)
 {
@@ -196,8 +196,9 @@ static bool by_rules(const struct identity *identity, const struct part *subject
 }
 
 /*
- * Whether a container has a name that someone gave it. Ids, and the UIDs of pods, are other ones each time it is
- * started: a service that had them in its name would have no yesterday to be compared with.
+ * Whether a container has a name that someone gave it. Ids, and the UIDs of pods, are other ones
+ * each time it is started: a service that had them in its name would have no yesterday to be
+ * compared with.
  */
 static bool is_named(struct part container)
 {

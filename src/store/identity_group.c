@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who runs in a control group, by its path. Facts: systemd.unit(5), systemd.special(7) and "Desktop Environment
- * Integration" of systemd's documentation for units; the cgroup drivers of the kubelet (cgroupfs, systemd), of
- * Docker, Podman, CRI-O and containerd for containers.
+ * Who runs in a control group, by its path. Facts: systemd.unit(5), systemd.special(7) and "Desktop
+ * Environment Integration" of systemd's documentation for units; the cgroup drivers of the kubelet
+ * (cgroupfs, systemd), of Docker, Podman, CRI-O and containerd for containers.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -147,7 +147,10 @@ static bool is_numbered(struct part name)
 	return true;
 }
 
-/* Of an application of a desktop, "app-LAUNCHER-NAME-RANDOM.scope" or "app-LAUNCHER-NAME@RANDOM.service". */
+/*
+ * Of an application of a desktop, "app-LAUNCHER-NAME-RANDOM.scope" or
+ * "app-LAUNCHER-NAME@RANDOM.service".
+ */
 static struct part application(struct part name, bool is_scope)
 {
 	const char *at;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What runs in a process, by its program and its arguments, which are one string with spaces between them. */
+/*
+ * What runs in a process, by its program and its arguments, which are one string with spaces
+ * between them.
+ */
 #include <ctype.h>
 #include <string.h>
 
@@ -56,7 +59,10 @@ static bool begins_with(struct part part, const char *text)
 	return part.length >= length && !memcmp(part.at, text, length);
 }
 
-/* "app.py"; where that says nothing, with the folder: "shop/__main__.py". Length 0: it is an open file's number. */
+/*
+ * "app.py"; where that says nothing, with the folder: "shop/__main__.py". Length 0: it is an open
+ * file's number.
+ */
 static struct part script_name(struct part path)
 {
 	struct part name = last_part(path), folder = {path.at, 0};
@@ -157,8 +163,8 @@ static bool is_kernel(const struct film_process *process)
 }
 
 /*
- * What it was called as, where its first argument and the kernel agree on that: a link such as redis-server may lead to
- * a program of another name. Length 0: they do not.
+ * What it was called as, where its first argument and the kernel agree on that: a link such as
+ * redis-server may lead to a program of another name. Length 0: they do not.
  */
 static struct part called_as(const struct film_process *process, struct part comm)
 {

@@ -12,13 +12,14 @@
 #include "store/store.h"
 
 /*
- * The index of a store: sums of the films' samples by event, series (host, service, version, labels), minute
- * and path of functions, so that hours of many hosts are answered without opening a film. It is made from the
- * films and can be thrown away. For store.c, which knows the folder; answers are asked through store/ask.h.
+ * The index of a store: sums of the films' samples by event, series (host, service, version,
+ * labels), minute and path of functions, so that hours of many hosts are answered without opening a
+ * film. It is made from the films and can be thrown away. For store.c, which knows the folder;
+ * answers are asked through store/ask.h.
  *
- * All functions may be called from any thread; those that write wait for each other. Each that writes is one
- * transaction: after kill -9 it has happened or it has not. Names of films are those that store.c gives, paths
- * relative to the store's folder; at most INDEX_NAME_MAX bytes.
+ * All functions may be called from any thread; those that write wait for each other. Each that
+ * writes is one transaction: after kill -9 it has happened or it has not. Names of films are those
+ * that store.c gives, paths relative to the store's folder; at most INDEX_NAME_MAX bytes.
  */
 struct index;
 
@@ -32,7 +33,10 @@ struct index_options {
 	const struct identity *identity; /* how services get their names; copied */
 };
 
-/* -EBADMSG: what is there is damaged, or of another version: to be set aside, and all films added again. */
+/*
+ * -EBADMSG: what is there is damaged, or of another version: to be set aside, and all films added
+ * again.
+ */
 int index_open(const struct index_options *options, struct index **index, struct fail *why);
 /* Another owner, who needs index_free() as well. */
 struct index *index_share(struct index *index);
@@ -40,8 +44,8 @@ struct index *index_share(struct index *index);
 void index_free(struct index *index);
 
 /*
- * Another index takes its place: what is answered now goes on, what would begin fails with -EAGAIN. The names of events
- * become those of fresh, so that they live on. Nobody may be writing.
+ * Another index takes its place: what is answered now goes on, what would begin fails with -EAGAIN.
+ * The names of events become those of fresh, so that they live on. Nobody may be writing.
  */
 void index_retire(struct index *index);
 bool index_is_retired(const struct index *index);
@@ -50,9 +54,9 @@ void index_inherit(struct index *fresh, struct index *retired);
 int index_checkpoint(struct index *index, struct fail *why);
 
 /*
- * Functions, paths and series that no sum has any more: index_may_clean() says cheaply whether it may be worth looking
- * for them. If half are, index_clean() writes a copy without them to the path, which must not be there, and sets
- * *cleaned. Nobody may write meanwhile.
+ * Functions, paths and series that no sum has any more: index_may_clean() says cheaply whether it
+ * may be worth looking for them. If half are, index_clean() writes a copy without them to the path,
+ * which must not be there, and sets *cleaned. Nobody may write meanwhile.
  */
 bool index_may_clean(const struct index *index);
 int index_clean(struct index *index, const char *to, bool *cleaned, struct fail *why);
@@ -68,8 +72,9 @@ struct index_film {
 };
 
 /*
- * Adds what is new of an open film: all of it, or what it has more than when it was added before under this
- * name. The sender's number, if it is higher than the known one, is kept in the same transaction.
+ * Adds what is new of an open film: all of it, or what it has more than when it was added before
+ * under this name. The sender's number, if it is higher than the known one, is kept in the same
+ * transaction.
  */
 int index_add(struct index *index, const struct index_film *of, struct film *film,
 	      struct fail *why);
@@ -79,12 +84,14 @@ int index_add(struct index *index, const struct index_film *of, struct film *fil
  *
  *	index_merge_begin()	before the file of that inode is put in the place of the film `into`
  *	(the file is renamed)
- *	index_merge_end()	film: `into` as it is now, with all that it had and all that the parts had
+ *	index_merge_end()	film: `into` as it is now, with all that it had and all that the
+ *				parts had
  *	(the parts are removed)
  *
- * Nothing is added, the parts are known no longer. After a crash index_each_merge() says what was begun:
- * index_merge_end() where the inode of `into` is the one that was told, else index_merge_drop(), and the merge may be
- * made again. All parts must have been added before; `into` may be new.
+ * Nothing is added, the parts are known no longer. After a crash index_each_merge() says what was
+ * begun: index_merge_end() where the inode of `into` is the one that was told, else
+ * index_merge_drop(), and the merge may be made again. All parts must have been added before;
+ * `into` may be new.
  */
 int index_merge_begin(struct index *index, const struct index_film *into, uint64_t inode,
 		      const char *const *parts, size_t count, struct fail *why);
@@ -94,12 +101,16 @@ int index_each_merge(struct index *index,
 		     int (*take)(void *context, const char *into, uint64_t inode), void *context,
 		     struct fail *why);
 
-/* Forgets a film that is gone. The sums of a host's hour go with the last film that has a part in it. */
+/*
+ * Forgets a film that is gone. The sums of a host's hour go with the last film that has a part in
+ * it.
+ */
 int index_forget(struct index *index, const char *name, struct fail *why);
 
 /*
- * A film is damaged: it is forgotten, and answers say that there is a gap, of the time that is known of it, else of the
- * given one. It can be told again: what has the same name in aside/ is one gap.
+ * A film is damaged: it is forgotten, and answers say that there is a gap, of the time that is
+ * known of it, else of the given one. It can be told again: what has the same name in aside/ is one
+ * gap.
  */
 struct index_gap {
 	const char *name;  /* of the film; null: one that has that name now is another one */
@@ -110,8 +121,8 @@ struct index_gap {
 int index_forget_damaged(struct index *index, const struct index_gap *gap, struct fail *why);
 
 /*
- * The films that are known, by name. A value of take() other than 0 ends the walk and is returned. take() must
- * not call into the index.
+ * The films that are known, by name. A value of take() other than 0 ends the walk and is returned.
+ * take() must not call into the index.
  */
 struct index_known {
 	const char *name, *host;
@@ -127,8 +138,8 @@ int index_sender(struct index *index, const char *agent, uint64_t *number, struc
 int index_compact(struct index *index, uint64_t now, struct fail *why);
 
 /*
- * Answers that open films must not meet half of a merge: who renames or removes films does it between these.
- * Not around whole merges: just around renaming, index_merge_end() and removing.
+ * Answers that open films must not meet half of a merge: who renames or removes films does it
+ * between these. Not around whole merges: just around renaming, index_merge_end() and removing.
  */
 void index_files_change(struct index *index);
 void index_files_changed(struct index *index);
@@ -145,17 +156,21 @@ void index_status(struct index *index, struct index_status *status);
 /* For store/ask*.c: store.c and indexing.c define them. */
 struct index *store_index(struct store *store); /* shared: for index_free() */
 /*
- * The time within [from, to], ns since 1970, until which the index has all samples of a host's films (null: of all
- * hosts); is_read: who asks reads those films that the index knows itself. To be called before the index is asked.
+ * The time within [from, to], ns since 1970, until which the index has all samples of a host's
+ * films (null: of all hosts); is_read: who asks reads those films that the index knows itself. To
+ * be called before the index is asked.
  */
 uint64_t store_complete_until(struct store *store, const char *host, uint64_t from, uint64_t to,
 			      bool is_read);
-/* Films of a host (null: of all) and of that time that a later version of stackcam wrote: they are not read. */
+/*
+ * Films of a host (null: of all) and of that time that a later version of stackcam wrote: they are
+ * not read.
+ */
 uint32_t store_count_later(struct store *store, const char *host, uint64_t from, uint64_t to);
 /*
- * Calls take() with each film that grows and begins before that time: where it ends, the index only knows of some time
- * ago. first: it begins then, or later. A value of take() other than 0 ends the walk and is returned; it must not ask
- * the store.
+ * Calls take() with each film that grows and begins before that time: where it ends, the index only
+ * knows of some time ago. first: it begins then, or later. A value of take() other than 0 ends the
+ * walk and is returned; it must not ask the store.
  */
 struct store_growing {
 	const char *name, *host;

@@ -54,7 +54,10 @@ struct adding {
 	int err;
 };
 
-/* Of stacks as the film has them: whether their outermost frame is such a mark, whether any is a guess. */
+/*
+ * Of stacks as the film has them: whether their outermost frame is such a mark, whether any is a
+ * guess.
+ */
 static bool mark_stacks(struct adding *a)
 {
 	const struct film *film = a->film;
@@ -187,7 +190,10 @@ static int by_series_and_path(const void *x, const void *y)
 	return a->cell.path < b->cell.path ? -1 : a->cell.path > b->cell.path;
 }
 
-/* Reads what the index has of that minute into a->merged and *sum; leaves them empty where it has nothing. */
+/*
+ * Reads what the index has of that minute into a->merged and *sum; leaves them empty where it has
+ * nothing.
+ */
 static int get_minute(struct adding *a, int64_t key, struct cell_sum *sum)
 {
 	struct index *index = a->index;
@@ -287,7 +293,10 @@ static uint64_t minute_of(const struct film *film, uint64_t time)
 	return wall / NS_MINUTE > TIME_MAX ? TIME_MAX : (uint64_t)(wall / NS_MINUTE);
 }
 
-/* In an hour that the film says to cover: what stood in another one would stay there when the film is forgotten. */
+/*
+ * In an hour that the film says to cover: what stood in another one would stay there when the film
+ * is forgotten.
+ */
 static uint64_t minute_within(const struct film *film, uint64_t time)
 {
 	uint64_t minute = minute_of(film, time);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An index without what nothing refers to any more. Films that go take their sums with them, but what the sums were of
- * (paths, functions, images, series) stays: after months most of it is of programs that nobody has. A copy is made, in
- * which all is numbered anew in the old order: so a parent still stands before its children, and lists of paths and
- * keys stay sorted.
+ * An index without what nothing refers to any more. Films that go take their sums with them, but
+ * what the sums were of (paths, functions, images, series) stays: after months most of it is of
+ * programs that nobody has. A copy is made, in which all is numbered anew in the old order: so a
+ * parent still stands before its children, and lists of paths and keys stay sorted.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -72,7 +72,9 @@ static int unpack(struct clean *c, sqlite3_stmt *row, int column, const uint32_t
 			    true);
 }
 
-/* What the sums refer to themselves; those of services and of an hour's minutes are sums of these. */
+/*
+ * What the sums refer to themselves; those of services and of an hour's minutes are sums of these.
+ */
 static int mark_sums(struct clean *c)
 {
 	struct cells_reader *r = &c->reader->cells;
@@ -190,7 +192,10 @@ static int64_t new_key(const struct clean *c, int64_t key, const uint32_t *serie
 	return index_key(key_event(key), series[of], key_time(key));
 }
 
-/* The tables of sums, with the columns that they share first: key, samples, total, truncated, guessed, n. */
+/*
+ * The tables of sums, with the columns that they share first: key, samples, total, truncated,
+ * guessed, n.
+ */
 struct sums_table {
 	const char *read, *write;
 	bool of_services, has_minutes;
@@ -341,7 +346,10 @@ bool index_may_clean(const struct index *index)
 	       dictionary_readable(&index->dictionary.series) >= index->clean_series;
 }
 
-/* Not before there are twice as many as are in use now: to look takes as long as to ask for everything. */
+/*
+ * Not before there are twice as many as are in use now: to look takes as long as to ask for
+ * everything.
+ */
 static void look_again_at(struct index *index, uint32_t paths, uint32_t series)
 {
 	index->clean_paths = 2 * paths > INDEX_CLEAN_PATHS ? 2 * paths : INDEX_CLEAN_PATHS;

@@ -284,7 +284,10 @@ static int set_paths(struct index *index, const struct index_options *options)
 	return index->path && index->folder && index->identity ? 0 : -ENOMEM;
 }
 
-/* Answers that read many films hold it for seconds: who moves films must not wait for more of them to come. */
+/*
+ * Answers that read many films hold it for seconds: who moves films must not wait for more of them
+ * to come.
+ */
 static void init_files_lock(pthread_rwlock_t *files)
 {
 	pthread_rwlockattr_t attributes;
@@ -504,7 +507,10 @@ int index_reader_take(struct index *index, struct index_reader **reader, struct 
 	if (!err) {
 		int64_t tables;
 
-		/* a transaction begins with its first read; the dictionary that is seen then has all its paths */
+		/*
+		 * a transaction begins with its first read; the dictionary that is seen then has
+		 * all its paths
+		 */
 		rc = film_sql_run(r->db, "BEGIN");
 		if (rc == SQLITE_OK)
 			rc = film_sql_number(r->db, "SELECT count(*) FROM sqlite_schema", &tables);

@@ -87,7 +87,10 @@ static int known_loss(struct index *index, int64_t id, uint32_t event, uint64_t 
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Films have totals since their start: what is new is counted in the hour in which it was seen, if counted is set. */
+/*
+ * Films have totals since their start: what is new is counted in the hour in which it was seen, if
+ * counted is set.
+ */
 static int put_losses(struct index *index, const char *host, const struct film *film, int64_t id,
 		      bool counted)
 {
@@ -182,7 +185,10 @@ static bool is_covered(struct index *index, const char *host, uint64_t hour, int
 	return covered;
 }
 
-/* What the index knows of a film: SQLITE_ROW with its host, to be freed, and its time; SQLITE_DONE; or an error. */
+/*
+ * What the index knows of a film: SQLITE_ROW with its host, to be freed, and its time; SQLITE_DONE;
+ * or an error.
+ */
 static int look_up(struct index *index, const char *name, char **host, uint64_t *first,
 		   uint64_t *last)
 {
@@ -274,7 +280,10 @@ int index_merge_begin(struct index *index, const struct index_film *into, uint64
 	return index_end(index, rc == SQLITE_OK ? 0 : index_failed(index, index->db, rc, why), why);
 }
 
-/* The host of the film that a merge makes; to be freed. *rc: SQLite's code; SQLITE_DONE: no such merge. */
+/*
+ * The host of the film that a merge makes; to be freed. *rc: SQLite's code; SQLITE_DONE: no such
+ * merge.
+ */
 static char *merge_host(struct index *index, const char *into, int *rc)
 {
 	sqlite3_stmt *row = NULL;

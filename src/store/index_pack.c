@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Minutes of hours that are over are packed: an hour's sums for long questions, its minutes beside it. */
+/*
+ * Minutes of hours that are over are packed: an hour's sums for long questions, its minutes beside
+ * it.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -230,7 +233,10 @@ static int first_minute(struct index *index, int64_t from, int64_t *key)
 	return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-/* Packs some hours before `until`, from *key on, where it leaves the next one; *more: there may be others. */
+/*
+ * Packs some hours before `until`, from *key on, where it leaves the next one; *more: there may be
+ * others.
+ */
 static int pack_some(struct index *index, int64_t *key, uint64_t until, struct map *touched,
 		     bool *more, struct fail *why)
 {
@@ -309,7 +315,10 @@ static int add_series_hour(struct hour *to, sqlite3_stmt *get, uint32_t series, 
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : index_failed(index, index->db, rc, why);
 }
 
-/* The hour of a service over all its series, if it has more than one: one list is read instead of many. */
+/*
+ * The hour of a service over all its series, if it has more than one: one list is read instead of
+ * many.
+ */
 static int add_up_service(struct index *index, sqlite3_stmt *get, int64_t key, struct fail *why)
 {
 	const struct dictionary *d = &index->dictionary;
@@ -382,7 +391,10 @@ int index_compact(struct index *index, uint64_t now, struct fail *why)
 			err = index_tidy_dictionary(index, why);
 		if (!err && !more)
 			index->packed_hour = until;
-		/* what retention has freed goes back to the disk, piece by piece; if not now, then later */
+		/*
+		 * what retention has freed goes back to the disk, piece by piece; if not now, then
+		 * later
+		 */
 		if (!err)
 			film_sql_run(index->db, "PRAGMA incremental_vacuum(256)");
 		err = index_end(index, err, why);

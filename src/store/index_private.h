@@ -11,13 +11,14 @@
 #include "store/index.h"
 
 /*
- * The tables of an index, shared by store/index_*.c and store/ask*.c. Sums lie in three tables, each in the order
- * of a key made of event, series and time:
+ * The tables of an index, shared by store/index_*.c and store/ask*.c. Sums lie in three tables,
+ * each in the order of a key made of event, series and time:
  *
  *	minute	sums of one minute, not yet packed: hours that are not over, and what came late
  *	hour	sums of whole hours, and those of its minutes without paths
  *	hour_minutes	the paths of its minutes, for questions about parts of an hour
- *	service_hour	the same as hour, added up over all series of a service; only where there are several
+ *	service_hour	the same as hour, added up over all series of a service; only where there
+ *			are several
  *
  * What is asked is hour and minute together: neither has anything of the other.
  */
@@ -106,8 +107,9 @@ static inline uint64_t key_time(int64_t key)
 }
 
 /*
- * SQL in one line. types says what follows: 'i' int64_t, 't' const char *, 'b' const void * and size_t. Bound strings
- * and blobs must live until the statement is reset or finalized. Return SQLite's codes.
+ * SQL in one line. types says what follows: 'i' int64_t, 't' const char *, 'b' const void * and
+ * size_t. Bound strings and blobs must live until the statement is reset or finalized. Return
+ * SQLite's codes.
  */
 int sql_bind(sqlite3_stmt *statement, const char *types, ...);
 int sql_open(sqlite3 *db, sqlite3_stmt **statement, const char *sql, const char *types, ...);
@@ -116,14 +118,16 @@ int sql_run(sqlite3 *db, const char *sql, const char *types, ...);
 /* Runs a bound statement to its end and resets it, for those that are used often. */
 int sql_again(sqlite3_stmt *statement);
 
-/* Words for what db failed with; -EBADMSG is remembered, so that the store makes the index again. */
+/*
+ * Words for what db failed with; -EBADMSG is remembered, so that the store makes the index again.
+ */
 int index_failed(struct index *index, sqlite3 *db, int rc, struct fail *why);
 /* The same where a row is not what it should be. */
 int index_damaged(struct index *index, struct fail *why);
 
 /*
- * Begins to write; waits for who else does. index_end() must follow where it returned 0: commits, or where err is
- * not 0 undoes all, and returns err or what went wrong.
+ * Begins to write; waits for who else does. index_end() must follow where it returned 0: commits,
+ * or where err is not 0 undoes all, and returns err or what went wrong.
  */
 int index_begin(struct index *index, struct fail *why);
 int index_end(struct index *index, int err, struct fail *why);
@@ -138,8 +142,8 @@ int index_tidy_dictionary(struct index *index, struct fail *why);
 uint32_t index_event(struct index *index, const struct film_event *event, int *err);
 
 /*
- * Removes the sums of a host's hour (since 1970): of all its series, and those over all hosts that had them in it. In
- * a transaction.
+ * Removes the sums of a host's hour (since 1970): of all its series, and those over all hosts that
+ * had them in it. In a transaction.
  */
 int index_remove_hour(struct index *index, const char *host, uint64_t hour, struct fail *why);
 

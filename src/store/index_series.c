@@ -22,7 +22,10 @@ int index_series_begin(struct index_series_finder *finder, struct index *index,
 				return -ENOMEM;
 			continue;
 		}
-		/* a file that was replaced while it was filmed: which process has which is not known */
+		/*
+		 * a file that was replaced while it was filmed: which process has which is not
+		 * known
+		 */
 		other = &film->images[*known];
 		if (other->build_id_size != image->build_id_size ||
 		    memcmp(other->build_id, image->build_id, image->build_id_size))

@@ -19,8 +19,8 @@ uint32_t index_series_of(struct index_series_finder *finder, const struct film_p
 void index_series_end(struct index_series_finder *finder);
 
 /*
- * The same in words, without a dictionary. version: at least INDEX_VERSION_SIZE bytes; "" where the build of the
- * program is not known.
+ * The same in words, without a dictionary. version: at least INDEX_VERSION_SIZE bytes; "" where the
+ * build of the program is not known.
  */
 enum {
 	INDEX_SERVICE_SIZE = 256,
@@ -33,7 +33,10 @@ void index_version_of(const struct index_series_finder *finder, const struct fil
 /* What is known of a film: its number and how many of its blocks were added; 0, 0 if it is not. */
 int index_film_find(struct index *index, const char *name, int64_t *id, uint64_t *blocks,
 		    struct fail *why);
-/* Writes that all of the film is in the index now, what it has lost since it was last seen, and its sender's number. */
+/*
+ * Writes that all of the film is in the index now, what it has lost since it was last seen, and its
+ * sender's number.
+ */
 /* How many of a film's blocks can be added now. */
 uint64_t index_blocks_of(const struct index_film *of, const struct film *film);
 int index_film_set(struct index *index, const struct index_film *of, const struct film *film,

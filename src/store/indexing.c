@@ -12,13 +12,17 @@
 #define QUIET_TICKS 2
 
 /*
- * To look at a growing film takes one LOOK_PART-th of the time of a CPU. On a machine that meets new programs all the
- * time that would leave the index minutes behind: then it takes more, so that it is not more than LOOK_MOST_NS.
+ * To look at a growing film takes one LOOK_PART-th of the time of a CPU. On a machine that meets
+ * new programs all the time that would leave the index minutes behind: then it takes more, so that
+ * it is not more than LOOK_MOST_NS.
  */
 #define LOOK_PART    200
 #define LOOK_LEAST   40
 #define LOOK_MOST_NS (2 * NS_PER_SECOND)
-/* What was found is as late as that: names were waited for, and more of it may come soon. Else there is no hurry. */
+/*
+ * What was found is as late as that: names were waited for, and more of it may come soon. Else
+ * there is no hurry.
+ */
 #define LATE_NS	    (2 * NS_PER_SECOND)
 #define NO_HURRY_NS (4 * NS_PER_SECOND)
 

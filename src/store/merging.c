@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Films become one: those that a host has sent, when there are enough of them, one film of their hour; all films
- * of an hour that is over, one film in large blocks.
+ * Films become one: those that a host has sent, when there are enough of them, one film of their
+ * hour; all films of an hour that is over, one film in large blocks.
  *
  * The steps, each on the disk before the next one:
  *
  *	1. merge.film is written, with all that it is to hold
  *	2. the index hears which films it stands for
  *	3. merge.list says the same: from now on it will happen, whatever happens
- *	4. merge.film takes the place of the first of them, the index hears of it, the others are removed
+ *	4. merge.film takes the place of the first of them, the index hears of it, the others are
+ *	   removed
  *	5. merge.list is removed
  */
 #include <errno.h>
@@ -29,7 +30,10 @@
 #define MERGE_LIST "merge.list"
 #define MERGE_END  "end"
 
-/* What was sent becomes a film of its hour when there are so many, or when they have waited so long. */
+/*
+ * What was sent becomes a film of its hour when there are so many, or when they have waited so
+ * long.
+ */
 #define PARTS_MANY  30
 #define PARTS_MAX   200
 #define PART_OLD_NS (600 * NS_PER_SECOND)
@@ -460,7 +464,10 @@ static int merge_parts(struct store *store, struct store_film *const *parts, siz
 	return err ? err : merge_films(store, name, parts, count, false, why);
 }
 
-/* The films of one hour that may become one: first those that are in their place, then what was sent. */
+/*
+ * The films of one hour that may become one: first those that are in their place, then what was
+ * sent.
+ */
 static int merge_group(struct store *store, struct store_film *const *films, size_t count,
 		       uint64_t now, struct fail *why)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whose the films of a host are: of the sender of the first, as the server told. In DIR/senders, a line for each host
- * as it came, "OWNER FOLDER", the last one of a host counts: so that a restart does not make all of them everybody's.
+ * Whose the films of a host are: of the sender of the first, as the server told. In DIR/senders, a
+ * line for each host as it came, "OWNER FOLDER", the last one of a host counts: so that a restart
+ * does not make all of them everybody's.
  */
 #include <errno.h>
 #include <fcntl.h>

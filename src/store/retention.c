@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Films that are too old, or more than there is room for, are removed. Nobody's films push out those of others: where
- * there is no room, the oldest go of the owner who has the most. The films that are recorded here count only as far
- * as they take more than half of the room.
+ * Films that are too old, or more than there is room for, are removed. Nobody's films push out
+ * those of others: where there is no room, the oldest go of the owner who has the most. The films
+ * that are recorded here count only as far as they take more than half of the room.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +45,10 @@ static int remove_film(struct store *store, struct store_film *film, struct fail
 	err = store_drop_gone(store, film, why);
 	if (!err)
 		return 0;
-	/* on a disk that is full the index is told when there is room again: it is looked for, and not there */
+	/*
+	 * on a disk that is full the index is told when there is room again: it is looked for, and
+	 * not there
+	 */
 	pthread_mutex_lock(&store->lock);
 	store_resize(store, film);
 	film->is_indexed = false;

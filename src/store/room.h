@@ -11,11 +11,14 @@
 #include "store/store.h"
 
 /*
- * What store.c, films.c, take.c, merging.c and retention.c share: the films of a store as they are known in
- * memory.
+ * What store.c, films.c, take.c, merging.c and retention.c share: the films of a store as they are
+ * known in memory.
  */
 
-/* A film of the store. Its entry lives until the film is removed, which only store_tick()'s thread does. */
+/*
+ * A film of the store. Its entry lives until the film is removed, which only store_tick()'s thread
+ * does.
+ */
 struct store_film {
 	char *name; /* relative to the store's folder */
 	uint64_t hash;
@@ -67,7 +70,11 @@ struct store {
 	uint64_t own;	   /* that of the host that is recorded here; 0: none is */
 	bool is_full;
 	struct index_status
-		seen; /* of the index, when it was changed last: who asks how the store is waits for no reader */
+		/*
+		 * of the index, when it was changed last: who asks how the store is waits for no
+		 * reader
+		 */
+		seen;
 
 	/* of store_tick()'s thread */
 	struct identity *identity; /* with the lock held where it changes */
@@ -95,39 +102,45 @@ void store_drop(struct store *store, struct store_film *film);
 void store_resize(struct store *store, struct store_film *film);
 
 /*
- * films.c: without the lock. Tells the index of a film whose file is gone, and frees film; where that fails it stays, to
- * be tried again.
+ * films.c: without the lock. Tells the index of a film whose file is gone, and frees film; where
+ * that fails it stays, to be tried again.
  */
 int store_drop_gone(struct store *store, struct store_film *film, struct fail *why);
 /* films.c: without the lock. Brings what is known of the folder up to date with the folder. */
 int store_scan(struct store *store, struct fail *why);
-/* A copy of the list, to be freed; the entries are the store's. Null: no memory (or none, *count 0). */
+/*
+ * A copy of the list, to be freed; the entries are the store's. Null: no memory (or none, *count
+ * 0).
+ */
 struct store_film **store_list(struct store *store, size_t *count);
 
 /* check.c: reads all of a film. 0, or -EBADMSG or why it cannot be read. */
 int store_check_film(const char *path, struct fail *why);
 
 /*
- * aside.c: tells the index of a film that cannot be read, and moves it out of the way, for who wants to look at it.
- * Frees film, unless it fails: then it is tried again with the next tick.
+ * aside.c: tells the index of a film that cannot be read, and moves it out of the way, for who
+ * wants to look at it. Frees film, unless it fails: then it is tried again with the next tick.
  */
 int store_set_aside(struct store *store, struct store_film *film, struct fail *why);
 /* aside.c: moves a damaged index out of the way. */
 int store_set_index_aside(struct store *store, const char *path);
-/* aside.c: tells the index of all that lies in aside/ and it does not know, as it was made anew, say. */
+/*
+ * aside.c: tells the index of all that lies in aside/ and it does not know, as it was made anew,
+ * say.
+ */
 int store_tell_aside(struct store *store, struct fail *why);
 /* aside.c: few are kept. */
 void store_remove_aside(const struct store *store);
 
 /*
- * indexing.c: films that are new or grow get into the index, until the clock shows deadline. is_tick: those that nobody
- * writes for some ticks have been closed.
+ * indexing.c: films that are new or grow get into the index, until the clock shows deadline.
+ * is_tick: those that nobody writes for some ticks have been closed.
  */
 int store_index_films(struct store *store, uint64_t deadline, bool is_tick, struct fail *why);
 
 /*
- * indexing.c: what store_film.until is of an open film that is in the index now; was_closed: nobody wrote it before it
- * was opened.
+ * indexing.c: what store_film.until is of an open film that is in the index now; was_closed: nobody
+ * wrote it before it was opened.
  */
 uint64_t store_until_of(const struct film *film, const char *path, bool was_closed);
 
@@ -150,7 +163,10 @@ int store_remove_old(struct store *store, uint64_t now, struct fail *why);
 int store_open_index(struct store *store, struct index **index, struct fail *why);
 /* cleaning.c: the index is damaged; an empty one takes its place. */
 int store_renew_index(struct store *store, struct fail *why);
-/* cleaning.c: what nothing refers to any more goes, where there is much of it; opens one that could not be opened. */
+/*
+ * cleaning.c: what nothing refers to any more goes, where there is much of it; opens one that could
+ * not be opened.
+ */
 int store_clean_index(struct store *store, struct fail *why);
 /* Remembers whether the disk is full, from what something that writes returned. Returns err. */
 int store_note(struct store *store, int err);

@@ -198,7 +198,10 @@ int store_open(const struct store_options *options, struct store **result, struc
 		err = store_recover_merge(store, why);
 	if (!err)
 		err = store_scan(store, why);
-	/* before the index forgets those that are not there, as it knows better of which time they are */
+	/*
+	 * before the index forgets those that are not there, as it knows better of which time they
+	 * are
+	 */
 	if (!err && store_tell_aside(store, why))
 		*why = (struct fail){0};
 	if (!err)
@@ -323,7 +326,10 @@ static int give_path(struct store *store, const char *folder, uint64_t time, cha
 	if (!film)
 		return -ENOMEM;
 	film->is_growing = true;
-	/* the index has all of the hour until it begins; by a second, as a sample may have waited for the film before */
+	/*
+	 * the index has all of the hour until it begins; by a second, as a sample may have waited
+	 * for the film before
+	 */
 	if (time - film->start > NS_PER_SECOND)
 		film->start = time - NS_PER_SECOND;
 	return 0;

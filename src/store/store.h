@@ -14,10 +14,11 @@
  *	DIR/films/HOST/2026-11-21/14.film	an hour (UTC) of a host; any verb reads it
  *	DIR/inbox/HOST/START_AGENT_NUMBER.film	what was sent and is not yet part of an hour's film
  *	DIR/aside/…				damaged films, kept for who wants to look at them
- *	DIR/index.db				sums by service and minute, made from the films (store/index.h)
+ *	DIR/index.db				sums by service and minute, made from the films
+ *						(store/index.h)
  *
- * The films are the truth: an index that is lost or damaged is made again from them. Times in this room are
- * ns since 1970 unless said otherwise, as films of several machines meet here.
+ * The films are the truth: an index that is lost or damaged is made again from them. Times in this
+ * room are ns since 1970 unless said otherwise, as films of several machines meet here.
  *
  * All functions may be called from any thread.
  */
@@ -29,7 +30,10 @@ struct store_options {
 	uint64_t bytes_max; /* films go when all take more (store/retention.c); 0: no limit */
 	uint64_t age_max;   /* ns; films that ended longer ago go; 0: no limit */
 	const struct identity *identity; /* how services get their names; copied */
-	/* Is given a sentence about each file that is set aside, passed over or removed from aside/; may be null. Any thread. */
+	/*
+	 * Is given a sentence about each file that is set aside, passed over or removed from
+	 * aside/; may be null. Any thread.
+	 */
 	void (*tell)(void *context, const char *words);
 	void *context;
 };
@@ -46,8 +50,8 @@ void store_free(struct store *store); /* null is allowed */
 int store_configure(struct store *store, const struct store_options *options, struct fail *why);
 
 /*
- * The path where the recorder of this machine is to write the film that begins at that time; its folders are
- * made. Never that of a film that is there: the next one of the same hour is 14.2.film.
+ * The path where the recorder of this machine is to write the film that begins at that time; its
+ * folders are made. Never that of a film that is there: the next one of the same hour is 14.2.film.
  */
 int store_film_path(struct store *store, const char *host, uint64_t time, char *to, size_t size,
 		    struct fail *why);
@@ -56,10 +60,14 @@ int store_film_path(struct store *store, const char *host, uint64_t time, char *
 struct store_sender {
 	const char *host; /* as the sender calls itself: hostile */
 	const char *
-		agent; /* what tells agents apart, 1 to 64 of [0-9A-Za-z-]; "" with number 0: no agent */
+		/* what tells agents apart, 1 to 64 of [0-9A-Za-z-]; "" with number 0: no agent */
+		agent;
 	uint64_t number; /* rises with each film of the agent */
 	uint64_t
-		owner; /* whose films of that host are from now on, such as the id of a token; 0: as before */
+		/*
+		 * whose films of that host are from now on, such as the id of a token; 0: as before
+		 */
+		owner;
 };
 
 /* Whose the films of a host are. */
@@ -70,15 +78,17 @@ struct store_host {
 void store_host(struct store *store, const char *host, struct store_host *of);
 
 /*
- * Takes a film, a file on the store's file system, which is moved in or, when it is damaged, is removed.
- * Safe on disk when it returns 0; *again: it was taken before. -EBADMSG: it is no film, or a damaged one.
+ * Takes a film, a file on the store's file system, which is moved in or, when it is damaged, is
+ * removed. Safe on disk when it returns 0; *again: it was taken before. -EBADMSG: it is no film, or
+ * a damaged one.
  */
 int store_take(struct store *store, const char *path, const struct store_sender *sender,
 	       bool *again, struct fail *why);
 
 /*
- * What is to be done regularly, by one thread, about every ten seconds: brings the index up to date with films
- * that grow, merges what agents have sent, removes what is too old. Damaged films are set aside, and counted.
+ * What is to be done regularly, by one thread, about every ten seconds: brings the index up to date
+ * with films that grow, merges what agents have sent, removes what is too old. Damaged films are
+ * set aside, and counted.
  */
 int store_tick(struct store *store, uint64_t now, struct fail *why);
 
@@ -91,14 +101,18 @@ struct store_status {
 	uint64_t hosts, series;
 	uint64_t set_aside; /* damaged films since the start */
 	uint64_t
-		later; /* films that a later version of stackcam wrote: they stay, and are not read */
+		/* films that a later version of stackcam wrote: they stay, and are not read */
+		later;
 	uint64_t taken, again; /* films of agents since the start */
 	uint64_t removed;      /* by age and size since the start */
 	bool is_full;	       /* the disk was full when last written to */
 };
 void store_status(struct store *store, struct store_status *status);
 
-/* The events that films were seen to have, at most max, each name once. The strings live as long as the store. */
+/*
+ * The events that films were seen to have, at most max, each name once. The strings live as long as
+ * the store.
+ */
 struct store_event {
 	const char *name, *unit;
 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Films that others send: each is checked, kept once, and safe on disk before its sender hears of it. */
+/*
+ * Films that others send: each is checked, kept once, and safe on disk before its sender hears of
+ * it.
+ */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

@@ -11,7 +11,10 @@
  */
 #define WORK_LIMIT (16u << 20)
 
-/* Bytes of names that are kept for a batch: 32,768 of C++ have some 5 MB, of which many are asked for twice. */
+/*
+ * Bytes of names that are kept for a batch: 32,768 of C++ have some 5 MB, of which many are asked
+ * for twice.
+ */
 #define TEXT_LIMIT ((size_t)32 << 20)
 
 struct place {

@@ -9,9 +9,9 @@
 #include "base/vec.h"
 
 /*
- * What lay where in a process that makes code while it runs, as a file of that process tells it. Code
- * is thrown away and its place used again, so the question is always: what lay here at that time?
- * Names stay in the file; an entry says where in it.
+ * What lay where in a process that makes code while it runs, as a file of that process tells it.
+ * Code is thrown away and its place used again, so the question is always: what lay here at that
+ * time? Names stay in the file; an entry says where in it.
  */
 struct code_entry {
 	uint64_t start, size; /* size is not 0, and start + size does not wrap */
@@ -43,7 +43,10 @@ struct code_question {
 	struct code_entry answer; /* size 0: nothing is known to have lain there */
 };
 
-/* Keeps a valid entry; others are passed over. A full table forgets the older half of its entries for it. */
+/*
+ * Keeps a valid entry; others are passed over. A full table forgets the older half of its entries
+ * for it.
+ */
 void code_table_add(struct code_table *table, const struct code_entry *entry);
 
 /*

@@ -136,8 +136,8 @@ static int try_path(const struct debug_search *s, const char *root, const char *
 }
 
 /*
- * On this machine first: whoever owns a container can put a file with any build id there. Then below
- * the root of the process.
+ * On this machine first: whoever owns a container can put a file with any build id there. Then
+ * below the root of the process.
  */
 static int try_roots(const struct debug_search *s, const char *path, const struct proof *proof,
 		     struct debug_file *found, struct fail *why)

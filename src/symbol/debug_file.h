@@ -43,7 +43,9 @@ int debug_file_find(const struct debug_search *search, struct debug_file *found,
 int debug_file_find_alternate(const struct debug_search *search, const struct elf_file *debug,
 			      const char *root, const char *path, struct debug_file *found);
 
-/* Takes fd over if the file behind it has that build id; 0 or a negative errno (fd is closed then). */
+/*
+ * Takes fd over if the file behind it has that build id; 0 or a negative errno (fd is closed then).
+ */
 int debug_file_take(int fd, const char *path, const uint8_t *build_id, size_t build_id_size,
 		    struct debug_file *found);
 

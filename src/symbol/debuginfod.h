@@ -5,8 +5,8 @@
 #include "symbol/debug_file.h"
 
 /*
- * Debug files from the servers of DEBUGINFOD_URLS, through libdebuginfod, which keeps them (and what
- * no server has) in its cache directory and takes all its settings from the environment
+ * Debug files from the servers of DEBUGINFOD_URLS, through libdebuginfod, which keeps them (and
+ * what no server has) in its cache directory and takes all its settings from the environment
  * (debuginfod-find(1)). On top of its limits: a transfer that stands still for 10 s is given up,
  * and after two failed connections no server is asked again by this client.
  */

@@ -59,7 +59,10 @@ static bool demangle(struct printer *p, const char *name, int wanted)
 
 	p->used = 0;
 	if (!setjmp(p->full)) {
-		/* Rust comes first: its older names are valid for C++ as well, with a hash at their end */
+		/*
+		 * Rust comes first: its older names are valid for C++ as well, with a hash at their
+		 * end
+		 */
 		if (!rust_demangle_callback(name, options, print, p)) {
 			p->used = 0;
 			if (!cplus_demangle_v3_callback(name, options, print, p))

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * How far back a reference at q ("Q" and a number to the base of 26, whose last digit is a small letter) leads;
- * 0: it is none. *length: of the reference itself.
+ * How far back a reference at q ("Q" and a number to the base of 26, whose last digit is a small
+ * letter) leads; 0: it is none. *length: of the reference itself.
  */
 static size_t reference(const char *q, size_t *length)
 {
@@ -24,9 +24,10 @@ static size_t reference(const char *q, size_t *length)
 }
 
 /*
- * What follows a place that is referred to may be anything up to the reference itself, so a reference counts for all in
- * between; one to an identifier, which begins with its length, for no more than that. A letter Q within an identifier
- * is taken for a reference as well: a bound may be too high.
+ * What follows a place that is referred to may be anything up to the reference itself, so a
+ * reference counts for all in between; one to an identifier, which begins with its length, for no
+ * more than that. A letter Q within an identifier is taken for a reference as well: a bound may be
+ * too high.
  */
 size_t demangle_d_cost(const char *name)
 {

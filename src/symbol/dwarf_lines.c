@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Units of the largest programs hold some million entries; a chain of scopes seldom more than 30. */
+/*
+ * Units of the largest programs hold some million entries; a chain of scopes seldom more than 30.
+ */
 #define ENTRY_BUDGET (64u << 20)
 #define DEPTH_MAX    128
 #define UNITS_MAX    (1u << 20)
@@ -283,7 +285,10 @@ static void tell(struct reader *r, Dwarf_Die *unit, Dwarf_Files *files, const st
 		r->found(r->context, asked->index, places, count ? count : 1);
 }
 
-/* -gsplit-dwarf leaves only addresses and lines here; the rest is in files that this process may not open. */
+/*
+ * -gsplit-dwarf leaves only addresses and lines here; the rest is in files that this process may
+ * not open.
+ */
 static bool is_skeleton(const Dwarf_Die *unit)
 {
 	uint8_t type = 0;

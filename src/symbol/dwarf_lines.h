@@ -10,8 +10,8 @@
  * Lines and inlined functions from DWARF, through libdw.
  *
  * libdw trusts what it reads: it ends the process when memory is short, asserts, and opens files
- * that are named in the one it reads. Nothing of this file may therefore be called in a process that
- * has anything to lose: see dwarf_process.h.
+ * that are named in the one it reads. Nothing of this file may therefore be called in a process
+ * that has anything to lose: see dwarf_process.h.
  */
 
 #define DWARF_PLACES_MAX 64 /* deepest chain of inlined functions that is told */
@@ -33,9 +33,10 @@ typedef void dwarf_found(void *context, size_t index, const struct dwarf_place *
 
 /*
  * addresses: sorted, each once. inlines: also look for inlined functions; else count is 1 and
- * function null. kept: bytes that libdw may keep of what it has read before it begins anew. alternate_fd: the file of .gnu_debugaltlink, or -1. Returns 0; -EBADMSG: libdw
- * cannot read it; -E2BIG: it is too large or too tangled for the bounds here (some answers may have
- * been told); -ENOLINK: all was told, but for inlined functions that are in .dwo files; -ENOMEM.
+ * function null. kept: bytes that libdw may keep of what it has read before it begins anew.
+ * alternate_fd: the file of .gnu_debugaltlink, or -1. Returns 0; -EBADMSG: libdw cannot read it;
+ * -E2BIG: it is too large or too tangled for the bounds here (some answers may have been told);
+ * -ENOLINK: all was told, but for inlined functions that are in .dwo files; -ENOMEM.
  */
 int dwarf_answer(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
 		 size_t kept, dwarf_found *found, void *context);

@@ -168,7 +168,9 @@ static bool take_answer(struct dwarf_answers *answers, struct bytes *b, size_t c
 	return true;
 }
 
-/* Takes what was said up to where it ends in the middle of an answer. Returns the child's result. */
+/*
+ * Takes what was said up to where it ends in the middle of an answer. Returns the child's result.
+ */
 static int take_all(struct dwarf_answers *answers, size_t count)
 {
 	struct bytes b = buf_bytes(&answers->text);

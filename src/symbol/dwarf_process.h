@@ -27,8 +27,8 @@ struct dwarf_limits {
 };
 
 /*
- * As dwarf_answer(). *answers needs dwarf_answers_free() in any case: what was found before a failure
- * is in it.
+ * As dwarf_answer(). *answers needs dwarf_answers_free() in any case: what was found before a
+ * failure is in it.
  */
 int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
 	      const struct dwarf_limits *limits, struct dwarf_answers *answers, struct fail *why);

@@ -8,9 +8,9 @@
 #include "elf/file.h"
 
 /*
- * Which library an imported symbol comes from. ELF does not say so, but a symbol's version does: it is
- * the version of one library (System V gABI extensions, "Symbol Versioning"). A symbol without one comes
- * from a library that has no versions; if the file needs just one such, from that.
+ * Which library an imported symbol comes from. ELF does not say so, but a symbol's version does: it
+ * is the version of one library (System V gABI extensions, "Symbol Versioning"). A symbol without
+ * one comes from a library that has no versions; if the file needs just one such, from that.
  */
 struct elf_imports {
 	uint16_t *versions; /* of each symbol of .dynsym */

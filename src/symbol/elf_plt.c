@@ -42,8 +42,9 @@ static uint32_t little_endian_32(const uint8_t *at)
 }
 
 /*
- * A stub jumps through its slot, "jmp *SLOT(%rip)", or, before it was bound, pushes the number of its
- * relocation; "endbr64" and "bnd" may stand before either (System V ABI for x86-64, section 5.2).
+ * A stub jumps through its slot, "jmp *SLOT(%rip)", or, before it was bound, pushes the number of
+ * its relocation; "endbr64" and "bnd" may stand before either (System V ABI for x86-64, section
+ * 5.2).
  */
 static bool read_stub(const uint8_t *code, size_t size, uint64_t address, struct stub *stub)
 {
@@ -128,7 +129,9 @@ static void take_relocation(struct stubs *stubs, bool by_number, uint64_t key, u
 static int find_relocations(const struct elf_file *f, struct stubs *stubs)
 {
 	struct elf_walk *w = malloc(sizeof(*w));
-	/* sections that lie over each other, or in a file full of holes, could be walked for ever */
+	/*
+	 * sections that lie over each other, or in a file full of holes, could be walked for ever
+	 */
 	uint64_t left = f->size < RELOCATIONS_MAX ? f->size : RELOCATIONS_MAX;
 
 	if (!w)

@@ -6,9 +6,9 @@
 #include "elf/file.h"
 
 /*
- * Names the open questions that lie in the stubs through which a file calls functions of other files:
- * "read@plt". A stub is known by the slot it jumps through, and the slot by its relocation, so that
- * it does not matter how a linker arranges them. x86-64 only; elsewhere nothing is named.
+ * Names the open questions that lie in the stubs through which a file calls functions of other
+ * files: "read@plt". A stub is known by the slot it jumps through, and the slot by its relocation,
+ * so that it does not matter how a linker arranges them. x86-64 only; elsewhere nothing is named.
  * Returns 0 or -ENOMEM.
  */
 int elf_plt_answer(const struct elf_file *file, struct batch *batch);

@@ -9,8 +9,8 @@
 #define SIZELESS_REACH (64u << 10)
 
 /*
- * Several times what the largest programs have; a table with more, or one whose names lie so that each
- * needs a system call of its own, was made to waste time.
+ * Several times what the largest programs have; a table with more, or one whose names lie so that
+ * each needs a system call of its own, was made to waste time.
  */
 #define SYMBOLS_MAX	 (12u << 20)
 #define STRING_READS_MAX (1u << 17)
@@ -93,7 +93,9 @@ static char *read_name(struct pass *p, const Elf64_Sym *s, enum symbol_kind kind
 
 	if (!length || (kind == SYMBOL_LABEL && is_marker(name)))
 		return NULL;
-	/* names without an end, for all that is asked: the shorter ones that follow may have room */
+	/*
+	 * names without an end, for all that is asked: the shorter ones that follow may have room
+	 */
 	if (length > p->batch->text)
 		return NULL;
 	copy = strndup(name, length);

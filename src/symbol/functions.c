@@ -103,7 +103,9 @@ static int list_table(struct listing *l, const struct elf_file *f, uint32_t type
 /* Imports lie behind all code, each at an address of its own that no file can map. */
 #define IMPORT_ADDRESS(symbol) (UINT64_MAX - (symbol))
 
-/* Functions that are imported but have no stub. has_stub: by number of the symbol, count of them. */
+/*
+ * Functions that are imported but have no stub. has_stub: by number of the symbol, count of them.
+ */
 static int list_imports(struct listing *l, const struct elf_section *table,
 			const struct elf_imports *imports, struct elf_strings *strings,
 			const bool *has_stub, size_t count)

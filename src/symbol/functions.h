@@ -10,8 +10,9 @@
 #include "symbol/symbols.h"
 
 /*
- * All functions of an image, from all tables that there are: its own symbols, those of its debug file, the
- * packed ones, and the stubs through which it calls other images. The files are hostile input.
+ * All functions of an image, from all tables that there are: its own symbols, those of its debug
+ * file, the packed ones, and the stubs through which it calls other images. The files are hostile
+ * input.
  */
 
 enum symbol_function_kind {
@@ -19,7 +20,9 @@ enum symbol_function_kind {
 	SYMBOL_FUNCTION_RESOLVER, /* STT_GNU_IFUNC: the code chooses a function and returns it */
 	SYMBOL_FUNCTION_STUB,	  /* of the PLT: calls a function of another image */
 	SYMBOL_FUNCTION_OWN_STUB, /* the same, of a function that the image itself defines, too */
-	/* it is called without a stub (-fno-plt), or only its address is taken; at no real address */
+	/*
+	 * it is called without a stub (-fno-plt), or only its address is taken; at no real address
+	 */
 	SYMBOL_FUNCTION_IMPORT,
 	SYMBOL_FUNCTION_LABEL, /* a place in code that may be no function */
 };
@@ -41,9 +44,10 @@ struct symbol_functions {
 #define SYMBOL_FUNCTIONS_MAX (2u << 20)
 
 /*
- * The names are as they stand in the tables, without a default version ("f@@V2" is f). symbols may be null:
- * then only the image itself is read. Returns 0; -ENOEXEC: no ELF file; -E2BIG: it has more of them than any
- * real one, -ENOMEM; with *why filled. After an error nothing needs to be freed.
+ * The names are as they stand in the tables, without a default version ("f@@V2" is f). symbols may
+ * be null: then only the image itself is read. Returns 0; -ENOEXEC: no ELF file; -E2BIG: it has
+ * more of them than any real one, -ENOMEM; with *why filled. After an error nothing needs to be
+ * freed.
  */
 int symbol_functions_of(struct symbols *symbols, const struct symbol_image *image,
 			struct symbol_functions *functions, struct fail *why);

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
-/* Whether it is worth a closer look: Go's linker names its sections, unless someone took the names away. */
+/*
+ * Whether it is worth a closer look: Go's linker names its sections, unless someone took the names
+ * away.
+ */
 static bool may_be_go(const struct elf_file *f)
 {
 	return f->is_64 && (!f->section_count || elf_file_section(f, ".gopclntab") ||

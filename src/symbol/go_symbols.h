@@ -9,8 +9,8 @@
 #include "unwind/go_pclntab.h"
 
 /*
- * Names, lines and inlined functions of Go programs, from Go's own table (unwind/go_pclntab.h). It is
- * there also in stripped ones, and costs so little that lines need not be asked for.
+ * Names, lines and inlined functions of Go programs, from Go's own table (unwind/go_pclntab.h). It
+ * is there also in stripped ones, and costs so little that lines need not be asked for.
  */
 struct go_symbols {
 	struct elf_image image;
@@ -25,8 +25,8 @@ int go_symbols_open(struct go_symbols *go, const struct elf_file *main);
 void go_symbols_close(struct go_symbols *go);
 
 /*
- * The places of an address as go_table_places() tells them; 0: it lies in no Go function. Strings live
- * until go_symbols_close().
+ * The places of an address as go_table_places() tells them; 0: it lies in no Go function. Strings
+ * live until go_symbols_close().
  */
 size_t go_symbols_places(struct go_symbols *go, uint64_t address, struct go_place *places,
 			 size_t room);
@@ -34,7 +34,10 @@ size_t go_symbols_places(struct go_symbols *go, uint64_t address, struct go_plac
 /* The name of the function at address, also of C code that Go's linker took in; null: none. */
 const char *go_symbols_name(const struct go_symbols *go, uint64_t address);
 
-/* Calls take() for each function that has a name, in the order of addresses, until it returns not 0. */
+/*
+ * Calls take() for each function that has a name, in the order of addresses, until it returns not
+ * 0.
+ */
 int go_symbols_each(const struct go_symbols *go,
 		    int (*take)(void *context, const struct symbol_function *function,
 				const char *name),

@@ -279,8 +279,8 @@ static uint64_t shift_of_lines(const struct jitdump *dump, const struct line *fi
 }
 
 /*
- * The line of the nearest place that is not behind address, in a record of lines. Its entries must fill
- * it: V8 writes names that were freed meanwhile into some records, which then end elsewhere.
+ * The line of the nearest place that is not behind address, in a record of lines. Its entries must
+ * fill it: V8 writes names that were freed meanwhile into some records, which then end elsewhere.
  */
 static void find_line(struct jitdump *dump, struct window *w, const struct code_entry *entry,
 		      uint64_t address, struct code_name *name)

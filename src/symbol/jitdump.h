@@ -9,14 +9,15 @@
 #include "symbol/code_table.h"
 
 /*
- * jit-PID.dump, in which a runtime tells of the code that it makes: where, when, which function, and of
- * which source lines it is. The format is told in tools/perf/Documentation/jitdump-specification.txt
- * of Linux. It is written by appending, and read as it grows.
+ * jit-PID.dump, in which a runtime tells of the code that it makes: where, when, which function,
+ * and of which source lines it is. The format is told in
+ * tools/perf/Documentation/jitdump-specification.txt of Linux. It is written by appending, and read
+ * as it grows.
  */
 struct jitdump {
 	/*
-	 * Whose code is asked for, to be set before the first reading; 0: the writer's. A child sees
-	 * its parent's dump, which tells of what lies in the child only up to the fork.
+	 * Whose code is asked for, to be set before the first reading; 0: the writer's. A child
+	 * sees its parent's dump, which tells of what lies in the child only up to the fork.
 	 */
 	uint32_t reader;
 	uint64_t reader_began; /* ns of CLOCK_MONOTONIC */
@@ -34,13 +35,15 @@ struct jitdump {
 };
 
 /*
- * Reads the records that were added since the last call. now: ns of CLOCK_MONOTONIC.
- * Returns 0; -ENOEXEC: it is no jitdump for this machine, or not from some place on; -ENOMEM, or -errno of read().
- * Of a dump with much that is new, the rest is for the next call.
+ * Reads the records that were added since the last call. now: ns of CLOCK_MONOTONIC. Returns 0;
+ * -ENOEXEC: it is no jitdump for this machine, or not from some place on; -ENOMEM, or -errno of
+ * read(). Of a dump with much that is new, the rest is for the next call.
  */
 int jitdump_read(struct jitdump *dump, int fd, uint64_t now);
 
-/* The name of an entry, and the line at an address of it; false: it does not stand there any more. */
+/*
+ * The name of an entry, and the line at an address of it; false: it does not stand there any more.
+ */
 bool jitdump_name(struct jitdump *dump, int fd, const struct code_entry *entry, uint64_t address,
 		  struct code_name *name);
 

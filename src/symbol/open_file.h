@@ -6,12 +6,11 @@
 #include <sys/stat.h>
 
 /*
- * Opens the regular file at path for reading. root: "" for this machine's own root; else a directory
- * (such as "/proc/123/root") that stands for "/": absolute links and ".." below it stay below it.
- * What is not a regular file is never opened, so that no device does anything and no FIFO blocks.
- * links: whether path's last component may be a symbolic link.
- * Returns a descriptor with *st filled, or a negative errno; -ELOOP: a link that is not allowed,
- * -EINVAL: not a regular file.
+ * Opens the regular file at path for reading. root: "" for this machine's own root; else a
+ * directory (such as "/proc/123/root") that stands for "/": absolute links and ".." below it stay
+ * below it. What is not a regular file is never opened, so that no device does anything and no FIFO
+ * blocks. links: whether path's last component may be a symbolic link. Returns a descriptor with
+ * *st filled, or a negative errno; -ELOOP: a link that is not allowed, -EINVAL: not a regular file.
  */
 int open_regular(const char *root, const char *path, bool links, struct stat *st);
 

@@ -8,25 +8,27 @@
 #include "symbol/code_table.h"
 
 /*
- * /tmp/perf-PID.map, in which a runtime names the code that it makes, one line for each function: "START
- * SIZE NAME", the numbers in hexadecimal; NAME may hold spaces. It is told in
- * tools/perf/Documentation/jit-interface.txt of Linux. Lines are added as code is made, without times: what is
- * known of the time is between which two readings a line appeared.
+ * /tmp/perf-PID.map, in which a runtime names the code that it makes, one line for each function:
+ * "START SIZE NAME", the numbers in hexadecimal; NAME may hold spaces. It is told in
+ * tools/perf/Documentation/jit-interface.txt of Linux. Lines are added as code is made, without
+ * times: what is known of the time is between which two readings a line appeared.
  */
 struct perf_map {
 	struct code_table code;
 	uint64_t read_to;   /* bytes of the file that are in it */
 	uint64_t read_at;   /* when; 0: never */
 	uint8_t before[64]; /* what stood in front of read_to */
-	bool dropping; /* a line was too long, or begins before what is read: its rest is passed over */
+	/* a line was too long, or begins before what is read: its rest is passed over */
+	bool dropping;
 	uint64_t passed; /* bytes that are not in it, since the file had too many newer ones */
 };
 
 /*
- * Reads the lines that were added since the last call; all of them, if the file was written anew. now:
- * ns of CLOCK_MONOTONIC. last: no other reading follows, so a last line without a newline counts.
- * A call reads PERF_MAP_READ bytes at most, and the next one goes on there; the last one reads all. Of a file that
- * is further ahead than PERF_MAP_AHEAD only the newest part is read. Returns 0, -ENOMEM, or -errno of read().
+ * Reads the lines that were added since the last call; all of them, if the file was written anew.
+ * now: ns of CLOCK_MONOTONIC. last: no other reading follows, so a last line without a newline
+ * counts. A call reads PERF_MAP_READ bytes at most, and the next one goes on there; the last one
+ * reads all. Of a file that is further ahead than PERF_MAP_AHEAD only the newest part is read.
+ * Returns 0, -ENOMEM, or -errno of read().
  */
 #define PERF_MAP_READ  ((uint64_t)16 << 20)
 #define PERF_MAP_AHEAD ((uint64_t)64 << 20)

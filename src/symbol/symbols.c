@@ -18,13 +18,16 @@
 #include "symbol/go_symbols.h"
 #include "symbol/open_file.h"
 
-/* What was found for the images of the last calls is kept, so that the next batch need not search. */
+/*
+ * What was found for the images of the last calls is kept, so that the next batch need not search.
+ */
 #define CACHE_SIZE     16
 #define UNPACKED_LIMIT (32u << 20) /* bytes of .gnu_debugdata, of all together */
 
 /*
- * Which image an entry of the cache is about. Anybody can give a file the build id of another one: it
- * does not make them the same, and what was found for one in its container not right for the other.
+ * Which image an entry of the cache is about. Anybody can give a file the build id of another one:
+ * it does not make them the same, and what was found for one in its container not right for the
+ * other.
  */
 struct image_key {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
@@ -332,8 +335,8 @@ static int answer_from_debug_file(struct lookup *l, struct fail *why)
 }
 
 /*
- * Go's own table is asked first: it knows what was inlined, and names functions as Go does. (The symbol
- * table has other names for generic ones.)
+ * Go's own table is asked first: it knows what was inlined, and names functions as Go does. (The
+ * symbol table has other names for generic ones.)
  */
 static int answer_from_go(struct lookup *l)
 {
@@ -456,9 +459,9 @@ static int answer_lines(struct lookup *l, struct fail *why)
 }
 
 /*
- * The inlined functions at a question's address, down to the function that the symbol table names, and
- * the place of the instruction. Null: DWARF tells nothing. A chain in which a function has no name
- * is not told: only the place is.
+ * The inlined functions at a question's address, down to the function that the symbol table names,
+ * and the place of the instruction. Null: DWARF tells nothing. A chain in which a function has no
+ * name is not told: only the place is.
  */
 static const struct dwarf_place *places_of(const struct lookup *l, size_t index, size_t *count)
 {

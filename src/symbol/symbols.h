@@ -11,12 +11,12 @@
 
 /*
  * Addresses to names. Questions come in batches, one image at a time: a batch is answered by one
- * pass over the image's symbols that keeps only what was asked for, so that naming 50 addresses of a
- * 100 MB library needs neither its whole table in memory nor a sort of it.
+ * pass over the image's symbols that keeps only what was asked for, so that naming 50 addresses of
+ * a 100 MB library needs neither its whole table in memory nor a sort of it.
  *
- * All files are hostile input. Names are demangled (C++, D, Rust legacy and v0), cut at 4 KiB, and may
- * still hold any byte: whoever prints them escapes them. An address that lies in no symbol has no
- * name: never a neighbour's.
+ * All files are hostile input. Names are demangled (C++, D, Rust legacy and v0), cut at 4 KiB, and
+ * may still hold any byte: whoever prints them escapes them. An address that lies in no symbol has
+ * no name: never a neighbour's.
  */
 struct symbols;
 
@@ -25,8 +25,8 @@ struct symbol_options {
 	bool inlines;	 /* and the functions inlined at the address */
 	bool debuginfod; /* ask the servers of DEBUGINFOD_URLS for debug files that are not here */
 	/*
-	 * Time and memory matter less than lines: DWARF may take 1 GiB and 30 s, of an image at a time. Else it is 96 MiB
-	 * and 5 s, and an image that took more is not asked again.
+	 * Time and memory matter less than lines: DWARF may take 1 GiB and 30 s, of an image at a
+	 * time. Else it is 96 MiB and 5 s, and an image that took more is not asked again.
 	 */
 	bool thorough;
 	/* Directories like /usr/lib/debug, null-terminated; null: just that one. */
@@ -67,8 +67,8 @@ int symbols_of_image(struct symbols *symbols, const struct symbol_image *image,
 		     struct fail *why);
 
 /*
- * What was missing at the last call of symbols_of_image(), in words: "no debug file …". "": nothing.
- * The words live until the next call.
+ * What was missing at the last call of symbols_of_image(), in words: "no debug file …". "":
+ * nothing. The words live until the next call.
  */
 const char *symbols_missing(const struct symbols *symbols);
 
@@ -83,11 +83,17 @@ bool symbols_missing_split(const struct symbols *symbols);
 int symbol_image_open(const char *root, const char *path, const uint8_t *build_id,
 		      size_t build_id_size);
 
-/* addresses: of the running kernel, its modules and BPF programs (/proc/kallsyms). Modules: "f [mod]". */
+/*
+ * addresses: of the running kernel, its modules and BPF programs (/proc/kallsyms). Modules: "f
+ * [mod]".
+ */
 int symbols_of_kernel(struct symbols *symbols, const uint64_t *addresses, size_t count,
 		      symbol_found *found, void *context, struct fail *why);
 
-/* "ns::f<int>(char)" from "_ZN2ns1fIiEEvc"; a copy of the name itself if it is not mangled. free() it. */
+/*
+ * "ns::f<int>(char)" from "_ZN2ns1fIiEEvc"; a copy of the name itself if it is not mangled. free()
+ * it.
+ */
 char *symbol_demangle(const char *name);
 
 /* The same without parameters: "ns::f<int>". */

@@ -12,8 +12,8 @@
 #define RETURN_COLUMN 16
 
 /*
- * Bytes of a CIE's instructions; real ones have less than 200. Without a bound, many FDEs that refer
- * to many long CIEs would take the square of the section's size.
+ * Bytes of a CIE's instructions; real ones have less than 200. Without a bound, many FDEs that
+ * refer to many long CIEs would take the square of the section's size.
  */
 #define INITIAL_MAX 1024
 
@@ -112,7 +112,9 @@ static bool read_augmentation(struct cfi_cie *cie, const char *letters, struct b
 		case 'B': /* pointer authentication, on other machines */
 			break;
 		default:
-			/* the rest cannot be understood, but can be skipped, as its length is known */
+			/*
+			 * the rest cannot be understood, but can be skipped, as its length is known
+			 */
 			return !data.failed;
 		}
 	}

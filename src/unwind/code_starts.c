@@ -7,7 +7,10 @@
 
 #include "unwind/disassembler.h"
 
-/* A jump forward that is longer leads to another function: the last thing that its own does is to call that. */
+/*
+ * A jump forward that is longer leads to another function: the last thing that its own does is to
+ * call that.
+ */
 #define LEAP_MAX 4096
 
 /* What is known of a byte of the code. */
@@ -126,7 +129,9 @@ static void follow_jump(struct sweep *s, size_t at)
 	}
 }
 
-/* Behind code that does not lead on: does a function begin at next, with so much padding before it? */
+/*
+ * Behind code that does not lead on: does a function begin at next, with so much padding before it?
+ */
 static bool begins(const struct sweep *s, size_t next, size_t padded)
 {
 	uint64_t address = s->of->address + next;

@@ -9,9 +9,10 @@
 #include "base/vec.h"
 
 /*
- * Where functions begin in x86-64 code that no unwind information describes, by decoding it: behind code that does not
- * lead on and that nothing jumps over, where a call leads to, at a symbol, at a compiler's prologue. That is a guess. A
- * function that jumps into the middle of another one counts as a part of it.
+ * Where functions begin in x86-64 code that no unwind information describes, by decoding it: behind
+ * code that does not lead on and that nothing jumps over, where a call leads to, at a symbol, at a
+ * compiler's prologue. That is a guess. A function that jumps into the middle of another one counts
+ * as a part of it.
  */
 
 /* How much is decoded on each side of an address: functions are seldom longer. */
@@ -29,7 +30,8 @@ struct code_starts_of {
 	size_t size;
 	uint64_t address;
 	bool is_aligned; /* functions of this image begin on borders of 16 bytes */
-	bool is_start; /* a function begins at address; else what is before the first start found is unknown */
+	/* a function begins at address; else what is before the first start found is unknown */
+	bool is_start;
 	bool is_end;	       /* and none goes on behind the code */
 	const uint64_t *known; /* sorted addresses at which functions begin, as symbols say */
 	size_t known_count;
@@ -39,10 +41,10 @@ struct code_starts_of {
 int code_starts_add(const struct code_starts_of *of, code_functions *functions);
 
 /*
- * The start of the function of compiled Lisp around an address (SBCL): its code lies in a file that is no ELF image, with
- * data in between, which makes decoding from somewhere before useless. Each function begins on a border of 16 bytes by
- * popping the return address to where its frame has it. code ends at the address. Returns the distance back to the
- * start; 0: there is none.
+ * The start of the function of compiled Lisp around an address (SBCL): its code lies in a file that
+ * is no ELF image, with data in between, which makes decoding from somewhere before useless. Each
+ * function begins on a border of 16 bytes by popping the return address to where its frame has it.
+ * code ends at the address. Returns the distance back to the start; 0: there is none.
  */
 size_t code_starts_of_lisp(const uint8_t *code, size_t size, uint64_t address);
 

@@ -6,8 +6,9 @@
 #include "elf/image.h"
 
 /*
- * The functions of an image that decoding has found (code_starts.h), around the addresses that were asked for. What was
- * found is kept; how much is kept and decoded for one image is bounded. All zero is empty.
+ * The functions of an image that decoding has found (code_starts.h), around the addresses that were
+ * asked for. What was found is kept; how much is kept and decoded for one image is bounded. All
+ * zero is empty.
  */
 enum {
 	DECODED_FUNCTIONS_MAX = 16 << 10,
@@ -38,7 +39,9 @@ struct decoder {
 int decoder_open(struct decoder *decoder, int fd, const void *memory, size_t size);
 void decoder_close(struct decoder *decoder);
 
-/* The function around an address of the gap. 1: *function is it, 0: not found, or a negative errno. */
+/*
+ * The function around an address of the gap. 1: *function is it, 0: not found, or a negative errno.
+ */
 int decoder_find(struct decoder *decoder, const struct decoded_gap *gap, uint64_t address,
 		 struct code_function *function);
 

@@ -16,7 +16,10 @@ struct disassembler {
 int disassembler_open(struct disassembler *d);
 void disassembler_close(struct disassembler *d);
 
-/* Reads what begins at code, of which there are so many bytes, at an address. False: it is no instruction. */
+/*
+ * Reads what begins at code, of which there are so many bytes, at an address. False: it is no
+ * instruction.
+ */
 bool disassembler_read(struct disassembler *d, const uint8_t *code, size_t size, uint64_t address);
 
 /* Whether the instruction is a jump, taken or not; calls are none. */

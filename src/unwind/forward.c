@@ -2,9 +2,9 @@
 #include "unwind/reading.h"
 
 /*
- * From a place that no way led to, the code is followed up to a return: what is taken off the stack on the way is what
- * lies on it, and what rbp and rbx are loaded with from there is what the caller had in them. No way that is not taken
- * matters: at one place, a function has one frame.
+ * From a place that no way led to, the code is followed up to a return: what is taken off the stack
+ * on the way is what lies on it, and what rbp and rbx are loaded with from there is what the caller
+ * had in them. No way that is not taken matters: at one place, a function has one frame.
  */
 
 /* Instructions on the ways from one place, and jumps whose other way can still be tried. */
@@ -12,8 +12,8 @@
 #define FORKS_MAX   8
 
 /*
- * What has happened since the place. Distances are upwards, from what the base held there: rsp itself, or another
- * register that rsp was loaded from.
+ * What has happened since the place. Distances are upwards, from what the base held there: rsp
+ * itself, or another register that rsp was loaded from.
  */
 struct since {
 	int64_t sp;
@@ -189,7 +189,9 @@ static bool at_return(const struct since *s, struct stack_state *state)
 	if (cfa < 8 || cfa > INT16_MAX * 64 || rbp < 0 || rbx < 0 || rbp > INT16_MAX ||
 	    rbx > INT16_MAX)
 		return false;
-	/* it was changed, and nothing was loaded: then it is no register that the caller counts on */
+	/*
+	 * it was changed, and nothing was loaded: then it is no register that the caller counts on
+	 */
 	if ((s->written >> STACK_RBP & 1 && !s->has_rbp) ||
 	    (s->written >> STACK_RBX & 1 && !s->has_rbx))
 		return false;

@@ -9,9 +9,10 @@
 #include "elf/image.h"
 
 /*
- * The addresses are sorted, then each FDE finds those that it covers. The first FDE wins: in a sound
- * image no other covers the same address, save one of .debug_frame, which counts less. What was found
- * is skipped from then on, so that many FDEs over the same addresses cost no more than any others.
+ * The addresses are sorted, then each FDE finds those that it covers. The first FDE wins: in a
+ * sound image no other covers the same address, save one of .debug_frame, which counts less. What
+ * was found is skipped from then on, so that many FDEs over the same addresses cost no more than
+ * any others.
  */
 
 struct asked {

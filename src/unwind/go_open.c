@@ -6,13 +6,16 @@
 #include "unwind/go_pclntab.h"
 
 /*
- * Go's linker names the section of the table, but other linkers put it into their own .data.rel.ro, and
- * the headers of sections can be taken away. Then it is searched for by its first bytes. What the table
- * does not say about itself (where the code begins, since 1.26, and where inline trees are) is in
- * runtime.moduledata, which has no name in a stripped program, but begins with the table's address.
+ * Go's linker names the section of the table, but other linkers put it into their own .data.rel.ro,
+ * and the headers of sections can be taken away. Then it is searched for by its first bytes. What
+ * the table does not say about itself (where the code begins, since 1.26, and where inline trees
+ * are) is in runtime.moduledata, which has no name in a stripped program, but begins with the
+ * table's address.
  */
 
-/* How many bytes are searched, of read-only and of writable memory, and steps through tables taken. */
+/*
+ * How many bytes are searched, of read-only and of writable memory, and steps through tables taken.
+ */
 #define SEARCH_MAX (512u << 20)
 #define WORK_MAX   (256u << 20)
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * Where what is in struct _func, by layout. Behind it stand offsets of more tables (npcdata of 4 bytes),
- * and then where the function's data are (nfuncdata of 4 bytes; of 8 before 1.18).
+ * Where what is in struct _func, by layout. Behind it stand offsets of more tables (npcdata of 4
+ * bytes), and then where the function's data are (nfuncdata of 4 bytes; of 8 before 1.18).
  */
 static const struct record {
 	uint8_t name, pcsp, pcfile, pcln, pcdatas, unit, flags, funcdatas, size;
@@ -135,8 +135,8 @@ void go_values_begin(struct go_values *v, struct go_table *t, uint32_t offset)
 }
 
 /*
- * Two varints for each value: by how much it differs from the one before (signed, and 0 only at first: it
- * ends the table), and for how many bytes of code it holds.
+ * Two varints for each value: by how much it differs from the one before (signed, and 0 only at
+ * first: it ends the table), and for how many bytes of code it holds.
  */
 bool go_values_next(struct go_values *v)
 {

@@ -10,10 +10,11 @@
 #include "elf/image.h"
 
 /*
- * Go's own table of its functions (Go 1.16 and newer): where each begins, its name, how far the stack
- * pointer is below the return address, files, lines, and what was inlined where. The runtime cannot live
- * without it, so no way of stripping takes it away. Its layout is in Go's source, runtime/symtab.go and
- * runtime/runtime2.go; it changed with 1.18 and with 1.20. The table is hostile input.
+ * Go's own table of its functions (Go 1.16 and newer): where each begins, its name, how far the
+ * stack pointer is below the return address, files, lines, and what was inlined where. The runtime
+ * cannot live without it, so no way of stripping takes it away. Its layout is in Go's source,
+ * runtime/symtab.go and runtime/runtime2.go; it changed with 1.18 and with 1.20. The table is
+ * hostile input.
  */
 
 enum go_layout {
@@ -37,9 +38,9 @@ struct go_table {
 };
 
 /*
- * Finds the table of an image, also where no section names it. It lives as long as the image. Returns 0;
- * -ENOENT: the image is not Go's; -EBADMSG: it is, but its table is damaged or unlike any that is known;
- * -ENOMEM.
+ * Finds the table of an image, also where no section names it. It lives as long as the image.
+ * Returns 0; -ENOENT: the image is not Go's; -EBADMSG: it is, but its table is damaged or unlike
+ * any that is known; -ENOMEM.
  */
 int go_table_open(struct go_table *table, struct elf_image *image);
 
@@ -65,7 +66,9 @@ uint64_t go_table_find(const struct go_table *table, uint64_t address);
 /* The name at that offset: "net/http.(*conn).serve"; "" if there is none. */
 const char *go_table_name(const struct go_table *table, uint32_t offset);
 
-/* A table from addresses to values: each value holds for the bytes [from, until) of the function. */
+/*
+ * A table from addresses to values: each value holds for the bytes [from, until) of the function.
+ */
 struct go_values {
 	struct go_table *table;
 	struct bytes in;
@@ -87,9 +90,9 @@ struct go_place {
 };
 
 /*
- * Where the code at address, which lies in *function, comes from: the innermost function that was inlined
- * there, what that was inlined into, and at last *function itself. Writes at most room (more than 0)
- * places, leaving out the outer ones before the last; returns how many.
+ * Where the code at address, which lies in *function, comes from: the innermost function that was
+ * inlined there, what that was inlined into, and at last *function itself. Writes at most room
+ * (more than 0) places, leaving out the outer ones before the last; returns how many.
  */
 size_t go_table_places(struct go_table *table, const struct go_function *function, uint64_t address,
 		       struct go_place *places, size_t room);

@@ -7,14 +7,15 @@
 #include "base/vec.h"
 
 /*
- * Go's compiler keeps frame pointers: rbp is saved right behind the place where the function makes room on
- * the stack (up to 1.20) or pushed before (since 1.21), at CFA - 16 in both cases. Assembler code that
- * C calls saves it somewhere else in its frame. So the code at the begin is searched for the one
- * instruction that does it. Other registers of the caller are not kept in Go at all.
+ * Go's compiler keeps frame pointers: rbp is saved right behind the place where the function makes
+ * room on the stack (up to 1.20) or pushed before (since 1.21), at CFA - 16 in both cases.
+ * Assembler code that C calls saves it somewhere else in its frame. So the code at the begin is
+ * searched for the one instruction that does it. Other registers of the caller are not kept in Go
+ * at all.
  *
- * Some assembler functions switch to another stack. Then the distance in the table means nothing; but if
- * they have set up a frame pointer before, that still leads to their frame, since who is called on the
- * other stack leaves it alone.
+ * Some assembler functions switch to another stack. Then the distance in the table means nothing;
+ * but if they have set up a frame pointer before, that still leads to their frame, since who is
+ * called on the other stack leaves it alone.
  */
 
 #define PROLOGUE_MAX  128		 /* bytes in which rbp gets saved */
@@ -84,7 +85,9 @@ static int add_row(struct writing *w, uint64_t offset, const struct unwind_rule 
 	return vec_push(rows, (struct cfi_row){(uint32_t)offset, *rule}) ? 0 : -ENOMEM;
 }
 
-/* An instruction that moves between rbp and rsp + displacement (8b load, 89 store, 8d address of). */
+/*
+ * An instruction that moves between rbp and rsp + displacement (8b load, 89 store, 8d address of).
+ */
 static size_t decode_rbp(const uint8_t *code, size_t left, uint8_t operation, int32_t *displacement)
 {
 	if (left < 5 || code[0] != 0x48 || code[1] != operation || code[3] != 0x24)
@@ -107,8 +110,8 @@ static bool fits(int64_t fp_at)
 }
 
 /*
- * Looks from offset `from` to `until`, where the stack pointer is `distance` below the return address, for
- * the instruction that saves rbp. Returns where it ends; 0: it is not there.
+ * Looks from offset `from` to `until`, where the stack pointer is `distance` below the return
+ * address, for the instruction that saves rbp. Returns where it ends; 0: it is not there.
  */
 static uint64_t find_save(struct writing *w, uint64_t from, uint64_t until, int32_t distance)
 {
@@ -151,7 +154,9 @@ static struct unwind_rule rule_of(const struct writing *w, int32_t distance)
 	return rule;
 }
 
-/* Where an instruction behind `from` loads the stack pointer with something else; the end: nowhere. */
+/*
+ * Where an instruction behind `from` loads the stack pointer with something else; the end: nowhere.
+ */
 static uint64_t find_switch(const struct writing *w, uint64_t size)
 {
 	uint64_t i;

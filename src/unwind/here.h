@@ -3,13 +3,17 @@
 #define UNWIND_HERE_H
 
 /*
- * The shared unwinder (bpf/unwind.h) for user space, with those of its questions answered that have the same answer
- * for all who compile it here. How memory, tables and frames are reached, they say themselves.
+ * The shared unwinder (bpf/unwind.h) for user space, with those of its questions answered that have
+ * the same answer for all who compile it here. How memory, tables and frames are reached, they say
+ * themselves.
  */
 
 #include <stdint.h>
 
-/* What is one function for the kernel's verifier takes minutes to compile when each of its accesses is watched. */
+/*
+ * What is one function for the kernel's verifier takes minutes to compile when each of its accesses
+ * is watched.
+ */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #undef __always_inline

@@ -11,9 +11,10 @@
 #include "unwind/walk.h"
 
 /*
- * Code without a file whose compiler describes it to debuggers: in a list of ELF images in the process's own memory, which
- * begins at a variable of a known name ("JIT Compilation Interface" in GDB's manual). qemu describes the code that it
- * translates that way, whose frames no frame pointer leads through.
+ * Code without a file whose compiler describes it to debuggers: in a list of ELF images in the
+ * process's own memory, which begins at a variable of a known name ("JIT Compilation Interface" in
+ * GDB's manual). qemu describes the code that it translates that way, whose frames no frame pointer
+ * leads through.
  */
 #define JIT_DEBUG_SYMBOL "__jit_debug_descriptor"
 
@@ -29,9 +30,10 @@ struct jit_debug {
 };
 
 /*
- * Reads the list whose struct jit_descriptor is at that address of a process, and builds a table of each image that has
- * unwind information. *to: all zero, or what was read before, which is kept if nothing has changed. Returns whether
- * tables have changed: those in *old are to be dropped once nobody walks with them. Whatever cannot be read is left out.
+ * Reads the list whose struct jit_descriptor is at that address of a process, and builds a table of
+ * each image that has unwind information. *to: all zero, or what was read before, which is kept if
+ * nothing has changed. Returns whether tables have changed: those in *old are to be dropped once
+ * nobody walks with them. Whatever cannot be read is left out.
  */
 bool jit_debug_read(struct jit_debug *to, struct jit_debug *old, unwind_read_memory *read,
 		    void *context, uint64_t descriptor, struct unwind_pool *pool,

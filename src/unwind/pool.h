@@ -49,8 +49,8 @@ int unwind_pool_unsettled(const struct unwind_pool *pool);
 void *unwind_pool_at(const struct unwind_pool *pool, uint32_t reference);
 
 /*
- * The most bytes that one image may take: a part of what is left, so that there is always something left for others,
- * however large what came before pretended to be.
+ * The most bytes that one image may take: a part of what is left, so that there is always something
+ * left for others, however large what came before pretended to be.
  */
 uint64_t unwind_pool_share(const struct unwind_pool *pool);
 

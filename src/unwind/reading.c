@@ -27,7 +27,10 @@ static int by_address(const void *a, const void *b)
 	return l->address < r->address ? -1 : l->address > r->address;
 }
 
-/* Goes through the parts of all gaps: those that are wanted, or the others, as far as there is room. */
+/*
+ * Goes through the parts of all gaps: those that are wanted, or the others, as far as there is
+ * room.
+ */
 static int choose_parts(struct reading *r, const struct code_gap *gaps, size_t count,
 			const struct code_wanted *wanted, bool those)
 {
@@ -168,7 +171,10 @@ static uint32_t operand_size(const uint8_t *code, uint32_t left)
 	return 1 + (mod == 1 ? 1 : mod == 2 || rm == 5 ? 4 : 0);
 }
 
-/* Whether an instruction of that map with a VEX or EVEX prefix only reads and writes vectors, masks and memory. */
+/*
+ * Whether an instruction of that map with a VEX or EVEX prefix only reads and writes vectors, masks
+ * and memory.
+ */
 static bool is_vector_only(unsigned int map, uint8_t opcode)
 {
 	switch (map) {
@@ -203,8 +209,8 @@ static bool has_immediate(unsigned int map, uint8_t opcode)
 }
 
 /*
- * The size of an instruction with a VEX or EVEX prefix (Intel's manual, volume 2, 2.3 and 2.7) that only works on
- * vectors; 0: it is another one.
+ * The size of an instruction with a VEX or EVEX prefix (Intel's manual, volume 2, 2.3 and 2.7) that
+ * only works on vectors; 0: it is another one.
  */
 static uint32_t vector_size(const uint8_t *code, uint32_t left)
 {

@@ -13,8 +13,8 @@
 #include "unwind/synthesize.h"
 
 /*
- * Code that is read without unwind information (synthesize.c): the pieces of it in one buffer, what is known of each
- * place, and its instructions one at a time.
+ * Code that is read without unwind information (synthesize.c): the pieces of it in one buffer, what
+ * is known of each place, and its instructions one at a time.
  */
 
 /* What is known of a place where an instruction begins: its length, and these. */
@@ -49,8 +49,9 @@ struct reading {
 };
 
 /*
- * Lays out the code of gaps: what is wanted first, and of all else as much as there is room for; and opens the
- * disassembler. 0 or -ENOMEM. What is there by then is freed by reading_close(), in any case.
+ * Lays out the code of gaps: what is wanted first, and of all else as much as there is room for;
+ * and opens the disassembler. 0 or -ENOMEM. What is there by then is freed by reading_close(), in
+ * any case.
  */
 int reading_open(struct reading *r, const struct elf_image *image, const struct code_gap *gaps,
 		 size_t count, const struct code_wanted *wanted);
@@ -61,9 +62,9 @@ const struct piece *piece_at(const struct reading *r, uint32_t at);
 bool find_place(const struct reading *r, uint64_t address, uint32_t *at);
 
 /*
- * Decodes the instruction at a place of a piece into r->dis.insn, with details. false: it is none. Instructions on vectors
- * that write to no general register have only a size: there are many of them, also such as the disassembler does not
- * know.
+ * Decodes the instruction at a place of a piece into r->dis.insn, with details. false: it is none.
+ * Instructions on vectors that write to no general register have only a size: there are many of
+ * them, also such as the disassembler does not know.
  */
 bool decode(struct reading *r, const struct piece *p, uint32_t at);
 

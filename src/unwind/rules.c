@@ -77,7 +77,10 @@ static uint32_t find(const struct unwind_rules *rules, const struct unwind_rule 
 	for (; rules->slots[i]; i = (i + 1) & (SLOTS - 1)) {
 		unsigned int index = rules->slots[i];
 
-		/* the last of a run differs from an inner rule in its until, so no compare runs over */
+		/*
+		 * the last of a run differs from an inner rule in its until, so no compare runs
+		 * over
+		 */
 		if (index + count <= rules->count &&
 		    !memcmp(&rules->memory[index], run, count * sizeof(*run)))
 			break;

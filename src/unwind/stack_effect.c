@@ -87,7 +87,10 @@ static int32_t place_of(const struct stack_state *s, const cs_x86_op *op)
 	return place > 0 && place <= FRAME_MAX ? (int32_t)place : 0;
 }
 
-/* The same on a rounded stack, below where that was rounded (or above, if less than 0). False: not known. */
+/*
+ * The same on a rounded stack, below where that was rounded (or above, if less than 0). False: not
+ * known.
+ */
 static bool rounded_place_of(const struct stack_state *s, const cs_x86_op *op, int32_t *place)
 {
 	if (!s->rounded || op->type != X86_OP_MEM || op->mem.index != X86_REG_INVALID ||
@@ -142,8 +145,9 @@ static bool is_saved_by_calls(int reg)
 }
 
 /*
- * The register gets the address so far below the CFA; 0: another value. is_copy: of the stack pointer itself, which may
- * be needed later to find back. One is followed, rather one in a register that calls leave alone.
+ * The register gets the address so far below the CFA; 0: another value. is_copy: of the stack
+ * pointer itself, which may be needed later to find back. One is followed, rather one in a register
+ * that calls leave alone.
  */
 static void point(struct stack_state *s, int reg, int32_t place, bool is_copy)
 {
@@ -257,7 +261,10 @@ static void load_address(struct stack_state *s, const cs_x86_op *to, const cs_x8
 	    from->mem.index == X86_REG_INVALID)
 		move_sp(s, -from->mem.disp);
 	else
-		/* "lea 8(%rsp), %r10" keeps the CFA before the stack is rounded; others are of variables */
+		/*
+		 * "lea 8(%rsp), %r10" keeps the CFA before the stack is rounded; others are of
+		 * variables
+		 */
 		point(s, reg, to->size == 8 ? place_of(s, from) : 0, s->sp == 8);
 }
 
@@ -284,9 +291,10 @@ static void change_written(struct stack_state *s, const cs_insn *insn)
 }
 
 /*
- * Whether a thread begins here: behind a system call (clone()), rbp is cleared while it still is the caller's, and
- * nothing is on the stack yet. It is how a thread's first function marks its frame (System V ABI, 3.4.1). Without the
- * system call, it may be any code whose callers do not count on rbp.
+ * Whether a thread begins here: behind a system call (clone()), rbp is cleared while it still is
+ * the caller's, and nothing is on the stack yet. It is how a thread's first function marks its
+ * frame (System V ABI, 3.4.1). Without the system call, it may be any code whose callers do not
+ * count on rbp.
  */
 static bool is_root_mark(const struct stack_state *s, const cs_insn *insn)
 {
@@ -354,7 +362,10 @@ void stack_step(struct stack_state *s, const cs_insn *insn)
 	change_written(s, insn);
 }
 
-/* The register or memory that leads to the CFA of a rounded stack. One that calls leave alone is the surest. */
+/*
+ * The register or memory that leads to the CFA of a rounded stack. One that calls leave alone is
+ * the surest.
+ */
 static void rule_of_copy(const struct stack_state *s, struct unwind_rule *rule)
 {
 	if (s->copy && (s->copy_register == STACK_RBX || !s->stored)) {

@@ -12,8 +12,9 @@
  * What an instruction does to the stack pointer, rbp and rbx: enough to tell where the return
  * address is in code that has no unwind information, as long as the code does nothing unusual.
  *
- * Where a function rounds its stack pointer down, to keep vectors on its stack, the distance to the CFA is lost. It then
- * has a copy of the old stack pointer, in another register or on the rounded stack: the copy is followed.
+ * Where a function rounds its stack pointer down, to keep vectors on its stack, the distance to the
+ * CFA is lost. It then has a copy of the old stack pointer, in another register or on the rounded
+ * stack: the copy is followed.
  */
 
 enum stack_kind {
@@ -30,8 +31,9 @@ struct stack_state {
 	int32_t rbx_at;
 	int32_t copy; /* to what copy_register holds; 0: nothing is known of any other register */
 	int32_t room; /* bytes from the rounded stack pointer down to rsp, if `rounded` */
-	int32_t stored_at; /* the same to where a stack pointer is stored (less than 0: above it), */
-	int32_t stored;	   /* and from the CFA to what it points to; 0: none is */
+	/* the same to where a stack pointer is stored (less than 0: above it), */
+	int32_t stored_at;
+	int32_t stored;	       /* and from the CFA to what it points to; 0: none is */
 	uint8_t copy_register; /* DWARF number */
 	bool rounded;
 	uint8_t kind; /* enum stack_kind */
@@ -40,7 +42,10 @@ struct stack_state {
 	uint8_t unused[2]; /* 0: states are compared as bytes */
 };
 
-/* DWARF numbers of registers (System V ABI, figure 3.36), and those that a function leaves as they were (3.2.1). */
+/*
+ * DWARF numbers of registers (System V ABI, figure 3.36), and those that a function leaves as they
+ * were (3.2.1).
+ */
 enum {
 	STACK_RBX = 3,
 	STACK_RBP = 6,
@@ -57,7 +62,10 @@ static inline struct stack_state stack_at_entry(void)
 /* The state behind the instruction (decoded with details), if it does not jump away. */
 void stack_step(struct stack_state *state, const cs_insn *insn);
 
-/* The DWARF number of the general register that a register of capstone's is, or is a part of; -1: it is none. */
+/*
+ * The DWARF number of the general register that a register of capstone's is, or is a part of; -1:
+ * it is none.
+ */
 int stack_register(unsigned int reg);
 
 /* The rule that says so; its until is 0. */

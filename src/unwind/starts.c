@@ -124,7 +124,9 @@ static int fill(struct starts_image *image, const struct gathered *g)
 	return 0;
 }
 
-/* The image's table, made if there is none; null with *err set, or 0 where it has to be searched. */
+/*
+ * The image's table, made if there is none; null with *err set, or 0 where it has to be searched.
+ */
 static struct starts_image *table_of(struct starts *starts, const struct starts_of *of, int *err,
 				     struct fail *why)
 {
@@ -177,7 +179,10 @@ static size_t last_until(const struct starts_image *image, uint64_t address)
 	return low;
 }
 
-/* The function that covers an address; null: none does, and *gap is what lies between its neighbours. */
+/*
+ * The function that covers an address; null: none does, and *gap is what lies between its
+ * neighbours.
+ */
 static const struct start *covering(const struct starts_image *image, uint64_t address,
 				    struct decoded_gap *gap)
 {

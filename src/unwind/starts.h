@@ -6,10 +6,11 @@
 #include "unwind/functions.h"
 
 /*
- * As unwind/functions.h, for who asks again and again: to look up a few addresses takes a pass over all that an image has
- * of unwind information, so where its functions are is kept, 8 bytes for each. What all images take is bounded: those
- * that were not asked for the longest time are forgotten, and an image that has more than fits is searched each time.
- * One thread at a time. All zero is empty.
+ * As unwind/functions.h, for who asks again and again: to look up a few addresses takes a pass over
+ * all that an image has of unwind information, so where its functions are is kept, 8 bytes for
+ * each. What all images take is bounded: those that were not asked for the longest time are
+ * forgotten, and an image that has more than fits is searched each time. One thread at a time. All
+ * zero is empty.
  */
 enum {
 	STARTS_BYTES_MAX = 4 << 20,
@@ -34,8 +35,9 @@ struct starts_of {
 };
 
 /*
- * Calls found() at most once for each address that a function covers; guessed(), if it is not null, for those that none
- * covers, where decoding the code tells where their function begins (decoded.h). 0 or a negative errno with *why filled.
+ * Calls found() at most once for each address that a function covers; guessed(), if it is not null,
+ * for those that none covers, where decoding the code tells where their function begins
+ * (decoded.h). 0 or a negative errno with *why filled.
  */
 int starts_find(struct starts *starts, const struct starts_of *of, const uint64_t *addresses,
 		size_t count, unwind_function_found *found, unwind_function_found *guessed,

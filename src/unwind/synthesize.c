@@ -12,13 +12,14 @@
 /*
  * The code of all gaps is laid out in one buffer, and each place in it (an index into the buffer)
  * gets the state that holds there, at most once: so the work is bounded by the bytes of code.
- * Functions begin at symbols and at what is called; from there on all ways are followed. What no way
- * leads to (functions that are only called by pointer, cases of a switch) is found by going through
- * the buffer in order: what follows such a place, up to a return, tells what is on the stack there (forward.c).
+ * Functions begin at symbols and at what is called; from there on all ways are followed. What no
+ * way leads to (functions that are only called by pointer, cases of a switch) is found by going
+ * through the buffer in order: what follows such a place, up to a return, tells what is on the
+ * stack there (forward.c).
  *
- * How good that is can be seen where the truth is known: with its unwind information taken away, a wrong CFA is named for
- * 0.2 % of the bytes of libc's code, 0.4 % of bash's, 2.6 % of perl's and 5 % of libstdc++'s (handlers of exceptions, which
- * no way leads to), and none for 1 % of libc's.
+ * How good that is can be seen where the truth is known: with its unwind information taken away, a
+ * wrong CFA is named for 0.2 % of the bytes of libc's code, 0.4 % of bash's, 2.6 % of perl's and 5
+ * % of libstdc++'s (handlers of exceptions, which no way leads to), and none for 1 % of libc's.
  */
 
 /* Instructions that are tried to see whether a guess fits. */
@@ -30,14 +31,16 @@
 /* Different states of one image. */
 #define STATES_MAX 8192
 
-/* For each byte of code, so many instructions may be looked at only to choose or compare guesses. */
+/*
+ * For each byte of code, so many instructions may be looked at only to choose or compare guesses.
+ */
 #define TRIES_OF_BYTE 2
 
 #define UNKNOWN	      1
 
 /*
- * The number of a state. When there are too many, it is the unknown one's. Most copies of the stack pointer are never
- * needed: one counts once the stack is rounded, which nothing jumps to before.
+ * The number of a state. When there are too many, it is the unknown one's. Most copies of the stack
+ * pointer are never needed: one counts once the stack is rounded, which nothing jumps to before.
  */
 static uint16_t number_of(struct reading *r, const struct stack_state *whole)
 {
@@ -71,8 +74,8 @@ static bool add_start(struct reading *r, uint64_t address)
 }
 
 /*
- * Goes on to where the instruction at a place, just decoded, leads to; state is what holds behind it.
- * *ends: not to the next one.
+ * Goes on to where the instruction at a place, just decoded, leads to; state is what holds behind
+ * it. *ends: not to the next one.
  */
 static bool leave_instruction(struct reading *r, uint32_t at, struct stack_state *state, bool *ends)
 {
@@ -241,7 +244,10 @@ struct before {
 	uint32_t last; /* 1 + place of the instruction before; 0: none */
 	uint32_t leap; /* 1 + that of the last one in the function that jumped out of sight; 0 */
 	bool in_data;  /* what was before was no instruction */
-	bool tried; /* from the instruction before, which leads here, the code was read forward and told nothing */
+	/*
+	 * from the instruction before, which leads here, the code was read forward and told nothing
+	 */
+	bool tried;
 };
 
 static bool same_depth(const struct stack_state *a, const struct stack_state *b)
@@ -267,7 +273,8 @@ static bool agrees(struct reading *r, const struct piece *p, uint32_t at, struct
 		if (jumps_to(r->dis.insn) && find_place(r, (uint64_t)*jumps_to(r->dis.insn), &to) &&
 		    r->states[to])
 			return same_depth(&state, &r->seen.at[r->states[to] - 1]);
-		if (is_end(r->dis.insn)) /* alone, a jump is a function that hands on to another one */
+		/* alone, a jump is a function that hands on to another one */
+		if (is_end(r->dis.insn))
 			return i || r->dis.insn->id != X86_INS_JMP || !state.sp || state.sp == 8;
 		stack_step(&state, r->dis.insn);
 		at += r->dis.insn->size;

@@ -9,9 +9,9 @@
 #include "elf/image.h"
 
 /*
- * Rules for code that has no unwind information: start-up code, assembler, libraries that were built
- * without any (musl's). Each function is read from its start on, and what its instructions do to the
- * stack pointer says where the return address is. That is a guess, and the rules say so.
+ * Rules for code that has no unwind information: start-up code, assembler, libraries that were
+ * built without any (musl's). Each function is read from its start on, and what its instructions do
+ * to the stack pointer says where the return address is. That is a guess, and the rules say so.
  */
 
 /* Code that no unwind information describes. */
@@ -41,9 +41,10 @@ struct guesses {
 };
 
 /*
- * Fills guesses, in the order of addresses, for the gaps (sorted, not overlapping). If they are too much code, what is
- * wanted (null: nothing) is read first, and the rule of what is left out is UNWIND_CFA_LATER, until there are
- * CODE_WANTED_MAX; then it has none. The image's entry point has no caller. 0 or -ENOMEM.
+ * Fills guesses, in the order of addresses, for the gaps (sorted, not overlapping). If they are too
+ * much code, what is wanted (null: nothing) is read first, and the rule of what is left out is
+ * UNWIND_CFA_LATER, until there are CODE_WANTED_MAX; then it has none. The image's entry point has
+ * no caller. 0 or -ENOMEM.
  */
 int synthesize(struct elf_image *image, const struct code_gap *gaps, size_t count,
 	       const struct code_wanted *wanted, struct guesses *guesses);

@@ -18,10 +18,10 @@
  * First the functions are listed and sorted, then each is run in the order of addresses and its
  * rows are told to the pages, so that no more than a function and a page is held in full.
  *
- * Go's functions are in a table of Go's own (go_rules.h); .eh_frame has the C code of the same program.
- * .debug_frame only counts where neither says anything: some libraries without exceptions have no
- * other. What cannot be described still claims its addresses as unsupported, since to follow frame
- * pointers there would be a guess.
+ * Go's functions are in a table of Go's own (go_rules.h); .eh_frame has the C code of the same
+ * program. .debug_frame only counts where neither says anything: some libraries without exceptions
+ * have no other. What cannot be described still claims its addresses as unsupported, since to
+ * follow frame pointers there would be a guess.
  *
  * Code that neither speaks of is read itself, and its rules are marked as guesses (synthesize.h).
  */
@@ -29,7 +29,10 @@
 /* Between two functions so close there is only padding, which never runs: it needs no row. */
 #define PADDING_MAX 15
 
-/* An image's functions, at 16 bytes each, and as much again to sort them. The largest programs have about a million. */
+/*
+ * An image's functions, at 16 bytes each, and as much again to sort them. The largest programs have
+ * about a million.
+ */
 #define FUNCTIONS_MAX (3u << 20)
 
 /* What is held of the image's budget for a function, or a guess, while they are sorted. */
@@ -416,7 +419,9 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The code of a range, from *at on, that functions leave; next: the first of them not passed yet. */
+/*
+ * The code of a range, from *at on, that functions leave; next: the first of them not passed yet.
+ */
 static bool find_gaps_in(const struct build *b, const struct elf_range *range, struct gaps *gaps,
 			 size_t *next, uint64_t *at)
 {

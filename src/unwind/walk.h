@@ -13,8 +13,8 @@
  */
 
 /*
- * A copy of size bytes of a thread's memory that lay at address base. Bit n of missing: page n (4 KiB; page 0
- * is the one that base lies in) could not be read, its bytes here mean nothing.
+ * A copy of size bytes of a thread's memory that lay at address base. Bit n of missing: page n (4
+ * KiB; page 0 is the one that base lies in) could not be read, its bytes here mean nothing.
  */
 struct unwind_copy {
 	uint64_t base;
@@ -27,9 +27,10 @@ struct unwind_copy {
 typedef int unwind_read_memory(void *context, void *to, size_t size, uint64_t address);
 
 /*
- * The tables to walk with: those of the process whose mappings (unwind_mapping) lie at mappings. And its
- * memory besides the stack: what does not change while a thread runs on (code, and what describes it), and all
- * else. Either may be null: it cannot be had. (A live process has only the former: all else has gone on.)
+ * The tables to walk with: those of the process whose mappings (unwind_mapping) lie at mappings.
+ * And its memory besides the stack: what does not change while a thread runs on (code, and what
+ * describes it), and all else. Either may be null: it cannot be had. (A live process has only the
+ * former: all else has gone on.)
  */
 struct unwind_view {
 	const struct unwind_pool *pool;
@@ -48,14 +49,15 @@ struct unwind_registers {
 	uint64_t rbx_at;	/* enum unwind_rbx, or the address where it is saved */
 	uint32_t known;		/* bit per register, without rbx */
 	uint8_t fp_known, pc_exact, guess;
-	uint8_t missed; /* bit of enum unwind_runtime: its frames could not be had, and are missing */
-	uint64_t tls;	/* the thread pointer; 0: not known */
+	/* bit of enum unwind_runtime: its frames could not be had, and are missing */
+	uint8_t missed;
+	uint64_t tls; /* the thread pointer; 0: not known */
 };
 
 /*
- * Walks from *at and appends to frames (UNWIND_FRAMES_MAX words in all), beginning at *count. Leaves in
- * *at where it stopped: after UNWIND_END_LATER, and with better tables, a second call goes on there.
- * Returns why it ended (enum unwind_end).
+ * Walks from *at and appends to frames (UNWIND_FRAMES_MAX words in all), beginning at *count.
+ * Leaves in *at where it stopped: after UNWIND_END_LATER, and with better tables, a second call
+ * goes on there. Returns why it ended (enum unwind_end).
  */
 int unwind_walk_copy(const struct unwind_view *view, const struct unwind_copy *stack,
 		     struct unwind_registers *at, uint64_t *frames, uint32_t *count);

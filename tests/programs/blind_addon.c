@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A module of Node.js: spin() runs code without unwind information. Its declarations are those of node_api.h. */
+/*
+ * A module of Node.js: spin() runs code without unwind information. Its declarations are those of
+ * node_api.h.
+ */
 #include <stddef.h>
 
 long blind_spin(long turns);

@@ -3,9 +3,9 @@
 #define CALLS_H
 
 /*
- * What the programs for the function tracer share. Their functions count their own calls; at the end the
- * program prints one line "calls NAME COUNT" for each, and "checksum NUMBER" of what it computed. A tracer
- * has to find the same counts, and must not change a line of it.
+ * What the programs for the function tracer share. Their functions count their own calls; at the
+ * end the program prints one line "calls NAME COUNT" for each, and "checksum NUMBER" of what it
+ * computed. A tracer has to find the same counts, and must not change a line of it.
  */
 
 #include <stdio.h>
@@ -22,8 +22,8 @@
 #define NO_TAIL_CALL() __asm__ volatile("" ::: "memory")
 
 /*
- * COUNTED(f); before the function, CALLED(f); as its first statement, TELL(f); at the end. For one thread:
- * an instruction with a lock prefix, at the begin of a function, could not be probed.
+ * COUNTED(f); before the function, CALLED(f); as its first statement, TELL(f); at the end. For one
+ * thread: an instruction with a lock prefix, at the begin of a function, could not be probed.
  */
 #define COUNTED(name)	     static unsigned long name##_calls
 #define CALLED(name)	     ((void)name##_calls++)

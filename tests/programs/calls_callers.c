@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Functions that return, and then code at a lower stack pointer which is not traced and calls others: maybe() can
- * end by a conditional jump to other(), so that not all of its ends can be probed; unnamed() stands between
- * those who call inner() and inner() itself.
+ * Functions that return, and then code at a lower stack pointer which is not traced and calls
+ * others: maybe() can end by a conditional jump to other(), so that not all of its ends can be
+ * probed; unnamed() stands between those who call inner() and inner() itself.
  *
  * A program of postgres's kind: pq_getmsgend() returned, and the query below it became its own.
  */

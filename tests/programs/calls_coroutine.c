@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Coroutines by swapcontext(), whose stacks come from mmap() or, with the argument "malloc", from the
- * heap; a second argument says how many there are (3). Each body() hands over in the midst of its step(),
- * 10 times, so that calls of all are open at the same time, and calls leaf() before and after.
+ * Coroutines by swapcontext(), whose stacks come from mmap() or, with the argument "malloc", from
+ * the heap; a second argument says how many there are (3). Each body() hands over in the midst of
+ * its step(), 10 times, so that calls of all are open at the same time, and calls leaf() before and
+ * after.
  */
 #include <string.h>
 #include <sys/mman.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* C++ that has long names: templates, lambdas, virtual calls, operators, namespaces, constructors. */
+/*
+ * C++ that has long names: templates, lambdas, virtual calls, operators, namespaces, constructors.
+ */
 #include <functional>
 #include <memory>
 #include <string>

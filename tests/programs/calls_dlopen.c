@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Loads libcalls.so, which lies beside it, after it has started; calls it; unloads it; all of it 3 times.
- * The first time it stays until a tracer has put a breakpoint into it, for the seconds of the first argument (0) at most.
+ * Loads libcalls.so, which lies beside it, after it has started; calls it; unloads it; all of it 3
+ * times. The first time it stays until a tracer has put a breakpoint into it, for the seconds of
+ * the first argument (0) at most.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -25,7 +26,10 @@ KEPT static void user(function *twice)
 		calls_add(twice(i));
 }
 
-/* Code as it is in the file: in memory there may be a breakpoint already, at any of the first instructions. */
+/*
+ * Code as it is in the file: in memory there may be a breakpoint already, at any of the first
+ * instructions.
+ */
 static int code_of_file(const char *path, const void *code, void *to, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), found = -1;

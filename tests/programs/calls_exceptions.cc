@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * C++ exceptions: thrown through 1 to 10 frames, some with destructors; caught in the middle and thrown
- * again; thrown while a destructor's caller calls on; caught by a function that goes on calling. A return
- * probe on any frame between throw and catch would end the program.
+ * C++ exceptions: thrown through 1 to 10 frames, some with destructors; caught in the middle and
+ * thrown again; thrown while a destructor's caller calls on; caught by a function that goes on
+ * calling. A return probe on any frame between throw and catch would end the program.
  */
 #include <stdexcept>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls first() before anything else. As a library (-DLIBRARY) its constructor does so, while it is being loaded. With
- * a library's name as its argument, the program (unless -DSTATIC) loads that before it calls first() itself.
+ * Calls first() before anything else. As a library (-DLIBRARY) its constructor does so, while it is
+ * being loaded. With a library's name as its argument, the program (unless -DSTATIC) loads that
+ * before it calls first() itself.
  */
 #include <dlfcn.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Other processes: forks while parent() is open; parent and child call on. Then starts this program
- * anew, by vfork() and exec, and by posix_spawn(): it calls fresh() twice each. All of them count in
- * one page that they share, which the started ones get as a descriptor.
+ * anew, by vfork() and exec, and by posix_spawn(): it calls fresh() twice each. All of them count
+ * in one page that they share, which the started ones get as a descriptor.
  */
 #include <spawn.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * LevelDB at work: puts 50,000 keys (or as many as the second argument says) into a database in the folder
- * of the first one, gets each, and goes through all. The checksum is of what was read.
+ * LevelDB at work: puts 50,000 keys (or as many as the second argument says) into a database in the
+ * folder of the first one, gets each, and goes through all. The checksum is of what was read.
  */
 #include <leveldb/db.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * longjmp() over several frames: catcher() sets a place, and dig() calls itself up to 5 deep and jumps
- * back from there, so that none of its calls returns. after() is called by catcher() then: it is a child
- * of catcher, not of dig. A loop by setjmp() alone: looper() is left once and come back to ten times.
+ * longjmp() over several frames: catcher() sets a place, and dig() calls itself up to 5 deep and
+ * jumps back from there, so that none of its calls returns. after() is called by catcher() then: it
+ * is a child of catcher, not of dig. A loop by setjmp() alone: looper() is left once and come back
+ * to ten times.
  */
 #include <setjmp.h>
 

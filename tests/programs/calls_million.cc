@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The classic case: a loop that calls a function of two lines, built without optimization. As often as
- * the first argument says (1,000,000). A second argument: nanoseconds at least from one call to the next.
- * A third one: it says "ready" and waits for a line from standard input.
+ * The classic case: a loop that calls a function of two lines, built without optimization. As often
+ * as the first argument says (1,000,000). A second argument: nanoseconds at least from one call to
+ * the next. A third one: it says "ready" and waits for a line from standard input.
  */
 #include <ctime>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls into a library: 7 of lib_twice(), 9 of lib_other(). Through the PLT, or with -fno-plt through the
- * GOT alone.
+ * Calls into a library: 7 of lib_twice(), 9 of lib_other(). Through the PLT, or with -fno-plt
+ * through the GOT alone.
  */
 #include "calls.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Recursion as deep as the first argument says (100): down() calls itself; even() and odd() call each
- * other; fib() branches.
+ * Recursion as deep as the first argument says (100): down() calls itself; even() and odd() call
+ * each other; fib() branches.
  */
 #include "calls.h"
 

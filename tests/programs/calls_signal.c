@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Signals in the midst of calls. worker() raises a signal 5 times; its handler calls in_handler(), on the
- * thread's own stack and on an alternate one. Then a handler leaves by siglongjmp().
+ * Signals in the midst of calls. worker() raises a signal 5 times; its handler calls in_handler(),
+ * on the thread's own stack and on an alternate one. Then a handler leaves by siglongjmp().
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs until it gets SIGTERM, for at most the seconds of the first argument (60), with as many threads as
- * the second says (1). Each thread computes the same again and again, through calls, and compares: that
- * nothing was changed is what it prints at the end. A probe that is put in or taken out at a bad moment
- * would show here.
+ * Runs until it gets SIGTERM, for at most the seconds of the first argument (60), with as many
+ * threads as the second says (1). Each thread computes the same again and again, through calls, and
+ * compares: that nothing was changed is what it prints at the end. A probe that is put in or taken
+ * out at a bad moment would show here.
  */
 #include <pthread.h>
 #include <signal.h>

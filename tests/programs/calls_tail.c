@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tail calls, which become jumps (-O2): first() jumps to second(), that to third(), which returns to
- * first's caller. ping() and pong() jump to each other 1,000 times on one and the same return address.
- * through() jumps to what a pointer says.
+ * Tail calls, which become jumps (-O2): first() jumps to second(), that to third(), which returns
+ * to first's caller. ping() and pong() jump to each other 1,000 times on one and the same return
+ * address. through() jumps to what a pointer says.
  */
 #include "calls.h"
 

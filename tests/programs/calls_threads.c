@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * As many threads as the first argument says (1,000), 50 at a time; each calls work() 10 times, every
- * second one ends by pthread_exit() from within leave().
+ * As many threads as the first argument says (1,000), 50 at a time; each calls work() 10 times,
+ * every second one ends by pthread_exit() from within leave().
  */
 #include <pthread.h>
 

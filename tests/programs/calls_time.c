@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Time: on_cpu() computes until its thread has used MS milliseconds of CPU time (first argument, 200);
- * asleep() sleeps as long; waits_for_lock() waits as long for a lock that another thread holds, which begins to count
- * when it sees it wait.
+ * Time: on_cpu() computes until its thread has used MS milliseconds of CPU time (first argument,
+ * 200); asleep() sleeps as long; waits_for_lock() waits as long for a lock that another thread
+ * holds, which begins to count when it sees it wait.
  */
 #include <pthread.h>
 #include <stdatomic.h>

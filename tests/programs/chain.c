@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * main calls c1, c1 calls c2, … c30 spins. With TRASH_RBP each of them puts nonsense into rbp before
- * the next call, as code without frame pointers may, so only unwind tables lead back.
+ * main calls c1, c1 calls c2, … c30 spins. With TRASH_RBP each of them puts nonsense into rbp
+ * before the next call, as code without frame pointers may, so only unwind tables lead back.
  */
 #include "program.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A 32-bit program: leaf() runs nearly all the time. It needs no library, so that no compiler needs one for 32 bits.
+ * A 32-bit program: leaf() runs nearly all the time. It needs no library, so that no compiler needs
+ * one for 32 bits.
  */
 unsigned int leaf(unsigned int n);
 __attribute__((noipa)) unsigned int leaf(unsigned int n)

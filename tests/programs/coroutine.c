@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * coroutine_main runs on a stack of its own and spins there in coroutine_leaf three times as long as
- * main_side spins on the main thread's stack; they hand over to each other.
+ * coroutine_main runs on a stack of its own and spins there in coroutine_leaf three times as long
+ * as main_side spins on the main thread's stack; they hand over to each other.
  */
 #include <ucontext.h>
 

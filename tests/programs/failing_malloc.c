@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For LD_PRELOAD: allocations that fail. FAIL_FROM=N: the first N succeed; FAIL_COUNT=M: the M behind them fail, and the rest
- * succeeds again. Small ones of libraries at their start count too, so that a test can go from there on.
+ * For LD_PRELOAD: allocations that fail. FAIL_FROM=N: the first N succeed; FAIL_COUNT=M: the M
+ * behind them fail, and the rest succeeds again. Small ones of libraries at their start count too,
+ * so that a test can go from there on.
  */
 #include <errno.h>
 #include <stdatomic.h>

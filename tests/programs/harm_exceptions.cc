@@ -4,7 +4,8 @@
  *
  *	sort		a comparison that throws, called by qsort()
  *	cancel		pthread_cancel() of a thread that blocks below destructors
- *	cancel-now	the same, asynchronous, of a thread that computes in a function that calls nothing
+ *	cancel-now	the same, asynchronous, of a thread that computes in a function that calls
+ *			nothing
  *	fault		a signal handler throws, out of a function that calls nothing
  *	backtrace	how many frames backtrace() sees, from below and in a signal handler
  *	callers		whether functions see that they were called from this program

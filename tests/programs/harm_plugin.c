@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program in C that loads libraries in C++; an exception of theirs passes its functions. Both libraries lie beside
- * it: libharm_a.so, whose harm_catch() calls back and catches, and libharm_b.so, of the same source, that throws.
+ * A program in C that loads libraries in C++; an exception of theirs passes its functions. Both
+ * libraries lie beside it: libharm_a.so, whose harm_catch() calls back and catches, and
+ * libharm_b.so, of the same source, that throws.
  *
  *	at-once	throws right after it has loaded the library
  *	later	loads, waits for 0.5 s, throws
- *	inside	loads the library that throws in functions that were called from the one that catches
+ *	inside	loads the library that throws in functions that were called from the one that
+ *		catches
  *	cycles	loads, throws, unloads: 20 times
- *	fault	the library brings a signal handler that throws, out of a function that calls nothing
+ *	fault	the library brings a signal handler that throws, out of a function that calls
+ *		nothing
  *
  * With the second argument "wait", it says "ready" first and waits for SIGUSR1.
  */

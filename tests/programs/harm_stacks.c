@@ -2,7 +2,8 @@
 /*
  * One thread, several stacks.
  *
- *	array		coroutines by swapcontext() whose stacks are local arrays on the thread's own stack
+ *	array		coroutines by swapcontext() whose stacks are local arrays on the thread's
+ *			own stack
  *	array-own	the same with a switch in assembly, as Boost.Context has it
  *	heap-own	that switch, stacks from malloc()
  *	preempt		a timer's signal handler switches between coroutines, wherever they are
@@ -131,7 +132,10 @@ KEPT static void begin_by_switch(void)
 
 KEPT static void make_place(int self, char *stack)
 {
-	/* the address that it returns to, six registers below it; above it, as at a function's entry */
+	/*
+	 * the address that it returns to, six registers below it; above it, as at a function's
+	 * entry
+	 */
 	void **top = (void **)(stack + STACK_SIZE - 32);
 
 	memset(top - 6, 0, 6 * sizeof(*top));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Like a JIT compiler: writes code into anonymous memory (with frame pointers, without unwind tables)
- * and names it in /tmp/perf-PID.map, which stays when it ends, as theirs do. run_jitted calls
- * jit_outer, which calls jit_alpha, which spins. With "nomap" as the second argument there is no map.
+ * Like a JIT compiler: writes code into anonymous memory (with frame pointers, without unwind
+ * tables) and names it in /tmp/perf-PID.map, which stays when it ends, as theirs do. run_jitted
+ * calls jit_outer, which calls jit_alpha, which spins. With "nomap" as the second argument there is
+ * no map.
  */
 #include <stdint.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Like a JIT compiler that tells of its code in a jitdump, FOLDER/jit-PID.dump: jitdump SECONDS FOLDER
- * [MODE]. run_jitted calls jit_outer, which calls what spins, with frame pointers and without unwind tables.
- * The dump stays when it ends, as theirs do. Modes:
+ * Like a JIT compiler that tells of its code in a jitdump, FOLDER/jit-PID.dump: jitdump SECONDS
+ * FOLDER [MODE]. run_jitted calls jit_outer, which calls what spins, with frame pointers and
+ * without unwind tables. The dump stays when it ends, as theirs do. Modes:
  *
  *     plain  jit_alpha, with lines 10 and 20 of made_up.src
- *     reuse  jit_first for some time, then jit_second at the very same place; says how often each ran
- *     move   jit_mover, which lies elsewhere in the second half
+ *     reuse  jit_first for some time, then jit_second at the very same place; says how often each
+ *     ran move   jit_mover, which lies elsewhere in the second half
  *     fork   a child runs jit_alpha; its parent then tells that jit_other lies there
  */
 #include <elf.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * lua_host LIBRARY SCRIPT MODE [off]: a program that runs a script with any shared library of Lua or LuaJIT; off: LuaJIT
- * does not compile.
+ * lua_host LIBRARY SCRIPT MODE [off]: a program that runs a script with any shared library of Lua
+ * or LuaJIT; off: LuaJIT does not compile.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -26,7 +26,10 @@ int main(int argc, char **argv)
 {
 	void *library = argc > 3 ? dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) : NULL;
 	lua_State *(*new_state)(void);
-	/* luaL_openselectedlibs() of 5.5 has two more arguments: all, and none only to be there when asked for */
+	/*
+	 * luaL_openselectedlibs() of 5.5 has two more arguments: all, and none only to be there
+	 * when asked for
+	 */
 	void (*open_libs)(lua_State *, int, int);
 	int (*load)(lua_State *, const char *);
 	/* lua_pcall() of 5.1; lua_pcallk() of later ones has two more arguments */

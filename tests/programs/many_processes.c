@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * As many sleeping children as the second argument says (5,000); the parent spins in busy_parent and
- * takes them with it when it ends, however it ends.
+ * As many sleeping children as the second argument says (5,000); the parent spins in busy_parent
+ * and takes them with it when it ends, however it ends.
  */
 #include <signal.h>
 #include <sys/prctl.h>

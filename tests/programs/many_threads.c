@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* As many sleeping threads as the second argument says (10,000), and two that spin in busy_thread. */
+/*
+ * As many sleeping threads as the second argument says (10,000), and two that spin in busy_thread.
+ */
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * C++ names: outer::inner::Box<int>::turn and <double>::turn spin equally long; every round throws an
- * exception from outer::thrower through outer::passed to main.
+ * C++ names: outer::inner::Box<int>::turn and <double>::turn spin equally long; every round throws
+ * an exception from outer::thrower through outer::passed to main.
  */
 #include <stdexcept>
 

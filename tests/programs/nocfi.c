@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * main, before_assembly, a function written in assembly without unwind tables, after_assembly. Second
- * argument: "fp" (the assembly keeps a frame pointer: the way back is known, by a guess), "bare" (it
- * does not: the true answer is a cut stack, not an invented one), "rounded" and "stored" (it rounds its stack down),
- * "unnamed" (nothing tells where it begins).
+ * main, before_assembly, a function written in assembly without unwind tables, after_assembly.
+ * Second argument: "fp" (the assembly keeps a frame pointer: the way back is known, by a guess),
+ * "bare" (it does not: the true answer is a cut stack, not an invented one), "rounded" and "stored"
+ * (it rounds its stack down), "unnamed" (nothing tells where it begins).
  */
 #include <string.h>
 

@@ -22,7 +22,9 @@
 /* About a millisecond on a 3 GHz core: an iteration of spin() takes one clock cycle. */
 #define MILLISECOND 3000000UL
 
-/* The same code at the same alignment wherever it is used, so that its time depends on turns alone. */
+/*
+ * The same code at the same alignment wherever it is used, so that its time depends on turns alone.
+ */
 static inline __attribute__((always_inline)) void spin(unsigned long turns)
 {
 	__asm__ volatile("test %0, %0\n\t"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* python_host LIBRARY ARGUMENTS…: a program that is Python by a shared library, which one is said when it starts. */
+/*
+ * python_host LIBRARY ARGUMENTS…: a program that is Python by a shared library, which one is said
+ * when it starts.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 

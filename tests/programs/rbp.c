@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * run_code calls code in anonymous memory, without unwind tables, that spins with the second argument in rbp: zero, as
- * the outermost frame has it, or any other value that is no frame pointer.
+ * run_code calls code in anonymous memory, without unwind tables, that spins with the second
+ * argument in rbp: zero, as the outermost frame has it, or any other value that is no frame
+ * pointer.
  */
 #include <stdint.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Spends its time in f70, f20 and f10 as their names say. All three run the same loop; what differs
- * is the number of turns, so the split holds by construction on any machine. The rounds vary in length
- * so that they don't fall in step with the sampling.
+ * is the number of turns, so the split holds by construction on any machine. The rounds vary in
+ * length so that they don't fall in step with the sampling.
  */
 #include "program.h"
 

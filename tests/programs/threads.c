@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Four threads named worker-0 … worker-3, each in a function of its own, thread_0 … thread_3. At the
- * end prints, a line each, how many nanoseconds of CPU time they had.
+ * Four threads named worker-0 … worker-3, each in a function of its own, thread_0 … thread_3. At
+ * the end prints, a line each, how many nanoseconds of CPU time they had.
  */
 #include <pthread.h>
 

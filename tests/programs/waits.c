@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Threads that wait for what is known: wait_for_time, wait_for_mutex, wait_for_condition, wait_for_pipe, wait_for_disk
- * and long_wait, which waits from before "ready" to the end. At the end each prints a line: its thread id, the name of
- * that function, and of the span that it looked at, in ns: how long the function took by the clock, how long the thread
- * had a CPU (its clock), and how long it was ready without one (/proc/thread-self/schedstat).
+ * Threads that wait for what is known: wait_for_time, wait_for_mutex, wait_for_condition,
+ * wait_for_pipe, wait_for_disk and long_wait, which waits from before "ready" to the end. At the
+ * end each prints a line: its thread id, the name of that function, and of the span that it looked
+ * at, in ns: how long the function took by the clock, how long the thread had a CPU (its clock),
+ * and how long it was ready without one (/proc/thread-self/schedstat).
  *
  * With a second argument, "storm", two threads hand a byte to and fro instead, as fast as they can.
  */
@@ -27,8 +28,8 @@ static volatile int is_over;
 static int to_reader[2], to_long[2];
 
 /*
- * Time that the machine has not given to anyone: to interrupts, and to what else runs on the host. The kernel counts it
- * as no thread's.
+ * Time that the machine has not given to anyone: to interrupts, and to what else runs on the host.
+ * The kernel counts it as no thread's.
  */
 static uint64_t stolen(void)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A file of tokens: each that is taken has what a token must have, allows something, and is another than those before. */
+/*
+ * A file of tokens: each that is taken has what a token must have, allows something, and is another
+ * than those before.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /*
- * Blocks of any bytes, past the compression and its checksum, which no fuzzer finds its way through;
- * and columns of any numbers, which come back as they were.
+ * Blocks of any bytes, past the compression and its checksum, which no fuzzer finds its way
+ * through; and columns of any numbers, which come back as they were.
  */
 #include <stdlib.h>
 #include <string.h>

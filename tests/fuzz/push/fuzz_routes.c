@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whole requests, by the first byte to one of the three routes; films are made, opened, and removed again. */
+/*
+ * Whole requests, by the first byte to one of the three routes; films are made, opened, and removed
+ * again.
+ */
 #include <stdlib.h>
 
 #include "take.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What comes to /ingest as text: by the first byte a name with labels, a time, a form with its parts, or stacks
- * line by line.
+ * What comes to /ingest as text: by the first byte a name with labels, a time, a form with its
+ * parts, or stacks line by line.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Python's names from memory that holds anything: tables of lines, code objects, strings. (Real processes that were
- * damaged are in fuzz_stored.c.)
+ * Python's names from memory that holds anything: tables of lines, code objects, strings. (Real
+ * processes that were damaged are in fuzz_stored.c.)
  */
 #include <errno.h>
 #include <stddef.h>

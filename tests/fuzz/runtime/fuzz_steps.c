@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The steps of the runtimes (src/bpf) over memory, registers and facts that hold anything: every walk ends, and writes
- * whole frames. (Real processes that were damaged are in fuzz_stored.c.)
+ * The steps of the runtimes (src/bpf) over memory, registers and facts that hold anything: every
+ * walk ends, and writes whole frames. (Real processes that were damaged are in fuzz_stored.c.)
  */
 #include <stddef.h>
 #include <stdint.h>

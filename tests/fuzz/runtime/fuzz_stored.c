@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Processes that hold anything: the stored ones (tests/unit/runtime), changed in any way, are looked at, walked and
- * named, as the recorder does it. Besides the frames that the walk finds, words that no walk would make are named.
+ * Processes that hold anything: the stored ones (tests/unit/runtime), changed in any way, are
+ * looked at, walked and named, as the recorder does it. Besides the frames that the walk finds,
+ * words that no walk would make are named.
  */
 #include <stddef.h>
 #include <stdint.h>

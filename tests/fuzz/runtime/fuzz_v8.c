@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Frames of V8 named from memory that holds anything. Addresses wrap around, so that each leads somewhere. */
+/*
+ * Frames of V8 named from memory that holds anything. Addresses wrap around, so that each leads
+ * somewhere.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Any address of a request: what is taken is within its bounds, and a regular expression does not take long. */
+/*
+ * Any address of a request: what is taken is within its bounds, and a regular expression does not
+ * take long.
+ */
 #include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>

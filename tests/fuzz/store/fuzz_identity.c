@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /*
- * What processes call themselves, and rules: lines of cgroup, exe, command, comm, container and a rule. There is
- * always a name, it ends within its room, and valid UTF-8 is not cut within a character.
+ * What processes call themselves, and rules: lines of cgroup, exe, command, comm, container and a
+ * rule. There is always a name, it ends within its room, and valid UTF-8 is not cut within a
+ * character.
  */
 #include <stdbool.h>
 #include <stdint.h>

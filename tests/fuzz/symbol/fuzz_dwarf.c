@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A file with DWARF, read by libdw in its sandbox. libdw may crash, hang or run out of memory there:
- * what is tested is that this process goes on, and that what it hears holds together.
+ * A file with DWARF, read by libdw in its sandbox. libdw may crash, hang or run out of memory
+ * there: what is tested is that this process goes on, and that what it hears holds together.
  */
 #include <stdint.h>
 #include <stdlib.h>

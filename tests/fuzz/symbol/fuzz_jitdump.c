@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A jitdump, read at once and in two parts, as it grows. Both know the same, and whatever is named, the
- * file holds those words.
+ * A jitdump, read at once and in two parts, as it grows. Both know the same, and whatever is named,
+ * the file holds those words.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Any bytes as the table of Go's functions, at the place where it is in go_made.h's image; the rest is from there. */
+/*
+ * Any bytes as the table of Go's functions, at the place where it is in go_made.h's image; the rest
+ * is from there.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -22,7 +22,10 @@
 
 #define NOBODY 65534
 
-/* What is given up does not come back, so each case runs in a child; where a check fails is its status. */
+/*
+ * What is given up does not come back, so each case runs in a child; where a check fails is its
+ * status.
+ */
 #define CHECK(holds)                            \
 	do {                                    \
 		if (!(holds))                   \

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* --slower: slow calls with all that they called, and nothing else, in the order in which they ended. */
+/*
+ * --slower: slow calls with all that they called, and nothing else, in the order in which they
+ * ended.
+ */
 #include "../prelude.h"
 
 #include <string.h>

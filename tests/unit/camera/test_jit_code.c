@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which files are believed when a process's own code is named: most were written by someone who means harm. */
+/*
+ * Which files are believed when a process's own code is named: most were written by someone who
+ * means harm.
+ */
 
 #include "../prelude.h"
 
@@ -331,7 +334,9 @@ static void no_process(void **state)
 	s->pid = pid;
 }
 
-/* Of a process that has ended, nobody can tell the user: root's map is taken, another one's is not. */
+/*
+ * Of a process that has ended, nobody can tell the user: root's map is taken, another one's is not.
+ */
 static void ended_process(void **state)
 {
 	struct sleeper *s = *state;

@@ -152,7 +152,10 @@ static void unseen_code(void **state)
 	assert_names(b, one, "seen", one, "seen");
 }
 
-/* More frames than are kept: the older ones keep their names, and their places are others from now on. */
+/*
+ * More frames than are kept: the older ones keep their names, and their places are others from now
+ * on.
+ */
 static void too_many(void **state)
 {
 	struct bench *b = *state;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An endless recording, film after film: what was taken is in the films, whatever happens between two. */
+/*
+ * An endless recording, film after film: what was taken is in the films, whatever happens between
+ * two.
+ */
 #include "../prelude.h"
 
 #include <errno.h>
@@ -143,7 +146,10 @@ static pid_t start_worker(void)
 	_exit((int)work_for_the_reel(1));
 }
 
-/* What a film holds; each is complete: it has the names of its frames and the process of its threads. */
+/*
+ * What a film holds; each is complete: it has the names of its frames and the process of its
+ * threads.
+ */
 static uint64_t check_film(const char *path, pid_t worker, uint64_t *unwritten)
 {
 	struct film *film = NULL;
@@ -318,7 +324,10 @@ static int64_t wall_offset_of(const char *path)
 	return offset / 1000000000;
 }
 
-/* The clock is set: the film that is on ends at once, though it has most of an hour left; the next one has the new time. */
+/*
+ * The clock is set: the film that is on ends at once, though it has most of an hour left; the next
+ * one has the new time.
+ */
 static void test_the_clock_is_set(void **state)
 {
 	static const int64_t set_by[] = {-2 * HOUR_S, 5 * HOUR_S};

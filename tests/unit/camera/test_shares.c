@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A storm of one source takes no room in the rings from another one: calls come without end, nobody drains, and no
- * sample is lost. Needs root, as all that loads probes.
+ * A storm of one source takes no room in the rings from another one: calls come without end, nobody
+ * drains, and no sample is lost. Needs root, as all that loads probes.
  */
 #include "../prelude.h"
 
@@ -25,7 +25,10 @@
 /* Small rings, which calls fill soon, on a busy machine, too. */
 #define RING_BYTES (1u << 20)
 
-/* So much CPU time the storm has beyond that, ns: with samples in it, which need far less room than their share. */
+/*
+ * So much CPU time the storm has beyond that, ns: with samples in it, which need far less room than
+ * their share.
+ */
 #define STORM_NS  1000000000ull
 #define FREQUENCY 11
 

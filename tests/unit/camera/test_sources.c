@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table of sources: by their events, with their options, and each with its share of the rings. */
+/*
+ * The table of sources: by their events, with their options, and each with its share of the rings.
+ */
 #include "../prelude.h"
 
 #include <errno.h>

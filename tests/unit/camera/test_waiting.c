@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What waits for its other half is found by process and key, and nothing is lost without being counted. */
+/*
+ * What waits for its other half is found by process and key, and nothing is lost without being
+ * counted.
+ */
 #include "../prelude.h"
 
 #include <errno.h>
@@ -134,7 +137,10 @@ static void gives_all_back_the_oldest_first(void **state)
 #define PIDS 5
 #define KEYS 40
 
-/* Whatever comes in whatever order: each half is taken, replaced, evicted, forgotten, or still there. */
+/*
+ * Whatever comes in whatever order: each half is taken, replaced, evicted, forgotten, or still
+ * there.
+ */
 static void sums_are_conserved(void **state)
 {
 	struct waiting *waiting = new_waiting(64);

@@ -2,8 +2,8 @@
 
 /*
  * Not a test: says how large a film is and how long it takes. The profile is made up, but has the
- * shape of real ones: 16 processors at 99 samples a second with jitter, stacks of 8 to 60 frames that
- * share their outer frames, few of them hot.
+ * shape of real ones: 16 processors at 99 samples a second with jitter, stacks of 8 to 60 frames
+ * that share their outer frames, few of them hot.
  *
  *	measure-film PATH SAMPLES STACKS PROCESSORS [DEPTH]
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /*
- * Not a test: makes one film of several, as a store does when their hour is over, and says how long it took. For
- * bench/film-bytes.
+ * Not a test: makes one film of several, as a store does when their hour is over, and says how long
+ * it took. For bench/film-bytes.
  *
  *	measure-merge TO FILM…
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /*
- * Not a test: prints when each sample of a film's first event was taken, in ns of CLOCK_MONOTONIC, and its thread's number.
- * For bench/languages-cost.
+ * Not a test: prints when each sample of a film's first event was taken, in ns of CLOCK_MONOTONIC,
+ * and its thread's number. For bench/languages-cost.
  *
  *	sample-times FILM
  */

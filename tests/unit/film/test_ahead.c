@@ -41,7 +41,10 @@ static int run(struct line *line, size_t count, size_t end_at)
 	return ahead_run(&ahead);
 }
 
-/* However many there are and wherever it ends, what a loop would do is done, and one more is made at most. */
+/*
+ * However many there are and wherever it ends, what a loop would do is done, and one more is made
+ * at most.
+ */
 static void test_as_a_loop(void **state)
 {
 	struct line line;

@@ -191,7 +191,9 @@ static uint64_t random_number(uint64_t *state, uint64_t below)
 	return (*state >> 33) % below;
 }
 
-/* Calls that fit into no tree, as after losses, of many stacks, with the largest numbers there are. */
+/*
+ * Calls that fit into no tree, as after losses, of many stacks, with the largest numbers there are.
+ */
 static void test_any_calls(void **state)
 {
 	const char *path = new_path();

@@ -437,7 +437,9 @@ static void test_read_while_recording(void **state)
 	remove_folder();
 }
 
-/* What is written to a film that has no name any more, nobody would read: the next commit says so. */
+/*
+ * What is written to a film that has no name any more, nobody would read: the next commit says so.
+ */
 static void test_removed(void **state)
 {
 	const char *path = new_path();

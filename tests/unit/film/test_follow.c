@@ -114,7 +114,10 @@ static void same_films(struct film *followed, const char *path)
 	film_free(film);
 }
 
-/* What a recorder does, and then again with other words: a process executes another file, frames get better names. */
+/*
+ * What a recorder does, and then again with other words: a process executes another file, frames
+ * get better names.
+ */
 static void put_changes(struct film_writer *w, uint64_t second)
 {
 	char name[32], file[32];
@@ -198,7 +201,9 @@ static void test_another_film(void **state)
 	remove_folder();
 }
 
-/* What was damaged meanwhile is told as it is to who opens the film, and nothing is left in pieces. */
+/*
+ * What was damaged meanwhile is told as it is to who opens the film, and nothing is left in pieces.
+ */
 static void test_damage(void **state)
 {
 	static const char *const damage[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Films that become one say what they said before: every sample with its time, process, thread, names and value;
- * what is the same in two of them is there once.
+ * Films that become one say what they said before: every sample with its time, process, thread,
+ * names and value; what is the same in two of them is there once.
  */
 #include "../prelude.h"
 
@@ -67,7 +67,10 @@ static void add_images(struct film_writer *w, struct images *images)
 	images->script = film_add_image(w, &image);
 }
 
-/* One of many places; what lies there is another thing in each film, where films cannot know better. */
+/*
+ * One of many places; what lies there is another thing in each film, where films cannot know
+ * better.
+ */
 static uint32_t any_frame(struct film_writer *w, struct images *images, struct world *world)
 {
 	unsigned int n = made(&world->seed, 40), which = made(&world->seed, 8);
@@ -178,7 +181,8 @@ static void make_film(const char *path, struct world world, unsigned int samples
 /* What a film says, in any order: a sum over all samples, and how many there are. */
 struct digest {
 	const struct film *film;
-	int64_t offset; /* of the clock that times are told by: they are rounded when films become one */
+	/* of the clock that times are told by: they are rounded when films become one */
+	int64_t offset;
 	uint32_t event;
 	uint64_t sum, count;
 };
@@ -312,8 +316,8 @@ static void test_all_is_kept(void **state)
 }
 
 /*
- * A writer that forgets writes things again: the film says the same. When it is merged, things are in it once, as if
- * nothing had been forgotten.
+ * A writer that forgets writes things again: the film says the same. When it is merged, things are
+ * in it once, as if nothing had been forgotten.
  */
 static void test_what_was_written_twice(void **state)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes and threads packed in blocks come back as they were; what is wrong with a block is refused. */
+/*
+ * Processes and threads packed in blocks come back as they were; what is wrong with a block is
+ * refused.
+ */
 #include "../prelude.h"
 
 #include <errno.h>
@@ -28,7 +31,10 @@ static const char *text(struct people *p, const char *format, unsigned int i)
 	return arena_text(&p->texts, words, (size_t)length);
 }
 
-/* Some alive, some that ended before they began, threads of lower numbers: what hostile films may say. */
+/*
+ * Some alive, some that ended before they began, threads of lower numbers: what hostile films may
+ * say.
+ */
 static struct people make_people(void)
 {
 	struct people p = {

@@ -5,8 +5,8 @@
 #include "film/film.h"
 
 /*
- * Made-up calls: threads that call functions in trees, one call after the other as they end. The same
- * numbers each time.
+ * Made-up calls: threads that call functions in trees, one call after the other as they end. The
+ * same numbers each time.
  */
 struct tree_thread {
 	uint64_t now;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What must hold for each function of any image: probes stand where instructions begin, within the function,
- * entries only move over code that leads straight to them, returns are returns. A disassembler is the judge.
+ * What must hold for each function of any image: probes stand where instructions begin, within the
+ * function, entries only move over code that leads straight to them, returns are returns. A
+ * disassembler is the judge.
  */
 #include "look.h"
 
@@ -230,7 +231,10 @@ static void test_no_stubs(void **state)
 	look_away(&l);
 }
 
-/* Return probes are for functions that call nothing, and only where no signal handler is to be expected. */
+/*
+ * Return probes are for functions that call nothing, and only where no signal handler is to be
+ * expected.
+ */
 static void test_throws(void **state)
 {
 	struct probe_question question = {.own = true, .called = true, .calm = true};

@@ -120,7 +120,10 @@ static void test_return(void **state)
 	look_away(&l);
 }
 
-/* Return probes are for functions that call nothing, stay on their stack and do not look at their callers. */
+/*
+ * Return probes are for functions that call nothing, stay on their stack and do not look at their
+ * callers.
+ */
 static void test_leaves(void **state)
 {
 	const struct probe_question question = {.own = true, .calm = true};

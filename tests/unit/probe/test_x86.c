@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The reader of instructions against a disassembler, over the code of real programs, and against instructions
- * that are easily misread.
+ * The reader of instructions against a disassembler, over the code of real programs, and against
+ * instructions that are easily misread.
  */
 #include "../prelude.h"
 

@@ -90,7 +90,10 @@ static void bias_of_a_mapping(void **state)
 	uint64_t bias;
 
 	(void)state;
-	/* the first page of the segment; one within; the page that two segments share is the second's */
+	/*
+	 * the first page of the segment; one within; the page that two segments share is the
+	 * second's
+	 */
 	assert_true(image_bias(&image, 0x7f0000002000, 0x1000, &bias));
 	assert_int_equal(bias, 0x7f0000000000);
 	assert_true(image_bias(&image, 0x7f0000003000, 0x2000, &bias));
@@ -105,7 +108,9 @@ static void bias_of_a_mapping(void **state)
 	free(image.segments);
 }
 
-/* Any part of it may be cut off or be nonsense: nothing outside may be read (the sanitizers watch). */
+/*
+ * Any part of it may be cut off or be nonsense: nothing outside may be read (the sanitizers watch).
+ */
 static void damaged_elf(void **state)
 {
 	struct small_elf e = small_elf(1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Follows a child that does all that the kernel announces: a thread, a library, a child of its own that
- * executes another program, exits. Needs the right to watch whole CPUs.
+ * Follows a child that does all that the kernel announces: a thread, a library, a child of its own
+ * that executes another program, exits. Needs the right to watch whole CPUs.
  */
 #include "../prelude.h"
 

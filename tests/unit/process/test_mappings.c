@@ -7,7 +7,10 @@
 
 #include "process/mappings.h"
 
-/* Images that stand for files; there are none, so they have no segments and the bias is start - offset. */
+/*
+ * Images that stand for files; there are none, so they have no segments and the bias is start -
+ * offset.
+ */
 static struct images *images;
 static struct image *file_a, *file_b, *jit;
 
@@ -155,7 +158,9 @@ static void growing_is_no_replacement(void **state)
 	assert_int_equal(m.count, 1);
 	expect(&m, 0, jit, 0x1000, 0x4000, 0);
 	assert_int_equal(jit->users, 2);
-	/* the same of a file, where the offset goes on; elsewhere in the file it is something else */
+	/*
+	 * the same of a file, where the offset goes on; elsewhere in the file it is something else
+	 */
 	put(&m, file_a, 0x5000, 0x6000, 0x1000);
 	put(&m, file_a, 0x6000, 0x7000, 0x2000);
 	put(&m, file_a, 0x7000, 0x8000, 0x9000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Programs that cannot be reached by their path: in another mount namespace, and deleted there. Needs
- * the right to mount; the mounts are in a namespace that goes with its only process.
+ * Programs that cannot be reached by their path: in another mount namespace, and deleted there.
+ * Needs the right to mount; the mounts are in a namespace that goes with its only process.
  */
 #include "../prelude.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which files a command runs: found in PATH, behind "#!" lines, with the libraries it is linked with. */
+/*
+ * Which files a command runs: found in PATH, behind "#!" lines, with the libraries it is linked
+ * with.
+ */
 #include "../prelude.h"
 
 #include <errno.h>

@@ -275,7 +275,9 @@ static void name_of_the_first_thread(void **state)
 	assert_string_equal(targets_known(all, A)->comm, "renamed");
 }
 
-/* exec from another thread: all but one are dead, and that one takes over the first one's number. */
+/*
+ * exec from another thread: all but one are dead, and that one takes over the first one's number.
+ */
 static void exec_with_threads(void **state)
 {
 	(void)state;

@@ -277,7 +277,10 @@ static void test_otlp(void **state)
 	free(body);
 }
 
-/* The same body with every possible end, and with many wrong bytes: it is taken or refused, no more. */
+/*
+ * The same body with every possible end, and with many wrong bytes: it is taken or refused, no
+ * more.
+ */
 static void damage(route_function *route, const struct query *query, const char *type,
 		   const char *name)
 {

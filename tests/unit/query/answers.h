@@ -11,8 +11,8 @@ const struct function *answer_function(const struct functions *functions, const 
 const struct flame_node *answer_node(const struct flame *flame, const char *path);
 
 /*
- * Asserts what holds for every answer: totals are self plus the children's, siblings are sorted, and
- * the functions' self values add up to the whole.
+ * Asserts what holds for every answer: totals are self plus the children's, siblings are sorted,
+ * and the functions' self values add up to the whole.
  */
 void answer_check(const struct flame *flame, const struct functions *functions);
 

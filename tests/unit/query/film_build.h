@@ -6,8 +6,8 @@
 #include "film/writer.h"
 
 /*
- * Small films for tests, written to a temporary file and read back. Whatever fails ends the program.
- * The film begins at FILM_BUILD_START, which is 2026-01-02 03:04:05 UTC.
+ * Small films for tests, written to a temporary file and read back. Whatever fails ends the
+ * program. The film begins at FILM_BUILD_START, which is 2026-01-02 03:04:05 UTC.
  */
 #define FILM_BUILD_START 1000000000000ull
 
@@ -54,7 +54,10 @@ uint32_t film_build_frame(struct film_build *b, const char *text);
 /* A frame of /usr/bin/server called exactly that. */
 uint32_t film_build_raw_frame(struct film_build *b, const char *name);
 
-/* Frames by such texts with ';' between them, root first; '?' before one marks it as guessed, '~' as interpreter's. */
+/*
+ * Frames by such texts with ';' between them, root first; '?' before one marks it as guessed, '~'
+ * as interpreter's.
+ */
 uint32_t film_build_stack(struct film_build *b, const char *text);
 
 void film_build_sample(struct film_build *b, uint64_t ms, uint32_t thread, const char *stack,
@@ -80,8 +83,8 @@ void film_build_cost(struct film_build *b, const char *function, uint32_t own, u
 struct film *film_build_open(struct film_build *b);
 
 /*
- * A film of one thread of "app" (100) and its worker, 100 us long: main() 0-100 us with parse() twice, read()
- * within the second, and work() on the worker.
+ * A film of one thread of "app" (100) and its worker, 100 us long: main() 0-100 us with parse()
+ * twice, read() within the second, and work() on the worker.
  */
 struct film *film_build_small_calls(void);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Writes a made-up film of calls: "make_calls CALLS THREADS PATH". Threads call as programs do, up to 12
- * levels deep, and one signal handler runs on a stack of its own. The same arguments always make the same
- * film. "make_calls sample PATH": a small one in which everything is odd.
+ * Writes a made-up film of calls: "make_calls CALLS THREADS PATH". Threads call as programs do, up
+ * to 12 levels deep, and one signal handler runs on a stack of its own. The same arguments always
+ * make the same film. "make_calls sample PATH": a small one in which everything is odd.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Writes a made-up film of any size: "make_film SAMPLES STACKS DEPTH PATH". Stacks are like those of
- * a server: they share their outer frames, and a few take most of the samples. The same arguments
- * always make the same film.
+ * Writes a made-up film of any size: "make_film SAMPLES STACKS DEPTH PATH". Stacks are like those
+ * of a server: they share their outer frames, and a few take most of the samples. The same
+ * arguments always make the same film.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,8 +84,8 @@ static void make_frames(struct maker *m)
 }
 
 /*
- * Stack i has the frame that i >> bits decides: many bits at the root, where all stacks are the same,
- * and none in the last quarter, where each goes its own way.
+ * Stack i has the frame that i >> bits decides: many bits at the root, where all stacks are the
+ * same, and none in the last quarter, where each goes its own way.
  */
 static void make_stacks(struct maker *m)
 {

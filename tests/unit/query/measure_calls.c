@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /*
- * Not a test: says how long a report of many calls takes, and how much memory. The calls are made up, but
- * have the shape of a program's: call trees of some depth whose functions call a few others, again and
- * again, on several threads at once.
+ * Not a test: says how long a report of many calls takes, and how much memory. The calls are made
+ * up, but have the shape of a program's: call trees of some depth whose functions call a few
+ * others, again and again, on several threads at once.
  *
  *	measure_calls PATH CALLS [FUNCTIONS [THREADS [wide]]]
  *

@@ -37,7 +37,9 @@ static void test_tree(void **state)
 	film_free(film);
 }
 
-/* read() costs its callers 1,000 ns, each parse() 1,000 and what is in it; 100 are within itself. */
+/*
+ * read() costs its callers 1,000 ns, each parse() 1,000 and what is in it; 100 are within itself.
+ */
 static void test_cost_is_subtracted(void **state)
 {
 	struct film *film = film_build_small_calls();
@@ -87,7 +89,9 @@ static void test_cost_is_too_high(void **state)
 	assert_int_equal(report.view.calls->subtracted, 450);
 	f = answer_function(&report.functions, "leaf");
 	assert_int_equal(f->calls[TREE_NOW]->min, 0);
-	/* what is a bound and no measurement is told: of calls one by one, and of all by some way */
+	/*
+	 * what is a bound and no measurement is told: of calls one by one, and of all by some way
+	 */
 	assert_int_equal(f->calls[TREE_NOW]->clamped, 1);
 	assert_false(f->calls[TREE_NOW]->is_bound);
 	f = answer_function(&report.functions, "main");
@@ -207,7 +211,10 @@ static void test_gaps_are_the_thread_s(void **state)
 	film_free(film);
 }
 
-/* Where paths are too many, the time stays with the callers, and every call is still one of its function. */
+/*
+ * Where paths are too many, the time stays with the callers, and every call is still one of its
+ * function.
+ */
 static void test_too_many_paths(void **state)
 {
 	static const struct film_build_call calls[] = {
@@ -264,7 +271,10 @@ static void test_recursion(void **state)
 	film_free(film);
 }
 
-/* Jumped to, a function ends with the one that it replaced; and a call may take no time that is known. */
+/*
+ * Jumped to, a function ends with the one that it replaced; and a call may take no time that is
+ * known.
+ */
 static void test_tail_calls(void **state)
 {
 	static const struct film_build_call calls[] = {
@@ -287,7 +297,10 @@ static void test_tail_calls(void **state)
 	film_free(film);
 }
 
-/* Calls of a signal handler lie in time within a call of the thread's own stack, but it did not make them. */
+/*
+ * Calls of a signal handler lie in time within a call of the thread's own stack, but it did not
+ * make them.
+ */
 static void test_lanes_and_threads(void **state)
 {
 	static const struct film_build_call calls[] = {
@@ -424,7 +437,10 @@ static void assert_unsure(const struct report *report, const char *name, uint64_
 	assert_int_equal(function_unsure_self(f, TREE_NOW), self);
 }
 
-/* A call whose end was not seen was there as long as what it called; the rest may be its caller's time. */
+/*
+ * A call whose end was not seen was there as long as what it called; the rest may be its caller's
+ * time.
+ */
 static void test_what_is_unsure(void **state)
 {
 	static const struct film_build_call calls[] = {

@@ -334,7 +334,10 @@ static void test_recursion(void **state)
 	film_free(film);
 }
 
-/* Places without names are one by the function that they are in; where that is not known, by address. */
+/*
+ * Places without names are one by the function that they are in; where that is not known, by
+ * address.
+ */
 static void test_places(void **state)
 {
 	struct film_build b;

@@ -15,7 +15,10 @@ static uint64_t cell(const struct heat *heat, uint64_t ms)
 	return heat->cells[ms / 20];
 }
 
-/* What was sampled stands where it was, what lasted in all of its time. The film begins with a second. */
+/*
+ * What was sampled stands where it was, what lasted in all of its time. The film begins with a
+ * second.
+ */
 static void test_waits_stand_in_all_their_cells(void **state)
 {
 	struct question q = {0};

@@ -108,7 +108,8 @@ static void test_names(void **state)
 }
 
 /*
- * A film of waits of a worker: for a lock that web had, for a socket, for a timer, for a terminal, and short ones.
+ * A film of waits of a worker: for a lock that web had, for a socket, for a timer, for a terminal,
+ * and short ones.
  */
 static struct film *film_of_waits(void)
 {

@@ -15,8 +15,8 @@ struct found {
 };
 
 /*
- * Images that are watched. The functions that are replaced have no place for a context, so this is one of
- * the program.
+ * Images that are watched. The functions that are replaced have no place for a context, so this is
+ * one of the program.
  */
 static struct {
 	vec(struct stored_image *) images;

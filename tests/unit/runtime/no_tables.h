@@ -3,8 +3,8 @@
 #define TESTS_RUNTIME_NO_TABLES_H
 
 /*
- * For tests of what single functions of a step read: the walk of a process that runs, which finds nothing in its tables
- * and keeps no frames. Memory is unwind_read(), by whoever includes this.
+ * For tests of what single functions of a step read: the walk of a process that runs, which finds
+ * nothing in its tables and keeps no frames. Memory is unwind_read(), by whoever includes this.
  */
 
 #include "one_memory.h"

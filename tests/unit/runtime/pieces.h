@@ -11,8 +11,8 @@
 #include "base/vec.h"
 
 /*
- * The bytes that are known of something large: a process's memory, a file. Kept by pages, each byte known or
- * not. All zero is empty.
+ * The bytes that are known of something large: a process's memory, a file. Kept by pages, each byte
+ * known or not. All zero is empty.
  */
 struct pieces_page {
 	uint64_t number;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Walks the stack of a thread at each instruction: of a process that runs, its busiest thread goes on one by one, while
- * the others stand still. Prints each stack that differs from the one before, innermost frame last, with how many
- * instructions it stayed and where that began; the stack itself is without the place in the innermost native frame.
+ * Walks the stack of a thread at each instruction: of a process that runs, its busiest thread goes
+ * on one by one, while the others stand still. Prints each stack that differs from the one before,
+ * innermost frame last, with how many instructions it stayed and where that began; the stack itself
+ * is without the place in the innermost native frame.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -74,7 +75,10 @@ static void print(struct stepper *stepper)
 	printf("\t%s\n", text);
 }
 
-/* Takes the place of the innermost native frame out of the text, so that it changes with the frames only. */
+/*
+ * Takes the place of the innermost native frame out of the text, so that it changes with the frames
+ * only.
+ */
 static void drop_place(struct buf *text)
 {
 	char *line = (char *)text->at, *plus, *end;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stores a process for tests: stops it, walks the stack of one of its threads as the recorder would, and writes what
- * was read on the way and the stack that was found. It needs the right to trace the process.
+ * Stores a process for tests: stops it, walks the stack of one of its threads as the recorder
+ * would, and writes what was read on the way and the stack that was found. It needs the right to
+ * trace the process.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -19,7 +20,10 @@
 
 #define LINE 64
 
-/* Bytes from which on something is left out: more of it serves also when a runtime's file reads more some day. */
+/*
+ * Bytes from which on something is left out: more of it serves also when a runtime's file reads
+ * more some day.
+ */
 #define LARGE 32768
 
 struct options {
@@ -223,7 +227,10 @@ static int write_text(const char *path, const char *text)
 	return err;
 }
 
-/* Whether the stored process, as it is now, says this, by these runtimes (bits of enum unwind_runtime). */
+/*
+ * Whether the stored process, as it is now, says this, by these runtimes (bits of enum
+ * unwind_runtime).
+ */
 static bool says(struct stored *stored, struct stored_stack *stack, const char *text,
 		 uint32_t attached)
 {
@@ -253,8 +260,8 @@ static void set(const struct smaller *s, uint64_t address, const uint8_t *bytes,
 }
 
 /*
- * Clears what was read but makes no difference: of names, say, mostly more is read than they are long, and of
- * tables all entries. By halves, down to some bytes.
+ * Clears what was read but makes no difference: of names, say, mostly more is read than they are
+ * long, and of tables all entries. By halves, down to some bytes.
  */
 static void clear(const struct smaller *s, uint64_t address, size_t count)
 {

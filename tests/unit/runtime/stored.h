@@ -8,10 +8,10 @@
 #include "process/targets.h"
 
 /*
- * A stored process: one thread of a real process at one moment, with all that it takes to walk its stack and to
- * name its frames again, on any machine and without rights. Kept is what was read: of the process's memory, of its
- * images' files (headers, the symbols that were found, the bytes that were asked for), and of the unwind tables the
- * rules of the frames that were passed.
+ * A stored process: one thread of a real process at one moment, with all that it takes to walk its
+ * stack and to name its frames again, on any machine and without rights. Kept is what was read: of
+ * the process's memory, of its images' files (headers, the symbols that were found, the bytes that
+ * were asked for), and of the unwind tables the rules of the frames that were passed.
  */
 
 /* An unwind rule that holds for one virtual address of an image. */
@@ -22,7 +22,8 @@ struct stored_rule {
 
 struct stored_image {
 	struct image
-		image; /* path and segments are the stored process's; fd is made by stored_begin() */
+		/* path and segments are the stored process's; fd is made by stored_begin() */
+		image;
 	uint64_t file_size;
 	struct pieces file; /* by offset */
 	uint32_t suspects;  /* bit of enum unwind_runtime: it may be this runtime's */
@@ -42,7 +43,9 @@ struct stored {
 
 void stored_free(struct stored *stored);
 
-/* Into bytes (uncompressed) and back. -EINVAL: damaged; -ENOMEM. After an error *stored is empty. */
+/*
+ * Into bytes (uncompressed) and back. -EINVAL: damaged; -ENOMEM. After an error *stored is empty.
+ */
 void stored_pack(struct stored *stored, struct buf *to);
 int stored_unpack(struct stored *stored, const void *bytes, size_t count);
 
@@ -50,10 +53,15 @@ int stored_unpack(struct stored *stored, const void *bytes, size_t count);
 int stored_save(struct stored *stored, const char *path);
 int stored_load(struct stored *stored, const char *path);
 
-/* Bytes of a file or of compressed data, at most limit, for the caller to free; null: it cannot be had. */
+/*
+ * Bytes of a file or of compressed data, at most limit, for the caller to free; null: it cannot be
+ * had.
+ */
 uint8_t *stored_expand(const void *compressed, size_t size, size_t *expanded);
 
-/* Makes the images' files and the process's mappings. 0 or a negative errno. Then it can be walked: */
+/*
+ * Makes the images' files and the process's mappings. 0 or a negative errno. Then it can be walked:
+ */
 int stored_begin(struct stored *stored);
 struct stored_source stored_source(struct stored *stored);
 

@@ -10,9 +10,9 @@
 #include "unwind/table.h"
 
 /*
- * Looks for runtimes in a process, walks the stack of one of its threads and names its frames, as the recorder
- * does, but in user space and in one go: the source that runs in the kernel, over any memory: that of a thread which
- * is stopped, or a stored one.
+ * Looks for runtimes in a process, walks the stack of one of its threads and names its frames, as
+ * the recorder does, but in user space and in one go: the source that runs in the kernel, over any
+ * memory: that of a thread which is stopped, or a stored one.
  */
 
 /* A thread that has stopped. */
@@ -54,9 +54,9 @@ struct stored_stack {
 int stored_walk(const struct stored_source *source, struct stored_stack *stack);
 
 /*
- * The same in parts: several stacks of one process, as long as it maps nothing else. stored_open(): 0, or -ENOMEM; then
- * also to be closed. stored_take(): source->thread as it is now; text is added to the stack's. The source and the
- * stack must live until it is closed.
+ * The same in parts: several stacks of one process, as long as it maps nothing else. stored_open():
+ * 0, or -ENOMEM; then also to be closed. stored_take(): source->thread as it is now; text is added
+ * to the stack's. The source and the stack must live until it is closed.
  */
 struct stored_walk;
 int stored_open(const struct stored_source *source, struct stored_stack *stack,

@@ -127,7 +127,9 @@ static void checksums(void **state)
 	assert_int_equal(sum >> 48, 0);
 }
 
-/* A Symbol with its text at 6 or 8: what stands behind the text does not count, its last byte does. */
+/*
+ * A Symbol with its text at 6 or 8: what stands behind the text does not count, its last byte does.
+ */
 static void checksums_of_symbols(void **state)
 {
 	static const struct {
@@ -157,7 +159,10 @@ static void checksums_of_symbols(void **state)
 		}
 }
 
-/* The tables of a process whose memory is noise are refused, or it is asked again later; never believed. */
+/*
+ * The tables of a process whose memory is noise are refused, or it is asked again later; never
+ * believed.
+ */
 static void attaching_to_noise(void **state)
 {
 	const struct runtime_type *type = &runtime_hotspot;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HotSpot: the blob of an address, by the map of segments, by the block that it was in before, and by what was seen there. */
+/*
+ * HotSpot: the blob of an address, by the map of segments, by the block that it was in before, and
+ * by what was seen there.
+ */
 // clang-format off
 // clang-format on
 
@@ -58,7 +61,10 @@ static inline long unwind_read(const struct unwind_walk *w, void *to, __u32 size
 	return 0;
 }
 
-/* What a blob has here: its name, its kind, where its code begins, the words of its frame, its compile id. */
+/*
+ * What a blob has here: its name, its kind, where its code begins, the words of its frame, its
+ * compile id.
+ */
 struct blob {
 	uint64_t name;
 	uint32_t kind, code_offset, frame_size, compile_id;
@@ -128,7 +134,10 @@ static void with_its_block(void **state)
 	assert_true(plain.is_nmethod);
 }
 
-/* A block that was given back, and one whose end has become another one: what was there says no more. */
+/*
+ * A block that was given back, and one whose end has become another one: what was there says no
+ * more.
+ */
 static void gone_blocks(void **state)
 {
 	struct here here = {0};

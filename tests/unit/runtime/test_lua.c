@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of Lua's frames: what a caller's instructions say; functions that changed; memory that holds anything. */
+/*
+ * Names of Lua's frames: what a caller's instructions say; functions that changed; memory that
+ * holds anything.
+ */
 #include "../prelude.h"
 
 #include <errno.h>
@@ -182,7 +185,10 @@ static void chunks_are_called_as_people_know_them(void **state)
 	assert_string_equal(to, "[string \"x = 1...\"]");
 }
 
-/* Any instructions, sizes and pointers: there is an answer, and nothing else is read (the sanitizer looks). */
+/*
+ * Any instructions, sizes and pointers: there is an answer, and nothing else is read (the sanitizer
+ * looks).
+ */
 static void memory_that_holds_anything(void **state)
 {
 	static struct runtime_names names;

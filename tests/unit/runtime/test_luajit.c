@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of LuaJIT's frames: by their callers, from memory that is used again, freed, or holds anything. */
+/*
+ * Names of LuaJIT's frames: by their callers, from memory that is used again, freed, or holds
+ * anything.
+ */
 #include "../prelude.h"
 
 #include <errno.h>
@@ -49,7 +52,10 @@ static void put_text(struct page *page, uint64_t at, uint32_t number, const char
 
 #define INS(op, a, d) ((uint32_t)(op) | (uint32_t)(a) << 8 | (uint32_t)(d) << 16)
 
-/* A GCproto with eight instructions, one constant, names of one upvalue and of one variable; at line 10. */
+/*
+ * A GCproto with eight instructions, one constant, names of one upvalue and of one variable; at
+ * line 10.
+ */
 static void put_proto(struct page *page, uint64_t at)
 {
 	const uint64_t k = at + LUAJIT_PROTO_SIZE + 40, infos = k + 8;

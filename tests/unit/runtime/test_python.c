@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of Python's frames: tables of lines of each kind, as compilers made them; code objects that changed. */
+/*
+ * Names of Python's frames: tables of lines of each kind, as compilers made them; code objects that
+ * changed.
+ */
 #include "../prelude.h"
 
 #include <errno.h>

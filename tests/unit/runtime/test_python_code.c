@@ -166,7 +166,9 @@ static void a_function_without_a_number_is_looked_at_now_and_then(void **state)
 	assert_int_equal(sum_of(&here, CODE, 1), true_sum(&here, CODE));
 }
 
-/* The frame was entered before the function got other code: its number says nothing of the frame's. */
+/*
+ * The frame was entered before the function got other code: its number says nothing of the frame's.
+ */
 static void a_frame_of_older_code(void **state)
 {
 	static struct here here;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stored processes (stored/make.sh), walked and named by the source that runs in the kernel and by the runtimes'
- * own: without their programs, without rights, the same answer everywhere; and the same with pieces of them
- * missing or damaged, which must end with a reason.
+ * Stored processes (stored/make.sh), walked and named by the source that runs in the kernel and by
+ * the runtimes' own: without their programs, without rights, the same answer everywhere; and the
+ * same with pieces of them missing or damaged, which must end with a reason.
  */
 #include "../prelude.h"
 

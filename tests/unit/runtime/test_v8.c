@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of V8's functions, from a heap that is made here: as it should be, and as no engine would make it. */
+/*
+ * Names of V8's functions, from a heap that is made here: as it should be, and as no engine would
+ * make it.
+ */
 #include "../prelude.h"
 
 #include <errno.h>
@@ -129,7 +132,10 @@ static void test_functions(void **state)
 		     "handle", "/srv/app.js", 102);
 }
 
-/* What a module does outside of all functions. Versions differ in whether it counts its variables before their names. */
+/*
+ * What a module does outside of all functions. Versions differ in whether it counts its variables
+ * before their names.
+ */
 static void test_module(void **state)
 {
 	struct heap *heap = *state;
@@ -229,7 +235,10 @@ static void test_guessed_name_of_parts(void **state)
 	assert_text(heap, text, expected);
 }
 
-/* What a name is read from may be freed, and something else in its place, while the function is as it was. */
+/*
+ * What a name is read from may be freed, and something else in its place, while the function is as
+ * it was.
+ */
 static void test_checksum_of_the_name(void **state)
 {
 	struct heap *heap = *state;

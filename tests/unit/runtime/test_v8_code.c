@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Places in V8's bytecode and in what it compiles: their lines, and the functions that are inlined there. */
+/*
+ * Places in V8's bytecode and in what it compiles: their lines, and the functions that are inlined
+ * there.
+ */
 #include "../prelude.h"
 
 #include <errno.h>
@@ -130,7 +133,10 @@ static struct optimized make_optimized(struct heap *heap)
 	data[7] = make(heap, 190, 16 + sizeof(inlined));
 	put_word(heap, data[7], 8, small(sizeof(inlined)));
 	put(heap, data[7], 16, inlined, sizeof(inlined));
-	/* exits from offset 480 on: two at once, one later, which belongs to the call that returns to 36 */
+	/*
+	 * exits from offset 480 on: two at once, one later, which belongs to the call that returns
+	 * to 36
+	 */
 	data[8] = small(480);
 	data[9] = small(2);
 	data[10] = small(1);
@@ -190,13 +196,18 @@ static void test_inlined_functions(void **state)
 	/* between calls: what both agree on */
 	assert_chain(name_code(heap, &o, 25, V8_FRAME_LEAF), "middle:4 outer:3 ");
 	assert_chain(name_code(heap, &o, 35, V8_FRAME_LEAF), "outer:3 ");
-	/* before the first call, nothing is known but the function; a call that is none, or behind the code: nothing */
+	/*
+	 * before the first call, nothing is known but the function; a call that is none, or behind
+	 * the code: nothing
+	 */
 	assert_chain(name_code(heap, &o, 5, V8_FRAME_LEAF), "outer:0 ");
 	name_code_as(heap, &o, 5, V8_FRAME_CODE, -ESTALE);
 	name_code_as(heap, &o, 600, V8_FRAME_CODE, -ESTALE);
 }
 
-/* Two places lie nearer to each other than calls can: between two of them, the one before counts. */
+/*
+ * Two places lie nearer to each other than calls can: between two of them, the one before counts.
+ */
 static void test_places_of_all(void **state)
 {
 	static const struct entry entries[] = {

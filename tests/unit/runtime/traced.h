@@ -20,7 +20,10 @@ struct traced {
 /* The thread that needs the most CPU time within a short while. */
 pid_t traced_busiest(pid_t pid);
 
-/* Stops all threads: what is read of one must not be changed by another. False: they cannot be stopped. */
+/*
+ * Stops all threads: what is read of one must not be changed by another. False: they cannot be
+ * stopped.
+ */
 bool traced_stop(struct traced *traced, pid_t pid);
 void traced_let_go(struct traced *traced);
 

@@ -2,7 +2,9 @@
 #ifndef TESTS_RUNTIME_V8_MADE_H
 #define TESTS_RUNTIME_V8_MADE_H
 
-/* A heap of V8 11.3 that a test makes, object by object, and the names of frames that lead into it. */
+/*
+ * A heap of V8 11.3 that a test makes, object by object, and the names of frames that lead into it.
+ */
 
 #include "bpf/v8_abi.h"
 #include "v8_heap.h"
@@ -48,11 +50,17 @@ uint64_t make_script(struct heap *heap, const char *name, const char *source);
 /* name: a string, or a scope */
 uint64_t make_shared(struct heap *heap, uint64_t name, uint64_t script);
 
-/* Flags: a function's scope (2), a class that is saved (1 << 10), its name is there (3 << 12), a guessed one (1 << 14). */
+/*
+ * Flags: a function's scope (2), a class that is saved (1 << 10), its name is there (3 << 12), a
+ * guessed one (1 << 14).
+ */
 uint64_t make_scope(struct heap *heap, uint32_t flags, uint32_t locals, const uint64_t *behind,
 		    size_t count);
 
-/* What a frame with these words is called, which the next call forgets; expected: what name_of() returns. */
+/*
+ * What a frame with these words is called, which the next call forgets; expected: what name_of()
+ * returns.
+ */
 const struct runtime_names *name(struct heap *heap, uint64_t value, unsigned int variant,
 				 uint64_t detail, int expected);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is sent to others is taken in again by the decoders of pushes, which are tested with bodies of other
- * encoders: it must say what the film says.
+ * What is sent to others is taken in again by the decoders of pushes, which are tested with bodies
+ * of other encoders: it must say what the film says.
  */
 #include "../prelude.h"
 
@@ -208,7 +208,10 @@ static uint64_t number_field(struct bytes message, unsigned int number)
 	return 0;
 }
 
-/* An attribute of the first profile of the n-th resource; 0: it has none. Or how many it has, where key is null. */
+/*
+ * An attribute of the first profile of the n-th resource; 0: it has none. Or how many it has, where
+ * key is null.
+ */
 static uint64_t attribute_of(const struct buf *body, uint64_t n, const char *key)
 {
 	struct bytes all = {body->at, body->at + body->count, false};
@@ -407,7 +410,9 @@ static void test_folder_losses(void **state)
 	rmdir(folder);
 }
 
-/* Pyroscope keeps no profile without samples: none is sent, and whoever reads the log learns of it. */
+/*
+ * Pyroscope keeps no profile without samples: none is sent, and whoever reads the log learns of it.
+ */
 static void test_pyroscope_losses(void **state)
 {
 	struct to_others_options options = {.where = "http://there/", .service_of = service_of};

@@ -2,10 +2,12 @@
 /*
  * A server before the store of fake_store.c, for tests that speak HTTP to it (tests/e2e/asking.py):
  *
- *	serve-fake [address=…] [tokens=LINE;LINE…] [open=1] [certificate=… key=…] [ca=…] [spool=…] [queue=N] …
+ *	serve-fake [address=…] [tokens=LINE;LINE…] [open=1] [certificate=… key=…] [ca=…] [spool=…]
+ *	[queue=N] …
  *
- * It prints its address. Commands on its standard input: "blocked" (prints how many answers wait), "given up", "release",
- * "tokens LINE;LINE…"; it ends with its input. What it says for a log goes to standard error.
+ * It prints its address. Commands on its standard input: "blocked" (prints how many answers wait),
+ * "given up", "release", "tokens LINE;LINE…"; it ends with its input. What it says for a log goes
+ * to standard error.
  */
 #include <stdio.h>
 #include <stdlib.h>

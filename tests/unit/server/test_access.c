@@ -146,7 +146,10 @@ static void test_what_a_token_allows(void **state)
 	assert_int_equal(check(NULL, "127.0.0.1", (struct access_request){.host = "localhost"}), 0);
 }
 
-/* A server that takes nothing says so to everybody, and asks nobody for a token that would not help. */
+/*
+ * A server that takes nothing says so to everybody, and asks nobody for a token that would not
+ * help.
+ */
 static void test_takes_nothing(void **state)
 {
 	static const char *const shown[] = {NULL, "Bearer " TOKEN, "Bearer something-else"};

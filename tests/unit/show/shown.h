@@ -31,7 +31,10 @@ extern const char *const hostile_names[HOSTILE_NAMES];
 struct film *hostile_film(void);
 struct film *hostile_calls(void);
 
-/* Control characters, C1 codes, bytes that are no UTF-8, marks that turn the text around: none is there. */
+/*
+ * Control characters, C1 codes, bytes that are no UTF-8, marks that turn the text around: none is
+ * there.
+ */
 void assert_harmless(const char *text, size_t size);
 
 #endif

@@ -199,7 +199,10 @@ static void test_json(void **state)
 	film_free(sums);
 }
 
-/* Functions that are shorter than what tracing them costs: 0 ns that were not measured are no secret. */
+/*
+ * Functions that are shorter than what tracing them costs: 0 ns that were not measured are no
+ * secret.
+ */
 static void test_bounds(void **state)
 {
 	static const struct film_build_call calls[] = {
@@ -363,7 +366,9 @@ static void test_fits(void **state)
 	}
 }
 
-/* Formats that show each call by itself: of what they do so, and what they say where they do not. */
+/*
+ * Formats that show each call by itself: of what they do so, and what they say where they do not.
+ */
 static void test_stories(void **state)
 {
 	struct film *samples = film_build_small(), *calls = film_build_small_calls(),

@@ -208,7 +208,9 @@ static void test_labels(void **state)
 	film_free(film);
 }
 
-/* Functions without a name: by where they begin. Their addresses stay, for whoever can name them. */
+/*
+ * Functions without a name: by where they begin. Their addresses stay, for whoever can name them.
+ */
 static void test_places(void **state)
 {
 	static const uint8_t address[] = {3 << 3, 0xb4, 0x24}; /* 0x1234 */

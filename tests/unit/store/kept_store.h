@@ -7,7 +7,10 @@
 
 #include "store/store.h"
 
-/* A store in a folder of its own, films made for it, and what is in both. Whatever fails ends the test. */
+/*
+ * A store in a folder of its own, films made for it, and what is in both. Whatever fails ends the
+ * test.
+ */
 #define SECOND 1000000000ull
 #define HOUR   (3600 * SECOND)
 /* 2026-01-02 03:00 UTC: long ago, so that all hours are over */

@@ -175,7 +175,10 @@ void made_compare(struct index *index, const struct made_ask *asks, size_t count
 	}
 }
 
-/* The place of each child among its siblings can differ where totals are equal: nodes are compared by name. */
+/*
+ * The place of each child among its siblings can differ where totals are equal: nodes are compared
+ * by name.
+ */
 static void same_nodes(const struct flame *a, uint32_t x, const struct flame *b, uint32_t y)
 {
 	const struct flame_node *m = &a->nodes[x], *n = &b->nodes[y];

@@ -7,8 +7,9 @@
 #include "store/index.h"
 
 /*
- * An index without a store around it, with films made by hand. Whatever fails ends the program. Minutes are those
- * of the films: minute 0 begins at FILM_BUILD_START, five seconds after a full minute of the clock on the wall.
+ * An index without a store around it, with films made by hand. Whatever fails ends the program.
+ * Minutes are those of the films: minute 0 begins at FILM_BUILD_START, five seconds after a full
+ * minute of the clock on the wall.
  */
 #define MADE_START   1767323045ull /* s since 1970 */
 #define MADE_MINUTE0 (MADE_START / 60)
@@ -23,7 +24,10 @@ struct made_film {
 	struct film *film;
 };
 
-/* Films with random stacks of three services over so many minutes; the same seed makes the same film. */
+/*
+ * Films with random stacks of three services over so many minutes; the same seed makes the same
+ * film.
+ */
 struct made_film made_film(unsigned int seed, unsigned int samples, unsigned int minutes);
 void made_film_free(struct made_film *made);
 
@@ -36,7 +40,10 @@ void made_add(struct index *index, const struct made_film *made, const char *hos
 /* A flame, which is right in itself. */
 struct store_answer made_flame(struct index *index, const struct store_ask *ask);
 
-/* The index says of those times (minutes from START on) and series what another answer says, by with(). */
+/*
+ * The index says of those times (minutes from START on) and series what another answer says, by
+ * with().
+ */
 struct made_ask {
 	unsigned int from, to;
 	const char *host, *service;

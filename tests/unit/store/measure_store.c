@@ -4,14 +4,17 @@
  * Not a test: makes a store of any size, and says how long answers take (bench/store).
  *
  *	measure_store make DIR HOSTS HOURS SERVICES STACKS SAMPLES	makes films and their index
- *	measure_store rows HOSTS HOURS SERVICES STACKS SAMPLES		the same samples as rows, to standard output
+ *	measure_store rows HOSTS HOURS SERVICES STACKS SAMPLES		the same samples as rows, to
+ *									standard output
  *	measure_store names SERVICES STACKS				their stacks as rows
- *	measure_store pack DIR						what the store does when films are over
- *	measure_store ask DIR SERVICE|- TIMES				a flame graph over all of its time
+ *	measure_store pack DIR						what the store does when
+ *									films are over
+ *	measure_store ask DIR SERVICE|- TIMES				a flame graph over all of
+ *									its time
  *
- * STACKS are those of each service. They share their outer frames and few of them are hot, as in real programs: 8 to
- * 60 frames deep, about five frames of each are its own. The same arguments always make the same samples. Rows are in
- * ClickHouse's RowBinary.
+ * STACKS are those of each service. They share their outer frames and few of them are hot, as in
+ * real programs: 8 to 60 frames deep, about five frames of each are its own. The same arguments
+ * always make the same samples. Rows are in ClickHouse's RowBinary.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,7 +71,10 @@ static void end_if(bool failed, const struct fail *why)
 	exit(1);
 }
 
-/* The frames of a stack, outermost first. Those of all services have the same shape, and other names. */
+/*
+ * The frames of a stack, outermost first. Those of all services have the same shape, and other
+ * names.
+ */
 struct stacks {
 	uint32_t count;
 	uint16_t (*frames)[DEPTH_MAX];
@@ -397,7 +403,10 @@ static void ask(const char *folder, const char *service, int times)
 	identity_free(identity);
 }
 
-/* Opens the store as serve does, and lets it do what there is to be done, until nothing gets smaller any more. */
+/*
+ * Opens the store as serve does, and lets it do what there is to be done, until nothing gets
+ * smaller any more.
+ */
 static void pack(const char *folder)
 {
 	struct store_options options = {.path = folder};

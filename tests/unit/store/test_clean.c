@@ -89,7 +89,9 @@ static void test_clean(void **state)
 	unlink(fresh);
 }
 
-/* What answers point to lives as long as they, and no longer than that of the index that is gone. */
+/*
+ * What answers point to lives as long as they, and no longer than that of the index that is gone.
+ */
 static void test_retired(void **state)
 {
 	struct made_film film = made_film(30, 500, 10);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the films are asked: however many there are, one after the other, and no longer than it may take. */
+/*
+ * What the films are asked: however many there are, one after the other, and no longer than it may
+ * take.
+ */
 #include "../prelude.h"
 
 #include <stdio.h>
@@ -217,7 +220,10 @@ static void test_processes(void **state)
 		made_film_free(&films[i]);
 }
 
-/* More processes than are kept: the large ones stay, and what the others had is in the sum of those not listed. */
+/*
+ * More processes than are kept: the large ones stay, and what the others had is in the sum of those
+ * not listed.
+ */
 static void test_very_many(void **state)
 {
 	struct made_film films[3] = {0};
@@ -274,7 +280,9 @@ static uint64_t samples_in(struct index *index, uint64_t from, uint64_t to)
 	return samples;
 }
 
-/* A film whose samples lie outside of what it says to cover: they are of its hours, and go with it. */
+/*
+ * A film whose samples lie outside of what it says to cover: they are of its hours, and go with it.
+ */
 static void test_outside(void **state)
 {
 	struct index *index = made_index(NULL);

@@ -113,7 +113,10 @@ static void keep_words(void *context, const char *words)
 	snprintf(context, 512, "%s", words);
 }
 
-/* Who goes back to an earlier stackcam finds the later one's films as they were; who goes on has them again. */
+/*
+ * Who goes back to an earlier stackcam finds the later one's films as they were; who goes on has
+ * them again.
+ */
 static void test_films_of_a_later_version(void **state)
 {
 	char words[512] = "";
@@ -188,7 +191,10 @@ static void test_damaged_and_full(void **state)
 	store_free(store);
 }
 
-/* A film that was looked at before and one that was not: each is one gap, whenever the store is killed. */
+/*
+ * A film that was looked at before and one that was not: each is one gap, whenever the store is
+ * killed.
+ */
 static void damage_and_die(long *left, long after)
 {
 	struct store *store;

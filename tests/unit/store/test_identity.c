@@ -216,7 +216,10 @@ static void test_rules(void **state)
 	identity_free(identity);
 }
 
-/* What was pushed is called as whoever pushed it said, whatever it looks like and whatever rules there are. */
+/*
+ * What was pushed is called as whoever pushed it said, whatever it looks like and whatever rules
+ * there are.
+ */
 static void test_said(void **state)
 {
 	static const struct known table[] = {
@@ -252,7 +255,10 @@ static void test_wrong_rules(void **state)
 	identity_free(NULL);
 }
 
-/* Whatever a process calls itself: no more than there is room for, at least one character, whole characters. */
+/*
+ * Whatever a process calls itself: no more than there is room for, at least one character, whole
+ * characters.
+ */
 static void test_hostile(void **state)
 {
 	static const char *const stars[] = {"command=*a*a*a*a*a*a*a*a*a*a*b $1$2$3$9", NULL};

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the index answers is what the films say: added at once or as they grow, packed or not, merged or not. */
+/*
+ * What the index answers is what the films say: added at once or as they grow, packed or not,
+ * merged or not.
+ */
 #include "../prelude.h"
 
 #include <errno.h>
@@ -366,7 +369,10 @@ static void test_timeline(void **state)
 				 answer.sum.total);
 		assert_int_equal(timeline_total(index, &ask, STORE_BY_HOST, 2000, NULL, false),
 				 answer.sum.total);
-		/* functions of several images have that name: together they are at least the largest */
+		/*
+		 * functions of several images have that name: together they are at least the
+		 * largest
+		 */
 		assert_true(timeline_total(index, &ask, STORE_BY_HOST, 50, "f0", false) >=
 			    f->total[0]);
 		assert_int_equal(index_compact(index, LATER, &why), 0);
@@ -413,7 +419,10 @@ static void test_diff(void **state)
 		made_film_free(&films[i]);
 }
 
-/* The minute in which one time ends and the other begins is counted once, whichever of them is the earlier. */
+/*
+ * The minute in which one time ends and the other begins is counted once, whichever of them is the
+ * earlier.
+ */
 static void test_diff_of_neighbours(void **state)
 {
 	struct made_film film = made_film(19, 3000, 100);
@@ -444,7 +453,10 @@ static void test_diff_of_neighbours(void **state)
 	made_film_free(&film);
 }
 
-/* Killed anywhere, and then all added again as the store does after a start: nothing is missing, nothing twice. */
+/*
+ * Killed anywhere, and then all added again as the store does after a start: nothing is missing,
+ * nothing twice.
+ */
 static void test_killed(void **state)
 {
 	struct made_film films[] = {made_film(21, 2000, 150), made_film(22, 1500, 70)};

@@ -7,7 +7,9 @@
 #include "kept_store.h"
 #include "killed.h"
 
-/* Many small films become some, and one when their hour is over; films of other labels stay apart. */
+/*
+ * Many small films become some, and one when their hour is over; films of other labels stay apart.
+ */
 static void test_films_become_few(void **state)
 {
 	struct store *store = open_store(0, 0);

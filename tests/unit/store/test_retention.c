@@ -100,8 +100,8 @@ static void send_of(struct store *store, const char *host, uint64_t owner, unsig
 }
 
 /*
- * Who sends much pushes out what he sent himself: neither others' films, which are older, nor those that are made
- * here.
+ * Who sends much pushes out what he sent himself: neither others' films, which are older, nor those
+ * that are made here.
  */
 static void test_nobody_pushes_out_others(void **state)
 {

@@ -229,7 +229,10 @@ static void test_filmed(void **state)
 	store_free(store);
 }
 
-/* Answers say until when they are complete: a film that grows has more than the index, and than names. */
+/*
+ * Answers say until when they are complete: a film that grows has more than the index, and than
+ * names.
+ */
 static void test_complete_until(void **state)
 {
 	struct store *store = open_store(0, 0);
@@ -274,7 +277,10 @@ static void test_complete_until(void **state)
 	store_free(store);
 }
 
-/* The second film of an hour: what comes before it is complete, and between two ticks the index goes on. */
+/*
+ * The second film of an hour: what comes before it is complete, and between two ticks the index
+ * goes on.
+ */
 static void test_next_film(void **state)
 {
 	struct film_info info = {
@@ -331,7 +337,10 @@ static uint64_t samples_of(struct store *store, uint64_t from, uint64_t to, bool
 	return samples;
 }
 
-/* What the index does not yet know of a film that grows comes from the film, when the latest is asked for. */
+/*
+ * What the index does not yet know of a film that grows comes from the film, when the latest is
+ * asked for.
+ */
 static void test_latest_of_a_late_index(void **state)
 {
 	struct store *store = open_store(0, 0);

@@ -39,7 +39,8 @@ uint64_t bench_size(struct bench *b, const char *file, const char *symbol);
 
 /*
  * What is at one address of a file: "name", or with lines and inlines "inner a.c:3 < outer a.c:9",
- * paths cut to their last component. "" for no name. options may be null. Lives until the next call.
+ * paths cut to their last component. "" for no name. options may be null. Lives until the next
+ * call.
  */
 const char *bench_ask(struct bench *b, const char *file, const struct symbol_options *options,
 		      uint64_t address);

@@ -15,7 +15,9 @@ static const char source[] =
 	"__attribute__((noinline)) int shown(int x) { return hidden(x) + 1; }\n"
 	"int main(int c, char **v) { (void)v; return shown(c) + hidden(c); }\n";
 
-/* "whole" with symbols and DWARF, "debug" what was taken out of it, "a" what is left, with a link. */
+/*
+ * "whole" with symbols and DWARF, "debug" what was taken out of it, "a" what is left, with a link.
+ */
 static void build(struct bench *b, const char *options)
 {
 	bench_write(b, "a.c", source);
@@ -78,7 +80,9 @@ static void link_to_another_build(void **state)
 	assert_non_null(strstr(b->missing, "a.debug belongs to another file"));
 }
 
-/* Links that lead to the program itself, to a directory, a FIFO, a device, or out of the directory. */
+/*
+ * Links that lead to the program itself, to a directory, a FIFO, a device, or out of the directory.
+ */
 static void link_to_strange_places(void **state)
 {
 	struct bench *b = *state;

@@ -133,8 +133,8 @@ static void nothing_there(void **state)
 }
 
 /*
- * A line table whose 200,000 files each have a directory of 64 KB: libdw wants 13 GB for their paths,
- * and ends the process that it runs in when it does not get them.
+ * A line table whose 200,000 files each have a directory of 64 KB: libdw wants 13 GB for their
+ * paths, and ends the process that it runs in when it does not get them.
  */
 static void memory_bomb(void **state)
 {

@@ -384,7 +384,9 @@ static void no_elf(void **state)
 	assert_int_equal(symbol_image_open("", bench_path(b, "text"), NULL, 0), -ENOEXEC);
 }
 
-/* A file that ends in the middle of any of its parts names what is there, and nothing bad happens. */
+/*
+ * A file that ends in the middle of any of its parts names what is there, and nothing bad happens.
+ */
 static void cut_short(void **state)
 {
 	struct bench *b = *state;

@@ -227,7 +227,9 @@ static void lines(void **state)
 	assert_string_equal(at_time(d, 0x5009, 250), "with lines a.js:11");
 }
 
-/* V8 adds the size of an ELF header to all places, and writes 0xdeadbeef where nothing is defined. */
+/*
+ * V8 adds the size of an ELF header to all places, and writes 0xdeadbeef where nothing is defined.
+ */
 static void lines_of_v8(void **state)
 {
 	struct dump_file *d = *state;

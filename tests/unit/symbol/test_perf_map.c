@@ -117,7 +117,9 @@ static void times(void **state)
 	assert_string_equal(at_time(m, 0x2000, 250), "later");
 }
 
-/* A runtime writes while it is read: a line counts when its newline is there, or none can follow. */
+/*
+ * A runtime writes while it is read: a line counts when its newline is there, or none can follow.
+ */
 static void growing(void **state)
 {
 	struct map_file *m = *state;

@@ -7,11 +7,11 @@
 #include "unwind/go_pclntab.h"
 
 /*
- * A small image with a table of Go's functions in each layout, made by hand from what Go's source says of
- * them. Two functions, 64 bytes each:
+ * A small image with a table of Go's functions in each layout, made by hand from what Go's source
+ * says of them. Two functions, 64 bytes each:
  *
- *	main.outer  a.go, line 10; at 16 .. 32 main.inner was inlined, from b.go:57, called in line 12;
- *		    rsp is 24 below the return address from 4 to 60, rbp is saved there
+ *	main.outer  a.go, line 10; at 16 .. 32 main.inner was inlined, from b.go:57, called in line
+ *		    12; rsp is 24 below the return address from 4 to 60, rbp is saved there
  *	main.last   b.go, line 20; a top frame
  */
 #define MADE_TABLE  0x1000

@@ -9,8 +9,9 @@
 #include "unwind/table.h"
 
 /*
- * The rule for an address (virtual, as in the image) as the table has it; its until means nothing here. rules: the
- * memory given to unwind_rules_new(). The walk (bpf/unwind_find.h) has its own way to the same answer.
+ * The rule for an address (virtual, as in the image) as the table has it; its until means nothing
+ * here. rules: the memory given to unwind_rules_new(). The walk (bpf/unwind_find.h) has its own way
+ * to the same answer.
  */
 static inline struct unwind_rule table_lookup(const struct unwind_pool *pool,
 					      const struct unwind_rule *rules,

@@ -56,7 +56,10 @@ static void behind_a_return(void **state)
 
 	(void)state;
 	CHECK(code, false, NULL, 0, 0, 3, 12, 18);
-	/* where functions are aligned, what stands behind a return elsewhere is a part of the one before */
+	/*
+	 * where functions are aligned, what stands behind a return elsewhere is a part of the one
+	 * before
+	 */
 	CHECK(code, true, NULL, 0, 0);
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where functions begin and end: against the symbols of this very executable, and in made images. */
+/*
+ * Where functions begin and end: against the symbols of this very executable, and in made images.
+ */
 #include "../prelude.h"
 
 #include <errno.h>

@@ -108,7 +108,10 @@ static void test_rules(void **state)
 	elf_image_close(&image);
 }
 
-/* Where the header does not say where the code begins (1.26), and no section says where the table is. */
+/*
+ * Where the header does not say where the code begins (1.26), and no section says where the table
+ * is.
+ */
 static void test_search(void **state)
 {
 	static struct go_made made;

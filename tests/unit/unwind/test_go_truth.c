@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Go's own table of functions against what the same program says elsewhere: its symbols, its call frame
- * information and its lines, by libdw. More programs can be given as arguments.
+ * Go's own table of functions against what the same program says elsewhere: its symbols, its call
+ * frame information and its lines, by libdw. More programs can be given as arguments.
  */
 #include "../prelude.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Lists of code as JIT compilers keep them for debuggers, in a memory made by hand. The images are copies of the vDSO: it
- * is a whole one, with unwind information.
+ * Lists of code as JIT compilers keep them for debuggers, in a memory made by hand. The images are
+ * copies of the vDSO: it is a whole one, with unwind information.
  */
 #include "../prelude.h"
 

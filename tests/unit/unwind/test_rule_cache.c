@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a CPU remembers of stacks: it may forget, but what it finds is what it was told of that key. */
+/*
+ * What a CPU remembers of stacks: it may forget, but what it finds is what it was told of that key.
+ */
 // clang-format off
 // clang-format on
 
@@ -114,7 +116,10 @@ static void two_keys_share_an_entry_of_the_index(void **state)
 	assert_int_equal(ask(here, third, GENERATION), 103);
 }
 
-/* When all is full, the last that were told are known, but for those that found no room in the index. */
+/*
+ * When all is full, the last that were told are known, but for those that found no room in the
+ * index.
+ */
 static void the_oldest_is_written_over(void **state)
 {
 	struct here *here = *state;
@@ -132,7 +137,10 @@ static void the_oldest_is_written_over(void **state)
 	assert_in_range(found, RULE_CACHE_PLACES * 8 / 10, RULE_CACHE_PLACES);
 }
 
-/* A key whose place the index has lost and that was given another one: where it is found, it is told anew. */
+/*
+ * A key whose place the index has lost and that was given another one: where it is found, it is
+ * told anew.
+ */
 static void a_lost_place_is_used_where_it_is_found(void **state)
 {
 	struct here *here = *state;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table of starts says what a pass over the unwind information says, without one each time, in bounded memory. */
+/*
+ * The table of starts says what a pass over the unwind information says, without one each time, in
+ * bounded memory.
+ */
 #include "../prelude.h"
 
 #include <dlfcn.h>

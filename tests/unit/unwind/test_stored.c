@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stacks of a real process, stored with registers and memory (stored/make.sh), unwound in user space by
- * the source that runs in the kernel: no kernel, no privileges, the same answer everywhere.
+ * Stacks of a real process, stored with registers and memory (stored/make.sh), unwound in user
+ * space by the source that runs in the kernel: no kernel, no privileges, the same answer
+ * everywhere.
  */
 #include "../prelude.h"
 
@@ -160,7 +161,9 @@ static const char *function_at(const struct stored *s, uint64_t address)
 	return "nothing";
 }
 
-/* All of the stored memory as one copy: what lies between its pieces was not stored, and is zero. */
+/*
+ * All of the stored memory as one copy: what lies between its pieces was not stored, and is zero.
+ */
 static struct unwind_copy piece_at(const struct stored *s, uint64_t address)
 {
 	vec_foreach (&s->pieces, piece)
@@ -170,8 +173,8 @@ static struct unwind_copy piece_at(const struct stored *s, uint64_t address)
 }
 
 /*
- * Walks to the end. A signal handler may run on a stack of its own: then the walk leaves one piece of
- * memory, and goes on in the one that its stack pointer is in.
+ * Walks to the end. A signal handler may run on a stack of its own: then the walk leaves one piece
+ * of memory, and goes on in the one that its stack pointer is in.
  */
 static int walk(struct stored *s, uint64_t *frames, uint32_t *count)
 {

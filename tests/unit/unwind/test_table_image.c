@@ -381,7 +381,10 @@ static void test_unreadable(void **state)
 }
 
 /* Pages that one function fills, pages without any, and a last one that ends with its page. */
-/* Many sections of that name that cannot be unpacked: none of them is kept, and the good one is found. */
+/*
+ * Many sections of that name that cannot be unpacked: none of them is kept, and the good one is
+ * found.
+ */
 static void test_many_damaged(void **state)
 {
 	const struct function function = {CODE + 0x100, 0x40};

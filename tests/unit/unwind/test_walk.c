@@ -271,8 +271,8 @@ static void test_indexed(void **state)
 }
 
 /*
- * Assembler code that finds its frame by a register which the function that it calls does not touch:
- * a guess, and only from the innermost function.
+ * Assembler code that finds its frame by a register which the function that it calls does not
+ * touch: a guess, and only from the innermost function.
  */
 static void test_untouched(void **state)
 {

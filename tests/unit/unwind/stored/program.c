@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The program whose stacks are stored beside this file (make.sh). It needs no library, so it is a few
- * kilobytes, and goes through what unwinding finds hard: no frame pointers, alloca, a realigned stack,
- * a signal handler on a stack of its own, deep recursion.
+ * The program whose stacks are stored beside this file (make.sh). It needs no library, so it is a
+ * few kilobytes, and goes through what unwinding finds hard: no frame pointers, alloca, a realigned
+ * stack, a signal handler on a stack of its own, deep recursion.
  */
 #define NOINLINE __attribute__((noinline, noclone, used))
 #define KEEP()	 __asm__ volatile("" ::: "memory")
@@ -36,8 +36,8 @@ static NOINLINE void handler(int number)
 }
 
 /*
- * What a signal handler returns to; described as the C library describes its own: the CFA is *(rsp + 160),
- * rbx, rbp and rip lie at rsp + 128, 120 and 168.
+ * What a signal handler returns to; described as the C library describes its own: the CFA is *(rsp
+ * + 160), rbx, rbp and rip lie at rsp + 128, 120 and 168.
  */
 __asm__(".text\n"
 	".type restorer, @function\n"
