@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_includes.py: reads the includes of src/ and holds them to the map of the house in CONTRIBUTING.md.
+"""test_includes.py: reads the includes of src/ and holds them to the map in CONTRIBUTING.md.
 
 src/meson.build lists the rooms from below, in parts that a comment begins: below both halves, the recording half, the
 playing half, above both. A file includes files of its own room and of rooms below it; neither half includes the
