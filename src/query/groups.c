@@ -20,6 +20,10 @@ static int most_self_first(const void *x, const void *y)
 		order = compare_numbers(a->process->pid, b->process->pid);
 	if (!order && a->thread)
 		order = compare_numbers(a->thread->tid, b->thread->tid);
+	if (!order && a->wait)
+		order = strcmp(a->wait->name, b->wait->name);
+	if (!order && a->waker)
+		order = strcmp(a->waker->name, b->waker->name);
 	if (!order && a->image)
 		order = strcmp(a->image->image, b->image->image);
 	return order || !a->image ? order : strcmp(a->image->name, b->image->name);
@@ -104,6 +108,45 @@ static int add_images(const struct tree *tree, const struct film *film, const st
 	return 0;
 }
 
+/* The mark that the node *above is, which becomes its parent; null: none of that kind was asked for. */
+static const struct label *step_up(const struct tree *tree, bool wanted, uint32_t *above)
+{
+	const struct tree_node *node = &tree->nodes.at[*above];
+
+	if (!wanted)
+		return NULL;
+	*above = node->parent;
+	return &tree->labels.all.at[node->label];
+}
+
+/*
+ * Marks stand right below a group, or the root where there are none: first what waits were for, then what ended them.
+ */
+static int add_waits(const struct tree *tree, const struct film *film, struct groups *groups)
+{
+	const struct shape *shape = &tree->shape;
+	uint32_t base = tree->groups.count ? tree->nodes.at[tree->groups.at[0].node].depth : 0;
+
+	for (uint32_t i = 1; i < tree->nodes.count; i++) {
+		const struct tree_node *node = &tree->nodes.at[i];
+		const struct label *wait, *waker;
+		struct group group;
+		uint32_t above = i;
+
+		if (node->depth != base + shape->by_wait + shape->by_waker)
+			continue;
+		waker = step_up(tree, shape->by_waker, &above);
+		wait = step_up(tree, shape->by_wait, &above);
+		group = new_group(tree, film, tree->nodes.at[above].group);
+		group.waker = waker;
+		group.wait = wait;
+		group.self = group.total = node->total[TREE_NOW];
+		if (!vec_push(groups, group))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int groups_of(const struct tree *tree, const struct film *film, const struct flame *flame,
 	      struct groups *groups)
 {
@@ -111,7 +154,9 @@ int groups_of(const struct tree *tree, const struct film *film, const struct fla
 	int err = -ENOMEM;
 
 	*groups = (struct groups){0};
-	if (!tree->shape.by_image) {
+	if (!tree->shape.by_image && (tree->shape.by_wait || tree->shape.by_waker)) {
+		err = add_waits(tree, film, groups);
+	} else if (!tree->shape.by_image) {
 		err = add_whole_groups(tree, film, groups);
 	} else {
 		images = calloc(1, sizeof(*images));

@@ -5,15 +5,16 @@
 #include "query/tree.h"
 
 /*
- * What was spent in one process, thread or image, or in one image within a thread. What a tree is
- * not grouped by is null.
+ * What was spent in one process, thread or image, or in one image within a thread; of waits, for what they were, and by
+ * what they were ended. What a tree is not grouped by is null.
  */
 struct group {
 	const struct film_process *process; /* also where only threads were asked for */
 	const struct film_thread *thread;
-	const struct label *image; /* or a mark */
-	uint64_t samples;	   /* 0 with images: not counted */
-	uint64_t self, total;	   /* total: with all that an image called; else the same */
+	const struct label *image;	  /* or a mark */
+	const struct label *wait, *waker; /* marks: "[lock]", "[woken by redis-server (12)]" */
+	uint64_t samples;		  /* 0 with images and marks: not counted */
+	uint64_t self, total;		  /* total: with all that an image called; else the same */
 };
 
 /* Sorted by self, then total, largest first; the sums of self are the tree's total. */

@@ -23,7 +23,7 @@ struct column {
 };
 
 struct columns {
-	struct column at[3];
+	struct column at[5];
 	size_t count;
 };
 
@@ -48,6 +48,16 @@ static char *name_thread(const struct group *group)
 	return numbered(group->thread->comm, group->thread->tid);
 }
 
+static char *name_wait(const struct group *group)
+{
+	return words_safe(group->wait->name, "");
+}
+
+static char *name_waker(const struct group *group)
+{
+	return words_safe(group->waker->name, "");
+}
+
 static char *name_image(const struct group *group)
 {
 	return words_safe(group->image->name, "");
@@ -60,6 +70,10 @@ static void choose_columns(const struct group *first, struct columns *columns)
 		columns->at[columns->count++] = (struct column){"Process", name_process, 0};
 	if (first->thread)
 		columns->at[columns->count++] = (struct column){"Thread", name_thread, 0};
+	if (first->wait)
+		columns->at[columns->count++] = (struct column){"Waited for", name_wait, 0};
+	if (first->waker)
+		columns->at[columns->count++] = (struct column){"Woken by", name_waker, 0};
 	if (first->image)
 		columns->at[columns->count++] = (struct column){"Image", name_image, 0};
 }
@@ -86,12 +100,20 @@ static int measure(struct columns *columns, const struct group *rows, size_t cou
 	return 0;
 }
 
+/* How many waits a mark stands for is not counted. */
+static bool is_of_waits(const struct group *group)
+{
+	return group->wait || group->waker;
+}
+
 static void print_title(const struct report *report, const struct columns *columns,
 			const struct show_options *options, FILE *out)
 {
 	fprintf(out, "\n%s", options->color ? "\033[1m" : "");
 	if (report->groups.at->image)
 		fprintf(out, "%13s %7s %13s %7s", "Self", "Self%", "Total", "Total%");
+	else if (is_of_waits(report->groups.at))
+		fprintf(out, "%13s %7s", "Total", "Total%");
 	else
 		fprintf(out, "%13s %7s %9s", "Total", "Total%",
 			report->view.calls ? "Calls" : "Samples");
@@ -110,6 +132,9 @@ static int print_numbers(const struct view *view, const struct group *group, FIL
 	if (group->image)
 		return fprintf(out, "%13s %6.2f%% %13s %6.2f%%", self,
 			       words_percent(group->self, view->total), total,
+			       words_percent(group->total, view->total));
+	if (is_of_waits(group))
+		return fprintf(out, "%13s %6.2f%%", total,
 			       words_percent(group->total, view->total));
 	text_count(self, sizeof(self), group->samples);
 	return fprintf(out, "%13s %6.2f%% %9s", total, words_percent(group->total, view->total),

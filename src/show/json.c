@@ -155,10 +155,14 @@ static void put_groups(struct json *j, const struct groups *groups)
 			json_u64(j, "tid", group->thread->tid);
 			json_text(j, "thread", group->thread->comm);
 		}
+		if (group->wait)
+			json_text(j, "wait", group->wait->name);
+		if (group->waker)
+			json_text(j, "waker", group->waker->name);
 		if (group->image)
 			json_text(j, "image",
 				  *group->image->image ? group->image->image : group->image->name);
-		else
+		else if (!group->wait && !group->waker)
 			json_u64(j, "samples", group->samples);
 		json_u64(j, "self", group->self);
 		json_u64(j, "total", group->total);

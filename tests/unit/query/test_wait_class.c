@@ -183,6 +183,19 @@ static void node_is(const struct report *report, const char *path, uint64_t self
 	assert_int_equal(node->total, total);
 }
 
+/* The rows of a table, largest first. */
+static void group_is(const struct report *report, size_t i, const char *wait, const char *waker,
+		     uint64_t total)
+{
+	const struct group *group = &report->groups.at[i];
+
+	assert_true(i < report->groups.count);
+	assert_string_equal(group->wait ? group->wait->name : "", wait);
+	assert_string_equal(group->waker ? group->waker->name : "", waker);
+	assert_int_equal(group->total, total);
+	assert_int_equal(group->self, total);
+}
+
 static void test_by_wait(void **state)
 {
 	struct film *film = film_of_waits();
@@ -200,6 +213,11 @@ static void test_by_wait(void **state)
 	node_is(&report, "[sleep];main", 0, 30);
 	node_is(&report, "[ioctl, tty_wait];main;tty_wait", 4, 4);
 	node_is(&report, "[system call 500];[unknown]", 50000, 50000);
+	assert_int_equal(report.groups.count, 5);
+	group_is(&report, 0, "[system call 500]", "", 50000);
+	group_is(&report, 1, "[lock]", "", 1000);
+	group_is(&report, 4, "[ioctl, tty_wait]", "", 4);
+	assert_null(report.groups.at[0].process);
 	report_free(&report);
 	question_free(&q);
 	film_free(film);
@@ -222,6 +240,26 @@ static void test_by_waker(void **state)
 	node_is(&report, "web (10);[woken by a timer];main", 0, 30);
 	node_is(&report, "web (10);[woken by: not known];main", 0, 4);
 	node_is(&report, "web (10);[woken by several: shorter waits];[unknown]", 50000, 50000);
+	assert_int_equal(report.groups.count, 5);
+	group_is(&report, 1, "", "[woken by web (10)]", 1000);
+	assert_int_equal(report.groups.at[1].process->pid, 10);
+	report_free(&report);
+	question_free(&q);
+	film_free(film);
+}
+
+static void test_by_both(void **state)
+{
+	struct film *film = film_of_waits();
+	struct question q = {0};
+	struct report report;
+
+	(void)state;
+	assert_int_equal(question_take(&q, QUESTION_BY, "wait,waker", NULL), 0);
+	ask(film, &q, &report);
+	assert_int_equal(report.groups.count, 5);
+	group_is(&report, 1, "[lock]", "[woken by web (10)]", 1000);
+	group_is(&report, 2, "[socket-read]", "[woken by a soft interrupt]", 200);
 	report_free(&report);
 	question_free(&q);
 	film_free(film);
@@ -277,8 +315,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_rule), cmocka_unit_test(test_traps),
 		cmocka_unit_test(test_names),	  cmocka_unit_test(test_by_wait),
-		cmocka_unit_test(test_by_waker),  cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_no_waits),
+		cmocka_unit_test(test_by_waker),  cmocka_unit_test(test_by_both),
+		cmocka_unit_test(test_filter),	  cmocka_unit_test(test_no_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
