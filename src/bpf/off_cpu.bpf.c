@@ -40,8 +40,9 @@ struct off_cpu_coming {
 
 struct off_cpu_thread {
 	struct off_cpu_coming later; /* off_cpu_at_return: its stack is taken there */
-	__u64 out;   /* when it was switched out; 0: it runs, or that was not seen */
-	__u64 woken; /* when it was last woken */
+	__u64 out;	   /* when it was switched out; 0: it runs, or that was not seen */
+	__u64 woken;	   /* when it was last woken */
+	__u64 quiet_until; /* its last stack could not be sent: none is taken before */
 	__u64 short_waited, short_ready;
 	__u32 short_waits, short_readies;
 	__u64 asked;
@@ -171,6 +172,15 @@ static __always_inline __u64 add_up(__u64 *sum, __u32 *count, __u64 time, __u32 
 	return all;
 }
 
+/* Adds up a wait, short or long, of which no stack is taken. */
+static __always_inline void add_untold(struct off_cpu_thread *thread, __u64 waited, __u64 ready)
+{
+	thread->short_waits += waited != 0;
+	thread->short_readies += ready != 0;
+	thread->short_waited += waited;
+	thread->short_ready += ready;
+}
+
 static __always_inline void comes_in(struct task_struct *task, __u64 now)
 {
 	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
@@ -189,6 +199,10 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 	else if (!woken)
 		woken = now;
 	thread->woken = 0;
+	if (now < thread->quiet_until) {
+		add_untold(thread, woken - out, now - woken);
+		return;
+	}
 	if (woken - out >= off_cpu_min_wait)
 		is_long = true;
 	else
@@ -404,12 +418,18 @@ static __always_inline void take_wait(struct off_cpu_wait *wait, struct capture_
 	scratch->record.identity.undecided = thread->answer == FILTER_ASK;
 }
 
+/*
+ * A full ring must not have each wait walk a stack that cannot be sent: the thread is quiet for a
+ * period.
+ */
 static __noinline void take_back(struct task_struct *task, struct off_cpu_coming *coming)
 {
 	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
 
-	if (thread)
-		put_off(thread, coming);
+	if (!thread)
+		return;
+	thread->quiet_until = coming->in + off_cpu_period;
+	put_off(thread, coming);
 }
 
 /* Tells of a wait that is over, in the thread that had waited. */

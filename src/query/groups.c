@@ -108,7 +108,10 @@ static int add_images(const struct tree *tree, const struct film *film, const st
 	return 0;
 }
 
-/* The mark that the node *above is, which becomes its parent; null: none of that kind was asked for. */
+/*
+ * The mark that the node *above is, which becomes its parent; null: none of that kind was asked
+ * for.
+ */
 static const struct label *step_up(const struct tree *tree, bool wanted, uint32_t *above)
 {
 	const struct tree_node *node = &tree->nodes.at[*above];
@@ -120,7 +123,8 @@ static const struct label *step_up(const struct tree *tree, bool wanted, uint32_
 }
 
 /*
- * Marks stand right below a group, or the root where there are none: first what waits were for, then what ended them.
+ * Marks stand right below a group, or the root where there are none: first what waits were for,
+ * then what ended them.
  */
 static int add_waits(const struct tree *tree, const struct film *film, struct groups *groups)
 {

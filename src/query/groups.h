@@ -5,8 +5,8 @@
 #include "query/tree.h"
 
 /*
- * What was spent in one process, thread or image, or in one image within a thread; of waits, for what they were, and by
- * what they were ended. What a tree is not grouped by is null.
+ * What was spent in one process, thread or image, or in one image within a thread; of waits, for
+ * what they were, and by what they were ended. What a tree is not grouped by is null.
  */
 struct group {
 	const struct film_process *process; /* also where only threads were asked for */
