@@ -25,6 +25,7 @@ CPUS = sorted(os.sched_getaffinity(0))
 PACKAGES = {
     "ab": "apache2-utils",
     "bash": "bash",
+    "bpftool": "bpftool",
     "bpftrace": "bpftrace",
     "erl": "erlang-base",
     "erlc": "erlang-base",

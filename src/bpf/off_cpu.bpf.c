@@ -196,8 +196,8 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 	woken = thread->woken;
 	if (!thread->state || (woken && woken < out))
 		woken = out; /* it could have run on, or was woken on its way out */
-	else if (!woken)
-		woken = now;
+	else if (!woken || woken > now)
+		woken = now; /* another CPU may wake it once more just now */
 	thread->woken = 0;
 	if (now < thread->quiet_until) {
 		add_untold(thread, woken - out, now - woken);
@@ -265,7 +265,8 @@ int BPF_PROG(off_cpu_switch, bool preempt, struct task_struct *prev, struct task
 	if (prev_state & OFF_CPU_STATE_DEAD)
 		send_rest(prev);
 	else if (prev->pid)
-		goes_out(prev, prev_state, now);
+		/* preempted on its way to wait, it is ready */
+		goes_out(prev, preempt ? 0 : prev_state, now);
 	if (next->pid)
 		comes_in(next, now);
 	return 0;

@@ -47,10 +47,11 @@ static unsigned int shade_of(const struct heat *heat, uint64_t value)
 static void rate_words(const struct heat *heat, uint64_t value, char *to, size_t size)
 {
 	const struct event_type *type = event_of(heat->event);
+	const uint64_t step = HEAT_STEP;
 	char amount[32];
 
 	if (type->quantity == EVENT_TIME) {
-		snprintf(to, size, "%.2f %s", (double)value / (double)HEAT_STEP, type->rate);
+		snprintf(to, size, "%.2f %s", (double)value / (double)step, type->rate);
 		return;
 	}
 	words_value(amount, sizeof(amount), heat->event->unit,

@@ -70,8 +70,10 @@ def test_the_parts_of_a_life_add_up(waits, function):
     truth = truths[function]
     off = {event: of_life(film, event, truth.tid) for event in WAITING}
     parts = truth.on_cpu + sum(off.values())
-    # what interrupts and the host took from it, the kernel counts as nobody's
-    assert 0.995 * truth.life - stolen <= parts <= 1.005 * truth.life, (parts, truth.life, stolen)
+    # What interrupts and the host take, the kernel counts as nobody's. The sum can be above the life, too, by no more than
+    # that: probably what they take between the scheduler's look at its clock and the switch, which the kernel counts for
+    # the next thread already.
+    assert 0.995 * truth.life - stolen <= parts <= 1.005 * truth.life + stolen, (parts, truth.life, stolen)
     assert off["run-queue"] == pytest.approx(truth.ready, rel=0.05, abs=5e6 + stolen)
 
 

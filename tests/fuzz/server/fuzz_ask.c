@@ -32,7 +32,11 @@ static void check(const struct server_ask *ask)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
+	struct token token = {.text = "0123456789abcdef", .may_read = true};
+	struct tokens tokens = {.all = {.at = &token, .count = 1}};
+	struct access_rules rules = {.tokens = &tokens, .address = "127.0.0.1"};
 	struct access_request request = {.host = text, .origin = text, .authorization = text};
+	struct access_grant grant;
 	struct server_ask ask, before;
 	struct url url;
 	struct fail why;
@@ -53,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ask_free(&ask);
 	}
 	url_free(&url);
-	access_check("0123456789abcdef", "127.0.0.1", &request, &why);
+	access_check(&rules, &request, &grant, &why);
 	out_choose(text);
 	free(text);
 	return 0;
