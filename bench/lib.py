@@ -33,6 +33,7 @@ PACKAGES = {
     "chromedriver": "chromium-driver",
     "chromium": "chromium",
     "chrt": "util-linux",
+    "clang": "clang",
     "gcc": "gcc",
     "ghc": "ghc",
     "java": "default-jdk-headless",
