@@ -126,8 +126,8 @@ def test_node(lab, tmp_path, way):
     known = subprocess.run([NODE, way, "-e", "0"], cwd=tmp_path, capture_output=True)
     if known.returncode:
         pytest.skip(f"{NODE} knows no {way}")
-    # it writes its files where it stands
-    film = lab.record("--", "sh", "-c", f"cd {tmp_path} && exec {NODE} {way} {script} 3")
+    # It writes its files where it stands. While its program is looked at, for a third of a second or more, stacks are cut.
+    film = lab.record("--", "sh", "-c", f"cd {tmp_path} && exec {NODE} {way} {script} 8")
     assert film.complete() > 0.9, film.explain()
     named = film.share(lambda stack: any(re.search(r"\b(often|rarely|spin)\b", frame)
                                          for frame in stack))
