@@ -105,6 +105,18 @@ static __always_inline struct space_value *capture_space(struct task_struct *tas
 	return pid ? bpf_map_lookup_elem(&unwind_spaces, &pid) : NULL;
 }
 
+/* All registers are those of the thread: capture_registers() took them. */
+static __always_inline void capture_walk_begin(struct unwind_walk *w, struct task_struct *task)
+{
+	w->known = 0xffff;
+	w->rbx_at = UNWIND_RBX_IN_REGISTER;
+	w->fp_known = 1;
+	w->pc_exact = 1;
+	w->guess = 0;
+	w->missed = 0;
+	w->tls = task->thread.fsbase;
+}
+
 /* Walks the user stack from the registers in scratch->walk; fills the record's part of it. */
 static __always_inline void capture_walk(struct capture_scratch *scratch, struct task_struct *task)
 {
@@ -113,12 +125,7 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	struct capture_loop loop = {w};
 	struct space_value *value;
 
-	w->known = 0xffff;
-	w->rbx_at = UNWIND_RBX_IN_REGISTER;
-	w->fp_known = 1;
-	w->pc_exact = 1;
-	w->guess = 0;
-	w->missed = 0;
+	capture_walk_begin(w, task);
 	w->has_runtime = 0;
 	w->again = 0;
 	w->assumed = 0;
@@ -127,7 +134,6 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	w->asked = 0;
 	w->count = 0;
 	w->end = UNWIND_END_LATER;
-	w->tls = task->thread.fsbase;
 	w->uprobes = uprobes_page(task);
 	__builtin_memset(w->state, 0, sizeof(w->state));
 	__builtin_memset(&w->restart, 0, sizeof(w->restart));
@@ -229,28 +235,12 @@ static __always_inline __u32 capture_stack_room(const struct unwind_walk *w, __u
 								  : CAPTURE_COPY_MAX;
 }
 
-/*
- * Sends what user space needs to finish the stack. False: it could not be sent. Apart, as whoever
- * walks a stack has what is left of 512 bytes for it (Linux before 6.13).
- */
-static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *ring)
+/* Where the walk is: what it goes on with elsewhere. */
+static __always_inline void capture_tell_walk(struct capture_handover *h,
+					      const struct unwind_walk *w)
 {
-	struct unwind_walk *w = &scratch->walk;
-	struct capture_handover *h;
-	struct copy_loop loop = {};
-	__u32 slot = bpf_get_smp_processor_id() % capture_copies, size;
-	long failed;
 	int i;
 
-	/* a ring full of copies would have no room for samples, of which each is worth more */
-	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >
-	    bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2)
-		return false;
-	loop.copy = bpf_map_lookup_elem(&capture_copy_map, &slot);
-	if (!loop.copy || __sync_val_compare_and_swap(&loop.copy->busy, 0, 1))
-		return false;
-	unwind_settle_rbx(w);
-	h = &loop.copy->handover;
 	h->pc = w->pc;
 	h->sp = w->sp;
 	h->fp = w->fp;
@@ -263,6 +253,30 @@ static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *
 	h->guess = w->guess;
 	h->missed = w->missed;
 	h->tls = w->tls;
+}
+
+/*
+ * Sends what user space needs to finish the stack. False: it could not be sent. Apart, as whoever
+ * walks a stack has what is left of 512 bytes for it (Linux before 6.13).
+ */
+static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *ring)
+{
+	struct unwind_walk *w = &scratch->walk;
+	struct capture_handover *h;
+	struct copy_loop loop = {};
+	__u32 slot = bpf_get_smp_processor_id() % capture_copies, size;
+	long failed;
+
+	/* a ring full of copies would have no room for samples, of which each is worth more */
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >
+	    bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 2)
+		return false;
+	loop.copy = bpf_map_lookup_elem(&capture_copy_map, &slot);
+	if (!loop.copy || __sync_val_compare_and_swap(&loop.copy->busy, 0, 1))
+		return false;
+	unwind_settle_rbx(w);
+	h = &loop.copy->handover;
+	capture_tell_walk(h, w);
 	h->tid = scratch->record.identity.tid;
 
 	loop.from = w->sp - CAPTURE_BELOW;
@@ -285,22 +299,17 @@ static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *
 	return !failed;
 }
 
-/* Begins the record of the current thread. kind: of the source; value: in the unit of its event. */
-static __always_inline void capture_identity(struct capture_record *record, __u32 kind,
-					     struct task_struct *task, __u64 value)
+/* Begins the record of a thread; whose numbers, name, time and value are the caller's to fill. */
+static __always_inline void capture_blank(struct capture_record *record, __u32 kind,
+					  struct task_struct *task)
 {
 	struct capture_identity *identity = &record->identity;
-	__u64 id = bpf_get_current_pid_tgid();
 
 	record->head.kind = kind;
-	record->head.time = bpf_ktime_get_ns();
-	identity->pid = id >> 32;
-	identity->tid = (__u32)id;
 	identity->thread_start = task->start_time;
 	identity->exec_id = (__u32)task->self_exec_id;
 	identity->undecided = 0;
-	bpf_get_current_comm(identity->comm, sizeof(identity->comm));
-	identity->value = value;
+	identity->value = 0;
 	identity->key = 0;
 	record->assumed = 0;
 	record->generation = 0;
@@ -308,6 +317,21 @@ static __always_inline void capture_identity(struct capture_record *record, __u3
 	record->end = UNWIND_END_ROOT;
 	record->has_user = 0;
 	record->handed_over = 0;
+}
+
+/* Begins the record of the current thread. kind: of the source; value: in the unit of its event. */
+static __always_inline void capture_identity(struct capture_record *record, __u32 kind,
+					     struct task_struct *task, __u64 value)
+{
+	struct capture_identity *identity = &record->identity;
+	__u64 id = bpf_get_current_pid_tgid();
+
+	capture_blank(record, kind, task);
+	record->head.time = bpf_ktime_get_ns();
+	identity->pid = id >> 32;
+	identity->tid = (__u32)id;
+	bpf_get_current_comm(identity->comm, sizeof(identity->comm));
+	identity->value = value;
 }
 
 /*

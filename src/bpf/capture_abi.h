@@ -128,7 +128,8 @@ struct capture_handover {
 	X(CALL_NO_STACK, "call lost: no memory for a thread's open calls")                    \
 	X(CALL_NO_GOROUTINE, "call lost: the goroutine could not be told")                    \
 	X(CALL_NO_TIME, "call summed up without its time: too many open calls in one thread") \
-	X(HOLD, "program or library not held for its probes: too many at once")
+	X(HOLD, "program or library not held for its probes: too many at once")               \
+	X(WAIT_NO_MEMORY, "wait lost: no memory for when its thread was switched out")
 
 enum capture_loss {
 #define X(name, words) CAPTURE_LOSS_##name,

@@ -2,6 +2,7 @@
 /* calls: the function tracer (camera/calls.h) as a source of events. */
 #include "camera/calls.h"
 #include "camera/source.h"
+#include "film/events.h"
 #include "probes.skel.h"
 
 static struct calls *calls_of(const struct source *source)
@@ -28,8 +29,8 @@ static void prepare(struct source *source)
 static int start(struct source *source, struct fail *why)
 {
 	const struct source_host *host = source->host;
-	struct film_event event = {.name = "calls", .unit = "ns", .source = "uprobes"};
-	struct film_event stacks = {.name = "call-stacks", .unit = "count", .source = "uprobes"};
+	struct film_event event = event_from(EVENT_CALLS, "uprobes");
+	struct film_event stacks = event_from(EVENT_CALL_STACKS, "uprobes");
 	struct calls_camera parts = {
 		.probes = host->probes,
 		.rings = host->rings,

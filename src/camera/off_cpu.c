@@ -13,13 +13,14 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "bpf/off_cpu_abi.h"
 #include "camera/off_cpu_count.h"
-#include "camera/off_cpu_kinds.h"
+#include "camera/off_cpu_idle.h"
 #include "camera/off_cpu_list.h"
 #include "camera/scheduler.h"
+#include "camera/waiting.h"
+#include "film/events.h"
 #include "probes.skel.h"
 
 #define SECOND_NS 1000000000ull
@@ -30,7 +31,7 @@
 /* The rings are made for as many records as this many samples a second. */
 #define RATE 1000
 
-/* So many wakers are kept until those whom they woke run. */
+/* The most wakers that are kept until those whom they woke run. */
 #define WAKERS_MAX 65536
 
 #define FRAMES_MAX (UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1)
@@ -47,8 +48,9 @@ struct off_cpu {
 	uint32_t events[OF_ALL]; /* of the film */
 	struct scheduler scheduler;
 	struct off_cpu_list *list;
-	struct map wakers; /* whom they woke and when, hashed: thread and stack, of this film */
-	uint64_t wakers_lost;
+	/* Who has woken: by the thread that is woken (in the place of a process), and when. */
+	struct waiting *wakers;
+	uint64_t wakers_missed, lists_failed, damaged;
 	/* a record, without the frames of the scheduler */
 	struct {
 		struct capture_record record;
@@ -111,24 +113,24 @@ static int attach(struct source *source, struct fail *why)
 {
 	struct off_cpu *off_cpu = source->state = calloc(1, sizeof(*off_cpu));
 
-	if (!off_cpu)
+	if (!off_cpu || waiting_new(WAKERS_MAX, &off_cpu->wakers))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits");
 	return off_cpu_list_new(source->host->probes, &off_cpu->list, why);
 }
 
 static void add_events(struct source *source)
 {
-	static const char *const names[OF_ALL] = {"off-cpu", "run-queue", "idle"};
+	static const enum event_id ids[OF_ALL] = {EVENT_OFF_CPU, EVENT_RUN_QUEUE, EVENT_IDLE};
 	struct off_cpu *off_cpu = source->state;
 
 	for (int i = 0; i < OF_ALL; i++) {
-		struct film_event event = {.name = names[i], .unit = "ns", .source = "sched"};
+		struct film_event event = event_from(ids[i], "sched");
 
 		off_cpu->events[i] = film_add_event(source->host->film, &event);
 	}
 	source->event = off_cpu->events[OF_WAITS];
-	/* their rows are the film's */
-	map_free(&off_cpu->wakers);
+	/* their places are the film's */
+	waiting_empty(off_cpu->wakers, NULL, NULL);
 }
 
 static int start(struct source *source, struct fail *why)
@@ -197,40 +199,54 @@ static const struct capture_record *shorten(struct source *source,
  * -- who has woken ------------------------------------------------------------------------------
  */
 
-static uint64_t key_of_waker(uint64_t tid, uint64_t time)
-{
-	return hash_u64(time) ^ tid;
-}
-
 /* Keeps the place of one who ended a wait until the one who had waited tells of it. */
 static void take_waker(struct source *source, const struct capture_record *record,
 		       const struct capture_handover *handover)
 {
 	struct off_cpu *off_cpu = source->state;
-	struct samples_place place;
+	struct waiting_half half = {
+		.pid = (uint32_t)record->identity.key,
+		.key = record->head.time,
+		.place = samples_resolve(source->host->samples, record, handover),
+	};
 
-	if (off_cpu->wakers.count >= WAKERS_MAX) {
-		off_cpu->wakers_lost += off_cpu->wakers.count;
-		map_free(&off_cpu->wakers);
-	}
-	place = samples_resolve(source->host->samples, record, handover);
-	if (!map_put(&off_cpu->wakers, key_of_waker(record->identity.key, record->head.time),
-		     (uint64_t)place.thread << 32 | place.stack))
-		off_cpu->wakers_lost++;
+	waiting_put(off_cpu->wakers, &half);
 }
 
 static void find_waker(struct source *source, uint32_t tid, const struct off_cpu_wait *wait,
 		       struct film_wait *row)
 {
 	struct off_cpu *off_cpu = source->state;
-	uint64_t key = key_of_waker(tid, wait->woken);
-	const uint64_t *place = wait->has_waker_stack ? map_get(&off_cpu->wakers, key) : NULL;
+	struct waiting_half half;
 
-	if (!place)
+	if (!wait->has_waker_stack)
 		return;
-	row->waker = (uint32_t)(*place >> 32);
-	row->waker_stack = (uint32_t)*place;
-	map_remove(&off_cpu->wakers, key);
+	if (waiting_take(off_cpu->wakers, tid, wait->woken, &half)) {
+		row->waker = half.place.thread;
+		row->waker_stack = half.place.stack;
+	} else {
+		off_cpu->wakers_missed++;
+	}
+}
+
+/* What user space has lost; the kernel's side is counted with that of other sources. */
+static void tell_losses(struct source *source)
+{
+	const struct off_cpu *off_cpu = source->state;
+	const struct {
+		const char *words;
+		uint64_t count;
+	} losses[] = {
+		{"waker of a wait not known: its record was lost, or is of the film before",
+		 off_cpu->wakers_missed},
+		{"waits that go on: the list of threads could not be read", off_cpu->lists_failed},
+		{"wait lost: its record is damaged", off_cpu->damaged},
+	};
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		if (losses[i].count)
+			film_loss(source->host->film, source->event, losses[i].words,
+				  losses[i].count);
 }
 
 /*
@@ -331,16 +347,18 @@ static void take_wait(struct source *source, const struct capture_record *record
 		      const struct capture_handover *handover)
 {
 	const struct off_cpu_wait *wait = wait_of(record);
+	struct off_cpu *off_cpu = source->state;
 	uint64_t waited, ready, min = min_wait_of(source);
 	struct film_wait row, of_cpu;
 	struct samples_place place;
 	int event;
 
+	off_cpu->damaged += !wait;
 	if (!wait || !source_is_meant(source, &record->identity))
 		return;
 	waited = wait->woken - wait->out;
 	ready = wait->in - wait->woken;
-	event = off_cpu_is_idle(off_cpu_kind(wait, wait->is_kernel_thread)) ? OF_IDLE : OF_WAITS;
+	event = off_cpu_is_idle(wait) ? OF_IDLE : OF_WAITS;
 	place = samples_resolve(source->host->samples, shorten(source, record), handover);
 	row = of_cpu = row_of(wait, &place);
 	of_cpu.state = FILM_WAIT_READY;
@@ -378,7 +396,14 @@ static void take_waiting(struct source *source)
 {
 	struct off_cpu *off_cpu = source->state;
 
-	off_cpu_list_waiting(off_cpu->list, take_still, source);
+	off_cpu->lists_failed += off_cpu_list_waiting(off_cpu->list, take_still, source) != 0;
+	tell_losses(source);
+}
+
+static void tick(struct source *source, uint64_t now)
+{
+	(void)now;
+	tell_losses(source);
 }
 
 static void detach(struct source *source)
@@ -400,7 +425,7 @@ static void free_state(struct source *source)
 	if (off_cpu) {
 		off_cpu_list_free(off_cpu->list);
 		scheduler_free(&off_cpu->scheduler);
-		map_free(&off_cpu->wakers);
+		waiting_free(off_cpu->wakers);
 	}
 	free(off_cpu);
 }
@@ -423,6 +448,7 @@ const struct source_type source_off_cpu = {
 	.attach = attach,
 	.start = start,
 	.take = take,
+	.tick = tick,
 	.turn = add_events,
 	.detach = detach,
 	.closing = take_waiting,

@@ -18,6 +18,7 @@
 
 #include "base/cpus.h"
 #include "base/vec.h"
+#include "film/events.h"
 #include "probes.skel.h"
 
 struct cpu_event {
@@ -172,13 +173,9 @@ static int attach(struct source *source, struct fail *why)
 static void add_event(struct source *source)
 {
 	const struct on_cpu *on_cpu = source->state;
-	struct film_event event = {
-		.name = "on-cpu",
-		.unit = "ns",
-		.source = on_cpu->name,
-		.frequency = on_cpu->frequency,
-	};
+	struct film_event event = event_from(EVENT_ON_CPU, on_cpu->name);
 
+	event.frequency = on_cpu->frequency;
 	source->event = film_add_event(source->host->film, &event);
 }
 

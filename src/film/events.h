@@ -89,6 +89,14 @@ static inline const struct event_type *event_of(const struct film_event *event)
 /* The row of a name that is known, whatever the unit; null: there is none. */
 const struct event_type *event_named(const char *name);
 
+/* One of our events, to be added to a film. source: as in struct film_event. */
+static inline struct film_event event_from(enum event_id id, const char *source)
+{
+	const struct event_type *type = event_type(id);
+
+	return (struct film_event){.name = type->name, .unit = type->unit, .source = source};
+}
+
 /* The event that is filmed, and shown, if nobody says which. */
 const struct event_type *event_usual(void);
 

@@ -132,7 +132,7 @@ class Film:
         Whether a share (0 to 1) of the samples is what it must be: no farther off than the limit, or than chance alone
         takes it where a busy machine has left few samples.
         """
-        return abs(measured - truth) <= max(limit, chance(truth, self.json()["stacks"]["samples"]))
+        return abs(measured - truth) <= max(limit, chance(truth, self.json()["stacks"]["samples"], errors=4))
 
     def has_samples(self, count=200):
         """Whether it has so many by now, also while it is being written."""
