@@ -26,8 +26,11 @@ int view_event(const struct film *film, const char *name, uint32_t *event, struc
 		*event = id;
 		return 0;
 	}
-	if (film->event_count < 2)
-		return fail(why, -ENOENT, NULL, "the film has no events");
+	*event = 0;
+	if (film->event_count < 2) {
+		fail(why, -ENOENT, NULL, "the film has no events");
+		return -ENOENT;
+	}
 	for (id = 1; id < film->event_count; id++)
 		buf_printf(&names, "%s%s", id > 1 ? ", " : "", film->events[id].name);
 	buf_put_u8(&names, 0);
