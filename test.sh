@@ -182,6 +182,22 @@ run_e2e()
 	end_to_end e2e $end_to_end_files --build=build
 }
 
+# What failed while other tests ran beside it must pass three times alone, when nothing else runs; those that do are
+# named in the end. Where many fail, it is not the load.
+again_most=8 again_times=3
+run_again()
+{
+	local failed time
+
+	mapfile -t failed < <(/usr/bin/python3 -B scripts/count_tests.py --failed $results/e2e.xml)
+	[ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le $again_most ] || return 0
+	mkdir -p $results/again
+	for ((time = 1; time <= again_times; time++)); do
+		/usr/bin/python3 -B -m pytest -q -p no:cacheprovider --build=build --tb=no -rN \
+			--junit-xml=$results/again/$time.xml "${failed[@]}"
+	done
+}
+
 # Faults and reports once more, under the sanitizers.
 run_e2e_sanitized()
 {
@@ -252,6 +268,7 @@ run_all()
 	part e2e "e2e, sanitized" run_e2e_sanitized
 	wants kernels && ended kernels
 	ended tidy
+	part e2e "e2e, again what failed" run_again
 	part fuzz fuzz run_fuzz
 }
 

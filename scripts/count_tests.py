@@ -3,7 +3,10 @@
 """count_tests.py FOLDER: counts what test.sh left there, and names what failed and what took longest, tests and files.
 
 It reads Meson's logs (*.json, one object a line), pytest's (*.xml) and the file `checks` of test.sh
-itself. The last line is "N passed, N failed, N skipped"; the status is 1 if anything failed.
+itself. Tests that failed beside others and were run again alone (again/*.xml) count as passed if they passed each time;
+they are named as unsteady. The last line is "N passed, N failed, N skipped"; the status is 1 if anything failed.
+
+count_tests.py --failed FILE.xml: the tests that failed, a line each, as pytest takes them.
 """
 
 import collections
@@ -47,9 +50,30 @@ def of_checks(path):
         yield result, name, 0
 
 
+def steady_alone(folder):
+    """Names of the tests that were run again, and passed each time."""
+    results = collections.defaultdict(set)
+    for path in (folder / "again").glob("*.xml"):
+        for result, name, _ in of_pytest(path):
+            results[name].add(result)
+    return {name for name, seen in results.items() if seen == {"passed"}}
+
+
+def failed(path):
+    """tests.e2e.page.test_app.test_one[two] is tests/e2e/page/test_app.py::test_one[two]."""
+    for result, name, _ in of_pytest(path) if path.exists() else ():
+        if result == "failed":
+            file = file_of(name)
+            print(f"{file.replace('.', '/')}.py::{name[len(file) + 1:]}")
+
+
 def main():
+    if sys.argv[1] == "--failed":
+        failed(Path(sys.argv[2]))
+        return 0
     folder = Path(sys.argv[1])
     found = {"passed": [], "failed": [], "skipped": []}
+    unsteady, steady = [], steady_alone(folder)
     times, files = [], collections.Counter()
     for path in sorted(folder.iterdir()):
         reader = {".json": of_meson, ".xml": of_pytest}.get(path.suffix)
@@ -58,6 +82,9 @@ def main():
         if not reader:
             continue
         for result, name, seconds in reader(path):
+            if result == "failed" and reader is of_pytest and name in steady:
+                result = "passed"
+                unsteady.append(f"{path.stem}: {name}")
             found[result].append(f"{path.stem}: {name}")
             times.append((seconds, f"{path.stem}: {name}"))
             if reader is of_pytest:
@@ -68,6 +95,8 @@ def main():
     print(f"the {SLOWEST} slowest files:")
     for name, seconds in files.most_common(SLOWEST):
         print(f"{seconds:7.1f} s  {name}")
+    for name in unsteady:
+        print(f"unsteady {name}: it failed beside other tests, and passed alone")
     for result in ("skipped", "failed"):
         for name in found[result]:
             print(f"{result} {name}")

@@ -18,7 +18,7 @@ import pytest
 # seconds beside the time that it films; it is generous, for machines under load.
 PATIENCE = 60
 
-HZ = 999
+HZ = 1999
 
 # What the first stacks of a process are cut for: they come before it is known which language runs in it, and say so.
 EARLY = ("the language runtime was not known yet",)

@@ -83,7 +83,7 @@ def classes(tmp_path_factory):
     return folder
 
 
-def film(lab, java, classes, *words, options=(), seconds=3):
+def film(lab, java, classes, *words, options=(), seconds=1.5):
     with running(*java.command, *options, "-cp", classes, *words) as program:
         return lab.record("-d", seconds, "-p", program.pid)
 
@@ -216,7 +216,7 @@ def test_as_the_jvm_sees_itself(lab, java, classes, tmp_path):
     # that of JDK 8 hardly ever finds its way through compiled code
     more = "-Xlog:disable" if java.version > 8 else "-Xint"
     with running(*java.command, start, more, "-cp", classes, "Split", "ten", cwd=tmp_path) as program:
-        made = lab.record("-d", 15, "-p", program.pid)
+        made = lab.record("-d", 8, "-p", program.pid)
         own, count = own_view(program.pid, tmp_path)
     all_time = sum(value for _, value in stacks_with(made, "Split.ofTen"))
     for n in range(1, 11):
@@ -243,7 +243,7 @@ def test_http_server(lab, java, classes):
         clients = [threading.Thread(target=load, args=(address,)) for _ in range(4)]
         for client in clients:
             client.start()
-        made = lab.record("-d", 5, "-p", process.pid)
+        made = lab.record("-d", 3, "-p", process.pid)
     finally:
         over.set()
         for client in clients:

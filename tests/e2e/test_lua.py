@@ -71,7 +71,7 @@ def is_compiled(lua):
     return "luajit" in lua[0] and len(lua) == 1
 
 
-def film(lab, lua, mode, seconds=2):
+def film(lab, lua, mode, seconds=1):
     if lua[0].startswith("lib"):
         command = [lab.program("lua_host"), lua[0], PROGRAM, mode, *lua[1:]]
     else:
@@ -97,7 +97,7 @@ def share(stacks, *chain):
 
 @pytest.fixture(scope="module")
 def split(shared_lab, lua):
-    return film(shared_lab, lua, "split", seconds=3)
+    return film(shared_lab, lua, "split", seconds=1.5)
 
 
 def test_shares(split):
@@ -137,7 +137,7 @@ def test_inlined_functions(lab, mode):
         pytest.skip("there is no luajit")
     truths = [seen_by_luajit(mode) for _ in range(3)]
     with running("luajit", INLINED, mode, 60) as program:
-        made = lab.record("-d", 2, "-p", program.pid, hz=499)
+        made = lab.record("-d", 1, "-p", program.pid, hz=999)
     made.assert_whole()
     shares = {function["name"]: function["self"] / made.json()["event"]["total"]
               for function in made.json()["functions"] if function["image"] == str(INLINED)}
@@ -206,7 +206,7 @@ def test_an_unknown_interpreter_is_refused(lab):
     if "STACKCAM_EVERY_VERSION" not in os.environ:
         pytest.skip("only with STACKCAM_EVERY_VERSION=1")
     root = suites.unpacked(lab.suites, "trixie", *NEWER["trixie"])
-    made = film(lab, suites.inside(root, "lua5.4"), "split", seconds=1)
+    made = film(lab, suites.inside(root, "lua5.4"), "split")
     assert any("Lua 5.4" in reason and reason.startswith("lua frames not looked for")
                for reason in made.json()["loss"]), made.explain()
     assert not any(function["kind"] == "lua" for function in made.json()["functions"])
@@ -280,7 +280,7 @@ def test_redis(lab, tmp_path):
 
         ask()
         with asked(ask):
-            filmed = lab.record("-d", 3, "-p", redis.pid)
+            filmed = lab.record("-d", 2, "-p", redis.pid)
     filmed.assert_whole()
     assert filmed.share(lambda stack: stack.has("main chunk", "hot")) >= 0.5, filmed.explain()
     # the server's own functions stay beside those of Lua
@@ -339,7 +339,7 @@ def test_nginx(lab, tmp_path):
                 env={"LD_LIBRARY_PATH": ":".join(map(str, libraries)), "PATH": os.environ["PATH"]}) as nginx:
         ask()
         with asked(ask):
-            filmed = lab.record("-d", 3, "-p", nginx.pid)
+            filmed = lab.record("-d", 2, "-p", nginx.pid)
     filmed.assert_whole()
     in_lua = filmed.share(lambda stack: stack.has("main chunk", "handle"))
     assert in_lua >= 0.4, filmed.explain()

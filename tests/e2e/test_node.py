@@ -96,7 +96,7 @@ def tier_flags(command, tier):
     return [flag for flag in flags if flag != "--no-maglev"]
 
 
-def film(lab, command, mode, *flags, seconds=2, hz=99):
+def film(lab, command, mode, *flags, seconds=1, hz=199):
     """Films the program after it has begun, in a folder where V8 may write its logs."""
     with running(*command, *flags, PROGRAM, mode, 30, cwd=lab.folder) as program:
         return lab.record("-d", seconds, "-F", hz, "-p", program.pid)
@@ -111,8 +111,8 @@ def assert_whole(film, part=0.99):
 @pytest.mark.parametrize("tier", TIERS)
 def test_split(lab, node, tier):
     """Functions that take 70, 20 and 10 percent of the time."""
-    # a hundred samples, all there are at 99 Hz of a machine that has other things to do, miss a share by some points
-    filmed = film(lab, node, "split", *tier_flags(node, tier), hz=999)
+    # a hundred samples, all there are at 199 Hz of a machine that has other things to do, miss a share by some points
+    filmed = film(lab, node, "split", *tier_flags(node, tier), hz=1999)
     assert_whole(filmed)
     shares = [filmed.share(lambda stack, n=name: stack[-1] == n or n in stack)
               for name in ("busy70", "busy20", "busy10")]
@@ -203,7 +203,7 @@ def test_exceptions(lab, node):
 @pytest.mark.parametrize("mode", ["garbage", "fleeting", "expressions"])
 def test_what_moves(lab, node, mode):
     """Objects that are moved and functions that are thrown away while they are filmed."""
-    filmed = film(lab, node, mode, seconds=3)
+    filmed = film(lab, node, mode, seconds=1.5)
     assert_whole(filmed, 0.98)
     assert filmed.share(lambda stack: mode in stack) > 0.5, filmed.explain()
 
@@ -225,7 +225,7 @@ def test_workers(lab, node):
 def test_module(lab, node):
     """A loop outside of all functions, in code that is replaced while it runs."""
     with running(*node, PROGRAMS / "node_module.mjs") as program:
-        filmed = lab.record("-d", 2, "-p", program.pid)
+        filmed = lab.record("-d", 1, "-p", program.pid)
     assert_whole(filmed)
     assert filmed.share(lambda stack: stack.has("(anonymous)", "hot")) > 0.9, filmed.explain()
 
@@ -240,7 +240,7 @@ def test_perf_map(lab, node):
 def test_server(lab, node):
     """A web server under load."""
     with running(*node, PROGRAMS / "node_server.js", 20) as server:
-        filmed = lab.record("-d", 4, "-p", server.pid, "--no-children")
+        filmed = lab.record("-d", 2, "-p", server.pid, "--no-children")
     assert_whole(filmed)
     assert filmed.share(lambda stack: "route" in stack) > 0.2, filmed.explain()
 

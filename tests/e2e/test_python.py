@@ -59,7 +59,7 @@ def version_of(python):
     return tuple(map(int, done.stdout.split()))
 
 
-def film(lab, python, what, seconds=2):
+def film(lab, python, what, seconds=1):
     """Films the program after it has begun."""
     with running(*python, PROGRAM, what, 60) as program:
         return lab.record("-d", seconds, "-p", program.pid)
@@ -79,7 +79,7 @@ def assert_whole(film):
 
 @pytest.fixture(scope="module")
 def shares(shared_lab, python):
-    return film(shared_lab, python, "shares", seconds=3)
+    return film(shared_lab, python, "shares", seconds=1.5)
 
 
 def test_shares(shares, python):
@@ -150,7 +150,7 @@ def test_as_it_sees_itself(lab, python):
 
 
 def test_recursion(lab, python):
-    made = film(lab, python, "deep", seconds=1)
+    made = film(lab, python, "deep")
     stacks = [(stack, value) for stack, value in made.folded() if "leaf" in stack]
     total = sum(value for _, value in stacks)
     assert total > 0, made.explain()
@@ -174,7 +174,7 @@ def test_deepest(lab, python):
     # up to 3.10 each function has three native frames
     depth = 1000 if version_of(python) < (3, 11) else 4000
     with running(*python, BLIND, "made", 60, depth) as program:
-        made = lab.record("-d", 2, "-p", program.pid, hz=499)
+        made = lab.record("-d", 1, "-p", program.pid, hz=999)
     assert made.complete() >= 0.99, made.explain()
     stacks = [(stack, value) for stack, value in made.folded() if "inner" in stack]
     assert sum(value for stack, value in stacks if stack.has("main", "by_sorting") and
@@ -182,7 +182,7 @@ def test_deepest(lab, python):
 
 
 def test_threads_do_not_get_frames_of_others(lab, python):
-    made = film(lab, python, "threads", seconds=2)
+    made = film(lab, python, "threads")
     seen = set()
     for stack, _ in made.folded():
         of = set(re.findall(r"(?:worker|level)_(\d)", " ".join(stack)))
@@ -197,7 +197,7 @@ def test_threads_do_not_get_frames_of_others(lab, python):
 
 
 def test_an_interpreter_within_another(lab, python):
-    made = film(lab, python, "interpreters", seconds=1)
+    made = film(lab, python, "interpreters")
     if not made.share(lambda stack: "inner" in stack):
         pytest.skip("this Python cannot make interpreters")
 
@@ -212,7 +212,7 @@ def test_an_interpreter_within_another(lab, python):
 
 
 def test_code_that_comes_and_goes(lab, python):
-    made = film(lab, python, "garbage", seconds=2)
+    made = film(lab, python, "garbage")
     functions = {function["name"] for function in made.json()["functions"]
                  if function["kind"] == "python"}
     known = {"main", "garbage", "<module>", "<string>", "Node.__init__", "__init__",
@@ -227,7 +227,7 @@ def test_code_that_comes_and_goes(lab, python):
 
 def test_a_function_that_gets_other_code(lab, python):
     """inner_N is called by outer_N only."""
-    made = film(lab, python, "other_code", seconds=2)
+    made = film(lab, python, "other_code")
     pairs = re.findall(r"outer_(\d+);inner_(\d+)", "\n".join(";".join(stack) for stack, _ in made.folded()))
     assert len(pairs) > 10, made.explain()
     assert all(outer == inner for outer, inner in pairs), pairs
@@ -241,7 +241,7 @@ def test_compiled_code(lab, python):
     if enabled.stdout != "True\n":
         pytest.skip("this Python does not compile")
     with running(*python, PROGRAM, "shares", 60, env=compiling) as program:
-        made = lab.record("-d", 2, "-p", program.pid)
+        made = lab.record("-d", 1, "-p", program.pid)
     if version_of(python) >= (3, 15):
         assert_whole(made)
     else:

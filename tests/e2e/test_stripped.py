@@ -36,7 +36,7 @@ def own_shares(film, image):
 
 @pytest.fixture(scope="module")
 def film(shared_lab):
-    return shared_lab.film_program("split-stripped", seconds=2)
+    return shared_lab.film_program("split-stripped", seconds=1)
 
 
 def test_one_row_for_each_function(lab, film):
@@ -63,7 +63,7 @@ def test_stacks_of_functions(lab, film):
 
 def test_the_same_function_in_two_films(lab, film):
     """Samples fall on other addresses each time, yet a function is compared with itself."""
-    other = lab.film_program("split-stripped", seconds=2)
+    other = lab.film_program("split-stripped", seconds=1)
     done = lab.run("diff", "--fail-above", "4", film.path, other.path)
     assert done.returncode == 0, (done.stdout, done.stderr)
     assert places(lab, "split-stripped")["f70"] in done.stdout, done.stdout

@@ -25,7 +25,7 @@ def assert_split(film, points=2, wanted=(("f70", 70), ("f20", 20), ("f10", 10)))
     "split-lto", "split-compressed", "split-debug",
 ])
 def test_split_of_time(lab, variant):
-    film = lab.film_program(variant, seconds=2)
+    film = lab.film_program(variant, seconds=1)
     assert_split(film)
     assert film.share(lambda stack: stack.has("main", "work")) > NEARLY_ALL, film.explain()
     assert film.complete() >= COMPLETE, film.explain()
@@ -34,7 +34,7 @@ def test_split_of_time(lab, variant):
 @pytest.mark.parametrize("variant", ["split-musl", "split-musl-static"])
 def test_split_of_time_with_musl(lab, variant):
     """musl itself has no unwind tables, so nothing is said of the frames above main."""
-    film = lab.film_program(variant, seconds=2)
+    film = lab.film_program(variant, seconds=1)
     assert_split(film)
     assert film.share(lambda stack: stack.has("main", "work")) > NEARLY_ALL, film.explain()
 
@@ -59,7 +59,7 @@ def test_attaching_finds_the_same(lab):
 
 def test_time_adds_up_to_the_clock(lab):
     """One thread has no more on-cpu time than has passed, and the functions share all of it."""
-    answer = lab.film_program("split", seconds=2).json()
+    answer = lab.film_program("split", seconds=1).json()
     assert answer["event"]["name"] == "on-cpu"
     assert answer["event"]["unit"] == "ns"
     assert 0.3e9 < answer["event"]["total"] < 2.2e9, answer["event"]
@@ -152,7 +152,7 @@ def test_tail_call(lab):
 
 
 def test_threads_by_name(lab):
-    film = lab.film_program("threads", seconds=2)
+    film = lab.film_program("threads", seconds=1)
     shares = film.self_shares()
     lines = film.recording.stdout.splitlines()
     used = {name: int(time) for name, time in (line.split() for line in lines if " " in line)}
