@@ -127,13 +127,14 @@ static int export_json(const struct export *e)
 
 static const struct format {
 	const char *name, *type, *file;
-	bool is_packed;
+	bool is_packed, needs_page;
 	int (*write)(const struct export *e);
 } formats[] = {
 	{"pprof", "application/octet-stream", "stackcam.pb.gz", .is_packed = true,
 	 .write = export_pprof},
 	{"svg", "image/svg+xml", "stackcam.svg", .write = export_svg},
-	{"html", "text/html; charset=utf-8", "stackcam.html", .write = export_html},
+	{"html", "text/html; charset=utf-8", "stackcam.html", .needs_page = true,
+	 .write = export_html},
 	{"speedscope", "application/json", "stackcam.speedscope.json", .write = export_speedscope},
 	{"folded", "text/plain; charset=utf-8", "stackcam.folded", .write = export_folded},
 	{"json", "application/json", "stackcam.json", .write = export_json},
@@ -144,8 +145,14 @@ static int find_format(const char *name, const struct format **format, struct fa
 {
 	for (size_t i = 0; name && i < sizeof(formats) / sizeof(formats[0]); i++) {
 		*format = &formats[i];
-		if (!strcmp(formats[i].name, name))
-			return 0;
+		if (strcmp(formats[i].name, name) != 0)
+			continue;
+		if ((*format)->needs_page && !show_has_page())
+			return fail(why, -EINVAL, NULL,
+				    "this stackcam was built without its web page, of which "
+				    "format %s is made; choose another format",
+				    name);
+		return 0;
 	}
 	return fail(why, -EINVAL, NULL,
 		    "format is one of pprof, svg, html, speedscope, folded, json, table");

@@ -57,6 +57,7 @@ static const struct show_format formats[] = {
 	{.name = "html",
 	 .alias = "flame-html",
 	 .extensions = "html htm",
+	 .needs_page = true,
 	 .report = report_html,
 	 .diff = diff_html},
 	{.name = "pprof",
@@ -109,6 +110,12 @@ int show_format_fits(const struct show_format *format, const struct view *view,
 {
 	const char *event = view->event->name;
 
+	if (format->needs_page && !show_has_page())
+		return fail(why, -ENOTSUP,
+			    "build it with node and npm (meson setup -Dpage=enabled), "
+			    "or choose --format svg",
+			    "cannot write %s: this stackcam was built without its web page",
+			    format->name);
 	if (!view->calls && format->of_calls)
 		return refuse_event(format, event, why);
 	if (!view->calls && (options->column_count || options->order >= FUNCTIONS_BY_CALLS))

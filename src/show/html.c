@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A flame graph as one HTML page that needs nothing else. The page itself is in flame_page/ and is
- * built into this file; here the answer is written into it, as JSON that its script reads:
+ * A flame graph as one HTML page that needs nothing else. The page itself is web/src/offline/,
+ * which draws with the flame graph of the web page; here the answer is written into it, as JSON:
  *
- *	event, unit, title, diff	as in struct flame
- *	guess		what a guess is, in words
- *	kinds		names of the kinds of frames, in the order of the palette
- *	palette, steps	colours, and the changes in percentage points where a new one begins
+ *	event, unit	as in struct flame
  *	images, files	tables of paths
- *	frames		columns name, image, kind, file, line, inlined: one entry per different
- *			frame
+ *	frames		columns name, image, kind (a slot of the palette), file, line, inlined: one
+ *			entry per different frame
  *	levels		one object of columns per level of the tree, level 0 is the root alone:
  *			frame, self, children (how many; they stand side by side in the next level,
  *			in the order of their parents), guess (which nodes of the level are one),
@@ -25,11 +22,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "film/film.h"
-#include "flame_page.h"
+#include "offline_page.h"
 #include "show/markup.h"
 #include "show/palette.h"
-#include "show/words.h"
 
 struct page {
 	const struct flame *flame;
@@ -251,68 +246,6 @@ static void put_levels(struct page *p)
 	json_close(&p->json, ']');
 }
 
-static void put_colour(struct json *j, const char *key, uint32_t colour)
-{
-	char text[8];
-
-	snprintf(text, sizeof(text), "#%06" PRIx32, colour);
-	json_text(j, key, text);
-}
-
-static void put_shades(struct json *j, const char *key, enum palette_theme theme,
-		       unsigned int count,
-		       uint32_t (*colour)(enum palette_theme theme, unsigned int i, unsigned int s))
-{
-	unsigned int i, shade;
-
-	json_open(j, key, '[');
-	for (i = 0; i < count; i++) {
-		json_open(j, NULL, '[');
-		for (shade = 0; shade < PALETTE_SHADES; shade++)
-			put_colour(j, NULL, colour(theme, i, shade));
-		json_close(j, ']');
-	}
-	json_close(j, ']');
-}
-
-static void put_theme(struct json *j, const char *key, enum palette_theme theme)
-{
-	int step;
-
-	json_open(j, key, '{');
-	put_shades(j, "kind", theme, PALETTE_KINDS, palette_kind);
-	put_shades(j, "image", theme, PALETTE_IMAGES, palette_image);
-	json_open(j, "change", '[');
-	for (step = -PALETTE_STEPS; step <= PALETTE_STEPS; step++) {
-		json_open(j, NULL, '[');
-		put_colour(j, NULL, palette_change(theme, step));
-		json_close(j, ']');
-	}
-	json_close(j, ']');
-	put_colour(j, "match", palette_match(theme));
-	json_close(j, '}');
-}
-
-static void put_colours(struct json *j)
-{
-	unsigned int kind;
-	int step;
-
-	json_open(j, "palette", '{');
-	put_theme(j, "light", PALETTE_LIGHT);
-	put_theme(j, "dark", PALETTE_DARK);
-	json_close(j, '}');
-	json_open(j, "steps", '[');
-	for (step = 1; step <= PALETTE_STEPS; step++)
-		json_double(j, NULL, palette_step_points(step));
-	json_close(j, ']');
-	json_open(j, "kinds", '[');
-	json_text(j, NULL, "group");
-	for (kind = 1; kind < PALETTE_KINDS; kind++)
-		json_text(j, NULL, film_frame_kind_name(kind));
-	json_close(j, ']');
-}
-
 static void put_data(struct page *p)
 {
 	const struct flame *flame = p->flame;
@@ -321,13 +254,14 @@ static void put_data(struct page *p)
 	json_open(j, NULL, '{');
 	json_text(j, "event", flame->event);
 	json_text(j, "unit", flame->unit);
-	json_text(j, "title", flame->title);
-	json_bool(j, "diff", flame->is_diff);
-	json_text(j, "guess", words_guess(flame));
-	put_colours(j);
 	put_frames(p);
 	put_levels(p);
 	json_close(j, '}');
+}
+
+bool show_has_page(void)
+{
+	return offline_head[0];
 }
 
 int show_html(const struct flame *flame, FILE *out)
@@ -337,17 +271,19 @@ int show_html(const struct flame *flame, FILE *out)
 
 	if (flame->count == 0)
 		return -EINVAL;
+	if (!show_has_page())
+		return -ENOTSUP;
 	p.sorted = calloc(flame->count, sizeof(*p.sorted));
 	p.frame_of = calloc(flame->count, sizeof(*p.frame_of));
 	p.order = calloc(flame->count, sizeof(*p.order));
 	if (!p.sorted || !p.frame_of || !p.order)
 		goto out;
 	find_frames(&p);
-	fputs(flame_page_head, out);
+	fputs(offline_head, out);
 	markup_text(out, flame->title);
-	fputs(flame_page_middle, out);
+	fputs(offline_middle, out);
 	put_data(&p);
-	fputs(flame_page_tail, out);
+	fputs(offline_tail, out);
 	err = 0;
 out:
 	free(p.order);

@@ -5,10 +5,7 @@
 
 #include "film/film.h"
 
-/*
- * kinds, images, changes (from blue, shrank, to red, grew; the middle is no change), match,
- * step_points
- */
+/* kinds, images, changes (from blue, shrank, to red, grew; the middle is the same), step_points */
 #include "palette_colours.h"
 
 unsigned int palette_kind_slot(unsigned int kind)
@@ -50,11 +47,6 @@ uint32_t palette_image(enum palette_theme theme, unsigned int rank, unsigned int
 uint32_t palette_change(enum palette_theme theme, int step)
 {
 	return changes[theme][step + PALETTE_STEPS];
-}
-
-uint32_t palette_match(enum palette_theme theme)
-{
-	return match[theme];
 }
 
 int palette_change_step(double change)

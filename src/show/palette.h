@@ -31,9 +31,6 @@ uint32_t palette_image(enum palette_theme theme, unsigned int rank, unsigned int
 /* step is -PALETTE_STEPS (shrank much) … 0 (same) … PALETTE_STEPS (grew much). */
 uint32_t palette_change(enum palette_theme theme, int step);
 
-/* What a search found. */
-uint32_t palette_match(enum palette_theme theme);
-
 /* The step for a change of share (after minus before, each a part of one). */
 int palette_change_step(double change);
 

@@ -18,8 +18,6 @@ for name, size in (("kind", "PALETTE_KINDS"), ("image", "PALETTE_IMAGES"), ("cha
     sizes = {len(palette[theme][name]) for theme in ("light", "dark")}
     lines.append(f"_Static_assert({size} == {sizes.pop()}, \"palette.h\");")
     assert not sizes, f"{name}: light and dark have different numbers of colours"
-matches = (f"[PALETTE_{theme.upper()}] = {palette[theme]['match'].replace('#', '0x')}" for theme in ("light", "dark"))
-lines.append(f"static const uint32_t match[] = {{{', '.join(matches)}}};")
 lines.append(f"static const double step_points[PALETTE_STEPS] = {{{', '.join(map(str, palette['steps']))}}};")
 with open(output, "w", encoding="ascii") as file:
     file.write("\n".join(lines) + "\n")

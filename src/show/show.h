@@ -46,7 +46,9 @@ struct show_options {
  * hostile and is escaped here.
  */
 int show_svg(const struct flame *flame, FILE *out);
+/* -ENOTSUP where the build has no page (web/build.sh), of which it would be made. */
 int show_html(const struct flame *flame, FILE *out);
+bool show_has_page(void);
 
 /*
  * The same of a flame alone, from wherever it comes; of a comparison folded text has two numbers,
@@ -123,6 +125,7 @@ struct show_format {
 	bool by_thread;		/* needs a report that was made by thread */
 	bool of_calls;		/* can show nothing but calls */
 	bool of_sums;		/* can show sums of calls, too */
+	bool needs_page;	/* see show_has_page() */
 	int (*report)(const struct report *report, const struct show_options *options, FILE *out);
 	int (*diff)(const struct diff *diff, const struct show_options *options, FILE *out);
 	/* of single calls as they happened; *why is filled on failure */

@@ -165,7 +165,7 @@ def test_exports_of_a_comparison(server):
     assert (answer["sum"]["from"], answer["before"]["from"]) == (100, 7)
     assert sum(answer["nodes"]["before_self"]) == answer["sum"]["total"]
     assert answer["functions"][0]["name"] == "read"  # its share moved furthest
-    assert '"diff":true' in export("html")
+    assert '"before":[' in export("html")
     assert "compared with" in export("svg")
     scope = json.loads(export("speedscope"))
     before, now = scope["profiles"]

@@ -1,19 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and numbers for people: those of the page of one flame graph (src/show/flame_page), with types.
-import * as plain from '../../src/show/flame_page/format.mjs';
-import { text } from './text/text';
+// Names and numbers, for people.
+import { flameText } from './text/flame';
+
+// Control characters and marks that reorder the text around them.
+const UNSHOWN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** A name from outside as it may be shown and copied. */
-export const safe: (text: string) => string = plain.safe;
+export function safe(text: string): string {
+	return text.replace(UNSHOWN, '\ufffd');
+}
+
 /** "1,234,567" */
-export const count: (n: number) => string = plain.count;
+export function count(n: number): string {
+	return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+function duration(ns: number): string {
+	if (ns < 1e3)
+		return `${Math.round(ns)} ns`;
+	const [unit, size] = ns < 1e6 ? ['us', 1e3] as const : ns < 1e9 ? ['ms', 1e6] as const : ['s', 1e9] as const;
+	return `${(ns / size).toFixed(3)} ${unit}`;
+}
+
+function bytes(n: number): string {
+	if (n < 1000)
+		return `${Math.round(n)} B`;
+	const units = ['kB', 'MB', 'GB', 'TB'];
+	let i = 0;
+	for (n /= 1000; n >= 999.95 && i + 1 < units.length; i++)
+		n /= 1000;
+	return `${n.toFixed(1)} ${units[i]}`;
+}
+
 /** The function that writes values of a unit: "1.234 s", "12.3 MB", "1,234". */
-export const formatOf: (unit: string) => (value: number) => string = plain.formatOf;
+export function formatOf(unit: string): (value: number) => string {
+	const format = unit === 'ns' ? duration : unit === 'bytes' ? bytes : count;
+	return (value) => (value < 0 ? `\u2212${format(-value)}` : format(value));
+}
+
 /** "12.34%" of whole, or a dash where there is no whole. */
-export const percent: (part: number, whole: number) => string = plain.percent;
+export function percent(part: number, whole: number): string {
+	return whole > 0 ? `${(100 * part / whole).toFixed(2)}%` : '\u2013';
+}
+
 /** "+1.20 points": how a share changed; change is a part of one. */
-export const points = (change: number): string => plain.points(change, text.flame.points);
+export function points(change: number): string {
+	const rounded = (100 * change).toFixed(2);
+	return `${Number(rounded) > 0 ? '+' : ''}${rounded.replace('-', '\u2212')} ${flameText.points}`;
+}
+
 /** "a/b/libc.so.6" to "libc.so.6" */
-export const baseName: (path: string) => string = plain.baseName;
+export function baseName(path: string): string {
+	return path.slice(path.lastIndexOf('/', path.length - 2) + 1);
+}
+
 /** A C++ or Rust name without its parameters, for where the whole name has no room. */
-export const withoutParameters: (name: string) => string = plain.withoutParameters;
+export function withoutParameters(name: string): string {
+	const end = name.endsWith(' const') ? name.length - 6 : name.length;
+	if (name[end - 1] !== ')')
+		return name;
+	let open = 0;
+	for (let i = end - 1; i > 0; i--) {
+		open += name[i] === ')' ? 1 : name[i] === '(' ? -1 : 0;
+		if (open === 0)
+			return name.slice(0, i);
+	}
+	return name;
+}

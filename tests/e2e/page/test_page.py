@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flame graph page in a browser, opened from a file as a user does.
+"""The page of `report --format html` in a browser, opened from a file as a user does.
 
     pytest tests/e2e/page --build BUILD-FOLDER
+
+How the flame graph itself behaves is in test_flame.py: here is what is of this page alone.
 
 Needs Debian's chromium, chromium-driver and python3-selenium; without them the tests are skipped.
 What is looked at is what a user sees: the words on the page and the pixels of the canvas.
@@ -22,11 +24,13 @@ OBSERVE = """
 	window.seen = {draws: 0, rects: 0, texts: [], frames: []};
 	const pen = CanvasRenderingContext2D.prototype;
 	const {clearRect, fillRect, fillText} = pen;
+	const isGraph = (pen) => pen.canvas.getAttribute('role') === 'application';
 	pen.clearRect = function(...all) {
-		Object.assign(seen, {draws: seen.draws + 1, rects: 0, texts: []});
+		if (isGraph(this))
+			Object.assign(seen, {draws: seen.draws + 1, rects: 0, texts: []});
 		clearRect.apply(this, all);
 	};
-	pen.fillRect = function(...all) { seen.rects++; fillRect.apply(this, all); };
+	pen.fillRect = function(...all) { seen.rects += isGraph(this); fillRect.apply(this, all); };
 	pen.fillText = function(...all) { seen.texts.push(all[0]); fillText.apply(this, all); };
 	const request = requestAnimationFrame;
 	window.requestAnimationFrame = (draw) => request((now) => {
@@ -35,6 +39,13 @@ OBSERVE = """
 		seen.frames.push(performance.now() - began);
 	});
 """
+
+
+SEARCH = ".flame-search input"
+FOUND = ".flame-search output"
+CRUMBS = ".flame-crumbs"
+CHOSEN = ".flame-about b"
+GRAPH = ".flame-scroller canvas"
 
 
 class Page:
@@ -75,7 +86,7 @@ class Page:
         self.settle()
 
     def search(self, text):
-        field = self.find("#search")
+        field = self.find(SEARCH)
         field.send_keys(Keys.CONTROL, "a")
         field.send_keys(text)
         self.settle()
@@ -85,15 +96,15 @@ class Page:
 
     def click_frame(self, x, y):
         """Clicks a point of the canvas, counted from its bottom left."""
-        box = self.find("canvas").rect
+        box = self.find(GRAPH).rect
         ActionChains(self.driver).move_to_element_with_offset(
-            self.find("canvas"), int(x - box["width"] / 2), int(box["height"] / 2 - y)).click().perform()
+            self.find(GRAPH), int(x - box["width"] / 2), int(box["height"] / 2 - y)).click().perform()
         self.settle()
 
     def colours(self):
         """The colours of the middle of each row, from the bottom up, at the left edge."""
         return self.run("""
-            const canvas = document.querySelector('canvas');
+            const canvas = document.querySelector('.flame-scroller canvas');
             const pen = canvas.getContext('2d');
             const rows = [];
             for (let y = canvas.height - 4; y > 0; y -= 20)
@@ -145,147 +156,176 @@ def page(driver, sample):
     assert [url for url in page.requests() if not url.startswith("file:///")] == []
 
 
+def crumbs(page):
+    return [button.text for button in page.driver.find_elements("css selector", CRUMBS + " button")]
+
+
 def test_draws_from_the_root_up(page):
     page.open(page.make("server", 3000))
     assert page.text("h1") == "on-cpu, 10.0 s on host7, 2026-11-21 14:32:08"
-    assert "on-cpu, total 38.657 s" in page.text("#summary")
+    assert page.text("#summary").startswith("on-cpu, total 38.657 s")
     assert "3,000 frames" in page.text("#summary")
     assert {"all", "kv-server (4242)", "worker-0 (4243)"} <= set(page.labels())
     rows = page.colours()
     assert rows[0] == "223,227,232,255"  # the root, in the colour of groups
     assert len({row for row in rows if not row.endswith(",0")}) > 2
-    assert page.text("#legend").split() == "native kernel jit mark found by frame pointer (guess)".split()
+    assert page.text(".flame-legend").split("\n") == ["native", "kernel", "JIT", "no code", "found by a guess"]
 
 
-def test_zoom_crumbs_back_and_reset(page):
+def test_zoom_crumbs_back_and_whole(page):
     page.open(page.make("server", 3000))
     assert not page.find("#back").is_enabled()
     page.click_frame(100, 50)
-    assert page.text("#crumbs").replace("\n", " ") == "all › kv-server (4242) › worker-0 (4243)"
+    assert crumbs(page) == ["all", "kv-server (4242)", "worker-0 (4243)"]
     assert "worker-1 (4244)" not in page.labels()
     page.click_frame(100, 70)
+    assert len(crumbs(page)) == 4
     page.click("#back")
-    assert page.text("#crumbs").endswith("worker-0 (4243)")
-    page.click("#crumbs button:nth-of-type(2)")
-    assert page.text("#crumbs").endswith("kv-server (4242)")
-    page.click("#reset")
-    assert page.text("#crumbs") == "all"
+    assert crumbs(page)[-1] == "worker-0 (4243)"
+    page.click(CRUMBS + " button:nth-of-type(2)")
+    assert crumbs(page)[-1] == "kv-server (4242)"
+    page.keys(Keys.HOME)
+    assert crumbs(page) == ["all"]
     assert "worker-1 (4244)" in page.labels()
+    page.keys(Keys.BACKSPACE)
+    assert crumbs(page)[-1] == "kv-server (4242)"
 
 
 def test_search_counts_nested_matches_once(page):
     page.open(page.make("deep", 1000))
     page.search("visit")
-    assert page.text("#found") == "999.000 us (100.00%) in 999 frames"
+    assert page.text(FOUND) == "999.000 us (100.00%) in 999 frames"
     page.open(page.make("server", 3000))
     page.search("worker-0")
-    total = page.text("#found")
+    total = page.text(FOUND)
     assert "in 1 frame" in total and "53." in total
-    page.click("#regex")
+    page.click(".flame-search button")
     page.search("worker-[01] ")
-    assert "80.00%" in page.text("#found")
+    assert "80.00%" in page.text(FOUND)
     page.search("(")
-    assert page.text("#found") == "Not a regular expression"
-    page.click("#regex")
-    page.search("worker-0")
-    page.find("#search").send_keys(Keys.ESCAPE)
-    assert page.text("#found") == ""
+    assert page.text(FOUND) == "Not a regular expression"
+    page.find(SEARCH).send_keys(Keys.ESCAPE)
+    assert page.text(FOUND) == ""
 
 
 def test_matches_stand_out_even_when_narrow(page):
     page.open(page.make("wide", 100000))
     page.search("odd")
-    assert "in 50,000 frames" in page.text("#found")
+    assert "in 50,000 frames" in page.text(FOUND)
     assert page.colours()[1] == "156,39,176,255"
     page.search("nothing like it")
-    assert "in 0 frames" in page.text("#found")
+    assert "in 0 frames" in page.text(FOUND)
     assert page.colours()[1] != "156,39,176,255"
 
 
 def test_keys(page):
     page.open(page.make("server", 3000))
+    page.run("document.querySelector('.flame-scroller canvas').focus()")
     page.keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ARROW_UP)
-    assert page.text("#details b") == "worker-0 (4243)"
+    assert page.text(CHOSEN) == "worker-0 (4243)"
     page.keys(Keys.ARROW_RIGHT)
-    assert page.text("#details b") == "worker-1 (4244)"
+    assert page.text(CHOSEN) == "worker-1 (4244)"
     page.keys(Keys.ENTER)
-    assert page.text("#crumbs").endswith("worker-1 (4244)")
+    assert crumbs(page)[-1] == "worker-1 (4244)"
     page.keys(Keys.ARROW_DOWN)
-    assert page.text("#details b") == "kv-server (4242)"
+    assert page.text(CHOSEN) == "kv-server (4242)"
     page.keys(Keys.BACKSPACE)
-    assert page.text("#crumbs") == "all"
-    page.keys(Keys.ENTER, "r")
-    assert page.text("#crumbs") == "all"
+    assert crumbs(page) == ["all"]
     page.keys("/", "malloc", Keys.ENTER)
-    assert page.text("#details b") == "malloc"
-    first = page.text("#details")
+    assert page.text(CHOSEN) == "malloc"
+    first = page.text(".flame-about")
     page.keys(Keys.ESCAPE)
     page.keys("/", "malloc")
     page.run("document.activeElement.blur()")
     page.keys("n", "n", "N")
-    assert page.text("#details") == first
-    page.keys("c")
-    assert page.text("#colour") == "Colour: image"
-    assert "kv-server" in page.text("#legend")
+    assert page.text(".flame-about") == first
+    page.keys("k")
+    assert "kv-server" in page.text(".flame-legend")
     page.keys("?")
-    assert page.find("#keys").is_displayed()
+    assert page.find("#help-dialog").is_displayed()
     page.keys(Keys.ESCAPE)
-    assert not page.find("#keys").is_displayed()
+    assert not page.driver.find_elements("css selector", "#help-dialog")
+
+
+def test_nothing_is_offered_that_needs_a_server(page):
+    page.open(page.make("server", 3000))
+    page.click_frame(100, 90)
+    assert page.find(".flame-actions").text.split("\n") == ["Copy", "Hide"]
+    page.keys("f", "s", "v")
+    assert page.driver.find_elements("css selector", ".flame-row")
+    assert not page.driver.find_elements("css selector", ".flame-open, .flame-sandwich")
 
 
 def test_icicle_has_its_root_at_the_top(page):
     page.open(page.make("server", 3000))
     bottom = page.colours()[0]
     page.keys("i")
-    assert page.text("#direction") == "Shape: icicle"
-    assert page.run("""return [...document.querySelector('canvas').getContext('2d')
+    assert page.run("""return [...document.querySelector('.flame-scroller canvas').getContext('2d')
         .getImageData(1, 4, 1, 1).data].join()""") == bottom
+    page.run("document.querySelector('.flame-scroller canvas').focus()")
     page.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
-    assert page.text("#details b") == "kv-server (4242)"
+    assert page.text(CHOSEN) == "kv-server (4242)"
 
 
 def test_tooltip(page):
     page.open(page.make("server", 3000))
     page.click_frame(100, 50)
-    canvas = page.find("canvas")
+    canvas = page.find(GRAPH)
     ActionChains(page.driver).move_to_element_with_offset(
         canvas, 0, int(canvas.rect["height"] / 2 - 50)).perform()
-    tip = page.text("#tooltip")
+    tip = page.text(".flame-tooltip")
     assert "worker-0 (4243)" in tip
     assert "of all of zoomed" in tip and "100.00%" in tip
 
 
 def test_functions(page):
     page.open(page.make("server", 3000))
-    page.keys("t")
-    rows = page.driver.find_elements("css selector", "#table tbody tr")
+    page.keys("v")
+    page.keys("v")
+    rows = page.driver.find_elements("css selector", ".flame-row")
     assert len(rows) > 20
-    page.find("#table th:nth-child(2) button").click()
-    assert page.find("#table th:nth-child(2)").get_attribute("aria-sort") == "descending"
-    name = page.run("return document.querySelector('#table td:last-child').firstChild.textContent")
-    page.click("#table tbody tr")
-    assert page.find("#search").get_attribute("value") == f'"{name}"'
-    assert page.find("canvas").is_displayed()
-    assert "%" in page.text("#found")
+    page.find(".flame-head .flame-total button").click()
+    assert page.find(".flame-head .flame-total").get_attribute("aria-sort") == "descending"
+    name = page.run("return document.querySelector('.flame-row bdi').textContent")
+    assert page.text(".flame-row .flame-total").endswith("%")
+    page.click(".flame-row")
+    assert page.find(SEARCH).get_attribute("value") == f'"{name}"'
+    assert "%" in page.text(FOUND)
+
+
+def test_functions_are_those_of_the_zoomed_frame(page):
+    page.open(page.make("server", 3000))
+    page.keys("v")
+    whole = page.text(".flame-row .flame-self")
+    page.keys("v")
+    page.keys("v")
+    page.click_frame(1000, 50)
+    page.keys("v")
+    assert page.text(".flame-row .flame-self") != whole
 
 
 def test_diff(page):
     page.open(page.make("diff", 3000))
-    assert page.text("#colour") == "Colour: change"
-    assert "blue shrank, red grew" in page.text("#legend")
+    assert page.find(".flame-colours select").get_attribute("value") == "change"
+    assert "blue shrank, red grew" in page.text(".flame-legend")
+    page.run("document.querySelector('.flame-scroller canvas').focus()")
     page.keys(Keys.ARROW_UP, Keys.ARROW_UP, Keys.ARROW_UP)
-    assert "points" in page.text("#details")
+    assert "points" in page.text(".flame-about")
+    now = page.run("return seen.texts.join()")
     page.keys("w")
-    assert page.text("#width") == "Width: before"
-    page.keys("t")
-    assert "Change" in page.text("#table thead")
+    assert page.find('.flame-choice[aria-label="Widths"] [aria-pressed="true"]').text == "Before"
+    assert page.run("return seen.texts.join()") != now
+    page.keys("v")
+    assert "Change" in page.text(".flame-head")
 
 
 def test_hostile_names_are_only_text(page):
     page.open(page.make("hostile", 3000))
     assert page.driver.title == "<title> & </title><script>window.hacked = 1</script>"
-    page.keys("t")
-    page.keys("t")
+    page.keys("v")
+    page.keys("v")
+    page.keys("v")
+    page.run("document.querySelector('.flame-scroller canvas').focus()")
     for _ in range(12):
         page.keys(Keys.ARROW_UP)
     page.keys(Keys.ENTER)
@@ -315,22 +355,23 @@ def test_the_policy_holds(page):
 
 def test_nothing_recorded(page):
     page.open(page.make("empty", 1))
-    assert page.find("#empty").is_displayed()
-    page.keys(Keys.ARROW_UP, Keys.ENTER, "n", "i", "c", "t", "t", "r")
+    assert page.find(".flame-empty").is_displayed()
+    page.keys(Keys.ARROW_UP, Keys.ENTER, "n", "i", "k", "v", "v", "v", Keys.HOME)
 
 
 def test_deep_ones_scroll(page):
     page.open(page.make("deep", 1000))
-    heights = page.run("""const canvas = document.querySelector('canvas');
-        const graph = document.getElementById('graph');
+    heights = page.run("""const canvas = document.querySelector('.flame-scroller canvas');
+        const graph = document.querySelector('.flame-scroller');
         return [canvas.height, graph.clientHeight, graph.scrollHeight, graph.scrollTop];""")
     assert heights[0] == heights[1]
     assert heights[2] == 20000
     assert heights[3] == heights[2] - heights[1]  # the root is in sight
+    page.run("document.querySelector('.flame-scroller canvas').focus()")
     page.keys(*[Keys.ARROW_UP] * 100)
-    assert page.run("return document.getElementById('graph').scrollTop") < heights[3] - 1000
+    assert page.run("return document.querySelector('.flame-scroller').scrollTop") < heights[3] - 1000
     page.keys("i")
-    assert page.run("return document.getElementById('graph').scrollTop") == 0
+    assert page.run("return document.querySelector('.flame-scroller').scrollTop") == 0
 
 
 @pytest.mark.parametrize("height", [500, 1400])
@@ -361,7 +402,7 @@ def test_fits_any_screen(page, width, ratio):
     for button in page.driver.find_elements("css selector", "button"):
         if button.is_displayed():
             assert 0 <= button.rect["x"] and button.rect["x"] + button.rect["width"] <= width
-    canvas = page.find("canvas")
+    canvas = page.find(GRAPH)
     assert abs(int(canvas.get_attribute("width")) - canvas.rect["width"] * ratio) <= 1
     assert canvas.rect["height"] > 300
 
@@ -373,7 +414,7 @@ def test_speed_of_100000_nodes(page, shape, capsys):
         .map((entry) => entry.startTime)""") or [None]
     page.run("seen.frames = []")
     page.click_frame(300, 50 if shape == "server" else 30)
-    page.keys("r")
+    page.keys(Keys.HOME)
     frames = page.run("return seen.frames")
     rects = page.run("return seen.rects")
     with capsys.disabled():

@@ -26,6 +26,10 @@ static struct written write_page(struct flame *flame)
 	char *end;
 
 	assert_non_null(out);
+	if (!show_has_page()) {
+		assert_int_equal(show_html(flame, out), -ENOTSUP);
+		skip();
+	}
 	assert_int_equal(show_html(flame, out), 0);
 	assert_int_equal(fclose(out), 0);
 	flame_build_free(flame);
@@ -122,7 +126,6 @@ static void test_diff(void **state)
 	flame_build_add(&flame, 0, (struct flame_node){.name = "b", .before_self = 5});
 	flame_build_finish(&flame);
 	page = write_page(&flame);
-	assert_has(page.data, "\"diff\":true");
 	assert_has(page.data, "\"self\":[6,0],\"children\":[0,0],\"guess\":[],\"before\":[1,5]}");
 	free(page.text);
 }

@@ -3,12 +3,14 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { count, formatOf, percent, safe } from '../format';
 import { useKeys } from '../parts/keys';
-import { text } from '../text/text';
+import { flameText as words } from '../text/flame';
 import { Colours } from './colours';
 import type { Colouring, FlamePanelProps, FlameState, FunctionName, Show } from './contract';
 import './flame.css';
-import { copyText, FrameBar } from './frame_bar';
+import { Crumbs } from './crumbs';
 import type { Facts } from './facts';
+import { copyText, FrameBar } from './frame_bar';
+import { functionsOf } from './functions';
 import { Graph, type GraphHandle, type Selecting } from './graph';
 import { idOf, nodeOf } from './ids';
 import { Legend } from './legend';
@@ -19,7 +21,6 @@ import { anyOf, matchesOf, queryOf, type Matches } from './search';
 import { Table } from './table';
 import { Tools } from './tools';
 
-const words = text.flame;
 const SHOWS: Show[] = ['table', 'both', 'graph'];
 const COLOURS: Colouring[] = ['kind', 'image', 'language'];
 
@@ -42,8 +43,8 @@ function usePanes({ panes, state, theme }: FlamePanelProps) {
 	const hidden = state.hide.join('\n');
 	const query = useMemo(() => queryOf(state.search, state.isRegex), [state.search, state.isRegex]);
 	const isHidden = useMemo(() => anyOf(state.hide), [hidden]);
-	const models = useMemo(() => answers.map((answer) => modelOf(answer, words.all, isHidden)),
-		[...answers, isHidden]);
+	const models = useMemo(() => answers.map((answer) => modelOf(answer, words.all, isHidden, state.widths)),
+		[...answers, isHidden, state.widths]);
 	const matches = useMemo(() => models.map((model) => matchesOf(model, query.test)), [models, query]);
 	const zoomed = useMemo(() => models.map(({ tree, labels }) => Math.max(nodeOf(tree, labels, state.zoom), 0)),
 		[models, state.zoom]);
@@ -66,17 +67,20 @@ function foundWords({ tree, matches, zoomed }: PaneModel & { matches: Matches },
 }
 
 export function FlamePanel(props: FlamePanelProps) {
-	const { panes, functions, state, theme, onState, onDetails, onFocus } = props;
+	const { panes, state, theme, onState, onDetails, onFocus } = props;
 	const { query, isHidden, models, matches, zoomed, colours } = usePanes(props);
 	const field = useRef<HTMLInputElement>(null);
 	const graphs = useRef<(GraphHandle | null)[]>([]);
 	const [chosen, setChosen] = useState<Chosen | null>(null);
 	const first = panes[0]!.answer, last = panes[panes.length - 1]!.answer;
 	const isDiff = panes.length === 1 && models[0]!.tree.beforeTotal !== null;
+	const isDrawn = props.functions === 'drawn';
+	const functions = useMemo(() => (props.functions === 'drawn' ? functionsOf(models[0]!, zoomed[0]!) : props.functions),
+		[props.functions, ...(isDrawn ? [models[0], zoomed[0]] : [])]);
 	const hasBefore = functions?.some((row) => row.before_total !== undefined) ?? false;
 	const isThere = chosen && (state.sandwich || models.some(({ tree }) => tree === chosen.facts.tree));
 	const node = isThere ? chosen.node : -1;
-	const canSandwich = !hasBefore && panes.length === 1; // of two sides there is none
+	const canSandwich = !!onFocus && !hasBefore && panes.length === 1; // of two sides there is none
 	const found = models.map((model, i) => {
 		const hits = matches[i];
 		return hits ? foundWords({ ...model, matches: hits, zoomed: zoomed[i]! }, panes[i]!.answer.unit) : '';
@@ -85,9 +89,9 @@ export function FlamePanel(props: FlamePanelProps) {
 	const selectIn = (pane: number) => (graph: GraphHandle, to: number, how: Selecting): void => {
 		setChosen(to < 0 ? null : { facts: graph.facts, zoomed: graph.view.zoomed, node: to, pane });
 		if (to < 0)
-			onDetails(null);
+			onDetails?.(null);
 		else if (how !== 'went')
-			onDetails(graph.facts.details(to, pane), how === 'kept');
+			onDetails?.(graph.facts.details(to, pane), how === 'kept');
 	};
 
 	const match = (step: number) => graphs.current[0]?.nextMatch(step);
@@ -107,7 +111,7 @@ export function FlamePanel(props: FlamePanelProps) {
 		while (above > 0 && !labels.isFunction(tree.label[above]!))
 			above = tree.parent[above]!;
 		if (above > 0)
-			onFocus(labels.functionName(tree.label[above]!));
+			onFocus?.(labels.functionName(tree.label[above]!));
 	}
 
 	/** Does something to the chosen frame, if it is a function. */
@@ -130,7 +134,8 @@ export function FlamePanel(props: FlamePanelProps) {
 		k: () => onState({ colour: next(isDiff ? ['change', ...COLOURS] : COLOURS, state.colour) }),
 		v: () => onState({ show: next(SHOWS, state.show) }),
 		c: () => (node >= 0 ? void copyText(chosen!.facts.name(node)) : false),
-		f: () => withChosen(onFocus),
+		f: () => (onFocus ? withChosen(onFocus) : false),
+		w: () => (isDiff ? onState({ widths: state.widths === 'now' ? 'before' : 'now' }) : false),
 		s: () => canSandwich && withChosen(sandwich),
 		h: () => withChosen(hide),
 		Home: () => (isWhole() ? false : reset()),
@@ -139,15 +144,17 @@ export function FlamePanel(props: FlamePanelProps) {
 
 	const hasGraph = state.show !== 'table';
 	const hasTable = state.show !== 'graph';
+	const zoomIn = ({ tree, labels }: Model) => (to: number) => onState({ zoom: idOf(tree, labels, to) }, true);
+	const [whole, before] = isDrawn ? [models[0]!.tree.total[zoomed[0]!]!, models[0]!.tree.beforeTotal?.[zoomed[0]!] ?? 0] :
+		[last.sum.total, (panes.length > 1 ? first.sum : first.before)?.total ?? 0];
 	const graphOf = (i: number) => {
-		const { tree, labels } = models[i]!;
 		const { title, answer } = panes[i]!;
 		return (
 			<section key={i} class="flame-pane">
 				{title && <h3>{title}{panes.length > 1 && found[i] && <small> {found[i]}</small>}</h3>}
 				<Graph model={models[i]!} unit={answer.unit} isIcicle={state.mode === 'icicle'}
 					colours={colours[i]!} matches={matches[i]!} zoomed={zoomed[i]!} name={title || words.graph} hasMap
-					onZoom={(to) => onState({ zoom: idOf(tree, labels, to) }, true)} onSelect={selectIn(i)}
+					onZoom={zoomIn(models[i]!)} onSelect={selectIn(i)}
 					onMore={askMore}
 					onHandle={(graph) => {
 						graphs.current[i] = graph;
@@ -160,9 +167,10 @@ export function FlamePanel(props: FlamePanelProps) {
 		<div class="flame-panel">
 			<Tools state={state} isDiff={isDiff} found={found[0]!} error={query.error} field={field}
 				onState={onState as (change: Partial<FlameState>) => void} onMatch={match} onReset={reset} />
+			{props.hasCrumbs && <Crumbs model={models[0]!} zoomed={zoomed[0]!} onZoom={zoomIn(models[0]!)} />}
 			<div class={`flame-views flame-show-${state.show}`}>
-				{hasTable && <Table functions={functions} unit={last.unit} whole={last.sum.total}
-					before={(panes.length > 1 ? first.sum : first.before)?.total ?? 0} isDiff={hasBefore} sort={state.sort}
+				{hasTable && <Table functions={functions} unit={last.unit} whole={whole}
+					before={before} isDiff={hasBefore} sort={state.sort}
 					test={marked ? null : query.test} marked={marked} isHidden={isHidden}
 					onSort={(sort) => onState({ sort })} onChoose={search}
 					onSandwich={canSandwich ? sandwich : null} />}
@@ -175,8 +183,8 @@ export function FlamePanel(props: FlamePanelProps) {
 			{(hasGraph || state.sandwich) && <footer class="flame-foot">
 				<Legend model={models[0]!} colours={colours[0]!} />
 				<FrameBar facts={chosen?.facts ?? null} node={node} zoomed={chosen?.zoomed ?? 0}
-					onFocus={onFocus} onSandwich={canSandwich ? sandwich : null} onHide={hide}
-					onDetails={() => onDetails(chosen!.facts.details(node, chosen!.pane))} />
+					onFocus={onFocus ?? null} onSandwich={canSandwich ? sandwich : null} onHide={hide}
+					onDetails={onDetails ? () => onDetails(chosen!.facts.details(node, chosen!.pane)) : null} />
 			</footer>}
 		</div>
 	);

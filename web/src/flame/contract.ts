@@ -17,6 +17,8 @@ export type Mode = 'icicle' | 'flame';
 /** change: only where there are two sides. */
 export type Colouring = 'image' | 'kind' | 'language' | 'change';
 export type Sorting = 'self' | 'total' | 'change' | 'name';
+/** Of a comparison: which side is drawn as widths. */
+export type Widths = 'now' | 'before';
 
 /** A function as the API names it. */
 export interface FunctionName {
@@ -54,6 +56,7 @@ export interface FlameState {
 	/** Frames that are left out, their callees move up: "image:libc*" or a part of a name. */
 	hide: string[];
 	sort: Sorting;
+	widths: Widths;
 	/** The function whose callers and callees are shown in place of the graph. */
 	sandwich: FunctionName | null;
 }
@@ -67,6 +70,7 @@ export const FLAME_DEFAULTS: FlameState = {
 	zoom: '',
 	hide: [],
 	sort: 'self',
+	widths: 'now',
 	sandwich: null,
 };
 
@@ -79,25 +83,29 @@ export interface Pane {
 export interface FlamePanelProps {
 	/** One, or two beside each other that share the state. A comparison is one with before_total. */
 	panes: Pane[];
-	/** Null: not here yet, or failed. Exact, where the graph is pruned. */
-	functions: FunctionRow[] | null;
+	/**
+	 * Null: not here yet, or failed. Exact, where the graph is pruned. 'drawn': those of what is drawn and zoomed to,
+	 * counted here.
+	 */
+	functions: FunctionRow[] | 'drawn' | null;
 	/** Of state.sandwich; null: none, or not here yet. */
 	sandwich: SandwichAnswer | null;
 	state: FlameState;
 	theme: Theme;
 	/** A step that "back" undoes (a zoom, a sandwich) is pushed, small changes are not. */
 	onState(change: Partial<FlameState>, isStep?: boolean): void;
+	/** Whether the way to the zoomed frame stands above the graph. */
+	hasCrumbs?: boolean;
 	/**
 	 * Asks for a panel with all that is known of a frame; null closes it. isNewer: the selected frame in a newer
-	 * answer, for a panel that shows it already.
+	 * answer, for a panel that shows it already. Without it, and without onFocus, there is no server: what would need
+	 * one is not offered.
 	 */
-	onDetails(frame: FrameDetails | null, isNewer?: boolean): void;
+	onDetails?: ((frame: FrameDetails | null, isNewer?: boolean) => void) | undefined;
 	/** Asks the server again for only those stacks that have this function in them. */
-	onFocus(name: FunctionName): void;
+	onFocus?: ((name: FunctionName) => void) | undefined;
 }
 
-// Shared with `report --format html`, so that a colour, a number and a search mean the same there:
-//	../../../src/show/palette.json		the colours (palette.c has four shades of each, 9 % apart)
-//	../format.ts				numbers and names (of flame_page/format.mjs)
-//	../../../src/show/flame_page/{tree,search}.mjs	may be imported where they fit
-// The words are in text.flame (../text/en.ts and zh.ts), the keys are taken by useKeys (../parts/keys.ts).
+// The page of serve and play and that of `report --format html` (../offline/) both show it. The colours are those of
+// ../../../src/show/palette.json (palette.c has four shades of each, 9 % apart); the words are in ../text/flame_en.ts
+// and flame_zh.ts; the keys are taken by useKeys (../parts/keys.ts).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of one frame, in words.
 import { formatOf, percent, points } from '../format';
-import { text } from '../text/text';
+import { flameText as words } from '../text/flame';
 import { changeOf } from './colours';
 import type { FrameDetails } from './contract';
 import type { Labels } from './labels';
@@ -14,8 +14,6 @@ export interface Share {
 	ofAll: string;
 	ofZoomed: string;
 }
-
-const words = text.flame;
 
 export class Facts {
 	readonly format: (value: number) => string;

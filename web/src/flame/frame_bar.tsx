@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chosen frame, and what can be done with it.
 import { useState } from 'preact/hooks';
-import { text } from '../text/text';
+import { flameText as words } from '../text/flame';
 import type { FunctionName } from './contract';
 import type { Facts } from './facts';
-
-const words = text.flame;
 
 interface FrameBarProps {
 	facts: Facts | null;
 	node: number; // -1: none
 	zoomed: number;
-	onFocus(name: FunctionName): void;
 	/** Null: there is none of what is shown. */
+	onFocus: ((name: FunctionName) => void) | null;
 	onSandwich: ((name: FunctionName) => void) | null;
 	onHide(name: FunctionName): void;
-	onDetails(): void;
+	onDetails: (() => void) | null;
 }
 
 /** Puts a name where it can be pasted; whether the browser allowed it. */
@@ -51,13 +49,13 @@ export function FrameBar({ facts, node, zoomed, onFocus, onSandwich, onHide, onD
 			<span class="flame-actions">
 				<CopyButton key={name} name={name} />
 				{facts.labels.isFunction(label) && <>
-					<button title={`${words.focusHint} (f)`} onClick={() => onFocus(frame)}>{words.focus}</button>
+					{onFocus && <button title={`${words.focusHint} (f)`} onClick={() => onFocus(frame)}>{words.focus}</button>}
 					{onSandwich && <button title={`${words.sandwichHint} (s)`} onClick={() => onSandwich(frame)}>
 						{words.sandwich}
 					</button>}
 					<button title={`${words.hideHint} (h)`} onClick={() => onHide(frame)}>{words.hide}</button>
 				</>}
-				<button title={words.detailsHint} onClick={onDetails}>{words.details}</button>
+				{onDetails && <button title={words.detailsHint} onClick={onDetails}>{words.details}</button>}
 			</span>
 		</div>
 	);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One graph with its map, tooltip and words for screen readers.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { text } from '../text/text';
+import { flameText as words } from '../text/flame';
 import type { Colours } from './colours';
 import { Facts } from './facts';
 import { idOf, nodeOf } from './ids';
@@ -12,8 +12,6 @@ import type { Matches } from './search';
 import { Tooltip, type Pointed } from './tooltip';
 import { View, type Picture } from './view';
 import { neighbour, STEPS } from './walk';
-
-const words = text.flame;
 
 /** chosen: by click or Enter; kept: it is the one that was selected in the answer before. */
 export type Selecting = 'went' | 'chosen' | 'kept';

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useMemo } from 'preact/hooks';
-import { text } from '../text/text';
+import { flameText as words } from '../text/flame';
 import type { Colours } from './colours';
 import type { Model } from './model';
-
-const words = text.flame;
 
 /** What the colours mean, and what hatched is. */
 export function Legend({ model, colours }: { model: Model; colours: Colours }) {

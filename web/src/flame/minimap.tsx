@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { text } from '../text/text';
+import { flameText as words } from '../text/flame';
 import type { Colours } from './colours';
 import { drawMap, MapScale, markOf } from './map';
 import type { Matches } from './search';
@@ -120,7 +120,7 @@ export function Minimap({ view, tree, colours, matches, isIcicle }: MinimapProps
 	}, []);
 
 	return (
-		<div class="flame-map" title={text.flame.map} style={{ height: `${height}px` }}>
+		<div class="flame-map" title={words.map} style={{ height: `${height}px` }}>
 			<canvas ref={canvas} aria-hidden="true" onPointerDown={down} onPointerMove={move} />
 			<div class="flame-mark" ref={mark} />
 		</div>

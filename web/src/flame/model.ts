@@ -3,6 +3,7 @@
 import type { FlameLabels, FlameNodes } from '../api/answers';
 import { columnsOf, withoutFrames } from './columns';
 import { Labels } from './labels';
+import type { Widths } from './contract';
 import type { Test } from './pattern';
 import { labelsThat } from './search';
 import { Tree } from './tree';
@@ -18,9 +19,14 @@ interface Parts {
 }
 
 /** isHidden: frames that are left out. */
-export function modelOf({ labels: from, nodes }: Parts, rootName: string, isHidden: Test | null): Model {
+export function modelOf({ labels: from, nodes }: Parts, rootName: string, isHidden: Test | null,
+	widths: Widths = 'now'): Model {
 	const labels = new Labels(from, rootName);
 	const columns = columnsOf(nodes, labels.root);
 
-	return { labels, tree: new Tree(isHidden ? withoutFrames(columns, labelsThat(labels, isHidden)) : columns) };
+	const tree = new Tree(isHidden ? withoutFrames(columns, labelsThat(labels, isHidden)) : columns);
+
+	if (widths === 'before' && tree.beforeTotal)
+		tree.layOutBy(tree.beforeTotal);
+	return { labels, tree };
 }

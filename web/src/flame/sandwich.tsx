@@ -2,15 +2,13 @@
 // One function with all of its callers above and all of its callees below.
 import { useMemo, useState } from 'preact/hooks';
 import { formatOf, percent, safe } from '../format';
-import { text } from '../text/text';
+import { flameText as words } from '../text/flame';
 import { Colours } from './colours';
 import type { Colouring, FunctionName, SandwichAnswer, Theme } from './contract';
 import { Graph, type GraphProps } from './graph';
 import { modelOf } from './model';
 import type { Test } from './pattern';
 import { matchesOf } from './search';
-
-const words = text.flame;
 
 interface SandwichProps extends Pick<GraphProps, 'onSelect'> {
 	colour: Colouring;

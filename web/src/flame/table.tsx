@@ -3,12 +3,11 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FunctionRow } from '../api/answers';
 import { baseName, count, formatOf, percent, points } from '../format';
-import { text } from '../text/text';
+import { flameText as words } from '../text/flame';
 import type { FunctionName, Sorting } from './contract';
 import type { Test } from './pattern';
 import { inWindow, rowsOf, shownRows, type Row } from './rows';
 
-const words = text.flame;
 const ROW = 28; // pixels; flame.css has the same
 
 interface TableProps {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands above the graph: the search, and how the profile is shown.
 import { type RefObject } from 'preact';
-import { text } from '../text/text';
-import type { Colouring, FlameState, Mode, Show } from './contract';
-
-const words = text.flame;
+import { flameText as words } from '../text/flame';
+import type { Colouring, FlameState, Mode, Show, Widths } from './contract';
 
 interface ToolsProps {
 	state: FlameState;
@@ -30,6 +28,8 @@ export function Tools(props: ToolsProps) {
 					wordOf={(show) => words.shows[show]} onChoose={(show) => onState({ show })} />
 				<Choice name={words.mode} hint="i" all={['icicle', 'flame'] as Mode[]} chosen={state.mode}
 					wordOf={(mode) => words.modes[mode]} onChoose={(mode) => onState({ mode })} />
+				{isDiff && <Choice name={words.widths} hint="w" all={['now', 'before'] as Widths[]} chosen={state.widths}
+					wordOf={(side) => words.sides[side]} onChoose={(widths) => onState({ widths })} />}
 				<label class="flame-colours" title="k">
 					{words.colour}
 					<select value={colours.includes(state.colour) ? state.colour : 'kind'}

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { text } from '../text/text';
+import { flameText as words } from '../text/flame';
 import type { Facts } from './facts';
 
-const words = text.flame;
 const LONGEST = 1000; // characters of a name
 
 /** A node under the pointer, which is at a point of the window. */

@@ -120,7 +120,10 @@ export class View {
 
 	/** Follows the size of the scroller, the number of levels and the direction of growth. */
 	#resize(): void {
-		const fromBottom = this.rowsHeight - this.scroller.scrollTop - this.height;
+		const { scrollTop, clientHeight } = this.scroller;
+		// in a taller window the browser has moved it already
+		const isAtEnd = scrollTop + clientHeight >= this.rowsHeight - 1;
+		const fromBottom = isAtEnd ? 0 : this.rowsHeight - scrollTop - this.height;
 
 		if (!this.#measure())
 			return;

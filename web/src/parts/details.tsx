@@ -47,7 +47,7 @@ function kindWord(kind: string): string {
 }
 
 /** The frame of which details are shown, and what shows another one (contract.ts: onDetails). */
-export function useDetails(): [FrameDetails | null, FlamePanelProps['onDetails']] {
+export function useDetails(): [FrameDetails | null, NonNullable<FlamePanelProps['onDetails']>] {
 	const [frame, setFrame] = useState<FrameDetails | null>(null);
 	const isSame = (a: FrameDetails, b: FrameDetails) => a.pane === b.pane && a.path.join('\n') === b.path.join('\n');
 	return [frame, (next, isNewer) => setFrame((shown) =>

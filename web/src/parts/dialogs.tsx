@@ -1,38 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The help, and the prompt for a token.
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { setToken } from '../api/client';
-import { LANGUAGES, language, setLanguage, text } from '../text/text';
-import type { KeyText } from '../text/en';
-
-/** isForm: its first field takes the focus. */
-function Dialog({ id, title, isForm, onClose, children }: {
-	id: string; title: string; isForm?: boolean; onClose(): void; children: ComponentChildren;
-}) {
-	const dialog = useRef<HTMLDialogElement>(null);
-	const heading = useRef<HTMLHeadingElement>(null);
-	useEffect(() => {
-		dialog.current!.showModal();
-		if (!isForm)
-			heading.current!.focus();
-	}, []);
-	return <dialog id={id} ref={dialog} aria-labelledby={`${id}-title`} onClose={onClose}
-		onClick={(event) => event.target === event.currentTarget && event.currentTarget.close()}>
-		<h2 id={`${id}-title`} tabIndex={-1} ref={heading}>{title}</h2>
-		{children}
-	</dialog>;
-}
-
-function KeyList({ title, keys }: { title: string; keys: KeyText[] }) {
-	return <section>
-		<h3>{title}</h3>
-		<dl>{keys.map(([names, what]) => <>
-			<dt>{names.split('  ').map((name) => <kbd>{name}</kbd>)}</dt>
-			<dd>{what}</dd>
-		</>)}</dl>
-	</section>;
-}
+import { language, setLanguage } from '../text/language';
+import { text, TEXTS } from '../text/text';
+import { Dialog, KeyList } from './dialog';
 
 export function Help({ onClose }: { onClose(): void }) {
 	const words = text.keysHelp;
@@ -45,7 +17,7 @@ export function Help({ onClose }: { onClose(): void }) {
 		<form method="dialog" class="row">
 			<label class="choice"><span>{words.language}</span>
 				<select name="language" value={language} onChange={(event) => setLanguage(event.currentTarget.value)}>
-					{Object.entries(LANGUAGES).map(([name, its]) =>
+					{Object.entries(TEXTS).map(([name, its]) =>
 						<option key={name} value={name} lang={name}>{its.language}</option>)}
 				</select>
 			</label>

@@ -142,6 +142,7 @@ function describeFlame(at: Address, flame: FlameState): FlameState {
 		zoom: at.text('zoom', flame.zoom),
 		hide: at.list('hide', flame.hide),
 		sort: at.word('sort', flame.sort, ['self', 'total', 'change', 'name']),
+		widths: at.word('widths', flame.widths, ['now', 'before']),
 		sandwich: name ? { name, image } : null,
 	};
 }

@@ -145,7 +145,7 @@ function BeforeBar({ now, before }: { now: Range; before: Side }) {
 /** Both sides in numbers; per second, as the ranges may have other lengths. */
 function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: boolean }) {
 	const words = text.compare;
-	const { event } = usePage();
+	const { event, link } = usePage();
 	const format = amountOf(event, Math.max(now.total, before.total));
 	const { format: formatRate } = rateOf(event);
 	const rates = [before, now].map((sum) => averageOf({ sum }, sum.total, event));
@@ -171,7 +171,7 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 			{Number.isFinite(change) && <p>{words.rate}: {' '}
 				<b>{Math.abs(change) < SAME ? '' : change > 0 ? '+' : '\u2212'}{percent(Math.abs(change), 1)}</b></p>}
 			{before.total === 0 && <p class="hint">{words.nothingBefore}</p>}
-			{!isBeside && before.total > 0 && <p class="hint">{words.widths}</p>}
+			{!isBeside && before.total > 0 && <p class="hint">{words.widths[link.flame.widths]}</p>}
 		</div>
 	</div>;
 }
