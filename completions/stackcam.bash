@@ -111,6 +111,10 @@ _stackcam_options()
 		;;
 	play) echo "--port --open -h --help" ;;
 	resolve) echo "--debug-dir --no-debuginfod --lines --inlines --force -h --help" ;;
+	threads)
+		echo "-a --all -p --pid -t --tid -n --name --cgroup --each --format --lines --native
+			--kernel-only --user-only -h --help"
+		;;
 	doctor) echo "--json -h --help" ;;
 	serve)
 		echo "--listen --token-file --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
@@ -134,10 +138,10 @@ _stackcam_value()
 	replay,-e | replay,--event) _stackcam_reply -W "calls" ;;
 	report,-e | report,--event | diff,-e | diff,--event) _stackcam_reply -W "$_stackcam_events calls" ;;
 	*,-e | *,--event) _stackcam_list "$_stackcam_events" ;;
-	record,-p | record,--pid | trace,-p | trace,--pid) _stackcam_ids proc ;;
-	record,-t | record,--tid | trace,-t | trace,--tid) _stackcam_ids task ;;
-	record,-n | record,--name | trace,-n | trace,--name) _stackcam_names ;;
-	record,--cgroup | trace,--cgroup) _stackcam_cgroups ;;
+	record,-p | record,--pid | trace,-p | trace,--pid | threads,-p | threads,--pid) _stackcam_ids proc ;;
+	record,-t | record,--tid | trace,-t | trace,--tid | threads,-t | threads,--tid) _stackcam_ids task ;;
+	record,-n | record,--name | trace,-n | trace,--name | threads,-n | threads,--name) _stackcam_names ;;
+	record,--cgroup | trace,--cgroup | threads,--cgroup) _stackcam_cgroups ;;
 	record,-u | record,--user | trace,-u | trace,--user) _stackcam_reply -u ;;
 	record,-F | record,--frequency | serve,-F | serve,--frequency | agent,-F | agent,--frequency)
 		_stackcam_reply -W "19 49 99 199 499 999" ;;
@@ -148,6 +152,7 @@ _stackcam_value()
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
 			heatmap histogram graph chrome perfetto"
 		;;
+	threads,--format) _stackcam_reply -W "text json" ;;
 	replay,--format) _stackcam_reply -W "text chrome perfetto" ;;
 	replay,-o | replay,--output) _stackcam_files -f ;;
 	diff,--format) _stackcam_reply -W "table folded svg html pprof speedscope json" ;;
@@ -225,7 +230,7 @@ _stackcam()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_stackcam_reply -W "record trace report replay diff play resolve doctor serve agent help version -h --help --version"
+		_stackcam_reply -W "record trace report replay diff play resolve threads doctor serve agent help version -h --help --version"
 		return
 	fi
 	if [[ $verb == record || $verb == trace ]]; then
@@ -253,7 +258,7 @@ _stackcam()
 		return
 	fi
 	case $verb in
-	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace report replay diff play resolve doctor serve agent" ;;
+	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace report replay diff play resolve threads doctor serve agent" ;;
 	record | trace) _stackcam_files -c ;;
 	report | replay | diff | play | resolve) _stackcam_films ;;
 	esac

@@ -63,6 +63,9 @@ REACH = (
     ("src/cmd/serve*", ["docs", "serve.", "faults"]),
     ("src/cmd/agent*", ["docs", "agent", "faults"]),
     ("src/host/*", ["docs", "serve.", "agent", "faults"]),
+    ("src/cmd/threads*", ["docs", "threads"]),
+    ("src/bpf/threads*", ["threads"]),
+    ("src/camera/threads*", ["threads"]),
     ("src/cmd/play*", ["docs", "play", "faults"]),
 )
 

@@ -17,6 +17,7 @@ static const struct verb {
 	{"diff", cmd_diff, "compare two films"},
 	{"play", cmd_play, "open a film in the web page"},
 	{"resolve", cmd_resolve, "name what a film could not name yet"},
+	{"threads", cmd_threads, "print what every thread does right now, stopping none"},
 	{"serve", cmd_serve, "film this machine all the time and show it on a page"},
 	{"agent", cmd_agent, "film this machine all the time and send the films elsewhere"},
 	{"doctor", cmd_doctor, "what this kernel, this user and this machine allow"},

@@ -29,10 +29,11 @@
  * The sources of events, one row each: NAME, name. name_… are the names of a source's programs and
  * maps, and source_name is its struct source_type (camera/source.h).
  */
-#define CAPTURE_SOURCES(X) \
-	X(ON_CPU, on_cpu)  \
-	X(CALLS, calls)    \
-	X(OFF_CPU, off_cpu)
+#define CAPTURE_SOURCES(X)  \
+	X(ON_CPU, on_cpu)   \
+	X(CALLS, calls)     \
+	X(OFF_CPU, off_cpu) \
+	X(THREADS, threads)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -129,7 +130,8 @@ struct capture_handover {
 	X(CALL_NO_GOROUTINE, "call lost: the goroutine could not be told")                    \
 	X(CALL_NO_TIME, "call summed up without its time: too many open calls in one thread") \
 	X(HOLD, "program or library not held for its probes: too many at once")               \
-	X(WAIT_NO_MEMORY, "wait lost: no memory for when its thread was switched out")
+	X(WAIT_NO_MEMORY, "wait lost: no memory for when its thread was switched out")        \
+	X(THREAD_NO_MEMORY, "thread not listed: no memory for its state")
 
 enum capture_loss {
 #define X(name, words) CAPTURE_LOSS_##name,

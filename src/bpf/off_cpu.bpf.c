@@ -10,6 +10,7 @@
 #include "capture.h"
 #include "filter.h"
 #include "off_cpu_abi.h"
+#include "off_cpu_evidence.h"
 
 /* Set before loading; ns. */
 const volatile __u64 off_cpu_min_wait = 50000;
@@ -86,12 +87,6 @@ struct task_struct___off_cpu {
 	struct sched_entity___off_cpu se;
 	unsigned int __state;
 	int on_cpu;
-	unsigned int in_iowait : 1;
-	unsigned int frozen : 1;
-};
-
-struct seq_file___off_cpu {
-	unsigned long size, count;
 };
 
 #pragma clang attribute pop
@@ -373,28 +368,6 @@ static __always_inline void take_stacks(void *ctx, struct capture_scratch *scrat
 			      (CAPTURE_KERNEL_FRAMES_MAX - OFF_CPU_WAIT_WORDS) * sizeof(__u64), 0);
 	if (bytes > 0)
 		record->kernel_frames = bytes / sizeof(__u64);
-}
-
-/* What tells what a thread waits for. */
-static __always_inline void take_evidence(struct off_cpu_wait *wait,
-					  struct capture_scratch *scratch, struct task_struct *task)
-{
-	struct task_struct___off_cpu *more = (void *)task;
-	struct probe_regs *regs = &scratch->entry;
-
-	wait->call = -1;
-	wait->is_kernel_thread = (task->flags & PF_KTHREAD) != 0;
-	if (scratch->record.has_user) {
-		wait->call = regs->orig_ax;
-		wait->arguments[0] = regs->di;
-		wait->arguments[1] = regs->si;
-		wait->arguments[2] = regs->dx;
-		wait->arguments[3] = regs->r10;
-		wait->arguments[4] = regs->r8;
-		wait->arguments[5] = regs->r9;
-	}
-	wait->in_iowait = BPF_CORE_READ_BITFIELD(more, in_iowait);
-	wait->is_frozen = BPF_CORE_READ_BITFIELD(more, frozen);
 }
 
 static __always_inline void take_wait(struct off_cpu_wait *wait, struct capture_scratch *scratch,

@@ -7,45 +7,10 @@
  * tasks.
  */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct capture_handover);
-} off_cpu_from SEC(".maps");
-
-/* The most bytes that are written of a thread. */
-#define LISTED_MAX                                                         \
-	(sizeof(struct capture_handover) + sizeof(struct capture_record) + \
-	 CAPTURE_KERNEL_FRAMES_MAX * sizeof(__u64) + sizeof(struct off_cpu_wait))
-
-struct off_cpu_piece {
-	__u8 bytes[LISTED_MAX];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct off_cpu_piece);
-} off_cpu_piece SEC(".maps");
+#include "listing.h"
 
 /* enum off_cpu_listing: what the list is for. Set before each reading of it. */
 __u32 off_cpu_listing;
-
-/* filter_current() for another thread than the current one. */
-static __always_inline enum filter_answer filter_other(struct task_struct *task)
-{
-	__u32 key = filter_by_thread ? task->pid : task->tgid;
-	__u8 *answer;
-
-	if (filter_everything)
-		return FILTER_YES;
-	answer = bpf_map_lookup_elem(&filter_wanted, &key);
-	if (answer)
-		return *answer == FILTER_YES ? FILTER_YES : FILTER_NO;
-	return filter_ask || filter_cgroup_count ? FILTER_ASK : FILTER_NO;
-}
 
 /* It waits since before anything was seen: as if it had just begun. */
 static __always_inline void begin_waiting(struct task_struct *task, __u64 now)
@@ -87,74 +52,16 @@ static __always_inline bool split_wait(struct off_cpu_wait *wait, struct task_st
 	return true;
 }
 
-/*
- * Writes what OFF_CPU_STILL has. The thread's memory is not this one's: user space walks its stack,
- * from the registers that follow.
- */
+/* Writes what OFF_CPU_STILL has. */
 static __always_inline void list_thread(struct seq_file *seq, struct capture_scratch *scratch,
 					struct task_struct *task, struct off_cpu_wait *wait,
 					bool undecided, __u64 now)
 {
-	struct capture_record *record = &scratch->record;
-	struct capture_identity *identity = &record->identity;
-	struct capture_handover *from;
-	__u32 frames, size, zero = 0;
-	long bytes = 0;
-
-	from = bpf_map_lookup_elem(&off_cpu_from, &zero);
-	if (!from)
-		return;
-
-	capture_blank(record, OFF_CPU_STILL, task);
-	record->head.time = now;
-	identity->pid = task->tgid;
-	identity->tid = task->pid;
-	identity->undecided = undecided;
-	bpf_probe_read_kernel(identity->comm, sizeof(identity->comm), task->comm);
-	if (wait->in && !(task->flags & PF_KTHREAD) && task->mm &&
-	    capture_registers(scratch, task) && want_user) {
-		record->has_user = record->handed_over = 1;
-		record->end = UNWIND_END_LATER;
-	}
+	listing_begin(scratch, task, OFF_CPU_STILL, wait->in != 0, now);
+	scratch->record.identity.undecided = undecided;
 	take_evidence(wait, scratch, task);
-	if (wait->in && want_kernel)
-		bytes = bpf_get_task_stack(
-			task, scratch->frames,
-			(CAPTURE_KERNEL_FRAMES_MAX - OFF_CPU_WAIT_WORDS) * sizeof(__u64), 0);
-	if (bytes > 0)
-		record->kernel_frames = bytes / sizeof(__u64);
-	frames = record->kernel_frames;
-	UNWIND_OPAQUE(frames);
-	frames &= CAPTURE_KERNEL_FRAMES_MAX; /* one less than a power of two */
-	__builtin_memcpy(&scratch->frames[frames], wait, sizeof(*wait));
-	size = sizeof(*record) + (frames + OFF_CPU_WAIT_WORDS) * sizeof(__u64);
-	record->head.size = size;
-	from->head.kind = CAPTURE_HANDOVER;
-	from->head.size = sizeof(*from);
-	from->head.time = now;
-	from->tid = identity->tid;
-	capture_walk_begin(&scratch->walk, task);
-	capture_tell_walk(from, &scratch->walk);
-	bpf_seq_write(seq, from, sizeof(*from));
-	bpf_seq_write(seq, record, size);
-}
-
-/*
- * What a reading of the list has no room for is asked for again. That must be known before anything
- * is changed: a piece that is too large by itself says so.
- */
-static __always_inline bool has_room(struct seq_file *seq)
-{
-	struct seq_file___off_cpu *more = (void *)seq;
-	__u32 zero = 0;
-	void *piece;
-
-	if (more->count + LISTED_MAX <= more->size)
-		return true;
-	piece = bpf_map_lookup_elem(&off_cpu_piece, &zero);
-	if (piece)
-		bpf_seq_write(seq, piece, LISTED_MAX);
-	return false;
+	__builtin_memcpy(listing_place(scratch), wait, sizeof(*wait));
+	listing_write(seq, scratch, task, OFF_CPU_WAIT_WORDS);
 }
 
 static __always_inline void list_waiting(struct seq_file *seq, struct task_struct *task, __u64 now)
@@ -163,7 +70,7 @@ static __always_inline void list_waiting(struct seq_file *seq, struct task_struc
 	struct capture_scratch *scratch;
 	struct off_cpu_wait wait = {};
 
-	if (!thread || !has_room(seq))
+	if (!thread || !listing_has_room(seq))
 		return;
 	/* before anything is taken from the thread that could not be told of */
 	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);

@@ -244,6 +244,7 @@ enum unwind_end {
 	UNWIND_END_RUNTIME_CODE,   /* code of a runtime that its structures do not explain */
 	UNWIND_END_RUNTIME_LATER, /* complete, but for frames of a runtime that was not known yet */
 	UNWIND_END_RETURN_PROBE,  /* a return probe's trampoline, and no return address to it */
+	UNWIND_END_RAN,		  /* the thread did not wait long enough for its stack to be read */
 	UNWIND_ENDS
 };
 

@@ -17,8 +17,9 @@
 #include "bpf/off_cpu_abi.h"
 #include "camera/off_cpu_count.h"
 #include "camera/off_cpu_idle.h"
-#include "camera/off_cpu_list.h"
+#include "camera/off_cpu_row.h"
 #include "camera/scheduler.h"
+#include "camera/task_list.h"
 #include "camera/waiting.h"
 #include "film/events.h"
 #include "probes.skel.h"
@@ -34,8 +35,6 @@
 /* The most wakers that are kept until those whom they woke run. */
 #define WAKERS_MAX 65536
 
-#define FRAMES_MAX (UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1)
-
 enum {
 	OF_WAITS,
 	OF_READY,
@@ -47,15 +46,10 @@ struct off_cpu {
 	vec(struct bpf_link *) links;
 	uint32_t events[OF_ALL]; /* of the film */
 	struct scheduler scheduler;
-	struct off_cpu_list *list;
+	struct task_list *list;
 	/* Who has woken: by the thread that is woken (in the place of a process), and when. */
 	struct waiting *wakers;
 	uint64_t wakers_missed, lists_failed, damaged;
-	/* a record, without the frames of the scheduler */
-	struct {
-		struct capture_record record;
-		uint64_t frames[FRAMES_MAX];
-	} shorter;
 };
 
 static uint64_t min_wait_of(const struct source *source)
@@ -115,7 +109,7 @@ static int attach(struct source *source, struct fail *why)
 
 	if (!off_cpu || waiting_new(WAKERS_MAX, &off_cpu->wakers))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits");
-	return off_cpu_list_new(source->host->probes, &off_cpu->list, why);
+	return task_list_new(source->host->probes->progs.off_cpu_tasks, &off_cpu->list, why);
 }
 
 static void add_events(struct source *source)
@@ -157,7 +151,8 @@ static int start(struct source *source, struct fail *why)
 			return fail_errno(why, -ENOMEM, NULL, "cannot record waits");
 		}
 	}
-	err = off_cpu_list_begin(off_cpu->list);
+	probes->bss->off_cpu_listing = OFF_CPU_LIST_BEGIN;
+	err = task_list_read(off_cpu->list, NULL, NULL);
 	return err ? fail_errno(why, err, NULL, "cannot list threads that wait") : 0;
 }
 
@@ -170,29 +165,6 @@ static const struct off_cpu_wait *wait_of(const struct capture_record *record)
 	    sizeof(*record) + frames * sizeof(uint64_t) + sizeof(struct off_cpu_wait))
 		return NULL;
 	return (const struct off_cpu_wait *)((const uint64_t *)(record + 1) + frames);
-}
-
-/* The record without the scheduler's own frames. */
-static const struct capture_record *shorten(struct source *source,
-					    const struct capture_record *record)
-{
-	struct off_cpu *off_cpu = source->state;
-	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->user_frames;
-	uint32_t own = scheduler_frames(&off_cpu->scheduler, source->host->probes, kernel,
-					record->kernel_frames);
-	uint32_t left = record->kernel_frames - own;
-
-	if (!own || record->user_frames + left > FRAMES_MAX)
-		return record;
-	off_cpu->shorter.record = *record;
-	off_cpu->shorter.record.kernel_frames = (uint16_t)left;
-	memcpy(off_cpu->shorter.frames, record + 1, record->user_frames * sizeof(uint64_t));
-	memcpy(off_cpu->shorter.frames + record->user_frames, kernel + own,
-	       left * sizeof(uint64_t));
-	/* it has called the scheduler, and the leaf of a stack stands for itself */
-	if (left)
-		off_cpu->shorter.frames[record->user_frames]--;
-	return &off_cpu->shorter.record;
 }
 
 /*
@@ -253,55 +225,6 @@ static void tell_losses(struct source *source)
  * -- waits --------------------------------------------------------------------------------------
  */
 
-static uint8_t state_of(const struct off_cpu_wait *wait)
-{
-	uint32_t state = wait->state;
-
-	if (!(state & OFF_CPU_STATE_ANY))
-		return FILM_WAIT_READY;
-	if (wait->is_frozen || state & OFF_CPU_STATE_FROZEN)
-		return FILM_WAIT_FROZEN;
-	if (state & OFF_CPU_STATE_STOPPED)
-		return FILM_WAIT_STOPPED;
-	if (state & OFF_CPU_STATE_TRACED)
-		return FILM_WAIT_TRACED;
-	if (state & OFF_CPU_STATE_NO_LOAD)
-		return FILM_WAIT_IDLE;
-	return state & OFF_CPU_STATE_BLOCKED ? FILM_WAIT_BLOCKED : FILM_WAIT_SLEEPS;
-}
-
-static uint8_t context_of(const struct off_cpu_wait *wait)
-{
-	static const uint8_t contexts[] = {
-		[OFF_CPU_BY_NOBODY] = FILM_WAIT_BY_NONE,
-		[OFF_CPU_BY_THREAD] = FILM_WAIT_BY_THREAD,
-		[OFF_CPU_BY_INTERRUPT] = FILM_WAIT_BY_INTERRUPT,
-		[OFF_CPU_BY_SOFTIRQ] = FILM_WAIT_BY_SOFTIRQ,
-		[OFF_CPU_BY_UNKNOWN] = FILM_WAIT_BY_EITHER,
-	};
-
-	return wait->waker_context < sizeof(contexts) ? contexts[wait->waker_context]
-						      : FILM_WAIT_BY_NONE;
-}
-
-/* A row with the evidence of a wait, without its time. */
-static struct film_wait row_of(const struct off_cpu_wait *wait, const struct samples_place *place)
-{
-	struct film_wait row = {
-		.thread = place->thread,
-		.stack = place->stack,
-		.count = 1,
-		.call = wait->call >= 0 && wait->call < UINT16_MAX ? (uint16_t)(wait->call + 1) : 0,
-		.state = state_of(wait),
-		.flags = (wait->in_iowait ? FILM_WAIT_IOWAIT : 0u) |
-			 (wait->is_kernel_thread ? FILM_WAIT_KERNEL : 0u),
-	};
-
-	for (int i = 0; row.call && i < FILM_WAIT_ARGUMENTS; i++)
-		row.arguments[i] = wait->arguments[i];
-	return row;
-}
-
 /*
  * Time that ended at a moment: a long one has a row for each second, so that a span of time has its
  * part of it.
@@ -359,10 +282,12 @@ static void take_wait(struct source *source, const struct capture_record *record
 	waited = wait->woken - wait->out;
 	ready = wait->in - wait->woken;
 	event = off_cpu_is_idle(wait) ? OF_IDLE : OF_WAITS;
-	place = samples_resolve(source->host->samples, shorten(source, record), handover);
-	row = of_cpu = row_of(wait, &place);
+	place = samples_resolve(source->host->samples,
+				scheduler_cut(&off_cpu->scheduler, source->host->probes, record),
+				handover);
+	row = of_cpu = off_cpu_row(wait, &place);
 	of_cpu.state = FILM_WAIT_READY;
-	row.context = of_cpu.context = context_of(wait);
+	row.context = of_cpu.context = off_cpu_context(wait);
 	find_waker(source, record->identity.tid, wait, &row);
 	if (record->head.kind == OFF_CPU_STILL)
 		row.flags = of_cpu.flags |= FILM_WAIT_OPEN;
@@ -382,10 +307,11 @@ static void take(struct source *source, const struct capture_head *head,
 		take_waker(source, (const struct capture_record *)head, handover);
 }
 
-static void take_still(void *context, const struct capture_record *record,
+static void take_still(void *context, const struct capture_head *head,
 		       const struct capture_handover *from)
 {
-	take_wait(context, record, from);
+	if (head->kind == OFF_CPU_STILL)
+		take_wait(context, (const struct capture_record *)head, from);
 }
 
 /*
@@ -396,7 +322,8 @@ static void take_waiting(struct source *source)
 {
 	struct off_cpu *off_cpu = source->state;
 
-	off_cpu->lists_failed += off_cpu_list_waiting(off_cpu->list, take_still, source) != 0;
+	source->host->probes->bss->off_cpu_listing = OFF_CPU_LIST_WAITING;
+	off_cpu->lists_failed += task_list_read(off_cpu->list, take_still, source) != 0;
 	tell_losses(source);
 }
 
@@ -423,7 +350,7 @@ static void free_state(struct source *source)
 
 	detach(source);
 	if (off_cpu) {
-		off_cpu_list_free(off_cpu->list);
+		task_list_free(off_cpu->list);
 		scheduler_free(&off_cpu->scheduler);
 		waiting_free(off_cpu->wakers);
 	}

@@ -43,8 +43,12 @@ static bool is_scheduler(struct scheduler *scheduler, struct probes *probes, uin
 	return answer;
 }
 
-uint32_t scheduler_frames(struct scheduler *scheduler, struct probes *probes,
-			  const uint64_t *frames, uint32_t count)
+/*
+ * How many of a kernel stack's frames, from its leaf, belong to the scheduler and to the probe that
+ * runs in it.
+ */
+static uint32_t own_frames(struct scheduler *scheduler, struct probes *probes,
+			   const uint64_t *frames, uint32_t count)
 {
 	uint32_t i, own = 0;
 
@@ -52,6 +56,25 @@ uint32_t scheduler_frames(struct scheduler *scheduler, struct probes *probes,
 		if (is_scheduler(scheduler, probes, frames[i] - 1))
 			own = i + 1;
 	return own;
+}
+
+const struct capture_record *scheduler_cut(struct scheduler *scheduler, struct probes *probes,
+					   const struct capture_record *record)
+{
+	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->user_frames;
+	uint32_t own = own_frames(scheduler, probes, kernel, record->kernel_frames);
+	uint32_t left = record->kernel_frames - own;
+
+	if (!own || record->user_frames + left > SCHEDULER_FRAMES_MAX)
+		return record;
+	scheduler->cut.record = *record;
+	scheduler->cut.record.kernel_frames = (uint16_t)left;
+	memcpy(scheduler->cut.frames, record + 1, record->user_frames * sizeof(uint64_t));
+	memcpy(scheduler->cut.frames + record->user_frames, kernel + own, left * sizeof(uint64_t));
+	/* it has called the scheduler, and the leaf of a stack stands for itself */
+	if (left)
+		scheduler->cut.frames[record->user_frames]--;
+	return &scheduler->cut.record;
 }
 
 void scheduler_free(struct scheduler *scheduler)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "bpf/capture_abi.h"
 
 /*
  * The scheduler's own frames: the kernel stack of a thread that has just come back begins with
@@ -12,16 +13,20 @@
  */
 struct probes;
 
+#define SCHEDULER_FRAMES_MAX (UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1)
+
 struct scheduler {
 	struct map known; /* by address: 1: it is in the scheduler */
+	/* a record without them */
+	struct {
+		struct capture_record record;
+		uint64_t frames[SCHEDULER_FRAMES_MAX];
+	} cut;
 };
 
-/*
- * How many of a kernel stack's frames, from its leaf, belong to the scheduler and to the probe that
- * runs in it.
- */
-uint32_t scheduler_frames(struct scheduler *scheduler, struct probes *probes,
-			  const uint64_t *frames, uint32_t count);
+/* The record without them: itself, or a copy, which lives until the next call. */
+const struct capture_record *scheduler_cut(struct scheduler *scheduler, struct probes *probes,
+					   const struct capture_record *record);
 
 void scheduler_free(struct scheduler *scheduler);
 

@@ -93,6 +93,17 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "time that threads wait for locks, and for whose",
 			.abroad = {"lock", "mutex"},
 		},
+	[EVENT_THREADS] =
+		{
+			.name = "threads",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.title = "Threads",
+			.rate = "threads",
+			.noun = "threads",
+			.about = "threads as they are at one moment",
+		},
 };
 
 /*

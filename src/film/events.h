@@ -27,6 +27,7 @@ enum event_id {
 	EVENT_RUN_QUEUE,
 	EVENT_IDLE,
 	EVENT_LOCK,
+	EVENT_THREADS,
 	EVENT_IDS,
 };
 

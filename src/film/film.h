@@ -246,6 +246,7 @@ enum film_wait_context {
 
 /* What the thread's state was, as /proc/PID/status has it. */
 enum film_wait_state {
+	FILM_WAIT_RUNS = 'O',  /* it is on a CPU: of the event threads only */
 	FILM_WAIT_READY = 'R', /* it could have run */
 	FILM_WAIT_SLEEPS = 'S',
 	FILM_WAIT_BLOCKED = 'D',

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_OFF_CPU_EVIDENCE_H
+#define BPF_OFF_CPU_EVIDENCE_H
+
+/* What shows what a thread waits for. */
+
+#include "capture.h"
+#include "off_cpu_abi.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct___evidence {
+	unsigned int in_iowait : 1;
+	unsigned int frozen : 1;
+};
+
+#pragma clang attribute pop
+
+/* scratch->entry has the thread's registers, if the record has a user stack. */
+static __always_inline void take_evidence(struct off_cpu_wait *wait,
+					  struct capture_scratch *scratch, struct task_struct *task)
+{
+	struct task_struct___evidence *more = (void *)task;
+	struct probe_regs *regs = &scratch->entry;
+
+	wait->call = -1;
+	wait->is_kernel_thread = (task->flags & PF_KTHREAD) != 0;
+	if (scratch->record.has_user) {
+		wait->call = regs->orig_ax;
+		wait->arguments[0] = regs->di;
+		wait->arguments[1] = regs->si;
+		wait->arguments[2] = regs->dx;
+		wait->arguments[3] = regs->r10;
+		wait->arguments[4] = regs->r8;
+		wait->arguments[5] = regs->r9;
+	}
+	wait->in_iowait = BPF_CORE_READ_BITFIELD(more, in_iowait);
+	wait->is_frozen = BPF_CORE_READ_BITFIELD(more, frozen);
+}
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/off_cpu_row.h"
+
+static uint8_t state_of(const struct off_cpu_wait *wait)
+{
+	uint32_t state = wait->state;
+
+	if (!(state & OFF_CPU_STATE_ANY))
+		return FILM_WAIT_READY;
+	/* these count as frozen, too */
+	if (state & OFF_CPU_STATE_STOPPED)
+		return FILM_WAIT_STOPPED;
+	if (state & OFF_CPU_STATE_TRACED)
+		return FILM_WAIT_TRACED;
+	if (wait->is_frozen || state & OFF_CPU_STATE_FROZEN)
+		return FILM_WAIT_FROZEN;
+	if (state & OFF_CPU_STATE_NO_LOAD)
+		return FILM_WAIT_IDLE;
+	return state & OFF_CPU_STATE_BLOCKED ? FILM_WAIT_BLOCKED : FILM_WAIT_SLEEPS;
+}
+
+uint8_t off_cpu_context(const struct off_cpu_wait *wait)
+{
+	static const uint8_t contexts[] = {
+		[OFF_CPU_BY_NOBODY] = FILM_WAIT_BY_NONE,
+		[OFF_CPU_BY_THREAD] = FILM_WAIT_BY_THREAD,
+		[OFF_CPU_BY_INTERRUPT] = FILM_WAIT_BY_INTERRUPT,
+		[OFF_CPU_BY_SOFTIRQ] = FILM_WAIT_BY_SOFTIRQ,
+		[OFF_CPU_BY_UNKNOWN] = FILM_WAIT_BY_EITHER,
+	};
+
+	return wait->waker_context < sizeof(contexts) ? contexts[wait->waker_context]
+						      : FILM_WAIT_BY_NONE;
+}
+
+struct film_wait off_cpu_row(const struct off_cpu_wait *wait, const struct samples_place *place)
+{
+	struct film_wait row = {
+		.thread = place->thread,
+		.stack = place->stack,
+		.count = 1,
+		.call = wait->call >= 0 && wait->call < UINT16_MAX ? (uint16_t)(wait->call + 1) : 0,
+		.state = state_of(wait),
+		.flags = (wait->in_iowait ? FILM_WAIT_IOWAIT : 0u) |
+			 (wait->is_kernel_thread ? FILM_WAIT_KERNEL : 0u),
+	};
+
+	for (int i = 0; row.call && i < FILM_WAIT_ARGUMENTS; i++)
+		row.arguments[i] = wait->arguments[i];
+	return row;
+}

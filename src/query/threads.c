@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/threads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "film/events.h"
+#include "query/syscall_names.h"
+
+/* A sample of a CPU that is further from the moment is of something else that the thread did. */
+#define APART_MAX 250000000ull
+
+struct gathering {
+	vec(struct thread_state) states;
+	struct film *film;
+	struct wait_classes classes;
+	/* Of threads that ran: */
+	struct map running;  /* thread: its place in states */
+	vec(uint64_t) apart; /* by place in states: between the moment and its stack */
+};
+
+static bool runs(const struct thread_state *state)
+{
+	return state->state == FILM_WAIT_RUNS;
+}
+
+static int take_state(struct gathering *g, const struct film_waits *waits, size_t i)
+{
+	uint32_t call = waits->call[i];
+	const char *name = call ? syscall_name(g->film->info.arch, call - 1) : NULL;
+	struct thread_state state = {
+		.thread = waits->thread[i],
+		.process = g->film->threads[waits->thread[i]].process,
+		.stack = waits->stack[i],
+		.time = waits->end[i],
+		.since = waits->duration[i],
+		.state = (uint8_t)waits->state[i],
+	};
+
+	/* of a thread that ran, its registers are of another time */
+	if (!runs(&state)) {
+		state.number = (uint16_t)call;
+		state.call = name;
+		state.class = wait_class_of(&g->classes, waits, i);
+	}
+	if (!state.call)
+		state.call = "";
+	if (!vec_push(&g->states, state) || !vec_push(&g->apart, APART_MAX))
+		return -ENOMEM;
+	if (runs(&state) && !map_put(&g->running, state.thread, g->states.count - 1))
+		return -ENOMEM;
+	return 0;
+}
+
+static int take_states(void *context, const struct film_waits *waits)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < waits->count; i++)
+		err = take_state(context, waits, i);
+	return err;
+}
+
+/* The stacks of those that ran: the sample next to the moment. */
+static int take_samples(void *context, const struct film_samples *samples)
+{
+	struct gathering *g = context;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		const uint64_t *place = map_get(&g->running, samples->thread[i]);
+		struct thread_state *state = place ? &g->states.at[*place] : NULL;
+		uint64_t apart;
+
+		if (!state || !samples->stack[i])
+			continue;
+		apart = samples->time[i] > state->time ? samples->time[i] - state->time
+						       : state->time - samples->time[i];
+		if (apart >= g->apart.at[*place])
+			continue;
+		g->apart.at[*place] = apart;
+		state->stack = samples->stack[i];
+	}
+	return 0;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Those that are alike beside each other, in order of tid. */
+static int by_likeness(const void *left, const void *right, void *context)
+{
+	const struct thread_state *a = left, *b = right;
+	const struct film *film = context;
+	int order = compare(film->processes[a->process].pid, film->processes[b->process].pid);
+
+	if (!order)
+		order = compare(a->process, b->process);
+	if (!order)
+		order = compare(a->stack, b->stack);
+	if (!order)
+		order = compare(a->state, b->state);
+	if (!order)
+		order = compare(a->number, b->number);
+	return order ? order : compare(film->threads[a->thread].tid, film->threads[b->thread].tid);
+}
+
+/* As by_likeness(), with the groups of a process by the tid of their first thread. */
+struct ordered {
+	struct thread_state state;
+	uint32_t pid, tid, first;
+};
+
+static int by_first(const void *left, const void *right)
+{
+	const struct ordered *a = left, *b = right;
+	int order = compare(a->pid, b->pid);
+
+	if (!order)
+		order = compare(a->state.process, b->state.process);
+	if (!order)
+		order = compare(a->first, b->first);
+	return order ? order : compare(a->tid, b->tid);
+}
+
+static bool is_alike(const struct thread_state *a, const struct thread_state *b)
+{
+	return a->process == b->process && a->stack == b->stack && a->state == b->state &&
+	       a->number == b->number && a->class == b->class;
+}
+
+static int order(struct gathering *g)
+{
+	size_t count = g->states.count, i, group = 0;
+	struct thread_state *at = g->states.at;
+	struct ordered *ordered = calloc(count + 1, sizeof(*ordered));
+
+	if (!ordered)
+		return -ENOMEM;
+	if (count)
+		qsort_r(at, count, sizeof(*at), by_likeness, g->film);
+	for (i = 0; i < count; i++) {
+		const struct film_thread *thread = &g->film->threads[at[i].thread];
+
+		if (!i || !is_alike(&at[i - 1], &at[i]))
+			group = i;
+		ordered[i] = (struct ordered){
+			.state = at[i],
+			.pid = g->film->processes[at[i].process].pid,
+			.tid = thread->tid,
+			.first = g->film->threads[at[group].thread].tid,
+		};
+	}
+	if (count)
+		qsort(ordered, count, sizeof(*ordered), by_first);
+	for (i = 0; i < count; i++) {
+		at[i] = ordered[i].state;
+		if (!i || !is_alike(&at[i - 1], &at[i]))
+			group = i;
+		at[i].group = group;
+	}
+	free(ordered);
+	return 0;
+}
+
+/* Stacks as they are shown, which may be the same for several of the film. */
+static void fold_states(struct gathering *g, const struct fold *fold)
+{
+	if (fold->into)
+		vec_foreach (&g->states, state)
+			state->stack = fold->into[state->stack];
+}
+
+static int gather(struct gathering *g, const struct thread_dump *dump, struct fail *why)
+{
+	uint32_t cpus = film_find_event(g->film, event_type(EVENT_ON_CPU)->name);
+	int err = wait_classes_init(&g->classes, g->film);
+
+	if (!err)
+		err = film_each_waits(g->film, dump->event, 0, UINT64_MAX, take_states, g, why);
+	if (!err && cpus && g->running.count)
+		err = film_each_samples(g->film, cpus, 0, UINT64_MAX, take_samples, g, why);
+	if (err)
+		return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot list the threads") : err;
+	fold_states(g, &dump->fold);
+	err = order(g);
+	return err ? fail_errno(why, err, NULL, "cannot list the threads") : 0;
+}
+
+int thread_dump_make(struct film *film, const struct shape *shape, struct thread_dump *dump,
+		     struct fail *why)
+{
+	struct gathering g = {.film = film};
+	int err;
+
+	*dump = (struct thread_dump){
+		.film = film,
+		.event = film_find_event(film, event_type(EVENT_THREADS)->name),
+		.labels.shape = shape,
+	};
+	if (!dump->event)
+		return fail(why, -ENOENT, NULL, "the film has no dump of threads");
+	if (fold_stacks(film, shape, &dump->fold) ||
+	    frame_labels_init(&dump->frames, &dump->labels, film))
+		return fail_errno(why, -ENOMEM, NULL, "cannot list the threads");
+	dump->paths = dump->fold.paths ? dump->fold.paths : film->stacks;
+	err = gather(&g, dump, why);
+	wait_classes_free(&g.classes);
+	map_free(&g.running);
+	vec_free(&g.apart);
+	dump->threads = g.states.at;
+	dump->count = err ? 0 : g.states.count;
+	for (size_t i = 0; i < dump->count; i++) {
+		uint64_t time = dump->threads[i].time;
+
+		dump->from = !i || time < dump->from ? time : dump->from;
+		dump->to = time > dump->to ? time : dump->to;
+	}
+	return err;
+}
+
+void thread_dump_free(struct thread_dump *dump)
+{
+	free(dump->threads);
+	frame_labels_free(&dump->frames);
+	labels_free(&dump->labels);
+	fold_free(&dump->fold);
+	*dump = (struct thread_dump){0};
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SHOW_THREADS_H
+#define SHOW_THREADS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "query/threads.h"
+
+/* A dump of threads. 0 or -ENOMEM; that the stream failed is seen by whoever closes it. */
+
+/* each: a stack for every thread; else one for those of a process that are alike. */
+int show_threads_text(struct thread_dump *dump, bool each, FILE *out);
+int show_threads_json(struct thread_dump *dump, FILE *out);
+
+#endif
