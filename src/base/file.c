@@ -23,3 +23,20 @@ bool file_read_at(int fd, uint64_t offset, void *to, size_t count)
 	}
 	return true;
 }
+
+int file_write_all(int fd, const void *bytes, size_t count)
+{
+	const uint8_t *at = bytes;
+
+	while (count) {
+		ssize_t n = write(fd, at, count);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		at += n;
+		count -= (size_t)n;
+	}
+	return 0;
+}

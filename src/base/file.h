@@ -13,4 +13,10 @@
  */
 bool file_read_at(int fd, uint64_t offset, void *to, size_t count);
 
+/*
+ * Writes exactly count bytes, whatever signals come and however little each call takes. Returns 0
+ * or a negative errno, after which a part of them may be written.
+ */
+int file_write_all(int fd, const void *bytes, size_t count);
+
 #endif

@@ -360,8 +360,9 @@ static void free_state(struct source *source)
 static const char *const events[] = {"off-cpu", "run-queue", "idle", NULL};
 
 static const struct source_option options[] = {
-	{"min-wait", 0, true, "TIME", "the shortest wait that is told of by itself (default 50us)",
-	 0, 1000000000, 50000},
+	{"min-wait", 0, true, "TIME",
+	 "of off-cpu: the shortest wait that has a stack of its own (default 50us)", 0, 1000000000,
+	 50000},
 	{0},
 };
 

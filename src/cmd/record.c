@@ -12,6 +12,7 @@
 #include "camera/camera.h"
 #include "camera/sources.h"
 #include "cmd/recording.h"
+#include "cmd/source_options.h"
 #include "film/events.h"
 #include "host/recorder.h"
 
@@ -20,6 +21,7 @@ struct record_options {
 	struct camera_options camera;
 	struct sources_settings sources;
 	struct event_list events;
+	struct source_options options;
 };
 
 static const char help[] =
@@ -40,10 +42,7 @@ static const char help[] =
 	"  -u, --user USER         as this user\n"
 	"      --no-randomize-addr with its memory at the same addresses each time\n"
 	"\n"
-	"How:\n" CMD_HELP_EVENTS
-	"  -F, --frequency HZ      samples per second and CPU, 1 to 10000 (default 99)\n"
-	"      --min-wait TIME     of off-cpu: the shortest wait that has a stack of its own\n"
-	"                          (default 50us)\n"
+	"How:\n" CMD_HELP_EVENTS CMD_HELP_SOURCES
 	"  -d, --duration SECONDS  end after this time; 500ms and 5m are understood too\n"
 	"  -o, --output FILM       the film (default stackcam.film)\n"
 	"      --label KEY=VALUE   a label of the film, such as env=prod; may be repeated\n"
@@ -62,7 +61,6 @@ static const char help[] =
 
 enum {
 	OPT_KERNEL_ONLY = 256,
-	OPT_MIN_WAIT,
 	OPT_USER_ONLY,
 	OPT_LINES,
 	OPT_INLINES
@@ -71,8 +69,6 @@ enum {
 static const struct option long_options[] = {
 	RECORDING_LONG_OPTIONS,
 	{"event", required_argument, NULL, 'e'},
-	{"frequency", required_argument, NULL, 'F'},
-	{"min-wait", required_argument, NULL, OPT_MIN_WAIT},
 	{"kernel-only", no_argument, NULL, OPT_KERNEL_ONLY},
 	{"user-only", no_argument, NULL, OPT_USER_ONLY},
 	{"lines", no_argument, NULL, OPT_LINES},
@@ -85,21 +81,18 @@ static const struct option long_options[] = {
 static int take_option(int option, char **argv, struct record_options *o)
 {
 	struct fail why;
+	const char *of_source = source_options_name(&o->options, option);
 	int status = recording_take_option("record", option, &o->common);
 
 	if (status >= 0)
 		return status;
+	if (of_source && sources_set(&o->sources, of_source, optarg, &why))
+		return cmd_usage("record", "%s", why.what);
+	if (of_source)
+		return 0;
 	switch (option) {
 	case 'e':
 		if (event_list_parse(optarg, &o->events, &why))
-			return cmd_usage("record", "%s", why.what);
-		break;
-	case OPT_MIN_WAIT:
-		if (sources_set(&o->sources, "min-wait", optarg, &why))
-			return cmd_usage("record", "%s", why.what);
-		break;
-	case 'F':
-		if (sources_set(&o->sources, "frequency", optarg, &why))
 			return cmd_usage("record", "%s", why.what);
 		break;
 	case OPT_KERNEL_ONLY:
@@ -115,7 +108,7 @@ static int take_option(int option, char **argv, struct record_options *o)
 		o->camera.symbols.lines = true;
 		break;
 	default:
-		return cmd_usage_option("record", argv, long_options);
+		return cmd_usage_option("record", argv, o->options.rows);
 	}
 	return 0;
 }
@@ -125,8 +118,9 @@ static int parse(int argc, char **argv, struct record_options *o)
 	int option, status;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+" RECORDING_SHORT_OPTIONS "e:F:h", long_options,
-				     NULL)) != -1) {
+	source_options_begin(&o->options, long_options, "+" RECORDING_SHORT_OPTIONS "e:h");
+	while ((option = getopt_long(argc, argv, o->options.letters, o->options.rows, NULL)) !=
+	       -1) {
 		if (option == 'h') {
 			cmd_print_help(help);
 			exit(0);

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "cmd/source_options.h"
 #include "film/events.h"
 #include "host/settings.h"
 
@@ -28,7 +29,8 @@ int cmd_usage(const char *verb, const char *format, ...)
 
 void cmd_print_help(const char *help)
 {
-	const char *events = strstr(help, CMD_HELP_EVENTS), *option;
+	const char *events = strstr(help, CMD_HELP_EVENTS), *option, *words;
+	bool has_sources;
 	int indent;
 
 	if (!events) {
@@ -36,12 +38,18 @@ void cmd_print_help(const char *help)
 		return;
 	}
 	printf("%.*s", (int)(events - help), help);
-	/* in the column of the words of the option that comes next, which is -F */
+	/* in the column of the words of the option that comes next */
 	option = events + strlen(CMD_HELP_EVENTS);
-	indent = (int)(strstr(option, "samples") - option);
+	has_sources = !strncmp(option, CMD_HELP_SOURCES, strlen(CMD_HELP_SOURCES));
+	if (has_sources)
+		option += strlen(CMD_HELP_SOURCES);
+	words = strstr(option + strspn(option, " "), "  ");
+	indent = (int)(words + strspn(words, " ") - option);
 	printf("%-*swhat to film; several with commas between them:\n", indent,
 	       "  -e, --event EVENT");
 	event_list_help(stdout, indent + 2);
+	if (has_sources)
+		source_options_help(stdout, indent);
 	fputs(option, stdout);
 }
 

@@ -36,6 +36,8 @@ int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(p
  * which events it takes.
  */
 #define CMD_HELP_EVENTS "\1"
+/* Behind it: the options of all sources of events. */
+#define CMD_HELP_SOURCES "\2"
 void cmd_print_help(const char *help);
 
 /*

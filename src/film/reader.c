@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "film/load.h"
 #include "film/schema.h"
 
@@ -366,16 +367,8 @@ uint32_t film_find_event(const struct film *film, const char *name)
 
 const struct film_inline *film_inlines_of(const struct film *film, uint32_t frame, size_t *count)
 {
-	size_t low = 0, high = film->inline_count;
+	size_t low = search_first(film->inline_count, i, film->inlines[i].frame < frame);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (film->inlines[middle].frame < frame)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (*count = 0; low + *count < film->inline_count; ++*count) {
 		if (film->inlines[low + *count].frame != frame)
 			break;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/saturated.h"
+#include "base/search.h"
 
 static void *view_column(const union film_view *view, const struct layout_column *column)
 {
@@ -152,17 +153,7 @@ struct layout_cells film_unpacked_cells(const struct film_unpacked *unpacked, un
 /* The index of the first of count sorted times that is not before time. */
 static size_t first_from(const uint64_t *times, size_t count, uint64_t time)
 {
-	size_t low = 0;
-
-	while (low < count) {
-		size_t middle = low + (count - low) / 2;
-
-		if (times[middle] < time)
-			low = middle + 1;
-		else
-			count = middle;
-	}
-	return low;
+	return search_first(count, i, times[i] < time);
 }
 
 void film_view_cut(const struct film_kind *kind, union film_view *view, uint64_t from, uint64_t to)

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/internal.h"
 
+#include "base/search.h"
+
 struct span *spans_find(const struct spans *spans, uint64_t address, bool within)
 {
-	size_t low = 0, high = spans->list.count;
+	size_t low = search_first(spans->list.count, i, spans->list.at[i].address <= address);
 	struct span *s;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (spans->list.at[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return NULL;
 	s = &spans->list.at[low - 1];

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 /* Memory without a file has no offset: any part of it is like any other. */
@@ -33,17 +34,7 @@ static struct mapping part(const struct mapping *m, uint64_t start, uint64_t end
 /* The first mapping that ends behind address. */
 static size_t first_behind(const struct mappings *m, uint64_t address)
 {
-	size_t low = 0, high = m->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->at[middle].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return search_first(m->count, i, m->at[i].end <= address);
 }
 
 struct mapping *mappings_find(const struct mappings *m, uint64_t pc)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "film/events.h"
 #include "query/filter.h"
@@ -141,17 +142,7 @@ static int take_bounds(void *context, const struct film_calls *calls)
 /* The window in which that time lies; to and later: none, which is the number of windows. */
 static uint32_t window_of(const struct replay *r, uint64_t time)
 {
-	size_t low = 0, high = r->bounds.count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (r->bounds.at[middle] <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (uint32_t)low;
+	return (uint32_t)search_first(r->bounds.count, i, r->bounds.at[i] <= time);
 }
 
 static int take_crossing(void *context, const struct film_calls *calls)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "bpf/v8_abi.h"
 #include "runtime/v8_internal.h"
 
@@ -257,7 +258,7 @@ static const struct v8_script *lines_of(const struct v8_reader *r, uint64_t scri
 uint32_t v8_shared_line(const struct v8_reader *r, const struct v8_shared *shared, uint32_t place)
 {
 	const struct v8_script *lines;
-	size_t low = 0, high;
+	size_t low;
 	uint64_t first = 0;
 
 	if (place == UNKNOWN || v8_expect(r, shared->script, r->facts->type_script))
@@ -265,14 +266,7 @@ uint32_t v8_shared_line(const struct v8_reader *r, const struct v8_shared *share
 	lines = lines_of(r, shared->script);
 	if (!lines || place > lines->length)
 		return 0;
-	for (high = lines->ends.count; low < high;) {
-		size_t middle = (low + high) / 2;
-
-		if (lines->ends.at[middle] < place)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = search_first(lines->ends.count, i, lines->ends.at[i] < place);
 	/* scripts may say that they begin at another line than the first */
 	if (v8_read_word(r, &first, shared->script, r->facts->script_first_line) ||
 	    !v8_is_small(first) || first >> 32 > INT32_MAX)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/body.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,21 +33,6 @@ int body_open(struct body *body, const char *path, uint64_t max, struct fail *wh
 	return fail_errno(why, -errno, NULL, "cannot make a file for what is sent");
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t count)
-{
-	while (count) {
-		ssize_t done = write(fd, bytes, count);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		bytes += done;
-		count -= (size_t)done;
-	}
-	return 0;
-}
-
 void body_take(struct body *body, const void *bytes, size_t count)
 {
 	body->count += count;
@@ -55,7 +41,7 @@ void body_take(struct body *body, const void *bytes, size_t count)
 	if (body->err)
 		return;
 	if (body->fd >= 0) {
-		body->err = write_all(body->fd, bytes, count);
+		body->err = file_write_all(body->fd, bytes, count);
 		return;
 	}
 	buf_put(&body->bytes, bytes, count);
@@ -95,7 +81,7 @@ static int push(struct passage *p, size_t count)
 	if (p->given > p->body->max)
 		return -E2BIG;
 	if (p->fd >= 0)
-		return write_all(p->fd, p->out, count);
+		return file_write_all(p->fd, p->out, count);
 	buf_put(&p->bytes, p->out, count);
 	return p->bytes.failed ? -ENOMEM : 0;
 }

@@ -11,22 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 static const char full_disk[] = "free some space, or write elsewhere with -o";
 
 /* The stream's own errors say only that something failed: this one keeps what it was. */
 static ssize_t write_all(void *cookie, const char *bytes, size_t count)
 {
 	struct output *o = cookie;
-	size_t done = 0;
 
-	while (!o->err && done < count) {
-		ssize_t n = write(o->fd, bytes + done, count - done);
-
-		if (n >= 0)
-			done += (size_t)n;
-		else if (errno != EINTR)
-			o->err = -errno;
-	}
+	if (!o->err)
+		o->err = file_write_all(o->fd, bytes, count);
 	return o->err ? 0 : (ssize_t)count;
 }
 

@@ -23,6 +23,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "film/merge.h"
 #include "store/room.h"
 
@@ -55,22 +56,13 @@ static void merge_free(struct merge *merge)
 	vec_free(&merge->parts);
 }
 
-static int write_all(const char *path, const char *text, size_t size)
+static int write_file(const char *path, const char *text, size_t size)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), err = 0;
-	ssize_t n;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), err;
 
 	if (fd < 0)
 		return -errno;
-	while (!err && size) {
-		n = write(fd, text, size);
-		if (n < 0) {
-			err = -errno;
-			break;
-		}
-		text += n;
-		size -= (size_t)n;
-	}
+	err = file_write_all(fd, text, size);
 	if (!err && fsync(fd))
 		err = -errno;
 	if (close(fd) && !err)
@@ -89,7 +81,7 @@ static int write_list(const struct store *store, const struct merge *merge)
 		buf_printf(&text, "%s\n", *part);
 	buf_put_text(&text, MERGE_END "\n");
 	if (!err)
-		err = text.failed ? -ENOMEM : write_all(path, (const char *)text.at, text.count);
+		err = text.failed ? -ENOMEM : write_file(path, (const char *)text.at, text.count);
 	if (!err)
 		err = folder_sync_names(path);
 	if (err)

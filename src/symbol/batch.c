@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /*
  * Symbols that lie over each other make a pass quadratic. Real tables hold each address in a few
  * symbols at most; a table that needs more than this was made to waste time.
@@ -72,17 +74,7 @@ void batch_free(struct batch *b)
 
 size_t batch_find(const struct batch *b, uint64_t address)
 {
-	size_t low = 0, high = b->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (b->at[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(b->count, i, b->at[i].address < address);
 }
 
 static size_t open_count(const struct batch *b)

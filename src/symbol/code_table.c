@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* Real files hold each address in a few entries; one that needs more was made to waste time. */
 #define WORK_LIMIT (16u << 20)
 
@@ -46,17 +48,7 @@ static int compare_addresses(const void *a, const void *b)
 /* The place of the first question whose address is not below address. */
 static size_t find(const struct code_question *questions, size_t count, uint64_t address)
 {
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (questions[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(count, i, questions[i].address < address);
 }
 
 /* Whether an entry answers better than what was found so far, which the file has before it. */

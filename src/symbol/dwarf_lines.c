@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /*
  * Units of the largest programs hold some million entries; a chain of scopes seldom more than 30.
  */
@@ -40,17 +42,7 @@ struct reader {
 /* The first question whose address is not below address, in a sorted part of the array. */
 static size_t first_at(const struct asked *asked, size_t count, uint64_t address)
 {
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (asked[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(count, i, asked[i].address < address);
 }
 
 static void find_units_by_aranges(struct reader *r)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/vec.h"
 #include "symbol/sandbox.h"
 
@@ -39,18 +40,7 @@ struct speaker {
 
 static void flush(struct speaker *s)
 {
-	size_t done = 0;
-
-	while (done < s->said.count && !s->said.failed) {
-		ssize_t n = write(s->pipe, s->said.at + done, s->said.count - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			_exit(1);
-		done += (size_t)n;
-	}
-	if (s->said.failed)
+	if (s->said.failed || file_write_all(s->pipe, s->said.at, s->said.count))
 		_exit(1);
 	s->said.count = 0;
 }

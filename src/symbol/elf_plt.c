@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 /* A file has three such sections at most: .plt, .plt.sec and .plt.got. */
@@ -112,16 +113,9 @@ static int compare_stubs(const void *a, const void *b)
 static void take_relocation(struct stubs *stubs, bool by_number, uint64_t key, uint64_t symbol)
 {
 	const struct stub wanted = {.by_number = by_number, .key = key};
-	size_t low = 0, high = stubs->list.count;
+	size_t low =
+		search_first(stubs->list.count, i, compare_stubs(&stubs->list.at[i], &wanted) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_stubs(&stubs->list.at[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < stubs->list.count && !compare_stubs(&stubs->list.at[low], &wanted); low++)
 		stubs->list.at[low].symbol = symbol;
 }

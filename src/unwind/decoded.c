@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/search.h"
+
 /* An image with more symbols than this has names for its functions. */
 #define SYMBOLS_MAX (1u << 16)
 
@@ -72,18 +74,10 @@ void decoder_close(struct decoder *d)
 /* The known function around an address, or null. */
 static const struct code_function *find(const struct decoded *decoded, uint64_t address)
 {
-	size_t low = 0, high = decoded->functions.count;
-	const struct code_function *f;
+	size_t count = search_first(decoded->functions.count, i,
+				    decoded->functions.at[i].start <= address);
+	const struct code_function *f = count ? &decoded->functions.at[count - 1] : NULL;
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (decoded->functions.at[middle].start <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	f = decoded->functions.count ? &decoded->functions.at[low] : NULL;
 	return f && address >= f->start && address - f->start < f->size ? f : NULL;
 }
 

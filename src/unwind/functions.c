@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "unwind/cfi.h"
 #include "elf/image.h"
 
@@ -68,17 +69,7 @@ static size_t not_found(struct asked *asked, size_t i)
 /* The first one at address or behind it. */
 static size_t first_from(const struct search *s, uint64_t address)
 {
-	size_t low = 0, high = s->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->asked[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(s->count, i, s->asked[i].address < address);
 }
 
 /* The linker dropped a function at 0, and could not drop its description. */

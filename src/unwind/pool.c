@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "bpf/unwind_abi.h"
 
@@ -180,18 +181,10 @@ void unwind_pool_give(struct unwind_pool *pool, uint32_t reference, uint32_t wor
 /* Puts a span back between its neighbours, and makes one of those that touch. */
 static void put_back(struct chunk *c, uint32_t start, uint32_t words)
 {
-	size_t low = 0, high = c->free.count;
+	size_t low = search_first(c->free.count, i, c->free.at[i].start < start);
 	struct span *at;
 	bool joins_before, joins_behind;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->free.at[middle].start < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	at = c->free.at + low;
 	joins_before = low && at[-1].start + at[-1].words == start;
 	joins_behind = low < c->free.count && start + words == at->start;

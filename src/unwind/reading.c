@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* Bytes of code that are read of an image; each takes about 0.1 us to be disassembled. */
 #define CODE_MAX (1u << 20)
 
@@ -122,33 +124,16 @@ void reading_close(struct reading *r)
 
 const struct piece *piece_at(const struct reading *r, uint32_t at)
 {
-	size_t low = 0, high = r->pieces.count;
+	size_t count = search_first(r->pieces.count, i, r->pieces.at[i].at <= at);
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->pieces.at[middle].at <= at)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &r->pieces.at[low];
+	return &r->pieces.at[count ? count - 1 : 0];
 }
 
 bool find_place(const struct reading *r, uint64_t address, uint32_t *at)
 {
-	size_t low = 0, high = r->pieces.count;
-	const struct piece *p;
+	size_t count = search_first(r->pieces.count, i, r->pieces.at[i].address <= address);
+	const struct piece *p = &r->pieces.at[count ? count - 1 : 0];
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->pieces.at[middle].address <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	p = &r->pieces.at[low];
 	if (address < p->address || address - p->address >= p->size)
 		return false;
 	*at = p->at + (uint32_t)(address - p->address);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "unwind/decoded.h"
 
 /* A function; both are from the lowest start of its image on. */
@@ -164,19 +165,12 @@ static struct starts_image *table_of(struct starts *starts, const struct starts_
 /* The last function that begins at an address or before it; count: none does. */
 static size_t last_until(const struct starts_image *image, uint64_t address)
 {
-	size_t low = 0, high = image->count;
+	size_t count;
 
 	if (!image->count || address < image->base)
 		return image->count;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (image->at[middle].start <= address - image->base)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	count = search_first(image->count, i, image->at[i].start <= address - image->base);
+	return count ? count - 1 : 0;
 }
 
 /*

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "unwind/cfi.h"
 #include "elf/image.h"
@@ -103,16 +104,8 @@ static void sort(struct functions *functions)
 static const struct function *last_before(const struct functions *functions, size_t count,
 					  uint64_t address)
 {
-	size_t low = 0, high = count;
+	size_t low = search_first(count, i, functions->at[i].start < address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions->at[middle].start < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? &functions->at[low - 1] : NULL;
 }
 

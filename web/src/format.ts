@@ -32,9 +32,11 @@ function bytes(n: number): string {
 	return `${n.toFixed(1)} ${units[i]}`;
 }
 
+const FORMATS: Record<string, (value: number) => string> = { ns: duration, bytes };
+
 /** The function that writes values of a unit: "1.234 s", "12.3 MB", "1,234". */
 export function formatOf(unit: string): (value: number) => string {
-	const format = unit === 'ns' ? duration : unit === 'bytes' ? bytes : count;
+	const format = FORMATS[unit] ?? count;
 	return (value) => (value < 0 ? `\u2212${format(-value)}` : format(value));
 }
 
