@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * "depth FRAMES SECONDS": works below a stack of that many functions (1 to 100, each another one),
+ * "depth FRAMES SECONDS [wait]": works below a stack of that many functions (1 to 100, each another one),
  * by pieces that always take the same number of turns, one right after the other, and prints the
- * nanoseconds of each. With TRASH_RBP, rbp holds nonsense all along, as it may in code without frame
+ * nanoseconds of each. With "wait", it sleeps there for 100 us again and again instead, and prints
+ * how often it has. With TRASH_RBP, rbp holds nonsense all along, as it may in code without frame
  * pointers.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define PIECES_MAX 1000000
@@ -21,7 +23,10 @@
 #define SCRAMBLE() __asm__ volatile("" ::: "memory")
 #endif
 
+#define WAIT_NS	   100000
+
 static int frames;
+static int does_wait;
 static double seconds;
 static uint32_t pieces[PIECES_MAX];
 
@@ -61,13 +66,35 @@ KEPT static void work(void)
 		printf("%u\n", pieces[i]);
 }
 
+KEPT static void wait_there(void)
+{
+	const struct timespec time = {0, WAIT_NS};
+	uint64_t start = now_ns();
+	unsigned long count = 0;
+
+	while (now_ns() - start < seconds * 1e9) {
+		nanosleep(&time, NULL);
+		count++;
+	}
+	printf("%lu\n", count);
+}
+
+KEPT static void innermost(void)
+{
+	if (does_wait)
+		wait_there();
+	else
+		work();
+	__asm__ volatile("");
+}
+
 /* Behind the call stands something, so that it cannot become a jump. */
 #define LINK(n, next)                 \
 	KEPT static void f##n(void)   \
 	{                             \
 		SCRAMBLE();           \
 		if (frames == n)      \
-			work();       \
+			innermost();  \
 		else                  \
 			next();       \
 		__asm__ volatile(""); \
@@ -84,7 +111,7 @@ KEPT static void work(void)
 	LINK(t##1, f##t##2) \
 	LINK(t##0, f##t##1)
 
-LINK(100, work)
+LINK(100, innermost)
 TEN(9, f100)
 TEN(8, f90)
 TEN(7, f80)
@@ -108,8 +135,9 @@ int main(int argc, char **argv)
 {
 	frames = argc > 1 ? atoi(argv[1]) : 0;
 	seconds = argc > 2 ? atof(argv[2]) : 0;
-	if (argc != 3 || frames < 1 || frames > 100 || !(seconds > 0 && seconds <= 60)) {
-		fprintf(stderr, "usage: depth FRAMES SECONDS\n");
+	does_wait = argc > 3 && !strcmp(argv[3], "wait");
+	if (argc != 3 + does_wait || frames < 1 || frames > 100 || !(seconds > 0 && seconds <= 60)) {
+		fprintf(stderr, "usage: depth FRAMES SECONDS [wait]\n");
 		return 2;
 	}
 	f1();

@@ -150,6 +150,10 @@ static __always_inline void goes_out(struct task_struct *task, __u32 state, __u6
 	if (off_cpu_at_return && thread->later.tid)
 		put_off(thread, &thread->later);
 	thread->state = state;
+	/* nobody has ended this wait yet: one who ended an earlier one is not meant */
+	thread->waker_tid = 0;
+	thread->waker_context = OFF_CPU_BY_NOBODY;
+	thread->has_waker_stack = 0;
 	thread->out = now;
 }
 
