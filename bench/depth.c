@@ -23,7 +23,7 @@
 #define SCRAMBLE() __asm__ volatile("" ::: "memory")
 #endif
 
-#define WAIT_NS	   100000
+#define WAIT_NS 100000
 
 static int frames;
 static int does_wait;
@@ -136,7 +136,8 @@ int main(int argc, char **argv)
 	frames = argc > 1 ? atoi(argv[1]) : 0;
 	seconds = argc > 2 ? atof(argv[2]) : 0;
 	does_wait = argc > 3 && !strcmp(argv[3], "wait");
-	if (argc != 3 + does_wait || frames < 1 || frames > 100 || !(seconds > 0 && seconds <= 60)) {
+	if (argc != 3 + does_wait || frames < 1 || frames > 100 ||
+	    !(seconds > 0 && seconds <= 60)) {
 		fprintf(stderr, "usage: depth FRAMES SECONDS [wait]\n");
 		return 2;
 	}

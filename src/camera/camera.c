@@ -32,6 +32,8 @@
 #define SIDEBAND_PAGES	     64
 /* Running processes that are looked at before the first sample. */
 #define FOLLOW_FIRST_MAX 64
+/* How long recording may put off its begin to read what processes have mapped. */
+#define FOLLOW_ALL_NS 2000000000ull
 
 /*
  * Pages of code that are made ready before the first sample; large libraries take 0.1 s for each
@@ -282,6 +284,21 @@ static void process_gone(void *context, const struct process *process)
 	sources_process_gone(&camera->sources, (pid_t)process->pid);
 }
 
+struct follow_all {
+	const struct camera *camera;
+	uint64_t until;
+};
+
+static void follow_all(void *context, pid_t pid)
+{
+	const struct follow_all *all = context;
+	const struct selection *selection = all->camera->options.selection;
+
+	if (clock_ns() < all->until &&
+	    (selection->whole_machine || selection_wants(selection, pid)))
+		samples_follow_all(all->camera->samples, pid);
+}
+
 /*
  * What must be known of processes that are named, or that run right now, is, before the first
  * sample comes.
@@ -291,6 +308,8 @@ static void follow_first(struct camera *camera)
 	const struct selection *selection = camera->options.selection;
 	pid_t running[FOLLOW_FIRST_MAX];
 	struct executed places[EXECUTED_MAX];
+	struct follow_all all = {camera, clock_ns() + FOLLOW_ALL_NS};
+	struct fail why = {0};
 	size_t i, count = activity_end(camera->activity, running, FOLLOW_FIRST_MAX);
 	size_t place_count = executing_end(camera->executing, places, EXECUTED_MAX);
 
@@ -303,6 +322,9 @@ static void follow_first(struct camera *camera)
 			samples_follow(camera->samples, running[i]);
 	for (i = 0; i < place_count; i++)
 		samples_expect(camera->samples, places[i].pid, places[i].address);
+	/* what cannot be listed is handed over */
+	if (needs(camera, SOURCE_RESTING))
+		targets_each_pid(follow_all, &all, &why);
 }
 
 static int start_sources(struct camera *camera, struct fail *why)

@@ -60,7 +60,7 @@ static uint64_t min_wait_of(const struct source *source)
 static unsigned int needs(const struct source *source)
 {
 	(void)source;
-	return SOURCE_STACKS | SOURCE_BEFORE_EXEC;
+	return SOURCE_STACKS | SOURCE_BEFORE_EXEC | SOURCE_RESTING;
 }
 
 static unsigned int rate(const struct source *source)

@@ -525,6 +525,18 @@ void samples_follow(struct samples *samples, pid_t pid)
 		publish(samples, filmed, process, UNWIND_ANY_EXEC);
 }
 
+void samples_follow_all(struct samples *samples, pid_t pid)
+{
+	struct process *process = targets_find(samples->targets, pid);
+	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
+
+	if (!filmed || !process->mapping_count)
+		return;
+	spaces_build(samples->spaces, process);
+	if (!filmed->space.process)
+		publish(samples, filmed, process, UNWIND_ANY_EXEC);
+}
+
 void samples_expect(struct samples *samples, pid_t pid, uint64_t address)
 {
 	struct process *process = targets_find(samples->targets, pid);

@@ -81,6 +81,12 @@ uint32_t samples_thread(struct samples *samples, const struct capture_identity *
 void samples_follow(struct samples *samples, pid_t pid);
 
 /*
+ * The same, and the tables of all that the process has mapped are made now: so many of its threads
+ * will tell of their stacks at the same time that there would be no room to hand them over.
+ */
+void samples_follow_all(struct samples *samples, pid_t pid);
+
+/*
  * Code at an address of a process will be in stacks: what must be read to walk through it is read
  * now. A stack for which that is done later lacks the frames of its language, and those that come
  * meanwhile may find no room.

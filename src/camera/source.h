@@ -89,6 +89,8 @@ enum source_needs {
 		2,
 	/* of a command that is started, also what its process does before it runs it */
 	SOURCE_BEFORE_EXEC = 4,
+	/* it takes stacks of threads that do not run, and so of all processes soon */
+	SOURCE_RESTING = 8,
 };
 
 struct source_type {

@@ -229,7 +229,7 @@ static uint64_t code_bytes(const struct image *image)
 	return bytes;
 }
 
-static void build_early(struct spaces *spaces, const struct process *process)
+void spaces_build(struct spaces *spaces, const struct process *process)
 {
 	size_t i;
 
@@ -351,7 +351,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 	struct jit_debug old = {0};
 
 	if (runtimes_any(runtimes))
-		build_early(spaces, process);
+		spaces_build(spaces, process);
 	reference = count ? unwind_pool_take(spaces->pool, count * WORDS(*shown)) : 0;
 	if (!reference) {
 		spaces->statistics.no_room += count != 0;

@@ -55,6 +55,9 @@ struct space {
 int spaces_publish(struct spaces *spaces, struct space *space, const struct process *process,
 		   const struct process_runtimes *runtimes, uint32_t exec_id);
 
+/* Makes the tables of what a process has mapped, but not those of very large files. */
+void spaces_build(struct spaces *spaces, const struct process *process);
+
 /* Where else the kernel side's tables may be kept. */
 struct unwind_pool *spaces_pool(const struct spaces *spaces);
 
