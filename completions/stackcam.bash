@@ -2,7 +2,7 @@
 # Completion for bash: verbs, options, and values that are known. Needs nothing but bash.
 
 # What is filmed with -e. The help of 'stackcam record' has the same, with words.
-_stackcam_events="on-cpu off-cpu run-queue idle"
+_stackcam_events="on-cpu off-cpu run-queue idle lock"
 
 _stackcam_reply()
 {
@@ -160,7 +160,7 @@ _stackcam_value()
 	report,--columns)
 		_stackcam_list "total self calls avg min max p50 p99 percent self-percent on-cpu inferred all"
 		;;
-	report,--by | diff,--by) _stackcam_list "process thread image label wait waker" ;;
+	report,--by | diff,--by) _stackcam_list "process thread image label wait waker lock holder" ;;
 	report,--wait | diff,--wait)
 		_stackcam_list "lock poll sleep disk file page-fault socket-read socket-write connect accept
 			ipc child signal io_uring stopped ready work other"

@@ -9,6 +9,7 @@
  */
 #include "capture.h"
 #include "filter.h"
+#include "lock.h"
 #include "off_cpu_abi.h"
 #include "off_cpu_evidence.h"
 
@@ -48,8 +49,9 @@ struct off_cpu_thread {
 	__u32 short_waits, short_readies;
 	__u64 asked;
 	__u32 state;
-	__u8 answer; /* enum filter_answer, as of asked */
-	__u8 waker_context, has_waker_stack;
+	__u8 answer;   /* enum filter_answer, as of asked */
+	__u8 in_futex; /* there is evidence of what lock it may be for (lock.h) */
+	__u8 waker_context, has_waker_stack, waker_in_futex;
 	__u32 waker_pid, waker_tid;
 	char waker_comm[16];
 };
@@ -107,7 +109,7 @@ static __always_inline struct off_cpu_wait *wait_place(struct capture_scratch *s
 	__u32 frames = scratch->record.user_frames + scratch->record.kernel_frames;
 	struct off_cpu_wait *wait;
 
-	if (frames > CAPTURE_FRAMES_MAX - OFF_CPU_WAIT_WORDS)
+	if (frames > CAPTURE_FRAMES_MAX - OFF_CPU_BEHIND_WORDS)
 		return NULL;
 	wait = (void *)&scratch->frames[frames];
 	__builtin_memset(wait, 0, sizeof(*wait));
@@ -155,6 +157,7 @@ static __always_inline void goes_out(struct task_struct *task, __u32 state, __u6
 	thread->waker_context = OFF_CPU_BY_NOBODY;
 	thread->has_waker_stack = 0;
 	thread->out = now;
+	thread->in_futex = off_cpu_locks && state & OFF_CPU_STATE_SLEEPS && lock_begin(task);
 }
 
 /* Adds up a short time. Returns what a period of them has come to; 0: it is not complete. */
@@ -201,6 +204,8 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 	else if (!woken || woken > now)
 		woken = now; /* another CPU may wake it once more just now */
 	thread->woken = 0;
+	if (off_cpu_locks && thread->in_futex && woken - out < off_cpu_min_wait)
+		lock_count_short(woken - out);
 	if (now < thread->quiet_until) {
 		add_untold(thread, woken - out, now - woken);
 		return;
@@ -345,6 +350,7 @@ int BPF_PROG(off_cpu_waking, struct task_struct *task)
 	thread->waker_tid = (__u32)id;
 	thread->waker_context = context_now();
 	bpf_get_current_comm(thread->waker_comm, sizeof(thread->waker_comm));
+	thread->waker_in_futex = off_cpu_locks && lock_is_in_futex(bpf_get_current_task_btf());
 	thread->has_waker_stack = off_cpu_wakers && thread->waker_context == OFF_CPU_BY_THREAD &&
 				  take_waker(task->pid, now);
 	return 0;
@@ -369,7 +375,8 @@ static __always_inline void take_stacks(void *ctx, struct capture_scratch *scrat
 	if (!with_kernel || !want_kernel || user_frames > UNWIND_FRAMES_MAX)
 		return;
 	bytes = bpf_get_stack(ctx, &scratch->frames[user_frames],
-			      (CAPTURE_KERNEL_FRAMES_MAX - OFF_CPU_WAIT_WORDS) * sizeof(__u64), 0);
+			      (CAPTURE_KERNEL_FRAMES_MAX - OFF_CPU_BEHIND_WORDS) * sizeof(__u64),
+			      0);
 	if (bytes > 0)
 		record->kernel_frames = bytes / sizeof(__u64);
 }
@@ -395,8 +402,10 @@ static __always_inline void take_wait(struct off_cpu_wait *wait, struct capture_
 	wait->waker_tid = thread->waker_tid;
 	wait->waker_context = thread->waker_context;
 	wait->has_waker_stack = thread->has_waker_stack;
+	wait->waker_in_futex = thread->waker_in_futex;
 	__builtin_memcpy(wait->waker_comm, thread->waker_comm, sizeof(wait->waker_comm));
 	scratch->record.identity.undecided = thread->answer == FILTER_ASK;
+	wait->has_lock = off_cpu_locks && thread->in_futex && lock_tell(task, (void *)(wait + 1));
 }
 
 /*
@@ -430,7 +439,7 @@ static __always_inline void tell(void *ctx, struct task_struct *task, struct off
 	wait = wait_place(scratch);
 	if (wait)
 		take_wait(wait, scratch, task, coming);
-	if (!wait || !capture_send_with(scratch, OFF_CPU_WAIT_WORDS))
+	if (!wait || !capture_send_with(scratch, off_cpu_words(wait)))
 		take_back(task, coming);
 	capture_end(scratch);
 }

@@ -5,6 +5,7 @@
 /* What off_cpu.bpf.c tells of waits. */
 
 #include "capture_abi.h"
+#include "lock_abi.h"
 
 enum {
 	/* A wait that has ended: a capture_record, its frames, and a struct off_cpu_wait. */
@@ -74,10 +75,20 @@ struct off_cpu_wait {
 	__u8 waker_context;   /* enum off_cpu_context */
 	__u8 has_waker_stack; /* an OFF_CPU_WAKER of time woken went before */
 	__u8 is_kernel_thread;
-	__u8 unused[3];
+	__u8 has_lock;	     /* a struct lock_evidence follows */
+	__u8 waker_in_futex; /* it has woken by a call of futex(2): known where locks are wanted */
+	__u8 unused;
 	__u32 short_waits, short_readies; /* how many they were */
 };
 
 #define OFF_CPU_WAIT_WORDS (sizeof(struct off_cpu_wait) / 8)
+
+/* The most words behind a record's frames. */
+#define OFF_CPU_BEHIND_WORDS (OFF_CPU_WAIT_WORDS + LOCK_EVIDENCE_WORDS)
+
+static inline __u32 off_cpu_words(const struct off_cpu_wait *wait)
+{
+	return wait->has_lock ? OFF_CPU_BEHIND_WORDS : OFF_CPU_WAIT_WORDS;
+}
 
 #endif

@@ -55,13 +55,17 @@ static __always_inline bool split_wait(struct off_cpu_wait *wait, struct task_st
 /* Writes what OFF_CPU_STILL has. */
 static __always_inline void list_thread(struct seq_file *seq, struct capture_scratch *scratch,
 					struct task_struct *task, struct off_cpu_wait *wait,
-					bool undecided, __u64 now)
+					bool undecided, bool in_futex, __u64 now)
 {
+	void *place;
+
 	listing_begin(scratch, task, OFF_CPU_STILL, wait->in != 0, now);
 	scratch->record.identity.undecided = undecided;
 	take_evidence(wait, scratch, task);
-	__builtin_memcpy(listing_place(scratch), wait, sizeof(*wait));
-	listing_write(seq, scratch, task, OFF_CPU_WAIT_WORDS);
+	place = listing_place(scratch);
+	wait->has_lock = in_futex && lock_tell(task, place + sizeof(*wait));
+	__builtin_memcpy(place, wait, sizeof(*wait));
+	listing_write(seq, scratch, task, off_cpu_words(wait));
 }
 
 static __always_inline void list_waiting(struct seq_file *seq, struct task_struct *task, __u64 now)
@@ -81,7 +85,8 @@ static __always_inline void list_waiting(struct seq_file *seq, struct task_struc
 	wait.short_waits = __sync_lock_test_and_set(&thread->short_waits, 0);
 	wait.short_readies = __sync_lock_test_and_set(&thread->short_readies, 0);
 	if (split_wait(&wait, task, thread, now) || wait.short_waited || wait.short_ready)
-		list_thread(seq, scratch, task, &wait, thread->answer == FILTER_ASK, now);
+		list_thread(seq, scratch, task, &wait, thread->answer == FILTER_ASK,
+			    off_cpu_locks && thread->in_futex, now);
 	capture_end(scratch);
 }
 

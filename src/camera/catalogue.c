@@ -196,8 +196,8 @@ static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 	return row->id;
 }
 
-uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process *row,
-			  const struct process *process, const struct capture_identity *identity)
+static uint32_t process_row(struct catalogue *catalogue, struct catalogue_process *row,
+			    const struct process *process)
 {
 	renew(catalogue, row);
 	if (!row->id) {
@@ -206,7 +206,29 @@ uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process 
 		row->id = film_add_process(catalogue->film, &words);
 		row->execs = process->execs;
 	}
-	return row->id ? thread_of(catalogue, row->id, identity) : 0;
+	return row->id;
+}
+
+uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process *row,
+			  const struct process *process, const struct capture_identity *identity)
+{
+	uint32_t id = process_row(catalogue, row, process);
+
+	return id ? thread_of(catalogue, id, identity) : 0;
+}
+
+uint32_t catalogue_other_thread(struct catalogue *catalogue, struct catalogue_process *row,
+				const struct process *process, pid_t tid, uint64_t start,
+				const char comm[16])
+{
+	struct capture_identity identity = {.tid = (uint32_t)tid, .thread_start = start};
+	uint32_t id = process_row(catalogue, row, process);
+	const uint64_t *known = map_get(&catalogue->threads, (uint64_t)id << 32 | identity.tid);
+
+	if (known)
+		return catalogue->rows.at[*known].id;
+	memcpy(identity.comm, comm, sizeof(identity.comm));
+	return id ? thread_of(catalogue, id, &identity) : 0;
 }
 
 uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_identity *identity)
@@ -338,6 +360,18 @@ uint32_t catalogue_kernel_frame(struct catalogue *catalogue, uint64_t at)
 	frame = film_frame(catalogue->film, catalogue->kernel, FILM_FRAME_KERNEL, at);
 	if (is_new(catalogue, frame))
 		names_want_kernel(catalogue->names, frame, at);
+	return frame;
+}
+
+uint32_t catalogue_variable(struct catalogue *catalogue, const struct image *image,
+			    uint64_t address, const char *name)
+{
+	const struct film_name words = {.function = name};
+	uint32_t frame =
+		film_frame(catalogue->film, image_of(catalogue, image), FILM_FRAME_NATIVE, address);
+
+	if (is_new(catalogue, frame) && *name)
+		film_name_frame(catalogue->film, frame, &words, 1);
 	return frame;
 }
 

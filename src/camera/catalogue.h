@@ -34,6 +34,14 @@ uint32_t catalogue_thread(struct catalogue *catalogue, struct catalogue_process 
 /* The same for a process of which nothing but the record is known. */
 uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_identity *identity);
 
+/*
+ * The row of a thread of which only the number and the name are known: whichever it has, or a new
+ * one. start: ns, to a tick.
+ */
+uint32_t catalogue_other_thread(struct catalogue *catalogue, struct catalogue_process *row,
+				const struct process *process, pid_t tid, uint64_t start,
+				const char comm[16]);
+
 /* It has ended: its row says when. */
 void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue_process *row,
 			     const struct process *process);
@@ -42,6 +50,10 @@ void catalogue_process_ended(struct catalogue *catalogue, const struct catalogue
 uint32_t catalogue_user_frame(struct catalogue *catalogue, struct catalogue_process *row,
 			      const struct process *process, uint64_t at);
 uint32_t catalogue_kernel_frame(struct catalogue *catalogue, uint64_t at);
+
+/* The frame that stands for a variable of an image; name "": it has none. */
+uint32_t catalogue_variable(struct catalogue *catalogue, const struct image *image,
+			    uint64_t address, const char *name);
 
 /* The frame that marks a stack which ended before its root. */
 uint32_t catalogue_mark(struct catalogue *catalogue, enum unwind_end end);

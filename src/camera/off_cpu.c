@@ -15,6 +15,7 @@
 
 #include "base/vec.h"
 #include "bpf/off_cpu_abi.h"
+#include "camera/lock.h"
 #include "camera/off_cpu_count.h"
 #include "camera/off_cpu_idle.h"
 #include "camera/off_cpu_row.h"
@@ -39,12 +40,14 @@ enum {
 	OF_WAITS,
 	OF_READY,
 	OF_IDLE,
+	OF_LOCKS, /* of waits, those for locks */
 	OF_ALL
 };
 
 struct off_cpu {
 	vec(struct bpf_link *) links;
 	uint32_t events[OF_ALL]; /* of the film */
+	struct lock_book *locks; /* null: they are not asked for */
 	struct scheduler scheduler;
 	struct task_list *list;
 	/* Who has woken: by the thread that is woken (in the place of a process), and when. */
@@ -55,6 +58,18 @@ struct off_cpu {
 static uint64_t min_wait_of(const struct source *source)
 {
 	return source->settings->values[0];
+}
+
+static bool is_wanted(const struct source *source, int event)
+{
+	return !source->settings->events || source->settings->events >> event & 1;
+}
+
+/* Waits are told of by three events that add up: who wants one gets all of them. */
+static bool wants_waits(const struct source *source)
+{
+	return is_wanted(source, OF_WAITS) || is_wanted(source, OF_READY) ||
+	       is_wanted(source, OF_IDLE);
 }
 
 static unsigned int needs(const struct source *source)
@@ -93,6 +108,7 @@ static void prepare(struct source *source)
 
 	probes->rodata->off_cpu_min_wait = min_wait_of(source);
 	probes->rodata->off_cpu_period = PERIOD_NS;
+	probes->rodata->off_cpu_locks = is_wanted(source, OF_LOCKS);
 	probes->rodata->off_cpu_at_return = !has_switch_end();
 	bpf_program__set_autoload(probes->rodata->off_cpu_at_return ? probes->progs.off_cpu_back
 								    : probes->progs.off_cpu_return,
@@ -109,20 +125,30 @@ static int attach(struct source *source, struct fail *why)
 
 	if (!off_cpu || waiting_new(WAKERS_MAX, &off_cpu->wakers))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits");
+	if (is_wanted(source, OF_LOCKS) && lock_book_new(source->host, &off_cpu->locks))
+		return fail_errno(why, -ENOMEM, NULL, "cannot record waits for locks");
 	return task_list_new(source->host->probes->progs.off_cpu_tasks, &off_cpu->list, why);
 }
 
 static void add_events(struct source *source)
 {
-	static const enum event_id ids[OF_ALL] = {EVENT_OFF_CPU, EVENT_RUN_QUEUE, EVENT_IDLE};
+	static const enum event_id ids[OF_ALL] = {EVENT_OFF_CPU, EVENT_RUN_QUEUE, EVENT_IDLE,
+						  EVENT_LOCK};
 	struct off_cpu *off_cpu = source->state;
 
+	source->event = 0;
 	for (int i = 0; i < OF_ALL; i++) {
 		struct film_event event = event_from(ids[i], "sched");
 
+		off_cpu->events[i] = 0;
+		if (i == OF_LOCKS ? !off_cpu->locks : !wants_waits(source))
+			continue;
 		off_cpu->events[i] = film_add_event(source->host->film, &event);
+		if (!source->event)
+			source->event = off_cpu->events[i];
 	}
-	source->event = off_cpu->events[OF_WAITS];
+	if (off_cpu->locks)
+		lock_book_turn(off_cpu->locks);
 	/* their places are the film's */
 	waiting_empty(off_cpu->wakers, NULL, NULL);
 }
@@ -160,11 +186,14 @@ static int start(struct source *source, struct fail *why)
 static const struct off_cpu_wait *wait_of(const struct capture_record *record)
 {
 	size_t frames = (size_t)record->user_frames + record->kernel_frames;
+	size_t behind = sizeof(*record) + frames * sizeof(uint64_t);
+	const struct off_cpu_wait *wait =
+		(const struct off_cpu_wait *)((const uint64_t *)(record + 1) + frames);
 
-	if (record->head.size !=
-	    sizeof(*record) + frames * sizeof(uint64_t) + sizeof(struct off_cpu_wait))
+	if (record->head.size < behind + sizeof(*wait) ||
+	    record->head.size != behind + off_cpu_words(wait) * sizeof(uint64_t))
 		return NULL;
-	return (const struct off_cpu_wait *)((const uint64_t *)(record + 1) + frames);
+	return wait;
 }
 
 /*
@@ -219,6 +248,16 @@ static void tell_losses(struct source *source)
 		if (losses[i].count)
 			film_loss(source->host->film, source->event, losses[i].words,
 				  losses[i].count);
+	if (off_cpu->locks)
+		lock_losses(off_cpu->locks, off_cpu->events[OF_LOCKS]);
+}
+
+static void process_gone(struct source *source, pid_t pid)
+{
+	struct off_cpu *off_cpu = source->state;
+
+	if (off_cpu && off_cpu->locks)
+		lock_book_process_gone(off_cpu->locks, pid);
 }
 
 /*
@@ -266,6 +305,68 @@ static void add_short(struct source *source, int event, const struct film_wait *
 	film_wait(source->host->film, off_cpu->events[event], &row);
 }
 
+/* The same for a wait that was for a lock, which is told of beside it. */
+static void add_lock(struct source *source, const struct film_lock *like, uint64_t end,
+		     uint64_t time)
+{
+	const struct off_cpu *off_cpu = source->state;
+	struct film_lock row = *like;
+
+	for (; time > SECOND_NS; time -= SECOND_NS) {
+		row.end = end - time + SECOND_NS;
+		row.duration = SECOND_NS;
+		row.flags = like->flags | FILM_WAIT_OPEN;
+		film_lock(source->host->film, off_cpu->events[OF_LOCKS], &row);
+	}
+	row.end = end;
+	row.duration = time;
+	row.flags = like->flags;
+	if (time)
+		film_lock(source->host->film, off_cpu->events[OF_LOCKS], &row);
+}
+
+/* Nothing names the owner: a thread that wakes by a call of futex(2) has released the lock. */
+static void take_releaser(struct source *source, const struct off_cpu_wait *wait,
+			  struct film_lock *lock)
+{
+	if (wait->waker_context != OFF_CPU_BY_THREAD || !wait->waker_in_futex)
+		return;
+	lock->holder = lock->waker;
+	if (!lock->holder)
+		lock->holder = samples_other_thread(source->host->samples, (pid_t)wait->waker_pid,
+						    (pid_t)wait->waker_tid, 0, wait->waker_comm);
+	lock->sure = lock->holder ? FILM_HOLDER_RELEASER : FILM_HOLDER_NONE;
+}
+
+static void take_lock(struct source *source, const struct capture_record *record,
+		      const struct off_cpu_wait *wait, const struct film_wait *row)
+{
+	const struct off_cpu *off_cpu = source->state;
+	bool goes_on = record->head.kind == OFF_CPU_STILL;
+	uint64_t waited = wait->woken - wait->out;
+	struct lock_evidence evidence;
+	struct film_lock lock = {
+		.thread = row->thread,
+		.stack = row->stack,
+		.waker = row->waker,
+		.waker_stack = row->waker_stack,
+		.context = row->context,
+		.flags = row->flags,
+	};
+
+	if (!off_cpu->locks || waited < min_wait_of(source))
+		return;
+	if (wait->has_lock)
+		evidence = *(const struct lock_evidence *)(wait + 1);
+	else if (!goes_on || !lock_look((pid_t)record->identity.pid, wait, &evidence))
+		return;
+	if (!lock_read(off_cpu->locks, record, &evidence, wait->out, &lock))
+		return;
+	if (!lock.holder && !goes_on)
+		take_releaser(source, wait, &lock);
+	add_lock(source, &lock, wait->woken, waited);
+}
+
 static void take_wait(struct source *source, const struct capture_record *record,
 		      const struct capture_handover *handover)
 {
@@ -291,6 +392,9 @@ static void take_wait(struct source *source, const struct capture_record *record
 	find_waker(source, record->identity.tid, wait, &row);
 	if (record->head.kind == OFF_CPU_STILL)
 		row.flags = of_cpu.flags |= FILM_WAIT_OPEN;
+	take_lock(source, record, wait, &row);
+	if (!wants_waits(source))
+		return;
 	add(source, event, &row, wait->woken, waited >= min ? waited : 0);
 	add(source, OF_READY, &of_cpu, wait->in, ready >= min ? ready : 0);
 	add_short(source, event, &row, record->head.time, wait->short_waited, wait->short_waits);
@@ -353,16 +457,17 @@ static void free_state(struct source *source)
 		task_list_free(off_cpu->list);
 		scheduler_free(&off_cpu->scheduler);
 		waiting_free(off_cpu->wakers);
+		lock_book_free(off_cpu->locks);
 	}
 	free(off_cpu);
 }
 
-static const char *const events[] = {"off-cpu", "run-queue", "idle", NULL};
+static const char *const events[] = {"off-cpu", "run-queue", "idle", "lock", NULL};
 
 static const struct source_option options[] = {
 	{"min-wait", 0, true, "TIME",
-	 "of off-cpu: the shortest wait that has a stack of its own (default 50us)", 0, 1000000000,
-	 50000},
+	 "of off-cpu and lock: the shortest wait that has a stack of its own (default 50us)", 0,
+	 1000000000, 50000},
 	{0},
 };
 
@@ -380,5 +485,6 @@ const struct source_type source_off_cpu = {
 	.turn = add_events,
 	.detach = detach,
 	.closing = take_waiting,
+	.process_gone = process_gone,
 	.free = free_state,
 };

@@ -56,6 +56,7 @@ struct samples {
 	const struct image *newest; /* the image that was new last; null: it is gone */
 	struct samples_statistics statistics;
 	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1]; /* words */
+	uint32_t frame_count; /* of the user stack that was resolved last */
 	struct stack_rows rows;
 };
 
@@ -449,6 +450,7 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 	struct stack_user user;
 
 	samples->statistics.samples++;
+	samples->frame_count = 0;
 	if (!filmed)
 		return place_of_stranger(samples, record);
 	place.thread =
@@ -473,6 +475,7 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 		count = leaf_of_32_bit(samples, process, samples->frames[0]);
 	}
 	samples->statistics.complete += end == UNWIND_END_ROOT;
+	samples->frame_count = count;
 	user = (struct stack_user){process,	    &filmed->row, &filmed->runtimes,
 				   samples->frames, count,	  record->head.time};
 	if ((end == UNWIND_END_ROOT || stack_push_mark(&samples->rows, &place.stack, end)) &&
@@ -510,6 +513,42 @@ uint32_t samples_thread(struct samples *samples, const struct capture_identity *
 
 	return filmed ? catalogue_thread(samples->catalogue, &filmed->row, process, identity)
 		      : catalogue_stranger(samples->catalogue, identity);
+}
+
+uint32_t samples_other_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t start,
+			      const char comm[16])
+{
+	struct process *process = targets_find(samples->targets, pid);
+	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
+
+	return filmed ? catalogue_other_thread(samples->catalogue, &filmed->row, process, tid,
+					       start, comm)
+		      : 0;
+}
+
+const uint64_t *samples_last_words(const struct samples *samples, uint32_t *count)
+{
+	*count = samples->frame_count;
+	return samples->frames;
+}
+
+bool samples_has_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t since,
+			char comm[16])
+{
+	const struct process *process = targets_find(samples->targets, pid);
+
+	return process && targets_has_thread(samples->targets, process, tid, since, comm);
+}
+
+uint32_t samples_variable(struct samples *samples, const struct image *image, uint64_t address,
+			  const char *name)
+{
+	return catalogue_variable(samples->catalogue, image, address, name);
+}
+
+const struct process *samples_process(struct samples *samples, pid_t pid)
+{
+	return targets_find(samples->targets, pid);
 }
 
 void samples_follow(struct samples *samples, pid_t pid)

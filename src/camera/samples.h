@@ -74,6 +74,25 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 /* The film's row for a thread; 0: the film is full. */
 uint32_t samples_thread(struct samples *samples, const struct capture_identity *identity);
 
+/* The same for another thread of a process that is filmed: its number and name, and about when it
+   was born. */
+uint32_t samples_other_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t start,
+			      const char comm[16]);
+
+/* The words of the user stack that samples_resolve() has just resolved, leaf first. */
+const uint64_t *samples_last_words(const struct samples *samples, uint32_t *count);
+
+/* targets_has_thread() */
+bool samples_has_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t since,
+			char comm[16]);
+
+/* The film's row for a variable of an image, by its address there; 0: the film is full. */
+uint32_t samples_variable(struct samples *samples, const struct image *image, uint64_t address,
+			  const char *name);
+
+/* The process as far as it is known; null: it was gone before. */
+const struct process *samples_process(struct samples *samples, pid_t pid);
+
 /*
  * The events of this process, and of what it forks, are of interest from now on; its stacks can be
  * walked with the first sample.

@@ -54,6 +54,8 @@ struct source_option {
 /* What a source is told. */
 struct source_settings {
 	bool on;
+	uint32_t
+		events; /* a bit for each of its events that was asked for, in their order; 0: all */
 	uint64_t values[SOURCE_OPTIONS_MAX]; /* of its options, in their order */
 	void *given; /* what no option can say, made by the caller, whose it stays; may be null */
 };

@@ -51,9 +51,12 @@ struct sources_settings sources_settings_usual(void)
 bool sources_turn_on(struct sources_settings *settings, const char *event)
 {
 	rows_foreach (number)
-		for (const char *const *name = rows[number].type->events; *name; name++)
-			if (!strcmp(*name, event))
-				return settings->at[number].on = true;
+		for (const char *const *name = rows[number].type->events; *name; name++) {
+			if (strcmp(*name, event))
+				continue;
+			settings->at[number].events |= 1u << (name - rows[number].type->events);
+			return settings->at[number].on = true;
+		}
 	return false;
 }
 

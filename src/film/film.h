@@ -294,6 +294,55 @@ struct film_waits {
 		*descriptor, *flags;
 };
 
+/* What a lock is, as far as its waiters show it. */
+enum film_lock_kind {
+	FILM_LOCK_WORD, /* a futex word of which nothing else is known */
+	FILM_LOCK_MUTEX,
+	FILM_LOCK_MUTEX_PI,	/* with priority inheritance */
+	FILM_LOCK_MUTEX_ROBUST, /* whose holder's end is noticed */
+	FILM_LOCK_RWLOCK_READ,	/* to read under it */
+	FILM_LOCK_RWLOCK_WRITE,
+	FILM_LOCK_RUST_MUTEX, /* of Rust's std */
+	FILM_LOCK_RUST_RWLOCK,
+	FILM_LOCK_PARKING_LOT, /* of the crate: the address is that of the waiter's own word */
+	FILM_LOCK_GIL,	       /* Python's */
+	FILM_LOCK_PYTHON,      /* threading.Lock and what is made of it */
+	FILM_LOCK_MONITOR,     /* of a Java object, synchronized */
+	FILM_LOCK_JAVA,	       /* of java.util.concurrent.locks */
+	FILM_LOCK_GO,	       /* of Go's runtime itself */
+};
+
+/* What is known of a lock's holder. */
+enum film_lock_holder {
+	FILM_HOLDER_NONE,     /* nothing: holder is 0 */
+	FILM_HOLDER_OWNER,    /* read from the lock when the wait began */
+	FILM_HOLDER_LAST,     /* the same, of a lock that only tells who held it last */
+	FILM_HOLDER_RELEASER, /* not read: the thread that ended the wait, by a call of futex(2) */
+};
+
+/* A wait for a lock. Its event is one of time, beside those of all waits. */
+struct film_lock {
+	uint64_t end;
+	uint64_t duration;			    /* ns, at most end */
+	uint64_t address;			    /* of the lock */
+	uint64_t value;				    /* of its word when the wait began */
+	uint32_t thread, stack, waker, waker_stack; /* as of a wait */
+	uint32_t holder;			    /* id of a film_thread; 0: not known */
+	uint32_t place;	 /* frame that names the variable, if the lock is one of an image; 0 */
+	uint32_t flags;	 /* enum film_wait_flag */
+	uint8_t kind;	 /* enum film_lock_kind */
+	uint8_t sure;	 /* enum film_lock_holder */
+	uint8_t context; /* enum film_wait_context */
+};
+
+/* A block of them, as columns, sorted by end. */
+struct film_locks {
+	size_t count;
+	const uint64_t *end, *duration, *address, *value;
+	const uint32_t *thread, *stack, *waker, *waker_stack, *holder, *place, *flags, *kind, *sure,
+		*context;
+};
+
 /*
  * What tracing a function costs, as measured where it was traced; to be subtracted from durations.
  */

@@ -152,6 +152,38 @@ enum {
 	WAIT_COLUMNS = sizeof(wait_columns) / sizeof(wait_columns[0])
 };
 
+enum {
+	LOCK_END,
+	LOCK_DURATION,
+	LOCK_THREAD,
+	LOCK_STACK,
+	LOCK_REST
+};
+
+#define LOCK(member, ...) \
+	LAYOUT_COLUMN(film_lock, member, .view = offsetof(struct film_locks, member), ##__VA_ARGS__)
+
+static const struct layout_column lock_columns[] = {
+	[LOCK_END] = LOCK(end, .how = LAYOUT_NOISE),
+	[LOCK_DURATION] = LOCK(duration, .how = LAYOUT_NOISE),
+	[LOCK_THREAD] = LOCK(thread, .id_of = LAYOUT_THREAD),
+	[LOCK_STACK] = LOCK(stack, .id_of = LAYOUT_STACK),
+	LOCK(waker, .id_of = LAYOUT_THREAD),
+	LOCK(waker_stack, .id_of = LAYOUT_STACK),
+	LOCK(holder, .id_of = LAYOUT_THREAD),
+	LOCK(place, .id_of = LAYOUT_FRAME),
+	LOCK(address),
+	LOCK(value),
+	LOCK(kind),
+	LOCK(sure),
+	LOCK(context),
+	LOCK(flags),
+};
+
+enum {
+	LOCK_COLUMNS = sizeof(lock_columns) / sizeof(lock_columns[0])
+};
+
 static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 	[FILM_BLOCK_SAMPLES] =
 		{
@@ -221,6 +253,20 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.total = &wait_columns[WAIT_DURATION],
 			.thread = &wait_columns[WAIT_THREAD],
 			.stack = &wait_columns[WAIT_STACK],
+			.sorted = true,
+			.lost = LOST_PAUSE,
+		},
+	[FILM_BLOCK_LOCKS] =
+		{
+			.name = "locks",
+			.layout = {lock_columns, LOCK_COLUMNS, sizeof(struct film_lock),
+				   sizeof(struct film_locks)},
+			.span = FILM_SPAN_TIMES,
+			.time = &lock_columns[LOCK_END],
+			.length = &lock_columns[LOCK_DURATION],
+			.total = &lock_columns[LOCK_DURATION],
+			.thread = &lock_columns[LOCK_THREAD],
+			.stack = &lock_columns[LOCK_STACK],
 			.sorted = true,
 			.lost = LOST_PAUSE,
 		},

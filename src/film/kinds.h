@@ -34,6 +34,7 @@ union film_view {
 	struct film_samples samples;
 	struct film_calls calls;
 	struct film_waits waits;
+	struct film_locks locks;
 };
 
 struct film_kind {

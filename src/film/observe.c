@@ -77,6 +77,11 @@ void film_wait(struct film_writer *w, uint32_t event, const struct film_wait *wa
 	film_put(w, FILM_BLOCK_WAITS, event, 0, 0, wait, 1);
 }
 
+void film_lock(struct film_writer *w, uint32_t event, const struct film_lock *lock)
+{
+	film_put(w, FILM_BLOCK_LOCKS, event, 0, 0, lock, 1);
+}
+
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe)
 {
 	film_put(w, FILM_BLOCK_PROBES, event, 0, 0, probe, 1);

@@ -110,8 +110,14 @@ int film_each_waits(struct film *film, uint32_t event, uint64_t from, uint64_t t
 		    int (*take)(void *context, const struct film_waits *waits), void *context,
 		    struct fail *why);
 
-/* Whether the film has waits of an event. */
+/* The same for waits for locks. */
+int film_each_locks(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		    int (*take)(void *context, const struct film_locks *locks), void *context,
+		    struct fail *why);
+
+/* Whether the film has waits of an event, and waits for locks. */
 bool film_has_waits(const struct film *film, uint32_t event);
+bool film_has_locks(const struct film *film, uint32_t event);
 
 /* How many calls of an event the film holds, from the block rows alone. */
 uint64_t film_call_count(struct film *film, uint32_t event);

@@ -31,6 +31,7 @@ struct walk {
 	size_t next; /* where to look for the next block, in the order of walking */
 	union {
 		int (*waits)(void *context, const struct film_waits *waits);
+		int (*locks)(void *context, const struct film_locks *locks);
 		int (*samples)(void *context, const struct film_samples *samples);
 		int (*calls)(void *context, const struct film_calls *calls);
 		int (*probe)(void *context, const struct film_probe *probe);
@@ -332,6 +333,35 @@ int film_each_waits(struct film *film, uint32_t event, uint64_t from, uint64_t t
 bool film_has_waits(const struct film *film, uint32_t event)
 {
 	return has_blocks(film, event, FILM_BLOCK_WAITS);
+}
+
+static int give_locks(const struct walk *walk, const struct film_unpacked *block)
+{
+	return walk->take.locks(walk->context, &block->view.locks);
+}
+
+int film_each_locks(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		    int (*take)(void *context, const struct film_locks *locks), void *context,
+		    struct fail *why)
+{
+	struct walk walk = {
+		.film = film,
+		.number = FILM_BLOCK_LOCKS,
+		.event = event,
+		.from = from,
+		.to = to,
+		.give = give_locks,
+		.take.locks = take,
+		.context = context,
+		.why = why,
+	};
+
+	return walk_blocks(&walk);
+}
+
+bool film_has_locks(const struct film *film, uint32_t event)
+{
+	return has_blocks(film, event, FILM_BLOCK_LOCKS);
 }
 
 static int give_probes(const struct walk *walk, const struct film_unpacked *block)

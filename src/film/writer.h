@@ -93,6 +93,9 @@ void film_call(struct film_writer *w, uint32_t event, const struct film_call *ca
  */
 void film_wait(struct film_writer *w, uint32_t event, const struct film_wait *wait);
 
+/* A wait for a lock: the same. */
+void film_lock(struct film_writer *w, uint32_t event, const struct film_lock *lock);
+
 /* What tracing the function at that frame costs; may be told again. */
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe);
 

@@ -30,9 +30,21 @@ struct thread {
 	struct thread *next, *previous;
 };
 
+/* A thread that has ended. */
+struct thread_end {
+	pid_t pid, tid;
+	uint64_t time;
+	char comm[16];
+};
+
+/* So many of the last ones are remembered: what others tell of them may come a little later. */
+#define THREAD_ENDS 1024
+
 /* All threads of all processes that are tracked. */
 struct threads {
 	struct map by_tid;
+	struct thread_end *ends; /* a ring; null: none yet */
+	size_t next_end;
 };
 
 #define THREADS_MAX 262144
@@ -41,6 +53,11 @@ struct thread *thread_find(const struct threads *threads, pid_t tid);
 /* The thread tid of a process, added if it was not there; null: no memory, or THREADS_MAX. */
 struct thread *thread_add(struct threads *threads, struct tracked *t, pid_t tid);
 void thread_remove(struct threads *threads, struct thread *thread);
+/* The same of one that has ended, which is remembered for a while. */
+void thread_end(struct threads *threads, struct thread *thread, uint64_t time);
+/* The end of a process's thread of that number, if it was after a time; null: not known. */
+const struct thread_end *thread_find_end(const struct threads *threads, pid_t pid, pid_t tid,
+					 uint64_t after);
 /* Removes the threads of a process, except for one (null: none is spared). */
 void threads_clear(struct threads *threads, struct tracked *t, const struct thread *spare);
 void threads_free(struct threads *threads);

@@ -236,7 +236,7 @@ static void take_exit(struct targets *targets, const struct target_event *event)
 	}
 	if (!thread || thread->of != t)
 		return;
-	thread_remove(&targets->threads, thread);
+	thread_end(&targets->threads, thread, event->time);
 	if (t->thread_count)
 		return;
 	/* an event from before it was read may be about an earlier bearer of the same number */

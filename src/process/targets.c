@@ -190,6 +190,26 @@ static bool still_lives(struct targets *targets, struct tracked *t)
 	return false;
 }
 
+bool targets_has_thread(const struct targets *targets, const struct process *process, pid_t tid,
+			uint64_t since, char comm[16])
+{
+	const struct thread *thread = thread_find(&targets->threads, tid);
+	const struct thread_end *end = NULL;
+
+	memset(comm, 0, 16);
+	if (thread && &thread->of->process == process) {
+		if (thread->named)
+			memcpy(comm, thread->comm, sizeof(thread->comm));
+		else
+			target_thread_of(process->pid, tid, comm, NULL);
+		return true;
+	}
+	end = thread_find_end(&targets->threads, process->pid, tid, since);
+	if (end)
+		memcpy(comm, end->comm, sizeof(end->comm));
+	return end != NULL;
+}
+
 bool targets_reread(struct targets *targets, struct process *process)
 {
 	struct tracked *t = (struct tracked *)process;

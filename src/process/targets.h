@@ -111,6 +111,13 @@ struct process *targets_known(struct targets *targets, pid_t pid);
 /* The process, read from /proc if it is not known yet; null: there is none. */
 struct process *targets_find(struct targets *targets, pid_t pid);
 
+/*
+ * Whether a process has a thread of that number, or had one that has ended since, lately. comm: its
+ * name, as far as it is known.
+ */
+bool targets_has_thread(const struct targets *targets, const struct process *process, pid_t tid,
+			uint64_t since, char comm[16]);
+
 /* Reads the mappings of a living process again. False: it is gone. Listeners hear of changes. */
 bool targets_reread(struct targets *targets, struct process *process);
 

@@ -51,6 +51,30 @@ void thread_remove(struct threads *threads, struct thread *thread)
 	free(thread);
 }
 
+void thread_end(struct threads *threads, struct thread *thread, uint64_t time)
+{
+	struct thread_end *end;
+
+	if (!threads->ends)
+		threads->ends = calloc(THREAD_ENDS, sizeof(*threads->ends));
+	if (threads->ends) {
+		end = &threads->ends[threads->next_end++ % THREAD_ENDS];
+		*end = (struct thread_end){thread->of->process.pid, thread->tid, time, ""};
+		memcpy(end->comm, thread->comm, sizeof(end->comm));
+	}
+	thread_remove(threads, thread);
+}
+
+const struct thread_end *thread_find_end(const struct threads *threads, pid_t pid, pid_t tid,
+					 uint64_t after)
+{
+	for (size_t i = 0; threads->ends && i < THREAD_ENDS; i++)
+		if (threads->ends[i].tid == tid && threads->ends[i].pid == pid &&
+		    threads->ends[i].time >= after)
+			return &threads->ends[i];
+	return NULL;
+}
+
 void threads_clear(struct threads *threads, struct tracked *t, const struct thread *spare)
 {
 	struct thread *next;
@@ -65,6 +89,8 @@ void threads_clear(struct threads *threads, struct tracked *t, const struct thre
 void threads_free(struct threads *threads)
 {
 	map_free(&threads->by_tid);
+	free(threads->ends);
+	threads->ends = NULL;
 }
 
 struct reading {

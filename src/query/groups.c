@@ -24,6 +24,10 @@ static int most_self_first(const void *x, const void *y)
 		order = strcmp(a->wait->name, b->wait->name);
 	if (!order && a->waker)
 		order = strcmp(a->waker->name, b->waker->name);
+	if (!order && a->lock)
+		order = strcmp(a->lock->name, b->lock->name);
+	if (!order && a->holder)
+		order = strcmp(a->holder->name, b->holder->name);
 	if (!order && a->image)
 		order = strcmp(a->image->image, b->image->image);
 	return order || !a->image ? order : strcmp(a->image->name, b->image->name);
@@ -122,9 +126,14 @@ static const struct label *step_up(const struct tree *tree, bool wanted, uint32_
 	return &tree->labels.all.at[node->label];
 }
 
+static unsigned int marks_of(const struct shape *shape)
+{
+	return (unsigned int)shape->by_wait + shape->by_lock + shape->by_holder + shape->by_waker;
+}
+
 /*
  * Marks stand right below a group, or the root where there are none: first what waits were for,
- * then what ended them.
+ * then the lock, its holder, and what ended them.
  */
 static int add_waits(const struct tree *tree, const struct film *film, struct groups *groups)
 {
@@ -133,16 +142,20 @@ static int add_waits(const struct tree *tree, const struct film *film, struct gr
 
 	for (uint32_t i = 1; i < tree->nodes.count; i++) {
 		const struct tree_node *node = &tree->nodes.at[i];
-		const struct label *wait, *waker;
+		const struct label *wait, *lock, *holder, *waker;
 		struct group group;
 		uint32_t above = i;
 
-		if (node->depth != base + shape->by_wait + shape->by_waker)
+		if (node->depth != base + marks_of(shape))
 			continue;
 		waker = step_up(tree, shape->by_waker, &above);
+		holder = step_up(tree, shape->by_holder, &above);
+		lock = step_up(tree, shape->by_lock, &above);
 		wait = step_up(tree, shape->by_wait, &above);
 		group = new_group(tree, film, tree->nodes.at[above].group);
 		group.waker = waker;
+		group.holder = holder;
+		group.lock = lock;
 		group.wait = wait;
 		group.self = group.total = node->total[TREE_NOW];
 		if (!vec_push(groups, group))
@@ -158,7 +171,7 @@ int groups_of(const struct tree *tree, const struct film *film, const struct fla
 	int err = -ENOMEM;
 
 	*groups = (struct groups){0};
-	if (!tree->shape.by_image && (tree->shape.by_wait || tree->shape.by_waker)) {
+	if (!tree->shape.by_image && marks_of(&tree->shape)) {
 		err = add_waits(tree, film, groups);
 	} else if (!tree->shape.by_image) {
 		err = add_whole_groups(tree, film, groups);
@@ -178,5 +191,7 @@ int groups_of(const struct tree *tree, const struct film *film, const struct fla
 
 void groups_free(struct groups *groups)
 {
+	vec_foreach (groups, group)
+		free(group->holders);
 	vec_free(groups);
 }

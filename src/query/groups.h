@@ -3,6 +3,7 @@
 #define QUERY_GROUPS_H
 
 #include "query/tree.h"
+#include "query/view.h"
 
 /*
  * What was spent in one process, thread or image, or in one image within a thread; of waits, for
@@ -11,10 +12,14 @@
 struct group {
 	const struct film_process *process; /* also where only threads were asked for */
 	const struct film_thread *thread;
-	const struct label *image;	  /* or a mark */
-	const struct label *wait, *waker; /* marks: "[lock]", "[woken by redis-server (12)]" */
-	uint64_t samples;		  /* 0 with images and marks: not counted */
-	uint64_t self, total;		  /* total: with all that an image called; else the same */
+	const struct label *image;	   /* or a mark */
+	const struct label *wait, *waker;  /* marks: "[lock]", "[woken by redis-server (12)]" */
+	const struct label *lock, *holder; /* marks: "[mutex guard in app]", "[owner: app (12)]" */
+	/* of a group by lock or by holder: of single waits, how many they were, the longest, ns */
+	uint64_t waits, longest;
+	char *holders; /* of one by lock only: the first ones, "flusher (12) owner, …"; else null */
+	uint64_t samples;     /* 0 with images and marks: not counted */
+	uint64_t self, total; /* total: with all that an image called; else the same */
 };
 
 /* Sorted by self, then total, largest first; the sums of self are the tree's total. */
@@ -30,5 +35,8 @@ struct groups {
 int groups_of(const struct tree *tree, const struct film *film, const struct flame *flame,
 	      struct groups *groups);
 void groups_free(struct groups *groups);
+
+/* Fills what groups have of waits for locks. 0 or -ENOMEM. */
+int groups_take_locks(struct groups *groups, const struct view *view);
 
 #endif

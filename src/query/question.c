@@ -23,7 +23,8 @@ const char question_help[] =
 	"                        of waits, only those for: lock, poll, sleep, disk, file,\n"
 	"                        page-fault, socket-read, socket-write, connect, accept, ipc,\n"
 	"                        child, signal, io_uring, stopped, ready, work, other\n"
-	"      --by WHAT[,WHAT…] group by process, thread, image, label; of waits by wait, waker\n"
+	"      --by WHAT[,WHAT…] group by process, thread, image, label; of waits by wait, waker;\n"
+	"                          of waits for locks by lock, holder\n"
 	"      --lines           split functions by source line\n"
 	"      --inlines         show inlined functions as frames of their own\n"
 	"      --native          show the interpreter's own frames that run those of a language\n"
@@ -75,6 +76,7 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 		{"process", &shape->by_process}, {"thread", &shape->by_thread},
 		{"image", &shape->by_image},	 {"label", &shape->by_label},
 		{"wait", &shape->by_wait},	 {"waker", &shape->by_waker},
+		{"lock", &shape->by_lock},	 {"holder", &shape->by_holder},
 	};
 	const size_t count = sizeof(groups) / sizeof(groups[0]);
 	const char *at = value;
@@ -88,7 +90,8 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 		if (i == count)
 			return fail(
 				why, -EINVAL, NULL,
-				"'%s' is not a list of process, thread, image, label, wait, waker",
+				"'%s' is not a list of process, thread, image, label, wait, waker, "
+				"lock, holder",
 				value);
 		*groups[i].flag = true;
 		if (!at[length])

@@ -40,7 +40,8 @@ struct shape {
 	 * of waits: what they were for, and the thread that ended them with its stack, at the root
 	 */
 	bool by_wait, by_waker;
-	bool by_label; /* what programs say of their work, as frames at the root */
+	bool by_lock, by_holder; /* of waits for locks: which one, and who held it */
+	bool by_label;		 /* what programs say of their work, as frames at the root */
 };
 
 /*

@@ -136,7 +136,8 @@ int report_make(struct film *film, const struct question *q, bool by_thread, str
 	    tree_sum(&report->tree) ||
 	    flame_of_tree(&report->tree, &report->view, false, &report->flame) ||
 	    functions_of(&report->tree, &report->flame, &report->functions) ||
-	    groups_of(&report->tree, film, &report->flame, &report->groups))
+	    groups_of(&report->tree, film, &report->flame, &report->groups) ||
+	    groups_take_locks(&report->groups, &report->view))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
 	functions_sort(&report->functions);
 	call_functions_give(&report->calls, &report->tree, &report->view, TREE_NOW,

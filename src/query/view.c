@@ -94,6 +94,8 @@ static int fill(struct view *view, const struct question *q, struct fail *why)
 	view->to = clamp(to, film->info.start, film->info.end);
 	if (filter_apply(&q->filter, film, &kept))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot filter the samples");
+	else if (view_asks_of_locks(view, q))
+		err = view_fill_locks(view, q, &kept, from, to, why);
 	else if (view_asks_of_waits(q))
 		err = view_fill_waits(view, q, &kept, from, to, why);
 	else if (view_is_calls(view->event))
@@ -134,6 +136,7 @@ void view_free(struct view *view)
 	}
 	free(view->own_paths);
 	vec_free(&view->marks);
+	vec_free(&view->locks);
 	name_pool_free(&view->mark_names);
 	fold_free(&view->fold);
 	view_free_reasons(&view->stacks.reasons);

@@ -32,6 +32,13 @@ struct view_stacks {
 	struct view_reasons reasons; /* of the truncated, most first */
 };
 
+/* Waits for one lock, of one group, with one holder. */
+struct lock_row {
+	uint32_t group;
+	uint32_t lock, holder; /* marks that name them */
+	uint64_t waits, total, longest;
+};
+
 /*
  * One event of a film, seen through a filter: its samples summed up per stack. It refers to the
  * film and to nothing else.
@@ -47,8 +54,9 @@ struct view {
 	struct film_stack *own_paths; /* of waits: paths that were made for this view */
 	vec(const char *) marks;      /* and the names of frames behind those of the film */
 	struct name_pool mark_names;
-	struct fold fold;	 /* of samples: where the stacks are others than the film's */
-	struct call_view *calls; /* null: the event has samples */
+	vec(struct lock_row) locks; /* of waits for locks */
+	struct fold fold;	    /* of samples: where the stacks are others than the film's */
+	struct call_view *calls;    /* null: the event has samples */
 	uint64_t samples, total;
 	uint64_t film_samples; /* of this event, whatever the filter */
 	bool is_filtered;

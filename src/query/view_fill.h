@@ -12,11 +12,15 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 		      uint64_t from, uint64_t to, struct fail *why);
 int view_fill_waits(struct view *view, const struct question *q, const struct filter_kept *kept,
 		    uint64_t from, uint64_t to, struct fail *why);
+int view_fill_locks(struct view *view, const struct question *q, const struct filter_kept *kept,
+		    uint64_t from, uint64_t to, struct fail *why);
 int view_fill_calls(struct view *view, const struct question *q, const struct filter_kept *kept,
 		    uint64_t from, uint64_t to, struct fail *why);
 
 /* Whether a question can be answered only from waits. */
 bool view_asks_of_waits(const struct question *q);
+/* Or from waits for locks: what is asked of waits is asked of them, if the event has them. */
+bool view_asks_of_locks(const struct view *view, const struct question *q);
 
 /*
  * Tells how far the stacks of so many samples, by stack as it is shown, could be followed. 0 or

@@ -7,11 +7,12 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "film/events.h"
 #include "query/names.h"
 #include "show/words.h"
 
 enum {
-	COLUMN_WIDTH_MAX = 32,
+	COLUMN_WIDTH_MAX = 40,
 	COLUMN_WIDTH_MIN = 8
 };
 
@@ -23,7 +24,7 @@ struct column {
 };
 
 struct columns {
-	struct column at[5];
+	struct column at[10];
 	size_t count;
 };
 
@@ -58,6 +59,37 @@ static char *name_waker(const struct group *group)
 	return words_safe(group->waker->name, "");
 }
 
+static char *name_lock(const struct group *group)
+{
+	return words_safe(group->lock->name, "");
+}
+
+static char *name_holder(const struct group *group)
+{
+	return words_safe(group->holder->name, "");
+}
+
+static char *name_holders(const struct group *group)
+{
+	return words_safe(group->holders, "");
+}
+
+static char *name_longest(const struct group *group)
+{
+	char words[32], *name = NULL;
+
+	words_value(words, sizeof(words), event_type(EVENT_LOCK)->unit, group->longest);
+	return asprintf(&name, "%13s", words) < 0 ? NULL : name;
+}
+
+static char *name_waits(const struct group *group)
+{
+	char words[32], *name = NULL;
+
+	text_count(words, sizeof(words), group->waits);
+	return asprintf(&name, "%9s", words) < 0 ? NULL : name;
+}
+
 static char *name_image(const struct group *group)
 {
 	return words_safe(group->image->name, "");
@@ -72,6 +104,16 @@ static void choose_columns(const struct group *first, struct columns *columns)
 		columns->at[columns->count++] = (struct column){"Thread", name_thread, 0};
 	if (first->wait)
 		columns->at[columns->count++] = (struct column){"Waited for", name_wait, 0};
+	if (first->lock || first->holder) {
+		columns->at[columns->count++] = (struct column){"    Waits", name_waits, 0};
+		columns->at[columns->count++] = (struct column){"      Longest", name_longest, 0};
+	}
+	if (first->lock)
+		columns->at[columns->count++] = (struct column){"Lock", name_lock, 0};
+	if (first->holders)
+		columns->at[columns->count++] = (struct column){"Held by", name_holders, 0};
+	if (first->holder)
+		columns->at[columns->count++] = (struct column){"Held by", name_holder, 0};
 	if (first->waker)
 		columns->at[columns->count++] = (struct column){"Woken by", name_waker, 0};
 	if (first->image)
@@ -103,7 +145,7 @@ static int measure(struct columns *columns, const struct group *rows, size_t cou
 /* How many waits a mark stands for is not counted. */
 static bool is_of_waits(const struct group *group)
 {
-	return group->wait || group->waker;
+	return group->wait || group->waker || group->lock || group->holder;
 }
 
 static void print_title(const struct report *report, const struct columns *columns,

@@ -159,10 +159,20 @@ static void put_groups(struct json *j, const struct groups *groups)
 			json_text(j, "wait", group->wait->name);
 		if (group->waker)
 			json_text(j, "waker", group->waker->name);
+		if (group->lock)
+			json_text(j, "lock", group->lock->name);
+		if (group->holder)
+			json_text(j, "holder", group->holder->name);
+		if (group->holders)
+			json_text(j, "holders", group->holders);
+		if (group->lock || group->holder) {
+			json_u64(j, "waits", group->waits);
+			json_u64(j, "longest", group->longest);
+		}
 		if (group->image)
 			json_text(j, "image",
 				  *group->image->image ? group->image->image : group->image->name);
-		else if (!group->wait && !group->waker)
+		else if (!group->wait && !group->waker && !group->lock && !group->holder)
 			json_u64(j, "samples", group->samples);
 		json_u64(j, "self", group->self);
 		json_u64(j, "total", group->total);

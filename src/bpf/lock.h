@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_LOCK_H
+#define BPF_LOCK_H
+
+/*
+ * The evidence of what lock a thread waits for, and who holds it. It is read when the wait begins,
+ * in the thread itself: when it is over, the lock is another one's, or its own.
+ */
+
+#include "kernel.h"
+#include "lock_abi.h"
+
+/* Set before loading: nothing is read without. */
+const volatile bool off_cpu_locks;
+
+#define SYSCALL_FUTEX 202
+
+/* The last one of each thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct lock_evidence);
+} off_cpu_lock_evidence SEC(".maps");
+
+/* By pid; user space tells of those that it has met. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct lock_runtime);
+} off_cpu_lock_runtimes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lock_short);
+} off_cpu_lock_short SEC(".maps");
+
+/* Neighbours in struct probe_regs. */
+struct lock_registers {
+	unsigned long dx, si, di, orig_ax;
+};
+
+static __always_inline __u64 lock_read_pointer(__u64 address)
+{
+	__u64 value = 0;
+
+	bpf_probe_read_user(&value, sizeof(value), (void *)address);
+	return value;
+}
+
+/* Not inlined, so that a switch of what waits for something else has no registers to save. */
+static __noinline void lock_read_runtime(struct task_struct *task, struct lock_evidence *evidence)
+{
+	__u32 pid = task->tgid;
+	const struct lock_runtime *runtime = bpf_map_lookup_elem(&off_cpu_lock_runtimes, &pid);
+	__u64 thread;
+
+	evidence->runtime_lock = evidence->runtime_owner = 0;
+	if (!runtime)
+		return;
+	if (!runtime->tls) {
+		if (evidence->address - runtime->from >= runtime->to - runtime->from)
+			return;
+		evidence->runtime_lock = runtime->from;
+		evidence->runtime_owner = lock_read_pointer(runtime->owner_at);
+	} else {
+		thread = lock_read_pointer(task->thread.fsbase + runtime->tls);
+		if (!thread)
+			return;
+		evidence->runtime_lock = lock_read_pointer(thread + runtime->pending);
+		if (!evidence->runtime_lock)
+			return;
+		evidence->runtime_owner =
+			lock_read_pointer(evidence->runtime_lock + runtime->owner_at);
+	}
+	if (runtime->owner_thread && evidence->runtime_owner)
+		evidence->runtime_owner =
+			lock_read_pointer(evidence->runtime_owner + runtime->owner_thread);
+}
+
+/*
+ * Whether the current thread is in a call of futex(2): then it is the one that wakes; a signal, say,
+ * comes from elsewhere.
+ */
+static __always_inline bool lock_is_in_futex(struct task_struct *task)
+{
+	struct probe_regs *entry = (void *)bpf_task_pt_regs(task);
+	unsigned long call = 0;
+
+	if (task->flags & PF_KTHREAD ||
+	    bpf_probe_read_kernel(&call, sizeof(call), &entry->orig_ax))
+		return false;
+	return call == SYSCALL_FUTEX;
+}
+
+/* The current thread begins to wait. Returns whether it is in a futex. */
+static __always_inline bool lock_begin(struct task_struct *task)
+{
+	struct probe_regs *entry = (void *)bpf_task_pt_regs(task);
+	struct lock_registers regs;
+	struct lock_evidence *evidence;
+	__u32 command;
+
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), &entry->dx) || regs.orig_ax != SYSCALL_FUTEX)
+		return false;
+	command = regs.si & LOCK_FUTEX_COMMAND;
+	if (command != LOCK_FUTEX_WAIT && command != LOCK_FUTEX_WAIT_BITSET &&
+	    command != LOCK_FUTEX_LOCK_PI && command != LOCK_FUTEX_LOCK_PI2)
+		return false;
+	evidence = bpf_task_storage_get(&off_cpu_lock_evidence, task, 0,
+					BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!evidence)
+		return false;
+	evidence->address = regs.di;
+	evidence->operation = regs.si;
+	evidence->expected = regs.dx;
+	evidence->words_read = LOCK_WORDS;
+	/* the end of a page may lie within */
+	if (bpf_probe_read_user(evidence->words, sizeof(evidence->words), (void *)regs.di))
+		evidence->words_read =
+			!bpf_probe_read_user(evidence->words, sizeof(__u32), (void *)regs.di);
+	lock_read_runtime(task, evidence);
+	return true;
+}
+
+/* Copies it behind what is known of a wait. */
+static __always_inline bool lock_tell(struct task_struct *task, struct lock_evidence *to)
+{
+	const struct lock_evidence *evidence =
+		bpf_task_storage_get(&off_cpu_lock_evidence, task, 0, 0);
+
+	if (!evidence)
+		return false;
+	__builtin_memcpy(to, evidence, sizeof(*to));
+	return true;
+}
+
+static __always_inline void lock_count_short(__u64 time)
+{
+	__u32 zero = 0;
+	struct lock_short *sum = bpf_map_lookup_elem(&off_cpu_lock_short, &zero);
+
+	if (!sum)
+		return;
+	sum->count++;
+	sum->time += time;
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_LOCK_ABI_H
+#define BPF_LOCK_ABI_H
+
+/*
+ * What lock.h reads when a thread begins to wait in futex(2). It decides nothing: which of these
+ * waits are for a lock, and whose, camera/lock.c says.
+ */
+
+#include <linux/types.h>
+
+/* So many words of 32 bits from the futex word on: those of glibc's locks that name a thread. */
+#define LOCK_WORDS 8
+
+/* What of a futex's operation says what it does (linux/futex.h). */
+#define LOCK_FUTEX_COMMAND     0x7f
+#define LOCK_FUTEX_PRIVATE     0x80
+#define LOCK_FUTEX_WAIT	       0
+#define LOCK_FUTEX_LOCK_PI     6
+#define LOCK_FUTEX_WAIT_BITSET 9
+#define LOCK_FUTEX_LOCK_PI2    13
+
+/* The word of a lock with an owner: its thread, and that others wait. */
+#define LOCK_FUTEX_WAITERS 0x80000000u
+#define LOCK_FUTEX_TID	   0x3fffffffu
+
+struct lock_evidence {
+	__u64 address;		   /* of the futex word */
+	__u32 operation, expected; /* of the system call */
+	__u32 words[LOCK_WORDS];   /* from the address on */
+	__u8 words_read;	   /* how many of them could be read */
+	__u8 unused[7];
+	/*
+	 * What the thread's language runtime says (struct lock_runtime): the lock that it waits
+	 * for, 0: none of the runtime's own, and what that has as its owner.
+	 */
+	__u64 runtime_lock, runtime_owner;
+};
+
+#define LOCK_EVIDENCE_WORDS (sizeof(struct lock_evidence) / 8)
+
+/*
+ * Where the locks of a process's language runtime are; all zero: it has none. Two ways:
+ *
+ *	a lock for all threads (Python's GIL): an address, and the range of the futex words that
+ *	threads wait on for it; what is at owner_at tells of its holder
+ *	one for each object (Java's monitors): the thread's own structure, by a pointer at tls from
+ *	the thread pointer, says at pending which one it waits for, of which owner_at is a part
+ */
+struct lock_runtime {
+	__u64 from, to; /* futex words of the one lock */
+	__u64 owner_at; /* address of its owner; or that of a part of a lock of many */
+	__s32 tls;	/* 0: there is but one lock */
+	__u32 pending;
+	/* a member of what the owner is, that says which thread it is; 0: the owner itself does */
+	__u32 owner_thread;
+	__u32 unused;
+};
+
+/* Futex waits that are too short to be told of. */
+struct lock_short {
+	__u64 count, time; /* ns */
+};
+
+#endif

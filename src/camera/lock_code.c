@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/lock_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/unwind_abi.h"
+#include "elf/file.h"
+
+/* Images that are remembered, symbols of one that are looked at, and functions that are kept. */
+#define IMAGES_MAX  4096
+#define SYMBOLS_MAX (4u << 20)
+#define RANGES_MAX  4096
+
+/* So many frames from the leaf may stand between the system call and the function. */
+#define FRAMES_LOOKED_AT 8
+
+struct lock_range {
+	uint64_t start, size;
+	enum lock_code code;
+};
+
+struct lock_ranges {
+	vec(struct lock_range) all;
+};
+
+/*
+ * Names as they stand in symbol tables. within: a part of a mangled name, as hashes and paths
+ * differ by version. Sources: glibc's nptl, CPython's Python/thread_pthread.h, Rust's
+ * library/std/src/sys (1.63 has another path than 1.80), the crate parking_lot, Go's
+ * runtime/lock_futex.go.
+ */
+static const struct {
+	const char *name;
+	bool within;
+	enum lock_code code;
+} functions[] = {
+	{"pthread_mutex_lock", false, LOCK_CODE_MUTEX},
+	{"pthread_mutex_timedlock", false, LOCK_CODE_MUTEX},
+	{"pthread_mutex_clocklock", false, LOCK_CODE_MUTEX},
+	{"pthread_rwlock_rdlock", false, LOCK_CODE_READ},
+	{"pthread_rwlock_timedrdlock", false, LOCK_CODE_READ},
+	{"pthread_rwlock_clockrdlock", false, LOCK_CODE_READ},
+	{"pthread_rwlock_wrlock", false, LOCK_CODE_WRITE},
+	{"pthread_rwlock_timedwrlock", false, LOCK_CODE_WRITE},
+	{"pthread_rwlock_clockwrlock", false, LOCK_CODE_WRITE},
+	{"pthread_cond_wait", false, LOCK_CODE_EVENT},
+	{"pthread_cond_timedwait", false, LOCK_CODE_EVENT},
+	{"pthread_cond_clockwait", false, LOCK_CODE_EVENT},
+	{"pthread_join", false, LOCK_CODE_EVENT},
+	{"pthread_timedjoin_np", false, LOCK_CODE_EVENT},
+	{"pthread_clockjoin_np", false, LOCK_CODE_EVENT},
+	{"pthread_barrier_wait", false, LOCK_CODE_EVENT},
+	{"sem_wait", false, LOCK_CODE_SEMAPHORE},
+	{"sem_timedwait", false, LOCK_CODE_SEMAPHORE},
+	{"sem_clockwait", false, LOCK_CODE_SEMAPHORE},
+	{"PyThread_acquire_lock", false, LOCK_CODE_PYTHON},
+	{"PyThread_acquire_lock_timed", false, LOCK_CODE_PYTHON},
+	{"runtime.lock2", false, LOCK_CODE_GO},
+	{"runtime.notesleep", false, LOCK_CODE_EVENT},
+	{"runtime.notetsleep_internal", false, LOCK_CODE_EVENT},
+	{"Mutex14lock_contended", true, LOCK_CODE_RUST_MUTEX},
+	{"RwLock14read_contended", true, LOCK_CODE_RUST_RWLOCK},
+	{"RwLock15write_contended", true, LOCK_CODE_RUST_RWLOCK},
+	{"RawMutex9lock_slow", true, LOCK_CODE_PARKING_LOT},
+	{"RawRwLock16lock_shared_slow", true, LOCK_CODE_PARKING_LOT},
+	{"RawRwLock19lock_exclusive_slow", true, LOCK_CODE_PARKING_LOT},
+	{"RawRwLock20lock_upgradable_slow", true, LOCK_CODE_PARKING_LOT},
+	{"RawRwLock16wait_for_readers", true, LOCK_CODE_PARKING_LOT},
+	{"11parking_lot7condvar7Condvar", true, LOCK_CODE_EVENT},
+};
+
+static enum lock_code code_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (functions[i].within ? strstr(name, functions[i].name) != NULL
+					: !strcmp(name, functions[i].name))
+			return functions[i].code;
+	return LOCK_CODE_NONE;
+}
+
+static void read_table(const struct elf_file *file, uint32_t type, struct lock_ranges *ranges)
+{
+	const struct elf_section *table = elf_file_section_of_type(file, type);
+	struct elf_strings *strings = malloc(sizeof(*strings));
+	struct elf_walk *walk = malloc(sizeof(*walk));
+	Elf64_Sym symbol;
+
+	if (table && table->link < file->section_count && strings && walk) {
+		elf_strings_begin(strings, file, &file->sections[table->link]);
+		elf_walk_begin(walk, file, table);
+		for (uint32_t n = 0; n < SYMBOLS_MAX && ranges->all.count < RANGES_MAX &&
+				     elf_walk_symbol(walk, &symbol);
+		     n++) {
+			enum lock_code code = LOCK_CODE_NONE;
+
+			if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_size)
+				code = code_named(elf_strings_get(strings, symbol.st_name));
+			if (code &&
+			    !vec_push(&ranges->all,
+				      (struct lock_range){symbol.st_value, symbol.st_size, code}))
+				break;
+		}
+	}
+	free(strings);
+	free(walk);
+}
+
+static void read_image(const struct image *image, struct lock_ranges *ranges)
+{
+	struct elf_file file;
+
+	if (image->kind != IMAGE_FILE || image->fd < 0 || elf_file_open(&file, image->fd))
+		return;
+	read_table(&file, SHT_DYNSYM, ranges);
+	read_table(&file, SHT_SYMTAB, ranges);
+	elf_file_close(&file);
+}
+
+/* Null: no memory. */
+static const struct lock_ranges *ranges_of(struct lock_codes *codes, const struct image *image)
+{
+	const uint64_t what[] = {image->device, image->inode, image->kind,
+				 hash_bytes(image->build_id, image->build_id_size)};
+	uint64_t key = hash_bytes(what, sizeof(what));
+	const uint64_t *known = map_get(&codes->images, key);
+
+	if (known)
+		return &codes->ranges_of.at[*known - 1];
+	if (codes->ranges_of.count >= IMAGES_MAX)
+		lock_codes_free(codes);
+	if (!vec_push(&codes->ranges_of, (struct lock_ranges){0}))
+		return NULL;
+	if (!map_put(&codes->images, key, codes->ranges_of.count)) {
+		codes->ranges_of.count--;
+		return NULL;
+	}
+	read_image(image, vec_last(&codes->ranges_of));
+	return vec_last(&codes->ranges_of);
+}
+
+static enum lock_code code_at(struct lock_codes *codes, const struct process *process, uint64_t pc)
+{
+	const struct mapping *mapping = process_mapping(process, pc);
+	const struct lock_ranges *ranges = mapping ? ranges_of(codes, mapping->image) : NULL;
+
+	if (ranges)
+		vec_foreach (&ranges->all, range)
+			if (pc - mapping->bias - range->start < range->size)
+				return range->code;
+	return LOCK_CODE_NONE;
+}
+
+enum lock_code lock_code_of(struct lock_codes *codes, const struct process *process,
+			    const uint64_t *words, uint32_t count)
+{
+	enum lock_code found = LOCK_CODE_NONE;
+	uint32_t looked = 0;
+
+	for (uint32_t i = 0; i < count && looked < FRAMES_LOOKED_AT; i++, looked++) {
+		enum lock_code code;
+
+		if (words[i] & UNWIND_IS_RUNTIME) {
+			i++;
+			continue;
+		}
+		code = code_at(codes, process, words[i] & ~UNWIND_GUESS);
+		/* what a lock is made of is not the lock */
+		if (code && code != LOCK_CODE_SEMAPHORE)
+			return code;
+		if (code)
+			found = code;
+	}
+	return found;
+}
+
+void lock_codes_free(struct lock_codes *codes)
+{
+	vec_foreach (&codes->ranges_of, ranges)
+		vec_free(&ranges->all);
+	vec_free(&codes->ranges_of);
+	map_free(&codes->images);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/lock_place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/file.h"
+
+#define SYMBOLS_MAX (4u << 20)
+
+/* No image is larger: what is farther from its code is another's. */
+#define IMAGE_BYTES_MAX (4ull << 30)
+
+/* Data, or the zeros behind it. */
+static bool is_data(const struct elf_file *file, uint64_t address)
+{
+	Elf64_Phdr segment;
+
+	for (uint32_t i = 0; elf_file_segment(file, i, &segment); i++)
+		if (segment.p_type == PT_LOAD && !(segment.p_flags & PF_X) &&
+		    address - segment.p_vaddr < segment.p_memsz)
+			return true;
+	return false;
+}
+
+/* The variable that holds an address, of one table. */
+static void find_variable(const struct elf_file *file, uint32_t type, struct lock_place *place)
+{
+	const struct elf_section *table = elf_file_section_of_type(file, type);
+	struct elf_strings *strings = malloc(sizeof(*strings));
+	struct elf_walk *walk = malloc(sizeof(*walk));
+	Elf64_Sym symbol;
+
+	if (table && table->link < file->section_count && strings && walk) {
+		elf_strings_begin(strings, file, &file->sections[table->link]);
+		elf_walk_begin(walk, file, table);
+		for (uint32_t n = 0; n < SYMBOLS_MAX && !*place->name; n++) {
+			if (!elf_walk_symbol(walk, &symbol))
+				break;
+			if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT &&
+			    symbol.st_shndx != SHN_UNDEF &&
+			    place->address - symbol.st_value < symbol.st_size)
+				snprintf(place->name, sizeof(place->name), "%s",
+					 elf_strings_get(strings, symbol.st_name));
+		}
+	}
+	free(strings);
+	free(walk);
+}
+
+static bool look_into(const struct image *image, struct lock_place *place)
+{
+	struct elf_file file;
+	bool has;
+
+	if (image->fd < 0 || elf_file_open(&file, image->fd))
+		return false;
+	has = is_data(&file, place->address);
+	if (has)
+		find_variable(&file, SHT_SYMTAB, place);
+	if (has && !*place->name)
+		find_variable(&file, SHT_DYNSYM, place);
+	elf_file_close(&file);
+	return has;
+}
+
+bool lock_place_find(const struct process *process, uint64_t address, struct lock_place *place)
+{
+	const struct image *last = NULL;
+
+	for (size_t i = 0; i < process->mapping_count; i++) {
+		const struct mapping *code = &process->mappings[i];
+
+		/* all parts of an image are as far from where its file has them */
+		if (code->image->kind != IMAGE_FILE || code->image == last ||
+		    address - code->bias > IMAGE_BYTES_MAX)
+			continue;
+		last = code->image;
+		*place = (struct lock_place){.image = last, .address = address - code->bias};
+		if (look_into(last, place))
+			return true;
+	}
+	return false;
+}

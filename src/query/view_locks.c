@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Waits for locks: which lock it was, who held it, and who ended the wait, as marks at the root of
+ * their stacks.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "query/view_fill.h"
+#include "query/view_paths.h"
+#include "query/wait_class.h"
+
+struct collector {
+	struct view_paths paths;
+	const struct question *q;
+	const struct filter_kept *kept;
+	struct map of_row;  /* a hash of group, lock and holder: place in view->locks */
+	struct map of_open; /* a thread: place in open */
+	vec(struct open_wait) open;
+	int err;
+};
+
+/* The last wait of a thread: the next row may go on with it. */
+struct open_wait {
+	uint64_t end, duration;
+};
+
+static const char *const kinds[] = {
+	[FILM_LOCK_WORD] = "futex lock",
+	[FILM_LOCK_MUTEX] = "mutex",
+	[FILM_LOCK_MUTEX_PI] = "PI mutex",
+	[FILM_LOCK_MUTEX_ROBUST] = "robust mutex",
+	[FILM_LOCK_RWLOCK_READ] = "rwlock (read)",
+	[FILM_LOCK_RWLOCK_WRITE] = "rwlock (write)",
+	[FILM_LOCK_RUST_MUTEX] = "Rust mutex",
+	[FILM_LOCK_RUST_RWLOCK] = "Rust rwlock",
+	[FILM_LOCK_PARKING_LOT] = "parking_lot",
+	[FILM_LOCK_GIL] = "Python GIL",
+	[FILM_LOCK_PYTHON] = "Python lock",
+	[FILM_LOCK_MONITOR] = "Java monitor",
+	[FILM_LOCK_JAVA] = "java.util.concurrent lock",
+	[FILM_LOCK_GO] = "Go runtime lock",
+};
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "[mutex guard in app]", "[mutex 0x7f10 of app (12)]" */
+static void lock_words(const struct film *film, const struct film_locks *locks, size_t i,
+		       char *words, size_t size)
+{
+	uint32_t kind = locks->kind[i];
+	const char *what = kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[kind] : "lock";
+	const struct film_frame *place = &film->frames[locks->place[i]];
+	const struct film_process *process =
+		&film->processes[film->threads[locks->thread[i]].process];
+	const char *image = file_name(film->images[place->image].path);
+
+	if (locks->place[i] && place->function)
+		snprintf(words, size, "[%s %.150s in %.60s]", what,
+			 film->functions[place->function].name, image);
+	else if (locks->place[i])
+		snprintf(words, size, "[%s %.60s+0x%llx]", what, image,
+			 (unsigned long long)place->address);
+	else if (kind == FILM_LOCK_PARKING_LOT)
+		/* the address is that of the waiter's own word */
+		snprintf(words, size, "[%s of %.60s (%u)]", what, process->comm, process->pid);
+	else
+		snprintf(words, size, "[%s 0x%llx of %.60s (%u)]", what,
+			 (unsigned long long)locks->address[i], process->comm, process->pid);
+}
+
+/* "[owner: flusher (12)]" */
+static void holder_words(const struct film *film, const struct film_locks *locks, size_t i,
+			 char *words, size_t size)
+{
+	static const char *const sure[] = {
+		[FILM_HOLDER_OWNER] = "owner",
+		[FILM_HOLDER_LAST] = "last holder",
+		[FILM_HOLDER_RELEASER] = "releaser",
+	};
+	const struct film_thread *holder = &film->threads[locks->holder[i]];
+	uint32_t how = locks->sure[i];
+
+	if (locks->holder[i] && how < sizeof(sure) / sizeof(sure[0]) && sure[how])
+		snprintf(words, size, "[%s: %.200s (%u)]", sure[how], holder->comm, holder->tid);
+	else
+		snprintf(words, size, "[holder not known]");
+}
+
+/* Whether a row is a wait of its own, and not a part of the one before it; and how long that is. */
+static bool begins(struct collector *c, const struct film_locks *locks, size_t i, uint64_t *length)
+{
+	uint32_t thread = locks->thread[i];
+	const uint64_t *known = map_get(&c->of_open, thread);
+	struct open_wait *open = known ? &c->open.at[*known] : NULL;
+	bool goes_on = open && open->end == locks->end[i] - locks->duration[i];
+
+	*length = locks->duration[i] + (goes_on ? open->duration : 0);
+	if (open)
+		*open = (struct open_wait){locks->end[i], *length};
+	else if (!vec_push(&c->open, (struct open_wait){locks->end[i], *length}) ||
+		 !map_put(&c->of_open, thread, c->open.count - 1))
+		c->err = -ENOMEM;
+	return !goes_on;
+}
+
+static struct lock_row *row_of(struct collector *c, uint32_t group, uint32_t lock, uint32_t holder)
+{
+	const uint64_t what[] = {group, lock, holder};
+	uint64_t key = hash_bytes(what, sizeof(what));
+	const uint64_t *known = map_get(&c->of_row, key);
+	struct view *view = c->paths.view;
+
+	if (known)
+		return &view->locks.at[*known];
+	if (!vec_push(&view->locks,
+		      (struct lock_row){.group = group, .lock = lock, .holder = holder}) ||
+	    !map_put(&c->of_row, key, view->locks.count - 1))
+		return NULL;
+	return vec_last(&view->locks);
+}
+
+static int count(struct collector *c, const struct film_locks *locks, size_t i, const char *lock,
+		 const char *holder)
+{
+	uint32_t lock_mark = view_paths_mark(&c->paths, lock);
+	uint32_t holder_mark = view_paths_mark(&c->paths, holder);
+	struct lock_row *row = NULL;
+	uint64_t length;
+
+	if (lock_mark != VIEW_NO_MEMORY && holder_mark != VIEW_NO_MEMORY)
+		row = row_of(c, view_paths_group(&c->paths, locks->thread[i]), lock_mark,
+			     holder_mark);
+	if (!row)
+		return -ENOMEM;
+	row->waits += begins(c, locks, i, &length);
+	row->total += locks->duration[i];
+	if (length > row->longest)
+		row->longest = length;
+	return c->err;
+}
+
+static int take_lock(struct collector *c, const struct film_locks *locks, size_t i)
+{
+	const struct film *film = c->paths.view->film;
+	const struct shape *shape = &c->q->shape;
+	const struct view_waker waker = {locks->waker[i], locks->waker_stack[i], locks->context[i],
+					 locks->flags[i]};
+	char lock[320], holder[256];
+	uint32_t path = 0;
+	int err;
+
+	lock_words(film, locks, i, lock, sizeof(lock));
+	holder_words(film, locks, i, holder, sizeof(holder));
+	err = count(c, locks, i, lock, holder);
+	if (err)
+		return err;
+	if (shape->by_wait)
+		path = view_paths_below_mark(&c->paths, path, "[lock]");
+	if (path != VIEW_NO_MEMORY && shape->by_lock)
+		path = view_paths_below_mark(&c->paths, path, lock);
+	if (path != VIEW_NO_MEMORY && shape->by_holder)
+		path = view_paths_below_mark(&c->paths, path, holder);
+	if (path != VIEW_NO_MEMORY && shape->by_waker)
+		path = view_paths_below_waker(&c->paths, path, &waker);
+	if (path != VIEW_NO_MEMORY && path && !locks->stack[i])
+		path = view_paths_below_mark(&c->paths, path, NAME_UNKNOWN);
+	else if (path != VIEW_NO_MEMORY)
+		path = view_paths_below_stack(&c->paths, path, locks->stack[i]);
+	return view_paths_add(&c->paths, path, locks->thread[i], locks->stack[i],
+			      locks->duration[i]);
+}
+
+static int take_locks(void *context, const struct film_locks *locks)
+{
+	struct collector *c = context;
+	uint64_t classes = c->q->filter.waits;
+
+	if (classes && !(classes >> WAIT_LOCK & 1))
+		return 0;
+	for (size_t i = 0; !c->err && i < locks->count; i++)
+		if (c->kept->threads[locks->thread[i]] && c->kept->stacks[locks->stack[i]])
+			c->err = take_lock(c, locks, i);
+	return c->err;
+}
+
+bool view_asks_of_locks(const struct view *view, const struct question *q)
+{
+	uint32_t event = (uint32_t)(view->event - view->film->events);
+
+	return q->shape.by_lock || q->shape.by_holder ||
+	       (view_asks_of_waits(q) && film_has_locks(view->film, event));
+}
+
+int view_fill_locks(struct view *view, const struct question *q, const struct filter_kept *kept,
+		    uint64_t from, uint64_t to, struct fail *why)
+{
+	struct collector c = {.q = q, .kept = kept};
+	uint32_t event = (uint32_t)(view->event - view->film->events);
+	int err;
+
+	if (view_is_calls(view->event) ||
+	    (!film_has_locks(view->film, event) && view->film_samples))
+		return fail(
+			why, -EINVAL, "ask for an event of locks: -e lock",
+			"%s has no waits for locks: --by lock and --by holder say nothing there",
+			view->event->name);
+	err = c.err = view_paths_begin(&c.paths, view, &q->shape);
+	if (!err)
+		err = film_each_locks(view->film, event, from, to, take_locks, &c, why);
+	if (view_paths_end(&c.paths) && !err)
+		err = c.err = -ENOMEM;
+	map_free(&c.of_row);
+	map_free(&c.of_open);
+	vec_free(&c.open);
+	if (c.err == -EOVERFLOW)
+		return fail(why, err, NULL, "the waits of the film add up to more than 64 bits");
+	return c.err ? fail_errno(why, err, NULL, "cannot add up the waits") : err;
+}
