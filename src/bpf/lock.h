@@ -90,8 +90,7 @@ static __always_inline bool lock_is_in_futex(struct task_struct *task)
 	struct probe_regs *entry = (void *)bpf_task_pt_regs(task);
 	unsigned long call = 0;
 
-	if (task->flags & PF_KTHREAD ||
-	    bpf_probe_read_kernel(&call, sizeof(call), &entry->orig_ax))
+	if (task->flags & PF_KTHREAD || bpf_probe_read_kernel(&call, sizeof(call), &entry->orig_ax))
 		return false;
 	return call == SYSCALL_FUTEX;
 }
