@@ -30,10 +30,16 @@ const volatile __u32 calls_depth = ~0u; /* deeper calls are not kept */
 __u32 calls_on = 1;
 
 /*
+ * A function, + 1, that a process has called which is not meant: its probes are not bound to
+ * processes, and should be. 0: none has.
+ */
+__u32 calls_stranger;
+
+/*
  * The state of a thread that is not known yet, or whose process is not decided; null: it is not
  * meant.
  */
-static __noinline struct calls_thread *find_thread(struct task_struct *task)
+static __noinline struct calls_thread *find_thread(struct task_struct *task, __u32 function)
 {
 	struct calls_thread *t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
 	enum filter_answer answer;
@@ -42,6 +48,9 @@ static __noinline struct calls_thread *find_thread(struct task_struct *task)
 		return NULL;
 	answer = filter_current();
 	if (answer == FILTER_NO) {
+		/* probes of a thread are its process's */
+		if (!filter_by_thread)
+			calls_stranger = function + 1;
 		if (t)
 			t->state = THREAD_OFF;
 		return NULL;
@@ -271,11 +280,12 @@ __noinline int calls_set_on(__u32 flags)
 }
 
 /*
- * The state of the current thread, where a function with those flags begins; null: the call is not
+ * The state of the current thread, where a function with that cookie begins; null: the call is not
  * kept.
  */
-static __always_inline struct calls_thread *thread_for(__u32 flags, __u64 sp)
+static __always_inline struct calls_thread *thread_for(__u64 cookie, __u64 sp)
 {
+	__u32 flags = COOKIE_FLAGS(cookie);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct calls_thread *t;
 
@@ -288,7 +298,7 @@ static __always_inline struct calls_thread *thread_for(__u32 flags, __u64 sp)
 	t = bpf_task_storage_get(&calls_threads, task, NULL, 0);
 	if (t && t->state == THREAD_WANTED)
 		return t;
-	return find_thread(task);
+	return find_thread(task, COOKIE_FUNCTION(cookie));
 }
 
 /* FRAME_UNKNOWN: nobody knows which of the open calls has made the one that begins at sp. */
@@ -309,7 +319,7 @@ enum {
 /* A function begins. Apart, as Go's functions need what is left of the stack of BPF programs. */
 __noinline int calls_enter(__u64 cookie, __u64 sp, __u64 ip, __u32 session)
 {
-	struct calls_thread *t = thread_for(COOKIE_FLAGS(cookie), sp);
+	struct calls_thread *t = thread_for(cookie, sp);
 	struct calls_frame *top;
 
 	if (!t)
@@ -387,7 +397,7 @@ __noinline int calls_push_go(struct calls_thread *t, __u64 cookie, __u64 sp, __u
 /* A function of a Go program begins, with the goroutine's record at g. */
 __noinline int calls_enter_go(__u64 cookie, __u64 g, __u64 sp, __u64 ip)
 {
-	struct calls_thread *thread = thread_for(COOKIE_FLAGS(cookie), sp), *t;
+	struct calls_thread *thread = thread_for(cookie, sp), *t;
 	struct goroutine_key key = goroutine_key(g);
 	struct calls_frame *top;
 	__u64 end = 0, own_sp = sp;

@@ -166,7 +166,7 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 		if (value->patience)
 			value->patience--;
 		else
-			w->end = UNWIND_END_UNMAPPED;
+			w->end = UNWIND_END_UNKNOWN;
 	}
 	record->end = w->end;
 	record->user_frames = w->count;

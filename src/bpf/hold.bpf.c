@@ -43,6 +43,9 @@ const volatile char hold_names[HOLD_NAMES][HOLD_NAME_BYTES];
 /* The recorder ends, and answers no more. */
 __u32 hold_over;
 
+/* Children of what is meant are held when they are born. */
+__u32 hold_children;
+
 struct hold_work {
 	struct bpf_task_work work;
 };
@@ -176,12 +179,13 @@ static __always_inline bool tell(struct hold_slot *slot, enum filter_answer answ
 	return false;
 }
 
-static __always_inline bool schedule(__u32 number, int (*step)(struct bpf_map *, void *, void *))
+static __always_inline bool schedule(struct task_struct *task, __u32 number,
+				     int (*step)(struct bpf_map *, void *, void *))
 {
 	struct hold_work *work = bpf_map_lookup_elem(&hold_works, &number);
 
-	return work && !bpf_task_work_schedule_resume_impl(bpf_get_current_task_btf(), &work->work,
-							   &hold_works, step, NULL);
+	return work &&
+	       !bpf_task_work_schedule_resume_impl(task, &work->work, &hold_works, step, NULL);
 }
 
 /* It does not wait any longer. Unless user space has just let it go, it has to know. */
@@ -208,7 +212,7 @@ static int hold_wait(struct bpf_map *map, void *key, void *value)
 	for (i = 0; i < CIRCLES && *(volatile __u32 *)&slot->state == HOLD_WAITING; i++)
 		now = bpf_ktime_get_ns();
 	if (slot->state != HOLD_WAITING || is_dying(task) || !recorder_lives() ||
-	    now - slot->began > hold_limit || !schedule(number ^ HOLD_SLOTS, hold_wait))
+	    now - slot->began > hold_limit || !schedule(task, number ^ HOLD_SLOTS, hold_wait))
 		expire(slot);
 	return 0;
 }
@@ -229,12 +233,13 @@ static int hold_begin(struct bpf_map *map, void *key, void *value)
 {
 	__u32 number = *(__u32 *)key;
 	struct hold_slot *slot = bpf_map_lookup_elem(&hold_slots, &number);
+	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (!slot)
 		return 0;
-	if (!has_to_wait(bpf_get_current_task_btf(), slot))
+	if (!has_to_wait(task, slot))
 		free_slot(slot);
-	else if (!schedule(number ^ HOLD_SLOTS, hold_wait))
+	else if (!schedule(task, number ^ HOLD_SLOTS, hold_wait))
 		expire(slot);
 	return 0;
 }
@@ -255,6 +260,7 @@ static long try_slot(__u32 i, void *context)
 	taking->number = i;
 	slot->kind = taking->kind;
 	slot->address = taking->address;
+	slot->by_thread = 0;
 	return 1;
 }
 
@@ -276,12 +282,15 @@ static __always_inline struct hold_slot *take_slot(__u32 kind, __u64 address,
 }
 
 /* On its way back to user mode, the thread will wait. */
-static __always_inline void hold(__u32 kind, __u64 address, const struct hold_file *file)
+static __always_inline void hold(struct task_struct *task, __u32 kind, __u64 address,
+				 const struct hold_file *file, bool by_thread)
 {
 	__u32 number;
 	struct hold_slot *slot = take_slot(kind, address, file, &number);
 
-	if (!slot || schedule(number, hold_begin))
+	if (slot)
+		slot->by_thread = by_thread;
+	if (!slot || schedule(task, number, hold_begin))
 		return;
 	capture_count_loss(CAPTURE_SOURCE_NONE, CAPTURE_LOSS_HOLD);
 	free_slot(slot);
@@ -335,7 +344,7 @@ static __always_inline bool is_new_program(struct task_struct *task, struct hold
 
 /* Where the kernel cannot hold a program, user space is told that it begins. */
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(hold_tell_exec, struct task_struct *task)
+int BPF_PROG(hold_tell_exec, struct task_struct *task, int old_pid)
 {
 	struct hold_file file = {};
 	struct hold_slot *slot;
@@ -344,19 +353,36 @@ int BPF_PROG(hold_tell_exec, struct task_struct *task)
 	if (!is_new_program(task, &file))
 		return 0;
 	slot = take_slot(HOLD_EXEC, task->mm->start_code, &file, &number);
+	if (slot)
+		slot->by_thread = old_pid != task->pid;
 	if (slot && !tell(slot, filter_current(), HOLD_EXPIRED))
 		free_slot(slot);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(hold_exec, struct task_struct *task)
+int BPF_PROG(hold_exec, struct task_struct *task, int old_pid)
 {
 	struct hold_file file = {};
 
 	if (!is_new_program(task, &file))
 		return 0;
-	hold(HOLD_EXEC, task->mm->start_code, &file);
+	hold(task, HOLD_EXEC, task->mm->start_code, &file, old_pid != task->pid);
+	return 0;
+}
+
+/*
+ * A child has its parent's breakpoints in its memory, but probes that are bound to its parent do
+ * not run for it.
+ */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(hold_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct hold_file none = {};
+
+	if (!hold_children || parent->tgid == child->tgid || filter_current() != FILTER_YES)
+		return 0;
+	hold(child, HOLD_FORK, 0, &none, false);
 	return 0;
 }
 
@@ -375,7 +401,7 @@ int BPF_PROG(hold_map, unsigned long address)
 	/* memory without a file is asked for far more often */
 	if (regs->orig_ax != SYSCALL_MMAP || regs->r10 & MAP_ANONYMOUS)
 		return 0;
-	hold(HOLD_MAP, address, NULL);
+	hold(task, HOLD_MAP, address, NULL, false);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 
 enum hold_kind {
 	HOLD_EXEC = 1, /* the process has executed the file, and has not run an instruction of it */
+	HOLD_FORK,     /* it was just born; there is no file */
 	HOLD_MAP,      /* it has mapped the beginning of an ELF file, and does not know yet where */
 };
 
@@ -47,7 +48,9 @@ struct hold_slot {
 	__u32 kind;  /* enum hold_kind */
 	__u32 pid;
 	__u32 undecided; /* user space must decide whether this process is meant at all */
-	__u64 address;	 /* a place in the file's first mapping */
+	__u32 by_thread; /* another thread than the first one has executed it, and become that */
+	__u32 unused;
+	__u64 address; /* a place in the file's first mapping */
 	struct hold_file file;
 	__u64 began, ended; /* CLOCK_MONOTONIC; ended: of one that has expired */
 	char comm[16];

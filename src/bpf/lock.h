@@ -82,8 +82,8 @@ static __noinline void lock_read_runtime(struct task_struct *task, struct lock_e
 }
 
 /*
- * Whether the current thread is in a call of futex(2): then it is the one that wakes; a signal, say,
- * comes from elsewhere.
+ * Whether the current thread is in a call of futex(2): then it is the one that wakes; a signal,
+ * say, comes from elsewhere.
  */
 static __always_inline bool lock_is_in_futex(struct task_struct *task)
 {

@@ -245,6 +245,8 @@ enum unwind_end {
 	UNWIND_END_RUNTIME_LATER, /* complete, but for frames of a runtime that was not known yet */
 	UNWIND_END_RETURN_PROBE,  /* a return probe's trampoline, and no return address to it */
 	UNWIND_END_RAN,		  /* the thread did not wait long enough for its stack to be read */
+	/* unknown as for UNWIND_END_LATER, but too many such stacks were handed over already */
+	UNWIND_END_UNKNOWN,
 	UNWIND_ENDS
 };
 

@@ -31,6 +31,7 @@ struct arrivals {
 	struct holds *holds;
 	const struct held *held;	    /* the process whose probes are being set, */
 	char *held_path;		    /* and its file; null: it could not be read */
+	bool each;			    /* and each process that maps it needs its own */
 	const struct target_event *subject; /* the event that is being taken */
 	struct holds_counts counts;	    /* of holds, once that is gone */
 	vec(struct arrival) all;	    /* those that may yet turn out to have been held */
@@ -93,17 +94,15 @@ static void settle_in_time(struct arrivals *arrivals, const struct choice_of_arr
 }
 
 /* A source has set its probes into a file that was mapped already. */
-static void keep(struct arrivals *arrivals, struct source *source, const struct image *image)
+static void keep(struct arrivals *arrivals, struct source *source, pid_t pid,
+		 const struct image *image)
 {
-	struct arrival arrival = {.ready = clock_ns(), .source = source};
+	struct arrival arrival = {.pid = pid, .ready = clock_ns(), .source = source};
 
-	if (arrivals->held) {
-		arrival.pid = arrivals->held->pid;
+	if (arrivals->held)
 		arrival.mapped = arrivals->held->began;
-	} else if (arrivals->subject) {
-		arrival.pid = arrivals->subject->pid;
+	else if (arrivals->subject)
 		arrival.mapped = arrivals->subject->time;
-	}
 	arrival.path = strdup(image->path);
 	if (arrival.path && vec_push(&arrivals->all, arrival))
 		return;
@@ -111,11 +110,24 @@ static void keep(struct arrivals *arrivals, struct source *source, const struct 
 	free(arrival.path);
 }
 
-void arrivals_image(struct arrivals *arrivals, const struct image *image)
+void arrivals_image(struct arrivals *arrivals, pid_t pid, const struct image *image)
 {
-	sources_foreach (arrivals->parts.sources, source)
-		if (source->type->image_new && source->type->image_new(source, image))
-			keep(arrivals, source, image);
+	unsigned int became;
+
+	sources_foreach (arrivals->parts.sources, source) {
+		if (!source->type->image_new)
+			continue;
+		became = source->type->image_new(source, pid, image);
+		if (became & SOURCE_IMAGE_PROBED)
+			keep(arrivals, source, pid, image);
+		if (became & SOURCE_IMAGE_EACH)
+			arrivals->each = true;
+	}
+}
+
+static void take_image(void *context, pid_t pid, const struct image *image)
+{
+	arrivals_image(context, pid, image);
 }
 
 /* The file at the beginning of which a process waits. */
@@ -124,17 +136,23 @@ static void set_probes(struct arrivals *arrivals, const struct held *held)
 	char program[PATH_MAX];
 	struct image image;
 
+	if (held->is_child) {
+		samples_each_image(arrivals->parts.samples, held->pid, take_image, arrivals);
+		return;
+	}
+	if (held->by_thread)
+		sources_executed(arrivals->parts.sources, held->pid);
 	if (held->is_program && procfs_link(held->pid, "exe", program, sizeof(program)))
 		sources_program(arrivals->parts.sources, (pid_t)held->pid, program);
 	/* what cannot be read here is read again when its event comes, and its failure told */
 	if (image_at(held->pid, held->address, &image))
 		return;
 	arrivals->held_path = strdup(image.path);
-	arrivals_image(arrivals, &image);
+	arrivals_image(arrivals, held->pid, &image);
 	image_at_close(&image);
 }
 
-static bool prepare(void *context, const struct held *held)
+static bool prepare(void *context, const struct held *held, bool *each)
 {
 	struct arrivals *arrivals = context;
 	bool gone;
@@ -143,7 +161,9 @@ static bool prepare(void *context, const struct held *held)
 					      held->pid, held->comm, &gone))
 		return false;
 	arrivals->held = held;
+	arrivals->each = false;
 	set_probes(arrivals, held);
+	*each = arrivals->each;
 	if (held->is_program)
 		samples_follow(arrivals->parts.samples, held->pid);
 	arrivals->held = NULL;
@@ -164,12 +184,10 @@ static void released(void *context, const struct held *held, uint64_t ran_ns)
 	struct arrivals *arrivals = context;
 	struct choice_of_arrivals its = {held->pid, arrivals->held_path, UINT64_MAX};
 
-	if (!its.path && ran_ns)
+	if (!its.path && !held->is_child && ran_ns)
 		tell_unseen(arrivals, held);
-	else if (its.path && ran_ns)
-		settle_late(arrivals, &its, ran_ns);
-	else if (its.path)
-		settle_in_time(arrivals, &its);
+	else if (its.path || held->is_child)
+		ran_ns ? settle_late(arrivals, &its, ran_ns) : settle_in_time(arrivals, &its);
 	free(arrivals->held_path);
 	arrivals->held_path = NULL;
 }

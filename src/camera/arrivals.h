@@ -49,8 +49,8 @@ void arrivals_take(struct arrivals *arrivals);
  */
 void arrivals_event(struct arrivals *arrivals, const struct target_event *event);
 
-/* An image that was not known has come: sources set their probes. */
-void arrivals_image(struct arrivals *arrivals, const struct image *image);
+/* A process maps an image, maybe one that is known: sources set their probes. */
+void arrivals_image(struct arrivals *arrivals, pid_t pid, const struct image *image);
 
 /* What was held so far. */
 struct holds_counts arrivals_held(const struct arrivals *arrivals);

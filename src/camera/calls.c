@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "camera/calls_places.h"
+#include "camera/calls_reach.h"
 #include "camera/calls_state.h"
 #include "camera/open_calls.h"
 #include "probes.skel.h"
@@ -177,17 +178,6 @@ static bool add_places(const struct plan_function *function, const struct plan_i
 	return true;
 }
 
-/* Probes only one process, if just one is meant for ever. */
-static pid_t only_process(const struct calls *calls)
-{
-	const struct selection *s = calls->options.plan.selection;
-
-	return calls->ways.pid_filter && s->no_children && s->pid_count == 1 && !s->name_count &&
-			       !s->cgroup_count && !s->tid_count && !s->command
-		       ? s->pids[0]
-		       : 0;
-}
-
 /* Where its code lies tells whose calls are whose. */
 static bool tell_body(const struct calls *calls, const struct probe_function *probe,
 		      uint32_t number)
@@ -232,26 +222,19 @@ static int add_functions(struct calls *calls, const struct plan_image *image, st
 	return 0;
 }
 
-/* Sets the probes of one image of the plan. */
-static int attach_image(struct calls *calls, uint32_t number, struct fail *why)
+/* Makes one image of the plan ready for probes. */
+static int add_image(struct calls *calls, uint32_t number, struct fail *why)
 {
 	size_t images;
 	const struct plan_image *image = &plan_images(calls->plan, &images)[number];
 	struct places places = {0};
-	char path[64];
-	int err;
+	int err = add_functions(calls, image, &places);
 
-	if (!image->functions.count)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", image->fd);
-	err = add_functions(calls, image, &places);
 	if (err)
-		fail_errno(why, err, NULL, "cannot trace %s", image->path);
+		vec_free(&places.all);
 	else
-		err = uprobes_attach(calls->uprobes, path, only_process(calls), places.all.at,
-				     places.all.count, why);
-	vec_free(&places.all);
-	return err;
+		err = reach_add(calls->reach, image->fd, places.all.at, places.all.count);
+	return err ? fail_errno(why, err, NULL, "cannot trace %s", image->path) : 0;
 }
 
 static int attach_tracepoints(struct calls *calls, struct fail *why)
@@ -302,6 +285,8 @@ int calls_attach(struct calls *calls, const struct calls_camera *camera, struct 
 			return fail_errno(why, -ENOMEM, NULL, "cannot trace");
 	}
 	err = uprobes_new(&programs, &calls->ways, &calls->uprobes);
+	if (!err)
+		err = calls_reach_new(calls);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot trace");
 	err = attach_tracepoints(calls, why);
@@ -309,7 +294,9 @@ int calls_attach(struct calls *calls, const struct calls_camera *camera, struct 
 	camera->probes->data->calls_on = 0;
 	plan_images(calls->plan, &images);
 	for (i = 0; !err && i < images; i++)
-		err = attach_image(calls, (uint32_t)i, why);
+		err = add_image(calls, (uint32_t)i, why);
+	if (!err)
+		err = calls_reach_start(calls, why);
 	if (calls->sums)
 		calls_sums_start(calls->sums);
 	camera->probes->data->calls_on = calls->options.plan.start_on == NULL;
@@ -329,6 +316,8 @@ void calls_program(struct calls *calls, pid_t pid, const char *path)
 	char *copy;
 
 	debuggers_watch(&calls->debuggers, pid);
+	if (!calls->command && calls->options.plan.selection->command)
+		calls->command = pid;
 	if (!path || !*path || is_program(calls, path))
 		return;
 	copy = strdup(path);
@@ -336,7 +325,7 @@ void calls_program(struct calls *calls, pid_t pid, const char *path)
 		free(copy);
 }
 
-static void tell_loss(struct calls *calls, const char *what, const char *which)
+void calls_tell_loss(struct calls *calls, const char *what, const char *which)
 {
 	char *words;
 
@@ -346,28 +335,45 @@ static void tell_loss(struct calls *calls, const char *what, const char *which)
 	free(words);
 }
 
-bool calls_image(struct calls *calls, const struct image *image)
+/* A file that was not in the plan. Returns whether it has functions that are traced. */
+static bool add_late(struct calls *calls, const struct image *image)
 {
 	uint32_t added;
 	size_t images;
 	int err = plan_add_image(calls->plan, image, is_program(calls, image->path), &added);
 
+	if (!err && added != UINT32_MAX && calls->reach)
+		err = add_image(calls, added, NULL);
 	if (!err &&
 	    (added == UINT32_MAX || !plan_images(calls->plan, &images)[added].functions.count))
 		return false;
 	if (err)
-		tell_loss(calls, "file that a target mapped: its functions could not be listed",
-			  image->path);
-	else if (!calls->uprobes)
-		tell_loss(calls, "file that a target mapped: it came too late to be probed",
-			  image->path);
-	else if (attach_image(calls, added, NULL))
-		tell_loss(calls, "file that a target mapped: its functions could not be probed",
-			  image->path);
+		calls_tell_loss(calls,
+				"file that a target mapped: its functions could not be listed",
+				image->path);
+	else if (!calls->reach)
+		calls_tell_loss(calls, "file that a target mapped: it came too late to be probed",
+				image->path);
 	else
 		return true;
 	calls->late++;
 	return false;
+}
+
+bool calls_image(struct calls *calls, pid_t pid, const struct image *image, bool *each)
+{
+	uint32_t number = plan_find(calls->plan, image);
+
+	*each = false;
+	/* what targets map by then is looked at when the probes are set */
+	if (!calls->camera.film)
+		return false;
+	if (number == UINT32_MAX) {
+		if (!add_late(calls, image))
+			return false;
+		number = plan_find(calls->plan, image);
+	}
+	return calls->reach && calls_reach_image(calls, number, pid, each);
 }
 
 void calls_missed(struct calls *calls, const char *path, uint64_t ran_ns)
@@ -378,7 +384,7 @@ void calls_missed(struct calls *calls, const char *path, uint64_t ran_ns)
 		snprintf(what, sizeof(what),
 			 "file that a target mapped: its calls of the first %.1f ms were not seen",
 			 (double)ran_ns / 1e6);
-	tell_loss(calls, what, path);
+	calls_tell_loss(calls, what, path);
 	calls->late++;
 }
 
@@ -395,10 +401,11 @@ bool calls_has_file(const struct calls *calls, dev_t device, ino_t inode)
 
 void calls_unseen(struct calls *calls, const char *comm)
 {
-	tell_loss(calls,
-		  "file that a target mapped: it was gone before its functions could be listed, "
-		  "its calls were not seen",
-		  comm);
+	calls_tell_loss(
+		calls,
+		"file that a target mapped: it was gone before its functions could be listed, "
+		"its calls were not seen",
+		comm);
 	calls->late++;
 }
 
@@ -409,17 +416,17 @@ static void take_out(struct calls *calls, uint32_t number)
 
 	traced->out = true;
 	if (uprobes_take_out(calls->uprobes, number + CALLS_COST_FUNCTIONS))
-		tell_loss(calls,
-			  "functions no longer traced: those set together with one that was "
-			  "called too often, which could not be set again",
-			  traced->name);
+		calls_tell_loss(calls,
+				"functions no longer traced: those set together with one that was "
+				"called too often, which could not be set again",
+				traced->name);
 	calls->taken_out++;
 	if (!calls->hottest)
 		calls->hottest = strdup(traced->name);
 	snprintf(what, sizeof(what),
 		 "function no longer traced, called more than %llu times a second",
 		 (unsigned long long)calls->options.max_rate);
-	tell_loss(calls, what, traced->name);
+	calls_tell_loss(calls, what, traced->name);
 }
 
 /* Functions that are called very often cost their program more than they tell. */
@@ -467,7 +474,8 @@ static void give_way(struct calls *calls)
 		return;
 	calls_detach(calls);
 	calls->gave_way = true;
-	tell_loss(calls, "calls from then on", "a debugger came, and all probes were taken away");
+	calls_tell_loss(calls, "calls from then on",
+			"a debugger came, and all probes were taken away");
 }
 
 void calls_tick(struct calls *calls, uint64_t now)
@@ -478,6 +486,8 @@ void calls_tick(struct calls *calls, uint64_t now)
 		calls_sums_take(calls->sums, now, take_sum, calls);
 	if (calls->options.max_rate && since && calls->uprobes)
 		guard(calls, since);
+	if (calls->reach)
+		calls_reach_tick(calls);
 	calls->last_tick = now;
 	give_way(calls);
 }
@@ -492,6 +502,8 @@ void calls_detach(struct calls *calls)
 		calls->attached = uprobes_counts(calls->uprobes);
 		calls->camera.probes->data->calls_on = 0;
 	}
+	reach_free(calls->reach);
+	calls->reach = NULL;
 	uprobes_free(calls->uprobes);
 	calls->uprobes = NULL;
 	for (i = 0; i < sizeof(calls->links) / sizeof(calls->links[0]); i++) {
@@ -508,7 +520,7 @@ static void take_open(void *context, const struct capture_head *head)
 void calls_finish(struct calls *calls, uint64_t now)
 {
 	if (!calls->options.summary && open_calls_read(calls->camera.probes, take_open, calls))
-		tell_loss(calls, "calls that were open at the end", "they could not be read");
+		calls_tell_loss(calls, "calls that were open at the end", "they could not be read");
 	if (calls->sums)
 		calls_sums_take(calls->sums, now, take_sum, calls);
 	if (calls->slow)

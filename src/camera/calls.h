@@ -42,13 +42,14 @@ struct call_heard {
 
 struct calls_options {
 	struct plan_options plan;
-	uint32_t depth;	   /* 0: any */
-	uint64_t shortest; /* ns: --min-time */
-	uint64_t slower;   /* ns: --slower; 0: all calls are kept */
-	uint64_t max_rate; /* calls per second of one function; 0: any */
-	bool summary;	   /* sums in the kernel, no single calls */
-	bool raw;	   /* what a listener hears includes the tracer's own cost */
-	bool keep;	   /* in the film */
+	uint32_t depth;			 /* 0: any */
+	uint64_t shortest;		 /* ns: --min-time */
+	uint64_t slower;		 /* ns: --slower; 0: all calls are kept */
+	uint64_t max_rate;		 /* calls per second of one function; 0: any */
+	bool summary;			 /* sums in the kernel, no single calls */
+	bool raw;			 /* what a listener hears includes the tracer's own cost */
+	bool keep;			 /* in the film */
+	void (*warn)(const char *words); /* what must be said at the start; may be null */
 	void (*listener)(void *context, const struct call_heard *heard); /* may be null */
 	void *context;
 };
@@ -78,8 +79,17 @@ void calls_take_stack(struct calls *calls, const struct capture_record *record,
 /* A target runs this program. */
 void calls_program(struct calls *calls, pid_t pid, const char *path);
 
-/* A file has been mapped by a target. Returns whether probes were set into it just now. */
-bool calls_image(struct calls *calls, const struct image *image);
+/*
+ * A process, which is a target, maps a file. Returns whether probes were set into it just now.
+ * *each: each process that maps it needs its own.
+ */
+bool calls_image(struct calls *calls, pid_t pid, const struct image *image, bool *each);
+
+/* Another thread than a target's first one has executed a program. */
+void calls_executed(struct calls *calls, pid_t pid);
+
+/* A target has ended. */
+void calls_process_ended(struct calls *calls, pid_t pid);
 
 /* It had run without them before, for so long (ns; 0: not known): that is told as a loss. */
 void calls_missed(struct calls *calls, const char *path, uint64_t ran_ns);

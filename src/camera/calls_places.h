@@ -32,6 +32,24 @@ static inline struct uprobe_place calls_entry(uint64_t offset, uint32_t function
 	};
 }
 
+/*
+ * Is whether it is asked for its return decided call by call? What decides runs for the process
+ * that the probe is bound to; where others hit it, the kernel asks them all.
+ */
+static inline bool calls_is_guarded(const struct uprobe_place *place)
+{
+	return place->kind == UPROBE_ENTRY_AND_RETURN &&
+	       place->cookie >> 32 & CALLS_FUNCTION_GUARDED;
+}
+
+/* The same place of a function that is never asked: its end is inferred. */
+static inline void calls_unguard(struct uprobe_place *place)
+{
+	place->kind = UPROBE_ENTRY;
+	place->cookie &= ~((uint64_t)CALLS_FUNCTION_GUARDED << 32);
+	place->cookie |= (uint64_t)CALLS_FUNCTION_INFERRED << 32;
+}
+
 /* Where it ends. */
 static inline struct uprobe_place calls_exit(uint64_t offset, uint32_t function, uint32_t flags,
 					     uint64_t words)

@@ -75,9 +75,21 @@ static void program_new(struct source *source, pid_t pid, const char *path)
 	calls_program(calls_of(source), pid, path);
 }
 
-static bool image_new(struct source *source, const struct image *image)
+static void executed(struct source *source, pid_t pid)
 {
-	return calls_image(calls_of(source), image);
+	calls_executed(calls_of(source), pid);
+}
+
+static void process_ended(struct source *source, pid_t pid)
+{
+	calls_process_ended(calls_of(source), pid);
+}
+
+static unsigned int image_new(struct source *source, pid_t pid, const struct image *image)
+{
+	bool each, probed = calls_image(calls_of(source), pid, image, &each);
+
+	return (probed ? SOURCE_IMAGE_PROBED : 0) | (each ? SOURCE_IMAGE_EACH : 0);
 }
 
 static void image_missed(struct source *source, const char *path, uint64_t ran_ns)
@@ -108,6 +120,8 @@ const struct source_type source_calls = {
 	.detach = detach,
 	.finish = finish,
 	.program_new = program_new,
+	.executed = executed,
+	.process_ended = process_ended,
 	.image_new = image_new,
 	.image_missed = image_missed,
 	.has_image = has_image,

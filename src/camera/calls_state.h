@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "camera/calls.h"
 #include "camera/calls_cost.h"
+#include "camera/calls_reach.h"
 #include "camera/calls_slow.h"
 #include "camera/calls_sums.h"
 #include "camera/calls_tracks.h"
@@ -28,6 +29,8 @@ struct calls {
 	struct uprobe_ways ways;
 	struct plan *plan;
 	struct uprobes *uprobes;
+	struct reach *reach; /* which processes have them; null: none */
+	pid_t command;	     /* the process of selection->command; 0: not known, or there is none */
 	struct calls_sums *sums;
 	struct calls_slow *slow;
 	struct calls_cost cost;
@@ -45,5 +48,14 @@ struct calls {
 	uint64_t strangers; /* calls of threads that could not be kept */
 	size_t late;	    /* files that were mapped by targets later */
 };
+
+/* A loss of calls, of which some are named. */
+void calls_tell_loss(struct calls *calls, const char *what, const char *which);
+
+/* calls_processes.c: which processes get probes, and when. */
+int calls_reach_new(struct calls *calls);
+int calls_reach_start(struct calls *calls, struct fail *why);
+bool calls_reach_image(struct calls *calls, uint32_t image, pid_t pid, bool *each);
+void calls_reach_tick(struct calls *calls);
 
 #endif

@@ -260,14 +260,14 @@ void camera_free(struct camera *camera)
 	free(camera);
 }
 
-static void image_new(void *context, const struct image *image)
+static void image_new(void *context, pid_t pid, const struct image *image)
 {
 	struct camera *camera = context;
 
 	if (camera->arrivals)
-		arrivals_image(camera->arrivals, image);
+		arrivals_image(camera->arrivals, pid, image);
 	else
-		sources_image_early(&camera->sources, image);
+		sources_image_early(&camera->sources, pid, image);
 }
 
 static void program_new(void *context, const struct process *process)
@@ -282,6 +282,8 @@ static void process_gone(void *context, const struct process *process)
 	struct camera *camera = context;
 
 	sources_process_gone(&camera->sources, (pid_t)process->pid);
+	if (process->end)
+		sources_process_ended(&camera->sources, process->pid);
 }
 
 struct follow_all {

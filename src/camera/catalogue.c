@@ -32,6 +32,7 @@ static const char *const end_marks[UNWIND_ENDS] = {
 	[UNWIND_END_RUNTIME_LATER] = "[truncated: the language runtime was not known yet]",
 	[UNWIND_END_RETURN_PROBE] = "[truncated: return address replaced by a return probe]",
 	[UNWIND_END_RAN] = "[truncated: the thread ran on before its stack was read]",
+	[UNWIND_END_UNKNOWN] = "[truncated: code that the recorder did not know by then]",
 	[UNWIND_END_32_BIT] = "[truncated: 32-bit programs are not unwound]",
 };
 

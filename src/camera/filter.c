@@ -58,6 +58,15 @@ static int list(struct probes *probes, pid_t id, uint8_t answer, struct fail *wh
 	return fail_errno(why, -errno, NULL, "cannot list process %d for filming", (int)id);
 }
 
+bool filter_knows(const struct probes *probes, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+	uint8_t answer;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(probes->maps.filter_wanted), &key, &answer) &&
+	       answer != FILTER_NO;
+}
+
 int filter_add(struct probes *probes, pid_t pid, struct fail *why)
 {
 	return list(probes, pid, FILTER_YES, why);

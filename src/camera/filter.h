@@ -22,6 +22,9 @@ void filter_prepare(struct probes *probes, const struct selection *selection);
 /* After loading: lists what the selection names. */
 int filter_fill(struct probes *probes, const struct selection *selection, struct fail *why);
 
+/* Is this process meant, as far as is known by now? */
+bool filter_knows(const struct probes *probes, pid_t pid);
+
 /* Adds one process. */
 int filter_add(struct probes *probes, pid_t pid, struct fail *why);
 

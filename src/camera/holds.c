@@ -26,7 +26,7 @@
 #define SLOTS_BYTES	    (HOLD_SLOTS * sizeof(struct hold_slot))
 
 struct holds {
-	struct bpf_link *links[3];
+	struct bpf_link *links[4];
 	struct hold_slot *slots; /* shared with the kernel side */
 	int known;		 /* the map of files */
 	struct probes *probes;
@@ -74,6 +74,8 @@ void holds_prepare(struct probes *probes, const struct selection *selection)
 
 	bpf_program__set_autoload(probes->progs.hold_exec, can);
 	bpf_program__set_autoload(probes->progs.hold_map, can);
+	/* children of a thread are not meant */
+	bpf_program__set_autoload(probes->progs.hold_fork, can && !selection->tid_count);
 	bpf_program__set_autoload(probes->progs.hold_tell_exec, !can);
 	bpf_map__set_autocreate(probes->maps.hold_works, can);
 	probes->rodata->hold_recorder = getpid();
@@ -87,6 +89,7 @@ void holds_leave_out(struct probes *probes)
 {
 	bpf_program__set_autoload(probes->progs.hold_exec, false);
 	bpf_program__set_autoload(probes->progs.hold_map, false);
+	bpf_program__set_autoload(probes->progs.hold_fork, false);
 	bpf_program__set_autoload(probes->progs.hold_tell_exec, false);
 	bpf_map__set_autocreate(probes->maps.hold_works, false);
 	bpf_map__set_autocreate(probes->maps.hold_slots, false);
@@ -96,7 +99,7 @@ void holds_leave_out(struct probes *probes)
 int holds_start(struct probes *probes, struct holds **result, struct fail *why)
 {
 	struct bpf_program *programs[] = {probes->progs.hold_exec, probes->progs.hold_map,
-					  probes->progs.hold_tell_exec};
+					  probes->progs.hold_tell_exec, probes->progs.hold_fork};
 	struct holds *holds = calloc(1, sizeof(*holds));
 	void *slots;
 	size_t i;
@@ -124,6 +127,21 @@ failed:
 	err = -errno;
 	holds_stop(holds);
 	return fail_errno(why, err, "see 'stackcam doctor'", "cannot hold programs");
+}
+
+void holds_children(struct probes *probes)
+{
+	__atomic_store_n(&probes->bss->hold_children, 1, __ATOMIC_SEQ_CST);
+}
+
+void holds_forget(struct probes *probes)
+{
+	struct hold_file file;
+	int known = bpf_map__fd(probes->maps.hold_known);
+
+	while (!bpf_map_get_next_key(known, NULL, &file))
+		if (bpf_map_delete_elem(known, &file))
+			break;
 }
 
 static bool exchange(struct hold_slot *slot, uint32_t from, uint32_t to)
@@ -155,6 +173,8 @@ static void take(struct holds *holds, struct hold_slot *slot, const struct holds
 	struct held held = {
 		.pid = (pid_t)copy.pid,
 		.is_program = copy.kind == HOLD_EXEC,
+		.is_child = copy.kind == HOLD_FORK,
+		.by_thread = copy.by_thread,
 		.undecided = copy.undecided,
 		.comm = copy.comm,
 		.address = copy.address,
@@ -164,13 +184,13 @@ static void take(struct holds *holds, struct hold_slot *slot, const struct holds
 	};
 	uint64_t now, ran = 0;
 	uint8_t yes = 1;
-	bool wanted;
+	bool wanted, each = false;
 
 	copy.comm[sizeof(copy.comm) - 1] = 0;
-	wanted = listener->prepare(listener->context, &held);
+	wanted = listener->prepare(listener->context, &held, &each);
 	now = clock_ns();
 	/* one that cannot be kept is held again */
-	if (wanted)
+	if (wanted && !each && !held.is_child)
 		bpf_map_update_elem(holds->known, &copy.file, &yes, BPF_ANY);
 	if (exchange(slot, HOLD_WAITING, HOLD_GO)) {
 		holds->counts.count += wanted;

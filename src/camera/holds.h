@@ -27,13 +27,21 @@ void holds_leave_out(struct probes *probes);
 /* From here on programs are held: holds_take() must be called when camera_fd() is readable. */
 int holds_start(struct probes *probes, struct holds **holds, struct fail *why);
 
+/* From now on, children are held when they are born: they need probes of their own. */
+void holds_children(struct probes *probes);
+
+/* Files that were known need another look: each process needs its own probes from now on. */
+void holds_forget(struct probes *probes);
+
 /* Lets all go, and holds no more. */
 void holds_stop(struct holds *holds);
 
 /* A process that waits. */
 struct held {
 	pid_t pid;
-	bool is_program; /* it has executed the file; else it maps it */
+	bool is_program; /* it has executed the file; else it maps it, */
+	bool is_child;	 /* or it was just born, with all that its parent maps: there is no file */
+	bool by_thread;	 /* another thread than the first one has executed it, and become that */
 	bool undecided;	 /* whether it is meant has to be asked */
 	const char *comm;
 	uint64_t address; /* in the file's first mapping */
@@ -46,9 +54,9 @@ struct held {
 struct holds_listener {
 	/*
 	 * Sets the probes. Returns whether the process is meant: only then its file is known from
-	 * now on.
+	 * now on; unless *each is set, since each process that has the file needs its own probes.
 	 */
-	bool (*prepare)(void *context, const struct held *held);
+	bool (*prepare)(void *context, const struct held *held, bool *each);
 	/* ran_ns: how long it has run without its probes; 0: it was held all the time */
 	void (*released)(void *context, const struct held *held, uint64_t ran_ns);
 	void *context;

@@ -76,8 +76,8 @@ static void take_matching(void *context, pid_t pid)
 		parts_of_process(matching->targets, pid, matching->parts, NULL);
 }
 
-/* The process of a thread: what "Tgid:" in its status says. */
-static pid_t process_of_thread(pid_t tid)
+/* What "Tgid:" in its status says. */
+pid_t parts_process_of_thread(pid_t tid)
 {
 	char path[64], line[256];
 	pid_t pid = tid;
@@ -108,7 +108,8 @@ int parts_find(const struct selection *s, struct parts *parts, struct fail *why)
 	for (i = 0; !err && i < s->pid_count; i++)
 		err = parts_of_process(matching.targets, s->pids[i], parts, why);
 	for (i = 0; !err && i < s->tid_count; i++)
-		err = parts_of_process(matching.targets, process_of_thread(s->tids[i]), parts, why);
+		err = parts_of_process(matching.targets, parts_process_of_thread(s->tids[i]), parts,
+				       why);
 	if (!err && (s->name_count || s->cgroup_count))
 		err = targets_each_pid(take_matching, &matching, why);
 	targets_free(matching.targets);

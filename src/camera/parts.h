@@ -26,4 +26,7 @@ struct parts {
 int parts_find(const struct selection *selection, struct parts *parts, struct fail *why);
 void parts_free(struct parts *parts);
 
+/* The process of a thread; its own number if it is gone. */
+pid_t parts_process_of_thread(pid_t tid);
+
 #endif

@@ -561,6 +561,18 @@ void plan_free(struct plan *plan)
 	free(plan);
 }
 
+uint32_t plan_find(const struct plan *plan, const struct image *image)
+{
+	struct stat st;
+
+	if (image->kind != IMAGE_FILE || image->fd < 0 || fstat(image->fd, &st))
+		return UINT32_MAX;
+	for (uint32_t i = 0; i < plan->images.count; i++)
+		if (plan->images.at[i].inode == st.st_ino && plan->images.at[i].device == st.st_dev)
+			return i;
+	return UINT32_MAX;
+}
+
 int plan_add_image(struct plan *plan, const struct image *image, bool is_program, uint32_t *added)
 {
 	size_t before = plan->images.count;

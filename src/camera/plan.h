@@ -86,6 +86,9 @@ const char *plan_warning(const struct plan *plan);
  */
 int plan_add_image(struct plan *plan, const struct image *image, bool is_program, uint32_t *added);
 
+/* The number of the image that lies in this file; UINT32_MAX: it is not in the plan. */
+uint32_t plan_find(const struct plan *plan, const struct image *image);
+
 /* The most functions that it will ever have. */
 size_t plan_limit(const struct plan *plan);
 

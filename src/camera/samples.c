@@ -24,6 +24,9 @@
 /* How often a language runtime that was not ready is looked at again. */
 #define RUNTIME_RETRY_NS 100000000ull
 
+/* Stacks of a process that are handed over at most while it is not known; without a rate. */
+#define PATIENCE_AT_ANY_RATE 16384
+
 /* Addresses that meant something else up to a moment: stacks through them were unwound wrongly. */
 struct stale_range {
 	uint64_t time, start, end;
@@ -49,7 +52,7 @@ struct samples {
 	struct names *names;
 	struct runtimes *runtimes;
 	struct catalogue *catalogue;
-	void (*image_new)(void *context, const struct image *image);
+	void (*image_new)(void *context, pid_t pid, const struct image *image);
 	void (*program_new)(void *context, const struct process *process);
 	void (*process_gone)(void *context, const struct process *process);
 	void *context;
@@ -78,8 +81,26 @@ static void image_new(void *context, struct image *image)
 	struct samples *samples = context;
 
 	samples->newest = image;
-	if (samples->image_new)
-		samples->image_new(samples->context, image);
+}
+
+static void image_mapped(void *context, struct process *process, const struct image *image)
+{
+	struct samples *samples = context;
+
+	if (samples->image_new && !process->end)
+		samples->image_new(samples->context, process->pid, image);
+}
+
+static void tell_images(struct process *process,
+			void (*take)(void *context, pid_t pid, const struct image *image),
+			void *context)
+{
+	size_t i;
+
+	/* an image has several mappings, mostly side by side */
+	for (i = 0; i < process->mapping_count; i++)
+		if (!i || process->mappings[i].image != process->mappings[i - 1].image)
+			take(context, process->pid, process->mappings[i].image);
 }
 
 static void process_new(void *context, struct process *process, const struct process *parent)
@@ -89,6 +110,8 @@ static void process_new(void *context, struct process *process, const struct pro
 	(void)parent;
 	if (samples->program_new)
 		samples->program_new(samples->context, process);
+	if (samples->image_new)
+		tell_images(process, samples->image_new, samples->context);
 }
 
 static void image_gone(void *context, struct image *image)
@@ -143,7 +166,7 @@ static void process_changed(void *context, struct process *process)
 	/* of a process that is gone already, its first image tells which program it ran */
 	if (samples->image_new && samples->newest && process->exe &&
 	    !strcmp(samples->newest->path, process->exe))
-		samples->image_new(samples->context, samples->newest);
+		samples->image_new(samples->context, process->pid, samples->newest);
 	if (!filmed || filmed->row.execs == process->execs)
 		return;
 	names_process_gone(samples->names, process->pid);
@@ -186,6 +209,7 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 		.context = samples,
 		.image_new = image_new,
 		.image_gone = image_gone,
+		.image_mapped = image_mapped,
 		.process_new = process_new,
 		.mappings_replaced = mappings_replaced,
 		.process_changed = process_changed,
@@ -205,7 +229,8 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	samples->program_new = options->program_new;
 	samples->process_gone = options->process_gone;
 	samples->context = options->context;
-	err = spaces_new(&maps, options->tables_limit, 64 + 2 * options->rate,
+	err = spaces_new(&maps, options->tables_limit,
+			 options->rate ? 64 + 2 * options->rate : PATIENCE_AT_ANY_RATE,
 			 options->few_processes, &samples->spaces, why);
 	if (err) {
 		samples_free(samples);
@@ -574,6 +599,18 @@ void samples_follow_all(struct samples *samples, pid_t pid)
 	spaces_build(samples->spaces, process);
 	if (!filmed->space.process)
 		publish(samples, filmed, process, UNWIND_ANY_EXEC);
+}
+
+void samples_each_image(struct samples *samples, pid_t pid,
+			void (*take)(void *context, pid_t pid, const struct image *image),
+			void *context)
+{
+	struct process *process;
+
+	samples_follow(samples, pid);
+	process = targets_find(samples->targets, pid);
+	if (process)
+		tell_images(process, take, context);
 }
 
 void samples_expect(struct samples *samples, pid_t pid, uint64_t address)

@@ -28,10 +28,11 @@ struct samples_options {
 	struct symbol_options symbols;
 	bool few_processes; /* not the whole machine: most events are of no interest */
 	/*
-	 * Who else wants to hear of new images, of processes that run another program, and of those
-	 * that end.
+	 * Who else wants to hear of images that a process maps (also of those that it had mapped
+	 * when it became known, and again of the same), of processes that run another program, and
+	 * of those that end.
 	 */
-	void (*image_new)(void *context, const struct image *image);
+	void (*image_new)(void *context, pid_t pid, const struct image *image);
 	void (*program_new)(void *context, const struct process *process);
 	void (*process_gone)(void *context, const struct process *process);
 	void *context;
@@ -98,6 +99,11 @@ const struct process *samples_process(struct samples *samples, pid_t pid);
  * walked with the first sample.
  */
 void samples_follow(struct samples *samples, pid_t pid);
+
+/* Follows it, and tells of all images that it maps, one by one. */
+void samples_each_image(struct samples *samples, pid_t pid,
+			void (*take)(void *context, pid_t pid, const struct image *image),
+			void *context);
 
 /*
  * The same, and the tables of all that the process has mapped are made now: so many of its threads

@@ -55,7 +55,8 @@ struct source_option {
 struct source_settings {
 	bool on;
 	uint32_t
-		events; /* a bit for each of its events that was asked for, in their order; 0: all */
+		/* a bit for each of its events that was asked for, in their order; 0: all */
+		events;
 	uint64_t values[SOURCE_OPTIONS_MAX]; /* of its options, in their order */
 	void *given; /* what no option can say, made by the caller, whose it stays; may be null */
 };
@@ -95,6 +96,12 @@ enum source_needs {
 	SOURCE_RESTING = 8,
 };
 
+/* What has become of a file that a target maps. */
+enum source_image {
+	SOURCE_IMAGE_PROBED = 1, /* just now, probes were set for this process */
+	SOURCE_IMAGE_EACH = 2,	 /* each process that maps it needs probes of its own */
+};
+
 struct source_type {
 	const char *const
 		*events; /* names, ending with a null; the first is what its losses are of */
@@ -121,10 +128,17 @@ struct source_type {
 
 	/* A target runs this program. */
 	void (*program_new)(struct source *source, pid_t pid, const char *path);
+	/*
+	 * Another thread than its first one has executed a program, and is the first one from now
+	 * on.
+	 */
+	void (*executed)(struct source *source, pid_t pid);
 	/* It has ended, or runs another one. */
 	void (*process_gone)(struct source *source, pid_t pid);
-	/* A target has mapped a file. Returns whether probes were set into it just now. */
-	bool (*image_new)(struct source *source, const struct image *image);
+	/* It has ended. */
+	void (*process_ended)(struct source *source, pid_t pid);
+	/* A target maps a file, maybe for the first time. Returns enum source_image. */
+	unsigned int (*image_new)(struct source *source, pid_t pid, const struct image *image);
 	/* That one had run without probes before, for so long (ns; 0: not known): a loss. */
 	void (*image_missed)(struct source *source, const char *path, uint64_t ran_ns);
 	/* Have its probes been set? If not, a process of that name ran it unseen: a loss, too. */

@@ -376,10 +376,18 @@ void sources_program(struct sources *sources, pid_t pid, const char *path)
 			source->type->program_new(source, pid, path);
 }
 
-void sources_image_early(struct sources *sources, const struct image *image)
+void sources_executed(struct sources *sources, pid_t pid)
 {
 	sources_foreach (sources, source)
-		if (source->type->image_new && source->type->image_new(source, image))
+		if (source->type->executed)
+			source->type->executed(source, pid);
+}
+
+void sources_image_early(struct sources *sources, pid_t pid, const struct image *image)
+{
+	sources_foreach (sources, source)
+		if (source->type->image_new &&
+		    source->type->image_new(source, pid, image) & SOURCE_IMAGE_PROBED)
 			source->type->image_missed(source, image->path, 0);
 }
 
@@ -388,6 +396,13 @@ void sources_process_gone(struct sources *sources, pid_t pid)
 	sources_foreach (sources, source)
 		if (source->type->process_gone)
 			source->type->process_gone(source, pid);
+}
+
+void sources_process_ended(struct sources *sources, pid_t pid)
+{
+	sources_foreach (sources, source)
+		if (source->type->process_ended)
+			source->type->process_ended(source, pid);
 }
 
 uint32_t sources_event(const struct sources *sources)

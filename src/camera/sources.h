@@ -76,9 +76,11 @@ void sources_detach(struct sources *sources);
 void sources_finish(struct sources *sources, uint64_t now);
 void sources_free(struct sources *sources);
 void sources_program(struct sources *sources, pid_t pid, const char *path);
-void sources_image_early(struct sources *sources,
-			 const struct image *image); /* before any is held */
+void sources_executed(struct sources *sources, pid_t pid);
+/* before any is held */
+void sources_image_early(struct sources *sources, pid_t pid, const struct image *image);
 void sources_process_gone(struct sources *sources, pid_t pid);
+void sources_process_ended(struct sources *sources, pid_t pid);
 
 /* The first event of the first of them: of what is lost, and no source's. 0: none has one yet. */
 uint32_t sources_event(const struct sources *sources);

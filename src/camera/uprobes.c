@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "camera/closing.h"
 #include "camera/feature.h"
 #include "camera/uprobe_link.h"
 #include "camera/uprobe_perf.h"
@@ -51,6 +52,7 @@ struct uprobes {
 	struct uprobe_ways ways;
 	int session, site; /* programs; session: -1: there are none */
 	struct uprobe_perf perf;
+	struct closing *closing;
 	vec(struct chunk *) chunks;
 	struct map refused; /* by group */
 	vec(uint32_t) refused_list;
@@ -150,6 +152,8 @@ int uprobes_new(const struct uprobe_programs *programs, const struct uprobe_ways
 	uprobes->site = bpf_program__fd(programs->site);
 	if (!ways->multi)
 		err = uprobe_perf_find(&uprobes->perf);
+	if (!err)
+		err = closing_new(&uprobes->closing);
 	if (err)
 		free(uprobes);
 	else
@@ -164,27 +168,43 @@ static void close_link(int *fd)
 	*fd = -1;
 }
 
-static void free_chunk(struct chunk *chunk)
+static void free_chunk(struct uprobes *uprobes, struct chunk *chunk)
 {
 	if (!chunk)
 		return;
-	close_link(&chunk->link);
+	if (chunk->link >= 0)
+		closing_add(uprobes->closing, chunk->link);
 	vec_foreach (&chunk->places, place)
-		close_link(&place->link);
+		if (place->link >= 0)
+			closing_add(uprobes->closing, place->link);
 	vec_free(&chunk->places);
 	free(chunk->path);
 	free(chunk);
 }
 
-/*
- * Frees chunks from the number first on. They go one after the other: the kernel's locks let
- * nothing be gained by closing them from several threads.
- */
+/* Frees chunks from the number first on. */
 static void drop_chunks(struct uprobes *uprobes, size_t first)
 {
-	/* entries were attached last, and go first: no call begins whose end is not seen */
 	while (uprobes->chunks.count > first)
-		free_chunk(uprobes->chunks.at[--uprobes->chunks.count]);
+		free_chunk(uprobes, uprobes->chunks.at[--uprobes->chunks.count]);
+}
+
+void uprobes_detach(struct uprobes *uprobes, const char *path, pid_t pid)
+{
+	size_t kept = 0;
+
+	vec_foreach (&uprobes->chunks, chunk) {
+		if ((*chunk)->pid == pid && !strcmp((*chunk)->path, path))
+			free_chunk(uprobes, *chunk);
+		else
+			uprobes->chunks.at[kept++] = *chunk;
+	}
+	uprobes->chunks.count = kept;
+}
+
+void uprobes_wait_detached(struct uprobes *uprobes)
+{
+	closing_wait(uprobes->closing);
 }
 
 void uprobes_free(struct uprobes *uprobes)
@@ -192,6 +212,7 @@ void uprobes_free(struct uprobes *uprobes)
 	if (!uprobes)
 		return;
 	drop_chunks(uprobes, 0);
+	closing_free(uprobes->closing);
 	vec_free(&uprobes->chunks);
 	vec_free(&uprobes->refused_list);
 	map_free(&uprobes->refused);
@@ -345,7 +366,7 @@ static struct chunk *add_chunk(struct uprobes *uprobes, const char *path, pid_t 
 	chunk->way = way;
 	chunk->path = strdup(path);
 	if (!chunk->path || !vec_push(&uprobes->chunks, chunk)) {
-		free_chunk(chunk);
+		free_chunk(uprobes, chunk);
 		return NULL;
 	}
 	return chunk;
@@ -443,6 +464,8 @@ int uprobes_attach(struct uprobes *uprobes, const char *path, pid_t pid,
 		err = take_out_refused(uprobes, refused);
 	if (err) {
 		drop_chunks(uprobes, first);
+		if (err == -ESRCH)
+			return fail(why, err, NULL, "there is no process %d", (int)pid);
 		return attach_failed(err, path, why);
 	}
 	if (uprobes->refused_list.count)
@@ -479,7 +502,8 @@ int uprobes_take_out(struct uprobes *uprobes, uint32_t group)
 		/* never both at a time: each call would be told twice */
 		close_link(&chunk->link);
 		err = chunk->places.count ? attach_multi(uprobes, chunk) : 0;
-		if (err)
+		/* a process that is gone needs none */
+		if (err && err != -ESRCH)
 			failed = err;
 	}
 	return failed;

@@ -63,8 +63,12 @@ struct uprobe_place {
 
 /*
  * Attaches places of one file. path: as this process can open it (/proc/PID/map_files/… serves).
- * pid: only there, 0: wherever the file runs; where the kernel cannot do that right, all that run
- * it are hit, and the probe itself passes over those that are not meant. A group with a place that
+ * pid: only there, also when it executes other programs (-ESRCH: it is gone); 0: wherever the file
+ * runs; where the kernel cannot do that right, all that run it are hit, and the probe itself passes
+ * over those that are not meant. A child that such a process forks has its breakpoints in its
+ * memory, and is slowed down by them, until it executes another program; the probe does not run for
+ * it. But whether its functions, or those of another process that has probes at the same place, are
+ * asked for their return is not the probe's to say then. A group with a place that
  * the kernel refuses (an instruction that it cannot handle) is left out, and counted; the rest is
  * attached. (The kernel looks at the instructions only of a file that somebody has mapped. In one
  * that is mapped later, such a place stays without a probe, and nothing tells.) Places are copied.
@@ -72,6 +76,15 @@ struct uprobe_place {
  */
 int uprobes_attach(struct uprobes *uprobes, const char *path, pid_t pid,
 		   const struct uprobe_place *places, size_t count, struct fail *why);
+
+/*
+ * Takes away what was attached to a file for that process (0: wherever it runs). It returns before
+ * the kernel has done so: probes may still run for a moment.
+ */
+void uprobes_detach(struct uprobes *uprobes, const char *path, pid_t pid);
+
+/* Returns when the kernel has. */
+void uprobes_wait_detached(struct uprobes *uprobes);
 
 /*
  * Takes out all places of a group. Others of its chunk are without probes for the moment that it

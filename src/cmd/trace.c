@@ -499,6 +499,7 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 	int err = 0;
 
 	o->calls.keep = o->common.film != NULL;
+	o->calls.warn = o->common.quiet ? NULL : trace_warn;
 	if (o->common.selection.command)
 		err = recording_check_command(o->common.selection.command, command, why);
 	if (!err && (!o->common.film || o->live || o->text))

@@ -209,6 +209,8 @@ static void take_mmap(struct targets *targets, const struct target_event *event)
 	changed = mappings_put(&t->mappings, &m, targets->images, event->time);
 	if (changed > 0)
 		tracked_publish(t);
+	if (changed >= 0)
+		tell(targets, image_mapped, &t->process, m.image);
 	/*
 	 * nobody tells that memory is unmapped: a runtime that compiles leaves more and more of it
 	 * behind

@@ -56,6 +56,8 @@ struct targets_listener {
 	 */
 	void (*image_new)(void *context, struct image *image);
 	void (*image_gone)(void *context, struct image *image);
+	/* A process that is known has mapped it, now; what it had mapped before is in mappings. */
+	void (*image_mapped)(void *context, struct process *process, const struct image *image);
 	/*
 	 * A process is known now: read from /proc, or born (parent: null, or whom it was forked
 	 * from).
