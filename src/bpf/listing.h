@@ -9,6 +9,7 @@
  */
 #include "capture.h"
 #include "filter.h"
+#include "off_cpu_evidence.h"
 
 /* The most words that stand behind the frames of a record. */
 #define LISTING_WORDS_MAX 32
@@ -92,6 +93,7 @@ static __always_inline void listing_begin(struct capture_scratch *scratch, struc
 	identity->pid = task->tgid;
 	identity->tid = task->pid;
 	bpf_probe_read_kernel(identity->comm, sizeof(identity->comm), task->comm);
+	evidence_begin(scratch);
 	if (!with)
 		return;
 	if (!(task->flags & PF_KTHREAD) && task->mm && capture_registers(scratch, task) &&

@@ -365,6 +365,7 @@ static __always_inline void take_stacks(void *ctx, struct capture_scratch *scrat
 	__u32 user_frames;
 	long bytes;
 
+	evidence_begin(scratch);
 	/* the registers are also evidence, whether the stack is wanted or not */
 	if (!(task->flags & PF_KTHREAD) && task->mm && capture_registers(scratch, task) &&
 	    want_user) {

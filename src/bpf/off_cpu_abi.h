@@ -40,6 +40,26 @@ enum off_cpu_context {
 	OFF_CPU_BY_UNKNOWN, /* a thread or an interrupt */
 };
 
+/* What a descriptor is of. */
+enum off_cpu_descriptor {
+	OFF_CPU_FD_NONE, /* there is none, or it is not known */
+	OFF_CPU_FD_FILE,
+	OFF_CPU_FD_DIRECTORY,
+	OFF_CPU_FD_BLOCK_DEVICE,
+	OFF_CPU_FD_DEVICE, /* of characters */
+	OFF_CPU_FD_PIPE,
+	OFF_CPU_FD_SOCKET,
+	OFF_CPU_FD_UNIX_SOCKET,
+	OFF_CPU_FD_EVENT,
+	OFF_CPU_FD_TIMER,
+	OFF_CPU_FD_SIGNAL,
+	OFF_CPU_FD_EPOLL,
+	OFF_CPU_FD_NOTIFY,
+	OFF_CPU_FD_PROCESS,
+	OFF_CPU_FD_IO_URING,
+	OFF_CPU_FD_OTHER,
+};
+
 /* linux/sched.h: what a thread's state was when it was switched out. 0: it could have run on. */
 #define OFF_CPU_STATE_SLEEPS  0x0001
 #define OFF_CPU_STATE_BLOCKED 0x0002
@@ -77,7 +97,7 @@ struct off_cpu_wait {
 	__u8 is_kernel_thread;
 	__u8 has_lock;	     /* a struct lock_evidence follows */
 	__u8 waker_in_futex; /* it has woken by a call of futex(2): known where locks are wanted */
-	__u8 unused;
+	__u8 descriptor;     /* enum off_cpu_descriptor: of the system call's */
 	__u32 short_waits, short_readies; /* how many they were */
 };
 

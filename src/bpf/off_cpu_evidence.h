@@ -5,6 +5,7 @@
 /* What shows what a thread waits for. */
 
 #include "capture.h"
+#include "descriptor.h"
 #include "off_cpu_abi.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -16,23 +17,32 @@ struct task_struct___evidence {
 
 #pragma clang attribute pop
 
-/* scratch->entry has the thread's registers, if the record has a user stack. */
+/* Before its registers are read, which may not come to pass. */
+static __always_inline void evidence_begin(struct capture_scratch *scratch)
+{
+	scratch->entry.orig_ax = -1;
+}
+
+/*
+ * scratch->entry has the thread's registers; or, as evidence_begin() left it, that it has none, as
+ * those of the kernel.
+ */
 static __always_inline void take_evidence(struct off_cpu_wait *wait,
 					  struct capture_scratch *scratch, struct task_struct *task)
 {
 	struct task_struct___evidence *more = (void *)task;
 	struct probe_regs *regs = &scratch->entry;
 
-	wait->call = -1;
 	wait->is_kernel_thread = (task->flags & PF_KTHREAD) != 0;
-	if (scratch->record.has_user) {
-		wait->call = regs->orig_ax;
+	wait->call = regs->orig_ax;
+	if (wait->call >= 0) {
 		wait->arguments[0] = regs->di;
 		wait->arguments[1] = regs->si;
 		wait->arguments[2] = regs->dx;
 		wait->arguments[3] = regs->r10;
 		wait->arguments[4] = regs->r8;
 		wait->arguments[5] = regs->r9;
+		wait->descriptor = descriptor_kind(task, regs);
 	}
 	wait->in_iowait = BPF_CORE_READ_BITFIELD(more, in_iowait);
 	wait->is_frozen = BPF_CORE_READ_BITFIELD(more, frozen);

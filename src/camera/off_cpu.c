@@ -15,6 +15,7 @@
 
 #include "base/vec.h"
 #include "bpf/off_cpu_abi.h"
+#include "camera/descriptors.h"
 #include "camera/lock.h"
 #include "camera/off_cpu_count.h"
 #include "camera/off_cpu_idle.h"
@@ -109,6 +110,7 @@ static void prepare(struct source *source)
 	probes->rodata->off_cpu_min_wait = min_wait_of(source);
 	probes->rodata->off_cpu_period = PERIOD_NS;
 	probes->rodata->off_cpu_locks = is_wanted(source, OF_LOCKS);
+	descriptors_prepare(probes);
 	probes->rodata->off_cpu_at_return = !has_switch_end();
 	bpf_program__set_autoload(probes->rodata->off_cpu_at_return ? probes->progs.off_cpu_back
 								    : probes->progs.off_cpu_return,

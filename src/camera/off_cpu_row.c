@@ -33,6 +33,30 @@ uint8_t off_cpu_context(const struct off_cpu_wait *wait)
 						      : FILM_WAIT_BY_NONE;
 }
 
+static uint8_t descriptor_of(const struct off_cpu_wait *wait)
+{
+	static const uint8_t kinds[] = {
+		[OFF_CPU_FD_NONE] = FILM_FD_NONE,
+		[OFF_CPU_FD_FILE] = FILM_FD_FILE,
+		[OFF_CPU_FD_DIRECTORY] = FILM_FD_DIRECTORY,
+		[OFF_CPU_FD_BLOCK_DEVICE] = FILM_FD_BLOCK_DEVICE,
+		[OFF_CPU_FD_DEVICE] = FILM_FD_DEVICE,
+		[OFF_CPU_FD_PIPE] = FILM_FD_PIPE,
+		[OFF_CPU_FD_SOCKET] = FILM_FD_SOCKET,
+		[OFF_CPU_FD_UNIX_SOCKET] = FILM_FD_UNIX_SOCKET,
+		[OFF_CPU_FD_EVENT] = FILM_FD_EVENT,
+		[OFF_CPU_FD_TIMER] = FILM_FD_TIMER,
+		[OFF_CPU_FD_SIGNAL] = FILM_FD_SIGNAL,
+		[OFF_CPU_FD_EPOLL] = FILM_FD_EPOLL,
+		[OFF_CPU_FD_NOTIFY] = FILM_FD_NOTIFY,
+		[OFF_CPU_FD_PROCESS] = FILM_FD_PROCESS,
+		[OFF_CPU_FD_IO_URING] = FILM_FD_IO_URING,
+		[OFF_CPU_FD_OTHER] = FILM_FD_OTHER,
+	};
+
+	return wait->descriptor < sizeof(kinds) ? kinds[wait->descriptor] : FILM_FD_NONE;
+}
+
 struct film_wait off_cpu_row(const struct off_cpu_wait *wait, const struct samples_place *place)
 {
 	struct film_wait row = {
@@ -41,6 +65,7 @@ struct film_wait off_cpu_row(const struct off_cpu_wait *wait, const struct sampl
 		.count = 1,
 		.call = wait->call >= 0 && wait->call < UINT16_MAX ? (uint16_t)(wait->call + 1) : 0,
 		.state = state_of(wait),
+		.descriptor = descriptor_of(wait),
 		.flags = (wait->in_iowait ? FILM_WAIT_IOWAIT : 0u) |
 			 (wait->is_kernel_thread ? FILM_WAIT_KERNEL : 0u),
 	};

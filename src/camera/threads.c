@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "bpf/threads_abi.h"
+#include "camera/descriptors.h"
 #include "camera/off_cpu_row.h"
 #include "camera/scheduler.h"
 #include "camera/task_list.h"
@@ -69,6 +70,11 @@ static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 {
 	(void)source;
 	return rings_bytes_for_samples(1, cpus);
+}
+
+static void prepare(struct source *source)
+{
+	descriptors_prepare(source->host->probes);
 }
 
 static int attach(struct source *source, struct fail *why)
@@ -290,6 +296,7 @@ const struct source_type source_threads = {
 	.needs = needs,
 	.rate = rate,
 	.ring_bytes = ring_bytes,
+	.prepare = prepare,
 	.attach = attach,
 	.start = start,
 	.turn = add_event,

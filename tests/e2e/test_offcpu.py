@@ -58,6 +58,13 @@ def waits(shared_lab):
     return film, truths, next(int(line.split()[1]) for line in lines if line.startswith("stolen "))
 
 
+def test_what_a_descriptor_is_of_tells_waits_apart(waits):
+    film, truths, _ = waits
+    tid = str(truths["wait_for_pipe"].tid)
+    all_of_it = time_in(film, "wait_for_pipe", ("off-cpu",), "-t", tid)
+    assert all_of_it and time_in(film, "wait_for_pipe", ("off-cpu",), "-t", tid, "--wait", "ipc") == all_of_it
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_waits_are_as_long_as_the_program_says(waits, function):
     film, truths, _ = waits

@@ -22,9 +22,9 @@ pytestmark = needs_root
 # thread: function, state, class of wait, system call
 WAITING = {
     "locker": ("wait_for_lock", "lock", "futex"),
-    "reader": ("wait_for_pipe", "other", "read"),
-    "talker": ("wait_for_socket", "other", "read"),
-    "listener": ("wait_for_network", "other", "read"),
+    "reader": ("wait_for_pipe", "ipc", "read"),
+    "talker": ("wait_for_socket", "ipc", "read"),
+    "listener": ("wait_for_network", "socket-read", "read"),
     "poller": ("wait_for_event", "poll", "epoll_wait"),
     "sleeper": ("wait_for_time", "sleep", "clock_nanosleep"),
     "dump": ("main", "sleep", "clock_nanosleep"),
@@ -149,7 +149,7 @@ def test_one_thread_and_one_half_of_its_stack(lab, target):
     user = dump(lab, "-t", reader, "--user-only")["threads"][0]
     assert "kernel" not in {frame["kind"] for frame in user["stack"]} and "wait_for_pipe" in names(user)
     kernel = dump(lab, "-t", reader, "--kernel-only")["threads"][0]
-    assert {frame["kind"] for frame in kernel["stack"]} == {"kernel"}
+    assert {frame["kind"] for frame in kernel["stack"]} == {"kernel"} and kernel["wait"] == "ipc", kernel
     lines = dump(lab, "-t", reader, "--lines")["threads"][0]
     assert any(frame["name"] == "wait_for_pipe" and frame["file"].endswith("dump.c") and frame["line"]
                for frame in lines["stack"]), lines
@@ -263,7 +263,7 @@ def test_the_whole_machine(lab, target):
     assert kinds["work"] > 10, kinds  # threads of the kernel
     ours = [thread for thread in answer["threads"] if thread["pid"] == target.pid]
     assert len(ours) == PARTS + 1
-    assert {thread["comm"]: thread for thread in ours}["reader"]["wait"] == "other"
+    assert {thread["comm"]: thread for thread in ours}["reader"]["wait"] == "ipc"
 
 
 PYTHON = """
