@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -18,12 +19,12 @@
 #include "camera/descriptors.h"
 #include "camera/lock.h"
 #include "camera/off_cpu_count.h"
-#include "camera/off_cpu_idle.h"
 #include "camera/off_cpu_row.h"
 #include "camera/scheduler.h"
 #include "camera/task_list.h"
 #include "camera/waiting.h"
 #include "film/events.h"
+#include "film/wait_rules.h"
 #include "probes.skel.h"
 
 #define SECOND_NS 1000000000ull
@@ -51,6 +52,8 @@ struct off_cpu {
 	struct lock_book *locks; /* null: they are not asked for */
 	struct scheduler scheduler;
 	struct task_list *list;
+	struct wait_decider decider;
+	struct utsname machine;
 	/* Who has woken: by the thread that is woken (in the place of a process), and when. */
 	struct waiting *wakers;
 	uint64_t wakers_missed, lists_failed, damaged;
@@ -127,6 +130,8 @@ static int attach(struct source *source, struct fail *why)
 
 	if (!off_cpu || waiting_new(WAKERS_MAX, &off_cpu->wakers))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits");
+	uname(&off_cpu->machine);
+	off_cpu->decider.arch = off_cpu->machine.machine;
 	if (is_wanted(source, OF_LOCKS) && lock_book_new(source->host, &off_cpu->locks))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits for locks");
 	return task_list_new(source->host->probes->progs.off_cpu_tasks, &off_cpu->list, why);
@@ -369,6 +374,12 @@ static void take_lock(struct source *source, const struct capture_record *record
 	add_lock(source, &lock, wait->woken, waited);
 }
 
+/* The frames of the kernel are not named yet: they decide nothing here. */
+static bool is_idle(struct off_cpu *off_cpu, const struct film_wait *row)
+{
+	return wait_class_is_idle(wait_decide(&off_cpu->decider, row, 0));
+}
+
 static void take_wait(struct source *source, const struct capture_record *record,
 		      const struct capture_handover *handover)
 {
@@ -384,12 +395,12 @@ static void take_wait(struct source *source, const struct capture_record *record
 		return;
 	waited = wait->woken - wait->out;
 	ready = wait->in - wait->woken;
-	event = off_cpu_is_idle(wait) ? OF_IDLE : OF_WAITS;
 	place = samples_resolve(source->host->samples,
 				scheduler_cut(&off_cpu->scheduler, source->host->probes, record),
 				handover);
 	row = of_cpu = off_cpu_row(wait, &place);
 	of_cpu.state = FILM_WAIT_READY;
+	event = is_idle(off_cpu, &row) ? OF_IDLE : OF_WAITS;
 	row.context = of_cpu.context = off_cpu_context(wait);
 	find_waker(source, record->identity.tid, wait, &row);
 	if (record->head.kind == OFF_CPU_STILL)
@@ -460,6 +471,7 @@ static void free_state(struct source *source)
 		scheduler_free(&off_cpu->scheduler);
 		waiting_free(off_cpu->wakers);
 		lock_book_free(off_cpu->locks);
+		wait_decider_free(&off_cpu->decider);
 	}
 	free(off_cpu);
 }

@@ -213,7 +213,7 @@ struct film_calls {
 
 /*
  * A time in which a thread did not run, and the evidence of what for. What it was for is decided by
- * who reads it (query/wait_class.h), so that a rule that is put right is right for films that are
+ * who reads it (film/wait_rules.h), so that a rule that is put right is right for films that are
  * there.
  */
 #define FILM_WAIT_ARGUMENTS 4

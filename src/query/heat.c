@@ -112,14 +112,16 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 int heat_of_film(struct film *film, const struct question *q, struct heat *heat, struct fail *why)
 {
 	const struct film_info *info = &film->info;
-	uint64_t from, to, offset = (uint64_t)info->wall_offset, first, end, total;
-	uint32_t event;
+	uint64_t from, to, offset = (uint64_t)info->wall_offset, first, end, total, more;
+	uint32_t event, also;
 	int err = view_event(film, q->event, &event, why);
 
 	*heat = (struct heat){0};
 	if (!err && view_is_calls(&film->events[event]))
 		return fail(why, -EINVAL, "-e names another event, if the film has one",
 			    "a heat map shows samples; %s has none", film->events[event].name);
+	if (!err)
+		err = view_event_also(film, q, event, &also, why);
 	if (!err)
 		err = filter_span(&q->filter, info, &from, &to, why);
 	if (err)
@@ -132,5 +134,10 @@ int heat_of_film(struct film *film, const struct question *q, struct heat *heat,
 		return err;
 	heat->event = &film->events[event];
 	film_event_total(film, event, &heat->film_samples, &total);
-	return heat_add(heat, film, event, &q->filter, from, to, why);
+	err = heat_add(heat, film, event, &q->filter, from, to, why);
+	if (err || !also)
+		return err;
+	film_event_total(film, also, &more, &total);
+	heat->film_samples += more;
+	return heat_add(heat, film, also, &q->filter, from, to, why);
 }

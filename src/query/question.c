@@ -23,6 +23,7 @@ const char question_help[] =
 	"                        of waits, only those for: lock, poll, sleep, disk, file,\n"
 	"                        page-fault, socket-read, socket-write, connect, accept, ipc,\n"
 	"                        child, signal, io_uring, stopped, ready, work, other\n"
+	"      --idle            of off-cpu: also waits for new work, and threads that are stopped\n"
 	"      --by WHAT[,WHAT…] group by process, thread, image, label; of waits by wait, waker;\n"
 	"                          of waits for locks by lock, holder\n"
 	"      --lines           split functions by source line\n"
@@ -160,6 +161,9 @@ int question_take(struct question *q, int option, const char *value, struct fail
 		return take_span(f, option, value, why);
 	case QUESTION_BY:
 		return take_groups(&q->shape, value, why);
+	case QUESTION_IDLE:
+		q->idle = true;
+		return 0;
 	case QUESTION_WAIT:
 		return take_waits(f, value, why);
 	case QUESTION_LINES:

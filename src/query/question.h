@@ -53,6 +53,7 @@ struct question {
 	struct filter filter;
 	struct shape shape;
 	bool is_raw; /* of calls: the tracer's own cost is not subtracted */
+	bool idle;   /* of waits: with those for new work, which are an event of their own */
 };
 
 /* The options of a question, the same for every verb that asks one. */
@@ -71,6 +72,7 @@ enum question_option {
 	QUESTION_NATIVE,
 	QUESTION_RAW,
 	QUESTION_WAIT,
+	QUESTION_IDLE,
 };
 
 #define QUESTION_SHORT_OPTIONS "e:p:t:n:"
@@ -88,6 +90,7 @@ enum question_option {
 	{"to", required_argument, NULL, QUESTION_TO},                                              \
 	{"by", required_argument, NULL, QUESTION_BY},                                              \
 	{"wait", required_argument, NULL, QUESTION_WAIT},                                          \
+	{"idle", no_argument, NULL, QUESTION_IDLE},                                                \
 	{"lines", no_argument, NULL, QUESTION_LINES},                                              \
 	{"inlines", no_argument, NULL, QUESTION_INLINES},                                          \
 	{"native", no_argument, NULL, QUESTION_NATIVE},                                            \

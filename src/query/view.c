@@ -40,6 +40,20 @@ int view_event(const struct film *film, const char *name, uint32_t *event, struc
 	return -ENOENT;
 }
 
+int view_event_also(const struct film *film, const struct question *q, uint32_t event,
+		    uint32_t *also, struct fail *why)
+{
+	*also = 0;
+	if (!q->idle)
+		return 0;
+	if (event_of(&film->events[event]) != event_type(EVENT_OFF_CPU))
+		return fail(why, -EINVAL, "-e off-cpu --idle shows both",
+			    "--idle adds to off-cpu; it says nothing of %s",
+			    film->events[event].name);
+	*also = film_find_event(film, event_type(EVENT_IDLE)->name);
+	return 0;
+}
+
 static int by_group_and_stack(const void *a, const void *b)
 {
 	const struct weight *x = a, *y = b;
@@ -83,12 +97,15 @@ static int fill(struct view *view, const struct question *q, struct fail *why)
 {
 	struct film *film = view->film;
 	struct filter_kept kept;
-	uint64_t from, to, total;
+	uint64_t from, to, total, more = 0;
 	int err = filter_span(&q->filter, &film->info, &from, &to, why);
 
 	if (err)
 		return err;
 	film_event_total(film, (uint32_t)(view->event - film->events), &view->film_samples, &total);
+	if (view->also)
+		film_event_total(film, view->also, &more, &total);
+	view->film_samples += more;
 	view->is_filtered = filter_is_set(&q->filter);
 	view->from = clamp(from, film->info.start, film->info.end);
 	view->to = clamp(to, film->info.start, film->info.end);
@@ -117,6 +134,8 @@ int view_open(struct film *film, const struct question *q, enum view_group group
 	err = view_event(film, q->event, &event, why);
 	if (!err)
 		view->event = &film->events[event];
+	if (!err)
+		err = view_event_also(film, q, event, &view->also, why);
 	if (!err)
 		err = fill(view, q, why);
 	if (!err && account_losses(view))

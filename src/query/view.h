@@ -46,6 +46,7 @@ struct lock_row {
 struct view {
 	struct film *film;
 	const struct film_event *event;
+	uint32_t also; /* another event of the film, whose waits are looked at with it; 0: none */
 	enum view_group group;
 	vec(struct weight) weights; /* sorted by group, then stack */
 	/* the stacks of the weights: those of the film, or the paths of its calls */
@@ -79,6 +80,13 @@ void view_free(struct view *view);
  * are.
  */
 int view_event(const struct film *film, const char *name, uint32_t *event, struct fail *why);
+
+/*
+ * The event whose waits are asked for with those of another one (--idle). *also 0: the film has none.
+ * Returns 0, or -EINVAL with *why filled: that event has nothing to do with it.
+ */
+int view_event_also(const struct film *film, const struct question *q, uint32_t event,
+		    uint32_t *also, struct fail *why);
 
 /* Whether an event's single calls or sums of them are in a film. */
 bool view_is_calls(const struct film_event *event);

@@ -186,6 +186,8 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 		c.err = err;
 	else
 		err = film_each_samples(film, event, from, to, take_samples, &c, why);
+	if (!err && !c.err && view->also)
+		err = film_each_samples(film, view->also, from, to, take_samples, &c, why);
 	free(c.last);
 	free(c.of_stack);
 	map_free(&c.of_pair);

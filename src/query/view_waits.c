@@ -83,6 +83,8 @@ int view_fill_waits(struct view *view, const struct question *q, const struct fi
 	err = c.err;
 	if (!err)
 		err = film_each_waits(view->film, event, from, to, take_waits, &c, why);
+	if (!err && view->also)
+		err = film_each_waits(view->film, view->also, from, to, take_waits, &c, why);
 	if (view_paths_end(&c.paths) && !err)
 		err = c.err = -ENOMEM;
 	wait_classes_free(&c.classes);

@@ -7,144 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/syscall_names.h"
-
-static const char *const names[WAIT_CLASSES] = {
-	[WAIT_OTHER] = "other",	      [WAIT_READY] = "ready",	      [WAIT_STOPPED] = "stopped",
-	[WAIT_FAULT] = "page-fault",  [WAIT_DISK] = "disk",	      [WAIT_WORK] = "work",
-	[WAIT_IO_URING] = "io_uring", [WAIT_CHILD] = "child",	      [WAIT_SLEEP] = "sleep",
-	[WAIT_POLL] = "poll",	      [WAIT_LOCK] = "lock",	      [WAIT_ACCEPT] = "accept",
-	[WAIT_CONNECT] = "connect",   [WAIT_RECEIVE] = "socket-read", [WAIT_SEND] = "socket-write",
-	[WAIT_IPC] = "ipc",	      [WAIT_SIGNAL] = "signal",	      [WAIT_FILE] = "file",
-};
-
-#define FD(kind) (1u << FILM_FD_##kind)
-#define IPC	 (FD(PIPE) | FD(EVENT) | FD(UNIX_SOCKET))
-#define FILES	 (FD(FILE) | FD(DIRECTORY) | FD(BLOCK_DEVICE))
-
-#define READS	 "read readv pread64 preadv preadv2 "
-#define WRITES	 "write writev pwrite64 pwritev pwritev2 "
-#define RECEIVES "recvfrom recvmsg recvmmsg "
-#define SENDS	 "sendto sendmsg sendmmsg "
-
-/*
- * What must hold, all of what is given. calls: names with spaces between; null: any, or none; "":
- * in none. frames: one of them is there.
- */
-static const struct rule {
-	enum wait_class class;
-	const char *states, *calls;
-	uint32_t descriptors; /* FD() of those that fit; 0: any */
-	uint32_t flags, no_flags;
-	unsigned int frames;
-} rules[] = {
-	{WAIT_STOPPED, .states = "TtF"},
-	{WAIT_READY, .states = "R"},
-	/* a thread that is in no system call, and does not run, is in a fault */
-	{WAIT_FAULT, .calls = "", .no_flags = FILM_WAIT_KERNEL},
-	{WAIT_FAULT, .frames = WAIT_HAS_FAULT},
-	{WAIT_DISK, .flags = FILM_WAIT_IOWAIT},
-	{WAIT_DISK, .states = "D", .frames = WAIT_HAS_DISK},
-	/* kernel threads sleep only for want of work */
-	{WAIT_WORK, .states = "SI", .flags = FILM_WAIT_KERNEL},
-	{WAIT_IO_URING, .calls = "io_uring_enter"},
-	{WAIT_CHILD, .calls = "wait4 waitid vfork"},
-	{WAIT_SLEEP, .calls = "nanosleep clock_nanosleep"},
-	{WAIT_SLEEP, .calls = READS, .descriptors = FD(TIMER)},
-	{WAIT_POLL,
-	 .calls = "epoll_wait epoll_pwait epoll_pwait2 epoll_wait_old poll ppoll select pselect6 "
-		  "io_getevents io_pgetevents"},
-	{WAIT_LOCK, .calls = "futex futex_waitv futex_wait"},
-	{WAIT_ACCEPT, .calls = "accept accept4"},
-	{WAIT_CONNECT, .calls = "connect"},
-	/* sockets of one machine are a way between its processes, as pipes are */
-	{WAIT_IPC, .calls = READS WRITES RECEIVES SENDS, .descriptors = IPC},
-	{WAIT_RECEIVE, .calls = RECEIVES},
-	{WAIT_RECEIVE, .calls = READS, .descriptors = FD(SOCKET)},
-	{WAIT_SEND, .calls = SENDS},
-	{WAIT_SEND, .calls = WRITES "sendfile splice", .descriptors = FD(SOCKET)},
-	{WAIT_IPC, .calls = "splice tee vmsplice", .descriptors = IPC},
-	{WAIT_IPC, .calls = "semop semtimedop msgrcv msgsnd mq_timedreceive mq_timedsend"},
-	{WAIT_SIGNAL, .calls = "pause rt_sigsuspend rt_sigtimedwait"},
-	{WAIT_SIGNAL, .calls = READS, .descriptors = FD(SIGNAL)},
-	{WAIT_FILE, .calls = "fsync fdatasync sync syncfs sync_file_range msync flock open openat "
-			     "openat2 close "
-			     "rename renameat renameat2 unlink unlinkat mkdir mkdirat rmdir link "
-			     "linkat symlink "
-			     "symlinkat truncate ftruncate fallocate stat lstat fstat newfstatat "
-			     "statx getdents "
-			     "getdents64 fadvise64 readahead copy_file_range execve execveat"},
-	{WAIT_FILE, .descriptors = FILES},
-};
-
-enum {
-	RULES = sizeof(rules) / sizeof(rules[0])
-};
-
-const char *wait_class_name(enum wait_class class)
-{
-	return names[class];
-}
-
-enum wait_class wait_class_named(const char *name, size_t length)
-{
-	unsigned int i;
-
-	for (i = 0; i < WAIT_CLASSES; i++)
-		if (strlen(names[i]) == length && !memcmp(names[i], name, length))
-			break;
-	return (enum wait_class)i;
-}
-
-/* Whether a word is in a list of words with spaces between. */
-static bool is_listed(const char *list, const char *word)
-{
-	size_t length = strlen(word), part;
-
-	if (!*list || !length)
-		return !*list && !length;
-	for (; *list; list += part + (list[part] == ' ')) {
-		part = strcspn(list, " ");
-		if (part == length && !memcmp(list, word, length))
-			return true;
-	}
-	return false;
-}
-
-static bool holds(const struct rule *rule, const struct wait_evidence *e)
-{
-	if (rule->states && (!e->state || !strchr(rule->states, e->state)))
-		return false;
-	if (rule->calls && !is_listed(rule->calls, e->call))
-		return false;
-	if (rule->descriptors &&
-	    (e->descriptor > FILM_FD_OTHER || !(rule->descriptors & 1u << e->descriptor)))
-		return false;
-	if ((e->flags & rule->flags) != rule->flags || e->flags & rule->no_flags)
-		return false;
-	return !rule->frames || e->frames & rule->frames;
-}
-
-unsigned int wait_rule_of(const struct wait_evidence *evidence)
-{
-	unsigned int i;
-
-	for (i = 0; i < RULES; i++)
-		if (holds(&rules[i], evidence))
-			break;
-	return i;
-}
-
-unsigned int wait_rule_count(void)
-{
-	return RULES;
-}
-
-enum wait_class wait_rule_class(unsigned int rule)
-{
-	return rule < RULES ? rules[rule].class : WAIT_OTHER;
-}
-
 /* Functions of the kernel that tell what a wait is for, whatever system call led to it. */
 static const struct {
 	const char *glob;
@@ -174,7 +36,7 @@ int wait_classes_init(struct wait_classes *classes, const struct film *film)
 {
 	uint8_t *frames = calloc(film->frame_count + 1ull, 1);
 
-	*classes = (struct wait_classes){.film = film};
+	*classes = (struct wait_classes){.film = film, .decider.arch = film->info.arch};
 	classes->frames = calloc(film->stack_count + 1ull, 1);
 	if (!frames || !classes->frames) {
 		free(frames);
@@ -193,39 +55,21 @@ int wait_classes_init(struct wait_classes *classes, const struct film *film)
 void wait_classes_free(struct wait_classes *classes)
 {
 	free(classes->frames);
-	map_free(&classes->known);
+	wait_decider_free(&classes->decider);
 	*classes = (struct wait_classes){0};
-}
-
-/* "": in none; "?": it has no name here. */
-static const char *call_name(const struct film *film, uint32_t call)
-{
-	const char *name = call ? syscall_name(film->info.arch, call - 1) : "";
-
-	return name ? name : "?";
 }
 
 enum wait_class wait_class_of(struct wait_classes *classes, const struct film_waits *waits,
 			      size_t i)
 {
-	struct wait_evidence e = {
-		.call = call_name(classes->film, waits->call[i]),
+	const struct film_wait wait = {
+		.call = (uint16_t)waits->call[i],
 		.state = (uint8_t)waits->state[i],
 		.descriptor = (uint8_t)waits->descriptor[i],
 		.flags = waits->flags[i],
-		.frames = classes->frames[waits->stack[i]],
 	};
-	uint64_t key = (uint64_t)waits->call[i] << 32 | (uint64_t)e.state << 24 |
-		       (uint64_t)e.descriptor << 16 | (e.flags & 0xff) << 8 | e.frames;
-	const uint64_t *known = map_get(&classes->known, key);
-	enum wait_class class;
 
-	if (known)
-		return (enum wait_class) * known;
-	class = wait_rule_class(wait_rule_of(&e));
-	/* without memory it is found out again each time */
-	(void)!map_put(&classes->known, key, class);
-	return class;
+	return wait_decide(&classes->decider, &wait, classes->frames[waits->stack[i]]);
 }
 
 /* The innermost function of the kernel, "": there is none. */
@@ -241,12 +85,12 @@ void wait_class_words(struct wait_classes *classes, const struct film_waits *wai
 		      char *words, size_t size)
 {
 	enum wait_class class = wait_class_of(classes, waits, i);
-	const char *call = call_name(classes->film, waits->call[i]);
+	const char *call = wait_call_name(classes->film->info.arch, waits->call[i]);
 	const char *function = kernel_function(classes->film, waits->stack[i]);
 	char number[32];
 
 	if (class != WAIT_OTHER) {
-		snprintf(words, size, "%s", names[class]);
+		snprintf(words, size, "%s", wait_class_name(class));
 		return;
 	}
 	if (!*call)

@@ -65,6 +65,15 @@ def test_what_a_descriptor_is_of_tells_waits_apart(waits):
     assert all_of_it and time_in(film, "wait_for_pipe", ("off-cpu",), "-t", tid, "--wait", "ipc") == all_of_it
 
 
+def test_idle_waits_are_shown_with_the_others_if_wanted(waits):
+    film, _, _ = waits
+    both = total(film, "off-cpu", "--idle")
+    assert both == total(film, "off-cpu") + total(film, "idle") > total(film, "off-cpu") > 0
+    assert film.json("-e", "off-cpu", "--idle", "--by", "wait")["event"]["total"] == both
+    refused = film.report("-e", "run-queue", "--idle", check=False)
+    assert refused.returncode == 1 and "--idle adds to off-cpu" in refused.stderr
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_waits_are_as_long_as_the_program_says(waits, function):
     film, truths, _ = waits

@@ -72,6 +72,17 @@ waits_are_told()
 	[ "$(share waits.film ';wait_for_time' ';thread;live;wait_for_time;')" -ge 98 ]
 }
 
+threads_are_listed()
+{
+	dump 100 >said.txt &
+	pid=$!
+	until grep -q ready said.txt; do :; done
+	stackcam threads -p $pid >threads.txt || return 1
+	kill $pid
+	grep -q '^  3 threads: locker' threads.txt && grep -q 'waits: ipc (read)' threads.txt &&
+		grep -q 'wait_for_pipe  .dump.' threads.txt && grep -q 'never_wait  .dump.' threads.txt
+}
+
 # told PROGRAM [OPTION…]: it is traced, ends well, and each function was called as often as it says
 told()
 {
@@ -127,6 +138,7 @@ test_case signal signal_frames_are_crossed
 test_case children children_are_followed
 test_case machine whole_machine
 test_case waits waits_are_told
+test_case threads threads_are_listed
 test_case calls calls_are_counted
 test_case calls-ret calls_by_ret_are_counted
 test_case calls-summary calls_are_summed_up

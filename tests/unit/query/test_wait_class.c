@@ -11,7 +11,7 @@
 /* before cmocka.h, which has a macro fail() */
 #include "answers.h"
 #include "film_build.h"
-#include "query/syscall_names.h"
+#include "film/syscall_names.h"
 #include "query/wait_class.h"
 
 #include <cmocka.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "query/syscall_names.h"
+#include "film/syscall_names.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef QUERY_SYSCALL_NAMES_H
-#define QUERY_SYSCALL_NAMES_H
+#ifndef FILM_SYSCALL_NAMES_H
+#define FILM_SYSCALL_NAMES_H
 
 #include <stdint.h>
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FILM_WAIT_RULES_H
+#define FILM_WAIT_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/map.h"
+#include "film/film.h"
+
+/*
+ * What waits were for, decided from the evidence that a film has: by a table of rules in order, of
+ * which the first one that holds counts. Both halves decide by it: the recorder whether a wait is
+ * idle, so that each event of a film has its own waits and its own sums; the reader of a film what
+ * it was for, so that a better rule also holds for films that are there.
+ */
+enum wait_class {
+	WAIT_OTHER, /* none of these: named by its system call and what the kernel did */
+	WAIT_READY, /* it could have run: for a CPU */
+	WAIT_STOPPED,
+	WAIT_FAULT,
+	WAIT_DISK,
+	WAIT_WORK, /* a thread of the kernel without work */
+	WAIT_IO_URING,
+	WAIT_CHILD,
+	WAIT_SLEEP,
+	WAIT_POLL,
+	WAIT_LOCK,
+	WAIT_ACCEPT,
+	WAIT_CONNECT,
+	WAIT_RECEIVE,
+	WAIT_SEND,
+	WAIT_IPC,
+	WAIT_SIGNAL,
+	WAIT_FILE,
+	WAIT_CLASSES,
+};
+
+/* "lock", "page-fault" …, as a user gives it. */
+const char *wait_class_name(enum wait_class class);
+/* WAIT_CLASSES: there is none of that name. */
+enum wait_class wait_class_named(const char *name, size_t length);
+
+/* What frames of the kernel a stack has. */
+enum wait_frames {
+	WAIT_HAS_FAULT = 1, /* it brings in a page, or makes room for one */
+	WAIT_HAS_DISK = 2,  /* it waits for a block device */
+};
+
+/* What a rule looks at. */
+struct wait_evidence {
+	const char *call; /* the system call's name; "": in none; "?": one without a known name */
+	uint8_t state, descriptor; /* as in struct film_wait */
+	uint32_t flags;
+	unsigned int frames; /* of enum wait_frames */
+};
+
+/* The number of the first rule that holds; wait_rule_count(): none does. */
+unsigned int wait_rule_of(const struct wait_evidence *evidence);
+unsigned int wait_rule_count(void);
+enum wait_class wait_rule_class(unsigned int rule);
+
+/* A thread that waits for new work, or is stopped, is not slow: its waits are the event idle. */
+bool wait_class_is_idle(enum wait_class class);
+
+/* Decides for many waits of one machine, each kind of evidence once. */
+struct wait_decider {
+	const char *arch; /* of the machine: uname -m */
+	struct map known; /* evidence: its class */
+};
+
+void wait_decider_free(struct wait_decider *decider);
+
+/*
+ * The class of a wait: of its row the call, state, descriptor and flags count. frames: enum
+ * wait_frames, of its stack; 0: nothing is known of it.
+ */
+enum wait_class wait_decide(struct wait_decider *decider, const struct film_wait *wait,
+			    unsigned int frames);
+
+/* The name of its system call; "": it was in none; "?": it has no name here. */
+const char *wait_call_name(const char *arch, uint32_t call);
+
+#endif
