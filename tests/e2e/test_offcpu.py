@@ -65,11 +65,13 @@ def test_what_a_descriptor_is_of_tells_waits_apart(waits):
     assert all_of_it and time_in(film, "wait_for_pipe", ("off-cpu",), "-t", tid, "--wait", "ipc") == all_of_it
 
 
-def test_idle_waits_are_shown_with_the_others_if_wanted(waits):
-    film, _, _ = waits
+def test_idle_waits_are_shown_with_the_others_if_wanted(lab):
+    with running(lab.program("dump"), 100) as target:
+        film = lab.record("-e", "off-cpu", "-d", "1", "-p", target.pid)
+    assert film.share(lambda stack: "wait_for_event" in stack, "-e", "idle") == 1
     both = total(film, "off-cpu", "--idle")
     assert both == total(film, "off-cpu") + total(film, "idle") > total(film, "off-cpu") > 0
-    assert film.json("-e", "off-cpu", "--idle", "--by", "wait")["event"]["total"] == both
+    assert film.json("-e", "off-cpu", "--idle", "--wait", "poll")["event"]["total"] == total(film, "idle")
     refused = film.report("-e", "run-queue", "--idle", check=False)
     assert refused.returncode == 1 and "--idle adds to off-cpu" in refused.stderr
 
