@@ -23,7 +23,7 @@ const char question_help[] =
 	"                        of waits, only those for: lock, poll, sleep, disk, file,\n"
 	"                        page-fault, socket-read, socket-write, connect, accept, ipc,\n"
 	"                        child, signal, io_uring, stopped, ready, work, other\n"
-	"      --idle            of off-cpu: also waits for new work, and threads that are stopped\n"
+	"      --idle            of off-cpu: also waits for new work, and stopped threads\n"
 	"      --by WHAT[,WHAT…] group by process, thread, image, label; of waits by wait, waker;\n"
 	"                          of waits for locks by lock, holder\n"
 	"      --lines           split functions by source line\n"
