@@ -377,6 +377,10 @@ static int run(struct serve *serve)
 	return err ? fail_exit_status(&why) : 0;
 }
 
+enum {
+	ARENAS = 16, /* threads: about that many run, and some for moments */
+};
+
 int cmd_serve(int argc, char **argv)
 {
 	struct serve serve = {.argc = argc, .argv = argv};
@@ -388,10 +392,12 @@ int cmd_serve(int argc, char **argv)
 	}
 	umask(077);
 	/*
-	 * With an arena for each thread, what is free in one is of no use to the others. And what a
+	 * Each thread that lives as long as the server has an arena of its own. Of one that is
+	 * shared, a thread with questions, which gives way to all that is filmed, may hold the lock
+	 * while it does not get the CPU, and whoever asks how things are waits with it. And what a
 	 * large answer took is given back behind it; by itself, malloc() would learn to keep it.
 	 */
-	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	mallopt(M_TRIM_THRESHOLD, 1 << 20);
 	gethostname(serve.host, sizeof(serve.host) - 1);

@@ -14,10 +14,6 @@
 
 #define SECOND_NS 1000000000ull
 
-enum {
-	EVENTS_MAX = 64
-};
-
 static double cpu_seconds(void)
 {
 	struct rusage use;
@@ -94,8 +90,8 @@ static void put_event_type(struct json *j, const struct store_event *event)
 
 static void put_events(struct json *j, struct store *store)
 {
-	struct store_event events[EVENTS_MAX];
-	size_t count = store_events(store, events, EVENTS_MAX);
+	struct store_event events[STORE_EVENTS_MAX];
+	size_t count = store_events(store, events, STORE_EVENTS_MAX);
 
 	json_open(j, "events", '[');
 	for (size_t i = 0; i < count; i++)

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "server/internal.h"
+#include "server/spent.h"
 
 /*
  * Called as soon as a request's first line is known. What it returns is the call in all that
@@ -40,10 +41,8 @@ void handle_end(void *context, struct MHD_Connection *connection, void **call_at
 	if (!call)
 		return;
 	watch_set(call->server->watch, call->watched, WATCH_IDLE);
-	if (call->response)
-		MHD_destroy_response(call->response);
+	spent_leave(call);
 	atomic_fetch_sub(&call->server->body_bytes, call->reserved);
-	atomic_fetch_sub(&call->server->answer_bytes, call->sent);
 	body_close(&call->body);
 	url_free(&call->url);
 	free(call->raw);
@@ -57,6 +56,7 @@ void handle_connection(void *context, struct MHD_Connection *connection, void **
 	struct server *server = context;
 	const union MHD_ConnectionInfo *info, *address;
 
+	spent_go_on(server);
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		watch_remove(server->watch, *watched);
 		*watched = NULL;
@@ -70,8 +70,8 @@ void handle_connection(void *context, struct MHD_Connection *connection, void **
 }
 
 /*
- * Gives the response that was made away; MHD_NO ends the connection, where there was no memory for
- * one.
+ * Sends the response that was made; MHD_NO ends the connection, where there was no memory for one.
+ * What a worker made is kept until the call ends: see spent.h.
  */
 static enum MHD_Result send_response(struct call *call)
 {
@@ -81,8 +81,10 @@ static enum MHD_Result send_response(struct call *call)
 		return MHD_NO;
 	watch_set(call->server->watch, call->watched, WATCH_SENDING);
 	done = MHD_queue_response(call->connection, call->status, call->response);
-	MHD_destroy_response(call->response);
-	call->response = NULL;
+	if (!call->was_worked_on) {
+		MHD_destroy_response(call->response);
+		call->response = NULL;
+	}
 	return done;
 }
 
@@ -133,6 +135,13 @@ static int finish(struct call *call, struct out *out, struct fail *why)
 		    "too many answers are waiting for those who asked");
 }
 
+/* What is answered at once is small, or packed already. */
+static enum out_coding coding_of(const struct call *call)
+{
+	return call->route->lane == LANE_LIGHT ? OUT_PLAIN
+					       : out_choose(call_header(call, "Accept-Encoding"));
+}
+
 /* Makes the answer: in a worker, or at once where that is no work. */
 static void make_answer(struct call *call)
 {
@@ -155,8 +164,7 @@ static void make_answer(struct call *call)
 	request.body = call->body.bytes.at;
 	request.body_size = call->body.bytes.count;
 	request.body_path = *call->body.path ? call->body.path : NULL;
-	if (!err &&
-	    out_open(&out, out_choose(call_header(call, "Accept-Encoding")), &answer.packed))
+	if (!err && out_open(&out, coding_of(call), &answer.packed))
 		err = fail_errno(&why, -ENOMEM, NULL, "cannot answer");
 	/* as it is without its encoding, and whatever becomes of it */
 	if (call->route->lane == LANE_PUSH)
@@ -211,6 +219,7 @@ static enum MHD_Result answer(struct call *call)
 		fail(&why, -EBUSY, "ask again a little later", "this server has too much to do");
 		return send_failure(call, MHD_HTTP_SERVICE_UNAVAILABLE, &why);
 	}
+	call->was_worked_on = true;
 	watch_set(server->watch, call->watched, WATCH_ANSWERING);
 	MHD_suspend_connection(call->connection);
 	workers_put(server->lanes[call->route->lane], call);

@@ -50,6 +50,8 @@ struct server {
 	atomic_uint_fast64_t body_bytes; /* that bodies in memory may take, of requests in work */
 	uint64_t answer_max;		 /* what answers may take that are on their way out */
 	atomic_uint_fast64_t answer_bytes;
+	struct workers *freeing;       /* spent.c */
+	_Atomic(struct spent *) spent; /* the last one; or null */
 	struct tls_files *tls;
 	char address[96];
 	char words[256]; /* the first that libmicrohttpd said */
@@ -64,13 +66,14 @@ struct call {
 	struct url url;
 	const struct route *route;
 	struct access_grant grant;
-	bool is_head, has_begun;
+	bool is_head, has_begun, was_worked_on; /* the last: by a worker */
 	struct body body;
 	uint64_t reserved; /* of server->body_bytes */
 	uint64_t sent;	   /* of server->answer_bytes */
 	unsigned int status;
-	uint64_t retry_after;	       /* s, of 429 */
-	struct MHD_Response *response; /* made, and not yet given away */
+	uint64_t retry_after; /* s, of 429 */
+	struct MHD_Response
+		*response; /* once it is made; until the call ends, if a worker made it */
 };
 
 /* handle.c: the callbacks of libmicrohttpd; context is the struct server. */

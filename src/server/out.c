@@ -11,6 +11,11 @@
 
 enum {
 	PIECE = 64 << 10,
+	/*
+	 * what is not compressed gains nothing from more; and no answer that comes from memory asks
+	 * the kernel for more, where it would wait for those who read films
+	 */
+	PLAIN_PIECE = 8 << 10,
 	GZIP_WINDOW = 15 + 16, /* deflateInit2's: the largest window, and gzip's header */
 	GZIP_LEVEL = 4,
 	ZSTD_LEVEL = 1,
@@ -20,8 +25,8 @@ struct out_packer {
 	ZSTD_CCtx *zstd;
 	z_stream gzip;
 	bool has_gzip;
-	uint8_t room[PIECE];
-	char written[PIECE]; /* what the FILE holds back */
+	uint8_t *room;	/* PIECE, of what is compressed */
+	char written[]; /* what the FILE holds back */
 };
 
 /* The q of "gzip;q=0.5" in thousandths; 1000 where there is none. */
@@ -82,6 +87,8 @@ static int start_packer(struct out *out)
 {
 	struct out_packer *p = out->packer;
 
+	if (out->coding != OUT_PLAIN && !p->room && !(p->room = malloc(PIECE)))
+		return -ENOMEM;
 	if (out->coding == OUT_ZSTD && !p->zstd) {
 		p->zstd = ZSTD_createCCtx();
 		if (!p->zstd)
@@ -179,14 +186,16 @@ static ssize_t take(void *context, const char *bytes, size_t count)
 
 int out_open(struct out *out, enum out_coding coding, const char *const *packed)
 {
+	size_t piece = coding == OUT_PLAIN ? PLAIN_PIECE : PIECE;
+
 	*out = (struct out){.coding = coding, .packed = packed, .hash = 0xcbf29ce484222325ull};
-	out->packer = calloc(1, sizeof(*out->packer));
+	out->packer = calloc(1, sizeof(*out->packer) + piece);
 	if (!out->packer)
 		return -ENOMEM;
 	out->file = fopencookie(out, "w", (cookie_io_functions_t){.write = take});
 	if (!out->file)
 		return -ENOMEM;
-	setvbuf(out->file, out->packer->written, _IOFBF, sizeof(out->packer->written));
+	setvbuf(out->file, out->packer->written, _IOFBF, piece);
 	/* one thread writes it */
 	__fsetlocking(out->file, FSETLOCKING_BYCALLER);
 	return 0;
@@ -209,6 +218,7 @@ void out_close(struct out *out)
 		ZSTD_freeCCtx(out->packer->zstd);
 		if (out->packer->has_gzip)
 			deflateEnd(&out->packer->gzip);
+		free(out->packer->room);
 	}
 	free(out->packer);
 	buf_free(&out->bytes);

@@ -91,10 +91,13 @@ typedef int route_function(const struct request *request, struct answer *answer,
 enum route_lane {
 	/* reads films: may take seconds, is in no hurry, and is given up when its client is gone */
 	LANE_QUESTION,
-	LANE_STATUS, /* takes milliseconds */
-	LANE_PUSH,   /* takes films in */
+	LANE_PUSH, /* takes films in */
 	LANES,
-	LANE_LIGHT = LANES, /* answered at once from memory, in the thread of the connections */
+	/*
+	 * Answered at once from memory, in the thread of the connections: never waits for a disk, or
+	 * for a lock that others hold for longer than moments.
+	 */
+	LANE_LIGHT = LANES,
 };
 
 struct route {

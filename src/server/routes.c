@@ -9,7 +9,7 @@ const struct route routes[] = {
 	{"GET", "/assets/icon.svg", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
 
 	{"GET", "/api/v1/openapi.json", .lane = LANE_LIGHT, .answer = api_openapi},
-	{"GET", "/api/v1/status", .lane = LANE_STATUS, .answer = api_status},
+	{"GET", "/api/v1/status", .lane = LANE_LIGHT, .answer = api_status},
 	{"GET", "/api/v1/series", .answer = api_series},
 	{"GET", "/api/v1/timeline", .answer = api_timeline},
 	{"GET", "/api/v1/heat", .answer = api_heat},

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "server/internal.h"
+#include "server/spent.h"
 
 #define SECOND 1000000000ull
 
@@ -423,7 +424,6 @@ static int start_workers(struct server *server, const struct server_limits *limi
 		[LANE_QUESTION] = {.count = limits->workers,
 				   .name = "question",
 				   .is_patient = true},
-		[LANE_STATUS] = {.count = 1, .name = "status"},
 		[LANE_PUSH] = {.count = PUSHERS, .name = "push"},
 	};
 	int err = 0;
@@ -450,6 +450,8 @@ static int start_threads(struct server *server, const struct server_options *opt
 	if (!server->logins)
 		return fail_errno(why, -ENOMEM, NULL, "cannot start the server");
 	err = start_watch(server, &limits, why);
+	if (!err)
+		err = spent_start(server, why);
 	return err ? err : start_workers(server, &limits, why);
 }
 
@@ -548,6 +550,7 @@ void server_stop(struct server *server)
 	for (size_t i = 0; i < LANES; i++)
 		workers_end(server->lanes[i]);
 	watch_stop(server->watch);
+	spent_stop(server);
 	/* takes the socket with it */
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
@@ -556,6 +559,7 @@ void server_stop(struct server *server)
 			MHD_stop_daemon(server->old[i]);
 	for (size_t i = 0; i < LANES; i++)
 		workers_free(server->lanes[i]);
+	spent_free(server);
 	watch_free(server->watch);
 	tls_free(server->tls);
 	logins_free(server->logins);

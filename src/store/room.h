@@ -49,6 +49,18 @@ struct store_agent {
 	bool is_complete; /* the index was asked, too */
 };
 
+/*
+ * What store_status() and store_events() say where they would have to wait. Its lock is held for
+ * moments: nothing is called with it.
+ */
+struct store_shown {
+	pthread_mutex_t lock;
+	struct index_status index; /* when it was changed last */
+	struct store_status status;
+	struct store_event events[STORE_EVENTS_MAX];
+	size_t event_count;
+};
+
 struct store {
 	char *path;
 	int lock_fd; /* no other process works on the store as long as it is open */
@@ -69,12 +81,8 @@ struct store {
 	struct map owners; /* hash of a host's name -> whose its films are */
 	uint64_t own;	   /* that of the host that is recorded here; 0: none is */
 	bool is_full;
-	struct index_status
-		/*
-		 * of the index, when it was changed last: who asks how the store is waits for no
-		 * reader
-		 */
-		seen;
+
+	struct store_shown shown;
 
 	/* of store_tick()'s thread */
 	struct identity *identity; /* with the lock held where it changes */
@@ -150,6 +158,9 @@ uint64_t store_kin_of(const struct film_info *info);
 /* merging.c: films become one; recover: what a crash left half done. */
 int store_merge_films(struct store *store, uint64_t now, uint64_t deadline, struct fail *why);
 int store_recover_merge(struct store *store, struct fail *why);
+
+/* status.c: remembers how the index is, after it was changed. */
+void store_look(struct store *store);
 
 /* owners.c: what is known of whose films are; with the lock held but for the first. */
 int store_read_owners(struct store *store);

@@ -157,6 +157,7 @@ static struct store *new_store(const struct store_options *options)
 	if (!store)
 		return NULL;
 	pthread_mutex_init(&store->lock, NULL);
+	pthread_mutex_init(&store->shown.lock, NULL);
 	store->lock_fd = -1;
 	store->bytes_max = options->bytes_max;
 	store->age_max = options->age_max;
@@ -169,17 +170,6 @@ static struct store *new_store(const struct store_options *options)
 		return store;
 	store_free(store);
 	return NULL;
-}
-
-/* What store_status() says of the index from now on. */
-static void look_at_index(struct store *store)
-{
-	struct index_status seen;
-
-	index_status(store->index, &seen);
-	pthread_mutex_lock(&store->lock);
-	store->seen = seen;
-	pthread_mutex_unlock(&store->lock);
 }
 
 int store_open(const struct store_options *options, struct store **result, struct fail *why)
@@ -211,7 +201,7 @@ int store_open(const struct store_options *options, struct store **result, struc
 		return err;
 	}
 	store->next_scan = clock_ns() + SCAN_NS;
-	look_at_index(store);
+	store_look(store);
 	*result = store;
 	return 0;
 }
@@ -256,7 +246,7 @@ int store_open_film(const char *film, struct store **result, struct fail *why)
 		store_free(store);
 		return err;
 	}
-	look_at_index(store);
+	store_look(store);
 	*result = store;
 	return 0;
 }
@@ -275,6 +265,7 @@ void store_free(struct store *store)
 	identity_free(store->identity);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
+	pthread_mutex_destroy(&store->shown.lock);
 	pthread_mutex_destroy(&store->lock);
 	free(store->path);
 	free(store);
@@ -371,7 +362,7 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 
 	if (store->is_single) {
 		err = index_single(store, why);
-		look_at_index(store);
+		store_look(store);
 		return err;
 	}
 	/* nothing works without */
@@ -399,7 +390,7 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 	store_remove_aside(store);
 	add_failure(&first, index_compact(store->index, now, &failed), &failed);
 	add_failure(&first, store_clean_index(store, &failed), &failed);
-	look_at_index(store);
+	store_look(store);
 	store_note(store, first.err);
 	if (first.err)
 		*why = first;
@@ -413,49 +404,6 @@ int store_follow(struct store *store, struct fail *why)
 	if (store->is_single || index_is_retired(store->index))
 		return 0;
 	err = store_index_films(store, clock_ns() + INDEX_BUDGET_NS, false, why);
-	look_at_index(store);
+	store_look(store);
 	return store_note(store, err);
-}
-
-static void status_of_single(struct store *store, struct store_status *status)
-{
-	struct stat st;
-
-	status->films = 1;
-	status->bytes = stat(store->path, &st) ? 0 : (uint64_t)st.st_size;
-}
-
-/* With the lock held. */
-static uint64_t count_later(const struct store *store)
-{
-	uint64_t count = 0;
-
-	vec_foreach (&store->films, film)
-		count += (*film)->is_later;
-	return count;
-}
-
-void store_status(struct store *store, struct store_status *status)
-{
-	struct index_status index;
-
-	pthread_mutex_lock(&store->lock);
-	index = store->seen;
-	*status = (struct store_status){
-		.films = store->films.count,
-		.bytes = store->bytes + index.bytes,
-		.first = index.first,
-		.last = index.last,
-		.hosts = index.hosts,
-		.series = index.series,
-		.set_aside = store->set_aside,
-		.later = count_later(store),
-		.taken = store->taken,
-		.again = store->again,
-		.removed = store->removed,
-		.is_full = store->is_full,
-	};
-	pthread_mutex_unlock(&store->lock);
-	if (store->is_single)
-		status_of_single(store, status);
 }

@@ -107,12 +107,19 @@ struct store_status {
 	uint64_t removed;      /* by age and size since the start */
 	bool is_full;	       /* the disk was full when last written to */
 };
+/*
+ * Waits for no reader, and for milliseconds at most for those who move films: then it is as it was
+ * when it was asked for before.
+ */
 void store_status(struct store *store, struct store_status *status);
 
 /*
- * The events that films were seen to have, at most max, each name once. The strings live as long as
- * the store.
+ * The events that films were seen to have, at most max, each name once; as above. The strings live
+ * as long as the store.
  */
+enum {
+	STORE_EVENTS_MAX = 64
+};
 struct store_event {
 	const char *name, *unit;
 };

@@ -15,6 +15,7 @@
 #include "kept_store.h"
 #include "store/ask.h"
 #include "store/folder.h"
+#include "store/room.h"
 
 static void test_each_film_is_taken_once(void **state)
 {
@@ -54,6 +55,31 @@ static void test_each_film_is_taken_once(void **state)
 	tick(store, BEGIN + 10000);
 	assert_int_equal(indexed(store), 5 * SAMPLES);
 	assert_int_equal(look().samples, 5 * SAMPLES);
+	store_free(store);
+}
+
+/* Who moves films waits for a busy disk, and has the lock meanwhile. */
+static void test_status_waits_for_nobody(void **state)
+{
+	struct store *store = open_store(0, 0);
+	struct store_event events[2];
+	struct store_status status;
+
+	(void)state;
+	send_some(store, "agent-1", 3, BEGIN);
+	tick(store, BEGIN + 100);
+	pthread_mutex_lock(&store->lock);
+	store->taken++;
+	store_status(store, &status);
+	assert_int_equal(status.taken, 3);
+	assert_int_equal(status.films, 3);
+	assert_int_equal(status.hosts, 1);
+	assert_true(status.bytes > 0);
+	assert_int_equal(store_events(store, events, 2), 1);
+	assert_string_equal(events[0].name, "on-cpu");
+	pthread_mutex_unlock(&store->lock);
+	store_status(store, &status);
+	assert_int_equal(status.taken, 4);
 	store_free(store);
 }
 
@@ -410,6 +436,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KEPT_TEST(test_each_film_is_taken_once),
+		KEPT_TEST(test_status_waits_for_nobody),
 		KEPT_TEST(test_what_is_not_taken),
 		KEPT_TEST(test_hosts_of_any_name),
 		KEPT_TEST(test_paths_for_the_recorder),
