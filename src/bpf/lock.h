@@ -25,7 +25,7 @@ struct {
 
 /* By pid; user space tells of those that it has met. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, struct lock_runtime);
@@ -58,7 +58,7 @@ static __noinline void lock_read_runtime(struct task_struct *task, struct lock_e
 	const struct lock_runtime *runtime = bpf_map_lookup_elem(&off_cpu_lock_runtimes, &pid);
 	__u64 thread;
 
-	evidence->runtime_lock = evidence->runtime_owner = 0;
+	evidence->runtime_lock = evidence->runtime_owner = evidence->runtime_thread = 0;
 	if (!runtime)
 		return;
 	if (!runtime->tls) {
@@ -70,6 +70,7 @@ static __noinline void lock_read_runtime(struct task_struct *task, struct lock_e
 		thread = lock_read_pointer(task->thread.fsbase + runtime->tls);
 		if (!thread)
 			return;
+		evidence->runtime_thread = thread;
 		evidence->runtime_lock = lock_read_pointer(thread + runtime->pending);
 		if (!evidence->runtime_lock)
 			return;

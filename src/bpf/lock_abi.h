@@ -35,6 +35,8 @@ struct lock_evidence {
 	 * for, 0: none of the runtime's own, and what that has as its owner.
 	 */
 	__u64 runtime_lock, runtime_owner;
+	/* of a runtime with many locks: what the thread has as its structure; user space checks it */
+	__u64 runtime_thread;
 };
 
 #define LOCK_EVIDENCE_WORDS (sizeof(struct lock_evidence) / 8)

@@ -34,6 +34,9 @@
 /* Addresses of locks that are remembered. */
 #define PLACES_MAX 65536
 
+/* And owners of runtimes' locks. */
+#define OWNERS_MAX 65536
+
 /* Words of a mutex, from the futex word on. */
 enum {
 	MUTEX_OWNER = 2,
@@ -58,7 +61,9 @@ struct lock_book {
 	const struct source_host *host;
 	struct lock_codes codes;
 	struct lock_holders holders;
-	struct map places; /* a hash of pid and address: its frame; 0: none */
+	struct map places;   /* a hash of pid and address: its frame; 0: none */
+	struct map runtimes; /* pid: its struct runtime_type, of which the kernel side knows */
+	struct map owners;   /* a hash of pid and a runtime's owner: the number of its thread */
 	uint64_t undecided;
 };
 
@@ -92,6 +97,8 @@ void lock_book_free(struct lock_book *book)
 	lock_codes_free(&book->codes);
 	lock_holders_free(&book->holders);
 	map_free(&book->places);
+	map_free(&book->runtimes);
+	map_free(&book->owners);
 	free(book);
 }
 
@@ -102,7 +109,26 @@ void lock_book_turn(struct lock_book *book)
 
 void lock_book_process_gone(struct lock_book *book, pid_t pid)
 {
+	uint32_t key = (uint32_t)pid;
+
 	lock_holders_forget(&book->holders, pid);
+	if (map_remove(&book->runtimes, key))
+		bpf_map_delete_elem(bpf_map__fd(book->host->probes->maps.off_cpu_lock_runtimes),
+				    &key);
+}
+
+void lock_meet(struct lock_book *book, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+	struct runtimes_lock locks;
+
+	if (map_get(&book->runtimes, key) || !samples_locks(book->host->samples, pid, &locks))
+		return;
+	/* where there is no room, waits for its locks are those that they are made of */
+	if (map_put(&book->runtimes, key, (uintptr_t)locks.type) &&
+	    bpf_map_update_elem(bpf_map__fd(book->host->probes->maps.off_cpu_lock_runtimes), &key,
+				&locks.where, BPF_ANY))
+		map_remove(&book->runtimes, key);
 }
 
 /* Takes a thread for the holder, if it is one of the process. */
@@ -217,6 +243,59 @@ static bool read_futex(struct look *look)
 	return read_by_code(look);
 }
 
+/* The number of the thread that is the owner of a runtime's lock; 0: not known. */
+static uint32_t number_of_owner(struct look *look, bool again)
+{
+	struct lock_book *book = look->book;
+	uint32_t pid = look->record->identity.pid, number;
+	const uint64_t what[] = {pid, look->evidence->runtime_owner};
+	uint64_t key = hash_bytes(what, sizeof(what));
+	const uint64_t *known = again ? NULL : map_get(&book->owners, key);
+
+	if (known)
+		return (uint32_t)*known;
+	number = samples_lock_owner(book->host->samples, (pid_t)pid, what[1]);
+	if (book->owners.count >= OWNERS_MAX)
+		map_free(&book->owners);
+	if (number)
+		(void)!map_put(&book->owners, key, number);
+	return number;
+}
+
+/*
+ * Whether a lock that the thread's structure names is one: what is there of a thread that has
+ * another structure means nothing.
+ */
+static bool is_of_runtime(struct look *look)
+{
+	struct lock_book *book = look->book;
+	uint32_t pid = look->record->identity.pid;
+	const uint64_t what[] = {pid, look->evidence->runtime_thread, 1};
+	uint64_t key = hash_bytes(what, sizeof(what));
+
+	if (!look->evidence->runtime_lock)
+		return false;
+	if (!look->evidence->runtime_thread || map_get(&book->owners, key))
+		return true;
+	if (!samples_lock_thread(book->host->samples, (pid_t)pid, what[1]))
+		return false;
+	/* one that has ended is not in the runtime's list any more */
+	(void)!map_put(&book->owners, key, 1);
+	return true;
+}
+
+static void read_runtime(struct look *look, const struct runtime_type *type)
+{
+	enum film_lock_holder sure = (enum film_lock_holder)type->lock_sure;
+
+	look->row->kind = (uint8_t)type->lock_kind;
+	look->row->address = look->evidence->runtime_lock;
+	look->row->value = look->evidence->runtime_owner;
+	/* another thread may have the place of one that has ended */
+	if (look->evidence->runtime_owner && !take_holder(look, number_of_owner(look, false), sure))
+		take_holder(look, number_of_owner(look, true), sure);
+}
+
 /* The frame of the variable that a lock is; 0: it is none that has a place. */
 static uint32_t place_of(struct look *look)
 {
@@ -271,10 +350,16 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 	};
 
 	const uint64_t *words = samples_last_words(book->host->samples, &look.frames);
+	const uint64_t *type;
 
 	book->holders.samples = book->host->samples;
 	row->address = evidence->address;
 	row->value = word(&look, 0);
+	type = map_get(&book->runtimes, record->identity.pid);
+	if (type && is_of_runtime(&look)) {
+		read_runtime(&look, (const struct runtime_type *)(uintptr_t)*type);
+		return true;
+	}
 	if (look.process)
 		look.code = lock_code_of(&book->codes, look.process, words, look.frames);
 	if (!read_futex(&look)) {

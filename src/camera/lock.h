@@ -24,6 +24,12 @@ void lock_book_turn(struct lock_book *book);
 void lock_book_process_gone(struct lock_book *book, pid_t pid);
 
 /*
+ * Tells the kernel side where the runtime of a process has its locks, once that is known: to be
+ * called now and then, for a process that waits.
+ */
+void lock_meet(struct lock_book *book, pid_t pid);
+
+/*
  * Fills what a lock's row says of the lock and its holder. began: when the wait did. False: it is
  * no wait for a lock.
  */

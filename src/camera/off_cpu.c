@@ -361,7 +361,10 @@ static void take_lock(struct source *source, const struct capture_record *record
 		.flags = row->flags,
 	};
 
-	if (!off_cpu->locks || waited < min_wait_of(source))
+	if (!off_cpu->locks)
+		return;
+	lock_meet(off_cpu->locks, (pid_t)record->identity.pid);
+	if (waited < min_wait_of(source))
 		return;
 	if (wait->has_lock)
 		evidence = *(const struct lock_evidence *)(wait + 1);

@@ -401,6 +401,48 @@ uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
 				  place, is_part);
 }
 
+bool runtimes_locks(const struct process_runtimes *of, const struct process *process,
+		    struct runtimes_lock *locks)
+{
+	for (const struct attached *attached = of->first; attached; attached = attached->next) {
+		struct runtime_at at = place_of(attached, process);
+
+		locks->type = attached->type;
+		if (attached->ready && attached->type->locks &&
+		    attached->type->locks(&at, attached->state, &locks->where))
+			return true;
+	}
+	return false;
+}
+
+bool runtimes_lock_thread(const struct process_runtimes *of, const struct process *process,
+			  uint64_t thread)
+{
+	for (const struct attached *attached = of->first; attached; attached = attached->next) {
+		struct runtime_at at = place_of(attached, process);
+
+		if (attached->ready && attached->type->locks)
+			return !attached->type->lock_thread ||
+			       attached->type->lock_thread(&at, attached->state, thread);
+	}
+	return false;
+}
+
+uint32_t runtimes_lock_owner(const struct process_runtimes *of, const struct process *process,
+			     uint64_t owner)
+{
+	for (const struct attached *attached = of->first; attached; attached = attached->next) {
+		struct runtime_at at = place_of(attached, process);
+
+		if (!attached->ready || !attached->type->locks)
+			continue;
+		if (attached->type->lock_owner)
+			return attached->type->lock_owner(&at, attached->state, owner);
+		return owner <= UINT32_MAX ? (uint32_t)owner : 0;
+	}
+	return 0;
+}
+
 void runtimes_turn(struct runtimes *runtimes, struct film_writer *film)
 {
 	runtimes->film = film;

@@ -77,6 +77,21 @@ uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
 bool runtimes_is_part(const struct runtimes *runtimes, const struct mapping *mapping,
 		      uint64_t address, uint32_t runtime, bool nearer_to_leaf);
 
+/* The locks that a runtime of the process has of its own (runtime.h). */
+struct runtimes_lock {
+	const struct runtime_type *type;
+	struct lock_runtime where;
+};
+/* False: none is known by now. */
+bool runtimes_locks(const struct process_runtimes *of, const struct process *process,
+		    struct runtimes_lock *locks);
+/* Whether a thread's structure is one of those that tell of locks. */
+bool runtimes_lock_thread(const struct process_runtimes *of, const struct process *process,
+			  uint64_t thread);
+/* The number of the thread that an owner of one of them means; 0: not known. */
+uint32_t runtimes_lock_owner(const struct process_runtimes *of, const struct process *process,
+			     uint64_t owner);
+
 /* The image is gone: what was known of it, too. */
 void runtimes_image_gone(struct runtimes *runtimes, const struct image *image);
 

@@ -571,6 +571,30 @@ uint32_t samples_variable(struct samples *samples, const struct image *image, ui
 	return catalogue_variable(samples->catalogue, image, address, name);
 }
 
+bool samples_locks(struct samples *samples, pid_t pid, struct runtimes_lock *locks)
+{
+	struct process *process = targets_known(samples->targets, pid);
+	struct filmed_process *filmed = process ? process->owner : NULL;
+
+	return filmed && runtimes_locks(&filmed->runtimes, process, locks);
+}
+
+bool samples_lock_thread(struct samples *samples, pid_t pid, uint64_t thread)
+{
+	struct process *process = targets_known(samples->targets, pid);
+	struct filmed_process *filmed = process ? process->owner : NULL;
+
+	return filmed && runtimes_lock_thread(&filmed->runtimes, process, thread);
+}
+
+uint32_t samples_lock_owner(struct samples *samples, pid_t pid, uint64_t owner)
+{
+	struct process *process = targets_known(samples->targets, pid);
+	struct filmed_process *filmed = process ? process->owner : NULL;
+
+	return filmed ? runtimes_lock_owner(&filmed->runtimes, process, owner) : 0;
+}
+
 const struct process *samples_process(struct samples *samples, pid_t pid)
 {
 	return targets_find(samples->targets, pid);

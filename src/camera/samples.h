@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "bpf/capture_abi.h"
 #include "camera/camera.h"
+#include "camera/runtimes.h"
 #include "camera/spaces.h"
 #include "film/writer.h"
 #include "symbol/symbols.h"
@@ -90,6 +91,11 @@ bool samples_has_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t 
 /* The film's row for a variable of an image, by its address there; 0: the film is full. */
 uint32_t samples_variable(struct samples *samples, const struct image *image, uint64_t address,
 			  const char *name);
+
+/* runtimes_locks(), runtimes_lock_thread() and runtimes_lock_owner() of a process. */
+bool samples_locks(struct samples *samples, pid_t pid, struct runtimes_lock *locks);
+bool samples_lock_thread(struct samples *samples, pid_t pid, uint64_t thread);
+uint32_t samples_lock_owner(struct samples *samples, pid_t pid, uint64_t owner);
 
 /* The process as far as it is known; null: it was gone before. */
 const struct process *samples_process(struct samples *samples, pid_t pid);

@@ -543,4 +543,9 @@ const struct runtime_type runtime_hotspot = {
 	.detach = detach,
 	.owns = owns,
 	.name_of = name_of,
+	.locks = hotspot_locks,
+	.lock_owner = hotspot_lock_owner,
+	.lock_thread = hotspot_lock_thread,
+	.lock_kind = FILM_LOCK_MONITOR,
+	.lock_sure = FILM_HOLDER_OWNER,
 };

@@ -93,6 +93,12 @@
 	X(THREAD_OS, "Thread", "_osthread")                               \
 	X(THREAD_OS, "JavaThread", "_osthread")                           \
 	X(THREAD_ANCHOR, "JavaThread", "_anchor")                         \
+	X(OS_NUMBER, "OSThread", "_thread_id")                            \
+	X(THREAD_PENDING, "JavaThread", "_current_pending_monitor")       \
+	X(THREAD_STACK, "JavaThread", "_stack_base")                      \
+	X(THREAD_STACK_SIZE, "JavaThread", "_stack_size")                 \
+	X(THREAD_OWNER_ID, "JavaThread", "_monitor_owner_id")             \
+	X(MONITOR_OWNER, "ObjectMonitor", "_owner")                       \
 	X(OS_ID, "OSThread", "_pthread_id")                               \
 	X(WRAPPER_ANCHOR, "JavaCallWrapper", "_anchor")                   \
 	X(ANCHOR_SP, "JavaFrameAnchor", "_last_Java_sp")                  \
@@ -178,6 +184,12 @@ enum hotspot_fact {
 	HOTSPOT_THREAD_NEXT,
 	HOTSPOT_THREAD_OS,
 	HOTSPOT_THREAD_ANCHOR,
+	HOTSPOT_OS_NUMBER,
+	HOTSPOT_THREAD_PENDING,
+	HOTSPOT_THREAD_STACK,
+	HOTSPOT_THREAD_STACK_SIZE,
+	HOTSPOT_THREAD_OWNER_ID,
+	HOTSPOT_MONITOR_OWNER,
 	HOTSPOT_OS_ID,
 	HOTSPOT_WRAPPER_ANCHOR,
 	HOTSPOT_ANCHOR_SP,
@@ -237,6 +249,15 @@ int hotspot_read_tables(const struct runtime_at *at, struct hotspot *jvm, struct
  * jvm->data; what is not found stays 0. -EAGAIN: there is no thread yet.
  */
 int hotspot_read_threads(const struct runtime_at *at, struct hotspot *jvm);
+
+/* The locks of struct runtime_type: monitors of Java objects. */
+bool hotspot_locks(const struct runtime_at *at, const void *state, struct lock_runtime *locks);
+bool hotspot_lock_thread(const struct runtime_at *at, const void *state, uint64_t thread);
+uint32_t hotspot_lock_owner(const struct runtime_at *at, const void *state, uint64_t owner);
+
+/* The addresses of at most `most` JavaThreads. Returns how many; negative: they cannot be read. */
+int hotspot_list_threads(const struct runtime_at *at, const struct hotspot *jvm, uint64_t *threads,
+			 int most);
 
 /*
  * Names code of the blob at blob, `offset` bytes into it, and the frame of a compiled or

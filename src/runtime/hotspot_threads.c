@@ -16,9 +16,8 @@ static bool has(const struct hotspot *jvm, enum hotspot_fact fact)
 	return jvm->facts[fact] != HOTSPOT_ABSENT;
 }
 
-/* The addresses of some JavaThreads. Returns how many; negative: they cannot be read. */
-static int read_threads(const struct runtime_at *at, const struct hotspot *jvm,
-			uint64_t threads[THREADS_MAX])
+int hotspot_list_threads(const struct runtime_at *at, const struct hotspot *jvm, uint64_t *threads,
+			 int most)
 {
 	uint64_t list, array, length, thread;
 	int count = 0;
@@ -30,15 +29,15 @@ static int read_threads(const struct runtime_at *at, const struct hotspot *jvm,
 					&length) ||
 		    runtime_read_u64(at, &array, list + jvm->facts[HOTSPOT_THREADS_ARRAY]))
 			return -EFAULT;
-		for (; count < THREADS_MAX && (uint64_t)count < length; count++)
-			if (runtime_read_u64(at, &threads[count], array + 8 * (uint64_t)count))
-				return -EFAULT;
+		count = length < (uint64_t)most ? (int)length : most;
+		if (runtime_read(at, threads, 8 * (size_t)count, array))
+			return -EFAULT;
 		return count;
 	}
 	if (!has(jvm, HOTSPOT_THREADS_FIRST) || !has(jvm, HOTSPOT_THREAD_NEXT) ||
 	    runtime_read_u64(at, &thread, jvm->facts[HOTSPOT_THREADS_FIRST]))
 		return -EFAULT;
-	for (; thread && count < THREADS_MAX; count++) {
+	for (; thread && count < most; count++) {
 		threads[count] = thread;
 		if (runtime_read_u64(at, &thread, thread + jvm->facts[HOTSPOT_THREAD_NEXT]))
 			return -EFAULT;
@@ -58,7 +57,7 @@ int hotspot_read_threads(const struct runtime_at *at, struct hotspot *jvm)
 	for (i = 0; i < (int)(sizeof(needed) / sizeof(needed[0])); i++)
 		if (jvm->facts[needed[i]] > UINT16_MAX)
 			return 0;
-	count = read_threads(at, jvm, threads);
+	count = hotspot_list_threads(at, jvm, threads, THREADS_MAX);
 	if (count <= 0)
 		return count ? 0 : -EAGAIN;
 	data->thread_os = (uint32_t)jvm->facts[HOTSPOT_THREAD_OS];

@@ -204,4 +204,7 @@ const struct runtime_type runtime_python = {
 	.close = free,
 	.attach = attach,
 	.name_of = python_name_of,
+	.locks = python_locks,
+	.lock_kind = FILM_LOCK_GIL,
+	.lock_sure = FILM_HOLDER_LAST,
 };

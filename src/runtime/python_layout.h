@@ -46,6 +46,9 @@ void python_find_eval(const struct image *image, struct python_layout *layout,
 int python_name_of(const struct runtime_at *at, void *layout, const uint64_t words[2],
 		   struct runtime_names *names);
 
+/* The locks of struct runtime_type: the global lock. */
+bool python_locks(const struct runtime_at *at, const void *state, struct lock_runtime *locks);
+
 /*
  * The line of an instruction, from the code object's table. index: as the kernel side has it, -1:
  * none was executed yet. Returns 0 if there is none.

@@ -8,6 +8,7 @@
 
 #include "base/budget.h"
 #include "base/fail.h"
+#include "bpf/lock_abi.h"
 #include "bpf/unwind_abi.h"
 #include "film/film.h"
 #include "process/targets.h"
@@ -139,6 +140,21 @@ struct runtime_type {
 	 */
 	int (*name_of)(const struct runtime_at *at, void *state, const uint64_t words[2],
 		       struct runtime_names *names);
+
+	/*
+	 * Locks of its own, of which its threads wait in futex(2) in a way that tells nothing:
+	 * where they are (bpf/lock_abi.h). False: they are not known. null: it has none.
+	 */
+	bool (*locks)(const struct runtime_at *at, const void *state, struct lock_runtime *locks);
+	/*
+	 * What the number of a thread is (in its own pid namespace) that a lock's owner means; 0:
+	 * not known. null: the owner is the number.
+	 */
+	uint32_t (*lock_owner)(const struct runtime_at *at, const void *state, uint64_t owner);
+	/* Whether a thread's structure is one that tells of locks. null: all are. */
+	bool (*lock_thread)(const struct runtime_at *at, const void *state, uint64_t thread);
+	unsigned int lock_kind; /* enum film_lock_kind */
+	unsigned int lock_sure; /* enum film_lock_holder: how sure an owner is */
 };
 
 /* What may be read of one image to know its runtimes, all of them together. */

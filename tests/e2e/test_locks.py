@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits for locks: which lock, and who held it, against what the programs say themselves."""
 
+import contextlib
 import re
+import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, needs_root
+from harness import PATIENCE, needs_root, wait_until
 
 pytestmark = needs_root
 
@@ -121,3 +124,99 @@ def test_lock_and_holder_only_of_locks(lab):
     film = lab.record("-e", "off-cpu", "--", lab.program("locks"), 1)
     done = film.report("-e", "off-cpu", "--by", "lock", check=False)
     assert done.returncode != 0 and "-e lock" in done.stderr
+
+
+# -- languages ----------------------------------------------------------------------------------------------------------
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+JAVAS = {name: Path(f"/usr/lib/jvm/{folder}/bin/java")
+         for name, folder in (("17", "java-17-openjdk-amd64"), ("25", "temurin-25-jdk-amd64"))}
+
+
+@contextlib.contextmanager
+def program_with_locks(*command):
+    """A program that says "ready", runs after the first line of input and ends after the second one."""
+    with subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def read_up_to(process, word):
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.strip() == word:
+            return "".join(lines)
+    raise AssertionError(f"{process.args} ended before it said '{word}': {lines}")
+
+
+def film_locks(lab, *command):
+    """The film of such a program, while it runs, and what it says itself."""
+    with program_with_locks(*command) as process:
+        read_up_to(process, "ready")
+        with lab.recording("-e", "lock", "-p", process.pid) as (recording, film):
+            wait_until(film.path.exists)
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            text = read_up_to(process, "done")
+            recording.send_signal(signal.SIGINT)
+            assert recording.wait(timeout=PATIENCE) == 0
+    return film, truths_of(text)
+
+
+def long_ones(film, waiter, name):
+    """The waits of a thread for locks of that kind, but those that something else has cut short."""
+    return [lock for lock in locks_of(film) if lock.waiter == waiter and lock.name.startswith(name)
+            and lock.total >= HELD_NS / 2]
+
+
+@pytest.fixture(scope="module")
+def classes(tmp_path_factory):
+    """Compiled by the oldest JDK, for all of them."""
+    compiler = JAVAS["17"].with_name("javac")
+    if not compiler.exists():
+        pytest.skip("there is no javac")
+    folder = tmp_path_factory.mktemp("locks")
+    subprocess.run([compiler, "-d", folder, PROGRAMS / "Locks.java"], check=True, timeout=PATIENCE)
+    return folder
+
+
+@pytest.fixture(scope="module", params=JAVAS)
+def java(request, shared_lab, classes):
+    if not JAVAS[request.param].exists():
+        pytest.skip(f"there is no JDK {request.param}")
+    return request.param, *film_locks(shared_lab, JAVAS[request.param], "-cp", classes, "Locks")
+
+
+def test_the_owner_of_a_java_monitor_is_named(java):
+    version, film, truths = java
+    waiter, holder = truths["monitor"]
+    waits = long_ones(film, waiter, "Java monitor")
+    assert waits and {lock.holder for lock in waits} == {holder}, locks_of(film)
+    assert "owner" in {lock.sure for lock in waits}
+    # since JDK 24, a monitor that was made while its object was locked does not know its owner
+    assert version != "17" or {lock.sure for lock in waits} == {"owner"}, waits
+
+
+def test_waits_of_java_for_events_are_for_no_lock(java):
+    _, film, truths = java
+    for kind in ("object", "condition"):
+        assert not [lock for lock in locks_of(film) if lock.waiter == truths[kind][0] and lock.total >= HELD_NS / 2]
+
+
+@pytest.fixture(scope="module")
+def python(shared_lab):
+    return film_locks(shared_lab, "/usr/bin/python3", PROGRAMS / "locks.py")
+
+
+def test_the_last_holder_of_pythons_global_lock_is_named(python):
+    film, truths = python
+    one, two = truths["gil"]
+    for waiter, holder in ((one, two), (two, one)):
+        waits = [lock for lock in long_ones(film, waiter, "Python GIL") if lock.holder == holder]
+        assert waits and waits[0].sure == "last holder", locks_of(film)
+        # the main thread and those that begin have it for moments
+        assert waits[0].total >= 0.8 * sum(lock.total for lock in long_ones(film, waiter, "Python GIL"))
