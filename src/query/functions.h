@@ -16,10 +16,11 @@ struct function {
 	bool is_focus;		     /* its name matches --focus, or there is none */
 };
 
-/* The sums of self are the tree's totals. */
+/* The sum of self, with what is left out, is the tree's total. */
 struct functions {
 	struct function *at;
 	size_t count;
+	uint64_t left_out; /* of self: functions that are not there, as they will not be shown */
 };
 
 /*

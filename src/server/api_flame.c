@@ -64,8 +64,11 @@ int api_flame(const struct request *request, struct answer *answer, struct fail 
 		err = take_nodes(request, &nodes, why);
 	if (!err)
 		err = take_wanted(request, &wanted, why);
-	if (!err)
+	if (!err) {
+		ask.ask.nodes_max = (uint32_t)nodes;
+		ask.ask.functions_max = wanted.with_functions ? (uint32_t)wanted.limit : 1;
 		err = store_flame(request->store, &ask.ask, &found, why);
+	}
 	if (!err) {
 		json_open(&j, NULL, '{');
 		put_sum(&j, "sum", &found.sum);
@@ -127,8 +130,11 @@ int api_functions(const struct request *request, struct answer *answer, struct f
 
 	if (!err)
 		err = take_order(request, &wanted, why);
-	if (!err)
+	if (!err) {
+		ask.ask.nodes_max = FLAME_PRUNE_MIN;
+		ask.ask.functions_max = (uint32_t)wanted.limit;
 		err = store_flame(request->store, &ask.ask, &found, why);
+	}
 	if (!err) {
 		json_open(&j, NULL, '{');
 		put_sum(&j, "sum", &found.sum);

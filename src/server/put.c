@@ -174,7 +174,7 @@ int put_flame(struct json *j, const struct flame *flame, uint32_t most)
 	if (!err) {
 		put_labels(j, &labels);
 		put_nodes(j, &pruned, label_of);
-		json_u64(j, "hidden", hidden);
+		json_u64(j, "hidden", hidden + flame->left_out);
 	}
 	free(label_of);
 	labels_free(&labels);
@@ -208,7 +208,7 @@ int put_functions(struct json *j, const struct functions *functions, enum functi
 					       ? functions_in_order(functions, order)
 					       : functions_first(functions, order, &limit);
 
-	*others = 0;
+	*others = functions->left_out;
 	for (size_t i = 0; i < functions->count; i++)
 		*others += functions->at[i].self[TREE_NOW];
 	json_open(j, "functions", '[');

@@ -27,6 +27,13 @@ struct store_ask {
 	size_t label_count;
 	/* pids, tids, comms, focus, ignore, and the shape; its event and times are not looked at */
 	const struct question *question; /* may be null */
+	/*
+	 * At most so many nodes (flame_prune()) and functions (functions_first(), by self or total)
+	 * will be shown; 0: all. Where the index answers, the answer then holds what these need, and
+	 * no more: of a large store it takes a fraction of the time, and of the memory. For
+	 * store_flame() alone.
+	 */
+	uint32_t nodes_max, functions_max;
 	uint64_t
 		/* ns that reading films may take; 0: as below. One film is always read. */
 		patience;

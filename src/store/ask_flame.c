@@ -33,8 +33,9 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 	tree_total(&answer->tree);
 	if (!p->event.name || !p->event.unit ||
 	    flame_of_tree(&answer->tree, &view, is_diff, &answer->flame) ||
-	    functions_of(&answer->tree, &answer->flame, &answer->functions))
+	    (!p->is_shown && functions_of(&answer->tree, &answer->flame, &answer->functions)))
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
+	answer->flame.left_out = p->left_out;
 	call_functions_give(&p->calls, &answer->tree, &view, TREE_NOW, &answer->functions);
 	answer->is_summary = p->is_summary;
 	if (is_diff)
@@ -64,11 +65,19 @@ static int choose(const struct asked *sides, size_t count, bool *by_films, struc
 	return films < 0 ? (int)films : 0;
 }
 
+/* Only what will be shown; a comparison is scaled first, and images are merged. */
+static bool is_for_show(const struct store_ask *ask, size_t sides)
+{
+	return sides == 1 && ask->nodes_max && ask->functions_max &&
+	       !(ask->question && ask->question->shape.by_image);
+}
+
 /* Reads both sides, or one, from the index; sums: in the order of enum tree_side. */
-static int read_index(const struct asked *sides, size_t count, struct tree *tree,
+static int read_index(const struct asked *sides, size_t count, struct store_answer *answer,
 		      struct store_sum **sums, struct fail *why)
 {
 	struct index *index = sides[0].index;
+	bool for_show = is_for_show(sides[0].ask, count);
 	struct index_reader *reader;
 	int err = index_reader_take(index, &reader, why);
 
@@ -81,7 +90,8 @@ static int read_index(const struct asked *sides, size_t count, struct tree *tree
 	}
 	if (err)
 		paths_drop(reader);
-	else if (paths_tree(index, reader, tree))
+	else if (for_show ? paths_shown(index, reader, sides[0].ask, answer)
+			  : paths_tree(index, reader, &answer->tree))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot merge the stacks");
 	index_reader_give(index, reader);
 	return err;
@@ -116,7 +126,7 @@ static int answer_sides(struct asked *sides, size_t count, struct store_answer *
 	if (count == 2)
 		keep_apart(sides);
 	if (!err && !by_films)
-		err = read_index(sides, count, &answer->tree, sums, why);
+		err = read_index(sides, count, answer, sums, why);
 	for (size_t i = 0; !err && by_films && i < count; i++)
 		err = films_add(&sides[i], &answer->tree, (enum tree_side)i, answer->private,
 				sums[i], why);

@@ -9,11 +9,6 @@
 
 #include "store/ask_private.h"
 
-enum {
-	SEEN_SELF = 1,	/* something was spent in or below it */
-	SEEN_PLAIN = 2, /* it is the plain one of such a path */
-};
-
 /* Makes room for all paths that the reader may meet. */
 static bool make_room(struct index_reader *r, enum tree_side side)
 {
@@ -84,18 +79,17 @@ struct builder {
 	uint8_t *not_inlined; /* by node: some samples passed it where it was called */
 };
 
-/* Marks all that stands above what was spent; returns how many nodes there are at most. */
-static size_t mark(struct builder *b, size_t paths)
+size_t paths_mark(const struct dictionary *d, struct index_reader *reader)
 {
-	uint8_t *seen = b->reader->seen;
+	uint8_t *seen = reader->seen;
 	size_t count = 1;
 
-	for (size_t i = paths; i-- > 1;) {
+	for (size_t i = reader->paths; i-- > 1;) {
 		const struct dictionary_path *path;
 
 		if (!seen[i])
 			continue;
-		path = dictionary_path_at(b->d, (uint32_t)i);
+		path = dictionary_path_at(d, (uint32_t)i);
 		count += path->plain == i;
 		if (seen[i] & SEEN_SELF) {
 			seen[path->parent] |= SEEN_SELF;
@@ -108,11 +102,10 @@ static size_t mark(struct builder *b, size_t paths)
 	return count;
 }
 
-/* The label of a path's function; LABEL_NONE: no memory. */
-static uint32_t label_of(struct builder *b, uint32_t id)
+uint32_t paths_label(const struct dictionary *d, struct tree *tree, uint32_t *labels, uint32_t id)
 {
-	const struct dictionary_function *f = dictionary_function_at(b->d, id);
-	const struct film_image *image = dictionary_image_at(b->d, f->image);
+	const struct dictionary_function *f = dictionary_function_at(d, id);
+	const struct film_image *image = dictionary_image_at(d, f->image);
 	struct label label = {
 		.name = f->name,
 		.image = image->path,
@@ -122,18 +115,18 @@ static uint32_t label_of(struct builder *b, uint32_t id)
 	};
 	uint32_t made;
 
-	if (b->labels[id])
-		return b->labels[id] - 1;
-	if (b->tree->shape.by_image && f->kind != FILM_FRAME_MARK) {
-		made = label_of_image(&b->tree->labels, dictionary_image_at(b->d, f->image));
+	if (labels[id])
+		return labels[id] - 1;
+	if (tree->shape.by_image && f->kind != FILM_FRAME_MARK) {
+		made = label_of_image(&tree->labels, image);
 	} else {
 		/* functions of a dictionary are told apart as labels are */
-		made = (uint32_t)b->tree->labels.all.count;
-		if (!vec_push(&b->tree->labels.all, label))
+		made = (uint32_t)tree->labels.all.count;
+		if (!vec_push(&tree->labels.all, label))
 			made = LABEL_NONE;
 	}
 	if (made != LABEL_NONE)
-		b->labels[id] = made + 1;
+		labels[id] = made + 1;
 	return made;
 }
 
@@ -181,7 +174,7 @@ static int make_nodes(struct builder *b, size_t paths)
 		if (path->plain != i) {
 			node = r->nodes[path->plain];
 		} else {
-			label = label_of(b, path->function);
+			label = paths_label(b->d, b->tree, b->labels, path->function);
 			if (label == LABEL_NONE)
 				return -ENOMEM;
 			node = b->tree->shape.by_image
@@ -218,7 +211,7 @@ int paths_tree(struct index *index, struct index_reader *reader, struct tree *tr
 	/* nothing was added: there is no event of that name */
 	if (!reader->seen || paths > reader->room)
 		return 0;
-	count = mark(&b, paths);
+	count = paths_mark(b.d, reader);
 	b.labels = calloc(dictionary_readable(&b.d->functions), sizeof(*b.labels));
 	b.not_inlined = calloc(count + 1, 1);
 	if (b.labels && b.not_inlined && vec_reserve(&tree->nodes, count + 1))

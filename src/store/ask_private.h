@@ -31,6 +31,8 @@ struct store_answer_private {
 	struct call_functions
 		calls; /* what the films say of single calls, by label, if that is wanted */
 	bool wants_calls, is_summary;
+	bool is_shown;	     /* by paths_shown() */
+	uint32_t left_out;   /* nodes */
 	struct index *index; /* shared: strings of the answer lie in it; null: none do */
 };
 
@@ -137,6 +139,22 @@ int ask_scan(const struct asked *asked, struct index_reader *reader, enum scan_w
 int paths_add(const struct asked *asked, struct index_reader *reader, enum tree_side side,
 	      struct store_sum *sum, struct fail *why);
 int paths_tree(struct index *index, struct index_reader *reader, struct tree *tree);
+/*
+ * Of the sums of TREE_NOW alone: the same, but only as much of it as will be shown (struct store_ask), with
+ * the functions. Sets the sums back.
+ */
+int paths_shown(struct index *index, struct index_reader *reader, const struct store_ask *ask,
+		struct store_answer *answer);
+
+enum {
+	SEEN_SELF = 1,	/* something was spent in or below it */
+	SEEN_PLAIN = 2, /* it is the plain one of such a path */
+};
+/* Marks all paths above what was spent; returns how many nodes there are at most. */
+size_t paths_mark(const struct dictionary *d, struct index_reader *reader);
+/* The label of a function; labels: by function, plus one, 0: none yet. LABEL_NONE: no memory. */
+uint32_t paths_label(const struct dictionary *d, struct tree *tree, uint32_t *labels, uint32_t id);
+
 /* Sets the sums back without a tree, after a failure. */
 void paths_drop(struct index_reader *reader);
 
