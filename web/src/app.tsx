@@ -6,13 +6,14 @@ import type { SeriesAnswer, Status } from './api/answers';
 import { askOf, hasToken } from './api/client';
 import { type Failure, failures, useAnswer } from './api/use_answer';
 import { safe } from './format';
+import { copyText } from './parts/copy';
 import { Cost } from './parts/cost';
 import { Help, TokenPrompt } from './parts/dialogs';
 import { useKeys } from './parts/keys';
 import { Answers, Notice } from './parts/notice';
 import { NothingFilmed } from './parts/nothing';
 import { RangeBar } from './parts/range_bar';
-import { typeOf } from './state/events';
+import { shapeFor, typeOf } from './state/events';
 import { NO_LINK, type ViewName, writeLink } from './state/link';
 import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, spanOfLink, toView, useBeat, useLink,
 	usePage, viewOfLink, viewsOf } from './state/page';
@@ -25,7 +26,7 @@ import { Overview } from './views/overview';
 import { Profile } from './views/profile';
 
 const STATUS_BEAT = 10000; // ms
-const SERIES = 1000;
+const SERIES = 5000;
 
 const SHOWN: Record<ViewName, () => ComponentChildren> = {
 	overview: () => <Overview />,
@@ -58,7 +59,8 @@ export function App() {
 	const [dialog, setDialog] = useState<'' | 'help' | 'token'>('');
 	const status = useAnswer<Status>('status', new URLSearchParams(), useBeat(true, STATUS_BEAT));
 	const event = eventOfLink(address, status.answer);
-	const link = { ...address, event, view: viewOfLink(address, event, status.answer) };
+	const link = { ...address, event, view: viewOfLink(address, event, status.answer),
+		shape: shapeFor(status.answer, event, address.shape) };
 	const range = rangeOfLink(link, status.answer);
 	const span = spanOfLink(link, status.answer);
 	const beat = useBeat(address.isLive, liveBeat(span));
@@ -112,7 +114,7 @@ function Header({ onTheme, onHelp }: { onTheme(): void; onHelp(): void }) {
 		go(toView(view, link, status));
 	};
 	return <header class="top">
-		<span class="brand">stackcam</span>
+		<h1 class="brand">stackcam</h1>
 		<span class="host" title={status ? safe(status.host) : ''}>{status ? safe(status.host) : ''}</span>
 		<nav>
 			{viewsOf(status).map((view) => <a key={view} id={`to-${view}`} aria-current={link.view === view ? 'page' : undefined}
@@ -135,12 +137,7 @@ function CopyLink() {
 	const { link, span } = usePage();
 	const [said, setSaid] = useState('');
 	const copy = async () => {
-		try {
-			await navigator.clipboard.writeText(lastingLink(link, span));
-			setSaid(text.top.copied);
-		} catch {
-			setSaid(text.top.notCopied);
-		}
+		setSaid(await copyText(lastingLink(link, span)) ? text.top.copied : text.top.notCopied);
 		setTimeout(setSaid, COPIED_SHOWN, '');
 	};
 	useKeys({ S: () => void copy() });

@@ -40,6 +40,22 @@ export function formatOf(unit: string): (value: number) => string {
 	return (value) => (value < 0 ? `\u2212${format(-value)}` : format(value));
 }
 
+const COLUMN_UNITS: Record<string, [unit: string, size: number][]> = {
+	ns: [['s', 1e9], ['ms', 1e6], ['us', 1e3], ['ns', 1]],
+	bytes: [['GB', 1e9], ['MB', 1e6], ['kB', 1e3], ['B', 1]],
+};
+
+/** The same for a column of values, the largest of which is given: all in one unit, so that they can be compared. */
+export function columnFormatOf(unit: string, largest: number): (value: number) => string {
+	const steps = COLUMN_UNITS[unit];
+	const step = steps?.find(([, size]) => Math.abs(largest) >= size);
+	if (!step)
+		return formatOf(unit);
+	const [name, size] = step;
+	const digits = size === 1 ? 0 : Math.abs(largest) >= 1000 * size ? 1 : 3;
+	return (value) => `${value < 0 ? '\u2212' : ''}${(Math.abs(value) / size).toFixed(digits)} ${name}`;
+}
+
 /** "12.34%" of whole, or a dash where there is no whole. */
 export function percent(part: number, whole: number): string {
 	return whole > 0 ? `${(100 * part / whole).toFixed(2)}%` : '\u2013';

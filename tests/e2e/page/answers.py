@@ -10,6 +10,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(hold={"flame"})   that answer is held back until release()
     server.behave(film=True)        one film, as "stackcam play" has it
     server.behave(events=["calls"]) what was filmed
+    server.behave(many=400)         so many services, each with 40 versions, beside those that are always there
     server.behave(summary=True)     of calls only sums were kept
 """
 import gzip
@@ -81,7 +82,7 @@ EVENTS = {"on-cpu": ("On-CPU", "CPUs", "samples"), "off-cpu": ("Off-CPU", "threa
 def event_type(name):
     title, rate, noun = EVENTS.get(name, (name, "threads", "samples"))
     return {"name": name, "unit": "ns", "title": title, "rate": rate, "rate_scale": 10**9, "noun": noun, "about": "",
-            "calls": name == "calls", "level": False, "usual": name == "on-cpu"}
+            "calls": name == "calls", "level": False, "interval": name == "off-cpu", "usual": name == "on-cpu"}
 
 
 class Profile:
@@ -181,6 +182,8 @@ class Api:
         """Per service that fits: CPUs on average."""
         wanted = {name: ask.get(name) for name in ("host", "service", "version", "label")}
         found = {}
+        if self.server.many and (wanted["service"] or "").startswith("job-"):
+            return {wanted["service"]: 0.082}
         for service, (host, version, labels, cpus) in SERVICES.items():
             has = {"host": host, "service": service, "version": version, "label": labels}
             if wanted["service"] == HOSTILE:
@@ -219,12 +222,21 @@ class Api:
                           "again": 0, "removed": 0, "full": False}}
 
     def series(self, ask):
-        rows = [{"host": host, "service": service, "version": version, "labels": labels,
-                 "samples": 100, "total": int(cpus * 1e9)}
+        at = self.sum_of(ask, 0)
+        rows = [{"host": host, "service": service, "version": version, "labels": labels, "samples": 100,
+                 "total": int(cpus * at["filmed"] * 1e9)}
                 for service, (host, version, labels, cpus) in SERVICES.items()]
-        if self.server.hostile:
+        rows[0]["total"] = int(rows[0]["total"] * (1 if at["to"] > NOW - HOUR / 2 else 0.5))  # it has grown
+        for i in range(self.server.many):
+            rows += [{"host": "web-1", "service": f"job-{i:03}.service", "version": f"v{version}", "labels": "",
+                      "samples": 1, "total": int(at["filmed"] * 1e5 * (40 - version))} for version in range(40)]
+        rows = [row for row in rows if all(not ask.get(name) or row[name] == ask[name]
+                                           for name in ("host", "service", "version"))]
+        if self.server.hostile and rows:
             rows[0]["service"] = HOSTILE * 10
-        return {"sum": self.sum_of(ask, 10**9), "series": rows, "others": 0}
+        total = sum(row["total"] for row in rows)
+        rows = sorted(rows, key=lambda row: -row["total"])[:int(ask.get("limit", 200))]
+        return {"sum": self.sum_of(ask, total), "series": rows, "others": total - sum(row["total"] for row in rows)}
 
     def heat(self, ask):
         at = self.sum_of(ask, 10**9)
@@ -251,6 +263,12 @@ class Api:
                 same["values"] = [a + b for a, b in zip(same["values"], values)]
             else:
                 rows.append({"name": name, "values": values})
+        if self.server.many and ask.get("group") == "service" and not ask.get("service"):
+            rows += [{"name": f"job-{i:03}.service", "values": [int(step * 8.2e7)] * steps}
+                     for i in range(self.server.many)]
+            most = int(ask.get("rows", 10))
+            rows, rest = rows[:most], rows[most:]
+            rows.append({"name": "", "values": [sum(values) for values in zip(*(row["values"] for row in rest))]})
         if ask.get("function"):
             for row in rows:
                 row["values"] = [value // 4 for value in row["values"]]
@@ -419,8 +437,9 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu"), summary=False):
+               events=("on-cpu", "calls", "off-cpu"), summary=False, many=0):
         self.release()
+        self.many = many
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile

@@ -70,6 +70,18 @@ class Page:
     def keys(self, *keys):
         ActionChains(self.driver).send_keys(*keys).perform()
 
+    def pick(self, name, value):
+        """Of a list that is searched, by keyboard: opened, typed, taken."""
+        self.click(f"#pick-{name}")
+        self.until(lambda: self.run("return document.activeElement.name") == f"find-{name}", f"the search of {name}")
+        self.keys(value or Keys.PAGE_UP)
+        self.until(lambda: self.find(".picker-list li.active").get_attribute("data-value") == value, f"{value} in {name}")
+        self.keys(Keys.ENTER)
+        self.until(lambda: not self.all(".picker-list"), "the list to close")
+
+    def picked(self, name):
+        return self.text(f"#pick-{name} .value")
+
     def choose(self, name, value):
         """Of a <select>."""
         self.until(lambda: self.run("""

@@ -184,7 +184,7 @@ def test_zoom_by_click_and_out(page):
     assert page.run("return stage.details.path") == ["all", "kv-server (4242)", "main", "run"]
     page.keys(Keys.ESCAPE)
     page.draws("malloc", without=["idle"])  # to its caller
-    page.button("Whole")
+    page.button("Show all")
     page.draws("idle")
     assert page.state("zoom") == ""
     page.show(state=f"{{zoom: '{zoom}'}}")  # as a link brings it

@@ -204,6 +204,8 @@ export interface EventType {
 	calls: boolean;
 	/** What is there at a moment: never summed over time. */
 	level: boolean;
+	/** Its samples are intervals of threads: waits, which have a reason and a waker. */
+	interval: boolean;
 	usual: boolean;
 }
 

@@ -2,6 +2,7 @@
 // All of a profile: tools, table, graphs, legend (contract.ts says what it is given).
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { count, formatOf, percent, safe } from '../format';
+import { copyText } from '../parts/copy';
 import { useKeys } from '../parts/keys';
 import { flameText as words } from '../text/flame';
 import { Colours } from './colours';
@@ -9,7 +10,7 @@ import type { Colouring, FlamePanelProps, FlameState, FunctionName, Show } from 
 import './flame.css';
 import { Crumbs } from './crumbs';
 import type { Facts } from './facts';
-import { copyText, FrameBar } from './frame_bar';
+import { FrameBar } from './frame_bar';
 import { functionsOf } from './functions';
 import { Graph, type GraphHandle, type Selecting } from './graph';
 import { idOf, nodeOf } from './ids';
@@ -173,7 +174,7 @@ export function FlamePanel(props: FlamePanelProps) {
 					before={before} isDiff={hasBefore} sort={state.sort}
 					test={marked ? null : query.test} marked={marked} isHidden={isHidden}
 					onSort={(sort) => onState({ sort })} onChoose={search}
-					onSandwich={canSandwich ? sandwich : null} />}
+					onHide={hide} onFocus={onFocus ?? null} onSandwich={canSandwich ? sandwich : null} />}
 				{state.sandwich && canSandwich ? <Sandwich of={state.sandwich} answer={props.sandwich} whole={last.sum.total}
 					unit={last.unit} colour={state.colour} theme={theme} isHidden={isHidden}
 					test={marked === safe(state.sandwich.name) ? null : query.test}

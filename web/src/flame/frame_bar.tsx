@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chosen frame, and what can be done with it.
 import { useState } from 'preact/hooks';
+import { copyText } from '../parts/copy';
 import { flameText as words } from '../text/flame';
 import type { FunctionName } from './contract';
 import type { Facts } from './facts';
@@ -14,16 +15,6 @@ interface FrameBarProps {
 	onSandwich: ((name: FunctionName) => void) | null;
 	onHide(name: FunctionName): void;
 	onDetails: (() => void) | null;
-}
-
-/** Puts a name where it can be pasted; whether the browser allowed it. */
-export async function copyText(name: string): Promise<boolean> {
-	try {
-		await navigator.clipboard.writeText(name);
-		return true;
-	} catch {
-		return false;
-	}
 }
 
 function CopyButton({ name }: { name: string }) {

@@ -16,8 +16,9 @@ export interface Row {
 	total: number;
 	beforeSelf: number;
 	beforeTotal: number;
-	/** How the share of total changed. */
+	/** How the share of total changed, by itself and to what it was (NaN: it is new). */
 	change: number;
+	relative: number;
 	place: string;
 }
 
@@ -35,6 +36,7 @@ export function rowsOf(functions: FunctionRow[], whole: number, before: number):
 		beforeSelf: row.before_self ?? 0,
 		beforeTotal: row.before_total ?? 0,
 		change: share(row.total, whole) - share(row.before_total ?? 0, before),
+		relative: row.before_total && before ? share(row.total, whole) / share(row.before_total, before) - 1 : NaN,
 		place: row.file ? `${safe(row.file)}${row.line ? `:${row.line}` : ''}` : '',
 	}));
 }

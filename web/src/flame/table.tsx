@@ -2,7 +2,8 @@
 // The functions, with what was spent in them and below them. Only the rows in sight are on the page.
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FunctionRow } from '../api/answers';
-import { baseName, count, formatOf, percent, points } from '../format';
+import { baseName, columnFormatOf, count, percent, points } from '../format';
+import { copyText } from '../parts/copy';
 import { flameText as words } from '../text/flame';
 import type { FunctionName, Sorting } from './contract';
 import type { Test } from './pattern';
@@ -23,7 +24,9 @@ interface TableProps {
 	isHidden: Test | null;
 	onSort(sort: Sorting): void;
 	onChoose(name: FunctionName): void;
+	onHide(name: FunctionName): void;
 	/** Null: there is none of what is shown. */
+	onFocus: ((name: FunctionName) => void) | null;
 	onSandwich: ((name: FunctionName) => void) | null;
 }
 
@@ -34,6 +37,7 @@ export function Table(props: TableProps) {
 	const { functions, isDiff, sort, test, isHidden, whole, before } = props;
 	const all = useMemo(() => functions && rowsOf(functions, whole, before), [functions, whole, before]);
 	const rows = useMemo(() => shownRows(all ?? [], sort, test, isHidden), [all, sort, test, isHidden]);
+	const format = columnFormatOf(props.unit, whole);
 	const scroller = useRef<HTMLDivElement>(null);
 	const [seen, setSeen] = useState({ top: 0, height: 800 });
 	const [at, setAt] = useState(-1);
@@ -79,6 +83,9 @@ export function Table(props: TableProps) {
 			...(rows[at] && {
 				Enter: () => props.onChoose(rows[at]!.of),
 				s: () => props.onSandwich?.(rows[at]!.of),
+				f: () => props.onFocus?.(rows[at]!.of),
+				h: () => props.onHide(rows[at]!.of),
+				c: () => void copyText(rows[at]!.name),
 			}),
 		};
 		if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(steps, event.key))
@@ -89,7 +96,7 @@ export function Table(props: TableProps) {
 		steps[event.key]!();
 	}
 
-	return (
+	return <>
 		<div class={`flame-table${isDiff ? ' flame-table-diff' : ''}`} ref={scroller} role="grid" tabIndex={0}
 			aria-label={words.functions} aria-rowcount={rows.length + 1} onKeyDown={onKey}
 			aria-activedescendant={at >= from && at < to ? `flame-row-${at}` : undefined}>
@@ -104,17 +111,19 @@ export function Table(props: TableProps) {
 			<div class="flame-rows" style={{ height: `${rows.length * ROW}px` }} role="presentation">
 				<div style={{ transform: `translateY(${from * ROW}px)` }} role="presentation">
 					{rows.slice(from, to).map((row, i) =>
-						<TableRow key={from + i} {...props} row={row} index={from + i} isAt={from + i === at}
+						<TableRow key={from + i} {...props} format={format} row={row} index={from + i} isAt={from + i === at}
 							onAt={() => setAt(from + i)} />)}
 				</div>
 			</div>
-			{!rows.length && <p class="flame-none">{functions ? words.noFunctions : words.loading}</p>}
-			<span class="flame-spoken" role="status">{test ? words.functionsFound(count(rows.length)) : ''}</span>
+			{!rows.length && <p class="flame-none" role="row"><span role="gridcell">
+				{functions ? words.noFunctions : words.loading}</span></p>}
 		</div>
-	);
+		<span class="flame-spoken" role="status">{test ? words.functionsFound(count(rows.length)) : ''}</span>
+	</>;
 }
 
 interface TableRowProps extends TableProps {
+	format(value: number): string;
 	row: Row;
 	index: number;
 	isAt: boolean;
@@ -122,8 +131,7 @@ interface TableRowProps extends TableProps {
 }
 
 function TableRow(props: TableRowProps) {
-	const { row, index, isAt, onAt, unit, whole, before, isDiff, onChoose, onSandwich } = props;
-	const format = formatOf(unit);
+	const { row, index, isAt, onAt, format, whole, before, isDiff, onChoose, onSandwich } = props;
 	const isMarked = props.marked !== '' && props.marked === row.name;
 	const name = row.name || words.unnamed;
 
@@ -138,7 +146,7 @@ function TableRow(props: TableRowProps) {
 			<Amount kind="total" value={format(row.total)} part={row.total} whole={whole}
 				before={isDiff ? percent(row.beforeTotal, before) : ''} />
 			{isDiff && <div class={`flame-change ${row.change > 0 ? 'flame-grew' : 'flame-shrank'}`}
-				role="gridcell">{points(row.change)}</div>}
+				role="gridcell">{points(row.change)} <small>{relativeWords(row)}</small></div>}
 			<div class="flame-name" role="gridcell" title={`${name.slice(0, 500)}\n${row.image}\n${row.place}`}>
 				<bdi>{name.slice(0, 300)}</bdi>
 				<small>{baseName(row.image)}</small>
@@ -150,6 +158,15 @@ function TableRow(props: TableRowProps) {
 			</div>
 		</div>
 	);
+}
+
+/** "+120%", "new", "gone" */
+function relativeWords({ relative, total }: Row): string {
+	if (Number.isNaN(relative))
+		return words.isNew;
+	if (!total)
+		return words.isGone;
+	return `${relative < 0 ? '\u2212' : '+'}${Math.abs(100 * relative).toFixed(0)}%`;
 }
 
 /** A value, its share as a number and as a bar; in a comparison the share before as well. */

@@ -1,41 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which samples are looked at: event, host, service, version, labels, and the rarer filters.
 import type { SeriesRow } from '../api/answers';
-import { safe } from '../format';
-import { BYS, type Filters, NO_LINK, type Shape } from '../state/link';
+import { percent, safe } from '../format';
+import { BYS, BYS_OF_WAITS, type Filters, NO_LINK, type Shape } from '../state/link';
 import { eventsOf, usePage } from '../state/page';
 import { text } from '../text/text';
 import { useKeys } from './keys';
 import { Dropdown } from './menu';
+import { type Item, Picker } from './picker';
 import { ProcessChoice } from './process_choice';
-
-/** All values of a column, and the chosen one even if it is none of them. */
-export function choicesOf(series: SeriesRow[], pick: (row: SeriesRow) => string[], chosen = ''): string[] {
-	const values = new Set(series.flatMap(pick));
-	if (chosen)
-		values.add(chosen);
-	values.delete('');
-	return [...values].sort((a, b) => a.localeCompare(b));
-}
 
 /** "env=prod,zone=a" to its parts */
 export function labelsOf(row: SeriesRow): string[] {
 	return row.labels ? row.labels.split(',') : [];
 }
 
-export function Choice({ name, label, value, choices, onChange }: {
-	name: string; label: string; value: string; choices: string[]; onChange(value: string): void;
+/** All values of a column, the largest first, each with its share of all; and the chosen one even if it is none. */
+export function itemsOf(series: SeriesRow[], pick: (row: SeriesRow) => string[], chosen = ''): Item[] {
+	const totals = new Map<string, number>();
+	let whole = 0;
+	for (const row of series) {
+		whole += row.total;
+		for (const value of pick(row))
+			totals.set(value, (totals.get(value) ?? 0) + row.total);
+	}
+	if (chosen && !totals.has(chosen))
+		totals.set(chosen, 0);
+	totals.delete('');
+	return [...totals].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0]))
+		.map(([value, total]) => ({ value, note: percent(total, whole) }));
+}
+
+export const COLUMNS = ['host', 'service', 'version'] as const;
+export type Column = typeof COLUMNS[number];
+type Chosen = Record<Column, string>;
+
+/** Host, service and version: of each, what there is of the other two. */
+export function SeriesChoice({ prefix = '', chosen, onChange }: {
+	prefix?: string; chosen: Chosen; onChange(part: Partial<Chosen>): void;
 }) {
-	// one that is the same everywhere needs no choosing
-	if (choices.length < 2 && !value)
-		return null;
-	return <label class={value ? 'choice chosen' : 'choice'}>
-		<span>{label}</span>
-		<select name={name} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-			<option value="">{text.ask.all}</option>
-			{choices.map((choice) => <option key={choice} value={choice}>{safe(choice)}</option>)}
-		</select>
-	</label>;
+	const { series } = usePage();
+	const fits = (row: SeriesRow, but: Column) =>
+		COLUMNS.every((name) => name === but || !chosen[name] || row[name] === chosen[name]);
+	return <>{COLUMNS.map((name) => {
+		const items = itemsOf(series.filter((row) => fits(row, name)), (row) => [row[name]], chosen[name]);
+		// one that is the same everywhere needs no choosing
+		const isSame = series.every((row) => row[name] === series[0]![name]);
+		return (!isSame || chosen[name]) && <Picker key={name} name={prefix + name} label={text.ask[name]}
+			value={chosen[name]} items={items} all={text.ask.all} onChange={(value) => onChange({ [name]: value })} />;
+	})}</>;
 }
 
 function Chip({ label, onRemove }: { label: string; onRemove(): void }) {
@@ -44,21 +57,14 @@ function Chip({ label, onRemove }: { label: string; onRemove(): void }) {
 	</span>;
 }
 
-export function LabelChoice({ series, labels, onChange }: {
-	series: SeriesRow[]; labels: string[]; onChange(labels: string[]): void;
+export function LabelChoice({ prefix = '', labels, onChange }: {
+	prefix?: string; labels: string[]; onChange(labels: string[]): void;
 }) {
-	const rest = choicesOf(series, labelsOf).filter((label) => !labels.includes(label));
+	const { series } = usePage();
+	const rest = itemsOf(series, labelsOf).filter(({ value }) => !labels.includes(value));
 	return <>
-		{rest.length > 0 && <label class="choice">
-			<span>{text.ask.label}</span>
-			<select name="label" value="" onChange={(event) => {
-				onChange([...labels, event.currentTarget.value]);
-				event.currentTarget.value = '';
-			}}>
-				<option value="">{labels.length ? text.ask.addLabel : text.ask.all}</option>
-				{rest.map((label) => <option key={label} value={label}>{safe(label)}</option>)}
-			</select>
-		</label>}
+		{rest.length > 0 && <Picker name={`${prefix}label`} label={text.ask.label} value="" items={rest} all={null}
+			onChange={(label) => onChange([...labels, label])} />}
 		{labels.map((label) => <Chip key={label} label={label}
 			onRemove={() => onChange(labels.filter((other) => other !== label))} />)}
 	</>;
@@ -87,11 +93,12 @@ const DETAILS = ['lines', 'inlines', 'native'] as const;
 
 /** How stacks are merged or split. */
 function ShapeChoice({ shape, onChange }: { shape: Shape; onChange(change: Partial<Shape>): void }) {
+	const { event } = usePage();
 	const chosen = DETAILS.filter((name) => shape[name]).map((name) => text.ask[name]);
 	const label = text.ask.shape([text.ask.by[shape.by], ...chosen].join(', '));
 	return <Dropdown name="shape" label={label} class={shape.by || chosen.length ? 'chosen' : ''}>{() =>
 		<fieldset class="form">
-			{BYS.map((by) => <label key={by} class="tick">
+			{BYS.filter((by) => event.interval || !BYS_OF_WAITS.includes(by)).map((by) => <label key={by} class="tick">
 				<input type="radio" name="by" value={by} checked={shape.by === by} onChange={() => onChange({ by })} />
 				{text.ask.by[by]}
 			</label>)}
@@ -106,7 +113,7 @@ function ShapeChoice({ shape, onChange }: { shape: Shape; onChange(change: Parti
 }
 
 export function AskBar({ title, hasShape }: { title?: string; hasShape?: boolean }) {
-	const { link, go, series, status } = usePage();
+	const { link, go, status } = usePage();
 	const { filters, shape } = link;
 	const change = (part: Partial<Filters>) => go({ filters: { ...filters, ...part } });
 	const events = eventsOf(status, link);
@@ -117,7 +124,7 @@ export function AskBar({ title, hasShape }: { title?: string; hasShape?: boolean
 	};
 
 	useKeys({
-		F: () => document.querySelector<HTMLElement>('.ask select')?.focus(),
+		F: () => document.querySelector<HTMLElement>('.ask :is(select, .picker > button)')?.focus(),
 		X: () => go({ filters: NO_LINK.filters }),
 	});
 	return <div class="ask">
@@ -130,16 +137,13 @@ export function AskBar({ title, hasShape }: { title?: string; hasShape?: boolean
 					<option key={name} value={name} title={safe(about)}>{safe(title)}</option>)}
 			</select>
 		</label>}
-		{(['host', 'service', 'version'] as const).map((name) => <Choice key={name} name={name}
-			label={text.ask[name]} value={filters[name]}
-			choices={choicesOf(series, (row) => [row[name]], filters[name])}
-			onChange={(value) => change({ [name]: value })} />)}
-		<LabelChoice series={series} labels={filters.labels} onChange={(labels) => change({ labels })} />
+		<SeriesChoice chosen={filters} onChange={change} />
+		<LabelChoice labels={filters.labels} onChange={(labels) => change({ labels })} />
 		{RARE.map((name) => filters[name] && <Chip key={name} label={chips[name](filters[name])}
 			onRemove={() => change({ [name]: '' })} />)}
 		<ProcessChoice />
 		{hasShape && <ShapeChoice shape={shape} onChange={(part) => go({ shape: { ...shape, ...part } })} />}
-		<Dropdown name="more-filters" label={text.ask.more}>
+		<Dropdown name="more-filters" label={text.ask.moreFilters}>
 			{(close) => <RareFilters filters={filters} onChange={(part) => {
 				close();
 				change(part);

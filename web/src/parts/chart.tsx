@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Totals over time, the rows stacked on each other. Dragging selects a range.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import palette from '../../../src/show/palette.json';
@@ -8,15 +9,21 @@ import type { Theme } from '../flame/contract';
 import { safe } from '../format';
 import { usePage } from '../state/page';
 import { clockOf, dayOf, type Span } from '../state/range';
+import { placesOf } from '../state/ranks';
+import { zone } from '../state/zone';
 import { text } from '../text/text';
 import { type Rate, ratesOf, rateOf, untilOf } from './units';
 
 /** Rows that have a colour of their own; the rest is drawn as others. */
 export const COLOURED = palette.light.image.length - 1;
 
-/** The colour of the row of that rank; of all others, if there is no row of that rank. */
-export function rowColour(theme: Theme, rank: number): string {
-	return palette[theme].image[Math.min(rank, COLOURED)]!;
+/** The colour of each name; '' and what has none of its own: that of all others. */
+export type RowColours = (name: string) => string;
+
+/** what: the kind of the names; rows: the largest first. */
+export function coloursOf(theme: Theme, what: string, rows: TimelineRow[]): RowColours {
+	const places = placesOf(what, rows.map(({ name }) => name).filter(Boolean), COLOURED);
+	return (name) => palette[theme].image[places.get(name) ?? COLOURED]!;
 }
 
 /** The first rows as they are, the rest as one. */
@@ -84,6 +91,20 @@ function drawComing(plot: uPlot, { sum }: TimelineAnswer): void {
 	plot.ctx.fillRect(from, top, to - from, height);
 }
 
+/** What is chosen of a longer time. */
+function drawMarked(plot: uPlot, span: Span | null): void {
+	if (!span)
+		return;
+	const at = (moment: number) => plot.valToPos(Math.min(Math.max(moment, plot.scales.x!.min!), plot.scales.x!.max!), 'x', true);
+	const from = at(span.from), to = Math.max(at(span.to), from + 2);
+	const { top, height } = plot.bbox;
+	plot.ctx.fillStyle = `color-mix(in srgb, ${colourOf('--accent')} 16%, ${colourOf('--ground')})`;
+	plot.ctx.fillRect(from, top, to - from, height);
+	plot.ctx.fillStyle = colourOf('--accent');
+	plot.ctx.fillRect(from, top, 2, height);
+	plot.ctx.fillRect(to - 2, top, 2, height);
+}
+
 interface Events {
 	onSelect(span: Span): void;
 	onCursor(index: number | null): void;
@@ -95,8 +116,8 @@ function rounded({ from, to }: Span): Span {
 	return { from: Math.floor(from / grain) * grain, to: Math.ceil(to / grain) * grain };
 }
 
-function plotOptions(rows: TimelineRow[], theme: Theme, rate: Rate, width: number, height: number,
-	answer: { current: TimelineAnswer }, events: { current: Events }): uPlot.Options {
+function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width: number, height: number,
+	shown: { current: Shown }, events: { current: Events }): uPlot.Options {
 	const [muted, line] = [colourOf('--muted'), colourOf('--line')];
 	const font = '11px system-ui, sans-serif';
 	const axis = { stroke: muted, font, grid: { stroke: line, width: 1 }, ticks: { stroke: line, size: 4 } };
@@ -107,6 +128,7 @@ function plotOptions(rows: TimelineRow[], theme: Theme, rate: Rate, width: numbe
 		height,
 		padding: [8, 28, 0, 0],
 		legend: { show: false },
+		...(zone === 'utc' && { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }),
 		cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
 		scales: {
 			x: { time: true, range: (_, from, to) => [from, to] },
@@ -118,14 +140,17 @@ function plotOptions(rows: TimelineRow[], theme: Theme, rate: Rate, width: numbe
 			{ ...axis, space: 28, size: 54,
 				values: (_, splits) => splits.map((value) => (value ? rate.mark(value) : '0')) },
 		],
-		series: [{}, ...rows.map((row, i) => {
+		series: [{}, ...rows.map((row) => {
 			const colour = rows.length === 1 ? colourOf('--single') :
-				rowColour(theme, row.name === '' ? COLOURED : i);
+				colours(row.name);
 			return { fill: colour, stroke: colourOf('--ground'), width: 0.5, paths: stepped,
 				points: { show: false } };
 		}).reverse()],
 		hooks: {
-			drawClear: [(plot) => drawComing(plot, answer.current)],
+			drawClear: [(plot) => {
+				drawComing(plot, shown.current.answer);
+				drawMarked(plot, shown.current.marked);
+			}],
 			setSelect: [(plot) => {
 				if (plot.select.width < 3)
 					return;
@@ -139,31 +164,43 @@ function plotOptions(rows: TimelineRow[], theme: Theme, rate: Rate, width: numbe
 	};
 }
 
+interface Shown {
+	answer: TimelineAnswer;
+	marked: Span | null;
+}
+
 export interface ChartProps {
 	answer: TimelineAnswer;
 	theme: Theme;
 	height: number;
+	/** Of what the rows are names. */
+	what?: string;
+	/** Where it is a part of the time that is looked at. */
+	marked?: Span | null;
+	/** What stands beside the hint. */
+	children?: ComponentChildren;
 	onSelect(span: Span): void;
 }
 
-export function Chart({ answer, theme, height, onSelect }: ChartProps) {
+export function Chart({ answer, theme, height, what = '', marked = null, onSelect, children }: ChartProps) {
 	const { event } = usePage();
 	const box = useRef<HTMLDivElement>(null);
 	const plot = useRef<uPlot | null>(null);
 	const [index, setIndex] = useState<number | null>(null);
 	const events = useRef<Events>({ onSelect, onCursor: setIndex });
 	events.current = { onSelect, onCursor: setIndex };
-	const shown = useRef(answer);
-	shown.current = answer;
+	const shown = useRef<Shown>({ answer, marked });
+	shown.current = { answer, marked };
 
 	const rows = useMemo(() => foldRows(answer.rows), [answer]);
 	const drawing = useMemo(() => drawingOf(answer, rows, event), [answer, rows, event.name]);
 	const rate = rateOf(event);
-	const look = `${rows.map((row) => row.name === '').join()} ${theme} ${event.name} ${height}`;
+	const colours = useMemo(() => coloursOf(theme, what, answer.rows), [answer, theme, what]);
+	const look = `${rows.map(({ name }) => colours(name)).join()} ${theme} ${event.name} ${height}`;
 
 	useEffect(() => {
 		const place = box.current!;
-		const made = new uPlot(plotOptions(rows, theme, rate, place.clientWidth, height, shown, events),
+		const made = new uPlot(plotOptions(rows, colours, rate, place.clientWidth, height, shown, events),
 			drawing.data, place);
 		plot.current = made;
 		const observer = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height }));
@@ -174,11 +211,20 @@ export function Chart({ answer, theme, height, onSelect }: ChartProps) {
 		};
 	}, [look]);
 	useEffect(() => plot.current?.setData(drawing.data), [drawing]);
+	const isNew = useRef(true); // a plot that was just made draws itself
+	useEffect(() => {
+		if (!isNew.current)
+			plot.current?.redraw();
+		isNew.current = false;
+	}, [marked?.from, marked?.to]);
 
 	const steps = drawing.rates[0]?.length ?? 0;
 	return <figure class="chart" aria-label={text.chart.name(rate.name)}>
-		<Readout answer={answer} rows={rows} rates={drawing.rates} rate={rate} theme={theme}
-			index={index !== null && steps ? Math.min(index, steps - 1) : null} />
+		<div class="row spread">
+			<Readout answer={answer} rows={rows} rates={drawing.rates} rate={rate} colours={colours}
+				index={index !== null && steps ? Math.min(index, steps - 1) : null} />
+			{children}
+		</div>
 		<div class="plot" ref={box} />
 	</figure>;
 }
@@ -188,12 +234,12 @@ interface ReadoutProps {
 	rows: TimelineRow[];
 	rates: number[][];
 	rate: Rate;
-	theme: Theme;
+	colours: RowColours;
 	index: number | null;
 }
 
 /** The numbers below the pointer, largest first; without one, what the chart is of. */
-function Readout({ answer, rows, rates, rate, theme, index }: ReadoutProps) {
+function Readout({ answer, rows, rates, rate, colours, index }: ReadoutProps) {
 	if (index === null)
 		return <figcaption><b>{rate.name}</b> <span class="hint">{text.chart.hint}</span></figcaption>;
 	const at = rates.map((row) => row[index] ?? 0);
@@ -202,7 +248,7 @@ function Readout({ answer, rows, rates, rate, theme, index }: ReadoutProps) {
 		<b>{clockOf(moment, answer.step < 60 || moment % 60 !== 0)}</b>
 		<span>{text.chart.total} <b>{rate.format(at.reduce((sum, value) => sum + value, 0))}</b></span>
 		{rows.length > 1 && at.map((value, i) => value > 0 && <span key={i}>
-			<i class="swatch" style={{ background: rowColour(theme, rows[i]!.name === '' ? COLOURED : i) }} />
+			<i class="swatch" style={{ background: colours(rows[i]!.name) }} />
 			{safe(rows[i]!.name) || text.chart.others} <b>{rate.short(value)}</b>
 		</span>)}
 	</figcaption>;

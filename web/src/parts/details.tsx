@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that is known of one frame, with its share over time.
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TimelineAnswer } from '../api/answers';
 import { askOf } from '../api/client';
 import { useAnswer } from '../api/use_answer';
@@ -10,11 +10,19 @@ import type { Filters } from '../state/link';
 import { usePage } from '../state/page';
 import { type Range, rangeOf } from '../state/range';
 import { text } from '../text/text';
+import { copyText } from './copy';
 import { useKeys } from './keys';
 import { Places } from './places';
 import { Sparkline } from './sparkline';
 
 const PATH_SHOWN = 8;
+
+let pointerX = 0; // of the last click
+addEventListener('pointerdown', (event) => {
+	pointerX = event.clientX;
+}, { capture: true, passive: true });
+
+const isPointerRight = () => pointerX > innerWidth / 2;
 
 /** A regular expression (POSIX extended) for exactly this name. */
 export function exactly(name: string): string {
@@ -46,7 +54,10 @@ function kindWord(kind: string): string {
 	return kinds[kind] ?? safe(kind);
 }
 
-/** The frame of which details are shown, and what shows another one (contract.ts: onDetails). */
+/**
+ * The frame of which details are shown, and what shows another one (contract.ts: onDetails). They lie over the half of
+ * the graph that the pointer is not in, so that what is below it stays where it is.
+ */
 export function useDetails(): [FrameDetails | null, NonNullable<FlamePanelProps['onDetails']>] {
 	const [frame, setFrame] = useState<FrameDetails | null>(null);
 	const isSame = (a: FrameDetails, b: FrameDetails) => a.pane === b.pane && a.path.join('\n') === b.path.join('\n');
@@ -70,6 +81,8 @@ export function Details({ frame, unit, whole, steps, side, onClose }: Props) {
 	const { link, go } = page;
 	const { name, range, filters } = side ?? { name: '', range: page.range, filters: link.filters };
 	const [copied, setCopied] = useState('');
+	const panel = useRef<HTMLElement>(null);
+	const [isLeft, setLeft] = useState(isPointerRight);
 	const words = text.details;
 	const format = formatOf(unit);
 	const isFunction = frame.kind !== 'group' && frame.kind !== 'mark' && frame.kind !== 'label';
@@ -82,14 +95,17 @@ export function Details({ frame, unit, whole, steps, side, onClose }: Props) {
 	const path = frame.path.slice(0, -1);
 
 	useKeys({ Escape: onClose });
-	const copy = () => navigator.clipboard.writeText(safe(frame.name)).then(
-		() => setCopied(text.top.copied), () => setCopied(text.top.notCopied));
+	const copy = async () => setCopied(await copyText(safe(frame.name)) ? text.top.copied : text.top.notCopied);
 	const filter = (name: 'focus' | 'ignore') => {
 		onClose();
 		go({ filters: { ...link.filters, [name]: exactly(frame.name) } });
 	};
 
-	return <aside class="details" aria-label={words.name}>
+	useEffect(() => {
+		if (!panel.current!.matches(':hover'))
+			setLeft(isPointerRight());
+	}, [frame]);
+	return <aside class={isLeft ? 'details at-left' : 'details'} aria-label={words.name} ref={panel}>
 		<header>
 			<h2>{safe(frame.name)}</h2>
 			<button type="button" class="quiet" aria-label={words.close} title={words.close} onClick={onClose}>×</button>

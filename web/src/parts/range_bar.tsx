@@ -5,9 +5,12 @@ import type { Page } from '../state/page';
 import { usePage } from '../state/page';
 import { fieldOf, isRelative, lengthText, PRESETS, type Range, rangeOf, scaled, secondsOfField, shifted,
 	shortSpanText, type Span, spanText, USUAL_RANGE } from '../state/range';
+import { setZone, type Zone, zone, zoneName } from '../state/zone';
 import { text } from '../text/text';
 import { useKeys } from './keys';
 import { Dropdown } from './menu';
+
+const ZONES: Zone[] = ['local', 'utc'];
 
 /** What the bar's buttons and keys do. */
 function rangeActions({ link, go, span, status }: Page) {
@@ -69,13 +72,23 @@ export function RangeBar() {
 			<button type="button" id="earlier" title={text.range.earlier} aria-label={text.range.earlier}
 				onClick={actions.earlier}>‹</button>
 			<button type="button" id="longer" title={text.range.longer} aria-label={text.range.longer}
-				onClick={actions.longer}>−</button>
+				onClick={actions.longer}>{text.range.longerWord}</button>
 			<button type="button" id="later" title={text.range.later} aria-label={text.range.later}
 				onClick={actions.later}>›</button>
 		</div>
+		<ZoneChoice at={span?.to ?? Date.now() / 1000} />
 		{!isFilm && <button type="button" id="live" class="live" aria-pressed={link.isLive}
 			title={text.range.liveHint} onClick={actions.live}>{text.range.live}</button>}
 	</div>;
+}
+
+/** In which zone the page writes moments. */
+function ZoneChoice({ at }: { at: number }) {
+	return <select name="zone" value={zone} aria-label={text.range.zone} title={text.range.zone}
+		onChange={(event) => setZone(event.currentTarget.value as Zone)}>
+		{ZONES.map((one) => <option key={one} value={one}>
+			{one === zone ? zoneName(at) : text.range.zones[one]}</option>)}
+	</select>;
 }
 
 export function CustomRange({ span, onRange }: { span: Span | null; onRange(range: Range): void }) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values per second, as an event has them.
 import type { EventType, Sum, TimelineAnswer, TimelineRow } from '../api/answers';
-import { count, formatOf } from '../format';
+import { columnFormatOf, count, formatOf } from '../format';
 import { text } from '../text/text';
 
 /**
@@ -39,10 +39,10 @@ export function rateOf({ unit, rate, rate_scale: scale, level }: EventType): Rat
 
 const MINUTES_FROM = 600, HOURS_FROM = 36000; // seconds
 
-/** As formatOf(), but where the largest is long, all in minutes or hours: they stand below each other. */
+/** All in one unit: they stand below each other. Where the largest is long, minutes or hours. */
 export function amountOf({ unit, rate_scale: second }: EventType, largest: number): (value: number) => string {
 	if (second === 1 || largest < MINUTES_FROM * second)
-		return formatOf(unit);
+		return columnFormatOf(unit, largest);
 	if (largest < HOURS_FROM * second)
 		return (value) => `${(value / 60 / second).toFixed(1)} min`;
 	return (value) => `${(value / 3600 / second).toFixed(2)} h`;

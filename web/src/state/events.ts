@@ -2,11 +2,12 @@
 // What is known of events: the server has a table of them, and tells its rows with its status.
 import type { EventType, Status } from '../api/answers';
 import { text } from '../text/text';
+import { BYS_OF_WAITS, type Shape } from './link';
 
 /** An event of which the server said nothing. */
 const unknownType = (name: string): EventType => ({
 	name, unit: '', title: name, rate: text.chart.perSecond(''), rate_scale: 1, noun: text.events.samples, about: '',
-	calls: false, level: false, usual: false,
+	calls: false, level: false, interval: false, usual: false,
 });
 
 export function typeOf(status: Status | null, event: string): EventType {
@@ -17,6 +18,11 @@ export function typeOf(status: Status | null, event: string): EventType {
 /** The events of the function tracer: they have a view of their own, and no other one fits them. */
 export function isOfCalls(status: Status | null, event: string): boolean {
 	return typeOf(status, event).calls;
+}
+
+/** How the stacks of an event are merged: what fits waits alone is left out for others. */
+export function shapeFor(status: Status | null, event: string, shape: Shape): Shape {
+	return BYS_OF_WAITS.includes(shape.by) && !typeOf(status, event).interval ? { ...shape, by: '' } : shape;
 }
 
 /** All that there are, calls last. */

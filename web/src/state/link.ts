@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is looked at: all of it stands in the address, so that it can be shared and gone back to.
-import { FLAME_DEFAULTS, type Colouring, type FlameState } from '../flame/contract';
+import { FLAME_DEFAULTS, type Colouring, type FlameState, type Sorting } from '../flame/contract';
 import { CALL_SORTS, type CallSort } from '../calls/columns';
 import type { Range } from './range';
 
 /** Of each list of words the first is the usual one, which an address leaves out. */
 export const VIEWS = ['overview', 'calls', 'profile', 'compare'] as const;
 export const GROUPINGS = ['service', 'host', 'version'] as const;
-export const BYS = ['', 'process', 'thread', 'image', 'label'] as const;
+export const BYS = ['', 'process', 'thread', 'image', 'label', 'wait', 'waker'] as const;
+/** Those that fit intervals alone. */
+export const BYS_OF_WAITS: readonly string[] = ['wait', 'waker'];
 
+export const ORDERS = ['total', 'name', 'peak'] as const;
+
+export type Order = typeof ORDERS[number];
 export type ViewName = typeof VIEWS[number];
 export type Grouping = typeof GROUPINGS[number];
 export type By = typeof BYS[number];
@@ -57,14 +62,20 @@ export interface Link {
 	before: Side | null;
 	/** Of a comparison: two graphs beside each other, not one. */
 	isBeside: boolean;
+	/** Charts have steps of seconds, where they may. */
+	isFine: boolean;
+	/** Of the overview: what is searched for in its list, and its order. */
+	find: string;
+	order: Order;
 	/** Of a profile: a heat map, not a chart; and which part of it the flame graph is of, '': all. */
 	isHeat: boolean;
 	part: Range;
 	/** Of a profile: another event beside it, '': none. */
 	other: string;
 	flame: FlameState;
-	/** The colouring of a comparison. */
+	/** The colouring and the order of a comparison. */
 	changeColour: Colouring;
+	changeSort: Sorting;
 	/** Of the view of calls. chosen: null for the first one of the table */
 	calls: { sort: CallSort; chosen: { name: string; image: string } | null };
 }
@@ -197,11 +208,15 @@ function describe(at: Address, link: Link): Link {
 		group: at.word('group', link.group, GROUPINGS),
 		before: hasBefore ? describeSide(at, 'before_', link.before ?? NO_SIDE) : null,
 		isBeside: at.flag('beside', link.isBeside),
+		isFine: at.flag('fine', link.isFine),
+		find: at.text('find', link.find),
+		order: at.word('order', link.order, ORDERS),
 		isHeat: at.flag('heat', link.isHeat),
 		part: { from: at.text('part_from', link.part.from), to: at.text('part_to', link.part.to) },
 		other: at.text('other', link.other),
 		flame: describeFlame(at, link.flame),
 		calls: describeCalls(at, link.calls),
+		changeSort: at.word('change_sort', link.changeSort, ['change', 'self', 'total', 'name']),
 		changeColour: at.word('change_colour', link.changeColour, ['change', 'kind', 'image', 'language']),
 	};
 }
@@ -222,11 +237,15 @@ export const NO_LINK: Link = {
 	group: 'service',
 	before: null,
 	isBeside: false,
+	isFine: false,
+	find: '',
+	order: 'total',
 	isHeat: false,
 	part: NO_SIDE.range,
 	other: '',
 	flame: FLAME_DEFAULTS,
 	changeColour: 'change',
+	changeSort: 'change',
 	calls: { sort: 'total', chosen: null },
 };
 

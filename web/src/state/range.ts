@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges of time, as the API takes them: unix seconds, or "-15m" and "now".
+import { isoInZone, secondsIn } from './zone';
 
 /** '' in both: the usual range; of one film, all of it. */
 export interface Range {
@@ -13,7 +14,7 @@ export interface Span {
 	to: number;
 }
 
-export const PRESETS = ['-1m', '-5m', '-15m', '-1h', '-1d'] as const;
+export const PRESETS = ['-1m', '-5m', '-15m', '-1h', '-3h', '-6h', '-1d', '-7d'] as const;
 export const USUAL_RANGE: Range = { from: '-1h', to: 'now' };
 
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86400, w: 604800 };
@@ -80,8 +81,6 @@ export function scaled(span: Span, factor: number): Span {
 	return { from: Math.floor(middle - half), to: Math.ceil(middle + half) };
 }
 
-const two = (n: number) => String(n).padStart(2, '0');
-
 const STEPS_MOST = 240;
 const STEP_LEAST = 0.25; // seconds: of a machine that is filmed 99 times a second still some samples
 
@@ -91,9 +90,17 @@ const STEP_LEAST = 0.25; // seconds: of a machine that is filmed 99 times a seco
  */
 const MINUTES_FROM = 600; // seconds
 
-/** In how many steps a range is drawn. */
-export function stepsOf(span: Span | null): number {
-	if (span && span.to - span.from >= MINUTES_FROM)
+/** The longest range that may be drawn in steps of seconds. */
+export const FINE_MOST = 3600;
+
+/** Whether there is a choice between minutes and finer steps. */
+export function canBeFine(span: Span | null): boolean {
+	return !!span && span.to - span.from >= MINUTES_FROM && span.to - span.from <= FINE_MOST + 1;
+}
+
+/** In how many steps a range is drawn. isFine: not in minutes, where there is a choice. */
+export function stepsOf(span: Span | null, isFine = false): number {
+	if (span && span.to - span.from >= MINUTES_FROM && !(isFine && canBeFine(span)))
 		return Math.min(STEPS_MOST, Math.ceil((span.to - span.from) / 60) + 1); // minutes that it lies in
 	return span ? Math.max(1, Math.min(STEPS_MOST, Math.floor((span.to - span.from) / STEP_LEAST))) : STEPS_MOST;
 }
@@ -103,17 +110,14 @@ export function liveBeat(span: Span | null): number {
 	return 1000 * Math.min(Math.max(span ? (span.to - span.from) / 60 : 0, 5), 30);
 }
 
-/** "2026-11-21", where the reader is */
+/** "2026-11-21", in the zone of the page */
 export function dayOf(seconds: number): string {
-	const date = new Date(seconds * 1000);
-	return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+	return isoInZone(seconds).split('T')[0]!;
 }
 
 /** "14:32:08" or "14:32" */
 export function clockOf(seconds: number, hasSeconds = true): string {
-	const date = new Date(seconds * 1000);
-	const clock = `${two(date.getHours())}:${two(date.getMinutes())}`;
-	return hasSeconds ? `${clock}:${two(date.getSeconds())}` : clock;
+	return isoInZone(seconds).split('T')[1]!.slice(0, hasSeconds ? 8 : 5);
 }
 
 /** "2026-11-21 14:32:08 – 14:47:08" */
@@ -143,5 +147,5 @@ export function fieldOf(seconds: number): string {
 	return `${dayOf(seconds)}T${clockOf(seconds)}`;
 }
 export function secondsOfField(value: string): number {
-	return Date.parse(value) / 1000;
+	return secondsIn(value);
 }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ranges, services, versions or label sets: as one red and blue graph, or beside each other.
 import { useMemo } from 'preact/hooks';
-import type { FlameAnswer, Sum } from '../api/answers';
+import type { FlameAnswer, SeriesRow, Sum } from '../api/answers';
 import { profileAsk, withBefore } from '../api/client';
 import { useAnswer } from '../api/use_answer';
 import type { FlameState } from '../flame/contract';
 import { FlamePanel } from '../flame/FlamePanel';
 import { count, percent } from '../format';
-import { AskBar, Choice, choicesOf, LabelChoice } from '../parts/ask_bar';
+import { AskBar, itemsOf, LabelChoice, SeriesChoice } from '../parts/ask_bar';
+import { Changed, relative, signed } from '../parts/changed';
 import { Details, exactly, useDetails } from '../parts/details';
 import { ExportMenu } from '../parts/export_menu';
 import { Dropdown } from '../parts/menu';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { CustomRange } from '../parts/range_bar';
+import { Sides } from '../parts/sides';
 import { amountOf, averageOf, rateOf, sinceOf, untilOf } from '../parts/units';
 import type { Filters, Side } from '../state/link';
 import { filmed, type Page, usePage } from '../state/page';
@@ -57,9 +59,10 @@ export function Compare() {
 	const right = useAnswer<FlameAnswer>(link.isBeside ? 'flame' : null,
 		profileAsk(link, now, { nodes: NODES }), beat);
 	const { answer } = asked;
-	const state: FlameState = { ...link.flame, sandwich: null,
+	const state: FlameState = { ...link.flame, sandwich: null, sort: link.changeSort,
 		colour: link.isBeside ? link.flame.colour : link.changeColour };
-	const change = ({ colour, ...part }: Partial<FlameState>, isStep = false) => go({
+	const change = ({ colour, sort, ...part }: Partial<FlameState>, isStep = false) => go({
+		...(sort ? { changeSort: sort } : {}),
 		flame: { ...link.flame, ...part, ...(colour && link.isBeside ? { colour } : {}) },
 		...(colour && !link.isBeside ? { changeColour: colour } : {}),
 	}, isStep);
@@ -71,17 +74,23 @@ export function Compare() {
 			{ title: text.compare.now, answer: right.answer },
 		];
 	}, [answer, left.answer, right.answer, link.isBeside]);
+	const nowFilters = link.filters, beforeFilters = filtersOf(link.filters, before);
 	const isNothing = answer && answer.sum.total === 0 && !answer.before?.total;
 
 	return <main id="content" class="compare">
+		<h2 class="unseen">{text.views.compare}</h2>
 		<AskBar title={text.compare.now} hasShape />
 		<BeforeBar now={now} before={before} />
+		<Sides now={now} before={before} nowFilters={nowFilters} beforeFilters={beforeFilters}
+			onNow={(range) => go({ range, isLive: false, before })}
+			onBefore={(range) => go({ before: { ...before, range }, range: now, isLive: false })} />
 		<Answers asked={[asked, left, right]} isSilent={link.isLive}>
 			{isNothing && <NothingFilmed sum={answer.sum} />}
 			{answer?.before && !isNothing && <div class="row spread">
 				<Sums now={answer.sum} before={answer.before} isBeside={link.isBeside} />
 				<ExportMenu ask={withBefore(profileAsk(link, now), before)} />
 			</div>}
+			{answer && !isNothing && <Changed now={now} before={before} filters={link.filters} />}
 			{panes && !isNothing && <div class={frame ? 'graph-area with-details' : 'graph-area'}>
 				<FlamePanel panes={panes} functions={answer?.functions ?? null} sandwich={null} state={state}
 					theme={theme} onState={change} onDetails={showFrame}
@@ -96,13 +105,26 @@ export function Compare() {
 	</main>;
 }
 
+/** The version that is looked at, or has the most, and the largest other one of the same service; null: there is none. */
+function versionsOf(series: SeriesRow[], filters: Filters): { now: string; before: string } | null {
+	const of = series.filter(({ service, host }) => (!filters.service || service === filters.service) &&
+		(!filters.host || host === filters.host));
+	const names = itemsOf(of, ({ version }) => [version]).map(({ value }) => value);
+	const now = filters.version || names[0];
+	const before = names.find((name) => name !== now);
+	// of several services, versions are no two of the same
+	const isOne = filters.service !== '' || new Set(of.map(({ service }) => service)).size === 1;
+	return isOne && now && before ? { now, before } : null;
+}
+
 /** What is compared with, and the usual choices of it. */
 function BeforeBar({ now, before }: { now: Range; before: Side }) {
-	const { link, go, series, range, status } = usePage();
+	const { link, go, range, status, series } = usePage();
 	const isFilm = status?.one_film;
 	const words = text.compare;
 	const span = spanOf(before.range, Date.now() / 1000);
 	const change = (part: Partial<Side>) => go({ before: { ...before, ...part } });
+	const versions = versionsOf(series, link.filters);
 	const back = (seconds: number) => go({ before: sideOf(rangeBefore(now, seconds), link.filters) });
 	const swap = () => go({
 		range: before.range,
@@ -119,11 +141,8 @@ function BeforeBar({ now, before }: { now: Range; before: Side }) {
 				change({ range });
 			}} />}
 		</Dropdown>
-		{(['host', 'service', 'version'] as const).map((name) => <Choice key={name} name={`before_${name}`}
-			label={text.ask[name]} value={before[name]}
-			choices={choicesOf(series, (row) => [row[name]], before[name])}
-			onChange={(value) => change({ [name]: value })} />)}
-		<LabelChoice series={series} labels={before.labels} onChange={(labels) => change({ labels })} />
+		<SeriesChoice prefix="before_" chosen={before} onChange={change} />
+		<LabelChoice prefix="before_" labels={before.labels} onChange={(labels) => change({ labels })} />
 		<div class="segments" role="group" aria-label={words.presets}>
 			<button type="button" id="previous" aria-pressed={link.before === null}
 				onClick={() => go({ before: null })}>{isFilm && !range.from ? words.halves : words.previous}</button>
@@ -131,6 +150,9 @@ function BeforeBar({ now, before }: { now: Range; before: Side }) {
 				<button type="button" id="yesterday" onClick={() => back(DAY)}>{words.yesterday}</button>
 				<button type="button" id="last-week" onClick={() => back(7 * DAY)}>{words.lastWeek}</button>
 			</>}
+			{versions && <button type="button" id="other-version" title={words.otherVersionHint(versions.before, versions.now)}
+				onClick={() => go({ filters: { ...link.filters, version: versions.now },
+					before: sideOf(now, { ...link.filters, version: versions.before }) })}>{words.otherVersion}</button>}
 		</div>
 		<button type="button" id="swap" onClick={swap}>{words.swap}</button>
 		<div class="segments end" role="group">
@@ -141,6 +163,10 @@ function BeforeBar({ now, before }: { now: Range; before: Side }) {
 		</div>
 	</div>;
 }
+
+/** Whether a side has filters that may leave nothing of it. */
+const isFiltered = (side: Omit<Side, 'range'> | null) =>
+	!!side && !!(side.host || side.service || side.version || side.labels.length);
 
 /** Both sides in numbers; per second, as the ranges may have other lengths. */
 function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: boolean }) {
@@ -161,7 +187,7 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 			text.profile.nothingLost}</td>
 	</tr>;
 	return <div class="sums">
-		<div class="wide"><table class="numbers">
+		<div class="wide" tabIndex={0} role="region" aria-label={words.sums}><table class="numbers">
 			<tbody>
 				{row(words.before, before, rates[0]!)}
 				{row(words.now, now, rates[1]!)}
@@ -169,8 +195,10 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 		</table></div>
 		<div>
 			{Number.isFinite(change) && <p>{words.rate}: {' '}
-				<b>{Math.abs(change) < SAME ? '' : change > 0 ? '+' : '\u2212'}{percent(Math.abs(change), 1)}</b></p>}
-			{before.total === 0 && <p class="hint">{words.nothingBefore}</p>}
+				<b>{Math.abs(change) < SAME ? percent(0, 1) : relative({ before: rates[0]!, now: rates[1]! })}</b>
+				{', '}<b>{signed(rates[1]! - rates[0]!, formatRate)}</b></p>}
+			{before.total === 0 && <p class="hint">{isFiltered(link.before) ? words.filtersLeaveNothing : words.nothingBefore}</p>}
+			{now.total === 0 && isFiltered(link.filters) && <p class="hint">{words.nowLeavesNothing}</p>}
 			{!isBeside && before.total > 0 && <p class="hint">{words.widths[link.flame.widths]}</p>}
 		</div>
 	</div>;

@@ -11,11 +11,12 @@ import { AskBar } from '../parts/ask_bar';
 import { Chart } from '../parts/chart';
 import { Details, exactly, useDetails } from '../parts/details';
 import { ExportMenu } from '../parts/export_menu';
+import { FineChoice } from '../parts/fine';
 import { HeatMap } from '../parts/heat_map';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { SumLine } from '../parts/sum_line';
-import { typeOf, typesOf } from '../state/events';
+import { shapeFor, typeOf, typesOf } from '../state/events';
 import { usePage } from '../state/page';
 import { rangeOf, spanOf, stepsOf } from '../state/range';
 import { text } from '../text/text';
@@ -30,7 +31,7 @@ export function Profile() {
 	const canHeat = !!span && span.to - span.from <= HEAT_MOST;
 	const isHeat = link.isHeat && canHeat;
 	const range = isHeat && link.part.from ? link.part : all;
-	const steps = stepsOf(span);
+	const steps = stepsOf(span, link.isFine);
 	const [nodes, setNodes] = useState(NODES);
 	const [frame, showFrame] = useDetails();
 	const { sandwich } = link.flame;
@@ -38,7 +39,7 @@ export function Profile() {
 		askOf(link.event, all, link.filters, { group: 'none', steps }), beat);
 	const heat = useAnswer<HeatAnswer>(isHeat ? 'heat' : null, askOf(link.event, all, link.filters), beat);
 	const beside = useAnswer<FlameAnswer>(link.other ? 'flame' : null,
-		profileAsk({ ...link, event: link.other }, range, { nodes }), beat);
+		profileAsk({ ...link, event: link.other, shape: shapeFor(status, link.other, link.shape) }, range, { nodes }), beat);
 	const flame = useAnswer<FlameAnswer>('flame', profileAsk(link, range, { nodes, functions: 1, limit: FUNCTIONS,
 		sort: link.flame.sort === 'total' ? 'total' : 'self' }), beat);
 	const around = useAnswer<SandwichAnswer>(sandwich && 'sandwich', profileAsk(link, range,
@@ -52,6 +53,7 @@ export function Profile() {
 		go({ flame: { ...link.flame, ...part } }, isStep);
 
 	return <main id="content" class="profile">
+		<h2 class="unseen">{text.views.profile}</h2>
 		<AskBar hasShape />
 		<Answers asked={[flame, timeline, around, heat, beside]} isSilent={link.isLive}>
 			{answer && (answer.sum.total === 0 && range === all ? <NothingFilmed sum={answer.sum} /> : <>
@@ -79,7 +81,7 @@ export function Profile() {
 					part={spanOf(link.part, 0)} onPart={(part) => go({ part: rangeOf(part), isLive: false,
 						...(all.to === 'now' && span ? { range: rangeOf(span) } : {}) })} />}
 				{!isHeat && timeline.answer && <Chart answer={timeline.answer} theme={theme} height={96}
-					onSelect={(span) => go({ range: rangeOf(span), isLive: false })} />}
+					onSelect={(span) => go({ range: rangeOf(span), isLive: false })}><FineChoice /></Chart>}
 				{answer.sum.total === 0 ? <NothingFilmed sum={answer.sum} /> :
 				<div class={frame ? 'graph-area with-details' : 'graph-area'}>
 					<FlamePanel panes={panes} functions={answer.functions ?? null}

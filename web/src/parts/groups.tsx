@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who used how much: all services, hosts or versions of the range, to be searched and sorted.
+import { useMemo, useState } from 'preact/hooks';
+import type { SeriesAnswer, TimelineAnswer, TimelineRow } from '../api/answers';
+import { count, percent, safe } from '../format';
+import { GROUPINGS, type Grouping, type Order, ORDERS } from '../state/link';
+import { usePage } from '../state/page';
+import { text } from '../text/text';
+import { coloursOf, type RowColours } from './chart';
+import { moveRow } from './rows';
+import { Sparkline } from './sparkline';
+import { amountOf, averageOf, rateOf, ratesOf } from './units';
+
+const SHOWN = 100; // rows, until all are asked for
+
+interface Group {
+	name: string;
+	total: number;
+	/** Null: it is too small to have one. */
+	row: TimelineRow | null;
+	/** The highest of its steps; 0 without a row. */
+	peak: number;
+}
+
+/** All names with their sums, and those rows of the timeline that have one. */
+function groupsOf(series: SeriesAnswer | null, timeline: TimelineAnswer, group: Grouping): Group[] {
+	const totals = new Map(timeline.rows.map((row) => [row.name, row.total]));
+	const rows = new Map(timeline.rows.map((row) => [row.name, row]));
+	const small = new Map<string, number>();
+	for (const row of series?.series ?? []) {
+		if (!totals.has(row[group]))
+			small.set(row[group], (small.get(row[group]) ?? 0) + row.total);
+	}
+	return [...totals, ...small].filter(([name, total]) => name !== '' && total > 0).map(([name, total]) => {
+		const row = rows.get(name) ?? null;
+		return { name, total, row, peak: row ? Math.max(0, ...row.values) : 0 };
+	});
+}
+
+const IN_ORDER: Record<Order, (a: Group, b: Group) => number> = {
+	total: (a, b) => b.total - a.total || a.name.localeCompare(b.name),
+	name: (a, b) => a.name.localeCompare(b.name),
+	peak: (a, b) => b.peak - a.peak || b.total - a.total,
+};
+
+function Head({ order, label, class: name }: { order: Order; label: string; class?: string }) {
+	const { link, go } = usePage();
+	const isChosen = link.order === order;
+	return <th class={name} aria-sort={isChosen ? (order === 'name' ? 'ascending' : 'descending') : 'none'}>
+		<button type="button" class="quiet" name={`order-${order}`} onClick={() => go({ order }, false)}>
+			{label}{isChosen ? (order === 'name' ? ' ↑' : ' ↓') : ''}</button></th>;
+}
+
+export function Groups({ timeline, series }: { timeline: TimelineAnswer; series: SeriesAnswer | null }) {
+	const { link, go, theme } = usePage();
+	const { group, filters, find } = link;
+	const [isAll, setAll] = useState(false);
+	const words = text.overview;
+	const groups = useMemo(() => groupsOf(series, timeline, group), [series, timeline, group]);
+	const fitting = groups.filter(({ name }) => name.toLowerCase().includes(find.toLowerCase()))
+		.sort(IN_ORDER[ORDERS.includes(link.order) ? link.order : 'total']);
+	const shown = isAll ? fitting : fitting.slice(0, SHOWN);
+	const rest = timeline.sum.total - groups.reduce((sum, { total }) => sum + total, 0);
+	const colours = coloursOf(theme, group, timeline.rows);
+	const pick = (name: string) => go({ view: 'profile', filters: { ...filters, [group]: name } });
+
+	return <section class="groups">
+		<div class="row">
+			<div class="segments" role="group" aria-label={words.group}>
+				{GROUPINGS.map((name: Grouping) => <button type="button" key={name} name={`group-${name}`}
+					aria-pressed={group === name} onClick={() => go({ group: name })}>{words.name[name]}</button>)}
+			</div>
+			<input type="search" name="find" value={find} placeholder={words.find} aria-label={words.find} autocomplete="off"
+				spellcheck={false} onInput={(event) => go({ find: event.currentTarget.value }, false)}
+				onKeyDown={(event) => event.key === 'Enter' && fitting[0] && pick(fitting[0].name)} />
+			<span class="hint" role="status">{words.rows(count(fitting.length), count(groups.length))}</span>
+		</div>
+		<div class="wide"><table class="rows">
+			<thead><tr>
+				<Head order="name" label={words.name[group]} class="text" />
+				<th>{words.average}</th>
+				<Head order="peak" label={words.peak} class="less" />
+				<th class="less">{words.total}</th>
+				<Head order="total" label={words.share} class="share" />
+				<th class="trend">{words.trend}</th>
+			</tr></thead>
+			<tbody>
+				{shown.map((row) => <Row key={row.name} answer={timeline} of={row} colours={colours}
+					onPick={() => pick(row.name)} />)}
+				{!find && rest > 0 && <Row key="" answer={timeline} of={{ name: '', total: rest, row: null, peak: 0 }}
+					colours={colours} />}
+			</tbody>
+		</table></div>
+		{find !== '' && !fitting.length && <p class="hint">{words.noMatch}</p>}
+		{shown.length < fitting.length && <button type="button" class="quiet" id="all-rows" onClick={() => setAll(true)}>
+			{words.showAll(count(fitting.length))}</button>}
+	</section>;
+}
+
+function Row({ answer, of, colours, onPick }: {
+	answer: TimelineAnswer; of: Group; colours: RowColours; onPick?: () => void;
+}) {
+	const { event: type } = usePage();
+	const { sum } = answer;
+	const rates = of.row ? ratesOf(answer, of.row, type) : [];
+	const name = safe(of.name) || text.chart.others;
+	const share = sum.total > 0 ? of.total / sum.total : 0;
+	const { format } = rateOf(type);
+
+	return <tr tabIndex={onPick ? 0 : undefined} class={onPick ? 'pick' : ''} title={onPick && text.overview.open(name)}
+		onClick={onPick} onKeyDown={(event) => {
+			if (event.key === 'Enter')
+				onPick?.();
+			else
+				moveRow(event);
+		}}>
+		<td class="text"><i class="swatch" style={{ background: colours(of.name) }} />{name}</td>
+		<td>{format(averageOf(answer, of.total, type))}</td>
+		<td class="less">{rates.length > 0 && format(Math.max(...rates))}</td>
+		<td class="less">{amountOf(type, sum.total)(of.total)}</td>
+		<td class="share"><span class="bar" style={{ '--part': share }} />{percent(of.total, sum.total)}</td>
+		<td class="trend">{rates.length > 0 && <Sparkline values={rates} most={Math.max(...rates, 0)} />}</td>
+	</tr>;
+}
