@@ -9,6 +9,9 @@
 /* api_status.c */
 route_function api_status, api_openapi;
 
+/* api_metrics.c */
+route_function api_metrics, api_health;
+
 /* api_flame.c */
 route_function api_flame, api_diff, api_sandwich, api_functions;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -10,32 +8,10 @@
 #include "openapi.h"
 #include "server/api.h"
 #include "server/internal.h"
+#include "server/own.h"
 #include "server/put.h"
 
 #define SECOND_NS 1000000000ull
-
-static double cpu_seconds(void)
-{
-	struct rusage use;
-
-	if (getrusage(RUSAGE_SELF, &use))
-		return 0;
-	return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-	       (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
-}
-
-/* The second number of /proc/self/statm, in pages. */
-static uint64_t rss_bytes(void)
-{
-	FILE *file = fopen("/proc/self/statm", "re");
-	unsigned long long size, resident = 0;
-
-	if (file && fscanf(file, "%llu %llu", &size, &resident) != 2)
-		resident = 0;
-	if (file)
-		fclose(file);
-	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
-}
 
 static void put_recorder(struct json *j, const struct server_recorder *recorder)
 {
@@ -126,8 +102,8 @@ int api_status(const struct request *request, struct answer *answer, struct fail
 	json_bool(&j, "read_only", !state->spool);
 	put_recorder(&j, &recorder);
 	json_open(&j, "process", '{');
-	json_double(&j, "cpu_seconds", cpu_seconds());
-	json_u64(&j, "rss_bytes", rss_bytes());
+	json_double(&j, "cpu_seconds", own_cpu_seconds());
+	json_u64(&j, "rss_bytes", own_rss_bytes());
 	json_close(&j, '}');
 	put_events(&j, request->store);
 	put_store(&j, &store);

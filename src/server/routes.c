@@ -8,6 +8,9 @@ const struct route routes[] = {
 	{"GET", "/assets/app.css", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
 	{"GET", "/assets/icon.svg", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
 
+	{"GET", "/health", .is_open = true, .lane = LANE_LIGHT, .answer = api_health},
+	{"GET", "/metrics", .lane = LANE_LIGHT, .answer = api_metrics},
+
 	{"GET", "/api/v1/openapi.json", .lane = LANE_LIGHT, .answer = api_openapi},
 	{"GET", "/api/v1/status", .lane = LANE_LIGHT, .answer = api_status},
 	{"GET", "/api/v1/series", .answer = api_series},

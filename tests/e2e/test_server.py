@@ -5,6 +5,7 @@ import gzip
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -32,6 +33,46 @@ def test_all_answers_are_as_described(server):
                 continue
             assert status == 400
             api.check_answer(method, path, status, headers["Content-Type"], body)
+
+
+def test_metrics(server):
+    """What Prometheus reads: each number has its words and its type, and is that of the status."""
+    status, headers, body = server.request("/metrics", headers={"Accept-Encoding": "gzip"})
+    assert (status, headers["Content-Type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    assert "ETag" not in headers and body.endswith(b"\n")
+    types, about, values = {}, set(), {}
+    for line in body.decode().splitlines():
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert name in about and name not in types and kind in ("gauge", "counter")
+            types[name] = kind
+        elif line.startswith("# HELP "):
+            about.add(line.split(" ")[2])
+        else:
+            found = re.fullmatch(r'([a-z_]+)(\{version="[0-9.]+"\})? (\S+)', line)
+            assert found[1] in types and found[1] not in values, line
+            assert (types[found[1]] == "counter") == found[1].endswith("_total"), line
+            values[found[1]] = float(found[3])
+    known = server.json("/api/v1/status")
+    assert values["stackcam_store_films"] == known["store"]["films"] == 3
+    assert values["stackcam_store_bytes"] == known["store"]["bytes"]
+    assert values["stackcam_store_first_timestamp_seconds"] == pytest.approx(known["store"]["first"])
+    assert values["stackcam_recorder_filming"] == 1
+    assert values["stackcam_recorder_samples_total"] == known["recorder"]["samples"] == 1000
+    assert 0 < values["process_cpu_seconds_total"] <= known["process"]["cpu_seconds"]
+    assert values["process_resident_memory_bytes"] > 1e6
+    assert set(types) == set(values) == about
+
+
+def test_health(server):
+    assert server.json("/health") == {"status": "ok", "reasons": []}
+    assert server.ask("failing") == "failing"
+    status, headers, body = server.request("/health")
+    assert (status, headers["Cache-Control"]) == (503, "no-store")
+    assert json.loads(body) == {"status": "failing", "reasons": ["no film is being written"]}
+    assert b"stackcam_recorder_filming 0\n" in server.request("/metrics")[2]
+    assert server.ask("failing") == "filming"
+    assert server.request("/health")[0] == 200
 
 
 def test_it_describes_itself(server):

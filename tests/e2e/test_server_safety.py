@@ -108,12 +108,13 @@ def test_token(start, tmp_path, address):
     server = start(f"address={address}", f"spool={tmp_path}", rules=[f"tokens={READ} read;{WRITE} write"])
     server.host = "127.0.0.1"
     assert server.request("/")[0] in (200, 404)  # the page holds no data
+    assert server.request("/health")[0] == 200  # nor does this
     wrong = [None, "", "Bearer", "Bearer ", f"Bearer {READ}x", f"Bearer {READ[:-1]}", f"Bearer x{READ}",
              READ, f"Token {READ}", "Basic !!", "Basic " + base64.b64encode(READ.encode()).decode(),
              f"Bearer {READ}{READ}", "Bearer " + "x" * 5000]
     for value in wrong:
         headers = {} if value is None else {"Authorization": value}
-        for path in ("/api/v1/status", "/api/v1/openapi.json", "/nothing"):
+        for path in ("/api/v1/status", "/api/v1/openapi.json", "/metrics", "/nothing"):
             status, answered, _ = server.request(path, headers=headers)
             assert (status, answered["WWW-Authenticate"]) == (401, 'Bearer realm="stackcam"'), value
         assert send_film(server, headers={"X-Stackcam-Number": "1", "Authorization": value or ""})[0] == 401

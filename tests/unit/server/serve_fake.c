@@ -6,9 +6,10 @@
  *	[queue=N] …
  *
  * It prints its address. Commands on its standard input: "blocked" (prints how many answers wait),
- * "given up", "release", "tokens LINE;LINE…"; it ends with its input. What it says for a log goes
+ * "given up", "release", "tokens LINE;LINE…", "failing" (no film is written, or again one is); it ends with its input. What it says for a log goes
  * to standard error.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +78,9 @@ static void set(struct server_options *options, char *word)
 
 static void tell(void *context, struct server_recorder *recorder)
 {
-	(void)context;
-	*recorder = (struct server_recorder){true, 1000, 1, 0.0025, 99};
+	const atomic_bool *is_failing = context;
+
+	*recorder = (struct server_recorder){!*is_failing, 1000, 1, 0.0025, 99};
 }
 
 static void command(struct server *server, struct server_options *options, char *line)
@@ -92,6 +94,10 @@ static void command(struct server *server, struct server_options *options, char 
 		printf("%u\n", fake_given_up());
 	} else if (!strcmp(line, "release")) {
 		fake_release();
+	} else if (!strcmp(line, "failing")) {
+		atomic_bool *is_failing = options->context;
+
+		puts((*is_failing = !*is_failing) ? "failing" : "filming");
 	} else if (!strncmp(line, "tokens ", 7)) {
 		options->tokens = as_lines(line + 7);
 		puts(server_configure(server, options, &why) ? why.what : "changed");
@@ -101,7 +107,9 @@ static void command(struct server *server, struct server_options *options, char 
 
 int main(int argc, char **argv)
 {
-	struct server_options options = {.host = "host7", .recorder = tell, .say = say};
+	atomic_bool is_failing = false;
+	struct server_options options = {
+		.host = "host7", .recorder = tell, .say = say, .context = &is_failing};
 	struct server *server;
 	struct fail why = {0};
 	char line[1024];

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+/* For those who watch servers: numbers as Prometheus reads them, and whether all is well. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "server/api.h"
+#include "server/internal.h"
+#include "server/own.h"
+
+#define SECOND 1e9
+
+/* The text format 0.0.4: nothing that is filmed stands in it, so nothing needs quotes. */
+static void put(FILE *out, const char *type, const char *name, const char *about, double value)
+{
+	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", name, about, name, type, name,
+		value);
+}
+
+static void put_gauge(FILE *out, const char *name, const char *about, double value)
+{
+	put(out, "gauge", name, about, value);
+}
+
+static void put_counter(FILE *out, const char *name, const char *about, double value)
+{
+	put(out, "counter", name, about, value);
+}
+
+static void put_recorder(FILE *out, const struct server_recorder *recorder)
+{
+	put_gauge(out, "stackcam_recorder_filming",
+		  "1: this machine is filmed, and films are written", recorder->is_filming);
+	if (!recorder->is_filming)
+		return;
+	put_counter(out, "stackcam_recorder_samples_total", "Samples since the start",
+		    (double)recorder->samples);
+	put_counter(out, "stackcam_recorder_lost_total", "Samples that were lost since the start",
+		    (double)recorder->lost);
+	put_gauge(out, "stackcam_recorder_cpu_ratio", "What the recorder takes of one CPU",
+		  recorder->cpu);
+	put_gauge(out, "stackcam_recorder_frequency_hertz", "Samples of each CPU in a second",
+		  (double)recorder->frequency);
+}
+
+static void put_store(FILE *out, const struct store_status *store)
+{
+	put_gauge(out, "stackcam_store_films", "Films in the store", (double)store->films);
+	put_gauge(out, "stackcam_store_bytes", "Bytes of films and index", (double)store->bytes);
+	put_gauge(out, "stackcam_store_hosts", "Hosts that have films", (double)store->hosts);
+	put_gauge(out, "stackcam_store_series", "Series: services by host, version and labels",
+		  (double)store->series);
+	put_gauge(out, "stackcam_store_first_timestamp_seconds",
+		  "Where the films begin; 0: there are none", (double)store->first / SECOND);
+	put_gauge(out, "stackcam_store_last_timestamp_seconds",
+		  "Where the films end; 0: there are none", (double)store->last / SECOND);
+	put_gauge(out, "stackcam_store_full", "1: the disk was full when last written to",
+		  store->is_full);
+	put_gauge(out, "stackcam_store_films_later", "Films of a later version, which are not read",
+		  (double)store->later);
+	put_counter(out, "stackcam_store_films_taken_total", "Films of agents that were taken",
+		    (double)store->taken);
+	put_counter(out, "stackcam_store_films_again_total",
+		    "Films of agents that had been taken before", (double)store->again);
+	put_counter(out, "stackcam_store_films_removed_total", "Films removed by age and size",
+		    (double)store->removed);
+	put_counter(out, "stackcam_store_films_set_aside_total",
+		    "Damaged films that were set aside", (double)store->set_aside);
+}
+
+int api_metrics(const struct request *request, struct answer *answer, struct fail *why)
+{
+	const struct server_state *state = request->state;
+	struct server_recorder recorder = {0};
+	struct store_status store = {0};
+	FILE *out = answer->out;
+
+	(void)why;
+	answer->no_store = true;
+	answer->type = "text/plain; version=0.0.4; charset=utf-8";
+	if (state->recorder)
+		state->recorder(state->context, &recorder);
+	store_status(request->store, &store);
+	fputs("# HELP stackcam_build_info The version that runs\n# TYPE stackcam_build_info gauge\n"
+	      "stackcam_build_info{version=\"" STACKCAM_VERSION "\"} 1\n",
+	      out);
+	put_counter(out, "process_cpu_seconds_total", "User and system time", own_cpu_seconds());
+	put_gauge(out, "process_resident_memory_bytes", "Resident memory", (double)own_rss_bytes());
+	put_gauge(out, "process_start_time_seconds", "Start, since 1970",
+		  (double)state->started / SECOND);
+	put_recorder(out, &recorder);
+	put_store(out, &store);
+	return 0;
+}
+
+/* Says no more than whether, and in words that tell nothing of what is filmed. */
+int api_health(const struct request *request, struct answer *answer, struct fail *why)
+{
+	const struct server_state *state = request->state;
+	struct json j = {.out = answer->out};
+	struct server_recorder recorder = {.is_filming = true};
+	struct store_status store = {0};
+	bool is_well;
+
+	(void)why;
+	answer->no_store = true;
+	if (state->recorder)
+		state->recorder(state->context, &recorder);
+	store_status(request->store, &store);
+	is_well = recorder.is_filming && !store.is_full;
+	answer->status = is_well ? 200 : 503;
+	json_open(&j, NULL, '{');
+	json_text(&j, "status", is_well ? "ok" : "failing");
+	json_open(&j, "reasons", '[');
+	if (!recorder.is_filming)
+		json_text(&j, NULL, "no film is being written");
+	if (store.is_full)
+		json_text(&j, NULL, "the disk of the store is full");
+	json_close(&j, ']');
+	json_close(&j, '}');
+	return 0;
+}
