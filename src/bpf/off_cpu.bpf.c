@@ -5,7 +5,8 @@
  * A switch costs two timestamps. A thread's stack is taken when a wait of off_cpu_min_wait or more
  * is over, in the thread itself, at the end of the switch to it (sched_exit_tp): its registers and
  * its memory are those that it waited with. Shorter waits are summed up, and the one that completes
- * off_cpu_period of them gives its stack for all of them.
+ * off_cpu_period of them gives its stack for all of them; so are those for which a CPU has no stack
+ * left.
  */
 #include "capture.h"
 #include "filter.h"
@@ -16,6 +17,8 @@
 /* Set before loading; ns. */
 const volatile __u64 off_cpu_min_wait = 50000;
 const volatile __u64 off_cpu_period = 10000000;
+/* Between two stacks of a CPU, if there were always one to take; 0: each wait may have one. */
+const volatile __u64 off_cpu_stack_interval;
 const volatile bool off_cpu_wakers = true; /* the stacks of those who end long waits */
 
 /*
@@ -28,6 +31,12 @@ const volatile bool off_cpu_count_known;
 /* The kernel has no sched_exit_tp: stacks are taken when threads return from their system calls. */
 const volatile bool off_cpu_at_return;
 
+/*
+ * So far may stacks be ahead of their rate. From half of it on, only waits of a period or more have
+ * one: those that last are rarer, and of more interest.
+ */
+#define BURST_NS 500000000ull
+
 /* How long an answer of the filter counts. */
 #define ASK_AGAIN_NS 50000000ull
 
@@ -35,6 +44,7 @@ const volatile bool off_cpu_at_return;
 struct off_cpu_coming {
 	__u32 tid; /* 0: it is not */
 	__u32 state;
+	__u32 tells; /* enum off_cpu_tells */
 	__u64 out, woken, in;
 	__u64 short_waited, short_ready;
 	__u32 short_waits, short_readies;
@@ -63,13 +73,18 @@ struct {
 	__type(value, struct off_cpu_thread);
 } off_cpu_threads SEC(".maps");
 
+struct off_cpu_cpu {
+	struct off_cpu_coming coming;
+	__u64 paid; /* when its next stack is due, by their rate */
+};
+
 /* Of each CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct off_cpu_coming);
-} off_cpu_comings SEC(".maps");
+	__type(value, struct off_cpu_cpu);
+} off_cpu_cpus SEC(".maps");
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -93,11 +108,11 @@ struct task_struct___off_cpu {
 
 #pragma clang attribute pop
 
-static __always_inline struct off_cpu_coming *this_cpu(void)
+static __always_inline struct off_cpu_cpu *this_cpu(void)
 {
 	__u32 zero = 0;
 
-	return bpf_map_lookup_elem(&off_cpu_comings, &zero);
+	return bpf_map_lookup_elem(&off_cpu_cpus, &zero);
 }
 
 /*
@@ -122,12 +137,14 @@ static __always_inline struct off_cpu_wait *wait_place(struct capture_scratch *s
 static __always_inline void put_off(struct off_cpu_thread *thread, struct off_cpu_coming *coming)
 {
 	__u64 waited = coming->woken - coming->out, ready = coming->in - coming->woken;
+	bool tells_wait = coming->tells & OFF_CPU_TELLS_WAIT;
+	bool tells_ready = coming->tells & OFF_CPU_TELLS_READY;
 
 	coming->tid = 0;
-	thread->short_waits += coming->short_waits + (waited >= off_cpu_min_wait);
-	thread->short_readies += coming->short_readies + (ready >= off_cpu_min_wait);
-	thread->short_waited += coming->short_waited + (waited >= off_cpu_min_wait ? waited : 0);
-	thread->short_ready += coming->short_ready + (ready >= off_cpu_min_wait ? ready : 0);
+	thread->short_waits += coming->short_waits + tells_wait;
+	thread->short_readies += coming->short_readies + tells_ready;
+	thread->short_waited += coming->short_waited + (tells_wait ? waited : 0);
+	thread->short_ready += coming->short_ready + (tells_ready ? ready : 0);
 }
 
 static __always_inline void goes_out(struct task_struct *task, __u32 state, __u64 now)
@@ -186,15 +203,27 @@ static __always_inline void add_untold(struct off_cpu_thread *thread, __u64 wait
 	thread->short_ready += ready;
 }
 
+/* How far stacks are ahead of their rate on this CPU, ns. */
+static __always_inline __u64 stacks_ahead(const struct off_cpu_cpu *cpu, __u64 now)
+{
+	return cpu->paid > now ? cpu->paid - now : 0;
+}
+
+static __always_inline void pay_for_stack(struct off_cpu_cpu *cpu, __u64 now)
+{
+	cpu->paid = (cpu->paid > now ? cpu->paid : now) + off_cpu_stack_interval;
+}
+
 static __always_inline void comes_in(struct task_struct *task, __u64 now)
 {
 	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
 	__u64 out, woken, short_waited = 0, short_ready = 0;
-	__u32 short_waits = 0, short_readies = 0;
+	__u32 short_waits = 0, short_readies = 0, tells = 0;
+	struct off_cpu_cpu *cpu = this_cpu();
 	struct off_cpu_coming *coming;
-	bool is_long = false;
+	__u64 ahead, least;
 
-	if (!thread || !thread->out)
+	if (!thread || !thread->out || !cpu)
 		return;
 	/* the list of tasks moves it forward meanwhile */
 	out = __sync_lock_test_and_set(&thread->out, 0);
@@ -204,28 +233,30 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 	else if (!woken || woken > now)
 		woken = now; /* another CPU may wake it once more just now */
 	thread->woken = 0;
-	if (off_cpu_locks && thread->in_futex && woken - out < off_cpu_min_wait)
+	ahead = stacks_ahead(cpu, now);
+	least = ahead >= BURST_NS / 2 ? off_cpu_period : off_cpu_min_wait;
+	if (off_cpu_locks && thread->in_futex && (woken - out < least || ahead >= BURST_NS))
 		lock_count_short(woken - out);
-	if (now < thread->quiet_until) {
+	if (now < thread->quiet_until || ahead >= BURST_NS) {
 		add_untold(thread, woken - out, now - woken);
 		return;
 	}
-	if (woken - out >= off_cpu_min_wait)
-		is_long = true;
+	if (woken - out >= least)
+		tells |= OFF_CPU_TELLS_WAIT;
 	else
 		short_waited = add_up(&thread->short_waited, &thread->short_waits, woken - out,
 				      &short_waits);
-	if (now - woken >= off_cpu_min_wait)
-		is_long = true;
+	if (now - woken >= least)
+		tells |= OFF_CPU_TELLS_READY;
 	else
 		short_ready = add_up(&thread->short_ready, &thread->short_readies, now - woken,
 				     &short_readies);
-	if (!is_long && !short_waited && !short_ready)
+	if (!tells && !short_waited && !short_ready)
 		return;
-	coming = off_cpu_at_return ? &thread->later : this_cpu();
-	if (!coming)
-		return;
+	pay_for_stack(cpu, now);
+	coming = off_cpu_at_return ? &thread->later : &cpu->coming;
 	coming->tid = task->pid;
+	coming->tells = tells;
 	coming->state = thread->state;
 	coming->out = out;
 	coming->woken = woken;
@@ -258,9 +289,23 @@ static __noinline void send_rest(struct task_struct *task)
 		wait->short_ready = thread->short_ready;
 		wait->short_waits = thread->short_waits;
 		wait->short_readies = thread->short_readies;
-		capture_send_with(scratch, OFF_CPU_WAIT_WORDS);
+		if (capture_send_with(scratch, OFF_CPU_WAIT_WORDS)) {
+			thread->short_waited = thread->short_ready = 0;
+			thread->short_waits = thread->short_readies = 0;
+		}
 	}
 	capture_end(scratch);
+}
+
+/*
+ * Not just at its last switch: by then the process may be gone for those who waited for its end,
+ * and nobody listens any more.
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(off_cpu_exit, struct task_struct *task)
+{
+	send_rest(task);
+	return 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -306,10 +351,13 @@ static __always_inline enum off_cpu_context context_now(void)
 static __noinline bool take_waker(__u32 tid, __u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct off_cpu_cpu *cpu = this_cpu();
 	struct off_cpu_thread *thread;
 	struct capture_scratch *scratch;
 
 	if (task->flags & PF_KTHREAD || !task->mm || !want_user)
+		return false;
+	if (!cpu || stacks_ahead(cpu, now) >= BURST_NS / 2)
 		return false;
 	if (!filter_everything) {
 		thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
@@ -319,6 +367,7 @@ static __noinline bool take_waker(__u32 tid, __u64 now)
 	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
 	if (!scratch)
 		return false;
+	pay_for_stack(cpu, now);
 	capture_identity(&scratch->record, OFF_CPU_WAKER, task, 0);
 	scratch->record.head.time = now;
 	scratch->record.identity.key = tid;
@@ -391,6 +440,7 @@ static __always_inline void take_wait(struct off_cpu_wait *wait, struct capture_
 	wait->woken = coming->woken;
 	wait->in = coming->in;
 	wait->state = coming->state;
+	wait->tells = coming->tells;
 	wait->short_waited = coming->short_waited;
 	wait->short_ready = coming->short_ready;
 	wait->short_waits = coming->short_waits;
@@ -448,14 +498,14 @@ static __always_inline void tell(void *ctx, struct task_struct *task, struct off
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(off_cpu_back, bool is_switch)
 {
-	struct off_cpu_coming *coming = this_cpu();
+	struct off_cpu_cpu *cpu = this_cpu();
 	struct task_struct *task;
 
-	if (!coming || !coming->tid)
+	if (!cpu || !cpu->coming.tid)
 		return 0;
 	task = bpf_get_current_task_btf();
-	if ((__u32)task->pid == coming->tid)
-		tell(ctx, task, coming, true);
+	if ((__u32)task->pid == cpu->coming.tid)
+		tell(ctx, task, &cpu->coming, true);
 	return 0;
 }
 

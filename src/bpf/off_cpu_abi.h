@@ -71,6 +71,14 @@ enum off_cpu_descriptor {
 #define OFF_CPU_STATE_FROZEN  0x8000
 #define OFF_CPU_STATE_ANY     0xffff
 
+/*
+ * Which parts of a wait its record stands for; what a part is not told of, the thread's sums have.
+ */
+enum off_cpu_tells {
+	OFF_CPU_TELLS_WAIT = 1,
+	OFF_CPU_TELLS_READY = 2,
+};
+
 /* The registers of a system call that tell what a thread waits for. */
 #define OFF_CPU_ARGUMENTS 6
 
@@ -91,13 +99,14 @@ struct off_cpu_wait {
 	__u32 state;
 	__u32 waker_pid, waker_tid;
 	char waker_comm[16];
-	__u8 in_iowait, is_frozen;
+	__u8 in_iowait : 1, is_frozen : 1;
 	__u8 waker_context;   /* enum off_cpu_context */
 	__u8 has_waker_stack; /* an OFF_CPU_WAKER of time woken went before */
 	__u8 is_kernel_thread;
 	__u8 has_lock;	     /* a struct lock_evidence follows */
 	__u8 waker_in_futex; /* it has woken by a call of futex(2): known where locks are wanted */
 	__u8 descriptor;     /* enum off_cpu_descriptor: of the system call's */
+	__u8 tells;	     /* enum off_cpu_tells */
 	__u32 short_waits, short_readies; /* how many they were */
 };
 

@@ -389,6 +389,6 @@ void lock_losses(const struct lock_book *book, uint32_t event)
 			count += of_cpu[i].count;
 	if (count)
 		film_loss(film, event,
-			  "waits in futex(2) shorter than --min-wait, for locks or else", count);
+			  "waits in futex(2), for locks or else, that were only summed up", count);
 	free(of_cpu);
 }

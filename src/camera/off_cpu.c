@@ -76,6 +76,12 @@ static bool wants_waits(const struct source *source)
 	       is_wanted(source, OF_IDLE);
 }
 
+/* A second, on each CPU; 0: any number. */
+static uint64_t stacks_of(const struct source *source)
+{
+	return source->settings->values[1];
+}
+
 static unsigned int needs(const struct source *source)
 {
 	(void)source;
@@ -84,14 +90,14 @@ static unsigned int needs(const struct source *source)
 
 static unsigned int rate(const struct source *source)
 {
-	(void)source;
-	return RATE;
+	uint64_t stacks = stacks_of(source);
+
+	return stacks && stacks < RATE ? (unsigned int)stacks : RATE;
 }
 
 static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 {
-	(void)source;
-	return rings_bytes_for_samples(RATE, cpus);
+	return rings_bytes_for_samples(rate(source), cpus);
 }
 
 /* Whether the kernel tells of the end of a switch, in the thread that it was to (Linux 6.18). */
@@ -108,9 +114,11 @@ static bool has_switch_end(void)
 static void prepare(struct source *source)
 {
 	struct probes *probes = source->host->probes;
+	uint64_t stacks = stacks_of(source);
 	int64_t at;
 
 	probes->rodata->off_cpu_min_wait = min_wait_of(source);
+	probes->rodata->off_cpu_stack_interval = stacks ? SECOND_NS / stacks : 0;
 	probes->rodata->off_cpu_period = PERIOD_NS;
 	probes->rodata->off_cpu_locks = is_wanted(source, OF_LOCKS);
 	descriptors_prepare(probes);
@@ -169,6 +177,7 @@ static int start(struct source *source, struct fail *why)
 		probes->rodata->off_cpu_at_return ? probes->progs.off_cpu_return
 						  : probes->progs.off_cpu_back,
 		probes->progs.off_cpu_waking,
+		probes->progs.off_cpu_exit,
 		probes->progs.off_cpu_switch,
 	};
 
@@ -227,8 +236,13 @@ static void find_waker(struct source *source, uint32_t tid, const struct off_cpu
 	struct off_cpu *off_cpu = source->state;
 	struct waiting_half half;
 
-	if (!wait->has_waker_stack)
+	if (!wait->has_waker_stack) {
+		if (wait->waker_context == OFF_CPU_BY_THREAD && wait->waker_tid)
+			row->waker =
+				samples_other_thread(source->host->samples, (pid_t)wait->waker_pid,
+						     (pid_t)wait->waker_tid, 0, wait->waker_comm);
 		return;
+	}
 	if (waiting_take(off_cpu->wakers, tid, wait->woken, &half)) {
 		row->waker = half.place.thread;
 		row->waker_stack = half.place.stack;
@@ -294,11 +308,11 @@ static void add(struct source *source, int event, const struct film_wait *like, 
 		film_wait(source->host->film, off_cpu->events[event], &row);
 }
 
-/* A stack that stands for a period of waits too short to be told of one by one. */
+/* A stack that stands for a period of waits that are not told of one by one. */
 static void add_short(struct source *source, int event, const struct film_wait *like, uint64_t end,
 		      uint64_t time, uint32_t count)
 {
-	static const char words[] = "[shorter waits: one stack for a period of them]";
+	static const char words[] = "[waits summed up: one stack for a period of them]";
 	const struct off_cpu *off_cpu = source->state;
 	struct film_wait row = *like;
 
@@ -333,15 +347,11 @@ static void add_lock(struct source *source, const struct film_lock *like, uint64
 }
 
 /* Nothing names the owner: a thread that wakes by a call of futex(2) has released the lock. */
-static void take_releaser(struct source *source, const struct off_cpu_wait *wait,
-			  struct film_lock *lock)
+static void take_releaser(const struct off_cpu_wait *wait, struct film_lock *lock)
 {
 	if (wait->waker_context != OFF_CPU_BY_THREAD || !wait->waker_in_futex)
 		return;
 	lock->holder = lock->waker;
-	if (!lock->holder)
-		lock->holder = samples_other_thread(source->host->samples, (pid_t)wait->waker_pid,
-						    (pid_t)wait->waker_tid, 0, wait->waker_comm);
 	lock->sure = lock->holder ? FILM_HOLDER_RELEASER : FILM_HOLDER_NONE;
 }
 
@@ -364,7 +374,7 @@ static void take_lock(struct source *source, const struct capture_record *record
 	if (!off_cpu->locks)
 		return;
 	lock_meet(off_cpu->locks, (pid_t)record->identity.pid);
-	if (waited < min_wait_of(source))
+	if (!(wait->tells & OFF_CPU_TELLS_WAIT))
 		return;
 	if (wait->has_lock)
 		evidence = *(const struct lock_evidence *)(wait + 1);
@@ -373,7 +383,7 @@ static void take_lock(struct source *source, const struct capture_record *record
 	if (!lock_read(off_cpu->locks, record, &evidence, wait->out, &lock))
 		return;
 	if (!lock.holder && !goes_on)
-		take_releaser(source, wait, &lock);
+		take_releaser(wait, &lock);
 	add_lock(source, &lock, wait->woken, waited);
 }
 
@@ -388,7 +398,7 @@ static void take_wait(struct source *source, const struct capture_record *record
 {
 	const struct off_cpu_wait *wait = wait_of(record);
 	struct off_cpu *off_cpu = source->state;
-	uint64_t waited, ready, min = min_wait_of(source);
+	uint64_t waited, ready;
 	struct film_wait row, of_cpu;
 	struct samples_place place;
 	int event;
@@ -411,8 +421,8 @@ static void take_wait(struct source *source, const struct capture_record *record
 	take_lock(source, record, wait, &row);
 	if (!wants_waits(source))
 		return;
-	add(source, event, &row, wait->woken, waited >= min ? waited : 0);
-	add(source, OF_READY, &of_cpu, wait->in, ready >= min ? ready : 0);
+	add(source, event, &row, wait->woken, wait->tells & OFF_CPU_TELLS_WAIT ? waited : 0);
+	add(source, OF_READY, &of_cpu, wait->in, wait->tells & OFF_CPU_TELLS_READY ? ready : 0);
 	add_short(source, event, &row, record->head.time, wait->short_waited, wait->short_waits);
 	add_short(source, OF_READY, &of_cpu, record->head.time, wait->short_ready,
 		  wait->short_readies);
@@ -485,6 +495,9 @@ static const struct source_option options[] = {
 	{"min-wait", 0, true, "TIME",
 	 "of off-cpu and lock: the shortest wait that has a stack of its own (default 50us)", 0,
 	 1000000000, 50000},
+	{"wait-stacks", 0, false, "N",
+	 "of off-cpu and lock: at most N stacks a second on each CPU (default 1000; 0: no limit)",
+	 0, 1000000, RATE},
 	{0},
 };
 

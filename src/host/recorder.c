@@ -18,6 +18,9 @@
 /* Of unwind tables: what the programs of a usual machine need several times over. */
 #define TABLES_LIMIT (48ull << 20)
 
+/* Stacks of waits a second and CPU: recording that never ends must not follow what programs do. */
+#define WAIT_STACKS 100
+
 struct recorder {
 	struct recorder_options options;
 	struct selection selection;
@@ -73,6 +76,7 @@ static int load(struct recorder *recorder, struct fail *why)
 	recorder->sources = sources_settings_usual();
 	sources_turn_on_list(&recorder->sources, options->events);
 	sources_set_value(&recorder->sources, "frequency", options->frequency);
+	sources_set_value(&recorder->sources, "wait-stacks", WAIT_STACKS);
 	recorder->camera = (struct camera_options){
 		.selection = &recorder->selection,
 		.sources = &recorder->sources,

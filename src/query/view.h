@@ -82,8 +82,8 @@ void view_free(struct view *view);
 int view_event(const struct film *film, const char *name, uint32_t *event, struct fail *why);
 
 /*
- * The event whose waits are asked for with those of another one (--idle). *also 0: the film has none.
- * Returns 0, or -EINVAL with *why filled: that event has nothing to do with it.
+ * The event whose waits are asked for with those of another one (--idle). *also 0: the film has
+ * none. Returns 0, or -EINVAL with *why filled: that event has nothing to do with it.
  */
 int view_event_also(const struct film *film, const struct question *q, uint32_t event,
 		    uint32_t *also, struct fail *why);

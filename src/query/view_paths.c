@@ -102,7 +102,7 @@ static void waker_words(const struct film *film, const struct view_waker *waker,
 	if (waker->flags & FILM_WAIT_OPEN)
 		snprintf(words, size, "[not woken yet]");
 	else if (waker->flags & FILM_WAIT_SAMPLED)
-		snprintf(words, size, "[woken by several: shorter waits]");
+		snprintf(words, size, "[woken by several: waits summed up]");
 	else if (context < sizeof(contexts) / sizeof(contexts[0]) && contexts[context])
 		snprintf(words, size, "[woken by %s]", contexts[context]);
 	else if (waker->thread)

@@ -94,8 +94,8 @@ enum route_lane {
 	LANE_PUSH, /* takes films in */
 	LANES,
 	/*
-	 * Answered at once from memory, in the thread of the connections: never waits for a disk, or
-	 * for a lock that others hold for longer than moments.
+	 * Answered at once from memory, in the thread of the connections: never waits for a disk,
+	 * or for a lock that others hold for longer than moments.
 	 */
 	LANE_LIGHT = LANES,
 };

@@ -20,7 +20,9 @@ void spent_leave(struct call *call);
  */
 void spent_go_on(struct server *server);
 
-/* Ends the thread: from then on answers are freed where they are left. Before it was started, too. */
+/*
+ * Ends the thread: from then on answers are freed where they are left. Before it was started, too.
+ */
 void spent_stop(struct server *server);
 void spent_free(struct server *server); /* all daemons have ended */
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why threads do not run: waits against what the programs measured themselves."""
 
+import datetime
 import os
 import signal
 import subprocess
@@ -21,19 +22,24 @@ NEAR = 0.03
 
 
 # On top of the one stack that stands for many waits, which may have been elsewhere.
-SHORTER = "[shorter waits"
+SUMMED = "[waits summed up"
 
 
 def time_in(film, function, events=WAITING, *options, sampled=True):
     """All waiting below a function, ns; without the waits that one stack stands for, if `sampled` is false."""
     return sum(value for event in events if has_event(film, event, *options)
                for stack, value in film.folded("-e", event, *options)
-               if function in stack and (sampled or not any(frame.startswith(SHORTER) for frame in stack)))
+               if function in stack and (sampled or not any(frame.startswith(SUMMED) for frame in stack)))
 
 
 def has_event(film, event, *options):
     done = film.report("-e", event, "--format", "json", *options, check=False)
     return done.returncode == 0
+
+
+def parse_time(text):
+    """Seconds of a time in a report."""
+    return datetime.datetime.fromisoformat(text[:26] + "+00:00").timestamp()
 
 
 def total(film, event, *options):
@@ -106,7 +112,7 @@ def of_life(film, event, tid):
     done = film.report("-e", event, "--format", "folded", "-t", str(tid), check=False)
     stacks = [line.rpartition(" ") for line in done.stdout.splitlines()]
     return sum(int(value) for stack, _, value in stacks
-               if "live" in stack.split(";") or stack.startswith(SHORTER))
+               if "live" in stack.split(";") or stack.startswith(SUMMED))
 
 
 def test_stacks_are_whole_and_have_the_kernel_on_top(waits):
@@ -122,12 +128,32 @@ def test_short_waits_are_summed_up_and_marked(shared_lab):
     """A storm of switches: hardly a wait is as long as 50 us, and yet their time is there."""
     film = shared_lab.record("-e", "off-cpu", "--", shared_lab.program("waits"), 2, "storm")
     stacks = film.folded("-e", "off-cpu")
-    marked = sum(value for stack, value in stacks if SHORTER in stack[-1])
+    marked = sum(value for stack, value in stacks if SUMMED in stack[-1])
     assert marked > 0, film.explain()
     samples = film.json("-e", "off-cpu")["stacks"]["samples"]
     handed = int(film.recording.stdout.split("handed ")[1].split()[0])
     assert handed > 1000
     assert samples < handed, "a stack for each wait"
+
+
+def test_few_stacks_and_all_of_the_time(shared_lab):
+    """Where a CPU has no stack left for a wait, it is summed up: at most so many stacks, and no time is lost."""
+    rate, seconds = 10, 2
+    film = shared_lab.record("--wait-stacks", rate, "-e", "off-cpu", "--", shared_lab.program("waits"), seconds)
+    lines = film.recording.stdout.splitlines()
+    truths = [Truth(line) for line in lines if line.count(" ") == 5]
+    stolen = next(int(line.split()[1]) for line in lines if line.startswith("stolen "))
+    own = [stack for event in WAITING if has_event(film, event) for stack, _ in film.folded("-e", event)
+           if not any(frame.startswith(SUMMED) for frame in stack)]
+    assert own, film.explain()
+    report = film.json("-e", "off-cpu")
+    span = parse_time(report["span"]["to"]) - parse_time(report["span"]["from"])
+    # besides there is what is left of each thread in the end, twice at most: what waits, and what was summed up
+    most = rate * os.cpu_count() * (span + 1) + 4 * (len(truths) + 1)
+    assert sum(film.json("-e", event)["stacks"]["samples"] for event in WAITING if has_event(film, event)) <= 2 * most
+    for truth in truths:
+        parts = truth.on_cpu + sum(total(film, event, "-t", str(truth.tid)) for event in WAITING)
+        assert parts >= 0.98 * truth.life - stolen, (truth.name, parts, truth.life, film.explain())
 
 
 def test_a_wait_that_began_before_and_lasts_is_there(lab):

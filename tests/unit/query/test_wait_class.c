@@ -239,7 +239,7 @@ static void test_by_waker(void **state)
 	node_is(&report, "web (10);[woken by a soft interrupt];main;get;tcp_recvmsg", 200, 200);
 	node_is(&report, "web (10);[woken by a timer];main", 0, 30);
 	node_is(&report, "web (10);[woken by: not known];main", 0, 4);
-	node_is(&report, "web (10);[woken by several: shorter waits];[unknown]", 50000, 50000);
+	node_is(&report, "web (10);[woken by several: waits summed up];[unknown]", 50000, 50000);
 	assert_int_equal(report.groups.count, 5);
 	group_is(&report, 1, "", "[woken by web (10)]", 1000);
 	assert_int_equal(report.groups.at[1].process->pid, 10);
