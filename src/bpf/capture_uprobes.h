@@ -155,6 +155,7 @@ __weak __noinline int uprobes_put_back(struct capture_scratch *s)
 }
 
 #define BREAKPOINT 0xcc
+#define CALL_BYTES 5 /* a near call, relative */
 
 /*
  * The kernel works on an exception of a thread that has met probes. If it was a breakpoint, its
@@ -162,13 +163,30 @@ __weak __noinline int uprobes_put_back(struct capture_scratch *s)
  * (handle_swbp() puts that right). Behind a "push" of one byte they say the same when it has been:
  * then the stack is aligned again, which it is not where functions begin. Of longer instructions,
  * no rule changes at their second byte.
+ *
+ * A function that begins right behind the "ret" of another one, which has a probe, has just been
+ * called, if the call says so.
+ *
+ * A "call" that the kernel emulates is half done for a moment: the return address has been pushed,
+ * and the registers say that the call has returned (branch_emulate_op()).
  */
 static __always_inline void uprobes_undo_breakpoint(struct unwind_walk *w, struct task_struct *task)
 {
+	__u64 pushed = 0;
 	__u8 before = 0;
+	__s32 distance = 0;
 
-	if (!(w->sp & 15) || !bpf_core_field_exists(struct task_struct, utask) ||
-	    !BPF_CORE_READ(task, utask))
+	if (!bpf_core_field_exists(struct task_struct, utask) || !BPF_CORE_READ(task, utask))
+		return;
+	bpf_probe_read_user(&pushed, sizeof(pushed), (const void *)w->sp);
+	if (pushed == w->pc) {
+		bpf_probe_read_user(&before, sizeof(before), (const void *)(w->pc - CALL_BYTES));
+		if (before == BREAKPOINT)
+			w->sp += sizeof(pushed);
+		return;
+	}
+	bpf_probe_read_user(&distance, sizeof(distance), (const void *)(pushed - sizeof(distance)));
+	if (!(w->sp & 15) || pushed + distance == w->pc)
 		return;
 	bpf_probe_read_user(&before, sizeof(before), (const void *)(w->pc - 1));
 	if (before == BREAKPOINT)

@@ -126,6 +126,17 @@ void call_functions_free(struct call_functions *calls)
 	*calls = (struct call_functions){0};
 }
 
+/*
+ * What tracing costs is taken off each call by itself, which cannot be below 0, and off a
+ * function's total as a whole, where errors cancel out: a shortest call that was cut off at what it
+ * called could be longer than the average.
+ */
+static void agree(struct call_stats *stats, uint64_t total)
+{
+	if (stats->clamped && stats->measured && stats->min > total / stats->measured)
+		stats->min = total / stats->measured;
+}
+
 void call_functions_give(struct call_functions *calls, const struct tree *tree,
 			 const struct view *view, enum tree_side side, struct functions *functions)
 {
@@ -141,5 +152,7 @@ void call_functions_give(struct call_functions *calls, const struct tree *tree,
 		calls->of_label[label] = NULL;
 		if (view->calls->is_summary && f->calls[side]->total > f->total[side])
 			f->total[side] = f->calls[side]->total;
+		if (!view->calls->is_summary)
+			agree(f->calls[side], f->total[side]);
 	}
 }

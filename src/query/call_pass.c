@@ -151,7 +151,7 @@ static bool leave(struct pass *p, struct track *track)
 	}
 	if (!call->is_measured)
 		return true;
-	stats->clamped += raw < subtracted;
+	stats->clamped += raw < subtracted || less(raw, subtracted) < call->children;
 	stats->error += call->error + cost.error;
 	return call_stats_measure(stats, ns);
 }

@@ -97,6 +97,8 @@ static void test_cost_is_too_high(void **state)
 	f = answer_function(&report.functions, "main");
 	assert_int_equal(f->calls[TREE_NOW]->clamped, 1);
 	assert_true(f->calls[TREE_NOW]->is_bound);
+	/* its one call took no longer than all of its calls */
+	assert_int_equal(f->calls[TREE_NOW]->min, 550);
 	report_free(&report);
 	q.is_raw = true;
 	ask(film, &q, &report);
