@@ -23,6 +23,7 @@ void put_sum(struct json *j, const char *key, const struct store_sum *sum)
 	json_u64(j, "truncated", sum->truncated);
 	json_u64(j, "guessed", sum->guessed);
 	json_u64(j, "lost", sum->lost);
+	json_u64(j, "lost_samples", sum->lost_samples);
 	json_text(j, "unit", sum->unit ? sum->unit : "");
 	put_time(j, "complete_from", sum->complete_from);
 	put_time(j, "complete_until", sum->complete_until);

@@ -247,19 +247,49 @@ static int sum_filmed(const struct asked *a, struct index_reader *reader, struct
 	return rc;
 }
 
+/*
+ * Of the hours at both ends those losses count whose minute is in the time, and those whose minute
+ * is not known.
+ */
+static int sum_lost(const struct asked *a, struct index_reader *reader, struct store_sum *sum)
+{
+	sqlite3_stmt *row = NULL;
+	int64_t first = (int64_t)(a->from / NS_HOUR);
+	int64_t last = (int64_t)(a->to ? (a->to - 1) / NS_HOUR : 0);
+	int rc = sql_open(reader->db, &row,
+			  "SELECT event, sum(count) FROM"
+			  " (SELECT event, count FROM lost WHERE event IN (0, ?1)"
+			  " AND hour BETWEEN ?2 AND ?3 AND (?6 = '' OR host = ?6)"
+			  " UNION ALL SELECT event, -count FROM lost_minute WHERE event IN (0, ?1)"
+			  " AND minute BETWEEN ?2 * 60 AND ?3 * 60 + 59"
+			  " AND minute NOT BETWEEN ?4 AND ?5 AND (?6 = '' OR host = ?6))"
+			  " GROUP BY event",
+			  "iiiiit", (int64_t)a->event, first, last, (int64_t)a->first,
+			  (int64_t)a->end - 1, a->ask->host ? a->ask->host : "");
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
+		int64_t count = sqlite3_column_int64(row, 1);
+
+		rc = SQLITE_OK;
+		if (count <= 0)
+			continue;
+		sum->lost = add_saturated(sum->lost, (uint64_t)count);
+		if (sqlite3_column_int64(row, 0))
+			sum->lost_samples = (uint64_t)count;
+	}
+	sqlite3_finalize(row);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
 int asked_sum(const struct asked *a, struct index_reader *reader, struct store_sum *sum,
 	      struct fail *why)
 {
 	const char *host = a->ask->host ? a->ask->host : "";
 	sqlite3_stmt *row = NULL;
 	int rc = sql_open(reader->db, &row,
-			  "SELECT (SELECT coalesce(sum(count), 0) FROM lost WHERE event IN (0, ?1)"
-			  " AND hour BETWEEN ?2 AND ?3 AND (?6 = '' OR host = ?6)),"
-			  " (SELECT count(*) FROM gap WHERE last >= ?4 AND first < ?5"
-			  " AND (?6 = '' OR host = ?6))",
-			  "iiiiit", (int64_t)a->event, (int64_t)(a->from / NS_HOUR),
-			  (int64_t)(a->to ? (a->to - 1) / NS_HOUR : 0), (int64_t)a->from,
-			  (int64_t)a->to, host);
+			  "SELECT count(*) FROM gap WHERE last >= ?1 AND first < ?2"
+			  " AND (?3 = '' OR host = ?3)",
+			  "iit", (int64_t)a->from, (int64_t)a->to, host);
 
 	sum->from = sum->complete_from = a->first * NS_MINUTE;
 	sum->to = a->end * NS_MINUTE;
@@ -271,12 +301,13 @@ int asked_sum(const struct asked *a, struct index_reader *reader, struct store_s
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(row);
 	if (rc == SQLITE_ROW) {
-		sum->lost = (uint64_t)sqlite3_column_int64(row, 0);
-		sum->films_damaged = (uint32_t)sqlite3_column_int64(row, 1) +
+		sum->films_damaged = (uint32_t)sqlite3_column_int64(row, 0) +
 				     store_count_later(a->store, a->ask->host, a->from, a->to);
 	}
 	sqlite3_finalize(row);
 	if (rc == SQLITE_ROW)
+		rc = sum_lost(a, reader, sum);
+	if (rc == SQLITE_OK)
 		rc = sum_filmed(a, reader, sum);
 	return rc == SQLITE_DONE ? 0 : index_failed(a->index, reader->db, rc, why);
 }

@@ -84,6 +84,11 @@ struct store_sum {
 		 * events
 		 */
 		lost;
+	/*
+	 * Of these, what is counted against the event: samples, or parts of their stacks. The rest,
+	 * names and tables, say, belongs to all events.
+	 */
+	uint64_t lost_samples;
 };
 
 /*

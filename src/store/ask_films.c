@@ -166,7 +166,7 @@ static int list_films(const struct asked *a, struct film_list *list, struct stor
 		return err;
 	err = asked_sum(a, reader, sum, why);
 	/* of the films that are read, the losses are known without the index */
-	sum->lost = 0;
+	sum->lost = sum->lost_samples = 0;
 	rc = sql_open(reader->db, &row,
 		      "SELECT name, host, first, last" FILMS_OF_TIME " ORDER BY first, name", "iit",
 		      (int64_t)a->from, (int64_t)a->to, a->ask->host ? a->ask->host : "");
@@ -227,14 +227,23 @@ static void note_time(const struct film *film, const char *path, struct listed *
 		sum->complete_until = (uint64_t)end < sum->from ? sum->from : (uint64_t)end;
 }
 
+/* event 0: those that are counted against none. */
 static uint64_t losses_of(const struct film *film, uint32_t event)
 {
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < film->loss_count; i++)
-		if (!film->losses[i].event || film->losses[i].event == event)
+		if (film->losses[i].event == event)
 			count = add_saturated(count, film->losses[i].count);
 	return count;
+}
+
+static void add_losses(struct store_sum *sum, const struct film *film, uint32_t event)
+{
+	uint64_t samples = losses_of(film, event);
+
+	sum->lost_samples = add_saturated(sum->lost_samples, samples);
+	sum->lost = add_saturated(sum->lost, add_saturated(samples, losses_of(film, 0)));
 }
 
 /* Of an open film: the question that it is asked, and who asks. */
@@ -289,7 +298,7 @@ static int ask_film(const struct asked *a, struct film *film, const struct liste
 			question.filter.keeps_context = &chosen;
 		}
 		sum->unit = a->unit;
-		sum->lost = add_saturated(sum->lost, losses_of(film, of.event));
+		add_losses(sum, film, of.event);
 		err = take(context, &of);
 		if (!err && a->seen)
 			err = note_states(a, &of, why);

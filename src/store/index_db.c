@@ -39,6 +39,11 @@ static const char schema[] =
 	"CREATE TABLE merging(name PRIMARY KEY, host, inode) WITHOUT ROWID;"
 	"CREATE TABLE merging_part(name, part, PRIMARY KEY(name, part)) WITHOUT ROWID;";
 
+/* It came later: the minutes of losses that were counted before are not known. */
+static const char lost_minutes[] =
+	"CREATE TABLE IF NOT EXISTS lost_minute(host, event, minute, count,"
+	" PRIMARY KEY(host, event, minute)) WITHOUT ROWID";
+
 static int bind_all(sqlite3_stmt *statement, const char *types, va_list values)
 {
 	int rc = SQLITE_OK;
@@ -259,6 +264,8 @@ static int open_database(struct index *index, struct fail *why)
 		rc = make_tables(index);
 	else if (rc == SQLITE_OK && (id != INDEX_APPLICATION_ID || version != INDEX_SCHEMA_VERSION))
 		return index_damaged(index, why);
+	if (rc == SQLITE_OK)
+		rc = film_sql_run(index->db, lost_minutes);
 	/* what is lost in a power cut is added again from the films */
 	if (rc == SQLITE_OK)
 		rc = film_sql_run(index->db, "PRAGMA synchronous = NORMAL");

@@ -87,14 +87,42 @@ static int known_loss(struct index *index, int64_t id, uint32_t event, uint64_t 
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* Until when the index has a film's losses: its end when it was there before, or its begin. */
+static int known_until(struct index *index, const struct film *film, int64_t id, uint64_t *until)
+{
+	sqlite3_stmt *row = NULL;
+	int rc = sql_open(index->db, &row, "SELECT last FROM film WHERE id = ?", "i", id);
+
+	*until = wall_of(film, film->info.start);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(row);
+	if (rc == SQLITE_ROW)
+		*until = (uint64_t)sqlite3_column_int64(row, 0);
+	sqlite3_finalize(row);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int count_loss(struct index *index, const char *host, uint32_t event, const char *table,
+		      uint64_t time, uint64_t count)
+{
+	char words[160];
+
+	snprintf(words, sizeof(words),
+		 "INSERT INTO %s VALUES(?, ?, ?, ?)"
+		 " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+		 table);
+	return sql_run(index->db, words, "tiii", host, (int64_t)event, (int64_t)time,
+		       (int64_t)count);
+}
+
 /*
  * Films have totals since their start: what is new is counted in the hour in which it was seen, if
- * counted is set.
+ * counted is set; and in the minute, where no more time than that has passed since `since`.
  */
 static int put_losses(struct index *index, const char *host, const struct film *film, int64_t id,
-		      bool counted)
+		      bool counted, uint64_t since)
 {
-	uint64_t hour = wall_of(film, film->info.end) / NS_HOUR;
+	uint64_t end = wall_of(film, film->info.end);
 	int rc = SQLITE_OK;
 
 	for (uint32_t i = 0; rc == SQLITE_OK && i < film->event_count; i++) {
@@ -110,11 +138,10 @@ static int put_losses(struct index *index, const char *host, const struct film *
 		rc = sql_run(index->db, "INSERT OR REPLACE INTO film_lost VALUES(?, ?, ?)", "iii",
 			     id, (int64_t)event, (int64_t)count);
 		if (rc == SQLITE_OK && counted)
-			rc = sql_run(index->db,
-				     "INSERT INTO lost VALUES(?, ?, ?, ?)"
-				     " ON CONFLICT DO UPDATE SET count = count + excluded.count",
-				     "tiii", host, (int64_t)event, (int64_t)hour,
-				     (int64_t)(count - before));
+			rc = count_loss(index, host, event, "lost", end / NS_HOUR, count - before);
+		if (rc == SQLITE_OK && counted && end - since <= NS_MINUTE)
+			rc = count_loss(index, host, event, "lost_minute", end / NS_MINUTE,
+					count - before);
 	}
 	return rc;
 }
@@ -122,10 +149,13 @@ static int put_losses(struct index *index, const char *host, const struct film *
 int index_film_set(struct index *index, const struct index_film *of, const struct film *film,
 		   int64_t id, struct fail *why)
 {
-	int rc = put_film(index, of->name, of->host, film, index_blocks_of(of, film), &id);
+	uint64_t since;
+	int rc = known_until(index, film, id, &since);
 
 	if (rc == SQLITE_OK)
-		rc = put_losses(index, of->host, film, id, true);
+		rc = put_film(index, of->name, of->host, film, index_blocks_of(of, film), &id);
+	if (rc == SQLITE_OK)
+		rc = put_losses(index, of->host, film, id, true, since);
 	if (rc == SQLITE_OK && of->sender && of->sender->number)
 		rc = sql_run(index->db,
 			     "INSERT INTO sender VALUES(?, ?, ?) ON CONFLICT DO UPDATE"
@@ -319,7 +349,7 @@ static int end_merge(struct index *index, const char *into, const struct film *f
 	rc = put_film(index, into, host, film, film_block_count(film), &id);
 	/* what the parts lost was counted when they were added */
 	if (rc == SQLITE_OK)
-		rc = put_losses(index, host, film, id, false);
+		rc = put_losses(index, host, film, id, false, 0);
 	if (rc == SQLITE_OK)
 		rc = sql_run(index->db,
 			     "DELETE FROM film_lost WHERE film IN (SELECT id FROM film JOIN"

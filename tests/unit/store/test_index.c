@@ -236,8 +236,27 @@ static void test_again(void **state)
 	made_film_free(&made);
 }
 
+static uint64_t minute_of_end(const struct film *film)
+{
+	return (film->info.end + (uint64_t)film->info.wall_offset - START) / MINUTE;
+}
+
+/* Each minute has what was lost in it, and no more. */
+static void check_lost(struct index *index, const unsigned int *lost, unsigned int minutes)
+{
+	for (unsigned int i = 0; i < minutes; i++) {
+		struct store_ask ask = {.from = START + i * MINUTE, .to = START + (i + 1) * MINUTE};
+		struct store_answer answer = made_flame(index, &ask);
+
+		assert_int_equal(answer.sum.lost, lost[i]);
+		assert_int_equal(answer.sum.lost_samples, lost[i]);
+		store_answer_free(&answer);
+	}
+}
+
 static void test_grows(void **state)
 {
+	unsigned int lost[6] = {0};
 	struct store_ask ask = {.from = START, .to = LATER};
 	struct question plain = {0};
 	struct index *index = made_index(NULL);
@@ -263,10 +282,16 @@ static void test_grows(void **state)
 		made_add(index, &made, "alpha");
 		answer = made_flame(index, &ask);
 		assert_int_equal(answer.sum.lost, i);
+		assert_int_equal(answer.sum.lost_samples, i);
+		lost[minute_of_end(made.film)] += i > 0;
 		made_same_as_report(&answer, made.film, &plain);
 		store_answer_free(&answer);
 		film_free(made.film);
 	}
+	assert_true(lost[0] && lost[1] && lost[2]);
+	check_lost(index, lost, 6);
+	assert_int_equal(index_compact(index, LATER, &why), 0);
+	check_lost(index, lost, 6);
 	assert_int_equal(film_close(b.w, b.end, &why), 0);
 	unlink(made.path);
 	index_free(index);

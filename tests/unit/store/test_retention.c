@@ -128,7 +128,7 @@ static void test_nobody_pushes_out_others(void **state)
 	assert_true(of.owner == 0 && of.is_own);
 	tick(store, BEGIN);
 	store_status(store, &status);
-	options.bytes_max = status.bytes / 4;
+	options.bytes_max = status.bytes / 5;
 	assert_int_equal(store_configure(store, &options, NULL), 0);
 	tick(store, BEGIN);
 	assert_int_equal(films_in("web1"), 3);
