@@ -44,7 +44,7 @@ REACH = (
     ("tests/e2e/calls.py", TRACER),
     ("tests/e2e/asking.py", ["server"]),
     ("tests/e2e/openapi.py", ["server"]),
-    ("web/*", ["page", "play", "test_server.py"]),
+    ("web/*", ["page", "play", "test_server.py", "output"]),
     ("src/server/*", SERVERS),
     ("src/store/*", SERVERS),
     ("src/send/*", ["serve.", "agent"]),

@@ -77,6 +77,9 @@ int url_parse(const char *raw, struct url *url, struct fail *why)
 	if (rest)
 		*rest++ = 0;
 	url->path = url->text;
+	/* those of the page are for its script, which says what is wrong with them */
+	if (!strcmp(url->path, "/"))
+		return 0;
 	while (!err && (part = strsep(&rest, "&")))
 		if (*part)
 			err = take_parameter(url, part, why);

@@ -269,6 +269,10 @@ def test_page(server):
         status, headers, body = server.request(f"/assets/{path}", headers={"Accept-Encoding": "gzip"})
         assert status == 200 and headers["Content-Type"].startswith(kind)
         assert gzip.decompress(body) == server.request(f"/assets/{path}")[2]
+    # what is wrong in its address is for the page to say
+    for query in ("?service=%00", "?from=%", "?" + "&".join(f"a{i}=1" for i in range(100))):
+        assert server.request("/" + query)[0] == 200
+        assert server.request("/api/v1/status" + query)[0] == 400
 
 
 def test_methods(server):

@@ -25,6 +25,15 @@ def test_both_timelines_are_dragged(page):
     assert (float(page.link()["before_from"]), float(page.link()["before_to"])) == (begin, end)  # the other side stays
 
 
+def test_timelines_are_not_asked_for_again_and_again(page):
+    page.open("?view=compare")
+    page.until(lambda: page.all("#side-now .u-over"))
+    before = len(page.server.questions("timeline"))
+    states = len(page.server.questions("status"))
+    page.until(lambda: len(page.server.questions("status")) >= states + 3)  # time passes
+    assert len(page.server.questions("timeline")) == before
+
+
 def changed(page):
     return [row.text.split()[0] for row in page.all(".changed tbody tr")]
 

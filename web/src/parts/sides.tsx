@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timelines of both sides of a comparison, over a time that has both. Dragging in one chooses its range.
+import { useMemo } from 'preact/hooks';
 import type { TimelineAnswer } from '../api/answers';
 import { askOf } from '../api/client';
 import { useAnswer } from '../api/use_answer';
@@ -21,9 +22,12 @@ export function Sides({ now, before, nowFilters, beforeFilters, onNow, onBefore 
 	onNow(range: Range): void; onBefore(range: Range): void;
 }) {
 	const { link, theme, beat } = usePage();
-	const seconds = Date.now() / 1000;
-	const spans = { now: spanOf(now, seconds), before: spanOf(before.range, seconds) };
-	const both = spans.now && spans.before && around(spans.now, spans.before);
+	// once for each question: a relative range would be another one each time that this is drawn
+	const { spans, both } = useMemo(() => {
+		const seconds = Date.now() / 1000;
+		const spans = { now: spanOf(now, seconds), before: spanOf(before.range, seconds) };
+		return { spans, both: spans.now && spans.before && around(spans.now, spans.before) };
+	}, [now.from, now.to, before.range.from, before.range.to, beat]);
 	const more = { group: 'none', steps: both ? stepsOf(both) : 1 };
 	const ask = (filters: Filters) => askOf(link.event, both ? rangeOf(both) : now, filters, more);
 	const befores = useAnswer<TimelineAnswer>(both && 'timeline', ask(beforeFilters), beat);
