@@ -154,3 +154,20 @@ def test_child_that_is_not_meant(lab, library):
         work(target)
         counts, stderr = ended(tracer, film)
     assert counts["shared_work"] == 0, stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--no-children"]], ids=["children", "no-children"])
+def test_second_process_is_not_asked_for_its_return(lab, tmp_path, options):
+    """
+    Whether a function is asked for its return is decided in each process: one that has a signal handler is not,
+    although another one, with probes at the same place, is.
+    """
+    program = shutil.copy(lab.program("calls_guard"), tmp_path / "guard")
+    with running(program), running(program) as target, \
+            lab.beside("trace", "-f", "leaf", "--max-rate", 0, "-p", target.pid, *options) as (tracer, film):
+        assert wait_until(lambda: is_probed(target.pid, program, "leaf"))
+        work(target)
+        work(target)
+        counts, stderr = ended(tracer, film)
+    if not options and CAN_HOLD:
+        assert counts["leaf"] >= 3 * TIMES, stderr
