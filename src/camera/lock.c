@@ -105,6 +105,7 @@ void lock_book_free(struct lock_book *book)
 void lock_book_turn(struct lock_book *book)
 {
 	map_free(&book->places);
+	samples_keep_codes(book->host->samples);
 }
 
 void lock_book_process_gone(struct lock_book *book, pid_t pid)
@@ -184,6 +185,7 @@ static const uint8_t kinds_by_code[] = {
 	[LOCK_CODE_PARKING_LOT] = FILM_LOCK_PARKING_LOT,
 	[LOCK_CODE_PYTHON] = FILM_LOCK_PYTHON,
 	[LOCK_CODE_GO] = FILM_LOCK_GO,
+	[LOCK_CODE_JAVA] = FILM_LOCK_JAVA,
 };
 
 static bool read_by_code(struct look *look)
@@ -350,6 +352,7 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 	};
 
 	const uint64_t *words = samples_last_words(book->host->samples, &look.frames);
+	struct lock_frames codes = samples_last_codes(book->host->samples);
 	const uint64_t *type;
 
 	book->holders.samples = book->host->samples;
@@ -362,11 +365,14 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 	}
 	if (look.process)
 		look.code = lock_code_of(&book->codes, look.process, words, look.frames);
+	look.code = lock_code_with(look.code, &codes);
 	if (!read_futex(&look)) {
-		book->undecided += !look.frames;
+		/* a stack that was handed over has no frames of its language */
+		book->undecided += !look.frames || look.code == LOCK_CODE_UNKNOWN ||
+				   (type && record->handed_over);
 		return false;
 	}
-	if (look.process && row->kind != FILM_LOCK_PARKING_LOT)
+	if (look.process && row->kind != FILM_LOCK_PARKING_LOT && row->kind != FILM_LOCK_JAVA)
 		row->place = place_of(&look);
 	return true;
 }

@@ -79,6 +79,63 @@ static enum lock_code code_named(const char *name)
 	return LOCK_CODE_NONE;
 }
 
+/*
+ * Functions of languages, as their frames are called. start: more may follow. Sources: CPython's
+ * Lib/threading.py and Lib/concurrent/futures/thread.py (since 3.11 with their classes), the JDK's
+ * java.util.concurrent.locks.
+ */
+static const struct {
+	const char *name;
+	bool start;
+	enum lock_code code;
+} of_runtimes[] = {
+	{"Condition.wait", false, LOCK_CODE_EVENT},
+	{"wait", false, LOCK_CODE_EVENT},
+	{"Thread.join", false, LOCK_CODE_EVENT},
+	{"Thread._wait_for_tstate_lock", false, LOCK_CODE_EVENT},
+	{"_wait_for_tstate_lock", false, LOCK_CODE_EVENT},
+	{"_worker", false, LOCK_CODE_EVENT},
+	{"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.", true,
+	 LOCK_CODE_EVENT},
+	{"java.util.concurrent.locks.AbstractQueuedLongSynchronizer$ConditionObject.", true,
+	 LOCK_CODE_EVENT},
+	{"java.util.concurrent.locks.ReentrantLock", true, LOCK_CODE_JAVA},
+	{"java.util.concurrent.locks.ReentrantReadWriteLock", true, LOCK_CODE_JAVA},
+	{"java.util.concurrent.locks.StampedLock", true, LOCK_CODE_JAVA},
+	{"jdk.internal.misc.Unsafe.park", false, LOCK_CODE_PARK},
+	{"sun.misc.Unsafe.park", false, LOCK_CODE_PARK},
+};
+
+enum lock_code lock_code_named(const char *function)
+{
+	for (size_t i = 0; i < sizeof(of_runtimes) / sizeof(of_runtimes[0]); i++) {
+		size_t length = strlen(of_runtimes[i].name);
+
+		if (!strncmp(function, of_runtimes[i].name, length) &&
+		    (of_runtimes[i].start || !function[length]))
+			return of_runtimes[i].code;
+	}
+	return LOCK_CODE_NONE;
+}
+
+static bool has_code(const struct lock_frames *frames, enum lock_code code)
+{
+	return frames->codes >> code & 1;
+}
+
+enum lock_code lock_code_with(enum lock_code native, const struct lock_frames *frames)
+{
+	if (native == LOCK_CODE_PYTHON) {
+		if (!frames->codes || frames->leaf == LOCK_CODE_UNKNOWN)
+			return LOCK_CODE_UNKNOWN;
+		return frames->leaf == LOCK_CODE_EVENT ? LOCK_CODE_EVENT : native;
+	}
+	if (native == LOCK_CODE_EVENT && frames->leaf == LOCK_CODE_PARK &&
+	    has_code(frames, LOCK_CODE_JAVA) && !has_code(frames, LOCK_CODE_EVENT))
+		return LOCK_CODE_JAVA;
+	return native;
+}
+
 static void read_table(const struct elf_file *file, uint32_t type, struct lock_ranges *ranges)
 {
 	const struct elf_section *table = elf_file_section_of_type(file, type);

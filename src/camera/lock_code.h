@@ -25,6 +25,9 @@ enum lock_code {
 	LOCK_CODE_PARKING_LOT,
 	LOCK_CODE_PYTHON,
 	LOCK_CODE_GO,
+	LOCK_CODE_JAVA, /* a lock of java.util.concurrent */
+	LOCK_CODE_PARK, /* of Java: a thread waits for another one, for whatever */
+	LOCK_CODE_UNKNOWN,
 };
 
 struct lock_codes {
@@ -35,6 +38,21 @@ struct lock_codes {
 /* The innermost of these functions on a stack: its words (bpf/unwind_abi.h), leaf first. */
 enum lock_code lock_code_of(struct lock_codes *codes, const struct process *process,
 			    const uint64_t *words, uint32_t count);
+
+/* The same of a function of a language runtime, by its name. */
+enum lock_code lock_code_named(const char *function);
+
+/* What a stack's frames of language runtimes are. All zero: it has none. */
+struct lock_frames {
+	uint32_t codes;	     /* a bit for each of enum lock_code */
+	enum lock_code leaf; /* of the innermost one; LOCK_CODE_UNKNOWN: it has no name */
+};
+
+/*
+ * Both together: a lock of a language is made of what waits for an event natively. LOCK_CODE_UNKNOWN:
+ * a frame without a name would tell.
+ */
+enum lock_code lock_code_with(enum lock_code native, const struct lock_frames *frames);
 
 void lock_codes_free(struct lock_codes *codes);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "elf/file.h"
+#include "symbol/symbols.h"
 
 #define SYMBOLS_MAX (4u << 20)
 
@@ -22,6 +23,14 @@ static bool is_data(const struct elf_file *file, uint64_t address)
 		    address - segment.p_vaddr < segment.p_memsz)
 			return true;
 	return false;
+}
+
+static void take_name(struct lock_place *place, const char *name)
+{
+	char *demangled = symbol_demangle_short(name);
+
+	snprintf(place->name, sizeof(place->name), "%s", demangled ? demangled : name);
+	free(demangled);
 }
 
 /* The variable that holds an address, of one table. */
@@ -41,8 +50,7 @@ static void find_variable(const struct elf_file *file, uint32_t type, struct loc
 			if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT &&
 			    symbol.st_shndx != SHN_UNDEF &&
 			    place->address - symbol.st_value < symbol.st_size)
-				snprintf(place->name, sizeof(place->name), "%s",
-					 elf_strings_get(strings, symbol.st_name));
+				take_name(place, elf_strings_get(strings, symbol.st_name));
 		}
 	}
 	free(strings);

@@ -14,7 +14,7 @@
 struct lock_place {
 	const struct image *image;
 	uint64_t address;	  /* virtual, in the image */
-	char name[LOCK_NAME_MAX]; /* as in its symbol table; "": it has none */
+	char name[LOCK_NAME_MAX]; /* demangled; "": it has none */
 };
 
 /*

@@ -64,7 +64,9 @@ struct runtime_frames {
 	uint64_t losses[UNWIND_RUNTIME_COUNT][LOSSES];
 	struct known by_path;  /* is it a script, path -> film image */
 	struct known by_names; /* hash of image and names -> the film's frame */
-	uint64_t last_place;   /* addresses of frames are just numbers */
+	bool keeps_codes;
+	struct map codes;    /* frame: enum lock_code of its functions */
+	uint64_t last_place; /* addresses of frames are just numbers */
 	uint32_t film_number;
 	/* while a frame is named */
 	struct runtime_names names;
@@ -91,6 +93,7 @@ void runtime_frames_free(struct runtime_frames *frames)
 		return;
 	known_clear(&frames->by_path);
 	known_clear(&frames->by_names);
+	map_free(&frames->codes);
 	free(frames);
 }
 
@@ -100,6 +103,30 @@ void runtime_frames_turn(struct runtime_frames *frames, struct film_writer *film
 	frames->film_number++;
 	known_clear(&frames->by_path);
 	known_clear(&frames->by_names);
+	map_free(&frames->codes);
+}
+
+void runtime_frames_keep_codes(struct runtime_frames *frames)
+{
+	frames->keeps_codes = true;
+}
+
+enum lock_code runtime_frames_code(const struct runtime_frames *frames, uint32_t frame)
+{
+	const uint64_t *code = map_get(&frames->codes, frame);
+
+	return code ? (enum lock_code) * code : LOCK_CODE_UNKNOWN;
+}
+
+/* What its functions are: the innermost one that is anything. */
+static void keep_code(struct runtime_frames *frames, uint32_t frame)
+{
+	enum lock_code code = LOCK_CODE_NONE;
+
+	for (size_t i = 0; !code && i < frames->names.count; i++)
+		code = lock_code_named(frames->names.at[i].function);
+	/* without memory it is not known */
+	(void)!map_put(&frames->codes, frame, code);
 }
 
 void frame_book_free(struct frame_book *book)
@@ -157,6 +184,8 @@ static uint32_t frame_of_names(struct runtime_frames *frames, const struct runti
 	if (!frame)
 		return 0;
 	film_name_frame(frames->film, frame, chain, names->count);
+	if (frames->keeps_codes)
+		keep_code(frames, frame);
 	known_add(&frames->by_names, &known, frame);
 	return frame;
 }

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "camera/lock_code.h"
 #include "film/writer.h"
 #include "runtime/runtime.h"
 
@@ -45,6 +46,13 @@ uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_
 /* The same where the process cannot be asked, for the reason of err (as name_of() returns it). */
 uint32_t runtime_frames_unknown(struct runtime_frames *frames, const struct runtime_type *type,
 				int err);
+
+/*
+ * What the functions of a frame are, of those that were named since it was asked to keep that;
+ * LOCK_CODE_UNKNOWN: it has no name.
+ */
+void runtime_frames_keep_codes(struct runtime_frames *frames);
+enum lock_code runtime_frames_code(const struct runtime_frames *frames, uint32_t frame);
 
 /* Another film: frames are looked up and written again when they are next needed. */
 void runtime_frames_turn(struct runtime_frames *frames, struct film_writer *film);

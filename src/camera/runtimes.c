@@ -401,6 +401,16 @@ uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
 				  place, is_part);
 }
 
+void runtimes_keep_codes(struct runtimes *runtimes)
+{
+	runtime_frames_keep_codes(runtimes->frames);
+}
+
+enum lock_code runtimes_code(const struct runtimes *runtimes, uint32_t frame)
+{
+	return runtime_frames_code(runtimes->frames, frame);
+}
+
 bool runtimes_locks(const struct process_runtimes *of, const struct process *process,
 		    struct runtimes_lock *locks)
 {

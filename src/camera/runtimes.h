@@ -77,6 +77,10 @@ uint32_t runtimes_frame(struct runtimes *runtimes, struct process_runtimes *of,
 bool runtimes_is_part(const struct runtimes *runtimes, const struct mapping *mapping,
 		      uint64_t address, uint32_t runtime, bool nearer_to_leaf);
 
+/* runtime_frames_keep_codes() and runtime_frames_code() */
+void runtimes_keep_codes(struct runtimes *runtimes);
+enum lock_code runtimes_code(const struct runtimes *runtimes, uint32_t frame);
+
 /* The locks that a runtime of the process has of its own (runtime.h). */
 struct runtimes_lock {
 	const struct runtime_type *type;

@@ -557,6 +557,17 @@ const uint64_t *samples_last_words(const struct samples *samples, uint32_t *coun
 	return samples->frames;
 }
 
+void samples_keep_codes(struct samples *samples)
+{
+	samples->rows.keeps_codes = true;
+	runtimes_keep_codes(samples->runtimes);
+}
+
+struct lock_frames samples_last_codes(const struct samples *samples)
+{
+	return samples->frame_count ? samples->rows.codes : (struct lock_frames){0};
+}
+
 bool samples_has_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t since,
 			char comm[16])
 {

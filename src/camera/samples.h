@@ -84,6 +84,10 @@ uint32_t samples_other_thread(struct samples *samples, pid_t pid, pid_t tid, uin
 /* The words of the user stack that samples_resolve() has just resolved, leaf first. */
 const uint64_t *samples_last_words(const struct samples *samples, uint32_t *count);
 
+/* From now on keeps what functions of language runtimes on the last stack are. */
+void samples_keep_codes(struct samples *samples);
+struct lock_frames samples_last_codes(const struct samples *samples);
+
 /* targets_has_thread() */
 bool samples_has_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t since,
 			char comm[16]);

@@ -89,6 +89,10 @@ static uint32_t user_frame(struct stack_rows *rows, const struct stack_user *use
 	if (!is_of_runtime(*place->words))
 		return catalogue_gap(rows->catalogue);
 	frame = runtimes_frame(rows->runtimes, user->runtimes, user->process, place, &is_part);
+	if (rows->keeps_codes) {
+		rows->codes.leaf = runtimes_code(rows->runtimes, frame);
+		rows->codes.codes |= 1u << rows->codes.leaf;
+	}
 	if (is_part && *how == FILM_HOW_EXACT)
 		*how = FILM_HOW_RUNTIME;
 	return frame;
@@ -99,6 +103,7 @@ bool stack_push_user(struct stack_rows *rows, uint32_t *stack, const struct stac
 	const uint64_t *words = user->words;
 	uint32_t *places = rows->places, frames, leaf, runtime;
 
+	rows->codes = (struct lock_frames){0};
 	frames = find_places(words, user->count, places);
 	runtime = runtime_of_stack(words, places, frames, &leaf);
 	while (frames--) {

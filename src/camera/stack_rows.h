@@ -19,6 +19,8 @@ struct stack_rows {
 	struct film_writer *film;
 	struct catalogue *catalogue;
 	struct runtimes *runtimes;
+	bool keeps_codes;
+	struct lock_frames codes; /* of the last user stack, if they are kept */
 	uint32_t places
 		[UNWIND_FRAMES_MAX]; /* where in the words of a user stack each frame begins */
 };

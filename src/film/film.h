@@ -308,8 +308,8 @@ enum film_lock_kind {
 	FILM_LOCK_GIL,	       /* Python's */
 	FILM_LOCK_PYTHON,      /* threading.Lock and what is made of it */
 	FILM_LOCK_MONITOR,     /* of a Java object, synchronized */
-	FILM_LOCK_JAVA,	       /* of java.util.concurrent.locks */
-	FILM_LOCK_GO,	       /* of Go's runtime itself */
+	FILM_LOCK_JAVA, /* of java.util.concurrent.locks; the address is as for parking_lot */
+	FILM_LOCK_GO,	/* of Go's runtime itself */
 };
 
 /* What is known of a lock's holder. */

@@ -67,7 +67,7 @@ static void lock_words(const struct film *film, const struct film_locks *locks, 
 	else if (locks->place[i])
 		snprintf(words, size, "[%s %.60s+0x%llx]", what, image,
 			 (unsigned long long)place->address);
-	else if (kind == FILM_LOCK_PARKING_LOT)
+	else if (kind == FILM_LOCK_PARKING_LOT || kind == FILM_LOCK_JAVA)
 		/* the address is that of the waiter's own word */
 		snprintf(words, size, "[%s of %.60s (%u)]", what, process->comm, process->pid);
 	else

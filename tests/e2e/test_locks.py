@@ -201,6 +201,14 @@ def test_the_owner_of_a_java_monitor_is_named(java):
     assert version != "17" or {lock.sure for lock in waits} == {"owner"}, waits
 
 
+@pytest.mark.parametrize("kind", ["reentrant", "rwlock"])
+def test_who_releases_a_java_lock_is_named(java, kind):
+    _, film, truths = java
+    waiter, holder = truths[kind]
+    waits = long_ones(film, waiter, "java.util.concurrent lock")
+    assert {(lock.sure, lock.holder) for lock in waits} == {("releaser", holder)}, waits
+
+
 def test_waits_of_java_for_events_are_for_no_lock(java):
     _, film, truths = java
     for kind in ("object", "condition"):
@@ -220,3 +228,56 @@ def test_the_last_holder_of_pythons_global_lock_is_named(python):
         assert waits and waits[0].sure == "last holder", locks_of(film)
         # the main thread and those that begin have it for moments
         assert waits[0].total >= 0.8 * sum(lock.total for lock in long_ones(film, waiter, "Python GIL"))
+
+
+def test_who_releases_a_python_lock_is_named(python):
+    film, truths = python
+    waiter, holder = truths["lock"]
+    lock, = long_ones(film, waiter, "Python lock")
+    assert (lock.sure, lock.holder) == ("releaser", holder), lock
+
+
+def test_a_python_event_is_no_lock(python):
+    film, truths = python
+    assert not long_ones(film, truths["event"][0], "Python lock"), locks_of(film)
+
+
+@pytest.mark.parametrize("kind", ["normal", "recursive", "checked", "pi", "robust", "timed", "heap"])
+def test_a_static_program_without_symbols_has_owners_too(lab, kind):
+    film = lab.record("-e", "lock", "--", lab.program("locks-static-stripped"), 1)
+    waiter, holder = truths_of(film.recording.stdout)[kind]
+    lock, = long_ones(film, waiter, "")
+    assert (lock.sure, lock.holder) == ("owner", holder), lock
+
+
+@pytest.mark.parametrize("kind,name,sure", [
+    ("mutex", "mutex plain", "owner"), ("recursive", "mutex recursive", "owner"), ("timed", "mutex timed", "owner"),
+    ("shared", "rwlock (read) shared", "owner"), ("condition", None, None)])
+def test_locks_of_cpp(lab, kind, name, sure):
+    film = lab.record("-e", "lock", "--", lab.program("locks_cpp"))
+    assert_planted(film, kind, name, sure)
+
+
+@pytest.mark.parametrize("kind,name,sure", [
+    ("mutex", "Rust mutex", "releaser"), ("rwlock", "Rust rwlock", "releaser"), ("condition", None, None)])
+def test_locks_of_rust(lab, kind, name, sure):
+    film = lab.record("-e", "lock", "--", lab.program("locks_rust"))
+    assert_planted(film, kind, name, sure)
+
+
+def assert_planted(film, kind, name, sure):
+    waiter, holder = truths_of(film.recording.stdout)[kind]
+    waits = long_ones(film, waiter, "")
+    if name:
+        assert [(lock.name.startswith(name), lock.sure, lock.holder) for lock in waits] == [(True, sure, holder)], waits
+    else:
+        assert not waits
+
+
+def test_goroutines_do_not_wait_for_locks_as_threads_do(lab):
+    """Nobody is named for a sync.Mutex: no thread waits for it."""
+    film = lab.record("-e", "lock", "--", lab.program("locks_go"))
+    assert "mutex 0 0" in film.recording.stdout
+    done = film.report("-e", "lock", "--by", "holder", "--format", "json", check=False)
+    assert done.returncode == 0, done.stderr
+    assert not [group for group in film.json("-e", "lock", "--by", "holder")["groups"] if "owner" in group["holder"]]

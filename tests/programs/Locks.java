@@ -109,6 +109,9 @@ public class Locks {
 
 		System.out.println("ready");
 		System.in.read();
+		/* the first waits of a process come before its language is known */
+		for (int i = 0; i < 50; i++)
+			Thread.sleep(HELD_MS);
 		plant("monitor", true, 3, new Holding() {
 			public void hold(Action action) throws Exception {
 				synchronized (monitor) {
@@ -122,7 +125,7 @@ public class Locks {
 				}
 			}
 		});
-		plant("reentrant", true, 1, new Holding() {
+		plant("reentrant", true, 3, new Holding() {
 			public void hold(Action action) throws Exception {
 				lock.lock();
 				action.run();
@@ -134,7 +137,7 @@ public class Locks {
 				lock.unlock();
 			}
 		});
-		plant("rwlock", true, 1, new Holding() {
+		plant("rwlock", true, 3, new Holding() {
 			public void hold(Action action) throws Exception {
 				rwlock.writeLock().lock();
 				action.run();

@@ -82,8 +82,11 @@ def gil():
 
 say("ready")
 sys.stdin.readline()
-begun = [lock(), event()]
+# the first stacks of a process come before its language is known
+begun = [event()]
 time.sleep(10 * HELD)
+begun.append(lock())
+time.sleep(5 * HELD)
 gil()
 say("done")
 sys.stdin.readline()
