@@ -134,7 +134,7 @@ static struct kind {
 	{"heap", lock, unlock, lock, unlock, NULL, 1, 0, 0},
 	{"read", write_lock, rw_unlock, read_lock, rw_unlock, &to_read, 1, 0, 0},
 	{"write", write_lock, rw_unlock, write_lock, rw_unlock, &to_write, 1, 0, 0},
-	{"readers", read_lock, rw_unlock, write_lock, rw_unlock, &read_by_one, 0, 0, 0},
+	{"readers", read_lock, rw_unlock, write_lock, rw_unlock, &read_by_one, 1, 0, 0},
 	{"condition", nothing, signal_condition, wait_for_condition, nothing, NULL, 0, 0, 0},
 	{"semaphore", nothing, post, wait_for_semaphore, nothing, NULL, 0, 0, 0},
 };
