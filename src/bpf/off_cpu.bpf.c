@@ -57,6 +57,7 @@ struct off_cpu_thread {
 	__u64 quiet_until; /* its last stack could not be sent: none is taken before */
 	__u64 short_waited, short_ready;
 	__u32 short_waits, short_readies;
+	__u32 told; /* the film that has the stack with which it waits since out; 0: none */
 	__u64 asked;
 	__u32 state;
 	__u8 answer;   /* enum filter_answer, as of asked */
@@ -233,6 +234,7 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 	else if (!woken || woken > now)
 		woken = now; /* another CPU may wake it once more just now */
 	thread->woken = 0;
+	thread->told = 0;
 	ahead = stacks_ahead(cpu, now);
 	least = ahead >= BURST_NS / 2 ? off_cpu_period : off_cpu_min_wait;
 	if (off_cpu_locks && thread->in_futex && (woken - out < least || ahead >= BURST_NS))

@@ -23,6 +23,11 @@ enum {
 	 * user frames.
 	 */
 	OFF_CPU_STILL = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 3),
+	/*
+	 * It waits still as it did when OFF_CPU_STILL told of it in the same film: the same without
+	 * frames, registers and evidence.
+	 */
+	OFF_CPU_GOES_ON = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 4),
 };
 
 /* What the list of tasks is read for. */

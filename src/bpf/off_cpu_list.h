@@ -12,6 +12,12 @@
 /* enum off_cpu_listing: what the list is for. Set before each reading of it. */
 __u32 off_cpu_listing;
 
+/*
+ * The number of the film, from 1: which of the waits that go on it has the stacks of. User space
+ * counts it up when it has forgotten them.
+ */
+__u32 off_cpu_film;
+
 /* It waits since before anything was seen: as if it had just begun. */
 static __always_inline void begin_waiting(struct task_struct *task, __u64 now)
 {
@@ -33,15 +39,24 @@ static __always_inline void begin_waiting(struct task_struct *task, __u64 now)
 
 /*
  * The time that is over of a wait that goes on, which from then on begins now. False: it is none.
+ * *is_told: the film has its stack.
  */
 static __always_inline bool split_wait(struct off_cpu_wait *wait, struct task_struct *task,
-				       struct off_cpu_thread *thread, __u64 now)
+				       struct off_cpu_thread *thread, __u64 now, bool *is_told)
 {
 	__u64 out = thread->out, woken = thread->woken;
 	__u32 state = ((struct task_struct___off_cpu *)task)->__state;
 
-	if (!out || out >= now || __sync_val_compare_and_swap(&thread->out, out, now) != out)
+	/* what is short would be lost as a part of its own */
+	if (!out || out >= now || now - out < off_cpu_min_wait)
 		return false;
+	/* in this order: it may run just now, and then has another stack */
+	*is_told = thread->told == off_cpu_film;
+	thread->told = off_cpu_film;
+	if (__sync_val_compare_and_swap(&thread->out, out, now) != out) {
+		thread->told = 0;
+		return false;
+	}
 	wait->out = out;
 	wait->in = now;
 	wait->state = thread->state;
@@ -53,14 +68,14 @@ static __always_inline bool split_wait(struct off_cpu_wait *wait, struct task_st
 	return true;
 }
 
-/* Writes what OFF_CPU_STILL has. */
+/* Writes what OFF_CPU_STILL or OFF_CPU_GOES_ON has. */
 static __always_inline void list_thread(struct seq_file *seq, struct capture_scratch *scratch,
 					struct task_struct *task, struct off_cpu_wait *wait,
-					bool undecided, bool in_futex, __u64 now)
+					__u32 kind, bool undecided, bool in_futex, __u64 now)
 {
 	void *place;
 
-	listing_begin(scratch, task, OFF_CPU_STILL, wait->in != 0, now);
+	listing_begin(scratch, task, kind, wait->in && kind == OFF_CPU_STILL, now);
 	scratch->record.identity.undecided = undecided;
 	take_evidence(wait, scratch, task);
 	place = listing_place(scratch);
@@ -74,6 +89,7 @@ static __always_inline void list_waiting(struct seq_file *seq, struct task_struc
 	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
 	struct capture_scratch *scratch;
 	struct off_cpu_wait wait = {};
+	bool is_told = false;
 
 	if (!thread || !listing_has_room(seq))
 		return;
@@ -85,9 +101,11 @@ static __always_inline void list_waiting(struct seq_file *seq, struct task_struc
 	wait.short_ready = __sync_lock_test_and_set(&thread->short_ready, 0);
 	wait.short_waits = __sync_lock_test_and_set(&thread->short_waits, 0);
 	wait.short_readies = __sync_lock_test_and_set(&thread->short_readies, 0);
-	if (split_wait(&wait, task, thread, now) || wait.short_waited || wait.short_ready)
-		list_thread(seq, scratch, task, &wait, thread->answer == FILTER_ASK,
-			    off_cpu_locks && thread->in_futex, now);
+	/* for the holder of a lock, its word is read each time, with the stack */
+	if (split_wait(&wait, task, thread, now, &is_told) || wait.short_waited || wait.short_ready)
+		list_thread(seq, scratch, task, &wait,
+			    is_told && !off_cpu_locks ? OFF_CPU_GOES_ON : OFF_CPU_STILL,
+			    thread->answer == FILTER_ASK, off_cpu_locks && thread->in_futex, now);
 	capture_end(scratch);
 }
 

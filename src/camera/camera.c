@@ -171,6 +171,7 @@ static int set_up(struct camera *camera, struct fail *why)
 		.selection = options->selection,
 		.kernel_only = options->kernel_only,
 		.user_only = options->user_only,
+		.live = options->names_soon,
 		.ring_limit = options->ring_limit,
 	};
 	int err = sources_make(&camera->sources, &host, options->sources, why);

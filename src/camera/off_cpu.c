@@ -14,11 +14,13 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "bpf/off_cpu_abi.h"
 #include "camera/descriptors.h"
 #include "camera/lock.h"
 #include "camera/off_cpu_count.h"
+#include "camera/off_cpu_open.h"
 #include "camera/off_cpu_row.h"
 #include "camera/scheduler.h"
 #include "camera/task_list.h"
@@ -38,6 +40,14 @@
 /* The most wakers that are kept until those whom they woke run. */
 #define WAKERS_MAX 65536
 
+/*
+ * The list of waits that go on may take this part of one CPU; more, where it would come more rarely
+ * than that (ns), as for the first time, when all stacks are walked.
+ */
+#define LIST_PART      400
+#define LIST_PART_MAX  10
+#define LIST_PAUSE_MAX 10000000000ull
+
 enum {
 	OF_WAITS,
 	OF_READY,
@@ -56,7 +66,9 @@ struct off_cpu {
 	struct utsname machine;
 	/* Who has woken: by the thread that is woken (in the place of a process), and when. */
 	struct waiting *wakers;
-	uint64_t wakers_missed, lists_failed, damaged;
+	uint64_t wakers_missed, lists_failed, damaged, unknown;
+	struct open_waits open;
+	uint64_t list_at; /* when waits that go on are told of the next time, of a live film */
 };
 
 static uint64_t min_wait_of(const struct source *source)
@@ -145,6 +157,15 @@ static int attach(struct source *source, struct fail *why)
 	return task_list_new(source->host->probes->progs.off_cpu_tasks, &off_cpu->list, why);
 }
 
+/* Stacks of waits that go on are to be told again. */
+static void forget_open(struct source *source)
+{
+	struct off_cpu *off_cpu = source->state;
+
+	open_waits_forget(&off_cpu->open);
+	source->host->probes->bss->off_cpu_film++;
+}
+
 static void add_events(struct source *source)
 {
 	static const enum event_id ids[OF_ALL] = {EVENT_OFF_CPU, EVENT_RUN_QUEUE, EVENT_IDLE,
@@ -166,6 +187,7 @@ static void add_events(struct source *source)
 		lock_book_turn(off_cpu->locks);
 	/* their places are the film's */
 	waiting_empty(off_cpu->wakers, NULL, NULL);
+	forget_open(source);
 }
 
 static int start(struct source *source, struct fail *why)
@@ -263,6 +285,7 @@ static void tell_losses(struct source *source)
 		 off_cpu->wakers_missed},
 		{"waits that go on: the list of threads could not be read", off_cpu->lists_failed},
 		{"wait lost: its record is damaged", off_cpu->damaged},
+		{"part of a wait that goes on lost: no memory for its stack", off_cpu->unknown},
 	};
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
@@ -416,8 +439,14 @@ static void take_wait(struct source *source, const struct capture_record *record
 	event = is_idle(off_cpu, &row) ? OF_IDLE : OF_WAITS;
 	row.context = of_cpu.context = off_cpu_context(wait);
 	find_waker(source, record->identity.tid, wait, &row);
-	if (record->head.kind == OFF_CPU_STILL)
+	if (record->head.kind == OFF_CPU_STILL) {
 		row.flags = of_cpu.flags |= FILM_WAIT_OPEN;
+		/* no part of it is a wait of its own */
+		min = 0;
+		open_waits_put(
+			&off_cpu->open, record->identity.tid,
+			&(struct open_wait){record->identity.thread_start, row, of_cpu, event});
+	}
 	take_lock(source, record, wait, &row);
 	if (!wants_waits(source))
 		return;
@@ -426,6 +455,25 @@ static void take_wait(struct source *source, const struct capture_record *record
 	add_short(source, event, &row, record->head.time, wait->short_waited, wait->short_waits);
 	add_short(source, OF_READY, &of_cpu, record->head.time, wait->short_ready,
 		  wait->short_readies);
+}
+
+/* What was told of it holds still: only its time is added. */
+static void take_open(struct source *source, const struct capture_record *record)
+{
+	const struct off_cpu_wait *wait = wait_of(record);
+	struct off_cpu *off_cpu = source->state;
+	const struct open_wait *open =
+		open_waits_get(&off_cpu->open, record->identity.tid, record->identity.thread_start);
+
+	off_cpu->damaged += !wait;
+	if (!wait || !source_is_meant(source, &record->identity) || !wants_waits(source))
+		return;
+	if (!open) {
+		off_cpu->unknown++;
+		return;
+	}
+	add(source, open->event, &open->row, wait->woken, wait->woken - wait->out);
+	add(source, OF_READY, &open->ready, wait->in, wait->in - wait->woken);
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -442,6 +490,8 @@ static void take_still(void *context, const struct capture_head *head,
 {
 	if (head->kind == OFF_CPU_STILL)
 		take_wait(context, (const struct capture_record *)head, from);
+	else if (head->kind == OFF_CPU_GOES_ON)
+		take_open(context, (const struct capture_record *)head);
 }
 
 /*
@@ -457,9 +507,20 @@ static void take_waiting(struct source *source)
 	tell_losses(source);
 }
 
+/* Waits that go on are told of as they do, as often as that takes little of a CPU. */
 static void tick(struct source *source, uint64_t now)
 {
-	(void)now;
+	struct off_cpu *off_cpu = source->state;
+	uint64_t begin;
+
+	if (source->host->live && now >= off_cpu->list_at) {
+		begin = clock_thread_ns();
+		if (off_cpu->open.all.count > OPEN_WAITS_MAX)
+			forget_open(source);
+		take_waiting(source);
+		off_cpu->list_at = now + clock_pause(clock_thread_ns() - begin, LIST_PART,
+						     LIST_PAUSE_MAX, LIST_PART_MAX);
+	}
 	tell_losses(source);
 }
 
@@ -485,6 +546,7 @@ static void free_state(struct source *source)
 		waiting_free(off_cpu->wakers);
 		lock_book_free(off_cpu->locks);
 		wait_decider_free(&off_cpu->decider);
+		open_waits_forget(&off_cpu->open);
 	}
 	free(off_cpu);
 }

@@ -65,6 +65,7 @@ struct source_settings {
 struct source_host {
 	const struct selection *selection;
 	bool kernel_only, user_only;
+	bool live; /* the film is looked at while it grows: what goes on is told as it does */
 	uint32_t ring_limit;	  /* bytes of each ring; 0: any */
 	struct probes *probes;	  /* open; from attach on loaded */
 	struct rings *rings;	  /* from attach on, */

@@ -99,7 +99,8 @@ static void waker_words(const struct film *film, const struct view_waker *waker,
 	const struct film_thread *thread = &film->threads[waker->thread];
 	uint32_t context = waker->context;
 
-	if (waker->flags & FILM_WAIT_OPEN)
+	/* a part of a wait that is over has the waker of the whole */
+	if (waker->flags & FILM_WAIT_OPEN && !waker->thread && context == FILM_WAIT_BY_NONE)
 		snprintf(words, size, "[not woken yet]");
 	else if (waker->flags & FILM_WAIT_SAMPLED)
 		snprintf(words, size, "[woken by several: waits summed up]");

@@ -512,3 +512,21 @@ def test_without_privileges(lab, tmp_path):
     with serving(lab, store, "--no-record", **nobody) as serve:
         assert serve.get("status")["filming"] is False
         assert serve.end()[0] == 0
+
+
+def test_waits_that_go_on_are_there_while_they_do(lab, tmp_path):
+    """A thread that waits forever has the time that it has waited so far, before the film ends."""
+    await_one_film()
+    with running(lab.program("dump"), 100), serving(lab, tmp_path / "store", "-e", "off-cpu") as serve:
+        serve.wait_for_function("wait_for_pipe", event="off-cpu")
+        first = serve.functions(event="off-cpu")["wait_for_pipe"][1]
+        assert wait_until(lambda: serve.functions(event="off-cpu")["wait_for_pipe"][1] > first)
+        found = serve.functions(event="off-cpu")
+        # as long as each other, since they began together, but for where one list of threads ends; and idle ones not
+        others = [found[name][1] for name in ("wait_for_socket", "wait_for_network", "wait_for_time")]
+        assert "wait_for_event" not in found
+        assert max(others) - min(others) < 0.1 * found["wait_for_pipe"][1], found
+        serve.end()
+    film = films_of(tmp_path / "store")[0]
+    done = lab.run("report", "-e", "off-cpu", "--by", "wait", "--format", "json", film)
+    assert json.loads(done.stdout)["loss"] == {} or "part of a wait" not in done.stdout, done.stdout
