@@ -116,7 +116,7 @@ struct capture_handover {
 
 /*
  * What the kernel side had to drop, by source and reason; one counter each, per CPU. HANDOVER costs
- * a part of a sample, HOLD nothing that is known, the others a whole one.
+ * a part of a sample, HOLD nothing that is known, WAIT_REST counts time, the others a whole one.
  */
 #define CAPTURE_LOSSES(X)                                                                     \
 	X(RING_FULL, "ring full: the recorder could not keep up")                             \
@@ -131,6 +131,7 @@ struct capture_handover {
 	X(CALL_NO_TIME, "call summed up without its time: too many open calls in one thread") \
 	X(HOLD, "program or library not held for its probes: too many at once")               \
 	X(WAIT_NO_MEMORY, "wait lost: no memory for when its thread was switched out")        \
+	X(WAIT_REST, "shorter waits of threads that ended, in us: ring full")                 \
 	X(THREAD_NO_MEMORY, "thread not listed: no memory for its state")
 
 enum capture_loss {

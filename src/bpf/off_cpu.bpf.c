@@ -272,17 +272,24 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 /*
  * A thread ends: what its shorter waits have come to since the last stack is told of without one.
  */
-static __noinline void send_rest(struct task_struct *task)
+static __noinline void send_rest(struct task_struct *task, bool is_last)
 {
 	struct off_cpu_thread *thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
 	struct capture_scratch *scratch;
 	struct off_cpu_wait *wait;
+	bool sent = false;
+	__u64 time;
 
 	if (!thread || (!thread->short_waited && !thread->short_ready))
 		return;
+	time = thread->short_waited + thread->short_ready;
 	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
-	if (!scratch)
+	if (!scratch) {
+		if (is_last)
+			capture_count_losses(CAPTURE_SOURCE_OFF_CPU, CAPTURE_LOSS_WAIT_REST,
+					     time / 1000);
 		return;
+	}
 	capture_identity(&scratch->record, OFF_CPU_REST, task, 0);
 	scratch->record.identity.undecided = thread->answer == FILTER_ASK;
 	wait = wait_place(scratch);
@@ -291,12 +298,15 @@ static __noinline void send_rest(struct task_struct *task)
 		wait->short_ready = thread->short_ready;
 		wait->short_waits = thread->short_waits;
 		wait->short_readies = thread->short_readies;
-		if (capture_send_with(scratch, OFF_CPU_WAIT_WORDS)) {
+		sent = capture_send_with(scratch, OFF_CPU_WAIT_WORDS);
+		if (sent) {
 			thread->short_waited = thread->short_ready = 0;
 			thread->short_waits = thread->short_readies = 0;
 		}
 	}
 	capture_end(scratch);
+	if (!sent && is_last)
+		capture_count_losses(CAPTURE_SOURCE_OFF_CPU, CAPTURE_LOSS_WAIT_REST, time / 1000);
 }
 
 /*
@@ -306,7 +316,7 @@ static __noinline void send_rest(struct task_struct *task)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(off_cpu_exit, struct task_struct *task)
 {
-	send_rest(task);
+	send_rest(task, false);
 	return 0;
 }
 
@@ -317,7 +327,7 @@ int BPF_PROG(off_cpu_switch, bool preempt, struct task_struct *prev, struct task
 	__u64 now = bpf_ktime_get_ns();
 
 	if (prev_state & OFF_CPU_STATE_DEAD)
-		send_rest(prev);
+		send_rest(prev, true);
 	else if (prev->pid)
 		/* preempted on its way to wait, it is ready */
 		goes_out(prev, preempt ? 0 : prev_state, now);

@@ -203,6 +203,61 @@ void feature_try_tracepoints(struct feature *f)
 	close(fd);
 }
 
+/* Whether a program can be loaded for a tracepoint; a negative errno with what failed in *f. */
+static int try_tracepoint(struct feature *f, const char *name)
+{
+	int id = libbpf_find_vmlinux_btf_id(name, BPF_TRACE_RAW_TP), fd;
+
+	if (id < 0)
+		return id;
+	fd = load_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, (uint32_t)id);
+	if (fd < 0) {
+		call_failed(f, fd, "loading a program for a tracepoint");
+		return fd;
+	}
+	close(fd);
+	return 0;
+}
+
+void feature_try_waits(struct feature *f)
+{
+	static const char *const needed[] = {"sched_switch", "sched_waking"};
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		int err = try_tracepoint(f, needed[i]);
+
+		if (err == -ENOENT || err == -ESRCH)
+			feature_is_missing(f, err, "use a kernel with CONFIG_DEBUG_INFO_BTF",
+					   "the tracepoint %s has no type information", needed[i]);
+		if (err)
+			return;
+	}
+	if (try_tracepoint(f, "sched_exit_tp"))
+		feature_is_missing(f, 0, "use Linux 6.18 or newer",
+				   "the kernel does not tell of the end of a switch: waits are "
+				   "recorded without the kernel's frames");
+	else
+		feature_is_ok(f, "waits are recorded where they end, with all frames");
+}
+
+void feature_try_task_list(struct feature *f)
+{
+	int id = libbpf_find_vmlinux_btf_id("task", BPF_TRACE_ITER), fd;
+
+	if (id < 0) {
+		feature_is_missing(f, id, "use a kernel with CONFIG_DEBUG_INFO_BTF",
+				   "the list of tasks has no type information");
+		return;
+	}
+	fd = load_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_ITER, (uint32_t)id);
+	if (fd < 0) {
+		call_failed(f, fd, "loading a program for the list of tasks");
+		return;
+	}
+	close(fd);
+	feature_is_ok(f, "programs can read the list of tasks");
+}
+
 void feature_try_perf_bpf(struct feature *f)
 {
 	struct perf_event_attr attr = {

@@ -58,7 +58,9 @@ static void take_of_source(struct losses_sum *sum, const struct losses_counts *c
 	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
 		take(sum,
 		     &(struct loss){words[i], kernel_loss(counts, number, i), event,
-				    .sample = i != CAPTURE_LOSS_HANDOVER && i != CAPTURE_LOSS_HOLD},
+				    .sample = i != CAPTURE_LOSS_HANDOVER &&
+					      i != CAPTURE_LOSS_HOLD &&
+					      i != CAPTURE_LOSS_WAIT_REST},
 		     film);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		take(sum, &others[i], film);
