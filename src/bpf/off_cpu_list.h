@@ -104,7 +104,7 @@ static __always_inline void list_waiting(struct seq_file *seq, struct task_struc
 	/* for the holder of a lock, its word is read each time, with the stack */
 	if (split_wait(&wait, task, thread, now, &is_told) || wait.short_waited || wait.short_ready)
 		list_thread(seq, scratch, task, &wait,
-			    is_told && !off_cpu_locks ? OFF_CPU_GOES_ON : OFF_CPU_STILL,
+			    wait.in && is_told && !off_cpu_locks ? OFF_CPU_GOES_ON : OFF_CPU_STILL,
 			    thread->answer == FILTER_ASK, off_cpu_locks && thread->in_futex, now);
 	capture_end(scratch);
 }

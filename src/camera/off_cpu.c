@@ -441,8 +441,6 @@ static void take_wait(struct source *source, const struct capture_record *record
 	find_waker(source, record->identity.tid, wait, &row);
 	if (record->head.kind == OFF_CPU_STILL) {
 		row.flags = of_cpu.flags |= FILM_WAIT_OPEN;
-		/* no part of it is a wait of its own */
-		min = 0;
 		open_waits_put(
 			&off_cpu->open, record->identity.tid,
 			&(struct open_wait){record->identity.thread_start, row, of_cpu, event});
