@@ -19,6 +19,8 @@ struct shown {
 	/* by path; of one that is not plain they belong to its plain one */
 	uint64_t *self, *total;
 	uint32_t *first, *next; /* children, 0: none */
+	/* the parent that is plain, as long as the path has no node: then the node's number */
+	uint32_t *place;
 	uint8_t *bits;
 	/* by function */
 	uint64_t *function_self, *function_total;
@@ -95,6 +97,7 @@ static void add_up(struct shown *s)
 		s->bits[i] |= IS_NODE;
 		s->total[i] += s->self[i];
 		parent = path->parent ? parent_of(s, path) : 0;
+		s->place[i] = parent;
 		s->total[parent] += s->total[i];
 		s->next[i] = s->first[parent];
 		s->first[parent] = (uint32_t)i;
@@ -139,10 +142,8 @@ static void enter(struct shown *s, uint32_t node)
 
 static uint32_t leave(struct shown *s, uint32_t node)
 {
-	const struct dictionary_path *path = dictionary_path_at(s->d, node);
-
-	s->open[path->function]--;
-	return path->parent ? parent_of(s, path) : 0;
+	s->open[dictionary_path_at(s->d, node)->function]--;
+	return s->place[node];
 }
 
 /* Depth first, so that a function that stands on a path several times counts once. */
@@ -218,7 +219,7 @@ static bool push(struct shown *s, uint32_t i, uint32_t parent, bool is_shown)
 		.self = {is_shown ? s->self[i] : s->total[i]},
 	};
 
-	s->reader->nodes[i] = (uint32_t)tree->nodes.count;
+	s->place[i] = (uint32_t)tree->nodes.count;
 	return label != LABEL_NONE && vec_push(&tree->nodes, node);
 }
 
@@ -227,23 +228,21 @@ static int put_nodes(struct shown *s)
 {
 	uint64_t least = least_of(s->total, s->bits, s->paths, s->ask->nodes_max);
 
-	s->reader->nodes[0] = 0;
+	s->place[0] = 0;
 	s->bits[0] |= IS_SHOWN;
 	for (uint32_t i = 1; i < s->paths; i++) {
-		const struct dictionary_path *path;
 		uint32_t parent;
 
 		if (!(s->bits[i] & IS_NODE))
 			continue;
-		path = dictionary_path_at(s->d, i);
-		parent = path->parent ? parent_of(s, path) : 0;
+		parent = s->place[i];
 		if (!(s->bits[parent] & IS_SHOWN)) {
 			s->answer->private->left_out++;
 			continue;
 		}
 		if (s->total[i] >= least)
 			s->bits[i] |= IS_SHOWN;
-		if (!push(s, i, s->reader->nodes[parent], s->bits[i] & IS_SHOWN))
+		if (!push(s, i, s->place[parent], s->bits[i] & IS_SHOWN))
 			return -ENOMEM;
 	}
 	return 0;
@@ -251,9 +250,14 @@ static int put_nodes(struct shown *s)
 
 static void set_back(struct shown *s)
 {
+	uint8_t *seen = s->reader->seen;
+
+	/* most paths belong to other answers: their pages are not touched */
 	for (size_t i = 0; i < s->paths; i++) {
+		if (!seen[i])
+			continue;
 		s->self[i] = 0;
-		s->reader->seen[i] = 0;
+		seen[i] = 0;
 	}
 }
 
@@ -268,6 +272,7 @@ int paths_shown(struct index *index, struct index_reader *reader, const struct s
 		.paths = reader->paths,
 		.functions = dictionary_readable(&index->dictionary.functions),
 		.self = reader->sums[TREE_NOW],
+		.place = reader->nodes,
 	};
 	int err = -ENOMEM;
 
