@@ -183,9 +183,11 @@ static int parse(struct arguments *a, int argc, char **argv)
 }
 
 /* Films the moment. 0 or a negative errno with *why filled. */
-static int record(struct arguments *a, int argc, char **argv, const char *path, struct fail *why)
+static int record(const struct arguments *a, int argc, char **argv, const char *path,
+		  struct fail *why)
 {
 	struct sources_settings sources = sources_settings_usual();
+	struct camera_options options = a->camera;
 	struct film_writer *film = NULL;
 	struct camera *camera = NULL;
 	struct fail ignored;
@@ -194,10 +196,10 @@ static int record(struct arguments *a, int argc, char **argv, const char *path, 
 	sources_turn_on(&sources, event_type(EVENT_ON_CPU)->name);
 	sources_turn_on(&sources, event_type(EVENT_THREADS)->name);
 	sources_set_value(&sources, "frequency", FREQUENCY);
-	a->camera.sources = &sources;
-	a->camera.selection = &a->selection;
+	options.sources = &sources;
+	options.selection = &a->selection;
 	recorder_raise_descriptors();
-	err = camera_new(&a->camera, &camera, why);
+	err = camera_new(&options, &camera, why);
 	if (!err)
 		err = recording_create_film(path, "", argc, argv, &film, why);
 	if (!err)
@@ -243,7 +245,7 @@ static int show(const struct arguments *a, struct film *film, struct fail *why)
 	return shown ? shown : err;
 }
 
-static int run(struct arguments *a, int argc, char **argv)
+static int run(const struct arguments *a, int argc, char **argv)
 {
 	struct temporary temporary = {0};
 	struct film *film = NULL;
