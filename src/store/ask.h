@@ -49,7 +49,8 @@ static inline bool store_ask_is_gone(const struct store_ask *ask)
 	return ask->gone && atomic_load_explicit(ask->gone, memory_order_relaxed);
 }
 
-#define STORE_PATIENCE 2000000000ull
+/* so that, with what is made of them, an answer is there within two seconds */
+#define STORE_PATIENCE 1500000000ull
 
 /* What all answers say of the samples that they stand for. */
 struct store_sum {
