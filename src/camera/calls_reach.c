@@ -127,22 +127,31 @@ static void count_stranger(void *context, pid_t pid, size_t number)
 	strangers->counts[number]++;
 }
 
-/* Counts the processes that are not meant, for images from first on. */
-static int find_strangers(const struct reach *reach, size_t first, size_t count, size_t *counts)
+/* Counts the processes that are not meant, for each image. */
+static int find_all_strangers(const struct reach *reach, size_t *counts)
 {
+	size_t count = reach->images.count, i;
 	struct strangers strangers = {reach, calloc(count + 1, sizeof(pid_t)), counts};
 	struct mapped_file *files = calloc(count + 1, sizeof(*files));
-	size_t i;
 	int err = -ENOMEM;
 
-	memset(counts, 0, count * sizeof(*counts));
 	for (i = 0; files && i < count; i++)
-		files[i] = reach->images.at[first + i]->file;
+		files[i] = reach->images.at[i]->file;
 	if (files && strangers.last)
 		err = mappers_find(files, count, count_stranger, &strangers);
 	free(files);
 	free(strangers.last);
 	return err;
+}
+
+/* For one. */
+static int find_strangers(const struct reach *reach, const struct reached *image, size_t *count)
+{
+	pid_t last = 0;
+	struct strangers strangers = {reach, &last, count};
+
+	*count = 0;
+	return mappers_find(&image->file, 1, count_stranger, &strangers);
 }
 
 static int attach_open(struct reach *reach, struct reached *image, struct fail *why)
@@ -157,7 +166,7 @@ static int attach_open(struct reach *reach, struct reached *image, struct fail *
 int reach_start(struct reach *reach, size_t *strangers, struct fail *why)
 {
 	size_t count = reach->images.count, i, *counts = calloc(count + 1, sizeof(*counts));
-	bool known = counts && !find_strangers(reach, 0, count, counts);
+	bool known = counts && !find_all_strangers(reach, counts);
 	int err = 0;
 
 	*strangers = 0;
@@ -252,11 +261,52 @@ static int bind(struct reach *reach, struct reached *image, pid_t pid)
 	return others ? 2 : 1;
 }
 
+/* Is it worth a look whether only targets map it? Only from time to time. */
+static bool may_be_private(const struct reach *reach, struct reached *image, size_t processes)
+{
+	size_t strangers;
+
+	if (image->is_open || image->shared || !image->has_file || reach->options.only_bind ||
+	    processes <= PRIVATE_PROCESSES || image->processes <= image->look)
+		return false;
+	/* where strangers are, there will be some for a while */
+	image->look = image->processes * 2;
+	return !find_strangers(reach, image, &strangers) && !strangers;
+}
+
+static bool nobody_lives(const struct reached *image)
+{
+	struct procfs_stat stat;
+
+	vec_foreach (&image->bound, bound)
+		if (is_alive(bound->pid, &stat) && stat.start_ticks == bound->start)
+			return false;
+	return true;
+}
+
+static int unbind(struct reach *reach, struct reached *image)
+{
+	int err = attach_open(reach, image, NULL);
+
+	while (!err && image->bound.count)
+		drop(reach, image, image->bound.count - 1);
+	return err;
+}
+
 int reach_process(struct reach *reach, uint32_t number, pid_t pid)
 {
 	struct reached *image = image_at_number(reach, number);
 
-	return image && image->count && !image->is_open ? bind(reach, image, pid) : 0;
+	if (!image || !image->count || image->is_open)
+		return 0;
+	/*
+	 * one program after the other: between two of them, no call is lost by that, and none seen
+	 * twice
+	 */
+	if (image->processes > image->look && nobody_lives(image) &&
+	    may_be_private(reach, image, image->processes) && !unbind(reach, image))
+		return 1;
+	return bind(reach, image, pid);
 }
 
 bool reach_is_bound(const struct reach *reach, uint32_t number)
@@ -298,35 +348,24 @@ int reach_bind(struct reach *reach, uint32_t number)
 	image->shared = true;
 	err = mappers_find(&image->file, 1, bind_mapper, &binding);
 	uprobes_detach(reach->options.uprobes, image->path, 0);
+	uprobes_wait_detached(reach->options.uprobes);
 	return err ? err : binding.err;
 }
 
 uint32_t reach_find_private(struct reach *reach)
 {
-	size_t strangers;
-	uint32_t i;
-
-	for (i = 0; i < reach->images.count; i++) {
-		struct reached *image = reach->images.at[i];
-
-		if (image->is_open || image->shared || !image->has_file ||
-		    reach->options.only_bind || image->processes <= image->look)
-			continue;
-		/* where strangers are, there will be some for a while */
-		image->look = image->processes * 2;
-		if (!find_strangers(reach, i, 1, &strangers) && !strangers)
+	for (uint32_t i = 0; i < reach->images.count; i++)
+		if (may_be_private(reach, reach->images.at[i], reach->images.at[i]->bound.count))
 			return i;
-	}
 	return UINT32_MAX;
 }
 
 int reach_unbind(struct reach *reach, uint32_t number)
 {
 	struct reached *image = image_at_number(reach, number);
-	int err = image ? attach_open(reach, image, NULL) : -EINVAL;
+	int err = image ? unbind(reach, image) : -EINVAL;
 
-	while (!err && image->bound.count)
-		drop(reach, image, image->bound.count - 1);
+	uprobes_wait_detached(reach->options.uprobes);
 	return err;
 }
 

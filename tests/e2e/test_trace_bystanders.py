@@ -171,3 +171,15 @@ def test_second_process_is_not_asked_for_its_return(lab, tmp_path, options):
         counts, stderr = ended(tracer, film)
     if not options and CAN_HOLD:
         assert counts["leaf"] >= 3 * TIMES, stderr
+
+
+def test_many_programs_of_a_private_file(lab, library):
+    """One after the other, of a file that others map at first: no call is lost or seen twice when that changes."""
+    program = lab.program("calls_shared")
+    with running(program, library) as stranger:
+        film = trace(lab, "-f", "shared_work", "--inside", "shared.so", "--", "sh", "-c",
+                     f"i=0; while [ $i -lt 40 ]; do {program} {library} once; i=$((i + 1)); "
+                     f"[ $i -ne 8 ] || kill {stranger.pid}; done")
+    if CAN_HOLD:
+        assert film.counts()["shared_work"] == 40 * TIMES, film.recording.stderr
+        assert "nothing lost" in film.recording.stderr
