@@ -72,6 +72,18 @@ waits_are_told()
 	[ "$(share waits.film ';wait_for_time' ';thread;live;wait_for_time;')" -ge 98 ]
 }
 
+owners_of_locks_are_named()
+{
+	stackcam record -q -e lock -o locks.film -- locks 1 >/dev/null || return 1
+	stackcam report -e lock --by holder --limit 0 locks.film >locks.txt || return 1
+	for kind in normal pi robust heap; do
+		grep -q "owner: hold-$kind " locks.txt || {
+			cat locks.txt
+			return 1
+		}
+	done
+}
+
 threads_are_listed()
 {
 	dump 100 >said.txt &
@@ -138,6 +150,7 @@ test_case signal signal_frames_are_crossed
 test_case children children_are_followed
 test_case machine whole_machine
 test_case waits waits_are_told
+test_case locks owners_of_locks_are_named
 test_case threads threads_are_listed
 test_case calls calls_are_counted
 test_case calls-ret calls_by_ret_are_counted
