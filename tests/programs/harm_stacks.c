@@ -182,10 +182,18 @@ KEPT static void on_timer(int signal)
 		swapcontext(&contexts[self], &scheduler_context);
 }
 
+/*
+ * Only a coroutine itself lets the timer interrupt it, and a handler's end: one that came within
+ * swapcontext(), between the signal mask and the stack, would overwrite the place to go to.
+ */
 KEPT static void begin_preempted(int self)
 {
 	unsigned long value = (unsigned long)self;
+	sigset_t alarm;
 
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
 	for (int i = 0; i < 2000; i++)
 		value = step(self, value, 1);
 	results[self] = value;
@@ -209,7 +217,6 @@ KEPT static void run_preempted(void)
 		contexts[i].uc_stack.ss_sp = stacks[i];
 		contexts[i].uc_stack.ss_size = STACK_SIZE;
 		contexts[i].uc_link = &scheduler_context;
-		sigdelset(&contexts[i].uc_sigmask, SIGALRM);
 		makecontext(&contexts[i], (void (*)(void))begin_preempted, 1, i);
 	}
 	sigaction(SIGALRM, &action, NULL);
