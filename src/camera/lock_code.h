@@ -49,8 +49,8 @@ struct lock_frames {
 };
 
 /*
- * Both together: a lock of a language is made of what waits for an event natively. LOCK_CODE_UNKNOWN:
- * a frame without a name would tell.
+ * Both together: a lock of a language is made of what waits for an event natively.
+ * LOCK_CODE_UNKNOWN: a frame without a name would tell.
  */
 enum lock_code lock_code_with(enum lock_code native, const struct lock_frames *frames);
 
