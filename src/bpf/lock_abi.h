@@ -35,7 +35,7 @@ struct lock_evidence {
 	 * for, 0: none of the runtime's own, and what that has as its owner.
 	 */
 	__u64 runtime_lock, runtime_owner;
-	/* of a runtime with many locks: what the thread has as its structure; user space checks it */
+	/* of a runtime with many locks: the thread's structure, which user space checks */
 	__u64 runtime_thread;
 };
 
