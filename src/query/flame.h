@@ -29,8 +29,8 @@ struct flame {
 	struct flame_node *nodes;
 	uint32_t count;
 	/*
-	 * Nodes that are not there, as others that are will not be shown either: what a node without
-	 * children has in itself may have been spent in these.
+	 * Nodes that are not there, as others that are will not be shown either: what a node
+	 * without children has in itself may have been spent in these.
 	 */
 	uint32_t left_out;
 	bool is_diff;

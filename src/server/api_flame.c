@@ -123,7 +123,7 @@ int api_functions(const struct request *request, struct answer *answer, struct f
 {
 	struct json j = {.out = answer->out};
 	struct store_answer found = {0};
-	struct wanted wanted;
+	struct wanted wanted = {0};
 	struct server_ask ask;
 	uint64_t others;
 	int err = ask_request(request, "limit sort", &ask, why);

@@ -29,8 +29,8 @@ struct store_ask {
 	const struct question *question; /* may be null */
 	/*
 	 * At most so many nodes (flame_prune()) and functions (functions_first(), by self or total)
-	 * will be shown; 0: all. Where the index answers, the answer then holds what these need, and
-	 * no more: of a large store it takes a fraction of the time, and of the memory. For
+	 * will be shown; 0: all. Where the index answers, the answer then holds what these need,
+	 * and no more: of a large store it takes a fraction of the time, and of the memory. For
 	 * store_flame() alone.
 	 */
 	uint32_t nodes_max, functions_max;

@@ -140,8 +140,8 @@ int paths_add(const struct asked *asked, struct index_reader *reader, enum tree_
 	      struct store_sum *sum, struct fail *why);
 int paths_tree(struct index *index, struct index_reader *reader, struct tree *tree);
 /*
- * Of the sums of TREE_NOW alone: the same, but only as much of it as will be shown (struct store_ask), with
- * the functions. Sets the sums back.
+ * Of the sums of TREE_NOW alone: the same, but only as much of it as will be shown (struct
+ * store_ask), with the functions. Sets the sums back.
  */
 int paths_shown(struct index *index, struct index_reader *reader, const struct store_ask *ask,
 		struct store_answer *answer);

@@ -3,7 +3,6 @@
  * Threads that wait, each for something known in a function of its own, and one that never does.
  * After the seconds, so many more threads may be asked for: all of them wait alike.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>

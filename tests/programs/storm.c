@@ -4,7 +4,6 @@
  * for the seconds that are given; then so many pairs. "migrate" behind that: each goes to another
  * CPU before it waits. Each thread says its number, its life, its CPU time and how often it waited.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -6,8 +6,8 @@
  *	[queue=N] …
  *
  * It prints its address. Commands on its standard input: "blocked" (prints how many answers wait),
- * "given up", "release", "tokens LINE;LINE…", "failing" (no film is written, or again one is); it ends with its input. What it says for a log goes
- * to standard error.
+ * "given up", "release", "tokens LINE;LINE…", "failing" (no film is written, or again one is); it
+ * ends with its input. What it says for a log goes to standard error.
  */
 #include <stdatomic.h>
 #include <stdio.h>
