@@ -5,216 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
-#include "camera/catalogue.h"
-#include "camera/names.h"
-#include "camera/runtimes.h"
-#include "camera/stack_rows.h"
+#include "camera/samples_state.h"
 #include "probes.skel.h"
-
-/* What ended so long ago is not asked for any more: rings are drained several times a second. */
-#define REMEMBER_NS 5000000000ull
-
-/* How often the mappings of one process are read again at most. */
-#define REREAD_NS 500000000ull
-
-/* How often the kernel side is shown anew what was mapped over. */
-#define RENEW_NS 10000000ull
-
-/* How often a language runtime that was not ready is looked at again. */
-#define RUNTIME_RETRY_NS 100000000ull
 
 /* Stacks of a process that are handed over at most while it is not known; without a rate. */
 #define PATIENCE_AT_ANY_RATE 16384
-
-/* Addresses that meant something else up to a moment: stacks through them were unwound wrongly. */
-struct stale_range {
-	uint64_t time, start, end;
-	uint32_t generation; /* the last one of the space that showed the old meaning */
-};
-
-/* What hangs on a process that has been sampled (process->owner). */
-struct filmed_process {
-	struct space space;
-	struct catalogue_process row;
-	vec(struct stale_range) stale;
-	bool ended;
-	uint64_t last_reread; /* when its mappings were read again for an unknown address */
-	struct process_runtimes runtimes;
-	uint64_t last_look; /* when its runtimes were looked at again */
-	bool renew;	    /* the kernel side must be shown what has changed */
-};
-
-struct samples {
-	struct film_writer *film;
-	struct targets *targets;
-	struct spaces *spaces;
-	struct names *names;
-	struct runtimes *runtimes;
-	struct catalogue *catalogue;
-	void (*image_new)(void *context, pid_t pid, const struct image *image);
-	void (*program_new)(void *context, const struct process *process);
-	void (*process_gone)(void *context, const struct process *process);
-	void *context;
-	const struct image *newest; /* the image that was new last; null: it is gone */
-	struct samples_statistics statistics;
-	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1]; /* words */
-	uint32_t frame_count; /* of the user stack that was resolved last */
-	struct stack_rows rows;
-};
-
-static struct filmed_process *filmed_of(struct process *process)
-{
-	struct filmed_process *filmed = process->owner;
-
-	if (filmed)
-		return filmed;
-	filmed = process->owner = calloc(1, sizeof(*filmed));
-	/* its end was told before it had an owner */
-	if (filmed)
-		filmed->ended = process->end != 0;
-	return filmed;
-}
-
-static void image_new(void *context, struct image *image)
-{
-	struct samples *samples = context;
-
-	samples->newest = image;
-}
-
-static void image_mapped(void *context, struct process *process, const struct image *image)
-{
-	struct samples *samples = context;
-
-	if (samples->image_new && !process->end)
-		samples->image_new(samples->context, process->pid, image);
-}
-
-static void tell_images(struct process *process,
-			void (*take)(void *context, pid_t pid, const struct image *image),
-			void *context)
-{
-	size_t i;
-
-	/* an image has several mappings, mostly side by side */
-	for (i = 0; i < process->mapping_count; i++)
-		if (!i || process->mappings[i].image != process->mappings[i - 1].image)
-			take(context, process->pid, process->mappings[i].image);
-}
-
-static void process_new(void *context, struct process *process, const struct process *parent)
-{
-	struct samples *samples = context;
-
-	(void)parent;
-	if (samples->program_new)
-		samples->program_new(samples->context, process);
-	if (samples->image_new)
-		tell_images(process, samples->image_new, samples->context);
-}
-
-static void image_gone(void *context, struct image *image)
-{
-	struct samples *samples = context;
-
-	if (samples->newest == image)
-		samples->newest = NULL;
-	catalogue_image_gone(samples->catalogue, image);
-	spaces_image_gone(samples->spaces, image);
-	runtimes_image_gone(samples->runtimes, image);
-}
-
-static void mappings_replaced(void *context, struct process *process, uint64_t time, uint64_t start,
-			      uint64_t end)
-{
-	struct samples *samples = context;
-	struct filmed_process *filmed = filmed_of(process);
-
-	if (!filmed)
-		return;
-	/* no record that is older than that can still come */
-	while (filmed->stale.count && filmed->stale.at[0].time + REMEMBER_NS < time) {
-		filmed->stale.count--;
-		memmove(filmed->stale.at, filmed->stale.at + 1,
-			filmed->stale.count * sizeof(*filmed->stale.at));
-	}
-	/* also tables of its parent may have been used for it: any that are published by now */
-	vec_push(&filmed->stale,
-		 (struct stale_range){time, start, end, spaces_generation(samples->spaces)});
-	/*
-	 * A stack that is handed over comes without the frames of its language: where there are
-	 * any, the kernel side goes on with what it knows, and stacks through what was replaced are
-	 * cut, until the next sample is taken.
-	 */
-	if (filmed->space.process && runtimes_any(&filmed->runtimes))
-		filmed->renew = true;
-	else
-		spaces_withdraw(samples->spaces, &filmed->space);
-}
-
-/* A process that runs another program is another process to whoever looks at the film. */
-static void process_changed(void *context, struct process *process)
-{
-	struct filmed_process *filmed = process->owner;
-	struct samples *samples = context;
-
-	if (samples->process_gone)
-		samples->process_gone(samples->context, process);
-	if (samples->program_new)
-		samples->program_new(samples->context, process);
-	/* of a process that is gone already, its first image tells which program it ran */
-	if (samples->image_new && samples->newest && process->exe &&
-	    !strcmp(samples->newest->path, process->exe))
-		samples->image_new(samples->context, process->pid, samples->newest);
-	if (!filmed || filmed->row.execs == process->execs)
-		return;
-	names_process_gone(samples->names, process->pid);
-	spaces_withdraw(samples->spaces, &filmed->space);
-	runtimes_leave(samples->runtimes, &filmed->runtimes);
-	filmed->row = (struct catalogue_process){0};
-}
-
-/*
- * Called when a process has ended, and again, since its owner is still set, when nothing can be
- * asked of it any more: samples of its last moments in the kernel come in between.
- */
-static void process_gone(void *context, struct process *process)
-{
-	struct filmed_process *filmed = process->owner;
-	struct samples *samples = context;
-
-	if (samples->process_gone)
-		samples->process_gone(samples->context, process);
-	if (!filmed)
-		return;
-	spaces_withdraw(samples->spaces, &filmed->space);
-	runtimes_leave(samples->runtimes, &filmed->runtimes);
-	if (process->end && !filmed->ended) {
-		filmed->ended = true;
-		names_process_gone(samples->names, process->pid);
-		catalogue_process_ended(samples->catalogue, &filmed->row, process);
-		return;
-	}
-	vec_free(&filmed->stale);
-	free(filmed);
-	process->owner = NULL;
-}
 
 int samples_new(const struct samples_options *options, struct film_writer *film,
 		struct samples **result, struct fail *why)
 {
 	struct samples *samples = calloc(1, sizeof(*samples));
-	struct targets_listener listener = {
-		.context = samples,
-		.image_new = image_new,
-		.image_gone = image_gone,
-		.image_mapped = image_mapped,
-		.process_new = process_new,
-		.mappings_replaced = mappings_replaced,
-		.process_changed = process_changed,
-		.process_gone = process_gone,
-	};
+	struct targets_listener listener = samples_listener(samples);
 	struct spaces_maps maps = {
 		.chunks = bpf_map__fd(options->probes->maps.unwind_chunks),
 		.rules = bpf_map__fd(options->probes->maps.unwind_rule_map),
@@ -281,52 +82,6 @@ void samples_events_lost(struct samples *samples)
 	targets_distrust_all(samples->targets);
 }
 
-static int publish(struct samples *samples, struct filmed_process *filmed,
-		   const struct process *process, uint32_t exec_id)
-{
-	runtimes_look(samples->runtimes, &filmed->runtimes, process);
-	return spaces_publish(samples->spaces, &filmed->space, process, &filmed->runtimes, exec_id);
-}
-
-/*
- * An interpreter, or a compiler, that was just starting: once it is ready, the kernel side must
- * hear of it.
- */
-static void look_again(struct samples *samples, struct filmed_process *filmed,
-		       const struct process *process, uint64_t now)
-{
-	if (now - filmed->last_look < RUNTIME_RETRY_NS || process->end)
-		return;
-	filmed->last_look = now;
-	if (runtimes_look(samples->runtimes, &filmed->runtimes, process) ||
-	    spaces_has_waited(&filmed->space))
-		filmed->renew = true;
-}
-
-/*
- * Shows the kernel side anew what it is shown already: it, or what has become of it, may have
- * changed. That it does not use what it is shown (no generation) means that something was mapped
- * over a part of it that is gone for long: of memory without code, nobody hears.
- */
-static void renew(struct samples *samples, struct filmed_process *filmed, struct process *process,
-		  const struct capture_record *record)
-{
-	struct space *space = &filmed->space;
-	bool is_outdated = record->has_user && !record->generation && space->shown &&
-			   space->exec_id == record->identity.exec_id &&
-			   space->published + RENEW_NS < record->head.time;
-
-	if (!space->process || process->end || (!filmed->renew && !is_outdated))
-		return;
-	if (is_outdated && record->head.time - filmed->last_reread >= REREAD_NS) {
-		filmed->last_reread = record->head.time;
-		targets_reread(samples->targets, process);
-	}
-	filmed->renew = false;
-	if (process->mapping_count && space->process)
-		publish(samples, filmed, process, space->exec_id);
-}
-
 /* Whether what a walk took for code that a runtime has made is none. */
 static bool is_wrong(const struct process *process, uint64_t assumed)
 {
@@ -368,7 +123,7 @@ static enum unwind_end finish(struct samples *samples, struct process *process,
 			return UNWIND_END_UNMAPPED;
 		if ((space->process_generation != process->generation || !space->process ||
 		     space->exec_id != record->identity.exec_id) &&
-		    publish(samples, filmed, process, record->identity.exec_id))
+		    samples_publish(samples, filmed, process, record->identity.exec_id))
 			return UNWIND_END_LATER;
 		end = spaces_finish(samples->spaces, space, &stack, &at, handover->is_still,
 				    samples->frames, count);
@@ -468,7 +223,7 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 {
 	const uint64_t *recorded = (const uint64_t *)(record + 1);
 	struct process *process = targets_find(samples->targets, (pid_t)record->identity.pid);
-	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
+	struct filmed_process *filmed = process ? samples_filmed(process) : NULL;
 	struct samples_place place = {0};
 	uint32_t count = record->user_frames;
 	enum unwind_end end = record->end;
@@ -483,8 +238,8 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 	if (filmed->space.process && filmed->space.exec_id == UNWIND_ANY_EXEC)
 		spaces_confirm(samples->spaces, &filmed->space, record->identity.exec_id);
 	if (filmed->runtimes.waiting || spaces_is_waiting(&filmed->space))
-		look_again(samples, filmed, process, record->head.time);
-	renew(samples, filmed, process, record);
+		samples_look_again(samples, filmed, process, record->head.time);
+	samples_renew(samples, filmed, process, record);
 	memcpy(samples->frames, recorded, count * sizeof(*recorded));
 	if (is_wrong(process, record->assumed)) {
 		samples->statistics.stale++;
@@ -534,7 +289,7 @@ void samples_take(struct samples *samples, uint32_t event, const struct capture_
 uint32_t samples_thread(struct samples *samples, const struct capture_identity *identity)
 {
 	struct process *process = targets_find(samples->targets, (pid_t)identity->pid);
-	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
+	struct filmed_process *filmed = process ? samples_filmed(process) : NULL;
 
 	return filmed ? catalogue_thread(samples->catalogue, &filmed->row, process, identity)
 		      : catalogue_stranger(samples->catalogue, identity);
@@ -544,7 +299,7 @@ uint32_t samples_other_thread(struct samples *samples, pid_t pid, pid_t tid, uin
 			      const char comm[16])
 {
 	struct process *process = targets_find(samples->targets, pid);
-	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
+	struct filmed_process *filmed = process ? samples_filmed(process) : NULL;
 
 	return filmed ? catalogue_other_thread(samples->catalogue, &filmed->row, process, tid,
 					       start, comm)
@@ -609,59 +364,6 @@ uint32_t samples_lock_owner(struct samples *samples, pid_t pid, uint64_t owner)
 const struct process *samples_process(struct samples *samples, pid_t pid)
 {
 	return targets_find(samples->targets, pid);
-}
-
-void samples_follow(struct samples *samples, pid_t pid)
-{
-	struct process *process = targets_find(samples->targets, pid);
-	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
-
-	if (!filmed || filmed->space.process)
-		return;
-	/* the first samples of a language would lack its frames */
-	runtimes_look(samples->runtimes, &filmed->runtimes, process);
-	if (runtimes_any(&filmed->runtimes))
-		publish(samples, filmed, process, UNWIND_ANY_EXEC);
-}
-
-void samples_follow_all(struct samples *samples, pid_t pid)
-{
-	struct process *process = targets_find(samples->targets, pid);
-	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
-
-	if (!filmed || !process->mapping_count)
-		return;
-	spaces_build(samples->spaces, process);
-	if (!filmed->space.process)
-		publish(samples, filmed, process, UNWIND_ANY_EXEC);
-}
-
-void samples_each_image(struct samples *samples, pid_t pid,
-			void (*take)(void *context, pid_t pid, const struct image *image),
-			void *context)
-{
-	struct process *process;
-
-	samples_follow(samples, pid);
-	process = targets_find(samples->targets, pid);
-	if (process)
-		tell_images(process, take, context);
-}
-
-void samples_expect(struct samples *samples, pid_t pid, uint64_t address)
-{
-	struct process *process = targets_find(samples->targets, pid);
-	struct filmed_process *filmed = process ? filmed_of(process) : NULL;
-	struct unwind_registers at = {.pc = address, .pc_exact = true};
-	const struct unwind_copy nothing = {0};
-	uint32_t count = 0;
-
-	if (!filmed || process->end || !process_mapping(process, address) ||
-	    (!filmed->space.process && publish(samples, filmed, process, UNWIND_ANY_EXEC)))
-		return;
-	/* it ends where the stack would be needed */
-	spaces_finish(samples->spaces, &filmed->space, &nothing, &at, false, samples->frames,
-		      &count);
 }
 
 void samples_tidy(struct samples *samples, uint64_t now)

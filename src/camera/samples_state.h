@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_SAMPLES_STATE_H
+#define CAMERA_SAMPLES_STATE_H
+
+#include "base/vec.h"
+#include "camera/catalogue.h"
+#include "camera/names.h"
+#include "camera/runtimes.h"
+#include "camera/samples.h"
+#include "camera/spaces.h"
+#include "camera/stack_rows.h"
+
+/*
+ * What samples keep to themselves: samples.c resolves stacks, samples_processes.c keeps what must
+ * be known of their processes.
+ */
+
+/* What ended so long ago is not asked for any more: rings are drained several times a second. */
+#define REMEMBER_NS 5000000000ull
+
+/* How often the mappings of one process are read again at most. */
+#define REREAD_NS 500000000ull
+
+/* Addresses that meant something else up to a moment: stacks through them were unwound wrongly. */
+struct stale_range {
+	uint64_t time, start, end;
+	uint32_t generation; /* the last one of the space that showed the old meaning */
+};
+
+/* What hangs on a process that has been sampled (process->owner). */
+struct filmed_process {
+	struct space space;
+	struct catalogue_process row;
+	vec(struct stale_range) stale;
+	bool ended;
+	uint64_t last_reread; /* when its mappings were read again for an unknown address */
+	struct process_runtimes runtimes;
+	uint64_t last_look; /* when its runtimes were looked at again */
+	bool renew;	    /* the kernel side must be shown what has changed */
+};
+
+struct samples {
+	struct film_writer *film;
+	struct targets *targets;
+	struct spaces *spaces;
+	struct names *names;
+	struct runtimes *runtimes;
+	struct catalogue *catalogue;
+	void (*image_new)(void *context, pid_t pid, const struct image *image);
+	void (*program_new)(void *context, const struct process *process);
+	void (*process_gone)(void *context, const struct process *process);
+	void *context;
+	const struct image *newest; /* the image that was new last; null: it is gone */
+	struct samples_statistics statistics;
+	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1]; /* words */
+	uint32_t frame_count; /* of the user stack that was resolved last */
+	struct stack_rows rows;
+};
+
+/* What hangs on a process, made when it is first asked for; null: no memory. */
+struct filmed_process *samples_filmed(struct process *process);
+
+/* What is to be heard of processes and images; its context are the samples. */
+struct targets_listener samples_listener(struct samples *samples);
+
+/* Shows the kernel side the process as it is now known: spaces_publish(). */
+int samples_publish(struct samples *samples, struct filmed_process *filmed,
+		    const struct process *process, uint32_t exec_id);
+
+/*
+ * An interpreter, or a compiler, that was just starting: once it is ready, the kernel side must
+ * hear of it.
+ */
+void samples_look_again(struct samples *samples, struct filmed_process *filmed,
+			const struct process *process, uint64_t now);
+
+/*
+ * Shows the kernel side anew what it is shown already: it, or what has become of it, may have
+ * changed. That it does not use what it is shown (no generation) means that something was mapped
+ * over a part of it that is gone for long: of memory without code, nobody hears.
+ */
+void samples_renew(struct samples *samples, struct filmed_process *filmed, struct process *process,
+		   const struct capture_record *record);
+
+#endif
