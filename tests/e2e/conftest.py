@@ -5,6 +5,7 @@ They run with `pytest tests/e2e --build BUILD-FOLDER` (or STACKCAM_BUILD; ./buil
 """
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,14 +48,21 @@ def open_folders(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def places(request):
-    """The stackcam to test, and the folder of the programs to film."""
+def places(request, tmp_path_factory):
+    """
+    The stackcam to test, and the folder of the programs to film. A worker beside others has copies of them: probes are
+    set in files, so that a program of another test would be a stranger that runs what is traced here.
+    """
     build = Path(request.config.getoption("--build")).resolve()
     stackcam = build / "src" / "stackcam"
     if not stackcam.exists():
         pytest.exit(f"there is no {stackcam}: build it first (see test.sh)", 1)
     programs = request.config.getoption("--programs")
-    return stackcam, Path(programs).resolve() if programs else build / "tests" / "programs"
+    programs = Path(programs).resolve() if programs else build / "tests" / "programs"
+    if hasattr(request.config, "workerinput"):
+        programs = shutil.copytree(programs, tmp_path_factory.mktemp("worker") / "programs", symlinks=True,
+                                   ignore=shutil.ignore_patterns("go-cache", "*.p"))
+    return stackcam, programs
 
 
 @pytest.fixture

@@ -240,7 +240,7 @@ def test_perf_map(lab, node):
 def test_server(lab, node):
     """A web server under load."""
     with running(*node, PROGRAMS / "node_server.js", 20) as server:
-        filmed = lab.record("-d", 2, "-p", server.pid, "--no-children")
+        filmed = lab.record("-d", 4, "-p", server.pid, "--no-children")
     assert_whole(filmed)
     assert filmed.share(lambda stack: "route" in stack) > 0.2, filmed.explain()
 

@@ -170,7 +170,7 @@ class Api:
         at_from = seconds_of(ask.get(prefix + "from", str(first)))
         at_to = seconds_of(ask.get(prefix + "to", str(NOW)))
         return {"from": at_from, "to": at_to, "samples": total // 10_000_000, "total": total, "truncated": 3,
-                "guessed": 12, "lost": 7, "unit": "ns", "complete_from": at_from,
+                "guessed": 12, "lost": 7, "lost_samples": 4, "unit": "ns", "complete_from": at_from,
                 "complete_until": min(at_to, NOW - LATE),
                 "filmed": max(min(at_to, NOW - LATE) - max(at_from, first), 0), "by_films": False,
                 "films_damaged": 0, "films_unread": 0}

@@ -96,8 +96,10 @@ static void command(struct server *server, struct server_options *options, char 
 		fake_release();
 	} else if (!strcmp(line, "failing")) {
 		atomic_bool *is_failing = options->context;
+		bool was = atomic_load(is_failing);
 
-		puts((*is_failing = !*is_failing) ? "failing" : "filming");
+		atomic_store(is_failing, !was);
+		puts(was ? "filming" : "failing");
 	} else if (!strncmp(line, "tokens ", 7)) {
 		options->tokens = as_lines(line + 7);
 		puts(server_configure(server, options, &why) ? why.what : "changed");
