@@ -60,7 +60,9 @@ def places(request, tmp_path_factory):
     programs = request.config.getoption("--programs")
     programs = Path(programs).resolve() if programs else build / "tests" / "programs"
     if hasattr(request.config, "workerinput"):
-        programs = shutil.copytree(programs, tmp_path_factory.mktemp("worker") / "programs", symlinks=True,
+        folder = tmp_path_factory.mktemp("worker")
+        folder.chmod(0o755)  # other users run some of them
+        programs = shutil.copytree(programs, folder / "programs", symlinks=True,
                                    ignore=shutil.ignore_patterns("go-cache", "*.p"))
     return stackcam, programs
 

@@ -50,7 +50,8 @@ def test_heat_map(page):
 def test_heat_maps_are_of_an_hour_at_most(page):
     page.open("?view=profile&from=-1d&to=now&heat=1")
     page.asks("timeline", **{"from": "-1d"})
-    assert not page.find("#as-heat").is_enabled() and not page.all("#heat")
+    page.until(lambda: not page.find("#as-heat").is_enabled())
+    assert not page.all("#heat")
 
 
 def test_two_events_beside_each_other(page):
