@@ -43,8 +43,11 @@ static void show_losses(const struct calls_statistics *calls,
 	if (calls->late)
 		fprintf(stderr, "; the first calls in %zu file%s mapped later were not seen",
 			calls->late, text_plural(calls->late));
-	if (!lost && !calls->late && !calls->not_waited_for && !camera->other_losses &&
-	    !calls->refused)
+	if (calls->moments)
+		fprintf(stderr, "; calls of %zu moment%s not kept, while probes were set anew",
+			calls->moments, text_plural(calls->moments));
+	if (!lost && !calls->late && !calls->moments && !calls->not_waited_for &&
+	    !camera->other_losses && !calls->refused)
 		fputs("; nothing lost", stderr);
 }
 

@@ -126,7 +126,8 @@ def test_stranger_that_comes_later(lab, program, library):
             assert is_probed(target.pid, program, "call")
             work(target)
         counts, stderr = ended(tracer, film)
-    assert counts["call"] == 2, stderr
+    # nothing is kept until its probes have gone, which is said
+    assert counts["call"] in (1, 2) and "calls of 1 moment not kept, while probes were set anew" in stderr, stderr
 
 
 def test_many_processes_of_a_private_file(lab, program, library):
