@@ -542,7 +542,6 @@ void calls_statistics(const struct calls *calls, struct calls_statistics *statis
 		.calls = calls->calls,
 		.taken_out = calls->taken_out,
 		.late = calls->late,
-		.moments = calls->moments,
 		.hottest = calls->hottest,
 		.strangers = calls->strangers,
 		.debugged = calls->debuggers.process,

@@ -116,8 +116,7 @@ struct calls_statistics {
 		/* --slower: dropped since too many calls waited for their callers' end */
 		not_waited_for;
 	size_t taken_out; /* functions that were called more often than max_rate */
-	size_t late;	/* files that were mapped while tracing: their first calls were not seen */
-	size_t moments; /* in which probes were set anew, and no call was kept */
+	size_t late; /* files that were mapped while tracing: their first calls were not seen */
 	const char *hottest; /* the first of them; null: none */
 	uint64_t strangers;  /* calls lost: their threads could not be kept */
 	pid_t debugged;	     /* a process that got a debugger; 0: none */

@@ -198,7 +198,6 @@ static int change(struct calls *calls, uint32_t image, int (*how)(struct reach *
 	int err = how(calls->reach, image);
 
 	probes->data->calls_on = on;
-	calls->moments++;
 	return err;
 }
 

@@ -47,7 +47,6 @@ struct calls {
 	uint64_t calls, last_tick;
 	uint64_t strangers; /* calls of threads that could not be kept */
 	size_t late;	    /* files that were mapped by targets later */
-	size_t moments;	    /* in which probes were set anew */
 };
 
 /* A loss of calls, of which some are named. */

@@ -66,7 +66,8 @@ struct camera {
 	struct executing *executing; /* and where those are that are named; null: as above */
 	uint64_t last_tidy;
 	int epoll;
-	struct samples_statistics final; /* once samples is gone */
+	struct samples_statistics final; /* once samples is gone, */
+	uint64_t final_lost;		 /* and what the film was told of losses */
 };
 
 static int load_failed(int err, struct fail *why)
@@ -390,7 +391,7 @@ int camera_fd(const struct camera *camera)
 	return camera->epoll;
 }
 
-static struct losses_sum take_losses(const struct camera *camera, struct film_writer *film)
+static uint64_t take_losses(const struct camera *camera, struct film_writer *film)
 {
 	struct samples_statistics samples = camera->final;
 	struct losses_counts counts = {
@@ -465,13 +466,14 @@ int camera_stop(struct camera *camera, struct fail *why)
 	/* it writes to the film until its end, and the film's owner is about to close that */
 	samples_free(camera->samples);
 	camera->samples = camera->sources.host.samples = NULL;
+	camera->final_lost = film_lost(camera->film);
 	return err;
 }
 
 void camera_statistics(const struct camera *camera, struct camera_statistics *statistics)
 {
 	struct samples_statistics samples = camera->final;
-	struct losses_sum losses = take_losses(camera, NULL);
+	uint64_t losses = take_losses(camera, NULL), told;
 	struct holds_counts held = arrivals_held(camera->arrivals);
 
 	*statistics = (struct camera_statistics){0};
@@ -480,8 +482,10 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	statistics->samples = samples.samples;
 	statistics->complete = samples.complete;
 	statistics->handed_over = samples.handed_over;
-	statistics->lost = losses.samples;
-	statistics->other_losses = losses.others + samples.runtimes_lost;
+	statistics->lost = losses;
+	told = camera->samples ? film_lost(camera->film) : camera->final_lost;
+	/* what was counted since the film was told is told next time */
+	statistics->other_losses = told > losses ? told - losses : 0;
 	statistics->table_bytes = samples.tables.bytes;
 	statistics->tables = samples.tables.tables;
 	statistics->rules = samples.tables.rules;

@@ -67,7 +67,7 @@ struct camera_statistics {
 	uint64_t complete;     /* of them: stack to its root */
 	uint64_t handed_over;  /* of them: finished in user space */
 	uint64_t lost;	       /* samples that did not get into the film */
-	uint64_t other_losses; /* parts of stacks, events, tables: the film tells which */
+	uint64_t other_losses; /* all else that the film was told of: parts of stacks, tables … */
 	char refusal
 		/* a language runtime whose frames are not looked for, and why; "" */
 		[CAMERA_REFUSAL_MAX];

@@ -29,16 +29,17 @@ static uint64_t kernel_loss(const struct losses_counts *counts, uint32_t source,
 	return sum;
 }
 
-static void take(struct losses_sum *sum, const struct loss *loss, struct film_writer *film)
+static void take(uint64_t *samples, const struct loss *loss, struct film_writer *film)
 {
-	*(loss->sample ? &sum->samples : &sum->others) += loss->count;
+	if (loss->sample)
+		*samples += loss->count;
 	if (loss->count && film)
 		film_loss(film, loss->event, loss->words, loss->count);
 }
 
 /* Of one source, or of what all of them share. */
-static void take_of_source(struct losses_sum *sum, const struct losses_counts *counts,
-			   uint32_t number, struct film_writer *film)
+static void take_of_source(uint64_t *lost, const struct losses_counts *counts, uint32_t number,
+			   struct film_writer *film)
 {
 	static const char *const words[] = {
 #define X(name, words) words,
@@ -56,17 +57,17 @@ static void take_of_source(struct losses_sum *sum, const struct losses_counts *c
 	uint32_t i;
 
 	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
-		take(sum,
+		take(lost,
 		     &(struct loss){words[i], kernel_loss(counts, number, i), event,
 				    .sample = i != CAPTURE_LOSS_HANDOVER &&
 					      i != CAPTURE_LOSS_HOLD &&
 					      i != CAPTURE_LOSS_WAIT_REST},
 		     film);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		take(sum, &others[i], film);
+		take(lost, &others[i], film);
 }
 
-struct losses_sum losses_take(const struct losses_counts *counts, struct film_writer *film)
+uint64_t losses_take(const struct losses_counts *counts, struct film_writer *film)
 {
 	const struct samples_statistics *samples = counts->samples;
 	const struct loss shared[] = {
@@ -78,13 +79,13 @@ struct losses_sum losses_take(const struct losses_counts *counts, struct film_wr
 		{"process, thread or mapping: too many of them", samples->refused},
 		{"event of a process or mapping: ring full, or no memory", counts->events_lost},
 	};
-	struct losses_sum sum = {0};
+	uint64_t lost = 0;
 	uint32_t i;
 
 	for (i = 0; i < CAPTURE_SOURCE_COUNT; i++)
 		if (i == CAPTURE_SOURCE_NONE || counts->sources->at[i].type)
-			take_of_source(&sum, counts, i, film);
+			take_of_source(&lost, counts, i, film);
 	for (i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
-		take(&sum, &shared[i], film);
-	return sum;
+		take(&lost, &shared[i], film);
+	return lost;
 }

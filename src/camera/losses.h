@@ -17,12 +17,10 @@ struct losses_counts {
 	const struct samples_statistics *samples;
 };
 
-struct losses_sum {
-	uint64_t samples; /* samples that are not in the film at all */
-	uint64_t others;  /* parts of stacks, events, tables */
-};
-
-/* Sums up; writes each loss to the film as well, if film is not null. */
-struct losses_sum losses_take(const struct losses_counts *counts, struct film_writer *film);
+/*
+ * Writes each loss to the film, if it is not null. Returns how many samples are not in the film at
+ * all.
+ */
+uint64_t losses_take(const struct losses_counts *counts, struct film_writer *film);
 
 #endif

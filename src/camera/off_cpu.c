@@ -572,6 +572,7 @@ const struct source_type source_off_cpu = {
 	.start = start,
 	.take = take,
 	.tick = tick,
+	.finish = tick,
 	.turn = add_events,
 	.detach = detach,
 	.closing = take_waiting,

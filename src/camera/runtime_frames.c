@@ -379,10 +379,9 @@ uint32_t runtime_frames_get(struct runtime_frames *frames, const struct runtime_
 	return known->frame;
 }
 
-uint64_t runtime_frames_losses(const struct runtime_frames *frames)
+void runtime_frames_tell_losses(const struct runtime_frames *frames)
 {
 	char words[128];
-	uint64_t sum = 0;
 	size_t i;
 	int loss;
 
@@ -396,8 +395,6 @@ uint64_t runtime_frames_losses(const struct runtime_frames *frames)
 				 loss_words[loss]);
 			if (count)
 				film_loss(frames->film, 0, words, count);
-			sum += count;
 		}
 	}
-	return sum;
 }

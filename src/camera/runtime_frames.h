@@ -57,7 +57,7 @@ enum lock_code runtime_frames_code(const struct runtime_frames *frames, uint32_t
 /* Another film: frames are looked up and written again when they are next needed. */
 void runtime_frames_turn(struct runtime_frames *frames, struct film_writer *film);
 
-/* Tells the film what has no name so far, and why. Returns how much that is. */
-uint64_t runtime_frames_losses(const struct runtime_frames *frames);
+/* Tells the film what has no name so far, and why. */
+void runtime_frames_tell_losses(const struct runtime_frames *frames);
 
 #endif

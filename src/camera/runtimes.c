@@ -476,15 +476,13 @@ void runtimes_refusal(const struct runtimes *runtimes, char *to, size_t size)
 		say_refusal(most, to, size);
 }
 
-uint64_t runtimes_losses(const struct runtimes *runtimes)
+void runtimes_tell_losses(const struct runtimes *runtimes)
 {
 	char words[sizeof(((struct fail *)0)->what) + 64];
-	uint64_t sum = runtime_frames_losses(runtimes->frames);
 
+	runtime_frames_tell_losses(runtimes->frames);
 	vec_foreach (&runtimes->refusals, refusal) {
 		say_refusal(refusal, words, sizeof(words));
 		film_loss(runtimes->film, 0, words, refusal->count);
-		sum += refusal->count;
 	}
-	return sum;
 }

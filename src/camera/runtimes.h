@@ -108,7 +108,7 @@ void runtimes_turn(struct runtimes *runtimes, struct film_writer *film);
  */
 void runtimes_refusal(const struct runtimes *runtimes, char *to, size_t size);
 
-/* Tells the film what was lost so far. Returns how much that is. */
-uint64_t runtimes_losses(const struct runtimes *runtimes);
+/* Tells the film what was lost so far. */
+void runtimes_tell_losses(const struct runtimes *runtimes);
 
 #endif

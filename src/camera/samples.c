@@ -406,6 +406,6 @@ void samples_statistics(const struct samples *samples, struct samples_statistics
 		counts.refused_processes + counts.refused_threads + counts.refused_mappings;
 	names_statistics(samples->names, &statistics->frames_wanted, &statistics->frames_named);
 	runtimes_refusal(samples->runtimes, statistics->refusal, sizeof(statistics->refusal));
-	statistics->runtimes_lost = runtimes_losses(samples->runtimes);
+	runtimes_tell_losses(samples->runtimes);
 	spaces_statistics(samples->spaces, &statistics->tables);
 }

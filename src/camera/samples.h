@@ -152,7 +152,6 @@ struct samples_statistics {
 	uint64_t unreadable_files, refused;
 	uint64_t frames_wanted, frames_named;
 	char refusal[CAMERA_REFUSAL_MAX]; /* runtimes_refusal() */
-	uint64_t runtimes_lost; /* of language runtimes: what has no name, what is not known */
 	struct spaces_statistics tables;
 };
 void samples_statistics(const struct samples *samples, struct samples_statistics *statistics);

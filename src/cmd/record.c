@@ -168,8 +168,9 @@ static void show_end(const struct record_options *o, const struct session *sessi
 	if (statistics.lost)
 		fprintf(stderr, "; %llu samples lost", (unsigned long long)statistics.lost);
 	if (statistics.other_losses)
-		fprintf(stderr, "; %llu smaller losses, which the report names",
-			(unsigned long long)statistics.other_losses);
+		fprintf(stderr, "; %llu smaller loss%s, which the report names",
+			(unsigned long long)statistics.other_losses,
+			statistics.other_losses == 1 ? "" : "es");
 	if (!statistics.lost && !statistics.other_losses)
 		fputs("; nothing lost", stderr);
 	if (*statistics.refusal) {

@@ -28,26 +28,25 @@ static void show_losses(const struct calls_statistics *calls,
 			const struct camera_statistics *camera)
 {
 	uint64_t lost = camera->lost + calls->strangers;
+	/* the film was also told of what has words of its own here */
+	uint64_t said = calls->strangers + calls->late + calls->taken_out + calls->gave_way;
+	uint64_t others = camera->other_losses > said ? camera->other_losses - said : 0;
 
 	if (lost)
 		fprintf(stderr, "; %llu call%s lost", (unsigned long long)lost, text_plural(lost));
 	if (calls->not_waited_for)
 		fprintf(stderr, "; %llu not kept, although their callers may be slow",
 			(unsigned long long)calls->not_waited_for);
-	if (camera->other_losses)
-		fprintf(stderr, "; %llu smaller losses, which the report names",
-			(unsigned long long)camera->other_losses);
+	if (others)
+		fprintf(stderr, "; %llu smaller loss%s, which the report names",
+			(unsigned long long)others, others == 1 ? "" : "es");
 	if (calls->refused)
 		fprintf(stderr, "; %zu function%s could not be probed", calls->refused,
 			text_plural(calls->refused));
 	if (calls->late)
 		fprintf(stderr, "; the first calls in %zu file%s mapped later were not seen",
 			calls->late, text_plural(calls->late));
-	if (calls->moments)
-		fprintf(stderr, "; calls of %zu moment%s not kept, while probes were set anew",
-			calls->moments, text_plural(calls->moments));
-	if (!lost && !calls->late && !calls->moments && !calls->not_waited_for &&
-	    !camera->other_losses && !calls->refused)
+	if (!lost && !camera->other_losses && !calls->not_waited_for && !calls->refused)
 		fputs("; nothing lost", stderr);
 }
 

@@ -313,6 +313,11 @@ void film_start_frame(struct film_writer *w, uint32_t frame, uint64_t address, u
 		lost(w, LOST_NAME);
 }
 
+uint64_t film_lost(const struct film_writer *w)
+{
+	return losses_sum(&w->losses);
+}
+
 void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64_t count)
 {
 	if (event > w->events)

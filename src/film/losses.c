@@ -115,6 +115,17 @@ bool losses_continue(struct losses *l, struct arena *texts, const struct losses 
 	return ok;
 }
 
+uint64_t losses_sum(const struct losses *l)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < OWN_LOSSES; i++)
+		sum = add_saturated(sum, l->own[i]);
+	vec_foreach (&l->all, loss)
+		sum = add_saturated(sum, loss->given);
+	return sum;
+}
+
 void losses_put(struct losses *l, struct arena *texts, struct buf *rows)
 {
 	size_t i;

@@ -108,6 +108,8 @@ void film_sum(struct film_writer *w, uint32_t event, uint64_t from, uint64_t to,
 
 /* Sets the count of a loss (a total since the start, not an increment). */
 void film_loss(struct film_writer *w, uint32_t event, const char *reason, uint64_t count);
+/* The sum of all of them, those that the film itself had no room for included. */
+uint64_t film_lost(const struct film_writer *w);
 
 /*
  * w goes on where the film of before ended: losses are given as totals over both, of which w keeps
