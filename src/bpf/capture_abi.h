@@ -115,27 +115,30 @@ struct capture_handover {
 };
 
 /*
- * What the kernel side had to drop, by source and reason; one counter each, per CPU. HANDOVER costs
- * a part of a sample, HOLD nothing that is known, WAIT_REST counts time, the others a whole one.
+ * What the kernel side had to drop, by source and reason; one counter each, per CPU: NAME, what it
+ * costs (SAMPLE: a whole one; PART: less than that, or nothing that is known), words.
  */
-#define CAPTURE_LOSSES(X)                                                                     \
-	X(RING_FULL, "ring full: the recorder could not keep up")                             \
-	X(NO_RING, "the CPU came online after the recording began")                           \
-	X(SCRATCH_BUSY, "a probe interrupted others on the same CPU")                         \
-	X(HANDOVER, "stack cut: no room to hand it over for completion")                      \
-	X(CALL_RING_FULL, "call lost, ring full: the recorder could not keep up")             \
-	X(CALL_NO_RING, "call lost: the CPU came online after the recording began")           \
-	X(CALL_DEPTH, "call lost: too many open calls in one thread")                         \
-	X(CALL_NO_STACK, "call lost: no memory for a thread's open calls")                    \
-	X(CALL_NO_GOROUTINE, "call lost: the goroutine could not be told")                    \
-	X(CALL_NO_TIME, "call summed up without its time: too many open calls in one thread") \
-	X(HOLD, "program or library not held for its probes: too many at once")               \
-	X(WAIT_NO_MEMORY, "wait lost: no memory for when its thread was switched out")        \
-	X(WAIT_REST, "shorter waits of threads that ended, in us: ring full")                 \
-	X(THREAD_NO_MEMORY, "thread not listed: no memory for its state")
+#define CAPTURE_LOSSES(X)                                                                      \
+	X(RING_FULL, SAMPLE, "ring full: the recorder could not keep up")                      \
+	X(NO_RING, SAMPLE, "the CPU came online after the recording began")                    \
+	X(SCRATCH_BUSY, SAMPLE, "a probe interrupted others on the same CPU")                  \
+	X(HANDOVER, PART, "stack cut: no room to hand it over for completion")                 \
+	X(CALL_RING_FULL, SAMPLE, "call lost, ring full: the recorder could not keep up")      \
+	X(CALL_NO_RING, SAMPLE, "call lost: the CPU came online after the recording began")    \
+	X(CALL_DEPTH, SAMPLE, "call lost: too many open calls in one thread")                  \
+	X(CALL_NO_STACK, SAMPLE, "call lost: no memory for a thread's open calls")             \
+	X(CALL_NO_GOROUTINE, SAMPLE, "call lost: the goroutine could not be told")             \
+	X(CALL_NO_TIME, SAMPLE,                                                                \
+	  "call summed up without its time: too many open calls in one thread")                \
+	X(HOLD, PART, "program or library not held for its probes: too many at once")          \
+	X(WAIT_NO_MEMORY, SAMPLE, "wait lost: no memory for when its thread was switched out") \
+	X(WAIT_REST, PART, "shorter waits of threads that ended, in us: ring full")            \
+	X(THREAD_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")              \
+	X(WAKER_STACK, PART,                                                                   \
+	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")
 
 enum capture_loss {
-#define X(name, words) CAPTURE_LOSS_##name,
+#define X(name, costs, words) CAPTURE_LOSS_##name,
 	CAPTURE_LOSSES(X)
 #undef X
 	CAPTURE_LOSS_COUNT

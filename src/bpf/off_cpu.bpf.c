@@ -369,12 +369,14 @@ static __noinline bool take_waker(__u32 tid, __u64 now)
 
 	if (task->flags & PF_KTHREAD || !task->mm || !want_user)
 		return false;
-	if (!cpu || stacks_ahead(cpu, now) >= BURST_NS / 2)
-		return false;
 	if (!filter_everything) {
 		thread = bpf_task_storage_get(&off_cpu_threads, task, 0, 0);
 		if (!thread || thread->answer != FILTER_YES)
 			return false;
+	}
+	if (!cpu || stacks_ahead(cpu, now) >= BURST_NS / 2) {
+		capture_count_loss(CAPTURE_SOURCE_OFF_CPU, CAPTURE_LOSS_WAKER_STACK);
+		return false;
 	}
 	scratch = capture_begin(CAPTURE_SOURCE_OFF_CPU);
 	if (!scratch)

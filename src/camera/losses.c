@@ -41,8 +41,15 @@ static void take(uint64_t *samples, const struct loss *loss, struct film_writer 
 static void take_of_source(uint64_t *lost, const struct losses_counts *counts, uint32_t number,
 			   struct film_writer *film)
 {
-	static const char *const words[] = {
-#define X(name, words) words,
+	enum {
+		PART,
+		SAMPLE
+	};
+	static const struct {
+		const char *words;
+		bool sample;
+	} reasons[] = {
+#define X(name, costs, words) {words, costs == SAMPLE},
 		CAPTURE_LOSSES(X)
 #undef X
 	};
@@ -58,10 +65,8 @@ static void take_of_source(uint64_t *lost, const struct losses_counts *counts, u
 
 	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
 		take(lost,
-		     &(struct loss){words[i], kernel_loss(counts, number, i), event,
-				    .sample = i != CAPTURE_LOSS_HANDOVER &&
-					      i != CAPTURE_LOSS_HOLD &&
-					      i != CAPTURE_LOSS_WAIT_REST},
+		     &(struct loss){reasons[i].words, kernel_loss(counts, number, i), event,
+				    reasons[i].sample},
 		     film);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		take(lost, &others[i], film);
