@@ -71,6 +71,7 @@ export function App() {
 		status: status.answer,
 		event: typeOf(status.answer, event),
 		series: series.answer?.series ?? [],
+		isCut: (series.answer?.others ?? 0) > 0,
 		span,
 	};
 

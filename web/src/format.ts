@@ -67,6 +67,18 @@ export function points(change: number): string {
 	return `${Number(rounded) > 0 ? '+' : ''}${rounded.replace('-', '\u2212')} ${flameText.points}`;
 }
 
+/** "+1.2 s" */
+export function signed(change: number, format: (value: number) => string): string {
+	return `${change < 0 ? '\u2212' : '+'}${format(Math.abs(change))}`;
+}
+
+/** "+120%", "new", "gone": how an amount changed, as a part of what it was. */
+export function relative(before: number, now: number, digits = 2): string {
+	if (!before)
+		return now ? flameText.isNew : '';
+	return now ? signed(now / before - 1, (change) => `${(100 * change).toFixed(digits)}%`) : flameText.isGone;
+}
+
 /** "a/b/libc.so.6" to "libc.so.6" */
 export function baseName(path: string): string {
 	return path.slice(path.lastIndexOf('/', path.length - 2) + 1);

@@ -16,13 +16,12 @@ export interface Row {
 	total: number;
 	beforeSelf: number;
 	beforeTotal: number;
-	/** How the share of total changed, by itself and to what it was (NaN: it is new). */
+	/** How the share of total changed. */
 	change: number;
-	relative: number;
 	place: string;
 }
 
-const share = (part: number, whole: number) => (whole > 0 ? part / whole : 0);
+export const share = (part: number, whole: number) => (whole > 0 ? part / whole : 0);
 
 /** whole, before: all that was recorded on each side, in its own unit. */
 export function rowsOf(functions: FunctionRow[], whole: number, before: number): Row[] {
@@ -36,7 +35,6 @@ export function rowsOf(functions: FunctionRow[], whole: number, before: number):
 		beforeSelf: row.before_self ?? 0,
 		beforeTotal: row.before_total ?? 0,
 		change: share(row.total, whole) - share(row.before_total ?? 0, before),
-		relative: row.before_total && before ? share(row.total, whole) / share(row.before_total, before) - 1 : NaN,
 		place: row.file ? `${safe(row.file)}${row.line ? `:${row.line}` : ''}` : '',
 	}));
 }

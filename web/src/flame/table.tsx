@@ -2,12 +2,12 @@
 // The functions, with what was spent in them and below them. Only the rows in sight are on the page.
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { FunctionRow } from '../api/answers';
-import { baseName, columnFormatOf, count, percent, points } from '../format';
+import { baseName, columnFormatOf, count, percent, points, relative } from '../format';
 import { copyText } from '../parts/copy';
 import { flameText as words } from '../text/flame';
 import type { FunctionName, Sorting } from './contract';
 import type { Test } from './pattern';
-import { inWindow, rowsOf, shownRows, type Row } from './rows';
+import { inWindow, rowsOf, share, shownRows, type Row } from './rows';
 
 const ROW = 28; // pixels; flame.css has the same
 
@@ -146,7 +146,8 @@ function TableRow(props: TableRowProps) {
 			<Amount kind="total" value={format(row.total)} part={row.total} whole={whole}
 				before={isDiff ? percent(row.beforeTotal, before) : ''} />
 			{isDiff && <div class={`flame-change ${row.change > 0 ? 'flame-grew' : 'flame-shrank'}`}
-				role="gridcell">{points(row.change)} <small>{relativeWords(row)}</small></div>}
+				role="gridcell">{points(row.change)}{' '}
+				<small>{relative(share(row.beforeTotal, before), share(row.total, whole), 0)}</small></div>}
 			<div class="flame-name" role="gridcell" title={`${name.slice(0, 500)}\n${row.image}\n${row.place}`}>
 				<bdi>{name.slice(0, 300)}</bdi>
 				<small>{baseName(row.image)}</small>
@@ -158,15 +159,6 @@ function TableRow(props: TableRowProps) {
 			</div>
 		</div>
 	);
-}
-
-/** "+120%", "new", "gone" */
-function relativeWords({ relative, total }: Row): string {
-	if (Number.isNaN(relative))
-		return words.isNew;
-	if (!total)
-		return words.isGone;
-	return `${relative < 0 ? '\u2212' : '+'}${Math.abs(100 * relative).toFixed(0)}%`;
 }
 
 /** A value, its share as a number and as a bar; in a comparison the share before as well. */

@@ -39,7 +39,7 @@ type Chosen = Record<Column, string>;
 export function SeriesChoice({ prefix = '', chosen, onChange }: {
 	prefix?: string; chosen: Chosen; onChange(part: Partial<Chosen>): void;
 }) {
-	const { series } = usePage();
+	const { series, isCut } = usePage();
 	const fits = (row: SeriesRow, but: Column) =>
 		COLUMNS.every((name) => name === but || !chosen[name] || row[name] === chosen[name]);
 	return <>{COLUMNS.map((name) => {
@@ -47,7 +47,8 @@ export function SeriesChoice({ prefix = '', chosen, onChange }: {
 		// one that is the same everywhere needs no choosing
 		const isSame = series.every((row) => row[name] === series[0]![name]);
 		return (!isSame || chosen[name]) && <Picker key={name} name={prefix + name} label={text.ask[name]}
-			value={chosen[name]} items={items} all={text.ask.all} onChange={(value) => onChange({ [name]: value })} />;
+			value={chosen[name]} items={items} isCut={isCut} all={text.ask.all}
+			onChange={(value) => onChange({ [name]: value })} />;
 	})}</>;
 }
 
@@ -60,11 +61,11 @@ function Chip({ label, onRemove }: { label: string; onRemove(): void }) {
 export function LabelChoice({ prefix = '', labels, onChange }: {
 	prefix?: string; labels: string[]; onChange(labels: string[]): void;
 }) {
-	const { series } = usePage();
+	const { series, isCut } = usePage();
 	const rest = itemsOf(series, labelsOf).filter(({ value }) => !labels.includes(value));
 	return <>
-		{rest.length > 0 && <Picker name={`${prefix}label`} label={text.ask.label} value="" items={rest} all={null}
-			onChange={(label) => onChange([...labels, label])} />}
+		{rest.length > 0 && <Picker name={`${prefix}label`} label={text.ask.label} value="" items={rest}
+			isCut={isCut} all={null} onChange={(label) => onChange([...labels, label])} />}
 		{labels.map((label) => <Chip key={label} label={label}
 			onRemove={() => onChange(labels.filter((other) => other !== label))} />)}
 	</>;

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { SeriesAnswer, Sum } from '../api/answers';
 import { askOf } from '../api/client';
 import { useAnswer } from '../api/use_answer';
-import { count, percent, safe } from '../format';
+import { count, relative, safe, signed } from '../format';
 import type { Filters, Grouping, Side } from '../state/link';
 import { usePage } from '../state/page';
 import type { Range } from '../state/range';
@@ -41,37 +41,25 @@ const SAME = 0.005; // of a rate that is hardly another one
 
 const isSame = ({ before, now }: Change) => Math.abs(now - before) <= SAME * Math.max(now, before);
 
-/** "+120%", "new", "gone" */
-export function relative({ before, now }: Pick<Change, 'before' | 'now'>): string {
-	if (!before)
-		return now ? text.flame.isNew : '';
-	if (!now)
-		return text.flame.isGone;
-	const change = now / before - 1;
-	return `${change < 0 ? '\u2212' : '+'}${percent(Math.abs(change), 1)}`;
-}
-
-export function signed(change: number, format: (value: number) => string): string {
-	return `${change < 0 ? '\u2212' : '+'}${format(Math.abs(change))}`;
-}
-
-export function Changed({ now, before, filters }: { now: Range; before: Side; filters: Filters }) {
+export function Changed({ now, before, beforeFilters }: { now: Range; before: Side; beforeFilters: Filters }) {
 	const { link, go, beat, event } = usePage();
 	const [isAll, setAll] = useState(false);
 	const words = text.compare;
+	const { filters } = link;
 	// one service is looked at: of it, the versions
 	const group: Grouping = filters.service ? 'version' : 'service';
 	const isOfSame = filters.service === before.service && filters.version === before.version;
-	const nows = useAnswer<SeriesAnswer>(isOfSame ? 'series' : null, askOf(link.event, now, filters, { limit: SERIES }), beat);
-	const befores = useAnswer<SeriesAnswer>(isOfSame ? 'series' : null, askOf(link.event, before.range, { ...filters, host: before.host,
-		service: before.service, version: before.version, labels: before.labels }, { limit: SERIES }), beat);
+	const question = isOfSame ? 'series' : null;
+	const nows = useAnswer<SeriesAnswer>(question, askOf(link.event, now, filters, { limit: SERIES }), beat);
+	const befores = useAnswer<SeriesAnswer>(question,
+		askOf(link.event, before.range, beforeFilters, { limit: SERIES }), beat);
 	if (!nows.answer || !befores.answer)
 		return null;
 	const changes = changesOf(befores.answer, nows.answer, group, (sum, total) => averageOf({ sum }, total, event));
 	if (changes.length < 2)
 		return null;
 	const { format } = rateOf(event);
-	const pick = (name: string) => go({ filters: { ...link.filters, [group]: name }, before: { ...before, [group]: name } });
+	const pick = (name: string) => go({ filters: { ...filters, [group]: name }, before: { ...before, [group]: name } });
 
 	return <section class="changed">
 		<h3>{words.changedMost(text.overview.name[group])}</h3>
@@ -88,9 +76,10 @@ export function Changed({ now, before, filters }: { now: Range; before: Side; fi
 				<td class="less">{format(change.before)}</td><td class="less">{format(change.now)}</td>
 				<td class={isSame(change) ? '' : change.now > change.before ? 'flame-grew' : 'flame-shrank'}>
 					{signed(change.now - change.before, format)}</td>
-				<td>{relative(change)}</td><td class="trend" />
+				<td>{relative(change.before, change.now)}</td><td class="trend" />
 			</tr>)}</tbody>
 		</table></div>
+		{(nows.answer.others > 0 || befores.answer.others > 0) && <p class="hint">{text.ask.cut}</p>}
 		{!isAll && changes.length > FIRST && <button type="button" class="quiet" id="all-changes"
 			onClick={() => setAll(true)}>{text.overview.showAll(count(changes.length))}</button>}
 	</section>;

@@ -15,7 +15,7 @@ import { text } from '../text/text';
 import { type Rate, ratesOf, rateOf, untilOf } from './units';
 
 /** Rows that have a colour of their own; the rest is drawn as others. */
-export const COLOURED = palette.light.image.length - 1;
+const COLOURED = palette.light.image.length - 1;
 
 /** The colour of each name; '' and what has none of its own: that of all others. */
 export type RowColours = (name: string) => string;

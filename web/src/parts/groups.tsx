@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { SeriesAnswer, TimelineAnswer, TimelineRow } from '../api/answers';
 import { count, percent, safe } from '../format';
-import { GROUPINGS, type Grouping, type Order, ORDERS } from '../state/link';
+import { GROUPINGS, type Grouping, type Order } from '../state/link';
 import { usePage } from '../state/page';
 import { text } from '../text/text';
 import { coloursOf, type RowColours } from './chart';
@@ -58,7 +58,7 @@ export function Groups({ timeline, series }: { timeline: TimelineAnswer; series:
 	const words = text.overview;
 	const groups = useMemo(() => groupsOf(series, timeline, group), [series, timeline, group]);
 	const fitting = groups.filter(({ name }) => name.toLowerCase().includes(find.toLowerCase()))
-		.sort(IN_ORDER[ORDERS.includes(link.order) ? link.order : 'total']);
+		.sort(IN_ORDER[link.order]);
 	const shown = isAll ? fitting : fitting.slice(0, SHOWN);
 	const rest = timeline.sum.total - groups.reduce((sum, { total }) => sum + total, 0);
 	const colours = coloursOf(theme, group, timeline.rows);

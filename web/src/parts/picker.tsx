@@ -20,6 +20,8 @@ interface PickerProps {
 	label: string;
 	value: string;
 	items: Item[];
+	/** There may be more than those. */
+	isCut: boolean;
 	/** What the button says where nothing is chosen, and what the row of '' says; null: there is no such row. */
 	all: string | null;
 	onChange(value: string): void;
@@ -31,7 +33,7 @@ export function found(items: Item[], typed: string): Item[] {
 	return items.filter(({ value }) => words.every((word) => value.toLowerCase().includes(word)));
 }
 
-function List({ name, label, value, items, all, onPick }: Omit<PickerProps, 'onChange'> & {
+function List({ name, label, value, items, isCut, all, onPick }: Omit<PickerProps, 'onChange'> & {
 	onPick(value: string): void;
 }) {
 	const [typed, setTyped] = useState('');
@@ -71,14 +73,15 @@ function List({ name, label, value, items, all, onPick }: Omit<PickerProps, 'onC
 		</ul>
 		{!rows.length && <p class="hint" role="status">{text.ask.noMatch}</p>}
 		{left > 0 && <p class="hint">{text.ask.more(count(left))}</p>}
+		{isCut && <p class="hint">{text.ask.cut}</p>}
 	</div>;
 }
 
-export function Picker({ name, label, value, items, all, onChange }: PickerProps) {
+export function Picker({ name, label, value, items, isCut, all, onChange }: PickerProps) {
 	const shown = value ? safe(value) : all ?? text.ask.addLabel;
 	return <Dropdown name={`pick-${name}`} class={value ? 'picker chosen' : 'picker'} title={`${label}: ${shown}`}
 		label={<><span class="what">{label}</span><span class="value">{shown}</span></>}>
-		{(close) => <List name={name} label={label} value={value} items={items} all={all} onPick={(next) => {
+		{(close) => <List name={name} label={label} value={value} items={items} isCut={isCut} all={all} onPick={(next) => {
 			close();
 			onChange(next);
 		}} />}

@@ -17,8 +17,8 @@ function around(a: Span, b: Span): Span {
 	return { from: Math.floor((from - margin) / 60) * 60, to: Math.ceil(Math.min(to + margin, Math.max(to, Date.now() / 1000))) };
 }
 
-export function Sides({ now, before, nowFilters, beforeFilters, onNow, onBefore }: {
-	now: Range; before: Side; nowFilters: Filters; beforeFilters: Filters;
+export function Sides({ now, before, beforeFilters, onNow, onBefore }: {
+	now: Range; before: Side; beforeFilters: Filters;
 	onNow(range: Range): void; onBefore(range: Range): void;
 }) {
 	const { link, theme, beat } = usePage();
@@ -31,7 +31,7 @@ export function Sides({ now, before, nowFilters, beforeFilters, onNow, onBefore 
 	const more = { group: 'none', steps: both ? stepsOf(both) : 1 };
 	const ask = (filters: Filters) => askOf(link.event, both ? rangeOf(both) : now, filters, more);
 	const befores = useAnswer<TimelineAnswer>(both && 'timeline', ask(beforeFilters), beat);
-	const nows = useAnswer<TimelineAnswer>(both && 'timeline', ask(nowFilters), beat);
+	const nows = useAnswer<TimelineAnswer>(both && 'timeline', ask(link.filters), beat);
 
 	const chart = (name: string, id: string, answer: TimelineAnswer | null, marked: Span | null, onRange: (range: Range) => void) =>
 		<div class="side" id={id}>

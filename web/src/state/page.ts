@@ -17,6 +17,8 @@ export interface Page {
 	event: EventType;
 	/** Who can be chosen in the filters. */
 	series: SeriesRow[];
+	/** There are more than those. */
+	isCut: boolean;
 	theme: Theme;
 	/** Rises every few seconds in live mode. */
 	beat: number;

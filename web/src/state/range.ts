@@ -91,7 +91,7 @@ const STEP_LEAST = 0.25; // seconds: of a machine that is filmed 99 times a seco
 const MINUTES_FROM = 600; // seconds
 
 /** The longest range that may be drawn in steps of seconds. */
-export const FINE_MOST = 3600;
+const FINE_MOST = 3600;
 
 /** Whether there is a choice between minutes and finer steps. */
 export function canBeFine(span: Span | null): boolean {

@@ -27,6 +27,7 @@ export const en = {
 		find: (what: string) => `Find a ${what.toLowerCase()}`,
 		noMatch: 'Nothing in this range has such a name.',
 		more: (n: string) => `${n} more: type a part of the name`,
+		cut: 'Only the largest series of the range are looked at: small ones may be missing here.',
 		addLabel: 'Label …',
 		removeLabel: (label: string) => `Remove the filter ${label}`,
 		moreFilters: 'More filters',

@@ -25,6 +25,7 @@ export const zh: Text = {
 		find: (what) => `查找${what}`,
 		noMatch: '此范围内没有这样的名称。',
 		more: (n) => `还有 ${n} 个：输入名称的一部分`,
+		cut: '只统计了此范围内最大的序列：较小的可能未列出。',
 		addLabel: '标签…',
 		removeLabel: (label) => `移除筛选 ${label}`,
 		moreFilters: '更多筛选',

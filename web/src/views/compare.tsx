@@ -6,9 +6,9 @@ import { profileAsk, withBefore } from '../api/client';
 import { useAnswer } from '../api/use_answer';
 import type { FlameState } from '../flame/contract';
 import { FlamePanel } from '../flame/FlamePanel';
-import { count, percent } from '../format';
+import { count, percent, relative, signed } from '../format';
 import { AskBar, itemsOf, LabelChoice, SeriesChoice } from '../parts/ask_bar';
-import { Changed, relative, signed } from '../parts/changed';
+import { Changed } from '../parts/changed';
 import { Details, exactly, useDetails } from '../parts/details';
 import { ExportMenu } from '../parts/export_menu';
 import { Dropdown } from '../parts/menu';
@@ -74,14 +74,14 @@ export function Compare() {
 			{ title: text.compare.now, answer: right.answer },
 		];
 	}, [answer, left.answer, right.answer, link.isBeside]);
-	const nowFilters = link.filters, beforeFilters = filtersOf(link.filters, before);
+	const beforeFilters = filtersOf(link.filters, before);
 	const isNothing = answer && answer.sum.total === 0 && !answer.before?.total;
 
 	return <main id="content" class="compare">
 		<h2 class="unseen">{text.views.compare}</h2>
 		<AskBar title={text.compare.now} hasShape />
 		<BeforeBar now={now} before={before} />
-		<Sides now={now} before={before} nowFilters={nowFilters} beforeFilters={beforeFilters}
+		<Sides now={now} before={before} beforeFilters={beforeFilters}
 			onNow={(range) => go({ range, isLive: false, before })}
 			onBefore={(range) => go({ before: { ...before, range }, range: now, isLive: false })} />
 		<Answers asked={[asked, left, right]} isSilent={link.isLive}>
@@ -90,8 +90,8 @@ export function Compare() {
 				<Sums now={answer.sum} before={answer.before} isBeside={link.isBeside} />
 				<ExportMenu ask={withBefore(profileAsk(link, now), before)} />
 			</div>}
-			{answer && !isNothing && <Changed now={now} before={before} filters={link.filters} />}
-			{panes && !isNothing && <div class={frame ? 'graph-area with-details' : 'graph-area'}>
+			{answer && !isNothing && <Changed now={now} before={before} beforeFilters={beforeFilters} />}
+			{panes && !isNothing && <div class="graph-area">
 				<FlamePanel panes={panes} functions={answer?.functions ?? null} sandwich={null} state={state}
 					theme={theme} onState={change} onDetails={showFrame}
 					onFocus={({ name }) => go({ filters: { ...link.filters, focus: exactly(name) } })} />
@@ -195,7 +195,7 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 		</table></div>
 		<div>
 			{Number.isFinite(change) && <p>{words.rate}: {' '}
-				<b>{Math.abs(change) < SAME ? percent(0, 1) : relative({ before: rates[0]!, now: rates[1]! })}</b>
+				<b>{Math.abs(change) < SAME ? percent(0, 1) : relative(rates[0]!, rates[1]!)}</b>
 				{', '}<b>{signed(rates[1]! - rates[0]!, formatRate)}</b></p>}
 			{before.total === 0 && <p class="hint">{isFiltered(link.before) ? words.filtersLeaveNothing : words.nothingBefore}</p>}
 			{now.total === 0 && isFiltered(link.filters) && <p class="hint">{words.nowLeavesNothing}</p>}

@@ -83,7 +83,7 @@ export function Profile() {
 				{!isHeat && timeline.answer && <Chart answer={timeline.answer} theme={theme} height={96}
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })}><FineChoice /></Chart>}
 				{answer.sum.total === 0 ? <NothingFilmed sum={answer.sum} /> :
-				<div class={frame ? 'graph-area with-details' : 'graph-area'}>
+				<div class="graph-area">
 					<FlamePanel panes={panes} functions={answer.functions ?? null}
 						sandwich={around.answer} state={link.flame} theme={theme} onState={change}
 						onDetails={showFrame}
