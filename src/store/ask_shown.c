@@ -180,6 +180,7 @@ static int put_functions(struct shown *s)
 			continue;
 		if (s->function_self[i] < self && s->function_total[i] < total) {
 			functions->left_out += s->function_self[i];
+			s->function_bits[i] = 0;
 			continue;
 		}
 		if (paths_label(s->d, tree, s->labels, (uint32_t)i) == LABEL_NONE)
@@ -192,8 +193,7 @@ static int put_functions(struct shown *s)
 	for (size_t i = 1; i < s->functions; i++) {
 		struct function *row = &functions->at[functions->count];
 
-		if (!(s->function_bits[i] & IS_NODE) ||
-		    (s->function_self[i] < self && s->function_total[i] < total))
+		if (!(s->function_bits[i] & IS_NODE))
 			continue;
 		row->label = &tree->labels.all.at[s->labels[i] - 1];
 		row->guess = s->function_bits[i] & IS_GUESS;

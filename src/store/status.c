@@ -14,13 +14,15 @@
  */
 #define PATIENCE_NS 5000000ull
 
+_Static_assert((int)STORE_EVENTS_MAX == (int)INDEX_EVENTS_MAX, "an event would be left out");
+
 /* Each name once: the same with another unit is not told. */
-static size_t events_of(const struct index *index, struct store_event *events, size_t max)
+static size_t events_of(const struct index *index, struct store_event events[STORE_EVENTS_MAX])
 {
 	const uint32_t known = index->event_count;
 	size_t count = 0;
 
-	for (uint32_t i = 1; i < known && count < max; i++) {
+	for (uint32_t i = 1; i < known; i++) {
 		bool is_known = false;
 
 		for (size_t k = 0; k < count; k++)
@@ -60,7 +62,7 @@ static struct store_status look_at_films(const struct store *store)
 void store_look(struct store *store)
 {
 	struct store_event events[STORE_EVENTS_MAX];
-	size_t count = events_of(store->index, events, STORE_EVENTS_MAX);
+	size_t count = events_of(store->index, events);
 	struct store_status status;
 	struct index_status seen;
 

@@ -118,7 +118,7 @@ void store_status(struct store *store, struct store_status *status);
  * as long as the store.
  */
 enum {
-	STORE_EVENTS_MAX = 64
+	STORE_EVENTS_MAX = 255 /* as many as an index has */
 };
 struct store_event {
 	const char *name, *unit;
