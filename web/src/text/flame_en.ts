@@ -22,6 +22,7 @@ export const flame = {
 		['i', 'root at the top (icicle) or at the bottom (flame)'],
 		['k', 'next colouring'],
 		['v', 'table, both, graph'],
+		['w', 'in a comparison: width by now or before'],
 		['c', 'copy the name of the frame'],
 		['f', 'focus: only stacks with this function'],
 		['s', 'callers and callees of the function'],
@@ -126,7 +127,6 @@ export const flame = {
 	close: 'Close',
 	offlineKeys: [
 		['Backspace', 'undo the last step'],
-		['w', 'in a comparison: width by now or before'],
 		['T', 'light or dark'],
 		['?', 'this help'],
 	] as KeyText[],
