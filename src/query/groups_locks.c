@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "query/groups.h"
 
-/* So many holders of a lock are named in its row. */
+/* At most this many holders of a lock are named in its row. */
 #define HOLDERS_NAMED 3
 
 struct named {
@@ -23,10 +23,14 @@ struct holders {
 };
 
 /* The name of a mark; of what a group is not by: nothing. */
-static uint64_t key_of(uint32_t group, const char *lock, const char *holder)
+static uint64_t hash_name(const char *name)
 {
-	const uint64_t parts[] = {group, lock ? hash_bytes(lock, strlen(lock)) : 0,
-				  holder ? hash_bytes(holder, strlen(holder)) : 0};
+	return name ? hash_bytes(name, strlen(name)) : 0;
+}
+
+static uint64_t key_of(uint32_t group, const char *lock, const char *holder, const char *waker)
+{
+	const uint64_t parts[] = {group, hash_name(lock), hash_name(holder), hash_name(waker)};
 
 	return hash_bytes(parts, sizeof(parts));
 }
@@ -87,6 +91,7 @@ int groups_take_locks(struct groups *groups, const struct view *view)
 {
 	const struct group *first = groups->count ? groups->at : NULL;
 	bool by_lock = first && first->lock, by_holder = first && first->holder;
+	bool by_waker = first && first->waker;
 	struct holders *holders;
 	struct map of = {0};
 	int err = 0;
@@ -100,7 +105,8 @@ int groups_take_locks(struct groups *groups, const struct view *view)
 		const struct group *group = &groups->at[i];
 		uint64_t key =
 			key_of(group_id(group, view->film), by_lock ? group->lock->name : NULL,
-			       by_holder ? group->holder->name : NULL);
+			       by_holder ? group->holder->name : NULL,
+			       by_waker ? group->waker->name : NULL);
 
 		err = map_put(&of, key, i) ? 0 : -ENOMEM;
 	}
@@ -108,7 +114,8 @@ int groups_take_locks(struct groups *groups, const struct view *view)
 		const struct lock_row *row = &view->locks.at[i];
 		const uint64_t *found =
 			map_get(&of, key_of(row->group, by_lock ? view->marks.at[row->lock] : NULL,
-					    by_holder ? view->marks.at[row->holder] : NULL));
+					    by_holder ? view->marks.at[row->holder] : NULL,
+					    by_waker ? view->marks.at[row->waker] : NULL));
 		struct group *group = found ? &groups->at[*found] : NULL;
 
 		if (!group)

@@ -32,10 +32,10 @@ struct view_stacks {
 	struct view_reasons reasons; /* of the truncated, most first */
 };
 
-/* Waits for one lock, of one group, with one holder. */
+/* Waits for one lock, of one group, with one holder; and one waker, if that is asked for. */
 struct lock_row {
 	uint32_t group;
-	uint32_t lock, holder; /* marks that name them */
+	uint32_t lock, holder, waker; /* marks that name them; waker 0: not asked for */
 	uint64_t waits, total, longest;
 };
 

@@ -15,7 +15,7 @@ struct collector {
 	struct view_paths paths;
 	const struct question *q;
 	const struct filter_kept *kept;
-	struct map of_row;  /* a hash of group, lock and holder: place in view->locks */
+	struct map of_row;  /* a hash of a row's group and marks: place in view->locks */
 	struct map of_open; /* a thread: place in open */
 	vec(struct open_wait) open;
 	int err;
@@ -43,13 +43,6 @@ static const char *const kinds[] = {
 	[FILM_LOCK_GO] = "Go runtime lock",
 };
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "[mutex guard in app]", "[mutex 0x7f10 of app (12)]" */
 static void lock_words(const struct film *film, const struct film_locks *locks, size_t i,
 		       char *words, size_t size)
@@ -59,7 +52,7 @@ static void lock_words(const struct film *film, const struct film_locks *locks, 
 	const struct film_frame *place = &film->frames[locks->place[i]];
 	const struct film_process *process =
 		&film->processes[film->threads[locks->thread[i]].process];
-	const char *image = file_name(film->images[place->image].path);
+	const char *image = name_of_image(film->images[place->image].path);
 
 	if (locks->place[i] && place->function)
 		snprintf(words, size, "[%s %.150s in %.60s]", what,
@@ -110,33 +103,36 @@ static bool begins(struct collector *c, const struct film_locks *locks, size_t i
 	return !goes_on;
 }
 
-static struct lock_row *row_of(struct collector *c, uint32_t group, uint32_t lock, uint32_t holder)
+static struct lock_row *row_of(struct collector *c, const struct lock_row *wanted)
 {
-	const uint64_t what[] = {group, lock, holder};
+	const uint64_t what[] = {wanted->group, wanted->lock, wanted->holder, wanted->waker};
 	uint64_t key = hash_bytes(what, sizeof(what));
 	const uint64_t *known = map_get(&c->of_row, key);
 	struct view *view = c->paths.view;
 
 	if (known)
 		return &view->locks.at[*known];
-	if (!vec_push(&view->locks,
-		      (struct lock_row){.group = group, .lock = lock, .holder = holder}) ||
-	    !map_put(&c->of_row, key, view->locks.count - 1))
+	if (!vec_push(&view->locks, *wanted) || !map_put(&c->of_row, key, view->locks.count - 1))
 		return NULL;
 	return vec_last(&view->locks);
 }
 
+/* waker: "" if that is not asked for. */
 static int count(struct collector *c, const struct film_locks *locks, size_t i, const char *lock,
-		 const char *holder)
+		 const char *holder, const char *waker)
 {
-	uint32_t lock_mark = view_paths_mark(&c->paths, lock);
-	uint32_t holder_mark = view_paths_mark(&c->paths, holder);
+	const struct lock_row wanted = {
+		.group = view_paths_group(&c->paths, locks->thread[i]),
+		.lock = view_paths_mark(&c->paths, lock),
+		.holder = view_paths_mark(&c->paths, holder),
+		.waker = *waker ? view_paths_mark(&c->paths, waker) : 0,
+	};
 	struct lock_row *row = NULL;
 	uint64_t length;
 
-	if (lock_mark != VIEW_NO_MEMORY && holder_mark != VIEW_NO_MEMORY)
-		row = row_of(c, view_paths_group(&c->paths, locks->thread[i]), lock_mark,
-			     holder_mark);
+	if (wanted.lock != VIEW_NO_MEMORY && wanted.holder != VIEW_NO_MEMORY &&
+	    wanted.waker != VIEW_NO_MEMORY)
+		row = row_of(c, &wanted);
 	if (!row)
 		return -ENOMEM;
 	row->waits += begins(c, locks, i, &length);
@@ -152,27 +148,26 @@ static int take_lock(struct collector *c, const struct film_locks *locks, size_t
 	const struct shape *shape = &c->q->shape;
 	const struct view_waker waker = {locks->waker[i], locks->waker_stack[i], locks->context[i],
 					 locks->flags[i]};
-	char lock[320], holder[256];
+	char lock[320], holder[256], by[256] = "";
 	uint32_t path = 0;
 	int err;
 
 	lock_words(film, locks, i, lock, sizeof(lock));
 	holder_words(film, locks, i, holder, sizeof(holder));
-	err = count(c, locks, i, lock, holder);
+	if (shape->by_waker)
+		view_waker_words(film, &waker, by, sizeof(by));
+	err = count(c, locks, i, lock, holder, by);
 	if (err)
 		return err;
 	if (shape->by_wait)
 		path = view_paths_below_mark(&c->paths, path, "[lock]");
-	if (path != VIEW_NO_MEMORY && shape->by_lock)
+	if (shape->by_lock)
 		path = view_paths_below_mark(&c->paths, path, lock);
-	if (path != VIEW_NO_MEMORY && shape->by_holder)
+	if (shape->by_holder)
 		path = view_paths_below_mark(&c->paths, path, holder);
-	if (path != VIEW_NO_MEMORY && shape->by_waker)
+	if (shape->by_waker)
 		path = view_paths_below_waker(&c->paths, path, &waker);
-	if (path != VIEW_NO_MEMORY && path && !locks->stack[i])
-		path = view_paths_below_mark(&c->paths, path, NAME_UNKNOWN);
-	else if (path != VIEW_NO_MEMORY)
-		path = view_paths_below_stack(&c->paths, path, locks->stack[i]);
+	path = view_paths_below_stack(&c->paths, path, locks->stack[i]);
 	return view_paths_add(&c->paths, path, locks->thread[i], locks->stack[i],
 			      locks->duration[i]);
 }

@@ -39,8 +39,8 @@ uint32_t view_paths_below_mark(struct view_paths *p, uint32_t path, const char *
 	const uint64_t *known = map_get(&p->of_mark, key);
 	struct film_stack step = {path, p->view->film->frame_count + mark, FILM_HOW_EXACT};
 
-	if (mark == VIEW_NO_MEMORY)
-		return mark;
+	if (path == VIEW_NO_MEMORY || mark == VIEW_NO_MEMORY)
+		return VIEW_NO_MEMORY;
 	return known ? (uint32_t)*known : add_path(p, &p->of_mark, key, step);
 }
 
@@ -49,6 +49,10 @@ uint32_t view_paths_below_stack(struct view_paths *p, uint32_t path, uint32_t st
 	const uint64_t *known = NULL;
 	uint32_t root = path;
 
+	if (path == VIEW_NO_MEMORY)
+		return path;
+	if (path && !stack)
+		return view_paths_below_mark(p, path, NAME_UNKNOWN);
 	if (p->view->fold.into)
 		stack = p->view->fold.into[stack];
 	p->line.count = 0;
@@ -86,9 +90,9 @@ static struct weight *weight_of(struct view_paths *p, uint32_t group, uint32_t p
 	return vec_last(&view->weights);
 }
 
-/* "[woken by redis-server (12)]"; in an interrupt the current thread has nothing to do with it. */
-static void waker_words(const struct film *film, const struct view_waker *waker, char *words,
-			size_t size)
+/* In an interrupt the current thread has nothing to do with it. */
+void view_waker_words(const struct film *film, const struct view_waker *waker, char *words,
+		      size_t size)
 {
 	static const char *const contexts[] = {
 		[FILM_WAIT_BY_SOFTIRQ] = "a soft interrupt",
@@ -116,12 +120,12 @@ uint32_t view_paths_below_waker(struct view_paths *p, uint32_t path, const struc
 {
 	char words[256];
 
-	waker_words(p->view->film, waker, words, sizeof(words));
+	view_waker_words(p->view->film, waker, words, sizeof(words));
 	path = view_paths_below_mark(p, path, words);
-	if (path == VIEW_NO_MEMORY || !waker->stack || waker->context != FILM_WAIT_BY_THREAD)
+	if (!waker->stack || waker->context != FILM_WAIT_BY_THREAD)
 		return path;
 	path = view_paths_below_stack(p, path, waker->stack);
-	return path == VIEW_NO_MEMORY ? path : view_paths_below_mark(p, path, "[wakes]");
+	return view_paths_below_mark(p, path, "[wakes]");
 }
 
 uint32_t view_paths_group(const struct view_paths *p, uint32_t thread)

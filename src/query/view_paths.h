@@ -33,7 +33,10 @@ int view_paths_end(struct view_paths *p);
 /* The number of the mark of that name, in view->marks; or VIEW_NO_MEMORY. */
 uint32_t view_paths_mark(struct view_paths *p, const char *name);
 
-/* The path of a mark, and of a whole stack, below another path (0: the root); of no stack: that. */
+/*
+ * The path of a mark, and of a whole stack, below another path (0: the root, VIEW_NO_MEMORY: that).
+ * Of no stack: the root, or a mark that says so.
+ */
 uint32_t view_paths_below_mark(struct view_paths *p, uint32_t path, const char *name);
 uint32_t view_paths_below_stack(struct view_paths *p, uint32_t path, uint32_t stack);
 
@@ -43,6 +46,10 @@ struct view_waker {
 };
 uint32_t view_paths_below_waker(struct view_paths *p, uint32_t path,
 				const struct view_waker *waker);
+
+/* The first mark: "[woken by redis-server (12)]". */
+void view_waker_words(const struct film *film, const struct view_waker *waker, char *words,
+		      size_t size);
 
 /* The view's group of a thread. */
 uint32_t view_paths_group(const struct view_paths *p, uint32_t thread);

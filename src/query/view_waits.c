@@ -32,15 +32,11 @@ static uint32_t path_of(struct collector *c, const struct film_waits *waits, siz
 		strcat(words, "]");
 		path = view_paths_below_mark(&c->paths, path, words);
 	}
-	if (path != VIEW_NO_MEMORY && shape->by_waker)
+	if (shape->by_waker)
 		path = view_paths_below_waker(
 			&c->paths, path,
 			&(struct view_waker){waits->waker[i], waits->waker_stack[i],
 					     waits->context[i], waits->flags[i]});
-	if (path == VIEW_NO_MEMORY)
-		return path;
-	if (path && !waits->stack[i])
-		return view_paths_below_mark(&c->paths, path, NAME_UNKNOWN);
 	return view_paths_below_stack(&c->paths, path, waits->stack[i]);
 }
 
