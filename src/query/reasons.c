@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "query/reasons.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,24 @@ void view_sort_reasons(struct view_reasons *reasons)
 {
 	if (reasons->count)
 		qsort(reasons->at, reasons->count, sizeof(*reasons->at), most_first);
+}
+
+int view_count_losses(struct view_reasons *losses, const struct film *film, uint32_t event,
+		      uint32_t also)
+{
+	struct map known = {0};
+	bool done = true;
+
+	for (size_t i = 0; done && i < film->loss_count; i++) {
+		const struct film_loss *loss = &film->losses[i];
+
+		if (loss->count && (!loss->event || loss->event == event || loss->event == also))
+			done = view_count_reason(losses, &known, loss->reason, strlen(loss->reason),
+						 loss->count);
+	}
+	view_sort_reasons(losses);
+	map_free(&known);
+	return done ? 0 : -ENOMEM;
 }
 
 void view_free_reasons(struct view_reasons *reasons)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "film/reader.h"
 
 /* A count with its reason, "unreadable memory". */
 struct view_reason {
@@ -25,6 +26,13 @@ bool view_count_reason(struct view_reasons *reasons, struct map *known, const ch
 
 /* Most first. */
 void view_sort_reasons(struct view_reasons *reasons);
+
+/*
+ * What a film lost of an event, and of another one (0: none) that is looked at with it, and of all
+ * of them, most first. 0 or -ENOMEM.
+ */
+int view_count_losses(struct view_reasons *losses, const struct film *film, uint32_t event,
+		      uint32_t also);
 
 void view_free_reasons(struct view_reasons *reasons);
 

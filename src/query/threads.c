@@ -106,6 +106,8 @@ static int by_likeness(const void *left, const void *right, void *context)
 		order = compare(a->state, b->state);
 	if (!order)
 		order = compare(a->number, b->number);
+	if (!order)
+		order = compare(a->class, b->class);
 	return order ? order : compare(film->threads[a->thread].tid, film->threads[b->thread].tid);
 }
 
@@ -205,7 +207,8 @@ int thread_dump_make(struct film *film, const struct shape *shape, struct thread
 	if (!dump->event)
 		return fail(why, -ENOENT, NULL, "the film has no dump of threads");
 	if (fold_stacks(film, shape, &dump->fold) ||
-	    frame_labels_init(&dump->frames, &dump->labels, film))
+	    frame_labels_init(&dump->frames, &dump->labels, film) ||
+	    view_count_losses(&dump->losses, film, dump->event, 0))
 		return fail_errno(why, -ENOMEM, NULL, "cannot list the threads");
 	dump->paths = dump->fold.paths ? dump->fold.paths : film->stacks;
 	err = gather(&g, dump, why);
@@ -226,6 +229,7 @@ int thread_dump_make(struct film *film, const struct shape *shape, struct thread
 void thread_dump_free(struct thread_dump *dump)
 {
 	free(dump->threads);
+	view_free_reasons(&dump->losses);
 	frame_labels_free(&dump->frames);
 	labels_free(&dump->labels);
 	fold_free(&dump->fold);

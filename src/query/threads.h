@@ -5,6 +5,7 @@
 #include "film/reader.h"
 #include "query/fold.h"
 #include "query/labels.h"
+#include "query/reasons.h"
 #include "query/wait_class.h"
 
 /*
@@ -36,6 +37,7 @@ struct thread_dump {
 	struct thread_state *threads;
 	size_t count;
 	uint64_t from, to; /* the first and the last moment */
+	struct view_reasons losses;
 	/* private */
 	struct fold fold;
 	struct labels labels;

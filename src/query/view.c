@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/map.h"
 #include "film/events.h"
 #include "query/view_fill.h"
 
@@ -75,24 +74,6 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 	return value < low || high < low ? low : value > high ? high : value;
 }
 
-static int account_losses(struct view *view)
-{
-	const struct film *film = view->film;
-	struct map known = {0};
-	bool done = true;
-
-	for (size_t i = 0; done && i < film->loss_count; i++) {
-		const struct film_loss *loss = &film->losses[i];
-
-		if (loss->count && (!loss->event || &film->events[loss->event] == view->event))
-			done = view_count_reason(&view->losses, &known, loss->reason,
-						 strlen(loss->reason), loss->count);
-	}
-	view_sort_reasons(&view->losses);
-	map_free(&known);
-	return done ? 0 : -ENOMEM;
-}
-
 static int fill(struct view *view, const struct question *q, struct fail *why)
 {
 	struct film *film = view->film;
@@ -138,7 +119,7 @@ int view_open(struct film *film, const struct question *q, enum view_group group
 		err = view_event_also(film, q, event, &view->also, why);
 	if (!err)
 		err = fill(view, q, why);
-	if (!err && account_losses(view))
+	if (!err && view_count_losses(&view->losses, film, event, view->also))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot count the losses");
 	return err;
 }

@@ -6,29 +6,9 @@
 #include <string.h>
 
 #include "show/call_notes.h"
+#include "show/json_film.h"
 #include "show/show.h"
 #include "show/words.h"
-
-static void put_film(struct json *j, const char *key, const struct film *film)
-{
-	const struct film_info *info = &film->info;
-	char time[64];
-
-	json_open(j, key, '{');
-	json_text(j, "machine", info->hostname);
-	words_rfc3339(info, info->start, time, sizeof(time));
-	json_text(j, "start", time);
-	words_rfc3339(info, info->end, time, sizeof(time));
-	json_text(j, "end", time);
-	json_text(j, "command", info->command);
-	json_text(j, "version", info->version);
-	json_text(j, "kernel", info->kernel);
-	json_text(j, "arch", info->arch);
-	json_u64(j, "cpus", info->cpus);
-	if (*info->labels)
-		json_text(j, "labels", info->labels);
-	json_close(j, '}');
-}
 
 static void put_span(struct json *j, const struct view *view)
 {
@@ -53,22 +33,13 @@ static void put_event(struct json *j, const struct view *view)
 	json_close(j, '}');
 }
 
-/* Reasons that differ in bytes that are no UTF-8 would be the same key twice: so be it. */
-static void put_reasons(struct json *j, const char *key, const struct view_reasons *reasons)
-{
-	json_open(j, key, '{');
-	vec_foreach (reasons, reason)
-		json_u64(j, reason->words, reason->count);
-	json_close(j, '}');
-}
-
 static void put_stacks(struct json *j, const struct view *view)
 {
 	json_open(j, "stacks", '{');
 	json_u64(j, "samples", view->samples);
 	json_u64(j, "complete", view->stacks.complete);
 	json_u64(j, "truncated", view->stacks.truncated);
-	put_reasons(j, "reasons", &view->stacks.reasons);
+	json_put_reasons(j, "reasons", &view->stacks.reasons);
 	json_u64(j, "guessed", view->stacks.guessed);
 	json_u64(j, "gaps", view->stacks.gaps);
 	json_close(j, '}');
@@ -78,7 +49,7 @@ static void put_view(struct json *j, const struct view *view)
 {
 	put_span(j, view);
 	put_event(j, view);
-	put_reasons(j, "loss", &view->losses);
+	json_put_reasons(j, "loss", &view->losses);
 	put_stacks(j, view);
 }
 
@@ -258,7 +229,8 @@ int show_json(const struct report *report, const struct show_options *options, F
 	int err;
 
 	json_open(&j, NULL, '{');
-	put_film(&j, "film", report->view.film);
+	json_put_film(&j, report->view.film, report->view.film->info.start,
+		      report->view.film->info.end);
 	put_view(&j, &report->view);
 	err = put_processes(&j, &report->view);
 	put_groups(&j, &report->groups);
@@ -274,7 +246,7 @@ int show_json(const struct report *report, const struct show_options *options, F
 static void put_side(struct json *j, const char *key, const struct view *view)
 {
 	json_open(j, key, '{');
-	put_film(j, "film", view->film);
+	json_put_film(j, view->film, view->film->info.start, view->film->info.end);
 	put_view(j, view);
 	json_close(j, '}');
 }

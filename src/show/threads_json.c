@@ -3,39 +3,8 @@
 
 #include <errno.h>
 
-#include "base/json.h"
+#include "show/json_film.h"
 #include "show/words.h"
-
-static void put_film(struct json *j, const struct thread_dump *dump)
-{
-	const struct film_info *info = &dump->film->info;
-	char time[64];
-
-	json_open(j, "film", '{');
-	json_text(j, "machine", info->hostname);
-	words_rfc3339(info, dump->from, time, sizeof(time));
-	json_text(j, "start", time);
-	words_rfc3339(info, dump->to, time, sizeof(time));
-	json_text(j, "end", time);
-	json_text(j, "command", info->command);
-	json_text(j, "version", info->version);
-	json_text(j, "kernel", info->kernel);
-	json_text(j, "arch", info->arch);
-	json_u64(j, "cpus", info->cpus);
-	json_close(j, '}');
-}
-
-static void put_losses(struct json *j, const struct thread_dump *dump)
-{
-	json_open(j, "loss", '{');
-	for (size_t i = 0; i < dump->film->loss_count; i++) {
-		const struct film_loss *loss = &dump->film->losses[i];
-
-		if (loss->count && (!loss->event || loss->event == dump->event))
-			json_u64(j, loss->reason, loss->count);
-	}
-	json_close(j, '}');
-}
 
 static int put_frame(struct json *j, struct thread_dump *dump, const struct film_stack *stack)
 {
@@ -111,8 +80,8 @@ int show_threads_json(struct thread_dump *dump, FILE *out)
 	int err = 0;
 
 	json_open(&j, NULL, '{');
-	put_film(&j, dump);
-	put_losses(&j, dump);
+	json_put_film(&j, dump->film, dump->from, dump->to);
+	json_put_reasons(&j, "loss", &dump->losses);
 	json_open(&j, "threads", '[');
 	for (size_t i = 0; !err && i < dump->count; i++)
 		err = put_thread(&j, dump, &dump->threads[i]);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "show/json_film.h"
+
+#include "base/vec.h"
+#include "show/words.h"
+
+void json_put_film(struct json *j, const struct film *film, uint64_t from, uint64_t to)
+{
+	const struct film_info *info = &film->info;
+	char time[64];
+
+	json_open(j, "film", '{');
+	json_text(j, "machine", info->hostname);
+	words_rfc3339(info, from, time, sizeof(time));
+	json_text(j, "start", time);
+	words_rfc3339(info, to, time, sizeof(time));
+	json_text(j, "end", time);
+	json_text(j, "command", info->command);
+	json_text(j, "version", info->version);
+	json_text(j, "kernel", info->kernel);
+	json_text(j, "arch", info->arch);
+	json_u64(j, "cpus", info->cpus);
+	if (*info->labels)
+		json_text(j, "labels", info->labels);
+	json_close(j, '}');
+}
+
+/* Reasons that differ in bytes that are no UTF-8 would be the same key twice: so be it. */
+void json_put_reasons(struct json *j, const char *key, const struct view_reasons *reasons)
+{
+	json_open(j, key, '{');
+	vec_foreach (reasons, reason)
+		json_u64(j, reason->words, reason->count);
+	json_close(j, '}');
+}

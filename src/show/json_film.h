@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SHOW_JSON_FILM_H
+#define SHOW_JSON_FILM_H
+
+#include "base/json.h"
+#include "film/reader.h"
+#include "query/reasons.h"
+
+/* What every answer in JSON says of a film. */
+
+/* "film": its machine, the times from and to of it, and how it was made. */
+void json_put_film(struct json *j, const struct film *film, uint64_t from, uint64_t to);
+
+void json_put_reasons(struct json *j, const char *key, const struct view_reasons *reasons);
+
+#endif
