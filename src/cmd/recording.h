@@ -16,18 +16,22 @@
 /* What the verbs that record have in common. */
 
 /* Their options: short ones, and rows for the table given to getopt_long(). */
-#define RECORDING_SHORT_OPTIONS "ap:t:n:d:o:qu:"
-#define RECORDING_LONG_OPTIONS                                                                 \
+#define RECORDING_SHORT_TARGETS "ap:t:n:"
+#define RECORDING_LONG_TARGETS                                                                 \
 	{"all", no_argument, NULL, 'a'}, {"pid", required_argument, NULL, 'p'},                \
 		{"tid", required_argument, NULL, 't'}, {"name", required_argument, NULL, 'n'}, \
-		{"cgroup", required_argument, NULL, RECORDING_OPT_CGROUP},                     \
-		{"duration", required_argument, NULL, 'd'},                                    \
-		{"output", required_argument, NULL, 'o'}, {"quiet", no_argument, NULL, 'q'},   \
-		{"user", required_argument, NULL, 'u'},                                        \
-		{"no-randomize-addr", no_argument, NULL, RECORDING_OPT_NO_RANDOMIZE_ADDR},     \
-		{"label", required_argument, NULL, RECORDING_OPT_LABEL},                       \
 	{                                                                                      \
-		"no-children", no_argument, NULL, RECORDING_OPT_NO_CHILDREN                    \
+		"cgroup", required_argument, NULL, RECORDING_OPT_CGROUP                        \
+	}
+#define RECORDING_SHORT_OPTIONS RECORDING_SHORT_TARGETS "d:o:qu:"
+#define RECORDING_LONG_OPTIONS                                                               \
+	RECORDING_LONG_TARGETS, {"duration", required_argument, NULL, 'd'},                  \
+		{"output", required_argument, NULL, 'o'}, {"quiet", no_argument, NULL, 'q'}, \
+		{"user", required_argument, NULL, 'u'},                                      \
+		{"no-randomize-addr", no_argument, NULL, RECORDING_OPT_NO_RANDOMIZE_ADDR},   \
+		{"label", required_argument, NULL, RECORDING_OPT_LABEL},                     \
+	{                                                                                    \
+		"no-children", no_argument, NULL, RECORDING_OPT_NO_CHILDREN                  \
 	}
 
 enum {

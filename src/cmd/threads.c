@@ -25,7 +25,7 @@
 #define FREQUENCY 999
 
 struct arguments {
-	struct selection selection;
+	struct recording_options common; /* which threads */
 	struct camera_options camera;
 	struct shape shape;
 	bool each, json, help;
@@ -60,8 +60,7 @@ static const char help[] =
 	"  stackcam threads -a --format json | jq '.threads[] | select(.state == \"D\")'\n";
 
 enum {
-	OPT_CGROUP = 256,
-	OPT_EACH,
+	OPT_EACH = 256,
 	OPT_FORMAT,
 	OPT_LINES,
 	OPT_NATIVE,
@@ -70,11 +69,7 @@ enum {
 };
 
 static const struct option long_options[] = {
-	{"all", no_argument, NULL, 'a'},
-	{"pid", required_argument, NULL, 'p'},
-	{"tid", required_argument, NULL, 't'},
-	{"name", required_argument, NULL, 'n'},
-	{"cgroup", required_argument, NULL, OPT_CGROUP},
+	RECORDING_LONG_TARGETS,
 	{"each", no_argument, NULL, OPT_EACH},
 	{"format", required_argument, NULL, OPT_FORMAT},
 	{"lines", no_argument, NULL, OPT_LINES},
@@ -85,46 +80,13 @@ static const struct option long_options[] = {
 	{0},
 };
 
-/* Returns 1 if the option says which threads, 0, or a negative errno with *why filled. */
-static int take_target(struct arguments *a, int option, struct fail *why)
-{
-	int err;
-
-	switch (option) {
-	case 'a':
-		a->selection.whole_machine = true;
-		return 1;
-	case 'p':
-		err = selection_add_pids(&a->selection, optarg, why);
-		return err ? err : 1;
-	case 't':
-		err = selection_add_tids(&a->selection, optarg, why);
-		return err ? err : 1;
-	case 'n':
-		err = selection_add_name(&a->selection, optarg, why);
-		return err ? err : 1;
-	case OPT_CGROUP:
-		err = selection_add_cgroup(&a->selection, optarg, why);
-		return err ? err : 1;
-	default:
-		return 0;
-	}
-}
-
-static int say(const struct fail *why)
-{
-	fail_print(why);
-	return why->err == -EINVAL ? EXIT_USAGE : fail_exit_status(why);
-}
-
 /* Returns 0 or an exit status. */
 static int take_option(struct arguments *a, int option, char **argv)
 {
-	struct fail why = {0};
-	int taken = take_target(a, option, &why);
+	int status = recording_take_option("threads", option, &a->common);
 
-	if (taken)
-		return taken < 0 ? say(&why) : 0;
+	if (status >= 0)
+		return status;
 	switch (option) {
 	case OPT_EACH:
 		a->each = true;
@@ -159,12 +121,12 @@ static int take_option(struct arguments *a, int option, char **argv)
 /* Returns 0 or an exit status. */
 static int parse(struct arguments *a, int argc, char **argv)
 {
-	const struct selection *s = &a->selection;
-	struct fail why = {0};
+	const struct selection *s = &a->common.selection;
 	int option, status;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "ap:t:n:h", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, RECORDING_SHORT_TARGETS "h", long_options,
+				     NULL)) != -1) {
 		status = take_option(a, option, argv);
 		if (status || a->help)
 			return status;
@@ -179,7 +141,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 	    !s->cgroup_count)
 		return cmd_usage("threads", "name the threads: -p PID, -t TID, -n NAME, --cgroup "
 					    "PATH, or -a for the whole machine");
-	return selection_check(&a->selection, &why) ? say(&why) : 0;
+	return recording_check_options("threads", &a->common);
 }
 
 /* Films the moment. 0 or a negative errno with *why filled. */
@@ -197,7 +159,7 @@ static int record(const struct arguments *a, int argc, char **argv, const char *
 	sources_turn_on(&sources, event_type(EVENT_THREADS)->name);
 	sources_set_value(&sources, "frequency", FREQUENCY);
 	options.sources = &sources;
-	options.selection = &a->selection;
+	options.selection = &a->common.selection;
 	recorder_raise_descriptors();
 	err = camera_new(&options, &camera, why);
 	if (!err)
@@ -215,12 +177,13 @@ static int record(const struct arguments *a, int argc, char **argv, const char *
 static int write_dump(const struct arguments *a, struct film *film, struct output *output,
 		      struct fail *why)
 {
+	const struct selection *s = &a->common.selection;
 	struct thread_dump dump;
 	int err = thread_dump_make(film, &a->shape, &dump, why);
 
 	if (!err && !dump.count)
 		err = fail(why, -ESRCH, NULL, "there are no such threads%s",
-			   a->selection.pid_count || a->selection.tid_count ? " any more" : "");
+			   s->pid_count || s->tid_count ? " any more" : "");
 	if (!err) {
 		err = a->json ? show_threads_json(&dump, output->file)
 			      : show_threads_text(&dump, a->each, output->file);
@@ -285,6 +248,6 @@ int cmd_threads(int argc, char **argv)
 		fputs(help, stdout);
 	else if (!status)
 		status = run(&a, argc, argv);
-	selection_free(&a.selection);
+	recording_options_free(&a.common);
 	return status;
 }
