@@ -394,8 +394,9 @@ int cmd_serve(int argc, char **argv)
 	/*
 	 * Each thread that lives as long as the server has an arena of its own. Of one that is
 	 * shared, a thread with questions, which gives way to all that is filmed, may hold the lock
-	 * while it does not get the CPU, and whoever asks how things are waits with it. And what a
-	 * large answer took is given back behind it; by itself, malloc() would learn to keep it.
+	 * while it does not get the CPU, and a client that asks how things are waits with it. And
+	 * what a large answer took is given back behind it; by itself, malloc() would learn to keep
+	 * it.
 	 */
 	mallopt(M_ARENA_MAX, ARENAS);
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);

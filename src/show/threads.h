@@ -7,7 +7,7 @@
 
 #include "query/threads.h"
 
-/* A dump of threads. 0 or -ENOMEM; that the stream failed is seen by whoever closes it. */
+/* A dump of threads. 0 or -ENOMEM; its caller sees that the stream failed when it closes it. */
 
 /* each: a stack for every thread; else one for those of a process that are alike. */
 int show_threads_text(struct thread_dump *dump, bool each, FILE *out);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "query/names.h"
@@ -53,7 +52,7 @@ static void put_times(FILE *out, const struct thread_state *threads, size_t coun
 	/* of one of them it is not known */
 	if (!shortest)
 		fputs("up to ", out);
-	else if (longest - shortest >= PRECISE_NS && longest / 20 > (longest - shortest) / 20) {
+	else if (longest - shortest >= PRECISE_NS) {
 		put_duration(out, shortest);
 		fputs(" to ", out);
 	}
