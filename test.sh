@@ -97,16 +97,18 @@ meson_tests()
 		echo "failed $name-build" >>$results/checks
 }
 
-# end_to_end NAME OPTION…: a run of pytest. What is filmed keeps one CPU busy, and there is a worker for each; the tests
-# of a file share what they film, and stay together.
+# What is filmed keeps one CPU busy, and there is a worker for each; the tests of a file share what they film, and stay
+# together.
+workers=(-n "$(nproc)" --dist loadfile)
+
+# end_to_end NAME OPTION…: a run of pytest.
 end_to_end()
 {
 	local name=$1
 	shift
 	# Debian's own python3 has pytest, another one in PATH may not.
-	/usr/bin/python3 -B -m pytest -q -p no:cacheprovider -n "$(nproc)" --dist loadfile \
-		--junit-xml=$results/"$name".xml "$@"
-	# 5: nothing was collected.
+	/usr/bin/python3 -B -m pytest -q -p no:cacheprovider --junit-xml=$results/"$name".xml "$@"
+	# Else it crashed, or nothing was collected.
 	case $? in
 	0 | 1) ;;
 	*) echo "failed $name" >>$results/checks ;;
@@ -179,7 +181,7 @@ run_unit_sanitized()
 
 run_e2e()
 {
-	end_to_end e2e $end_to_end_files --build=build
+	end_to_end e2e "${workers[@]}" $end_to_end_files --build=build
 }
 
 # What failed while other tests ran beside it must pass three times alone, when nothing else runs; those that do are
@@ -193,15 +195,14 @@ run_again()
 	[ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le $again_most ] || return 0
 	mkdir -p $results/again
 	for ((time = 1; time <= again_times; time++)); do
-		/usr/bin/python3 -B -m pytest -q -p no:cacheprovider --build=build --tb=no -rN \
-			--junit-xml=$results/again/$time.xml "${failed[@]}"
+		end_to_end again/$time --build=build --tb=no -rN "${failed[@]}"
 	done
 }
 
 # Faults and reports once more, under the sanitizers.
 run_e2e_sanitized()
 {
-	end_to_end e2e-sanitized tests/e2e/test_faults.py tests/e2e/test_output.py tests/e2e/test_diff.py \
+	end_to_end e2e-sanitized "${workers[@]}" tests/e2e/test_faults.py tests/e2e/test_output.py tests/e2e/test_diff.py \
 		--build=build-fuzz --programs=build/tests/programs -k "not 10000 and not 5000"
 }
 
@@ -277,4 +278,4 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
 run_all
 echo "== all ($SECONDS s)"
-exec /usr/bin/python3 -B scripts/count_tests.py $results
+exec /usr/bin/python3 -B scripts/count_tests.py $results $again_times
