@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../prelude.h"
 
+#include "film/merge.h"
 #include "make.h"
 
 #include <stdio.h>
@@ -57,6 +58,17 @@ struct film_writer *create(const char *path)
 	return w;
 }
 
+struct film_writer *create_with(const char *path, uint32_t threads, uint64_t stacks)
+{
+	struct film_writer *w = create(path);
+
+	for (uint32_t i = 2; i < threads; i++)
+		film_add_thread(w, &(struct film_thread){1, 100 + i, i, "worker"});
+	for (uint64_t i = 1; i < stacks; i++)
+		stack_of(w, &i, 1);
+	return w;
+}
+
 uint32_t native(struct film_writer *w, uint64_t address)
 {
 	return film_frame(w, 1, FILM_FRAME_NATIVE, address);
@@ -108,6 +120,17 @@ struct film *open_film(const char *path)
 		fail_print(&why);
 	assert_non_null(film);
 	return film;
+}
+
+struct film *merge_alone(const char *path)
+{
+	struct fail why = {0};
+	char merged[256];
+	size_t bad;
+
+	snprintf(merged, sizeof(merged), "%s.merged", path);
+	assert_int_equal(film_merge_files(&path, 1, merged, &bad, &why), 0);
+	return open_film(merged);
 }
 
 void put_second(struct film_writer *w, uint64_t second)

@@ -18,6 +18,8 @@ extern const struct film_info test_info;
 
 /* A film with one event, process, thread and image. */
 struct film_writer *create(const char *path);
+/* The same, with threads and stacks: numbers below these are known. */
+struct film_writer *create_with(const char *path, uint32_t threads, uint64_t stacks);
 /* One frame of image 1. */
 uint32_t native(struct film_writer *w, uint64_t address);
 /* A stack of the frames at the addresses, root first. */
@@ -29,6 +31,8 @@ void change_film(const char *path, const char *sql);
 void commit(struct film_writer *w, uint64_t now);
 void close_film(struct film_writer *w, uint64_t now);
 struct film *open_film(const char *path);
+/* What a merge makes of that film alone. */
+struct film *merge_alone(const char *path);
 
 /* A film of seconds commits with 100 samples in each, sample i of value i + 1, at i * 10 ms. */
 void put_second(struct film_writer *w, uint64_t second);

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../prelude.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "film/merge.h"
 #include "make.h"
 
 #define LOCKS	70000 /* more than a block holds */
@@ -65,20 +60,9 @@ static int is_next(void *context, const struct film_locks *locks)
 	return 0;
 }
 
-static struct film_writer *begin(const char *path)
-{
-	struct film_writer *w = create(path);
-
-	for (uint32_t i = 2; i < THREADS; i++)
-		film_add_thread(w, &(struct film_thread){1, 100 + i, i, "worker"});
-	for (uint64_t i = 1; i < STACKS; i++)
-		stack_of(w, &i, 1);
-	return w;
-}
-
 static void write_locks(const char *path)
 {
-	struct film_writer *w = begin(path);
+	struct film_writer *w = create_with(path, THREADS, STACKS);
 
 	for (uint64_t i = 0; i < LOCKS; i++) {
 		struct film_lock lock = lock_number(i ^ (i / 100 % 2));
@@ -109,27 +93,23 @@ static void test_locks(void **state)
 	film_event_total(film, 1, &count, &total);
 	assert_int_equal(count, LOCKS);
 	assert_int_equal(total, seen.total);
+	check_promises(film);
 	film_free(film);
 	remove_folder();
 }
 
 static void test_merge(void **state)
 {
-	char *path = strdup(new_path()), merged[4096];
+	const char *path = new_path();
 	struct seen seen = {0};
 	struct film *film;
-	struct fail why = {0};
-	size_t bad;
 
 	(void)state;
 	write_locks(path);
-	snprintf(merged, sizeof(merged), "%s.merged", path);
-	assert_int_equal(film_merge_files((const char *const *)&path, 1, merged, &bad, &why), 0);
-	film = open_film(merged);
+	film = merge_alone(path);
 	assert_int_equal(film_each_locks(film, 1, 0, UINT64_MAX, is_next, &seen, NULL), 0);
 	assert_int_equal(seen.next, LOCKS);
 	film_free(film);
-	free(path);
 	remove_folder();
 }
 
@@ -137,7 +117,7 @@ static void test_merge(void **state)
 static void test_refused(void **state)
 {
 	const char *path = new_path();
-	struct film_writer *w = begin(path);
+	struct film_writer *w = create_with(path, THREADS, STACKS);
 	struct film_lock lock = lock_number(1), wrong[6];
 	struct film *film;
 	uint64_t count, total;

@@ -2,13 +2,9 @@
 #include "../prelude.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* first: cmocka has a macro fail() */
 #include "film/blocks.h"
-#include "film/merge.h"
 #include "film/unpack.h"
 #include "make.h"
 
@@ -68,21 +64,9 @@ static int is_next(void *context, const struct film_waits *waits)
 	return 0;
 }
 
-/* A film that knows all threads and stacks of wait_number(). */
-static struct film_writer *begin(const char *path)
-{
-	struct film_writer *w = create(path);
-
-	for (uint32_t i = 2; i < THREADS; i++)
-		film_add_thread(w, &(struct film_thread){1, 100 + i, i, "worker"});
-	for (uint64_t i = 1; i < STACKS; i++)
-		stack_of(w, &i, 1);
-	return w;
-}
-
 static void write_waits(const char *path)
 {
-	struct film_writer *w = begin(path);
+	struct film_writer *w = create_with(path, THREADS, STACKS);
 
 	/* some of them late, as those of several CPUs come */
 	for (uint64_t i = 0; i < WAITS; i++) {
@@ -163,22 +147,17 @@ static void test_samples(void **state)
 
 static void test_merge(void **state)
 {
-	char *path = strdup(new_path()), merged[4096];
+	const char *path = new_path();
 	struct seen seen = {0};
 	struct film *film;
-	struct fail why = {0};
-	size_t bad;
 
 	(void)state;
 	write_waits(path);
-	snprintf(merged, sizeof(merged), "%s.merged", path);
-	assert_int_equal(film_merge_files((const char *const *)&path, 1, merged, &bad, &why), 0);
-	film = open_film(merged);
+	film = merge_alone(path);
 	/* the times of waits are exact, and stay so */
 	assert_int_equal(film_each_waits(film, 1, 0, UINT64_MAX, is_next, &seen, NULL), 0);
 	assert_int_equal(seen.next, WAITS);
 	film_free(film);
-	free(path);
 	remove_folder();
 }
 
@@ -186,7 +165,7 @@ static void test_merge(void **state)
 static void test_refused(void **state)
 {
 	const char *path = new_path();
-	struct film_writer *w = begin(path);
+	struct film_writer *w = create_with(path, THREADS, STACKS);
 	struct film_wait wait = wait_number(1), wrong[6];
 	struct film *film;
 	uint64_t count, total;
