@@ -212,6 +212,28 @@ def wait_until(condition, seconds=PATIENCE):
     return True
 
 
+@contextlib.contextmanager
+def control_group():
+    """A control group of version 2, until the end of the block. Skips where none can be made."""
+    root = next((root for root in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
+                 if (root / "cgroup.controllers").exists()), None)
+    if not root:
+        pytest.skip("no control groups of version 2")
+    group = root / f"stackcam-e2e-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group can be made: {error}")
+    try:
+        yield group
+    finally:
+        for pid in (group / "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                (root / "cgroup.procs").write_text(pid)
+        assert wait_until(lambda: not (group / "cgroup.procs").read_text())
+        group.rmdir()
+
+
 def free_port():
     """A port of loopback that nobody listens at."""
     with socket.socket() as plug:
@@ -269,7 +291,9 @@ class Lab:
     def program(self, name):
         path = self.programs / name
         if not path.exists():
-            pytest.skip(f"{name} was not built (its compiler is missing)")
+            rules = Path(self.stackcam).parents[1] / "build.ninja"
+            assert f"\nbuild tests/programs/{name}:" not in rules.read_text(), f"{name} was not built: run ninja"
+            pytest.skip(f"the compiler of {name} is missing")
         return str(path)
 
     def new_film(self):

@@ -2,14 +2,12 @@
 """Waits where they are hard to record: storms of switches, very many threads, threads that move, other languages."""
 
 import os
-import shutil
-import subprocess
 import sys
 
 import pytest
 
 from harness import needs_root, running
-from test_threads import GO, JAVA, PARTS, PYTHON, start
+from test_threads import PARTS, PYTHON, go_program, java_program, start
 
 pytestmark = needs_root
 
@@ -91,21 +89,12 @@ def test_python_waits_have_whole_stacks(lab):
 
 
 def test_java_waits_have_whole_stacks(lab, tmp_path):
-    if not shutil.which("javac"):
-        pytest.skip("no Java here")
-    (tmp_path / "Dump.java").write_text(JAVA)
-    subprocess.run(["javac", "-d", tmp_path, tmp_path / "Dump.java"], check=True)
-    with running("java", "-cp", tmp_path, "Dump") as target:
+    with java_program(tmp_path) as target:
         film = lab.record("-e", "off-cpu", "-d", "2", "-p", target.pid)
     assert whole(film, "Dump.guarded") == 1 and whole(film, "Dump.rest") == 1
 
 
 def test_go_waits_have_whole_stacks(lab, tmp_path):
-    if not shutil.which("go"):
-        pytest.skip("no Go here")
-    (tmp_path / "rest.go").write_text(GO)
-    subprocess.run(["go", "build", "-o", tmp_path / "rest", tmp_path / "rest.go"], check=True,
-                   env=dict(os.environ, GO111MODULE="off", GOCACHE=str(tmp_path / "cache")))
-    with running(tmp_path / "rest") as target:
+    with go_program(tmp_path) as target:
         film = lab.record("-e", "off-cpu", "-d", "1", "-p", target.pid)
     assert whole(film, "main.rest") == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import needs_root, running, wait_until
+from harness import control_group, needs_root, running, wait_until
 
 pytestmark = needs_root
 
@@ -212,29 +212,10 @@ def test_by_name_also_what_starts_later(lab):
     assert film.share(lambda stack: "f70" in stack) > 0.6, film.explain()
 
 
-def cgroup_root():
-    for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
-        if os.path.exists(f"{place}/cgroup.controllers"):
-            return Path(place)
-    return None
-
-
 def test_by_control_group(lab):
-    root = cgroup_root()
-    if not root:
-        pytest.skip("no cgroup v2 hierarchy")
-    group = root / f"stackcam-e2e-{os.getpid()}"
-    try:
-        group.mkdir()
-    except OSError as error:
-        pytest.skip(f"no control group can be made: {error}")
-    try:
-        with running(lab.program("omit"), 20) as inside, running(lab.program("split"), 20):
-            (group / "cgroup.procs").write_text(str(inside.pid))
-            film = lab.record("-d", 1, "--cgroup", group)
-        assert wait_until(lambda: not (group / "cgroup.procs").read_text())
-    finally:
-        group.rmdir()
+    with control_group() as group, running(lab.program("omit"), 20) as inside, running(lab.program("split"), 20):
+        (group / "cgroup.procs").write_text(str(inside.pid))
+        film = lab.record("-d", 1, "--cgroup", group)
     shares = film.self_shares()
     assert shares["c30"] > 0.9 and "f70" not in shares, film.explain()
 

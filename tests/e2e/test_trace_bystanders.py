@@ -129,6 +129,7 @@ def test_stranger_that_comes_later(lab, program, library):
             work(target)
         counts, stderr = ended(tracer, film)
     assert counts["call"] == 2 and "; 1 smaller loss, which the report names" in stderr, stderr
+    assert {line.tid for line in Traced(film.stackcam, film.path).lines()} == {str(target.pid)}
 
 
 def test_many_processes_of_a_private_file(lab, program, library):
