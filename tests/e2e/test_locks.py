@@ -129,8 +129,8 @@ def test_lock_and_holder_only_of_locks(lab):
 # -- languages ----------------------------------------------------------------------------------------------------------
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
-JAVAS = {name: Path(f"/usr/lib/jvm/{folder}/bin/java")
-         for name, folder in (("17", "java-17-openjdk-amd64"), ("25", "temurin-25-jdk-amd64"))}
+# Of any vendor, by version: java-17-openjdk-amd64, temurin-25-jdk-amd64.
+JAVAS = {version: next(Path("/usr/lib/jvm").glob(f"*-{version}-*/bin/java"), None) for version in ("17", "25")}
 
 
 @contextlib.contextmanager
@@ -176,7 +176,7 @@ def long_ones(film, waiter, name):
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory):
     """Compiled by the oldest JDK, for all of them."""
-    compiler = JAVAS["17"].with_name("javac")
+    compiler = next(java for java in JAVAS.values() if java).with_name("javac")
     if not compiler.exists():
         pytest.skip("there is no javac")
     folder = tmp_path_factory.mktemp("locks")
@@ -185,9 +185,10 @@ def classes(tmp_path_factory):
 
 
 @pytest.fixture(scope="module", params=JAVAS)
-def java(request, shared_lab, classes):
-    if not JAVAS[request.param].exists():
+def java(request, shared_lab):
+    if not JAVAS[request.param]:
         pytest.skip(f"there is no JDK {request.param}")
+    classes = request.getfixturevalue("classes")
     return request.param, *film_locks(shared_lab, JAVAS[request.param], "-cp", classes, "Locks")
 
 
