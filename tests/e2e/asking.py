@@ -98,8 +98,7 @@ class Server:
 @pytest.fixture(scope="session")
 def program(places):
     path = places[0].parents[1] / "tests" / "unit" / "server" / "serve-fake"
-    if not path.exists():
-        pytest.skip("serve-fake was not built")
+    assert path.exists(), "serve-fake was not built: run ninja"
     return str(path)
 
 
