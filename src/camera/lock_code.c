@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/lock_code.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/unwind_abi.h"
@@ -136,31 +135,16 @@ enum lock_code lock_code_with(enum lock_code native, const struct lock_frames *f
 	return native;
 }
 
-static void read_table(const struct elf_file *file, uint32_t type, struct lock_ranges *ranges)
+static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
-	const struct elf_section *table = elf_file_section_of_type(file, type);
-	struct elf_strings *strings = malloc(sizeof(*strings));
-	struct elf_walk *walk = malloc(sizeof(*walk));
-	Elf64_Sym symbol;
+	struct lock_ranges *ranges = context;
+	enum lock_code code = LOCK_CODE_NONE;
 
-	if (table && table->link < file->section_count && strings && walk) {
-		elf_strings_begin(strings, file, &file->sections[table->link]);
-		elf_walk_begin(walk, file, table);
-		for (uint32_t n = 0; n < SYMBOLS_MAX && ranges->all.count < RANGES_MAX &&
-				     elf_walk_symbol(walk, &symbol);
-		     n++) {
-			enum lock_code code = LOCK_CODE_NONE;
-
-			if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_size)
-				code = code_named(elf_strings_get(strings, symbol.st_name));
-			if (code &&
-			    !vec_push(&ranges->all,
-				      (struct lock_range){symbol.st_value, symbol.st_size, code}))
-				break;
-		}
-	}
-	free(strings);
-	free(walk);
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_size)
+		code = code_named(elf_strings_get(names, symbol->st_name));
+	return !code || (vec_push(&ranges->all,
+				  (struct lock_range){symbol->st_value, symbol->st_size, code}) &&
+			 ranges->all.count < RANGES_MAX);
 }
 
 static void read_image(const struct image *image, struct lock_ranges *ranges)
@@ -169,8 +153,10 @@ static void read_image(const struct image *image, struct lock_ranges *ranges)
 
 	if (image->kind != IMAGE_FILE || image->fd < 0 || elf_file_open(&file, image->fd))
 		return;
-	read_table(&file, SHT_DYNSYM, ranges);
-	read_table(&file, SHT_SYMTAB, ranges);
+	/* without memory, code that is not known is of no lock */
+	(void)!elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, ranges);
+	if (ranges->all.count < RANGES_MAX)
+		(void)!elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, take_symbol, ranges);
 	elf_file_close(&file);
 }
 

@@ -33,28 +33,15 @@ static void take_name(struct lock_place *place, const char *name)
 	free(demangled);
 }
 
-/* The variable that holds an address, of one table. */
-static void find_variable(const struct elf_file *file, uint32_t type, struct lock_place *place)
+/* Is it the variable that holds the address? */
+static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
 {
-	const struct elf_section *table = elf_file_section_of_type(file, type);
-	struct elf_strings *strings = malloc(sizeof(*strings));
-	struct elf_walk *walk = malloc(sizeof(*walk));
-	Elf64_Sym symbol;
+	struct lock_place *place = context;
 
-	if (table && table->link < file->section_count && strings && walk) {
-		elf_strings_begin(strings, file, &file->sections[table->link]);
-		elf_walk_begin(walk, file, table);
-		for (uint32_t n = 0; n < SYMBOLS_MAX && !*place->name; n++) {
-			if (!elf_walk_symbol(walk, &symbol))
-				break;
-			if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT &&
-			    symbol.st_shndx != SHN_UNDEF &&
-			    place->address - symbol.st_value < symbol.st_size)
-				take_name(place, elf_strings_get(strings, symbol.st_name));
-		}
-	}
-	free(strings);
-	free(walk);
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_shndx != SHN_UNDEF &&
+	    place->address - symbol->st_value < symbol->st_size)
+		take_name(place, elf_strings_get(names, symbol->st_name));
+	return !*place->name;
 }
 
 static bool look_into(const struct image *image, struct lock_place *place)
@@ -65,10 +52,11 @@ static bool look_into(const struct image *image, struct lock_place *place)
 	if (image->fd < 0 || elf_file_open(&file, image->fd))
 		return false;
 	has = is_data(&file, place->address);
+	/* without memory it has no name */
 	if (has)
-		find_variable(&file, SHT_SYMTAB, place);
+		(void)!elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, take_symbol, place);
 	if (has && !*place->name)
-		find_variable(&file, SHT_DYNSYM, place);
+		(void)!elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, place);
 	elf_file_close(&file);
 	return has;
 }

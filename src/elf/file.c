@@ -508,3 +508,31 @@ const char *elf_strings_get(struct elf_strings *s, uint64_t at)
 		return "";
 	return s->window;
 }
+
+int elf_each_symbol(const struct elf_file *f, uint32_t type, uint64_t most,
+		    bool (*take)(void *context, const Elf64_Sym *symbol, struct elf_strings *names),
+		    void *context)
+{
+	const struct elf_section *table = elf_file_section_of_type(f, type);
+	struct elf_strings *names;
+	struct elf_walk *walk;
+	Elf64_Sym symbol;
+	int err = 0;
+
+	if (!table || table->link >= f->section_count)
+		return 0;
+	names = malloc(sizeof(*names));
+	walk = malloc(sizeof(*walk));
+	if (names && walk) {
+		elf_strings_begin(names, f, &f->sections[table->link]);
+		elf_walk_begin(walk, f, table);
+		while (most-- > 0 && elf_walk_symbol(walk, &symbol) &&
+		       take(context, &symbol, names))
+			;
+	} else {
+		err = -ENOMEM;
+	}
+	free(names);
+	free(walk);
+	return err;
+}

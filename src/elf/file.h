@@ -130,4 +130,13 @@ void elf_strings_begin(struct elf_strings *s, const struct elf_file *f,
 /* The string, cut at 16 KiB; "" if there is none. It lives until the next call. */
 const char *elf_strings_get(struct elf_strings *s, uint64_t at);
 
+/*
+ * Calls take() for the first symbols, at most that many, of the table of a type (SHT_SYMTAB or
+ * SHT_DYNSYM), until it returns false. names: has the symbol's name at its st_name. Returns 0, also
+ * if there is no such table, or -ENOMEM.
+ */
+int elf_each_symbol(const struct elf_file *f, uint32_t type, uint64_t most,
+		    bool (*take)(void *context, const Elf64_Sym *symbol, struct elf_strings *names),
+		    void *context);
+
 #endif

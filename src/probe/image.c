@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What kind of program an image is. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "probe/functions.h"
@@ -41,28 +40,28 @@ static bool is_one_of(const char *name, const char *const *names)
 	return false;
 }
 
-/* imports: only those count that other images define. */
+struct search {
+	bool imports; /* only those count that other images define */
+	const char *const *names;
+	bool found;
+};
+
+static bool compare(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+{
+	struct search *search = context;
+
+	search->found = symbol->st_name && (!search->imports || symbol->st_shndx == SHN_UNDEF) &&
+			is_one_of(elf_strings_get(names, symbol->st_name), search->names);
+	return !search->found;
+}
+
 static bool table_has(const struct elf_file *f, uint32_t type, bool imports,
 		      const char *const *names)
 {
-	const struct elf_section *table = elf_file_section_of_type(f, type);
-	struct elf_strings *strings = malloc(sizeof(*strings));
-	struct elf_walk *walk = malloc(sizeof(*walk));
-	bool found = false;
-	Elf64_Sym s;
+	struct search search = {imports, names, false};
 
-	if (strings && walk && table && table->link < f->section_count) {
-		elf_strings_begin(strings, f, &f->sections[table->link]);
-		elf_walk_begin(walk, f, table);
-		while (!found && elf_walk_symbol(walk, &s))
-			found = s.st_name && (!imports || s.st_shndx == SHN_UNDEF) &&
-				is_one_of(elf_strings_get(strings, s.st_name), names);
-	} else if (!strings || !walk) {
-		found = true; /* not known: the careful answer */
-	}
-	free(strings);
-	free(walk);
-	return found;
+	/* where it is not known, that is the careful answer */
+	return elf_each_symbol(f, type, UINT64_MAX, compare, &search) || search.found;
 }
 
 bool probe_is_calm(const struct symbol_image *image)
