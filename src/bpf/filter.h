@@ -43,17 +43,23 @@ static __always_inline bool filter_cgroup_current(void)
 	return false;
 }
 
+/* What user space has said of a process or thread. False: nothing yet. */
+static __always_inline bool filter_is_decided(__u32 key, enum filter_answer *answer)
+{
+	const __u8 *known = filter_everything ? NULL : bpf_map_lookup_elem(&filter_wanted, &key);
+
+	*answer = filter_everything || (known && *known == FILTER_YES) ? FILTER_YES : FILTER_NO;
+	return filter_everything || known;
+}
+
 static __always_inline enum filter_answer filter_current(void)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 key = filter_by_thread ? (__u32)id : id >> 32;
-	__u8 *answer;
+	enum filter_answer answer;
 
-	if (filter_everything)
-		return FILTER_YES;
-	answer = bpf_map_lookup_elem(&filter_wanted, &key);
-	if (answer)
-		return *answer == FILTER_YES ? FILTER_YES : FILTER_NO;
+	if (filter_is_decided(key, &answer))
+		return answer;
 	if (filter_cgroup_current())
 		return FILTER_YES;
 	return filter_ask ? FILTER_ASK : FILTER_NO;

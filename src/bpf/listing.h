@@ -49,13 +49,10 @@ struct seq_file___listing {
 static __always_inline enum filter_answer filter_other(struct task_struct *task)
 {
 	__u32 key = filter_by_thread ? task->pid : task->tgid;
-	__u8 *answer;
+	enum filter_answer answer;
 
-	if (filter_everything)
-		return FILTER_YES;
-	answer = bpf_map_lookup_elem(&filter_wanted, &key);
-	if (answer)
-		return *answer == FILTER_YES ? FILTER_YES : FILTER_NO;
+	if (filter_is_decided(key, &answer))
+		return answer;
 	return filter_ask || filter_cgroup_count ? FILTER_ASK : FILTER_NO;
 }
 

@@ -102,13 +102,10 @@ static __always_inline bool lock_begin(struct task_struct *task)
 	struct probe_regs *entry = (void *)bpf_task_pt_regs(task);
 	struct lock_registers regs;
 	struct lock_evidence *evidence;
-	__u32 command;
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), &entry->dx) || regs.orig_ax != SYSCALL_FUTEX)
 		return false;
-	command = regs.si & LOCK_FUTEX_COMMAND;
-	if (command != LOCK_FUTEX_WAIT && command != LOCK_FUTEX_WAIT_BITSET &&
-	    command != LOCK_FUTEX_LOCK_PI && command != LOCK_FUTEX_LOCK_PI2)
+	if (!lock_futex_waits(regs.si))
 		return false;
 	evidence = bpf_task_storage_get(&off_cpu_lock_evidence, task, 0,
 					BPF_LOCAL_STORAGE_GET_F_CREATE);

@@ -24,6 +24,15 @@
 #define LOCK_FUTEX_WAITERS 0x80000000u
 #define LOCK_FUTEX_TID	   0x3fffffffu
 
+/* Whether it may wait for a lock. */
+static inline int lock_futex_waits(__u32 operation)
+{
+	__u32 command = operation & LOCK_FUTEX_COMMAND;
+
+	return command == LOCK_FUTEX_WAIT || command == LOCK_FUTEX_WAIT_BITSET ||
+	       command == LOCK_FUTEX_LOCK_PI || command == LOCK_FUTEX_LOCK_PI2;
+}
+
 struct lock_evidence {
 	__u64 address;		   /* of the futex word */
 	__u32 operation, expected; /* of the system call */

@@ -28,28 +28,6 @@ static bool is_target(void *context, pid_t pid)
 	return false;
 }
 
-int calls_reach_new(struct calls *calls)
-{
-	const struct selection *selection = calls->options.plan.selection;
-	struct reach_options options = {
-		.uprobes = calls->uprobes,
-		/* perf events can be, and always could */
-		.can_bind = !calls->ways.multi || calls->ways.pid_filter,
-		.only_bind = selection->no_children || selection->tid_count,
-		.is_target = is_target,
-		.context = calls,
-	};
-
-	return reach_new(&options, &calls->reach);
-}
-
-/* From now on, each process that maps some of the files needs its own probes. */
-static void look_at_each_process(struct calls *calls)
-{
-	holds_children(calls->camera.probes);
-	holds_forget(calls->camera.probes);
-}
-
 static const char *path_of(const struct calls *calls, uint32_t image)
 {
 	size_t count;
@@ -58,8 +36,9 @@ static const char *path_of(const struct calls *calls, uint32_t image)
 	return image < count ? images[image].path : "";
 }
 
-static void tell_without(struct calls *calls, uint32_t image, int err)
+static void tell_without(void *context, uint32_t image, int err)
 {
+	struct calls *calls = context;
 	const char *what = "process without probes in a file: the kernel refused them";
 
 	if (err == -ENOSPC)
@@ -74,6 +53,29 @@ static void tell_without(struct calls *calls, uint32_t image, int err)
 		what = "process without probes in a file: too many open files";
 	calls_tell_loss(calls, what, path_of(calls, image));
 	calls->late++;
+}
+
+int calls_reach_new(struct calls *calls)
+{
+	const struct selection *selection = calls->options.plan.selection;
+	struct reach_options options = {
+		.uprobes = calls->uprobes,
+		/* perf events can be, and always could */
+		.can_bind = !calls->ways.multi || calls->ways.pid_filter,
+		.only_bind = selection->no_children || selection->tid_count,
+		.is_target = is_target,
+		.without = tell_without,
+		.context = calls,
+	};
+
+	return reach_new(&options, &calls->reach);
+}
+
+/* From now on, each process that maps some of the files needs its own probes. */
+static void look_at_each_process(struct calls *calls)
+{
+	holds_children(calls->camera.probes);
+	holds_forget(calls->camera.probes);
 }
 
 bool calls_reach_image(struct calls *calls, uint32_t image, pid_t pid, bool *each)

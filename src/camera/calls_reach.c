@@ -26,6 +26,7 @@ struct bound {
 };
 
 struct reached {
+	uint32_t number;
 	char path[32];
 	struct mapped_file file;
 	bool has_file; /* else strangers cannot be looked for */
@@ -90,6 +91,7 @@ int reach_add(struct reach *reach, int fd, struct uprobe_place *places, size_t c
 		free(places);
 		return -ENOMEM;
 	}
+	image->number = (uint32_t)(reach->images.count - 1);
 	snprintf(image->path, sizeof(image->path), "/proc/self/fd/%d", fd);
 	image->has_file = count && mapped_file_of(fd, &image->file);
 	image->places = places;
@@ -206,11 +208,12 @@ static int attach_bound(struct reach *reach, const struct reached *image, pid_t 
 
 /*
  * Another process than the first one gets bound probes in an image, maybe at the same time. Returns
- * how many had to be set anew for that, or a negative errno.
+ * how many had to be set anew for that.
  */
-static int bind_another(struct reach *reach, struct reached *image)
+static size_t bind_another(struct reach *reach, struct reached *image)
 {
-	int err = (int)image->bound.count, failed;
+	size_t count = image->bound.count;
+	int err;
 
 	if (!image->is_guarded || !image->processes)
 		return 0;
@@ -218,19 +221,22 @@ static int bind_another(struct reach *reach, struct reached *image)
 	vec_foreach (&image->bound, bound)
 		uprobes_detach(reach->options.uprobes, image->path, bound->pid);
 	uprobes_wait_detached(reach->options.uprobes);
-	vec_foreach (&image->bound, bound) {
-		failed = attach_bound(reach, image, bound->pid);
-		if (failed && failed != -ESRCH)
-			err = failed;
+	for (size_t i = count; i-- > 0;) {
+		err = attach_bound(reach, image, image->bound.at[i].pid);
+		if (!err || err == -ESRCH)
+			continue;
+		drop(reach, image, i);
+		reach->options.without(reach->options.context, image->number, err);
 	}
-	return err;
+	return count;
 }
 
 static int bind(struct reach *reach, struct reached *image, pid_t pid)
 {
 	struct procfs_stat stat;
 	bool alive = is_alive(pid, &stat);
-	int err, others;
+	size_t others;
+	int err;
 
 	for (size_t i = 0; i < image->bound.count; i++) {
 		if (image->bound.at[i].pid != pid)
@@ -251,7 +257,7 @@ static int bind(struct reach *reach, struct reached *image, pid_t pid)
 	if (!vec_reserve(&image->bound, image->bound.count + 1))
 		return -ENOMEM;
 	others = bind_another(reach, image);
-	err = others < 0 ? others : attach_bound(reach, image, pid);
+	err = attach_bound(reach, image, pid);
 	if (err)
 		return err;
 	image->bound.at[image->bound.count++] = (struct bound){pid, stat.start_ticks, false};
@@ -319,7 +325,6 @@ bool reach_is_bound(const struct reach *reach, uint32_t number)
 struct binding {
 	struct reach *reach;
 	struct reached *image;
-	int err;
 };
 
 static void bind_mapper(void *context, pid_t pid, size_t number)
@@ -333,13 +338,13 @@ static void bind_mapper(void *context, pid_t pid, size_t number)
 		return;
 	err = bind(binding->reach, binding->image, pid);
 	if (err < 0 && err != -ESRCH)
-		binding->err = err;
+		options->without(options->context, binding->image->number, err);
 }
 
 int reach_bind(struct reach *reach, uint32_t number)
 {
 	struct reached *image = image_at_number(reach, number);
-	struct binding binding = {reach, image, 0};
+	struct binding binding = {reach, image};
 	int err;
 
 	if (!image || !image->is_open || !reach->options.can_bind)
@@ -349,7 +354,7 @@ int reach_bind(struct reach *reach, uint32_t number)
 	err = mappers_find(&image->file, 1, bind_mapper, &binding);
 	uprobes_detach(reach->options.uprobes, image->path, 0);
 	uprobes_wait_detached(reach->options.uprobes);
-	return err ? err : binding.err;
+	return err;
 }
 
 uint32_t reach_find_private(struct reach *reach)

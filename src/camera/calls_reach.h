@@ -26,6 +26,8 @@ struct reach_options {
 	/* no probe is unbound; children of targets are none */
 	bool only_bind;
 	bool (*is_target)(void *context, pid_t pid);
+	/* a process has none of the probes that it should have in an image, or had: an errno */
+	void (*without)(void *context, uint32_t image, int err);
 	void *context;
 };
 
@@ -61,7 +63,7 @@ bool reach_is_bound(const struct reach *reach, uint32_t image);
 /*
  * Strangers run an image with unbound probes: they are bound to the targets that map it now. To be
  * called while nothing is kept (calls_on), since some calls would be seen twice. Returns 0 or a
- * negative errno: then some processes have none any more.
+ * negative errno: the processes could not be listed.
  */
 int reach_bind(struct reach *reach, uint32_t image);
 

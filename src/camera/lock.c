@@ -64,7 +64,7 @@ struct lock_book {
 	struct map places;   /* a hash of pid and address: its frame; 0: none */
 	struct map runtimes; /* pid: its struct runtime_type, of which the kernel side knows */
 	struct map owners;   /* a hash of pid and a runtime's owner: the number of its thread */
-	uint64_t undecided;
+	uint64_t undecided, unmet;
 };
 
 /* One wait. */
@@ -125,11 +125,16 @@ void lock_meet(struct lock_book *book, pid_t pid)
 
 	if (map_get(&book->runtimes, key) || !samples_locks(book->host->samples, pid, &locks))
 		return;
-	/* where there is no room, waits for its locks are those that they are made of */
-	if (map_put(&book->runtimes, key, (uintptr_t)locks.type) &&
-	    bpf_map_update_elem(bpf_map__fd(book->host->probes->maps.off_cpu_lock_runtimes), &key,
-				&locks.where, BPF_ANY))
-		map_remove(&book->runtimes, key);
+	if (!map_put(&book->runtimes, key, (uintptr_t)locks.type)) {
+		book->unmet++;
+		return;
+	}
+	if (!bpf_map_update_elem(bpf_map__fd(book->host->probes->maps.off_cpu_lock_runtimes), &key,
+				 &locks.where, BPF_ANY))
+		return;
+	/* there is no room: its waits are for what its locks are made of */
+	map_remove(&book->runtimes, key);
+	book->unmet++;
 }
 
 /* Takes a thread for the holder, if it is one of the process. */
@@ -163,6 +168,17 @@ static bool is_of_mutex(struct look *look)
 {
 	return has_mutex_kind(look) && word(look, MUTEX_USERS) &&
 	       take_holder(look, word(look, MUTEX_OWNER), FILM_HOLDER_OWNER);
+}
+
+/* With such a word: its owner shows it or, if that cannot be found, the code. */
+static bool is_robust(struct look *look)
+{
+	uint32_t owner = look->evidence->expected & LOCK_FUTEX_TID;
+	bool by_code = look->code == LOCK_CODE_MUTEX;
+	bool by_kind = has_mutex_kind(look) && word(look, MUTEX_KIND) & MUTEX_KIND_ROBUST;
+	bool has_owner = (by_code || by_kind) && take_holder(look, owner, FILM_HOLDER_OWNER);
+
+	return by_code || has_owner;
 }
 
 static void read_rwlock(struct look *look)
@@ -225,17 +241,12 @@ static bool read_futex(struct look *look)
 	const struct lock_evidence *evidence = look->evidence;
 	uint32_t command = evidence->operation & LOCK_FUTEX_COMMAND;
 
-	if (command != LOCK_FUTEX_WAIT && command != LOCK_FUTEX_WAIT_BITSET &&
-	    command != LOCK_FUTEX_LOCK_PI && command != LOCK_FUTEX_LOCK_PI2)
-		return false;
 	if (command == LOCK_FUTEX_LOCK_PI || command == LOCK_FUTEX_LOCK_PI2) {
 		look->row->kind = FILM_LOCK_MUTEX_PI;
 		take_holder(look, word(look, 0) & LOCK_FUTEX_TID, FILM_HOLDER_OWNER);
 		return true;
 	}
-	if (evidence->expected & LOCK_FUTEX_WAITERS && has_mutex_kind(look) &&
-	    word(look, MUTEX_KIND) & MUTEX_KIND_ROBUST &&
-	    take_holder(look, evidence->expected & LOCK_FUTEX_TID, FILM_HOLDER_OWNER)) {
+	if (evidence->expected & LOCK_FUTEX_WAITERS && is_robust(look)) {
 		look->row->kind = FILM_LOCK_MUTEX_ROBUST;
 		return true;
 	}
@@ -243,6 +254,14 @@ static bool read_futex(struct look *look)
 	    look->code != LOCK_CODE_WRITE)
 		return read_two(look);
 	return read_by_code(look);
+}
+
+/* Without memory it is looked for again. */
+static void remember_owner(struct lock_book *book, uint64_t key, uint32_t number)
+{
+	if (book->owners.count >= OWNERS_MAX)
+		map_free(&book->owners);
+	(void)!map_put(&book->owners, key, number);
 }
 
 /* The number of the thread that is the owner of a runtime's lock; 0: not known. */
@@ -257,10 +276,8 @@ static uint32_t number_of_owner(struct look *look, bool again)
 	if (known)
 		return (uint32_t)*known;
 	number = samples_lock_owner(book->host->samples, (pid_t)pid, what[1]);
-	if (book->owners.count >= OWNERS_MAX)
-		map_free(&book->owners);
 	if (number)
-		(void)!map_put(&book->owners, key, number);
+		remember_owner(book, key, number);
 	return number;
 }
 
@@ -282,7 +299,7 @@ static bool is_of_runtime(struct look *look)
 	if (!samples_lock_thread(book->host->samples, (pid_t)pid, what[1]))
 		return false;
 	/* one that has ended is not in the runtime's list any more */
-	(void)!map_put(&book->owners, key, 1);
+	remember_owner(book, key, 1);
 	return true;
 }
 
@@ -320,20 +337,24 @@ static uint32_t place_of(struct look *look)
 	return frame;
 }
 
-bool lock_look(pid_t pid, const struct off_cpu_wait *wait, struct lock_evidence *evidence)
+bool lock_look(pid_t pid, const struct off_cpu_wait *wait, bool goes_on,
+	       struct lock_evidence *evidence)
 {
 	struct iovec to = {evidence->words, sizeof(evidence->words)};
 	struct iovec there = {(void *)wait->arguments[0], sizeof(evidence->words)};
-	ssize_t got;
+	ssize_t got = 0;
 
-	if (wait->call != SYS_futex || wait->is_kernel_thread)
+	if (wait->call != SYS_futex || wait->is_kernel_thread ||
+	    !(wait->state & OFF_CPU_STATE_SLEEPS) ||
+	    !lock_futex_waits((uint32_t)wait->arguments[1]))
 		return false;
 	*evidence = (struct lock_evidence){
 		.address = wait->arguments[0],
 		.operation = (uint32_t)wait->arguments[1],
 		.expected = (uint32_t)wait->arguments[2],
 	};
-	got = process_vm_readv(pid, &to, 1, &there, 1, 0);
+	if (goes_on)
+		got = process_vm_readv(pid, &to, 1, &there, 1, 0);
 	/* the end of a page may lie within: then what is before it has been read */
 	evidence->words_read = got > 0 ? (uint8_t)((size_t)got / sizeof(uint32_t)) : 0;
 	return true;
@@ -369,7 +390,7 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 	if (!read_futex(&look)) {
 		/* a stack that was handed over has no frames of its language */
 		book->undecided += !look.frames || look.code == LOCK_CODE_UNKNOWN ||
-				   (type && record->handed_over);
+				   (type && (record->handed_over || !evidence->words_read));
 		return false;
 	}
 	if (look.process && row->kind != FILM_LOCK_PARKING_LOT && row->kind != FILM_LOCK_JAVA)
@@ -390,6 +411,11 @@ void lock_losses(const struct lock_book *book, uint32_t event)
 		film_loss(film, event,
 			  "waits of which it is not known whether they were for a lock",
 			  book->undecided);
+	if (book->unmet)
+		film_loss(film, event,
+			  "waits of a process that has locks of its language's own, which could "
+			  "not be watched: too many such processes",
+			  book->unmet);
 	if (of_cpu && !bpf_map_lookup_elem(fd, &zero, of_cpu))
 		for (int i = 0; i < cpus; i++)
 			count += of_cpu[i].count;

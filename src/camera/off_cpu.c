@@ -308,27 +308,38 @@ static void process_gone(struct source *source, pid_t pid)
  * -- waits --------------------------------------------------------------------------------------
  */
 
+/* A part of a long time. */
+struct part {
+	uint64_t end, duration;
+	uint32_t flags; /* to be added to its row's */
+};
+
 /*
- * Time that ended at a moment: a long one has a row for each second, so that a span of time has its
- * part of it.
+ * The next part of the time that is left of one that ended at a moment: a long one has a row for
+ * each second, so that a span of time has its part of it. False: nothing is left.
  */
+static bool take_part(uint64_t end, uint64_t *left, struct part *part)
+{
+	part->duration = *left > SECOND_NS ? SECOND_NS : *left;
+	*left -= part->duration;
+	part->end = end - *left;
+	part->flags = *left ? FILM_WAIT_OPEN : 0;
+	return part->duration != 0;
+}
+
 static void add(struct source *source, int event, const struct film_wait *like, uint64_t end,
 		uint64_t time)
 {
 	const struct off_cpu *off_cpu = source->state;
 	struct film_wait row = *like;
+	struct part part;
 
-	for (; time > SECOND_NS; time -= SECOND_NS) {
-		row.end = end - time + SECOND_NS;
-		row.duration = SECOND_NS;
-		row.flags = like->flags | FILM_WAIT_OPEN;
+	while (take_part(end, &time, &part)) {
+		row.end = part.end;
+		row.duration = part.duration;
+		row.flags = like->flags | part.flags;
 		film_wait(source->host->film, off_cpu->events[event], &row);
 	}
-	row.end = end;
-	row.duration = time;
-	row.flags = like->flags;
-	if (time)
-		film_wait(source->host->film, off_cpu->events[event], &row);
 }
 
 /* A stack that stands for a period of waits that are not told of one by one. */
@@ -355,18 +366,14 @@ static void add_lock(struct source *source, const struct film_lock *like, uint64
 {
 	const struct off_cpu *off_cpu = source->state;
 	struct film_lock row = *like;
+	struct part part;
 
-	for (; time > SECOND_NS; time -= SECOND_NS) {
-		row.end = end - time + SECOND_NS;
-		row.duration = SECOND_NS;
-		row.flags = like->flags | FILM_WAIT_OPEN;
+	while (take_part(end, &time, &part)) {
+		row.end = part.end;
+		row.duration = part.duration;
+		row.flags = like->flags | part.flags;
 		film_lock(source->host->film, off_cpu->events[OF_LOCKS], &row);
 	}
-	row.end = end;
-	row.duration = time;
-	row.flags = like->flags;
-	if (time)
-		film_lock(source->host->film, off_cpu->events[OF_LOCKS], &row);
 }
 
 /* Nothing names the owner: a thread that wakes by a call of futex(2) has released the lock. */
@@ -401,7 +408,7 @@ static void take_lock(struct source *source, const struct capture_record *record
 		return;
 	if (wait->has_lock)
 		evidence = *(const struct lock_evidence *)(wait + 1);
-	else if (!goes_on || !lock_look((pid_t)record->identity.pid, wait, &evidence))
+	else if (!lock_look((pid_t)record->identity.pid, wait, goes_on, &evidence))
 		return;
 	if (!lock_read(off_cpu->locks, record, &evidence, wait->out, &lock))
 		return;

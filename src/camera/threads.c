@@ -50,7 +50,7 @@ struct threads {
 	vec(struct listed) listed;
 	struct map places; /* tid: place in listed */
 	uint32_t round;
-	uint64_t lists_failed, no_memory, gone;
+	uint64_t lists_failed, damaged, no_memory, gone;
 };
 
 static unsigned int needs(const struct source *source)
@@ -113,12 +113,13 @@ static struct listed *listed_of(struct threads *threads, const struct capture_id
 		threads->listed.at[*known].tid = 0;
 		threads->gone++;
 	}
-	if (!vec_push(&threads->listed, listed) ||
-	    !map_put(&threads->places, identity->tid, threads->listed.count - 1)) {
-		threads->no_memory++;
-		return NULL;
+	if (vec_push(&threads->listed, listed)) {
+		if (map_put(&threads->places, identity->tid, threads->listed.count - 1))
+			return vec_last(&threads->listed);
+		threads->listed.count--;
 	}
-	return vec_last(&threads->listed);
+	threads->no_memory++;
+	return NULL;
 }
 
 /* The time for which a thread waits is that of the film, which has no time before its machine's. */
@@ -180,21 +181,23 @@ static void take_listed(void *context, const struct capture_head *head,
 {
 	const struct capture_record *record = (const struct capture_record *)head;
 	struct source *source = context;
-	size_t frames;
+	size_t frames = 0;
 
 	if (head->kind == THREADS_CHECK && head->size == sizeof(struct threads_check)) {
 		take_check(source, (const struct threads_check *)head);
 		return;
 	}
-	if (head->kind != THREADS_THREAD || head->size < sizeof(*record))
-		return;
-	frames = (size_t)record->user_frames + record->kernel_frames;
-	if (head->size ==
-	    sizeof(*record) + frames * sizeof(uint64_t) + sizeof(struct threads_thread))
+	if (head->size >= sizeof(*record))
+		frames = (size_t)record->user_frames + record->kernel_frames;
+	if (head->kind == THREADS_THREAD && head->size == sizeof(*record) +
+								  frames * sizeof(uint64_t) +
+								  sizeof(struct threads_thread))
 		take_thread(
 			source, record,
 			(const struct threads_thread *)((const uint64_t *)(record + 1) + frames),
 			from);
+	else
+		((struct threads *)source->state)->damaged++;
 }
 
 static int read_list(struct source *source, enum threads_listing purpose)
@@ -242,6 +245,7 @@ static void tell_losses(struct source *source)
 		uint64_t count;
 	} losses[] = {
 		{"threads: the list of them could not be read", threads->lists_failed},
+		{"threads: a record of the list is damaged", threads->damaged},
 		{"thread not listed: no memory for its state", threads->no_memory},
 		{"thread not listed: it ended meanwhile", threads->gone},
 	};

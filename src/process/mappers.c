@@ -72,7 +72,10 @@ static bool compare(void *context, const struct procfs_mapping *mapping)
 {
 	struct search *search = context;
 
-	for (size_t i = 0; mapping->executable && i < search->count; i++)
+	/* code without a file (inode 0), such as the vdso, is of none of them */
+	if (!mapping->executable || !mapping->inode)
+		return true;
+	for (size_t i = 0; i < search->count; i++)
 		if (search->files[i].inode == mapping->inode &&
 		    search->files[i].device == mapping->device)
 			search->take(search->context, search->pid, i);

@@ -108,6 +108,24 @@ def test_a_deadlock_from_before_the_recording_is_shown(lab):
     assert all(lock.waits == 1 and lock.longest == lock.total >= 900_000_000 for lock in seen.values()), seen
 
 
+def test_a_wait_that_began_before_the_recording_is_for_a_lock(lab):
+    program = subprocess.Popen([lab.program("locks"), "60", "held"], stdout=subprocess.PIPE, text=True)
+    try:
+        text = "".join(program.stdout.readline() for _ in range(2))
+        with lab.recording("-e", "off-cpu,lock", "-p", program.pid) as (recording, film):
+            assert wait_until(film.has_samples)
+            program.send_signal(signal.SIGUSR1)
+            assert recording.wait(timeout=PATIENCE) == 0
+    finally:
+        program.kill()
+        program.wait(PATIENCE)
+        program.stdout.close()
+    waiter, holder = truths_of(text)["held"]
+    [lock] = locks_of(film)
+    # the lock says no more who held it, but the one who released it did
+    assert (lock.waiter, lock.holder, lock.sure, lock.waits) == (waiter, holder, "releaser", 1), lock
+
+
 def test_lock_stands_beside_the_waits_themselves(lab):
     film = lab.record("-e", "off-cpu,lock", "--", lab.program("locks"), 1)
     truths = truths_of(film.recording.stdout)

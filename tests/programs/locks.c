@@ -9,10 +9,12 @@
  * wait-KIND.
  *
  * With a second argument, "deadlock", two threads wait for each other's mutexes from before "ready"
- * its end, which a signal brings.
+ * its end, which a signal brings. With "held", one waits from before "ready" until SIGUSR1, and the
+ * program ends.
  */
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -236,6 +238,42 @@ static void deadlock(void)
 	program_ready();
 }
 
+static volatile sig_atomic_t is_asked;
+
+static void take_signal(int number)
+{
+	(void)number;
+	is_asked = 1;
+}
+
+static void *wait_for_main(void *tid)
+{
+	*(volatile pid_t *)tid = own_tid();
+	pthread_mutex_lock(&first);
+	pthread_mutex_unlock(&first);
+	return NULL;
+}
+
+/* The main thread comes and goes, so that a recording has something of it. */
+static void hold_until_asked(void)
+{
+	const struct timespec moment = {0, 1000000L};
+	volatile pid_t waiter = 0;
+	pthread_t thread;
+
+	signal(SIGUSR1, take_signal);
+	pthread_mutex_lock(&first);
+	pthread_create(&thread, NULL, wait_for_main, (void *)&waiter);
+	while (!waiter || !waits(waiter))
+		sched_yield();
+	printf("held %d %d\n", (int)waiter, (int)own_tid());
+	program_ready();
+	while (!is_asked)
+		nanosleep(&moment, NULL);
+	pthread_mutex_unlock(&first);
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	program_begin(argc, argv);
@@ -244,6 +282,10 @@ int main(int argc, char **argv)
 		deadlock();
 		for (;;)
 			pause();
+	}
+	if (argc > 2 && !strcmp(argv[2], "held")) {
+		hold_until_asked();
+		return 0;
 	}
 	init(&recursive, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
 	init(&checked, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
