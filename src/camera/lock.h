@@ -37,9 +37,9 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 	       const struct lock_evidence *evidence, uint64_t began, struct film_lock *row);
 
 /*
- * The evidence of a wait that has none, such as one that began before the recording: what its system
- * call says; and, if it goes on, the lock itself, read now: the thread stands still, and its lock is
- * the one that it has begun to wait for. False: it is in no futex.
+ * The evidence of a wait that has none, such as one that began before the recording: what its
+ * system call says; and, if it goes on, the lock itself, read now: the thread stands still, and its
+ * lock is the one that it has begun to wait for. False: it is in no futex.
  */
 bool lock_look(pid_t pid, const struct off_cpu_wait *wait, bool goes_on,
 	       struct lock_evidence *evidence);
