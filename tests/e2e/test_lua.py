@@ -131,8 +131,7 @@ def seen_by_luajit(mode):
 
 @pytest.mark.parametrize("mode", ["loops", "small", "deep", "operator"])
 def test_inlined_functions(lab, mode):
-    """Functions in compiled code have the shares that LuaJIT's own profiler sees. It sees others each time: by up to
-    seven points on a busy machine."""
+    """Functions in compiled code have the shares that LuaJIT's own profiler sees, which differ from run to run."""
     if not shutil.which("luajit"):
         pytest.skip("there is no luajit")
     truths = [seen_by_luajit(mode) for _ in range(3)]
