@@ -27,10 +27,13 @@
  */
 #define SAMPLE_BYTES 800u
 /*
- * A burst of new processes hands over some dozen stacks of up to 64 KiB: room for them, within
+ * A burst of new processes hands over some dozen stacks of up to 64 KiB; so does, at a high
+ * frequency, one process until its rules are there. Room in half a ring for those of 50 ms, within
  * reason.
  */
-#define RINGS_BYTES_MIN	 (32u << 20)
+#define HANDOVER_BYTES	 (64u << 10)
+#define HANDOVERS_SECOND 20u
+#define RINGS_BYTES_SUM	 (32u << 20)
 #define RING_BYTES_LEAST (128u << 10)
 #define RING_BYTES_USUAL (2u << 20)
 /* Calls come in thick: a million a second on one CPU is 14 MB between two drains. */
@@ -241,9 +244,11 @@ uint32_t rings_bytes_for_samples(unsigned int frequency, unsigned int cpus)
 {
 	uint32_t bytes = RING_BYTES_USUAL;
 
-	while (bytes > RING_BYTES_LEAST && (uint64_t)bytes * cpus > RINGS_BYTES_MIN)
+	while (bytes > RING_BYTES_LEAST && (uint64_t)bytes * cpus > RINGS_BYTES_SUM)
 		bytes /= 2;
-
+	while (bytes / 2 < frequency / HANDOVERS_SECOND * HANDOVER_BYTES &&
+	       (uint64_t)bytes * 2 * cpus <= RINGS_BYTES_SUM)
+		bytes *= 2;
 	while (bytes < frequency * SAMPLE_BYTES && bytes < RING_BYTES_MAX)
 		bytes *= 2;
 	return bytes;
