@@ -119,7 +119,7 @@ static bool same_process(const struct merged_process *known, const struct film_p
 static int add_process(struct merge_ids *ids, const struct film_process *p, uint64_t hash,
 		       uint32_t *id)
 {
-	struct merged_process merged = {*p, p->start, ids->boot};
+	struct merged_process merged = {*p, p->start, ids->boot, ids->film};
 	struct film_process *row = &merged.row;
 
 	row->start = shifted_or_none(ids, p->start);
@@ -156,20 +156,26 @@ static int update_process(struct merge_ids *ids, uint32_t id, const struct film_
 	return 0;
 }
 
+/*
+ * A process that has executed its own file again is a row for each time, as it may run another build
+ * of it: the first row of a film goes on with the last one that is known. What is known of no file
+ * is one row.
+ */
 static int map_process(struct merge_ids *ids, uint32_t i)
 {
 	const struct film_process *p = &ids->from->processes[i];
 	uint64_t hash = hash_process(p, ids->boot);
 	size_t at = intern_start(&ids->process_index, hash);
-	uint32_t id;
+	uint32_t id, last = 0;
 
-	while ((id = intern_next(&ids->process_index, hash, &at))) {
-		if (!same_process(&ids->processes.at[id], p, ids->boot))
-			continue;
-		ids->process_of.at[i] = id;
-		return update_process(ids, id, p);
-	}
-	return add_process(ids, p, hash, &ids->process_of.at[i]);
+	while ((id = intern_next(&ids->process_index, hash, &at)))
+		if (id > last && same_process(&ids->processes.at[id], p, ids->boot))
+			last = id;
+	if (!last || (*p->exe && ids->processes.at[last].film == ids->film))
+		return add_process(ids, p, hash, &ids->process_of.at[i]);
+	ids->processes.at[last].film = ids->film;
+	ids->process_of.at[i] = last;
+	return update_process(ids, last, p);
 }
 
 static int map_thread(struct merge_ids *ids, uint32_t i)

@@ -1,42 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/index_series.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "base/text.h"
 
-int index_series_begin(struct index_series_finder *finder, struct index *index,
-		       const struct film *film, const char *host)
+int index_series_begin(struct index_series_finder *finder, struct index *index, struct film *film,
+		       const char *host)
 {
 	*finder = (struct index_series_finder){.index = index, .film = film, .host = host};
-	for (uint32_t i = 1; i < film->image_count; i++) {
-		const struct film_image *image = &film->images[i], *other;
-		uint64_t key = hash_bytes(image->path, strlen(image->path)), *known;
-
-		if (image->kind != FILM_IMAGE_FILE || !image->build_id_size)
-			continue;
-		known = map_get(&finder->by_path, key);
-		if (!known) {
-			if (!map_put(&finder->by_path, key, i))
-				return -ENOMEM;
-			continue;
-		}
-		/*
-		 * a file that was replaced while it was filmed: which process has which is not
-		 * known
-		 */
-		other = &film->images[*known];
-		if (other->build_id_size != image->build_id_size ||
-		    memcmp(other->build_id, image->build_id, image->build_id_size))
-			*known = 0;
-	}
-	return 0;
+	return index_builds_find(&finder->builds, film);
 }
 
 void index_series_end(struct index_series_finder *finder)
 {
-	map_free(&finder->by_path);
+	index_builds_free(&finder->builds);
 }
 
 void index_service_of(struct index *index, const struct film_process *process, char *service)
@@ -49,17 +25,12 @@ void index_service_of(struct index *index, const struct film_process *process, c
 void index_version_of(const struct index_series_finder *finder, const struct film_process *process,
 		      char *version)
 {
-	const uint64_t *known =
-		map_get(&finder->by_path, hash_bytes(process->exe, strlen(process->exe)));
-	const struct film_image *image;
+	uint32_t id = index_builds_image(&finder->builds, finder->film, process);
+	const struct film_image *image = &finder->film->images[id];
 
 	*version = 0;
-	if (!known || !*known || !*process->exe)
-		return;
-	image = &finder->film->images[*known];
-	if (strcmp(image->path, process->exe))
-		return;
-	text_hex(version, INDEX_VERSION_SIZE, image->build_id, image->build_id_size);
+	if (id)
+		text_hex(version, INDEX_VERSION_SIZE, image->build_id, image->build_id_size);
 }
 
 uint32_t index_series_of(struct index_series_finder *finder, const struct film_process *process)

@@ -2,6 +2,7 @@
 #ifndef STORE_INDEX_SERIES_H
 #define STORE_INDEX_SERIES_H
 
+#include "store/index_builds.h"
 #include "store/index_private.h"
 
 /* Finds the series of a film's processes. */
@@ -9,11 +10,12 @@ struct index_series_finder {
 	struct index *index;
 	const struct film *film;
 	const char *host;
-	struct map by_path; /* hash of an image's path to its id; 0: there are several builds */
+	struct index_builds builds;
 };
 
-int index_series_begin(struct index_series_finder *finder, struct index *index,
-		       const struct film *film, const char *host);
+/* 0 or -ENOMEM. Walks the film's samples where a program's file was replaced while it was filmed. */
+int index_series_begin(struct index_series_finder *finder, struct index *index, struct film *film,
+		       const char *host);
 /* The number in the dictionary; SERIES_OTHERS where it is full. 0: no memory. */
 uint32_t index_series_of(struct index_series_finder *finder, const struct film_process *process);
 void index_series_end(struct index_series_finder *finder);

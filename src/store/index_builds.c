@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/index_builds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Returned by take() of a walk when all is known. */
+#define ALL_KNOWN 1
+
+static uint64_t hash_path(const char *path)
+{
+	return hash_bytes(path, strlen(path));
+}
+
+static bool same_build(const struct film_image *a, const struct film_image *b)
+{
+	return a->build_id_size == b->build_id_size &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_size);
+}
+
+/* *several: some path has more than one build. */
+static int list_paths(struct index_builds *builds, const struct film *film, bool *several)
+{
+	for (uint32_t i = 1; i < film->image_count; i++) {
+		const struct film_image *image = &film->images[i];
+		uint64_t key = hash_path(image->path), *known;
+
+		if (image->kind != FILM_IMAGE_FILE || !image->build_id_size)
+			continue;
+		known = map_get(&builds->by_path, key);
+		if (!known) {
+			if (!map_put(&builds->by_path, key, i))
+				return -ENOMEM;
+		} else if (!same_build(&film->images[*known], image)) {
+			*known = 0;
+			*several = true;
+		}
+	}
+	return 0;
+}
+
+struct search {
+	struct index_builds *builds;
+	const struct film *film;
+	uint64_t left; /* processes whose image is not known yet */
+};
+
+/* Of a process that may run one of several builds, until its image is known. */
+#define NOT_YET UINT32_MAX
+
+static bool is_program(const struct film_image *image, const struct film_process *process)
+{
+	return image->kind == FILM_IMAGE_FILE && image->build_id_size &&
+	       !strcmp(image->path, process->exe);
+}
+
+/* The image of the process's program that a stack goes through, or 0. */
+static uint32_t image_in(const struct film *film, uint32_t stack,
+			 const struct film_process *process)
+{
+	for (; stack; stack = film->stacks[stack].parent) {
+		uint32_t image = film->frames[film->stacks[stack].frame].image;
+
+		if (is_program(&film->images[image], process))
+			return image;
+	}
+	return 0;
+}
+
+static int take_samples(void *context, const struct film_samples *samples)
+{
+	struct search *s = context;
+
+	for (size_t i = 0; s->left && i < samples->count; i++) {
+		uint32_t process = s->film->threads[samples->thread[i]].process, image;
+
+		if (s->builds->of[process] != NOT_YET)
+			continue;
+		image = image_in(s->film, samples->stack[i], &s->film->processes[process]);
+		if (!image)
+			continue;
+		s->builds->of[process] = image;
+		s->left--;
+	}
+	return s->left ? 0 : ALL_KNOWN;
+}
+
+static int search_stacks(struct index_builds *builds, struct film *film)
+{
+	struct search s = {builds, film, 0};
+	int err = 0;
+
+	builds->of = calloc(film->process_count + 1ull, sizeof(*builds->of));
+	if (!builds->of)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < film->process_count; i++) {
+		const uint64_t *known =
+			map_get(&builds->by_path, hash_path(film->processes[i].exe));
+
+		if (known && !*known) {
+			builds->of[i] = NOT_YET;
+			s.left++;
+		}
+	}
+	for (uint32_t i = 1; !err && s.left && i < film->event_count; i++)
+		err = film_each_samples(film, i, 0, UINT64_MAX, take_samples, &s, NULL);
+	for (uint32_t i = 1; i < film->process_count; i++)
+		if (builds->of[i] == NOT_YET)
+			builds->of[i] = 0;
+	/* a block that cannot be read is reported where its samples are asked for */
+	return err == -ENOMEM ? err : 0;
+}
+
+int index_builds_find(struct index_builds *builds, struct film *film)
+{
+	bool several = false;
+	int err;
+
+	*builds = (struct index_builds){0};
+	err = list_paths(builds, film, &several);
+	return err || !several ? err : search_stacks(builds, film);
+}
+
+uint32_t index_builds_image(const struct index_builds *builds, const struct film *film,
+			    const struct film_process *process)
+{
+	const uint64_t *known = map_get(&builds->by_path, hash_path(process->exe));
+	uint32_t image;
+
+	if (!known || !*process->exe)
+		return 0;
+	image = *known ? (uint32_t)*known : builds->of[process - film->processes];
+	return is_program(&film->images[image], process) ? image : 0;
+}
+
+void index_builds_free(struct index_builds *builds)
+{
+	map_free(&builds->by_path);
+	free(builds->of);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A program whose file is replaced while it is filmed: each process keeps the version that it ran. */
+#include "../prelude.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "film/merge.h"
+#include "made_store.h"
+
+#define OLD "abcd"
+#define NEW "accd"
+
+enum {
+	FILMS = 3
+};
+
+static void replace_file(struct film_build *b)
+{
+	memset(b->images, 0, sizeof(b->images));
+	b->build = 0xac;
+}
+
+/* The process of that number once more: it has executed its own file again. */
+static uint32_t thread_again(struct film_build *b, uint32_t pid)
+{
+	for (int i = 0; b->processes[i].id; i++)
+		if (b->processes[i].pid == pid)
+			b->processes[i].pid = UINT32_MAX;
+	return film_build_thread(b, pid, "web", pid, "web");
+}
+
+static struct made_film closed(struct film_build *b)
+{
+	struct made_film made = {0};
+	struct fail why = {0};
+
+	assert_int_equal(film_close(b->w, b->end, &why), 0);
+	memcpy(made.path, b->path, sizeof(made.path));
+	assert_int_equal(film_open(made.path, &made.film, &why), 0);
+	return made;
+}
+
+/*
+ * The old build has 10 and 1 000 000, the new one 100 and 10 000, and of 1000, in the kernel alone,
+ * nobody knows.
+ */
+static struct made_film replaced_film(void)
+{
+	struct film_build b;
+	uint32_t old, again, young, kernel;
+
+	film_build_begin(&b, "on-cpu", "ns");
+	old = film_build_thread(&b, 10, "web", 10, "web");
+	again = film_build_thread(&b, 11, "web", 11, "web");
+	kernel = film_build_thread(&b, 12, "web", 12, "web");
+	film_build_sample(&b, 0, old, "k!sys_exec", 4);
+	film_build_sample(&b, 1000, old, "libc!start;main", 3);
+	film_build_sample(&b, 2000, again, "main;work", 1000000);
+	replace_file(&b);
+	young = film_build_thread(&b, 13, "web", 13, "web");
+	film_build_sample(&b, 3000, young, "main;work;k!sys_read", 100);
+	film_build_sample(&b, 4000, thread_again(&b, 11), "main", 10000);
+	film_build_sample(&b, 5000, old, "libc!other", 3);
+	film_build_sample(&b, 6000, kernel, "k!sys_exec", 1000);
+	return closed(&b);
+}
+
+/* The next one, in which only the new build is seen, of the process that executed it last. */
+static struct made_film later_film(void)
+{
+	struct film_build b;
+
+	film_build_begin(&b, "on-cpu", "ns");
+	replace_file(&b);
+	film_build_sample(&b, 120000, film_build_thread(&b, 11, "web", 11, "web"), "main",
+			  100000000);
+	return closed(&b);
+}
+
+static struct made_film merged_film(const struct made_film *first, const struct made_film *second)
+{
+	struct made_film made = {.path = "/tmp/stackcam-test-XXXXXX"};
+	const char *paths[] = {first->path, second->path};
+	struct fail why = {0};
+	size_t bad;
+	int fd = mkstemp(made.path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(film_merge_files(paths, 2, made.path, &bad, &why), 0);
+	assert_int_equal(film_open(made.path, &made.film, &why), 0);
+	return made;
+}
+
+static void check_series(struct index *index, const struct question *question, const char *version,
+			 uint64_t total)
+{
+	struct store_ask ask = {
+		.from = START, .to = LATER, .version = version, .question = question};
+	struct store_series_list list;
+	struct fail why = {0};
+
+	assert_int_equal(store_series(made_store(index), &ask, 100, &list, &why), 0);
+	assert_int_equal(list.sum.by_films, question != NULL);
+	assert_int_equal(list.count, 1);
+	assert_string_equal(list.at[0].version, version);
+	assert_int_equal(list.at[0].total, total);
+	assert_int_equal(list.sum.total, total);
+	store_series_free(&list);
+}
+
+/* By the index and by the films, before and after the hour is packed. */
+static void check_versions(const struct made_film *film, uint64_t old, uint64_t young)
+{
+	/* which the index does not tell apart */
+	static const struct question native = {.shape.native = true};
+	struct index *index = made_index(NULL);
+	struct fail why = {0};
+
+	made_add(index, film, "alpha");
+	for (int i = 0; i < 2; i++) {
+		const struct question *question = NULL;
+
+		for (int by_films = 0; by_films < 2; by_films++, question = &native) {
+			check_series(index, question, OLD, old);
+			check_series(index, question, NEW, young);
+			check_series(index, question, "", 1000);
+		}
+		assert_int_equal(index_compact(index, LATER, &why), 0);
+	}
+	index_free(index);
+}
+
+static void test_replaced(void **state)
+{
+	struct made_film films[FILMS] = {replaced_film(), later_film()};
+
+	(void)state;
+	films[2] = merged_film(&films[0], &films[1]);
+	check_versions(&films[0], 1000010, 10100);
+	check_versions(&films[2], 1000010, 100010100);
+	for (int i = 0; i < FILMS; i++)
+		made_film_free(&films[i]);
+}
+
+/* Of a packed hour into which later films come, too: each process goes on with its last row. */
+static void test_merged_again(void **state)
+{
+	struct made_film films[FILMS] = {replaced_film(), later_film()}, both;
+
+	(void)state;
+	films[2] = merged_film(&films[0], &films[1]);
+	both = merged_film(&films[2], &films[1]);
+	check_versions(&both, 1000010, 200010100);
+	made_film_free(&both);
+	for (int i = 0; i < FILMS; i++)
+		made_film_free(&films[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_merged_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
