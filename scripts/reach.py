@@ -64,8 +64,8 @@ REACH = (
     ("src/cmd/agent*", ["docs", "agent", "faults"]),
     ("src/host/*", ["docs", "serve.", "agent", "faults"]),
     ("src/cmd/threads*", ["docs", "threads"]),
-    ("src/bpf/threads*", ["threads"]),
-    ("src/camera/threads*", ["threads"]),
+    ("src/bpf/dump*", ["threads"]),
+    ("src/camera/dump*", ["threads"]),
     ("src/cmd/play*", ["docs", "play", "faults"]),
 )
 

@@ -33,7 +33,7 @@
 	X(ON_CPU, on_cpu)   \
 	X(CALLS, calls)     \
 	X(OFF_CPU, off_cpu) \
-	X(THREADS, threads)
+	X(DUMP, dump)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -133,7 +133,7 @@ struct capture_handover {
 	X(HOLD, PART, "program or library not held for its probes: too many at once")          \
 	X(WAIT_NO_MEMORY, SAMPLE, "wait lost: no memory for when its thread was switched out") \
 	X(WAIT_REST, PART, "shorter waits of threads that ended, in us: ring full")            \
-	X(THREAD_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")              \
+	X(DUMP_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")                \
 	X(WAKER_STACK, PART,                                                                   \
 	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")
 

@@ -156,7 +156,7 @@ static int record(const struct arguments *a, int argc, char **argv, const char *
 	int err, closed;
 
 	sources_turn_on(&sources, event_type(EVENT_ON_CPU)->name);
-	sources_turn_on(&sources, event_type(EVENT_THREADS)->name);
+	sources_turn_on(&sources, event_type(EVENT_DUMP)->name);
 	sources_set_value(&sources, "frequency", FREQUENCY);
 	options.sources = &sources;
 	options.selection = &a->common.selection;

@@ -98,6 +98,19 @@ static const struct event_type ours[EVENT_IDS] = {
 		{
 			.name = "threads",
 			.unit = "ns",
+			.shape = SHAPE_SLICES,
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.title = "Threads",
+			.rate = "threads waiting",
+			.noun = "turns",
+			.about = "what every thread did, every moment: its turns on CPUs and its "
+				 "waits",
+		},
+	[EVENT_DUMP] =
+		{
+			.name = "dump",
+			.unit = "ns",
 			.quantity = EVENT_TIME,
 			.is_interval = true,
 			.title = "Threads",

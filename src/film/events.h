@@ -27,7 +27,8 @@ enum event_id {
 	EVENT_RUN_QUEUE,
 	EVENT_IDLE,
 	EVENT_LOCK,
-	EVENT_THREADS,
+	EVENT_THREADS, /* every slice of every thread */
+	EVENT_DUMP,    /* threads at one moment */
 	EVENT_IDS,
 };
 

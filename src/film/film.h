@@ -246,7 +246,7 @@ enum film_wait_context {
 
 /* What the thread's state was, as /proc/PID/status has it. */
 enum film_wait_state {
-	FILM_WAIT_RUNS = 'O',  /* it is on a CPU: of the event threads only */
+	FILM_WAIT_RUNS = 'O',  /* it is on a CPU: of the event dump only */
 	FILM_WAIT_READY = 'R', /* it could have run */
 	FILM_WAIT_SLEEPS = 'S',
 	FILM_WAIT_BLOCKED = 'D',
@@ -292,6 +292,44 @@ struct film_waits {
 	const uint64_t *arguments[FILM_WAIT_ARGUMENTS];
 	const uint32_t *thread, *stack, *waker, *waker_stack, *count_of, *call, *context, *state,
 		*descriptor, *flags;
+};
+
+/*
+ * A turn of a thread: a stay on a CPU, and the time off it until the next one begins. The turns of
+ * a thread follow each other without a gap, so that they are all of its life; each is the times
+ * below in this order, and ends at its end. Nobody must look far behind a moment for what covers
+ * it: the writer cuts a turn into parts of at most FILM_TURN_MAX.
+ */
+#define FILM_TURN_MAX 1000000000ull /* ns */
+struct film_turn {
+	uint64_t end;
+	uint64_t unseen; /* of which nothing is known: records were lost */
+	uint64_t ran;	 /* on the CPU */
+	uint64_t waited; /* until it was woken, */
+	uint64_t ready;	 /* and then until it ran, or all the time, if it could have run on */
+	/* evidence of what it waited for, as of a film_wait */
+	uint64_t arguments[FILM_WAIT_ARGUMENTS];
+	uint32_t thread, stack, waker;
+	uint16_t call;
+	uint16_t cpu;  /* on which it ran */
+	uint8_t state; /* FILM_WAIT_READY: it was preempted, or gave way; 0: a thread begins */
+	uint8_t context, descriptor;
+	uint32_t flags; /* enum film_wait_flag, enum film_turn_flag */
+};
+
+/* Beside those of a wait. FILM_WAIT_OPEN: what it ends with goes on in the thread's next turn. */
+enum film_turn_flag {
+	FILM_TURN_ENDS = 32,	/* the thread ended at its end */
+	FILM_TURN_UNWOKEN = 64, /* not known when it was woken: waited has ready in it */
+	FILM_TURN_BEGINS = 128, /* the thread, or the recording of it, begins with it */
+};
+
+/* A block of turns, as columns, sorted by end. */
+struct film_turns {
+	size_t count;
+	const uint64_t *end, *unseen, *ran, *waited, *ready;
+	const uint64_t *arguments[FILM_WAIT_ARGUMENTS];
+	const uint32_t *thread, *stack, *waker, *call, *cpu, *state, *context, *descriptor, *flags;
 };
 
 /* What a lock is, as far as its waiters show it. */

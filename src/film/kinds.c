@@ -184,6 +184,42 @@ enum {
 	LOCK_COLUMNS = sizeof(lock_columns) / sizeof(lock_columns[0])
 };
 
+enum {
+	TURN_END,
+	TURN_THREAD,
+	TURN_STACK,
+	TURN_WAITED,
+	TURN_REST
+};
+
+#define TURN(member, ...) \
+	LAYOUT_COLUMN(film_turn, member, .view = offsetof(struct film_turns, member), ##__VA_ARGS__)
+
+static const struct layout_column turn_columns[] = {
+	[TURN_END] = TURN(end, .how = LAYOUT_NOISE),
+	[TURN_THREAD] = TURN(thread, .id_of = LAYOUT_THREAD),
+	[TURN_STACK] = TURN(stack, .id_of = LAYOUT_STACK),
+	[TURN_WAITED] = TURN(waited, .how = LAYOUT_NOISE),
+	TURN(ran, .how = LAYOUT_NOISE),
+	TURN(ready, .how = LAYOUT_NOISE),
+	TURN(unseen),
+	TURN(waker, .id_of = LAYOUT_THREAD),
+	TURN(cpu),
+	TURN(call),
+	TURN(state),
+	TURN(context),
+	TURN(descriptor),
+	TURN(flags),
+	TURN(arguments[0]),
+	TURN(arguments[1]),
+	TURN(arguments[2]),
+	TURN(arguments[3]),
+};
+
+enum {
+	TURN_COLUMNS = sizeof(turn_columns) / sizeof(turn_columns[0])
+};
+
 static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 	[FILM_BLOCK_SAMPLES] =
 		{
@@ -267,6 +303,20 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.total = &lock_columns[LOCK_DURATION],
 			.thread = &lock_columns[LOCK_THREAD],
 			.stack = &lock_columns[LOCK_STACK],
+			.sorted = true,
+			.lost = LOST_PAUSE,
+		},
+	[FILM_BLOCK_TURNS] =
+		{
+			.name = "turns",
+			.layout = {turn_columns, TURN_COLUMNS, sizeof(struct film_turn),
+				   sizeof(struct film_turns)},
+			.span = FILM_SPAN_TIMES,
+			.time = &turn_columns[TURN_END],
+			.length = &turn_columns[TURN_WAITED],
+			.total = &turn_columns[TURN_WAITED],
+			.thread = &turn_columns[TURN_THREAD],
+			.stack = &turn_columns[TURN_STACK],
 			.sorted = true,
 			.lost = LOST_PAUSE,
 		},

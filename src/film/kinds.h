@@ -35,6 +35,7 @@ union film_view {
 	struct film_calls calls;
 	struct film_waits waits;
 	struct film_locks locks;
+	struct film_turns turns;
 };
 
 struct film_kind {

@@ -82,6 +82,37 @@ void film_lock(struct film_writer *w, uint32_t event, const struct film_lock *lo
 	film_put(w, FILM_BLOCK_LOCKS, event, 0, 0, lock, 1);
 }
 
+/* Takes at most *left of one of the times of a turn. */
+static uint64_t take_time(uint64_t *time, uint64_t *left)
+{
+	uint64_t part = *time < *left ? *time : *left;
+
+	*time -= part;
+	*left -= part;
+	return part;
+}
+
+void film_turn(struct film_writer *w, uint32_t event, const struct film_turn *turn)
+{
+	struct film_turn rest = *turn, part = *turn;
+	uint64_t time = turn->unseen + turn->ran + turn->waited + turn->ready;
+	uint64_t start = turn->end - time;
+
+	for (; time > FILM_TURN_MAX; time -= FILM_TURN_MAX) {
+		uint64_t left = FILM_TURN_MAX;
+
+		part.end = start += FILM_TURN_MAX;
+		part.unseen = take_time(&rest.unseen, &left);
+		part.ran = take_time(&rest.ran, &left);
+		part.waited = take_time(&rest.waited, &left);
+		part.ready = take_time(&rest.ready, &left);
+		part.flags = (rest.flags | FILM_WAIT_OPEN) & ~(uint32_t)FILM_TURN_ENDS;
+		rest.flags &= ~(uint32_t)(FILM_TURN_BEGINS | FILM_WAIT_BEFORE);
+		film_put(w, FILM_BLOCK_TURNS, event, 0, 0, &part, 1);
+	}
+	film_put(w, FILM_BLOCK_TURNS, event, 0, 0, &rest, 1);
+}
+
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe)
 {
 	film_put(w, FILM_BLOCK_PROBES, event, 0, 0, probe, 1);

@@ -32,6 +32,7 @@ struct walk {
 	union {
 		int (*waits)(void *context, const struct film_waits *waits);
 		int (*locks)(void *context, const struct film_locks *locks);
+		int (*turns)(void *context, const struct film_turns *turns);
 		int (*samples)(void *context, const struct film_samples *samples);
 		int (*calls)(void *context, const struct film_calls *calls);
 		int (*probe)(void *context, const struct film_probe *probe);
@@ -362,6 +363,47 @@ int film_each_locks(struct film *film, uint32_t event, uint64_t from, uint64_t t
 bool film_has_locks(const struct film *film, uint32_t event)
 {
 	return has_blocks(film, event, FILM_BLOCK_LOCKS);
+}
+
+static int give_turns(const struct walk *walk, const struct film_unpacked *block)
+{
+	return walk->take.turns(walk->context, &block->view.turns);
+}
+
+int film_each_turns(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		    int (*take)(void *context, const struct film_turns *turns), void *context,
+		    struct fail *why)
+{
+	struct walk walk = {
+		.film = film,
+		.number = FILM_BLOCK_TURNS,
+		.event = event,
+		.from = from,
+		.to = to,
+		.give = give_turns,
+		.take.turns = take,
+		.context = context,
+		.why = why,
+	};
+
+	return walk_blocks(&walk);
+}
+
+bool film_has_turns(const struct film *film, uint32_t event)
+{
+	return has_blocks(film, event, FILM_BLOCK_TURNS);
+}
+
+uint64_t film_turns_end(const struct film *film, uint32_t event)
+{
+	const struct film_private *p = film->private;
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < p->block_count; i++)
+		if (p->blocks[i].kind == FILM_BLOCK_TURNS && p->blocks[i].event == event &&
+		    p->blocks[i].span.t1 > end)
+			end = p->blocks[i].span.t1;
+	return end;
 }
 
 static int give_probes(const struct walk *walk, const struct film_unpacked *block)

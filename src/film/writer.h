@@ -96,6 +96,12 @@ void film_wait(struct film_writer *w, uint32_t event, const struct film_wait *wa
 /* A wait for a lock: the same. */
 void film_lock(struct film_writer *w, uint32_t event, const struct film_lock *lock);
 
+/*
+ * A turn of a thread, which begins where its last one ended; in order of their end, but for
+ * what comes between two commits. What took longer than FILM_TURN_MAX is cut.
+ */
+void film_turn(struct film_writer *w, uint32_t event, const struct film_turn *turn);
+
 /* What tracing the function at that frame costs; may be told again. */
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe);
 

@@ -201,7 +201,7 @@ int thread_dump_make(struct film *film, const struct shape *shape, struct thread
 
 	*dump = (struct thread_dump){
 		.film = film,
-		.event = film_find_event(film, event_type(EVENT_THREADS)->name),
+		.event = film_find_event(film, event_type(EVENT_DUMP)->name),
 		.labels.shape = shape,
 	};
 	if (!dump->event)

@@ -81,12 +81,11 @@ static const char *kernel_function(const struct film *film, uint32_t stack)
 							 : "";
 }
 
-void wait_class_words(struct wait_classes *classes, const struct film_waits *waits, size_t i,
-		      char *words, size_t size)
+void wait_words(const struct film *film, enum wait_class class, uint32_t nr, uint32_t stack,
+		char *words, size_t size)
 {
-	enum wait_class class = wait_class_of(classes, waits, i);
-	const char *call = wait_call_name(classes->film->info.arch, waits->call[i]);
-	const char *function = kernel_function(classes->film, waits->stack[i]);
+	const char *call = wait_call_name(film->info.arch, nr);
+	const char *function = kernel_function(film, stack);
 	char number[32];
 
 	if (class != WAIT_OTHER) {
@@ -96,8 +95,15 @@ void wait_class_words(struct wait_classes *classes, const struct film_waits *wai
 	if (!*call)
 		call = "no system call";
 	else if (*call == '?') {
-		snprintf(number, sizeof(number), "system call %u", waits->call[i] - 1);
+		snprintf(number, sizeof(number), "system call %u", nr - 1);
 		call = number;
 	}
 	snprintf(words, size, "%s%s%s", call, *function ? ", " : "", function);
+}
+
+void wait_class_words(struct wait_classes *classes, const struct film_waits *waits, size_t i,
+		      char *words, size_t size)
+{
+	wait_words(classes->film, wait_class_of(classes, waits, i), waits->call[i], waits->stack[i],
+		   words, size);
 }

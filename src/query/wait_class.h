@@ -30,4 +30,8 @@ enum wait_class wait_class_of(struct wait_classes *classes, const struct film_wa
 void wait_class_words(struct wait_classes *classes, const struct film_waits *waits, size_t i,
 		      char *words, size_t size);
 
+/* The same of a class, a system call (its number and 1, 0: none) and a stack. */
+void wait_words(const struct film *film, enum wait_class class, uint32_t nr, uint32_t stack,
+		char *words, size_t size);
+
 #endif

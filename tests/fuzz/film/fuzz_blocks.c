@@ -262,7 +262,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	block = malloc(room);
 	packed = ZSTD_compress(block, room, data + 3, size - 3, 1);
 	check(!ZSTD_isError(packed));
-	switch (data[0] % 15) {
+	switch (data[0] % 16) {
 	case 0:
 		take_kind(FILM_BLOCK_SAMPLES, block, packed, (uint32_t)count);
 		break;
@@ -306,6 +306,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 14:
 		take_kind(FILM_BLOCK_LOCKS, block, packed, (uint32_t)count);
+		break;
+	case 15:
+		take_kind(FILM_BLOCK_TURNS, block, packed, (uint32_t)count);
 		break;
 	default:
 		call_round_trip(data + 3, size - 3);

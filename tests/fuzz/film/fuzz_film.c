@@ -8,6 +8,7 @@
 #include "film/load.h"
 #include "film/merge.h"
 #include "film/schema.h"
+#include "query/slices.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -58,6 +59,17 @@ static int take_waits(void *context, const struct film_waits *waits)
 	return 0;
 }
 
+static int take_slice(void *context, const struct slice *slice)
+{
+	const struct film *film = context;
+
+	check(slice->end > slice->start && slice->kind < SLICE_KINDS);
+	check(slice->thread && slice->thread < film->thread_count);
+	check(slice->evidence.stack < film->stack_count);
+	check(slice->evidence.waker < film->thread_count);
+	return 0;
+}
+
 static int take_probe(void *context, const struct film_probe *probe)
 {
 	const struct film *film = context;
@@ -103,6 +115,8 @@ static void walk(struct film *film)
 		if (film_each_calls(film, i, 0, UINT64_MAX, i % 2, take_calls, film, &why))
 			check(why.what[0]);
 		if (film_each_waits(film, i, 0, UINT64_MAX, take_waits, film, &why))
+			check(why.what[0]);
+		if (slices_each(film, i, 0, UINT64_MAX, take_slice, film, &why))
 			check(why.what[0]);
 		if (film_each_probe(film, i, take_probe, film, &why))
 			check(why.what[0]);

@@ -21,7 +21,7 @@ static struct film *film_of_threads(void)
 	struct film_build b;
 	struct film_wait row = {.count = 1, .state = FILM_WAIT_SLEEPS, .call = SYS_futex + 1};
 
-	film_build_begin(&b, "threads", "ns");
+	film_build_begin(&b, "dump", "ns");
 	cpus = film_add_event(b.w, &on_cpu);
 	web = film_build_thread(&b, 20, "web\033[31m", 20, "web\033[31m");
 	for (uint32_t i = 0; i < 3; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * threads: all threads as they are at the end of a film, with their stacks, and none of them is
- * stopped. The list of tasks (bpf/threads.bpf.c) has the registers and the kernel's frames of a
+ * dump: all threads as they are at the end of a film, with their stacks, and none of them is
+ * stopped. The list of tasks (bpf/dump.bpf.c) has the registers and the kernel's frames of a
  * thread that does not run; its stack is walked here, in its own memory; afterwards the list says
  * whether the thread has run since. If it has, the next round asks for it again. A thread that runs
  * all the time has its stack in samples of CPUs (on_cpu.c), which are to be taken beside.
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "bpf/threads_abi.h"
+#include "bpf/dump_abi.h"
 #include "camera/descriptors.h"
 #include "camera/off_cpu_row.h"
 #include "camera/scheduler.h"
@@ -83,12 +83,12 @@ static int attach(struct source *source, struct fail *why)
 
 	if (!threads)
 		return fail_errno(why, -ENOMEM, NULL, "cannot list threads");
-	return task_list_new(source->host->probes->progs.threads_tasks, &threads->list, why);
+	return task_list_new(source->host->probes->progs.dump_tasks, &threads->list, why);
 }
 
 static void add_event(struct source *source)
 {
-	struct film_event event = event_from(EVENT_THREADS, "tasks");
+	struct film_event event = event_from(EVENT_DUMP, "tasks");
 
 	source->event = film_add_event(source->host->film, &event);
 }
@@ -123,13 +123,13 @@ static struct listed *listed_of(struct threads *threads, const struct capture_id
 }
 
 /* The time for which a thread waits is that of the film, which has no time before its machine's. */
-static uint64_t time_of(const struct threads_thread *thread, uint64_t now)
+static uint64_t time_of(const struct dump_thread *thread, uint64_t now)
 {
 	return thread->since < now ? thread->since : now;
 }
 
 static void take_thread(struct source *source, const struct capture_record *record,
-			const struct threads_thread *thread, const struct capture_handover *from)
+			const struct dump_thread *thread, const struct capture_handover *from)
 {
 	struct threads *threads = source->state;
 	struct samples *samples = source->host->samples;
@@ -167,7 +167,7 @@ static void finish_thread(struct source *source, struct listed *listed)
 	listed->tid = 0;
 }
 
-static void take_check(struct source *source, const struct threads_check *check)
+static void take_check(struct source *source, const struct dump_check *check)
 {
 	struct threads *threads = source->state;
 	const uint64_t *known = map_get(&threads->places, check->tid);
@@ -183,33 +183,31 @@ static void take_listed(void *context, const struct capture_head *head,
 	struct source *source = context;
 	size_t frames = 0;
 
-	if (head->kind == THREADS_CHECK && head->size == sizeof(struct threads_check)) {
-		take_check(source, (const struct threads_check *)head);
+	if (head->kind == DUMP_CHECK && head->size == sizeof(struct dump_check)) {
+		take_check(source, (const struct dump_check *)head);
 		return;
 	}
 	if (head->size >= sizeof(*record))
 		frames = (size_t)record->user_frames + record->kernel_frames;
-	if (head->kind == THREADS_THREAD && head->size == sizeof(*record) +
-								  frames * sizeof(uint64_t) +
-								  sizeof(struct threads_thread))
-		take_thread(
-			source, record,
-			(const struct threads_thread *)((const uint64_t *)(record + 1) + frames),
-			from);
+	if (head->kind == DUMP_THREAD &&
+	    head->size == sizeof(*record) + frames * sizeof(uint64_t) + sizeof(struct dump_thread))
+		take_thread(source, record,
+			    (const struct dump_thread *)((const uint64_t *)(record + 1) + frames),
+			    from);
 	else
 		((struct threads *)source->state)->damaged++;
 }
 
-static int read_list(struct source *source, enum threads_listing purpose)
+static int read_list(struct source *source, enum dump_listing purpose)
 {
 	struct threads *threads = source->state;
 	struct probes *probes = source->host->probes;
 	int err;
 
-	if (purpose != THREADS_LIST_CHECK)
+	if (purpose != DUMP_LIST_CHECK)
 		threads->round++;
-	probes->bss->threads_listing = purpose;
-	probes->bss->threads_round = threads->round;
+	probes->bss->dump_listing = purpose;
+	probes->bss->dump_round = threads->round;
 	err = task_list_read(threads->list, take_listed, source);
 	threads->lists_failed += err != 0;
 	return err;
@@ -264,9 +262,9 @@ static void take_all(struct source *source)
 	int err;
 
 	do {
-		err = read_list(source, THREADS_LIST_ALL);
+		err = read_list(source, DUMP_LIST_ALL);
 		if (!err)
-			err = read_list(source, THREADS_LIST_CHECK);
+			err = read_list(source, DUMP_LIST_CHECK);
 		if (!until)
 			until = clock_ns() + ROUNDS_NS;
 		if (err || !is_wanting(threads))
@@ -275,7 +273,7 @@ static void take_all(struct source *source)
 		nanosleep(&pause, NULL);
 	} while (clock_ns() < until);
 	if (!err && is_wanting(threads))
-		read_list(source, THREADS_LIST_LAST);
+		read_list(source, DUMP_LIST_LAST);
 	finish_all(source);
 	tell_losses(source);
 }
@@ -293,9 +291,9 @@ static void free_state(struct source *source)
 	free(threads);
 }
 
-static const char *const events[] = {"threads", NULL};
+static const char *const events[] = {"dump", NULL};
 
-const struct source_type source_threads = {
+const struct source_type source_dump = {
 	.events = events,
 	.needs = needs,
 	.rate = rate,

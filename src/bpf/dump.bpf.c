@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * threads: all threads at one moment, from the list of tasks. Nothing is stopped: user space reads
+ * dump: all threads at one moment, from the list of tasks. Nothing is stopped: user space reads
  * the memory of a thread that does not run, and asks afterwards whether it has run meanwhile.
  */
 #include "listing.h"
 #include "off_cpu_evidence.h"
-#include "threads_abi.h"
+#include "dump_abi.h"
 
-/* enum threads_listing: what the list is for. Set before each reading of it, */
-__u32 threads_listing;
+/* enum dump_listing: what the list is for. Set before each reading of it, */
+__u32 dump_listing;
 /* with the number of the round, from 1. */
-__u32 threads_round;
+__u32 dump_round;
 
 /* What is known of a thread between two readings. */
-struct threads_known {
+struct dump_known {
 	__u64 switches; /* when it was listed; counted before each of them */
 	__u32 round;	/* in which that was */
 	bool is_done;	/* it was found to be still */
@@ -23,26 +23,26 @@ struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct threads_known);
-} threads_known SEC(".maps");
+	__type(value, struct dump_known);
+} dump_known SEC(".maps");
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct rq___threads {
+struct rq___dump {
 	__u64 clock, clock_task;
 };
 
-struct cfs_rq___threads {
-	struct rq___threads *rq;
+struct cfs_rq___dump {
+	struct rq___dump *rq;
 };
 
-struct sched_entity___threads {
+struct sched_entity___dump {
 	__u64 exec_start;
-	struct cfs_rq___threads *cfs_rq;
+	struct cfs_rq___dump *cfs_rq;
 };
 
-struct task_struct___threads {
-	struct sched_entity___threads se;
+struct task_struct___dump {
+	struct sched_entity___dump se;
 	unsigned int __state;
 	int on_cpu;
 	unsigned long nvcsw, nivcsw;
@@ -57,8 +57,8 @@ struct task_struct___threads {
  */
 static __always_inline __u64 time_since_run(struct task_struct *task)
 {
-	struct task_struct___threads *here = (void *)bpf_get_current_task_btf();
-	struct task_struct___threads *there = (void *)task;
+	struct task_struct___dump *here = (void *)bpf_get_current_task_btf();
+	struct task_struct___dump *there = (void *)task;
 	__u64 last = there->se.exec_start, now;
 
 	if (!last || !bpf_core_field_exists(there->se.cfs_rq))
@@ -71,31 +71,31 @@ static __always_inline __u64 time_since_run(struct task_struct *task)
 static __always_inline void list(struct seq_file *seq, struct task_struct *task,
 				 enum filter_answer answer)
 {
-	struct task_struct___threads *more = (void *)task;
+	struct task_struct___dump *more = (void *)task;
 	struct capture_scratch *scratch;
-	struct threads_known *known;
-	struct threads_thread *thread;
+	struct dump_known *known;
+	struct dump_thread *thread;
 	bool runs;
 
 	if (!listing_has_room(seq))
 		return;
-	known = bpf_task_storage_get(&threads_known, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	known = bpf_task_storage_get(&dump_known, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!known) {
-		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_THREAD_NO_MEMORY);
+		capture_count_loss(CAPTURE_SOURCE_DUMP, CAPTURE_LOSS_DUMP_NO_MEMORY);
 		return;
 	}
 	if (known->is_done)
 		return;
-	scratch = capture_begin(CAPTURE_SOURCE_THREADS);
+	scratch = capture_begin(CAPTURE_SOURCE_DUMP);
 	if (!scratch)
 		return;
 	known->switches = more->nvcsw + more->nivcsw;
 	barrier();
 	/* what runs has no frames, and is not checked */
 	runs = more->on_cpu != 0;
-	known->round = runs ? 0 : threads_round;
-	listing_begin(scratch, task, THREADS_THREAD, !runs, bpf_ktime_get_ns());
-	if (threads_listing == THREADS_LIST_LAST && scratch->record.has_user) {
+	known->round = runs ? 0 : dump_round;
+	listing_begin(scratch, task, DUMP_THREAD, !runs, bpf_ktime_get_ns());
+	if (dump_listing == DUMP_LIST_LAST && scratch->record.has_user) {
 		scratch->record.handed_over = 0;
 		scratch->record.end = UNWIND_END_RAN;
 	}
@@ -106,24 +106,24 @@ static __always_inline void list(struct seq_file *seq, struct task_struct *task,
 	thread->wait.state = more->__state;
 	thread->since = time_since_run(task);
 	thread->runs = runs;
-	listing_write(seq, scratch, task, THREADS_THREAD_WORDS);
+	listing_write(seq, scratch, task, DUMP_THREAD_WORDS);
 	capture_end(scratch);
 }
 
 static __always_inline void check(struct seq_file *seq, struct task_struct *task)
 {
-	struct threads_known *known = bpf_task_storage_get(&threads_known, task, 0, 0);
-	struct task_struct___threads *more = (void *)task;
-	struct threads_check answer = {};
+	struct dump_known *known = bpf_task_storage_get(&dump_known, task, 0, 0);
+	struct task_struct___dump *more = (void *)task;
+	struct dump_check answer = {};
 
-	if (!known || known->is_done || known->round != threads_round || !listing_has_room(seq))
+	if (!known || known->is_done || known->round != dump_round || !listing_has_room(seq))
 		return;
 	/* in this order: it may be switched out between the two, which is counted before */
 	known->is_done = !more->on_cpu;
 	barrier();
 	if (known->switches != more->nvcsw + more->nivcsw)
 		known->is_done = false;
-	answer.head.kind = THREADS_CHECK;
+	answer.head.kind = DUMP_CHECK;
 	answer.head.size = sizeof(answer);
 	answer.thread_start = task->start_time;
 	answer.tid = task->pid;
@@ -132,18 +132,18 @@ static __always_inline void check(struct seq_file *seq, struct task_struct *task
 }
 
 SEC("iter/task")
-int threads_tasks(struct bpf_iter__task *ctx)
+int dump_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	enum filter_answer answer;
 
 	if (!task || !task->pid ||
-	    ((struct task_struct___threads *)task)->__state & OFF_CPU_STATE_DEAD)
+	    ((struct task_struct___dump *)task)->__state & OFF_CPU_STATE_DEAD)
 		return 0;
 	answer = filter_other(task);
 	if (answer == FILTER_NO)
 		return 0;
-	if (threads_listing == THREADS_LIST_CHECK)
+	if (dump_listing == DUMP_LIST_CHECK)
 		check(ctx->meta->seq, task);
 	else
 		list(ctx->meta->seq, task, answer);

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/slices.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/saturated.h"
+#include "base/vec.h"
+#include "query/wait_class.h"
+
+/* What is known of a thread's life so far. */
+struct life {
+	uint64_t until; /* its slices reach up to there */
+	bool is_open;	/* and the last one goes on in its next turn */
+	bool has_ended;
+	bool has_slice;
+	struct slice slice; /* the last one, which may get longer */
+};
+
+struct walker {
+	struct film *film;
+	struct wait_classes classes;
+	uint64_t from, to;
+	int (*take)(void *context, const struct slice *slice);
+	void *context;
+	uint32_t *places; /* by thread: its place in lives, and 1 */
+	vec(struct life) lives;
+};
+
+const char *slice_kind_name(unsigned int kind)
+{
+	static const char *const names[] = {
+		[SLICE_ON_CPU] = "on-cpu",
+		[SLICE_WOKEN] = "woken",
+		[SLICE_PREEMPTED] = "preempted",
+		[SLICE_HOLE] = "hole",
+	};
+
+	return slice_is_wait(kind) ? wait_class_name(slice_wait_class(kind)) : names[kind];
+}
+
+uint32_t slices_event(const struct film *film)
+{
+	for (uint32_t i = 1; i < film->event_count; i++)
+		if (film_has_turns(film, i))
+			return i;
+	return 0;
+}
+
+void slice_words(const struct film *film, const struct slice *slice, char *words, size_t size)
+{
+	if (slice_is_wait(slice->kind))
+		wait_words(film, slice_wait_class(slice->kind), slice->evidence.call,
+			   slice->evidence.stack, words, size);
+	else
+		snprintf(words, size, "%s", slice_kind_name(slice->kind));
+}
+
+/* Hands out what is complete of a life, as far as it was asked for. */
+static int give(struct walker *w, struct life *life)
+{
+	struct slice *slice = &life->slice;
+
+	if (!life->has_slice)
+		return 0;
+	life->has_slice = false;
+	if (slice->start < w->from) {
+		slice->start = w->from;
+		slice->began_before = true;
+	}
+	if (slice->end > w->to) {
+		slice->end = w->to;
+		slice->goes_on = true;
+		slice->is_last = false;
+	}
+	return slice->end > slice->start ? w->take(w->context, slice) : 0;
+}
+
+/* The next time of a life, which ends at end. */
+static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t end,
+	       const struct slice *like)
+{
+	int err;
+
+	if (end <= life->until)
+		return 0;
+	if (life->has_slice && life->is_open && life->slice.kind == kind) {
+		life->slice.end = end;
+		life->slice.evidence = like->evidence;
+	} else {
+		err = give(w, life);
+		if (err)
+			return err;
+		life->slice = *like;
+		life->slice.kind = (uint8_t)kind;
+		/* only the first time of a turn did */
+		life->slice.began_before = like->began_before && like->start == life->until;
+		life->slice.start = life->until;
+		life->slice.end = end;
+		life->has_slice = true;
+	}
+	life->is_open = false;
+	life->until = end;
+	return 0;
+}
+
+static struct life *life_of(struct walker *w, uint32_t thread, bool *is_new)
+{
+	*is_new = !w->places[thread];
+	if (*is_new && !vec_push(&w->lives, (struct life){0}))
+		return NULL;
+	if (*is_new)
+		w->places[thread] = (uint32_t)w->lives.count;
+	return &w->lives.at[w->places[thread] - 1];
+}
+
+/*
+ * Where a life begins whose first turn in the range begins at start: there, or, as rows of it are
+ * missing, where it could first be.
+ */
+static uint64_t begin_of(const struct walker *w, uint32_t thread, uint64_t start, uint32_t flags)
+{
+	uint64_t begin = w->film->threads[thread].start;
+
+	if (flags & FILM_TURN_BEGINS || start <= w->from)
+		return start;
+	if (begin < w->film->info.start)
+		begin = w->film->info.start;
+	if (begin < w->from)
+		begin = w->from;
+	return begin < start ? begin : start;
+}
+
+static struct slice slice_like(const struct film_turns *turns, size_t i)
+{
+	struct slice like = {
+		.thread = turns->thread[i],
+		.began_before = turns->flags[i] & FILM_WAIT_BEFORE,
+		.evidence =
+			{
+				.stack = turns->stack[i],
+				.waker = turns->waker[i],
+				.flags = turns->flags[i],
+				.call = (uint16_t)turns->call[i],
+				.cpu = (uint16_t)turns->cpu[i],
+				.state = (uint8_t)turns->state[i],
+				.context = (uint8_t)turns->context[i],
+				.descriptor = (uint8_t)turns->descriptor[i],
+			},
+	};
+
+	for (size_t k = 0; k < FILM_WAIT_ARGUMENTS; k++)
+		like.evidence.arguments[k] = turns->arguments[k][i];
+	return like;
+}
+
+static enum wait_class class_of(struct walker *w, const struct slice_evidence *e)
+{
+	const struct film_wait wait = {
+		.call = e->call,
+		.state = e->state,
+		.descriptor = e->descriptor,
+		.flags = e->flags & (FILM_WAIT_IOWAIT | FILM_WAIT_KERNEL),
+	};
+
+	return wait_decide(&w->classes.decider, &wait, w->classes.frames[e->stack]);
+}
+
+/* Whoever made a film may have written any numbers: what is too long begins where it can. */
+static uint64_t before(uint64_t time, uint64_t ns)
+{
+	return ns < time ? time - ns : 0;
+}
+
+static int take_turn(struct walker *w, const struct film_turns *turns, size_t i)
+{
+	struct slice like = slice_like(turns, i), hole = {.thread = like.thread};
+	uint32_t flags = turns->flags[i];
+	uint64_t end = turns->end[i];
+	uint64_t woken = before(end, turns->ready[i]), out = before(woken, turns->waited[i]);
+	uint64_t in = before(out, turns->ran[i]), start = before(in, turns->unseen[i]);
+	bool is_new, was_preempted = !turns->waited[i] && like.evidence.state == FILM_WAIT_READY;
+	struct life *life = life_of(w, like.thread, &is_new);
+	int err;
+
+	if (!life)
+		return -ENOMEM;
+	if (is_new)
+		life->until = begin_of(w, like.thread, start, flags);
+	like.start = start;
+	err = add(w, life, SLICE_HOLE, start, &hole);
+	if (!err)
+		err = add(w, life, SLICE_HOLE, in, &hole);
+	if (!err)
+		err = add(w, life, SLICE_ON_CPU, out, &like);
+	if (!err && woken > out)
+		err = add(w, life, SLICE_WAIT + class_of(w, &like.evidence), woken, &like);
+	if (!err)
+		err = add(w, life, was_preempted ? SLICE_PREEMPTED : SLICE_WOKEN, end, &like);
+	if (err)
+		return err;
+	life->is_open = flags & FILM_WAIT_OPEN;
+	life->has_ended = flags & FILM_TURN_ENDS;
+	life->slice.is_last = life->has_ended;
+	return life->has_ended ? give(w, life) : 0;
+}
+
+static int take_turns(void *context, const struct film_turns *turns)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < turns->count; i++)
+		if (turns->thread[i])
+			err = take_turn(context, turns, i);
+	return err;
+}
+
+/* A thread that has not ended lives up to the last moment that the film has turns of. */
+static int finish(struct walker *w, uint64_t last)
+{
+	int err = 0;
+
+	for (uint32_t thread = 1; !err && thread < w->film->thread_count; thread++) {
+		struct life *life = w->places[thread] ? &w->lives.at[w->places[thread] - 1] : NULL;
+		const struct slice hole = {.thread = thread};
+
+		if (!life)
+			continue;
+		if (life->is_open && life->until >= last)
+			life->slice.goes_on = true;
+		if (!life->has_ended && life->until < w->to) {
+			life->is_open = false;
+			err = add(w, life, SLICE_HOLE, last < w->to ? last : w->to, &hole);
+		}
+		if (!err)
+			err = give(w, life);
+	}
+	return err;
+}
+
+int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		int (*take)(void *context, const struct slice *slice), void *context,
+		struct fail *why)
+{
+	struct walker w = {.film = film, .from = from, .to = to, .take = take, .context = context};
+	int err = wait_classes_init(&w.classes, film);
+
+	w.places = calloc(film->thread_count + 1ull, sizeof(*w.places));
+	if (!err && !w.places)
+		err = -ENOMEM;
+	/* a turn that covers to ends at most so far behind it */
+	if (!err)
+		err = film_each_turns(film, event, from, add_saturated(to, FILM_TURN_MAX + 1),
+				      take_turns, &w, why);
+	if (!err)
+		err = finish(&w, film_turns_end(film, event));
+	if (err == -ENOMEM)
+		fail_errno(why, err, NULL, "cannot read what threads did");
+	wait_classes_free(&w.classes);
+	free(w.places);
+	vec_free(&w.lives);
+	return err;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_SLICES_H
+#define QUERY_SLICES_H
+
+#include <stdbool.h>
+
+#include "film/reader.h"
+#include "film/wait_rules.h"
+
+/*
+ * The lives of threads as slices: what each thread did, from the first to the last ns that the film
+ * has of it. Slices of one thread follow each other without a gap and without overlap; what is not
+ * known is a slice of its own.
+ */
+enum slice_kind {
+	SLICE_ON_CPU,
+	SLICE_WOKEN,	 /* in the run queue, after it was woken, or made */
+	SLICE_PREEMPTED, /* in the run queue, though it could have run on */
+	SLICE_HOLE,	 /* nothing is known: records were lost */
+	SLICE_WAIT,	 /* and an enum wait_class: what it waited for */
+	SLICE_KINDS = SLICE_WAIT + WAIT_CLASSES
+};
+
+/* "on-cpu", "woken", "preempted", "hole", or the name of a class. */
+const char *slice_kind_name(unsigned int kind);
+
+static inline bool slice_is_wait(unsigned int kind)
+{
+	return kind >= SLICE_WAIT;
+}
+
+static inline enum wait_class slice_wait_class(unsigned int kind)
+{
+	return (enum wait_class)(kind - SLICE_WAIT);
+}
+
+/*
+ * What shows why, as of a struct film_turn. Of a hole there is none, of a stay on a CPU the CPU, of
+ * a time in the run queue what it waited for before.
+ */
+struct slice_evidence {
+	uint64_t arguments[FILM_WAIT_ARGUMENTS];
+	uint32_t stack, waker;
+	uint32_t flags; /* enum film_wait_flag, enum film_turn_flag */
+	uint16_t call, cpu;
+	uint8_t state, context, descriptor;
+};
+
+struct slice {
+	uint64_t start, end; /* end is behind start; both within the range that was asked for */
+	uint32_t thread;     /* id of a film_thread */
+	uint8_t kind;	     /* enum slice_kind, or more */
+	bool began_before, goes_on; /* it is a part: the range, or the film, begins or ends in it */
+	bool is_last;		    /* the thread ended with it */
+	struct slice_evidence evidence;
+};
+
+/*
+ * Gives take() all slices of an event of turns that have a part in [from, to), those of one thread
+ * in order of time. What lasts longer than a row of the film is one slice. A value of take() other
+ * than 0 ends the walk and is returned. take() must not walk through the same film. Returns 0 or a
+ * negative errno with *why filled.
+ */
+int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		int (*take)(void *context, const struct slice *slice), void *context,
+		struct fail *why);
+
+/* The film's event that has turns; 0: there is none. */
+uint32_t slices_event(const struct film *film);
+
+/*
+ * The words for a slice's kind: slice_kind_name(); for WAIT_OTHER the system call and what the
+ * kernel did, "ioctl, tty_wait".
+ */
+void slice_words(const struct film *film, const struct slice *slice, char *words, size_t size);
+
+#endif
