@@ -13,7 +13,9 @@ struct index_series_finder {
 	struct index_builds builds;
 };
 
-/* 0 or -ENOMEM. Walks the film's samples where a program's file was replaced while it was filmed. */
+/*
+ * 0 or -ENOMEM. Walks the film's samples where a program's file was replaced while it was filmed.
+ */
 int index_series_begin(struct index_series_finder *finder, struct index *index, struct film *film,
 		       const char *host);
 /* The number in the dictionary; SERIES_OTHERS where it is full. 0: no memory. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program whose file is replaced while it is filmed: each process keeps the version that it ran. */
+/*
+ * A program whose file is replaced while it is filmed: each process keeps the version that it ran.
+ */
 #include "../prelude.h"
 
 #include <string.h>
