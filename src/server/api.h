@@ -27,6 +27,9 @@ route_function api_places;
 /* api_export.c */
 route_function api_export;
 
+/* api_marks.c */
+route_function api_marks, api_take_mark;
+
 /* api_films.c */
 route_function api_take_film;
 

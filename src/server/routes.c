@@ -24,10 +24,13 @@ const struct route routes[] = {
 	{"GET", "/api/v1/places", .answer = api_places},
 	{"GET", "/api/v1/processes", .answer = api_processes},
 	{"GET", "/api/v1/losses", .answer = api_losses},
+	{"GET", "/api/v1/marks", .answer = api_marks},
 	{"GET", "/api/v1/export", .answer = api_export},
 
 	{"POST", "/api/v1/films", .body = ROUTE_IN_FILE, .lane = LANE_PUSH,
 	 .answer = api_take_film},
+	{"POST", "/api/v1/marks", .body = ROUTE_IN_MEMORY, .body_max = URL_LENGTH_MAX / 2,
+	 .lane = LANE_PUSH, .answer = api_take_mark},
 	{"POST", "/ingest", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH, .answer = push_ingest},
 	{"POST", "/push.v1.PusherService/Push", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH,
 	 .answer = push_pusher},

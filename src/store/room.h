@@ -43,6 +43,12 @@ struct store_film {
 	struct film *followed; /* a growing one as the index has it; of store_tick()'s thread */
 };
 
+/* marks.c: host, service, version, text */
+struct kept_mark {
+	uint64_t time; /* ns since 1970 */
+	char *texts[4];
+};
+
 struct store_agent {
 	char name[FOLDER_AGENT_MAX + 1];
 	uint64_t number;  /* the last that was taken */
@@ -83,6 +89,9 @@ struct store {
 	bool is_full;
 
 	struct store_shown shown;
+
+	pthread_mutex_t marks_lock;  /* of what follows; taken alone, or before `lock` */
+	vec(struct kept_mark) marks; /* in the order of their time */
 
 	/* of store_tick()'s thread */
 	struct identity *identity; /* with the lock held where it changes */
@@ -166,6 +175,11 @@ void store_look(struct store *store);
 int store_read_owners(struct store *store);
 struct store_host store_owner_of(const struct store *store, const char *host);
 int store_set_owner(struct store *store, const char *host, uint64_t owner);
+
+/* marks.c: what was kept; what is older than all films goes. */
+int store_read_marks(struct store *store);
+int store_remove_marks(struct store *store, struct fail *why);
+void store_free_marks(struct store *store);
 
 /* retention.c */
 int store_remove_old(struct store *store, uint64_t now, struct fail *why);

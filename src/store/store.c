@@ -158,6 +158,7 @@ static struct store *new_store(const struct store_options *options)
 		return NULL;
 	pthread_mutex_init(&store->lock, NULL);
 	pthread_mutex_init(&store->shown.lock, NULL);
+	pthread_mutex_init(&store->marks_lock, NULL);
 	store->lock_fd = -1;
 	store->bytes_max = options->bytes_max;
 	store->age_max = options->age_max;
@@ -182,6 +183,8 @@ int store_open(const struct store_options *options, struct store **result, struc
 		err = lock_folder(store, why);
 	if (!err && (err = store_read_owners(store)))
 		fail_errno(why, err, NULL, "cannot read %s/senders", store->path);
+	if (!err && (err = store_read_marks(store)))
+		fail_errno(why, err, NULL, "cannot read %s/marks", store->path);
 	if (!err)
 		err = store_open_index(store, &store->index, why);
 	if (!err)
@@ -265,6 +268,8 @@ void store_free(struct store *store)
 	identity_free(store->identity);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
+	store_free_marks(store);
+	pthread_mutex_destroy(&store->marks_lock);
 	pthread_mutex_destroy(&store->shown.lock);
 	pthread_mutex_destroy(&store->lock);
 	free(store->path);
@@ -387,6 +392,7 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 			    store_merge_films(store, now, clock_ns() + MERGE_BUDGET_NS, &failed),
 			    &failed);
 	add_failure(&first, store_remove_old(store, now, &failed), &failed);
+	add_failure(&first, store_remove_marks(store, &failed), &failed);
 	store_remove_aside(store);
 	add_failure(&first, index_compact(store->index, now, &failed), &failed);
 	add_failure(&first, store_clean_index(store, &failed), &failed);

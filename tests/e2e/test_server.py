@@ -8,10 +8,11 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
-from asking import WRITE, program, send_film, server, start, value_of  # noqa: F401 (fixtures)
+from asking import READ, WRITE, program, send_film, server, start, value_of  # noqa: F401 (fixtures)
 from openapi import Api
 
 
@@ -133,6 +134,44 @@ def test_what_was_lost(server):
     answer = server.json("/api/v1/losses")
     assert (answer["lost"], answer["losses"][0]) == (12, {"reason": "samples: no room", "count": 7})
     assert len(server.json("/api/v1/losses?limit=1")["losses"]) == 1
+
+
+def mark(server, body, token=WRITE, path="/api/v1/marks"):
+    status, _, answer = server.request(path, method="POST", body=body, headers={
+        "Authorization": f"Bearer {token}", "Content-Type": "application/x-www-form-urlencoded"})
+    return status, json.loads(answer)
+
+
+def test_marks(server):
+    """What is sent is what is kept; who may send films may send marks."""
+    status, kept = mark(server, "service=shop&version=1.2&text=faster+checkout&time=1732199520.5")
+    assert (status, kept) == (200, {"time": 1732199520.5, "host": "", "service": "shop", "version": "1.2",
+                                    "text": "faster checkout", "derived": False})
+    Api().check_answer("POST", "/api/v1/marks", status, "application/json", json.dumps(kept).encode())
+    # in the address, and now
+    status, kept = mark(server, "", path="/api/v1/marks?text=all%20of%20it")
+    assert status == 200 and kept["text"] == "all of it" and abs(kept["time"] - time.time()) < 60
+    assert [row["derived"] for row in server.json("/api/v1/marks")["marks"]] == [False, True]
+    assert server.json("/api/v1/marks?limit=1")["others"] == 1
+
+
+@pytest.mark.parametrize("body, token, status, words", [
+    ("service=shop", "", 401, "token"), ("service=shop", READ, 403, "token"),
+    ("", WRITE, 400, "a service or a text"), ("service=shop&colour=red", WRITE, 400, "no 'colour'"),
+    ("service=shop&time=yesterday", WRITE, 400, "no time"), ("service=%00", WRITE, 400, "zero byte"),
+    (b"service=a\0b", WRITE, 400, "zero byte"), ("text=" + "x" * 9000, WRITE, 413, ""),
+    ("service=full", WRITE, 507, "no room"),
+])
+def test_marks_that_are_refused(server, body, token, status, words):
+    found, answer = mark(server, body, token)
+    assert (found, words in answer["error"]) == (status, True), answer
+
+
+def test_marks_of_a_token_with_a_host(start, tmp_path):
+    server = start(f"spool={tmp_path}", rules=("open=1", f"tokens={WRITE} write host=web1"))
+    assert mark(server, "service=shop")[1]["host"] == "web1"
+    assert mark(server, "service=shop&host=web1")[0] == 200
+    assert mark(server, "service=shop&host=web2")[0] == 403
 
 
 def test_pruned_flames_add_up(server):

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Versions of services: a program that is replaced where it lies, while old processes of it go on."""
 
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
 
-from harness import needs_root, running, wait_until
+import pytest
+
+from harness import PATIENCE, needs_root, running, wait_until
 from test_serve import await_one_film, serving
 
 def build_of(program):
@@ -56,3 +63,26 @@ def test_replaced_in_place(lab, tmp_path):
     with serving(lab, tmp_path / "store", "--no-record") as serve:
         # once the index has the end of the film
         assert wait_until(lambda: totals(serve) == totals(serve, native=1)), totals(serve)
+
+
+def send_mark(serve, allows="write", **fields):
+    request = urllib.request.Request(f"{serve.url}/api/v1/marks", urllib.parse.urlencode(fields).encode(),
+                                     {"Authorization": f"Bearer {serve.made_token(allows)}"})
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        return json.load(answer)
+
+
+@needs_root
+def test_marks_are_kept(lab, tmp_path):
+    """By kill -9 as well; with the films of their time."""
+    store = tmp_path / "store"
+    with serving(lab, store) as serve:
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            send_mark(serve, "read", service="shop")
+        first = send_mark(serve, service="shop", version="1.2", text="50 % faster\u00fc & more")
+        serve.end(signal.SIGKILL)
+    with serving(lab, store) as serve:
+        assert serve.get("marks", service="shop", **{"from": "-1h", "to": "now"})["marks"] == [first]
+        assert serve.get("marks", service="other", **{"from": "-1h", "to": "now"})["marks"] == []
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            send_mark(serve, text="long ago", time="2001-01-01T00:00:00Z")

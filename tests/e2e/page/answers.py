@@ -11,6 +11,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(film=True)        one film, as "stackcam play" has it
     server.behave(events=["calls"]) what was filmed
     server.behave(many=400)         so many services, each with 40 versions, beside those that are always there
+    server.behave(marks=True)       a deployment and a new version 10 and 5 minutes ago
     server.behave(summary=True)     of calls only sums were kept
 """
 import gzip
@@ -360,6 +361,15 @@ class Api:
         return {"lost": 12, "films_unread": 0, "losses": [{"reason": HOSTILE if self.server.hostile else "samples: no room for them", "count": 4},
                                       {"reason": "python frame without a name: the process had ended", "count": 3}]}
 
+    def marks(self, ask):
+        words = HOSTILE * 20 if self.server.hostile else "faster checkout"
+        marks = [{"time": NOW - 600, "host": "", "service": "api.service", "version": "1.3", "text": words, "derived": False},
+                 {"time": NOW - 300, "host": "", "service": "worker.service", "version": "0123456789abcdef", "text": "",
+                  "derived": True}]
+        marks = [mark for mark in marks if ask.get("service", mark["service"]) == mark["service"] and
+                 seconds_of(ask["from"]) <= mark["time"] < seconds_of(ask["to"])] if self.server.marked else []
+        return {"from": seconds_of(ask["from"]), "to": seconds_of(ask["to"]), "marks": marks, "others": 0}
+
     def export(self, ask):
         return {"format": ask["format"], "service": ask.get("service", ""), "before": "before_from" in ask}
 
@@ -437,9 +447,9 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu"), summary=False, many=0):
+               events=("on-cpu", "calls", "off-cpu"), summary=False, many=0, marks=False):
         self.release()
-        self.many = many
+        self.many, self.marked = many, marks
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile

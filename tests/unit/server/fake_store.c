@@ -20,6 +20,7 @@
 #include "query/flame_labels.h"
 #include "query/report.h"
 #include "store/ask.h"
+#include "store/marks.h"
 
 /* Everything that a name may do to who shows it. */
 const char fake_hostile[] =
@@ -317,6 +318,39 @@ void store_losses_free(struct store_losses *losses)
 	vec_foreach (&losses->all, loss)
 		free(loss->reason);
 	vec_free(&losses->all);
+}
+
+int store_marks(struct store *store, const struct store_ask *ask, size_t limit,
+		struct store_mark_list *list, struct fail *why)
+{
+	static const struct store_mark marks[] = {
+		{1732199530000000000ull, "", "shop", "1.2", fake_hostile, false},
+		{1732199560000000000ull, "", "shop", "0123456789abcdef", "", true},
+	};
+	int err = refuse(ask, why);
+
+	(void)store;
+	*list = (struct store_mark_list){.from = 1732199520000000000ull,
+					 .to = 1732199580000000000ull};
+	if (err)
+		return err;
+	list->count = limit < 2 ? limit : 2;
+	list->at = calloc(2, sizeof(*list->at));
+	memcpy(list->at, marks + 2 - list->count, list->count * sizeof(*marks));
+	list->others = 2 - list->count;
+	return 0;
+}
+
+void store_marks_free(struct store_mark_list *list)
+{
+	free(list->at);
+	*list = (struct store_mark_list){0};
+}
+
+int store_mark(struct store *store, const struct store_mark *mark, struct fail *why)
+{
+	(void)store;
+	return !strcmp(mark->service, "full") ? fail(why, -ENOSPC, NULL, "no room") : 0;
 }
 
 int store_timeline(struct store *store, const struct store_ask *ask, enum store_by by, size_t steps,

@@ -11,6 +11,7 @@
 #include "answers.h"
 #include "query/flame_prune.h"
 #include "query/report.h"
+#include "store/marks.h"
 
 struct store {
 	struct index *index;
@@ -45,6 +46,17 @@ int store_each_growing(struct store *store, uint64_t before,
 {
 	(void)store;
 	(void)before;
+	(void)take;
+	(void)context;
+	return 0;
+}
+
+int store_each_mark(struct store *store, uint64_t from, uint64_t to,
+		    int (*take)(void *context, const struct store_mark *mark), void *context)
+{
+	(void)store;
+	(void)from;
+	(void)to;
 	(void)take;
 	(void)context;
 	return 0;

@@ -9,6 +9,7 @@
 
 #include "film/merge.h"
 #include "made_store.h"
+#include "store/marks.h"
 
 #define OLD "abcd"
 #define NEW "accd"
@@ -160,11 +161,67 @@ static void test_merged_again(void **state)
 		made_film_free(&films[i]);
 }
 
+/* Of a service that had a version before, the first minute of each other one. */
+static void check_marks(struct index *index, uint64_t from, uint64_t to, const char *service,
+			const char *version, unsigned int expected)
+{
+	struct store_ask ask = {.from = START + from * MINUTE,
+				.to = START + to * MINUTE,
+				.service = service,
+				.version = version};
+	struct store_mark_list list;
+	struct fail why = {0};
+
+	assert_int_equal(store_marks(made_store(index), &ask, 10, &list, &why), 0);
+	assert_int_equal(list.others, 0);
+	assert_int_equal(list.count, expected);
+	for (size_t i = 0; i < list.count; i++) {
+		assert_int_equal(list.at[i].time, START + 63 * MINUTE);
+		assert_string_equal(list.at[i].service, "server");
+		assert_string_equal(list.at[i].version, NEW);
+		assert_true(list.at[i].is_derived);
+	}
+	store_marks_free(&list);
+}
+
+static void test_marks(void **state)
+{
+	struct index *index = made_index(NULL);
+	struct made_film film;
+	struct film_build b;
+	struct fail why = {0};
+	uint32_t old;
+
+	(void)state;
+	film_build_begin(&b, "on-cpu", "ns");
+	old = film_build_thread(&b, 10, "web", 10, "web");
+	for (unsigned int i = 0; i < 90; i++)
+		film_build_sample(&b, i * 60000, old, "main", 1);
+	replace_file(&b);
+	film_build_sample(&b, 63 * 60000, film_build_thread(&b, 11, "web", 11, "web"), "main", 1);
+	film_build_sample(&b, 80 * 60000, film_build_thread(&b, 12, "web", 12, "web"), "main", 1);
+	film = closed(&b);
+	made_add(index, &film, "alpha");
+	made_add(index, &film, "beta");
+	for (int i = 0; i < 2; i++) {
+		check_marks(index, 0, 100, NULL, NULL, 1);
+		check_marks(index, 63, 64, "server", NEW, 1);
+		check_marks(index, 0, 100, "server", OLD, 0);
+		check_marks(index, 0, 100, "other", NULL, 0);
+		check_marks(index, 0, 63, NULL, NULL, 0);
+		check_marks(index, 64, 100, NULL, NULL, 0);
+		assert_int_equal(index_compact(index, LATER, &why), 0);
+	}
+	index_free(index);
+	made_film_free(&film);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_merged_again),
+		cmocka_unit_test(test_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

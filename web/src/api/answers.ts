@@ -175,6 +175,26 @@ export interface TimelineAnswer {
 	rows: TimelineRow[];
 }
 
+/** A moment that was marked. '' is of all. */
+export interface Mark {
+	time: number;
+	host: string;
+	service: string;
+	version: string;
+	text: string;
+	/** The first minute of a new version, which no client has marked. */
+	derived: boolean;
+}
+
+export interface MarksAnswer {
+	from: number;
+	to: number;
+	/** In the order of their time. */
+	marks: Mark[];
+	/** Earlier ones that are not listed. */
+	others: number;
+}
+
 export interface HeatAnswer {
 	sum: Sum;
 	/** The second of the first column. */

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import palette from '../../../src/show/palette.json';
-import type { EventType, TimelineAnswer, TimelineRow } from '../api/answers';
+import type { EventType, Mark, TimelineAnswer, TimelineRow } from '../api/answers';
 import type { Theme } from '../flame/contract';
 import { safe } from '../format';
 import { usePage } from '../state/page';
@@ -12,6 +12,7 @@ import { clockOf, dayOf, type Span } from '../state/range';
 import { placesOf } from '../state/ranks';
 import { zone } from '../state/zone';
 import { text } from '../text/text';
+import { drawMarks, marksAt, useMarks, wordsOf } from './marks';
 import { type Rate, ratesOf, rateOf, untilOf } from './units';
 
 /** Rows that have a colour of their own; the rest is drawn as others. */
@@ -151,6 +152,7 @@ function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width
 				drawComing(plot, shown.current.answer);
 				drawMarked(plot, shown.current.marked);
 			}],
+			draw: [(plot) => drawMarks(plot, shown.current.marks, colourOf('--ink'), colourOf('--ground'))],
 			setSelect: [(plot) => {
 				if (plot.select.width < 3)
 					return;
@@ -166,6 +168,7 @@ function plotOptions(rows: TimelineRow[], colours: RowColours, rate: Rate, width
 
 interface Shown {
 	answer: TimelineAnswer;
+	marks: Mark[];
 	marked: Span | null;
 }
 
@@ -189,8 +192,9 @@ export function Chart({ answer, theme, height, what = '', marked = null, onSelec
 	const [index, setIndex] = useState<number | null>(null);
 	const events = useRef<Events>({ onSelect, onCursor: setIndex });
 	events.current = { onSelect, onCursor: setIndex };
-	const shown = useRef<Shown>({ answer, marked });
-	shown.current = { answer, marked };
+	const marks = useMarks(answer);
+	const shown = useRef<Shown>({ answer, marks, marked });
+	shown.current = { answer, marks, marked };
 
 	const rows = useMemo(() => foldRows(answer.rows), [answer]);
 	const drawing = useMemo(() => drawingOf(answer, rows, event), [answer, rows, event.name]);
@@ -216,16 +220,20 @@ export function Chart({ answer, theme, height, what = '', marked = null, onSelec
 		if (!isNew.current)
 			plot.current?.redraw();
 		isNew.current = false;
-	}, [marked?.from, marked?.to]);
+	}, [marked?.from, marked?.to, marks.map((mark) => `${mark.time} ${wordsOf(mark)}`).join()]);
 
 	const steps = drawing.rates[0]?.length ?? 0;
 	return <figure class="chart" aria-label={text.chart.name(rate.name)}>
 		<div class="row spread">
 			<Readout answer={answer} rows={rows} rates={drawing.rates} rate={rate} colours={colours}
-				index={index !== null && steps ? Math.min(index, steps - 1) : null} />
+				index={index !== null && steps ? Math.min(index, steps - 1) : null}
+				marks={marksAt(plot.current, marks, plot.current?.cursor.left ?? null)} />
 			{children}
 		</div>
 		<div class="plot" ref={box} />
+		{marks.length > 0 && <ul class="unseen marks" aria-label={text.chart.marked}>
+			{marks.map((mark, i) => <li key={i}>{clockOf(mark.time)} {wordsOf(mark)}</li>)}
+		</ul>}
 	</figure>;
 }
 
@@ -236,16 +244,19 @@ interface ReadoutProps {
 	rate: Rate;
 	colours: RowColours;
 	index: number | null;
+	/** Those that are pointed at. */
+	marks: Mark[];
 }
 
 /** The numbers below the pointer, largest first; without one, what the chart is of. */
-function Readout({ answer, rows, rates, rate, colours, index }: ReadoutProps) {
+function Readout({ answer, rows, rates, rate, colours, index, marks }: ReadoutProps) {
 	if (index === null)
 		return <figcaption><b>{rate.name}</b> <span class="hint">{text.chart.hint}</span></figcaption>;
 	const at = rates.map((row) => row[index] ?? 0);
 	const moment = answer.sum.from + index * answer.step;
 	return <figcaption>
 		<b>{clockOf(moment, answer.step < 60 || moment % 60 !== 0)}</b>
+		{marks.map((mark, i) => <b class="mark" key={i}>{clockOf(mark.time)} {wordsOf(mark)}</b>)}
 		<span>{text.chart.total} <b>{rate.format(at.reduce((sum, value) => sum + value, 0))}</b></span>
 		{rows.length > 1 && at.map((value, i) => value > 0 && <span key={i}>
 			<i class="swatch" style={{ background: colours(rows[i]!.name) }} />

@@ -98,6 +98,9 @@ export const en = {
 		secondsHint: 'Steps of seconds: counted in the films, which takes longer',
 		total: 'total',
 		others: 'others',
+		marked: 'Marked moments',
+		marks: (n: string, first: string) => `${n}: ${first} …`,
+		newVersion: (version: string, service: string) => `new version ${version} of ${service}`,
 		perSecond: (unit: string) => `${unit}/s`,
 	},
 	heat: {

@@ -97,6 +97,9 @@ export const zh: Text = {
 		secondsHint: '以秒为步长：需读取拍摄文件，较慢',
 		total: '合计',
 		others: '其他',
+		marked: '标记的时刻',
+		marks: (n, first) => `${n}：${first} …`,
+		newVersion: (version, service) => `${service} 的新版本 ${version}`,
 		perSecond: (unit) => `${unit}/秒`,
 	},
 	heat: {

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deployments and new versions on all timelines."""
+import pytest
+
+from selenium.webdriver.common.action_chains import ActionChains
+
+import answers
+
+DEPLOYED, NEW = "api.service 1.3: faster checkout", "new version 01234567 of worker.service"
+
+
+def pixels(page, chart=".chart"):
+    """The columns of a chart that are of one colour, other than the ground, from its top to its bottom: lines."""
+    return page.run("""
+        const { width, height } = document.querySelector(`${arguments[0]} canvas`);
+        const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+        copy.drawImage(document.querySelector(`${arguments[0]} canvas`), 0, 0);
+        const { data } = copy.getImageData(0, 0, width, height);
+        const at = (x, y) => data.slice((y * width + x) * 4, (y * width + x) * 4 + 3).join();
+        const ink = getComputedStyle(document.documentElement).getPropertyValue('--ink').trim();
+        const probe = document.createElement('canvas').getContext('2d');
+        probe.fillStyle = ink;
+        probe.fillRect(0, 0, 1, 1);
+        const wanted = probe.getImageData(0, 0, 1, 1).data.slice(0, 3).join();
+        let lines = 0;
+        for (let x = 0; x < width; x++) {
+            let found = 0;
+            for (let y = 0; y < height; y++)
+                found += at(x, y) === wanted;
+            lines += found > height / 4;
+        }
+        return lines;""", chart)
+
+
+def marks_of(page, chart):
+    return [" ".join(row.get_attribute("textContent").split()[1:]) for row in page.all(f"{chart} .marks li")]
+
+
+@pytest.mark.parametrize("query, charts", [("", [".chart"]), ("?view=profile", [".chart"]),
+                                           ("?view=compare", ["#side-before .chart", "#side-now .chart"])])
+def test_marks_are_on_all_timelines(page, query, charts):
+    page.server.behave(marks=True)
+    page.open(query)
+    for chart in charts:
+        page.until(lambda c=chart: marks_of(page, c) == [DEPLOYED, NEW], f"the marks of {chart}")
+        page.until(lambda c=chart: pixels(page, c) >= 2, f"the lines of {chart}")
+    assert not page.errors()
+
+
+def test_without_marks_there_are_no_lines(page):
+    page.open()
+    page.until(lambda: page.server.questions("marks"))
+    page.until(lambda: page.all(".chart canvas"))
+    assert pixels(page) == 0 and not page.all(".chart .marks")
+
+
+def test_a_mark_that_is_pointed_at_says_its_words(page):
+    page.server.behave(marks=True)
+    page.open("?from=-15m&to=now")
+    page.until(lambda: marks_of(page, ".chart"))
+    plot = page.find(".chart .u-over")
+    width = plot.size["width"]
+    # ten of fifteen minutes ago
+    ActionChains(page.driver).move_to_element_with_offset(plot, round(width / 3 - width / 2), 10).perform()
+    page.sees(DEPLOYED, ".chart figcaption")
+    ActionChains(page.driver).move_to_element_with_offset(plot, 0, 10).perform()
+    page.until(lambda: DEPLOYED not in page.text(".chart figcaption"))
+
+
+def test_marks_of_the_service_that_is_looked_at(page):
+    page.server.behave(marks=True)
+    page.open("?service=worker.service")
+    page.asks("marks", service="worker.service")
+    page.until(lambda: marks_of(page, ".chart") == [NEW])
+
+
+def test_hostile_marks_are_words(page):
+    page.server.behave(marks=True, hostile=True)
+    page.open()
+    page.until(lambda: len(page.all(".chart .marks li")) == 2)
+    assert page.run("return window.hacked") is None
+    assert answers.HOSTILE not in page.find(".chart .marks").get_attribute("textContent")

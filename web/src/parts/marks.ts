@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deployments and new versions on a timeline: as lines, with their words as far as there is room.
+import type uPlot from 'uplot';
+import type { Mark, MarksAnswer, TimelineAnswer } from '../api/answers';
+import { useAnswer } from '../api/use_answer';
+import { safe } from '../format';
+import { usePage } from '../state/page';
+import { text } from '../text/text';
+
+const BUILD_SHOWN = 8; // digits of a build id
+const NEAR = 6; // px: lines that are nearer share their words
+const FONT = '11px system-ui, sans-serif';
+const WORDS_HIGH = 16; // px, with the ground that they stand on
+const WORDS_LEAST = 24; // px of room
+const ROWS = 2; // of words: neighbours have more room
+
+const isBuild = (version: string) => /^[0-9a-f]{16,}$/.test(version);
+
+/** "shop 1.2: faster checkout", "new version a1b2c3d4 of shop" */
+export function wordsOf({ service, version, text: said, derived }: Mark): string {
+	const short = safe(isBuild(version) ? version.slice(0, BUILD_SHOWN) : version);
+	if (derived)
+		return text.chart.newVersion(short, safe(service));
+	return [[safe(service), short].filter(Boolean).join(' '), safe(said)].filter(Boolean).join(': ');
+}
+
+/** The marks of a timeline's time, of the service and host that are looked at. */
+export function useMarks({ sum }: TimelineAnswer): Mark[] {
+	const { link: { filters: { service, host } } } = usePage();
+	const query = new URLSearchParams({ from: String(Math.floor(sum.from)), to: String(Math.ceil(sum.to)) });
+	if (service)
+		query.set('service', service);
+	if (host)
+		query.set('host', host);
+	const { answer } = useAnswer<MarksAnswer>('marks', query);
+	return answer?.marks.filter(({ time }) => time >= sum.from && time <= sum.to) ?? [];
+}
+
+/** Those whose line is so near to a place that it is pointed at. */
+export function marksAt(plot: uPlot | null, marks: Mark[], left: number | null): Mark[] {
+	return plot && left !== null && left >= 0 ?
+		marks.filter(({ time }) => Math.abs(plot.valToPos(time, 'x') - left) <= NEAR) : [];
+}
+
+interface Group {
+	at: number;
+	marks: Mark[];
+}
+
+function groupsOf(plot: uPlot, marks: Mark[]): Group[] {
+	const groups: Group[] = [];
+	for (const mark of marks) {
+		const at = plot.valToPos(mark.time, 'x', true), last = groups[groups.length - 1];
+		if (last && at - last.at < NEAR * devicePixelRatio)
+			last.marks.push(mark);
+		else
+			groups.push({ at, marks: [mark] });
+	}
+	return groups;
+}
+
+/** As much of the words as fits, or ''. */
+function fitted(context: CanvasRenderingContext2D, words: string, width: number): string {
+	if (context.measureText(words).width <= width)
+		return words;
+	for (let length = words.length - 1; length > 2; length--) {
+		const part = `${words.slice(0, length)}…`;
+		if (context.measureText(part).width <= width)
+			return part;
+	}
+	return '';
+}
+
+/** The lines above all else that is drawn, and their words at the top. */
+export function drawMarks(plot: uPlot, marks: Mark[], ink: string, ground: string): void {
+	const { ctx: context, bbox } = plot, scale = devicePixelRatio;
+	const groups = groupsOf(plot, marks);
+	context.save();
+	context.font = FONT.replace(/^\d+/, (size) => String(Number(size) * scale));
+	context.textBaseline = 'top';
+	context.textAlign = 'left';
+	groups.forEach(({ at, marks: these }, i) => {
+		const end = groups[i + ROWS]?.at ?? bbox.left + bbox.width, room = end - at - 8 * scale;
+		const top = bbox.top + (i % ROWS) * WORDS_HIGH * scale;
+		context.strokeStyle = ink;
+		context.lineWidth = scale;
+		context.setLineDash(these.every(({ derived }) => derived) ? [3 * scale, 3 * scale] : []);
+		context.beginPath();
+		const line = Math.round(at) + (scale % 2) / 2; // whole pixels
+		context.moveTo(line, bbox.top);
+		context.lineTo(line, bbox.top + bbox.height);
+		context.stroke();
+		const whole = these.length > 1 ? text.chart.marks(String(these.length), wordsOf(these[0]!)) : wordsOf(these[0]!);
+		// near the end they stand before their line, if no others do
+		const isBefore = i < ROWS && at - bbox.left > room && context.measureText(whole).width > room;
+		const words = isBefore ? fitted(context, whole, at - bbox.left - 8 * scale) :
+			room < WORDS_LEAST * scale ? '' : fitted(context, whole, room);
+		if (!words)
+			return;
+		const width = context.measureText(words).width + 6 * scale;
+		const left = isBefore ? at - width - scale : at + scale;
+		context.fillStyle = ground;
+		context.globalAlpha = 0.8;
+		context.fillRect(left, top, width, WORDS_HIGH * scale);
+		context.globalAlpha = 1;
+		context.fillStyle = ink;
+		context.fillText(words, left + 3 * scale, top + 2 * scale);
+	});
+	context.restore();
+}
