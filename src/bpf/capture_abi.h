@@ -33,7 +33,8 @@
 	X(ON_CPU, on_cpu)   \
 	X(CALLS, calls)     \
 	X(OFF_CPU, off_cpu) \
-	X(DUMP, dump)
+	X(DUMP, dump)       \
+	X(MEM_GROW, mem_grow)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -135,7 +136,8 @@ struct capture_handover {
 	X(WAIT_REST, PART, "shorter waits of threads that ended, in us: ring full")            \
 	X(DUMP_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")                \
 	X(WAKER_STACK, PART,                                                                   \
-	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")
+	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")        \
+	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")
 
 enum capture_loss {
 #define X(name, costs, words) CAPTURE_LOSS_##name,

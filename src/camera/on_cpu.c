@@ -7,31 +7,20 @@
 #include "camera/source.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <bpf/libbpf.h>
 
 #include "base/cpus.h"
-#include "base/vec.h"
+#include "camera/perf_events.h"
 #include "film/events.h"
 #include "probes.skel.h"
-
-struct cpu_event {
-	int fd;
-	struct bpf_link *link; /* owns fd */
-};
 
 struct on_cpu {
 	const char *name;	/* "cycles" or "cpu-clock" */
 	unsigned int frequency; /* samples per second, 1 to 10,000 */
 	struct perf_event_attr attr;
 	struct bpf_program *program;
-	vec(struct cpu_event) events;
+	struct perf_events events;
 };
 
 static unsigned int frequency_of(const struct source *source)
@@ -67,32 +56,6 @@ static struct perf_event_attr clock_event(const struct source *source)
 	return attr;
 }
 
-static int open_on(struct perf_event_attr *attr, int cpu)
-{
-	return (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static int attach_on(struct on_cpu *on_cpu, int cpu)
-{
-	int fd = open_on(&on_cpu->attr, cpu), err;
-	struct bpf_link *link;
-
-	if (fd < 0)
-		return -errno;
-	link = bpf_program__attach_perf_event(on_cpu->program, fd);
-	if (!link) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	/* libbpf has started it; nothing is ready for samples yet */
-	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (vec_push(&on_cpu->events, (struct cpu_event){fd, link}))
-		return 0;
-	bpf_link__destroy(link);
-	return -ENOMEM;
-}
-
 static int refuse(int err, const struct on_cpu *on_cpu, struct fail *why)
 {
 	if (err == -EACCES || err == -EPERM)
@@ -117,13 +80,13 @@ static int sample_cpu(void *context, unsigned int cpu, struct fail *why)
 {
 	struct all_cpus *all = context;
 	struct on_cpu *on_cpu = all->on_cpu;
-	int err = attach_on(on_cpu, (int)cpu);
+	int err = perf_events_add(&on_cpu->events, &on_cpu->attr, on_cpu->program, cpu);
 
-	if ((err == -ENOENT || err == -EOPNOTSUPP || err == -ENXIO) && !on_cpu->events.count &&
+	if ((err == -ENOENT || err == -EOPNOTSUPP || err == -ENXIO) && !on_cpu->events.all.count &&
 	    on_cpu->attr.type == PERF_TYPE_HARDWARE) {
 		on_cpu->name = "cpu-clock";
 		on_cpu->attr = clock_event(all->source);
-		err = attach_on(on_cpu, (int)cpu);
+		err = perf_events_add(&on_cpu->events, &on_cpu->attr, on_cpu->program, cpu);
 	}
 	/* it went offline since the list was read */
 	if (err == -ENODEV)
@@ -165,7 +128,7 @@ static int attach(struct source *source, struct fail *why)
 	on_cpu->name = "cycles";
 	on_cpu->attr = cycles_event(source);
 	err = cpus_each_online(sample_cpu, &all, why);
-	if (!err && !on_cpu->events.count)
+	if (!err && !on_cpu->events.all.count)
 		err = refuse(-ENODEV, on_cpu, why);
 	return err;
 }
@@ -184,10 +147,7 @@ static int start(struct source *source, struct fail *why)
 	const struct on_cpu *on_cpu = source->state;
 
 	add_event(source);
-	vec_foreach (&on_cpu->events, event)
-		if (ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0))
-			return fail_errno(why, -errno, NULL, "cannot start sampling");
-	return 0;
+	return perf_events_start(&on_cpu->events, why);
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -203,11 +163,8 @@ static void detach(struct source *source)
 {
 	struct on_cpu *on_cpu = source->state;
 
-	if (!on_cpu)
-		return;
-	vec_foreach (&on_cpu->events, event)
-		bpf_link__destroy(event->link);
-	vec_free(&on_cpu->events);
+	if (on_cpu)
+		perf_events_free(&on_cpu->events);
 }
 
 static void free_state(struct source *source)

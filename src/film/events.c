@@ -118,6 +118,30 @@ static const struct event_type ours[EVENT_IDS] = {
 			.noun = "threads",
 			.about = "threads as they are at one moment",
 		},
+	[EVENT_MEM_GROW] =
+		{
+			.name = "mem-grow",
+			.unit = "bytes",
+			.quantity = EVENT_BYTES,
+			.is_recordable = true,
+			.title = "Memory growth",
+			.rate = "bytes/s",
+			.noun = "samples",
+			.about = "memory that processes touch first, by samples of page faults",
+			.abroad = {"mem_grow", "memory_growth"},
+		},
+	[EVENT_FILE_FAULTS] =
+		{
+			.name = "file-faults",
+			.unit = "count",
+			.quantity = EVENT_COUNT,
+			.is_recordable = true,
+			.title = "Page faults on files",
+			.rate = "faults/s",
+			.noun = "samples",
+			.about = "page faults on mapped files, by samples of them",
+			.abroad = {"file_faults", "file_faults"},
+		},
 };
 
 /*
@@ -368,10 +392,15 @@ bool event_list_is_same(const struct event_list *a, const struct event_list *b)
 
 void event_list_help(FILE *out, int indent)
 {
+	int width = 0;
+
+	for (size_t i = 0; i < COUNT_OF(ours); i++)
+		if (ours[i].is_recordable && (int)strlen(ours[i].name) > width)
+			width = (int)strlen(ours[i].name);
 	for (size_t i = 0; i < COUNT_OF(ours); i++)
 		if (ours[i].is_recordable)
-			fprintf(out, "%*s%-9s  %s%s\n", indent, "", ours[i].name, ours[i].about,
-				&ours[i] == event_usual() ? " (default)" : "");
+			fprintf(out, "%*s%-*s  %s%s\n", indent, "", width, ours[i].name,
+				ours[i].about, &ours[i] == event_usual() ? " (default)" : "");
 }
 
 static int refuse(const char *name, struct fail *why)

@@ -29,6 +29,8 @@ enum event_id {
 	EVENT_LOCK,
 	EVENT_THREADS, /* every slice of every thread */
 	EVENT_DUMP,    /* threads at one moment */
+	EVENT_MEM_GROW,
+	EVENT_FILE_FAULTS,
 	EVENT_IDS,
 };
 

@@ -114,10 +114,15 @@ static bool account(struct view *view, const uint64_t *samples, const uint32_t *
 /* What a stack has, of which its parent's is known. */
 static uint8_t what_has(const struct film *film, const struct film_stack *stack, uint8_t parent)
 {
+	const struct film_stack *caller = &film->stacks[stack->parent];
+
 	if (stack->how == FILM_HOW_FRAME_POINTER)
 		parent |= HAS_GUESS;
-	/* the mark of a stack that was cut is its outermost frame */
-	if (stack->parent && film->frames[stack->frame].kind == FILM_FRAME_MARK)
+	/*
+	 * a mark as the outermost frame says that the stack was cut, and as the last one what the
+	 * sample is of
+	 */
+	if (stack->parent && caller->parent && film->frames[caller->frame].kind == FILM_FRAME_MARK)
 		parent |= HAS_GAP;
 	return parent;
 }

@@ -84,6 +84,17 @@ owners_of_locks_are_named()
 	done
 }
 
+growth_is_told()
+{
+	stackcam record -q -e mem-grow --fault-period 7 -o grow.film -- grows /tmp >/dev/null || return 1
+	stackcam report -e mem-grow --format folded grow.film |
+		awk '/;main;small_pages/ { small += $NF } /;huge_pages;\[huge page\]/ { huge += $NF }
+			END { print small, huge; exit !(small > 60e6 && small < 74e6 && (!huge || huge > 110e6)) }' || {
+		stackcam report -e mem-grow grow.film
+		return 1
+	}
+}
+
 threads_are_listed()
 {
 	dump 100 >said.txt &
@@ -151,6 +162,7 @@ test_case children children_are_followed
 test_case machine whole_machine
 test_case waits waits_are_told
 test_case locks owners_of_locks_are_named
+test_case memory-growth growth_is_told
 test_case threads threads_are_listed
 test_case calls calls_are_counted
 test_case calls-ret calls_by_ret_are_counted

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_CAPTURE_EVENT_H
+#define BPF_CAPTURE_EVENT_H
+
+/* The stack of the thread that a perf event interrupts. */
+
+#include "capture.h"
+
+/* Bit 1..0 of the code segment: the privilege level. 3 is user mode. */
+#define IN_USER_MODE(ctx) ((CODE_SEGMENT(&(ctx)->regs) & 3) == 3)
+
+/* Inside execve() the stack that the registers speak of may be gone with the old program. */
+static __always_inline bool is_in_exec(const struct probe_regs *entry)
+{
+	return entry->orig_ax == SYSCALL_EXECVE || entry->orig_ax == SYSCALL_EXECVEAT;
+}
+
+/* No system call, but an exception or an interrupt has led from user mode into the kernel. */
+static __always_inline bool is_in_exception(const struct probe_regs *entry)
+{
+	return entry->orig_ax == ~0ul;
+}
+
+static __always_inline void event_user_stack(struct bpf_perf_event_data *ctx,
+					     struct capture_scratch *scratch,
+					     struct task_struct *task)
+{
+	/* what a kernel thread, or one that is exiting, has in its registers is not user code */
+	if (!want_user || task->flags & PF_KTHREAD || !task->mm)
+		return;
+	if (!capture_registers(scratch, task))
+		return;
+	if (!IN_USER_MODE(ctx) && is_in_exec(&scratch->entry))
+		return;
+	if (!IN_USER_MODE(ctx) && is_in_exception(&scratch->entry))
+		uprobes_undo_breakpoint(&scratch->walk, task);
+	scratch->record.has_user = 1;
+	capture_user(scratch, task);
+}
+
+static __always_inline void event_kernel_stack(struct bpf_perf_event_data *ctx,
+					       struct capture_scratch *scratch)
+{
+	__u32 user_frames = scratch->record.user_frames;
+	long bytes;
+
+	if (!want_kernel || IN_USER_MODE(ctx))
+		return;
+	if (user_frames > UNWIND_FRAMES_MAX)
+		return;
+	bytes = bpf_get_stack(ctx, &scratch->frames[user_frames],
+			      CAPTURE_KERNEL_FRAMES_MAX * sizeof(__u64), 0);
+	if (bytes > 0)
+		scratch->record.kernel_frames = bytes / sizeof(__u64);
+}
+
+/* Both parts of it, as far as they are wanted, for a record that has its identity. */
+static __always_inline void capture_event_stack(struct bpf_perf_event_data *ctx,
+						struct capture_scratch *scratch,
+						struct task_struct *task)
+{
+	event_user_stack(ctx, scratch, task);
+	event_kernel_stack(ctx, scratch);
+}
+
+#endif
