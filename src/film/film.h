@@ -45,7 +45,7 @@ struct film_process {
 	const char *command;  /* arguments joined by spaces */
 	const char *exe;
 	const char *cgroup;    /* path of the control group */
-	const char *container; /* id of the container, "" outside of one */
+	const char *container; /* of which it is one (film/container.h), "" outside of one */
 };
 
 struct film_thread {

@@ -54,6 +54,21 @@ const char *film_labels_next(const char **at, char key[FILM_LABEL_KEY_MAX + 1], 
 	return value;
 }
 
+void film_labels_value(const char *labels, const char *key, char value[FILM_LABEL_VALUE_MAX + 1])
+{
+	char found[FILM_LABEL_KEY_MAX + 1];
+	const char *at;
+	size_t length;
+
+	*value = 0;
+	while ((at = film_labels_next(&labels, found, &length))) {
+		if (strcmp(found, key) != 0)
+			continue;
+		snprintf(value, FILM_LABEL_VALUE_MAX + 1, "%.*s", (int)length, at);
+		return;
+	}
+}
+
 /* A label's text in labels, with its length; null: there is none of that key. */
 static char *find(char *labels, const char *key, size_t key_length, size_t *length)
 {

@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "process/container.h"
+#include "process/pods.h"
 #include "process/procfs.h"
 
 #define COMMAND_BYTES_MAX 4096
@@ -16,6 +17,7 @@
 #define MAPS_BYTES_MAX	  (16 * 1024 * 1024)
 #define LINK_BYTES_MAX	  4096
 #define CONTAINER_MAX	  256
+#define TEXT_MAX	  (CONTAINER_MAX + PODS_NAMES_SIZE + 2)
 
 struct tracked *tracked_new(pid_t pid)
 {
@@ -79,16 +81,36 @@ static void read_command(struct process *p, bool brief, struct buf *text)
 	set_text(&p->command, (char *)text->at);
 }
 
+/*
+ * Behind the id, the names of its pod. What is known stays: of most processes, the one that they
+ * were forked from has it. While the container's own name lacks, each program that is executed in
+ * it is an occasion to look again.
+ */
+static void name_pod(const struct process *p, const char *cgroup, char *text)
+{
+	char uid[PODS_UID_SIZE], names[PODS_NAMES_SIZE];
+	size_t length = strlen(text);
+
+	if (!length || !pods_uid(cgroup, uid))
+		return;
+	if (!strncmp(p->container, text, length) && p->container[length] == ' ' &&
+	    pods_complete(p->container))
+		snprintf(text, TEXT_MAX, "%s", p->container);
+	else if (pods_names(pods_root(), uid, text, names))
+		snprintf(text + length, TEXT_MAX - length, " %s", names);
+}
+
 static void read_cgroup(struct process *p, struct buf *text)
 {
 	int err = procfs_read(p->pid, "cgroup", CGROUP_BYTES_MAX, text);
-	char container[CONTAINER_MAX];
+	char container[TEXT_MAX];
 	const char *path;
 
 	if (err && err != -EFBIG)
 		return;
 	path = procfs_choose_cgroup((char *)text->at);
-	container_of_cgroup(path, container, sizeof(container));
+	container_of_cgroup(path, container, CONTAINER_MAX);
+	name_pod(p, path, container);
 	set_text(&p->cgroup, path);
 	set_text(&p->container, container);
 }

@@ -36,7 +36,10 @@ struct process {
 	char *command; /* arguments joined by spaces; "" if it was gone too soon */
 	char *exe;
 	char *cgroup; /* v2 path, or the longest of the v1 ones */
-	/* id found in the cgroup path: docker, podman, containerd, cri-o, lxc; "" */
+	/*
+	 * id found in the cgroup path: docker, podman, containerd, cri-o, lxc; "". Of a pod of
+	 * Kubernetes, behind it " NAMESPACE/POD/CONTAINER" (pods.h)
+	 */
 	char *container;
 	struct mapping *mappings; /* executable ones, sorted by start, not overlapping */
 	size_t mapping_count;

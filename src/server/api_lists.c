@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "film/labels.h"
 #include "server/api.h"
 #include "server/ask.h"
 #include "server/put.h"
@@ -62,7 +63,19 @@ int api_series(const struct request *request, struct answer *answer, struct fail
 	return err;
 }
 
-static int take_group(const struct request *request, enum store_by *by, struct fail *why)
+/* "label.KEY": as in the table of meta data of a film. */
+static bool is_label(const char *name, const char **key)
+{
+	static const char before[] = "label.";
+
+	if (strncmp(name, before, sizeof(before) - 1) != 0)
+		return false;
+	*key = name + sizeof(before) - 1;
+	return film_label_key_ok(*key, strlen(*key));
+}
+
+static int take_group(const struct request *request, struct store_ask *ask, enum store_by *by,
+		      struct fail *why)
 {
 	static const char *const names[] = {
 		[STORE_BY_NOTHING] = "none",
@@ -80,8 +93,12 @@ static int take_group(const struct request *request, enum store_by *by, struct f
 		}
 	if (!name)
 		return 0;
-	return fail(why, -EINVAL, NULL, "group is none, host, service or version, not '%.64s'",
-		    name);
+	if (is_label(name, &ask->by_label)) {
+		*by = STORE_BY_LABEL;
+		return 0;
+	}
+	return fail(why, -EINVAL, NULL,
+		    "group is none, host, service, version or label.KEY, not '%.64s'", name);
 }
 
 static void put_timeline(struct json *j, const struct store_timeline *timeline)
@@ -117,7 +134,7 @@ int api_timeline(const struct request *request, struct answer *answer, struct fa
 	int err = ask_request(request, "group steps rows function", &ask, why);
 
 	if (!err)
-		err = take_group(request, &by, why);
+		err = take_group(request, &ask.ask, &by, why);
 	if (!err)
 		err = ask_number(request->url, "steps", 1, STORE_STEPS_MAX, STEPS, &steps, why);
 	if (!err)

@@ -25,6 +25,7 @@ struct store_ask {
 	const char *host, *service, *version; /* exact; null: all */
 	const char *const *labels; /* "KEY=VALUE", all must match; those given by users */
 	size_t label_count;
+	const char *by_label; /* a key, for STORE_BY_LABEL */
 	/* pids, tids, comms, focus, ignore, and the shape; its event and times are not looked at */
 	const struct question *question; /* may be null */
 	/*
@@ -193,6 +194,7 @@ enum store_by {
 	STORE_BY_HOST,
 	STORE_BY_SERVICE,
 	STORE_BY_VERSION,
+	STORE_BY_LABEL, /* the value of store_ask.by_label; what has none is in the last row */
 };
 struct store_timeline {
 	struct store_sum sum;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "film/container.h"
 #include "film/labels.h"
 #include "base/saturated.h"
 #include "query/level.h"
@@ -47,17 +48,18 @@ static bool is_over(const struct chosen *c, const struct film *film, uint32_t pr
 static bool keeps(void *context, const struct film *film, uint32_t process)
 {
 	struct chosen *c = context;
-	char service[INDEX_SERVICE_SIZE], version[INDEX_VERSION_SIZE];
+	char service[INDEX_SERVICE_SIZE], version[INDEX_VERSION_SIZE], labels[FILM_LABELS_SIZE];
 	const struct dictionary_series series = {
 		.host = c->finder->host,
 		.service = service,
 		.version = version,
-		.labels = film->info.labels,
+		.labels = labels,
 	};
 
 	if (!c->known[process]) {
 		index_service_of(c->asked->index, &film->processes[process], service);
 		index_version_of(c->finder, &film->processes[process], version);
+		index_labels_of(c->finder, &film->processes[process], labels);
 		c->known[process] =
 			1 + (asked_series(c->asked->ask, &series) && !is_over(c, film, process));
 	}
@@ -189,10 +191,12 @@ static int list_films(const struct asked *a, struct film_list *list, struct stor
 	return err;
 }
 
+/* Those that a process may have of its container are asked of each. */
 static bool has_labels(const struct asked *a, const struct film *film)
 {
 	for (size_t i = 0; i < a->ask->label_count; i++)
-		if (!film_labels_have(film->info.labels, a->ask->labels[i]))
+		if (!film_container_has_key(a->ask->labels[i]) &&
+		    !film_labels_have(film->info.labels, a->ask->labels[i]))
 			return false;
 	return true;
 }
@@ -293,7 +297,7 @@ static int ask_film(const struct asked *a, struct film *film, const struct liste
 		question.event = a->event_name;
 		question.filter.from = (struct when){WHEN_DATE, a->from, "the time"};
 		question.filter.to = (struct when){WHEN_DATE, a->to, "its end"};
-		if (a->ask->service || a->ask->version || a->seen) {
+		if (a->ask->service || a->ask->version || a->ask->label_count || a->seen) {
 			question.filter.keeps = keeps;
 			question.filter.keeps_context = &chosen;
 		}

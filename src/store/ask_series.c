@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/saturated.h"
+#include "film/labels.h"
 #include "query/view.h"
 #include "store/ask_private.h"
 #include "store/index_series.h"
@@ -57,21 +58,22 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 static struct store_series *series_of(struct lister *l, const struct ask_film *of,
 				      const struct film_process *process)
 {
-	char service[INDEX_SERVICE_SIZE], version[INDEX_VERSION_SIZE];
+	char service[INDEX_SERVICE_SIZE], version[INDEX_VERSION_SIZE], labels[FILM_LABELS_SIZE];
 	struct store_series made = {0};
 	uint64_t key, *known;
 
 	index_service_of(l->asked->index, process, service);
 	index_version_of(of->finder, process, version);
+	index_labels_of(of->finder, process, labels);
 	key = hash_text(hash_text(0, of->host), service);
-	key = hash_text(hash_text(key, version), of->film->info.labels);
+	key = hash_text(hash_text(key, version), labels);
 	known = map_get(&l->of, key);
 	if (known)
 		return &l->all.at[*known];
 	made.host = name_pool_add(&l->private->names, of->host);
 	made.service = name_pool_add(&l->private->names, service);
 	made.version = name_pool_add(&l->private->names, version);
-	made.labels = name_pool_add(&l->private->names, of->film->info.labels);
+	made.labels = name_pool_add(&l->private->names, labels);
 	if (!made.host || !made.service || !made.version || !made.labels ||
 	    !vec_push(&l->all, made) || !map_put(&l->of, key, l->all.count - 1))
 		return NULL;

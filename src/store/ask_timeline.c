@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/saturated.h"
+#include "film/labels.h"
 #include "query/filter.h"
 #include "query/fold.h"
 #include "query/labels.h"
@@ -47,13 +48,23 @@ static int no_memory(struct fail *why)
 	return fail_errno(why, -ENOMEM, NULL, "cannot make the timeline");
 }
 
-static const char *key_of(enum store_by by, const char *host, const char *service,
-			  const char *version)
+/* The name of the row of a series; value: room for that of a label. */
+static const char *key_of(const struct liner *l, const struct dictionary_series *s,
+			  char value[FILM_LABEL_VALUE_MAX + 1])
 {
-	return by == STORE_BY_HOST	? host
-	       : by == STORE_BY_SERVICE ? service
-	       : by == STORE_BY_VERSION ? version
-					: "all";
+	switch (l->by) {
+	case STORE_BY_HOST:
+		return s->host;
+	case STORE_BY_SERVICE:
+		return s->service;
+	case STORE_BY_VERSION:
+		return s->version;
+	case STORE_BY_LABEL:
+		film_labels_value(s->labels, l->asked->ask->by_label, value);
+		return value;
+	default:
+		return "all";
+	}
 }
 
 static size_t push_row(struct liner *l, const char *name)
@@ -89,12 +100,13 @@ static size_t row_of_series(struct liner *l, uint32_t series)
 {
 	const struct dictionary_series *s;
 	uint64_t *known = map_get(&l->row_of_series, series);
+	char value[FILM_LABEL_VALUE_MAX + 1];
 	size_t row;
 
 	if (known)
 		return *known;
 	s = dictionary_series_at(&l->asked->index->dictionary, series);
-	row = row_named(l, key_of(l->by, s->host, s->service, s->version));
+	row = row_named(l, key_of(l, s, value));
 	return row != SIZE_MAX && map_put(&l->row_of_series, series, row) ? row : SIZE_MAX;
 }
 
@@ -209,14 +221,17 @@ struct film_liner {
 static size_t row_of_process(struct film_liner *f, uint32_t id)
 {
 	const struct film_process *process = &f->of->film->processes[id];
-	char service[INDEX_SERVICE_SIZE], version[INDEX_VERSION_SIZE];
+	char service[INDEX_SERVICE_SIZE], version[INDEX_VERSION_SIZE], labels[FILM_LABELS_SIZE];
+	char value[FILM_LABEL_VALUE_MAX + 1];
+	const struct dictionary_series s = {f->of->host, service, version, labels};
 	size_t row;
 
 	if (f->rows[id])
 		return f->rows[id] - 1;
 	index_service_of(f->l->asked->index, process, service);
 	index_version_of(f->of->finder, process, version);
-	row = row_named(f->l, key_of(f->l->by, f->of->host, service, version));
+	index_labels_of(f->of->finder, process, labels);
+	row = row_named(f->l, key_of(f->l, &s, value));
 	if (row != SIZE_MAX)
 		f->rows[id] = row + 1;
 	return row;

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "film/container.h"
 #include "store/identity_parts.h"
 
 enum {
@@ -236,8 +237,11 @@ void identity_of(const struct identity *identity, const struct film_process *pro
 		identity_put(subject_of(process->cgroup + strlen(said)), to, size);
 		return;
 	}
-	if (*process->container)
+	if (*process->container) {
 		group.container = subject_of(process->container);
+		if (group.container.length > film_container_id(process->container))
+			group.container.length = film_container_id(process->container);
+	}
 	subjects[WHAT_UNIT] = group.unit;
 	subjects[WHAT_CONTAINER] = group.container;
 	subjects[WHAT_CGROUP] = subject_of(process->cgroup);

@@ -2,6 +2,7 @@
 #include "store/index_series.h"
 
 #include "base/text.h"
+#include "film/container.h"
 
 int index_series_begin(struct index_series_finder *finder, struct index *index, struct film *film,
 		       const char *host)
@@ -22,6 +23,12 @@ void index_service_of(struct index *index, const struct film_process *process, c
 	pthread_mutex_unlock(&index->rules);
 }
 
+void index_labels_of(const struct index_series_finder *finder, const struct film_process *process,
+		     char *labels)
+{
+	film_container_labels(process->container, finder->film->info.labels, labels);
+}
+
 void index_version_of(const struct index_series_finder *finder, const struct film_process *process,
 		      char *version)
 {
@@ -36,17 +43,18 @@ void index_version_of(const struct index_series_finder *finder, const struct fil
 uint32_t index_series_of(struct index_series_finder *finder, const struct film_process *process)
 {
 	struct dictionary *d = &finder->index->dictionary;
-	char service[INDEX_SERVICE_SIZE], version[INDEX_VERSION_SIZE];
+	char service[INDEX_SERVICE_SIZE], version[INDEX_VERSION_SIZE], labels[FILM_LABELS_SIZE];
 	struct dictionary_series series = {
 		.host = finder->host,
 		.service = service,
 		.version = version,
-		.labels = finder->film->info.labels,
+		.labels = labels,
 	};
 	uint32_t id;
 
 	index_service_of(finder->index, process, service);
 	index_version_of(finder, process, version);
+	index_labels_of(finder, process, labels);
 	id = dictionary_series(d, &series);
 	return id || d->series.count < d->series.max ? id : SERIES_OTHERS;
 }

@@ -31,6 +31,9 @@ enum {
 	INDEX_VERSION_SIZE = 17
 };
 void index_service_of(struct index *index, const struct film_process *process, char *service);
+/* Those of the film and those of the process's container: FILM_LABELS_SIZE bytes. */
+void index_labels_of(const struct index_series_finder *finder, const struct film_process *process,
+		     char *labels);
 void index_version_of(const struct index_series_finder *finder, const struct film_process *process,
 		      char *version);
 

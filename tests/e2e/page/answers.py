@@ -253,7 +253,8 @@ class Api:
         rows = []
         for service, cpus in self.cpus(ask).items():
             name = {"service": service, "host": SERVICES.get(service, ("web-1",))[0],
-                    "version": SERVICES.get(service, ("", "a1b2c3d4"))[1]}.get(ask.get("group"), "")
+                    "version": SERVICES.get(service, ("", "a1b2c3d4"))[1],
+                    "label.env": SERVICES.get(service, ("", "", ""))[2].removeprefix("env=")}.get(ask.get("group"), "")
             values = [max(0, int(cpus * step * 1e9 * (1 + 0.5 * math.sin(i / steps * 9 + cpus * 20) +
                                                      (0.8 if 0.6 < i / steps < 0.66 else 0)))) for i in range(steps)]
             values[-1] = int(values[-1] * max(0, 1 - (at["to"] - at["complete_until"]) / step))

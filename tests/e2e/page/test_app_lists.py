@@ -187,3 +187,20 @@ def test_waits_are_split_by_waker(page):
     page.choose("event", "on-cpu")  # where it means nothing
     page.asks("flame", event="on-cpu")
     assert "by" not in page.server.questions("flame")[-1]
+
+
+def test_the_overview_is_grouped_by_a_label(page):
+    page.open()
+    page.choose("by-label", "env")
+    page.asks("timeline", group="label.env")
+    page.until(lambda: named(page) == ["prod", "test"])
+    assert page.link() == {"by_label": "env"}
+    assert page.text(".groups thead").startswith("env")
+    page.click(".groups tbody tr")
+    page.asks("flame", label="env=prod")
+    assert page.link() == {"by_label": "env", "view": "profile", "label": "env=prod"}
+    # another grouping ends it
+    page.click("#to-overview")
+    page.click("[name=group-host]")
+    page.asks("timeline", group="host")
+    assert "by_label" not in page.link()

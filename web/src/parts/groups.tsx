@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who used how much: all services, hosts or versions of the range, to be searched and sorted.
 import { useMemo, useState } from 'preact/hooks';
-import type { SeriesAnswer, TimelineAnswer, TimelineRow } from '../api/answers';
+import type { SeriesAnswer, SeriesRow, TimelineAnswer, TimelineRow } from '../api/answers';
 import { count, percent, safe } from '../format';
 import { GROUPINGS, type Grouping, type Order } from '../state/link';
 import { usePage } from '../state/page';
 import { text } from '../text/text';
+import { labelsOf } from './ask_bar';
 import { coloursOf, type RowColours } from './chart';
 import { moveRow } from './rows';
 import { Sparkline } from './sparkline';
@@ -22,14 +23,27 @@ interface Group {
 	peak: number;
 }
 
+const keyOf = (label: string) => label.slice(0, label.indexOf('='));
+
+/** All keys of labels, in their order. */
+function keysOf(series: SeriesRow[]): string[] {
+	return [...new Set(series.flatMap((row) => labelsOf(row).map(keyOf)))].sort();
+}
+
+/** What a series is called in the list; '' if it has no such label. */
+function nameOf(row: SeriesRow, group: Grouping, byLabel: string): string {
+	return byLabel ? labelsOf(row).find((label) => keyOf(label) === byLabel)?.slice(byLabel.length + 1) ?? '' : row[group];
+}
+
 /** All names with their sums, and those rows of the timeline that have one. */
-function groupsOf(series: SeriesAnswer | null, timeline: TimelineAnswer, group: Grouping): Group[] {
+function groupsOf(series: SeriesAnswer | null, timeline: TimelineAnswer, group: Grouping, byLabel: string): Group[] {
 	const totals = new Map(timeline.rows.map((row) => [row.name, row.total]));
 	const rows = new Map(timeline.rows.map((row) => [row.name, row]));
 	const small = new Map<string, number>();
 	for (const row of series?.series ?? []) {
-		if (!totals.has(row[group]))
-			small.set(row[group], (small.get(row[group]) ?? 0) + row.total);
+		const name = nameOf(row, group, byLabel);
+		if (!totals.has(name))
+			small.set(name, (small.get(name) ?? 0) + row.total);
 	}
 	return [...totals, ...small].filter(([name, total]) => name !== '' && total > 0).map(([name, total]) => {
 		const row = rows.get(name) ?? null;
@@ -52,24 +66,32 @@ function Head({ order, label, class: name }: { order: Order; label: string; clas
 }
 
 export function Groups({ timeline, series }: { timeline: TimelineAnswer; series: SeriesAnswer | null }) {
-	const { link, go, theme } = usePage();
-	const { group, filters, find } = link;
+	const { link, go, theme, series: known } = usePage();
+	const { group, byLabel, filters, find } = link;
+	const keys = useMemo(() => keysOf(known), [known]);
 	const [isAll, setAll] = useState(false);
 	const words = text.overview;
-	const groups = useMemo(() => groupsOf(series, timeline, group), [series, timeline, group]);
+	const groups = useMemo(() => groupsOf(series, timeline, group, byLabel), [series, timeline, group, byLabel]);
 	const fitting = groups.filter(({ name }) => name.toLowerCase().includes(find.toLowerCase()))
 		.sort(IN_ORDER[link.order]);
 	const shown = isAll ? fitting : fitting.slice(0, SHOWN);
 	const rest = timeline.sum.total - groups.reduce((sum, { total }) => sum + total, 0);
-	const colours = coloursOf(theme, group, timeline.rows);
-	const pick = (name: string) => go({ view: 'profile', filters: { ...filters, [group]: name } });
+	const colours = coloursOf(theme, byLabel || group, timeline.rows);
+	const labelled = (name: string) => [...filters.labels.filter((label) => keyOf(label) !== byLabel), `${byLabel}=${name}`];
+	const pick = (name: string) => go({ view: 'profile',
+		filters: { ...filters, ...(byLabel ? { labels: labelled(name) } : { [group]: name }) } });
 
 	return <section class="groups">
 		<div class="row">
 			<div class="segments" role="group" aria-label={words.group}>
 				{GROUPINGS.map((name: Grouping) => <button type="button" key={name} name={`group-${name}`}
-					aria-pressed={group === name} onClick={() => go({ group: name })}>{words.name[name]}</button>)}
+					aria-pressed={!byLabel && group === name} onClick={() => go({ group: name, byLabel: '' })}>{words.name[name]}</button>)}
 			</div>
+			{(keys.length > 0 || byLabel) && <label class="choice"><span>{words.label}</span>
+				<select name="by-label" value={byLabel} onChange={(event) => go({ byLabel: event.currentTarget.value })}>
+					<option value="">{text.ask.none}</option>
+					{[...new Set([...keys, byLabel])].filter(Boolean).map((key) => <option key={key} value={key}>{safe(key)}</option>)}
+				</select></label>}
 			<input type="search" name="find" value={find} placeholder={words.find} aria-label={words.find} autocomplete="off"
 				spellcheck={false} onInput={(event) => go({ find: event.currentTarget.value }, false)}
 				onKeyDown={(event) => event.key === 'Enter' && fitting[0] && pick(fitting[0].name)} />
@@ -77,7 +99,7 @@ export function Groups({ timeline, series }: { timeline: TimelineAnswer; series:
 		</div>
 		<div class="wide"><table class="rows">
 			<thead><tr>
-				<Head order="name" label={words.name[group]} class="text" />
+				<Head order="name" label={safe(byLabel) || words.name[group]} class="text" />
 				<th>{words.average}</th>
 				<Head order="peak" label={words.peak} class="less" />
 				<th class="less">{words.total}</th>

@@ -58,6 +58,8 @@ export interface Link {
 	filters: Filters;
 	shape: Shape;
 	group: Grouping;
+	/** The overview is by the values of this label, not by group; '': it is not. */
+	byLabel: string;
 	/** What is compared with; null: the range before, of the same. */
 	before: Side | null;
 	/** Of a comparison: two graphs beside each other, not one. */
@@ -206,6 +208,7 @@ function describe(at: Address, link: Link): Link {
 			native: at.flag('native', shape.native),
 		},
 		group: at.word('group', link.group, GROUPINGS),
+		byLabel: at.text('by_label', link.byLabel),
 		before: hasBefore ? describeSide(at, 'before_', link.before ?? NO_SIDE) : null,
 		isBeside: at.flag('beside', link.isBeside),
 		isFine: at.flag('fine', link.isFine),
@@ -235,6 +238,7 @@ export const NO_LINK: Link = {
 	},
 	shape: { by: '', lines: false, inlines: false, native: false },
 	group: 'service',
+	byLabel: '',
 	before: null,
 	isBeside: false,
 	isFine: false,

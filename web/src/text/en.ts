@@ -158,6 +158,7 @@ export const en = {
 	overview: {
 		group: 'Per',
 		name: { service: 'Service', host: 'Host', version: 'Version' },
+		label: 'Label',
 		average: 'On average',
 		total: 'Total',
 		share: 'Share',

@@ -162,6 +162,7 @@ export const zh: Text = {
 	overview: {
 		group: '分组',
 		name: { service: '服务', host: '主机', version: '版本' },
+		label: '标签',
 		average: '平均',
 		total: '合计',
 		share: '占比',

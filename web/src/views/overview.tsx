@@ -20,7 +20,7 @@ const SERIES = 10_000;
 export function Overview() {
 	const { link, range, span, beat, theme, go } = usePage();
 	const asked = useAnswer<TimelineAnswer>('timeline', askOf(link.event, range, link.filters,
-		{ group: link.group, steps: stepsOf(span, link.isFine), rows: ROWS }), beat);
+		{ group: link.byLabel ? `label.${link.byLabel}` : link.group, steps: stepsOf(span, link.isFine), rows: ROWS }), beat);
 	// more than have a line: only their sums
 	const hasMore = (asked.answer?.rows.length ?? 0) >= ROWS;
 	const all = useAnswer<SeriesAnswer>(hasMore ? 'series' : null,
@@ -33,7 +33,7 @@ export function Overview() {
 		<Answers asked={[asked]} isSilent={link.isLive}>
 			{answer && (answer.sum.total === 0 ? <NothingFilmed sum={answer.sum} /> : <>
 				<SumLine sum={answer.sum} />
-				<Chart answer={answer} theme={theme} height={220} what={link.group}
+				<Chart answer={answer} theme={theme} height={220} what={link.byLabel || link.group}
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })}><FineChoice /></Chart>
 				<Groups timeline={answer} series={all.answer} />
 			</>)}
