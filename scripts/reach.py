@@ -19,14 +19,14 @@ ROOT = Path(__file__).resolve().parents[1]
 ALL = ["tests/e2e"]
 
 TRACER = ["trace"]
-SERVERS = ["server", "serve.", "agent", "play", "store", "page/test_app"]
+SERVERS = ["server", "serve.", "agent", "play", "store", "timeline", "page/test_app"]
 SHOWN = ["output", "diff", "trace", "truth", "page", "server", "faults"]
 
 # Files that changed, and words of the names of those tests of e2e that they can reach. The first row that fits is
 # taken; what fits none reaches all.
 REACH = (
     ("*.md", ["docs"]),
-    ("doc/*", ["docs", "test_server.py"]),
+    ("doc/*", ["docs", "test_server.py", "test_timeline.py"]),
     ("completions/*", ["docs"]),
     ("bench/*", []),
     (".ci/*", []),
@@ -34,6 +34,7 @@ REACH = (
     ("scripts/reach.py", []),
     ("tests/unit/server/*", ["server"]),
     ("tests/unit/runtime/steps*", ["every_instruction"]),
+    ("tests/unit/query/make_turns.c", ["timeline"]),
     ("tests/unit/*", []),
     ("tests/fuzz/*", []),
     ("tests/kernels/*", []),

@@ -21,6 +21,12 @@ route_function api_calls;
 /* api_lists.c */
 route_function api_series, api_heat, api_timeline, api_processes, api_losses;
 
+/* api_timeline.c */
+route_function api_timeline_lanes, api_timeline_slices, api_timeline_states;
+
+/* api_slice.c */
+route_function api_slice;
+
 /* api_places.c */
 route_function api_places;
 

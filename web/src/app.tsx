@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame around the views.
 import { Component, type ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SeriesAnswer, Status } from './api/answers';
 import { askOf, hasToken } from './api/client';
 import { type Failure, failures, useAnswer } from './api/use_answer';
@@ -13,7 +13,7 @@ import { useKeys } from './parts/keys';
 import { Answers, Notice } from './parts/notice';
 import { NothingFilmed } from './parts/nothing';
 import { RangeBar } from './parts/range_bar';
-import { shapeFor, typeOf } from './state/events';
+import { shapeFor, slicesEvent, typeOf } from './state/events';
 import { NO_LINK, type ViewName, writeLink } from './state/link';
 import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, spanOfLink, toView, useBeat, useLink,
 	usePage, viewOfLink, viewsOf } from './state/page';
@@ -24,12 +24,14 @@ import { Calls } from './views/calls';
 import { Compare } from './views/compare';
 import { Overview } from './views/overview';
 import { Profile } from './views/profile';
+import { Timeline } from './views/timeline';
 
 const STATUS_BEAT = 10000; // ms
 const SERIES = 5000;
 
 const SHOWN: Record<ViewName, () => ComponentChildren> = {
 	overview: () => <Overview />,
+	timeline: () => <Timeline />,
 	calls: () => <Calls />,
 	profile: () => <Profile />,
 	compare: () => <Compare />,
@@ -84,10 +86,17 @@ export function App() {
 		const what = [link.filters.service, text.views[link.view], status.answer?.host];
 		document.title = `${what.filter(Boolean).map((word) => safe(word!)).join(' \u00b7 ')} \u2013 stackcam`;
 	}, [address, status.answer?.host]);
+	const wasOpened = useRef(location.search !== '');
+	useEffect(() => { // a film of the timeline opens with it
+		if (status.answer && !wasOpened.current && status.answer.one_film && slicesEvent(status.answer))
+			go({ view: 'timeline' }, false);
+		wasOpened.current ||= status.answer !== null;
+	}, [status.answer]);
 	const view = (name: ViewName) => () => go(toView(name, link, status.answer));
 	useKeys({
 		'?': () => setDialog('help'),
 		T: toggleTheme,
+		I: () => slicesEvent(status.answer) ? view('timeline')() : false,
 		O: view('overview'), P: view('profile'), C: view('compare'),
 	});
 

@@ -37,7 +37,7 @@ from openapi import Api as Description  # noqa: E402
 
 DESCRIPTION = Description()
 # what each question may have, as the real server checks it
-PARAMETERS = {path.rpartition("/")[2]: {parameter["name"] for parameter in DESCRIPTION.parameters(operation)}
+PARAMETERS = {path.removeprefix("/api/v1/"): {parameter["name"] for parameter in DESCRIPTION.parameters(operation)}
               for method, path, operation in DESCRIPTION.operations() if method == "GET"}
 
 LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
@@ -77,13 +77,19 @@ STACKS = [
 
 # Words for events, as src/film/events.c has them.
 EVENTS = {"on-cpu": ("On-CPU", "CPUs", "samples"), "off-cpu": ("Off-CPU", "threads waiting", "waits"),
-          "calls": ("Calls", "threads", "calls")}
+          "calls": ("Calls", "threads", "calls"), "threads": ("Threads", "threads waiting", "turns")}
 
 
 def event_type(name):
     title, rate, noun = EVENTS.get(name, (name, "threads", "samples"))
     return {"name": name, "unit": "ns", "title": title, "rate": rate, "rate_scale": 10**9, "noun": noun, "about": "",
-            "calls": name == "calls", "level": False, "interval": name == "off-cpu", "usual": name == "on-cpu"}
+            "calls": name == "calls", "level": False, "interval": name in ("off-cpu", "threads"),
+            "slices": name == "threads", "usual": name == "on-cpu"}
+
+
+CLASSES = ["on-cpu", "woken", "preempted", "hole", "other", "ready", "stopped", "page-fault", "disk", "work", "io_uring",
+           "child", "sleep", "poll", "lock", "accept", "connect", "socket-read", "socket-write", "ipc", "signal", "file"]
+WAITS = ("lock", "socket-read", "disk", "ipc", "sleep")
 
 
 class Profile:
@@ -371,6 +377,97 @@ class Api:
                  seconds_of(ask["from"]) <= mark["time"] < seconds_of(ask["to"])] if self.server.marked else []
         return {"from": seconds_of(ask["from"]), "to": seconds_of(ask["to"]), "marks": marks, "others": 0}
 
+    def lanes_of(self, ask):
+        """Two processes: the first one's threads run and wait in turn; the other's sleeps, with a hole in its life."""
+        name = HOSTILE if self.server.hostile else "api-server"
+        lanes = [(100, 100 + i, name if i == 0 else f"worker-{i}", i) for i in range(30)] + [(300, 300, "redis", 30)]
+        wanted = set(ask.get("lanes", "").split(",")) - {""}
+        return [lane for lane in lanes if not wanted or f"{lane[0]}.{lane[1]}" in wanted]
+
+    def slices_of(self, number, start, end):
+        """(class, ns since the first film, length): a turn of the lane takes 1 ms and some."""
+        if number == 30:
+            return [(part, max(a, start), min(b, end)) for part, a, b in
+                    ((CLASSES.index("poll"), 0, 4 * 10**9), (CLASSES.index("hole"), 4 * 10**9, 5 * 10**9),
+                     (CLASSES.index("poll"), 5 * 10**9, 10**14)) if a < end and b > start]
+        turn, found = 10**6 * (5 + number), []
+        for at in range(start // turn * turn, end, turn):
+            parts = ((0, 0.3), (CLASSES.index(WAITS[number % len(WAITS)]), 0.9), (1, 1))
+            begin = at
+            for which, until in parts:
+                stop = at + int(turn * until)
+                if stop > start and begin < end:
+                    found.append((which, max(begin, start), min(stop, end)))
+                begin = stop
+        return found
+
+    def of_time(self, ask):
+        first = int(self.first() * 10**9)
+        start, end = (int(round(seconds_of(ask.get(name, str(usual))) * 10**9)) for name, usual in
+                      (("from", self.first()), ("to", NOW)))
+        return first, start, end, {"sum": self.sum_of(ask, 0), "base": str(start), "length": end - start, "classes": CLASSES}
+
+    def timeline_lanes(self, ask):
+        first, start, end, answer = self.of_time(ask)
+        lanes = []
+        for pid, tid, comm, number in self.lanes_of(ask):
+            ns, slices = [0] * len(CLASSES), [0] * len(CLASSES)
+            for which, a, b in self.slices_of(number, start - first, min(end - first, start - first + 12 * 10**9)):
+                ns[which] += b - a
+                slices[which] += 1
+            lanes.append({"host": "web-1", "pid": pid, "tid": tid, "comm": comm, "process": comm if tid == pid else
+                          "api-server", "command": f"/srv/{comm}", "ns": ns, "slices": slices})
+        steps = int(ask.get("steps", 0))
+        return answer | {"threads": len(lanes), "cut": False, "lanes": lanes, "running": [10**9 + i for i in range(steps)],
+                         "ready": [10**8] * steps}
+
+    def timeline_slices(self, ask):
+        first, start, end, answer = self.of_time(ask)
+        pixel, lanes = int(ask["pixel"]), []
+        for pid, tid, _, number in self.lanes_of(ask):
+            runs, open_run, at = [], None, start - first
+            for which, a, b in self.slices_of(number, start - first, min(end - first, start - first + 60 * 10**9)):
+                if open_run and (b - a >= pixel or b - open_run[1] > pixel):
+                    runs += [0, open_run[2] - open_run[1], open_run[0], open_run[3], open_run[2] - open_run[1]]
+                    open_run = None
+                if b - a >= pixel:
+                    runs += [0, b - a, which, 1, b - a]
+                else:
+                    open_run = [which, open_run[1] if open_run else a, b, open_run[3] + 1 if open_run else 1]
+                at = b
+            if open_run:
+                runs += [0, open_run[2] - open_run[1], open_run[0], open_run[3], open_run[2] - open_run[1]]
+            lanes.append({"pid": pid, "tid": tid, "runs": runs})
+        return answer | {"pixel": pixel, "cut": False, "lanes": lanes}
+
+    def timeline_states(self, ask):
+        first, start, end, answer = self.of_time(ask)
+        lengths = {}
+        lanes = self.lanes_of(ask)
+        for *_, number in lanes:
+            for which, a, b in self.slices_of(number, start - first, min(end - first, start - first + 12 * 10**9)):
+                lengths.setdefault(which, []).append(b - a)
+        return answer | {"lanes": len(lanes), "states": [
+            {"class": which, "count": len(all_of_it), "sum": sum(all_of_it), "p50": sorted(all_of_it)[len(all_of_it) // 2],
+             "p99": sorted(all_of_it)[len(all_of_it) * 99 // 100], "longest": max(all_of_it)}
+            for which, all_of_it in sorted(lengths.items())]}
+
+    def timeline_slice(self, ask):
+        at = int(ask["at"].split(".")[0]) * 10**9 + int((ask["at"].split(".") + ["0"])[1].ljust(9, "0"))
+        first = int(self.first() * 10**9)
+        number = next(lane[3] for lane in self.lanes_of({}) if lane[1] == int(ask["lane_tid"]))
+        around = self.slices_of(number, max(at - first - 10**8, 0), at - first + 10**8)
+        which, a, b = next(one for one in around if one[1] <= at - first < one[2])
+        wait = which > 3
+        return {"base": str(at), "slice": {
+            "class": which, "name": CLASSES[which], "words": CLASSES[which], "start": first + a - at, "end": first + b - at,
+            "open_start": False, "open_end": False, "last": False, "cpu": None if CLASSES[which] == "hole" else 1,
+            "call": "futex" if wait else "", "arguments": ["0x7f0000000040", "0x80"] if wait else [],
+            "state": "S" if wait else "", "descriptor": "", "context": "thread" if wait else "", "iowait": False,
+            "waker": {"pid": 100, "tid": 101, "comm": HOSTILE if self.server.hostile else "worker-1"} if wait else None,
+            "stack": [{"name": name, "image": image, "kind": kind, "is_guess": False} for name, image, kind in
+                      reversed(STACKS[4][0])] if wait else []}}
+
     def export(self, ask):
         return {"format": ask["format"], "service": ask.get("service", ""), "before": "before_from" in ask}
 
@@ -411,7 +508,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_json(400, {"error": f"there is no {unknown} for {what}"})
             return
         try:
-            answer = getattr(server.api, what)(ask)
+            answer = getattr(server.api, what.replace("/", "_"))(ask)
         except ValueError as error:
             self.send_json(400, {"error": f"that is no question: {error}"})
             return

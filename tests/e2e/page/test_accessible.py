@@ -46,6 +46,12 @@ VIEWS = {
     "beside": ("?view=compare&beside=1", ".flame-pane + .flame-pane"),
     "calls": ("?view=calls", "#functions tbody tr"),
 }
+FILM = {"film": True, "events": ["on-cpu", "threads"]}
+TIMELINES = {
+    "lanes": ("?view=timeline", ".tl-names .lane"),
+    "slice": ("?view=timeline&lane=100.100&at=1795271520.5", "#slice-panel dl"),
+    "area": ("?view=timeline&area_from=1795271519&area_to=1795271520", "#states tbody tr"),
+}
 
 
 @pytest.mark.parametrize("width", [1280, 400])
@@ -53,6 +59,18 @@ VIEWS = {
 @pytest.mark.parametrize("view", VIEWS)
 def test_views(page, axe, view, scheme, width):
     query, there = VIEWS[view]
+    browser.set_screen(page.driver, width=width, scheme=scheme)
+    page.open(query)
+    page.until(lambda: page.all(there), there)
+    assert findings(page, axe) == []
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("what", TIMELINES)
+def test_timelines(page, axe, what, scheme, width):
+    query, there = TIMELINES[what]
+    page.server.behave(**FILM)
     browser.set_screen(page.driver, width=width, scheme=scheme)
     page.open(query)
     page.until(lambda: page.all(there), there)

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { setToken } from '../api/client';
 import { language, setLanguage } from '../text/language';
 import { text, TEXTS } from '../text/text';
+import { timelineText } from '../text/timeline';
 import { Dialog, KeyList } from './dialog';
 
 export function Help({ onClose }: { onClose(): void }) {
@@ -12,6 +13,7 @@ export function Help({ onClose }: { onClose(): void }) {
 		<div class="columns">
 			<KeyList title={words.page} keys={words.keys} />
 			<KeyList title={words.graph} keys={text.flame.keys} />
+			<KeyList title={timelineText.help} keys={timelineText.keys} />
 		</div>
 		<p>{words.links} {words.about}</p>
 		<form method="dialog" class="row">

@@ -7,7 +7,7 @@ import { BYS_OF_WAITS, type Shape } from './link';
 /** An event of which the server said nothing. */
 const unknownType = (name: string): EventType => ({
 	name, unit: '', title: name, rate: text.chart.perSecond(''), rate_scale: 1, noun: text.events.samples, about: '',
-	calls: false, level: false, interval: false, usual: false,
+	calls: false, level: false, interval: false, slices: false, usual: false,
 });
 
 export function typeOf(status: Status | null, event: string): EventType {
@@ -23,6 +23,11 @@ export function isOfCalls(status: Status | null, event: string): boolean {
 /** How the stacks of an event are merged: what fits waits alone is left out for others. */
 export function shapeFor(status: Status | null, event: string, shape: Shape): Shape {
 	return BYS_OF_WAITS.includes(shape.by) && !typeOf(status, event).interval ? { ...shape, by: '' } : shape;
+}
+
+/** The event of threads' slices; '': none was filmed. */
+export function slicesEvent(status: Status | null): string {
+	return status?.event_types.find(({ slices }) => slices)?.name ?? '';
 }
 
 /** All that there are, calls last. */

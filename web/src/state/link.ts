@@ -2,10 +2,11 @@
 // What is looked at: all of it stands in the address, so that it can be shared and gone back to.
 import { FLAME_DEFAULTS, type Colouring, type FlameState, type Sorting } from '../flame/contract';
 import { CALL_SORTS, type CallSort } from '../calls/columns';
+import { describeTimeline, NO_TIMELINE, type TimelineLink } from '../timeline/link';
 import type { Range } from './range';
 
 /** Of each list of words the first is the usual one, which an address leaves out. */
-export const VIEWS = ['overview', 'calls', 'profile', 'compare'] as const;
+export const VIEWS = ['overview', 'timeline', 'calls', 'profile', 'compare'] as const;
 export const GROUPINGS = ['service', 'host', 'version'] as const;
 export const BYS = ['', 'process', 'thread', 'image', 'label', 'wait', 'waker'] as const;
 /** Those that fit intervals alone. */
@@ -80,6 +81,7 @@ export interface Link {
 	changeSort: Sorting;
 	/** Of the view of calls. chosen: null for the first one of the table */
 	calls: { sort: CallSort; chosen: { name: string; image: string } | null };
+	timeline: TimelineLink;
 }
 
 const LIST_MAX = 20;
@@ -219,6 +221,7 @@ function describe(at: Address, link: Link): Link {
 		other: at.text('other', link.other),
 		flame: describeFlame(at, link.flame),
 		calls: describeCalls(at, link.calls),
+		timeline: describeTimeline(at, link.timeline),
 		changeSort: at.word('change_sort', link.changeSort, ['change', 'self', 'total', 'name']),
 		changeColour: at.word('change_colour', link.changeColour, ['change', 'kind', 'image', 'language']),
 	};
@@ -251,6 +254,7 @@ export const NO_LINK: Link = {
 	changeColour: 'change',
 	changeSort: 'change',
 	calls: { sort: 'total', chosen: null },
+	timeline: NO_TIMELINE,
 };
 
 /** "?view=profile&from=…" to what it stands for; what it does not say is as usual. */

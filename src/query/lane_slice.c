@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One slice, by the moment that was pointed at. */
+#include "query/lanes.h"
+
+#define FIRST_LOOK 1000000ull	    /* ns around the moment */
+#define WHOLE	   1000000000000ull /* beyond that a slice is cut: its ends are not looked for */
+
+struct looker {
+	const struct film *film;
+	const struct lane_id *lane;
+	uint64_t at;
+	struct lane_slice *found;
+};
+
+static int take_slice(void *context, const struct slice *slice)
+{
+	const struct looker *l = context;
+	const struct film_thread *thread = &l->film->threads[slice->thread];
+
+	if (slice->start > l->at || slice->end <= l->at || thread->tid != l->lane->tid ||
+	    l->film->processes[thread->process].pid != l->lane->pid)
+		return 0;
+	l->found->slice = *slice;
+	l->found->is_found = true;
+	return 0;
+}
+
+/* The ends of the film are known; beyond them no look finds more. */
+static bool is_whole(const struct film *film, const struct slice *slice, uint64_t from, uint64_t to)
+{
+	return (!slice->began_before || from <= film->info.start) &&
+	       (!slice->goes_on || to > film->info.end);
+}
+
+int lanes_slice_at(struct film *film, uint32_t event, const struct lane_id *lane, uint64_t at,
+		   struct lane_slice *found, struct fail *why)
+{
+	struct looker l = {film, lane, at, found};
+
+	*found = (struct lane_slice){0};
+	for (uint64_t around = FIRST_LOOK;; around *= 32) {
+		uint64_t from = at > around ? at - around : 0;
+		uint64_t to = at < UINT64_MAX - around ? at + around : UINT64_MAX;
+		int err = slices_each(film, event, from, to, take_slice, &l, why);
+
+		if (err || !found->is_found || around > WHOLE ||
+		    is_whole(film, &found->slice, from, to))
+			return err;
+	}
+}

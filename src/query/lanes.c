@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/lanes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/saturated.h"
+
+enum {
+	LANE_UNKNOWN = 0, /* not yet looked up */
+	LANE_NONE = 1,	  /* not wanted, or there is no room for it */
+	LANE_FIRST = 2,	  /* and more: its index */
+};
+
+struct adder {
+	struct lanes *lanes;
+	const struct film *film;
+	const char *host;
+	struct filter_kept kept;
+	uint32_t *lane_of; /* by thread */
+	uint64_t offset;   /* from the film's clock to ns since 1970, modulo 2^64 */
+	int err;
+};
+
+static bool is_wanted(const struct lanes *lanes, uint32_t pid, uint32_t tid)
+{
+	for (size_t i = 0; i < lanes->of_count; i++)
+		if (lanes->of[i].pid == pid && lanes->of[i].tid == tid)
+			return true;
+	return !lanes->of;
+}
+
+/* The index of a new lane, and LANE_FIRST. */
+static uint32_t add_lane(struct adder *a, const struct film_thread *thread, uint64_t key)
+{
+	struct lanes *lanes = a->lanes;
+	const struct film_process *process = &a->film->processes[thread->process];
+	struct lane lane = {.pid = process->pid, .tid = thread->tid};
+
+	if (lanes->all.count >= LANES_MAX) {
+		lanes->is_cut = true;
+		return LANE_NONE;
+	}
+	lane.host = name_pool_add(&lanes->names, a->host);
+	lane.comm = name_pool_add(&lanes->names, thread->comm);
+	lane.process = name_pool_add(&lanes->names, process->comm);
+	lane.command = name_pool_add(&lanes->names, process->command);
+	if (!lane.host || !lane.comm || !lane.process || !lane.command ||
+	    !vec_push(&lanes->all, lane) || !map_put(&lanes->known, key, lanes->all.count - 1)) {
+		a->err = -ENOMEM;
+		return LANE_NONE;
+	}
+	return (uint32_t)(lanes->all.count - 1 + LANE_FIRST);
+}
+
+static uint32_t find_lane(struct adder *a, uint32_t id)
+{
+	const struct film_thread *thread = &a->film->threads[id];
+	uint32_t pid = a->film->processes[thread->process].pid;
+	uint64_t key =
+		hash_u64((uint64_t)pid << 32 | thread->tid) ^ hash_bytes(a->host, strlen(a->host));
+	const uint64_t *known;
+
+	if (!a->kept.threads[id] || !is_wanted(a->lanes, pid, thread->tid))
+		return LANE_NONE;
+	known = map_get(&a->lanes->known, key);
+	return known ? (uint32_t)*known + LANE_FIRST : add_lane(a, thread, key);
+}
+
+/* Adds the ns of [start, end) to the steps that they lie in. */
+static void add_load(const struct lanes *lanes, uint64_t *load, uint64_t start, uint64_t end)
+{
+	uint64_t step = (lanes->to - lanes->from + lanes->steps - 1) / lanes->steps;
+
+	start = start > lanes->from ? start : lanes->from;
+	end = end < lanes->to ? end : lanes->to;
+	for (size_t i = start < end ? (start - lanes->from) / step : lanes->steps;
+	     i < lanes->steps && start < end; i++) {
+		uint64_t until = lanes->from + step * (i + 1);
+
+		until = until < end ? until : end;
+		load[i] += until - start;
+		start = until;
+	}
+}
+
+static int add_state(struct lanes *lanes, const struct slice *slice)
+{
+	struct lane_state *state = &lanes->states[slice->kind];
+	uint64_t length = slice->end - slice->start;
+
+	state->count++;
+	state->sum = add_saturated(state->sum, length);
+	state->longest = length > state->longest ? length : state->longest;
+	return lanes->wants_lengths && !latency_add(&state->lengths, length, 1) ? -ENOMEM : 0;
+}
+
+static int add_run(struct lanes *lanes, struct lane *lane, const struct slice *slice,
+		   uint64_t start)
+{
+	size_t before = lane->runs.all.count;
+
+	if (!lanes->pixel || lanes->run_count >= LANES_RUNS_MAX) {
+		lanes->is_cut |= lanes->pixel != 0;
+		return 0;
+	}
+	if (!lane_runs_add(&lane->runs, lanes->pixel, start, start + (slice->end - slice->start),
+			   slice->kind))
+		return -ENOMEM;
+	lanes->run_count += lane->runs.all.count - before;
+	return 0;
+}
+
+static int take_slice(void *context, const struct slice *slice)
+{
+	struct adder *a = context;
+	struct lanes *lanes = a->lanes;
+	uint64_t length = slice->end - slice->start, start = slice->start + a->offset;
+	uint32_t index = a->lane_of[slice->thread];
+	struct lane *lane;
+
+	if (index == LANE_UNKNOWN)
+		index = a->lane_of[slice->thread] = find_lane(a, slice->thread);
+	if (index == LANE_NONE || slice->kind >= SLICE_KINDS)
+		return a->err;
+	lane = &lanes->all.at[index - LANE_FIRST];
+	lane->ns[slice->kind] = add_saturated(lane->ns[slice->kind], length);
+	lane->slices[slice->kind]++;
+	lanes->slices++;
+	if (lanes->steps && slice->kind == SLICE_ON_CPU)
+		add_load(lanes, lanes->running, start, start + length);
+	else if (lanes->steps && (slice->kind == SLICE_WOKEN || slice->kind == SLICE_PREEMPTED))
+		add_load(lanes, lanes->ready, start, start + length);
+	a->err = add_state(lanes, slice);
+	if (!a->err)
+		a->err = add_run(lanes, lane, slice, start);
+	return a->err;
+}
+
+static int begin_load(struct lanes *lanes)
+{
+	if (!lanes->steps || lanes->running)
+		return 0;
+	lanes->running = calloc(lanes->steps, sizeof(*lanes->running));
+	lanes->ready = calloc(lanes->steps, sizeof(*lanes->ready));
+	return lanes->running && lanes->ready ? 0 : -ENOMEM;
+}
+
+int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char *host,
+	      const struct filter *filter, uint64_t from, uint64_t to, struct fail *why)
+{
+	struct adder a = {.lanes = lanes, .film = film, .host = host};
+	int err;
+
+	a.offset = (uint64_t)film->info.wall_offset;
+	a.err = begin_load(lanes);
+	if (!a.err)
+		a.err = filter_apply(filter, film, &a.kept);
+	a.lane_of = calloc(film->thread_count + 1ull, sizeof(*a.lane_of));
+	if (!a.lane_of)
+		a.err = -ENOMEM;
+	err = a.err;
+	if (!err)
+		err = slices_each(film, event, from, to, take_slice, &a, why);
+	/* a run does not reach from one film into the next */
+	vec_foreach (&lanes->all, lane)
+		if (!err && !lane_runs_end(&lane->runs))
+			err = a.err = -ENOMEM;
+	free(a.lane_of);
+	filter_kept_free(&a.kept);
+	return a.err ? fail_errno(why, a.err, NULL, "cannot make the lanes of threads") : err;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct lane_run *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+int lanes_end(struct lanes *lanes)
+{
+	vec_foreach (&lanes->all, lane) {
+		if (!lane_runs_end(&lane->runs))
+			return -ENOMEM;
+		/* films come the newest first */
+		if (lane->runs.all.count)
+			qsort(lane->runs.all.at, lane->runs.all.count, sizeof(*lane->runs.all.at),
+			      by_start);
+	}
+	return 0;
+}
+
+void lanes_free(struct lanes *lanes)
+{
+	vec_foreach (&lanes->all, lane)
+		lane_runs_free(&lane->runs);
+	for (unsigned int kind = 0; kind < SLICE_KINDS; kind++)
+		latency_free(&lanes->states[kind].lengths);
+	free(lanes->running);
+	free(lanes->ready);
+	vec_free(&lanes->all);
+	map_free(&lanes->known);
+	name_pool_free(&lanes->names);
+	*lanes = (struct lanes){0};
+}

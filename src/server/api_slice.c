@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One slice of a thread: what it was, and what shows it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "film/events.h"
+#include "film/names.h"
+#include "server/api.h"
+#include "server/ask.h"
+#include "store/lanes.h"
+
+enum {
+	FRAMES_MAX = 512
+};
+
+struct putter {
+	struct json *j;
+	uint64_t base; /* ns since 1970 */
+	bool has_put;
+};
+
+/* Times before the base are negative. */
+static void put_since(struct json *j, const char *key, const struct putter *p,
+		      const struct film *film, uint64_t time)
+{
+	json_i64(j, key, (int64_t)(time + (uint64_t)film->info.wall_offset - p->base));
+}
+
+static const char *context_name(unsigned int context)
+{
+	static const char *const names[] = {
+		[FILM_WAIT_BY_NONE] = "",	    [FILM_WAIT_BY_THREAD] = "thread",
+		[FILM_WAIT_BY_SOFTIRQ] = "softirq", [FILM_WAIT_BY_INTERRUPT] = "interrupt",
+		[FILM_WAIT_BY_TIMER] = "timer",	    [FILM_WAIT_BY_EITHER] = "thread or interrupt",
+	};
+
+	return context < sizeof(names) / sizeof(names[0]) ? names[context] : "";
+}
+
+static const char *descriptor_name(unsigned int descriptor)
+{
+	static const char *const names[] = {
+		[FILM_FD_NONE] = "",
+		[FILM_FD_FILE] = "file",
+		[FILM_FD_DIRECTORY] = "directory",
+		[FILM_FD_BLOCK_DEVICE] = "block device",
+		[FILM_FD_DEVICE] = "device",
+		[FILM_FD_PIPE] = "pipe",
+		[FILM_FD_SOCKET] = "socket",
+		[FILM_FD_UNIX_SOCKET] = "Unix socket",
+		[FILM_FD_EVENT] = "eventfd",
+		[FILM_FD_TIMER] = "timerfd",
+		[FILM_FD_SIGNAL] = "signalfd",
+		[FILM_FD_EPOLL] = "epoll",
+		[FILM_FD_NOTIFY] = "inotify",
+		[FILM_FD_PROCESS] = "process",
+		[FILM_FD_IO_URING] = "io_uring",
+		[FILM_FD_OTHER] = "other",
+	};
+
+	return descriptor < sizeof(names) / sizeof(names[0]) ? names[descriptor] : "";
+}
+
+static void put_arguments(struct json *j, const struct slice_evidence *evidence)
+{
+	json_open(j, "arguments", '[');
+	for (int i = 0; evidence->call && i < FILM_WAIT_ARGUMENTS; i++) {
+		char hex[24];
+
+		/* as texts: a reader's numbers need not hold 64 bits */
+		snprintf(hex, sizeof(hex), "%#" PRIx64, evidence->arguments[i]);
+		json_text(j, NULL, hex);
+	}
+	json_close(j, ']');
+}
+
+static void put_waker(struct json *j, const struct film *film, uint32_t id)
+{
+	const struct film_thread *thread = &film->threads[id];
+
+	if (!id) {
+		json_null(j, "waker");
+		return;
+	}
+	json_open(j, "waker", '{');
+	json_u64(j, "pid", film->processes[thread->process].pid);
+	json_u64(j, "tid", thread->tid);
+	json_text(j, "comm", thread->comm);
+	json_close(j, '}');
+}
+
+static void put_frame(struct json *j, const struct film *film, const struct film_stack *stack)
+{
+	const struct film_frame *frame = &film->frames[stack->frame];
+	char place[256];
+
+	json_open(j, NULL, '{');
+	json_text(j, "name",
+		  frame->function ? film->functions[frame->function].name
+				  : name_of_place(film, frame, place, sizeof(place)));
+	json_text(j, "image", film->images[frame->image].path);
+	json_text(j, "kind", film_frame_kind_name(frame->kind));
+	json_bool(j, "is_guess", stack->how == FILM_HOW_FRAME_POINTER);
+	json_close(j, '}');
+}
+
+/* The innermost frame first. */
+static void put_stack(struct json *j, const struct film *film, uint32_t id)
+{
+	unsigned int frames = 0;
+
+	json_open(j, "stack", '[');
+	for (; id && frames < FRAMES_MAX; id = film->stacks[id].parent, frames++)
+		put_frame(j, film, &film->stacks[id]);
+	json_close(j, ']');
+}
+
+static void put_evidence(struct json *j, const struct film *film, const struct slice *slice)
+{
+	const struct slice_evidence *e = &slice->evidence;
+	const char state[2] = {(char)e->state, 0};
+	bool is_wait = slice_is_wait(slice->kind);
+
+	if (slice->kind == SLICE_HOLE)
+		json_null(j, "cpu");
+	else
+		json_u64(j, "cpu", e->cpu);
+	json_text(j, "call", is_wait ? wait_call_name(film->info.arch, e->call) : "");
+	put_arguments(j, is_wait ? e : &(const struct slice_evidence){0});
+	json_text(j, "state", is_wait ? state : "");
+	json_text(j, "descriptor", is_wait ? descriptor_name(e->descriptor) : "");
+	json_text(j, "context", slice->kind == SLICE_HOLE ? "" : context_name(e->context));
+	json_bool(j, "iowait", is_wait && e->flags & FILM_WAIT_IOWAIT);
+	put_waker(j, film, slice->kind == SLICE_ON_CPU ? 0 : e->waker);
+	put_stack(j, film, slice->kind == SLICE_ON_CPU ? 0 : e->stack);
+}
+
+static int put_slice(void *context, const struct film *film, const struct slice *slice)
+{
+	struct putter *p = context;
+	char words[256];
+
+	slice_words(film, slice, words, sizeof(words));
+	json_open(p->j, "slice", '{');
+	json_u64(p->j, "class", slice->kind);
+	json_text(p->j, "name", slice_kind_name(slice->kind));
+	json_text(p->j, "words", words);
+	put_since(p->j, "start", p, film, slice->start);
+	put_since(p->j, "end", p, film, slice->end);
+	json_bool(p->j, "open_start", slice->began_before);
+	json_bool(p->j, "open_end", slice->goes_on);
+	json_bool(p->j, "last", slice->is_last);
+	put_evidence(p->j, film, slice);
+	json_close(p->j, '}');
+	p->has_put = true;
+	return 0;
+}
+
+/* The thread and the moment; the rest is as for all questions. */
+static int take_place(const struct request *request, struct server_ask *ask, struct lane_id *lane,
+		      struct fail *why)
+{
+	const char *at = request_parameter(request, "at");
+	uint64_t pid, tid;
+	int err = ask_number(request->url, "lane_pid", 0, UINT32_MAX, UINT64_MAX, &pid, why);
+
+	if (!err)
+		err = ask_number(request->url, "lane_tid", 0, UINT32_MAX, UINT64_MAX, &tid, why);
+	if (!err && (!at || !*at || pid == UINT64_MAX || tid == UINT64_MAX))
+		err = fail(why, -EINVAL, NULL, "a slice is asked for by lane_pid, lane_tid and at");
+	if (!err)
+		err = ask_time(at, 0, &ask->ask.from, why);
+	if (err)
+		return err;
+	*lane = (struct lane_id){(uint32_t)pid, (uint32_t)tid};
+	ask->ask.to = ask->ask.from + 1;
+	if (!ask->ask.event)
+		ask->ask.event = event_type(EVENT_THREADS)->name;
+	return 0;
+}
+
+int api_slice(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct json j = {.out = answer->out};
+	struct server_ask ask;
+	struct lane_id lane;
+	struct putter p = {.j = &j};
+	char base[24];
+	int err = ask_request(request, "lane_pid lane_tid at", &ask, why);
+
+	if (!err)
+		err = take_place(request, &ask, &lane, why);
+	if (!err) {
+		p.base = ask.ask.from;
+		snprintf(base, sizeof(base), "%" PRIu64, p.base);
+		json_open(&j, NULL, '{');
+		json_text(&j, "base", base);
+		err = store_slice(request->store, &ask.ask, &lane, put_slice, &p, why);
+	}
+	if (!err && !p.has_put)
+		json_null(&j, "slice");
+	if (!err)
+		json_close(&j, '}');
+	ask_free(&ask);
+	return err;
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The timeline of threads. Its times are ns since `base`, which is the beginning of the answer's
+ * time: numbers that every reader of JSON holds exactly; the base itself, ns since 1970, is a text.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "film/events.h"
+#include "server/api.h"
+#include "server/ask.h"
+#include "server/put.h"
+#include "store/lanes.h"
+
+enum {
+	LANES_USUAL = 2000,
+	LANES_LIMIT = 20000,
+	/* runs are asked for of so many lanes at once, in so many pixels */
+	RUN_LANES_MAX = 256,
+	PIXELS_USUAL = 2048,
+	PIXELS_MAX = 1 << 14,
+};
+
+/* What all these routes ask, and what they answer with. */
+struct timeline {
+	struct server_ask ask;
+	struct lanes lanes;
+	struct lane_id *of;
+	struct store_sum sum;
+};
+
+static int begin(const struct request *request, const char *own, struct timeline *t,
+		 struct fail *why)
+{
+	int err = ask_request(request, own, &t->ask, why);
+
+	if (!err && !t->ask.ask.event)
+		t->ask.ask.event = event_type(EVENT_THREADS)->name;
+	return err;
+}
+
+static void end(struct timeline *t)
+{
+	lanes_free(&t->lanes);
+	ask_free(&t->ask);
+	free(t->of);
+}
+
+/* "PID.TID" */
+static bool take_lane(const char *text, size_t length, struct lane_id *lane)
+{
+	char word[32], *dot;
+	uint64_t pid, tid;
+
+	if (length >= sizeof(word))
+		return false;
+	memcpy(word, text, length);
+	word[length] = 0;
+	dot = strchr(word, '.');
+	if (!dot)
+		return false;
+	*dot = 0;
+	if (text_parse_u64(word, 0, UINT32_MAX, &pid) ||
+	    text_parse_u64(dot + 1, 0, UINT32_MAX, &tid))
+		return false;
+	*lane = (struct lane_id){(uint32_t)pid, (uint32_t)tid};
+	return true;
+}
+
+/* "PID.TID,PID.TID…"; nothing given: all lanes. */
+static int take_lanes(const struct request *request, struct timeline *t, struct fail *why)
+{
+	const char *list = request_parameter(request, "lanes");
+	size_t count = 1;
+
+	if (!list || !*list)
+		return 0;
+	for (const char *at = list; *at; at++)
+		count += *at == ',';
+	if (count > RUN_LANES_MAX)
+		return fail(why, -EINVAL, NULL, "lanes lists more than %d lanes", RUN_LANES_MAX);
+	t->of = calloc(count, sizeof(*t->of));
+	if (!t->of)
+		return fail_errno(why, -ENOMEM, NULL, "cannot take the lanes");
+	for (size_t i = 0; i < count; i++, list += strcspn(list, ",") + 1)
+		if (!take_lane(list, strcspn(list, ","), &t->of[i]))
+			return fail(why, -EINVAL, NULL,
+				    "lanes is a list such as 12.12,12.34 (process and thread), "
+				    "not '%.64s'",
+				    list);
+	t->lanes.of = t->of;
+	t->lanes.of_count = count;
+	return 0;
+}
+
+static void put_base(struct json *j, const struct timeline *t)
+{
+	char base[24];
+
+	snprintf(base, sizeof(base), "%" PRIu64, t->lanes.from);
+	json_text(j, "base", base);
+	json_u64(j, "length", t->lanes.to - t->lanes.from);
+	json_open(j, "classes", '[');
+	for (unsigned int kind = 0; kind < SLICE_KINDS; kind++)
+		json_text(j, NULL, slice_kind_name(kind));
+	json_close(j, ']');
+}
+
+static void put_numbers(struct json *j, const char *key, const uint64_t *numbers, size_t count)
+{
+	json_open(j, key, '[');
+	for (size_t i = 0; i < count; i++)
+		json_u64(j, NULL, numbers[i]);
+	json_close(j, ']');
+}
+
+static void put_lane(struct json *j, const struct lane *lane)
+{
+	json_open(j, NULL, '{');
+	json_text(j, "host", lane->host);
+	json_u64(j, "pid", lane->pid);
+	json_u64(j, "tid", lane->tid);
+	json_text(j, "comm", lane->comm);
+	json_text(j, "process", lane->process);
+	json_text(j, "command", lane->command);
+	put_numbers(j, "ns", lane->ns, SLICE_KINDS);
+	put_numbers(j, "slices", lane->slices, SLICE_KINDS);
+	json_close(j, '}');
+}
+
+static int by_time_on_cpu(const void *a, const void *b)
+{
+	const struct lane *x = *(const struct lane *const *)a;
+	const struct lane *y = *(const struct lane *const *)b;
+
+	if (x->ns[SLICE_ON_CPU] != y->ns[SLICE_ON_CPU])
+		return x->ns[SLICE_ON_CPU] > y->ns[SLICE_ON_CPU] ? -1 : 1;
+	return x->tid != y->tid ? (x->tid < y->tid ? -1 : 1) : 0;
+}
+
+/* Those that ran longest come first. */
+static int put_lanes(struct json *j, const struct lanes *lanes, uint64_t limit)
+{
+	const struct lane **order = calloc(lanes->all.count + 1, sizeof(const struct lane *));
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < lanes->all.count; i++)
+		order[i] = &lanes->all.at[i];
+	qsort(order, lanes->all.count, sizeof(const struct lane *), by_time_on_cpu);
+	json_open(j, "lanes", '[');
+	for (size_t i = 0; i < lanes->all.count && i < limit; i++)
+		put_lane(j, order[i]);
+	json_close(j, ']');
+	free(order);
+	return 0;
+}
+
+int api_timeline_lanes(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct json j = {.out = answer->out};
+	struct timeline t = {0};
+	uint64_t limit, steps;
+	int err = begin(request, "limit steps", &t, why);
+
+	if (!err)
+		err = ask_number(request->url, "limit", 1, LANES_LIMIT, LANES_USUAL, &limit, why);
+	if (!err)
+		err = ask_number(request->url, "steps", 0, LANES_STEPS_MAX, 0, &steps, why);
+	if (!err) {
+		t.lanes.steps = steps;
+		err = store_lanes(request->store, &t.ask.ask, &t.lanes, &t.sum, why);
+	}
+	if (!err) {
+		json_open(&j, NULL, '{');
+		put_sum(&j, "sum", &t.sum);
+		put_base(&j, &t);
+		json_u64(&j, "threads", t.lanes.all.count);
+		json_bool(&j, "cut", t.lanes.is_cut);
+		put_numbers(&j, "running", t.lanes.running, t.lanes.running ? steps : 0);
+		put_numbers(&j, "ready", t.lanes.ready, t.lanes.ready ? steps : 0);
+		if (put_lanes(&j, &t.lanes, limit))
+			err = fail_errno(why, -ENOMEM, NULL, "cannot answer");
+		json_close(&j, '}');
+	}
+	end(&t);
+	return err;
+}
+
+/* For each run: ns since the one before it ended, its length, kind, slices, and ns of its kind. */
+static void put_runs(struct json *j, const struct lane *lane, uint64_t base)
+{
+	uint64_t at = base;
+
+	json_open(j, NULL, '{');
+	json_u64(j, "pid", lane->pid);
+	json_u64(j, "tid", lane->tid);
+	json_open(j, "runs", '[');
+	vec_foreach (&lane->runs.all, run) {
+		/* of a number that was used twice at the same time, what comes later stands */
+		uint64_t start = run->start > at ? run->start : at;
+
+		if (run->end <= start)
+			continue;
+		json_u64(j, NULL, start - at);
+		json_u64(j, NULL, run->end - start);
+		json_u64(j, NULL, run->kind);
+		json_u64(j, NULL, run->count);
+		json_u64(j, NULL, run->dominant);
+		at = run->end;
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+int api_timeline_slices(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct json j = {.out = answer->out};
+	struct timeline t = {0};
+	uint64_t pixel;
+	int err = begin(request, "lanes pixel", &t, why);
+
+	if (!err)
+		err = take_lanes(request, &t, why);
+	if (!err)
+		err = ask_number(request->url, "pixel", 1, INT64_MAX, 0, &pixel, why);
+	if (!err && (!t.of || !t.ask.ask.from || !t.ask.ask.to))
+		err = fail(why, -EINVAL, NULL, "slices are asked for by lanes, from and to");
+	if (!err && !pixel)
+		pixel = (t.ask.ask.to - t.ask.ask.from) / PIXELS_USUAL + 1;
+	if (!err && (t.ask.ask.to - t.ask.ask.from) / pixel > PIXELS_MAX)
+		err = fail(
+			why, -EINVAL, NULL,
+			"more than %d pixels are asked for: ask for less time, or a larger pixel",
+			PIXELS_MAX);
+	if (!err) {
+		t.lanes.pixel = pixel;
+		err = store_lanes(request->store, &t.ask.ask, &t.lanes, &t.sum, why);
+	}
+	if (!err) {
+		json_open(&j, NULL, '{');
+		put_sum(&j, "sum", &t.sum);
+		put_base(&j, &t);
+		json_u64(&j, "pixel", pixel);
+		json_bool(&j, "cut", t.lanes.is_cut);
+		json_open(&j, "lanes", '[');
+		vec_foreach (&t.lanes.all, lane)
+			put_runs(&j, lane, t.lanes.from);
+		json_close(&j, ']');
+		json_close(&j, '}');
+	}
+	end(&t);
+	return err;
+}
+
+/* Known to a part of itself: not more than the longest. */
+static void put_quantile(struct json *j, const char *key, const struct lane_state *state,
+			 unsigned int of_thousand)
+{
+	uint64_t ns = latency_quantile(&state->lengths, of_thousand);
+
+	json_u64(j, key, ns < state->longest ? ns : state->longest);
+}
+
+static void put_states(struct json *j, const struct lanes *lanes)
+{
+	json_open(j, "states", '[');
+	for (unsigned int kind = 0; kind < SLICE_KINDS; kind++) {
+		const struct lane_state *state = &lanes->states[kind];
+
+		if (!state->count)
+			continue;
+		json_open(j, NULL, '{');
+		json_u64(j, "class", kind);
+		json_u64(j, "count", state->count);
+		json_u64(j, "sum", state->sum);
+		put_quantile(j, "p50", state, 500);
+		put_quantile(j, "p99", state, 990);
+		json_u64(j, "longest", state->longest);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+int api_timeline_states(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct json j = {.out = answer->out};
+	struct timeline t = {.lanes.wants_lengths = true};
+	int err = begin(request, "lanes", &t, why);
+
+	if (!err)
+		err = take_lanes(request, &t, why);
+	if (!err)
+		err = store_lanes(request->store, &t.ask.ask, &t.lanes, &t.sum, why);
+	if (!err) {
+		json_open(&j, NULL, '{');
+		put_sum(&j, "sum", &t.sum);
+		put_base(&j, &t);
+		json_u64(&j, "lanes", t.lanes.all.count);
+		put_states(&j, &t.lanes);
+		json_close(&j, '}');
+	}
+	end(&t);
+	return err;
+}

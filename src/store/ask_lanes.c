@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What threads did, slice by slice: the films have it, the index does not. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "store/ask_private.h"
+#include "store/lanes.h"
+
+struct taker {
+	struct lanes *lanes;
+	struct store_sum *sum;
+	const struct lane_id *lane;
+	uint64_t at; /* ns since 1970 */
+	int (*take)(void *context, const struct film *film, const struct slice *slice);
+	void *context;
+	bool has_taken;
+	struct fail *why;
+};
+
+static int has_slices(const struct ask_film *of, struct fail *why)
+{
+	return film_has_turns(of->film, of->event)
+		       ? 0
+		       : fail(why, -EINVAL, "ask for an event of threads' slices: threads",
+			      "%s has no slices", of->film->events[of->event].name);
+}
+
+static int take_film(void *context, const struct ask_film *of)
+{
+	struct taker *t = context;
+	uint64_t from, to, slices = t->lanes->slices;
+	int err = has_slices(of, t->why);
+
+	if (!err)
+		err = filter_span(&of->question->filter, &of->film->info, &from, &to, t->why);
+	if (!err)
+		err = lanes_add(t->lanes, of->film, of->event, of->host, &of->question->filter,
+				from, to, t->why);
+	return err ? err : sum_add(t->sum, t->lanes->slices - slices, 0, t->why);
+}
+
+int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *lanes,
+		struct store_sum *sum, struct fail *why)
+{
+	struct taker t = {.lanes = lanes, .sum = sum, .why = why};
+	struct asked asked = {0};
+	int err;
+
+	*sum = (struct store_sum){0};
+	err = asked_begin(&asked, store, ask, why);
+	lanes->from = asked.from;
+	lanes->to = asked.to;
+	if (!err)
+		err = ask_films(&asked, film_open, sum, take_film, &t, why);
+	if (!err && lanes_end(lanes))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot make the lanes of threads");
+	asked_free(&asked);
+	return err;
+}
+
+static int take_slice(void *context, const struct ask_film *of)
+{
+	struct taker *t = context;
+	uint64_t at = t->at - (uint64_t)of->film->info.wall_offset;
+	struct lane_slice found;
+	int err = has_slices(of, t->why);
+
+	if (!err && !t->has_taken)
+		err = lanes_slice_at(of->film, of->event, t->lane, at, &found, t->why);
+	if (err || t->has_taken || !found.is_found)
+		return err;
+	t->has_taken = true;
+	return t->take(t->context, of->film, &found.slice);
+}
+
+int store_slice(struct store *store, const struct store_ask *ask, const struct lane_id *lane,
+		int (*take)(void *context, const struct film *film, const struct slice *slice),
+		void *context, struct fail *why)
+{
+	struct taker t = {
+		.lane = lane, .at = ask->from, .take = take, .context = context, .why = why};
+	struct asked asked = {0};
+	struct store_sum sum = {0};
+	int err = asked_begin(&asked, store, ask, why);
+
+	if (!err)
+		err = ask_films(&asked, film_open, &sum, take_slice, &t, why);
+	asked_free(&asked);
+	return err;
+}

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timeline of threads: what is asked, what is drawn where, and what mouse and keys do."""
+import answers
+import pytest
+
+from selenium.webdriver.common.keys import Keys
+
+FILM = {"film": True, "events": ["on-cpu", "threads"]}
+START = answers.NOW - 12  # of the film, which is 12 s long
+MS = 10**6
+
+
+@pytest.fixture
+def timeline(page):
+    page.server.behave(**FILM)
+    page.open("?view=timeline")
+    page.until(lambda: drawn(page, 1), "the first lane")
+    return page
+
+
+def pixel(page, x, y):
+    """The colour that the canvas has there, from its upper left corner."""
+    return page.run("""
+        const lanes = document.querySelector('#lanes'), ratio = devicePixelRatio;
+        const copy = Object.assign(document.createElement('canvas'), { width: 1, height: 1 });
+        const ctx = copy.getContext('2d', { willReadFrequently: true });
+        ctx.drawImage(lanes, -arguments[0] * ratio, -arguments[1] * ratio);
+        return [...ctx.getImageData(0, 0, 1, 1).data];""", x, y)
+
+
+def drawn(page, row):
+    """Whether something of a row is painted."""
+    return page.all("#lanes") and any(pixel(page, x, 20 * row + 16)[3] for x in range(10, 100, 7))
+
+
+def pointer(page, *moves, shift=False, ctrl=False):
+    """Events of a mouse on the canvas: (type, x, y)."""
+    page.run("""
+        const canvas = document.querySelector('#lanes'), box = canvas.getBoundingClientRect();
+        canvas.setPointerCapture = () => {};
+        for (const [type, x, y] of arguments[0])
+            canvas.dispatchEvent(new (type === 'wheel' ? WheelEvent : PointerEvent)(type, { bubbles: true, cancelable: true,
+                pointerId: 1, clientX: box.left + x, clientY: box.top + y, shiftKey: arguments[1], ctrlKey: arguments[2],
+                deltaY: type === 'wheel' ? -200 : 0 }));""", list(moves), shift, ctrl)
+
+
+def in_sight(page):
+    """Seconds since the film's begin: all of it, or what the address says."""
+    link = page.link()
+    return (float(link["t_from"]) - START, float(link["t_to"]) - START) if "t_from" in link else (0, 12)
+
+
+def lanes(page):
+    return [lane.get_attribute("data-lane") for lane in page.all(".tl-names .lane")]
+
+
+def test_a_film_with_slices_opens_with_its_timeline(page):
+    page.server.behave(**FILM)
+    page.open()
+    page.until(lambda: page.link().get("view") == "timeline")
+    page.until(lambda: drawn(page, 1))
+    page.click("#to-overview")
+    page.until(lambda: page.all(".groups tbody tr"))
+    assert page.link() == {}
+
+
+def test_a_film_without_slices_has_no_timeline(page):
+    page.server.behave(film=True)
+    page.open()
+    page.until(lambda: page.all(".groups tbody tr"))
+    assert not page.all("#to-timeline")
+    page.keys("I")
+    assert page.link() == {}
+
+
+def test_what_is_asked(timeline):
+    """Tiles of powers of two, of the lanes in sight alone; to the ns."""
+    asked = timeline.server.questions("timeline/slices")[-1]
+    assert int(asked["pixel"]).bit_count() == 1 and int(asked["pixel"]) <= 12 * 10**9 / 800
+    assert asked["event"] == "threads" and len(asked["lanes"].split(",")) <= 64
+    assert timeline.text(".tl-corner") == "31 threads"
+
+
+def test_lanes_are_painted_as_they_were(timeline):
+    """Of the first turn of the last lane: a sleeping thread, and a hole that is hatched."""
+    timeline.find("[name=t-find]").send_keys("redis")
+    timeline.until(lambda: lanes(timeline) == ["300.300"])
+    timeline.until(lambda: drawn(timeline, 1))
+    width = timeline.run("return document.querySelector('#lanes').getBoundingClientRect().width")
+    at = lambda seconds, y: pixel(timeline, round(width * seconds / 12), 20 + y)  # noqa: E731
+    assert at(2, 16)[3] and not at(2, 6)[3], "a thread that polls is a low bar"
+    hatch = [at(4.5, y)[3] > 0 for y in range(3, 17)]
+    assert any(hatch) and not all(hatch), "what is not known is hatched"
+    assert at(6, 16)[3] and not at(6, 6)[3]
+
+
+def test_keys(timeline):
+    timeline.keys("w")
+    timeline.until(lambda: in_sight(timeline)[1] - in_sight(timeline)[0] < 12)
+    before = in_sight(timeline)
+    timeline.keys("a")
+    timeline.until(lambda: in_sight(timeline)[0] < before[0])
+    timeline.keys("f")
+    timeline.until(lambda: in_sight(timeline) == (0, 12))
+    timeline.keys("u")
+    timeline.until(lambda: in_sight(timeline) != (0, 12))
+    timeline.keys("f", Keys.ARROW_DOWN)
+    timeline.until(lambda: timeline.link().get("lane") == lanes(timeline)[0])
+    timeline.until(lambda: timeline.all("#slice-panel dl"))
+    timeline.keys(".")
+    timeline.asks("timeline/slice", lane_tid=timeline.link()["lane"].split(".")[1])
+    timeline.keys("t")
+    timeline.until(lambda: timeline.all("#states tbody tr"))
+    timeline.keys(Keys.ESCAPE, Keys.ESCAPE)
+    timeline.until(lambda: not timeline.all(".tl-panel"))
+
+
+def test_the_wheel_zooms_where_the_pointer_is(timeline):
+    width = timeline.run("return document.querySelector('#lanes').getBoundingClientRect().width")
+    pointer(timeline, ("wheel", width / 4, 30), ctrl=True)
+    timeline.until(lambda: in_sight(timeline) != (0, 12))
+    first, last = in_sight(timeline)
+    assert first + (last - first) / 4 == pytest.approx(3, abs=0.05)
+    timeline.click("#undo-zoom")
+    timeline.until(lambda: in_sight(timeline) == (0, 12))
+
+
+def test_to_a_microsecond(timeline):
+    """Closer and closer, in whole ns, and each slice alone at the end."""
+    for _ in range(24):
+        timeline.click("#closer")
+    timeline.until(lambda: 0 < in_sight(timeline)[1] - in_sight(timeline)[0] < 2e-6)
+    timeline.until(lambda: timeline.server.questions("timeline/slices")[-1]["pixel"] == "1")
+    words = timeline.link()["t_from"], timeline.link()["t_to"]
+    assert all(len(word.split(".")[1]) <= 9 for word in words)
+    timeline.open(timeline.run("return location.search"))
+    timeline.until(lambda: timeline.all("#lanes"))
+    assert (timeline.link()["t_from"], timeline.link()["t_to"]) == words
+
+
+def test_dragging_moves(timeline):
+    timeline.click("#closer")
+    timeline.until(lambda: in_sight(timeline) != (0, 12))
+    before = in_sight(timeline)
+    pointer(timeline, ("pointerdown", 300, 30), ("pointermove", 200, 30), ("pointermove", 100, 30), ("pointerup", 100, 30))
+    timeline.until(lambda: in_sight(timeline)[0] > before[0] + 0.5)
+
+
+def test_an_area_has_states_and_flame_graphs(timeline):
+    """Shift and drag: those lanes, that time; its flame graph is asked for the same."""
+    width = timeline.run("return document.querySelector('#lanes').getBoundingClientRect().width")
+    chosen = lanes(timeline)[:2]
+    pointer(timeline, ("pointerdown", width / 4, 25), ("pointermove", width / 3, 40), ("pointermove", width / 2, 55),
+            ("pointerup", width / 2, 55), shift=True)
+    timeline.until(lambda: timeline.all("#states tbody tr"))
+    asked = timeline.server.questions("timeline/states")[-1]
+    assert asked["lanes"].split(",") == chosen
+    assert (float(asked["from"]) - START, float(asked["to"]) - START) == pytest.approx((3, 6), abs=0.1)
+    rows = [row.text for row in timeline.all("#states tbody tr")]
+    assert any("on a CPU" in row for row in rows) and rows[-1].startswith("all")
+    assert timeline.find("#area-off-cpu").is_displayed()
+    timeline.click("#area-on-cpu")
+    timeline.asks("flame", event="on-cpu", tid=",".join(lane.split(".")[1] for lane in chosen),
+                  **{"from": asked["from"], "to": asked["to"]})
+
+
+def test_a_slice_has_its_evidence(timeline):
+    """The lane of thread 100 waits for a lock from 0.3 to 0.9 of its 5 ms."""
+    timeline.open(f"?view=timeline&lane=100.100&at={START}.002&t_from={START}&t_to={START}.01")
+    timeline.until(lambda: timeline.all("#slice-panel dl"))
+    words = timeline.text("#slice-panel")
+    for part in ("3.000000 ms", "1.500000 ms", "futex(0x7f0000000040, 0x80)", "worker-1 101", "a thread", "db_query(char const*)"):
+        assert part in words, part
+    timeline.click("#slice-behind")
+    timeline.until(lambda: "woken" in timeline.text("#slice-panel h2"))
+    timeline.click("#slice-before")
+    timeline.until(lambda: timeline.text("#slice-panel h2") == "lock")
+    timeline.click("#to-waker")
+    timeline.until(lambda: timeline.link()["lane"] == "100.101")
+    timeline.click("#wall")
+    timeline.until(lambda: "2026-11-21 14:31:56" in timeline.text("#slice-panel"))
+
+
+def test_pointing_and_clicking(timeline):
+    timeline.open(f"?view=timeline&t_from={START}&t_to={START}.01&t_find=101")
+    timeline.until(lambda: lanes(timeline) == ["100.101"] and drawn(timeline, 1))
+    pointer(timeline, ("pointermove", 40, 30))
+    timeline.until(lambda: "on a CPU" in timeline.text(".tl-tip"))
+    pointer(timeline, ("pointerdown", 40, 30), ("pointerup", 40, 30))
+    timeline.until(lambda: timeline.text("#slice-panel h2") == "on a CPU")
+    assert timeline.link()["lane"] == "100.101"
+
+
+def test_search_order_pins_and_hidden_lanes(timeline):
+    timeline.find("[name=t-find]").send_keys("worker-7")
+    timeline.until(lambda: lanes(timeline) == ["100.107"])
+    timeline.run("document.querySelector('.tl-names .lane .act').click()")
+    timeline.until(lambda: lanes(timeline) == ["100.107", "100.107"])
+    timeline.run("document.querySelector('[name=t-find]').value = ''")
+    timeline.find("[name=t-find]").send_keys("1", Keys.BACK_SPACE)
+    timeline.until(lambda: timeline.link().get("pin") == "100.107" and "t_find" not in timeline.link())
+    timeline.choose("t-order", "tid")
+    timeline.until(lambda: lanes(timeline)[:4] == ["100.107", "100.100", "100.101", "100.102"])
+    timeline.run("document.querySelectorAll('.tl-names .lane .act')[3].click()")
+    timeline.until(lambda: lanes(timeline)[:3] == ["100.107", "100.101", "100.102"])
+    timeline.run("document.querySelector('.tl-names .fold').click()")
+    timeline.until(lambda: lanes(timeline) == ["100.107", "300.300"])
+    timeline.click("#show-hidden")
+    timeline.until(lambda: "hide_lane" not in timeline.link())
+
+
+def test_hostile_names(page):
+    page.server.behave(**FILM, hostile=True)
+    page.open(f"?view=timeline&lane=100.100&at={START}.002")
+    page.until(lambda: page.all("#slice-panel dl"))
+    assert page.run("return window.hacked") is None
+    assert "\u202e" not in page.text("body")
+
+
+def test_a_failure_is_said(page):
+    page.server.behave(**FILM, hold={"timeline/slices"})
+    page.open("?view=timeline")
+    page.until(lambda: page.all(".tl-names .lane"))
+    page.server.behave(**FILM, status=503)
+    page.server.release()
+    page.expected = ("503",)
+    page.keys("w")
+    page.until(lambda: page.all(".tl [role=alert]"))

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The part of the store without films that answers the timeline: one thread with a hostile name. */
+#include <errno.h>
+#include <string.h>
+
+#include "fake_store.h"
+#include "film/film.h"
+#include "store/lanes.h"
+
+static int refuse(const struct store_ask *ask, struct fail *why)
+{
+	if (ask->event && !strcmp(ask->event, "missing"))
+		return fail(why, -ENOENT, NULL, "the store has no event '%s'", ask->event);
+	return 0;
+}
+
+/* It runs for 1 us, and then waits for 2. */
+int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *lanes,
+		struct store_sum *sum, struct fail *why)
+{
+	struct lane lane = {.host = "host1",
+			    .comm = fake_hostile,
+			    .process = fake_hostile,
+			    .command = fake_hostile,
+			    .pid = 10,
+			    .tid = 11,
+			    .ns = {1000, [SLICE_WAIT + WAIT_LOCK] = 2000},
+			    .slices = {1, [SLICE_WAIT + WAIT_LOCK] = 1}};
+	int err = refuse(ask, why);
+
+	(void)store;
+	*sum = (struct store_sum){.samples = 2, .unit = "ns"};
+	lanes->from = ask->from ? ask->from : 1732199520000000000ull;
+	lanes->to = lanes->from + 3000;
+	if (err)
+		return err;
+	lanes->running = calloc(lanes->steps + 1, sizeof(*lanes->running));
+	lanes->ready = calloc(lanes->steps + 1, sizeof(*lanes->ready));
+	lanes->states[SLICE_ON_CPU] = (struct lane_state){.count = 1, .sum = 1000, .longest = 1000};
+	if (lanes->pixel && (!lane_runs_add(&lane.runs, lanes->pixel, lanes->from,
+					    lanes->from + 1000, SLICE_ON_CPU) ||
+			     !lane_runs_end(&lane.runs)))
+		err = -ENOMEM;
+	if (!vec_push(&lanes->all, lane))
+		err = -ENOMEM;
+	return err;
+}
+
+/* Its stack has a frame without a name, and one with a hostile one. */
+int store_slice(struct store *store, const struct store_ask *ask, const struct lane_id *lane,
+		int (*take)(void *context, const struct film *film, const struct slice *slice),
+		void *context, struct fail *why)
+{
+	struct film_process processes[] = {{0}, {.pid = 10}};
+	struct film_thread threads[] = {{0}, {.process = 1, .tid = 11, .comm = fake_hostile}};
+	struct film_image images[] = {{.path = ""}, {.path = fake_hostile}};
+	struct film_function functions[] = {{.name = ""}, {.name = fake_hostile}};
+	struct film_frame frames[] = {{0},
+				      {.image = 1, .kind = FILM_FRAME_NATIVE, .function = 1},
+				      {.image = 1, .kind = FILM_FRAME_NATIVE, .address = 0x1230}};
+	struct film_stack stacks[] = {{0}, {0, 1, FILM_HOW_EXACT}, {1, 2, FILM_HOW_FRAME_POINTER}};
+	const struct film film = {.info = {.arch = "x86_64"},
+				  .processes = processes,
+				  .threads = threads,
+				  .images = images,
+				  .functions = functions,
+				  .frames = frames,
+				  .stacks = stacks};
+	const struct slice slice = {.start = ask->from - 1000,
+				    .end = ask->from + 5,
+				    .thread = 1,
+				    .kind = SLICE_WAIT + WAIT_LOCK,
+				    .evidence = {.call = 203,
+						 .state = 'S',
+						 .waker = 1,
+						 .stack = 2,
+						 .context = FILM_WAIT_BY_TIMER,
+						 .arguments = {UINT64_MAX}}};
+	int err = refuse(ask, why);
+
+	(void)store;
+	if (err || lane->tid == 12)
+		return err;
+	return take(context, &film, &slice);
+}

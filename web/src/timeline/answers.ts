@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the server answers about the timeline (doc/openapi.json). Times are ns since base, whole numbers.
+import type { Sum } from '../api/answers';
+
+interface OfTime {
+	/** ns since 1970, as digits: more than a number of this language holds. */
+	base: string;
+	/** ns that the answer is of. */
+	length: number;
+	/** Names of classes; elsewhere a class is an index of this list. */
+	classes: string[];
+}
+
+export interface LaneRow {
+	host: string;
+	pid: number;
+	tid: number;
+	comm: string;
+	/** The process: its name, and its command line. */
+	process: string;
+	command: string;
+	/** ns and slices of each class. */
+	ns: number[];
+	slices: number[];
+}
+
+export interface LanesAnswer extends OfTime {
+	sum: Sum;
+	lanes: LaneRow[];
+	/** All that there are, those beyond the limit included. */
+	threads: number;
+	/** There was no room for all threads. */
+	cut: boolean;
+	/** Of each step: ns of all threads on a CPU, and in the run queue. */
+	running: number[];
+	ready: number[];
+}
+
+export interface SlicesAnswer extends OfTime {
+	/** ns: slices shorter than this may be merged. */
+	pixel: number;
+	/** runs: for each the ns since the end of the one before, its length, class, slices, and ns of its class. */
+	lanes: { pid: number; tid: number; runs: number[] }[];
+	/** There was no room for all. */
+	cut: boolean;
+}
+
+export interface StateRow {
+	class: number;
+	count: number;
+	sum: number;
+	p50: number;
+	p99: number;
+	longest: number;
+}
+
+export interface StatesAnswer extends OfTime {
+	sum: Sum;
+	lanes: number;
+	states: StateRow[];
+}
+
+export interface ThreadName {
+	pid: number;
+	tid: number;
+	comm: string;
+}
+
+export interface SliceAnswer {
+	base: string;
+	/** Null: the thread has no slice then. */
+	slice: {
+		/** Its class, by name. */
+		name: string;
+		/** What it was, in words: "lock", or the system call and the function of the kernel. */
+		words: string;
+		/** Since base; they may lie outside of what was asked for. */
+		start: number;
+		end: number;
+		/** Its beginning, or its end, was not seen. */
+		open_start: boolean;
+		open_end: boolean;
+		cpu: number | null;
+		call: string;
+		arguments: string[];
+		state: string;
+		descriptor: string;
+		context: string;
+		iowait: boolean;
+		waker: ThreadName | null;
+		/** Outermost last. */
+		stack: { name: string; image: string; kind: string; is_guess: boolean }[];
+	} | null;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline itself: tools, the strip of the whole time, the ruler, names and lanes, and the panels beside them.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { askOf, getJson } from '../api/client';
+import { count, safe } from '../format';
+import { SumOfLosses } from './losses';
+import { slicesEvent } from '../state/events';
+import { usePage } from '../state/page';
+import { timelineText as words } from '../text/timeline';
+import type { LanesAnswer, SlicesAnswer } from './answers';
+import { AreaPanel } from './area_panel';
+import { useBoardKeys } from './board_keys';
+import { listenToPointers } from './input';
+import { rowsOf } from './lanes';
+import { Legend } from './legend';
+import { Minimap } from './minimap';
+import { Names } from './names';
+import { Ruler } from './ruler';
+import { ROW } from './sizes';
+import { SlicePanel } from './slice_panel';
+import { type LaneKey, Tiles } from './tiles';
+import { Origin, type Stretch } from './time';
+import { Tip } from './tip';
+import { Tools } from './tools';
+import { useActions } from './use_actions';
+import { useSlice } from './use_slice';
+import { useView } from './use_view';
+import type { Area, Hit } from './view';
+import { widened } from './viewport';
+
+function useTiles(answer: LanesAnswer, origin: Origin, onChange: (failure?: unknown) => void): Tiles {
+	const { link, status } = usePage();
+	const event = slicesEvent(status);
+	const { filters } = link;
+	const changed = useRef(onChange);
+	changed.current = onChange;
+	const tiles = useMemo(() => new Tiles(origin, (range: Stretch, pixel: number, lanes: LaneKey[], signal: AbortSignal) =>
+		getJson<SlicesAnswer>('timeline/slices', askOf(event, { from: origin.wordOf(range.from), to: origin.wordOf(range.to) },
+			filters, { lanes: lanes.join(','), pixel }), signal), answer.length,
+		(failure) => changed.current(failure)), [answer, event]);
+	useEffect(() => () => tiles.close(), [tiles]);
+	return tiles;
+}
+
+/** What the address says is in sight; all, if it says nothing that fits. */
+function startOf(origin: Origin, whole: Stretch, from: string, to: string): Stretch {
+	const start = { from: origin.nsOf(from), to: origin.nsOf(to) };
+	return start.to > start.from && start.from < whole.to && start.to > whole.from ? start : whole;
+}
+
+export function Board({ answer }: { answer: LanesAnswer }) {
+	const { link, theme } = usePage();
+	const own = link.timeline;
+	const origin = useMemo(() => new Origin(BigInt(answer.base)), [answer.base]);
+	const whole = { from: 0, to: answer.length };
+	const [failure, setFailure] = useState('');
+	const [hit, setHit] = useState<{ hit: Hit; x: number; y: number } | null>(null);
+	const actions = useActions(origin);
+	const placed = useView(whole, startOf(origin, whole, own.from, own.to), (range) => actions.note(range, whole));
+	const { view } = placed;
+	const tiles = useTiles(answer, origin, (error) => {
+		if (error)
+			setFailure(words.failed(safe(String((error as Error).message ?? error))));
+		view?.wake();
+	});
+	const rows = useMemo(() => rowsOf(answer.lanes, answer.classes, own),
+		[answer, own.order, own.find, own.pinned, own.hidden, own.folded]);
+	const area: Area | null = useMemo(() => {
+		const range = { from: origin.nsOf(own.areaFrom), to: origin.nsOf(own.areaTo) };
+		return range.to > range.from ? { range, lanes: own.areaLanes } : null;
+	}, [own.areaFrom, own.areaTo, own.areaLanes, origin]);
+	const slice = useSlice(answer, origin);
+	const pointed = useRef({ choose: (_: Hit) => {}, area: (_: Area) => {} });
+	pointed.current = { choose: (at) => actions.choose(at.row.lane.key, at.moment), area: actions.setArea };
+
+	useEffect(() => {
+		view?.show({ rows, classes: answer.classes, tiles, theme, chosen: slice.chosen, area, arrows: slice.arrows });
+	}, [view, rows, tiles, theme, slice.chosen, area, slice.arrows]);
+	useEffect(() => {
+		if (!view)
+			return undefined;
+		return listenToPointers(view, placed.scroller.current!, {
+			hover: (next, x, y) => setHit(next && { hit: next, x, y }),
+			choose: (at) => at.row.kind === 'lane' && pointed.current.choose(at),
+			area: (from, to) => pointed.current.area({ range: { from: view.momentOf(Math.max(Math.min(from.x, to.x), 0)),
+				to: view.momentOf(Math.min(Math.max(from.x, to.x), view.width)) }, lanes: view.lanesBetween(from.y, to.y) }),
+		});
+	}, [view]);
+	useBoardKeys({ view, rows, area, slice, actions, scroller: placed.scroller });
+
+	const inSight = rows.slice(placed.first, placed.first + placed.count);
+	const shown = rows.filter(({ kind, isPinned, key }) => kind === 'lane' && !(isPinned && key.startsWith('pinned '))).length;
+	return <div class="tl">
+		<Tools answer={answer} view={view} shown={shown} area={area} range={placed.range} actions={actions} />
+		<Legend theme={theme} />
+		<SumOfLosses answer={answer} />
+		{failure && <p class="warn" role="alert">{failure} <button type="button" class="quiet" onClick={() => {
+			setFailure('');
+			view?.again();
+		}}>↻</button></p>}
+		<div class="tl-grid">
+			<div class="tl-corner hint">{words.threads(count(shown), count(answer.threads))}</div>
+			<div class="tl-above">
+				<Minimap answer={answer} view={view} theme={theme} width={placed.width} />
+				<Ruler range={placed.range} width={placed.width} origin={origin} isWall={own.isWall} />
+			</div>
+			<div class="tl-scroll" ref={placed.scroller} tabIndex={0} role="group" aria-label={words.name}>
+				<div class="tl-sizer" style={{ height: `${Math.max(rows.length * ROW, 1)}px` }}>
+					<div class="tl-window" style={{ height: `${placed.height}px` }}>
+						<Names rows={inSight} first={placed.first} offset={placed.offset} chosen={own.lane} folded={own.folded}
+							actions={{ fold: actions.fold, pin: actions.pin, hide: actions.hide,
+								choose: (lane) => actions.choose(lane, (placed.range.from + placed.range.to) / 2) }} />
+						<div class="tl-lanes">
+							<canvas ref={placed.canvas} id="lanes" role="img"
+								aria-label={words.canvas(count(shown), `${origin.wallOf(placed.range.from)} \u2013 ${origin.wallOf(placed.range.to)}`)}
+								style={{ width: `${placed.width}px`, height: `${placed.height}px` }} />
+						</div>
+					</div>
+				</div>
+			</div>
+		</div>
+		{hit && <Tip {...hit} classes={answer.classes} origin={origin} isWall={own.isWall} />}
+		{area && <AreaPanel area={area} origin={origin} onZoom={() => view?.jump(area.range)}
+			onClose={() => actions.setArea(null)} />}
+		{slice.lane && !area && <SlicePanel asked={slice.asked} lane={slice.lane} origin={origin} isWall={own.isWall} actions={{
+			close: () => actions.choose('', 0),
+			previous: () => slice.beside(-1),
+			next: () => slice.beside(1),
+			zoom: () => slice.range && view?.jump(widened(slice.range)),
+			toWaker: (lane) => slice.range && actions.choose(lane, slice.wokenAt - 1),
+		}} />}
+	</div>;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of the timeline: threads below their processes, in the order that was chosen.
+import type { LaneRow } from './answers';
+import { familyOf } from './classes';
+import type { LaneKey } from './tiles';
+
+export const LANE_ORDERS = ['busy', 'name', 'tid', 'waiting', 'ready', 'slices'] as const;
+export type LaneOrder = typeof LANE_ORDERS[number];
+
+export interface Lane {
+	key: LaneKey;
+	row: LaneRow;
+}
+
+export interface Row {
+	/** a process, or one of its threads */
+	kind: 'process' | 'lane';
+	key: string;
+	/** the lane, or the first one of the process */
+	lane: Lane;
+	/** of a process: how many of its threads are shown below, or would be */
+	threads: number;
+	isPinned: boolean;
+}
+
+/** What a reader chose. */
+export interface Chosen {
+	order: LaneOrder;
+	find: string;
+	/** keys of lanes, in the order in which they were pinned */
+	pinned: readonly string[];
+	/** keys of lanes, and of processes: "pid" */
+	hidden: readonly string[];
+	/** processes whose threads are folded */
+	folded: readonly string[];
+}
+
+export function laneKey({ pid, tid }: { pid: number; tid: number }): LaneKey {
+	return `${pid}.${tid}`;
+}
+
+export function processKey({ pid }: { pid: number }): string {
+	return String(pid);
+}
+
+function spentIn(row: LaneRow, classes: readonly string[], families: readonly string[]): number {
+	return row.ns.reduce((sum, ns, i) => (families.includes(familyOf(classes[i] ?? '')) ? sum + ns : sum), 0);
+}
+
+/** The larger, the earlier. */
+function weightOf(row: LaneRow, classes: readonly string[], order: LaneOrder): number {
+	switch (order) {
+	case 'busy': return spentIn(row, classes, ['run']);
+	case 'ready': return spentIn(row, classes, ['ready']);
+	case 'waiting': return spentIn(row, classes, ['lock', 'storage', 'network', 'ipc', 'other']);
+	case 'slices': return row.slices.reduce((sum, count) => sum + count, 0);
+	default: return 0;
+	}
+}
+
+function isFound({ row }: Lane, find: string): boolean {
+	const text = find.trim().toLowerCase();
+	return !text || [row.comm, row.process, row.command].some((name) => name.toLowerCase().includes(text)) ||
+		String(row.tid) === text || String(row.pid) === text;
+}
+
+interface Process {
+	key: string;
+	lanes: Lane[];
+	weight: number;
+}
+
+/** All rows: first what is pinned, then the processes with their threads. */
+export function rowsOf(rows: readonly LaneRow[], classes: readonly string[], chosen: Chosen): Row[] {
+	const lanes = rows.map((row) => ({ key: laneKey(row), row }));
+	const weights = new Map(lanes.map(({ key, row }) => [key, weightOf(row, classes, chosen.order)]));
+	const compare = (a: Lane, b: Lane) => weights.get(b.key)! - weights.get(a.key)! ||
+		(chosen.order === 'name' ? a.row.comm.localeCompare(b.row.comm) : 0) || a.row.tid - b.row.tid;
+	const shown = lanes.filter((lane) => !chosen.hidden.includes(lane.key) &&
+		!chosen.hidden.includes(processKey(lane.row)) && isFound(lane, chosen.find));
+	const processes = new Map<string, Process>();
+	for (const lane of shown) {
+		const key = processKey(lane.row);
+		const process = processes.get(key) ?? { key, lanes: [], weight: 0 };
+		process.lanes.push(lane);
+		process.weight += weights.get(lane.key)!;
+		processes.set(key, process);
+	}
+	const pinned = chosen.pinned.map((key) => lanes.find((lane) => lane.key === key)).filter((lane) => !!lane);
+	const inOrder = [...processes.values()].sort((a, b) => b.weight - a.weight ||
+		(chosen.order === 'name' ? nameOf(a).localeCompare(nameOf(b)) : 0) || Number(a.key) - Number(b.key));
+	return [
+		...pinned.map((lane): Row => ({ kind: 'lane', key: `pinned ${lane.key}`, lane, threads: 0, isPinned: true })),
+		...inOrder.flatMap(({ key, lanes: own }): Row[] => [
+			{ kind: 'process', key, lane: own[0]!, threads: own.length, isPinned: false },
+			...(chosen.folded.includes(key) ? [] : own.sort(compare).map((lane): Row =>
+				({ kind: 'lane', key: lane.key, lane, threads: 0, isPinned: chosen.pinned.includes(lane.key) }))),
+		]),
+	];
+}
+
+function nameOf({ lanes }: Process): string {
+	return lanes[0]!.row.process;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names beside the lanes: of those in sight alone, as there may be thousands.
+import { safe } from '../format';
+import { timelineText as words } from '../text/timeline';
+import { type Row } from './lanes';
+import { ROW } from './sizes';
+
+export interface NameActions {
+	fold(process: string): void;
+	pin(lane: string): void;
+	hide(key: string): void;
+	choose(lane: string): void;
+}
+
+export function Names({ rows, first, offset, chosen, folded, actions }: {
+	rows: Row[]; first: number; offset: number; chosen: string; folded: readonly string[]; actions: NameActions;
+}) {
+	return <ol class="tl-names" style={{ transform: `translateY(${-offset}px)` }} start={first + 1}>
+		{rows.map((row) => <li key={row.key} style={{ height: `${ROW}px` }} data-lane={row.kind === 'lane' ? row.lane.key : undefined}
+			class={row.kind === 'process' ? 'process' : row.lane.key === chosen ? 'lane picked' : 'lane'}>
+			{row.kind === 'process' ? <ProcessName row={row} isFolded={folded.includes(row.key)} actions={actions} /> :
+				<LaneName row={row} actions={actions} />}
+		</li>)}
+	</ol>;
+}
+
+function ProcessName({ row, isFolded, actions }: { row: Row; isFolded: boolean; actions: NameActions }) {
+	const { pid, process, command } = row.lane.row;
+	const name = safe(process);
+	return <>
+		<button type="button" class="quiet fold" aria-expanded={!isFolded} aria-label={words.fold(name)}
+			onClick={() => actions.fold(row.key)}>{isFolded ? '\u25b8' : '\u25be'}</button>
+		<span class="name" title={safe(command || process)}><b>{name}</b> <span class="hint">{pid}</span></span>
+		<button type="button" class="quiet act" title={words.hide(name)} aria-label={words.hide(name)}
+			onClick={() => actions.hide(row.key)}>×</button>
+	</>;
+}
+
+function LaneName({ row, actions }: { row: Row; actions: NameActions }) {
+	const { tid, comm } = row.lane.row;
+	const name = `${safe(comm)} ${tid}`;
+	return <>
+		<button type="button" class="quiet name" title={`${safe(comm)}, ${words.thread(String(tid))}`}
+			onClick={() => actions.choose(row.lane.key)}>{safe(comm)} <span class="hint">{tid}</span></button>
+		<button type="button" class="quiet act" aria-pressed={row.isPinned} title={row.isPinned ? words.unpin(name) : words.pin(name)}
+			aria-label={row.isPinned ? words.unpin(name) : words.pin(name)} onClick={() => actions.pin(row.lane.key)}>
+			{row.isPinned ? '\u25c6' : '\u25c7'}</button>
+		<button type="button" class="quiet act" title={words.hide(name)} aria-label={words.hide(name)}
+			onClick={() => actions.hide(row.lane.key)}>×</button>
+	</>;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that is known of one slice: what it was, and what shows it.
+import type { ComponentChildren } from 'preact';
+import type { Asked } from '../api/use_answer';
+import { safe } from '../format';
+import { Answers } from '../parts/notice';
+import { timelineText as words } from '../text/timeline';
+import { FlameLinks } from './area_panel';
+import type { LaneRow, SliceAnswer } from './answers';
+import { className } from './classes';
+import { laneKey } from './lanes';
+import { exactly, type Origin } from './time';
+
+type Slice = NonNullable<SliceAnswer['slice']>;
+
+export interface SliceActions {
+	close(): void;
+	previous(): void;
+	next(): void;
+	zoom(): void;
+	toWaker(lane: string): void;
+}
+
+export function SlicePanel({ asked, lane, origin, isWall, actions }: {
+	asked: Asked<SliceAnswer>; lane: LaneRow; origin: Origin; isWall: boolean; actions: SliceActions;
+}) {
+	const { answer } = asked;
+	const slice = answer?.slice ?? null;
+	return <section class="tl-panel" id="slice-panel" aria-label={words.slice.title}>
+		<header><h2>{slice ? className(slice.name) : words.slice.title}</h2>
+			<span class="row">
+				<button type="button" class="quiet icon" id="slice-before" title={words.slice.previous} aria-label={words.slice.previous}
+					onClick={actions.previous}>‹</button>
+				<button type="button" class="quiet icon" id="slice-behind" title={words.slice.next} aria-label={words.slice.next}
+					onClick={actions.next}>›</button>
+				<button type="button" class="quiet icon" id="close-slice" title={words.slice.close} aria-label={words.slice.close}
+					onClick={actions.close}>×</button>
+			</span></header>
+		<Answers asked={[asked]}>
+			{answer && !slice && <p class="hint">{words.slice.none}</p>}
+			{answer && slice && <Known slice={slice} offset={origin.offsetOf(answer.base)} lane={lane} origin={origin}
+				isWall={isWall} actions={actions} />}
+		</Answers>
+	</section>;
+}
+
+function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+	return children ? <><dt>{name}</dt><dd>{children}</dd></> : null;
+}
+
+function Known({ slice, offset, lane, origin, isWall, actions }: {
+	slice: Slice; offset: number; lane: LaneRow; origin: Origin; isWall: boolean; actions: SliceActions;
+}) {
+	const start = offset + slice.start, end = offset + slice.end;
+	const moment = (ns: number) => (isWall ? origin.wallOf(ns) : exactly(ns));
+	const { waker } = slice;
+	return <>
+		<dl>
+			<Fact name={words.slice.why}>{slice.words !== slice.name && safe(slice.words)}</Fact>
+			<Fact name={words.slice.length}><b>{exactly(end - start)}</b></Fact>
+			<Fact name={words.slice.start}>{moment(start)}{slice.open_start && <i class="hint"> {words.slice.openStart}</i>}</Fact>
+			<Fact name={words.slice.end}>{moment(end)}{slice.open_end && <i class="hint"> {words.slice.openEnd}</i>}</Fact>
+			<Fact name={words.slice.thread}>{safe(lane.comm)} {lane.tid}</Fact>
+			<Fact name={words.slice.process}>{safe(lane.process)} {lane.pid}</Fact>
+			<Fact name={words.slice.cpu}>{slice.cpu === null ? '' : String(slice.cpu)}</Fact>
+			<Fact name={words.slice.call}>{slice.call && <span class="mono">{safe(slice.call)}({slice.arguments.map(safe).join(', ')})</span>}</Fact>
+			<Fact name={words.slice.descriptor}>{safe(slice.descriptor)}</Fact>
+			<Fact name={words.slice.state}>{slice.state && <>{safe(slice.state)}{slice.iowait && `, ${words.slice.iowait}`}</>}</Fact>
+			<Fact name={words.slice.waker}>{waker && <>{safe(waker.comm)} {waker.tid}{' '}
+				<button type="button" class="quiet" id="to-waker" onClick={() => actions.toWaker(laneKey(waker))}>{words.slice.toWaker}</button></>}</Fact>
+			<Fact name={words.slice.context}>{waker && slice.context && (words.slice.contexts[slice.context] ?? safe(slice.context))}</Fact>
+		</dl>
+		<div class="row">
+			<button type="button" id="zoom-slice" onClick={actions.zoom}>{words.slice.zoom}</button>
+			<FlameLinks range={{ from: origin.wordOf(start), to: origin.wordOf(end) }} lanes={[laneKey(lane)]} />
+		</div>
+		{slice.stack.length > 0 && <><h3>{words.slice.stack}</h3>
+			<ol class="tl-stack mono">{slice.stack.map((frame, i) => <li key={i} title={`${safe(frame.name)}\n${safe(frame.image)}`}>
+				{safe(frame.name)}{frame.is_guess && <i class="mark" title={words.slice.guess}> ?</i>}</li>)}</ol></>}
+	</>;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moments of the timeline: whole ns since the beginning of what is shown, which a number holds exactly for 104 days.
+import { clockOf, dayOf } from '../state/range';
+
+const SECOND = 1_000_000_000n;
+const WORD = /^(\d{1,10})(?:\.(\d{1,9}))?$/;
+
+/** ns from and to, to is not in it. */
+export interface Stretch {
+	from: number;
+	to: number;
+}
+
+/** ns since 1970 as unix seconds, exactly: "1732199528.000000001" */
+function wordOf(ns: bigint): string {
+	const rest = String(ns % SECOND).padStart(9, '0').replace(/0+$/, '');
+	return rest ? `${ns / SECOND}.${rest}` : String(ns / SECOND);
+}
+
+function nsOf(word: string): bigint | null {
+	const parts = WORD.exec(word);
+	return parts ? BigInt(parts[1]!) * SECOND + BigInt((parts[2] ?? '').padEnd(9, '0')) : null;
+}
+
+/** Knows when the timeline begins. */
+export class Origin {
+	constructor(readonly base: bigint) {}
+
+	/** The moment as the API and an address have it. */
+	wordOf(ns: number): string {
+		const at = this.base + BigInt(Math.round(ns));
+		return wordOf(at < 0n ? 0n : at);
+	}
+	/** NaN: that is not a moment. */
+	nsOf(word: string): number {
+		const at = nsOf(word);
+		return at === null ? NaN : Number(at - this.base);
+	}
+	/** ns since 1970, as the server gives it, to ns since the beginning. */
+	offsetOf(base: string): number {
+		return /^\d{1,20}$/.test(base) ? Number(BigInt(base) - this.base) : NaN;
+	}
+	/** "2026-11-21 14:32:08.123456789", in the zone of the page */
+	wallOf(ns: number): string {
+		const at = this.base + BigInt(Math.round(ns));
+		const seconds = Number(at / SECOND);
+		return `${dayOf(seconds)} ${clockOf(seconds)}.${String(at % SECOND).padStart(9, '0')}`;
+	}
+}
+
+/** "1.234567890 s", "12.345 us": every digit that there is. */
+export function exactly(ns: number): string {
+	const sign = ns < 0 ? '\u2212' : '', at = Math.abs(Math.round(ns));
+	const [unit, digits] = at < 1e3 ? ['ns', 0] : at < 1e6 ? ['us', 3] : at < 1e9 ? ['ms', 6] : ['s', 9];
+	const whole = String(at).padStart((digits as number) + 1, '0');
+	const split = whole.length - (digits as number);
+	return `${sign}${whole.slice(0, split)}${digits ? `.${whole.slice(split)}` : ''} ${unit}`;
+}
+
+const STEPS = [1, 2, 5];
+
+/** The marks of a ruler: at least so many ns apart. */
+export function ticksOf({ from, to }: Stretch, least: number): number[] {
+	const power = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(least, 1))));
+	const step = [...STEPS.map((times) => times * power), 10 * power].find((each) => each >= least)!;
+	const ticks: number[] = [];
+	for (let at = Math.ceil(from / step) * step; at < to && ticks.length < 200; at += step)
+		ticks.push(at);
+	return ticks;
+}
+
+/** A mark's words: no more digits than marks so far apart need. */
+export function tickText(ns: number, apart: number): string {
+	const [unit, size] = apart >= 1e8 || ns === 0 && apart >= 1e9 ? ['s', 1e9] as const :
+		apart >= 1e5 ? ['ms', 1e6] as const : apart >= 100 ? ['us', 1e3] as const : ['ns', 1] as const;
+	const digits = Math.max(0, Math.ceil(Math.log10(size / apart)));
+	return `${(ns / size).toFixed(Math.min(digits, 9))} ${unit}`;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pointer is at.
+import { count, percent, safe } from '../format';
+import { timelineText as words } from '../text/timeline';
+import { className } from './classes';
+import { exactly, type Origin } from './time';
+import type { Hit } from './view';
+
+const AWAY = 14; // pixels from the pointer
+
+export function Tip({ hit, x, y, classes, origin, isWall }: {
+	hit: Hit; x: number; y: number; classes: readonly string[]; origin: Origin; isWall: boolean;
+}) {
+	const { row, runs, run, moment } = hit;
+	const { comm, tid, process, pid } = row.lane.row;
+	const isRight = x > innerWidth / 2, isLow = y > innerHeight / 2;
+	const style = {
+		[isRight ? 'right' : 'left']: `${(isRight ? innerWidth - x : x) + AWAY}px`,
+		[isLow ? 'bottom' : 'top']: `${(isLow ? innerHeight - y : y) + AWAY}px`,
+	};
+	return <div class="tl-tip" role="tooltip" style={style}>
+		<div><b>{safe(row.kind === 'process' ? process : comm)}</b> {row.kind === 'process' ? pid : tid}</div>
+		<div class="hint">{isWall ? origin.wallOf(moment) : exactly(moment)}</div>
+		{runs && run >= 0 && <>
+			<div><b>{className(classes[runs.class[run]!] ?? '')}</b> {exactly(runs.end[run]! - runs.start[run]!)}</div>
+			{runs.slices[run]! > 1 && <div class="hint">{words.merged(count(runs.slices[run]!), percent(runs.part[run]!, 1))}<br />
+				{words.mergedHint}</div>}
+		</>}
+	</div>;
+}

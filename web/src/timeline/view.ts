@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// The canvas of the timeline: what is in sight, what is pointed at, and when it is drawn. It never draws more than once
+// a frame, and only rows in sight.
+import type { Theme } from '../flame/contract';
+import { type Look, lookOf } from './classes';
+import { drawOver, type Ink, inkOf } from './draw';
+import type { Row } from './lanes';
+import { Columns, paintStrip } from './paint';
+import { runAt, type Runs } from './runs';
+import { ROW, STRIP, STRIP_TOP } from './sizes';
+import { levelOf, type Part, type Tiles, tilesOf } from './tiles';
+import type { Stretch } from './time';
+import { fitted, moved, Undo, zoomed } from './viewport';
+
+const REST = 60; // ms without a change before tiles are asked for
+
+/** A slice, or a run of slices, in sight. */
+export interface Hit {
+	row: Row;
+	moment: number;
+	runs: Runs | null;
+	/** -1: none is there */
+	run: number;
+}
+
+/** What was chosen with the mouse: a time of some lanes. */
+export interface Area {
+	range: Stretch;
+	/** keys of lanes; none: of all in the list */
+	lanes: string[];
+}
+
+/** From the thread that woke to the one that it woke. */
+export interface Arrow {
+	from: string;
+	to: string;
+	at: number;
+}
+
+export interface Shown {
+	rows: Row[];
+	classes: readonly string[];
+	tiles: Tiles;
+	theme: Theme;
+	chosen: { lane: string; at: number } | null;
+	area: Area | null;
+	arrows: readonly Arrow[];
+}
+
+export class View {
+	range: Stretch;
+	scrollTop = 0;
+	width = 0;
+	height = 0;
+	hovered: { x: number; y: number } | null = null;
+	/** While an area is drawn. */
+	drawn: { from: { x: number; y: number }; to: { x: number; y: number } } | null = null;
+	onDraw: () => void = () => {};
+	onRange: (range: Stretch) => void = () => {};
+	readonly undo = new Undo();
+	private shown: Shown | null = null;
+	private look: Look | null = null;
+	private ink: Ink | null = null;
+	private image: ImageData | null = null;
+	private pixels = new Uint32Array(0);
+	private frame = 0;
+	private resting: ReturnType<typeof setTimeout> | undefined;
+	private wanted = '';
+
+	constructor(readonly canvas: HTMLCanvasElement, readonly whole: Stretch, range: Stretch) {
+		this.range = fitted(range, whole);
+	}
+
+	close(): void {
+		cancelAnimationFrame(this.frame);
+		clearTimeout(this.resting);
+	}
+
+	show(shown: Shown): void {
+		if (shown.classes !== this.shown?.classes || shown.theme !== this.shown.theme) {
+			this.look = lookOf(shown.theme, shown.classes);
+			this.ink = inkOf(shown.theme, shown.classes);
+		}
+		this.shown = shown;
+		this.wake();
+	}
+
+	resize(width: number, height: number): void {
+		this.width = width;
+		this.height = height;
+		this.wake();
+	}
+
+	scroll(top: number): void {
+		this.scrollTop = top;
+		this.wake();
+	}
+
+	/** As moving and zooming do; what was in sight before they began can be come back to. */
+	setRange(next: Stretch): void {
+		this.#set(next, () => this.undo.note(this.range, performance.now()));
+	}
+
+	/** The same at once: a step of its own. */
+	jump(next: Stretch): void {
+		this.#set(next, () => this.undo.note(this.range, performance.now(), true));
+	}
+
+	#set(next: Stretch, note: () => void): void {
+		const range = fitted(next, this.whole);
+		if (range.from === this.range.from && range.to === this.range.to)
+			return;
+		note();
+		this.range = range;
+		this.onRange(range);
+		this.wake();
+	}
+
+	/** x: the pixel that stays where it is; undefined: the pointer's, or the middle. */
+	zoom(factor: number, x = this.hovered?.x ?? this.width / 2): void {
+		this.setRange(zoomed(this.range, x / Math.max(this.width, 1), factor, this.whole));
+	}
+
+	pan(pixels: number): void {
+		this.setRange(moved(this.range, pixels * this.perPixel, this.whole));
+	}
+
+	back(): void {
+		const before = this.undo.back();
+		if (before)
+			this.#set(before, () => {});
+	}
+
+	get perPixel(): number {
+		return (this.range.to - this.range.from) / Math.max(this.width, 1);
+	}
+
+	momentOf(x: number): number {
+		return this.range.from + x * this.perPixel;
+	}
+
+	xOf(moment: number): number {
+		return (moment - this.range.from) / this.perPixel;
+	}
+
+	/** The rows in sight: [first, end). */
+	rowsInSight(): [number, number] {
+		const count = this.shown?.rows.length ?? 0;
+		const first = Math.min(Math.max(Math.floor(this.scrollTop / ROW), 0), count);
+		return [first, Math.min(Math.ceil((this.scrollTop + this.height) / ROW), count)];
+	}
+
+	hitAt(x: number, y: number): Hit | null {
+		const row = this.shown?.rows[Math.floor((y + this.scrollTop) / ROW)];
+		const moment = this.momentOf(x);
+		if (!row || !this.shown || x < 0 || x > this.width)
+			return null;
+		if (row.kind === 'process')
+			return { row, moment, runs: null, run: -1 };
+		const part = this.#parts(row.lane.key).find(({ clip }) => clip.from <= moment && clip.to > moment);
+		const run = part ? runAt(part.runs, moment) : -1;
+		return { row, moment, runs: part?.runs ?? null, run };
+	}
+
+	/** The lanes between two heights. */
+	lanesBetween(y: number, other: number): string[] {
+		const rows = this.shown?.rows ?? [];
+		const at = (height: number) => Math.floor((height + this.scrollTop) / ROW);
+		return rows.slice(Math.max(at(Math.min(y, other)), 0), at(Math.max(y, other)) + 1)
+			.filter(({ kind }) => kind === 'lane').map(({ lane }) => lane.key);
+	}
+
+	wake(): void {
+		if (!this.frame)
+			this.frame = requestAnimationFrame(() => {
+				this.frame = 0;
+				this.draw();
+			});
+		clearTimeout(this.resting);
+		this.resting = setTimeout(() => this.#ask(), REST);
+	}
+
+	#parts(lane: string): Part[] {
+		const level = levelOf(this.perPixel / (devicePixelRatio || 1));
+		return tilesOf(level, this.range).map((tile) => this.shown!.tiles.partOf(lane, tile))
+			.filter((part): part is Part => part !== null);
+	}
+
+	#ask(): void {
+		const [first, end] = this.rowsInSight();
+		const lanes = this.shown?.rows.slice(first, end).filter(({ kind }) => kind === 'lane').map(({ lane }) => lane.key);
+		const level = levelOf(this.perPixel / (devicePixelRatio || 1));
+		const wish = JSON.stringify([level, tilesOf(level, this.range), lanes]);
+		if (!lanes?.length || !this.width || wish === this.wanted)
+			return;
+		this.wanted = wish;
+		this.shown!.tiles.want({ tiles: tilesOf(level, this.range), lanes: [...new Set(lanes)] });
+	}
+
+	/** Asks again for what failed. */
+	again(): void {
+		this.wanted = '';
+		this.wake();
+	}
+
+	draw(): void {
+		const ratio = devicePixelRatio || 1;
+		const width = Math.round(this.width * ratio), height = Math.round(this.height * ratio);
+		const ctx = this.canvas.getContext('2d');
+		if (!this.shown || !this.look || !ctx || !width || !height)
+			return;
+		if (this.canvas.width !== width || this.canvas.height !== height || !this.image) {
+			this.canvas.width = width;
+			this.canvas.height = height;
+			this.image = new ImageData(width, height);
+			this.pixels = new Uint32Array(this.image.data.buffer);
+		}
+		this.pixels.fill(0);
+		const [first, end] = this.rowsInSight();
+		for (let i = first; i < end; i++)
+			this.#paintRow(i, ratio, width);
+		ctx.setTransform(1, 0, 0, 1, 0, 0);
+		ctx.putImageData(this.image, 0, 0);
+		ctx.scale(ratio, ratio);
+		drawOver(ctx, this, this.shown, this.ink!, (lane) => this.#parts(lane));
+		this.onDraw();
+	}
+
+	#paintRow(i: number, ratio: number, width: number): void {
+		const { kind, lane } = this.shown!.rows[i]!;
+		if (kind === 'process')
+			return;
+		const columns = new Columns(width);
+		const scale = { from: this.range.from, perColumn: this.perPixel / ratio };
+		for (const { runs, clip } of this.#parts(lane.key))
+			columns.add(runs, scale, clip);
+		columns.settle();
+		paintStrip({ pixels: this.pixels, width,
+			top: Math.round((i * ROW - this.scrollTop + STRIP_TOP) * ratio), height: Math.round(STRIP * ratio),
+		}, columns, this.look!);
+	}
+}

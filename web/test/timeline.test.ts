@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline: moments to the ns, what each column of pixels shows, which tiles are asked for, the order of lanes.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { LaneRow, SlicesAnswer } from '../src/timeline/answers';
+import { rowsOf } from '../src/timeline/lanes';
+import { Columns, NOTHING, paintStrip } from '../src/timeline/paint';
+import { runAt, unpackRuns } from '../src/timeline/runs';
+import { levelOf, stretchOf, TILE, Tiles, tilesOf, type Wish } from '../src/timeline/tiles';
+import { exactly, Origin, ticksOf } from '../src/timeline/time';
+import { fitted, moved, NARROWEST, Undo, zoomed } from '../src/timeline/viewport';
+
+const origin = new Origin(1767322845000000001n);
+
+test('moments are exact to the ns, and back', () => {
+	for (const ns of [0, 1, 999_999_998, 999_999_999, 86_400_000_000_000, 4_503_599_627_370_497]) {
+		assert.equal(origin.nsOf(origin.wordOf(ns)), ns);
+		assert.equal(origin.offsetOf(String(1767322845000000001n + BigInt(ns))), ns);
+	}
+	assert.equal(origin.wordOf(999_999_999), '1767322846');
+	assert.equal(origin.wordOf(1), '1767322845.000000002');
+	for (const word of ['', 'now', '1.0000000001', '-1', '1e9', '99999999999', '</script>'])
+		assert.ok(Number.isNaN(origin.nsOf(word)), word);
+	assert.deepEqual([0, 7, 1234, 1_234_567, 1_234_567_890, -5].map(exactly),
+		['0 ns', '7 ns', '1.234 us', '1.234567 ms', '1.234567890 s', '\u22125 ns']);
+});
+
+test('marks of a ruler are round, and at least so far apart', () => {
+	assert.deepEqual(ticksOf({ from: 0, to: 1000 }, 150), [0, 200, 400, 600, 800]);
+	for (const length of [100, 1e4, 1e9, 3.6e12]) {
+		const ticks = ticksOf({ from: 12345, to: 12345 + length }, length / 9);
+		assert.ok(ticks.length >= 3 && ticks.length <= 9, String(length));
+	}
+});
+
+/** Runs of [class, length, slices, part]. */
+const runsOf = (...runs: [number, number, number?, number?][]) =>
+	unpackRuns(runs.flatMap(([which, length, slices = 1, part = 1]) => [0, length, which, slices, Math.round(length * part)]), 0);
+
+function columnsOf(width: number, perColumn: number, runs: ReturnType<typeof runsOf>, from = 0): number[] {
+	const columns = new Columns(width);
+	columns.add(runs, { from, perColumn }, { from: 0, to: 1e9 });
+	columns.settle();
+	return [...columns.class];
+}
+
+test('runs are unpacked with their gaps, and what is wrong ends them', () => {
+	const runs = unpackRuns([5, 10, 1, 1, 10, 3, 20, 2, 7, 15], 100);
+	assert.deepEqual([...runs.start], [105, 118]);
+	assert.deepEqual([...runs.end], [115, 138]);
+	assert.equal(runs.part[1], 0.75);
+	assert.deepEqual([104, 105, 114, 115, 137, 138].map((at) => runAt(runs, at)), [-1, 0, 0, -1, 1, -1]);
+	assert.equal(unpackRuns([0, 10, 1, 1, 10, -3, 20, 2, 7, 15], 0).count, 1);
+	assert.equal(unpackRuns([0, 10, 1], 0).count, 0);
+});
+
+test('a column has the class that it has most of', () => {
+	assert.deepEqual(columnsOf(4, 10, runsOf([0, 10], [1, 4], [2, 6], [3, 20])), [0, 2, 3, 3]);
+	assert.deepEqual(columnsOf(1, 10, runsOf([0, 3], [1, 4], [0, 3])), [0], 'parts of a class add up');
+	assert.deepEqual(columnsOf(1, 10, runsOf([0, 6, 5, 0.5], [1, 4])), [1], 'of a merged run, what is of its class');
+	assert.deepEqual(columnsOf(3, 10, runsOf([0, 12], [1, 6])), [0, 1, NOTHING]);
+});
+
+test('no slice is dropped for being short: alone in its column it is seen', () => {
+	const runs = unpackRuns([5, 1, 4, 1, 1], 0);
+	assert.deepEqual(columnsOf(2, 1000, runs), [4, NOTHING]);
+});
+
+test('what is left and right of the picture is not in it', () => {
+	assert.deepEqual(columnsOf(2, 10, runsOf([0, 100], [1, 100]), 90), [0, 1]);
+	assert.deepEqual(columnsOf(2, 10, runsOf([0, 100]), 200), [NOTHING, NOTHING]);
+});
+
+test('columns of tiles beside each other are one picture', () => {
+	const runs = runsOf([0, 15], [1, 25]), columns = new Columns(4);
+	for (const clip of [{ from: 0, to: 20 }, { from: 20, to: 40 }])
+		columns.add(runs, { from: 0, perColumn: 10 }, clip);
+	columns.settle();
+	assert.deepEqual([...columns.class], columnsOf(4, 10, runs));
+});
+
+test('bars stand on the lower edge, and what is not known is hatched', () => {
+	const columns = new Columns(12);
+	columns.class.set([0, 0, 1, 1, NOTHING, NOTHING, 2, 2, 2, 2, 2, 2]);
+	const look = { colour: Uint32Array.of(7, 8, 9), height: Float64Array.of(1, 0.5, 1), isHatched: Uint8Array.of(0, 0, 1) };
+	const pixels = new Uint32Array(12 * 6);
+	paintStrip({ pixels, width: 12, top: 1, height: 4 }, columns, look);
+	const rows = Array.from({ length: 6 }, (_, y) => [...pixels.subarray(12 * y, 12 * y + 12)]);
+	assert.deepEqual(rows.map((row) => row.slice(0, 5)),
+		[[0, 0, 0, 0, 0], [7, 7, 0, 0, 0], [7, 7, 0, 0, 0], [7, 7, 8, 8, 0], [7, 7, 8, 8, 0], [0, 0, 0, 0, 0]]);
+	assert.ok(rows.slice(1, 5).every((row) => row.slice(6).filter((pixel) => pixel === 9).length === 2));
+});
+
+test('tiles are powers of two, and cover what is in sight', () => {
+	for (const perPixel of [1, 3, 1e3, 1e6, 123456789]) {
+		const level = levelOf(perPixel);
+		assert.ok(2 ** level <= perPixel && 2 ** level > perPixel / 2);
+		const range = { from: 7.5 * perPixel, to: 1400 * perPixel };
+		const tiles = tilesOf(level, range);
+		assert.ok(stretchOf(tiles[0]!).from <= range.from && stretchOf(tiles.at(-1)!).to >= range.to && tiles.length <= 3);
+	}
+	assert.equal(levelOf(0.1), 0);
+});
+
+function tilesWith(answers: (lanes: string[]) => SlicesAnswer): [Tiles, Wish[]] {
+	const asked: Wish[] = [];
+	const tiles = new Tiles(new Origin(0n), async (range, pixel, lanes) => {
+		asked.push({ tiles: [{ level: Math.log2(pixel), index: range.from / (pixel * TILE) }], lanes });
+		return answers(lanes);
+	}, 1e12, () => {});
+	return [tiles, asked];
+}
+
+const answerOf = (lanes: string[]): SlicesAnswer => ({
+	base: '0', length: 1, classes: [], pixel: 1, cut: false,
+	lanes: lanes.map((lane) => ({ pid: Number(lane.split('.')[0]), tid: Number(lane.split('.')[1]), runs: [0, 50, 1, 1, 50] })),
+});
+const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+test('a coarser tile stands in for one that is on its way', async () => {
+	const [tiles, asked] = tilesWith(answerOf);
+	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1', '1.2'] });
+	await settled();
+	assert.equal(asked.length, 1);
+	assert.equal(tiles.partOf('1.1', { level: 4, index: 0 })!.isFine, true);
+	assert.equal(tiles.partOf('1.1', { level: 2, index: 3 })!.isFine, false);
+	assert.equal(tiles.partOf('1.1', { level: 2, index: 4 }), null, 'beside the tile nothing is known');
+	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.2', '1.3'] });
+	await settled();
+	assert.deepEqual(asked[1]!.lanes, ['1.3'], 'what is here is not asked for again');
+});
+
+test('what failed is asked for again with the next wish, and not before', async () => {
+	let count = 0;
+	const tiles = new Tiles(new Origin(0n), async () => {
+		count++;
+		throw new Error('no');
+	}, 1e12, () => {});
+	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1'] });
+	await settled();
+	assert.equal(count, 1);
+	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1'] });
+	await settled();
+	assert.equal(count, 2);
+});
+
+test('zooming keeps its moment, stays within the whole, and can be undone', () => {
+	const whole = { from: 0, to: 1e9 };
+	const close = zoomed(whole, 0.25, 0.1, whole);
+	assert.equal(close.to - close.from, 1e8);
+	assert.equal(close.from + (close.to - close.from) * 0.25, 2.5e8);
+	assert.deepEqual(zoomed(close, 0.5, 1e9, whole), whole);
+	assert.equal(zoomed(close, 0.5, 1e-30, whole).to - zoomed(close, 0.5, 1e-30, whole).from, NARROWEST);
+	assert.deepEqual(moved(close, 1e12, whole), { from: 9e8, to: 1e9 });
+	assert.deepEqual(fitted({ from: -5, to: 5 }, { from: 0, to: 1000 }), { from: 0, to: NARROWEST });
+	const undo = new Undo();
+	undo.note(whole, 0);
+	undo.note(close, 100);
+	undo.note(close, 200, true);
+	assert.deepEqual([undo.back(), undo.back(), undo.back()], [close, whole, null]);
+});
+
+const laneOf = (pid: number, tid: number, comm: string, ns: number[]): LaneRow =>
+	({ host: 'h', pid, tid, comm, process: `p${pid}`, command: `/srv/p${pid} -x`, ns, slices: ns.map((time) => (time ? 1 : 0)) });
+const CLASSES = ['on-cpu', 'lock'];
+const LANES = [laneOf(1, 1, 'main', [5, 90]), laneOf(1, 2, 'io', [50, 0]), laneOf(9, 9, 'idle', [1, 0])];
+const keys = (chosen: Partial<Parameters<typeof rowsOf>[2]>) => rowsOf(LANES, CLASSES,
+	{ order: 'busy', find: '', pinned: [], hidden: [], folded: [], ...chosen }).map(({ kind, key }) => `${kind[0]}${key}`);
+
+test('lanes are grouped, sorted, found, pinned, hidden and folded', () => {
+	assert.deepEqual(keys({}), ['p1', 'l1.2', 'l1.1', 'p9', 'l9.9']);
+	assert.deepEqual(keys({ order: 'waiting' }), ['p1', 'l1.1', 'l1.2', 'p9', 'l9.9']);
+	assert.deepEqual(keys({ order: 'tid' }), ['p1', 'l1.1', 'l1.2', 'p9', 'l9.9']);
+	assert.deepEqual(keys({ find: 'IO' }), ['p1', 'l1.2']);
+	assert.deepEqual(keys({ find: '9' }), ['p9', 'l9.9']);
+	assert.deepEqual(keys({ find: '/srv/p9' }), ['p9', 'l9.9']);
+	assert.deepEqual(keys({ pinned: ['9.9', '7.7'] })[0], 'lpinned 9.9');
+	assert.deepEqual(keys({ hidden: ['1.2', '9'] }), ['p1', 'l1.1']);
+	assert.deepEqual(keys({ folded: ['1'] }), ['p1', 'p9', 'l9.9']);
+});
