@@ -33,84 +33,166 @@ struct super_block___mem_grow {
 	unsigned long s_magic, s_blocksize;
 };
 
-#pragma clang attribute pop
-
-/* A fault, by the mapping that it was in. */
-struct fault {
-	__u64 address;
-	__u64 flags; /* of the mapping */
-	__u64 block; /* bytes of a block of its file */
-	bool is_of_file, is_in_memory;
-	bool may_be_huge; /* the mapping has room for a huge page there, and may have one */
+/* How often the mappings of a process were locked for a change: since Linux 6.13, */
+struct seqcount___mem_grow {
+	unsigned int sequence;
 };
 
-static __always_inline bool has_room(const struct vm_area_struct *area, __u64 address)
-{
-	__u64 begin = address & -HUGE_BYTES;
+struct mm_struct___counter {
+	struct seqcount___mem_grow mm_lock_seq;
+};
 
-	return begin >= area->vm_start && begin + HUGE_BYTES <= area->vm_end;
-}
+/* and before. */
+struct mm_struct___number {
+	int mm_lock_seq;
+};
+
+#pragma clang attribute pop
+
+/* A mapping, as far as it matters what a fault in it brings. */
+struct mapping {
+	__u64 start, end;
+	__u64 flags;
+	__u64 block; /* bytes of a block of its file's file system */
+	bool is_of_file, is_in_memory;
+};
+
+struct looking {
+	struct mapping *mapping; /* to be filled in */
+};
 
 static long look_at(struct task_struct *task, struct vm_area_struct *area, void *context)
 {
-	struct fault *fault = context;
+	struct mapping *mapping = ((struct looking *)context)->mapping;
 	struct super_block___mem_grow *disk;
 
-	fault->flags = area->vm_flags;
-	if (area->vm_file) {
-		disk = (void *)BPF_CORE_READ(area, vm_file, f_inode, i_sb);
-		fault->is_of_file = true;
-		fault->is_in_memory = BPF_CORE_READ(disk, s_magic) == TMPFS_MAGIC;
-		fault->block = BPF_CORE_READ(disk, s_blocksize);
-	}
-	if (mem_grow_huge != MEM_GROW_HUGE_NEVER && !(fault->flags & VM_NOHUGEPAGE) &&
-	    (mem_grow_huge == MEM_GROW_HUGE_ALWAYS || fault->flags & VM_HUGEPAGE))
-		fault->may_be_huge = has_room(area, fault->address);
+	mapping->start = area->vm_start;
+	mapping->end = area->vm_end;
+	mapping->flags = area->vm_flags;
+	if (!area->vm_file)
+		return 0;
+	disk = (void *)BPF_CORE_READ(area, vm_file, f_inode, i_sb);
+	mapping->is_of_file = true;
+	mapping->is_in_memory = BPF_CORE_READ(disk, s_magic) == TMPFS_MAGIC;
+	mapping->block = BPF_CORE_READ(disk, s_blocksize);
 	return 0;
+}
+
+/*
+ * The mapping of the last fault on a CPU. To look one up takes a lock, which costs more than all
+ * the rest, and most faults are where the one before was. The process's number of changes to its
+ * mappings tells whether they still are what they were.
+ */
+struct mem_grow_last {
+	__u64 mm;
+	__u32 changes;
+	struct mapping mapping;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct mem_grow_last);
+} mem_grow_last SEC(".maps");
+
+/* False: this kernel does not count them (before Linux 6.4). */
+static __always_inline bool count_changes(struct task_struct *task, __u32 *changes)
+{
+	struct mm_struct___counter *counter = (void *)task->mm;
+	struct mm_struct___number *number = (void *)task->mm;
+
+	if (bpf_core_field_exists(counter->mm_lock_seq.sequence))
+		*changes = BPF_CORE_READ(counter, mm_lock_seq.sequence);
+	else if (bpf_core_field_exists(number->mm_lock_seq))
+		*changes = BPF_CORE_READ(number, mm_lock_seq);
+	else
+		return false;
+	return true;
+}
+
+/* The mapping at an address; null: it could not be looked up. */
+static __always_inline struct mapping *mapping_at(struct task_struct *task, __u64 address)
+{
+	__u32 zero = 0, changes = 0;
+	struct mem_grow_last *last = bpf_map_lookup_elem(&mem_grow_last, &zero);
+	bool counted = count_changes(task, &changes);
+	struct looking looking;
+
+	if (!last)
+		return NULL;
+	if (counted && last->mm == (__u64)task->mm && last->changes == changes &&
+	    address >= last->mapping.start && address < last->mapping.end)
+		return &last->mapping;
+	last->mm = 0;
+	__builtin_memset(&last->mapping, 0, sizeof(last->mapping));
+	looking.mapping = &last->mapping;
+	if (bpf_find_vma(task, address, look_at, &looking, 0))
+		return NULL;
+	last->mm = (__u64)task->mm;
+	last->changes = changes;
+	return &last->mapping;
+}
+
+/* It has room for a huge page there, and may have one. */
+static __always_inline bool may_be_huge(const struct mapping *mapping, __u64 address)
+{
+	__u64 begin = address & -HUGE_BYTES;
+
+	if (mem_grow_huge == MEM_GROW_HUGE_NEVER || mapping->flags & VM_NOHUGEPAGE)
+		return false;
+	if (mem_grow_huge == MEM_GROW_HUGE_IF_ASKED && !(mapping->flags & VM_HUGEPAGE))
+		return false;
+	return begin >= mapping->start && begin + HUGE_BYTES <= mapping->end;
 }
 
 /*
  * What memory that is of no file, or is a process's own copy, is worth; 0: nothing, as reading what
  * was never written shows a page of zeros that all share.
  */
-static __always_inline __u64 bytes_of_anonymous(const struct fault *fault, __u64 entry, __u64 bytes)
+static __always_inline __u64 bytes_of_anonymous(const struct mapping *mapping, __u64 address,
+						__u64 entry, __u64 bytes)
 {
 	if (!entry) {
-		if (fault->may_be_huge)
+		if (may_be_huge(mapping, address))
 			capture_count_loss(CAPTURE_SOURCE_MEM_GROW, CAPTURE_LOSS_PAGE_SIZE);
 		return PAGE_BYTES;
 	}
 	return entry & PAGE_WRITABLE ? bytes : 0;
 }
 
+/* A private page of a file is the process's own once it was written to. */
+static __always_inline bool is_page_of_file(const struct mapping *mapping, __u64 entry)
+{
+	return mapping->is_of_file && (mapping->flags & VM_SHARED || !(mapping->flags & VM_WRITE) ||
+				       (entry && !(entry & PAGE_WRITABLE)));
+}
+
 /* Tells what the fault has brought, and what one of its kind is worth; 0: nothing. */
 static __always_inline __u64 worth(struct task_struct *task, __u64 address,
 				   enum mem_grow_kind *kind)
 {
-	struct fault fault = {.address = address};
+	const struct mapping *mapping = mapping_at(task, address);
 	__u64 bytes = PAGE_BYTES, entry = 0;
 
-	if (bpf_find_vma(task, address, look_at, &fault, 0)) {
-		*kind = MEM_GROW_UNKNOWN;
+	*kind = MEM_GROW_UNKNOWN;
+	if (!mapping)
 		return PAGE_BYTES;
-	}
 	if (mem_grow_direct)
 		entry = page_entry(mem_grow_direct, page_tables(task), address, &bytes);
-	if (fault.flags & VM_HUGETLB) {
+	if (mapping->flags & VM_HUGETLB) {
 		*kind = MEM_GROW_HUGETLB;
-		return fault.block;
+		return mapping->block;
 	}
-	if (fault.is_of_file && fault.flags & VM_SHARED && fault.is_in_memory) {
+	if (mapping->is_in_memory && mapping->flags & VM_SHARED) {
 		*kind = MEM_GROW_SHARED;
 		return entry ? bytes : PAGE_BYTES;
 	}
-	/* a private page of a file is the process's own once it was written to */
-	if (fault.is_of_file && (fault.flags & VM_SHARED || !(fault.flags & VM_WRITE) ||
-				 (entry && !(entry & PAGE_WRITABLE)))) {
+	if (is_page_of_file(mapping, entry)) {
 		*kind = MEM_GROW_FILE;
 		return 1;
 	}
-	bytes = bytes_of_anonymous(&fault, entry, bytes);
+	bytes = bytes_of_anonymous(mapping, address, entry, bytes);
 	*kind = bytes > PAGE_BYTES ? MEM_GROW_HUGE : MEM_GROW_ANONYMOUS;
 	return bytes;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * mem-grow and file-faults: a perf event on each CPU for each kind of page fault (with and without
- * a disk) calls a BPF program with every N-th of them, which stands for N. A fault costs as much as
- * a stack, so N also bounds what this takes of any program: a share of 1/N of the time that it has
- * its faults anyway.
+ * a disk) calls a BPF program with every N-th of them, which stands for N. A stack costs as
+ * much as two or three faults, so N also bounds what this takes of any program: at most 3/N of the
+ * time that it spends in its faults anyway.
  */
 #include "camera/source.h"
 
@@ -206,7 +206,7 @@ static const char *const events[] = {"mem-grow", "file-faults", NULL};
 static const struct source_option options[] = {
 	/* a prime: no loop of a program has its faults in step with it */
 	{"fault-period", 0, false, "N",
-	 "one stack for each N page faults of a CPU, 1 to 1000000 (default 61)", 1, 1000000, 61},
+	 "one stack for each N page faults of a CPU, 1 to 1000000 (default 127)", 1, 1000000, 127},
 	{0},
 };
 

@@ -20,6 +20,8 @@
 
 /* Stacks of waits a second and CPU: recording that never ends must not follow what programs do. */
 #define WAIT_STACKS 100
+/* Page faults for each stack: of a machine that does nothing but compile, some 200 a second. */
+#define FAULT_PERIOD 1021
 
 struct recorder {
 	struct recorder_options options;
@@ -77,6 +79,7 @@ static int load(struct recorder *recorder, struct fail *why)
 	sources_turn_on_list(&recorder->sources, options->events);
 	sources_set_value(&recorder->sources, "frequency", options->frequency);
 	sources_set_value(&recorder->sources, "wait-stacks", WAIT_STACKS);
+	sources_set_value(&recorder->sources, "fault-period", FAULT_PERIOD);
 	recorder->camera = (struct camera_options){
 		.selection = &recorder->selection,
 		.sources = &recorder->sources,

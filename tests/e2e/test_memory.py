@@ -73,9 +73,9 @@ def test_stacks_are_whole_and_nothing_is_lost(grown):
 
 
 def test_the_default_period_is_near_the_truth(lab, tmp_path):
-    """One stack in 61 faults, beside CPU samples: what memory was got for, to a few per cent."""
+    """One stack in 127 faults, beside CPU samples: what memory was got for, to a few per cent."""
     film = lab.record("-e", "on-cpu,mem-grow", "--", lab.program("grows"), tmp_path)
-    assert of_function(film, "mem-grow", "small_pages") == pytest.approx(64 * MIB, rel=0.05), film.explain()
+    assert of_function(film, "mem-grow", "small_pages") == pytest.approx(64 * MIB, rel=0.08), film.explain()
     assert film.json("-e", "on-cpu")["event"]["unit"] == "ns"
 
 
