@@ -114,6 +114,8 @@ static __always_inline void capture_walk_begin(struct unwind_walk *w, struct tas
 	w->pc_exact = 1;
 	w->guess = 0;
 	w->missed = 0;
+	w->fp_first = 1;
+	w->leans = 0;
 	w->tls = task->thread.fsbase;
 }
 
@@ -141,8 +143,10 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	scratch->window_start = ~0ull;
 	scratch->instance = 0;
 	/* also for whoever finishes the stack */
-	if (w->pc - w->uprobes < UNWIND_UPROBES_BYTES)
+	if (w->pc - w->uprobes < UNWIND_UPROBES_BYTES) {
+		capture_spoil_notes(scratch);
 		uprobes_put_back(scratch);
+	}
 
 	value = capture_space(task);
 	if (!value) {
@@ -317,6 +321,8 @@ static __always_inline void capture_blank(struct capture_record *record, __u32 k
 	record->end = UNWIND_END_ROOT;
 	record->has_user = 0;
 	record->handed_over = 0;
+	record->stack = 0;
+	record->as_before = 0;
 }
 
 /* Begins the record of the current thread. kind: of the source; value: in the unit of its event. */

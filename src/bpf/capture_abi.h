@@ -93,7 +93,12 @@ struct capture_record {
 	__u8 end;	  /* enum unwind_end of the user stack */
 	__u8 has_user;	  /* 0: a kernel thread, or user frames were not asked for */
 	__u8 handed_over; /* the CAPTURE_HANDOVER of the same time, tid and ring belongs to it */
-	__u8 unused[5];
+	/*
+	 * 1: the frames and their end are those of the last record of that thread with the same
+	 * stack, and are not here
+	 */
+	__u8 as_before;
+	__u32 stack; /* by which later records of the thread may refer to it; 0: none will */
 };
 
 /*

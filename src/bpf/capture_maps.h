@@ -116,6 +116,24 @@ struct {
 /* The most that is read through it at once. */
 #define CAPTURE_READ_WORDS 12
 
+/*
+ * What a walk has read of the thread's memory: as long as that, the registers and the tables are
+ * the same, another walk finds the same frames (as_before.h).
+ */
+#define CAPTURE_MEMORY_WORDS 512
+#define CAPTURE_NOTES_MAX    128
+#define CAPTURE_NOTES_SPOILT (CAPTURE_NOTES_MAX + 1)
+
+struct capture_notes {
+	__u32 wanted; /* reads are noted */
+	/* CAPTURE_NOTES_SPOILT: there was no room, or something else was read, too */
+	__u32 count;
+	__u64 found;	 /* bits: the kernel's frames that its stack has */
+	__u64 registers; /* where the thread has saved those that it entered the kernel with */
+	__u64 at[CAPTURE_NOTES_MAX], value[CAPTURE_NOTES_MAX];
+	__u64 memory[CAPTURE_MEMORY_WORDS]; /* what is there now, to compare it with */
+};
+
 struct capture_scratch {
 	__u64 busy;
 	__u32 slot;		 /* which one of its CPU it is */
@@ -127,6 +145,7 @@ struct capture_scratch {
 	__u32 expected; /* the place of the rule that is probably needed next (rule_cache.h) */
 	__u64 window[CAPTURE_WINDOW_WORDS + CAPTURE_READ_WORDS]; /* the rest is for the verifier */
 	struct unwind_walk walk;
+	struct capture_notes notes;
 	struct capture_record record;
 	__u64 frames[CAPTURE_FRAMES_MAX]; /* right behind the record: they are sent as one */
 };

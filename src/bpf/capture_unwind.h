@@ -36,6 +36,35 @@ static __always_inline void capture_copy_words(__u64 *to, const __u64 *from, __u
 			to[i] = from[i];
 }
 
+static __always_inline void capture_spoil_notes(struct capture_scratch *s)
+{
+	s->notes.count = CAPTURE_NOTES_SPOILT;
+}
+
+/* Notes what was read, or that it could not be. size is known when this is compiled. */
+static __always_inline void capture_note(struct capture_scratch *s, const void *words, __u32 size,
+					 __u64 address, bool failed)
+{
+	struct capture_notes *notes = &s->notes;
+	__u32 count = notes->count, last = count + size / 8 - 1;
+
+	if (!notes->wanted)
+		return;
+	if (failed || (size != 8 && size != 16) || address & 7 || last >= CAPTURE_NOTES_MAX) {
+		notes->count = CAPTURE_NOTES_SPOILT;
+		return;
+	}
+	UNWIND_OPAQUE(count);
+	UNWIND_OPAQUE(last);
+	notes->at[last & (CAPTURE_NOTES_MAX - 1)] = address + size - 8;
+	notes->value[last & (CAPTURE_NOTES_MAX - 1)] = *(const __u64 *)(words + size - 8);
+	if (size == 16) {
+		notes->at[count & (CAPTURE_NOTES_MAX - 1)] = address;
+		notes->value[count & (CAPTURE_NOTES_MAX - 1)] = *(const __u64 *)words;
+	}
+	notes->count = last + 1;
+}
+
 /*
  * Up to CAPTURE_READ_WORDS are read through the window: calling the kernel for each frame would
  * take a third of the time of a walk. To read 8 bytes takes as long as to read 512.
@@ -45,6 +74,7 @@ static __always_inline long unwind_read(const struct unwind_walk *w, void *to, _
 {
 	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
 	__u64 offset = address - s->window_start;
+	long failed;
 	__u32 word;
 
 	if (size > CAPTURE_READ_WORDS * 8 || size & 7 || address & 7)
@@ -59,9 +89,12 @@ static __always_inline long unwind_read(const struct unwind_walk *w, void *to, _
 	}
 	word = (offset >> 3) & (CAPTURE_WINDOW_WORDS - 1);
 	capture_copy_words(to, s->window + word, size);
+	capture_note(s, to, size, address, false);
 	return 0;
 directly:
-	return bpf_probe_read_user(to, size, (const void *)address);
+	failed = bpf_probe_read_user(to, size, (const void *)address);
+	capture_note(s, to, size, address, failed);
+	return failed;
 }
 
 /* The same where the walk goes down: the window ends with what is read, or begins with its page. */
@@ -190,6 +223,7 @@ static __always_inline int unwind_find_rule_here(struct unwind_walk *w, __u64 at
 
 static __always_inline int unwind_put_back_here(struct unwind_walk *w)
 {
+	capture_spoil_notes((void *)w - offsetof(struct capture_scratch, walk));
 	return uprobes_put_back((void *)w - offsetof(struct capture_scratch, walk));
 }
 

@@ -115,6 +115,7 @@ struct sighand_struct {
 };
 
 struct thread_struct {
+	unsigned long sp; /* of a thread at rest, in the kernel */
 	unsigned long fsbase;
 };
 

@@ -383,7 +383,7 @@ static __always_inline int lua_push(struct unwind_walk *w, const struct lua_data
 }
 
 /* The next instruction, if a register has it: it is saved only before what can fail. */
-static __always_inline __u64 lua_live_pc(const struct unwind_walk *w, const struct lua_data *d,
+static __always_inline __u64 lua_live_pc(struct unwind_walk *w, const struct lua_data *d,
 					 __u64 code, __u32 size, __u64 savedpc)
 {
 	__u64 value;

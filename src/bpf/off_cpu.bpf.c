@@ -8,7 +8,7 @@
  * off_cpu_period of them gives its stack for all of them; so are those for which a CPU has no stack
  * left.
  */
-#include "capture.h"
+#include "as_before.h"
 #include "filter.h"
 #include "lock.h"
 #include "off_cpu_abi.h"
@@ -317,6 +317,7 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(off_cpu_exit, struct task_struct *task)
 {
 	send_rest(task, false);
+	as_before_forget(task);
 	return 0;
 }
 
@@ -359,6 +360,45 @@ static __always_inline enum off_cpu_context context_now(void)
 	return count & SOFT_INTERRUPT ? OFF_CPU_BY_SOFTIRQ : OFF_CPU_BY_THREAD;
 }
 
+/* Walks the user stack from the registers that were taken, and the kernel's. */
+static __always_inline void walk(void *ctx, struct capture_scratch *scratch,
+				 struct task_struct *task, bool with_kernel)
+{
+	struct capture_record *record = &scratch->record;
+	__u32 user_frames;
+	long bytes;
+
+	if (record->has_user)
+		capture_user(scratch, task);
+	user_frames = record->user_frames;
+	if (!with_kernel || user_frames > UNWIND_FRAMES_MAX)
+		return;
+	bytes = bpf_get_stack(ctx, &scratch->frames[user_frames],
+			      (CAPTURE_KERNEL_FRAMES_MAX - OFF_CPU_BEHIND_WORDS) * sizeof(__u64),
+			      0);
+	if (bytes > 0)
+		record->kernel_frames = bytes / sizeof(__u64);
+}
+
+/* The stack of the current thread: one that it had before, or it is walked. */
+static __always_inline void take_stack(void *ctx, struct capture_scratch *scratch,
+				       struct task_struct *task, bool with_kernel)
+{
+	struct as_before_thread *thread = as_before_memory(task);
+	bool as_before = thread && as_before_find(scratch, thread, with_kernel);
+
+	if (as_before && !off_cpu_check)
+		return;
+	scratch->notes.count = 0;
+	scratch->notes.wanted = thread && !as_before && !thread->pause;
+	walk(ctx, scratch, task, with_kernel);
+	if (thread && thread->pause)
+		thread->pause--;
+	else if (thread && !as_before)
+		as_before_note(scratch, thread, with_kernel);
+	scratch->notes.wanted = 0;
+}
+
 /* The stack with which a thread ends the wait of another one. */
 static __noinline bool take_waker(__u32 tid, __u64 now)
 {
@@ -387,9 +427,10 @@ static __noinline bool take_waker(__u32 tid, __u64 now)
 	scratch->record.identity.key = tid;
 	if (capture_registers(scratch, task)) {
 		scratch->record.has_user = 1;
-		capture_user(scratch, task);
+		take_stack(NULL, scratch, task, false);
 	}
-	capture_send(scratch);
+	if (!capture_send_with(scratch, 0))
+		as_before_not_sent(&scratch->record, task);
 	capture_end(scratch);
 	return true;
 }
@@ -421,28 +462,14 @@ int BPF_PROG(off_cpu_waking, struct task_struct *task)
 
 /* -- the thread is back ------------------------------------------------------------------------ */
 
+/* The registers are also evidence, whether the stack is wanted or not. */
 static __always_inline void take_stacks(void *ctx, struct capture_scratch *scratch,
 					struct task_struct *task, bool with_kernel)
 {
-	struct capture_record *record = &scratch->record;
-	__u32 user_frames;
-	long bytes;
-
 	evidence_begin(scratch);
-	/* the registers are also evidence, whether the stack is wanted or not */
-	if (!(task->flags & PF_KTHREAD) && task->mm && capture_registers(scratch, task) &&
-	    want_user) {
-		record->has_user = 1;
-		capture_user(scratch, task);
-	}
-	user_frames = record->user_frames;
-	if (!with_kernel || !want_kernel || user_frames > UNWIND_FRAMES_MAX)
-		return;
-	bytes = bpf_get_stack(ctx, &scratch->frames[user_frames],
-			      (CAPTURE_KERNEL_FRAMES_MAX - OFF_CPU_BEHIND_WORDS) * sizeof(__u64),
-			      0);
-	if (bytes > 0)
-		record->kernel_frames = bytes / sizeof(__u64);
+	if (!(task->flags & PF_KTHREAD) && task->mm && capture_registers(scratch, task))
+		scratch->record.has_user = want_user;
+	take_stack(ctx, scratch, task, with_kernel && want_kernel);
 }
 
 static __always_inline void take_wait(struct off_cpu_wait *wait, struct capture_scratch *scratch,
@@ -504,8 +531,10 @@ static __always_inline void tell(void *ctx, struct task_struct *task, struct off
 	wait = wait_place(scratch);
 	if (wait)
 		take_wait(wait, scratch, task, coming);
-	if (!wait || !capture_send_with(scratch, off_cpu_words(wait)))
+	if (!wait || !capture_send_with(scratch, off_cpu_words(wait))) {
+		as_before_not_sent(&scratch->record, task);
 		take_back(task, coming);
+	}
 	capture_end(scratch);
 }
 

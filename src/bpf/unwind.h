@@ -32,6 +32,7 @@ static __always_inline int unwind_return_to(struct unwind_walk *w, __u64 pc, __u
 		return unwind_stop(w, UNWIND_END_STUCK);
 	w->pc = pc;
 	w->sp = sp;
+	w->fp_first &= w->fp == fp;
 	w->fp = fp;
 	w->known &= -(__u32)w->pc_exact;
 	w->pc_exact = 0;
@@ -49,6 +50,7 @@ static __always_inline int unwind_by_frame_pointer(struct unwind_walk *w)
 
 	if (!w->fp_known)
 		return unwind_stop(w, UNWIND_END_NO_RULE);
+	w->leans |= w->fp_first;
 	if (w->fp < w->sp || w->fp & 7)
 		return unwind_stop(w, UNWIND_END_NO_RULE);
 	if (unwind_read(w, saved, sizeof(saved), w->fp))
@@ -93,7 +95,7 @@ static __always_inline int unwind_signal_frame(struct unwind_walk *w)
 }
 
 /* The value of a register in this frame. False: it is not known any more. */
-static __always_inline int unwind_register(const struct unwind_walk *w, __u32 number, __u64 *value)
+static __always_inline int unwind_register(struct unwind_walk *w, __u32 number, __u64 *value)
 {
 	number &= UNWIND_REGISTERS - 1;
 	if (number == UNWIND_REG_RSP) {
@@ -101,12 +103,14 @@ static __always_inline int unwind_register(const struct unwind_walk *w, __u32 nu
 		return 1;
 	}
 	if (number == UNWIND_REG_RBP) {
+		w->leans |= w->fp_first;
 		*value = w->fp;
 		return w->fp_known;
 	}
 	if (number == UNWIND_REG_RBX && w->rbx_at != UNWIND_RBX_IN_REGISTER)
 		return w->rbx_at != UNWIND_RBX_UNKNOWN &&
 		       !unwind_read(w, value, sizeof(*value), w->rbx_at);
+	w->leans |= UNWIND_LEANS_ON_OTHERS;
 	*value = w->registers[number];
 	return (w->known | 1u << UNWIND_REG_RBX) >> number & 1;
 }
@@ -176,6 +180,7 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 	case UNWIND_CFA_FP:
 		if (!w->fp_known)
 			return unwind_stop(w, UNWIND_END_UNSUPPORTED);
+		w->leans |= w->fp_first;
 		cfa = w->fp + (__s64)rule->cfa_offset;
 		break;
 	case UNWIND_CFA_PLT:
@@ -220,6 +225,7 @@ static __always_inline int unwind_by_rule(struct unwind_walk *w, const struct un
 	} else if (rule->fp == UNWIND_FP_FP) {
 		if (!w->fp_known)
 			return unwind_stop(w, UNWIND_END_UNSUPPORTED);
+		w->leans |= w->fp_first;
 		if (unwind_read(w, &fp, sizeof(fp), w->fp + (__s64)rule->fp_offset))
 			return unwind_stop(w, UNWIND_END_MEMORY);
 	} else if (rule->fp == UNWIND_FP_LOST) {

@@ -144,6 +144,12 @@ struct unwind_restart {
 	__u64 found_pc, found_sp, found_fp; /* the runtime's newest frame; found_sp is 0 at first */
 };
 
+/* Which of the registers where it began a walk depends on, but for pc and sp. */
+enum unwind_leans {
+	UNWIND_LEANS_ON_FP = 1,
+	UNWIND_LEANS_ON_OTHERS = 2,
+};
+
 /* The state of a walk: where it is, and all that is known of the registers there. */
 struct unwind_walk {
 	__u64 pc, sp, fp;
@@ -162,6 +168,9 @@ struct unwind_walk {
 	__u8 end;      /* enum unwind_end, once unwind_step() returned 1 */
 	/* bit of enum unwind_runtime: its frames are missing, since they cannot be had here */
 	__u8 missed;
+	/* fp is still what it was where the walk began */
+	__u8 fp_first;
+	__u8 leans;	  /* enum unwind_leans, bits */
 	__u8 has_runtime; /* a frame of a runtime is among what was written */
 	__u8 again;	  /* the runtime's step wants to be called again */
 	/* where code is known that a runtime has made, something else may be by now */

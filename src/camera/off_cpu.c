@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "bpf/off_cpu_abi.h"
+#include "camera/as_before.h"
 #include "camera/descriptors.h"
 #include "camera/lock.h"
 #include "camera/off_cpu_count.h"
@@ -66,6 +67,7 @@ struct off_cpu {
 	struct utsname machine;
 	/* Who has woken: by the thread that is woken (in the place of a process), and when. */
 	struct waiting *wakers;
+	struct as_before *as_before;
 	uint64_t wakers_missed, lists_failed, damaged, unknown;
 	struct open_waits open;
 	uint64_t list_at; /* when waits that go on are told of the next time, of a live film */
@@ -133,6 +135,8 @@ static void prepare(struct source *source)
 	probes->rodata->off_cpu_stack_interval = stacks ? SECOND_NS / stacks : 0;
 	probes->rodata->off_cpu_period = PERIOD_NS;
 	probes->rodata->off_cpu_locks = is_wanted(source, OF_LOCKS);
+	/* for tests: what is as before is walked as well, and compared */
+	probes->rodata->off_cpu_check = getenv("STACKCAM_CHECK_STACKS") != NULL;
 	descriptors_prepare(probes);
 	probes->rodata->off_cpu_at_return = !has_switch_end();
 	bpf_program__set_autoload(probes->rodata->off_cpu_at_return ? probes->progs.off_cpu_back
@@ -148,7 +152,9 @@ static int attach(struct source *source, struct fail *why)
 {
 	struct off_cpu *off_cpu = source->state = calloc(1, sizeof(*off_cpu));
 
-	if (!off_cpu || waiting_new(WAKERS_MAX, &off_cpu->wakers))
+	if (!off_cpu || waiting_new(WAKERS_MAX, &off_cpu->wakers) ||
+	    as_before_new(AS_BEFORE_BYTES_MAX, &source->host->probes->bss->off_cpu_stacks_kept,
+			  &off_cpu->as_before))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits");
 	uname(&off_cpu->machine);
 	off_cpu->decider.arch = off_cpu->machine.machine;
@@ -238,6 +244,25 @@ static const struct off_cpu_wait *wait_of(const struct capture_record *record)
  * -- who has woken ------------------------------------------------------------------------------
  */
 
+/*
+ * The place of a record, which then has its frames, without those of the scheduler. It is kept,
+ * unless more is wanted of the frames than that.
+ */
+static struct samples_place find_place(struct source *source, const struct capture_record **record,
+				       const struct capture_handover *handover)
+{
+	struct off_cpu *off_cpu = source->state;
+	struct as_before_stack stack;
+
+	*record = scheduler_cut(&off_cpu->scheduler, source->host->probes, *record);
+	as_before_take(off_cpu->as_before, *record, &stack);
+	*record = stack.record;
+	return stack.known && !off_cpu->locks
+		       ? samples_resolve_known(source->host->samples, *record, handover,
+					       stack.known)
+		       : samples_resolve(source->host->samples, *record, handover);
+}
+
 /* Keeps the place of one who ended a wait until the one who had waited tells of it. */
 static void take_waker(struct source *source, const struct capture_record *record,
 		       const struct capture_handover *handover)
@@ -246,9 +271,9 @@ static void take_waker(struct source *source, const struct capture_record *recor
 	struct waiting_half half = {
 		.pid = (uint32_t)record->identity.key,
 		.key = record->head.time,
-		.place = samples_resolve(source->host->samples, record, handover),
 	};
 
+	half.place = find_place(source, &record, handover);
 	waiting_put(off_cpu->wakers, &half);
 }
 
@@ -277,10 +302,14 @@ static void find_waker(struct source *source, uint32_t tid, const struct off_cpu
 static void tell_losses(struct source *source)
 {
 	const struct off_cpu *off_cpu = source->state;
+	const struct as_before_counts stacks = as_before_counts(off_cpu->as_before);
 	const struct {
 		const char *words;
 		uint64_t count;
 	} losses[] = {
+		{"stack of a wait lost: the one that it refers to was not kept", stacks.unknown},
+		{"STACKCAM_CHECK_STACKS: stacks as before that were walked, too", stacks.checked},
+		{"STACKCAM_CHECK_STACKS: those that differ from their walk", stacks.differ},
 		{"waker of a wait not known: its record was lost, or is of the film before",
 		 off_cpu->wakers_missed},
 		{"waits that go on: the list of threads could not be read", off_cpu->lists_failed},
@@ -438,9 +467,7 @@ static void take_wait(struct source *source, const struct capture_record *record
 		return;
 	waited = wait->woken - wait->out;
 	ready = wait->in - wait->woken;
-	place = samples_resolve(source->host->samples,
-				scheduler_cut(&off_cpu->scheduler, source->host->probes, record),
-				handover);
+	place = find_place(source, &record, handover);
 	row = of_cpu = off_cpu_row(wait, &place);
 	of_cpu.state = FILM_WAIT_READY;
 	event = is_idle(off_cpu, &row) ? OF_IDLE : OF_WAITS;
@@ -549,6 +576,7 @@ static void free_state(struct source *source)
 		task_list_free(off_cpu->list);
 		scheduler_free(&off_cpu->scheduler);
 		waiting_free(off_cpu->wakers);
+		as_before_free(off_cpu->as_before);
 		lock_book_free(off_cpu->locks);
 		wait_decider_free(&off_cpu->decider);
 		open_waits_forget(&off_cpu->open);

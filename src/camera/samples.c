@@ -26,6 +26,7 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	if (!samples)
 		return fail_errno(why, err, NULL, "cannot record");
 	samples->film = film;
+	samples->films = 1;
 	samples->image_new = options->image_new;
 	samples->program_new = options->program_new;
 	samples->process_gone = options->process_gone;
@@ -265,6 +266,39 @@ struct samples_place samples_resolve(struct samples *samples, const struct captu
 	return place;
 }
 
+struct samples_place samples_resolve_known(struct samples *samples,
+					   const struct capture_record *record,
+					   const struct capture_handover *handover,
+					   struct samples_known *known)
+{
+	struct process *process = targets_find(samples->targets, (pid_t)record->identity.pid);
+	struct filmed_process *filmed = process ? samples_filmed(process) : NULL;
+	bool is_settled = filmed && !filmed->stale.count && !filmed->renew &&
+			  !filmed->runtimes.waiting && !spaces_is_waiting(&filmed->space);
+	uint64_t complete = samples->statistics.complete;
+	struct samples_place place = {0};
+
+	if (is_settled && known->film == samples->films &&
+	    known->generation == process->generation) {
+		samples->statistics.samples++;
+		samples->statistics.complete += known->complete;
+		samples->frame_count = 0;
+		place.stack = known->stack;
+		place.thread = catalogue_thread(samples->catalogue, &filmed->row, process,
+						&record->identity);
+		return place;
+	}
+	place = samples_resolve(samples, record, handover);
+	*known = (struct samples_known){0};
+	if (is_settled && place.stack) {
+		known->stack = place.stack;
+		known->film = samples->films;
+		known->generation = process->generation;
+		known->complete = samples->statistics.complete != complete;
+	}
+	return place;
+}
+
 uint32_t samples_words(struct samples *samples, uint32_t stack, const char *words)
 {
 	stack_push(&samples->rows, &stack, catalogue_words(samples->catalogue, words),
@@ -391,6 +425,7 @@ void samples_name_all(struct samples *samples)
 void samples_turn(struct samples *samples, struct film_writer *film)
 {
 	samples->film = samples->rows.film = film;
+	samples->films++;
 	catalogue_turn(samples->catalogue, film);
 	names_turn(samples->names, film);
 	runtimes_turn(samples->runtimes, film);

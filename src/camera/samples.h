@@ -62,6 +62,27 @@ struct samples_place {
 struct samples_place samples_resolve(struct samples *samples, const struct capture_record *record,
 				     const struct capture_handover *handover);
 
+/*
+ * The place of a stack, and all that it depends on; all zero: it has none. Without frames of a
+ * runtime, whose code comes and goes.
+ */
+struct samples_known {
+	uint32_t stack;
+	uint32_t film;	     /* which one, from 1 */
+	uint32_t generation; /* of the process's mappings */
+	bool complete;
+};
+
+/*
+ * samples_resolve() of a record with the same stack as before: if nothing that is known of the
+ * process has changed, its place is the same, too. Else, and the first time, it is found as always,
+ * and kept in *known.
+ */
+struct samples_place samples_resolve_known(struct samples *samples,
+					   const struct capture_record *record,
+					   const struct capture_handover *handover,
+					   struct samples_known *known);
+
 /* The stack with words on top, as a frame: what no code of its tells. */
 uint32_t samples_words(struct samples *samples, uint32_t stack, const char *words);
 

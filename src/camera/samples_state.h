@@ -52,6 +52,7 @@ struct samples {
 	void *context;
 	const struct image *newest; /* the image that was new last; null: it is gone */
 	struct samples_statistics statistics;
+	uint32_t films; /* that it has had so far */
 	uint64_t frames[UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1]; /* words */
 	uint32_t frame_count; /* of the user stack that was resolved last */
 	struct stack_rows rows;
