@@ -2,7 +2,7 @@
 # Completion for bash: verbs, options, and values that are known. Needs nothing but bash.
 
 # What is filmed with -e. The help of 'stackcam record' has the same, with words.
-_stackcam_events="on-cpu off-cpu run-queue idle lock mem-grow file-faults"
+_stackcam_events="on-cpu off-cpu run-queue idle lock mem-grow file-faults go-wait go-queue go-idle"
 
 _stackcam_reply()
 {
@@ -83,7 +83,7 @@ _stackcam_options()
 	case $1 in
 	record)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -u --user
-			--no-randomize-addr -e --event --min-wait --wait-stacks --fault-period
+			--no-randomize-addr -e --event --min-wait --wait-stacks --fault-period --go-min-wait
 			-F --frequency -d --duration -o --output --label --kernel-only --user-only
 			--lines --inlines -q --quiet -h --help"
 		;;
@@ -163,7 +163,8 @@ _stackcam_value()
 	report,--by | diff,--by) _stackcam_list "process thread image label wait waker lock holder" ;;
 	report,--wait | diff,--wait)
 		_stackcam_list "lock poll sleep disk file page-fault socket-read socket-write connect accept
-			ipc child signal io_uring stopped ready work other"
+			ipc child signal io_uring stopped ready work channel select sync
+			network gc other"
 		;;
 	diff,--fail-on) _stackcam_reply -W "self total" ;;
 	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;

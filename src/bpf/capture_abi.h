@@ -29,12 +29,13 @@
  * The sources of events, one row each: NAME, name. name_… are the names of a source's programs and
  * maps, and source_name is its struct source_type (camera/source.h).
  */
-#define CAPTURE_SOURCES(X)  \
-	X(ON_CPU, on_cpu)   \
-	X(CALLS, calls)     \
-	X(OFF_CPU, off_cpu) \
-	X(DUMP, dump)       \
-	X(MEM_GROW, mem_grow)
+#define CAPTURE_SOURCES(X)    \
+	X(ON_CPU, on_cpu)     \
+	X(CALLS, calls)       \
+	X(OFF_CPU, off_cpu)   \
+	X(DUMP, dump)         \
+	X(MEM_GROW, mem_grow) \
+	X(GOROUTINES, goroutines)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -142,7 +143,10 @@ struct capture_handover {
 	X(DUMP_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")                \
 	X(WAKER_STACK, PART,                                                                   \
 	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")        \
-	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")
+	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")      \
+	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait of a goroutine lost: too many goroutines")        \
+	X(GOROUTINE_READIER, PART,                                                             \
+	  "stack of a goroutine that made another one ready not taken: too many a second")
 
 enum capture_loss {
 #define X(name, costs, words) CAPTURE_LOSS_##name,

@@ -15,7 +15,7 @@
 /* Why a stack has no more frames, as the film says it. */
 static const char *const end_marks[UNWIND_ENDS] = {
 	/* none ends here: the mark of a gap, which stands within a stack */
-	[UNWIND_END_ROOT] = "[native frames without unwind information]",
+	[UNWIND_END_ROOT] = FILM_GAP,
 	[UNWIND_END_LATER] = "[truncated: the recorder could not take the stack over]",
 	[UNWIND_END_MEMORY] = "[truncated: stack memory not readable]",
 	[UNWIND_END_UNSUPPORTED] = "[truncated: unwind rule not supported]",

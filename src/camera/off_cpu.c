@@ -25,6 +25,7 @@
 #include "camera/off_cpu_row.h"
 #include "camera/scheduler.h"
 #include "camera/task_list.h"
+#include "camera/wait_parts.h"
 #include "camera/waiting.h"
 #include "film/events.h"
 #include "film/wait_rules.h"
@@ -337,33 +338,14 @@ static void process_gone(struct source *source, pid_t pid)
  * -- waits --------------------------------------------------------------------------------------
  */
 
-/* A part of a long time. */
-struct part {
-	uint64_t end, duration;
-	uint32_t flags; /* to be added to its row's */
-};
-
-/*
- * The next part of the time that is left of one that ended at a moment: a long one has a row for
- * each second, so that a span of time has its part of it. False: nothing is left.
- */
-static bool take_part(uint64_t end, uint64_t *left, struct part *part)
-{
-	part->duration = *left > SECOND_NS ? SECOND_NS : *left;
-	*left -= part->duration;
-	part->end = end - *left;
-	part->flags = *left ? FILM_WAIT_OPEN : 0;
-	return part->duration != 0;
-}
-
 static void add(struct source *source, int event, const struct film_wait *like, uint64_t end,
 		uint64_t time)
 {
 	const struct off_cpu *off_cpu = source->state;
 	struct film_wait row = *like;
-	struct part part;
+	struct wait_part part;
 
-	while (take_part(end, &time, &part)) {
+	while (wait_part_take(end, &time, &part)) {
 		row.end = part.end;
 		row.duration = part.duration;
 		row.flags = like->flags | part.flags;
@@ -395,9 +377,9 @@ static void add_lock(struct source *source, const struct film_lock *like, uint64
 {
 	const struct off_cpu *off_cpu = source->state;
 	struct film_lock row = *like;
-	struct part part;
+	struct wait_part part;
 
-	while (take_part(end, &time, &part)) {
+	while (wait_part_take(end, &time, &part)) {
 		row.end = part.end;
 		row.duration = part.duration;
 		row.flags = like->flags | part.flags;

@@ -5,13 +5,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#define PAGE 4096u
+#include "camera/still_stack.h"
 
 /* More than the kernel gives at once (eight pages): so each piece has whole records. */
 #define READ_BYTES 65536u
@@ -19,10 +18,7 @@
 struct task_list {
 	struct bpf_link *link;
 	bool has_from;
-	struct {
-		struct capture_handover from;
-		uint8_t copy[CAPTURE_COPY_MAX];
-	} stack;
+	struct still_stack stack;
 	_Alignas(8) uint8_t piece[READ_BYTES];
 };
 
@@ -50,34 +46,6 @@ void task_list_free(struct task_list *list)
 	free(list);
 }
 
-/* The thread's stack, page by page: one that is missing must not cost those behind it. */
-static void copy_stack(struct task_list *list, pid_t pid)
-{
-	struct capture_handover *from = &list->stack.from;
-	uint64_t at = from->sp - CAPTURE_BELOW, first = at;
-	uint32_t room = CAPTURE_COPY_MAX, copied = 0, n;
-
-	from->missing = 0;
-	/* as capture_stack_room() has it */
-	if (from->tls > from->sp && from->tls - at < room)
-		room = (uint32_t)(from->tls - at);
-	for (n = 0; at - first < room && n < 32; n++) {
-		uint32_t size = PAGE - (uint32_t)(at & (PAGE - 1)), done = (uint32_t)(at - first);
-		struct iovec to = {list->stack.copy + done, size}, there = {(void *)at, size};
-
-		if (size > CAPTURE_COPY_MAX - done)
-			size = CAPTURE_COPY_MAX - done;
-		to.iov_len = there.iov_len = size;
-		if (process_vm_readv(pid, &to, 1, &there, 1, 0) == (ssize_t)size)
-			copied = done + size;
-		else
-			from->missing |= 1u << n;
-		at += size;
-	}
-	from->is_still = 1;
-	from->copied = copied < room ? copied : room;
-}
-
 /* The registers of the stack that a record has; null: it has none. */
 static const struct capture_handover *from_of(struct task_list *list,
 					      const struct capture_head *head)
@@ -89,7 +57,7 @@ static const struct capture_handover *from_of(struct task_list *list,
 	list->has_from = false;
 	if (head->size < sizeof(*record) || !record->handed_over)
 		return NULL;
-	copy_stack(list, (pid_t)record->identity.pid);
+	still_stack_copy(&list->stack, (pid_t)record->identity.pid);
 	return &list->stack.from;
 }
 

@@ -142,6 +142,46 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "page faults on mapped files, by samples of them",
 			.abroad = {"file_faults", "file_faults"},
 		},
+	[EVENT_GO_WAIT] =
+		{
+			.name = "go-wait",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.is_recordable = true,
+			.title = "Goroutines waiting",
+			.rate = "goroutines waiting",
+			.noun = "waits",
+			.about =
+				"time that goroutines of Go programs wait, by the stack that waits",
+			.abroad = {"go_wait", "go_wait"},
+		},
+	[EVENT_GO_QUEUE] =
+		{
+			.name = "go-queue",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.is_recordable = true,
+			.title = "Goroutines ready",
+			.rate = "goroutines ready",
+			.noun = "waits",
+			.about = "time that goroutines could run, and no thread takes them",
+			.abroad = {"go_queue", "go_queue"},
+		},
+	[EVENT_GO_IDLE] =
+		{
+			.name = "go-idle",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.is_recordable = true,
+			.title = "Goroutines idle",
+			.rate = "goroutines idle",
+			.noun = "waits",
+			.about = "time that goroutines wait for new work",
+			.abroad = {"go_idle", "go_idle"},
+		},
 };
 
 /*
@@ -405,7 +445,7 @@ void event_list_help(FILE *out, int indent)
 
 static int refuse(const char *name, struct fail *why)
 {
-	char choices[128];
+	char choices[256];
 
 	event_list_choices(choices, sizeof(choices));
 	return fail(why, -EINVAL, NULL, "there is no event '%s'; there is: %s", name, choices);

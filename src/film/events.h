@@ -31,6 +31,9 @@ enum event_id {
 	EVENT_DUMP,    /* threads at one moment */
 	EVENT_MEM_GROW,
 	EVENT_FILE_FAULTS,
+	EVENT_GO_WAIT,
+	EVENT_GO_QUEUE,
+	EVENT_GO_IDLE,
 	EVENT_IDS,
 };
 

@@ -17,6 +17,7 @@
 #define FILM_APPLICATION_ID 0x53434d46 /* "SCMF" */
 #define FILM_SCHEMA_VERSION 2
 #define FILM_BUILD_ID_MAX   64
+#define FILM_GAP	    "[native frames without unwind information]"
 
 struct film_info {
 	const char *version; /* of the stackcam that wrote it */
@@ -78,9 +79,9 @@ enum film_frame_kind {
 	FILM_FRAME_KERNEL,
 	FILM_FRAME_JIT, /* code without a file, named by a perf map or not at all */
 	/*
-	 * No code. At the root: says why a stack has no more frames, "[truncated: …]". Elsewhere:
-	 * stands for frames that are missing between those beside it, "[native frames without
-	 * unwind information]".
+	 * No code. At the root: says why a stack has no more frames, "[truncated: …]". FILM_GAP
+	 * stands for frames that are missing between those beside it; others on top say more of
+	 * what the stack stands for, "[chan receive]".
 	 */
 	FILM_FRAME_MARK,
 	/* found by the structures of a language's runtime, whose addresses are just numbers: */
@@ -220,17 +221,24 @@ struct film_calls {
 struct film_wait {
 	uint64_t end;
 	uint64_t duration; /* ns, at most end */
-	/* of the system call, as they were in registers; 0 where they say nothing */
+	/*
+	 * of the system call, as they were in registers; 0 where they say nothing. Of a goroutine,
+	 * its number and the address of the runtime's record of it
+	 */
 	uint64_t arguments[FILM_WAIT_ARGUMENTS];
 	uint32_t thread, stack; /* as of a sample */
 	uint32_t waker,
 		waker_stack; /* the thread that ended it, and its stack then; 0: not known */
 	uint32_t count;	     /* of waits that it stands for: 1, or of FILM_WAIT_SAMPLED more */
-	uint16_t call;	     /* number of the system call, and 1; 0: in none, as in a page fault */
-	uint8_t context;     /* enum film_wait_context */
-	uint8_t state;	     /* enum film_wait_state */
-	uint8_t descriptor;  /* enum film_descriptor: of the system call's */
-	uint32_t flags;	     /* enum film_wait_flag */
+	/*
+	 * number of the system call, and 1; 0: in none, as in a page fault. Of a goroutine, enum
+	 * film_go_reason and 1
+	 */
+	uint16_t call;
+	uint8_t context;    /* enum film_wait_context */
+	uint8_t state;	    /* enum film_wait_state */
+	uint8_t descriptor; /* enum film_descriptor: of the system call's */
+	uint32_t flags;	    /* enum film_wait_flag */
 };
 
 /* Where the waker ran when it ended the wait. */
@@ -254,6 +262,7 @@ enum film_wait_state {
 	FILM_WAIT_STOPPED = 'T',
 	FILM_WAIT_TRACED = 't',
 	FILM_WAIT_FROZEN = 'F',
+	FILM_WAIT_GOROUTINE = 'G', /* a goroutine waits; no thread does with it */
 };
 
 /* What a descriptor is of. */

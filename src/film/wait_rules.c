@@ -3,15 +3,33 @@
 
 #include <string.h>
 
+#include "film/go_reasons.h"
 #include "film/syscall_names.h"
 
 static const char *const names[WAIT_CLASSES] = {
-	[WAIT_OTHER] = "other",	      [WAIT_READY] = "ready",	      [WAIT_STOPPED] = "stopped",
-	[WAIT_FAULT] = "page-fault",  [WAIT_DISK] = "disk",	      [WAIT_WORK] = "work",
-	[WAIT_IO_URING] = "io_uring", [WAIT_CHILD] = "child",	      [WAIT_SLEEP] = "sleep",
-	[WAIT_POLL] = "poll",	      [WAIT_LOCK] = "lock",	      [WAIT_ACCEPT] = "accept",
-	[WAIT_CONNECT] = "connect",   [WAIT_RECEIVE] = "socket-read", [WAIT_SEND] = "socket-write",
-	[WAIT_IPC] = "ipc",	      [WAIT_SIGNAL] = "signal",	      [WAIT_FILE] = "file",
+	[WAIT_OTHER] = "other",
+	[WAIT_READY] = "ready",
+	[WAIT_STOPPED] = "stopped",
+	[WAIT_FAULT] = "page-fault",
+	[WAIT_DISK] = "disk",
+	[WAIT_WORK] = "work",
+	[WAIT_IO_URING] = "io_uring",
+	[WAIT_CHILD] = "child",
+	[WAIT_SLEEP] = "sleep",
+	[WAIT_POLL] = "poll",
+	[WAIT_LOCK] = "lock",
+	[WAIT_ACCEPT] = "accept",
+	[WAIT_CONNECT] = "connect",
+	[WAIT_RECEIVE] = "socket-read",
+	[WAIT_SEND] = "socket-write",
+	[WAIT_IPC] = "ipc",
+	[WAIT_SIGNAL] = "signal",
+	[WAIT_FILE] = "file",
+	[WAIT_CHANNEL] = "channel",
+	[WAIT_SELECT] = "select",
+	[WAIT_SYNC] = "sync",
+	[WAIT_NETWORK] = "network",
+	[WAIT_GC] = "gc",
 };
 
 #define FD(kind) (1u << FILM_FD_##kind)
@@ -36,6 +54,15 @@ static const struct rule {
 } rules[] = {
 	{WAIT_STOPPED, .states = "TtF"},
 	{WAIT_READY, .states = "R"},
+	{WAIT_CHANNEL, .states = "G", .calls = "chan-receive chan-send chan-nil"},
+	{WAIT_SELECT, .states = "G", .calls = "select"},
+	{WAIT_LOCK, .states = "G", .calls = "mutex rwmutex"},
+	{WAIT_SYNC, .states = "G", .calls = "semacquire cond waitgroup"},
+	{WAIT_NETWORK, .states = "G", .calls = "io"},
+	{WAIT_SLEEP, .states = "G", .calls = "sleep"},
+	{WAIT_GC, .states = "G", .calls = "gc"},
+	{WAIT_WORK, .states = "G", .calls = "runtime-idle"},
+	{WAIT_OTHER, .states = "G"},
 	/* a thread that is in no system call, and does not run, is in a fault */
 	{WAIT_FAULT, .calls = "", .no_flags = FILM_WAIT_KERNEL},
 	{WAIT_FAULT, .frames = WAIT_HAS_FAULT},
@@ -151,10 +178,14 @@ bool wait_class_is_idle(enum wait_class class)
 	return idle[class];
 }
 
-const char *wait_call_name(const char *arch, uint32_t call)
+const char *wait_call_name(const char *arch, uint8_t state, uint32_t call)
 {
-	const char *name = call ? syscall_name(arch, call - 1) : "";
+	const char *name = "";
 
+	if (state == FILM_WAIT_GOROUTINE)
+		name = go_reason_name(call ? call - 1 : FILM_GO_OTHER);
+	else if (call)
+		name = syscall_name(arch, call - 1);
 	return name ? name : "?";
 }
 
@@ -180,7 +211,7 @@ enum wait_class wait_decide(struct wait_decider *decider, const struct film_wait
 
 	if (known)
 		return (enum wait_class) * known;
-	e.call = wait_call_name(decider->arch, wait->call);
+	e.call = wait_call_name(decider->arch, wait->state, wait->call);
 	class = wait_rule_class(wait_rule_of(&e));
 	/* without memory it is found out again each time */
 	(void)!map_put(&decider->known, key, class);

@@ -33,6 +33,12 @@ enum wait_class {
 	WAIT_IPC,
 	WAIT_SIGNAL,
 	WAIT_FILE,
+	/* of goroutines: */
+	WAIT_CHANNEL,
+	WAIT_SELECT,
+	WAIT_SYNC, /* semaphores, conditions, wait groups: what others do must be done */
+	WAIT_NETWORK,
+	WAIT_GC,
 	WAIT_CLASSES,
 };
 
@@ -78,7 +84,10 @@ void wait_decider_free(struct wait_decider *decider);
 enum wait_class wait_decide(struct wait_decider *decider, const struct film_wait *wait,
 			    unsigned int frames);
 
-/* The name of its system call; "": it was in none; "?": it has no name here. */
-const char *wait_call_name(const char *arch, uint32_t call);
+/*
+ * The name of its system call; "": it was in none; "?": it has no name here. Of a goroutine, that
+ * of its reason.
+ */
+const char *wait_call_name(const char *arch, uint8_t state, uint32_t call);
 
 #endif

@@ -114,15 +114,13 @@ static bool account(struct view *view, const uint64_t *samples, const uint32_t *
 /* What a stack has, of which its parent's is known. */
 static uint8_t what_has(const struct film *film, const struct film_stack *stack, uint8_t parent)
 {
-	const struct film_stack *caller = &film->stacks[stack->parent];
+	const struct film_frame *frame = &film->frames[stack->frame];
 
 	if (stack->how == FILM_HOW_FRAME_POINTER)
 		parent |= HAS_GUESS;
-	/*
-	 * a mark as the outermost frame says that the stack was cut, and as the last one what the
-	 * sample is of
-	 */
-	if (stack->parent && caller->parent && film->frames[caller->frame].kind == FILM_FRAME_MARK)
+	/* the mark of a stack that was cut is its outermost frame */
+	if (stack->parent && frame->kind == FILM_FRAME_MARK &&
+	    !strcmp(film->functions[frame->function].name, FILM_GAP))
 		parent |= HAS_GAP;
 	return parent;
 }

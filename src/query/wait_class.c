@@ -84,7 +84,7 @@ static const char *kernel_function(const struct film *film, uint32_t stack)
 void wait_words(const struct film *film, enum wait_class class, uint32_t nr, uint32_t stack,
 		char *words, size_t size)
 {
-	const char *call = wait_call_name(film->info.arch, nr);
+	const char *call = wait_call_name(film->info.arch, 0, nr);
 	const char *function = kernel_function(film, stack);
 	char number[32];
 
@@ -104,6 +104,12 @@ void wait_words(const struct film *film, enum wait_class class, uint32_t nr, uin
 void wait_class_words(struct wait_classes *classes, const struct film_waits *waits, size_t i,
 		      char *words, size_t size)
 {
-	wait_words(classes->film, wait_class_of(classes, waits, i), waits->call[i], waits->stack[i],
-		   words, size);
+	enum wait_class class = wait_class_of(classes, waits, i);
+	uint8_t state = (uint8_t)waits->state[i];
+
+	if (state == FILM_WAIT_GOROUTINE && class == WAIT_OTHER) {
+		snprintf(words, size, "%s", wait_call_name("", state, waits->call[i]));
+		return;
+	}
+	wait_words(classes->film, class, waits->call[i], waits->stack[i], words, size);
 }

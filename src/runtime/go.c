@@ -4,10 +4,8 @@
  * src/symbol/go_symbols.c). What is told to the kernel side here (src/bpf/go.h) is where a walk
  * goes on when the runtime has changed stacks, and where the labels of goroutines are.
  *
- * Where things are in the runtime's records of threads (m) and goroutines (g) is not in a stripped
- * program, so it stands here by version, taken from the debug information of programs that each
- * version has built. A version that is not known is refused. The records are in Go's source in
- * runtime/runtime2.go, labels in runtime/pprof/label.go.
+ * Where things are in the runtime's records of threads (m) and goroutines (g) is in go_records.c. A
+ * version that is not known is refused. Labels are in Go's source in runtime/pprof/label.go.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,23 +13,9 @@
 
 #include "base/buf.h"
 #include "bpf/go_abi.h"
+#include "runtime/go_records.h"
 #include "runtime/runtime.h"
 #include "unwind/go_pclntab.h"
-
-/* The same in all versions. */
-#define G_M	 48
-#define G_SCHED	 56
-#define SCHED_PC 8
-
-static const struct version {
-	uint32_t first, last; /* 1.x */
-	uint32_t sched_bp, labels, curg;
-	enum go_labels kind;
-} versions[] = {
-	{17, 20, 48, 360, 192, GO_LABELS_MAP},	{21, 22, 48, 344, 192, GO_LABELS_MAP},
-	{23, 23, 48, 352, 192, GO_LABELS_MAP},	{24, 24, 48, 352, 192, GO_LABELS_LIST},
-	{25, 25, 40, 344, 184, GO_LABELS_LIST}, {26, 27, 40, 352, 184, GO_LABELS_LIST},
-};
 
 /* The last version in which systemstack() and asmcgocall() have no frame. */
 #define FRAMELESS 20
@@ -141,7 +125,7 @@ static bool find_functions(struct go_data *d, const struct go_table *table, stru
 
 static int learn(struct go_facts *facts, struct elf_image *image, struct fail *why)
 {
-	const struct version *v = versions, *end = v + sizeof(versions) / sizeof(*versions);
+	const struct go_records *records;
 	struct go_data *d = &facts->data;
 	bool has_labels = false;
 	struct go_table table;
@@ -152,9 +136,8 @@ static int learn(struct go_facts *facts, struct elf_image *image, struct fail *w
 	if (err)
 		return fail(why, err, NULL,
 			    "the table of Go's functions is unlike any that is known");
-	while (v < end && (table.minor < v->first || table.minor > v->last))
-		v++;
-	if (v == end)
+	records = go_records_of(table.minor);
+	if (!records)
 		return fail(why, -ENOTSUP, NULL, "the records of Go 1.%u are not known",
 			    table.minor);
 	if (!find_functions(d, &table, &image->budget, &has_labels))
@@ -163,13 +146,13 @@ static int learn(struct go_facts *facts, struct elf_image *image, struct fail *w
 		return fail(why, -ENOTSUP, NULL, "Go's systemstack or goexit was not found");
 	if (!find_tls(facts, image, &d->systemstack))
 		return fail(why, -ENOTSUP, NULL, "it is not known where threads keep their g");
-	d->g_m = G_M;
-	d->g_sp = G_SCHED;
-	d->g_pc = G_SCHED + SCHED_PC;
-	d->g_bp = G_SCHED + v->sched_bp;
-	d->g_labels = v->labels;
-	d->m_curg = v->curg;
-	d->labels = has_labels ? v->kind : 0;
+	d->g_m = GO_G_M;
+	d->g_sp = GO_G_SCHED;
+	d->g_pc = GO_G_SCHED + GO_SCHED_PC;
+	d->g_bp = GO_G_SCHED + records->sched_bp;
+	d->g_labels = records->labels;
+	d->m_curg = records->curg;
+	d->labels = has_labels ? records->kind : 0;
 	d->frameless = table.minor <= FRAMELESS;
 	return 0;
 }

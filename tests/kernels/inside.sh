@@ -72,6 +72,12 @@ waits_are_told()
 	[ "$(share waits.film ';wait_for_time' ';thread;live;wait_for_time;')" -ge 98 ]
 }
 
+waits_of_goroutines_are_told()
+{
+	stackcam record -q -e go-wait -o go.film -- waits_go-stripped 20 >/dev/null || return 1
+	[ "$(share go.film ';main[.]sleeper;' ';main[.]sleeper;main[.]sleeps;time[.]Sleep;runtime[.]gopark;[[]sleep[]]')" -ge 90 ]
+}
+
 owners_of_locks_are_named()
 {
 	stackcam record -q -e lock -o locks.film -- locks 1 >/dev/null || return 1

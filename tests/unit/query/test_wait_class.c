@@ -11,6 +11,7 @@
 /* before cmocka.h, which has a macro fail() */
 #include "answers.h"
 #include "film_build.h"
+#include "film/go_reasons.h"
 #include "film/syscall_names.h"
 #include "query/wait_class.h"
 
@@ -23,6 +24,15 @@ static const struct {
 } examples[] = {
 	{{"futex", 'T'}, WAIT_STOPPED},
 	{{"sched_yield", 'R'}, WAIT_READY},
+	{{"chan-send", 'G'}, WAIT_CHANNEL},
+	{{"select", 'G'}, WAIT_SELECT},
+	{{"mutex", 'G'}, WAIT_LOCK},
+	{{"cond", 'G'}, WAIT_SYNC},
+	{{"io", 'G'}, WAIT_NETWORK},
+	{{"sleep", 'G'}, WAIT_SLEEP},
+	{{"gc", 'G'}, WAIT_GC},
+	{{"runtime-idle", 'G'}, WAIT_WORK},
+	{{"other", 'G'}, WAIT_OTHER},
 	{{"", 'D', 0, FILM_WAIT_IOWAIT}, WAIT_FAULT},
 	{{"read", 'D', FILM_FD_FILE, FILM_WAIT_IOWAIT, WAIT_HAS_FAULT}, WAIT_FAULT},
 	{{"read", 'D', FILM_FD_FILE, FILM_WAIT_IOWAIT}, WAIT_DISK},
@@ -86,6 +96,37 @@ static void test_traps(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++)
 		assert_int_equal(wait_rule_class(wait_rule_of(&traps[i].evidence)), traps[i].class);
+}
+
+static void test_goroutines(void **state)
+{
+	static const struct {
+		const char *words;
+		enum wait_class class;
+	} reasons[] = {
+		{"chan receive", WAIT_CHANNEL},	  {"select (durable)", WAIT_SELECT},
+		{"sync.RWMutex.Lock", WAIT_LOCK}, {"semacquire", WAIT_SYNC},
+		{"IO wait", WAIT_NETWORK},	  {"sleep", WAIT_SLEEP},
+		{"GC assist wait", WAIT_GC},	  {"force gc (idle)", WAIT_WORK},
+		{"something new", WAIT_OTHER},	  {"", WAIT_OTHER},
+	};
+	struct wait_decider decider = {.arch = "x86_64"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		const struct film_wait wait = {
+			.state = FILM_WAIT_GOROUTINE,
+			.call = (uint16_t)(go_reason_of(reasons[i].words) + 1),
+		};
+
+		assert_int_equal(wait_decide(&decider, &wait, 0), reasons[i].class);
+	}
+	/* a number of a later version */
+	assert_int_equal(wait_decide(&decider,
+				     &(struct film_wait){.state = FILM_WAIT_GOROUTINE, .call = 900},
+				     0),
+			 WAIT_OTHER);
+	wait_decider_free(&decider);
 }
 
 static void test_names(void **state)
@@ -313,10 +354,11 @@ static void test_no_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_rule), cmocka_unit_test(test_traps),
-		cmocka_unit_test(test_names),	  cmocka_unit_test(test_by_wait),
-		cmocka_unit_test(test_by_waker),  cmocka_unit_test(test_by_both),
-		cmocka_unit_test(test_filter),	  cmocka_unit_test(test_no_waits),
+		cmocka_unit_test(test_each_rule),  cmocka_unit_test(test_traps),
+		cmocka_unit_test(test_goroutines), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_by_wait),	   cmocka_unit_test(test_by_waker),
+		cmocka_unit_test(test_by_both),	   cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_no_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

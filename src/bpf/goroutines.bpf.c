@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Waits of goroutines. No thread waits with one: the thread that it ran on goes on with another
+ * one, or waits for one. So Go's own scheduler is watched, at the beginning of three functions:
+ *
+ *	gopark(unlock, lock, reason, …)	the current goroutine (r14) begins to wait
+ *	ready(g, …)			that goroutine has been made ready by the current one
+ *	execute(g, …)			the current thread goes on with that goroutine
+ *
+ * Arguments are in rax, rbx, rcx … (Go's ABIInternal, since 1.17). Goroutines that the network
+ * poller finds ready are executed without a call of ready().
+ *
+ * At a park nothing is taken but the time. The goroutine's stack is walked when it is executed, if
+ * it had waited long enough: where it goes on is in its record (g.sched), and its stack is as it
+ * was. Shorter waits are summed up, and the one that completes goroutines_period of them gives its
+ * stack for all of them.
+ */
+#include "capture.h"
+#include "filter.h"
+#include "goroutines_abi.h"
+
+/* Set before loading; ns. */
+const volatile __u64 goroutines_min_wait = 50000;
+const volatile __u64 goroutines_period = 10000000;
+/* Between two stacks of a CPU, if there were always one to take; 0: each wait may have one. */
+const volatile __u64 goroutines_stack_interval;
+
+/* So far may stacks be ahead of their rate; from half of it on, only long waits have one. */
+#define BURST_NS 500000000ull
+
+/* By the number in the cookie. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GOROUTINES_IMAGES_MAX);
+	__type(key, __u32);
+	__type(value, struct goroutines_image);
+} goroutines_images SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, GOROUTINES_MAX);
+	__type(key, struct goroutines_key);
+	__type(value, struct goroutines_state);
+} goroutines_states SEC(".maps");
+
+/* What a new one looks like. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct goroutines_state);
+} goroutines_blank SEC(".maps");
+
+/* When the next stack of a CPU is due, by their rate. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} goroutines_paid SEC(".maps");
+
+static __always_inline struct goroutines_key key_of(__u64 g)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return (struct goroutines_key){
+		.g = g,
+		.pid = task->tgid,
+		.exec_id = (__u32)task->self_exec_id,
+	};
+}
+
+/* How far stacks are ahead of their rate on this CPU, ns. */
+static __always_inline __u64 stacks_ahead(const __u64 *paid, __u64 now)
+{
+	return paid && *paid > now ? *paid - now : 0;
+}
+
+static __always_inline void pay_for_stack(__u64 *paid, __u64 now)
+{
+	if (paid)
+		*paid = (*paid > now ? *paid : now) + goroutines_stack_interval;
+}
+
+/* -- records ----------------------------------------------------------------------------------- */
+
+/* What is to be told. */
+struct told {
+	__u64 g;
+	__u64 time;
+	__u32 kind;
+	__u32 image;
+	/* of GOROUTINES_WAIT, as in struct goroutines_wait */
+	__u64 out, woken, in;
+	__u64 short_waited, short_ready;
+	__u32 short_waits, short_readies;
+	__u32 tells;
+	__u32 undecided;
+};
+
+/* Walks from where a goroutine goes on, or from the registers of the current thread. */
+static __always_inline void walk(struct capture_scratch *scratch,
+				 const struct goroutines_image *image, const struct told *told)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct unwind_walk *w = &scratch->walk;
+	__u64 g = told->g;
+
+	if (!want_user || !capture_registers(scratch, task))
+		return;
+	if (told->kind == GOROUTINES_WAIT &&
+	    (bpf_probe_read_user(&w->pc, sizeof(w->pc), (void *)(g + image->pc)) ||
+	     bpf_probe_read_user(&w->sp, sizeof(w->sp), (void *)(g + image->sp)) ||
+	     bpf_probe_read_user(&w->fp, sizeof(w->fp), (void *)(g + image->fp))))
+		return;
+	scratch->record.has_user = 1;
+	capture_walk(scratch, task);
+}
+
+/*
+ * Begins a record. A wait is told of as one of the process's first thread: which thread a goroutine
+ * runs on is chance.
+ */
+static __always_inline void begin(struct capture_scratch *scratch, const struct told *told)
+{
+	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
+	struct capture_identity *identity = &scratch->record.identity;
+
+	capture_identity(&scratch->record, told->kind, task, 0);
+	scratch->record.head.time = told->time;
+	identity->undecided = told->undecided;
+	identity->key = goroutines_readier_key(told->g, told->time);
+	if (told->kind != GOROUTINES_WAIT)
+		return;
+	identity->tid = identity->pid;
+	identity->thread_start = leader->start_time;
+	bpf_probe_read_kernel(identity->comm, sizeof(identity->comm), leader->comm);
+}
+
+/* Where what is known of a wait goes, behind the record's frames; null: there is no room. */
+static __always_inline struct goroutines_wait *wait_place(struct capture_scratch *scratch)
+{
+	__u32 frames = scratch->record.user_frames;
+
+	if (frames > CAPTURE_FRAMES_MAX - GOROUTINES_WAIT_WORDS)
+		return NULL;
+	return (void *)&scratch->frames[frames];
+}
+
+static __always_inline void fill(struct goroutines_wait *wait, const struct goroutines_image *image,
+				 const struct told *told, const struct goroutines_state *state)
+{
+	__u64 g = told->g;
+
+	__builtin_memset(wait, 0, sizeof(*wait));
+	wait->out = told->out;
+	wait->woken = told->woken;
+	wait->in = told->in;
+	wait->g = g;
+	wait->short_waited = told->short_waited;
+	wait->short_ready = told->short_ready;
+	wait->short_waits = told->short_waits;
+	wait->short_readies = told->short_readies;
+	wait->tells = told->tells;
+	wait->image = told->image;
+	bpf_probe_read_user(&wait->goid, sizeof(wait->goid), (void *)(g + image->goid));
+	if (state) {
+		wait->reason = state->reason;
+		wait->readier = state->readier;
+		wait->has_readier_stack = state->has_readier_stack;
+		__builtin_memcpy(wait->readier_comm, state->readier_comm,
+				 sizeof(wait->readier_comm));
+		return;
+	}
+	wait->is_before = 1;
+	if (bpf_probe_read_user(&wait->reason, sizeof(wait->reason), (void *)(g + image->reason)))
+		wait->reason = GOROUTINES_NO_REASON;
+}
+
+/*
+ * Sends it; false: it was lost, which is counted. state: of a wait; null: it is not known. The only
+ * place of a walk, as the verifier takes its time for each, and the only function around one, as it
+ * allows no more within each other.
+ */
+static __noinline bool tell(const struct told *told, const struct goroutines_state *state)
+{
+	__u32 number = told->image, words = 0;
+	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
+	struct capture_scratch *scratch = image ? capture_begin(CAPTURE_SOURCE_GOROUTINES) : NULL;
+	struct goroutines_wait *wait;
+	bool sent;
+
+	if (!scratch)
+		return false;
+	begin(scratch, told);
+	walk(scratch, image, told);
+	if (told->kind == GOROUTINES_WAIT) {
+		wait = wait_place(scratch);
+		if (!wait) {
+			capture_end(scratch);
+			return false;
+		}
+		fill(wait, image, told, state);
+		words = GOROUTINES_WAIT_WORDS;
+	}
+	sent = capture_send_with(scratch, words);
+	capture_end(scratch);
+	return sent;
+}
+
+/* -- gopark ------------------------------------------------------------------------------------ */
+
+static __always_inline void park(__u64 g, __u8 reason, __u32 image, enum filter_answer answer)
+{
+	struct goroutines_key key = key_of(g);
+	struct goroutines_state *state = bpf_map_lookup_elem(&goroutines_states, &key);
+	__u32 zero = 0;
+
+	if (!state) {
+		state = bpf_map_lookup_elem(&goroutines_blank, &zero);
+		if (state)
+			bpf_map_update_elem(&goroutines_states, &key, state, BPF_NOEXIST);
+		state = bpf_map_lookup_elem(&goroutines_states, &key);
+	}
+	if (!state) {
+		capture_count_loss(CAPTURE_SOURCE_GOROUTINES, CAPTURE_LOSS_GOROUTINE_NO_MEMORY);
+		return;
+	}
+	state->image = image;
+	state->reason = reason;
+	state->undecided = answer == FILTER_ASK;
+	state->woken = 0;
+	state->readier = 0;
+	state->has_readier_stack = 0;
+	state->out = bpf_ktime_get_ns();
+}
+
+/* -- ready ------------------------------------------------------------------------------------- */
+
+static __always_inline void ready(__u64 g, __u32 image)
+{
+	struct goroutines_key key = key_of(g);
+	struct goroutines_state *state = bpf_map_lookup_elem(&goroutines_states, &key);
+	struct told told = {.g = g, .kind = GOROUTINES_READIER, .image = image};
+	__u32 zero = 0;
+	__u64 *paid = bpf_map_lookup_elem(&goroutines_paid, &zero);
+
+	if (!state || !state->out || state->woken)
+		return;
+	told.time = bpf_ktime_get_ns();
+	state->woken = told.time;
+	if (told.time - state->out < goroutines_min_wait)
+		return;
+	state->readier = (__u32)bpf_get_current_pid_tgid();
+	bpf_get_current_comm(state->readier_comm, sizeof(state->readier_comm));
+	if (stacks_ahead(paid, told.time) >= BURST_NS / 2) {
+		capture_count_loss(CAPTURE_SOURCE_GOROUTINES, CAPTURE_LOSS_GOROUTINE_READIER);
+		return;
+	}
+	pay_for_stack(paid, told.time);
+	told.undecided = state->undecided;
+	state->has_readier_stack = tell(&told, NULL);
+}
+
+/* -- execute ----------------------------------------------------------------------------------- */
+
+/* Adds up a short time. Returns what a period of them has come to; 0: it is not complete. */
+static __always_inline __u64 add_up(__u64 *sum, __u32 *count, __u64 time, __u32 *counted)
+{
+	__u64 all = *sum + time;
+
+	if (time)
+		(*count)++;
+	if (all < goroutines_period) {
+		*sum = all;
+		return 0;
+	}
+	*counted = *count;
+	*sum = 0;
+	*count = 0;
+	return all;
+}
+
+/* What was not told of a wait is told with the next ones: no time is lost. */
+static __always_inline void put_off(struct goroutines_state *state, const struct told *told)
+{
+	bool waits = told->tells & GOROUTINES_TELLS_WAIT;
+	bool readies = told->tells & GOROUTINES_TELLS_READY;
+
+	state->quiet_until = told->in + goroutines_period;
+	state->short_waits += told->short_waits + waits;
+	state->short_readies += told->short_readies + readies;
+	state->short_waited += told->short_waited + (waits ? told->woken - told->out : 0);
+	state->short_ready += told->short_ready + (readies ? told->in - told->woken : 0);
+}
+
+/*
+ * It is not known to wait. If it goes on within gopark(), it has waited since before there were
+ * probes; else it is new, or was preempted.
+ */
+static __always_inline void execute_unknown(__u64 g, __u32 number, __u64 ip, bool undecided)
+{
+	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct told told = {
+		.g = g,
+		.kind = GOROUTINES_WAIT,
+		.image = number,
+		.tells = GOROUTINES_TELLS_WAIT,
+		.undecided = undecided,
+	};
+	__u64 pc = 0, began = task->group_leader->start_time;
+
+	if (!image || bpf_probe_read_user(&pc, sizeof(pc), (void *)(g + image->pc)) ||
+	    pc - (ip + image->park_at) >= image->park_size)
+		return;
+	told.time = told.in = told.woken = bpf_ktime_get_ns();
+	told.out = began > image->since ? began : image->since;
+	if (told.in >= told.out)
+		tell(&told, NULL);
+}
+
+static __always_inline void execute_known(__u64 g, struct goroutines_state *state, __u32 number)
+{
+	__u64 now = bpf_ktime_get_ns(), out = state->out, woken = state->woken, least, ahead;
+	struct told told = {.g = g, .kind = GOROUTINES_WAIT, .image = number};
+	__u32 zero = 0;
+	__u64 *paid = bpf_map_lookup_elem(&goroutines_paid, &zero);
+
+	state->out = 0;
+	if (woken < out || woken > now)
+		woken = now;
+	told.out = out;
+	told.woken = woken;
+	told.in = told.time = now;
+	told.undecided = state->undecided;
+	ahead = stacks_ahead(paid, now);
+	least = ahead >= BURST_NS / 2 ? goroutines_period : goroutines_min_wait;
+	if (now < state->quiet_until || ahead >= BURST_NS) {
+		state->short_waits += woken != out;
+		state->short_readies += now != woken;
+		state->short_waited += woken - out;
+		state->short_ready += now - woken;
+		return;
+	}
+	if (woken - out >= least)
+		told.tells |= GOROUTINES_TELLS_WAIT;
+	else
+		told.short_waited = add_up(&state->short_waited, &state->short_waits, woken - out,
+					   &told.short_waits);
+	if (now - woken >= least)
+		told.tells |= GOROUTINES_TELLS_READY;
+	else
+		told.short_ready = add_up(&state->short_ready, &state->short_readies, now - woken,
+					  &told.short_readies);
+	if (!told.tells && !told.short_waited && !told.short_ready)
+		return;
+	pay_for_stack(paid, now);
+	if (!tell(&told, state))
+		put_off(state, &told);
+}
+
+SEC("uprobe")
+int goroutines_site(struct probe_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	enum filter_answer answer = filter_current();
+	__u32 number = GOROUTINES_IMAGE(cookie);
+	struct goroutines_state *state;
+	struct goroutines_key key;
+
+	if (answer == FILTER_NO)
+		return 0;
+	switch (GOROUTINES_PLACE(cookie)) {
+	case GOROUTINES_PARK:
+		park(ctx->r14, (__u8)ctx->cx, number, answer);
+		break;
+	case GOROUTINES_READY:
+		ready(ctx->ax, number);
+		break;
+	case GOROUTINES_EXECUTE:
+		key = key_of(ctx->ax);
+		state = bpf_map_lookup_elem(&goroutines_states, &key);
+		if (!state)
+			execute_unknown(key.g, number, ctx->ip, answer == FILTER_ASK);
+		else if (state->out)
+			execute_known(key.g, state, number);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_GOROUTINES_ABI_H
+#define BPF_GOROUTINES_ABI_H
+
+/* What goroutines.bpf.c tells of waits of goroutines. */
+
+#include "capture_abi.h"
+
+enum {
+	/* A wait that has ended: a capture_record, its frames, and a struct goroutines_wait. */
+	GOROUTINES_WAIT = CAPTURE_KIND(CAPTURE_SOURCE_GOROUTINES, 0),
+	/*
+	 * The stack with which another one was made ready: a capture_record. Its key is the one's
+	 * that was, its time the moment.
+	 */
+	GOROUTINES_READIER = CAPTURE_KIND(CAPTURE_SOURCE_GOROUTINES, 1),
+};
+
+/* Which function a probe is in: the lowest bits of its cookie. */
+enum goroutines_place {
+	GOROUTINES_PARK,    /* runtime.gopark: a goroutine begins to wait */
+	GOROUTINES_READY,   /* runtime.ready: one could go on */
+	GOROUTINES_EXECUTE, /* runtime.execute: one goes on */
+	GOROUTINES_PLACES,
+};
+
+/* The other bits are the number of the image. */
+#define GOROUTINES_COOKIE(image, place) ((__u64)(image) << 2 | (place))
+#define GOROUTINES_IMAGE(cookie)	((__u32)((cookie) >> 2))
+#define GOROUTINES_PLACE(cookie)	((cookie)&3)
+
+#define GOROUTINES_IMAGES_MAX		256    /* programs */
+#define GOROUTINES_MAX			262144 /* goroutines */
+
+/* A program that Go has built. */
+struct goroutines_image {
+	/* offsets in the runtime's g: its number, why it waits, and where it goes on */
+	__u32 goid, reason, sp, pc, fp, unused;
+	/* where gopark() lies: from the probe in execute() on, and how many bytes it has */
+	__s64 park_at;
+	__u64 park_size;
+	__u64 since; /* when its probes were set */
+};
+
+struct goroutines_key {
+	__u64 g; /* address of the runtime's record of it; used again for later ones */
+	__u32 pid, exec_id;
+};
+
+/* A goroutine, by its key. */
+struct goroutines_state {
+	__u64 out;	   /* when it began to wait; 0: it does not */
+	__u64 woken;	   /* when it was made ready; 0: that was not seen */
+	__u64 quiet_until; /* its last stack could not be sent: none is taken before */
+	__u64 short_waited, short_ready; /* as in struct goroutines_wait */
+	__u32 short_waits, short_readies;
+	__u32 readier; /* the thread that made it ready; 0: not seen */
+	__u32 image;
+	char readier_comm[16];
+	__u8 reason;
+	__u8 has_readier_stack;
+	__u8 undecided; /* as in its identity */
+	__u8 unused[5];
+};
+
+/* Which parts of a wait its record stands for. */
+enum goroutines_tells {
+	GOROUTINES_TELLS_WAIT = 1,
+	GOROUTINES_TELLS_READY = 2,
+};
+
+/* The runtime's number of a reason has a byte: none. */
+#define GOROUTINES_NO_REASON 255
+
+/*
+ * Waiting lasted from out to woken, and from then to in it could have run, but no thread had taken
+ * it yet; if who made it ready was not seen, woken is in. All times are CLOCK_MONOTONIC.
+ */
+struct goroutines_wait {
+	__u64 out, woken, in;
+	__u64 g, goid; /* address and number; goid 0: it could not be read */
+	/* shorter ones that are not told of one by one, if a period of them is complete; else 0 */
+	__u64 short_waited, short_ready;
+	__u32 short_waits, short_readies;
+	__u32 readier, image;
+	char readier_comm[16];
+	__u8 reason; /* the runtime's waitReason; GOROUTINES_NO_REASON */
+	__u8 tells;  /* enum goroutines_tells */
+	__u8 has_readier_stack;
+	__u8 is_before; /* it waited before there were probes */
+	__u8 unused[4];
+};
+
+#define GOROUTINES_WAIT_WORDS (sizeof(struct goroutines_wait) / 8)
+
+/* How the stack with which a goroutine was made ready is found. */
+static inline __u64 goroutines_readier_key(__u64 g, __u64 time)
+{
+	return g * 31 + time;
+}
+
+#endif

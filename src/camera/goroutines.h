@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_GOROUTINES_H
+#define CAMERA_GOROUTINES_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "bpf/goroutines_abi.h"
+#include "camera/goroutines_images.h"
+#include "camera/source.h"
+#include "camera/waiting.h"
+
+/* What the files of the source goroutines share. */
+
+enum goroutines_event {
+	GOROUTINES_WAITS,
+	GOROUTINES_QUEUE,
+	GOROUTINES_IDLE,
+	GOROUTINES_EVENTS
+};
+
+/* The film's rows for a wait, but for their times. */
+struct goroutines_rows {
+	struct film_wait wait, ready;
+	enum goroutines_event event; /* of wait */
+};
+
+/* A wait that goes on, as far as it stands in the film. */
+struct goroutines_open {
+	struct goroutines_key key;
+	uint64_t out, told; /* since when it waits, and up to when that stands in the film */
+	struct goroutines_rows rows;
+};
+
+struct goroutines {
+	uint32_t events[GOROUTINES_EVENTS]; /* of the film */
+	int states;			    /* the map of struct goroutines_state */
+	uint64_t min_wait;
+	bool has_started;
+	struct goroutines_images *images;
+	struct waiting *readiers; /* stacks, by process and goroutines_readier_key() */
+	struct map places;	  /* a hash of pid and g: the place in open, and 1 */
+	vec(struct goroutines_open) open;
+	uint64_t list_at; /* when they are told of the next time, of a live film */
+	uint64_t readiers_missed, damaged, unnamed, late, open_lost;
+};
+
+/* Puts a wait of that time, ns, into the film; in parts, if it is long. */
+void goroutines_add(struct source *source, enum goroutines_event event,
+		    const struct film_wait *like, uint64_t end, uint64_t time);
+/* A stack that stands for count waits that are not told of one by one. */
+void goroutines_add_short(struct source *source, enum goroutines_event event,
+			  const struct film_wait *like, uint64_t end, uint64_t time,
+			  uint32_t count);
+
+/* place: of the stack that was resolved just before. */
+struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
+				       const struct goroutines_wait *wait,
+				       const struct samples_place *place);
+
+/* -- waits that go on -------------------------------------------------------------------------- */
+
+/* Puts the part that is over of waits that go on into the film. */
+void goroutines_open_tell(struct source *source);
+/* The same, as often as that takes little of a CPU. */
+void goroutines_open_tick(struct source *source, uint64_t now);
+/* Nothing fires any more: also what is left of short ones. */
+void goroutines_open_finish(struct source *source, uint64_t now);
+/* The process has ended, and its waits with it. */
+void goroutines_open_ended(struct source *source, pid_t pid);
+/* A wait has ended. Returns up to when it stands in the film; 0: not at all. */
+uint64_t goroutines_open_close(struct goroutines *goroutines, pid_t pid, uint64_t g, uint64_t out);
+/* Another film: nothing of them stands in it. */
+void goroutines_open_forget(struct goroutines *goroutines);
+
+#endif

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Goroutines that wait while a film ends, or is looked at. They are in the kernel side's map; where
+ * each goes on is in its record, and its stack is still, so it is read from here. If the kernel's
+ * side says afterwards that it waits as before, what was read was its stack.
+ */
+#include "camera/goroutines.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include <bpf/bpf.h>
+
+#include "base/clock.h"
+#include "camera/still_stack.h"
+
+/* As of off_cpu.c: this part of one CPU, or more where it would come more rarely than that, ns. */
+#define LIST_PART      400
+#define LIST_PART_MAX  10
+#define LIST_PAUSE_MAX 10000000000ull
+
+/* The most waits that are kept with what the film has of them. */
+#define OPEN_MAX 262144
+
+static const char words_ended[] = "[no stack: its process has ended]";
+static const char words_rest[] = "[no stack: shorter waits that came to no period]";
+
+static uint64_t place_key(uint32_t pid, uint64_t g)
+{
+	const uint64_t what[] = {pid, g};
+
+	return hash_bytes(what, sizeof(what));
+}
+
+void goroutines_open_forget(struct goroutines *goroutines)
+{
+	map_free(&goroutines->places);
+	vec_free(&goroutines->open);
+}
+
+static struct goroutines_open *find(struct goroutines *goroutines, uint32_t pid, uint64_t g)
+{
+	const uint64_t *place = map_get(&goroutines->places, place_key(pid, g));
+	struct goroutines_open *open = place ? &goroutines->open.at[*place] : NULL;
+
+	return open && open->key.pid == pid && open->key.g == g ? open : NULL;
+}
+
+uint64_t goroutines_open_close(struct goroutines *goroutines, pid_t pid, uint64_t g, uint64_t out)
+{
+	const struct goroutines_open *open = find(goroutines, (uint32_t)pid, g);
+
+	return open && open->out == out ? open->told : 0;
+}
+
+/* The entry for a wait, which replaces that of an earlier one; null: there is no room. */
+static struct goroutines_open *keep(struct goroutines *goroutines,
+				    const struct goroutines_open *one)
+{
+	struct goroutines_open *open = find(goroutines, one->key.pid, one->key.g);
+	uint64_t key = place_key(one->key.pid, one->key.g);
+
+	if (open) {
+		*open = *one;
+		return open;
+	}
+	if (goroutines->open.count == OPEN_MAX || !vec_push(&goroutines->open, *one))
+		return NULL;
+	if (!map_put(&goroutines->places, key, goroutines->open.count - 1)) {
+		goroutines->open.count--;
+		return NULL;
+	}
+	return vec_last(&goroutines->open);
+}
+
+/* -- the stack of one that waits --------------------------------------------------------------- */
+
+static bool read_word(pid_t pid, uint64_t address, __u64 *to)
+{
+	struct iovec here = {to, sizeof(*to)}, there = {(void *)address, sizeof(*to)};
+
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof(*to);
+}
+
+/* Whether what its record says is where a goroutine waits: in gopark() of its program. */
+static bool is_parked(struct source *source, const struct goroutines_key *key, uint32_t image,
+		      uint64_t pc)
+{
+	const struct goroutines *goroutines = source->state;
+	const struct process *process = samples_process(source->host->samples, (pid_t)key->pid);
+	const struct mapping *mapping = process ? process_mapping(process, pc) : NULL;
+
+	return mapping && goroutines_images_is(goroutines->images, image, mapping->image);
+}
+
+/* Reads where it goes on, and its stack. */
+static bool read_stack(struct source *source, const struct goroutines_key *key,
+		       const struct goroutines_state *state, struct goroutines_wait *wait,
+		       struct still_stack *stack)
+{
+	const struct goroutines *goroutines = source->state;
+	const struct go_waits *waits = goroutines_images_waits(goroutines->images, state->image);
+	struct capture_handover *from = &stack->from;
+	pid_t pid = (pid_t)key->pid;
+
+	*wait = (struct goroutines_wait){
+		.out = state->out, .g = key->g, .image = state->image, .reason = state->reason};
+	*from = (struct capture_handover){
+		.head = {.kind = CAPTURE_HANDOVER, .time = from->head.time},
+		.tid = key->pid,
+		.fp_known = 1,
+		.pc_exact = 1,
+	};
+	if (!waits || !read_word(pid, key->g + waits->image.goid, &wait->goid) ||
+	    !read_word(pid, key->g + waits->image.pc, &from->pc) ||
+	    !read_word(pid, key->g + waits->image.sp, &from->sp) ||
+	    !read_word(pid, key->g + waits->image.fp, &from->fp) ||
+	    !is_parked(source, key, state->image, from->pc))
+		return false;
+	still_stack_copy(stack, pid);
+	from->head.size = (uint32_t)(sizeof(*from) + from->copied);
+	return true;
+}
+
+static bool waits_still(const struct goroutines *goroutines, const struct goroutines_key *key,
+			uint64_t out)
+{
+	struct goroutines_state now;
+
+	return !bpf_map_lookup_elem(goroutines->states, key, &now) && now.out == out;
+}
+
+static struct capture_record record_of(const struct goroutines_key *key, uint64_t time)
+{
+	struct capture_record record = {
+		.head = {.kind = GOROUTINES_WAIT, .size = sizeof(record), .time = time},
+		.identity = {.pid = key->pid, .tid = key->pid, .exec_id = key->exec_id},
+		.end = UNWIND_END_LATER,
+		.has_user = 1,
+		.handed_over = 1,
+	};
+
+	return record;
+}
+
+/* What the film is to say of it. False: it does not wait any more, or its stack cannot be read. */
+static bool look(struct source *source, const struct goroutines_key *key,
+		 const struct goroutines_state *state, struct still_stack *stack,
+		 struct goroutines_open *open)
+{
+	struct goroutines *goroutines = source->state;
+	struct capture_record record = record_of(key, clock_ns());
+	struct goroutines_wait wait;
+	struct samples_place place;
+
+	/* by that they belong together */
+	stack->from.head.time = record.head.time;
+	if (!read_stack(source, key, state, &wait, stack)) {
+		goroutines->open_lost += waits_still(goroutines, key, state->out);
+		return false;
+	}
+	if (!waits_still(goroutines, key, state->out))
+		return false;
+	record.identity.undecided = state->undecided;
+	if (!source_is_meant(source, &record.identity))
+		return false;
+	place = samples_resolve(source->host->samples, &record, &stack->from);
+	*open = (struct goroutines_open){.key = *key, .out = state->out, .told = state->out};
+	open->rows = goroutines_rows(source, (pid_t)key->pid, &wait, &place);
+	open->rows.wait.flags |= FILM_WAIT_OPEN;
+	open->rows.ready.flags |= FILM_WAIT_OPEN;
+	return true;
+}
+
+/* -- what goes on ------------------------------------------------------------------------------ */
+
+/* Adds the time from what stands in the film up to now. */
+static void add_up_to(struct source *source, struct goroutines_open *open, uint64_t woken,
+		      uint64_t now)
+{
+	uint64_t wait_end = woken > open->told && woken < now ? woken : now;
+
+	if (woken && woken <= open->told)
+		wait_end = open->told;
+	goroutines_add(source, open->rows.event, &open->rows.wait, wait_end, wait_end - open->told);
+	goroutines_add(source, GOROUTINES_QUEUE, &open->rows.ready, now, now - wait_end);
+	open->told = now;
+}
+
+static void tell_one(struct source *source, const struct goroutines_key *key,
+		     const struct goroutines_state *state, struct still_stack *stack, uint64_t now)
+{
+	struct goroutines *goroutines = source->state;
+	struct goroutines_open *open = find(goroutines, key->pid, key->g), one;
+
+	if (!state->out || now < state->out)
+		return;
+	if (!open || open->out != state->out) {
+		/* what is short would be lost as a part of its own */
+		if (now - state->out < goroutines->min_wait ||
+		    !look(source, key, state, stack, &one))
+			return;
+		open = keep(goroutines, &one);
+		if (!open) {
+			goroutines->open_lost++;
+			return;
+		}
+	}
+	if (open->told < now)
+		add_up_to(source, open, state->woken, now);
+}
+
+/* Calls each() for all that the kernel's side knows; it may take the one that it is called for. */
+static void each_state(struct source *source,
+		       void (*each)(struct source *source, const struct goroutines_key *key,
+				    const struct goroutines_state *state, void *context),
+		       void *context)
+{
+	struct goroutines *goroutines = source->state;
+	struct goroutines_key key, next;
+	struct goroutines_state state;
+	bool more = !bpf_map_get_next_key(goroutines->states, NULL, &next);
+
+	for (uint32_t i = 0; more && i < 2 * GOROUTINES_MAX; i++) {
+		key = next;
+		more = !bpf_map_get_next_key(goroutines->states, &key, &next);
+		if (!bpf_map_lookup_elem(goroutines->states, &key, &state))
+			each(source, &key, &state, context);
+	}
+}
+
+static void tell_each(struct source *source, const struct goroutines_key *key,
+		      const struct goroutines_state *state, void *context)
+{
+	tell_one(source, key, state, context, clock_ns());
+}
+
+void goroutines_open_tell(struct source *source)
+{
+	struct goroutines *goroutines = source->state;
+	struct still_stack *stack = malloc(sizeof(*stack));
+
+	if (stack)
+		each_state(source, tell_each, stack);
+	else
+		goroutines->open_lost++;
+	free(stack);
+}
+
+void goroutines_open_tick(struct source *source, uint64_t now)
+{
+	struct goroutines *goroutines = source->state;
+	uint64_t begin = clock_thread_ns();
+
+	if (now < goroutines->list_at)
+		return;
+	goroutines_open_tell(source);
+	goroutines->list_at = now + clock_pause(clock_thread_ns() - begin, LIST_PART,
+						LIST_PAUSE_MAX, LIST_PART_MAX);
+}
+
+/* -- ends -------------------------------------------------------------------------------------- */
+
+/* A row of a goroutine whose stack is not known. */
+static struct goroutines_rows rows_without(struct source *source, const struct goroutines_key *key,
+					   const struct goroutines_state *state, const char *words)
+{
+	struct capture_identity identity = {
+		.pid = key->pid, .tid = key->pid, .exec_id = key->exec_id};
+	const struct goroutines_wait wait = {
+		.g = key->g, .image = state->image, .reason = state->reason};
+	const struct samples_place place = {
+		.thread = samples_thread(source->host->samples, &identity),
+		.stack = samples_words(source->host->samples, 0, words),
+	};
+
+	return goroutines_rows(source, 0, &wait, &place);
+}
+
+/* Shorter waits that have not come to a period. */
+static void tell_rest(struct source *source, const struct goroutines_key *key,
+		      const struct goroutines_state *state, uint64_t now)
+{
+	struct goroutines_rows rows;
+
+	if (!state->short_waited && !state->short_ready)
+		return;
+	rows = rows_without(source, key, state, words_rest);
+	goroutines_add_short(source, rows.event, &rows.wait, now, state->short_waited,
+			     state->short_waits);
+	goroutines_add_short(source, GOROUTINES_QUEUE, &rows.ready, now, state->short_ready,
+			     state->short_readies);
+}
+
+static void finish_each(struct source *source, const struct goroutines_key *key,
+			const struct goroutines_state *state, void *context)
+{
+	tell_rest(source, key, state, *(const uint64_t *)context);
+}
+
+void goroutines_open_finish(struct source *source, uint64_t now)
+{
+	each_state(source, finish_each, &now);
+}
+
+struct ended {
+	uint32_t pid;
+	uint64_t time;
+};
+
+static void end_each(struct source *source, const struct goroutines_key *key,
+		     const struct goroutines_state *state, void *context)
+{
+	struct goroutines *goroutines = source->state;
+	const struct ended *ended = context;
+	struct goroutines_open *open, one;
+
+	if (key->pid != ended->pid)
+		return;
+	tell_rest(source, key, state, ended->time);
+	open = find(goroutines, key->pid, key->g);
+	if (state->out && (!open || open->out != state->out)) {
+		one = (struct goroutines_open){
+			.key = *key,
+			.out = state->out,
+			.told = state->out,
+			.rows = rows_without(source, key, state, words_ended),
+		};
+		open = &one;
+	}
+	if (state->out && open->told < ended->time)
+		add_up_to(source, open, state->woken, ended->time);
+	bpf_map_delete_elem(goroutines->states, key);
+}
+
+void goroutines_open_ended(struct source *source, pid_t pid)
+{
+	const struct process *process = samples_process(source->host->samples, pid);
+	struct ended ended = {(uint32_t)pid, process && process->end ? process->end : clock_ns()};
+
+	each_state(source, end_each, &ended);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FILM_GO_REASONS_H
+#define FILM_GO_REASONS_H
+
+#include <stdint.h>
+
+/*
+ * Why a goroutine waits, as films have it (struct film_wait, call). New ones come at the end. The
+ * runtime's own words stand in the stack.
+ */
+enum film_go_reason {
+	FILM_GO_OTHER,
+	FILM_GO_CHAN_RECEIVE,
+	FILM_GO_CHAN_SEND,
+	FILM_GO_CHAN_NIL, /* for ever */
+	FILM_GO_SELECT,
+	FILM_GO_MUTEX,
+	FILM_GO_RWMUTEX,
+	FILM_GO_SEMACQUIRE, /* up to Go 1.19 that of mutexes and wait groups, too */
+	FILM_GO_COND,
+	FILM_GO_WAITGROUP,
+	FILM_GO_IO,
+	FILM_GO_SLEEP,
+	FILM_GO_GC,   /* for the garbage collector */
+	FILM_GO_IDLE, /* the runtime's own goroutines, without work */
+	FILM_GO_REASONS,
+};
+
+/* "chan-receive"; null: not known. */
+const char *go_reason_name(uint32_t reason);
+
+/* The reason that the runtime gives in those words (runtime/runtime2.go, waitReasonStrings). */
+enum film_go_reason go_reason_of(const char *words);
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * gopark(), ready() and execute() are in runtime/proc.go of Go's source. A probe on one goes behind
+ * its first instruction, which compares the stack pointer with the stack's border: the next one, a
+ * jump, is among those that the kernel emulates.
+ *
+ * The numbers of reasons to wait change with each version. The runtime has their words in a table
+ * of strings, waitReasonStrings (runtime/runtime2.go); it is found by what it begins with, which
+ * has been the same since Go 1.11.
+ */
+#include "runtime/go_waits.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "elf/image.h"
+#include "runtime/go_records.h"
+#include "unwind/go_pclntab.h"
+
+/* The most bytes of a segment that are searched for the table. */
+#define DATA_MAX (32u << 20)
+
+/* A step of the image's budget is a function that is looked at. */
+#define FUNCTION_STEPS 8
+
+/* A goroutine with such a function on its stack, and without the second one, waits for work. */
+static const struct {
+	const char *function, *unless; /* null: nothing speaks against it */
+} idle_rules[] = {
+	{"internal/poll.(*FD).Accept", NULL},
+	/* a connection of a server between two requests, and who watches it during one */
+	{"net/http.(*conn).serve", "net/http.serverHandler.ServeHTTP"},
+	{"net/http.(*connReader).backgroundRead", NULL},
+	{"net/http.(*http2serverConn).serve", NULL},
+	{"net/http.(*http2serverConn).readFrames", NULL},
+	/* the ends of a client's connection: it is its request that waits */
+	{"net/http.(*persistConn).readLoop", NULL},
+	{"net/http.(*persistConn).writeLoop", NULL},
+	{"database/sql.(*DB).connectionOpener", NULL},
+};
+
+enum {
+	IDLE_RULES = sizeof(idle_rules) / sizeof(idle_rules[0])
+};
+_Static_assert(2 * IDLE_RULES <= 32, "a bit for each function of a rule");
+
+/* What the table of reasons begins with, from the second one on; the first one is empty. */
+static const char *const first_reasons[] = {"GC assist marking", "IO wait"};
+
+struct go_text {
+	uint64_t at, length;
+};
+
+struct found {
+	uint64_t start[GOROUTINES_PLACES];
+	uint64_t park_size;
+};
+
+static void find_idle(struct go_waits *waits, const struct go_function *f, const char *name)
+{
+	for (uint8_t i = 0; i < IDLE_RULES; i++) {
+		bool is_exception = idle_rules[i].unless && !strcmp(name, idle_rules[i].unless);
+
+		if (is_exception || !strcmp(name, idle_rules[i].function))
+			/* without memory it is taken for work */
+			(void)!vec_push(&waits->idle,
+					(struct go_idle_code){f->start, f->end, i, is_exception});
+	}
+}
+
+/* False: the image's budget was spent. */
+static bool find_functions(struct go_waits *waits, const struct go_table *table,
+			   struct budget *budget, struct found *found)
+{
+	static const char *const wanted[GOROUTINES_PLACES] = {
+		[GOROUTINES_PARK] = "runtime.gopark",
+		[GOROUTINES_READY] = "runtime.ready",
+		[GOROUTINES_EXECUTE] = "runtime.execute",
+	};
+
+	for (uint64_t i = 0; i < table->count; i++) {
+		struct go_function f;
+		const char *name;
+
+		if (!budget_step(budget, FUNCTION_STEPS))
+			return false;
+		if (!go_table_function(table, i, &f))
+			continue;
+		name = go_table_name(table, f.name);
+		find_idle(waits, &f, name);
+		for (int n = 0; n < GOROUTINES_PLACES; n++) {
+			if (strcmp(name, wanted[n]))
+				continue;
+			found->start[n] = f.start;
+			if (n == GOROUTINES_PARK)
+				found->park_size = f.end - f.start;
+		}
+	}
+	return true;
+}
+
+/* Moves behind "cmp 16(%r14), %rsp", if a jump that is emulated follows. */
+static uint64_t slide(const struct elf_image *image, uint64_t start)
+{
+	static const uint8_t compare[] = {0x49, 0x3b, 0x66, 0x10};
+	uint8_t code[6];
+
+	if (!elf_image_read(image, start, code, sizeof(code)) ||
+	    memcmp(code, compare, sizeof(compare)))
+		return start;
+	return code[4] == 0x76 || (code[4] == 0x0f && code[5] == 0x86) ? start + sizeof(compare)
+								       : start;
+}
+
+static bool to_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
+{
+	for (unsigned int i = 0; i < image->codes; i++) {
+		const struct elf_range *code = &image->code[i];
+
+		if (address - code->start >= code->end - code->start)
+			continue;
+		*offset = code->offset + (address - code->start);
+		return true;
+	}
+	return false;
+}
+
+/* The string of the table there. False: it is not one. */
+static bool read_text(const struct elf_image *image, const uint8_t *at,
+		      char text[GO_REASON_TEXT_MAX])
+{
+	struct go_text string;
+
+	memcpy(&string, at, sizeof(string));
+	if (!string.length || string.length >= GO_REASON_TEXT_MAX ||
+	    !elf_image_read(image, string.at, text, string.length))
+		return false;
+	text[string.length] = 0;
+	for (const char *c = text; *c; c++)
+		if (*c < ' ' || *c > '~')
+			return false;
+	return strlen(text) == string.length;
+}
+
+/* Whether the table begins there. Only what has the right lengths is read. */
+static bool is_table(const struct elf_image *image, const uint8_t *at)
+{
+	char text[GO_REASON_TEXT_MAX];
+	struct go_text string;
+
+	memcpy(&string, at, sizeof(string));
+	if (string.length)
+		return false;
+	for (size_t i = 0; i < sizeof(first_reasons) / sizeof(first_reasons[0]); i++) {
+		memcpy(&string, at + (i + 1) * sizeof(string), sizeof(string));
+		if (string.length != strlen(first_reasons[i]))
+			return false;
+	}
+	for (size_t i = 0; i < sizeof(first_reasons) / sizeof(first_reasons[0]); i++)
+		if (!read_text(image, at + (i + 1) * sizeof(string), text) ||
+		    strcmp(text, first_reasons[i]))
+			return false;
+	return true;
+}
+
+static void read_table(struct go_waits *waits, const struct elf_image *image, const uint8_t *at,
+		       size_t size)
+{
+	const size_t step = sizeof(struct go_text);
+
+	waits->reason_count = 1;
+	for (size_t i = 1; i < GO_REASONS_MAX && (i + 1) * step <= size; i++) {
+		if (!read_text(image, at + i * step, waits->reasons[i]))
+			break;
+		waits->reason_count = i + 1;
+	}
+}
+
+static bool find_table(struct go_waits *waits, struct elf_image *image,
+		       const struct elf_range *range)
+{
+	const size_t least =
+		(sizeof(first_reasons) / sizeof(first_reasons[0]) + 1) * sizeof(struct go_text);
+	uint64_t size = range->in_file < DATA_MAX ? range->in_file : DATA_MAX;
+	unsigned int owns = image->owns;
+	struct elf_part data;
+
+	if (size < least || elf_image_load(image, range->start, size, &data))
+		return false;
+	for (size_t at = -range->start & 7; at + least <= data.size; at += 8) {
+		if (!is_table(image, data.at + at))
+			continue;
+		read_table(waits, image, data.at + at, data.size - at);
+		break;
+	}
+	elf_image_disown(image, owns);
+	return waits->reason_count;
+}
+
+static bool is_code(const struct elf_image *image, const struct elf_range *range)
+{
+	for (unsigned int i = 0; i < image->codes; i++)
+		if (image->code[i].start == range->start)
+			return true;
+	return false;
+}
+
+/* It lies in the data, which mostly comes last. */
+static void find_reasons(struct go_waits *waits, struct elf_image *image)
+{
+	for (unsigned int i = image->loads; i-- > 0;)
+		if (!is_code(image, &image->load[i]) && find_table(waits, image, &image->load[i]))
+			return;
+}
+
+static int learn(struct go_waits *waits, struct elf_image *image, struct fail *why)
+{
+	const struct go_records *records;
+	struct found found = {0};
+	struct go_table table;
+	int err = go_table_open(&table, image);
+
+	if (err)
+		return err;
+	records = go_records_of(table.minor);
+	if (!records)
+		return fail(why, -ENOTSUP, NULL, "the records of Go 1.%u are not known",
+			    table.minor);
+	if (!find_functions(waits, &table, &image->budget, &found))
+		return budget_refuse(&image->budget, why, "the table of Go's functions");
+	for (int n = 0; n < GOROUTINES_PLACES; n++) {
+		uint64_t at = slide(image, found.start[n]);
+
+		if (!found.start[n] || !to_offset(image, at, &waits->places[n]))
+			return fail(why, -ENOTSUP, NULL,
+				    "Go's gopark, ready or execute was not found");
+	}
+	waits->image = (struct goroutines_image){
+		.goid = records->goid,
+		.reason = records->goid + GO_GOID_REASON,
+		.sp = GO_G_SCHED,
+		.pc = GO_G_SCHED + GO_SCHED_PC,
+		.fp = GO_G_SCHED + records->sched_bp,
+		.park_at = (int64_t)(found.start[GOROUTINES_PARK] -
+				     slide(image, found.start[GOROUTINES_EXECUTE])),
+		.park_size = found.park_size,
+	};
+	find_reasons(waits, image);
+	return 0;
+}
+
+int go_waits_of(struct go_waits *waits, const struct image *image, struct fail *why)
+{
+	struct elf_image elf;
+	int err = elf_image_open_bare(&elf, image->fd, image->memory, image->memory_size, why);
+
+	memset(waits, 0, sizeof(*waits));
+	if (!err)
+		err = elf.go_pclntab.in_file || elf.go_buildinfo.in_file ? learn(waits, &elf, why)
+									 : -ENOENT;
+	elf_image_close(&elf);
+	if (err)
+		go_waits_free(waits);
+	return err;
+}
+
+void go_waits_free(struct go_waits *waits)
+{
+	vec_free(&waits->idle);
+}
+
+const char *go_waits_reason(const struct go_waits *waits, uint8_t number)
+{
+	return number < waits->reason_count ? waits->reasons[number] : "";
+}
+
+uint32_t go_waits_code(const struct go_waits *waits, uint64_t address)
+{
+	uint32_t code = 0;
+
+	vec_foreach (&waits->idle, idle)
+		if (address - idle->start < idle->end - idle->start)
+			code |= 1u << (2 * idle->rule + idle->is_exception);
+	return code;
+}
+
+bool go_waits_is_idle(uint32_t code)
+{
+	for (uint32_t i = 0; i < IDLE_RULES; i++)
+		if ((code >> (2 * i) & 3) == 1)
+			return true;
+	return false;
+}
