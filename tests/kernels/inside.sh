@@ -167,6 +167,9 @@ test_case signal signal_frames_are_crossed
 test_case children children_are_followed
 test_case machine whole_machine
 test_case waits waits_are_told
+if [ -e /usr/bin/waits_go-stripped ]; then
+	test_case goroutines waits_of_goroutines_are_told
+fi
 test_case locks owners_of_locks_are_named
 test_case memory-growth growth_is_told
 test_case threads threads_are_listed
