@@ -127,7 +127,7 @@ static void put_evidence(struct json *j, const struct film *film, const struct s
 		json_null(j, "cpu");
 	else
 		json_u64(j, "cpu", e->cpu);
-	json_text(j, "call", is_wait ? wait_call_name(film->info.arch, e->call) : "");
+	json_text(j, "call", is_wait ? wait_call_name(film->info.arch, 0, e->call) : "");
 	put_arguments(j, is_wait ? e : &(const struct slice_evidence){0});
 	json_text(j, "state", is_wait ? state : "");
 	json_text(j, "descriptor", is_wait ? descriptor_name(e->descriptor) : "");
