@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "film/labels.h"
+#include "film/loss_kinds.h"
 #include "server/api.h"
 #include "server/ask.h"
 #include "server/put.h"
@@ -225,6 +226,8 @@ int api_losses(const struct request *request, struct answer *answer, struct fail
 			json_open(&j, NULL, '{');
 			json_text(&j, "reason", losses.all.at[i].reason);
 			json_u64(&j, "count", losses.all.at[i].count);
+			json_text(&j, "kind",
+				  film_loss_kind_name(film_loss_kind(losses.all.at[i].reason)));
 			json_close(&j, '}');
 		}
 		json_close(&j, ']');

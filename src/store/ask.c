@@ -256,16 +256,17 @@ static int sum_lost(const struct asked *a, struct index_reader *reader, struct s
 	sqlite3_stmt *row = NULL;
 	int64_t first = (int64_t)(a->from / NS_HOUR);
 	int64_t last = (int64_t)(a->to ? (a->to - 1) / NS_HOUR : 0);
-	int rc = sql_open(reader->db, &row,
-			  "SELECT event, sum(count) FROM"
-			  " (SELECT event, count FROM lost WHERE event IN (0, ?1)"
-			  " AND hour BETWEEN ?2 AND ?3 AND (?6 = '' OR host = ?6)"
-			  " UNION ALL SELECT event, -count FROM lost_minute WHERE event IN (0, ?1)"
-			  " AND minute BETWEEN ?2 * 60 AND ?3 * 60 + 59"
-			  " AND minute NOT BETWEEN ?4 AND ?5 AND (?6 = '' OR host = ?6))"
-			  " GROUP BY event",
-			  "iiiiit", (int64_t)a->event, first, last, (int64_t)a->first,
-			  (int64_t)a->end - 1, a->ask->host ? a->ask->host : "");
+	int rc = sql_open(
+		reader->db, &row,
+		"SELECT event, sum(count) FROM"
+		" (SELECT event, count FROM lost WHERE event IN (0, ?1, ?7)"
+		" AND hour BETWEEN ?2 AND ?3 AND (?6 = '' OR host = ?6)"
+		" UNION ALL SELECT event, -count FROM lost_minute WHERE event IN (0, ?1, ?7)"
+		" AND minute BETWEEN ?2 * 60 AND ?3 * 60 + 59"
+		" AND minute NOT BETWEEN ?4 AND ?5 AND (?6 = '' OR host = ?6))"
+		" GROUP BY event",
+		"iiiiiti", (int64_t)a->event, first, last, (int64_t)a->first, (int64_t)a->end - 1,
+		a->ask->host ? a->ask->host : "", (int64_t)a->event + INDEX_LOST_PARTS);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(row)) == SQLITE_ROW) {
 		int64_t count = sqlite3_column_int64(row, 1);
@@ -274,7 +275,7 @@ static int sum_lost(const struct asked *a, struct index_reader *reader, struct s
 		if (count <= 0)
 			continue;
 		sum->lost = add_saturated(sum->lost, (uint64_t)count);
-		if (sqlite3_column_int64(row, 0))
+		if (a->event && sqlite3_column_int64(row, 0) == a->event)
 			sum->lost_samples = (uint64_t)count;
 	}
 	sqlite3_finalize(row);

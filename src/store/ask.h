@@ -87,8 +87,8 @@ struct store_sum {
 		 */
 		lost;
 	/*
-	 * Of these, what is counted against the event: samples, or parts of their stacks. The rest,
-	 * names and tables, say, belongs to all events.
+	 * Of these, whole samples of the event (film/loss_kinds.h). The rest are parts of stacks,
+	 * names and tables, say.
 	 */
 	uint64_t lost_samples;
 };

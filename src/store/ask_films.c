@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "film/container.h"
 #include "film/labels.h"
+#include "film/loss_kinds.h"
 #include "base/saturated.h"
 #include "query/level.h"
 #include "query/report.h"
@@ -231,23 +232,18 @@ static void note_time(const struct film *film, const char *path, struct listed *
 		sum->complete_until = (uint64_t)end < sum->from ? sum->from : (uint64_t)end;
 }
 
-/* event 0: those that are counted against none. */
-static uint64_t losses_of(const struct film *film, uint32_t event)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < film->loss_count; i++)
-		if (film->losses[i].event == event)
-			count = add_saturated(count, film->losses[i].count);
-	return count;
-}
-
+/* Those of an event, and those that are counted against none. */
 static void add_losses(struct store_sum *sum, const struct film *film, uint32_t event)
 {
-	uint64_t samples = losses_of(film, event);
+	for (size_t i = 0; i < film->loss_count; i++) {
+		const struct film_loss *loss = &film->losses[i];
 
-	sum->lost_samples = add_saturated(sum->lost_samples, samples);
-	sum->lost = add_saturated(sum->lost, add_saturated(samples, losses_of(film, 0)));
+		if (loss->event && loss->event != event)
+			continue;
+		sum->lost = add_saturated(sum->lost, loss->count);
+		if (loss->event && film_loss_kind(loss->reason) == FILM_LOSS_SAMPLE)
+			sum->lost_samples = add_saturated(sum->lost_samples, loss->count);
+	}
 }
 
 /* Of an open film: the question that it is asked, and who asks. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/saturated.h"
+#include "film/loss_kinds.h"
 #include "film/schema.h"
 #include "store/index_series.h"
 
@@ -61,14 +62,21 @@ static int put_film(struct index *index, const char *name, const char *host,
 	return rc;
 }
 
-/* The film's losses of one event of it, or of event 0 those that are bound to none. */
-static uint64_t lost_of(const struct film *film, uint32_t event)
+/*
+ * The film's losses of one event of it, whole samples or what is less, or of event 0 all that are
+ * bound to none.
+ */
+static uint64_t lost_of(const struct film *film, uint32_t event, bool samples)
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < film->loss_count; i++)
-		if (film->losses[i].event == event)
-			count = add_saturated(count, film->losses[i].count);
+	for (size_t i = 0; i < film->loss_count; i++) {
+		const struct film_loss *loss = &film->losses[i];
+
+		if (loss->event == event &&
+		    (!event || samples == (film_loss_kind(loss->reason) == FILM_LOSS_SAMPLE)))
+			count = add_saturated(count, loss->count);
+	}
 	return count;
 }
 
@@ -115,6 +123,34 @@ static int count_loss(struct index *index, const char *host, uint32_t event, con
 		       (int64_t)count);
 }
 
+/* Losses of a film that are counted, and when. */
+struct lossy {
+	struct index *index;
+	const char *host;
+	int64_t id;	  /* of the film */
+	bool is_counted;  /* they are of no other film */
+	uint64_t end;	  /* when they were seen, ns since 1970 */
+	bool is_minutely; /* no more than a minute has passed since they were seen before */
+};
+
+/* event: of the index, or more (INDEX_LOST_PARTS). SQLite's code. */
+static int put_loss(const struct lossy *l, uint32_t event, uint64_t count)
+{
+	uint64_t before;
+	int rc = known_loss(l->index, l->id, event, &before);
+
+	if (rc != SQLITE_OK || count <= before)
+		return rc;
+	rc = sql_run(l->index->db, "INSERT OR REPLACE INTO film_lost VALUES(?, ?, ?)", "iii", l->id,
+		     (int64_t)event, (int64_t)count);
+	if (rc == SQLITE_OK && l->is_counted)
+		rc = count_loss(l->index, l->host, event, "lost", l->end / NS_HOUR, count - before);
+	if (rc == SQLITE_OK && l->is_counted && l->is_minutely)
+		rc = count_loss(l->index, l->host, event, "lost_minute", l->end / NS_MINUTE,
+				count - before);
+	return rc;
+}
+
 /*
  * Films have totals since their start: what is new is counted in the hour in which it was seen, if
  * counted is set; and in the minute, where no more time than that has passed since `since`.
@@ -123,25 +159,18 @@ static int put_losses(struct index *index, const char *host, const struct film *
 		      bool counted, uint64_t since)
 {
 	uint64_t end = wall_of(film, film->info.end);
-	int rc = SQLITE_OK;
+	const struct lossy l = {index, host, id, counted, end, end - since <= NS_MINUTE};
+	int rc = put_loss(&l, 0, lost_of(film, 0, false));
 
-	for (uint32_t i = 0; rc == SQLITE_OK && i < film->event_count; i++) {
-		uint64_t count = lost_of(film, i), before;
+	for (uint32_t i = 1; rc == SQLITE_OK && i < film->event_count; i++) {
 		int err = 0;
-		uint32_t event = i ? index_event(index, &film->events[i], &err) : 0;
+		uint32_t event = index_event(index, &film->events[i], &err);
 
-		if (err || (i && !event))
+		if (err || !event)
 			continue;
-		rc = known_loss(index, id, event, &before);
-		if (rc != SQLITE_OK || count <= before)
-			continue;
-		rc = sql_run(index->db, "INSERT OR REPLACE INTO film_lost VALUES(?, ?, ?)", "iii",
-			     id, (int64_t)event, (int64_t)count);
-		if (rc == SQLITE_OK && counted)
-			rc = count_loss(index, host, event, "lost", end / NS_HOUR, count - before);
-		if (rc == SQLITE_OK && counted && end - since <= NS_MINUTE)
-			rc = count_loss(index, host, event, "lost_minute", end / NS_MINUTE,
-					count - before);
+		rc = put_loss(&l, event, lost_of(film, i, true));
+		if (rc == SQLITE_OK)
+			rc = put_loss(&l, event + INDEX_LOST_PARTS, lost_of(film, i, false));
 	}
 	return rc;
 }

@@ -30,6 +30,8 @@
 
 enum {
 	INDEX_EVENTS_MAX = 255,
+	/* losses of parts of an event's samples have the number of the event, and this more */
+	INDEX_LOST_PARTS = INDEX_EVENTS_MAX + 1,
 	INDEX_READERS_IDLE = 4,
 	KEY_TIME_BITS = 27, /* minutes since 1970, up to the year 2225 */
 	KEY_SERIES_BITS = 28,

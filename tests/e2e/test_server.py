@@ -132,7 +132,7 @@ def test_places_of_a_function(server):
 
 def test_what_was_lost(server):
     answer = server.json("/api/v1/losses")
-    assert (answer["lost"], answer["losses"][0]) == (12, {"reason": "samples: no room", "count": 7})
+    assert (answer["lost"], answer["losses"][0]) == (12, {"reason": "samples: no room", "count": 7, "kind": "other"})
     assert len(server.json("/api/v1/losses?limit=1")["losses"]) == 1
 
 

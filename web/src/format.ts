@@ -97,3 +97,10 @@ export function withoutParameters(name: string): string {
 	}
 	return name;
 }
+
+const FEW = 0.001;
+
+/** "3", or "1.20%" of many */
+export function partOf(part: number, whole: number): string {
+	return whole > 0 && part / whole >= FEW ? percent(part, whole) : count(part);
+}

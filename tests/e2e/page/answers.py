@@ -11,6 +11,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(film=True)        one film, as "stackcam play" has it
     server.behave(events=["calls"]) what was filmed
     server.behave(many=400)         so many services, each with 40 versions, beside those that are always there
+    server.behave(young=120)        a store that began so many seconds ago
     server.behave(marks=True)       a deployment and a new version 10 and 5 minutes ago
     server.behave(summary=True)     of calls only sums were kept
 """
@@ -183,7 +184,7 @@ class Api:
                 "films_damaged": 0, "films_unread": 0}
 
     def first(self):
-        return NOW - 12 if self.server.film else NOW - 30 * HOUR
+        return NOW - 12 if self.server.film else NOW - (self.server.young or 30 * HOUR)
 
     def cpus(self, ask):
         """Per service that fits: CPUs on average."""
@@ -365,8 +366,8 @@ class Api:
         return {"sum": found, "processes": rows, "others": 0}
 
     def losses(self, ask):
-        return {"lost": 12, "films_unread": 0, "losses": [{"reason": HOSTILE if self.server.hostile else "samples: no room for them", "count": 4},
-                                      {"reason": "python frame without a name: the process had ended", "count": 3}]}
+        return {"lost": 12, "films_unread": 0, "losses": [{"reason": HOSTILE if self.server.hostile else "samples: no room for them", "count": 4, "kind": "sample"},
+                                      {"reason": "python frame without a name: the process had ended", "count": 3, "kind": "name"}]}
 
     def marks(self, ask):
         words = HOSTILE * 20 if self.server.hostile else "faster checkout"
@@ -545,9 +546,9 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu"), summary=False, many=0, marks=False):
+               events=("on-cpu", "calls", "off-cpu"), summary=False, many=0, marks=False, young=0):
         self.release()
-        self.many, self.marked = many, marks
+        self.many, self.marked, self.young = many, marks, young
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile

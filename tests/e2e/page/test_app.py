@@ -21,7 +21,7 @@ def test_overview_says_who_used_what(page):
     page.until(lambda: services(page) == ["api.service", "postgresql.service", "worker.service", "redis.service",
                                           "sshd.service"])
     assert page.text(".sum").startswith("82.8 min 1.382 CPUs on average")
-    assert "7 losses" in page.text(".sum")
+    assert "lost or cut: 7" in page.text(".sum") and "losses" not in page.text(".sum")
     first = page.text(".groups tbody tr")
     assert "0.687 CPUs" in first and "49.71%" in first
     assert page.find(".chart canvas").is_displayed()
@@ -38,13 +38,34 @@ def test_what_was_lost_is_told_by_reason(page):
     page.until(lambda: page.all("#losses"))
     assert not page.server.questions("losses")
     page.click("#losses")
-    page.sees("samples: no room for them 4", ".loss-panel")
+    page.sees("Samples lost: 4. Stacks cut: 3.", ".loss-panel")
+    page.sees("Whole samples 4 samples: no room for them 4 Names 3 ", ".loss-panel")
     page.sees("the process had ended 3 other reasons 5", ".loss-panel")
     asked = page.server.questions("losses")[-1]
     assert asked["host"] == "web-1" and "service" not in asked
     assert int(asked["to"]) - int(asked["from"]) == 86400, asked
     page.keys(Keys.ESCAPE)
     page.until(lambda: not page.all(".loss-panel"))
+
+
+def test_a_young_store_is_shown_as_far_as_it_reaches(page):
+    """Not an hour of which nothing is there; what comes is shown, too."""
+    page.server.behave(young=120)
+    page.open()
+    page.asks("timeline", to="now")
+    assert float(page.server.questions("timeline")[-1]["from"]) == answers.NOW - 120
+    page.until(lambda: page.all(".chart canvas"))
+    assert "the last 2 min" in page.find("#custom").get_attribute("title") and page.link() == {}
+    # live, it grows from there
+    page.click("#live")
+    page.until(lambda: page.link() == {"live": "1"})
+    page.until(lambda: len(page.server.questions("timeline")) > 2)
+    assert float(page.server.questions("timeline")[-1]["from"]) == answers.NOW - 120
+    page.click("[data-range='-1h']")
+    page.asks("timeline", **{"from": "-1h"})
+    # compared are its halves
+    page.open("?view=compare")
+    page.asks("diff", before_from=str(answers.NOW - 120), before_to=str(answers.NOW - 60), to=str(answers.NOW))
 
 
 def test_the_numbers_under_the_pointer(page):

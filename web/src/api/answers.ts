@@ -9,6 +9,8 @@ export interface Sum {
 	truncated: number;
 	guessed: number;
 	lost: number;
+	/** Of lost: whole samples of the event. */
+	lost_samples: number;
 	unit: string;
 	/** At most to; what is behind it may not be there yet. 0: not known */
 	complete_from: number;
@@ -138,11 +140,13 @@ export interface ProcessesAnswer {
 	others: number;
 }
 
+export type LossKind = 'sample' | 'stack' | 'name' | 'other';
+
 export interface LossesAnswer {
 	lost: number;
 	/** Reading them would have taken too long: what they lost is not counted. */
 	films_unread: number;
-	losses: { reason: string; count: number }[];
+	losses: { reason: string; count: number; kind: LossKind }[];
 }
 
 export interface SeriesRow {

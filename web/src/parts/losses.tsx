@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was lost, by reason: the films know it, and are asked when it is opened.
-import type { LossesAnswer, Sum } from '../api/answers';
+// Which part of the samples was lost or cut; behind it, all that was lost, by kind and reason, as the films know it.
+import type { LossesAnswer, LossKind, Sum } from '../api/answers';
 import { askOf } from '../api/client';
 import { useAnswer } from '../api/use_answer';
-import { count, safe } from '../format';
+import { count, partOf, safe } from '../format';
 import { NO_LINK } from '../state/link';
 import { usePage } from '../state/page';
 import { rangeOf } from '../state/range';
@@ -11,7 +11,18 @@ import { text } from '../text/text';
 import { Dropdown } from './menu';
 import { Answers } from './notice';
 
-const LISTED = 20;
+const LISTED = 50;
+const KINDS: LossKind[] = ['sample', 'stack', 'name', 'other'];
+
+/** The reasons of one kind, below their sum. */
+function Kind({ kind, losses }: { kind: LossKind; losses: LossesAnswer['losses'] }) {
+	const of = losses.filter((loss) => loss.kind === kind);
+	return of.length > 0 && <tbody>
+		<tr><th class="text">{text.profile.lossKinds[kind]}</th>
+			<td><b>{count(of.reduce((sum, loss) => sum + loss.count, 0))}</b></td></tr>
+		{of.map((loss) => <tr key={loss.reason}><td class="text">{safe(loss.reason)}</td><td>{count(loss.count)}</td></tr>)}
+	</tbody>;
+}
 
 function Panel({ sum }: { sum: Sum }) {
 	const { link } = usePage();
@@ -19,27 +30,33 @@ function Panel({ sum }: { sum: Sum }) {
 	const asked = useAnswer<LossesAnswer>('losses', askOf(link.event, rangeOf(sum),
 		{ ...NO_LINK.filters, host: link.filters.host }, { limit: LISTED }));
 	const { answer } = asked;
+	const words = text.profile;
 	const others = answer ? answer.losses.reduce((rest, loss) => rest - loss.count, answer.lost) : 0;
 
 	return <div class="loss-panel">
-		<p class="hint">{text.profile.lostHint}</p>
+		<p>{words.lostSamples(partOf(sum.lost_samples, sum.samples + sum.lost_samples))}{' '}
+			<span title={words.cutHint}>{words.cut(partOf(sum.truncated, sum.samples))}</span></p>
+		<p class="hint">{words.lostHint}</p>
 		<Answers asked={[asked]}>
 			{answer && answer.films_unread > 0 &&
-				<p class="warn">{text.profile.unread(count(answer.films_unread))}</p>}
-			{answer && !answer.lost && <p class="hint">{text.profile.nothingLost}</p>}
-			{answer && answer.lost > 0 && <table class="numbers"><tbody>
-				{answer.losses.map((loss) => <tr key={loss.reason}>
-					<td class="text">{safe(loss.reason)}</td><td>{count(loss.count)}</td></tr>)}
-				{others > 0 && <tr class="hint"><td class="text">{text.profile.otherReasons}</td><td>{count(others)}</td></tr>}
-			</tbody></table>}
+				<p class="warn">{words.unread(count(answer.films_unread))}</p>}
+			{answer && !answer.lost && <p class="hint">{words.nothingLost}</p>}
+			{answer && answer.lost > 0 && <table class="numbers">
+				{KINDS.map((kind) => <Kind key={kind} kind={kind} losses={answer.losses} />)}
+				{others > 0 && <tbody><tr class="hint"><td class="text">{words.otherReasons}</td><td>{count(others)}</td></tr></tbody>}
+			</table>}
 		</Answers>
 	</div>;
 }
 
+/** Lost samples and cut stacks alike lack something of what was spent; all else is another thing, and not added to it. */
 export function Losses({ sum }: { sum: Sum }) {
-	if (!sum.lost)
-		return <span>{text.profile.nothingLost}</span>;
-	return <Dropdown name="losses" class="losses" label={text.profile.lost(count(sum.lost))}>
+	const words = text.profile;
+	const part = sum.lost_samples + sum.truncated;
+	if (!sum.lost && !part)
+		return <span>{words.nothingLost}</span>;
+	return <Dropdown name="losses" class={part ? 'losses' : 'losses few'}
+		label={part ? words.lostOrCut(partOf(part, sum.samples + sum.lost_samples)) : words.noSampleLost}>
 		{() => <Panel sum={sum} />}
 	</Dropdown>;
 }

@@ -13,7 +13,7 @@ import { Dropdown } from './menu';
 const ZONES: Zone[] = ['local', 'utc'];
 
 /** What the bar's buttons and keys do. */
-function rangeActions({ link, go, span, status }: Page) {
+function rangeActions({ link, go, range: shown, span, status }: Page) {
 	const show = (range: Range, isLive = false) => go({ range, isLive });
 	const change = (next: (span: Span) => Span) => {
 		if (span)
@@ -28,7 +28,9 @@ function rangeActions({ link, go, span, status }: Page) {
 		live: () => {
 			if (status?.one_film)
 				return;
-			const range = link.range.to === 'now' ? link.range : USUAL_RANGE;
+			// of a store that is younger than the usual range, all that there is grows
+			const isYoung = !link.range.from && shown.from !== USUAL_RANGE.from;
+			const range = link.range.to === 'now' || isYoung ? link.range : USUAL_RANGE;
 			go({ isLive: !link.isLive, range: link.isLive ? link.range : range });
 		},
 		whole: () => show({ from: '', to: '' }),

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an answer stands for, and what is missing in it: stands beside its numbers.
 import type { Sum } from '../api/answers';
-import { count, percent } from '../format';
+import { count, partOf } from '../format';
 import { usePage } from '../state/page';
 import { clockOf, spanText } from '../state/range';
 import { text } from '../text/text';
 import { Losses } from './losses';
 import { amountOf, averageOf, isLate, rateOf, sinceOf, untilOf } from './units';
-
-const FEW = 0.001;
-
-/** "3", or "1.20%" of many */
-function partOf(part: number, whole: number): string {
-	return whole > 0 && part / whole >= FEW ? percent(part, whole) : count(part);
-}
 
 export function SumLine({ sum }: { sum: Sum }) {
 	const { event } = usePage();
@@ -24,7 +17,6 @@ export function SumLine({ sum }: { sum: Sum }) {
 		<span>{spanText(sum)}</span>
 		{isLate(sum) && <span id="complete" title={words.untilHint}>{words.until(clockOf(untilOf(sum)))}</span>}
 		<span>{words.counted(count(sum.samples), event.noun)}</span>
-		{sum.truncated > 0 && <span title={words.cutHint}>{words.cut(partOf(sum.truncated, sum.samples))}</span>}
 		{sum.guessed > 0 && <span title={words.guessedHint}>{words.guessed(partOf(sum.guessed, sum.samples))}</span>}
 		<Losses sum={sum} />
 		{sum.films_damaged > 0 && <span class="warn">{words.damaged(count(sum.films_damaged))}</span>}

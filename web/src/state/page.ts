@@ -6,7 +6,7 @@ import type { EventType, SeriesRow, Status } from '../api/answers';
 import type { Theme } from '../flame/contract';
 import { isOfCalls, slicesEvent, typeOf, typesOf, usualEvent } from './events';
 import { type Link, readLink, type ViewName, VIEWS, writeLink } from './link';
-import { type Range, rangeOf, type Span, spanOf, USUAL_RANGE } from './range';
+import { type Range, rangeOf, secondsOf, type Span, spanOf, USUAL_RANGE, wordOf } from './range';
 
 export interface Page {
 	link: Link;
@@ -114,14 +114,21 @@ export function eventsOf(status: Status | null, { event }: Link): EventType[] {
 	return !event || types.some(({ name }) => name === event) ? types : [typeOf(status, event), ...types];
 }
 
-export function rangeOfLink(link: Link, status: Status | null): Range {
-	return link.range.from || status?.one_film ? link.range : USUAL_RANGE;
-}
-
 /** What the server has films of; null: none. */
 export function filmed(status: Status | null): Span | null {
 	const { first = 0, last = 0 } = status?.store ?? {};
 	return last > first ? { from: first, to: last } : null;
+}
+
+/** The usual range; of a store that is younger, all that is there, and what will be. */
+function usualRange(status: Status | null): Range {
+	const whole = filmed(status);
+	return whole && whole.from > secondsOf(USUAL_RANGE.from, Date.now() / 1000) ?
+		{ from: wordOf(Math.floor(whole.from)), to: USUAL_RANGE.to } : USUAL_RANGE;
+}
+
+export function rangeOfLink(link: Link, status: Status | null): Range {
+	return link.range.from || status?.one_film ? link.range : usualRange(status);
 }
 
 export function spanOfLink(link: Link, status: Status | null): Span | null {

@@ -6,7 +6,7 @@ import { profileAsk, withBefore } from '../api/client';
 import { useAnswer } from '../api/use_answer';
 import type { FlameState } from '../flame/contract';
 import { FlamePanel } from '../flame/FlamePanel';
-import { count, percent, relative, signed } from '../format';
+import { count, partOf, percent, relative, signed } from '../format';
 import { AskBar, itemsOf, LabelChoice, SeriesChoice } from '../parts/ask_bar';
 import { Changed } from '../parts/changed';
 import { Details, exactly, useDetails } from '../parts/details';
@@ -19,7 +19,7 @@ import { Sides } from '../parts/sides';
 import { amountOf, averageOf, rateOf, sinceOf, untilOf } from '../parts/units';
 import type { Filters, Side } from '../state/link';
 import { filmed, type Page, usePage } from '../state/page';
-import { lengthOf, lengthText, type Range, rangeBefore, rangeOf, spanOf, spanText } from '../state/range';
+import { lengthOf, lengthText, type Range, rangeBefore, rangeOf, secondsOf, spanOf, spanText } from '../state/range';
 import { text } from '../text/text';
 
 const DAY = 86400;
@@ -30,11 +30,11 @@ const SAME = 0.00005; // is 0.00%
 const sideOf = (range: Range, { host, service, version, labels }: Omit<Side, 'range'>): Side =>
 	({ range, host, service, version, labels });
 
-/** Both sides. Of a whole film, they are its halves. */
+/** Both sides. Of a whole film, and of a store that is younger than the usual range, they are its halves. */
 function sidesOf({ link, range, status }: Page): { now: Range; before: Side } {
 	const whole = filmed(status);
 	let now = range, previous;
-	if (!range.from && whole) {
+	if (!link.range.from && whole && (!range.from || secondsOf(range.from, 0) > 0)) {
 		const middle = (whole.from + whole.to) / 2;
 		previous = rangeOf({ from: whole.from, to: middle });
 		now = rangeOf({ from: middle, to: whole.to });
@@ -168,6 +168,8 @@ function BeforeBar({ now, before }: { now: Range; before: Side }) {
 const isFiltered = (side: Omit<Side, 'range'> | null) =>
 	!!side && !!(side.host || side.service || side.version || side.labels.length);
 
+const lostOf = (sum: Sum) => sum.lost_samples + sum.truncated;
+
 /** Both sides in numbers; per second, as the ranges may have other lengths. */
 function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: boolean }) {
 	const words = text.compare;
@@ -183,8 +185,8 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 		<td>{format(sum.total)}</td>
 		<td>{formatRate(rate)}</td>
 		<td class="less">{text.profile.counted(count(sum.samples), event.noun)}</td>
-		<td class={sum.lost ? 'less warn' : 'less'}>{sum.lost ? text.profile.lost(count(sum.lost)) :
-			text.profile.nothingLost}</td>
+		<td class={lostOf(sum) ? 'less warn' : 'less'}>{lostOf(sum) ?
+			text.profile.lostOrCut(partOf(lostOf(sum), sum.samples + sum.lost_samples)) : text.profile.noSampleLost}</td>
 	</tr>;
 	return <div class="sums">
 		<div class="wide" tabIndex={0} role="region" aria-label={words.sums}><table class="numbers">
