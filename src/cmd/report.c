@@ -11,6 +11,7 @@
 #include "film/events.h"
 #include "film/reader.h"
 #include "query/report.h"
+#include "query/slices.h"
 #include "show/output.h"
 #include "show/show.h"
 #include "show/words.h"
@@ -35,10 +36,11 @@ static const char help_start[] =
 	"went; of a film of 'stackcam trace', which functions were called, how often, how long.\n\n"
 	"      --format FORMAT   table (the default), tree, folded, svg, flame-svg, html,\n"
 	"                        flame-html, pprof, speedscope, json, heatmap, histogram, graph,\n"
-	"                        chrome, perfetto; the last four of calls only, heatmap of\n"
-	"                        samples: when they were, a row for each 20 ms of a second, as\n"
-	"                        SVG or for the terminal; flame-svg and flame-html\n"
-	"                        are svg and html; without it the name given to -o decides\n"
+	"                        chrome, perfetto; the last four of calls only, perfetto also\n"
+	"                        of the slices of -e threads; heatmap of samples: when they\n"
+	"                        were, a row for each 20 ms of a second, as SVG or for the\n"
+	"                        terminal; flame-svg and flame-html are svg and html; without\n"
+	"                        it the name given to -o decides\n"
 	"  -o, --output FILE     write there instead of standard output\n"
 	"      --limit N         rows of the table (default 40; 0: all)\n"
 	"      --sort KEY        order of the table: self, total; of calls also calls, avg, max,\n"
@@ -65,7 +67,8 @@ static const char help_examples[] =
 	"  stackcam report --from 2s --to 3.5s --focus '^parse_'\n"
 	"  stackcam report --columns calls,avg,p99,max --sort p99 calls.film\n"
 	"  stackcam report --format graph --focus '^parse_order$' calls.film\n"
-	"  stackcam report -o calls.perfetto-trace calls.film    each call, for ui.perfetto.dev\n"
+	"  stackcam report -o calls.perfetto-trace calls.film    each call, for ui.perfetto.dev;\n"
+	"                                                        of -e threads, each slice\n"
 	"  stackcam report --format json | jq '.functions[0]'\n";
 
 struct arguments {
@@ -209,6 +212,22 @@ static int show_times(struct arguments *a, struct film *film, struct output *out
 	return err;
 }
 
+/* Shows what threads did, slice by slice; 0 or a negative errno with *why filled. */
+static int show_slices(struct arguments *a, struct film *film, struct output *output,
+		       struct fail *why)
+{
+	const struct question *q = &a->answer.question;
+	uint64_t told;
+	int err = a->answer.format->slices(film, q, output->file, &told, why);
+
+	if (!err && !told && !fflush(output->file))
+		err = fail(why, -ENOENT, NULL, "nothing of the film matches: no thread has slices");
+	if (!err && !fflush(output->file))
+		words_lost(film, q->event ? film_find_event(film, q->event) : slices_event(film),
+			   stderr);
+	return err;
+}
+
 /* Shows the film where it shall be shown; 0 or a negative errno with *why filled. */
 static int write_answer(struct arguments *a, struct film *film, struct fail *why)
 {
@@ -219,7 +238,9 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 	if (err)
 		return err;
 	shown = cmd_check_terminal(format, &output, why);
-	if (!shown)
+	if (!shown && show_tells_slices(format, film, a->answer.question.event))
+		shown = show_slices(a, film, &output, why);
+	else if (!shown)
 		shown = format->story	? tell(a, film, &output, why)
 			: format->times ? show_times(a, film, &output, why)
 					: show(a, film, &output, why);

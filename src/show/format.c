@@ -7,7 +7,9 @@
 #include <strings.h>
 
 #include "film/events.h"
+#include "query/slices.h"
 #include "show/replay.h"
+#include "show/slices.h"
 
 static int report_svg(const struct report *report, const struct show_options *options, FILE *out)
 {
@@ -74,7 +76,8 @@ static const struct show_format formats[] = {
 	{.name = "perfetto",
 	 .extensions = "perfetto-trace pftrace perfetto",
 	 .is_binary = true,
-	 .story = show_perfetto},
+	 .story = show_perfetto,
+	 .slices = show_perfetto_slices},
 	{.name = "json",
 	 .extensions = "json",
 	 .of_sums = true,
@@ -154,6 +157,15 @@ int show_story_fits(const struct show_format *format, struct film *film, const c
 		return 0;
 	err = film_each_sum(film, id, 0, UINT64_MAX, count_sum, &sums, why);
 	return err ? err : sums ? refuse_sums(format, why) : 0;
+}
+
+bool show_tells_slices(const struct show_format *format, const struct film *film, const char *event)
+{
+	if (!format->slices)
+		return false;
+	if (event)
+		return film_has_turns(film, film_find_event(film, event));
+	return !film_find_event(film, event_type(EVENT_CALLS)->name) && slices_event(film);
 }
 
 const struct show_format *show_format_find(const char *name)

@@ -131,6 +131,9 @@ struct show_format {
 	/* of single calls as they happened; *why is filled on failure */
 	int (*story)(struct film *film, const struct replay_question *q, FILE *out,
 		     struct replay_sums *sums, struct fail *why);
+	/* of what threads did, slice by slice; as show_perfetto_slices() */
+	int (*slices)(struct film *film, const struct question *q, FILE *out, uint64_t *told,
+		      struct fail *why);
 	/* of samples as they happened, as show_heatmap() */
 	int (*times)(struct film *film, const struct question *q,
 		     const struct show_options *options, FILE *out, uint64_t *samples,
@@ -150,6 +153,13 @@ int show_format_fits(const struct show_format *format, const struct view *view,
  */
 int show_story_fits(const struct show_format *format, struct film *film, const char *event,
 		    struct fail *why);
+
+/*
+ * Whether a format shows what threads did in a film, if the event of that name is asked for; null:
+ * slices, unless the film has calls.
+ */
+bool show_tells_slices(const struct show_format *format, const struct film *film,
+		       const char *event);
 
 /* Take "total,self,calls" and "p99" into options: 0, or -EINVAL with *why filled. */
 int show_take_columns(struct show_options *options, const char *names, struct fail *why);

@@ -164,6 +164,14 @@ def test_an_area_has_states_and_flame_graphs(timeline):
                   **{"from": asked["from"], "to": asked["to"]})
 
 
+def test_from_a_profile_to_its_timeline(page):
+    page.server.behave(**FILM)
+    page.open(f"?view=profile&from={START + 3}&to={START + 4}&tid=101")
+    page.click("#profile-timeline")
+    page.asks("timeline/lanes", **{"from": str(START + 3), "to": str(START + 4), "tid": "101"})
+    page.until(lambda: lanes(page))
+
+
 def test_a_slice_has_its_evidence(timeline):
     """The lane of thread 100 waits for a lock from 0.3 to 0.9 of its 5 ms."""
     timeline.open(f"?view=timeline&lane=100.100&at={START}.002&t_from={START}&t_to={START}.01")

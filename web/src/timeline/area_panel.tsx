@@ -60,10 +60,10 @@ export function FlameLinks({ range, lanes }: { range: { from: string; to: string
 	const { link, go, status } = usePage();
 	const slices = slicesEvent(status), types = typesOf(status);
 	const tids = lanes.map((lane) => lane.slice(lane.indexOf('.') + 1)).join(',');
-	const events = types.filter(({ name, calls }) => !calls && name !== slices);
-	const onCpu = events.find(({ name }) => name === 'on-cpu');
+	const events = types.filter(({ calls, slices: isOfSlices }) => !calls && !isOfSlices);
+	const onCpu = events.find(({ usual }) => usual);
 	// without waits of their own, those of the slices stand for them: a turn's time off the CPU, by its stack
-	const offCpu = events.find(({ name }) => name === 'off-cpu')?.name ?? slices;
+	const offCpu = events.find(({ interval }) => interval)?.name ?? slices;
 	const linkTo = (event: string) => ({ ...link, view: 'profile' as const, event, range, isLive: false,
 		filters: tids ? { ...link.filters, tid: tids } : link.filters });
 	const open = (event: string, label: string, id: string) => <a class="button" id={id} href={writeLink(linkTo(event))}

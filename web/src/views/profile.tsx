@@ -16,10 +16,13 @@ import { HeatMap } from '../parts/heat_map';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { SumLine } from '../parts/sum_line';
-import { shapeFor, typeOf, typesOf } from '../state/events';
+import { shapeFor, slicesEvent, typeOf, typesOf } from '../state/events';
+import { writeLink } from '../state/link';
 import { usePage } from '../state/page';
 import { rangeOf, spanOf, stepsOf } from '../state/range';
 import { text } from '../text/text';
+import { timelineText } from '../text/timeline';
+import { NO_TIMELINE } from '../timeline/link';
 
 const NODES = 20_000;
 const NODES_MOST = 200_000;
@@ -49,6 +52,8 @@ export function Profile() {
 	const panes = !answer ? [] : link.other && beside.answer ?
 		[{ title: safe(event.title), answer }, { title: safe(typeOf(status, link.other).title), answer: beside.answer }] :
 		[{ title: '', answer }];
+	// the same time and threads, slice by slice
+	const toTimeline = { view: 'timeline' as const, range, isLive: false, timeline: NO_TIMELINE };
 	const change = (part: Partial<FlameState>, isStep = false) =>
 		go({ flame: { ...link.flame, ...part } }, isStep);
 
@@ -59,6 +64,13 @@ export function Profile() {
 			{answer && (answer.sum.total === 0 && range === all ? <NothingFilmed sum={answer.sum} /> : <>
 				<div class="row spread">
 					<SumLine sum={answer.sum} />
+					{slicesEvent(status) && <a class="button" id="profile-timeline" title={timelineText.toTimelineHint}
+						href={writeLink({ ...link, ...toTimeline })} onClick={(click) => {
+							if (click.ctrlKey || click.metaKey || click.shiftKey || click.button)
+								return;
+							click.preventDefault();
+							go(toTimeline);
+						}}>{timelineText.toTimeline}</a>}
 					<ExportMenu ask={profileAsk(link, range)} />
 				</div>
 				<div class="row heat-choice">
