@@ -29,13 +29,14 @@
  * The sources of events, one row each: NAME, name. name_… are the names of a source's programs and
  * maps, and source_name is its struct source_type (camera/source.h).
  */
-#define CAPTURE_SOURCES(X)    \
-	X(ON_CPU, on_cpu)     \
-	X(CALLS, calls)       \
-	X(OFF_CPU, off_cpu)   \
-	X(DUMP, dump)         \
-	X(MEM_GROW, mem_grow) \
-	X(GOROUTINES, goroutines)
+#define CAPTURE_SOURCES(X)        \
+	X(ON_CPU, on_cpu)         \
+	X(CALLS, calls)           \
+	X(OFF_CPU, off_cpu)       \
+	X(DUMP, dump)             \
+	X(MEM_GROW, mem_grow)     \
+	X(GOROUTINES, goroutines) \
+	X(THREADS, threads)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -141,6 +142,8 @@ struct capture_handover {
 	X(WAIT_NO_MEMORY, SAMPLE, "wait lost: no memory for when its thread was switched out") \
 	X(WAIT_REST, PART, "shorter waits of threads that ended, in us: ring full")            \
 	X(DUMP_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")                \
+	X(THREAD_NO_MEMORY, SAMPLE, "switch lost: no memory for its thread")                   \
+	X(WAIT_STACK, PART, "stack of a wait not taken: --wait-stacks a second were")          \
 	X(WAKER_STACK, PART,                                                                   \
 	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")        \
 	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")      \

@@ -121,25 +121,30 @@ static __always_inline __u8 descriptor_of_socket(struct file___descriptor *file)
 		       : OFF_CPU_FD_SOCKET;
 }
 
-/* enum off_cpu_descriptor: of a system call of a task, whose registers these are. */
-static __noinline __u8 descriptor_kind(struct task_struct *task, const struct probe_regs *regs)
+/* The file of a descriptor that a system call of a task may wait for; null: there is none. */
+static __always_inline struct file___descriptor *descriptor_file(struct task_struct *task,
+								 __u64 call, __u32 fd)
 {
 	struct task_struct___descriptor *more = (void *)task;
-	struct fdtable___descriptor *table;
 	struct file___descriptor *file = NULL, **files;
-	struct inode___descriptor *inode;
-	__u64 call = regs->orig_ax, fd, magic;
+	struct fdtable___descriptor *table;
 
 	if (call >= DESCRIPTOR_CALLS || !descriptor_calls[call])
-		return OFF_CPU_FD_NONE;
-	fd = (__u32)regs->di;
+		return NULL;
 	table = BPF_CORE_READ(more, files, fdt);
 	files = BPF_CORE_READ(table, fd);
 	if (fd >= BPF_CORE_READ(table, max_fds) ||
-	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]) || !file)
-		return OFF_CPU_FD_NONE;
-	inode = BPF_CORE_READ(file, f_inode);
-	magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]))
+		return NULL;
+	return file;
+}
+
+/* enum off_cpu_descriptor: what a file is. */
+static __noinline __u8 descriptor_of_file(struct file___descriptor *file)
+{
+	struct inode___descriptor *inode = BPF_CORE_READ(file, f_inode);
+	__u64 magic = BPF_CORE_READ(inode, i_sb, s_magic);
+
 	if (magic == MAGIC_ANONYMOUS)
 		return descriptor_named(file);
 	if (magic == MAGIC_PID)
@@ -160,6 +165,14 @@ static __noinline __u8 descriptor_kind(struct task_struct *task, const struct pr
 	default:
 		return OFF_CPU_FD_OTHER;
 	}
+}
+
+/* enum off_cpu_descriptor: of a system call of a task, whose registers these are. */
+static __noinline __u8 descriptor_kind(struct task_struct *task, const struct probe_regs *regs)
+{
+	struct file___descriptor *file = descriptor_file(task, regs->orig_ax, regs->di);
+
+	return file ? descriptor_of_file(file) : OFF_CPU_FD_NONE;
 }
 
 #endif

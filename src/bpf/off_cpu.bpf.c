@@ -13,6 +13,8 @@
 #include "lock.h"
 #include "off_cpu_abi.h"
 #include "off_cpu_evidence.h"
+#include "switch_stack.h"
+#include "waker_context.h"
 
 /* Set before loading; ns. */
 const volatile __u64 off_cpu_min_wait = 50000;
@@ -21,21 +23,8 @@ const volatile __u64 off_cpu_period = 10000000;
 const volatile __u64 off_cpu_stack_interval;
 const volatile bool off_cpu_wakers = true; /* the stacks of those who end long waits */
 
-/*
- * Where the count that tells of interrupts lies: at so many bytes from the run queue of a CPU; 0:
- * not known. off_cpu_count_known is set with it.
- */
-const volatile __s64 off_cpu_count_at;
-const volatile bool off_cpu_count_known;
-
 /* The kernel has no sched_exit_tp: stacks are taken when threads return from their system calls. */
 const volatile bool off_cpu_at_return;
-
-/*
- * So far may stacks be ahead of their rate. From half of it on, only waits of a period or more have
- * one: those that last are rarer, and of more interest.
- */
-#define BURST_NS 500000000ull
 
 /* How long an answer of the filter counts. */
 #define ASK_AGAIN_NS 50000000ull
@@ -89,20 +78,7 @@ struct {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct rq___off_cpu {
-	unsigned int nr_running;
-};
-
-struct cfs_rq___off_cpu {
-	struct rq___off_cpu *rq;
-};
-
-struct sched_entity___off_cpu {
-	struct cfs_rq___off_cpu *cfs_rq;
-};
-
 struct task_struct___off_cpu {
-	struct sched_entity___off_cpu se;
 	unsigned int __state;
 	int on_cpu;
 };
@@ -339,27 +315,6 @@ int BPF_PROG(off_cpu_switch, bool preempt, struct task_struct *prev, struct task
 
 /* -- who wakes --------------------------------------------------------------------------------- */
 
-#define HARD_INTERRUPT 0x000f0000
-#define SOFT_INTERRUPT 0x00000100 /* one is served; more than this bit: they are only held off */
-
-static __always_inline enum off_cpu_context context_now(void)
-{
-	struct task_struct___off_cpu *task = (void *)bpf_get_current_task_btf();
-	__u64 rq;
-	__u32 count;
-
-	if (!bpf_get_current_pid_tgid())
-		return OFF_CPU_BY_INTERRUPT;
-	if (!off_cpu_count_known)
-		return OFF_CPU_BY_UNKNOWN;
-	rq = (__u64)task->se.cfs_rq->rq;
-	if (bpf_probe_read_kernel(&count, sizeof(count), (void *)(rq + off_cpu_count_at)))
-		return OFF_CPU_BY_UNKNOWN;
-	if (count & HARD_INTERRUPT)
-		return OFF_CPU_BY_INTERRUPT;
-	return count & SOFT_INTERRUPT ? OFF_CPU_BY_SOFTIRQ : OFF_CPU_BY_THREAD;
-}
-
 /* Walks the user stack from the registers that were taken, and the kernel's. */
 static __always_inline void walk(void *ctx, struct capture_scratch *scratch,
 				 struct task_struct *task, bool with_kernel)
@@ -452,7 +407,7 @@ int BPF_PROG(off_cpu_waking, struct task_struct *task)
 	id = bpf_get_current_pid_tgid();
 	thread->waker_pid = id >> 32;
 	thread->waker_tid = (__u32)id;
-	thread->waker_context = context_now();
+	thread->waker_context = waker_context();
 	bpf_get_current_comm(thread->waker_comm, sizeof(thread->waker_comm));
 	thread->waker_in_futex = off_cpu_locks && lock_is_in_futex(bpf_get_current_task_btf());
 	thread->has_waker_stack = off_cpu_wakers && thread->waker_context == OFF_CPU_BY_THREAD &&

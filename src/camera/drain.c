@@ -154,6 +154,7 @@ int drain_take(struct drain *drain, uint64_t now, struct fail *why)
 	}
 	give_events(drain, now);
 	forget_events(drain);
+	sources_drained(parts->sources, now);
 	return 0;
 }
 

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "base/clock.h"
@@ -115,22 +114,10 @@ static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 	return rings_bytes_for_samples(rate(source), cpus);
 }
 
-/* Whether the kernel tells of the end of a switch, in the thread that it was to (Linux 6.18). */
-static bool has_switch_end(void)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool has =
-		btf && btf__find_by_name_kind(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) > 0;
-
-	btf__free(btf);
-	return has;
-}
-
 static void prepare(struct source *source)
 {
 	struct probes *probes = source->host->probes;
 	uint64_t stacks = stacks_of(source);
-	int64_t at;
 
 	probes->rodata->off_cpu_min_wait = min_wait_of(source);
 	probes->rodata->off_cpu_stack_interval = stacks ? SECOND_NS / stacks : 0;
@@ -139,14 +126,11 @@ static void prepare(struct source *source)
 	/* for tests: what is as before is walked as well, and compared */
 	probes->rodata->off_cpu_check = getenv("STACKCAM_CHECK_STACKS") != NULL;
 	descriptors_prepare(probes);
-	probes->rodata->off_cpu_at_return = !has_switch_end();
+	probes->rodata->off_cpu_at_return = !off_cpu_has_switch_end();
 	bpf_program__set_autoload(probes->rodata->off_cpu_at_return ? probes->progs.off_cpu_back
 								    : probes->progs.off_cpu_return,
 				  false);
-	if (off_cpu_count_find(&at))
-		return;
-	probes->rodata->off_cpu_count_at = at;
-	probes->rodata->off_cpu_count_known = true;
+	off_cpu_count_prepare(probes);
 }
 
 static int attach(struct source *source, struct fail *why)
@@ -569,12 +553,8 @@ static void free_state(struct source *source)
 static const char *const events[] = {"off-cpu", "run-queue", "idle", "lock", NULL};
 
 static const struct source_option options[] = {
-	{"min-wait", 0, true, "TIME",
-	 "of off-cpu and lock: the shortest wait that has a stack of its own (default 50us)", 0,
-	 1000000000, 50000},
-	{"wait-stacks", 0, false, "N",
-	 "of off-cpu and lock: at most N stacks a second on each CPU (default 1000; 0: no limit)",
-	 0, 1000000, RATE},
+	OFF_CPU_MIN_WAIT,
+	OFF_CPU_WAIT_STACKS,
 	{0},
 };
 

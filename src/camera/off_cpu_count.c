@@ -7,6 +7,8 @@
 
 #include <bpf/btf.h>
 
+#include "probes.skel.h"
+
 /* The place of a member in a struct, in bytes; -1: it has none of that name. */
 static int64_t place_of_member(const struct btf *btf, uint32_t id, const char *name)
 {
@@ -56,7 +58,8 @@ static void look_at(const struct btf *btf, const struct btf_var_secinfo *place, 
 	}
 }
 
-int off_cpu_count_find(int64_t *at)
+/* -ENOENT: this kernel does not tell. */
+static int find_count(int64_t *at)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 	struct found found = {-1, -1};
@@ -84,4 +87,24 @@ int off_cpu_count_find(int64_t *at)
 		return -ENOENT;
 	*at = found.count - found.queues;
 	return 0;
+}
+
+void off_cpu_count_prepare(struct probes *probes)
+{
+	int64_t at;
+
+	if (find_count(&at))
+		return;
+	probes->rodata->waker_count_at = at;
+	probes->rodata->waker_count_known = true;
+}
+
+bool off_cpu_has_switch_end(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool has =
+		btf && btf__find_by_name_kind(btf, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) > 0;
+
+	btf__free(btf);
+	return has;
 }

@@ -2,14 +2,20 @@
 #ifndef CAMERA_OFF_CPU_COUNT_H
 #define CAMERA_OFF_CPU_COUNT_H
 
-#include <stdint.h>
+#include <stdbool.h>
+
+struct probes;
 
 /*
- * Where the kernel's count of what must not be interrupted lies, which tells whether a CPU serves
- * an interrupt: *at bytes from its run queue. Programs cannot name either where the kernel keeps no
- * names of its data, so the places come from the order in which BTF lists what each CPU has of its
- * own. 0, or -ENOENT: this kernel does not tell.
+ * Tells the programs, before they are loaded, where the kernel's count of what must not be
+ * interrupted lies, which tells whether a CPU serves an interrupt: so many bytes from its run
+ * queue. Programs cannot name either where the kernel keeps no names of its data, so the places
+ * come from the order in which BTF lists what each CPU has of its own. A kernel that does not tell
+ * leaves them without.
  */
-int off_cpu_count_find(int64_t *at);
+void off_cpu_count_prepare(struct probes *probes);
+
+/* Whether the kernel tells of the end of a switch, in the thread that it was to (Linux 6.18). */
+bool off_cpu_has_switch_end(void);
 
 #endif

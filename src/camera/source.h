@@ -26,6 +26,8 @@
  *	start		a film is there: adds its events; from here on probes fire
  *	take		each record of its kinds, in order of time
  *	image_new …	what happens to targets meanwhile, in the same order
+ *	drained		all records up to a time were given: takes what it has besides, in other
+ *			ways
  *	tick		about once a second
  *	closing		the film is about to end, or to be turned; probes still fire: tells what
  *			goes on up to now
@@ -120,6 +122,7 @@ struct source_type {
 	 */
 	void (*take)(struct source *source, const struct capture_head *head,
 		     const struct capture_handover *handover);
+	void (*drained)(struct source *source, uint64_t now);
 	void (*tick)(struct source *source, uint64_t now);
 	void (*closing)(struct source *source);
 	void (*turn)(struct source *source);

@@ -116,17 +116,20 @@ int sources_set(struct sources_settings *settings, const char *name, const char 
 		err = text_parse_u64(text, option->least, option->most, &value);
 	if (err || value < option->least || value > option->most)
 		return refuse_value(option, text, why);
-	settings->at[source].values[at] = value;
+	sources_set_value(settings, name, value);
 	return 0;
 }
 
+/* Several sources may have the same option. */
 void sources_set_value(struct sources_settings *settings, const char *name, uint64_t value)
 {
-	enum capture_source source;
-	size_t at;
+	rows_foreach (number) {
+		const struct source_option *option = rows[number].type->options;
 
-	if (find_option(name, &source, &at))
-		settings->at[source].values[at] = value;
+		for (size_t i = 0; option && option[i].name; i++)
+			if (!strcmp(option[i].name, name))
+				settings->at[number].values[i] = value;
+	}
 }
 
 uint64_t sources_value(const struct sources_settings *settings, const char *name)
@@ -143,8 +146,14 @@ void sources_each_option(void (*each)(void *context, const struct source_option 
 	rows_foreach (number) {
 		const struct source_option *option = rows[number].type->options;
 
-		for (size_t i = 0; option && option[i].name; i++)
-			each(context, &option[i]);
+		for (size_t i = 0; option && option[i].name; i++) {
+			enum capture_source first;
+			size_t at;
+
+			/* an option of several sources is one */
+			if (find_option(option[i].name, &first, &at) == &option[i])
+				each(context, &option[i]);
+		}
 	}
 }
 
@@ -323,6 +332,13 @@ void sources_take(struct sources *sources, const struct capture_head *head,
 
 	if (source && source->type)
 		source->type->take(source, head, handover);
+}
+
+void sources_drained(struct sources *sources, uint64_t now)
+{
+	sources_foreach (sources, source)
+		if (source->type->drained)
+			source->type->drained(source, now);
 }
 
 void sources_tick(struct sources *sources, uint64_t now)

@@ -69,6 +69,7 @@ int sources_attach(struct sources *sources, struct fail *why);
 int sources_start(struct sources *sources, struct fail *why);
 void sources_take(struct sources *sources, const struct capture_head *head,
 		  const struct capture_handover *handover);
+void sources_drained(struct sources *sources, uint64_t now);
 void sources_tick(struct sources *sources, uint64_t now);
 void sources_closing(struct sources *sources);
 void sources_turn(struct sources *sources, struct film_writer *film);

@@ -103,6 +103,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.is_interval = true,
 			.title = "Threads",
 			.rate = "threads waiting",
+			.is_recordable = true,
 			.noun = "turns",
 			.about = "what every thread did, every moment: its turns on CPUs and its "
 				 "waits",

@@ -98,6 +98,11 @@ void film_turn(struct film_writer *w, uint32_t event, const struct film_turn *tu
 	uint64_t time = turn->unseen + turn->ran + turn->waited + turn->ready;
 	uint64_t start = turn->end - time;
 
+	/* also where a time is below 0 */
+	if (time > turn->end) {
+		lost(w, LOST_PAUSE);
+		return;
+	}
 	for (; time > FILM_TURN_MAX; time -= FILM_TURN_MAX) {
 		uint64_t left = FILM_TURN_MAX;
 

@@ -86,8 +86,13 @@ static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t 
 	if (end <= life->until)
 		return 0;
 	if (life->has_slice && life->is_open && life->slice.kind == kind) {
+		uint32_t stack = life->slice.evidence.stack;
+
 		life->slice.end = end;
 		life->slice.evidence = like->evidence;
+		/* not each part of a wait has it */
+		if (!life->slice.evidence.stack)
+			life->slice.evidence.stack = stack;
 	} else {
 		err = give(w, life);
 		if (err)

@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * threads: every switch of every thread. Each CPU has a log of its own (threads_abi.h), into which
+ * nothing but its switches, and the wakings that happen on it, are written: a few words each. What
+ * a thread waits for is told when it goes out, from the registers that it entered the kernel with;
+ * what is as it was the last time is not told again.
+ */
+#include "listing.h"
+#include "off_cpu_evidence.h"
+#include "switch_stack.h"
+#include "threads_abi.h"
+#include "waker_context.h"
+
+/* Set before loading. */
+const volatile __u64 threads_min_wait = 50000; /* ns: of a wait that has a stack */
+const volatile __u64 threads_stack_interval;   /* as off_cpu_stack_interval */
+const volatile __u32 threads_log_mask = 511;   /* words of a log, less one: a power of two */
+/* The kernel has no sched_exit_tp: stacks are taken when threads return from their system calls. */
+const volatile bool threads_at_return;
+
+/* The list of tasks has stacks. */
+__u32 threads_list_stacks;
+
+/* The last thread's number. */
+__u32 threads_count;
+
+#define PF_EXITING 0x00000004 /* linux/sched.h */
+
+/* How long an answer of the filter counts. */
+#define ASK_AGAIN_NS 50000000ull
+
+/* A thread that is switched to, and whose stack is wanted. */
+struct threads_coming {
+	__u32 tid; /* 0: it is not */
+	__u32 thread;
+	__u64 in;
+};
+
+enum {
+	KNOWN_BY_NAME = 1, /* user space knows its number */
+	KNOWN_AS_MEANT = 2,
+};
+
+struct threads_thread {
+	struct threads_coming later; /* threads_at_return */
+	__u64 out;		     /* when it went out; 0: it runs, or that was not seen */
+	__u64 woken, asked;
+	/* the evidence that was told last */
+	__u64 arguments[THREADS_CALL_ARGUMENTS];
+	__u64 file, inode;
+	__u32 thread, waker;
+	__u8 answer; /* enum filter_answer, as of asked */
+	__u8 known;
+	__u8 context; /* of its waker */
+	__u8 descriptor;
+	__u8 could_run;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct threads_thread);
+} threads_storage SEC(".maps");
+
+struct threads_cpu {
+	struct threads_coming coming;
+	__u64 paid; /* when its next stack is due, by their rate */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct threads_cpu);
+} threads_cpus SEC(".maps");
+
+struct threads_log_least {
+	struct threads_log log;
+	__u64 words[512];
+};
+
+/* Of each CPU; how large they are is set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct threads_log_least);
+} threads_logs SEC(".maps");
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pt_regs___threads {
+	unsigned long r10, dx, si, di;
+	unsigned long orig_ax;
+};
+
+struct task_struct___threads {
+	unsigned int __state;
+	int on_cpu;
+	unsigned long nvcsw, nivcsw;
+};
+
+#pragma clang attribute pop
+
+static __always_inline __u8 count_of(struct task_struct *task)
+{
+	struct task_struct___threads *more = (void *)task;
+
+	return more->nvcsw + more->nivcsw;
+}
+
+/* -- threads ----------------------------------------------------------------------------------- */
+
+/* Tells user space of a thread. Apart, as it is rare. */
+static __noinline void introduce(struct task_struct *task, struct threads_thread *thread)
+{
+	__u8 as = thread->answer == FILTER_NO ? KNOWN_BY_NAME : KNOWN_BY_NAME | KNOWN_AS_MEANT;
+	struct capture_scratch *scratch;
+	struct capture_record *record;
+	void *ring = capture_ring();
+
+	if (!thread->thread) {
+		__u32 number = __sync_fetch_and_add(&threads_count, 1) + 1;
+
+		/* another CPU may do the same, just now */
+		__sync_val_compare_and_swap(&thread->thread, 0, number);
+	}
+	if (!ring) {
+		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_NO_RING);
+		return;
+	}
+	scratch = capture_begin(CAPTURE_SOURCE_THREADS);
+	if (!scratch)
+		return;
+	record = &scratch->record;
+	capture_blank(record, THREADS_NEW, task);
+	record->head.time = bpf_ktime_get_ns();
+	record->head.size = sizeof(*record);
+	record->identity.pid = task->tgid;
+	record->identity.tid = task->pid;
+	record->identity.undecided = thread->answer == FILTER_ASK;
+	record->identity.key = thread->thread;
+	record->identity.value = as & KNOWN_AS_MEANT;
+	bpf_probe_read_kernel(record->identity.comm, sizeof(record->identity.comm), task->comm);
+	if (capture_output(ring, CAPTURE_SOURCE_THREADS, record, sizeof(*record), BPF_RB_NO_WAKEUP))
+		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_RING_FULL);
+	else
+		thread->known = as;
+	capture_end(scratch);
+}
+
+static __always_inline struct threads_thread *storage_of(struct task_struct *task)
+{
+	struct threads_thread *thread =
+		bpf_task_storage_get(&threads_storage, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!thread)
+		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_THREAD_NO_MEMORY);
+	return thread;
+}
+
+/* What is known of a thread that is meant; null: it is not. is_current: it still is. */
+static __always_inline struct threads_thread *meant(struct task_struct *task, bool is_current,
+						    __u64 now)
+{
+	struct threads_thread *thread = storage_of(task);
+
+	if (!thread)
+		return NULL;
+	if (filter_everything) {
+		thread->answer = FILTER_YES;
+	} else if (thread->asked && task->flags & PF_EXITING) {
+		/* its process may be no target any more, as it has ended: it is one to its end */
+	} else if (is_current ? now - thread->asked > ASK_AGAIN_NS : !thread->asked) {
+		thread->answer = is_current ? filter_current() : filter_other(task);
+		thread->asked = now;
+	}
+	if (thread->answer == FILTER_NO)
+		return NULL;
+	if (!(thread->known & KNOWN_AS_MEANT))
+		introduce(task, thread);
+	return thread->known & KNOWN_AS_MEANT ? thread : NULL;
+}
+
+/* It is called something else: it is introduced again. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(threads_rename, struct task_struct *task)
+{
+	struct threads_thread *thread = bpf_task_storage_get(&threads_storage, task, 0, 0);
+
+	if (thread)
+		thread->known = 0;
+	return 0;
+}
+
+/* -- the log ----------------------------------------------------------------------------------- */
+
+static __always_inline struct threads_log *log_of_cpu(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&threads_logs, &cpu);
+}
+
+#define WORD(log, at) (((__u64 *)((log) + 1))[(at)&threads_log_mask])
+
+/* Room for so many words; false: it is full, which is counted. */
+static __always_inline bool has_room(struct threads_log *log, __u64 words)
+{
+	if (log->head + words - log->tail <= (__u64)threads_log_mask + 1)
+		return true;
+	log->lost++;
+	return false;
+}
+
+static __always_inline void publish(struct threads_log *log, __u64 words)
+{
+	/* and so whoever sees it sees the words */
+	__sync_fetch_and_add(&log->head, words);
+}
+
+/* -- who wakes --------------------------------------------------------------------------------- */
+
+static __always_inline __u32 number_of_current(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct threads_thread *thread = storage_of(task);
+
+	if (!thread)
+		return 0;
+	if (!thread->known) {
+		if (filter_everything)
+			thread->answer = FILTER_YES;
+		introduce(task, thread);
+	}
+	return thread->thread;
+}
+
+static __always_inline void note_waking(struct threads_thread *thread, __u64 now)
+{
+	thread->woken = now;
+	thread->context = waker_context();
+	thread->waker = thread->context == OFF_CPU_BY_THREAD ? number_of_current() : 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(threads_waking, struct task_struct *task)
+{
+	struct threads_thread *thread = bpf_task_storage_get(&threads_storage, task, 0, 0);
+	struct threads_log *log;
+	__u64 now;
+
+	if (!thread || !(thread->known & KNOWN_AS_MEANT))
+		return 0;
+	now = bpf_ktime_get_ns();
+	note_waking(thread, now);
+	/* it runs: it wakes itself, or is woken on its way out, with interrupts on maybe */
+	if (!thread->out)
+		return 0;
+	log = log_of_cpu();
+	if (!log || !has_room(log, sizeof(struct threads_waking) / 8))
+		return 0;
+	WORD(log, log->head) = now | THREADS_IS_WAKING;
+	WORD(log, log->head + 1) = thread->thread;
+	publish(log, sizeof(struct threads_waking) / 8);
+	return 0;
+}
+
+/* Its maker wakes a thread for the first time. */
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(threads_made, struct task_struct *task)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct threads_thread *thread = meant(task, false, now);
+
+	if (thread)
+		note_waking(thread, now);
+	return 0;
+}
+
+/* -- the switch -------------------------------------------------------------------------------- */
+
+/* The kind of what a system call's descriptor is of: found out anew where it is another file. */
+static __always_inline __u8 kind_of_descriptor(struct task_struct *task,
+					       struct threads_thread *thread, __u64 call, __u32 fd)
+{
+	struct file___descriptor *file = descriptor_file(task, call, fd);
+	__u64 inode;
+
+	if (!file)
+		return OFF_CPU_FD_NONE;
+	inode = (__u64)BPF_CORE_READ(file, f_inode);
+	if ((__u64)file != thread->file || inode != thread->inode) {
+		thread->descriptor = descriptor_of_file(file);
+		thread->file = (__u64)file;
+		thread->inode = inode;
+	}
+	return thread->descriptor;
+}
+
+/* A record in the making. */
+struct threads_making {
+	struct threads_switch record;
+	__u64 arguments[THREADS_CALL_ARGUMENTS];
+	__u64 long_ready;
+};
+
+static __always_inline void take_call(struct threads_making *m, struct task_struct *task,
+				      struct threads_thread *thread)
+{
+	struct pt_regs___threads *regs = (void *)bpf_task_pt_regs(task);
+	__s64 call = regs->orig_ax;
+
+	if (call < 0 || call >= 0xffff)
+		return;
+	m->record.call = call + 1;
+	if (!m->record.state)
+		return;
+	m->record.descriptor = kind_of_descriptor(task, thread, call, regs->di);
+	m->arguments[0] = regs->di;
+	m->arguments[1] = regs->si;
+	m->arguments[2] = regs->dx;
+	m->arguments[3] = regs->r10;
+	if (m->arguments[0] != thread->arguments[0] || m->arguments[1] != thread->arguments[1] ||
+	    m->arguments[2] != thread->arguments[2] || m->arguments[3] != thread->arguments[3])
+		m->record.flags |= THREADS_ARGUMENTS;
+}
+
+static __always_inline void goes_out(struct threads_making *m, struct task_struct *task,
+				     struct threads_thread *thread, __u32 state, __u64 now)
+{
+	struct task_struct___evidence *more = (void *)task;
+
+	m->record.prev = thread->thread;
+	m->record.prev_count = count_of(task);
+	m->record.state = state;
+	if (task->flags & PF_KTHREAD)
+		m->record.flags |= THREADS_IS_KERNEL;
+	else if (!(state & OFF_CPU_STATE_DEAD))
+		take_call(m, task, thread);
+	if (state && BPF_CORE_READ_BITFIELD(more, in_iowait))
+		m->record.flags |= THREADS_IOWAIT;
+	if (state && BPF_CORE_READ_BITFIELD(more, frozen))
+		m->record.flags |= THREADS_IS_FROZEN;
+	thread->could_run = !state;
+	thread->out = now;
+	thread->woken = 0;
+}
+
+/* Whether the wait that is over has a stack, which is then taken soon. */
+static __always_inline bool wants_stack(struct task_struct *task, struct threads_thread *thread,
+					__u64 waited, __u64 now)
+{
+	__u32 zero = 0;
+	struct threads_cpu *cpu = bpf_map_lookup_elem(&threads_cpus, &zero);
+	struct threads_coming *coming;
+
+	if (waited < threads_min_wait || !cpu)
+		return false;
+	if (cpu->paid > now && cpu->paid - now >= BURST_NS) {
+		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_WAIT_STACK);
+		return false;
+	}
+	cpu->paid = (cpu->paid > now ? cpu->paid : now) + threads_stack_interval;
+	coming = threads_at_return ? &thread->later : &cpu->coming;
+	coming->tid = task->pid;
+	coming->thread = thread->thread;
+	coming->in = now;
+	return true;
+}
+
+static __always_inline void comes_in(struct threads_making *m, struct task_struct *task,
+				     struct threads_thread *thread, __u64 now)
+{
+	__u64 out = thread->out, woken = thread->woken, ready;
+
+	if (out && (thread->could_run || (woken && woken < out)))
+		woken = out; /* it could have run on, or was woken on its way out */
+	if (!woken || woken > now) {
+		m->record.flags |= THREADS_UNWOKEN;
+		woken = now;
+	}
+	ready = now - woken;
+	m->record.next = thread->thread;
+	m->record.next_count = count_of(task);
+	if (!thread->could_run) {
+		m->record.waker = thread->waker;
+		m->record.context = thread->context;
+	}
+	m->record.ready = ready;
+	if (ready > 0xffffffff) {
+		m->record.flags |= THREADS_LONG_READY;
+		m->long_ready = ready;
+	}
+	if (out && wants_stack(task, thread, woken - out, now))
+		m->record.flags |= THREADS_HAS_STACK;
+	thread->out = thread->woken = 0;
+	thread->waker = 0;
+	thread->context = OFF_CPU_BY_NOBODY;
+	thread->could_run = 0;
+}
+
+static __always_inline bool write_switch(const struct threads_making *m)
+{
+	const __u64 *record = (const __u64 *)&m->record;
+	struct threads_log *log = log_of_cpu();
+	__u64 words = THREADS_SWITCH_WORDS, at;
+
+	if (!log) {
+		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_NO_RING);
+		return false;
+	}
+	if (!has_room(log, THREADS_RECORD_WORDS_MAX))
+		return false;
+	at = log->head;
+	WORD(log, at) = record[0];
+	WORD(log, at + 1) = record[1];
+	WORD(log, at + 2) = record[2];
+	WORD(log, at + 3) = record[3];
+	if (m->record.flags & THREADS_ARGUMENTS) {
+		WORD(log, at + 4) = m->arguments[0];
+		WORD(log, at + 5) = m->arguments[1];
+		WORD(log, at + 6) = m->arguments[2];
+		WORD(log, at + 7) = m->arguments[3];
+		words += THREADS_CALL_ARGUMENTS;
+	}
+	if (m->record.flags & THREADS_LONG_READY) {
+		WORD(log, at + words) = m->long_ready;
+		words++;
+	}
+	publish(log, words);
+	return true;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(threads_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	struct threads_thread *out = NULL, *in = NULL;
+	struct threads_making m = {};
+	__u64 now = bpf_ktime_get_ns();
+
+	m.record.time = now;
+	if (prev->pid)
+		out = meant(prev, true, now);
+	if (out)
+		/* preempted on its way to wait, it is ready */
+		goes_out(&m, prev, out, preempt ? 0 : prev_state & OFF_CPU_STATE_ANY, now);
+	if (next->pid)
+		in = meant(next, false, now);
+	if (in)
+		comes_in(&m, next, in, now);
+	/* numbers, as the verifier wants no pointers to be combined */
+	if (!m.record.prev && !m.record.next)
+		return 0;
+	if (write_switch(&m) && out && m.record.flags & THREADS_ARGUMENTS)
+		__builtin_memcpy(out->arguments, m.arguments, sizeof(out->arguments));
+	return 0;
+}
+
+/* -- the thread is back ------------------------------------------------------------------------ */
+
+static __always_inline void take_stack(void *ctx, struct task_struct *task,
+				       struct threads_coming *coming, bool with_kernel)
+{
+	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_THREADS);
+
+	coming->tid = 0;
+	if (!scratch)
+		return;
+	capture_identity(&scratch->record, THREADS_STACK, task, coming->in);
+	scratch->record.identity.key = coming->thread;
+	switch_stack(ctx, scratch, task, with_kernel, 0);
+	capture_send(scratch);
+	capture_end(scratch);
+}
+
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(threads_back, bool is_switch)
+{
+	__u32 zero = 0;
+	struct threads_cpu *cpu = bpf_map_lookup_elem(&threads_cpus, &zero);
+	struct task_struct *task;
+
+	if (!cpu || !cpu->coming.tid)
+		return 0;
+	task = bpf_get_current_task_btf();
+	if ((__u32)task->pid == cpu->coming.tid)
+		take_stack(ctx, task, &cpu->coming, true);
+	return 0;
+}
+
+/* Instead of it. What the kernel did while the thread waited is not on its stack any more. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(threads_return, struct probe_regs *regs, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct threads_thread *thread = bpf_task_storage_get(&threads_storage, task, 0, 0);
+
+	if (thread && thread->later.tid)
+		take_stack(ctx, task, &thread->later, false);
+	return 0;
+}
+
+/* -- all threads at one moment ----------------------------------------------------------------- */
+
+static __always_inline void list(struct seq_file *seq, struct task_struct *task,
+				 struct threads_thread *thread)
+{
+	struct task_struct___threads *more = (void *)task;
+	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_THREADS);
+	struct threads_listed *listed;
+	bool runs;
+	__u8 count;
+
+	if (!scratch)
+		return;
+	count = count_of(task);
+	barrier();
+	runs = more->on_cpu != 0;
+	listing_begin(scratch, task, THREADS_LISTED, !runs && threads_list_stacks,
+		      bpf_ktime_get_ns());
+	if (!runs && !threads_list_stacks && !(task->flags & PF_KTHREAD) && task->mm)
+		capture_registers(scratch, task);
+	scratch->record.identity.undecided = thread->answer == FILTER_ASK;
+	scratch->record.identity.key = thread->thread;
+	scratch->record.identity.value = 1;
+	listed = listing_place(scratch);
+	__builtin_memset(listed, 0, sizeof(*listed));
+	take_evidence(&listed->wait, scratch, task);
+	listed->wait.state = more->__state;
+	listed->thread = thread->thread;
+	listed->runs = runs;
+	listed->count = count;
+	barrier();
+	listed->moved = (!runs && more->on_cpu) || count_of(task) != count;
+	listing_write(seq, scratch, task, THREADS_LISTED_WORDS);
+	capture_end(scratch);
+}
+
+SEC("iter/task")
+int threads_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct threads_thread *thread;
+
+	if (!task || !task->pid ||
+	    ((struct task_struct___threads *)task)->__state & OFF_CPU_STATE_DEAD ||
+	    filter_other(task) == FILTER_NO || !listing_has_room(ctx->meta->seq))
+		return 0;
+	thread = storage_of(task);
+	if (!thread)
+		return 0;
+	if (!thread->asked) {
+		thread->answer = filter_other(task);
+		thread->asked = bpf_ktime_get_ns();
+	}
+	if (!(thread->known & KNOWN_AS_MEANT))
+		introduce(task, thread);
+	if (thread->known & KNOWN_AS_MEANT)
+		list(ctx->meta->seq, task, thread);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_THREADS_ABI_H
+#define BPF_THREADS_ABI_H
+
+/*
+ * What threads.bpf.c tells of the lives of threads. Threads have numbers of its own, from 1, each
+ * for one thread only, whatever becomes of its tid.
+ */
+
+#include "off_cpu_abi.h"
+
+enum {
+	/*
+	 * A thread, before anything else of it, and again when it has another name: a
+	 * capture_record without frames; its key is the thread's number, its value is 0 if it is
+	 * not meant, and only has woken one that is.
+	 */
+	THREADS_NEW = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 0),
+	/* The stack of a wait: key: the thread's number, value: when the thread came in again. */
+	THREADS_STACK = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 1),
+	/* From the list of tasks: as OFF_CPU_STILL, with a struct threads_listed. */
+	THREADS_LISTED = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 2),
+};
+
+/*
+ * Each CPU writes a log of its switches, which user space maps: words, at positions that only grow.
+ * Where there is no room, a record is lost.
+ */
+struct threads_log {
+	__u64 head; /* of words, written */
+	__u64 lost; /* records */
+	__u64 unused[6];
+	__u64 tail; /* of words, read: user space's */
+	__u64 unused_too[7];
+	/* the words */
+};
+
+/* Of a system call, those that are told. */
+#define THREADS_CALL_ARGUMENTS 4
+
+/* The most words of a record. */
+#define THREADS_RECORD_WORDS_MAX 9
+
+/* Of a record's time: it is a struct threads_waking. */
+#define THREADS_IS_WAKING (1ull << 63)
+
+struct threads_waking {
+	__u64 time; /* and THREADS_IS_WAKING */
+	__u32 thread, unused;
+};
+
+enum threads_flag {
+	THREADS_ARGUMENTS = 1,	/* four words behind it: they differ from prev's last ones */
+	THREADS_LONG_READY = 2, /* and then one: ready, which is too long */
+	THREADS_UNWOKEN = 4,	/* not known when next was woken */
+	THREADS_HAS_STACK = 8,	/* a THREADS_STACK of next follows, for the wait that is over */
+	THREADS_IOWAIT = 16,	/* of prev: for a disk; */
+	THREADS_IS_KERNEL = 32, /* it is a thread of the kernel; */
+	THREADS_IS_FROZEN = 64,
+};
+
+/* A switch. A thread that is not meant, and the idle one, is 0. */
+struct threads_switch {
+	__u64 time;
+	__u32 prev, next;
+	__u32 waker;			  /* of next; 0: not a thread, or not known */
+	__u32 ready;			  /* ns since next was woken, or could have run on */
+	__u16 state;			  /* of prev, OFF_CPU_STATE_; 0: it could run on */
+	__u16 call;			  /* the system call that prev is in, and 1; 0: none */
+	__u8 descriptor : 4, context : 4; /* of prev: enum off_cpu_descriptor; of next's waker */
+	__u8 flags;			  /* enum threads_flag */
+	/* the lowest bits of the number of their switches: one that was not seen shows */
+	__u8 prev_count, next_count;
+};
+
+#define THREADS_SWITCH_WORDS (sizeof(struct threads_switch) / 8)
+
+/* A thread of the list. */
+struct threads_listed {
+	struct off_cpu_wait wait; /* nothing but the evidence, and the state */
+	__u32 thread;
+	__u8 runs;
+	__u8 count;
+	__u8 moved; /* it has run meanwhile: nothing of this counts */
+	__u8 unused;
+};
+
+#define THREADS_LISTED_WORDS (sizeof(struct threads_listed) / 8)
+
+#endif

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/lives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "camera/off_cpu_row.h"
+
+enum mode {
+	LIFE_NEW, /* nothing was seen of it */
+	LIFE_RUNS,
+	LIFE_OFF,
+};
+
+/*
+ * A thread. Up to start all is told of it. From there on nothing is known for unseen ns, then it
+ * ran, and, in LIFE_OFF, does not since out.
+ */
+struct life {
+	struct capture_identity identity;
+	uint32_t number; /* 0: the place is free */
+	uint32_t thread; /* of the film; 0: not asked for */
+	uint64_t start, unseen, out;
+	uint64_t woken;	 /* since out; 0: not */
+	uint64_t listed; /* when the list had it last */
+	uint64_t arguments[FILM_WAIT_ARGUMENTS], told[FILM_WAIT_ARGUMENTS];
+	uint32_t stack, flags; /* flags: of the next row */
+	uint32_t evidence_flags;
+	uint16_t call, cpu;
+	uint8_t state, descriptor;
+	uint8_t mode, count;
+	bool is_meant;
+	bool is_listed; /* all that is known of it is from the list of tasks */
+	bool has_evidence;
+};
+
+struct lives {
+	struct lives_to to;
+	struct map places; /* by number */
+	vec(struct life) all;
+	vec(uint32_t) free;
+	uint64_t begin;
+	struct lives_counts counts;
+};
+
+struct lives *lives_new(const struct lives_to *to)
+{
+	struct lives *lives = calloc(1, sizeof(*lives));
+
+	if (lives)
+		lives->to = *to;
+	return lives;
+}
+
+void lives_free(struct lives *lives)
+{
+	if (!lives)
+		return;
+	map_free(&lives->places);
+	vec_free(&lives->all);
+	vec_free(&lives->free);
+	free(lives);
+}
+
+void lives_begin(struct lives *lives, uint64_t time)
+{
+	lives->begin = time;
+}
+
+static struct life *find(struct lives *lives, uint32_t number)
+{
+	const uint64_t *place = map_get(&lives->places, number);
+
+	return place ? &lives->all.at[*place] : NULL;
+}
+
+static void forget(struct lives *lives, struct life *life)
+{
+	map_remove(&lives->places, life->number);
+	life->number = 0;
+	/* room was made when there was one more of them */
+	lives->free.at[lives->free.count++] = (uint32_t)(life - lives->all.at);
+}
+
+/* Those that only woke others are found again by the next of them. */
+static void make_room(struct lives *lives)
+{
+	vec_foreach (&lives->all, life)
+		if (life->number && (!life->is_meant || life->mode == LIFE_NEW))
+			forget(lives, life);
+}
+
+static struct life *make(struct lives *lives, uint32_t number)
+{
+	uint32_t place = (uint32_t)lives->all.count;
+
+	if (!lives->free.count && place >= LIVES_MAX)
+		make_room(lives);
+	if (lives->free.count)
+		place = lives->free.at[--lives->free.count];
+	else if (lives->all.count >= LIVES_MAX || !vec_reserve(&lives->free, place + 1) ||
+		 !vec_push(&lives->all, (struct life){0}))
+		return NULL;
+	if (!map_put(&lives->places, number, place)) {
+		lives->free.at[lives->free.count++] = place;
+		return NULL;
+	}
+	lives->all.at[place] = (struct life){.number = number};
+	return &lives->all.at[place];
+}
+
+void lives_meet(struct lives *lives, uint32_t number, const struct capture_identity *identity,
+		bool meant)
+{
+	struct life *life = find(lives, number);
+
+	if (!life)
+		life = make(lives, number);
+	if (!life) {
+		lives->counts.refused++;
+		return;
+	}
+	life->identity = *identity;
+	life->thread = 0;
+	life->is_meant |= meant;
+}
+
+/* -- what is told ------------------------------------------------------------------------------ */
+
+static uint32_t thread_of(struct lives *lives, struct life *life)
+{
+	if (!life->thread)
+		life->thread = lives->to.thread(lives->to.context, &life->identity);
+	return life->thread;
+}
+
+/* The row of what is known since start, which ends at end; the caller fills in what came after. */
+static struct film_turn row_of(struct lives *lives, struct life *life, uint64_t end)
+{
+	uint64_t in = life->start + life->unseen;
+
+	return (struct film_turn){
+		.end = end,
+		.unseen = life->unseen,
+		.ran = (life->mode == LIFE_OFF ? life->out : end) - in,
+		.thread = thread_of(lives, life),
+		.cpu = life->cpu,
+		.flags = life->flags,
+	};
+}
+
+static void add_evidence(const struct life *life, struct film_turn *turn)
+{
+	turn->call = life->call;
+	turn->state = life->state;
+	turn->descriptor = life->descriptor;
+	turn->flags |= life->evidence_flags;
+	turn->stack = life->stack;
+	if (life->call && life->state != FILM_WAIT_READY)
+		memcpy(turn->arguments, life->arguments, sizeof(turn->arguments));
+}
+
+/* Gives a row, after which the life goes on where it ends. */
+static void tell(struct lives *lives, struct life *life, const struct film_turn *turn)
+{
+	if (turn->thread && turn->unseen + turn->ran + turn->waited + turn->ready)
+		lives->to.turn(lives->to.context, turn);
+	lives->counts.holes += turn->unseen != 0;
+	life->start = turn->end;
+	life->unseen = 0;
+	life->flags = 0;
+}
+
+/* Where a life begins of which nothing is told yet. */
+static void begin(struct lives *lives, struct life *life)
+{
+	bool is_older = life->identity.thread_start < lives->begin;
+
+	life->start = is_older ? lives->begin : life->identity.thread_start;
+	life->flags = FILM_TURN_BEGINS | (is_older ? FILM_WAIT_BEFORE : 0);
+	life->unseen = 0;
+}
+
+/*
+ * Something was missed of it: since its last switch nothing is known. It is told up to there; from
+ * then on, up to a time, it is not known what it did.
+ */
+static void miss(struct lives *lives, struct life *life, uint64_t time)
+{
+	if (life->mode == LIFE_OFF) {
+		struct film_turn turn = row_of(lives, life, life->out);
+
+		turn.flags |= FILM_WAIT_OPEN;
+		tell(lives, life, &turn);
+	}
+	life->unseen = time > life->start ? time - life->start : 0;
+	life->mode = LIFE_RUNS;
+	life->stack = 0;
+}
+
+/* -- switches ---------------------------------------------------------------------------------- */
+
+static void take_evidence(struct life *life, const struct threads_event *event)
+{
+	const struct threads_switch *record = &event->record;
+	const struct off_cpu_wait wait = {
+		.state = record->state,
+		.descriptor = record->descriptor,
+		.in_iowait = (record->flags & THREADS_IOWAIT) != 0,
+		.is_frozen = (record->flags & THREADS_IS_FROZEN) != 0,
+		.is_kernel_thread = (record->flags & THREADS_IS_KERNEL) != 0,
+		.call = record->call - 1,
+	};
+	const struct film_wait like = off_cpu_row(&wait, &(struct samples_place){0});
+
+	/* what they were the last time is not told again */
+	if (record->flags & THREADS_ARGUMENTS)
+		memcpy(life->told, event->arguments, sizeof(life->told));
+	memcpy(life->arguments, life->told, sizeof(life->arguments));
+	life->call = like.call;
+	life->state = like.state;
+	life->descriptor = like.descriptor;
+	life->evidence_flags = like.flags;
+	life->stack = 0;
+	life->has_evidence = true;
+}
+
+static void end_life(struct lives *lives, struct life *life, uint64_t time)
+{
+	struct film_turn turn = row_of(lives, life, time);
+
+	turn.flags |= FILM_TURN_ENDS;
+	tell(lives, life, &turn);
+	forget(lives, life);
+}
+
+static void goes_out(struct lives *lives, struct life *life, const struct threads_event *event)
+{
+	const struct threads_switch *record = &event->record;
+
+	if (life->mode == LIFE_NEW) {
+		begin(lives, life);
+		/* it ran since then; or it was made since, and its first switch was lost */
+		if (!(life->flags & FILM_WAIT_BEFORE))
+			life->unseen = event->time - life->start;
+	} else if (life->mode == LIFE_OFF || (uint8_t)(life->count + 1) != record->prev_count ||
+		   event->time < life->start + life->unseen) {
+		if (life->is_listed && life->mode == LIFE_OFF)
+			begin(lives, life);
+		else
+			miss(lives, life, event->time);
+	}
+	life->mode = LIFE_RUNS;
+	life->is_listed = false;
+	if (event->time < life->start + life->unseen)
+		return;
+	life->cpu = event->cpu;
+	if (record->state & OFF_CPU_STATE_DEAD) {
+		end_life(lives, life, event->time);
+		return;
+	}
+	take_evidence(life, event);
+	life->count = record->prev_count;
+	life->mode = LIFE_OFF;
+	life->out = event->time;
+	life->woken = 0;
+}
+
+/* The wait that is over, as the thread comes in. */
+static void tell_wait(struct lives *lives, struct life *life, const struct threads_event *event)
+{
+	const struct threads_switch *record = &event->record;
+	struct film_turn turn = row_of(lives, life, event->time);
+	uint64_t off = event->time - life->out;
+	struct life *waker = record->waker ? find(lives, record->waker) : NULL;
+	const struct off_cpu_wait wait = {.waker_context = record->context};
+
+	turn.ready = event->ready < off && life->state != FILM_WAIT_READY ? event->ready : off;
+	turn.waited = off - turn.ready;
+	if (record->flags & THREADS_UNWOKEN && turn.waited)
+		turn.flags |= FILM_TURN_UNWOKEN;
+	if (record->flags & THREADS_HAS_STACK) {
+		life->stack = lives->to.stack(lives->to.context, life->number, event->time);
+		lives->counts.stacks_missed += !life->stack;
+	}
+	add_evidence(life, &turn);
+	turn.context = off_cpu_context(&wait);
+	turn.waker = waker ? thread_of(lives, waker) : 0;
+	/* what it waited for is not known: nothing is */
+	if (!life->has_evidence) {
+		turn.unseen += turn.waited;
+		turn.waited = 0;
+	}
+	tell(lives, life, &turn);
+}
+
+/* A thread that was made meanwhile runs for the first time. */
+static void tell_first(struct lives *lives, struct life *life, const struct threads_event *event)
+{
+	begin(lives, life);
+	life->mode = LIFE_OFF;
+	life->has_evidence = !(life->flags & FILM_WAIT_BEFORE);
+	life->state = 0;
+	if (life->start > event->time)
+		life->start = event->time;
+	life->out = life->start;
+}
+
+static void comes_in(struct lives *lives, struct life *life, const struct threads_event *event)
+{
+	struct threads_event first = *event;
+
+	if (life->mode == LIFE_NEW) {
+		tell_first(lives, life, event);
+		/* a new thread could run since it was made */
+		if (life->has_evidence)
+			first.ready = event->time - life->out;
+		tell_wait(lives, life, &first);
+	} else if (life->mode == LIFE_OFF && life->count == event->record.next_count &&
+		   event->time >= life->out) {
+		tell_wait(lives, life, event);
+	} else if (life->is_listed) {
+		begin(lives, life);
+		life->unseen = event->time - life->start;
+	} else {
+		miss(lives, life, event->time);
+	}
+	life->mode = LIFE_RUNS;
+	life->is_listed = false;
+	life->has_evidence = false;
+	life->count = event->record.next_count;
+	life->cpu = event->cpu;
+}
+
+/* Before all switches are given, none counts; but what is told of arguments is not told again. */
+static void take_early(struct lives *lives, const struct threads_event *event)
+{
+	struct life *life = event->record.prev ? find(lives, event->record.prev) : NULL;
+
+	if (life && event->record.flags & THREADS_ARGUMENTS)
+		memcpy(life->told, event->arguments, sizeof(life->told));
+}
+
+void lives_take(struct lives *lives, const struct threads_event *event)
+{
+	const struct threads_switch *record = &event->record;
+	struct life *life;
+
+	if (event->time < lives->begin) {
+		take_early(lives, event);
+		return;
+	}
+	if (event->is_waking) {
+		life = find(lives, record->next);
+		if (life && life->mode == LIFE_OFF && event->time >= life->out)
+			life->woken = event->time;
+		return;
+	}
+	if (record->prev) {
+		life = find(lives, record->prev);
+		lives->counts.unknown += !life;
+		if (life && life->is_meant)
+			goes_out(lives, life, event);
+	}
+	if (record->next) {
+		life = find(lives, record->next);
+		lives->counts.unknown += !life;
+		if (life && life->is_meant)
+			comes_in(lives, life, event);
+	}
+}
+
+/* -- the list of tasks ------------------------------------------------------------------------- */
+
+static void take_listed(struct life *life, const struct lives_listed *listed)
+{
+	const struct film_wait *evidence = &listed->evidence;
+
+	life->call = evidence->call;
+	life->state = evidence->state;
+	life->descriptor = evidence->descriptor;
+	life->evidence_flags = evidence->flags;
+	life->stack = evidence->stack;
+	memcpy(life->arguments, evidence->arguments, sizeof(life->arguments));
+	life->has_evidence = true;
+}
+
+void lives_list(struct lives *lives, const struct lives_listed *listed)
+{
+	struct life *life = find(lives, listed->number);
+
+	if (!life || !life->is_meant)
+		return;
+	life->listed = listed->time;
+	if (listed->moved)
+		return;
+	if (life->mode == LIFE_NEW || (life->is_listed && life->count != listed->count)) {
+		begin(lives, life);
+		life->is_listed = listed->time < lives->begin;
+	} else if (life->count != listed->count) {
+		miss(lives, life, listed->time);
+	} else {
+		/* it is as it is known; its stack may be more than that */
+		if (life->mode == LIFE_OFF && !listed->runs &&
+		    (!life->has_evidence || !life->stack))
+			take_listed(life, listed);
+		return;
+	}
+	life->mode = listed->runs ? LIFE_RUNS : LIFE_OFF;
+	life->out = life->start + life->unseen;
+	life->woken = 0;
+	life->count = listed->count;
+	life->has_evidence = false;
+	if (!listed->runs)
+		take_listed(life, listed);
+}
+
+void lives_list_done(struct lives *lives, uint64_t begun)
+{
+	vec_foreach (&lives->all, life) {
+		uint64_t last = life->mode == LIFE_OFF ? life->out : life->start + life->unseen;
+
+		if (!life->number || !life->is_meant || life->mode == LIFE_NEW || last >= begun ||
+		    life->listed >= begun)
+			continue;
+		if (life->is_listed) {
+			forget(lives, life); /* before anything was seen */
+			continue;
+		}
+		miss(lives, life, begun);
+		end_life(lives, life, begun);
+	}
+}
+
+/* -- moments ----------------------------------------------------------------------------------- */
+
+static void cut(struct lives *lives, struct life *life, uint64_t time)
+{
+	struct film_turn turn = row_of(lives, life, time);
+	uint64_t woken = life->woken;
+
+	turn.flags |= FILM_WAIT_OPEN;
+	if (life->mode == LIFE_OFF) {
+		add_evidence(life, &turn);
+		if (life->state == FILM_WAIT_READY)
+			turn.ready = time - life->out;
+		else if (woken && woken < time)
+			turn.ready = time - woken;
+		turn.waited = time - life->out - turn.ready;
+	}
+	tell(lives, life, &turn);
+	if (life->mode == LIFE_OFF)
+		life->out = time;
+	if (woken && woken < time)
+		life->woken = time;
+}
+
+void lives_cut(struct lives *lives, uint64_t time, uint64_t least)
+{
+	vec_foreach (&lives->all, life) {
+		uint64_t last = life->start + life->unseen;
+
+		if (life->mode == LIFE_OFF && life->out > last)
+			last = life->out;
+		if (life->number && life->is_meant && life->mode != LIFE_NEW && last <= time &&
+		    time - life->start > least)
+			cut(lives, life, time);
+	}
+}
+
+void lives_turn(struct lives *lives)
+{
+	vec_foreach (&lives->all, life) {
+		life->thread = 0;
+		life->stack = 0;
+		if (life->mode != LIFE_NEW)
+			life->flags = FILM_TURN_BEGINS | FILM_WAIT_BEFORE;
+	}
+}
+
+struct lives_counts lives_counts(const struct lives *lives)
+{
+	struct lives_counts counts = lives->counts;
+
+	counts.now = lives->all.count - lives->free.count;
+	return counts;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_LIVES_H
+#define CAMERA_LIVES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/capture_abi.h"
+#include "camera/threads_logs.h"
+#include "film/film.h"
+
+/*
+ * The lives of threads, made of the switches of all CPUs: turns, which follow each other without a
+ * gap. What is not known, as a record was lost, is in them as such. Whatever is given must come in
+ * order of time.
+ */
+struct lives;
+
+struct lives_to {
+	/* The film's row for a thread; 0: it has no room. */
+	uint32_t (*thread)(void *context, const struct capture_identity *identity);
+	/* The stack of the wait after which a thread (by its number) came in at a time; 0. */
+	uint32_t (*stack)(void *context, uint32_t number, uint64_t in);
+	/* A turn that is complete, or a part of one, up to a moment that was asked for. */
+	void (*turn)(void *context, const struct film_turn *turn);
+	void *context;
+};
+
+/* The most threads whose lives are followed at a time. */
+#define LIVES_MAX (1u << 17)
+
+/* Null: no memory. */
+struct lives *lives_new(const struct lives_to *to);
+void lives_free(struct lives *lives); /* null is allowed */
+
+/* All switches from then on are given: so the life of what has lived before begins there. */
+void lives_begin(struct lives *lives, uint64_t time);
+
+/* A thread with this number, or another name for it. meant: its life is to be told. */
+void lives_meet(struct lives *lives, uint32_t number, const struct capture_identity *identity,
+		bool meant);
+
+void lives_take(struct lives *lives, const struct threads_event *event);
+
+/* What the list of tasks says of a thread. */
+struct lives_listed {
+	uint64_t time;
+	uint32_t number;
+	uint8_t count; /* of its switches */
+	bool runs;
+	bool moved;		   /* it has run meanwhile: it is there, and nothing else counts */
+	struct film_wait evidence; /* if it does not: state, call and so on, and the stack */
+};
+void lives_list(struct lives *lives, const struct lives_listed *listed);
+
+/* The list that was begun at that time is complete: whatever else there was has ended by then. */
+void lives_list_done(struct lives *lives, uint64_t begun);
+
+/* Tells the lives of all of which nothing was told for least ns (at most) up to a time. */
+void lives_cut(struct lives *lives, uint64_t time, uint64_t least);
+
+/* Goes on in another film, in which nothing has a row. All was told up to a time: lives_cut(). */
+void lives_turn(struct lives *lives);
+
+struct lives_counts {
+	uint64_t refused; /* threads: too many, or no memory */
+	uint64_t unknown; /* switches of threads of which nothing was told before */
+	uint64_t holes;	  /* times of which nothing is known */
+	uint64_t stacks_missed;
+	size_t now;
+};
+struct lives_counts lives_counts(const struct lives *lives);
+
+#endif
