@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 
 #define TYPES_MAX UNWIND_RUNTIME_COUNT
@@ -27,8 +28,21 @@ struct attached {
 	void *state;
 	uint32_t data; /* reference into the pool */
 	bool ready;
+	uint64_t met; /* when it was met; clock_ns() */
 	struct frame_book frames;
 };
+
+/*
+ * What is read of a runtime while the dynamic linker, or its own constructors, are still at work
+ * cannot be told from damage: tables that are filled word by word. So what is not as it should be is
+ * looked at again for so long before it is refused. A version that is not known is so at once.
+ */
+#define SETTLES_NS 1000000000ull
+
+static bool may_settle(const struct attached *attached, int err)
+{
+	return (err == -EINVAL || err == -EFAULT) && clock_ns() - attached->met < SETTLES_NS;
+}
 
 /* Different reasons: an image's path may stand in one. */
 #define REFUSALS_MAX 256
@@ -176,7 +190,7 @@ static bool attach(struct runtimes *runtimes, struct attached *attached,
 
 	err = attached->type->attach ? attached->type->attach(&at, data, &attached->state, &why)
 				     : 0;
-	if (err == -EAGAIN)
+	if (err == -EAGAIN || may_settle(attached, err))
 		return true;
 	if (!err) {
 		attached->data = unwind_pool_take(runtimes->pool, UNWIND_DATA_WORDS);
@@ -227,6 +241,7 @@ static bool look_at(struct runtimes *runtimes, struct process_runtimes *of,
 	attached->image = mapping->image;
 	attached->mapping = *mapping;
 	attached->facts = facts;
+	attached->met = clock_ns();
 	if (!attach(runtimes, attached, process)) {
 		detach(runtimes, attached);
 		return false;
