@@ -37,6 +37,7 @@ PACKAGES = {
     "gcc": "gcc",
     "ghc": "ghc",
     "gdb": "gdb",
+    "go": "golang-go",
     "java": "default-jdk-headless",
     "javac": "default-jdk-headless",
     "jstack": "default-jdk-headless",

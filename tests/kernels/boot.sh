@@ -41,6 +41,10 @@ make_image()
 	for program in omit deep signal forker waits locks dump grows calls_tree calls_recursion calls_longjmp calls_exceptions; do
 		add_program "$build/tests/programs/$program"
 	done
+	# where Go is not, it is not tested
+	if [ -e "$build/tests/programs/waits_go-stripped" ]; then
+		add_program "$build/tests/programs/waits_go-stripped"
+	fi
 	cp "$here/inside.sh" "$root/init"
 	chmod 755 "$root/init"
 	(cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$cache/image.gz"
