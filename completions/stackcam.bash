@@ -150,7 +150,7 @@ _stackcam_value()
 	trace,--text) _stackcam_files -f ;;
 	report,--format)
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
-			heatmap histogram graph chrome perfetto"
+			heatmap histogram graph chrome perfetto states states-json"
 		;;
 	threads,--format) _stackcam_reply -W "text json" ;;
 	replay,--format) _stackcam_reply -W "text chrome perfetto" ;;

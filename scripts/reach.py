@@ -71,6 +71,8 @@ REACH = (
     ("src/camera/lives*", ["threads_camera"]),
     ("src/camera/threads*", ["threads_camera"]),
     ("src/query/slices*", ["threads_camera"]),
+    ("src/query/states*", ["threads_camera"]),
+    ("src/show/states*", ["threads_camera"]),
     ("src/bpf/dump*", ["threads"]),
     ("src/camera/dump*", ["threads"]),
     ("src/cmd/play*", ["docs", "play", "faults"]),

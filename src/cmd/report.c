@@ -37,7 +37,9 @@ static const char help_start[] =
 	"      --format FORMAT   table (the default), tree, folded, svg, flame-svg, html,\n"
 	"                        flame-html, pprof, speedscope, json, heatmap, histogram, graph,\n"
 	"                        chrome, perfetto; the last four of calls only, perfetto also\n"
-	"                        of the slices of -e threads; heatmap of samples: when they\n"
+	"                        of the slices of -e threads; states, states-json: how long\n"
+	"                        the threads of -e threads were in which state; heatmap of "
+	"samples: when they\n"
 	"                        were, a row for each 20 ms of a second, as SVG or for the\n"
 	"                        terminal; flame-svg and flame-html are svg and html; without\n"
 	"                        it the name given to -o decides\n"
@@ -240,6 +242,11 @@ static int write_answer(struct arguments *a, struct film *film, struct fail *why
 	shown = cmd_check_terminal(format, &output, why);
 	if (!shown && show_tells_slices(format, film, a->answer.question.event))
 		shown = show_slices(a, film, &output, why);
+	else if (!shown && format->slices && !format->story)
+		shown = fail(why, -EINVAL, "'stackcam record -e threads' records them",
+			     "format %s shows the lives of threads, and %s", format->name,
+			     a->answer.question.event ? "this event has none"
+						      : "the film has none");
 	else if (!shown)
 		shown = format->story	? tell(a, film, &output, why)
 			: format->times ? show_times(a, film, &output, why)

@@ -78,6 +78,8 @@ static const struct show_format formats[] = {
 	 .is_binary = true,
 	 .story = show_perfetto,
 	 .slices = show_perfetto_slices},
+	{.name = "states", .extensions = "states", .slices = show_states},
+	{.name = "states-json", .extensions = "states.json", .slices = show_states_json},
 	{.name = "json",
 	 .extensions = "json",
 	 .of_sums = true,
@@ -163,6 +165,8 @@ bool show_tells_slices(const struct show_format *format, const struct film *film
 {
 	if (!format->slices)
 		return false;
+	if (!event && !format->story)
+		return slices_event(film);
 	if (event)
 		return film_has_turns(film, film_find_event(film, event));
 	return !film_find_event(film, event_type(EVENT_CALLS)->name) && slices_event(film);

@@ -15,4 +15,13 @@
 int show_perfetto_slices(struct film *film, const struct question *q, FILE *out, uint64_t *told,
 			 struct fail *why);
 
+/*
+ * How long threads were in which state: of all, of each process and of each thread, as text and as
+ * JSON. As show_perfetto_slices().
+ */
+int show_states(struct film *film, const struct question *q, FILE *out, uint64_t *told,
+		struct fail *why);
+int show_states_json(struct film *film, const struct question *q, FILE *out, uint64_t *told,
+		     struct fail *why);
+
 #endif

@@ -78,6 +78,22 @@ waits_of_goroutines_are_told()
 	[ "$(share go.film ';main[.]sleeper;' ';main[.]sleeper;main[.]sleeps;time[.]Sleep;runtime[.]gopark;[[]sleep[]]')" -ge 90 ]
 }
 
+lives_are_told()
+{
+	dump 100 >said.txt &
+	pid=$!
+	until grep -q ready said.txt; do :; done
+	stackcam record -q -e threads -d 2 -p $pid -o lives.film || return 1
+	kill $pid
+	stackcam report --format states lives.film >lives.txt || return 1
+	for kind in lock ipc socket-read poll sleep on-cpu; do
+		grep -q "^  $kind " lives.txt || {
+			cat lives.txt
+			return 1
+		}
+	done
+}
+
 owners_of_locks_are_named()
 {
 	stackcam record -q -e lock -o locks.film -- locks 1 >/dev/null || return 1
@@ -171,6 +187,7 @@ if [ -e /usr/bin/waits_go-stripped ]; then
 	test_case goroutines waits_of_goroutines_are_told
 fi
 test_case locks owners_of_locks_are_named
+test_case lives lives_are_told
 test_case memory-growth growth_is_told
 test_case threads threads_are_listed
 test_case calls calls_are_counted

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/states.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "query/filter.h"
+
+struct summing {
+	struct states *states;
+	struct filter_kept kept;
+	uint32_t *places; /* by thread: its place in states->threads, and 1 */
+};
+
+void state_words(const struct film *film, const struct state *state, char *words, size_t size)
+{
+	const char *name = slice_kind_name(state->kind), *call;
+
+	if (!slice_is_wait(state->kind) || slice_wait_class(state->kind) != WAIT_OTHER) {
+		snprintf(words, size, "%s", name);
+		return;
+	}
+	call = wait_call_name(film->info.arch, FILM_WAIT_SLEEPS, state->call);
+	if (*call == '?')
+		snprintf(words, size, "%s (system call %u)", name, state->call - 1u);
+	else
+		snprintf(words, size, "%s (%s)", name, *call ? call : "no system call");
+}
+
+uint64_t state_quantile(const struct state *state, unsigned int of_thousand)
+{
+	uint64_t ns = latency_quantile(&state->times, of_thousand);
+
+	return ns < state->longest ? ns : state->longest;
+}
+
+static struct state *state_of(struct state_list *list, uint8_t kind, uint16_t call)
+{
+	vec_foreach (&list->states, state)
+		if (state->kind == kind && state->call == call)
+			return state;
+	if (!vec_push(&list->states, (struct state){.kind = kind, .call = call}))
+		return NULL;
+	return vec_last(&list->states);
+}
+
+static struct state_list *list_of(struct summing *s, uint32_t thread)
+{
+	struct states *states = s->states;
+	struct state_list list = {
+		.thread = thread, .process = states->film->threads[thread].process, .threads = 1};
+
+	if (!s->places[thread]) {
+		if (!vec_push(&states->threads, list))
+			return NULL;
+		s->places[thread] = (uint32_t)states->threads.count;
+	}
+	return &states->threads.at[s->places[thread] - 1];
+}
+
+static int take(void *context, const struct slice *slice)
+{
+	bool is_other = slice->kind == SLICE_WAIT + WAIT_OTHER;
+	uint64_t time = slice->end - slice->start;
+	struct summing *s = context;
+	struct state_list *list;
+	struct state *state;
+
+	if (!s->kept.threads[slice->thread])
+		return 0;
+	list = list_of(s, slice->thread);
+	state = list ? state_of(list, slice->kind, is_other ? slice->evidence.call : 0) : NULL;
+	if (!state || !latency_add(&state->times, time, 1))
+		return -ENOMEM;
+	s->states->slices++;
+	list->life += time;
+	list->on_cpu += slice->kind == SLICE_ON_CPU ? time : 0;
+	state->total += time;
+	state->longest = time > state->longest ? time : state->longest;
+	state->parts += slice->began_before || slice->goes_on;
+	return 0;
+}
+
+static bool add_list(struct state_list *to, const struct state_list *list)
+{
+	to->life += list->life;
+	to->on_cpu += list->on_cpu;
+	to->threads++;
+	vec_foreach (&list->states, state) {
+		struct state *sum = state_of(to, state->kind, state->call);
+
+		if (!sum || !latency_merge(&sum->times, &state->times))
+			return false;
+		sum->total += state->total;
+		sum->parts += state->parts;
+		sum->longest = state->longest > sum->longest ? state->longest : sum->longest;
+	}
+	return true;
+}
+
+static int add_up(struct states *states)
+{
+	uint32_t *places = calloc(states->film->process_count + 1ull, sizeof(*places));
+	int err = places ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < states->threads.count; i++) {
+		const struct state_list *thread = &states->threads.at[i];
+		const struct state_list process = {.process = thread->process};
+
+		if (!places[thread->process]) {
+			if (!vec_push(&states->processes, process)) {
+				err = -ENOMEM;
+				break;
+			}
+			places[thread->process] = (uint32_t)states->processes.count;
+		}
+		if (!add_list(&states->processes.at[places[thread->process] - 1], thread) ||
+		    !add_list(&states->all, thread))
+			err = -ENOMEM;
+	}
+	free(places);
+	return err;
+}
+
+static int more_first(uint64_t a, uint64_t b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int longest_first(const void *left, const void *right)
+{
+	const struct state *a = left, *b = right;
+
+	return more_first(a->total, b->total);
+}
+
+/* By time on CPUs; those without are in the order of their numbers. */
+static int busiest_first(const void *left, const void *right)
+{
+	const struct state_list *a = left, *b = right;
+	int order = more_first(a->on_cpu, b->on_cpu);
+
+	if (!order)
+		order = more_first(b->process, a->process);
+	return order ? order : more_first(b->thread, a->thread);
+}
+
+static void sort_list(struct state_list *list)
+{
+	if (list->states.count)
+		qsort(list->states.at, list->states.count, sizeof(*list->states.at), longest_first);
+}
+
+static void sort_all(struct states *states)
+{
+	sort_list(&states->all);
+	vec_foreach (&states->processes, list)
+		sort_list(list);
+	vec_foreach (&states->threads, list)
+		sort_list(list);
+	if (states->processes.count)
+		qsort(states->processes.at, states->processes.count, sizeof(*states->processes.at),
+		      busiest_first);
+	if (states->threads.count)
+		qsort(states->threads.at, states->threads.count, sizeof(*states->threads.at),
+		      busiest_first);
+}
+
+int states_make(struct film *film, uint32_t event, const struct filter *filter,
+		struct states *states, struct fail *why)
+{
+	struct summing s = {.states = states};
+	int err;
+
+	*states = (struct states){.film = film};
+	err = filter_span(filter, &film->info, &states->from, &states->to, why);
+	if (err)
+		return err;
+	if (states->to > film->info.end)
+		states->to = film->info.end;
+	if (states->from < film->info.start)
+		states->from = film->info.start;
+	err = filter_apply(filter, film, &s.kept);
+	s.places = calloc(film->thread_count + 1ull, sizeof(*s.places));
+	if (!err && !s.places)
+		err = -ENOMEM;
+	if (!err)
+		err = slices_each(film, event, states->from, states->to, take, &s, why);
+	if (!err)
+		err = add_up(states);
+	if (!err)
+		sort_all(states);
+	filter_kept_free(&s.kept);
+	free(s.places);
+	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot sum up states") : err;
+}
+
+static void free_list(struct state_list *list)
+{
+	vec_foreach (&list->states, state)
+		latency_free(&state->times);
+	vec_free(&list->states);
+}
+
+void states_free(struct states *states)
+{
+	free_list(&states->all);
+	vec_foreach (&states->processes, list)
+		free_list(list);
+	vec_foreach (&states->threads, list)
+		free_list(list);
+	vec_free(&states->processes);
+	vec_free(&states->threads);
+}

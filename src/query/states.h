@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_STATES_H
+#define QUERY_STATES_H
+
+#include "base/vec.h"
+#include "query/latency.h"
+#include "query/question.h"
+#include "query/slices.h"
+
+/*
+ * How long threads were in which state, and how often: of each thread, of each process, and of all.
+ * The sums of a thread's states are its life, as far as the film, or the question, has it.
+ */
+struct state {
+	uint8_t kind;  /* enum slice_kind, or more */
+	uint16_t call; /* of WAIT_OTHER: the system call and 1, else 0 */
+	uint64_t total, longest;
+	uint64_t parts; /* of those counted: the range, or the film, begins or ends in them */
+	struct latency times;
+};
+
+struct state_list {
+	uint32_t process, thread; /* of the film; thread 0: all of the process; both 0: all */
+	uint64_t life;		  /* the sum of all; of a process: of its threads */
+	uint64_t on_cpu, threads;
+	vec(struct state) states; /* the longest first */
+};
+
+struct states {
+	struct film *film;
+	uint64_t from, to; /* what of the film's time was asked for */
+	struct state_list all;
+	vec(struct state_list) processes; /* those with the most time on CPUs first */
+	vec(struct state_list) threads;	  /* in the order of their processes, then the same */
+	uint64_t slices;
+};
+
+/*
+ * Sums up an event of turns, of the threads and the time that a question asks for. 0 or a negative
+ * errno with *why filled; states_free() is needed in either case.
+ */
+int states_make(struct film *film, uint32_t event, const struct filter *filter,
+		struct states *states, struct fail *why);
+void states_free(struct states *states);
+
+/* As latency_quantile(), and at most the longest. */
+uint64_t state_quantile(const struct state *state, unsigned int of_thousand);
+
+/* "lock", "other (ioctl)". */
+void state_words(const struct film *film, const struct state *state, char *words, size_t size);
+
+#endif

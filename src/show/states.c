@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/states.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "film/events.h"
+#include "show/json_film.h"
+#include "show/slices.h"
+#include "show/words.h"
+
+static void put_number(FILE *out, uint64_t count)
+{
+	char words[32];
+
+	words_value(words, sizeof(words), "count", count);
+	fprintf(out, " %12s", words);
+}
+
+static void put_time(FILE *out, uint64_t ns)
+{
+	char words[32];
+
+	words_value(words, sizeof(words), "ns", ns);
+	fprintf(out, " %12s", words);
+}
+
+static void put_rows(const struct film *film, const struct state_list *list, FILE *out)
+{
+	char words[64], safe[256];
+
+	vec_foreach (&list->states, state) {
+		state_words(film, state, words, sizeof(words));
+		text_make_safe(safe, sizeof(safe), words);
+		fprintf(out, "  %-22s", safe);
+		put_number(out, state->times.count);
+		put_time(out, state->total);
+		fprintf(out, " %6.2f%%", words_percent(state->total, list->life));
+		put_time(out, state_quantile(state, 500));
+		put_time(out, state_quantile(state, 990));
+		put_time(out, state->longest);
+		fputc('\n', out);
+	}
+}
+
+static void put_life(const struct state_list *list, FILE *out)
+{
+	char words[32];
+
+	words_value(words, sizeof(words), "ns", list->life);
+	fprintf(out, ", %s\n", words);
+}
+
+static void put_process(const struct film *film, const struct state_list *list, FILE *out)
+{
+	const struct film_process *process = &film->processes[list->process];
+
+	fputs("\nprocess ", out);
+	text_print_safe(out, process->comm);
+	fprintf(out, " (%u), %llu thread%s", process->pid, (unsigned long long)list->threads,
+		list->threads == 1 ? "" : "s");
+	put_life(list, out);
+	put_rows(film, list, out);
+}
+
+static void put_thread(const struct film *film, const struct state_list *list, FILE *out)
+{
+	const struct film_thread *thread = &film->threads[list->thread];
+
+	fputs("\nthread ", out);
+	text_print_safe(out, thread->comm);
+	fprintf(out, " (%u)", thread->tid);
+	put_life(list, out);
+	put_rows(film, list, out);
+}
+
+static void put_text(const struct states *states, FILE *out)
+{
+	char words[32];
+
+	words_value(words, sizeof(words), "count", states->slices);
+	fprintf(out, "%llu threads of %zu processes, %s slices",
+		(unsigned long long)states->all.threads, states->processes.count, words);
+	put_life(&states->all, out);
+	fprintf(out, "  %-22s %12s %12s %7s %12s %12s %12s\n", "State", "Count", "Total", "Share",
+		"p50", "p99", "Longest");
+	put_rows(states->film, &states->all, out);
+	vec_foreach (&states->processes, process) {
+		put_process(states->film, process, out);
+		/* of a process with one thread, the thread has the same */
+		vec_foreach (&states->threads, thread)
+			if (process->threads > 1 && thread->process == process->process)
+				put_thread(states->film, thread, out);
+	}
+}
+
+int show_states(struct film *film, const struct question *q, FILE *out, uint64_t *told,
+		struct fail *why)
+{
+	uint32_t event = q->event ? film_find_event(film, q->event) : slices_event(film);
+	struct states states;
+	int err = states_make(film, event, &q->filter, &states, why);
+
+	*told = states.slices;
+	if (!err && states.slices)
+		put_text(&states, out);
+	states_free(&states);
+	return err;
+}
+
+static void put_states(struct json *j, const struct film *film, const struct state_list *list)
+{
+	char words[64];
+
+	json_u64(j, "life", list->life);
+	json_open(j, "states", '[');
+	vec_foreach (&list->states, state) {
+		state_words(film, state, words, sizeof(words));
+		json_open(j, NULL, '{');
+		json_text(j, "state", words);
+		json_bool(j, "wait", slice_is_wait(state->kind));
+		json_u64(j, "count", state->times.count);
+		json_u64(j, "total", state->total);
+		json_u64(j, "p50", state_quantile(state, 500));
+		json_u64(j, "p99", state_quantile(state, 990));
+		json_u64(j, "longest", state->longest);
+		json_u64(j, "parts", state->parts);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void put_json_thread(struct json *j, const struct film *film, const struct state_list *list)
+{
+	const struct film_thread *thread = &film->threads[list->thread];
+
+	json_open(j, NULL, '{');
+	json_u64(j, "pid", film->processes[list->process].pid);
+	json_u64(j, "tid", thread->tid);
+	json_text(j, "comm", thread->comm);
+	put_states(j, film, list);
+	json_close(j, '}');
+}
+
+static void put_json_process(struct json *j, const struct film *film, const struct state_list *list)
+{
+	json_open(j, NULL, '{');
+	json_u64(j, "pid", film->processes[list->process].pid);
+	json_text(j, "comm", film->processes[list->process].comm);
+	json_u64(j, "threads", list->threads);
+	put_states(j, film, list);
+	json_close(j, '}');
+}
+
+static void put_loss(struct json *j, const struct film *film, uint32_t event)
+{
+	json_open(j, "loss", '{');
+	for (size_t i = 0; i < film->loss_count; i++)
+		if (!film->losses[i].event || film->losses[i].event == event)
+			json_u64(j, film->losses[i].reason, film->losses[i].count);
+	json_close(j, '}');
+}
+
+static void put_json(const struct states *states, uint32_t event, FILE *out)
+{
+	struct json j = {.out = out};
+
+	json_open(&j, NULL, '{');
+	json_put_film(&j, states->film, states->from, states->to);
+	put_loss(&j, states->film, event);
+	json_u64(&j, "slices", states->slices);
+	json_open(&j, "all", '{');
+	put_states(&j, states->film, &states->all);
+	json_close(&j, '}');
+	json_open(&j, "processes", '[');
+	vec_foreach (&states->processes, list)
+		put_json_process(&j, states->film, list);
+	json_close(&j, ']');
+	json_open(&j, "threads", '[');
+	vec_foreach (&states->threads, list)
+		put_json_thread(&j, states->film, list);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	fputc('\n', out);
+}
+
+int show_states_json(struct film *film, const struct question *q, FILE *out, uint64_t *told,
+		     struct fail *why)
+{
+	uint32_t event = q->event ? film_find_event(film, q->event) : slices_event(film);
+	struct states states;
+	int err = states_make(film, event, &q->filter, &states, why);
+
+	*told = states.slices;
+	if (!err)
+		put_json(&states, event, out);
+	states_free(&states);
+	return err;
+}

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""record -e threads: the life of every thread, against what the programs are known to do."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+from harness import needs_root, wait_until
+from test_threads import MOVING, PARTS, WAITING, start
+
+pytestmark = needs_root
+
+# Of the threads of dump that wait all the time: what for.
+CLASSES = {name: what[1] for name, what in WAITING.items()}
+
+# It waits in known ways, one after the other, and says how long each took by its own clock.
+WAYS = """
+import ctypes, fcntl, os, select, socket, subprocess, threading, time
+
+def spent(name, wait):
+    begin = time.monotonic_ns()
+    wait()
+    print(name, time.monotonic_ns() - begin, flush=True)
+
+def after(act):
+    threading.Timer(0.1, act).start()
+
+def pipe():
+    to, end = os.pipe()
+    after(lambda: os.write(end, b"x"))
+    os.read(to, 1)
+
+def lock():
+    held = threading.Lock()
+    held.acquire()
+    after(held.release)
+    held.acquire()
+
+def network():
+    listener = socket.create_server(("127.0.0.1", 0))
+    one = socket.create_connection(listener.getsockname())
+    two, _ = listener.accept()
+    after(lambda: two.send(b"x"))
+    one.recv(1)
+
+def accept():
+    listener = socket.create_server(("127.0.0.1", 0))
+    after(lambda: socket.create_connection(listener.getsockname()))
+    listener.accept()
+
+def unix():
+    one, two = socket.socketpair()
+    after(lambda: two.send(b"x"))
+    one.recv(1)
+
+def poll():
+    to, end = os.pipe()
+    after(lambda: os.write(end, b"x"))
+    select.select([to], [], [])
+
+def flock():
+    name = f"/tmp/flock-{os.getpid()}"
+    one, two = open(name, "w"), open(name, "w")
+    os.unlink(name)
+    fcntl.flock(one, fcntl.LOCK_EX)
+    after(lambda: fcntl.flock(one, fcntl.LOCK_UN))
+    fcntl.flock(two, fcntl.LOCK_EX)
+
+spent("ipc", pipe)
+spent("ipc", unix)
+spent("lock", lock)
+spent("socket-read", network)
+spent("accept", accept)
+spent("poll", poll)
+spent("file", flock)
+spent("sleep", lambda: time.sleep(0.1))
+spent("child", lambda: os.waitpid(os.posix_spawn("/bin/sleep", ["sleep", "0.1"], os.environ), 0))
+begin, cpu = time.monotonic_ns(), time.thread_time_ns()
+while time.thread_time_ns() - cpu < 200_000_000:
+    pass
+print("on-cpu", time.thread_time_ns(), flush=True)
+"""
+
+PING_PONG = """
+import os
+a, b = os.pipe(), os.pipe()
+turns = TURNS
+if not os.fork():
+    for _ in range(turns):
+        os.read(a[0], 1)
+        os.write(b[1], b"x")
+    os._exit(0)
+for _ in range(turns):
+    os.write(a[1], b"x")
+    os.read(b[0], 1)
+os.wait()
+"""
+
+SHORT = """
+import _thread, threading
+done = threading.Semaphore(0)
+for _ in range(1000):
+    _thread.start_new_thread(done.release, ())
+for _ in range(1000):
+    done.acquire()
+"""
+
+
+def states_of(lab, film):
+    done = lab.run("report", "--format", "states-json", getattr(film, "path", film))
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    for part in [answer["all"], *answer["processes"], *answer["threads"]]:
+        assert sum(state["total"] for state in part["states"]) == part["life"]
+        for state in part["states"]:
+            assert state["p50"] <= state["p99"] <= state["longest"] <= state["total"]
+    return answer
+
+
+def in_state(thread, name):
+    """What a thread has of a state; zeros if it was never in it."""
+    for state in thread["states"]:
+        if state["state"] == name:
+            return state
+    return {"count": 0, "total": 0, "longest": 0}
+
+
+def check_sleepers(answer):
+    threads = {thread["comm"]: thread for thread in answer["threads"]}
+    for name, kind in CLASSES.items():
+        thread = threads[name]
+        wait = in_state(thread, kind)
+        assert wait["count"] == 1 and wait["total"] == thread["life"], (name, kind, thread)
+    lives = {name: thread["life"] for name, thread in threads.items()}
+    # each was there from the first to the last moment, whatever it did
+    assert max(lives.values()) - min(lives.values()) < 50_000_000, lives
+    assert in_state(threads["busy"], "on-cpu")["total"] + in_state(threads["busy"], "preempted")["total"] + \
+        in_state(threads["busy"], "woken")["total"] + in_state(threads["busy"], "hole")["total"] == threads["busy"]["life"]
+
+
+def test_sleepers(lab):
+    """Threads that wait from before the recording to its end, for something of each kind."""
+    program, target = start(lab)
+    try:
+        answer = states_of(lab, lab.record("-e", "threads", "-p", target.pid, "-d", 1))
+        assert len(answer["threads"]) == PARTS + 1
+        check_sleepers(answer)
+        assert in_state(next(thread for thread in answer["threads"] if thread["comm"] == "restless"), "on-cpu")["count"]
+    finally:
+        program.__exit__(None, None, None)
+
+
+def test_planted_waits(lab, tmp_path):
+    """Waits of each kind have their class, and last as long as by the program's own clock."""
+    film = tmp_path / "ways.film"
+    done = lab.run("record", "-e", "threads", "-o", film, "--", sys.executable, "-c", WAYS)
+    assert done.returncode == 0, done.stderr
+    answer = states_of(lab, film)
+    wanted = {}
+    for line in done.stdout.splitlines():
+        name, took = line.split()
+        wanted[name] = wanted.get(name, 0) + int(took)
+    main = next(thread for thread in answer["threads"] if thread["pid"] == thread["tid"] and
+                in_state(thread, "file")["count"])
+    for name, took in wanted.items():
+        total = in_state(main, name)["total"]
+        if name == "on-cpu":
+            assert 0.8 * took < total < 1.25 * took + 50_000_000, (name, took, main)
+        else:
+            assert 0.5 * took < total < took + 20_000_000, (name, took, main)
+    assert in_state(main, "hole")["total"] == 0
+    assert not any(state["state"].startswith("other") for state in main["states"])
+
+
+def test_storm(lab):
+    """Two threads that hand a byte to each other as fast as they can: each turn is there."""
+    turns = 20000
+    film = lab.record("-e", "threads", "--", sys.executable, "-c", PING_PONG.replace("TURNS", str(turns)))
+    answer = states_of(lab, film)
+    waits = sum(in_state(thread, "ipc")["count"] for thread in answer["threads"])
+    on_cpu = sum(in_state(thread, "on-cpu")["count"] for thread in answer["threads"])
+    assert not any("log of its CPU was full" in reason for reason in answer["loss"]), answer["loss"]
+    # on two CPUs some bytes are there before they are waited for
+    assert waits > turns / 4 and on_cpu >= waits
+    assert sum(in_state(thread, "hole")["total"] for thread in answer["threads"]) < 0.02 * answer["all"]["life"]
+
+
+def test_crowd(lab):
+    """More threads than anything has room for by itself: each is there, all the time."""
+    program, target = start(lab, 2000, count=2000 + PARTS + 1)
+    try:
+        answer = states_of(lab, lab.record("-e", "threads", "-p", target.pid, "-d", 1))
+        crowd = [thread for thread in answer["threads"] if thread["comm"] == "crowd"]
+        assert len(crowd) == 2000
+        assert all(in_state(thread, "lock")["total"] == thread["life"] for thread in crowd)
+        check_sleepers(answer)
+    finally:
+        program.__exit__(None, None, None)
+
+
+def test_short_lives(lab):
+    """Threads that live for some microseconds, and are gone before anything is read of them."""
+    answer = states_of(lab, lab.record("-e", "threads", "--", sys.executable, "-c", SHORT))
+    assert len(answer["threads"]) >= 1001
+    assert all(in_state(thread, "on-cpu")["count"] or in_state(thread, "hole")["count"] for thread in answer["threads"])
+    holes = sum(in_state(thread, "hole")["count"] > 0 for thread in answer["threads"])
+    assert holes < 20, answer["loss"]
+
+
+def test_killed_recorder(lab, tmp_path):
+    """What was committed reads, and has the lives of all threads up to about the last second."""
+    program, target = start(lab)
+    film = tmp_path / "killed.film"
+    try:
+        recorder = subprocess.Popen([lab.stackcam, "record", "-q", "-e", "threads", "-p", str(target.pid), "-o", film],
+                                    stdin=subprocess.DEVNULL)
+        begin = time.monotonic()
+        # two commits after the first that has turns
+        assert wait_until(lambda: time.monotonic() - begin > 4 and film.exists())
+        recorder.send_signal(signal.SIGKILL)
+        recorder.wait()
+        answer = states_of(lab, film)
+        threads = {thread["comm"]: thread for thread in answer["threads"]}
+        for name, kind in CLASSES.items():
+            assert in_state(threads[name], kind)["total"] > 1_000_000_000, (name, threads[name])
+        assert set(MOVING) <= set(threads)
+    finally:
+        program.__exit__(None, None, None)
+
+
+def test_with_other_events(lab):
+    """The samples of CPUs and the waits by stack are in the same film."""
+    film = lab.record("-e", "threads,on-cpu,off-cpu", "--", lab.program("waits"), 1)
+    answer = states_of(lab, film)
+    off_cpu = json.loads(lab.run("report", "-e", "off-cpu", "--format", "json", film.path).stdout)["event"]["total"]
+    waits = sum(state["total"] for state in answer["all"]["states"]
+                if state["wait"] and state["state"] not in ("poll", "accept", "signal", "stopped", "work"))
+    assert 0.9 * off_cpu < waits < 1.1 * off_cpu
+    assert json.loads(lab.run("report", "-e", "on-cpu", "--format", "json", film.path).stdout)["stacks"]["samples"] > 10
+
+
+def test_refused(lab):
+    """A film without lives has no states."""
+    film = lab.record("-e", "on-cpu", "--", "true")
+    done = lab.run("report", "--format", "states", film.path)
+    assert done.returncode == 1 and "record -e threads" in done.stderr
