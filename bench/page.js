@@ -52,13 +52,18 @@ window.bench = (() => {
 		wheel(canvas, box.left + box.width * (0.1 + i % 160 / 200), i % 80 < 40 ? -60 : 60, true);
 	}
 
-	function wheel(canvas, x, deltaY, ctrlKey) {
+	/** Shift and the wheel: to the right for 40 frames, to the left for 40. */
+	function across(canvas, i) {
+		wheel(canvas, canvas.getBoundingClientRect().left + 100, i % 80 < 40 ? 30 : -30, false, true);
+	}
+
+	function wheel(canvas, x, deltaY, ctrlKey, shiftKey = false) {
 		const box = canvas.getBoundingClientRect();
 		const point = { clientX: x, clientY: box.top + box.height / 2 };
 		canvas.dispatchEvent(new MouseEvent('mousemove', { ...point, bubbles: true }));
-		canvas.dispatchEvent(new WheelEvent('wheel', { ...point, deltaY, ctrlKey, bubbles: true, cancelable: true }));
+		canvas.dispatchEvent(new WheelEvent('wheel', { ...point, deltaY, ctrlKey, shiftKey, bubbles: true, cancelable: true }));
 	}
 	const down = (i) => i % 80 < 40;
 
-	return { firstPaint, frames, zoom, wheel, down };
+	return { firstPaint, frames, zoom, across, wheel, down };
 })();

@@ -71,7 +71,7 @@ static uint32_t find_lane(struct adder *a, uint32_t id)
 /* Adds the ns of [start, end) to the steps that they lie in. */
 static void add_load(const struct lanes *lanes, uint64_t *load, uint64_t start, uint64_t end)
 {
-	uint64_t step = (lanes->to - lanes->from + lanes->steps - 1) / lanes->steps;
+	uint64_t step = lanes->step;
 
 	start = start > lanes->from ? start : lanes->from;
 	end = end < lanes->to ? end : lanes->to;
@@ -102,7 +102,7 @@ static int add_run(struct lanes *lanes, struct lane *lane, const struct slice *s
 	size_t before = lane->runs.all.count;
 
 	if (!lanes->pixel || lanes->run_count >= LANES_RUNS_MAX) {
-		lanes->is_cut |= lanes->pixel != 0;
+		lanes->are_runs_cut |= lanes->pixel != 0;
 		return 0;
 	}
 	if (!lane_runs_add(&lane->runs, lanes->pixel, start, start + (slice->end - slice->start),
@@ -142,6 +142,7 @@ static int begin_load(struct lanes *lanes)
 {
 	if (!lanes->steps || lanes->running)
 		return 0;
+	lanes->step = (lanes->to - lanes->from + lanes->steps - 1) / lanes->steps;
 	lanes->running = calloc(lanes->steps, sizeof(*lanes->running));
 	lanes->ready = calloc(lanes->steps, sizeof(*lanes->ready));
 	return lanes->running && lanes->ready ? 0 : -ENOMEM;

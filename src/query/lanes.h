@@ -51,9 +51,11 @@ struct lanes {
 	struct lane_state states[SLICE_KINDS];
 	/* by step: ns of all lanes on a CPU, and in the run queue */
 	uint64_t *running, *ready;
+	uint64_t step;	    /* ns */
 	uint64_t slices;    /* of all lanes */
 	uint64_t run_count; /* so far */
-	bool is_cut;	    /* there was no room for all lanes, or all runs */
+	bool is_cut;	    /* there was no room for all lanes, */
+	bool are_runs_cut;  /* or for all runs */
 
 	struct map known;
 	struct name_pool names;
@@ -69,6 +71,12 @@ int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char
 /* Ends all runs and brings those of each lane into the order of time. 0 or -ENOMEM. */
 int lanes_end(struct lanes *lanes);
 void lanes_free(struct lanes *lanes);
+
+/*
+ * All lanes, a process beside the other: the one whose threads ran longest first, and of each the
+ * thread that did. To be freed; null: no memory.
+ */
+const struct lane **lanes_in_order(const struct lanes *lanes);
 
 /* A slice, and what shows why it was what it was. */
 struct lane_slice {

@@ -117,87 +117,11 @@ static void put_numbers(struct json *j, const char *key, const uint64_t *numbers
 	json_close(j, ']');
 }
 
-static void put_lane(struct json *j, const struct lane *lane)
-{
-	json_open(j, NULL, '{');
-	json_text(j, "host", lane->host);
-	json_u64(j, "pid", lane->pid);
-	json_u64(j, "tid", lane->tid);
-	json_text(j, "comm", lane->comm);
-	json_text(j, "process", lane->process);
-	json_text(j, "command", lane->command);
-	put_numbers(j, "ns", lane->ns, SLICE_KINDS);
-	put_numbers(j, "slices", lane->slices, SLICE_KINDS);
-	json_close(j, '}');
-}
-
-static int by_time_on_cpu(const void *a, const void *b)
-{
-	const struct lane *x = *(const struct lane *const *)a;
-	const struct lane *y = *(const struct lane *const *)b;
-
-	if (x->ns[SLICE_ON_CPU] != y->ns[SLICE_ON_CPU])
-		return x->ns[SLICE_ON_CPU] > y->ns[SLICE_ON_CPU] ? -1 : 1;
-	return x->tid != y->tid ? (x->tid < y->tid ? -1 : 1) : 0;
-}
-
-/* Those that ran longest come first. */
-static int put_lanes(struct json *j, const struct lanes *lanes, uint64_t limit)
-{
-	const struct lane **order = calloc(lanes->all.count + 1, sizeof(const struct lane *));
-
-	if (!order)
-		return -ENOMEM;
-	for (size_t i = 0; i < lanes->all.count; i++)
-		order[i] = &lanes->all.at[i];
-	qsort(order, lanes->all.count, sizeof(const struct lane *), by_time_on_cpu);
-	json_open(j, "lanes", '[');
-	for (size_t i = 0; i < lanes->all.count && i < limit; i++)
-		put_lane(j, order[i]);
-	json_close(j, ']');
-	free(order);
-	return 0;
-}
-
-int api_timeline_lanes(const struct request *request, struct answer *answer, struct fail *why)
-{
-	struct json j = {.out = answer->out};
-	struct timeline t = {0};
-	uint64_t limit, steps;
-	int err = begin(request, "limit steps", &t, why);
-
-	if (!err)
-		err = ask_number(request->url, "limit", 1, LANES_LIMIT, LANES_USUAL, &limit, why);
-	if (!err)
-		err = ask_number(request->url, "steps", 0, LANES_STEPS_MAX, 0, &steps, why);
-	if (!err) {
-		t.lanes.steps = steps;
-		err = store_lanes(request->store, &t.ask.ask, &t.lanes, &t.sum, why);
-	}
-	if (!err) {
-		json_open(&j, NULL, '{');
-		put_sum(&j, "sum", &t.sum);
-		put_base(&j, &t);
-		json_u64(&j, "threads", t.lanes.all.count);
-		json_bool(&j, "cut", t.lanes.is_cut);
-		put_numbers(&j, "running", t.lanes.running, t.lanes.running ? steps : 0);
-		put_numbers(&j, "ready", t.lanes.ready, t.lanes.ready ? steps : 0);
-		if (put_lanes(&j, &t.lanes, limit))
-			err = fail_errno(why, -ENOMEM, NULL, "cannot answer");
-		json_close(&j, '}');
-	}
-	end(&t);
-	return err;
-}
-
 /* For each run: ns since the one before it ended, its length, kind, slices, and ns of its kind. */
 static void put_runs(struct json *j, const struct lane *lane, uint64_t base)
 {
 	uint64_t at = base;
 
-	json_open(j, NULL, '{');
-	json_u64(j, "pid", lane->pid);
-	json_u64(j, "tid", lane->tid);
 	json_open(j, "runs", '[');
 	vec_foreach (&lane->runs.all, run) {
 		/* of a number that was used twice at the same time, what comes later stands */
@@ -213,43 +137,128 @@ static void put_runs(struct json *j, const struct lane *lane, uint64_t base)
 		at = run->end;
 	}
 	json_close(j, ']');
+}
+
+static void put_lane(struct json *j, const struct timeline *t, const struct lane *lane,
+		     bool has_runs)
+{
+	json_open(j, NULL, '{');
+	json_text(j, "host", lane->host);
+	json_u64(j, "pid", lane->pid);
+	json_u64(j, "tid", lane->tid);
+	json_text(j, "comm", lane->comm);
+	json_text(j, "process", lane->process);
+	json_text(j, "command", lane->command);
+	put_numbers(j, "ns", lane->ns, SLICE_KINDS);
+	put_numbers(j, "slices", lane->slices, SLICE_KINDS);
+	if (has_runs)
+		put_runs(j, lane, t->lanes.from);
 	json_close(j, '}');
+}
+
+/* Runs are of the first so many lanes; none of them, if some have no room. */
+static int put_lanes(struct json *j, const struct timeline *t, uint64_t limit, uint64_t shown)
+{
+	const struct lane **order = lanes_in_order(&t->lanes);
+
+	if (!order)
+		return -ENOMEM;
+	json_open(j, "lanes", '[');
+	for (size_t i = 0; i < t->lanes.all.count && i < limit; i++)
+		put_lane(j, t, order[i], i < shown && !t->lanes.are_runs_cut);
+	json_close(j, ']');
+	free(order);
+	return 0;
+}
+
+/* Of the time that an answer is of. */
+static int check_pixels(const struct timeline *t, uint64_t from, uint64_t to, struct fail *why)
+{
+	if (!t->lanes.pixel || (to - from) / t->lanes.pixel <= PIXELS_MAX)
+		return 0;
+	return fail(why, -EINVAL, NULL,
+		    "more than %d pixels are asked for: ask for less time, or a larger pixel",
+		    PIXELS_MAX);
+}
+
+int api_timeline_lanes(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct json j = {.out = answer->out};
+	struct timeline t = {0};
+	uint64_t limit, steps, shown;
+	int err = begin(request, "limit steps shown pixel", &t, why);
+
+	if (!err)
+		err = ask_number(request->url, "limit", 1, LANES_LIMIT, LANES_USUAL, &limit, why);
+	if (!err)
+		err = ask_number(request->url, "steps", 0, LANES_STEPS_MAX, 0, &steps, why);
+	if (!err)
+		err = ask_number(request->url, "shown", 0, RUN_LANES_MAX, 0, &shown, why);
+	if (!err)
+		err = ask_number(request->url, "pixel", 1, INT64_MAX, INT64_MAX, &t.lanes.pixel,
+				 why);
+	if (!err) {
+		t.lanes.steps = steps;
+		t.lanes.pixel = shown ? t.lanes.pixel : 0;
+		err = store_lanes(request->store, &t.ask.ask, &t.lanes, &t.sum, why);
+	}
+	if (!err)
+		err = check_pixels(&t, t.lanes.from, t.lanes.to, why);
+	if (!err) {
+		json_open(&j, NULL, '{');
+		put_sum(&j, "sum", &t.sum);
+		put_base(&j, &t);
+		json_u64(&j, "threads", t.lanes.all.count);
+		json_bool(&j, "cut", t.lanes.is_cut);
+		put_numbers(&j, "running", t.lanes.running, t.lanes.running ? steps : 0);
+		put_numbers(&j, "ready", t.lanes.ready, t.lanes.ready ? steps : 0);
+		if (put_lanes(&j, &t, limit, shown))
+			err = fail_errno(why, -ENOMEM, NULL, "cannot answer");
+		json_close(&j, '}');
+	}
+	end(&t);
+	return err;
+}
+
+static void put_slices(struct json *j, const struct timeline *t)
+{
+	json_open(j, "lanes", '[');
+	vec_foreach (&t->lanes.all, lane) {
+		json_open(j, NULL, '{');
+		json_u64(j, "pid", lane->pid);
+		json_u64(j, "tid", lane->tid);
+		put_runs(j, lane, t->lanes.from);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
 }
 
 int api_timeline_slices(const struct request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct timeline t = {0};
-	uint64_t pixel;
+	const struct store_ask *ask = &t.ask.ask;
 	int err = begin(request, "lanes pixel", &t, why);
 
 	if (!err)
 		err = take_lanes(request, &t, why);
 	if (!err)
-		err = ask_number(request->url, "pixel", 1, INT64_MAX, 0, &pixel, why);
-	if (!err && (!t.of || !t.ask.ask.from || !t.ask.ask.to))
+		err = ask_number(request->url, "pixel", 1, INT64_MAX, 0, &t.lanes.pixel, why);
+	if (!err && (!t.of || !ask->from || !ask->to))
 		err = fail(why, -EINVAL, NULL, "slices are asked for by lanes, from and to");
-	if (!err && !pixel)
-		pixel = (t.ask.ask.to - t.ask.ask.from) / PIXELS_USUAL + 1;
-	if (!err && (t.ask.ask.to - t.ask.ask.from) / pixel > PIXELS_MAX)
-		err = fail(
-			why, -EINVAL, NULL,
-			"more than %d pixels are asked for: ask for less time, or a larger pixel",
-			PIXELS_MAX);
-	if (!err) {
-		t.lanes.pixel = pixel;
-		err = store_lanes(request->store, &t.ask.ask, &t.lanes, &t.sum, why);
-	}
+	if (!err && !t.lanes.pixel)
+		t.lanes.pixel = (ask->to - ask->from) / PIXELS_USUAL + 1;
+	if (!err)
+		err = check_pixels(&t, ask->from, ask->to, why);
+	if (!err)
+		err = store_lanes(request->store, ask, &t.lanes, &t.sum, why);
 	if (!err) {
 		json_open(&j, NULL, '{');
 		put_sum(&j, "sum", &t.sum);
 		put_base(&j, &t);
-		json_u64(&j, "pixel", pixel);
-		json_bool(&j, "cut", t.lanes.is_cut);
-		json_open(&j, "lanes", '[');
-		vec_foreach (&t.lanes.all, lane)
-			put_runs(&j, lane, t.lanes.from);
-		json_close(&j, ']');
+		json_u64(&j, "pixel", t.lanes.pixel);
+		json_bool(&j, "cut", t.lanes.is_cut || t.lanes.are_runs_cut);
+		put_slices(&j, &t);
 		json_close(&j, '}');
 	}
 	end(&t);

@@ -98,7 +98,8 @@ def test_lanes_add_up_to_the_time(sample):
         # the last of what a film says goes up to its end, of which it may be a ns more
         assert dict(zip(answer["classes"], lanes[tid]["ns"])) == sums
         assert sum(lanes[tid]["slices"]) == len(slices)
-    assert [lane["ns"][0] for lane in answer["lanes"]] == sorted((lane["ns"][0] for lane in answer["lanes"]), reverse=True)
+    # processes that ran longest first, and of each the threads that did
+    assert [lane["tid"] for lane in answer["lanes"]] == [11, 10, 12]
     assert sum(answer["running"]) == sum(lane["ns"][0] for lane in answer["lanes"])
     assert sum(answer["ready"]) == 10 * MS
     assert "\x1b" not in json.dumps(answer, ensure_ascii=False).replace("\\u001b", "")
@@ -117,6 +118,16 @@ def test_merged_runs_cover_each_ns_once(sample, first, length):
         assert all(before[2] == after[1] for before, after in zip(runs, runs[1:]))
         assert sum(count for *_, count in runs) == len(exact) == 20 * length
     assert all(end - start <= MS for _, start, end, _ in merged) and len(merged) <= 2 * length + 1
+
+
+def test_lanes_with_their_runs(sample):
+    """The first picture in one answer: of the first lanes what the route of slices says."""
+    answer = sample.get("lanes", shown=2, pixel=MS)
+    assert ["runs" in lane for lane in answer["lanes"]] == [True, True, False]
+    drawn = sample.get("slices", **{"from": START, "to": f"{START}.100000001", "lanes": "10.10,10.11", "pixel": MS})
+    assert {lane["tid"]: lane["runs"] for lane in answer["lanes"][:2]} == {lane["tid"]: lane["runs"] for lane in drawn["lanes"]}
+    assert not any("runs" in lane for lane in sample.get("lanes", pixel=MS)["lanes"])
+    assert b"pixels" in sample.answer("lanes", shown=2, pixel=1)[1]
 
 
 def test_states_of_an_area(sample):
@@ -159,7 +170,7 @@ def test_one_slice_and_its_evidence(sample):
     ("slices", {"lanes": "10.10", "from": 1, "to": 2, "pixel": 0}, "from 1 to"),
     ("slices", {"lanes": "10.10", "from": 2, "to": 1}, "before it begins"),
     ("slices", {"lanes": "10.10", "from": 1, "to": 2, "steps": 1}, "no parameter 'steps'"),
-    ("lanes", {"limit": 0}, "from 1 to"), ("lanes", {"steps": 2001}, "from 0 to"), ("lanes", {"limit": -1}, "from 1 to"),
+    ("lanes", {"limit": 0}, "from 1 to"), ("lanes", {"steps": 2001}, "from 0 to"), ("lanes", {"limit": -1}, "from 1 to"), ("lanes", {"shown": 257}, "from 0 to"),
     ("lanes", {"event": "on-cpu"}, "on-cpu"), ("states", {"lanes": "\x1b[31m"}, "a list such as"),
     ("slice", {}, "lane_pid, lane_tid and at"), ("slice", {"lane_pid": 1, "lane_tid": 1}, "lane_pid, lane_tid and at"),
     ("slice", {"lane_pid": 1, "lane_tid": 2**32, "at": 1}, "lane_tid is a number"),

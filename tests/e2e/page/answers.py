@@ -416,8 +416,11 @@ class Api:
             for which, a, b in self.slices_of(number, start - first, min(end - first, start - first + 12 * 10**9)):
                 ns[which] += b - a
                 slices[which] += 1
-            lanes.append({"host": "web-1", "pid": pid, "tid": tid, "comm": comm, "process": comm if tid == pid else
-                          "api-server", "command": f"/srv/{comm}", "ns": ns, "slices": slices})
+            lanes.append({"host": self.server.hosts[len(lanes) % len(self.server.hosts)], "pid": pid, "tid": tid, "comm": comm,
+                          "process": comm if tid == pid else "api-server", "command": f"/srv/{comm}", "ns": ns, "slices": slices})
+        if ask.get("shown"):
+            for lane, drawn in zip(lanes[:int(ask["shown"])], self.timeline_slices(ask)["lanes"]):
+                lane["runs"] = drawn["runs"]
         steps = int(ask.get("steps", 0))
         return answer | {"threads": len(lanes), "cut": False, "lanes": lanes, "running": [10**9 + i for i in range(steps)],
                          "ready": [10**8] * steps}
@@ -552,6 +555,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
+        self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for
         self.hold = set(hold)

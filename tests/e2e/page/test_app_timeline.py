@@ -73,8 +73,30 @@ def test_a_film_without_slices_has_no_timeline(page):
     assert page.link() == {}
 
 
+def test_the_first_picture_is_one_answer(timeline):
+    """All of the time, in pixels of a power of two, with the names: nothing more is asked for."""
+    asked, = timeline.server.questions("timeline/lanes")
+    assert int(asked["pixel"]).bit_count() == 1 and int(asked["shown"]) >= 31
+    timeline.until(lambda: timeline.find(".answers").get_attribute("aria-busy") == "false")
+    assert timeline.server.questions("timeline/slices") == []
+
+
+def test_lanes_are_of_one_host(page):
+    """Threads of two machines may have the same numbers."""
+    page.server.behave(**FILM)
+    page.server.hosts = ["web-1", answers.HOSTILE]
+    page.open("?view=timeline")
+    page.until(lambda: len(page.all(".notice button")) == 2)
+    page.server.hosts = ["web-1"]
+    page.click_text(".notice button", "web-1")
+    page.asks("timeline/lanes", host="web-1")
+    page.until(lambda: lanes(page))
+
+
 def test_what_is_asked(timeline):
     """Tiles of powers of two, of the lanes in sight alone; to the ns."""
+    timeline.click("#closer")
+    timeline.until(lambda: timeline.server.questions("timeline/slices"))
     asked = timeline.server.questions("timeline/slices")[-1]
     assert int(asked["pixel"]).bit_count() == 1 and int(asked["pixel"]) <= 12 * 10**9 / 800
     assert asked["event"] == "threads" and len(asked["lanes"].split(",")) <= 64
@@ -225,12 +247,11 @@ def test_hostile_names(page):
     assert "\u202e" not in page.text("body")
 
 
-def test_a_failure_is_said(page):
-    page.server.behave(**FILM, hold={"timeline/slices"})
-    page.open("?view=timeline")
-    page.until(lambda: page.all(".tl-names .lane"))
-    page.server.behave(**FILM, status=503)
-    page.server.release()
-    page.expected = ("503",)
-    page.keys("w")
-    page.until(lambda: page.all(".tl [role=alert]"))
+def test_a_failure_is_said(timeline):
+    timeline.server.behave(**FILM, status=503)
+    timeline.expected = ("503",)
+    timeline.click("#closer")
+    timeline.until(lambda: timeline.all(".tl [role=alert]"))
+    timeline.server.behave(**FILM)
+    timeline.click(".tl [role=alert] button")
+    timeline.until(lambda: timeline.server.questions("timeline/slices") and not timeline.all(".tl [role=alert]"))

@@ -184,6 +184,34 @@ static void test_runs(void **state)
 	film_free(film);
 }
 
+/* Processes by what their threads ran together, whichever thread ran longest. */
+static void test_order(void **state)
+{
+	static const uint32_t expected[] = {12, 11, 10, 20};
+	struct lanes lanes = {0};
+	const struct lane **order;
+	struct film *film;
+	uint32_t third, other;
+
+	(void)state;
+	begin();
+	third = film_build_thread(&build, 10, "web", 12, "third");
+	other = film_build_thread(&build, 20, "other", 20, "other");
+	put(first, 0, 100, 800, 0);
+	put(second, 0, 200, 700, 0);
+	put(third, 0, 300, 600, 0);
+	put(other, 0, 500, 400, 0);
+	film = film_build_open(&build);
+	ask(&lanes, film, 0, 900);
+	order = lanes_in_order(&lanes);
+	assert_non_null(order);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(order[i]->tid, expected[i]);
+	free(order);
+	lanes_free(&lanes);
+	film_free(film);
+}
+
 static void check_slice(struct film *film, uint64_t at, unsigned int kind, uint64_t start,
 			uint64_t end)
 {
@@ -232,9 +260,13 @@ static void test_long_slice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums_are_the_range), cmocka_unit_test(test_states_and_load),
-		cmocka_unit_test(test_chosen_lanes),	   cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_slice_at),	   cmocka_unit_test(test_long_slice),
+		cmocka_unit_test(test_sums_are_the_range),
+		cmocka_unit_test(test_states_and_load),
+		cmocka_unit_test(test_chosen_lanes),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_slice_at),
+		cmocka_unit_test(test_long_slice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,8 @@ export interface LaneRow {
 	/** ns and slices of each class. */
 	ns: number[];
 	slices: number[];
+	/** Of the first lanes, if they were asked for: as in SlicesAnswer. */
+	runs?: number[];
 }
 
 export interface LanesAnswer extends OfTime {

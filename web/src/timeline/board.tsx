@@ -11,11 +11,12 @@ import type { LanesAnswer, SlicesAnswer } from './answers';
 import { AreaPanel } from './area_panel';
 import { useBoardKeys } from './board_keys';
 import { listenToPointers } from './input';
-import { rowsOf } from './lanes';
+import { laneKey, rowsOf } from './lanes';
 import { Legend } from './legend';
 import { Minimap } from './minimap';
 import { Names } from './names';
 import { Ruler } from './ruler';
+import { unpackRuns } from './runs';
 import { ROW } from './sizes';
 import { SlicePanel } from './slice_panel';
 import { type LaneKey, Tiles } from './tiles';
@@ -28,7 +29,7 @@ import { useView } from './use_view';
 import type { Area, Hit } from './view';
 import { widened } from './viewport';
 
-function useTiles(answer: LanesAnswer, origin: Origin, onChange: (failure?: unknown) => void): Tiles {
+function useTiles(answer: LanesAnswer, level: number, origin: Origin, onChange: (failure?: unknown) => void): Tiles {
 	const { link, status } = usePage();
 	const event = slicesEvent(status);
 	const { filters } = link;
@@ -38,6 +39,13 @@ function useTiles(answer: LanesAnswer, origin: Origin, onChange: (failure?: unkn
 		getJson<SlicesAnswer>('timeline/slices', askOf(event, { from: origin.wordOf(range.from), to: origin.wordOf(range.to) },
 			filters, { lanes: lanes.join(','), pixel }), signal), answer.length,
 		(failure) => changed.current(failure)), [answer, event]);
+	useMemo(() => {
+		if (level < 0)
+			return;
+		const shown = answer.lanes.filter(({ runs }) => runs);
+		tiles.take(level, { from: 0, to: answer.length },
+			new Map(shown.map((row) => [laneKey(row), unpackRuns(row.runs!, 0)])));
+	}, [tiles]);
 	useEffect(() => () => tiles.close(), [tiles]);
 	return tiles;
 }
@@ -48,7 +56,8 @@ function startOf(origin: Origin, whole: Stretch, from: string, to: string): Stre
 	return start.to > start.from && start.from < whole.to && start.to > whole.from ? start : whole;
 }
 
-export function Board({ answer }: { answer: LanesAnswer }) {
+/** level: of the runs that came with the answer; -1: none did. */
+export function Board({ answer, level }: { answer: LanesAnswer; level: number }) {
 	const { link, theme } = usePage();
 	const own = link.timeline;
 	const origin = useMemo(() => new Origin(BigInt(answer.base)), [answer.base]);
@@ -58,7 +67,7 @@ export function Board({ answer }: { answer: LanesAnswer }) {
 	const actions = useActions(origin);
 	const placed = useView(whole, startOf(origin, whole, own.from, own.to), (range) => actions.note(range, whole));
 	const { view } = placed;
-	const tiles = useTiles(answer, origin, (error) => {
+	const tiles = useTiles(answer, level, origin, (error) => {
 		if (error)
 			setFailure(words.failed(safe(String((error as Error).message ?? error))));
 		view?.wake();

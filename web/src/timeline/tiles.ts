@@ -98,6 +98,18 @@ export class Tiles {
 		this.#ask();
 	}
 
+	/** Takes what came with another answer: runs of lanes, over a stretch, in pixels of a level. */
+	take(level: number, whole: Stretch, lanes: Map<LaneKey, Runs>): void {
+		for (const tile of tilesOf(level, whole)) {
+			const there = this.kept.get(nameOf(tile)) ?? new Map<LaneKey, Runs>();
+			for (const [lane, runs] of lanes) {
+				there.set(lane, runs);
+				this.runs += runs.count + 1;
+			}
+			this.kept.set(nameOf(tile), there);
+		}
+	}
+
 	/** What is known of a lane in the stretch of a tile, the finest there is; null: nothing yet. */
 	partOf(lane: LaneKey, tile: TileId): Part | null {
 		const clip = stretchOf(tile);
