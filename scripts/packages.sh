@@ -7,7 +7,7 @@ build_packages="
 	gcc libc6-dev linux-libc-dev meson ninja-build pkg-config python3
 	clang llvm bpftool libbpf-dev
 	libelf-dev libdw-dev libdebuginfod-dev libiberty-dev
-	libcapstone-dev
+	libcapstone-dev libpcre2-dev
 	libmicrohttpd-dev libgnutls28-dev libcurl4-gnutls-dev libjansson-dev
 	libzstd-dev zlib1g-dev liblzma-dev libsqlite3-dev
 	libcmocka-dev

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/regex.h"
 #include "base/vec.h"
 
 /* A list that a person, or a script, could mean. */
@@ -15,12 +15,11 @@
 struct pattern {
 	bool include;
 	bool is_library; /* a library as a whole: name is null */
-	bool is_regex;
-	bool is_plain; /* no character in it has a meaning of its own */
-	bool is_all;   /* "*" */
+	bool is_plain;	 /* no character in it has a meaning of its own */
+	bool is_all;	 /* "*" */
 	char *name;
-	char *library; /* of NAME@LIB; null: wherever it is */
-	regex_t regex;
+	char *library;	     /* of NAME@LIB; null: wherever it is */
+	struct regex *regex; /* null: name is a glob */
 };
 
 struct choice {
@@ -35,8 +34,7 @@ int choice_new(struct choice **choice)
 
 static void free_pattern(struct pattern *p)
 {
-	if (p->is_regex)
-		regfree(&p->regex);
+	regex_free(p->regex);
 	free(p->name);
 	free(p->library);
 }
@@ -80,15 +78,9 @@ static char *closed_up(const char *text)
 
 static int compile(struct pattern *p, const char *expression, struct fail *why)
 {
-	char words[200];
-	int err = regcomp(&p->regex, expression, REG_EXTENDED | REG_NOSUB);
+	int err = regex_compile(expression, &p->regex, why);
 
-	if (!err) {
-		p->is_regex = true;
-		return 0;
-	}
-	regerror(err, &p->regex, words, sizeof(words));
-	return fail(why, -EINVAL, "see regex(7)", "pattern \"re:%s\": %s", expression, words);
+	return err == -ENOMEM ? fail_errno(why, err, NULL, "pattern \"re:%s\"", expression) : err;
 }
 
 static int set_glob(struct pattern *p, const char *text, struct fail *why)
@@ -168,11 +160,11 @@ static bool glob_matches(const struct pattern *p, const char *name)
 	return !fnmatch(p->name, name, 0);
 }
 
-static bool regex_matches(const struct pattern *p, const struct candidate *c)
+static bool any_matches(const struct pattern *p, const struct candidate *c)
 {
-	return !regexec(&p->regex, c->as_is, 0, NULL, 0) ||
-	       (c->name != c->as_is && !regexec(&p->regex, c->name, 0, NULL, 0)) ||
-	       (strcmp(c->symbol, c->as_is) && !regexec(&p->regex, c->symbol, 0, NULL, 0));
+	return regex_matches(p->regex, c->as_is) ||
+	       (c->name != c->as_is && regex_matches(p->regex, c->name)) ||
+	       (strcmp(c->symbol, c->as_is) && regex_matches(p->regex, c->symbol));
 }
 
 static bool matches(const struct pattern *p, const struct candidate *c)
@@ -181,8 +173,8 @@ static bool matches(const struct pattern *p, const struct candidate *c)
 		return false;
 	if (p->is_library)
 		return true;
-	if (p->is_regex)
-		return regex_matches(p, c);
+	if (p->regex)
+		return any_matches(p, c);
 	return glob_matches(p, c->name) || (c->symbol != c->name && glob_matches(p, c->symbol));
 }
 
@@ -210,4 +202,14 @@ bool choice_has(const struct choice *choice, const char *name, const char *symbo
 		}
 	free(larger);
 	return has;
+}
+
+int choice_check(const struct choice *choice, struct fail *why)
+{
+	int err = 0;
+
+	vec_foreach (&choice->patterns, p)
+		if (!err && p->regex)
+			err = regex_check(p->regex, why);
+	return err;
 }

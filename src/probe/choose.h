@@ -34,4 +34,10 @@ int choice_add_library(struct choice *choice, bool include, const char *pattern,
 bool choice_has(const struct choice *choice, const char *name, const char *symbol,
 		const char *library);
 
+/*
+ * 0, or -EINVAL with *why filled: a regular expression took too long, and nothing that
+ * choice_has() said is worth anything.
+ */
+int choice_check(const struct choice *choice, struct fail *why);
+
 #endif

@@ -531,6 +531,8 @@ int probe_functions_of(const struct probe_question *question, struct probe_funct
 		if (err)
 			fail_errno(why, err, NULL, "choosing functions");
 		else
+			err = choice_check(question->choice, why);
+		if (!err)
 			hand_over(&p, functions);
 	}
 	if (p.private)

@@ -46,7 +46,7 @@ static bool keeps_thread(const struct filter *f, const struct film *film, uint32
 }
 
 /* One byte per frame: whether one of its functions, or its place if it has none, matches. */
-static uint8_t *match_frames(const struct film *film, const regex_t *regex)
+static uint8_t *match_frames(const struct film *film, struct regex *regex)
 {
 	uint8_t *functions = new_flags(film->function_count, 0);
 	uint8_t *frames = new_flags(film->frame_count, 0);
@@ -58,7 +58,7 @@ static uint8_t *match_frames(const struct film *film, const regex_t *regex)
 		return NULL;
 	}
 	for (i = 1; i < film->function_count; i++)
-		functions[i] = !regexec(regex, film->functions[i].name, 0, NULL, 0);
+		functions[i] = regex_matches(regex, film->functions[i].name);
 	for (i = 1; i < film->frame_count; i++) {
 		const struct film_frame *frame = &film->frames[i];
 		char place[256];
@@ -66,9 +66,8 @@ static uint8_t *match_frames(const struct film *film, const regex_t *regex)
 		if (frame->function)
 			frames[i] = functions[frame->function];
 		else
-			frames[i] =
-				!regexec(regex, name_of_place(film, frame, place, sizeof(place)), 0,
-					 NULL, 0);
+			frames[i] = regex_matches(regex,
+						  name_of_place(film, frame, place, sizeof(place)));
 	}
 	for (size_t n = 0; n < film->inline_count; n++)
 		frames[film->inlines[n].frame] |= functions[film->inlines[n].function];
@@ -86,23 +85,29 @@ static uint8_t *match_stacks(const struct film *film, const uint8_t *frames)
 	return stacks;
 }
 
-static int drop_stacks(const struct film *film, const regex_t *regex, uint8_t unwanted,
-		       uint8_t *kept, uint8_t **frames)
+static int no_memory(struct fail *why)
+{
+	return fail_errno(why, -ENOMEM, NULL, "cannot filter the samples");
+}
+
+static int drop_stacks(const struct film *film, struct regex *regex, uint8_t unwanted,
+		       uint8_t *kept, uint8_t **frames, struct fail *why)
 {
 	uint8_t *matches;
 
 	*frames = match_frames(film, regex);
 	matches = *frames ? match_stacks(film, *frames) : NULL;
 	if (!matches)
-		return -ENOMEM;
+		return no_memory(why);
 	for (uint32_t i = 0; i < film->stack_count; i++)
 		if (matches[i] == unwanted)
 			kept[i] = 0;
 	free(matches);
-	return 0;
+	return regex_check(regex, why);
 }
 
-int filter_apply(const struct filter *f, const struct film *film, struct filter_kept *kept)
+int filter_apply(const struct filter *f, const struct film *film, struct filter_kept *kept,
+		 struct fail *why)
 {
 	int err = 0;
 
@@ -110,13 +115,13 @@ int filter_apply(const struct filter *f, const struct film *film, struct filter_
 	kept->threads = new_flags(film->thread_count, 0);
 	kept->stacks = new_flags(film->stack_count, 1);
 	if (!kept->threads || !kept->stacks)
-		return -ENOMEM;
+		return no_memory(why);
 	for (uint32_t i = 0; i < film->thread_count; i++)
 		kept->threads[i] = keeps_thread(f, film, i);
-	if (f->has_focus)
-		err = drop_stacks(film, &f->focus, 0, kept->stacks, &kept->focus);
-	if (!err && f->has_ignore)
-		err = drop_stacks(film, &f->ignore, 1, kept->stacks, &kept->ignored);
+	if (f->focus)
+		err = drop_stacks(film, f->focus, 0, kept->stacks, &kept->focus, why);
+	if (!err && f->ignore)
+		err = drop_stacks(film, f->ignore, 1, kept->stacks, &kept->ignored, why);
 	return err;
 }
 

@@ -17,8 +17,9 @@ struct filter_kept {
 	uint8_t *focus, *ignored;
 };
 
-/* Returns 0 or -ENOMEM. */
-int filter_apply(const struct filter *f, const struct film *film, struct filter_kept *kept);
+/* Returns 0, -ENOMEM, or -EINVAL where a regular expression takes too long; *why filled. */
+int filter_apply(const struct filter *f, const struct film *film, struct filter_kept *kept,
+		 struct fail *why);
 void filter_kept_free(struct filter_kept *kept);
 
 #endif

@@ -96,9 +96,8 @@ int heat_add(struct heat *heat, struct film *film, uint32_t event, const struct 
 	};
 	int err;
 
-	if (filter_apply(filter, film, &a.kept))
-		err = fail_errno(why, -ENOMEM, NULL, "cannot filter the samples");
-	else
+	err = filter_apply(filter, film, &a.kept, why);
+	if (!err)
 		err = film_each_samples(film, event, from, to, take_samples, &a, why);
 	filter_kept_free(&a.kept);
 	return err;

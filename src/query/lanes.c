@@ -156,12 +156,12 @@ int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char
 
 	a.offset = (uint64_t)film->info.wall_offset;
 	a.err = begin_load(lanes);
-	if (!a.err)
-		a.err = filter_apply(filter, film, &a.kept);
 	a.lane_of = calloc(film->thread_count + 1ull, sizeof(*a.lane_of));
 	if (!a.lane_of)
 		a.err = -ENOMEM;
 	err = a.err;
+	if (!err)
+		err = filter_apply(filter, film, &a.kept, why);
 	if (!err)
 		err = slices_each(film, event, from, to, take_slice, &a, why);
 	/* a run does not reach from one film into the next */

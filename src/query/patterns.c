@@ -10,30 +10,24 @@
 int patterns_add(struct patterns *patterns, bool include, const char *text, struct fail *why)
 {
 	struct pattern pattern = {.include = include, .glob = text};
-	char words[128];
 	int err;
 
 	if (!strncmp(text, "re:", 3)) {
 		pattern.glob = NULL;
-		err = regcomp(&pattern.regex, text + 3, REG_EXTENDED | REG_NOSUB);
-		if (err) {
-			regerror(err, &pattern.regex, words, sizeof(words));
-			return fail(why, -EINVAL, NULL, "'%s' is not a regular expression: %s",
-				    text + 3, words);
-		}
+		err = regex_compile(text + 3, &pattern.regex, why);
+		if (err)
+			return err;
 	}
 	if (vec_push(&patterns->all, pattern))
 		return 0;
-	if (!pattern.glob)
-		regfree(&pattern.regex);
+	regex_free(pattern.regex);
 	return -ENOMEM;
 }
 
 void patterns_free(struct patterns *patterns)
 {
 	vec_foreach (&patterns->all, pattern)
-		if (!pattern->glob)
-			regfree(&pattern->regex);
+		regex_free(pattern->regex);
 	vec_free(&patterns->all);
 }
 
@@ -62,7 +56,7 @@ static size_t length_without_parameters(const char *name)
 static bool matches(const struct pattern *pattern, const char *name)
 {
 	return pattern->glob ? !fnmatch(pattern->glob, name, 0)
-			     : !regexec(&pattern->regex, name, 0, NULL, 0);
+			     : regex_matches(pattern->regex, name);
 }
 
 static bool is_meant(const struct patterns *patterns, const char *name, const char *shorter)
@@ -75,11 +69,24 @@ static bool is_meant(const struct patterns *patterns, const char *name, const ch
 	return meant;
 }
 
-uint8_t *patterns_frames(const struct patterns *patterns, const struct film *film)
+static int check(const struct patterns *patterns, struct fail *why)
 {
-	uint8_t *frames = calloc(film->frame_count + 1ull, 1);
+	int err = 0;
 
-	for (uint32_t i = 0; frames && i < film->frame_count; i++) {
+	vec_foreach (&patterns->all, pattern)
+		if (!err && pattern->regex)
+			err = regex_check(pattern->regex, why);
+	return err;
+}
+
+int patterns_frames(const struct patterns *patterns, const struct film *film, uint8_t **result,
+		    struct fail *why)
+{
+	uint8_t *frames = *result = calloc(film->frame_count + 1ull, 1);
+
+	if (!frames)
+		return fail_errno(why, -ENOMEM, NULL, "cannot choose functions");
+	for (uint32_t i = 0; i < film->frame_count; i++) {
 		const struct film_frame *frame = &film->frames[i];
 		char place[256];
 		const char *name = frame->function
@@ -87,12 +94,10 @@ uint8_t *patterns_frames(const struct patterns *patterns, const struct film *fil
 					   : name_of_place(film, frame, place, sizeof(place));
 		char *shorter = strndup(name, length_without_parameters(name));
 
-		if (!shorter) {
-			free(frames);
-			return NULL;
-		}
+		if (!shorter)
+			return fail_errno(why, -ENOMEM, NULL, "cannot choose functions");
 		frames[i] = is_meant(patterns, name, shorter);
 		free(shorter);
 	}
-	return frames;
+	return check(patterns, why);
 }

@@ -55,19 +55,11 @@ static int take_numbers(struct question *q, int option, const char *value, struc
 	}
 }
 
-static int take_regex(regex_t *regex, bool *has, const char *value, struct fail *why)
+static int take_regex(struct regex **regex, const char *value, struct fail *why)
 {
-	char words[128];
-	int err;
-
-	if (*has)
-		regfree(regex);
-	err = regcomp(regex, value, REG_EXTENDED | REG_NOSUB);
-	*has = !err;
-	if (!err)
-		return 0;
-	regerror(err, regex, words, sizeof(words));
-	return fail(why, -EINVAL, NULL, "'%s' is not a regular expression: %s", value, words);
+	regex_free(*regex);
+	*regex = NULL;
+	return regex_compile(value, regex, why);
 }
 
 static int take_groups(struct shape *shape, const char *value, struct fail *why)
@@ -154,10 +146,10 @@ int question_take(struct question *q, int option, const char *value, struct fail
 		return vec_push(&f->comms, value) ? 0 : -ENOMEM;
 	case QUESTION_FOCUS:
 		f->focus_text = value;
-		return take_regex(&f->focus, &f->has_focus, value, why);
+		return take_regex(&f->focus, value, why);
 	case QUESTION_IGNORE:
 		f->ignore_text = value;
-		return take_regex(&f->ignore, &f->has_ignore, value, why);
+		return take_regex(&f->ignore, value, why);
 	case QUESTION_FROM:
 	case QUESTION_TO:
 		return take_span(f, option, value, why);
@@ -192,18 +184,15 @@ void question_free(struct question *q)
 	vec_free(&f->pids);
 	vec_free(&f->tids);
 	vec_free(&f->comms);
-	if (f->has_focus)
-		regfree(&f->focus);
-	if (f->has_ignore)
-		regfree(&f->ignore);
+	regex_free(f->focus);
+	regex_free(f->ignore);
 	*q = (struct question){0};
 }
 
 bool filter_is_set(const struct filter *f)
 {
 	return f->keeps || f->waits || f->pids.count || f->tids.count || f->comms.count ||
-	       f->has_focus || f->has_ignore || f->from.kind != WHEN_OPEN ||
-	       f->to.kind != WHEN_OPEN;
+	       f->focus || f->ignore || f->from.kind != WHEN_OPEN || f->to.kind != WHEN_OPEN;
 }
 
 static void describe_numbers(const char *option, const uint32_t *at, size_t count,
@@ -238,9 +227,9 @@ void filter_describe(const struct filter *f, struct buf *words)
 	vec_foreach (&f->comms, glob)
 		describe_text("--comm", *glob, words);
 	describe_waits(f->waits, words);
-	if (f->has_focus)
+	if (f->focus)
 		describe_text("--focus", f->focus_text, words);
-	if (f->has_ignore)
+	if (f->ignore)
 		describe_text("--ignore", f->ignore_text, words);
 	if (f->from.kind != WHEN_OPEN)
 		describe_text("--from", f->from.text, words);

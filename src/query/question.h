@@ -3,10 +3,10 @@
 #define QUERY_QUESTION_H
 
 #include <getopt.h>
-#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/regex.h"
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/vec.h"
@@ -17,9 +17,8 @@
 struct filter {
 	vec(uint32_t) pids;
 	vec(uint32_t) tids;
-	vec(const char *) comms; /* globs on the name of the thread or of its process */
-	bool has_focus, has_ignore;
-	regex_t focus, ignore; /* POSIX extended, on the names of functions */
+	vec(const char *) comms;      /* globs on the name of the thread or of its process */
+	struct regex *focus, *ignore; /* on the names of functions; null: all, none */
 	const char *focus_text, *ignore_text;
 	struct when from, to;
 	/* a bit for each enum wait_class that counts; 0: all, and what is no wait */

@@ -343,14 +343,15 @@ static int prepare(struct replay *r, struct fail *why)
 		err = filter_span(&r->q->filter, &r->film->info, &r->from, &r->to, why);
 	if (err)
 		return err;
-	err = filter_apply(&r->q->filter, r->film, &r->kept);
+	err = filter_apply(&r->q->filter, r->film, &r->kept, why);
+	if (!err && r->q->functions.all.count)
+		err = patterns_frames(&r->q->functions, r->film, &r->frames, why);
+	if (!err && r->q->under.all.count)
+		err = patterns_frames(&r->q->under, r->film, &r->under, why);
+	if (err)
+		return err;
 	r->has_gaps = calloc(r->film->thread_count + 1ull, 1);
-	if (r->q->functions.all.count)
-		r->frames = patterns_frames(&r->q->functions, r->film);
-	if (r->q->under.all.count)
-		r->under = patterns_frames(&r->q->under, r->film);
-	if (err || !r->has_gaps || (r->q->functions.all.count && !r->frames) ||
-	    (r->q->under.all.count && !r->under))
+	if (!r->has_gaps)
 		return fail_errno(why, -ENOMEM, NULL, "cannot replay the film");
 	if (!r->q->raw)
 		err = film_each_probe(r->film, r->event, take_probe, r, why);

@@ -101,8 +101,7 @@ static void mark_focus(const struct filter *f, struct functions *functions)
 {
 	for (size_t i = 0; i < functions->count; i++)
 		functions->at[i].is_focus =
-			!f->has_focus ||
-			!regexec(&f->focus, functions->at[i].label->name, 0, NULL, 0);
+			!f->focus || regex_matches(f->focus, functions->at[i].label->name);
 }
 
 struct shape view_shape(const struct view *view, const struct shape *wanted)

@@ -90,8 +90,9 @@ static int fill(struct view *view, const struct question *q, struct fail *why)
 	view->is_filtered = filter_is_set(&q->filter);
 	view->from = clamp(from, film->info.start, film->info.end);
 	view->to = clamp(to, film->info.start, film->info.end);
-	if (filter_apply(&q->filter, film, &kept))
-		err = fail_errno(why, -ENOMEM, NULL, "cannot filter the samples");
+	err = filter_apply(&q->filter, film, &kept, why);
+	if (err)
+		;
 	else if (view_asks_of_locks(view, q))
 		err = view_fill_locks(view, q, &kept, from, to, why);
 	else if (view_asks_of_waits(q))

@@ -11,10 +11,6 @@
 
 #define BEFORE "before_"
 
-enum {
-	REPEATS_MAX = 255 /* all "{m,n}" of a regular expression, multiplied */
-};
-
 static int take_text(const char *name, const char *value, const char **to, struct fail *why)
 {
 	if (strlen(value) > ASK_TEXT_MAX)
@@ -60,46 +56,6 @@ static int take_comm(struct server_ask *ask, const char *value, struct fail *why
 	return question_take(&ask->question, QUESTION_COMM, value, why);
 }
 
-/*
- * Some regular expressions that are short take a library gigabytes, or hours: repeats of repeats,
- * whose counts multiply, and references back to what matched.
- */
-static bool is_harmless(const char *regex)
-{
-	uint64_t repeats = 1;
-
-	for (const char *at = regex; *at; at++) {
-		uint64_t last = 1;
-
-		if (*at == '\\') {
-			if (at[1] >= '1' && at[1] <= '9')
-				return false;
-			at += at[1] != 0;
-			continue;
-		}
-		if (*at != '{')
-			continue;
-		for (const char *digits = at + 1; *digits && *digits != '}'; digits++) {
-			if (*digits == ',') {
-				/* "{3,}": at least what stands before is kept three times */
-				last = digits[1] == '}' ? last : 0;
-				continue;
-			}
-			if (*digits < '0' || *digits > '9')
-				break;
-			if (digits == at + 1)
-				last = 0;
-			last = last * 10 + (uint64_t)(*digits - '0');
-			if (last > REPEATS_MAX)
-				return false;
-		}
-		repeats *= last ? last : 1;
-		if (repeats > REPEATS_MAX)
-			return false;
-	}
-	return true;
-}
-
 static int take_regex(struct server_ask *ask, int option, const char *name, const char *value,
 		      struct fail *why)
 {
@@ -107,9 +63,6 @@ static int take_regex(struct server_ask *ask, int option, const char *name, cons
 		return 0;
 	if (strlen(value) > ASK_REGEX_MAX)
 		return fail(why, -EINVAL, NULL, "%s is longer than %d bytes", name, ASK_REGEX_MAX);
-	if (!is_harmless(value))
-		return fail(why, -EINVAL, NULL,
-			    "%s repeats too often, or refers back: that takes too long", name);
 	return question_take(&ask->question, option, value, why);
 }
 

@@ -337,9 +337,11 @@ static int take_film(void *context, const struct ask_film *of)
 	if (err || view_is_calls(&film->events[of->event]))
 		return err;
 	f.rows = calloc(film->process_count + 1ull, sizeof(*f.rows));
-	if (!f.rows || filter_apply(&of->question->filter, film, &f.kept) ||
-	    fold_stacks(film, &of->question->shape, &f.fold) || (f.l->function && find_stacks(&f)))
+	if (!f.rows || fold_stacks(film, &of->question->shape, &f.fold) ||
+	    (f.l->function && find_stacks(&f)))
 		err = no_memory(f.l->why);
+	if (!err)
+		err = filter_apply(&of->question->filter, film, &f.kept, f.l->why);
 	f.l->films++;
 	if (!err && f.l->asked->is_level)
 		err = film_each_samples(film, of->event, from, to, find_states, &f, f.l->why);
