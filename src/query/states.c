@@ -181,7 +181,7 @@ int states_make(struct film *film, uint32_t event, const struct filter *filter,
 		states->to = film->info.end;
 	if (states->from < film->info.start)
 		states->from = film->info.start;
-	err = filter_apply(filter, film, &s.kept);
+	err = filter_apply(filter, film, &s.kept, why);
 	s.places = calloc(film->thread_count + 1ull, sizeof(*s.places));
 	if (!err && !s.places)
 		err = -ENOMEM;

@@ -164,7 +164,7 @@ int show_perfetto_slices(struct film *film, const struct question *q, FILE *out,
 	*told = 0;
 	if (err)
 		return err;
-	err = filter_apply(&q->filter, film, &w.kept);
+	err = filter_apply(&q->filter, film, &w.kept, why);
 	w.tracks = calloc(film->thread_count + 1ull, sizeof(*w.tracks));
 	if (!err && !w.tracks)
 		err = -ENOMEM;

@@ -24,9 +24,8 @@ static void check(const struct server_ask *ask)
 		abort();
 	if (a->label_count > ASK_LABELS_MAX || ask->question.filter.pids.count > ASK_LIST_MAX)
 		abort();
-	if (ask->question.filter.has_focus)
-		regexec(&ask->question.filter.focus, "std::vector<int>::push_back(int&&)", 0, NULL,
-			0);
+	if (ask->question.filter.focus)
+		regex_matches(ask->question.filter.focus, "std::vector<int>::push_back(int&&)");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
