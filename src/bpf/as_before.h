@@ -47,12 +47,11 @@ const volatile bool off_cpu_check;
 __u32 off_cpu_stacks_kept;
 
 /*
- * The frames of a walk that the noted stack does not have: those of the program itself, and of what
- * has called it, of which the last one is the scheduler's. Where several programs hear of the same,
- * there are more.
+ * The address that the kernel's scheduler calls this program from, told by user space: on the
+ * stack, what lies above is the walk's, and what lies below are this program and those that call
+ * it. 0: it is not known yet.
  */
-__u32 off_cpu_own_frames = AS_BEFORE_FRAMES_MAX;
-__u64 off_cpu_own_caller;
+__u64 off_cpu_scheduler;
 
 __s64 off_cpu_memories;
 
@@ -241,7 +240,8 @@ struct as_before_noting {
 	__u64 word;	    /* that is looked at, */
 	__u32 is_frame;	    /* and whether any of them is in it */
 	__u32 first, count; /* where they are among the frames of the record */
-	__u32 words;	    /* of the stack */
+	__u32 words;	    /* noted before */
+	__u32 stack_words;  /* of the kernel's stack; 0: it was not read */
 	__u64 hash;	    /* of the kernel's frames */
 };
 
@@ -291,6 +291,8 @@ static long as_before_hash_step(__u32 i, void *context)
 		return 1;
 	frame = noting->scratch->frames[at];
 	noting->hash = (noting->hash ^ frame) * 0x100000001b3ull;
+	if (frame == off_cpu_scheduler)
+		noting->scratch->notes.own = i + 1;
 	noting->least = frame < noting->least ? frame : noting->least;
 	noting->most = frame > noting->most ? frame : noting->most;
 	return 0;
@@ -320,7 +322,7 @@ static long as_before_kernel_step(__u32 i, void *context)
 	__u64 word = noting->scratch->notes.memory[i & (CAPTURE_MEMORY_WORDS - 1)];
 	__u32 words = stack->kernel_words;
 
-	if (i >= noting->words)
+	if (i >= noting->stack_words)
 		return 1;
 	if (word < noting->least || word > noting->most)
 		return 0;
@@ -350,11 +352,13 @@ static long as_before_same_step(__u32 i, void *context)
 
 	if (i >= noting->words)
 		return 1;
-	if (noting->scratch->notes.memory[at & (CAPTURE_MEMORY_WORDS - 1)] != value)
+	if (at >= noting->stack_words ||
+	    noting->scratch->notes.memory[at & (CAPTURE_MEMORY_WORDS - 1)] != value)
 		return 0;
 	stack->kernel_at[words & (AS_BEFORE_KERNEL_MAX - 1)] = at;
 	stack->kernel_value[words & (AS_BEFORE_KERNEL_MAX - 1)] = value;
 	stack->kernel_words = words + 1;
+	stack->kernel_bytes = (at + 1) * 8;
 	return 0;
 }
 
@@ -374,34 +378,15 @@ static __always_inline __u32 as_before_read_kernel(struct capture_notes *notes,
 	return size / 8;
 }
 
-/* Whether all addresses but those of this program itself and the last one were found. */
+/* Whether all addresses above the scheduler's, but the last one, were found. */
 static __always_inline bool as_before_is_whole(const struct as_before_noting *noting)
 {
-	__u64 found = noting->scratch->notes.found, wanted, caller;
-	__u32 own = 0, i, at;
+	__u64 wanted = (1ull << ((noting->count - 1) & 63)) - 1;
+	__u64 own = (1ull << (noting->scratch->notes.own & 63)) - 1;
 
-	for (i = 0; i < AS_BEFORE_FRAMES_MAX; i++) {
-		if (found >> i & 1)
-			break;
-		own++;
-	}
-	if (!own || own + 1 >= noting->count)
-		return false;
-	at = noting->first + own - 1;
-	UNWIND_OPAQUE(at);
-	if (at >= CAPTURE_FRAMES_MAX)
-		return false;
-	caller = noting->scratch->frames[at];
-	if (own < off_cpu_own_frames) {
-		/* those that were noted before may lack one */
-		off_cpu_own_frames = own;
-		off_cpu_own_caller = caller;
-		__sync_fetch_and_add(&off_cpu_stacks_kept, 1);
-	}
-	if (caller != off_cpu_own_caller)
-		return false;
-	wanted = (1ull << ((noting->count - 1 - own) & 63)) - 1;
-	return (found >> (own & 63) & wanted) == wanted;
+	wanted &= ~own;
+	return noting->scratch->notes.own && wanted &&
+	       (noting->scratch->notes.found & wanted) == wanted;
 }
 
 /*
@@ -415,14 +400,15 @@ static __always_inline bool as_before_note_kernel(struct as_before_noting *notin
 	struct as_before_stack *stack = noting->stack;
 	__u32 last = noting->first + noting->count - 1;
 
-	if (!noting->count || noting->count > AS_BEFORE_FRAMES_MAX || last >= CAPTURE_FRAMES_MAX)
+	if (!noting->count || noting->count > AS_BEFORE_FRAMES_MAX || !scratch->notes.own ||
+	    last >= CAPTURE_FRAMES_MAX)
 		return false;
 	stack->below_registers = as_before_below_registers(task);
 	if (scratch->frames[last] != stack->below_registers)
 		return false;
-	noting->words = as_before_read_kernel(&scratch->notes, task);
+	noting->stack_words = as_before_read_kernel(&scratch->notes, task);
 	if (known) {
-		noting->words = noting->words ? stack->kernel_words : 0;
+		noting->words = stack->kernel_words;
 		stack->kernel_words = 0;
 		bpf_loop(AS_BEFORE_KERNEL_MAX, as_before_same_step, noting, 0);
 		return stack->kernel_words != 0;
@@ -498,6 +484,7 @@ __weak __noinline int as_before_note(struct capture_scratch *scratch,
 	noting.scratch = scratch;
 	noting.first = scratch->record.user_frames;
 	noting.count = scratch->record.kernel_frames;
+	scratch->notes.own = 0;
 	if (has_kernel)
 		bpf_loop(AS_BEFORE_FRAMES_MAX, as_before_hash_step, &noting, 0);
 	place = as_before_place(scratch, thread, has_kernel, noting.hash, &known);

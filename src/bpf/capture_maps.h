@@ -129,6 +129,7 @@ struct capture_notes {
 	/* CAPTURE_NOTES_SPOILT: there was no room, or something else was read, too */
 	__u32 count;
 	__u64 found;	 /* bits: the kernel's frames that its stack has */
+	__u32 own;	 /* of these, how many are the scheduler's, and what it has called */
 	__u64 registers; /* where the thread has saved those that it entered the kernel with */
 	__u64 at[CAPTURE_NOTES_MAX], value[CAPTURE_NOTES_MAX];
 	__u64 memory[CAPTURE_MEMORY_WORDS]; /* what is there now, to compare it with */

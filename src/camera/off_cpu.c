@@ -240,6 +240,8 @@ static struct samples_place find_place(struct source *source, const struct captu
 	struct as_before_stack stack;
 
 	*record = scheduler_cut(&off_cpu->scheduler, source->host->probes, *record);
+	if ((*record)->head.kind == OFF_CPU_WAIT && !source->host->probes->bss->off_cpu_scheduler)
+		source->host->probes->bss->off_cpu_scheduler = off_cpu->scheduler.innermost;
 	as_before_take(off_cpu->as_before, *record, &stack);
 	*record = stack.record;
 	return stack.known && !off_cpu->locks

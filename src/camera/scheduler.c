@@ -52,9 +52,13 @@ static uint32_t own_frames(struct scheduler *scheduler, struct probes *probes,
 {
 	uint32_t i, own = 0;
 
+	scheduler->innermost = 0;
 	for (i = 0; i < count && i < LOOKED_AT; i++)
-		if (is_scheduler(scheduler, probes, frames[i] - 1))
+		if (is_scheduler(scheduler, probes, frames[i] - 1)) {
+			if (!own)
+				scheduler->innermost = frames[i];
 			own = i + 1;
+		}
 	return own;
 }
 

@@ -16,7 +16,8 @@ struct probes;
 #define SCHEDULER_FRAMES_MAX (UNWIND_FRAMES_MAX + CAPTURE_KERNEL_FRAMES_MAX + 1)
 
 struct scheduler {
-	struct map known; /* by address: 1: it is in the scheduler */
+	struct map known;   /* by address: 1: it is in the scheduler */
+	uint64_t innermost; /* frame of the last record that is; 0: it had none */
 	/* a record without them */
 	struct {
 		struct capture_record record;
