@@ -122,7 +122,7 @@ _stackcam_options()
 			-e --event -F --frequency --no-record --label --service --user --config -h --help"
 		;;
 	agent)
-		echo "--to --pyroscope --otlp --pprof-dir --token-file --cacert --cert --key --pyroscope-push
+		echo "--to --pyroscope --otlp --pprof-dir --token-file --tls-ca --tls-cert --tls-key --pyroscope-push
 			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --span
 			-d --duration --host --label --service --user --config -h --help"
 		;;
@@ -174,7 +174,7 @@ _stackcam_value()
 	serve,--listen) _stackcam_reply -W "127.0.0.1:7171 0.0.0.0:7171" ;;
 	serve,--keep-age | serve,--keep-size | serve,--sender-limit | serve,--label | serve,--service) ;;
 	agent,--spool | agent,--pprof-dir) _stackcam_files -d ;;
-	agent,--token-file | agent,--cacert | agent,--cert | agent,--key | agent,--config) _stackcam_files -f ;;
+	agent,--token-file | agent,--tls-ca | agent,--tls-cert | agent,--tls-key | agent,--config) _stackcam_files -f ;;
 	agent,--user) _stackcam_reply -u ;;
 	agent,--to | agent,--pyroscope | agent,--otlp) _stackcam_reply -W "http:// https://" ;;
 	agent,--*-limit | agent,--span | agent,-d | agent,--duration | agent,--host | agent,--label | agent,--service) ;;

@@ -39,11 +39,11 @@ static const char help[] =
 	"to send\n"
 	"                            (default, to 'stackcam serve' on this machine: the one that "
 	"it made)\n"
-	"      --cacert FILE         who signed the server's certificate (PEM), if the system does "
+	"      --tls-ca FILE         who signed the server's certificate (PEM), if the system does "
 	"not "
 	"know\n"
-	"      --cert FILE           this machine's own certificate (PEM) …\n"
-	"      --key FILE            … and its key\n"
+	"      --tls-cert FILE       this machine's own certificate (PEM) …\n"
+	"      --tls-key FILE        … and its key\n"
 	"      --pyroscope-push      use push.v1.PusherService, not /ingest\n"
 	"\n"
 	"What waits:\n"
@@ -98,6 +98,10 @@ static const struct option long_options[] = {
 	{"pyroscope", required_argument, NULL, OPT_PYROSCOPE},
 	{"otlp", required_argument, NULL, OPT_OTLP},
 	{"pprof-dir", required_argument, NULL, OPT_PPROF_DIR},
+	{"tls-ca", required_argument, NULL, OPT_CACERT},
+	{"tls-cert", required_argument, NULL, OPT_CERT},
+	{"tls-key", required_argument, NULL, OPT_KEY},
+	/* as they were called before serve and agent had the same names */
 	{"cacert", required_argument, NULL, OPT_CACERT},
 	{"cert", required_argument, NULL, OPT_CERT},
 	{"key", required_argument, NULL, OPT_KEY},
@@ -224,7 +228,7 @@ static int check(struct agent_options *o)
 		return cmd_usage("agent",
 				 "where do films go? --to, --pyroscope, --otlp or --pprof-dir");
 	if (!o->certificate != !o->key)
-		return cmd_usage("agent", "--cert and --key need each other");
+		return cmd_usage("agent", "--tls-cert and --tls-key need each other");
 	if (o->push && o->to != AGENT_TO_PYROSCOPE)
 		return cmd_usage("agent", "--pyroscope-push needs --pyroscope");
 	if (!*o->where || !*o->spool)
@@ -287,9 +291,9 @@ void agent_options_say_kept(const struct agent_options *a, const struct agent_op
 		 a->to != b->to || settings_differ(a->where, b->where)},
 		{"pyroscope-push", a->push != b->push},
 		{"token-file", settings_differ(a->common.token_file, b->common.token_file)},
-		{"cacert", settings_differ(a->ca, b->ca)},
-		{"cert", settings_differ(a->certificate, b->certificate)},
-		{"key", settings_differ(a->key, b->key)},
+		{"tls-ca", settings_differ(a->ca, b->ca)},
+		{"tls-cert", settings_differ(a->certificate, b->certificate)},
+		{"tls-key", settings_differ(a->key, b->key)},
 		{"spool", settings_differ(a->spool, b->spool)},
 		{"pprof-limit", a->pprof_limit != b->pprof_limit},
 		{"span", a->span != b->span},

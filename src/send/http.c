@@ -392,7 +392,7 @@ static int cannot_post(const struct http *h, CURLcode code, struct fail *why)
 		break;
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
-		to_do = "name the file of who signed its certificate with --cacert";
+		to_do = "name the file of who signed its certificate with --tls-ca";
 		break;
 	case CURLE_OUT_OF_MEMORY:
 		return fail_errno(why, -ENOMEM, NULL, "cannot send to %s", where);

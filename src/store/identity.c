@@ -179,6 +179,26 @@ static struct part subject_of(const char *text)
 	return (struct part){text, strnlen(text, SUBJECT_MAX)};
 }
 
+/*
+ * Of stackcam itself, just the program and its verb: behind them stand rules, names and expressions
+ * of what is looked for, which would find themselves.
+ */
+static struct part command_of(const struct film_process *process)
+{
+	static const char own[] = "stackcam";
+	struct part command = subject_of(process->command);
+	const char *name = strrchr(process->exe, '/');
+	size_t length;
+
+	if (strcmp(name ? name + 1 : process->exe, own) != 0)
+		return command;
+	length = strcspn(command.at, " ");
+	if (command.at[length])
+		length += 1 + strcspn(command.at + length + 1, " ");
+	command.length = length < command.length ? length : command.length;
+	return command;
+}
+
 static bool by_rules(const struct identity *identity, const struct part *subjects, char *to,
 		     size_t size)
 {
@@ -246,7 +266,7 @@ void identity_of(const struct identity *identity, const struct film_process *pro
 	subjects[WHAT_CONTAINER] = group.container;
 	subjects[WHAT_CGROUP] = subject_of(process->cgroup);
 	subjects[WHAT_EXE] = subject_of(process->exe);
-	subjects[WHAT_COMMAND] = subject_of(process->command);
+	subjects[WHAT_COMMAND] = command_of(process);
 	subjects[WHAT_COMM] = subject_of(process->comm);
 	if (identity && by_rules(identity, subjects, to, size))
 		return;

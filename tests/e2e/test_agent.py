@@ -237,9 +237,9 @@ def test_token_and_certificate(lab, spool, tmp_path):
         done = send(lab, spool, "--to", url, "--token-file", wrong, "--cacert", ca[0])
         assert done.returncode == 1 and "401" in done.stderr and TOKEN not in done.stderr, done.stderr
         done = send(lab, spool, "--to", url, "--token-file", right)
-        assert done.returncode == 1 and "--cacert" in done.stderr, done.stderr
+        assert done.returncode == 1 and "--tls-ca" in done.stderr, done.stderr
         assert len(films_in(spool)) == films
-        done = send(lab, spool, "--to", url, "--token-file", right, "--cacert", ca[0])
+        done = send(lab, spool, "--to", url, "--token-file", right, "--tls-ca", ca[0])
         assert done.returncode == 0, done.stderr
         assert films_in(spool) == []
     # in clear text a token goes nowhere
@@ -330,7 +330,7 @@ def test_files_for_pprof(lab, spool, tmp_path):
 def test_usage(lab, tmp_path):
     for options, words in (([], "where do films go"), (["--to", "nowhere"], "is no address"),
                            (["--to", "http://a", "--otlp", "http://b"], "one place"),
-                           (["--to", "http://a", "--cert", "x"], "need each other"),
+                           (["--to", "http://a", "--tls-cert", "x"], "need each other"),
                            (["--to", "http://a", "--spool-limit", "1"], "at least 1MB"),
                            (["--to", "http://a", "--span", "1ms"], "--span"),
                            (["--to", "http://a", "--pyroscope-push"], "needs --pyroscope"),

@@ -311,13 +311,39 @@ static void test_cut(void **state)
 	assert_string_equal(name, "äöü…");
 }
 
+/* A rule is a part of the command line that it was given on, and must not find itself there. */
+static void test_own_command(void **state)
+{
+	static const char *const rules[] = {"command=*shop* shop", "command=*stackcam serve watch",
+					    "exe=*/stackcam own"};
+	struct identity *identity;
+	static const struct known table[] = {
+		{"", "/usr/bin/stackcam", "stackcam agent --service command=*shop* shop",
+		 "stackcam", "own"},
+		{"", "/usr/bin/stackcam", "stackcam report --focus shop", "stackcam", "own"},
+		{"", "/usr/bin/stackcam", "/usr/bin/stackcam serve --service command=*shop* shop",
+		 "stackcam", "watch"},
+		{"", "/usr/bin/stackcam", "stackcam", "stackcam", "own"},
+		{"", "/usr/bin/stackcam-of-others", "stackcam-of-others shop", "", "shop"},
+		{"", "/srv/shop/bin/web", "web --of shop", "web", "shop"},
+	};
+
+	(void)state;
+	assert_int_equal(identity_new(&identity, NULL), 0);
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		assert_int_equal(identity_add(identity, rules[i], NULL), 0);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		named(identity, &table[i]);
+	identity_free(identity);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_groups),	    cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_said),	    cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_wrong_rules), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_cut),	    cmocka_unit_test(test_own_command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
