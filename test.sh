@@ -124,6 +124,7 @@ run_lint()
 {
 	check format sh -c 'clang-format --dry-run -Werror "$@"' format $(sources)
 	check comment-width scripts/comment_width.py
+	check words scripts/words.py
 	# The page's types; its packages are those of the build and the compiler. Not where there is no page.
 	if [ -s build/web/app.js ]; then
 		step page-packages sh -c 'cd web && npm ci --ignore-scripts' &&

@@ -49,7 +49,7 @@ static int take_line(char *line, config_take *take, void *context, struct fail *
 	end = name + strspn(name, NAME_CHARACTERS);
 	value = end + strspn(end, " \t");
 	if (end == name || (*value && *value != '='))
-		return fail(why, -EINVAL, to_do, "this is no 'name = value'");
+		return fail(why, -EINVAL, to_do, "this is not a line 'name = value'");
 	if (!*value)
 		return take(context, name, NULL, why);
 	*end = 0;
@@ -64,7 +64,7 @@ int config_parse(char *text, size_t length, const char *path, config_take *take,
 	int err;
 
 	if (memchr(text, 0, length)) {
-		fail(why, -EINVAL, to_do, "zero bytes: this is no text");
+		fail(why, -EINVAL, to_do, "zero bytes: this is not text");
 		return say_where(path, 1, -EINVAL, why);
 	}
 	while ((line = strsep(&rest, "\n"))) {
@@ -87,7 +87,7 @@ int config_read(const char *path, char **text, config_take *take, void *context,
 				 "configuration '%s'", path);
 	else if (!S_ISREG(st.st_mode) || st.st_size > CONFIG_BYTES_MAX)
 		err = fail(why, -EINVAL, "name a text file of at most 1 MiB",
-			   "configuration '%s': it is no file, or too large", path);
+			   "configuration '%s': it is not a file, or too large", path);
 	if (err)
 		goto out;
 	*text = malloc((size_t)st.st_size + 1);

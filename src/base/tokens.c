@@ -208,9 +208,8 @@ static int write_tokens(int fd)
 	char hex[2 * SECRET_BYTES + 1];
 	int err = 0;
 
-	dprintf(fd, "# Made by stackcam serve. Who has the first may see what is filmed, who has "
-		    "the second may "
-		    "send films.\n");
+	dprintf(fd, "# Made by stackcam serve. Clients with the first one may read, clients with "
+		    "the second may send films.\n");
 	for (size_t i = 0; !err && i < 2; i++) {
 		if (getrandom(secret, sizeof(secret), 0) != sizeof(secret))
 			return -EIO;

@@ -147,7 +147,7 @@ struct capture_handover {
 	X(WAKER_STACK, PART,                                                                   \
 	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")        \
 	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")      \
-	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait of a goroutine lost: too many goroutines")        \
+	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait lost: too many goroutines")                       \
 	X(GOROUTINE_READIER, PART,                                                             \
 	  "stack of a goroutine that made another one ready not taken: too many a second")
 

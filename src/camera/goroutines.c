@@ -340,7 +340,7 @@ static void tell_losses(struct source *source)
 		{"stack with which a goroutine was made ready not known: its record was lost, or "
 		 "is of the film before",
 		 goroutines->readiers_missed},
-		{"wait of a goroutine lost: its record is damaged", goroutines->damaged},
+		{"wait lost: the record of a goroutine is damaged", goroutines->damaged},
 		{"reason of a goroutine's wait not known", goroutines->unnamed},
 		{"programs of Go that ran for a moment before their goroutines were watched",
 		 goroutines->late},

@@ -23,7 +23,8 @@
 static const char help[] =
 	"usage: stackcam agent --to URL [OPTION…]\n"
 	"\n"
-	"Films this machine all the time and sends the films elsewhere. While nobody takes them, "
+	"Films this machine all the time and sends the films elsewhere. While no server takes "
+	"them, "
 	"they "
 	"wait\n"
 	"on the disk.\n"
@@ -39,11 +40,15 @@ static const char help[] =
 	"to send\n"
 	"                            (default, to 'stackcam serve' on this machine: the one that "
 	"it made)\n"
-	"      --tls-ca FILE         who signed the server's certificate (PEM), if the system does "
-	"not "
-	"know\n"
-	"      --tls-cert FILE       this machine's own certificate (PEM) …\n"
-	"      --tls-key FILE        … and its key\n"
+	"      --tls-ca FILE         the authority that signed the server's certificate (PEM), if "
+	"the system
+"
+	"                            does not know it
+"
+	"      --tls-cert FILE       this machine's own certificate (PEM) …
+"
+	"      --tls-key FILE        … and its key
+"
 	"      --pyroscope-push      use push.v1.PusherService, not /ingest\n"
 	"\n"
 	"What waits:\n"

@@ -78,7 +78,7 @@ int cmd_check_terminal(const struct show_format *format, const struct output *ou
 	if (!format->is_binary || !output->is_terminal)
 		return 0;
 	return fail(why, -EINVAL, "name a file with -o, or use a pipe",
-		    "%s is no text for a terminal", format->name);
+		    "%s is not text for a terminal", format->name);
 }
 
 void cmd_fit_output(struct show_options *options, const struct output *output, bool wide,

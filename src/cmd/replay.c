@@ -83,7 +83,7 @@ static const char help[] =
 	"                        may be given several times\n"
 	"      --from T, --to T  only this span: 2.5 or 2.5s, 1500ms since the film's start;\n"
 	"                        14:32, 14:32:08.5 local time; or RFC 3339\n"
-	"      --max-depth N     so many levels of calls\n"
+	"      --max-depth N     at most N levels of calls\n"
 	"      --min-time TIME   only calls that took as long: 100us, 1ms, 2s; without unit ns\n"
 	"      --raw             the tracer's own cost is not subtracted from durations\n\n"
 	"How text is shown:\n"
@@ -94,7 +94,7 @@ static const char help[] =
 	"      --process         number and name of the process\n"
 	"      --no-tid          without the column of threads\n"
 	"      --no-on-cpu       without the column of time on a CPU\n"
-	"      --color           colors, also where it is no terminal\n"
+	"      --color           colors, also where the output is not a terminal\n"
 	"      --no-color        no colors, also on a terminal\n"
 	"  -h, --help            this text\n"
 	"\nExamples:\n"
@@ -259,7 +259,7 @@ static int show(struct arguments *a, struct film *film, struct output *output,
 	case FORMAT_PERFETTO:
 		if (output->is_terminal)
 			return fail(why, -EINVAL, "name a file with -o, or use a pipe",
-				    "perfetto is no text for a terminal");
+				    "perfetto is not text for a terminal");
 		return show_perfetto(film, &a->question, output->file, sums, why);
 	default:
 		a->lines.start = film->info.start;

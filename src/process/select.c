@@ -48,7 +48,7 @@ static int add_numbers(pid_t **numbers, size_t *count, const char *list, const c
 		snprintf(number, sizeof(number), "%.*s", (int)(length < 16 ? length : 16), at);
 		if (text_parse_u64(number, 1, INT_MAX, &value))
 			return fail(why, -EINVAL, "give numbers separated by commas",
-				    "'%s' is no list for %s", list, option);
+				    "'%s' is not a list for %s", list, option);
 		if (add_number(numbers, count, (pid_t)value))
 			return fail_errno(why, -ENOMEM, NULL, "cannot take %s", option);
 		at += length;

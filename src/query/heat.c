@@ -24,7 +24,7 @@ int heat_begin(struct heat *heat, uint64_t from, uint64_t to, struct fail *why)
 	*heat = (struct heat){.first = from / SECOND_NS};
 	seconds = to > from ? (to + SECOND_NS - 1) / SECOND_NS - heat->first : 0;
 	if (seconds > HEAT_SECONDS_MAX)
-		return fail(why, -EINVAL, "--from and --to choose less of it",
+		return fail(why, -EINVAL, "--from and --to choose a shorter time",
 			    "a heat map has a column for each second, at most %d, not %llu",
 			    HEAT_SECONDS_MAX, (unsigned long long)seconds);
 	heat->seconds = (uint32_t)seconds;

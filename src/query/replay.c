@@ -237,7 +237,7 @@ static int each_calls(struct replay *r, uint64_t from, uint64_t to,
 	if (r->err == -ENOMEM)
 		return fail_errno(why, r->err, NULL, "cannot replay the film");
 	if (r->err == -E2BIG)
-		return fail(why, r->err, "look at a part of it, with --from and --to, or --tid",
+		return fail(why, r->err, "look at a part, with --from and --to, or --tid",
 			    "too many calls are open at the same time");
 	return err;
 }

@@ -171,7 +171,7 @@ int when_parse(const char *text, struct when *when, struct fail *why)
 	if (!err)
 		return 0;
 	return fail(why, err, NULL,
-		    "'%s' is no time; these are: 2.5, 1500ms (since the film's start), 14:32, "
+		    "'%s' is not a time; these are: 2.5, 1500ms (since the film's start), 14:32, "
 		    "14:32:08.5 (local time of day), 2026-11-21T14:32:08Z (RFC 3339)",
 		    text);
 }

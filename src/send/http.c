@@ -120,7 +120,7 @@ bool http_is_local(const char *url)
 static int bad_url(struct fail *why, const char *url)
 {
 	return fail(why, -EINVAL, "write it as https://HOST:PORT",
-		    "'%.200s' is no address of a server", http_shown(url));
+		    "'%.200s' is not the address of a server", http_shown(url));
 }
 
 int http_check_url(const char *url, bool has_token, struct fail *why)
@@ -392,7 +392,7 @@ static int cannot_post(const struct http *h, CURLcode code, struct fail *why)
 		break;
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
-		to_do = "name the file of who signed its certificate with --tls-ca";
+		to_do = "name the file of the authority that signed its certificate with --tls-ca";
 		break;
 	case CURLE_OUT_OF_MEMORY:
 		return fail_errno(why, -ENOMEM, NULL, "cannot send to %s", where);

@@ -74,5 +74,5 @@ int ask_time(const char *text, uint64_t now, uint64_t *time, struct fail *why)
 	}
 	return fail(why, -EINVAL,
 		    "unix seconds, RFC 3339 (2026-11-21T14:32:08Z), now, or -15m, -6h, -7d",
-		    "'%.64s' is no time", text);
+		    "'%.64s' is not a time", text);
 }

@@ -124,7 +124,7 @@ static int finish(struct call *call, struct out *out, struct fail *why)
 	int err = out_finish(out);
 
 	if (err == -E2BIG)
-		return fail(why, -EINVAL, "ask for a shorter time, or for less of it",
+		return fail(why, -EINVAL, "ask for a shorter time, or for less",
 			    "the answer is too large");
 	if (err)
 		return fail_errno(why, err, NULL, "cannot answer");
@@ -195,7 +195,7 @@ void handle_work(void *context, void *item)
 
 	if (server->is_ending || (call->route->lane == LANE_QUESTION && gone && *gone)) {
 		fail(&why, -EBUSY, NULL,
-		     server->is_ending ? "this server is ending" : "nobody waits for the answer");
+		     server->is_ending ? "this server is ending" : "no client waits for the answer");
 		call->response = respond_failure(call, MHD_HTTP_SERVICE_UNAVAILABLE, &why);
 	} else {
 		make_answer(call);

@@ -96,6 +96,6 @@ int push_folded_give(const uint8_t *text, size_t size, const struct push_folded 
 	push_film_lost(film, bad);
 	if (bad && !good)
 		return fail(why, -EBADMSG, "send a stack a line, \"main;work;read 12\"",
-			    "cannot take this profile: no line of it is a stack with a number");
+			    "cannot take this profile: it has no line with a stack and a number");
 	return 0;
 }

@@ -253,7 +253,7 @@ static void take_field(struct push_pprof *p, struct proto_field *field)
 static int not_a_profile(struct fail *why)
 {
 	return fail(why, -EBADMSG, "send a profile in the format of pprof",
-		    "cannot take this profile: it is no pprof, or damaged");
+		    "cannot take this profile: it is not pprof, or damaged");
 }
 
 static bool is_message(const struct proto_field *field)

@@ -133,7 +133,7 @@ static int take_address(const char *text, uint16_t port, union address *address,
 		return 0;
 	}
 	return fail(why, -EINVAL,
-		    "such as 127.0.0.1, 0.0.0.0 or ::", "'%s' is no address to serve at", text);
+		    "such as 127.0.0.1, 0.0.0.0 or ::", "'%s' is not an address to serve at", text);
 }
 
 /* A socket that listens, or a negative errno. */
@@ -311,14 +311,14 @@ static int open_connections(struct server *server, const struct server_options *
 		return err;
 	if (!is_loopback && server->read_open)
 		return fail(why, -EINVAL, "leave it out, or serve at 127.0.0.1",
-			    "at %s, --read-open would show everything to everybody who reaches "
+			    "at %s, --read-open would show everything to every client that reaches "
 			    "this machine",
 			    text);
 	if (!is_loopback && !server->state.tokens.all.count && !server->needs_certificate)
 		return fail(why, -EINVAL,
 			    "give a file with a token (--token-file), or the CA of its clients' "
 			    "certificates (--tls-client-ca)",
-			    "at %s everybody who reaches this machine could ask", text);
+			    "at %s every client that reaches this machine could ask", text);
 	if (is_loopback && !(server->loopback = strdup(text)))
 		return fail_errno(why, -ENOMEM, NULL, "cannot start the server");
 	server->is_v6 = address.any.sa_family == AF_INET6;

@@ -29,7 +29,7 @@ static int read_file(const char *path, char **text, struct fail *why)
 	if (fd < 0 || fstat(fd, &st))
 		err = fail_errno(why, -errno, NULL, "cannot read %s", path);
 	else if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
-		err = fail(why, -EINVAL, NULL, "%s is no certificate and no key in PEM", path);
+		err = fail(why, -EINVAL, NULL, "%s is not a certificate or key in PEM", path);
 	if (!err)
 		*text = calloc(1, (size_t)st.st_size + 1);
 	if (!err && (!*text || !file_read_at(fd, 0, *text, (size_t)st.st_size)))

@@ -54,7 +54,7 @@ void call_notes(const struct report *report, FILE *out)
 		fprintf(out,
 			"the tracer's own cost of %s within the functions is subtracted, but not "
 			"what "
-			"calls cost their callers; --raw shows all of it\n",
+			"calls cost their callers; --raw shows the whole time\n",
 			cost);
 	else if (calls->subtracted)
 		fprintf(out, "the tracer's own cost of %s is subtracted; --raw shows it\n", cost);
@@ -63,7 +63,7 @@ void call_notes(const struct report *report, FILE *out)
 		fputs("sums of --summary: quantiles (~) are known to a power of two\n", out);
 	note_count(calls->inferred,
 		   "the return was not seen; ended then or before: a time with < is at most "
-		   "that, and what may be too much of it does not count for the order",
+		   "that, and what may be too much does not count for the order",
 		   out);
 	note_count(calls->open, "had not ended; counts in total, self and calls only", out);
 	note_count(calls->cut,

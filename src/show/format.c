@@ -99,7 +99,7 @@ static int refuse_event(const struct show_format *format, const char *event, str
 
 	snprintf(to_do, sizeof(to_do), "-e %s names calls, if the film has any",
 		 event_type(EVENT_CALLS)->name);
-	return fail(why, -EINVAL, to_do, "format %s shows calls; %s is no event of calls",
+	return fail(why, -EINVAL, to_do, "format %s shows calls; %s is not an event of calls",
 		    format->name, event);
 }
 
@@ -124,9 +124,10 @@ int show_format_fits(const struct show_format *format, const struct view *view,
 	if (!view->calls && format->of_calls)
 		return refuse_event(format, event, why);
 	if (!view->calls && (options->column_count || options->order >= FUNCTIONS_BY_CALLS))
-		return fail(why, -EINVAL, NULL,
-			    "columns and orders of calls do not fit %s, which is no event of calls",
-			    event);
+		return fail(
+			why, -EINVAL, NULL,
+			"columns and orders of calls do not fit %s, which is not an event of calls",
+			event);
 	if (view->calls && view->calls->is_summary && !format->of_sums)
 		return refuse_sums(format, why);
 	return 0;

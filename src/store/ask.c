@@ -177,7 +177,7 @@ void asked_free(struct asked *asked)
 int asked_still(const struct asked *a, struct fail *why)
 {
 	return store_ask_is_gone(a->ask)
-		       ? fail(why, -ECANCELED, NULL, "nobody waits for the answer")
+		       ? fail(why, -ECANCELED, NULL, "no client waits for the answer")
 		       : 0;
 }
 

@@ -328,7 +328,7 @@ def test_files_for_pprof(lab, spool, tmp_path):
 
 
 def test_usage(lab, tmp_path):
-    for options, words in (([], "where do films go"), (["--to", "nowhere"], "is no address"),
+    for options, words in (([], "where do films go"), (["--to", "nowhere"], "is not the address of a server"),
                            (["--to", "http://a", "--otlp", "http://b"], "one place"),
                            (["--to", "http://a", "--tls-cert", "x"], "need each other"),
                            (["--to", "http://a", "--spool-limit", "1"], "at least 1MB"),

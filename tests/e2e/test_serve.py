@@ -340,7 +340,7 @@ def test_wrong_usage(lab, tmp_path):
                        ("\nlisten", ":2: 'listen' needs a value"),
                        ("no-record = yes", ":1: 'no-record' takes no value"),
                        ("config = x", ":1: there is no setting 'config'"),
-                       ("a b", ":1: this is no 'name = value'")):
+                       ("a b", ":1: this is not a line 'name = value'")):
         config.write_text(text)
         done = lab.run("serve", "--config", config)
         assert done.returncode == 1 and f"{config}{said}" in done.stderr, done.stderr

@@ -23,7 +23,7 @@ def test_a_film_of_calls_opens_with_them(page):
     assert "CPUs" not in shown and "sample" not in shown
     # main has not ended: nothing is known of how long one call takes
     assert rows(page)[0] == "main 1 100 ns 10.000 ms – – – –"
-    page.sees("No call of it was seen from its beginning to its end.", ".chosen")
+    page.sees("No call was seen from its beginning to its end.", ".chosen")
 
 
 def test_sorted_and_chosen_in_the_link(page):

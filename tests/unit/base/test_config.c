@@ -60,9 +60,9 @@ static void test_errors_name_the_line(void **state)
 		const char *text, *what;
 	} cases[] = {
 		{"a=1\n\nbad = 2\nc=3", "x.conf:3: there is no 'bad'"},
-		{"two words = 1", "x.conf:1: this is no 'name = value'"},
-		{"\n= 1", "x.conf:2: this is no 'name = value'"},
-		{"--listen = 1\nUPPER", "x.conf:2: this is no 'name = value'"},
+		{"two words = 1", "x.conf:1: this is not a line 'name = value'"},
+		{"\n= 1", "x.conf:2: this is not a line 'name = value'"},
+		{"--listen = 1\nUPPER", "x.conf:2: this is not a line 'name = value'"},
 	};
 	char taken[256];
 

@@ -223,7 +223,7 @@ class Verbs(unittest.TestCase):
         self.assertIn("P99", wide)
         self.ends(2, "report", "--columns", "speed", "calls.film", says="'speed' is not a list")
         self.ends(2, "report", "--sort", "speed", "calls.film", says="'speed' is none of total")
-        self.ends(1, "report", "--sort", "p99", says="no event of calls")
+        self.ends(1, "report", "--sort", "p99", says="not an event of calls")
         self.ends(1, "report", "--format", "graph", says="format graph shows calls")
         self.ends(1, "report", "-e", "on-cpu", "calls.film", says="only calls")
         done = self.ends(0, "report", "--focus", "zzz", "calls.film")
@@ -299,7 +299,7 @@ class Verbs(unittest.TestCase):
         self.assertIn("calls in calls.film nothing matches --tid 9", done.stderr)
         self.assertFalse([e for e in json.loads(done.stdout)["traceEvents"] if e["ph"] == "X"])
         self.ends(1, "report", "--format", "chrome", says="format chrome shows calls, and the film has none")
-        self.ends(1, "report", "--format", "perfetto", "-e", "on-cpu", says="no event of calls")
+        self.ends(1, "report", "--format", "perfetto", "-e", "on-cpu", says="not an event of calls")
         for words in (("--by", "process"), ("--lines",), ("--inlines",)):
             self.ends(2, "report", "--format", "chrome", *words, "calls.film", says="--by, --lines")
         self.ends(2, "diff", "--format", "chrome", "a", "b", says="chrome cannot hold")

@@ -27,7 +27,7 @@
 
 #define SUMS_NOTES                                                                          \
 	"the tracer's own cost of 600 ns within the functions is subtracted, but not what " \
-	"calls cost their callers; --raw shows all of it\n"                                 \
+	"calls cost their callers; --raw shows the whole time\n"                                 \
 	"sums of --summary: quantiles (~) are known to a power of two\n"
 
 /* clang-format off */
@@ -395,7 +395,7 @@ static void test_stories(void **state)
 	assert_int_equal(show_story_fits(chrome, calls, "on-cpu", &why), -ENOENT);
 	assert_non_null(strstr(why.what, "the film has no event 'on-cpu'"));
 	assert_int_equal(show_story_fits(chrome, samples, samples->events[1].name, &why), -EINVAL);
-	assert_non_null(strstr(why.what, "is no event of calls"));
+	assert_non_null(strstr(why.what, "is not an event of calls"));
 	assert_int_equal(show_story_fits(chrome, sums, NULL, &why), -EINVAL);
 	assert_non_null(strstr(why.what, "it cannot be shown as chrome"));
 	film_free(samples);

@@ -335,7 +335,7 @@ static void test_formats_of_names(void **state)
 	show_format_names(false, list, sizeof(list));
 	assert_string_equal(list,
 			    "table, tree, folded, heatmap, svg, html, pprof, speedscope, chrome, "
-			    "perfetto, json, histogram, graph");
+			    "perfetto, states, states-json, json, histogram, graph");
 	show_format_names(true, list, sizeof(list));
 	assert_string_equal(list, "table, folded, svg, html, pprof, speedscope, json");
 	assert_null(show_format_find("SVG"));
