@@ -16,7 +16,6 @@ static const struct {
 	{"call lost", FILM_LOSS_SAMPLE},
 	{"call summed up without its time", FILM_LOSS_SAMPLE},
 	{"wait lost", FILM_LOSS_SAMPLE},
-	{"wait of a goroutine lost", FILM_LOSS_SAMPLE},
 	{"thread not listed", FILM_LOSS_SAMPLE},
 	{"switch lost", FILM_LOSS_SAMPLE},
 	{"pushed samples that make no sense", FILM_LOSS_SAMPLE},
