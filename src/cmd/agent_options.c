@@ -41,14 +41,10 @@ static const char help[] =
 	"                            (default, to 'stackcam serve' on this machine: the one that "
 	"it made)\n"
 	"      --tls-ca FILE         the authority that signed the server's certificate (PEM), if "
-	"the system
-"
-	"                            does not know it
-"
-	"      --tls-cert FILE       this machine's own certificate (PEM) …
-"
-	"      --tls-key FILE        … and its key
-"
+	"the system\n"
+	"                            does not know it\n"
+	"      --tls-cert FILE       this machine's own certificate (PEM) …\n"
+	"      --tls-key FILE        … and its key\n"
 	"      --pyroscope-push      use push.v1.PusherService, not /ingest\n"
 	"\n"
 	"What waits:\n"
