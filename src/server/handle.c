@@ -195,7 +195,8 @@ void handle_work(void *context, void *item)
 
 	if (server->is_ending || (call->route->lane == LANE_QUESTION && gone && *gone)) {
 		fail(&why, -EBUSY, NULL,
-		     server->is_ending ? "this server is ending" : "no client waits for the answer");
+		     server->is_ending ? "this server is ending"
+				       : "no client waits for the answer");
 		call->response = respond_failure(call, MHD_HTTP_SERVICE_UNAVAILABLE, &why);
 	} else {
 		make_answer(call);

@@ -27,7 +27,7 @@
 
 #define SUMS_NOTES                                                                          \
 	"the tracer's own cost of 600 ns within the functions is subtracted, but not what " \
-	"calls cost their callers; --raw shows the whole time\n"                                 \
+	"calls cost their callers; --raw shows the whole time\n"                            \
 	"sums of --summary: quantiles (~) are known to a power of two\n"
 
 /* clang-format off */
