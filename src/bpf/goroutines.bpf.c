@@ -85,31 +85,16 @@ static __always_inline void pay_for_stack(__u64 *paid, __u64 now)
 
 /* -- records ----------------------------------------------------------------------------------- */
 
-/* What is to be told. */
-struct told {
-	__u64 g;
-	__u64 time;
-	__u32 kind;
-	__u32 image;
-	/* of GOROUTINES_WAIT, as in struct goroutines_wait */
-	__u64 out, woken, in;
-	__u64 short_waited, short_ready;
-	__u32 short_waits, short_readies;
-	__u32 tells;
-	__u32 undecided;
-};
-
 /* Walks from where a goroutine goes on, or from the registers of the current thread. */
 static __always_inline void walk(struct capture_scratch *scratch,
-				 const struct goroutines_image *image, const struct told *told)
+				 const struct goroutines_image *image, __u64 g)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct unwind_walk *w = &scratch->walk;
-	__u64 g = told->g;
 
 	if (!want_user || !capture_registers(scratch, task))
 		return;
-	if (told->kind == GOROUTINES_WAIT &&
+	if (scratch->record.head.kind == GOROUTINES_WAIT &&
 	    (bpf_probe_read_user(&w->pc, sizeof(w->pc), (void *)(g + image->pc)) ||
 	     bpf_probe_read_user(&w->sp, sizeof(w->sp), (void *)(g + image->sp)) ||
 	     bpf_probe_read_user(&w->fp, sizeof(w->fp), (void *)(g + image->fp))))
@@ -122,16 +107,17 @@ static __always_inline void walk(struct capture_scratch *scratch,
  * Begins a record. A wait is told of as one of the process's first thread: which thread a goroutine
  * runs on is chance.
  */
-static __always_inline void begin(struct capture_scratch *scratch, const struct told *told)
+static __always_inline void begin(struct capture_scratch *scratch, __u32 kind, __u64 g,
+				  const struct goroutines_state *state)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	struct capture_identity *identity = &scratch->record.identity;
 
-	capture_identity(&scratch->record, told->kind, task, 0);
-	scratch->record.head.time = told->time;
-	identity->undecided = told->undecided;
-	identity->key = goroutines_readier_key(told->g, told->time);
-	if (told->kind != GOROUTINES_WAIT)
+	capture_identity(&scratch->record, kind, task, 0);
+	scratch->record.head.time = state->told.time;
+	identity->undecided = state->undecided;
+	identity->key = goroutines_readier_key(g, state->told.time);
+	if (kind != GOROUTINES_WAIT)
 		return;
 	identity->tid = identity->pid;
 	identity->thread_start = leader->start_time;
@@ -149,9 +135,9 @@ static __always_inline struct goroutines_wait *wait_place(struct capture_scratch
 }
 
 static __always_inline void fill(struct goroutines_wait *wait, const struct goroutines_image *image,
-				 const struct told *told, const struct goroutines_state *state)
+				 __u64 g, const struct goroutines_state *state)
 {
-	__u64 g = told->g;
+	const struct goroutines_told *told = &state->told;
 
 	__builtin_memset(wait, 0, sizeof(*wait));
 	wait->out = told->out;
@@ -163,29 +149,23 @@ static __always_inline void fill(struct goroutines_wait *wait, const struct goro
 	wait->short_waits = told->short_waits;
 	wait->short_readies = told->short_readies;
 	wait->tells = told->tells;
-	wait->image = told->image;
+	wait->image = state->image;
 	bpf_probe_read_user(&wait->goid, sizeof(wait->goid), (void *)(g + image->goid));
-	if (state) {
-		wait->reason = state->reason;
-		wait->readier = state->readier;
-		wait->has_readier_stack = state->has_readier_stack;
-		__builtin_memcpy(wait->readier_comm, state->readier_comm,
-				 sizeof(wait->readier_comm));
-		return;
-	}
-	wait->is_before = 1;
-	if (bpf_probe_read_user(&wait->reason, sizeof(wait->reason), (void *)(g + image->reason)))
-		wait->reason = GOROUTINES_NO_REASON;
+	wait->reason = state->reason;
+	wait->readier = state->readier;
+	wait->has_readier_stack = state->has_readier_stack;
+	wait->is_before = state->is_before;
+	__builtin_memcpy(wait->readier_comm, state->readier_comm, sizeof(wait->readier_comm));
 }
 
 /*
- * Sends it; false: it was lost, which is counted. state: of a wait; null: it is not known. The only
- * place of a walk, as the verifier takes its time for each, and the only function around one, as it
- * allows no more within each other.
+ * Sends what is to be told of a goroutine; false: it was lost, which is counted. The only place of
+ * a walk, as the verifier takes its time for each, and the only function around one, as it allows
+ * no more within each other.
  */
-static __noinline bool tell(const struct told *told, const struct goroutines_state *state)
+static __noinline bool tell(__u64 g, struct goroutines_state *state, __u32 kind)
 {
-	__u32 number = told->image, words = 0;
+	__u32 number = state->image, words = 0;
 	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
 	struct capture_scratch *scratch = image ? capture_begin(CAPTURE_SOURCE_GOROUTINES) : NULL;
 	struct goroutines_wait *wait;
@@ -193,15 +173,15 @@ static __noinline bool tell(const struct told *told, const struct goroutines_sta
 
 	if (!scratch)
 		return false;
-	begin(scratch, told);
-	walk(scratch, image, told);
-	if (told->kind == GOROUTINES_WAIT) {
+	begin(scratch, kind, g, state);
+	walk(scratch, image, g);
+	if (kind == GOROUTINES_WAIT) {
 		wait = wait_place(scratch);
 		if (!wait) {
 			capture_end(scratch);
 			return false;
 		}
-		fill(wait, image, told, state);
+		fill(wait, image, g, state);
 		words = GOROUTINES_WAIT_WORDS;
 	}
 	sent = capture_send_with(scratch, words);
@@ -209,27 +189,36 @@ static __noinline bool tell(const struct told *told, const struct goroutines_sta
 	return sent;
 }
 
-/* -- gopark ------------------------------------------------------------------------------------ */
-
-static __always_inline void park(__u64 g, __u8 reason, __u32 image, enum filter_answer answer)
+/* Of a goroutine that is met; null: there is no room, which is counted. */
+static __always_inline struct goroutines_state *new_state(struct goroutines_key *key)
 {
-	struct goroutines_key key = key_of(g);
-	struct goroutines_state *state = bpf_map_lookup_elem(&goroutines_states, &key);
+	struct goroutines_state *state;
 	__u32 zero = 0;
 
-	if (!state) {
-		state = bpf_map_lookup_elem(&goroutines_blank, &zero);
-		if (state)
-			bpf_map_update_elem(&goroutines_states, &key, state, BPF_NOEXIST);
-		state = bpf_map_lookup_elem(&goroutines_states, &key);
-	}
-	if (!state) {
+	state = bpf_map_lookup_elem(&goroutines_blank, &zero);
+	if (state)
+		bpf_map_update_elem(&goroutines_states, key, state, BPF_NOEXIST);
+	state = bpf_map_lookup_elem(&goroutines_states, key);
+	if (!state)
 		capture_count_loss(CAPTURE_SOURCE_GOROUTINES, CAPTURE_LOSS_GOROUTINE_NO_MEMORY);
+	return state;
+}
+
+/* -- gopark ------------------------------------------------------------------------------------ */
+
+static __always_inline void park(struct goroutines_key *key, __u8 reason, __u32 image,
+				 enum filter_answer answer)
+{
+	struct goroutines_state *state = bpf_map_lookup_elem(&goroutines_states, key);
+
+	if (!state)
+		state = new_state(key);
+	if (!state)
 		return;
-	}
 	state->image = image;
 	state->reason = reason;
 	state->undecided = answer == FILTER_ASK;
+	state->is_before = 0;
 	state->woken = 0;
 	state->readier = 0;
 	state->has_readier_stack = 0;
@@ -238,29 +227,26 @@ static __always_inline void park(__u64 g, __u8 reason, __u32 image, enum filter_
 
 /* -- ready ------------------------------------------------------------------------------------- */
 
-static __always_inline void ready(__u64 g, __u32 image)
+static __always_inline void ready(__u64 g, struct goroutines_state *state)
 {
-	struct goroutines_key key = key_of(g);
-	struct goroutines_state *state = bpf_map_lookup_elem(&goroutines_states, &key);
-	struct told told = {.g = g, .kind = GOROUTINES_READIER, .image = image};
 	__u32 zero = 0;
-	__u64 *paid = bpf_map_lookup_elem(&goroutines_paid, &zero);
+	__u64 *paid = bpf_map_lookup_elem(&goroutines_paid, &zero), now;
 
-	if (!state || !state->out || state->woken)
+	if (state->woken)
 		return;
-	told.time = bpf_ktime_get_ns();
-	state->woken = told.time;
-	if (told.time - state->out < goroutines_min_wait)
+	now = bpf_ktime_get_ns();
+	state->woken = now;
+	if (now - state->out < goroutines_min_wait)
 		return;
 	state->readier = (__u32)bpf_get_current_pid_tgid();
 	bpf_get_current_comm(state->readier_comm, sizeof(state->readier_comm));
-	if (stacks_ahead(paid, told.time) >= BURST_NS / 2) {
+	if (stacks_ahead(paid, now) >= BURST_NS / 2) {
 		capture_count_loss(CAPTURE_SOURCE_GOROUTINES, CAPTURE_LOSS_GOROUTINE_READIER);
 		return;
 	}
-	pay_for_stack(paid, told.time);
-	told.undecided = state->undecided;
-	state->has_readier_stack = tell(&told, NULL);
+	pay_for_stack(paid, now);
+	state->told.time = now;
+	state->has_readier_stack = tell(g, state, GOROUTINES_READIER);
 }
 
 /* -- execute ----------------------------------------------------------------------------------- */
@@ -283,8 +269,9 @@ static __always_inline __u64 add_up(__u64 *sum, __u32 *count, __u64 time, __u32 
 }
 
 /* What was not told of a wait is told with the next ones: no time is lost. */
-static __always_inline void put_off(struct goroutines_state *state, const struct told *told)
+static __always_inline void put_off(struct goroutines_state *state)
 {
+	const struct goroutines_told *told = &state->told;
 	bool waits = told->tells & GOROUTINES_TELLS_WAIT;
 	bool readies = told->tells & GOROUTINES_TELLS_READY;
 
@@ -299,42 +286,45 @@ static __always_inline void put_off(struct goroutines_state *state, const struct
  * It is not known to wait. If it goes on within gopark(), it has waited since before there were
  * probes; else it is new, or was preempted.
  */
-static __always_inline void execute_unknown(__u64 g, __u32 number, __u64 ip, bool undecided)
+static __always_inline void execute_unknown(struct goroutines_key *key, __u32 number, __u64 ip,
+					    bool undecided)
 {
 	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct told told = {
-		.g = g,
-		.kind = GOROUTINES_WAIT,
-		.image = number,
-		.tells = GOROUTINES_TELLS_WAIT,
-		.undecided = undecided,
-	};
-	__u64 pc = 0, began = task->group_leader->start_time;
+	__u64 pc = 0, g = key->g, began = task->group_leader->start_time;
+	struct goroutines_state *state;
+	struct goroutines_told *told;
 
 	if (!image || bpf_probe_read_user(&pc, sizeof(pc), (void *)(g + image->pc)) ||
 	    pc - (ip + image->park_at) >= image->park_size)
 		return;
-	told.time = told.in = told.woken = bpf_ktime_get_ns();
-	told.out = began > image->since ? began : image->since;
-	if (told.in >= told.out)
-		tell(&told, NULL);
+	state = new_state(key);
+	if (!state)
+		return;
+	state->image = number;
+	state->undecided = undecided;
+	state->is_before = 1;
+	if (bpf_probe_read_user(&state->reason, sizeof(state->reason), (void *)(g + image->reason)))
+		state->reason = GOROUTINES_NO_REASON;
+	told = &state->told;
+	told->time = told->in = told->woken = bpf_ktime_get_ns();
+	told->out = began > image->since ? began : image->since;
+	told->short_waited = told->short_ready = 0;
+	told->tells = GOROUTINES_TELLS_WAIT;
+	if (told->in >= told->out && !tell(g, state, GOROUTINES_WAIT))
+		put_off(state);
 }
 
-static __always_inline void execute_known(__u64 g, struct goroutines_state *state, __u32 number)
+static __always_inline void execute_known(__u64 g, struct goroutines_state *state)
 {
 	__u64 now = bpf_ktime_get_ns(), out = state->out, woken = state->woken, least, ahead;
-	struct told told = {.g = g, .kind = GOROUTINES_WAIT, .image = number};
+	struct goroutines_told *told = &state->told;
 	__u32 zero = 0;
 	__u64 *paid = bpf_map_lookup_elem(&goroutines_paid, &zero);
 
 	state->out = 0;
 	if (woken < out || woken > now)
 		woken = now;
-	told.out = out;
-	told.woken = woken;
-	told.in = told.time = now;
-	told.undecided = state->undecided;
 	ahead = stacks_ahead(paid, now);
 	least = ahead >= BURST_NS / 2 ? goroutines_period : goroutines_min_wait;
 	if (now < state->quiet_until || ahead >= BURST_NS) {
@@ -344,21 +334,27 @@ static __always_inline void execute_known(__u64 g, struct goroutines_state *stat
 		state->short_ready += now - woken;
 		return;
 	}
+	told->out = out;
+	told->woken = woken;
+	told->in = told->time = now;
+	told->tells = 0;
+	told->short_waited = told->short_ready = 0;
+	told->short_waits = told->short_readies = 0;
 	if (woken - out >= least)
-		told.tells |= GOROUTINES_TELLS_WAIT;
+		told->tells |= GOROUTINES_TELLS_WAIT;
 	else
-		told.short_waited = add_up(&state->short_waited, &state->short_waits, woken - out,
-					   &told.short_waits);
+		told->short_waited = add_up(&state->short_waited, &state->short_waits, woken - out,
+					    &told->short_waits);
 	if (now - woken >= least)
-		told.tells |= GOROUTINES_TELLS_READY;
+		told->tells |= GOROUTINES_TELLS_READY;
 	else
-		told.short_ready = add_up(&state->short_ready, &state->short_readies, now - woken,
-					  &told.short_readies);
-	if (!told.tells && !told.short_waited && !told.short_ready)
+		told->short_ready = add_up(&state->short_ready, &state->short_readies, now - woken,
+					   &told->short_readies);
+	if (!told->tells && !told->short_waited && !told->short_ready)
 		return;
 	pay_for_stack(paid, now);
-	if (!tell(&told, state))
-		put_off(state, &told);
+	if (!tell(g, state, GOROUTINES_WAIT))
+		put_off(state);
 }
 
 SEC("uprobe")
@@ -372,23 +368,20 @@ int goroutines_site(struct probe_regs *ctx)
 
 	if (answer == FILTER_NO)
 		return 0;
-	switch (GOROUTINES_PLACE(cookie)) {
-	case GOROUTINES_PARK:
-		park(ctx->r14, (__u8)ctx->cx, number, answer);
-		break;
-	case GOROUTINES_READY:
-		ready(ctx->ax, number);
-		break;
-	case GOROUTINES_EXECUTE:
-		key = key_of(ctx->ax);
-		state = bpf_map_lookup_elem(&goroutines_states, &key);
-		if (!state)
-			execute_unknown(key.g, number, ctx->ip, answer == FILTER_ASK);
-		else if (state->out)
-			execute_known(key.g, state, number);
-		break;
-	default:
-		break;
+	if (GOROUTINES_PLACE(cookie) == GOROUTINES_PARK) {
+		key = key_of(ctx->r14);
+		park(&key, (__u8)ctx->cx, number, answer);
+		return 0;
+	}
+	key = key_of(ctx->ax);
+	state = bpf_map_lookup_elem(&goroutines_states, &key);
+	if (GOROUTINES_PLACE(cookie) == GOROUTINES_READY) {
+		if (state && state->out)
+			ready(key.g, state);
+	} else if (!state) {
+		execute_unknown(&key, number, ctx->ip, answer == FILTER_ASK);
+	} else if (state->out) {
+		execute_known(key.g, state);
 	}
 	return 0;
 }

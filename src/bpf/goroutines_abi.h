@@ -47,6 +47,16 @@ struct goroutines_key {
 	__u32 pid, exec_id;
 };
 
+/* What is about to be told of a goroutine; as in struct goroutines_wait. */
+struct goroutines_told {
+	__u64 time;
+	__u64 out, woken, in;
+	__u64 short_waited, short_ready;
+	__u32 short_waits, short_readies;
+	__u32 tells;
+	__u32 unused;
+};
+
 /* A goroutine, by its key. */
 struct goroutines_state {
 	__u64 out;	   /* when it began to wait; 0: it does not */
@@ -60,7 +70,10 @@ struct goroutines_state {
 	__u8 reason;
 	__u8 has_readier_stack;
 	__u8 undecided; /* as in its identity */
-	__u8 unused[5];
+	__u8 is_before; /* it waited before there were probes */
+	__u8 unused[4];
+	/* the kernel side's own, here since its stack has no room for it */
+	struct goroutines_told told;
 };
 
 /* Which parts of a wait its record stands for. */

@@ -34,8 +34,8 @@ struct attached {
 
 /*
  * What is read of a runtime while the dynamic linker, or its own constructors, are still at work
- * cannot be told from damage: tables that are filled word by word. So what is not as it should be is
- * looked at again for so long before it is refused. A version that is not known is so at once.
+ * cannot be told from damage: tables that are filled word by word. So what is not as it should be
+ * is looked at again for so long before it is refused. A version that is not known is so at once.
  */
 #define SETTLES_NS 1000000000ull
 

@@ -87,6 +87,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.unit = "ns",
 			.quantity = EVENT_TIME,
 			.is_interval = true,
+			.has_locks = true,
 			.is_recordable = true,
 			.title = "Locks",
 			.rate = "threads waiting for locks",

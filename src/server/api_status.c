@@ -61,6 +61,7 @@ static void put_event_type(struct json *j, const struct store_event *event)
 	json_bool(j, "calls", type->shape == SHAPE_CALLS);
 	json_bool(j, "level", type->is_level);
 	json_bool(j, "interval", type->is_interval);
+	json_bool(j, "locks", type->has_locks);
 	json_bool(j, "slices", type->shape == SHAPE_SLICES);
 	json_bool(j, "usual", type == event_usual());
 	json_close(j, '}');

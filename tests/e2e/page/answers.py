@@ -78,13 +78,14 @@ STACKS = [
 
 # Words for events, as src/film/events.c has them.
 EVENTS = {"on-cpu": ("On-CPU", "CPUs", "samples"), "off-cpu": ("Off-CPU", "threads waiting", "waits"),
+          "lock": ("Locks", "threads waiting for locks", "waits"),
           "calls": ("Calls", "threads", "calls"), "threads": ("Threads", "threads waiting", "turns")}
 
 
 def event_type(name):
     title, rate, noun = EVENTS.get(name, (name, "threads", "samples"))
     return {"name": name, "unit": "ns", "title": title, "rate": rate, "rate_scale": 10**9, "noun": noun, "about": "",
-            "calls": name == "calls", "level": False, "interval": name in ("off-cpu", "threads"),
+            "calls": name == "calls", "level": False, "interval": name in ("off-cpu", "lock", "threads"), "locks": name == "lock",
             "slices": name == "threads", "usual": name == "on-cpu"}
 
 
@@ -549,7 +550,7 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu"), summary=False, many=0, marks=False, young=0):
+               events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, young=0):
         self.release()
         self.many, self.marked, self.young = many, marks, young
         self.events, self.summary = list(events), summary

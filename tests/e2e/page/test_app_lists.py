@@ -189,6 +189,22 @@ def test_waits_are_split_by_waker(page):
     assert "by" not in page.server.questions("flame")[-1]
 
 
+def test_waits_for_locks_are_split_by_lock_and_by_holder(page):
+    page.open("?view=profile&event=off-cpu")
+    page.click("#shape")
+    page.until(lambda: page.all("input[name=by]"))
+    assert not page.all("input[name=by][value=lock]") and not page.all("input[name=by][value=holder]")
+    page.open("?view=profile&event=lock")
+    page.click("#shape")
+    page.click("input[name=by][value=lock]")
+    page.asks("flame", by="lock", event="lock")
+    page.click("input[name=by][value=holder]")
+    page.asks("flame", by="holder", event="lock")
+    page.choose("event", "off-cpu")  # which has no holders
+    page.asks("flame", event="off-cpu")
+    assert "by" not in page.server.questions("flame")[-1]
+
+
 def test_the_overview_is_grouped_by_a_label(page):
     page.open()
     page.choose("by-label", "env")

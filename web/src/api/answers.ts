@@ -230,6 +230,8 @@ export interface EventType {
 	level: boolean;
 	/** Its samples are intervals of threads: waits, which have a reason and a waker. */
 	interval: boolean;
+	/** They are for locks, each of which has a holder. */
+	locks: boolean;
 	/** It has what threads did, slice by slice: the timeline is of it. */
 	slices: boolean;
 	usual: boolean;

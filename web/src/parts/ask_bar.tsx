@@ -2,7 +2,8 @@
 // Which samples are looked at: event, host, service, version, labels, and the rarer filters.
 import type { SeriesRow } from '../api/answers';
 import { percent, safe } from '../format';
-import { BYS, BYS_OF_WAITS, type Filters, NO_LINK, type Shape } from '../state/link';
+import { bysOf } from '../state/events';
+import { type Filters, NO_LINK, type Shape } from '../state/link';
 import { eventsOf, usePage } from '../state/page';
 import { text } from '../text/text';
 import { useKeys } from './keys';
@@ -99,7 +100,7 @@ function ShapeChoice({ shape, onChange }: { shape: Shape; onChange(change: Parti
 	const label = text.ask.shape([text.ask.by[shape.by], ...chosen].join(', '));
 	return <Dropdown name="shape" label={label} class={shape.by || chosen.length ? 'chosen' : ''}>{() =>
 		<fieldset class="form">
-			{BYS.filter((by) => event.interval || !BYS_OF_WAITS.includes(by)).map((by) => <label key={by} class="tick">
+			{bysOf(event).map((by) => <label key={by} class="tick">
 				<input type="radio" name="by" value={by} checked={shape.by === by} onChange={() => onChange({ by })} />
 				{text.ask.by[by]}
 			</label>)}

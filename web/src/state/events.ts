@@ -2,12 +2,12 @@
 // What is known of events: the server has a table of them, and tells its rows with its status.
 import type { EventType, Status } from '../api/answers';
 import { text } from '../text/text';
-import { BYS_OF_WAITS, type Shape } from './link';
+import { BYS, BYS_OF_LOCKS, BYS_OF_WAITS, type By, type Shape } from './link';
 
 /** An event of which the server said nothing. */
 const unknownType = (name: string): EventType => ({
 	name, unit: '', title: name, rate: text.chart.perSecond(''), rate_scale: 1, noun: text.events.samples, about: '',
-	calls: false, level: false, interval: false, slices: false, usual: false,
+	calls: false, level: false, interval: false, locks: false, slices: false, usual: false,
 });
 
 export function typeOf(status: Status | null, event: string): EventType {
@@ -20,9 +20,13 @@ export function isOfCalls(status: Status | null, event: string): boolean {
 	return typeOf(status, event).calls;
 }
 
-/** How the stacks of an event are merged: what fits waits alone is left out for others. */
+/** How the stacks of an event can be split: what fits waits, or waits for locks, is left out for others. */
+export function bysOf({ interval, locks }: EventType): By[] {
+	return BYS.filter((by) => (interval || !BYS_OF_WAITS.includes(by)) && (locks || !BYS_OF_LOCKS.includes(by)));
+}
+
 export function shapeFor(status: Status | null, event: string, shape: Shape): Shape {
-	return BYS_OF_WAITS.includes(shape.by) && !typeOf(status, event).interval ? { ...shape, by: '' } : shape;
+	return bysOf(typeOf(status, event)).includes(shape.by) ? shape : { ...shape, by: '' };
 }
 
 /** The event of threads' slices; '': none was filmed. */

@@ -52,6 +52,8 @@ export const en = {
 			label: 'split by label',
 			wait: 'split by what is waited for',
 			waker: 'split by waker',
+			lock: 'split by lock',
+			holder: 'split by who holds the lock',
 		},
 		lines: 'Source lines',
 		linesHint: 'A frame per source line',

@@ -49,6 +49,8 @@ export const zh: Text = {
 			image: '每个映像一帧',
 			wait: '按等待原因拆分',
 			waker: '按唤醒者拆分',
+			lock: '按锁拆分',
+			holder: '按锁的持有者拆分',
 			label: '按标签分开',
 		},
 		lines: '源代码行',
