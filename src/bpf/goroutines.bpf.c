@@ -159,11 +159,11 @@ static __always_inline void fill(struct goroutines_wait *wait, const struct goro
 }
 
 /*
- * Sends what is to be told of a goroutine; false: it was lost, which is counted. The only place of
- * a walk, as the verifier takes its time for each, and the only function around one, as it allows
- * no more within each other.
+ * Sends what is to be told of a goroutine; false: it was lost, which is counted. Called at one
+ * place only, and inlined there: the verifier takes its time for each walk, and what walks has most
+ * of the 512 bytes of stack that a program has before Linux 6.13.
  */
-static __noinline bool tell(__u64 g, struct goroutines_state *state, __u32 kind)
+static __always_inline bool tell(__u64 g, struct goroutines_state *state, __u32 kind)
 {
 	__u32 number = state->image, words = 0;
 	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
@@ -227,26 +227,27 @@ static __always_inline void park(struct goroutines_key *key, __u8 reason, __u32 
 
 /* -- ready ------------------------------------------------------------------------------------- */
 
-static __always_inline void ready(__u64 g, struct goroutines_state *state)
+/* Returns whether its stack is to be told. */
+static __always_inline bool ready(struct goroutines_state *state)
 {
 	__u32 zero = 0;
 	__u64 *paid = bpf_map_lookup_elem(&goroutines_paid, &zero), now;
 
 	if (state->woken)
-		return;
+		return false;
 	now = bpf_ktime_get_ns();
 	state->woken = now;
 	if (now - state->out < goroutines_min_wait)
-		return;
+		return false;
 	state->readier = (__u32)bpf_get_current_pid_tgid();
 	bpf_get_current_comm(state->readier_comm, sizeof(state->readier_comm));
 	if (stacks_ahead(paid, now) >= BURST_NS / 2) {
 		capture_count_loss(CAPTURE_SOURCE_GOROUTINES, CAPTURE_LOSS_GOROUTINE_READIER);
-		return;
+		return false;
 	}
 	pay_for_stack(paid, now);
 	state->told.time = now;
-	state->has_readier_stack = tell(g, state, GOROUTINES_READIER);
+	return true;
 }
 
 /* -- execute ----------------------------------------------------------------------------------- */
@@ -284,10 +285,11 @@ static __always_inline void put_off(struct goroutines_state *state)
 
 /*
  * It is not known to wait. If it goes on within gopark(), it has waited since before there were
- * probes; else it is new, or was preempted.
+ * probes; else it is new, or was preempted. Returns its state, if it is to be told; null: it is
+ * not.
  */
-static __always_inline void execute_unknown(struct goroutines_key *key, __u32 number, __u64 ip,
-					    bool undecided)
+static __always_inline struct goroutines_state *
+execute_unknown(struct goroutines_key *key, __u32 number, __u64 ip, bool undecided)
 {
 	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -297,10 +299,10 @@ static __always_inline void execute_unknown(struct goroutines_key *key, __u32 nu
 
 	if (!image || bpf_probe_read_user(&pc, sizeof(pc), (void *)(g + image->pc)) ||
 	    pc - (ip + image->park_at) >= image->park_size)
-		return;
+		return NULL;
 	state = new_state(key);
 	if (!state)
-		return;
+		return NULL;
 	state->image = number;
 	state->undecided = undecided;
 	state->is_before = 1;
@@ -311,11 +313,11 @@ static __always_inline void execute_unknown(struct goroutines_key *key, __u32 nu
 	told->out = began > image->since ? began : image->since;
 	told->short_waited = told->short_ready = 0;
 	told->tells = GOROUTINES_TELLS_WAIT;
-	if (told->in >= told->out && !tell(g, state, GOROUTINES_WAIT))
-		put_off(state);
+	return told->in >= told->out ? state : NULL;
 }
 
-static __always_inline void execute_known(__u64 g, struct goroutines_state *state)
+/* Returns whether it is to be told. */
+static __always_inline bool execute_known(struct goroutines_state *state)
 {
 	__u64 now = bpf_ktime_get_ns(), out = state->out, woken = state->woken, least, ahead;
 	struct goroutines_told *told = &state->told;
@@ -332,7 +334,7 @@ static __always_inline void execute_known(__u64 g, struct goroutines_state *stat
 		state->short_readies += now != woken;
 		state->short_waited += woken - out;
 		state->short_ready += now - woken;
-		return;
+		return false;
 	}
 	told->out = out;
 	told->woken = woken;
@@ -351,10 +353,9 @@ static __always_inline void execute_known(__u64 g, struct goroutines_state *stat
 		told->short_ready = add_up(&state->short_ready, &state->short_readies, now - woken,
 					   &told->short_readies);
 	if (!told->tells && !told->short_waited && !told->short_ready)
-		return;
+		return false;
 	pay_for_stack(paid, now);
-	if (!tell(g, state, GOROUTINES_WAIT))
-		put_off(state);
+	return true;
 }
 
 SEC("uprobe")
@@ -365,6 +366,8 @@ int goroutines_site(struct probe_regs *ctx)
 	__u32 number = GOROUTINES_IMAGE(cookie);
 	struct goroutines_state *state;
 	struct goroutines_key key;
+	__u32 kind = GOROUTINES_WAIT;
+	bool sent;
 
 	if (answer == FILTER_NO)
 		return 0;
@@ -376,13 +379,21 @@ int goroutines_site(struct probe_regs *ctx)
 	key = key_of(ctx->ax);
 	state = bpf_map_lookup_elem(&goroutines_states, &key);
 	if (GOROUTINES_PLACE(cookie) == GOROUTINES_READY) {
-		if (state && state->out)
-			ready(key.g, state);
+		kind = GOROUTINES_READIER;
+		if (!state || !state->out || !ready(state))
+			return 0;
 	} else if (!state) {
-		execute_unknown(&key, number, ctx->ip, answer == FILTER_ASK);
-	} else if (state->out) {
-		execute_known(key.g, state);
+		state = execute_unknown(&key, number, ctx->ip, answer == FILTER_ASK);
+		if (!state)
+			return 0;
+	} else if (!state->out || !execute_known(state)) {
+		return 0;
 	}
+	sent = tell(ctx->ax, state, kind);
+	if (kind == GOROUTINES_READIER)
+		state->has_readier_stack = sent;
+	else if (!sent)
+		put_off(state);
 	return 0;
 }
 

@@ -157,11 +157,11 @@ func main() {
 	}
 	var mutex sync.Mutex
 	in, a, b, go1, done := make(chan int), make(chan int), make(chan int), make(chan int), make(chan int)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("unix", "@waits_go-"+strconv.Itoa(os.Getpid()))
 	if err != nil {
 		panic(err)
 	}
-	client, err := net.Dial("tcp", listener.Addr().String())
+	client, err := net.Dial("unix", listener.Addr().String())
 	if err != nil {
 		panic(err)
 	}
