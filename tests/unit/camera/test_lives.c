@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Switches become lives without a gap; what was not seen of them is in them as such. */
+#include "../prelude.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "camera/lives.h"
+
+#define BEGIN 1000000ull
+#define FUTEX 203 /* its number, and 1 */
+
+/* The turns that were told, as words: "2: ran 10 waited 20 ready 5 S" of each. */
+static struct told {
+	char words[2000];
+	uint64_t end[8], life[8]; /* by thread */
+	unsigned int stacks;
+} told;
+
+static uint32_t row_of(void *context, const struct capture_identity *identity)
+{
+	(void)context;
+	return identity->tid;
+}
+
+static uint32_t stack_of(void *context, uint32_t number, uint64_t in)
+{
+	(void)context;
+	(void)in;
+	told.stacks++;
+	return 100 + number;
+}
+
+static void add(const char *format, uint64_t value)
+{
+	size_t used = strlen(told.words);
+
+	if (value)
+		snprintf(told.words + used, sizeof(told.words) - used, format,
+			 (unsigned long long)value);
+}
+
+static void take(void *context, const struct film_turn *turn)
+{
+	uint64_t time = turn->unseen + turn->ran + turn->waited + turn->ready;
+
+	(void)context;
+	/* each begins where the one before ended */
+	if (told.end[turn->thread])
+		assert_int_equal(turn->end - time, told.end[turn->thread]);
+	told.end[turn->thread] = turn->end;
+	told.life[turn->thread] += time;
+	add("%llu:", turn->thread);
+	add(" unseen %llu", turn->unseen);
+	add(" ran %llu", turn->ran);
+	add(" waited %llu", turn->waited);
+	add(" ready %llu", turn->ready);
+	add(" by %llu", turn->waker);
+	add(" stack %llu", turn->stack);
+	if (turn->state)
+		add(" %c", turn->state);
+	if (turn->flags & FILM_TURN_BEGINS)
+		add(turn->flags & FILM_WAIT_BEFORE ? " before" : " begins", 1);
+	if (turn->flags & FILM_WAIT_OPEN)
+		add(" open", 1);
+	if (turn->flags & FILM_TURN_ENDS)
+		add(" ends", 1);
+	add("; ", 1);
+}
+
+static struct lives *new_lives(void)
+{
+	const struct lives_to to = {row_of, stack_of, take, NULL};
+	struct lives *lives = lives_new(&to);
+
+	assert_non_null(lives);
+	told = (struct told){0};
+	lives_begin(lives, BEGIN);
+	return lives;
+}
+
+/* A thread whose number and row are the same; start: since BEGIN, below 0 it is older. */
+static void meet(struct lives *lives, uint32_t number, int64_t start)
+{
+	const struct capture_identity identity = {
+		.pid = 1, .tid = number, .thread_start = (uint64_t)((int64_t)BEGIN + start)};
+
+	lives_meet(lives, number, &identity, true);
+}
+
+/* A switch at a time since BEGIN. */
+struct event {
+	uint64_t time;
+	uint32_t prev, next, waker;
+	uint64_t ready;
+	uint16_t state, call;
+	uint8_t prev_count, next_count, flags;
+};
+
+static void give(struct lives *lives, const struct event *e)
+{
+	const struct threads_event event = {
+		.time = BEGIN + e->time,
+		.ready = e->ready,
+		.record =
+			{
+				.prev = e->prev,
+				.next = e->next,
+				.waker = e->waker,
+				.state = e->state,
+				.call = e->call,
+				.context = e->waker ? OFF_CPU_BY_THREAD : 0,
+				.flags = e->flags,
+				.prev_count = e->prev_count,
+				.next_count = e->next_count,
+			},
+	};
+
+	lives_take(lives, &event);
+}
+
+#define GIVE(lives, ...) give(lives, &(struct event){__VA_ARGS__})
+#define SLEEPS		 .state = OFF_CPU_STATE_SLEEPS, .call = FUTEX
+
+static void check(struct lives *lives, const char *expected)
+{
+	assert_string_equal(told.words, expected);
+	lives_free(lives);
+}
+
+/* Two threads on a CPU: one ran before, the other was made; each wait and each stay is told. */
+static void test_turns(void **state)
+{
+	struct lives *lives = new_lives();
+
+	(void)state;
+	meet(lives, 1, -500);
+	meet(lives, 2, 10);
+	GIVE(lives, .time = 100, .prev = 1, .next = 2, SLEEPS, .prev_count = 7, .next_count = 0);
+	GIVE(lives, .time = 130, .prev = 2, .next = 1, .waker = 2, .ready = 5, .prev_count = 1,
+	     .next_count = 7, .flags = THREADS_HAS_STACK);
+	GIVE(lives, .time = 150, .prev = 1, .next = 2, SLEEPS, .prev_count = 8, .next_count = 1);
+	GIVE(lives, .time = 170, .prev = 2, .state = OFF_CPU_STATE_DEAD, .prev_count = 2);
+	assert_int_equal(lives_counts(lives).holes, 0);
+	assert_int_equal(lives_counts(lives).now, 1);
+	assert_int_equal(told.life[2], 160);
+	lives_cut(lives, BEGIN + 200, 0);
+	assert_int_equal(told.life[1], 200);
+	check(lives, "2: ready 90 begins; 1: ran 100 waited 25 ready 5 by 2 stack 101 S before; "
+		     "2: ran 30 ready 20 R; 2: ran 20 ends; 1: ran 20 waited 50 S open; ");
+}
+
+/* The number of its switches shows that one of them was not seen. */
+static void test_missed(void **state)
+{
+	struct lives *lives = new_lives();
+
+	(void)state;
+	meet(lives, 1, -500);
+	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
+	/* it ran meanwhile, and waited again */
+	GIVE(lives, .time = 200, .next = 1, .ready = 1, .next_count = 8);
+	GIVE(lives, .time = 230, .prev = 1, SLEEPS, .prev_count = 9);
+	/* it came in, which was not seen, and goes out */
+	GIVE(lives, .time = 300, .prev = 1, SLEEPS, .prev_count = 10);
+	GIVE(lives, .time = 310, .next = 1, .ready = 1, .next_count = 10);
+	lives_cut(lives, BEGIN + 320, 0);
+	assert_int_equal(lives_counts(lives).holes, 2);
+	assert_int_equal(told.life[1], 320);
+	check(lives, "1: ran 100 before open; 1: unseen 100 ran 30 open; "
+		     "1: unseen 70 waited 9 ready 1 S; 1: ran 10 open; ");
+}
+
+/* One that waits from before the first switch to after the last one is told from the list. */
+static void test_listed(void **state)
+{
+	struct lives *lives = new_lives();
+	struct lives_listed listed = {.time = BEGIN - 50,
+				      .number = 1,
+				      .count = 3,
+				      .evidence = {.call = FUTEX, .state = 'S', .stack = 9}};
+
+	(void)state;
+	meet(lives, 1, -500);
+	meet(lives, 2, -500);
+	lives_list(lives, &listed);
+	listed.number = 2;
+	lives_list(lives, &listed);
+	/* the second list finds one of them as it was; the other has waited anew since */
+	listed.time = BEGIN + 10;
+	listed.number = 1;
+	lives_list(lives, &listed);
+	listed.number = 2;
+	listed.count = 4;
+	listed.evidence.stack = 8;
+	lives_list(lives, &listed);
+	lives_list_done(lives, BEGIN + 5);
+	lives_cut(lives, BEGIN + 1000, 0);
+	lives_cut(lives, BEGIN + 1500, 0);
+	assert_int_equal(lives_counts(lives).holes, 0);
+	check(lives, "1: waited 1000 stack 9 S before open; 2: waited 1000 stack 8 S before open; "
+		     "1: waited 500 stack 9 S open; 2: waited 500 stack 8 S open; ");
+}
+
+/* What waits is ready from when it is woken, also where a film ends in between. */
+static void test_woken_before_cut(void **state)
+{
+	struct lives *lives = new_lives();
+	const struct threads_event waking = {
+		.time = BEGIN + 150, .is_waking = true, .record.next = 1};
+
+	(void)state;
+	meet(lives, 1, -500);
+	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
+	lives_take(lives, &waking);
+	lives_cut(lives, BEGIN + 200, 0);
+	lives_turn(lives);
+	GIVE(lives, .time = 230, .next = 1, .ready = 80, .next_count = 7);
+	check(lives, "1: ran 100 waited 50 ready 50 S before open; 1: ready 30 S before; ");
+}
+
+/* Those that are in no list any more have ended, nobody knows when. */
+static void test_vanished(void **state)
+{
+	struct lives *lives = new_lives();
+
+	(void)state;
+	meet(lives, 1, -500);
+	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
+	lives_list_done(lives, BEGIN + 300);
+	assert_int_equal(lives_counts(lives).now, 0);
+	check(lives, "1: ran 100 before open; 1: unseen 200 ends; ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_turns),	 cmocka_unit_test(test_missed),
+		cmocka_unit_test(test_listed),	 cmocka_unit_test(test_woken_before_cut),
+		cmocka_unit_test(test_vanished),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
