@@ -24,7 +24,7 @@ fn while_waiting(waiter: u32) {
 }
 
 /// hold: takes the lock, says so, and keeps it while the waiter waits.
-fn plant<H, W>(kind: &str, is_lock: bool, hold: H, wait: W)
+pub fn plant<H, W>(kind: &str, is_lock: bool, hold: H, wait: W)
 where
 	H: FnOnce(&dyn Fn()) + Send + 'static,
 	W: FnOnce() + Send + 'static,
