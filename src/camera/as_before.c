@@ -156,6 +156,7 @@ bool as_before_take(struct as_before *as_before, const struct capture_record *re
 	struct kept *kept = NULL;
 
 	*stack = (struct as_before_stack){record, NULL};
+	as_before->counts.taken++;
 	if (!record->stack)
 		return true;
 	if (!record->as_before) {

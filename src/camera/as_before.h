@@ -42,7 +42,7 @@ bool as_before_take(struct as_before *as_before, const struct capture_record *re
 		    struct as_before_stack *stack);
 
 struct as_before_counts {
-	uint64_t unknown;
+	uint64_t taken, unknown;
 	/* of records that refer to a stack and have frames as well: all, and where they differ */
 	uint64_t checked, differ;
 };

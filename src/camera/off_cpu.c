@@ -295,6 +295,7 @@ static void tell_losses(struct source *source)
 		uint64_t count;
 	} losses[] = {
 		{"stack of a wait lost: the one that it refers to was not kept", stacks.unknown},
+		{"STACKCAM_CHECK_STACKS: stacks in all", stacks.checked ? stacks.taken : 0},
 		{"STACKCAM_CHECK_STACKS: stacks as before that were walked, too", stacks.checked},
 		{"STACKCAM_CHECK_STACKS: those that differ from their walk", stacks.differ},
 		{"waker of a wait not known: its record was lost, or is of the film before",
