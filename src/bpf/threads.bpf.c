@@ -65,7 +65,8 @@ struct {
 
 struct threads_cpu {
 	struct threads_coming coming;
-	__u64 paid; /* when its next stack is due, by their rate */
+	__u64 paid;	/* when its next stack is due, by their rate */
+	bool has_meant; /* the thread that came in last is one */
 };
 
 struct {
@@ -96,7 +97,12 @@ struct pt_regs___threads {
 	unsigned long orig_ax;
 };
 
+struct thread_info___threads {
+	__u32 cpu;
+};
+
 struct task_struct___threads {
+	struct thread_info___threads thread_info;
 	unsigned int __state;
 	int on_cpu;
 	unsigned long nvcsw, nivcsw;
@@ -434,6 +440,18 @@ static __always_inline bool write_switch(const struct threads_making *m)
 	return true;
 }
 
+/* Whether the thread that came in last on this CPU was meant; has: the one that comes in now is. */
+static __always_inline bool had_meant(bool has)
+{
+	__u32 zero = 0;
+	struct threads_cpu *cpu = bpf_map_lookup_elem(&threads_cpus, &zero);
+	bool had = cpu && cpu->has_meant;
+
+	if (cpu)
+		cpu->has_meant = has;
+	return had;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(threads_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -453,8 +471,9 @@ int BPF_PROG(threads_switch, bool preempt, struct task_struct *prev, struct task
 	if (in)
 		comes_in(&m, next, in, now);
 	/* numbers, as the verifier wants no pointers to be combined */
-	if (!m.record.prev && !m.record.next)
+	if (!m.record.prev && !m.record.next && !had_meant(false))
 		return 0;
+	had_meant(m.record.next != 0);
 	if (write_switch(&m) && out && m.record.flags & THREADS_ARGUMENTS)
 		__builtin_memcpy(out->arguments, m.arguments, sizeof(out->arguments));
 	return 0;
@@ -533,6 +552,7 @@ static __always_inline void list(struct seq_file *seq, struct task_struct *task,
 	listed->wait.state = more->__state;
 	listed->thread = thread->thread;
 	listed->runs = runs;
+	listed->cpu = more->thread_info.cpu;
 	listed->count = count;
 	barrier();
 	listed->moved = (!runs && more->on_cpu) || count_of(task) != count;

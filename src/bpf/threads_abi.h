@@ -59,7 +59,10 @@ enum threads_flag {
 	THREADS_IS_FROZEN = 64,
 };
 
-/* A switch. A thread that is not meant, and the idle one, is 0. */
+/*
+ * A switch. A thread that is not meant, and the idle one, is 0. Between two of them is no record,
+ * unless a thread that is meant came in there last, and nothing was seen of it since.
+ */
 struct threads_switch {
 	__u64 time;
 	__u32 prev, next;
@@ -83,6 +86,7 @@ struct threads_listed {
 	__u8 count;
 	__u8 moved; /* it has run meanwhile: nothing of this counts */
 	__u8 unused;
+	__u32 cpu, unused_too;
 };
 
 #define THREADS_LISTED_WORDS (sizeof(struct threads_listed) / 8)

@@ -12,11 +12,12 @@ enum mode {
 	LIFE_NEW, /* nothing was seen of it */
 	LIFE_RUNS,
 	LIFE_OFF,
+	LIFE_LOST, /* it ran, but not all the time: how long is not known */
 };
 
 /*
  * A thread. Up to start all is told of it. From there on nothing is known for unseen ns, then it
- * ran, and, in LIFE_OFF, does not since out.
+ * ran, and, in LIFE_OFF, does not since out; in LIFE_LOST nothing is known since start.
  */
 struct life {
 	struct capture_identity identity;
@@ -41,6 +42,7 @@ struct lives {
 	struct map places; /* by number */
 	vec(struct life) all;
 	vec(uint32_t) free;
+	vec(uint32_t) running; /* of each CPU: the number of the thread that came in last; 0 */
 	uint64_t begin;
 	struct lives_counts counts;
 };
@@ -61,6 +63,7 @@ void lives_free(struct lives *lives)
 	map_free(&lives->places);
 	vec_free(&lives->all);
 	vec_free(&lives->free);
+	vec_free(&lives->running);
 	free(lives);
 }
 
@@ -139,12 +142,12 @@ static uint32_t thread_of(struct lives *lives, struct life *life)
 /* The row of what is known since start, which ends at end; the caller fills in what came after. */
 static struct film_turn row_of(struct lives *lives, struct life *life, uint64_t end)
 {
-	uint64_t in = life->start + life->unseen;
+	uint64_t unseen = life->mode == LIFE_LOST ? end - life->start : life->unseen;
 
 	return (struct film_turn){
 		.end = end,
-		.unseen = life->unseen,
-		.ran = (life->mode == LIFE_OFF ? life->out : end) - in,
+		.unseen = unseen,
+		.ran = (life->mode == LIFE_OFF ? life->out : end) - life->start - unseen,
 		.thread = thread_of(lives, life),
 		.cpu = life->cpu,
 		.flags = life->flags,
@@ -245,7 +248,7 @@ static void goes_out(struct lives *lives, struct life *life, const struct thread
 		/* it ran since then; or it was made since, and its first switch was lost */
 		if (!(life->flags & FILM_WAIT_BEFORE))
 			life->unseen = event->time - life->start;
-	} else if (life->mode == LIFE_OFF || (uint8_t)(life->count + 1) != record->prev_count ||
+	} else if (life->mode != LIFE_RUNS || (uint8_t)(life->count + 1) != record->prev_count ||
 		   event->time < life->start + life->unseen) {
 		if (life->is_listed && life->mode == LIFE_OFF)
 			begin(lives, life);
@@ -334,6 +337,32 @@ static void comes_in(struct lives *lives, struct life *life, const struct thread
 	life->cpu = event->cpu;
 }
 
+/* The thread that is known to run on a CPU, from now on. */
+static uint32_t *running_on(struct lives *lives, uint16_t cpu)
+{
+	while (lives->running.count <= cpu)
+		if (!vec_push(&lives->running, 0))
+			return NULL;
+	return &lives->running.at[cpu];
+}
+
+/*
+ * Another thread than the one that came in last leaves the CPU: that one left before, and its
+ * switch was lost, or hidden from all probes, as that of an init of some virtual machines is.
+ */
+static void check_running(struct lives *lives, const struct threads_event *event)
+{
+	uint32_t *running = running_on(lives, event->cpu);
+	struct life *life;
+
+	if (!running)
+		return;
+	life = *running && *running != event->record.prev ? find(lives, *running) : NULL;
+	if (life && life->mode == LIFE_RUNS && life->cpu == event->cpu)
+		life->mode = LIFE_LOST;
+	*running = event->record.next;
+}
+
 /* Before all switches are given, none counts; but what is told of arguments is not told again. */
 static void take_early(struct lives *lives, const struct threads_event *event)
 {
@@ -358,6 +387,7 @@ void lives_take(struct lives *lives, const struct threads_event *event)
 			life->woken = event->time;
 		return;
 	}
+	check_running(lives, event);
 	if (record->prev) {
 		life = find(lives, record->prev);
 		lives->counts.unknown += !life;
@@ -390,6 +420,7 @@ static void take_listed(struct life *life, const struct lives_listed *listed)
 void lives_list(struct lives *lives, const struct lives_listed *listed)
 {
 	struct life *life = find(lives, listed->number);
+	uint32_t *running;
 
 	if (!life || !life->is_meant)
 		return;
@@ -409,6 +440,10 @@ void lives_list(struct lives *lives, const struct lives_listed *listed)
 		return;
 	}
 	life->mode = listed->runs ? LIFE_RUNS : LIFE_OFF;
+	life->cpu = listed->cpu;
+	running = listed->runs ? running_on(lives, listed->cpu) : NULL;
+	if (running)
+		*running = life->number;
 	life->out = life->start + life->unseen;
 	life->woken = 0;
 	life->count = listed->count;

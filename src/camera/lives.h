@@ -46,6 +46,7 @@ void lives_take(struct lives *lives, const struct threads_event *event);
 struct lives_listed {
 	uint64_t time;
 	uint32_t number;
+	uint16_t cpu;  /* that it runs on, or ran on last */
 	uint8_t count; /* of its switches */
 	bool runs;
 	bool moved;		   /* it has run meanwhile: it is there, and nothing else counts */

@@ -184,6 +184,7 @@ static void take_listed(void *context, const struct capture_head *head,
 	row = (struct lives_listed){
 		.time = record->head.time,
 		.number = listed->thread,
+		.cpu = listed->cpu,
 		.count = listed->count,
 		.runs = listed->runs,
 		.moved = listed->moved,
