@@ -154,6 +154,9 @@ int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char
 	struct adder a = {.lanes = lanes, .film = film, .host = host};
 	int err;
 
+	if (filter->focus || filter->ignore)
+		return fail(why, -EINVAL, "ask for a flame graph of the same time and threads",
+			    "lanes are of whole threads: focus and ignore choose stacks");
 	a.offset = (uint64_t)film->info.wall_offset;
 	a.err = begin_load(lanes);
 	a.lane_of = calloc(film->thread_count + 1ull, sizeof(*a.lane_of));

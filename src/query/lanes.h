@@ -63,7 +63,7 @@ struct lanes {
 
 /*
  * Adds the slices of an event of turns in [from, to), both of the film's clock, of threads that the
- * filter keeps. Returns 0 or a negative errno with *why filled.
+ * filter keeps. Returns 0 or a negative errno with *why filled; -EINVAL: it chooses by stacks.
  */
 int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char *host,
 	      const struct filter *filter, uint64_t from, uint64_t to, struct fail *why);

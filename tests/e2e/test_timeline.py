@@ -171,10 +171,10 @@ def test_one_slice_and_its_evidence(sample):
     ("slices", {"lanes": "10.10", "from": 2, "to": 1}, "before it begins"),
     ("slices", {"lanes": "10.10", "from": 1, "to": 2, "steps": 1}, "no parameter 'steps'"),
     ("lanes", {"limit": 0}, "from 1 to"), ("lanes", {"steps": 2001}, "from 0 to"), ("lanes", {"limit": -1}, "from 1 to"), ("lanes", {"shown": 257}, "from 0 to"),
-    ("lanes", {"event": "on-cpu"}, "on-cpu"), ("states", {"lanes": "\x1b[31m"}, "a list such as"),
+    ("lanes", {"event": "on-cpu"}, "on-cpu"), ("states", {"focus": "main"}, "choose stacks"), ("states", {"lanes": "\x1b[31m"}, "a list such as"),
     ("slice", {}, "lane_pid, lane_tid and at"), ("slice", {"lane_pid": 1, "lane_tid": 1}, "lane_pid, lane_tid and at"),
     ("slice", {"lane_pid": 1, "lane_tid": 2**32, "at": 1}, "lane_tid is a number"),
-    ("slice", {"lane_pid": 1, "lane_tid": 1, "at": "</script>"}, "no time"),
+    ("slice", {"lane_pid": 1, "lane_tid": 1, "at": "</script>"}, "not a time"),
 ])
 def test_wrong_questions(sample, what, ask, words):
     status, body = sample.answer(what, **ask)

@@ -83,6 +83,7 @@ export const timeline = {
 		zoom: 'Zoom to it (m)',
 		guess: 'found by a frame pointer: a guess',
 	},
+	stacks: 'Lanes are of whole threads: filters of stacks have no effect here.',
 	hosts: 'Lanes are of one host: choose it.',
 	empty: 'The film has no slices of threads in this time.',
 	emptyHint: "Record them with 'stackcam record -e threads'.",

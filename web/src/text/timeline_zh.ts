@@ -80,6 +80,7 @@ export const timeline: TimelineText = {
 		zoom: '放大到此处 (m)',
 		guess: '由帧指针找到：推测',
 	},
+	stacks: '泳道是整个线程：栈筛选在此无效。',
 	hosts: '泳道属于一台主机：请选择。',
 	empty: '影片在此时间内没有线程片段。',
 	emptyHint: '用 stackcam record -e threads 录制。',

@@ -10,6 +10,7 @@ import { usePage } from '../state/page';
 import { timelineText as words } from '../text/timeline';
 import type { StatesAnswer } from './answers';
 import { className, colourOf, familyOf, heightOf } from './classes';
+import { ofThreads } from './lanes';
 import { exactly, type Origin } from './time';
 import type { Area } from './view';
 
@@ -19,7 +20,7 @@ export function AreaPanel({ area, origin, onZoom, onClose }: {
 	const { link, status, theme } = usePage();
 	const range = { from: origin.wordOf(area.range.from), to: origin.wordOf(area.range.to) };
 	const asked = useAnswer<StatesAnswer>('timeline/states',
-		askOf(slicesEvent(status), range, link.filters, { lanes: area.lanes.join(',') }));
+		askOf(slicesEvent(status), range, ofThreads(link.filters), { lanes: area.lanes.join(',') }));
 	const { answer } = asked;
 	const whole = answer?.states.reduce((sum, row) => sum + row.sum, 0) ?? 0;
 	const ns = formatOf('ns');

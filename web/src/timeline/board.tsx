@@ -11,7 +11,7 @@ import type { LanesAnswer, SlicesAnswer } from './answers';
 import { AreaPanel } from './area_panel';
 import { useBoardKeys } from './board_keys';
 import { listenToPointers } from './input';
-import { laneKey, rowsOf } from './lanes';
+import { laneKey, ofThreads, rowsOf } from './lanes';
 import { Legend } from './legend';
 import { Minimap } from './minimap';
 import { Names } from './names';
@@ -37,7 +37,7 @@ function useTiles(answer: LanesAnswer, level: number, origin: Origin, onChange: 
 	changed.current = onChange;
 	const tiles = useMemo(() => new Tiles(origin, (range: Stretch, pixel: number, lanes: LaneKey[], signal: AbortSignal) =>
 		getJson<SlicesAnswer>('timeline/slices', askOf(event, { from: origin.wordOf(range.from), to: origin.wordOf(range.to) },
-			filters, { lanes: lanes.join(','), pixel }), signal), answer.length,
+			ofThreads(filters), { lanes: lanes.join(','), pixel }), signal), answer.length,
 		(failure) => changed.current(failure)), [answer, event]);
 	useMemo(() => {
 		if (level < 0)

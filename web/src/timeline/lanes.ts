@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of the timeline: threads below their processes, in the order that was chosen.
+import type { Filters } from '../state/link';
 import type { LaneRow } from './answers';
 import { familyOf } from './classes';
 import type { LaneKey } from './tiles';
 
 export const LANE_ORDERS = ['busy', 'name', 'tid', 'waiting', 'ready', 'slices'] as const;
 export type LaneOrder = typeof LANE_ORDERS[number];
+
+/** Filters of stacks have no meaning where whole threads are drawn. */
+export function ofThreads(filters: Filters): Filters {
+	return { ...filters, focus: '', ignore: '' };
+}
 
 export interface Lane {
 	key: LaneKey;

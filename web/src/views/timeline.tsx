@@ -11,6 +11,7 @@ import { usePage } from '../state/page';
 import type { Span } from '../state/range';
 import { timelineText as words } from '../text/timeline';
 import type { LanesAnswer } from '../timeline/answers';
+import { ofThreads } from '../timeline/lanes';
 import { Board } from '../timeline/board';
 import type { TimelineLink } from '../timeline/link';
 import { levelOf } from '../timeline/tiles';
@@ -32,7 +33,8 @@ export function Timeline() {
 	const { link, range, span, beat, status } = usePage();
 	// what is asked does not change with what is in sight later
 	const level = useMemo(() => firstLevel(span, link.timeline), [span?.from, span?.to]);
-	const lanes = useAnswer<LanesAnswer>('timeline/lanes', askOf(slicesEvent(status), range, link.filters,
+	const { focus, ignore } = link.filters;
+	const lanes = useAnswer<LanesAnswer>('timeline/lanes', askOf(slicesEvent(status), range, ofThreads(link.filters),
 		{ limit: LANES, steps: STEPS, ...(level < 0 ? {} : { shown: SHOWN, pixel: 2 ** level }) }), beat);
 	const { answer } = lanes;
 	const hosts = [...new Set(answer?.lanes.map(({ host }) => host))];
@@ -40,6 +42,7 @@ export function Timeline() {
 	return <main id="content" class="timeline">
 		<h2 class="unseen">{words.name}</h2>
 		<AskBar />
+		{(focus || ignore) && <p class="hint">{words.stacks}</p>}
 		<Answers asked={[lanes]} isSilent={link.isLive}>
 			{answer && (hosts.length > 1 ? <Notice title={words.hosts}><HostChoice hosts={hosts} /></Notice> :
 				answer.lanes.length > 0 ? <Board key={`${answer.base} ${answer.length}`} answer={answer} level={level} /> :
