@@ -34,8 +34,11 @@
  */
 #define LATE_NS 50000000ull
 
-/* Lives are told up to now at least that often. */
-#define CUT_NS 500000000ull
+/*
+ * After so long without anything told of it, a life is told up to now: with the time between two
+ * drains, that is less than what a row of the film may have.
+ */
+#define CUT_NS 700000000ull
 
 /* The most stacks that wait for their switches. */
 #define STACKS_MAX 65536
@@ -248,6 +251,7 @@ static void drained(struct source *source, uint64_t now)
 	if (!threads || !threads->logs)
 		return;
 	take_logs(source, now - LATE_NS);
+	lives_cut(threads->lives, threads->until, CUT_NS);
 	lost = threads_logs_lost(threads->logs);
 	if (lost != threads->lost && !threads->listing.begun)
 		read_list(source, false);
@@ -373,10 +377,7 @@ static void tell_losses(struct source *source)
 
 static void tick(struct source *source, uint64_t now)
 {
-	struct threads *threads = source->state;
-
 	(void)now;
-	lives_cut(threads->lives, threads->until, CUT_NS);
 	tell_losses(source);
 }
 
