@@ -100,7 +100,10 @@ export function withoutParameters(name: string): string {
 
 const FEW = 0.001;
 
+/** Whether a part is large enough to be told as one. */
+export const isMuch = (part: number, whole: number) => whole > 0 && part / whole >= FEW;
+
 /** "3", or "1.20%" of many */
 export function partOf(part: number, whole: number): string {
-	return whole > 0 && part / whole >= FEW ? percent(part, whole) : count(part);
+	return isMuch(part, whole) ? percent(part, whole) : count(part);
 }

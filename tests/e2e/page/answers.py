@@ -11,6 +11,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(film=True)        one film, as "stackcam play" has it
     server.behave(events=["calls"]) what was filmed
     server.behave(many=400)         so many services, each with 40 versions, beside those that are always there
+    server.behave(deployed=True)    a new version of api.service, which takes twice as much for JSON
     server.behave(young=120)        a store that began so many seconds ago
     server.behave(marks=True)       a deployment and a new version 10 and 5 minutes ago
     server.behave(summary=True)     of calls only sums were kept
@@ -190,6 +191,8 @@ class Api:
     def cpus(self, ask):
         """Per service that fits: CPUs on average."""
         wanted = {name: ask.get(name) for name in ("host", "service", "version", "label")}
+        if self.server.deployed and wanted["version"] == "e5f6a7b8":
+            wanted["version"] = "a1b2c3d4"
         found = {}
         if self.server.many and (wanted["service"] or "").startswith("job-"):
             return {wanted["service"]: 0.082}
@@ -236,6 +239,9 @@ class Api:
                  "total": int(cpus * at["filmed"] * 1e9)}
                 for service, (host, version, labels, cpus) in SERVICES.items()]
         rows[0]["total"] = int(rows[0]["total"] * (1 if at["to"] > NOW - HOUR / 2 else 0.5))  # it has grown
+        if self.server.deployed and at["to"] > NOW - HOUR / 2:
+            rows.append({**rows[0], "version": "e5f6a7b8", "total": rows[0]["total"] * 2 // 3})
+            rows[0]["total"] //= 3
         for i in range(self.server.many):
             rows += [{"host": "web-1", "service": f"job-{i:03}.service", "version": f"v{version}", "labels": "",
                       "samples": 1, "total": int(at["filmed"] * 1e5 * (40 - version))} for version in range(40)]
@@ -550,9 +556,9 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, young=0):
+               events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, young=0, deployed=False):
         self.release()
-        self.many, self.marked, self.young = many, marks, young
+        self.many, self.marked, self.young, self.deployed = many, marks, young, deployed
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile

@@ -57,6 +57,29 @@ def test_what_changed_most_comes_first(page):
     assert "points" in page.text(".flame-row .flame-change") and "+65%" in page.text(".flame-row .flame-change")
 
 
+def test_the_guilty_function_of_a_new_version_in_four_clicks(page):
+    """From the first page, with nothing typed: the service that grew most, its versions, what grew in the new one."""
+    clicks = []
+
+    def click(css):
+        clicks.append(css)
+        page.click(css)
+
+    page.server.behave(deployed=True, many=20)
+    page.open()
+    page.until(lambda: page.all(".chart canvas"))
+    click("#to-compare")
+    page.until(lambda: changed(page)[:1] == ["api.service"])
+    click(".changed tbody tr")
+    page.until(lambda: page.link().get("service") == "api.service" and changed(page)[:1] == ["e5f6a7b8"])
+    click("#other-version")
+    page.asks("diff", service="api.service", version="e5f6a7b8", before_version="a1b2c3d4")
+    page.until(lambda: page.find(".flame-head .flame-change").get_attribute("aria-sort") == "descending")
+    page.until(lambda: page.all(".flame-row"))
+    assert "json::parse" in page.text(".flame-row")
+    assert len(clicks) <= 4
+
+
 def test_versions_of_one_service(page):
     page.server.behave(many=3)
     page.open("?view=compare&service=job-001.service&before_service=job-001.service&before_from=-2h&before_to=-1h")

@@ -3,7 +3,7 @@
 import type { LossesAnswer, LossKind, Sum } from '../api/answers';
 import { askOf } from '../api/client';
 import { useAnswer } from '../api/use_answer';
-import { count, partOf, safe } from '../format';
+import { count, isMuch, partOf, safe } from '../format';
 import { NO_LINK } from '../state/link';
 import { usePage } from '../state/page';
 import { rangeOf } from '../state/range';
@@ -55,7 +55,7 @@ export function Losses({ sum }: { sum: Sum }) {
 	const part = sum.lost_samples + sum.truncated;
 	if (!sum.lost && !part)
 		return <span>{words.nothingLost}</span>;
-	return <Dropdown name="losses" class={part ? 'losses' : 'losses few'}
+	return <Dropdown name="losses" class={isMuch(part, sum.samples + sum.lost_samples) ? 'losses' : 'losses few'}
 		label={part ? words.lostOrCut(partOf(part, sum.samples + sum.lost_samples)) : words.noSampleLost}>
 		{() => <Panel sum={sum} />}
 	</Dropdown>;

@@ -6,7 +6,7 @@ import { profileAsk, withBefore } from '../api/client';
 import { useAnswer } from '../api/use_answer';
 import type { FlameState } from '../flame/contract';
 import { FlamePanel } from '../flame/FlamePanel';
-import { count, partOf, percent, relative, signed } from '../format';
+import { count, isMuch, partOf, percent, relative, signed } from '../format';
 import { AskBar, itemsOf, LabelChoice, SeriesChoice } from '../parts/ask_bar';
 import { Changed } from '../parts/changed';
 import { Details, exactly, useDetails } from '../parts/details';
@@ -185,7 +185,7 @@ function Sums({ now, before, isBeside }: { now: Sum; before: Sum; isBeside: bool
 		<td>{format(sum.total)}</td>
 		<td>{formatRate(rate)}</td>
 		<td class="less">{text.profile.counted(count(sum.samples), event.noun)}</td>
-		<td class={lostOf(sum) ? 'less warn' : 'less'}>{lostOf(sum) ?
+		<td class={isMuch(lostOf(sum), sum.samples + sum.lost_samples) ? 'less warn' : 'less'}>{lostOf(sum) ?
 			text.profile.lostOrCut(partOf(lostOf(sum), sum.samples + sum.lost_samples)) : text.profile.noSampleLost}</td>
 	</tr>;
 	return <div class="sums">
