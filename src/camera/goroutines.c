@@ -174,6 +174,7 @@ struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 	enum film_go_reason reason = go_reason_of(words);
 	struct goroutines_rows rows = {.event = GOROUTINES_WAITS};
 	char frame[GO_REASON_TEXT_MAX + 2];
+	bool may_be_idle;
 
 	rows.wait = rows.ready = (struct film_wait){
 		.thread = place->thread,
@@ -191,10 +192,10 @@ struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 	} else {
 		goroutines->unnamed++;
 	}
-	if (reason == FILM_GO_IDLE)
-		rows.event = GOROUTINES_IDLE;
-	else if ((reason == FILM_GO_IO || reason == FILM_GO_SELECT) &&
-		 go_waits_is_idle(code_of_stack(source, pid, wait->image, waits)))
+	/* what waits for other things, waits for them also where it has no work */
+	may_be_idle = reason == FILM_GO_IO || reason == FILM_GO_SELECT;
+	if (reason == FILM_GO_IDLE ||
+	    (may_be_idle && go_waits_is_idle(code_of_stack(source, pid, wait->image, waits))))
 		rows.event = GOROUTINES_IDLE;
 	return rows;
 }

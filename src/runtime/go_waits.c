@@ -58,13 +58,14 @@ struct found {
 
 static void find_idle(struct go_waits *waits, const struct go_function *f, const char *name)
 {
-	for (uint8_t i = 0; i < IDLE_RULES; i++) {
+	for (size_t i = 0; i < IDLE_RULES; i++) {
 		bool is_exception = idle_rules[i].unless && !strcmp(name, idle_rules[i].unless);
 
 		if (is_exception || !strcmp(name, idle_rules[i].function))
 			/* without memory it is taken for work */
-			(void)!vec_push(&waits->idle,
-					(struct go_idle_code){f->start, f->end, i, is_exception});
+			(void)!vec_push(
+				&waits->idle,
+				(struct go_idle_code){f->start, f->end, (uint8_t)i, is_exception});
 	}
 }
 
