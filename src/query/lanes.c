@@ -93,7 +93,7 @@ static int add_state(struct lanes *lanes, const struct slice *slice)
 	state->count++;
 	state->sum = add_saturated(state->sum, length);
 	state->longest = length > state->longest ? length : state->longest;
-	return lanes->wants_lengths && !latency_add(&state->lengths, length, 1) ? -ENOMEM : 0;
+	return latency_add(&state->lengths, length, 1) ? 0 : -ENOMEM;
 }
 
 static int add_run(struct lanes *lanes, struct lane *lane, const struct slice *slice,
@@ -132,7 +132,8 @@ static int take_slice(void *context, const struct slice *slice)
 		add_load(lanes, lanes->running, start, start + length);
 	else if (lanes->steps && (slice->kind == SLICE_WOKEN || slice->kind == SLICE_PREEMPTED))
 		add_load(lanes, lanes->ready, start, start + length);
-	a->err = add_state(lanes, slice);
+	if (lanes->wants_states)
+		a->err = add_state(lanes, slice);
 	if (!a->err)
 		a->err = add_run(lanes, lane, slice, start);
 	return a->err;

@@ -29,7 +29,7 @@ struct lane_id {
 /* Of one kind, over all lanes. */
 struct lane_state {
 	uint64_t count, sum, longest;
-	struct latency lengths; /* where they are wanted */
+	struct latency lengths;
 };
 
 enum {
@@ -41,7 +41,7 @@ enum {
 struct lanes {
 	/* what is wanted; set before lanes_add() */
 	uint64_t pixel;		  /* ns, of the runs; 0: no runs */
-	bool wants_lengths;	  /* of states */
+	bool wants_states;	  /* below */
 	const struct lane_id *of; /* those lanes alone; null: all */
 	size_t of_count;
 	uint64_t from, to; /* of the load, */

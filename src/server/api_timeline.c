@@ -297,7 +297,7 @@ static void put_states(struct json *j, const struct lanes *lanes)
 int api_timeline_states(const struct request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
-	struct timeline t = {.lanes.wants_lengths = true};
+	struct timeline t = {.lanes.wants_states = true};
 	int err = begin(request, "lanes", &t, why);
 
 	if (!err)

@@ -221,3 +221,34 @@ def test_many_slices(places, make_turns, tmp_path):
             assert sum(count for *_, count in runs_of(drawn, lane["tid"])) == sum(lane["slices"])
     finally:
         played.close()
+
+
+def test_a_real_film_says_the_same_everywhere(places, tmp_path):
+    """What threads of a program did: the API's states, the lanes' sums and the slices are one life."""
+    film = tmp_path / "real.film"
+    script = "for i in 1 2 3 4 5; do sleep 0.05; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; done"
+    subprocess.run([places[0], "record", "-q", "-e", "threads", "-o", film, "--", "sh", "-c", script], check=True, timeout=100)
+    played = Played(places[0], film)
+    try:
+        whole = played.get("lanes", shown=50, pixel=1_000_000)
+        names = whole["classes"]
+        sums = [sum(lane["ns"][i] for lane in whole["lanes"]) for i in range(len(names))]
+        states = {row["class"]: row for row in played.get("states")["states"]}
+        assert {i: row["sum"] for i, row in states.items()} == {i: ns for i, ns in enumerate(sums) if ns}
+        assert {i: row["count"] for i, row in states.items()} == {
+            i: n for i in range(len(names)) if (n := sum(lane["slices"][i] for lane in whole["lanes"]))}
+        shell = next(lane for lane in whole["lanes"] if lane["comm"] == "sh")
+        assert shell["ns"][names.index("on-cpu")] > 0 and shell["ns"][names.index("child")] >= 5 * 45 * MS
+        for lane in whole["lanes"]:
+            assert sum(lane["runs"][3::5]) == sum(lane["slices"])
+            assert sum(lane["runs"][1::5]) == sum(lane["ns"])
+        # the longest wait for a child, and what shows that it was one
+        runs = list(zip(*[iter(shell["runs"])] * 5))
+        longest = max((run for run in runs if run[2] == names.index("child")), key=lambda run: run[1])
+        start = sum(run[0] + run[1] for run in runs[:runs.index(longest)]) + longest[0]
+        at = int(whole["base"]) + start + longest[1] // 2
+        slice = played.get("slice", lane_pid=shell["pid"], lane_tid=shell["tid"], at=f"{at // 10**9}.{at % 10**9:09}")["slice"]
+        assert slice["name"] == "child" and slice["call"] == "wait4"
+        assert slice["end"] - slice["start"] == longest[1]
+    finally:
+        played.close()

@@ -89,7 +89,7 @@ static void test_sums_are_the_range(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
 		uint64_t length = (ranges[i].to - ranges[i].from) * US, states = 0;
-		struct lanes lanes = {.wants_lengths = true, .pixel = 40 * US, .steps = 3};
+		struct lanes lanes = {.wants_states = true, .pixel = 40 * US, .steps = 3};
 
 		ask(&lanes, film, ranges[i].from, ranges[i].to);
 		assert_int_equal(lanes.all.count, 2);
@@ -120,7 +120,7 @@ static void test_sums_are_the_range(void **state)
 static void test_states_and_load(void **state)
 {
 	struct film *film = film_of_two();
-	struct lanes lanes = {.wants_lengths = true, .steps = 2};
+	struct lanes lanes = {.wants_states = true, .steps = 2};
 	const struct lane_state *lock = &lanes.states[SLICE_WAIT + WAIT_LOCK];
 
 	(void)state;
