@@ -37,11 +37,18 @@ uint64_t state_quantile(const struct state *state, unsigned int of_thousand)
 
 static struct state *state_of(struct state_list *list, uint8_t kind, uint16_t call)
 {
-	vec_foreach (&list->states, state)
-		if (state->kind == kind && state->call == call)
-			return state;
+	uint16_t place = list->places[kind];
+
+	/* of WAIT_OTHER there may be several */
+	if (place && list->states.at[place - 1].call == call)
+		return &list->states.at[place - 1];
+	if (place)
+		vec_foreach (&list->states, state)
+			if (state->kind == kind && state->call == call)
+				return state;
 	if (!vec_push(&list->states, (struct state){.kind = kind, .call = call}))
 		return NULL;
+	list->places[kind] = (uint16_t)list->states.count;
 	return vec_last(&list->states);
 }
 

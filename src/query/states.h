@@ -24,6 +24,8 @@ struct state_list {
 	uint64_t life;		  /* the sum of all; of a process: of its threads */
 	uint64_t on_cpu, threads;
 	vec(struct state) states; /* the longest first */
+	/* while they are summed up: by kind, the place of its state, and 1; 0: it has none */
+	uint16_t places[SLICE_KINDS];
 };
 
 struct states {

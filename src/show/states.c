@@ -81,8 +81,9 @@ static void put_text(const struct states *states, FILE *out)
 	char words[32];
 
 	words_value(words, sizeof(words), "count", states->slices);
-	fprintf(out, "%llu threads of %zu processes, %s slices",
-		(unsigned long long)states->all.threads, states->processes.count, words);
+	fprintf(out, "%llu thread%s of %zu process%s, %s slices",
+		(unsigned long long)states->all.threads, states->all.threads == 1 ? "" : "s",
+		states->processes.count, states->processes.count == 1 ? "" : "es", words);
 	put_life(&states->all, out);
 	fprintf(out, "  %-22s %12s %12s %7s %12s %12s %12s\n", "State", "Count", "Total", "Share",
 		"p50", "p99", "Longest");
