@@ -232,12 +232,34 @@ static void test_vanished(void **state)
 	check(lives, "1: ran 100 before open; 1: unseen 200 ends; ");
 }
 
+/* It came in and was not seen to go out, but another one runs there: nobody knows how long it ran. */
+static void test_hidden(void **state)
+{
+	struct lives *lives = new_lives();
+
+	(void)state;
+	meet(lives, 1, -500);
+	meet(lives, 2, -500);
+	GIVE(lives, .time = 10, .prev = 1, SLEEPS, .prev_count = 7);
+	GIVE(lives, .time = 100, .next = 1, .ready = 1, .next_count = 7);
+	GIVE(lives, .time = 200, .prev = 2, SLEEPS, .prev_count = 3);
+	lives_cut(lives, BEGIN + 400, 0);
+	/* it comes in again, and now is seen to go out */
+	GIVE(lives, .time = 500, .next = 1, .ready = 1, .next_count = 8);
+	GIVE(lives, .time = 530, .prev = 1, SLEEPS, .prev_count = 9);
+	lives_cut(lives, BEGIN + 600, 0);
+	assert_int_equal(told.life[1], 600);
+	check(lives, "1: ran 10 waited 89 ready 1 S before; 1: unseen 300 open; "
+		     "2: ran 200 waited 200 S before open; 1: unseen 100 ran 30 waited 70 S open; "
+		     "2: waited 200 S open; ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_turns),	 cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_listed),	 cmocka_unit_test(test_woken_before_cut),
-		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_vanished), cmocka_unit_test(test_hidden),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
