@@ -232,7 +232,7 @@ static void test_vanished(void **state)
 	check(lives, "1: ran 100 before open; 1: unseen 200 ends; ");
 }
 
-/* It came in and was not seen to go out, but another one runs there: nobody knows how long it ran. */
+/* It came in, was not seen to go out, and another one runs there: how long it ran is not known. */
 static void test_hidden(void **state)
 {
 	struct lives *lives = new_lives();
