@@ -47,7 +47,7 @@ struct threads_thread {
 	__u64 woken, asked;
 	/* the evidence that was told last */
 	__u64 arguments[THREADS_CALL_ARGUMENTS];
-	__u64 file, inode;
+	__u64 file, operations, inode;
 	__u32 thread, waker;
 	__u8 answer; /* enum filter_answer, as of asked */
 	__u8 known;
@@ -95,6 +95,11 @@ struct {
 struct pt_regs___threads {
 	unsigned long r10, dx, si, di;
 	unsigned long orig_ax;
+};
+
+struct file___threads {
+	struct inode *f_inode;
+	void *f_op;
 };
 
 struct thread_info___threads {
@@ -292,15 +297,31 @@ int BPF_PROG(threads_made, struct task_struct *task)
 static __always_inline __u8 kind_of_descriptor(struct task_struct *task,
 					       struct threads_thread *thread, __u64 call, __u32 fd)
 {
-	struct file___descriptor *file = descriptor_file(task, call, fd);
-	__u64 inode;
+	struct task_struct___descriptor *more = (void *)task;
+	struct file___descriptor *file = NULL, **files;
+	struct fdtable___descriptor *table;
+	struct file___threads *same;
+	__u64 operations, inode;
 
-	if (!file)
+	if (call >= DESCRIPTOR_CALLS || !descriptor_calls[call])
 		return OFF_CPU_FD_NONE;
-	inode = (__u64)BPF_CORE_READ(file, f_inode);
-	if ((__u64)file != thread->file || inode != thread->inode) {
+	/* as descriptor_file(), but each step that can be is a load: this is done at each switch */
+	table = more->files->fdt;
+	files = table->fd;
+	if (fd >= table->max_fds || bpf_probe_read_kernel(&file, sizeof(file), &files[fd]) || !file)
+		return OFF_CPU_FD_NONE;
+	/*
+	 * The memory of a file that was closed is soon another one's. Sockets, pipes and files have
+	 * a number of their own; what has none is told by its operations.
+	 */
+	same = (void *)file;
+	operations = (__u64)BPF_CORE_READ(same, f_op);
+	inode = BPF_CORE_READ(same, f_inode, i_ino);
+	if ((__u64)file != thread->file || operations != thread->operations ||
+	    inode != thread->inode) {
 		thread->descriptor = descriptor_of_file(file);
 		thread->file = (__u64)file;
+		thread->operations = operations;
 		thread->inode = inode;
 	}
 	return thread->descriptor;

@@ -21,8 +21,9 @@ enum mode {
  */
 struct life {
 	struct capture_identity identity;
-	uint32_t number; /* 0: the place is free */
-	uint32_t thread; /* of the film; 0: not asked for */
+	struct capture_identity next_identity; /* is_renamed: from its next turn on */
+	uint32_t number;		       /* 0: the place is free */
+	uint32_t thread;		       /* of the film; 0: not asked for */
 	uint64_t start, unseen, out;
 	uint64_t woken;	 /* since out; 0: not */
 	uint64_t listed; /* when the list had it last */
@@ -32,7 +33,7 @@ struct life {
 	uint16_t call, cpu;
 	uint8_t state, descriptor;
 	uint8_t mode, count;
-	bool is_meant;
+	bool is_meant, is_renamed;
 	bool is_listed; /* all that is known of it is from the list of tasks */
 	bool has_evidence;
 };
@@ -125,9 +126,13 @@ void lives_meet(struct lives *lives, uint32_t number, const struct capture_ident
 		lives->counts.refused++;
 		return;
 	}
-	life->identity = *identity;
-	life->thread = 0;
 	life->is_meant |= meant;
+	life->next_identity = *identity;
+	life->is_renamed = life->mode != LIFE_NEW && life->thread;
+	if (!life->is_renamed) {
+		life->identity = *identity;
+		life->thread = 0;
+	}
 }
 
 /* -- what is told ------------------------------------------------------------------------------ */
@@ -168,12 +173,23 @@ static void add_evidence(const struct life *life, struct film_turn *turn)
 /* Gives a row, after which the life goes on where it ends. */
 static void tell(struct lives *lives, struct life *life, const struct film_turn *turn)
 {
+	struct film_turn row = *turn;
+
+	/* the film has a thread for each of its names: one ends where the other begins */
+	if (life->is_renamed)
+		row.flags = (row.flags & ~(uint32_t)FILM_WAIT_OPEN) | FILM_TURN_ENDS;
 	if (turn->thread && turn->unseen + turn->ran + turn->waited + turn->ready)
-		lives->to.turn(lives->to.context, turn);
+		lives->to.turn(lives->to.context, &row);
 	lives->counts.holes += turn->unseen != 0;
 	life->start = turn->end;
 	life->unseen = 0;
 	life->flags = 0;
+	if (!life->is_renamed)
+		return;
+	life->identity = life->next_identity;
+	life->thread = 0;
+	life->flags = FILM_TURN_BEGINS;
+	life->is_renamed = false;
 }
 
 /* Where a life begins of which nothing is told yet. */

@@ -168,9 +168,13 @@ def test_planted_waits(lab, tmp_path):
         total = in_state(main, name)["total"]
         if name == "on-cpu":
             assert 0.8 * took < total < 1.25 * took + 50_000_000, (name, took, main)
+        elif name == "lock":
+            # Python waits for locks of its own, too, each for a short time
+            assert 0.5 * took < in_state(main, name)["longest"] < took + 20_000_000, (name, took, main)
         else:
             assert 0.5 * took < total < took + 20_000_000, (name, took, main)
-    assert in_state(main, "hole")["total"] == 0
+    # but for what the process did before it was known
+    assert in_state(main, "hole")["total"] < 5_000_000
     assert not any(state["state"].startswith("other") for state in main["states"])
 
 
