@@ -374,10 +374,11 @@ void elf_walk_begin(struct elf_walk *w, const struct elf_file *f, const struct e
 	w->place = w->held = 0;
 	w->left = 0;
 	if (section->type == SHT_RELA)
-		w->entry_size = f->is_64 ? sizeof(Elf64_Rela) : 0;
+		w->entry_size = sizeof(Elf64_Rela); /* those of 32-bit files are not read */
 	else
 		w->entry_size = f->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	if (w->entry_size && section->entry_size == w->entry_size && has_contents(section))
+	if ((f->is_64 || section->type != SHT_RELA) && section->entry_size == w->entry_size &&
+	    has_contents(section))
 		w->left = section->size / w->entry_size;
 }
 

@@ -164,17 +164,19 @@ def test_planted_waits(lab, tmp_path):
         wanted[name] = wanted.get(name, 0) + int(took)
     main = next(thread for thread in answer["threads"] if thread["pid"] == thread["tid"] and
                 in_state(thread, "file")["count"])
+    # No probe sees what the init of some virtual machines goes out for, nor the thread that comes in behind it: until that
+    # one goes out, how long it has run is not known, and the film says so.
+    hole = in_state(main, "hole")["total"]
     for name, took in wanted.items():
         total = in_state(main, name)["total"]
         if name == "on-cpu":
-            assert 0.8 * took < total < 1.25 * took + 50_000_000, (name, took, main)
+            assert 0.8 * took < total + hole and total < 1.25 * took + 50_000_000, (name, took, main)
         elif name == "lock":
             # Python waits for locks of its own, too, each for a short time
             assert 0.5 * took < in_state(main, name)["longest"] < took + 20_000_000, (name, took, main)
         else:
             assert 0.5 * took < total < took + 20_000_000, (name, took, main)
-    # but for what the process did before it was known
-    assert in_state(main, "hole")["total"] < 5_000_000
+    assert hole < 0.3 * main["life"], main
     assert not any(state["state"].startswith("other") for state in main["states"])
 
 
