@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * mem-grow and file-faults: a perf event on each CPU for each kind of page fault (with and without
- * a disk) calls a BPF program with every N-th of them, which stands for N. A stack costs as
- * much as two or three faults, so N also bounds what this takes of any program: at most 3/N of the
- * time that it spends in its faults anyway.
+ * a disk) calls a BPF program with every N-th of them, which stands for N.
+ *
+ * What this takes of a program is bounded by the time that it spends in its faults anyway: that the
+ * kernel counts them costs about a tenth of it, with perf, too, and a stack as much as two or three
+ * faults, so 3/N.
  */
 #include "camera/source.h"
 
