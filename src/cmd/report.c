@@ -230,15 +230,35 @@ static int show_slices(struct arguments *a, struct film *film, struct output *ou
 	return err;
 }
 
+/*
+ * Of what threads did, their states say most: they are what a film of slices is shown as, unless
+ * the caller names a format or asks for stacks.
+ */
+static void fit_format(struct answer_arguments *answer, const struct film *film)
+{
+	static const struct shape plain;
+	const struct question *q = &answer->question;
+	struct fail why = {0};
+	uint32_t event;
+
+	if (answer->format_name || answer->output || memcmp(&q->shape, &plain, sizeof(plain)) ||
+	    q->filter.focus || q->filter.ignore || q->filter.waits)
+		return;
+	if (!view_event(film, q->event, &event, &why) && film_has_turns(film, event))
+		answer->format = show_format_find("states");
+}
+
 /* Shows the film where it shall be shown; 0 or a negative errno with *why filled. */
 static int write_answer(struct arguments *a, struct film *film, struct fail *why)
 {
+	const struct show_format *format;
 	struct output output;
-	const struct show_format *format = a->answer.format;
 	int err = output_open(&output, a->answer.output, why), shown;
 
 	if (err)
 		return err;
+	fit_format(&a->answer, film);
+	format = a->answer.format;
 	shown = cmd_check_terminal(format, &output, why);
 	if (!shown && show_tells_slices(format, film, a->answer.question.event))
 		shown = show_slices(a, film, &output, why);

@@ -177,6 +177,10 @@ def test_planted_waits(lab, tmp_path):
         else:
             assert 0.5 * took < total < took + 20_000_000, (name, took, main)
     assert hole < 0.3 * main["life"], main
+    # what is shown of such a film if no format is named; stacks are asked for
+    plain = lab.run("report", film)
+    assert plain.stdout == lab.run("report", "--format", "states", film).stdout and "  on-cpu  " in plain.stdout
+    assert " Function " in lab.run("report", "--format", "table", film).stdout
     assert not any(state["state"].startswith("other") for state in main["states"])
 
 
