@@ -123,8 +123,9 @@ uint64_t threads_read(struct threads *threads, struct tracked *t)
 		return 0;
 	for (struct thread *thread = t->threads; thread; thread = next) {
 		next = thread->next;
+		/* the event of its end, which is still to come, finds nothing any more */
 		if (!thread->seen)
-			thread_remove(threads, thread);
+			thread_end(threads, thread, procfs_now());
 	}
 	return reading.refused;
 }
