@@ -140,6 +140,7 @@ struct capture_handover {
 	  "call summed up without its time: too many open calls in one thread")                \
 	X(HOLD, PART, "program or library not held for its probes: too many at once")          \
 	X(WAIT_NO_MEMORY, SAMPLE, "wait lost: no memory for when its thread was switched out") \
+	X(WAIT_UNSEEN, SAMPLE, "wait lost: its end was not seen")                              \
 	X(WAIT_REST, PART, "shorter waits of threads that ended, in us: ring full")            \
 	X(DUMP_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")                \
 	X(THREAD_NO_MEMORY, SAMPLE, "switch lost: no memory for its thread")                   \

@@ -8,6 +8,7 @@
  * off_cpu_period of them gives its stack for all of them; so are those for which a CPU has no stack
  * left.
  */
+#include "arrival.h"
 #include "as_before.h"
 #include "filter.h"
 #include "lock.h"
@@ -124,6 +125,48 @@ static __always_inline void put_off(struct off_cpu_thread *thread, struct off_cp
 	thread->short_ready += coming->short_ready + (tells_ready ? ready : 0);
 }
 
+/* Adds up a wait, short or long, of which no stack is taken. */
+static __always_inline void add_untold(struct off_cpu_thread *thread, __u64 waited, __u64 ready)
+{
+	thread->short_waits += waited != 0;
+	thread->short_readies += ready != 0;
+	thread->short_waited += waited;
+	thread->short_ready += ready;
+}
+
+/* When a thread that was out since then, and is in again, was woken, or could run on. */
+static __always_inline __u64 woken_between(const struct off_cpu_thread *thread, __u64 out, __u64 in)
+{
+	__u64 woken = thread->woken;
+
+	if (!thread->state || (woken && woken < out))
+		return out; /* it could have run on, or was woken on its way out */
+	/* another CPU may wake it once more just now */
+	return !woken || woken > in ? in : woken;
+}
+
+/*
+ * It goes out again, and was not seen to come in: probes do not see the init of some virtual
+ * machines go out, nor what comes in behind it. Its time is summed up.
+ */
+static __always_inline void end_unseen(struct task_struct *task, struct off_cpu_thread *thread,
+				       __u64 now)
+{
+	__u64 out = thread->out, in = arrival_of(task, now), woken;
+
+	thread->told = 0;
+	if (in < out) {
+		capture_count_loss(CAPTURE_SOURCE_OFF_CPU, CAPTURE_LOSS_WAIT_UNSEEN);
+		thread->woken = 0;
+		return;
+	}
+	woken = woken_between(thread, out, in);
+	thread->woken = 0;
+	add_untold(thread, woken - out, in - woken);
+	if (off_cpu_locks && thread->in_futex)
+		lock_count_short(woken - out);
+}
+
 static __always_inline void goes_out(struct task_struct *task, __u32 state, __u64 now)
 {
 	struct off_cpu_thread *thread =
@@ -145,6 +188,8 @@ static __always_inline void goes_out(struct task_struct *task, __u32 state, __u6
 	/* it did not return from a system call: it was preempted, or had a fault */
 	if (off_cpu_at_return && thread->later.tid)
 		put_off(thread, &thread->later);
+	if (thread->out)
+		end_unseen(task, thread, now);
 	thread->state = state;
 	/* nobody has ended this wait yet: one who ended an earlier one is not meant */
 	thread->waker_tid = 0;
@@ -171,15 +216,6 @@ static __always_inline __u64 add_up(__u64 *sum, __u32 *count, __u64 time, __u32 
 	return all;
 }
 
-/* Adds up a wait, short or long, of which no stack is taken. */
-static __always_inline void add_untold(struct off_cpu_thread *thread, __u64 waited, __u64 ready)
-{
-	thread->short_waits += waited != 0;
-	thread->short_readies += ready != 0;
-	thread->short_waited += waited;
-	thread->short_ready += ready;
-}
-
 /* How far stacks are ahead of their rate on this CPU, ns. */
 static __always_inline __u64 stacks_ahead(const struct off_cpu_cpu *cpu, __u64 now)
 {
@@ -204,11 +240,7 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 		return;
 	/* the list of tasks moves it forward meanwhile */
 	out = __sync_lock_test_and_set(&thread->out, 0);
-	woken = thread->woken;
-	if (!thread->state || (woken && woken < out))
-		woken = out; /* it could have run on, or was woken on its way out */
-	else if (!woken || woken > now)
-		woken = now; /* another CPU may wake it once more just now */
+	woken = woken_between(thread, out, now);
 	thread->woken = 0;
 	thread->told = 0;
 	ahead = stacks_ahead(cpu, now);
