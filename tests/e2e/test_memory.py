@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """mem-grow and file-faults: where processes get memory. tests/programs/grows.c says what each of its functions gets."""
 
+import signal
 import subprocess
 
 import pytest
 
-from harness import needs_root, running
+from harness import PATIENCE, needs_root, running, wait_until
 
 pytestmark = needs_root
 
@@ -21,8 +22,8 @@ def fixture_grown(shared_lab, tmp_path_factory):
     """A film, and what the program said."""
     folder = tmp_path_factory.mktemp("grows")
     film = shared_lab.record("-e", "mem-grow,file-faults", "--fault-period", PERIOD, "--", shared_lab.program("grows"), folder)
-    said = subprocess.run([shared_lab.program("grows"), folder], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return film, {name: int(value) for name, value in (line.split() for line in said.splitlines())}
+    said = film.recording.stdout.splitlines()
+    return film, {name: int(value) for name, value in (line.split() for line in said if line.count(" ") == 1)}
 
 
 def of_function(film, event, name):
@@ -81,9 +82,12 @@ def test_the_default_period_is_near_the_truth(lab, tmp_path):
 
 def test_others_are_left_out(lab, tmp_path):
     """Only the process that was asked for, although each fault of the machine is counted."""
-    with running(lab.program("split"), 3) as other:
-        film = lab.record("-e", "mem-grow", "--fault-period", 1, "-d", 1, "-p", other.pid)
+    with running(lab.program("split"), 100) as other, \
+         lab.recording("-e", "on-cpu,mem-grow", "--fault-period", 1, "-p", other.pid) as (recorder, film):
+        assert wait_until(film.has_samples)
         subprocess.run([lab.program("grows"), tmp_path], check=True, stdout=subprocess.DEVNULL)
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0
     assert not [stack for stack, _ in film.folded("-e", "mem-grow") if "small_pages" in stack]
 
 
