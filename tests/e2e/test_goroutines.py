@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why goroutines do not run: waits against what the programs measured themselves."""
 
-import os
 import re
 import signal
 import subprocess
@@ -147,15 +146,20 @@ def text_of(path):
         return ""
 
 
+def film_of_staying(lab):
+    """A film of waits_go from before it begins until it is over; it goes on behind that."""
+    with Staying(lab) as target, lab.recording("-e", "go-wait", "-p", target.pid) as (recorder, film):
+        assert wait_until(lambda: probes_are_set(recorder))
+        target.go_on()
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0
+        assert target.process.poll() is None
+    return film
+
+
 def test_a_program_that_runs_already(lab):
     """Its goroutines wait before, during and after the recording."""
-    with Staying(lab) as target:
-        with lab.recording("-e", "go-wait", "-p", target.pid) as (recorder, film):
-            assert wait_until(lambda: probes_are_set(recorder))
-            target.go_on()
-            recorder.send_signal(signal.SIGINT)
-            recorder.wait(timeout=PATIENCE)
-        assert os.path.exists(f"/proc/{target.pid}")
+    film = film_of_staying(lab)
     for kind, (function, _, _) in KINDS.items():
         assert stacks_of(film, function), kind
     assert only_bounded(film.json("-e", "go-wait")["loss"]), film.explain()
@@ -166,12 +170,7 @@ def test_a_program_that_runs_already(lab):
 
 def test_a_goroutine_that_waits_on_is_shown(lab):
     """No probe tells of it: it is read from the program when the film ends."""
-    with Staying(lab) as target:
-        with lab.recording("-e", "go-wait", "-p", target.pid) as (recorder, film):
-            assert wait_until(lambda: probes_are_set(recorder))
-            target.go_on()
-            recorder.send_signal(signal.SIGINT)
-            recorder.wait(timeout=PATIENCE)
+    film = film_of_staying(lab)
     (stack, value), = stacks_of(film, "main.waitsLater")
     assert stack[0] == "runtime.goexit" and stack[-1] == "[chan receive]", stack
     # it began with the others, and went on until the end
