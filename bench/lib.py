@@ -223,6 +223,23 @@ class Recorder:
                     usage.ru_maxrss, time.monotonic() - self.begin)
 
 
+def address_of(serve):
+    """The address of `stackcam serve`, a Recorder, once it listens."""
+    while True:
+        serve.log.seek(0)
+        if found := re.search(rb"the page is at (http://\S+)/, ", serve.log.read()):
+            return found[1].decode()
+        if serve.has_ended():
+            serve.end()
+            fail(f"{serve.process.args} ended by itself")
+        time.sleep(0.1)
+
+
+def write_token(store):
+    """The token that `stackcam serve` has made for clients that send."""
+    return re.search(r"^(\S+) write$", (store / "tokens").read_text(), re.MULTILINE)[1]
+
+
 @contextlib.contextmanager
 def bpf_statistics():
     """Has the kernel time BPF programs within the block."""
