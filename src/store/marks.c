@@ -25,7 +25,7 @@
 enum {
 	TEXTS = 4, /* host, service, version, text */
 	LINE_MAX_BYTES = 3 * (3 * STORE_MARK_NAME_MAX + STORE_MARK_TEXT_MAX) + 64,
-	LINES_MAX = 1 << 20, /* of a file that somebody else wrote */
+	LINES_MAX = 1 << 20, /* of a file that another program wrote */
 };
 
 static void mark_free(struct kept_mark *mark)
@@ -122,7 +122,7 @@ static bool take_text(char *text)
 	return true;
 }
 
-/* 0: also where the line is no mark. */
+/* 0, -ENOMEM, or -EBADMSG: the line is not a mark. */
 static int take_line(struct store *store, char *line)
 {
 	char *save, *word = strtok_r(line, " \n", &save), *end;
@@ -134,22 +134,68 @@ static int take_line(struct store *store, char *line)
 		return 0;
 	time = strtoull(word, &end, 10);
 	if (*end)
-		return 0;
+		return -EBADMSG;
 	for (int i = 0; i < TEXTS; i++) {
 		word = strtok_r(NULL, " \n", &save);
 		if (!word || !take_text(word))
-			return 0;
+			return -EBADMSG;
 		texts[i] = word;
 	}
 	word = strtok_r(NULL, " \n", &save);
 	if (!word || strcmp(word, ".") != 0)
-		return 0;
+		return -EBADMSG;
 	if (!mark_copy(&mark, time, texts))
 		return -ENOMEM;
 	if (insert(store, mark))
 		return 0;
 	mark_free(&mark);
 	return -ENOMEM;
+}
+
+/* The first so many. */
+static void drop_first(struct store *store, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		mark_free(&store->marks.at[i]);
+	for (size_t i = count; i < store->marks.count; i++)
+		store->marks.at[i - count] = store->marks.at[i];
+	store->marks.count -= count;
+}
+
+/* A tenth at once: the file is then written anew. False: there are not too many. */
+static bool drop_oldest(struct store *store)
+{
+	if (store->marks.count <= STORE_MARKS_MAX)
+		return false;
+	store_say(store, "the oldest %d of %d marks are dropped", STORE_MARKS_MAX / 10,
+		  STORE_MARKS_MAX);
+	drop_first(store, STORE_MARKS_MAX / 10);
+	return true;
+}
+
+/* A line that was half written when the power went lacks its end. */
+static int take_lines(struct store *store, FILE *file, char *line)
+{
+	unsigned int lines = 0, bad = 0;
+	int err = 0;
+
+	for (; !err && lines < LINES_MAX && fgets(line, LINE_MAX_BYTES, file); lines++) {
+		err = take_line(store, line);
+		if (err == -EBADMSG) {
+			bad++;
+			err = 0;
+		}
+		drop_oldest(store);
+	}
+	if (!err && ferror(file))
+		err = -EIO;
+	if (bad)
+		store_say(store, "%s/marks: %u lines are not marks, and were left out", store->path,
+			  bad);
+	if (!err && lines == LINES_MAX && fgetc(file) != EOF)
+		store_say(store, "%s/marks: only its first %d lines were read", store->path,
+			  LINES_MAX);
+	return err;
 }
 
 int store_read_marks(struct store *store)
@@ -164,13 +210,7 @@ int store_read_marks(struct store *store)
 	if (!file)
 		return errno == ENOENT ? 0 : -errno;
 	line = malloc(LINE_MAX_BYTES);
-	if (!line)
-		err = -ENOMEM;
-	/* a line that was half written when the power went lacks its end */
-	for (int i = 0; !err && i < LINES_MAX && store->marks.count < STORE_MARKS_MAX &&
-			fgets(line, LINE_MAX_BYTES, file);
-	     i++)
-		err = take_line(store, line);
+	err = line ? take_lines(store, file, line) : -ENOMEM;
 	free(line);
 	fclose(file);
 	return err;
@@ -226,16 +266,6 @@ static int rewrite(const struct store *store)
 	return err ? err : folder_sync_names(to);
 }
 
-/* The first so many. */
-static void drop_first(struct store *store, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		mark_free(&store->marks.at[i]);
-	for (size_t i = count; i < store->marks.count; i++)
-		store->marks.at[i - count] = store->marks.at[i];
-	store->marks.count -= count;
-}
-
 /*
  * Of marks before it, no film is kept; 0: there is no film yet. An hour more: films are of hours.
  */
@@ -284,7 +314,6 @@ static int check_mark(struct store *store, const struct store_mark *mark, struct
 
 	if (!err)
 		err = check_text(mark->host, STORE_MARK_NAME_MAX, "host", why);
-
 	if (!err)
 		err = check_text(mark->service, STORE_MARK_NAME_MAX, "service", why);
 	if (!err)
@@ -306,13 +335,9 @@ static int keep(struct store *store, struct kept_mark *mark)
 		err = -ENOMEM;
 	if (err)
 		return err;
-	if (store->marks.count <= STORE_MARKS_MAX)
-		return 0;
-	/* a tenth at once: the file is written anew */
-	store_say(store, "the oldest %d of %d marks are dropped", STORE_MARKS_MAX / 10,
-		  STORE_MARKS_MAX);
-	drop_first(store, STORE_MARKS_MAX / 10);
-	rewrite(store);
+	/* where that fails, the file has the oldest for longer: reading drops them again */
+	if (drop_oldest(store))
+		rewrite(store);
 	return 0;
 }
 

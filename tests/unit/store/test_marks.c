@@ -64,8 +64,16 @@ static void append(const char *text)
 	fclose(file);
 }
 
+static void keep_words(void *context, const char *words)
+{
+	snprintf(context, 512, "%s", words);
+}
+
 static void test_kept(void **state)
 {
+	char words[512] = "";
+	const struct store_options options = {
+		.path = store_path, .tell = keep_words, .context = words};
 	struct store *store = open_store(0, 0);
 
 	(void)state;
@@ -75,7 +83,8 @@ static void test_kept(void **state)
 	store_free(store);
 	/* what a crash has cut, and what is no mark, is none; what comes behind it is one */
 	append("12 % shop 1%202 %G0 .\nx % shop 1%202 y .\n17 % shop .\n12 % shop 1%202 cu");
-	store = open_store(0, 0);
+	assert_int_equal(store_open(&options, &store, NULL), 0);
+	assert_non_null(strstr(words, "/marks: 4 lines are not marks"));
 	assert_string_equal(marks(store).texts, "early|" HOSTILE "|");
 	assert_int_equal(send(store, BEGIN + 9, ""), 0);
 	store_free(store);
@@ -147,6 +156,13 @@ static void test_bounded(void **state)
 	store_free(store);
 	store = open_store(0, 0);
 	assert_int_equal(marks(store).count, STORE_MARKS_MAX - STORE_MARKS_MAX / 10 + 1);
+	store_free(store);
+	/* of a file that has too many, as one that could not be written anew, the oldest go, too */
+	for (unsigned int i = 0; i <= STORE_MARKS_MAX / 10; i++)
+		append("4102444800000000000 % shop 1%202 new .\n");
+	store = open_store(0, 0);
+	assert_int_equal(marks(store).count, STORE_MARKS_MAX - STORE_MARKS_MAX / 10 + 2);
+	assert_int_equal(marks(store).last, 4102444800 * SECOND);
 	store_free(store);
 }
 
