@@ -11,10 +11,6 @@
 #include "server/ask.h"
 #include "store/lanes.h"
 
-enum {
-	FRAMES_MAX = 512
-};
-
 struct putter {
 	struct json *j;
 	uint64_t base; /* ns since 1970 */
@@ -109,10 +105,8 @@ static void put_frame(struct json *j, const struct film *film, const struct film
 /* The innermost frame first. */
 static void put_stack(struct json *j, const struct film *film, uint32_t id)
 {
-	unsigned int frames = 0;
-
 	json_open(j, "stack", '[');
-	for (; id && frames < FRAMES_MAX; id = film->stacks[id].parent, frames++)
+	for (; id; id = film->stacks[id].parent)
 		put_frame(j, film, &film->stacks[id]);
 	json_close(j, ']');
 }
