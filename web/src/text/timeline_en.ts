@@ -34,6 +34,7 @@ export const timeline = {
 	threads: (n: string, all: string) => (n === all ? many(all, 'thread') : `${n} of ${many(all, 'thread')}`),
 	slices: (n: string) => many(n, 'slice'),
 	cut: 'There are more threads than are listed: filters show them.',
+	slicesCut: 'There are more slices than are drawn: look at less time, or at fewer threads.',
 	fold: (name: string) => `Show or hide the threads of ${name}`,
 	pin: (name: string) => `Pin ${name} above`,
 	unpin: (name: string) => `Unpin ${name}`,

@@ -32,6 +32,7 @@ export const timeline: TimelineText = {
 	threads: (n, all) => (n === all ? `${all} 个线程` : `${all} 个线程中的 ${n} 个`),
 	slices: (n) => `${n} 个片段`,
 	cut: '线程多于所列：用筛选显示其余。',
+	slicesCut: '片段多于所绘：请缩短时间，或减少线程。',
 	fold: (name) => `显示或隐藏 ${name} 的线程`,
 	pin: (name) => `将 ${name} 固定在上方`,
 	unpin: (name) => `取消固定 ${name}`,

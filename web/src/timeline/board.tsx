@@ -63,6 +63,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	const origin = useMemo(() => new Origin(BigInt(answer.base)), [answer.base]);
 	const whole = { from: 0, to: answer.length };
 	const [failure, setFailure] = useState('');
+	const [isCut, setIsCut] = useState(false);
 	const [hit, setHit] = useState<{ hit: Hit; x: number; y: number } | null>(null);
 	const actions = useActions(origin);
 	const placed = useView(whole, startOf(origin, whole, own.from, own.to), (range) => actions.note(range, whole));
@@ -70,6 +71,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	const tiles = useTiles(answer, level, origin, (error) => {
 		if (error)
 			setFailure(words.failed(safe(String((error as Error).message ?? error))));
+		setIsCut(tiles.isCut);
 		view?.wake();
 	});
 	const rows = useMemo(() => rowsOf(answer.lanes, answer.classes, own),
@@ -100,7 +102,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	const inSight = rows.slice(placed.first, placed.first + placed.count);
 	const shown = rows.filter(({ kind, isPinned, key }) => kind === 'lane' && !(isPinned && key.startsWith('pinned '))).length;
 	return <div class="tl">
-		<Tools answer={answer} view={view} shown={shown} area={area} range={placed.range} actions={actions} />
+		<Tools answer={answer} isCut={isCut} view={view} area={area} range={placed.range} actions={actions} />
 		<Legend theme={theme} />
 		<SumOfLosses answer={answer} />
 		{failure && <p class="warn" role="alert">{failure} <button type="button" class="quiet" onClick={() => {

@@ -69,6 +69,8 @@ export class Tiles {
 	private wish: Wish = { tiles: [], lanes: [] };
 	private failed = new Set<string>();
 	private isEnded = false;
+	/** The server had no room for all of some tile. */
+	isCut = false;
 
 	constructor(private readonly origin: Origin, private readonly fetch: Fetch, private readonly end: number,
 		private readonly onNew: (failure?: unknown) => void) {}
@@ -165,6 +167,7 @@ export class Tiles {
 	#keep(tile: TileId, asked: LaneKey[], answer: SlicesAnswer): void {
 		const name = nameOf(tile), lanes = this.kept.get(name) ?? new Map<LaneKey, Runs>();
 		const offset = this.origin.offsetOf(answer.base);
+		this.isCut ||= answer.cut;
 		const given = new Map(answer.lanes.map(({ pid, tid, runs }) => [`${pid}.${tid}`, runs]));
 		for (const lane of asked) {
 			const runs = unpackRuns(given.get(lane) ?? [], offset);

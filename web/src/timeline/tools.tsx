@@ -11,8 +11,9 @@ import type { Area, View } from './view';
 
 const STEP = 2; // of a click on closer, further
 
-export function Tools({ answer, view, area, range, actions }: {
-	answer: LanesAnswer; view: View | null; shown: number; area: Area | null; range: Stretch; actions: Actions;
+/** isCut: of slices that are drawn. */
+export function Tools({ answer, isCut, view, area, range, actions }: {
+	answer: LanesAnswer; isCut: boolean; view: View | null; area: Area | null; range: Stretch; actions: Actions;
 }) {
 	const { link } = usePage();
 	const { order, find, hidden, isWall } = link.timeline;
@@ -40,5 +41,6 @@ export function Tools({ answer, view, area, range, actions }: {
 		{hidden.length > 0 && <button type="button" id="show-hidden" onClick={actions.showHidden}>{words.shown(count(hidden.length))}</button>}
 		<span class="hint end" id="in-sight">{exactly(range.to - range.from)} · {words.slices(count(slices))}</span>
 		{(answer.cut || answer.threads > answer.lanes.length) && <span class="warn">{words.cut}</span>}
+		{isCut && <span class="warn">{words.slicesCut}</span>}
 	</div>;
 }
