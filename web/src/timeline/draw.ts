@@ -4,7 +4,7 @@ import type { Theme } from '../flame/contract';
 import { count } from '../format';
 import { className, familyOf } from './classes';
 import type { Row } from './lanes';
-import { firstAfter } from './runs';
+import { firstAfter, runAt } from './runs';
 import { ROW, STRIP } from './sizes';
 import type { Part } from './tiles';
 import type { Stretch } from './time';
@@ -109,8 +109,8 @@ function drawWaiting(ctx: Context, sight: Sight, top: number, ink: Ink): void {
 
 function drawChosen(ctx: Context, sight: Sight, parts: Part[], at: number, top: number, ink: Ink): void {
 	const part = parts.find(({ clip }) => clip.from <= at && clip.to > at);
-	const i = part ? firstAfter(part.runs, at) : -1;
-	if (!part || i >= part.runs.count || part.runs.start[i]! > at)
+	const i = part ? runAt(part.runs, at) : -1;
+	if (!part || i < 0)
 		return;
 	const left = Math.max(sight.xOf(part.runs.start[i]!), -2), right = Math.min(sight.xOf(part.runs.end[i]!), sight.width + 2);
 	ctx.strokeStyle = ink.text;
