@@ -6,6 +6,7 @@ import type { SeriesAnswer, Status } from './api/answers';
 import { askOf, hasToken } from './api/client';
 import { type Failure, failures, useAnswer } from './api/use_answer';
 import { safe } from './format';
+import { isHere } from './parts/click';
 import { copyText } from './parts/copy';
 import { Cost } from './parts/cost';
 import { Help, TokenPrompt } from './parts/dialogs';
@@ -118,8 +119,8 @@ export function App() {
 function Header({ onTheme, onHelp }: { onTheme(): void; onHelp(): void }) {
 	const { link, go, status, theme } = usePage();
 	const open = (event: MouseEvent, view: ViewName) => {
-		if (event.ctrlKey || event.metaKey || event.shiftKey || event.button)
-			return; // to another tab or window
+		if (!isHere(event))
+			return;
 		event.preventDefault();
 		go(toView(view, link, status));
 	};

@@ -3,6 +3,7 @@
 import { useAnswer } from '../api/use_answer';
 import { askOf } from '../api/client';
 import { count, formatOf, percent } from '../format';
+import { isHere } from '../parts/click';
 import { Answers } from '../parts/notice';
 import { slicesEvent, typesOf } from '../state/events';
 import { writeLink } from '../state/link';
@@ -69,7 +70,7 @@ export function FlameLinks({ range, lanes }: { range: { from: string; to: string
 		filters: tids ? { ...link.filters, tid: tids } : link.filters });
 	const open = (event: string, label: string, id: string) => <a class="button" id={id} href={writeLink(linkTo(event))}
 		onClick={(click) => {
-			if (click.ctrlKey || click.metaKey || click.shiftKey || click.button)
+			if (!isHere(click))
 				return;
 			click.preventDefault();
 			go(linkTo(event));

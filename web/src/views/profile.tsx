@@ -8,6 +8,7 @@ import type { FlameState } from '../flame/contract';
 import { FlamePanel } from '../flame/FlamePanel';
 import { count, safe } from '../format';
 import { AskBar } from '../parts/ask_bar';
+import { isHere } from '../parts/click';
 import { Chart } from '../parts/chart';
 import { Details, exactly, useDetails } from '../parts/details';
 import { ExportMenu } from '../parts/export_menu';
@@ -66,7 +67,7 @@ export function Profile() {
 					<SumLine sum={answer.sum} />
 					{slicesEvent(status) && <a class="button" id="profile-timeline" title={timelineText.toTimelineHint}
 						href={writeLink({ ...link, ...toTimeline })} onClick={(click) => {
-							if (click.ctrlKey || click.metaKey || click.shiftKey || click.button)
+							if (!isHere(click))
 								return;
 							click.preventDefault();
 							go(toTimeline);
