@@ -284,3 +284,29 @@ void made_same_as_report(const struct store_answer *a, struct film *film,
 	same_functions(&a->functions, &report.functions);
 	report_free(&report);
 }
+
+struct store_answer made_by_films(struct index *index, const struct store_ask *ask)
+{
+	struct question question = ask->question ? *ask->question : (struct question){0};
+	struct store_ask same = *ask;
+	const char *all = "*";
+	struct store_answer answer;
+
+	question.filter.comms.at = &all;
+	question.filter.comms.count = 1;
+	same.question = &question;
+	answer = made_flame(index, &same);
+	assert_true(answer.sum.by_films);
+	return answer;
+}
+
+void made_check_by_films(struct index *index)
+{
+	static const struct made_ask asks[] = {
+		{0, 1000, NULL, NULL}, {0, 1000, NULL, "server"}, {0, 1000, "alpha", NULL},
+		{3, 9, NULL, NULL},    {0, 1, "beta", NULL},	  {50, 190, NULL, NULL},
+		{7, 70, NULL, NULL},   {60, 120, "alpha", NULL},  {500, 600, NULL, NULL},
+	};
+
+	made_compare(index, asks, sizeof(asks) / sizeof(asks[0]), made_by_films, index);
+}

@@ -52,6 +52,11 @@ void made_compare(struct index *index, const struct made_ask *asks, size_t count
 		  struct store_answer (*with)(struct index *other, const struct store_ask *ask),
 		  struct index *other);
 
+/* The same question, answered by the films: a filter that keeps everything needs them. */
+struct store_answer made_by_films(struct index *index, const struct store_ask *ask);
+/* Asks index and films the same, for some times and series. */
+void made_check_by_films(struct index *index);
+
 /* An answer is right in itself. */
 void made_check(const struct store_answer *answer);
 

@@ -6,47 +6,14 @@
 #include "../prelude.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "answers.h"
 #include "made_store.h"
-#include "query/flame_prune.h"
 #include "store/index_private.h"
-
-/* The same question, answered by the films: a filter that keeps everything needs them. */
-static struct store_answer by_films(struct index *index, const struct store_ask *ask)
-{
-	struct question question = ask->question ? *ask->question : (struct question){0};
-	struct store_ask same = *ask;
-	const char *all = "*";
-	struct store_answer answer;
-
-	question.filter.comms.at = &all;
-	question.filter.comms.count = 1;
-	same.question = &question;
-	answer = made_flame(index, &same);
-	assert_true(answer.sum.by_films);
-	return answer;
-}
-
-/* Asks index and films the same, for some times and series. */
-static void check_all(struct index *index)
-{
-	static const struct made_ask asks[] = {
-		{0, 1000, NULL, NULL}, {0, 1000, NULL, "server"}, {0, 1000, "alpha", NULL},
-		{3, 9, NULL, NULL},    {0, 1, "beta", NULL},	  {50, 190, NULL, NULL},
-		{7, 70, NULL, NULL},   {60, 120, "alpha", NULL},  {500, 600, NULL, NULL},
-	};
-
-	made_compare(index, asks, sizeof(asks) / sizeof(asks[0]), by_films, index);
-}
 
 static void test_as_report(void **state)
 {
@@ -81,131 +48,18 @@ static void test_packed(void **state)
 	(void)state;
 	made_add(index, &films[0], "alpha");
 	made_add(index, &films[1], "beta");
-	check_all(index);
+	made_check_by_films(index);
 	assert_int_equal(index_compact(index, START + 90 * MINUTE, &why), 0);
-	check_all(index);
+	made_check_by_films(index);
 	assert_int_equal(index_compact(index, LATER, &why), 0);
-	check_all(index);
+	made_check_by_films(index);
 	/* late, into hours that were packed */
 	made_add(index, &films[2], "beta");
-	check_all(index);
+	made_check_by_films(index);
 	assert_int_equal(index_compact(index, LATER, &why), 0);
-	check_all(index);
+	made_check_by_films(index);
 	index_free(index);
 	for (int i = 0; i < 3; i++)
-		made_film_free(&films[i]);
-}
-
-static void same_shown(const struct store_answer *whole, const struct store_answer *shown,
-		       uint32_t most)
-{
-	struct flame a, b;
-	uint32_t hidden[2];
-
-	assert_int_equal(flame_prune(&whole->flame, most, &a, &hidden[0]), 0);
-	assert_int_equal(flame_prune(&shown->flame, most, &b, &hidden[1]), 0);
-	assert_int_equal(hidden[0], hidden[1] + shown->flame.left_out);
-	assert_int_equal(a.count, b.count);
-	for (uint32_t i = 0; i < a.count; i++) {
-		const struct flame_node *m = &a.nodes[i], *n = &b.nodes[i];
-
-		assert_string_equal(m->name, n->name);
-		assert_string_equal(m->image, n->image);
-		assert_int_equal(m->parent, n->parent);
-		assert_int_equal(m->first_child, n->first_child);
-		assert_int_equal(m->next_sibling, n->next_sibling);
-		assert_int_equal(m->kind, n->kind);
-		assert_int_equal(m->guess, n->guess);
-		assert_int_equal(m->inlined, n->inlined);
-		assert_int_equal(m->self, n->self);
-		assert_int_equal(m->total, n->total);
-	}
-	flame_free(&a);
-	flame_free(&b);
-}
-
-static uint64_t self_of_all(const struct functions *functions)
-{
-	uint64_t sum = functions->left_out;
-
-	for (size_t i = 0; i < functions->count; i++)
-		sum += functions->at[i].self[TREE_NOW];
-	return sum;
-}
-
-static void same_first(const struct functions *whole, const struct functions *shown, size_t most)
-{
-	assert_int_equal(self_of_all(whole), self_of_all(shown));
-	for (enum function_order by = FUNCTIONS_BY_SELF; by <= FUNCTIONS_BY_TOTAL; by++) {
-		size_t counts[] = {most, most};
-		const struct function **a = functions_first(whole, by, &counts[0]);
-		const struct function **b = functions_first(shown, by, &counts[1]);
-
-		assert_non_null(a);
-		assert_non_null(b);
-		assert_int_equal(counts[0], counts[1]);
-		for (size_t i = 0; i < counts[0]; i++) {
-			assert_string_equal(a[i]->label->name, b[i]->label->name);
-			assert_string_equal(a[i]->label->image, b[i]->label->image);
-			assert_int_equal(a[i]->guess, b[i]->guess);
-			assert_int_equal(a[i]->self[TREE_NOW], b[i]->self[TREE_NOW]);
-			assert_int_equal(a[i]->total[TREE_NOW], b[i]->total[TREE_NOW]);
-		}
-		free(a);
-		free(b);
-	}
-}
-
-static void check_shown(struct index *index)
-{
-	static const struct made_ask asks[] = {{0, 1000, NULL, NULL},
-					       {0, 1000, NULL, "server"},
-					       {3, 9, "alpha", NULL},
-					       {500, 600, NULL, NULL}};
-	static const uint32_t nodes[] = {FLAME_PRUNE_MIN, 37, 150, 1000, 1u << 30};
-	static const uint32_t functions[] = {1, 3, 20, 1u << 30, 7};
-
-	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
-		struct store_ask ask = {
-			.from = START + asks[i].from * MINUTE,
-			.to = START + asks[i].to * MINUTE,
-			.host = asks[i].host,
-			.service = asks[i].service,
-		};
-		struct store_answer whole = made_flame(index, &ask), shown;
-
-		for (size_t k = 0; k < sizeof(nodes) / sizeof(nodes[0]); k++) {
-			ask.nodes_max = nodes[k];
-			ask.functions_max = functions[k];
-			assert_int_equal(store_flame(made_store(index), &ask, &shown, NULL), 0);
-			assert_int_equal(whole.sum.samples, shown.sum.samples);
-			assert_true(shown.flame.count <= whole.flame.count);
-			same_shown(&whole, &shown, nodes[k]);
-			same_first(&whole.functions, &shown.functions, functions[k]);
-			store_answer_free(&shown);
-		}
-		store_answer_free(&whole);
-	}
-}
-
-/* Only what is shown is made, and what is shown is the same. */
-static void test_shown(void **state)
-{
-	struct made_film films[] = {made_film(8, 3000, 200), made_film(9, 2500, 130)};
-	struct index *index = made_index(NULL);
-	struct fail why = {0};
-
-	(void)state;
-	check_shown(index);
-	made_add(index, &films[0], "alpha");
-	made_add(index, &films[1], "beta");
-	check_shown(index);
-	assert_int_equal(index_compact(index, LATER, &why), 0);
-	check_shown(index);
-	/* nothing is left of one answer in the next */
-	check_all(index);
-	index_free(index);
-	for (int i = 0; i < 2; i++)
 		made_film_free(&films[i]);
 }
 
@@ -592,194 +446,15 @@ static void test_diff_of_neighbours(void **state)
 	made_film_free(&film);
 }
 
-/*
- * Killed anywhere, and then all added again as the store does after a start: nothing is missing,
- * nothing twice.
- */
-static void test_killed(void **state)
-{
-	struct made_film films[] = {made_film(21, 2000, 150), made_film(22, 1500, 70)};
-	char path[] = "/tmp/stackcam-index-XXXXXX", side[64];
-	struct index *index;
-	struct fail why = {0};
-
-	(void)state;
-	close(mkstemp(path));
-	for (unsigned int i = 0; i < 12; i++) {
-		pid_t child = fork();
-
-		assert_true(child >= 0);
-		if (!child) {
-			index = made_index(path);
-			made_add(index, &films[0], "alpha");
-			index_compact(index, START + 70 * MINUTE, &why);
-			made_add(index, &films[1], "beta");
-			index_compact(index, LATER, &why);
-			_exit(0);
-		}
-		usleep(i * 2000);
-		kill(child, SIGKILL);
-		waitpid(child, NULL, 0);
-	}
-	index = made_index(path);
-	made_add(index, &films[0], "alpha");
-	made_add(index, &films[1], "beta");
-	check_all(index);
-	assert_int_equal(index_compact(index, LATER, &why), 0);
-	check_all(index);
-	index_free(index);
-	unlink(path);
-	snprintf(side, sizeof(side), "%s-wal", path);
-	unlink(side);
-	snprintf(side, sizeof(side), "%s-shm", path);
-	unlink(side);
-	for (int i = 0; i < 2; i++)
-		made_film_free(&films[i]);
-}
-
-/* A dictionary that is full: what has no room stands in others, and is counted. */
-static void test_full(void **state)
-{
-	struct made_film films[] = {made_film(23, 3000, 10), made_film(24, 3000, 10)};
-	struct store_ask ask = {.from = START, .to = LATER};
-	struct index *index = made_index(NULL);
-	struct store_answer answer, whole;
-	const struct function *others;
-	struct index_status status;
-
-	(void)state;
-	index->dictionary.paths.max = 100;
-	index->dictionary.functions.max = 30;
-	index->dictionary.series.max = 3;
-	made_add(index, &films[0], "alpha");
-	made_add(index, &films[1], "beta");
-	answer = made_flame(index, &ask);
-	whole = by_films(index, &ask);
-	assert_int_equal(answer.sum.samples, whole.sum.samples);
-	assert_int_equal(answer.sum.total, whole.sum.total);
-	assert_int_equal(answer.sum.truncated, whole.sum.truncated);
-	others = answer_function(&answer.functions, "[others]");
-	assert_non_null(others);
-	assert_true(others->self[0] > 0);
-	index_status(index, &status);
-	assert_int_equal(status.paths, 99);
-	assert_int_equal(status.series, 2);
-	assert_true(status.others > 0);
-	store_answer_free(&answer);
-	ask.host = "[others]";
-	answer = made_flame(index, &ask);
-	assert_int_equal(answer.sum.samples, 3000);
-	store_answer_free(&answer);
-	store_answer_free(&whole);
-	index_free(index);
-	for (int i = 0; i < 2; i++)
-		made_film_free(&films[i]);
-}
-
-struct asking {
-	struct store *store;
-	const atomic_bool *done;
-	unsigned int answers, wrong;
-};
-
-/* cmocka's asserts are for its own thread only. */
-static void *ask_on(void *context)
-{
-	struct asking *a = context;
-	struct store_ask ask = {.from = START, .to = LATER};
-
-	do {
-		struct store_answer answer;
-		struct store_timeline timeline;
-		uint64_t self = 0;
-
-		if (store_flame(a->store, &ask, &answer, NULL))
-			a->wrong++;
-		for (size_t i = 0; i < answer.functions.count; i++)
-			self += answer.functions.at[i].self[0];
-		a->wrong += self != answer.sum.total;
-		a->wrong += answer.flame.count && answer.flame.nodes[0].total != self;
-		store_answer_free(&answer);
-		if (store_timeline(a->store, &ask, STORE_BY_SERVICE, 50, 5, "f0", &timeline, NULL))
-			a->wrong++;
-		store_timeline_free(&timeline);
-		a->answers++;
-	} while (!atomic_load(a->done));
-	return NULL;
-}
-
-/* Answers while films are added and hours are packed. */
-static void test_threads(void **state)
-{
-	char path[] = "/tmp/stackcam-index-XXXXXX";
-	struct made_film films[8];
-	atomic_bool done = false;
-	struct asking asking[3];
-	struct index *index;
-	pthread_t threads[3];
-	struct fail why = {0};
-
-	(void)state;
-	close(mkstemp(path));
-	index = made_index(path);
-	for (unsigned int i = 0; i < 8; i++)
-		films[i] = made_film(30 + i, 400, 100);
-	for (int i = 0; i < 3; i++)
-		asking[i] = (struct asking){.store = made_store(index), .done = &done};
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, ask_on, &asking[i]), 0);
-	for (unsigned int i = 0; i < 8; i++) {
-		made_add(index, &films[i], i % 2 ? "alpha" : "beta");
-		assert_int_equal(index_compact(index, START + i * 15 * MINUTE, &why), 0);
-	}
-	assert_int_equal(index_forget(index, films[7].path, &why), 0);
-	atomic_store(&done, true);
-	for (int i = 0; i < 3; i++) {
-		pthread_join(threads[i], NULL);
-		assert_true(asking[i].answers > 0);
-		assert_int_equal(asking[i].wrong, 0);
-	}
-	index_free(index);
-	unlink(path);
-	for (int i = 0; i < 8; i++)
-		made_film_free(&films[i]);
-}
-
-static void test_damaged(void **state)
-{
-	char path[] = "/tmp/stackcam-index-XXXXXX";
-	struct index_options options = {.path = path};
-	struct index *index;
-	struct fail why = {0};
-	int fd = mkstemp(path);
-
-	(void)state;
-	assert_int_equal(write(fd, "this is no index, and no database", 33), 33);
-	close(fd);
-	assert_int_equal(index_open(&options, &index, &why), -EBADMSG);
-	unlink(path);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_report),
-		cmocka_unit_test(test_packed),
-		cmocka_unit_test(test_shown),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_grows),
-		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_forget),
-		cmocka_unit_test(test_senders),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_series),
-		cmocka_unit_test(test_timeline),
-		cmocka_unit_test(test_diff),
-		cmocka_unit_test(test_diff_of_neighbours),
-		cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_as_report), cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_again),	  cmocka_unit_test(test_grows),
+		cmocka_unit_test(test_merge),	  cmocka_unit_test(test_forget),
+		cmocka_unit_test(test_senders),	  cmocka_unit_test(test_events),
+		cmocka_unit_test(test_series),	  cmocka_unit_test(test_timeline),
+		cmocka_unit_test(test_diff),	  cmocka_unit_test(test_diff_of_neighbours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
