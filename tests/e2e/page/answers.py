@@ -14,6 +14,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(deployed=True)    a new version of api.service, which takes twice as much for JSON
     server.behave(young=120)        a store that began so many seconds ago
     server.behave(marks=True)       a deployment and a new version 10 and 5 minutes ago
+    server.behave(cut=True)         there is no room for all slices of a timeline
     server.behave(summary=True)     of calls only sums were kept
 """
 import gzip
@@ -449,7 +450,7 @@ class Api:
             if open_run:
                 runs += [0, open_run[2] - open_run[1], open_run[0], open_run[3], open_run[2] - open_run[1]]
             lanes.append({"pid": pid, "tid": tid, "runs": runs})
-        return answer | {"pixel": pixel, "cut": False, "lanes": lanes}
+        return answer | {"pixel": pixel, "cut": self.server.cut, "lanes": lanes}
 
     def timeline_states(self, ask):
         first, start, end, answer = self.of_time(ask)
@@ -556,12 +557,14 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, young=0, deployed=False):
+               events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, young=0, deployed=False,
+               cut=False):
         self.release()
         self.many, self.marked, self.young, self.deployed = many, marks, young, deployed
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
+        self.cut = cut
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for

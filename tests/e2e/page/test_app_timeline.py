@@ -103,6 +103,13 @@ def test_what_is_asked(timeline):
     assert timeline.text(".tl-corner") == "31 threads"
 
 
+def test_slices_without_room_are_told(timeline):
+    assert not timeline.all(".tl-tools .warn")
+    timeline.server.behave(**FILM, cut=True)
+    timeline.click("#closer")
+    timeline.sees("There are more slices than are drawn", ".tl-tools .warn")
+
+
 def test_lanes_are_painted_as_they_were(timeline):
     """Of the first turn of the last lane: a sleeping thread, and a hole that is hatched."""
     timeline.find("[name=t-find]").send_keys("redis")
