@@ -86,7 +86,7 @@ export interface Link {
 	timeline: TimelineLink;
 }
 
-const LIST_MAX = 20;
+export const LIST_MAX = 20;
 
 /** One description for both ways, so that reading and writing cannot differ. */
 interface Address {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What changes the address of the timeline: so each can be shared, and gone back from.
 import { useRef } from 'preact/hooks';
+import { LIST_MAX } from '../state/link';
 import { usePage } from '../state/page';
 import type { LaneOrder } from './lanes';
 import type { TimelineLink } from './link';
@@ -21,8 +22,6 @@ export interface Actions {
 	find(what: string): void;
 	setWall(isWall: boolean): void;
 }
-
-const LIST_MAX = 20; // an address has no more of each list (state/link.ts)
 
 function toggled(list: readonly string[], entry: string): string[] {
 	return list.includes(entry) ? list.filter((other) => other !== entry) : [...list, entry].slice(-LIST_MAX);
