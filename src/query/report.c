@@ -97,11 +97,12 @@ void view_title(const struct view *view, char *to, size_t size)
 		 view->film->info.hostname, time);
 }
 
-static void mark_focus(const struct filter *f, struct functions *functions)
+static int mark_focus(const struct filter *f, struct functions *functions, struct fail *why)
 {
 	for (size_t i = 0; i < functions->count; i++)
 		functions->at[i].is_focus =
 			!f->focus || regex_matches(f->focus, functions->at[i].label->name);
+	return f->focus ? regex_check(f->focus, why) : 0;
 }
 
 struct shape view_shape(const struct view *view, const struct shape *wanted)
@@ -141,10 +142,9 @@ int report_make(struct film *film, const struct question *q, bool by_thread, str
 	functions_sort(&report->functions);
 	call_functions_give(&report->calls, &report->tree, &report->view, TREE_NOW,
 			    &report->functions);
-	mark_focus(&q->filter, &report->functions);
 	view_title(&report->view, report->title, sizeof(report->title));
 	report->flame.title = report->title;
-	return 0;
+	return mark_focus(&q->filter, &report->functions, why);
 }
 
 void report_free(struct report *report)
