@@ -74,6 +74,18 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 	return value < low || high < low ? low : value > high ? high : value;
 }
 
+static int fill_kept(struct view *view, const struct question *q, const struct filter_kept *kept,
+		     uint64_t from, uint64_t to, struct fail *why)
+{
+	if (view_asks_of_locks(view, q))
+		return view_fill_locks(view, q, kept, from, to, why);
+	if (view_asks_of_waits(q))
+		return view_fill_waits(view, q, kept, from, to, why);
+	if (view_is_calls(view->event))
+		return view_fill_calls(view, q, kept, from, to, why);
+	return view_fill_samples(view, &q->shape, kept, from, to, why);
+}
+
 static int fill(struct view *view, const struct question *q, struct fail *why)
 {
 	struct film *film = view->film;
@@ -91,16 +103,8 @@ static int fill(struct view *view, const struct question *q, struct fail *why)
 	view->from = clamp(from, film->info.start, film->info.end);
 	view->to = clamp(to, film->info.start, film->info.end);
 	err = filter_apply(&q->filter, film, &kept, why);
-	if (err)
-		;
-	else if (view_asks_of_locks(view, q))
-		err = view_fill_locks(view, q, &kept, from, to, why);
-	else if (view_asks_of_waits(q))
-		err = view_fill_waits(view, q, &kept, from, to, why);
-	else if (view_is_calls(view->event))
-		err = view_fill_calls(view, q, &kept, from, to, why);
-	else
-		err = view_fill_samples(view, &q->shape, &kept, from, to, why);
+	if (!err)
+		err = fill_kept(view, q, &kept, from, to, why);
 	filter_kept_free(&kept);
 	sort_weights(view);
 	return err;
