@@ -166,11 +166,12 @@ bool show_tells_slices(const struct show_format *format, const struct film *film
 {
 	if (!format->slices)
 		return false;
-	if (!event && !format->story)
-		return slices_event(film);
 	if (event)
 		return film_has_turns(film, film_find_event(film, event));
-	return !film_find_event(film, event_type(EVENT_CALLS)->name) && slices_event(film);
+	/* a format that also tells of calls shows those */
+	if (format->story && film_find_event(film, event_type(EVENT_CALLS)->name))
+		return false;
+	return slices_event(film);
 }
 
 const struct show_format *show_format_find(const char *name)
