@@ -12,6 +12,8 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 
+from protobuf import fields, one
+
 STACKCAM, MAKE_CALLS = sys.argv[1:3]
 NAME = re.compile(r"(part\d::function_\d+\(int\))")
 
@@ -20,42 +22,6 @@ def run(*words, status=0, **options):
     done = subprocess.run([STACKCAM, "replay", *words], capture_output=True, timeout=100, **options)
     assert done.returncode == status, done
     return done
-
-
-def fields(data):
-    """A protobuf message as a list of (field number, int or bytes)."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                assert value < 1 << 64
-                return value
-
-    found = []
-    while at < len(data):
-        tag = varint()
-        if tag & 7 == 0:
-            found.append((tag >> 3, varint()))
-        else:
-            assert tag & 7 == 2, tag
-            size = varint()
-            assert at + size <= len(data)
-            found.append((tag >> 3, data[at:at + size]))
-            at += size
-    return found
-
-
-def one(message, number, default=None):
-    values = [value for field, value in fields(message) if field == number]
-    assert len(values) <= 1
-    return values[0] if values else default
 
 
 def perfetto(data):

@@ -10,6 +10,8 @@ import sys
 import tempfile
 from collections import defaultdict
 
+from protobuf import fields, one
+
 STACKCAM, MAKE_TURNS = sys.argv[1:3]
 START, MS = 10**12, 10**6
 # what make_turns says of its sample: (name, ms)
@@ -17,44 +19,6 @@ LIVES = {
     (10, 10, "server"): [("on-cpu", 10), ("lock", 30), ("woken", 5), ("on-cpu", 15), ("preempted", 5), ("on-cpu", 5), ("sleep", 30)],
     (10, 11, "worker"): [("on-cpu", 40), ("hole", 20), ("socket-read", 40)],
 }
-
-
-def fields(data):
-    """A protobuf message as a list of (field number, int or bytes)."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    found = []
-    while at < len(data):
-        tag = varint()
-        if tag & 7 == 0:
-            found.append((tag >> 3, varint()))
-        elif tag & 7 == 1:
-            found.append((tag >> 3, int.from_bytes(data[at:at + 8], "little")))
-            at += 8
-        else:
-            assert tag & 7 == 2, tag
-            size = varint()
-            assert at + size <= len(data)
-            found.append((tag >> 3, data[at:at + size]))
-            at += size
-    return found
-
-
-def one(message, number, default=None):
-    values = [value for field, value in fields(message) if field == number]
-    assert len(values) <= 1
-    return values[0] if values else default
 
 
 def read(data):
