@@ -37,7 +37,7 @@ uint64_t state_quantile(const struct state *state, unsigned int of_thousand)
 
 static struct state *state_of(struct state_list *list, uint8_t kind, uint16_t call)
 {
-	uint16_t place = list->places[kind];
+	uint32_t place = list->places[kind];
 
 	/* of WAIT_OTHER there may be several */
 	if (place && list->states.at[place - 1].call == call)
@@ -48,7 +48,7 @@ static struct state *state_of(struct state_list *list, uint8_t kind, uint16_t ca
 				return state;
 	if (!vec_push(&list->states, (struct state){.kind = kind, .call = call}))
 		return NULL;
-	list->places[kind] = (uint16_t)list->states.count;
+	list->places[kind] = (uint32_t)list->states.count;
 	return vec_last(&list->states);
 }
 

@@ -25,7 +25,7 @@ struct state_list {
 	uint64_t on_cpu, threads;
 	vec(struct state) states; /* the longest first */
 	/* while they are summed up: by kind, the place of its state, and 1; 0: it has none */
-	uint16_t places[SLICE_KINDS];
+	uint32_t places[SLICE_KINDS];
 };
 
 struct states {
@@ -33,7 +33,7 @@ struct states {
 	uint64_t from, to; /* what of the film's time was asked for */
 	struct state_list all;
 	vec(struct state_list) processes; /* those with the most time on CPUs first */
-	vec(struct state_list) threads;	  /* in the order of their processes, then the same */
+	vec(struct state_list) threads;	  /* the same of all processes */
 	uint64_t slices;
 };
 
