@@ -8,8 +8,8 @@ static bool open_more(struct lane_runs *runs, uint64_t start, uint64_t end, uint
 {
 	if (!runs->spent)
 		runs->spent = calloc(SLICE_KINDS, sizeof(*runs->spent));
-	if (!runs->spent || kind >= SLICE_KINDS)
-		return !!runs->spent;
+	if (!runs->spent)
+		return false;
 	if (!runs->open.count)
 		runs->open.start = start;
 	runs->open.end = end;

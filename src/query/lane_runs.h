@@ -18,7 +18,7 @@ struct lane_run {
 	uint64_t start, end;
 	uint64_t dominant; /* ns of kind; of one slice, all of it */
 	uint32_t count;	   /* of slices */
-	uint8_t kind;	   /* enum slice_kind, or more */
+	uint8_t kind;	   /* enum slice_kind */
 };
 
 /* All zero is empty. */

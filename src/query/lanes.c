@@ -122,7 +122,7 @@ static int take_slice(void *context, const struct slice *slice)
 
 	if (index == LANE_UNKNOWN)
 		index = a->lane_of[slice->thread] = find_lane(a, slice->thread);
-	if (index == LANE_NONE || slice->kind >= SLICE_KINDS)
+	if (index == LANE_NONE)
 		return a->err;
 	lane = &lanes->all.at[index - LANE_FIRST];
 	lane->ns[slice->kind] = add_saturated(lane->ns[slice->kind], length);

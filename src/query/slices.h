@@ -49,7 +49,7 @@ struct slice_evidence {
 struct slice {
 	uint64_t start, end; /* end is behind start; both within the range that was asked for */
 	uint32_t thread;     /* id of a film_thread */
-	uint8_t kind;	     /* enum slice_kind, or more */
+	uint8_t kind;	     /* enum slice_kind */
 	bool began_before, goes_on; /* it is a part: the range, or the film, begins or ends in it */
 	bool is_last;		    /* the thread ended with it */
 	struct slice_evidence evidence;

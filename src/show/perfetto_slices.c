@@ -30,8 +30,8 @@ static const char *const annotation_names[] = {
 };
 
 enum {
-	/* ids of names: kinds, one that is not among them, and the arrow's */
-	NAME_WAKES = SLICE_KINDS + 1,
+	/* ids of names: kinds, and the arrow's */
+	NAME_WAKES = SLICE_KINDS,
 };
 
 struct writer {
