@@ -197,6 +197,8 @@ int states_make(struct film *film, uint32_t event, const struct filter *filter,
 	if (!err)
 		err = add_up(states);
 	if (!err)
+		err = view_count_losses(&states->losses, film, event, 0);
+	if (!err)
 		sort_all(states);
 	filter_kept_free(&s.kept);
 	free(s.places);
@@ -219,4 +221,5 @@ void states_free(struct states *states)
 		free_list(list);
 	vec_free(&states->processes);
 	vec_free(&states->threads);
+	view_free_reasons(&states->losses);
 }

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "query/latency.h"
 #include "query/question.h"
+#include "query/reasons.h"
 #include "query/slices.h"
 
 /*
@@ -12,7 +13,7 @@
  * The sums of a thread's states are its life, as far as the film, or the question, has it.
  */
 struct state {
-	uint8_t kind;  /* enum slice_kind, or more */
+	uint8_t kind;  /* enum slice_kind */
 	uint16_t call; /* of WAIT_OTHER: the system call and 1, else 0 */
 	uint64_t total, longest;
 	uint64_t parts; /* of those counted: the range, or the film, begins or ends in them */
@@ -35,6 +36,7 @@ struct states {
 	vec(struct state_list) processes; /* those with the most time on CPUs first */
 	vec(struct state_list) threads;	  /* the same of all processes */
 	uint64_t slices;
+	struct view_reasons losses;
 };
 
 /*

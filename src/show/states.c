@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "film/events.h"
 #include "show/json_film.h"
 #include "show/slices.h"
 #include "show/words.h"
@@ -155,22 +154,13 @@ static void put_json_process(struct json *j, const struct film *film, const stru
 	json_close(j, '}');
 }
 
-static void put_loss(struct json *j, const struct film *film, uint32_t event)
-{
-	json_open(j, "loss", '{');
-	for (size_t i = 0; i < film->loss_count; i++)
-		if (!film->losses[i].event || film->losses[i].event == event)
-			json_u64(j, film->losses[i].reason, film->losses[i].count);
-	json_close(j, '}');
-}
-
-static void put_json(const struct states *states, uint32_t event, FILE *out)
+static void put_json(const struct states *states, FILE *out)
 {
 	struct json j = {.out = out};
 
 	json_open(&j, NULL, '{');
 	json_put_film(&j, states->film, states->from, states->to);
-	put_loss(&j, states->film, event);
+	json_put_reasons(&j, "loss", &states->losses);
 	json_u64(&j, "slices", states->slices);
 	json_open(&j, "all", '{');
 	put_states(&j, states->film, &states->all);
@@ -196,7 +186,7 @@ int show_states_json(struct film *film, const struct question *q, FILE *out, uin
 
 	*told = states.slices;
 	if (!err)
-		put_json(&states, event, out);
+		put_json(&states, out);
 	states_free(&states);
 	return err;
 }
