@@ -8,6 +8,9 @@
 #include "base/vec.h"
 #include "camera/off_cpu_row.h"
 
+/* Those that ended last are still known: what they have woken may come in later. */
+#define ENDED_KEPT 1024
+
 enum mode {
 	LIFE_NEW, /* nothing was seen of it */
 	LIFE_RUNS,
@@ -43,7 +46,9 @@ struct lives {
 	struct map places; /* by number */
 	vec(struct life) all;
 	vec(uint32_t) free;
-	vec(uint32_t) running; /* of each CPU: the number of the thread that came in last; 0 */
+	vec(uint32_t) running;	    /* of each CPU: the number of the thread that came in last; 0 */
+	uint32_t ended[ENDED_KEPT]; /* numbers; 0: none */
+	size_t ended_next, ended_count;
 	uint64_t begin;
 	struct lives_counts counts;
 };
@@ -88,9 +93,14 @@ static void forget(struct lives *lives, struct life *life)
 	lives->free.at[lives->free.count++] = (uint32_t)(life - lives->all.at);
 }
 
-/* Those that only woke others are found again by the next of them. */
+/*
+ * Those that ended, and those that only woke others: they are not introduced again, so what they
+ * have woken has no waker.
+ */
 static void make_room(struct lives *lives)
 {
+	memset(lives->ended, 0, sizeof(lives->ended));
+	lives->ended_count = 0;
 	vec_foreach (&lives->all, life)
 		if (life->number && (!life->is_meant || life->mode == LIFE_NEW))
 			forget(lives, life);
@@ -252,7 +262,21 @@ static void end_life(struct lives *lives, struct life *life, uint64_t time)
 
 	turn.flags |= FILM_TURN_ENDS;
 	tell(lives, life, &turn);
-	forget(lives, life);
+}
+
+/* Its life is told. From now on it only has woken others. */
+static void keep_ended(struct lives *lives, struct life *life)
+{
+	uint32_t *place = &lives->ended[lives->ended_next++ % ENDED_KEPT];
+	struct life *oldest = *place ? find(lives, *place) : NULL;
+
+	if (oldest)
+		forget(lives, oldest);
+	else
+		lives->ended_count++;
+	*place = life->number;
+	life->is_meant = false;
+	life->mode = LIFE_NEW;
 }
 
 static void goes_out(struct lives *lives, struct life *life, const struct threads_event *event)
@@ -278,6 +302,7 @@ static void goes_out(struct lives *lives, struct life *life, const struct thread
 	life->cpu = event->cpu;
 	if (record->state & OFF_CPU_STATE_DEAD) {
 		end_life(lives, life, event->time);
+		keep_ended(lives, life);
 		return;
 	}
 	take_evidence(life, event);
@@ -307,6 +332,7 @@ static void tell_wait(struct lives *lives, struct life *life, const struct threa
 	add_evidence(life, &turn);
 	turn.context = off_cpu_context(&wait);
 	turn.waker = waker ? thread_of(lives, waker) : 0;
+	lives->counts.wakers_missed += record->waker && !waker;
 	/* what it waited for is not known: nothing is */
 	if (!life->has_evidence) {
 		turn.unseen += turn.waited;
@@ -482,6 +508,7 @@ void lives_list_done(struct lives *lives, uint64_t begun)
 		}
 		miss(lives, life, begun);
 		end_life(lives, life, begun);
+		forget(lives, life);
 	}
 }
 
@@ -535,6 +562,6 @@ struct lives_counts lives_counts(const struct lives *lives)
 {
 	struct lives_counts counts = lives->counts;
 
-	counts.now = lives->all.count - lives->free.count;
+	counts.now = lives->all.count - lives->free.count - lives->ended_count;
 	return counts;
 }

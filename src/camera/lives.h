@@ -68,7 +68,8 @@ struct lives_counts {
 	uint64_t unknown; /* switches of threads of which nothing was told before */
 	uint64_t holes;	  /* times of which nothing is known */
 	uint64_t stacks_missed;
-	size_t now;
+	uint64_t wakers_missed; /* of waits */
+	size_t now;		/* of those that have not ended */
 };
 struct lives_counts lives_counts(const struct lives *lives);
 

@@ -365,6 +365,8 @@ static void tell_losses(struct source *source)
 		{"switch of a thread that was not introduced", counts.unknown},
 		{"stack of a wait not known: its record was lost, or is of the film before",
 		 counts.stacks_missed},
+		{"waker of a wait not known: it was not introduced, or there are too many threads",
+		 counts.wakers_missed},
 		{"threads: the list of them could not be read", threads->lists_failed},
 		{"threads: a record of the list is damaged", threads->damaged},
 	};

@@ -254,12 +254,41 @@ static void test_hidden(void **state)
 		     "2: waited 200 S open; ");
 }
 
+/* What has woken another one as it ended is still its waker, until too many have ended since. */
+static void test_ended_waker(void **state)
+{
+	/* without a row: nothing is told of it */
+	const struct capture_identity other = {.pid = 1, .thread_start = 1};
+	struct lives *lives = new_lives();
+
+	(void)state;
+	meet(lives, 1, -500);
+	meet(lives, 2, -500);
+	GIVE(lives, .time = 10, .prev = 1, SLEEPS, .prev_count = 7);
+	GIVE(lives, .time = 100, .prev = 2, .next = 1, .waker = 2, .ready = 1,
+	     .state = OFF_CPU_STATE_DEAD, .prev_count = 4, .next_count = 7);
+	GIVE(lives, .time = 150, .prev = 1, SLEEPS, .prev_count = 8);
+	assert_int_equal(lives_counts(lives).now, 1);
+	assert_int_equal(lives_counts(lives).wakers_missed, 0);
+	for (uint32_t number = 10; number < 3000; number++) {
+		lives_meet(lives, number, &other, true);
+		GIVE(lives, .time = 160, .prev = number, .state = OFF_CPU_STATE_DEAD);
+	}
+	assert_int_equal(lives_counts(lives).now, 1);
+	GIVE(lives, .time = 200, .next = 1, .waker = 2, .ready = 1, .next_count = 8);
+	assert_int_equal(lives_counts(lives).wakers_missed, 1);
+	assert_int_equal(lives_counts(lives).holes, 0);
+	check(lives, "2: ran 100 before ends; 1: ran 10 waited 89 ready 1 by 2 S before; "
+		     "1: ran 50 waited 49 ready 1 S; ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),	 cmocka_unit_test(test_missed),
-		cmocka_unit_test(test_listed),	 cmocka_unit_test(test_woken_before_cut),
-		cmocka_unit_test(test_vanished), cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_turns),	    cmocka_unit_test(test_missed),
+		cmocka_unit_test(test_listed),	    cmocka_unit_test(test_woken_before_cut),
+		cmocka_unit_test(test_vanished),    cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_ended_waker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
