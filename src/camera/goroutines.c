@@ -16,7 +16,7 @@
 #include <bpf/libbpf.h>
 
 #include "camera/uprobes.h"
-#include "camera/wait_parts.h"
+#include "camera/wait_rows.h"
 #include "film/events.h"
 #include "film/go_reasons.h"
 #include "probes.skel.h"
@@ -31,8 +31,6 @@
 
 /* The most stacks that are kept until those whom they made ready run. */
 #define READIERS_MAX 65536
-
-static const char words_short[] = "[waits summed up: one stack for a period of them]";
 
 static unsigned int needs(const struct source *source)
 {
@@ -113,31 +111,16 @@ void goroutines_add(struct source *source, enum goroutines_event event,
 		    const struct film_wait *like, uint64_t end, uint64_t time)
 {
 	const struct goroutines *goroutines = source->state;
-	struct film_wait row = *like;
-	struct wait_part part;
 
-	while (wait_part_take(end, &time, &part)) {
-		row.end = part.end;
-		row.duration = part.duration;
-		row.flags = like->flags | part.flags;
-		film_wait(source->host->film, goroutines->events[event], &row);
-	}
+	wait_rows_add(source, goroutines->events[event], like, end, time);
 }
 
 void goroutines_add_short(struct source *source, enum goroutines_event event,
 			  const struct film_wait *like, uint64_t end, uint64_t time, uint32_t count)
 {
 	const struct goroutines *goroutines = source->state;
-	struct film_wait row = *like;
 
-	if (!time)
-		return;
-	row.stack = samples_words(source->host->samples, like->stack, words_short);
-	row.end = end;
-	row.duration = time;
-	row.count = count ? count : 1;
-	row.flags |= FILM_WAIT_SAMPLED;
-	film_wait(source->host->film, goroutines->events[event], &row);
+	wait_rows_add_short(source, goroutines->events[event], like, end, time, count);
 }
 
 /* What the stack that was resolved last tells of new work. */

@@ -38,7 +38,7 @@ struct goroutines {
 	bool has_started;
 	struct goroutines_images *images;
 	struct waiting *readiers; /* stacks, by process and goroutines_readier_key() */
-	struct map places;	  /* a hash of pid and g: the place in open, and 1 */
+	struct map places;	  /* a hash of pid and g: the place in open */
 	vec(struct goroutines_open) open;
 	uint64_t list_at; /* when they are told of the next time, of a live film */
 	uint64_t readiers_missed, damaged, unnamed, late, open_lost;

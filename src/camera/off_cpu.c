@@ -25,6 +25,7 @@
 #include "camera/scheduler.h"
 #include "camera/task_list.h"
 #include "camera/wait_parts.h"
+#include "camera/wait_rows.h"
 #include "camera/waiting.h"
 #include "film/events.h"
 #include "film/wait_rules.h"
@@ -329,36 +330,19 @@ static void add(struct source *source, int event, const struct film_wait *like, 
 		uint64_t time)
 {
 	const struct off_cpu *off_cpu = source->state;
-	struct film_wait row = *like;
-	struct wait_part part;
 
-	while (wait_part_take(end, &time, &part)) {
-		row.end = part.end;
-		row.duration = part.duration;
-		row.flags = like->flags | part.flags;
-		film_wait(source->host->film, off_cpu->events[event], &row);
-	}
+	wait_rows_add(source, off_cpu->events[event], like, end, time);
 }
 
-/* A stack that stands for a period of waits that are not told of one by one. */
 static void add_short(struct source *source, int event, const struct film_wait *like, uint64_t end,
 		      uint64_t time, uint32_t count)
 {
-	static const char words[] = "[waits summed up: one stack for a period of them]";
 	const struct off_cpu *off_cpu = source->state;
-	struct film_wait row = *like;
 
-	if (!time)
-		return;
-	row.stack = samples_words(source->host->samples, like->stack, words);
-	row.end = end;
-	row.duration = time;
-	row.count = count ? count : 1;
-	row.flags |= FILM_WAIT_SAMPLED;
-	film_wait(source->host->film, off_cpu->events[event], &row);
+	wait_rows_add_short(source, off_cpu->events[event], like, end, time, count);
 }
 
-/* The same for a wait that was for a lock, which is told of beside it. */
+/* A wait that was for a lock is told of beside itself, in the same parts. */
 static void add_lock(struct source *source, const struct film_lock *like, uint64_t end,
 		     uint64_t time)
 {
