@@ -84,7 +84,7 @@ static void prepare(struct source *source)
 	source->host->probes->rodata->mem_grow_huge = which_are_huge();
 }
 
-/* Sizes of pages are unknown if that fails, which is counted where it matters. */
+/* What a fault has brought is not known if that fails: add_events() says so. */
 static void find_page_tables(const struct source *source)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);
@@ -121,11 +121,16 @@ static int add_on_cpu(void *context, unsigned int cpu, struct fail *why)
 
 static int attach(struct source *source, struct fail *why)
 {
+	int err;
+
 	source->state = calloc(1, sizeof(struct mem_grow));
 	if (!source->state)
 		return fail_errno(why, -ENOMEM, NULL, "cannot count page faults");
 	find_page_tables(source);
-	return cpus_each_online(add_on_cpu, source, why);
+	err = cpus_each_online(add_on_cpu, source, why);
+	if (!err && !((struct mem_grow *)source->state)->events.all.count)
+		err = fail_errno(why, -ENODEV, "see 'stackcam doctor'", "cannot count page faults");
+	return err;
 }
 
 static void add_events(struct source *source)
@@ -143,6 +148,11 @@ static void add_events(struct source *source)
 		if (!source->event)
 			source->event = mem_grow->of_film[i];
 	}
+	if (!source->host->probes->bss->mem_grow_direct)
+		film_loss(source->host->film, source->event,
+			  "page tables cannot be read: a page of any size, or of zeros, counts as "
+			  "4 KiB",
+			  1);
 }
 
 static int start(struct source *source, struct fail *why)
