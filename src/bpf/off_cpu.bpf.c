@@ -265,6 +265,9 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 		return;
 	pay_for_stack(cpu, now);
 	coming = off_cpu_at_return ? &thread->later : &cpu->coming;
+	/* the end of the switch to that one was not seen */
+	if (coming->tid)
+		capture_count_loss(CAPTURE_SOURCE_OFF_CPU, CAPTURE_LOSS_WAIT_UNSEEN);
 	coming->tid = task->pid;
 	coming->tells = tells;
 	coming->state = thread->state;
