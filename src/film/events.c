@@ -184,6 +184,18 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "time that goroutines wait for new work",
 			.abroad = {"go_idle", "go_idle"},
 		},
+	[EVENT_REQUESTS] =
+		{
+			.name = "requests",
+			.unit = "ns",
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.title = "Requests",
+			.rate = "requests open",
+			.noun = "requests",
+			.about = "requests that programs serve and make, by their endpoints",
+			.abroad = {"requests", "requests"},
+		},
 };
 
 /*

@@ -34,6 +34,7 @@ enum event_id {
 	EVENT_GO_WAIT,
 	EVENT_GO_QUEUE,
 	EVENT_GO_IDLE,
+	EVENT_REQUESTS,
 	EVENT_IDS,
 };
 

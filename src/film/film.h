@@ -390,6 +390,90 @@ struct film_locks {
 		*context;
 };
 
+/* What a request was made in. */
+enum film_protocol {
+	FILM_PROTOCOL_UNKNOWN,
+	FILM_PROTOCOL_HTTP,
+	FILM_PROTOCOL_REDIS,
+	FILM_PROTOCOL_POSTGRESQL,
+	FILM_PROTOCOL_MYSQL,
+	FILM_PROTOCOL_HTTP2,
+	FILM_PROTOCOL_GRPC,
+};
+
+/* "http", "redis", "postgresql" …; "unknown" for one of a later version */
+const char *film_protocol_name(unsigned int protocol);
+
+enum film_request_role {
+	FILM_REQUEST_SERVED = 1, /* the process was asked */
+	FILM_REQUEST_MADE = 2,	 /* the process asked another one */
+};
+
+/* Where a request's id is from. */
+enum film_request_id_kind {
+	FILM_REQUEST_ID_NONE,	     /* none was there: the request has its number alone */
+	FILM_REQUEST_ID_TRACEPARENT, /* the trace id of it; of the next ones, too: */
+	FILM_REQUEST_ID_B3,
+	FILM_REQUEST_ID_SW8,
+	FILM_REQUEST_ID_UBER,
+	FILM_REQUEST_ID_REQUEST_ID, /* x-request-id */
+};
+
+enum film_request_flag {
+	FILM_REQUEST_FAILED = 1,     /* by its protocol's own rules: HTTP 500 and above, an error */
+	FILM_REQUEST_OPEN = 2,	     /* it had no complete answer when the film, or the connection,
+				      ended: end is the last that was seen of it */
+	FILM_REQUEST_UNANSWERED = 4, /* not a byte of an answer was seen */
+	FILM_REQUEST_END_GUESSED = 8, /* its length was not told: end is its last byte so far */
+	FILM_REQUEST_PATH_CUT = 16,   /* path holds a part of it */
+	FILM_REQUEST_ID_CUT = 32,
+	FILM_REQUEST_TLS = 64,		 /* it was read before it was encrypted */
+	FILM_REQUEST_UNIX = 128,	 /* by a socket of the machine: peer and own are 0 */
+	FILM_REQUEST_PARENT_BY_ID = 256, /* parent is known by the id of both, else by the thread */
+	FILM_REQUEST_COPY_LOST =
+		512, /* a part of what was sent was not seen: sizes are too small */
+};
+
+/*
+ * A request: from when the process had received, or had sent, its first bytes, to when it had sent,
+ * or had received, the last byte of the answer. Texts end at their first zero, if they have one.
+ */
+#define FILM_REQUEST_PATH 64
+#define FILM_REQUEST_ID	  40
+struct film_request {
+	uint64_t end;
+	uint64_t duration; /* ns, at most end */
+	uint64_t first; /* ns of duration until the first byte of the answer; of one without: 0 */
+	uint64_t received, sent; /* bytes that the process received and sent */
+	uint64_t connection;	 /* a number that this connection alone has in this film */
+	uint64_t number;	 /* the request's own: no other one of this machine has it */
+	uint64_t parent; /* number of the request served that it was made for; 0: not known */
+	/* IPv6, or IPv4 mapped into it, in the order of the network: of the other end and of ours */
+	uint64_t peer[2], own[2];
+	char path[FILM_REQUEST_PATH]; /* as it stood in the request */
+	char id[FILM_REQUEST_ID];
+	uint32_t thread;   /* that received or sent its first bytes */
+	uint32_t stack;	   /* of marks: "served" or "made", the protocol, the endpoint */
+	uint32_t endpoint; /* a mark: "GET /orders/" and a star, say; 0: the film had no room */
+	uint32_t answerer; /* the thread that sent, or received, the first byte of the answer */
+	uint32_t status;   /* of HTTP and gRPC; else 0 */
+	uint32_t flags;	   /* enum film_request_flag */
+	uint16_t peer_port, own_port;
+	uint8_t protocol; /* enum film_protocol */
+	uint8_t role;	  /* enum film_request_role */
+	uint8_t id_kind;  /* enum film_request_id_kind */
+};
+
+/* A block of them, as columns, sorted by end; texts in words of eight bytes. */
+struct film_requests {
+	size_t count;
+	const uint64_t *end, *duration, *first, *received, *sent, *connection, *number, *parent;
+	const uint64_t *peer[2], *own[2];
+	const uint64_t *path[FILM_REQUEST_PATH / 8], *id[FILM_REQUEST_ID / 8];
+	const uint32_t *thread, *stack, *endpoint, *answerer, *status, *flags, *peer_port,
+		*own_port, *protocol, *role, *id_kind;
+};
+
 /*
  * What tracing a function costs, as measured where it was traced; to be subtracted from durations.
  */

@@ -220,6 +220,72 @@ enum {
 	TURN_COLUMNS = sizeof(turn_columns) / sizeof(turn_columns[0])
 };
 
+enum {
+	REQUEST_END,
+	REQUEST_DURATION,
+	REQUEST_THREAD,
+	REQUEST_STACK,
+	REQUEST_REST
+};
+
+#define REQUEST(member, ...)                                                                \
+	LAYOUT_COLUMN(film_request, member, .view = offsetof(struct film_requests, member), \
+		      ##__VA_ARGS__)
+
+/* Eight bytes of a text. */
+#define WORD(member, i)                                              \
+	{                                                            \
+		.name = #member, .size = sizeof(uint64_t),           \
+		.at = offsetof(struct film_request, member) + (i)*8, \
+		.view = offsetof(struct film_requests, member[i])    \
+	}
+
+static const struct layout_column request_columns[] = {
+	[REQUEST_END] = REQUEST(end, .how = LAYOUT_NOISE),
+	[REQUEST_DURATION] = REQUEST(duration, .how = LAYOUT_NOISE),
+	[REQUEST_THREAD] = REQUEST(thread, .id_of = LAYOUT_THREAD),
+	[REQUEST_STACK] = REQUEST(stack, .id_of = LAYOUT_STACK),
+	REQUEST(first, .how = LAYOUT_NOISE),
+	REQUEST(received),
+	REQUEST(sent),
+	REQUEST(connection),
+	REQUEST(number),
+	REQUEST(parent),
+	REQUEST(peer[0]),
+	REQUEST(peer[1]),
+	REQUEST(own[0]),
+	REQUEST(own[1]),
+	WORD(path, 0),
+	WORD(path, 1),
+	WORD(path, 2),
+	WORD(path, 3),
+	WORD(path, 4),
+	WORD(path, 5),
+	WORD(path, 6),
+	WORD(path, 7),
+	WORD(id, 0),
+	WORD(id, 1),
+	WORD(id, 2),
+	WORD(id, 3),
+	WORD(id, 4),
+	REQUEST(endpoint, .id_of = LAYOUT_FRAME),
+	REQUEST(answerer, .id_of = LAYOUT_THREAD),
+	REQUEST(status),
+	REQUEST(flags),
+	REQUEST(peer_port),
+	REQUEST(own_port),
+	REQUEST(protocol),
+	REQUEST(role),
+	REQUEST(id_kind),
+};
+
+_Static_assert(FILM_REQUEST_PATH == 8 * 8 && FILM_REQUEST_ID == 5 * 8,
+	       "each word of the texts is a column");
+
+enum {
+	REQUEST_COLUMNS = sizeof(request_columns) / sizeof(request_columns[0])
+};
+
 static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 	[FILM_BLOCK_SAMPLES] =
 		{
@@ -319,6 +385,20 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.stack = &turn_columns[TURN_STACK],
 			.sorted = true,
 			.lost = LOST_PAUSE,
+		},
+	[FILM_BLOCK_REQUESTS] =
+		{
+			.name = "requests",
+			.layout = {request_columns, REQUEST_COLUMNS, sizeof(struct film_request),
+				   sizeof(struct film_requests)},
+			.span = FILM_SPAN_TIMES,
+			.time = &request_columns[REQUEST_END],
+			.length = &request_columns[REQUEST_DURATION],
+			.total = &request_columns[REQUEST_DURATION],
+			.thread = &request_columns[REQUEST_THREAD],
+			.stack = &request_columns[REQUEST_STACK],
+			.sorted = true,
+			.lost = LOST_REQUEST,
 		},
 };
 

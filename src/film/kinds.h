@@ -36,6 +36,7 @@ union film_view {
 	struct film_waits waits;
 	struct film_locks locks;
 	struct film_turns turns;
+	struct film_requests requests;
 };
 
 struct film_kind {

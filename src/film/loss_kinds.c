@@ -22,6 +22,8 @@ static const struct {
 	{"film: no room for another sample ", FILM_LOSS_SAMPLE},
 	{"film: no room for another call ", FILM_LOSS_SAMPLE},
 	{"film: no room for another wait ", FILM_LOSS_SAMPLE},
+	{"film: no room for another request", FILM_LOSS_SAMPLE},
+	{"request lost", FILM_LOSS_SAMPLE},
 	{"stack cut", FILM_LOSS_STACK},
 	{"user stack: ", FILM_LOSS_STACK},
 	{"stack of a ", FILM_LOSS_STACK},

@@ -22,6 +22,7 @@ enum own_loss {
 	LOST_PROBE,
 	LOST_SUM,
 	LOST_PAUSE,
+	LOST_REQUEST,
 	LOST_REASON,
 	OWN_LOSSES,
 };

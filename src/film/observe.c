@@ -82,6 +82,11 @@ void film_lock(struct film_writer *w, uint32_t event, const struct film_lock *lo
 	film_put(w, FILM_BLOCK_LOCKS, event, 0, 0, lock, 1);
 }
 
+void film_request(struct film_writer *w, uint32_t event, const struct film_request *request)
+{
+	film_put(w, FILM_BLOCK_REQUESTS, event, 0, 0, request, 1);
+}
+
 /* Takes at most *left of one of the times of a turn. */
 static uint64_t take_time(uint64_t *time, uint64_t *left)
 {

@@ -120,13 +120,19 @@ int film_each_turns(struct film *film, uint32_t event, uint64_t from, uint64_t t
 		    int (*take)(void *context, const struct film_turns *turns), void *context,
 		    struct fail *why);
 
+/* The same for requests: those that end in [from, to), in order of their end. */
+int film_each_requests(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		       int (*take)(void *context, const struct film_requests *requests),
+		       void *context, struct fail *why);
+
 /* The end of the last turn of an event, from the block rows alone; 0: there is none. */
 uint64_t film_turns_end(const struct film *film, uint32_t event);
 
-/* Whether the film has waits of an event, waits for locks, and turns. */
+/* Whether the film has waits of an event, waits for locks, turns, and requests. */
 bool film_has_waits(const struct film *film, uint32_t event);
 bool film_has_locks(const struct film *film, uint32_t event);
 bool film_has_turns(const struct film *film, uint32_t event);
+bool film_has_requests(const struct film *film, uint32_t event);
 
 /* How many calls of an event the film holds, from the block rows alone. */
 uint64_t film_call_count(struct film *film, uint32_t event);

@@ -49,9 +49,10 @@ enum film_block_kind {
 	FILM_BLOCK_SUMS = 4,   /* of calls by function */
 	FILM_BLOCK_COSTS =
 		5, /* what probes cost, and how well that is known; beside FILM_BLOCK_PROBES */
-	FILM_BLOCK_WAITS = 6, /* times in which threads did not run */
-	FILM_BLOCK_LOCKS = 7, /* those of them that were for a lock, and whose */
-	FILM_BLOCK_TURNS = 8, /* the lives of threads: stays on CPUs, and the times off them */
+	FILM_BLOCK_WAITS = 6,	 /* times in which threads did not run */
+	FILM_BLOCK_LOCKS = 7,	 /* those of them that were for a lock, and whose */
+	FILM_BLOCK_TURNS = 8,	 /* the lives of threads: stays on CPUs, and the times off them */
+	FILM_BLOCK_REQUESTS = 9, /* what programs were asked for, and asked others for */
 	FILM_BLOCK_KINDS,
 };
 

@@ -33,6 +33,7 @@ struct walk {
 		int (*waits)(void *context, const struct film_waits *waits);
 		int (*locks)(void *context, const struct film_locks *locks);
 		int (*turns)(void *context, const struct film_turns *turns);
+		int (*requests)(void *context, const struct film_requests *requests);
 		int (*samples)(void *context, const struct film_samples *samples);
 		int (*calls)(void *context, const struct film_calls *calls);
 		int (*probe)(void *context, const struct film_probe *probe);
@@ -392,6 +393,35 @@ int film_each_turns(struct film *film, uint32_t event, uint64_t from, uint64_t t
 bool film_has_turns(const struct film *film, uint32_t event)
 {
 	return has_blocks(film, event, FILM_BLOCK_TURNS);
+}
+
+static int give_requests(const struct walk *walk, const struct film_unpacked *block)
+{
+	return walk->take.requests(walk->context, &block->view.requests);
+}
+
+int film_each_requests(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		       int (*take)(void *context, const struct film_requests *requests),
+		       void *context, struct fail *why)
+{
+	struct walk walk = {
+		.film = film,
+		.number = FILM_BLOCK_REQUESTS,
+		.event = event,
+		.from = from,
+		.to = to,
+		.give = give_requests,
+		.take.requests = take,
+		.context = context,
+		.why = why,
+	};
+
+	return walk_blocks(&walk);
+}
+
+bool film_has_requests(const struct film *film, uint32_t event)
+{
+	return has_blocks(film, event, FILM_BLOCK_REQUESTS);
 }
 
 uint64_t film_turns_end(const struct film *film, uint32_t event)

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/requests.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "film/events.h"
+
+uint32_t requests_event(const struct film *film)
+{
+	uint32_t event = film_find_event(film, event_type(EVENT_REQUESTS)->name);
+
+	return event && film_has_requests(film, event) ? event : 0;
+}
+
+struct walk {
+	const struct film *film;
+	int (*take)(void *context, const struct request *request);
+	void *context;
+};
+
+static const char *endpoint_of(const struct film *film, uint32_t frame)
+{
+	return film->functions[film->frames[frame].function].name;
+}
+
+static void fill_texts(const struct film_requests *rows, size_t i, struct request *request)
+{
+	for (size_t word = 0; word < FILM_REQUEST_PATH / 8; word++)
+		memcpy(request->row.path + 8 * word, &rows->path[word][i], 8);
+	for (size_t word = 0; word < FILM_REQUEST_ID / 8; word++)
+		memcpy(request->row.id + 8 * word, &rows->id[word][i], 8);
+	memcpy(request->path, request->row.path, FILM_REQUEST_PATH);
+	memcpy(request->id, request->row.id, FILM_REQUEST_ID);
+	request->path[FILM_REQUEST_PATH] = request->id[FILM_REQUEST_ID] = 0;
+}
+
+static int take_rows(void *context, const struct film_requests *rows)
+{
+	const struct walk *walk = context;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < rows->count; i++) {
+		struct request request = {
+			.row =
+				{
+					.end = rows->end[i],
+					.duration = rows->duration[i],
+					.first = rows->first[i],
+					.received = rows->received[i],
+					.sent = rows->sent[i],
+					.connection = rows->connection[i],
+					.number = rows->number[i],
+					.parent = rows->parent[i],
+					.peer = {rows->peer[0][i], rows->peer[1][i]},
+					.own = {rows->own[0][i], rows->own[1][i]},
+					.thread = rows->thread[i],
+					.stack = rows->stack[i],
+					.endpoint = rows->endpoint[i],
+					.answerer = rows->answerer[i],
+					.status = rows->status[i],
+					.flags = rows->flags[i],
+					.peer_port = (uint16_t)rows->peer_port[i],
+					.own_port = (uint16_t)rows->own_port[i],
+					.protocol = (uint8_t)rows->protocol[i],
+					.role = (uint8_t)rows->role[i],
+					.id_kind = (uint8_t)rows->id_kind[i],
+				},
+			.endpoint = endpoint_of(walk->film, rows->endpoint[i]),
+		};
+
+		fill_texts(rows, i, &request);
+		err = walk->take(walk->context, &request);
+	}
+	return err;
+}
+
+int requests_each(struct film *film, uint64_t from, uint64_t to,
+		  int (*take)(void *context, const struct request *request), void *context,
+		  struct fail *why)
+{
+	struct walk walk = {film, take, context};
+	uint32_t event = requests_event(film);
+
+	return event ? film_each_requests(film, event, from, to, take_rows, &walk, why) : 0;
+}
+
+const char *request_role_name(const struct request *request)
+{
+	switch (request->row.role) {
+	case FILM_REQUEST_SERVED:
+		return "served";
+	case FILM_REQUEST_MADE:
+		return "made";
+	default:
+		return "unknown";
+	}
+}
+
+static void number_name(const struct request *request, char name[REQUEST_NAME_MAX])
+{
+	snprintf(name, REQUEST_NAME_MAX, "%016" PRIx64, request->row.number);
+}
+
+void request_name(const struct request *request, char name[REQUEST_NAME_MAX])
+{
+	if (*request->id)
+		memcpy(name, request->id, REQUEST_NAME_MAX);
+	else
+		number_name(request, name);
+}
+
+bool request_has_id(const struct request *request, const char *id)
+{
+	char name[REQUEST_NAME_MAX];
+
+	number_name(request, name);
+	return *id && (!strcmp(id, name) || !strcmp(id, request->id));
+}
+
+const char *request_peer(const struct request *request, char *to, size_t size)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	const uint8_t *address = (const uint8_t *)request->row.peer;
+	char text[INET6_ADDRSTRLEN] = "";
+
+	if (request->row.flags & FILM_REQUEST_UNIX) {
+		snprintf(to, size, "unix socket");
+	} else if (!memcmp(address, mapped, sizeof(mapped))) {
+		inet_ntop(AF_INET, address + sizeof(mapped), text, sizeof(text));
+		snprintf(to, size, "%s:%u", text, request->row.peer_port);
+	} else {
+		inet_ntop(AF_INET6, address, text, sizeof(text));
+		snprintf(to, size, "[%s]:%u", text, request->row.peer_port);
+	}
+	return to;
+}
