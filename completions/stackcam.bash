@@ -2,7 +2,7 @@
 # Completion for bash: verbs, options, and values that are known. Needs nothing but bash.
 
 # What is filmed with -e. The help of 'stackcam record' has the same, with words.
-_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults go-wait go-queue go-idle"
+_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults go-wait go-queue go-idle requests"
 
 _stackcam_reply()
 {
@@ -150,7 +150,7 @@ _stackcam_value()
 	trace,--text) _stackcam_files -f ;;
 	report,--format)
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
-			heatmap histogram graph chrome perfetto states states-json"
+			heatmap histogram graph chrome perfetto states states-json requests requests-json"
 		;;
 	threads,--format) _stackcam_reply -W "text json" ;;
 	replay,--format) _stackcam_reply -W "text chrome perfetto" ;;

@@ -36,7 +36,8 @@
 	X(DUMP, dump)             \
 	X(MEM_GROW, mem_grow)     \
 	X(GOROUTINES, goroutines) \
-	X(THREADS, threads)
+	X(THREADS, threads)       \
+	X(REQUESTS, requests)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -150,7 +151,8 @@ struct capture_handover {
 	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")      \
 	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait lost: too many goroutines")                       \
 	X(GOROUTINE_READIER, PART,                                                             \
-	  "stack of a goroutine that made another one ready not taken: too many a second")
+	  "stack of a goroutine that made another one ready not taken: too many a second")     \
+	X(REQUEST_NO_MEMORY, SAMPLE, "request lost: no memory for its connection")
 
 enum capture_loss {
 #define X(name, costs, words) CAPTURE_LOSS_##name,

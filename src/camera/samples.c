@@ -312,6 +312,12 @@ void samples_add(struct samples *samples, uint32_t event, uint64_t time,
 	film_sample(samples->film, event, time, place->thread, place->stack, value);
 }
 
+void samples_count_row(struct samples *samples)
+{
+	samples->statistics.samples++;
+	samples->statistics.complete++;
+}
+
 void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
 		  const struct capture_handover *handover)
 {

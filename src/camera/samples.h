@@ -90,6 +90,9 @@ uint32_t samples_words(struct samples *samples, uint32_t stack, const char *word
 void samples_add(struct samples *samples, uint32_t event, uint64_t time,
 		 const struct samples_place *place, uint64_t value);
 
+/* An observation that has no stack to be walked is in the film: counts as a complete one. */
+void samples_count_row(struct samples *samples);
+
 /* Both at once, for a record that has its value. */
 void samples_take(struct samples *samples, uint32_t event, const struct capture_record *record,
 		  const struct capture_handover *handover);

@@ -11,6 +11,7 @@
 #include "film/events.h"
 #include "film/reader.h"
 #include "query/report.h"
+#include "query/requests.h"
 #include "query/slices.h"
 #include "show/output.h"
 #include "show/show.h"
@@ -36,13 +37,15 @@ static const char help_start[] =
 	"went; of a film of 'stackcam trace', which functions were called, how often, how long.\n\n"
 	"      --format FORMAT   table (the default), tree, folded, svg, flame-svg, html,\n"
 	"                        flame-html, pprof, speedscope, json, heatmap, histogram, graph,\n"
-	"                        chrome, perfetto, states, states-json; histogram, graph,\n"
-	"                        chrome and perfetto of calls only, perfetto also of the\n"
-	"                        slices of -e threads; states and states-json of -e threads:\n"
-	"                        how long threads were in which state; heatmap of samples:\n"
-	"                        when they were, a row for each 20 ms of a second, as SVG or\n"
-	"                        for the terminal; flame-svg and flame-html are svg and html;\n"
-	"                        without it the name given to -o decides\n"
+	"                        chrome, perfetto, states, states-json, requests,\n"
+	"                        requests-json; histogram, graph, chrome and perfetto of\n"
+	"                        calls only, perfetto also of the slices of -e threads; states\n"
+	"                        and states-json of -e threads: how long threads were in which\n"
+	"                        state; requests and requests-json of -e requests: by endpoint,\n"
+	"                        and the slowest; heatmap of samples: when they were, a row for\n"
+	"                        each 20 ms of a second, as SVG or for the terminal; flame-svg\n"
+	"                        and flame-html are svg and html; without it the name given\n"
+	"                        to -o decides\n"
 	"  -o, --output FILE     write there instead of standard output\n"
 	"      --limit N         rows of the table (default 40; 0: all)\n"
 	"      --sort KEY        order of the table: self, total; of calls also calls, avg, max,\n"
@@ -206,11 +209,19 @@ static int show_times(struct arguments *a, struct film *film, struct output *out
 	uint64_t samples;
 	int err;
 
+	if (answer->format->of_requests && !requests_event(film))
+		return fail(why, -EINVAL, "'stackcam record -e requests' records them",
+			    "format %s shows requests, and the film has none",
+			    answer->format->name);
 	cmd_fit_output(&answer->show, output, answer->wide, answer->no_color);
 	err = answer->format->times(film, &answer->question, &answer->show, output->file, &samples,
 				    why);
 	if (!err && !samples && !fflush(output->file))
-		err = fail(why, -ENOENT, NULL, "nothing of the film matches: there is no heat map");
+		err = fail(why, -ENOENT, NULL,
+			   "nothing of the film matches: there is nothing to show as %s",
+			   answer->format->name);
+	if (!err && answer->format->of_requests && !fflush(output->file))
+		words_lost(film, requests_event(film), stderr);
 	return err;
 }
 
@@ -231,8 +242,8 @@ static int show_slices(struct arguments *a, struct film *film, struct output *ou
 }
 
 /*
- * Of what threads did, their states say most: they are what a film of slices is shown as, unless
- * the caller names a format or asks for stacks.
+ * Of what threads did, their states say most: they are what a film of slices is shown as, and one
+ * of requests as a table of them, unless the caller names a format or asks for stacks.
  */
 static void fit_format(struct answer_arguments *answer, const struct film *film)
 {
@@ -244,8 +255,12 @@ static void fit_format(struct answer_arguments *answer, const struct film *film)
 	if (answer->format_name || answer->output || memcmp(&q->shape, &plain, sizeof(plain)) ||
 	    q->filter.focus || q->filter.ignore || q->filter.waits)
 		return;
-	if (!view_event(film, q->event, &event, &why) && film_has_turns(film, event))
+	if (view_event(film, q->event, &event, &why))
+		return;
+	if (film_has_turns(film, event))
 		answer->format = show_format_find("states");
+	else if (film_has_requests(film, event))
+		answer->format = show_format_find("requests");
 }
 
 /* Shows the film where it shall be shown; 0 or a negative errno with *why filled. */

@@ -190,6 +190,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.unit = "ns",
 			.quantity = EVENT_TIME,
 			.is_interval = true,
+			.is_recordable = true,
 			.title = "Requests",
 			.rate = "requests open",
 			.noun = "requests",

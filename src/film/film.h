@@ -448,7 +448,7 @@ struct film_request {
 	uint64_t connection;	 /* a number that this connection alone has in this film */
 	uint64_t number;	 /* the request's own: no other one of this machine has it */
 	uint64_t parent; /* number of the request served that it was made for; 0: not known */
-	/* IPv6, or IPv4 mapped into it, in the order of the network: of the other end and of ours */
+	/* IPv6, or IPv4 mapped into it, in the order of the network: the other end, and ours */
 	uint64_t peer[2], own[2];
 	char path[FILM_REQUEST_PATH]; /* as it stood in the request */
 	char id[FILM_REQUEST_ID];

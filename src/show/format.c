@@ -9,6 +9,7 @@
 #include "film/events.h"
 #include "query/slices.h"
 #include "show/replay.h"
+#include "show/requests.h"
 #include "show/slices.h"
 
 static int report_svg(const struct report *report, const struct show_options *options, FILE *out)
@@ -80,6 +81,11 @@ static const struct show_format formats[] = {
 	 .slices = show_perfetto_slices},
 	{.name = "states", .extensions = "states", .slices = show_states},
 	{.name = "states-json", .extensions = "states.json", .slices = show_states_json},
+	{.name = "requests", .extensions = "requests", .of_requests = true, .times = show_requests},
+	{.name = "requests-json",
+	 .extensions = "requests.json",
+	 .of_requests = true,
+	 .times = show_requests_json},
 	{.name = "json",
 	 .extensions = "json",
 	 .of_sums = true,

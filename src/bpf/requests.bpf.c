@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * requests: what programs receive and send by stream sockets. The kernel tells of each such call
+ * after it is done, and of nothing else than sockets; what it moved is found by the arguments of
+ * the system call, which the thread entered the kernel with. Only the beginnings of messages are
+ * copied: user space finds the requests in them. Of a socket that speaks nothing that is known,
+ * hardly more than the first bytes are looked at.
+ */
+#include "filter.h"
+#include "requests_abi.h"
+#include "requests_call.h"
+#include "requests_words.h"
+
+#include <bpf/bpf_endian.h>
+
+#define SOCK_STREAM 1
+#define AF_UNIX	    1
+#define AF_INET	    2
+#define AF_INET6    10
+#define TCP_CLOSE   7
+#define MSG_PEEK    2
+
+/* What is copied of a request's head in all, and of an answer's. */
+#define REQUEST_HEAD_MAX REQUESTS_COPY_MAX
+#define ANSWER_HEAD_MAX	 REQUESTS_COPY_FIRST
+
+/* So many calls that are not understood, without one in the other direction: it is bulk data. */
+#define STRANGE_CALLS_MAX 4
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct in6_addr___requests {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
+};
+
+struct sock_common___requests {
+	__u32 skc_daddr, skc_rcv_saddr;
+	__u16 skc_dport, skc_num;
+	unsigned short skc_family;
+	struct in6_addr___requests skc_v6_daddr, skc_v6_rcv_saddr;
+};
+
+struct sock___requests {
+	struct sock_common___requests __sk_common;
+	__u16 sk_type;
+};
+
+struct sock {
+	struct sock_common___requests __sk_common;
+};
+
+#pragma clang attribute pop
+
+/* What is known of a socket. */
+struct requests_socket {
+	__u64 connection; /* 0: nothing yet */
+	__u64 moved[2];	  /* bytes received, bytes sent */
+	__u32 room[2];	  /* bytes of the head at hand that may still be copied */
+	__u8 peer[16], own[16];
+	__u16 peer_port, own_port;
+	__u8 protocol; /* enum requests_protocol */
+	__u8 last;     /* direction of the last call */
+	__u8 strange;  /* calls that were not understood, one after the other */
+	__u8 is_unix;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct requests_socket);
+} requests_sockets SEC(".maps");
+
+/* -- sockets ----------------------------------------------------------------------------------- */
+
+static __always_inline void map_address(__u8 to[16], __u32 address)
+{
+	to[10] = to[11] = 0xff;
+	__builtin_memcpy(to + 12, &address, sizeof(address));
+}
+
+static __always_inline void introduce(struct requests_socket *socket, struct sock *sk)
+{
+	struct sock___requests *more = (void *)sk;
+	__u16 family = BPF_CORE_READ(more, __sk_common.skc_family);
+
+	socket->connection = bpf_get_socket_cookie(sk);
+	socket->is_unix = family == AF_UNIX;
+	socket->last = 2;
+	if (family == AF_INET) {
+		map_address(socket->peer, BPF_CORE_READ(more, __sk_common.skc_daddr));
+		map_address(socket->own, BPF_CORE_READ(more, __sk_common.skc_rcv_saddr));
+	} else if (family == AF_INET6) {
+		BPF_CORE_READ_INTO(&socket->peer, more, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+		BPF_CORE_READ_INTO(&socket->own, more, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
+	}
+	if (family != AF_UNIX) {
+		socket->peer_port = bpf_ntohs(BPF_CORE_READ(more, __sk_common.skc_dport));
+		socket->own_port = BPF_CORE_READ(more, __sk_common.skc_num);
+	}
+}
+
+static __always_inline bool is_stream(struct sock *sk)
+{
+	struct sock___requests *more = (void *)sk;
+	__u16 family;
+
+	if (BPF_CORE_READ(more, sk_type) != SOCK_STREAM)
+		return false;
+	family = BPF_CORE_READ(more, __sk_common.skc_family);
+	return family == AF_INET || family == AF_INET6 || family == AF_UNIX;
+}
+
+static __always_inline struct requests_socket *socket_of(struct sock *sk)
+{
+	struct requests_socket *socket = bpf_sk_storage_get(&requests_sockets, sk, 0, 0);
+
+	if (socket)
+		return socket;
+	if (!is_stream(sk))
+		return NULL;
+	socket = bpf_sk_storage_get(&requests_sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (socket)
+		introduce(socket, sk);
+	else
+		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_REQUEST_NO_MEMORY);
+	return socket;
+}
+
+/* -- what is copied ---------------------------------------------------------------------------- */
+
+/*
+ * How much of a call is wanted, of whose first bytes so many were copied. 0: none. *tell: the call
+ * is worth a record.
+ */
+static __always_inline __u32 wanted(struct requests_socket *socket,
+				    const struct requests_call *call, __u32 direction, __u32 length,
+				    bool turned, bool *tell)
+{
+	__u32 seems = requests_protocol_of(call->data, call->copied, length, direction);
+	__u32 room;
+
+	*tell = true;
+	if (!socket->protocol) {
+		socket->protocol = seems;
+		socket->strange = seems ? 0 : socket->strange + 1;
+		*tell = seems;
+	}
+	if (socket->protocol != REQUESTS_HTTP)
+		return REQUESTS_COPY_FIRST;
+	if (seems == REQUESTS_HTTP)
+		room = requests_is_answer(call->data) ? ANSWER_HEAD_MAX : REQUEST_HEAD_MAX;
+	else
+		room = turned ? 0 : socket->room[direction];
+	socket->room[direction] = room > length ? room - length : 0;
+	return room < length ? room : length;
+}
+
+static __always_inline void fill(struct requests_record *record, struct requests_socket *socket,
+				 __u32 direction, __u32 length)
+{
+	record->connection = socket->connection;
+	record->offset = socket->moved[direction] - length;
+	record->length = length;
+	record->peer_port = socket->peer_port;
+	record->own_port = socket->own_port;
+	record->protocol = socket->protocol;
+	record->flags = (direction ? REQUESTS_SENT : 0) | (socket->is_unix ? REQUESTS_UNIX : 0) |
+			(length ? 0 : REQUESTS_END);
+	record->has_tail = 0;
+	record->unused = 0;
+	__builtin_memcpy(record->peer, socket->peer, sizeof(record->peer));
+	__builtin_memcpy(record->own, socket->own, sizeof(record->own));
+}
+
+static __always_inline void identify(struct requests_record *record, enum filter_answer answer)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct capture_identity *identity = &record->identity;
+
+	record->head.kind = REQUESTS_DATA;
+	record->head.time = bpf_ktime_get_ns();
+	identity->pid = task->tgid;
+	identity->tid = task->pid;
+	identity->thread_start = task->start_time;
+	identity->exec_id = (__u32)task->self_exec_id;
+	identity->undecided = answer == FILTER_ASK;
+	identity->value = 0;
+	identity->key = 0;
+	bpf_get_current_comm(identity->comm, sizeof(identity->comm));
+}
+
+static __always_inline void send(struct requests_call *call)
+{
+	struct requests_record *record = &call->record;
+	void *ring = capture_ring();
+	__u32 copied = record->copied;
+
+	if (!ring) {
+		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_NO_RING);
+		return;
+	}
+	if (copied > REQUESTS_COPY_MAX)
+		copied = REQUESTS_COPY_MAX;
+	record->head.size = sizeof(*record) + copied;
+	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, record, sizeof(*record) + copied,
+			   BPF_RB_NO_WAKEUP))
+		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
+}
+
+/* Of a connection whose beginning of messages are to be found. */
+static __always_inline void look(struct requests_call *call, struct requests_socket *socket,
+				 __u32 direction, __u32 length, bool turned,
+				 enum filter_answer answer)
+{
+	struct requests_record *record = &call->record;
+	bool tell = true;
+	__u32 want = 0;
+
+	call->copied = 0;
+	if (length) {
+		requests_call_find(call);
+		requests_call_copy(call,
+				   length < REQUESTS_COPY_FIRST ? length : REQUESTS_COPY_FIRST);
+		want = wanted(socket, call, direction, length, turned, &tell);
+	}
+	if (!tell || !socket->protocol)
+		return;
+	if (want > REQUESTS_COPY_FIRST && call->copied == REQUESTS_COPY_FIRST)
+		requests_call_copy(call, want);
+	if (want > length)
+		want = length;
+	fill(record, socket, direction, length);
+	identify(record, answer);
+	record->copied = call->copied < want ? call->copied : want;
+	if (!call->count && !call->of_file)
+		record->flags |= REQUESTS_NO_CALL;
+	else if (call->count && call->copied < want && call->copied < REQUESTS_COPY_MAX)
+		record->flags |= REQUESTS_UNREAD;
+	if (record->copied < length && length >= REQUESTS_TAIL)
+		record->has_tail = requests_call_tail(call, length);
+	send(call);
+}
+
+static __always_inline int moved(struct sock *sk, int length, __u32 direction)
+{
+	enum filter_answer answer = filter_current();
+	struct requests_socket *socket;
+	struct requests_call *call;
+	bool turned;
+
+	if (answer == FILTER_NO || length < 0)
+		return 0;
+	socket = socket_of(sk);
+	if (!socket)
+		return 0;
+	turned = socket->last != direction;
+	socket->last = direction;
+	socket->moved[direction] += length;
+	if (turned && socket->strange > 1)
+		socket->strange = 1;
+	if (!socket->protocol && (!length || socket->strange >= STRANGE_CALLS_MAX))
+		return 0;
+	call = requests_call_begin(direction);
+	if (!call)
+		return 0;
+	look(call, socket, direction, length, turned, answer);
+	requests_call_end(call);
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(requests_received, struct sock *sk, int length, int flags)
+{
+	return flags & MSG_PEEK ? 0 : moved(sk, length, 0);
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(requests_sent, struct sock *sk, int length, int flags)
+{
+	return moved(sk, length, 1);
+}
+
+/* The current thread need not have anything to do with it. */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(requests_closed, struct sock *sk, int before, int now)
+{
+	struct requests_socket *socket;
+	struct requests_record record;
+	void *ring;
+
+	if (now != TCP_CLOSE)
+		return 0;
+	socket = bpf_sk_storage_get(&requests_sockets, sk, 0, 0);
+	ring = capture_ring();
+	if (!socket || !socket->protocol || !ring)
+		return 0;
+	__builtin_memset(&record, 0, sizeof(record));
+	record.head.kind = REQUESTS_CLOSED;
+	record.head.size = sizeof(record);
+	record.head.time = bpf_ktime_get_ns();
+	record.connection = socket->connection;
+	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &record, sizeof(record),
+			   BPF_RB_NO_WAKEUP))
+		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

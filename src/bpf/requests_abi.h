@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_REQUESTS_ABI_H
+#define BPF_REQUESTS_ABI_H
+
+/* What requests.bpf.c tells of the data that programs send and receive. */
+
+#include "capture_abi.h"
+
+enum {
+	/* A socket's data was received or sent: a struct requests_record. */
+	REQUESTS_DATA = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 0),
+	/* A connection ended: the same, of which only the connection says something. */
+	REQUESTS_CLOSED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 1),
+};
+
+/* The most bytes that are copied of one call, and what is tried first. A power of two. */
+#define REQUESTS_COPY_MAX   4096
+#define REQUESTS_COPY_FIRST 512
+
+/* The last bytes of what a call received or sent, where not all of it was copied. */
+#define REQUESTS_TAIL 8
+
+/* What a connection seems to speak, by the first bytes of a call. */
+enum requests_protocol {
+	REQUESTS_UNKNOWN,
+	REQUESTS_HTTP,
+	REQUESTS_REDIS,
+	REQUESTS_POSTGRESQL,
+	REQUESTS_MYSQL,
+	REQUESTS_HTTP2,
+};
+
+enum requests_flag {
+	REQUESTS_SENT = 1,     /* else received */
+	REQUESTS_UNIX = 2,     /* a socket of the machine */
+	REQUESTS_END = 4,      /* the other end will not send any more: length is 0 */
+	REQUESTS_UNREAD = 8,   /* what should have been copied could not be read */
+	REQUESTS_NO_CALL = 16, /* no system call that is known has moved it: nothing is copied */
+};
+
+struct requests_record {
+	struct capture_head head;
+	struct capture_identity identity; /* of the thread that made the call */
+	__u64 connection;		  /* a number of this socket alone */
+	__u64 offset; /* bytes that were moved in this direction before, since it is known */
+	__u32 length, copied;	/* bytes of this call, and those of them that are here */
+	__u8 peer[16], own[16]; /* addresses: IPv6, or IPv4 mapped into it */
+	__u16 peer_port, own_port;
+	__u8 flags;    /* enum requests_flag */
+	__u8 protocol; /* enum requests_protocol */
+	__u8 has_tail;
+	__u8 unused;
+	__u8 tail[REQUESTS_TAIL];
+	/* copied bytes */
+};
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_REQUESTS_WORDS_H
+#define BPF_REQUESTS_WORDS_H
+
+/*
+ * What a protocol's messages begin with. This decides what is worth being copied, and no more: user
+ * space reads it, and may find that it was something else.
+ */
+#include "requests_abi.h"
+
+#define WORD4(a, b, c, d) ((__u32)(a) | (__u32)(b) << 8 | (__u32)(c) << 16 | (__u32)(d) << 24)
+
+#define WORD_HTTP	  WORD4('H', 'T', 'T', 'P')
+
+/* The least that tells one from the other. */
+#define REQUESTS_LEAST 5
+
+static __always_inline __u32 word_at(const __u8 *data)
+{
+	return WORD4(data[0], data[1], data[2], data[3]);
+}
+
+static __always_inline bool requests_is_answer(const __u8 *data)
+{
+	return word_at(data) == WORD_HTTP;
+}
+
+static __always_inline bool is_http(__u32 word)
+{
+	switch (word) {
+	case WORD_HTTP:
+	case WORD4('G', 'E', 'T', ' '):
+	case WORD4('P', 'O', 'S', 'T'):
+	case WORD4('P', 'U', 'T', ' '):
+	case WORD4('H', 'E', 'A', 'D'):
+	case WORD4('D', 'E', 'L', 'E'):
+	case WORD4('P', 'A', 'T', 'C'):
+	case WORD4('O', 'P', 'T', 'I'):
+	case WORD4('C', 'O', 'N', 'N'):
+	case WORD4('T', 'R', 'A', 'C'):
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A number in the order of the network. */
+static __always_inline __u32 big_at(const __u8 *data)
+{
+	return (__u32)data[0] << 24 | data[1] << 16 | data[2] << 8 | data[3];
+}
+
+/*
+ * A client's first message, which has its length and then the version, or asks for encryption; or
+ * one that runs a statement: a letter, and the length of the rest.
+ */
+static __always_inline bool is_postgresql(const __u8 *data, __u32 length)
+{
+	__u32 size = big_at(data + 1);
+
+	if (big_at(data) == length && (big_at(data + 4) == 0x00030000 || length == 8))
+		return big_at(data + 4) == 0x00030000 || big_at(data + 4) == 80877103;
+	if (data[0] == 'Q')
+		return size + 1 == length;
+	return (data[0] == 'P' || data[0] == 'B') && size >= 8 && size < length;
+}
+
+/* A command: three bytes of length, the number 0, and what it is. */
+static __always_inline bool is_mysql(const __u8 *data, __u32 length)
+{
+	__u32 size = word_at(data) & 0xffffff;
+
+	if (data[3] || size + 4 != length)
+		return false;
+	/* a query, a statement to be prepared; or the greeting of a server: version 10 */
+	return data[4] == 0x03 || data[4] == 0x16 || (data[4] == 10 && size > 40);
+}
+
+static __always_inline __u32 requests_protocol_of(const __u8 *data, __u32 copied, __u32 length,
+						  __u32 direction)
+{
+	__u32 word;
+
+	if (copied < REQUESTS_LEAST)
+		return REQUESTS_UNKNOWN;
+	word = word_at(data);
+	if (is_http(word))
+		return REQUESTS_HTTP;
+	if (word == WORD4('P', 'R', 'I', ' '))
+		return REQUESTS_HTTP2;
+	if (data[0] == '*' && data[1] >= '1' && data[1] <= '9')
+		return REQUESTS_REDIS;
+	if (copied >= 8 && is_postgresql(data, length))
+		return REQUESTS_POSTGRESQL;
+	return is_mysql(data, length) ? REQUESTS_MYSQL : REQUESTS_UNKNOWN;
+}
+
+#endif

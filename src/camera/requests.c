@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * requests: what programs are asked for, and ask others for. bpf/requests.bpf.c hands over the
+ * beginnings of what their sockets move; src/protocol/ finds requests and answers there, and
+ * requests_track.c which belong together.
+ */
+#include "camera/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "camera/requests_track.h"
+#include "film/events.h"
+#include "probes.skel.h"
+
+/* What a ring must hold while others are drained: some thousand heads. */
+#define RING_BYTES (8u << 20)
+
+/* The most endpoints of a film; what comes then has one for all of its role and protocol. */
+#define ENDPOINTS_MAX 4096
+
+struct requests {
+	vec(struct bpf_link *) links;
+	struct requests_track *track;
+	struct map endpoints; /* hash of a text: the film's frame */
+	uint64_t endpoints_refused;
+};
+
+static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
+{
+	(void)source;
+	(void)cpus;
+	return RING_BYTES;
+}
+
+static unsigned int needs(const struct source *source)
+{
+	(void)source;
+	return 0;
+}
+
+/* -- rows -------------------------------------------------------------------------------------- */
+
+static uint32_t thread_row(void *context, const struct capture_identity *identity)
+{
+	const struct source *source = context;
+
+	return samples_thread(source->host->samples, identity);
+}
+
+static uint32_t endpoint_frame(struct source *source, const char *endpoint)
+{
+	struct requests *requests = source->state;
+	uint64_t key = hash_bytes(endpoint, strlen(endpoint));
+	const uint64_t *known = map_get(&requests->endpoints, key);
+	uint32_t frame;
+
+	if (known)
+		return (uint32_t)*known;
+	if (requests->endpoints.count >= ENDPOINTS_MAX) {
+		requests->endpoints_refused++;
+		return film_mark(source->host->film, "<other endpoints>");
+	}
+	frame = film_mark(source->host->film, endpoint);
+	if (frame)
+		map_put(&requests->endpoints, key, frame);
+	return frame;
+}
+
+static uint32_t stack_of(struct film_writer *film, const struct film_request *row)
+{
+	const char *role = row->role == FILM_REQUEST_MADE ? "made" : "served";
+	uint32_t frames[] = {film_mark(film, role),
+			     film_mark(film, film_protocol_name(row->protocol)), row->endpoint};
+	uint32_t stack = 0;
+
+	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		uint32_t next = frames[i] ? film_stack(film, stack, frames[i], FILM_HOW_EXACT) : 0;
+
+		if (!next)
+			break;
+		stack = next;
+	}
+	return stack;
+}
+
+static void write_row(void *context, struct film_request *row, const char *endpoint)
+{
+	struct source *source = context;
+
+	row->endpoint = endpoint_frame(source, endpoint);
+	row->stack = stack_of(source->host->film, row);
+	film_request(source->host->film, source->event, row);
+	samples_count_row(source->host->samples);
+}
+
+/* -- the verbs of a source --------------------------------------------------------------------- */
+
+static int attach(struct source *source, struct fail *why)
+{
+	struct requests *requests = source->state = calloc(1, sizeof(*requests));
+	const struct requests_to to = {thread_row, write_row, source};
+
+	/* no two recordings of a machine have begun at the same ns, or had a request in each ns */
+	if (requests)
+		requests->track = requests_track_new(&to, clock_ns());
+	if (!requests || !requests->track)
+		return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
+	return 0;
+}
+
+static void add_event(struct source *source)
+{
+	struct film_event event = event_from(EVENT_REQUESTS, "sockets");
+
+	source->event = film_add_event(source->host->film, &event);
+}
+
+static int start(struct source *source, struct fail *why)
+{
+	struct requests *requests = source->state;
+	struct probes *probes = source->host->probes;
+	struct bpf_program *const programs[] = {
+		probes->progs.requests_closed,
+		probes->progs.requests_received,
+		probes->progs.requests_sent,
+	};
+
+	add_event(source);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		struct bpf_link *link = bpf_program__attach(programs[i]);
+
+		if (!link)
+			return fail_errno(why, -errno, "see 'stackcam doctor'",
+					  "cannot record requests");
+		if (!vec_push(&requests->links, link)) {
+			bpf_link__destroy(link);
+			return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
+		}
+	}
+	return 0;
+}
+
+static void take(struct source *source, const struct capture_head *head,
+		 const struct capture_handover *handover)
+{
+	const struct requests_record *record = (const struct requests_record *)head;
+	struct requests *requests = source->state;
+
+	(void)handover;
+	if (head->size < sizeof(*record))
+		return;
+	if (head->kind == REQUESTS_CLOSED)
+		requests_track_closed(requests->track, record->connection);
+	else if (head->kind == REQUESTS_DATA && source_is_meant(source, &record->identity))
+		requests_track_take(requests->track, record);
+}
+
+/* What user space has lost; the kernel's side is counted with that of other sources. */
+static void tell_losses(struct source *source)
+{
+	const struct requests *requests = source->state;
+	struct requests_counts counts = requests_track_counts(requests->track);
+	const struct {
+		const char *words;
+		uint64_t count;
+	} losses[] = {
+		{"request lost: too many connections", counts.refused},
+		{"request lost: too many without an answer on one connection", counts.queued},
+		{"request lost: it began within a call, behind what is copied of one",
+		 counts.protocols.unseen},
+		{"requests: messages that are not what their protocol has",
+		 counts.protocols.strange},
+		{"requests: heads too long to be copied: read in part",
+		 counts.protocols.long_heads},
+		{"requests: answers to requests from before the recording: not in it",
+		 counts.before},
+		{"requests: data of which it is not known who sent it", counts.unknown_side},
+		{"requests: data that could not be read from the memory of its program",
+		 counts.unread},
+		{"requests: data moved by a call whose memory is not read, as of io_uring "
+		 "and 32-bit programs",
+		 counts.no_call},
+		{"requests: data of a known connection whose record was lost", counts.gaps},
+		{"requests: made by a thread that served several at once: for which is not known",
+		 counts.ambiguous},
+		{"requests: damaged records", counts.damaged},
+		{"requests: endpoints without a name of their own: too many in one film",
+		 requests->endpoints_refused},
+	};
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		if (losses[i].count)
+			film_loss(source->host->film, source->event, losses[i].words,
+				  losses[i].count);
+}
+
+static void tick(struct source *source, uint64_t now)
+{
+	struct requests *requests = source->state;
+
+	requests_track_tick(requests->track, now);
+	tell_losses(source);
+}
+
+static void turn(struct source *source)
+{
+	struct requests *requests = source->state;
+
+	map_free(&requests->endpoints);
+	add_event(source);
+	requests_track_turn(requests->track);
+}
+
+static void detach(struct source *source)
+{
+	struct requests *requests = source->state;
+
+	if (!requests)
+		return;
+	vec_foreach (&requests->links, link)
+		bpf_link__destroy(*link);
+	vec_free(&requests->links);
+}
+
+static void finish(struct source *source, uint64_t now)
+{
+	struct requests *requests = source->state;
+
+	(void)now;
+	requests_track_finish(requests->track);
+	tell_losses(source);
+}
+
+static void free_state(struct source *source)
+{
+	struct requests *requests = source->state;
+
+	detach(source);
+	if (requests) {
+		requests_track_free(requests->track);
+		map_free(&requests->endpoints);
+	}
+	free(requests);
+}
+
+static const char *const events[] = {"requests", NULL};
+
+const struct source_type source_requests = {
+	.events = events,
+	.needs = needs,
+	.ring_bytes = ring_bytes,
+	.attach = attach,
+	.start = start,
+	.take = take,
+	.tick = tick,
+	.closing = tell_losses,
+	.turn = turn,
+	.detach = detach,
+	.finish = finish,
+	.free = free_state,
+};

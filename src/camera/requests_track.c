@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/requests_track.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "camera/requests_open.h"
+
+#define SECOND_NS 1000000000ull
+
+/* The most connections, and the most requests of one that have no answer yet. */
+#define CONNECTIONS_MAX 65536
+#define QUEUE_MAX	256
+
+/* An answer of unknown length is over after so long without a byte. */
+#define QUIET_NS SECOND_NS
+
+/* A connection that had nothing for so long, and no request, is forgotten. */
+#define FORGET_NS (120 * SECOND_NS)
+
+/* A request that is not over. */
+struct asked {
+	struct film_request row;
+	char endpoint[PROTOCOL_ENDPOINT_MAX];
+	uint64_t begun, first, last;
+	struct capture_identity identity, answerer;
+	uint64_t id_key; /* 0: it has none */
+	bool is_answered;
+};
+
+struct connection {
+	uint64_t number;
+	const struct protocol *protocol;
+	void *state;
+	uint8_t role;	   /* enum film_request_role; 0: not known yet */
+	uint64_t moved[2]; /* where the next piece of each direction begins */
+	bool is_met[2];	   /* it had a piece in that direction */
+	uint64_t last;
+	vec(struct asked) queue;      /* in the order in which they were asked */
+	struct requests_record about; /* addresses, ports, flags: of its first piece */
+};
+
+struct requests_track {
+	struct requests_to to;
+	uint64_t next;	  /* number */
+	struct map index; /* number of a connection: its place */
+	vec(struct connection) all;
+	struct requests_open by_thread, by_id;
+	struct requests_counts counts;
+};
+
+/* A piece that is being read. */
+struct taking {
+	struct requests_track *track;
+	struct connection *connection;
+	const struct requests_record *record;
+	uint64_t time;
+};
+
+struct requests_track *requests_track_new(const struct requests_to *to, uint64_t first)
+{
+	struct requests_track *track = calloc(1, sizeof(*track));
+
+	if (track) {
+		track->to = *to;
+		track->next = first;
+	}
+	return track;
+}
+
+static void free_connection(struct connection *connection)
+{
+	if (connection->protocol && connection->protocol->free)
+		connection->protocol->free(connection->state);
+	free(connection->state);
+	vec_free(&connection->queue);
+}
+
+void requests_track_free(struct requests_track *track)
+{
+	if (!track)
+		return;
+	vec_foreach (&track->all, connection)
+		free_connection(connection);
+	vec_free(&track->all);
+	map_free(&track->index);
+	requests_open_free(&track->by_thread);
+	requests_open_free(&track->by_id);
+	free(track);
+}
+
+/* -- parents ----------------------------------------------------------------------------------- */
+
+static uint64_t key_of_thread(const struct capture_identity *identity)
+{
+	return (uint64_t)identity->pid << 32 | identity->tid;
+}
+
+/* Of an id within a process: the same one passes through others of the machine. */
+static uint64_t key_of_id(const struct capture_identity *identity, const char *id)
+{
+	return *id ? hash_u64(hash_bytes(id, strlen(id)) ^ identity->pid) | 1 : 0;
+}
+
+static void serve(struct requests_track *track, const struct asked *asked, int64_t by)
+{
+	if (asked->row.role != FILM_REQUEST_SERVED)
+		return;
+	requests_open_change(&track->by_thread, key_of_thread(&asked->identity), asked->row.number,
+			     by);
+	if (asked->id_key)
+		requests_open_change(&track->by_id, asked->id_key, asked->row.number, by);
+}
+
+/*
+ * For which request it is made. The id says it, if just one that is served has it; else the thread,
+ * if it serves just one. A wrong one is worse than none.
+ */
+static void find_parent(struct requests_track *track, struct asked *asked)
+{
+	uint64_t by_thread, by_id = 0;
+	uint64_t open =
+		requests_open_find(&track->by_thread, key_of_thread(&asked->identity), &by_thread);
+
+	if (asked->id_key)
+		requests_open_find(&track->by_id, asked->id_key, &by_id);
+	if (by_id)
+		asked->row.flags |= FILM_REQUEST_PARENT_BY_ID;
+	else
+		track->counts.ambiguous += open > 1;
+	asked->row.parent = by_id ? by_id : by_thread;
+}
+
+/* -- the ends of requests ---------------------------------------------------------------------- */
+
+/* The oldest request of a connection is over, or will not be followed any further. */
+static void finish(struct requests_track *track, struct connection *connection, uint32_t flags)
+{
+	struct asked *asked = &connection->queue.at[0];
+	struct film_request *row = &asked->row;
+
+	row->end = asked->last;
+	row->duration = asked->last - asked->begun;
+	row->first = asked->is_answered ? asked->first - asked->begun : 0;
+	row->flags |= flags;
+	if (!asked->is_answered)
+		row->flags |= FILM_REQUEST_UNANSWERED | FILM_REQUEST_OPEN;
+	serve(track, asked, -1);
+	track->to.write(track->to.context, row, asked->endpoint);
+	memmove(asked, asked + 1, --connection->queue.count * sizeof(*asked));
+}
+
+static void finish_all(struct requests_track *track, struct connection *connection)
+{
+	while (connection->queue.count)
+		finish(track, connection, FILM_REQUEST_OPEN);
+}
+
+/* -- what a protocol finds --------------------------------------------------------------------- */
+
+static void copy_addresses(struct film_request *row, const struct requests_record *about)
+{
+	memcpy(row->peer, about->peer, sizeof(row->peer));
+	memcpy(row->own, about->own, sizeof(row->own));
+	row->peer_port = about->peer_port;
+	row->own_port = about->own_port;
+	if (about->flags & REQUESTS_UNIX)
+		row->flags |= FILM_REQUEST_UNIX;
+}
+
+static void take_request(void *context, const struct protocol_request *request)
+{
+	struct taking *taking = context;
+	struct requests_track *track = taking->track;
+	struct connection *connection = taking->connection;
+	struct asked asked = {
+		.row =
+			{
+				.connection = connection->number,
+				.number = track->next++,
+				.flags = request->flags,
+				.protocol = (uint8_t)connection->protocol->id,
+				.role = connection->role,
+				.id_kind = request->id_kind,
+			},
+		.begun = taking->time,
+		.last = taking->time,
+		.identity = taking->record->identity,
+	};
+
+	copy_addresses(&asked.row, &connection->about);
+	memcpy(asked.endpoint, request->endpoint, sizeof(asked.endpoint));
+	memcpy(asked.row.path, request->path, sizeof(asked.row.path));
+	memcpy(asked.row.id, request->id, sizeof(asked.row.id));
+	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
+	asked.id_key = key_of_id(&asked.identity, request->id);
+	if (connection->queue.count == QUEUE_MAX || !vec_push(&connection->queue, asked)) {
+		track->counts.queued++;
+		return;
+	}
+	if (connection->role == FILM_REQUEST_MADE)
+		find_parent(track, vec_last(&connection->queue));
+	serve(track, &asked, 1);
+}
+
+static void add_bytes(const struct connection *connection, struct film_request *row, bool asked,
+		      uint64_t bytes)
+{
+	if (asked == (connection->role == FILM_REQUEST_SERVED))
+		row->received += bytes;
+	else
+		row->sent += bytes;
+}
+
+static void take_sent(void *context, uint64_t bytes)
+{
+	struct taking *taking = context;
+	struct connection *connection = taking->connection;
+
+	if (!connection->queue.count)
+		return;
+	add_bytes(connection, &vec_last(&connection->queue)->row, true, bytes);
+	if (!vec_last(&connection->queue)->is_answered)
+		vec_last(&connection->queue)->last = taking->time;
+}
+
+static void take_answer(void *context, const struct protocol_answer *answer)
+{
+	struct taking *taking = context;
+	struct connection *connection = taking->connection;
+	struct asked *asked;
+
+	/* the one before has no known end */
+	if (connection->queue.count && connection->queue.at[0].is_answered)
+		finish(taking->track, connection, FILM_REQUEST_END_GUESSED);
+	if (!connection->queue.count) {
+		taking->track->counts.before++;
+		return;
+	}
+	asked = &connection->queue.at[0];
+	asked->is_answered = true;
+	asked->first = asked->last = taking->time;
+	asked->answerer = taking->record->identity;
+	asked->row.answerer =
+		taking->track->to.thread(taking->track->to.context, &taking->record->identity);
+	asked->row.status = answer->status;
+	if (answer->failed)
+		asked->row.flags |= FILM_REQUEST_FAILED;
+}
+
+static void take_answered(void *context, uint64_t bytes)
+{
+	struct taking *taking = context;
+	struct connection *connection = taking->connection;
+
+	if (!connection->queue.count || !connection->queue.at[0].is_answered)
+		return;
+	connection->queue.at[0].last = taking->time;
+	add_bytes(connection, &connection->queue.at[0].row, false, bytes);
+}
+
+static void take_done(void *context, bool sure)
+{
+	struct taking *taking = context;
+	struct connection *connection = taking->connection;
+
+	if (connection->queue.count && connection->queue.at[0].is_answered)
+		finish(taking->track, connection, sure ? 0 : FILM_REQUEST_END_GUESSED);
+}
+
+static struct protocol_sink sink_of(struct taking *taking)
+{
+	return (struct protocol_sink){take_request,
+				      take_sent,
+				      take_answer,
+				      take_answered,
+				      take_done,
+				      taking,
+				      &taking->track->counts.protocols};
+}
+
+/* -- connections ------------------------------------------------------------------------------- */
+
+static struct connection *find(struct requests_track *track, uint64_t number)
+{
+	const uint64_t *place = map_get(&track->index, number);
+
+	return place ? &track->all.at[*place] : NULL;
+}
+
+static struct connection *meet(struct requests_track *track, const struct requests_record *record)
+{
+	const struct protocol *protocol = protocol_of_kernel(record->protocol);
+	struct connection connection = {
+		.number = record->connection,
+		.protocol = protocol,
+		.about = *record,
+	};
+
+	if (!protocol)
+		return NULL;
+	connection.state = track->all.count < CONNECTIONS_MAX ? calloc(1, protocol->size) : NULL;
+	if (!connection.state || !vec_push(&track->all, connection)) {
+		free(connection.state);
+		track->counts.refused++;
+		return NULL;
+	}
+	if (!map_put(&track->index, connection.number, track->all.count - 1)) {
+		free(connection.state);
+		track->all.count--;
+		track->counts.refused++;
+		return NULL;
+	}
+	return vec_last(&track->all);
+}
+
+/* The last one takes its place. */
+static void forget(struct requests_track *track, struct connection *connection)
+{
+	size_t place = (size_t)(connection - track->all.at);
+
+	finish_all(track, connection);
+	map_remove(&track->index, connection->number);
+	free_connection(connection);
+	track->all.count--;
+	if (place == track->all.count)
+		return;
+	*connection = track->all.at[track->all.count];
+	*map_get(&track->index, connection->number) = place;
+}
+
+static bool find_role(struct connection *connection, const struct piece *piece, bool is_sent)
+{
+	enum side side;
+
+	if (connection->role)
+		return true;
+	side = connection->protocol->side_of(piece);
+	if (side == SIDES)
+		return false;
+	connection->role =
+		is_sent == (side == SIDE_REQUESTS) ? FILM_REQUEST_MADE : FILM_REQUEST_SERVED;
+	return true;
+}
+
+static void ended(struct requests_track *track, struct connection *connection)
+{
+	struct taking taking = {.track = track, .connection = connection};
+	struct protocol_sink sink = sink_of(&taking);
+
+	if (connection->protocol->ended)
+		connection->protocol->ended(connection->state, &sink);
+}
+
+static void give(struct taking *taking, const struct piece *piece)
+{
+	struct connection *connection = taking->connection;
+	bool is_sent = taking->record->flags & REQUESTS_SENT;
+	enum side side =
+		is_sent == (connection->role == FILM_REQUEST_MADE) ? SIDE_REQUESTS : SIDE_ANSWERS;
+	struct protocol_sink sink = sink_of(taking);
+
+	connection->protocol->take(connection->state, side, piece, &sink);
+}
+
+/* What was moved since the last piece in that direction, and never came here. */
+static void give_gap(struct taking *taking)
+{
+	const struct requests_record *record = taking->record;
+	struct connection *connection = taking->connection;
+	bool is_sent = record->flags & REQUESTS_SENT;
+	uint64_t *at = &connection->moved[is_sent];
+
+	for (; connection->is_met[is_sent] && *at < record->offset;) {
+		uint64_t rest = record->offset - *at;
+		struct piece piece = {.length = rest > UINT32_MAX ? UINT32_MAX : (uint32_t)rest};
+
+		taking->track->counts.gaps++;
+		give(taking, &piece);
+		*at += piece.length;
+		vec_foreach (&connection->queue, asked)
+			asked->row.flags |= FILM_REQUEST_COPY_LOST;
+	}
+	*at = record->offset + record->length;
+	connection->is_met[is_sent] = true;
+}
+
+void requests_track_take(struct requests_track *track, const struct requests_record *record)
+{
+	struct piece piece = {
+		.data = (const uint8_t *)(record + 1),
+		.copied = record->copied,
+		.length = record->length,
+		.tail = record->has_tail ? record->tail : NULL,
+	};
+	struct connection *connection;
+	struct taking taking;
+
+	if (record->copied > record->length ||
+	    record->head.size != sizeof(*record) + record->copied) {
+		track->counts.damaged++;
+		return;
+	}
+	connection = find(track, record->connection);
+	if (!connection)
+		connection = meet(track, record);
+	if (!connection)
+		return;
+	track->counts.unread += (record->flags & REQUESTS_UNREAD) != 0;
+	track->counts.no_call += (record->flags & REQUESTS_NO_CALL) != 0;
+	connection->last = record->head.time;
+	if (!record->length) {
+		if (connection->role == FILM_REQUEST_MADE)
+			ended(track, connection);
+		return;
+	}
+	if (!find_role(connection, &piece, record->flags & REQUESTS_SENT)) {
+		track->counts.unknown_side++;
+		return;
+	}
+	taking = (struct taking){track, connection, record, record->head.time};
+	give_gap(&taking);
+	give(&taking, &piece);
+}
+
+void requests_track_closed(struct requests_track *track, uint64_t number)
+{
+	struct connection *connection = find(track, number);
+
+	if (!connection)
+		return;
+	ended(track, connection);
+	forget(track, connection);
+}
+
+void requests_track_tick(struct requests_track *track, uint64_t now)
+{
+	for (size_t i = track->all.count; i-- > 0;) {
+		struct connection *connection = &track->all.at[i];
+		uint64_t quiet = now > connection->last ? now - connection->last : 0;
+
+		if (quiet > QUIET_NS && connection->queue.count == 1)
+			ended(track, connection);
+		if (quiet > FORGET_NS && !connection->queue.count)
+			forget(track, connection);
+	}
+}
+
+void requests_track_turn(struct requests_track *track)
+{
+	vec_foreach (&track->all, connection)
+		vec_foreach (&connection->queue, asked) {
+			asked->row.thread = track->to.thread(track->to.context, &asked->identity);
+			asked->row.answerer =
+				asked->is_answered
+					? track->to.thread(track->to.context, &asked->answerer)
+					: 0;
+		}
+}
+
+void requests_track_finish(struct requests_track *track)
+{
+	while (track->all.count) {
+		ended(track, vec_last(&track->all));
+		forget(track, vec_last(&track->all));
+	}
+}
+
+struct requests_counts requests_track_counts(const struct requests_track *track)
+{
+	return track->counts;
+}

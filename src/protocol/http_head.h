@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROTOCOL_HTTP_HEAD_H
+#define PROTOCOL_HTTP_HEAD_H
+
+#include "protocol/protocol.h"
+
+/* A message's head of HTTP/1, as RFC 9112 has it. */
+enum http_length {
+	HTTP_NONE,	 /* nothing follows it */
+	HTTP_COUNTED,	 /* so many bytes */
+	HTTP_CHUNKED,	 /* chunks */
+	HTTP_UNTIL_CLOSE /* all until the connection ends */
+};
+
+struct http_head {
+	bool is_request;
+	bool is_head; /* the method: its answer has no body */
+	bool is_connect;
+	uint32_t status;
+	enum http_length length;
+	uint64_t count;
+	struct protocol_request request;
+};
+
+/* Whether a message may begin with this: a method and a blank, or a version. */
+bool http_begins(const uint8_t *data, size_t size, bool *is_request);
+
+/*
+ * Where the head ends, behind its empty line; 0: it does not end there.
+ */
+size_t http_head_end(const uint8_t *data, size_t size);
+
+/* Reads a head of so many bytes, maybe cut. False: it is none. */
+bool http_head_read(const uint8_t *data, size_t size, struct http_head *head);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROTOCOL_PROTOCOL_H
+#define PROTOCOL_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "film/film.h"
+
+/*
+ * Finds requests and answers in what a connection moves. What is read is copies of beginnings: each
+ * piece says how many bytes were moved, and has some or all of them. All of it is hostile: it is
+ * parsed with bounds, and what does not fit is counted, never guessed.
+ *
+ * To add a protocol: a file with a struct protocol, and a row in protocols.c.
+ */
+
+/* What one call moved in one direction. */
+struct piece {
+	const uint8_t *data;
+	uint32_t copied, length; /* bytes that are there, of those that were moved */
+	const uint8_t *tail; /* the last PIECE_TAIL bytes, where not all is there; may be null */
+};
+#define PIECE_TAIL 8
+
+/* The directions of a connection, as its client and its server have it. */
+enum side {
+	SIDE_REQUESTS,
+	SIDE_ANSWERS,
+	SIDES
+};
+
+enum {
+	PROTOCOL_ENDPOINT_MAX = 256, /* bytes of an endpoint with its terminating zero */
+	PROTOCOL_HEAD_MAX = 8192,    /* of a head that comes in several pieces */
+};
+
+/* What a request's head says. Texts are terminated; no control character is in them. */
+struct protocol_request {
+	char endpoint[PROTOCOL_ENDPOINT_MAX];
+	char path[FILM_REQUEST_PATH + 1], id[FILM_REQUEST_ID + 1];
+	uint8_t id_kind; /* enum film_request_id_kind */
+	uint32_t flags;	 /* FILM_REQUEST_PATH_CUT, FILM_REQUEST_ID_CUT */
+};
+
+/* What an answer says of how it went. */
+struct protocol_answer {
+	uint32_t status;
+	bool failed;
+};
+
+/* What could not be understood, and how often. */
+struct protocol_losses {
+	uint64_t strange;    /* messages that are not what the protocol has */
+	uint64_t long_heads; /* heads of which the end was not there */
+	uint64_t unseen;     /* messages that began within a piece, behind what was copied */
+};
+
+/* Where it tells what it has found. All are of the piece that is given just then. */
+struct protocol_sink {
+	void (*request)(void *context, const struct protocol_request *request);
+	/* bytes of the request that was told last */
+	void (*sent)(void *context, uint64_t bytes);
+	/* the first bytes of the answer to the oldest request without one */
+	void (*answer)(void *context, const struct protocol_answer *answer);
+	/* more of that answer */
+	void (*answered)(void *context, uint64_t bytes);
+	/* it is complete. sure: where it ends was known */
+	void (*done)(void *context, bool sure);
+	void *context;
+	struct protocol_losses *losses;
+};
+
+struct protocol {
+	enum film_protocol id;
+	uint8_t kernel; /* what the kernel calls it: enum requests_protocol of the ABI */
+	size_t size;	/* of what it knows of a connection; all zero is a new one */
+	/* Which side a piece is of, if it is the first that is seen: SIDES: it cannot be said. */
+	enum side (*side_of)(const struct piece *piece);
+	void (*take)(void *state, enum side side, const struct piece *piece,
+		     const struct protocol_sink *sink);
+	/* The server will send nothing more. */
+	void (*ended)(void *state, const struct protocol_sink *sink); /* may be null */
+	void (*free)(void *state);				      /* may be null */
+};
+
+/* The one that the kernel calls so; null: none. */
+const struct protocol *protocol_of_kernel(uint8_t number);
+
+/* -- what several of them need ----------------------------------------------------------------- */
+
+/*
+ * Puts a path into an endpoint: without its query, and with a star for what looks like a number or
+ * an id. Returns the new length.
+ */
+size_t protocol_put_path(char *to, size_t size, size_t length, const char *path, size_t bytes);
+
+/* Copies a text of so many bytes, without control characters. False: it was cut. */
+bool protocol_put_text(char *to, size_t size, const void *text, size_t bytes);
+
+/* SQL without the values in it: "SELECT * FROM t WHERE a = ?". */
+void protocol_put_sql(char *to, size_t size, const char *sql, size_t bytes);
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "protocol/protocol.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* A word that has so many characters, and digits among them, is an id. */
+#define ID_LEAST 16
+
+/* One of hexadecimal digits alone. */
+#define HEX_LEAST 8
+
+bool protocol_put_text(char *to, size_t size, const void *text, size_t bytes)
+{
+	const unsigned char *from = text;
+	size_t used = 0;
+
+	for (; bytes && used + 1 < size && *from; bytes--, from++)
+		to[used++] = (char)(*from < ' ' || *from == 0x7f ? '?' : *from);
+	to[used] = 0;
+	return !bytes;
+}
+
+/* What stands in a path for one of many things. */
+static bool is_id(const char *word, size_t length)
+{
+	size_t digits = 0, hex = 0, others = 0;
+
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)word[i];
+
+		if (isdigit(c))
+			digits++;
+		else if (isxdigit(c) || c == '-')
+			hex++;
+		else if (c >= 0x80 || c == '%')
+			return true;
+		else
+			others++;
+	}
+	if (!digits)
+		return false;
+	if (!others && (!hex || length >= HEX_LEAST))
+		return true;
+	return length >= ID_LEAST && digits >= 4;
+}
+
+size_t protocol_put_path(char *to, size_t size, size_t length, const char *path, size_t bytes)
+{
+	size_t at = 0;
+
+	while (at < bytes && path[at] != '?' && path[at] != '#' && path[at] != ';') {
+		size_t word = 0;
+
+		while (at + word < bytes && !strchr("/?#;", path[at + word]))
+			word++;
+		if (word && is_id(path + at, word)) {
+			if (length + 1 < size)
+				to[length++] = '*';
+		} else {
+			for (size_t i = 0; i < word && length + 1 < size; i++)
+				to[length++] = path[at + i];
+		}
+		at += word;
+		if (at < bytes && path[at] == '/') {
+			if (length + 1 < size)
+				to[length++] = '/';
+			at++;
+		}
+	}
+	to[length] = 0;
+	return length;
+}
+
+struct sql {
+	const char *at, *end;
+	char *to;
+	size_t used, size;
+};
+
+static void put(struct sql *sql, char c)
+{
+	if (sql->used + 1 < sql->size)
+		sql->to[sql->used++] = c;
+}
+
+static char before(const struct sql *sql)
+{
+	return sql->used ? sql->to[sql->used - 1] : ' ';
+}
+
+/* A string up to its quote; a quote that is doubled is a part of it. */
+static void skip_string(struct sql *sql)
+{
+	char quote = *sql->at++;
+
+	while (sql->at < sql->end) {
+		char c = *sql->at++;
+
+		if (c == '\\' && sql->at < sql->end)
+			sql->at++;
+		else if (c == quote && (sql->at == sql->end || *sql->at++ != quote)) {
+			sql->at -= sql->at < sql->end || sql->at[-1] != quote;
+			return;
+		}
+	}
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
+}
+
+static bool skip_comment(struct sql *sql)
+{
+	if (sql->end - sql->at < 2)
+		return false;
+	if (sql->at[0] == '-' && sql->at[1] == '-') {
+		while (sql->at < sql->end && *sql->at != '\n')
+			sql->at++;
+		return true;
+	}
+	if (sql->at[0] != '/' || sql->at[1] != '*')
+		return false;
+	for (sql->at += 2; sql->at < sql->end; sql->at++)
+		if (sql->at[-1] == '*' && *sql->at == '/')
+			break;
+	sql->at += sql->at < sql->end;
+	return true;
+}
+
+/* A list of values is one: "IN (?, ?, ?)" and "(?), (?)" say no more than "(?)". */
+static void put_value(struct sql *sql)
+{
+	if (sql->used >= 3 && !memcmp(sql->to + sql->used - 3, "?, ", 3)) {
+		sql->used -= 2;
+		return;
+	}
+	if (sql->used >= 2 && !memcmp(sql->to + sql->used - 2, "?,", 2)) {
+		sql->used -= 1;
+		return;
+	}
+	put(sql, '?');
+}
+
+void protocol_put_sql(char *to, size_t size, const char *text, size_t bytes)
+{
+	struct sql sql = {.at = text, .end = text + bytes, .to = to, .size = size};
+
+	while (sql.at < sql.end && *sql.at) {
+		unsigned char c = (unsigned char)*sql.at;
+
+		if (skip_comment(&sql))
+			c = ' ';
+		else if (c == '\'')
+			skip_string(&sql), put_value(&sql), c = 0;
+		else if (isdigit(c) && !is_word(before(&sql))) {
+			while (sql.at < sql.end && (is_word(*sql.at) || *sql.at == '.'))
+				sql.at++;
+			put_value(&sql), c = 0;
+		} else {
+			sql.at++;
+		}
+		if (!c)
+			continue;
+		if (isspace(c) || c < ' ' || c == 0x7f) {
+			if (sql.used && before(&sql) != ' ')
+				put(&sql, ' ');
+		} else {
+			put(&sql, (char)c);
+		}
+	}
+	while (sql.used && (before(&sql) == ' ' || before(&sql) == ';'))
+		sql.used--;
+	to[sql.used] = 0;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/request_sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "query/filter.h"
+
+/* What requests are summed up by. */
+struct alike {
+	uint64_t peer[2];
+	uint32_t program, endpoint;
+	uint16_t port;
+	uint8_t protocol, role;
+	uint32_t is_unix;
+};
+
+struct summing {
+	struct request_sums *sums;
+	struct filter_kept kept;
+	size_t slowest;		     /* the most that are kept */
+	struct map endpoints, peers; /* hash of a struct alike: the place of its sum */
+};
+
+uint64_t request_sum_quantile(const struct request_sum *sum, unsigned int of_thousand)
+{
+	uint64_t ns = latency_quantile(&sum->times, of_thousand);
+
+	return ns < sum->longest ? ns : sum->longest;
+}
+
+static bool add(struct request_sum *sum, const struct request *request, uint32_t process)
+{
+	const struct film_request *row = &request->row;
+	bool is_open = row->flags & FILM_REQUEST_OPEN;
+
+	if (!sum->count++) {
+		sum->example = *request;
+		sum->process = process;
+	} else if (sum->process != process) {
+		sum->process = 0;
+	}
+	sum->failed += (row->flags & FILM_REQUEST_FAILED) != 0;
+	sum->open += is_open;
+	sum->received += row->received;
+	sum->sent += row->sent;
+	sum->total += row->duration;
+	sum->longest = row->duration > sum->longest ? row->duration : sum->longest;
+	return is_open || latency_add(&sum->times, row->duration, 1);
+}
+
+/* Adds a request to the sum of its key, in one of the vectors of struct request_sums. */
+#define add_alike(map, vector, key, request, process)                                    \
+	({                                                                               \
+		uint64_t hash_ = hash_bytes(&(key), sizeof(key));                        \
+		const uint64_t *place_ = map_get(map, hash_);                            \
+		bool ok_ = place_ || (vec_push(vector, (struct request_sum){0}) &&       \
+				      map_put(map, hash_, (vector)->count - 1));         \
+                                                                                         \
+		ok_ &&add(place_ ? &(vector)->at[*place_] : vec_last(vector), (request), \
+			  (process));                                                    \
+	})
+
+/* Keeps the slowest in a heap, whose root is the fastest of them. */
+static void sink(struct request *heap, size_t count, size_t at)
+{
+	for (;;) {
+		size_t least = at, child = 2 * at + 1;
+		struct request swap;
+
+		for (size_t i = child; i < child + 2 && i < count; i++)
+			if (heap[i].row.duration < heap[least].row.duration)
+				least = i;
+		if (least == at)
+			return;
+		swap = heap[at];
+		heap[at] = heap[least];
+		heap[least] = swap;
+		at = least;
+	}
+}
+
+static bool keep_slowest(struct summing *s, const struct request *request)
+{
+	struct request_sums *sums = s->sums;
+
+	if (sums->slowest.count < s->slowest) {
+		if (!vec_push(&sums->slowest, *request))
+			return false;
+		if (sums->slowest.count == s->slowest)
+			for (size_t i = s->slowest; i-- > 0;)
+				sink(sums->slowest.at, sums->slowest.count, i);
+	} else if (s->slowest && request->row.duration > sums->slowest.at[0].row.duration) {
+		sums->slowest.at[0] = *request;
+		sink(sums->slowest.at, sums->slowest.count, 0);
+	}
+	return true;
+}
+
+static int take(void *context, const struct request *request)
+{
+	struct summing *s = context;
+	struct request_sums *sums = s->sums;
+	const struct film_request *row = &request->row;
+	uint32_t process = sums->film->threads[row->thread].process;
+	struct alike alike = {.protocol = row->protocol, .role = row->role};
+
+	if (!s->kept.threads[row->thread])
+		return 0;
+	sums->count++;
+	sums->failed += (row->flags & FILM_REQUEST_FAILED) != 0;
+	sums->open += (row->flags & FILM_REQUEST_OPEN) != 0;
+	alike.endpoint = row->endpoint;
+	if (!add_alike(&s->endpoints, &sums->endpoints, alike, request, process))
+		return -ENOMEM;
+	alike.endpoint = 0;
+	/* a program that is started again and again is one */
+	alike.program = (uint32_t)hash_bytes(sums->film->processes[process].comm,
+					     strlen(sums->film->processes[process].comm));
+	alike.port = row->peer_port;
+	alike.is_unix = row->flags & FILM_REQUEST_UNIX;
+	memcpy(alike.peer, row->peer, sizeof(alike.peer));
+	if (row->role == FILM_REQUEST_MADE &&
+	    !add_alike(&s->peers, &sums->peers, alike, request, process))
+		return -ENOMEM;
+	return keep_slowest(s, request) ? 0 : -ENOMEM;
+}
+
+static int most_first(const void *left, const void *right)
+{
+	const struct request_sum *a = left, *b = right;
+
+	return a->total > b->total ? -1 : a->total < b->total;
+}
+
+static int slowest_first(const void *left, const void *right)
+{
+	const struct request *a = left, *b = right;
+
+	return a->row.duration > b->row.duration ? -1 : a->row.duration < b->row.duration;
+}
+
+#define sort(vector, by)                                                                   \
+	do {                                                                               \
+		if ((vector)->count)                                                       \
+			qsort((vector)->at, (vector)->count, sizeof(*(vector)->at), (by)); \
+	} while (0)
+
+int request_sums_make(struct film *film, const struct filter *filter, size_t slowest,
+		      struct request_sums *sums, struct fail *why)
+{
+	struct summing s = {.sums = sums, .slowest = slowest};
+	int err;
+
+	*sums = (struct request_sums){.film = film};
+	err = filter_span(filter, &film->info, &sums->from, &sums->to, why);
+	if (err)
+		return err;
+	if (sums->to > film->info.end)
+		sums->to = film->info.end;
+	if (sums->from < film->info.start)
+		sums->from = film->info.start;
+	err = filter_apply(filter, film, &s.kept, why);
+	/* its last ns belongs to the film */
+	if (!err)
+		err = requests_each(film, sums->from, sums->to + (sums->to < UINT64_MAX), take, &s,
+				    why);
+	if (!err)
+		err = view_count_losses(&sums->losses, film, requests_event(film), 0);
+	sort(&sums->endpoints, most_first);
+	sort(&sums->peers, most_first);
+	sort(&sums->slowest, slowest_first);
+	map_free(&s.endpoints);
+	map_free(&s.peers);
+	filter_kept_free(&s.kept);
+	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot sum up requests") : err;
+}
+
+void request_sums_free(struct request_sums *sums)
+{
+	vec_foreach (&sums->endpoints, sum)
+		latency_free(&sum->times);
+	vec_foreach (&sums->peers, sum)
+		latency_free(&sum->times);
+	vec_free(&sums->endpoints);
+	vec_free(&sums->peers);
+	vec_free(&sums->slowest);
+	view_free_reasons(&sums->losses);
+}

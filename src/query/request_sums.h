@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_REQUEST_SUMS_H
+#define QUERY_REQUEST_SUMS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "query/latency.h"
+#include "query/question.h"
+#include "query/reasons.h"
+#include "query/requests.h"
+
+/* Requests of a film that are alike, summed up. */
+struct request_sum {
+	struct request example; /* the first of them */
+	uint32_t process;	/* that served or made them; 0: of several */
+	uint64_t failed, open;	/* open: not answered to the end */
+	uint64_t total, longest, received, sent;
+	struct latency times; /* of those that were answered to the end */
+	uint64_t count;	      /* of all */
+};
+
+struct request_sums {
+	struct film *film;
+	uint64_t from, to;		   /* of the film's time */
+	vec(struct request_sum) endpoints; /* by role, protocol and endpoint; most time first */
+	vec(struct request_sum) peers; /* of those made: by program, peer and protocol; the same */
+	vec(struct request) slowest;   /* the slowest first */
+	uint64_t count, failed, open;
+	struct view_reasons losses;
+};
+
+/*
+ * Sums up the requests of the threads and the time that a question asks for, and keeps the slowest,
+ * at most so many. 0 or a negative errno with *why filled; request_sums_free() is needed in either
+ * case.
+ */
+int request_sums_make(struct film *film, const struct filter *filter, size_t slowest,
+		      struct request_sums *sums, struct fail *why);
+void request_sums_free(struct request_sums *sums);
+
+/* As latency_quantile(), and at most the longest. */
+uint64_t request_sum_quantile(const struct request_sum *sum, unsigned int of_thousand);
+
+#endif

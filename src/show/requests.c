@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "show/requests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "query/request_sums.h"
+#include "show/words.h"
+
+/* The most of the slowest that are listed. */
+#define SLOWEST 20
+
+static void put_number(FILE *out, int width, uint64_t count)
+{
+	char words[32];
+
+	words_value(words, sizeof(words), "count", count);
+	fprintf(out, " %*s", width, words);
+}
+
+static void put_time(FILE *out, uint64_t ns)
+{
+	char words[32];
+
+	words_value(words, sizeof(words), "ns", ns);
+	fprintf(out, " %11s", words);
+}
+
+/* Of those that were answered; where none was, of none. */
+static void put_times(FILE *out, const struct request_sum *sum)
+{
+	put_time(out, request_sum_quantile(sum, 500));
+	put_time(out, request_sum_quantile(sum, 900));
+	put_time(out, request_sum_quantile(sum, 990));
+	put_time(out, sum->longest);
+}
+
+static void put_head(FILE *out, const char *title)
+{
+	fprintf(out, "\n %9s %8s %8s %11s %11s %11s %11s  %s\n", "Count", "Failed", "Open", "p50",
+		"p90", "p99", "Longest", title);
+}
+
+static void put_counts(FILE *out, const struct request_sum *sum)
+{
+	put_number(out, 9, sum->count);
+	put_number(out, 8, sum->failed);
+	put_number(out, 8, sum->open);
+	put_times(out, sum);
+}
+
+static void put_endpoint(FILE *out, const struct request_sum *sum)
+{
+	put_counts(out, sum);
+	fprintf(out, "  %-6s %-10s ", request_role_name(&sum->example),
+		film_protocol_name(sum->example.row.protocol));
+	text_print_safe(out, sum->example.endpoint);
+	fputc('\n', out);
+}
+
+static void put_peer(const struct film *film, FILE *out, const struct request_sum *sum)
+{
+	uint32_t first = film->threads[sum->example.row.thread].process;
+	const struct film_process *process = &film->processes[first];
+	char peer[80];
+
+	put_counts(out, sum);
+	fputs("  ", out);
+	text_print_safe(out, process->comm);
+	if (sum->process)
+		fprintf(out, " (%u)", process->pid);
+	fprintf(out, " -> %s, %s\n", request_peer(&sum->example, peer, sizeof(peer)),
+		film_protocol_name(sum->example.row.protocol));
+}
+
+static void put_outcome(const struct request *request, FILE *out)
+{
+	const struct film_request *row = &request->row;
+
+	if (row->flags & FILM_REQUEST_UNANSWERED)
+		fputs(" no answer", out);
+	else if (row->flags & FILM_REQUEST_OPEN)
+		fputs("  unfinished", out);
+	else if (row->status)
+		fprintf(out, " %9u", row->status);
+	else
+		fprintf(out, " %9s", row->flags & FILM_REQUEST_FAILED ? "failed" : "ok");
+}
+
+static void put_request(const struct film *film, FILE *out, const struct request *request)
+{
+	const struct film_thread *thread = &film->threads[request->row.thread];
+	char name[REQUEST_NAME_MAX], words[32];
+
+	put_time(out, request->row.duration);
+	text_duration(words, sizeof(words),
+		      request_start(request) > film->info.start
+			      ? request_start(request) - film->info.start
+			      : 0);
+	fprintf(out, " %11s", words);
+	put_outcome(request, out);
+	fprintf(out, "  %-6s ", request_role_name(request));
+	text_print_safe(out, *request->path ? request->path : request->endpoint);
+	if (request->row.flags & FILM_REQUEST_PATH_CUT)
+		fputs("...", out);
+	request_name(request, name);
+	fputs("  ", out);
+	text_print_safe(out, name);
+	fputs("  ", out);
+	text_print_safe(out, thread->comm);
+	fprintf(out, " (%u)\n", thread->tid);
+}
+
+static void put_text(const struct request_sums *sums, uint64_t limit, FILE *out)
+{
+	char count[32], failed[32];
+	size_t shown = 0;
+
+	words_value(count, sizeof(count), "count", sums->count);
+	words_value(failed, sizeof(failed), "count", sums->failed);
+	fprintf(out, "%s request%s, %s failed", count, text_plural(sums->count), failed);
+	words_value(count, sizeof(count), "count", sums->open);
+	fprintf(out, ", %s without a complete answer\n", count);
+	put_head(out, "Endpoint");
+	vec_foreach (&sums->endpoints, sum) {
+		if (limit && shown++ == limit) {
+			fprintf(out, "  %zu more; --limit 0 shows all\n",
+				sums->endpoints.count - (size_t)limit);
+			break;
+		}
+		put_endpoint(out, sum);
+	}
+	if (sums->peers.count)
+		put_head(out, "Made by, of");
+	vec_foreach (&sums->peers, sum)
+		put_peer(sums->film, out, sum);
+	fprintf(out, "\n %10s %11s %9s  %s\n", "Slowest", "Began at", "Status",
+		"Request, its id, thread");
+	vec_foreach (&sums->slowest, request)
+		put_request(sums->film, out, request);
+}
+
+int show_requests(struct film *film, const struct question *q, const struct show_options *options,
+		  FILE *out, uint64_t *samples, struct fail *why)
+{
+	struct request_sums sums;
+	int err = request_sums_make(film, &q->filter, SLOWEST, &sums, why);
+
+	*samples = sums.count;
+	if (!err && sums.count)
+		put_text(&sums, options->limit, out);
+	request_sums_free(&sums);
+	return err;
+}

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests of real servers: those in the film are those that were made, each with its own id."""
+
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness import free_port, needs_root, wait_until
+
+pytestmark = needs_root
+
+HERE = Path(__file__).resolve().parent
+CLIENT = HERE / "requests_client.py"
+CONNECTIONS, ROUNDS = 400, 3
+
+PYTHON = """
+import http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = self.path.encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words):
+        pass
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 1024
+    daemon_threads = True
+Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+NODE = """
+require("http").createServer((request, response) => response.end(request.url)).listen(+process.argv[2], "127.0.0.1", 1024)
+"""
+
+GO = """
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+)
+
+func main() {
+	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) })
+	panic(http.ListenAndServe("127.0.0.1:"+os.Args[1], nil))
+}
+"""
+
+NGINX = """
+daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
+events {{ worker_connections 4096; }}
+http {{
+    access_log {folder}/access.log; keepalive_requests 100000;
+    client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
+    uwsgi_temp_path {folder}; scgi_temp_path {folder};
+    upstream behind {{ server 127.0.0.1:{behind}; keepalive 100; }}
+    server {{
+        listen 127.0.0.1:{port} backlog=1024;
+        location / {{ {what} }}
+    }}
+}}
+"""
+
+
+def wait_for_port(port):
+    def is_open():
+        with contextlib.closing(socket.socket()) as s:
+            return not s.connect_ex(("127.0.0.1", port))
+    wait_until(is_open)
+
+
+def python_server(folder, port):
+    return [sys.executable, "-c", PYTHON, str(port)]
+
+
+def node_server(folder, port):
+    (folder / "server.js").write_text(NODE)
+    return [shutil.which("node") or pytest.skip("node is missing"), str(folder / "server.js"), str(port)]
+
+
+def go_server(folder, port):
+    go = shutil.which("go") or pytest.skip("go is missing")
+    (folder / "server.go").write_text(GO)
+    subprocess.run([go, "build", "-o", "server", "server.go"], cwd=folder, check=True,
+                   env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "GOCACHE": str(folder / "cache")})
+    return [str(folder / "server"), str(port)]
+
+
+def nginx_server(folder, port, what="return 200 $request_uri;", behind=1):
+    nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin") or pytest.skip("nginx is missing")
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port, what=what, behind=behind))
+    return [nginx, "-c", str(folder / "nginx.conf"), "-p", str(folder)]
+
+
+def requests_of(lab, film, *options):
+    done = lab.run("report", "--format", "requests-json", *options, film.path)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def serving(tmp_path):
+    """Starts servers that end with the test."""
+    with contextlib.ExitStack() as stack:
+        def start(make, **options):
+            port = free_port()
+            folder = tmp_path / str(port)
+            folder.mkdir()
+            process = stack.enter_context(subprocess.Popen(make(folder, port, **options)))
+            stack.callback(process.kill)
+            wait_for_port(port)
+            return process, port, folder
+        yield start
+
+
+def of_process(answer, process, role="served"):
+    return [r for r in answer["requests"] if r["role"] == role and r["pid"] == process.pid]
+
+
+def check_marks(requests, count=CONNECTIONS * ROUNDS):
+    """Each request is there once, with its own id, and answered by the length that its own answer has."""
+    assert len(requests) == count
+    assert all(r["path"] == "/" + r["id"] and r["status"] == 200 and not r["open"] for r in requests)
+    assert len({r["id"] for r in requests}) == count
+    assert all(0 < r["first_byte"] <= r["duration"] for r in requests)
+
+
+@pytest.mark.parametrize("make", [python_server, node_server, go_server, nginx_server])
+def test_all_requests_are_found(lab, serving, make):
+    process, port, _ = serving(make)
+    film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, CONNECTIONS, ROUNDS)
+    answer = requests_of(lab, film)
+    served = of_process(answer, process)
+    check_marks(served)
+    made = [r for r in answer["requests"] if r["role"] == "made" and r["peer"] == f"127.0.0.1:{port}"]
+    check_marks(made)
+    # both ends see the same bytes
+    sizes = {r["id"]: (r["received"], r["sent"]) for r in served}
+    assert all(sizes[r["id"]] == (r["sent"], r["received"]) for r in made)
+    assert not [reason for reason in answer["loss"] if "lost" in reason], answer["loss"]
+
+
+def test_requests_are_those_of_the_servers_own_log(lab, serving):
+    process, port, folder = serving(nginx_server)
+    film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, 20, 10)
+    logged = [line.split('"')[1].split()[1] for line in (folder / "access.log").read_text().splitlines()]
+    served = of_process(requests_of(lab, film), process)
+    assert sorted(r["path"] for r in served) == sorted(path for path in logged if path.startswith("/mark-"))
+    # one place, whatever stands in its path; and of one process
+    own = requests_of(lab, film, "-p", process.pid)
+    assert [r["path"] for r in own["requests"]] == [r["path"] for r in served]
+    assert sum(e["count"] for e in own["endpoints"]) == own["count"] == 200
+
+
+def test_a_proxys_requests_are_those_of_both_sides(lab, serving):
+    behind, behind_port, _ = serving(python_server)
+    proxy, port, _ = serving(nginx_server, behind=behind_port, what=(
+        'proxy_pass http://behind; proxy_http_version 1.1; proxy_set_header Connection "";'))
+    film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, 50, ROUNDS)
+    answer = requests_of(lab, film)
+    for process, role in ((proxy, "served"), (proxy, "made"), (behind, "served")):
+        check_marks(of_process(answer, process, role), 50 * ROUNDS)
+    # by the id that both carry, though one thread does all; none is wrong
+    served = {r["number"]: r["id"] for r in of_process(answer, proxy)}
+    for made in of_process(answer, proxy, "made"):
+        assert served[made["parent"]] == made["id"]
+    dependency, = [d for d in answer["dependencies"] if d["peer"] == f"127.0.0.1:{behind_port}"]
+    assert dependency["count"] == 50 * ROUNDS and dependency["pid"] == proxy.pid
+
+
+THREADED_PROXY = """
+import http.client, http.server, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        there = http.client.HTTPConnection("127.0.0.1", int(sys.argv[2]))
+        there.request("GET", self.path + "/behind")
+        body = there.getresponse().read()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words):
+        pass
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 1024
+    daemon_threads = True
+Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_what_a_thread_asks_for_is_for_what_it_serves(lab, serving):
+    _, behind_port, _ = serving(python_server)
+    process, port, _ = serving(lambda folder, port: [sys.executable, "-c", THREADED_PROXY, str(port), str(behind_port)])
+    film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, 50, ROUNDS)
+    answer = requests_of(lab, film)
+    served = {r["number"]: r["path"] for r in of_process(answer, process)}
+    made = of_process(answer, process, "made")
+    assert len(served) == len(made) == 50 * ROUNDS
+    # without an id of its own: by the thread
+    assert all(r["path"] == served[r["parent"]] + "/behind" and not r["id"] for r in made)
+
+
+class Raw(threading.Thread):
+    """A server that reads a whole request, and answers with given bytes, piece by piece."""
+
+    def __init__(self, size, *answers):
+        super().__init__(daemon=True)
+        self.size = size
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.answers = answers
+
+    def run(self):
+        for answer in self.answers:
+            connection, _ = self.socket.accept()
+            with connection:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection.recv(self.size, socket.MSG_WAITALL)
+                for piece in answer:
+                    connection.sendall(piece)
+
+
+SENDER = """
+import socket, sys, time
+port, *pieces = sys.argv[1:]
+connection = socket.create_connection(("127.0.0.1", int(port)))
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+for piece in pieces:
+    connection.sendall(bytes.fromhex(piece))
+while connection.recv(65536):
+    pass
+"""
+
+
+def send_raw(lab, answers, *pieces):
+    server = Raw(sum(map(len, pieces)), answers)
+    server.start()
+    film = lab.record("-e", "requests", "--", sys.executable, "-c", SENDER, server.port,
+                      *(piece.hex() for piece in pieces))
+    return film, requests_of(lab, film)
+
+
+def test_heads_may_come_in_pieces(lab):
+    pieces = (b"POST /orders/17?x=1 HTT", b"P/1.1\r\nHost: x\r\ntraceparent: 00-0af7651916cd43dd",
+              b"8448eb211c80319c-b7ad6b7169203331-01\r\nContent-Length: 3\r\n\r\n", b"abc")
+    answers = (b"HTTP/1.1 503 Busy\r\nConte", b"nt-Length: 5\r\n\r\nab", b"cde")
+    _, answer = send_raw(lab, answers, *pieces)
+    request, = answer["requests"]
+    assert request["endpoint"] == "POST /orders/*" and request["path"] == "/orders/17?x=1"
+    assert request["id"] == "0af7651916cd43dd8448eb211c80319c" and request["id_kind"] == "traceparent"
+    assert request["status"] == 503 and request["failed"] and not request["open"]
+    assert request["sent"] == sum(map(len, pieces)) and request["received"] == sum(map(len, answers))
+
+
+def test_hostile_heads_are_escaped_and_bounded(lab):
+    path = b"/\x1b[2J\xff\xfe" + b"A" * 9000
+    film, answer = send_raw(lab, [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"],
+                            b"GET " + path + b" HTTP/1.1\r\nX-Request-Id: a\x07b\x1b]0;x\x07\r\n\r\n")
+    request, = answer["requests"]
+    assert len(request["path"].encode()) < 300 and "\x1b" not in request["path"]
+    text = film.report("--format", "requests").stdout
+    assert "\x1b" not in text and "\x07" not in text
+    assert any("too long" in reason for reason in answer["loss"])
+
+
+def test_what_has_no_answer_is_open(lab):
+    _, answer = send_raw(lab, [], b"GET /never HTTP/1.1\r\nHost: x\r\n\r\n")
+    request, = answer["requests"]
+    assert request["open"] and not request["answered"] and answer["open"] == 1
+
+
+def test_a_film_without_requests_says_so(lab):
+    film = lab.record("-e", "requests", "--", "true")
+    done = lab.run("report", "--format", "requests", film.path)
+    assert done.returncode == 1 and "requests" in done.stderr
