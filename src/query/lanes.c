@@ -132,7 +132,11 @@ static int take_slice(void *context, const struct slice *slice)
 		add_load(lanes, lanes->running, start, start + length);
 	else if (lanes->steps && (slice->kind == SLICE_WOKEN || slice->kind == SLICE_PREEMPTED))
 		add_load(lanes, lanes->ready, start, start + length);
-	if (lanes->wants_states)
+	if (lanes->cpus.pixel && slice->kind == SLICE_ON_CPU &&
+	    !lane_cpus_add(&lanes->cpus, slice->evidence.cpu, index - LANE_FIRST, start,
+			   start + length))
+		a->err = -ENOMEM;
+	if (!a->err && lanes->wants_states)
 		a->err = add_state(lanes, slice);
 	if (!a->err)
 		a->err = add_run(lanes, lane, slice, start);
@@ -159,6 +163,7 @@ int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char
 		return fail(why, -EINVAL, "ask for a flame graph of the same time and threads",
 			    "lanes are of whole threads: focus and ignore choose stacks");
 	a.offset = (uint64_t)film->info.wall_offset;
+	lanes->cpus.from = lanes->from;
 	a.err = begin_load(lanes);
 	a.lane_of = calloc(film->thread_count + 1ull, sizeof(*a.lane_of));
 	if (!a.lane_of)
@@ -194,7 +199,7 @@ int lanes_end(struct lanes *lanes)
 			qsort(lane->runs.all.at, lane->runs.all.count, sizeof(*lane->runs.all.at),
 			      by_start);
 	}
-	return 0;
+	return lane_cpus_end(&lanes->cpus) ? 0 : -ENOMEM;
 }
 
 void lanes_free(struct lanes *lanes)
@@ -208,5 +213,6 @@ void lanes_free(struct lanes *lanes)
 	vec_free(&lanes->all);
 	map_free(&lanes->known);
 	name_pool_free(&lanes->names);
+	lane_cpus_free(&lanes->cpus);
 	*lanes = (struct lanes){0};
 }

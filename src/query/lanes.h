@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/map.h"
 #include "query/filter.h"
+#include "query/lane_cpus.h"
 #include "query/lane_runs.h"
 #include "query/latency.h"
 #include "query/names.h"
@@ -51,11 +52,12 @@ struct lanes {
 	struct lane_state states[SLICE_KINDS];
 	/* by step: ns of all lanes on a CPU, and in the run queue */
 	uint64_t *running, *ready;
-	uint64_t step;	    /* ns */
-	uint64_t slices;    /* of all lanes */
-	uint64_t run_count; /* so far */
-	bool is_cut;	    /* there was no room for all lanes, */
-	bool are_runs_cut;  /* or for all runs */
+	uint64_t step;	       /* ns */
+	struct lane_cpus cpus; /* its pixel is set before lanes_add(), where they are wanted */
+	uint64_t slices;       /* of all lanes */
+	uint64_t run_count;    /* so far */
+	bool is_cut;	       /* there was no room for all lanes, */
+	bool are_runs_cut;     /* or for all runs */
 
 	struct map known;
 	struct name_pool names;

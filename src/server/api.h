@@ -22,7 +22,7 @@ route_function api_calls;
 route_function api_series, api_heat, api_timeline, api_processes, api_losses;
 
 /* api_timeline.c */
-route_function api_timeline_lanes, api_timeline_slices, api_timeline_states;
+route_function api_timeline_lanes, api_timeline_slices, api_timeline_states, api_timeline_cpus;
 
 /* api_slice.c */
 route_function api_slice;

@@ -21,7 +21,7 @@ enum {
 	/* runs are asked for of so many lanes at once, in so many pixels */
 	RUN_LANES_MAX = 256,
 	PIXELS_USUAL = 2048,
-	PIXELS_MAX = 1 << 14,
+	PIXELS_MAX = LANE_CPUS_PIXELS_MAX,
 };
 
 /* What all these routes ask, and what they answer with. */
@@ -172,13 +172,21 @@ static int put_lanes(struct json *j, const struct timeline *t, uint64_t limit, u
 }
 
 /* Of the time that an answer is of. */
-static int check_pixels(const struct timeline *t, uint64_t from, uint64_t to, struct fail *why)
+static int check_pixels(uint64_t pixel, uint64_t from, uint64_t to, struct fail *why)
 {
-	if (!t->lanes.pixel || (to - from) / t->lanes.pixel <= PIXELS_MAX)
+	if (!pixel || (to - from) / pixel <= PIXELS_MAX)
 		return 0;
 	return fail(why, -EINVAL, NULL,
 		    "more than %d pixels are asked for: ask for less time, or a larger pixel",
 		    PIXELS_MAX);
+}
+
+/* A pixel of 0 was not given: it becomes a usual one. */
+static int choose_pixel(uint64_t *pixel, uint64_t from, uint64_t to, struct fail *why)
+{
+	if (!*pixel)
+		*pixel = (to - from) / PIXELS_USUAL + 1;
+	return check_pixels(*pixel, from, to, why);
 }
 
 int api_timeline_lanes(const struct request *request, struct answer *answer, struct fail *why)
@@ -203,7 +211,7 @@ int api_timeline_lanes(const struct request *request, struct answer *answer, str
 		err = store_lanes(request->store, &t.ask.ask, &t.lanes, &t.sum, why);
 	}
 	if (!err)
-		err = check_pixels(&t, t.lanes.from, t.lanes.to, why);
+		err = check_pixels(t.lanes.pixel, t.lanes.from, t.lanes.to, why);
 	if (!err) {
 		json_open(&j, NULL, '{');
 		put_sum(&j, "sum", &t.sum);
@@ -246,10 +254,8 @@ int api_timeline_slices(const struct request *request, struct answer *answer, st
 		err = ask_number(request->url, "pixel", 1, INT64_MAX, 0, &t.lanes.pixel, why);
 	if (!err && (!t.of || !ask->from || !ask->to))
 		err = fail(why, -EINVAL, NULL, "slices are asked for by lanes, from and to");
-	if (!err && !t.lanes.pixel)
-		t.lanes.pixel = (ask->to - ask->from) / PIXELS_USUAL + 1;
 	if (!err)
-		err = check_pixels(&t, ask->from, ask->to, why);
+		err = choose_pixel(&t.lanes.pixel, ask->from, ask->to, why);
 	if (!err)
 		err = store_lanes(request->store, ask, &t.lanes, &t.sum, why);
 	if (!err) {
@@ -309,7 +315,100 @@ int api_timeline_states(const struct request *request, struct answer *answer, st
 		put_sum(&j, "sum", &t.sum);
 		put_base(&j, &t);
 		json_u64(&j, "lanes", t.lanes.all.count);
+		json_bool(&j, "cut", t.lanes.is_cut);
 		put_states(&j, &t.lanes);
+		json_close(&j, '}');
+	}
+	end(&t);
+	return err;
+}
+
+/* Names the threads of all runs; numbers becomes the place of each in that list, by its lane. */
+static bool number_threads(struct json *j, const struct lanes *lanes, struct map *numbers)
+{
+	json_open(j, "threads", '[');
+	vec_foreach (&lanes->cpus.runs, run) {
+		const struct lane *lane = &lanes->all.at[run->thread];
+
+		if (map_get(numbers, run->thread))
+			continue;
+		if (!map_put(numbers, run->thread, numbers->count))
+			return false;
+		json_open(j, NULL, '{');
+		json_u64(j, "pid", lane->pid);
+		json_u64(j, "tid", lane->tid);
+		json_text(j, "comm", lane->comm);
+		json_text(j, "process", lane->process);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	return true;
+}
+
+/* As put_runs(): a thread stands for the kind, and stays for the slices. */
+static size_t put_cpu(struct json *j, const struct lanes *lanes, size_t first,
+		      const struct map *numbers)
+{
+	const struct cpu_run *runs = lanes->cpus.runs.at;
+	uint64_t at = lanes->from;
+	size_t i = first;
+
+	json_open(j, NULL, '{');
+	json_u64(j, "cpu", runs[first].cpu);
+	json_open(j, "runs", '[');
+	for (; i < lanes->cpus.runs.count && runs[i].cpu == runs[first].cpu; i++) {
+		uint64_t start = runs[i].start > at ? runs[i].start : at;
+
+		if (runs[i].end <= start)
+			continue;
+		json_u64(j, NULL, start - at);
+		json_u64(j, NULL, runs[i].end - start);
+		json_u64(j, NULL, *map_get(numbers, runs[i].thread));
+		json_u64(j, NULL, runs[i].count);
+		json_u64(j, NULL, runs[i].dominant);
+		at = runs[i].end;
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+	return i;
+}
+
+static int put_cpus(struct json *j, const struct lanes *lanes)
+{
+	struct map numbers = {0};
+	bool is_done = number_threads(j, lanes, &numbers);
+
+	json_open(j, "cpus", '[');
+	for (size_t i = 0; is_done && i < lanes->cpus.runs.count;)
+		i = put_cpu(j, lanes, i, &numbers);
+	json_close(j, ']');
+	map_free(&numbers);
+	return is_done ? 0 : -ENOMEM;
+}
+
+int api_timeline_cpus(const struct request *request, struct answer *answer, struct fail *why)
+{
+	struct json j = {.out = answer->out};
+	struct timeline t = {0};
+	const struct store_ask *ask = &t.ask.ask;
+	int err = begin(request, "pixel", &t, why);
+
+	if (!err)
+		err = ask_number(request->url, "pixel", 1, INT64_MAX, 0, &t.lanes.cpus.pixel, why);
+	if (!err && (!ask->from || !ask->to))
+		err = fail(why, -EINVAL, NULL, "lanes of CPUs are asked for by from and to");
+	if (!err)
+		err = choose_pixel(&t.lanes.cpus.pixel, ask->from, ask->to, why);
+	if (!err)
+		err = store_lanes(request->store, ask, &t.lanes, &t.sum, why);
+	if (!err) {
+		json_open(&j, NULL, '{');
+		put_sum(&j, "sum", &t.sum);
+		put_base(&j, &t);
+		json_u64(&j, "pixel", t.lanes.cpus.pixel);
+		json_bool(&j, "cut", t.lanes.is_cut || t.lanes.cpus.is_cut);
+		if (put_cpus(&j, &t.lanes))
+			err = fail_errno(why, -ENOMEM, NULL, "cannot answer");
 		json_close(&j, '}');
 	}
 	end(&t);

@@ -18,6 +18,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/timeline/lanes", .answer = api_timeline_lanes},
 	{"GET", "/api/v1/timeline/slices", .answer = api_timeline_slices},
 	{"GET", "/api/v1/timeline/states", .answer = api_timeline_states},
+	{"GET", "/api/v1/timeline/cpus", .answer = api_timeline_cpus},
 	{"GET", "/api/v1/timeline/slice", .answer = api_slice},
 	{"GET", "/api/v1/heat", .answer = api_heat},
 	{"GET", "/api/v1/flame", .answer = api_flame},

@@ -2,11 +2,12 @@
 // The timeline: moments to the ns, what each column of pixels shows, which tiles are asked for, the order of lanes.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { LaneRow, SlicesAnswer } from '../src/timeline/answers';
+import type { CpusAnswer, LaneRow } from '../src/timeline/answers';
+import { cpuRowsOf, CpuThreads } from '../src/timeline/cpus';
 import { rowsOf } from '../src/timeline/lanes';
 import { Columns, NOTHING, paintStrip } from '../src/timeline/paint';
 import { runAt, unpackRuns } from '../src/timeline/runs';
-import { levelOf, stretchOf, TILE, Tiles, tilesOf, type Wish } from '../src/timeline/tiles';
+import { levelOf, stretchOf, TILE, type TileAnswer, Tiles, tilesOf, type Wish } from '../src/timeline/tiles';
 import { exactly, Origin, ticksOf } from '../src/timeline/time';
 import { fitted, moved, NARROWEST, Undo, zoomed } from '../src/timeline/viewport';
 
@@ -102,7 +103,7 @@ test('tiles are powers of two, and cover what is in sight', () => {
 	assert.equal(levelOf(0.1), 0);
 });
 
-function tilesWith(answers: (lanes: string[]) => SlicesAnswer): [Tiles, Wish[]] {
+function tilesWith(answers: (lanes: string[]) => TileAnswer): [Tiles, Wish[]] {
 	const asked: Wish[] = [];
 	const tiles = new Tiles(new Origin(0n), async (range, pixel, lanes) => {
 		asked.push({ tiles: [{ level: Math.log2(pixel), index: range.from / (pixel * TILE) }], lanes });
@@ -111,9 +112,8 @@ function tilesWith(answers: (lanes: string[]) => SlicesAnswer): [Tiles, Wish[]] 
 	return [tiles, asked];
 }
 
-const answerOf = (lanes: string[]): SlicesAnswer => ({
-	base: '0', length: 1, classes: [], pixel: 1, cut: false,
-	lanes: lanes.map((lane) => ({ pid: Number(lane.split('.')[0]), tid: Number(lane.split('.')[1]), runs: [0, 50, 1, 1, 50] })),
+const answerOf = (lanes: string[]): TileAnswer => ({
+	base: '0', cut: false, lanes: new Map(lanes.map((lane) => [lane, (offset: number) => unpackRuns([0, 50, 1, 1, 50], offset)])),
 });
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
 
@@ -142,6 +142,44 @@ test('what failed is asked for again with the next wish, and not before', async 
 	tiles.want({ tiles: [{ level: 4, index: 0 }], lanes: ['1.1'] });
 	await settled();
 	assert.equal(count, 2);
+});
+
+const cpusAnswer = (threads: [number, number, string][], runs: number[]): CpusAnswer => ({
+	base: '0', length: 1000, classes: [], pixel: 1, cut: false,
+	threads: threads.map(([pid, tid, comm]) => ({ pid, tid, comm, process: comm })), cpus: [{ cpu: 3, runs }],
+});
+
+test('threads of CPUs keep their numbers from one answer to the next', () => {
+	const threads = new CpuThreads();
+	const first = threads.unpack(cpusAnswer([[1, 1, 'a'], [2, 2, 'b']], [0, 10, 0, 1, 10, 0, 10, 1, 1, 10])).lanes.get('cpu3')!(0);
+	const second = threads.unpack(cpusAnswer([[2, 2, 'b'], [2, 3, 'c']], [0, 10, 0, 1, 10, 5, 10, 1, 1, 10])).lanes.get('cpu3')!(100);
+	assert.deepEqual([...first.thread!], [0, 1]);
+	assert.deepEqual([...second.thread!], [1, 2]);
+	assert.deepEqual([...second.start], [100, 115]);
+	assert.deepEqual(threads.all.map(({ comm }) => comm), ['a', 'b', 'c']);
+});
+
+test('the thread that is chosen fills the lanes of CPUs, and those of its process come next', () => {
+	const threads = new CpuThreads();
+	threads.unpack(cpusAnswer([[1, 1, 'a'], [2, 2, 'b'], [2, 3, 'c']], []));
+	const heights = (chosen: string) => {
+		const { look, place } = threads.lookOf('light', chosen);
+		return [...place].map((at) => look.height[at]);
+	};
+	assert.deepEqual(heights(''), [0.75, 0.75, 0.75]);
+	assert.deepEqual(heights('2.3'), [0.5, 0.75, 1]);
+	const { look, place } = threads.lookOf('light', '');
+	assert.equal(look.colour[place[1]!], look.colour[place[2]!], 'threads of one process have one colour');
+	assert.ok(look.colour[place[0]!] !== look.colour[place[1]!]);
+});
+
+test('many CPUs are folded until a reader unfolds them', () => {
+	const many = Array.from({ length: 64 }, (_, i) => i);
+	assert.deepEqual(cpuRowsOf([0, 1], []).map(({ key }) => key), ['cpus', 'cpu0', 'cpu1']);
+	assert.equal(cpuRowsOf([0, 1], ['cpus']).length, 1);
+	assert.equal(cpuRowsOf(many, []).length, 1);
+	assert.equal(cpuRowsOf(many, ['cpus']).length, 65);
+	assert.deepEqual(cpuRowsOf([], []), []);
 });
 
 test('zooming keeps its moment, stays within the whole, and can be undone', () => {

@@ -15,6 +15,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(young=120)        a store that began so many seconds ago
     server.behave(marks=True)       a deployment and a new version 10 and 5 minutes ago
     server.behave(cut=True)         there is no room for all slices of a timeline
+    server.behave(cpus=True)        lanes of CPUs, too: above all others
     server.behave(summary=True)     of calls only sums were kept
 """
 import gzip
@@ -452,6 +453,25 @@ class Api:
             lanes.append({"pid": pid, "tid": tid, "runs": runs})
         return answer | {"pixel": pixel, "cut": self.server.cut, "lanes": lanes}
 
+    def timeline_cpus(self, ask):
+        """Two CPUs, on which threads of both processes take turns: 100 ms each on the first one, and on the other 10 us."""
+        first, start, end, answer = self.of_time(ask)
+        pixel, cpus = int(ask["pixel"]), []
+        threads = [{"pid": pid, "tid": tid, "comm": comm, "process": "api-server" if pid == 100 else comm}
+                   for pid, tid, comm, number in self.lanes_of(ask) if number in (0, 1, 30)]
+        for cpu, turn in enumerate((10**8, 10**4) if self.server.cpus else ()):
+            runs = []
+            if turn >= pixel:
+                for at in range((start - first) // turn * turn, min(end - first, start - first + 4000 * turn), turn):
+                    a, b = max(at, start - first), min(at + turn, end - first)
+                    runs += [0, b - a, at // turn % len(threads), 1, b - a]
+            else:
+                for at in range(start - first, min(end - first, start - first + 12 * 10**9), pixel):
+                    length = min(pixel, end - first - at)
+                    runs += [0, length, 1, length // turn + 1, length // 2]
+            cpus.append({"cpu": cpu, "runs": runs})
+        return answer | {"pixel": pixel, "cut": False, "threads": threads, "cpus": cpus}
+
     def timeline_states(self, ask):
         first, start, end, answer = self.of_time(ask)
         lengths = {}
@@ -558,13 +578,13 @@ class AnswerServer(ThreadingHTTPServer):
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
                events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, young=0, deployed=False,
-               cut=False):
+               cut=False, cpus=False):
         self.release()
         self.many, self.marked, self.young, self.deployed = many, marks, young, deployed
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
-        self.cut = cut
+        self.cut, self.cpus = cut, cpus
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for

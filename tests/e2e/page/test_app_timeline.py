@@ -228,6 +228,27 @@ def test_pointing_and_clicking(timeline):
     assert timeline.link()["lane"] == "100.101"
 
 
+def test_who_ran_on_each_cpu(page):
+    """A lane a CPU: the threads that ran there, by the colours of their processes; a click leads to the slice."""
+    page.server.behave(**FILM, cpus=True)
+    page.open(f"?view=timeline&t_from={START}&t_to={START + 0.3}&t_find=101")
+    page.until(lambda: [name.text for name in page.all(".tl-names .cpu")] == ["CPU 0", "CPU 1"])
+    page.until(lambda: drawn(page, 1) and drawn(page, 2) and drawn(page, 4))
+    width = page.run("return document.querySelector('#lanes').getBoundingClientRect().width")
+    at = lambda part, y: pixel(page, round(width * part), y)[:3]  # noqa: E731
+    assert at(0.15, 36) == at(0.45, 36) != at(0.85, 36), "two threads of one process, and one of another"
+    pointer(page, ("pointermove", width * 0.5, 30))
+    page.until(lambda: all(word in page.text(".tl-tip") for word in ("CPU 0", "worker-1", "100.000000 ms")))
+    pointer(page, ("pointermove", width * 0.5, 50))
+    page.until(lambda: "each shorter than a pixel" in page.text(".tl-tip"))
+    pointer(page, ("pointerdown", width * 0.5, 30), ("pointerup", width * 0.5, 30))
+    page.until(lambda: page.link().get("lane") == "100.101")
+    page.until(lambda: at(0.15, 24) != at(0.5, 24), "the chosen thread fills its lane")
+    page.run("document.querySelector('.tl-names .fold').click()")
+    page.until(lambda: not page.all(".tl-names .cpu"))
+    assert page.link()["fold"] == "cpus"
+
+
 def test_search_order_pins_and_hidden_lanes(timeline):
     timeline.find("[name=t-find]").send_keys("worker-7")
     timeline.until(lambda: lanes(timeline) == ["100.107"])

@@ -212,6 +212,81 @@ static void test_order(void **state)
 	film_free(film);
 }
 
+/*
+ * 100 stays of 2 us, merged by pixel, and two long ones, which stand alone. (The film has both
+ * threads on one CPU at the same time, which no machine does.)
+ */
+static void test_cpus(void **state)
+{
+	struct film *film = film_of_two();
+	struct lanes lanes = {.cpus.pixel = 40 * US};
+	uint64_t ran = 0, stays = 0, alone = 0;
+
+	(void)state;
+	ask(&lanes, film, 0, 1000);
+	assert_false(lanes.cpus.is_cut);
+	vec_foreach (&lanes.cpus.runs, run) {
+		const struct lane *lane = &lanes.all.at[run->thread];
+
+		assert_int_equal(run->cpu, 0);
+		stays += run->count;
+		if (run->count == 1) {
+			assert_int_equal(lane->tid, 11);
+			assert_int_equal(run->dominant, run->end - run->start);
+			alone += run->dominant;
+			continue;
+		}
+		assert_int_equal(lane->tid, 10);
+		assert_true(run->end - run->start <= 40 * US);
+		ran += run->dominant;
+	}
+	assert_int_equal(alone, 400 * US);
+	assert_int_equal(ran, 200 * US);
+	assert_int_equal(stays, 102);
+	lanes_free(&lanes);
+	film_free(film);
+}
+
+/* Of a pixel that several threads share, the run is of the one that ran longest. */
+static void test_cpu_of_several(void **state)
+{
+	struct lane_cpus cpus = {.from = 1000, .pixel = 100};
+	const struct cpu_run *run;
+
+	(void)state;
+	/* in any order, as threads are walked */
+	assert_true(lane_cpus_add(&cpus, 3, 7, 1260, 1290));
+	assert_true(lane_cpus_add(&cpus, 3, 5, 1210, 1250));
+	assert_true(lane_cpus_add(&cpus, 3, 7, 1200, 1205));
+	assert_true(lane_cpus_add(&cpus, 1, 5, 1000, 1100));
+	assert_true(lane_cpus_add(&cpus, 3, 7, 1295, 1390));
+	assert_true(lane_cpus_end(&cpus));
+	assert_int_equal(cpus.runs.count, 2);
+	assert_int_equal(cpus.runs.at[0].cpu, 1);
+	run = &cpus.runs.at[1];
+	assert_int_equal(run->cpu, 3);
+	assert_int_equal(run->start, 1200);
+	assert_int_equal(run->end, 1390);
+	assert_int_equal(run->count, 4);
+	assert_int_equal(run->thread, 7);
+	assert_int_equal(run->dominant, 130);
+	lane_cpus_free(&cpus);
+}
+
+/* What has no room is said, and what is known is counted on. */
+static void test_too_many_on_cpus(void **state)
+{
+	struct lane_cpus cpus = {.from = 0, .pixel = 10};
+
+	(void)state;
+	for (uint64_t i = 0; i <= LANE_CPUS_RUNS_MAX; i++)
+		assert_true(lane_cpus_add(&cpus, 0, 1, i * 10, i * 10 + 10));
+	assert_true(cpus.is_cut);
+	assert_true(lane_cpus_end(&cpus));
+	assert_int_equal(cpus.runs.count, LANE_CPUS_RUNS_MAX);
+	lane_cpus_free(&cpus);
+}
+
 static void check_slice(struct film *film, uint64_t at, unsigned int kind, uint64_t start,
 			uint64_t end)
 {
@@ -265,6 +340,9 @@ int main(void)
 		cmocka_unit_test(test_chosen_lanes),
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_cpu_of_several),
+		cmocka_unit_test(test_too_many_on_cpus),
 		cmocka_unit_test(test_slice_at),
 		cmocka_unit_test(test_long_slice),
 	};

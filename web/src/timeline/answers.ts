@@ -68,6 +68,15 @@ export interface ThreadName {
 	comm: string;
 }
 
+export interface CpusAnswer extends OfTime {
+	pixel: number;
+	/** There was no room for all. */
+	cut: boolean;
+	threads: (ThreadName & { process: string })[];
+	/** runs: as of lanes, but a place in threads instead of the class, and stays on the CPU instead of slices. */
+	cpus: { cpu: number; runs: number[] }[];
+}
+
 export interface SliceAnswer {
 	base: string;
 	/** Null: the thread has no slice then. */

@@ -10,6 +10,7 @@ import { timelineText as words } from '../text/timeline';
 import type { LanesAnswer, SlicesAnswer } from './answers';
 import { AreaPanel } from './area_panel';
 import { useBoardKeys } from './board_keys';
+import { cpuRowsOf, type CpuThreads } from './cpus';
 import { listenToPointers } from './input';
 import { laneKey, ofThreads, rowsOf } from './lanes';
 import { Legend } from './legend';
@@ -19,11 +20,12 @@ import { Ruler } from './ruler';
 import { unpackRuns } from './runs';
 import { ROW } from './sizes';
 import { SlicePanel } from './slice_panel';
-import { type LaneKey, Tiles } from './tiles';
+import { type LaneKey, type TileAnswer, Tiles } from './tiles';
 import { Origin, type Stretch } from './time';
 import { Tip } from './tip';
 import { Tools } from './tools';
 import { useActions } from './use_actions';
+import { useCpus } from './use_cpus';
 import { useSlice } from './use_slice';
 import { useView } from './use_view';
 import type { Area, Hit } from './view';
@@ -37,7 +39,7 @@ function useTiles(answer: LanesAnswer, level: number, origin: Origin, onChange: 
 	changed.current = onChange;
 	const tiles = useMemo(() => new Tiles(origin, (range: Stretch, pixel: number, lanes: LaneKey[], signal: AbortSignal) =>
 		getJson<SlicesAnswer>('timeline/slices', askOf(event, { from: origin.wordOf(range.from), to: origin.wordOf(range.to) },
-			ofThreads(filters), { lanes: lanes.join(','), pixel }), signal), answer.length,
+			ofThreads(filters), { lanes: lanes.join(','), pixel }), signal).then(tileOf), answer.length,
 		(failure) => changed.current(failure)), [answer, event]);
 	useMemo(() => {
 		if (level < 0)
@@ -50,10 +52,23 @@ function useTiles(answer: LanesAnswer, level: number, origin: Origin, onChange: 
 	return tiles;
 }
 
+function tileOf({ base, cut, lanes }: SlicesAnswer): TileAnswer {
+	return { base, cut, lanes: new Map(lanes.map((lane) => [laneKey(lane), (offset: number) => unpackRuns(lane.runs, offset)])) };
+}
+
 /** What the address says is in sight; all, if it says nothing that fits. */
 function startOf(origin: Origin, whole: Stretch, from: string, to: string): Stretch {
 	const start = { from: origin.nsOf(from), to: origin.nsOf(to) };
 	return start.to > start.from && start.from < whole.to && start.to > whole.from ? start : whole;
+}
+
+/** The slice that was pointed at; of a CPU's lane that of the thread, if it ran alone there. */
+function chooseAt({ row, runs, run, moment }: Hit, threads: CpuThreads, choose: (lane: LaneKey, moment: number) => void): void {
+	const thread = row.kind === 'cpu' && runs && run >= 0 ? threads.all[runs.thread?.[run] ?? -1] : undefined;
+	if (row.kind === 'lane')
+		choose(row.lane.key, moment);
+	else if (thread)
+		choose(laneKey(thread), moment);
 }
 
 /** level: of the runs that came with the answer; -1: none did. */
@@ -64,35 +79,40 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	const whole = { from: 0, to: answer.length };
 	const [failure, setFailure] = useState('');
 	const [isCut, setIsCut] = useState(false);
+	const [threads, setThreads] = useState(0); // that the lanes of CPUs named
 	const [hit, setHit] = useState<{ hit: Hit; x: number; y: number } | null>(null);
 	const actions = useActions(origin);
 	const placed = useView(whole, startOf(origin, whole, own.from, own.to), (range) => actions.note(range, whole));
 	const { view } = placed;
-	const tiles = useTiles(answer, level, origin, (error) => {
+	const onNew = (error?: unknown) => {
 		if (error)
 			setFailure(words.failed(safe(String((error as Error).message ?? error))));
-		setIsCut(tiles.isCut);
+		setIsCut(tiles.isCut || cpus.tiles.isCut);
+		setThreads(cpus.threads.all.length);
 		view?.wake();
-	});
-	const rows = useMemo(() => rowsOf(answer.lanes, answer.classes, own),
-		[answer, own.order, own.find, own.pinned, own.hidden, own.folded]);
+	};
+	const tiles = useTiles(answer, level, origin, onNew);
+	const cpus = useCpus(answer, origin, onNew);
+	const rows = useMemo(() => [...cpuRowsOf(cpus.all, own.folded), ...rowsOf(answer.lanes, answer.classes, own)],
+		[answer, cpus.all, own.order, own.find, own.pinned, own.hidden, own.folded]);
 	const area: Area | null = useMemo(() => {
 		const range = { from: origin.nsOf(own.areaFrom), to: origin.nsOf(own.areaTo) };
 		return range.to > range.from ? { range, lanes: own.areaLanes } : null;
 	}, [own.areaFrom, own.areaTo, own.areaLanes, origin]);
 	const slice = useSlice(answer, origin);
 	const pointed = useRef({ choose: (_: Hit) => {}, area: (_: Area) => {} });
-	pointed.current = { choose: (at) => actions.choose(at.row.lane.key, at.moment), area: actions.setArea };
+	pointed.current = { choose: (at) => chooseAt(at, cpus.threads, actions.choose), area: actions.setArea };
+	const cpuLook = useMemo(() => cpus.threads.lookOf(theme, slice.chosen?.lane ?? ''), [cpus, threads, theme, slice.chosen?.lane]);
 
 	useEffect(() => {
-		view?.show({ rows, classes: answer.classes, tiles, theme, chosen: slice.chosen, area, arrows: slice.arrows });
-	}, [view, rows, tiles, theme, slice.chosen, area, slice.arrows]);
+		view?.show({ rows, classes: answer.classes, tiles, cpuTiles: cpus.tiles, cpuLook, theme, chosen: slice.chosen, area, arrows: slice.arrows });
+	}, [view, rows, tiles, cpus, cpuLook, theme, slice.chosen, area, slice.arrows]);
 	useEffect(() => {
 		if (!view)
 			return undefined;
 		return listenToPointers(view, placed.scroller.current!, {
 			hover: (next, x, y) => setHit(next && { hit: next, x, y }),
-			choose: (at) => at.row.kind === 'lane' && pointed.current.choose(at),
+			choose: (at) => pointed.current.choose(at),
 			area: (from, to) => pointed.current.area({ range: { from: view.momentOf(Math.max(Math.min(from.x, to.x), 0)),
 				to: view.momentOf(Math.min(Math.max(from.x, to.x), view.width)) }, lanes: view.lanesBetween(from.y, to.y) }),
 		});
@@ -100,7 +120,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	useBoardKeys({ view, rows, area, slice, actions, scroller: placed.scroller });
 
 	const inSight = rows.slice(placed.first, placed.first + placed.count);
-	const shown = rows.filter(({ kind, isPinned, key }) => kind === 'lane' && !(isPinned && key.startsWith('pinned '))).length;
+	const shown = rows.filter((row) => row.kind === 'lane' && !(row.isPinned && row.key.startsWith('pinned '))).length;
 	return <div class="tl">
 		<Tools answer={answer} isCut={isCut} view={view} area={area} range={placed.range} actions={actions} />
 		<Legend theme={theme} />
@@ -130,7 +150,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 				</div>
 			</div>
 		</div>
-		{hit && <Tip {...hit} classes={answer.classes} origin={origin} isWall={own.isWall} />}
+		{hit && <Tip {...hit} classes={answer.classes} threads={cpus.threads} origin={origin} isWall={own.isWall} />}
 		{area && <AreaPanel area={area} origin={origin} onZoom={() => view?.jump(area.range)}
 			onClose={() => actions.setArea(null)} />}
 		{slice.lane && !area && <SlicePanel asked={slice.asked} lane={slice.lane} origin={origin} isWall={own.isWall} actions={{

@@ -33,13 +33,13 @@ export function useBoardKeys({ view, rows, area, slice, actions, scroller }: Boa
 	const step = (by: 1 | -1) => (): void | false => {
 		if (!view)
 			return false;
-		const lanes = rows.map((row, i) => ({ row, i })).filter(({ row }) => row.kind === 'lane');
-		const at = lanes.findIndex(({ row }) => row.lane.key === chosen);
+		const lanes = rows.flatMap((row, i) => (row.kind === 'lane' ? [{ key: row.lane.key, i }] : []));
+		const at = lanes.findIndex(({ key }) => key === chosen);
 		const next = at < 0 ? lanes.find(({ i }) => i >= view.rowsInSight()[0]) : lanes[at + by];
 		if (!next)
 			return undefined;
 		const moment = slice.chosen?.at ?? (view.range.from + view.range.to) / 2;
-		actions.choose(next.row.lane.key, moment);
+		actions.choose(next.key, moment);
 		const top = next.i * ROW, place = scroller.current!;
 		if (top < place.scrollTop || top + ROW > place.scrollTop + place.clientHeight)
 			place.scrollTop = top - place.clientHeight / 2;

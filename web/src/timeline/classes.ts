@@ -64,7 +64,8 @@ export interface Look {
 	isHatched: Uint8Array;
 }
 
-function pixelOf(colour: string): number {
+/** "#rrggbb" as a pixel. */
+export function pixelOf(colour: string): number {
 	const rgb = parseInt(colour.slice(1), 16);
 	return (255 << 24 | (rgb & 255) << 16 | (rgb >> 8 & 255) << 8 | rgb >> 16) >>> 0;
 }

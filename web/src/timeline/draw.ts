@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands above the painted lanes: words in wide slices, what is chosen, the area, arrows, and the line of a moment.
 import type { Theme } from '../flame/contract';
-import { count } from '../format';
+import { count, safe } from '../format';
 import { className, familyOf } from './classes';
-import type { Row } from './lanes';
-import { firstAfter, runAt } from './runs';
+import type { CpuLook } from './cpus';
+import { laneOf, type Row } from './lanes';
+import { firstAfter, runAt, type Runs } from './runs';
 import { ROW, STRIP } from './sizes';
 import type { Part } from './tiles';
 import type { Stretch } from './time';
@@ -51,28 +52,29 @@ interface Drawn {
 	chosen: { lane: string; at: number } | null;
 	area: Area | null;
 	arrows: readonly Arrow[];
+	cpuLook: CpuLook;
 }
 
 type Context = CanvasRenderingContext2D;
 
-export function drawOver(ctx: Context, sight: Sight, shown: Drawn, ink: Ink, partsOf: (lane: string) => Part[]): void {
+export function drawOver(ctx: Context, sight: Sight, shown: Drawn, ink: Ink, partsOf: (row: Row) => Part[]): void {
 	const [first, end] = sight.rowsInSight();
 	ctx.font = '10px system-ui, sans-serif';
 	ctx.textBaseline = 'middle';
 	for (let i = first; i < end; i++) {
-		const { kind, lane } = shown.rows[i]!;
+		const row = shown.rows[i]!;
 		const top = i * ROW - sight.scrollTop;
-		if (kind === 'process') {
+		if (!laneOf(row)) {
 			ctx.fillStyle = ink.line;
 			ctx.fillRect(0, top + ROW - 1, sight.width, 1);
 			continue;
 		}
-		const parts = partsOf(lane.key);
+		const parts = partsOf(row);
 		for (const part of parts)
-			drawWords(ctx, sight, part, top + ROW / 2, ink);
+			drawWords(ctx, sight, part, top + ROW / 2, row.kind === 'cpu' ? ofThread(shown.cpuLook) : ofClass(ink));
 		if (!parts.length) // nothing of it is here yet
 			drawWaiting(ctx, sight, top, ink);
-		if (shown.chosen?.lane === lane.key)
+		if (row.kind === 'lane' && shown.chosen?.lane === row.lane.key)
 			drawChosen(ctx, sight, parts, shown.chosen.at, top, ink);
 	}
 	drawArea(ctx, sight, shown, ink);
@@ -81,7 +83,22 @@ export function drawOver(ctx: Context, sight: Sight, shown: Drawn, ink: Ink, par
 	drawMoment(ctx, sight, ink);
 }
 
-function drawWords(ctx: Context, sight: Sight, { runs, clip }: Part, middle: number, ink: Ink): void {
+/** What stands in a run, and the colour of it on the run's own; '': it stands above a low bar. */
+interface Words {
+	of(runs: Runs, i: number): string;
+	on(runs: Runs, i: number): string;
+	above: string;
+}
+
+function ofClass(ink: Ink): Words {
+	return { of: (runs, i) => ink.words[runs.class[i]!] ?? '', on: (runs, i) => ink.on[runs.class[i]!] ?? '', above: ink.text };
+}
+
+function ofThread({ names, ink }: CpuLook): Words {
+	return { of: (runs, i) => safe(names[runs.thread?.[i] ?? 0] ?? ''), on: () => ink, above: ink };
+}
+
+function drawWords(ctx: Context, sight: Sight, { runs, clip }: Part, middle: number, words: Words): void {
 	const least = WIDE * (sight.range.to - sight.range.from) / Math.max(sight.width, 1);
 	const until = Math.min(clip.to, sight.range.to), since = Math.max(clip.from, sight.range.from);
 	for (let i = firstAfter(runs, since); i < runs.count && runs.start[i]! < until; i++) {
@@ -91,13 +108,12 @@ function drawWords(ctx: Context, sight: Sight, { runs, clip }: Part, middle: num
 		if (runs.start[i]! < clip.from && clip.from > sight.range.from)
 			continue;
 		const left = Math.max(sight.xOf(runs.start[i]!), 0), right = Math.min(sight.xOf(runs.end[i]!), sight.width);
-		const which = runs.class[i]!;
-		const word = runs.slices[i]! > 1 ? `${ink.words[which]} \u00d7 ${count(runs.slices[i]!)}` : ink.words[which] ?? '';
+		const word = words.of(runs, i) + (runs.slices[i]! > 1 ? ` \u00d7 ${count(runs.slices[i]!)}` : ''), on = words.on(runs, i);
 		const room = Math.floor((right - left - 8) / WORD);
 		if (room < 3)
 			continue;
-		ctx.fillStyle = ink.on[which] || ink.text;
-		ctx.fillText(word.length <= room ? word : `${word.slice(0, room - 1)}\u2026`, left + 4, ink.on[which] ? middle : middle - 3);
+		ctx.fillStyle = on || words.above;
+		ctx.fillText(word.length <= room ? word : `${word.slice(0, room - 1)}\u2026`, left + 4, on ? middle : middle - 3);
 	}
 }
 
@@ -133,8 +149,8 @@ function drawArea(ctx: Context, sight: Sight, { rows, area }: Drawn, ink: Ink): 
 	const [first, end] = sight.rowsInSight();
 	ctx.globalAlpha = 0.18;
 	for (let i = first; i < end && right > left; i++) {
-		const { kind, lane } = rows[i]!;
-		if (kind === 'lane' && (!area.lanes.length || area.lanes.includes(lane.key)))
+		const row = rows[i]!;
+		if (row.kind === 'lane' && (!area.lanes.length || area.lanes.includes(row.lane.key)))
 			ctx.fillRect(left, i * ROW - sight.scrollTop, right - left, ROW);
 	}
 	ctx.globalAlpha = 1;

@@ -18,7 +18,7 @@ export interface Lane {
 	row: LaneRow;
 }
 
-export interface Row {
+export interface ThreadRow {
 	/** a process, or one of its threads */
 	kind: 'process' | 'lane';
 	key: string;
@@ -27,6 +27,27 @@ export interface Row {
 	/** of a process: how many of its threads are shown below, or would be */
 	threads: number;
 	isPinned: boolean;
+}
+
+export interface CpuRow {
+	/** all CPUs, or one of them */
+	kind: 'cpus' | 'cpu';
+	key: string;
+	cpu: number;
+	/** of all: how many there are */
+	count: number;
+	isFolded: boolean;
+}
+
+export type Row = ThreadRow | CpuRow;
+
+export function isOfCpus(row: Row): row is CpuRow {
+	return row.kind === 'cpus' || row.kind === 'cpu';
+}
+
+/** Of a row that has slices: what its lane is known by. */
+export function laneOf(row: Row): LaneKey | null {
+	return row.kind === 'lane' ? row.lane.key : row.kind === 'cpu' ? row.key : null;
 }
 
 /** What a reader chose. */
@@ -77,7 +98,7 @@ interface Process {
 }
 
 /** All rows: first what is pinned, then the processes with their threads. */
-export function rowsOf(rows: readonly LaneRow[], classes: readonly string[], chosen: Chosen): Row[] {
+export function rowsOf(rows: readonly LaneRow[], classes: readonly string[], chosen: Chosen): ThreadRow[] {
 	const lanes = rows.map((row) => ({ key: laneKey(row), row }));
 	const weights = new Map(lanes.map(({ key, row }) => [key, weightOf(row, classes, chosen.order)]));
 	const compare = (a: Lane, b: Lane) => weights.get(b.key)! - weights.get(a.key)! ||
@@ -96,10 +117,10 @@ export function rowsOf(rows: readonly LaneRow[], classes: readonly string[], cho
 	const inOrder = [...processes.values()].sort((a, b) => b.weight - a.weight ||
 		(chosen.order === 'name' ? nameOf(a).localeCompare(nameOf(b)) : 0) || Number(a.key) - Number(b.key));
 	return [
-		...pinned.map((lane): Row => ({ kind: 'lane', key: `pinned ${lane.key}`, lane, threads: 0, isPinned: true })),
-		...inOrder.flatMap(({ key, lanes: own }): Row[] => [
+		...pinned.map((lane): ThreadRow => ({ kind: 'lane', key: `pinned ${lane.key}`, lane, threads: 0, isPinned: true })),
+		...inOrder.flatMap(({ key, lanes: own }): ThreadRow[] => [
 			{ kind: 'process', key, lane: own[0]!, threads: own.length, isPinned: false },
-			...(chosen.folded.includes(key) ? [] : own.sort(compare).map((lane): Row =>
+			...(chosen.folded.includes(key) ? [] : own.sort(compare).map((lane): ThreadRow =>
 				({ kind: 'lane', key: lane.key, lane, threads: 0, isPinned: chosen.pinned.includes(lane.key) }))),
 		]),
 	];

@@ -2,7 +2,7 @@
 // The names beside the lanes: of those in sight alone, as there may be thousands.
 import { safe } from '../format';
 import { timelineText as words } from '../text/timeline';
-import { type Row } from './lanes';
+import { type CpuRow, isOfCpus, type Row, type ThreadRow } from './lanes';
 import { ROW } from './sizes';
 
 export interface NameActions {
@@ -17,14 +17,31 @@ export function Names({ rows, first, offset, chosen, folded, actions }: {
 }) {
 	return <ol class="tl-names" style={{ transform: `translateY(${-offset}px)` }} start={first + 1}>
 		{rows.map((row) => <li key={row.key} style={{ height: `${ROW}px` }} data-lane={row.kind === 'lane' ? row.lane.key : undefined}
-			class={row.kind === 'process' ? 'process' : row.lane.key === chosen ? 'lane picked' : 'lane'}>
-			{row.kind === 'process' ? <ProcessName row={row} isFolded={folded.includes(row.key)} actions={actions} /> :
+			class={classOf(row, chosen)}>
+			{isOfCpus(row) ? <CpuName row={row} actions={actions} /> :
+				row.kind === 'process' ? <ProcessName row={row} isFolded={folded.includes(row.key)} actions={actions} /> :
 				<LaneName row={row} actions={actions} />}
 		</li>)}
 	</ol>;
 }
 
-function ProcessName({ row, isFolded, actions }: { row: Row; isFolded: boolean; actions: NameActions }) {
+function classOf(row: Row, chosen: string): string {
+	if (row.kind === 'lane')
+		return row.lane.key === chosen ? 'lane picked' : 'lane';
+	return row.kind === 'cpu' ? 'cpu' : 'process';
+}
+
+function CpuName({ row, actions }: { row: CpuRow; actions: NameActions }) {
+	if (row.kind === 'cpu')
+		return <span class="name">{words.cpu(String(row.cpu))}</span>;
+	return <>
+		<button type="button" class="quiet fold" aria-expanded={!row.isFolded} aria-label={words.foldCpus}
+			onClick={() => actions.fold(row.key)}>{row.isFolded ? '\u25b8' : '\u25be'}</button>
+		<span class="name"><b>{words.cpus}</b> <span class="hint">{row.count}</span></span>
+	</>;
+}
+
+function ProcessName({ row, isFolded, actions }: { row: ThreadRow; isFolded: boolean; actions: NameActions }) {
 	const { pid, process, command } = row.lane.row;
 	const name = safe(process);
 	return <>
@@ -36,7 +53,7 @@ function ProcessName({ row, isFolded, actions }: { row: Row; isFolded: boolean; 
 	</>;
 }
 
-function LaneName({ row, actions }: { row: Row; actions: NameActions }) {
+function LaneName({ row, actions }: { row: ThreadRow; actions: NameActions }) {
 	const { tid, comm } = row.lane.row;
 	const name = `${safe(comm)} ${tid}`;
 	return <>

@@ -25,8 +25,11 @@ export class Columns {
 		this.class = new Uint8Array(width).fill(NOTHING);
 	}
 
-	/** Runs in [from, to) of one lane; those of tiles beside each other come one after the other. */
-	add(runs: Runs, { from, perColumn }: Scale, clip: { from: number; to: number }): void {
+	/**
+	 * Runs in [from, to) of one lane; those of tiles beside each other come one after the other. place: of the runs'
+	 * threads, what stands for their class.
+	 */
+	add(runs: Runs, { from, perColumn }: Scale, clip: { from: number; to: number }, place: Uint8Array | null = null): void {
 		const width = this.class.length;
 		for (let i = firstAfter(runs, clip.from); i < runs.count && runs.start[i]! < clip.to; i++) {
 			const start = Math.max(runs.start[i]!, clip.from), end = Math.min(runs.end[i]!, clip.to);
@@ -34,7 +37,7 @@ export class Columns {
 			if (left >= width)
 				break;
 			if (right > 0)
-				this.#put(Math.max(left, 0), Math.min(right, width), runs.class[i]!, runs.part[i]!);
+				this.#put(Math.max(left, 0), Math.min(right, width), place && runs.thread ? place[runs.thread[i]!] ?? 0 : runs.class[i]!, runs.part[i]!);
 		}
 	}
 

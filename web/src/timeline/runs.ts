@@ -11,16 +11,22 @@ export interface Runs {
 	slices: Uint32Array;
 	/** of its length, the part that was of its class, the most frequent one */
 	part: Float32Array;
+	/** of a CPU: numbers of threads, instead of the class */
+	thread: Uint32Array | null;
 }
 
 const FIELDS = 5;
 
-/** Of numbers as the server packs them, after offset; what is not as it should be ends them. */
-export function unpackRuns(packed: readonly number[], offset: number): Runs {
+/**
+ * Of numbers as the server packs them, after offset; what is not as it should be ends them. threads: what they have
+ * instead of classes are places in this list.
+ */
+export function unpackRuns(packed: readonly number[], offset: number, threads: readonly number[] | null = null): Runs {
 	const count = Math.floor(packed.length / FIELDS);
 	const runs: Runs = {
 		count: 0, start: new Float64Array(count), end: new Float64Array(count), class: new Uint8Array(count),
 		slices: new Uint32Array(count), part: new Float32Array(count),
+		thread: threads && new Uint32Array(count),
 	};
 	let at = offset;
 	for (let i = 0; i < count; i++) {
@@ -29,7 +35,10 @@ export function unpackRuns(packed: readonly number[], offset: number): Runs {
 			break;
 		runs.start[i] = at + gap;
 		runs.end[i] = at += gap + length;
-		runs.class[i] = packed[i * FIELDS + 2]!;
+		if (threads)
+			runs.thread![i] = threads[packed[i * FIELDS + 2]!] ?? 0;
+		else
+			runs.class[i] = packed[i * FIELDS + 2]!;
 		runs.slices[i] = packed[i * FIELDS + 3]!;
 		runs.part[i] = length > 0 ? packed[i * FIELDS + 4]! / length : 1;
 		runs.count++;

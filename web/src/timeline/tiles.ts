@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of each lane, in tiles: of level L, a pixel is 2^L ns, and a tile TILE pixels. While a tile is on its
 // way, a coarser one stands in for it.
-import type { SlicesAnswer } from './answers';
-import { type Runs, unpackRuns } from './runs';
+import type { Runs } from './runs';
 import type { Origin, Stretch } from './time';
 
 export const TILE = 2048; // pixels
@@ -12,7 +11,7 @@ const RUNS_MOST = 1_500_000; // in memory
 const LANES_MOST = 64; // asked for at once
 const OPEN_MOST = 2;
 
-/** "pid.tid", with the host where there are several: what the server knows a lane by. */
+/** "pid.tid", or "cpu3". */
 export type LaneKey = string;
 
 export interface TileId {
@@ -47,7 +46,20 @@ export interface Wish {
 	lanes: LaneKey[];
 }
 
-export type Fetch = (range: Stretch, pixel: number, lanes: LaneKey[], signal: AbortSignal) => Promise<SlicesAnswer>;
+/** What a server's answer is for tiles: of each lane what unpacks its runs, after an offset. */
+export interface TileAnswer {
+	base: string;
+	/** There was no room for all. */
+	cut: boolean;
+	lanes: Map<LaneKey, (offset: number) => Runs>;
+}
+
+export type Fetch = (range: Stretch, pixel: number, lanes: LaneKey[], signal: AbortSignal) => Promise<TileAnswer>;
+
+const NO_RUNS: Runs = {
+	count: 0, start: new Float64Array(0), end: new Float64Array(0), class: new Uint8Array(0), slices: new Uint32Array(0),
+	part: new Float32Array(0), thread: null,
+};
 
 interface Open {
 	tile: TileId;
@@ -164,13 +176,12 @@ export class Tiles {
 		});
 	}
 
-	#keep(tile: TileId, asked: LaneKey[], answer: SlicesAnswer): void {
+	#keep(tile: TileId, asked: LaneKey[], answer: TileAnswer): void {
 		const name = nameOf(tile), lanes = this.kept.get(name) ?? new Map<LaneKey, Runs>();
 		const offset = this.origin.offsetOf(answer.base);
 		this.isCut ||= answer.cut;
-		const given = new Map(answer.lanes.map(({ pid, tid, runs }) => [`${pid}.${tid}`, runs]));
 		for (const lane of asked) {
-			const runs = unpackRuns(given.get(lane) ?? [], offset);
+			const runs = answer.lanes.get(lane)?.(offset) ?? NO_RUNS;
 			lanes.set(lane, runs);
 			this.runs += runs.count + 1;
 		}

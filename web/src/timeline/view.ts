@@ -3,8 +3,9 @@
 // a frame, and only rows in sight.
 import type { Theme } from '../flame/contract';
 import { type Look, lookOf } from './classes';
+import { type CpuLook } from './cpus';
 import { drawOver, type Ink, inkOf } from './draw';
-import type { Row } from './lanes';
+import { laneOf, type Row } from './lanes';
 import { Columns, paintStrip } from './paint';
 import { runAt, type Runs } from './runs';
 import { ROW, STRIP, STRIP_TOP } from './sizes';
@@ -41,6 +42,9 @@ export interface Shown {
 	rows: Row[];
 	classes: readonly string[];
 	tiles: Tiles;
+	/** The tiles of CPUs' lanes, and how threads look there. */
+	cpuTiles: Tiles;
+	cpuLook: CpuLook;
 	theme: Theme;
 	chosen: { lane: string; at: number } | null;
 	area: Area | null;
@@ -155,9 +159,9 @@ export class View {
 		const moment = this.momentOf(x);
 		if (!row || !this.shown || x < 0 || x > this.width)
 			return null;
-		if (row.kind === 'process')
+		if (!laneOf(row))
 			return { row, moment, runs: null, run: -1 };
-		const part = this.#parts(row.lane.key).find(({ clip }) => clip.from <= moment && clip.to > moment);
+		const part = this.#parts(row).find(({ clip }) => clip.from <= moment && clip.to > moment);
 		const run = part ? runAt(part.runs, moment) : -1;
 		return { row, moment, runs: part?.runs ?? null, run };
 	}
@@ -167,7 +171,7 @@ export class View {
 		const rows = this.shown?.rows ?? [];
 		const at = (height: number) => Math.floor((height + this.scrollTop) / ROW);
 		return rows.slice(Math.max(at(Math.min(y, other)), 0), at(Math.max(y, other)) + 1)
-			.filter(({ kind }) => kind === 'lane').map(({ lane }) => lane.key);
+			.flatMap((row) => (row.kind === 'lane' ? [row.lane.key] : []));
 	}
 
 	wake(): void {
@@ -180,21 +184,25 @@ export class View {
 		this.resting = setTimeout(() => this.#ask(), REST);
 	}
 
-	#parts(lane: string): Part[] {
+	#parts(row: Row): Part[] {
 		const level = levelOf(this.perPixel / (devicePixelRatio || 1));
-		return tilesOf(level, this.range).map((tile) => this.shown!.tiles.partOf(lane, tile))
+		const { tiles, cpuTiles } = this.shown!, lane = laneOf(row)!;
+		return tilesOf(level, this.range).map((tile) => (row.kind === 'cpu' ? cpuTiles : tiles).partOf(lane, tile))
 			.filter((part): part is Part => part !== null);
 	}
 
 	#ask(): void {
 		const [first, end] = this.rowsInSight();
-		const lanes = this.shown?.rows.slice(first, end).filter(({ kind }) => kind === 'lane').map(({ lane }) => lane.key);
-		const level = levelOf(this.perPixel / (devicePixelRatio || 1));
-		const wish = JSON.stringify([level, tilesOf(level, this.range), lanes]);
-		if (!lanes?.length || !this.width || wish === this.wanted)
+		const rows = this.shown?.rows.slice(first, end) ?? [];
+		const keysOf = (kind: Row['kind']) => [...new Set(rows.filter((row) => row.kind === kind).map((row) => laneOf(row)!))];
+		const lanes = keysOf('lane'), cpus = keysOf('cpu');
+		const level = levelOf(this.perPixel / (devicePixelRatio || 1)), tiles = tilesOf(level, this.range);
+		const wish = JSON.stringify([level, tiles, lanes, cpus]);
+		if (!lanes.length && !cpus.length || !this.width || wish === this.wanted)
 			return;
 		this.wanted = wish;
-		this.shown!.tiles.want({ tiles: tilesOf(level, this.range), lanes: [...new Set(lanes)] });
+		this.shown!.tiles.want({ tiles, lanes });
+		this.shown!.cpuTiles.want({ tiles, lanes: cpus });
 	}
 
 	/** Asks again for what failed. */
@@ -222,21 +230,22 @@ export class View {
 		ctx.setTransform(1, 0, 0, 1, 0, 0);
 		ctx.putImageData(this.image, 0, 0);
 		ctx.scale(ratio, ratio);
-		drawOver(ctx, this, this.shown, this.ink!, (lane) => this.#parts(lane));
+		drawOver(ctx, this, this.shown, this.ink!, (row) => this.#parts(row));
 		this.onDraw();
 	}
 
 	#paintRow(i: number, ratio: number, width: number): void {
-		const { kind, lane } = this.shown!.rows[i]!;
-		if (kind === 'process')
+		const row = this.shown!.rows[i]!, { cpuLook } = this.shown!;
+		const isCpu = row.kind === 'cpu';
+		if (!laneOf(row))
 			return;
 		const columns = new Columns(width);
 		const scale = { from: this.range.from, perColumn: this.perPixel / ratio };
-		for (const { runs, clip } of this.#parts(lane.key))
-			columns.add(runs, scale, clip);
+		for (const { runs, clip } of this.#parts(row))
+			columns.add(runs, scale, clip, isCpu ? cpuLook.place : null);
 		columns.settle();
 		paintStrip({ pixels: this.pixels, width,
 			top: Math.round((i * ROW - this.scrollTop + STRIP_TOP) * ratio), height: Math.round(STRIP * ratio),
-		}, columns, this.look!);
+		}, columns, isCpu ? cpuLook.look : this.look!);
 	}
 }
