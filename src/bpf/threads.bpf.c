@@ -6,6 +6,7 @@
  * what is as it was the last time is not told again.
  */
 #include "listing.h"
+#include "object_seen.h"
 #include "off_cpu_evidence.h"
 #include "switch_stack.h"
 #include "threads_abi.h"
@@ -47,12 +48,12 @@ struct threads_thread {
 	__u64 woken, asked;
 	/* the evidence that was told last */
 	__u64 arguments[THREADS_CALL_ARGUMENTS];
-	__u64 file, operations, inode;
+	struct object_seen seen;
+	__u32 object_told;
 	__u32 thread, waker;
 	__u8 answer; /* enum filter_answer, as of asked */
 	__u8 known;
 	__u8 context; /* of its waker */
-	__u8 descriptor;
 	__u8 could_run;
 };
 
@@ -95,11 +96,6 @@ struct {
 struct pt_regs___threads {
 	unsigned long r10, dx, si, di;
 	unsigned long orig_ax;
-};
-
-struct file___threads {
-	struct inode *f_inode;
-	void *f_op;
 };
 
 struct thread_info___threads {
@@ -293,40 +289,6 @@ int BPF_PROG(threads_made, struct task_struct *task)
 
 /* -- the switch -------------------------------------------------------------------------------- */
 
-/* The kind of what a system call's descriptor is of: found out anew where it is another file. */
-static __always_inline __u8 kind_of_descriptor(struct task_struct *task,
-					       struct threads_thread *thread, __u64 call, __u32 fd)
-{
-	struct task_struct___descriptor *more = (void *)task;
-	struct file___descriptor *file = NULL, **files;
-	struct fdtable___descriptor *table;
-	struct file___threads *same;
-	__u64 operations, inode;
-
-	if (call >= DESCRIPTOR_CALLS || !descriptor_calls[call])
-		return OFF_CPU_FD_NONE;
-	/* as descriptor_file(), but each step that can be is a load: this is done at each switch */
-	table = more->files->fdt;
-	files = table->fd;
-	if (fd >= table->max_fds || bpf_probe_read_kernel(&file, sizeof(file), &files[fd]) || !file)
-		return OFF_CPU_FD_NONE;
-	/*
-	 * The memory of a file that was closed is soon another one's. Sockets, pipes and files have
-	 * a number of their own; what has none is told by its operations.
-	 */
-	same = (void *)file;
-	operations = (__u64)BPF_CORE_READ(same, f_op);
-	inode = BPF_CORE_READ(same, f_inode, i_ino);
-	if ((__u64)file != thread->file || operations != thread->operations ||
-	    inode != thread->inode) {
-		thread->descriptor = descriptor_of_file(file);
-		thread->file = (__u64)file;
-		thread->operations = operations;
-		thread->inode = inode;
-	}
-	return thread->descriptor;
-}
-
 /* A record in the making. */
 struct threads_making {
 	struct threads_switch record;
@@ -339,13 +301,19 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 {
 	struct pt_regs___threads *regs = (void *)bpf_task_pt_regs(task);
 	__s64 call = regs->orig_ax;
+	__u32 fd;
 
 	if (call < 0 || call >= 0xffff)
 		return;
 	m->record.call = call + 1;
 	if (!m->record.state)
 		return;
-	m->record.descriptor = kind_of_descriptor(task, thread, call, regs->di);
+	fd = regs->di;
+	if ((call < DESCRIPTOR_CALLS && descriptor_calls[call]) ||
+	    object_polled(call, regs->di, regs->si, &fd))
+		m->record.descriptor = object_find(&thread->seen, task, fd, THREADS_OBJECT);
+	if (m->record.descriptor && thread->seen.object != thread->object_told)
+		m->record.flags |= THREADS_NEW_OBJECT;
 	m->arguments[0] = regs->di;
 	m->arguments[1] = regs->si;
 	m->arguments[2] = regs->dx;
@@ -429,7 +397,7 @@ static __always_inline void comes_in(struct threads_making *m, struct task_struc
 	thread->could_run = 0;
 }
 
-static __always_inline bool write_switch(const struct threads_making *m)
+static __always_inline bool write_switch(const struct threads_making *m, __u32 object)
 {
 	const __u64 *record = (const __u64 *)&m->record;
 	struct threads_log *log = log_of_cpu();
@@ -452,6 +420,10 @@ static __always_inline bool write_switch(const struct threads_making *m)
 		WORD(log, at + 6) = m->arguments[2];
 		WORD(log, at + 7) = m->arguments[3];
 		words += THREADS_CALL_ARGUMENTS;
+	}
+	if (m->record.flags & THREADS_NEW_OBJECT) {
+		WORD(log, at + words) = object;
+		words++;
 	}
 	if (m->record.flags & THREADS_LONG_READY) {
 		WORD(log, at + words) = m->long_ready;
@@ -495,8 +467,12 @@ int BPF_PROG(threads_switch, bool preempt, struct task_struct *prev, struct task
 	if (!m.record.prev && !m.record.next && !had_meant(false))
 		return 0;
 	had_meant(m.record.next != 0);
-	if (write_switch(&m) && out && m.record.flags & THREADS_ARGUMENTS)
+	if (!write_switch(&m, out ? out->seen.object : 0) || !out)
+		return 0;
+	if (m.record.flags & THREADS_ARGUMENTS)
 		__builtin_memcpy(out->arguments, m.arguments, sizeof(out->arguments));
+	if (m.record.flags & THREADS_NEW_OBJECT)
+		out->object_told = out->seen.object;
 	return 0;
 }
 
@@ -546,12 +522,23 @@ int BPF_PROG(threads_return, struct probe_regs *regs, long result)
 
 /* -- all threads at one moment ----------------------------------------------------------------- */
 
+static __always_inline __u32 listed_object(struct task_struct *task, const struct probe_regs *regs,
+					   __u8 descriptor)
+{
+	struct file___descriptor *file = descriptor_file(task, regs->orig_ax, regs->di);
+
+	return file ? object_of(task, (void *)file, (__u64)descriptor << 32 | (__u32)regs->di,
+				THREADS_OBJECT)
+		    : 0;
+}
+
 static __always_inline void list(struct seq_file *seq, struct task_struct *task,
 				 struct threads_thread *thread)
 {
 	struct task_struct___threads *more = (void *)task;
 	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_THREADS);
 	struct threads_listed *listed;
+	__u32 object = 0;
 	bool runs;
 	__u8 count;
 
@@ -570,6 +557,9 @@ static __always_inline void list(struct seq_file *seq, struct task_struct *task,
 	listed = listing_place(scratch);
 	__builtin_memset(listed, 0, sizeof(*listed));
 	take_evidence(&listed->wait, scratch, task);
+	if (listed->wait.descriptor)
+		object = listed_object(task, &scratch->entry, listed->wait.descriptor);
+	listed->object = object;
 	listed->wait.state = more->__state;
 	listed->thread = thread->thread;
 	listed->runs = runs;

@@ -7,6 +7,7 @@
  * for one thread only, whatever becomes of its tid.
  */
 
+#include "object_abi.h"
 #include "off_cpu_abi.h"
 
 enum {
@@ -20,6 +21,8 @@ enum {
 	THREADS_STACK = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 1),
 	/* From the list of tasks: as OFF_CPU_STILL, with a struct threads_listed. */
 	THREADS_LISTED = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 2),
+	/* An object, before anything else of it: a struct object_told behind the record. */
+	THREADS_OBJECT = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 3),
 };
 
 /*
@@ -39,7 +42,7 @@ struct threads_log {
 #define THREADS_CALL_ARGUMENTS 4
 
 /* The most words of a record. */
-#define THREADS_RECORD_WORDS_MAX 9
+#define THREADS_RECORD_WORDS_MAX 10
 
 /* Of a record's time: it is a struct threads_waking. */
 #define THREADS_IS_WAKING (1ull << 63)
@@ -50,12 +53,13 @@ struct threads_waking {
 };
 
 enum threads_flag {
-	THREADS_ARGUMENTS = 1,	/* four words behind it: they differ from prev's last ones */
-	THREADS_LONG_READY = 2, /* and then one: ready, which is too long */
-	THREADS_UNWOKEN = 4,	/* not known when next was woken */
-	THREADS_HAS_STACK = 8,	/* a THREADS_STACK of next follows, for the wait that is over */
-	THREADS_IOWAIT = 16,	/* of prev: for a disk; */
-	THREADS_IS_KERNEL = 32, /* it is a thread of the kernel; */
+	THREADS_ARGUMENTS = 1,	  /* four words behind it: they differ from prev's last ones */
+	THREADS_NEW_OBJECT = 128, /* then one: what prev waits for is another object than last */
+	THREADS_LONG_READY = 2,	  /* and then one: ready, which is too long */
+	THREADS_UNWOKEN = 4,	  /* not known when next was woken */
+	THREADS_HAS_STACK = 8,	  /* a THREADS_STACK of next follows, for the wait that is over */
+	THREADS_IOWAIT = 16,	  /* of prev: for a disk; */
+	THREADS_IS_KERNEL = 32,	  /* it is a thread of the kernel; */
 	THREADS_IS_FROZEN = 64,
 };
 
@@ -86,7 +90,8 @@ struct threads_listed {
 	__u8 count;
 	__u8 moved; /* it has run meanwhile: nothing of this counts */
 	__u8 unused;
-	__u32 cpu, unused_too;
+	__u32 cpu;
+	__u32 object; /* 0: none, or not known */
 };
 
 #define THREADS_LISTED_WORDS (sizeof(struct threads_listed) / 8)

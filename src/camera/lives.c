@@ -31,11 +31,14 @@ struct life {
 	uint64_t woken;	 /* since out; 0: not */
 	uint64_t listed; /* when the list had it last */
 	uint64_t arguments[FILM_WAIT_ARGUMENTS], told[FILM_WAIT_ARGUMENTS];
-	uint32_t stack, flags; /* flags: of the next row */
+	uint32_t stack, flags;	      /* flags: of the next row */
+	uint32_t object, object_told; /* numbers: of its wait, and the last one that was told */
+	uint32_t object_row;	      /* of the film; 0: not asked for */
 	uint32_t evidence_flags;
 	uint16_t call, cpu;
 	uint8_t state, descriptor;
 	uint8_t mode, count;
+	bool has_object, object_missed;
 	bool is_meant, is_renamed;
 	bool is_listed; /* all that is known of it is from the list of tasks */
 	bool has_evidence;
@@ -169,7 +172,19 @@ static struct film_turn row_of(struct lives *lives, struct life *life, uint64_t 
 	};
 }
 
-static void add_evidence(const struct life *life, struct film_turn *turn)
+static void add_object(struct lives *lives, struct life *life, struct film_turn *turn)
+{
+	if (!life->has_object)
+		return;
+	if (life->object && !life->object_row)
+		life->object_row = lives->to.object(lives->to.context, life->object);
+	turn->object = life->object_row;
+	/* each wait counts once, however many rows it has */
+	lives->counts.objects_missed += !turn->object && !life->object_missed;
+	life->object_missed = !turn->object;
+}
+
+static void add_evidence(struct lives *lives, struct life *life, struct film_turn *turn)
 {
 	turn->call = life->call;
 	turn->state = life->state;
@@ -178,6 +193,7 @@ static void add_evidence(const struct life *life, struct film_turn *turn)
 	turn->stack = life->stack;
 	if (life->call && life->state != FILM_WAIT_READY)
 		memcpy(turn->arguments, life->arguments, sizeof(turn->arguments));
+	add_object(lives, life, turn);
 }
 
 /* Gives a row, after which the life goes on where it ends. */
@@ -231,6 +247,16 @@ static void miss(struct lives *lives, struct life *life, uint64_t time)
 
 /* -- switches ---------------------------------------------------------------------------------- */
 
+/* What it waits for from now on, if that is anything with a descriptor. */
+static void set_object(struct life *life, bool has, uint32_t number)
+{
+	life->has_object = has;
+	life->object_missed = false;
+	if (life->object != number)
+		life->object_row = 0;
+	life->object = number;
+}
+
 static void take_evidence(struct life *life, const struct threads_event *event)
 {
 	const struct threads_switch *record = &event->record;
@@ -254,6 +280,9 @@ static void take_evidence(struct life *life, const struct threads_event *event)
 	life->evidence_flags = like.flags;
 	life->stack = 0;
 	life->has_evidence = true;
+	if (record->flags & THREADS_NEW_OBJECT)
+		life->object_told = event->object;
+	set_object(life, like.descriptor != FILM_FD_NONE, life->object_told);
 }
 
 static void end_life(struct lives *lives, struct life *life, uint64_t time)
@@ -329,7 +358,7 @@ static void tell_wait(struct lives *lives, struct life *life, const struct threa
 		life->stack = lives->to.stack(lives->to.context, life->number, event->time);
 		lives->counts.stacks_missed += !life->stack;
 	}
-	add_evidence(life, &turn);
+	add_evidence(lives, life, &turn);
 	turn.context = off_cpu_context(&wait);
 	turn.waker = waker ? thread_of(lives, waker) : 0;
 	lives->counts.wakers_missed += record->waker && !waker;
@@ -412,6 +441,8 @@ static void take_early(struct lives *lives, const struct threads_event *event)
 
 	if (life && event->record.flags & THREADS_ARGUMENTS)
 		memcpy(life->told, event->arguments, sizeof(life->told));
+	if (life && event->record.flags & THREADS_NEW_OBJECT)
+		life->object_told = event->object;
 }
 
 void lives_take(struct lives *lives, const struct threads_event *event)
@@ -457,6 +488,7 @@ static void take_listed(struct life *life, const struct lives_listed *listed)
 	life->stack = evidence->stack;
 	memcpy(life->arguments, evidence->arguments, sizeof(life->arguments));
 	life->has_evidence = true;
+	set_object(life, evidence->descriptor != FILM_FD_NONE, listed->object);
 }
 
 void lives_list(struct lives *lives, const struct lives_listed *listed)
@@ -521,7 +553,7 @@ static void cut(struct lives *lives, struct life *life, uint64_t time)
 
 	turn.flags |= FILM_WAIT_OPEN;
 	if (life->mode == LIFE_OFF) {
-		add_evidence(life, &turn);
+		add_evidence(lives, life, &turn);
 		if (life->state == FILM_WAIT_READY)
 			turn.ready = time - life->out;
 		else if (woken && woken < time)
@@ -553,6 +585,7 @@ void lives_turn(struct lives *lives)
 	vec_foreach (&lives->all, life) {
 		life->thread = 0;
 		life->stack = 0;
+		life->object_row = 0;
 		if (life->mode != LIFE_NEW)
 			life->flags = FILM_TURN_BEGINS | FILM_WAIT_BEFORE;
 	}

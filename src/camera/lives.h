@@ -21,6 +21,8 @@ struct lives_to {
 	uint32_t (*thread)(void *context, const struct capture_identity *identity);
 	/* The stack of the wait after which a thread (by its number) came in at a time; 0. */
 	uint32_t (*stack)(void *context, uint32_t number, uint64_t in);
+	/* The film's row for an object, by its number (bpf/object_abi.h); 0: it is not known. */
+	uint32_t (*object)(void *context, uint32_t number);
 	/* A turn that is complete, or a part of one, up to a moment that was asked for. */
 	void (*turn)(void *context, const struct film_turn *turn);
 	void *context;
@@ -50,6 +52,7 @@ struct lives_listed {
 	uint8_t count; /* of its switches */
 	bool runs;
 	bool moved;		   /* it has run meanwhile: it is there, and nothing else counts */
+	uint32_t object;	   /* its number; 0: none */
 	struct film_wait evidence; /* if it does not: state, call and so on, and the stack */
 };
 void lives_list(struct lives *lives, const struct lives_listed *listed);
@@ -69,7 +72,8 @@ struct lives_counts {
 	uint64_t holes;	  /* times of which nothing is known */
 	uint64_t stacks_missed;
 	uint64_t wakers_missed; /* of waits */
-	size_t now;		/* of those that have not ended */
+	uint64_t objects_missed;
+	size_t now; /* of those that have not ended */
 };
 struct lives_counts lives_counts(const struct lives *lives);
 

@@ -306,6 +306,11 @@ uint32_t samples_words(struct samples *samples, uint32_t stack, const char *word
 	return stack;
 }
 
+uint32_t samples_mark(struct samples *samples, const char *words)
+{
+	return catalogue_words(samples->catalogue, words);
+}
+
 void samples_add(struct samples *samples, uint32_t event, uint64_t time,
 		 const struct samples_place *place, uint64_t value)
 {

@@ -86,6 +86,9 @@ struct samples_place samples_resolve_known(struct samples *samples,
 /* The stack with words on top, as a frame: what no code of its tells. */
 uint32_t samples_words(struct samples *samples, uint32_t stack, const char *words);
 
+/* The frame, a mark, with these words; 0: the film is full. */
+uint32_t samples_mark(struct samples *samples, const char *words);
+
 /* One sample of an event of the film: at a place that was found for this film. */
 void samples_add(struct samples *samples, uint32_t event, uint64_t time,
 		 const struct samples_place *place, uint64_t value);

@@ -17,6 +17,7 @@
 #include "bpf/threads_abi.h"
 #include "camera/descriptors.h"
 #include "camera/lives.h"
+#include "camera/objects.h"
 #include "camera/off_cpu_count.h"
 #include "camera/off_cpu_row.h"
 #include "camera/scheduler.h"
@@ -56,6 +57,7 @@ struct threads {
 	struct lives *lives;
 	struct scheduler scheduler;
 	struct task_list *list;
+	struct objects *objects;
 	struct waiting *stacks; /* by the thread's number, and when it came in */
 	struct listing listing;
 	uint64_t until;	   /* all is told up to there */
@@ -125,6 +127,21 @@ static uint32_t stack_of_wait(void *context, uint32_t number, uint64_t in)
 	return waiting_take(threads->stacks, number, in, &half) ? half.place.stack : 0;
 }
 
+static uint32_t object_of_wait(void *context, uint32_t number)
+{
+	const struct source *source = context;
+	struct threads *threads = source->state;
+
+	return objects_row(threads->objects, number);
+}
+
+static uint32_t object_row(void *context, const char *words)
+{
+	const struct source *source = context;
+
+	return samples_mark(source->host->samples, words);
+}
+
 static void write_turn(void *context, const struct film_turn *turn)
 {
 	const struct source *source = context;
@@ -136,12 +153,16 @@ static int attach(struct source *source, struct fail *why)
 {
 	struct probes *probes = source->host->probes;
 	struct threads *threads = source->state = calloc(1, sizeof(*threads));
-	const struct lives_to to = {thread_row, stack_of_wait, write_turn, source};
+	const struct lives_to to = {thread_row, stack_of_wait, object_of_wait, write_turn, source};
+	const struct objects_to objects_to = {object_row, source};
 	int err;
 
-	if (threads)
+	if (threads) {
 		threads->lives = lives_new(&to);
-	if (!threads || !threads->lives || waiting_new(STACKS_MAX, &threads->stacks))
+		threads->objects = objects_new(&objects_to);
+	}
+	if (!threads || !threads->lives || !threads->objects ||
+	    waiting_new(STACKS_MAX, &threads->stacks))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record threads");
 	err = threads_logs_new(probes, &threads->logs, why);
 	return err ? err : task_list_new(probes->progs.threads_tasks, &threads->list, why);
@@ -191,6 +212,7 @@ static void take_listed(void *context, const struct capture_head *head,
 		.count = listed->count,
 		.runs = listed->runs,
 		.moved = listed->moved,
+		.object = listed->object,
 		.evidence = off_cpu_row(&listed->wait, &place),
 	};
 	if (!vec_push(&threads->listing.all, row))
@@ -281,6 +303,17 @@ static void take_stack(struct source *source, const struct capture_record *recor
 	waiting_put(threads->stacks, &half);
 }
 
+static void take_object(struct source *source, const struct capture_head *head)
+{
+	struct threads *threads = source->state;
+	size_t before = sizeof(struct capture_record);
+
+	if (head->size > before)
+		objects_take(threads->objects,
+			     (const void *)((const struct capture_record *)head + 1),
+			     head->size - before);
+}
+
 static void take(struct source *source, const struct capture_head *head,
 		 const struct capture_handover *handover)
 {
@@ -288,6 +321,8 @@ static void take(struct source *source, const struct capture_head *head,
 		take_new(source, (const struct capture_record *)head);
 	else if (head->kind == THREADS_STACK)
 		take_stack(source, (const struct capture_record *)head, handover);
+	else if (head->kind == THREADS_OBJECT)
+		take_object(source, head);
 }
 
 /*
@@ -367,6 +402,9 @@ static void tell_losses(struct source *source)
 		 counts.stacks_missed},
 		{"waker of a wait not known: it was not introduced, or there are too many threads",
 		 counts.wakers_missed},
+		{"object of a wait not known: its record was lost", counts.objects_missed},
+		{"object of waits not known: its record is damaged, or there was no memory",
+		 objects_lost(threads->objects)},
 		{"threads: the list of them could not be read", threads->lists_failed},
 		{"threads: a record of the list is damaged", threads->damaged},
 	};
@@ -402,6 +440,7 @@ static void turn(struct source *source)
 	vec_foreach (&threads->listing.all, row)
 		row->evidence.stack = 0;
 	lives_turn(threads->lives);
+	objects_turn(threads->objects);
 	waiting_empty(threads->stacks, NULL, NULL);
 	add_event(source);
 	read_list(source, true);
@@ -439,6 +478,7 @@ static void free_state(struct source *source)
 		task_list_free(threads->list);
 		threads_logs_free(threads->logs);
 		lives_free(threads->lives);
+		objects_free(threads->objects);
 		scheduler_free(&threads->scheduler);
 		waiting_free(threads->stacks);
 		vec_free(&threads->listing.all);

@@ -132,6 +132,8 @@ static uint64_t take_switch(const struct threads_logs *logs, const struct reader
 	if (event->record.flags & THREADS_ARGUMENTS)
 		for (int i = 0; i < THREADS_CALL_ARGUMENTS; i++)
 			event->arguments[i] = word(logs, reader, used++);
+	if (event->record.flags & THREADS_NEW_OBJECT)
+		event->object = (uint32_t)word(logs, reader, used++);
 	if (event->record.flags & THREADS_LONG_READY)
 		event->ready = word(logs, reader, used++);
 	return used;

@@ -19,6 +19,7 @@ struct threads_event {
 	uint16_t cpu;
 	struct threads_switch record;
 	uint64_t ready;				    /* ns, the whole of it */
+	uint32_t object;			    /* if its flags say so */
 	uint64_t arguments[THREADS_CALL_ARGUMENTS]; /* if its flags say so */
 };
 

@@ -319,6 +319,11 @@ struct film_turn {
 	/* evidence of what it waited for, as of a film_wait */
 	uint64_t arguments[FILM_WAIT_ARGUMENTS];
 	uint32_t thread, stack, waker;
+	/*
+	 * A frame, a mark, whose name says what the system call's descriptor is of: a path, the
+	 * addresses of a socket; 0: there is none, or it is not known
+	 */
+	uint32_t object;
 	uint16_t call;
 	uint16_t cpu;  /* on which it ran */
 	uint8_t state; /* FILM_WAIT_READY: it was preempted, or gave way; 0: a thread begins */
@@ -338,7 +343,8 @@ struct film_turns {
 	size_t count;
 	const uint64_t *end, *unseen, *ran, *waited, *ready;
 	const uint64_t *arguments[FILM_WAIT_ARGUMENTS];
-	const uint32_t *thread, *stack, *waker, *call, *cpu, *state, *context, *descriptor, *flags;
+	const uint32_t *thread, *stack, *waker, *call, *cpu, *state, *context, *descriptor, *flags,
+		*object;
 };
 
 /* What a lock is, as far as its waiters show it. */

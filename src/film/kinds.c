@@ -214,6 +214,7 @@ static const struct layout_column turn_columns[] = {
 	TURN(arguments[1]),
 	TURN(arguments[2]),
 	TURN(arguments[3]),
+	TURN(object, .id_of = LAYOUT_FRAME, .later = true),
 };
 
 enum {

@@ -168,7 +168,10 @@ int layout_take(struct column_reader *r, const struct layout *layout,
 		bool at_once = cells[i].size == 8 && cells[i].stride == 8;
 		uint64_t *numbers = at_once ? (uint64_t *)(void *)cells[i].at : scratch;
 
-		err = column_reader_get(r, numbers, count);
+		if (column->later && !column_reader_end(r))
+			memset(numbers, 0, count * sizeof(*numbers));
+		else
+			err = column_reader_get(r, numbers, count);
 		if (!err)
 			err = decode(column->how, first, limit_of(column, limits), numbers, count);
 		if (!err)

@@ -48,7 +48,9 @@ struct layout_column {
 	uint16_t view; /* where the struct that has columns points to it, if there is one */
 	enum layout_table id_of;
 	enum layout_how how;
-	bool needed;   /* it is not 0 */
+	bool needed; /* it is not 0 */
+	/* the last ones: blocks of earlier versions end before it, and it is 0 there */
+	bool later;
 	uint32_t most; /* 0: what its bytes can hold */
 };
 

@@ -78,7 +78,8 @@ static int take(void *context, const struct slice *slice)
 		return 0;
 	list = list_of(s, slice->thread);
 	state = list ? state_of(list, slice->kind, is_other ? slice->evidence.call : 0) : NULL;
-	if (!state || !latency_add(&state->times, time, 1))
+	if (!state || !latency_add(&state->times, time, 1) ||
+	    !state_objects_add(&s->states->objects, s->states->film, slice))
 		return -ENOMEM;
 	s->states->slices++;
 	list->life += time;
@@ -161,6 +162,7 @@ static void sort_list(struct state_list *list)
 
 static void sort_all(struct states *states)
 {
+	state_objects_sort(&states->objects);
 	sort_list(&states->all);
 	vec_foreach (&states->processes, list)
 		sort_list(list);
@@ -181,6 +183,7 @@ int states_make(struct film *film, uint32_t event, const struct filter *filter,
 	int err;
 
 	*states = (struct states){.film = film};
+	state_objects_init(&states->objects, film);
 	err = filter_span(filter, &film->info, &states->from, &states->to, why);
 	if (err)
 		return err;
@@ -221,5 +224,6 @@ void states_free(struct states *states)
 		free_list(list);
 	vec_free(&states->processes);
 	vec_free(&states->threads);
+	state_objects_free(&states->objects);
 	view_free_reasons(&states->losses);
 }

@@ -7,6 +7,7 @@
 #include "query/question.h"
 #include "query/reasons.h"
 #include "query/slices.h"
+#include "query/state_objects.h"
 
 /*
  * How long threads were in which state, and how often: of each thread, of each process, and of all.
@@ -35,6 +36,7 @@ struct states {
 	struct state_list all;
 	vec(struct state_list) processes; /* those with the most time on CPUs first */
 	vec(struct state_list) threads;	  /* the same of all processes */
+	struct state_objects objects;	  /* what was waited for, with the longest waits first */
 	uint64_t slices;
 	struct view_reasons losses;
 };

@@ -8,6 +8,7 @@
 #include "film/events.h"
 #include "film/names.h"
 #include "server/api.h"
+#include "query/objects.h"
 #include "server/ask.h"
 #include "store/lanes.h"
 
@@ -111,6 +112,16 @@ static void put_stack(struct json *j, const struct film *film, uint32_t id)
 	json_close(j, ']');
 }
 
+/* Of a name that is not known, the words say why. */
+static void put_object(struct json *j, const struct film *film, const struct slice *slice)
+{
+	char words[4096];
+	enum object_known known = slice_object(film, slice, words, sizeof(words));
+
+	json_text(j, "object", known == OBJECT_KNOWN ? words : "");
+	json_text(j, "object_unknown", known == OBJECT_UNKNOWN ? words : "");
+}
+
 static void put_evidence(struct json *j, const struct film *film, const struct slice *slice)
 {
 	const struct slice_evidence *e = &slice->evidence;
@@ -125,6 +136,7 @@ static void put_evidence(struct json *j, const struct film *film, const struct s
 	put_arguments(j, is_wait ? e : &(const struct slice_evidence){0});
 	json_text(j, "state", is_wait ? state : "");
 	json_text(j, "descriptor", is_wait ? descriptor_name(e->descriptor) : "");
+	put_object(j, film, slice);
 	json_text(j, "context", slice->kind == SLICE_HOLE ? "" : context_name(e->context));
 	json_bool(j, "iowait", is_wait && e->flags & FILM_WAIT_IOWAIT);
 	put_waker(j, film, slice->kind == SLICE_ON_CPU ? 0 : e->waker);

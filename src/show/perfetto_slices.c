@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "query/filter.h"
+#include "query/objects.h"
 #include "query/slices.h"
 #include "show/perfetto_trace.h"
 
@@ -19,6 +20,7 @@ enum annotation {
 	ANNOTATE_BEGAN_BEFORE,
 	ANNOTATE_GOES_ON,
 	ANNOTATE_WAKER,
+	ANNOTATE_OBJECT,
 };
 
 static const char *const annotation_names[] = {
@@ -27,6 +29,7 @@ static const char *const annotation_names[] = {
 	[ANNOTATE_BEGAN_BEFORE] = "began_before",
 	[ANNOTATE_GOES_ON] = "goes_on",
 	[ANNOTATE_WAKER] = "waker_tid",
+	[ANNOTATE_OBJECT] = "object",
 };
 
 enum {
@@ -95,6 +98,7 @@ static int put_annotations(struct writer *w, const struct slice *slice)
 {
 	struct perfetto_trace *t = &w->trace;
 	const struct slice_evidence *e = &slice->evidence;
+	char words[4096];
 	int err = 0;
 
 	if (slice->kind == SLICE_ON_CPU)
@@ -102,6 +106,8 @@ static int put_annotations(struct writer *w, const struct slice *slice)
 	if (slice_is_wait(slice->kind) && e->call)
 		err = perfetto_annotate_text(t, ANNOTATE_CALL,
 					     wait_call_name(t->film->info.arch, e->state, e->call));
+	if (!err && slice_object(t->film, slice, words, sizeof(words)) == OBJECT_KNOWN)
+		err = perfetto_annotate_text(t, ANNOTATE_OBJECT, words);
 	if (slice->kind == SLICE_WOKEN && e->waker)
 		perfetto_annotate(t, ANNOTATE_WAKER, ANNOTATION_UINT,
 				  t->film->threads[e->waker].tid);

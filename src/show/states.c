@@ -10,6 +10,12 @@
 #include "show/slices.h"
 #include "show/words.h"
 
+/* The most objects in a text, and in JSON. */
+enum {
+	OBJECTS_SHOWN = 20,
+	OBJECTS_TOLD = 10000
+};
+
 static void put_number(FILE *out, uint64_t count)
 {
 	char words[32];
@@ -75,6 +81,38 @@ static void put_thread(const struct film *film, const struct state_list *list, F
 	put_rows(film, list, out);
 }
 
+/* What was waited for the longest; of what has no object, nothing is shown. */
+static void put_objects(const struct states *states, FILE *out)
+{
+	unsigned int rows = 0;
+	char words[4096];
+
+	vec_foreach (&states->objects.all, object) {
+		const struct film_process *process = &states->film->processes[object->process];
+		enum object_known known =
+			slice_object(states->film, &object->like, words, sizeof(words));
+
+		if (known == OBJECT_NONE)
+			continue;
+		if (!rows)
+			fprintf(out, "\n  %-22s %12s %12s %12s  %s\n", "Waits", "Count", "Total",
+				"Longest", "For");
+		if (++rows > OBJECTS_SHOWN)
+			break;
+		fprintf(out, "  %-22s", slice_kind_name(object->like.kind));
+		put_number(out, object->count);
+		put_time(out, object->total);
+		put_time(out, object->longest);
+		fputs("  ", out);
+		if (known == OBJECT_UNKNOWN)
+			fputs("not known: ", out);
+		text_print_safe(out, words);
+		fputs(", ", out);
+		text_print_safe(out, process->comm);
+		fprintf(out, " (%u)\n", process->pid);
+	}
+}
+
 static void put_text(const struct states *states, FILE *out)
 {
 	char words[32];
@@ -87,6 +125,7 @@ static void put_text(const struct states *states, FILE *out)
 	fprintf(out, "  %-22s %12s %12s %7s %12s %12s %12s\n", "State", "Count", "Total", "Share",
 		"p50", "p99", "Longest");
 	put_rows(states->film, &states->all, out);
+	put_objects(states, out);
 	vec_foreach (&states->processes, process) {
 		put_process(states->film, process, out);
 		/* of a process with one thread, the thread has the same */
@@ -154,6 +193,32 @@ static void put_json_process(struct json *j, const struct film *film, const stru
 	json_close(j, '}');
 }
 
+static void put_json_objects(struct json *j, const struct states *states)
+{
+	size_t count = states->objects.all.count;
+	char words[4096];
+
+	json_open(j, "objects", '[');
+	for (size_t i = 0; i < count && i < OBJECTS_TOLD; i++) {
+		const struct state_object *object = &states->objects.all.at[i];
+		enum object_known known =
+			slice_object(states->film, &object->like, words, sizeof(words));
+
+		json_open(j, NULL, '{');
+		json_u64(j, "pid", states->film->processes[object->process].pid);
+		json_text(j, "state", slice_kind_name(object->like.kind));
+		json_text(j, "object", known == OBJECT_KNOWN ? words : "");
+		json_text(j, "unknown", known == OBJECT_UNKNOWN ? words : "");
+		json_u64(j, "count", object->count);
+		json_u64(j, "total", object->total);
+		json_u64(j, "longest", object->longest);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_u64(j, "objects_left",
+		 states->objects.left + (count > OBJECTS_TOLD ? count - OBJECTS_TOLD : 0));
+}
+
 static void put_json(const struct states *states, FILE *out)
 {
 	struct json j = {.out = out};
@@ -165,6 +230,7 @@ static void put_json(const struct states *states, FILE *out)
 	json_open(&j, "all", '{');
 	put_states(&j, states->film, &states->all);
 	json_close(&j, '}');
+	put_json_objects(&j, states);
 	json_open(&j, "processes", '[');
 	vec_foreach (&states->processes, list)
 		put_json_process(&j, states->film, list);

@@ -117,6 +117,116 @@ def states_of(lab, film):
     return answer
 
 
+# Threads wait for something that has a name, and say which it must be.
+NAMED = """
+import fcntl, os, select, socket, subprocess, sys, tempfile, threading, time
+
+folder = tempfile.mkdtemp()
+ready = []
+
+def waits(state, name):
+    def start(wait):
+        print(state, name, sep="\\t")
+        thread = threading.Thread(target=wait, daemon=True)
+        thread.start()
+        ready.append(thread)
+    return start
+
+def ends(one):
+    there, here = one.getsockname(), one.getpeername()
+    brackets = "[{}]:{}" if one.family == socket.AF_INET6 else "{}:{}"
+    return brackets.format(*there[:2]) + " -> " + brackets.format(*here[:2])
+
+to, end = os.pipe()
+waits("ipc", "pipe %d" % os.fstat(to).st_ino)(lambda: os.read(to, 1))
+os.mkfifo(folder + "/fi\\nfo")
+fifo = os.open(folder + "/fi\\nfo", os.O_RDWR)
+waits("ipc", (folder + "/fi\\nfo").replace("\\n", "\\\\n"))(lambda: os.read(fifo, 1))
+listener = socket.create_server(("127.0.0.1", 0))
+waits("accept", "tcp 127.0.0.1:%d (listens)" % listener.getsockname()[1])(listener.accept)
+six = socket.create_server(("::1", 0), family=socket.AF_INET6)
+one = socket.create_connection(six.getsockname()[:2])
+waits("socket-read", "tcp " + ends(one))(lambda: one.recv(1))
+two = six.accept()[0]
+two.settimeout(60)
+waits("poll", "tcp " + ends(two))(lambda: two.recv(1))
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+udp.bind(("127.0.0.1", 0))
+waits("socket-read", "udp 127.0.0.1:%d" % udp.getsockname()[1])(lambda: udp.recv(1))
+unix = socket.socket(socket.AF_UNIX)
+unix.bind(folder + "/sock")
+unix.listen()
+waits("accept", "unix " + folder + "/sock (listens)")(unix.accept)
+abstract = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+abstract.bind("\\0stackcam-%d" % os.getpid())
+waits("ipc", "unix @stackcam-%d" % os.getpid())(lambda: abstract.recv(1))
+a, b = socket.socketpair()
+waits("ipc", "unix socket %d -> %d, made by pid %d at the other end" %
+      (os.fstat(a.fileno()).st_ino, os.fstat(b.fileno()).st_ino, os.getpid()))(lambda: a.recv(1))
+epoll = select.epoll()
+waits("poll", "epoll fd %d" % epoll.fileno())(lambda: epoll.poll())
+event = os.eventfd(0)
+waits("ipc", "eventfd fd %d" % event)(lambda: os.eventfd_read(event))
+locks = [open(folder + "/lock", "w") for _ in range(2)]
+fcntl.flock(locks[0], fcntl.LOCK_EX)
+waits("file", folder + "/lock")(lambda: fcntl.flock(locks[1], fcntl.LOCK_EX))
+gone = [open(folder + "/gone", "w") for _ in range(2)]
+os.unlink(folder + "/gone")
+fcntl.flock(gone[0], fcntl.LOCK_EX)
+waits("file", folder + "/gone (deleted)")(lambda: fcntl.flock(gone[1], fcntl.LOCK_EX))
+child = subprocess.Popen(["sleep", "60"])
+waits("child", "pid %d" % child.pid)(lambda: os.waitpid(child.pid, 0))
+poll = select.poll()
+for fd in to, listener.fileno(), six.fileno():
+    poll.register(fd, select.POLLPRI)
+waits("poll", "3 descriptors")(poll.poll)
+print("ready", flush=True)
+time.sleep(float(sys.argv[1]))
+child.kill()
+os._exit(0)
+"""
+
+
+def check_named(answer, lines):
+    objects = {}
+    for waited in answer["objects"]:
+        assert not (waited["object"] and waited["unknown"]), waited
+        objects[waited["state"], waited["object"]] = waited
+    for line in lines:
+        state, name = line.split("\t")
+        # most of a second: the thread waits for nothing else
+        assert (state, name.replace("\\n", "\n")) in objects, (line, sorted(objects))
+        assert objects[state, name.replace("\\n", "\n")]["total"] > 700_000_000, line
+
+
+def test_objects(lab, tmp_path):
+    """What a thread waits for has its name, whether it waited before the recording or began to since."""
+    film = tmp_path / "named.film"
+    done = lab.run("record", "-e", "threads", "-o", film, "--", sys.executable, "-c", NAMED, "1")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()[:-1]
+    assert len(lines) == 15
+    answer = states_of(lab, film)
+    check_named(answer, lines)
+    assert not any("object of" in reason for reason in answer["loss"]), answer["loss"]
+    # a hostile name moves nothing on a terminal
+    text = lab.run("report", "--format", "states", film).stdout
+    assert "/fi\\x0afo" in text and "/fi\nfo" not in text
+
+    with subprocess.Popen([sys.executable, "-c", NAMED, "60"], stdout=subprocess.PIPE, text=True) as program:
+        try:
+            lines = []
+            for line in program.stdout:
+                if line == "ready\n":
+                    break
+                lines.append(line.rstrip("\n"))
+            answer = states_of(lab, lab.record("-e", "threads", "-p", program.pid, "-d", 1))
+            # of poll(2) with one descriptor, its number is in memory of the process, which is read when the wait begins
+            check_named(answer, [line for line in lines if not (line.startswith("poll") and "tcp" in line)])
+        finally:
+            program.kill()
+
+
 def in_state(thread, name):
     """What a thread has of a state; zeros if it was never in it."""
     for state in thread["states"]:

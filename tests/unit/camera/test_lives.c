@@ -7,14 +7,16 @@
 
 #include "camera/lives.h"
 
-#define BEGIN 1000000ull
-#define FUTEX 203 /* its number, and 1 */
+#define BEGIN	1000000ull
+#define FUTEX	203 /* its number, and 1 */
+#define READ	1
+#define UNKNOWN 99 /* number of an object of which nothing was told */
 
 /* The turns that were told, as words: "2: ran 10 waited 20 ready 5 S" of each. */
 static struct told {
 	char words[2000];
 	uint64_t end[8], life[8]; /* by thread */
-	unsigned int stacks;
+	unsigned int stacks, objects;
 } told;
 
 static uint32_t row_of(void *context, const struct capture_identity *identity)
@@ -29,6 +31,13 @@ static uint32_t stack_of(void *context, uint32_t number, uint64_t in)
 	(void)in;
 	told.stacks++;
 	return 100 + number;
+}
+
+static uint32_t object_of(void *context, uint32_t number)
+{
+	(void)context;
+	told.objects++;
+	return number == UNKNOWN ? 0 : 500 + number;
 }
 
 static void add(const char *format, uint64_t value)
@@ -57,6 +66,7 @@ static void take(void *context, const struct film_turn *turn)
 	add(" ready %llu", turn->ready);
 	add(" by %llu", turn->waker);
 	add(" stack %llu", turn->stack);
+	add(" object %llu", turn->object);
 	if (turn->state)
 		add(" %c", turn->state);
 	if (turn->flags & FILM_TURN_BEGINS)
@@ -70,7 +80,7 @@ static void take(void *context, const struct film_turn *turn)
 
 static struct lives *new_lives(void)
 {
-	const struct lives_to to = {row_of, stack_of, take, NULL};
+	const struct lives_to to = {row_of, stack_of, object_of, take, NULL};
 	struct lives *lives = lives_new(&to);
 
 	assert_non_null(lives);
@@ -95,6 +105,7 @@ struct event {
 	uint64_t ready;
 	uint16_t state, call;
 	uint8_t prev_count, next_count, flags;
+	uint32_t object;
 };
 
 static void give(struct lives *lives, const struct event *e)
@@ -102,8 +113,10 @@ static void give(struct lives *lives, const struct event *e)
 	const struct threads_event event = {
 		.time = BEGIN + e->time,
 		.ready = e->ready,
+		.object = e->object,
 		.record =
 			{
+				.descriptor = e->call == READ ? OFF_CPU_FD_PIPE : 0,
 				.prev = e->prev,
 				.next = e->next,
 				.waker = e->waker,
@@ -121,6 +134,7 @@ static void give(struct lives *lives, const struct event *e)
 
 #define GIVE(lives, ...) give(lives, &(struct event){__VA_ARGS__})
 #define SLEEPS		 .state = OFF_CPU_STATE_SLEEPS, .call = FUTEX
+#define READS		 .state = OFF_CPU_STATE_SLEEPS, .call = READ
 
 static void check(struct lives *lives, const char *expected)
 {
@@ -148,6 +162,42 @@ static void test_turns(void **state)
 	assert_int_equal(told.life[1], 200);
 	check(lives, "2: ready 90 begins; 1: ran 100 waited 25 ready 5 by 2 stack 101 S before; "
 		     "2: ran 30 ready 20 R; 2: ran 20 ends; 1: ran 20 waited 50 S open; ");
+}
+
+/* What it waits for is told when it is another one; a wait without a descriptor is for none. */
+static void test_objects(void **state)
+{
+	struct lives *lives = new_lives();
+
+	(void)state;
+	meet(lives, 1, -500);
+	GIVE(lives, .time = 100, .prev = 1, READS, .prev_count = 7, .flags = THREADS_NEW_OBJECT,
+	     .object = 3);
+	GIVE(lives, .time = 110, .next = 1, .next_count = 7);
+	GIVE(lives, .time = 120, .prev = 1, SLEEPS, .prev_count = 8);
+	GIVE(lives, .time = 130, .next = 1, .next_count = 8);
+	GIVE(lives, .time = 140, .prev = 1, READS, .prev_count = 9);
+	GIVE(lives, .time = 150, .next = 1, .next_count = 9);
+	GIVE(lives, .time = 160, .prev = 1, READS, .prev_count = 10, .flags = THREADS_NEW_OBJECT,
+	     .object = UNKNOWN);
+	/* however many rows the wait has, it is one */
+	lives_cut(lives, BEGIN + 170, 0);
+	lives_cut(lives, BEGIN + 180, 0);
+	assert_int_equal(lives_counts(lives).objects_missed, 1);
+	/* another film has it anew */
+	GIVE(lives, .time = 190, .next = 1, .next_count = 10);
+	GIVE(lives, .time = 200, .prev = 1, READS, .prev_count = 11, .flags = THREADS_NEW_OBJECT,
+	     .object = 4);
+	lives_cut(lives, BEGIN + 210, 0);
+	lives_cut(lives, BEGIN + 220, 0);
+	told.objects = 0;
+	lives_turn(lives);
+	lives_cut(lives, BEGIN + 230, 0);
+	assert_int_equal(told.objects, 1);
+	check(lives, "1: ran 100 waited 10 object 503 S before; 1: ran 10 waited 10 S; "
+		     "1: ran 10 waited 10 object 503 S; 1: ran 10 waited 10 S open; "
+		     "1: waited 10 S open; 1: waited 10 S; 1: ran 10 waited 10 object 504 S open; "
+		     "1: waited 10 object 504 S open; 1: waited 10 object 504 S before open; ");
 }
 
 /* The number of its switches shows that one of them was not seen. */
@@ -285,9 +335,13 @@ static void test_ended_waker(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),	    cmocka_unit_test(test_missed),
-		cmocka_unit_test(test_listed),	    cmocka_unit_test(test_woken_before_cut),
-		cmocka_unit_test(test_vanished),    cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_missed),
+		cmocka_unit_test(test_listed),
+		cmocka_unit_test(test_woken_before_cut),
+		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_ended_waker),
 	};
 

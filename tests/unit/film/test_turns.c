@@ -4,7 +4,9 @@
 #include <errno.h>
 
 /* first: cmocka has a macro fail() */
+#include "film/kinds.h"
 #include "film/reader.h"
+#include "film/unpack.h"
 #include "make.h"
 
 #define TURNS	70000 /* more than a block holds */
@@ -25,6 +27,7 @@ static struct film_turn turn_number(uint64_t i)
 		.thread = (uint32_t)(i % THREADS),
 		.stack = (uint32_t)(i % STACKS),
 		.waker = (uint32_t)((i + 1) % THREADS),
+		.object = (uint32_t)(i % 3),
 		.call = (uint16_t)(i % 400),
 		.cpu = (uint16_t)(i % 1000),
 		.state = "RSDITtF"[i % 7],
@@ -56,6 +59,7 @@ static int is_next(void *context, const struct film_turns *turns)
 		assert_int_equal(turns->thread[i], turn.thread);
 		assert_int_equal(turns->stack[i], turn.stack);
 		assert_int_equal(turns->waker[i], turn.waker);
+		assert_int_equal(turns->object[i], turn.object);
 		assert_int_equal(turns->call[i], turn.call);
 		assert_int_equal(turns->cpu[i], turn.cpu);
 		assert_int_equal(turns->state[i], turn.state);
@@ -128,6 +132,44 @@ static void test_merge(void **state)
 	assert_int_equal(seen.next, TURNS);
 	film_free(film);
 	remove_folder();
+}
+
+/* A block from before turns had objects is read as one that has none. */
+static void test_without_objects(void **state)
+{
+	const struct film_kind *kind = film_kind(FILM_BLOCK_TURNS);
+	const struct layout_limits limits = {
+		{[LAYOUT_THREAD] = THREADS, [LAYOUT_STACK] = STACKS, [LAYOUT_FRAME] = 3}};
+	struct layout older = kind->layout;
+	struct film_turn rows[2] = {turn_number(101), turn_number(102)};
+	const struct film_span span = {.t0 = rows[0].end,
+				       .t1 = rows[1].end,
+				       .total = rows[0].waited + rows[1].waited,
+				       .count = 2};
+	struct film_unpacker u = {0};
+	struct film_unpacked unpacked;
+	struct columns c = {0};
+
+	(void)state;
+	assert_int_equal(layout_pack(&c, &kind->layout, 0, rows, 2), 0);
+	assert_int_equal(
+		film_unpack(&u, kind, &limits, &span, c.packed.at, c.packed.count, &unpacked), 0);
+	assert_int_equal(unpacked.view.turns.object[0], rows[0].object);
+	older.count--;
+	assert_int_equal(layout_pack(&c, &older, 0, rows, 2), 0);
+	assert_int_equal(
+		film_unpack(&u, kind, &limits, &span, c.packed.at, c.packed.count, &unpacked), 0);
+	assert_int_equal(unpacked.view.turns.object[0], 0);
+	assert_int_equal(unpacked.view.turns.object[1], 0);
+	assert_int_equal(unpacked.view.turns.flags[1], rows[1].flags);
+	/* nothing else may be missing */
+	older.count--;
+	assert_int_equal(layout_pack(&c, &older, 0, rows, 2), 0);
+	assert_int_equal(
+		film_unpack(&u, kind, &limits, &span, c.packed.at, c.packed.count, &unpacked),
+		-EBADMSG);
+	columns_free(&c);
+	film_unpacker_free(&u);
 }
 
 struct parts {
@@ -229,9 +271,8 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_turns),		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_without_objects), cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_refused),
 	};
 

@@ -74,6 +74,7 @@ int store_slice(struct store *store, const struct store_ask *ask, const struct l
 						 .state = 'S',
 						 .waker = 1,
 						 .stack = 2,
+						 .object = 1,
 						 .context = FILM_WAIT_BY_TIMER,
 						 .arguments = {UINT64_MAX}}};
 	int err = refuse(ask, why);

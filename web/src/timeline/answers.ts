@@ -96,6 +96,9 @@ export interface SliceAnswer {
 		arguments: string[];
 		state: string;
 		descriptor: string;
+		/** What it waited for, by name; empty: nothing that has one, or it is not known: the next says why. */
+		object: string;
+		object_unknown: string;
 		context: string;
 		iowait: boolean;
 		waker: ThreadName | null;

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_OBJECT_ABI_H
+#define BPF_OBJECT_ABI_H
+
+/* What object.h reads of the file that a thread waits for: camera/objects.c names it. */
+
+#include "off_cpu_abi.h"
+
+/* Bytes of names: a path that is longer is cut, and says so. */
+#define OBJECT_TEXT_MAX 1536
+/* The longest name of a directory entry, and the byte that ends it. */
+#define OBJECT_NAME_MAX 256
+/* The deepest path. */
+#define OBJECT_NAMES_MAX 64
+
+/*
+ * So many new objects after it was told, an object that is still in use is told again, with another
+ * number: user space may forget what is twice as old.
+ */
+#define OBJECT_AGE_BITS 16
+
+struct object_told {
+	__u32 number;	 /* from 1 */
+	__u32 fd;	 /* as the thread that was seen first with it calls it */
+	__u64 inode;	 /* its number */
+	__u64 far_inode; /* of a Unix socket: that of the other end; 0: not known */
+	__u32 far_pid;	 /* of a Unix socket: the process that made the other end; 0: not known */
+	__u16 family, type, protocol; /* of a socket */
+	__u16 near_port, far_port;    /* in the order of this machine */
+	__u8 near[16], far[16];	      /* addresses: of IPv4 the first four bytes */
+	__u8 descriptor;	      /* enum off_cpu_descriptor */
+	__u8 listens;
+	__u8 is_deleted; /* no directory has it */
+	__u8 is_cut;	 /* the path's first names are missing */
+	__u8 far_named;	 /* the text is the address of the other end */
+	__u8 unused;
+	/*
+	 * Of text. A path: so many names, the last one of the path first, each ended by a zero; of
+	 * a Unix socket: its address.
+	 */
+	__u16 bytes, names;
+	__u8 unused_too[4];
+	char text[OBJECT_TEXT_MAX];
+};
+
+#define OBJECT_WORDS(bytes) ((__builtin_offsetof(struct object_told, text) + (bytes) + 7) / 8)
+
+#endif

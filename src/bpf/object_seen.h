@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_OBJECT_SEEN_H
+#define BPF_OBJECT_SEEN_H
+
+/* The object of a thread's wait, found out anew only where it is another one than the last time. */
+#include "object.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct file___seen {
+	struct inode *f_inode;
+	void *f_op;
+};
+
+#pragma clang attribute pop
+
+/* asm/unistd_64.h */
+#define SYSCALL_POLL  7
+#define SYSCALL_PPOLL 271
+
+/* What a thread has waited for last. All zero: nothing yet. */
+struct object_seen {
+	__u64 file, operations, inode, name;
+	__u32 fd, age;
+	__u32 object; /* its number; 0: not known */
+	__u8 descriptor;
+};
+
+/* The file that a descriptor is of. Each step that can be is a load: this is often done. */
+static __always_inline struct file___seen *object_file(struct task_struct *task, __u32 fd)
+{
+	struct task_struct___descriptor *more = (void *)task;
+	struct file___descriptor *file = NULL, **files;
+	struct fdtable___descriptor *table;
+
+	table = more->files->fdt;
+	files = table->fd;
+	if (fd >= table->max_fds || bpf_probe_read_kernel(&file, sizeof(file), &files[fd]))
+		return NULL;
+	return (void *)file;
+}
+
+/* poll(2) with one descriptor waits for that one. It is the current thread that does. */
+static __always_inline bool object_polled(__u64 call, __u64 descriptors, __u64 count, __u32 *fd)
+{
+	return (call == SYSCALL_POLL || call == SYSCALL_PPOLL) && count == 1 &&
+	       !bpf_probe_read_user(fd, sizeof(*fd), (void *)descriptors);
+}
+
+/*
+ * Finds what a descriptor is of: the kind, which is returned, and the object.
+ *
+ * The memory of a file that was closed is soon another one's. Sockets, pipes and files have a
+ * number of their own; what has none is told by its operations.
+ */
+static __always_inline __u8 object_find(struct object_seen *seen, struct task_struct *task,
+					__u32 fd, __u32 kind)
+{
+	struct file___seen *file = object_file(task, fd);
+	__u64 operations, inode, name;
+	__u8 descriptor = seen->descriptor;
+	bool is_same;
+
+	if (!file)
+		return OFF_CPU_FD_NONE;
+	operations = (__u64)BPF_CORE_READ(file, f_op);
+	inode = BPF_CORE_READ(file, f_inode, i_ino);
+	is_same =
+		(__u64)file == seen->file && operations == seen->operations && inode == seen->inode;
+	if (!is_same)
+		descriptor = descriptor_of_file((void *)file);
+	name = object_name((void *)file, descriptor);
+	if (is_same && name == seen->name && fd == seen->fd && seen->age == object_age())
+		return descriptor;
+	seen->descriptor = descriptor;
+	seen->file = (__u64)file;
+	seen->operations = operations;
+	seen->inode = inode;
+	seen->name = name;
+	seen->fd = fd;
+	seen->age = object_age();
+	seen->object = object_of(task, (void *)file, (__u64)descriptor << 32 | fd, kind);
+	return descriptor;
+}
+
+#endif

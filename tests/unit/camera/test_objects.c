@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the kernel's side reads of files becomes words, whatever they are named. */
+#include "../prelude.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "camera/objects.h"
+
+static const char *words_of(const struct object_told *told, size_t size)
+{
+	static char text[4096];
+	struct buf words = {0};
+
+	*text = 0;
+	if (object_words(told, size, &words))
+		snprintf(text, sizeof(text), "%s", (const char *)words.at);
+	buf_free(&words);
+	return text;
+}
+
+#define WORDS(...)  words_of(&(struct object_told){__VA_ARGS__}, sizeof(struct object_told))
+#define NAMES(s, n) .text = s, .bytes = sizeof(s), .names = n
+
+static void test_paths(void **state)
+{
+	const struct object_told path = {.descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 2)};
+
+	(void)state;
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 2)),
+			    "/data/wal");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_DIRECTORY), "/");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_FILE, NAMES("a\nb", 1), .is_deleted = 1),
+			    "/a\nb (deleted)");
+	assert_string_equal(
+		WORDS(.descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 2), .is_cut = 1),
+		".../data/wal");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_PIPE, NAMES("fifo\0tmp", 2)),
+			    "/tmp/fifo");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_PIPE, .inode = 77), "pipe 77");
+	/* damaged: more or fewer names than it says, a name that does not end, too few bytes */
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 1)), "");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_FILE, NAMES("wal\0data", 3)), "");
+	assert_string_equal(
+		WORDS(.descriptor = OFF_CPU_FD_FILE, .text = "wal", .bytes = 3, .names = 1), "");
+	assert_string_equal(words_of(&path, offsetof(struct object_told, text) + 9), "/data/wal");
+	assert_string_equal(words_of(&path, offsetof(struct object_told, text) + 8), "");
+	assert_string_equal(words_of(&path, 8), "");
+}
+
+static void test_sockets(void **state)
+{
+	(void)state;
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_SOCKET, .family = AF_INET,
+				  .type = SOCK_STREAM, .protocol = 6, .near = {127, 0, 0, 1},
+				  .near_port = 80, .far = {10, 0, 0, 7}, .far_port = 4321),
+			    "tcp 127.0.0.1:80 -> 10.0.0.7:4321");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_SOCKET, .family = AF_INET6,
+				  .type = SOCK_STREAM, .protocol = 6, .near_port = 443,
+				  .listens = 1),
+			    "tcp [::]:443 (listens)");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_SOCKET, .family = AF_INET,
+				  .type = SOCK_DGRAM, .protocol = 17, .near_port = 53),
+			    "udp 0.0.0.0:53");
+	assert_string_equal(
+		WORDS(.descriptor = OFF_CPU_FD_SOCKET, .family = AF_NETLINK, .inode = 5),
+		"netlink socket 5");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_SOCKET, .family = 250, .inode = 5),
+			    "socket 5 of family 250");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_UNIX_SOCKET, .family = AF_UNIX,
+				  .text = "/run/x", .bytes = 7, .listens = 1),
+			    "unix /run/x (listens)");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_UNIX_SOCKET, .family = AF_UNIX,
+				  .text = "\0ab\0c", .bytes = 5, .far_pid = 12),
+			    "unix @ab@c, made by pid 12 at the other end");
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_UNIX_SOCKET, .family = AF_UNIX,
+				  .inode = 8, .far_inode = 9),
+			    "unix socket 8 -> 9");
+}
+
+static void test_numbers(void **state)
+{
+	(void)state;
+	assert_string_equal(WORDS(.descriptor = OFF_CPU_FD_EPOLL, .fd = 5), "epoll fd 5");
+	assert_string_equal(WORDS(.descriptor = 255, .fd = 6), "file fd 6");
+}
+
+static unsigned int rows;
+
+static uint32_t row_of(void *context, const char *words)
+{
+	(void)context;
+	(void)words;
+	return ++rows;
+}
+
+/* Rows are made once in a film; what was told long ago is forgotten. */
+static void test_rows(void **state)
+{
+	struct objects *objects = objects_new(&(struct objects_to){row_of, NULL});
+	struct object_told told = {.descriptor = OFF_CPU_FD_EPOLL, .number = 7};
+
+	(void)state;
+	assert_non_null(objects);
+	objects_take(objects, &told, sizeof(told));
+	assert_int_equal(objects_row(objects, 8), 0);
+	assert_int_equal(objects_row(objects, 7), 1);
+	assert_int_equal(objects_row(objects, 7), 1);
+	objects_turn(objects);
+	assert_int_equal(objects_row(objects, 7), 2);
+	told.number += 2u << OBJECT_AGE_BITS;
+	objects_take(objects, &told, sizeof(told));
+	assert_int_equal(objects_row(objects, 7), 0);
+	assert_int_equal(objects_row(objects, told.number), 3);
+	assert_int_equal(objects_lost(objects), 0);
+	objects_take(objects, &told, 4);
+	assert_int_equal(objects_lost(objects), 1);
+	objects_free(objects);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_sockets),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
