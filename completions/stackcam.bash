@@ -109,6 +109,10 @@ _stackcam_options()
 		echo "--format -o --output --limit --fail-above --fail-on --wide --no-color
 			-h --help $question"
 		;;
+	explain)
+		echo "-p --process -t --thread -n --name --from --to --slowest --format
+			-o --output -h --help"
+		;;
 	play) echo "--port --open -h --help" ;;
 	resolve) echo "--debug-dir --no-debuginfod --lines --inlines --force -h --help" ;;
 	threads)
@@ -152,7 +156,7 @@ _stackcam_value()
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
 			heatmap histogram graph chrome perfetto states states-json requests requests-json"
 		;;
-	threads,--format) _stackcam_reply -W "text json" ;;
+	threads,--format | explain,--format) _stackcam_reply -W "text json" ;;
 	replay,--format) _stackcam_reply -W "text chrome perfetto" ;;
 	replay,-o | replay,--output) _stackcam_files -f ;;
 	diff,--format) _stackcam_reply -W "table folded svg html pprof speedscope json" ;;
@@ -231,7 +235,7 @@ _stackcam()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_stackcam_reply -W "record trace report replay diff play resolve threads doctor serve agent help version -h --help --version"
+		_stackcam_reply -W "record trace report explain replay diff play resolve threads doctor serve agent help version -h --help --version"
 		return
 	fi
 	if [[ $verb == record || $verb == trace ]]; then
@@ -259,9 +263,9 @@ _stackcam()
 		return
 	fi
 	case $verb in
-	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace report replay diff play resolve threads doctor serve agent" ;;
+	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace report explain replay diff play resolve threads doctor serve agent" ;;
 	record | trace) _stackcam_files -c ;;
-	report | replay | diff | play | resolve) _stackcam_films ;;
+	report | explain | replay | diff | play | resolve) _stackcam_films ;;
 	esac
 }
 

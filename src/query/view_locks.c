@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "query/lock_words.h"
 #include "query/view_fill.h"
 #include "query/view_paths.h"
 #include "query/wait_class.h"
@@ -26,29 +27,12 @@ struct open_wait {
 	uint64_t end, duration;
 };
 
-static const char *const kinds[] = {
-	[FILM_LOCK_WORD] = "futex lock",
-	[FILM_LOCK_MUTEX] = "mutex",
-	[FILM_LOCK_MUTEX_PI] = "PI mutex",
-	[FILM_LOCK_MUTEX_ROBUST] = "robust mutex",
-	[FILM_LOCK_RWLOCK_READ] = "rwlock (read)",
-	[FILM_LOCK_RWLOCK_WRITE] = "rwlock (write)",
-	[FILM_LOCK_RUST_MUTEX] = "Rust mutex",
-	[FILM_LOCK_RUST_RWLOCK] = "Rust rwlock",
-	[FILM_LOCK_PARKING_LOT] = "parking_lot",
-	[FILM_LOCK_GIL] = "Python GIL",
-	[FILM_LOCK_PYTHON] = "Python lock",
-	[FILM_LOCK_MONITOR] = "Java monitor",
-	[FILM_LOCK_JAVA] = "java.util.concurrent lock",
-	[FILM_LOCK_GO] = "Go runtime lock",
-};
-
 /* "[mutex guard in app]", "[mutex 0x7f10 of app (12)]" */
 static void lock_words(const struct film *film, const struct film_locks *locks, size_t i,
 		       char *words, size_t size)
 {
 	uint32_t kind = locks->kind[i];
-	const char *what = kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[kind] : "lock";
+	const char *what = lock_kind_words(kind);
 	const struct film_frame *place = &film->frames[locks->place[i]];
 	const struct film_process *process =
 		&film->processes[film->threads[locks->thread[i]].process];
@@ -60,8 +44,7 @@ static void lock_words(const struct film *film, const struct film_locks *locks, 
 	else if (locks->place[i])
 		snprintf(words, size, "[%s %.60s+0x%llx]", what, image,
 			 (unsigned long long)place->address);
-	else if (kind == FILM_LOCK_PARKING_LOT || kind == FILM_LOCK_JAVA)
-		/* the address is that of the waiter's own word */
+	else if (lock_is_waiters_own(kind))
 		snprintf(words, size, "[%s of %.60s (%u)]", what, process->comm, process->pid);
 	else
 		snprintf(words, size, "[%s 0x%llx of %.60s (%u)]", what,

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/verb.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "film/reader.h"
+#include "query/explain.h"
+#include "query/explain_groups.h"
+#include "show/explain.h"
+#include "show/output.h"
+#include "show/words.h"
+
+enum {
+	EXPLAINED_MAX = 1000,
+	GROUPS_SHOWN = 12,
+};
+
+struct arguments {
+	struct filter filter;
+	const char *film, *output;
+	uint64_t slowest; /* how many threads are explained */
+	bool is_json, help;
+};
+
+enum {
+	OPTION_FORMAT = 1,
+	OPTION_FROM,
+	OPTION_TO,
+	OPTION_SLOWEST,
+};
+
+static const struct option long_options[] = {
+	{"process", required_argument, NULL, 'p'},
+	{"pid", required_argument, NULL, 'p'},
+	{"thread", required_argument, NULL, 't'},
+	{"tid", required_argument, NULL, 't'},
+	{"name", required_argument, NULL, 'n'},
+	{"from", required_argument, NULL, OPTION_FROM},
+	{"to", required_argument, NULL, OPTION_TO},
+	{"slowest", required_argument, NULL, OPTION_SLOWEST},
+	{"format", required_argument, NULL, OPTION_FORMAT},
+	{"output", required_argument, NULL, 'o'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static const char help[] =
+	"usage: stackcam explain [OPTION…] [FILM]\n"
+	"\n"
+	"Says in sentences why threads took as long as they did: what they waited for, what the\n"
+	"threads that they waited for did meanwhile, and what they did themselves. The parts add\n"
+	"up to the time. The film (default: stackcam.film) needs the lives of threads:\n"
+	"'stackcam record -e threads,on-cpu,lock', with -a to see what other processes did.\n"
+	"\n"
+	"Without an option it lists the groups of threads, and explains the thread that ran or\n"
+	"waited most.\n"
+	"\n"
+	"  -p, --process PID    threads of this process; may be repeated\n"
+	"  -t, --thread TID     this thread; may be repeated\n"
+	"  -n, --name GLOB      threads, or processes, of this name; may be repeated\n"
+	"      --from TIME      from then on: 2.5s after the film's start, or 14:32:08 of the day\n"
+	"      --to TIME        until then\n"
+	"      --slowest N      explain the N threads that ran or waited most (default 1)\n"
+	"      --format FORMAT  text (the default) or json\n"
+	"  -o, --output FILE    write there instead of standard output\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Examples:\n"
+	"  stackcam record -a -e threads,on-cpu,lock -d 10 && stackcam explain\n"
+	"  stackcam explain --process 1234 --slowest 3 x.film\n"
+	"  stackcam explain --thread 1240 --from 14:32:08 --to 14:32:09 x.film\n"
+	"  stackcam explain --format json x.film | jq '.requests[0].parts[0].words'\n";
+
+/* Returns 0 or an exit status. */
+static int take_question(struct arguments *a, int option, const char *value)
+{
+	struct question q = {.filter = a->filter};
+	struct fail why = {0};
+	int err = question_take(&q, option, value, &why);
+
+	a->filter = q.filter;
+	return err ? cmd_usage("explain", "%s", why.what) : 0;
+}
+
+/* Returns 0 or an exit status. */
+static int take_option(struct arguments *a, int option, char **argv)
+{
+	switch (option) {
+	case 'p':
+		return take_question(a, QUESTION_PID, optarg);
+	case 't':
+		return take_question(a, QUESTION_TID, optarg);
+	case 'n':
+		return take_question(a, QUESTION_COMM, optarg);
+	case OPTION_FROM:
+		return take_question(a, QUESTION_FROM, optarg);
+	case OPTION_TO:
+		return take_question(a, QUESTION_TO, optarg);
+	case OPTION_SLOWEST:
+		if (text_parse_u64(optarg, 1, EXPLAINED_MAX, &a->slowest))
+			return cmd_usage("explain", "'%s' is not a number from 1 to %d", optarg,
+					 EXPLAINED_MAX);
+		return 0;
+	case OPTION_FORMAT:
+		a->is_json = !strcmp(optarg, "json");
+		if (!a->is_json && strcmp(optarg, "text"))
+			return cmd_usage("explain",
+					 "there is no format '%s'; these are: text, json", optarg);
+		return 0;
+	case 'o':
+		a->output = strcmp(optarg, "-") ? optarg : NULL;
+		return 0;
+	case 'h':
+		a->help = true;
+		return 0;
+	default:
+		return cmd_usage_option("explain", argv, long_options);
+	}
+}
+
+/* Returns 0 or an exit status. */
+static int parse(struct arguments *a, int argc, char **argv)
+{
+	int option, status;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "p:t:n:o:h", long_options, NULL)) != -1) {
+		status = take_option(a, option, argv);
+		if (status || a->help)
+			return status;
+	}
+	if (optind + 1 < argc)
+		return cmd_usage("explain", "one film at a time; '%s' is too many",
+				 argv[optind + 1]);
+	if (optind < argc)
+		a->film = argv[optind];
+	return 0;
+}
+
+/* Explains the first *count choices. 0 or -ENOMEM. */
+static int explain_all(struct explainer *e, const struct explain_choice *choices,
+		       struct explanation *all, size_t count)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < count; i++)
+		err = explain_thread(e, choices[i].thread, e->from, e->to, false, &all[i]);
+	return err;
+}
+
+static int put_text(struct explainer *e, const struct explanation *all, size_t count,
+		    const struct explain_groups *groups, FILE *out)
+{
+	int err = 0;
+
+	show_explain_groups(e, groups, GROUPS_SHOWN, out);
+	for (size_t i = 0; !err && i < count; i++)
+		err = show_explanation(e, &all[i], out);
+	return err;
+}
+
+/* 0 or a negative errno with *why filled. */
+static int write_answer(const struct arguments *a, struct explainer *e, FILE *out, struct fail *why)
+{
+	struct explain_choice *choices = NULL;
+	struct explain_groups groups = {0};
+	struct explanation *all = NULL;
+	size_t count, chosen;
+	int err = explain_choose(e, &a->filter, &choices, &count, why);
+
+	if (!err && !count)
+		err = fail(why, -ENOENT, NULL,
+			   "nothing of the film matches: no thread is explained");
+	chosen = err ? 0 : count < a->slowest ? count : a->slowest;
+	if (!err) {
+		all = calloc(chosen, sizeof(*all));
+		err = all ? explain_group(&groups, e, choices, count) : -ENOMEM;
+		if (!err)
+			err = explain_all(e, choices, all, chosen);
+		if (!err && a->is_json)
+			err = show_explanations_json(e, all, chosen, &groups, out);
+		else if (!err)
+			err = put_text(e, all, chosen, &groups, out);
+		if (err)
+			fail_errno(why, err, NULL, "cannot explain '%s'", a->film);
+	}
+	for (size_t i = 0; all && i < chosen; i++)
+		explanation_free(&all[i]);
+	free(all);
+	explain_groups_free(&groups);
+	free(choices);
+	return err;
+}
+
+static int explain(const struct arguments *a, struct film *film, struct fail *why)
+{
+	struct explainer e;
+	struct output output;
+	int err = explainer_init(&e, film, &a->filter, why), closed;
+
+	if (!err)
+		err = output_open(&output, a->output, why);
+	if (!err) {
+		err = write_answer(a, &e, output.file, why);
+		if (!err && !a->is_json && !fflush(output.file))
+			words_lost(film, e.event, stderr);
+		closed = output_close(&output, !err, err ? NULL : why);
+		err = err ? err : closed;
+	}
+	explainer_free(&e);
+	return err;
+}
+
+static int run(const struct arguments *a)
+{
+	struct film *film = NULL;
+	struct fail why = {0};
+	int err = film_open(a->film, &film, &why);
+
+	if (!err)
+		err = explain(a, film, &why);
+	film_free(film);
+	if (err == -EPIPE && !a->output)
+		output_broken_pipe();
+	if (err)
+		fail_print(&why);
+	return err ? fail_exit_status(&why) : 0;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+	struct arguments a = {.film = "stackcam.film", .slowest = 1};
+	int status = parse(&a, argc, argv);
+	struct question q = {.filter = a.filter};
+
+	if (!status && a.help)
+		fputs(help, stdout);
+	else if (!status)
+		status = run(&a);
+	question_free(&q);
+	return status;
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/critical.h"
+
+#include <errno.h>
+
+/* A thread on the way, with the wait that led to it. */
+struct visit {
+	uint32_t thread, wait;
+	uint64_t clip; /* the walk goes back no further in it */
+	size_t at;     /* its slice that was looked at last; HISTORY_NONE: none yet */
+};
+
+struct walk {
+	struct critical_path *path;
+	const struct histories *histories;
+	bool idle;
+	uint64_t now;
+	struct visit visits[CRITICAL_DEPTH_MAX + 1];
+	size_t depth; /* of visits */
+};
+
+const char *critical_end_name(enum critical_end end)
+{
+	static const char *const names[CRITICAL_ENDS] = {
+		[CRITICAL_CPU] = "cpu",		[CRITICAL_READY] = "ready",
+		[CRITICAL_HOLE] = "hole",	[CRITICAL_DEVICE] = "device",
+		[CRITICAL_NETWORK] = "network", [CRITICAL_TIMER] = "timer",
+		[CRITICAL_IDLE] = "idle",	[CRITICAL_OPEN] = "open",
+		[CRITICAL_CYCLE] = "deadlock",	[CRITICAL_UNFILMED] = "unfilmed",
+		[CRITICAL_UNKNOWN] = "unknown", [CRITICAL_EARLIER] = "earlier",
+		[CRITICAL_ABSENT] = "absent",
+	};
+
+	return names[end];
+}
+
+/* Ends the time from start to now. */
+static bool put(struct walk *w, const struct visit *visit, uint64_t start, size_t slice,
+		enum critical_end ended)
+{
+	struct critical_step step = {start, w->now, slice, visit->thread, visit->wait, ended};
+
+	w->now = start;
+	return vec_push(&w->path->steps, step);
+}
+
+static bool is_of_network(enum wait_class class)
+{
+	return class == WAIT_RECEIVE || class == WAIT_SEND || class == WAIT_CONNECT ||
+	       class == WAIT_ACCEPT || class == WAIT_POLL;
+}
+
+/* Whether a thread is on the way to this one: a cycle. */
+static bool is_visited(const struct walk *w, uint32_t thread)
+{
+	for (size_t i = 0; i < w->depth; i++)
+		if (w->visits[i].thread == thread)
+			return true;
+	return false;
+}
+
+/* How a wait ended whose waker is no thread, or is not followed. */
+static enum critical_end end_of_wait(const struct walk *w, const struct history_slice *slice)
+{
+	enum wait_class class = slice_wait_class(slice->kind);
+
+	if (wait_class_is_idle(class) && slice->context != FILM_WAIT_BY_TIMER)
+		return CRITICAL_IDLE;
+	if (slice->flags & FILM_WAIT_OPEN)
+		return slice->flags & HISTORY_HELD && is_visited(w, slice->waker) ? CRITICAL_CYCLE
+										  : CRITICAL_OPEN;
+	if (class == WAIT_DISK)
+		return CRITICAL_DEVICE;
+	if (slice->context == FILM_WAIT_BY_TIMER || class == WAIT_SLEEP)
+		return CRITICAL_TIMER;
+	if (is_of_network(class) && slice->context != FILM_WAIT_BY_THREAD)
+		return CRITICAL_NETWORK;
+	return slice->context == FILM_WAIT_BY_THREAD && slice->waker ? CRITICAL_UNFILMED
+								     : CRITICAL_UNKNOWN;
+}
+
+static enum critical_end end_of(const struct walk *w, const struct history_slice *slice)
+{
+	switch (slice->kind) {
+	case SLICE_ON_CPU:
+		return CRITICAL_CPU;
+	case SLICE_WOKEN:
+	case SLICE_PREEMPTED:
+		return CRITICAL_READY;
+	case SLICE_HOLE:
+		return CRITICAL_HOLE;
+	default:
+		return end_of_wait(w, slice);
+	}
+}
+
+static bool is_too_deep(struct walk *w)
+{
+	if (w->depth <= CRITICAL_DEPTH_MAX)
+		return false;
+	w->path->too_deep++;
+	return true;
+}
+
+/* The same of a wait that has not ended, whose lock's holder is known. */
+static bool is_held(struct walk *w, const struct history_slice *slice)
+{
+	return slice->flags & HISTORY_HELD && !is_visited(w, slice->waker) &&
+	       histories_find(w->histories, slice->waker, w->now - 1) != HISTORY_NONE &&
+	       !is_too_deep(w);
+}
+
+/* Whether a wait that ends now is to be followed to its waker, which ran then. */
+static bool is_followed(struct walk *w, const struct history_slice *slice)
+{
+	const struct histories *histories = w->histories;
+	enum wait_class class;
+	size_t waker;
+
+	if (!slice_is_wait(slice->kind) || slice->end != w->now || !slice->waker ||
+	    slice->waker == slice->thread)
+		return false;
+	if (slice->flags & FILM_WAIT_OPEN)
+		return is_held(w, slice);
+	if (slice->context != FILM_WAIT_BY_THREAD && slice->context != FILM_WAIT_BY_EITHER)
+		return false;
+	class = slice_wait_class(slice->kind);
+	/*
+	 * its own thread may take part in the end of an access to a disk; the disk is what it took
+	 */
+	if (class == WAIT_DISK || (wait_class_is_idle(class) && (w->depth > 1 || !w->idle)))
+		return false;
+	waker = histories_find(histories, slice->waker, w->now - 1);
+	if (waker == HISTORY_NONE || histories->slices[waker].end < w->now)
+		return false;
+	if (histories->slices[waker].kind != SLICE_ON_CPU &&
+	    histories->slices[waker].kind != SLICE_HOLE)
+		return false;
+	return !is_too_deep(w);
+}
+
+static bool follow(struct walk *w, size_t at, uint64_t start)
+{
+	const struct history_slice *slice = &w->histories->slices[at];
+	struct critical_wait wait = {
+		.slice = at,
+		.start = start,
+		.end = w->now,
+		.parent = w->visits[w->depth - 1].wait,
+		.depth = (uint32_t)w->depth - 1,
+		.is_likely = slice->context == FILM_WAIT_BY_EITHER,
+	};
+
+	if (!vec_push(&w->path->waits, wait))
+		return false;
+	w->visits[w->depth++] = (struct visit){
+		.thread = slice->waker,
+		.wait = (uint32_t)w->path->waits.count,
+		.clip = start,
+		.at = HISTORY_NONE,
+	};
+	return true;
+}
+
+/* The slice of a visit's thread that covers the ns before now, or the last one before that. */
+static size_t slice_before_now(const struct walk *w, struct visit *visit)
+{
+	size_t at = visit->at, first = w->histories->first[visit->thread];
+
+	if (at == HISTORY_NONE)
+		at = histories_find(w->histories, visit->thread, w->now - 1);
+	else
+		while (at != HISTORY_NONE && w->histories->slices[at].start >= w->now)
+			at = at > first ? at - 1 : HISTORY_NONE;
+	visit->at = at;
+	return at;
+}
+
+/* One step back in the thread that is visited. */
+static bool step(struct walk *w, struct visit *visit)
+{
+	size_t at = slice_before_now(w, visit);
+	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &w->histories->slices[at];
+	uint64_t start = visit->clip;
+	enum critical_end ended;
+
+	if (!slice || slice->end < w->now) {
+		if (slice && slice->end > start)
+			start = slice->end;
+		return put(w, visit, start, HISTORY_NONE, CRITICAL_ABSENT);
+	}
+	if (slice->start > start)
+		start = slice->start;
+	if (is_followed(w, slice))
+		return follow(w, at, start);
+	ended = end_of(w, slice);
+	if (!put(w, visit, start, at, ended))
+		return false;
+	if (w->depth > 1 && slice_is_wait(slice->kind) &&
+	    wait_class_is_idle(slice_wait_class(slice->kind)) && start > visit->clip)
+		return put(w, visit, visit->clip, HISTORY_NONE, CRITICAL_EARLIER);
+	return true;
+}
+
+static void reverse(struct critical_path *path)
+{
+	struct critical_step *at = path->steps.at;
+
+	for (size_t i = 0, k = path->steps.count; i + 1 < k; i++) {
+		struct critical_step kept = at[i];
+
+		at[i] = at[--k];
+		at[k] = kept;
+	}
+}
+
+int critical_find(struct critical_path *path, const struct histories *histories, uint32_t thread,
+		  uint64_t from, uint64_t to, bool idle)
+{
+	struct walk w = {.path = path, .histories = histories, .idle = idle, .now = to};
+
+	*path = (struct critical_path){0};
+	w.visits[w.depth++] = (struct visit){.thread = thread, .clip = from, .at = HISTORY_NONE};
+	while (w.depth) {
+		struct visit *visit = &w.visits[w.depth - 1];
+
+		if (w.now <= visit->clip)
+			w.depth--;
+		else if (!step(&w, visit))
+			return -ENOMEM;
+	}
+	reverse(path);
+	return 0;
+}
+
+void critical_free(struct critical_path *path)
+{
+	vec_free(&path->steps);
+	vec_free(&path->waits);
+}

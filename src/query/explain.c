@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/explain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "film/events.h"
+#include "query/explain_parts.h"
+
+/* linux/futex.h: the operation without its flags, and two of them */
+#define FUTEX_COMMAND	  0x7fu
+#define FUTEX_WAIT	  0
+#define FUTEX_WAIT_BITSET 9
+
+bool explain_is_condition(const struct history_slice *slice)
+{
+	uint32_t command = slice->operation & FUTEX_COMMAND;
+
+	if (slice->kind != SLICE_WAIT + WAIT_LOCK)
+		return false;
+	/* a mutex that is held and waited for is 2; conditions and semaphores wait otherwise */
+	return command == FUTEX_WAIT_BITSET || (command == FUTEX_WAIT && slice->value != 2);
+}
+
+static int no_lives(struct fail *why)
+{
+	return fail(why, -ENOENT, "record with 'stackcam record -e threads,on-cpu,lock'",
+		    "cannot explain: the film has no lives of threads");
+}
+
+/* What the film has beside the histories. */
+static int load_evidence(struct explainer *e, struct fail *why)
+{
+	uint32_t cpus = film_find_event(e->film, event_type(EVENT_ON_CPU)->name);
+	uint32_t locks = film_find_event(e->film, event_type(EVENT_LOCK)->name);
+	int err = 0;
+
+	e->has_samples = cpus;
+	e->has_locks = locks;
+	if (cpus)
+		err = explain_samples_load(&e->samples, e->film, cpus, e->from, e->to, why);
+	if (!err && locks)
+		err = explain_locks_load(&e->locks, e->film, locks, e->from, e->to, why);
+	if (!err && locks)
+		explain_locks_hold(&e->locks, &e->histories);
+	return err;
+}
+
+int explainer_init(struct explainer *e, struct film *film, const struct filter *filter,
+		   struct fail *why)
+{
+	uint64_t last;
+	int err;
+
+	*e = (struct explainer){.film = film, .event = slices_event(film)};
+	if (!e->event)
+		return no_lives(why);
+	err = filter_span(filter, &film->info, &e->from, &e->to, why);
+	last = film_turns_end(film, e->event);
+	if (e->from < film->info.start)
+		e->from = film->info.start;
+	if (e->to > last)
+		e->to = last;
+	if (!err && e->from >= e->to)
+		err = fail(why, -ENOENT, NULL, "the film has no lives of threads in that time");
+	if (!err)
+		err = histories_load(&e->histories, film, e->event, e->from, e->to, why);
+	if (!err)
+		err = load_evidence(e, why);
+	if (!err && explain_stacks_init(&e->stacks, film))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot explain");
+	for (size_t i = 0; !err && i < e->histories.count && !e->is_whole_machine; i++)
+		e->is_whole_machine = e->histories.slices[i].flags & FILM_WAIT_KERNEL;
+	return err;
+}
+
+void explainer_free(struct explainer *e)
+{
+	histories_free(&e->histories);
+	explain_samples_free(&e->samples);
+	explain_locks_free(&e->locks);
+	explain_stacks_free(&e->stacks);
+	free(e->ran);
+	free(e->ran_first);
+	*e = (struct explainer){0};
+}
+
+/* The part of [from, to) in which a thread lived. */
+static void cut_to_life(const struct histories *histories, uint32_t thread, uint64_t *from,
+			uint64_t *to)
+{
+	size_t first = histories->first[thread], next = histories->first[thread + 1];
+	uint64_t born = next > first ? histories->slices[first].start : histories->to;
+	uint64_t dead = next > first ? histories->slices[next - 1].end : histories->to;
+
+	if (*from < born)
+		*from = born;
+	if (*to > dead)
+		*to = dead;
+	if (*to < *from)
+		*to = *from;
+}
+
+int explain_thread(struct explainer *e, uint32_t thread, uint64_t from, uint64_t to, bool idle,
+		   struct explanation *x)
+{
+	struct critical_path path;
+	int err;
+
+	if (from < e->from)
+		from = e->from;
+	if (to > e->to)
+		to = e->to;
+	cut_to_life(&e->histories, thread, &from, &to);
+	*x = (struct explanation){.thread = thread, .from = from, .to = to};
+	err = critical_find(&path, &e->histories, thread, from, to, idle);
+	if (!err)
+		err = explain_sum_up(e, &path, x);
+	x->steps = path.steps.count;
+	x->waits = path.waits.count;
+	x->too_deep = path.too_deep;
+	critical_free(&path);
+	return err;
+}
+
+void explanation_free(struct explanation *x)
+{
+	vec_free(&x->parts);
+}
+
+/* How much of a slice is worth to be explained, in thousandths. */
+static unsigned int worth_of(const struct history_slice *slice)
+{
+	enum wait_class class;
+
+	if (!slice_is_wait(slice->kind))
+		return slice->kind == SLICE_HOLE ? 0 : 1000;
+	class = slice_wait_class(slice->kind);
+	if (wait_class_is_idle(class))
+		return 0;
+	/* a thread that sleeps, or that waits for another one's word, often has nothing to do */
+	if (class == WAIT_SLEEP || (slice->kind == SLICE_WAIT + WAIT_CHILD))
+		return 1;
+	return explain_is_condition(slice) ? 2 : 1000;
+}
+
+static int worthiest_first(const void *left, const void *right)
+{
+	const struct explain_choice *a = left, *b = right;
+
+	if (a->worth != b->worth)
+		return a->worth > b->worth ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+int explain_choose(struct explainer *e, const struct filter *filter,
+		   struct explain_choice **choices, size_t *count, struct fail *why)
+{
+	const struct histories *histories = &e->histories;
+	struct filter_kept kept;
+	int err = filter_apply(filter, e->film, &kept, why);
+
+	*count = 0;
+	*choices = calloc(e->film->thread_count + 1ull, sizeof(**choices));
+	if (!err && !*choices)
+		err = fail_errno(why, -ENOMEM, NULL, "cannot explain");
+	for (uint32_t thread = 1; !err && thread < e->film->thread_count; thread++) {
+		struct explain_choice choice = {.thread = thread};
+
+		if (!kept.threads[thread])
+			continue;
+		for (size_t i = histories->first[thread]; i < histories->first[thread + 1]; i++) {
+			const struct history_slice *slice = &histories->slices[i];
+			uint64_t length = slice->end - slice->start;
+
+			choice.life += length;
+			choice.worth += length / 1000 * worth_of(slice);
+		}
+		if (choice.life)
+			(*choices)[(*count)++] = choice;
+	}
+	if (*count)
+		qsort(*choices, *count, sizeof(**choices), worthiest_first);
+	filter_kept_free(&kept);
+	return err;
+}

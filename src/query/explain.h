@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_EXPLAIN_H
+#define QUERY_EXPLAIN_H
+
+#include "query/critical.h"
+#include "query/explain_locks.h"
+#include "query/explain_samples.h"
+#include "query/explain_stack.h"
+#include "query/lock_words.h"
+#include "query/filter.h"
+
+/*
+ * Why a thread took as long as it did: its critical path, with what is alike summed up. The parts
+ * are a tree: the parts of the thread itself add up to its time, the parts below a wait, which are
+ * of the threads that it waited for, to that wait.
+ */
+
+/* Threads beside which a ready one had to wait, and functions that ran, are named up to that. */
+#define EXPLAIN_NAMED 4
+
+struct explain_behind {
+	uint32_t thread;
+	uint64_t ns;
+};
+
+struct explain_function {
+	uint32_t stack; /* of which struct explain_stacks has the frame */
+	uint64_t samples;
+};
+
+struct explain_part {
+	uint32_t parent; /* place of the part that it is a part of, and 1; 0: of none */
+	uint32_t first,
+		next;	  /* its first part and its next sibling, the longest first: also and 1 */
+	uint8_t kind;	  /* enum slice_kind */
+	uint8_t ended;	  /* enum critical_end; of one that is followed nothing */
+	bool is_followed; /* to its waker, of which its parts are */
+	bool is_likely;	  /* an interrupt may have ended it instead, in some cases */
+	uint32_t thread, waker; /* whose time it is, and which thread ended it; 0: not known */
+	uint64_t duration, count, longest;
+	size_t slice; /* of the histories: the longest one; HISTORY_NONE: there is none */
+	const struct explain_lock *lock; /* null: not known */
+	/* of time on a CPU: what ran, most first; samples: all of them */
+	struct explain_function functions[EXPLAIN_NAMED];
+	uint64_t samples;
+	/* of time in the run queue: who ran on that CPU, longest first, */
+	struct explain_behind behind[EXPLAIN_NAMED];
+	uint64_t beside; /* and ns in which the film has no thread there */
+};
+
+struct explanation {
+	uint32_t thread;
+	uint64_t from, to;
+	vec(struct explain_part) parts;
+	uint32_t first; /* the longest part of the thread itself, and 1 */
+	uint64_t steps, waits, too_deep;
+};
+
+/* What all explanations of a film and a time share. */
+struct explainer {
+	struct film *film;
+	uint32_t event;
+	uint64_t from, to;
+	struct histories histories;
+	struct explain_samples samples;
+	struct explain_locks locks;
+	struct explain_stacks stacks;
+	bool is_whole_machine; /* threads of the kernel are in the film, so all are */
+	bool has_samples, has_locks;
+	/*
+	 * who ran on each CPU: the slices' places, by CPU in order of time; null until it is needed
+	 */
+	size_t *ran, *ran_first;
+	uint32_t cpus;
+};
+
+/*
+ * Reads what a film has of the time that the filter asks for. 0, or a negative errno with *why
+ * filled: -ENOENT, with what to record, where the film has no lives of threads. explainer_free()
+ * is needed in either case.
+ */
+int explainer_init(struct explainer *e, struct film *film, const struct filter *filter,
+		   struct fail *why);
+void explainer_free(struct explainer *e);
+
+/*
+ * Explains what a thread did in [from, to), which is cut to what there is. idle: its waits for new
+ * work count as waits for their cause. 0 or -ENOMEM; explanation_free() is needed in either case.
+ */
+int explain_thread(struct explainer *e, uint32_t thread, uint64_t from, uint64_t to, bool idle,
+		   struct explanation *x);
+void explanation_free(struct explanation *x);
+
+/* A thread, and how much of its life is worth to be explained. */
+struct explain_choice {
+	uint32_t thread;
+	uint64_t life, worth;
+};
+
+/*
+ * The threads that a filter keeps, those worth most first: to be freed. Waits for new work are
+ * worth nothing, and neither are waits for a signal of another thread, unless there is
+ * nothing else. 0 or a negative errno with *why filled.
+ */
+int explain_choose(struct explainer *e, const struct filter *filter,
+		   struct explain_choice **choices, size_t *count, struct fail *why);
+
+/* What a wait for a lock is, as its system call says. */
+bool explain_is_condition(const struct history_slice *slice);
+
+#endif

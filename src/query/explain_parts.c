@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/explain_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+
+struct summing {
+	struct explainer *e;
+	const struct critical_path *path;
+	struct explanation *x;
+	struct map known;    /* a hash of what makes parts alike: place in x->parts */
+	uint32_t *parts_of;  /* by wait of the path: place of its part, and 1 */
+	vec(struct ran) ran; /* samples of parts */
+	struct explain_besides besides;
+};
+
+struct ran {
+	uint32_t part, stack; /* stack: of which the innermost frame ran */
+};
+
+/* What makes parts of the same parent alike. */
+static uint64_t key_of(struct explainer *e, const struct explain_part *part,
+		       const struct history_slice *slice)
+{
+	uint64_t key[] = {
+		part->parent,
+		(uint64_t)part->kind << 24 | (uint64_t)part->ended << 16 |
+			(uint64_t)part->is_followed << 8 | (slice ? slice->descriptor : 0),
+		(uint64_t)part->thread << 32 | (part->is_followed ? part->waker : 0),
+		0,
+		0,
+	};
+
+	if (slice && slice_is_wait(slice->kind)) {
+		key[3] = slice->call;
+		if (part->lock)
+			key[4] = lock_is_waiters_own(part->lock->kind) ? 1 : part->lock->address;
+		else if (slice->kind == SLICE_WAIT + WAIT_LOCK)
+			/*
+			 * a condition has several words by turns; where it is waited for tells them
+			 * apart
+			 */
+			key[4] = explain_is_condition(slice)
+					 ? explain_stack_own(&e->stacks, slice->stack)
+					 : slice->address;
+	}
+	return hash_bytes(key, sizeof(key));
+}
+
+/* The part that a time is of: its place, and 1; 0: no memory. */
+static uint32_t add(struct summing *s, struct explain_part *like, uint64_t start, uint64_t end)
+{
+	const struct history_slice *slice =
+		like->slice == HISTORY_NONE ? NULL : &s->e->histories.slices[like->slice];
+	uint64_t length = end - start, key;
+	struct explain_part *part;
+	const uint64_t *known;
+
+	if (slice && slice->kind == SLICE_WAIT + WAIT_LOCK)
+		like->lock = explain_lock_of(&s->e->locks, slice);
+	key = key_of(s->e, like, slice);
+	known = map_get(&s->known, key);
+	if (!known &&
+	    (!vec_push(&s->x->parts, *like) || !map_put(&s->known, key, s->x->parts.count - 1)))
+		return 0;
+	part = known ? &s->x->parts.at[*known] : vec_last(&s->x->parts);
+	part->duration += length;
+	part->count++;
+	part->is_likely |= like->is_likely;
+	if (length > part->longest) {
+		part->longest = length;
+		part->slice = like->slice;
+		part->waker = like->waker;
+		part->lock = like->lock;
+	}
+	return (uint32_t)(part - s->x->parts.at) + 1;
+}
+
+static uint32_t parent_of(const struct summing *s, uint32_t wait)
+{
+	return wait ? s->parts_of[wait - 1] : 0;
+}
+
+static bool add_waits(struct summing *s)
+{
+	const struct critical_path *path = s->path;
+
+	for (size_t i = 0; i < path->waits.count; i++) {
+		const struct critical_wait *wait = &path->waits.at[i];
+		const struct history_slice *slice = &s->e->histories.slices[wait->slice];
+		struct explain_part like = {
+			.parent = parent_of(s, wait->parent),
+			.kind = slice->kind,
+			.ended = slice->flags & FILM_WAIT_OPEN ? CRITICAL_OPEN : CRITICAL_CPU,
+			.is_followed = true,
+			.is_likely = wait->is_likely,
+			.thread = slice->thread,
+			.waker = slice->waker,
+			.slice = wait->slice,
+		};
+
+		s->parts_of[i] = add(s, &like, wait->start, wait->end);
+		if (!s->parts_of[i])
+			return false;
+	}
+	return true;
+}
+
+/* What ran in a time on a CPU. */
+static bool add_samples(struct summing *s, const struct critical_step *step, uint32_t part)
+{
+	size_t count;
+	const struct explain_sample *sample =
+		explain_samples_in(&s->e->samples, step->thread, step->start, step->end, &count);
+
+	s->x->parts.at[part].samples += count;
+	for (size_t i = 0; i < count; i++)
+		if (!vec_push(&s->ran, (struct ran){part, explain_stack_own(&s->e->stacks,
+									    sample[i].stack)}))
+			return false;
+	return true;
+}
+
+static int add_step(struct summing *s, const struct critical_step *step)
+{
+	const struct history_slice *slice =
+		step->slice == HISTORY_NONE ? NULL : &s->e->histories.slices[step->slice];
+	struct explain_part like = {
+		.parent = parent_of(s, step->wait),
+		.kind = !slice				? SLICE_HOLE
+			: step->ended == CRITICAL_READY ? SLICE_WOKEN
+							: slice->kind,
+		.ended = (uint8_t)step->ended,
+		.thread = step->thread,
+		.waker = slice ? slice->waker : 0,
+		.slice = step->slice,
+	};
+	uint32_t part = add(s, &like, step->start, step->end);
+
+	if (!part)
+		return -ENOMEM;
+	if (step->ended == CRITICAL_CPU && !add_samples(s, step, part - 1))
+		return -ENOMEM;
+	if (step->ended == CRITICAL_READY)
+		return explain_behind(s->e, slice->cpu, step->start, step->end, &s->besides,
+				      part - 1);
+	return 0;
+}
+
+static uint32_t frame_of(const struct summing *s, uint32_t stack)
+{
+	const struct film_frame *frame = &s->e->film->frames[s->e->stacks.paths[stack].frame];
+
+	/* places of one function are one function; those without a name stay apart */
+	return frame->function ? frame->function : UINT32_MAX - s->e->stacks.paths[stack].frame;
+}
+
+static int by_part_and_function(const void *left, const void *right, void *context)
+{
+	const struct ran *a = left, *b = right;
+	const struct summing *s = context;
+	uint32_t one, two;
+
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
+	one = frame_of(s, a->stack);
+	two = frame_of(s, b->stack);
+	return one < two ? -1 : one > two;
+}
+
+static void keep_function(struct explain_part *part, struct explain_function function)
+{
+	for (size_t i = 0; i < EXPLAIN_NAMED; i++) {
+		struct explain_function before = part->functions[i];
+
+		if (function.samples <= before.samples)
+			continue;
+		part->functions[i] = function;
+		function = before;
+	}
+}
+
+static void sum_functions(struct summing *s)
+{
+	size_t i, k;
+
+	if (s->ran.count)
+		qsort_r(s->ran.at, s->ran.count, sizeof(*s->ran.at), by_part_and_function, s);
+	for (i = 0; i < s->ran.count; i = k) {
+		const struct ran *first = &s->ran.at[i];
+
+		for (k = i + 1; k < s->ran.count; k++)
+			if (by_part_and_function(first, &s->ran.at[k], s))
+				break;
+		keep_function(&s->x->parts.at[first->part],
+			      (struct explain_function){first->stack, k - i});
+	}
+}
+
+static int by_part_and_thread(const void *left, const void *right)
+{
+	const struct explain_beside *a = left, *b = right;
+
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static void keep_behind(struct explain_part *part, struct explain_behind behind)
+{
+	part->beside = part->beside > behind.ns ? part->beside - behind.ns : 0;
+	for (size_t i = 0; i < EXPLAIN_NAMED; i++) {
+		struct explain_behind before = part->behind[i];
+
+		if (behind.ns <= before.ns)
+			continue;
+		part->behind[i] = behind;
+		behind = before;
+	}
+}
+
+static void sum_behind(struct summing *s)
+{
+	const struct explain_besides *all = &s->besides;
+	size_t i, k;
+
+	vec_foreach (&s->x->parts, part)
+		part->beside = part->ended == CRITICAL_READY ? part->duration : 0;
+	if (all->count)
+		qsort(all->at, all->count, sizeof(*all->at), by_part_and_thread);
+	for (i = 0; i < all->count; i = k) {
+		struct explain_behind behind = {all->at[i].thread, 0};
+
+		for (k = i; k < all->count && !by_part_and_thread(&all->at[i], &all->at[k]); k++)
+			behind.ns += all->at[k].ns;
+		keep_behind(&s->x->parts.at[all->at[i].part], behind);
+	}
+}
+
+struct ordered {
+	uint32_t place, parent;
+	uint64_t duration;
+};
+
+static int shortest_first(const void *left, const void *right)
+{
+	const struct ordered *a = left, *b = right;
+
+	if (a->duration != b->duration)
+		return a->duration < b->duration ? -1 : 1;
+	return a->place > b->place ? -1 : a->place < b->place;
+}
+
+/* Links each part's parts, the longest first. */
+static int link_parts(struct explanation *x)
+{
+	struct ordered *ordered = malloc((x->parts.count + 1) * sizeof(*ordered));
+
+	if (!ordered)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->parts.count; i++)
+		ordered[i] = (struct ordered){(uint32_t)i, x->parts.at[i].parent,
+					      x->parts.at[i].duration};
+	if (x->parts.count)
+		qsort(ordered, x->parts.count, sizeof(*ordered), shortest_first);
+	for (size_t i = 0; i < x->parts.count; i++) {
+		uint32_t parent = ordered[i].parent;
+		uint32_t *first = parent ? &x->parts.at[parent - 1].first : &x->first;
+
+		x->parts.at[ordered[i].place].next = *first;
+		*first = ordered[i].place + 1;
+	}
+	free(ordered);
+	return 0;
+}
+
+int explain_sum_up(struct explainer *e, const struct critical_path *path, struct explanation *x)
+{
+	struct summing s = {.e = e, .path = path, .x = x};
+	int err = 0;
+
+	s.parts_of = calloc(path->waits.count + 1, sizeof(*s.parts_of));
+	if (!s.parts_of || !add_waits(&s))
+		err = -ENOMEM;
+	for (size_t i = 0; !err && i < path->steps.count; i++)
+		err = add_step(&s, &path->steps.at[i]);
+	if (!err) {
+		sum_functions(&s);
+		sum_behind(&s);
+		err = link_parts(x);
+	}
+	free(s.parts_of);
+	map_free(&s.known);
+	vec_free(&s.ran);
+	vec_free(&s.besides);
+	return err;
+}

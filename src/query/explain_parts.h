@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_EXPLAIN_PARTS_H
+#define QUERY_EXPLAIN_PARTS_H
+
+#include "query/explain.h"
+
+/* Sums up a path to the parts of an explanation, and orders them. 0 or -ENOMEM. */
+int explain_sum_up(struct explainer *e, const struct critical_path *path, struct explanation *x);
+
+/* That a thread ran on a CPU while the one of a part was ready to. */
+struct explain_beside {
+	uint32_t part, thread;
+	uint64_t ns;
+};
+
+struct explain_besides {
+	struct explain_beside *at;
+	size_t count, room;
+};
+
+/* Who ran on the CPU for which a thread waited in [from, to). 0 or -ENOMEM. */
+int explain_behind(struct explainer *e, uint32_t cpu, uint64_t from, uint64_t to,
+		   struct explain_besides *besides, uint32_t part);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_EXPLAIN_STACK_H
+#define QUERY_EXPLAIN_STACK_H
+
+#include <stddef.h>
+
+#include "film/reader.h"
+#include "query/fold.h"
+
+/*
+ * Which frame of a stack says most: the innermost one of the program's own code, and not of the
+ * libraries and the runtimes through which every program waits.
+ */
+struct explain_stacks {
+	const struct film *film;
+	struct fold fold;
+	const struct film_stack *paths;
+	uint32_t *own; /* by stack: the place in it that says most, and 1; 0: not looked for yet */
+};
+
+/* 0 or -ENOMEM; explain_stacks_free() is needed in either case. */
+int explain_stacks_init(struct explain_stacks *stacks, const struct film *film);
+void explain_stacks_free(struct explain_stacks *stacks);
+
+/*
+ * The part of a stack whose innermost frame says most; 0: it has no frame but those of the kernel.
+ */
+uint32_t explain_stack_own(struct explain_stacks *stacks, uint32_t stack);
+
+/* What the innermost frame of a stack is called. Returns to, "" for stack 0. */
+const char *explain_stack_name(const struct explain_stacks *stacks, uint32_t stack, char *to,
+			       size_t size);
+
+#endif

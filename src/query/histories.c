@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/histories.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/saturated.h"
+#include "base/vec.h"
+
+struct loading {
+	vec(struct history_slice) slices; /* in the order in which they are read */
+	size_t *first;
+};
+
+static int take(void *context, const struct slice *slice)
+{
+	const struct slice_evidence *e = &slice->evidence;
+	struct loading *loading = context;
+	struct history_slice of = {
+		.start = slice->start,
+		.end = slice->end,
+		.address = e->arguments[0],
+		.operation = (uint32_t)e->arguments[1],
+		.value = (uint32_t)e->arguments[2],
+		.thread = slice->thread,
+		.waker = e->waker,
+		.stack = e->stack,
+		.flags = e->flags & ~(uint32_t)FILM_WAIT_OPEN,
+		.call = e->call,
+		.cpu = e->cpu,
+		.kind = slice->kind,
+		.state = e->state,
+		.context = e->context,
+		.descriptor = e->descriptor,
+	};
+
+	/* what ended it is behind what was asked for */
+	if (slice->goes_on) {
+		of.flags |= FILM_WAIT_OPEN;
+		of.waker = 0;
+		of.context = FILM_WAIT_BY_NONE;
+	}
+	if (loading->slices.count >= HISTORIES_MAX)
+		return -E2BIG;
+	if (!vec_push(&loading->slices, of))
+		return -ENOMEM;
+	loading->first[of.thread + 1]++;
+	return 0;
+}
+
+/* A thread in the run queue waits for the CPU on which it runs next. */
+static void place_ready(struct histories *histories)
+{
+	for (size_t i = 0; i + 1 < histories->count; i++) {
+		struct history_slice *slice = &histories->slices[i], *next = slice + 1;
+
+		if ((slice->kind == SLICE_WOKEN || slice->kind == SLICE_PREEMPTED) &&
+		    next->thread == slice->thread && next->kind == SLICE_ON_CPU)
+			slice->cpu = next->cpu;
+	}
+}
+
+/* Whether a slice goes on with the one before it: no thread waits again before it has run. */
+static bool goes_on(const struct history_slice *before, const struct history_slice *slice)
+{
+	return before->thread == slice->thread && before->end == slice->start &&
+	       before->kind == slice->kind && slice_is_wait(slice->kind);
+}
+
+/* Makes one slice of the parts of a wait, of which the last one says what ended it. */
+static void join_waits(struct histories *histories)
+{
+	struct history_slice *to = histories->slices;
+	uint32_t threads = histories->film->thread_count;
+	size_t count = 0;
+
+	for (uint32_t thread = 0; thread < threads; thread++) {
+		size_t from = histories->first[thread], next = histories->first[thread + 1];
+
+		histories->first[thread] = count;
+		for (size_t i = from; i < next; i++) {
+			struct history_slice slice = histories->slices[i];
+
+			if (count > histories->first[thread] && goes_on(&to[count - 1], &slice)) {
+				slice.start = to[--count].start;
+				slice.stack = slice.stack ? slice.stack : to[count].stack;
+			}
+			to[count++] = slice;
+		}
+	}
+	histories->first[threads] = histories->count = count;
+}
+
+/* How far the ends of the threads of a process that is killed are apart. */
+#define END_NS 100000000ull
+
+/*
+ * When each process ended, as the film says or its threads show; UINT64_MAX: it lives. Null: no
+ * memory.
+ */
+static uint64_t *ends_of_processes(const struct histories *histories)
+{
+	const struct film *film = histories->film;
+	uint64_t *ends = calloc(film->process_count + 1ull, sizeof(*ends));
+
+	for (uint32_t thread = 0; ends && thread < film->thread_count; thread++) {
+		size_t next = histories->first[thread + 1];
+		const struct history_slice *last = &histories->slices[next - 1];
+		uint64_t *end = &ends[film->threads[thread].process];
+
+		if (next == histories->first[thread])
+			continue;
+		if (film->processes[film->threads[thread].process].end)
+			*end = film->processes[film->threads[thread].process].end;
+		else if (!(last->flags & FILM_TURN_ENDS))
+			*end = UINT64_MAX;
+		else if (last->end > *end)
+			*end = last->end;
+	}
+	return ends;
+}
+
+/*
+ * Waits with which a thread's history ends have not ended. Neither has the last wait of a thread
+ * that ended with its process: that end is no answer to it, and the thread that caused it is not
+ * the one for which it waited.
+ */
+static int mark_open(struct histories *histories)
+{
+	uint64_t *ends = ends_of_processes(histories);
+
+	if (!ends)
+		return -ENOMEM;
+	for (uint32_t thread = 0; thread < histories->film->thread_count; thread++) {
+		size_t first = histories->first[thread], at = histories->first[thread + 1];
+		uint64_t end = ends[histories->film->threads[thread].process];
+
+		while (at > first && !slice_is_wait(histories->slices[at - 1].kind))
+			at--;
+		if (at == first || (at < histories->first[thread + 1] &&
+				    (end == UINT64_MAX ||
+				     add_saturated(histories->slices[at - 1].end, END_NS) < end)))
+			continue;
+		histories->slices[at - 1].flags |= FILM_WAIT_OPEN;
+		histories->slices[at - 1].waker = 0;
+		histories->slices[at - 1].context = FILM_WAIT_BY_NONE;
+	}
+	free(ends);
+	return 0;
+}
+
+/* Brings the slices of a thread beside each other; they stay in order. */
+static int sort_by_thread(struct histories *histories, const struct loading *loading)
+{
+	uint32_t threads = histories->film->thread_count;
+	size_t *next = malloc((threads + 1ull) * sizeof(*next));
+
+	histories->slices = malloc((loading->slices.count + 1) * sizeof(*histories->slices));
+	if (!next || !histories->slices) {
+		free(next);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < threads; i++) {
+		histories->first[i + 1] += histories->first[i];
+		next[i] = histories->first[i];
+	}
+	vec_foreach (&loading->slices, slice)
+		histories->slices[next[slice->thread]++] = *slice;
+	histories->count = loading->slices.count;
+	free(next);
+	join_waits(histories);
+	place_ready(histories);
+	return mark_open(histories);
+}
+
+int histories_load(struct histories *histories, struct film *film, uint32_t event, uint64_t from,
+		   uint64_t to, struct fail *why)
+{
+	struct loading loading = {0};
+	int err = -ENOMEM;
+
+	*histories = (struct histories){.film = film, .from = from, .to = to};
+	histories->first = calloc(film->thread_count + 2ull, sizeof(*histories->first));
+	loading.first = histories->first;
+	if (histories->first)
+		err = slices_each(film, event, from, to, take, &loading, why);
+	if (!err)
+		err = sort_by_thread(histories, &loading);
+	vec_free(&loading.slices);
+	if (err == -E2BIG)
+		return fail(why, err, "narrow the time with --from and --to",
+			    "cannot follow wakers: the film has more than %d slices of threads",
+			    HISTORIES_MAX);
+	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read what threads did") : err;
+}
+
+void histories_free(struct histories *histories)
+{
+	free(histories->slices);
+	free(histories->first);
+	*histories = (struct histories){0};
+}
+
+size_t histories_find(const struct histories *histories, uint32_t thread, uint64_t time)
+{
+	size_t low = histories->first[thread], high = histories->first[thread + 1];
+	size_t begin = low;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (histories->slices[middle].start <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > begin ? low - 1 : HISTORY_NONE;
+}

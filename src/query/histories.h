@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_HISTORIES_H
+#define QUERY_HISTORIES_H
+
+#include "query/slices.h"
+
+/*
+ * The slices of all threads in memory, so that a walk can jump from a thread to the one that woke
+ * it. A slice takes one line of the cache: of its evidence it keeps what a walk and its words need.
+ */
+struct history_slice {
+	uint64_t start, end;	   /* of the film's clock */
+	uint64_t address;	   /* the system call's first argument; of a futex its word */
+	uint32_t operation, value; /* its second and its third argument, of which the low bits */
+	uint32_t thread, waker, stack, flags;
+	uint16_t call, cpu; /* of a time in the run queue: the CPU on which it ran then */
+	uint8_t kind;	    /* enum slice_kind */
+	uint8_t state, context, descriptor;
+};
+
+/* Beside enum film_wait_flag and enum film_turn_flag: */
+enum history_flag {
+	/* a wait for a lock that goes on: its waker is the lock's holder, which has not ended it */
+	HISTORY_HELD = 1u << 31,
+};
+
+enum {
+	HISTORIES_MAX = 1 << 25 /* slices, which is 2 GiB */
+};
+
+struct histories {
+	const struct film *film;
+	uint64_t from, to;
+	struct history_slice *slices; /* by thread, those of one thread in order of time */
+	size_t *first; /* by thread: its first one; its last one is in front of the next thread's */
+	size_t count;
+};
+
+/*
+ * Reads the slices of an event of turns that have a part in [from, to). 0, or a negative errno with
+ * *why filled: -E2BIG where they are more than HISTORIES_MAX. histories_free() is needed in either
+ * case.
+ */
+int histories_load(struct histories *histories, struct film *film, uint32_t event, uint64_t from,
+		   uint64_t to, struct fail *why);
+void histories_free(struct histories *histories);
+
+#define HISTORY_NONE SIZE_MAX
+
+/*
+ * The slice of a thread that covers the ns at a time, or, where none does, the last one before it;
+ * HISTORY_NONE: the thread has none that begins by then.
+ */
+size_t histories_find(const struct histories *histories, uint32_t thread, uint64_t time);
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "show/explain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "show/words.h"
+
+enum {
+	DEPTH_SHOWN = 8,
+	PARTS_SHOWN = 12,
+};
+
+struct teller {
+	struct explainer *e;
+	const struct explanation *x;
+	FILE *out;
+	uint64_t least; /* ns: parts that are shorter are summed up */
+};
+
+static void put_time(FILE *out, unsigned int depth, uint64_t ns)
+{
+	char words[32];
+
+	words_value(words, sizeof(words), "ns", ns);
+	fprintf(out, "%*s%12s ", (int)depth * 4, "", words);
+}
+
+/* Appends words to out, harmless, and empties them. 0 or -ENOMEM. */
+static int put_words(FILE *out, struct buf *words)
+{
+	int err = words->failed ? -ENOMEM : 0;
+
+	buf_put_u8(words, 0);
+	if (words->failed)
+		err = -ENOMEM;
+	if (!err)
+		text_print_safe(out, (const char *)words->at);
+	words->count = 0;
+	return err;
+}
+
+static int put_part(struct teller *t, const struct explain_part *part, unsigned int depth)
+{
+	struct buf words = {0};
+	char longest[32];
+	int err;
+
+	put_time(t->out, depth, part->duration);
+	explain_part_words(t->e, part, &words);
+	if (part->count > 1 && slice_is_wait(part->kind)) {
+		words_value(longest, sizeof(longest), "ns", part->longest);
+		buf_printf(&words, " (%llu times, at most %s)", (unsigned long long)part->count,
+			   longest);
+	}
+	if (part->first && depth + 1 < DEPTH_SHOWN)
+		buf_put_text(&words, ", which spent");
+	err = put_words(t->out, &words);
+	fputc('\n', t->out);
+	buf_free(&words);
+	return err;
+}
+
+/* The parts of one, each with its own parts. The depth of recursion is bounded. */
+static int put_parts(struct teller *t, uint32_t first, unsigned int depth)
+{
+	uint64_t rest = 0, rows = 0, left = 0;
+	int err = 0;
+
+	for (uint32_t i = first; !err && i; i = t->x->parts.at[i - 1].next) {
+		const struct explain_part *part = &t->x->parts.at[i - 1];
+
+		if (rows >= PARTS_SHOWN || (rows && part->duration < t->least)) {
+			rest += part->duration;
+			left++;
+			continue;
+		}
+		rows++;
+		err = put_part(t, part, depth);
+		if (!err && part->first && depth + 1 < DEPTH_SHOWN)
+			err = put_parts(t, part->first, depth + 1);
+	}
+	if (left) {
+		put_time(t->out, depth, rest);
+		fprintf(t->out, "in %llu smaller part%s\n", (unsigned long long)left,
+			left == 1 ? "" : "s");
+	}
+	return err;
+}
+
+static void put_advice(const struct teller *t)
+{
+	const struct explain_part *part = &t->x->parts.at[t->x->first - 1];
+	struct explain_advice advice = explain_advise(t->e, t->x);
+	uint64_t whole = t->x->to - t->x->from;
+	char gain[32];
+
+	if (slice_is_wait(part->kind) || part->ended == CRITICAL_READY) {
+		words_value(gain, sizeof(gain), "ns", part->duration);
+		fprintf(t->out,
+			"Without the first of these it would take at most %s (%.0f %%) less. ",
+			gain, words_percent(part->duration, whole));
+	}
+	if (*advice.more_threads == 'u')
+		fprintf(t->out, "Whether more threads would help is not known: %s.\n", advice.why);
+	else
+		fprintf(t->out, "More threads would%s help: %s.\n",
+			*advice.more_threads == 'n' ? " not" : "", advice.why);
+}
+
+int show_explanation(struct explainer *e, const struct explanation *x, FILE *out)
+{
+	struct teller t = {e, x, out, (x->to - x->from) / 200};
+	char words[32];
+	struct buf name = {0};
+	int err;
+
+	explain_thread_words(e->film, x->thread, 0, &name);
+	words_value(words, sizeof(words), "ns", x->to - x->from);
+	buf_printf(&name, ", %s", words);
+	fputc('\n', out);
+	err = put_words(out, &name);
+	fputs(":\n", out);
+	buf_free(&name);
+	if (!err)
+		err = put_parts(&t, x->first, 0);
+	put_time(out, 0, explain_unexplained(x));
+	fputs("unexplained\n", out);
+	if (x->too_deep)
+		fprintf(out,
+			"%llu waits were not followed: more than %d threads waited for each "
+			"other\n",
+			(unsigned long long)x->too_deep, CRITICAL_DEPTH_MAX);
+	if (!err && x->first)
+		put_advice(&t);
+	return err;
+}
+
+static void put_column(FILE *out, uint64_t ns, uint64_t life)
+{
+	fprintf(out, " %6.1f%%", words_percent(ns, life));
+}
+
+static uint64_t idle_of(const struct explain_group *group)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int class = 0; class < WAIT_CLASSES; class ++)
+		if (wait_class_is_idle((enum wait_class) class))
+			sum += group->ns[SLICE_WAIT + class];
+	return sum;
+}
+
+static void put_group(const struct explainer *e, const struct explain_group *group, FILE *out)
+{
+	uint64_t ready = group->ns[SLICE_WOKEN] + group->ns[SLICE_PREEMPTED];
+	uint64_t lock = group->ns[SLICE_WAIT + WAIT_LOCK] - group->conditions;
+	uint64_t disk = group->ns[SLICE_WAIT + WAIT_DISK] + group->ns[SLICE_WAIT + WAIT_FAULT] +
+			group->ns[SLICE_WAIT + WAIT_FILE];
+	uint64_t sleep = group->ns[SLICE_WAIT + WAIT_SLEEP], idle = idle_of(group);
+	uint64_t known = group->ns[SLICE_ON_CPU] + ready + lock + disk + sleep + idle +
+			 group->conditions + group->ns[SLICE_HOLE];
+	char name[256], safe[256];
+
+	explain_group_name(e->film, group, name, sizeof(name));
+	text_make_safe(safe, sizeof(safe), name);
+	fprintf(out, "%-20.20s", safe);
+	text_make_safe(safe, sizeof(safe), e->film->processes[group->process].comm);
+	fprintf(out, " %-16.16s %7llu", safe, (unsigned long long)group->threads);
+	put_column(out, group->ns[SLICE_ON_CPU], group->life);
+	put_column(out, ready, group->life);
+	put_column(out, lock, group->life);
+	put_column(out, group->conditions, group->life);
+	put_column(out, disk, group->life);
+	put_column(out, sleep, group->life);
+	put_column(out, idle, group->life);
+	put_column(out, group->life - known, group->life);
+	put_column(out, group->ns[SLICE_HOLE], group->life);
+	fputc('\n', out);
+}
+
+void show_explain_groups(const struct explainer *e, const struct explain_groups *groups,
+			 size_t limit, FILE *out)
+{
+	static const char *const titles[] = {"CPU",   "Ready", "Lock",	"Cond.", "Disk",
+					     "Sleep", "Idle",  "Other", "Lost"};
+
+	fprintf(out, "%-20s %-16s %7s", "Threads", "Process", "Count");
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+		fprintf(out, " %7s", titles[i]);
+	fputc('\n', out);
+	for (size_t i = 0; i < groups->all.count && i < limit; i++)
+		put_group(e, &groups->all.at[i], out);
+	if (groups->all.count > limit)
+		fprintf(out, "and %zu more\n", groups->all.count - limit);
+}

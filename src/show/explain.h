@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SHOW_EXPLAIN_H
+#define SHOW_EXPLAIN_H
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "query/explain.h"
+#include "query/explain_groups.h"
+
+/* Explanations as sentences and as JSON, harmless. */
+
+/*
+ * What a part is, "waiting for mutex 0x7f10 held by flusher (12)", appended to words without its
+ * time; it may hold any bytes that the film has.
+ */
+void explain_part_words(struct explainer *e, const struct explain_part *part, struct buf *words);
+
+/* How that is known, appended to words. */
+void explain_evidence_words(struct explainer *e, const struct explain_part *part,
+			    struct buf *words);
+
+/* What was waited for, "mutex guard in app"; appended to words, nothing where it is not known. */
+void explain_object_words(const struct explainer *e, const struct explain_part *part,
+			  struct buf *words);
+
+/* "flusher (12)", and " of app" where its process is not that of the thread beside (0: none). */
+void explain_thread_words(const struct film *film, uint32_t thread, uint32_t beside,
+			  struct buf *words);
+
+/* Of the time of an explanation that which is not explained. */
+uint64_t explain_unexplained(const struct explanation *x);
+
+/* Whether more threads would help, "no", "yes" or "unknown", and why: never null. */
+struct explain_advice {
+	const char *more_threads, *why;
+};
+struct explain_advice explain_advise(const struct explainer *e, const struct explanation *x);
+
+/* The kind of a part in JSON. */
+const char *explain_kind(const struct explainer *e, const struct explain_part *part);
+
+/* 0 or -ENOMEM. */
+int show_explanation(struct explainer *e, const struct explanation *x, FILE *out);
+void show_explain_groups(const struct explainer *e, const struct explain_groups *groups,
+			 size_t limit, FILE *out);
+int show_explanations_json(struct explainer *e, const struct explanation *x, size_t count,
+			   const struct explain_groups *groups, FILE *out);
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What follows from an explanation, as far as its evidence answers that. */
+#include "show/explain.h"
+
+static bool is_unexplained(const struct explain_part *part)
+{
+	switch ((enum critical_end)part->ended) {
+	case CRITICAL_HOLE:
+	case CRITICAL_ABSENT:
+	case CRITICAL_EARLIER:
+	case CRITICAL_UNKNOWN:
+		return !part->is_followed;
+	default:
+		return false;
+	}
+}
+
+uint64_t explain_unexplained(const struct explanation *x)
+{
+	uint64_t sum = 0;
+
+	vec_foreach (&x->parts, part)
+		if (is_unexplained(part))
+			sum += part->duration;
+	return sum;
+}
+
+static struct explain_advice advise_of_wait(const struct explainer *e,
+					    const struct explain_part *part)
+{
+	const struct history_slice *slice = &e->histories.slices[part->slice];
+
+	if (part->ended == CRITICAL_CYCLE || part->ended == CRITICAL_OPEN)
+		return (struct explain_advice){"no", "they would wait, too"};
+	switch (slice_wait_class(part->kind)) {
+	case WAIT_LOCK:
+		if (part->lock || !explain_is_condition(slice))
+			return (struct explain_advice){"no", "they would wait for the same lock"};
+		break;
+	case WAIT_DISK:
+	case WAIT_FAULT:
+		return (struct explain_advice){"no", "they would wait for the same disk"};
+	case WAIT_SLEEP:
+		return (struct explain_advice){"no", "the program waits as long as it wants to"};
+	default:
+		break;
+	}
+	return (struct explain_advice){"unknown", "the film does not say what else could run"};
+}
+
+struct explain_advice explain_advise(const struct explainer *e, const struct explanation *x)
+{
+	const struct explain_part *part = x->first ? &x->parts.at[x->first - 1] : NULL;
+
+	if (!part || part->slice == HISTORY_NONE)
+		return (struct explain_advice){"unknown", "most of the time is not explained"};
+	if (part->ended == CRITICAL_READY)
+		return (struct explain_advice){"no", "they would wait for the same CPUs"};
+	if (slice_is_wait(part->kind))
+		return advise_of_wait(e, part);
+	return (struct explain_advice){"unknown",
+				       "the film does not say whether the work can be shared"};
+}

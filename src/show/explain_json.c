@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "show/explain.h"
+#include "show/json_film.h"
+#include "show/words.h"
+
+enum {
+	FRAMES_MAX = 128
+};
+
+struct writer {
+	struct json j;
+	struct explainer *e;
+	const struct explanation *x;
+	int err;
+};
+
+/* words as a text, "" and all; they are empty then */
+static void put_words(struct writer *w, const char *key, struct buf *words)
+{
+	bool is_empty = !words->count;
+
+	buf_put_u8(words, 0);
+	if (words->failed)
+		w->err = -ENOMEM;
+	else if (is_empty)
+		json_null(&w->j, key);
+	else
+		json_text(&w->j, key, (const char *)words->at);
+	buf_free(words);
+	*words = (struct buf){0};
+}
+
+static void put_thread(struct writer *w, const char *key, uint32_t thread)
+{
+	const struct film *film = w->e->film;
+
+	if (!thread) {
+		json_null(&w->j, key);
+		return;
+	}
+	json_open(&w->j, key, '{');
+	json_u64(&w->j, "pid", film->processes[film->threads[thread].process].pid);
+	json_u64(&w->j, "tid", film->threads[thread].tid);
+	json_text(&w->j, "comm", film->threads[thread].comm);
+	json_close(&w->j, '}');
+}
+
+/* The innermost frame first. */
+static void put_stack(struct writer *w, const struct explain_part *part)
+{
+	const struct explain_stacks *stacks = &w->e->stacks;
+	uint32_t stack =
+		part->slice == HISTORY_NONE ? 0 : w->e->histories.slices[part->slice].stack;
+	unsigned int frames = 0;
+	char name[256];
+
+	if (part->kind == SLICE_ON_CPU)
+		stack = part->functions[0].stack;
+	else if (!slice_is_wait(part->kind))
+		stack = 0;
+	if (stacks->fold.into)
+		stack = stacks->fold.into[stack];
+	json_open(&w->j, "stack", '[');
+	for (; stack && frames < FRAMES_MAX; stack = stacks->paths[stack].parent, frames++)
+		json_text(&w->j, NULL, explain_stack_name(stacks, stack, name, sizeof(name)));
+	json_close(&w->j, ']');
+}
+
+static void put_functions(struct writer *w, const struct explain_part *part)
+{
+	char name[256];
+
+	json_u64(&w->j, "samples", part->samples);
+	json_open(&w->j, "functions", '[');
+	for (size_t i = 0; i < EXPLAIN_NAMED && part->functions[i].samples; i++) {
+		json_open(&w->j, NULL, '{');
+		json_text(&w->j, "name",
+			  explain_stack_name(&w->e->stacks, part->functions[i].stack, name,
+					     sizeof(name)));
+		json_u64(&w->j, "samples", part->functions[i].samples);
+		json_close(&w->j, '}');
+	}
+	json_close(&w->j, ']');
+}
+
+static void put_behind(struct writer *w, const struct explain_part *part)
+{
+	json_u64(&w->j, "cpu", w->e->histories.slices[part->slice].cpu);
+	json_u64(&w->j, "beside", part->beside);
+	json_open(&w->j, "behind", '[');
+	for (size_t i = 0; i < EXPLAIN_NAMED && part->behind[i].ns; i++) {
+		json_open(&w->j, NULL, '{');
+		json_u64(&w->j, "duration", part->behind[i].ns);
+		put_thread(w, "thread", part->behind[i].thread);
+		json_close(&w->j, '}');
+	}
+	json_close(&w->j, ']');
+}
+
+static void put_parts(struct writer *w, uint32_t first);
+
+static void put_part(struct writer *w, const struct explain_part *part)
+{
+	struct buf words = {0};
+
+	json_open(&w->j, NULL, '{');
+	json_text(&w->j, "kind", explain_kind(w->e, part));
+	json_u64(&w->j, "duration", part->duration);
+	explain_object_words(w->e, part, &words);
+	put_words(w, "object", &words);
+	put_thread(w, "thread", part->thread);
+	put_thread(w, "waker", part->waker);
+	put_thread(w, "holder", part->lock ? part->lock->holder : 0);
+	json_text(&w->j, "end",
+		  part->is_followed ? "thread" : critical_end_name((enum critical_end)part->ended));
+	explain_part_words(w->e, part, &words);
+	put_words(w, "words", &words);
+	explain_evidence_words(w->e, part, &words);
+	put_words(w, "evidence", &words);
+	json_u64(&w->j, "count", part->count);
+	json_u64(&w->j, "longest", part->longest);
+	json_bool(&w->j, "likely", part->is_likely);
+	put_stack(w, part);
+	if (part->kind == SLICE_ON_CPU)
+		put_functions(w, part);
+	if (part->ended == CRITICAL_READY && part->slice != HISTORY_NONE)
+		put_behind(w, part);
+	put_parts(w, part->first);
+	json_close(&w->j, '}');
+}
+
+/* Parts lie in each other at most as deep as a walk follows. */
+static void put_parts(struct writer *w, uint32_t first)
+{
+	json_open(&w->j, "parts", '[');
+	for (uint32_t i = first; i; i = w->x->parts.at[i - 1].next)
+		put_part(w, &w->x->parts.at[i - 1]);
+	json_close(&w->j, ']');
+}
+
+static void put_explanation(struct writer *w)
+{
+	const struct explanation *x = w->x;
+	const struct film *film = w->e->film;
+	const struct film_thread *thread = &film->threads[x->thread];
+	struct explain_advice advice = explain_advise(w->e, x);
+	char time[64];
+
+	json_open(&w->j, NULL, '{');
+	json_null(&w->j, "id");
+	json_null(&w->j, "endpoint");
+	json_u64(&w->j, "pid", film->processes[thread->process].pid);
+	json_u64(&w->j, "tid", thread->tid);
+	json_text(&w->j, "comm", thread->comm);
+	words_rfc3339(&film->info, x->from, time, sizeof(time));
+	json_text(&w->j, "start", time);
+	json_u64(&w->j, "duration", x->to - x->from);
+	json_u64(&w->j, "unexplained", explain_unexplained(x));
+	json_text(&w->j, "more_threads", advice.more_threads);
+	json_text(&w->j, "more_threads_why", advice.why);
+	json_u64(&w->j, "steps", x->steps);
+	json_u64(&w->j, "not_followed", x->too_deep);
+	put_parts(w, x->first);
+	json_close(&w->j, '}');
+}
+
+static void put_group(struct writer *w, const struct explain_group *group)
+{
+	const struct film *film = w->e->film;
+	char name[256];
+
+	explain_group_name(film, group, name, sizeof(name));
+	json_open(&w->j, NULL, '{');
+	json_text(&w->j, "name", name);
+	json_u64(&w->j, "pid", film->processes[group->process].pid);
+	json_text(&w->j, "process", film->processes[group->process].comm);
+	json_u64(&w->j, "threads", group->threads);
+	json_u64(&w->j, "life", group->life);
+	json_u64(&w->j, "conditions", group->conditions);
+	json_open(&w->j, "states", '{');
+	for (unsigned int kind = 0; kind < SLICE_KINDS; kind++)
+		if (group->ns[kind])
+			json_u64(&w->j, slice_kind_name(kind), group->ns[kind]);
+	json_close(&w->j, '}');
+	json_close(&w->j, '}');
+}
+
+int show_explanations_json(struct explainer *e, const struct explanation *x, size_t count,
+			   const struct explain_groups *groups, FILE *out)
+{
+	struct writer w = {.j = {.out = out}, .e = e};
+	struct view_reasons losses = {0};
+
+	if (view_count_losses(&losses, e->film, e->event, 0))
+		return -ENOMEM;
+	json_open(&w.j, NULL, '{');
+	json_put_film(&w.j, e->film, e->from, e->to);
+	json_put_reasons(&w.j, "loss", &losses);
+	json_open(&w.j, "groups", '[');
+	vec_foreach (&groups->all, group)
+		put_group(&w, group);
+	json_close(&w.j, ']');
+	json_open(&w.j, "requests", '[');
+	for (size_t i = 0; i < count; i++) {
+		w.x = &x[i];
+		put_explanation(&w);
+	}
+	json_close(&w.j, ']');
+	json_close(&w.j, '}');
+	fputc('\n', out);
+	view_free_reasons(&losses);
+	return w.err;
+}

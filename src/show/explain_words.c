@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A part of an explanation in words. */
+#include <string.h>
+
+#include "show/explain.h"
+#include "show/words.h"
+
+static const struct history_slice *slice_of(const struct explainer *e,
+					    const struct explain_part *part)
+{
+	return part->slice == HISTORY_NONE ? NULL : &e->histories.slices[part->slice];
+}
+
+void explain_thread_words(const struct film *film, uint32_t thread, uint32_t beside,
+			  struct buf *words)
+{
+	const struct film_thread *of = &film->threads[thread];
+	const struct film_process *process = &film->processes[of->process];
+
+	buf_printf(words, "%s (%u)", *of->comm ? of->comm : NAME_UNKNOWN, of->tid);
+	if (*process->comm && (!beside || film->threads[beside].process != of->process) &&
+	    strcmp(of->comm, process->comm))
+		buf_printf(words, " of %s", process->comm);
+}
+
+/* The name of a system call as a person knows it, "no system call" for none. */
+static const char *call_of(const struct explainer *e, const struct history_slice *slice)
+{
+	const char *name = wait_call_name(e->film->info.arch, slice->state, slice->call);
+
+	return *name == '?' ? "a system call without a known name"
+	       : *name	    ? name
+			    : "no system call";
+}
+
+static const char *ipc_words(const struct history_slice *slice)
+{
+	switch (slice->descriptor) {
+	case FILM_FD_PIPE:
+		return "a pipe";
+	case FILM_FD_EVENT:
+		return "an eventfd";
+	case FILM_FD_UNIX_SOCKET:
+		return "a Unix socket";
+	default:
+		return "another process";
+	}
+}
+
+static void lock_words(const struct explainer *e, const struct explain_part *part,
+		       const struct history_slice *slice, struct buf *words)
+{
+	char lock[320];
+
+	if (part->lock) {
+		explain_lock_words(e->film, part->lock, lock, sizeof(lock));
+		buf_put_text(words, lock);
+	} else {
+		buf_printf(words, "%s 0x%llx",
+			   explain_is_condition(slice) ? "condition" : "futex lock",
+			   (unsigned long long)slice->address);
+	}
+}
+
+void explain_object_words(const struct explainer *e, const struct explain_part *part,
+			  struct buf *words)
+{
+	const struct history_slice *slice = slice_of(e, part);
+
+	if (slice && slice->kind == SLICE_WAIT + WAIT_LOCK)
+		lock_words(e, part, slice, words);
+}
+
+/* What a wait waits for: "%s" stands for its system call. */
+static const char *const waits[WAIT_CLASSES] = {
+	[WAIT_OTHER] = "waiting in %s",
+	[WAIT_READY] = "ready but not running",
+	[WAIT_STOPPED] = "stopped, or frozen",
+	[WAIT_FAULT] = "waiting for a page of memory",
+	[WAIT_DISK] = "waiting for a disk (%s)",
+	[WAIT_WORK] = "a thread of the kernel without work",
+	[WAIT_IO_URING] = "waiting for io_uring",
+	[WAIT_CHILD] = "waiting for a child process (%s)",
+	[WAIT_SLEEP] = "sleeping (%s)",
+	[WAIT_POLL] = "waiting for new events (%s)",
+	[WAIT_ACCEPT] = "waiting for a connection (%s)",
+	[WAIT_CONNECT] = "connecting to a peer",
+	[WAIT_RECEIVE] = "waiting for data of a peer (%s)",
+	[WAIT_SEND] = "waiting until a peer takes data (%s)",
+	[WAIT_SIGNAL] = "waiting for a signal (%s)",
+	[WAIT_FILE] = "waiting for a file (%s)",
+	[WAIT_CHANNEL] = "waiting for a channel",
+	[WAIT_SELECT] = "waiting in select",
+	[WAIT_SYNC] = "waiting for other goroutines",
+	[WAIT_NETWORK] = "waiting for the network",
+	[WAIT_GC] = "waiting for the garbage collector",
+};
+
+/* " in parse_order", where that is known */
+static void place_words(struct explainer *e, uint32_t stack, struct buf *words)
+{
+	char name[256];
+
+	explain_stack_name(&e->stacks, explain_stack_own(&e->stacks, stack), name, sizeof(name));
+	if (*name)
+		buf_printf(words, " in %s", name);
+}
+
+static void wait_part_words(struct explainer *e, const struct explain_part *part,
+			    const struct history_slice *slice, struct buf *words)
+{
+	enum wait_class class = slice_wait_class(part->kind);
+
+	if (class == WAIT_LOCK) {
+		buf_put_text(words, "waiting");
+		place_words(e, slice->stack, words);
+		buf_put_text(words, " for ");
+		lock_words(e, part, slice, words);
+		return;
+	} else if (class == WAIT_IPC) {
+		buf_printf(words, "waiting for %s (%s)", ipc_words(slice), call_of(e, slice));
+	} else {
+		buf_printf(words, waits[class], call_of(e, slice));
+	}
+	place_words(e, slice->stack, words);
+}
+
+/* The thread that a wait was for, or what else ended it. */
+static void cause_words(const struct explainer *e, const struct explain_part *part,
+			struct buf *words)
+{
+	bool is_holder = part->lock && part->lock->holder == part->waker && part->waker;
+
+	if (part->is_followed) {
+		buf_put_text(words, part->ended == CRITICAL_OPEN || is_holder ? ", held by "
+				    : part->kind == SLICE_WAIT + WAIT_LOCK    ? " until a wake by "
+									      : ", ended by ");
+		explain_thread_words(e->film, part->waker, part->thread, words);
+		if (part->is_likely)
+			buf_put_text(words, " (most likely)");
+		return;
+	}
+	switch ((enum critical_end)part->ended) {
+	case CRITICAL_NETWORK:
+		buf_put_text(words, ", ended by the network");
+		break;
+	case CRITICAL_TIMER:
+		if (part->kind != SLICE_WAIT + WAIT_SLEEP)
+			buf_put_text(words, ", until its time was over");
+		break;
+	case CRITICAL_OPEN:
+		buf_put_text(words, ", which had not ended by then");
+		if (part->lock && part->lock->holder) {
+			buf_put_text(words, "; held by ");
+			explain_thread_words(e->film, part->lock->holder, part->thread, words);
+		}
+		break;
+	case CRITICAL_CYCLE:
+		buf_put_text(words, ", held by ");
+		explain_thread_words(e->film, part->waker, part->thread, words);
+		buf_put_text(words, ": a deadlock, as that one waits for this thread");
+		break;
+	case CRITICAL_UNFILMED:
+		buf_put_text(words, ", ended by ");
+		explain_thread_words(e->film, part->waker, part->thread, words);
+		buf_put_text(words, ", of which the film has no more");
+		break;
+	case CRITICAL_UNKNOWN:
+		buf_put_text(words, ", and what ended it is not known");
+		break;
+	default:
+		break;
+	}
+}
+
+static void put_ns(struct buf *words, uint64_t ns)
+{
+	char text[32];
+
+	words_value(text, sizeof(text), "ns", ns);
+	buf_put_text(words, text);
+}
+
+/* ", 14 ms of it in parse_order": a part of the time in proportion to the samples. */
+static void function_words(struct explainer *e, const struct explain_part *part, struct buf *words)
+{
+	char name[256];
+
+	for (size_t i = 0; i < EXPLAIN_NAMED && part->functions[i].samples; i++) {
+		const struct explain_function *function = &part->functions[i];
+
+		if (function->samples * 10 < part->samples)
+			break;
+		buf_put_text(words, i ? ", " : ", about ");
+		put_ns(words,
+		       (uint64_t)((__int128)part->duration * function->samples / part->samples));
+		explain_stack_name(&e->stacks, function->stack, name, sizeof(name));
+		buf_printf(words, " in %s", *name ? name : NAME_UNKNOWN);
+	}
+}
+
+static void ready_words(const struct explainer *e, const struct explain_part *part,
+			const struct history_slice *slice, struct buf *words)
+{
+	bool is_behind = false;
+
+	buf_put_text(words, "ready but not running");
+	for (size_t i = 0; i < EXPLAIN_NAMED && part->behind[i].ns; i++) {
+		if (part->behind[i].ns * 10 < part->duration)
+			break;
+		buf_put_text(words, is_behind ? ", " : ", behind ");
+		explain_thread_words(e->film, part->behind[i].thread, part->thread, words);
+		if (part->behind[i].ns * 10 < part->duration * 9) {
+			buf_put_text(words, " for ");
+			put_ns(words, part->behind[i].ns);
+		}
+		is_behind = true;
+	}
+	if (is_behind)
+		buf_printf(words, " on core %u", slice->cpu);
+	if (part->beside * 2 > part->duration && part->longest > 1000000)
+		buf_put_text(words, e->is_whole_machine
+					    ? ", while no thread ran there: a CPU limit of its "
+					      "control group may have held it back"
+					    : "; of other processes the film does not know (record "
+					      "with -a)");
+}
+
+void explain_part_words(struct explainer *e, const struct explain_part *part, struct buf *words)
+{
+	const struct history_slice *slice = slice_of(e, part);
+	switch ((enum critical_end)part->ended) {
+	case CRITICAL_EARLIER:
+		buf_put_text(words, "before it had this work: not explained");
+		return;
+	case CRITICAL_ABSENT:
+		buf_put_text(words, "the film does not have it then: not explained");
+		return;
+	case CRITICAL_HOLE:
+		buf_put_text(words, "not explained: its records were lost");
+		return;
+	default:
+		break;
+	}
+	if (!slice || part->kind == SLICE_HOLE)
+		return;
+	if (part->kind == SLICE_ON_CPU) {
+		buf_put_text(words, "on CPU");
+		function_words(e, part, words);
+		return;
+	}
+	if (!slice_is_wait(part->kind)) {
+		ready_words(e, part, slice, words);
+		return;
+	}
+	if (part->ended == CRITICAL_IDLE && part->parent)
+		buf_put_text(words, "it had no work yet: ");
+	wait_part_words(e, part, slice, words);
+	cause_words(e, part, words);
+}
+
+static const char *const contexts[] = {
+	[FILM_WAIT_BY_NONE] = "not known what ended it",
+	[FILM_WAIT_BY_THREAD] = "woken by a thread",
+	[FILM_WAIT_BY_SOFTIRQ] = "woken by a soft interrupt",
+	[FILM_WAIT_BY_INTERRUPT] = "woken by an interrupt",
+	[FILM_WAIT_BY_TIMER] = "woken by a timer",
+	[FILM_WAIT_BY_EITHER] = "woken by a thread or an interrupt",
+};
+
+void explain_evidence_words(struct explainer *e, const struct explain_part *part, struct buf *words)
+{
+	const struct history_slice *slice = slice_of(e, part);
+	static const char *const sure[] = {
+		[FILM_HOLDER_OWNER] = "its owner read from the lock",
+		[FILM_HOLDER_LAST] = "its last holder read from the lock",
+		[FILM_HOLDER_RELEASER] = "its holder taken to be the thread that released it",
+	};
+
+	buf_printf(words, "%llu slice%s, the longest ", (unsigned long long)part->count,
+		   part->count == 1 ? "" : "s");
+	put_ns(words, part->longest);
+	if (part->kind == SLICE_ON_CPU)
+		buf_printf(words, "; functions from %llu samples, an estimate",
+			   (unsigned long long)part->samples);
+	if (!slice || !slice_is_wait(part->kind))
+		return;
+	buf_printf(words, "; in %s", call_of(e, slice));
+	if (slice->context < sizeof(contexts) / sizeof(contexts[0]) &&
+	    !(slice->flags & FILM_WAIT_OPEN))
+		buf_printf(words, ", %s", contexts[slice->context]);
+	if (slice->flags & FILM_WAIT_IOWAIT)
+		buf_put_text(words, ", counted as waiting for a disk");
+	if (part->lock && part->lock->sure < sizeof(sure) / sizeof(sure[0]) &&
+	    sure[part->lock->sure])
+		buf_printf(words, ", %s", sure[part->lock->sure]);
+	if (part->is_likely)
+		buf_put_text(words, "; an interrupt may have ended it instead");
+}
+
+const char *explain_kind(const struct explainer *e, const struct explain_part *part)
+{
+	switch ((enum critical_end)part->ended) {
+	case CRITICAL_EARLIER:
+	case CRITICAL_ABSENT:
+	case CRITICAL_HOLE:
+		return "unexplained";
+	default:
+		break;
+	}
+	if (part->ended == CRITICAL_READY)
+		return "ready";
+	if (part->slice != HISTORY_NONE && !part->lock && explain_is_condition(slice_of(e, part)))
+		return "condition";
+	return slice_kind_name(part->kind);
+}
