@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * libstackcam-memory.so: stands before the allocator of a program that stackcam has started with
+ * it, and takes samples of its allocations, Poisson by bytes: how many bytes lie between two
+ * samples is drawn from an exponential distribution, so an allocation of s bytes is a sample with a
+ * probability of 1 - exp(-s / mean), whatever the program's own rhythm is.
+ *
+ * Addresses of samples lie in a table, so that a free() of one is seen. What a sample is, is told
+ * by executing a nop (memory_x86_64.S), at which the recorder has a probe; without a recorder it is
+ * a nop. So nothing here depends on whether one is there: no descriptor, no thread, no file, no
+ * signal.
+ *
+ * It needs no library of its own, so that it can be loaded with any C library. Nothing here may
+ * call what could allocate, apart from the search for the real functions.
+ */
+#include "memory.h"
+
+#include "memory_places.h"
+
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Not in all C libraries, or not in the one that is loaded first. */
+extern char *getenv(const char *name) __attribute__((weak));
+extern char **environ __attribute__((weak));
+
+/* -- the thread's own -------------------------------------------------------------------------- */
+
+struct thread {
+	uint64_t random; /* 0: the thread is new */
+	uint32_t busy;	 /* it is in here already: a signal has interrupted it */
+};
+
+__thread uint64_t memory_left;
+static __thread struct thread self;
+
+static double interval; /* 0: not known yet */
+static bool is_exact;
+
+/* xorshift64*, Vigna 2016 */
+static uint64_t next_random(void)
+{
+	uint64_t x = self.random;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	self.random = x;
+	return x * 0x2545f4914f6cdd1dull;
+}
+
+/* Of a number from 0 (excluded) to 1, without libm: to about 1e-6. */
+static double minus_log(double x)
+{
+	union {
+		double number;
+		uint64_t bits;
+	} u = {x};
+	int exponent = (int)(u.bits >> 52) - 1023;
+	double t, square;
+
+	u.bits = (u.bits & ~(0xfffull << 52)) | 1023ull << 52;
+	t = (u.number - 1) / (u.number + 1);
+	square = t * t;
+	return -(exponent * 0.69314718055994531 +
+		 2 * t * (1 + square * (1. / 3 + square * (1. / 5 + square * (1. / 7 + square / 9)))));
+}
+
+/* How many bytes until the next sample. */
+static uint64_t draw(void)
+{
+	double uniform = (double)((next_random() >> 11) + 1) * 0x1p-53;
+
+	return is_exact ? 0 : (uint64_t)(minus_log(uniform) * interval);
+}
+
+static uint64_t parse(const char *text)
+{
+	uint64_t value = 0;
+
+	while (*text >= '0' && *text <= '9' && value < 1ull << 40)
+		value = value * 10 + (uint64_t)(*text++ - '0');
+	return value;
+}
+
+/* The C library has no environment yet while it is being loaded itself. */
+static void find_interval(void)
+{
+	const char *text = &environ && environ && getenv ? getenv(MEMORY_INTERVAL_VARIABLE) : NULL;
+	uint64_t value = text ? parse(text) : 0;
+
+	if (&environ && environ) {
+		is_exact = value == 1;
+		if (is_exact)
+			memory_table_all();
+		interval = value ? (double)value : MEMORY_INTERVAL_USUAL;
+	}
+}
+
+/*
+ * The thread's bytes are used up by an allocation of so many (which were taken off already).
+ * Returns whether it is a sample.
+ */
+static bool is_sample(uint64_t bytes)
+{
+	uint64_t left = memory_left + bytes;
+
+	if (unlikely(!interval))
+		find_interval();
+	if (unlikely(!interval) || unlikely(self.busy)) {
+		memory_left = left;
+		return false;
+	}
+	if (is_exact) {
+		memory_left = 0;
+		return true;
+	}
+	if (unlikely(!self.random)) {
+		self.random = (__builtin_ia32_rdtsc() ^ (uint64_t)&self * MEMORY_HASH) | 1;
+		for (int i = 0; i < 8; i++)
+			next_random();
+		left = draw();
+		if (bytes <= left) {
+			memory_left = left - bytes;
+			return false;
+		}
+	}
+	memory_left = draw();
+	return true;
+}
+
+/* -- the functions that a program calls -------------------------------------------------------- */
+
+/* What memory_x86_64.S takes from rax and rdx. */
+struct made {
+	uint64_t result;
+	uint64_t bytes; /* 0: it is no sample */
+};
+
+static uint64_t follow(void *address, uint64_t bytes)
+{
+	bool is_followed;
+
+	bytes = bytes ? bytes : 1;
+	if (is_exact)
+		return bytes;
+	self.busy++;
+	is_followed = memory_table_add((uint64_t)address);
+	self.busy--;
+	return is_followed ? bytes : bytes | MEMORY_UNFOLLOWED_BIT;
+}
+
+/*
+ * Makes an allocation whose bytes were more than the thread had left. A sample is one only if it
+ * succeeds.
+ */
+#define MADE(bytes, call)                                                    \
+	({                                                                   \
+		bool wanted_ = is_sample(bytes);                             \
+		void *address_ = (call);                                     \
+		(struct made){(uint64_t)address_,                            \
+			      wanted_ && address_ ? follow(address_, bytes) : 0}; \
+	})
+
+struct made memory_malloc(size_t size);
+struct made memory_malloc(size_t size)
+{
+	return MADE(size, memory_next_malloc(size));
+}
+
+struct made memory_valloc(size_t size);
+struct made memory_valloc(size_t size)
+{
+	return MADE(size, memory_next_valloc(size));
+}
+
+struct made memory_pvalloc(size_t size);
+struct made memory_pvalloc(size_t size)
+{
+	return MADE(size, memory_next_pvalloc(size));
+}
+
+struct made memory_memalign(size_t alignment, size_t size);
+struct made memory_memalign(size_t alignment, size_t size)
+{
+	return MADE(size, memory_next_memalign(alignment, size));
+}
+
+struct made memory_aligned_alloc(size_t alignment, size_t size);
+struct made memory_aligned_alloc(size_t alignment, size_t size)
+{
+	return MADE(size, memory_next_aligned_alloc(alignment, size));
+}
+
+struct made memory_calloc(size_t count, size_t size);
+struct made memory_calloc(size_t count, size_t size)
+{
+	return MADE(count * size, memory_next_calloc(count, size));
+}
+
+struct made memory_posix_memalign(void **to, size_t alignment, size_t size);
+struct made memory_posix_memalign(void **to, size_t alignment, size_t size)
+{
+	bool wanted = is_sample(size);
+	int err = memory_next_posix_memalign(to, alignment, size);
+
+	return (struct made){(uint64_t)(uint32_t)err, wanted && !err && *to ? follow(*to, size) : 0};
+}
+
+/* is_due: the thread's bytes are used up. What the address was before was told already. */
+struct made memory_realloc(void *address, size_t size, uint32_t is_due);
+struct made memory_realloc(void *address, size_t size, uint32_t is_due)
+{
+	bool wanted = is_due && is_sample(size);
+	void *result = memory_early_owns(address) ? memory_early_move(address, size)
+						  : memory_next_realloc(address, size);
+
+	return (struct made){(uint64_t)result, wanted && result && size ? follow(result, size) : 0};
+}
+
+/*
+ * The table has an address that is given back, maybe. Returns 1: it is one of a sample, and the
+ * table has it no more; 0: it is not; -1: it is memory of this library's own.
+ */
+int memory_free(void *address);
+int memory_free(void *address)
+{
+	bool was_there;
+
+	if (unlikely(memory_early_owns(address)))
+		return -1;
+	if (is_exact)
+		return address && !self.busy;
+	if (!memory_table_has((uint64_t)address))
+		return 0;
+	if (self.busy) {
+		memory_lost(MEMORY_LOST_FREE);
+		return 0;
+	}
+	self.busy++;
+	was_there = memory_table_remove((uint64_t)address);
+	self.busy--;
+	if (!was_there)
+		memory_lost(MEMORY_LOST_FREE);
+	return was_there;
+}

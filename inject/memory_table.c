@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The addresses of samples that are in use: open addressing, one word a slot, in chains that end at
+ * an empty slot. free() reads it without a lock. What it looks for was put there before the program
+ * had the address, so it finds it, if these hold:
+ *
+ *	a slot on the way to an address is never emptied while that address is there: what is
+ *	removed leaves a word that is no address, which is emptied only if the next slot is empty;
+ *
+ *	a larger table has all of the smaller one before it takes its place, and the smaller one
+ *	is never given back: all together they are a third larger than the last one.
+ *
+ * Changes are made under a lock, which is not waited for without end: a process that was forked
+ * while another thread held it has it for itself (its number is in the lock), and a thread that
+ * does not get it goes without its sample.
+ */
+#include "memory.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "memory_places.h"
+
+#define FIRST_SLOTS 1024u
+#define MOST_SLOTS  (1u << 20)
+
+#define EMPTY	0
+#define REMOVED 1
+
+#define LOCK_TRIES 20000
+
+static struct {
+	struct memory_table table;
+	uint64_t slots[FIRST_SLOTS];
+} first = {.table.mask = FIRST_SLOTS - 1};
+
+/* One slot, which is taken. */
+static struct {
+	struct memory_table table;
+	uint64_t slots[1];
+} all = {.slots = {REMOVED}};
+
+struct memory_table *memory_table = &first.table;
+
+static uint32_t held;	/* slots that are not empty */
+static uint32_t holder; /* of the lock: a process; 0: none */
+
+static long system_call(long number, long a, long b, long c, long d, long e)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = 0;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static bool lock(void)
+{
+	uint32_t me = (uint32_t)system_call(SYS_getpid, 0, 0, 0, 0, 0);
+
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		uint32_t free = 0, now = __atomic_load_n(&holder, __ATOMIC_RELAXED);
+
+		/* its holder has not been forked with this process */
+		if (now && now != me)
+			free = now;
+		else if (now)
+			goto wait;
+		if (__atomic_compare_exchange_n(&holder, &free, me, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return true;
+wait:
+		__builtin_ia32_pause();
+	}
+	return false;
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
+}
+
+static uint64_t home_of(const struct memory_table *table, uint64_t address)
+{
+	return (address * MEMORY_HASH >> 32) & table->mask;
+}
+
+static uint64_t read_slot(const struct memory_table *table, uint64_t at)
+{
+	return __atomic_load_n(&table->slots[at], __ATOMIC_RELAXED);
+}
+
+static void write_slot(struct memory_table *table, uint64_t at, uint64_t word)
+{
+	__atomic_store_n(&table->slots[at], word, __ATOMIC_RELAXED);
+}
+
+/* Where it is; -1: nowhere. */
+static int64_t find(const struct memory_table *table, uint64_t address)
+{
+	uint64_t at = home_of(table, address);
+
+	for (uint64_t i = 0; i <= table->mask; i++, at = (at + 1) & table->mask) {
+		uint64_t word = read_slot(table, at);
+
+		if (word == address)
+			return (int64_t)at;
+		if (word == EMPTY)
+			break;
+	}
+	return -1;
+}
+
+/* Returns whether a slot was taken that was empty. The table has one. */
+static bool put(struct memory_table *table, uint64_t address)
+{
+	uint64_t at = home_of(table, address);
+
+	for (;;) {
+		uint64_t word = read_slot(table, at);
+
+		if (word == EMPTY || word == REMOVED) {
+			write_slot(table, at, address);
+			return word == EMPTY;
+		}
+		at = (at + 1) & table->mask;
+	}
+}
+
+static bool grow(struct memory_table *old)
+{
+	uint64_t slots = (old->mask + 1) * 4;
+	struct memory_table *table;
+	long got;
+
+	if (slots > MOST_SLOTS)
+		return false;
+	got = system_call(SYS_mmap, 0, (long)(sizeof(*table) + slots * sizeof(uint64_t)),
+			  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (got < 0 && got > -4096)
+		return false;
+	table = (struct memory_table *)got;
+	table->mask = slots - 1;
+	held = 0;
+	for (uint64_t i = 0; i <= old->mask; i++) {
+		uint64_t word = read_slot(old, i);
+
+		if (word > REMOVED)
+			held += put(table, word);
+	}
+	__atomic_store_n(&memory_table, table, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool memory_table_add(uint64_t address)
+{
+	struct memory_table *table;
+	bool done = false;
+
+	if (!lock())
+		return false;
+	table = memory_table;
+	/* chains stay short; half of the largest one may be in use */
+	if (held >= (table->mask + 1) / 4 && grow(table))
+		table = memory_table;
+	if (held < (table->mask + 1) / 2) {
+		if (find(table, address) < 0)
+			held += put(table, address);
+		done = true;
+	}
+	unlock();
+	return done;
+}
+
+bool memory_table_has(uint64_t address)
+{
+	return address > REMOVED &&
+	       find(__atomic_load_n(&memory_table, __ATOMIC_ACQUIRE), address) >= 0;
+}
+
+bool memory_table_remove(uint64_t address)
+{
+	struct memory_table *table;
+	int64_t at;
+
+	if (!lock())
+		return false;
+	table = memory_table;
+	at = find(table, address);
+	if (at >= 0) {
+		uint64_t slot = (uint64_t)at;
+
+		write_slot(table, slot, REMOVED);
+		/* the end of a chain is emptied, from behind */
+		while (read_slot(table, slot) == REMOVED &&
+		       read_slot(table, (slot + 1) & table->mask) == EMPTY) {
+			write_slot(table, slot, EMPTY);
+			held--;
+			slot = (slot - 1) & table->mask;
+		}
+	}
+	unlock();
+	return true;
+}
+
+void memory_table_all(void)
+{
+	__atomic_store_n(&memory_table, &all.table, __ATOMIC_RELEASE);
+}

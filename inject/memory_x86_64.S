@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions of the allocator as a program calls them. Each takes the way that costs nothing:
+ * the next function of that name, by a jump, unless this allocation has used up the thread's bytes
+ * (memory_left), or the address that is given back is one of a sample.
+ *
+ * The probes are nops of five bytes, which the kernel turns into a call (Linux 6.18); else they
+ * stay what they are. Each stands where the stack is as it was when the function began, so that a
+ * stack begins with malloc() and its caller, and no frame of this library's own.
+ *
+ * At a probe: rdi is the address, rdx the bytes, with MEMORY_UNFOLLOWED on top. Registers that
+ * calls keep are as they were.
+ */
+#include "memory_places.h"
+
+/* The 5-byte nop that the kernel knows: nopl 0(%rax,%rax,1). */
+.macro nop5
+	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00
+.endm
+
+.macro begin name
+	.text
+	.globl \name
+	.type \name, @function
+	.p2align 5
+\name:
+	.cfi_startproc
+	endbr64
+.endm
+
+.macro end name
+	.cfi_endproc
+	.size \name, . - \name
+.endm
+
+/* Where a probe is, from the table of all on. */
+.macro place number
+	.pushsection .rodata.stackcam, "a", @progbits
+	.quad 9f - stackcam_memory_places, \number
+	.popsection
+	.p2align 3
+9:	nop5
+.endm
+
+	.section .rodata.stackcam, "a", @progbits
+	.globl stackcam_memory_places
+	.type stackcam_memory_places, @object
+	.p2align 3
+stackcam_memory_places:
+
+/* Takes what \bytes has off the bytes of the thread; flag C is set where there were less. */
+.macro spend bytes, scratch
+	movq memory_left@gottpoff(%rip), \scratch
+	subq \bytes, %fs:(\scratch)
+.endm
+
+/*
+ * Is the address in rdi that of a sample, maybe? Flag Z is set where it is not. Uses rax and rcx.
+ * The first slot of its chain is empty where the table has none of the chain.
+ */
+.macro look_up
+	movq memory_table(%rip), %rcx
+	movabsq $MEMORY_HASH, %rax
+	imulq %rdi, %rax
+	shrq $32, %rax
+	andq (%rcx), %rax
+	cmpq $0, 8(%rcx,%rax,8)
+.endm
+
+.macro grow by
+	subq $\by, %rsp
+	.cfi_adjust_cfa_offset \by
+.endm
+
+.macro shrink by
+	addq $\by, %rsp
+	.cfi_adjust_cfa_offset -\by
+.endm
+
+/* Makes the allocation by a function in C, which returns it and, in rdx, what it is worth. */
+.macro sampled name
+	grow 8
+	call memory_\name
+	shrink 8
+	testq %rdx, %rdx
+	jz 2f
+	movq %rax, %rdi
+	place MEMORY_PLACE_ALLOC
+2:	ret
+.endm
+
+/* A function whose bytes are its argument in \bytes. */
+.macro allocates name, bytes
+begin \name
+	spend \bytes, %rax
+	jb 1f
+	jmp *memory_next_\name(%rip)
+1:	sampled \name
+end \name
+.endm
+
+allocates malloc, %rdi
+allocates valloc, %rdi
+allocates pvalloc, %rdi
+allocates memalign, %rsi
+allocates aligned_alloc, %rsi
+
+begin calloc
+	movq %rdi, %rax
+	mulq %rsi
+	jo 3f
+	spend %rax, %rcx
+	jb 1f
+3:	jmp *memory_next_calloc(%rip)
+1:	sampled calloc
+end calloc
+
+/* Its result is an error, and the address where its first argument says. */
+begin posix_memalign
+	spend %rdx, %rax
+	jb 1f
+	jmp *memory_next_posix_memalign(%rip)
+1:	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	call memory_posix_memalign
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	testq %rdx, %rdx
+	jz 2f
+	movq (%rdi), %rdi
+	place MEMORY_PLACE_ALLOC
+2:	ret
+end posix_memalign
+
+/* A free, and an allocation of all that it is to have. */
+begin realloc
+	look_up
+	jne 1f
+	spend %rsi, %rax
+	jb 3f
+	jmp *memory_next_realloc(%rip)
+1:	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rsi
+	.cfi_adjust_cfa_offset 8
+	grow 8
+	call memory_free
+	shrink 8
+	popq %rsi
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	testl %eax, %eax
+	jle 2f
+	place MEMORY_PLACE_FREE
+2:	spend %rsi, %rax
+3:	setb %dl
+	movzbl %dl, %edx
+	sampled realloc
+end realloc
+
+begin reallocarray
+	movq %rsi, %rax
+	movq %rdx, %rcx
+	mulq %rcx
+	jo 1f
+	movq %rax, %rsi
+	jmp realloc
+1:	movq %rcx, %rdx
+	jmp *memory_next_reallocarray(%rip)
+end reallocarray
+
+begin free
+	look_up
+	jne 1f
+	jmp *memory_next_free(%rip)
+1:	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	call memory_free
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	testl %eax, %eax
+	js 3f
+	jz 2f
+	place MEMORY_PLACE_FREE
+2:	jmp *memory_next_free(%rip)
+3:	ret
+end free
+
+/* memory_lost(reason): what could not be followed. */
+	.hidden memory_lost
+begin memory_lost
+	place MEMORY_PLACE_LOST
+	ret
+end memory_lost
+
+	.hidden memory_left, memory_table
+	.irp name, malloc, calloc, valloc, pvalloc, memalign, aligned_alloc, posix_memalign, realloc
+	.hidden memory_\name, memory_next_\name
+	.endr
+	.hidden memory_free, memory_next_free, memory_next_reallocarray
+
+	.section .rodata.stackcam, "a", @progbits
+	.quad 0, 0
+	.size stackcam_memory_places, . - stackcam_memory_places
+	.section .note.GNU-stack, "", @progbits
