@@ -33,7 +33,7 @@ struct thread {
 __thread uint64_t memory_left;
 static __thread struct thread self;
 
-static double interval; /* 0: not known yet */
+uint64_t memory_interval;
 static bool is_exact;
 
 /* xorshift64*, Vigna 2016 */
@@ -62,7 +62,9 @@ static double minus_log(double x)
 	t = (u.number - 1) / (u.number + 1);
 	square = t * t;
 	return -(exponent * 0.69314718055994531 +
-		 2 * t * (1 + square * (1. / 3 + square * (1. / 5 + square * (1. / 7 + square / 9)))));
+		 2 * t *
+			 (1 +
+			  square * (1. / 3 + square * (1. / 5 + square * (1. / 7 + square / 9)))));
 }
 
 /* How many bytes until the next sample. */
@@ -70,7 +72,7 @@ static uint64_t draw(void)
 {
 	double uniform = (double)((next_random() >> 11) + 1) * 0x1p-53;
 
-	return is_exact ? 0 : (uint64_t)(minus_log(uniform) * interval);
+	return is_exact ? 0 : (uint64_t)(minus_log(uniform) * (double)memory_interval);
 }
 
 static uint64_t parse(const char *text)
@@ -92,7 +94,7 @@ static void find_interval(void)
 		is_exact = value == 1;
 		if (is_exact)
 			memory_table_all();
-		interval = value ? (double)value : MEMORY_INTERVAL_USUAL;
+		memory_interval = value ? value : MEMORY_INTERVAL_USUAL;
 	}
 }
 
@@ -104,9 +106,9 @@ static bool is_sample(uint64_t bytes)
 {
 	uint64_t left = memory_left + bytes;
 
-	if (unlikely(!interval))
+	if (unlikely(!memory_interval))
 		find_interval();
-	if (unlikely(!interval) || unlikely(self.busy)) {
+	if (unlikely(!memory_interval) || unlikely(self.busy)) {
 		memory_left = left;
 		return false;
 	}
@@ -153,11 +155,11 @@ static uint64_t follow(void *address, uint64_t bytes)
  * Makes an allocation whose bytes were more than the thread had left. A sample is one only if it
  * succeeds.
  */
-#define MADE(bytes, call)                                                    \
-	({                                                                   \
-		bool wanted_ = is_sample(bytes);                             \
-		void *address_ = (call);                                     \
-		(struct made){(uint64_t)address_,                            \
+#define MADE(bytes, call)                                                         \
+	({                                                                        \
+		bool wanted_ = is_sample(bytes);                                  \
+		void *address_ = (call);                                          \
+		(struct made){(uint64_t)address_,                                 \
 			      wanted_ && address_ ? follow(address_, bytes) : 0}; \
 	})
 
@@ -203,7 +205,8 @@ struct made memory_posix_memalign(void **to, size_t alignment, size_t size)
 	bool wanted = is_sample(size);
 	int err = memory_next_posix_memalign(to, alignment, size);
 
-	return (struct made){(uint64_t)(uint32_t)err, wanted && !err && *to ? follow(*to, size) : 0};
+	return (struct made){(uint64_t)(uint32_t)err,
+			     wanted && !err && *to ? follow(*to, size) : 0};
 }
 
 /* is_due: the thread's bytes are used up. What the address was before was told already. */

@@ -13,6 +13,9 @@
 /* What the thread may still allocate until its next sample, in bytes. */
 extern __thread uint64_t memory_left;
 
+/* Mean bytes between samples; 0: not known yet, and there are none. */
+extern uint64_t memory_interval;
+
 /* -- memory_next.c: the functions behind those that a program calls ----------------------------- */
 
 extern void *(*memory_next_malloc)(size_t size);

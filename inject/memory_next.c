@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#define RTLD_NEXT ((void *)-1l)
+#define RTLD_NEXT   ((void *)-1l)
 
 #define EARLY_BYTES 8192
 
@@ -110,8 +110,7 @@ static bool search(void)
 		return false;
 	is_searching = true;
 	/* free() first: nothing may be allocated that could not be given back */
-	find("free", (void **)&memory_next_free,
-	     __libc_free ? (void *)__libc_free : (void *)keep);
+	find("free", (void **)&memory_next_free, __libc_free ? (void *)__libc_free : (void *)keep);
 	find("realloc", (void **)&memory_next_realloc,
 	     __libc_realloc ? (void *)__libc_realloc : (void *)no_memory);
 	find("calloc", (void **)&memory_next_calloc,

@@ -11,14 +11,17 @@
 #define MEMORY_LIBRARY	     "libstackcam-memory.so"
 #define MEMORY_PLACES_SYMBOL "stackcam_memory_places"
 
-/* rdi: an address that has been allocated; rdx: the bytes that were asked for, at least 1 */
+/*
+ * rdi: an address that has been allocated; rdx: the bytes that were asked for, at least 1, with
+ * MEMORY_UNFOLLOWED; rsi: mean bytes between samples
+ */
 #define MEMORY_PLACE_ALLOC 1
 /* rdi: an address of a sample, which is about to be given back */
 #define MEMORY_PLACE_FREE 2
 /* rdi: what could not be followed, one of these */
 #define MEMORY_PLACE_LOST 3
 
-#define MEMORY_LOST_FREE 1 /* a sample is in use no more, which could not be told when it was so */
+#define MEMORY_LOST_FREE  1 /* a sample is in use no more, which could not be told when it was so */
 
 /* With the bytes: there was no room for the address, so its end will not be seen. */
 #define MEMORY_UNFOLLOWED (1 << 63)

@@ -24,10 +24,10 @@
 #define FIRST_SLOTS 1024u
 #define MOST_SLOTS  (1u << 20)
 
-#define EMPTY	0
-#define REMOVED 1
+#define EMPTY	    0
+#define REMOVED	    1
 
-#define LOCK_TRIES 20000
+#define LOCK_TRIES  20000
 
 static struct {
 	struct memory_table table;
@@ -74,7 +74,7 @@ static bool lock(void)
 		if (__atomic_compare_exchange_n(&holder, &free, me, false, __ATOMIC_ACQUIRE,
 						__ATOMIC_RELAXED))
 			return true;
-wait:
+	wait:
 		__builtin_ia32_pause();
 	}
 	return false;

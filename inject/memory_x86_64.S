@@ -4,19 +4,14 @@
  * the next function of that name, by a jump, unless this allocation has used up the thread's bytes
  * (memory_left), or the address that is given back is one of a sample.
  *
- * The probes are nops of five bytes, which the kernel turns into a call (Linux 6.18); else they
- * stay what they are. Each stands where the stack is as it was when the function began, so that a
- * stack begins with malloc() and its caller, and no frame of this library's own.
+ * The probes are nops of one byte. One of five bytes would cost a third (Linux 6.18 turns it into
+ * a call), but a child that was forked after that has the call and not what it calls, and crashes.
+ * Each stands where the stack is as it was when the function began, so that a stack begins with
+ * malloc() and its caller, and no frame of this library's own.
  *
- * At a probe: rdi is the address, rdx the bytes, with MEMORY_UNFOLLOWED on top. Registers that
- * calls keep are as they were.
+ * What registers have at a probe says memory_places.h; those that calls keep are as they were.
  */
 #include "memory_places.h"
-
-/* The 5-byte nop that the kernel knows: nopl 0(%rax,%rax,1). */
-.macro nop5
-	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00
-.endm
 
 .macro begin name
 	.text
@@ -38,8 +33,7 @@
 	.pushsection .rodata.stackcam, "a", @progbits
 	.quad 9f - stackcam_memory_places, \number
 	.popsection
-	.p2align 3
-9:	nop5
+9:	nop
 .endm
 
 	.section .rodata.stackcam, "a", @progbits
@@ -85,6 +79,7 @@ stackcam_memory_places:
 	testq %rdx, %rdx
 	jz 2f
 	movq %rax, %rdi
+	movq memory_interval(%rip), %rsi
 	place MEMORY_PLACE_ALLOC
 2:	ret
 .endm
@@ -128,6 +123,7 @@ begin posix_memalign
 	testq %rdx, %rdx
 	jz 2f
 	movq (%rdi), %rdi
+	movq memory_interval(%rip), %rsi
 	place MEMORY_PLACE_ALLOC
 2:	ret
 end posix_memalign
@@ -194,7 +190,7 @@ begin memory_lost
 	ret
 end memory_lost
 
-	.hidden memory_left, memory_table
+	.hidden memory_left, memory_interval, memory_table
 	.irp name, malloc, calloc, valloc, pvalloc, memalign, aligned_alloc, posix_memalign, realloc
 	.hidden memory_\name, memory_next_\name
 	.endr

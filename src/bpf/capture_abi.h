@@ -37,7 +37,8 @@
 	X(MEM_GROW, mem_grow)     \
 	X(GOROUTINES, goroutines) \
 	X(THREADS, threads)       \
-	X(REQUESTS, requests)
+	X(REQUESTS, requests)     \
+	X(MEM_HEAP, mem_heap)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -152,7 +153,14 @@ struct capture_handover {
 	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait lost: too many goroutines")                       \
 	X(GOROUTINE_READIER, PART,                                                             \
 	  "stack of a goroutine that made another one ready not taken: too many a second")     \
-	X(REQUEST_NO_MEMORY, SAMPLE, "request lost: no memory for its connection")
+	X(REQUEST_NO_MEMORY, SAMPLE, "request lost: no memory for its connection")             \
+	X(FREE_RING_FULL, PART,                                                                \
+	  "memory shown as in use that was freed: ring full, the recorder could not keep up")  \
+	X(FREE_NO_RING, PART,                                                                  \
+	  "memory shown as in use that was freed: the CPU came online after the recording "    \
+	  "began")                                                                             \
+	X(FREE_UNSEEN, PART,                                                                   \
+	  "memory shown as in use that was freed: in a signal handler, or under contention")
 
 enum capture_loss {
 #define X(name, costs, words) CAPTURE_LOSS_##name,

@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
@@ -19,6 +20,7 @@
 enum step {
 	STEP_USER,
 	STEP_ADDRESSES,
+	STEP_ENVIRONMENT,
 	STEP_EXEC,
 };
 
@@ -80,13 +82,32 @@ static int become_user(const struct command_user *user)
 		       : 0;
 }
 
+static int set_variable(const struct command_variable *variable)
+{
+	const char *before = variable->is_list ? getenv(variable->name) : NULL;
+	char *value;
+	int err;
+
+	if (!before || !*before)
+		return setenv(variable->name, variable->value, 1);
+	if (asprintf(&value, "%s:%s", variable->value, before) < 0)
+		return -1;
+	err = setenv(variable->name, value, 1);
+	free(value);
+	return err;
+}
+
 /* Returns which step failed, with errno set. */
 static enum step execute(const struct command_options *options)
 {
+	const struct command_environment *environment = options->environment;
 	int persona;
 
 	if (options->user && become_user(options->user))
 		return STEP_USER;
+	for (size_t i = 0; environment && i < environment->count; i++)
+		if (set_variable(&environment->at[i]))
+			return STEP_ENVIRONMENT;
 	if (options->no_randomize_addr) {
 		persona = personality(0xffffffff);
 		if (persona < 0 || personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0)
@@ -168,6 +189,9 @@ static int start_failed(struct command *command, const struct said *said, const 
 	case STEP_ADDRESSES:
 		return fail_errno(why, -said->err, "leave out --no-randomize-addr",
 				  "cannot fix the addresses of '%s'", name);
+	case STEP_ENVIRONMENT:
+		return fail_errno(why, -said->err, NULL, "cannot set the environment of '%s'",
+				  name);
 	default:
 		command->exec_error = -said->err;
 		return fail_errno(why, -said->err, "check its name and that it may be executed",

@@ -3,6 +3,7 @@
 #define CAMERA_COMMAND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/fail.h"
@@ -21,12 +22,26 @@ struct command_user {
 int command_user_find(const char *name, struct command_user **user, struct fail *why);
 void command_user_free(struct command_user *user);
 
+/* A variable of a command's environment. */
+struct command_variable {
+	char name[32];
+	char value[512];
+	bool is_list; /* what it had before stays, behind a colon */
+};
+
+#define COMMAND_VARIABLES_MAX 4
+struct command_environment {
+	struct command_variable at[COMMAND_VARIABLES_MAX];
+	size_t count;
+};
+
 /* How a command is started. */
 struct command_options {
 	char *const *argv;
 	const struct command_user *user; /* null: as stackcam itself */
 	/* its memory lies at the same addresses each time (personality(2)) */
 	bool no_randomize_addr;
+	const struct command_environment *environment; /* what is added to it; null: nothing */
 };
 
 /* A command that is filmed from its first instruction on ("-- CMD ARG…"). */

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "bpf/capture_abi.h"
+#include "camera/command.h"
 #include "camera/rings.h"
 #include "camera/samples.h"
 #include "film/writer.h"
@@ -21,6 +22,7 @@
  * those that are on, and knows no other difference between them.
  *
  *	make		before anything is loaded: checks its settings
+ *	command		a command is to be filmed: what its environment must have
  *	prepare		programs and maps that it does not need are left out, constants are set
  *	attach		programs are loaded; no film is there yet, and nothing may fire
  *	start		a film is there: adds its events; from here on probes fire
@@ -110,6 +112,8 @@ struct source_type {
 		*events; /* names, ending with a null; the first is what its losses are of */
 	const struct source_option *options; /* ending with one without a name; null: it has none */
 
+	int (*command)(const struct source_settings *settings,
+		       struct command_environment *environment, struct fail *why);
 	int (*make)(struct source *source, struct fail *why);
 	unsigned int (*needs)(const struct source *source); /* enum source_needs */
 	unsigned int (*rate)(const struct source *source); /* samples a second and CPU; null: any */

@@ -38,6 +38,10 @@ uint64_t sources_value(const struct sources_settings *settings, const char *opti
 void sources_each_option(void (*each)(void *context, const struct source_option *option),
 			 void *context);
 
+/* What those that are on add to the environment of the command that is filmed. */
+int sources_command(const struct sources_settings *settings,
+		    struct command_environment *environment, struct fail *why);
+
 /* Those that are on. The loops over them; what each verb is about says camera/source.h. */
 struct sources {
 	struct source_host host;

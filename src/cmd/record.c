@@ -189,6 +189,7 @@ int cmd_record(int argc, char **argv)
 				   .events = event_list_usual()};
 	struct command command = {.pidfd = -1, .go = -1, .failed = -1};
 	struct recording recording = {0};
+	struct command_environment environment = {0};
 	struct camera *camera = NULL;
 	struct command_options start;
 	struct fail why = {0};
@@ -203,6 +204,9 @@ int cmd_record(int argc, char **argv)
 	err = o.common.selection.command
 		      ? recording_check_command(o.common.selection.command, &command, &why)
 		      : 0;
+	if (!err && o.common.selection.command)
+		err = sources_command(&o.sources, &environment, &why);
+	start.environment = &environment;
 	if (!err && o.common.selection.command)
 		err = command_prepare(&start, &command, &why);
 	recorder_raise_descriptors();

@@ -144,6 +144,18 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "page faults on mapped files, by samples of them",
 			.abroad = {"file_faults", "file_faults"},
 		},
+	[EVENT_MEM_ALLOC] =
+		{
+			.name = "mem-alloc",
+			.unit = "bytes",
+			.quantity = EVENT_BYTES,
+			.is_recordable = true,
+			.title = "Allocated memory",
+			.rate = "bytes/s",
+			.noun = "samples",
+			.about = "memory that programs allocate, by samples of allocations",
+			.abroad = {"mem_alloc", "memory_allocated"},
+		},
 	[EVENT_GO_WAIT] =
 		{
 			.name = "go-wait",

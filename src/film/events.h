@@ -31,6 +31,7 @@ enum event_id {
 	EVENT_DUMP,    /* threads at one moment */
 	EVENT_MEM_GROW,
 	EVENT_FILE_FAULTS,
+	EVENT_MEM_ALLOC,
 	EVENT_GO_WAIT,
 	EVENT_GO_QUEUE,
 	EVENT_GO_IDLE,

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "camera/mem_library.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../inject/memory_places.h"
+#include "bpf/mem_heap_abi.h"
+#include "elf/file.h"
+
+_Static_assert(MEM_HEAP_PLACE_ALLOC == MEMORY_PLACE_ALLOC &&
+		       MEM_HEAP_PLACE_FREE == MEMORY_PLACE_FREE &&
+		       MEM_HEAP_PLACE_LOST == MEMORY_PLACE_LOST,
+	       "the library's places are cookies of its probes");
+
+/* From the folder that stackcam lies in. */
+static const char *const folders[] = {
+	"../inject",	   /* of the build */
+	STACKCAM_LIBRARIES /* where it is installed, from the folder of programs on */
+};
+
+/* The folder of this program; false: it is not known. */
+static bool own_folder(char *to, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", to, size - 1);
+	char *end;
+
+	if (length <= 0)
+		return false;
+	to[length] = 0;
+	end = strrchr(to, '/');
+	if (!end)
+		return false;
+	*end = 0;
+	return true;
+}
+
+static bool look_in(struct mem_library *library, const char *own, const char *folder)
+{
+	char path[2 * PATH_MAX], real[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s/%s", own, folder, MEMORY_LIBRARY);
+	/* a colon or a space ends a name in LD_PRELOAD */
+	if (!realpath(path, real) || strlen(real) >= sizeof(library->path) || strpbrk(real, ": "))
+		return false;
+	strcpy(library->path, real);
+	return true;
+}
+
+struct finding {
+	Elf64_Sym symbol;
+	bool found;
+};
+
+static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+{
+	struct finding *finding = context;
+
+	if (strcmp(elf_strings_get(names, symbol->st_name), MEMORY_PLACES_SYMBOL))
+		return true;
+	finding->symbol = *symbol;
+	finding->found = true;
+	return false;
+}
+
+/* Where an address lies in the file; false: nowhere. */
+static bool offset_of(const struct elf_file *file, uint64_t address, uint64_t *offset)
+{
+	Elf64_Phdr segment;
+
+	for (uint32_t i = 0; elf_file_segment(file, i, &segment); i++) {
+		if (segment.p_type != PT_LOAD || address - segment.p_vaddr >= segment.p_filesz)
+			continue;
+		*offset = address - segment.p_vaddr + segment.p_offset;
+		return true;
+	}
+	return false;
+}
+
+static int read_places(struct mem_library *library, const struct elf_file *file)
+{
+	struct finding finding = {0};
+	int err = elf_each_symbol(file, SHT_DYNSYM, 4096, take_symbol, &finding);
+	uint64_t at = finding.symbol.st_value, offset, pair[2];
+
+	if (err || !finding.found || !offset_of(file, at, &offset))
+		return err ? err : -ENOEXEC;
+	for (;; offset += sizeof(pair)) {
+		struct uprobe_place *place = &library->places[library->count];
+
+		if (!elf_file_read(file, offset, pair, sizeof(pair)))
+			return -ENOEXEC;
+		if (!pair[1])
+			break;
+		if (library->count == sizeof(library->places) / sizeof(library->places[0]) ||
+		    pair[1] >= MEM_HEAP_PLACES)
+			return -ENOEXEC;
+		*place = (struct uprobe_place){
+			.kind = UPROBE_ENTRY, .cookie = pair[1], .entry_cookie = pair[1]};
+		if (!offset_of(file, at + pair[0], &place->offset))
+			return -ENOEXEC;
+		library->count++;
+	}
+	return library->count ? 0 : -ENOEXEC;
+}
+
+static int read_file(struct mem_library *library)
+{
+	int fd = open(library->path, O_RDONLY | O_CLOEXEC), err;
+	struct elf_file file;
+	struct stat stat;
+
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, &stat) ? -errno : elf_file_open(&file, fd);
+	if (!err) {
+		library->device = stat.st_dev;
+		library->inode = stat.st_ino;
+		err = read_places(library, &file);
+		elf_file_close(&file);
+	}
+	close(fd);
+	return err;
+}
+
+int mem_library_find(struct mem_library *library, struct fail *why)
+{
+	char own[PATH_MAX];
+	int err = -ENOENT;
+
+	*library = (struct mem_library){0};
+	if (own_folder(own, sizeof(own)))
+		for (size_t i = 0; err && i < sizeof(folders) / sizeof(folders[0]); i++)
+			err = look_in(library, own, folders[i]) ? 0 : -ENOENT;
+	if (err)
+		return fail_errno(why, err, "install it with stackcam",
+				  "cannot find " MEMORY_LIBRARY);
+	err = read_file(library);
+	return err ? fail_errno(why, err, "install the one of this version of stackcam",
+				"cannot use '%s'", library->path)
+		   : 0;
+}

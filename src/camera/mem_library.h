@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_MEM_LIBRARY_H
+#define CAMERA_MEM_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/fail.h"
+#include "camera/uprobes.h"
+
+/*
+ * libstackcam-memory.so (inject/), as it lies beside stackcam: installed, or in the build folder.
+ * It is a file that stays, and is not written for a recording: a target may execute programs when
+ * the recorder is gone, and the dynamic linker would complain about a library that is gone with it.
+ */
+struct mem_library {
+	char path[256];
+	dev_t device;
+	ino_t inode;
+	struct uprobe_place places[16]; /* cookie: enum mem_heap_place */
+	size_t count;
+};
+
+/* Returns 0, or a negative errno with *why filled (-ENOENT: it is not installed). */
+int mem_library_find(struct mem_library *library, struct fail *why);
+
+#endif

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mem-alloc: who allocates memory. tests/programs/allocates.c says what each of its functions has got."""
+
+import math
+import os
+import subprocess
+
+import pytest
+
+from harness import PATIENCE, needs_root
+
+pytestmark = needs_root
+
+FUNCTIONS = ("small", "large", "cleared", "moved", "aligned", "leaks")
+INTERVAL = 512 << 10
+
+
+def truth_of(output):
+    """What the program says: name to (allocated, held)."""
+    rows = [line.split() for line in output.splitlines()]
+    return {row[0]: (int(row[1]), int(row[2])) for row in rows if len(row) == 3}
+
+
+def of_function(film, event, name):
+    return sum(value for stack, value in film.folded("-e", event) if name in stack)
+
+
+def near(value, truth, interval=INTERVAL):
+    """
+    Within five standard errors: each sample stands for at least the interval, so n samples of a truth of t bytes are
+    about t/interval, and their relative error is 1/sqrt(n).
+    """
+    return abs(value - truth) <= 5 * math.sqrt(max(interval, 1) * truth)
+
+
+def record(lab, *words, events="mem-alloc", options=()):
+    return lab.record("-e", events, *options, "--", *words)
+
+
+@pytest.fixture(scope="module", name="film")
+def fixture_film(shared_lab):
+    return record(shared_lab, shared_lab.program("allocates"), 1)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_who_allocates(film, name):
+    truth = truth_of(film.recording.stdout)
+    assert near(of_function(film, "mem-alloc", name), truth[name][0]), film.explain()
+
+
+def test_stacks_begin_with_what_was_called(film):
+    """The library's own frames are not there but for the function itself, and every stack is whole."""
+    for stack, _ in film.folded("-e", "mem-alloc"):
+        assert stack[-1] in ("malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign"), stack
+        assert stack[-2] in FUNCTIONS or "all" not in stack, stack
+    report = film.json("-e", "mem-alloc")
+    assert report["event"]["unit"] == "bytes"
+    assert report["stacks"]["complete"] == report["stacks"]["samples"] > 1000, film.explain()
+    assert not report["loss"], film.explain()
+
+
+def test_threads_and_a_child(lab):
+    """Eight threads, then a child that does the same once more: nine times one thread's bytes."""
+    film = record(lab, lab.program("allocates"), 8, "fork")
+    truth = truth_of(film.recording.stdout)
+    for name in FUNCTIONS:
+        assert near(of_function(film, "mem-alloc", name), truth[name][0] * 9 / 8), (name, film.explain())
+
+
+def test_a_program_that_executes_another(lab):
+    film = record(lab, lab.program("allocates"), 1, "exec")
+    truth = truth_of(film.recording.stdout)
+    assert near(of_function(film, "mem-alloc", "small"), truth["small"][0]), film.explain()
+
+
+def test_the_interval_is_the_users(lab):
+    film = record(lab, lab.program("allocates"), 1, options=("--mem-interval", 64 << 10))
+    truth = truth_of(film.recording.stdout)
+    for name in FUNCTIONS:
+        assert near(of_function(film, "mem-alloc", name), truth[name][0], 64 << 10), (name, film.explain())
+
+
+def test_the_program_is_as_it_was(lab, tmp_path):
+    """Its output, its status and its environment but for the two variables."""
+    script = "import os, sys; print(sorted(set(os.environ))); sys.exit(7)"
+    env = {**os.environ, "LD_PRELOAD": ""}
+    plain = subprocess.run(["python3", "-c", script], env=env, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    filmed = subprocess.run([lab.stackcam, "record", "-q", "-e", "mem-alloc", "-o", tmp_path / "a.film", "--", "python3", "-c",
+                             script], env=env, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert filmed.returncode == plain.returncode == 7
+    assert set(eval(filmed.stdout)) - set(eval(plain.stdout)) == {"STACKCAM_MEMORY_INTERVAL"}
+    assert filmed.stderr == plain.stderr == ""
+
+
+def test_intervals_that_are_none_are_refused(lab):
+    for interval in ("0", "-1", "x"):
+        done = subprocess.run([lab.stackcam, "record", "-e", "mem-alloc", "--mem-interval", interval, "--", "true"],
+                              check=False, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 2 and "--mem-interval takes a number" in done.stderr, done.stderr
