@@ -95,6 +95,11 @@ _stackcam_options()
 			--live --text --timestamps --cpu --process --no-tid --no-on-cpu --flat --fold
 			--max-depth --color --no-color --raw -q --quiet -h --help"
 		;;
+	inspect)
+		echo "-p --pid -t --tid -n --name --cgroup --no-children --inside --list -u --user --no-randomize-addr
+			--when --rate --limit -d --duration --string --elements --depth --redact
+			--json --text -q --quiet -h --help"
+		;;
 	report)
 		echo "--format -o --output --sort --columns --limit --min-percent --wide --no-color
 			-h --help $question"
@@ -142,16 +147,16 @@ _stackcam_value()
 	replay,-e | replay,--event) _stackcam_reply -W "calls" ;;
 	report,-e | report,--event | diff,-e | diff,--event) _stackcam_reply -W "$_stackcam_events calls" ;;
 	*,-e | *,--event) _stackcam_list "$_stackcam_events" ;;
-	record,-p | record,--pid | trace,-p | trace,--pid | threads,-p | threads,--pid) _stackcam_ids proc ;;
-	record,-t | record,--tid | trace,-t | trace,--tid | threads,-t | threads,--tid) _stackcam_ids task ;;
-	record,-n | record,--name | trace,-n | trace,--name | threads,-n | threads,--name) _stackcam_names ;;
-	record,--cgroup | trace,--cgroup | threads,--cgroup) _stackcam_cgroups ;;
-	record,-u | record,--user | trace,-u | trace,--user) _stackcam_reply -u ;;
+	record,-p | record,--pid | trace,-p | trace,--pid | inspect,-p | inspect,--pid | threads,-p | threads,--pid) _stackcam_ids proc ;;
+	record,-t | record,--tid | trace,-t | trace,--tid | inspect,-t | inspect,--tid | threads,-t | threads,--tid) _stackcam_ids task ;;
+	record,-n | record,--name | trace,-n | trace,--name | inspect,-n | inspect,--name | threads,-n | threads,--name) _stackcam_names ;;
+	record,--cgroup | trace,--cgroup | inspect,--cgroup | threads,--cgroup) _stackcam_cgroups ;;
+	record,-u | record,--user | trace,-u | trace,--user | inspect,-u | inspect,--user) _stackcam_reply -u ;;
 	record,-F | record,--frequency | serve,-F | serve,--frequency | agent,-F | agent,--frequency)
 		_stackcam_reply -W "19 49 99 199 499 999" ;;
 	record,-o | record,--output | trace,-o | trace,--output) _stackcam_films ;;
 	trace,--exit) _stackcam_reply -W "auto return ret inferred" ;;
-	trace,--text) _stackcam_files -f ;;
+	trace,--text | inspect,--text) _stackcam_files -f ;;
 	report,--format)
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
 			heatmap histogram graph chrome perfetto states states-json requests requests-json"
@@ -182,7 +187,9 @@ _stackcam_value()
 	agent,--user) _stackcam_reply -u ;;
 	agent,--to | agent,--pyroscope | agent,--otlp) _stackcam_reply -W "http:// https://" ;;
 	agent,--*-limit | agent,--span | agent,-d | agent,--duration | agent,--host | agent,--label | agent,--service) ;;
-	record,-d | record,--duration | trace,-d | trace,--duration) ;;
+	record,-d | record,--duration | trace,-d | trace,--duration | inspect,-d | inspect,--duration) ;;
+	inspect,--inside | inspect,--when | inspect,--rate | inspect,--limit | inspect,--string) ;;
+	inspect,--elements | inspect,--depth | inspect,--redact) ;;
 	trace,-[fl] | trace,--function | trace,--no-function | trace,--lib | trace,--no-lib) ;;
 	trace,--inside | trace,--limit | trace,--depth | trace,--min-time | trace,--slower) ;;
 	trace,--under | trace,--start-on | trace,--stop-on | trace,--stack | trace,--max-rate | trace,--max-depth) ;;
@@ -235,7 +242,7 @@ _stackcam()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_stackcam_reply -W "record trace report explain replay diff play resolve threads doctor serve agent help version -h --help --version"
+		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve agent help version -h --help --version"
 		return
 	fi
 	if [[ $verb == record || $verb == trace ]]; then
@@ -263,7 +270,7 @@ _stackcam()
 		return
 	fi
 	case $verb in
-	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace report explain replay diff play resolve threads doctor serve agent" ;;
+	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve agent" ;;
 	record | trace) _stackcam_files -c ;;
 	report | explain | replay | diff | play | resolve) _stackcam_films ;;
 	esac

@@ -12,6 +12,7 @@ static const struct verb {
 } verbs[] = {
 	{"record", cmd_record, "profile processes or the whole machine into a film"},
 	{"trace", cmd_trace, "time every call of chosen functions"},
+	{"inspect", cmd_inspect, "print calls with their arguments, results and latency"},
 	{"report", cmd_report, "show a film: table, tree, flame graph, pprof, JSON"},
 	{"explain", cmd_explain, "say in sentences why a process took as long as it did"},
 	{"replay", cmd_replay, "print a traced film as a call tree"},

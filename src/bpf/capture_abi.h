@@ -38,7 +38,8 @@
 	X(GOROUTINES, goroutines) \
 	X(THREADS, threads)       \
 	X(REQUESTS, requests)     \
-	X(MEM_HEAP, mem_heap)
+	X(MEM_HEAP, mem_heap)     \
+	X(INSPECT, inspect)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -128,39 +129,42 @@ struct capture_handover {
  * What the kernel side had to drop, by source and reason; one counter each, per CPU: NAME, what it
  * costs (SAMPLE: a whole one; PART: less than that, or nothing that is known), words.
  */
-#define CAPTURE_LOSSES(X)                                                                      \
-	X(RING_FULL, SAMPLE, "ring full: the recorder could not keep up")                      \
-	X(NO_RING, SAMPLE, "the CPU came online after the recording began")                    \
-	X(SCRATCH_BUSY, SAMPLE, "a probe interrupted others on the same CPU")                  \
-	X(HANDOVER, PART, "stack cut: no room to hand it over for completion")                 \
-	X(CALL_RING_FULL, SAMPLE, "call lost, ring full: the recorder could not keep up")      \
-	X(CALL_NO_RING, SAMPLE, "call lost: the CPU came online after the recording began")    \
-	X(CALL_DEPTH, SAMPLE, "call lost: too many open calls in one thread")                  \
-	X(CALL_NO_STACK, SAMPLE, "call lost: no memory for a thread's open calls")             \
-	X(CALL_NO_GOROUTINE, SAMPLE, "call lost: the goroutine could not be told")             \
-	X(CALL_NO_TIME, SAMPLE,                                                                \
-	  "call summed up without its time: too many open calls in one thread")                \
-	X(HOLD, PART, "program or library not held for its probes: too many at once")          \
-	X(WAIT_NO_MEMORY, SAMPLE, "wait lost: no memory for when its thread was switched out") \
-	X(WAIT_UNSEEN, SAMPLE, "wait lost: its end was not seen")                              \
-	X(WAIT_REST, PART, "shorter waits of threads that ended, in us: ring full")            \
-	X(DUMP_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")                \
-	X(THREAD_NO_MEMORY, SAMPLE, "switch lost: no memory for its thread")                   \
-	X(WAIT_STACK, PART, "stack of a wait not taken: --wait-stacks a second were")          \
-	X(WAKER_STACK, PART,                                                                   \
-	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")        \
-	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")      \
-	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait lost: too many goroutines")                       \
-	X(GOROUTINE_READIER, PART,                                                             \
-	  "stack of a goroutine that made another one ready not taken: too many a second")     \
-	X(REQUEST_NO_MEMORY, SAMPLE, "request lost: no memory for its connection")             \
-	X(FREE_RING_FULL, PART,                                                                \
-	  "memory shown as in use that was freed: ring full, the recorder could not keep up")  \
-	X(FREE_NO_RING, PART,                                                                  \
-	  "memory shown as in use that was freed: the CPU came online after the recording "    \
-	  "began")                                                                             \
-	X(FREE_UNSEEN, PART,                                                                   \
-	  "memory shown as in use that was freed: in a signal handler, or under contention")
+#define CAPTURE_LOSSES(X)                                                                          \
+	X(RING_FULL, SAMPLE, "ring full: the recorder could not keep up")                          \
+	X(NO_RING, SAMPLE, "the CPU came online after the recording began")                        \
+	X(SCRATCH_BUSY, SAMPLE, "a probe interrupted others on the same CPU")                      \
+	X(HANDOVER, PART, "stack cut: no room to hand it over for completion")                     \
+	X(CALL_RING_FULL, SAMPLE, "call lost, ring full: the recorder could not keep up")          \
+	X(CALL_NO_RING, SAMPLE, "call lost: the CPU came online after the recording began")        \
+	X(CALL_DEPTH, SAMPLE, "call lost: too many open calls in one thread")                      \
+	X(CALL_NO_STACK, SAMPLE, "call lost: no memory for a thread's open calls")                 \
+	X(CALL_NO_GOROUTINE, SAMPLE, "call lost: the goroutine could not be told")                 \
+	X(CALL_NO_TIME, SAMPLE,                                                                    \
+	  "call summed up without its time: too many open calls in one thread")                    \
+	X(HOLD, PART, "program or library not held for its probes: too many at once")              \
+	X(WAIT_NO_MEMORY, SAMPLE, "wait lost: no memory for when its thread was switched out")     \
+	X(WAIT_UNSEEN, SAMPLE, "wait lost: its end was not seen")                                  \
+	X(WAIT_REST, PART, "shorter waits of threads that ended, in us: ring full")                \
+	X(DUMP_NO_MEMORY, SAMPLE, "thread not listed: no memory for its state")                    \
+	X(THREAD_NO_MEMORY, SAMPLE, "switch lost: no memory for its thread")                       \
+	X(WAIT_STACK, PART, "stack of a wait not taken: --wait-stacks a second were")              \
+	X(WAKER_STACK, PART,                                                                       \
+	  "stack of a thread that ended a wait not taken: --wait-stacks a second were")            \
+	X(PAGE_SIZE, PART, "page of unknown size counted as 4 KiB: it may be a huge one")          \
+	X(GOROUTINE_NO_MEMORY, SAMPLE, "wait lost: too many goroutines")                           \
+	X(GOROUTINE_READIER, PART,                                                                 \
+	  "stack of a goroutine that made another one ready not taken: too many a second")         \
+	X(REQUEST_NO_MEMORY, SAMPLE, "request lost: no memory for its connection")                 \
+	X(FREE_RING_FULL, PART,                                                                    \
+	  "memory shown as in use that was freed: ring full, the recorder could not keep up")      \
+	X(FREE_NO_RING, PART,                                                                      \
+	  "memory shown as in use that was freed: the CPU came online after the recording "        \
+	  "began")                                                                                 \
+	X(FREE_UNSEEN, PART,                                                                       \
+	  "memory shown as in use that was freed: in a signal handler, or under contention")       \
+	X(INSPECT_CONDITION, SAMPLE, "call not shown: a value of its condition was not in memory") \
+	X(INSPECT_RATE, PART, "call not shown: --rate was reached")                                \
+	X(INSPECT_OPEN, PART, "end of a call not seen: too many calls are open")
 
 enum capture_loss {
 #define X(name, costs, words) CAPTURE_LOSS_##name,

@@ -161,6 +161,7 @@ int session_run(struct session *session, struct fail *why)
 	start = told = clock_ns();
 	while (!err && !watch.end && (!limit || clock_ns() - start < limit)) {
 		err = wait_and_drain(session, &watch, why);
+		watch.end |= session->is_done && session->is_done(session->context);
 		if (session->progress && clock_ns() - told >= SECOND_NS) {
 			told = clock_ns();
 			session->progress(session->context, told - start);

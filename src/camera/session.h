@@ -22,6 +22,8 @@ struct session {
 	/* Called about once a second; may be null. */
 	void (*progress)(void *context, uint64_t elapsed_ns);
 	void *context;
+	/* Whether enough was seen: then it ends. May be null. */
+	bool (*is_done)(void *context);
 	uint64_t elapsed_ns; /* out: how long it was */
 	int stopped_by;	     /* out: the signal that ended it, or 0 */
 };

@@ -18,6 +18,7 @@ int cmd_report(int argc, char **argv);
 int cmd_resolve(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_threads(int argc, char **argv);
+int cmd_inspect(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 
 struct buf;

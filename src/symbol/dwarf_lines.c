@@ -8,187 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/search.h"
-
-/*
- * Units of the largest programs hold some million entries; a chain of scopes seldom more than 30.
- */
-#define ENTRY_BUDGET (64u << 20)
-#define DEPTH_MAX    128
-#define UNITS_MAX    (1u << 20)
-
-struct asked {
-	uint64_t address;
-	size_t index;	/* in the caller's array */
-	Dwarf_Off unit; /* offset of the unit's entry; 0: none holds the address */
-	bool has_function;
-	Dwarf_Die function; /* the concrete function */
-};
+#include "symbol/dwarf_find.h"
 
 struct reader {
 	int fd, alternate_fd;
 	Elf *elf;
-	Dwarf *dwarf, *alternate;
-	struct asked *asked;
-	size_t count;
+	Dwarf *alternate;
+	struct dwarf_finder find;
 	bool inlines;
-	bool is_split;	 /* some units have their functions in other files (.dwo) */
-	size_t kept;	 /* bytes that libdw may keep before all is forgotten */
-	uint32_t budget; /* entries that may still be looked at */
+	bool is_split; /* some units have their functions in other files (.dwo) */
+	size_t kept;   /* bytes that libdw may keep before all is forgotten */
 	dwarf_found *found;
 	void *context;
 };
-
-/* The first question whose address is not below address, in a sorted part of the array. */
-static size_t first_at(const struct asked *asked, size_t count, uint64_t address)
-{
-	return search_first(count, i, asked[i].address < address);
-}
-
-static void find_units_by_aranges(struct reader *r)
-{
-	Dwarf_Aranges *aranges;
-	size_t count;
-
-	if (dwarf_getaranges(r->dwarf, &aranges, &count))
-		return;
-	for (size_t i = 0; i < r->count; i++) {
-		Dwarf_Arange *range = dwarf_getarange_addr(aranges, r->asked[i].address);
-
-		if (range)
-			dwarf_getarangeinfo(range, NULL, NULL, &r->asked[i].unit);
-	}
-}
-
-/* Asks each unit for its ranges: what clang leaves out of .debug_aranges, or leaves out whole. */
-static int find_units_by_ranges(struct reader *r)
-{
-	Dwarf_CU *unit = NULL;
-	Dwarf_Die die;
-	uint8_t type;
-
-	for (uint32_t units = 0; !dwarf_get_units(r->dwarf, unit, &unit, NULL, &type, &die, NULL);
-	     units++) {
-		Dwarf_Addr base, start, end;
-		ptrdiff_t next = 0;
-
-		if (units == UNITS_MAX)
-			return -E2BIG;
-		if (type != DW_UT_compile && type != DW_UT_skeleton)
-			continue;
-		while ((next = dwarf_ranges(&die, next, &base, &start, &end)) > 0) {
-			size_t i = first_at(r->asked, r->count, start);
-
-			if (!r->budget)
-				return -E2BIG;
-			r->budget--;
-			for (; i < r->count && r->asked[i].address < end; i++)
-				if (!r->asked[i].unit)
-					r->asked[i].unit = dwarf_dieoffset(&die);
-		}
-	}
-	return 0;
-}
-
-static int find_units(struct reader *r)
-{
-	find_units_by_aranges(r);
-	for (size_t i = 0; i < r->count; i++)
-		if (!r->asked[i].unit)
-			return find_units_by_ranges(r);
-	return 0;
-}
-
-/* Whether functions may stand below an entry that has no code itself. */
-static bool is_container(int tag)
-{
-	switch (tag) {
-	case DW_TAG_namespace:
-	case DW_TAG_module:
-	case DW_TAG_class_type:
-	case DW_TAG_structure_type:
-	case DW_TAG_union_type:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool is_code(int tag)
-{
-	switch (tag) {
-	case DW_TAG_subprogram:
-	case DW_TAG_lexical_block:
-	case DW_TAG_inlined_subroutine:
-	case DW_TAG_try_block:
-	case DW_TAG_catch_block:
-	case DW_TAG_with_stmt:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/*
- * The next sibling; false: there is none. libdw follows what DW_AT_sibling says wherever it leads;
- * that it leads onwards is what ends the walk.
- */
-static bool next_sibling(Dwarf_Die *die)
-{
-	Dwarf_Off before = dwarf_dieoffset(die);
-
-	return !dwarf_siblingof(die, die) && dwarf_dieoffset(die) > before;
-}
-
-/*
- * Finds the concrete function of each question in asked[0..count), which are of one unit. nested:
- * look below functions as well: some languages put functions into others.
- */
-static int find_functions(struct reader *r, Dwarf_Die *parent, struct asked *asked, size_t count,
-			  bool nested, int depth)
-{
-	Dwarf_Die die;
-	int err = 0;
-
-	if (depth == DEPTH_MAX || dwarf_child(parent, &die))
-		return 0;
-	do {
-		int tag = dwarf_tag(&die);
-
-		if (!r->budget)
-			return -E2BIG;
-		r->budget--;
-		if (tag == DW_TAG_subprogram) {
-			Dwarf_Addr base, start, end;
-			ptrdiff_t next = 0;
-
-			while ((next = dwarf_ranges(&die, next, &base, &start, &end)) > 0) {
-				size_t i = first_at(asked, count, start);
-
-				if (!r->budget)
-					return -E2BIG;
-				r->budget--;
-				for (; i < count && asked[i].address < end; i++) {
-					asked[i].has_function = true;
-					asked[i].function = die;
-				}
-			}
-		}
-		if (is_container(tag) || (nested && is_code(tag)))
-			err = find_functions(r, &die, asked, count, nested, depth + 1);
-	} while (!err && next_sibling(&die));
-	return err;
-}
-
-static int find_all_functions(struct reader *r, Dwarf_Die *unit, struct asked *asked, size_t count)
-{
-	int err = find_functions(r, unit, asked, count, false, 0);
-
-	for (size_t i = 0; i < count && !err; i++)
-		if (!asked[i].has_function)
-			return find_functions(r, unit, asked, count, true, 0);
-	return err;
-}
 
 /* Replaces *scope by its child that holds address and is code; false: there is none. */
 static bool enter_scope(struct reader *r, Dwarf_Die *scope, uint64_t address)
@@ -200,14 +32,15 @@ static bool enter_scope(struct reader *r, Dwarf_Die *scope, uint64_t address)
 	do {
 		int tag = dwarf_tag(&die);
 
-		if (!r->budget)
+		if (!r->find.budget)
 			return false;
-		r->budget--;
-		if (is_code(tag) && tag != DW_TAG_subprogram && dwarf_haspc(&die, address) == 1) {
+		r->find.budget--;
+		if (dwarf_is_code(tag) && tag != DW_TAG_subprogram &&
+		    dwarf_haspc(&die, address) == 1) {
 			*scope = die;
 			return true;
 		}
-	} while (next_sibling(&die));
+	} while (dwarf_next_sibling(&die));
 	return false;
 }
 
@@ -251,7 +84,8 @@ static void read_line(Dwarf_Die *unit, uint64_t address, struct dwarf_place *pla
 	place->line = place->file ? (uint32_t)line : 0;
 }
 
-static void tell(struct reader *r, Dwarf_Die *unit, Dwarf_Files *files, const struct asked *asked)
+static void tell(struct reader *r, Dwarf_Die *unit, Dwarf_Files *files,
+		 const struct dwarf_asked *asked)
 {
 	struct dwarf_place places[DWARF_PLACES_MAX] = {{0}};
 	Dwarf_Die chain[DWARF_PLACES_MAX]; /* outermost first */
@@ -262,7 +96,7 @@ static void tell(struct reader *r, Dwarf_Die *unit, Dwarf_Files *files, const st
 		Dwarf_Die scope = asked->function;
 
 		chain[count++] = scope;
-		for (int depth = 0; depth < DEPTH_MAX && count < DWARF_PLACES_MAX &&
+		for (int depth = 0; depth < DWARF_DEPTH_MAX && count < DWARF_PLACES_MAX &&
 				    enter_scope(r, &scope, asked->address);
 		     depth++)
 			if (dwarf_tag(&scope) == DW_TAG_inlined_subroutine)
@@ -289,18 +123,18 @@ static bool is_skeleton(const Dwarf_Die *unit)
 	       type == DW_UT_skeleton;
 }
 
-static int answer_unit(struct reader *r, struct asked *asked, size_t count)
+static int answer_unit(struct reader *r, struct dwarf_asked *asked, size_t count)
 {
 	Dwarf_Files *files = NULL;
 	Dwarf_Die unit;
 	size_t file_count;
 	int err = 0;
 
-	if (!dwarf_offdie(r->dwarf, asked->unit, &unit))
+	if (!dwarf_offdie(r->find.dwarf, asked->unit, &unit))
 		return 0;
 	r->is_split |= r->inlines && is_skeleton(&unit);
 	if (r->inlines) {
-		err = find_all_functions(r, &unit, asked, count);
+		err = dwarf_find_functions(&r->find, &unit, asked, count);
 		if (dwarf_getsrcfiles(&unit, &files, &file_count))
 			files = NULL;
 	}
@@ -311,7 +145,7 @@ static int answer_unit(struct reader *r, struct asked *asked, size_t count)
 
 static int compare_units(const void *a, const void *b)
 {
-	const struct asked *x = a, *y = b;
+	const struct dwarf_asked *x = a, *y = b;
 
 	if (x->unit != y->unit)
 		return x->unit < y->unit ? -1 : 1;
@@ -320,24 +154,24 @@ static int compare_units(const void *a, const void *b)
 
 static void close_dwarf(struct reader *r)
 {
-	dwarf_end(r->dwarf);
+	dwarf_end(r->find.dwarf);
 	dwarf_end(r->alternate);
 	elf_end(r->elf);
-	r->dwarf = r->alternate = NULL;
+	r->find.dwarf = r->alternate = NULL;
 	r->elf = NULL;
 }
 
 static int open_dwarf(struct reader *r)
 {
 	r->elf = elf_begin(r->fd, ELF_C_READ_MMAP, NULL);
-	r->dwarf = r->elf ? dwarf_begin_elf(r->elf, DWARF_C_READ, NULL) : NULL;
-	if (!r->dwarf) {
+	r->find.dwarf = r->elf ? dwarf_begin_elf(r->elf, DWARF_C_READ, NULL) : NULL;
+	if (!r->find.dwarf) {
 		close_dwarf(r);
 		return -EBADMSG;
 	}
 	r->alternate = r->alternate_fd >= 0 ? dwarf_begin(r->alternate_fd, DWARF_C_READ) : NULL;
 	if (r->alternate)
-		dwarf_setalt(r->dwarf, r->alternate);
+		dwarf_setalt(r->find.dwarf, r->alternate);
 	return 0;
 }
 
@@ -359,17 +193,18 @@ static int forget_if_large(struct reader *r)
 
 static int answer(struct reader *r)
 {
-	int err = find_units(r);
+	int err = dwarf_find_units(&r->find);
 	size_t end;
 
-	qsort(r->asked, r->count, sizeof(*r->asked), compare_units);
-	for (size_t i = 0; i < r->count; i = end) {
+	qsort(r->find.asked, r->find.count, sizeof(*r->find.asked), compare_units);
+	for (size_t i = 0; i < r->find.count; i = end) {
 		int unit_err = 0;
 
-		for (end = i + 1; end < r->count && r->asked[end].unit == r->asked[i].unit; end++)
+		for (end = i + 1;
+		     end < r->find.count && r->find.asked[end].unit == r->find.asked[i].unit; end++)
 			;
-		if (r->asked[i].unit)
-			unit_err = answer_unit(r, &r->asked[i], end - i);
+		if (r->find.asked[i].unit)
+			unit_err = answer_unit(r, &r->find.asked[i], end - i);
 		if (unit_err)
 			err = unit_err;
 		if (forget_if_large(r))
@@ -384,21 +219,20 @@ int dwarf_answer(int fd, int alternate_fd, const uint64_t *addresses, size_t cou
 	struct reader r = {
 		.fd = fd,
 		.alternate_fd = alternate_fd,
-		.count = count,
+		.find = {.count = count, .budget = DWARF_ENTRY_BUDGET},
 		.inlines = inlines,
 		.kept = kept + memory_used(),
-		.budget = ENTRY_BUDGET,
 		.found = found,
 		.context = context,
 	};
 	int err;
 
 	elf_version(EV_CURRENT);
-	r.asked = calloc(count + 1, sizeof(*r.asked));
-	if (!r.asked)
+	r.find.asked = calloc(count + 1, sizeof(*r.find.asked));
+	if (!r.find.asked)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		r.asked[i] = (struct asked){.address = addresses[i], .index = i};
+		r.find.asked[i] = (struct dwarf_asked){.address = addresses[i], .index = i};
 	err = open_dwarf(&r);
 	if (!err) {
 		err = answer(&r);
@@ -406,6 +240,6 @@ int dwarf_answer(int fd, int alternate_fd, const uint64_t *addresses, size_t cou
 			err = -ENOLINK;
 		close_dwarf(&r);
 	}
-	free(r.asked);
+	free(r.find.asked);
 	return err;
 }

@@ -2,26 +2,14 @@
 #include "symbol/dwarf_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/vec.h"
-#include "symbol/sandbox.h"
 
-#define WAIT_FACTOR  2		 /* seconds that are waited for one of its CPU */
-#define ANSWER_LIMIT (32u << 20) /* bytes that the child may say */
-#define KEPT_PART    4		 /* of the memory, when all is forgotten */
-#define NAME_LIMIT   (16u << 10) /* mangled */
-#define PATH_LIMIT   (4u << 10)
-#define FLUSH_AT     (64u << 10)
+#define KEPT_PART  4	       /* of the memory, when all is forgotten */
+#define NAME_LIMIT (16u << 10) /* mangled */
+#define PATH_LIMIT (4u << 10)
 
 /*
  * What goes through the pipe: for each answer 1, index, count, and for each place function, file
@@ -37,13 +25,6 @@ struct speaker {
 	int pipe;
 	struct buf said;
 };
-
-static void flush(struct speaker *s)
-{
-	if (s->said.failed || file_write_all(s->pipe, s->said.at, s->said.count))
-		_exit(1);
-	s->said.count = 0;
-}
 
 static void say_text(struct buf *b, const char *text, size_t limit)
 {
@@ -64,69 +45,30 @@ static void say(void *context, size_t index, const struct dwarf_place *places, s
 		say_text(&s->said, places[i].file, PATH_LIMIT);
 		buf_put_varint(&s->said, places[i].line);
 	}
-	if (s->said.count >= FLUSH_AT)
-		flush(s);
+	if (s->said.count >= SANDBOX_SAY_AT)
+		sandbox_say(s->pipe, &s->said);
 }
 
-static _Noreturn void child(pid_t parent, int pipe, int fd, int alternate_fd,
-			    const uint64_t *addresses, size_t count, bool inlines,
-			    const struct dwarf_limits *limits)
-{
-	const int keep[] = {pipe, fd, alternate_fd};
-	struct speaker s = {.pipe = pipe};
-	int err;
+/* What is asked for. */
+struct question {
+	int fd, alternate_fd;
+	const uint64_t *addresses;
+	size_t count;
+	bool inlines;
+	const struct sandbox_limits *limits;
+};
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	err = sandbox_enter(keep, 3, limits->memory, limits->cpu_seconds);
+static void work(void *context, int pipe, int err)
+{
+	const struct question *q = context;
+	struct speaker s = {.pipe = pipe};
+
 	if (!err)
-		err = dwarf_answer(fd, alternate_fd, addresses, count, inlines,
-				   limits->memory / KEPT_PART, say, &s);
+		err = dwarf_answer(q->fd, q->alternate_fd, q->addresses, q->count, q->inlines,
+				   q->limits->memory / KEPT_PART, say, &s);
 	buf_put_u8(&s.said, SAID_END);
 	buf_put_varint(&s.said, (uint64_t)-err);
-	flush(&s);
-	_exit(0);
-}
-
-static int64_t milliseconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* Everything that comes until the pipe is closed. */
-static int hear(int pipe, unsigned int seconds, struct buf *said)
-{
-	int64_t deadline = milliseconds() + (int64_t)seconds * 1000;
-	uint8_t *piece = malloc(FLUSH_AT);
-	int err = piece ? 0 : -ENOMEM;
-
-	while (!err) {
-		struct pollfd p = {.fd = pipe, .events = POLLIN};
-		int64_t left = deadline - milliseconds();
-		ssize_t n;
-
-		if (left <= 0 || poll(&p, 1, (int)left) == 0) {
-			err = -ETIMEDOUT;
-			break;
-		}
-		n = read(pipe, piece, FLUSH_AT);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			err = n < 0 ? -errno : 0;
-			break;
-		}
-		if (said->count + (size_t)n > ANSWER_LIMIT)
-			err = -E2BIG;
-		else
-			buf_put(said, piece, (size_t)n);
-	}
-	free(piece);
-	return said->failed ? -ENOMEM : err;
+	sandbox_say(pipe, &s.said);
 }
 
 static bool take_answer(struct dwarf_answers *answers, struct bytes *b, size_t count)
@@ -179,45 +121,18 @@ static int take_all(struct dwarf_answers *answers, size_t count)
 	return -ECHILD;
 }
 
-static int run(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
-	       const struct dwarf_limits *limits, struct dwarf_answers *answers)
-{
-	pid_t parent = getpid(), pid;
-	int ends[2], err;
-
-	if (pipe2(ends, O_CLOEXEC))
-		return -errno;
-	pid = fork();
-	if (pid < 0) {
-		err = -errno;
-		close(ends[0]);
-		close(ends[1]);
-		return err;
-	}
-	if (!pid) {
-		close(ends[0]);
-		child(parent, ends[1], fd, alternate_fd, addresses, count, inlines, limits);
-	}
-	close(ends[1]);
-	err = hear(ends[0], WAIT_FACTOR * limits->cpu_seconds, &answers->text);
-	close(ends[0]);
-	if (err)
-		kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	return err;
-}
-
 int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
-	      const struct dwarf_limits *limits, struct dwarf_answers *answers, struct fail *why)
+	      const struct sandbox_limits *limits, struct dwarf_answers *answers, struct fail *why)
 {
+	const int keep[] = {fd, alternate_fd};
+	struct question question = {fd, alternate_fd, addresses, count, inlines, limits};
 	int err, said;
 
 	*answers = (struct dwarf_answers){0};
 	answers->at = calloc(count + 1, sizeof(*answers->at));
 	if (!answers->at)
 		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
-	err = run(fd, alternate_fd, addresses, count, inlines, limits, answers);
+	err = sandbox_run(keep, 2, limits, work, &question, &answers->text);
 	said = take_all(answers, count);
 	if (!err)
 		err = said;

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "symbol/dwarf_lines.h"
+#include "symbol/sandbox_child.h"
 
 /*
  * Runs dwarf_answer() in a child process that can do nothing but compute: it has limits for memory
@@ -20,18 +21,12 @@ struct dwarf_answers {
 	struct buf text; /* what the strings point into */
 };
 
-/* What the child may take. */
-struct dwarf_limits {
-	size_t memory; /* bytes, on top of what the process had */
-	unsigned int cpu_seconds;
-};
-
 /*
  * As dwarf_answer(). *answers needs dwarf_answers_free() in any case: what was found before a
  * failure is in it.
  */
 int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
-	      const struct dwarf_limits *limits, struct dwarf_answers *answers, struct fail *why);
+	      const struct sandbox_limits *limits, struct dwarf_answers *answers, struct fail *why);
 void dwarf_answers_free(struct dwarf_answers *answers);
 
 #endif

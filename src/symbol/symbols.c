@@ -2,6 +2,7 @@
 #include "symbol/symbols.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -406,8 +407,8 @@ static bool has_dwarf(const struct elf_file *f)
 	return elf_file_section(f, ".debug_info") || elf_file_section(f, ".zdebug_info");
 }
 
-static const struct dwarf_limits recording_limits = {(size_t)96 << 20, 5};
-static const struct dwarf_limits thorough_limits = {(size_t)1 << 30, 30};
+static const struct sandbox_limits recording_limits = {(size_t)96 << 20, 5};
+static const struct sandbox_limits thorough_limits = {(size_t)1 << 30, 30};
 
 static int ask_dwarf(struct lookup *l, const struct elf_file *file, const char *root,
 		     const char *path, struct fail *why)
@@ -456,6 +457,54 @@ static int answer_lines(struct lookup *l, struct fail *why)
 		fail(&l->symbols->missing, -ENOENT, NULL, "no DWARF for lines%s%s",
 		     debug ? "" : ", and ", debug ? "" : l->files->why_not.what);
 	return 0;
+}
+
+int symbols_debug_info(struct symbols *symbols, const struct symbol_image *image, int *fd,
+		       int *alternate_fd, struct fail *why)
+{
+	struct lookup l = {.symbols = symbols, .image = image};
+	struct debug_search search = {
+		.root = image->root,
+		.directories = symbols->options.debug_directories,
+	};
+	const struct debug_file *debug = NULL;
+	struct debug_file alternate = {.fd = -1};
+	int err = open_main(&l, why);
+
+	*fd = *alternate_fd = -1;
+	if (err)
+		return err;
+	l.files = find_files(&l);
+	if (l.has_main && l.main.fd >= 0 && has_dwarf(&l.main)) {
+		search.main = &l.main;
+	} else {
+		debug = find_debug_file(&l, true);
+		if (debug && has_dwarf(&debug->file))
+			search.main = &debug->file;
+	}
+	if (search.main) {
+		debug_file_find_alternate(&search, search.main,
+					  debug		? debug->root
+					  : image->root ? image->root
+							: "",
+					  debug		? debug->path
+					  : image->path ? image->path
+							: "",
+					  &alternate);
+		*fd = fcntl(search.main->fd, F_DUPFD_CLOEXEC, 0);
+		if (*fd < 0)
+			err = fail_errno(why, -errno, NULL, "reading DWARF");
+		else if (alternate.fd >= 0)
+			*alternate_fd = fcntl(alternate.fd, F_DUPFD_CLOEXEC, 0);
+	} else {
+		err = fail(why, -ENOENT, "install its debug symbols, or compile it with -g",
+			   "%s has no debug information, and there is no debug file",
+			   image->path ? image->path : "an image");
+	}
+	debug_file_close(&alternate);
+	if (l.has_main)
+		elf_file_close(&l.main);
+	return err;
 }
 
 /*

@@ -99,6 +99,14 @@ char *symbol_demangle(const char *name);
 /* The same without parameters: "ns::f<int>". */
 char *symbol_demangle_short(const char *name);
 
+/*
+ * Opens the file that holds an image's DWARF (its own, or a debug file), and the one that several
+ * debug files share (-1: there is none). Both become the caller's. Returns 0; -ENOENT: there is
+ * none; or another negative errno, with *why filled.
+ */
+int symbols_debug_info(struct symbols *symbols, const struct symbol_image *image, int *fd,
+		       int *alternate_fd, struct fail *why);
+
 /* Where debug files are looked for, as it was said to symbols_new(), or the usual place. */
 const char *const *symbols_debug_directories(const struct symbols *symbols);
 

@@ -23,7 +23,7 @@ static void check(int holds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct dwarf_limits limits = {(size_t)96 << 20, 5};
+	static const struct sandbox_limits limits = {(size_t)96 << 20, 5};
 	struct dwarf_answers answers;
 	uint64_t addresses[ADDRESSES];
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_INSPECT_H
+#define CAMERA_INSPECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "base/shown.h"
+#include "camera/inspect_steps.h"
+#include "camera/plan.h"
+
+/*
+ * Calls with their arguments, results and latency. Its source (inspect_source.c) feeds and ends it:
+ *
+ *	inspect_new()	finds the functions, reads their types, and makes the plans of their probes
+ *	the source	sets the probes, and takes their records
+ *	the listener	is given each call when it has ended
+ */
+struct inspect;
+
+/* A call, as it has ended. All of it lives until the listener returns. */
+struct inspected {
+	uint64_t time; /* when it began, CLOCK_MONOTONIC */
+	uint32_t pid, tid;
+	uint64_t goroutine; /* 0: none */
+	const char *comm, *function;
+	const struct shown_tree *arguments, *results;
+	bool has_end; /* else its end was not seen */
+	uint64_t latency;
+};
+
+struct inspect_options {
+	struct plan_options plan;
+	const char *signature; /* with parameters, of C++; null: any */
+	const char *condition; /* null: none */
+	struct inspect_limits limits;
+	struct inspect_redaction redaction;
+	uint32_t rate;	/* calls a second of each function that are kept; 0: any */
+	uint64_t calls; /* that are shown; 0: any number */
+	void (*warn)(const char *words);
+	void (*listener)(void *context, const struct inspected *call);
+	void *context;
+};
+
+int inspect_new(const struct inspect_options *options, struct inspect **inspect, struct fail *why);
+void inspect_free(struct inspect *inspect);
+
+/* Has it shown as many calls as it should? */
+bool inspect_is_done(const struct inspect *inspect);
+
+struct inspect_statistics {
+	size_t functions;	 /* with probes */
+	size_t refused;		 /* places that the kernel refused */
+	uint64_t calls;		 /* shown */
+	uint64_t unfinished;	 /* of them, those whose end was not seen */
+	uint64_t ends_alone;	 /* ends whose beginning was lost */
+	uint64_t rejected_rate;	 /* what the kernel side counted: --rate, */
+	uint64_t lost_ring;	 /* the ring was full, */
+	uint64_t lost_condition; /* a value of the condition was not in memory, */
+	uint64_t lost_open;	 /* too many calls were open, */
+	uint64_t lost_other;	 /* other reasons */
+	uint64_t late;		 /* processes or files whose first calls were not seen */
+};
+void inspect_statistics(const struct inspect *inspect, struct inspect_statistics *statistics);
+
+/* Prints functions with their parameters, types and how each would be read: --list. */
+int inspect_list(const struct inspect_options *options, FILE *out, struct fail *why);
+
+#endif

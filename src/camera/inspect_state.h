@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_INSPECT_STATE_H
+#define CAMERA_INSPECT_STATE_H
+
+/* What the files inspect*.c share. */
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "camera/calls_reach.h"
+#include "camera/inspect.h"
+#include "camera/samples.h"
+#include "camera/uprobes.h"
+#include "probe/values.h"
+
+struct probes;
+
+/* A function with probes. */
+struct inspect_function {
+	const struct probe_function *probe;
+	const char *name;
+	uint32_t image;
+	struct value_function value;
+	struct value_param *params; /* in the image's values */
+	uint32_t entry_plan, plans; /* numbers of its plans: the entry's, then the exits' */
+};
+
+struct inspect_image {
+	struct values values;
+	bool has_dwarf;
+	uint32_t goid_at; /* Go: in the record of a goroutine; 0: not known */
+	uint32_t go_minor;
+	vec(struct uprobe_place) places;
+};
+
+/* A call whose end is waited for: the record of its beginning. */
+struct inspect_pending {
+	uint64_t key;
+	struct inspect_record *record; /* null: the place is free */
+	uint32_t next_free;
+};
+
+struct inspect {
+	struct inspect_options options;
+	struct plan *plan;
+	struct symbols *symbols;
+	vec(struct inspect_image) images; /* as the plan's */
+	vec(struct inspect_function) functions;
+	vec(struct inspect_plan) plans;
+	vec(uint32_t) function_of_plan;
+
+	struct probes *probes;
+	struct samples *samples;
+	struct uprobe_ways ways;
+	struct uprobes *uprobes;
+	struct reach *reach;
+	pid_t command;
+	struct map programs; /* by the hash of their paths */
+	size_t attached_images;
+
+	vec(struct inspect_pending) pending;
+	struct map pending_of; /* by key: place, + 1 */
+	uint32_t free_pending; /* + 1 */
+	struct inspect_statistics statistics;
+	struct uprobes_counts attached;
+};
+
+/* Makes the plans of an image of the plan; the images come in their order. */
+int inspect_add_image(struct inspect *inspect, uint32_t number, struct fail *why);
+
+/* inspect_records.c */
+void inspect_take(struct inspect *inspect, const struct inspect_record *record);
+void inspect_finish(struct inspect *inspect);
+
+#endif

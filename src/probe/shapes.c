@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/shapes.h"
+
+#include <string.h>
+
+#define DEPTH_MAX 8
+
+/* A member at any depth of members; false: there is none. */
+static bool find_deep(const struct values *values, const struct value_type *type, const char *name,
+		      uint64_t *offset, uint32_t *found, int depth)
+{
+	const struct value_member *member = values_member(values, type, name);
+
+	if (member) {
+		*offset += member->offset;
+		*found = member->type;
+		return true;
+	}
+	for (uint32_t i = 0; i < type->members && depth < DEPTH_MAX; i++) {
+		const struct value_member *m = &values->members.at[type->first_member + i];
+		const struct value_type *inner = values_type(values, m->type);
+		uint64_t at = *offset + m->offset;
+
+		if (inner && inner->kind == VALUE_STRUCT &&
+		    find_deep(values, inner, name, &at, found, depth + 1)) {
+			*offset = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+static const struct value_type *find(const struct values *values, const struct value_type *type,
+				     const char *name, uint64_t *offset)
+{
+	uint32_t found = VALUE_NO_TYPE;
+
+	*offset = 0;
+	return find_deep(values, type, name, offset, &found, 0) ? values_type(values, found) : NULL;
+}
+
+static bool begins(const char *name, const char *with)
+{
+	return !strncmp(name, with, strlen(with));
+}
+
+/* The library's own texts and lists: a pointer, and a length or an end. */
+static const struct recipe {
+	const char *type; /* its name begins so */
+	enum value_shape_kind kind;
+	const char *pointer, *length;
+	bool length_is_end;
+} recipes[] = {
+	/* libstdc++: bits/basic_string.h, string_view, bits/stl_vector.h, bits/unique_ptr.h */
+	{"basic_string<char", SHAPE_TEXT, "_M_p", "_M_string_length", false},
+	{"basic_string_view<char", SHAPE_TEXT, "_M_str", "_M_len", false},
+	{"string_view", SHAPE_TEXT, "_M_str", "_M_len", false},
+	{"string", SHAPE_TEXT, "_M_p", "_M_string_length", false},
+	{"vector<", SHAPE_LIST, "_M_start", "_M_finish", true},
+	{"unique_ptr<", SHAPE_POINTER, "_M_head_impl", NULL, false},
+	{"shared_ptr<", SHAPE_POINTER, "_M_ptr", NULL, false},
+	/* Rust */
+	{"&str", SHAPE_TEXT, "data_ptr", "length", false},
+	{"&mut str", SHAPE_TEXT, "data_ptr", "length", false},
+	{"&[", SHAPE_LIST, "data_ptr", "length", false},
+	{"&mut [", SHAPE_LIST, "data_ptr", "length", false},
+	{"String", SHAPE_TEXT, "pointer", "len", false},
+	{"Vec<", SHAPE_LIST, "pointer", "len", false},
+};
+
+static bool follow(const struct values *values, const struct value_type *type,
+		   const struct recipe *recipe, struct value_shape *shape)
+{
+	const struct value_type *pointer, *length;
+
+	pointer = find(values, type, recipe->pointer, &shape->pointer_at);
+	if (!pointer || pointer->kind != VALUE_POINTER)
+		return false;
+	shape->element = pointer->target;
+	if (!recipe->length) {
+		shape->kind = recipe->kind;
+		return true;
+	}
+	length = find(values, type, recipe->length, &shape->length_at);
+	if (!length || length->size != 8)
+		return false;
+	shape->length_is_end = recipe->length_is_end;
+	shape->kind = recipe->kind;
+	return true;
+}
+
+struct value_shape value_shape_of(const struct values *values, const struct value_type *type)
+{
+	struct value_shape shape = {.kind = SHAPE_PLAIN, .element = VALUE_NO_TYPE};
+
+	if (type->kind == VALUE_GO_STRING) {
+		shape.kind = SHAPE_TEXT;
+		shape.length_at = 8;
+	} else if (type->kind == VALUE_GO_SLICE) {
+		const struct value_member *array = values_member(values, type, "array");
+		const struct value_type *pointer = array ? values_type(values, array->type) : NULL;
+
+		shape.kind = SHAPE_LIST;
+		shape.length_at = 8;
+		shape.element = pointer ? pointer->target : VALUE_NO_TYPE;
+	}
+	for (size_t i = 0; type->kind == VALUE_STRUCT && i < sizeof(recipes) / sizeof(recipes[0]);
+	     i++)
+		if (begins(type->name, recipes[i].type) &&
+		    follow(values, type, &recipes[i], &shape))
+			return shape;
+	if (type->kind == VALUE_STRUCT)
+		shape = (struct value_shape){.kind = SHAPE_PLAIN, .element = VALUE_NO_TYPE};
+	return shape;
+}

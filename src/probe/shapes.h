@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROBE_SHAPES_H
+#define PROBE_SHAPES_H
+
+#include "probe/values.h"
+
+/*
+ * What a structure of a library means: a text, a list or a pointer, whatever it is built of. It is
+ * told by the names of its members, and their offsets are those that DWARF has.
+ */
+enum value_shape_kind {
+	SHAPE_PLAIN, /* nothing but its members */
+	SHAPE_TEXT,
+	SHAPE_LIST,
+	SHAPE_POINTER,
+};
+
+struct value_shape {
+	enum value_shape_kind kind;
+	uint64_t pointer_at;
+	uint64_t length_at; /* of a text or a list */
+	bool length_is_end; /* a pointer to the end */
+	uint32_t element;   /* of a list, or what a pointer leads to */
+};
+
+struct value_shape value_shape_of(const struct values *values, const struct value_type *type);
+
+#endif

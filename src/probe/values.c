@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbol/sandbox_child.h"
+
+/* What the child may take: DWARF of large programs is 1 GB, of which libdw maps what it needs. */
+static const struct sandbox_limits limits = {(size_t)2 << 30, 60};
+
+#define MEMBERS_MAX (1u << 20)
+#define PARAMS_MAX  (1u << 20)
+
+static bool take_member(struct values *values, struct bytes *b)
+{
+	struct value_member member = {.name = bytes_text(b)};
+	uint64_t type;
+
+	member.offset = (uint64_t)bytes_svarint(b);
+	type = bytes_varint(b);
+	member.bits = bytes_u8(b);
+	member.bit_at = bytes_u8(b);
+	member.is_base = bytes_u8(b);
+	if (type > VALUES_TYPES_MAX || member.bits > 64 || member.bit_at > 64)
+		return false;
+	member.type = type ? (uint32_t)type - 1 : VALUE_NO_TYPE;
+	return !b->failed && values->members.count < MEMBERS_MAX &&
+	       vec_push(&values->members, member);
+}
+
+static bool take_type(struct values *values, struct bytes *b)
+{
+	struct value_type type = {0};
+	uint64_t kind = bytes_varint(b), target, flags, members;
+
+	type.size = bytes_varint(b);
+	target = bytes_varint(b);
+	type.count = bytes_varint(b);
+	flags = bytes_varint(b);
+	type.runtime_type = bytes_varint(b);
+	type.name = bytes_text(b);
+	members = bytes_varint(b);
+	if (b->failed || kind >= VALUE_KINDS || target > VALUES_TYPES_MAX || flags > UINT32_MAX ||
+	    members > MEMBERS_MAX || values->types.count >= VALUES_TYPES_MAX)
+		return false;
+	type.kind = (enum value_kind)kind;
+	type.flags = (uint32_t)flags;
+	type.target = target ? (uint32_t)target - 1 : VALUE_NO_TYPE;
+	type.first_member = (uint32_t)values->members.count;
+	type.members = (uint32_t)members;
+	for (uint64_t i = 0; i < members; i++)
+		if (!take_member(values, b))
+			return false;
+	return vec_push(&values->types, type);
+}
+
+static bool take_param(struct values *values, struct bytes *b)
+{
+	struct value_param param = {.name = bytes_text(b)};
+	uint64_t type = bytes_varint(b), place, count;
+
+	param.is_result = bytes_u8(b);
+	place = bytes_varint(b);
+	param.reg = bytes_u8(b);
+	param.displacement = bytes_svarint(b);
+	count = bytes_varint(b);
+	if (b->failed || type > VALUES_TYPES_MAX || place > VALUE_LEFT ||
+	    count > VALUES_PIECES_MAX || (param.reg > 15 && place == VALUE_AT_POINTER))
+		return false;
+	param.type = type ? (uint32_t)type - 1 : VALUE_NO_TYPE;
+	param.place = (enum value_place)place;
+	for (; param.count < count; param.count++) {
+		uint64_t offset = bytes_varint(b), size = bytes_varint(b);
+		uint8_t reg = bytes_u8(b);
+
+		if (b->failed || offset > 4096 || size > 4096 ||
+		    (reg > 15 && reg != VALUE_REGISTER_FLOAT))
+			return false;
+		param.piece[param.count] =
+			(struct value_piece){(uint16_t)offset, (uint16_t)size, reg};
+	}
+	return values->params.count < PARAMS_MAX && vec_push(&values->params, param);
+}
+
+static bool take_function(struct values *values, struct bytes *b)
+{
+	uint64_t index = bytes_varint(b), language = bytes_varint(b), params;
+	struct value_function function = {.is_known = true};
+	int64_t offset;
+
+	function.is_external = bytes_u8(b);
+	function.is_optimised = bytes_u8(b);
+	function.attach = bytes_varint(b);
+	function.cfa_register = bytes_u8(b);
+	offset = bytes_svarint(b);
+	params = bytes_varint(b);
+	if (b->failed || index >= values->function_count || language >= VALUE_LANGUAGES ||
+	    function.cfa_register > 15 || offset < -(1 << 20) || offset > 1 << 20 ||
+	    params > PARAMS_MAX)
+		return false;
+	function.language = (enum value_language)language;
+	function.cfa_offset = (int32_t)offset;
+	function.first_param = (uint32_t)values->params.count;
+	function.params = (uint32_t)params;
+	for (uint64_t i = 0; i < params; i++)
+		if (!take_param(values, b))
+			return false;
+	values->functions[index] = function;
+	return true;
+}
+
+/* Numbers of types were taken on trust so far. */
+static void check_types(struct values *values)
+{
+	size_t count = values->types.count;
+
+	vec_foreach (&values->types, type)
+		if (type->target >= count)
+			type->target = VALUE_NO_TYPE;
+	vec_foreach (&values->members, member)
+		if (member->type >= count)
+			member->type = VALUE_NO_TYPE;
+	vec_foreach (&values->params, param)
+		if (param->type >= count)
+			param->type = VALUE_NO_TYPE;
+}
+
+int values_take(struct values *values, size_t count, struct fail *why)
+{
+	struct bytes b = buf_bytes(&values->text);
+	int err = -ECHILD;
+	bool good = true;
+
+	values->functions = calloc(count + 1, sizeof(*values->functions));
+	if (!values->functions)
+		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
+	values->function_count = count;
+	while (good && bytes_left(&b)) {
+		switch (bytes_u8(&b)) {
+		case VALUES_SAID_TYPE:
+			good = take_type(values, &b);
+			break;
+		case VALUES_SAID_FUNCTION:
+			good = take_function(values, &b);
+			break;
+		case VALUES_SAID_END:
+			err = -(int)(bytes_varint(&b) & 4095);
+			values->cut = bytes_varint(&b);
+			good = false;
+			break;
+		default:
+			good = false;
+		}
+	}
+	check_types(values);
+	if (err == -ECHILD)
+		return fail(why, err, NULL,
+			    "the DWARF needs more than %zu MiB of memory or %u s, or is broken",
+			    limits.memory >> 20, limits.cpu_seconds);
+	return err ? fail_errno(why, err, NULL, "reading DWARF") : 0;
+}
+
+int values_of_image(struct symbols *symbols, const struct symbol_image *image, bool is_go,
+		    const uint64_t *addresses, size_t count, struct values *values,
+		    struct fail *why)
+{
+	struct values_question question = {
+		.main_fd = image->fd, .is_go = is_go, .addresses = addresses, .count = count};
+	int keep[3], err;
+
+	*values = (struct values){0};
+	err = symbols_debug_info(symbols, image, &question.fd, &question.alternate_fd, why);
+	if (err)
+		return err;
+	keep[0] = question.main_fd;
+	keep[1] = question.fd;
+	keep[2] = question.alternate_fd;
+	err = sandbox_run(keep, 3, &limits, values_read, &question, &values->text);
+	close(question.fd);
+	if (question.alternate_fd >= 0)
+		close(question.alternate_fd);
+	if (err)
+		return fail_errno(why, err, NULL, "reading the DWARF of %s",
+				  image->path ? image->path : "an image");
+	return values_take(values, count, why);
+}
+
+void values_free(struct values *values)
+{
+	free(values->functions);
+	vec_free(&values->params);
+	vec_free(&values->types);
+	vec_free(&values->members);
+	buf_free(&values->text);
+	*values = (struct values){0};
+}
+
+const struct value_member *values_member(const struct values *values, const struct value_type *type,
+					 const char *name)
+{
+	for (uint32_t i = 0; i < type->members; i++) {
+		const struct value_member *member = &values->members.at[type->first_member + i];
+
+		if (!strcmp(member->name, name))
+			return member;
+	}
+	return NULL;
+}

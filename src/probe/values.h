@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROBE_VALUES_H
+#define PROBE_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "base/vec.h"
+#include "symbol/symbols.h"
+
+/*
+ * The parameters and results of functions: their types, and where they are at the address at which
+ * a probe is set. DWARF is hostile input: a child process that can do nothing else reads it
+ * (values_read.c), and what it says is checked here before it is used.
+ *
+ * At a function's first instruction, values are where the calling convention puts them. DWARF says
+ * it of optimised code; of code that is not, it says where they will be a few instructions later,
+ * and the convention says where they are now (abi_sysv.c). Of Go, which has one of its own
+ * (abi_go.c), DWARF is only compared with it.
+ */
+
+#define VALUES_PIECES_MAX 9
+#define VALUES_TYPES_MAX  65536u
+#define VALUES_NAME_MAX	  512u
+
+enum value_kind {
+	VALUE_VOID,
+	VALUE_INT,
+	VALUE_UINT,
+	VALUE_BOOL,
+	VALUE_CHAR, /* one byte of text; signed or not is in flags */
+	VALUE_FLOAT,
+	VALUE_COMPLEX,
+	VALUE_ENUM,
+	VALUE_POINTER,
+	VALUE_REFERENCE, /* C++ */
+	VALUE_STRUCT,
+	VALUE_UNION,
+	VALUE_ARRAY,
+	VALUE_FUNCTION,
+	VALUE_UNKNOWN,
+	/* Go */
+	VALUE_GO_STRING,
+	VALUE_GO_SLICE,
+	VALUE_GO_MAP,
+	VALUE_GO_CHAN,
+	VALUE_GO_INTERFACE, /* with methods: the first word leads to a table with the type */
+	VALUE_GO_ANY,	    /* without */
+	VALUE_KINDS
+};
+
+#define VALUE_FLAG_SIGNED	1u
+#define VALUE_FLAG_BY_REFERENCE 2u /* C++: a copy is passed by its address */
+#define VALUE_FLAG_UNCLEAR	4u /* C++: it is not known whether it is */
+#define VALUE_FLAG_MEMBER_FN	8u
+#define VALUE_FLAG_CUT		16u /* not all members were read */
+
+#define VALUE_NO_TYPE		UINT32_MAX
+
+struct value_member {
+	const char *name;
+	uint64_t offset; /* of an enumerator, its value */
+	uint32_t type;	 /* VALUE_NO_TYPE: of an enumerator */
+	uint8_t bits;	 /* of a bit field; 0: it is none */
+	uint8_t bit_at;
+	bool is_base; /* C++: of a base class */
+};
+
+struct value_type {
+	enum value_kind kind;
+	const char *name;
+	uint64_t size;
+	uint32_t target; /* what it points to, or consists of; VALUE_NO_TYPE: not known */
+	uint64_t count;	 /* of elements of an array */
+	uint32_t flags;
+	uint32_t first_member, members;
+	uint64_t runtime_type; /* Go: the address of its description; 0: none */
+};
+
+/* A part of a value in a register. */
+struct value_piece {
+	uint16_t offset, size; /* in the value */
+	uint8_t reg;	       /* DWARF's number; VALUE_REGISTER_FLOAT */
+};
+#define VALUE_REGISTER_FLOAT 255
+
+enum value_place {
+	VALUE_NOWHERE,	  /* optimised out */
+	VALUE_REGISTERS,  /* in pieces */
+	VALUE_MEMORY,	  /* at CFA + displacement */
+	VALUE_AT_POINTER, /* at the address in a register + displacement */
+	VALUE_HOME,	  /* in the function's own frame, but not yet */
+	VALUE_ODD,	  /* an expression that is not understood */
+	VALUE_NOT_KNOWN,  /* the convention is not known well enough */
+	VALUE_LEFT,	  /* a result: the function has jumped to another one */
+};
+
+struct value_param {
+	const char *name;
+	uint32_t type;
+	bool is_result;
+	enum value_place place;
+	uint8_t reg; /* of AT_POINTER */
+	int64_t displacement;
+	unsigned int count;
+	struct value_piece piece[VALUES_PIECES_MAX];
+};
+
+enum value_language {
+	VALUE_LANGUAGE_C,
+	VALUE_LANGUAGE_CPP,
+	VALUE_LANGUAGE_GO,
+	VALUE_LANGUAGE_RUST,
+	VALUE_LANGUAGE_OTHER,
+	VALUE_LANGUAGES
+};
+
+/* A function that was asked for. */
+struct value_function {
+	bool is_known; /* DWARF has it */
+	enum value_language language;
+	bool is_external;  /* callers are not all known, so that the convention is kept */
+	bool is_optimised; /* some values are where only DWARF knows */
+	uint64_t attach; /* where the probe goes; the function's address, or behind its prologue */
+	uint8_t cfa_register; /* there */
+	int32_t cfa_offset;
+	uint32_t first_param, params;
+};
+
+struct values {
+	struct value_function *functions; /* one for each address that was asked for */
+	size_t function_count;
+	vec(struct value_param) params;
+	vec(struct value_type) types;
+	vec(struct value_member) members;
+	struct buf text; /* what the strings point into */
+	size_t cut;	 /* types that were left out: too many */
+};
+
+/*
+ * Reads what is to be known of the functions at these addresses, sorted, each once. *values needs
+ * values_free() in any case. Returns 0; -ENOENT: there is no DWARF; or another negative errno with
+ * *why filled.
+ */
+int values_of_image(struct symbols *symbols, const struct symbol_image *image, bool is_go,
+		    const uint64_t *addresses, size_t count, struct values *values,
+		    struct fail *why);
+void values_free(struct values *values);
+
+/* Takes what the child has said: for values_of_image(), and for tests of what it could say. */
+int values_take(struct values *values, size_t count, struct fail *why);
+
+static inline const struct value_type *values_type(const struct values *values, uint32_t type)
+{
+	return type < values->types.count ? &values->types.at[type] : NULL;
+}
+
+/* A member of a structure by its name, or null. */
+const struct value_member *values_member(const struct values *values, const struct value_type *type,
+					 const char *name);
+
+/*
+ * -- conventions: put the places of a function's parameters (or results) ------------------------
+ */
+
+void abi_go_params(const struct values *values, struct value_param *params, size_t count,
+		   bool has_registers);
+void abi_sysv_params(const struct values *values, const struct value_function *function,
+		     struct value_param *params, size_t count);
+void abi_sysv_result(const struct values *values, const struct value_function *function,
+		     struct value_param *result);
+
+/* -- in the child ------------------------------------------------------------------------------ */
+
+struct values_question {
+	int main_fd, fd, alternate_fd;
+	bool is_go;
+	const uint64_t *addresses;
+	size_t count;
+};
+
+/* A work of sandbox_run(); context: a struct values_question. */
+void values_read(void *context, int pipe, int err);
+
+/* What it says: numbers are ULEB128, texts end with a zero byte. */
+enum values_said {
+	VALUES_SAID_TYPE = 1, /* kind size target+1 count flags runtime name members {name …} */
+	VALUES_SAID_FUNCTION, /* index language flags attach cfa_register cfa_offset params {…} */
+	VALUES_SAID_END,      /* errno, types cut */
+};
+
+#endif

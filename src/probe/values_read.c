@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reads functions, their parameters and types with libdw: in a child process, since libdw trusts
+ * what it reads (symbol/dwarf_lines.h).
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/values.h"
+#include "probe/values_types.h"
+#include "symbol/dwarf_find.h"
+#include "symbol/sandbox_child.h"
+
+#define PARAMS_MAX   64
+#define REGISTER_RSP 7
+
+struct reader {
+	const struct values_question *question;
+	int pipe;
+	struct buf said;
+	struct types types;
+	Elf *elf, *main_elf;
+	Dwarf *dwarf, *alternate;
+	Dwarf_CFI *cfi;
+};
+
+/* -- where a value is -------------------------------------------------------------------------- */
+
+/* A register as DWARF's operation names it; -1: none. */
+static int register_of(const Dwarf_Op *op)
+{
+	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
+		return op->atom - DW_OP_reg0;
+	return op->atom == DW_OP_regx && op->number < 64 ? (int)op->number : -1;
+}
+
+static bool put_piece(struct value_param *param, uint64_t offset, uint64_t size, int reg)
+{
+	/* XMM registers are 17 to 32 */
+	bool is_float = reg >= 17 && reg <= 32;
+
+	if (param->count == VALUES_PIECES_MAX || offset > 4096 || size > 4096 ||
+	    (!is_float && reg > 15))
+		return false;
+	param->piece[param->count++] = (struct value_piece){
+		(uint16_t)offset, (uint16_t)size, is_float ? VALUE_REGISTER_FLOAT : (uint8_t)reg};
+	return true;
+}
+
+/* A location of pieces, of which some may be nowhere. */
+static void place_pieces(struct value_param *param, const Dwarf_Op *ops, size_t count)
+{
+	uint64_t offset = 0;
+
+	param->place = VALUE_REGISTERS;
+	for (size_t i = 0; i < count; i++) {
+		int reg = register_of(&ops[i]);
+
+		if (ops[i].atom == DW_OP_piece) {
+			offset += ops[i].number; /* nowhere */
+			continue;
+		}
+		if (reg < 0 || i + 1 == count || ops[i + 1].atom != DW_OP_piece ||
+		    !put_piece(param, offset, ops[i + 1].number, reg)) {
+			param->place = VALUE_ODD;
+			return;
+		}
+		offset += ops[++i].number;
+	}
+	if (!param->count)
+		param->place = VALUE_NOWHERE;
+}
+
+/* Is the frame base the canonical frame address? */
+static bool base_is_cfa(Dwarf_Die *function)
+{
+	Dwarf_Attribute attribute;
+	size_t count;
+	Dwarf_Op *ops;
+
+	return dwarf_attr_integrate(function, DW_AT_frame_base, &attribute) &&
+	       !dwarf_getlocation(&attribute, &ops, &count) && count == 1 &&
+	       ops[0].atom == DW_OP_call_frame_cfa;
+}
+
+static void place_by_ops(Dwarf_Die *function, bool is_list, struct value_param *param,
+			 Dwarf_Op *ops, size_t count, uint64_t size)
+{
+	int reg = count ? register_of(&ops[0]) : -1;
+
+	param->place = VALUE_ODD;
+	if (!count) {
+		param->place = VALUE_NOWHERE;
+	} else if (count == 1 && reg >= 0) {
+		if (put_piece(param, 0, size, reg))
+			param->place = VALUE_REGISTERS;
+	} else if (count == 1 && ops[0].atom == DW_OP_fbreg) {
+		int64_t offset = (int64_t)ops[0].number;
+
+		if (base_is_cfa(function) && offset >= 0) {
+			param->place = VALUE_MEMORY;
+			param->displacement = offset;
+		} else if (!is_list) {
+			param->place = VALUE_HOME;
+		}
+	} else if (count == 1 && ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg15) {
+		param->place = VALUE_AT_POINTER;
+		param->reg = (uint8_t)(ops[0].atom - DW_OP_breg0);
+		param->displacement = (int64_t)ops[0].number;
+		/* an address relative to the stack pointer in code that is not there yet */
+		if (param->reg == REGISTER_RSP && !is_list)
+			param->place = VALUE_HOME;
+	} else if (ops[count - 1].atom == DW_OP_piece) {
+		place_pieces(param, ops, count);
+	}
+}
+
+/*
+ * Whether an attribute holds a list of places by address, rather than one for the whole function.
+ */
+static bool is_list(Dwarf_Attribute *attribute)
+{
+	switch (dwarf_whatform(attribute)) {
+	case DW_FORM_exprloc:
+	case DW_FORM_block:
+	case DW_FORM_block1:
+	case DW_FORM_block2:
+	case DW_FORM_block4:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void place_param(Dwarf_Die *function, Dwarf_Die *die, uint64_t address,
+			struct value_param *param)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Op *ops;
+	size_t count;
+	Dwarf_Word size = 8;
+	Dwarf_Die type;
+	Dwarf_Attribute of_type;
+
+	param->place = VALUE_NOWHERE;
+	if (!dwarf_attr_integrate(die, DW_AT_location, &attribute))
+		return;
+	if (dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &of_type), &type) &&
+	    dwarf_aggregate_size(&type, &size))
+		size = 8;
+	if (dwarf_getlocation_addr(&attribute, address, &ops, &count, 1) == 1)
+		place_by_ops(function, is_list(&attribute), param, ops, count, size);
+}
+
+/* -- functions --------------------------------------------------------------------------------- */
+
+static enum value_language language_of(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C:
+	case DW_LANG_C89:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+		return VALUE_LANGUAGE_C;
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+		return VALUE_LANGUAGE_CPP;
+	case DW_LANG_Go:
+		return VALUE_LANGUAGE_GO;
+	case DW_LANG_Rust:
+		return VALUE_LANGUAGE_RUST;
+	default:
+		return VALUE_LANGUAGE_OTHER;
+	}
+}
+
+/* The first address in a function that is marked as the end of its prologue; 0: none is. */
+static uint64_t prologue_end(Dwarf_Die *unit, uint64_t low, uint64_t high)
+{
+	uint64_t found = 0;
+	Dwarf_Lines *lines;
+	size_t count;
+
+	if (dwarf_getsrclines(unit, &lines, &count))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, i);
+		Dwarf_Addr address;
+		bool ends;
+
+		if (dwarf_lineaddr(line, &address) || address <= low || address >= high ||
+		    dwarf_lineprologueend(line, &ends) || !ends)
+			continue;
+		if (!found || address < found)
+			found = address;
+	}
+	return found;
+}
+
+/* The rule of the canonical frame address at a place. False: it has none of a register. */
+static bool frame_address(Dwarf_CFI *cfi, uint64_t address, struct value_function *function)
+{
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Op *ops;
+	size_t count;
+	bool found = false;
+
+	if (!cfi || dwarf_cfi_addrframe(cfi, address, &frame))
+		return false;
+	if (!dwarf_frame_cfa(frame, &ops, &count) && count == 1) {
+		if (ops[0].atom == DW_OP_bregx && ops[0].number < 16) {
+			function->cfa_register = (uint8_t)ops[0].number;
+			function->cfa_offset = (int32_t)ops[0].number2;
+			found = true;
+		} else if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg15) {
+			function->cfa_register = ops[0].atom - DW_OP_breg0;
+			function->cfa_offset = (int32_t)ops[0].number;
+			found = true;
+		}
+	}
+	free(frame);
+	return found;
+}
+
+static bool flag_of(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+	bool value = false;
+
+	return dwarf_attr_integrate(die, name, &attribute) && !dwarf_formflag(&attribute, &value) &&
+	       value;
+}
+
+/* Code of LLVM and Go: behind the prologue; else at the first instruction. */
+static void find_attach(struct reader *r, Dwarf_Die *unit, const struct dwarf_asked *asked,
+			struct value_function *f)
+{
+	Dwarf_Die function = asked->function;
+	Dwarf_Addr low = asked->address, high = 0;
+
+	f->attach = low;
+	f->cfa_register = REGISTER_RSP;
+	f->cfa_offset = 8;
+	if (f->language != VALUE_LANGUAGE_GO)
+		return;
+	if (!dwarf_highpc(&function, &high)) {
+		uint64_t end = prologue_end(unit, low, high);
+
+		if (end && frame_address(r->cfi, end, f))
+			f->attach = end;
+	}
+}
+
+static void say_signed(struct buf *to, int64_t value)
+{
+	for (bool more = true; more;) {
+		uint8_t byte = value & 0x7f;
+
+		value >>= 7;
+		more = !((value == 0 && !(byte & 0x40)) || (value == -1 && (byte & 0x40)));
+		buf_put_u8(to, byte | (more ? 0x80 : 0));
+	}
+}
+
+static void say_param(struct buf *to, const struct value_param *param)
+{
+	if (param->name)
+		buf_put(to, param->name, strnlen(param->name, VALUES_NAME_MAX));
+	buf_put_u8(to, 0);
+	buf_put_varint(to, param->type);
+	buf_put_u8(to, param->is_result);
+	buf_put_varint(to, param->place);
+	buf_put_u8(to, param->reg);
+	say_signed(to, param->displacement);
+	buf_put_varint(to, param->count);
+	for (unsigned int i = 0; i < param->count; i++) {
+		buf_put_varint(to, param->piece[i].offset);
+		buf_put_varint(to, param->piece[i].size);
+		buf_put_u8(to, param->piece[i].reg);
+	}
+}
+
+/*
+ * Go's compiler lists a result twice that it has taken to pieces. A function cannot have two of one
+ * name, but for those that nothing can name.
+ */
+static bool is_there(const struct value_param *params, size_t count,
+		     const struct value_param *param)
+{
+	for (size_t i = 0; param->name && strcmp(param->name, "_") && i < count; i++)
+		if (params[i].name && !strcmp(params[i].name, param->name) &&
+		    params[i].is_result == param->is_result)
+			return true;
+	return false;
+}
+
+/* The parameters, in the order of the source. Returns how many. */
+static size_t read_params(struct reader *r, Dwarf_Die *function, uint64_t address,
+			  struct value_param params[PARAMS_MAX])
+{
+	size_t count = 0;
+	Dwarf_Die die;
+
+	if (dwarf_child(function, &die))
+		return 0;
+	do {
+		struct value_param *param = &params[count];
+
+		if (dwarf_tag(&die) != DW_TAG_formal_parameter || count == PARAMS_MAX)
+			continue;
+		*param = (struct value_param){
+			.name = dwarf_diename(&die),
+			.type = types_number_of(&r->types, &die, 0),
+			.is_result = flag_of(&die, DW_AT_variable_parameter),
+		};
+		if (r->question->is_go && is_there(params, count, param))
+			continue;
+		place_param(function, &die, address, param);
+		count++;
+	} while (dwarf_next_sibling(&die));
+	return count;
+}
+
+static void say_function(struct reader *r, Dwarf_Die *unit, const struct dwarf_asked *asked)
+{
+	struct value_param params[PARAMS_MAX + 1];
+	struct value_function f = {.language = language_of(unit)};
+	Dwarf_Die function = asked->function, result;
+	bool all_home = true, any = false;
+	Dwarf_Attribute attribute;
+	Dwarf_Addr low;
+	size_t count;
+
+	/* a name of a place in the middle of it has no parameters of its own */
+	if (dwarf_entrypc(&function, &low) || low != asked->address)
+		return;
+	find_attach(r, unit, asked, &f);
+	f.is_external = flag_of(&function, DW_AT_external);
+	count = read_params(r, &function, f.attach, params);
+	if (f.language != VALUE_LANGUAGE_GO &&
+	    dwarf_formref_die(dwarf_attr_integrate(&function, DW_AT_type, &attribute), &result))
+		params[count++] = (struct value_param){
+			.type = types_number(&r->types, &result, 0),
+			.is_result = true,
+			.place = VALUE_NOT_KNOWN,
+		};
+	for (size_t i = 0; i < count; i++) {
+		any |= !params[i].is_result;
+		all_home &= params[i].is_result || params[i].place == VALUE_HOME ||
+			    params[i].place == VALUE_MEMORY;
+	}
+	f.is_optimised = !any || !all_home;
+	buf_put_u8(&r->said, VALUES_SAID_FUNCTION);
+	buf_put_varint(&r->said, asked->index);
+	buf_put_varint(&r->said, f.language);
+	buf_put_u8(&r->said, f.is_external);
+	buf_put_u8(&r->said, f.is_optimised);
+	buf_put_varint(&r->said, f.attach);
+	buf_put_u8(&r->said, f.cfa_register);
+	say_signed(&r->said, f.cfa_offset);
+	buf_put_varint(&r->said, count);
+	for (size_t i = 0; i < count; i++)
+		say_param(&r->said, &params[i]);
+	if (r->said.count >= SANDBOX_SAY_AT)
+		sandbox_say(r->pipe, &r->said);
+}
+
+static int open_all(struct reader *r)
+{
+	const struct values_question *q = r->question;
+
+	elf_version(EV_CURRENT);
+	r->elf = elf_begin(q->fd, ELF_C_READ_MMAP, NULL);
+	r->dwarf = r->elf ? dwarf_begin_elf(r->elf, DWARF_C_READ, NULL) : NULL;
+	if (!r->dwarf)
+		return -EBADMSG;
+	r->alternate = q->alternate_fd >= 0 ? dwarf_begin(q->alternate_fd, DWARF_C_READ) : NULL;
+	if (r->alternate)
+		dwarf_setalt(r->dwarf, r->alternate);
+	r->cfi = dwarf_getcfi(r->dwarf);
+	return 0;
+}
+
+static int compare_units(const void *a, const void *b)
+{
+	const struct dwarf_asked *x = a, *y = b;
+
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static int read_all(struct reader *r)
+{
+	const struct values_question *q = r->question;
+	struct dwarf_finder find = {
+		.dwarf = r->dwarf,
+		.asked = calloc(q->count + 1, sizeof(struct dwarf_asked)),
+		.count = q->count,
+		.budget = DWARF_ENTRY_BUDGET,
+	};
+	size_t end;
+	int err;
+
+	if (!find.asked)
+		return -ENOMEM;
+	for (size_t i = 0; i < q->count; i++)
+		find.asked[i] = (struct dwarf_asked){.address = q->addresses[i], .index = i};
+	err = dwarf_find_units(&find);
+	qsort(find.asked, find.count, sizeof(*find.asked), compare_units);
+	for (size_t i = 0; i < find.count; i = end) {
+		Dwarf_Die unit;
+
+		for (end = i + 1; end < find.count && find.asked[end].unit == find.asked[i].unit;
+		     end++)
+			;
+		if (!find.asked[i].unit || !dwarf_offdie(r->dwarf, find.asked[i].unit, &unit))
+			continue;
+		if (dwarf_find_functions(&find, &unit, &find.asked[i], end - i))
+			err = -E2BIG;
+		for (size_t k = i; k < end; k++)
+			if (find.asked[k].has_function)
+				say_function(r, &unit, &find.asked[k]);
+	}
+	free(find.asked);
+	return err;
+}
+
+void values_read(void *context, int pipe, int err)
+{
+	struct reader r = {.question = context, .pipe = pipe};
+
+	r.types.is_go = r.question->is_go;
+	if (!err)
+		err = open_all(&r);
+	if (!err)
+		err = read_all(&r);
+	types_say(&r.types, &r.said, pipe);
+	buf_put_u8(&r.said, VALUES_SAID_END);
+	buf_put_varint(&r.said, (uint64_t)-err);
+	buf_put_varint(&r.said, r.types.cut);
+	sandbox_say(pipe, &r.said);
+	types_free(&r.types);
+	buf_free(&r.said);
+	if (r.dwarf)
+		dwarf_end(r.dwarf);
+	if (r.alternate)
+		dwarf_end(r.alternate);
+	if (r.elf)
+		elf_end(r.elf);
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe/values_types.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "symbol/dwarf_find.h"
+#include "symbol/sandbox_child.h"
+
+#define POINTERS_MAX 4
+#define PEEL_MAX     32
+#define MEMBERS_MAX  512
+#define NAME_DEPTH   6
+
+/* Go's own attributes, and kinds of types as package reflect numbers them. */
+#define DW_AT_GO_KIND	      0x2900
+#define DW_AT_GO_RUNTIME_TYPE 0x2904
+enum {
+	GO_BOOL = 1,
+	GO_FLOAT32 = 13,
+	GO_CHAN = 18,
+	GO_FUNC = 19,
+	GO_INTERFACE = 20,
+	GO_MAP = 21,
+	GO_POINTER = 22,
+	GO_SLICE = 23,
+	GO_STRING = 24,
+	GO_UNSAFE_POINTER = 26
+};
+
+uint32_t types_number(struct types *types, Dwarf_Die *die, unsigned int pointers)
+{
+	/* entries of the file that several debug files share have offsets of their own */
+	uint64_t key = (uint64_t)(uintptr_t)die->addr;
+	const uint64_t *known = map_get(&types->numbers, key);
+	struct pending_type pending = {*die, pointers};
+
+	if (known)
+		return (uint32_t)*known;
+	if (pointers > POINTERS_MAX)
+		return 0;
+	if (types->pending.count >= VALUES_TYPES_MAX - 1 ||
+	    !map_put(&types->numbers, key, types->pending.count + 1) ||
+	    !vec_push(&types->pending, pending)) {
+		types->cut++;
+		return 0;
+	}
+	return (uint32_t)types->pending.count;
+}
+
+/* The entry that DW_AT_type leads to. */
+static bool type_of(Dwarf_Die *entry, Dwarf_Die *type)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_formref_die(dwarf_attr_integrate(entry, DW_AT_type, &attribute), type) != NULL;
+}
+
+uint32_t types_number_of(struct types *types, Dwarf_Die *entry, unsigned int pointers)
+{
+	Dwarf_Die type;
+
+	return type_of(entry, &type) ? types_number(types, &type, pointers) : 0;
+}
+
+static bool is_wrapper(int tag)
+{
+	switch (tag) {
+	case DW_TAG_typedef:
+	case DW_TAG_const_type:
+	case DW_TAG_volatile_type:
+	case DW_TAG_restrict_type:
+	case DW_TAG_atomic_type:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Goes through typedefs and qualifiers. False: it ends at void. */
+static bool peel(Dwarf_Die *die)
+{
+	for (int i = 0; i < PEEL_MAX && is_wrapper(dwarf_tag(die)); i++) {
+		Dwarf_Die next;
+
+		if (!type_of(die, &next))
+			return false;
+		*die = next;
+	}
+	return true;
+}
+
+static uint64_t number_of(Dwarf_Die *die, unsigned int name, uint64_t otherwise)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	if (!dwarf_attr_integrate(die, name, &attribute))
+		return otherwise;
+	return dwarf_formudata(&attribute, &value) ? otherwise : value;
+}
+
+static void put_name(struct buf *to, Dwarf_Die *die, int depth);
+
+static void put_target(struct buf *to, Dwarf_Die *die, int depth)
+{
+	Dwarf_Die target;
+
+	if (depth < NAME_DEPTH && type_of(die, &target))
+		put_name(to, &target, depth + 1);
+	else
+		buf_put(to, depth < NAME_DEPTH ? "void" : "…", depth < NAME_DEPTH ? 4 : 3);
+}
+
+static void put_pointer(struct buf *to, Dwarf_Die *die, const char *sign, int depth)
+{
+	size_t before = to->count;
+
+	put_target(to, die, depth);
+	if (to->count > before && to->at[to->count - 1] != '*' && to->at[to->count - 1] != '&')
+		buf_put_u8(to, ' ');
+	buf_put(to, sign, strlen(sign));
+}
+
+static uint64_t elements_of(Dwarf_Die *die)
+{
+	uint64_t count = 1;
+	bool any = false;
+	Dwarf_Die child;
+
+	if (dwarf_child(die, &child))
+		return 0;
+	do {
+		uint64_t upper;
+
+		if (dwarf_tag(&child) != DW_TAG_subrange_type)
+			continue;
+		upper = number_of(&child, DW_AT_upper_bound, UINT64_MAX);
+		upper = number_of(&child, DW_AT_count, upper == UINT64_MAX ? 0 : upper + 1);
+		if (upper > 1u << 30 || count > 1u << 30)
+			return 0;
+		count *= upper;
+		any = true;
+	} while (dwarf_next_sibling(&child));
+	return any ? count : 0;
+}
+
+/* As the language writes it, without a zero byte. */
+static void put_name(struct buf *to, Dwarf_Die *die, int depth)
+{
+	const char *name = dwarf_diename(die);
+	int tag = dwarf_tag(die);
+
+	if (name && *name) {
+		buf_put(to, name, strnlen(name, VALUES_NAME_MAX));
+		return;
+	}
+	switch (tag) {
+	case DW_TAG_pointer_type:
+		put_pointer(to, die, "*", depth);
+		break;
+	case DW_TAG_reference_type:
+		put_pointer(to, die, "&", depth);
+		break;
+	case DW_TAG_rvalue_reference_type:
+		put_pointer(to, die, "&&", depth);
+		break;
+	case DW_TAG_const_type:
+		buf_put(to, "const ", 6);
+		put_target(to, die, depth);
+		break;
+	case DW_TAG_volatile_type:
+		buf_put(to, "volatile ", 9);
+		put_target(to, die, depth);
+		break;
+	case DW_TAG_restrict_type:
+	case DW_TAG_atomic_type:
+		put_target(to, die, depth);
+		break;
+	case DW_TAG_array_type:
+		put_target(to, die, depth);
+		buf_printf(to, "[%llu]", (unsigned long long)elements_of(die));
+		break;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+		buf_put(to, "struct", 6);
+		break;
+	case DW_TAG_union_type:
+		buf_put(to, "union", 5);
+		break;
+	case DW_TAG_enumeration_type:
+		buf_put(to, "enum", 4);
+		break;
+	case DW_TAG_subroutine_type:
+		buf_put(to, "function", 8);
+		break;
+	default:
+		buf_put(to, "?", 1);
+	}
+}
+
+static void kind_of_base(Dwarf_Die *die, struct value_type *type)
+{
+	switch (number_of(die, DW_AT_encoding, 0)) {
+	case DW_ATE_boolean:
+		type->kind = VALUE_BOOL;
+		break;
+	case DW_ATE_float:
+		type->kind = VALUE_FLOAT;
+		break;
+	case DW_ATE_complex_float:
+		type->kind = VALUE_COMPLEX;
+		break;
+	case DW_ATE_signed:
+		type->kind = VALUE_INT;
+		type->flags |= VALUE_FLAG_SIGNED;
+		break;
+	case DW_ATE_unsigned:
+	case DW_ATE_address:
+		type->kind = VALUE_UINT;
+		break;
+	case DW_ATE_signed_char:
+		type->kind = VALUE_CHAR;
+		type->flags |= VALUE_FLAG_SIGNED;
+		break;
+	case DW_ATE_unsigned_char:
+	case DW_ATE_UTF:
+		type->kind = VALUE_CHAR;
+		break;
+	default:
+		type->kind = VALUE_UNKNOWN;
+	}
+}
+
+/* The kind that Go gives to what DWARF has as a structure or as a typedef of it. */
+static void kind_of_go(Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type)
+{
+	const char *name = dwarf_diename(die);
+	uint64_t kind = number_of(outer, DW_AT_GO_KIND, number_of(die, DW_AT_GO_KIND, 0)) & 31;
+
+	if (name && !strcmp(name, "runtime.iface"))
+		type->kind = VALUE_GO_INTERFACE;
+	else if (name && !strcmp(name, "runtime.eface"))
+		type->kind = VALUE_GO_ANY;
+	else if (kind == GO_STRING && type->kind == VALUE_STRUCT && type->size == 16)
+		type->kind = VALUE_GO_STRING;
+	else if (kind == GO_SLICE && type->kind == VALUE_STRUCT && type->size == 24)
+		type->kind = VALUE_GO_SLICE;
+	else if (kind == GO_MAP && type->kind == VALUE_POINTER)
+		type->kind = VALUE_GO_MAP;
+	else if (kind == GO_CHAN && type->kind == VALUE_POINTER)
+		type->kind = VALUE_GO_CHAN;
+	else if (kind == GO_FUNC)
+		type->kind = VALUE_FUNCTION;
+	if (type->kind == VALUE_FUNCTION)
+		type->size = 8;
+	type->runtime_type = number_of(outer, DW_AT_GO_RUNTIME_TYPE, 0);
+}
+
+/* Whether a class has functions of its own, among which may be a destructor. */
+static bool has_functions(Dwarf_Die *die)
+{
+	Dwarf_Die child;
+
+	if (dwarf_child(die, &child))
+		return false;
+	do {
+		if (dwarf_tag(&child) == DW_TAG_subprogram ||
+		    dwarf_tag(&child) == DW_TAG_template_type_parameter)
+			return true;
+	} while (dwarf_next_sibling(&child));
+	return false;
+}
+
+/*
+ * C++: is an object of the class passed by its address? Some compilers say so; a class without
+ * functions is as its members are.
+ */
+static uint32_t convention_of(Dwarf_Die *die)
+{
+	uint64_t convention = number_of(die, DW_AT_calling_convention, 0);
+	Dwarf_Die unit;
+	int language;
+
+	if (convention == DW_CC_pass_by_reference)
+		return VALUE_FLAG_BY_REFERENCE;
+	if (convention == DW_CC_pass_by_value)
+		return 0;
+	language = dwarf_diecu(die, &unit, NULL, NULL) ? dwarf_srclang(&unit) : 0;
+	switch (language) {
+	case DW_LANG_C:
+	case DW_LANG_C89:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_Go:
+		return 0;
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+		return has_functions(die) ? VALUE_FLAG_UNCLEAR : 0;
+	default:
+		return VALUE_FLAG_UNCLEAR;
+	}
+}
+
+static void kind_of(Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type, bool is_go)
+{
+	int size = dwarf_bytesize(die);
+
+	type->size = size > 0 ? (uint64_t)size : 0;
+	switch (dwarf_tag(die)) {
+	case DW_TAG_base_type:
+		kind_of_base(die, type);
+		break;
+	case DW_TAG_pointer_type:
+	case DW_TAG_ptr_to_member_type:
+		type->kind = VALUE_POINTER;
+		type->size = 8;
+		if (dwarf_tag(die) == DW_TAG_ptr_to_member_type)
+			type->kind = VALUE_UNKNOWN;
+		break;
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+		type->kind = VALUE_REFERENCE;
+		type->size = 8;
+		break;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+		type->kind = VALUE_STRUCT;
+		type->flags |= convention_of(die);
+		if (dwarf_hasattr_integrate(die, DW_AT_declaration))
+			type->flags |= VALUE_FLAG_CUT | VALUE_FLAG_UNCLEAR;
+		break;
+	case DW_TAG_union_type:
+		type->kind = VALUE_UNION;
+		type->flags |= convention_of(die);
+		break;
+	case DW_TAG_array_type:
+		type->kind = VALUE_ARRAY;
+		type->count = elements_of(die);
+		break;
+	case DW_TAG_enumeration_type:
+		type->kind = VALUE_ENUM;
+		break;
+	case DW_TAG_subroutine_type:
+		type->kind = VALUE_FUNCTION;
+		type->size = 8;
+		break;
+	default:
+		type->kind = VALUE_UNKNOWN;
+	}
+	if (is_go)
+		kind_of_go(outer, die, type);
+}
+
+static void say_member(struct buf *to, const char *name, int64_t offset, uint32_t type,
+		       const uint8_t bits[3])
+{
+	if (name)
+		buf_put(to, name, strnlen(name, VALUES_NAME_MAX));
+	buf_put_u8(to, 0);
+	/* SLEB128 */
+	for (bool more = true; more;) {
+		uint8_t byte = offset & 0x7f;
+
+		offset >>= 7;
+		more = !((offset == 0 && !(byte & 0x40)) || (offset == -1 && (byte & 0x40)));
+		buf_put_u8(to, byte | (more ? 0x80 : 0));
+	}
+	buf_put_varint(to, type);
+	buf_put(to, bits, 3);
+}
+
+static bool member_of(struct types *types, Dwarf_Die *child, unsigned int pointers, struct buf *to)
+{
+	int tag = dwarf_tag(child);
+	uint64_t offset = number_of(child, DW_AT_data_member_location, 0);
+	uint8_t bits[3] = {0, 0, tag == DW_TAG_inheritance};
+	Dwarf_Attribute attribute;
+	Dwarf_Sword value;
+	Dwarf_Die type;
+
+	if (tag == DW_TAG_enumerator) {
+		if (dwarf_formsdata(dwarf_attr(child, DW_AT_const_value, &attribute), &value))
+			return false;
+		say_member(to, dwarf_diename(child), value, 0, bits);
+		return true;
+	}
+	if (tag != DW_TAG_member && tag != DW_TAG_inheritance)
+		return false;
+	/* a static one is not in the object */
+	if (dwarf_hasattr(child, DW_AT_external) || dwarf_hasattr(child, DW_AT_declaration))
+		return false;
+	if (dwarf_hasattr(child, DW_AT_bit_size)) {
+		uint64_t bit = number_of(child, DW_AT_data_bit_offset, UINT64_MAX);
+
+		bits[0] = (uint8_t)number_of(child, DW_AT_bit_size, 0);
+		if (bit == UINT64_MAX || bits[0] > 64)
+			return false;
+		offset = bit / 32 * 4;
+		bits[1] = (uint8_t)(bit % 32);
+	}
+	say_member(to,
+		   tag == DW_TAG_inheritance && type_of(child, &type) ? dwarf_diename(&type)
+								      : dwarf_diename(child),
+		   (int64_t)offset, types_number_of(types, child, pointers), bits);
+	return true;
+}
+
+/* Returns how many; *cut: there are more, or some that are not understood. */
+static uint32_t members_of(struct types *types, Dwarf_Die *die, unsigned int pointers,
+			   struct buf *to, bool *cut)
+{
+	uint32_t count = 0;
+	Dwarf_Die child;
+
+	if (dwarf_child(die, &child))
+		return 0;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (count == MEMBERS_MAX || tag == DW_TAG_variant_part) {
+			*cut = true;
+			break;
+		}
+		if (member_of(types, &child, pointers, to))
+			count++;
+		else if (tag == DW_TAG_member && dwarf_hasattr(&child, DW_AT_bit_size))
+			*cut = true;
+	} while (dwarf_next_sibling(&child));
+	return count;
+}
+
+static void say_type(struct types *types, const struct pending_type *pending, struct buf *to)
+{
+	Dwarf_Die outer = pending->die, die = pending->die;
+	struct value_type type = {.kind = VALUE_VOID};
+	struct buf members = {0}, name = {0};
+	bool cut = false;
+	uint32_t target = 0, count = 0;
+
+	if (peel(&die)) {
+		kind_of(&outer, &die, &type, types->is_go);
+		if (type.kind == VALUE_POINTER || type.kind == VALUE_REFERENCE ||
+		    type.kind == VALUE_GO_MAP)
+			target = types_number_of(types, &die, pending->pointers + 1);
+		else if (type.kind == VALUE_ARRAY)
+			target = types_number_of(types, &die, pending->pointers);
+		if (type.kind == VALUE_STRUCT || type.kind == VALUE_UNION ||
+		    type.kind == VALUE_ENUM || type.kind == VALUE_GO_SLICE)
+			count = members_of(types, &die, pending->pointers, &members, &cut);
+	}
+	if (type.kind == VALUE_ARRAY && !type.size && target) {
+		Dwarf_Die element;
+		Dwarf_Word size;
+
+		if (type_of(&die, &element) && !dwarf_aggregate_size(&element, &size))
+			type.size = size * type.count;
+	}
+	if (cut)
+		type.flags |= VALUE_FLAG_CUT;
+	put_name(&name, &outer, 0);
+	buf_put_u8(to, VALUES_SAID_TYPE);
+	buf_put_varint(to, type.kind);
+	buf_put_varint(to, type.size);
+	buf_put_varint(to, target);
+	buf_put_varint(to, type.count);
+	buf_put_varint(to, type.flags);
+	buf_put_varint(to, type.runtime_type);
+	buf_put(to, name.at, name.count);
+	buf_put_u8(to, 0);
+	buf_put_varint(to, count);
+	buf_put(to, members.at, members.count);
+	buf_free(&members);
+	buf_free(&name);
+}
+
+void types_say(struct types *types, struct buf *to, int pipe)
+{
+	while (types->said < types->pending.count) {
+		struct pending_type pending = types->pending.at[types->said++];
+
+		say_type(types, &pending, to);
+		if (to->count >= SANDBOX_SAY_AT)
+			sandbox_say(pipe, to);
+	}
+}
+
+void types_free(struct types *types)
+{
+	vec_free(&types->pending);
+	map_free(&types->numbers);
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "show/inspect.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/text.h"
+
+/* A node and all below it; its number in the tree goes on to the next one beside it. */
+struct walk {
+	const struct shown_tree *tree;
+	size_t at;
+};
+
+static const struct shown *next(struct walk *walk)
+{
+	return walk->at < walk->tree->nodes.count ? &walk->tree->nodes.at[walk->at++] : NULL;
+}
+
+/* A copy that ends with a zero byte; zero bytes within become U+FFFD. To be freed; null: none. */
+static char *text_of(const struct shown *node)
+{
+	char *text = malloc(node->size * 3 + 1);
+	size_t to = 0;
+
+	for (size_t i = 0; text && i < node->size; i++) {
+		if (node->text[i]) {
+			text[to++] = node->text[i];
+			continue;
+		}
+		memcpy(text + to, "\xef\xbf\xbd", 3);
+		to += 3;
+	}
+	if (text)
+		text[to] = 0;
+	return text;
+}
+
+static void format_address(char to[24], uint64_t address)
+{
+	snprintf(to, 24, "0x%" PRIx64, address);
+}
+
+/* -- JSON -------------------------------------------------------------------------------------- */
+
+static void put_json(struct json *j, const char *key, struct walk *walk, const struct shown *node);
+
+static void put_members(struct json *j, struct walk *walk, const struct shown *node)
+{
+	for (uint32_t i = 0; i < node->children; i++) {
+		const struct shown *member = next(walk);
+
+		if (!member)
+			return;
+		put_json(j, node->kind == SHOWN_OBJECT ? member->name ? member->name : "" : NULL,
+			 walk, member);
+	}
+}
+
+static void put_text(struct json *j, const char *key, const struct shown *node)
+{
+	char *text = text_of(node);
+
+	json_text(j, key, text ? text : "");
+	free(text);
+}
+
+static void put_value(struct json *j, const char *key, struct walk *walk, const struct shown *node)
+{
+	char short_text[24];
+
+	switch (node->kind) {
+	case SHOWN_SIGNED:
+	case SHOWN_CHAR:
+		json_i64(j, key, (int64_t)node->number);
+		break;
+	case SHOWN_UNSIGNED:
+		json_u64(j, key, node->number);
+		break;
+	case SHOWN_REAL:
+		if (isfinite(node->real))
+			json_double(j, key, node->real);
+		else
+			json_text(j, key,
+				  isnan(node->real)  ? "NaN"
+				  : node->real > 0.0 ? "Infinity"
+						     : "-Infinity");
+		break;
+	case SHOWN_BOOL:
+		json_bool(j, key, node->number != 0);
+		break;
+	case SHOWN_TEXT:
+	case SHOWN_NAME:
+		put_text(j, key, node);
+		break;
+	case SHOWN_ADDRESS:
+		format_address(short_text, node->number);
+		json_text(j, key, short_text);
+		break;
+	case SHOWN_OBJECT:
+		json_open(j, key, '{');
+		put_members(j, walk, node);
+		json_close(j, '}');
+		break;
+	case SHOWN_LIST:
+	case SHOWN_PAIRS:
+		json_open(j, key, '[');
+		put_members(j, walk, node);
+		json_close(j, ']');
+		break;
+	case SHOWN_NOTHING:
+		json_null(j, key);
+		break;
+	}
+}
+
+/* Within values, one that could not be had is an object with its status. */
+static void put_json(struct json *j, const char *key, struct walk *walk, const struct shown *node)
+{
+	if (node->status == SHOWN_VALUE || node->status == SHOWN_NIL ||
+	    (node->status == SHOWN_TRUNCATED && node->kind != SHOWN_NOTHING)) {
+		if (node->status == SHOWN_NIL)
+			json_null(j, key);
+		else
+			put_value(j, key, walk, node);
+		return;
+	}
+	json_open(j, key, '{');
+	json_text(j, "status", shown_status_words(node->status));
+	if (node->kind != SHOWN_NOTHING)
+		put_value(j, "value", walk, node);
+	json_close(j, '}');
+}
+
+static void put_list(struct json *j, const char *key, const struct shown_tree *tree)
+{
+	struct walk walk = {tree, 0};
+	const struct shown *node;
+
+	json_open(j, key, '[');
+	while ((node = next(&walk))) {
+		json_open(j, NULL, '{');
+		json_text(j, "name", node->name ? node->name : "");
+		json_text(j, "type", node->type ? node->type : "?");
+		if (node->status == SHOWN_NIL)
+			json_null(j, "value");
+		else if (node->kind != SHOWN_NOTHING)
+			put_value(j, "value", &walk, node);
+		if (node->kind == SHOWN_LIST || node->kind == SHOWN_PAIRS ||
+		    (node->kind == SHOWN_TEXT && node->status == SHOWN_TRUNCATED))
+			json_u64(j, "len", node->length);
+		if (node->status != SHOWN_VALUE)
+			json_text(j, "status", shown_status_words(node->status));
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void format_time(char *to, size_t size, uint64_t wall, const char *format)
+{
+	time_t seconds = (time_t)(wall / 1000000000);
+	struct tm tm;
+	size_t used;
+
+	gmtime_r(&seconds, &tm);
+	used = strftime(to, size, format, &tm);
+	snprintf(to + used, size - used, ".%09u", (unsigned int)(wall % 1000000000));
+}
+
+void inspect_print_json(FILE *out, const struct inspect_line *line)
+{
+	struct json j = {.out = out};
+	char time[64];
+
+	format_time(time, sizeof(time) - 1, line->wall, "%Y-%m-%dT%H:%M:%S");
+	strcat(time, "Z");
+	json_open(&j, NULL, '{');
+	json_text(&j, "time", time);
+	json_u64(&j, "pid", line->pid);
+	json_u64(&j, "tid", line->tid);
+	json_text(&j, "comm", line->comm);
+	if (line->goroutine)
+		json_u64(&j, "goroutine", line->goroutine);
+	json_text(&j, "function", line->function);
+	put_list(&j, "args", line->arguments);
+	put_list(&j, "results", line->results);
+	if (line->has_end)
+		json_u64(&j, "latency_ns", line->latency);
+	else
+		json_null(&j, "latency_ns");
+	json_close(&j, '}');
+	putc('\n', out);
+}
+
+/* -- text -------------------------------------------------------------------------------------- */
+
+static void print_node(FILE *out, struct walk *walk, const struct shown *node);
+
+static void print_children(FILE *out, struct walk *walk, const struct shown *node)
+{
+	for (uint32_t i = 0; i < node->children; i++) {
+		const struct shown *child = next(walk);
+
+		if (!child)
+			return;
+		if (i)
+			fputs(", ", out);
+		if (node->kind == SHOWN_OBJECT && child->name) {
+			text_print_safe(out, child->name);
+			putc('=', out);
+		}
+		print_node(out, walk, child);
+	}
+}
+
+static void print_value(FILE *out, struct walk *walk, const struct shown *node)
+{
+	char *text;
+
+	switch (node->kind) {
+	case SHOWN_SIGNED:
+		fprintf(out, "%" PRId64, (int64_t)node->number);
+		break;
+	case SHOWN_UNSIGNED:
+		fprintf(out, "%" PRIu64, node->number);
+		break;
+	case SHOWN_CHAR:
+		if (node->number >= ' ' && node->number < 127)
+			fprintf(out, "'%c'", (int)node->number);
+		else
+			fprintf(out, "%" PRId64, (int64_t)node->number);
+		break;
+	case SHOWN_REAL:
+		fprintf(out, "%.17g", node->real);
+		break;
+	case SHOWN_BOOL:
+		fputs(node->number ? "true" : "false", out);
+		break;
+	case SHOWN_TEXT:
+		text = text_of(node);
+		putc('"', out);
+		text_print_safe(out, text ? text : "");
+		putc('"', out);
+		free(text);
+		break;
+	case SHOWN_NAME:
+		text = text_of(node);
+		text_print_safe(out, text ? text : "");
+		free(text);
+		break;
+	case SHOWN_ADDRESS:
+		fprintf(out, "0x%" PRIx64, node->number);
+		break;
+	case SHOWN_OBJECT:
+		putc('{', out);
+		print_children(out, walk, node);
+		putc('}', out);
+		break;
+	case SHOWN_LIST:
+	case SHOWN_PAIRS:
+		putc('[', out);
+		print_children(out, walk, node);
+		if (node->status == SHOWN_TRUNCATED)
+			fprintf(out, "%s… of %" PRIu64, node->children ? ", " : "", node->length);
+		putc(']', out);
+		break;
+	case SHOWN_NOTHING:
+		break;
+	}
+}
+
+static void print_node(FILE *out, struct walk *walk, const struct shown *node)
+{
+	if (node->status == SHOWN_NIL) {
+		fputs("nil", out);
+		return;
+	}
+	print_value(out, walk, node);
+	if (node->kind == SHOWN_NOTHING)
+		fprintf(out, "<%s>", shown_status_words(node->status));
+	else if (node->status == SHOWN_TRUNCATED && node->kind == SHOWN_TEXT)
+		fputs("…", out);
+	else if (node->status != SHOWN_VALUE && node->status != SHOWN_TRUNCATED)
+		fprintf(out, " <%s>", shown_status_words(node->status));
+}
+
+static void print_list(FILE *out, const struct shown_tree *tree)
+{
+	struct walk walk = {tree, 0};
+	const struct shown *node;
+	bool follows = false;
+
+	while ((node = next(&walk))) {
+		if (follows)
+			fputs(", ", out);
+		follows = true;
+		/* Go's compiler numbers results without a name: ~r0 */
+		if (node->name && *node->name && *node->name != '~') {
+			text_print_safe(out, node->name);
+			putc('=', out);
+		}
+		print_node(out, &walk, node);
+	}
+}
+
+void inspect_print_text(FILE *out, const struct inspect_line *line)
+{
+	char time[64], latency[32];
+
+	format_time(time, sizeof(time), line->wall, "%H:%M:%S");
+	/* microseconds are enough here */
+	time[strlen(time) - 3] = 0;
+	fprintf(out, "%s ", time);
+	text_print_safe(out, line->comm);
+	fprintf(out, "[%u:%u]", line->pid, line->tid);
+	if (line->goroutine)
+		fprintf(out, " goroutine %" PRIu64, line->goroutine);
+	putc(' ', out);
+	text_print_safe(out, line->function);
+	putc('(', out);
+	print_list(out, line->arguments);
+	putc(')', out);
+	if (line->results->nodes.count) {
+		fputs(" = ", out);
+		print_list(out, line->results);
+	}
+	if (line->has_end) {
+		text_duration(latency, sizeof(latency), line->latency);
+		fprintf(out, "  %s", latency);
+	} else {
+		fputs("  (its end was not seen)", out);
+	}
+	putc('\n', out);
+}

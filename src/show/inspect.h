@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SHOW_INSPECT_H
+#define SHOW_INSPECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/shown.h"
+
+/* A call with its values, as 'stackcam inspect' prints it. */
+struct inspect_line {
+	uint64_t wall; /* ns since 1970, when it began */
+	uint32_t pid, tid;
+	uint64_t goroutine; /* 0: none */
+	const char *comm, *function;
+	const struct shown_tree *arguments, *results;
+	bool has_end;
+	uint64_t latency; /* ns */
+};
+
+/* One JSON object, and a line feed. */
+void inspect_print_json(FILE *out, const struct inspect_line *line);
+
+/* "12:00:01.123456 name[pid:tid] f(a=1, b="x") = 2  12.2 us" */
+void inspect_print_text(FILE *out, const struct inspect_line *line);
+
+#endif

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generates programs that call functions of many signatures with values that are known, in C, C++ and Go."""
+
+import random
+
+STRUCT_C = {  # name: members
+    "Small": [("x", "int"), ("y", "short")],
+    "Mixed": [("d", "double"), ("n", "long")],
+    "Tiny": [("c", "signed char")],
+    "Pair": [("a", "unsigned long"), ("b", "unsigned")],
+    "Large": [("k", "int"), ("s", "char *"), ("f", "float"), ("v", "short[3]")],
+    "Floats": [("p", "float"), ("q", "float")],
+}
+INTS_C = {"signed char": 8, "short": 16, "int": 32, "long": 64, "long long": 64}
+SCALARS_C = [*INTS_C, *(f"unsigned {t}" for t in ("char", "short", "int", "long")), "_Bool", "double", "float",
+             "enum Color", "char *", "int *"]
+COLORS = {"RED": 0, "GREEN": 7, "BLUE": -3}
+
+
+class Value:
+    """A value of a type: how the source writes it, and how inspect must show it."""
+
+    def __init__(self, text, shown):
+        self.text, self.shown = text, shown
+
+
+class MakerC:
+    """C, or C++ with plain: false."""
+
+    def __init__(self, seed, is_cpp=False):
+        self.random, self.is_cpp = random.Random(seed), is_cpp
+
+    def value(self, kind):
+        r = self.random
+        if kind in STRUCT_C:
+            parts = [(name, self.value(t)) for name, t in STRUCT_C[kind]]
+            return Value("{" + ", ".join(p.text for _, p in parts) + "}", {n: p.shown for n, p in parts})
+        if kind.endswith("[3]"):
+            parts = [self.value(kind[:-3]) for _ in range(3)]
+            return Value("{" + ", ".join(p.text for p in parts) + "}", [p.shown for p in parts])
+        if kind == "_Bool":
+            b = r.random() < 0.5
+            return Value(str(int(b)), b)
+        if kind in ("double", "float"):
+            n = r.randrange(-1000, 1000) / 8
+            return Value(repr(n), n)
+        if kind.startswith("enum"):
+            name = r.choice(list(COLORS))
+            return Value(name, name)
+        if kind == "char *":
+            if r.random() < 0.1:
+                return Value("0", None)
+            text = "".join(r.choice("abc XYZ-19") for _ in range(r.randrange(0, 40)))
+            return Value(f'(char *)"{text}"', text)
+        if kind == "int *":
+            if r.random() < 0.2:
+                return Value("0", None)
+            n = r.randrange(-2**31 + 1, 2**31)
+            return Value(f"at({n})", n)
+        bits = {"unsigned char": 8, "unsigned short": 16, "unsigned int": 32, "unsigned": 32,
+                "unsigned long": 64}.get(kind)
+        if bits:
+            n = r.randrange(2**bits)
+            return Value(f"{n}u" + ("l" if bits == 64 else ""), n)
+        bits = INTS_C[kind]
+        n = r.randrange(-2**(bits - 1) + 1, 2**(bits - 1))
+        return Value(f"{n}" + ("l" if bits == 64 else ""), n)
+
+    def type(self, name):
+        return f"struct {name}" if name in STRUCT_C else name
+
+    def declare(self, kind, name):
+        if kind.endswith("[3]"):
+            return f"{kind[:-3]} {name}[3]"
+        return f"{self.type(kind)} {name}"
+
+    def program(self, functions, calls=1):
+        r, lines, expected = self.random, ["#include <stdlib.h>"], {}
+        if self.is_cpp:
+            lines.append("#define _Bool bool")
+        lines.append("enum Color { " + ", ".join(f"{k} = {v}" for k, v in COLORS.items()) + " };")
+        for name, members in STRUCT_C.items():
+            lines.append(f"struct {name} {{ " + " ".join(self.declare(t, n) + ";" for n, t in members) + " };")
+        lines += ["volatile unsigned long sink;",
+                  "int *at(int n);", "int *at(int n) { int *p = (int *)malloc(sizeof(n)); *p = n; return p; }",
+                  "void use(const void *p, unsigned long n);",
+                  "void use(const void *p, unsigned long n) { for (unsigned long i = 0; i < n; i++) "
+                  "sink += ((const unsigned char *)p)[i]; }"]
+        body = []
+        for i in range(functions):
+            kinds = [r.choice(SCALARS_C * 2 + list(STRUCT_C)) for _ in range(r.randrange(0, 9))]
+            back = r.choice([*SCALARS_C, *STRUCT_C, "void"])
+            name, params = f"f{i}", ", ".join(self.declare(k, f"p{n}") for n, k in enumerate(kinds)) or "void"
+            values = [self.value(k) for k in kinds]
+            result = None if back == "void" else self.value(back)
+            lines.append(f"{self.type(back)} {name}({params});")
+            lines.append(f"__attribute__((noinline)) {self.type(back)} {name}({params}) {{\n\tsink++;")
+            for n, kind in enumerate(kinds):
+                if r.random() < 0.5:
+                    lines.append(f"\tuse(&p{n}, sizeof(p{n}));")
+                else:
+                    lines.append(f"\t{{ volatile {self.type(kind)} *q = (volatile {self.type(kind)} *)&p{n}; "
+                                 f"sink += *(volatile char *)q; }}")
+            if result:
+                lines.append(f"\t{self.type(back)} r = {result.text};")
+                lines.append("\treturn r;")
+            lines.append("}")
+            for n, (kind, value) in enumerate(zip(kinds, values)):
+                body.append(f"\t{{ {self.type(kind)} v = {value.text}; a{i}_{n} = v; }}")
+                lines.append(f"static {self.type(kind)} a{i}_{n};")
+            body.append(f"\t{name}(" + ", ".join(f"a{i}_{n}" for n in range(len(kinds))) + ");")
+            expected[name] = ([v.shown for v in values], result and [result.shown])
+        lines += ["int main(void)", "{", f"\tfor (int i = 0; i < {calls}; i++) {{", *body, "\t}", "\treturn 0;", "}"]
+        return "\n".join(lines) + "\n", expected
+
+
+STRUCT_GO = {
+    "Point": [("X", "int8"), ("Y", "int32"), ("Z", "int64")],
+    "Named": [("Name", "string"), ("N", "uint16")],
+    "Deep": [("P", "Point"), ("L", "[]int32"), ("F", "float64")],
+    "One": [("A", "[1]uint8"), ("B", "bool")],
+}
+INTS_GO = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "int": 64}
+UINTS_GO = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64, "uintptr": 64}
+KINDS_GO = [*INTS_GO, *UINTS_GO, "bool", "string", "float64", "float32", "[]int", "[]string", "[2]int16", "[1]int32",
+            *STRUCT_GO, "*Named", "*Point", "*int", "error"]
+
+
+class MakerGo:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def value(self, kind):
+        r = self.random
+        if kind in INTS_GO:
+            n = r.randrange(-2**(INTS_GO[kind] - 1), 2**(INTS_GO[kind] - 1))
+            return Value(f"{kind}({n})", n)
+        if kind in UINTS_GO:
+            n = r.randrange(2**UINTS_GO[kind])
+            return Value(f"{kind}({n})", n)
+        if kind == "bool":
+            b = r.random() < 0.5
+            return Value(str(b).lower(), b)
+        if kind == "string":
+            text = "".join(r.choice("abc äß XYZ-19") for _ in range(r.randrange(0, 40)))
+            return Value(f'"{text}"', text)
+        if kind in ("float64", "float32"):
+            n = r.randrange(-1000, 1000) / 8
+            return Value(f"{kind}({n})", n)
+        if kind == "error":
+            return Value("error(nil)", None)
+        if kind[0] == "*":
+            if r.random() < 0.2:
+                return Value(f"({kind})(nil)", None)
+            inner = self.value(kind[1:])
+            return Value(f"at({inner.text})", inner.shown)
+        if kind[0] == "[":
+            count, inner = kind[1:].split("]", 1)
+            parts = [self.value(inner) for _ in range(int(count) if count else r.randrange(0, 6))]
+            return Value(kind + "{" + ", ".join(p.text for p in parts) + "}", [p.shown for p in parts])
+        parts = [(name, self.value(t)) for name, t in STRUCT_GO[kind]]
+        return Value(kind + "{" + ", ".join(p.text for _, p in parts) + "}", {n: p.shown for n, p in parts})
+
+    def program(self, functions, calls=1):
+        r, expected = self.random, {}
+        lines = ["package main", "var sink interface{}"]
+        lines += [f"type {name} struct {{ " + "; ".join(f"{n} {t}" for n, t in members) + " }"
+                  for name, members in STRUCT_GO.items()]
+        for kind in ("int", "Named", "Point"):
+            lines.append(f"type at_{kind} = *{kind}")
+        lines.append("func at[T any](v T) *T { return &v }")
+        lines.append("//go:noinline\nfunc use(v ...interface{}) { sink = v }")
+        body = []
+        for i in range(functions):
+            kinds = [r.choice(KINDS_GO) for _ in range(r.randrange(0, 8))]
+            backs = [r.choice(KINDS_GO) for _ in range(r.randrange(0, 4))]
+            values, results = [self.value(k) for k in kinds], [self.value(k) for k in backs]
+            params = ", ".join(f"p{n} {k}" for n, k in enumerate(kinds))
+            lines.append(f"//go:noinline\nfunc f{i}({params}) ({', '.join(backs)}) {{")
+            if r.random() < 0.5:
+                lines.append("\tuse(" + ", ".join(f"p{n}" for n in range(len(kinds))) + ")")
+            lines += ["\treturn " + ", ".join(v.text for v in results), "}"]
+            body.append(f"\t\tf{i}(" + ", ".join(v.text for v in values) + ")")
+            expected[f"main.f{i}"] = ([v.shown for v in values], [v.shown for v in results])
+        lines += ["func main() {", f"\tfor i := 0; i < {calls}; i++ {{", *body, "\t}", "}"]
+        return "\n".join(lines) + "\n", expected
