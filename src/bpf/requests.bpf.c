@@ -13,6 +13,9 @@
 
 #include <bpf/bpf_endian.h>
 
+/* Bytes of a ring at which user space is woken; set before loading. */
+const volatile __u32 requests_ring_full = 1 << 20;
+
 #define SOCK_STREAM 1
 #define AF_UNIX	    1
 #define AF_INET	    2
@@ -61,7 +64,8 @@ struct requests_socket {
 	__u8 peer[16], own[16];
 	__u16 peer_port, own_port;
 	__u8 protocol; /* enum requests_protocol */
-	__u8 last;     /* direction of the last call */
+	__u8 last;     /* direction of the last call, */
+	__u8 asks;     /* and of the one by which the protocol was known */
 	__u8 strange;  /* calls that were not understood, one after the other */
 	__u8 is_unix;
 };
@@ -145,11 +149,12 @@ static __always_inline __u32 wanted(struct requests_socket *socket,
 	*tell = true;
 	if (!socket->protocol) {
 		socket->protocol = seems;
+		socket->asks = direction;
 		socket->strange = seems ? 0 : socket->strange + 1;
 		*tell = seems;
 	}
 	if (socket->protocol != REQUESTS_HTTP)
-		return REQUESTS_COPY_FIRST;
+		return direction == socket->asks ? REQUESTS_COPY_MAX : REQUESTS_COPY_FIRST;
 	if (seems == REQUESTS_HTTP)
 		room = requests_is_answer(call->data) ? ANSWER_HEAD_MAX : REQUEST_HEAD_MAX;
 	else
@@ -197,6 +202,7 @@ static __always_inline void send(struct requests_call *call)
 	struct requests_record *record = &call->record;
 	void *ring = capture_ring();
 	__u32 copied = record->copied;
+	__u64 wake = BPF_RB_NO_WAKEUP;
 
 	if (!ring) {
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_NO_RING);
@@ -205,8 +211,10 @@ static __always_inline void send(struct requests_call *call)
 	if (copied > REQUESTS_COPY_MAX)
 		copied = REQUESTS_COPY_MAX;
 	record->head.size = sizeof(*record) + copied;
-	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, record, sizeof(*record) + copied,
-			   BPF_RB_NO_WAKEUP))
+	/* what is copied may fill a ring sooner than it is looked at by itself */
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > requests_ring_full)
+		wake = BPF_RB_FORCE_WAKEUP;
+	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, record, sizeof(*record) + copied, wake))
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
 }
 

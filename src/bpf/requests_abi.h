@@ -26,8 +26,6 @@ enum requests_protocol {
 	REQUESTS_HTTP,
 	REQUESTS_REDIS,
 	REQUESTS_POSTGRESQL,
-	REQUESTS_MYSQL,
-	REQUESTS_HTTP2,
 };
 
 enum requests_flag {

@@ -65,17 +65,6 @@ static __always_inline bool is_postgresql(const __u8 *data, __u32 length)
 	return (data[0] == 'P' || data[0] == 'B') && size >= 8 && size < length;
 }
 
-/* A command: three bytes of length, the number 0, and what it is. */
-static __always_inline bool is_mysql(const __u8 *data, __u32 length)
-{
-	__u32 size = word_at(data) & 0xffffff;
-
-	if (data[3] || size + 4 != length)
-		return false;
-	/* a query, a statement to be prepared; or the greeting of a server: version 10 */
-	return data[4] == 0x03 || data[4] == 0x16 || (data[4] == 10 && size > 40);
-}
-
 static __always_inline __u32 requests_protocol_of(const __u8 *data, __u32 copied, __u32 length,
 						  __u32 direction)
 {
@@ -86,13 +75,9 @@ static __always_inline __u32 requests_protocol_of(const __u8 *data, __u32 copied
 	word = word_at(data);
 	if (is_http(word))
 		return REQUESTS_HTTP;
-	if (word == WORD4('P', 'R', 'I', ' '))
-		return REQUESTS_HTTP2;
 	if (data[0] == '*' && data[1] >= '1' && data[1] <= '9')
 		return REQUESTS_REDIS;
-	if (copied >= 8 && is_postgresql(data, length))
-		return REQUESTS_POSTGRESQL;
-	return is_mysql(data, length) ? REQUESTS_MYSQL : REQUESTS_UNKNOWN;
+	return copied >= 8 && is_postgresql(data, length) ? REQUESTS_POSTGRESQL : REQUESTS_UNKNOWN;
 }
 
 #endif

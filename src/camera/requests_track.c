@@ -250,6 +250,14 @@ static void take_answer(void *context, const struct protocol_answer *answer)
 		asked->row.flags |= FILM_REQUEST_FAILED;
 }
 
+static void take_failed(void *context)
+{
+	struct connection *connection = ((struct taking *)context)->connection;
+
+	if (connection->queue.count && connection->queue.at[0].is_answered)
+		connection->queue.at[0].row.flags |= FILM_REQUEST_FAILED;
+}
+
 static void take_answered(void *context, uint64_t bytes)
 {
 	struct taking *taking = context;
@@ -272,13 +280,16 @@ static void take_done(void *context, bool sure)
 
 static struct protocol_sink sink_of(struct taking *taking)
 {
-	return (struct protocol_sink){take_request,
-				      take_sent,
-				      take_answer,
-				      take_answered,
-				      take_done,
-				      taking,
-				      &taking->track->counts.protocols};
+	return (struct protocol_sink){
+		.request = take_request,
+		.sent = take_sent,
+		.answer = take_answer,
+		.failed = take_failed,
+		.answered = take_answered,
+		.done = take_done,
+		.context = taking,
+		.losses = &taking->track->counts.protocols,
+	};
 }
 
 /* -- connections ------------------------------------------------------------------------------- */

@@ -9,11 +9,9 @@
 
 #include "protocol/http_head.h"
 #include "protocol/protocols.h"
+#include "protocol/waiting_answers.h"
 
 #define KERNEL_HTTP 1 /* REQUESTS_HTTP */
-
-/* The most requests of a connection that wait for their answers. */
-#define WAITING_MAX 256
 
 enum where {
 	AT_HEAD,
@@ -37,9 +35,7 @@ struct http_side {
 
 struct http {
 	struct http_side sides[SIDES];
-	/* of the requests without an answer: whether it has no body, in their order */
-	uint8_t bodiless[WAITING_MAX];
-	uint32_t first, waiting;
+	struct waiting_answers waiting; /* HAS_NO_BODY, IS_CONNECT */
 };
 
 /* A piece that is being read. */
@@ -87,30 +83,11 @@ static void forget_head(struct http_side *side)
 
 /* -- heads ------------------------------------------------------------------------------------- */
 
-/* Whether the answer that comes now is one without a body, by what was asked. */
-static uint8_t next_waiting(struct http *http)
-{
-	uint8_t bodiless = http->waiting ? http->bodiless[http->first] : 0;
-
-	if (http->waiting) {
-		http->first = (http->first + 1) % WAITING_MAX;
-		http->waiting--;
-	}
-	return bodiless;
-}
-
+/* What the answer to a request has. */
 enum {
 	HAS_NO_BODY = 1,
 	IS_CONNECT = 2,
 };
-
-static void add_waiting(struct http *http, const struct http_head *head)
-{
-	if (http->waiting == WAITING_MAX)
-		next_waiting(http);
-	http->bodiless[(http->first + http->waiting++) % WAITING_MAX] =
-		(uint8_t)((head->is_head ? HAS_NO_BODY : 0) | (head->is_connect ? IS_CONNECT : 0));
-}
 
 static void go_into_body(struct reading *r, const struct http_head *head)
 {
@@ -150,10 +127,11 @@ static void end_answer(struct http *http, const struct protocol_sink *sink)
 
 static void take_request(struct reading *r, const struct http_head *head, bool complete)
 {
-	if (!r->http->waiting)
+	if (!r->http->waiting.count)
 		end_answer(r->http, r->sink);
 	r->side->in_message = true;
-	add_waiting(r->http, head);
+	waiting_answers_add(&r->http->waiting, (uint8_t)((head->is_head ? HAS_NO_BODY : 0) |
+							 (head->is_connect ? IS_CONNECT : 0)));
 	r->sink->request(r->sink->context, &head->request);
 	if (complete)
 		go_into_body(r, head);
@@ -170,7 +148,7 @@ static void take_answer(struct reading *r, struct http_head *head, bool complete
 	/* others follow it; 101 is the last one of HTTP */
 	if (head->status < 200 && head->status != 101)
 		return;
-	waiting = next_waiting(r->http);
+	waiting = waiting_answers_take(&r->http->waiting);
 	r->side->in_message = true;
 	r->sink->answer(r->sink->context, &answer);
 	if (head->status == 101 || (waiting & IS_CONNECT && head->status < 300)) {
@@ -271,7 +249,8 @@ static void skip(struct reading *r, uint64_t bytes)
 	uint32_t n = (uint32_t)(bytes < rest ? bytes : rest);
 
 	r->at += n;
-	count(r, n);
+	if (r->side->in_message)
+		count(r, n);
 }
 
 static void read_counted(struct reading *r)

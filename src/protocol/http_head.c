@@ -251,9 +251,6 @@ static bool read_request_line(const struct part *line, bool cut, struct http_hea
 		request->flags |= FILM_REQUEST_PATH_CUT;
 	length = (size_t)snprintf(request->endpoint, sizeof(request->endpoint), "%s ", method);
 	protocol_put_path(request->endpoint, sizeof(request->endpoint), length, path.at, path.size);
-	for (char *c = request->endpoint; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
 	return true;
 }
 

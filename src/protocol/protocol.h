@@ -64,6 +64,8 @@ struct protocol_sink {
 	void (*sent)(void *context, uint64_t bytes);
 	/* the first bytes of the answer to the oldest request without one */
 	void (*answer)(void *context, const struct protocol_answer *answer);
+	/* it says that the request failed */
+	void (*failed)(void *context);
 	/* more of that answer */
 	void (*answered)(void *context, uint64_t bytes);
 	/* it is complete. sure: where it ends was known */
@@ -95,6 +97,10 @@ const struct protocol *protocol_of_kernel(uint8_t number);
  * an id. Returns the new length.
  */
 size_t protocol_put_path(char *to, size_t size, size_t length, const char *path, size_t bytes);
+
+/* The same of any text whose words are between these separators. */
+size_t protocol_put_words(char *to, size_t size, size_t length, const char *text, size_t bytes,
+			  const char *separators);
 
 /* Copies a text of so many bytes, without control characters. False: it was cut. */
 bool protocol_put_text(char *to, size_t size, const void *text, size_t bytes);

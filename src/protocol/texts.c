@@ -45,31 +45,43 @@ static bool is_id(const char *word, size_t length)
 	return length >= ID_LEAST && digits >= 4;
 }
 
-size_t protocol_put_path(char *to, size_t size, size_t length, const char *path, size_t bytes)
+size_t protocol_put_words(char *to, size_t size, size_t length, const char *text, size_t bytes,
+			  const char *separators)
 {
 	size_t at = 0;
 
-	while (at < bytes && path[at] != '?' && path[at] != '#' && path[at] != ';') {
+	while (at < bytes) {
 		size_t word = 0;
 
-		while (at + word < bytes && !strchr("/?#;", path[at + word]))
+		while (at + word < bytes &&
+		       (!text[at + word] || !strchr(separators, text[at + word])))
 			word++;
-		if (word && is_id(path + at, word)) {
+		if (is_id(text + at, word)) {
 			if (length + 1 < size)
 				to[length++] = '*';
 		} else {
 			for (size_t i = 0; i < word && length + 1 < size; i++)
-				to[length++] = path[at + i];
+				to[length++] = text[at + i];
 		}
 		at += word;
-		if (at < bytes && path[at] == '/') {
-			if (length + 1 < size)
-				to[length++] = '/';
-			at++;
-		}
+		if (at < bytes && length + 1 < size)
+			to[length++] = text[at];
+		at++;
 	}
 	to[length] = 0;
+	for (char *c = to; c < to + length; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
 	return length;
+}
+
+size_t protocol_put_path(char *to, size_t size, size_t length, const char *path, size_t bytes)
+{
+	size_t end = 0;
+
+	while (end < bytes && path[end] && !strchr("?#;", path[end]))
+		end++;
+	return protocol_put_words(to, size, length, path, end, "/");
 }
 
 struct sql {
@@ -132,6 +144,10 @@ static bool skip_comment(struct sql *sql)
 /* A list of values is one: "IN (?, ?, ?)" and "(?), (?)" say no more than "(?)". */
 static void put_value(struct sql *sql)
 {
+	/* a sign behind an operator is a part of the value */
+	if (sql->used >= 2 && before(sql) == '-' && !is_word(sql->to[sql->used - 2]) &&
+	    sql->to[sql->used - 2] != ')')
+		sql->used--;
 	if (sql->used >= 3 && !memcmp(sql->to + sql->used - 3, "?, ", 3)) {
 		sql->used -= 2;
 		return;

@@ -285,3 +285,117 @@ def test_a_film_without_requests_says_so(lab):
     film = lab.record("-e", "requests", "--", "true")
     done = lab.run("report", "--format", "requests", film.path)
     assert done.returncode == 1 and "requests" in done.stderr
+
+
+def tool(name, *folders):
+    return shutil.which(name, path=":".join((*map(str, folders), "/usr/bin", "/usr/sbin"))) or \
+        pytest.skip(f"{name} is missing")
+
+
+def redis_server(folder, port):
+    return [tool("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+
+
+def commands_of(port):
+    """How often the server says that it ran each command."""
+    text = subprocess.run([tool("redis-cli"), "-p", str(port), "info", "commandstats"], check=True,
+                          capture_output=True, text=True).stdout
+    return {line.split(":")[0].removeprefix("cmdstat_").upper(): int(line.split("calls=")[1].split(",")[0])
+            for line in text.splitlines() if line.startswith("cmdstat_")}
+
+
+@pytest.mark.parametrize("pipeline", [1, 8])
+def test_commands_of_redis_are_those_that_the_server_counts(lab, serving, pipeline):
+    process, port, _ = serving(redis_server)
+    before = commands_of(port)
+    film = lab.record("-e", "requests", "-a", "--", tool("redis-benchmark"), "-p", port, "-n", 4000, "-c", 50,
+                      "-P", pipeline, "-r", 1000, "-q", "-t", "get,set,lpush,lrange_100")
+    after = commands_of(port)
+    answer = requests_of(lab, film)
+    served = of_process(answer, process)
+    for command in ("GET", "SET", "LPUSH", "LRANGE"):
+        count = after[command] - before.get(command, 0)
+        mine = [r for r in served if r["endpoint"].split()[0] == command]
+        # a range has more elements than is copied of an answer: with pipelines, its end is not known
+        assert len(mine) == count
+        assert pipeline > 1 and command == "LRANGE" or not any(r["open"] or r["failed"] for r in mine)
+    # keys that are numbered are one endpoint; values are nowhere
+    assert {r["endpoint"] for r in served if r["endpoint"].startswith("GET")} == {"GET key:*"}
+    made = [r for r in answer["requests"] if r["role"] == "made"]
+    assert len(made) == len(served)
+
+
+def test_errors_of_redis_are_failures_and_secrets_stay_out(lab, serving):
+    process, port, _ = serving(redis_server)
+    script = lab.folder / "script"
+    script.write_text("lpush list 1\nincr list\nauth s3cr3t\n")
+    film = lab.record("-e", "requests", "-a", "--", "sh", "-c", f"{tool('redis-cli')} -p {port} <{script}")
+    served = {r["endpoint"]: r for r in of_process(requests_of(lab, film), process)}
+    assert served["INCR list"]["failed"] and not served["LPUSH list"]["failed"]
+    assert served["AUTH"]["failed"]
+    assert b"s3cr3t" not in Path(film.path).read_bytes()
+    assert all("s3cr3t" not in r["path"] + r["endpoint"] for r in served.values())
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory):
+    """A server of its own, as its own user, which is no root; yields the folder of its socket and its port."""
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not places:
+        pytest.skip("postgresql is missing")
+    place, folder, port = places[-1], tmp_path_factory.mktemp("postgres"), free_port()
+    for path in (folder, *folder.parents):
+        if path.name.startswith(("pytest-", "postgres")):
+            path.chmod(0o755)
+    data = folder / "data"
+    data.mkdir()
+    user = {"user": "postgres", "group": "postgres", "cwd": "/"}
+    shutil.chown(data, "postgres", "postgres")
+    subprocess.run([place / "initdb", "-D", data, "-A", "trust", "-N"], check=True, stdout=subprocess.DEVNULL, **user)
+    server = subprocess.Popen([place / "postgres", "-D", data, "-p", str(port), "-c", "fsync=off",
+                               "-c", f"unix_socket_directories={data}", "-c", "listen_addresses=127.0.0.1"],
+                              stderr=subprocess.DEVNULL, **user)
+    try:
+        wait_until(lambda: not subprocess.run([place / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)],
+                                              check=False).returncode)
+        subprocess.run([place / "pgbench", "-h", "127.0.0.1", "-p", str(port), "-U", "postgres", "-i", "-q", "postgres"],
+                       check=True, capture_output=True)
+        yield place, data, port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.mark.parametrize("mode, where", [("simple", "tcp"), ("extended", "tcp"), ("prepared", "tcp"), ("simple", "unix")])
+def test_statements_of_postgresql_are_those_of_pgbench(lab, postgres, mode, where):
+    place, data, port = postgres
+    clients, turns = 4, 25
+    film = lab.record("-e", "requests", "-a", "--", place / "pgbench", "-h", data if where == "unix" else "127.0.0.1",
+                      "-p", port, "-U", "postgres", "-n", "-c", clients, "-t", turns, "-M", mode, "postgres")
+    answer = requests_of(lab, film)
+    for role in ("served", "made"):
+        mine = [r for r in answer["requests"] if r["role"] == role and r["protocol"] == "postgresql"]
+        counts = {}
+        for r in mine:
+            counts[r["endpoint"]] = counts.get(r["endpoint"], 0) + 1
+        # each client has each statement prepared once, which the server answers, too
+        count = clients * turns + (clients if mode == "prepared" else 0)
+        assert counts["BEGIN"] == counts["END"] == count, counts
+        for begins in ("UPDATE pgbench_accounts SET", "SELECT abalance FROM", "INSERT INTO pgbench_history"):
+            one, = (n for sql, n in counts.items() if sql.startswith(begins))
+            assert one == count, counts
+        assert not any(r["open"] or r["failed"] for r in mine), mine
+    assert not [reason for reason in answer["loss"] if "lost" in reason], answer["loss"]
+
+
+def test_errors_of_postgresql_are_failures(lab, postgres):
+    place, _, port = postgres
+    script = lab.folder / "script.sql"
+    script.write_text("select 1 + 41; select * from nothing where name = 's3cr3t'; select 2;")
+    film = lab.record("-e", "requests", "-a", "--", place / "psql", "-h", "127.0.0.1", "-p", port, "-U", "postgres",
+                      "-f", script, "postgres")
+    made = [r for r in requests_of(lab, film)["requests"] if r["role"] == "made"]
+    failed = {r["endpoint"]: r["failed"] for r in made}
+    assert failed["select ? + ?"] is False
+    assert failed["select * from nothing where name = ?"] is True
+    assert b"s3cr3t" not in Path(film.path).read_bytes()

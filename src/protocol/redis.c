@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * RESP 2 and 3, which Redis, Valkey and others speak. A message is a line that says what it is, and
+ * what it consists of: bytes, whose number it says, or other messages. So long values need not be
+ * there: they are counted. Pushed messages of RESP 3 are no answers.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "protocol/protocols.h"
+
+#define KERNEL_REDIS 2 /* REQUESTS_REDIS */
+
+enum {
+	LINE_MAX_BYTES = 64,	/* what is looked at of a line */
+	WORD_MAX = 64,		/* of a command's name, and of its key */
+	ELEMENTS_MAX = 1 << 20, /* of one message */
+	BULK_MAX = 512 << 20,	/* the limit of Redis itself */
+};
+
+struct resp_side {
+	char line[LINE_MAX_BYTES];
+	uint32_t line_size;
+	uint64_t left;	  /* bytes of a value and its line's end */
+	uint64_t pending; /* elements of the message that have not ended; 0: none is begun */
+	bool is_lost;	  /* where a message begins is not known */
+	bool is_push;
+	uint64_t bytes; /* of the message, in this piece */
+	/* of requests: which word of the command is at hand, and the first two */
+	uint32_t word;
+	char words[2][WORD_MAX];
+	uint32_t sizes[2];
+};
+
+struct redis {
+	struct resp_side sides[SIDES];
+	uint64_t waiting;  /* requests without an answer */
+	bool is_answering; /* the first of them has the beginning of one */
+};
+
+struct reading {
+	struct redis *redis;
+	struct resp_side *side;
+	enum side number;
+	const struct piece *piece;
+	const struct protocol_sink *sink;
+	uint32_t at;
+};
+
+/* Commands by which a client is known, if it is met in the middle. */
+static const char *const commands[] = {
+	"GET",	   "SET",     "DEL",	"INCR",	  "DECR",     "MGET",	 "MSET",      "PING",
+	"AUTH",	   "HELLO",   "SELECT", "EXISTS", "EXPIRE",   "TTL",	 "HGET",      "HSET",
+	"HGETALL", "HMGET",   "HMSET",	"HDEL",	  "HINCRBY",  "LPUSH",	 "RPUSH",     "LPOP",
+	"RPOP",	   "LRANGE",  "LLEN",	"SADD",	  "SREM",     "SPOP",	 "SMEMBERS",  "SISMEMBER",
+	"ZADD",	   "ZREM",    "ZRANGE", "ZSCORE", "ZPOPMIN",  "EVAL",	 "EVALSHA",   "MULTI",
+	"EXEC",	   "DISCARD", "WATCH",	"INFO",	  "CONFIG",   "CLIENT",	 "COMMAND",   "PUBLISH",
+	"XADD",	   "XREAD",   "XRANGE", "SCAN",	  "SETEX",    "SETNX",	 "GETSET",    "INCRBY",
+	"UNLINK",  "TYPE",    "KEYS",	"DBSIZE", "FLUSHALL", "FLUSHDB", "SUBSCRIBE", "REPLCONF",
+	"BLPOP",   "BRPOP",   "APPEND", "STRLEN", "ECHO",     "QUIT",	 "CLUSTER",   "SENTINEL",
+};
+
+/* Commands whose first word is no key: it may be a secret, or says nothing. */
+static const char *const keyless[] = {"AUTH", "HELLO", "EVAL",	 "EVALSHA",
+				      "PING", "ECHO",  "PUBLISH"};
+
+static bool is_among(const char *const *all, size_t count, const char *word, size_t size)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strlen(all[i]) == size && !strncasecmp(all[i], word, size))
+			return true;
+	return false;
+}
+
+#define IS_AMONG(all, word, size) is_among(all, sizeof(all) / sizeof((all)[0]), word, size)
+
+/* "*2\r\n$3\r\nGET": a command that is known; an answer of several values looks the same. */
+static enum side side_of(const struct piece *piece)
+{
+	char head[48], *name;
+	size_t size = piece->copied < sizeof(head) - 1 ? piece->copied : sizeof(head) - 1;
+	int words, length, used = 0;
+
+	if (!size)
+		return SIDES;
+	memcpy(head, piece->data, size);
+	head[size] = 0;
+	if (strchr("+-:$", *head))
+		return SIDE_ANSWERS;
+	if (sscanf(head, "*%9d\r\n$%9d\r\n%n", &words, &length, &used) != 2 || !used)
+		return SIDES;
+	name = head + used;
+	if (length <= 0 || (size_t)length > strlen(name))
+		return SIDES;
+	return IS_AMONG(commands, name, (size_t)length) ? SIDE_REQUESTS : SIDE_ANSWERS;
+}
+
+/* -- requests and answers ---------------------------------------------------------------------- */
+
+static void tell_request(struct reading *r)
+{
+	struct resp_side *side = r->side;
+	struct protocol_request request = {0};
+	size_t length = side->sizes[0];
+	char name[WORD_MAX + 1], raw[2 * WORD_MAX + 2];
+
+	for (size_t i = 0; i < length; i++)
+		name[i] = (char)toupper((unsigned char)side->words[0][i]);
+	name[length] = 0;
+	if (side->sizes[1] && !IS_AMONG(keyless, name, length)) {
+		length = (size_t)snprintf(raw, sizeof(raw), "%s %.*s", name, (int)side->sizes[1],
+					  side->words[1]);
+		protocol_put_words(request.endpoint, sizeof(request.endpoint), 0, raw, length,
+				   " :/.-_{}|,");
+	} else {
+		length = (size_t)snprintf(raw, sizeof(raw), "%s", name);
+		protocol_put_text(request.endpoint, sizeof(request.endpoint), raw, length);
+	}
+	if (!protocol_put_text(request.path, sizeof(request.path), raw, length) ||
+	    side->sizes[1] == WORD_MAX)
+		request.flags |= FILM_REQUEST_PATH_CUT;
+	r->redis->waiting++;
+	r->sink->request(r->sink->context, &request);
+	r->sink->sent(r->sink->context, side->bytes);
+}
+
+static void begin_answer(struct reading *r, bool failed)
+{
+	const struct protocol_answer answer = {.failed = failed};
+
+	if (!r->redis->waiting || r->redis->is_answering)
+		return;
+	r->redis->is_answering = true;
+	r->sink->answer(r->sink->context, &answer);
+}
+
+static void end_answer(struct redis *redis, const struct protocol_sink *sink, bool sure)
+{
+	if (!redis->is_answering)
+		return;
+	redis->is_answering = false;
+	redis->waiting--;
+	sink->done(sink->context, sure);
+}
+
+/* Bytes of a message that goes on in the next piece, or has ended. */
+static void tell_bytes(struct reading *r)
+{
+	if (r->number == SIDE_ANSWERS && r->redis->is_answering && !r->side->is_push)
+		r->sink->answered(r->sink->context, r->side->bytes);
+	if (r->number == SIDE_ANSWERS)
+		r->side->bytes = 0;
+}
+
+static void end_message(struct reading *r)
+{
+	struct resp_side *side = r->side;
+
+	if (r->number == SIDE_REQUESTS) {
+		tell_request(r);
+	} else {
+		tell_bytes(r);
+		if (!side->is_push)
+			end_answer(r->redis, r->sink, true);
+	}
+	side->bytes = 0;
+	side->is_push = false;
+	side->word = 0;
+	side->sizes[0] = side->sizes[1] = 0;
+}
+
+/* -- messages ---------------------------------------------------------------------------------- */
+
+static void end_element(struct reading *r)
+{
+	struct resp_side *side = r->side;
+
+	side->word++;
+	if (!--side->pending)
+		end_message(r);
+}
+
+static void lose(struct reading *r, bool strange)
+{
+	r->sink->losses->strange += strange;
+	r->sink->losses->unseen += !strange && r->number == SIDE_REQUESTS;
+	r->side->is_lost = true;
+	r->side->pending = r->side->left = 0;
+	r->side->line_size = 0;
+	r->side->is_push = false;
+}
+
+/* A command as a person types it: words in a line. */
+static void take_inline(struct reading *r)
+{
+	struct resp_side *side = r->side;
+	uint32_t at = 0;
+
+	for (side->word = 0; side->word < 2; side->word++) {
+		while (at < side->line_size && side->line[at] == ' ')
+			at++;
+		while (at < side->line_size && side->line[at] != ' ')
+			side->words[side->word][side->sizes[side->word]++] = side->line[at++];
+	}
+	if (side->sizes[0])
+		end_element(r);
+	else
+		side->pending = 0;
+}
+
+/* Room for elements: each stands for a message. */
+static void take_many(struct reading *r, int64_t count)
+{
+	struct resp_side *side = r->side;
+
+	if (count > ELEMENTS_MAX || side->pending > ELEMENTS_MAX) {
+		lose(r, true);
+		return;
+	}
+	if (count > 0)
+		side->pending += (uint64_t)count;
+	/* the words of a command begin with its first element */
+	if (!--side->pending)
+		end_message(r);
+}
+
+static void take_bulk(struct reading *r, int64_t size)
+{
+	if (size > BULK_MAX)
+		lose(r, true);
+	else if (size < 0)
+		end_element(r);
+	else
+		r->side->left = (uint64_t)size + 2;
+}
+
+static void take_line(struct reading *r)
+{
+	struct resp_side *side = r->side;
+	bool is_first = !side->pending;
+	char type = *side->line;
+	int64_t number;
+
+	side->line[side->line_size < LINE_MAX_BYTES ? side->line_size : LINE_MAX_BYTES - 1] = 0;
+	number = strtoll(side->line + 1, NULL, 10);
+	if (is_first)
+		side->pending = 1;
+	if (is_first && r->number == SIDE_ANSWERS) {
+		side->is_push = type == '>';
+		if (!side->is_push)
+			begin_answer(r, type == '-' || type == '!');
+	}
+	switch (type) {
+	case '$':
+	case '=':
+	case '!':
+		take_bulk(r, number);
+		break;
+	case '%':
+	case '|':
+		/* an attribute stands before what it is of */
+		take_many(r, number > ELEMENTS_MAX ? number : 2 * number + (type == '|'));
+		break;
+	case '*':
+	case '~':
+	case '>':
+		take_many(r, number);
+		break;
+	case '+':
+	case '-':
+	case ':':
+	case '_':
+	case '#':
+	case ',':
+	case '(':
+		end_element(r);
+		break;
+	default:
+		if (is_first && r->number == SIDE_REQUESTS && isalpha((unsigned char)type))
+			take_inline(r);
+		else
+			lose(r, true);
+	}
+	side->line_size = 0;
+}
+
+/* Bytes of a value: those of a command's first words are kept. */
+static void take_value(struct reading *r)
+{
+	struct resp_side *side = r->side;
+	uint64_t rest = r->piece->length - r->at, n = side->left < rest ? side->left : rest;
+
+	for (uint64_t i = 0; i < n && r->number == SIDE_REQUESTS && side->word < 2; i++) {
+		uint32_t *size = &side->sizes[side->word];
+
+		if (side->left - i <= 2 || r->at + i >= r->piece->copied || *size == WORD_MAX)
+			break;
+		side->words[side->word][(*size)++] = (char)r->piece->data[r->at + i];
+	}
+	r->at += (uint32_t)n;
+	side->bytes += n;
+	side->left -= n;
+	if (!side->left)
+		end_element(r);
+}
+
+static void take_byte(struct reading *r)
+{
+	struct resp_side *side = r->side;
+	char c = (char)r->piece->data[r->at++];
+
+	side->bytes++;
+	if (c == '\n') {
+		if (side->line_size)
+			take_line(r);
+	} else if (c != '\r' && side->line_size < LINE_MAX_BYTES) {
+		side->line[side->line_size++] = c;
+	}
+}
+
+/*
+ * A piece after one with a message that could not be followed: a command begins with it, or none
+ * does. All that was asked before is answered by then.
+ */
+static bool find_place(struct reading *r)
+{
+	struct redis *redis = r->redis;
+
+	if (r->number == SIDE_ANSWERS || side_of(r->piece) != SIDE_REQUESTS) {
+		begin_answer(r, false);
+		if (r->number == SIDE_ANSWERS && redis->is_answering)
+			r->sink->answered(r->sink->context, r->piece->length);
+		return false;
+	}
+	r->side->is_lost = false;
+	return true;
+}
+
+/* What was asked is all answered, once more is asked: for a client without pipelines. */
+static void settle(struct redis *redis, const struct protocol_sink *sink)
+{
+	const struct protocol_answer answer = {0};
+
+	while (redis->waiting) {
+		if (!redis->is_answering)
+			sink->answer(sink->context, &answer);
+		redis->is_answering = true;
+		end_answer(redis, sink, false);
+	}
+	redis->sides[SIDE_ANSWERS] = (struct resp_side){0};
+}
+
+static void ended(void *state, const struct protocol_sink *sink)
+{
+	struct redis *redis = state;
+
+	if (redis->sides[SIDE_ANSWERS].is_lost && redis->waiting == 1)
+		end_answer(redis, sink, false);
+}
+
+static void take(void *state, enum side number, const struct piece *piece,
+		 const struct protocol_sink *sink)
+{
+	struct redis *redis = state;
+	struct reading r = {redis, &redis->sides[number], number, piece, sink, 0};
+
+	if (number == SIDE_REQUESTS && redis->sides[SIDE_ANSWERS].is_lost)
+		settle(redis, sink);
+	if (r.side->is_lost && !find_place(&r))
+		return;
+	while (r.at < piece->length) {
+		if (r.side->left) {
+			take_value(&r);
+		} else if (r.at >= piece->copied) {
+			lose(&r, false);
+			break;
+		} else {
+			take_byte(&r);
+		}
+		if (r.side->is_lost)
+			break;
+	}
+	tell_bytes(&r);
+}
+
+const struct protocol protocol_redis = {
+	.id = FILM_PROTOCOL_REDIS,
+	.kernel = KERNEL_REDIS,
+	.size = sizeof(struct redis),
+	.side_of = side_of,
+	.take = take,
+	.ended = ended,
+};
