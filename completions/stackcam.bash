@@ -115,7 +115,8 @@ _stackcam_options()
 			-h --help $question"
 		;;
 	explain)
-		echo "-p --process -t --thread -n --name --from --to --slowest --format
+		echo "-p --process -t --thread -n --name --from --to --request --endpoint
+			--slowest --format
 			-o --output -h --help"
 		;;
 	play) echo "--port --open -h --help" ;;

@@ -23,7 +23,7 @@ enum {
 struct arguments {
 	struct filter filter;
 	const char *film, *output;
-	uint64_t slowest; /* how many threads are explained */
+	struct explain_wanted wanted;
 	bool is_json, help;
 };
 
@@ -32,6 +32,8 @@ enum {
 	OPTION_FROM,
 	OPTION_TO,
 	OPTION_SLOWEST,
+	OPTION_REQUEST,
+	OPTION_ENDPOINT,
 };
 
 static const struct option long_options[] = {
@@ -43,6 +45,8 @@ static const struct option long_options[] = {
 	{"from", required_argument, NULL, OPTION_FROM},
 	{"to", required_argument, NULL, OPTION_TO},
 	{"slowest", required_argument, NULL, OPTION_SLOWEST},
+	{"request", required_argument, NULL, OPTION_REQUEST},
+	{"endpoint", required_argument, NULL, OPTION_ENDPOINT},
 	{"format", required_argument, NULL, OPTION_FORMAT},
 	{"output", required_argument, NULL, 'o'},
 	{"help", no_argument, NULL, 'h'},
@@ -57,15 +61,21 @@ static const char help[] =
 	"up to the time. The film (default: stackcam.film) needs the lives of threads:\n"
 	"'stackcam record -e threads,on-cpu,lock', with -a to see what other processes did.\n"
 	"\n"
-	"Without an option it lists the groups of threads, and explains the thread that ran or\n"
-	"waited most.\n"
+	"Without an option it explains the slowest request of a film that has requests ('-e\n"
+	"requests'). Of other films, or with --thread, it lists the groups of threads, and "
+	"explains\n"
+	"the thread that ran or waited most.\n"
 	"\n"
 	"  -p, --process PID    threads of this process; may be repeated\n"
 	"  -t, --thread TID     this thread; may be repeated\n"
 	"  -n, --name GLOB      threads, or processes, of this name; may be repeated\n"
 	"      --from TIME      from then on: 2.5s after the film's start, or 14:32:08 of the day\n"
 	"      --to TIME        until then\n"
-	"      --slowest N      explain the N threads that ran or waited most (default 1)\n"
+	"      --request ID     this request: the id that it carried, or its number\n"
+	"      --endpoint GLOB  requests of this endpoint, 'GET /orders/*'\n"
+	"      --slowest N      explain the N slowest requests, or, without requests, the N "
+	"threads\n"
+	"                       that ran or waited most (default 1)\n"
 	"      --format FORMAT  text (the default) or json\n"
 	"  -o, --output FILE    write there instead of standard output\n"
 	"  -h, --help           this text\n"
@@ -90,6 +100,8 @@ static int take_question(struct arguments *a, int option, const char *value)
 /* Returns 0 or an exit status. */
 static int take_option(struct arguments *a, int option, char **argv)
 {
+	uint64_t slowest;
+
 	switch (option) {
 	case 'p':
 		return take_question(a, QUESTION_PID, optarg);
@@ -102,9 +114,16 @@ static int take_option(struct arguments *a, int option, char **argv)
 	case OPTION_TO:
 		return take_question(a, QUESTION_TO, optarg);
 	case OPTION_SLOWEST:
-		if (text_parse_u64(optarg, 1, EXPLAINED_MAX, &a->slowest))
+		if (text_parse_u64(optarg, 1, EXPLAINED_MAX, &slowest))
 			return cmd_usage("explain", "'%s' is not a number from 1 to %d", optarg,
 					 EXPLAINED_MAX);
+		a->wanted.slowest = slowest;
+		return 0;
+	case OPTION_REQUEST:
+		a->wanted.id = optarg;
+		return 0;
+	case OPTION_ENDPOINT:
+		a->wanted.endpoint = optarg;
 		return 0;
 	case OPTION_FORMAT:
 		a->is_json = !strcmp(optarg, "json");
@@ -142,14 +161,15 @@ static int parse(struct arguments *a, int argc, char **argv)
 	return 0;
 }
 
-/* Explains the first *count choices. 0 or -ENOMEM. */
+/* Explains the first choices, or, where there are requests, those. 0 or -ENOMEM. */
 static int explain_all(struct explainer *e, const struct explain_choice *choices,
 		       struct explanation *all, size_t count)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < count; i++)
-		err = explain_thread(e, choices[i].thread, e->from, e->to, false, &all[i]);
+		err = choices ? explain_thread(e, choices[i].thread, e->from, e->to, false, &all[i])
+			      : explain_request(e, &e->requests.wanted.at[i], &all[i]);
 	return err;
 }
 
@@ -158,50 +178,99 @@ static int put_text(struct explainer *e, const struct explanation *all, size_t c
 {
 	int err = 0;
 
-	show_explain_groups(e, groups, GROUPS_SHOWN, out);
+	if (groups->all.count)
+		show_explain_groups(e, groups, GROUPS_SHOWN, out);
 	for (size_t i = 0; !err && i < count; i++)
 		err = show_explanation(e, &all[i], out);
 	return err;
 }
 
+struct chosen {
+	struct explain_choice *choices; /* null: requests */
+	struct explain_groups groups;
+	struct explanation *all;
+	size_t count;
+};
+
+/* What is to be explained, with the groups of threads. 0 or a negative errno with *why filled. */
+static int choose_threads(const struct arguments *a, struct explainer *e, struct chosen *chosen,
+			  struct fail *why)
+{
+	size_t count;
+	int err = explain_choose(e, &a->filter, &chosen->choices, &count, why);
+
+	if (err)
+		return err;
+	if (!count)
+		return fail(why, -ENOENT, NULL,
+			    "nothing of the film matches: no thread is explained");
+	chosen->count = count < a->wanted.slowest ? count : a->wanted.slowest;
+	err = explain_group(&chosen->groups, e, chosen->choices, count);
+	return err ? fail_errno(why, err, NULL, "cannot explain '%s'", a->film) : 0;
+}
+
+static bool asks_for_requests(const struct arguments *a)
+{
+	return a->wanted.id || a->wanted.endpoint;
+}
+
+/* The requests that are wanted, or else threads. 0 or a negative errno with *why filled. */
+static int choose(const struct arguments *a, struct explainer *e, struct chosen *chosen,
+		  struct fail *why)
+{
+	chosen->count = e->requests.wanted.count;
+	if (chosen->count)
+		return 0;
+	if (!asks_for_requests(a))
+		return choose_threads(a, e, chosen, why);
+	if (requests_event(e->film))
+		return fail(why, -ENOENT, "'stackcam report --format requests' lists them",
+			    "the film has no such request");
+	return fail(why, -ENOENT, "record with 'stackcam record -e requests,threads,on-cpu,lock'",
+		    "the film has no requests");
+}
+
+static int put(const struct arguments *a, struct explainer *e, struct chosen *chosen, FILE *out)
+{
+	int err;
+
+	chosen->all = calloc(chosen->count, sizeof(*chosen->all));
+	err = chosen->all ? explain_all(e, chosen->choices, chosen->all, chosen->count) : -ENOMEM;
+	if (err)
+		return err;
+	if (a->is_json)
+		return show_explanations_json(e, chosen->all, chosen->count, &chosen->groups, out);
+	return put_text(e, chosen->all, chosen->count, &chosen->groups, out);
+}
+
 /* 0 or a negative errno with *why filled. */
 static int write_answer(const struct arguments *a, struct explainer *e, FILE *out, struct fail *why)
 {
-	struct explain_choice *choices = NULL;
-	struct explain_groups groups = {0};
-	struct explanation *all = NULL;
-	size_t count, chosen;
-	int err = explain_choose(e, &a->filter, &choices, &count, why);
+	struct chosen chosen = {0};
+	int err = choose(a, e, &chosen, why);
 
-	if (!err && !count)
-		err = fail(why, -ENOENT, NULL,
-			   "nothing of the film matches: no thread is explained");
-	chosen = err ? 0 : count < a->slowest ? count : a->slowest;
 	if (!err) {
-		all = calloc(chosen, sizeof(*all));
-		err = all ? explain_group(&groups, e, choices, count) : -ENOMEM;
-		if (!err)
-			err = explain_all(e, choices, all, chosen);
-		if (!err && a->is_json)
-			err = show_explanations_json(e, all, chosen, &groups, out);
-		else if (!err)
-			err = put_text(e, all, chosen, &groups, out);
+		err = put(a, e, &chosen, out);
 		if (err)
 			fail_errno(why, err, NULL, "cannot explain '%s'", a->film);
 	}
-	for (size_t i = 0; all && i < chosen; i++)
-		explanation_free(&all[i]);
-	free(all);
-	explain_groups_free(&groups);
-	free(choices);
+	for (size_t i = 0; chosen.all && i < chosen.count; i++)
+		explanation_free(&chosen.all[i]);
+	free(chosen.all);
+	explain_groups_free(&chosen.groups);
+	free(chosen.choices);
 	return err;
 }
 
 static int explain(const struct arguments *a, struct film *film, struct fail *why)
 {
+	/* one who names a thread asks for its time */
+	bool wants_requests =
+		asks_for_requests(a) || (!a->filter.tids.count && requests_event(film));
 	struct explainer e;
 	struct output output;
-	int err = explainer_init(&e, film, &a->filter, why), closed;
+	int err = explainer_init(&e, film, &a->filter, wants_requests ? &a->wanted : NULL, why);
+	int closed;
 
 	if (!err)
 		err = output_open(&output, a->output, why);
@@ -234,7 +303,7 @@ static int run(const struct arguments *a)
 
 int cmd_explain(int argc, char **argv)
 {
-	struct arguments a = {.film = "stackcam.film", .slowest = 1};
+	struct arguments a = {.film = "stackcam.film", .wanted.slowest = 1};
 	int status = parse(&a, argc, argv);
 	struct question q = {.filter = a.filter};
 

@@ -6,6 +6,7 @@
 
 #include "film/events.h"
 #include "query/explain_parts.h"
+#include "query/explain_peers.h"
 
 /* linux/futex.h: the operation without its flags, and two of them */
 #define FUTEX_COMMAND	  0x7fu
@@ -47,7 +48,7 @@ static int load_evidence(struct explainer *e, struct fail *why)
 }
 
 int explainer_init(struct explainer *e, struct film *film, const struct filter *filter,
-		   struct fail *why)
+		   const struct explain_wanted *wanted, struct fail *why)
 {
 	uint64_t last;
 	int err;
@@ -61,12 +62,21 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 		e->from = film->info.start;
 	if (e->to > last)
 		e->to = last;
+	if (!err && wanted)
+		err = explain_requests_load(&e->requests, film, filter, wanted, e->from, e->to,
+					    why);
+	/* a request that ended in that time may have begun before */
+	if (!err && wanted)
+		e->from = film->info.start;
 	if (!err && e->from >= e->to)
 		err = fail(why, -ENOENT, NULL, "the film has no lives of threads in that time");
 	if (!err)
 		err = histories_load(&e->histories, film, e->event, e->from, e->to, why);
 	if (!err)
+		err = explain_peers(e, why);
+	if (!err)
 		err = load_evidence(e, why);
+	object_keys_init(&e->objects, film);
 	if (!err && explain_stacks_init(&e->stacks, film))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot explain");
 	for (size_t i = 0; !err && i < e->histories.count && !e->is_whole_machine; i++)
@@ -80,8 +90,8 @@ void explainer_free(struct explainer *e)
 	explain_samples_free(&e->samples);
 	explain_locks_free(&e->locks);
 	explain_stacks_free(&e->stacks);
-	free(e->ran);
-	free(e->ran_first);
+	explain_requests_free(&e->requests);
+	occupants_free(&e->occupants);
 	*e = (struct explainer){0};
 }
 
@@ -101,10 +111,27 @@ static void cut_to_life(const struct histories *histories, uint32_t thread, uint
 		*to = *from;
 }
 
+/*
+ * Adds the path of a thread over [from, to) to an explanation, below a part: its place and 1, or 0.
+ */
+static int walk(struct explainer *e, struct explanation *x, uint32_t below, uint64_t from,
+		uint64_t to, bool idle)
+{
+	struct critical_path path;
+	int err = critical_find(&path, &e->histories, x->thread, from, to, idle);
+
+	if (!err)
+		err = explain_sum_up(e, &path, below, x);
+	x->steps += path.steps.count;
+	x->waits += path.waits.count;
+	x->too_deep += path.too_deep;
+	critical_free(&path);
+	return err;
+}
+
 int explain_thread(struct explainer *e, uint32_t thread, uint64_t from, uint64_t to, bool idle,
 		   struct explanation *x)
 {
-	struct critical_path path;
 	int err;
 
 	if (from < e->from)
@@ -113,14 +140,72 @@ int explain_thread(struct explainer *e, uint32_t thread, uint64_t from, uint64_t
 		to = e->to;
 	cut_to_life(&e->histories, thread, &from, &to);
 	*x = (struct explanation){.thread = thread, .from = from, .to = to};
-	err = critical_find(&path, &e->histories, thread, from, to, idle);
-	if (!err)
-		err = explain_sum_up(e, &path, x);
-	x->steps = path.steps.count;
-	x->waits = path.waits.count;
-	x->too_deep = path.too_deep;
-	critical_free(&path);
-	return err;
+	err = walk(e, x, 0, from, to, idle);
+	return err ? err : explain_link_parts(x);
+}
+
+/* The time in which the thread still served others: a part whose parts are what it did then. */
+static int explain_queue(struct explainer *e, struct explanation *x, uint64_t until,
+			 uint64_t others)
+{
+	struct explain_part part = {
+		.kind = SLICE_WAIT + WAIT_OTHER,
+		.ended = CRITICAL_EARLIER,
+		.is_queue = true,
+		.thread = x->thread,
+		.waker = x->thread,
+		.duration = until - x->from,
+		.longest = until - x->from,
+		.count = others,
+		.slice = HISTORY_NONE,
+	};
+
+	if (until == x->from)
+		return 0;
+	if (!vec_push(&x->parts, part))
+		return -ENOMEM;
+	return walk(e, x, 1, x->from, until, false);
+}
+
+int explain_request(struct explainer *e, const struct request *request, struct explanation *x)
+{
+	uint64_t others, queued;
+	int err;
+
+	*x = (struct explanation){
+		.request = request,
+		.thread = request_answerer(request),
+		.from = request_start(request),
+		.to = request->row.end,
+	};
+	queued = explain_queued_until(&e->requests, request, &others);
+	err = explain_queue(e, x, queued, others);
+	if (!err && queued < x->to)
+		err = walk(e, x, 0, queued, x->to, true);
+	return err ? err : explain_link_parts(x);
+}
+
+struct slice explain_slice(const struct history_slice *slice)
+{
+	return (struct slice){
+		.start = slice->start,
+		.end = slice->end,
+		.thread = slice->thread,
+		.kind = slice->kind,
+		.evidence =
+			{
+				.arguments = {slice->address, slice->operation, slice->value},
+				.stack = slice->stack,
+				.waker = slice->waker,
+				.object = slice->object,
+				.flags = slice->flags,
+				.call = slice->call,
+				.cpu = slice->cpu,
+				.state = slice->state,
+				.context = slice->context,
+				.descriptor = slice->descriptor,
+			},
+	};
 }
 
 void explanation_free(struct explanation *x)

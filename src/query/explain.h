@@ -4,10 +4,13 @@
 
 #include "query/critical.h"
 #include "query/explain_locks.h"
+#include "query/explain_requests.h"
 #include "query/explain_samples.h"
 #include "query/explain_stack.h"
 #include "query/lock_words.h"
 #include "query/filter.h"
+#include "query/objects.h"
+#include "query/occupants.h"
 
 /*
  * Why a thread took as long as it did: its critical path, with what is alike summed up. The parts
@@ -35,6 +38,7 @@ struct explain_part {
 	uint8_t kind;	  /* enum slice_kind */
 	uint8_t ended;	  /* enum critical_end; of one that is followed nothing */
 	bool is_followed; /* to its waker, of which its parts are */
+	bool is_queue;	  /* the request waited until its thread had served others: count of them */
 	bool is_likely;	  /* an interrupt may have ended it instead, in some cases */
 	uint32_t thread, waker; /* whose time it is, and which thread ended it; 0: not known */
 	uint64_t duration, count, longest;
@@ -49,6 +53,7 @@ struct explain_part {
 };
 
 struct explanation {
+	const struct request *request; /* null: a time of a thread is explained */
 	uint32_t thread;
 	uint64_t from, to;
 	vec(struct explain_part) parts;
@@ -65,22 +70,20 @@ struct explainer {
 	struct explain_samples samples;
 	struct explain_locks locks;
 	struct explain_stacks stacks;
+	struct object_keys objects;
+	struct explain_requests requests;
 	bool is_whole_machine; /* threads of the kernel are in the film, so all are */
 	bool has_samples, has_locks;
-	/*
-	 * who ran on each CPU: the slices' places, by CPU in order of time; null until it is needed
-	 */
-	size_t *ran, *ran_first;
-	uint32_t cpus;
+	struct occupants occupants; /* made when they are needed */
 };
 
 /*
  * Reads what a film has of the time that the filter asks for. 0, or a negative errno with *why
  * filled: -ENOENT, with what to record, where the film has no lives of threads. explainer_free()
- * is needed in either case.
+ * is needed in either case. wanted: the requests, which e->requests.wanted then has; null: none.
  */
 int explainer_init(struct explainer *e, struct film *film, const struct filter *filter,
-		   struct fail *why);
+		   const struct explain_wanted *wanted, struct fail *why);
 void explainer_free(struct explainer *e);
 
 /*
@@ -89,7 +92,15 @@ void explainer_free(struct explainer *e);
  */
 int explain_thread(struct explainer *e, uint32_t thread, uint64_t from, uint64_t to, bool idle,
 		   struct explanation *x);
+/*
+ * The same of a request, from when it was received to the end of its answer: of the thread that
+ * answered it. request must live as long as the explanation.
+ */
+int explain_request(struct explainer *e, const struct request *request, struct explanation *x);
 void explanation_free(struct explanation *x);
+
+/* A slice as slice_object() and slice_object_key() take it. */
+struct slice explain_slice(const struct history_slice *slice);
 
 /* A thread, and how much of its life is worth to be explained. */
 struct explain_choice {

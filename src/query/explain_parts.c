@@ -10,6 +10,8 @@ struct summing {
 	struct explainer *e;
 	const struct critical_path *path;
 	struct explanation *x;
+	uint32_t below;
+	size_t first;	     /* of the parts: those before are of other paths */
 	struct map known;    /* a hash of what makes parts alike: place in x->parts */
 	uint32_t *parts_of;  /* by wait of the path: place of its part, and 1 */
 	vec(struct ran) ran; /* samples of parts */
@@ -27,14 +29,19 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 	uint64_t key[] = {
 		part->parent,
 		(uint64_t)part->kind << 24 | (uint64_t)part->ended << 16 |
-			(uint64_t)part->is_followed << 8 | (slice ? slice->descriptor : 0),
+			(uint64_t)part->is_followed << 8 |
+			(slice && slice_is_wait(slice->kind) ? slice->descriptor : 0),
 		(uint64_t)part->thread << 32 | (part->is_followed ? part->waker : 0),
 		0,
 		0,
 	};
 
 	if (slice && slice_is_wait(slice->kind)) {
+		const struct slice of = explain_slice(slice);
+
 		key[3] = slice->call;
+		if (slice->kind != SLICE_WAIT + WAIT_LOCK)
+			key[4] = slice_object_key(&e->objects, &of);
 		if (part->lock)
 			key[4] = lock_is_waiters_own(part->lock->kind) ? 1 : part->lock->address;
 		else if (slice->kind == SLICE_WAIT + WAIT_LOCK)
@@ -80,7 +87,7 @@ static uint32_t add(struct summing *s, struct explain_part *like, uint64_t start
 
 static uint32_t parent_of(const struct summing *s, uint32_t wait)
 {
-	return wait ? s->parts_of[wait - 1] : 0;
+	return wait ? s->parts_of[wait - 1] : s->below;
 }
 
 static bool add_waits(struct summing *s)
@@ -226,8 +233,9 @@ static void sum_behind(struct summing *s)
 	const struct explain_besides *all = &s->besides;
 	size_t i, k;
 
-	vec_foreach (&s->x->parts, part)
-		part->beside = part->ended == CRITICAL_READY ? part->duration : 0;
+	for (i = s->first; i < s->x->parts.count; i++)
+		if (s->x->parts.at[i].ended == CRITICAL_READY)
+			s->x->parts.at[i].beside = s->x->parts.at[i].duration;
 	if (all->count)
 		qsort(all->at, all->count, sizeof(*all->at), by_part_and_thread);
 	for (i = 0; i < all->count; i = k) {
@@ -254,7 +262,7 @@ static int shortest_first(const void *left, const void *right)
 }
 
 /* Links each part's parts, the longest first. */
-static int link_parts(struct explanation *x)
+int explain_link_parts(struct explanation *x)
 {
 	struct ordered *ordered = malloc((x->parts.count + 1) * sizeof(*ordered));
 
@@ -276,9 +284,10 @@ static int link_parts(struct explanation *x)
 	return 0;
 }
 
-int explain_sum_up(struct explainer *e, const struct critical_path *path, struct explanation *x)
+int explain_sum_up(struct explainer *e, const struct critical_path *path, uint32_t below,
+		   struct explanation *x)
 {
-	struct summing s = {.e = e, .path = path, .x = x};
+	struct summing s = {.e = e, .path = path, .x = x, .below = below, .first = x->parts.count};
 	int err = 0;
 
 	s.parts_of = calloc(path->waits.count + 1, sizeof(*s.parts_of));
@@ -289,7 +298,6 @@ int explain_sum_up(struct explainer *e, const struct critical_path *path, struct
 	if (!err) {
 		sum_functions(&s);
 		sum_behind(&s);
-		err = link_parts(x);
 	}
 	free(s.parts_of);
 	map_free(&s.known);

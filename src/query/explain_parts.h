@@ -4,8 +4,15 @@
 
 #include "query/explain.h"
 
-/* Sums up a path to the parts of an explanation, and orders them. 0 or -ENOMEM. */
-int explain_sum_up(struct explainer *e, const struct critical_path *path, struct explanation *x);
+/*
+ * Sums up a path to parts of an explanation, which are below one of its parts (its place, and 1; 0:
+ * below none). 0 or -ENOMEM.
+ */
+int explain_sum_up(struct explainer *e, const struct critical_path *path, uint32_t below,
+		   struct explanation *x);
+
+/* Puts the parts of each part in order, once all of them are there. 0 or -ENOMEM. */
+int explain_link_parts(struct explanation *x);
 
 /* That a thread ran on a CPU while the one of a part was ready to. */
 struct explain_beside {

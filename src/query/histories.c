@@ -25,6 +25,7 @@ static int take(void *context, const struct slice *slice)
 		.thread = slice->thread,
 		.waker = e->waker,
 		.stack = e->stack,
+		.object = e->object,
 		.flags = e->flags & ~(uint32_t)FILM_WAIT_OPEN,
 		.call = e->call,
 		.cpu = e->cpu,

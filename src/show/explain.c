@@ -96,7 +96,7 @@ static void put_advice(const struct teller *t)
 	uint64_t whole = t->x->to - t->x->from;
 	char gain[32];
 
-	if (slice_is_wait(part->kind) || part->ended == CRITICAL_READY) {
+	if (part->is_queue || slice_is_wait(part->kind) || part->ended == CRITICAL_READY) {
 		words_value(gain, sizeof(gain), "ns", part->duration);
 		fprintf(t->out,
 			"Without the first of these it would take at most %s (%.0f %%) less. ",
@@ -113,12 +113,21 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 {
 	struct teller t = {e, x, out, (x->to - x->from) / 200};
 	char words[32];
+	char id[REQUEST_NAME_MAX];
 	struct buf name = {0};
 	int err;
 
-	explain_thread_words(e->film, x->thread, 0, &name);
 	words_value(words, sizeof(words), "ns", x->to - x->from);
-	buf_printf(&name, ", %s", words);
+	if (x->request) {
+		request_name(x->request, id);
+		buf_printf(&name, "%s took %s in ",
+			   *x->request->path ? x->request->path : x->request->endpoint, words);
+		explain_thread_words(e->film, x->thread, 0, &name);
+		buf_printf(&name, ", endpoint %s, id %s", x->request->endpoint, id);
+	} else {
+		explain_thread_words(e->film, x->thread, 0, &name);
+		buf_printf(&name, ", %s", words);
+	}
 	fputc('\n', out);
 	err = put_words(out, &name);
 	fputs(":\n", out);

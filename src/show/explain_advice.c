@@ -4,6 +4,8 @@
 
 static bool is_unexplained(const struct explain_part *part)
 {
+	if (part->is_queue)
+		return false;
 	switch ((enum critical_end)part->ended) {
 	case CRITICAL_HOLE:
 	case CRITICAL_ABSENT:
@@ -52,6 +54,8 @@ struct explain_advice explain_advise(const struct explainer *e, const struct exp
 {
 	const struct explain_part *part = x->first ? &x->parts.at[x->first - 1] : NULL;
 
+	if (part && part->is_queue)
+		return (struct explain_advice){"yes", "it waited for one that served others"};
 	if (!part || part->slice == HISTORY_NONE)
 		return (struct explain_advice){"unknown", "most of the time is not explained"};
 	if (part->ended == CRITICAL_READY)

@@ -142,6 +142,24 @@ static void put_parts(struct writer *w, uint32_t first)
 	json_close(&w->j, ']');
 }
 
+static void put_request(struct writer *w, const struct request *request)
+{
+	char text[REQUEST_NAME_MAX];
+
+	if (!request) {
+		json_null(&w->j, "id");
+		json_null(&w->j, "endpoint");
+		return;
+	}
+	request_name(request, text);
+	json_text(&w->j, "id", text);
+	json_text(&w->j, "endpoint", request->endpoint);
+	json_text(&w->j, "path", request->path);
+	json_text(&w->j, "role", request_role_name(request));
+	json_u64(&w->j, "status", request->row.status);
+	put_thread(w, "received_by", request->row.thread);
+}
+
 static void put_explanation(struct writer *w)
 {
 	const struct explanation *x = w->x;
@@ -151,8 +169,7 @@ static void put_explanation(struct writer *w)
 	char time[64];
 
 	json_open(&w->j, NULL, '{');
-	json_null(&w->j, "id");
-	json_null(&w->j, "endpoint");
+	put_request(w, x->request);
 	json_u64(&w->j, "pid", film->processes[thread->process].pid);
 	json_u64(&w->j, "tid", thread->tid);
 	json_text(&w->j, "comm", thread->comm);

@@ -62,6 +62,17 @@ static void lock_words(const struct explainer *e, const struct explain_part *par
 	}
 }
 
+/* "/var/lib/wal", "tcp 10.0.0.1:40212 -> 10.0.0.7:5432"; nothing where it is not known */
+static void object_words(const struct explainer *e, const struct history_slice *slice,
+			 struct buf *words)
+{
+	const struct slice of = explain_slice(slice);
+	char text[512];
+
+	if (slice_object(e->film, &of, text, sizeof(text)) == OBJECT_KNOWN)
+		buf_put_text(words, text);
+}
+
 void explain_object_words(const struct explainer *e, const struct explain_part *part,
 			  struct buf *words)
 {
@@ -69,6 +80,8 @@ void explain_object_words(const struct explainer *e, const struct explain_part *
 
 	if (slice && slice->kind == SLICE_WAIT + WAIT_LOCK)
 		lock_words(e, part, slice, words);
+	else if (slice && slice_is_wait(slice->kind))
+		object_words(e, slice, words);
 }
 
 /* What a wait waits for: "%s" stands for its system call. */
@@ -96,6 +109,17 @@ static const char *const waits[WAIT_CLASSES] = {
 	[WAIT_GC] = "waiting for the garbage collector",
 };
 
+/* The same, where what it is comes behind. */
+static const char *const objects[WAIT_CLASSES] = {
+	[WAIT_DISK] = "waiting for a disk in %s of ",
+	[WAIT_CONNECT] = "connecting (%s) on ",
+	[WAIT_RECEIVE] = "waiting for data (%s) on ",
+	[WAIT_SEND] = "waiting to send (%s) on ",
+	[WAIT_FILE] = "waiting in %s of ",
+	[WAIT_POLL] = "waiting for new events (%s) on ",
+	[WAIT_ACCEPT] = "waiting for a connection (%s) on ",
+};
+
 /* " in parse_order", where that is known */
 static void place_words(struct explainer *e, uint32_t stack, struct buf *words)
 {
@@ -117,6 +141,10 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 		buf_put_text(words, " for ");
 		lock_words(e, part, slice, words);
 		return;
+	} else if (slice->object) {
+		buf_printf(words, objects[class] ? objects[class] : "waiting in %s for ",
+			   call_of(e, slice));
+		object_words(e, slice, words);
 	} else if (class == WAIT_IPC) {
 		buf_printf(words, "waiting for %s (%s)", ipc_words(slice), call_of(e, slice));
 	} else {
@@ -229,6 +257,14 @@ static void ready_words(const struct explainer *e, const struct explain_part *pa
 void explain_part_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
 	const struct history_slice *slice = slice_of(e, part);
+
+	if (part->is_queue) {
+		buf_put_text(words, "queued: ");
+		explain_thread_words(e->film, part->thread, part->thread, words);
+		buf_printf(words, " served %llu request%s before it",
+			   (unsigned long long)part->count, part->count == 1 ? "" : "s");
+		return;
+	}
 	switch ((enum critical_end)part->ended) {
 	case CRITICAL_EARLIER:
 		buf_put_text(words, "before it had this work: not explained");
@@ -294,12 +330,17 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 	if (part->lock && part->lock->sure < sizeof(sure) / sizeof(sure[0]) &&
 	    sure[part->lock->sure])
 		buf_printf(words, ", %s", sure[part->lock->sure]);
+	if (slice->flags & HISTORY_PEER)
+		buf_put_text(words, "; the one thread of the process with the other end of the "
+				    "connection that ran then");
 	if (part->is_likely)
 		buf_put_text(words, "; an interrupt may have ended it instead");
 }
 
 const char *explain_kind(const struct explainer *e, const struct explain_part *part)
 {
+	if (part->is_queue)
+		return "queue";
 	switch ((enum critical_end)part->ended) {
 	case CRITICAL_EARLIER:
 	case CRITICAL_ABSENT:

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/explain_requests.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+
+struct loading {
+	struct explain_requests *requests;
+	const struct explain_wanted *wanted;
+	struct filter_kept kept;
+};
+
+static bool is_wanted(const struct loading *loading, const struct request *request)
+{
+	const struct explain_wanted *wanted = loading->wanted;
+
+	if (request->row.role != FILM_REQUEST_SERVED && !wanted->id)
+		return false;
+	if (!loading->kept.threads[request->row.thread] &&
+	    !loading->kept.threads[request->row.answerer])
+		return false;
+	if (wanted->id && !request_has_id(request, wanted->id))
+		return false;
+	return !wanted->endpoint || !fnmatch(wanted->endpoint, request->endpoint, 0);
+}
+
+/* Keeps the slowest in order: there are few. */
+static bool keep(struct explain_requests *requests, const struct request *request, size_t most)
+{
+	size_t at;
+
+	if (requests->wanted.count == most &&
+	    request->row.duration <= vec_last(&requests->wanted)->row.duration)
+		return true;
+	if (requests->wanted.count == most)
+		requests->wanted.count--;
+	if (!vec_push(&requests->wanted, *request))
+		return false;
+	for (at = requests->wanted.count - 1;
+	     at && requests->wanted.at[at - 1].row.duration < request->row.duration; at--)
+		requests->wanted.at[at] = requests->wanted.at[at - 1];
+	requests->wanted.at[at] = *request;
+	return true;
+}
+
+static int take(void *context, const struct request *request)
+{
+	const struct explain_served served = {
+		.start = request_start(request),
+		.end = request->row.end,
+		.number = request->row.number,
+		.thread = request->row.thread,
+		.answerer = request->row.answerer,
+	};
+	struct loading *loading = context;
+	struct explain_requests *requests = loading->requests;
+
+	if (request->row.role == FILM_REQUEST_SERVED && served.answerer &&
+	    !vec_push(&requests->served, served))
+		return -ENOMEM;
+	/*
+	 * nothing passes in no time; and what had no byte of an answer was not answered by a thread
+	 */
+	if (!request->row.duration || !is_wanted(loading, request))
+		return 0;
+	requests->matching++;
+	return keep(requests, request, loading->wanted->slowest) ? 0 : -ENOMEM;
+}
+
+static int by_answerer_and_end(const void *left, const void *right)
+{
+	const struct explain_served *a = left, *b = right;
+
+	if (a->answerer != b->answerer)
+		return a->answerer < b->answerer ? -1 : 1;
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
+int explain_requests_load(struct explain_requests *requests, struct film *film,
+			  const struct filter *filter, const struct explain_wanted *wanted,
+			  uint64_t from, uint64_t to, struct fail *why)
+{
+	struct loading loading = {requests, wanted};
+	int err = filter_apply(filter, film, &loading.kept, why);
+
+	if (!err)
+		err = requests_each(film, from, to, take, &loading, why);
+	if (requests->served.count)
+		qsort(requests->served.at, requests->served.count, sizeof(*requests->served.at),
+		      by_answerer_and_end);
+	filter_kept_free(&loading.kept);
+	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the requests") : err;
+}
+
+void explain_requests_free(struct explain_requests *requests)
+{
+	vec_free(&requests->served);
+	vec_free(&requests->wanted);
+}
+
+/* The place of the first one served by a thread that ends behind a time. */
+static size_t first_behind(const struct explain_requests *requests, uint32_t thread, uint64_t time)
+{
+	size_t low = 0, high = requests->served.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct explain_served *served = &requests->served.at[middle];
+
+		if (served->answerer < thread ||
+		    (served->answerer == thread && served->end <= time))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t explain_queued_until(const struct explain_requests *requests,
+			      const struct request *request, uint64_t *others)
+{
+	uint32_t thread = request_answerer(request);
+	uint64_t until = request_start(request);
+	size_t at = first_behind(requests, thread, until);
+
+	*others = 0;
+	/* a thread that reads requests itself may have several at a time, as an event loop has */
+	if (thread == request->row.thread)
+		return until;
+	for (; at < requests->served.count; at++) {
+		const struct explain_served *served = &requests->served.at[at];
+
+		if (served->answerer != thread || served->end >= request->row.end)
+			break;
+		if (served->number == request->row.number)
+			continue;
+		until = served->end;
+		++*others;
+	}
+	return until;
+}

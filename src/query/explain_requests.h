@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_EXPLAIN_REQUESTS_H
+#define QUERY_EXPLAIN_REQUESTS_H
+
+#include "base/vec.h"
+#include "query/requests.h"
+
+/* What a walk must know of each request that was served. */
+struct explain_served {
+	uint64_t start, end, number;
+	uint32_t thread, answerer; /* as of a struct film_request */
+};
+
+/* Which requests are to be explained. All zero: all of them. */
+struct explain_wanted {
+	const char *id;	      /* of one; null: any */
+	const char *endpoint; /* a glob; null: any */
+	size_t slowest;	      /* at most so many, those that took longest */
+};
+
+struct explain_requests {
+	vec(struct explain_served) served; /* by answerer, in order of their end */
+	vec(struct request) wanted;	   /* the slowest first */
+	uint64_t matching;		   /* of which those are */
+};
+
+/*
+ * Reads the requests of a film that ended in [from, to), and keeps those that are wanted, of the
+ * threads that the filter keeps. 0 or a negative errno with *why filled; explain_requests_free() is
+ * needed in either case.
+ */
+int explain_requests_load(struct explain_requests *requests, struct film *film,
+			  const struct filter *filter, const struct explain_wanted *wanted,
+			  uint64_t from, uint64_t to, struct fail *why);
+void explain_requests_free(struct explain_requests *requests);
+
+/* The thread that answered a request, or else that received it. */
+static inline uint32_t request_answerer(const struct request *request)
+{
+	return request->row.answerer ? request->row.answerer : request->row.thread;
+}
+
+/*
+ * Until when the thread that answered a request, and had been handed it by another one, still
+ * worked for others: *others of them. The request's start: it did not.
+ */
+uint64_t explain_queued_until(const struct explain_requests *requests,
+			      const struct request *request, uint64_t *others);
+
+#endif
