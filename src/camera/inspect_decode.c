@@ -309,7 +309,9 @@ static const struct inspect_item *follow(struct decoder *d, const struct view *v
 	*step = inspect_find_step(d->taken->plan, &view->holder, place, kind);
 	item = item_of(d, *step, view->index);
 	if (item < 0) {
-		node->status = *step < 0 ? SHOWN_NOT_FOLLOWED : SHOWN_NO_ROOM;
+		node->status = place < 0   ? SHOWN_OPTIMISED_OUT
+			       : *step < 0 ? SHOWN_NOT_FOLLOWED
+					   : SHOWN_NO_ROOM;
 		return NULL;
 	}
 	node->status = status_of(&d->items[item].head);
@@ -373,15 +375,15 @@ static void show_list(struct decoder *d, const struct view *view, const struct v
 	if (!length)
 		return;
 	item = follow(d, view, at + shape->pointer_at, INSPECT_ARRAY, &step, &bytes, node);
-	if (!item || !item->size)
-		return;
-	inner.holder.from = (uint8_t)step;
-	inner.holder.stride = (uint32_t)element->size;
 	/* items of elements of elements are not told apart */
-	if (view->holder.stride) {
+	if (item && view->holder.stride)
 		node->status = SHOWN_NOT_FOLLOWED;
+	if (!item || !item->size || view->holder.stride) {
+		node->kind = SHOWN_NOTHING;
 		return;
 	}
+	inner.holder.from = (uint8_t)step;
+	inner.holder.stride = (uint32_t)element->size;
 	show_elements(d, &inner, shape->element, 0, element->size, item->size / element->size,
 		      length, place);
 }
@@ -396,7 +398,8 @@ static void show_pointer(struct decoder *d, const struct view *view, uint32_t ta
 	const char *name = node->name, *written = node->type;
 
 	show_scalar(d, view, pointer, at, node);
-	if (node->status != SHOWN_VALUE || !type || !type->size)
+	if (node->status != SHOWN_VALUE || !type || !type->size || type->kind == VALUE_FUNCTION ||
+	    type->kind == VALUE_UNKNOWN)
 		return;
 	step = inspect_find_step(d->taken->plan, &view->holder, where, INSPECT_READ);
 	item = item_of(d, step, view->index);
@@ -411,6 +414,27 @@ static void show_pointer(struct decoder *d, const struct view *view, uint32_t ta
 	/* the value stands for the pointer, whose type says that it is one */
 	d->tree->nodes.count = place;
 	show_value(d, &inner, target, 0, name);
+	if (d->tree->nodes.count > place)
+		node_at(d, place)->type = written;
+}
+
+/* The value stands for the optional. */
+static void show_optional(struct decoder *d, const struct view *view,
+			  const struct value_shape *shape, uint64_t at, size_t place)
+{
+	struct shown *node = node_at(d, place);
+	const char *name = node->name, *written = node->type;
+	uint8_t has_value = 0;
+
+	node->status = read_bytes(d, view, at + shape->length_at, &has_value, 1);
+	if (node->status != SHOWN_VALUE)
+		return;
+	if (!has_value) {
+		node->status = SHOWN_NIL;
+		return;
+	}
+	d->tree->nodes.count = place;
+	show_value(d, view, shape->element, at + shape->pointer_at, name);
 	if (d->tree->nodes.count > place)
 		node_at(d, place)->type = written;
 }
@@ -465,6 +489,10 @@ static void show_type(struct decoder *d, const struct view *view, const struct v
 	}
 	if (shape.kind == SHAPE_LIST) {
 		show_list(d, view, &shape, at, place);
+		return;
+	}
+	if (shape.kind == SHAPE_OPTIONAL) {
+		show_optional(d, view, &shape, at, place);
 		return;
 	}
 	switch (type->kind) {

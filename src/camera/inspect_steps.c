@@ -128,7 +128,8 @@ static void add_target(struct inspect_builder *b, const struct inspect_holder *h
 	struct inspect_holder inner = {0};
 	struct inspect_step step;
 
-	if (place < 0 || !type || !type->size || depth >= b->limits.depth)
+	if (place < 0 || !type || !type->size || depth >= b->limits.depth ||
+	    type->kind == VALUE_FUNCTION || type->kind == VALUE_UNKNOWN)
 		return;
 	step = step_at(holder, INSPECT_READ, place);
 	if (inspect_find_step(b->plan, holder, place, INSPECT_READ) >= 0)
@@ -267,6 +268,10 @@ static void add_value(struct inspect_builder *b, const struct inspect_holder *ho
 	shape = value_shape_of(b->values, type);
 	if (shape.kind == SHAPE_TEXT || shape.kind == SHAPE_LIST) {
 		add_list(b, holder, &shape, at, depth, nested);
+		return;
+	}
+	if (shape.kind == SHAPE_OPTIONAL) {
+		add_value(b, holder, shape.element, at + shape.pointer_at, depth, nested + 1);
 		return;
 	}
 	if (shape.kind == SHAPE_POINTER) {

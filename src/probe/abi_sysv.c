@@ -68,6 +68,9 @@ static void classify(const struct values *values, uint32_t number, uint64_t at,
 	switch (type->kind) {
 	case VALUE_STRUCT:
 	case VALUE_UNION:
+		/* what has such a member is passed so itself, or is a case for its own rules */
+		if (type->flags & VALUE_FLAG_BY_REFERENCE)
+			put(classes, at, CLASS_UNKNOWN);
 		classify_members(values, type, at, classes, depth);
 		break;
 	case VALUE_ARRAY:
@@ -108,6 +111,25 @@ static void classify(const struct values *values, uint32_t number, uint64_t at,
 	}
 }
 
+/* A large object: are it and its members known to be passed as they are? */
+static bool is_unclear(const struct values *values, uint32_t number, int depth)
+{
+	const struct value_type *type = values_type(values, number);
+
+	if (!type || depth == NESTED_MAX)
+		return true;
+	if (type->flags & (VALUE_FLAG_UNCLEAR | VALUE_FLAG_BY_REFERENCE))
+		return true;
+	if (type->kind == VALUE_ARRAY)
+		return is_unclear(values, type->target, depth + 1);
+	if (type->kind != VALUE_STRUCT && type->kind != VALUE_UNION)
+		return false;
+	for (uint32_t i = 0; i < type->members; i++)
+		if (is_unclear(values, values->members.at[type->first_member + i].type, depth + 1))
+			return true;
+	return false;
+}
+
 /* The classes of a value's words. CLASS_MEMORY or CLASS_UNKNOWN stands in the first one. */
 static void classes_of(const struct values *values, uint32_t number, enum class classes[2])
 {
@@ -120,7 +142,7 @@ static void classes_of(const struct values *values, uint32_t number, enum class 
 	}
 	if (type->size > 16) {
 		classes[0] = type->kind == VALUE_UNKNOWN ? CLASS_UNKNOWN : CLASS_MEMORY;
-		if (type->flags & VALUE_FLAG_UNCLEAR)
+		if (is_unclear(values, number, 0))
 			classes[0] = CLASS_UNKNOWN;
 		return;
 	}

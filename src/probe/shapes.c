@@ -5,24 +5,25 @@
 
 #define DEPTH_MAX 8
 
-/* A member at any depth of members; false: there is none. */
+/* A member of a name and a kind at any depth of members; false: there is none. */
 static bool find_deep(const struct values *values, const struct value_type *type, const char *name,
-		      uint64_t *offset, uint32_t *found, int depth)
+		      enum value_kind kind, uint64_t *offset, uint32_t *found, int depth)
 {
-	const struct value_member *member = values_member(values, type, name);
-
-	if (member) {
-		*offset += member->offset;
-		*found = member->type;
-		return true;
-	}
-	for (uint32_t i = 0; i < type->members && depth < DEPTH_MAX; i++) {
+	for (uint32_t i = 0; i < type->members; i++) {
 		const struct value_member *m = &values->members.at[type->first_member + i];
 		const struct value_type *inner = values_type(values, m->type);
 		uint64_t at = *offset + m->offset;
 
-		if (inner && inner->kind == VALUE_STRUCT &&
-		    find_deep(values, inner, name, &at, found, depth + 1)) {
+		if (!inner)
+			continue;
+		if (inner->kind == kind && m->name && !strcmp(m->name, name)) {
+			*offset = at;
+			*found = m->type;
+			return true;
+		}
+		if ((inner->kind == VALUE_STRUCT || inner->kind == VALUE_UNION) &&
+		    depth < DEPTH_MAX &&
+		    find_deep(values, inner, name, kind, &at, found, depth + 1)) {
 			*offset = at;
 			return true;
 		}
@@ -31,12 +32,13 @@ static bool find_deep(const struct values *values, const struct value_type *type
 }
 
 static const struct value_type *find(const struct values *values, const struct value_type *type,
-				     const char *name, uint64_t *offset)
+				     const char *name, enum value_kind kind, uint64_t *offset)
 {
 	uint32_t found = VALUE_NO_TYPE;
 
 	*offset = 0;
-	return find_deep(values, type, name, offset, &found, 0) ? values_type(values, found) : NULL;
+	return find_deep(values, type, name, kind, offset, &found, 0) ? values_type(values, found)
+								      : NULL;
 }
 
 static bool begins(const char *name, const char *with)
@@ -65,7 +67,8 @@ static const struct recipe {
 	{"&[", SHAPE_LIST, "data_ptr", "length", false},
 	{"&mut [", SHAPE_LIST, "data_ptr", "length", false},
 	{"String", SHAPE_TEXT, "pointer", "len", false},
-	{"Vec<", SHAPE_LIST, "pointer", "len", false},
+	/* of other elements, the pointer does not say of which */
+	{"Vec<u8,", SHAPE_LIST, "pointer", "len", false},
 };
 
 static bool follow(const struct values *values, const struct value_type *type,
@@ -73,20 +76,41 @@ static bool follow(const struct values *values, const struct value_type *type,
 {
 	const struct value_type *pointer, *length;
 
-	pointer = find(values, type, recipe->pointer, &shape->pointer_at);
-	if (!pointer || pointer->kind != VALUE_POINTER)
+	pointer = find(values, type, recipe->pointer, VALUE_POINTER, &shape->pointer_at);
+	if (!pointer)
 		return false;
 	shape->element = pointer->target;
 	if (!recipe->length) {
 		shape->kind = recipe->kind;
 		return true;
 	}
-	length = find(values, type, recipe->length, &shape->length_at);
+	length = find(values, type, recipe->length,
+		      recipe->length_is_end ? VALUE_POINTER : VALUE_UINT, &shape->length_at);
 	if (!length || length->size != 8)
 		return false;
 	shape->length_is_end = recipe->length_is_end;
 	shape->kind = recipe->kind;
 	return true;
+}
+
+/* std::optional of libstdc++. */
+static bool is_optional(const struct values *values, const struct value_type *type,
+			struct value_shape *shape)
+{
+	uint32_t flag = VALUE_NO_TYPE;
+
+	if (!type->bare || !begins(type->bare, "optional<"))
+		return false;
+	shape->pointer_at = shape->length_at = 0;
+	for (enum value_kind kind = VALUE_INT; kind < VALUE_KINDS; kind++) {
+		shape->pointer_at = 0;
+		if (find_deep(values, type, "_M_value", kind, &shape->pointer_at, &shape->element,
+			      0))
+			break;
+	}
+	shape->kind = SHAPE_OPTIONAL;
+	return shape->element != VALUE_NO_TYPE &&
+	       find_deep(values, type, "_M_engaged", VALUE_BOOL, &shape->length_at, &flag, 0);
 }
 
 struct value_shape value_shape_of(const struct values *values, const struct value_type *type)
@@ -106,9 +130,11 @@ struct value_shape value_shape_of(const struct values *values, const struct valu
 	}
 	for (size_t i = 0; type->kind == VALUE_STRUCT && i < sizeof(recipes) / sizeof(recipes[0]);
 	     i++)
-		if (begins(type->name, recipes[i].type) &&
+		if (type->bare && begins(type->bare, recipes[i].type) &&
 		    follow(values, type, &recipes[i], &shape))
 			return shape;
+	if (type->kind == VALUE_STRUCT && is_optional(values, type, &shape))
+		return shape;
 	if (type->kind == VALUE_STRUCT)
 		shape = (struct value_shape){.kind = SHAPE_PLAIN, .element = VALUE_NO_TYPE};
 	return shape;

@@ -42,6 +42,7 @@ static bool take_type(struct values *values, struct bytes *b)
 	flags = bytes_varint(b);
 	type.runtime_type = bytes_varint(b);
 	type.name = bytes_text(b);
+	type.bare = bytes_text(b);
 	members = bytes_varint(b);
 	if (b->failed || kind >= VALUE_KINDS || target > VALUES_TYPES_MAX || flags > UINT32_MAX ||
 	    members > MEMBERS_MAX || values->types.count >= VALUES_TYPES_MAX)

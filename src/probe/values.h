@@ -72,6 +72,7 @@ struct value_member {
 struct value_type {
 	enum value_kind kind;
 	const char *name;
+	const char *bare; /* of a structure: without typedefs and qualifiers */
 	uint64_t size;
 	uint32_t target; /* what it points to, or consists of; VALUE_NO_TYPE: not known */
 	uint64_t count;	 /* of elements of an array */
@@ -187,7 +188,8 @@ void values_read(void *context, int pipe, int err);
 
 /* What it says: numbers are ULEB128, texts end with a zero byte. */
 enum values_said {
-	VALUES_SAID_TYPE = 1, /* kind size target+1 count flags runtime name members {name …} */
+	VALUES_SAID_TYPE =
+		1, /* kind size target+1 count flags runtime name bare members {name …} */
 	VALUES_SAID_FUNCTION, /* index language flags attach cfa_register cfa_offset params {…} */
 	VALUES_SAID_END,      /* errno, types cut */
 };

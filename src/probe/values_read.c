@@ -43,7 +43,7 @@ static bool put_piece(struct value_param *param, uint64_t offset, uint64_t size,
 	bool is_float = reg >= 17 && reg <= 32;
 
 	if (param->count == VALUES_PIECES_MAX || offset > 4096 || size > 4096 ||
-	    (!is_float && reg > 15))
+	    (!is_float && (reg > 15 || size > 8)))
 		return false;
 	param->piece[param->count++] = (struct value_piece){
 		(uint16_t)offset, (uint16_t)size, is_float ? VALUE_REGISTER_FLOAT : (uint8_t)reg};
@@ -113,6 +113,10 @@ static void place_by_ops(Dwarf_Die *function, bool is_list, struct value_param *
 		/* an address relative to the stack pointer in code that is not there yet */
 		if (param->reg == REGISTER_RSP && !is_list)
 			param->place = VALUE_HOME;
+	} else if (count == 2 && ops[0].atom == DW_OP_fbreg && ops[1].atom == DW_OP_deref &&
+		   !is_list) {
+		/* the address of a copy that the caller has made */
+		param->place = VALUE_HOME;
 	} else if (ops[count - 1].atom == DW_OP_piece) {
 		place_pieces(param, ops, count);
 	}
@@ -326,6 +330,16 @@ static size_t read_params(struct reader *r, Dwarf_Die *function, uint64_t addres
 	return count;
 }
 
+/* A function may be in several parts, of which each begins somewhere; the first one is called. */
+static bool begins_at(Dwarf_Die *function, uint64_t address)
+{
+	Dwarf_Addr base, start, end;
+
+	if (!dwarf_entrypc(function, &start) && start == address)
+		return true;
+	return dwarf_ranges(function, 0, &base, &start, &end) > 0 && start == address;
+}
+
 static void say_function(struct reader *r, Dwarf_Die *unit, const struct dwarf_asked *asked)
 {
 	struct value_param params[PARAMS_MAX + 1];
@@ -333,11 +347,10 @@ static void say_function(struct reader *r, Dwarf_Die *unit, const struct dwarf_a
 	Dwarf_Die function = asked->function, result;
 	bool all_home = true, any = false;
 	Dwarf_Attribute attribute;
-	Dwarf_Addr low;
 	size_t count;
 
 	/* a name of a place in the middle of it has no parameters of its own */
-	if (dwarf_entrypc(&function, &low) || low != asked->address)
+	if (!begins_at(&function, asked->address))
 		return;
 	find_attach(r, unit, asked, &f);
 	f.is_external = flag_of(&function, DW_AT_external);

@@ -257,24 +257,67 @@ static void kind_of_go(Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type
 	type->runtime_type = number_of(outer, DW_AT_GO_RUNTIME_TYPE, 0);
 }
 
-/* Whether a class has functions of its own, among which may be a destructor. */
-static bool has_functions(Dwarf_Die *die)
+/* Is a constructor's first argument a reference to an object of its own class? */
+static bool takes_own(Dwarf_Die *function, Dwarf_Die *of)
 {
-	Dwarf_Die child;
+	Dwarf_Die param, type;
 
-	if (dwarf_child(die, &child))
+	if (dwarf_child(function, &param))
 		return false;
 	do {
-		if (dwarf_tag(&child) == DW_TAG_subprogram ||
-		    dwarf_tag(&child) == DW_TAG_template_type_parameter)
-			return true;
-	} while (dwarf_next_sibling(&child));
+		int tag;
+
+		if (dwarf_tag(&param) != DW_TAG_formal_parameter ||
+		    dwarf_hasattr(&param, DW_AT_artificial))
+			continue;
+		if (!type_of(&param, &type))
+			return false;
+		tag = dwarf_tag(&type);
+		if (tag != DW_TAG_reference_type && tag != DW_TAG_rvalue_reference_type)
+			return false;
+		return type_of(&type, &type) && peel(&type) && type.addr == of->addr;
+	} while (dwarf_next_sibling(&param));
 	return false;
 }
 
 /*
- * C++: is an object of the class passed by its address? Some compilers say so; a class without
- * functions is as its members are.
+ * Itanium C++ ABI, 1.1: a class is passed by its address if it has a destructor, or a copy or move
+ * constructor, that is not trivial: one that the program has written, or any in a class with
+ * virtual functions or bases.
+ */
+static uint32_t convention_of_functions(Dwarf_Die *die)
+{
+	const char *name = dwarf_diename(die);
+	size_t length = name ? strcspn(name, "<") : 0;
+	uint32_t flags = 0;
+	Dwarf_Die child;
+
+	if (dwarf_child(die, &child))
+		return 0;
+	do {
+		const char *own = dwarf_diename(&child);
+		int tag = dwarf_tag(&child);
+
+		if (tag != DW_TAG_subprogram && tag != DW_TAG_inheritance)
+			continue;
+		if (number_of(&child, DW_AT_virtuality, 0))
+			flags |= VALUE_FLAG_BY_REFERENCE;
+		if (tag == DW_TAG_inheritance || !own)
+			continue;
+		if (*own != '~' && (!length || strncmp(own, name, length) ||
+				    (own[length] && own[length] != '<') || !takes_own(&child, die)))
+			continue;
+		if (dwarf_hasattr(&child, DW_AT_deleted))
+			flags |= VALUE_FLAG_UNCLEAR;
+		else if (number_of(&child, DW_AT_defaulted, 0) != DW_DEFAULTED_in_class)
+			flags |= VALUE_FLAG_BY_REFERENCE;
+	} while (dwarf_next_sibling(&child));
+	return flags & VALUE_FLAG_BY_REFERENCE ? VALUE_FLAG_BY_REFERENCE : flags;
+}
+
+/*
+ * C++: is an object of the class passed by its address? Some compilers say so. A class without
+ * functions of its own is as its members are.
  */
 static uint32_t convention_of(Dwarf_Die *die)
 {
@@ -298,7 +341,7 @@ static uint32_t convention_of(Dwarf_Die *die)
 	case DW_LANG_C_plus_plus_03:
 	case DW_LANG_C_plus_plus_11:
 	case DW_LANG_C_plus_plus_14:
-		return has_functions(die) ? VALUE_FLAG_UNCLEAR : 0;
+		return convention_of_functions(die);
 	default:
 		return VALUE_FLAG_UNCLEAR;
 	}
@@ -390,7 +433,8 @@ static bool member_of(struct types *types, Dwarf_Die *child, unsigned int pointe
 	if (tag != DW_TAG_member && tag != DW_TAG_inheritance)
 		return false;
 	/* a static one is not in the object */
-	if (dwarf_hasattr(child, DW_AT_external) || dwarf_hasattr(child, DW_AT_declaration))
+	if (dwarf_hasattr(child, DW_AT_external) || dwarf_hasattr(child, DW_AT_declaration) ||
+	    dwarf_hasattr(child, DW_AT_artificial))
 		return false;
 	if (dwarf_hasattr(child, DW_AT_bit_size)) {
 		uint64_t bit = number_of(child, DW_AT_data_bit_offset, UINT64_MAX);
@@ -439,6 +483,7 @@ static void say_type(struct types *types, const struct pending_type *pending, st
 	struct buf members = {0}, name = {0};
 	bool cut = false;
 	uint32_t target = 0, count = 0;
+	const char *bare;
 
 	if (peel(&die)) {
 		kind_of(&outer, &die, &type, types->is_go);
@@ -469,6 +514,9 @@ static void say_type(struct types *types, const struct pending_type *pending, st
 	buf_put_varint(to, type.flags);
 	buf_put_varint(to, type.runtime_type);
 	buf_put(to, name.at, name.count);
+	buf_put_u8(to, 0);
+	bare = type.kind == VALUE_STRUCT ? dwarf_diename(&die) : NULL;
+	buf_put(to, bare ? bare : "", bare ? strnlen(bare, VALUES_NAME_MAX) : 0);
 	buf_put_u8(to, 0);
 	buf_put_varint(to, count);
 	buf_put(to, members.at, members.count);

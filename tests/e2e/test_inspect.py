@@ -122,3 +122,206 @@ def test_truth_of_go(lab, tmp_path, version, flags):
     source.write_text(text)
     build_go(lab, version, source, program, *flags)
     check_truth(lab, program, expected, "re:^main[.]f[0-9]+$", 0.6)
+
+
+# -- what calls are shown ----------------------------------------------------------------------------------------------
+
+
+def shown(lab, *words):
+    """Calls of a command, as objects, and what was said at the end."""
+    done = inspect(lab, "--json", *words)
+    return calls_of(done.stderr), done.stderr.splitlines()[-1] if done.stderr else ""
+
+
+def values(call, kind="args"):
+    return {one["name"]: one.get("value", one.get("status")) for one in call[kind]}
+
+
+@pytest.mark.parametrize("program", ["inspected", "inspected-o0"])
+def test_texts_and_lists_of_cpp(lab, program):
+    calls, _ = shown(lab, "show", "--", lab.program(program), 4)
+    assert len(calls) == 4
+    for i, call in enumerate(calls):
+        order = {"id": i, "customer": "customer of some length", "password": {"status": "redacted"}, "lines": [1, 2, i]}
+        assert values(call) == {"o": order, "tag": "tag", "names": ["one", "two"], "own": order,
+                                "some": i if i % 2 else None}
+
+
+@pytest.mark.parametrize("program", ["inspected", "inspected-o0"])
+def test_an_overload_is_chosen_by_its_parameters(lab, program):
+    calls, _ = shown(lab, "parse(std::string const&)", "--", lab.program(program), 3)
+    assert [values(call) for call in calls] == [{"text": f"text{i}"} for i in range(3)]
+    assert [call["results"][0]["value"] for call in calls] == [5, 5, 5]
+    calls, _ = shown(lab, "parse(int)", "--", lab.program(program), 3)
+    assert [values(call) for call in calls] == [{"number": i} for i in range(3)]
+
+
+@pytest.mark.parametrize("condition, meant", [
+    ("n > 5", lambda i: i > 5),
+    ("arg.n >= 3 && name == \"odd\"", lambda i: i >= 3 and i % 2),
+    ("(n < 2 || n == 7) && name != \"even\"", lambda i: (i < 2 or i == 7) and i % 2),
+    ("name == \"eve\" || n == -1", lambda i: False),
+    ("n != 4 && n != 5 || n == 4 && name == \"even\"", lambda i: i != 5),
+])
+def test_conditions(lab, condition, meant):
+    calls, _ = shown(lab, "count", "--when", condition, "--", lab.program("inspected"), 10)
+    assert [values(call)["n"] for call in calls] == [i for i in range(10) if meant(i)]
+    # ends of calls that are not meant are none
+    assert all(call["results"][0]["value"] == values(call)["n"] + 1 for call in calls)
+
+
+def test_conditions_look_behind_pointers(lab):
+    calls, _ = shown(lab, "main.handle", "--when", "o.ID > 3 && o.Customer == \"customer1\"", "--",
+                     lab.program("inspected_go"), 9)
+    assert [values(call)["o"]["ID"] for call in calls] == [4, 7]
+
+
+@pytest.mark.parametrize("condition, words", [
+    ("o.password == \"x\"", "redacted"), ("token == \"x\"", "redacted"), ("o.nothing == 1", "no such member"),
+    ("nothing == 1", "no such argument"), ("o.ID ==", "constant"), ("o.ID = 1", "comparison"), ("(o.ID == 1", "')'"),
+    ("o.ID == 1 2", "not understood"), ("o.ID == \"x\"", "not a text"),
+])
+def test_conditions_that_cannot_be(lab, condition, words):
+    done = lab.run("inspect", "main.handle", "--when", condition, "--", lab.program("inspected_go"), 9)
+    assert done.returncode == 1 and words in done.stderr and "done" not in done.stdout
+
+
+def test_redacted(lab):
+    calls, _ = shown(lab, "main.handle", "--redact", "CUSTO", "--", lab.program("inspected_go"), 2)
+    for call in calls:
+        assert "hidden" not in json.dumps(call)
+        assert values(call)["token"] == "redacted"
+        assert values(call)["o"]["Customer"] == {"status": "redacted"}
+
+
+def test_limits(lab):
+    calls, _ = shown(lab, "show", "--string", 3, "--elements", 2, "--depth", 1, "--", lab.program("inspected"), 1)
+    call = values(calls[0])
+    assert (call["tag"], call["names"]) == ("tag", "not followed")
+    calls, _ = shown(lab, "count", "--string", 2, "--", lab.program("inspected"), 1)
+    assert calls[0]["args"][1] == {"name": "name", "type": "const char *", "value": "e", "len": 1, "status": "truncated"}
+    calls, _ = shown(lab, "count", "--limit", 3, "--", lab.program("inspected"), 10)
+    assert len(calls) == 3
+
+
+def test_rate_is_kept_and_what_it_left_out_counted(lab):
+    done = inspect(lab, "count", "--rate", 10, "--json", "--", lab.program("inspected"), 1000)
+    counted = re.search(r"(\d+) calls not shown: --rate", done.stderr)
+    assert counted and len(calls_of(done.stderr)) + int(counted[1]) == 1000
+
+
+# -- ends of calls -----------------------------------------------------------------------------------------------------
+
+
+def test_exceptions_pass_through(lab):
+    done = inspect(lab, "throws", "catches", "--json", "--", lab.program("inspected"), 6)
+    assert done.stdout == "done\n"
+    calls = calls_of(done.stderr)
+    thrown = [call for call in calls if call["function"] == "throws"]
+    assert sorted((values(c)["n"], c["latency_ns"] is not None) for c in thrown) == [(n, n % 2 == 1) for n in range(6)]
+    caught = [call for call in calls if call["function"] == "catches"]
+    assert [call["results"][0]["value"] for call in caught] == [-1, 1, -1, 3, -1, 5]
+
+
+def test_panics_and_stacks_that_grow(lab):
+    done = inspect(lab, "main.panics", "main.recovers", "main.grows", "main.waits", "--json", "--",
+                   lab.program("inspected_go"), 20)
+    assert done.stdout == "done 20\n"
+    calls = calls_of(done.stderr)
+    by = {}
+    for call in calls:
+        by.setdefault(call["function"], []).append(call)
+    assert sorted((values(c)["n"], c["latency_ns"] is not None) for c in by["main.panics"]) == \
+        [(n, n % 2 == 1) for n in range(20)]
+    # each call once, however often its stack was moved
+    assert sorted(values(c)["n"] for c in by["main.grows"]) == sorted(20 * [n for k in range(4) for n in range(10 * k + 1)])
+    assert all(c["results"][0]["value"] == values(c)["n"] + 1 for c in by["main.grows"] if values(c)["n"] < 1)
+    assert all(c["latency_ns"] is not None for c in by["main.grows"])
+    # on whichever thread it goes on
+    assert len(by["main.waits"]) == 80
+    assert all(c["results"][0]["value"] == -values(c)["n"] and c["latency_ns"] >= 1000000 for c in by["main.waits"])
+
+
+def test_stripped_go_has_names_and_words(lab):
+    calls, _ = shown(lab, "main.grows", "--", lab.program("inspected_go-stripped"), 3)
+    assert sorted(values(c)["word0"] for c in calls) == sorted(3 * [n for k in range(4) for n in range(10 * k + 1)])
+    assert all(c["latency_ns"] is not None for c in calls)
+
+
+# -- running processes -------------------------------------------------------------------------------------------------
+
+
+class Running:
+    """A program that calls count() until it is ended, from two threads."""
+
+    def __init__(self, lab):
+        self.process = subprocess.Popen([lab.program("inspected")])
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def breakpoints(process, lab):
+    """Whether the first instructions of count() in the process are those of its file."""
+    symbols = subprocess.run(["nm", lab.program("inspected")], capture_output=True, text=True, check=True).stdout
+    address = int(re.search(r"^(\w+) T count$", symbols, re.MULTILINE)[1], 16)
+    maps = Path(f"/proc/{process.pid}/maps").read_text()
+    base = int(re.search(r"^(\w+)-.*/inspected$", maps, re.MULTILINE)[1], 16)
+    with open(f"/proc/{process.pid}/mem", "rb") as memory:
+        memory.seek(base + address)
+        return memory.read(16).count(b"\xcc")
+
+
+def test_attach_and_detach_under_load(lab):
+    with Running(lab) as process:
+        for _ in range(10):
+            calls = calls_of(inspect(lab, "-p", process.pid, "count", "--limit", 50, "--json").stdout)
+            assert len(calls) == 50 and {c["pid"] for c in calls} == {process.pid}
+            # calls of one thread count up
+            for tid in {c["tid"] for c in calls}:
+                numbers = [values(c)["n"] for c in calls if c["tid"] == tid]
+                assert numbers == sorted(numbers)
+            assert process.poll() is None and breakpoints(process, lab) == 0
+
+
+def test_kill_leaves_nothing(lab):
+    with Running(lab) as process:
+        with subprocess.Popen([lab.stackcam, "inspect", "-p", str(process.pid), "count"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as recorder:
+            assert b"count(" in recorder.stdout.readline()
+            recorder.kill()
+        until = time.monotonic() + 20
+        while breakpoints(process, lab):  # the kernel takes them out once the last descriptor is closed
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert process.poll() is None
+
+
+def test_interrupt_ends_with_a_count(lab):
+    with Running(lab) as process:
+        with subprocess.Popen([lab.stackcam, "inspect", "-p", str(process.pid), "count", "--text", "/dev/null"],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as recorder:
+            until = time.monotonic() + 20
+            while not breakpoints(process, lab):
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            recorder.send_signal(signal.SIGINT)
+            assert re.search(r"\d+ calls? of 1 function shown", recorder.communicate(timeout=30)[1])
+            assert recorder.returncode == 0
+
+
+def test_list(lab):
+    done = inspect(lab, "--list", lab.program("inspected_go"), "main.handle")
+    assert re.search(r"o \*main.Order  \(rax\)\n +tag string  \(rbx:rcx\)\n +token string  \(rdi:rsi\)\n", done.stdout)
+    assert re.search(r"-> ~r0 int  \(rax\)\n", done.stdout)
+
+
+def test_what_does_not_exist(lab):
+    done = lab.run("inspect", "main.handel", "--", lab.program("inspected_go"), 1)
+    assert done.returncode == 1 and "main.handle" in done.stderr
+    done = lab.run("inspect", "parse(double)", "--", lab.program("inspected"), 1)
+    assert done.returncode == 1 and "parse(double)" in done.stderr
