@@ -203,6 +203,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.quantity = EVENT_TIME,
 			.is_interval = true,
 			.is_recordable = true,
+			.has_requests = true,
 			.title = "Requests",
 			.rate = "requests open",
 			.noun = "requests",

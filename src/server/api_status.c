@@ -62,6 +62,7 @@ static void put_event_type(struct json *j, const struct store_event *event)
 	json_bool(j, "level", type->is_level);
 	json_bool(j, "interval", type->is_interval);
 	json_bool(j, "locks", type->has_locks);
+	json_bool(j, "requests", type->has_requests);
 	json_bool(j, "slices", type->shape == SHAPE_SLICES);
 	json_bool(j, "usual", type == event_usual());
 	json_close(j, '}');

@@ -14,7 +14,7 @@ import { useKeys } from './parts/keys';
 import { Answers, Notice } from './parts/notice';
 import { NothingFilmed } from './parts/nothing';
 import { RangeBar } from './parts/range_bar';
-import { shapeFor, slicesEvent, typeOf } from './state/events';
+import { requestsEvent, shapeFor, slicesEvent, typeOf } from './state/events';
 import { NO_LINK, type ViewName, writeLink } from './state/link';
 import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, spanOfLink, toView, useBeat, useLink,
 	usePage, viewOfLink, viewsOf } from './state/page';
@@ -25,6 +25,7 @@ import { Calls } from './views/calls';
 import { Compare } from './views/compare';
 import { Overview } from './views/overview';
 import { Profile } from './views/profile';
+import { Requests } from './views/requests';
 import { Timeline } from './views/timeline';
 
 const STATUS_BEAT = 10000; // ms
@@ -33,6 +34,7 @@ const SERIES = 5000;
 const SHOWN: Record<ViewName, () => ComponentChildren> = {
 	overview: () => <Overview />,
 	timeline: () => <Timeline />,
+	requests: () => <Requests />,
 	calls: () => <Calls />,
 	profile: () => <Profile />,
 	compare: () => <Compare />,
@@ -98,6 +100,7 @@ export function App() {
 		'?': () => setDialog('help'),
 		T: toggleTheme,
 		I: () => slicesEvent(status.answer) ? view('timeline')() : false,
+		R: () => requestsEvent(status.answer) ? view('requests')() : false,
 		O: view('overview'), P: view('profile'), C: view('compare'),
 	});
 

@@ -88,10 +88,12 @@ EVENTS = {"on-cpu": ("On-CPU", "CPUs", "samples"), "off-cpu": ("Off-CPU", "threa
 def event_type(name):
     title, rate, noun = EVENTS.get(name, (name, "threads", "samples"))
     return {"name": name, "unit": "ns", "title": title, "rate": rate, "rate_scale": 10**9, "noun": noun, "about": "",
-            "calls": name == "calls", "level": False, "interval": name in ("off-cpu", "lock", "threads"), "locks": name == "lock",
-            "slices": name == "threads", "usual": name == "on-cpu"}
+            "calls": name == "calls", "level": False, "interval": name in ("off-cpu", "lock", "threads", "requests"), "locks": name == "lock",
+            "slices": name == "threads", "requests": name == "requests", "usual": name == "on-cpu"}
 
 
+ENDPOINTS = (("GET /orders/*", "served", 2000), ("POST /login", "served", 300), ("SELECT ? FROM orders", "made", 1500))
+ROWS = [0] + [(1024 << row // 2) * (3 if row % 2 else 2) // 2 for row in range(1, 54)]
 CLASSES = ["on-cpu", "woken", "preempted", "hole", "other", "ready", "stopped", "page-fault", "disk", "work", "io_uring",
            "child", "sleep", "poll", "lock", "accept", "connect", "socket-read", "socket-write", "ipc", "signal", "file"]
 WAITS = ("lock", "socket-read", "disk", "ipc", "sleep")
@@ -416,6 +418,46 @@ class Api:
         start, end = (int(round(seconds_of(ask.get(name, str(usual))) * 10**9)) for name, usual in
                       (("from", self.first()), ("to", NOW)))
         return first, start, end, {"sum": self.sum_of(ask, 0), "base": str(start), "length": end - start, "classes": CLASSES}
+
+    def requests_of(self, ask):
+        """Of each endpoint: (number, ns since the first film when it ended, ns that it took), one slower than the other."""
+        first, start, end, _ = self.of_time(ask)
+        for name, role, count in ENDPOINTS:
+            if ask.get("role") in (None, role):
+                yield (HOSTILE if self.server.hostile else name), role, [
+                    (n, at, 200_000 + 137 * n if n % 100 else 90_000_000 + n) for n, at in
+                    ((n, n * 5 * 10**6) for n in range(1, count + 1)) if start - first <= at < end - first]
+
+    def requests(self, ask):
+        first, start, _, answer = self.of_time(ask)
+        steps, limit = int(ask.get("steps", 0)), int(ask.get("limit", 100))
+        step = answer["length"] // max(steps, 1) + 1
+        endpoints, cells, slowest = [], [0] * (steps * len(ROWS)), []
+        for name, role, found in self.requests_of(ask):
+            lengths = sorted(length for *_, length in found) or [0]
+            endpoints.append({"endpoint": name, "protocol": "http" if role == "served" else "postgresql", "role": role,
+                              "count": len(found), "failed": len(found) // 100, "open": 0, "total": sum(lengths),
+                              **{word: lengths[min(len(lengths) * part // 100, len(lengths) - 1)]
+                                 for word, part in (("p50", 50), ("p90", 90), ("p99", 99), ("longest", 100))}})
+            if ask.get("endpoint") not in (None, name):
+                continue
+            for n, at, length in found:
+                if steps:
+                    row = max(row for row, least in enumerate(ROWS) if least <= length)
+                    cells[(at - (start - first)) // step * len(ROWS) + row] += 1
+                if int(ask.get("least", 0)) <= length <= (int(ask.get("most", 0)) or 10**18):
+                    slowest.append({"name": HOSTILE if self.server.hostile else f"id-{n}", "number": f"{n:016x}", "parent": "",
+                                    "endpoint": name, "path": name.replace("*", str(n)).split(" ")[1] if " " in name else "",
+                                    "protocol": "http", "role": role, "status": 500 if n % 100 == 0 else 200,
+                                    "failed": n % 100 == 0, "open": False, "end": at - (start - first), "duration": length,
+                                    "first_byte": length // 2, "received": 80, "sent": 200, "peer": "127.0.0.1:40000",
+                                    "host": "web-1", "pid": 100, "tid": 100 + n % 30, "process": "api-server",
+                                    "comm": f"worker-{n % 30}"})
+        answer.pop("classes")
+        return answer | {"count": sum(row["count"] for row in endpoints), "failed": sum(row["failed"] for row in endpoints),
+                         "open": 0, "cut": False, "endpoints": endpoints[:int(ask.get("endpoints", 200))],
+                         "endpoints_hidden": 0, "step": step, "rows": ROWS, "map": cells,
+                         "slowest": sorted(slowest, key=lambda row: -row["duration"])[:limit]}
 
     def timeline_lanes(self, ask):
         first, start, end, answer = self.of_time(ask)

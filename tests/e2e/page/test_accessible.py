@@ -46,10 +46,11 @@ VIEWS = {
     "beside": ("?view=compare&beside=1", ".flame-pane + .flame-pane"),
     "calls": ("?view=calls", "#functions tbody tr"),
 }
-FILM = {"film": True, "events": ["on-cpu", "threads"]}
+FILM = {"film": True, "events": ["on-cpu", "threads", "requests"]}
 TIMELINES = {
     "lanes": ("?view=timeline", ".tl-names .lane"),
     "slice": ("?view=timeline&lane=100.100&at=1795271520.5", "#slice-panel dl"),
+    "requests": ("?view=requests", "#slowest tbody tr"),
     "area": ("?view=timeline&area_from=1795271519&area_to=1795271520", "#states tbody tr"),
 }
 

@@ -234,6 +234,8 @@ export interface EventType {
 	locks: boolean;
 	/** It has what threads did, slice by slice: the timeline is of it. */
 	slices: boolean;
+	/** Its samples are requests: the view of requests lists them. */
+	requests: boolean;
 	usual: boolean;
 }
 

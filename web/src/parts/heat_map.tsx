@@ -19,6 +19,11 @@ export function shadeOf(value: number, most: number): number {
 	return Math.min(Math.floor((value - 1) * SHADES.length / Math.max(most, 1)), SHADES.length - 1);
 }
 
+/** Its colour. */
+export function shadeAt(theme: Theme, shade: number): string {
+	return SHADES[theme === 'dark' ? SHADES.length - 1 - shade : shade]!;
+}
+
 /** The time from the beginning of one cell to the end of another, whichever comes first. */
 export function spanOfCells(answer: HeatAnswer, a: number, b: number): Span {
 	const at = (cell: number) => answer.first + cell / answer.rows;
@@ -37,7 +42,6 @@ function draw(canvas: HTMLCanvasElement, answer: HeatAnswer, column: number, the
 	const scale = devicePixelRatio || 1;
 	const { seconds, rows, cells, most } = answer;
 	const style = getComputedStyle(document.documentElement);
-	const shades = theme === 'dark' ? [...SHADES].reverse() : SHADES;
 	canvas.width = Math.round(seconds * column * scale);
 	canvas.height = rows * ROW * scale;
 	const ctx = canvas.getContext('2d')!;
@@ -48,7 +52,7 @@ function draw(canvas: HTMLCanvasElement, answer: HeatAnswer, column: number, the
 		ctx.fillStyle = colour;
 		ctx.fillRect(Math.floor(cell / rows) * column, (cell % rows) * ROW, column, ROW);
 	};
-	cells.forEach((value, cell) => value > 0 && put(cell, shades[shadeOf(value, most)]!));
+	cells.forEach((value, cell) => value > 0 && put(cell, shadeAt(theme, shadeOf(value, most))));
 	if (!chosen)
 		return;
 	ctx.globalAlpha = 0.35;
@@ -79,8 +83,9 @@ export function HeatMap({ answer, theme, part, onPart }: {
 	const moment = over === null ? 0 : answer.first + over / rows;
 
 	useEffect(() => {
-		const observer = new ResizeObserver(() => setWidth(box.current!.clientWidth));
-		observer.observe(box.current!);
+		const place = box.current!;
+		const observer = new ResizeObserver(() => setWidth(place.clientWidth));
+		observer.observe(place);
 		return () => observer.disconnect();
 	}, []);
 	useEffect(() => draw(canvas.current!, answer, column, theme, chosen),

@@ -7,7 +7,7 @@ import { BYS, BYS_OF_LOCKS, BYS_OF_WAITS, type By, type Shape } from './link';
 /** An event of which the server said nothing. */
 const unknownType = (name: string): EventType => ({
 	name, unit: '', title: name, rate: text.chart.perSecond(''), rate_scale: 1, noun: text.events.samples, about: '',
-	calls: false, level: false, interval: false, locks: false, slices: false, usual: false,
+	calls: false, level: false, interval: false, locks: false, slices: false, requests: false, usual: false,
 });
 
 export function typeOf(status: Status | null, event: string): EventType {
@@ -32,6 +32,11 @@ export function shapeFor(status: Status | null, event: string, shape: Shape): Sh
 /** The event of threads' slices; '': none was filmed. */
 export function slicesEvent(status: Status | null): string {
 	return status?.event_types.find(({ slices }) => slices)?.name ?? '';
+}
+
+/** The event of requests; '': none was filmed. */
+export function requestsEvent(status: Status | null): string {
+	return status?.event_types.find(({ requests }) => requests)?.name ?? '';
 }
 
 /** All that there are, calls last. */

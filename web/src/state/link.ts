@@ -2,11 +2,12 @@
 // What is looked at: all of it stands in the address, so that it can be shared and gone back to.
 import { FLAME_DEFAULTS, type Colouring, type FlameState, type Sorting } from '../flame/contract';
 import { CALL_SORTS, type CallSort } from '../calls/columns';
+import { describeRequests, NO_REQUESTS, type RequestsLink } from '../requests/link';
 import { describeTimeline, NO_TIMELINE, type TimelineLink } from '../timeline/link';
 import type { Range } from './range';
 
 /** Of each list of words the first is the usual one, which an address leaves out. */
-export const VIEWS = ['overview', 'timeline', 'calls', 'profile', 'compare'] as const;
+export const VIEWS = ['overview', 'timeline', 'requests', 'calls', 'profile', 'compare'] as const;
 export const GROUPINGS = ['service', 'host', 'version'] as const;
 export const BYS = ['', 'process', 'thread', 'image', 'label', 'wait', 'waker', 'lock', 'holder'] as const;
 /** Those that fit intervals alone. */
@@ -84,6 +85,7 @@ export interface Link {
 	/** Of the view of calls. chosen: null for the first one of the table */
 	calls: { sort: CallSort; chosen: { name: string; image: string } | null };
 	timeline: TimelineLink;
+	requests: RequestsLink;
 }
 
 export const LIST_MAX = 20;
@@ -224,6 +226,7 @@ function describe(at: Address, link: Link): Link {
 		flame: describeFlame(at, link.flame),
 		calls: describeCalls(at, link.calls),
 		timeline: describeTimeline(at, link.timeline),
+		requests: describeRequests(at, link.requests),
 		changeSort: at.word('change_sort', link.changeSort, ['change', 'self', 'total', 'name']),
 		changeColour: at.word('change_colour', link.changeColour, ['change', 'kind', 'image', 'language']),
 	};
@@ -257,6 +260,7 @@ export const NO_LINK: Link = {
 	changeSort: 'change',
 	calls: { sort: 'total', chosen: null },
 	timeline: NO_TIMELINE,
+	requests: NO_REQUESTS,
 };
 
 /** "?view=profile&from=…" to what it stands for; what it does not say is as usual. */

@@ -4,7 +4,7 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { EventType, SeriesRow, Status } from '../api/answers';
 import type { Theme } from '../flame/contract';
-import { isOfCalls, slicesEvent, typeOf, typesOf, usualEvent } from './events';
+import { isOfCalls, requestsEvent, slicesEvent, typeOf, typesOf, usualEvent } from './events';
 import { type Link, readLink, type ViewName, VIEWS, writeLink } from './link';
 import { type Range, rangeOf, secondsOf, type Span, spanOf, USUAL_RANGE, wordOf } from './range';
 
@@ -82,6 +82,8 @@ export function viewOfLink(link: Link, event: string, status: Status | null): Vi
 	const isCalls = isOfCalls(status, event);
 	if (link.view === 'timeline')
 		return slicesEvent(status) ? 'timeline' : 'profile';
+	if (link.view === 'requests')
+		return requestsEvent(status) ? 'requests' : 'profile';
 	if (isCalls && (link.view === 'overview' || link.view === 'profile'))
 		return 'calls';
 	return link.view === 'calls' && !isCalls ? 'profile' : link.view;
@@ -93,14 +95,15 @@ export function viewsOf(status: Status | null): ViewName[] {
 	const hasCalls = types.some(({ calls }) => calls);
 	const hasOthers = !hasCalls || types.length > 1;
 	return VIEWS.filter((view) => (view === 'calls' ? hasCalls :
-		view === 'timeline' ? slicesEvent(status) !== '' : hasOthers));
+		view === 'timeline' ? slicesEvent(status) !== '' :
+		view === 'requests' ? requestsEvent(status) !== '' : hasOthers));
 }
 
 /** The part of a link that leads to a view, with an event that fits it. */
 export function toView(view: ViewName, link: Link, status: Status | null): Partial<Link> {
 	if (view === 'calls')
 		return { view, event: usualEvent(status, true) };
-	if (view === 'timeline')
+	if (view === 'timeline' || view === 'requests')
 		return { view };
 	if (!isOfCalls(status, link.event))
 		return { view };

@@ -6,7 +6,7 @@ import { flame, type KeyText, many } from './flame_en';
 
 export const en = {
 	language: 'English',
-	views: { overview: 'Overview', timeline: 'Timeline', calls: 'Calls', profile: 'Profile', compare: 'Compare' },
+	views: { overview: 'Overview', timeline: 'Timeline', requests: 'Requests', calls: 'Calls', profile: 'Profile', compare: 'Compare' },
 	top: {
 		theme: 'Light or dark (T)',
 		help: 'Keys and help (?)',
@@ -259,6 +259,7 @@ export const en = {
 		language: 'Language',
 		keys: [
 			['O  P  C', 'overview, profile, compare'],
+			['R', 'requests, where they were filmed'],
 			['I', 'timeline of threads, where they were filmed'],
 			['1 … 8', 'the last minute, 5 or 15 minutes; 1, 3 or 6 hours; day, 7 days'],
 			['L', 'live on and off'],

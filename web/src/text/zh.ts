@@ -4,7 +4,7 @@ import { flame } from './flame_zh';
 
 export const zh: Text = {
 	language: '中文',
-	views: { calls: '调用', overview: '概览', timeline: '时间线', profile: '剖析', compare: '对比' },
+	views: { calls: '调用', overview: '概览', timeline: '时间线', requests: '请求', profile: '剖析', compare: '对比' },
 	top: {
 		theme: '浅色或深色 (T)',
 		help: '按键与帮助 (?)',
@@ -262,6 +262,7 @@ export const zh: Text = {
 		close: '关闭',
 		language: '语言',
 		keys: [
+			['R', '请求（若已拍摄）'],
 			['I', '线程时间线（若已拍摄）'],
 			['O  P  C', '概览、剖析、对比'],
 			['1 … 8', '最近 1 分、5 分、15 分、1 小时、3 小时、6 小时、1 天、7 天'],

@@ -62,7 +62,7 @@ export function FlameLinks({ range, lanes }: { range: { from: string; to: string
 	const { link, go, status } = usePage();
 	const slices = slicesEvent(status), types = typesOf(status);
 	const tids = lanes.map((lane) => lane.slice(lane.indexOf('.') + 1)).join(',');
-	const events = types.filter(({ calls, slices: isOfSlices }) => !calls && !isOfSlices);
+	const events = types.filter(({ calls, requests, slices: isOfSlices }) => !calls && !requests && !isOfSlices);
 	const onCpu = events.find(({ usual }) => usual);
 	// without waits of their own, those of the slices stand for them: a turn's time off the CPU, by its stack
 	const offCpu = events.find(({ interval }) => interval)?.name ?? slices;

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The view of requests: endpoints, the map of when they were slow, and from a slow one to what its thread did."""
+import answers
+import pytest
+
+START = answers.NOW - 12  # of the film, which is 12 s long
+FILM = {"film": True, "events": ["on-cpu", "threads", "requests"]}
+
+
+@pytest.fixture
+def requests(page):
+    page.server.behave(**FILM)
+    page.open("?view=requests")
+    page.until(lambda: page.all("#endpoints tbody tr") and page.all("#slowest tbody tr"))
+    return page
+
+
+def durations(page):
+    return [row.find_elements("css selector", "td")[0].text for row in page.all("#slowest tbody tr")]
+
+
+def drag(page, *points):
+    """A drag over the map, in parts of its width and its height."""
+    page.run("""
+        const canvas = document.querySelector('#latency'), box = canvas.getBoundingClientRect();
+        canvas.setPointerCapture = () => {};
+        ['pointerdown', 'pointermove', 'pointerup'].forEach((type, i) => {
+            const [x, y] = arguments[0][Math.min(i, 1)];
+            canvas.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1,
+                clientX: box.left + x * box.width, clientY: box.top + y * box.height }));
+        });""", list(points))
+
+
+def test_a_film_without_requests_has_no_such_view(page):
+    page.server.behave(film=True)
+    page.open("?view=requests")
+    page.until(lambda: page.all(".flame-row"))
+    assert not page.all("#to-requests")
+
+
+def test_endpoints_and_the_slowest(requests):
+    assert [row.text.split("\n")[0].split(" ")[0] for row in requests.all("#endpoints tbody tr")] == ["GET", "POST", "SELECT"]
+    assert "3,800 requests" in requests.text(".sum") and "38 failed" in requests.text(".sum")
+    assert len(durations(requests)) == 100 and durations(requests)[0].startswith("90.00")
+    first = requests.all("#slowest tbody tr")[0].text
+    assert "500" in first and "/orders/2000" in first and "worker-20" in first
+
+
+def test_one_endpoint(requests):
+    requests.run("document.querySelectorAll('#endpoints tbody tr')[1].click()")
+    requests.until(lambda: requests.link().get("endpoint") == "POST /login")
+    requests.until(lambda: "/login" in requests.all("#slowest tbody tr")[0].text)
+    assert len(requests.all("#endpoints tbody tr")) == 3, "the others stay where they are"
+    requests.click(".chip button")
+    requests.until(lambda: "endpoint" not in requests.link())
+
+
+def test_one_side(requests):
+    requests.click("#role-made")
+    requests.until(lambda: len(requests.all("#endpoints tbody tr")) == 1)
+    requests.asks("requests", role="made")
+
+
+def test_a_part_of_the_map(requests):
+    """The rows that are shown end above and below what there is; the fast ones alone are below."""
+    drag(requests, (0.0, 0.99), (0.5, 0.5))
+    requests.until(lambda: "r_from" in requests.link() and requests.all("#part"))
+    asked = next(ask for ask in reversed(requests.server.questions("requests")) if ask.get("most"))
+    assert float(asked["from"]) == pytest.approx(START, abs=0.1) and float(asked["to"]) == pytest.approx(START + 6, abs=0.1)
+    requests.until(lambda: durations(requests) and all("us" in length for length in durations(requests)))
+    requests.click("#part button")
+    requests.until(lambda: "r_from" not in requests.link())
+
+
+def test_from_a_request_to_its_thread(requests):
+    requests.click("#request-timeline-0")
+    requests.until(lambda: requests.all(".tl-names .lane"))
+    link = requests.link()
+    assert link["view"] == "timeline" and link["lane"] == link["pin"] == "100.120"
+    length = float(link["t_to"]) - float(link["t_from"])
+    assert length == pytest.approx(0.09 * 1.2, rel=0.01)
+
+
+def test_from_a_request_to_its_profile(requests):
+    requests.click("#request-profile-0")
+    requests.asks("flame", event="on-cpu", pid="100", tid="120")
+
+
+def test_hostile_names(page):
+    page.server.behave(**FILM, hostile=True)
+    page.open("?view=requests")
+    page.until(lambda: page.all("#slowest tbody tr"))
+    assert page.run("return window.hacked") is None
+    assert "\u202e" not in page.text("body")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API's answer about requests, of a real server's film: it says what the report says, and only that."""
+import json
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+
+from harness import free_port, needs_root, wait_until
+from openapi import Api
+from test_requests import PYTHON
+
+pytestmark = needs_root
+
+PATH = "/api/v1/requests"
+
+
+@pytest.fixture(scope="module")
+def film(shared_lab):
+    """40 requests to /fast and 4 to /slow/N of a server in Python."""
+    port = free_port()
+    code = PYTHON.replace("        body =", "        __import__('time').sleep('slow' in self.path and 0.05)\n        body =")
+    server = subprocess.Popen([sys.executable, "-c", code, str(port)])
+    try:
+        assert wait_until(lambda: answers(port, "/ready"))
+        with shared_lab.recording("-e", "requests", "-p", server.pid) as (recorder, film):
+            assert wait_until(lambda: answers(port, "/first") and film.path.exists() and count_of(shared_lab, film))
+            for i in range(40):
+                assert answers(port, "/fast")
+                assert i % 10 or answers(port, f"/slow/{i}")
+        yield film
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def answers(port, path):
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
+
+
+def count_of(lab, film):
+    return json.loads(lab.run("report", film.path, "--format", "requests-json").stdout or '{"count": 0}')["count"]
+
+
+@pytest.fixture(scope="module")
+def asked(shared_lab, film):
+    server = subprocess.Popen([shared_lab.stackcam, "play", film.path], stdout=subprocess.PIPE, text=True)
+    address, api = server.stdout.readline().strip(), Api()
+
+    def ask(**what):
+        with urllib.request.urlopen(f"{address}{PATH[1:]}?{urllib.parse.urlencode(what)}", timeout=20) as answer:
+            body = answer.read()
+        api.check_answer("GET", PATH, 200, "application/json", body)
+        return json.loads(body)
+
+    yield ask
+    server.terminate()
+    server.wait(timeout=20)
+    server.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def told(shared_lab, film):
+    return json.loads(shared_lab.run("report", film.path, "--format", "requests-json").stdout)
+
+
+def test_it_says_what_the_report_says(asked, told):
+    answer = asked(steps=10, limit=1000)
+    assert answer["count"] == told["count"] >= 44
+    report = {row["endpoint"]: row for row in told["endpoints"]}
+    assert {"GET /fast", "GET /slow/*"} <= set(report)
+    for row in answer["endpoints"]:
+        assert {key: report[row["endpoint"]][key] for key in ("count", "failed", "open", "total", "p50", "p99")} == \
+            {key: row[key] for key in ("count", "failed", "open", "total", "p50", "p99")}
+    assert sorted(row["duration"] for row in answer["slowest"]) == sorted(row["duration"] for row in told["requests"])
+    assert sum(answer["map"]) == answer["count"]
+    for number, least in enumerate(answer["rows"]):
+        most = (answer["rows"] + [2**63])[number + 1]
+        within = sum(least <= row["duration"] < most for row in told["requests"])
+        assert sum(answer["map"][number::len(answer["rows"])]) == within, (number, least, most)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 5, 13])
+def test_the_slowest_are_the_slowest(asked, told, limit):
+    slowest = sorted((row["duration"] for row in told["requests"]), reverse=True)[:limit]
+    assert [row["duration"] for row in asked(limit=limit)["slowest"]] == slowest
+
+
+def test_parts(asked):
+    """An endpoint and a length choose what is listed and mapped; the table of endpoints stays."""
+    answer = asked(endpoint="GET /slow/*", steps=5)
+    assert len(answer["slowest"]) == sum(answer["map"]) == 4 and len(answer["endpoints"]) > 1
+    assert all(re.fullmatch(r"/slow/\d+", row["path"]) and row["duration"] >= 50_000_000 for row in answer["slowest"])
+    assert len(asked(least=50_000_000)["slowest"]) == 4
+    assert not any(row["duration"] > 49_000_000 for row in asked(most=49_000_000, limit=1000)["slowest"])
+    assert asked(role="made")["count"] == 0
+
+
+@pytest.mark.parametrize("wrong", [{"role": "both"}, {"limit": 1001}, {"steps": -1}, {"least": "x"}])
+def test_wrong_questions_are_refused(asked, wrong):
+    with pytest.raises(urllib.error.HTTPError) as error:
+        asked(**wrong)
+    assert error.value.code == 400
+    error.value.close()

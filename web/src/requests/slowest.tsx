@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slowest requests of what was chosen; each leads to what its thread did meanwhile.
+import { count, formatOf, safe } from '../format';
+import { isHere } from '../parts/click';
+import { slicesEvent, usualEvent } from '../state/events';
+import { type Link, writeLink } from '../state/link';
+import { usePage } from '../state/page';
+import { requestsText as words } from '../text/requests';
+import { NO_TIMELINE } from '../timeline/link';
+import { Origin } from '../timeline/time';
+import type { RequestRow, RequestsAnswer } from './answers';
+
+const AROUND = 0.1; // of its length, on each side of a request in its timeline
+const LEAST = 1000; // ns
+
+/** The timeline of a request: a little more than its time, with its thread chosen. */
+export function timelineOf(link: Link, row: RequestRow, origin: Origin): Link {
+	const start = row.end - row.duration, more = Math.max(row.duration * AROUND, LEAST);
+	const lane = `${row.pid}.${row.tid}`;
+	return { ...link, view: 'timeline', isLive: false, timeline: { ...NO_TIMELINE, pinned: [lane], lane,
+		at: origin.wordOf(start + Math.floor(row.duration / 2)),
+		from: origin.wordOf(start - more), to: origin.wordOf(row.end + more) } };
+}
+
+/** Its profile: what its thread did in its time. Other requests that the thread served meanwhile are in it, too. */
+export function profileOf(link: Link, row: RequestRow, origin: Origin, event: string): Link {
+	return { ...link, view: 'profile', event, isLive: false,
+		range: { from: origin.wordOf(row.end - row.duration), to: origin.wordOf(row.end) },
+		filters: { ...link.filters, pid: String(row.pid), tid: String(row.tid) } };
+}
+
+function Go({ to, id, title, children }: { to: Link; id: string; title: string; children: string }) {
+	const { go } = usePage();
+	return <a class="button quiet" id={id} title={title} href={writeLink(to)} onClick={(event) => {
+		if (!isHere(event))
+			return;
+		event.preventDefault();
+		event.stopPropagation();
+		go(to);
+	}}>{children}</a>;
+}
+
+function outcomeOf(row: RequestRow): string {
+	if (row.open)
+		return words.unfinished;
+	return row.status ? String(row.status) : row.failed ? words.failedOne : words.ok;
+}
+
+export function Slowest({ answer }: { answer: RequestsAnswer }) {
+	const { link, status } = usePage();
+	const ns = formatOf('ns'), bytes = formatOf('bytes'), origin = new Origin(BigInt(answer.base));
+	const hasSlices = slicesEvent(status) !== '', event = usualEvent(status);
+	return <div class="wide requests-table" tabIndex={0} role="group" aria-label={words.slowest}>
+		<table class="rows" id="slowest">
+			<thead><tr>
+				<th>{words.took}</th><th title={words.firstHint}>{words.first}</th><th>{words.began}</th><th>{words.status}</th>
+				<th class="text">{words.request}</th><th class="text">{words.by}</th><th class="text">{words.peer}</th>
+				<th>{words.bytes}</th><th class="text">{words.id}</th><th />
+			</tr></thead>
+			<tbody>{answer.slowest.map((row, i) => <tr key={row.number} class={row.number === link.requests.chosen ? 'picked' : ''}>
+				<td>{ns(row.duration)}</td>
+				<td>{row.first_byte ? ns(row.first_byte) : '–'}</td>
+				<td title={origin.wallOf(row.end - row.duration)}>{origin.wallOf(row.end - row.duration).slice(11, 23)}</td>
+				<td class={row.failed ? 'warn' : ''}>{outcomeOf(row)}</td>
+				<td class="text" title={`${safe(row.endpoint)}\n${safe(row.path)}`}>{safe(row.path || row.endpoint)}</td>
+				<td class="text" title={`${safe(row.process)} ${row.pid}`}>{safe(row.comm)} <span class="hint">{row.tid}</span></td>
+				<td class="text">{words.peers[row.role]} <span class="hint">{safe(row.peer)}</span></td>
+				<td title={words.bytesHint}>{bytes(row.received)} / {bytes(row.sent)}</td>
+				<td class="text" title={safe(row.name)}><code>{safe(row.name)}</code></td>
+				<td class="row">
+					{hasSlices && <Go id={`request-timeline-${i}`} to={timelineOf(link, row, origin)} title={words.timelineHint}>{words.timeline}</Go>}
+					{event && <Go id={`request-profile-${i}`} to={profileOf(link, row, origin, event)} title={words.profileHint}>{words.profile}</Go>}
+				</td>
+			</tr>)}</tbody>
+		</table>
+		{answer.slowest.length === 0 && <p class="hint">{words.noneSlowest}</p>}
+		{answer.slowest.length > 0 && <p class="hint">{words.listed(count(answer.slowest.length))}</p>}
+	</div>;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of the view of requests, in English.
+import { many } from './flame_en';
+
+export const requests = {
+	name: 'Requests',
+	count: (n: string) => many(n, 'request'),
+	failedOf: (n: string) => `${n} failed`,
+	openOf: (n: string) => `${n} without a complete answer`,
+	openHint: 'When the film, or the connection, ended, the answer was not complete. No quantile counts these.',
+	cut: 'There are more endpoints than are kept apart: filters show them.',
+	role: 'Side',
+	roles: { served: 'served', made: 'made' },
+	peers: { served: 'from', made: 'to' },
+	both: 'Both sides',
+	endpoints: 'Endpoints',
+	endpoint: 'Endpoint',
+	unnamed: 'no name was kept',
+	requests: 'Requests',
+	failed: 'Failed',
+	open: 'Open',
+	times: { p50: 'p50', p90: 'p90', p99: 'p99', longest: 'Longest' },
+	hidden: (n: string) => `${n} more endpoints`,
+	map: 'When requests ended, and how long they took',
+	mapOf: (n: string) => `${many(n, 'request')} by their end and their length; the tables say the same in words`,
+	mapHint: 'When requests ended, and how long they took. Drag to list the requests of a part.',
+	atLeast: (length: string) => `${length} and longer`,
+	part: (least: string, most: string) => (most ? `${least} to ${most}, a part of the time` : `${least} and longer, a part of the time`),
+	allEndpoints: 'All endpoints',
+	wholeMap: 'All of the map',
+	slowest: 'Slowest requests',
+	took: 'Took', first: 'First byte', firstHint: 'From the first byte of the request to the first byte of the answer',
+	began: 'Began', status: 'Status', request: 'Request', by: 'Thread', peer: 'Peer', bytes: 'In / out',
+	bytesHint: 'Bytes that the process received and sent',
+	id: 'Id',
+	ok: 'ok', failedOne: 'failed', unfinished: 'unfinished',
+	timeline: 'Timeline',
+	timelineHint: 'What its thread did meanwhile, slice by slice',
+	profile: 'Profile',
+	profileHint: 'The stacks of its thread in its time',
+	listed: (n: string) => `The slowest ${n} of what is chosen above.`,
+	noneSlowest: 'No request fits what is chosen above.',
+	none: 'There are no requests in this time.',
+	noneHint: "Record them with 'stackcam record -e requests'.",
+};
+
+export type RequestsText = typeof requests;
