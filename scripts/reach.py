@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ALL = ["tests/e2e"]
 
 TRACER = ["trace"]
-SERVERS = ["server", "serve.", "agent", "play", "store", "timeline", "page/test_app"]
+SERVERS = ["server", "serve.", "agent", "play", "store", "timeline", "requests_api", "page/test_app"]
 SHOWN = ["output", "diff", "trace", "truth", "page", "server", "faults"]
 
 # Files that changed, and words of the names of those tests of e2e that they can reach. The first row that fits is

@@ -2,6 +2,7 @@
 """The API's answer about requests, of a real server's film: it says what the report says, and only that."""
 import json
 import re
+import signal
 import subprocess
 import sys
 import urllib.error
@@ -32,6 +33,8 @@ def film(shared_lab):
             for i in range(40):
                 assert answers(port, "/fast")
                 assert i % 10 or answers(port, f"/slow/{i}")
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=20) == 0, recorder.stderr.read()
         yield film
     finally:
         server.terminate()

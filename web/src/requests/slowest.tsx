@@ -55,7 +55,7 @@ export function Slowest({ answer }: { answer: RequestsAnswer }) {
 			<thead><tr>
 				<th>{words.took}</th><th title={words.firstHint}>{words.first}</th><th>{words.began}</th><th>{words.status}</th>
 				<th class="text">{words.request}</th><th class="text">{words.by}</th><th class="text">{words.peer}</th>
-				<th>{words.bytes}</th><th class="text">{words.id}</th><th />
+				<th>{words.bytes}</th><th class="text">{words.id}</th><th class="text">{words.more}</th>
 			</tr></thead>
 			<tbody>{answer.slowest.map((row, i) => <tr key={row.number} class={row.number === link.requests.chosen ? 'picked' : ''}>
 				<td>{ns(row.duration)}</td>
