@@ -71,7 +71,10 @@ static enum critical_end end_of_wait(const struct walk *w, const struct history_
 										  : CRITICAL_OPEN;
 	if (class == WAIT_DISK)
 		return CRITICAL_DEVICE;
-	if (slice->context == FILM_WAIT_BY_TIMER || class == WAIT_SLEEP)
+	/* no other interrupt ends a wait for a futex */
+	if (slice->context == FILM_WAIT_BY_TIMER || class == WAIT_SLEEP ||
+	    (class == WAIT_LOCK &&
+	     (slice->context == FILM_WAIT_BY_INTERRUPT || slice->context == FILM_WAIT_BY_SOFTIRQ)))
 		return CRITICAL_TIMER;
 	if (is_of_network(class) && slice->context != FILM_WAIT_BY_THREAD)
 		return CRITICAL_NETWORK;
@@ -102,7 +105,7 @@ static bool is_too_deep(struct walk *w)
 	return true;
 }
 
-/* The same of a wait that has not ended, whose lock's holder is known. */
+/* Whether the lock's holder is to be followed, which has not ended the wait. */
 static bool is_held(struct walk *w, const struct history_slice *slice)
 {
 	return slice->flags & HISTORY_HELD && !is_visited(w, slice->waker) &&
@@ -120,7 +123,7 @@ static bool is_followed(struct walk *w, const struct history_slice *slice)
 	if (!slice_is_wait(slice->kind) || slice->end != w->now || !slice->waker ||
 	    slice->waker == slice->thread)
 		return false;
-	if (slice->flags & FILM_WAIT_OPEN)
+	if (slice->flags & (FILM_WAIT_OPEN | HISTORY_HELD))
 		return is_held(w, slice);
 	if (slice->context != FILM_WAIT_BY_THREAD && slice->context != FILM_WAIT_BY_EITHER)
 		return false;

@@ -91,16 +91,24 @@ const struct explain_lock *explain_lock_of(const struct explain_locks *locks,
 	return &locks->all.at[low];
 }
 
+/* It has not ended, or its time was over. */
+static bool is_without_waker(const struct history_slice *slice)
+{
+	return slice->flags & FILM_WAIT_OPEN || !slice->waker ||
+	       (slice->context != FILM_WAIT_BY_THREAD && slice->context != FILM_WAIT_BY_EITHER);
+}
+
 void explain_locks_hold(const struct explain_locks *locks, struct histories *histories)
 {
 	for (size_t i = 0; i < histories->count; i++) {
 		struct history_slice *slice = &histories->slices[i];
 		const struct explain_lock *lock;
 
-		if (slice->kind != SLICE_WAIT + WAIT_LOCK || !(slice->flags & FILM_WAIT_OPEN))
+		if (slice->kind != SLICE_WAIT + WAIT_LOCK || !is_without_waker(slice))
 			continue;
 		lock = explain_lock_of(locks, slice);
-		if (lock && lock->sure == FILM_HOLDER_OWNER && lock->holder != slice->thread) {
+		if (lock && lock->holder && lock->holder != slice->thread &&
+		    (lock->sure == FILM_HOLDER_OWNER || lock->sure == FILM_HOLDER_LAST)) {
 			slice->waker = lock->holder;
 			slice->flags |= HISTORY_HELD;
 		}

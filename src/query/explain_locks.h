@@ -28,8 +28,8 @@ const struct explain_lock *explain_lock_of(const struct explain_locks *locks,
 					   const struct history_slice *slice);
 
 /*
- * Tells the histories the holders of locks for which threads wait still when the time, or their
- * life, ends: they are what those waits wait for, though they have not ended them.
+ * Tells the histories the holders of locks whose waits no thread has ended, as they go on or as
+ * their time was over: they are what those waits wait for.
  */
 void explain_locks_hold(const struct explain_locks *locks, struct histories *histories);
 

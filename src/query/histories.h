@@ -20,7 +20,7 @@ struct history_slice {
 
 /* Beside enum film_wait_flag and enum film_turn_flag: */
 enum history_flag {
-	/* a wait for a lock that goes on: its waker is the lock's holder, which has not ended it */
+	/* a wait for a lock that no thread has ended: its waker is the lock's holder */
 	HISTORY_HELD = 1u << 31,
 	/* the waker's process has the other end of the connection that was waited for */
 	HISTORY_PEER = 1u << 30,

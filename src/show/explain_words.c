@@ -130,6 +130,13 @@ static void place_words(struct explainer *e, uint32_t stack, struct buf *words)
 		buf_printf(words, " in %s", name);
 }
 
+/* HotSpot's thread that stops the others, to collect garbage say, wakes them behind that. */
+static bool is_safepoint(const struct explainer *e, const struct explain_part *part)
+{
+	return part->is_followed && !part->lock &&
+	       !strcmp(e->film->threads[part->waker].comm, "VM Thread");
+}
+
 static void wait_part_words(struct explainer *e, const struct explain_part *part,
 			    const struct history_slice *slice, struct buf *words)
 {
@@ -139,7 +146,10 @@ static void wait_part_words(struct explainer *e, const struct explain_part *part
 		buf_put_text(words, "waiting");
 		place_words(e, slice->stack, words);
 		buf_put_text(words, " for ");
-		lock_words(e, part, slice, words);
+		if (is_safepoint(e, part))
+			buf_put_text(words, "a pause of the Java virtual machine,");
+		else
+			lock_words(e, part, slice, words);
 		return;
 	} else if (slice->object) {
 		buf_printf(words, objects[class] ? objects[class] : "waiting in %s for ",
@@ -351,6 +361,8 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 	}
 	if (part->ended == CRITICAL_READY)
 		return "ready";
+	if (is_safepoint(e, part))
+		return "safepoint";
 	if (part->slice != HISTORY_NONE && !part->lock && explain_is_condition(slice_of(e, part)))
 		return "condition";
 	return slice_kind_name(part->kind);

@@ -135,7 +135,7 @@ static void does_not_follow_what_cannot_be(void **state)
 	add(&g, 4, 0, 100, SLICE_ON_CPU);
 	assert_string_equal(tell(&g, 1, 0, 90),
 			    "1 unfilmed 0-50; 1 unfilmed 50-60; 1 network 60-70; 1 unfilmed 70-80; "
-			    "1 unknown 80-90");
+			    "1 timer 80-90");
 }
 
 static void marks_what_is_lost_or_was_not_there(void **state)
@@ -210,9 +210,9 @@ static bool has_cause(const struct graph *g, const struct window *w,
 	if (!slice_is_wait(slice->kind) || !slice->waker || slice->waker == slice->thread)
 		return false;
 	if (slice->flags & HISTORY_HELD)
-		return slice->end == w->to && !is_on_the_way(w, slice->waker) &&
+		return slice->end <= w->to && !is_on_the_way(w, slice->waker) &&
 		       g->first[slice->waker] < g->first[slice->waker + 1] &&
-		       g->slices[g->first[slice->waker]].start < w->to;
+		       g->slices[g->first[slice->waker]].start < slice->end;
 	if (slice->flags & FILM_WAIT_OPEN || slice->end > w->to)
 		return false;
 	if (slice->context != FILM_WAIT_BY_THREAD && slice->context != FILM_WAIT_BY_EITHER)
@@ -304,6 +304,9 @@ static void make_graph(struct graph *g, uint64_t seed)
 		if (!slice_is_wait(slice->kind))
 			continue;
 		choose_waker(g, slice);
+		/* its time was over */
+		if (slice->kind == SLICE_WAIT + WAIT_LOCK && slice->waker && !number(g, 8))
+			slice->flags |= HISTORY_HELD;
 		if (slice->end == LAST && number(g, 2)) {
 			slice->flags |= FILM_WAIT_OPEN;
 			if (slice->kind == SLICE_WAIT + WAIT_LOCK && slice->waker)
