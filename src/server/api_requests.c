@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Requests that programs served and made. Times are ns since `base`, as of the timeline: its readers
- * go from one to the other.
+ * Requests that programs served and made. Times are ns since `base`, as of the timeline: its
+ * readers go from one to the other.
  */
 #include <errno.h>
 #include <inttypes.h>
