@@ -2,7 +2,7 @@
 # Completion for bash: verbs, options, and values that are known. Needs nothing but bash.
 
 # What is filmed with -e. The help of 'stackcam record' has the same, with words.
-_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc go-wait go-queue go-idle requests"
+_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse go-wait go-queue go-idle requests"
 
 _stackcam_reply()
 {
@@ -78,12 +78,12 @@ _stackcam_cgroups()
 _stackcam_options()
 {
 	local question="-e --event -p --pid -t --tid -n --comm --name --focus --ignore --from --to
-		--wait --idle --by --lines --inlines --native --raw"
+		--wait --idle --leaks --by --lines --inlines --native --raw"
 
 	case $1 in
 	record)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -u --user
-			--no-randomize-addr -e --event --min-wait --wait-stacks --fault-period --mem-interval --go-min-wait
+			--no-randomize-addr -e --event --min-wait --wait-stacks --fault-period --mem-interval --exact --go-min-wait
 			-F --frequency -d --duration -o --output --label --kernel-only --user-only
 			--lines --inlines -q --quiet -h --help"
 		;;

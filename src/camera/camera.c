@@ -338,7 +338,7 @@ static int start_sources(struct camera *camera, struct fail *why)
 	int err;
 
 	/* what it maps and executes later is probed too */
-	if (camera->added && needs(camera, SOURCE_IMAGES))
+	if (camera->added && (needs(camera, SOURCE_IMAGES) || needs(camera, SOURCE_PROCESSES)))
 		samples_follow(camera->samples, camera->added);
 	err = sources_start(&camera->sources, why);
 	if (err || !needs(camera, SOURCE_IMAGES))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * mem-alloc: what programs allocate, of those that libstackcam-memory.so was loaded into. The
- * library chooses samples (inject/memory.c); here each becomes what it stands for: an allocation of
- * s bytes is a sample with a probability of 1 - exp(-s / interval), and stands for s divided by
- * that.
+ * mem-alloc and mem-inuse: what programs allocate and hold, of those that libstackcam-memory.so was
+ * loaded into. The library chooses samples (inject/memory.c); here each becomes what it stands for:
+ * an allocation of s bytes is a sample with a probability of 1 - exp(-s / interval), and stands for
+ * s divided by that.
  */
 #include "camera/source.h"
 
@@ -17,6 +17,8 @@
 #include "../inject/memory_places.h"
 #include "bpf/mem_heap_abi.h"
 #include "camera/mem_library.h"
+#include "camera/mem_live.h"
+#include "camera/mem_seen.h"
 #include "camera/uprobes.h"
 #include "film/events.h"
 #include "probes.skel.h"
@@ -24,11 +26,21 @@
 /* As many samples as a CPU can have in a second, about: 2 GB/s by 512 KiB. */
 #define RATE 4000
 
+/* Its events, in the order in which source_mem_heap names them. */
+enum {
+	OF_ALLOC,
+	OF_INUSE,
+	EVENTS
+};
+
 struct mem_heap {
 	struct mem_library library;
 	struct uprobes *uprobes;
-	uint32_t alloc; /* the event of the film */
-	uint64_t damaged;
+	struct mem_live *live;
+	struct mem_seen *seen;
+	uint32_t of_film[EVENTS]; /* 0: it was not asked for */
+	uint64_t last;		  /* time of the last record */
+	uint64_t damaged, unfollowed;
 };
 
 static uint64_t interval_of(const struct source_settings *settings)
@@ -57,7 +69,7 @@ static int command(const struct source_settings *settings, struct command_enviro
 static unsigned int needs(const struct source *source)
 {
 	(void)source;
-	return SOURCE_STACKS | SOURCE_BEFORE_EXEC;
+	return SOURCE_STACKS | SOURCE_BEFORE_EXEC | SOURCE_PROCESSES;
 }
 
 static unsigned int rate(const struct source *source)
@@ -98,6 +110,8 @@ static int attach(struct source *source, struct fail *why)
 	err = mem_library_find(&heap->library, why);
 	if (err)
 		return err;
+	if (mem_live_new(&heap->live) || mem_seen_new(&heap->library, &heap->seen))
+		return fail_errno(why, -ENOMEM, NULL, "cannot record allocations");
 	uprobe_ways_probe(&ways);
 	err = uprobes_new(&programs, &ways, &heap->uprobes);
 	if (err)
@@ -106,18 +120,35 @@ static int attach(struct source *source, struct fail *why)
 			      heap->library.count, why);
 }
 
+static bool is_wanted(const struct source *source, unsigned int event)
+{
+	return !source->settings->events || source->settings->events & 1u << event;
+}
+
 static void add_events(struct source *source)
 {
-	struct film_event event = event_from(EVENT_MEM_ALLOC, "libstackcam-memory");
+	static const enum event_id ids[EVENTS] = {EVENT_MEM_ALLOC, EVENT_MEM_INUSE};
 	struct mem_heap *heap = source->state;
 
-	source->event = heap->alloc = film_add_event(source->host->film, &event);
+	source->event = 0;
+	for (unsigned int i = 0; i < EVENTS; i++) {
+		struct film_event event = event_from(ids[i], "libstackcam-memory");
+
+		if (!is_wanted(source, i))
+			continue;
+		heap->of_film[i] = film_add_event(source->host->film, &event);
+		if (!source->event)
+			source->event = heap->of_film[i];
+	}
 }
 
 static int start(struct source *source, struct fail *why)
 {
+	struct mem_heap *heap = source->state;
+
 	(void)why;
 	add_events(source);
+	mem_seen_start(heap->seen, !source->host->selection->command);
 	return 0;
 }
 
@@ -142,23 +173,156 @@ static uint64_t weight_of(uint64_t bytes, uint64_t interval)
 static void take_alloc(struct source *source, const struct capture_record *record,
 		       const struct capture_handover *handover)
 {
-	uint64_t interval = interval_behind(record), weight;
+	const struct capture_identity *identity = &record->identity;
+	uint64_t interval = interval_behind(record);
 	struct mem_heap *heap = source->state;
-	struct samples_place place;
+	struct waiting_half half = {.key = identity->key, .pid = identity->pid};
 
 	heap->damaged += !interval;
-	if (!interval || !source_is_meant(source, &record->identity))
+	if (!interval || !source_is_meant(source, identity))
 		return;
-	place = samples_resolve(source->host->samples, record, handover);
-	weight = weight_of(record->identity.value & ~MEM_HEAP_UNFOLLOWED, interval);
-	samples_add(source->host->samples, heap->alloc, record->head.time, &place, weight);
+	half.time = record->head.time;
+	half.value = weight_of(identity->value & ~MEM_HEAP_UNFOLLOWED, interval);
+	half.place = samples_resolve(source->host->samples, record, handover);
+	mem_seen_record(heap->seen, source->host->samples, (pid_t)identity->pid);
+	if (heap->of_film[OF_ALLOC])
+		samples_add(source->host->samples, heap->of_film[OF_ALLOC], half.time, &half.place,
+			    half.value);
+	if (!heap->of_film[OF_INUSE])
+		return;
+	if (identity->value & MEM_HEAP_UNFOLLOWED)
+		heap->unfollowed++;
+	else
+		mem_live_add(heap->live, &half);
+}
+
+/*
+ * One that is not known was allocated before the recording, or by the parent of a process that was
+ * forked, which still has it.
+ */
+static void take_free(struct source *source, const struct mem_heap_free *record)
+{
+	struct mem_heap *heap = source->state;
+
+	if (record->head.size == sizeof(*record))
+		mem_live_remove(heap->live, record->pid, record->address);
+	else
+		heap->damaged++;
 }
 
 static void take(struct source *source, const struct capture_head *head,
 		 const struct capture_handover *handover)
 {
+	struct mem_heap *heap = source->state;
+
+	heap->last = head->time;
 	if (head->kind == MEM_HEAP_ALLOC)
 		take_alloc(source, (const struct capture_record *)head, handover);
+	else if (head->kind == MEM_HEAP_FREE)
+		take_free(source, (const struct mem_heap_free *)head);
+}
+
+/* -- the lives of processes -------------------------------------------------------------------- */
+
+static unsigned int image_new(struct source *source, pid_t pid, const struct image *image)
+{
+	struct mem_heap *heap = source->state;
+
+	if (heap && heap->seen && source->host->samples)
+		mem_seen_image(heap->seen, source->host->samples, pid, image);
+	return 0;
+}
+
+/* It runs another program from now on, or none. */
+static void process_gone(struct source *source, pid_t pid)
+{
+	struct mem_heap *heap = source->state;
+
+	if (heap && heap->of_film[OF_INUSE] && heap->last)
+		mem_live_ended(heap->live, source->host->film, heap->of_film[OF_INUSE],
+			       (uint32_t)pid, heap->last);
+}
+
+static void process_ended(struct source *source, pid_t pid)
+{
+	struct mem_heap *heap = source->state;
+
+	if (heap && heap->seen && source->host->samples)
+		mem_seen_ended(heap->seen, source->host->samples, pid);
+}
+
+/* -- ticks and ends ---------------------------------------------------------------------------- */
+
+static void tell_losses(struct source *source)
+{
+	const struct mem_heap *heap = source->state;
+	const struct waiting_counts counts = mem_live_counts(heap->live);
+	const struct {
+		const char *words;
+		uint64_t count;
+	} losses[] = {
+		{"allocation lost: its record is damaged", heap->damaged},
+		{"memory in use left out: the program held too many samples", heap->unfollowed},
+		{"memory in use left out: the recorder held too many samples", counts.evicted},
+		{"memory in use left out: no memory", counts.refused},
+	};
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		if (losses[i].count)
+			film_loss(source->host->film, source->event, losses[i].words,
+				  losses[i].count);
+	mem_seen_tell(heap->seen, source->host->film, source->event, heap->of_film[OF_INUSE] != 0);
+}
+
+static void tell_inuse(struct source *source, uint64_t now)
+{
+	struct mem_heap *heap = source->state;
+
+	if (heap->of_film[OF_INUSE])
+		mem_live_tell(heap->live, source->host->film, heap->of_film[OF_INUSE], now);
+}
+
+static void tick(struct source *source, uint64_t now)
+{
+	struct mem_heap *heap = source->state;
+
+	if (heap->of_film[OF_INUSE])
+		mem_live_tick(heap->live, source->host->film, heap->of_film[OF_INUSE], now);
+	tell_losses(source);
+}
+
+static void closing(struct source *source)
+{
+	struct mem_heap *heap = source->state;
+
+	if (heap->last)
+		tell_inuse(source, heap->last);
+	tell_losses(source);
+}
+
+static void finish(struct source *source, uint64_t now)
+{
+	tell_inuse(source, now);
+	tell_losses(source);
+}
+
+static uint32_t thread_of(void *context, uint32_t pid)
+{
+	const struct source *source = context;
+	const struct process *process = samples_process(source->host->samples, (pid_t)pid);
+
+	return process ? samples_other_thread(source->host->samples, (pid_t)pid, (pid_t)pid,
+					      process->start, process->comm)
+		       : 0;
+}
+
+static void turn(struct source *source)
+{
+	struct mem_heap *heap = source->state;
+
+	add_events(source);
+	if (heap->of_film[OF_INUSE])
+		mem_live_turn(heap->live, source->host->samples, thread_of, source);
 }
 
 static void detach(struct source *source)
@@ -173,15 +337,22 @@ static void detach(struct source *source)
 
 static void free_state(struct source *source)
 {
+	struct mem_heap *heap = source->state;
+
 	detach(source);
-	free(source->state);
+	if (heap) {
+		mem_live_free(heap->live);
+		mem_seen_free(heap->seen);
+	}
+	free(heap);
 }
 
-static const char *const events[] = {"mem-alloc", NULL};
+static const char *const events[] = {"mem-alloc", "mem-inuse", NULL};
 
 static const struct source_option options[] = {
 	{"mem-interval", 0, false, "BYTES",
-	 "of mem-alloc: mean bytes between samples, 1 to 1073741824 (default 524288); 1: each "
+	 "of mem-alloc and mem-inuse: mean bytes between samples, 1 to 1073741824 (default "
+	 "524288); 1: each "
 	 "allocation is one",
 	 1, 1 << 30, MEMORY_INTERVAL_USUAL},
 	{0},
@@ -198,7 +369,13 @@ const struct source_type source_mem_heap = {
 	.attach = attach,
 	.start = start,
 	.take = take,
-	.turn = add_events,
+	.tick = tick,
+	.closing = closing,
+	.turn = turn,
 	.detach = detach,
+	.finish = finish,
 	.free = free_state,
+	.image_new = image_new,
+	.process_gone = process_gone,
+	.process_ended = process_ended,
 };

@@ -99,6 +99,7 @@ enum source_needs {
 	SOURCE_BEFORE_EXEC = 4,
 	/* it takes stacks of threads that do not run, and so of all processes soon */
 	SOURCE_RESTING = 8,
+	SOURCE_PROCESSES = 16, /* hear of a command's process, and its children, whatever they do */
 };
 
 /* What has become of a file that a target maps. */

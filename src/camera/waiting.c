@@ -246,6 +246,21 @@ size_t waiting_empty(struct waiting *waiting,
 	return count;
 }
 
+void waiting_each(struct waiting *waiting, uint32_t pid,
+		  void (*each)(void *context, struct waiting_half *half), void *context)
+{
+	int kind = pid ? BY_PROCESS : BY_AGE;
+	uint32_t number =
+		pid ? list_from(map_get(&waiting->processes, pid)).first : waiting->all.first;
+
+	while (number) {
+		struct entry *entry = entry_at(waiting, number);
+
+		number = entry->in[kind].after;
+		each(context, &entry->half);
+	}
+}
+
 struct waiting_counts waiting_counts(const struct waiting *waiting)
 {
 	return waiting->counts;

@@ -55,6 +55,13 @@ size_t waiting_forget(struct waiting *waiting, uint32_t pid);
 size_t waiting_empty(struct waiting *waiting,
 		     void (*each)(void *context, const struct waiting_half *half), void *context);
 
+/*
+ * Calls each() for all of a process, or for all (pid 0), the oldest first; each must not use the
+ * table, but may change the place.
+ */
+void waiting_each(struct waiting *waiting, uint32_t pid,
+		  void (*each)(void *context, struct waiting_half *half), void *context);
+
 struct waiting_counts {
 	size_t now;	   /* that wait */
 	uint64_t evicted;  /* too many waited: the oldest made room; */

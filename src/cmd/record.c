@@ -48,6 +48,8 @@ static const char help[] =
 	"      --label KEY=VALUE   a label of the film, such as env=prod; may be repeated\n"
 	"      --kernel-only       only time in the kernel, only kernel frames\n"
 	"      --user-only         only time in user code, only user frames\n"
+	"      --exact             of mem-alloc and mem-inuse: every allocation, not a sample of "
+	"them\n"
 	"      --lines             look up source lines (slower end; 'stackcam resolve' can do it "
 	"later)\n"
 	"      --inlines           and inlined functions\n"
@@ -63,7 +65,8 @@ enum {
 	OPT_KERNEL_ONLY = 256,
 	OPT_USER_ONLY,
 	OPT_LINES,
-	OPT_INLINES
+	OPT_INLINES,
+	OPT_EXACT
 };
 
 static const struct option long_options[] = {
@@ -73,6 +76,7 @@ static const struct option long_options[] = {
 	{"user-only", no_argument, NULL, OPT_USER_ONLY},
 	{"lines", no_argument, NULL, OPT_LINES},
 	{"inlines", no_argument, NULL, OPT_INLINES},
+	{"exact", no_argument, NULL, OPT_EXACT},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -103,6 +107,9 @@ static int take_option(int option, char **argv, struct record_options *o)
 		break;
 	case OPT_INLINES:
 		o->camera.symbols.inlines = true;
+		break;
+	case OPT_EXACT:
+		sources_set_value(&o->sources, "mem-interval", 1);
 		break;
 	case OPT_LINES:
 		o->camera.symbols.lines = true;

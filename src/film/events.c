@@ -156,6 +156,19 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "memory that programs allocate, by samples of allocations",
 			.abroad = {"mem_alloc", "memory_allocated"},
 		},
+	[EVENT_MEM_INUSE] =
+		{
+			.name = "mem-inuse",
+			.unit = "bytes",
+			.quantity = EVENT_BYTES,
+			.is_level = true,
+			.is_recordable = true,
+			.title = "Memory in use",
+			.rate = "bytes",
+			.noun = "samples",
+			.about = "memory that programs have allocated and hold",
+			.abroad = {"mem_inuse", "memory_in_use"},
+		},
 	[EVENT_GO_WAIT] =
 		{
 			.name = "go-wait",

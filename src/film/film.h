@@ -170,6 +170,8 @@ struct film_samples {
 	const uint32_t *thread; /* ids of film_thread */
 	const uint32_t *stack;	/* ids of film_stack; 0: no frame is known */
 	const uint64_t *value;
+	const uint64_t
+		*born; /* of memory in use (struct film_held); null: they have no such time */
 };
 
 /*
@@ -394,6 +396,26 @@ struct film_locks {
 	const uint64_t *end, *duration, *address, *value;
 	const uint32_t *thread, *stack, *waker, *waker_stack, *holder, *place, *flags, *kind, *sure,
 		*context;
+};
+
+/*
+ * Memory that a process holds at a moment: what is in use of it that one thread has allocated with
+ * one stack, about at one time. All rows of a process and a moment are one state of a level. One
+ * with a value of 0 says that it holds nothing.
+ */
+struct film_held {
+	uint64_t time;
+	uint64_t value; /* bytes */
+	uint64_t born;	/* when it was allocated, ns; at most time; 0: not known, or long before */
+	uint32_t thread, stack;
+	uint32_t count; /* of allocations, as far as they are known; 0: they are not */
+};
+
+/* A block of them, as columns, sorted by time. */
+struct film_helds {
+	size_t count;
+	const uint64_t *time, *value, *born;
+	const uint32_t *thread, *stack, *count_of;
 };
 
 /* What a request was made in. */

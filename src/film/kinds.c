@@ -287,6 +287,31 @@ enum {
 	REQUEST_COLUMNS = sizeof(request_columns) / sizeof(request_columns[0])
 };
 
+enum {
+	HELD_TIME,
+	HELD_THREAD,
+	HELD_STACK,
+	HELD_VALUE,
+	HELD_BORN,
+	HELD_REST
+};
+
+#define HELD(member, ...) \
+	LAYOUT_COLUMN(film_held, member, .view = offsetof(struct film_helds, member), ##__VA_ARGS__)
+
+static const struct layout_column held_columns[] = {
+	[HELD_TIME] = HELD(time),
+	[HELD_THREAD] = HELD(thread, .id_of = LAYOUT_THREAD),
+	[HELD_STACK] = HELD(stack, .id_of = LAYOUT_STACK),
+	[HELD_VALUE] = HELD(value),
+	[HELD_BORN] = HELD(born),
+	LAYOUT_COLUMN(film_held, count, .view = offsetof(struct film_helds, count_of)),
+};
+
+enum {
+	HELD_COLUMNS = sizeof(held_columns) / sizeof(held_columns[0])
+};
+
 static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 	[FILM_BLOCK_SAMPLES] =
 		{
@@ -400,6 +425,20 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.stack = &request_columns[REQUEST_STACK],
 			.sorted = true,
 			.lost = LOST_REQUEST,
+		},
+	[FILM_BLOCK_HELD] =
+		{
+			.name = "held",
+			.layout = {held_columns, HELD_COLUMNS, sizeof(struct film_held),
+				   sizeof(struct film_helds)},
+			.span = FILM_SPAN_TIMES,
+			.time = &held_columns[HELD_TIME],
+			.total = &held_columns[HELD_VALUE],
+			.thread = &held_columns[HELD_THREAD],
+			.stack = &held_columns[HELD_STACK],
+			.born = &held_columns[HELD_BORN],
+			.sorted = true,
+			.lost = LOST_SAMPLE,
 		},
 };
 

@@ -37,6 +37,7 @@ union film_view {
 	struct film_locks locks;
 	struct film_turns turns;
 	struct film_requests requests;
+	struct film_helds held;
 };
 
 struct film_kind {
@@ -55,6 +56,7 @@ struct film_kind {
 	 * and value.
 	 */
 	const struct layout_column *thread, *stack;
+	const struct layout_column *born; /* of memory in use; null: it has none */
 	/* by time, and blocks by the first of it; else both are in the order of writing */
 	bool sorted;
 	bool many; /* millions a second: they are not copied before they are packed */

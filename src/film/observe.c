@@ -82,6 +82,11 @@ void film_lock(struct film_writer *w, uint32_t event, const struct film_lock *lo
 	film_put(w, FILM_BLOCK_LOCKS, event, 0, 0, lock, 1);
 }
 
+void film_held(struct film_writer *w, uint32_t event, const struct film_held *held)
+{
+	film_put(w, FILM_BLOCK_HELD, event, 0, 0, held, 1);
+}
+
 void film_request(struct film_writer *w, uint32_t event, const struct film_request *request)
 {
 	film_put(w, FILM_BLOCK_REQUESTS, event, 0, 0, request, 1);

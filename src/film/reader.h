@@ -134,6 +134,9 @@ bool film_has_locks(const struct film *film, uint32_t event);
 bool film_has_turns(const struct film *film, uint32_t event);
 bool film_has_requests(const struct film *film, uint32_t event);
 
+/* Whether it has memory in use, whose rows say when it was allocated. */
+bool film_has_held(const struct film *film, uint32_t event);
+
 /* How many calls of an event the film holds, from the block rows alone. */
 uint64_t film_call_count(struct film *film, uint32_t event);
 

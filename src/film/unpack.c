@@ -179,5 +179,6 @@ struct film_samples film_view_samples(const struct film_kind *kind, const union 
 		.thread = view_column(view, kind->thread),
 		.stack = view_column(view, kind->stack),
 		.value = view_column(view, kind->total),
+		.born = kind->born ? view_column(view, kind->born) : NULL,
 	};
 }

@@ -424,6 +424,11 @@ bool film_has_requests(const struct film *film, uint32_t event)
 	return has_blocks(film, event, FILM_BLOCK_REQUESTS);
 }
 
+bool film_has_held(const struct film *film, uint32_t event)
+{
+	return has_blocks(film, event, FILM_BLOCK_HELD);
+}
+
 uint64_t film_turns_end(const struct film *film, uint32_t event)
 {
 	const struct film_private *p = film->private;

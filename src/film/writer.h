@@ -102,6 +102,9 @@ void film_lock(struct film_writer *w, uint32_t event, const struct film_lock *lo
  */
 void film_turn(struct film_writer *w, uint32_t event, const struct film_turn *turn);
 
+/* A part of what a process holds at a moment. */
+void film_held(struct film_writer *w, uint32_t event, const struct film_held *held);
+
 /* A request that is over, or will not be followed any further. */
 void film_request(struct film_writer *w, uint32_t event, const struct film_request *request);
 

@@ -26,6 +26,7 @@ const char question_help[] =
 	"also\n"
 	"                        channel, select, sync, network, gc; other\n"
 	"      --idle            of off-cpu: also waits for new work, and stopped threads\n"
+	"      --leaks TIME      of mem-inuse: only what was allocated that long before, 60s say\n"
 	"      --by WHAT[,WHAT…] group by process, thread, image, label; of waits by wait, waker;\n"
 	"                          of waits for locks by lock, holder\n"
 	"      --lines           split functions by source line\n"
@@ -111,6 +112,15 @@ static int take_waits(struct filter *f, const char *value, struct fail *why)
 	}
 }
 
+static int take_leaks(struct filter *f, const char *value, struct fail *why)
+{
+	if (text_parse_time(value, 1000000000, &f->leaks) || !f->leaks)
+		return fail(why, -EINVAL, NULL,
+			    "--leaks takes a time such as 60s or 500ms, not '%s'", value);
+	f->leaks_text = value;
+	return 0;
+}
+
 /* Whatever the film is. */
 static bool ends_too_early(const struct filter *f)
 {
@@ -158,6 +168,8 @@ int question_take(struct question *q, int option, const char *value, struct fail
 	case QUESTION_IDLE:
 		q->idle = true;
 		return 0;
+	case QUESTION_LEAKS:
+		return take_leaks(f, value, why);
 	case QUESTION_WAIT:
 		return take_waits(f, value, why);
 	case QUESTION_LINES:
@@ -191,8 +203,9 @@ void question_free(struct question *q)
 
 bool filter_is_set(const struct filter *f)
 {
-	return f->keeps || f->waits || f->pids.count || f->tids.count || f->comms.count ||
-	       f->focus || f->ignore || f->from.kind != WHEN_OPEN || f->to.kind != WHEN_OPEN;
+	return f->keeps || f->waits || f->leaks || f->pids.count || f->tids.count ||
+	       f->comms.count || f->focus || f->ignore || f->from.kind != WHEN_OPEN ||
+	       f->to.kind != WHEN_OPEN;
 }
 
 static void describe_numbers(const char *option, const uint32_t *at, size_t count,
@@ -227,6 +240,8 @@ void filter_describe(const struct filter *f, struct buf *words)
 	vec_foreach (&f->comms, glob)
 		describe_text("--comm", *glob, words);
 	describe_waits(f->waits, words);
+	if (f->leaks)
+		buf_printf(words, "%s--leaks %s", words->count ? " " : "", f->leaks_text);
 	if (f->focus)
 		describe_text("--focus", f->focus_text, words);
 	if (f->ignore)

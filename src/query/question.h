@@ -23,6 +23,11 @@ struct filter {
 	struct when from, to;
 	/* a bit for each enum wait_class that counts; 0: all, and what is no wait */
 	uint64_t waits;
+	/*
+	 * of memory in use: only what had been allocated at least that long before, ns; 0: all
+	 */
+	uint64_t leaks;
+	const char *leaks_text;
 	/* which processes count, by their id in the film; null: all */
 	bool (*keeps)(void *context, const struct film *film, uint32_t process);
 	void *keeps_context;
@@ -72,6 +77,7 @@ enum question_option {
 	QUESTION_RAW,
 	QUESTION_WAIT,
 	QUESTION_IDLE,
+	QUESTION_LEAKS,
 };
 
 #define QUESTION_SHORT_OPTIONS "e:p:t:n:"
@@ -90,6 +96,7 @@ enum question_option {
 	{"by", required_argument, NULL, QUESTION_BY},                                              \
 	{"wait", required_argument, NULL, QUESTION_WAIT},                                          \
 	{"idle", no_argument, NULL, QUESTION_IDLE},                                                \
+	{"leaks", required_argument, NULL, QUESTION_LEAKS},                                                \
 	{"lines", no_argument, NULL, QUESTION_LINES},                                              \
 	{"inlines", no_argument, NULL, QUESTION_INLINES},                                          \
 	{"native", no_argument, NULL, QUESTION_NATIVE},                                            \

@@ -15,6 +15,7 @@ struct collector {
 	uint32_t *of_stack;
 	struct map of_pair;
 	uint64_t *last; /* of a level: by process, when its state is taken */
+	uint64_t leaks; /* what must have been there for so long before, ns; 0: all */
 	int err;	/* why take_samples() ended the walk */
 };
 
@@ -53,6 +54,9 @@ static int take_samples(void *context, const struct film_samples *samples)
 		if (!c->kept->threads[thread] || !c->kept->stacks[stack])
 			continue;
 		if (c->last && samples->time[i] != c->last[view->film->threads[thread].process])
+			continue;
+		/* when it was allocated is known to be before the film, or it is not known */
+		if (c->leaks && c->last && samples->born[i] + c->leaks > samples->time[i])
 			continue;
 		if (view->group == VIEW_THREAD)
 			group = thread;
@@ -167,7 +171,7 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 		      uint64_t from, uint64_t to, struct fail *why)
 {
 	struct film *film = view->film;
-	struct collector c = {.view = view, .kept = kept};
+	struct collector c = {.view = view, .kept = kept, .leaks = kept->leaks};
 	uint32_t event = (uint32_t)(view->event - film->events);
 	int err = -ENOMEM;
 
@@ -175,6 +179,11 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 		c.last = level_last(film, event, from, to, why);
 		if (!c.last)
 			return err;
+	}
+	if (kept->leaks && !film_has_held(film, event)) {
+		free(c.last);
+		return fail(why, -EINVAL, "-e mem-inuse --leaks TIME shows what is in use for long",
+			    "--leaks says nothing of %s", view->event->name);
 	}
 	if (fold_stacks(film, shape, &view->fold)) {
 		free(c.last);

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mem-alloc: who allocates memory. tests/programs/allocates.c says what each of its functions has got."""
+"""mem-alloc and mem-inuse: who allocates memory, and holds it. tests/programs/allocates.c says what each of its functions has got."""
 
 import math
 import os
+import signal
 import subprocess
 
 import pytest
 
-from harness import PATIENCE, needs_root
+from harness import PATIENCE, needs_root, wait_until
 
 pytestmark = needs_root
 
@@ -97,3 +98,81 @@ def test_intervals_that_are_none_are_refused(lab):
         done = subprocess.run([lab.stackcam, "record", "-e", "mem-alloc", "--mem-interval", interval, "--", "true"],
                               check=False, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 2 and "--mem-interval takes a number" in done.stderr, done.stderr
+
+
+@pytest.fixture(scope="module", name="held")
+def fixture_held(shared_lab):
+    return record(shared_lab, shared_lab.program("allocates"), 4, events="mem-alloc,mem-inuse")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_in_use_at_the_end(held, name):
+    truth = truth_of(held.recording.stdout)[name][1]
+    assert near(of_function(held, "mem-inuse", name), truth), held.explain()
+
+
+def test_the_leak_is_named_first(held):
+    stacks = sorted(held.folded("-e", "mem-inuse"), key=lambda row: -row[1])
+    assert stacks[0][0][-2:] == ("leaks", "malloc"), stacks
+    assert not held.json("-e", "mem-inuse")["loss"], held.explain()
+
+
+def test_exactly(lab):
+    """Every allocation: not an estimate, but the bytes themselves."""
+    film = record(lab, lab.program("allocates"), 1, "few", events="mem-alloc,mem-inuse", options=("--exact",))
+    truth = truth_of(film.recording.stdout)
+    for name in FUNCTIONS:
+        assert of_function(film, "mem-alloc", name) == truth[name][0], (name, film.explain())
+        assert of_function(film, "mem-inuse", name) == truth[name][1], (name, film.explain())
+
+
+def test_only_what_is_old(lab):
+    """The program holds some bytes for a while, gets more, and ends: with an age, only the first ones."""
+    film = record(lab, lab.program("allocates"), 1, "old", events="mem-inuse")
+    truth = truth_of(film.recording.stdout)
+    assert near(of_function(film, "mem-inuse", "leaks"), truth["leaks"][1]), film.explain()
+    old = sum(value for stack, value in film.folded("-e", "mem-inuse", "--leaks", "1500ms") if "leaks" in stack)
+    assert near(old, truth["leaks"][1] / 2), film.explain()
+    assert not film.folded("-e", "mem-inuse", "--leaks", "1h")
+
+
+def test_an_age_is_of_memory_in_use(held):
+    for words, options in (("says nothing of mem-alloc", ("-e", "mem-alloc", "--leaks", "1s")),
+                           ("--leaks takes a time", ("-e", "mem-inuse", "--leaks", "soon"))):
+        refused = held.report(*options, check=False)
+        assert refused.returncode and words in refused.stderr
+
+
+def test_a_child_holds_what_it_has_allocated(lab):
+    """Not what its parent gave it: both hold as much as one of them has allocated."""
+    film = record(lab, lab.program("allocates"), 1, "fork", events="mem-inuse")
+    truth = truth_of(film.recording.stdout)
+    for name in ("cleared", "moved", "leaks"):
+        assert near(of_function(film, "mem-inuse", name), 2 * truth[name][1]), (name, film.explain())
+
+
+def test_a_static_program_is_said(lab):
+    film = record(lab, lab.program("allocates-static"), 1, events="mem-alloc,mem-inuse")
+    done = film.report(check=False)
+    assert "it is linked statically" in done.stdout + done.stderr
+
+
+def test_a_program_with_its_own_malloc_is_said(lab):
+    film = record(lab, lab.program("allocates_own"), 1)
+    done = film.report(check=False)
+    assert "brings its own malloc()" in done.stdout + done.stderr
+
+
+def test_the_recorder_is_killed(lab, tmp_path):
+    """The program does not notice: its output and its status are what they are without a recorder."""
+    program = lab.program("allocates")
+    plain = subprocess.run([program, "1", "long"], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    with subprocess.Popen([lab.stackcam, "record", "-q", "-e", "mem-alloc,mem-inuse", "--mem-interval", "4096", "-o",
+                           tmp_path / "killed.film", "--", program, "1", "long", str(tmp_path / "done")],
+                          stdout=subprocess.PIPE, text=True) as recorder:
+        assert recorder.stdout.readline() == "begins\n"
+        os.kill(recorder.pid, signal.SIGKILL)
+        assert recorder.wait() == -signal.SIGKILL
+        said = "begins\n" + recorder.stdout.read()
+    assert said == plain.stdout
+    assert wait_until((tmp_path / "done").exists)

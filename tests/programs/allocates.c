@@ -5,14 +5,17 @@
  *
  *	NAME ALLOCATED HELD
  *
- *	allocates [THREADS [fork|exec|dlopen LIBRARY]]
+ *	allocates [THREADS [fork|exec|few|old|long [FILE]|dlopen LIBRARY]]
  *
  * The functions run in THREADS threads (1) at once. "leaks" is the one that holds most of what it
  * has got. With fork, a child does the same once more; with exec, the program is executed anew.
+ * few: a thousandth of all. old: two seconds later, leaks runs once more. long: all runs three
+ * times between "begins" and the sums, and then FILE is made.
  */
 #ifndef STATIC
 #include <dlfcn.h>
 #endif
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
@@ -33,6 +36,9 @@ enum {
 	FUNCTIONS
 };
 
+/* How much of all: 1000, or 1. */
+static unsigned long scale = 1000;
+
 static const char *const names[FUNCTIONS] = {"small", "large",	 "cleared",
 					     "moved", "aligned", "leaks"};
 static unsigned long allocated[FUNCTIONS], held[FUNCTIONS];
@@ -51,12 +57,12 @@ static void use(void *memory)
 	__asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-/* 400 MiB in blocks of some hundred bytes, each given back at once. */
+/* Blocks of some hundred bytes, each given back at once. */
 static void KEPT small(void)
 {
 	unsigned long got = 0;
 
-	for (unsigned long i = 0; got < 400 * MIB; i++) {
+	for (unsigned long i = 0; got < 400 * KIB * scale; i++) {
 		unsigned long size = 100 + i * 37 % 300;
 		void *memory = malloc(size);
 
@@ -69,26 +75,28 @@ static void KEPT small(void)
 
 static void KEPT large(void)
 {
-	for (int i = 0; i < 100; i++) {
+	unsigned long times = scale / 10 + 1;
+
+	for (unsigned long i = 0; i < times; i++) {
 		void *memory = malloc(3 * MIB);
 
 		use(memory);
 		free(memory);
 	}
-	count(LARGE, 300 * MIB, 0);
+	count(LARGE, times * 3 * MIB, 0);
 }
 
-/* The last 50 MiB stay. */
+/* The last quarter stays. */
 static void KEPT cleared(void)
 {
-	for (unsigned long i = 0; i < 200 * KIB; i++) {
+	for (unsigned long i = 0; i < 200 * scale; i++) {
 		void *memory = calloc(16, 64);
 
 		use(memory);
-		if (i < 150 * KIB)
+		if (i < 150 * scale)
 			free(memory);
 	}
-	count(CLEARED, 200 * MIB, 50 * MIB);
+	count(CLEARED, 200 * scale * KIB, 50 * scale * KIB);
 }
 
 /* Blocks grow from 1 to 64 KiB: what each step asks for counts, and what the last one has. */
@@ -96,7 +104,7 @@ static void KEPT moved(void)
 {
 	unsigned long got = 0, kept = 0;
 
-	for (int i = 0; i < 1000; i++) {
+	for (unsigned long i = 0; i < scale; i++) {
 		void *memory = NULL;
 
 		for (unsigned long size = KIB; size <= 64 * KIB; size *= 2) {
@@ -111,7 +119,7 @@ static void KEPT moved(void)
 
 static void KEPT aligned(void)
 {
-	for (int i = 0; i < 20000; i++) {
+	for (unsigned long i = 0; i < 20 * scale; i++) {
 		void *a = NULL, *b = aligned_alloc(64, 4 * KIB), *c = memalign(256, 4 * KIB);
 
 		if (posix_memalign(&a, 4096, 4 * KIB))
@@ -123,14 +131,14 @@ static void KEPT aligned(void)
 		free(b);
 		free(c);
 	}
-	count(ALIGNED, 3 * 20000 * 4 * KIB, 0);
+	count(ALIGNED, 3 * 20 * scale * 4 * KIB, 0);
 }
 
 static void KEPT leaks(void)
 {
 	unsigned long got = 0, kept = 0;
 
-	for (int i = 0; got < 200 * MIB; i++) {
+	for (int i = 0; got < 200 * KIB * scale; i++) {
 		void *memory = malloc(2000);
 
 		use(memory);
@@ -178,6 +186,14 @@ int main(int argc, char **argv)
 		execl("/proc/self/exe", argv[0], argv[1], NULL);
 		return 1;
 	}
+	if (!strcmp(what, "few"))
+		scale = 1;
+	if (!strcmp(what, "long")) {
+		puts("begins");
+		fflush(stdout);
+		all(NULL);
+		all(NULL);
+	}
 	for (int i = 0; i < threads && i < 64; i++)
 		if (pthread_create(&made[i], NULL, all, NULL))
 			return 1;
@@ -192,6 +208,10 @@ int main(int argc, char **argv)
 		if (child < 0 || waitpid(child, &status, 0) != child || status)
 			return 1;
 	}
+	if (!strcmp(what, "old")) {
+		sleep(2);
+		leaks();
+	}
 	print();
-	return 0;
+	return !strcmp(what, "long") && argc > 3 && creat(argv[3], 0600) < 0;
 }

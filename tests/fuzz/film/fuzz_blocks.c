@@ -310,6 +310,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 15:
 		take_kind(FILM_BLOCK_TURNS, block, packed, (uint32_t)count);
 		break;
+	case 16:
+		take_kind(FILM_BLOCK_HELD, block, packed, (uint32_t)count);
+		break;
 	default:
 		call_round_trip(data + 3, size - 3);
 	}
