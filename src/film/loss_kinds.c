@@ -14,7 +14,7 @@ static const struct {
 	{"a probe interrupted others ", FILM_LOSS_SAMPLE},
 	{"sample: ", FILM_LOSS_SAMPLE},
 	{"call lost", FILM_LOSS_SAMPLE},
-	{"call not shown", FILM_LOSS_SAMPLE},
+	{"call not shown: a value of its condition", FILM_LOSS_SAMPLE},
 	{"call summed up without its time", FILM_LOSS_SAMPLE},
 	{"wait lost", FILM_LOSS_SAMPLE},
 	{"thread not listed", FILM_LOSS_SAMPLE},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls functions for stackcam inspect: texts and lists of C++, overloads, exceptions; in a loop until it is ended.
+// Calls functions for stackcam inspect: texts and lists of C++, overloads, exceptions; in a loop
+// until it is ended.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
