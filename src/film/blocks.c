@@ -83,19 +83,76 @@ static int by_time(const void *a, const void *b, void *context)
 	return x < y ? -1 : x > y;
 }
 
-/* They mostly come in order of time; then sorting them is one look at each. */
+static uint64_t time_of(const struct film_kind *kind, const struct film_rows *rows, size_t row)
+{
+	return layout_number_in(kind->time, rows->at + row * kind->layout.row_size);
+}
+
+/* How many rows come later than one of a later time. */
+static size_t count_late(const struct film_kind *kind, const struct film_rows *rows)
+{
+	uint64_t last = 0;
+	size_t late = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		uint64_t time = time_of(kind, rows, i);
+
+		late += time < last;
+		last = time > last ? time : last;
+	}
+	return late;
+}
+
+/* Those go to late, in order; the others, which have one, close up. */
+static void part_late(const struct film_kind *kind, struct film_rows *rows, struct film_rows *late)
+{
+	size_t size = kind->layout.row_size, kept = 0;
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const uint8_t *row = rows->at + i * size;
+		uint64_t time = time_of(kind, rows, i);
+		bool is_late = time < last;
+
+		memmove(is_late ? late->at + late->count++ * size : rows->at + kept++ * size, row,
+			size);
+		last = is_late ? last : time;
+	}
+	qsort_r(late->at, late->count, size, by_time, (void *)kind);
+}
+
+/* From the end, so that each row goes where there is room by then. */
+static void merge_late(const struct film_kind *kind, struct film_rows *rows,
+		       const struct film_rows *late)
+{
+	size_t size = kind->layout.row_size, left = late->count, kept = rows->count - left;
+
+	for (size_t to = rows->count; left; to--) {
+		bool is_late =
+			!kept || time_of(kind, late, left - 1) >= time_of(kind, rows, kept - 1);
+
+		memmove(rows->at + (to - 1) * size,
+			is_late ? late->at + --left * size : rows->at + --kept * size, size);
+	}
+}
+
+/* They mostly come in order of time: few are sorted then. */
 static void sort_rows(const struct film_kind *kind, struct film_rows *rows)
 {
 	size_t size = kind->layout.row_size;
-	uint64_t before = 0, time;
+	struct film_rows late = {0};
+	size_t count = count_late(kind, rows);
 
-	for (size_t i = 0; i < rows->count; i++, before = time) {
-		time = layout_number_in(kind->time, rows->at + i * size);
-		if (time < before) {
-			qsort_r(rows->at, rows->count, size, by_time, (void *)kind);
-			return;
-		}
+	if (!count)
+		return;
+	late.at = count < rows->count / 8 ? malloc(count * size) : NULL;
+	if (!late.at) {
+		qsort_r(rows->at, rows->count, size, by_time, (void *)kind);
+		return;
 	}
+	part_late(kind, rows, &late);
+	merge_late(kind, rows, &late);
+	free(late.at);
 }
 
 /* How many of the rows from one on make a block. */
