@@ -206,12 +206,10 @@ done:
 
 /* The path, as the thread sees it. */
 static __always_inline void object_take_path(struct object_told *told, struct file___object *file,
-					     struct task_struct *task)
+					     struct fs_struct___object *fs)
 {
-	struct task_struct___object *more = (void *)task;
 	struct dentry___object *dentry = BPF_CORE_READ(file, f_path.dentry);
 	struct object_climb climb = {.told = told, .dentry = dentry};
-	struct fs_struct___object *fs = more->fs;
 
 	climb.mount = object_mount(BPF_CORE_READ(file, f_path.mnt));
 	climb.root = BPF_CORE_READ(fs, root.dentry);
@@ -319,21 +317,23 @@ static __always_inline __u64 object_name(struct file___object *file, __u8 descri
 }
 
 static __always_inline void object_fill(struct object_told *told, struct file___object *file,
-					struct task_struct *task, __u8 descriptor, __u32 fd)
+					struct fs_struct___object *fs, __u8 descriptor, __u32 fd)
 {
 	__builtin_memset(told, 0, __builtin_offsetof(struct object_told, text));
 	told->descriptor = descriptor;
 	told->fd = fd;
 	told->inode = BPF_CORE_READ(file, f_inode, i_ino);
 	if (object_has_path(descriptor))
-		object_take_path(told, file, task);
+		object_take_path(told, file, fs);
 	else if (object_is_socket(descriptor))
 		object_take_socket(told, object_sock(file));
 }
 
-/* Tells user space of a new one. Returns its number; 0: that was lost, and is counted. */
-static __noinline __u32 object_tell(struct task_struct *task, struct file___object *file,
-				    __u64 descriptor_and_fd, __u32 kind)
+/*
+ * Tells user space of a new one. Returns its number; 0: that was lost, and is counted. Not static,
+ * so that the verifier looks at it once; it then gets addresses, and reads what is there.
+ */
+__weak __noinline int object_tell(__u64 fs, __u64 file, __u64 descriptor_and_fd, __u32 kind)
 {
 	struct capture_scratch *scratch = capture_begin(CAPTURE_KIND_SOURCE(kind));
 	struct object_told *told;
@@ -342,12 +342,12 @@ static __noinline __u32 object_tell(struct task_struct *task, struct file___obje
 	if (!scratch)
 		return 0;
 	number = __sync_fetch_and_add(&object_count, 1) + 1;
-	capture_blank(&scratch->record, kind, task);
+	__builtin_memset(&scratch->record, 0, sizeof(scratch->record));
+	scratch->record.head.kind = kind;
 	scratch->record.head.time = bpf_ktime_get_ns();
-	scratch->record.identity.pid = task->tgid;
-	scratch->record.identity.tid = task->pid;
 	told = (struct object_told *)scratch->frames;
-	object_fill(told, file, task, descriptor_and_fd >> 32, (__u32)descriptor_and_fd);
+	object_fill(told, (void *)file, (void *)fs, descriptor_and_fd >> 32,
+		    (__u32)descriptor_and_fd);
 	told->number = number;
 	if (!capture_send_with(scratch, OBJECT_WORDS(told->bytes)))
 		number = 0;
@@ -355,12 +355,12 @@ static __noinline __u32 object_tell(struct task_struct *task, struct file___obje
 	return number;
 }
 
-/* The number of the object that a file of a thread is; 0: it is not known. kind: of the record. */
-static __noinline __u32 object_of(struct task_struct *task, struct file___object *file,
-				  __u64 descriptor_and_fd, __u32 kind)
+__weak __noinline int object_number(__u64 fs, __u64 at, __u64 descriptor_and_fd, __u32 kind,
+				    __u32 pid)
 {
 	__u8 descriptor = descriptor_and_fd >> 32;
-	struct object_key key = {.file = (__u64)file, .age = object_age()};
+	struct file___object *file = (void *)at;
+	struct object_key key = {.file = at, .age = object_age()};
 	__u32 *known, number;
 
 	key.inode = BPF_CORE_READ(file, f_inode, i_ino);
@@ -372,16 +372,27 @@ static __noinline __u32 object_of(struct task_struct *task, struct file___object
 	} else if (object_is_socket(descriptor)) {
 		key.file = (__u64)object_sock(file);
 	} else {
-		key.pid = task->tgid;
+		key.pid = pid;
 		key.fd = (__u32)descriptor_and_fd;
 	}
 	known = bpf_map_lookup_elem(&object_numbers, &key);
 	if (known)
 		return *known;
-	number = object_tell(task, file, descriptor_and_fd, kind);
+	number = object_tell(fs, at, descriptor_and_fd, kind);
 	if (number)
 		bpf_map_update_elem(&object_numbers, &key, &number, BPF_ANY);
 	return number;
+}
+
+/* The number of the object that a file of a thread is; 0: it is not known. kind: of the record. */
+static __always_inline __u32 object_of(struct task_struct *task, void *file, __u8 descriptor,
+				       __u32 fd, __u32 kind)
+{
+	struct task_struct___object *more = (void *)task;
+
+	/* read, so that it is a number: no pointer is passed on */
+	return object_number((__u64)BPF_CORE_READ(more, fs), (__u64)file,
+			     (__u64)descriptor << 32 | fd, kind, task->tgid);
 }
 
 #endif

@@ -48,21 +48,23 @@ static __always_inline bool object_polled(__u64 call, __u64 descriptors, __u64 c
 }
 
 /*
- * Finds what a descriptor is of: the kind, which is returned, and the object.
+ * Finds what a descriptor of the current thread is of: the kind, which is returned, and the object.
+ * Not static, so that the verifier looks at it once, and not once for each way that leads here.
  *
  * The memory of a file that was closed is soon another one's. Sockets, pipes and files have a
  * number of their own; what has none is told by its operations.
  */
-static __always_inline __u8 object_find(struct object_seen *seen, struct task_struct *task,
-					__u32 fd, __u32 kind)
+__weak __noinline int object_find(struct object_seen *seen, __u32 fd, __u32 kind)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct file___seen *file = object_file(task, fd);
 	__u64 operations, inode, name;
-	__u8 descriptor = seen->descriptor;
+	__u8 descriptor;
 	bool is_same;
 
-	if (!file)
+	if (!seen || !file)
 		return OFF_CPU_FD_NONE;
+	descriptor = seen->descriptor;
 	operations = (__u64)BPF_CORE_READ(file, f_op);
 	inode = BPF_CORE_READ(file, f_inode, i_ino);
 	is_same =
@@ -79,7 +81,7 @@ static __always_inline __u8 object_find(struct object_seen *seen, struct task_st
 	seen->name = name;
 	seen->fd = fd;
 	seen->age = object_age();
-	seen->object = object_of(task, (void *)file, (__u64)descriptor << 32 | fd, kind);
+	seen->object = object_of(task, file, descriptor, fd, kind);
 	return descriptor;
 }
 

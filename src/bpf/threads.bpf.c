@@ -311,7 +311,7 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 	fd = regs->di;
 	if ((call < DESCRIPTOR_CALLS && descriptor_calls[call]) ||
 	    object_polled(call, regs->di, regs->si, &fd))
-		m->record.descriptor = object_find(&thread->seen, task, fd, THREADS_OBJECT);
+		m->record.descriptor = object_find(&thread->seen, fd, THREADS_OBJECT);
 	if (m->record.descriptor && thread->seen.object != thread->object_told)
 		m->record.flags |= THREADS_NEW_OBJECT;
 	m->arguments[0] = regs->di;
@@ -397,12 +397,19 @@ static __always_inline void comes_in(struct threads_making *m, struct task_struc
 	thread->could_run = 0;
 }
 
-static __always_inline bool write_switch(const struct threads_making *m, __u32 object)
+/*
+ * Whether it had room. Not static, so that the verifier looks at it once, and not once for each way
+ * that leads here: Linux 6.1 gives up then.
+ */
+__weak __noinline int threads_write(const struct threads_making *m, __u32 object)
 {
-	const __u64 *record = (const __u64 *)&m->record;
 	struct threads_log *log = log_of_cpu();
 	__u64 words = THREADS_SWITCH_WORDS, at;
+	const __u64 *record;
 
+	if (!m)
+		return false;
+	record = (const __u64 *)&m->record;
 	if (!log) {
 		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_NO_RING);
 		return false;
@@ -467,7 +474,7 @@ int BPF_PROG(threads_switch, bool preempt, struct task_struct *prev, struct task
 	if (!m.record.prev && !m.record.next && !had_meant(false))
 		return 0;
 	had_meant(m.record.next != 0);
-	if (!write_switch(&m, out ? out->seen.object : 0) || !out)
+	if (!threads_write(&m, out ? out->seen.object : 0) || !out)
 		return 0;
 	if (m.record.flags & THREADS_ARGUMENTS)
 		__builtin_memcpy(out->arguments, m.arguments, sizeof(out->arguments));
@@ -527,9 +534,7 @@ static __always_inline __u32 listed_object(struct task_struct *task, const struc
 {
 	struct file___descriptor *file = descriptor_file(task, regs->orig_ax, regs->di);
 
-	return file ? object_of(task, (void *)file, (__u64)descriptor << 32 | (__u32)regs->di,
-				THREADS_OBJECT)
-		    : 0;
+	return file ? object_of(task, file, descriptor, regs->di, THREADS_OBJECT) : 0;
 }
 
 static __always_inline void list(struct seq_file *seq, struct task_struct *task,
