@@ -50,6 +50,12 @@ struct explain_part {
 	/* of time in the run queue: who ran on that CPU, longest first, */
 	struct explain_behind behind[EXPLAIN_NAMED];
 	uint64_t beside; /* and ns in which the film has no thread there */
+	/*
+	 * of the long ones: how many, ns, and the sums of the directions of the phases of their
+	 * ends
+	 */
+	uint64_t long_count, long_ns;
+	double phase_x, phase_y;
 };
 
 struct explanation {
@@ -115,6 +121,12 @@ struct explain_choice {
  */
 int explain_choose(struct explainer *e, const struct filter *filter,
 		   struct explain_choice **choices, size_t *count, struct fail *why);
+
+/*
+ * Whether a time in the run queue is most likely one in which the CPU limit of a control group held
+ * the thread back. A guess, by when such times ended.
+ */
+bool explain_is_throttled(const struct explain_part *part);
 
 /* What a wait for a lock is, as its system call says. */
 bool explain_is_condition(const struct history_slice *slice);

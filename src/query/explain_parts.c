@@ -150,10 +150,10 @@ static int add_step(struct summing *s, const struct critical_step *step)
 		return -ENOMEM;
 	if (step->ended == CRITICAL_CPU && !add_samples(s, step, part - 1))
 		return -ENOMEM;
-	if (step->ended == CRITICAL_READY)
-		return explain_behind(s->e, slice->cpu, step->start, step->end, &s->besides,
-				      part - 1);
-	return 0;
+	if (step->ended != CRITICAL_READY)
+		return 0;
+	explain_throttle_add(&s->x->parts.at[part - 1], step->start, step->end);
+	return explain_behind(s->e, slice->cpu, step->start, step->end, &s->besides, part - 1);
 }
 
 static uint32_t frame_of(const struct summing *s, uint32_t stack)

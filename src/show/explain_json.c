@@ -91,6 +91,7 @@ static void put_behind(struct writer *w, const struct explain_part *part)
 {
 	json_u64(&w->j, "cpu", w->e->histories.slices[part->slice].cpu);
 	json_u64(&w->j, "beside", part->beside);
+	json_bool(&w->j, "throttled", explain_is_throttled(part));
 	json_open(&w->j, "behind", '[');
 	for (size_t i = 0; i < EXPLAIN_NAMED && part->behind[i].ns; i++) {
 		json_open(&w->j, NULL, '{');

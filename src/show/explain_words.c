@@ -243,6 +243,11 @@ static void ready_words(const struct explainer *e, const struct explain_part *pa
 	bool is_behind = false;
 
 	buf_put_text(words, "ready but not running");
+	if (explain_is_throttled(part)) {
+		buf_put_text(words, ", most likely held back by the CPU limit of its control "
+				    "group: it could run again once in 100 ms");
+		return;
+	}
 	for (size_t i = 0; i < EXPLAIN_NAMED && part->behind[i].ns; i++) {
 		if (part->behind[i].ns * 10 < part->duration)
 			break;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """stackcam explain: programs that are slow for a reason that is known, which it must name first, with its object."""
 
+import contextlib
 import json
 import os
 import re
@@ -228,7 +229,7 @@ def test_a_neighbour_on_the_same_cpu(lab):
     request, = explained(lab, film_case(lab, "neighbour"), "-n", "handler")
     cause = request["parts"][0]
     assert cause["kind"] == "ready" and share(cause, request) > 0.4, cause
-    assert cause["behind"][0]["thread"]["comm"] == "backup", cause
+    assert cause["behind"][0]["thread"]["comm"] == "backup" and not cause["throttled"], cause
     assert sum(other["duration"] for other in cause["behind"] if other["thread"]["comm"] == "backup") > \
         0.8 * (cause["duration"] - cause["beside"])  # what others took is not in this film
     assert re.search(r"ready but not running, behind backup \(\d+\)", cause["words"])
@@ -343,16 +344,34 @@ def test_the_lock_of_the_python_interpreter(lab, tmp_path):
     assert ran and ran[0]["functions"][0]["name"] == "crunch", locks[0]
 
 
-def test_the_cpu_limit_of_a_control_group(lab):
-    """In a film of the whole machine nobody else runs there, and yet the thread is ready."""
+@contextlib.contextmanager
+def limited(pid):
+    """A process whose control group has a fifth of a CPU, in the hierarchy of either version."""
+    old = Path("/sys/fs/cgroup/cpu")
+    if (old / "cpu.cfs_quota_us").exists():
+        group = old / f"stackcam-e2e-{os.getpid()}"
+        group.mkdir()
+        try:
+            (group / "cpu.cfs_period_us").write_text("100000")
+            (group / "cpu.cfs_quota_us").write_text("20000")
+            (group / "cgroup.procs").write_text(str(pid))
+            yield
+        finally:
+            (old / "cgroup.procs").write_text(str(pid))
+            group.rmdir()
+        return
     with control_group() as group:
-        limit = group / "cpu.max"
-        if not limit.exists():
+        if not (group / "cpu.max").exists():
             pytest.skip("control groups cannot limit CPUs here")
-        limit.write_text("20000 100000")
-        with running(lab.program("cases"), 60, "burn") as target:
-            (group / "cgroup.procs").write_text(str(target.pid))
-            film = lab.record(*EVENTS, "-a", "-d", 2, hz=99)
+        (group / "cpu.max").write_text("20000 100000")
+        (group / "cgroup.procs").write_text(str(pid))
+        yield
+
+
+def test_the_cpu_limit_of_a_control_group(lab):
+    with running(lab.program("cases"), 60, "burn") as target, limited(target.pid):
+        film = lab.record(*EVENTS, "-a", "-d", 3, hz=99)
     request, = explained(lab, film, "-p", target.pid, "-n", "handler")
     cause = request["parts"][0]
     assert cause["kind"] == "ready" and share(cause, request) > 0.4, request["parts"]
+    assert cause["throttled"] and "most likely held back by the CPU limit of its control group" in cause["words"], cause
