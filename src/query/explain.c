@@ -226,6 +226,8 @@ static unsigned int worth_of(const struct history_slice *slice)
 	/* a thread that sleeps, or that waits for another one's word, often has nothing to do */
 	if (class == WAIT_SLEEP || (slice->kind == SLICE_WAIT + WAIT_CHILD))
 		return 1;
+	if (class == WAIT_IPC || class == WAIT_RECEIVE)
+		return slice->flags & FILM_WAIT_OPEN ? 1 : 300;
 	return explain_is_condition(slice) ? 2 : 1000;
 }
 

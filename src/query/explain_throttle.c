@@ -12,14 +12,12 @@
 #define PERIOD_NS 100000000ull
 #define LONG_NS	  20000000ull /* shorter ones are those of any busy machine */
 
-enum {
-	TIMES_MIN = 8,
-};
-
 /*
- * How much the directions of the phases agree, from 0 to 1: one of 300 sets of 8 random ones does.
+ * Directions that have nothing to do with each other have a mean of length r with the probability
+ * exp(-n r r), by Rayleigh's test; what other threads do moves some ends of those that do.
  */
-#define AGREED 0.85
+#define CERTAINTY 8 /* 1 of 3000 by chance */
+#define AGREED	  0.6
 
 void explain_throttle_add(struct explain_part *part, uint64_t start, uint64_t end)
 {
@@ -35,6 +33,10 @@ void explain_throttle_add(struct explain_part *part, uint64_t start, uint64_t en
 
 bool explain_is_throttled(const struct explain_part *part)
 {
-	return part->long_count >= TIMES_MIN && part->long_ns > part->duration / 3 &&
-	       hypot(part->phase_x, part->phase_y) > AGREED * (double)part->long_count;
+	double count = (double)part->long_count, mean;
+
+	if (!part->long_count || part->long_ns < part->duration / 3)
+		return false;
+	mean = hypot(part->phase_x, part->phase_y) / count;
+	return mean > AGREED && count * mean * mean > CERTAINTY;
 }
