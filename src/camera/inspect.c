@@ -352,7 +352,8 @@ static int add_functions(struct inspect *inspect, struct inspect_image *image, u
 	vec_foreach (&found, f) {
 		if (err)
 			break;
-		f->params = image->values.params.at + f->value.first_param;
+		if (f->value.params)
+			f->params = image->values.params.at + f->value.first_param;
 		if (f->value.is_known)
 			place_params(image, f, f->params);
 		err = add_function(inspect, image, file, f, why);

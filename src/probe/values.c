@@ -113,6 +113,59 @@ static bool take_function(struct values *values, struct bytes *b)
 	return true;
 }
 
+/* Parts that a value can have, with those of its parts; what has more is not looked into. */
+#define PARTS_MAX 4096u
+/* Of an array, so many elements count: no more are shown. */
+#define ELEMENTS_MAX 64u
+#define NESTED_MAX   32
+
+/* A type that contains itself is none that a compiler has made. */
+#define IN_THE_WORKS UINT32_MAX
+
+/* How many parts a value of the type has, itself among them; 0 in *parts: not known yet. */
+static uint32_t count_parts(struct values *values, uint32_t number, uint32_t *parts, int depth)
+{
+	struct value_type *type;
+	uint64_t sum = 1;
+
+	if (number >= values->types.count)
+		return 1;
+	type = &values->types.at[number];
+	if (parts[number] == IN_THE_WORKS || depth == NESTED_MAX)
+		return PARTS_MAX + 1;
+	if (parts[number])
+		return parts[number];
+	parts[number] = IN_THE_WORKS;
+	if (type->kind == VALUE_STRUCT || type->kind == VALUE_UNION) {
+		for (uint32_t i = 0; i < type->members && sum <= PARTS_MAX; i++)
+			sum += count_parts(values, values->members.at[type->first_member + i].type,
+					   parts, depth + 1);
+	} else if (type->kind == VALUE_ARRAY) {
+		uint64_t count = type->count < ELEMENTS_MAX ? type->count : ELEMENTS_MAX;
+
+		sum += count * count_parts(values, type->target, parts, depth + 1);
+	}
+	if (sum > PARTS_MAX) {
+		type->kind = VALUE_UNKNOWN;
+		type->members = 0;
+		sum = 1;
+	}
+	return parts[number] = (uint32_t)sum;
+}
+
+/* So that whatever goes through all parts of a value comes to an end soon. */
+static int bound_types(struct values *values)
+{
+	uint32_t *parts = calloc(values->types.count + 1, sizeof(*parts));
+
+	if (!parts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < values->types.count; i++)
+		count_parts(values, i, parts, 0);
+	free(parts);
+	return 0;
+}
+
 /* Numbers of types were taken on trust so far. */
 static void check_types(struct values *values)
 {
@@ -157,6 +210,8 @@ int values_take(struct values *values, size_t count, struct fail *why)
 		}
 	}
 	check_types(values);
+	if (bound_types(values))
+		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
 	if (err == -ECHILD)
 		return fail(why, err, NULL,
 			    "the DWARF needs more than %zu MiB of memory or %u s, or is broken",

@@ -175,6 +175,13 @@ recursion_is_survived()
 		cmp -s traced.txt plain.txt
 }
 
+values_are_shown()
+{
+	stackcam inspect -q --json count catches -- inspected 3 2>calls.txt || return 1
+	grep -q '"function":"count","args":\[{"name":"n","type":"long int","value":2},{"name":"name","type":"const char \*","value":"even"}\],"results":\[{"name":"","type":"long int","value":3}\],"latency_ns":[0-9]' calls.txt &&
+		grep -c '"function":"catches"' calls.txt | grep -qx 3
+}
+
 uname -r
 test_case doctor doctor_agrees
 test_case chain chain_is_whole
@@ -196,5 +203,6 @@ test_case calls-summary calls_are_summed_up
 test_case calls-jumps jumps_do_no_harm
 test_case calls-exceptions exceptions_do_no_harm
 test_case calls-recursion recursion_is_survived
+test_case inspect values_are_shown
 echo "passed the-end"
 poweroff -f

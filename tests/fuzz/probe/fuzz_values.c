@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the child that reads DWARF says, and what its types make of it: steps, shapes, places by the
+ * conventions. A hostile file can make the child say anything.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "probe/shapes.h"
+#include "probe/values.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(int holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void check_types(const struct values *values)
+{
+	for (size_t i = 0; i < values->types.count; i++) {
+		const struct value_type *type = &values->types.at[i];
+		struct value_shape shape = value_shape_of(values, type);
+
+		check(type->kind < VALUE_KINDS && type->name && type->bare);
+		check((uint64_t)type->first_member + type->members <= values->members.count);
+		check(type->target == VALUE_NO_TYPE || type->target < values->types.count);
+		check(shape.element == VALUE_NO_TYPE || shape.element < values->types.count);
+	}
+}
+
+static void check_places(const struct value_param *params, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		check(params[i].count <= VALUES_PIECES_MAX);
+		for (unsigned int k = 0; k < params[i].count; k++)
+			check(params[i].piece[k].reg < 16 ||
+			      params[i].piece[k].reg == VALUE_REGISTER_FLOAT);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const size_t functions = 8;
+	struct values values = {0};
+
+	buf_put(&values.text, data, size);
+	values_take(&values, functions, NULL);
+	check_types(&values);
+	for (size_t i = 0; values.functions && i < functions; i++) {
+		struct value_function *f = &values.functions[i];
+		struct value_param *params;
+
+		check((uint64_t)f->first_param + f->params <= values.params.count);
+		if (!f->params)
+			continue;
+		params = values.params.at + f->first_param;
+		abi_sysv_params(&values, f, params, f->params);
+		check_places(params, f->params);
+		for (uint32_t k = 0; k < f->params; k++)
+			abi_sysv_result(&values, f, &params[k]);
+		abi_go_params(&values, params, f->params, true);
+		check_places(params, f->params);
+	}
+	values_free(&values);
+	return 0;
+}
