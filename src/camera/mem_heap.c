@@ -15,7 +15,9 @@
 #include <bpf/libbpf.h>
 
 #include "../inject/memory_places.h"
+#include "base/clock.h"
 #include "bpf/mem_heap_abi.h"
+#include "camera/mem_go.h"
 #include "camera/mem_library.h"
 #include "camera/mem_live.h"
 #include "camera/mem_seen.h"
@@ -38,6 +40,8 @@ struct mem_heap {
 	struct uprobes *uprobes;
 	struct mem_live *live;
 	struct mem_seen *seen;
+	struct mem_go *go;
+	uint64_t since;		  /* when the recording began */
 	uint32_t of_film[EVENTS]; /* 0: it was not asked for */
 	uint64_t last;		  /* time of the last record */
 	uint64_t damaged, unfollowed;
@@ -110,7 +114,8 @@ static int attach(struct source *source, struct fail *why)
 	err = mem_library_find(&heap->library, why);
 	if (err)
 		return err;
-	if (mem_live_new(&heap->live) || mem_seen_new(&heap->library, &heap->seen))
+	if (mem_live_new(&heap->live) || mem_seen_new(&heap->library, &heap->seen) ||
+	    mem_go_new(&heap->go))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record allocations");
 	uprobe_ways_probe(&ways);
 	err = uprobes_new(&programs, &ways, &heap->uprobes);
@@ -132,7 +137,7 @@ static void add_events(struct source *source)
 
 	source->event = 0;
 	for (unsigned int i = 0; i < EVENTS; i++) {
-		struct film_event event = event_from(ids[i], "libstackcam-memory");
+		struct film_event event = event_from(ids[i], "sampled by bytes");
 
 		if (!is_wanted(source, i))
 			continue;
@@ -148,6 +153,11 @@ static int start(struct source *source, struct fail *why)
 
 	(void)why;
 	add_events(source);
+	heap->since = source->host->selection->command ? 0 : clock_ns();
+	mem_go_turn(heap->go);
+	/* a process of which no sample comes is one, too */
+	for (size_t i = 0; i < source->host->selection->pid_count; i++)
+		samples_follow(source->host->samples, source->host->selection->pids[i]);
 	mem_seen_start(heap->seen, !source->host->selection->command);
 	return 0;
 }
@@ -230,6 +240,9 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 
 	if (heap && heap->seen && source->host->samples)
 		mem_seen_image(heap->seen, source->host->samples, pid, image);
+	if (heap && heap->go && source->host->samples &&
+	    mem_go_image(heap->go, source->host->samples, pid, image))
+		mem_seen_otherwise(heap->seen, pid);
 	return 0;
 }
 
@@ -238,6 +251,8 @@ static void process_gone(struct source *source, pid_t pid)
 {
 	struct mem_heap *heap = source->state;
 
+	if (heap && heap->go)
+		mem_go_gone(heap->go, pid);
 	if (heap && heap->of_film[OF_INUSE] && heap->last)
 		mem_live_ended(heap->live, source->host->film, heap->of_film[OF_INUSE],
 			       (uint32_t)pid, heap->last);
@@ -271,7 +286,9 @@ static void tell_losses(struct source *source)
 		if (losses[i].count)
 			film_loss(source->host->film, source->event, losses[i].words,
 				  losses[i].count);
-	mem_seen_tell(heap->seen, source->host->film, source->event, heap->of_film[OF_INUSE] != 0);
+	/* of both events */
+	mem_go_tell(heap->go, source->host->film, 0);
+	mem_seen_tell(heap->seen, source->host->film, 0, heap->of_film[OF_INUSE] != 0);
 }
 
 static void tell_inuse(struct source *source, uint64_t now)
@@ -282,9 +299,21 @@ static void tell_inuse(struct source *source, uint64_t now)
 		mem_live_tell(heap->live, source->host->film, heap->of_film[OF_INUSE], now);
 }
 
+static void read_go(struct source *source, uint64_t now, bool all)
+{
+	struct mem_heap *heap = source->state;
+	const struct mem_go_film to = {source->host->samples, source->host->film,
+				       heap->of_film[OF_ALLOC], heap->of_film[OF_INUSE],
+				       heap->since};
+
+	mem_go_read(heap->go, &to, now, all);
+}
+
 static void tick(struct source *source, uint64_t now)
 {
 	struct mem_heap *heap = source->state;
+
+	read_go(source, now, false);
 
 	if (heap->of_film[OF_INUSE])
 		mem_live_tick(heap->live, source->host->film, heap->of_film[OF_INUSE], now);
@@ -297,12 +326,14 @@ static void closing(struct source *source)
 
 	if (heap->last)
 		tell_inuse(source, heap->last);
+	read_go(source, clock_ns(), true);
 	tell_losses(source);
 }
 
 static void finish(struct source *source, uint64_t now)
 {
 	tell_inuse(source, now);
+	read_go(source, now, true);
 	tell_losses(source);
 }
 
@@ -321,6 +352,7 @@ static void turn(struct source *source)
 	struct mem_heap *heap = source->state;
 
 	add_events(source);
+	mem_go_turn(heap->go);
 	if (heap->of_film[OF_INUSE])
 		mem_live_turn(heap->live, source->host->samples, thread_of, source);
 }
@@ -343,6 +375,7 @@ static void free_state(struct source *source)
 	if (heap) {
 		mem_live_free(heap->live);
 		mem_seen_free(heap->seen);
+		mem_go_free(heap->go);
 	}
 	free(heap);
 }

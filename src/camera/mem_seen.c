@@ -105,6 +105,11 @@ void mem_seen_image(struct mem_seen *seen, struct samples *samples, pid_t pid,
 	seen->own++;
 }
 
+void mem_seen_otherwise(struct mem_seen *seen, pid_t pid)
+{
+	(void)!map_put(&seen->processes, (uint64_t)pid, 1);
+}
+
 static bool has_library(const struct mem_seen *seen, const struct process *process)
 {
 	for (size_t i = 0; i < process->mapping_count; i++) {

@@ -28,7 +28,7 @@ MARKS = {f"[truncated: {reason}]" for reason in HANDED_OVER}
 
 
 def by_newer(lab, version, program):
-    """A stripped program, made as tests/programs/meson.build does, by another version."""
+    """A program, stripped if its name says so, made as tests/programs/meson.build does, by another version."""
     if "STACKCAM_EVERY_VERSION" not in os.environ:
         pytest.skip("as in other versions; STACKCAM_EVERY_VERSION=1 tests all")
     root = suites.unpacked(lab.suites, NEWER[version], f"golang-{version}-go", f"golang-{version}-src")
@@ -37,7 +37,8 @@ def by_newer(lab, version, program):
     if not made.exists():
         home = root / "usr" / "lib" / f"go-{version}"
         source = SOURCES / f"{program.partition('-')[0]}.go"
-        subprocess.run([home / "bin" / "go", "build", "-ldflags", "-s -w", "-o", made, source], check=True,
+        flags = "-s -w" if "-" in program else ""
+        subprocess.run([home / "bin" / "go", "build", "-ldflags", flags, "-o", made, source], check=True,
                        cwd=SOURCES, env={**os.environ, "GOROOT": str(home), "GOCACHE": str(folder / "cache"),
                                          "GO111MODULE": "off", "GOTOOLCHAIN": "local", "GOFLAGS": ""})
     return made

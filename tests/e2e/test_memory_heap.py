@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """mem-alloc and mem-inuse: who allocates memory, and holds it. tests/programs/allocates.c says what each of its functions has got."""
 
+import contextlib
 import math
 import os
 import signal
@@ -8,7 +9,8 @@ import subprocess
 
 import pytest
 
-from harness import PATIENCE, needs_root, wait_until
+from harness import Film, PATIENCE, needs_root, wait_until
+from test_go import NEWER, by_newer
 
 pytestmark = needs_root
 
@@ -176,3 +178,76 @@ def test_the_recorder_is_killed(lab, tmp_path):
         said = "begins\n" + recorder.stdout.read()
     assert said == plain.stdout
     assert wait_until((tmp_path / "done").exists)
+
+
+def is_read(film, said):
+    """Whether the film has what the program holds at its end, or says why it has not."""
+    done = film.report("-e", "mem-inuse", "--format", "folded", check=False)
+    held = sum(int(line.rpartition(" ")[2]) for line in done.stdout.splitlines() if "main.leaks" in line)
+    truth = truth_of("".join(said)).get("leaks", (0, 0))[1]
+    return held > 0 and held == pytest.approx(truth, rel=0.001) or \
+        "not read" in film.report("-e", "mem-inuse", check=False).stdout
+
+
+@contextlib.contextmanager
+def go_program(lab, *words, way="command", program=None):
+    """
+    Films a Go program until its memory has been read. Yields the film, and what the program said. way: it is filmed as a
+    command, or by its pid.
+    """
+    program = program or lab.program("allocates_go")
+    film = Film(lab.stackcam, lab.new_film())
+    start = [lab.stackcam, "record", "-q", "-e", "mem-alloc,mem-inuse", "-o", film.path]
+    said = []
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*start, "--", program, *words] if way == "command" else [program, *words], **pipes) as running:
+        for line in running.stdout:
+            if line == "ready\n":
+                break
+            said.append(line)
+        if way == "command":
+            assert wait_until(lambda: is_read(film, said))
+        else:
+            subprocess.run([*start, "-d", "1", "-p", str(running.pid)], check=True, timeout=PATIENCE)
+        running.stdin.close()
+        assert running.wait(timeout=PATIENCE) == 0
+    yield film, truth_of("".join(said))
+
+
+def test_go_is_what_go_says(lab):
+    """To the byte, but for rounding, as it is the same profile: Go's own."""
+    for name in ("allocates_go", "allocates_go-pie"):
+        with go_program(lab, program=lab.program(name)) as (film, truth):
+            assert set(truth) >= {"small", "large", "leaks"}
+            for function, (allocated, held) in truth.items():
+                assert of_function(film, "mem-alloc", f"main.{function}") == pytest.approx(allocated, rel=0.001), film.explain()
+                assert of_function(film, "mem-inuse", f"main.{function}") == pytest.approx(held, rel=0.001, abs=1), film.explain()
+            stacks = film.json("-e", "mem-inuse")["stacks"]
+            assert stacks["complete"] == stacks["samples"], film.explain()
+            assert not film.json("-e", "mem-alloc")["loss"], film.explain()
+
+
+@pytest.mark.parametrize("version", NEWER)
+def test_newer_go_is_what_go_says(lab, version):
+    with go_program(lab, program=by_newer(lab, version, "allocates_go")) as (film, truth):
+        for function, (allocated, held) in truth.items():
+            assert of_function(film, "mem-alloc", f"main.{function}") == pytest.approx(allocated, rel=0.001), film.explain()
+            assert of_function(film, "mem-inuse", f"main.{function}") == pytest.approx(held, rel=0.001, abs=1), film.explain()
+
+
+def test_go_of_a_process_that_runs(lab):
+    """What it holds is known, also from before; what it allocates, from the recording's beginning on."""
+    with go_program(lab, way="pid") as (film, truth):
+        for function in ("small", "leaks"):
+            held = of_function(film, "mem-inuse", f"main.{function}")
+            assert held == pytest.approx(truth[function][1], rel=0.001), film.explain()
+        assert film.report("-e", "mem-alloc", check=False).returncode or not of_function(film, "mem-alloc", "main.leaks")
+
+
+@pytest.mark.parametrize("program, words, said", [("allocates_go-stripped", (), "stripped of its symbols"),
+                                                  ("allocates_go", ("off",), "MemProfileRate is 0")])
+def test_go_that_cannot_be_read_is_said(lab, program, words, said):
+    with go_program(lab, *words, program=lab.program(program)) as (film, _):
+        for event in ("mem-alloc", "mem-inuse"):
+            done = film.report("-e", event, check=False)
+            assert said in done.stdout + done.stderr

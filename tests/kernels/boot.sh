@@ -38,9 +38,11 @@ make_image()
 		ln -s busybox "$root/bin/$applet"
 	done
 	add_program "$build/src/stackcam"
-	for program in omit deep signal forker waits locks dump grows calls_tree calls_recursion calls_longjmp calls_exceptions inspected; do
+	for program in omit deep signal forker waits locks dump grows allocates calls_tree calls_recursion calls_longjmp calls_exceptions inspected; do
 		add_program "$build/tests/programs/$program"
 	done
+	mkdir "$root/usr/inject"
+	cp "$build/inject/libstackcam-memory.so" "$root/usr/inject/"
 	# where Go is not, it is not tested
 	if [ -e "$build/tests/programs/waits_go-stripped" ]; then
 		add_program "$build/tests/programs/waits_go-stripped"

@@ -117,6 +117,17 @@ growth_is_told()
 	}
 }
 
+allocations_are_counted()
+{
+	stackcam record -q -e mem-alloc,mem-inuse -o heap.film -- allocates 1 >said.txt || return 1
+	for event in mem-alloc mem-inuse; do
+		stackcam report -e $event --format folded heap.film
+	done | awk '/;all;leaks;malloc/ { sum += $NF } END { print sum; exit !(sum > 330e6 && sum < 460e6) }' || {
+		stackcam report -e mem-alloc heap.film
+		return 1
+	}
+}
+
 threads_are_listed()
 {
 	dump 100 >said.txt &
@@ -196,6 +207,7 @@ fi
 test_case locks owners_of_locks_are_named
 test_case lives lives_are_told
 test_case memory-growth growth_is_told
+test_case allocations allocations_are_counted
 test_case threads threads_are_listed
 test_case calls calls_are_counted
 test_case calls-ret calls_by_ret_are_counted

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * src/runtime/mprof.go of Go 1.19 to 1.26: runtime.mbuckets is the head of a list, by allnext, of
+ *
+ *	type bucket struct {
+ *		next, allnext *bucket
+ *		typ           bucketType // 1: of memory
+ *		hash, size    uintptr
+ *		nstk          uintptr
+ *	}
+ *
+ * followed by nstk return addresses and a memRecord, which begins with the "active" cycle: {allocs,
+ * frees, alloc_bytes, free_bytes}, complete as of the last collection. Buckets are never given
+ * back. If nothing in a program asks for the profile, the linker sets the rate to 0, and there are
+ * no buckets.
+ */
+#include "runtime/go_heap.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "elf/file.h"
+#include "runtime/runtime.h"
+
+#define OF_MEMORY 1
+
+/* The most symbols that are looked at; the largest programs have a tenth. */
+#define SYMBOLS_MAX 4000000
+
+struct header {
+	uint64_t next, allnext, typ, hash, size, nstk;
+};
+
+static const struct {
+	const char *name;
+	size_t at;
+} symbols[] = {
+	{"runtime.mbuckets", offsetof(struct go_heap, buckets)},
+	{"runtime.MemProfileRate", offsetof(struct go_heap, rate)},
+};
+
+static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *names)
+{
+	struct go_heap *heap = context;
+
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT)
+		return true;
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
+		if (!strcmp(elf_strings_get(names, symbol->st_name), symbols[i].name))
+			memcpy((char *)heap + symbols[i].at, &symbol->st_value,
+			       sizeof(symbol->st_value));
+	return !heap->buckets || !heap->rate;
+}
+
+/* Where the linker of C takes part, the table of functions has another name. */
+static bool is_of_go(const struct elf_file *file)
+{
+	return elf_file_section(file, ".gopclntab") ||
+	       elf_file_section(file, ".data.rel.ro.gopclntab") ||
+	       elf_file_section(file, ".go.buildinfo");
+}
+
+int go_heap_of(struct go_heap *heap, const struct image *image, struct fail *why)
+{
+	struct elf_file file;
+	int err;
+
+	*heap = (struct go_heap){0};
+	if (image->fd < 0 || !image->is_elf)
+		return -ENOENT;
+	err = elf_file_open(&file, image->fd);
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
+	if (!is_of_go(&file) || !file.is_64)
+		err = -ENOENT;
+	else
+		err = elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, take_symbol, heap);
+	elf_file_close(&file);
+	if (!err && (!heap->buckets || !heap->rate))
+		err = fail(why, -ENOTSUP, NULL, "it is stripped of its symbols");
+	return err;
+}
+
+/* One bucket. Returns 1; 0: it is of something else; a negative errno. *next: the one behind it. */
+static int read_bucket(void *process, uint64_t at, uint64_t *next, struct go_heap_bucket *bucket)
+{
+	uint64_t words[GO_HEAP_STACK_MAX + 4];
+	struct header header;
+	int err = runtime_read_process(process, &header, sizeof(header), at);
+
+	if (err)
+		return err;
+	*next = header.allnext;
+	if (header.typ != OF_MEMORY || header.nstk > GO_HEAP_STACK_MAX)
+		return 0;
+	err = runtime_read_process(process, words, (header.nstk + 4) * sizeof(words[0]),
+				   at + sizeof(header));
+	if (err)
+		return err;
+	bucket->address = at;
+	bucket->count = (uint32_t)header.nstk;
+	memcpy(bucket->stack, words, header.nstk * sizeof(words[0]));
+	bucket->allocs = words[header.nstk];
+	bucket->frees = words[header.nstk + 1];
+	bucket->alloc_bytes = words[header.nstk + 2];
+	bucket->free_bytes = words[header.nstk + 3];
+	return bucket->frees <= bucket->allocs && bucket->free_bytes <= bucket->alloc_bytes;
+}
+
+int go_heap_read(const struct go_heap *heap, pid_t pid, uint64_t bias, uint64_t *rate,
+		 void (*take)(void *context, const struct go_heap_bucket *bucket), void *context)
+{
+	void *process = (void *)(intptr_t)pid;
+	struct go_heap_bucket bucket;
+	uint64_t at = 0;
+	int err, count = 0;
+
+	err = runtime_read_process(process, rate, sizeof(*rate), heap->rate + bias);
+	if (!err)
+		err = runtime_read_process(process, &at, sizeof(at), heap->buckets + bias);
+	for (; !err && at; count++) {
+		int got;
+
+		if (count == GO_HEAP_BUCKETS_MAX)
+			return -E2BIG;
+		got = read_bucket(process, at, &at, &bucket);
+		if (got < 0)
+			err = got;
+		else if (got && bucket.allocs)
+			take(context, &bucket);
+	}
+	return err ? err : count;
+}
