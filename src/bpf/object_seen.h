@@ -24,6 +24,7 @@ struct object_seen {
 	__u32 fd, age;
 	__u32 object; /* its number; 0: not known */
 	__u8 descriptor;
+	__u8 is_new; /* the number is still to be found out */
 };
 
 /* The file that a descriptor is of. Each step that can be is a load: this is often done. */
@@ -48,13 +49,13 @@ static __always_inline bool object_polled(__u64 call, __u64 descriptors, __u64 c
 }
 
 /*
- * Finds what a descriptor of the current thread is of: the kind, which is returned, and the object.
+ * Finds what a descriptor of the current thread is of: the kind, which is returned, and the file.
  * Not static, so that the verifier looks at it once, and not once for each way that leads here.
  *
  * The memory of a file that was closed is soon another one's. Sockets, pipes and files have a
  * number of their own; what has none is told by its operations.
  */
-__weak __noinline int object_find(struct object_seen *seen, __u32 fd, __u32 kind)
+__weak __noinline int object_look(struct object_seen *seen, __u32 fd)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct file___seen *file = object_file(task, fd);
@@ -81,7 +82,20 @@ __weak __noinline int object_find(struct object_seen *seen, __u32 fd, __u32 kind
 	seen->name = name;
 	seen->fd = fd;
 	seen->age = object_age();
-	seen->object = object_of(task, file, descriptor, fd, kind);
+	seen->is_new = 1;
+	return descriptor;
+}
+
+/* And its number: from here, as the programs that find it need what is left of the stack. */
+static __always_inline __u8 object_find(struct object_seen *seen, struct task_struct *task,
+					__u32 fd, __u32 kind)
+{
+	__u8 descriptor = object_look(seen, fd);
+
+	if (seen->is_new) {
+		seen->is_new = 0;
+		seen->object = object_of(task, (void *)seen->file, seen->descriptor, fd, kind);
+	}
 	return descriptor;
 }
 

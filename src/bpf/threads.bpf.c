@@ -311,7 +311,7 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 	fd = regs->di;
 	if ((call < DESCRIPTOR_CALLS && descriptor_calls[call]) ||
 	    object_polled(call, regs->di, regs->si, &fd))
-		m->record.descriptor = object_find(&thread->seen, fd, THREADS_OBJECT);
+		m->record.descriptor = object_find(&thread->seen, task, fd, THREADS_OBJECT);
 	if (m->record.descriptor && thread->seen.object != thread->object_told)
 		m->record.flags |= THREADS_NEW_OBJECT;
 	m->arguments[0] = regs->di;

@@ -105,6 +105,15 @@ static enum object_known describe_path(const struct film *film, const struct sli
 	return OBJECT_UNKNOWN;
 }
 
+static enum object_known describe_memory(const struct film *film, const struct slice *slice,
+					 char *words, size_t size)
+{
+	(void)film;
+	(void)slice;
+	snprintf(words, size, "which of the kernel's locks of memory is not recorded");
+	return OBJECT_UNKNOWN;
+}
+
 /* What the arguments of a system call say of what it waits for. */
 static const struct {
 	const char *calls; /* with spaces between */
@@ -117,6 +126,7 @@ static const struct {
 	{"vfork clone clone3", describe_vfork, 0},
 	{"poll ppoll", describe_poll, 2},
 	{"select pselect6", describe_select, 0},
+	{"mmap munmap mprotect madvise mremap brk mlock munlock pkey_mprotect", describe_memory, 0},
 	{"open openat openat2 rename renameat renameat2 unlink unlinkat mkdir mkdirat rmdir link "
 	 "linkat symlink symlinkat truncate stat lstat newfstatat statx execve execveat",
 	 describe_path, 0},

@@ -44,6 +44,7 @@ static const struct {
 	{{"read", 'S', FILM_FD_TIMER}, WAIT_SLEEP},
 	{{"epoll_wait", 'S', FILM_FD_EPOLL}, WAIT_POLL},
 	{{"futex", 'S'}, WAIT_LOCK},
+	{{"munmap", 'D'}, WAIT_LOCK},
 	{{"accept4", 'S', FILM_FD_SOCKET}, WAIT_ACCEPT},
 	{{"connect", 'S', FILM_FD_SOCKET}, WAIT_CONNECT},
 	{{"read", 'S', FILM_FD_PIPE}, WAIT_IPC},
