@@ -238,6 +238,7 @@ static int put(const struct arguments *a, struct explainer *e, struct chosen *ch
 	err = chosen->all ? explain_all(e, chosen->choices, chosen->all, chosen->count) : -ENOMEM;
 	if (err)
 		return err;
+	explain_mark_compared(chosen->all, chosen->count);
 	if (a->is_json)
 		return show_explanations_json(e, chosen->all, chosen->count, &chosen->groups, out);
 	return put_text(e, chosen->all, chosen->count, &chosen->groups, out);

@@ -208,6 +208,19 @@ struct slice explain_slice(const struct history_slice *slice)
 	};
 }
 
+void explain_mark_compared(struct explanation *all, size_t count)
+{
+	/* there are few */
+	for (size_t i = 0; i < count; i++) {
+		const struct request *request = all[i].request;
+
+		all[i].is_compared = request && request->row.endpoint;
+		for (size_t k = 0; k < i && all[i].is_compared; k++)
+			if (all[k].request->row.endpoint == request->row.endpoint)
+				all[i].is_compared = false;
+	}
+}
+
 void explanation_free(struct explanation *x)
 {
 	vec_free(&x->parts);

@@ -60,6 +60,7 @@ struct explain_part {
 
 struct explanation {
 	const struct request *request; /* null: a time of a thread is explained */
+	bool is_compared; /* with other requests of its endpoint: once for each endpoint */
 	uint32_t thread;
 	uint64_t from, to;
 	vec(struct explain_part) parts;
@@ -103,6 +104,8 @@ int explain_thread(struct explainer *e, uint32_t thread, uint64_t from, uint64_t
  * answered it. request must live as long as the explanation.
  */
 int explain_request(struct explainer *e, const struct request *request, struct explanation *x);
+/* Of explanations of requests the first one of each endpoint is compared. */
+void explain_mark_compared(struct explanation *all, size_t count);
 void explanation_free(struct explanation *x);
 
 /* A slice as slice_object() and slice_object_key() take it. */

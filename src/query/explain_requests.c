@@ -52,6 +52,7 @@ static int take(void *context, const struct request *request)
 		.number = request->row.number,
 		.thread = request->row.thread,
 		.answerer = request->row.answerer,
+		.endpoint = request->row.endpoint,
 	};
 	struct loading *loading = context;
 	struct explain_requests *requests = loading->requests;

@@ -8,7 +8,7 @@
 /* What a walk must know of each request that was served. */
 struct explain_served {
 	uint64_t start, end, number;
-	uint32_t thread, answerer; /* as of a struct film_request */
+	uint32_t thread, answerer, endpoint; /* as of a struct film_request */
 };
 
 /* Which requests are to be explained. All zero: all of them. */

@@ -109,6 +109,33 @@ static void put_advice(const struct teller *t)
 			*advice.more_threads == 'n' ? " not" : "", advice.why);
 }
 
+/* Of the endpoint of a request, with the last one explained for it. */
+static int put_difference(const struct teller *t)
+{
+	struct explain_difference d;
+	char slow[32], usual[32], more[32];
+	struct buf words = {0};
+	int err;
+
+	if (!t->x->is_compared)
+		return 0;
+	err = explain_compare(t->e, t->x->request->row.endpoint, &d);
+	if (err || d.ns <= 0)
+		return err;
+	words_value(slow, sizeof(slow), "ns", d.slow);
+	words_value(usual, sizeof(usual), "ns", d.usual);
+	words_value(more, sizeof(more), "ns", (uint64_t)d.ns);
+	buf_printf(&words,
+		   "The slowest hundredth of its %llu requests took %s on average, usual ones %s; "
+		   "most "
+		   "of the difference, %s, is %s.",
+		   (unsigned long long)d.requests, slow, usual, more, d.words);
+	err = put_words(t->out, &words);
+	fputc('\n', t->out);
+	buf_free(&words);
+	return err;
+}
+
 int show_explanation(struct explainer *e, const struct explanation *x, FILE *out)
 {
 	struct teller t = {e, x, out, (x->to - x->from) / 200};
@@ -143,6 +170,8 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 			(unsigned long long)x->too_deep, CRITICAL_DEPTH_MAX);
 	if (!err && x->first)
 		put_advice(&t);
+	if (!err)
+		err = put_difference(&t);
 	return err;
 }
 

@@ -37,6 +37,21 @@ struct explain_advice {
 };
 struct explain_advice explain_advise(const struct explainer *e, const struct explanation *x);
 
+/*
+ * What the slowest hundredth of the requests of an endpoint have more of, on average, than those in
+ * the middle. ns 0: nothing, or the endpoint has too few requests.
+ */
+struct explain_difference {
+	uint64_t requests, slow_count,
+		usual_count;  /* of the endpoint; of those that were explained */
+	uint64_t slow, usual; /* ns: what they took on average */
+	int64_t ns;	      /* the most that one kind of part differs by, */
+	char words[512];      /* and which one, "lock mutex guard in app" */
+};
+
+/* endpoint: as of a struct film_request. 0 or -ENOMEM. */
+int explain_compare(struct explainer *e, uint32_t endpoint, struct explain_difference *d);
+
 /* The kind of a part in JSON. */
 const char *explain_kind(const struct explainer *e, const struct explain_part *part);
 

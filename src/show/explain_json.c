@@ -143,8 +143,28 @@ static void put_parts(struct writer *w, uint32_t first)
 	json_close(&w->j, ']');
 }
 
-static void put_request(struct writer *w, const struct request *request)
+static void put_difference(struct writer *w, uint32_t endpoint)
 {
+	struct explain_difference d = {0};
+
+	if (endpoint && explain_compare(w->e, endpoint, &d))
+		w->err = -ENOMEM;
+	if (d.ns <= 0) {
+		json_null(&w->j, "slow_ones");
+		return;
+	}
+	json_open(&w->j, "slow_ones", '{');
+	json_u64(&w->j, "requests", d.requests);
+	json_u64(&w->j, "slow", d.slow);
+	json_u64(&w->j, "usual", d.usual);
+	json_i64(&w->j, "difference", d.ns);
+	json_text(&w->j, "part", d.words);
+	json_close(&w->j, '}');
+}
+
+static void put_request(struct writer *w)
+{
+	const struct request *request = w->x->request;
 	char text[REQUEST_NAME_MAX];
 
 	if (!request) {
@@ -158,6 +178,7 @@ static void put_request(struct writer *w, const struct request *request)
 	json_text(&w->j, "path", request->path);
 	json_text(&w->j, "role", request_role_name(request));
 	json_u64(&w->j, "status", request->row.status);
+	put_difference(w, w->x->is_compared ? request->row.endpoint : 0);
 	put_thread(w, "received_by", request->row.thread);
 }
 
@@ -170,7 +191,7 @@ static void put_explanation(struct writer *w)
 	char time[64];
 
 	json_open(&w->j, NULL, '{');
-	put_request(w, x->request);
+	put_request(w);
 	json_u64(&w->j, "pid", film->processes[thread->process].pid);
 	json_u64(&w->j, "tid", thread->tid);
 	json_text(&w->j, "comm", thread->comm);

@@ -175,6 +175,9 @@ def test_a_request_that_waits_for_another_one(lab, tmp_path):
         with lab.recording("-e", EVENTS[1] + ",requests", "-p", server.pid) as (recorder, film):
             assert wait_until(film.path.exists)
             assert wait_until(lambda: ask_both(port) and film_has(lab, film, "/order/1"))
+            for number in range(60):
+                assert ask(port, f"/order/{number + 2}", "")
+            assert wait_until(lambda: film_has(lab, film, "/order/61", 0))
             recorder.send_signal(signal.SIGINT)
             assert recorder.wait(timeout=PATIENCE) == 0
     request, = explained(lab, film, "--request", "order-1")
@@ -184,9 +187,66 @@ def test_a_request_that_waits_for_another_one(lab, tmp_path):
     assert cause["kind"] == "lock" and cause["object"].startswith("Python lock") and share(cause, request) > 0.5, cause
     did = cause["parts"][0]
     assert did["kind"] == "sleep" and "write_report" in did["stack"], did
+    # the others of its endpoint did not wait: that is what the slow ones have more of
+    assert request["slow_ones"]["part"].startswith("lock Python lock 0x"), request["slow_ones"]
+    assert request["slow_ones"]["slow"] > 50_000_000 > request["slow_ones"]["usual"]
+    assert "most of the difference" in lab.run("explain", "--request", "order-1", film.path).stdout
     slowest = explained(lab, film, "--endpoint", "GET /order*", "--slowest", "3")
     assert slowest and all(one["endpoint"].startswith("GET /order") for one in slowest)
     assert lab.run("explain", "--request", "nobody", film.path).returncode == 1
+
+
+QUEUE = """
+import queue, select, socket, threading, time
+
+jobs = queue.SimpleQueue()
+
+def serve_job(client):
+    time.sleep(0.05)
+    client.send(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+
+def worker():
+    while True:
+        serve_job(jobs.get())
+
+threading.Thread(target=worker, daemon=True).start()
+listener = socket.create_server(("127.0.0.1", 0))
+clients = [listener]
+print("ready", flush=True)
+while True:
+    for client in select.select(clients, [], [])[0]:
+        if client is listener:
+            clients.append(listener.accept()[0])
+        elif client.recv(4096):
+            jobs.put(client)
+        else:
+            clients.remove(client)
+"""
+
+
+def test_requests_in_the_queue_of_a_pool(lab, tmp_path):
+    """One thread reads all requests and hands them to another one: what that one served before is the queue."""
+    script = tmp_path / "pooled.py"
+    script.write_text(QUEUE)
+    with running(sys.executable, script) as server:
+        port = listening_port(server.pid)
+        with lab.recording("-e", EVENTS[1] + ",requests", "-p", server.pid) as (recorder, film):
+            assert wait_until(film.path.exists)
+            assert wait_until(lambda: ask(port, "/first", "") and film_has(lab, film, "/first", 0))
+            asking = [threading.Thread(target=ask, args=(port, f"/job/{number}", "")) for number in range(6)]
+            for thread in asking:
+                thread.start()
+            for thread in asking:
+                thread.join()
+            assert wait_until(lambda: all(film_has(lab, film, f"/job/{number}", 0) for number in range(6)))
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0
+    request, = explained(lab, film)
+    cause = request["parts"][0]
+    assert request["path"].startswith("/job/") and request["received_by"]["tid"] != request["tid"], request
+    assert cause["kind"] == "queue" and cause["count"] >= 3 and share(cause, request) > 0.5, request["parts"]
+    assert request["more_threads"] == "yes" and "serve_job" in cause["parts"][0]["stack"], cause
+    assert re.search(r"queued: .* served \d requests before it", lab.run("explain", film.path).stdout)
 
 
 def listening_port(pid):
@@ -200,7 +260,7 @@ def listening_port(pid):
 
 
 def ask(port, path, name):
-    url = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"X-Request-Id": name})
+    url = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"X-Request-Id": name} if name else {})
     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
         return answer.read() == b"ok"
 
@@ -216,13 +276,13 @@ def ask_both(port):
         long.join()
 
 
-def film_has(lab, film, path):
+def film_has(lab, film, path, least=50_000_000):
     """Whether a request that waited is in the film by now."""
-    done = lab.run("report", "--format", "requests-json", film.path)
+    done = lab.run("report", "--format", "requests-json", "--limit", "0", film.path)
     if done.returncode:
         return False
     slowest = json.loads(done.stdout)["requests"]
-    return any(one.get("path") == path and one["duration"] > 50_000_000 for one in slowest)
+    return any(one.get("path") == path and one["duration"] > least for one in slowest)
 
 
 def test_a_neighbour_on_the_same_cpu(lab):
