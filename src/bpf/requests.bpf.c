@@ -59,8 +59,11 @@ struct sock {
 /* What is known of a socket. */
 struct requests_socket {
 	__u64 connection; /* 0: nothing yet */
-	__u64 moved[2];	  /* bytes received, bytes sent */
-	__u32 room[2];	  /* bytes of the head at hand that may still be copied */
+	__u64 named[2];	  /* the thread whose name was told last, of each direction */
+	__u32 meant;	  /* the process that is known to be meant; 0: none */
+	__u32 unused;
+	__u64 moved[2]; /* bytes received, bytes sent */
+	__u32 room[2];	/* bytes of the head at hand that may still be copied */
 	__u8 peer[16], own[16];
 	__u16 peer_port, own_port;
 	__u8 protocol; /* enum requests_protocol */
@@ -117,12 +120,11 @@ static __always_inline bool is_stream(struct sock *sk)
 	return family == AF_INET || family == AF_INET6 || family == AF_UNIX;
 }
 
-static __always_inline struct requests_socket *socket_of(struct sock *sk)
+/* Makes what is to be known of a socket; null: it is none that is followed, or there is no memory. */
+static __always_inline struct requests_socket *meet(struct sock *sk)
 {
-	struct requests_socket *socket = bpf_sk_storage_get(&requests_sockets, sk, 0, 0);
+	struct requests_socket *socket;
 
-	if (socket)
-		return socket;
 	if (!is_stream(sk))
 		return NULL;
 	socket = bpf_sk_storage_get(&requests_sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
@@ -157,6 +159,9 @@ static __always_inline __u32 wanted(struct requests_socket *socket,
 		return direction == socket->asks ? REQUESTS_COPY_MAX : REQUESTS_COPY_FIRST;
 	if (seems == REQUESTS_HTTP)
 		room = requests_is_answer(call->data) ? ANSWER_HEAD_MAX : REQUEST_HEAD_MAX;
+	else if (turned && length < REQUESTS_LEAST)
+		/* Go's servers wait for the next request by reading one byte of it */
+		room = REQUEST_HEAD_MAX;
 	else
 		room = turned ? 0 : socket->room[direction];
 	socket->room[direction] = room > length ? room - length : 0;
@@ -180,10 +185,13 @@ static __always_inline void fill(struct requests_record *record, struct requests
 	__builtin_memcpy(record->own, socket->own, sizeof(record->own));
 }
 
-static __always_inline void identify(struct requests_record *record, enum filter_answer answer)
+/* The name is told only if another thread's was told last: to copy it takes a tenth of it all. */
+static __always_inline void identify(struct requests_record *record, struct requests_socket *socket,
+				     __u32 direction, enum filter_answer answer)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct capture_identity *identity = &record->identity;
+	__u64 id = bpf_get_current_pid_tgid();
 
 	record->head.kind = REQUESTS_DATA;
 	record->head.time = bpf_ktime_get_ns();
@@ -194,7 +202,12 @@ static __always_inline void identify(struct requests_record *record, enum filter
 	identity->undecided = answer == FILTER_ASK;
 	identity->value = 0;
 	identity->key = 0;
-	bpf_get_current_comm(identity->comm, sizeof(identity->comm));
+	if (socket->named[direction] == id && answer != FILTER_ASK) {
+		identity->comm[0] = 0;
+	} else {
+		bpf_get_current_comm(identity->comm, sizeof(identity->comm));
+		socket->named[direction] = id;
+	}
 }
 
 static __always_inline void send(struct requests_call *call)
@@ -241,7 +254,7 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 	if (want > length)
 		want = length;
 	fill(record, socket, direction, length);
-	identify(record, answer);
+	identify(record, socket, direction, answer);
 	record->copied = call->copied < want ? call->copied : want;
 	if (!call->count && !call->of_file)
 		record->flags |= REQUESTS_NO_CALL;
@@ -252,16 +265,34 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 	send(call);
 }
 
+/* Whether the current process is meant; that it is, is remembered with the socket. */
+static __always_inline enum filter_answer ask(struct requests_socket *socket)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	enum filter_answer answer;
+
+	if (socket->meant == pid && !filter_by_thread)
+		return FILTER_YES;
+	answer = filter_current();
+	socket->meant = answer == FILTER_YES ? pid : 0;
+	return answer;
+}
+
 static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 {
-	enum filter_answer answer = filter_current();
+	enum filter_answer answer;
 	struct requests_socket *socket;
 	struct requests_call *call;
 	bool turned;
 
-	if (answer == FILTER_NO || length < 0)
+	if (length < 0)
 		return 0;
-	socket = socket_of(sk);
+	socket = bpf_sk_storage_get(&requests_sockets, sk, 0, 0);
+	answer = socket ? ask(socket) : filter_current();
+	if (answer == FILTER_NO)
+		return 0;
+	if (!socket)
+		socket = meet(sk);
 	if (!socket)
 		return 0;
 	turned = socket->last != direction;

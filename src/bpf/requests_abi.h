@@ -38,9 +38,10 @@ enum requests_flag {
 
 struct requests_record {
 	struct capture_head head;
-	struct capture_identity identity; /* of the thread that made the call */
-	__u64 connection;		  /* a number of this socket alone */
-	__u64 offset; /* bytes that were moved in this direction before, since it is known */
+	/* of the thread that made the call; without a name: the one it had there last */
+	struct capture_identity identity;
+	__u64 connection; /* a number of this socket alone */
+	__u64 offset;	  /* bytes that were moved in this direction before, since it is known */
 	__u32 length, copied;	/* bytes of this call, and those of them that are here */
 	__u8 peer[16], own[16]; /* addresses: IPv6, or IPv4 mapped into it */
 	__u16 peer_port, own_port;

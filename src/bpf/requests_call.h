@@ -24,6 +24,26 @@
 #define SYSCALL_PREADV2	 327
 #define SYSCALL_PWRITEV2 328
 
+/* asm/thread_info.h: the system call is one of 32-bit programs */
+#define STATUS_COMPAT 2
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* Loaded one by one, as a copy of all registers is a call of its own. */
+struct pt_regs___requests {
+	unsigned long dx, si, orig_ax;
+};
+
+struct thread_info___requests {
+	__u32 status;
+};
+
+struct task_struct___requests {
+	struct thread_info___requests thread_info;
+};
+
+#pragma clang attribute pop
+
 /* sys/uio.h and sys/socket.h, as programs have them */
 struct user_vector {
 	__u64 base, size;
@@ -88,28 +108,28 @@ static __always_inline void find_vectors(struct requests_call *call, const void 
 static __always_inline void requests_call_find(struct requests_call *call)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs___requests *regs = (void *)bpf_task_pt_regs(task);
+	struct task_struct___requests *more = (void *)task;
 	struct user_message message;
-	struct probe_regs regs;
 
 	call->count = 0;
 	call->of_file = 0;
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)) ||
-	    CODE_SEGMENT(&regs) != USER_CS_64)
+	if (more->thread_info.status & STATUS_COMPAT)
 		return;
-	switch (regs.orig_ax) {
+	switch (regs->orig_ax) {
 	case SYSCALL_READ:
 	case SYSCALL_WRITE:
 	case SYSCALL_RECVFROM:
 	case SYSCALL_SENDTO:
-		call->vectors[0].base = regs.si;
-		call->vectors[0].size = regs.dx;
+		call->vectors[0].base = regs->si;
+		call->vectors[0].size = regs->dx;
 		call->count = 1;
 		break;
 	case SYSCALL_READV:
 	case SYSCALL_WRITEV:
 	case SYSCALL_PREADV2:
 	case SYSCALL_PWRITEV2:
-		find_vectors(call, (void *)regs.si, regs.dx);
+		find_vectors(call, (void *)regs->si, regs->dx);
 		break;
 	case SYSCALL_SENDFILE:
 	case SYSCALL_SPLICE:
@@ -117,7 +137,7 @@ static __always_inline void requests_call_find(struct requests_call *call)
 		break;
 	case SYSCALL_RECVMSG:
 	case SYSCALL_SENDMSG:
-		if (!bpf_probe_read_user(&message, sizeof(message), (void *)regs.si))
+		if (!bpf_probe_read_user(&message, sizeof(message), (void *)regs->si))
 			find_vectors(call, message.vectors, message.count);
 		break;
 	}

@@ -29,6 +29,7 @@ static const struct known {
 	[FEATURE_WAITS] = {"off-cpu", feature_try_waits, false, "waits, with the kernel's frames"},
 	[FEATURE_TASK_LIST] = {"task-list", feature_try_task_list, false,
 			       "thread dumps, and waits that began before the recording"},
+	[FEATURE_SOCKET_CALLS] = {"socket-calls", feature_try_socket_calls, false, "requests"},
 	[FEATURE_BPF_JIT] = {"bpf-jit", feature_try_bpf_jit, false, "a low cost per sample"},
 	[FEATURE_CYCLES] = {"cycles", feature_try_cycles, false,
 			    "samples inside of code that blocks interrupts"},

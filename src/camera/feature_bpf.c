@@ -240,6 +240,23 @@ void feature_try_waits(struct feature *f)
 		feature_is_ok(f, "waits are recorded where they end, with all frames");
 }
 
+void feature_try_socket_calls(struct feature *f)
+{
+	static const char *const needed[] = {"sock_recv_length", "sock_send_length",
+					     "inet_sock_set_state"};
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		int err = try_tracepoint(f, needed[i]);
+
+		if (err == -ENOENT || err == -ESRCH)
+			feature_is_missing(f, err, "use Linux 6.3 or newer",
+					   "the kernel has no tracepoint %s", needed[i]);
+		if (err)
+			return;
+	}
+	feature_is_ok(f, "what sockets move can be read");
+}
+
 void feature_try_task_list(struct feature *f)
 {
 	int id = libbpf_find_vmlinux_btf_id("task", BPF_TRACE_ITER), fd;

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "camera/feature.h"
 #include "camera/requests_track.h"
 #include "film/events.h"
 #include "probes.skel.h"
@@ -101,6 +102,17 @@ static void write_row(void *context, struct film_request *row, const char *endpo
 }
 
 /* -- the verbs of a source --------------------------------------------------------------------- */
+
+static int make(struct source *source, struct fail *why)
+{
+	struct feature feature;
+
+	(void)source;
+	feature_probe(FEATURE_SOCKET_CALLS, &feature);
+	if (feature.state != FEATURE_MISSING)
+		return 0;
+	return fail(why, -EOPNOTSUPP, feature.to_do, "cannot record requests: %s", feature.why);
+}
 
 static int attach(struct source *source, struct fail *why)
 {
@@ -255,6 +267,7 @@ static const char *const events[] = {"requests", NULL};
 const struct source_type source_requests = {
 	.events = events,
 	.needs = needs,
+	.make = make,
 	.ring_bytes = ring_bytes,
 	.attach = attach,
 	.start = start,

@@ -38,8 +38,9 @@ struct connection {
 	uint64_t moved[2]; /* where the next piece of each direction begins */
 	bool is_met[2];	   /* it had a piece in that direction */
 	uint64_t last;
-	vec(struct asked) queue;      /* in the order in which they were asked */
-	struct requests_record about; /* addresses, ports, flags: of its first piece */
+	struct capture_identity named[2]; /* of the last thread in each direction */
+	vec(struct asked) queue;	  /* in the order in which they were asked */
+	struct requests_record about;	  /* addresses, ports, flags: of its first piece */
 };
 
 struct requests_track {
@@ -56,6 +57,7 @@ struct taking {
 	struct requests_track *track;
 	struct connection *connection;
 	const struct requests_record *record;
+	const struct capture_identity *identity; /* with its name */
 	uint64_t time;
 };
 
@@ -187,7 +189,7 @@ static void take_request(void *context, const struct protocol_request *request)
 			},
 		.begun = taking->time,
 		.last = taking->time,
-		.identity = taking->record->identity,
+		.identity = *taking->identity,
 	};
 
 	copy_addresses(&asked.row, &connection->about);
@@ -242,9 +244,8 @@ static void take_answer(void *context, const struct protocol_answer *answer)
 	asked = &connection->queue.at[0];
 	asked->is_answered = true;
 	asked->first = asked->last = taking->time;
-	asked->answerer = taking->record->identity;
-	asked->row.answerer =
-		taking->track->to.thread(taking->track->to.context, &taking->record->identity);
+	asked->answerer = *taking->identity;
+	asked->row.answerer = taking->track->to.thread(taking->track->to.context, taking->identity);
 	asked->row.status = answer->status;
 	if (answer->failed)
 		asked->row.flags |= FILM_REQUEST_FAILED;
@@ -376,6 +377,26 @@ static void give(struct taking *taking, const struct piece *piece)
 	connection->protocol->take(connection->state, side, piece, &sink);
 }
 
+/*
+ * The kernel tells the name of a thread with its first piece of a direction. If that one was lost,
+ * the thread has the name of its process's last one, or none.
+ */
+static const struct capture_identity *name_of(struct connection *connection,
+					      const struct requests_record *record)
+{
+	struct capture_identity *known = &connection->named[record->flags & REQUESTS_SENT];
+	const struct capture_identity *other = &connection->named[!(record->flags & REQUESTS_SENT)];
+	char name[sizeof(known->comm)];
+
+	memcpy(name, record->identity.comm, sizeof(name));
+	if (!*name)
+		memcpy(name, known->pid == record->identity.pid ? known->comm : other->comm,
+		       sizeof(name));
+	*known = record->identity;
+	memcpy(known->comm, name, sizeof(name));
+	return known;
+}
+
 /* What was moved since the last piece in that direction, and never came here. */
 static void give_gap(struct taking *taking)
 {
@@ -431,7 +452,8 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 		track->counts.unknown_side++;
 		return;
 	}
-	taking = (struct taking){track, connection, record, record->head.time};
+	taking = (struct taking){track, connection, record, name_of(connection, record),
+				 record->head.time};
 	give_gap(&taking);
 	give(&taking, &piece);
 }

@@ -151,6 +151,17 @@ def test_all_requests_are_found(lab, serving, make):
     assert not [reason for reason in answer["loss"] if "lost" in reason], answer["loss"]
 
 
+def test_heads_whose_first_byte_comes_alone_are_found(lab, serving):
+    """Go reads one byte of the next request while it answers the one before."""
+    process, port, _ = serving(go_server)
+    film = lab.record("-e", "requests", "-a", "--", tool("ab"), "-q", "-k", "-c", 8, "-n", 10000,
+                      f"http://127.0.0.1:{port}/one")
+    answer = requests_of(lab, film)
+    served = of_process(answer, process)
+    assert len(served) == 10000, answer["loss"]
+    assert all(r["path"] == "/one" and r["status"] == 200 and not r["open"] for r in served)
+
+
 def test_requests_are_those_of_the_servers_own_log(lab, serving):
     process, port, folder = serving(nginx_server)
     film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, 20, 10)

@@ -128,6 +128,25 @@ allocations_are_counted()
 	}
 }
 
+requests_are_told()
+{
+	if ! stackcam doctor | grep -q 'ok *socket-calls\|socket-calls *ok'; then
+		# no such kernel: it must say so
+		stackcam record -q -e requests -d 1 -o no.film 2>no.txt
+		grep -q 'no tracepoint sock_recv_length; use Linux 6.3' no.txt || {
+			cat no.txt
+			return 1
+		}
+		return 0
+	fi
+	stackcam record -q -e requests -o asks.film -- asks 50 >/dev/null || return 1
+	stackcam report --format requests asks.film >asks.txt || return 1
+	[ "$(grep -c '^ *50 *0 *0 .* \(served\|made\)  *http  *GET /item/[*]$' asks.txt)" = 2 ] || {
+		cat asks.txt
+		return 1
+	}
+}
+
 threads_are_listed()
 {
 	dump 100 >said.txt &
@@ -208,6 +227,7 @@ test_case locks owners_of_locks_are_named
 test_case lives lives_are_told
 test_case memory-growth growth_is_told
 test_case allocations allocations_are_counted
+test_case requests requests_are_told
 test_case threads threads_are_listed
 test_case calls calls_are_counted
 test_case calls-ret calls_by_ret_are_counted
