@@ -120,7 +120,7 @@ static __always_inline bool is_stream(struct sock *sk)
 	return family == AF_INET || family == AF_INET6 || family == AF_UNIX;
 }
 
-/* Makes what is to be known of a socket; null: it is none that is followed, or there is no memory. */
+/* Makes what is to be known of a socket; null: it is not followed, or there is no memory. */
 static __always_inline struct requests_socket *meet(struct sock *sk)
 {
 	struct requests_socket *socket;
