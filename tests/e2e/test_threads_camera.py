@@ -2,6 +2,7 @@
 """record -e threads: the life of every thread, against what the programs are known to do."""
 
 import json
+import random
 import subprocess
 import sys
 
@@ -365,6 +366,29 @@ def test_with_other_events(lab):
                 if state["wait"] and state["state"] not in ("poll", "accept", "signal", "stopped", "work"))
     assert 0.9 * off_cpu < waits < 1.1 * off_cpu
     assert json.loads(lab.run("report", "-e", "on-cpu", "--format", "json", film.path).stdout)["stacks"]["samples"] > 10
+
+
+def test_cut_films(lab, tmp_path):
+    """A film that was cut, or has other bytes in it, is refused with words, or its parts add up."""
+    film = lab.record("-e", "threads", "--", sys.executable, "-c", PING_PONG.replace("TURNS", "5000"))
+    whole = open(film.path, "rb").read()
+    size, chance = len(whole), random.Random(17)
+    cut, refused = tmp_path / "cut.film", 0
+    for i in range(60):
+        end = size * i // 30 if i < 30 else size
+        part = bytearray(whole[:end])
+        for _ in range(8 if i >= 30 else 0):
+            part[chance.randrange(100, size)] ^= 1 << chance.randrange(8)
+        cut.write_bytes(part)
+        done = lab.run("report", "--format", "states-json", cut)
+        assert done.returncode in (0, 1), (i, end, done)
+        if done.returncode:
+            assert done.stderr.startswith("stackcam: "), done.stderr
+            refused += 1
+        else:
+            states_of(lab, cut)
+    # what is cut has lost pages that SQLite knows of
+    assert refused >= 29
 
 
 def test_refused(lab):
