@@ -123,6 +123,8 @@ static int add_ranks(struct comparing *c, size_t from, size_t to, bool is_slow, 
 
 static void find_most(const struct comparing *c, struct explain_difference *d)
 {
+	if (!d->slow_count || !d->usual_count)
+		return;
 	vec_foreach (&c->sums, sum) {
 		int64_t more = (int64_t)(sum->slow / d->slow_count) -
 			       (int64_t)(sum->usual / d->usual_count);
