@@ -110,7 +110,7 @@ static const char *find_statement(const struct postgresql *pg, uint64_t name)
 /* The next text of a body, up to its zero or to its end. */
 static const char *next_text(const struct message_side *side, uint32_t *at, size_t *size)
 {
-	const uint8_t *from = side->body + *at, *end;
+	const uint8_t *from, *end;
 
 	if (*at > side->kept)
 		*at = side->kept;
