@@ -9,8 +9,7 @@
 
 #include "base/text.h"
 #include "film/reader.h"
-#include "query/explain.h"
-#include "query/explain_groups.h"
+#include "query/explain_answer.h"
 #include "show/explain.h"
 #include "show/output.h"
 #include "show/words.h"
@@ -161,18 +160,6 @@ static int parse(struct arguments *a, int argc, char **argv)
 	return 0;
 }
 
-/* Explains the first choices, or, where there are requests, those. 0 or -ENOMEM. */
-static int explain_all(struct explainer *e, const struct explain_choice *choices,
-		       struct explanation *all, size_t count)
-{
-	int err = 0;
-
-	for (size_t i = 0; !err && i < count; i++)
-		err = choices ? explain_thread(e, choices[i].thread, e->from, e->to, false, &all[i])
-			      : explain_request(e, &e->requests.wanted.at[i], &all[i]);
-	return err;
-}
-
 static int put_text(struct explainer *e, const struct explanation *all, size_t count,
 		    const struct explain_groups *groups, FILE *out)
 {
@@ -185,89 +172,27 @@ static int put_text(struct explainer *e, const struct explanation *all, size_t c
 	return err;
 }
 
-struct chosen {
-	struct explain_choice *choices; /* null: requests */
-	struct explain_groups groups;
-	struct explanation *all;
-	size_t count;
-};
-
-/* What is to be explained, with the groups of threads. 0 or a negative errno with *why filled. */
-static int choose_threads(const struct arguments *a, struct explainer *e, struct chosen *chosen,
-			  struct fail *why)
-{
-	size_t count;
-	int err = explain_choose(e, &a->filter, &chosen->choices, &count, why);
-
-	if (err)
-		return err;
-	if (!count)
-		return fail(why, -ENOENT, NULL,
-			    "nothing of the film matches: no thread is explained");
-	chosen->count = count < a->wanted.slowest ? count : a->wanted.slowest;
-	err = explain_group(&chosen->groups, e, chosen->choices, count);
-	return err ? fail_errno(why, err, NULL, "cannot explain '%s'", a->film) : 0;
-}
-
-static bool asks_for_requests(const struct arguments *a)
-{
-	return a->wanted.id || a->wanted.endpoint;
-}
-
-/* The requests that are wanted, or else threads. 0 or a negative errno with *why filled. */
-static int choose(const struct arguments *a, struct explainer *e, struct chosen *chosen,
-		  struct fail *why)
-{
-	chosen->count = e->requests.wanted.count;
-	if (chosen->count)
-		return 0;
-	if (!asks_for_requests(a))
-		return choose_threads(a, e, chosen, why);
-	if (requests_event(e->film))
-		return fail(why, -ENOENT, "'stackcam report --format requests' lists them",
-			    "the film has no such request");
-	return fail(why, -ENOENT, "record with 'stackcam record -e requests,threads,on-cpu,lock'",
-		    "the film has no requests");
-}
-
-static int put(const struct arguments *a, struct explainer *e, struct chosen *chosen, FILE *out)
-{
-	int err;
-
-	chosen->all = calloc(chosen->count, sizeof(*chosen->all));
-	err = chosen->all ? explain_all(e, chosen->choices, chosen->all, chosen->count) : -ENOMEM;
-	if (err)
-		return err;
-	explain_mark_compared(chosen->all, chosen->count);
-	if (a->is_json)
-		return show_explanations_json(e, chosen->all, chosen->count, &chosen->groups, out);
-	return put_text(e, chosen->all, chosen->count, &chosen->groups, out);
-}
-
 /* 0 or a negative errno with *why filled. */
 static int write_answer(const struct arguments *a, struct explainer *e, FILE *out, struct fail *why)
 {
-	struct chosen chosen = {0};
-	int err = choose(a, e, &chosen, why);
+	struct explain_answer answer;
+	int err = explain_answer_make(&answer, e, &a->filter, &a->wanted, why), written = 0;
 
-	if (!err) {
-		err = put(a, e, &chosen, out);
-		if (err)
-			fail_errno(why, err, NULL, "cannot explain '%s'", a->film);
-	}
-	for (size_t i = 0; chosen.all && i < chosen.count; i++)
-		explanation_free(&chosen.all[i]);
-	free(chosen.all);
-	explain_groups_free(&chosen.groups);
-	free(chosen.choices);
+	if (!err)
+		written = a->is_json ? show_explanations_json(e, answer.all, answer.count,
+							      &answer.groups, out)
+				     : put_text(e, answer.all, answer.count, &answer.groups, out);
+	if (written)
+		err = fail_errno(why, written, NULL, "cannot explain '%s'", a->film);
+	explain_answer_free(&answer);
 	return err;
 }
 
 static int explain(const struct arguments *a, struct film *film, struct fail *why)
 {
 	/* one who names a thread asks for its time */
-	bool wants_requests =
-		asks_for_requests(a) || (!a->filter.tids.count && requests_event(film));
+	bool wants_requests = explain_wants_requests(&a->wanted) ||
+			      (!a->filter.tids.count && requests_event(film));
 	struct explainer e;
 	struct output output;
 	int err = explainer_init(&e, film, &a->filter, wants_requests ? &a->wanted : NULL, why);

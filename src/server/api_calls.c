@@ -18,7 +18,8 @@ enum {
 	FUNCTIONS_MAX = 20000,
 };
 
-static int take_order(const struct request *request, enum function_order *order, struct fail *why)
+static int take_order(const struct http_request *request, enum function_order *order,
+		      struct fail *why)
 {
 	static const struct {
 		const char *name;
@@ -131,7 +132,7 @@ static int put_answer(struct json *j, const struct store_answer *found, uint64_t
 	return err;
 }
 
-int api_calls(const struct request *request, struct answer *answer, struct fail *why)
+int api_calls(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_answer found = {0};

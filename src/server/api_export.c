@@ -201,7 +201,7 @@ static int export(const struct format *format, const struct server_ask *ask,
 	return err ? fail_errno(why, err, NULL, "cannot export the profile") : 0;
 }
 
-int api_export(const struct request *request, struct answer *answer, struct fail *why)
+int api_export(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	bool is_diff = ask_has_before(request->url);
 	const struct format *format = NULL;

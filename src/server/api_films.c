@@ -21,7 +21,8 @@ static bool is_agent(const char *name)
 		       length;
 }
 
-static int take_sender(const struct request *request, struct store_sender *sender, struct fail *why)
+static int take_sender(const struct http_request *request, struct store_sender *sender,
+		       struct fail *why)
 {
 	const char *number = request_header(request, "X-Stackcam-Number");
 
@@ -45,7 +46,7 @@ static int take_sender(const struct request *request, struct store_sender *sende
 	return 0;
 }
 
-int api_take_film(const struct request *request, struct answer *answer, struct fail *why)
+int api_take_film(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_sender sender;

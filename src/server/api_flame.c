@@ -15,7 +15,7 @@ enum {
 	FUNCTIONS_MAX = 20000,
 };
 
-static int take_nodes(const struct request *request, uint64_t *nodes, struct fail *why)
+static int take_nodes(const struct http_request *request, uint64_t *nodes, struct fail *why)
 {
 	return ask_number(request->url, "nodes", FLAME_PRUNE_MIN, NODES_MAX, NODES, nodes, why);
 }
@@ -26,7 +26,7 @@ struct wanted {
 	enum function_order order;
 };
 
-static int take_order(const struct request *request, struct wanted *wanted, struct fail *why)
+static int take_order(const struct http_request *request, struct wanted *wanted, struct fail *why)
 {
 	const char *sort = request_parameter(request, "sort");
 
@@ -38,7 +38,7 @@ static int take_order(const struct request *request, struct wanted *wanted, stru
 	return ask_number(request->url, "limit", 1, FUNCTIONS_MAX, FUNCTIONS, &wanted->limit, why);
 }
 
-static int take_wanted(const struct request *request, struct wanted *wanted, struct fail *why)
+static int take_wanted(const struct http_request *request, struct wanted *wanted, struct fail *why)
 {
 	int err = take_order(request, wanted, why);
 
@@ -51,7 +51,7 @@ static int no_memory(int err, struct fail *why)
 	return err ? fail_errno(why, err, NULL, "cannot answer") : 0;
 }
 
-int api_flame(const struct request *request, struct answer *answer, struct fail *why)
+int api_flame(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_answer found = {0};
@@ -85,7 +85,7 @@ int api_flame(const struct request *request, struct answer *answer, struct fail 
 	return err;
 }
 
-int api_diff(const struct request *request, struct answer *answer, struct fail *why)
+int api_diff(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_answer found = {0};
@@ -119,7 +119,7 @@ int api_diff(const struct request *request, struct answer *answer, struct fail *
 	return err;
 }
 
-int api_functions(const struct request *request, struct answer *answer, struct fail *why)
+int api_functions(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_answer found = {0};
@@ -177,7 +177,7 @@ static int put_sandwich(struct json *j, const struct store_answer *found,
 	return err;
 }
 
-int api_sandwich(const struct request *request, struct answer *answer, struct fail *why)
+int api_sandwich(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const char *name = request_parameter(request, "name");
 	struct json j = {.out = answer->out};

@@ -20,7 +20,7 @@ static void put_heat(struct json *j, const struct store_heat *heat)
 	json_close(j, '}');
 }
 
-int api_heat(const struct request *request, struct answer *answer, struct fail *why)
+int api_heat(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_heat heat = {0};

@@ -16,7 +16,7 @@ enum {
 };
 
 /* What both lists take: the question, and how long they may be. */
-static int take_list(const struct request *request, struct server_ask *ask, uint64_t *limit,
+static int take_list(const struct http_request *request, struct server_ask *ask, uint64_t *limit,
 		     struct fail *why)
 {
 	int err = ask_request(request, "limit", ask, why);
@@ -42,7 +42,7 @@ static void put_series(struct json *j, const struct store_series_list *list)
 	json_close(j, ']');
 }
 
-int api_series(const struct request *request, struct answer *answer, struct fail *why)
+int api_series(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_series_list list = {0};
@@ -75,7 +75,7 @@ static bool is_label(const char *name, const char **key)
 	return film_label_key_ok(*key, strlen(*key));
 }
 
-static int take_group(const struct request *request, struct store_ask *ask, enum store_by *by,
+static int take_group(const struct http_request *request, struct store_ask *ask, enum store_by *by,
 		      struct fail *why)
 {
 	static const char *const names[] = {
@@ -124,7 +124,7 @@ static void put_timeline(struct json *j, const struct store_timeline *timeline)
 	json_close(j, '}');
 }
 
-int api_timeline(const struct request *request, struct answer *answer, struct fail *why)
+int api_timeline(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const char *function = request_parameter(request, "function");
 	struct json j = {.out = answer->out};
@@ -185,7 +185,7 @@ static void put_processes(struct json *j, const struct store_processes *list)
 	json_close(j, ']');
 }
 
-int api_processes(const struct request *request, struct answer *answer, struct fail *why)
+int api_processes(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_processes list = {0};
@@ -207,7 +207,7 @@ int api_processes(const struct request *request, struct answer *answer, struct f
 	return err;
 }
 
-int api_losses(const struct request *request, struct answer *answer, struct fail *why)
+int api_losses(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_losses losses = {0};

@@ -27,7 +27,7 @@ static void put_mark(struct json *j, const char *key, const struct store_mark *m
 	json_close(j, '}');
 }
 
-int api_marks(const struct request *request, struct answer *answer, struct fail *why)
+int api_marks(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_mark_list list = {0};
@@ -56,7 +56,8 @@ int api_marks(const struct request *request, struct answer *answer, struct fail 
 }
 
 /* What a form says, or the address; "" where it is in neither. */
-static const char *value_of(const struct request *request, const struct url *form, const char *name)
+static const char *value_of(const struct http_request *request, const struct url *form,
+			    const char *name)
 {
 	const char *value = url_value(form, name);
 
@@ -83,7 +84,7 @@ static int check_names(const struct url *url, struct fail *why)
 }
 
 /* The body as it is, behind a path, as url_parse() takes it. */
-static int take_form(const struct request *request, struct url *form, struct fail *why)
+static int take_form(const struct http_request *request, struct url *form, struct fail *why)
 {
 	static const char path[] = "/form?";
 	const size_t before = sizeof(path) - 1;
@@ -104,8 +105,8 @@ static int take_form(const struct request *request, struct url *form, struct fai
 	return err ? err : check_names(form, why);
 }
 
-static int take_mark(const struct request *request, const struct url *form, struct store_mark *mark,
-		     struct fail *why)
+static int take_mark(const struct http_request *request, const struct url *form,
+		     struct store_mark *mark, struct fail *why)
 {
 	const char *time = value_of(request, form, "time"), *bound = request->grant->host;
 
@@ -130,7 +131,7 @@ static int take_mark(const struct request *request, const struct url *form, stru
 	return *time ? ask_time(time, mark->time, &mark->time, why) : 0;
 }
 
-int api_take_mark(const struct request *request, struct answer *answer, struct fail *why)
+int api_take_mark(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct url form = {0};

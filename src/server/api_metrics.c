@@ -68,7 +68,7 @@ static void put_store(FILE *out, const struct store_status *store)
 		    "Damaged films that were set aside", (double)store->set_aside);
 }
 
-int api_metrics(const struct request *request, struct answer *answer, struct fail *why)
+int api_metrics(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const struct server_state *state = request->state;
 	struct server_recorder recorder = {0};
@@ -94,7 +94,7 @@ int api_metrics(const struct request *request, struct answer *answer, struct fai
 }
 
 /* Says no more than whether, and in words that tell nothing of what is filmed. */
-int api_health(const struct request *request, struct answer *answer, struct fail *why)
+int api_health(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const struct server_state *state = request->state;
 	struct json j = {.out = answer->out};

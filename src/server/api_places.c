@@ -69,7 +69,7 @@ static int put_answer(struct json *j, const struct store_places *found, uint64_t
 	return err;
 }
 
-int api_places(const struct request *request, struct answer *answer, struct fail *why)
+int api_places(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const char *name = request_parameter(request, "name");
 	const char *image = request_parameter(request, "image");

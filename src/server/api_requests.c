@@ -12,7 +12,7 @@
 #include "server/put.h"
 #include "store/requests.h"
 
-static int take_role(const struct request *request, uint8_t *role, struct fail *why)
+static int take_role(const struct http_request *request, uint8_t *role, struct fail *why)
 {
 	const char *word = request_parameter(request, "role");
 
@@ -141,7 +141,7 @@ static void put_answer(struct json *j, const struct store_requests *answer, uint
 	json_close(j, '}');
 }
 
-int api_requests(const struct request *request, struct answer *answer, struct fail *why)
+int api_requests(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct store_requests requests = {0};

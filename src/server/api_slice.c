@@ -165,8 +165,8 @@ static int put_slice(void *context, const struct film *film, const struct slice 
 }
 
 /* The thread and the moment; the rest is as for all questions. */
-static int take_place(const struct request *request, struct server_ask *ask, struct lane_id *lane,
-		      struct fail *why)
+static int take_place(const struct http_request *request, struct server_ask *ask,
+		      struct lane_id *lane, struct fail *why)
 {
 	const char *at = request_parameter(request, "at");
 	uint64_t pid, tid;
@@ -187,7 +187,7 @@ static int take_place(const struct request *request, struct server_ask *ask, str
 	return 0;
 }
 
-int api_slice(const struct request *request, struct answer *answer, struct fail *why)
+int api_slice(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct server_ask ask;

@@ -83,7 +83,7 @@ static void put_events(struct json *j, struct store *store)
 	json_close(j, ']');
 }
 
-int api_status(const struct request *request, struct answer *answer, struct fail *why)
+int api_status(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const struct server_state *state = request->state;
 	struct json j = {.out = answer->out};
@@ -114,7 +114,7 @@ int api_status(const struct request *request, struct answer *answer, struct fail
 	return 0;
 }
 
-int api_openapi(const struct request *request, struct answer *answer, struct fail *why)
+int api_openapi(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	(void)request;
 	(void)why;

@@ -32,7 +32,7 @@ struct timeline {
 	struct store_sum sum;
 };
 
-static int begin(const struct request *request, const char *own, struct timeline *t,
+static int begin(const struct http_request *request, const char *own, struct timeline *t,
 		 struct fail *why)
 {
 	int err = ask_request(request, own, &t->ask, why);
@@ -71,7 +71,7 @@ static bool take_lane(const char *text, size_t length, struct lane_id *lane)
 }
 
 /* "PID.TID,PID.TID…"; nothing given: all lanes. */
-static int take_lanes(const struct request *request, struct timeline *t, struct fail *why)
+static int take_lanes(const struct http_request *request, struct timeline *t, struct fail *why)
 {
 	const char *list = request_parameter(request, "lanes");
 	size_t count = 1;
@@ -189,7 +189,7 @@ static int choose_pixel(uint64_t *pixel, uint64_t from, uint64_t to, struct fail
 	return check_pixels(*pixel, from, to, why);
 }
 
-int api_timeline_lanes(const struct request *request, struct answer *answer, struct fail *why)
+int api_timeline_lanes(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct timeline t = {0};
@@ -241,7 +241,7 @@ static void put_slices(struct json *j, const struct timeline *t)
 	json_close(j, ']');
 }
 
-int api_timeline_slices(const struct request *request, struct answer *answer, struct fail *why)
+int api_timeline_slices(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct timeline t = {0};
@@ -300,7 +300,7 @@ static void put_states(struct json *j, const struct lanes *lanes)
 	json_close(j, ']');
 }
 
-int api_timeline_states(const struct request *request, struct answer *answer, struct fail *why)
+int api_timeline_states(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct timeline t = {.lanes.wants_states = true};
@@ -386,7 +386,7 @@ static int put_cpus(struct json *j, const struct lanes *lanes)
 	return is_done ? 0 : -ENOMEM;
 }
 
-int api_timeline_cpus(const struct request *request, struct answer *answer, struct fail *why)
+int api_timeline_cpus(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
 	struct timeline t = {0};

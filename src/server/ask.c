@@ -263,7 +263,7 @@ int ask_take_two(const struct url *url, const char *own, uint64_t now, struct se
 	return err ? err : take_all(url, true, now, before, why);
 }
 
-int ask_request(const struct request *request, const char *own, struct server_ask *ask,
+int ask_request(const struct http_request *request, const char *own, struct server_ask *ask,
 		struct fail *why)
 {
 	int err = ask_take(request->url, own, clock_wall(), ask, why);
@@ -272,7 +272,7 @@ int ask_request(const struct request *request, const char *own, struct server_as
 	return err;
 }
 
-int ask_request_two(const struct request *request, const char *own, struct server_ask *before,
+int ask_request_two(const struct http_request *request, const char *own, struct server_ask *before,
 		    struct server_ask *ask, struct fail *why)
 {
 	int err = ask_take_two(request->url, own, clock_wall(), before, ask, why);

@@ -32,9 +32,9 @@ int ask_take(const struct url *url, const char *own, uint64_t now, struct server
  * The same of a request, for now: the question is given up when nobody waits for its answer any
  * more.
  */
-int ask_request(const struct request *request, const char *own, struct server_ask *ask,
+int ask_request(const struct http_request *request, const char *own, struct server_ask *ask,
 		struct fail *why);
-int ask_request_two(const struct request *request, const char *own, struct server_ask *before,
+int ask_request_two(const struct http_request *request, const char *own, struct server_ask *before,
 		    struct server_ask *ask, struct fail *why);
 
 /*

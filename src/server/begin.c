@@ -18,7 +18,7 @@ const char *call_header(const struct call *call, const char *name)
 	return MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, name);
 }
 
-const char *request_header(const struct request *request, const char *name)
+const char *request_header(const struct http_request *request, const char *name)
 {
 	return MHD_lookup_connection_value((struct MHD_Connection *)request->connection,
 					   MHD_HEADER_KIND, name);
@@ -180,8 +180,8 @@ static int open_body(struct call *call, const struct framing *f, struct fail *wh
 {
 	const struct route *route = call->route;
 	bool in_file = route->body == ROUTE_IN_FILE;
-	const struct request request = {.state = &call->server->state,
-					.spool = call->server->state.spool};
+	const struct http_request request = {.state = &call->server->state,
+					     .spool = call->server->state.spool};
 	uint64_t max = route->body_max;
 	char path[PATH_MAX];
 

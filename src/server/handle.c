@@ -146,7 +146,7 @@ static enum out_coding coding_of(const struct call *call)
 static void make_answer(struct call *call)
 {
 	const struct server *server = call->server;
-	struct request request = {
+	struct http_request request = {
 		.method = call->route->method,
 		.url = &call->url,
 		.state = &call->server->state,

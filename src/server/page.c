@@ -52,7 +52,7 @@ static const struct page_file *find_file(const char *path)
 	return NULL;
 }
 
-int page_file(const struct request *request, struct answer *answer, struct fail *why)
+int page_file(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const struct page_file *file = find_file(request->url->path);
 

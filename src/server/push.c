@@ -31,7 +31,7 @@
 
 /* A film that is made of what was pushed. */
 struct making {
-	const struct request *request;
+	const struct http_request *request;
 	struct push_film *film;
 	char path[PATH_MAX];
 };
@@ -72,7 +72,7 @@ static int end_film(struct making *making, const struct push_origin *origin, int
 	return err;
 }
 
-static int take_pprof(const struct request *request, const uint8_t *body, size_t size,
+static int take_pprof(const struct http_request *request, const uint8_t *body, size_t size,
 		      struct push_origin *origin, struct push_span span, struct fail *why)
 {
 	struct making making = {.request = request};
@@ -92,8 +92,8 @@ static int take_pprof(const struct request *request, const uint8_t *body, size_t
 }
 
 /* A count of samples is the time that they stand for; other units are told as they are. */
-static int describe_text(const struct request *request, const char *type, struct push_film *film,
-			 struct push_folded *what, struct fail *why)
+static int describe_text(const struct http_request *request, const char *type,
+			 struct push_film *film, struct push_folded *what, struct fail *why)
 {
 	const char *units = request_parameter(request, "units");
 	const char *rate = request_parameter(request, "sampleRate");
@@ -108,7 +108,7 @@ static int describe_text(const struct request *request, const char *type, struct
 	return 0;
 }
 
-static int take_text(const struct request *request, const uint8_t *body, size_t size,
+static int take_text(const struct http_request *request, const uint8_t *body, size_t size,
 		     struct push_origin *origin, const char *type, bool has_numbers,
 		     const struct push_span *span, struct fail *why)
 {
@@ -124,7 +124,7 @@ static int take_text(const struct request *request, const uint8_t *body, size_t 
 	return end_film(&making, origin, err, why);
 }
 
-static int read_span(const struct request *request, struct push_span *span, struct fail *why)
+static int read_span(const struct http_request *request, struct push_span *span, struct fail *why)
 {
 	const char *from = request_parameter(request, "from");
 	const char *until = request_parameter(request, "until");
@@ -151,7 +151,7 @@ enum format {
 };
 
 /* As Pyroscope does it: what is said, else what it looks like, else folded. */
-static enum format find_format(const struct request *request, const uint8_t *body, size_t size)
+static enum format find_format(const struct http_request *request, const uint8_t *body, size_t size)
 {
 	const char *format = request_parameter(request, "format");
 
@@ -165,7 +165,7 @@ static enum format find_format(const struct request *request, const uint8_t *bod
 	return strcmp(format, "lines") ? FORMAT_UNKNOWN : FORMAT_LINES;
 }
 
-static int take_ingested(const struct request *request, struct push_origin *origin,
+static int take_ingested(const struct http_request *request, struct push_origin *origin,
 			 const char *type, struct fail *why)
 {
 	const uint8_t *body = request->body;
@@ -196,7 +196,7 @@ static int take_ingested(const struct request *request, struct push_origin *orig
 	}
 }
 
-int push_ingest(const struct request *request, struct answer *answer, struct fail *why)
+int push_ingest(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	const char *name = request_parameter(request, "name");
 	struct push_origin *origin;
@@ -220,7 +220,7 @@ int push_ingest(const struct request *request, struct answer *answer, struct fai
 }
 
 /* Whether the body is protobuf, and not JSON or a stream of gRPC. */
-static int check_protobuf(const struct request *request, struct fail *why)
+static int check_protobuf(const struct http_request *request, struct fail *why)
 {
 	static const char *const types[] = {"application/proto", "application/protobuf",
 					    "application/x-protobuf", "application/octet-stream"};
@@ -259,7 +259,7 @@ static void take_label_pair(struct bytes message, struct push_origin *origin)
 }
 
 /* One RawSample: a profile. */
-static int take_raw_sample(const struct request *request, struct bytes message,
+static int take_raw_sample(const struct http_request *request, struct bytes message,
 			   struct push_origin *origin, struct fail *why)
 {
 	uint64_t now = clock_wall();
@@ -274,7 +274,7 @@ static int take_raw_sample(const struct request *request, struct bytes message,
 }
 
 /* One RawProfileSeries: labels, then profiles that have them. */
-static int take_series(const struct request *request, struct bytes series, int *profiles,
+static int take_series(const struct http_request *request, struct bytes series, int *profiles,
 		       struct fail *why)
 {
 	struct push_origin *origin = calloc(1, sizeof(*origin));
@@ -303,7 +303,7 @@ static int take_series(const struct request *request, struct bytes series, int *
 	return err;
 }
 
-int push_pusher(const struct request *request, struct answer *answer, struct fail *why)
+int push_pusher(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct bytes message = {request->body, request->body + request->body_size, false};
 	struct proto_field field;
@@ -321,7 +321,7 @@ int push_pusher(const struct request *request, struct answer *answer, struct fai
 	return err;
 }
 
-static int take_origin(const struct request *request, struct push_otlp *profiles, size_t i,
+static int take_origin(const struct http_request *request, struct push_otlp *profiles, size_t i,
 		       struct fail *why)
 {
 	struct push_origin *origin = malloc(sizeof(*origin));
@@ -343,7 +343,7 @@ static int take_origin(const struct request *request, struct push_otlp *profiles
 	return err;
 }
 
-int push_opentelemetry(const struct request *request, struct answer *answer, struct fail *why)
+int push_opentelemetry(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct push_otlp *profiles = NULL;
 	int err = check_protobuf(request, why);

@@ -12,8 +12,8 @@
  *								it
  *	POST /v1development/profiles				OTLP over HTTP, protobuf
  */
-int push_ingest(const struct request *request, struct answer *answer, struct fail *why);
-int push_pusher(const struct request *request, struct answer *answer, struct fail *why);
-int push_opentelemetry(const struct request *request, struct answer *answer, struct fail *why);
+int push_ingest(const struct http_request *request, struct answer *answer, struct fail *why);
+int push_pusher(const struct http_request *request, struct answer *answer, struct fail *why);
+int push_opentelemetry(const struct http_request *request, struct answer *answer, struct fail *why);
 
 #endif

@@ -20,7 +20,7 @@ struct server_state;
  * (gzip, zstd). It runs in a thread of the server's workers: it may take its time, and must be safe
  * beside itself.
  */
-struct request {
+struct http_request {
 	const char *method; /* "GET" (also for HEAD), "POST" */
 	const struct url *url;
 	struct server_state *state; /* of the server; for routes of the API */
@@ -40,17 +40,17 @@ struct request {
 };
 
 /* The value of a header (names in any case), or null. Hostile, at most some kB. */
-const char *request_header(const struct request *request, const char *name);
+const char *request_header(const struct http_request *request, const char *name);
 
 /* The decoded value of the first query parameter of that name, or null. Hostile, no zero bytes. */
-const char *request_parameter(const struct request *request, const char *name);
+const char *request_parameter(const struct http_request *request, const char *name);
 
 /*
  * A name for a new file in the spool, which the caller makes with open(… O_EXCL) or has made for
  * him: "" where there is none. What is left of a server that was killed is removed when the next
  * one starts.
  */
-void request_spool_name(const struct request *request, char *to, size_t size);
+void request_spool_name(const struct http_request *request, char *to, size_t size);
 
 /* What a route answers. */
 struct answer {
@@ -82,7 +82,8 @@ enum {
  * status: -EINVAL, -EBADMSG 400, -EPERM 403, -ENOENT 404, -E2BIG 413, -EOPNOTSUPP 415, -EBUSY,
  * -ENOMEM, -ECANCELED 503, -ENOSPC 507, others 500.
  */
-typedef int route_function(const struct request *request, struct answer *answer, struct fail *why);
+typedef int route_function(const struct http_request *request, struct answer *answer,
+			   struct fail *why);
 
 /*
  * Who works on it. A slow question holds up questions, and nothing else: what machines ask and send

@@ -14,6 +14,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/openapi.json", .lane = LANE_LIGHT, .answer = api_openapi},
 	{"GET", "/api/v1/status", .lane = LANE_LIGHT, .answer = api_status},
 	{"GET", "/api/v1/series", .answer = api_series},
+	{"GET", "/api/v1/explain", .answer = api_explain},
 	{"GET", "/api/v1/requests", .answer = api_requests},
 	{"GET", "/api/v1/timeline", .answer = api_timeline},
 	{"GET", "/api/v1/timeline/lanes", .answer = api_timeline_lanes},

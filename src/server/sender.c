@@ -17,7 +17,8 @@ static bool is_one_of_ours(struct server_state *state, uint64_t id)
 	return is;
 }
 
-static int check_host(const struct request *request, struct store_sender *sender, struct fail *why)
+static int check_host(const struct http_request *request, struct store_sender *sender,
+		      struct fail *why)
 {
 	const struct access_grant *grant = request->grant;
 	bool is_bound = grant->host[0], is_taken;
@@ -44,7 +45,7 @@ static int check_host(const struct request *request, struct store_sender *sender
 	return 0;
 }
 
-int sender_take(const struct request *request, const char *path, struct store_sender *sender,
+int sender_take(const struct http_request *request, const char *path, struct store_sender *sender,
 		bool *again, struct fail *why)
 {
 	int err = check_host(request, sender, why);

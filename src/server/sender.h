@@ -14,7 +14,7 @@
  *
  * sender->owner is filled here. -EPERM: it may not.
  */
-int sender_take(const struct request *request, const char *path, struct store_sender *sender,
+int sender_take(const struct http_request *request, const char *path, struct store_sender *sender,
 		bool *again, struct fail *why);
 
 #endif

@@ -76,13 +76,13 @@ static struct server_limits limits_of(const struct server_options *options)
 	return limits;
 }
 
-void request_spool_name(const struct request *request, char *to, size_t size)
+void request_spool_name(const struct http_request *request, char *to, size_t size)
 {
 	snprintf(to, size, "%s/" SPOOL_PREFIX "%d-%" PRIu64, request->spool, (int)getpid(),
 		 (uint64_t)atomic_fetch_add(&request->state->spooled, 1));
 }
 
-const char *request_parameter(const struct request *request, const char *name)
+const char *request_parameter(const struct http_request *request, const char *name)
 {
 	return url_value(request->url, name);
 }

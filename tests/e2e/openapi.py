@@ -10,6 +10,9 @@ TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": 
 
 
 def is_type(value, name):
+    """A list of names: one of them."""
+    if isinstance(name, list):
+        return any(is_type(value, one) for one in name)
     if name == "number":
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     if name == "integer":

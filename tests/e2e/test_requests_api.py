@@ -18,6 +18,7 @@ from test_requests import PYTHON
 pytestmark = needs_root
 
 PATH = "/api/v1/requests"
+EXPLAIN = "/api/v1/explain"
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def film(shared_lab):
     server = subprocess.Popen([sys.executable, "-c", code, str(port)])
     try:
         assert wait_until(lambda: answers(port, "/ready"))
-        with shared_lab.recording("-e", "requests", "-p", server.pid) as (recorder, film):
+        with shared_lab.recording("-e", "requests,threads", "-p", server.pid) as (recorder, film):
             assert wait_until(lambda: answers(port, "/first") and film.path.exists() and count_of(shared_lab, film))
             for i in range(40):
                 assert answers(port, "/fast")
@@ -58,10 +59,10 @@ def asked(shared_lab, film):
     server = subprocess.Popen([shared_lab.stackcam, "play", film.path], stdout=subprocess.PIPE, text=True)
     address, api = server.stdout.readline().strip(), Api()
 
-    def ask(**what):
-        with urllib.request.urlopen(f"{address}{PATH[1:]}?{urllib.parse.urlencode(what)}", timeout=20) as answer:
+    def ask(path=PATH, **what):
+        with urllib.request.urlopen(f"{address}{path[1:]}?{urllib.parse.urlencode(what)}", timeout=20) as answer:
             body = answer.read()
-        api.check_answer("GET", PATH, 200, "application/json", body)
+        api.check_answer("GET", path, 200, "application/json", body)
         return json.loads(body)
 
     yield ask
@@ -105,6 +106,19 @@ def test_parts(asked):
     assert len(asked(least=50_000_000)["slowest"]) == 4
     assert not any(row["duration"] > 49_000_000 for row in asked(most=49_000_000, limit=1000)["slowest"])
     assert asked(role="made")["count"] == 0
+
+
+def test_a_request_is_explained(shared_lab, asked, told, film):
+    """As the verb explains it; what the film does not have is said."""
+    slowest = max(told["requests"], key=lambda row: row["duration"])
+    verb = json.loads(shared_lab.run("explain", "--format", "json", "--request", slowest["number"], film.path).stdout)
+    one, = asked(EXPLAIN, request=slowest["number"])["requests"]
+    assert one == verb["requests"][0]
+    assert one["duration"] == sum(part["duration"] for part in one["parts"]) + one["unexplained"]
+    with pytest.raises(urllib.error.HTTPError) as error:
+        asked(EXPLAIN, request="none")
+    assert error.value.code == 404 and b"no film of this time" in error.value.read()
+    error.value.close()
 
 
 @pytest.mark.parametrize("wrong", [{"role": "both"}, {"limit": 1001}, {"steps": -1}, {"least": "x"}])

@@ -459,6 +459,20 @@ class Api:
                          "endpoints_hidden": 0, "step": step, "rows": ROWS, "map": cells,
                          "slowest": sorted(slowest, key=lambda row: -row["duration"])[:limit]}
 
+    def explain(self, ask):
+        thread = lambda tid: {"pid": 100, "tid": tid, "comm": HOSTILE if self.server.hostile else f"worker-{tid - 100}"}  # noqa: E731
+        part = lambda kind, ms, words, parts=(): {  # noqa: E731
+            "kind": kind, "duration": ms * 10**6, "object": None, "thread": thread(101), "waker": None, "holder": None, "end": "cpu",
+            "words": HOSTILE if self.server.hostile else words, "evidence": "3 slices, the longest 20 ms", "count": 3,
+            "longest": 20 * 10**6, "likely": False, "stack": ["fsync", "flush"], "parts": list(parts)}
+        parts = [part("mutex", 60, "waiting for mutex 0x7f10 held by flusher (101)",
+                      [part("disk", 50, "waiting for disk, fsync(/var/lib/app/wal)"), part("on-cpu", 10, "on CPU")]),
+                 part("on-cpu", 30, "on CPU, most of it in parse_order")]
+        return {"film": {}, "loss": {}, "groups": [], "requests": [
+            {"id": ask["request"], "endpoint": "GET /orders/*", "path": "/orders/7", **thread(100), "start": "2026-11-21T14:32:00Z",
+             "duration": 91 * 10**6, "unexplained": 10**6, "more_threads": "no", "more_threads_why": "the lock is held by one",
+             "parts": parts}]}
+
     def timeline_lanes(self, ask):
         first, start, end, answer = self.of_time(ask)
         lanes = []

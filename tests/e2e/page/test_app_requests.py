@@ -86,9 +86,28 @@ def test_from_a_request_to_its_profile(requests):
     requests.asks("flame", event="on-cpu", pid="100", tid="120")
 
 
+def test_why_a_request_was_slow(requests):
+    """Sentences whose parts lie in each other, with their evidence behind them; the address shares them."""
+    requests.click("#request-why-0")
+    requests.until(lambda: requests.all("#explain article"))
+    words = requests.text("#explain")
+    for part in ("took 91.000 ms", "waiting for mutex 0x7f10 held by flusher (101), which spent:", "fsync(/var/lib/app/wal)",
+                 "1.000 ms unexplained", "More threads would not help: the lock is held by one"):
+        assert part in words, (part, words)
+    assert "the longest 20 ms" not in words
+    requests.run("document.querySelector('#explain summary').click()")
+    requests.until(lambda: "the longest 20 ms" in requests.text("#explain"))
+    requests.open(requests.run("return location.search"))
+    requests.until(lambda: requests.all("#explain article"))
+    requests.click("#close-explain")
+    requests.until(lambda: not requests.all("#explain") and "request" not in requests.link())
+
+
 def test_hostile_names(page):
     page.server.behave(**FILM, hostile=True)
     page.open("?view=requests")
     page.until(lambda: page.all("#slowest tbody tr"))
+    page.click("#request-why-0")
+    page.until(lambda: page.all("#explain article"))
     assert page.run("return window.hacked") is None
     assert "\u202e" not in page.text("body")

@@ -21,13 +21,13 @@ static struct {
 	unsigned int names;
 } now;
 
-const char *request_header(const struct request *request, const char *name)
+const char *request_header(const struct http_request *request, const char *name)
 {
 	(void)request;
 	return strcasecmp(name, "content-type") ? NULL : now.type;
 }
 
-const char *request_parameter(const struct request *request, const char *name)
+const char *request_parameter(const struct http_request *request, const char *name)
 {
 	(void)request;
 	for (const struct query *q = now.query; q && q->name; q++)
@@ -36,12 +36,12 @@ const char *request_parameter(const struct request *request, const char *name)
 	return NULL;
 }
 
-void request_spool_name(const struct request *request, char *to, size_t size)
+void request_spool_name(const struct http_request *request, char *to, size_t size)
 {
 	snprintf(to, size, "%s/%u", request->spool, now.names++);
 }
 
-int sender_take(const struct request *request, const char *path, struct store_sender *sender,
+int sender_take(const struct http_request *request, const char *path, struct store_sender *sender,
 		bool *again, struct fail *why)
 {
 	struct pushed *p = now.pushed;
@@ -71,7 +71,7 @@ int push_to(route_function *route, const struct query *query, const char *type, 
 {
 	char folder[64];
 	struct answer answer = {.status = 200};
-	struct request request = {
+	struct http_request request = {
 		.method = "POST", .spool = folder, .body = body, .body_size = size};
 	int err;
 

@@ -14,11 +14,13 @@ export interface RequestsLink {
 	to: string;
 	least: string;
 	most: string;
-	/** The number of the one that is shown; '': none. */
+	/** The number of the one that is explained, and the time that its film is asked for; '': none. */
 	chosen: string;
+	whyFrom: string;
+	whyTo: string;
 }
 
-export const NO_REQUESTS: RequestsLink = { role: '', endpoint: '', from: '', to: '', least: '', most: '', chosen: '' };
+export const NO_REQUESTS: RequestsLink = { role: '', endpoint: '', from: '', to: '', least: '', most: '', chosen: '', whyFrom: '', whyTo: '' };
 
 /** What state/link.ts reads and writes addresses with. */
 interface Address {
@@ -35,5 +37,7 @@ export function describeRequests(at: Address, link: RequestsLink): RequestsLink 
 		least: at.text('least', link.least),
 		most: at.text('most', link.most),
 		chosen: at.text('request', link.chosen),
+		whyFrom: at.text('why_from', link.whyFrom),
+		whyTo: at.text('why_to', link.whyTo),
 	};
 }

@@ -5,6 +5,7 @@ import { isHere } from '../parts/click';
 import { slicesEvent, usualEvent } from '../state/events';
 import { type Link, writeLink } from '../state/link';
 import { usePage } from '../state/page';
+import { explainText } from '../text/explain';
 import { requestsText as words } from '../text/requests';
 import { NO_TIMELINE } from '../timeline/link';
 import { Origin } from '../timeline/time';
@@ -12,6 +13,7 @@ import type { RequestRow, RequestsAnswer } from './answers';
 
 const AROUND = 0.1; // of its length, on each side of a request in its timeline
 const LEAST = 1000; // ns
+const AROUND_LEAST = 1e9; // ns
 
 /** The timeline of a request: a little more than its time, with its thread chosen. */
 export function timelineOf(link: Link, row: RequestRow, origin: Origin): Link {
@@ -46,7 +48,13 @@ function outcomeOf(row: RequestRow): string {
 	return row.status ? String(row.status) : row.failed ? words.failedOne : words.ok;
 }
 
-export function Slowest({ answer }: { answer: RequestsAnswer }) {
+/** The time that films are read of to explain a request: from its beginning to its end, and what was around it. */
+export function aroundOf(row: RequestRow, origin: Origin): { from: string; to: string } {
+	const more = Math.max(row.duration, AROUND_LEAST);
+	return { from: origin.wordOf(row.end - row.duration - more), to: origin.wordOf(row.end + more) };
+}
+
+export function Slowest({ answer, onWhy }: { answer: RequestsAnswer; onWhy(row: RequestRow): void }) {
 	const { link, status } = usePage();
 	const ns = formatOf('ns'), bytes = formatOf('bytes'), origin = new Origin(BigInt(answer.base));
 	const hasSlices = slicesEvent(status) !== '', event = usualEvent(status);
@@ -68,6 +76,8 @@ export function Slowest({ answer }: { answer: RequestsAnswer }) {
 				<td title={words.bytesHint}>{bytes(row.received)} / {bytes(row.sent)}</td>
 				<td class="text" title={safe(row.name)}><code>{safe(row.name)}</code></td>
 				<td class="row">
+					{hasSlices && row.role === 'served' && <button type="button" class="quiet" id={`request-why-${i}`}
+						title={explainText.whyHint} onClick={() => onWhy(row)}>{explainText.why}</button>}
 					{hasSlices && <Go id={`request-timeline-${i}`} to={timelineOf(link, row, origin)} title={words.timelineHint}>{words.timeline}</Go>}
 					{event && <Go id={`request-profile-${i}`} to={profileOf(link, row, origin, event)} title={words.profileHint}>{words.profile}</Go>}
 				</td>

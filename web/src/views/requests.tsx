@@ -6,13 +6,17 @@ import { count, formatOf, safe } from '../format';
 import { AskBar } from '../parts/ask_bar';
 import { Losses } from '../parts/losses';
 import { Answers, Notice } from '../parts/notice';
-import type { RequestsAnswer } from '../requests/answers';
+import type { ExplainAnswer } from '../explain/answers';
+import { ExplainPanel } from '../explain/panel';
+import { useKeys } from '../parts/keys';
+import type { RequestRow, RequestsAnswer } from '../requests/answers';
 import { Endpoints } from '../requests/endpoints';
 import { LatencyChart } from '../requests/latency_chart';
 import { cellsOf } from '../requests/latency_map';
 import { NO_REQUESTS, type RequestsLink, ROLES } from '../requests/link';
-import { Slowest } from '../requests/slowest';
+import { aroundOf, Slowest } from '../requests/slowest';
 import { requestsEvent } from '../state/events';
+import { NO_LINK } from '../state/link';
 import { usePage } from '../state/page';
 import { spanText } from '../state/range';
 import { requestsText as words } from '../text/requests';
@@ -24,14 +28,21 @@ const STEPS = 240;
 const LISTED = 100;
 
 export function Requests() {
-	const { link, range, beat, status } = usePage();
-	const { role, endpoint, from, to, least, most } = link.requests;
+	const { link, go, range, beat, status } = usePage();
+	const { role, endpoint, from, to, least, most, chosen, whyFrom, whyTo } = link.requests;
 	const ask = (span: { from: string; to: string }, own: Record<string, string | number>) =>
 		askOf(requestsEvent(status), span, ofThreads(link.filters), { role, endpoint, ...own });
 	const whole = useAnswer<RequestsAnswer>('requests', ask(range, { steps: STEPS, limit: 0 }), beat);
 	const list = useAnswer<RequestsAnswer>('requests',
 		ask(from ? { from, to } : range, { least, most, limit: LISTED, endpoints: 0 }), beat);
+	const why = useAnswer<ExplainAnswer>(chosen && whyFrom ? 'explain' : null,
+		askOf('', { from: whyFrom, to: whyTo }, { ...NO_LINK.filters, host: link.filters.host }, { request: chosen }));
 	const { answer } = whole;
+	const explain = (row: RequestRow | null) => {
+		const around = row && list.answer && aroundOf(row, new Origin(BigInt(list.answer.base)));
+		go({ requests: { ...link.requests, chosen: row?.number ?? '', whyFrom: around?.from ?? '', whyTo: around?.to ?? '' } });
+	};
+	useKeys({ Escape: () => chosen ? explain(null) : false });
 
 	return <main id="content" class="requests">
 		<h2 class="unseen">{words.name}</h2>
@@ -41,8 +52,9 @@ export function Requests() {
 				<Notice title={words.none}><span>{words.noneHint}</span></Notice>)}
 		</Answers>
 		{answer && answer.count > 0 && <>
+			{chosen && whyFrom && <ExplainPanel asked={why} onClose={() => explain(null)} />}
 			<h2>{words.slowest}</h2>
-			<Answers asked={[list]} isSilent={link.isLive}>{list.answer && <Slowest answer={list.answer} />}</Answers>
+			<Answers asked={[list]} isSilent={link.isLive}>{list.answer && <Slowest answer={list.answer} onWhy={explain} />}</Answers>
 		</>}
 	</main>;
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why something took as long as it did, as 'stackcam explain --format json' says it. Durations are ns.
+
+export interface ExplainedThread {
+	pid: number;
+	tid: number;
+	comm: string;
+}
+
+export interface ExplainedPart {
+	kind: string;
+	duration: number;
+	thread: ExplainedThread;
+	waker: ExplainedThread | null;
+	holder: ExplainedThread | null;
+	/** What it is, in words. */
+	words: string;
+	/** How that is known. */
+	evidence: string;
+	likely: boolean;
+	/** Innermost first. */
+	stack: string[];
+	/** What the thread did that ended it: they add up to the duration, or there are none. */
+	parts: ExplainedPart[];
+}
+
+export interface Explanation {
+	id: string | null;
+	endpoint: string | null;
+	pid: number;
+	tid: number;
+	comm: string;
+	/** RFC 3339 */
+	start: string;
+	duration: number;
+	unexplained: number;
+	more_threads: 'yes' | 'no' | 'unknown';
+	more_threads_why: string;
+	parts: ExplainedPart[];
+}
+
+export interface ExplainAnswer {
+	requests: Explanation[];
+}

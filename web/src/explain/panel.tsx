@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a request, or a thread, took as long as it did: sentences whose times add up, each with its evidence behind it.
+import type { Asked } from '../api/use_answer';
+import { formatOf, percent, safe } from '../format';
+import { Answers } from '../parts/notice';
+import { usePage } from '../state/page';
+import { explainText as words } from '../text/explain';
+import { colourOf, type Family } from '../timeline/classes';
+import type { ExplainAnswer, ExplainedPart, Explanation } from './answers';
+import './explain.css';
+
+const STACK = 12; // frames
+const FAMILIES: Record<string, Family> = {
+	'on-cpu': 'run', ready: 'ready', disk: 'storage', file: 'storage', 'page-fault': 'storage',
+	'socket-read': 'network', 'socket-write': 'network', connect: 'network', accept: 'network',
+	pipe: 'ipc', ipc: 'ipc', child: 'ipc', sleep: 'idle', poll: 'idle', timer: 'idle', unexplained: 'hole', hole: 'hole',
+};
+
+/** Kinds that the page does not know are locks, of any kind, or something else. */
+export function familyOfKind(kind: string): Family {
+	return FAMILIES[kind] ?? (/mutex|lock|condition|monitor|futex|gil|semaphore/i.test(kind) ? 'lock' : 'other');
+}
+
+export function ExplainPanel({ asked, onClose }: { asked: Asked<ExplainAnswer>; onClose(): void }) {
+	const { answer } = asked;
+	return <section class="explain" id="explain" aria-label={words.title}>
+		<header class="row"><h2>{words.title}</h2>
+			<button type="button" class="quiet icon" id="close-explain" aria-label={words.close} title={words.close} onClick={onClose}>×</button></header>
+		<Answers asked={[asked]}>
+			{answer?.requests.map((one, i) => <One key={i} of={one} />)}
+		</Answers>
+	</section>;
+}
+
+function One({ of }: { of: Explanation }) {
+	const { theme } = usePage();
+	const ns = formatOf('ns');
+	const all = [...of.parts.map(({ kind, duration }) => ({ kind, duration })),
+		...(of.unexplained > 0 ? [{ kind: 'unexplained', duration: of.unexplained }] : [])];
+	return <article>
+		<p><b>{of.endpoint ? safe(of.endpoint) : safe(of.comm)}</b> {words.took(ns(of.duration), `${safe(of.comm)} ${of.tid}`)}</p>
+		<div class="explain-bar" role="img" aria-label={words.bar}>
+			{all.map(({ kind, duration }, i) => <i key={i} title={`${ns(duration)}, ${percent(duration, of.duration)}`}
+				style={{ '--colour': colourOf(theme, familyOfKind(kind)), flexGrow: duration }} />)}
+		</div>
+		<Parts parts={of.parts} whole={of.duration} />
+		<p class="explain-rest"><span class="number">{ns(of.unexplained)}</span> {words.unexplained}</p>
+		<p class="hint">{words.moreThreads[of.more_threads]} {safe(of.more_threads_why)}</p>
+	</article>;
+}
+
+function Parts({ parts, whole }: { parts: ExplainedPart[]; whole: number }) {
+	const { theme } = usePage();
+	const ns = formatOf('ns');
+	return <ol class="explain-parts">{parts.map((part, i) => <li key={i}>
+		<details>
+			<summary><i class="swatch" style={{ '--colour': colourOf(theme, familyOfKind(part.kind)) }} />
+				<span class="number">{ns(part.duration)}</span> <span class="hint number">{percent(part.duration, whole)}</span>{' '}
+				{safe(part.words)}{part.likely && <span class="hint"> {words.likely}</span>}
+				{part.parts.length > 0 && <>{', '}{words.spent}</>}</summary>
+			<p class="hint">{words.evidence}: {safe(part.evidence)}</p>
+			{part.stack.length > 0 && <ol class="explain-stack">{part.stack.slice(0, STACK).map((name, k) =>
+				<li key={k}>{safe(name)}</li>)}</ol>}
+		</details>
+		{part.parts.length > 0 && <Parts parts={part.parts} whole={whole} />}
+	</li>)}</ol>;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words around explanations, in English. Their sentences come from the server.
+
+export const explain = {
+	title: 'Why it took so long',
+	close: 'Close (Esc)',
+	took: (time: string, thread: string) => `took ${time} in ${thread}:`,
+	bar: 'The parts of the time; the list below says the same in words',
+	unexplained: 'unexplained',
+	likely: '(likely: an interrupt may have ended it)',
+	spent: 'which spent:',
+	evidence: 'Evidence',
+	moreThreads: {
+		yes: 'More threads would help:', no: 'More threads would not help:',
+		unknown: 'Whether more threads would help is not known:',
+	},
+	why: 'Why?',
+	whyHint: 'What the time of this request was spent on',
+};
+
+export type ExplainText = typeof explain;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ExplainText } from './explain_en';
+
+export const explain: ExplainText = {
+	title: '为何耗时如此之久',
+	close: '关闭 (Esc)',
+	took: (time, thread) => `在 ${thread} 中耗时 ${time}：`,
+	bar: '时间的组成；下面的列表以文字说明同样的内容',
+	unexplained: '未能解释',
+	likely: '（可能：也许由中断结束）',
+	spent: '其间用于：',
+	evidence: '依据',
+	moreThreads: { yes: '更多线程会有帮助：', no: '更多线程没有帮助：', unknown: '更多线程是否有帮助尚不可知：' },
+	why: '为什么？',
+	whyHint: '这个请求的时间用在了哪里',
+};
