@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which answer is of which request, and for which one another was made: records made by hand. */
+#include "../prelude.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "camera/requests_track.h"
+
+struct seen {
+	struct film_request rows[16];
+	char endpoints[16][64];
+	size_t count;
+	uint64_t moved[8][2]; /* by connection and direction */
+};
+
+static uint32_t thread_row(void *context, const struct capture_identity *identity)
+{
+	(void)context;
+	assert_string_equal(identity->comm, "t");
+	return identity->tid;
+}
+
+static void write_row(void *context, struct film_request *row, const char *endpoint)
+{
+	struct seen *seen = context;
+
+	assert_true(seen->count < 16);
+	snprintf(seen->endpoints[seen->count], 64, "%s", endpoint);
+	seen->rows[seen->count++] = *row;
+}
+
+/* A call of a thread on a connection; missing: bytes before it of which the record was lost. */
+static void call(struct requests_track *track, struct seen *seen, uint64_t time, uint32_t tid,
+		 uint64_t connection, uint8_t flags, const char *text, uint32_t missing)
+{
+	uint32_t size = (uint32_t)strlen(text);
+	uint64_t *moved = &seen->moved[connection][flags & REQUESTS_SENT];
+	bool is_first = !*moved;
+	struct requests_record *record = calloc(1, sizeof(*record) + size);
+
+	*moved += missing;
+	record->head = (struct capture_head){REQUESTS_DATA, (uint32_t)sizeof(*record) + size, time};
+	record->identity.pid = 7;
+	record->identity.tid = tid;
+	/* the name is told once */
+	strcpy(record->identity.comm, is_first ? "t" : "");
+	record->connection = connection;
+	record->offset = *moved;
+	record->length = record->copied = size;
+	record->flags = flags;
+	record->protocol = REQUESTS_HTTP;
+	memcpy(record + 1, text, size);
+	requests_track_take(track, record);
+	*moved += size;
+	free(record);
+}
+
+#define GET(path) "GET " path " HTTP/1.1\r\n\r\n"
+#define OK	  "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+static struct requests_track *make(struct seen *seen)
+{
+	const struct requests_to to = {thread_row, write_row, seen};
+	struct requests_track *track = requests_track_new(&to, 100);
+
+	assert_non_null(track);
+	return track;
+}
+
+static void test_parents(void **state)
+{
+	struct seen seen = {0};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	call(track, &seen, 10, 1, 1, 0, GET("/in"), 0);
+	call(track, &seen, 20, 1, 2, REQUESTS_SENT, GET("/out"), 0);
+	call(track, &seen, 30, 1, 2, 0, OK, 0);
+	/* of another thread: not for it */
+	call(track, &seen, 31, 2, 3, REQUESTS_SENT, GET("/other"), 0);
+	call(track, &seen, 32, 2, 3, 0, OK, 0);
+	/* the thread serves two: which one is not known */
+	call(track, &seen, 40, 1, 4, 0, GET("/in2"), 0);
+	call(track, &seen, 50, 1, 2, REQUESTS_SENT, GET("/out2"), 0);
+	call(track, &seen, 60, 1, 2, 0, OK, 0);
+	call(track, &seen, 70, 1, 1, REQUESTS_SENT, OK, 0);
+	call(track, &seen, 80, 1, 4, REQUESTS_SENT, OK, 0);
+	assert_int_equal(seen.count, 5);
+	assert_string_equal(seen.endpoints[0], "GET /out");
+	assert_int_equal(seen.rows[0].parent, 100);
+	assert_int_equal(seen.rows[0].role, FILM_REQUEST_MADE);
+	assert_int_equal(seen.rows[0].duration, 10);
+	assert_int_equal(seen.rows[1].parent, 0);
+	assert_string_equal(seen.endpoints[2], "GET /out2");
+	assert_int_equal(seen.rows[2].parent, 0);
+	assert_int_equal(requests_track_counts(track).ambiguous, 1);
+	assert_string_equal(seen.endpoints[3], "GET /in");
+	assert_int_equal(seen.rows[3].number, 100);
+	assert_int_equal(seen.rows[3].duration, 60);
+	assert_int_equal(seen.rows[3].role, FILM_REQUEST_SERVED);
+	requests_track_free(track);
+}
+
+static void test_what_was_lost_is_known(void **state)
+{
+	struct seen seen = {0};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	call(track, &seen, 10, 1, 1, 0, GET("/a"), 0);
+	call(track, &seen, 20, 1, 1, REQUESTS_SENT,
+	     "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc", 0);
+	/* what is missing is a part of the body; so is what looks like a head */
+	call(track, &seen, 30, 1, 1, REQUESTS_SENT, "HTTP/1.1 500 x\r\n\r\n", 979);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.rows[0].status, 200);
+	assert_int_equal(seen.rows[0].duration, 20);
+	assert_int_equal(seen.rows[0].sent, 41 + 1000);
+	assert_true(seen.rows[0].flags & FILM_REQUEST_COPY_LOST);
+	assert_int_equal(requests_track_counts(track).gaps, 1);
+	requests_track_free(track);
+}
+
+static void test_what_goes_on_at_the_end_is_open(void **state)
+{
+	struct seen seen = {0};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	call(track, &seen, 10, 1, 1, 0, GET("/a"), 0);
+	call(track, &seen, 20, 1, 2, 0, GET("/b"), 0);
+	call(track, &seen, 30, 1, 2, REQUESTS_SENT,
+	     "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc", 0);
+	/* an answer to what was asked before anybody looked */
+	call(track, &seen, 40, 1, 3, REQUESTS_SENT, OK, 0);
+	requests_track_closed(track, 2);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.rows[0].flags, FILM_REQUEST_OPEN);
+	assert_int_equal(seen.rows[0].duration, 10);
+	requests_track_finish(track);
+	assert_int_equal(seen.count, 2);
+	assert_int_equal(seen.rows[1].flags, FILM_REQUEST_OPEN | FILM_REQUEST_UNANSWERED);
+	assert_int_equal(requests_track_counts(track).before, 1);
+	requests_track_free(track);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parents),
+		cmocka_unit_test(test_what_was_lost_is_known),
+		cmocka_unit_test(test_what_goes_on_at_the_end_is_open),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
