@@ -43,6 +43,7 @@ struct explain_part {
 	uint32_t thread, waker; /* whose time it is, and which thread ended it; 0: not known */
 	uint64_t duration, count, longest;
 	size_t slice; /* of the histories: the longest one; HISTORY_NONE: there is none */
+	const struct explain_made *made; /* the request whose answer was waited for; null: none */
 	const struct explain_lock *lock; /* null: not known */
 	/* of time on a CPU: what ran, most first; samples: all of them */
 	struct explain_function functions[EXPLAIN_NAMED];

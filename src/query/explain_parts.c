@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 
@@ -40,6 +41,9 @@ static uint64_t key_of(struct explainer *e, const struct explain_part *part,
 		const struct slice of = explain_slice(slice);
 
 		key[3] = slice->call;
+		if (part->made)
+			key[3] ^= hash_bytes(part->made->peer, strlen(part->made->peer)) ^
+				  hash_bytes(part->made->endpoint, strlen(part->made->endpoint));
 		if (slice->kind != SLICE_WAIT + WAIT_LOCK)
 			key[4] = slice_object_key(&e->objects, &of);
 		if (part->lock)
@@ -90,6 +94,21 @@ static uint32_t parent_of(const struct summing *s, uint32_t wait)
 	return wait ? s->parts_of[wait - 1] : s->below;
 }
 
+/* The request whose answer the request's own thread waited for in a time. */
+static const struct explain_made *made_of(const struct summing *s,
+					  const struct history_slice *slice, uint32_t wait,
+					  uint64_t start, uint64_t end)
+{
+	enum wait_class class;
+
+	if (!s->x->request || s->below || wait || !slice || !slice_is_wait(slice->kind))
+		return NULL;
+	class = slice_wait_class(slice->kind);
+	if (class != WAIT_POLL && class != WAIT_RECEIVE && class != WAIT_IPC)
+		return NULL;
+	return explain_made_in(&s->e->requests, s->x->request->row.number, start, end);
+}
+
 static bool add_waits(struct summing *s)
 {
 	const struct critical_path *path = s->path;
@@ -106,6 +125,7 @@ static bool add_waits(struct summing *s)
 			.thread = slice->thread,
 			.waker = slice->waker,
 			.slice = wait->slice,
+			.made = made_of(s, slice, wait->parent, wait->start, wait->end),
 		};
 
 		s->parts_of[i] = add(s, &like, wait->start, wait->end);
@@ -143,6 +163,7 @@ static int add_step(struct summing *s, const struct critical_step *step)
 		.thread = step->thread,
 		.waker = slice ? slice->waker : 0,
 		.slice = step->slice,
+		.made = made_of(s, slice, step->wait, step->start, step->end),
 	};
 	uint32_t part = add(s, &like, step->start, step->end);
 

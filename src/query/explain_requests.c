@@ -44,6 +44,19 @@ static bool keep(struct explain_requests *requests, const struct request *reques
 	return true;
 }
 
+static bool keep_made(struct explain_requests *requests, const struct request *request)
+{
+	struct explain_made made = {
+		.parent = request->row.parent,
+		.start = request_start(request),
+		.end = request->row.end,
+		.endpoint = request->endpoint,
+	};
+
+	request_peer(request, made.peer, sizeof(made.peer));
+	return vec_push(&requests->made, made);
+}
+
 static int take(void *context, const struct request *request)
 {
 	const struct explain_served served = {
@@ -59,6 +72,9 @@ static int take(void *context, const struct request *request)
 
 	if (request->row.role == FILM_REQUEST_SERVED && served.answerer &&
 	    !vec_push(&requests->served, served))
+		return -ENOMEM;
+	if (request->row.role == FILM_REQUEST_MADE && request->row.parent &&
+	    !keep_made(requests, request))
 		return -ENOMEM;
 	/*
 	 * nothing passes in no time; and what had no byte of an answer was not answered by a thread
@@ -78,6 +94,15 @@ static int by_answerer_and_end(const void *left, const void *right)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
+static int by_parent_and_start(const void *left, const void *right)
+{
+	const struct explain_made *a = left, *b = right;
+
+	if (a->parent != b->parent)
+		return a->parent < b->parent ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
 int explain_requests_load(struct explain_requests *requests, struct film *film,
 			  const struct filter *filter, const struct explain_wanted *wanted,
 			  uint64_t from, uint64_t to, struct fail *why)
@@ -90,6 +115,9 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 	if (requests->served.count)
 		qsort(requests->served.at, requests->served.count, sizeof(*requests->served.at),
 		      by_answerer_and_end);
+	if (requests->made.count)
+		qsort(requests->made.at, requests->made.count, sizeof(*requests->made.at),
+		      by_parent_and_start);
 	filter_kept_free(&loading.kept);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the requests") : err;
 }
@@ -97,7 +125,29 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 void explain_requests_free(struct explain_requests *requests)
 {
 	vec_free(&requests->served);
+	vec_free(&requests->made);
 	vec_free(&requests->wanted);
+}
+
+const struct explain_made *explain_made_in(const struct explain_requests *requests, uint64_t parent,
+					   uint64_t from, uint64_t to)
+{
+	size_t low = 0, high = requests->made.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (requests->made.at[middle].parent < parent)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < requests->made.count && requests->made.at[low].parent == parent &&
+	       requests->made.at[low].start <= from;
+	     low++)
+		if (requests->made.at[low].end >= to)
+			return &requests->made.at[low];
+	return NULL;
 }
 
 /* The place of the first one served by a thread that ends behind a time. */

@@ -11,6 +11,14 @@ struct explain_served {
 	uint32_t thread, answerer, endpoint; /* as of a struct film_request */
 };
 
+/* A request that a program made for one that it served. */
+struct explain_made {
+	uint64_t parent; /* number of that one */
+	uint64_t start, end;
+	const char *endpoint; /* the film's */
+	char peer[64];
+};
+
 /* Which requests are to be explained. All zero: all of them. */
 struct explain_wanted {
 	const char *id;	      /* of one; null: any */
@@ -20,6 +28,7 @@ struct explain_wanted {
 
 struct explain_requests {
 	vec(struct explain_served) served; /* by answerer, in order of their end */
+	vec(struct explain_made) made;	   /* by parent, in order of their start */
 	vec(struct request) wanted;	   /* the slowest first */
 	uint64_t matching;		   /* of which those are */
 };
@@ -33,6 +42,13 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 			  const struct filter *filter, const struct explain_wanted *wanted,
 			  uint64_t from, uint64_t to, struct fail *why);
 void explain_requests_free(struct explain_requests *requests);
+
+/*
+ * The request that was made for another one, and had been sent and not answered all over [from,
+ * to); null: there is none.
+ */
+const struct explain_made *explain_made_in(const struct explain_requests *requests, uint64_t parent,
+					   uint64_t from, uint64_t to);
 
 /* The thread that answered a request, or else that received it. */
 static inline uint32_t request_answerer(const struct request *request)

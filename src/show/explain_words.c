@@ -78,7 +78,9 @@ void explain_object_words(const struct explainer *e, const struct explain_part *
 {
 	const struct history_slice *slice = slice_of(e, part);
 
-	if (slice && slice->kind == SLICE_WAIT + WAIT_LOCK)
+	if (part->made)
+		buf_put_text(words, part->made->peer);
+	else if (slice && slice->kind == SLICE_WAIT + WAIT_LOCK)
 		lock_words(e, part, slice, words);
 	else if (slice && slice_is_wait(slice->kind))
 		object_words(e, slice, words);
@@ -304,6 +306,14 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 		ready_words(e, part, slice, words);
 		return;
 	}
+	if (part->made) {
+		buf_printf(words, "waiting for the answer of %s to %s", part->made->peer,
+			   part->made->endpoint);
+		place_words(e, slice->stack, words);
+		if (part->is_followed)
+			cause_words(e, part, words);
+		return;
+	}
 	if (part->ended == CRITICAL_IDLE && part->parent)
 		buf_put_text(words, "it had no work yet: ");
 	wait_part_words(e, part, slice, words);
@@ -364,6 +374,8 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 	default:
 		break;
 	}
+	if (part->made)
+		return "request";
 	if (part->ended == CRITICAL_READY)
 		return "ready";
 	if (is_safepoint(e, part))

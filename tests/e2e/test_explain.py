@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, control_group, needs_root, running, wait_until
+from harness import PATIENCE, control_group, free_port, needs_root, running, wait_until
 
 pytestmark = needs_root
 
@@ -247,6 +247,57 @@ def test_requests_in_the_queue_of_a_pool(lab, tmp_path):
     assert cause["kind"] == "queue" and cause["count"] >= 3 and share(cause, request) > 0.5, request["parts"]
     assert request["more_threads"] == "yes" and "serve_job" in cause["parts"][0]["stack"], cause
     assert re.search(r"queued: .* served \d requests before it", lab.run("explain", film.path).stdout)
+
+
+NGINX = """
+daemon off; master_process off; error_log {folder}/errors; pid {folder}/pid; events {{}}
+http {{
+    access_log off; client_body_temp_path {folder}/1; proxy_temp_path {folder}/2; fastcgi_temp_path {folder}/3;
+    uwsgi_temp_path {folder}/4; scgi_temp_path {folder}/5;
+    upstream service {{ server 127.0.0.1:{service}; keepalive 4; }}
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{ proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://service; }}
+    }}
+}}
+"""
+
+
+def test_a_proxy_that_waits_for_the_service_behind_it(lab, tmp_path):
+    """nginx waits for all of its connections at once: the request that it made meanwhile says for which one."""
+    if not shutil.which("nginx"):
+        pytest.skip("nginx is missing")
+    script, port = tmp_path / "server.py", free_port()
+    script.write_text(SERVER)
+    with running(sys.executable, script) as server:
+        service = listening_port(server.pid)
+        (tmp_path / "nginx.conf").write_text(NGINX.format(folder=tmp_path, service=service, port=port))
+        nginx = subprocess.Popen(["nginx", "-c", tmp_path / "nginx.conf"], stderr=subprocess.DEVNULL)
+        try:
+            assert wait_until(lambda: answers(port))
+            with lab.recording("-e", EVENTS[1] + ",requests", "-p", f"{nginx.pid},{server.pid}") as (recorder, film):
+                assert wait_until(film.path.exists)
+                assert wait_until(lambda: ask(port, "/report", "") and film_has(lab, film, "/report", 100_000_000))
+                recorder.send_signal(signal.SIGINT)
+                assert recorder.wait(timeout=PATIENCE) == 0
+        finally:
+            nginx.kill()
+            nginx.wait(timeout=PATIENCE)
+    request, = explained(lab, film, "-p", nginx.pid)
+    cause = next(part for part in request["parts"] if part["kind"] != "ready")
+    assert cause["kind"] == "request" and cause["object"] == f"127.0.0.1:{service}", request["parts"]
+    assert f"waiting for the answer of 127.0.0.1:{service} to GET /report" in cause["words"], cause
+    assert of_work(cause, request) > 0.8
+    # the service itself slept
+    behind, = explained(lab, film, "-p", server.pid)
+    assert "write_report" in next(part for part in behind["parts"] if part["kind"] != "ready")["stack"], behind
+
+
+def answers(port):
+    try:
+        return ask(port, "/order/0", "")
+    except OSError:
+        return False
 
 
 def listening_port(pid):
