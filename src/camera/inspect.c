@@ -198,6 +198,24 @@ static size_t stack_check(int fd, uint64_t offset)
 	return got > 0 ? isa_go_stack_check(code, (size_t)got) : 0;
 }
 
+/*
+ * The kernel emulates a "push", but executes "endbr64" as a copy, which costs several times as
+ * much. In front of the first push, all is as it was at the beginning, and no jump leads there.
+ */
+static size_t branch_target_size(int fd, uint64_t offset)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t code[32];
+	struct isa_insn insn;
+	ssize_t got = pread(fd, code, sizeof(code), (off_t)offset);
+
+	if (got < 8 || memcmp(code, endbr64, sizeof(endbr64)) ||
+	    !isa_read(&insn, code + sizeof(endbr64), (size_t)got - sizeof(endbr64)) ||
+	    !isa_is_push(&insn) || isa_cost(&insn) != ISA_COST_EMULATED)
+		return 0;
+	return sizeof(endbr64);
+}
+
 static bool add_plan(struct inspect *inspect, const struct inspect_plan *plan, uint32_t function)
 {
 	return inspect->plans.count < INSPECT_PLANS_MAX && vec_push(&inspect->plans, *plan) &&
@@ -276,7 +294,7 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 	struct inspect_plan plan = {
 		.function = number,
 		.cfa_register = REGISTER_RSP,
-		.cfa_offset = 8 + 8 * (int32_t)probe->entry.words,
+		.cfa_offset = 8,
 		.goid_at = image->goid_at,
 		.window_calls = (inspect->options.rate + 9) / 10,
 	};
@@ -285,8 +303,10 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 	bool ends;
 	int err = 0;
 
+	/* where a tracer's probe slides to, registers may hold something else already */
+	entry -= probe->slide;
 	if (f->value.is_known) {
-		entry = entry - probe->slide + (f->value.attach - probe->address);
+		entry += f->value.attach - probe->address;
 		plan.cfa_register = f->value.cfa_register;
 		plan.cfa_offset = f->value.cfa_offset;
 	}
@@ -298,6 +318,8 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 		entry += stack_check(file->fd, entry);
 		plan.cfa_offset = 8;
 	}
+	if (!probe->is_go && entry == probe->entry.offset - probe->slide)
+		entry += branch_target_size(file->fd, entry);
 	ends = has_exits(image, file, f, entry);
 	plan.is_go = probe->is_go && ends;
 	plan.site = ends ? INSPECT_SITE_ENTRY : INSPECT_SITE_ALONE;

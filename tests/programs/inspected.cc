@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Calls functions for stackcam inspect: texts and lists of C++, overloads, exceptions; in a loop
+// Calls functions for stackcam inspect: texts, lists, overloads, exceptions; without an argument,
 // until it is ended.
 #include <cstdio>
 #include <cstdlib>
