@@ -163,7 +163,7 @@ class MakerGo:
 
     def program(self, functions, calls=1):
         r, expected = self.random, {}
-        lines = ["package main", "var sink interface{}"]
+        lines = ["package main", "var sink interface{}", "var count int"]
         lines += [f"type {name} struct {{ " + "; ".join(f"{n} {t}" for n, t in members) + " }"
                   for name, members in STRUCT_GO.items()]
         for kind in ("int", "Named", "Point"):
@@ -176,7 +176,7 @@ class MakerGo:
             backs = [r.choice(KINDS_GO) for _ in range(r.randrange(0, 4))]
             values, results = [self.value(k) for k in kinds], [self.value(k) for k in backs]
             params = ", ".join(f"p{n} {k}" for n, k in enumerate(kinds))
-            lines.append(f"//go:noinline\nfunc f{i}({params}) ({', '.join(backs)}) {{")
+            lines.append(f"//go:noinline\nfunc f{i}({params}) ({', '.join(backs)}) {{\n\tcount++")
             if r.random() < 0.5:
                 lines.append("\tuse(" + ", ".join(f"p{n}" for n in range(len(kinds))) + ")")
             lines += ["\treturn " + ", ".join(v.text for v in results), "}"]
