@@ -255,7 +255,8 @@ void mem_go_tell(const struct mem_go *go, struct film_writer *film, uint32_t eve
 		const char *words;
 		uint64_t count;
 	} losses[] = {
-		{"allocations of a program of Go not read: it is stripped of its symbols",
+		{"allocations of a program of Go not read: it is stripped of its symbols, or of an "
+		 "unknown version",
 		 go->stripped},
 		{"allocations of a program of Go not read: it does not sample them "
 		 "(runtime.MemProfileRate is 0)",

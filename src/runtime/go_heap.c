@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * src/runtime/mprof.go of Go 1.19 to 1.26: runtime.mbuckets is the head of a list, by allnext, of
+ * src/runtime/mprof.go of Go 1.19 to 1.27: runtime.mbuckets is the head of a list, by allnext, of
  *
  *	type bucket struct {
  *		next, allnext *bucket
@@ -10,7 +10,8 @@
  *	}
  *
  * followed by nstk return addresses and a memRecord, which begins with the "active" cycle: {allocs,
- * frees, alloc_bytes, free_bytes}, complete as of the last collection. Buckets are never given
+ * frees, alloc_bytes, free_bytes}, complete as of the last collection; since 1.27 without the
+ * bytes, which are size for each. Buckets are never given
  * back. If nothing in a program asks for the profile, the linker sets the rate to 0, and there are
  * no buckets.
  */
@@ -19,12 +20,18 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "elf/file.h"
 #include "runtime/runtime.h"
 
 #define OF_MEMORY 1
+
+/* The versions that are known: 1.19 to 1.27; and the first one whose buckets have no bytes. */
+#define MINOR_FIRST    19
+#define MINOR_LAST     27
+#define MINOR_NO_BYTES 27
 
 /* The most symbols that are looked at; the largest programs have a tenth. */
 #define SYMBOLS_MAX 4000000
@@ -62,6 +69,23 @@ static bool is_of_go(const struct elf_file *file)
 	       elf_file_section(file, ".go.buildinfo");
 }
 
+/*
+ * The minor number of Go's version, from .go.buildinfo (debug/buildinfo of Go's library): since
+ * 1.18 the version stands in it, behind its length. 0: not known.
+ */
+static uint32_t minor_of(const struct elf_file *file)
+{
+	const struct elf_section *section = elf_file_section(file, ".go.buildinfo");
+	char head[64] = "";
+	unsigned int minor;
+
+	if (!section || section->size < sizeof(head) ||
+	    !elf_file_read(file, section->offset, head, sizeof(head) - 1) || !(head[15] & 2) ||
+	    sscanf(head + 33, "go1.%3u", &minor) != 1)
+		return 0;
+	return minor;
+}
+
 int go_heap_of(struct go_heap *heap, const struct image *image, struct fail *why)
 {
 	struct elf_file file;
@@ -77,14 +101,18 @@ int go_heap_of(struct go_heap *heap, const struct image *image, struct fail *why
 		err = -ENOENT;
 	else
 		err = elf_each_symbol(&file, SHT_SYMTAB, SYMBOLS_MAX, take_symbol, heap);
+	heap->minor = err ? 0 : minor_of(&file);
 	elf_file_close(&file);
 	if (!err && (!heap->buckets || !heap->rate))
 		err = fail(why, -ENOTSUP, NULL, "it is stripped of its symbols");
+	if (!err && (heap->minor < MINOR_FIRST || heap->minor > MINOR_LAST))
+		err = fail(why, -ENOTSUP, NULL, "its version is not known");
 	return err;
 }
 
 /* One bucket. Returns 1; 0: it is of something else; a negative errno. *next: the one behind it. */
-static int read_bucket(void *process, uint64_t at, uint64_t *next, struct go_heap_bucket *bucket)
+static int read_bucket(const struct go_heap *heap, void *process, uint64_t at, uint64_t *next,
+		       struct go_heap_bucket *bucket)
 {
 	uint64_t words[GO_HEAP_STACK_MAX + 4];
 	struct header header;
@@ -106,6 +134,10 @@ static int read_bucket(void *process, uint64_t at, uint64_t *next, struct go_hea
 	bucket->frees = words[header.nstk + 1];
 	bucket->alloc_bytes = words[header.nstk + 2];
 	bucket->free_bytes = words[header.nstk + 3];
+	if (heap->minor >= MINOR_NO_BYTES &&
+	    (__builtin_mul_overflow(bucket->allocs, header.size, &bucket->alloc_bytes) ||
+	     __builtin_mul_overflow(bucket->frees, header.size, &bucket->free_bytes)))
+		return 0;
 	return bucket->frees <= bucket->allocs && bucket->free_bytes <= bucket->alloc_bytes;
 }
 
@@ -125,7 +157,7 @@ int go_heap_read(const struct go_heap *heap, pid_t pid, uint64_t bias, uint64_t 
 
 		if (count == GO_HEAP_BUCKETS_MAX)
 			return -E2BIG;
-		got = read_bucket(process, at, &at, &bucket);
+		got = read_bucket(heap, process, at, &at, &bucket);
 		if (got < 0)
 			err = got;
 		else if (got && bucket.allocs)

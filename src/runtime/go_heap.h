@@ -17,11 +17,12 @@
 struct go_heap {
 	uint64_t buckets; /* runtime.mbuckets: the first bucket */
 	uint64_t rate;	  /* runtime.MemProfileRate: mean bytes between samples */
+	uint32_t minor;	  /* of Go's version: 19 of 1.19 */
 };
 
 /*
- * Returns 0; -ENOENT: it is not Go's; -ENOTSUP: it has no symbols, with *why filled; another
- * negative errno.
+ * Returns 0; -ENOENT: it is not Go's; -ENOTSUP: it has no symbols, or its version is not known, with
+ * *why filled; another negative errno.
  */
 int go_heap_of(struct go_heap *heap, const struct image *image, struct fail *why);
 
