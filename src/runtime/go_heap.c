@@ -145,7 +145,7 @@ int go_heap_read(const struct go_heap *heap, pid_t pid, uint64_t bias, uint64_t 
 		 void (*take)(void *context, const struct go_heap_bucket *bucket), void *context)
 {
 	void *process = (void *)(intptr_t)pid;
-	struct go_heap_bucket bucket;
+	struct go_heap_bucket bucket = {0};
 	uint64_t at = 0;
 	int err, count = 0;
 
