@@ -43,7 +43,6 @@ FUNCTION("mov", "mov %rdi, %rax");
 /* as compilers make them: what is to be done is tested first */
 FUNCTION("mov_branch", "mov %rdi, %rax\ntest %rdi, %rdi\nje 1f\ninc %rax\n1:");
 FUNCTION("sub_branch", "sub $8, %rsp\ntest %rdi, %rdi\nje 1f\ninc %rax\n1: add $8, %rsp");
-FUNCTION("nop5", ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\nmov %rdi, %rax");
 
 void starts_push(void);
 void starts_endbr(void);
@@ -51,19 +50,13 @@ void starts_sub(void);
 void starts_mov(void);
 void starts_mov_branch(void);
 void starts_sub_branch(void);
-void starts_nop5(void);
 
 static const struct {
 	const char *name;
 	void (*function)(void);
 } functions[] = {
-	{"push", starts_push},
-	{"endbr", starts_endbr},
-	{"sub", starts_sub},
-	{"mov", starts_mov},
-	{"nop5", starts_nop5},
-	{"mov_branch", starts_mov_branch},
-	{"sub_branch", starts_sub_branch},
+	{"push", starts_push}, {"endbr", starts_endbr},		  {"sub", starts_sub},
+	{"mov", starts_mov},   {"mov_branch", starts_mov_branch}, {"sub_branch", starts_sub_branch},
 };
 
 static const struct bpf_insn return_0[] = {

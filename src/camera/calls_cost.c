@@ -29,17 +29,13 @@
 		".popsection\n");                                        \
 	void name(void)
 
-#define NOP5 "	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
 #define FAST "	push %rbx\n	pop %rbx\n"
 #define SLOW "	mov %rdi, %rax\n"
 
-COST_FUNCTION(stackcam_cost_nop5, NOP5);
 COST_FUNCTION(stackcam_cost_fast, FAST);
 COST_FUNCTION(stackcam_cost_slow, SLOW);
-COST_FUNCTION(stackcam_cost_nop5_ret, NOP5);
 COST_FUNCTION(stackcam_cost_fast_ret, FAST);
 COST_FUNCTION(stackcam_cost_slow_ret, SLOW);
-COST_FUNCTION(stackcam_cost_nop5_inferred, NOP5);
 COST_FUNCTION(stackcam_cost_fast_inferred, FAST);
 COST_FUNCTION(stackcam_cost_slow_inferred, SLOW);
 
@@ -47,9 +43,6 @@ static const struct {
 	void (*call[CALLS_COST_EXITS])(void);
 	unsigned int ret; /* where its "ret" is */
 } functions[CALLS_COST_KINDS] = {
-	[PROBE_COST_NOP5] = {{stackcam_cost_nop5, stackcam_cost_nop5_ret,
-			      stackcam_cost_nop5_inferred},
-			     5},
 	[PROBE_COST_FAST] = {{stackcam_cost_fast, stackcam_cost_fast_ret,
 			      stackcam_cost_fast_inferred},
 			     2},

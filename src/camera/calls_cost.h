@@ -17,7 +17,7 @@ struct probes;
  * What a probed call costs on this machine: measured with the probes themselves, on functions of
  * our own that do nothing.
  */
-#define CALLS_COST_KINDS 3 /* enum probe_cost */
+#define CALLS_COST_KINDS 2 /* enum probe_cost */
 #define CALLS_COST_EXITS 3 /* enum probe_exit */
 
 /* The first functions are these; those of a plan are numbered behind them. */

@@ -52,8 +52,6 @@ static const struct known {
 				  "tracing many functions at once"},
 	[FEATURE_UPROBE_SESSION] = {"uprobe-session", feature_try_uprobe_session, false,
 				    "tracing entry and exit with one probe"},
-	[FEATURE_UPROBE_NOP5] = {"uprobe-nop5", feature_try_uprobe_nop5, false,
-				 "probes that cost no interrupt"},
 	[FEATURE_HOLD] = {"hold", feature_try_hold, false,
 			  "tracing the first calls of programs and libraries that start later"},
 	[FEATURE_LOCKDOWN] = {"lockdown", feature_try_lockdown, true, "reading kernel memory"},

@@ -340,51 +340,6 @@ void feature_try_uprobes(struct feature *f)
 				   "%s is not there", path);
 }
 
-#ifdef __x86_64__
-/*
- * Since 6.18 a uprobe on a 5-byte nop is a call into a trampoline that makes this system call. Made
- * from anywhere else it is refused, in ways that could end the caller: a child asks.
- */
-#define SYS_UPROBE 336
-
-static int ask_for_uprobe_call(void)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid < 0)
-		return -errno;
-	if (!pid) {
-		struct rlimit no_core = {0};
-
-		setrlimit(RLIMIT_CORE, &no_core);
-		_exit(syscall(SYS_UPROBE) < 0 && (errno == ENOSYS || errno == EPERM) ? 1 : 0);
-	}
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFEXITED(status) && WEXITSTATUS(status) ? -ENOSYS : 0;
-}
-
-void feature_try_uprobe_nop5(struct feature *f)
-{
-	int err = ask_for_uprobe_call();
-
-	if (!err)
-		feature_is_ok(f, "this kernel has it");
-	else if (err == -ENOSYS)
-		feature_is_missing(f, err, "use Linux 6.18 or newer",
-				   "this kernel does not have it");
-	else
-		feature_is_unknown(f, err, "no child can be made to ask: %s", strerror(-err));
-}
-#else
-void feature_try_uprobe_nop5(struct feature *f)
-{
-	feature_is_missing(f, 0, NULL, "only x86-64 has it");
-}
-#endif
-
 /* instead: a capability that stands in for it, or -1 */
 static void try_capability(struct feature *f, int capability, int instead, const char *name)
 {

@@ -216,6 +216,18 @@ static size_t branch_target_size(int fd, uint64_t offset)
 	return sizeof(endbr64);
 }
 
+/* Of a nop that the kernel would replace by a call (enum isa_cost); behind it all is as before. */
+static size_t replaced_size(int fd, uint64_t offset)
+{
+	uint8_t code[16];
+	struct isa_insn insn;
+	ssize_t got = pread(fd, code, sizeof(code), (off_t)offset);
+
+	return got > 0 && isa_read(&insn, code, (size_t)got) && isa_cost(&insn) == ISA_COST_REPLACED
+		       ? insn.length
+		       : 0;
+}
+
 static bool add_plan(struct inspect *inspect, const struct inspect_plan *plan, uint32_t function)
 {
 	return inspect->plans.count < INSPECT_PLANS_MAX && vec_push(&inspect->plans, *plan) &&
@@ -320,6 +332,7 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 	}
 	if (!probe->is_go && entry == probe->entry.offset - probe->slide)
 		entry += branch_target_size(file->fd, entry);
+	entry += replaced_size(file->fd, entry);
 	ends = has_exits(image, file, f, entry);
 	plan.is_go = probe->is_go && ends;
 	plan.site = ends ? INSPECT_SITE_ENTRY : INSPECT_SITE_ALONE;

@@ -6,7 +6,6 @@
 #include "base/text.h"
 
 static const char *const cost_words[] = {
-	[PROBE_COST_NOP5] = "nop5",
 	[PROBE_COST_FAST] = "fast",
 	[PROBE_COST_SLOW] = "slow",
 };
@@ -61,10 +60,10 @@ int trace_list(const struct plan_options *options)
 			if (!functions[images[i].first + k].is_moved)
 				print_function(&images[i].functions.at[k], &tally);
 	}
-	printf("%zu functions would be traced: %zu at the lowest cost (nop5), %zu fast, %zu slow "
-	       "(several times as dear); %zu are left alone\n",
-	       tally.traced, tally.by_cost[PROBE_COST_NOP5], tally.by_cost[PROBE_COST_FAST],
-	       tally.by_cost[PROBE_COST_SLOW], tally.refused);
+	printf("%zu functions would be traced: %zu fast, %zu slow (several times as dear); "
+	       "%zu are left alone\n",
+	       tally.traced, tally.by_cost[PROBE_COST_FAST], tally.by_cost[PROBE_COST_SLOW],
+	       tally.refused);
 	plan_free(plan);
 	return 0;
 }

@@ -13,13 +13,6 @@
 #define SLIDE_BYTES 64
 #define REL8_REACH  130
 
-static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-
-static bool begins_with_endbr64(const struct body *b)
-{
-	return b->size >= sizeof(endbr64) && !memcmp(b->code, endbr64, sizeof(endbr64));
-}
-
 /* Whether any bytes could be a jump or call to (0, probe], however they are read. */
 static bool might_land(const struct body *b, uint32_t probe)
 {
@@ -89,24 +82,16 @@ static bool is_landed_on(const struct body *b, uint32_t probe, const struct isa_
 }
 
 /* Fills *found if the instruction at that place is better than the first one. */
-static bool take(const struct body *b, const struct entry_wish *wish, uint32_t at,
-		 const struct isa_insn *insn, int32_t sp, struct entry *found)
+static bool take(const struct entry_wish *wish, uint32_t at, const struct isa_insn *insn,
+		 int32_t sp, struct entry *found)
 {
-	enum isa_cost cost = isa_cost(insn);
-
-	if (cost == ISA_COST_NOP5) {
-		/* its replacement uses the stack below the pointer, which is free only here */
-		if (!wish->nop5 || at > sizeof(endbr64) || (at && !begins_with_endbr64(b)))
-			return false;
-	} else if (cost != ISA_COST_EMULATED) {
-		return false;
-	}
-	if (sp < 0 || sp % 8 || sp / 8 > UINT16_MAX || at >= wish->limit)
+	if (isa_cost(insn) != ISA_COST_EMULATED || sp < 0 || sp % 8 || sp / 8 > UINT16_MAX ||
+	    at >= wish->limit)
 		return false;
 	*found = (struct entry){
 		.at = at,
 		.words = (uint16_t)(sp / 8),
-		.cost = cost == ISA_COST_NOP5 ? PROBE_COST_NOP5 : PROBE_COST_FAST,
+		.cost = PROBE_COST_FAST,
 	};
 	return true;
 }
@@ -121,7 +106,7 @@ static bool slide(const struct body *b, const struct entry_wish *wish, size_t at
 		if (!isa_read(&insn, b->code + at, b->size - at) ||
 		    isa_cost(&insn) == ISA_COST_REFUSED)
 			return false;
-		if (take(b, wish, (uint32_t)at, &insn, stack.sp, found))
+		if (take(wish, (uint32_t)at, &insn, stack.sp, found))
 			return !at || !is_landed_on(b, (uint32_t)at, &insn);
 		if (!isa_is_light(&insn))
 			return false;
@@ -134,6 +119,28 @@ static bool slide(const struct body *b, const struct entry_wish *wish, size_t at
 }
 
 /*
+ * The first instruction from there on that a probe may replace, whatever it costs. False: there is
+ * none, or another way leads to it.
+ */
+static bool take_slow(const struct body *b, const struct entry_wish *wish, size_t at,
+		      struct entry *found)
+{
+	size_t first = at;
+	struct isa_insn insn;
+
+	for (; at < b->size && at <= SLIDE_BYTES; at += insn.length) {
+		if ((at != first && at >= wish->limit) ||
+		    !isa_read(&insn, b->code + at, b->size - at) ||
+		    isa_cost(&insn) == ISA_COST_REFUSED)
+			return false;
+		*found = (struct entry){.at = (uint32_t)at, .cost = PROBE_COST_SLOW};
+		if (isa_cost(&insn) != ISA_COST_REPLACED)
+			return !at || !is_landed_on(b, (uint32_t)at, &insn);
+	}
+	return false;
+}
+
+/*
  * Behind the check for room a Go function really begins: without room it starts again from the top,
  * and a probe there would see it twice.
  */
@@ -141,29 +148,13 @@ static bool skip_stack_check(const struct body *b, const struct entry_wish *wish
 			     struct entry *found)
 {
 	size_t at = isa_go_stack_check(b->code, b->size);
-	struct isa_insn insn;
 
-	if (!at || at >= b->size || at >= wish->limit)
-		return false;
-	if (slide(b, wish, at, found))
-		return true;
-	if (!isa_read(&insn, b->code + at, b->size - at) || isa_cost(&insn) == ISA_COST_REFUSED ||
-	    is_landed_on(b, (uint32_t)at, &insn))
-		return false;
-	*found = (struct entry){.at = (uint32_t)at, .cost = PROBE_COST_SLOW};
-	return true;
+	return at && at < b->size && at < wish->limit &&
+	       (slide(b, wish, at, found) || take_slow(b, wish, at, found));
 }
 
 bool place_entry(const struct body *b, const struct entry_wish *wish, struct entry *entry)
 {
-	struct isa_insn insn;
-
-	if (!isa_read(&insn, b->code, b->size) || isa_cost(&insn) == ISA_COST_REFUSED)
-		return false;
-	*entry = (struct entry){.cost = PROBE_COST_SLOW};
-	if (wish->is_go && skip_stack_check(b, wish, entry))
-		return true;
-	if (!slide(b, wish, 0, entry))
-		*entry = (struct entry){.cost = PROBE_COST_SLOW};
-	return true;
+	return (wish->is_go && skip_stack_check(b, wish, entry)) || slide(b, wish, 0, entry) ||
+	       take_slow(b, wish, 0, entry);
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "base/buf.h"
 #include "probe/internal.h"
@@ -42,7 +41,7 @@ struct probing {
 	vec(struct strings) strings;
 	vec(struct probe_site) sites;
 	struct probe_private *private;
-	bool is_go, is_loader, nop5;
+	bool is_go, is_loader;
 	uint64_t covered; /* the end of the functions before */
 };
 
@@ -56,16 +55,6 @@ struct chosen {
 static const char *text_of(const struct probing *p, uint32_t place)
 {
 	return symbol_functions_text(&p->listed, place);
-}
-
-/* 6.18 is the first kernel that replaces them. */
-static bool kernel_replaces_nop5(void)
-{
-	struct utsname u;
-	unsigned int major, minor;
-
-	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-	       (major > 6 || (major == 6 && minor >= 18));
 }
 
 /* A function of a library, at the place from where the image calls it. */
@@ -348,7 +337,7 @@ static int add_sites(struct probing *p, struct probe_function *f)
 static int place(struct probing *p, struct span *span, const struct body *body,
 		 struct probe_function *f)
 {
-	struct entry_wish wish = {.nop5 = p->nop5, .is_go = p->is_go};
+	struct entry_wish wish = {.is_go = p->is_go};
 	struct entry entry;
 	int exit = wanted_exit(p, span), all;
 
@@ -400,7 +389,8 @@ static int place_stub(struct probing *p, const struct span *span, const struct c
 	f->exit = exit_of_stub(p, chosen);
 	if (!got || file_offset(&p->image, span->address, &f->entry.offset))
 		f->refusal = PROBE_REFUSED_BORDER;
-	else if (!isa_read(&insn, body.code, body.size) || isa_cost(&insn) == ISA_COST_REFUSED)
+	else if (!isa_read(&insn, body.code, body.size) || isa_cost(&insn) == ISA_COST_REFUSED ||
+		 isa_cost(&insn) == ISA_COST_REPLACED)
 		f->refusal = PROBE_REFUSED_CODE;
 	return 0;
 }
@@ -522,7 +512,6 @@ int probe_functions_of(const struct probe_question *question, struct probe_funct
 		p.private = calloc(1, sizeof(*p.private));
 		p.is_go = probe_is_go(question->image);
 		p.is_loader = refusal_is_loader(question->image->path);
-		p.nop5 = kernel_replaces_nop5();
 		err = p.private ? make_spans(&p) : -ENOMEM;
 		if (!err)
 			err = add_unnamed(&p.spans, question->image, needs_code(&p));

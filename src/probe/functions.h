@@ -17,7 +17,6 @@
 
 /* What the entry probe costs, by the instruction under it (x86: measured, 6.18). */
 enum probe_cost {
-	PROBE_COST_NOP5, /* a nop of 5 bytes that newer kernels replace by a call: about 1/2 of */
 	PROBE_COST_FAST, /* an instruction that the kernel emulates: push, nop, jmp, call, jcc */
 	PROBE_COST_SLOW, /* it is single-stepped out of line: several times as dear */
 };

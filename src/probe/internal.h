@@ -43,7 +43,6 @@ struct entry {
 
 struct entry_wish {
 	bool moves; /* the stack pointer may have moved */
-	bool nop5;  /* the kernel replaces them */
 	bool is_go;
 	uint64_t limit; /* of at: behind it something else begins, such as another symbol */
 };

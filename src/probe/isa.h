@@ -65,7 +65,12 @@ enum isa_cost {
 	ISA_COST_REFUSED, /* the kernel puts no probe there (is_prefix_bad(), good_insns_64) */
 	ISA_COST_STEPPED,
 	ISA_COST_EMULATED,
-	ISA_COST_NOP5,
+	/*
+	 * A nop of 5 bytes: since Linux 6.18 the kernel puts a call there, into a page of its own.
+	 * A child of fork() has the call, but not that page, and dies of SIGSEGV (seen with
+	 * 6.18.44): no probe may be there.
+	 */
+	ISA_COST_REPLACED,
 };
 enum isa_cost isa_cost(const struct isa_insn *insn);
 

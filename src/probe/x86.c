@@ -127,7 +127,7 @@ enum isa_cost isa_cost(const struct isa_insn *insn)
 	if (is_refused(insn))
 		return ISA_COST_REFUSED;
 	if (is_nop5(insn))
-		return ISA_COST_NOP5;
+		return ISA_COST_REPLACED;
 	if (insn->vex)
 		return ISA_COST_STEPPED;
 	if (insn->map == 2 && o >= 0x80 && o <= 0x8f)

@@ -21,8 +21,8 @@ struct go_heap {
 };
 
 /*
- * Returns 0; -ENOENT: it is not Go's; -ENOTSUP: it has no symbols, or its version is not known, with
- * *why filled; another negative errno.
+ * Returns 0; -ENOENT: it is not Go's; -ENOTSUP: it has no symbols, or its version is not known,
+ * with *why filled; another negative errno.
  */
 int go_heap_of(struct go_heap *heap, const struct image *image, struct fail *why);
 

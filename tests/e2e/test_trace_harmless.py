@@ -22,6 +22,7 @@ PROGRAMS = [
     *(("harm_threads", how) for how in ("cancel", "cancel-now", "exit", "clone", "vfork", "seccomp", "filter")),
     *(("harm_exceptions", how)
       for how in ("sort", "cancel", "cancel-now", "fault", "backtrace", "callers")),
+    ("harm_forks", "children"),
 ]
 
 

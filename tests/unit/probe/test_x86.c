@@ -129,7 +129,7 @@ static const struct case_ cases[] = {
 	CASE("\x66\x90", 2, NEXT, EMULATED),
 	CASE("\x49\x90", 2, NEXT, REFUSED),
 	CASE("\xf3\x0f\x1e\xfa", 4, NEXT, STEPPED),
-	CASE("\x0f\x1f\x44\x00\x00", 5, NEXT, NOP5),
+	CASE("\x0f\x1f\x44\x00\x00", 5, NEXT, REPLACED),
 	CASE("\x0f\x1f\x44\x00\x01", 5, NEXT, STEPPED),
 	CASE("\x2e\x0f\x1f\x44\x00\x00", 6, NEXT, REFUSED),
 	CASE("\xe8\x01\x00\x00\x00", 5, CALL, EMULATED),

@@ -4,8 +4,8 @@
  * .truth: start, entry, words, cost, exit, up to three exits (0: none). exit and exits are those of
  * --exit=ret.
  */
-#define FAST 1
-#define SLOW 2
+#define FAST 0
+#define SLOW 1
 #define RET 1
 #define INFERRED 2
 
