@@ -16,16 +16,8 @@
 static bool is_target(void *context, pid_t pid)
 {
 	const struct calls *calls = context;
-	const struct selection *selection = calls->options.plan.selection;
 
-	if (filter_knows(calls->camera.probes, pid))
-		return true;
-	if ((selection->name_count || selection->cgroup_count) && selection_wants(selection, pid))
-		return true;
-	for (size_t i = 0; i < selection->tid_count; i++)
-		if (parts_process_of_thread(selection->tids[i]) == pid)
-			return true;
-	return false;
+	return filter_is_target(calls->camera.probes, calls->options.plan.selection, pid);
 }
 
 static const char *path_of(const struct calls *calls, uint32_t image)

@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 
 #include "bpf/filter_abi.h"
+#include "camera/parts.h"
 #include "probes.skel.h"
 
 /*
@@ -65,6 +66,18 @@ bool filter_knows(const struct probes *probes, pid_t pid)
 
 	return !bpf_map_lookup_elem(bpf_map__fd(probes->maps.filter_wanted), &key, &answer) &&
 	       answer != FILTER_NO;
+}
+
+bool filter_is_target(const struct probes *probes, const struct selection *selection, pid_t pid)
+{
+	if (filter_knows(probes, pid))
+		return true;
+	if ((selection->name_count || selection->cgroup_count) && selection_wants(selection, pid))
+		return true;
+	for (size_t i = 0; i < selection->tid_count; i++)
+		if (parts_process_of_thread(selection->tids[i]) == pid)
+			return true;
+	return false;
 }
 
 int filter_add(struct probes *probes, pid_t pid, struct fail *why)

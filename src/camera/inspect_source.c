@@ -58,16 +58,8 @@ static void prepare(struct source *source)
 static bool is_target(void *context, pid_t pid)
 {
 	const struct source *source = context;
-	const struct selection *selection = source->host->selection;
 
-	if (filter_knows(source->host->probes, pid))
-		return true;
-	if ((selection->name_count || selection->cgroup_count) && selection_wants(selection, pid))
-		return true;
-	for (size_t i = 0; i < selection->tid_count; i++)
-		if (parts_process_of_thread(selection->tids[i]) == pid)
-			return true;
-	return false;
+	return filter_is_target(source->host->probes, source->host->selection, pid);
 }
 
 static void tell_without(void *context, uint32_t image, int err)

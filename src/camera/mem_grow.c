@@ -47,11 +47,6 @@ static unsigned int rate(const struct source *source)
 	return FAULTS_A_SECOND / period_of(source) + 1;
 }
 
-static bool is_wanted(const struct source *source, unsigned int event)
-{
-	return !source->settings->events || source->settings->events & 1u << event;
-}
-
 static unsigned int needs(const struct source *source)
 {
 	(void)source;
@@ -138,16 +133,7 @@ static void add_events(struct source *source)
 	static const enum event_id ids[EVENTS] = {EVENT_MEM_GROW, EVENT_FILE_FAULTS};
 	struct mem_grow *mem_grow = source->state;
 
-	source->event = 0;
-	for (unsigned int i = 0; i < EVENTS; i++) {
-		struct film_event event = event_from(ids[i], "page-faults");
-
-		if (!is_wanted(source, i))
-			continue;
-		mem_grow->of_film[i] = film_add_event(source->host->film, &event);
-		if (!source->event)
-			source->event = mem_grow->of_film[i];
-	}
+	source_add_events(source, ids, EVENTS, "page-faults", mem_grow->of_film);
 	if (!source->host->probes->bss->mem_grow_direct)
 		film_loss(source->host->film, source->event,
 			  "page tables cannot be read: a page of any size, or of zeros, counts as "

@@ -125,26 +125,12 @@ static int attach(struct source *source, struct fail *why)
 			      heap->library.count, why);
 }
 
-static bool is_wanted(const struct source *source, unsigned int event)
-{
-	return !source->settings->events || source->settings->events & 1u << event;
-}
-
 static void add_events(struct source *source)
 {
 	static const enum event_id ids[EVENTS] = {EVENT_MEM_ALLOC, EVENT_MEM_INUSE};
 	struct mem_heap *heap = source->state;
 
-	source->event = 0;
-	for (unsigned int i = 0; i < EVENTS; i++) {
-		struct film_event event = event_from(ids[i], "sampled by bytes");
-
-		if (!is_wanted(source, i))
-			continue;
-		heap->of_film[i] = film_add_event(source->host->film, &event);
-		if (!source->event)
-			source->event = heap->of_film[i];
-	}
+	source_add_events(source, ids, EVENTS, "sampled by bytes", heap->of_film);
 }
 
 static int start(struct source *source, struct fail *why)

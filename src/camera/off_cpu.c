@@ -79,16 +79,11 @@ static uint64_t min_wait_of(const struct source *source)
 	return source->settings->values[0];
 }
 
-static bool is_wanted(const struct source *source, int event)
-{
-	return !source->settings->events || source->settings->events >> event & 1;
-}
-
 /* Waits are told of by three events that add up: who wants one gets all of them. */
 static bool wants_waits(const struct source *source)
 {
-	return is_wanted(source, OF_WAITS) || is_wanted(source, OF_READY) ||
-	       is_wanted(source, OF_IDLE);
+	return source_wants(source, OF_WAITS) || source_wants(source, OF_READY) ||
+	       source_wants(source, OF_IDLE);
 }
 
 /* A second, on each CPU; 0: any number. */
@@ -123,7 +118,7 @@ static void prepare(struct source *source)
 	probes->rodata->off_cpu_min_wait = min_wait_of(source);
 	probes->rodata->off_cpu_stack_interval = stacks ? SECOND_NS / stacks : 0;
 	probes->rodata->off_cpu_period = PERIOD_NS;
-	probes->rodata->off_cpu_locks = is_wanted(source, OF_LOCKS);
+	probes->rodata->off_cpu_locks = source_wants(source, OF_LOCKS);
 	/* for tests: what is as before is walked as well, and compared */
 	probes->rodata->off_cpu_check = getenv("STACKCAM_CHECK_STACKS") != NULL;
 	descriptors_prepare(probes);
@@ -144,7 +139,7 @@ static int attach(struct source *source, struct fail *why)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits");
 	uname(&off_cpu->machine);
 	off_cpu->decider.arch = off_cpu->machine.machine;
-	if (is_wanted(source, OF_LOCKS) && lock_book_new(source->host, &off_cpu->locks))
+	if (source_wants(source, OF_LOCKS) && lock_book_new(source->host, &off_cpu->locks))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits for locks");
 	return task_list_new(source->host->probes->progs.off_cpu_tasks, &off_cpu->list, why);
 }

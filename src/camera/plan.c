@@ -428,7 +428,7 @@ static int no_match(struct plan *plan, const struct parts *parts, struct fail *w
 				    ? "no process of that name runs"
 				    : "there is no program to trace yet");
 	if (!pattern || choice_new(&all))
-		return fail(why, -ENOENT, "see 'stackcam trace --list'",
+		return fail(why, -ENOENT, "--list shows those that there are",
 			    "no function can be traced in %s", plan->images.at[0].path);
 	library = has_it_inside(plan, parts);
 	if (library) {
@@ -462,11 +462,11 @@ static int no_match(struct plan *plan, const struct parts *parts, struct fail *w
 	choice_free(all);
 	buf_put_u8(&words, 0);
 	if (words.count > 1 && !words.failed)
-		fail(why, -ENOENT, "see 'stackcam trace --list'",
+		fail(why, -ENOENT, "--list shows those that there are",
 		     "no function matches '%s'; near it are: %s", pattern, (char *)words.at);
 	else
-		fail(why, -ENOENT, "see 'stackcam trace --list'", "no function of %s matches '%s'",
-		     plan->images.at[0].path, pattern);
+		fail(why, -ENOENT, "--list shows those that there are",
+		     "no function of %s matches '%s'", plan->images.at[0].path, pattern);
 	buf_free(&words);
 	return -ENOENT;
 }

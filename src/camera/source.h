@@ -11,6 +11,7 @@
 #include "camera/command.h"
 #include "camera/rings.h"
 #include "camera/samples.h"
+#include "film/events.h"
 #include "film/writer.h"
 #include "process/image.h"
 #include "process/select.h"
@@ -154,6 +155,19 @@ struct source_type {
 	bool (*has_image)(const struct source *source, dev_t device, ino_t inode);
 	void (*image_unseen)(struct source *source, const char *comm);
 };
+
+/* Whether one of its events was asked for, by its place in source_type.events. */
+static inline bool source_wants(const struct source *source, unsigned int event)
+{
+	return !source->settings->events || source->settings->events >> event & 1;
+}
+
+/*
+ * Adds those of its events to the film that were asked for. ids: all of them, in their order; how:
+ * what their samples come from; of_film: becomes the film's id of each, and 0 of the others.
+ */
+void source_add_events(struct source *source, const enum event_id *ids, unsigned int count,
+		       const char *how, uint32_t *of_film);
 
 /* Is a record's process meant? One that cannot be told any more is counted. */
 bool source_is_meant(struct source *source, const struct capture_identity *identity);

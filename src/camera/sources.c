@@ -172,6 +172,20 @@ int sources_command(const struct sources_settings *settings,
 	return err;
 }
 
+void source_add_events(struct source *source, const enum event_id *ids, unsigned int count,
+		       const char *how, uint32_t *of_film)
+{
+	source->event = 0;
+	for (unsigned int i = 0; i < count; i++) {
+		struct film_event event = event_from(ids[i], how);
+
+		of_film[i] =
+			source_wants(source, i) ? film_add_event(source->host->film, &event) : 0;
+		if (!source->event)
+			source->event = of_film[i];
+	}
+}
+
 bool source_is_meant(struct source *source, const struct capture_identity *identity)
 {
 	bool gone;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/map.h"
 #include "query/filter.h"
 
@@ -63,25 +64,14 @@ static bool add(struct request_sum *sum, const struct request *request, uint32_t
 			  (process));                                                    \
 	})
 
-/* Keeps the slowest in a heap, whose root is the fastest of them. */
-static void sink(struct request *heap, size_t count, size_t at)
+static int slowest_first(const void *left, const void *right)
 {
-	for (;;) {
-		size_t least = at, child = 2 * at + 1;
-		struct request swap;
+	const struct request *a = left, *b = right;
 
-		for (size_t i = child; i < child + 2 && i < count; i++)
-			if (heap[i].row.duration < heap[least].row.duration)
-				least = i;
-		if (least == at)
-			return;
-		swap = heap[at];
-		heap[at] = heap[least];
-		heap[least] = swap;
-		at = least;
-	}
+	return a->row.duration > b->row.duration ? -1 : a->row.duration < b->row.duration;
 }
 
+/* Once there are enough, the root of a heap is the fastest of them. */
 static bool keep_slowest(struct summing *s, const struct request *request)
 {
 	struct request_sums *sums = s->sums;
@@ -90,11 +80,10 @@ static bool keep_slowest(struct summing *s, const struct request *request)
 		if (!vec_push(&sums->slowest, *request))
 			return false;
 		if (sums->slowest.count == s->slowest)
-			for (size_t i = s->slowest; i-- > 0;)
-				sink(sums->slowest.at, sums->slowest.count, i);
+			heap_make(sums->slowest.at, s->slowest, sizeof(*request), slowest_first);
 	} else if (s->slowest && request->row.duration > sums->slowest.at[0].row.duration) {
 		sums->slowest.at[0] = *request;
-		sink(sums->slowest.at, sums->slowest.count, 0);
+		heap_sink(sums->slowest.at, s->slowest, sizeof(*request), slowest_first);
 	}
 	return true;
 }
@@ -133,13 +122,6 @@ static int most_first(const void *left, const void *right)
 	const struct request_sum *a = left, *b = right;
 
 	return a->total > b->total ? -1 : a->total < b->total;
-}
-
-static int slowest_first(const void *left, const void *right)
-{
-	const struct request *a = left, *b = right;
-
-	return a->row.duration > b->row.duration ? -1 : a->row.duration < b->row.duration;
 }
 
 #define sort(vector, by)                                                                   \

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/heap.h"
 #include "base/saturated.h"
 #include "film/events.h"
 #include "query/filter.h"
@@ -67,25 +68,6 @@ static bool add_to_endpoint(struct store_requests *answer, const struct request 
 	return is_open || latency_add(&one->times, duration, 1);
 }
 
-/* A heap, whose root is the fastest of the slowest. */
-static void sink(struct store_request *heap, size_t count)
-{
-	for (size_t at = 0;;) {
-		size_t least = at;
-		struct store_request swap;
-
-		for (size_t child = 2 * at + 1; child < 2 * at + 3 && child < count; child++)
-			if (heap[child].row.duration < heap[least].row.duration)
-				least = child;
-		if (least == at)
-			return;
-		swap = heap[at];
-		heap[at] = heap[least];
-		heap[least] = swap;
-		at = least;
-	}
-}
-
 static int slowest_first(const void *left, const void *right)
 {
 	const struct store_request *a = left, *b = right;
@@ -121,6 +103,7 @@ static bool fill(struct taker *t, const struct request *request, struct store_re
 	       one->comm;
 }
 
+/* Once there are enough, the root of a heap is the fastest of them. */
 static bool keep_slowest(struct taker *t, const struct request *request)
 {
 	struct store_requests *answer = t->answer;
@@ -133,22 +116,13 @@ static bool keep_slowest(struct taker *t, const struct request *request)
 		return false;
 	if (answer->slowest.count == answer->limit) {
 		answer->slowest.at[0] = one;
-		sink(answer->slowest.at, answer->limit);
+		heap_sink(answer->slowest.at, answer->limit, sizeof(one), slowest_first);
 		return true;
 	}
 	if (!vec_push(&answer->slowest, one))
 		return false;
-	/* what is sorted with the least first is a heap, too */
-	if (answer->slowest.count == answer->limit) {
-		qsort(answer->slowest.at, answer->limit, sizeof(one), slowest_first);
-		for (size_t i = 0; i < answer->limit / 2; i++) {
-			struct store_request *other = &answer->slowest.at[answer->limit - 1 - i];
-
-			one = answer->slowest.at[i];
-			answer->slowest.at[i] = *other;
-			*other = one;
-		}
-	}
+	if (answer->slowest.count == answer->limit)
+		heap_make(answer->slowest.at, answer->limit, sizeof(one), slowest_first);
 	return true;
 }
 
