@@ -15,6 +15,11 @@ struct stream {
 	struct protocol_losses losses;
 };
 
+static inline bool has_told(const struct stream *s, const char *words)
+{
+	return s->told.count && memmem(s->told.at, s->told.count, words, strlen(words));
+}
+
 static inline void told_request(void *context, const struct protocol_request *request)
 {
 	struct stream *s = context;

@@ -227,7 +227,7 @@ static bool has_cause(const struct graph *g, const struct window *w,
 static struct cause cause_of(const struct graph *g, const struct window *w, uint64_t ns)
 {
 	size_t at = covering(g, w->thread, ns);
-	const struct history_slice *slice = &g->slices[at];
+	const struct history_slice *slice = at == HISTORY_NONE ? NULL : &g->slices[at];
 	struct window inner = {w};
 
 	/* new work came to a waker behind this ns: it is not what the waiter waited for */
@@ -235,7 +235,7 @@ static struct cause cause_of(const struct graph *g, const struct window *w, uint
 		if (is_idle(&g->slices[i]) && g->slices[i].start > ns &&
 		    g->slices[i].start < w->to && !has_cause(g, w, &g->slices[i]))
 			return (struct cause){w->thread, HISTORY_NONE, true};
-	if (at == HISTORY_NONE || !has_cause(g, w, slice))
+	if (!slice || !has_cause(g, w, slice))
 		return (struct cause){w->thread, at, false};
 	inner.thread = slice->waker;
 	inner.from = slice->start > w->from ? slice->start : w->from;

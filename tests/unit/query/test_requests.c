@@ -90,7 +90,9 @@ static int take(void *context, const struct request *request)
 	struct film_request row = request_number(seen->next);
 	char endpoint[32], number[32], peer[64];
 
-	assert_memory_equal(&request->row, &row, sizeof(row));
+	/* what is behind its last member is padding */
+	assert_memory_equal(&request->row, &row,
+			    offsetof(struct film_request, id_kind) + sizeof(row.id_kind));
 	snprintf(endpoint, sizeof(endpoint), "GET /%u", row.endpoint);
 	assert_string_equal(request->endpoint, endpoint);
 	assert_int_equal(strlen(request->path), seen->next % 7 ? seen->next % 7 : 64);
