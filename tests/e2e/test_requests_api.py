@@ -114,7 +114,7 @@ def test_a_request_is_explained(shared_lab, asked, told, film):
     verb = json.loads(shared_lab.run("explain", "--format", "json", "--request", slowest["number"], film.path).stdout)
     one, = asked(EXPLAIN, request=slowest["number"])["requests"]
     assert one == verb["requests"][0]
-    assert one["duration"] == sum(part["duration"] for part in one["parts"]) + one["unexplained"]
+    assert one["duration"] == sum(part["duration"] for part in one["parts"]) >= one["unexplained"]
     with pytest.raises(urllib.error.HTTPError) as error:
         asked(EXPLAIN, request="none")
     assert error.value.code == 404 and b"no film of this time" in error.value.read()

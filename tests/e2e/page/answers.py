@@ -467,7 +467,7 @@ class Api:
             "longest": 20 * 10**6, "likely": False, "stack": ["fsync", "flush"], "parts": list(parts)}
         parts = [part("mutex", 60, "waiting for mutex 0x7f10 held by flusher (101)",
                       [part("disk", 50, "waiting for disk, fsync(/var/lib/app/wal)"), part("on-cpu", 10, "on CPU")]),
-                 part("on-cpu", 30, "on CPU, most of it in parse_order")]
+                 part("on-cpu", 30, "on CPU, most of it in parse_order"), part("hole", 1, "not explained: records were lost")]
         return {"film": {}, "loss": {}, "groups": [], "requests": [
             {"id": ask["request"], "endpoint": "GET /orders/*", "path": "/orders/7", **thread(100), "start": "2026-11-21T14:32:00Z",
              "duration": 91 * 10**6, "unexplained": 10**6, "more_threads": "no", "more_threads_why": "the lock is held by one",

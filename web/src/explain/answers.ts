@@ -33,6 +33,7 @@ export interface Explanation {
 	/** RFC 3339 */
 	start: string;
 	duration: number;
+	/** Of duration: what the film does not know. */
 	unexplained: number;
 	more_threads: 'yes' | 'no' | 'unknown';
 	more_threads_why: string;

@@ -35,12 +35,10 @@ export function ExplainPanel({ asked, onClose }: { asked: Asked<ExplainAnswer>; 
 function One({ of }: { of: Explanation }) {
 	const { theme } = usePage();
 	const ns = formatOf('ns');
-	const all = [...of.parts.map(({ kind, duration }) => ({ kind, duration })),
-		...(of.unexplained > 0 ? [{ kind: 'unexplained', duration: of.unexplained }] : [])];
 	return <article>
 		<p><b>{of.endpoint ? safe(of.endpoint) : safe(of.comm)}</b> {words.took(ns(of.duration), `${safe(of.comm)} ${of.tid}`)}</p>
 		<div class="explain-bar" role="img" aria-label={words.bar}>
-			{all.map(({ kind, duration }, i) => <i key={i} title={`${ns(duration)}, ${percent(duration, of.duration)}`}
+			{of.parts.map(({ kind, duration }, i) => <i key={i} title={`${ns(duration)}, ${percent(duration, of.duration)}`}
 				style={{ '--colour': colourOf(theme, familyOfKind(kind)), flexGrow: duration }} />)}
 		</div>
 		<Parts parts={of.parts} whole={of.duration} />
