@@ -25,7 +25,10 @@ int filter_fill(struct probes *probes, const struct selection *selection, struct
 /* Is this process meant, as far as is known by now? */
 bool filter_knows(const struct probes *probes, pid_t pid);
 
-/* The same, by what it is called, its control group and its threads, where the probes do not know it. */
+/*
+ * The same, by what it is called, its control group and its threads, where the probes do not know
+ * it.
+ */
 bool filter_is_target(const struct probes *probes, const struct selection *selection, pid_t pid);
 
 /* Adds one process. */

@@ -6,7 +6,7 @@ export const explain = {
 	close: 'Close (Esc)',
 	took: (time: string, thread: string) => `took ${time} in ${thread}:`,
 	bar: 'The parts of the time; the list below says the same in words',
-	unexplained: 'of it unexplained',
+	unexplained: 'unexplained',
 	likely: '(likely: an interrupt may have ended it)',
 	spent: 'which spent:',
 	evidence: 'Evidence',

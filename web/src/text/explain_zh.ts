@@ -6,7 +6,7 @@ export const explain: ExplainText = {
 	close: '关闭 (Esc)',
 	took: (time, thread) => `在 ${thread} 中耗时 ${time}：`,
 	bar: '时间的组成；下面的列表以文字说明同样的内容',
-	unexplained: '其中未能解释',
+	unexplained: '未能解释',
 	likely: '（可能：也许由中断结束）',
 	spent: '其间用于：',
 	evidence: '依据',
