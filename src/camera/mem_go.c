@@ -41,6 +41,7 @@ struct mem_go {
 	vec(struct go_process) processes;
 	uint32_t film; /* counts films */
 	uint64_t stripped, off, unreadable, too_many, refused;
+	bool is_ageless; /* the film says that it does not know when memory in use was allocated */
 };
 
 /* One reading. */
@@ -206,6 +207,13 @@ static void take_bucket(void *context, const struct go_heap_bucket *bucket)
 	row.stack = known->place.stack;
 	film_held(r->to->film, r->to->inuse, &row);
 	r->held++;
+	if (!r->go->is_ageless)
+		film_loss(
+			r->to->film, r->to->inuse,
+			"memory in use of programs of Go: its age is not known, and --leaks keeps "
+			"everything",
+			1);
+	r->go->is_ageless = true;
 }
 
 static void read_one(struct mem_go *go, const struct mem_go_film *to, struct go_process *process,
