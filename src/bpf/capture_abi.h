@@ -39,7 +39,8 @@
 	X(THREADS, threads)       \
 	X(REQUESTS, requests)     \
 	X(MEM_HEAP, mem_heap)     \
-	X(INSPECT, inspect)
+	X(INSPECT, inspect)       \
+	X(RSS, rss)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */

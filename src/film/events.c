@@ -169,6 +169,32 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "memory that programs have allocated and hold",
 			.abroad = {"mem_inuse", "memory_in_use"},
 		},
+	[EVENT_RSS] =
+		{
+			.name = "rss",
+			.unit = "bytes",
+			.quantity = EVENT_BYTES,
+			.is_level = true,
+			.is_recordable = true,
+			.title = "Memory in RAM",
+			.rate = "bytes",
+			.noun = "readings",
+			.about = "what the memory of processes is: heaps, files, stacks",
+			.abroad = {"rss", "memory_rss"},
+		},
+	[EVENT_MEM_BESIDE] =
+		{
+			.name = "mem-beside",
+			.unit = "bytes",
+			.quantity = EVENT_BYTES,
+			.is_level = true,
+			.is_recordable = true,
+			.title = "Memory beside RSS",
+			.rate = "bytes",
+			.noun = "readings",
+			.about = "page tables, kernel stacks and what is swapped out, of processes",
+			.abroad = {"mem_beside", "memory_beside"},
+		},
 	[EVENT_GO_WAIT] =
 		{
 			.name = "go-wait",

@@ -74,7 +74,10 @@ bool procfs_parse_mapping(char *line, struct procfs_mapping *mapping)
 		return false;
 	if (strnlen(at, 5) < 5 || at[4] != ' ')
 		return false;
+	mapping->readable = at[0] == 'r';
+	mapping->writable = at[1] == 'w';
 	mapping->executable = at[2] == 'x';
+	mapping->shared = at[3] == 's';
 	at += 5;
 	if (!take_number(&at, 16, ' ', &mapping->offset) ||
 	    !take_number(&at, 16, ':', &major_number) ||

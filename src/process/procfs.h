@@ -20,7 +20,7 @@ struct procfs_mapping {
 	uint64_t offset;
 	dev_t device;
 	ino_t inode;
-	bool executable;
+	bool readable, writable, executable, shared;
 	char *path; /* inside the line; escapes undone, " (deleted)" cut off; "" if there is none */
 };
 

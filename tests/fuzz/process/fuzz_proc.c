@@ -7,6 +7,7 @@
 #include "process/cgroups.h"
 #include "process/container.h"
 #include "process/procfs.h"
+#include "process/smaps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,6 +47,13 @@ static void try_cgroup(char *text)
 	check(container_of_cgroup(path, container, sizeof(container)) == (container[0] != 0));
 }
 
+static void take_mapping(void *context, const struct smaps_mapping *mapping)
+{
+	(void)context;
+	check(mapping->rss <= mapping->at.end - mapping->at.start &&
+	      mapping->anonymous <= mapping->rss);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct procfs_stat stat;
@@ -55,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = 0;
-	switch (data[0] % 6) {
+	switch (data[0] % 8) {
 	case 0:
 		try_lines(text, 0);
 		break;
@@ -72,6 +80,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 4:
 		check(procfs_parse_tgid(text) >= 0);
+		break;
+	case 6:
+		smaps_parse(text, take_mapping, NULL);
+		break;
+	case 7:
+		procfs_kb(text, "VmPTE");
 		break;
 	default:
 		procfs_join_arguments(text, size - 1);

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Mappings, and what of them is in RAM, come from /proc/PID/smaps. What anonymous ones are is told
+ * by what lies in them: chunks of malloc(), pools of Python, the control block at the end of a
+ * thread's stack. Nothing is read that is not in RAM.
+ */
+#include "camera/rss_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/resident.h"
+#include "process/smaps.h"
+#include "runtime/glibc_heap.h"
+#include "runtime/python_pools.h"
+
+/* The most names of one reading; what else there is has one name. */
+#define NAMES_MAX 256
+#define OTHERS	  "[others]"
+
+/* The most bytes of heaps that are walked in one reading: about 60 ms. */
+#define WALK_MAX (128ull << 20)
+
+/* The control block of a thread lies within so many bytes of the end of its stack. */
+#define CONTROL_BLOCK_WITHIN (32u << 10)
+
+/* Go's heap begins here on 64-bit machines (runtime/malloc.go), and the kernel maps nothing near.
+ */
+#define GO_HEAP_FROM 0xc000000000ull
+#define GO_HEAP_TO   0x1c000000000ull
+
+#define LARGEST_DATA (1u << 20) /* of libc */
+
+static const struct {
+	const char *group, *words;
+} kinds[RSS_KINDS] = {
+	[RSS_HEAP_IN_USE] = {"[malloc]", "[in use]"},
+	[RSS_HEAP_LARGE] = {"[malloc]", "[in use, with a mapping of its own]"},
+	[RSS_HEAP_FREE] = {"[malloc]", "[free, kept by the allocator]"},
+	[RSS_HEAP_UNREAD] = {"[malloc]", "[in use or free: not read]"},
+	[RSS_PYTHON_IN_USE] = {"[Python objects]", "[in use]"},
+	[RSS_PYTHON_FREE] = {"[Python objects]", "[free, kept by the allocator]"},
+	[RSS_GO_HEAP] = {"[Go]", "[heap]"},
+	[RSS_GO_OWN] = {"[Go]", "[the runtime's own]"},
+	[RSS_STACK_FIRST] = {"[stacks]", "[first thread]"},
+	[RSS_STACK_OTHERS] = {"[stacks]", "[other threads]"},
+	[RSS_FILE] = {"[files]", NULL},
+	[RSS_FILE_COPY] = {"[data of files]", NULL},
+	[RSS_SHARED] = {"[shared memory]", NULL},
+	[RSS_KERNEL] = {"[pages of the kernel]", NULL},
+	[RSS_NAMED] = {"[anonymous memory with a name]", NULL},
+	[RSS_UNKNOWN] = {"[not explained]", "[anonymous memory]"},
+};
+
+const char *rss_group(enum rss_kind kind)
+{
+	return kinds[kind].group;
+}
+
+const char *rss_words(enum rss_kind kind)
+{
+	return kinds[kind].words;
+}
+
+/* One reading. */
+struct reading {
+	struct rss_parts *parts;
+	struct resident memory;
+	vec(struct smaps_mapping) mappings; /* their paths are their own */
+	uint64_t walked;
+	bool has_go_heap, has_libc, no_memory;
+};
+
+/* -- parts ------------------------------------------------------------------------------------- */
+
+static void add(struct reading *r, enum rss_kind kind, const char *name, uint64_t bytes)
+{
+	char *copy = NULL;
+
+	if (!bytes)
+		return;
+	if (name && r->parts->all.count >= NAMES_MAX)
+		name = OTHERS;
+	vec_foreach (&r->parts->all, part) {
+		if (part->kind != kind || (name && strcmp(part->name, name)))
+			continue;
+		part->bytes += bytes;
+		return;
+	}
+	if (name && !(copy = strdup(name)))
+		r->no_memory = true;
+	else if (!vec_push(&r->parts->all, (struct rss_part){kind, copy, bytes})) {
+		r->no_memory = true;
+		free(copy);
+	}
+}
+
+/*
+ * Some bytes, and some others, of a mapping of which so much was in RAM when it was asked: what is
+ * missing is of a third kind; what is too much has come since.
+ */
+static void add_both(struct reading *r, uint64_t rss, enum rss_kind one, uint64_t of_one,
+		     enum rss_kind other, uint64_t of_other, enum rss_kind rest)
+{
+	uint64_t sum = of_one + of_other;
+
+	if (sum > rss) {
+		of_other = (uint64_t)((double)rss * (double)of_other / (double)sum);
+		of_one = rss - of_other;
+		sum = rss;
+	}
+	add(r, one, NULL, of_one);
+	add(r, other, NULL, of_other);
+	add(r, rest, NULL, rss - sum);
+}
+
+/* -- heaps of malloc() ------------------------------------------------------------------------- */
+
+/* As much of a heap as one reading may take. */
+static void walk(struct reading *r, uint64_t first, uint64_t end, struct glibc_heap *heap)
+{
+	uint64_t left = WALK_MAX - r->walked;
+
+	*heap = (struct glibc_heap){0};
+	if (left < end - first) {
+		end = first + left / RESIDENT_PAGE * RESIDENT_PAGE;
+		r->parts->too_large++;
+	}
+	if (end > first)
+		glibc_heap_walk(&r->memory, first, end, heap);
+	r->walked += end - first;
+}
+
+/* fast: bytes of small free chunks that look as if they were in use. */
+static void add_walked(struct reading *r, uint64_t rss, const struct glibc_heap *heap,
+		       uint64_t fast)
+{
+	uint64_t cached = heap->cached + fast;
+
+	cached = cached < heap->in_use ? cached : heap->in_use;
+	add_both(r, rss, RSS_HEAP_IN_USE, heap->in_use - cached, RSS_HEAP_FREE, heap->free + cached,
+		 RSS_HEAP_UNREAD);
+}
+
+static bool is_data_of_libc(const struct smaps_mapping *mapping)
+{
+	const char *name = strrchr(mapping->at.path, '/');
+
+	return name && mapping->at.writable && !mapping->at.shared &&
+	       mapping->at.end - mapping->at.start <= LARGEST_DATA &&
+	       (!strcmp(name, "/libc.so.6") || !strncmp(name, "/libc-2.", 8));
+}
+
+/* The small free chunks of the main heap, whose arena is in libc's data. */
+static uint64_t fast_of_main(struct reading *r, uint64_t top)
+{
+	vec_foreach (&r->mappings, mapping) {
+		uint64_t arena;
+
+		if (!is_data_of_libc(mapping))
+			continue;
+		arena = glibc_heap_main_arena(&r->memory, mapping->at.start, mapping->at.end, top);
+		if (arena)
+			return glibc_heap_fast(&r->memory, arena);
+	}
+	return 0;
+}
+
+static void add_main_heap(struct reading *r, const struct smaps_mapping *mapping)
+{
+	struct glibc_heap heap;
+
+	walk(r, mapping->at.start, mapping->at.end, &heap);
+	add_walked(r, mapping->rss, &heap, heap.top ? fast_of_main(r, heap.top) : 0);
+}
+
+/* Heaps of threads' arenas that follow each other. Returns where the last one ends. */
+static uint64_t add_heaps_of_threads(struct reading *r, const struct smaps_mapping *mapping)
+{
+	uint64_t at = mapping->at.start, first, end, arena;
+
+	while (glibc_heap_of_thread(&r->memory, at, &first, &end, &arena) &&
+	       end <= mapping->at.end) {
+		bool is_last = end - at < GLIBC_HEAP_ALIGNMENT || end == mapping->at.end;
+		uint64_t to = is_last ? mapping->at.end : end;
+		struct glibc_heap heap;
+
+		walk(r, first, end, &heap);
+		/* its arena, in front of the chunks, is in use */
+		heap.in_use += first - at;
+		resident_forget(&r->memory, to);
+		add_walked(r, resident_bytes(&r->memory, at, to), &heap,
+			   arena < end && arena > at ? glibc_heap_fast(&r->memory, arena) : 0);
+		at = to;
+		if (is_last)
+			break;
+	}
+	return at;
+}
+
+/* -- other anonymous memory -------------------------------------------------------------------- */
+
+static void add_pool(struct reading *r, uint64_t at, uint64_t size, uint64_t in_use)
+{
+	uint64_t there = resident_bytes(&r->memory, at, at + size);
+
+	in_use = in_use < there ? in_use : there;
+	add(r, RSS_PYTHON_IN_USE, NULL, in_use);
+	add(r, RSS_PYTHON_FREE, NULL, there - in_use);
+}
+
+/*
+ * Looks at each page: does something begin here? Up to the first thing that does, pages are the
+ * .bss of a file, if there is one.
+ */
+static void add_pages(struct reading *r, uint64_t at, uint64_t end, const char *bss)
+{
+	enum rss_kind otherwise = r->has_go_heap && !r->has_libc ? RSS_GO_OWN : RSS_UNKNOWN;
+
+	resident_forget(&r->memory, end);
+	while (at < end) {
+		uint64_t size, in_use;
+
+		if (!resident_has(&r->memory, at)) {
+			at += RESIDENT_PAGE;
+			continue;
+		}
+		size = glibc_heap_mapped(&r->memory, at, end);
+		if (size) {
+			add(r, RSS_HEAP_LARGE, NULL, resident_bytes(&r->memory, at, at + size));
+		} else if ((size = python_pool(&r->memory, at, &in_use)) && size <= end - at) {
+			add_pool(r, at, size, in_use);
+		} else {
+			size = RESIDENT_PAGE;
+			add(r, bss ? RSS_FILE_COPY : otherwise, bss, size);
+			at += size;
+			continue;
+		}
+		at += size;
+		bss = NULL;
+	}
+}
+
+/*
+ * A thread's control block says its own address, twice (tcbhead_t of glibc), and lies at the end of
+ * its stack; pages that cannot be touched lie below it.
+ */
+static bool is_stack(struct reading *r, const struct smaps_mapping *mapping,
+		     const struct smaps_mapping *below)
+{
+	uint64_t from = mapping->at.end - mapping->at.start > CONTROL_BLOCK_WITHIN
+				? mapping->at.end - CONTROL_BLOCK_WITHIN
+				: mapping->at.start;
+	uint64_t word, again;
+
+	if (!below || below->at.end != mapping->at.start || below->at.readable || *below->at.path)
+		return false;
+	resident_forget(&r->memory, mapping->at.end);
+	for (uint64_t at = mapping->at.end - 64; at > from; at -= 64)
+		if (resident_word(&r->memory, at, &word) && word == at &&
+		    resident_word(&r->memory, at + 16, &again) && again == at)
+			return true;
+	return false;
+}
+
+/* What is behind the data of a file begins with its .bss. */
+static const char *bss_of(const struct smaps_mapping *mapping, const struct smaps_mapping *below)
+{
+	return below && below->at.end == mapping->at.start && *below->at.path == '/' &&
+			       below->at.writable && !below->at.shared
+		       ? below->at.path
+		       : NULL;
+}
+
+static uint64_t sum_of(const struct rss_parts *parts)
+{
+	uint64_t sum = 0;
+
+	vec_foreach (&parts->all, part)
+		sum += part->bytes;
+	return sum;
+}
+
+static void add_anonymous(struct reading *r, const struct smaps_mapping *mapping,
+			  const struct smaps_mapping *below)
+{
+	uint64_t at, sum;
+
+	if (mapping->at.start >= GO_HEAP_FROM && mapping->at.start < GO_HEAP_TO) {
+		add(r, RSS_GO_HEAP, NULL, mapping->rss);
+		return;
+	}
+	if (is_stack(r, mapping, below)) {
+		add(r, RSS_STACK_OTHERS, NULL, mapping->rss);
+		return;
+	}
+	sum = sum_of(r->parts);
+	at = add_heaps_of_threads(r, mapping);
+	add_pages(r, at, mapping->at.end, bss_of(mapping, below));
+	sum = sum_of(r->parts) - sum;
+	/* what went meanwhile; what came is in the next reading as well */
+	if (sum < mapping->rss)
+		add(r, RSS_UNKNOWN, NULL, mapping->rss - sum);
+}
+
+/* -- mappings ---------------------------------------------------------------------------------- */
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static bool is_shared(const struct procfs_mapping *at)
+{
+	return begins(at->path, "/dev/shm/") || begins(at->path, "/memfd:") ||
+	       begins(at->path, "/SYSV") || begins(at->path, "[anon_shmem:") ||
+	       (at->shared && begins(at->path, "/dev/zero"));
+}
+
+static void add_mapping(struct reading *r, const struct smaps_mapping *mapping,
+			const struct smaps_mapping *below)
+{
+	const char *path = mapping->at.path;
+
+	if (!mapping->rss)
+		return;
+	if (is_shared(&mapping->at)) {
+		add(r, RSS_SHARED, path, mapping->rss);
+	} else if (*path == '/') {
+		add(r, RSS_FILE, path, mapping->rss - mapping->anonymous);
+		add(r, RSS_FILE_COPY, path, mapping->anonymous);
+	} else if (!strcmp(path, "[heap]")) {
+		add_main_heap(r, mapping);
+	} else if (!strcmp(path, "[stack]")) {
+		add(r, RSS_STACK_FIRST, NULL, mapping->rss);
+	} else if (begins(path, "[anon:")) {
+		add(r, RSS_NAMED, path, mapping->rss);
+	} else if (*path) {
+		add(r, RSS_KERNEL, path, mapping->rss);
+	} else {
+		add_anonymous(r, mapping, below);
+	}
+}
+
+static void take_mapping(void *context, const struct smaps_mapping *mapping)
+{
+	struct reading *r = context;
+	struct smaps_mapping kept = *mapping;
+
+	kept.at.path = strdup(mapping->at.path);
+	if (!kept.at.path || !vec_push(&r->mappings, kept)) {
+		free(kept.at.path);
+		r->no_memory = true;
+		return;
+	}
+	r->has_go_heap |=
+		mapping->at.start >= GO_HEAP_FROM && mapping->at.start < GO_HEAP_TO && mapping->rss;
+	r->has_libc |= is_data_of_libc(mapping);
+}
+
+int rss_explain(pid_t pid, struct rss_parts *parts)
+{
+	struct reading r = {.parts = parts};
+	const struct smaps_mapping *below = NULL;
+	int err;
+
+	*parts = (struct rss_parts){0};
+	err = resident_open(&r.memory, pid);
+	if (err)
+		return err == -ENOENT ? -ESRCH : err;
+	err = smaps_read(pid, take_mapping, &r);
+	parts->is_cut = err == -EFBIG;
+	if (!err || err == -EFBIG) {
+		err = 0;
+		vec_foreach (&r.mappings, mapping) {
+			add_mapping(&r, mapping, below);
+			below = mapping;
+		}
+		parts->total = sum_of(parts);
+	}
+	resident_close(&r.memory);
+	vec_foreach (&r.mappings, mapping)
+		free(mapping->at.path);
+	vec_free(&r.mappings);
+	if (r.no_memory && !err)
+		err = -ENOMEM;
+	if (err)
+		rss_parts_free(parts);
+	return err;
+}
+
+void rss_parts_free(struct rss_parts *parts)
+{
+	vec_foreach (&parts->all, part)
+		free(part->name);
+	vec_free(&parts->all);
+	*parts = (struct rss_parts){0};
+}

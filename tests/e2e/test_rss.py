@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rss and mem-beside: what the memory of a process is. tests/programs/resident.c says what it holds."""
+
+import contextlib
+import subprocess
+import sys
+
+import pytest
+
+from harness import PATIENCE, needs_root
+
+pytestmark = needs_root
+
+MIB = 1 << 20
+PYTHON = """
+import sys
+rows = [{"number": number, "text": "text %d" % number} for number in range(100000)]
+large = bytearray(30 << 20)
+print(sum(sys.getsizeof(row) for row in rows) + 64 * len(rows), flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def held(*words):
+    """A program that says what it holds, and ends with its input."""
+    with subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.stdin.close()
+            process.wait(timeout=PATIENCE)
+
+
+def rollup(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("Rss:"))
+
+
+def parts_of(film, event="rss"):
+    return dict(film.folded("-e", event))
+
+
+@pytest.fixture(scope="module", name="resident")
+def fixture_resident(shared_lab, tmp_path_factory):
+    file = tmp_path_factory.mktemp("resident") / "a file"
+    with held(shared_lab.program("resident"), file) as process:
+        said = {}
+        for line in process.stdout:
+            if line == "ready\n":
+                break
+            name, value = line.split()
+            said[name] = int(value)
+        film = shared_lab.record("-e", "rss,mem-beside", "-p", process.pid, "-d", 2)
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+            tables = next(int(line.split()[1]) << 10 for line in status if line.startswith("VmPTE:"))
+        yield film, said, rollup(process.pid), str(file), tables
+
+
+def sum_of(film, *words):
+    return sum(value for stack, value in film.folded("-e", "rss") if all(word in stack for word in words))
+
+
+def test_parts_add_up(resident):
+    film, _, whole, _, _ = resident
+    # the kernel may have moved pages of files meanwhile
+    assert film.json("-e", "rss")["event"]["total"] == pytest.approx(whole, rel=0.01), film.explain()
+    assert not film.json("-e", "rss")["loss"], film.explain()
+
+
+@pytest.mark.parametrize("words, names, others", [
+    (("[malloc]", "[in use]"), ("in_use", "thread_in_use"), 0.3),
+    (("[malloc]", "[free, kept by the allocator]"), ("free", "small_free", "thread_free"), 0.3),
+    (("[malloc]", "[in use, with a mapping of its own]"), ("large",), 0.1),
+    (("[stacks]", "[other threads]"), ("stack",), 0.3),
+    (("[shared memory]",), ("shared",), 0.1),
+    (("[files]", "FILE"), ("file",), 0),
+    (("[not explained]",), ("unknown",), 0.5),
+])
+def test_what_each_part_is(resident, words, names, others):
+    film, said, _, file, _ = resident
+    truth = sum(said[name] for name in names)
+    got = sum_of(film, *(file if word == "FILE" else word for word in words))
+    assert truth <= got * 1.005 and got <= truth * 1.005 + others * MIB, (got, truth, film.explain())
+
+
+def test_what_lies_beside(resident):
+    film, _, _, _, tables = resident
+    parts = {stack[-1]: value for stack, value in film.folded("-e", "mem-beside")}
+    assert parts["[page tables]"] == pytest.approx(tables, abs=16384)
+    assert parts["[kernel stacks of threads]"] == 2 * 16384
+
+
+def test_objects_of_python(lab):
+    with held(sys.executable, "-c", PYTHON) as process:
+        objects = int(process.stdout.readline())
+        film = lab.record("-e", "rss", "-p", process.pid, "-d", 2)
+        whole = rollup(process.pid)
+    assert sum_of(film, "[not explained]") < 0.05 * whole, film.explain()
+    # the dicts and their texts; Python itself has some MB
+    assert objects <= sum_of(film, "[Python objects]", "[in use]") <= objects + 20 * MIB, film.explain()
+    assert sum_of(film, "[in use, with a mapping of its own]") >= 30 * MIB, film.explain()
+
+
+def test_it_is_a_level(lab):
+    """Several readings, and the last one counts."""
+    with held(lab.program("resident")) as process:
+        while process.stdout.readline() != "ready\n":
+            pass
+        film = lab.record("-e", "rss", "-p", process.pid, "-d", 4)
+        assert film.json()["event"]["total"] == pytest.approx(rollup(process.pid), rel=0.02), film.explain()
+    assert film.json("--to", "2s")["event"]["total"] == pytest.approx(film.json()["event"]["total"], rel=0.02), film.explain()
+
+
+def test_the_whole_machine(lab):
+    with held(lab.program("resident")) as process:
+        while process.stdout.readline() != "ready\n":
+            pass
+        film = lab.record("-e", "rss", "-a", "-d", 8)
+        rows = [row for row in film.json("--pid", str(process.pid))["functions"] if row["name"] == "[malloc]"]
+        assert rows and rows[0]["total"] > 40 * MIB, film.explain()

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Heaps of malloc() and pools of Python, in memory that is the input. */
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../check.h"
+#include "runtime/glibc_heap.h"
+#include "runtime/python_pools.h"
+
+#define BASE 0x40000000ull
+
+struct input {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t absent;
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int read_input(void *context, void *to, size_t size, uint64_t address)
+{
+	const struct input *input = context;
+
+	if (address < BASE || address - BASE > input->size || size > input->size - (address - BASE))
+		return -EFAULT;
+	memcpy(to, input->bytes + (address - BASE), size);
+	return 0;
+}
+
+static int look_at_input(void *context, uint64_t address, size_t count, bool *is)
+{
+	const struct input *input = context;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t page = (address - BASE) / RESIDENT_PAGE + i;
+
+		is[i] = address >= BASE && page < input->size / RESIDENT_PAGE &&
+			!(input->absent >> page % 64 & 1);
+	}
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input input = {data + 8, size - 8, 0};
+	struct resident memory = {.context = &input, .read = read_input, .present = look_at_input};
+	uint64_t end, first, last, arena, in_use;
+	struct glibc_heap heap;
+
+	if (size < 8 + RESIDENT_PAGE)
+		return 0;
+	memcpy(&input.absent, data, 8);
+	input.size = input.size / RESIDENT_PAGE * RESIDENT_PAGE;
+	end = BASE + input.size;
+	glibc_heap_walk(&memory, BASE, end, &heap);
+	check(heap.in_use + heap.free <= input.size && (!heap.top || heap.top < end));
+	check(heap.cached <= (uint64_t)input.size * 1024);
+	arena = glibc_heap_main_arena(&memory, BASE, end, heap.top);
+	check(!arena || (arena >= BASE && arena < end));
+	if (arena)
+		glibc_heap_fast(&memory, arena);
+	glibc_heap_fast(&memory, BASE);
+	if (glibc_heap_of_thread(&memory, BASE, &first, &last, &arena)) {
+		check(first > BASE && last > first && last - BASE <= GLIBC_HEAP_ALIGNMENT);
+		glibc_heap_walk(&memory, first, last < end ? last : end, &heap);
+	}
+	resident_forget(&memory, end);
+	for (uint64_t at = BASE; at < end; at += RESIDENT_PAGE) {
+		uint64_t bytes = glibc_heap_mapped(&memory, at, end);
+
+		check(bytes <= end - at && bytes % RESIDENT_PAGE == 0);
+		bytes = python_pool(&memory, at, &in_use);
+		check(!bytes || (bytes <= 16384 && in_use < bytes));
+	}
+	free(memory.bytes);
+	return 0;
+}

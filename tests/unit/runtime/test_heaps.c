@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Chunks of malloc() and pools of Python, in memory that is made here. */
+#include "../prelude.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/glibc_heap.h"
+#include "runtime/python_pools.h"
+
+#define BASE  0x10000000ull
+#define BYTES (16u * RESIDENT_PAGE)
+
+/* Pages from BASE on; those of a bit in absent are not there. */
+static struct {
+	uint64_t words[BYTES / 8];
+	uint32_t absent;
+} made;
+
+static int read_made(void *context, void *to, size_t size, uint64_t address)
+{
+	(void)context;
+	if (address < BASE || address - BASE > BYTES || size > BYTES - (address - BASE))
+		return -EFAULT;
+	memcpy(to, (const char *)made.words + (address - BASE), size);
+	return 0;
+}
+
+static int look_at_made(void *context, uint64_t address, size_t count, bool *is)
+{
+	(void)context;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t page = (address - BASE) / RESIDENT_PAGE + i;
+
+		is[i] = address >= BASE && page < BYTES / RESIDENT_PAGE &&
+			!(made.absent >> page & 1);
+	}
+	return 0;
+}
+
+static struct resident begin(void)
+{
+	memset(&made, 0, sizeof(made));
+	return (struct resident){.read = read_made, .present = look_at_made};
+}
+
+static void set(uint64_t at, uint64_t word)
+{
+	made.words[(at - BASE) / 8] = word;
+}
+
+/* A chunk: its size with its bits. Returns where the next one is. */
+static uint64_t chunk(uint64_t at, uint64_t size, uint64_t bits)
+{
+	set(at + 8, size | bits);
+	return at + size;
+}
+
+static void chunks_in_use_and_free(void **state)
+{
+	struct resident memory = begin();
+	struct glibc_heap heap;
+	uint64_t at = BASE, top;
+
+	(void)state;
+	at = chunk(at, 0x290, 1);
+	set(BASE + 16, 2ull << 16 | 3); /* 3 of 32 bytes, 2 of 48 bytes */
+	set(BASE + 16 + 128, BASE + 0x300);
+	set(BASE + 16 + 136, BASE + 0x400);
+	at = chunk(at, 1000 & ~15u, 1);
+	at = chunk(at, 5 * RESIDENT_PAGE, 1); /* free, since the next one says so */
+	at = chunk(at, 64, 0);
+	top = at;
+	chunk(at, BASE + BYTES - at, 1);
+	assert_true(glibc_heap_walk(&memory, BASE, BASE + BYTES, &heap));
+	assert_int_equal(heap.top, top);
+	assert_int_equal(heap.in_use, 0x290 + 992 + 64);
+	assert_int_equal(heap.free, BYTES - heap.in_use);
+	assert_int_equal(heap.cached, 3 * 32 + 2 * 48);
+	/* a part of what is free is not in RAM */
+	made.absent = 1u << 2;
+	assert_true(glibc_heap_walk(&memory, BASE, BASE + BYTES, &heap));
+	assert_int_equal(heap.free, BYTES - heap.in_use - RESIDENT_PAGE);
+	free(memory.bytes);
+}
+
+static void what_is_no_heap(void **state)
+{
+	struct resident memory = begin();
+	struct glibc_heap heap;
+
+	(void)state;
+	assert_false(glibc_heap_walk(&memory, BASE, BASE + BYTES, &heap));
+	chunk(BASE, 64, 1);
+	/* the second one has a size that cannot be */
+	chunk(BASE + 64, 8, 1);
+	assert_true(glibc_heap_walk(&memory, BASE, BASE + BYTES, &heap));
+	assert_int_equal(heap.in_use, 64);
+	assert_int_equal(heap.top, 0);
+	chunk(BASE + 64, BYTES, 1);
+	assert_true(glibc_heap_walk(&memory, BASE, BASE + BYTES, &heap));
+	assert_int_equal(heap.in_use + heap.free, 64);
+	free(memory.bytes);
+}
+
+static void lists_of_small_chunks(void **state)
+{
+	struct resident memory = begin();
+	uint64_t arena = BASE, one = BASE + 0x2000, other = BASE + 0x3000;
+
+	(void)state;
+	set(arena + 16 + 8, one); /* of 48 bytes */
+	chunk(one, 48, 1);
+	set(one + 16, other ^ (one + 16) >> 12);
+	chunk(other, 48, 1);
+	set(other + 16, (other + 16) >> 12);
+	assert_int_equal(glibc_heap_fast(&memory, arena), 96);
+	/* round and round */
+	set(other + 16, one ^ (other + 16) >> 12);
+	assert_true(glibc_heap_fast(&memory, arena) > 96);
+	/* as before 2.32 */
+	set(one + 16, other);
+	set(other + 16, 0);
+	assert_int_equal(glibc_heap_fast(&memory, arena), 96);
+	free(memory.bytes);
+}
+
+static void the_arena_of_the_main_heap(void **state)
+{
+	struct resident memory = begin();
+	uint64_t arena = BASE + 0x1c80, top = 0x5555000;
+
+	(void)state;
+	set(BASE + 0x100, top); /* something else that points there */
+	set(arena + 96, top);
+	set(arena + 2160, arena);
+	set(arena + 2184, 33 * RESIDENT_PAGE);
+	assert_int_equal(glibc_heap_main_arena(&memory, BASE, BASE + BYTES, top), arena);
+	assert_int_equal(glibc_heap_main_arena(&memory, BASE, BASE + BYTES, top + 16), 0);
+	assert_int_equal(glibc_heap_main_arena(&memory, BASE, BASE + BYTES, 0), 0);
+	assert_int_equal(glibc_heap_main_arena(&memory, BASE, BASE + RESIDENT_PAGE / 4, top), 0);
+	free(memory.bytes);
+}
+
+static void allocations_with_a_mapping(void **state)
+{
+	struct resident memory = begin();
+
+	(void)state;
+	resident_forget(&memory, BASE + BYTES);
+	set(BASE + 8, 3 * RESIDENT_PAGE | 2);
+	assert_int_equal(glibc_heap_mapped(&memory, BASE, BASE + BYTES), 3 * RESIDENT_PAGE);
+	assert_int_equal(glibc_heap_mapped(&memory, BASE, BASE + RESIDENT_PAGE), 0);
+	assert_int_equal(glibc_heap_mapped(&memory, BASE + RESIDENT_PAGE, BASE + BYTES), 0);
+	free(memory.bytes);
+}
+
+static void pools(void **state)
+{
+	struct resident memory = begin();
+	uint64_t in_use;
+
+	(void)state;
+	resident_forget(&memory, BASE + BYTES);
+	set(BASE, 7);
+	set(BASE + 8, BASE + 480);
+	set(BASE + 32, 3ull << 32);			    /* of 64 bytes */
+	set(BASE + 40, (16384ull - 64) << 32 | (48 + 640)); /* ten were made */
+	assert_int_equal(python_pool(&memory, BASE, &in_use), 16384);
+	assert_int_equal(in_use, 7 * 64);
+	resident_forget(&memory, BASE + BYTES);
+	set(BASE + 40, (4096ull - 64) << 32 | (48 + 640));
+	assert_int_equal(python_pool(&memory, BASE, &in_use), 4096);
+	/* more than it has room for */
+	resident_forget(&memory, BASE + BYTES);
+	set(BASE, 64);
+	assert_int_equal(python_pool(&memory, BASE, &in_use), 0);
+	assert_int_equal(python_pool(&memory, BASE + RESIDENT_PAGE, &in_use), 0);
+	free(memory.bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(chunks_in_use_and_free),
+		cmocka_unit_test(what_is_no_heap),
+		cmocka_unit_test(lists_of_small_chunks),
+		cmocka_unit_test(the_arena_of_the_main_heap),
+		cmocka_unit_test(allocations_with_a_mapping),
+		cmocka_unit_test(pools),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
