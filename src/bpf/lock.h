@@ -51,6 +51,64 @@ static __always_inline __u64 lock_read_pointer(__u64 address)
 	return value;
 }
 
+/* Null, or 0: it cannot be read. */
+static __always_inline __u64 lock_read_reference(const struct lock_park *park, __u64 address)
+{
+	__u32 narrow = 0;
+
+	if (!park->is_narrow)
+		return lock_read_pointer(address);
+	bpf_probe_read_user(&narrow, sizeof(narrow), (void *)address);
+	return narrow ? park->oop_base + ((__u64)narrow << (park->oop_shift & 31)) : 0;
+}
+
+/* How many collections of garbage there were; -1: one runs, or it cannot be read. */
+static __always_inline __s64 lock_collections(const struct lock_park *park)
+{
+	__u32 count = 0;
+	__u8 runs = 1;
+
+	if (bpf_probe_read_user(&runs, sizeof(runs), (void *)park->runs) || runs ||
+	    bpf_probe_read_user(&count, sizeof(count), (void *)park->collections))
+		return -1;
+	return count;
+}
+
+static __noinline void lock_read_park(const struct lock_park *park, __u64 thread,
+				      struct lock_evidence *evidence)
+{
+	__s64 collections;
+	__u64 object, owner, owner_os;
+	__u32 narrow = 0;
+
+	if (!park || !evidence)
+		return;
+	collections = lock_collections(park);
+	if (collections < 0)
+		return;
+	object = lock_read_pointer(lock_read_pointer(thread + park->thread_object));
+	object = object ? lock_read_reference(park, object + park->blocker) : 0;
+	if (!object)
+		return;
+	evidence->park_object = object;
+	if (park->is_class_narrow)
+		bpf_probe_read_user(&narrow, sizeof(narrow), (void *)(object + park->class_at));
+	evidence->park_class =
+		park->is_class_narrow ? narrow : lock_read_pointer(object + park->class_at);
+	object = lock_read_reference(park, object + park->owner);
+	owner = object ? lock_read_pointer(object + park->structure) : 0;
+	if (owner) {
+		owner_os = lock_read_pointer(owner + park->os_thread);
+		bpf_probe_read_user(&evidence->park_owner, sizeof(evidence->park_owner),
+				    (void *)(owner_os + park->number));
+		/* a thread that ends clears this before its structure is gone */
+		if (lock_read_pointer(object + park->structure) != owner)
+			evidence->park_owner = 0;
+	}
+	if (lock_collections(park) != collections)
+		evidence->park_object = evidence->park_class = evidence->park_owner = 0;
+}
+
 /* Not inlined, so that a switch of what waits for something else has no registers to save. */
 static __noinline void lock_read_runtime(struct task_struct *task, struct lock_evidence *evidence)
 {
@@ -59,6 +117,7 @@ static __noinline void lock_read_runtime(struct task_struct *task, struct lock_e
 	__u64 thread;
 
 	evidence->runtime_lock = evidence->runtime_owner = evidence->runtime_thread = 0;
+	evidence->park_object = evidence->park_class = evidence->park_owner = 0;
 	if (!runtime)
 		return;
 	if (!runtime->tls) {
@@ -72,8 +131,11 @@ static __noinline void lock_read_runtime(struct task_struct *task, struct lock_e
 			return;
 		evidence->runtime_thread = thread;
 		evidence->runtime_lock = lock_read_pointer(thread + runtime->pending);
-		if (!evidence->runtime_lock)
+		if (!evidence->runtime_lock) {
+			if (runtime->park.is_known)
+				lock_read_park(&runtime->park, thread, evidence);
 			return;
+		}
 		evidence->runtime_owner =
 			lock_read_pointer(evidence->runtime_lock + runtime->owner_at);
 	}

@@ -46,9 +46,36 @@ struct lock_evidence {
 	__u64 runtime_lock, runtime_owner;
 	/* of a runtime with many locks: the thread's structure, which user space checks */
 	__u64 runtime_thread;
+	/*
+	 * The object that the thread has parked for, its class, and the number of the thread (in
+	 * its own pid namespace) that owns it if it is a lock: user space checks the class. All 0:
+	 * not read, or a collection of garbage may have moved what was read.
+	 */
+	__u64 park_object, park_class;
+	__u32 park_owner, unused_too;
 };
 
 #define LOCK_EVIDENCE_WORDS (sizeof(struct lock_evidence) / 8)
+
+/*
+ * Locks of a runtime that are objects of its language: the thread's object names the one that it
+ * has parked for, and that names its owner. Objects move while a collection of garbage runs, so
+ * nothing is believed that was read beside one.
+ */
+struct lock_park {
+	__u64 runs, collections; /* addresses: a byte, that one runs, and 4 bytes, how many did */
+	__u64 oop_base;	     /* of a reference of 4 bytes: its object is at base + (it << shift) */
+	__u32 thread_object; /* in the thread's structure: a pointer to a pointer to its object */
+	__u16 blocker;	     /* in that: what it has parked for */
+	__u16 owner;	     /* in that: the owner's object */
+	__u16 structure;     /* in that: its thread's structure */
+	__u16 os_thread, number; /* in that, a pointer; in what it points to, the number */
+	__u16 class_at;		 /* of each object */
+	__u8 oop_shift;
+	__u8 is_narrow;	      /* references have 4 bytes */
+	__u8 is_class_narrow; /* and so have classes */
+	__u8 is_known;	      /* 0: nothing is read */
+};
 
 /*
  * Where the locks of a process's language runtime are; all zero: it has none. Two ways:
@@ -66,6 +93,7 @@ struct lock_runtime {
 	/* a member of what the owner is, that says which thread it is; 0: the owner itself does */
 	__u32 owner_thread;
 	__u32 unused;
+	struct lock_park park; /* beside those of many; all zero: it has none */
 };
 
 /* Futex waits that are too short to be told of. */

@@ -281,6 +281,31 @@ static uint32_t number_of_owner(struct look *look, bool again)
 	return number;
 }
 
+/* Whether the object that a thread has parked for is a lock that has an owner. */
+static bool is_park_lock(struct look *look)
+{
+	struct lock_book *book = look->book;
+	uint32_t pid = look->record->identity.pid;
+	const uint64_t what[] = {pid, look->evidence->park_class, 2};
+	uint64_t key = hash_bytes(what, sizeof(what));
+
+	if (map_get(&book->owners, key))
+		return true;
+	if (!samples_park_class(book->host->samples, (pid_t)pid, what[1]))
+		return false;
+	remember_owner(book, key, 1);
+	return true;
+}
+
+/* A lock of java.util.concurrent: the object is the lock, unlike the word that is waited on. */
+static void read_park(struct look *look)
+{
+	if (!look->evidence->park_object || !is_park_lock(look))
+		return;
+	look->row->address = look->evidence->park_object;
+	take_holder(look, look->evidence->park_owner, FILM_HOLDER_OWNER);
+}
+
 /*
  * Whether a lock that the thread's structure names is one: what is there of a thread that has
  * another structure means nothing.
@@ -393,6 +418,8 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 				   (type && (record->handed_over || !evidence->words_read));
 		return false;
 	}
+	if (row->kind == FILM_LOCK_JAVA)
+		read_park(&look);
 	if (look.process && row->kind != FILM_LOCK_PARKING_LOT && row->kind != FILM_LOCK_JAVA)
 		row->place = place_of(&look);
 	return true;

@@ -468,6 +468,18 @@ uint32_t runtimes_lock_owner(const struct process_runtimes *of, const struct pro
 	return 0;
 }
 
+bool runtimes_park_class(const struct process_runtimes *of, const struct process *process,
+			 uint64_t klass)
+{
+	for (const struct attached *attached = of->first; attached; attached = attached->next) {
+		struct runtime_at at = place_of(attached, process);
+
+		if (attached->ready && attached->type->lock_park_class)
+			return attached->type->lock_park_class(&at, attached->state, klass);
+	}
+	return false;
+}
+
 void runtimes_turn(struct runtimes *runtimes, struct film_writer *film)
 {
 	runtimes->film = film;

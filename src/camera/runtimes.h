@@ -95,6 +95,9 @@ bool runtimes_lock_thread(const struct process_runtimes *of, const struct proces
 /* The number of the thread that an owner of one of them means; 0: not known. */
 uint32_t runtimes_lock_owner(const struct process_runtimes *of, const struct process *process,
 			     uint64_t owner);
+/* Whether objects of a class are locks of a language. */
+bool runtimes_park_class(const struct process_runtimes *of, const struct process *process,
+			 uint64_t klass);
 
 /* The image is gone: what was known of it, too. */
 void runtimes_image_gone(struct runtimes *runtimes, const struct image *image);

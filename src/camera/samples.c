@@ -406,6 +406,14 @@ uint32_t samples_lock_owner(struct samples *samples, pid_t pid, uint64_t owner)
 	return filmed ? runtimes_lock_owner(&filmed->runtimes, process, owner) : 0;
 }
 
+bool samples_park_class(struct samples *samples, pid_t pid, uint64_t klass)
+{
+	struct process *process = targets_known(samples->targets, pid);
+	struct filmed_process *filmed = process ? process->owner : NULL;
+
+	return filmed && runtimes_park_class(&filmed->runtimes, process, klass);
+}
+
 const struct process *samples_process(struct samples *samples, pid_t pid)
 {
 	return targets_find(samples->targets, pid);

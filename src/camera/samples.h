@@ -123,10 +123,14 @@ bool samples_has_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t 
 uint32_t samples_variable(struct samples *samples, const struct image *image, uint64_t address,
 			  const char *name);
 
-/* runtimes_locks(), runtimes_lock_thread() and runtimes_lock_owner() of a process. */
+/*
+ * runtimes_locks(), runtimes_lock_thread(), runtimes_lock_owner() and runtimes_park_class() of a
+ * process.
+ */
 bool samples_locks(struct samples *samples, pid_t pid, struct runtimes_lock *locks);
 bool samples_lock_thread(struct samples *samples, pid_t pid, uint64_t thread);
 uint32_t samples_lock_owner(struct samples *samples, pid_t pid, uint64_t owner);
+bool samples_park_class(struct samples *samples, pid_t pid, uint64_t klass);
 
 /* The process as far as it is known; null: it was gone before. */
 const struct process *samples_process(struct samples *samples, pid_t pid);

@@ -509,6 +509,7 @@ static int attach(const struct runtime_at *at, void *data, void **state, struct 
 	if (err)
 		goto failed;
 	read_stub_list(at, jvm);
+	hotspot_read_objects(at, jvm);
 	memcpy(data, &jvm->data, sizeof(jvm->data));
 	*state = jvm;
 	return 0;
@@ -546,6 +547,7 @@ const struct runtime_type runtime_hotspot = {
 	.locks = hotspot_locks,
 	.lock_owner = hotspot_lock_owner,
 	.lock_thread = hotspot_lock_thread,
+	.lock_park_class = hotspot_park_class,
 	.lock_kind = FILM_LOCK_MONITOR,
 	.lock_sure = FILM_HOLDER_OWNER,
 };

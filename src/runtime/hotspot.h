@@ -99,6 +99,35 @@
 	X(THREAD_STACK_SIZE, "JavaThread", "_stack_size")                 \
 	X(THREAD_OWNER_ID, "JavaThread", "_monitor_owner_id")             \
 	X(MONITOR_OWNER, "ObjectMonitor", "_owner")                       \
+	X(THREAD_OBJECT, "JavaThread", "_threadObj")                      \
+	X(OOP_BASE, "CompressedOops", "_narrow_oop._base")                \
+	X(OOP_BASE, "CompressedOops", "_base")                            \
+	X(OOP_SHIFT, "CompressedOops", "_narrow_oop._shift")              \
+	X(OOP_SHIFT, "CompressedOops", "_shift")                          \
+	X(KLASS_BASE, "CompressedKlassPointers", "_narrow_klass._base")   \
+	X(KLASS_BASE, "CompressedKlassPointers", "_base")                 \
+	X(KLASS_SHIFT, "CompressedKlassPointers", "_narrow_klass._shift") \
+	X(KLASS_SHIFT, "CompressedKlassPointers", "_shift")               \
+	X(OBJECT_KLASS, "oopDesc", "_metadata._klass")                    \
+	X(JAVA_LANG_OBJECT, "vmClasses",                                  \
+	  "_klasses[static_cast<int>(vmClassID::Object_klass_knum)]")     \
+	X(JAVA_LANG_THREAD, "vmClasses",                                  \
+	  "_klasses[static_cast<int>(vmClassID::Thread_klass_knum)]")     \
+	X(CLASS_SUPER, "Klass", "_super")                                 \
+	X(CLASS_SUBCLASS, "Klass", "_subklass")                           \
+	X(CLASS_SIBLING, "Klass", "_next_sibling")                        \
+	X(CLASS_CONSTANTS, "InstanceKlass", "_constants")                 \
+	X(CLASS_FIELDS, "InstanceKlass", "_fields")                       \
+	X(CLASS_FIELD_COUNT, "InstanceKlass", "_java_fields_count")       \
+	X(CLASS_FIELD_STREAM, "InstanceKlass", "_fieldinfo_stream")       \
+	X(HEAP_OBJECTS, "Universe", "_collectedHeap")                     \
+	X(COLLECTION_RUNS, "CollectedHeap", "_is_gc_active")              \
+	X(COLLECTION_RUNS, "CollectedHeap", "_is_stw_gc_active")          \
+	X(COLLECTIONS, "CollectedHeap", "_total_collections")             \
+	X(FLAGS, "JVMFlag", "flags")                                      \
+	X(FLAG_COUNT, "JVMFlag", "numFlags")                              \
+	X(FLAG_NAME, "JVMFlag", "_name")                                  \
+	X(FLAG_ADDRESS, "JVMFlag", "_addr")                               \
 	X(OS_ID, "OSThread", "_pthread_id")                               \
 	X(WRAPPER_ANCHOR, "JavaCallWrapper", "_anchor")                   \
 	X(ANCHOR_SP, "JavaFrameAnchor", "_last_Java_sp")                  \
@@ -110,6 +139,7 @@
 	X(SIZE_HEAP_BLOCK, "HeapBlock")     \
 	X(SIZE_CONST_METHOD, "ConstMethod") \
 	X(SIZE_POOL, "ConstantPool")        \
+	X(SIZE_FLAG, "JVMFlag")             \
 	X(SIZE_PC_DESC, "PcDesc")
 
 #define HOTSPOT_CONSTANTS(X)                                         \
@@ -190,6 +220,28 @@ enum hotspot_fact {
 	HOTSPOT_THREAD_STACK_SIZE,
 	HOTSPOT_THREAD_OWNER_ID,
 	HOTSPOT_MONITOR_OWNER,
+	HOTSPOT_THREAD_OBJECT,
+	HOTSPOT_OOP_BASE,
+	HOTSPOT_OOP_SHIFT,
+	HOTSPOT_KLASS_BASE,
+	HOTSPOT_KLASS_SHIFT,
+	HOTSPOT_OBJECT_KLASS,
+	HOTSPOT_JAVA_LANG_OBJECT,
+	HOTSPOT_JAVA_LANG_THREAD,
+	HOTSPOT_CLASS_SUPER,
+	HOTSPOT_CLASS_SUBCLASS,
+	HOTSPOT_CLASS_SIBLING,
+	HOTSPOT_CLASS_CONSTANTS,
+	HOTSPOT_CLASS_FIELDS,
+	HOTSPOT_CLASS_FIELD_COUNT,
+	HOTSPOT_CLASS_FIELD_STREAM,
+	HOTSPOT_HEAP_OBJECTS,
+	HOTSPOT_COLLECTION_RUNS,
+	HOTSPOT_COLLECTIONS,
+	HOTSPOT_FLAGS,
+	HOTSPOT_FLAG_COUNT,
+	HOTSPOT_FLAG_NAME,
+	HOTSPOT_FLAG_ADDRESS,
 	HOTSPOT_OS_ID,
 	HOTSPOT_WRAPPER_ANCHOR,
 	HOTSPOT_ANCHOR_SP,
@@ -198,6 +250,7 @@ enum hotspot_fact {
 	HOTSPOT_SIZE_HEAP_BLOCK,
 	HOTSPOT_SIZE_CONST_METHOD,
 	HOTSPOT_SIZE_POOL,
+	HOTSPOT_SIZE_FLAG,
 	HOTSPOT_SIZE_PC_DESC,
 	HOTSPOT_HAS_LINES,
 	HOTSPOT_KIND_NMETHOD,
@@ -225,6 +278,14 @@ struct hotspot_stub {
 	char name[64];
 };
 
+/* How objects are laid out, and whether they move only while all threads stand. */
+struct hotspot_objects {
+	bool are_known;
+	bool is_narrow, is_class_narrow; /* references to objects and to classes have 4 bytes */
+	bool is_compact;		 /* the class is in the mark word */
+	bool move_at_stops;
+};
+
 /* What is known of a process. */
 struct hotspot {
 	uint64_t facts[HOTSPOT_FACT_COUNT];
@@ -236,6 +297,7 @@ struct hotspot {
 	bool short_frame_complete;
 	struct hotspot_data data;
 	vec(struct hotspot_stub) stubs; /* if they can be found */
+	struct hotspot_objects objects;
 };
 
 /*
@@ -254,6 +316,18 @@ int hotspot_read_threads(const struct runtime_at *at, struct hotspot *jvm);
 bool hotspot_locks(const struct runtime_at *at, const void *state, struct lock_runtime *locks);
 bool hotspot_lock_thread(const struct runtime_at *at, const void *state, uint64_t thread);
 uint32_t hotspot_lock_owner(const struct runtime_at *at, const void *state, uint64_t owner);
+
+/* Reads jvm->objects from the flags of the command line; what cannot be read is not known. */
+void hotspot_read_objects(const struct runtime_at *at, struct hotspot *jvm);
+
+/*
+ * Where the owners of locks of java.util.concurrent are read (hotspot_parks.c). False: they cannot
+ * be read with proof.
+ */
+bool hotspot_parks(const struct runtime_at *at, const struct hotspot *jvm, struct lock_park *park);
+
+/* Whether objects of a class, as it stands in them, are such locks. */
+bool hotspot_park_class(const struct runtime_at *at, const void *state, uint64_t klass);
 
 /* The addresses of at most `most` JavaThreads. Returns how many; negative: they cannot be read. */
 int hotspot_list_threads(const struct runtime_at *at, const struct hotspot *jvm, uint64_t *threads,

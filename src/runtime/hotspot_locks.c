@@ -9,6 +9,8 @@
  */
 #include "runtime/hotspot.h"
 
+#include <string.h>
+
 /* Threads that are looked at to find an owner. */
 #define THREADS_MAX	4096
 
@@ -23,7 +25,6 @@ bool hotspot_locks(const struct runtime_at *at, const void *state, struct lock_r
 {
 	const struct hotspot *jvm = state;
 
-	(void)at;
 	if (!jvm->data.thread || !has(jvm, HOTSPOT_THREAD_PENDING) ||
 	    !has(jvm, HOTSPOT_MONITOR_OWNER) || !has(jvm, HOTSPOT_THREAD_OS) ||
 	    !has(jvm, HOTSPOT_OS_NUMBER))
@@ -33,6 +34,9 @@ bool hotspot_locks(const struct runtime_at *at, const void *state, struct lock_r
 		.pending = (uint32_t)jvm->facts[HOTSPOT_THREAD_PENDING],
 		.owner_at = jvm->facts[HOTSPOT_MONITOR_OWNER],
 	};
+	/* without them, such a lock has a releaser */
+	if (!hotspot_parks(at, jvm, &locks->park))
+		memset(&locks->park, 0, sizeof(locks->park));
 	return true;
 }
 

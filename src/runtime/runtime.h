@@ -153,6 +153,8 @@ struct runtime_type {
 	uint32_t (*lock_owner)(const struct runtime_at *at, const void *state, uint64_t owner);
 	/* Whether a thread's structure is one that tells of locks. null: all are. */
 	bool (*lock_thread)(const struct runtime_at *at, const void *state, uint64_t thread);
+	/* Whether objects of that class (struct lock_evidence) are locks. null: no objects are. */
+	bool (*lock_park_class)(const struct runtime_at *at, const void *state, uint64_t klass);
 	unsigned int lock_kind; /* enum film_lock_kind */
 	unsigned int lock_sure; /* enum film_lock_holder: how sure an owner is */
 };

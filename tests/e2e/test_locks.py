@@ -221,17 +221,36 @@ def test_the_owner_of_a_java_monitor_is_named(java):
 
 
 @pytest.mark.parametrize("kind", ["reentrant", "rwlock"])
-def test_who_releases_a_java_lock_is_named(java, kind):
+def test_the_owner_of_a_java_util_concurrent_lock_is_named(java, kind):
     _, film, truths = java
     waiter, holder = truths[kind]
     waits = long_ones(film, waiter, "java.util.concurrent lock")
-    assert {(lock.sure, lock.holder) for lock in waits} == {("releaser", holder)}, waits
+    assert {(lock.sure, lock.holder) for lock in waits} == {("owner", holder)}, waits
 
 
 def test_waits_of_java_for_events_are_for_no_lock(java):
     _, film, truths = java
     for kind in ("object", "condition"):
-        assert not [lock for lock in locks_of(film) if lock.waiter == truths[kind][0] and lock.total >= HELD_NS / 2]
+        # the JVM itself has locks, which other threads may hold for long on a busy machine
+        assert not [lock for lock in locks_of(film) if lock.waiter == truths[kind][0] and lock.total >= HELD_NS / 2
+                    and not lock.name.endswith(" in libjvm.so")]
+
+
+@pytest.mark.parametrize("version", JAVAS)
+@pytest.mark.parametrize("options,sure", [
+    (["-XX:+UseG1GC"], "owner"), (["-XX:+UseParallelGC", "-XX:-UseCompressedOops"], "owner"),
+    # where objects move while threads run, nothing proves what was read
+    (["-XX:+UseZGC"], "releaser")], ids=["G1", "Parallel", "Z"])
+def test_owners_of_java_locks_while_objects_move(lab, classes, version, options, sure):
+    if not JAVAS[version]:
+        pytest.skip(f"there is no JDK {version}")
+    film, truths = film_locks(lab, JAVAS[version], *options, "-Xmx48m", "-cp", classes, "Locks", "garbage")
+    for kind in ("reentrant", "rwlock"):
+        waiter, holder = truths[kind]
+        waits = long_ones(film, waiter, "java.util.concurrent lock")
+        assert waits and {lock.holder for lock in waits} == {holder}, waits
+        assert sure in {lock.sure for lock in waits}, waits
+        assert sure == "owner" or {lock.sure for lock in waits} == {"releaser"}, waits
 
 
 @pytest.fixture(scope="module")

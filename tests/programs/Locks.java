@@ -99,6 +99,18 @@ public class Locks {
 		void wait_() throws Exception;
 	}
 
+	static Object[] kept = new Object[1024];
+
+	/** Collections of garbage follow each other, and what is kept a while moves. */
+	static void makeGarbage() {
+		Thread thread = new Thread(() -> {
+			for (int i = 0;; i++)
+				kept[i * 7 % kept.length] = new byte[4096];
+		}, "garbage");
+		thread.setDaemon(true);
+		thread.start();
+	}
+
 	static final Object monitor = new Object(), signalled = new Object();
 	static boolean isSignalled;
 
@@ -107,6 +119,8 @@ public class Locks {
 		ReentrantReadWriteLock rwlock = new ReentrantReadWriteLock();
 		Condition condition = ofCondition.newCondition();
 
+		if (args.length > 0 && args[0].equals("garbage"))
+			makeGarbage();
 		System.out.println("ready");
 		System.in.read();
 		/* the first waits of a process come before its language is known */
