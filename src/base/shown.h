@@ -24,6 +24,7 @@ enum shown_kind {
 	SHOWN_NAME,    /* of an enumeration; number is what it stands for */
 	SHOWN_ADDRESS, /* a pointer that was not followed */
 	SHOWN_OBJECT,  /* members */
+	SHOWN_VARIANT, /* one child, whose name chooses what it is */
 	SHOWN_LIST,
 	SHOWN_PAIRS, /* a map: keys and values in turn */
 };

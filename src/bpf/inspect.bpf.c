@@ -39,13 +39,18 @@ struct inspect_call {
 	__u32 pid, function;
 };
 
-/* Calls whose end is waited for: when they began. */
+struct inspect_begin {
+	__u64 time;
+	__u64 result; /* INSPECT_RESULT */
+};
+
+/* Calls whose end is waited for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, INSPECT_OPEN_MAX);
 	__type(key, struct inspect_call);
-	__type(value, __u64);
+	__type(value, struct inspect_begin);
 } inspect_open SEC(".maps");
 
 struct inspect_scratch {
@@ -359,6 +364,7 @@ static __always_inline void take_registers(struct inspect_scratch *s,
 	r[13] = regs->r13;
 	r[14] = regs->r14;
 	r[15] = regs->r15;
+	r[INSPECT_RESULT] = regs->di;
 	r[INSPECT_CFA] = r[plan->cfa_register & 15] + (__s64)plan->cfa_offset;
 	s->used = INSPECT_REGISTER_BYTES;
 }
@@ -449,19 +455,23 @@ static __always_inline bool run_plan(struct inspect_scratch *s, const struct ins
 }
 
 /* Notes that a call's end is waited for. */
-static __always_inline void open_call(const struct inspect_call *call, __u64 now)
+static __always_inline void open_call(const struct inspect_call *call, __u64 now, __u64 result)
 {
-	if (bpf_map_update_elem(&inspect_open, call, &now, BPF_ANY))
+	struct inspect_begin begin = {now, result};
+
+	if (bpf_map_update_elem(&inspect_open, call, &begin, BPF_ANY))
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_INSPECT_OPEN);
 }
 
 /* When the call began that ends here; 0: it is not kept. */
-static __always_inline __u64 close_call(const struct inspect_call *call)
+static __always_inline __u64 close_call(const struct inspect_call *call, __u64 *result)
 {
-	__u64 *start = bpf_map_lookup_elem(&inspect_open, call), began = 0;
+	struct inspect_begin *begin = bpf_map_lookup_elem(&inspect_open, call);
+	__u64 began = 0;
 
-	if (start) {
-		began = *start;
+	if (begin) {
+		began = begin->time;
+		*result = begin->result;
 		bpf_map_delete_elem(&inspect_open, call);
 	}
 	return began;
@@ -490,7 +500,7 @@ int inspect_site(struct probe_regs *ctx)
 		goto out;
 	}
 	if (!begins) {
-		start = close_call(&call);
+		start = close_call(&call, (__u64 *)s->bytes + INSPECT_RESULT);
 		if (!start)
 			goto out;
 	}
@@ -501,7 +511,7 @@ int inspect_site(struct probe_regs *ctx)
 		goto out;
 	}
 	if (plan->site == INSPECT_SITE_ENTRY)
-		open_call(&call, now);
+		open_call(&call, now, ctx->di);
 	fill_record(&s->record, now, answer);
 	s->record.goroutine = plan->is_go ? call.thread : 0;
 	s->record.frame = call.frame;

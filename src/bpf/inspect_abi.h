@@ -17,9 +17,13 @@
 #define INSPECT_STEPS_MAX 64
 #define INSPECT_PLANS_MAX 4096
 
-/* DWARF's numbers of registers; then the canonical frame address, computed by the plan. */
-#define INSPECT_REGISTERS      17
+/*
+ * DWARF's numbers of registers; then the canonical frame address, computed by the plan, and rdi as
+ * it was when the call began: where a result in memory goes.
+ */
+#define INSPECT_REGISTERS      18
 #define INSPECT_CFA	       16
+#define INSPECT_RESULT	       17
 #define INSPECT_REGISTER_BYTES (INSPECT_REGISTERS * 8u)
 
 #define INSPECT_BYTES_MAX      8192u /* of the buffer; a power of two */

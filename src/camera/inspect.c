@@ -176,7 +176,9 @@ static void place_params(const struct inspect_image *image, struct inspect_funct
 				params[i] = by_convention[i];
 	}
 	for (size_t i = 0; i < count; i++)
-		if (params[i].is_result)
+		if (params[i].is_result && f->value.language == VALUE_LANGUAGE_RUST)
+			abi_rust_result(values, &f->value, &params[i]);
+		else if (params[i].is_result)
 			abi_sysv_result(values, &f->value, &params[i]);
 }
 

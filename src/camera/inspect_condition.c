@@ -36,7 +36,7 @@ struct parser {
 	const struct value_param *params;
 	size_t count;
 	const char *text, *at;
-	unsigned int constants, texts, depth;
+	unsigned int texts, depth;
 	struct fail *why;
 };
 
@@ -137,7 +137,9 @@ static int enter_member(struct parser *p, struct operand *o, const char *name)
 		if (err)
 			return err;
 	}
-	member = o->type ? values_member(p->builder->values, o->type, name) : NULL;
+	member = o->type && o->type->kind != VALUE_VARIANT
+			 ? values_member(p->builder->values, o->type, name)
+			 : NULL;
 	if (!member || member->bits)
 		return refuse(p, "no such member before");
 	o->at += member->offset;
@@ -150,6 +152,8 @@ static int begin_operand(struct parser *p, const char *name, struct operand *o)
 	for (size_t i = 0; i < p->count; i++) {
 		if (p->params[i].is_result || !p->params[i].name || strcmp(p->params[i].name, name))
 			continue;
+		/* what stands before may be left out, if another part of the condition decides */
+		p->builder->since = p->builder->plan->steps;
 		if (!inspect_begin(p->builder, &p->params[i], &o->holder))
 			return refuse(p, "where this argument is, is not known, before");
 		o->type = values_type(p->builder->values, p->params[i].type);
@@ -341,15 +345,15 @@ static int compare_number(struct parser *p, struct operand *o, enum inspect_comp
 	if (!eat_number(p, o, &value))
 		return refuse(p, "a constant is missing");
 	place = inspect_locate(&o->holder, o->at, o->type->size);
-	if (place < 0 || p->constants == INSPECT_CONSTANTS)
+	if (place < 0 || p->builder->constants == INSPECT_CONSTANTS)
 		return refuse(p, "this value cannot be read, before");
 	step.from = o->holder.from;
 	step.offset = (uint16_t)place;
 	step.width = (uint8_t)o->type->size;
-	step.size = (uint16_t)p->constants;
+	step.size = (uint16_t)p->builder->constants;
 	if (o->type->flags & VALUE_FLAG_SIGNED)
 		step.flags = INSPECT_SIGNED;
-	p->builder->plan->constants[p->constants++] = value;
+	p->builder->plan->constants[p->builder->constants++] = value;
 	return add_test(p, &step, ends);
 }
 
@@ -436,5 +440,7 @@ int inspect_add_condition(struct inspect_builder *builder, const char *text,
 		return err;
 	put(builder->plan, &ends.if_true, builder->plan->steps);
 	put(builder->plan, &ends.if_false, INSPECT_REJECT);
+	/* where one part of the condition decides, the others are not read */
+	builder->since = builder->plan->steps;
 	return 0;
 }

@@ -16,6 +16,7 @@ struct inspect_taken {
 	const struct inspect_redaction *redaction;
 	const uint8_t *bytes; /* behind the record */
 	uint32_t size;
+	bool is_left; /* the function has jumped to another one, which returns its result */
 };
 
 /* Adds the values of the parameters, or of the results, to the tree, each as a node of its own. */

@@ -24,7 +24,9 @@ static void print_place(FILE *out, const struct value_param *param)
 		fprintf(out, "stack +%lld", (long long)param->displacement);
 		break;
 	case VALUE_AT_POINTER:
-		fprintf(out, "memory at %s", registers[param->reg & 15]);
+		fprintf(out, "memory at %s",
+			param->reg == VALUE_REGISTER_RESULT ? "rdi of the call's beginning"
+							    : registers[param->reg & 15]);
 		break;
 	case VALUE_NOWHERE:
 	case VALUE_HOME:

@@ -45,60 +45,103 @@ int inspect_add_step(struct inspect_plan *plan, const struct inspect_step *step)
 	return plan->steps++;
 }
 
-int inspect_find_step(const struct inspect_plan *plan, const struct inspect_holder *holder,
-		      int place, enum inspect_step_kind kind)
+/* A step that follows the pointer at a place of the holder. False: there is none. */
+static bool step_at(const struct inspect_holder *holder, enum inspect_step_kind kind, uint64_t at,
+		    struct inspect_step *step)
 {
-	for (int i = 0; place >= 0 && i < plan->steps; i++) {
-		const struct inspect_step *step = &plan->step[i];
+	int place = inspect_locate(holder, at, 8);
 
-		if (step->kind == kind && step->from == holder->from && step->offset == place &&
-		    !!(step->flags & INSPECT_EACH) == (holder->stride != 0))
-			return i;
-	}
-	return -1;
-}
-
-/* A step that follows the pointer at a place of the holder. */
-static struct inspect_step step_at(const struct inspect_holder *holder, enum inspect_step_kind kind,
-				   int place)
-{
-	struct inspect_step step = {
+	*step = (struct inspect_step){
 		.kind = kind,
 		.from = holder->from,
 		.offset = (uint16_t)place,
 	};
-
 	if (holder->stride) {
-		step.flags = INSPECT_EACH;
-		step.displacement = (int32_t)holder->stride;
+		step->flags = INSPECT_EACH;
+		step->displacement = (int32_t)holder->stride;
 	}
-	return step;
+	return place >= 0;
+}
+
+bool inspect_step_of_param(const struct values *values, const struct value_param *param,
+			   struct inspect_step *step)
+{
+	const struct value_type *type = values_type(values, param->type);
+
+	if (!type || !type->size ||
+	    (param->place != VALUE_MEMORY && param->place != VALUE_AT_POINTER))
+		return false;
+	*step = (struct inspect_step){
+		.kind = INSPECT_READ,
+		.from = INSPECT_FROM_REGISTERS,
+		.displacement = (int32_t)param->displacement,
+		.offset = (uint16_t)(8 * (param->place == VALUE_MEMORY ? INSPECT_CFA : param->reg)),
+		.size = (uint16_t)(type->size < TARGET_MAX ? type->size : TARGET_MAX),
+	};
+	return true;
+}
+
+bool inspect_step_of_target(const struct inspect_holder *holder, const struct value_type *target,
+			    uint64_t at, struct inspect_step *step)
+{
+	if (!step_at(holder, INSPECT_READ, at, step) || !target || !target->size ||
+	    target->kind == VALUE_FUNCTION || target->kind == VALUE_UNKNOWN)
+		return false;
+	step->size = (uint16_t)(target->size < TARGET_MAX ? target->size : TARGET_MAX);
+	return true;
+}
+
+bool inspect_step_of_text(const struct inspect_holder *holder, const struct inspect_limits *limits,
+			  uint64_t at, struct inspect_step *step)
+{
+	if (!step_at(holder, INSPECT_TEXT, at, step))
+		return false;
+	step->max = (uint16_t)limits->text;
+	return true;
+}
+
+bool inspect_step_of_list(const struct inspect_holder *holder, const struct inspect_limits *limits,
+			  const struct value_shape *shape, const struct value_type *element,
+			  uint64_t at, struct inspect_step *step)
+{
+	uint64_t size = shape->kind == SHAPE_TEXT ? 1 : element ? element->size : 0;
+	uint64_t most = shape->kind == SHAPE_TEXT ? limits->text : limits->elements * size;
+	int length = inspect_locate(holder, at + shape->length_at, 8);
+
+	if (!step_at(holder, INSPECT_ARRAY, at + shape->pointer_at, step) || length < 0 || !size ||
+	    size > TARGET_MAX)
+		return false;
+	if (most > INSPECT_READ_MAX)
+		most = INSPECT_READ_MAX / size * size;
+	step->length_at = (uint16_t)length;
+	step->size = (uint16_t)size;
+	step->max = (uint16_t)most;
+	if (shape->length_is_end)
+		step->flags |= INSPECT_LENGTH_IS_END;
+	return true;
+}
+
+/* The step's number, whether it was there before or not; -1: there is no room. */
+static int need_step(struct inspect_builder *b, const struct inspect_step *step)
+{
+	for (uint32_t i = b->since; i < b->plan->steps; i++)
+		if (!memcmp(&b->plan->step[i], step, sizeof(*step)))
+			return (int)i;
+	return inspect_add_step(b->plan, step);
 }
 
 bool inspect_begin(struct inspect_builder *builder, const struct value_param *param,
 		   struct inspect_holder *holder)
 {
-	const struct value_type *type = values_type(builder->values, param->type);
-	struct inspect_step step = {
-		.kind = INSPECT_READ,
-		.from = INSPECT_FROM_REGISTERS,
-		.displacement = (int32_t)param->displacement,
-	};
+	struct inspect_step step;
 	int number;
 
 	*holder = (struct inspect_holder){.from = INSPECT_FROM_REGISTERS, .param = param};
 	if (param->place == VALUE_REGISTERS)
 		return true;
-	if (!type || !type->size ||
-	    (param->place != VALUE_MEMORY && param->place != VALUE_AT_POINTER))
+	if (!inspect_step_of_param(builder->values, param, &step))
 		return false;
-	step.offset = (uint16_t)(8 * (param->place == VALUE_MEMORY ? INSPECT_CFA : param->reg));
-	step.size = (uint16_t)(type->size < TARGET_MAX ? type->size : TARGET_MAX);
-	for (number = 0; number < builder->plan->steps; number++)
-		if (!memcmp(&builder->plan->step[number], &step, sizeof(step)))
-			break;
-	if (number == builder->plan->steps)
-		number = inspect_add_step(builder->plan, &step);
+	number = need_step(builder, &step);
 	if (number < 0)
 		return false;
 	*holder = (struct inspect_holder){.from = (uint8_t)number};
@@ -123,125 +166,110 @@ static void add_members(struct inspect_builder *b, const struct inspect_holder *
 static void add_target(struct inspect_builder *b, const struct inspect_holder *holder,
 		       uint32_t target, uint64_t at, unsigned int depth, int nested)
 {
-	const struct value_type *type = values_type(b->values, target);
-	int place = inspect_locate(holder, at, 8), number;
-	struct inspect_holder inner = {0};
 	struct inspect_step step;
+	int number;
 
-	if (place < 0 || !type || !type->size || depth >= b->limits.depth ||
-	    type->kind == VALUE_FUNCTION || type->kind == VALUE_UNKNOWN)
+	if (depth >= b->limits.depth ||
+	    !inspect_step_of_target(holder, values_type(b->values, target), at, &step))
 		return;
-	step = step_at(holder, INSPECT_READ, place);
-	if (inspect_find_step(b->plan, holder, place, INSPECT_READ) >= 0)
-		return;
-	step.size = (uint16_t)(type->size < TARGET_MAX ? type->size : TARGET_MAX);
-	number = inspect_add_step(b->plan, &step);
+	number = need_step(b, &step);
 	/* of several, only the first one's bytes could be a source */
-	if (number < 0 || holder->stride)
-		return;
-	inner.from = (uint8_t)number;
-	add_value(b, &inner, target, 0, depth + 1, nested + 1);
-}
-
-static void add_text(struct inspect_builder *b, const struct inspect_holder *holder, int place)
-{
-	struct inspect_step step = step_at(holder, INSPECT_TEXT, place);
-
-	if (inspect_find_step(b->plan, holder, place, INSPECT_TEXT) >= 0)
-		return;
-	step.max = (uint16_t)b->limits.text;
-	inspect_add_step(b->plan, &step);
+	if (number >= 0 && !holder->stride)
+		add_value(b, &(struct inspect_holder){.from = (uint8_t)number}, target, 0,
+			  depth + 1, nested + 1);
 }
 
 static void add_list(struct inspect_builder *b, const struct inspect_holder *holder,
 		     const struct value_shape *shape, uint64_t at, unsigned int depth, int nested)
 {
 	const struct value_type *element = values_type(b->values, shape->element);
-	int place = inspect_locate(holder, at + shape->pointer_at, 8);
-	int length = inspect_locate(holder, at + shape->length_at, 8), number;
-	uint64_t size = shape->kind == SHAPE_TEXT ? 1 : element ? element->size : 0;
-	uint64_t most = shape->kind == SHAPE_TEXT ? b->limits.text : b->limits.elements * size;
 	struct inspect_holder inner = {0};
 	struct inspect_step step;
+	int number;
 
-	if (place < 0 || length < 0 || !size || size > TARGET_MAX || depth >= b->limits.depth ||
-	    inspect_find_step(b->plan, holder, place, INSPECT_ARRAY) >= 0)
+	if (depth >= b->limits.depth ||
+	    !inspect_step_of_list(holder, &b->limits, shape, element, at, &step))
 		return;
-	if (most > INSPECT_READ_MAX)
-		most = INSPECT_READ_MAX / size * size;
-	step = step_at(holder, INSPECT_ARRAY, place);
-	step.length_at = (uint16_t)length;
-	step.size = (uint16_t)size;
-	step.max = (uint16_t)most;
-	if (shape->length_is_end)
-		step.flags |= INSPECT_LENGTH_IS_END;
-	number = inspect_add_step(b->plan, &step);
+	number = need_step(b, &step);
 	if (number < 0 || holder->stride || shape->kind == SHAPE_TEXT)
 		return;
 	inner.from = (uint8_t)number;
-	inner.stride = (uint32_t)size;
+	inner.stride = step.size;
 	add_value(b, &inner, shape->element, 0, depth + 1, nested + 1);
+}
+
+/*
+ * The parts of each variant, which are read only if it is that one: a test of the discriminant
+ * jumps over the others.
+ */
+static void add_variants(struct inspect_builder *b, const struct inspect_holder *holder,
+			 const struct value_type *type, uint64_t at, unsigned int depth, int nested)
+{
+	const struct value_type *tag = values_type(b->values, type->target);
+	struct value_variant variant;
+
+	for (uint32_t i = 0; values_variant(b->values, type, &i, &variant);) {
+		int place = tag ? inspect_locate(holder, at + type->count, tag->size) : -1,
+		    test = -1;
+
+		if (place >= 0 && variant.has_value && !holder->stride &&
+		    b->constants < INSPECT_CONSTANTS && tag->size <= 8) {
+			struct inspect_step step = {
+				.kind = INSPECT_TEST,
+				.from = holder->from,
+				.offset = (uint16_t)place,
+				.width = (uint8_t)tag->size,
+				.length_at = INSPECT_EQUAL,
+				.size = (uint16_t)b->constants,
+			};
+
+			test = inspect_add_step(b->plan, &step);
+			if (test >= 0)
+				b->plan->constants[b->constants++] =
+					variant.value & (UINT64_MAX >> (64 - 8 * tag->size));
+		}
+		b->since = b->plan->steps;
+		add_value(b, holder, variant.member->type, at + variant.member->offset, depth,
+			  nested + 1);
+		if (test >= 0 && b->plan->steps == test + 1) {
+			b->plan->steps--; /* nothing to jump over */
+			b->constants--;
+		} else if (test >= 0) {
+			b->plan->step[test].max =
+				(uint16_t)(test + 1) | (uint16_t)(b->plan->steps << 8);
+		}
+	}
+	b->since = b->plan->steps;
 }
 
 /* Both of its words, and what they lead to as far as it may be a text. */
 static void add_interface(struct inspect_builder *b, const struct inspect_holder *holder,
 			  const struct value_type *type, uint64_t at)
 {
-	int table = inspect_locate(holder, at, 8), data = inspect_locate(holder, at + 8, 8), number;
-	struct inspect_step step;
-
-	if (table < 0 || data < 0 || holder->stride)
-		return;
-	if (type->kind == VALUE_GO_INTERFACE) {
-		step = step_at(holder, INSPECT_READ, table);
-		step.size = 16;
-		inspect_add_step(b->plan, &step);
-	}
-	step = step_at(holder, INSPECT_READ, data);
-	step.size = 16;
-	number = inspect_add_step(b->plan, &step);
-	if (number < 0)
-		return;
-	step = (struct inspect_step){
-		.kind = INSPECT_ARRAY,
-		.from = (uint8_t)number,
-		.length_at = 8,
-		.size = 1,
-		.max = (uint16_t)b->limits.text,
-	};
-	inspect_add_step(b->plan, &step);
+	(void)b;
+	(void)holder;
+	(void)type;
+	(void)at;
 }
 
 /* Go: the header of a map, and its first group or bucket. */
 static void add_map(struct inspect_builder *b, const struct inspect_holder *holder,
 		    const struct value_type *type, uint64_t at, unsigned int depth, int nested)
 {
-	const struct value_type *header = values_type(b->values, type->target);
-	const struct value_member *first;
-	struct inspect_holder inner = {0};
-	int place = inspect_locate(holder, at, 8), number;
-	const struct value_type *pointer;
+	(void)nested;
 	struct inspect_step step;
 
-	if (place < 0 || !header || !header->size || header->size > TARGET_MAX || holder->stride ||
-	    depth >= b->limits.depth)
-		return;
-	step = step_at(holder, INSPECT_READ, place);
-	step.size = (uint16_t)header->size;
-	number = inspect_add_step(b->plan, &step);
-	first = values_member(b->values, header, "buckets");
-	pointer = first ? values_type(b->values, first->type) : NULL;
-	if (number < 0 || !pointer)
-		return;
-	inner.from = (uint8_t)number;
-	add_target(b, &inner, pointer->target, first->offset, depth, nested);
+	if (depth < b->limits.depth && !holder->stride &&
+	    inspect_step_of_target(holder, values_type(b->values, type->target), at, &step))
+		need_step(b, &step);
 }
 
-static bool is_char_pointer(const struct values *values, const struct value_type *type)
+bool inspect_is_text(const struct values *values, const struct value_type *type)
 {
 	const struct value_type *target = values_type(values, type->target);
 
-	return type->kind == VALUE_POINTER && target && target->kind == VALUE_CHAR;
+	return type->kind == VALUE_POINTER && target && target->kind == VALUE_CHAR &&
+	       target->size == 1;
 }
 
 static void add_array(struct inspect_builder *b, const struct inspect_holder *holder,
@@ -261,7 +289,7 @@ static void add_value(struct inspect_builder *b, const struct inspect_holder *ho
 {
 	const struct value_type *type = values_type(b->values, number);
 	struct value_shape shape;
-	int place;
+	struct inspect_step step;
 
 	if (!type || nested > NESTED_MAX)
 		return;
@@ -287,11 +315,13 @@ static void add_value(struct inspect_builder *b, const struct inspect_holder *ho
 		break;
 	case VALUE_POINTER:
 	case VALUE_REFERENCE:
-		place = inspect_locate(holder, at, 8);
-		if (is_char_pointer(b->values, type) && place >= 0)
-			add_text(b, holder, place);
-		else
+		if (!inspect_is_text(b->values, type))
 			add_target(b, holder, type->target, at, depth, nested);
+		else if (inspect_step_of_text(holder, &b->limits, at, &step))
+			need_step(b, &step);
+		break;
+	case VALUE_VARIANT:
+		add_variants(b, holder, type, at, depth, nested);
 		break;
 	case VALUE_GO_INTERFACE:
 	case VALUE_GO_ANY:

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "bpf/inspect_abi.h"
+#include "probe/shapes.h"
 #include "probe/values.h"
 
 /*
@@ -35,14 +36,37 @@ struct inspect_holder {
 	uint32_t stride;		 /* not 0: it is one of several elements, all alike */
 };
 
+/* Holds a parameter that is in memory, or in registers. */
+static inline bool inspect_is_registers(const struct inspect_holder *holder)
+{
+	return holder->from == INSPECT_FROM_REGISTERS;
+}
+
 /* Where size bytes of the value at offset are in the source; -1: nowhere; -2: a float register. */
 int inspect_locate(const struct inspect_holder *holder, uint64_t offset, uint64_t size);
+
+/*
+ * Steps that read what a value needs. Builder and decoder make the same ones, which is how the
+ * latter finds what was read. False: where the pointer is, is not known, or there is nothing to
+ * read.
+ */
+bool inspect_step_of_param(const struct values *values, const struct value_param *param,
+			   struct inspect_step *step);
+bool inspect_step_of_target(const struct inspect_holder *holder, const struct value_type *target,
+			    uint64_t at, struct inspect_step *step);
+bool inspect_step_of_text(const struct inspect_holder *holder, const struct inspect_limits *limits,
+			  uint64_t at, struct inspect_step *step);
+bool inspect_step_of_list(const struct inspect_holder *holder, const struct inspect_limits *limits,
+			  const struct value_shape *shape, const struct value_type *element,
+			  uint64_t at, struct inspect_step *step);
 
 struct inspect_builder {
 	const struct values *values;
 	struct inspect_limits limits;
 	const struct inspect_redaction *redaction;
 	struct inspect_plan *plan;
+	uint32_t constants; /* of the plan, that are in use */
+	uint32_t since;	    /* steps before may be left out by a test: nothing relies on them */
 };
 
 /*
@@ -52,16 +76,15 @@ struct inspect_builder {
 bool inspect_begin(struct inspect_builder *builder, const struct value_param *param,
 		   struct inspect_holder *holder);
 
-/* The step that reads what a pointer leads to, and that was made for it; -1: none was. */
-int inspect_find_step(const struct inspect_plan *plan, const struct inspect_holder *holder,
-		      int place, enum inspect_step_kind kind);
-
 /* Adds the steps of all parameters (or results). What there is no room for is not read. */
 void inspect_add_params(struct inspect_builder *builder, const struct value_param *params,
 			size_t count, bool results);
 
 /* Adds one step; returns its number, or -1: there is no room. */
 int inspect_add_step(struct inspect_plan *plan, const struct inspect_step *step);
+
+/* Is it a pointer to a text that ends with a zero byte? */
+bool inspect_is_text(const struct values *values, const struct value_type *type);
 
 /*
  * A condition such as "arg.id > 100 && arg.name == \"bob\"": its steps must come first. Returns 0

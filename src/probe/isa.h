@@ -99,6 +99,9 @@ void isa_stack_step(struct isa_stack *stack, const struct isa_insn *insn);
 /* Does it name the place of the return address in memory, as far as the stack is known? */
 bool isa_names_return(const struct isa_stack *stack, const struct isa_insn *insn);
 
+/* Can it change a general register? Where that is not clear, it can. */
+bool isa_may_write(const struct isa_insn *insn, uint8_t reg);
+
 /* Does it enter the kernel? */
 bool isa_is_system_call(const struct isa_insn *insn);
 

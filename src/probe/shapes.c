@@ -67,8 +67,9 @@ static const struct recipe {
 	{"&[", SHAPE_LIST, "data_ptr", "length", false},
 	{"&mut [", SHAPE_LIST, "data_ptr", "length", false},
 	{"String", SHAPE_TEXT, "pointer", "len", false},
-	/* of other elements, the pointer does not say of which */
-	{"Vec<u8,", SHAPE_LIST, "pointer", "len", false},
+	{"Vec<", SHAPE_LIST, "pointer", "len", false},
+	{"alloc::boxed::Box<[", SHAPE_LIST, "data_ptr", "length", false},
+	{"alloc::boxed::Box<str", SHAPE_TEXT, "data_ptr", "length", false},
 };
 
 static bool follow(const struct values *values, const struct value_type *type,
@@ -79,7 +80,8 @@ static bool follow(const struct values *values, const struct value_type *type,
 	pointer = find(values, type, recipe->pointer, VALUE_POINTER, &shape->pointer_at);
 	if (!pointer)
 		return false;
-	shape->element = pointer->target;
+	/* the pointer of some lists does not say of what they consist */
+	shape->element = type->target != VALUE_NO_TYPE ? type->target : pointer->target;
 	if (!recipe->length) {
 		shape->kind = recipe->kind;
 		return true;

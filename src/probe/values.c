@@ -68,7 +68,7 @@ static bool take_param(struct values *values, struct bytes *b)
 	param.reg = bytes_u8(b);
 	param.displacement = bytes_svarint(b);
 	count = bytes_varint(b);
-	if (b->failed || type > VALUES_TYPES_MAX || place > VALUE_LEFT ||
+	if (b->failed || type > VALUES_TYPES_MAX || place > VALUE_NOT_KNOWN ||
 	    count > VALUES_PIECES_MAX || (param.reg > 15 && place == VALUE_AT_POINTER))
 		return false;
 	param.type = type ? (uint32_t)type - 1 : VALUE_NO_TYPE;
@@ -90,10 +90,16 @@ static bool take_function(struct values *values, struct bytes *b)
 {
 	uint64_t index = bytes_varint(b), language = bytes_varint(b), params;
 	struct value_function function = {.is_known = true};
+	uint8_t flags;
 	int64_t offset;
 
-	function.is_external = bytes_u8(b);
-	function.is_optimised = bytes_u8(b);
+	flags = bytes_u8(b);
+	function.is_external = flags & VALUES_EXTERNAL;
+	function.is_optimised = flags & VALUES_OPTIMISED;
+	function.is_changed = flags & VALUES_CHANGED;
+	function.is_mangled = flags & VALUES_MANGLED;
+	function.keeps_result = flags & VALUES_KEEPS_RESULT;
+	function.rust = (uint32_t)bytes_varint(b);
 	function.attach = bytes_varint(b);
 	function.cfa_register = bytes_u8(b);
 	offset = bytes_svarint(b);
@@ -136,7 +142,8 @@ static uint32_t count_parts(struct values *values, uint32_t number, uint32_t *pa
 	if (parts[number])
 		return parts[number];
 	parts[number] = IN_THE_WORKS;
-	if (type->kind == VALUE_STRUCT || type->kind == VALUE_UNION) {
+	if (type->kind == VALUE_STRUCT || type->kind == VALUE_UNION ||
+	    type->kind == VALUE_VARIANT) {
 		for (uint32_t i = 0; i < type->members && sum <= PARTS_MAX; i++)
 			sum += count_parts(values, values->members.at[type->first_member + i].type,
 					   parts, depth + 1);
@@ -264,4 +271,23 @@ const struct value_member *values_member(const struct values *values, const stru
 			return member;
 	}
 	return NULL;
+}
+
+bool values_variant(const struct values *values, const struct value_type *type, uint32_t *i,
+		    struct value_variant *variant)
+{
+	const struct value_member *members;
+
+	*variant = (struct value_variant){0};
+	if (*i >= type->members)
+		return false;
+	members = &values->members.at[type->first_member];
+	if (members[*i].is_base) {
+		variant->has_value = true;
+		variant->value = members[(*i)++].offset;
+	}
+	if (*i >= type->members || members[*i].is_base)
+		return false;
+	variant->member = &members[(*i)++];
+	return true;
 }

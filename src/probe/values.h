@@ -42,6 +42,11 @@ enum value_kind {
 	VALUE_ARRAY,
 	VALUE_FUNCTION,
 	VALUE_UNKNOWN,
+	/*
+	 * Rust: an enumeration with values. target and count are the discriminant's type and
+	 * offset; its members are read by values_variant().
+	 */
+	VALUE_VARIANT,
 	/* Go */
 	VALUE_GO_STRING,
 	VALUE_GO_SLICE,
@@ -66,7 +71,8 @@ struct value_member {
 	uint32_t type;	 /* VALUE_NO_TYPE: of an enumerator */
 	uint8_t bits;	 /* of a bit field; 0: it is none */
 	uint8_t bit_at;
-	bool is_base; /* C++: of a base class */
+	/* C++: of a base class. Of variants: offset is the discriminant of the next member */
+	bool is_base;
 };
 
 struct value_type {
@@ -87,6 +93,8 @@ struct value_piece {
 	uint8_t reg;	       /* DWARF's number; VALUE_REGISTER_FLOAT */
 };
 #define VALUE_REGISTER_FLOAT 255
+/* Of AT_POINTER: the address at which the caller wants the result, as it was passed. */
+#define VALUE_REGISTER_RESULT 17
 
 enum value_place {
 	VALUE_NOWHERE,	  /* optimised out */
@@ -96,7 +104,6 @@ enum value_place {
 	VALUE_HOME,	  /* in the function's own frame, but not yet */
 	VALUE_ODD,	  /* an expression that is not understood */
 	VALUE_NOT_KNOWN,  /* the convention is not known well enough */
-	VALUE_LEFT,	  /* a result: the function has jumped to another one */
 };
 
 struct value_param {
@@ -125,6 +132,10 @@ struct value_function {
 	enum value_language language;
 	bool is_external;  /* callers are not all known, so that the convention is kept */
 	bool is_optimised; /* some values are where only DWARF knows */
+	bool is_changed;   /* the compiler has changed what it takes or returns */
+	bool keeps_result; /* at attach, rdi holds what the caller has put there */
+	bool is_mangled;   /* it has the name of a function that only its own language calls */
+	uint32_t rust;	   /* of the compiler's version, 1.x; 0: it is another one */
 	uint64_t attach; /* where the probe goes; the function's address, or behind its prologue */
 	uint8_t cfa_register; /* there */
 	int32_t cfa_offset;
@@ -163,6 +174,17 @@ static inline const struct value_type *values_type(const struct values *values, 
 const struct value_member *values_member(const struct values *values, const struct value_type *type,
 					 const char *name);
 
+/* A variant, and the discriminant that chooses it; without one, it is chosen if no other is. */
+struct value_variant {
+	const struct value_member *member;
+	bool has_value;
+	uint64_t value;
+};
+
+/* The variant at *i, which goes on to the next one. False: there is none left. */
+bool values_variant(const struct values *values, const struct value_type *type, uint32_t *i,
+		    struct value_variant *variant);
+
 /*
  * -- conventions: put the places of a function's parameters (or results) ------------------------
  */
@@ -172,6 +194,8 @@ void abi_go_params(const struct values *values, struct value_param *params, size
 void abi_sysv_params(const struct values *values, const struct value_function *function,
 		     struct value_param *params, size_t count);
 void abi_sysv_result(const struct values *values, const struct value_function *function,
+		     struct value_param *result);
+void abi_rust_result(const struct values *values, const struct value_function *function,
 		     struct value_param *result);
 
 /* -- in the child ------------------------------------------------------------------------------ */
@@ -186,12 +210,22 @@ struct values_question {
 /* A work of sandbox_run(); context: a struct values_question. */
 void values_read(void *context, int pipe, int err);
 
+/* Of a function. */
+enum values_function_flag {
+	VALUES_EXTERNAL = 1,
+	VALUES_OPTIMISED = 2,
+	VALUES_CHANGED = 4,
+	VALUES_MANGLED = 8,
+	VALUES_KEEPS_RESULT = 16,
+};
+
 /* What it says: numbers are ULEB128, texts end with a zero byte. */
 enum values_said {
 	VALUES_SAID_TYPE =
 		1, /* kind size target+1 count flags runtime name bare members {name …} */
-	VALUES_SAID_FUNCTION, /* index language flags attach cfa_register cfa_offset params {…} */
-	VALUES_SAID_END,      /* errno, types cut */
+	/* index language flags version attach cfa_register cfa_offset params {…} */
+	VALUES_SAID_FUNCTION,
+	VALUES_SAID_END, /* errno, types cut */
 };
 
 #endif

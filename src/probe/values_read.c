@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "probe/values.h"
+#include "probe/values_settled.h"
 #include "probe/values_types.h"
 #include "symbol/dwarf_find.h"
 #include "symbol/sandbox_child.h"
@@ -24,7 +25,7 @@ struct reader {
 	struct types types;
 	Elf *elf, *main_elf;
 	Dwarf *dwarf, *alternate;
-	Dwarf_CFI *cfi;
+	Dwarf_CFI *cfi, *eh_cfi; /* of .debug_frame, .eh_frame */
 };
 
 /* -- where a value is -------------------------------------------------------------------------- */
@@ -74,19 +75,45 @@ static void place_pieces(struct value_param *param, const Dwarf_Op *ops, size_t 
 		param->place = VALUE_NOWHERE;
 }
 
-/* Is the frame base the canonical frame address? */
-static bool base_is_cfa(Dwarf_Die *function)
+/* Where a function's parameters are to be found. */
+struct place {
+	Dwarf_Die *function;
+	uint64_t address;
+	bool is_settled; /* the address is behind the prologue: they are where they stay */
+};
+
+/* The operation that gives the frame base; null: it is not one alone. */
+static const Dwarf_Op *frame_base(Dwarf_Die *function)
 {
 	Dwarf_Attribute attribute;
 	size_t count;
 	Dwarf_Op *ops;
 
 	return dwarf_attr_integrate(function, DW_AT_frame_base, &attribute) &&
-	       !dwarf_getlocation(&attribute, &ops, &count) && count == 1 &&
-	       ops[0].atom == DW_OP_call_frame_cfa;
+			       !dwarf_getlocation(&attribute, &ops, &count) && count == 1
+		       ? ops
+		       : NULL;
 }
 
-static void place_by_ops(Dwarf_Die *function, bool is_list, struct value_param *param,
+static void place_in_frame(const struct place *place, bool is_list, struct value_param *param,
+			   int64_t offset)
+{
+	const Dwarf_Op *base = frame_base(place->function);
+	int reg = base ? register_of(base) : -1;
+
+	if (base && base->atom == DW_OP_call_frame_cfa && offset >= 0) {
+		param->place = VALUE_MEMORY;
+		param->displacement = offset;
+	} else if (place->is_settled && reg >= 0 && reg < 16) {
+		param->place = VALUE_AT_POINTER;
+		param->reg = (uint8_t)reg;
+		param->displacement = offset;
+	} else if (!is_list) {
+		param->place = VALUE_HOME;
+	}
+}
+
+static void place_by_ops(const struct place *place, bool is_list, struct value_param *param,
 			 Dwarf_Op *ops, size_t count, uint64_t size)
 {
 	int reg = count ? register_of(&ops[0]) : -1;
@@ -98,20 +125,13 @@ static void place_by_ops(Dwarf_Die *function, bool is_list, struct value_param *
 		if (put_piece(param, 0, size, reg))
 			param->place = VALUE_REGISTERS;
 	} else if (count == 1 && ops[0].atom == DW_OP_fbreg) {
-		int64_t offset = (int64_t)ops[0].number;
-
-		if (base_is_cfa(function) && offset >= 0) {
-			param->place = VALUE_MEMORY;
-			param->displacement = offset;
-		} else if (!is_list) {
-			param->place = VALUE_HOME;
-		}
+		place_in_frame(place, is_list, param, (int64_t)ops[0].number);
 	} else if (count == 1 && ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg15) {
 		param->place = VALUE_AT_POINTER;
 		param->reg = (uint8_t)(ops[0].atom - DW_OP_breg0);
 		param->displacement = (int64_t)ops[0].number;
 		/* an address relative to the stack pointer in code that is not there yet */
-		if (param->reg == REGISTER_RSP && !is_list)
+		if (param->reg == REGISTER_RSP && !is_list && !place->is_settled)
 			param->place = VALUE_HOME;
 	} else if (count == 2 && ops[0].atom == DW_OP_fbreg && ops[1].atom == DW_OP_deref &&
 		   !is_list) {
@@ -139,8 +159,7 @@ static bool is_list(Dwarf_Attribute *attribute)
 	}
 }
 
-static void place_param(Dwarf_Die *function, Dwarf_Die *die, uint64_t address,
-			struct value_param *param)
+static void place_param(const struct place *place, Dwarf_Die *die, struct value_param *param)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Op *ops;
@@ -155,8 +174,8 @@ static void place_param(Dwarf_Die *function, Dwarf_Die *die, uint64_t address,
 	if (dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &of_type), &type) &&
 	    dwarf_aggregate_size(&type, &size))
 		size = 8;
-	if (dwarf_getlocation_addr(&attribute, address, &ops, &count, 1) == 1)
-		place_by_ops(function, is_list(&attribute), param, ops, count, size);
+	if (dwarf_getlocation_addr(&attribute, place->address, &ops, &count, 1) == 1)
+		place_by_ops(place, is_list(&attribute), param, ops, count, size);
 }
 
 /* -- functions --------------------------------------------------------------------------------- */
@@ -248,6 +267,7 @@ static void find_attach(struct reader *r, Dwarf_Die *unit, const struct dwarf_as
 	Dwarf_Addr low = asked->address, high = 0;
 
 	f->attach = low;
+	f->keeps_result = true;
 	f->cfa_register = REGISTER_RSP;
 	f->cfa_offset = 8;
 	if (f->language != VALUE_LANGUAGE_GO)
@@ -304,13 +324,13 @@ static bool is_there(const struct value_param *params, size_t count,
 }
 
 /* The parameters, in the order of the source. Returns how many. */
-static size_t read_params(struct reader *r, Dwarf_Die *function, uint64_t address,
+static size_t read_params(struct reader *r, const struct place *place,
 			  struct value_param params[PARAMS_MAX])
 {
 	size_t count = 0;
 	Dwarf_Die die;
 
-	if (dwarf_child(function, &die))
+	if (dwarf_child(place->function, &die))
 		return 0;
 	do {
 		struct value_param *param = &params[count];
@@ -324,7 +344,7 @@ static size_t read_params(struct reader *r, Dwarf_Die *function, uint64_t addres
 		};
 		if (r->question->is_go && is_there(params, count, param))
 			continue;
-		place_param(function, &die, address, param);
+		place_param(place, &die, param);
 		count++;
 	} while (dwarf_next_sibling(&die));
 	return count;
@@ -340,21 +360,129 @@ static bool begins_at(Dwarf_Die *function, uint64_t address)
 	return dwarf_ranges(function, 0, &base, &start, &end) > 0 && start == address;
 }
 
+static size_t known_places(const struct value_param *params, size_t count)
+{
+	size_t known = 0;
+
+	for (size_t i = 0; i < count; i++)
+		known += params[i].place == VALUE_REGISTERS || params[i].place == VALUE_MEMORY ||
+			 params[i].place == VALUE_AT_POINTER;
+	return known;
+}
+
+/* Homes in the function's own frame: of what came there from registers. */
+static size_t homes_of(Dwarf_Die *function, const struct value_param *params, size_t count,
+		       struct value_home homes[PARAMS_MAX])
+{
+	size_t found = 0, at = 0;
+	Dwarf_Die die;
+
+	if (dwarf_child(function, &die))
+		return 0;
+	do {
+		Dwarf_Attribute attribute;
+		Dwarf_Word size = 8;
+		Dwarf_Die type;
+
+		if (dwarf_tag(&die) != DW_TAG_formal_parameter || at == count)
+			continue;
+		if (dwarf_formref_die(dwarf_attr_integrate(&die, DW_AT_type, &attribute), &type) &&
+		    dwarf_aggregate_size(&type, &size))
+			size = 8;
+		if (params[at].place == VALUE_AT_POINTER &&
+		    (params[at].reg == 6 || params[at].reg == 7) && size)
+			homes[found++] =
+				(struct value_home){.reg = params[at].reg,
+						    .displacement = params[at].displacement,
+						    .size = size};
+		at++;
+	} while (dwarf_next_sibling(&die));
+	return found;
+}
+
+/*
+ * Rust, without optimisation: at the first instruction, DWARF knows only where parameters will be,
+ * and the convention is not one that could be relied on. The probe goes behind the prologue.
+ */
+static void settle(struct reader *r, Dwarf_Die *unit, struct place *place, struct value_function *f,
+		   struct value_param params[PARAMS_MAX], size_t count)
+{
+	struct value_param settled[PARAMS_MAX];
+	struct value_home homes[PARAMS_MAX];
+	struct value_function behind = *f;
+	bool keeps_rdi;
+	Dwarf_Addr high;
+
+	if (known_places(params, count) == count || dwarf_highpc(place->function, &high))
+		return;
+	place->address = behind.attach = prologue_end(unit, f->attach, high);
+	place->is_settled = true;
+	if (!behind.attach ||
+	    (!frame_address(r->cfi, behind.attach, &behind) &&
+	     !frame_address(r->eh_cfi, behind.attach, &behind)) ||
+	    read_params(r, place, settled) != count ||
+	    known_places(settled, count) <= known_places(params, count) ||
+	    !values_are_settled(r->main_elf, r->question->main_fd, f->attach, behind.attach, homes,
+				homes_of(place->function, settled, count, homes), &keeps_rdi)) {
+		place->is_settled = false;
+		return;
+	}
+	memcpy(params, settled, count * sizeof(*params));
+	*f = behind;
+	f->keeps_result = keeps_rdi;
+}
+
+/* "clang LLVM (rustc version 1.63.0)": 63. */
+static uint32_t rust_version(Dwarf_Die *unit)
+{
+	static const char before[] = "rustc version 1.";
+	Dwarf_Attribute attribute;
+	const char *producer = dwarf_formstring(dwarf_attr(unit, DW_AT_producer, &attribute));
+	const char *at = producer ? strstr(producer, before) : NULL;
+
+	return at ? (uint32_t)strtoul(at + strlen(before), NULL, 10) : 0;
+}
+
+/* How the function is called, and by which callers. */
+static uint8_t flags_of(Dwarf_Die *function, bool is_optimised)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word convention;
+	const char *linked =
+		dwarf_formstring(dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute));
+	uint8_t flags = is_optimised ? VALUES_OPTIMISED : 0;
+
+	if (flag_of(function, DW_AT_external))
+		flags |= VALUES_EXTERNAL;
+	/* LLVM, where a parameter or the result has been left out */
+	if (!dwarf_formudata(dwarf_attr(function, DW_AT_calling_convention, &attribute),
+			     &convention) &&
+	    convention == DW_CC_nocall)
+		flags |= VALUES_CHANGED;
+	if (linked && (!strncmp(linked, "_ZN", 3) || !strncmp(linked, "_R", 2)))
+		flags |= VALUES_MANGLED;
+	return flags;
+}
+
 static void say_function(struct reader *r, Dwarf_Die *unit, const struct dwarf_asked *asked)
 {
 	struct value_param params[PARAMS_MAX + 1];
 	struct value_function f = {.language = language_of(unit)};
 	Dwarf_Die function = asked->function, result;
+	struct place place = {.function = &function};
 	bool all_home = true, any = false;
 	Dwarf_Attribute attribute;
-	size_t count;
+	size_t count, all = 0;
 
 	/* a name of a place in the middle of it has no parameters of its own */
 	if (!begins_at(&function, asked->address))
 		return;
 	find_attach(r, unit, asked, &f);
-	f.is_external = flag_of(&function, DW_AT_external);
-	count = read_params(r, &function, f.attach, params);
+	place.address = f.attach;
+	count = read_params(r, &place, params);
+	if (f.language == VALUE_LANGUAGE_RUST)
+		settle(r, unit, &place, &f, params, count);
+	all = count;
 	if (f.language != VALUE_LANGUAGE_GO &&
 	    dwarf_formref_die(dwarf_attr_integrate(&function, DW_AT_type, &attribute), &result))
 		params[count++] = (struct value_param){
@@ -367,12 +495,13 @@ static void say_function(struct reader *r, Dwarf_Die *unit, const struct dwarf_a
 		all_home &= params[i].is_result || params[i].place == VALUE_HOME ||
 			    params[i].place == VALUE_MEMORY;
 	}
-	f.is_optimised = !any || !all_home;
 	buf_put_u8(&r->said, VALUES_SAID_FUNCTION);
 	buf_put_varint(&r->said, asked->index);
 	buf_put_varint(&r->said, f.language);
-	buf_put_u8(&r->said, f.is_external);
-	buf_put_u8(&r->said, f.is_optimised);
+	buf_put_u8(&r->said, flags_of(&function, place.is_settled ? known_places(params, all) < all
+								  : !any || !all_home) |
+				     (f.keeps_result ? VALUES_KEEPS_RESULT : 0));
+	buf_put_varint(&r->said, f.language == VALUE_LANGUAGE_RUST ? rust_version(unit) : 0);
 	buf_put_varint(&r->said, f.attach);
 	buf_put_u8(&r->said, f.cfa_register);
 	say_signed(&r->said, f.cfa_offset);
@@ -395,7 +524,9 @@ static int open_all(struct reader *r)
 	r->alternate = q->alternate_fd >= 0 ? dwarf_begin(q->alternate_fd, DWARF_C_READ) : NULL;
 	if (r->alternate)
 		dwarf_setalt(r->dwarf, r->alternate);
+	r->main_elf = elf_begin(q->main_fd, ELF_C_READ_MMAP, NULL);
 	r->cfi = dwarf_getcfi(r->dwarf);
+	r->eh_cfi = r->main_elf ? dwarf_getcfi_elf(r->main_elf) : NULL;
 	return 0;
 }
 
@@ -466,4 +597,8 @@ void values_read(void *context, int pipe, int err)
 		dwarf_end(r.alternate);
 	if (r.elf)
 		elf_end(r.elf);
+	if (r.eh_cfi)
+		dwarf_cfi_end(r.eh_cfi);
+	if (r.main_elf)
+		elf_end(r.main_elf);
 }

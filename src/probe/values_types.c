@@ -90,7 +90,7 @@ static bool peel(Dwarf_Die *die)
 	return true;
 }
 
-static uint64_t number_of(Dwarf_Die *die, unsigned int name, uint64_t otherwise)
+uint64_t types_attribute(Dwarf_Die *die, unsigned int name, uint64_t otherwise)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
@@ -135,8 +135,8 @@ static uint64_t elements_of(Dwarf_Die *die)
 
 		if (dwarf_tag(&child) != DW_TAG_subrange_type)
 			continue;
-		upper = number_of(&child, DW_AT_upper_bound, UINT64_MAX);
-		upper = number_of(&child, DW_AT_count, upper == UINT64_MAX ? 0 : upper + 1);
+		upper = types_attribute(&child, DW_AT_upper_bound, UINT64_MAX);
+		upper = types_attribute(&child, DW_AT_count, upper == UINT64_MAX ? 0 : upper + 1);
 		if (upper > 1u << 30 || count > 1u << 30)
 			return 0;
 		count *= upper;
@@ -201,7 +201,7 @@ static void put_name(struct buf *to, Dwarf_Die *die, int depth)
 
 static void kind_of_base(Dwarf_Die *die, struct value_type *type)
 {
-	switch (number_of(die, DW_AT_encoding, 0)) {
+	switch (types_attribute(die, DW_AT_encoding, 0)) {
 	case DW_ATE_boolean:
 		type->kind = VALUE_BOOL;
 		break;
@@ -236,7 +236,8 @@ static void kind_of_base(Dwarf_Die *die, struct value_type *type)
 static void kind_of_go(Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type)
 {
 	const char *name = dwarf_diename(die);
-	uint64_t kind = number_of(outer, DW_AT_GO_KIND, number_of(die, DW_AT_GO_KIND, 0)) & 31;
+	uint64_t kind =
+		types_attribute(outer, DW_AT_GO_KIND, types_attribute(die, DW_AT_GO_KIND, 0)) & 31;
 
 	if (name && !strcmp(name, "runtime.iface"))
 		type->kind = VALUE_GO_INTERFACE;
@@ -254,7 +255,7 @@ static void kind_of_go(Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type
 		type->kind = VALUE_FUNCTION;
 	if (type->kind == VALUE_FUNCTION)
 		type->size = 8;
-	type->runtime_type = number_of(outer, DW_AT_GO_RUNTIME_TYPE, 0);
+	type->runtime_type = types_attribute(outer, DW_AT_GO_RUNTIME_TYPE, 0);
 }
 
 /* Is a constructor's first argument a reference to an object of its own class? */
@@ -300,7 +301,7 @@ static uint32_t convention_of_functions(Dwarf_Die *die)
 
 		if (tag != DW_TAG_subprogram && tag != DW_TAG_inheritance)
 			continue;
-		if (number_of(&child, DW_AT_virtuality, 0))
+		if (types_attribute(&child, DW_AT_virtuality, 0))
 			flags |= VALUE_FLAG_BY_REFERENCE;
 		if (tag == DW_TAG_inheritance || !own)
 			continue;
@@ -309,7 +310,7 @@ static uint32_t convention_of_functions(Dwarf_Die *die)
 			continue;
 		if (dwarf_hasattr(&child, DW_AT_deleted))
 			flags |= VALUE_FLAG_UNCLEAR;
-		else if (number_of(&child, DW_AT_defaulted, 0) != DW_DEFAULTED_in_class)
+		else if (types_attribute(&child, DW_AT_defaulted, 0) != DW_DEFAULTED_in_class)
 			flags |= VALUE_FLAG_BY_REFERENCE;
 	} while (dwarf_next_sibling(&child));
 	return flags & VALUE_FLAG_BY_REFERENCE ? VALUE_FLAG_BY_REFERENCE : flags;
@@ -321,7 +322,7 @@ static uint32_t convention_of_functions(Dwarf_Die *die)
  */
 static uint32_t convention_of(Dwarf_Die *die)
 {
-	uint64_t convention = number_of(die, DW_AT_calling_convention, 0);
+	uint64_t convention = types_attribute(die, DW_AT_calling_convention, 0);
 	Dwarf_Die unit;
 	int language;
 
@@ -397,8 +398,8 @@ static void kind_of(Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type, b
 		kind_of_go(outer, die, type);
 }
 
-static void say_member(struct buf *to, const char *name, int64_t offset, uint32_t type,
-		       const uint8_t bits[3])
+void types_say_member(struct buf *to, const char *name, int64_t offset, uint32_t type,
+		      const uint8_t bits[3])
 {
 	if (name)
 		buf_put(to, name, strnlen(name, VALUES_NAME_MAX));
@@ -418,7 +419,7 @@ static void say_member(struct buf *to, const char *name, int64_t offset, uint32_
 static bool member_of(struct types *types, Dwarf_Die *child, unsigned int pointers, struct buf *to)
 {
 	int tag = dwarf_tag(child);
-	uint64_t offset = number_of(child, DW_AT_data_member_location, 0);
+	uint64_t offset = types_attribute(child, DW_AT_data_member_location, 0);
 	uint8_t bits[3] = {0, 0, tag == DW_TAG_inheritance};
 	Dwarf_Attribute attribute;
 	Dwarf_Sword value;
@@ -427,7 +428,7 @@ static bool member_of(struct types *types, Dwarf_Die *child, unsigned int pointe
 	if (tag == DW_TAG_enumerator) {
 		if (dwarf_formsdata(dwarf_attr(child, DW_AT_const_value, &attribute), &value))
 			return false;
-		say_member(to, dwarf_diename(child), value, 0, bits);
+		types_say_member(to, dwarf_diename(child), value, 0, bits);
 		return true;
 	}
 	if (tag != DW_TAG_member && tag != DW_TAG_inheritance)
@@ -437,18 +438,18 @@ static bool member_of(struct types *types, Dwarf_Die *child, unsigned int pointe
 	    dwarf_hasattr(child, DW_AT_artificial))
 		return false;
 	if (dwarf_hasattr(child, DW_AT_bit_size)) {
-		uint64_t bit = number_of(child, DW_AT_data_bit_offset, UINT64_MAX);
+		uint64_t bit = types_attribute(child, DW_AT_data_bit_offset, UINT64_MAX);
 
-		bits[0] = (uint8_t)number_of(child, DW_AT_bit_size, 0);
+		bits[0] = (uint8_t)types_attribute(child, DW_AT_bit_size, 0);
 		if (bit == UINT64_MAX || bits[0] > 64)
 			return false;
 		offset = bit / 32 * 4;
 		bits[1] = (uint8_t)(bit % 32);
 	}
-	say_member(to,
-		   tag == DW_TAG_inheritance && type_of(child, &type) ? dwarf_diename(&type)
-								      : dwarf_diename(child),
-		   (int64_t)offset, types_number_of(types, child, pointers), bits);
+	types_say_member(to,
+			 tag == DW_TAG_inheritance && type_of(child, &type) ? dwarf_diename(&type)
+									    : dwarf_diename(child),
+			 (int64_t)offset, types_number_of(types, child, pointers), bits);
 	return true;
 }
 
@@ -478,7 +479,7 @@ static uint32_t members_of(struct types *types, Dwarf_Die *die, unsigned int poi
 
 static void say_type(struct types *types, const struct pending_type *pending, struct buf *to)
 {
-	Dwarf_Die outer = pending->die, die = pending->die;
+	Dwarf_Die outer = pending->die, die = pending->die, part;
 	struct value_type type = {.kind = VALUE_VOID};
 	struct buf members = {0}, name = {0};
 	bool cut = false;
@@ -487,11 +488,18 @@ static void say_type(struct types *types, const struct pending_type *pending, st
 
 	if (peel(&die)) {
 		kind_of(&outer, &die, &type, types->is_go);
+		if (type.kind == VALUE_STRUCT && types_variants(&die, &part))
+			type.kind = VALUE_VARIANT;
 		if (type.kind == VALUE_POINTER || type.kind == VALUE_REFERENCE ||
 		    type.kind == VALUE_GO_MAP)
 			target = types_number_of(types, &die, pending->pointers + 1);
 		else if (type.kind == VALUE_ARRAY)
 			target = types_number_of(types, &die, pending->pointers);
+		else if (type.kind == VALUE_STRUCT)
+			target = types_element(types, &die, pending->pointers + 1);
+		if (type.kind == VALUE_VARIANT)
+			count = types_say_variants(types, &part, pending->pointers, &members, &type,
+						   &target, &cut);
 		if (type.kind == VALUE_STRUCT || type.kind == VALUE_UNION ||
 		    type.kind == VALUE_ENUM || type.kind == VALUE_GO_SLICE)
 			count = members_of(types, &die, pending->pointers, &members, &cut);
@@ -515,7 +523,7 @@ static void say_type(struct types *types, const struct pending_type *pending, st
 	buf_put_varint(to, type.runtime_type);
 	buf_put(to, name.at, name.count);
 	buf_put_u8(to, 0);
-	bare = type.kind == VALUE_STRUCT ? dwarf_diename(&die) : NULL;
+	bare = type.kind == VALUE_STRUCT || type.kind == VALUE_VARIANT ? dwarf_diename(&die) : NULL;
 	buf_put(to, bare ? bare : "", bare ? strnlen(bare, VALUES_NAME_MAX) : 0);
 	buf_put_u8(to, 0);
 	buf_put_varint(to, count);

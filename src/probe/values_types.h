@@ -32,4 +32,22 @@ uint32_t types_number_of(struct types *types, Dwarf_Die *entry, unsigned int poi
 void types_say(struct types *types, struct buf *to, int pipe);
 void types_free(struct types *types);
 
+/* Says a member: bits, where they begin, and whether it is a base. */
+void types_say_member(struct buf *to, const char *name, int64_t offset, uint32_t type,
+		      const uint8_t bits[3]);
+/* An attribute's number, or what it is otherwise. */
+uint64_t types_attribute(Dwarf_Die *die, unsigned int name, uint64_t otherwise);
+
+/*
+ * -- values_variants.c: Rust -------------------------------------------------------------------
+ */
+
+/* Does a structure consist of variants? Their entry is in *part. */
+bool types_variants(Dwarf_Die *structure, Dwarf_Die *part);
+/* Says them, as VALUE_VARIANT has them, with the type's target and count. Returns how many. */
+uint32_t types_say_variants(struct types *types, Dwarf_Die *part, unsigned int pointers,
+			    struct buf *to, struct value_type *type, uint32_t *target, bool *cut);
+/* The type of which a list consists whose pointer does not say it, such as Vec<T>; 0: none. */
+uint32_t types_element(struct types *types, Dwarf_Die *structure, unsigned int pointers);
+
 #endif

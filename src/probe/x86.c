@@ -260,6 +260,19 @@ static int written_anywhere(const struct isa_insn *insn)
 	return -1;
 }
 
+bool isa_may_write(const struct isa_insn *insn, uint8_t reg)
+{
+	uint8_t o = insn->opcode;
+	int wrote = written_anywhere(insn);
+
+	if (wrote == reg || wrote == -2)
+		return true;
+	if (insn->vex || insn->map != 1)
+		return rm_register(insn) == reg || reg_register(insn) == reg;
+	/* string instructions move rdi, rsi and rcx; cpuid's like are in the other maps */
+	return (o >= 0xa4 && o <= 0xaf) || (o >= 0x6c && o <= 0x6f) || o == 0x8f || o == 0xe3;
+}
+
 /* lea: where the memory is, below the stack pointer at the entry. */
 static int64_t place_of(const struct isa_stack *s, const struct isa_insn *insn)
 {

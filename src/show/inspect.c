@@ -56,7 +56,10 @@ static void put_members(struct json *j, struct walk *walk, const struct shown *n
 
 		if (!member)
 			return;
-		put_json(j, node->kind == SHOWN_OBJECT ? member->name ? member->name : "" : NULL,
+		put_json(j,
+			 node->kind == SHOWN_OBJECT || node->kind == SHOWN_VARIANT
+				 ? member->name ? member->name : ""
+				 : NULL,
 			 walk, member);
 	}
 }
@@ -102,6 +105,7 @@ static void put_value(struct json *j, const char *key, struct walk *walk, const 
 		json_text(j, key, short_text);
 		break;
 	case SHOWN_OBJECT:
+	case SHOWN_VARIANT:
 		json_open(j, key, '{');
 		put_members(j, walk, node);
 		json_close(j, '}');
@@ -217,6 +221,22 @@ static void print_children(FILE *out, struct walk *walk, const struct shown *nod
 	}
 }
 
+/* "Some(5)", "Line{from=1, to=2}" */
+static void print_variant(FILE *out, struct walk *walk)
+{
+	const struct shown *child = next(walk);
+	bool is_open = child && child->kind != SHOWN_OBJECT;
+
+	if (!child)
+		return;
+	text_print_safe(out, child->name ? child->name : "");
+	if (is_open)
+		putc('(', out);
+	print_node(out, walk, child);
+	if (is_open)
+		putc(')', out);
+}
+
 static void print_value(FILE *out, struct walk *walk, const struct shown *node)
 {
 	char *text;
@@ -259,6 +279,9 @@ static void print_value(FILE *out, struct walk *walk, const struct shown *node)
 		putc('{', out);
 		print_children(out, walk, node);
 		putc('}', out);
+		break;
+	case SHOWN_VARIANT:
+		print_variant(out, walk);
 		break;
 	case SHOWN_LIST:
 	case SHOWN_PAIRS:

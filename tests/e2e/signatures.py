@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates programs that call functions of many signatures with values that are known, in C, C++ and Go."""
+"""Generates programs that call functions of many signatures with values that are known, in C, C++, Go and Rust."""
 
 import random
 
@@ -184,3 +184,156 @@ class MakerGo:
             expected[f"main.f{i}"] = ([v.shown for v in values], [v.shown for v in results])
         lines += ["func main() {", f"\tfor i := 0; i < {calls}; i++ {{", *body, "\t}", "}"]
         return "\n".join(lines) + "\n", expected
+
+
+STRUCT_RUST = {
+    "Point": [("x", "i8"), ("y", "i32"), ("z", "i64")],
+    "Named": [("name", "String"), ("n", "u16")],
+    "Deep": [("p", "Point"), ("l", "Vec<i32>"), ("f", "f64")],
+    "Few": [("a", "u8"), ("b", "bool"), ("c", "u8")],
+    "Two": [("h", "u32"), ("l", "u32")],
+    "Mixed": [("d", "f64"), ("k", "u32")],
+    "Odd": [("a", "u32"), ("b", "u16"), ("c", "u8"), ("d", "i32")],
+    "Floats": [("p", "f32"), ("q", "f32")],
+}
+TUPLE_RUST = {"Wrap": ["u32"], "Both": ["i16", "String"]}
+ENUM_RUST = {  # name: variants with their parts
+    "Shape": {"Unit": None, "One": ["u16"], "Pair": ["i32", "u8"], "Line": {"n": "String", "k": "i64"}, "Far": ["Box<Point>"]},
+    "Small": {"No": None, "A": ["u32"], "B": ["u32"]},
+    "Sides": {"L": ["u32"], "R": ["i32"]},
+    "Uneven": {"L": ["u8"], "R": ["u64"]},
+}
+COLORS_RUST = ["Red", "Green", "Blue"]
+INTS_RUST = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "isize": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64, "usize": 64}
+KINDS_RUST = [*INTS_RUST, "bool", "char", "f32", "f64", "&'static str", "String", "&'static [i32]", "Vec<i32>", "Vec<String>",
+              "Vec<Point>", "[i16; 2]", "[u8; 3]", "(u8, f64)", "(i32, u32)", "Color", "Box<Named>", "Box<i64>",
+              "&'static Point", "Option<u32>", "Option<u8>", "Option<f64>", "Option<&'static str>", "Option<String>",
+              "Option<Box<i64>>", "Option<&'static Point>", "Option<bool>", "Option<Option<bool>>", "Option<Point>",
+              "Option<Shape>", "Option<char>", "Option<Two>", "Result<u64, String>", "Result<u32, u32>", "Result<i32, u32>",
+              "Result<(), String>", "Result<(), u8>", "Result<String, Shape>", "Result<Vec<i32>, Color>", "Result<u8, f64>",
+              "Option<(u32, u32)>", "Box<[u16]>", "()", *STRUCT_RUST, *TUPLE_RUST, *ENUM_RUST]
+
+
+class MakerRust:
+    """What inspect shows of Rust: enumerations as serde writes them, an option as its value or null."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def parts(self, kind):
+        """The type arguments of a generic type."""
+        text, depth, parts = kind[kind.index("<") + 1:-1], 0, [""]
+        for c in text:
+            depth += (c in "<(") - (c in ">)")
+            if c == "," and not depth:
+                parts.append("")
+            else:
+                parts[-1] += c
+        return [part.strip() for part in parts]
+
+    def fields(self, name, fields):
+        """Of a structure or a variant: how it is made, and shown."""
+        if fields is None:
+            return Value(name, name.split("::")[-1])
+        if isinstance(fields, dict):
+            values = {k: self.value(t) for k, t in fields.items()}
+            return Value(f"{name} {{ " + ", ".join(f"{k}: {v.text}" for k, v in values.items()) + " }",
+                         {k: v.shown for k, v in values.items()})
+        values = [self.value(t) for t in fields]
+        return Value(f"{name}(" + ", ".join(v.text for v in values) + ")", [v.shown for v in values])
+
+    def variant(self, path, name, fields):
+        made = self.fields(f"{path}::{name}", fields)
+        if fields is None:
+            return made
+        return Value(made.text, {name: made.shown[0] if isinstance(made.shown, list) and len(made.shown) == 1 else made.shown})
+
+    def value(self, kind):
+        r = self.random
+        if kind in INTS_RUST:
+            bits = INTS_RUST[kind]
+            n = r.randrange(2**bits) if kind[0] == "u" else r.randrange(-2**(bits - 1) + 1, 2**(bits - 1))
+            return Value(f"{n}{kind}", n)
+        if kind == "()":
+            return Value("()", [])
+        if kind == "bool":
+            b = r.random() < 0.5
+            return Value(str(b).lower(), b)
+        if kind == "char":
+            c = r.choice("azZ0ß—")
+            return Value(f"'{c}'", ord(c))
+        if kind in ("f32", "f64"):
+            n = r.randrange(-1000, 1000) / 8
+            return Value(f"({n}{kind})", n)
+        if kind in ("&'static str", "String"):
+            text = "".join(r.choice("abc äß XYZ-19") for _ in range(r.randrange(0, 40)))
+            return Value(f'"{text}"' + ("" if kind[0] == "&" else ".to_string()"), text)
+        if kind == "Color":
+            name = r.choice(COLORS_RUST)
+            return Value(f"Color::{name}", name)
+        if kind in STRUCT_RUST:
+            return self.fields(kind, dict(STRUCT_RUST[kind]))
+        if kind in TUPLE_RUST:
+            return self.fields(kind, TUPLE_RUST[kind])
+        if kind in ENUM_RUST:
+            name = r.choice(list(ENUM_RUST[kind]))
+            return self.variant(kind, name, ENUM_RUST[kind][name])
+        if kind.startswith("Option<"):
+            inner = self.parts(kind)[0]
+            if r.random() < 0.3:
+                return Value(f"(None::<{inner}>)", None)
+            value = self.value(inner)
+            return Value(f"Some({value.text})", {"Some": value.shown} if inner.startswith("Option<") else value.shown)
+        if kind.startswith("Result<"):
+            good, bad = self.parts(kind)
+            name, inner = ("Ok", good) if r.random() < 0.5 else ("Err", bad)
+            value = self.value(inner)
+            return Value(f"(Result::<{good}, {bad}>::{name}({value.text}))", {name: value.shown})
+        if kind.startswith(("Vec<", "&'static [", "Box<[")):
+            inner = kind[kind.index("[") + 1:kind.index("]")] if "[" in kind else self.parts(kind)[0]
+            values = [self.value(inner) for _ in range(r.randrange(0, 6))]
+            text, shown = "vec![" + ", ".join(v.text for v in values) + "]", [v.shown for v in values]
+            if not values:
+                text = f"Vec::<{inner}>::new()"
+            return Value(f"keep({text})" if kind[0] == "&" else f"{text}.into_boxed_slice()" if kind[0] == "B" else text, shown)
+        if kind.startswith("Box<"):
+            value = self.value(self.parts(kind)[0])
+            return Value(f"Box::new({value.text})", value.shown)
+        if kind.startswith("&'static "):
+            value = self.value(kind[9:])
+            return Value(f"leak({value.text})", value.shown)
+        values = [self.value(t.strip()) for t in kind[1:-1].split(",")] if kind[0] == "(" else \
+            [self.value(kind[1:kind.index(";")]) for _ in range(int(kind[kind.index(";") + 1:-1]))]
+        return Value(kind[0] + ", ".join(v.text for v in values) + (")" if kind[0] == "(" else "]"), [v.shown for v in values])
+
+    def declarations(self):
+        for name, members in STRUCT_RUST.items():
+            yield f"pub struct {name} {{ " + ", ".join(f"pub {n}: {t}" for n, t in members) + " }"
+        for name, parts in TUPLE_RUST.items():
+            yield f"pub struct {name}(" + ", ".join(f"pub {t}" for t in parts) + ");"
+        for name, variants in ENUM_RUST.items():
+            yield f"pub enum {name} {{ " + ", ".join(
+                n + ("" if fields is None else "(" + ", ".join(fields) + ")" if isinstance(fields, list) else
+                     " { " + ", ".join(f"{k}: {t}" for k, t in fields.items()) + " }")
+                for n, fields in variants.items()) + " }"
+        yield "pub enum Color { " + ", ".join(COLORS_RUST) + " }"
+
+    def program(self, functions):
+        r, expected = self.random, {}
+        lines = ["#![allow(warnings)]", *self.declarations(),
+                 "#[inline(never)] fn any<T>(t: T) -> T { let r = unsafe { std::ptr::read_volatile(&t) }; std::mem::forget(t); r }",
+                 "fn keep<T>(v: Vec<T>) -> &'static [T] { Box::leak(v.into_boxed_slice()) }",
+                 "fn leak<T>(t: T) -> &'static T { Box::leak(Box::new(t)) }"]
+        body = []
+        for i in range(functions):
+            kinds = [r.choice(KINDS_RUST[:-14] if r.random() < 0.6 else KINDS_RUST) for _ in range(r.randrange(0, 6))]
+            kinds = [kind for kind in kinds if kind != "()"]
+            back = r.choice(KINDS_RUST)
+            values, result = [self.value(kind) for kind in kinds], self.value(back)
+            params = ", ".join(f"p{n}: {kind}" for n, kind in enumerate(kinds))
+            lines.append(f"#[inline(never)] pub fn f{i}({params}) -> {back} {{")
+            lines += [f"\tany(&p{n} as *const _ as usize);" if r.random() < 0.5 else f"\tany(p{n});" for n in range(len(kinds))]
+            lines += [f"\tany({result.text})", "}"]
+            body.append(f"\tany(f{i}(" + ", ".join(f"any({v.text})" for v in values) + "));")
+            expected[f"many::f{i}"] = ([v.shown for v in values], None if back == "()" else [result.shown])
+        return "\n".join([*lines, "fn main() {", *body, "}"]) + "\n", expected

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -124,6 +125,29 @@ def test_truth_of_go(lab, tmp_path, version, flags):
     check_truth(lab, program, expected, "re:^main[.]f[0-9]+$", 0.6)
 
 
+RUST = {"debug": ([], 0.6), "release": (["-O"], 0.5)}  # options, and the least share of values that must be shown
+
+
+def rustc_of(which):
+    """Debian's compiler, or the one in PATH if it is another one."""
+    found = {"debian": Path("/usr/bin/rustc"), "path": Path(shutil.which("rustc") or "/")}
+    if not found[which].is_file() or (which == "path" and found["path"] == found["debian"]):
+        pytest.skip(f"no rustc of {which}")
+    return found[which]
+
+
+@pytest.mark.parametrize("how", RUST)
+@pytest.mark.parametrize("which", ["debian", "path"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_truth_of_rust(lab, tmp_path, which, how, seed):
+    options, least = RUST[how]
+    text, expected = signatures.MakerRust(seed).program(120)
+    source, program = tmp_path / "many.rs", tmp_path / "many"
+    source.write_text(text)
+    subprocess.run([rustc_of(which), "--edition=2021", "-g", *options, "-o", program, source], check=True)
+    check_truth(lab, program, expected, "re:^many::f[0-9]+$", least)
+
+
 # -- what calls are shown ----------------------------------------------------------------------------------------------
 
 
@@ -145,6 +169,30 @@ def test_texts_and_lists_of_cpp(lab, program):
         order = {"id": i, "customer": "customer of some length", "password": {"status": "redacted"}, "lines": [1, 2, i]}
         assert values(call) == {"o": order, "tag": "tag", "names": ["one", "two"], "own": order,
                                 "some": i if i % 2 else None}
+
+
+@pytest.mark.parametrize("program", ["inspected_rust", "inspected_rust-release"])
+def test_enumerations_of_rust(lab, program):
+    is_debug, program = program == "inspected_rust", lab.program(program)
+    calls, _ = shown(lab, "inspected_rust::handle", "--", program, 4)
+    assert [values(call) for call in calls] == [
+        {"order": {"id": 0, "state": "Open", "lines": [{"text": "one", "count": None}, {"text": "two", "count": 0}],
+                   "password": {"status": "redacted"}}, "limit": None},
+        {"order": {"id": 1, "state": {"Paid": 1}, "lines": [{"text": "one", "count": None}, {"text": "two", "count": 1}],
+                   "password": {"status": "redacted"}}, "limit": 1},
+        {"order": {"id": 2, "state": {"Sent": {"to": "town", "weight": 2.5}},
+                   "lines": [{"text": "one", "count": None}, {"text": "two", "count": 2}],
+                   "password": {"status": "redacted"}}, "limit": None},
+        {"order": {"id": 3, "state": {"Lost": [3, True]},
+                   "lines": [{"text": "one", "count": None}, {"text": "two", "count": 3}],
+                   "password": {"status": "redacted"}}, "limit": 3}]
+    results = [{"Ok": 0}, {"Ok": 2}, {"Err": "too late"}, {"Ok": 6}]
+    # compilers before Rust 1.70 do not say which results of optimised functions they leave out
+    unknown = {"status": "unavailable: its place is not known"}
+    assert [call["results"][0].get("value", unknown) for call in calls] in ([results] if is_debug else [results, 4 * [unknown]])
+    done = inspect(lab, "inspected_rust::handle", "--when", "order.id == 2", "--", program, 4)
+    assert re.search(r'state=Sent\{to="town", weight=2.5\}.*limit=nil\) = ' + (r'Err\("too late"\) ' if is_debug else ""),
+                     done.stderr)
 
 
 @pytest.mark.parametrize("program", ["inspected", "inspected-o0"])

@@ -18,6 +18,21 @@ static void check(int holds)
 		abort();
 }
 
+static void check_variants(const struct values *values, const struct value_type *type)
+{
+	const struct value_member *members;
+	struct value_variant variant;
+	uint32_t count = 0;
+
+	if (type->kind != VALUE_VARIANT || !type->members)
+		return;
+	members = &values->members.at[type->first_member];
+	for (uint32_t i = 0; values_variant(values, type, &i, &variant); count++)
+		check(variant.member >= members && variant.member < members + type->members &&
+		      i <= type->members);
+	check(count <= type->members);
+}
+
 static void check_types(const struct values *values)
 {
 	for (size_t i = 0; i < values->types.count; i++) {
@@ -27,6 +42,7 @@ static void check_types(const struct values *values)
 		check(type->kind < VALUE_KINDS && type->name && type->bare);
 		check((uint64_t)type->first_member + type->members <= values->members.count);
 		check(type->target == VALUE_NO_TYPE || type->target < values->types.count);
+		check_variants(values, type);
 		check(shape.element == VALUE_NO_TYPE || shape.element < values->types.count);
 	}
 }
@@ -61,6 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_places(params, f->params);
 		for (uint32_t k = 0; k < f->params; k++)
 			abi_sysv_result(&values, f, &params[k]);
+		for (uint32_t k = 0; k < f->params; k++)
+			abi_rust_result(&values, f, &params[k]);
+		check_places(params, f->params);
 		abi_go_params(&values, params, f->params, true);
 		check_places(params, f->params);
 	}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Are a function's parameters in their homes behind its prologue? Of code that is not optimised,
+ * they are; of other code, DWARF may give a home to a parameter that is stored there later, or on
+ * one path only. So the code up to there is looked at: it must go straight on, and store something
+ * into each home.
+ */
+#include <gelf.h>
+#include <unistd.h>
+
+#include "probe/isa.h"
+#include "probe/values_settled.h"
+
+#define PROLOGUE_MAX 1024u
+#define RSP	     4
+#define RBP	     5
+#define RDI	     7
+
+/* The code at an address of the image. Returns how much was read. */
+static size_t read_code(Elf *elf, int fd, uint64_t address, uint8_t *code, size_t size)
+{
+	size_t count;
+
+	if (elf_getphdrnum(elf, &count))
+		return 0;
+	for (size_t i = 0; i < count && i < 256; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    address < header.p_vaddr || address - header.p_vaddr >= header.p_filesz ||
+		    size > header.p_filesz - (address - header.p_vaddr))
+			continue;
+		if (pread(fd, code, size, (off_t)(address - header.p_vaddr + header.p_offset)) ==
+		    (ssize_t)size)
+			return size;
+	}
+	return 0;
+}
+
+static bool is_store(const struct isa_insn *insn)
+{
+	uint8_t o = insn->opcode;
+
+	if (insn->vex || insn->map == 2)
+		return o == 0x11 || o == 0x13 || o == 0x17 || o == 0x29 || o == 0x7f || o == 0xd6 ||
+		       o == 0xe7;
+	return insn->map == 1 && (o == 0x88 || o == 0x89 || o == 0xc6 || o == 0xc7);
+}
+
+/* Where it stores, below a register as DWARF numbers it (rbp 6, rsp 7). False: elsewhere. */
+static bool stores_at(const struct isa_insn *insn, uint8_t *reg, int64_t *displacement)
+{
+	uint8_t mod = insn->modrm >> 6, base = insn->modrm & 7;
+
+	if (!insn->has_modrm || mod == 3 || insn->rex & 1 || !is_store(insn))
+		return false;
+	if (base == RSP) {
+		if ((insn->sib >> 3 & 7) != RSP || insn->rex & 2)
+			return false; /* with an index */
+		base = insn->sib & 7;
+	} else if (base == RBP && !mod) {
+		return false; /* no base at all */
+	}
+	if (base != RSP && (base != RBP || !mod))
+		return false;
+	*reg = base == RSP ? 7 : 6;
+	*displacement = insn->displacement;
+	return true;
+}
+
+bool values_are_settled(Elf *elf, int fd, uint64_t begin, uint64_t end, struct value_home *homes,
+			size_t count, bool *keeps_rdi)
+{
+	uint8_t code[PROLOGUE_MAX];
+	struct isa_stack stack = {0, ISA_STACK_UNKNOWN};
+	struct isa_insn insn;
+
+	*keeps_rdi = true;
+	if (end <= begin || end - begin > sizeof(code) ||
+	    read_code(elf, fd, begin, code, (size_t)(end - begin)) == 0)
+		return false;
+	for (size_t at = 0; at < end - begin; at += insn.length) {
+		int32_t before = stack.sp;
+		int64_t displacement;
+		uint8_t reg;
+
+		if (!isa_read(&insn, code + at, (size_t)(end - begin) - at) ||
+		    (isa_flow(&insn) != ISA_FLOW_NEXT && isa_flow(&insn) != ISA_FLOW_CALL))
+			return false;
+		*keeps_rdi &= isa_flow(&insn) == ISA_FLOW_NEXT && !isa_may_write(&insn, RDI);
+		isa_stack_step(&stack, &insn);
+		/* what was stored before is somewhere else now */
+		for (size_t i = 0; stack.sp != before && i < count; i++)
+			homes[i].is_stored &= homes[i].reg != 7;
+		if (!stores_at(&insn, &reg, &displacement))
+			continue;
+		for (size_t i = 0; i < count; i++)
+			homes[i].is_stored |=
+				homes[i].reg == reg && displacement >= homes[i].displacement &&
+				displacement - homes[i].displacement < (int64_t)homes[i].size;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (!homes[i].is_stored)
+			return false;
+	return true;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROBE_VALUES_SETTLED_H
+#define PROBE_VALUES_SETTLED_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a parameter is to be behind the prologue: below a register, as DWARF numbers it. */
+struct value_home {
+	uint8_t reg;
+	int64_t displacement;
+	uint64_t size;
+	bool is_stored;
+};
+
+/*
+ * Does the code between two addresses of an image go straight on, and store something into each
+ * home? elf is that of fd. Homes' is_stored is false before. *keeps_rdi: rdi is behind it as it was
+ * before.
+ */
+bool values_are_settled(Elf *elf, int fd, uint64_t begin, uint64_t end, struct value_home *homes,
+			size_t count, bool *keeps_rdi);
+
+#endif
