@@ -209,14 +209,25 @@ struct made memory_posix_memalign(void **to, size_t alignment, size_t size)
 			     wanted && !err && *to ? follow(*to, size) : 0};
 }
 
-/* is_due: the thread's bytes are used up. What the address was before was told already. */
-struct made memory_realloc(void *address, size_t size, uint32_t is_due);
-struct made memory_realloc(void *address, size_t size, uint32_t is_due)
+/*
+ * bits: 1 the thread's bytes are used up; 2 the address was one of a sample, and it was told as
+ * given back. That comes first: when realloc() has returned, another thread may have it.
+ */
+struct made memory_realloc(void *address, size_t size, uint32_t bits);
+struct made memory_realloc(void *address, size_t size, uint32_t bits)
 {
-	bool wanted = is_due && is_sample(size);
+	bool wanted = bits & 1 && is_sample(size);
 	void *result = memory_early_owns(address) ? memory_early_move(address, size)
 						  : memory_next_realloc(address, size);
 
+	if (unlikely(!result && size && bits & 2)) {
+		if (!is_exact) {
+			self.busy++;
+			memory_table_add((uint64_t)address);
+			self.busy--;
+		}
+		memory_kept((uint64_t)address);
+	}
 	return (struct made){(uint64_t)result, wanted && result && size ? follow(result, size) : 0};
 }
 

@@ -55,5 +55,7 @@ void memory_table_all(void);
 
 /* reason: MEMORY_LOST_… */
 void memory_lost(uint64_t reason);
+/* It is in use still. */
+void memory_kept(uint64_t address);
 
 #endif

@@ -21,6 +21,9 @@
 /* rdi: what could not be followed, one of these */
 #define MEMORY_PLACE_LOST 3
 
+/* rdi: an address that was told as about to be given back, and was not: a realloc() failed */
+#define MEMORY_PLACE_KEPT 4
+
 #define MEMORY_LOST_FREE  1 /* a sample is in use no more, which could not be told when it was so */
 
 /* With the bytes: there was no room for the address, so its end will not be seen. */

@@ -10,9 +10,9 @@
  *	a larger table has all of the smaller one before it takes its place, and the smaller one
  *	is never given back: all together they are a third larger than the last one.
  *
- * Changes are made under a lock, which is not waited for without end: a process that was forked
- * while another thread held it has it for itself (its number is in the lock), and a thread that
- * does not get it goes without its sample.
+ * Changes are made under a lock, which is not waited for without end: a thread that does not get it
+ * goes without its sample. It lies in a page that is empty in a process that was forked, where the
+ * thread that holds it is not; but a child of vfork(2), which shares the memory, shares the lock.
  */
 #include "memory.h"
 
@@ -42,8 +42,8 @@ static struct {
 
 struct memory_table *memory_table = &first.table;
 
-static uint32_t held;	/* slots that are not empty */
-static uint32_t holder; /* of the lock: a process; 0: none */
+static uint32_t held;	    /* slots that are not empty */
+static uint32_t *lock_word; /* in a page of its own; null: not made yet */
 
 static long system_call(long number, long a, long b, long c, long d, long e)
 {
@@ -59,22 +59,40 @@ static long system_call(long number, long a, long b, long c, long d, long e)
 	return result;
 }
 
+static bool failed(long result)
+{
+	return result < 0 && result > -4096;
+}
+
+#define LOCK_BYTES 4096
+
+/* Several threads may make one; all take the same. */
+static uint32_t *make_lock(void)
+{
+	long page = system_call(SYS_mmap, 0, LOCK_BYTES, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	uint32_t *other = NULL;
+
+	if (failed(page))
+		return NULL;
+	if (!failed(system_call(SYS_madvise, page, LOCK_BYTES, MADV_WIPEONFORK, 0, 0)) &&
+	    __atomic_compare_exchange_n(&lock_word, &other, (uint32_t *)page, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return (uint32_t *)page;
+	system_call(SYS_munmap, page, LOCK_BYTES, 0, 0, 0);
+	return other;
+}
+
 static bool lock(void)
 {
-	uint32_t me = (uint32_t)system_call(SYS_getpid, 0, 0, 0, 0, 0);
+	uint32_t *word = __atomic_load_n(&lock_word, __ATOMIC_ACQUIRE);
 
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		uint32_t free = 0, now = __atomic_load_n(&holder, __ATOMIC_RELAXED);
-
-		/* its holder has not been forked with this process */
-		if (now && now != me)
-			free = now;
-		else if (now)
-			goto wait;
-		if (__atomic_compare_exchange_n(&holder, &free, me, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED))
+	if (!word)
+		word = make_lock();
+	for (int i = 0; word && i < LOCK_TRIES; i++) {
+		if (!__atomic_load_n(word, __ATOMIC_RELAXED) &&
+		    !__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE))
 			return true;
-	wait:
 		__builtin_ia32_pause();
 	}
 	return false;
@@ -82,7 +100,7 @@ static bool lock(void)
 
 static void unlock(void)
 {
-	__atomic_store_n(&holder, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(lock_word, 0, __ATOMIC_RELEASE);
 }
 
 static uint64_t home_of(const struct memory_table *table, uint64_t address)
@@ -142,7 +160,7 @@ static bool grow(struct memory_table *old)
 		return false;
 	got = system_call(SYS_mmap, 0, (long)(sizeof(*table) + slots * sizeof(uint64_t)),
 			  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	if (got < 0 && got > -4096)
+	if (failed(got))
 		return false;
 	table = (struct memory_table *)got;
 	table->mask = slots - 1;

@@ -149,10 +149,15 @@ begin realloc
 	testl %eax, %eax
 	jle 2f
 	place MEMORY_PLACE_FREE
+	spend %rsi, %rax
+	setb %dl
+	movzbl %dl, %edx
+	orl $2, %edx
+	jmp 4f
 2:	spend %rsi, %rax
 3:	setb %dl
 	movzbl %dl, %edx
-	sampled realloc
+4:	sampled realloc
 end realloc
 
 begin reallocarray
@@ -189,6 +194,13 @@ begin memory_lost
 	place MEMORY_PLACE_LOST
 	ret
 end memory_lost
+
+/* memory_kept(address) */
+	.hidden memory_kept
+begin memory_kept
+	place MEMORY_PLACE_KEPT
+	ret
+end memory_kept
 
 	.hidden memory_left, memory_interval, memory_table
 	.irp name, malloc, calloc, valloc, pvalloc, memalign, aligned_alloc, posix_memalign, realloc

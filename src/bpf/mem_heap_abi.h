@@ -14,6 +14,8 @@ enum {
 	 */
 	MEM_HEAP_ALLOC = CAPTURE_KIND(CAPTURE_SOURCE_MEM_HEAP, 0),
 	MEM_HEAP_FREE = CAPTURE_KIND(CAPTURE_SOURCE_MEM_HEAP, 1), /* a struct mem_heap_free */
+	/* a capture_head: probes of running processes have taken as much time as they may */
+	MEM_HEAP_SPENT = CAPTURE_KIND(CAPTURE_SOURCE_MEM_HEAP, 2),
 };
 
 /* With the value: its free() will not be seen. */
@@ -24,8 +26,30 @@ enum mem_heap_place {
 	MEM_HEAP_PLACE_ALLOC = 1, /* rdi: the address; rdx: the bytes; rsi: see above */
 	MEM_HEAP_PLACE_FREE = 2,  /* rdi: the address */
 	MEM_HEAP_PLACE_LOST = 3,  /* a free() that could not be seen in time */
+	MEM_HEAP_PLACE_KEPT = 4,  /* rdi: an address that was told as freed, and was not */
 	MEM_HEAP_PLACES
 };
+
+/*
+ * What is called where a probe of a running process stands: its cookie, with the bits below. Sizes
+ * are arguments.
+ */
+enum mem_heap_call {
+	MEM_HEAP_CALL_SIZE = 1, /* malloc(size) */
+	MEM_HEAP_CALL_COUNT,	/* calloc(count, size) */
+	MEM_HEAP_CALL_AGAIN,	/* realloc(address, size) */
+	MEM_HEAP_CALL_ALIGNED,	/* aligned_alloc(alignment, size) */
+	MEM_HEAP_CALL_TO,	/* posix_memalign(to, alignment, size) */
+};
+#define MEM_HEAP_CALL_MASK 0xff
+/* realloc() of nothing, and small alignments, come by the probe of malloc(), too */
+#define MEM_HEAP_CALL_NESTS 0x100
+/* Microseconds that a hit takes, about. */
+#define MEM_HEAP_CALL_COST(us)	      ((__u64)(us) << 16)
+#define MEM_HEAP_CALL_COST_OF(cookie) ((cookie) >> 16)
+
+/* Bytes between two samples are one of so many numbers, each as likely as the others. */
+#define MEM_HEAP_DRAWS 1024
 
 /* An address is given back. */
 struct mem_heap_free {
@@ -33,6 +57,8 @@ struct mem_heap_free {
 	__u64 address;
 	__u32 pid;
 	__u32 undecided; /* as in a record's identity */
+	__u32 is_kept;	 /* it was said to be, and was not */
+	__u32 unused;
 	char comm[16];
 };
 

@@ -20,6 +20,7 @@
 #include "camera/mem_go.h"
 #include "camera/mem_library.h"
 #include "camera/mem_live.h"
+#include "camera/mem_probes.h"
 #include "camera/mem_seen.h"
 #include "camera/uprobes.h"
 #include "film/events.h"
@@ -41,15 +42,23 @@ struct mem_heap {
 	struct mem_live *live;
 	struct mem_seen *seen;
 	struct mem_go *go;
-	uint64_t since;		  /* when the recording began */
-	uint32_t of_film[EVENTS]; /* 0: it was not asked for */
-	uint64_t last;		  /* time of the last record */
+	struct mem_probes *probes; /* of processes that run already; null: there are none */
+	uint64_t since;		   /* when the recording began */
+	uint32_t of_film[EVENTS];  /* 0: it was not asked for */
+	uint64_t last;		   /* time of the last record */
 	uint64_t damaged, unfollowed;
+	bool is_probed; /* some process runs without the library, and has probes */
+};
+
+/* Its options. */
+enum {
+	INTERVAL,
+	BUDGET
 };
 
 static uint64_t interval_of(const struct source_settings *settings)
 {
-	return settings->values[0];
+	return settings->values[INTERVAL];
 }
 
 static int command(const struct source_settings *settings, struct command_environment *environment,
@@ -99,6 +108,23 @@ static void prepare(struct source *source)
 
 	uprobe_ways_probe(&ways);
 	uprobes_prepare(&programs, &ways);
+	mem_probes_prepare(source->host->probes, interval_of(source->settings));
+}
+
+/* Processes that are named run already; others may come with the library. */
+static int prepare_running(struct source *source, struct fail *why)
+{
+	struct mem_heap *heap = source->state;
+	int err;
+
+	if (!source->host->selection->pid_count)
+		return 0;
+	err = mem_probes_new(source->host->probes, (unsigned int)source->settings->values[BUDGET],
+			     &heap->probes);
+	/* where the kernel cannot, losses tell */
+	return err == -EOPNOTSUPP
+		       ? 0
+		       : (err ? fail_errno(why, err, NULL, "cannot record allocations") : 0);
 }
 
 /* The library is there from its first instruction on wherever it is loaded, and nowhere else. */
@@ -117,6 +143,9 @@ static int attach(struct source *source, struct fail *why)
 	if (mem_live_new(&heap->live) || mem_seen_new(&heap->library, &heap->seen) ||
 	    mem_go_new(&heap->go))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record allocations");
+	err = prepare_running(source, why);
+	if (err)
+		return err;
 	uprobe_ways_probe(&ways);
 	err = uprobes_new(&programs, &ways, &heap->uprobes);
 	if (err)
@@ -184,7 +213,8 @@ static void take_alloc(struct source *source, const struct capture_record *recor
 	if (heap->of_film[OF_ALLOC])
 		samples_add(source->host->samples, heap->of_film[OF_ALLOC], half.time, &half.place,
 			    half.value);
-	if (!heap->of_film[OF_INUSE])
+	/* of one that has probes, only that it was allocated is known */
+	if (!heap->of_film[OF_INUSE] || !identity->key)
 		return;
 	if (identity->value & MEM_HEAP_UNFOLLOWED)
 		heap->unfollowed++;
@@ -200,10 +230,12 @@ static void take_free(struct source *source, const struct mem_heap_free *record)
 {
 	struct mem_heap *heap = source->state;
 
-	if (record->head.size == sizeof(*record))
-		mem_live_remove(heap->live, record->pid, record->address);
-	else
+	if (record->head.size != sizeof(*record))
 		heap->damaged++;
+	else if (!record->is_kept)
+		mem_live_remove(heap->live, record->pid, record->address);
+	else if (heap->of_film[OF_INUSE])
+		mem_live_keep(heap->live, record->pid, record->address);
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -220,6 +252,18 @@ static void take(struct source *source, const struct capture_head *head,
 
 /* -- the lives of processes -------------------------------------------------------------------- */
 
+/* One that runs already, and is not to tell by the library. */
+static bool is_named(const struct source *source, pid_t pid)
+{
+	const struct selection *selection = source->host->selection;
+	const struct mem_heap *heap = source->state;
+
+	for (size_t i = 0; heap && heap->probes && i < selection->pid_count; i++)
+		if (selection->pids[i] == pid)
+			return !mem_seen_has_library(heap->seen, source->host->samples, pid);
+	return false;
+}
+
 static unsigned int image_new(struct source *source, pid_t pid, const struct image *image)
 {
 	struct mem_heap *heap = source->state;
@@ -229,6 +273,10 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 	if (heap && heap->go && source->host->samples &&
 	    mem_go_image(heap->go, source->host->samples, pid, image))
 		mem_seen_otherwise(heap->seen, pid);
+	else if (is_named(source, pid) && mem_probes_image(heap->probes, pid, image)) {
+		mem_seen_otherwise(heap->seen, pid);
+		heap->is_probed = true;
+	}
 	return 0;
 }
 
@@ -239,6 +287,8 @@ static void process_gone(struct source *source, pid_t pid)
 
 	if (heap && heap->go)
 		mem_go_gone(heap->go, pid);
+	if (heap && heap->probes)
+		mem_probes_gone(heap->probes, pid);
 	if (heap && heap->of_film[OF_INUSE] && heap->last)
 		mem_live_ended(heap->live, source->host->film, heap->of_film[OF_INUSE],
 			       (uint32_t)pid, heap->last);
@@ -272,6 +322,13 @@ static void tell_losses(struct source *source)
 		if (losses[i].count)
 			film_loss(source->host->film, source->event, losses[i].words,
 				  losses[i].count);
+	if (heap->is_probed && heap->of_film[OF_INUSE])
+		film_loss(source->host->film, heap->of_film[OF_INUSE],
+			  "memory in use of a process not known: it was started without "
+			  "stackcam, and its free() is not probed",
+			  1);
+	if (heap->probes)
+		mem_probes_tell(heap->probes, source->host->film, source->event);
 	/* of both events */
 	mem_go_tell(heap->go, source->host->film, 0);
 	mem_seen_tell(heap->seen, source->host->film, 0, heap->of_film[OF_INUSE] != 0);
@@ -304,6 +361,16 @@ static void tick(struct source *source, uint64_t now)
 	if (heap->of_film[OF_INUSE])
 		mem_live_tick(heap->live, source->host->film, heap->of_film[OF_INUSE], now);
 	tell_losses(source);
+}
+
+/* Probes that have taken as much as they may go at once. */
+static void drained(struct source *source, uint64_t now)
+{
+	struct mem_heap *heap = source->state;
+
+	(void)now;
+	if (heap->probes)
+		mem_probes_balance(heap->probes, clock_ns());
 }
 
 static void closing(struct source *source)
@@ -351,6 +418,8 @@ static void detach(struct source *source)
 		uprobes_free(heap->uprobes);
 	if (heap)
 		heap->uprobes = NULL;
+	if (heap && heap->probes)
+		mem_probes_detach(heap->probes);
 }
 
 static void free_state(struct source *source)
@@ -362,6 +431,7 @@ static void free_state(struct source *source)
 		mem_live_free(heap->live);
 		mem_seen_free(heap->seen);
 		mem_go_free(heap->go);
+		mem_probes_free(heap->probes);
 	}
 	free(heap);
 }
@@ -374,6 +444,9 @@ static const struct source_option options[] = {
 	 "524288); 1: each "
 	 "allocation is one",
 	 1, 1 << 30, MEMORY_INTERVAL_USUAL},
+	{"mem-budget", 0, false, "PERCENT",
+	 "of mem-alloc -p: of a CPU's time that probes in malloc() may take, 1 to 100 (default 2)",
+	 1, 100, 2},
 	{0},
 };
 
@@ -388,6 +461,7 @@ const struct source_type source_mem_heap = {
 	.attach = attach,
 	.start = start,
 	.take = take,
+	.drained = drained,
 	.tick = tick,
 	.closing = closing,
 	.turn = turn,

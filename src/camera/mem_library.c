@@ -16,7 +16,8 @@
 
 _Static_assert(MEM_HEAP_PLACE_ALLOC == MEMORY_PLACE_ALLOC &&
 		       MEM_HEAP_PLACE_FREE == MEMORY_PLACE_FREE &&
-		       MEM_HEAP_PLACE_LOST == MEMORY_PLACE_LOST,
+		       MEM_HEAP_PLACE_LOST == MEMORY_PLACE_LOST &&
+		       MEM_HEAP_PLACE_KEPT == MEMORY_PLACE_KEPT,
 	       "the library's places are cookies of its probes");
 
 /* From the folder that stackcam lies in. */
@@ -69,27 +70,13 @@ static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strin
 	return false;
 }
 
-/* Where an address lies in the file; false: nowhere. */
-static bool offset_of(const struct elf_file *file, uint64_t address, uint64_t *offset)
-{
-	Elf64_Phdr segment;
-
-	for (uint32_t i = 0; elf_file_segment(file, i, &segment); i++) {
-		if (segment.p_type != PT_LOAD || address - segment.p_vaddr >= segment.p_filesz)
-			continue;
-		*offset = address - segment.p_vaddr + segment.p_offset;
-		return true;
-	}
-	return false;
-}
-
 static int read_places(struct mem_library *library, const struct elf_file *file)
 {
 	struct finding finding = {0};
 	int err = elf_each_symbol(file, SHT_DYNSYM, 4096, take_symbol, &finding);
 	uint64_t at = finding.symbol.st_value, offset, pair[2];
 
-	if (err || !finding.found || !offset_of(file, at, &offset))
+	if (err || !finding.found || !elf_file_offset(file, at, &offset))
 		return err ? err : -ENOEXEC;
 	for (;; offset += sizeof(pair)) {
 		struct uprobe_place *place = &library->places[library->count];
@@ -103,7 +90,7 @@ static int read_places(struct mem_library *library, const struct elf_file *file)
 			return -ENOEXEC;
 		*place = (struct uprobe_place){
 			.kind = UPROBE_ENTRY, .cookie = pair[1], .entry_cookie = pair[1]};
-		if (!offset_of(file, at + pair[0], &place->offset))
+		if (!elf_file_offset(file, at + pair[0], &place->offset))
 			return -ENOEXEC;
 		library->count++;
 	}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -17,6 +18,9 @@
 #define TELL_MIN SECOND_NS
 #define TELL_MAX (30 * SECOND_NS)
 
+/* The most removals that are remembered: threads that are in a realloc() at a time. */
+#define REMOVED_MAX 256
+
 struct mem_live {
 	struct waiting *waiting;
 	struct map holders; /* pid to a thread of the film: those with a row in their last state */
@@ -25,6 +29,9 @@ struct mem_live {
 	uint64_t time;		    /* of it */
 	uint64_t next;		    /* when the next one is due */
 	uint64_t refused;	    /* rows, for want of memory */
+	/* those that were removed last: a realloc() may fail */
+	struct waiting_half removed[REMOVED_MAX];
+	uint32_t removals;
 };
 
 int mem_live_new(struct mem_live **result)
@@ -57,9 +64,26 @@ void mem_live_add(struct mem_live *live, const struct waiting_half *half)
 
 bool mem_live_remove(struct mem_live *live, uint32_t pid, uint64_t address)
 {
-	struct waiting_half half;
+	struct waiting_half *half = &live->removed[live->removals % REMOVED_MAX];
 
-	return waiting_take(live->waiting, pid, address, &half);
+	if (!waiting_take(live->waiting, pid, address, half))
+		return false;
+	live->removals++;
+	return true;
+}
+
+bool mem_live_keep(struct mem_live *live, uint32_t pid, uint64_t address)
+{
+	for (size_t i = 0; i < REMOVED_MAX; i++) {
+		struct waiting_half *half = &live->removed[i];
+
+		if (half->pid != pid || half->key != address)
+			continue;
+		waiting_put(live->waiting, half);
+		*half = (struct waiting_half){0};
+		return true;
+	}
+	return false;
 }
 
 /* -- a state ----------------------------------------------------------------------------------- */
@@ -184,6 +208,7 @@ void mem_live_turn(struct mem_live *live, struct samples *samples,
 
 	turning.stack = samples_words(samples, 0, "[allocated before this film]");
 	waiting_each(live->waiting, 0, move, &turning);
+	memset(live->removed, 0, sizeof(live->removed));
 	map_free(&live->holders);
 }
 

@@ -25,6 +25,9 @@ void mem_live_add(struct mem_live *live, const struct waiting_half *half);
 /* It is freed. False: nothing is known of it. */
 bool mem_live_remove(struct mem_live *live, uint32_t pid, uint64_t address);
 
+/* One that was removed just before is in use still. False: it is not known any more. */
+bool mem_live_keep(struct mem_live *live, uint32_t pid, uint64_t address);
+
 /*
  * Writes the state of all processes, of a time. A process that held something the last time and
  * holds nothing has a row that says so.

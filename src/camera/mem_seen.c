@@ -121,6 +121,13 @@ static bool has_library(const struct mem_seen *seen, const struct process *proce
 	return false;
 }
 
+bool mem_seen_has_library(const struct mem_seen *seen, struct samples *samples, pid_t pid)
+{
+	const struct process *process = samples_process(samples, pid);
+
+	return process && has_library(seen, process);
+}
+
 void mem_seen_ended(struct mem_seen *seen, struct samples *samples, pid_t pid)
 {
 	const struct process *process = samples_process(samples, pid);

@@ -28,6 +28,8 @@ void mem_seen_start(struct mem_seen *seen, bool before);
 void mem_seen_record(struct mem_seen *seen, struct samples *samples, pid_t pid);
 void mem_seen_image(struct mem_seen *seen, struct samples *samples, pid_t pid,
 		    const struct image *image);
+/* Has it the library? */
+bool mem_seen_has_library(const struct mem_seen *seen, struct samples *samples, pid_t pid);
 /* Its allocations are seen in another way. */
 void mem_seen_otherwise(struct mem_seen *seen, pid_t pid);
 void mem_seen_ended(struct mem_seen *seen, struct samples *samples, pid_t pid);

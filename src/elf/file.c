@@ -537,3 +537,16 @@ int elf_each_symbol(const struct elf_file *f, uint32_t type, uint64_t most,
 	free(walk);
 	return err;
 }
+
+bool elf_file_offset(const struct elf_file *file, uint64_t address, uint64_t *offset)
+{
+	Elf64_Phdr segment;
+
+	for (uint32_t i = 0; elf_file_segment(file, i, &segment); i++) {
+		if (segment.p_type != PT_LOAD || address - segment.p_vaddr >= segment.p_filesz)
+			continue;
+		*offset = address - segment.p_vaddr + segment.p_offset;
+		return true;
+	}
+	return false;
+}

@@ -68,6 +68,9 @@ bool elf_file_take_build_id(struct elf_file *f, uint64_t offset, uint64_t size, 
 /* Reads exactly count bytes; false: they are not there. */
 bool elf_file_read(const struct elf_file *f, uint64_t offset, void *to, size_t count);
 
+/* Where in the file the byte lies that is loaded at a virtual address; false: nowhere. */
+bool elf_file_offset(const struct elf_file *file, uint64_t address, uint64_t *offset);
+
 const char *elf_file_section_name(const struct elf_file *f, const struct elf_section *section);
 
 /* The first section of that name with contents in this file, or null. */

@@ -251,3 +251,48 @@ def test_go_that_cannot_be_read_is_said(lab, program, words, said):
         for event in ("mem-alloc", "mem-inuse"):
             done = film.report("-e", event, check=False)
             assert said in done.stdout + done.stderr
+
+
+def test_a_realloc_that_fails_gives_nothing_back(lab):
+    film = record(lab, lab.program("allocates_on"), "fails", events="mem-inuse", options=("--exact",))
+    assert of_function(film, "mem-inuse", "fails") == truth_of(film.recording.stdout)["fails"][1] == 500000, film.explain()
+
+
+@contextlib.contextmanager
+def running_on(lab, rate, seconds):
+    with subprocess.Popen([lab.program("allocates_on"), str(rate), str(seconds)], stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        assert process.wait(timeout=PATIENCE) == 0
+
+
+def test_a_process_that_runs(lab):
+    """Probes in malloc() of a process that was started without stackcam: so slow that they stay."""
+    with running_on(lab, 5000, 6) as process:
+        film = lab.record("-e", "mem-alloc,mem-inuse", "--mem-interval", 64 << 10, "-p", process.pid, "-d", 4)
+        output, _ = process.communicate()
+    rate = {name: row[0] / 6 for name, row in truth_of(output).items()}
+    for name in ("alpha", "beta"):
+        got = of_function(film, "mem-alloc", name)
+        # how long it was filmed is known to some tenths of a second
+        assert 3.5 * rate[name] - 5 * math.sqrt((64 << 10) * 4 * rate[name]) <= got, film.explain()
+        assert got <= 5.5 * rate[name] + 5 * math.sqrt((64 << 10) * 4 * rate[name]), film.explain()
+    for stack, _ in film.folded("-e", "mem-alloc"):
+        assert stack[-1] in ("malloc", "__libc_malloc", "calloc", "__libc_calloc"), stack
+    assert "memory in use of a process not known: it was started without stackcam" in film.report("-e", "mem-inuse",
+                                                                                                   check=False).stdout
+
+
+def test_probes_keep_to_their_budget(lab):
+    """A process that does little but allocate: the probes are out most of the time, and the film says so."""
+    with running_on(lab, 1e9, 6) as process:
+        film = lab.record("-e", "mem-alloc", "--mem-interval", 64 << 10, "--mem-budget", 1, "-p", process.pid, "-d", 4)
+    loss = film.json("-e", "mem-alloc")["loss"]
+    assert any("to keep to their budget" in words and count > 1000 for words, count in loss.items()), film.explain()
+    alpha, beta = of_function(film, "mem-alloc", "alpha"), of_function(film, "mem-alloc", "beta")
+    assert alpha and near(beta, 0.75 * (alpha + beta), 2 * (64 << 10)), film.explain()
+
+
+def test_budgets_that_are_none_are_refused(lab):
+    done = subprocess.run([lab.stackcam, "record", "-e", "mem-alloc", "--mem-budget", "0", "-p", str(os.getpid())],
+                          check=False, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 2 and "--mem-budget takes a number" in done.stderr, done.stderr

@@ -8,11 +8,12 @@
 #include "runtime/glibc_heap.h"
 #include "runtime/python_pools.h"
 
-#define BASE 0x40000000ull
+#define BASE  0x40000000ull
+#define PAGES 8u
 
 struct input {
 	const uint8_t *bytes;
-	size_t size;
+	size_t given, size;
 	uint64_t absent;
 };
 
@@ -21,10 +22,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static int read_input(void *context, void *to, size_t size, uint64_t address)
 {
 	const struct input *input = context;
+	uint64_t at = address - BASE;
 
-	if (address < BASE || address - BASE > input->size || size > input->size - (address - BASE))
+	if (address < BASE || at > input->size || size > input->size - at)
 		return -EFAULT;
-	memcpy(to, input->bytes + (address - BASE), size);
+	memset(to, 0, size);
+	if (at < input->given)
+		memcpy(to, input->bytes + at, size < input->given - at ? size : input->given - at);
 	return 0;
 }
 
@@ -43,15 +47,16 @@ static int look_at_input(void *context, uint64_t address, size_t count, bool *is
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct input input = {data + 8, size - 8, 0};
+	struct input input = {data + 8, size - 8, 0, 0};
 	struct resident memory = {.context = &input, .read = read_input, .present = look_at_input};
 	uint64_t end, first, last, arena, in_use;
 	struct glibc_heap heap;
 
-	if (size < 8 + RESIDENT_PAGE)
+	if (size < 8)
 		return 0;
 	memcpy(&input.absent, data, 8);
-	input.size = input.size / RESIDENT_PAGE * RESIDENT_PAGE;
+	/* zeros follow */
+	input.size = PAGES * RESIDENT_PAGE;
 	end = BASE + input.size;
 	glibc_heap_walk(&memory, BASE, end, &heap);
 	check(heap.in_use + heap.free <= input.size && (!heap.top || heap.top < end));

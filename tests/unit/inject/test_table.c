@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table of libstackcam-memory.so: what was added is there until it is removed. */
+#include "../prelude.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../../inject/memory.h"
+
+/* Addresses as malloc() has them. */
+static uint64_t address_of(uint64_t number)
+{
+	return 0x7f0000000000 + number * 48;
+}
+
+static void what_was_added_is_there(void **state)
+{
+	enum {
+		COUNT = 100000
+	};
+
+	(void)state;
+	assert_false(memory_table_has(0));
+	assert_false(memory_table_has(1));
+	/* it grows several times */
+	for (uint64_t i = 0; i < COUNT; i++)
+		assert_true(memory_table_add(address_of(i)));
+	for (uint64_t i = 0; i < 2 * COUNT; i++)
+		assert_int_equal(memory_table_has(address_of(i)), i < COUNT);
+	for (uint64_t i = 0; i < COUNT; i += 2)
+		assert_true(memory_table_remove(address_of(i)));
+	for (uint64_t i = 0; i < COUNT; i++)
+		assert_int_equal(memory_table_has(address_of(i)), i % 2);
+	for (uint64_t i = 1; i < COUNT; i += 2)
+		assert_true(memory_table_remove(address_of(i)));
+	/* of what is not there, nothing is left to do */
+	assert_true(memory_table_remove(address_of(1)));
+	for (uint64_t i = 0; i < COUNT; i++)
+		assert_false(memory_table_has(address_of(i)));
+}
+
+static void *add_and_remove(void *own)
+{
+	uint64_t base = (uint64_t)own << 24;
+
+	for (uint64_t i = 0; i < 200000; i++) {
+		/* without the lock, it is as if it were no sample */
+		if (!memory_table_add(address_of(base + i % 1000)))
+			continue;
+		if (!memory_table_has(address_of(base + i % 1000)))
+			return (void *)1;
+		while (!memory_table_remove(address_of(base + i % 1000)))
+			;
+		if (memory_table_has(address_of(base + i % 1000)))
+			return (void *)1;
+	}
+	return NULL;
+}
+
+static void several_threads(void **state)
+{
+	pthread_t threads[4];
+
+	(void)state;
+	for (uint64_t i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, add_and_remove, (void *)(i + 1)),
+				 0);
+	for (int i = 0; i < 4; i++) {
+		void *failed;
+
+		assert_int_equal(pthread_join(threads[i], &failed), 0);
+		assert_null(failed);
+	}
+}
+
+static volatile bool is_over;
+
+static void *keep_busy(void *unused)
+{
+	for (uint64_t i = 0; !is_over; i++) {
+		memory_table_add(address_of(1u << 20 | i % 64));
+		memory_table_remove(address_of(1u << 20 | i % 64));
+	}
+	return unused;
+}
+
+/*
+ * Another thread has the lock most of the time. A child that is forked meanwhile is alone, and must
+ * get it at once; one of vfork() must not take it from the thread that has it.
+ */
+static void children(void **state)
+{
+	pthread_t thread;
+	int status;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, keep_busy, NULL), 0);
+	for (uint64_t i = 0; i < 300; i++) {
+		pid_t child = fork();
+
+		if (!child)
+			_exit(memory_table_add(address_of(2u << 20 | i)) ? 0 : 1);
+		assert_true(child > 0);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	is_over = true;
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static uint64_t *shared;
+
+/* As long as the lock is held, a child with the same memory waits, and goes without. */
+static void a_child_that_shares_the_memory(void **state)
+{
+	pid_t child;
+	int status;
+
+	(void)state;
+	shared = calloc(1, sizeof(*shared));
+	assert_non_null(shared);
+	child = vfork();
+	if (!child) {
+		*shared = memory_table_add(address_of(3u << 20));
+		_exit(0);
+	}
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(*shared, 1);
+	/* it is the parent's, too */
+	assert_true(memory_table_has(address_of(3u << 20)));
+	assert_true(memory_table_remove(address_of(3u << 20)));
+	free(shared);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_added_is_there),
+		cmocka_unit_test(several_threads),
+		cmocka_unit_test(children),
+		cmocka_unit_test(a_child_that_shares_the_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
