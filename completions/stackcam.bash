@@ -128,9 +128,11 @@ _stackcam_options()
 	doctor) echo "--json -h --help" ;;
 	serve)
 		echo "--listen --token-file --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
-			--keep-size --sender-limit
+			--keep-size --sender-limit --camera --camera-events --camera-time --camera-memory
+			--camera-after --camera-hourly
 			-e --event -F --frequency --no-record --label --service --user --config -h --help"
 		;;
+	keep) echo "--reason --to --token-file --tls-ca -h --help" ;;
 	agent)
 		echo "--to --pyroscope --otlp --pprof-dir --token-file --tls-ca --tls-cert --tls-key --pyroscope-push
 			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --span
@@ -180,6 +182,12 @@ _stackcam_value()
 	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;
 	resolve,--debug-dir | serve,--store) _stackcam_files -d ;;
 	serve,--token-file | serve,--tls-* | serve,--config) _stackcam_files -f ;;
+	serve,--camera) _stackcam_names ;;
+	serve,--camera-events) _stackcam_list "$_stackcam_events" ;;
+	serve,--camera-*) ;;
+	keep,--token-file | keep,--tls-ca) _stackcam_files -f ;;
+	keep,--to) _stackcam_reply -W "http:// https://" ;;
+	keep,--reason) ;;
 	serve,--user) _stackcam_reply -u ;;
 	serve,--listen) _stackcam_reply -W "127.0.0.1:7171 0.0.0.0:7171" ;;
 	serve,--keep-age | serve,--keep-size | serve,--sender-limit | serve,--label | serve,--service) ;;
@@ -243,7 +251,7 @@ _stackcam()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve agent help version -h --help --version"
+		_stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent help version -h --help --version"
 		return
 	fi
 	if [[ $verb == record || $verb == trace ]]; then
@@ -271,7 +279,7 @@ _stackcam()
 		return
 	fi
 	case $verb in
-	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve agent" ;;
+	help) ((COMP_CWORD == 2)) && _stackcam_reply -W "record trace inspect report explain replay diff play resolve threads doctor serve keep agent" ;;
 	record | trace) _stackcam_files -c ;;
 	report | explain | replay | diff | play | resolve) _stackcam_films ;;
 	esac

@@ -26,5 +26,7 @@ int new_film(const struct new_film *options, struct film_writer **film, struct f
 	};
 	if (begun)
 		*begun = (struct film_info){.start = info.start, .wall_offset = info.wall_offset};
+	if (options->in_memory)
+		return film_create_in_memory(&info, film, why);
 	return film_create(options->path, &info, film, why);
 }

@@ -7,7 +7,8 @@
 
 /* A film of this machine that begins now. */
 struct new_film {
-	const char *path;     /* null: it is kept nowhere */
+	const char *path;     /* null: it is kept nowhere, */
+	bool in_memory;	      /* or in memory */
 	const char *hostname; /* null: the machine's own name */
 	const char *labels;   /* film/labels.h; null: none */
 	const char *command;  /* the command line */

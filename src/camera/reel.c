@@ -42,7 +42,7 @@
 struct closing {
 	struct reel *reel;
 	struct film_writer *film;
-	uint64_t now, samples; /* that it was given */
+	uint64_t from, now, samples; /* that it was given */
 	char path[sizeof(((struct reel_statistics *)0)->path)];
 	struct fail why; /* it ended early */
 };
@@ -62,6 +62,8 @@ struct reel {
 	char *hostname, *labels, *command;
 	struct camera *camera;
 	int stop, tick, epoll;
+	int asked; /* another film is to begin */
+	bool is_asked;
 
 	pthread_mutex_t lock; /* of the next two */
 	struct reel_statistics shown;
@@ -103,9 +105,11 @@ static int watch(struct reel *reel, struct fail *why)
 	struct itimerspec every = {{0, (long)DRAIN_NS}, {0, (long)DRAIN_NS}};
 	struct epoll_event on_stop = {.events = EPOLLIN, .data.fd = reel->stop};
 	struct epoll_event on_tick = {.events = EPOLLIN, .data.fd = reel->tick};
+	struct epoll_event on_asked = {.events = EPOLLIN, .data.fd = reel->asked};
 	struct epoll_event on_samples = {.events = EPOLLIN, .data.fd = -1};
 
-	if (reel->epoll < 0 || reel->stop < 0 || reel->tick < 0 ||
+	if (reel->epoll < 0 || reel->stop < 0 || reel->tick < 0 || reel->asked < 0 ||
+	    epoll_ctl(reel->epoll, EPOLL_CTL_ADD, reel->asked, &on_asked) ||
 	    epoll_ctl(reel->epoll, EPOLL_CTL_ADD, reel->stop, &on_stop) ||
 	    epoll_ctl(reel->epoll, EPOLL_CTL_ADD, reel->tick, &on_tick) ||
 	    epoll_ctl(reel->epoll, EPOLL_CTL_ADD, camera_fd(reel->camera), &on_samples) ||
@@ -124,6 +128,7 @@ int reel_new(const struct reel_options *options, struct reel **result, struct fa
 	pthread_mutex_init(&reel->lock, NULL);
 	reel->epoll = epoll_create1(EPOLL_CLOEXEC);
 	reel->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	reel->asked = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	reel->tick = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	reel->shown.frequency = (unsigned int)sources_value(options->camera->sources, "frequency");
 	if (!copy_options(reel, options)) {
@@ -155,6 +160,8 @@ void reel_free(struct reel *reel)
 		close(reel->stop);
 	if (reel->tick >= 0)
 		close(reel->tick);
+	if (reel->asked >= 0)
+		close(reel->asked);
 	pthread_mutex_destroy(&reel->lock);
 	free(reel->hostname);
 	free(reel->labels);
@@ -169,6 +176,11 @@ void reel_stop(struct reel *reel)
 	/* it is full only if it was stopped already */
 	if (write(reel->stop, &one, sizeof(one)) < 0)
 		return;
+}
+
+void reel_turn(struct reel *reel)
+{
+	eventfd_write(reel->asked, 1);
 }
 
 static uint64_t unwritten(struct reel *reel)
@@ -188,14 +200,32 @@ static void add_unwritten(struct reel *reel, uint64_t samples)
 	pthread_mutex_unlock(&reel->lock);
 }
 
+/* Gives a film in memory away; what is not known of it is a loss of the next one. */
+static void take_film(struct closing *closing)
+{
+	struct reel *reel = closing->reel;
+	struct reel_taken taken = {.from = closing->from, .to = closing->now};
+	int err = film_close_taking(closing->film, closing->now, &taken.film, &taken.why);
+
+	if (err)
+		add_unwritten(reel, closing->samples);
+	reel->options.taken(reel->options.context, &taken);
+	free(closing);
+}
+
 static void *close_film(void *context)
 {
 	struct closing *closing = context;
 	struct reel *reel = closing->reel;
 	struct fail why = {0};
 	uint64_t written;
-	int err = film_close_counted(closing->film, closing->now, &written, &why);
+	int err;
 
+	if (reel->options.in_memory) {
+		take_film(closing);
+		return NULL;
+	}
+	err = film_close_counted(closing->film, closing->now, &written, &why);
 	if ((closing->why.err || err) && written < closing->samples)
 		add_unwritten(reel, closing->samples - written);
 	if (closing->why.err) {
@@ -238,6 +268,7 @@ static void end_film(struct reel *reel, const struct reel_film *film, uint64_t s
 	}
 	closing->reel = reel;
 	closing->film = film->writer;
+	closing->from = film->start;
 	closing->now = clock_ns();
 	closing->samples = samples - film->samples;
 	memcpy(closing->path, film->path, sizeof(closing->path));
@@ -286,7 +317,8 @@ static void retry_later(struct reel *reel, uint64_t now)
 static int make_film_here(struct reel *reel, struct reel_film *film, struct fail *why)
 {
 	struct new_film options = {
-		.path = film->is_kept ? film->path : NULL,
+		.path = film->is_kept && !reel->options.in_memory ? film->path : NULL,
+		.in_memory = film->is_kept && reel->options.in_memory,
 		.hostname = reel->hostname,
 		.labels = reel->labels,
 		.command = reel->command ? reel->command : "",
@@ -297,7 +329,8 @@ static int make_film_here(struct reel *reel, struct reel_film *film, struct fail
 
 	if (err)
 		return err;
-	film_keep_aside(film->writer);
+	if (!reel->options.in_memory)
+		film_keep_aside(film->writer);
 	film->start = begun.start;
 	film->wall_offset = begun.wall_offset;
 	wall = begun.start + (uint64_t)begun.wall_offset;
@@ -342,12 +375,13 @@ static int begin_film(struct reel *reel, struct reel_film *film)
 {
 	uint64_t wall_now = clock_ns() + (uint64_t)clock_wall_offset();
 	struct fail why = {0};
-	int err;
+	int err = 0;
 
 	memset(film, 0, sizeof(*film));
 	film->is_kept = true;
-	err = reel->options.next(reel->options.context, wall_now, film->path, sizeof(film->path),
-				 &why);
+	if (!reel->options.in_memory)
+		err = reel->options.next(reel->options.context, wall_now, film->path,
+					 sizeof(film->path), &why);
 	if (!err)
 		err = make_film(reel, film, &why);
 	if (err) {
@@ -461,13 +495,29 @@ static bool clock_was_set(const struct reel *reel)
 	return difference > CLOCK_SET_NS || difference < -CLOCK_SET_NS;
 }
 
+/* Of one in memory: it has as much as it may have, or another one is asked for. */
+static bool is_enough(struct reel *reel)
+{
+	uint64_t bytes = film_size(reel->film.writer);
+	bool is_asked = reel->is_asked;
+
+	reel->is_asked = false;
+	if (!reel->options.in_memory)
+		return is_asked;
+	if (reel->options.grows)
+		reel->options.grows(reel->options.context, bytes);
+	return is_asked || bytes > reel->options.bytes_max;
+}
+
 static int each_second(struct reel *reel, uint64_t now, struct fail *why)
 {
 	tell(reel);
 	if (!reel->film.is_kept)
 		return now >= reel->retry_at ? retry(reel, now, why) : 0;
 	look_if_it_works(reel, now);
-	return now >= reel->film.end || clock_was_set(reel) ? turn_in_time(reel, now, why) : 0;
+	return is_enough(reel) || now >= reel->film.end || clock_was_set(reel)
+		       ? turn_in_time(reel, now, why)
+		       : 0;
 }
 
 static int take(struct reel *reel, struct fail *why)
@@ -482,7 +532,7 @@ static int take(struct reel *reel, struct fail *why)
 	}
 	if (err)
 		return abandon(reel, &early, why);
-	if (now - reel->last_second < SECOND_NS && now < reel->film.end)
+	if (now - reel->last_second < SECOND_NS && now < reel->film.end && !reel->is_asked)
 		return 0;
 	reel->last_second = now;
 	return each_second(reel, now, why);
@@ -498,6 +548,8 @@ static bool await(struct reel *reel)
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.fd == reel->stop)
 			return false;
+		if (events[i].data.fd == reel->asked)
+			reel->is_asked = !eventfd_read(reel->asked, &ticks) || reel->is_asked;
 		if (events[i].data.fd == reel->tick &&
 		    read(reel->tick, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 			return false;

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "camera/camera.h"
+#include "film/writer.h"
 
 /*
  * A recording without an end: film after film, each of a span of time, no sample lost between two
@@ -17,6 +18,7 @@
  *	reel_run()	records, in a thread of its own, until reel_stop(); that thread must still
  *			be allowed to read other processes (CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH) and
  *			to use BPF (CAP_BPF, CAP_PERFMON); capabilities are per thread
+ *	reel_turn()	begins another film soon; from any thread
  *	reel_stop()	from any thread, or a signal handler
  *	reel_free()	when reel_run() has returned
  *
@@ -24,6 +26,13 @@
  * the next film, which is tried every few seconds. When the wall clock is set, a new film begins.
  */
 struct reel;
+
+/* A film in memory that is closed. */
+struct reel_taken {
+	struct film_bytes film;
+	uint64_t from, to; /* ns of the monotonic clock: what of the time it has */
+	struct fail why;   /* err: what kept it from being made; then film is all zero */
+};
 
 struct reel_options {
 	const struct camera_options
@@ -33,6 +42,17 @@ struct reel_options {
 	const char *hostname; /* null: that of the machine */
 	const char *labels;   /* film/labels.h; null: none */
 	const char *command;  /* the command line, for the film */
+	/*
+	 * Films are in memory: neither next nor done is called, but taken with each film that is
+	 * closed, whose bytes are its own from then on; by the thread that closes films. One whose
+	 * bytes were more than bytes_max when it was last looked at, each second, is closed before
+	 * its time.
+	 */
+	bool in_memory;
+	uint64_t bytes_max;
+	void (*taken)(void *context, const struct reel_taken *taken);
+	/* How many bytes the film that is recorded has now, about once a second. May be null. */
+	void (*grows)(void *context, uint64_t bytes);
 	/*
 	 * Where the next film goes, which begins at wall_now (ns since 1970): a path where nothing
 	 * is, its folder made. 0 or a negative errno with *why filled: tried again later. Called by
@@ -66,6 +86,7 @@ void reel_free(struct reel *reel); /* null is allowed */
  */
 int reel_run(struct reel *reel, struct fail *why);
 void reel_stop(struct reel *reel);
+void reel_turn(struct reel *reel);
 
 struct reel_statistics {
 	uint64_t samples;   /* taken since the start */

@@ -19,6 +19,7 @@
 #include "base/tokens.h"
 #include "cmd/serve_options.h"
 #include "host/drop.h"
+#include "host/flight.h"
 #include "host/keeper.h"
 #include "host/notify.h"
 #include "host/recorder.h"
@@ -41,6 +42,7 @@ struct serve {
 	struct buf command; /* the command line, for the films */
 
 	struct recorder *recorder; /* null: nothing is filmed */
+	struct flight *flight;	   /* null: there is no flight recorder */
 	struct store *store;
 	struct keeper *keeper;
 	struct server *server;
@@ -71,6 +73,64 @@ static int load_recorder(struct serve *serve, struct fail *why)
 	};
 
 	return recorder_new(&options, &serve->recorder, why);
+}
+
+/* The flight recorder */
+
+static int load_flight(struct serve *serve, struct fail *why)
+{
+	struct camera_flight *camera = &serve->options.camera;
+	const struct flight_options options = {
+		.selection = &camera->programs,
+		.events = &camera->events,
+		.host = serve->host,
+		.labels = serve->options.common.labels,
+		.command = (const char *)serve->command.at,
+		.time = camera->time,
+		.bytes = camera->bytes,
+		.after = camera->after,
+		.hour = camera->hour,
+	};
+	int err = camera->programs.name_count ? selection_check(&camera->programs, why) : 0;
+
+	if (!camera->events.count)
+		event_list_parse("threads", &camera->events, why);
+	return err || !camera->programs.name_count ? err
+						   : flight_new(&options, &serve->flight, why);
+}
+
+static int keep_flight(void *context, const char *reason, struct server_kept *to, struct fail *why)
+{
+	struct serve *serve = context;
+	struct flight_kept kept;
+	int err = flight_keep(serve->flight, reason, &kept, why);
+
+	if (!err) {
+		snprintf(to->path, sizeof(to->path), "%s", kept.path);
+		to->from = kept.from;
+		to->to = kept.to;
+	}
+	return err;
+}
+
+static void say_flight(void *context, struct server_camera *camera)
+{
+	struct serve *serve = context;
+	struct flight_state state;
+
+	flight_state(serve->flight, &state);
+	*camera = (struct server_camera){
+		.is_filming = state.is_filming,
+		.bytes = state.bytes,
+		.bytes_max = state.bytes_most,
+		.time = state.time,
+		.kept = state.kept,
+		.failed = state.failed,
+		.refused = state.refused,
+		.crowded = state.crowded,
+		.lost = state.lost,
+		.cpu_seconds = state.cpu_seconds,
+	};
 }
 
 static void say_recorder(void *context, struct server_recorder *recorder)
@@ -167,6 +227,8 @@ static void server_settings(struct serve *serve, const struct serve_options *opt
 		.spool = paths->spool,
 		.host = serve->host,
 		.recorder = serve->recorder ? say_recorder : NULL,
+		.camera = serve->flight ? say_flight : NULL,
+		.keep = serve->flight ? keep_flight : NULL,
 		.say = log_line,
 		.context = serve,
 		.limits.sender_bytes = options->sender_bytes,
@@ -229,11 +291,16 @@ static int start(struct serve *serve, struct fail *why)
 	int err = serve->options.no_record ? 0 : load_recorder(serve, why);
 
 	if (!err)
+		err = load_flight(serve, why);
+	if (!err)
 		err = become_user(&serve->options, why);
 	if (!err)
 		err = drop_to_recorder(also, why);
 	if (!err)
 		err = open_store(serve, why);
+	/* the last that was loaded first, as each gives back the priority that it found */
+	if (!err && serve->flight)
+		err = flight_start(serve->flight, serve->store, why);
 	if (!err && serve->recorder)
 		err = recorder_start(serve->recorder, why);
 	if (!err)
@@ -249,11 +316,15 @@ static int stop(struct serve *serve, struct fail *why)
 	int err;
 
 	notify("STOPPING=1");
+	flight_stop(serve->flight);
 	recorder_stop(serve->recorder);
 	keeper_stop(serve->keeper);
 	server_stop(serve->server);
 	err = recorder_join(serve->recorder, why);
+	if (flight_join(serve->flight, err ? &(struct fail){0} : why) && !err)
+		err = -EIO;
 	keeper_free(serve->keeper);
+	flight_free(serve->flight);
 	recorder_free(serve->recorder);
 	store_free(serve->store);
 	return err;

@@ -56,7 +56,7 @@ static const char help[] =
 	"      --service RULE        what services are called, e.g. 'unit=nginx*.service web'; may "
 	"be\n"
 	"                            repeated, the first that fits counts\n"
-	"\n"
+	"\n" CAMERA_HELP "\n"
 	"      --user NAME           becomes this user as soon as it films; films belong to that "
 	"user\n"
 	"      --config FILE         more of these options, one per line: 'keep-age = 14d'; the "
@@ -96,6 +96,7 @@ static const struct option long_options[] = {
 	{"no-record", no_argument, NULL, OPT_NO_RECORD},
 	{"read-open", no_argument, NULL, OPT_READ_OPEN},
 	{"sender-limit", required_argument, NULL, OPT_SENDER_LIMIT},
+	CAMERA_LONG_OPTIONS,
 	SETTINGS_COMMON,
 	{0},
 };
@@ -173,7 +174,10 @@ static int take_number(struct serve_options *o, int option, const char *value, s
 static int take_value(void *context, int option, const char *value, struct fail *why)
 {
 	struct serve_options *o = context;
+	int taken = camera_take_option(&o->camera, option, value, why);
 
+	if (taken <= 0)
+		return taken;
 	switch (option) {
 	case OPT_LISTEN:
 		return take_listen(o, value, why);
@@ -206,6 +210,8 @@ static int check(const struct serve_options *o)
 		return cmd_usage("serve", "--tls-cert and --tls-key need each other");
 	if (o->client_ca && !o->tls_certificate)
 		return cmd_usage("serve", "--tls-client-ca needs --tls-cert and --tls-key");
+	if (o->no_record && o->camera.programs.name_count)
+		return cmd_usage("serve", "--camera films, and --no-record films nothing");
 	if (!*o->store)
 		return cmd_usage("serve", "--store needs the name of a folder");
 	return 0;
@@ -231,6 +237,7 @@ int serve_options_read(int argc, char **argv, struct serve_options *o)
 		.keep_age = 7 * 86400000000000ull,
 		.keep_bytes = SERVE_KEEP_DEFAULT,
 		.sender_bytes = SENDER_BYTES,
+		.camera = camera_flight_usual(),
 		.common.frequency = 99,
 	};
 	status = cmd_read_settings(&settings, argc, argv);
@@ -240,6 +247,7 @@ int serve_options_read(int argc, char **argv, struct serve_options *o)
 void serve_options_free(struct serve_options *o)
 {
 	settings_free(&o->common);
+	camera_flight_free(&o->camera);
 	*o = (struct serve_options){0};
 }
 
@@ -249,6 +257,7 @@ void serve_options_say_kept(const struct serve_options *a, const struct serve_op
 		{"listen", a->port != b->port || settings_differ(a->address, b->address)},
 		{"store", settings_differ(a->store, b->store)},
 		{"no-record", a->no_record != b->no_record},
+		{"camera", !camera_flight_is_same(&a->camera, &b->camera)},
 		{"read-open", a->read_open != b->read_open},
 		/* other certificates are taken; whether there are any is a matter of the start */
 		{"tls-cert", !a->tls_certificate != !b->tls_certificate},

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/camera_options.h"
 #include "host/settings.h"
 
 /* What "stackcam serve" is told: by its command line, and by a file of the same options. */
@@ -17,6 +18,7 @@ struct serve_options {
 	bool no_record, read_open;
 	uint64_t sender_bytes; /* that a token may send in an hour; 0: no limit */
 	const char *tls_certificate, *tls_key, *client_ca; /* null: none */
+	struct camera_flight camera;
 	struct settings_common common;
 };
 

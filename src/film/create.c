@@ -118,29 +118,37 @@ static int make_way(const char *path, int *fd, struct fail *why)
 	return 0;
 }
 
-static int create_tables(const char *path)
+int film_create_tables(sqlite3 *db)
 {
-	sqlite3 *db = NULL;
 	unsigned int i;
 	char *setup;
-	int rc, err;
+	int rc;
 
 	setup = sqlite3_mprintf("PRAGMA page_size = %d; PRAGMA auto_vacuum = NONE;"
 				"PRAGMA journal_mode = OFF; BEGIN;"
 				"PRAGMA application_id = %d; PRAGMA user_version = %d",
 				FILM_PAGE_SIZE, FILM_APPLICATION_ID, FILM_SCHEMA_VERSION);
 	if (!setup)
-		return -ENOMEM;
-	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
-	if (rc == SQLITE_OK)
-		rc = film_sql_run(db, setup);
+		return SQLITE_NOMEM;
+	rc = film_sql_run(db, setup);
 	for (i = 0; rc == SQLITE_OK && i < film_table_count; i++)
 		rc = film_sql_run(db, film_tables[i].sql);
 	if (rc == SQLITE_OK)
 		rc = film_sql_run(db, "COMMIT");
+	sqlite3_free(setup);
+	return rc;
+}
+
+static int create_tables(const char *path)
+{
+	sqlite3 *db = NULL;
+	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
+	int err;
+
+	if (rc == SQLITE_OK)
+		rc = film_create_tables(db);
 	err = film_sql_errno(db, rc);
 	sqlite3_close(db);
-	sqlite3_free(setup);
 	return err;
 }
 

@@ -2,6 +2,8 @@
 #ifndef FILM_CREATE_H
 #define FILM_CREATE_H
 
+#include <sqlite3.h>
+
 #include "base/fail.h"
 
 /*
@@ -12,6 +14,9 @@
 
 /* Creates a film with its tables, all empty. What is there must be a film or empty, and goes. */
 int film_create_file(const char *path, char **absolute, int *fd, struct fail *why);
+
+/* The tables of a film in a database that has none. Returns SQLite's code. */
+int film_create_tables(sqlite3 *db);
 
 /* Opens a film that is there, to write to it. */
 int film_lock_file(const char *path, char **absolute, int *fd, struct fail *why);

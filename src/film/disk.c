@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "film/blocks.h"
+#include "film/create.h"
 #include "film/catalogue_blocks.h"
 
 /* Batches that wait for the disk may take this much memory; then the caller waits. */
@@ -28,7 +29,7 @@
 #define PAGES_ASIDE   4096
 
 struct film_disk {
-	char *path;
+	char *path; /* null: it is in memory */
 	int fd;
 	_Atomic uint64_t size;
 
@@ -135,6 +136,8 @@ static int reserve(struct film_disk *d, uint64_t size)
 {
 	struct stat st;
 
+	if (!d->path)
+		return 0;
 	if (fstat(d->fd, &st))
 		return -errno;
 	if ((uint64_t)st.st_size >= size)
@@ -181,7 +184,8 @@ static bool was_removed(struct film_disk *d)
 {
 	int moved = 0;
 
-	return sqlite3_file_control(d->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+	return d->path &&
+	       sqlite3_file_control(d->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
 	       moved;
 }
 
@@ -228,7 +232,7 @@ static int commit_batch(struct film_disk *d, struct film_batch *batch, struct fa
 		return fail_removed(d->path, why);
 	}
 	return fail_errno(why, err, "what was written until then can be read",
-			  "cannot write the film %s", d->path);
+			  "cannot write the film %s", d->path ? d->path : "in memory");
 }
 
 static struct film_batch *next_batch(struct film_disk *d)
@@ -363,19 +367,63 @@ static int start_thread(struct film_disk *d)
 	return err;
 }
 
-int film_disk_start(const char *path, int fd, struct film_disk **disk, struct fail *why)
+static struct film_disk *new_disk(void)
 {
 	struct film_disk *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->given, NULL);
+	pthread_cond_init(&d->taken, NULL);
+	d->last = &d->first;
+	d->fd = -1;
+	return d;
+}
+
+static int open_in_memory(struct film_disk *d)
+{
+	int rc = sqlite3_open_v2(":memory:", &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+				 NULL);
+
+	if (rc == SQLITE_OK)
+		rc = film_create_tables(d->db);
+	/* what fails for lack of memory is undone */
+	if (rc == SQLITE_OK)
+		rc = film_sql_run(d->db, "PRAGMA journal_mode = MEMORY");
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v3(d->db, "PRAGMA page_count", -1, SQLITE_PREPARE_PERSISTENT,
+					&d->page_count, NULL);
+	d->page_size = FILM_PAGE_SIZE;
+	return rc;
+}
+
+int film_disk_start_in_memory(struct film_disk **disk, struct fail *why)
+{
+	struct film_disk *d = new_disk();
+	int rc = d ? open_in_memory(d) : SQLITE_NOMEM;
+	int err = rc == SQLITE_OK ? 0 : -ENOMEM;
+
+	if (!err)
+		err = start_thread(d);
+	if (err) {
+		if (d)
+			free_disk(d);
+		return fail_errno(why, err, NULL, "cannot keep a film in memory");
+	}
+	*disk = d;
+	return 0;
+}
+
+int film_disk_start(const char *path, int fd, struct film_disk **disk, struct fail *why)
+{
+	struct film_disk *d = new_disk();
 	uint64_t size = 0;
 	struct stat st;
 	int err, rc;
 
 	if (!d)
 		return fail_errno(why, -ENOMEM, NULL, "cannot write the film %s", path);
-	pthread_mutex_init(&d->lock, NULL);
-	pthread_cond_init(&d->given, NULL);
-	pthread_cond_init(&d->taken, NULL);
-	d->last = &d->first;
 	d->path = strdup(path);
 	rc = d->path ? open_database(d) : SQLITE_NOMEM;
 	if (rc == SQLITE_OK)
@@ -432,17 +480,50 @@ static int make_single_file(struct film_disk *d, struct fail *why)
 			  "the film %s could not be made a single file", d->path);
 }
 
-int film_disk_close(struct film_disk *d, uint64_t *samples, struct fail *why)
+/* All that was given is written, and the thread has ended. */
+static void end_thread(struct film_disk *d)
 {
-	struct fail single = {0};
-	int fd = d->fd, err;
-
 	pthread_mutex_lock(&d->lock);
 	d->stop = true;
 	pthread_cond_signal(&d->given);
 	pthread_mutex_unlock(&d->lock);
 	pthread_join(d->thread, NULL);
-	make_single_file(d, &single);
+}
+
+void film_bytes_free(struct film_bytes *bytes)
+{
+	sqlite3_free(bytes->at);
+	*bytes = (struct film_bytes){0};
+}
+
+int film_disk_close_taking(struct film_disk *d, struct film_bytes *bytes, struct fail *why)
+{
+	sqlite3_int64 size = 0;
+	int err;
+
+	end_thread(d);
+	*bytes = (struct film_bytes){0};
+	if (!d->why.err) {
+		bytes->at = sqlite3_serialize(d->db, "main", &size, 0);
+		bytes->size = bytes->at ? (size_t)size : 0;
+		if (!bytes->at)
+			fail_errno(&d->why, -ENOMEM, NULL, "cannot keep a film in memory");
+	}
+	err = d->why.err;
+	if (err && why)
+		*why = d->why;
+	free_disk(d);
+	return err;
+}
+
+int film_disk_close(struct film_disk *d, uint64_t *samples, struct fail *why)
+{
+	struct fail single = {0};
+	int fd = d->fd, err;
+
+	end_thread(d);
+	if (d->path)
+		make_single_file(d, &single);
 	if (!d->why.err)
 		d->why = single;
 	err = d->why.err;
@@ -454,6 +535,7 @@ int film_disk_close(struct film_disk *d, uint64_t *samples, struct fail *why)
 	/*
 	 * not before SQLite is done: closing any descriptor of a file ends the locks of a process
 	 */
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return err;
 }

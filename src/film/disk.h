@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "film/batch.h"
+#include "film/writer.h"
 
 /*
  * The writer's end towards the disk: takes batches from the one thread that fills them and writes
@@ -21,6 +22,9 @@ struct film_disk;
  * its tables already; starts the thread. On failure nothing was taken over.
  */
 int film_disk_start(const char *path, int fd, struct film_disk **disk, struct fail *why);
+
+/* The same of a film that is in memory, as a database without a file. */
+int film_disk_start_in_memory(struct film_disk **disk, struct fail *why);
 
 /*
  * Takes over batch and returns, without waiting for the disk unless wait is set or so much is
@@ -37,6 +41,9 @@ void film_disk_keep_aside(struct film_disk *disk);
  * not null, gets how many samples stand in the film.
  */
 int film_disk_close(struct film_disk *disk, uint64_t *samples, struct fail *why);
+
+/* The same of one in memory: *bytes gets what the file would hold. */
+int film_disk_close_taking(struct film_disk *disk, struct film_bytes *bytes, struct fail *why);
 
 /* Bytes of the film after the last commit. */
 uint64_t film_disk_size(const struct film_disk *disk);

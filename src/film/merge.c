@@ -35,6 +35,7 @@ struct merged_loss {
 
 struct film_merge {
 	char *path;
+	const char *labels;	/* of the film that is made; null: those of the films */
 	struct film_writer *to; /* null: nothing was added yet */
 	struct merge_ids ids;
 	struct film_info info; /* of the first film, its times and cpus of all */
@@ -64,6 +65,11 @@ int film_merge_begin(const char *path, struct film_merge **result, struct fail *
 	return 0;
 }
 
+void film_merge_label(struct film_merge *merge, const char *labels)
+{
+	merge->labels = labels;
+}
+
 static void free_merge(struct film_merge *merge)
 {
 	merge_ids_free(&merge->ids);
@@ -87,6 +93,7 @@ static const char *keep(struct film_merge *merge, const char *s, bool *ok)
 /* What the first film says of its machine, all must say. */
 static int begin(struct film_merge *merge, const struct film_info *first, struct fail *why)
 {
+	struct film_info info;
 	bool ok = true;
 	int err;
 
@@ -99,7 +106,10 @@ static int begin(struct film_merge *merge, const struct film_info *first, struct
 	merge->info.labels = keep(merge, first->labels, &ok);
 	if (!ok)
 		return fail_errno(why, -ENOMEM, NULL, "cannot merge films");
-	err = film_create(merge->path, &merge->info, &merge->to, why);
+	info = merge->info;
+	if (merge->labels)
+		info.labels = merge->labels;
+	err = film_create(merge->path, &info, &merge->to, why);
 	if (err)
 		return err;
 	merge->to->block_span = BLOCK_SPAN;

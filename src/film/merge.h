@@ -23,6 +23,12 @@ struct film_merge;
 int film_merge_begin(const char *path, struct film_merge **merge, struct fail *why);
 
 /*
+ * Before the first film is added: what the labels of the film that is made are, whatever the films
+ * say, which must all say the same. They must live until film_merge_end().
+ */
+void film_merge_label(struct film_merge *merge, const char *labels);
+
+/*
  * Adds all of a film. Those of a machine are to be given in order of wall time. After an error the
  * film at path holds a part of it: only film_merge_end() without keeping it is right. -EINVAL:
  * films of another machine or with other labels; -ERANGE: its clock says that it is older than

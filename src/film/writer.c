@@ -112,15 +112,30 @@ static void hand_packed(struct film_writer *w)
 	memset(&w->packed_threads, 0, sizeof(w->packed_threads));
 }
 
+static int last_commit(struct film_writer *w, uint64_t now, struct fail *why)
+{
+	film_names_settled(w);
+	hand_packed(w);
+	return film_commit(w, now, true, why);
+}
+
+int film_close_taking(struct film_writer *w, uint64_t now, struct film_bytes *bytes,
+		      struct fail *why)
+{
+	int err = last_commit(w, now, why);
+	int closed = film_disk_close_taking(w->disk, bytes, err ? NULL : why);
+
+	free_writer(w);
+	return err ? err : closed;
+}
+
 int film_close_counted(struct film_writer *w, uint64_t now, uint64_t *samples, struct fail *why)
 {
 	int err, closed;
 
 	if (samples)
 		*samples = 0;
-	film_names_settled(w);
-	hand_packed(w);
-	err = film_commit(w, now, true, why);
+	err = last_commit(w, now, why);
 	closed = w->disk ? film_disk_close(w->disk, samples, err ? NULL : why) : 0;
 	free_writer(w);
 	return err ? err : closed;
@@ -189,6 +204,24 @@ static void put_info(struct film_writer *w, const struct film_info *info)
 	film_put_row(rows, FILM_ROW_META_NUMBER, "wall_offset", (uint64_t)info->wall_offset);
 	if (info->labels)
 		put_labels(w, info->labels);
+}
+
+int film_create_in_memory(const struct film_info *info, struct film_writer **writer,
+			  struct fail *why)
+{
+	struct film_writer *w = new_writer();
+	int err;
+
+	if (!w)
+		return fail_errno(why, -ENOMEM, NULL, "cannot keep a film in memory");
+	err = film_disk_start_in_memory(&w->disk, why);
+	if (err) {
+		free_writer(w);
+		return err;
+	}
+	put_info(w, info);
+	*writer = w;
+	return 0;
 }
 
 int film_create(const char *path, const struct film_info *info, struct film_writer **writer,

@@ -27,6 +27,12 @@ struct film_writer;
 int film_create(const char *path, const struct film_info *info, struct film_writer **w,
 		struct fail *why);
 
+/*
+ * The same of a film in memory, which film_close_taking() gives as the bytes that its file would
+ * have; film_size() says how many there are by then.
+ */
+int film_create_in_memory(const struct film_info *info, struct film_writer **w, struct fail *why);
+
 uint32_t film_add_event(struct film_writer *w, const struct film_event *event);
 uint32_t film_add_process(struct film_writer *w, const struct film_process *process);
 uint32_t film_add_thread(struct film_writer *w, const struct film_thread *thread);
@@ -162,6 +168,17 @@ int film_close(struct film_writer *w, uint64_t now, struct fail *why);
  * commits that were finished, none of a film that someone removed.
  */
 int film_close_counted(struct film_writer *w, uint64_t now, uint64_t *samples, struct fail *why);
+
+/* A film that is not in a file. */
+struct film_bytes {
+	void *at;
+	size_t size;
+};
+void film_bytes_free(struct film_bytes *bytes); /* all zero is allowed */
+
+/* As film_close(), of a film in memory: *bytes is the caller's; all zero after an error. */
+int film_close_taking(struct film_writer *w, uint64_t now, struct film_bytes *bytes,
+		      struct fail *why);
 
 /* Bytes of the film on disk at the last commit. */
 uint64_t film_size(const struct film_writer *w);

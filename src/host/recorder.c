@@ -25,7 +25,7 @@
 
 struct recorder {
 	struct recorder_options options;
-	struct selection selection;
+	struct selection everything;
 	struct camera_options camera;
 	struct sources_settings sources;
 	struct reel *reel;
@@ -69,19 +69,23 @@ static int load(struct recorder *recorder, struct fail *why)
 		.command = options->command,
 		.next = options->next,
 		.done = options->done,
+		.in_memory = options->in_memory,
+		.bytes_max = options->bytes_max,
+		.taken = options->taken,
+		.grows = options->grows,
 		.trouble = tell_trouble,
 		.works = tell_works,
 		.context = options->context,
 	};
 
-	recorder->selection.whole_machine = true;
+	recorder->everything.whole_machine = true;
 	recorder->sources = sources_settings_usual();
 	sources_turn_on_list(&recorder->sources, options->events);
 	sources_set_value(&recorder->sources, "frequency", options->frequency);
 	sources_set_value(&recorder->sources, "wait-stacks", WAIT_STACKS);
 	sources_set_value(&recorder->sources, "fault-period", FAULT_PERIOD);
 	recorder->camera = (struct camera_options){
-		.selection = &recorder->selection,
+		.selection = options->selection ? options->selection : &recorder->everything,
 		.sources = &recorder->sources,
 		.names_soon = options->names_soon,
 		.tables_limit = TABLES_LIMIT,
@@ -119,7 +123,8 @@ static void *record(void *context)
 {
 	struct recorder *recorder = context;
 
-	pthread_setname_np(pthread_self(), "recorder");
+	pthread_setname_np(pthread_self(),
+			   recorder->options.thread ? recorder->options.thread : "recorder");
 	recorder->err = reel_run(recorder->reel, &recorder->failed);
 	eventfd_write(recorder->ended, 1);
 	return NULL;
@@ -132,6 +137,12 @@ int recorder_start(struct recorder *recorder, struct fail *why)
 	recorder->runs = !err;
 	setpriority(PRIO_PROCESS, 0, recorder->nice);
 	return err ? fail_errno(why, -err, NULL, "cannot start a thread") : 0;
+}
+
+void recorder_turn(struct recorder *recorder)
+{
+	if (recorder && recorder->runs)
+		reel_turn(recorder->reel);
 }
 
 void recorder_stop(struct recorder *recorder)
@@ -157,7 +168,6 @@ void recorder_free(struct recorder *recorder)
 	if (!recorder)
 		return;
 	reel_free(recorder->reel);
-	selection_free(&recorder->selection);
 	if (recorder->ended >= 0)
 		close(recorder->ended);
 	free(recorder);

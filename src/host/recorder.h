@@ -7,12 +7,13 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "camera/reel.h"
 #include "film/events.h"
 
 /*
- * The recorder of what runs for long: the whole machine is filmed, film after film (camera/reel.h),
- * in a thread of its own. That films cannot be written, and that they are again, it tells by itself
- * (host/say.h).
+ * The recorder of what runs for long: the machine, or some of its programs, are filmed, film after
+ * film (camera/reel.h), in a thread of its own. That films cannot be written, and that they are
+ * again, it tells by itself (host/say.h).
  *
  *	recorder_new()		loads and attaches, and raises the priority of the calling thread
  *	recorder_start()	starts the thread, which inherits that and the privileges of the
@@ -25,6 +26,8 @@ struct recorder;
 /* Strings must live as long as the recorder. next, done and context: as in struct reel_options. */
 struct recorder_options {
 	const struct event_list *events;
+	const struct selection *selection; /* null: the whole machine */
+	const char *thread;		   /* its name; null: recorder */
 	unsigned int frequency;
 	uint64_t span_ns; /* of a film */
 	bool aligned;	  /* films begin at multiples of the span in wall time, UTC */
@@ -32,6 +35,11 @@ struct recorder_options {
 	const char *hostname, *labels, *command;
 	int (*next)(void *context, uint64_t wall_now, char *path, size_t size, struct fail *why);
 	void (*done)(void *context, const char *path, int err, const struct fail *why);
+	/* films in memory: as in struct reel_options */
+	bool in_memory;
+	uint64_t bytes_max;
+	void (*taken)(void *context, const struct reel_taken *taken);
+	void (*grows)(void *context, uint64_t bytes);
 	void *context;
 };
 
@@ -41,6 +49,7 @@ int recorder_new(const struct recorder_options *options, struct recorder **recor
 int recorder_start(struct recorder *recorder, struct fail *why);
 
 /* All of these take null, and a recorder that was not started, too. */
+void recorder_turn(struct recorder *recorder); /* another film begins soon; from any thread */
 void recorder_stop(struct recorder *recorder);
 /* Returns 0, or with *why filled what ended it before it was stopped. */
 int recorder_join(struct recorder *recorder, struct fail *why);

@@ -42,6 +42,9 @@ route_function api_export;
 /* api_marks.c */
 route_function api_marks, api_take_mark;
 
+/* api_keep.c */
+route_function api_keep;
+
 /* api_films.c */
 route_function api_take_film;
 

@@ -27,6 +27,29 @@ static void put_recorder(struct json *j, const struct server_recorder *recorder)
 	json_close(j, '}');
 }
 
+static void put_camera(struct json *j, const struct server_state *state)
+{
+	struct server_camera camera;
+
+	if (!state->camera) {
+		json_null(j, "camera");
+		return;
+	}
+	state->camera(state->context, &camera);
+	json_open(j, "camera", '{');
+	json_bool(j, "filming", camera.is_filming);
+	json_u64(j, "bytes", camera.bytes);
+	json_u64(j, "bytes_max", camera.bytes_max);
+	json_u64(j, "time", camera.time);
+	json_u64(j, "kept", camera.kept);
+	json_u64(j, "failed", camera.failed);
+	json_u64(j, "refused", camera.refused);
+	json_u64(j, "crowded", camera.crowded);
+	json_u64(j, "lost", camera.lost);
+	json_double(j, "cpu_seconds", camera.cpu_seconds);
+	json_close(j, '}');
+}
+
 static void put_store(struct json *j, const struct store_status *status)
 {
 	json_open(j, "store", '{');
@@ -104,6 +127,7 @@ int api_status(const struct http_request *request, struct answer *answer, struct
 	json_bool(&j, "one_film", state->one_film);
 	json_bool(&j, "read_only", !state->spool);
 	put_recorder(&j, &recorder);
+	put_camera(&j, state);
 	json_open(&j, "process", '{');
 	json_double(&j, "cpu_seconds", own_cpu_seconds());
 	json_u64(&j, "rss_bytes", own_rss_bytes());

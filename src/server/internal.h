@@ -26,6 +26,8 @@ struct server_state {
 	bool one_film;
 	uint64_t started; /* ns since 1970 */
 	void (*recorder)(void *context, struct server_recorder *recorder);
+	void (*camera)(void *context, struct server_camera *camera);
+	int (*keep)(void *context, const char *reason, struct server_kept *kept, struct fail *why);
 	void (*say)(void *context, const char *words); /* may be null */
 	void *context;
 	atomic_uint_fast64_t spooled; /* numbers files in the spool */

@@ -38,6 +38,7 @@ const struct route routes[] = {
 	 .answer = api_take_film},
 	{"POST", "/api/v1/marks", .body = ROUTE_IN_MEMORY, .body_max = URL_LENGTH_MAX / 2,
 	 .lane = LANE_PUSH, .answer = api_take_mark},
+	{"POST", "/api/v1/keep", .lane = LANE_PUSH, .answer = api_keep},
 	{"POST", "/ingest", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH, .answer = push_ingest},
 	{"POST", "/push.v1.PusherService/Push", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH,
 	 .answer = push_pusher},

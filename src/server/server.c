@@ -469,6 +469,8 @@ static int fill_state(struct server_state *state, const struct server_options *o
 	state->store = options->store;
 	state->one_film = options->one_film;
 	state->recorder = options->recorder;
+	state->camera = options->camera;
+	state->keep = options->keep;
 	state->say = options->say;
 	state->context = options->context;
 	state->host = strdup(options->host ? options->host : "");

@@ -22,6 +22,21 @@ struct server_recorder {
 	uint32_t frequency;	/* samples per second and CPU */
 };
 
+/* The flight recorder of this machine. */
+struct server_camera {
+	bool is_filming;
+	uint64_t bytes, bytes_max; /* of films in memory, now and at most so far */
+	uint64_t time;		   /* ns that they have */
+	uint64_t kept, failed, refused, crowded, lost; /* as in host/flight.h */
+	double cpu_seconds;			       /* of the thread that records */
+};
+
+/* A film that it has kept. */
+struct server_kept {
+	char path[4096];
+	uint64_t from, to; /* ns since 1970 */
+};
+
 /* 0 stands for the number behind each. */
 struct server_limits {
 	uint32_t connections;	  /* 1200; one in six is for those that have shown a token */
@@ -67,6 +82,11 @@ struct server_options {
 
 	/* Called from any thread; null: nothing is filmed. */
 	void (*recorder)(void *context, struct server_recorder *recorder);
+	void (*camera)(void *context, struct server_camera *camera);
+	/*
+	 * Keeps what the flight recorder has, and waits for that; any thread. Null: there is none.
+	 */
+	int (*keep)(void *context, const char *reason, struct server_kept *kept, struct fail *why);
 	/*
 	 * Called from any thread with a line for the log, some times a minute at most; null:
 	 * nothing is said.

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "store/keep.h"
 #include "store/room.h"
 
 /* The folder is read again now and then: someone may have put or removed a film. */
@@ -187,6 +188,8 @@ int store_open(const struct store_options *options, struct store **result, struc
 		fail_errno(why, err, NULL, "cannot read %s/marks", store->path);
 	if (!err)
 		err = store_open_index(store, &store->index, why);
+	if (!err)
+		store_keep_clean(store);
 	if (!err)
 		err = store_recover_merge(store, why);
 	if (!err)

@@ -66,6 +66,13 @@ class Serving:
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)
 
+    def post(self, path, allows):
+        """What it answers to an empty body, with the token of that kind."""
+        request = urllib.request.Request(f"{self.url}/api/v1/{path}", data=b"", method="POST")
+        request.add_header("Authorization", f"Bearer {self.made_token(allows)}")
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return json.load(answer)
+
     def made_token(self, allows):
         if self.tokens.exists():
             return re.search(rf"^(\S+) {allows}$", self.tokens.read_text(), re.MULTILINE)[1]

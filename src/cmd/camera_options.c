@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cmd/camera_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define SECOND_NS   1000000000ull
+
+#define TIME_USUAL  (120 * SECOND_NS)
+#define TIME_MIN    (4 * SECOND_NS)
+#define TIME_MAX    (3600 * SECOND_NS)
+#define BYTES_USUAL (64u << 20)
+#define BYTES_MIN   (8u << 20)
+#define BYTES_MAX   (4ull << 30)
+#define AFTER_USUAL (5 * SECOND_NS)
+#define AFTER_MAX   (60 * SECOND_NS)
+#define HOUR_USUAL  6
+#define HOUR_MAX    1000
+
+struct camera_flight camera_flight_usual(void)
+{
+	return (struct camera_flight){
+		.time = TIME_USUAL,
+		.bytes = BYTES_USUAL,
+		.after = AFTER_USUAL,
+		.hour = HOUR_USUAL,
+	};
+}
+
+void camera_flight_free(struct camera_flight *flight)
+{
+	selection_free(&flight->programs);
+	*flight = (struct camera_flight){0};
+}
+
+bool camera_flight_is_same(const struct camera_flight *a, const struct camera_flight *b)
+{
+	const struct selection *x = &a->programs, *y = &b->programs;
+	bool same = x->name_count == y->name_count && a->time == b->time && a->bytes == b->bytes &&
+		    a->after == b->after && a->hour == b->hour;
+
+	for (size_t i = 0; same && i < x->name_count; i++)
+		same = !strcmp(x->names[i], y->names[i]);
+	return same &&
+	       (!a->events.count || !b->events.count || event_list_is_same(&a->events, &b->events));
+}
+
+static int take_time(const char *option, const char *value, uint64_t least, uint64_t most,
+		     uint64_t *to, struct fail *why)
+{
+	uint64_t ns;
+
+	if (text_parse_time(value, SECOND_NS, &ns) || ns < least || ns > most)
+		return fail(why, -EINVAL, NULL, "%s takes a time from %llus to %llus, not '%s'",
+			    option, (unsigned long long)(least / SECOND_NS),
+			    (unsigned long long)(most / SECOND_NS), value);
+	*to = ns;
+	return 0;
+}
+
+int camera_take_option(struct camera_flight *flight, int option, const char *value,
+		       struct fail *why)
+{
+	uint64_t number;
+
+	switch (option) {
+	case OPTION_CAMERA:
+		return selection_add_name(&flight->programs, value, why);
+	case OPTION_CAMERA_EVENTS:
+		flight->events = (struct event_list){0};
+		return event_list_parse(value, &flight->events, why);
+	case OPTION_CAMERA_TIME:
+		return take_time("--camera-time", value, TIME_MIN, TIME_MAX, &flight->time, why);
+	case OPTION_CAMERA_AFTER:
+		return take_time("--camera-after", value, 0, AFTER_MAX, &flight->after, why);
+	case OPTION_CAMERA_MEMORY:
+		if (text_parse_bytes(value, &number) || number < BYTES_MIN || number > BYTES_MAX)
+			return fail(why, -EINVAL, NULL,
+				    "--camera-memory takes a size from 8MB to 4GB, not '%s'",
+				    value);
+		flight->bytes = number;
+		return 0;
+	case OPTION_CAMERA_HOURLY:
+		if (text_parse_u64(value, 0, HOUR_MAX, &number))
+			return fail(why, -EINVAL, NULL,
+				    "--camera-hourly takes a number up to %d, not '%s'", HOUR_MAX,
+				    value);
+		flight->hour = (unsigned int)number;
+		return 0;
+	default:
+		return 1;
+	}
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_CAMERA_OPTIONS_H
+#define CMD_CAMERA_OPTIONS_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "film/events.h"
+#include "process/select.h"
+
+/* What a verb is told of its flight recorder (host/flight.h). */
+struct camera_flight {
+	struct selection programs; /* names of processes; none: there is no flight recorder */
+	struct event_list events;
+	uint64_t time, bytes, after;
+	unsigned int hour;
+};
+
+enum {
+	OPTION_CAMERA = 768,
+	OPTION_CAMERA_EVENTS,
+	OPTION_CAMERA_TIME,
+	OPTION_CAMERA_MEMORY,
+	OPTION_CAMERA_AFTER,
+	OPTION_CAMERA_HOURLY,
+};
+
+/* For the table of options of a verb. */
+#define CAMERA_LONG_OPTIONS                                                       \
+	{"camera", required_argument, NULL, OPTION_CAMERA},                       \
+		{"camera-events", required_argument, NULL, OPTION_CAMERA_EVENTS}, \
+		{"camera-time", required_argument, NULL, OPTION_CAMERA_TIME},     \
+		{"camera-memory", required_argument, NULL, OPTION_CAMERA_MEMORY}, \
+		{"camera-after", required_argument, NULL, OPTION_CAMERA_AFTER},   \
+	{                                                                         \
+		"camera-hourly", required_argument, NULL, OPTION_CAMERA_HOURLY    \
+	}
+
+/* For its help. */
+#define CAMERA_HELP                                                                                \
+	"The flight recorder:\n"                                                                   \
+	"      --camera GLOB         films every thread of processes of this name all the time, "  \
+	"in\n"                                                                                     \
+	"                            memory, and keeps the last minutes when something happens, "  \
+	"or at\n"                                                                                  \
+	"                            'stackcam keep'; may be repeated\n"                           \
+	"      --camera-events LIST  what is filmed of them (default threads)\n"                   \
+	"      --camera-time TIME    how much is kept (default 2m)\n"                              \
+	"      --camera-memory SIZE  what films may take in memory (default 64MB); the oldest "    \
+	"go first\n"                                                                               \
+	"      --camera-after TIME   how long is filmed on when something happened (default "      \
+	"5s)\n"                                                                                    \
+	"      --camera-hourly N     films in an hour that are kept by themselves (default 6; 0: " \
+	"any)\n"
+
+struct camera_flight camera_flight_usual(void);
+void camera_flight_free(struct camera_flight *flight);
+
+/* Whether they film the same, in the same way. */
+bool camera_flight_is_same(const struct camera_flight *a, const struct camera_flight *b);
+
+/* 0, a negative errno with *why filled, or 1: it is none of these options. Strings are copied. */
+int camera_take_option(struct camera_flight *flight, int option, const char *value,
+		       struct fail *why);
+
+#endif

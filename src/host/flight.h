@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOST_FLIGHT_H
+#define HOST_FLIGHT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fail.h"
+#include "film/events.h"
+#include "process/select.h"
+#include "store/store.h"
+
+/*
+ * The flight recorder: some programs are filmed all the time, and the last minutes are in memory,
+ * as short films one after the other. When something happens, or on request, they become one film
+ * of the store.
+ *
+ *	flight_new()	loads and attaches, as recorder_new()
+ *	flight_start()	starts its threads, the first of which inherits the privileges of the moment
+ *	flight_keep()	keeps what there is, and waits until it is kept; from any thread
+ *	flight_stop()	both threads are to end; from any thread
+ *	flight_join()	awaits that
+ */
+struct flight;
+
+struct flight_options {
+	const struct selection *selection; /* must live as long as the flight recorder, as all */
+	const struct event_list *events;
+	const char *host, *labels, *command;
+	uint64_t time;	   /* ns that are kept at most */
+	uint64_t bytes;	   /* of memory that films take at most */
+	uint64_t after;	   /* ns that are filmed on when something happened, before it is kept */
+	unsigned int hour; /* films in an hour that are kept because something happened; 0: any */
+};
+
+/* *flight is null after an error. */
+int flight_new(const struct flight_options *options, struct flight **flight, struct fail *why);
+/* store: must live until flight_join(). */
+int flight_start(struct flight *flight, struct store *store, struct fail *why);
+
+/* These take null, too. */
+void flight_stop(struct flight *flight);
+/* Returns 0, or with *why filled what ended it before it was stopped. */
+int flight_join(struct flight *flight, struct fail *why);
+void flight_free(struct flight *flight);
+
+/* What was kept. */
+struct flight_kept {
+	char path[4096];
+	uint64_t from, to; /* ns since 1970 */
+};
+
+/*
+ * 0, or a negative errno with *why filled: -ENODATA: there is nothing that was not kept before;
+ * -ECANCELED: it was stopped.
+ */
+int flight_keep(struct flight *flight, const char *reason, struct flight_kept *kept,
+		struct fail *why);
+
+struct flight_state {
+	bool is_filming;
+	uint64_t bytes;	     /* of films in memory now, */
+	uint64_t bytes_most; /* and at most so far */
+	uint64_t time;	     /* ns that they have */
+	uint64_t kept;	     /* films, since the start */
+	uint64_t failed;     /* that could not be kept */
+	uint64_t refused;    /* what happened and was not kept, as too much had happened before */
+	uint64_t crowded;    /* films that had to go before their time, as memory was full */
+	uint64_t lost;	     /* samples */
+	double cpu_seconds;  /* of the thread that records */
+};
+void flight_state(struct flight *flight, struct flight_state *state);
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Films that were in memory become one film of the store. They lie in DIR/keeping while they are
+ * merged, for what reads a film reads a file.
+ */
+#include "store/keep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "film/labels.h"
+#include "film/merge.h"
+#include "store/marks.h"
+#include "store/room.h"
+
+#define FOLDER "keeping"
+
+enum {
+	FILMS_MAX = 4096, /* of which files may have been left */
+};
+
+static int part_path(const struct store *store, size_t number, char *to, size_t size)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), FOLDER "/%zu.film", number);
+	return store_path_of(store, name, to, size);
+}
+
+static void remove_parts(const struct store *store, size_t count)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < count && !part_path(store, i, path, sizeof(path)); i++) {
+		folder_remove_side_files(path);
+		unlink(path);
+	}
+	if (!store_path_of(store, FOLDER, path, sizeof(path)))
+		rmdir(path);
+}
+
+void store_keep_clean(const struct store *store)
+{
+	char path[PATH_MAX];
+
+	if (!store_path_of(store, FOLDER, path, sizeof(path)) && !access(path, F_OK))
+		remove_parts(store, FILMS_MAX);
+}
+
+static int write_part(const char *path, const struct film_bytes *film)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int err = fd < 0 ? -errno : file_write_all(fd, film->at, film->size);
+
+	if (fd >= 0 && close(fd) && !err)
+		err = -errno;
+	return err;
+}
+
+/* A character of a reason as it may stand in a label; n: its bytes, 0 if they are not text. */
+static const char *label_character(const char *c, size_t n, uint32_t point)
+{
+	if (!n)
+		return "?";
+	if (point < 0x20 || (point >= 0x7f && point < 0xa0))
+		return " ";
+	return point == ',' ? ";" : c;
+}
+
+/* The labels of the films, and the reason as one: of its text what fits in a label. */
+static int put_label(const struct store_keep *keep, char labels[FILM_LABELS_SIZE], struct fail *why)
+{
+	char label[sizeof(STORE_KEPT_LABEL) + FILM_LABEL_VALUE_MAX + 1] = STORE_KEPT_LABEL "=";
+	size_t at = strlen(label), left = strlen(keep->reason), n, length;
+
+	snprintf(labels, FILM_LABELS_SIZE, "%s", keep->labels ? keep->labels : "");
+	for (const char *c = keep->reason; left; c += n ? n : 1, left -= n ? n : 1) {
+		const char *as;
+		uint32_t point = 0;
+
+		n = text_utf8(c, left, &point);
+		as = label_character(c, n, point);
+		length = as == c ? n : 1;
+		if (at + length >= sizeof(label))
+			break;
+		memcpy(label + at, as, length);
+		at += length;
+	}
+	label[at] = 0;
+	return film_labels_add(labels, FILM_LABELS_SIZE, label, why);
+}
+
+static int add_part(struct film_merge *merge, const char *path, struct fail *why)
+{
+	struct film *film;
+	int err = film_open(path, &film, why);
+
+	if (err)
+		return err;
+	err = film_merge_add(merge, film, why);
+	film_free(film);
+	return err;
+}
+
+/* Each is in memory until it is in its file, and no longer. */
+static int merge_parts(const struct store *store, const struct store_keep *keep,
+		       struct film_merge *merge, struct fail *why)
+{
+	char path[PATH_MAX];
+	int err = 0;
+
+	for (size_t i = 0; !err && i < keep->count; i++) {
+		err = part_path(store, i, path, sizeof(path));
+		if (!err)
+			err = write_part(path, &keep->films[i]);
+		film_bytes_free(&keep->films[i]);
+		if (err)
+			return fail_errno(why, err, NULL, "cannot keep a film in %s", store->path);
+		err = add_part(merge, path, why);
+		unlink(path);
+	}
+	return err;
+}
+
+static int make_film(struct store *store, const struct store_keep *keep, const char *path,
+		     struct fail *why)
+{
+	char labels[FILM_LABELS_SIZE];
+	struct film_merge *merge = NULL;
+	int err = put_label(keep, labels, why);
+
+	if (!err && (err = folder_make(store->path, FOLDER "/")))
+		fail_errno(why, err, NULL, "cannot keep a film in %s", store->path);
+	if (!err)
+		err = film_merge_begin(path, &merge, why);
+	if (err)
+		return err;
+	film_merge_label(merge, labels);
+	err = merge_parts(store, keep, merge, why);
+	if (err) {
+		film_merge_end(merge, false, NULL);
+		return err;
+	}
+	return film_merge_end(merge, true, why);
+}
+
+int store_keep_mark(struct store *store, const char *host, uint64_t time, const char *reason,
+		    struct fail *why)
+{
+	char text[STORE_MARK_TEXT_MAX + 1];
+	struct store_mark mark = {
+		.time = time, .host = host, .service = "", .version = "", .text = text};
+
+	snprintf(text, sizeof(text), STORE_KEPT_MARK "%s", reason);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+	return store_mark(store, &mark, why);
+}
+
+int store_keep(struct store *store, const struct store_keep *keep, char *path, size_t size,
+	       struct fail *why)
+{
+	int err = keep->count ? store_film_path(store, keep->host, keep->start, path, size, why)
+			      : fail(why, -ENODATA, "try again in some seconds",
+				     "there is nothing to keep: all was kept before");
+
+	if (!err)
+		err = make_film(store, keep, path, why);
+	for (size_t i = 0; i < keep->count; i++)
+		film_bytes_free(&keep->films[i]);
+	if (keep->count)
+		remove_parts(store, keep->count);
+	return err ? err : store_keep_mark(store, keep->host, keep->time, keep->reason, why);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef STORE_KEEP_H
+#define STORE_KEEP_H
+
+#include "film/writer.h"
+#include "store/store.h"
+
+/* The label that a film has that was kept: why. */
+#define STORE_KEPT_LABEL "kept"
+/* How the text of a mark begins that names a film that was kept. */
+#define STORE_KEPT_MARK "kept: "
+
+/* Films of this machine that were in memory, and are to become one film of the store. */
+struct store_keep {
+	struct film_bytes *films; /* in the order of their time; freed, whatever comes of it */
+	size_t count;
+	const char *host;
+	const char *labels; /* that the films have, film/labels.h; null: none */
+	const char *reason; /* why, any text: a mark, and what of it fits a label */
+	uint64_t start;	    /* ns since 1970: when the first of them begins, … */
+	uint64_t time;	    /* … and when what is the reason happened */
+};
+
+/* path: becomes that of the film. Returns 0 or a negative errno with *why filled. */
+int store_keep(struct store *store, const struct store_keep *keep, char *path, size_t size,
+	       struct fail *why);
+
+/* A mark of one more thing that happened in the time of a film that was kept. */
+int store_keep_mark(struct store *store, const char *host, uint64_t time, const char *reason,
+		    struct fail *why);
+
+/* For store_open(): removes what one that was killed has left. */
+void store_keep_clean(const struct store *store);
+
+#endif
