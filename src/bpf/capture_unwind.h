@@ -246,31 +246,55 @@ static __always_inline void unwind_remember(struct unwind_walk *w, __u64 at)
 /* The bit that tells an address for words from the same one for a rule. */
 #define CAPTURE_IS_WORDS (1ull << 63)
 
+struct capture_words {
+	__u64 word[2];
+};
+
+__weak __noinline int capture_recall_words(struct capture_scratch *s, __u64 at,
+					   struct capture_words *words)
+{
+	struct rule_cache *cache = s ? capture_rule_cache(s) : NULL;
+	const struct rule_cache_place *known;
+
+	known = cache ? rule_cache_find(cache, &s->expected, at | CAPTURE_IS_WORDS,
+					s->walk.generation)
+		      : NULL;
+	if (!known || !words)
+		return 0;
+	words->word[0] = known->words[0];
+	words->word[1] = known->words[1];
+	return 1;
+}
+
+__weak __noinline int capture_remember_words(struct capture_scratch *s, __u64 at, __u64 first,
+					     __u64 second)
+{
+	struct rule_cache *cache = s ? capture_rule_cache(s) : NULL;
+	struct rule_cache_place *known;
+
+	if (!cache)
+		return 0;
+	known = rule_cache_take(cache, &s->expected, at | CAPTURE_IS_WORDS, s->walk.generation);
+	known->words[0] = first;
+	known->words[1] = second;
+	return 1;
+}
+
 static __always_inline void unwind_recall_words(const struct unwind_walk *w, __u64 at,
 						__u64 words[2])
 {
-	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
-	struct rule_cache *cache = capture_rule_cache(s);
-	const struct rule_cache_place *known;
+	struct capture_words found = {};
 
-	known = cache ? rule_cache_find(cache, &s->expected, at | CAPTURE_IS_WORDS, w->generation)
-		      : NULL;
-	words[0] = known ? known->words[0] : 0;
-	words[1] = known ? known->words[1] : 0;
+	capture_recall_words((void *)w - offsetof(struct capture_scratch, walk), at, &found);
+	words[0] = found.word[0];
+	words[1] = found.word[1];
 }
 
 static __always_inline void unwind_remember_words(const struct unwind_walk *w, __u64 at,
 						  __u64 first, __u64 second)
 {
-	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
-	struct rule_cache *cache = capture_rule_cache(s);
-	struct rule_cache_place *known;
-
-	if (!cache)
-		return;
-	known = rule_cache_take(cache, &s->expected, at | CAPTURE_IS_WORDS, w->generation);
-	known->words[0] = first;
-	known->words[1] = second;
+	capture_remember_words((void *)w - offsetof(struct capture_scratch, walk), at, first,
+			       second);
 }
 
 /* The steps of the runtimes, in runtimes.bpf.c: verified once each, not at each call. */
