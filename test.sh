@@ -97,9 +97,9 @@ meson_tests()
 		echo "failed $name-build" >>$results/checks
 }
 
-# What is filmed keeps one CPU busy, and there is a worker for each; the tests of a file share what they film, and stay
-# together.
-workers=(-n "$(nproc)" --dist loadfile)
+# What is filmed keeps one CPU busy, but a third of its time a test waits, so that there is one worker more than CPUs; the
+# tests of a file share what they film, and stay together.
+workers=(-n $(($(nproc) + 1)) --dist loadfile)
 
 # end_to_end NAME OPTION…: a run of pytest.
 end_to_end()
@@ -157,11 +157,24 @@ run_behind()
 	fi
 }
 
-# Nothing waits for it but the end.
+# await NAME: waits for what runs beside, which is no child of the shell that asks.
+await()
+{
+	tail -f /dev/null -s 1 --pid="${besides[$1]}"
+}
+
+# Nothing waits for these but the end.
+run_sanitized_behind()
+{
+	chrt --idle --pid 0 $BASHPID
+	await behind
+	part unit "unit, sanitized" run_unit_sanitized
+	part replay replay run_replay
+}
+
 run_tidy_behind()
 {
-	# until the build has ended, which is no child of this shell
-	tail -f /dev/null -s 1 --pid="${besides[behind]}"
+	await sanitized
 	if wants tidy; then
 		check tidy run_tidy $all_sources
 	elif wants lint; then
@@ -177,7 +190,7 @@ run_unit()
 
 run_unit_sanitized()
 {
-	meson_tests build-fuzz unit-sanitized --suite unit --timeout-multiplier 3
+	meson_tests build-fuzz unit-sanitized --suite unit --timeout-multiplier 10
 }
 
 run_e2e()
@@ -260,15 +273,15 @@ run_all()
 	part lint lint run_lint
 	part unit unit run_unit
 	beside behind run_behind
+	beside sanitized run_sanitized_behind
 	beside tidy run_tidy_behind
 	part e2e e2e run_e2e
 	ended behind
 	# A machine under qemu keeps one CPU busy, no more.
 	wants kernels && beside kernels run_kernels
-	part unit "unit, sanitized" run_unit_sanitized
-	part replay replay run_replay
 	part e2e "e2e, sanitized" run_e2e_sanitized
 	wants kernels && ended kernels
+	ended sanitized
 	ended tidy
 	part e2e "e2e, again what failed" run_again
 	part fuzz fuzz run_fuzz
