@@ -8,7 +8,7 @@ build_packages="
 	clang llvm bpftool libbpf-dev
 	libelf-dev libdw-dev libdebuginfod-dev libiberty-dev
 	libcapstone-dev libpcre2-dev
-	libmicrohttpd-dev libgnutls28-dev libcurl4-gnutls-dev libjansson-dev
+	libmicrohttpd-dev libgnutls28-dev libcurl4-gnutls-dev libjansson-dev libnghttp2-dev
 	libzstd-dev zlib1g-dev liblzma-dev libsqlite3-dev
 	libcmocka-dev
 "
@@ -23,7 +23,7 @@ test_packages="
 	linux-perf
 	lua5.1 lua5.2 lua5.3 lua5.4 liblua5.1-0 liblua5.4-0 luajit
 	openjdk-17-jdk-headless
-	redis-tools
+	redis-tools nghttp2-server nghttp2-client curl python3-grpcio
 	nodejs node-acorn node-cjs-module-lexer node-undici libuv1
 	chromium chromium-driver python3-selenium
 	busybox-static cpio qemu-system-x86

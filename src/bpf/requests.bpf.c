@@ -155,6 +155,8 @@ static __always_inline __u32 wanted(struct requests_socket *socket,
 		socket->strange = seems ? 0 : socket->strange + 1;
 		*tell = seems;
 	}
+	if (requests_wants_all(socket->protocol))
+		return REQUESTS_COPY_MAX;
 	if (socket->protocol != REQUESTS_HTTP)
 		return direction == socket->asks ? REQUESTS_COPY_MAX : REQUESTS_COPY_FIRST;
 	if (seems == REQUESTS_HTTP)
@@ -231,6 +233,41 @@ static __always_inline void send(struct requests_call *call)
 		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
 }
 
+/* A call whose data goes into several records. */
+struct pieces {
+	struct requests_call *call;
+	__u32 at, length;
+};
+
+static long send_piece(__u32 i, void *context)
+{
+	struct pieces *pieces = context;
+	struct requests_call *call = pieces->call;
+	struct requests_record *record = &call->record;
+	__u32 rest = pieces->length - pieces->at;
+
+	if (!rest)
+		return 1;
+	requests_call_copy(call, pieces->at, rest < REQUESTS_COPY_MAX ? rest : REQUESTS_COPY_MAX);
+	record->offset += record->length;
+	record->length =
+		rest > REQUESTS_COPY_MAX && i + 2 < REQUESTS_PIECES_MAX ? REQUESTS_COPY_MAX : rest;
+	record->copied = call->copied < record->length ? call->copied : record->length;
+	send(call);
+	pieces->at += record->length;
+	return 0;
+}
+
+static __always_inline void send_pieces(struct requests_call *call)
+{
+	struct requests_record *record = &call->record;
+	struct pieces pieces = {call, record->copied, record->length};
+
+	record->length = record->copied;
+	send(call);
+	bpf_loop(REQUESTS_PIECES_MAX - 1, send_piece, &pieces, 0);
+}
+
 /* Of a connection whose beginning of messages are to be found. */
 static __always_inline void look(struct requests_call *call, struct requests_socket *socket,
 				 __u32 direction, __u32 length, bool turned,
@@ -243,16 +280,17 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 	call->copied = 0;
 	if (length) {
 		requests_call_find(call);
-		requests_call_copy(call,
+		requests_call_copy(call, 0,
 				   length < REQUESTS_COPY_FIRST ? length : REQUESTS_COPY_FIRST);
 		want = wanted(socket, call, direction, length, turned, &tell);
 	}
 	if (!tell || !socket->protocol)
 		return;
-	if (want > REQUESTS_COPY_FIRST && call->copied == REQUESTS_COPY_FIRST)
-		requests_call_copy(call, want);
+	/* behind what was moved, a buffer's pages need not be there */
 	if (want > length)
 		want = length;
+	if (want > REQUESTS_COPY_FIRST && call->copied == REQUESTS_COPY_FIRST)
+		requests_call_copy(call, 0, want);
 	fill(record, socket, direction, length);
 	identify(record, socket, direction, answer);
 	record->copied = call->copied < want ? call->copied : want;
@@ -260,6 +298,11 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 		record->flags |= REQUESTS_NO_CALL;
 	else if (call->count && call->copied < want && call->copied < REQUESTS_COPY_MAX)
 		record->flags |= REQUESTS_UNREAD;
+	if (requests_wants_all(socket->protocol) && length > REQUESTS_COPY_MAX &&
+	    call->copied == REQUESTS_COPY_MAX) {
+		send_pieces(call);
+		return;
+	}
 	if (record->copied < length && length >= REQUESTS_TAIL)
 		record->has_tail = requests_call_tail(call, length);
 	send(call);

@@ -13,9 +13,15 @@ enum {
 	REQUESTS_CLOSED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 1),
 };
 
-/* The most bytes that are copied of one call, and what is tried first. A power of two. */
+/* The most bytes that are copied into one record, and what is tried first. Powers of two. */
 #define REQUESTS_COPY_MAX   4096
 #define REQUESTS_COPY_FIRST 512
+
+/*
+ * The most records of one call. Of protocols whose messages can begin anywhere, all that fits into
+ * them is copied.
+ */
+#define REQUESTS_PIECES_MAX 16
 
 /* The last bytes of what a call received or sent, where not all of it was copied. */
 #define REQUESTS_TAIL 8
@@ -26,6 +32,7 @@ enum requests_protocol {
 	REQUESTS_HTTP,
 	REQUESTS_REDIS,
 	REQUESTS_POSTGRESQL,
+	REQUESTS_HTTP2,
 };
 
 enum requests_flag {

@@ -55,15 +55,17 @@ struct user_message {
 	__u64 count;
 };
 
-/* The most pieces of a message that are looked at. */
-#define REQUESTS_VECTORS 8
+/* Pieces of a message that are held at once; a power of two. And the most of one call. */
+#define REQUESTS_VECTORS     32
+#define REQUESTS_VECTORS_MAX 1024
 
 struct requests_call {
 	__u64 busy;
 	__u32 count; /* of vectors; 0: it is no call whose memory can be found */
 	__u32 copied;
 	__u32 of_file; /* it moves data from a file, which no head is in */
-	__u32 unused;
+	__u32 window;  /* the number of the first one that is held */
+	__u64 all;     /* where the program has them; 0: just one */
 	struct user_vector vectors[REQUESTS_VECTORS];
 	struct requests_record record;
 	__u8 data[2 *
@@ -92,16 +94,38 @@ static __always_inline void requests_call_end(struct requests_call *call)
 	__sync_lock_test_and_set(&call->busy, 0);
 }
 
-static __always_inline void find_vectors(struct requests_call *call, const void *at, __u64 count)
+/* Holds those of a call from one on. False: they cannot be read. */
+static __always_inline bool hold_vectors(struct requests_call *call, __u32 from)
 {
+	__u64 count = call->count - from;
 	__u32 size;
 
 	if (count > REQUESTS_VECTORS)
 		count = REQUESTS_VECTORS;
 	size = (__u32)count * sizeof(struct user_vector);
-	if (!size || size > sizeof(call->vectors) || bpf_probe_read_user(call->vectors, size, at))
-		return;
-	call->count = count;
+	call->window = from;
+	return size && size <= sizeof(call->vectors) &&
+	       !bpf_probe_read_user(call->vectors, size,
+				    (void *)(call->all + from * sizeof(struct user_vector)));
+}
+
+static __always_inline void find_vectors(struct requests_call *call, const void *at, __u64 count)
+{
+	call->all = (__u64)at;
+	call->count = count > REQUESTS_VECTORS_MAX ? REQUESTS_VECTORS_MAX : count;
+	if (!count || !hold_vectors(call, 0))
+		call->count = 0;
+}
+
+/* One of them; null: there is none, or it cannot be read. */
+static __always_inline const struct user_vector *vector_at(struct requests_call *call, __u32 i)
+{
+	if (i >= call->count)
+		return NULL;
+	if (call->window != (i & ~(REQUESTS_VECTORS - 1)) &&
+	    !hold_vectors(call, i & ~(REQUESTS_VECTORS - 1)))
+		return NULL;
+	return &call->vectors[i & (REQUESTS_VECTORS - 1)];
 }
 
 /* Finds where the current system call has its memory. */
@@ -114,6 +138,7 @@ static __always_inline void requests_call_find(struct requests_call *call)
 
 	call->count = 0;
 	call->of_file = 0;
+	call->window = 0;
 	if (more->thread_info.status & STATUS_COMPAT)
 		return;
 	switch (regs->orig_ax) {
@@ -143,45 +168,94 @@ static __always_inline void requests_call_find(struct requests_call *call)
 	}
 }
 
-/* Copies the first bytes of it, at most REQUESTS_COPY_MAX: call->copied of them. */
-static __noinline int requests_call_copy(struct requests_call *call, __u32 want)
+/* Goes through the pieces of a call. */
+struct requests_copying {
+	struct requests_call *call;
+	__u32 from, want, done; /* bytes: to pass over, to copy in all, copied */
+};
+
+static long requests_call_copy_step(__u32 i, void *context)
 {
-	__u32 done = 0, i;
+	struct requests_copying *copying = context;
+	struct requests_call *call = copying->call;
+	const struct user_vector *vector = vector_at(call, i);
+	__u32 done = copying->done;
+	__u64 size, base;
+
+	if (!vector || done >= copying->want || done >= REQUESTS_COPY_MAX)
+		return 1;
+	size = vector->size;
+	base = vector->base;
+	if (copying->from >= size) {
+		copying->from -= (__u32)size;
+		return 0;
+	}
+	base += copying->from;
+	size -= copying->from;
+	copying->from = 0;
+	if (size > copying->want - done)
+		size = copying->want - done;
+	if (size > REQUESTS_COPY_MAX)
+		return 1;
+	if (bpf_probe_read_user(&call->data[done], size, (void *)base))
+		return 1;
+	copying->done = done + size;
+	return 0;
+}
+
+static long requests_call_copy_rest(__u32 i, void *context)
+{
+	return requests_call_copy_step(i + 1, context);
+}
+
+/* Copies bytes of it, from one on, at most REQUESTS_COPY_MAX: call->copied of them. */
+static __noinline int requests_call_copy(struct requests_call *call, __u32 from, __u32 want)
+{
+	struct requests_copying copying = {call, from, want, 0};
 
 	if (want > REQUESTS_COPY_MAX)
-		want = REQUESTS_COPY_MAX;
-	for (i = 0; i < REQUESTS_VECTORS && i < call->count && done < want; i++) {
-		__u64 size = call->vectors[i].size;
-
-		if (size > want - done)
-			size = want - done;
-		if (done >= REQUESTS_COPY_MAX || size > REQUESTS_COPY_MAX)
-			break;
-		if (size &&
-		    bpf_probe_read_user(&call->data[done], size, (void *)call->vectors[i].base))
-			break;
-		done += size;
-	}
-	call->copied = done;
+		copying.want = REQUESTS_COPY_MAX;
+	/* most calls have one piece */
+	if (!requests_call_copy_step(0, &copying) && call->count > 1)
+		bpf_loop(REQUESTS_VECTORS_MAX, requests_call_copy_rest, &copying, 0);
+	call->copied = copying.done;
 	return 0;
+}
+
+struct requests_tail {
+	struct requests_call *call;
+	__u64 from;
+	__u32 found;
+};
+
+static long requests_call_tail_step(__u32 i, void *context)
+{
+	struct requests_tail *tail = context;
+	struct requests_call *call = tail->call;
+	const struct user_vector *vector = vector_at(call, i);
+
+	if (!vector)
+		return 1;
+	if (tail->from >= vector->size) {
+		tail->from -= vector->size;
+		return 0;
+	}
+	tail->found = tail->from + REQUESTS_TAIL <= vector->size &&
+		      !bpf_probe_read_user(call->record.tail, REQUESTS_TAIL,
+					   (void *)(vector->base + tail->from));
+	return 1;
 }
 
 /* Copies the last bytes of a call that moved so many. False: they could not be found. */
 static __noinline int requests_call_tail(struct requests_call *call, __u32 length)
 {
-	__u64 from = length - REQUESTS_TAIL;
-	__u32 i;
+	struct requests_tail tail = {call, length - REQUESTS_TAIL, 0};
 
-	for (i = 0; i < REQUESTS_VECTORS && i < call->count; i++) {
-		const struct user_vector *vector = &call->vectors[i];
-
-		if (from < vector->size)
-			return from + REQUESTS_TAIL <= vector->size &&
-			       !bpf_probe_read_user(call->record.tail, REQUESTS_TAIL,
-						    (void *)(vector->base + from));
-		from -= vector->size;
-	}
-	return 0;
+	if (call->count == 1)
+		requests_call_tail_step(0, &tail);
+	else
+		bpf_loop(REQUESTS_VECTORS_MAX, requests_call_tail_step, &tail, 0);
+	return tail.found;
 }
 
 #endif

@@ -65,6 +65,32 @@ static __always_inline bool is_postgresql(const __u8 *data, __u32 length)
 	return (data[0] == 'P' || data[0] == 'B') && size >= 8 && size < length;
 }
 
+/*
+ * HTTP/2 (RFC 9113): a client's preface; the frame of settings that both sides begin with; a whole
+ * frame of headers, of a stream that a client has opened; or a ping, or a window's update.
+ */
+static __always_inline bool is_http2(const __u8 *data, __u32 length)
+{
+	__u32 size = big_at(data) >> 8, stream = big_at(data + 5);
+
+	if (word_at(data) == WORD4('P', 'R', 'I', ' '))
+		return true;
+	if (data[3] == 4)
+		return !stream && data[4] <= 1 && size <= 120 && !(size % 6) && size + 9 <= length;
+	if (data[3] == 6)
+		return !stream && data[4] <= 1 && size == 8;
+	if (data[3] == 8)
+		return !data[4] && size == 4 && !(stream >> 31);
+	return data[3] == 1 && size && size + 9 <= length && (data[4] & ~0x29) == 4 && stream & 1 &&
+	       !(stream >> 31);
+}
+
+/* Its messages can begin anywhere in a call, and each must be read. */
+static __always_inline bool requests_wants_all(__u32 protocol)
+{
+	return protocol == REQUESTS_HTTP2;
+}
+
 static __always_inline __u32 requests_protocol_of(const __u8 *data, __u32 copied, __u32 length,
 						  __u32 direction)
 {
@@ -77,6 +103,8 @@ static __always_inline __u32 requests_protocol_of(const __u8 *data, __u32 copied
 		return REQUESTS_HTTP;
 	if (data[0] == '*' && data[1] >= '1' && data[1] <= '9')
 		return REQUESTS_REDIS;
+	if (copied >= 9 && is_http2(data, length))
+		return REQUESTS_HTTP2;
 	return copied >= 8 && is_postgresql(data, length) ? REQUESTS_POSTGRESQL : REQUESTS_UNKNOWN;
 }
 

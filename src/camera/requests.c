@@ -191,6 +191,8 @@ static void tell_losses(struct source *source)
 		 counts.protocols.strange},
 		{"requests: heads too long to be copied: read in part",
 		 counts.protocols.long_heads},
+		{"requests: of connections from before the recording: their path is not known",
+		 counts.protocols.no_path},
 		{"requests: answers to requests from before the recording: not in it",
 		 counts.before},
 		{"requests: data of which it is not known who sent it", counts.unknown_side},

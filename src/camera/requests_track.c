@@ -12,7 +12,7 @@
 
 /* The most connections, and the most requests of one that have no answer yet. */
 #define CONNECTIONS_MAX 65536
-#define QUEUE_MAX	256
+#define QUEUE_MAX	1024
 
 /* An answer of unknown length is over after so long without a byte. */
 #define QUIET_NS SECOND_NS
@@ -27,6 +27,7 @@ struct asked {
 	uint64_t begun, first, last;
 	struct capture_identity identity, answerer;
 	uint64_t id_key; /* 0: it has none */
+	uint32_t stream; /* its number there; 0: answers come in order */
 	bool is_answered;
 };
 
@@ -59,6 +60,7 @@ struct taking {
 	const struct requests_record *record;
 	const struct capture_identity *identity; /* with its name */
 	uint64_t time;
+	uint32_t stream; /* that is told of; 0: there are none */
 };
 
 struct requests_track *requests_track_new(const struct requests_to *to, uint64_t first)
@@ -137,10 +139,11 @@ static void find_parent(struct requests_track *track, struct asked *asked)
 
 /* -- the ends of requests ---------------------------------------------------------------------- */
 
-/* The oldest request of a connection is over, or will not be followed any further. */
-static void finish(struct requests_track *track, struct connection *connection, uint32_t flags)
+/* A request of a connection is over, or will not be followed any further. */
+static void finish(struct requests_track *track, struct connection *connection, struct asked *asked,
+		   uint32_t flags)
 {
-	struct asked *asked = &connection->queue.at[0];
+	struct asked *end = connection->queue.at + connection->queue.count;
 	struct film_request *row = &asked->row;
 
 	row->end = asked->last;
@@ -151,13 +154,14 @@ static void finish(struct requests_track *track, struct connection *connection, 
 		row->flags |= FILM_REQUEST_UNANSWERED | FILM_REQUEST_OPEN;
 	serve(track, asked, -1);
 	track->to.write(track->to.context, row, asked->endpoint);
-	memmove(asked, asked + 1, --connection->queue.count * sizeof(*asked));
+	memmove(asked, asked + 1, (size_t)(end - asked - 1) * sizeof(*asked));
+	connection->queue.count--;
 }
 
 static void finish_all(struct requests_track *track, struct connection *connection)
 {
 	while (connection->queue.count)
-		finish(track, connection, FILM_REQUEST_OPEN);
+		finish(track, connection, connection->queue.at, FILM_REQUEST_OPEN);
 }
 
 /* -- what a protocol finds --------------------------------------------------------------------- */
@@ -172,6 +176,24 @@ static void copy_addresses(struct film_request *row, const struct requests_recor
 		row->flags |= FILM_REQUEST_UNIX;
 }
 
+static void take_stream(void *context, uint32_t number)
+{
+	((struct taking *)context)->stream = number;
+}
+
+/* The request that is told of: of the stream, else the oldest one. Null: it is not known. */
+static struct asked *told(const struct taking *taking)
+{
+	struct connection *connection = taking->connection;
+
+	if (!taking->stream)
+		return connection->queue.count ? connection->queue.at : NULL;
+	vec_foreach (&connection->queue, asked)
+		if (asked->stream == taking->stream)
+			return asked;
+	return NULL;
+}
+
 static void take_request(void *context, const struct protocol_request *request)
 {
 	struct taking *taking = context;
@@ -183,13 +205,15 @@ static void take_request(void *context, const struct protocol_request *request)
 				.connection = connection->number,
 				.number = track->next++,
 				.flags = request->flags,
-				.protocol = (uint8_t)connection->protocol->id,
+				.protocol = request->protocol ? request->protocol
+							      : (uint8_t)connection->protocol->id,
 				.role = connection->role,
 				.id_kind = request->id_kind,
 			},
 		.begun = taking->time,
 		.last = taking->time,
 		.identity = *taking->identity,
+		.stream = taking->stream,
 	};
 
 	copy_addresses(&asked.row, &connection->about);
@@ -220,72 +244,92 @@ static void take_sent(void *context, uint64_t bytes)
 {
 	struct taking *taking = context;
 	struct connection *connection = taking->connection;
+	struct asked *asked = taking->stream || !connection->queue.count
+				      ? told(taking)
+				      : vec_last(&connection->queue);
 
-	if (!connection->queue.count)
+	if (!asked)
 		return;
-	add_bytes(connection, &vec_last(&connection->queue)->row, true, bytes);
-	if (!vec_last(&connection->queue)->is_answered)
-		vec_last(&connection->queue)->last = taking->time;
+	add_bytes(connection, &asked->row, true, bytes);
+	if (!asked->is_answered)
+		asked->last = taking->time;
 }
 
 static void take_answer(void *context, const struct protocol_answer *answer)
 {
 	struct taking *taking = context;
-	struct connection *connection = taking->connection;
-	struct asked *asked;
+	struct asked *asked = told(taking);
 
 	/* the one before has no known end */
-	if (connection->queue.count && connection->queue.at[0].is_answered)
-		finish(taking->track, connection, FILM_REQUEST_END_GUESSED);
-	if (!connection->queue.count) {
+	if (asked && asked->is_answered && !taking->stream) {
+		finish(taking->track, taking->connection, asked, FILM_REQUEST_END_GUESSED);
+		asked = told(taking);
+	}
+	if (!asked) {
 		taking->track->counts.before++;
 		return;
 	}
-	asked = &connection->queue.at[0];
 	asked->is_answered = true;
 	asked->first = asked->last = taking->time;
 	asked->answerer = *taking->identity;
 	asked->row.answerer = taking->track->to.thread(taking->track->to.context, taking->identity);
 	asked->row.status = answer->status;
+	if (answer->protocol)
+		asked->row.protocol = answer->protocol;
 	if (answer->failed)
 		asked->row.flags |= FILM_REQUEST_FAILED;
 }
 
 static void take_failed(void *context)
 {
-	struct connection *connection = ((struct taking *)context)->connection;
+	const struct taking *taking = context;
+	struct asked *asked = told(taking);
 
-	if (connection->queue.count && connection->queue.at[0].is_answered)
-		connection->queue.at[0].row.flags |= FILM_REQUEST_FAILED;
+	if (asked && (asked->is_answered || taking->stream))
+		asked->row.flags |= FILM_REQUEST_FAILED;
+}
+
+static void take_status(void *context, uint32_t status, enum film_protocol protocol)
+{
+	struct asked *asked = told(context);
+
+	if (!asked)
+		return;
+	asked->row.status = status;
+	asked->row.protocol = (uint8_t)protocol;
 }
 
 static void take_answered(void *context, uint64_t bytes)
 {
 	struct taking *taking = context;
-	struct connection *connection = taking->connection;
+	struct asked *asked = told(taking);
 
-	if (!connection->queue.count || !connection->queue.at[0].is_answered)
+	if (!asked || !asked->is_answered)
 		return;
-	connection->queue.at[0].last = taking->time;
-	add_bytes(connection, &connection->queue.at[0].row, false, bytes);
+	asked->last = taking->time;
+	add_bytes(taking->connection, &asked->row, false, bytes);
 }
 
 static void take_done(void *context, bool sure)
 {
 	struct taking *taking = context;
-	struct connection *connection = taking->connection;
+	struct asked *asked = told(taking);
 
-	if (connection->queue.count && connection->queue.at[0].is_answered)
-		finish(taking->track, connection, sure ? 0 : FILM_REQUEST_END_GUESSED);
+	/* one of a stream may end without an answer */
+	if (asked && (asked->is_answered || taking->stream))
+		finish(taking->track, taking->connection, asked,
+		       sure ? 0 : FILM_REQUEST_END_GUESSED);
 }
 
 static struct protocol_sink sink_of(struct taking *taking)
 {
 	return (struct protocol_sink){
+		.stream = take_stream,
 		.request = take_request,
 		.sent = take_sent,
 		.answer = take_answer,
 		.failed = take_failed,
+		.status = take_status,
 		.answered = take_answered,
 		.done = take_done,
 		.context = taking,
@@ -343,15 +387,18 @@ static void forget(struct requests_track *track, struct connection *connection)
 	*map_get(&track->index, connection->number) = place;
 }
 
-static bool find_role(struct connection *connection, const struct piece *piece, bool is_sent)
+static bool find_role(struct requests_track *track, struct connection *connection,
+		      const struct piece *piece, bool is_sent)
 {
 	enum side side;
 
 	if (connection->role)
 		return true;
 	side = connection->protocol->side_of(piece);
-	if (side == SIDES)
+	if (side >= SIDES) {
+		track->counts.unknown_side += side == SIDES;
 		return false;
+	}
 	connection->role =
 		is_sent == (side == SIDE_REQUESTS) ? FILM_REQUEST_MADE : FILM_REQUEST_SERVED;
 	return true;
@@ -448,10 +495,8 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 			ended(track, connection);
 		return;
 	}
-	if (!find_role(connection, &piece, record->flags & REQUESTS_SENT)) {
-		track->counts.unknown_side++;
+	if (!find_role(track, connection, &piece, record->flags & REQUESTS_SENT))
 		return;
-	}
 	taking = (struct taking){track, connection, record, name_of(connection, record),
 				 record->head.time};
 	give_gap(&taking);

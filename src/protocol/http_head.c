@@ -157,9 +157,12 @@ static const struct {
 	{"x-request-id", FILM_REQUEST_ID_REQUEST_ID, whole},
 };
 
-static void take_id(struct protocol_request *request, const struct part *name,
-		    const struct part *value)
+void http_take_id(struct protocol_request *request, const char *name_at, size_t name_size,
+		  const char *value_at, size_t value_size)
 {
+	const struct part whole_name = {name_at, name_size}, *name = &whole_name;
+	const struct part whole_value = {value_at, value_size}, *value = &whole_value;
+
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
 		struct part id;
 
@@ -195,7 +198,7 @@ static bool take_header(struct http_head *head, const struct part *line)
 	if (is_named(&name, "transfer-encoding") && has_word(&value, "chunked"))
 		head->length = HTTP_CHUNKED;
 	else if (head->is_request)
-		take_id(&head->request, &name, &value);
+		http_take_id(&head->request, name.at, name.size, value.at, value.size);
 	return true;
 }
 
@@ -217,13 +220,24 @@ static struct part path_of(const struct part *target)
 	return path;
 }
 
+void http_put_target(struct protocol_request *request, const char *method, const char *target,
+		     size_t size)
+{
+	const struct part all = {target, size}, path = path_of(&all);
+	size_t length;
+
+	if (!protocol_put_text(request->path, sizeof(request->path), target, size))
+		request->flags |= FILM_REQUEST_PATH_CUT;
+	length = (size_t)snprintf(request->endpoint, sizeof(request->endpoint), "%s ", method);
+	protocol_put_path(request->endpoint, sizeof(request->endpoint), length, path.at, path.size);
+}
+
 /* "GET /path HTTP/1.1"; of one that is cut, the version may be missing. */
 static bool read_request_line(const struct part *line, bool cut, struct http_head *head)
 {
 	const char *method = method_of((const uint8_t *)line->at, line->size), *end;
 	struct protocol_request *request = &head->request;
-	struct part target, path;
-	size_t length;
+	struct part target;
 
 	if (!method)
 		return false;
@@ -243,14 +257,11 @@ static bool read_request_line(const struct part *line, bool cut, struct http_hea
 	}
 	if (!target.size)
 		return false;
-	path = path_of(&target);
 	head->is_head = !strcmp(method, "HEAD");
 	head->is_connect = !strcmp(method, "CONNECT");
-	if (!protocol_put_text(request->path, sizeof(request->path), target.at, target.size) ||
-	    !end)
+	http_put_target(request, method, target.at, target.size);
+	if (!end)
 		request->flags |= FILM_REQUEST_PATH_CUT;
-	length = (size_t)snprintf(request->endpoint, sizeof(request->endpoint), "%s ", method);
-	protocol_put_path(request->endpoint, sizeof(request->endpoint), length, path.at, path.size);
 	return true;
 }
 

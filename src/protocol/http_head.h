@@ -33,4 +33,12 @@ size_t http_head_end(const uint8_t *data, size_t size);
 /* Reads a head of so many bytes, maybe cut. False: it is none. */
 bool http_head_read(const uint8_t *data, size_t size, struct http_head *head);
 
+/* Keeps the id of a header that carries one, if the request has none that says more. */
+void http_take_id(struct protocol_request *request, const char *name, size_t name_size,
+		  const char *value, size_t value_size);
+
+/* The path and the endpoint of a request for a target, of a method that is short. */
+void http_put_target(struct protocol_request *request, const char *method, const char *target,
+		     size_t size);
+
 #endif

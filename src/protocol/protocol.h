@@ -28,7 +28,8 @@ struct piece {
 enum side {
 	SIDE_REQUESTS,
 	SIDE_ANSWERS,
-	SIDES
+	SIDES,
+	SIDE_EITHER, /* both send such pieces, and nothing is lost without them */
 };
 
 enum {
@@ -40,14 +41,16 @@ enum {
 struct protocol_request {
 	char endpoint[PROTOCOL_ENDPOINT_MAX];
 	char path[FILM_REQUEST_PATH + 1], id[FILM_REQUEST_ID + 1];
-	uint8_t id_kind; /* enum film_request_id_kind */
-	uint32_t flags;	 /* FILM_REQUEST_PATH_CUT, FILM_REQUEST_ID_CUT */
+	uint8_t id_kind;  /* enum film_request_id_kind */
+	uint8_t protocol; /* enum film_protocol, if not the connection's; else 0 */
+	uint32_t flags;	  /* FILM_REQUEST_PATH_CUT, FILM_REQUEST_ID_CUT */
 };
 
 /* What an answer says of how it went. */
 struct protocol_answer {
 	uint32_t status;
 	bool failed;
+	uint8_t protocol; /* enum film_protocol, if not the request's; else 0 */
 };
 
 /* What could not be understood, and how often. */
@@ -55,10 +58,16 @@ struct protocol_losses {
 	uint64_t strange;    /* messages that are not what the protocol has */
 	uint64_t long_heads; /* heads of which the end was not there */
 	uint64_t unseen;     /* messages that began within a piece, behind what was copied */
+	uint64_t no_path;    /* requests whose path was told before the recording, or lost */
 };
 
-/* Where it tells what it has found. All are of the piece that is given just then. */
+/*
+ * Where it tells what it has found. All are of the piece that is given just then. Where answers
+ * come in any order, it tells the number of the stream first, which is not 0: what it tells then
+ * is of the request with that number, else of the oldest one without an answer.
+ */
 struct protocol_sink {
+	void (*stream)(void *context, uint32_t number);
 	void (*request)(void *context, const struct protocol_request *request);
 	/* bytes of the request that was told last */
 	void (*sent)(void *context, uint64_t bytes);
@@ -66,6 +75,8 @@ struct protocol_sink {
 	void (*answer)(void *context, const struct protocol_answer *answer);
 	/* it says that the request failed */
 	void (*failed)(void *context);
+	/* its status, which the end of the answer says, and what protocol's it is */
+	void (*status)(void *context, uint32_t status, enum film_protocol protocol);
 	/* more of that answer */
 	void (*answered)(void *context, uint64_t bytes);
 	/* it is complete. sure: where it ends was known */
@@ -78,7 +89,9 @@ struct protocol {
 	enum film_protocol id;
 	uint8_t kernel; /* what the kernel calls it: enum requests_protocol of the ABI */
 	size_t size;	/* of what it knows of a connection; all zero is a new one */
-	/* Which side a piece is of, if it is the first that is seen: SIDES: it cannot be said. */
+	/*
+	 * Which side a piece is of, if it is the first that is seen: SIDES: it cannot be said.
+	 */
 	enum side (*side_of)(const struct piece *piece);
 	void (*take)(void *state, enum side side, const struct piece *piece,
 		     const struct protocol_sink *sink);

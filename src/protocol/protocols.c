@@ -5,6 +5,7 @@ const struct protocol *protocol_of_kernel(uint8_t number)
 {
 	static const struct protocol *const protocols[] = {
 		&protocol_http1,
+		&protocol_http2,
 		&protocol_redis,
 		&protocol_postgresql,
 	};

@@ -6,6 +6,7 @@
 #include "protocol/protocol.h"
 
 extern const struct protocol protocol_http1;
+extern const struct protocol protocol_http2;
 extern const struct protocol protocol_redis;
 extern const struct protocol protocol_postgresql;
 

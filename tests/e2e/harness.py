@@ -182,8 +182,8 @@ def wait_for_line(process, word="ready", seconds=PATIENCE):
 @contextlib.contextmanager
 def running(*command, **options):
     """Runs a program of tests/programs, from its "ready" to the end of the block."""
-    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, **options)
+    options.setdefault("stdin", subprocess.DEVNULL)
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, **options)
     try:
         wait_for_line(process)
         yield Running(process)

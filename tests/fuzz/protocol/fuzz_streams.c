@@ -27,6 +27,12 @@ static void is_text(const char *text, size_t size)
 		check((unsigned char)*text >= ' ' && *text != 0x7f);
 }
 
+static void take_stream(void *context, uint32_t number)
+{
+	(void)context;
+	check(number);
+}
+
 static void take_request(void *context, const struct protocol_request *request)
 {
 	((struct sums *)context)->requests++;
@@ -48,6 +54,13 @@ static void take_answer(void *context, const struct protocol_answer *answer)
 
 static void take_failed(void *context)
 {
+	check(((struct sums *)context)->requests || ((struct sums *)context)->answers);
+}
+
+static void take_status(void *context, uint32_t status, enum film_protocol protocol)
+{
+	check(protocol);
+	(void)status;
 	check(((struct sums *)context)->answers);
 }
 
@@ -59,25 +72,26 @@ static void take_answered(void *context, uint64_t bytes)
 static void take_done(void *context, bool sure)
 {
 	(void)sure;
-	check(((struct sums *)context)->answers);
+	check(((struct sums *)context)->requests || ((struct sums *)context)->answers);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct protocol *const protocols[] = {&protocol_http1, &protocol_redis,
-							   &protocol_postgresql};
+							   &protocol_postgresql, &protocol_http2};
 	const uint8_t *end = data + size;
 	const struct protocol *protocol;
 	struct protocol_losses losses = {0};
 	struct sums sums = {0};
-	const struct protocol_sink sink = {take_request,  take_sent, take_answer, take_failed,
-					   take_answered, take_done, &sums,	  &losses};
+	const struct protocol_sink sink = {take_stream, take_request, take_sent,     take_answer,
+					   take_failed, take_status,  take_answered, take_done,
+					   &sums,	&losses};
 	uint64_t moved[SIDES] = {0};
 	void *state;
 
 	if (!size)
 		return 0;
-	protocol = protocols[*data++ % 3];
+	protocol = protocols[*data++ % (sizeof(protocols) / sizeof(protocols[0]))];
 	state = calloc(1, protocol->size);
 	check(state);
 	while (end - data > 3) {

@@ -20,6 +20,11 @@ static inline bool has_told(const struct stream *s, const char *words)
 	return s->told.count && memmem(s->told.at, s->told.count, words, strlen(words));
 }
 
+static inline void told_stream(void *context, uint32_t number)
+{
+	buf_printf(&((struct stream *)context)->told, "#%u ", number);
+}
+
 static inline void told_request(void *context, const struct protocol_request *request)
 {
 	struct stream *s = context;
@@ -46,6 +51,12 @@ static inline void told_failed(void *context)
 	buf_put_text(&((struct stream *)context)->told, "failed; ");
 }
 
+static inline void told_status(void *context, uint32_t status, enum film_protocol protocol)
+{
+	(void)protocol;
+	buf_printf(&((struct stream *)context)->told, "status %u; ", status);
+}
+
 static inline void told_answered(void *context, uint64_t bytes)
 {
 	buf_printf(&((struct stream *)context)->told, "answered %llu; ", (unsigned long long)bytes);
@@ -59,10 +70,12 @@ static inline void told_done(void *context, bool sure)
 static inline struct protocol_sink stream_sink(struct stream *s)
 {
 	return (struct protocol_sink){
+		.stream = told_stream,
 		.request = told_request,
 		.sent = told_sent,
 		.answer = told_answer,
 		.failed = told_failed,
+		.status = told_status,
 		.answered = told_answered,
 		.done = told_done,
 		.context = s,
