@@ -127,6 +127,8 @@ static __always_inline __u64 bytes_of_array(struct inspect_scratch *s,
 		return 0;
 	if (step->flags & INSPECT_LENGTH_IS_U32)
 		word = (__u32)word;
+	if (step->flags & INSPECT_LENGTH_IS_MASK)
+		word++;
 	if (step->flags & INSPECT_LENGTH_IS_END) {
 		word = word > pointer ? word - pointer : 0;
 		*length = word / size;

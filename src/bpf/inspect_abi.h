@@ -52,6 +52,7 @@ enum inspect_step_flag {
 	INSPECT_LENGTH_IS_POWER = 4, /* a byte: the logarithm of the number of elements */
 	INSPECT_SIGNED = 8,	     /* of TEST */
 	INSPECT_LENGTH_IS_U32 = 16,
+	INSPECT_LENGTH_IS_MASK = 32, /* the length less one */
 };
 
 enum inspect_compare {

@@ -230,10 +230,15 @@ static size_t replaced_size(int fd, uint64_t offset)
 		       : 0;
 }
 
-static bool add_plan(struct inspect *inspect, const struct inspect_plan *plan, uint32_t function)
+/* A plan of a probe at an offset of the file. */
+static bool add_plan(struct inspect *inspect, const struct inspect_plan *plan, uint32_t function,
+		     const struct probe_function *probe, uint64_t offset)
 {
+	uint64_t begin = probe->entry.offset - probe->slide;
+
 	return inspect->plans.count < INSPECT_PLANS_MAX && vec_push(&inspect->plans, *plan) &&
-	       vec_push(&inspect->function_of_plan, function);
+	       vec_push(&inspect->function_of_plan, function) &&
+	       vec_push(&inspect->address_of_plan, probe->address + (offset - begin));
 }
 
 static bool add_place(struct inspect *inspect, struct inspect_image *image, uint64_t offset,
@@ -276,7 +281,7 @@ static int add_exits(struct inspect *inspect, struct inspect_image *image,
 			plan.site = INSPECT_SITE_RET;
 			inspect_add_params(&builder, f->params, f->value.params, true);
 		}
-		if (!add_plan(inspect, &plan, number))
+		if (!add_plan(inspect, &plan, number, f->probe, site->offset))
 			return too_many(why);
 		if (!add_place(inspect, image, site->offset, UPROBE_EXIT_SITE, number))
 			return -ENOMEM;
@@ -346,7 +351,7 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 	inspect_add_params(&builder, f->params, f->value.params, false);
 	f->entry_plan = (uint32_t)inspect->plans.count;
 	f->plans = 1;
-	if (!add_plan(inspect, &plan, number))
+	if (!add_plan(inspect, &plan, number, probe, entry))
 		return too_many(why);
 	if (!add_place(inspect, image, entry, UPROBE_ENTRY, number))
 		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
@@ -485,6 +490,7 @@ void inspect_free(struct inspect *inspect)
 	vec_free(&inspect->functions);
 	vec_free(&inspect->plans);
 	vec_free(&inspect->function_of_plan);
+	vec_free(&inspect->address_of_plan);
 	plan_free(inspect->plan);
 	symbols_free(inspect->symbols);
 	free(inspect);

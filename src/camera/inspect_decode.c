@@ -224,6 +224,34 @@ static void show_optional(struct decoder *d, const struct view *view,
 		node_at(d, place)->type = written;
 }
 
+static void show_complex(struct decoder *d, const struct view *view, const struct value_type *type,
+			 uint64_t at, size_t place)
+{
+	const struct value_type half = {.kind = VALUE_FLOAT,
+					.name = "float",
+					.size = type->size / 2,
+					.target = VALUE_NO_TYPE};
+	struct shown parts[2] = {{0}};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		inspect_show_scalar(d, view, &half, at + i * half.size, &parts[i]);
+		if (parts[i].status != SHOWN_VALUE) {
+			node_at(d, place)->status = parts[i].status;
+			return;
+		}
+	}
+	node_at(d, place)->kind = SHOWN_OBJECT;
+	node_at(d, place)->children = 2;
+	for (unsigned int i = 0; i < 2; i++) {
+		size_t child = inspect_add_node(d, i ? "imag" : "real", &half);
+
+		if (child == SIZE_MAX)
+			return;
+		parts[i].name = i ? "imag" : "real";
+		*node_at(d, child) = parts[i];
+	}
+}
+
 static void show_type(struct decoder *d, const struct view *view, const struct value_type *type,
 		      uint64_t at, size_t place)
 {
@@ -273,7 +301,12 @@ static void show_type(struct decoder *d, const struct view *view, const struct v
 	case VALUE_GO_MAP:
 		inspect_show_map(d, view, type, at, place);
 		break;
+	case VALUE_GO_CHAN:
+		inspect_show_channel(d, view, type, at, place);
+		break;
 	case VALUE_COMPLEX:
+		show_complex(d, view, type, at, place);
+		break;
 	case VALUE_UNKNOWN:
 	case VALUE_VOID:
 		node_at(d, place)->status = SHOWN_NOT_KNOWN;

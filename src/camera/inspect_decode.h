@@ -16,7 +16,8 @@ struct inspect_taken {
 	const struct inspect_redaction *redaction;
 	const uint8_t *bytes; /* behind the record */
 	uint32_t size;
-	bool is_left; /* the function has jumped to another one, which returns its result */
+	uint64_t bias; /* of the image in the process: what addresses are above those of its file */
+	bool is_left;  /* the function has jumped to another one, which returns its result */
 };
 
 /* Adds the values of the parameters, or of the results, to the tree, each as a node of its own. */

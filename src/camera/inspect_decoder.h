@@ -43,6 +43,10 @@ enum shown_status inspect_read(const struct decoder *d, const struct view *view,
 /* A new node; its place in the tree, or SIZE_MAX: there is no room. */
 size_t inspect_add_node(struct decoder *d, const char *name, const struct value_type *type);
 
+/* The same, of one that could not be had. */
+void inspect_add_status(struct decoder *d, const char *name, const struct value_type *type,
+			enum shown_status status);
+
 static inline struct shown *node_at(struct decoder *d, size_t at)
 {
 	return &d->tree->nodes.at[at];
@@ -71,6 +75,8 @@ bool inspect_is_tuple(const struct values *values, const struct value_type *type
 
 void inspect_show_interface(struct decoder *d, const struct view *view,
 			    const struct value_type *type, uint64_t at, size_t place);
+void inspect_show_channel(struct decoder *d, const struct view *view, const struct value_type *type,
+			  uint64_t at, size_t place);
 void inspect_show_map(struct decoder *d, const struct view *view, const struct value_type *type,
 		      uint64_t at, size_t place);
 void inspect_show_variant(struct decoder *d, const struct view *view, const struct value_type *type,

@@ -116,3 +116,12 @@ size_t inspect_add_node(struct decoder *d, const char *name, const struct value_
 	}
 	return d->tree->nodes.count - 1;
 }
+
+void inspect_add_status(struct decoder *d, const char *name, const struct value_type *type,
+			enum shown_status status)
+{
+	size_t place = inspect_add_node(d, name, type);
+
+	if (place != SIZE_MAX)
+		d->tree->nodes.at[place].status = status;
+}

@@ -31,6 +31,7 @@ static void decode(const struct inspect *inspect, const struct inspect_record *r
 		.redaction = &inspect->options.redaction,
 		.bytes = (const uint8_t *)(record + 1),
 		.size = record->head.size - (uint32_t)sizeof(*record),
+		.bias = record->ip - inspect->address_of_plan.at[record->plan],
 		.is_left = inspect->plans.at[record->plan].site == INSPECT_SITE_JUMP,
 	};
 

@@ -47,6 +47,7 @@ struct inspect {
 	vec(struct inspect_function) functions;
 	vec(struct inspect_plan) plans;
 	vec(uint32_t) function_of_plan;
+	vec(uint64_t) address_of_plan; /* of its probe, in the image */
 
 	struct probes *probes;
 	struct samples *samples;

@@ -46,8 +46,8 @@ int inspect_add_step(struct inspect_plan *plan, const struct inspect_step *step)
 }
 
 /* A step that follows the pointer at a place of the holder. False: there is none. */
-static bool step_at(const struct inspect_holder *holder, enum inspect_step_kind kind, uint64_t at,
-		    struct inspect_step *step)
+bool inspect_step_at(const struct inspect_holder *holder, enum inspect_step_kind kind, uint64_t at,
+		     struct inspect_step *step)
 {
 	int place = inspect_locate(holder, at, 8);
 
@@ -84,7 +84,7 @@ bool inspect_step_of_param(const struct values *values, const struct value_param
 bool inspect_step_of_target(const struct inspect_holder *holder, const struct value_type *target,
 			    uint64_t at, struct inspect_step *step)
 {
-	if (!step_at(holder, INSPECT_READ, at, step) || !target || !target->size ||
+	if (!inspect_step_at(holder, INSPECT_READ, at, step) || !target || !target->size ||
 	    target->kind == VALUE_FUNCTION || target->kind == VALUE_UNKNOWN)
 		return false;
 	step->size = (uint16_t)(target->size < TARGET_MAX ? target->size : TARGET_MAX);
@@ -94,7 +94,7 @@ bool inspect_step_of_target(const struct inspect_holder *holder, const struct va
 bool inspect_step_of_text(const struct inspect_holder *holder, const struct inspect_limits *limits,
 			  uint64_t at, struct inspect_step *step)
 {
-	if (!step_at(holder, INSPECT_TEXT, at, step))
+	if (!inspect_step_at(holder, INSPECT_TEXT, at, step))
 		return false;
 	step->max = (uint16_t)limits->text;
 	return true;
@@ -108,8 +108,8 @@ bool inspect_step_of_list(const struct inspect_holder *holder, const struct insp
 	uint64_t most = shape->kind == SHAPE_TEXT ? limits->text : limits->elements * size;
 	int length = inspect_locate(holder, at + shape->length_at, 8);
 
-	if (!step_at(holder, INSPECT_ARRAY, at + shape->pointer_at, step) || length < 0 || !size ||
-	    size > TARGET_MAX)
+	if (!inspect_step_at(holder, INSPECT_ARRAY, at + shape->pointer_at, step) || length < 0 ||
+	    !size || size > TARGET_MAX)
 		return false;
 	if (most > INSPECT_READ_MAX)
 		most = INSPECT_READ_MAX / size * size;
@@ -121,8 +121,7 @@ bool inspect_step_of_list(const struct inspect_holder *holder, const struct insp
 	return true;
 }
 
-/* The step's number, whether it was there before or not; -1: there is no room. */
-static int need_step(struct inspect_builder *b, const struct inspect_step *step)
+int inspect_need_step(struct inspect_builder *b, const struct inspect_step *step)
 {
 	for (uint32_t i = b->since; i < b->plan->steps; i++)
 		if (!memcmp(&b->plan->step[i], step, sizeof(*step)))
@@ -141,15 +140,12 @@ bool inspect_begin(struct inspect_builder *builder, const struct value_param *pa
 		return true;
 	if (!inspect_step_of_param(builder->values, param, &step))
 		return false;
-	number = need_step(builder, &step);
+	number = inspect_need_step(builder, &step);
 	if (number < 0)
 		return false;
 	*holder = (struct inspect_holder){.from = (uint8_t)number};
 	return true;
 }
-
-static void add_value(struct inspect_builder *b, const struct inspect_holder *holder,
-		      uint32_t number, uint64_t at, unsigned int depth, int nested);
 
 static void add_members(struct inspect_builder *b, const struct inspect_holder *holder,
 			const struct value_type *type, uint64_t at, unsigned int depth, int nested)
@@ -158,7 +154,7 @@ static void add_members(struct inspect_builder *b, const struct inspect_holder *
 		const struct value_member *m = &b->values->members.at[type->first_member + i];
 
 		if (!m->bits && !inspect_is_redacted(b->redaction, m->name))
-			add_value(b, holder, m->type, at + m->offset, depth, nested + 1);
+			inspect_add_value(b, holder, m->type, at + m->offset, depth, nested + 1);
 	}
 }
 
@@ -172,11 +168,11 @@ static void add_target(struct inspect_builder *b, const struct inspect_holder *h
 	if (depth >= b->limits.depth ||
 	    !inspect_step_of_target(holder, values_type(b->values, target), at, &step))
 		return;
-	number = need_step(b, &step);
+	number = inspect_need_step(b, &step);
 	/* of several, only the first one's bytes could be a source */
 	if (number >= 0 && !holder->stride)
-		add_value(b, &(struct inspect_holder){.from = (uint8_t)number}, target, 0,
-			  depth + 1, nested + 1);
+		inspect_add_value(b, &(struct inspect_holder){.from = (uint8_t)number}, target, 0,
+				  depth + 1, nested + 1);
 }
 
 static void add_list(struct inspect_builder *b, const struct inspect_holder *holder,
@@ -190,12 +186,47 @@ static void add_list(struct inspect_builder *b, const struct inspect_holder *hol
 	if (depth >= b->limits.depth ||
 	    !inspect_step_of_list(holder, &b->limits, shape, element, at, &step))
 		return;
-	number = need_step(b, &step);
+	number = inspect_need_step(b, &step);
 	if (number < 0 || holder->stride || shape->kind == SHAPE_TEXT)
 		return;
 	inner.from = (uint8_t)number;
 	inner.stride = step.size;
-	add_value(b, &inner, shape->element, 0, depth + 1, nested + 1);
+	inspect_add_value(b, &inner, shape->element, 0, depth + 1, nested + 1);
+}
+
+int inspect_begin_test(struct inspect_builder *b, const struct inspect_holder *holder, uint64_t at,
+		       uint64_t width, enum inspect_compare compare, uint64_t value)
+{
+	int place = inspect_locate(holder, at, width), test;
+	struct inspect_step step = {
+		.kind = INSPECT_TEST,
+		.from = holder->from,
+		.offset = (uint16_t)place,
+		.width = (uint8_t)width,
+		.length_at = (uint16_t)compare,
+		.size = (uint16_t)b->constants,
+	};
+
+	b->since = b->plan->steps;
+	if (place < 0 || holder->stride || b->constants == INSPECT_CONSTANTS || !width || width > 8)
+		return -1;
+	test = inspect_add_step(b->plan, &step);
+	if (test >= 0)
+		b->plan->constants[b->constants++] = value & (UINT64_MAX >> (64 - 8 * width));
+	b->since = b->plan->steps;
+	return test;
+}
+
+void inspect_end_test(struct inspect_builder *b, int test)
+{
+	if (test >= 0 && b->plan->steps == test + 1) {
+		b->plan->steps--; /* nothing to jump over */
+		b->constants--;
+	} else if (test >= 0) {
+		b->plan->step[test].max =
+			(uint16_t)(((unsigned int)test + 1) | ((unsigned int)b->plan->steps << 8));
+	}
+	b->since = b->plan->steps;
 }
 
 /*
@@ -209,59 +240,14 @@ static void add_variants(struct inspect_builder *b, const struct inspect_holder 
 	struct value_variant variant;
 
 	for (uint32_t i = 0; values_variant(b->values, type, &i, &variant);) {
-		int place = tag ? inspect_locate(holder, at + type->count, tag->size) : -1,
-		    test = -1;
+		int test = inspect_begin_test(b, holder, at + type->count,
+					      tag && variant.has_value ? tag->size : 0,
+					      INSPECT_EQUAL, variant.value);
 
-		if (place >= 0 && variant.has_value && !holder->stride &&
-		    b->constants < INSPECT_CONSTANTS && tag->size <= 8) {
-			struct inspect_step step = {
-				.kind = INSPECT_TEST,
-				.from = holder->from,
-				.offset = (uint16_t)place,
-				.width = (uint8_t)tag->size,
-				.length_at = INSPECT_EQUAL,
-				.size = (uint16_t)b->constants,
-			};
-
-			test = inspect_add_step(b->plan, &step);
-			if (test >= 0)
-				b->plan->constants[b->constants++] =
-					variant.value & (UINT64_MAX >> (64 - 8 * tag->size));
-		}
-		b->since = b->plan->steps;
-		add_value(b, holder, variant.member->type, at + variant.member->offset, depth,
-			  nested + 1);
-		if (test >= 0 && b->plan->steps == test + 1) {
-			b->plan->steps--; /* nothing to jump over */
-			b->constants--;
-		} else if (test >= 0) {
-			b->plan->step[test].max =
-				(uint16_t)(test + 1) | (uint16_t)(b->plan->steps << 8);
-		}
+		inspect_add_value(b, holder, variant.member->type, at + variant.member->offset,
+				  depth, nested + 1);
+		inspect_end_test(b, test);
 	}
-	b->since = b->plan->steps;
-}
-
-/* Both of its words, and what they lead to as far as it may be a text. */
-static void add_interface(struct inspect_builder *b, const struct inspect_holder *holder,
-			  const struct value_type *type, uint64_t at)
-{
-	(void)b;
-	(void)holder;
-	(void)type;
-	(void)at;
-}
-
-/* Go: the header of a map, and its first group or bucket. */
-static void add_map(struct inspect_builder *b, const struct inspect_holder *holder,
-		    const struct value_type *type, uint64_t at, unsigned int depth, int nested)
-{
-	(void)nested;
-	struct inspect_step step;
-
-	if (depth < b->limits.depth && !holder->stride &&
-	    inspect_step_of_target(holder, values_type(b->values, type->target), at, &step))
-		need_step(b, &step);
 }
 
 bool inspect_is_text(const struct values *values, const struct value_type *type)
@@ -281,11 +267,12 @@ static void add_array(struct inspect_builder *b, const struct inspect_holder *ho
 	if (!element || !element->size)
 		return;
 	for (uint64_t i = 0; i < count; i++)
-		add_value(b, holder, type->target, at + i * element->size, depth, nested + 1);
+		inspect_add_value(b, holder, type->target, at + i * element->size, depth,
+				  nested + 1);
 }
 
-static void add_value(struct inspect_builder *b, const struct inspect_holder *holder,
-		      uint32_t number, uint64_t at, unsigned int depth, int nested)
+void inspect_add_value(struct inspect_builder *b, const struct inspect_holder *holder,
+		       uint32_t number, uint64_t at, unsigned int depth, int nested)
 {
 	const struct value_type *type = values_type(b->values, number);
 	struct value_shape shape;
@@ -299,7 +286,8 @@ static void add_value(struct inspect_builder *b, const struct inspect_holder *ho
 		return;
 	}
 	if (shape.kind == SHAPE_OPTIONAL) {
-		add_value(b, holder, shape.element, at + shape.pointer_at, depth, nested + 1);
+		inspect_add_value(b, holder, shape.element, at + shape.pointer_at, depth,
+				  nested + 1);
 		return;
 	}
 	if (shape.kind == SHAPE_POINTER) {
@@ -318,17 +306,20 @@ static void add_value(struct inspect_builder *b, const struct inspect_holder *ho
 		if (!inspect_is_text(b->values, type))
 			add_target(b, holder, type->target, at, depth, nested);
 		else if (inspect_step_of_text(holder, &b->limits, at, &step))
-			need_step(b, &step);
+			inspect_need_step(b, &step);
 		break;
 	case VALUE_VARIANT:
 		add_variants(b, holder, type, at, depth, nested);
 		break;
 	case VALUE_GO_INTERFACE:
 	case VALUE_GO_ANY:
-		add_interface(b, holder, type, at);
+		inspect_add_interface(b, holder, type, at, depth);
 		break;
 	case VALUE_GO_MAP:
-		add_map(b, holder, type, at, depth, nested);
+		inspect_add_map(b, holder, type, at, depth, nested);
+		break;
+	case VALUE_GO_CHAN:
+		inspect_add_channel(b, holder, at, depth);
 		break;
 	default:
 		break;
@@ -344,6 +335,6 @@ void inspect_add_params(struct inspect_builder *builder, const struct value_para
 		if (params[i].is_result == results &&
 		    !inspect_is_redacted(builder->redaction, params[i].name) &&
 		    inspect_begin(builder, &params[i], &holder))
-			add_value(builder, &holder, params[i].type, 0, 0, 0);
+			inspect_add_value(builder, &holder, params[i].type, 0, 0, 0);
 	}
 }

@@ -50,6 +50,8 @@ int inspect_locate(const struct inspect_holder *holder, uint64_t offset, uint64_
  * latter finds what was read. False: where the pointer is, is not known, or there is nothing to
  * read.
  */
+bool inspect_step_at(const struct inspect_holder *holder, enum inspect_step_kind kind, uint64_t at,
+		     struct inspect_step *step);
 bool inspect_step_of_param(const struct values *values, const struct value_param *param,
 			   struct inspect_step *step);
 bool inspect_step_of_target(const struct inspect_holder *holder, const struct value_type *target,
@@ -82,6 +84,29 @@ void inspect_add_params(struct inspect_builder *builder, const struct value_para
 
 /* Adds one step; returns its number, or -1: there is no room. */
 int inspect_add_step(struct inspect_plan *plan, const struct inspect_step *step);
+
+/* The number of such a step, whether it was there before or not; -1: there is no room. */
+int inspect_need_step(struct inspect_builder *builder, const struct inspect_step *step);
+
+/*
+ * Steps between the two are made only if what lies at the place compares so. Returns what the end
+ * must be given.
+ */
+int inspect_begin_test(struct inspect_builder *builder, const struct inspect_holder *holder,
+		       uint64_t at, uint64_t width, enum inspect_compare compare, uint64_t value);
+void inspect_end_test(struct inspect_builder *builder, int test);
+
+/* Adds the steps of a value. depth: of pointers that lead to it; nested: of values it is in. */
+void inspect_add_value(struct inspect_builder *builder, const struct inspect_holder *holder,
+		       uint32_t type, uint64_t at, unsigned int depth, int nested);
+
+/* inspect_map.c, inspect_interface.c */
+void inspect_add_map(struct inspect_builder *builder, const struct inspect_holder *holder,
+		     const struct value_type *type, uint64_t at, unsigned int depth, int nested);
+void inspect_add_interface(struct inspect_builder *builder, const struct inspect_holder *holder,
+			   const struct value_type *type, uint64_t at, unsigned int depth);
+void inspect_add_channel(struct inspect_builder *builder, const struct inspect_holder *holder,
+			 uint64_t at, unsigned int depth);
 
 /* Is it a pointer to a text that ends with a zero byte? */
 bool inspect_is_text(const struct values *values, const struct value_type *type);

@@ -189,6 +189,25 @@ static void check_types(struct values *values)
 			param->type = VALUE_NO_TYPE;
 }
 
+static int index_types(struct values *values)
+{
+	for (uint32_t i = 0; i < values->types.count; i++) {
+		uint64_t address = values->types.at[i].runtime_type;
+
+		if (address && !map_get(&values->runtime_types, address) &&
+		    !map_put(&values->runtime_types, address, i))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+uint32_t values_by_runtime_type(const struct values *values, uint64_t address)
+{
+	const uint64_t *number = address ? map_get(&values->runtime_types, address) : NULL;
+
+	return number ? (uint32_t)*number : VALUE_NO_TYPE;
+}
+
 int values_take(struct values *values, size_t count, struct fail *why)
 {
 	struct bytes b = buf_bytes(&values->text);
@@ -217,7 +236,7 @@ int values_take(struct values *values, size_t count, struct fail *why)
 		}
 	}
 	check_types(values);
-	if (bound_types(values))
+	if (bound_types(values) || index_types(values))
 		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
 	if (err == -ECHILD)
 		return fail(why, err, NULL,
@@ -258,6 +277,7 @@ void values_free(struct values *values)
 	vec_free(&values->types);
 	vec_free(&values->members);
 	buf_free(&values->text);
+	map_free(&values->runtime_types);
 	*values = (struct values){0};
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "symbol/symbols.h"
 
@@ -148,8 +149,9 @@ struct values {
 	vec(struct value_param) params;
 	vec(struct value_type) types;
 	vec(struct value_member) members;
-	struct buf text; /* what the strings point into */
-	size_t cut;	 /* types that were left out: too many */
+	struct buf text;	  /* what the strings point into */
+	struct map runtime_types; /* Go: numbers of types, by their runtime_type */
+	size_t cut;		  /* types that were left out: too many */
 };
 
 /*
@@ -169,6 +171,9 @@ static inline const struct value_type *values_type(const struct values *values, 
 {
 	return type < values->types.count ? &values->types.at[type] : NULL;
 }
+
+/* Go: the type whose description is at an address of the image; VALUE_NO_TYPE: not known. */
+uint32_t values_by_runtime_type(const struct values *values, uint64_t address);
 
 /* A member of a structure by its name, or null. */
 const struct value_member *values_member(const struct values *values, const struct value_type *type,

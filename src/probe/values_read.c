@@ -6,6 +6,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -575,6 +576,33 @@ static int read_all(struct reader *r)
 	return err;
 }
 
+/* Where the linker of Go puts the descriptions of types; 0: it does not say. */
+static uint64_t descriptions_of(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+
+	while (elf && (section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		Elf_Data *data;
+		GElf_Sym symbol;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB ||
+		    !header.sh_entsize)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (size_t i = 0; data && i < header.sh_size / header.sh_entsize; i++) {
+			const char *name = gelf_getsym(data, (int)i, &symbol)
+						   ? elf_strptr(elf, header.sh_link, symbol.st_name)
+						   : NULL;
+
+			if (name && (!strcmp(name, "runtime.types") || !strcmp(name, "type:*") ||
+				     !strcmp(name, "type.*")))
+				return symbol.st_value;
+		}
+	}
+	return 0;
+}
+
 void values_read(void *context, int pipe, int err)
 {
 	struct reader r = {.question = context, .pipe = pipe};
@@ -582,9 +610,15 @@ void values_read(void *context, int pipe, int err)
 	r.types.is_go = r.question->is_go;
 	if (!err)
 		err = open_all(&r);
+	if (!err && r.types.is_go)
+		r.types.descriptions = descriptions_of(r.elf);
 	if (!err)
 		err = read_all(&r);
 	types_say(&r.types, &r.said, pipe);
+	if (!err && r.types.has_interfaces) {
+		types_number_all(&r.types, r.dwarf);
+		types_say(&r.types, &r.said, pipe);
+	}
 	buf_put_u8(&r.said, VALUES_SAID_END);
 	buf_put_varint(&r.said, (uint64_t)-err);
 	buf_put_varint(&r.said, r.types.cut);

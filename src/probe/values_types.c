@@ -7,7 +7,7 @@
 #include "symbol/dwarf_find.h"
 #include "symbol/sandbox_child.h"
 
-#define POINTERS_MAX 4
+#define POINTERS_MAX 6
 #define PEEL_MAX     32
 #define MEMBERS_MAX  512
 #define NAME_DEPTH   6
@@ -232,8 +232,20 @@ static void kind_of_base(Dwarf_Die *die, struct value_type *type)
 	}
 }
 
+static uint64_t description_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Addr address;
+
+	if (!dwarf_attr(die, DW_AT_GO_RUNTIME_TYPE, &attribute))
+		return 0;
+	return dwarf_formaddr(&attribute, &address) ? types_attribute(die, DW_AT_GO_RUNTIME_TYPE, 0)
+						    : address;
+}
+
 /* The kind that Go gives to what DWARF has as a structure or as a typedef of it. */
-static void kind_of_go(Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type)
+static void kind_of_go(struct types *types, Dwarf_Die *outer, Dwarf_Die *die,
+		       struct value_type *type)
 {
 	const char *name = dwarf_diename(die);
 	uint64_t kind =
@@ -255,7 +267,11 @@ static void kind_of_go(Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type
 		type->kind = VALUE_FUNCTION;
 	if (type->kind == VALUE_FUNCTION)
 		type->size = 8;
-	type->runtime_type = types_attribute(outer, DW_AT_GO_RUNTIME_TYPE, 0);
+	types->has_interfaces |= type->kind == VALUE_GO_INTERFACE || type->kind == VALUE_GO_ANY;
+	/* the linker writes how far behind the first description it is */
+	type->runtime_type = description_of(outer);
+	if (type->runtime_type && type->runtime_type < types->descriptions)
+		type->runtime_type += types->descriptions;
 }
 
 /* Is a constructor's first argument a reference to an object of its own class? */
@@ -348,7 +364,7 @@ static uint32_t convention_of(Dwarf_Die *die)
 	}
 }
 
-static void kind_of(Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type, bool is_go)
+static void kind_of(struct types *types, Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type)
 {
 	int size = dwarf_bytesize(die);
 
@@ -394,8 +410,8 @@ static void kind_of(Dwarf_Die *outer, Dwarf_Die *die, struct value_type *type, b
 	default:
 		type->kind = VALUE_UNKNOWN;
 	}
-	if (is_go)
-		kind_of_go(outer, die, type);
+	if (types->is_go)
+		kind_of_go(types, outer, die, type);
 }
 
 void types_say_member(struct buf *to, const char *name, int64_t offset, uint32_t type,
@@ -487,7 +503,7 @@ static void say_type(struct types *types, const struct pending_type *pending, st
 	const char *bare;
 
 	if (peel(&die)) {
-		kind_of(&outer, &die, &type, types->is_go);
+		kind_of(types, &outer, &die, &type);
 		if (type.kind == VALUE_STRUCT && types_variants(&die, &part))
 			type.kind = VALUE_VARIANT;
 		if (type.kind == VALUE_POINTER || type.kind == VALUE_REFERENCE ||
@@ -540,6 +556,22 @@ void types_say(struct types *types, struct buf *to, int pipe)
 		say_type(types, &pending, to);
 		if (to->count >= SANDBOX_SAY_AT)
 			sandbox_say(pipe, to);
+	}
+}
+
+void types_number_all(struct types *types, Dwarf *dwarf)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die;
+
+	while (types->descriptions &&
+	       !dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL)) {
+		if (dwarf_child(&die, &die))
+			continue;
+		do {
+			if (description_of(&die))
+				types_number(types, &die, POINTERS_MAX - 2);
+		} while (dwarf_next_sibling(&die));
 	}
 }
 

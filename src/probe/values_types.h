@@ -22,12 +22,17 @@ struct types {
 		unsigned int pointers; /* that lead there */
 	}) pending;
 	size_t said, cut;
+	/* Go: where the runtime's descriptions of types begin; 0: not known */
+	uint64_t descriptions;
+	bool has_interfaces; /* that could hold a value of any type */
 };
 
 /* The number, + 1, of a type; 0: it has none. pointers: that lead from a value there. */
 uint32_t types_number(struct types *types, Dwarf_Die *die, unsigned int pointers);
 /* The same of what an entry's DW_AT_type refers to. */
 uint32_t types_number_of(struct types *types, Dwarf_Die *entry, unsigned int pointers);
+/* Go: numbers all types that an interface can hold. */
+void types_number_all(struct types *types, Dwarf *dwarf);
 /* Says all that were numbered and not said yet, and what they refer to. */
 void types_say(struct types *types, struct buf *to, int pipe);
 void types_free(struct types *types);

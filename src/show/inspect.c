@@ -64,6 +64,78 @@ static void put_members(struct json *j, struct walk *walk, const struct shown *n
 	}
 }
 
+static bool is_key(const struct shown *node)
+{
+	return node->status == SHOWN_VALUE &&
+	       (node->kind == SHOWN_TEXT || node->kind == SHOWN_NAME ||
+		node->kind == SHOWN_SIGNED || node->kind == SHOWN_UNSIGNED);
+}
+
+/* Goes behind a node and all below it. */
+static void pass(struct walk *walk, const struct shown *node)
+{
+	for (uint32_t i = 0; i < node->children; i++) {
+		const struct shown *child = next(walk);
+
+		if (!child)
+			return;
+		pass(walk, child);
+	}
+}
+
+/* Are all keys texts or integers? */
+static bool has_keys(struct walk walk, const struct shown *node)
+{
+	for (uint32_t i = 0; i < node->children; i++) {
+		const struct shown *child = next(&walk);
+
+		if (!child || (i % 2 == 0 && !is_key(child)))
+			return false;
+		pass(&walk, child);
+	}
+	return true;
+}
+
+/* The key of an entry as a text, to be freed; null: no memory. */
+static char *key_of(const struct shown *node)
+{
+	char *text = NULL;
+
+	if (node->kind == SHOWN_TEXT || node->kind == SHOWN_NAME)
+		return text_of(node);
+	if (node->kind == SHOWN_SIGNED)
+		return asprintf(&text, "%" PRId64, (int64_t)node->number) < 0 ? NULL : text;
+	return asprintf(&text, "%" PRIu64, node->number) < 0 ? NULL : text;
+}
+
+/* A map: an object, as Go's package encoding/json writes it, or a list of keys with values. */
+static void put_pairs(struct json *j, const char *key, struct walk *walk, const struct shown *node)
+{
+	bool is_object = has_keys(*walk, node);
+
+	json_open(j, key, is_object ? '{' : '[');
+	for (uint32_t i = 0; i + 1 < node->children; i += 2) {
+		const struct shown *one = next(walk), *value;
+		char *name = NULL;
+
+		if (!one)
+			break;
+		if (is_object)
+			name = key_of(one);
+		else
+			json_open(j, NULL, '[');
+		if (!is_object)
+			put_json(j, NULL, walk, one);
+		value = next(walk);
+		if (value)
+			put_json(j, is_object ? name ? name : "" : NULL, walk, value);
+		if (!is_object)
+			json_close(j, ']');
+		free(name);
+	}
+	json_close(j, is_object ? '}' : ']');
+}
+
 static void put_text(struct json *j, const char *key, const struct shown *node)
 {
 	char *text = text_of(node);
@@ -110,8 +182,10 @@ static void put_value(struct json *j, const char *key, struct walk *walk, const 
 		put_members(j, walk, node);
 		json_close(j, '}');
 		break;
-	case SHOWN_LIST:
 	case SHOWN_PAIRS:
+		put_pairs(j, key, walk, node);
+		break;
+	case SHOWN_LIST:
 		json_open(j, key, '[');
 		put_members(j, walk, node);
 		json_close(j, ']');
@@ -125,8 +199,7 @@ static void put_value(struct json *j, const char *key, struct walk *walk, const 
 /* Within values, one that could not be had is an object with its status. */
 static void put_json(struct json *j, const char *key, struct walk *walk, const struct shown *node)
 {
-	if (node->status == SHOWN_VALUE || node->status == SHOWN_NIL ||
-	    (node->status == SHOWN_TRUNCATED && node->kind != SHOWN_NOTHING)) {
+	if (node->status == SHOWN_VALUE || node->status == SHOWN_NIL) {
 		if (node->status == SHOWN_NIL)
 			json_null(j, key);
 		else
@@ -137,6 +210,8 @@ static void put_json(struct json *j, const char *key, struct walk *walk, const s
 	json_text(j, "status", shown_status_words(node->status));
 	if (node->kind != SHOWN_NOTHING)
 		put_value(j, "value", walk, node);
+	if (node->status == SHOWN_TRUNCATED && node->kind != SHOWN_NOTHING)
+		json_u64(j, "len", node->length);
 	json_close(j, '}');
 }
 
@@ -212,7 +287,7 @@ static void print_children(FILE *out, struct walk *walk, const struct shown *nod
 		if (!child)
 			return;
 		if (i)
-			fputs(", ", out);
+			fputs(node->kind == SHOWN_PAIRS && i % 2 ? ": " : ", ", out);
 		if (node->kind == SHOWN_OBJECT && child->name) {
 			text_print_safe(out, child->name);
 			putc('=', out);
@@ -285,11 +360,11 @@ static void print_value(FILE *out, struct walk *walk, const struct shown *node)
 		break;
 	case SHOWN_LIST:
 	case SHOWN_PAIRS:
-		putc('[', out);
+		putc(node->kind == SHOWN_LIST ? '[' : '{', out);
 		print_children(out, walk, node);
 		if (node->status == SHOWN_TRUNCATED)
 			fprintf(out, "%s… of %" PRIu64, node->children ? ", " : "", node->length);
-		putc(']', out);
+		putc(node->kind == SHOWN_LIST ? ']' : '}', out);
 		break;
 	case SHOWN_NOTHING:
 		break;

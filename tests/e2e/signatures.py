@@ -123,7 +123,9 @@ STRUCT_GO = {
 INTS_GO = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "int": 64}
 UINTS_GO = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64, "uintptr": 64}
 KINDS_GO = [*INTS_GO, *UINTS_GO, "bool", "string", "float64", "float32", "[]int", "[]string", "[2]int16", "[1]int32",
-            *STRUCT_GO, "*Named", "*Point", "*int", "error"]
+            *STRUCT_GO, "*Named", "*Point", "*int", "error", "any", "map[string]int32", "map[int16]Named", "map[Point]bool",
+            "chan int", "*complex128", "complex64"]
+HELD_GO = ["int", "string", "float64", "Point", "*Named", "bool", "uint8"]  # by values of type any
 
 
 class MakerGo:
@@ -148,7 +150,39 @@ class MakerGo:
             n = r.randrange(-1000, 1000) / 8
             return Value(f"{kind}({n})", n)
         if kind == "error":
-            return Value("error(nil)", None)
+            if r.random() < 0.5:
+                return Value("error(nil)", None)
+            text = self.value("string")
+            return Value(f"errors.New({text.text})", {"*errors.errorString": {"s": text.shown}})
+        if kind == "any":
+            if r.random() < 0.2:
+                return Value("interface{}(nil)", None)
+            held = r.choice(HELD_GO)
+            value = self.value(held)
+            if value.shown is None:  # an interface of a nil pointer holds its type
+                return Value("interface{}(nil)", None)
+            name = held if held.strip("*") not in STRUCT_GO else "*main.Named" if held == "*Named" else f"main.{held}"
+            return Value(f"interface{{}}({value.text})", {name: value.shown})
+        if kind.startswith("map["):
+            key, inner = kind[4:].split("]", 1)
+            entries = {}
+            for _ in range(r.randrange(0, 6)):
+                one = self.value(key)
+                entries[one.text] = (one, self.value(inner))
+            text = f"{kind}{{" + ", ".join(f"{k}: {v.text}" for k, (_, v) in entries.items()) + "}"
+            if key in STRUCT_GO:  # entries have no order
+                entries = dict(list(entries.items())[:1])
+                text = f"{kind}{{" + ", ".join(f"{k}: {v.text}" for k, (_, v) in entries.items()) + "}"
+                return Value(text, [[k.shown, v.shown] for k, v in entries.values()] or {})
+            return Value(text, {str(k.shown): v.shown for k, v in entries.values()})
+        if kind == "chan int":
+            n = r.randrange(0, 5)
+            return Value(f"make(chan int, {n})", {"len": 0, "cap": n})
+        if kind == "complex64":
+            return Value("complex64(1)", {"real": 1, "imag": 0})
+        if kind == "*complex128":
+            a, b = r.randrange(-80, 80) / 8, r.randrange(-80, 80) / 8
+            return Value(f"at(complex({a}, {b}))", {"real": a, "imag": b})
         if kind[0] == "*":
             if r.random() < 0.2:
                 return Value(f"({kind})(nil)", None)
@@ -163,7 +197,8 @@ class MakerGo:
 
     def program(self, functions, calls=1):
         r, expected = self.random, {}
-        lines = ["package main", "var sink interface{}", "var count int"]
+        lines = ["package main", 'import "errors"', "type any = interface{}", "var sink interface{}", "var count int",
+                 'var unused = errors.New("")']
         lines += [f"type {name} struct {{ " + "; ".join(f"{n} {t}" for n, t in members) + " }"
                   for name, members in STRUCT_GO.items()]
         for kind in ("int", "Named", "Point"):

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "probe/go_map.h"
 #include "probe/shapes.h"
 #include "probe/values.h"
 
@@ -38,11 +39,15 @@ static void check_types(const struct values *values)
 	for (size_t i = 0; i < values->types.count; i++) {
 		const struct value_type *type = &values->types.at[i];
 		struct value_shape shape = value_shape_of(values, type);
+		struct go_map map;
 
 		check(type->kind < VALUE_KINDS && type->name && type->bare);
 		check((uint64_t)type->first_member + type->members <= values->members.count);
 		check(type->target == VALUE_NO_TYPE || type->target < values->types.count);
 		check_variants(values, type);
+		if (go_map_of(values, type, &map))
+			check(values_type(values, map.key) && values_type(values, map.value) &&
+			      map.size && map.size <= 4096);
 		check(shape.element == VALUE_NO_TYPE || shape.element < values->types.count);
 	}
 }
