@@ -23,6 +23,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/timeline/cpus", .answer = api_timeline_cpus},
 	{"GET", "/api/v1/timeline/slice", .answer = api_slice},
 	{"GET", "/api/v1/heat", .answer = api_heat},
+	{"GET", "/api/v1/locks", .answer = api_locks},
 	{"GET", "/api/v1/flame", .answer = api_flame},
 	{"GET", "/api/v1/functions", .answer = api_functions},
 	{"GET", "/api/v1/calls", .answer = api_calls},

@@ -219,6 +219,8 @@ class Api:
         if prefix:  # before, JSON took less
             stacks = [(stack, weight // 2 if any("json" in frame[0] for frame in stack) else weight)
                       for stack, weight in stacks]
+        if ask.get("by") == "lock":
+            stacks = [([(self.locks_of()[i % 2], "", "mark")] + stack, weight) for i, (stack, weight) in enumerate(stacks)]
         other = {name: ask.get(prefix + name, ask.get(name)) for name in ("host", "service", "version", "label")}
         total = sum(self.cpus(other).values()) * max(at["complete_until"] - at["from"], 0) * 1e9 * self.server.busy
         return Profile(stacks, total if at["to"] > self.first() else 0)
@@ -256,6 +258,16 @@ class Api:
         total = sum(row["total"] for row in rows)
         rows = sorted(rows, key=lambda row: -row["total"])[:int(ask.get("limit", 200))]
         return {"sum": self.sum_of(ask, total), "series": rows, "others": total - sum(row["total"] for row in rows)}
+
+    def locks_of(self):
+        return (f"[mutex {HOSTILE}]",) * 2 if self.server.hostile else ("[mutex guard in app]", "[Java monitor 0x7f10 of java (12)]")
+
+    def locks(self, ask):
+        held = ("[owner: flusher (12)]", "[releaser: gc (13)]", "[holder not known]")
+        locks = [{"name": name, "waits": 40 - 30 * i, "total": (9 - 5 * i) * 10**9, "longest": 8 * 10**8,
+                  "holders": [{"name": holder, "waits": 10, "total": 10**9} for holder in held[i:]], "holders_hidden": i}
+                 for i, name in enumerate(dict.fromkeys(self.locks_of()))]
+        return {"sum": self.sum_of(ask, 13 * 10**9), "cut": False, "locks": locks, "locks_hidden": 3}
 
     def heat(self, ask):
         at = self.sum_of(ask, 10**9)

@@ -40,6 +40,7 @@ def findings(page, axe):
 VIEWS = {
     "overview": ("", ".groups tbody tr"),
     "profile": ("?view=profile", ".flame-row"),
+    "locks": ("?view=profile&event=lock&by=lock", "#locks tbody tr"),
     "heat": ("?view=profile&heat=1&from=-5m&to=now", "#heat"),
     "sandwich": ("?view=profile&sandwich=malloc&sandwich_image=/usr/lib/x86_64-linux-gnu/libc.so.6", ".flame-sandwich"),
     "compare": ("?view=compare", ".changed tbody tr"),

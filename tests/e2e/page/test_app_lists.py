@@ -205,6 +205,34 @@ def test_waits_for_locks_are_split_by_lock_and_by_holder(page):
     assert "by" not in page.server.questions("flame")[-1]
 
 
+def test_a_lock_opens_the_flame_graph_of_its_waits(page):
+    page.open("?view=profile&event=lock")
+    page.until(lambda: page.all("#locks tbody tr"))
+    rows = [[" ".join(cell.text.split()) for cell in row.find_elements("css selector", "td")]
+            for row in page.all("#locks tbody tr")]
+    assert rows == [
+        ["mutex guard in app", "owner: flusher (12), releaser: gc (13), and 1 more", "40", "800.000 ms", "9.000 s", "69.23%"],
+        ["Java monitor 0x7f10 of java (12)", "releaser: gc (13), holder not known, and 1 more", "10", "800.000 ms", "4.000 s",
+         "30.77%"]]
+    page.sees("3 more locks are not shown.", ".locks")
+    page.all("#locks tbody tr")[1].click()
+    page.asks("flame", by="lock", event="lock")
+    assert [row.get_attribute("aria-selected") for row in page.all("#locks tbody tr")] == ["false", "true"]
+    link = page.link()
+    # the graph shows that lock alone: its own waits, of all
+    page.open("?" + "&".join(f"{name}={value}" for name, value in link.items()) + "&search=Java monitor")
+    page.sees("100.00% of zoomed", "output")
+    page.until(lambda: page.all("#locks tbody tr"))
+    # the same row again: all waits
+    page.all("#locks tbody tr")[1].click()
+    page.until(lambda: "zoom" not in page.link())
+    # what is not of locks has no such table
+    asked = len(page.server.questions("locks"))
+    page.open("?view=profile&event=off-cpu")
+    page.sees("ImagingResample", ".flame-table")
+    assert not page.all("#locks") and len(page.server.questions("locks")) == asked
+
+
 def test_the_overview_is_grouped_by_a_label(page):
     page.open()
     page.choose("by-label", "env")

@@ -18,16 +18,19 @@ function join(parent: number, own: number): number {
 	return Math.imul((parent << 5 | parent >>> 27) ^ own, 0x9e3779b1);
 }
 
-/** What stands for a node in a link: '' for the root, else 14 of [0-9a-z]. */
-export function idOf(tree: Tree, labels: Labels, node: number): string {
-	if (node === 0)
+/** The same of the names on the way to a node, without the root's: of none ''. */
+export function idOfNames(names: string[]): string {
+	if (!names.length)
 		return '';
 	return SEEDS.map((seed) => {
-		let hash = 0;
-		for (const step of tree.path(node).slice(1))
-			hash = join(hash, hashText(labels.name[tree.label[step]!]!, seed));
+		const hash = names.reduce((above, name) => join(above, hashText(name, seed)), 0);
 		return (hash >>> 0).toString(36).padStart(DIGITS, '0');
 	}).join('');
+}
+
+/** What stands for a node in a link: '' for the root, else 14 of [0-9a-z]. */
+export function idOf(tree: Tree, labels: Labels, node: number): string {
+	return node === 0 ? '' : idOfNames(tree.path(node).slice(1).map((step) => labels.name[tree.label[step]!]!));
 }
 
 function hashNodes(tree: Tree, labels: Labels, seed: number): Uint32Array {

@@ -115,6 +115,19 @@ export const en = {
 		beside: 'Beside it',
 		nothing: 'nothing',
 	},
+	locks: {
+		name: 'Locks that threads waited for',
+		lock: 'Lock',
+		holder: 'Held by',
+		waits: 'Waits',
+		longest: 'Longest',
+		total: 'Total',
+		share: 'Share',
+		open: 'Show the flame graph of the waits for this lock',
+		more: (n: string) => `and ${n} more`,
+		hidden: (n: string) => `${n} more locks are not shown.`,
+		cut: 'There are more locks and holders than stackcam keeps apart; the flame graph has all waits.',
+	},
 	events: {
 		samples: 'samples',
 		/** Words for events, where the server's are not those of the language. */

@@ -114,6 +114,19 @@ export const zh: Text = {
 		beside: '并排',
 		nothing: '无',
 	},
+	locks: {
+		name: '线程等待过的锁',
+		lock: '锁',
+		holder: '持有者',
+		waits: '等待次数',
+		longest: '最长',
+		total: '总计',
+		share: '占比',
+		open: '显示等待这个锁的火焰图',
+		more: (n) => `另有 ${n} 个`,
+		hidden: (n) => `另有 ${n} 个锁未显示。`,
+		cut: '锁和持有者太多，无法全部分开；火焰图包含所有等待。',
+	},
 	events: {
 		samples: '样本',
 		types: {

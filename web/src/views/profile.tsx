@@ -7,6 +7,7 @@ import { useAnswer } from '../api/use_answer';
 import type { FlameState } from '../flame/contract';
 import { FlamePanel } from '../flame/FlamePanel';
 import { count, safe } from '../format';
+import { LockTable, type LocksAnswer } from '../locks/table';
 import { AskBar } from '../parts/ask_bar';
 import { isHere } from '../parts/click';
 import { Chart } from '../parts/chart';
@@ -48,6 +49,7 @@ export function Profile() {
 		sort: link.flame.sort === 'total' ? 'total' : 'self' }), beat);
 	const around = useAnswer<SandwichAnswer>(sandwich && 'sandwich', profileAsk(link, range,
 		{ name: sandwich?.name, image: sandwich?.image, nodes }), beat);
+	const locks = useAnswer<LocksAnswer>(event.locks ? 'locks' : null, askOf(link.event, range, link.filters), beat);
 	const { answer } = flame;
 	const others = typesOf(status).filter(({ name, calls }) => !calls && name !== link.event);
 	const panes = !answer ? [] : link.other && beside.answer ?
@@ -61,7 +63,7 @@ export function Profile() {
 	return <main id="content" class="profile">
 		<h2 class="unseen">{text.views.profile}</h2>
 		<AskBar hasShape />
-		<Answers asked={[flame, timeline, around, heat, beside]} isSilent={link.isLive}>
+		<Answers asked={[flame, timeline, around, heat, beside, locks]} isSilent={link.isLive}>
 			{answer && (answer.sum.total === 0 && range === all ? <NothingFilmed sum={answer.sum} /> : <>
 				<div class="row spread">
 					<SumLine sum={answer.sum} />
@@ -95,6 +97,7 @@ export function Profile() {
 						...(all.to === 'now' && span ? { range: rangeOf(span) } : {}) })} />}
 				{!isHeat && timeline.answer && <Chart answer={timeline.answer} theme={theme} height={96}
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })}><FineChoice /></Chart>}
+				{event.locks && locks.answer && <LockTable answer={locks.answer} />}
 				{answer.sum.total === 0 ? <NothingFilmed sum={answer.sum} /> :
 				<div class="graph-area">
 					<FlamePanel panes={panes} functions={answer.functions ?? null}
