@@ -394,12 +394,13 @@ class Api:
 
     def marks(self, ask):
         words = HOSTILE * 20 if self.server.hostile else "faster checkout"
-        marks = [{"time": NOW - 600, "host": "", "service": "api.service", "version": "1.3", "text": words, "derived": False},
-                 {"time": NOW - 300, "host": "", "service": "worker.service", "version": "0123456789abcdef", "text": "",
+        apart = 3 if self.server.film else 300  # seconds: a film is 12 s long
+        marks = [{"time": NOW - 2 * apart, "host": "", "service": "api.service", "version": "1.3", "text": words, "derived": False},
+                 {"time": NOW - apart, "host": "", "service": "worker.service", "version": "0123456789abcdef", "text": "",
                   "derived": True}]
         marks = [mark for mark in marks if ask.get("service", mark["service"]) == mark["service"] and
                  seconds_of(ask["from"]) <= mark["time"] < seconds_of(ask["to"])] if self.server.marked else []
-        return {"from": seconds_of(ask["from"]), "to": seconds_of(ask["to"]), "marks": marks, "others": 0}
+        return {"from": seconds_of(ask["from"]), "to": seconds_of(ask["to"]), "marks": marks, "others": self.server.more_marks}
 
     def lanes_of(self, ask):
         """Two processes: the first one's threads run and wait in turn; the other's sleeps, with a hole in its life."""
@@ -647,9 +648,10 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, young=0, deployed=False,
+               events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, more_marks=0, young=0, deployed=False,
                cut=False, cpus=False):
         self.release()
+        self.more_marks = more_marks
         self.many, self.marked, self.young, self.deployed = many, marks, young, deployed
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token

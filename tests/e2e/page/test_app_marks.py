@@ -80,3 +80,38 @@ def test_hostile_marks_are_words(page):
     page.until(lambda: len(page.all(".chart .marks li")) == 2)
     assert page.run("return window.hacked") is None
     assert answers.HOSTILE not in page.find(".chart .marks").get_attribute("textContent")
+
+
+def test_marks_are_on_the_timeline_of_threads(page):
+    page.server.behave(film=True, events=["on-cpu", "threads"], marks=True)
+    page.open("?view=timeline")
+    page.until(lambda: marks_of(page, ".tl-marks-words") == [DEPLOYED, NEW])
+    page.asks("marks", host="web-1")
+    page.until(lambda: len(page.all(".tl-marks i")) == 2)
+    lanes = page.find("#lanes").rect
+    lines = [line.rect for line in page.all(".tl-marks i")]
+    # six and nine of the twelve seconds, from the top of the lanes to their end
+    assert [round((line["x"] - lanes["x"]) / lanes["width"], 2) for line in lines] == [0.5, 0.75]
+    assert all(line["height"] > lanes["height"] * 0.9 for line in lines)
+    assert [line.get_attribute("class") for line in page.all(".tl-marks i")] == ["", "derived"]
+    words = page.all(".tl-marks-words > span")
+    assert [" ".join(span.get_attribute("textContent").split()) for span in words] == [DEPLOYED, NEW]
+    # a part of the time has the marks of that part, where they are
+    page.open(f"?view=timeline&t_from={answers.NOW - 4}&t_to={answers.NOW - 2}")
+    page.until(lambda: len(page.all(".tl-marks i")) == 1)
+    assert round((page.find(".tl-marks i").rect["x"] - lanes["x"]) / lanes["width"], 2) == 0.5
+    assert not page.errors()
+
+
+def test_the_timeline_without_marks_has_no_row_of_them(page):
+    page.server.behave(film=True, events=["on-cpu", "threads"])
+    page.open("?view=timeline")
+    page.until(lambda: page.server.questions("marks") and page.all("#lanes"))
+    assert not page.all(".tl-marks-words") and not page.all(".tl-marks i")
+
+
+@pytest.mark.parametrize("query, film", [("?view=profile", False), ("?view=timeline", True)])
+def test_marks_that_are_not_drawn_are_counted(page, query, film):
+    page.server.behave(film=film, events=["on-cpu", "threads"], marks=True, more_marks=1234)
+    page.open(query)
+    page.sees("Not drawn: 1,234 earlier marks. Choose a shorter time to see all marks.", ".more-marks")

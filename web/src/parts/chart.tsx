@@ -12,7 +12,7 @@ import { clockOf, dayOf, type Span } from '../state/range';
 import { placesOf } from '../state/ranks';
 import { zone } from '../state/zone';
 import { text } from '../text/text';
-import { drawMarks, marksAt, useMarks, wordsOf } from './marks';
+import { drawMarks, marksAt, MoreMarks, useMarks, wordsOf } from './marks';
 import { type Rate, ratesOf, rateOf, untilOf } from './units';
 
 /** Rows that have a colour of their own; the rest is drawn as others. */
@@ -192,7 +192,7 @@ export function Chart({ answer, theme, height, what = '', marked = null, onSelec
 	const [index, setIndex] = useState<number | null>(null);
 	const events = useRef<Events>({ onSelect, onCursor: setIndex });
 	events.current = { onSelect, onCursor: setIndex };
-	const marks = useMarks(answer);
+	const { marks, others } = useMarks(answer.sum);
 	const shown = useRef<Shown>({ answer, marks, marked });
 	shown.current = { answer, marks, marked };
 
@@ -234,6 +234,7 @@ export function Chart({ answer, theme, height, what = '', marked = null, onSelec
 		{marks.length > 0 && <ul class="unseen marks" aria-label={text.chart.marked}>
 			{marks.map((mark, i) => <li key={i}>{clockOf(mark.time)} {wordsOf(mark)}</li>)}
 		</ul>}
+		<MoreMarks others={others} />
 	</figure>;
 }
 

@@ -102,6 +102,7 @@ export const en = {
 		others: 'others',
 		marked: 'Marked moments',
 		marks: (n: string, first: string) => `${n}: ${first} …`,
+		moreMarks: (n: string) => `Not drawn: ${many(n, 'earlier mark')}. Choose a shorter time to see all marks.`,
 		newVersion: (version: string, service: string) => `new version ${version} of ${service}`,
 		perSecond: (unit: string) => `${unit}/s`,
 	},

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { askOf, getJson } from '../api/client';
 import { count, safe } from '../format';
+import { useMarks } from '../parts/marks';
 import { SumOfLosses } from './losses';
 import { slicesEvent } from '../state/events';
 import { usePage } from '../state/page';
@@ -14,6 +15,7 @@ import { cpuRowsOf, type CpuThreads } from './cpus';
 import { listenToPointers } from './input';
 import { laneKey, ofThreads, rowsOf } from './lanes';
 import { Legend } from './legend';
+import { MarkLines, MarkWords, markGroups } from './marks';
 import { Minimap } from './minimap';
 import { Names } from './names';
 import { Ruler } from './ruler';
@@ -119,6 +121,9 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 	}, [view]);
 	useBoardKeys({ view, rows, area, slice, actions, scroller: placed.scroller });
 
+	const begin = Number(origin.base / 1_000_000n) / 1e3;
+	const marks = useMarks({ from: begin, to: begin + answer.length / 1e9 }, answer.lanes[0]?.host);
+	const groups = markGroups(marks.marks, placed.range, placed.width, origin);
 	const inSight = rows.slice(placed.first, placed.first + placed.count);
 	const shown = rows.filter((row) => row.kind === 'lane' && !(row.isPinned && row.key.startsWith('pinned '))).length;
 	return <div class="tl">
@@ -134,6 +139,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 			<div class="tl-above">
 				<Minimap answer={answer} view={view} theme={theme} width={placed.width} />
 				<Ruler range={placed.range} width={placed.width} origin={origin} isWall={own.isWall} />
+				<MarkWords marks={marks} groups={groups} />
 			</div>
 			<div class="tl-scroll" ref={placed.scroller} tabIndex={0} role="group" aria-label={words.name}>
 				<div class="tl-sizer" style={{ height: `${Math.max(rows.length * ROW, 1)}px` }}>
@@ -145,6 +151,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 							<canvas ref={placed.canvas} id="lanes" role="img"
 								aria-label={words.canvas(count(shown), `${origin.wallOf(placed.range.from)} \u2013 ${origin.wallOf(placed.range.to)}`)}
 								style={{ width: `${placed.width}px`, height: `${placed.height}px` }} />
+							<MarkLines groups={groups} />
 						</div>
 					</div>
 				</div>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deployments and new versions on a timeline: as lines, with their words as far as there is room.
 import type uPlot from 'uplot';
-import type { Mark, MarksAnswer, TimelineAnswer } from '../api/answers';
+import type { Mark, MarksAnswer } from '../api/answers';
 import { useAnswer } from '../api/use_answer';
-import { safe } from '../format';
+import { count, safe } from '../format';
 import { usePage } from '../state/page';
+import type { Span } from '../state/range';
 import { text } from '../text/text';
 
 const BUILD_SHOWN = 8; // digits of a build id
@@ -24,16 +25,27 @@ export function wordsOf({ service, version, text: said, derived }: Mark): string
 	return [[safe(service), short].filter(Boolean).join(' '), safe(said)].filter(Boolean).join(': ');
 }
 
-/** The marks of a timeline's time, of the service and host that are looked at. */
-export function useMarks({ sum }: TimelineAnswer): Mark[] {
+export interface Marks {
+	marks: Mark[];
+	/** Earlier ones, of which the server sent none: it sends the latest 200. */
+	others: number;
+}
+
+/** The marks of a time (unix seconds), of the service that is looked at, and of one host or of that which is looked at. */
+export function useMarks({ from, to }: Span, ofHost = ''): Marks {
 	const { link: { filters: { service, host } } } = usePage();
-	const query = new URLSearchParams({ from: String(Math.floor(sum.from)), to: String(Math.ceil(sum.to)) });
+	const query = new URLSearchParams({ from: String(Math.floor(from)), to: String(Math.ceil(to)) });
 	if (service)
 		query.set('service', service);
-	if (host)
-		query.set('host', host);
+	if (host || ofHost)
+		query.set('host', host || ofHost);
 	const { answer } = useAnswer<MarksAnswer>('marks', query);
-	return answer?.marks.filter(({ time }) => time >= sum.from && time <= sum.to) ?? [];
+	return { marks: answer?.marks.filter(({ time }) => time >= from && time <= to) ?? [], others: answer?.others ?? 0 };
+}
+
+/** Says that there are more marks than are drawn. */
+export function MoreMarks({ others }: { others: number }) {
+	return others > 0 ? <p class="hint more-marks">{text.chart.moreMarks(count(others))}</p> : null;
 }
 
 /** Those whose line is so near to a place that it is pointed at. */
