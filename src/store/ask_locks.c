@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Locks that threads waited for: the films have the waits one by one, the index their stacks alone. */
+/*
+ * Locks that threads waited for: the films have the waits one by one, the index their stacks alone.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
