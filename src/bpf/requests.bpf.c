@@ -145,13 +145,14 @@ static __always_inline __u32 wanted(struct requests_socket *socket,
 				    const struct requests_call *call, __u32 direction, __u32 length,
 				    bool turned, bool *tell)
 {
-	__u32 seems = requests_protocol_of(call->data, call->copied, length, direction);
-	__u32 room;
+	__u32 seems = 0, room;
 
 	*tell = true;
+	if (!socket->protocol || socket->protocol == REQUESTS_HTTP)
+		seems = requests_protocol_of(call->data, call->copied, length, direction);
 	if (!socket->protocol) {
 		socket->protocol = seems;
-		socket->asks = direction;
+		socket->asks = direction ^ requests_seems_answered(seems, call->data);
 		socket->strange = seems ? 0 : socket->strange + 1;
 		*tell = seems;
 	}

@@ -33,6 +33,7 @@ enum requests_protocol {
 	REQUESTS_REDIS,
 	REQUESTS_POSTGRESQL,
 	REQUESTS_HTTP2,
+	REQUESTS_MYSQL,
 };
 
 enum requests_flag {

@@ -91,6 +91,60 @@ static __always_inline bool requests_wants_all(__u32 protocol)
 	return protocol == REQUESTS_HTTP2;
 }
 
+static __always_inline bool is_printable(__u8 c)
+{
+	return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\t';
+}
+
+/* A client's command that carries a statement, alone in its call. */
+static __always_inline bool is_mysql_command(const __u8 *data, __u32 size)
+{
+	if (data[3])
+		return false;
+	if (data[4] == 3 || data[4] == 22)
+		return size > 2 && is_printable(data[5]) && is_printable(data[6]);
+	return data[4] == 23 && size >= 10;
+}
+
+/*
+ * What a server of MySQL says: its greeting, with its version, or the columns of an answer, the
+ * first of which says that it is of the catalogue "def".
+ */
+static __always_inline bool is_mysql_answer(const __u8 *data, __u32 size, __u32 length)
+{
+	const __u8 *column = data + 4 + size;
+
+	if (!data[3])
+		return size + 4 == length && data[4] == 10 && size > 40 && data[5] >= '1' &&
+		       data[5] <= '9';
+	return data[3] == 1 && (size == 1 || size == 2) && length > 24 && column[3] == 2 &&
+	       word_at(column + 4) == WORD4(3, 'd', 'e', 'f');
+}
+
+static __always_inline __u32 little3_at(const __u8 *data)
+{
+	return data[0] | data[1] << 8 | (__u32)data[2] << 16;
+}
+
+static __always_inline bool is_mysql(const __u8 *data, __u32 copied, __u32 length)
+{
+	__u32 size = little3_at(data);
+
+	if (size + 4 == length && copied > 6 && is_mysql_command(data, size))
+		return true;
+	/* (the size is looked at again, for the verifier) */
+	if (copied < 16)
+		return false;
+	return !data[3] ? is_mysql_answer(data, size, length)
+			: size < 3 && is_mysql_answer(data, size & 3, length);
+}
+
+/* Whether what it was known by is an answer, and not a request. */
+static __always_inline bool requests_seems_answered(__u32 protocol, const __u8 *data)
+{
+	return protocol == REQUESTS_MYSQL && (data[3] || data[4] == 10);
+}
+
 static __always_inline __u32 requests_protocol_of(const __u8 *data, __u32 copied, __u32 length,
 						  __u32 direction)
 {
@@ -105,6 +159,8 @@ static __always_inline __u32 requests_protocol_of(const __u8 *data, __u32 copied
 		return REQUESTS_REDIS;
 	if (copied >= 9 && is_http2(data, length))
 		return REQUESTS_HTTP2;
+	if (is_mysql(data, copied, length))
+		return REQUESTS_MYSQL;
 	return copied >= 8 && is_postgresql(data, length) ? REQUESTS_POSTGRESQL : REQUESTS_UNKNOWN;
 }
 

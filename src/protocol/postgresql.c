@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/vec.h"
 #include "protocol/protocols.h"
+#include "protocol/statements.h"
 #include "protocol/waiting_answers.h"
 
 #define KERNEL_POSTGRESQL 3 /* REQUESTS_POSTGRESQL */
@@ -22,19 +22,12 @@ enum {
 
 	HEADER = 5,
 	BODY_MAX = 2048,       /* what is looked at of a message */
-	STATEMENTS_MAX = 128,  /* that are known by their names */
 	MESSAGE_MAX = 1 << 30, /* the server's own limit */
 };
 
 /* What an expected ReadyForQuery ends. */
 enum {
 	ENDS_REQUEST = 1,
-};
-
-/* A statement that was prepared. */
-struct statement {
-	uint64_t name; /* its hash */
-	char sql[PROTOCOL_ENDPOINT_MAX];
 };
 
 struct message_side {
@@ -51,7 +44,7 @@ struct message_side {
 struct postgresql {
 	struct message_side sides[SIDES];
 	struct waiting_answers waiting;
-	vec(struct statement) statements;
+	struct statements statements;
 	bool has_begun;	   /* the client's first message was seen, or is past */
 	bool asks_for_tls; /* the next answer is one letter */
 	bool is_tunnel;
@@ -78,33 +71,6 @@ static enum side side_of(const struct piece *piece)
 	if (!piece->copied)
 		return SIDES;
 	return memchr("\0QPB", *piece->data, 4) ? SIDE_REQUESTS : SIDES;
-}
-
-/* -- statements -------------------------------------------------------------------------------- */
-
-static void keep_statement(struct postgresql *pg, uint64_t name, const char *sql)
-{
-	struct statement statement = {.name = name};
-	struct statement *place = NULL;
-
-	vec_foreach (&pg->statements, known)
-		if (known->name == name)
-			place = known;
-	strcpy(statement.sql, sql);
-	if (place)
-		*place = statement;
-	else if (pg->statements.count < STATEMENTS_MAX)
-		vec_push(&pg->statements, statement);
-	else
-		pg->statements.at[name % STATEMENTS_MAX] = statement;
-}
-
-static const char *find_statement(const struct postgresql *pg, uint64_t name)
-{
-	vec_foreach (&pg->statements, known)
-		if (known->name == name)
-			return known->sql;
-	return "<statement from before>";
 }
 
 /* The next text of a body, up to its zero or to its end. */
@@ -152,7 +118,7 @@ static void take_parse(struct reading *r)
 	const char *text = next_text(r->side, &at, &size);
 
 	protocol_put_sql(sql, sizeof(sql), text, size);
-	keep_statement(r->pg, hash_bytes(name, name_size), sql);
+	statements_keep(&r->pg->statements, hash_bytes(name, name_size), sql);
 	if (!r->pg->in_batch)
 		tell_request(r, sql);
 	r->pg->in_batch = true;
@@ -168,7 +134,7 @@ static void take_bind(struct reading *r)
 		return;
 	next_text(r->side, &at, &size);
 	name = next_text(r->side, &at, &size);
-	tell_request(r, find_statement(r->pg, hash_bytes(name, size)));
+	tell_request(r, statements_find(&r->pg->statements, hash_bytes(name, size)));
 	r->pg->in_batch = true;
 }
 
@@ -394,7 +360,7 @@ static void free_postgresql(void *state)
 {
 	struct postgresql *pg = state;
 
-	vec_free(&pg->statements);
+	statements_free(&pg->statements);
 }
 
 const struct protocol protocol_postgresql = {

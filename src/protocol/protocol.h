@@ -121,4 +121,7 @@ bool protocol_put_text(char *to, size_t size, const void *text, size_t bytes);
 /* SQL without the values in it: "SELECT * FROM t WHERE a = ?". */
 void protocol_put_sql(char *to, size_t size, const char *sql, size_t bytes);
 
+/* The same, of a dialect with these quotes around texts. */
+void protocol_put_sql_of(char *to, size_t size, const char *sql, size_t bytes, const char *quotes);
+
 #endif

@@ -7,6 +7,7 @@
 
 extern const struct protocol protocol_http1;
 extern const struct protocol protocol_http2;
+extern const struct protocol protocol_mysql;
 extern const struct protocol protocol_redis;
 extern const struct protocol protocol_postgresql;
 

@@ -159,7 +159,7 @@ static void put_value(struct sql *sql)
 	put(sql, '?');
 }
 
-void protocol_put_sql(char *to, size_t size, const char *text, size_t bytes)
+void protocol_put_sql_of(char *to, size_t size, const char *text, size_t bytes, const char *quotes)
 {
 	struct sql sql = {.at = text, .end = text + bytes, .to = to, .size = size};
 
@@ -168,7 +168,7 @@ void protocol_put_sql(char *to, size_t size, const char *text, size_t bytes)
 
 		if (skip_comment(&sql))
 			c = ' ';
-		else if (c == '\'')
+		else if (strchr(quotes, c))
 			skip_string(&sql), put_value(&sql), c = 0;
 		else if (isdigit(c) && !is_word(before(&sql))) {
 			while (sql.at < sql.end && (is_word(*sql.at) || *sql.at == '.'))
@@ -189,4 +189,9 @@ void protocol_put_sql(char *to, size_t size, const char *text, size_t bytes)
 	while (sql.used && (before(&sql) == ' ' || before(&sql) == ';'))
 		sql.used--;
 	to[sql.used] = 0;
+}
+
+void protocol_put_sql(char *to, size_t size, const char *text, size_t bytes)
+{
+	protocol_put_sql_of(to, size, text, bytes, "'");
 }
