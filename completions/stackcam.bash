@@ -2,7 +2,7 @@
 # Completion for bash: verbs, options, and values that are known. Needs nothing but bash.
 
 # What is filmed with -e. The help of 'stackcam record' has the same, with words.
-_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside go-wait go-queue go-idle requests"
+_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside go-wait go-queue go-idle requests deaths"
 
 _stackcam_reply()
 {
@@ -129,7 +129,7 @@ _stackcam_options()
 	serve)
 		echo "--listen --token-file --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
 			--keep-size --sender-limit --camera --camera-events --camera-time --camera-memory
-			--camera-after --camera-hourly
+			--camera-after --camera-hang --camera-hourly
 			-e --event -F --frequency --no-record --label --service --user --config -h --help"
 		;;
 	keep) echo "--reason --to --token-file --tls-ca -h --help" ;;

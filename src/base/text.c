@@ -235,3 +235,13 @@ int text_parse_bytes(const char *s, uint64_t *bytes)
 
 	return parse_quantity(s, units, sizeof(units) / sizeof(units[0]), bytes);
 }
+
+void text_signal(int number, char *to, size_t size)
+{
+	const char *name = sigabbrev_np(number);
+
+	if (name)
+		snprintf(to, size, "SIG%s", name);
+	else
+		snprintf(to, size, "signal %d", number);
+}

@@ -29,6 +29,9 @@ char *text_hex(char *to, size_t size, const void *bytes, size_t count);
  */
 size_t text_utf8(const char *s, size_t left, uint32_t *point);
 
+/* "SIGSEGV"; of one without a name "signal 40". */
+void text_signal(int number, char *to, size_t size);
+
 /* Writes a code point (at most U+10FFFF) as UTF-8; returns its length in bytes, 1 to 4. */
 size_t text_put_utf8(char to[4], uint32_t point);
 

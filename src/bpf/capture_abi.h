@@ -40,7 +40,8 @@
 	X(REQUESTS, requests)     \
 	X(MEM_HEAP, mem_heap)     \
 	X(INSPECT, inspect)       \
-	X(RSS, rss)
+	X(RSS, rss)               \
+	X(DEATHS, deaths)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */

@@ -174,6 +174,8 @@ static int set_up(struct camera *camera, struct fail *why)
 		.user_only = options->user_only,
 		.live = options->names_soon,
 		.ring_limit = options->ring_limit,
+		.listener = options->listener,
+		.hang = options->hang,
 	};
 	int err = sources_make(&camera->sources, &host, options->sources, why);
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "camera/happening.h"
 #include "film/writer.h"
 #include "symbol/symbols.h"
 #include "process/select.h"
@@ -31,6 +32,8 @@ struct camera_options {
 	uint64_t tables_limit; /* bytes of unwind tables; 0: the default */
 	uint32_t ring_limit;   /* bytes of each ring at most; 0: as many as the sources want */
 	struct symbol_options symbols;
+	struct happening_listener listener;
+	uint64_t hang; /* ns: of which waits the listener is told; 0: of none */
 };
 
 int camera_new(const struct camera_options *options, struct camera **camera, struct fail *why);

@@ -28,6 +28,7 @@ struct life {
 	uint32_t number;		       /* 0: the place is free */
 	uint32_t thread;		       /* of the film; 0: not asked for */
 	uint64_t start, unseen, out;
+	uint64_t waits;	 /* since when, however often it was cut */
 	uint64_t woken;	 /* since out; 0: not */
 	uint64_t listed; /* when the list had it last */
 	uint64_t arguments[FILM_WAIT_ARGUMENTS], told[FILM_WAIT_ARGUMENTS];
@@ -42,6 +43,7 @@ struct life {
 	bool is_meant, is_renamed;
 	bool is_listed; /* all that is known of it is from the list of tasks */
 	bool has_evidence;
+	bool is_long; /* lives_each_long() has told its wait */
 };
 
 struct lives {
@@ -337,7 +339,8 @@ static void goes_out(struct lives *lives, struct life *life, const struct thread
 	take_evidence(life, event);
 	life->count = record->prev_count;
 	life->mode = LIFE_OFF;
-	life->out = event->time;
+	life->out = life->waits = event->time;
+	life->is_long = false;
 	life->woken = 0;
 }
 
@@ -519,6 +522,8 @@ void lives_list(struct lives *lives, const struct lives_listed *listed)
 	if (running)
 		*running = life->number;
 	life->out = life->start + life->unseen;
+	life->waits = listed->time;
+	life->is_long = false;
 	life->woken = 0;
 	life->count = listed->count;
 	life->has_evidence = false;
@@ -577,6 +582,30 @@ void lives_cut(struct lives *lives, uint64_t time, uint64_t least)
 		if (life->number && life->is_meant && life->mode != LIFE_NEW && last <= time &&
 		    time - life->start > least)
 			cut(lives, life, time);
+	}
+}
+
+void lives_each_long(struct lives *lives, uint64_t time, uint64_t least,
+		     void (*take)(void *context, const struct capture_identity *identity,
+				  uint64_t since, const struct film_wait *evidence),
+		     void *context)
+{
+	vec_foreach (&lives->all, life) {
+		struct film_wait evidence;
+
+		if (!life->number || !life->is_meant || life->mode != LIFE_OFF || life->woken ||
+		    life->is_long || !life->has_evidence || life->waits > time ||
+		    time - life->waits < least)
+			continue;
+		life->is_long = true;
+		evidence = (struct film_wait){
+			.call = life->call,
+			.state = life->state,
+			.descriptor = life->descriptor,
+			.flags = life->evidence_flags,
+		};
+		memcpy(evidence.arguments, life->arguments, sizeof(evidence.arguments));
+		take(context, &life->identity, life->waits, &evidence);
 	}
 }
 

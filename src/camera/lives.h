@@ -66,6 +66,15 @@ void lives_cut(struct lives *lives, uint64_t time, uint64_t least);
 /* Goes on in another film, in which nothing has a row. All was told up to a time: lives_cut(). */
 void lives_turn(struct lives *lives);
 
+/*
+ * Calls take() with each wait of a thread that has gone on for least ns or more at a time, once:
+ * with the thread, since when, and its evidence.
+ */
+void lives_each_long(struct lives *lives, uint64_t time, uint64_t least,
+		     void (*take)(void *context, const struct capture_identity *identity,
+				  uint64_t since, const struct film_wait *evidence),
+		     void *context);
+
 struct lives_counts {
 	uint64_t refused; /* threads: too many, or no memory */
 	uint64_t unknown; /* switches of threads of which nothing was told before */

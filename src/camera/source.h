@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "bpf/capture_abi.h"
 #include "camera/command.h"
+#include "camera/happening.h"
 #include "camera/rings.h"
 #include "camera/samples.h"
 #include "film/events.h"
@@ -71,7 +72,9 @@ struct source_host {
 	const struct selection *selection;
 	bool kernel_only, user_only;
 	bool live; /* the film is looked at while it grows: what goes on is told as it does */
-	uint32_t ring_limit;	  /* bytes of each ring; 0: any */
+	uint32_t ring_limit; /* bytes of each ring; 0: any */
+	struct happening_listener listener;
+	uint64_t hang; /* ns: a wait that long, of what should be short, happens; 0: none does */
 	struct probes *probes;	  /* open; from attach on loaded */
 	struct rings *rings;	  /* from attach on, */
 	struct samples *samples;  /* from start on, */

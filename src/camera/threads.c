@@ -8,7 +8,10 @@
 #include "camera/source.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
 
 #include <bpf/libbpf.h>
 
@@ -16,6 +19,7 @@
 #include "base/vec.h"
 #include "bpf/threads_abi.h"
 #include "camera/descriptors.h"
+#include "camera/hangs.h"
 #include "camera/lives.h"
 #include "camera/objects.h"
 #include "camera/off_cpu_count.h"
@@ -64,6 +68,7 @@ struct threads {
 	uint64_t detached; /* when probes were; 0: not yet */
 	uint64_t lost;	   /* records of logs, when last looked at */
 	uint64_t lists_failed, damaged;
+	char arch[65]; /* uname -m */
 };
 
 static uint64_t stacks_of(const struct source *source)
@@ -158,6 +163,10 @@ static int attach(struct source *source, struct fail *why)
 	int err;
 
 	if (threads) {
+		struct utsname machine;
+
+		uname(&machine);
+		memcpy(threads->arch, machine.machine, sizeof(threads->arch));
 		threads->lives = lives_new(&to);
 		threads->objects = objects_new(&objects_to);
 	}
@@ -415,10 +424,40 @@ static void tell_losses(struct source *source)
 				  losses[i].count);
 }
 
+/* A wait that has gone on for long: is it one that should be short? */
+static void tell_hang(void *context, const struct capture_identity *identity, uint64_t since,
+		      const struct film_wait *evidence)
+{
+	const struct source *source = context;
+	const struct source_host *host = source->host;
+	const struct threads *threads = source->state;
+	const struct process *process = samples_process(host->samples, (pid_t)identity->pid);
+	struct happening happening = {
+		.kind = HAPPENING_HANG,
+		.time = threads->until,
+		.pid = (pid_t)identity->pid,
+		.tid = (pid_t)identity->tid,
+		.waited = threads->until - since,
+		.what = hang_of(evidence, threads->arch),
+	};
+
+	if (!happening.what)
+		return;
+	snprintf(happening.thread, sizeof(happening.thread), "%.15s", identity->comm);
+	snprintf(happening.process, sizeof(happening.process), "%s",
+		 process ? process->comm : happening.thread);
+	host->listener.happened(host->listener.context, &happening);
+}
+
 static void tick(struct source *source, uint64_t now)
 {
+	const struct source_host *host = source->host;
+	struct threads *threads = source->state;
+
 	(void)now;
 	tell_losses(source);
+	if (host->listener.happened && host->hang)
+		lives_each_long(threads->lives, threads->until, host->hang, tell_hang, source);
 }
 
 /* All is told up to what was drained; what waits then has its stack, too. */

@@ -14,7 +14,7 @@
 struct camera_flight {
 	struct selection programs; /* names of processes; none: there is no flight recorder */
 	struct event_list events;
-	uint64_t time, bytes, after;
+	uint64_t time, bytes, after, hang;
 	unsigned int hour;
 };
 
@@ -24,6 +24,7 @@ enum {
 	OPTION_CAMERA_TIME,
 	OPTION_CAMERA_MEMORY,
 	OPTION_CAMERA_AFTER,
+	OPTION_CAMERA_HANG,
 	OPTION_CAMERA_HOURLY,
 };
 
@@ -34,6 +35,7 @@ enum {
 		{"camera-time", required_argument, NULL, OPTION_CAMERA_TIME},     \
 		{"camera-memory", required_argument, NULL, OPTION_CAMERA_MEMORY}, \
 		{"camera-after", required_argument, NULL, OPTION_CAMERA_AFTER},   \
+		{"camera-hang", required_argument, NULL, OPTION_CAMERA_HANG},     \
 	{                                                                         \
 		"camera-hourly", required_argument, NULL, OPTION_CAMERA_HOURLY    \
 	}
@@ -46,12 +48,16 @@ enum {
 	"                            memory, and keeps the last minutes when something happens, "  \
 	"or at\n"                                                                                  \
 	"                            'stackcam keep'; may be repeated\n"                           \
-	"      --camera-events LIST  what is filmed of them (default threads)\n"                   \
+	"      --camera-events LIST  what is filmed of them (default threads,deaths)\n"            \
 	"      --camera-time TIME    how much is kept (default 2m)\n"                              \
 	"      --camera-memory SIZE  what films may take in memory (default 64MB); the oldest "    \
 	"go first\n"                                                                               \
 	"      --camera-after TIME   how long is filmed on when something happened (default "      \
 	"5s)\n"                                                                                    \
+	"      --camera-hang TIME    keeps what there is when a thread waits that long for a "     \
+	"lock "                                                                                    \
+	"or a\n"                                                                                   \
+	"                            disk (default 10s; 0: never)\n"                               \
 	"      --camera-hourly N     films in an hour that are kept by themselves (default 6; 0: " \
 	"any)\n"
 

@@ -89,12 +89,13 @@ static int load_flight(struct serve *serve, struct fail *why)
 		.time = camera->time,
 		.bytes = camera->bytes,
 		.after = camera->after,
+		.hang = camera->hang,
 		.hour = camera->hour,
 	};
 	int err = camera->programs.name_count ? selection_check(&camera->programs, why) : 0;
 
 	if (!camera->events.count)
-		event_list_parse("threads", &camera->events, why);
+		event_list_parse("threads,deaths", &camera->events, why);
 	return err || !camera->programs.name_count ? err
 						   : flight_new(&options, &serve->flight, why);
 }

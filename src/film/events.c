@@ -195,6 +195,17 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "page tables, kernel stacks and what is swapped out, of processes",
 			.abroad = {"mem_beside", "memory_beside"},
 		},
+	[EVENT_DEATHS] =
+		{
+			.name = "deaths",
+			.unit = "count",
+			.quantity = EVENT_COUNT,
+			.is_recordable = true,
+			.title = "Deaths",
+			.rate = "threads/s",
+			.noun = "threads",
+			.about = "threads whose process dies of a signal, by their last stacks",
+		},
 	[EVENT_GO_WAIT] =
 		{
 			.name = "go-wait",

@@ -39,6 +39,7 @@ enum event_id {
 	EVENT_GO_QUEUE,
 	EVENT_GO_IDLE,
 	EVENT_REQUESTS,
+	EVENT_DEATHS, /* the last stacks of what dies of a signal */
 	EVENT_IDS,
 };
 

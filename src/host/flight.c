@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "host/recorder.h"
 #include "host/say.h"
+#include "host/triggers.h"
 #include "store/keep.h"
 
 #define SECOND_NS 1000000000ull
@@ -68,7 +69,9 @@ struct flight {
 	uint64_t bytes, growing; /* of films; of the one that is recorded */
 	uint64_t ended;		 /* the end of the last one that was closed */
 	struct flight_state counts;
-	bool stop, is_over; /* it is to end; the recorder has */
+	vec(uint64_t) hour;	   /* when something happened that was kept, in the last hour */
+	uint64_t last[HAPPENINGS]; /* when one of each kind was; 0: never */
+	bool stop, is_over;	   /* it is to end; the recorder has */
 };
 
 /* The ring: with the lock held */
@@ -334,6 +337,54 @@ static bool add_want(struct flight *flight, const char *reason, uint64_t time, u
 	return true;
 }
 
+/* Whether a film more may be kept by itself in this hour. With the lock held. */
+static bool is_in_limit(struct flight *flight, uint64_t now)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < flight->hour.count; i++)
+		if (flight->hour.at[i] + HOUR_NS > now)
+			flight->hour.at[left++] = flight->hour.at[i];
+	flight->hour.count = left;
+	return !flight->options.hour || left < flight->options.hour;
+}
+
+/*
+ * Something happened: it is kept, if not too much was; or is a mark in the film that is about to be
+ * kept. With the lock held. False: neither.
+ */
+static bool want_happening(struct flight *flight, const struct trigger *trigger,
+			   const struct happening *happening, const char *words)
+{
+	uint64_t *last = &flight->last[happening->kind];
+
+	/* what is about to be kept has it, too */
+	if (flight->want_count)
+		return add_want(flight, words, happening->time, 0, NULL);
+	if ((*last && happening->time < *last + trigger->cool_ns) ||
+	    !is_in_limit(flight, happening->time) || !vec_push(&flight->hour, happening->time))
+		return false;
+	*last = happening->time;
+	return add_want(flight, words, happening->time, flight->options.after, NULL);
+}
+
+static void happened(void *context, const struct happening *happening)
+{
+	struct flight *flight = context;
+	char words[REASON_MAX];
+	const struct trigger *trigger = trigger_of(happening, words, sizeof(words));
+	bool is_wanted;
+
+	if (!trigger)
+		return;
+	pthread_mutex_lock(&flight->lock);
+	is_wanted = want_happening(flight, trigger, happening, words);
+	flight->counts.refused += !is_wanted;
+	pthread_mutex_unlock(&flight->lock);
+	if (!is_wanted)
+		host_say("%s; not kept: too much was in the last hour, or just now", words);
+}
+
 int flight_keep(struct flight *flight, const char *reason, struct flight_kept *kept,
 		struct fail *why)
 {
@@ -367,6 +418,8 @@ int flight_new(const struct flight_options *options, struct flight **result, str
 		.bytes_max = options->bytes / FILM_PARTS,
 		.taken = take_film,
 		.grows = film_grows,
+		.happened = happened,
+		.hang = options->hang,
 		.context = flight,
 	};
 	pthread_condattr_t monotonic;
@@ -442,6 +495,7 @@ void flight_free(struct flight *flight)
 	vec_foreach (&flight->films, film)
 		film_bytes_free(&film->film);
 	vec_free(&flight->films);
+	vec_free(&flight->hour);
 	pthread_cond_destroy(&flight->changed);
 	pthread_mutex_destroy(&flight->lock);
 	free(flight);

@@ -31,6 +31,7 @@ struct flight_options {
 	uint64_t time;	   /* ns that are kept at most */
 	uint64_t bytes;	   /* of memory that films take at most */
 	uint64_t after;	   /* ns that are filmed on when something happened, before it is kept */
+	uint64_t hang;	   /* ns: of what should be short and lasts that long; 0: no matter */
 	unsigned int hour; /* films in an hour that are kept because something happened; 0: any */
 };
 

@@ -89,6 +89,8 @@ static int load(struct recorder *recorder, struct fail *why)
 		.sources = &recorder->sources,
 		.names_soon = options->names_soon,
 		.tables_limit = TABLES_LIMIT,
+		.listener = {options->happened, options->context},
+		.hang = options->hang,
 	};
 	recorder_raise_descriptors();
 	return reel_new(&reel, &recorder->reel, why);

@@ -40,6 +40,9 @@ struct recorder_options {
 	uint64_t bytes_max;
 	void (*taken)(void *context, const struct reel_taken *taken);
 	void (*grows)(void *context, uint64_t bytes);
+	/* what happens: as in struct camera_options; with the same context */
+	void (*happened)(void *context, const struct happening *happening);
+	uint64_t hang;
 	void *context;
 };
 

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 import urllib.error
@@ -146,3 +147,99 @@ def test_options_refused(lab):
         assert lab.run("serve", *options).returncode == 2, options
     assert lab.run("keep", "now").returncode == 2
     assert lab.run("keep", "--to", "ftp://x").returncode == 2
+
+
+def deaths(film):
+    """The stacks of a film's last scene, root first."""
+    return [stack for stack, _ in film.folded("-e", "deaths")]
+
+
+@contextlib.contextmanager
+def filming(lab, program):
+    """From when the threads of the program are known."""
+    with lab.recording("-e", "threads,deaths", "-p", program.pid) as (recorder, film):
+        assert wait_until(lambda: film.path.exists() and film.report("-e", "threads", check=False).returncode == 0
+                          and film.json("-e", "threads")["event"]["total"] > 0)
+        yield film
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0
+
+
+@needs_root
+@pytest.mark.parametrize("word, last, own", [
+    ("segv", ["work", "lookup_order", "[SIGSEGV at 0x18]"], "SIGSEGV"),
+    ("abort", ["raise", "abort", "[SIGABRT, sent by process {pid}]"], "SIGABRT"),
+    ("kill", None, "SIGKILL"),
+])
+def test_last_scene(lab, word, last, own):
+    """Each thread of a process that dies of a signal has its last stack, and the one that was delivered it the signal."""
+    with crashing(lab) as program, filming(lab, program) as film:
+        program.say(word, dies=True)
+        assert program.ended() < 0
+    stacks = deaths(film)
+    assert len(stacks) == 5, stacks
+    victims = [stack for stack in stacks if stack[-1] == f"[its process dies: {own}]"]
+    assert len(victims) == (4 if last else 5), stacks
+    for function in ("run_holder", "run_sleeper", "run_waiter", "main"):
+        assert any(function in stack for stack in victims), (function, stacks)
+    for stack in stacks:
+        if last and stack not in victims:
+            assert stack[-1] == last[-1].format(pid=program.pid) and "run_worker" in stack
+            assert word != "segv" or list(stack[-3:]) == last
+
+
+@needs_root
+def test_no_last_scene(lab):
+    """Signals that end nothing, a handler, and an end with a status are no deaths of a signal."""
+    with crashing(lab) as program, filming(lab, program) as film:
+        program.say("ignored")
+        program.say("end", dies=True)
+        assert program.ended() == 0
+    assert film.json("-e", "deaths")["event"]["total"] == 0
+
+
+@needs_root
+def test_death_is_kept(lab, tmp_path):
+    """A server crashes: the film has the seconds before it, what each thread did last, and those that go on."""
+    with crashing(lab) as program, crashing(lab) as other, \
+         serving(lab, tmp_path / "store", *CAMERA) as serve:
+        time.sleep(2)  # that are to be in the film
+        program.say("segv", dies=True)
+        assert program.ended() < 0
+        said = serve.hear(r"kept: (crashes \((\d+)\) died of SIGSEGV at 0x18 in thread worker \(\d+\)); the (\d+) s "
+                          r"before are in (\S+)\n")
+        assert int(said[2]) == program.pid
+        film = said[4]
+        told = states(lab, film)
+        lives = {(thread["pid"], thread["comm"]): thread["life"] / 1e9 for thread in told["threads"]}
+        assert lives[program.pid, "waiter"] > 1.5
+        # a second of what came behind it
+        assert 0.8 < lives[other.pid, "waiter"] - lives[program.pid, "waiter"] < 8
+        stacks = report_folded(lab, film)
+        assert any("lookup_order" in stack and "[SIGSEGV at 0x18]" in stack for stack in stacks), stacks
+        assert any("run_holder" in stack and "[its process dies: SIGSEGV]" in stack for stack in stacks), stacks
+        assert marks(serve) == [f"kept: {said[1]}"]
+        # another death at once is counted, and not kept
+        other.say("kill", dies=True)
+        assert serve.hear(r"crashes \(\d+\) died of SIGKILL; not kept: ")
+        assert camera_of(serve)["refused"] == 1 and camera_of(serve)["kept"] == 1
+
+
+@needs_root
+def test_hang_is_kept(lab, tmp_path):
+    """A thread waits for a lock for long, after it did not."""
+    with serving(lab, tmp_path / "store", *CAMERA, "--camera-hang", "2s") as serve, crashing(lab) as program:
+        # of the waiter, which waits from the beginning
+        serve.hear(rf"kept: crashes \({program.pid}\) hangs: thread waiter \(\d+\) has waited for [\d.]+ s for a lock; ")
+        film = re.search(r"are in (\S+)", serve.hear(r"before are in \S+\n")[0])[1]
+        assert states(lab, film, "--comm", "waiter")["threads"][0]["life"] > 1.5e9
+        # one that was told is not told again, and another one is, but not kept so soon
+        program.say("hang")
+        serve.hear(r"hangs: thread worker \(\d+\) has waited for [\d.]+ s for a lock; not kept: ")
+        assert len(re.findall("thread waiter", serve.said)) == 1
+
+
+def report_folded(lab, film):
+    done = lab.run("report", "-e", "deaths", "--format", "folded", film)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()

@@ -147,6 +147,12 @@ requests_are_told()
 	}
 }
 
+deaths_have_a_last_scene()
+{
+	stackcam record -q -e deaths -o deaths.film -- sh -c 'sleep 1; kill -SEGV $$'
+	stackcam report -e deaths --format folded deaths.film | grep -q 'SIGSEGV, sent by process'
+}
+
 threads_are_listed()
 {
 	dump 100 >said.txt &
@@ -228,6 +234,7 @@ test_case lives lives_are_told
 test_case memory-growth growth_is_told
 test_case allocations allocations_are_counted
 test_case requests requests_are_told
+test_case deaths deaths_have_a_last_scene
 test_case threads threads_are_listed
 test_case calls calls_are_counted
 test_case calls-ret calls_by_ret_are_counted

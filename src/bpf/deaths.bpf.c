@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * deaths: the last stack of each thread of a process that dies of a signal. The kernel tells of a
+ * signal as it is delivered, in the thread that it is for, before anything of the process is gone;
+ * and when a process ends as a whole, it delivers SIGKILL to each of its other threads.
+ */
+#include "capture.h"
+#include "deaths_abi.h"
+#include "filter.h"
+
+/* asm/signal.h, asm-generic/siginfo.h */
+#define SIGBUS_	   7
+#define SIGKILL_   9
+#define SIGFPE_	   8
+#define SIGILL_	   4
+#define SIGSEGV_   11
+#define SI_USER_   0
+#define SI_TKILL_  (-6)
+#define SI_KERNEL_ 0x80
+
+/* Those that end no process if it does nothing about them: SIGCHLD, SIGCONT, SIGSTOP … SIGWINCH. */
+#define BIT(number) (1ull << (number))
+#define HARMLESS    (BIT(17) | BIT(18) | BIT(19) | BIT(20) | BIT(21) | BIT(22) | BIT(23) | BIT(28))
+
+/* The beginning of the kernel's and of the user's siginfo, which is an interface (sigaction(2)). */
+struct deaths_info {
+	int number, error, code, unused;
+	union {
+		__u64 address;
+		int pid;
+	};
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct signal_struct___deaths {
+	int group_exit_code;
+	unsigned int flags;
+};
+
+#pragma clang attribute pop
+
+/* linux/sched/signal.h: the process ends as a whole */
+#define SIGNAL_GROUP_EXIT 0x00000004
+
+static __always_inline bool is_fault(int number)
+{
+	return number == SIGSEGV_ || number == SIGBUS_ || number == SIGFPE_ || number == SIGILL_;
+}
+
+/* What is known of where the signal comes from; 0 and no flag: nothing. */
+static __always_inline __u64 origin(__u64 info, int number, __u64 *value)
+{
+	struct deaths_info known = {};
+
+	/* instead of an address, the kernel may have a small number there: none can be read */
+	if (bpf_probe_read_kernel(&known, sizeof(known), (void *)info))
+		return 0;
+	if (known.code == SI_USER_ || known.code == SI_TKILL_) {
+		*value = (__u32)known.pid;
+		return DEATHS_HAS_SENDER;
+	}
+	if (!is_fault(number) || known.code <= 0 || known.code == SI_KERNEL_)
+		return 0;
+	*value = known.address;
+	return DEATHS_HAS_ADDRESS;
+}
+
+static __always_inline void user_stack(struct capture_scratch *scratch, struct task_struct *task)
+{
+	if (!want_user || task->flags & PF_KTHREAD || !task->mm)
+		return;
+	if (!capture_registers(scratch, task))
+		return;
+	/* no system call, but an exception: that may be of a probe's copy of an instruction */
+	if (scratch->entry.orig_ax == ~0ul)
+		uprobes_undo_breakpoint(&scratch->walk, task);
+	scratch->record.has_user = 1;
+	capture_user(scratch, task);
+}
+
+/*
+ * The signal of which the current process dies, if it is dying; 0: it is not, or ends by itself.
+ */
+static __always_inline __u32 signal_of_process(struct task_struct *task)
+{
+	struct signal_struct___deaths *all = (void *)BPF_CORE_READ(task, signal);
+
+	return BPF_CORE_READ(all, group_exit_code) & 0x7f;
+}
+
+/* int sig, struct kernel_siginfo *info, struct k_sigaction *ka */
+SEC("tp_btf/signal_deliver")
+int deaths_signal(__u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct k_sigaction *action = (void *)ctx[2];
+	int number = (int)ctx[0];
+	__u64 value = 0, key = (__u32)number & DEATHS_SIGNAL;
+	struct capture_scratch *scratch;
+	enum filter_answer answer;
+
+	if (number < 1 || number > 64 || (number < 64 && HARMLESS & BIT(number)))
+		return 0;
+	if (BPF_CORE_READ(action, sa.sa_handler))
+		return 0;
+	answer = filter_current();
+	if (answer == FILTER_NO)
+		return 0;
+	if (number == SIGKILL_) {
+		/* the process ends: of a signal, or as it wants to */
+		key = signal_of_process(task);
+		if (!key)
+			return 0;
+	} else {
+		key |= DEATHS_OWN | origin(ctx[1], number, &value);
+	}
+	scratch = capture_begin(CAPTURE_SOURCE_DEATHS);
+	if (!scratch)
+		return 0;
+	capture_identity(&scratch->record, DEATHS_THREAD, task, value);
+	scratch->record.identity.undecided = answer == FILTER_ASK;
+	scratch->record.identity.key = key;
+	user_stack(scratch, task);
+	capture_send(scratch);
+	capture_end(scratch);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_DEATHS_ABI_H
+#define BPF_DEATHS_ABI_H
+
+/* What deaths.bpf.c tells of threads whose process dies of a signal. */
+
+#include "capture_abi.h"
+
+enum {
+	/*
+	 * A capture_record: its key is the number of the signal and enum deaths_flag; its value is
+	 * the address of a fault, or the pid of the sender.
+	 */
+	DEATHS_THREAD = CAPTURE_KIND(CAPTURE_SOURCE_DEATHS, 0),
+};
+
+enum deaths_flag {
+	DEATHS_SIGNAL = 0xff, /* the bits of its number */
+	/* the thread was delivered that signal; else it ends with its process */
+	DEATHS_OWN = 0x100,
+	DEATHS_HAS_ADDRESS = 0x200, /* the value is that of a fault */
+	DEATHS_HAS_SENDER = 0x400,  /* it is a pid, as the sender's namespace has it */
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_HAPPENING_H
+#define CAMERA_HAPPENING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Something that a source has seen, and that is worth to be known at once: a reason to keep what
+ * was filmed.
+ */
+enum happening_kind {
+	HAPPENING_DEATH, /* a process dies of a signal */
+	HAPPENING_HANG,	 /* a thread waits for long, for what should not take long */
+	HAPPENINGS,
+};
+
+struct happening {
+	enum happening_kind kind;
+	uint64_t time; /* ns, of the monotonic clock */
+	pid_t pid, tid;
+	char process[16], thread[16]; /* their names; hostile */
+	int signal;		      /* of a death; 0: none */
+	bool is_own;		      /* the thread was delivered it */
+	bool has_address;	      /* of a fault: */
+	uint64_t address;
+	pid_t sender;	  /* of the signal; 0: not known */
+	uint64_t waited;  /* ns, of a hang, … */
+	const char *what; /* … and what for; static */
+};
+
+/* To whom it is told. Called by the thread that records; must not take long. */
+struct happening_listener {
+	void (*happened)(void *context, const struct happening *happening); /* null: nobody */
+	void *context;
+};
+
+#endif

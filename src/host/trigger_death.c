@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A process died of a signal, but not of one by which it is asked to end. */
+#include "host/triggers.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/text.h"
+
+bool trigger_death(const struct happening *happening, char *to, size_t size)
+{
+	char process[64], thread[64], signal_name[32], more[96] = "";
+
+	if (happening->signal == SIGTERM || happening->signal == SIGINT ||
+	    happening->signal == SIGHUP)
+		return false;
+	text_make_safe(process, sizeof(process), happening->process);
+	text_make_safe(thread, sizeof(thread), happening->thread);
+	text_signal(happening->signal, signal_name, sizeof(signal_name));
+	if (happening->has_address)
+		snprintf(more, sizeof(more), " at 0x%" PRIx64 " in thread %s (%d)",
+			 happening->address, thread, (int)happening->tid);
+	else if (happening->is_own)
+		snprintf(more, sizeof(more), " in thread %s (%d)", thread, (int)happening->tid);
+	snprintf(to, size, "%s (%d) died of %s%s", process, (int)happening->pid, signal_name, more);
+	return true;
+}
