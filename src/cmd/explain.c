@@ -11,6 +11,7 @@
 #include "film/reader.h"
 #include "query/explain_answer.h"
 #include "show/explain.h"
+#include "show/last_scene.h"
 #include "show/output.h"
 #include "show/words.h"
 
@@ -160,15 +161,15 @@ static int parse(struct arguments *a, int argc, char **argv)
 	return 0;
 }
 
-static int put_text(struct explainer *e, const struct explanation *all, size_t count,
-		    const struct explain_groups *groups, FILE *out)
+static int put_text(struct explainer *e, const struct explain_answer *answer, FILE *out)
 {
 	int err = 0;
 
-	if (groups->all.count)
-		show_explain_groups(e, groups, GROUPS_SHOWN, out);
-	for (size_t i = 0; !err && i < count; i++)
-		err = show_explanation(e, &all[i], out);
+	show_last_scenes(e, &answer->scenes, out);
+	if (answer->groups.all.count)
+		show_explain_groups(e, &answer->groups, GROUPS_SHOWN, out);
+	for (size_t i = 0; !err && i < answer->count; i++)
+		err = show_explanation(e, &answer->all[i], out);
 	return err;
 }
 
@@ -180,8 +181,8 @@ static int write_answer(const struct arguments *a, struct explainer *e, FILE *ou
 
 	if (!err)
 		written = a->is_json ? show_explanations_json(e, answer.all, answer.count,
-							      &answer.groups, out)
-				     : put_text(e, answer.all, answer.count, &answer.groups, out);
+							      &answer.groups, &answer.scenes, out)
+				     : put_text(e, &answer, out);
 	if (written)
 		err = fail_errno(why, written, NULL, "cannot explain '%s'", a->film);
 	explain_answer_free(&answer);

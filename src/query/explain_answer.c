@@ -45,7 +45,9 @@ int explain_answer_make(struct explain_answer *answer, struct explainer *e,
 	int err;
 
 	*answer = (struct explain_answer){0};
-	err = choose(answer, e, filter, wanted, why);
+	err = last_scenes_load(&answer->scenes, e, filter, why);
+	if (!err)
+		err = choose(answer, e, filter, wanted, why);
 	if (err) {
 		answer->count = 0;
 		return err;
@@ -68,5 +70,6 @@ void explain_answer_free(struct explain_answer *answer)
 		explanation_free(&answer->all[i]);
 	free(answer->all);
 	explain_groups_free(&answer->groups);
+	last_scenes_free(&answer->scenes);
 	free(answer->choices);
 }

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "show/explain.h"
+#include "show/last_scene.h"
 #include "show/json_film.h"
 #include "show/words.h"
 
@@ -229,7 +230,8 @@ static void put_group(struct writer *w, const struct explain_group *group)
 }
 
 int show_explanations_json(struct explainer *e, const struct explanation *x, size_t count,
-			   const struct explain_groups *groups, FILE *out)
+			   const struct explain_groups *groups, const struct last_scenes *scenes,
+			   FILE *out)
 {
 	struct writer w = {.j = {.out = out}, .e = e};
 	struct view_reasons losses = {0};
@@ -239,6 +241,7 @@ int show_explanations_json(struct explainer *e, const struct explanation *x, siz
 	json_open(&w.j, NULL, '{');
 	json_put_film(&w.j, e->film, e->from, e->to);
 	json_put_reasons(&w.j, "loss", &losses);
+	put_last_scenes(&w.j, e, scenes);
 	json_open(&w.j, "groups", '[');
 	vec_foreach (&groups->all, group)
 		put_group(&w, group);

@@ -219,6 +219,19 @@ def test_death_is_kept(lab, tmp_path):
         assert any("lookup_order" in stack and "[SIGSEGV at 0x18]" in stack for stack in stacks), stacks
         assert any("run_holder" in stack and "[its process dies: SIGSEGV]" in stack for stack in stacks), stacks
         assert marks(serve) == [f"kept: {said[1]}"]
+        # explain names it first: the signal, the thread, where, and what the others did
+        done = lab.run("explain", "--format", "json", film)
+        assert done.returncode == 0, done.stderr
+        death, = json.loads(done.stdout)["deaths"]
+        assert (death["pid"], death["process"], death["signal"]) == (program.pid, "crashes", "SIGSEGV at 0x18")
+        worker = death["threads"][0]
+        assert (worker["comm"], worker["own"], worker["stack"][:2]) == ("worker", True, ["lookup_order", "work"])
+        did = {thread["comm"]: max(thread["states"], key=thread["states"].get) for thread in death["threads"]}
+        assert did["holder"] == "signal" and did["waiter"] == "lock" and did["sleeper"] == "sleep", did
+        assert all(sum(thread["states"].values()) == 10**9 for thread in death["threads"]), death
+        text = lab.run("explain", film).stdout
+        assert re.match(rf"crashes \({program.pid}\) died of SIGSEGV at 0x18 in thread worker \(\d+\), at \S+:\n"
+                        r" {4}in lookup_order < work < run_worker < ", text), text
         # another death at once is counted, and not kept
         other.say("kill", dies=True)
         assert serve.hear(r"crashes \(\d+\) died of SIGKILL; not kept: ")
