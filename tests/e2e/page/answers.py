@@ -398,6 +398,9 @@ class Api:
         marks = [{"time": NOW - 2 * apart, "host": "", "service": "api.service", "version": "1.3", "text": words, "derived": False},
                  {"time": NOW - apart, "host": "", "service": "worker.service", "version": "0123456789abcdef", "text": "",
                   "derived": True}]
+        if self.server.kept:
+            marks.append({"time": NOW - 60, "host": "web1", "service": "", "version": "", "text": self.server.kept,
+                          "derived": False})
         marks = [mark for mark in marks if ask.get("service", mark["service"]) == mark["service"] and
                  seconds_of(ask["from"]) <= mark["time"] < seconds_of(ask["to"])] if self.server.marked else []
         return {"from": seconds_of(ask["from"]), "to": seconds_of(ask["to"]), "marks": marks, "others": self.server.more_marks}
@@ -648,10 +651,11 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, more_marks=0, young=0, deployed=False,
+               events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, kept="", more_marks=0, young=0, deployed=False,
                cut=False, cpus=False):
         self.release()
         self.more_marks = more_marks
+        self.kept = kept
         self.many, self.marked, self.young, self.deployed = many, marks, young, deployed
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token

@@ -115,3 +115,27 @@ def test_marks_that_are_not_drawn_are_counted(page, query, film):
     page.server.behave(film=film, events=["on-cpu", "threads"], marks=True, more_marks=1234)
     page.open(query)
     page.sees("Not drawn: 1,234 earlier marks. Choose a shorter time to see all marks.", ".more-marks")
+
+
+def test_what_was_kept_opens_the_timeline(page):
+    """What the flight recorder kept stands in a list, and leads to the timeline of its machine at that moment."""
+    page.server.behave(marks=True, kept="kept: nginx (1234) died of SIGSEGV at 0x18 <b>")
+    page.open("?from=-15m&to=now")
+    page.until(lambda: page.all(".kept a"))
+    link, = page.all(".kept a")
+    assert link.text.split(" ", 1)[1] == "nginx (1234) died of SIGSEGV at 0x18 <b>"
+    at = answers.NOW - 60
+    link.click()
+    page.until(lambda: "view=timeline" in page.run("return location.search"))
+    query = page.run("return Object.fromEntries(new URLSearchParams(location.search))")
+    assert (query["event"], query["host"]) == ("threads", "web1")
+    assert float(query["from"]) <= at - 100 and float(query["to"]) > at
+    assert at - 5 < float(query["t_from"]) < at < float(query["t_to"]) < at + 5
+    assert not page.errors()
+
+
+def test_without_anything_kept_there_is_no_list(page):
+    page.server.behave(marks=True)
+    page.open()
+    page.until(lambda: marks_of(page, ".chart"))
+    assert not page.all(".kept")

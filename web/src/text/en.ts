@@ -101,6 +101,7 @@ export const en = {
 		total: 'total',
 		others: 'others',
 		marked: 'Marked moments',
+		kept: 'Kept by the flight recorder',
 		marks: (n: string, first: string) => `${n}: ${first} …`,
 		moreMarks: (n: string) => `Not drawn: ${many(n, 'earlier mark')}. Choose a shorter time to see all marks.`,
 		newVersion: (version: string, service: string) => `new version ${version} of ${service}`,

@@ -100,6 +100,7 @@ export const zh: Text = {
 		total: '合计',
 		others: '其他',
 		marked: '标记的时刻',
+		kept: '飞行记录器保留的时刻',
 		marks: (n, first) => `${n}：${first} …`,
 		moreMarks: (n) => `这段时间还有 ${n} 个更早的标记没有画出：选择更短的时间可看到全部。`,
 		newVersion: (version, service) => `${service} 的新版本 ${version}`,

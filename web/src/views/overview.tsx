@@ -7,6 +7,7 @@ import { AskBar } from '../parts/ask_bar';
 import { Chart } from '../parts/chart';
 import { FineChoice } from '../parts/fine';
 import { Groups } from '../parts/groups';
+import { Kept } from '../parts/kept';
 import { Answers } from '../parts/notice';
 import { NothingFilmed } from '../parts/nothing';
 import { SumLine } from '../parts/sum_line';
@@ -33,6 +34,7 @@ export function Overview() {
 		<Answers asked={[asked]} isSilent={link.isLive}>
 			{answer && (answer.sum.total === 0 ? <NothingFilmed sum={answer.sum} /> : <>
 				<SumLine sum={answer.sum} />
+				<Kept span={answer.sum} />
 				<Chart answer={answer} theme={theme} height={220} what={link.byLabel || link.group}
 					onSelect={(span) => go({ range: rangeOf(span), isLive: false })}><FineChoice /></Chart>
 				<Groups timeline={answer} series={all.answer} />
