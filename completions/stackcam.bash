@@ -78,7 +78,7 @@ _stackcam_cgroups()
 _stackcam_options()
 {
 	local question="-e --event -p --pid -t --tid -n --comm --name --focus --ignore --from --to
-		--wait --idle --leaks --by --lines --inlines --native --raw"
+		--wait --idle --leaks --grown --by --lines --inlines --native --raw"
 
 	case $1 in
 	record)

@@ -111,7 +111,7 @@ int filter_apply(const struct filter *f, const struct film *film, struct filter_
 {
 	int err = 0;
 
-	*kept = (struct filter_kept){.leaks = f->leaks};
+	*kept = (struct filter_kept){.leaks = f->leaks, .grown = f->grown};
 	kept->threads = new_flags(film->thread_count, 0);
 	kept->stacks = new_flags(film->stack_count, 1);
 	if (!kept->threads || !kept->stacks)

@@ -15,7 +15,7 @@ struct filter_kept {
 	uint8_t *threads, *stacks;
 	/* a byte per frame: 1 where it matches --focus, --ignore; null: that was not asked for */
 	uint8_t *focus, *ignored;
-	uint64_t leaks; /* as in struct filter */
+	uint64_t leaks, grown; /* as in struct filter */
 };
 
 /* Returns 0, -ENOMEM, or -EINVAL where a regular expression takes too long; *why filled. */

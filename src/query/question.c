@@ -27,6 +27,8 @@ const char question_help[] =
 	"                        channel, select, sync, network, gc; other\n"
 	"      --idle            of off-cpu: also waits for new work, and stopped threads\n"
 	"      --leaks TIME      of mem-inuse: only what was allocated that long before, 60s say\n"
+	"      --grown TIME      of mem-inuse and other levels: only what stacks hold more than\n"
+	"                        that long before, or when the film began\n"
 	"      --by WHAT[,WHAT…] group by process, thread, image, label; of waits by wait, waker;\n"
 	"                          of waits for locks by lock, holder\n"
 	"      --lines           split functions by source line\n"
@@ -112,12 +114,14 @@ static int take_waits(struct filter *f, const char *value, struct fail *why)
 	}
 }
 
-static int take_leaks(struct filter *f, const char *value, struct fail *why)
+/* A time of an option, ns; its text stays the caller's. */
+static int take_time(const char *option, const char *value, uint64_t *time, const char **text,
+		     struct fail *why)
 {
-	if (text_parse_time(value, 1000000000, &f->leaks) || !f->leaks)
-		return fail(why, -EINVAL, NULL,
-			    "--leaks takes a time such as 60s or 500ms, not '%s'", value);
-	f->leaks_text = value;
+	if (text_parse_time(value, 1000000000, time) || !*time)
+		return fail(why, -EINVAL, NULL, "%s takes a time such as 60s or 500ms, not '%s'",
+			    option, value);
+	*text = value;
 	return 0;
 }
 
@@ -169,7 +173,9 @@ int question_take(struct question *q, int option, const char *value, struct fail
 		q->idle = true;
 		return 0;
 	case QUESTION_LEAKS:
-		return take_leaks(f, value, why);
+		return take_time("--leaks", value, &f->leaks, &f->leaks_text, why);
+	case QUESTION_GROWN:
+		return take_time("--grown", value, &f->grown, &f->grown_text, why);
 	case QUESTION_WAIT:
 		return take_waits(f, value, why);
 	case QUESTION_LINES:
@@ -203,7 +209,7 @@ void question_free(struct question *q)
 
 bool filter_is_set(const struct filter *f)
 {
-	return f->keeps || f->waits || f->leaks || f->pids.count || f->tids.count ||
+	return f->keeps || f->waits || f->leaks || f->grown || f->pids.count || f->tids.count ||
 	       f->comms.count || f->focus || f->ignore || f->from.kind != WHEN_OPEN ||
 	       f->to.kind != WHEN_OPEN;
 }
@@ -242,6 +248,8 @@ void filter_describe(const struct filter *f, struct buf *words)
 	describe_waits(f->waits, words);
 	if (f->leaks)
 		buf_printf(words, "%s--leaks %s", words->count ? " " : "", f->leaks_text);
+	if (f->grown)
+		buf_printf(words, "%s--grown %s", words->count ? " " : "", f->grown_text);
 	if (f->focus)
 		describe_text("--focus", f->focus_text, words);
 	if (f->ignore)

@@ -28,6 +28,9 @@ struct filter {
 	 */
 	uint64_t leaks;
 	const char *leaks_text;
+	/* of a level: only what there is more than so long before, ns; 0: all */
+	uint64_t grown;
+	const char *grown_text;
 	/* which processes count, by their id in the film; null: all */
 	bool (*keeps)(void *context, const struct film *film, uint32_t process);
 	void *keeps_context;
@@ -78,6 +81,7 @@ enum question_option {
 	QUESTION_WAIT,
 	QUESTION_IDLE,
 	QUESTION_LEAKS,
+	QUESTION_GROWN,
 };
 
 #define QUESTION_SHORT_OPTIONS "e:p:t:n:"
@@ -97,6 +101,7 @@ enum question_option {
 	{"wait", required_argument, NULL, QUESTION_WAIT},                                          \
 	{"idle", no_argument, NULL, QUESTION_IDLE},                                                \
 	{"leaks", required_argument, NULL, QUESTION_LEAKS},                                                \
+	{"grown", required_argument, NULL, QUESTION_GROWN},                                                \
 	{"lines", no_argument, NULL, QUESTION_LINES},                                              \
 	{"inlines", no_argument, NULL, QUESTION_INLINES},                                          \
 	{"native", no_argument, NULL, QUESTION_NATIVE},                                            \

@@ -42,13 +42,25 @@ static struct weight *weight_of(struct collector *c, uint32_t group, uint32_t st
 	return vec_last(&view->weights);
 }
 
+static struct weight *weight_of_sample(struct collector *c, uint32_t thread, uint32_t stack)
+{
+	const struct view *view = c->view;
+	uint32_t group = 0;
+
+	if (view->group == VIEW_THREAD)
+		group = thread;
+	else if (view->group == VIEW_PROCESS)
+		group = view->film->threads[thread].process;
+	return weight_of(c, group, view->fold.into ? view->fold.into[stack] : stack);
+}
+
 static int take_samples(void *context, const struct film_samples *samples)
 {
 	struct collector *c = context;
 	struct view *view = c->view;
 
 	for (size_t i = 0; i < samples->count; i++) {
-		uint32_t thread = samples->thread[i], stack = samples->stack[i], group = 0;
+		uint32_t thread = samples->thread[i], stack = samples->stack[i];
 		struct weight *weight;
 
 		if (!c->kept->threads[thread] || !c->kept->stacks[stack])
@@ -58,13 +70,7 @@ static int take_samples(void *context, const struct film_samples *samples)
 		/* when it was allocated is known to be before the film, or it is not known */
 		if (c->leaks && c->last && samples->born[i] + c->leaks > samples->time[i])
 			continue;
-		if (view->group == VIEW_THREAD)
-			group = thread;
-		else if (view->group == VIEW_PROCESS)
-			group = view->film->threads[thread].process;
-		if (view->fold.into)
-			stack = view->fold.into[stack];
-		weight = weight_of(c, group, stack);
+		weight = weight_of_sample(c, thread, stack);
 		if (!weight)
 			return c->err = -ENOMEM;
 		/* no part can overflow where the whole does not */
@@ -77,6 +83,88 @@ static int take_samples(void *context, const struct film_samples *samples)
 	}
 	return 0;
 }
+
+/* -- growth ------------------------------------------------------------------------------------ */
+
+static void take_off(uint64_t *from, uint64_t value)
+{
+	*from -= value < *from ? value : *from;
+}
+
+/* The same samples as of take_samples(), of an earlier state. */
+static int take_off_samples(void *context, const struct film_samples *samples)
+{
+	struct collector *c = context;
+	struct view *view = c->view;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		uint32_t thread = samples->thread[i], stack = samples->stack[i];
+		uint32_t process = view->film->threads[thread].process;
+		struct weight *weight;
+
+		if (!c->kept->threads[thread] || !c->kept->stacks[stack] ||
+		    samples->time[i] != c->last[process])
+			continue;
+		weight = weight_of_sample(c, thread, stack);
+		if (!weight)
+			return c->err = -ENOMEM;
+		take_off(&weight->value, samples->value[i]);
+		take_off(&view->processes[process], samples->value[i]);
+	}
+	return 0;
+}
+
+/* The first state of each process that lived before the film and has none from then. */
+static int take_first(void *context, const struct film_samples *samples)
+{
+	struct collector *c = context;
+	const struct film *film = c->view->film;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		uint32_t process = film->threads[samples->thread[i]].process;
+		uint64_t *first = &c->last[process];
+
+		if (film->processes[process].start < film->info.start && !*first)
+			*first = samples->time[i];
+	}
+	return 0;
+}
+
+/*
+ * Takes off what stacks had so long before the last state. If that was before the film, what they
+ * had at its beginning: a process that began later had nothing.
+ */
+static int keep_growth(struct collector *c, uint32_t event, uint64_t grown, struct fail *why)
+{
+	struct view *view = c->view;
+	uint64_t *now = c->last, end = 0, samples = 0;
+	size_t kept = 0;
+	int err = 0;
+
+	for (uint32_t i = 1; i < view->film->process_count; i++)
+		end = now[i] > end ? now[i] : end;
+	end = end > grown ? end - grown + 1 : 0;
+	c->last = level_last(view->film, event, 0, end, why);
+	err = c->last ? film_each_samples(view->film, event, 0, UINT64_MAX, take_first, c, why)
+		      : -EIO;
+	if (!err)
+		err = film_each_samples(view->film, event, 0, UINT64_MAX, take_off_samples, c, why);
+	free(c->last);
+	c->last = now;
+	view->total = 0;
+	vec_foreach (&view->weights, weight) {
+		if (!weight->value)
+			continue;
+		view->total += weight->value;
+		samples += weight->samples;
+		view->weights.at[kept++] = *weight;
+	}
+	view->weights.count = kept;
+	view->samples = samples;
+	return err;
+}
+
+/* -- what stacks are --------------------------------------------------------------------------- */
 
 /* What a stack has that is to be told. */
 enum {
@@ -185,6 +273,9 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 		return fail(why, -EINVAL, "-e mem-inuse --leaks TIME shows what is in use for long",
 			    "--leaks says nothing of %s", view->event->name);
 	}
+	if (kept->grown && !c.last)
+		return fail(why, -EINVAL, "it is of levels, such as mem-inuse or rss",
+			    "--grown says nothing of %s", view->event->name);
 	if (fold_stacks(film, shape, &view->fold)) {
 		free(c.last);
 		return fail_errno(why, err, NULL, "cannot fold the stacks");
@@ -198,6 +289,8 @@ int view_fill_samples(struct view *view, const struct shape *shape, const struct
 		c.err = err;
 	else
 		err = film_each_samples(film, event, from, to, take_samples, &c, why);
+	if (!err && !c.err && kept->grown)
+		err = keep_growth(&c, event, kept->grown, why);
 	if (!err && !c.err && view->also)
 		err = film_each_samples(film, view->also, from, to, take_samples, &c, why);
 	free(c.last);

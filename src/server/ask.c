@@ -91,12 +91,14 @@ enum name {
 	NAME_LINES,
 	NAME_INLINES,
 	NAME_NATIVE,
+	NAME_LEAKS,
+	NAME_GROWN,
 	NAMES
 };
 
 static const char *const names[NAMES] = {
-	"event", "from", "to",	  "host",   "service", "version", "label",   "pid",
-	"tid",	 "comm", "focus", "ignore", "by",      "lines",	  "inlines", "native",
+	"event", "from",  "to",	    "host", "service", "version", "label",  "pid",   "tid",
+	"comm",	 "focus", "ignore", "by",   "lines",   "inlines", "native", "leaks", "grown",
 };
 
 static bool is_repeatable(enum name name)
@@ -142,6 +144,10 @@ static int take(struct server_ask *ask, enum name name, const char *value, uint6
 		return take_flag("inlines", value, &shape->inlines, why);
 	case NAME_NATIVE:
 		return take_flag("native", value, &shape->native, why);
+	case NAME_LEAKS:
+		return *value ? question_take(&ask->question, QUESTION_LEAKS, value, why) : 0;
+	case NAME_GROWN:
+		return *value ? question_take(&ask->question, QUESTION_GROWN, value, why) : 0;
 	case NAMES:
 		break;
 	}

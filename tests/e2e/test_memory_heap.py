@@ -296,3 +296,15 @@ def test_budgets_that_are_none_are_refused(lab):
     done = subprocess.run([lab.stackcam, "record", "-e", "mem-alloc", "--mem-budget", "0", "-p", str(os.getpid())],
                           check=False, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2 and "--mem-budget takes a number" in done.stderr, done.stderr
+
+
+def test_growth_between_two_moments(lab):
+    """Half of what it holds in the end it had for some time before."""
+    film = record(lab, lab.program("allocates"), 1, "old", events="mem-alloc,mem-inuse", options=("--mem-interval", 16 << 10))
+    whole = of_function(film, "mem-inuse", "leaks")
+    grown = sum(value for stack, value in film.folded("-e", "mem-inuse", "--grown", "1s") if "leaks" in stack)
+    assert near(grown, whole / 2, 16 << 10), film.explain()
+    # before it began it had nothing
+    assert sum(value for stack, value in film.folded("-e", "mem-inuse", "--grown", "1h") if "leaks" in stack) == whole
+    refused = film.report("-e", "mem-alloc", "--grown", "1s", check=False)
+    assert refused.returncode and "--grown says nothing of mem-alloc" in refused.stderr

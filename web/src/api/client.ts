@@ -112,8 +112,8 @@ export function askOf(event: string, range: Range, filters: Filters, more: More 
 	const query = new URLSearchParams();
 	put(query, { event });
 	putSide(query, '', range, filters);
-	const { pid, tid, comm, focus, ignore } = filters;
-	return put(query, { pid, tid, comm, focus, ignore, ...more });
+	const { pid, tid, comm, focus, ignore, leaks, grown } = filters;
+	return put(query, { pid, tid, comm, focus, ignore, leaks, grown, ...more });
 }
 
 /** And how stacks are merged. */

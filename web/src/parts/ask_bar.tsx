@@ -72,18 +72,24 @@ export function LabelChoice({ prefix = '', labels, onChange }: {
 	</>;
 }
 
-type RareFilter = 'pid' | 'tid' | 'comm' | 'focus' | 'ignore';
+type RareFilter = 'pid' | 'tid' | 'comm' | 'focus' | 'ignore' | 'leaks' | 'grown';
 const RARE: RareFilter[] = ['focus', 'ignore', 'comm', 'pid', 'tid'];
+/** Of a level, such as memory in use: what is held for long, and what has grown. */
+const OF_LEVEL: RareFilter[] = ['leaks', 'grown'];
+const NOT_OF_FLOW: Partial<Filters> = { leaks: '', grown: '' };
 
 /** Typed ones are taken together, when the form is sent. */
-function RareFilters({ filters, onChange }: { filters: Filters; onChange(change: Partial<Filters>): void }) {
+function RareFilters({ filters, isLevel, onChange }: {
+	filters: Filters; isLevel: boolean; onChange(change: Partial<Filters>): void;
+}) {
+	const names = isLevel ? [...OF_LEVEL, ...RARE] : RARE;
 	const submit = (event: SubmitEvent) => {
 		event.preventDefault();
 		const form = new FormData(event.currentTarget as HTMLFormElement);
-		onChange(Object.fromEntries(RARE.map((name) => [name, String(form.get(name) ?? '').trim()])));
+		onChange(Object.fromEntries(names.map((name) => [name, String(form.get(name) ?? '').trim()])));
 	};
 	return <form class="form" onSubmit={submit}>
-		{RARE.map((name) => <label key={name}>{text.ask[name]}
+		{names.map((name) => <label key={name}>{text.ask[name]}
 			<input name={name} defaultValue={filters[name]} autocomplete="off" spellcheck={false}
 				inputMode={name === 'pid' || name === 'tid' ? 'numeric' : undefined} />
 		</label>)}
@@ -115,14 +121,15 @@ function ShapeChoice({ shape, onChange }: { shape: Shape; onChange(change: Parti
 }
 
 export function AskBar({ title, hasShape }: { title?: string; hasShape?: boolean }) {
-	const { link, go, status } = usePage();
+	const { link, go, status, event } = usePage();
 	const { filters, shape } = link;
+	const isLevel = event.level;
 	const change = (part: Partial<Filters>) => go({ filters: { ...filters, ...part } });
 	const events = eventsOf(status, link);
 	const isFiltered = JSON.stringify(filters) !== JSON.stringify(NO_LINK.filters);
 	const chips: Record<RareFilter, (value: string) => string> = {
 		focus: text.ask.focusChip, ignore: text.ask.ignoreChip, comm: text.ask.commChip,
-		pid: text.ask.pidChip, tid: text.ask.tidChip,
+		pid: text.ask.pidChip, tid: text.ask.tidChip, leaks: text.ask.leaksChip, grown: text.ask.grownChip,
 	};
 
 	useKeys({
@@ -134,19 +141,21 @@ export function AskBar({ title, hasShape }: { title?: string; hasShape?: boolean
 		{events.length > 1 && <label class="choice">
 			<span>{text.ask.event}</span>
 			<select name="event" value={link.event}
-				onChange={(event) => go({ event: event.currentTarget.value })}>
+				onChange={({ currentTarget }) => go({
+					event: currentTarget.value, filters: { ...filters, ...NOT_OF_FLOW },
+				})}>
 				{events.map(({ name, title, about }) =>
 					<option key={name} value={name} title={safe(about)}>{safe(title)}</option>)}
 			</select>
 		</label>}
 		<SeriesChoice chosen={filters} onChange={change} />
 		<LabelChoice labels={filters.labels} onChange={(labels) => change({ labels })} />
-		{RARE.map((name) => filters[name] && <Chip key={name} label={chips[name](filters[name])}
+		{[...OF_LEVEL, ...RARE].map((name) => filters[name] && <Chip key={name} label={chips[name](filters[name])}
 			onRemove={() => change({ [name]: '' })} />)}
 		<ProcessChoice />
 		{hasShape && <ShapeChoice shape={shape} onChange={(part) => go({ shape: { ...shape, ...part } })} />}
 		<Dropdown name="more-filters" label={text.ask.moreFilters}>
-			{(close) => <RareFilters filters={filters} onChange={(part) => {
+			{(close) => <RareFilters filters={filters} isLevel={isLevel} onChange={(part) => {
 				close();
 				change(part);
 			}} />}

@@ -34,6 +34,9 @@ export interface Filters {
 	comm: string;
 	focus: string;
 	ignore: string;
+	/** Of a level: only what was allocated so long before, and what there is more than so long before: "60s". */
+	leaks: string;
+	grown: string;
 }
 
 /** How stacks are merged. */
@@ -206,6 +209,8 @@ function describe(at: Address, link: Link): Link {
 			comm: at.text('comm', filters.comm),
 			focus: at.text('focus', filters.focus),
 			ignore: at.text('ignore', filters.ignore),
+			leaks: at.text('leaks', filters.leaks),
+			grown: at.text('grown', filters.grown),
 		},
 		shape: {
 			by: at.word('by', shape.by, BYS),
@@ -243,6 +248,7 @@ export const NO_LINK: Link = {
 	event: '',
 	filters: {
 		host: '', service: '', version: '', labels: [], pid: '', tid: '', comm: '', focus: '', ignore: '',
+		leaks: '', grown: '',
 	},
 	shape: { by: '', lines: false, inlines: false, native: false },
 	group: 'service',

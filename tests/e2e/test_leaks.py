@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A leak is the first of what has grown, whatever else a program holds: the programs are those of bench/leaks."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import needs_root
+
+pytestmark = needs_root
+
+BENCH = Path(__file__).resolve().parent.parent.parent / "bench"
+
+
+def command(language, folder):
+    if language == "C":
+        subprocess.run(["gcc", "-O2", "-g", "-fno-builtin", BENCH / "leaky.c", "-o", folder / "leaky"], check=True)
+        return [folder / "leaky", "list"]
+    if language == "Go":
+        if not shutil.which("go"):
+            pytest.skip("go is not installed")
+        subprocess.run(["go", "build", "-o", folder / "leaky", BENCH / "leaky_go.go"], check=True,
+                       env={**os.environ, "GOFLAGS": "", "GO111MODULE": "off"})
+        return [folder / "leaky", "map"]
+    return ["/usr/bin/python3", BENCH / "leaky.py", "cache"]
+
+
+@pytest.mark.parametrize("language", ["C", "Go", "Python"])
+def test_a_leak_is_first(lab, tmp_path, language):
+    film = lab.record("-e", "mem-inuse", "--", *command(language, tmp_path))
+
+    def holder(*options):
+        sums = {}
+        for stack, value in film.folded("-e", "mem-inuse", *options):
+            name = next((word for word in reversed(stack) if any(
+                part in word.lower() for part in ("planted", "window", "cache_at", "cacheat"))), "others")
+            sums[name] = sums.get(name, 0) + value
+        return max(sums, key=sums.get)
+
+    assert "window" in holder()
+    assert "planted" in holder("--grown", "3s"), film.explain()
