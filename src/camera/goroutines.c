@@ -277,7 +277,13 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 {
 	struct goroutines *goroutines = source->state;
 
-	return goroutines ? goroutines_images_meet(goroutines->images, pid, image) : 0;
+	unsigned int what;
+
+	if (!goroutines)
+		return 0;
+	what = goroutines_images_meet(goroutines->images, pid, image);
+	goroutines->has_new |= goroutines_images_has(goroutines->images, pid);
+	return what;
 }
 
 static void image_missed(struct source *source, const char *path, uint64_t ran_ns)
@@ -350,6 +356,13 @@ static void closing(struct source *source)
 
 static void tick(struct source *source, uint64_t now)
 {
+	struct goroutines *goroutines = source->state;
+
+	/* so that what waits since before is known if its process ends meanwhile */
+	if (goroutines->has_new && goroutines->has_started) {
+		goroutines_open_tell_before(source);
+		goroutines->has_new = false;
+	}
 	if (source->host->live)
 		goroutines_open_tick(source, now);
 	tell_losses(source);

@@ -40,6 +40,7 @@ struct goroutines {
 	struct waiting *readiers; /* stacks, by process and goroutines_readier_key() */
 	struct map places;	  /* a hash of pid and g: the place in open */
 	vec(struct goroutines_open) open;
+	bool has_new;	  /* processes that were not looked at for what waited before */
 	uint64_t list_at; /* when they are told of the next time, of a live film */
 	uint64_t readiers_missed, damaged, unnamed, late, open_lost;
 };
@@ -57,11 +58,35 @@ struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 				       const struct goroutines_wait *wait,
 				       const struct samples_place *place);
 
+/* -- waits from before ------------------------------------------------------------------------- */
+
+/*
+ * Goroutines that wait since before there were probes: the kernel's side does not know them. Calls
+ * take() with each one that is not in known, a set of goroutines_place_key(); its exec_id is
+ * UNWIND_ANY_EXEC.
+ */
+typedef void goroutines_take(struct source *source, const struct goroutines_key *key,
+			     const struct goroutines_state *state, void *context);
+void goroutines_before_each(struct source *source, const struct map *known, goroutines_take *take,
+			    void *context);
+/* Whether such a one still waits. */
+bool goroutines_before_waits(struct source *source, const struct goroutines_key *key,
+			     const struct goroutines_state *state);
+
+static inline uint64_t goroutines_place_key(uint32_t pid, uint64_t g)
+{
+	const uint64_t what[] = {pid, g};
+
+	return hash_bytes(what, sizeof(what));
+}
+
 /* -- waits that go on -------------------------------------------------------------------------- */
 
 /* Puts the part that is over of waits that go on into the film. */
 void goroutines_open_tell(struct source *source);
-/* The same, as often as that takes little of a CPU. */
+/* The same of those alone that have waited since before the probes. */
+void goroutines_open_tell_before(struct source *source);
+/* goroutines_open_tell(), as often as that takes little of a CPU. */
 void goroutines_open_tick(struct source *source, uint64_t now);
 /* Nothing fires any more: also what is left of short ones. */
 void goroutines_open_finish(struct source *source, uint64_t now);

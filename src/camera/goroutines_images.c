@@ -244,6 +244,13 @@ bool goroutines_images_has(const struct goroutines_images *images, pid_t pid)
 	return false;
 }
 
+void goroutines_images_each(const struct goroutines_images *images,
+			    void (*each)(void *context, pid_t pid, uint32_t program), void *context)
+{
+	vec_foreach (&images->bound, bound)
+		each(context, bound->pid, bound->program);
+}
+
 const struct go_waits *goroutines_images_waits(const struct goroutines_images *images,
 					       uint32_t number)
 {

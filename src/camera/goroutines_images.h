@@ -34,6 +34,11 @@ void goroutines_images_ended(struct goroutines_images *images, pid_t pid);
 /* Whether a process that has not ended has probes. */
 bool goroutines_images_has(const struct goroutines_images *images, pid_t pid);
 
+/* Calls each() for all processes that have probes; program: the number of what they run. */
+void goroutines_images_each(const struct goroutines_images *images,
+			    void (*each)(void *context, pid_t pid, uint32_t program),
+			    void *context);
+
 /* What is known of the one of that number (of its cookie); null: there is none. */
 const struct go_waits *goroutines_images_waits(const struct goroutines_images *images,
 					       uint32_t number);

@@ -26,13 +26,6 @@
 static const char words_ended[] = "[no stack: its process has ended]";
 static const char words_rest[] = "[no stack: shorter waits that came to no period]";
 
-static uint64_t place_key(uint32_t pid, uint64_t g)
-{
-	const uint64_t what[] = {pid, g};
-
-	return hash_bytes(what, sizeof(what));
-}
-
 void goroutines_open_forget(struct goroutines *goroutines)
 {
 	map_free(&goroutines->places);
@@ -41,7 +34,7 @@ void goroutines_open_forget(struct goroutines *goroutines)
 
 static struct goroutines_open *find(struct goroutines *goroutines, uint32_t pid, uint64_t g)
 {
-	const uint64_t *place = map_get(&goroutines->places, place_key(pid, g));
+	const uint64_t *place = map_get(&goroutines->places, goroutines_place_key(pid, g));
 	struct goroutines_open *open = place ? &goroutines->open.at[*place] : NULL;
 
 	return open && open->key.pid == pid && open->key.g == g ? open : NULL;
@@ -59,7 +52,7 @@ static struct goroutines_open *keep(struct goroutines *goroutines,
 				    const struct goroutines_open *one)
 {
 	struct goroutines_open *open = find(goroutines, one->key.pid, one->key.g);
-	uint64_t key = place_key(one->key.pid, one->key.g);
+	uint64_t key = goroutines_place_key(one->key.pid, one->key.g);
 
 	if (open) {
 		*open = *one;
@@ -105,7 +98,12 @@ static bool read_stack(struct source *source, const struct goroutines_key *key,
 	pid_t pid = (pid_t)key->pid;
 
 	*wait = (struct goroutines_wait){
-		.out = state->out, .g = key->g, .image = state->image, .reason = state->reason};
+		.out = state->out,
+		.g = key->g,
+		.image = state->image,
+		.reason = state->reason,
+		.is_before = state->is_before,
+	};
 	*from = (struct capture_handover){
 		.head = {.kind = CAPTURE_HANDOVER, .time = from->head.time},
 		.tid = key->pid,
@@ -123,12 +121,15 @@ static bool read_stack(struct source *source, const struct goroutines_key *key,
 	return true;
 }
 
-static bool waits_still(const struct goroutines *goroutines, const struct goroutines_key *key,
-			uint64_t out)
+static bool waits_still(struct source *source, const struct goroutines_key *key,
+			const struct goroutines_state *state)
 {
+	const struct goroutines *goroutines = source->state;
 	struct goroutines_state now;
 
-	return !bpf_map_lookup_elem(goroutines->states, key, &now) && now.out == out;
+	if (state->is_before)
+		return goroutines_before_waits(source, key, state);
+	return !bpf_map_lookup_elem(goroutines->states, key, &now) && now.out == state->out;
 }
 
 static struct capture_record record_of(const struct goroutines_key *key, uint64_t time)
@@ -157,10 +158,10 @@ static bool look(struct source *source, const struct goroutines_key *key,
 	/* by that they belong together */
 	stack->from.head.time = record.head.time;
 	if (!read_stack(source, key, state, &wait, stack)) {
-		goroutines->open_lost += waits_still(goroutines, key, state->out);
+		goroutines->open_lost += waits_still(source, key, state);
 		return false;
 	}
-	if (!waits_still(goroutines, key, state->out))
+	if (!waits_still(source, key, state))
 		return false;
 	record.identity.undecided = state->undecided;
 	if (!source_is_meant(source, &record.identity))
@@ -230,22 +231,57 @@ static void each_state(struct source *source,
 	}
 }
 
-static void tell_each(struct source *source, const struct goroutines_key *key,
-		      const struct goroutines_state *state, void *context)
+struct telling {
+	struct still_stack *stack;
+	struct map known; /* goroutines that the kernel's side knows */
+	bool only_before;
+	bool has_failed; /* to add to known */
+};
+
+static void tell_known(struct source *source, const struct goroutines_key *key,
+		       const struct goroutines_state *state, void *context)
 {
-	tell_one(source, key, state, context, clock_ns());
+	struct telling *telling = context;
+
+	telling->has_failed |= !map_put(&telling->known, goroutines_place_key(key->pid, key->g), 1);
+	if (!telling->only_before)
+		tell_one(source, key, state, telling->stack, clock_ns());
+}
+
+static void tell_before(struct source *source, const struct goroutines_key *key,
+			const struct goroutines_state *state, void *context)
+{
+	struct telling *telling = context;
+
+	tell_one(source, key, state, telling->stack, clock_ns());
+}
+
+static void tell_all(struct source *source, bool only_before)
+{
+	struct goroutines *goroutines = source->state;
+	struct telling telling = {
+		.stack = malloc(sizeof(*telling.stack)),
+		.only_before = only_before,
+	};
+
+	if (telling.stack)
+		each_state(source, tell_known, &telling);
+	if (telling.stack && !telling.has_failed)
+		goroutines_before_each(source, &telling.known, tell_before, &telling);
+	else
+		goroutines->open_lost++;
+	map_free(&telling.known);
+	free(telling.stack);
 }
 
 void goroutines_open_tell(struct source *source)
 {
-	struct goroutines *goroutines = source->state;
-	struct still_stack *stack = malloc(sizeof(*stack));
+	tell_all(source, false);
+}
 
-	if (stack)
-		each_state(source, tell_each, stack);
-	else
-		goroutines->open_lost++;
-	free(stack);
+void goroutines_open_tell_before(struct source *source)
+{
+	tell_all(source, true);
 }
 
 void goroutines_open_tick(struct source *source, uint64_t now)
@@ -307,17 +343,20 @@ void goroutines_open_finish(struct source *source, uint64_t now)
 struct ended {
 	uint32_t pid;
 	uint64_t time;
+	struct map known; /* its goroutines that the kernel's side knew */
+	bool has_failed;  /* to add to known */
 };
 
 static void end_each(struct source *source, const struct goroutines_key *key,
 		     const struct goroutines_state *state, void *context)
 {
 	struct goroutines *goroutines = source->state;
-	const struct ended *ended = context;
+	struct ended *ended = context;
 	struct goroutines_open *open, one;
 
 	if (key->pid != ended->pid)
 		return;
+	ended->has_failed |= !map_put(&ended->known, goroutines_place_key(key->pid, key->g), 1);
 	tell_rest(source, key, state, ended->time);
 	open = find(goroutines, key->pid, key->g);
 	if (state->out && (!open || open->out != state->out)) {
@@ -334,10 +373,30 @@ static void end_each(struct source *source, const struct goroutines_key *key,
 	bpf_map_delete_elem(goroutines->states, key);
 }
 
+/* Those that no probe has seen waited until the end. */
+static void end_before(struct source *source, const struct ended *ended)
+{
+	struct goroutines *goroutines = source->state;
+
+	/* what is known of both sides would stand there twice */
+	if (ended->has_failed)
+		return;
+	vec_foreach (&goroutines->open, open)
+		if (open->key.pid == ended->pid && open->key.exec_id == UNWIND_ANY_EXEC &&
+		    open->told < ended->time &&
+		    !map_get(&ended->known, goroutines_place_key(open->key.pid, open->key.g)))
+			add_up_to(source, open, 0, ended->time);
+}
+
 void goroutines_open_ended(struct source *source, pid_t pid)
 {
 	const struct process *process = samples_process(source->host->samples, pid);
-	struct ended ended = {(uint32_t)pid, process && process->end ? process->end : clock_ns()};
+	struct ended ended = {
+		.pid = (uint32_t)pid,
+		.time = process && process->end ? process->end : clock_ns(),
+	};
 
 	each_state(source, end_each, &ended);
+	end_before(source, &ended);
+	map_free(&ended.known);
 }

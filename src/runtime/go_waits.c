@@ -20,6 +20,9 @@
 /* The most bytes of a segment that are searched for the table. */
 #define DATA_MAX (32u << 20)
 
+/* The most bytes of the function that adds to the list of goroutines; it has some 400. */
+#define ADD_MAX 2048
+
 /* A step of the image's budget is a function that is looked at. */
 #define FUNCTION_STEPS 8
 
@@ -54,6 +57,7 @@ struct go_text {
 struct found {
 	uint64_t start[GOROUTINES_PLACES];
 	uint64_t park_size;
+	uint64_t add, add_end; /* runtime.allgadd */
 };
 
 static void find_idle(struct go_waits *waits, const struct go_function *f, const char *name)
@@ -89,6 +93,10 @@ static bool find_functions(struct go_waits *waits, const struct go_table *table,
 			continue;
 		name = go_table_name(table, f.name);
 		find_idle(waits, &f, name);
+		if (!strcmp(name, "runtime.allgadd")) {
+			found->add = f.start;
+			found->add_end = f.end;
+		}
 		for (int n = 0; n < GOROUTINES_PLACES; n++) {
 			if (strcmp(name, wanted[n]))
 				continue;
@@ -124,6 +132,70 @@ static bool to_offset(const struct elf_image *image, uint64_t address, uint64_t 
 		return true;
 	}
 	return false;
+}
+
+static bool is_code(const struct elf_image *image, const struct elf_range *range)
+{
+	for (unsigned int i = 0; i < image->codes; i++)
+		if (image->code[i].start == range->start)
+			return true;
+	return false;
+}
+
+/* Whether an address is in what is loaded, and is none of code. */
+static bool is_data(const struct elf_image *image, uint64_t address)
+{
+	for (unsigned int i = 0; i < image->loads; i++)
+		if (address - image->load[i].start < image->load[i].end - image->load[i].start)
+			return !is_code(image, &image->load[i]) && !(address & 7);
+	return false;
+}
+
+/*
+ * The address that an atomic store is to, at `at`: "lea disp(%rip), %r; xchg %s, (%r)". 0: it is
+ * something else.
+ */
+static uint64_t stored_to(const uint8_t at[10], uint64_t address)
+{
+	uint8_t lea = at[2], to = (lea >> 3 & 7) | (at[0] & 4 ? 8 : 0);
+	uint8_t store = at[9], base = (store & 7) | (at[7] & 1 ? 8 : 0);
+	int32_t distance;
+
+	if ((at[0] & 0xfb) != 0x48 || at[1] != 0x8d || (lea & 0xc7) != 5 ||
+	    (at[7] & 0xfa) != 0x48 || at[8] != 0x87 || store >> 6 || (store & 7) == 4 ||
+	    (store & 7) == 5 || base != to)
+		return 0;
+	memcpy(&distance, at + 3, sizeof(distance));
+	return address + 7 + (uint64_t)(int64_t)distance;
+}
+
+/*
+ * runtime.allgadd() ends with two atomic stores, of allgptr and of allglen, for those that read the
+ * list without its lock. They have been there since Go 1.16.
+ */
+static void find_all(struct go_waits *waits, const struct elf_image *image,
+		     const struct found *found)
+{
+	uint64_t size = found->add_end - found->add, to[2];
+	uint8_t code[ADD_MAX];
+	unsigned int stores = 0;
+
+	if (!found->add || size < 10 || size > sizeof(code) ||
+	    !elf_image_read(image, found->add, code, size))
+		return;
+	for (uint64_t at = 0; at + 10 <= size; at++) {
+		uint64_t address = stored_to(code + at, found->add + at);
+
+		if (!address || !is_data(image, address))
+			continue;
+		if (stores == 2)
+			return;
+		to[stores++] = address;
+	}
+	if (stores != 2 || to[0] == to[1])
+		return;
+	waits->all = to[0];
+	waits->all_count = to[1];
 }
 
 /* The string of the table there. False: it is not one. */
@@ -198,14 +270,6 @@ static bool find_table(struct go_waits *waits, struct elf_image *image,
 	return waits->reason_count;
 }
 
-static bool is_code(const struct elf_image *image, const struct elf_range *range)
-{
-	for (unsigned int i = 0; i < image->codes; i++)
-		if (image->code[i].start == range->start)
-			return true;
-	return false;
-}
-
 /* It lies in the data, which mostly comes last. */
 static void find_reasons(struct go_waits *waits, struct elf_image *image)
 {
@@ -246,6 +310,7 @@ static int learn(struct go_waits *waits, struct elf_image *image, struct fail *w
 				     slide(image, found.start[GOROUTINES_EXECUTE])),
 		.park_size = found.park_size,
 	};
+	find_all(waits, image, &found);
 	find_reasons(waits, image);
 	return 0;
 }

@@ -30,7 +30,12 @@ struct go_idle_code {
 struct go_waits {
 	uint64_t places[GOROUTINES_PLACES]; /* offsets in the file */
 	struct goroutines_image image;	    /* but for since */
-	size_t reason_count;		    /* 0: they were not found */
+	/*
+	 * Addresses of the image: of the pointer to the runtime's list of all goroutines, and of
+	 * how many there are; both 0: they were not found.
+	 */
+	uint64_t all, all_count;
+	size_t reason_count; /* 0: they were not found */
 	char reasons[GO_REASONS_MAX][GO_REASON_TEXT_MAX];
 	vec(struct go_idle_code) idle;
 };

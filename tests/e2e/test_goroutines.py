@@ -179,6 +179,28 @@ def test_a_goroutine_that_waits_on_is_shown(lab):
     assert stack[-1] == "[IO wait]" and not stacks_of(film, "main.accepts"), stack
 
 
+def test_a_goroutine_that_waits_before_and_behind_the_recording_is_shown(lab):
+    """It is never executed while there are probes: the runtime's list of goroutines has it."""
+    film = film_of_staying(lab)
+    (stack, value), = stacks_of(film, "main.waitsForEver")
+    assert stack[0] == "runtime.goexit" and stack[-1] == "[chan receive]", stack
+    # longer than those that began within the recording
+    assert value > max(value for _, value in stacks_of(film, "main.waitsLater")), film.explain()
+    assert not [stack for stack, _ in film.folded("-e", "go-idle") if any("waitsForEver" in frame for frame in stack)]
+
+
+def test_a_goroutine_that_waited_before_until_its_program_ended(lab):
+    with Staying(lab) as target, lab.recording("-e", "go-wait", "-p", target.pid) as (recorder, film):
+        assert wait_until(lambda: probes_are_set(recorder))
+        target.go_on()
+        # it is looked at once a second
+        assert wait_until(lambda: film.has_samples() and stacks_of(film, "main.waitsForEver"))
+        target.process.kill()
+        assert recorder.wait(timeout=PATIENCE) == 0
+    (_, value), = stacks_of(film, "main.waitsForEver")
+    assert value >= max(value for _, value in stacks_of(film, "main.sleeper")), film.explain()
+
+
 def test_threads_have_sums_of_their_own(lab):
     """What threads wait is the same whether goroutines are watched or not: the events are apart."""
     film = lab.record("-e", "off-cpu,go-wait", "--", lab.program("waits_go-stripped"), 20)
