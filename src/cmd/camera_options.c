@@ -11,9 +11,9 @@
 #define TIME_USUAL  (120 * SECOND_NS)
 #define TIME_MIN    (4 * SECOND_NS)
 #define TIME_MAX    (3600 * SECOND_NS)
-#define BYTES_USUAL (64u << 20)
-#define BYTES_MIN   (8u << 20)
-#define BYTES_MAX   (4ull << 30)
+#define BYTES_USUAL 64000000u
+#define BYTES_MIN   1000000u
+#define BYTES_MAX   4000000000ull
 #define AFTER_USUAL (5 * SECOND_NS)
 #define AFTER_MAX   (60 * SECOND_NS)
 #define HANG_USUAL  (10 * SECOND_NS)
@@ -82,7 +82,7 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 	case OPTION_CAMERA_MEMORY:
 		if (text_parse_bytes(value, &number) || number < BYTES_MIN || number > BYTES_MAX)
 			return fail(why, -EINVAL, NULL,
-				    "--camera-memory takes a size from 8MB to 4GB, not '%s'",
+				    "--camera-memory takes a size from 1MB to 4GB, not '%s'",
 				    value);
 		flight->bytes = number;
 		return 0;
