@@ -2,7 +2,7 @@
 /*
  * call_durations rounds kilobytes
  *
- * A function of some 70 ns below two others, which also work on so many kilobytes of memory between its calls.
+ * A function of some 70 ns below two others, which also work on that many kilobytes of memory between its calls.
  * Prints the ns that it takes, measured by itself over many calls in a row, as the median of batches.
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """words.py [FILE…]: names each line whose words CONTRIBUTING.md ("The words") does not allow, in what users and readers
-see: documentation, manuals, messages and help (strings of src/), the page. Comments are not checked."""
+see: documentation, manuals, messages and help (strings of src/), the page; and in comments of web/src and bench."""
 
 import re
 import sys
@@ -38,6 +38,20 @@ def strings(path):
                 yield number, found[1]
 
 
+def comments(path):
+    """The comments of C, TypeScript and scripts, with their line numbers."""
+    is_script = path.suffix not in (".c", ".h", ".ts", ".tsx")
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        text = line.lstrip()
+        if text.startswith("#" if is_script else ("*", "/*", "//")):
+            yield number, text.lstrip("#*/ ")
+        elif not is_script:
+            code = STRING.sub("", line)
+            found = re.search(r"/\*|(?<!:)//", code)
+            if found:
+                yield number, code[found.end():]
+
+
 def prose(path):
     """Lines outside of code blocks; CONTRIBUTING.md quotes what it forbids."""
     is_code = is_quoted = False
@@ -57,6 +71,9 @@ def texts():
             yield path, prose(path)
     for path in (*sorted((ROOT / "src").rglob("*.[ch]")), *sorted((ROOT / "web/src/text").glob("*en.ts"))):
         yield path, strings(path)
+    for path in (*sorted((ROOT / "web/src").rglob("*.ts*")), *sorted((ROOT / "bench").iterdir())):
+        if path.is_file():
+            yield path, comments(path)
 
 
 def main():

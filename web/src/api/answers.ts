@@ -26,7 +26,7 @@ export interface Sum {
 export interface FlameLabels {
 	name: string[];
 	image: string[];
-	/** "native", "kernel", "python" …, "mark" for what is no code, "group" for processes and threads */
+	/** "native", "kernel", "python" …, "mark" for what is not code, "group" for processes and threads */
 	kind: string[];
 	file?: string[];
 	line?: number[];
@@ -232,7 +232,7 @@ export interface EventType {
 	interval: boolean;
 	/** They are for locks, each of which has a holder. */
 	locks: boolean;
-	/** It has what threads did, slice by slice: the timeline is of it. */
+	/** It has what threads did, slice by slice: the timeline shows it. */
 	slices: boolean;
 	/** Its samples are requests: the view of requests lists them. */
 	requests: boolean;

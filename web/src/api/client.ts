@@ -81,7 +81,7 @@ export async function save(path: string, query: URLSearchParams, name: string): 
 	link.href = address;
 	link.download = name;
 	link.click();
-	// the browser has taken hold of it by then
+	// the browser holds the file by then
 	setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
@@ -126,7 +126,7 @@ export function withShape(query: URLSearchParams, shape: Shape): URLSearchParams
 	});
 }
 
-/** And what it is compared with. What is not said of it would be as on this side: so an empty value says "all". */
+/** And what it is compared with. What it leaves out would be as on this side: so an empty value says "all". */
 export function withBefore(query: URLSearchParams, before: Side): URLSearchParams {
 	putSide(query, 'before_', before.range, before);
 	for (const name of ['host', 'service', 'version', 'label']) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who called whom: opened along the way where most of the time went.
+// The tree of calls: opened along the way where most of the time went.
 import { useState } from 'preact/hooks';
 import type { CallsAnswer } from '../api/answers';
 import { formatOf, percent, safe } from '../format';

@@ -71,7 +71,7 @@ export function changeOf(tree: Tree, node: number): number {
 		(beforeTotal[0] ? beforeTotal[node]! / beforeTotal[0] : 0);
 }
 
-/** The images with the largest self values, at most so many. What was left out below a frame counts as its own. */
+/** The images with the largest self values, at most `most`. What was left out below a frame counts as its own. */
 function rankImages(tree: Tree, labels: Labels, most: number): string[] {
 	const self = new Map<string, number>();
 	for (let node = 0; node < tree.size; node++) {

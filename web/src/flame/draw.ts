@@ -40,7 +40,7 @@ export class Fittings {
 	}
 }
 
-/** The text for so many columns: the name, the name without parameters, or its beginning. */
+/** The text for a number of columns: the name, the name without parameters, or its beginning. */
 export function fit(label: Fitting, columns: number): string {
 	const name = label.whole.length <= columns ? label.whole : label.short;
 	if (name.length <= columns)
@@ -224,7 +224,7 @@ export function boxOf(scene: Scene, node: number): { left: number; top: number; 
 	return { left, top: topOfLevel(scene.rows, tree.level[node]!) - scene.scrollTop, width: right - left };
 }
 
-/** Thin diagonal lines, over frames that were guessed and over what is no code. */
+/** Thin diagonal lines, over frames that were guessed and over what is not code. */
 export function hatchingOf(pen: CanvasRenderingContext2D, ink: string): CanvasPattern | string {
 	const tile = document.createElement('canvas');
 	tile.width = tile.height = 8;

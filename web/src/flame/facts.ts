@@ -75,7 +75,7 @@ export class Facts {
 		return [`${word}: ${points(change)}`, note].filter(Boolean).join(', ');
 	}
 
-	/** All of it in one line, as a screen reader says it. */
+	/** Everything in one line, as a screen reader says it. */
 	line(node: number, zoomed: number): string {
 		const [total, self] = this.shares(node, zoomed).map(({ what, value, ofAll }) =>
 			`${what} ${value} (${ofAll})`);

@@ -44,7 +44,7 @@ export class Lines {
 	private image = new ImageData(1, 1);
 	private pixels = new Uint32Array(this.image.data.buffer);
 
-	/** Empties it, for so many lines of so many pixels. */
+	/** Empties it, for a number of lines and their height in pixels. */
 	begin(width: number, lines: number): void {
 		if (this.image.width !== width || this.image.height < lines) {
 			this.canvas.width = width;

@@ -59,7 +59,7 @@ export class MapScale {
 	/** Of the levels that a line of pixels stands for, the one next to the root: it covers what is above it. */
 	levelOfLine(lines: number, isIcicle: boolean, line: number): number {
 		const fromRoot = isIcicle ? line : lines - 1 - line;
-		// a level begins where its line does, whatever the division has made of it
+		// a level begins where its line does, however the division rounds
 		return Math.min(Math.floor(this.levelAt(fromRoot / lines) + 1e-6), this.depth - 1);
 	}
 }

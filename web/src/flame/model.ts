@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an answer to what is drawn of it.
+// From an answer to what is drawn.
 import type { FlameLabels, FlameNodes } from '../api/answers';
 import { columnsOf, withoutFrames } from './columns';
 import { Labels } from './labels';

@@ -9,7 +9,7 @@ import { between, isSame, levelAt, moved, topOfLevel, zoomedAt, type Range, type
 
 const ZOOM_TIME = 160; // milliseconds
 
-/** What is drawn; a new one when any of it changes. */
+/** What is drawn; a new one when any part changes. */
 export interface Picture {
 	tree: Tree;
 	labels: Labels;
@@ -94,7 +94,7 @@ export class View {
 
 	/**
 	 * Shows something else. In another tree zoomed is the node that is zoomed to, and nothing is
-	 * selected; who had moved away from the zoomed node stays where he is, as far as that is possible.
+	 * selected; a reader who had moved away from the zoomed node stays there, as far as that is possible.
 	 */
 	update(picture: Picture, zoomed: number): void {
 		const { tree, isIcicle } = this.picture;

@@ -66,7 +66,7 @@ function summary(): string {
 		words.frames(count(nodes.parent.length)), words.levels(count(written.levels.length))].join(' \u00b7 ');
 }
 
-/** What a server would be needed for is no key of this page. */
+/** This page has no keys for what needs a server. */
 const KEYS = words.keys.filter(([key]) => key !== 'f' && key !== 's');
 
 function Page() {

@@ -46,7 +46,7 @@ export function Changed({ now, before, beforeFilters }: { now: Range; before: Si
 	const [isAll, setAll] = useState(false);
 	const words = text.compare;
 	const { filters } = link;
-	// one service is looked at: of it, the versions
+	// one service is looked at: its versions
 	const group: Grouping = filters.service ? 'version' : 'service';
 	const isOfSame = filters.service === before.service && filters.version === before.version;
 	const question = isOfSame ? 'series' : null;

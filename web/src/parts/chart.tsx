@@ -41,7 +41,7 @@ export function foldRows(rows: TimelineRow[], most = COLOURED): TimelineRow[] {
 }
 
 interface Drawing {
-	/** Moments, then for each row the sum of it and all rows below; the topmost row is drawn first. */
+	/** Moments, then for each row its sum with all rows below; the topmost row is drawn first. */
 	data: uPlot.AlignedData;
 	rates: number[][];
 }

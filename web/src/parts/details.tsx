@@ -29,7 +29,7 @@ export function exactly(name: string): string {
 	return `^${name.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&')}$`;
 }
 
-/** Times are told in milliseconds, steps more exactly. */
+/** Times are in milliseconds, steps more exactly. */
 function isOfSameSteps(a: TimelineAnswer, b: TimelineAnswer): boolean {
 	return a.sum.from === b.sum.from && Math.abs(a.step - b.step) < b.step / 1000;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who used how much: all services, hosts or versions of the range, to be searched and sorted.
+// How much each one used: all services, hosts or versions of the range, to be searched and sorted.
 import { useMemo, useState } from 'preact/hooks';
 import type { SeriesAnswer, SeriesRow, TimelineAnswer, TimelineRow } from '../api/answers';
 import { count, percent, safe } from '../format';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When samples were: a column for each second, a row for each 20 ms of it. Dragging selects from one cell to another.
+// When samples were: a column for each second, a row for each 20 ms. Dragging selects from one cell to another.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { HeatAnswer } from '../api/answers';
 import type { Theme } from '../flame/contract';

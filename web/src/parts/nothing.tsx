@@ -7,7 +7,7 @@ import { text } from '../text/text';
 import { Notice } from './notice';
 import { isLate, untilOf } from './units';
 
-const SHOWN = 86400; // at most so many seconds of the latest that there is
+const SHOWN = 86400; // at most this many of the latest seconds
 
 /** sum: of the answer that has nothing. */
 export function NothingFilmed({ sum }: { sum?: Sum }) {

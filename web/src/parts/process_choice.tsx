@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who ran: processes by name, each with its threads, to choose one of them. Asked for when it is opened.
+// Processes that ran, by name, each with its threads, to choose one of them. Asked for when it is opened.
 import { useState } from 'preact/hooks';
 import type { ProcessesAnswer, ProcessRow } from '../api/answers';
 import { askOf } from '../api/client';

@@ -13,7 +13,7 @@ export interface Rate {
 	name: string;
 	/** "0.613 CPUs" */
 	format(perSecond: number): string;
-	/** "0.613": the name stands elsewhere, or the unit is part of it */
+	/** "0.613": the name stands elsewhere, or the unit is a part */
 	short(perSecond: number): string;
 	/** "0.5": for round numbers */
 	mark(perSecond: number): string;
@@ -71,7 +71,7 @@ export function sinceOf({ from, complete_from: since }: Pick<Sum, 'from' | 'comp
 
 const LATE = 2; // seconds: what was just filmed is always on its way
 
-/** Whether something of it is missing that will come. */
+/** Whether a part is missing that will come. */
 export function isLate(sum: Sum): boolean {
 	return sum.to - untilOf(sum) > LATE;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the map of requests. Dragging chooses a part of it.
+// Draws the map of requests. Dragging chooses a part.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Theme } from '../flame/contract';
 import { count, formatOf } from '../format';

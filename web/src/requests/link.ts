@@ -9,7 +9,7 @@ export interface RequestsLink {
 	role: Role;
 	/** '': all */
 	endpoint: string;
-	/** A part of the map: moments as unix seconds, and ns that requests took; '': all of it. */
+	/** A part of the map: moments as unix seconds, and ns that requests took; '': the whole map. */
 	from: string;
 	to: string;
 	least: string;

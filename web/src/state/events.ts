@@ -45,7 +45,7 @@ export function typesOf(status: Status | null): EventType[] {
 	return [...types.filter(({ calls }) => !calls), ...types.filter(({ calls }) => calls)];
 }
 
-/** The one that is asked for if nobody says which: the usual one, or the first that there is. */
+/** The one that is asked for if the link names none: the usual one, or the first that there is. */
 export function usualEvent(status: Status | null, ofCalls = false): string {
 	const types = typesOf(status).filter(({ calls }) => calls === ofCalls);
 	return (types.find(({ usual }) => usual) ?? types[0])?.name ?? '';

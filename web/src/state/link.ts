@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is looked at: all of it stands in the address, so that it can be shared and gone back to.
+// What is looked at: everything stands in the address, so that it can be shared and gone back to.
 import { FLAME_DEFAULTS, type Colouring, type FlameState, type Sorting } from '../flame/contract';
 import { CALL_SORTS, type CallSort } from '../calls/columns';
 import { describeRequests, NO_REQUESTS, type RequestsLink } from '../requests/link';
@@ -76,7 +76,7 @@ export interface Link {
 	/** Of the overview: what is searched for in its list, and its order. */
 	find: string;
 	order: Order;
-	/** Of a profile: a heat map, not a chart; and which part of it the flame graph is of, '': all. */
+	/** Of a profile: a heat map, not a chart; and of which part the flame graph is, '': all. */
 	isHeat: boolean;
 	part: Range;
 	/** Of a profile: another event beside it, '': none. */

@@ -15,7 +15,7 @@ export interface Page {
 	status: Status | null;
 	/** What the event of the link is. */
 	event: EventType;
-	/** Who can be chosen in the filters. */
+	/** What the filters can choose. */
 	series: SeriesRow[];
 	/** There are more than those. */
 	isCut: boolean;
@@ -24,7 +24,7 @@ export interface Page {
 	beat: number;
 	/** What the link asks for, with the usual range where it names none. */
 	range: Range;
-	/** The same in seconds; of one film, all of it; null: not known yet. */
+	/** The same in seconds; of one film, the whole film; null: not known yet. */
 	span: Span | null;
 }
 
@@ -57,7 +57,7 @@ export function useLink(): [Link, Page['go']] {
 	}];
 }
 
-/** Rises every so many milliseconds while isOn and the page is in sight. */
+/** Rises every `interval` milliseconds while isOn and the page is in sight. */
 export function useBeat(isOn: boolean, every: number): number {
 	const [beat, setBeat] = useState(0);
 	useEffect(() => {
@@ -139,7 +139,7 @@ export function spanOfLink(link: Link, status: Status | null): Span | null {
 	return range.from ? spanOf(range, Date.now() / 1000) : filmed(status);
 }
 
-/** The link with its times as they are now, for somebody else or for later. */
+/** The link with its times as they are now, for another reader or for later. */
 export function lastingLink(link: Link, span: Span | null): string {
 	const lasting = span && !link.isLive && link.range.from ? { ...link, range: rangeOf(span) } : link;
 	return new URL(writeLink(lasting) || location.pathname, location.href).href;

@@ -2,7 +2,7 @@
 // Ranges of time, as the API takes them: unix seconds, or "-15m" and "now".
 import { isoInZone, secondsIn } from './zone';
 
-/** '' in both: the usual range; of one film, all of it. */
+/** '' in both: the usual range; of one film, the whole film. */
 export interface Range {
 	from: string;
 	to: string;
@@ -56,13 +56,13 @@ export function shifted(span: Span, lengths: number): Span {
 	return { from: span.from + by, to: span.to + by };
 }
 
-/** So many seconds before a word of a range; before a relative one it is relative, too. */
+/** A number of seconds before a word of a range; before a relative one it is relative, too. */
 function before(word: string, seconds: number): string {
 	const at = secondsOf(word, 0);
 	return word === 'now' || word.startsWith('-') ? `${wordOf(at - seconds)}s` : wordOf(at - seconds);
 }
 
-/** The same range so many seconds ago. */
+/** The same range, some seconds earlier. */
 export function rangeBefore(range: Range, seconds: number): Range {
 	return { from: before(range.from, seconds), to: before(range.to, seconds) };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How classes of slices look. What a colour says, a height says too: a thread that runs fills its lane, one that could
-// run three quarters, one that waits half of it, one without work a quarter; so the picture needs no eye for colours.
+// run three quarters, one that waits half, one without work a quarter; so the picture needs no eye for colours.
 import type { Theme } from '../flame/contract';
 import { timelineText as words } from '../text/timeline';
 

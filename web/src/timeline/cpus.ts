@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lanes of CPUs: which thread ran there. A thread has the colour of its process; while a slice is chosen, its thread
-// fills the lane, those of its process three quarters, and all others half of it: so the picture needs no eye for colours.
+// fills the lane, those of its process three quarters, and all others half: so the picture needs no eye for colours.
 import type { Theme } from '../flame/contract';
 import type { CpusAnswer, ThreadName } from './answers';
 import { type Look, pixelOf } from './classes';
@@ -9,7 +9,7 @@ import { laneKey } from './lanes';
 import { unpackRuns } from './runs';
 import type { LaneKey, TileAnswer } from './tiles';
 
-/** After Okabe and Ito's palette: of so many processes, the next one begins anew. */
+/** After Okabe and Ito's palette: after the last colour, the next process begins anew. */
 const HUES: Record<Theme, readonly string[]> = {
 	light: ['#e69f00', '#56b4e9', '#009e73', '#f0e442', '#3f97d6', '#d55e00', '#cc79a7', '#a9b0bb'],
 	dark: ['#f0ad1e', '#7cc7f2', '#1fb98c', '#f5ec6a', '#3f97d6', '#e8743a', '#d987b8', '#8b94a1'],

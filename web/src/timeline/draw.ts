@@ -72,7 +72,7 @@ export function drawOver(ctx: Context, sight: Sight, shown: Drawn, ink: Ink, par
 		const parts = partsOf(row);
 		for (const part of parts)
 			drawWords(ctx, sight, part, top + ROW / 2, row.kind === 'cpu' ? ofThread(shown.cpuLook) : ofClass(ink));
-		if (!parts.length) // nothing of it is here yet
+		if (!parts.length) // nothing is here yet
 			drawWaiting(ctx, sight, top, ink);
 		if (row.kind === 'lane' && shown.chosen?.lane === row.lane.key)
 			drawChosen(ctx, sight, parts, shown.chosen.at, top, ink);
@@ -83,7 +83,7 @@ export function drawOver(ctx: Context, sight: Sight, shown: Drawn, ink: Ink, par
 	drawMoment(ctx, sight, ink);
 }
 
-/** What stands in a run, and the colour of it on the run's own; '': it stands above a low bar. */
+/** What stands in a run, and its colour on the run's own; '': it stands above a low bar. */
 interface Words {
 	of(runs: Runs, i: number): string;
 	on(runs: Runs, i: number): string;

@@ -88,7 +88,7 @@ function onWheel(view: View, event: WheelEvent): void {
 	event.preventDefault();
 }
 
-const SPEED = 1.2; // of the width a second, or as much closer in a third of it
+const SPEED = 1.2; // of the width a second, or as much closer in a third of that
 const FIRST = 16; // ms: a frame is not shorter
 const TAP = 0.08; // s: what a key does at once, however short it is held
 

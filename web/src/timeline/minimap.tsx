@@ -9,7 +9,7 @@ import type { Stretch } from './time';
 import type { View } from './view';
 
 const HEIGHT = 34;
-const EDGE = 4; // pixels of a drag that is no click
+const EDGE = 4; // pixels of a drag that is not a click
 
 function drawLoad(canvas: HTMLCanvasElement, { running, ready }: LanesAnswer, theme: Theme, width: number): void {
 	const ratio = devicePixelRatio || 1;

@@ -98,7 +98,7 @@ export class Tiles {
 		return this.open.length > 0;
 	}
 
-	/** Asks for what of it is not here, and gives up what is no longer wanted. */
+	/** Asks for the parts that are not here, and gives up what is no longer wanted. */
 	want(wish: Wish): void {
 		this.wish = wish;
 		this.failed.clear();

@@ -59,7 +59,7 @@ export function exactly(ns: number): string {
 
 const STEPS = [1, 2, 5];
 
-/** The marks of a ruler: at least so many ns apart. */
+/** The marks of a ruler: at least `least` ns apart. */
 export function ticksOf({ from, to }: Stretch, least: number): number[] {
 	const power = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(least, 1))));
 	const step = [...STEPS.map((times) => times * power), 10 * power].find((each) => each >= least)!;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slice that is chosen: what the server knows of it, the arrow of who woke it, and the slices beside it.
+// The slice that is chosen: what the server knows about it, the arrow of who woke it, and the slices beside it.
 import { useMemo } from 'preact/hooks';
 import { askOf } from '../api/client';
 import { type Asked, useAnswer } from '../api/use_answer';

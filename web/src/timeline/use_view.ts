@@ -12,7 +12,7 @@ export interface Placed {
 	/** Of the canvas, in pixels. */
 	width: number;
 	height: number;
-	/** The first row in sight, and how many pixels of it are not. */
+	/** The first row in sight, and how many of its pixels are not. */
 	first: number;
 	offset: number;
 	count: number;

@@ -117,7 +117,7 @@ function versionsOf(series: SeriesRow[], filters: Filters): { now: string; befor
 	return isOne && now && before ? { now, before } : null;
 }
 
-/** What is compared with, and the usual choices of it. */
+/** What is compared with, and its usual choices. */
 function BeforeBar({ now, before }: { now: Range; before: Side }) {
 	const { link, go, range, status, series } = usePage();
 	const isFilm = status?.one_film;
@@ -164,7 +164,7 @@ function BeforeBar({ now, before }: { now: Range; before: Side }) {
 	</div>;
 }
 
-/** Whether a side has filters that may leave nothing of it. */
+/** Whether a side has filters that may leave nothing. */
 const isFiltered = (side: Omit<Side, 'range'> | null) =>
 	!!side && !!(side.host || side.service || side.version || side.labels.length);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine, or all machines, over time; and who used how much of it.
+// The machine, or all machines, over time; and which services used how much.
 import type { SeriesAnswer, TimelineAnswer } from '../api/answers';
 import { askOf } from '../api/client';
 import { useAnswer } from '../api/use_answer';
