@@ -332,6 +332,53 @@ static void test_ended_waker(void **state)
 		     "1: ran 50 waited 49 ready 1 S; ");
 }
 
+struct long_wait {
+	unsigned int count;
+	uint64_t since;
+	uint16_t call;
+};
+
+static void take_long(void *context, const struct capture_identity *identity, uint64_t since,
+		      const struct film_wait *evidence)
+{
+	struct long_wait *wait = context;
+
+	assert_int_equal(identity->tid, 1);
+	wait->count++;
+	wait->since = since - BEGIN;
+	wait->call = evidence->call;
+}
+
+/* A wait that is long is told once, since it began, into however many rows it was cut. */
+static void test_long_waits(void **state)
+{
+	struct lives *lives = new_lives();
+	struct long_wait wait = {0};
+
+	(void)state;
+	meet(lives, 1, -500);
+	GIVE(lives, .time = 100, .prev = 1, SLEEPS, .prev_count = 7);
+	lives_cut(lives, BEGIN + 150, 0);
+	lives_each_long(lives, BEGIN + 199, 100, take_long, &wait);
+	assert_int_equal(wait.count, 0);
+	lives_turn(lives);
+	lives_each_long(lives, BEGIN + 200, 100, take_long, &wait);
+	lives_each_long(lives, BEGIN + 300, 100, take_long, &wait);
+	assert_int_equal(wait.count, 1);
+	assert_int_equal(wait.since, 100);
+	assert_int_equal(wait.call, FUTEX);
+	/* a thread that runs does not wait; its next wait is another one */
+	GIVE(lives, .time = 310, .next = 1, .next_count = 7);
+	lives_each_long(lives, BEGIN + 500, 100, take_long, &wait);
+	GIVE(lives, .time = 510, .prev = 1, READS, .prev_count = 8);
+	lives_each_long(lives, BEGIN + 600, 100, take_long, &wait);
+	assert_int_equal(wait.count, 1);
+	lives_each_long(lives, BEGIN + 620, 100, take_long, &wait);
+	assert_int_equal(wait.count, 2);
+	assert_int_equal(wait.since, 510);
+	lives_free(lives);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +390,7 @@ int main(void)
 		cmocka_unit_test(test_vanished),
 		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_ended_waker),
+		cmocka_unit_test(test_long_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
