@@ -228,8 +228,9 @@ static void read_one(struct mem_go *go, const struct mem_go_film *to, struct go_
 		.is_first = !process->is_read,
 		.was_before = process->start < to->since,
 	};
+	const struct runtime_memory memory = {runtime_read_process, (void *)(intptr_t)process->pid};
 	uint64_t pause;
-	int got = r.seen && !r.seen->end ? go_heap_read(&process->heap, process->pid, process->bias,
+	int got = r.seen && !r.seen->end ? go_heap_read(&process->heap, &memory, process->bias,
 							&r.rate, take_bucket, &r)
 					 : -ESRCH;
 

@@ -111,20 +111,20 @@ int go_heap_of(struct go_heap *heap, const struct image *image, struct fail *why
 }
 
 /* One bucket. Returns 1; 0: it is of something else; a negative errno. *next: the one behind it. */
-static int read_bucket(const struct go_heap *heap, void *process, uint64_t at, uint64_t *next,
-		       struct go_heap_bucket *bucket)
+static int read_bucket(const struct go_heap *heap, const struct runtime_memory *memory, uint64_t at,
+		       uint64_t *next, struct go_heap_bucket *bucket)
 {
 	uint64_t words[GO_HEAP_STACK_MAX + 4];
 	struct header header;
-	int err = runtime_read_process(process, &header, sizeof(header), at);
+	int err = memory->read(memory->context, &header, sizeof(header), at);
 
 	if (err)
 		return err;
 	*next = header.allnext;
 	if (header.typ != OF_MEMORY || header.nstk > GO_HEAP_STACK_MAX)
 		return 0;
-	err = runtime_read_process(process, words, (header.nstk + 4) * sizeof(words[0]),
-				   at + sizeof(header));
+	err = memory->read(memory->context, words, (header.nstk + 4) * sizeof(words[0]),
+			   at + sizeof(header));
 	if (err)
 		return err;
 	bucket->address = at;
@@ -141,23 +141,23 @@ static int read_bucket(const struct go_heap *heap, void *process, uint64_t at, u
 	return bucket->frees <= bucket->allocs && bucket->free_bytes <= bucket->alloc_bytes;
 }
 
-int go_heap_read(const struct go_heap *heap, pid_t pid, uint64_t bias, uint64_t *rate,
-		 void (*take)(void *context, const struct go_heap_bucket *bucket), void *context)
+int go_heap_read(const struct go_heap *heap, const struct runtime_memory *memory, uint64_t bias,
+		 uint64_t *rate, void (*take)(void *context, const struct go_heap_bucket *bucket),
+		 void *context)
 {
-	void *process = (void *)(intptr_t)pid;
 	struct go_heap_bucket bucket = {0};
 	uint64_t at = 0;
 	int err, count = 0;
 
-	err = runtime_read_process(process, rate, sizeof(*rate), heap->rate + bias);
+	err = memory->read(memory->context, rate, sizeof(*rate), heap->rate + bias);
 	if (!err)
-		err = runtime_read_process(process, &at, sizeof(at), heap->buckets + bias);
+		err = memory->read(memory->context, &at, sizeof(at), heap->buckets + bias);
 	for (; !err && at; count++) {
 		int got;
 
 		if (count == GO_HEAP_BUCKETS_MAX)
 			return -E2BIG;
-		got = read_bucket(heap, process, at, &at, &bucket);
+		got = read_bucket(heap, memory, at, &at, &bucket);
 		if (got < 0)
 			err = got;
 		else if (got && bucket.allocs)

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "process/image.h"
+#include "runtime/runtime.h"
 
 /*
  * Go's own profile of its heap: the runtime samples allocations by their bytes, and keeps what came
@@ -44,7 +45,8 @@ struct go_heap_bucket {
  * Returns how many there were, or a negative errno: its memory cannot be read, or is not what it
  * should be; -E2BIG: there are more.
  */
-int go_heap_read(const struct go_heap *heap, pid_t pid, uint64_t bias, uint64_t *rate,
-		 void (*take)(void *context, const struct go_heap_bucket *bucket), void *context);
+int go_heap_read(const struct go_heap *heap, const struct runtime_memory *memory, uint64_t bias,
+		 uint64_t *rate, void (*take)(void *context, const struct go_heap_bucket *bucket),
+		 void *context);
 
 #endif
