@@ -71,6 +71,8 @@ struct requests_socket {
 	__u8 asks;     /* and of the one by which the protocol was known */
 	__u8 strange;  /* calls that were not understood, one after the other */
 	__u8 is_unix;
+	__u8 is_tls; /* a socket: it moves what is encrypted; else: it is what a library decrypts */
+	__u8 is_tied; /* a socket, with what a library decrypts of it */
 };
 
 struct {
@@ -155,6 +157,7 @@ static __always_inline __u32 wanted(struct requests_socket *socket,
 		socket->asks = direction ^ requests_seems_answered(seems, call->data);
 		socket->strange = seems ? 0 : socket->strange + 1;
 		*tell = seems;
+		socket->is_tls |= !seems && requests_is_tls(call->data, call->copied);
 	}
 	if (requests_wants_all(socket->protocol))
 		return REQUESTS_COPY_MAX;
@@ -181,7 +184,7 @@ static __always_inline void fill(struct requests_record *record, struct requests
 	record->own_port = socket->own_port;
 	record->protocol = socket->protocol;
 	record->flags = (direction ? REQUESTS_SENT : 0) | (socket->is_unix ? REQUESTS_UNIX : 0) |
-			(length ? 0 : REQUESTS_END);
+			(socket->is_tls ? REQUESTS_TLS : 0) | (length ? 0 : REQUESTS_END);
 	record->has_tail = 0;
 	record->unused = 0;
 	__builtin_memcpy(record->peer, socket->peer, sizeof(record->peer));
@@ -280,7 +283,6 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 
 	call->copied = 0;
 	if (length) {
-		requests_call_find(call);
 		requests_call_copy(call, 0,
 				   length < REQUESTS_COPY_FIRST ? length : REQUESTS_COPY_FIRST);
 		want = wanted(socket, call, direction, length, turned, &tell);
@@ -322,6 +324,37 @@ static __always_inline enum filter_answer ask(struct requests_socket *socket)
 	return answer;
 }
 
+static __always_inline void tell_closed(const struct requests_socket *socket)
+{
+	struct requests_record record;
+	void *ring = capture_ring();
+
+	if (!ring)
+		return;
+	__builtin_memset(&record, 0, sizeof(record));
+	record.head.kind = REQUESTS_CLOSED;
+	record.head.size = sizeof(record);
+	record.head.time = bpf_ktime_get_ns();
+	record.connection = socket->connection;
+	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &record, sizeof(record),
+			   BPF_RB_NO_WAKEUP))
+		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
+}
+
+/* Whether a call of a connection is worth a look. */
+static __always_inline bool follow(struct requests_socket *socket, __u32 direction, __u32 length,
+				   bool *turned)
+{
+	*turned = socket->last != direction;
+	socket->last = direction;
+	socket->moved[direction] += length;
+	if (*turned && socket->strange > 1)
+		socket->strange = 1;
+	return socket->protocol || (length && socket->strange < STRANGE_CALLS_MAX);
+}
+
+#include "requests_tls.h"
+
 static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 {
 	enum filter_answer answer;
@@ -339,18 +372,21 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 		socket = meet(sk);
 	if (!socket)
 		return 0;
-	turned = socket->last != direction;
-	socket->last = direction;
-	socket->moved[direction] += length;
-	if (turned && socket->strange > 1)
-		socket->strange = 1;
-	if (!socket->protocol && (!length || socket->strange >= STRANGE_CALLS_MAX))
+	if (socket->is_tls) {
+		if (!socket->is_tied)
+			requests_tls_tie(socket);
+		return 0;
+	}
+	if (!follow(socket, direction, length, &turned))
 		return 0;
 	call = requests_call_begin(direction);
 	if (!call)
 		return 0;
+	requests_call_find(call);
 	look(call, socket, direction, length, turned, answer);
 	requests_call_end(call);
+	if (socket->is_tls)
+		requests_tls_tie(socket);
 	return 0;
 }
 
@@ -371,23 +407,12 @@ SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(requests_closed, struct sock *sk, int before, int now)
 {
 	struct requests_socket *socket;
-	struct requests_record record;
-	void *ring;
 
 	if (now != TCP_CLOSE)
 		return 0;
 	socket = bpf_sk_storage_get(&requests_sockets, sk, 0, 0);
-	ring = capture_ring();
-	if (!socket || !socket->protocol || !ring)
-		return 0;
-	__builtin_memset(&record, 0, sizeof(record));
-	record.head.kind = REQUESTS_CLOSED;
-	record.head.size = sizeof(record);
-	record.head.time = bpf_ktime_get_ns();
-	record.connection = socket->connection;
-	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &record, sizeof(record),
-			   BPF_RB_NO_WAKEUP))
-		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
+	if (socket && socket->protocol)
+		tell_closed(socket);
 	return 0;
 }
 

@@ -42,7 +42,24 @@ enum requests_flag {
 	REQUESTS_END = 4,      /* the other end will not send any more: length is 0 */
 	REQUESTS_UNREAD = 8,   /* what should have been copied could not be read */
 	REQUESTS_NO_CALL = 16, /* no system call that is known has moved it: nothing is copied */
+	REQUESTS_TLS = 32,     /* read where a library encrypts or decrypts it */
 };
+
+/* Functions that encrypt and decrypt, in whose calls data is looked at. */
+enum requests_tls_place {
+	REQUESTS_TLS_READ,     /* SSL_read(object, buffer, size) */
+	REQUESTS_TLS_WRITE,    /* SSL_write(), the same */
+	REQUESTS_TLS_READ_EX,  /* SSL_read_ex(object, buffer, size, &done) */
+	REQUESTS_TLS_WRITE_EX, /* SSL_write_ex(), the same */
+	REQUESTS_TLS_FREE,     /* SSL_free(object) */
+	REQUESTS_TLS_GO_READ,  /* crypto/tls.(*Conn).Read(object, buffer, size, …) */
+	REQUESTS_TLS_GO_WRITE, /* crypto/tls.(*Conn).Write(), the same */
+	REQUESTS_TLS_GO_CLOSE, /* crypto/tls.(*Conn).Close(object) */
+	REQUESTS_TLS_PLACES
+};
+
+/* What a probe's cookie says: the function, and whether it ends there. */
+#define REQUESTS_TLS_COOKIE(place, is_exit) ((__u64)(place) << 1 | (is_exit))
 
 struct requests_record {
 	struct capture_head head;

@@ -91,6 +91,13 @@ static __always_inline bool requests_wants_all(__u32 protocol)
 	return protocol == REQUESTS_HTTP2;
 }
 
+/* A record of TLS: its type, and a version (RFC 8446, 5.1). Often its head is read by itself. */
+static __always_inline bool requests_is_tls(const __u8 *data, __u32 copied)
+{
+	return copied >= REQUESTS_LEAST && data[0] >= 20 && data[0] <= 23 && data[1] == 3 &&
+	       data[2] <= 4;
+}
+
 static __always_inline bool is_printable(__u8 c)
 {
 	return (c >= ' ' && c < 0x7f) || c == '\n' || c == '\t';

@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "camera/feature.h"
+#include "camera/requests_tls.h"
 #include "camera/requests_track.h"
 #include "film/events.h"
 #include "probes.skel.h"
@@ -29,6 +30,9 @@
 struct requests {
 	vec(struct bpf_link *) links;
 	struct requests_track *track;
+	struct requests_tls *tls;
+	bool has_started;
+	uint64_t late;	      /* programs that ran for a moment before what they encrypt was seen */
 	struct map endpoints; /* hash of a text: the film's frame */
 	uint64_t endpoints_refused;
 };
@@ -43,7 +47,7 @@ static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 static unsigned int needs(const struct source *source)
 {
 	(void)source;
-	return 0;
+	return SOURCE_IMAGES | SOURCE_RESTING;
 }
 
 /* -- rows -------------------------------------------------------------------------------------- */
@@ -114,17 +118,25 @@ static int make(struct source *source, struct fail *why)
 	return fail(why, -EOPNOTSUPP, feature.to_do, "cannot record requests: %s", feature.why);
 }
 
+static void prepare(struct source *source)
+{
+	requests_tls_prepare(source->host->probes->progs.requests_tls_site);
+}
+
 static int attach(struct source *source, struct fail *why)
 {
 	struct requests *requests = source->state = calloc(1, sizeof(*requests));
 	const struct requests_to to = {thread_row, write_row, source};
+	int err;
 
 	/* no two recordings of a machine have begun at the same ns, or had a request in each ns */
 	if (requests)
 		requests->track = requests_track_new(&to, clock_ns());
 	if (!requests || !requests->track)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
-	return 0;
+	err = requests_tls_new(source->host->probes->progs.requests_tls_site,
+			       !source->host->selection->whole_machine, &requests->tls);
+	return err ? fail_errno(why, err, NULL, "cannot record requests") : 0;
 }
 
 static void add_event(struct source *source)
@@ -145,6 +157,7 @@ static int start(struct source *source, struct fail *why)
 	};
 
 	add_event(source);
+	requests->has_started = true;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		struct bpf_link *link = bpf_program__attach(programs[i]);
 
@@ -204,6 +217,10 @@ static void tell_losses(struct source *source)
 		{"requests: data of a known connection whose record was lost", counts.gaps},
 		{"requests: made by a thread that served several at once: for which is not known",
 		 counts.ambiguous},
+		{"requests: files whose encryption could not be probed",
+		 requests_tls_refused(requests->tls)},
+		{"requests: files that were encrypted with for a moment before they were probed",
+		 requests->late},
 		{"requests: damaged records", counts.damaged},
 		{"requests: endpoints without a name of their own: too many in one film",
 		 requests->endpoints_refused},
@@ -238,6 +255,8 @@ static void detach(struct source *source)
 
 	if (!requests)
 		return;
+	if (requests->tls)
+		requests_tls_detach(requests->tls);
 	vec_foreach (&requests->links, link)
 		bpf_link__destroy(*link);
 	vec_free(&requests->links);
@@ -259,9 +278,42 @@ static void free_state(struct source *source)
 	detach(source);
 	if (requests) {
 		requests_track_free(requests->track);
+		requests_tls_free(requests->tls);
 		map_free(&requests->endpoints);
 	}
 	free(requests);
+}
+
+static unsigned int image_new(struct source *source, pid_t pid, const struct image *image)
+{
+	struct requests *requests = source->state;
+
+	return requests && requests->tls ? requests_tls_meet(requests->tls, pid, image) : 0;
+}
+
+static void image_missed(struct source *source, const char *path, uint64_t ran_ns)
+{
+	struct requests *requests = source->state;
+
+	(void)path;
+	(void)ran_ns;
+	requests->late += requests->has_started;
+}
+
+static bool has_image(const struct source *source, dev_t device, ino_t inode)
+{
+	(void)source;
+	(void)device;
+	(void)inode;
+	return true; /* what does not encrypt is no loss, and what does has been seen */
+}
+
+static void process_ended(struct source *source, pid_t pid)
+{
+	struct requests *requests = source->state;
+
+	if (requests && requests->tls)
+		requests_tls_ended(requests->tls, pid);
 }
 
 static const char *const events[] = {"requests", NULL};
@@ -271,6 +323,7 @@ const struct source_type source_requests = {
 	.needs = needs,
 	.make = make,
 	.ring_bytes = ring_bytes,
+	.prepare = prepare,
 	.attach = attach,
 	.start = start,
 	.take = take,
@@ -280,4 +333,8 @@ const struct source_type source_requests = {
 	.detach = detach,
 	.finish = finish,
 	.free = free_state,
+	.image_new = image_new,
+	.image_missed = image_missed,
+	.has_image = has_image,
+	.process_ended = process_ended,
 };

@@ -174,6 +174,8 @@ static void copy_addresses(struct film_request *row, const struct requests_recor
 	row->own_port = about->own_port;
 	if (about->flags & REQUESTS_UNIX)
 		row->flags |= FILM_REQUEST_UNIX;
+	if (about->flags & REQUESTS_TLS)
+		row->flags |= FILM_REQUEST_TLS;
 }
 
 static void take_stream(void *context, uint32_t number)

@@ -53,6 +53,7 @@ static void put_flags(struct json *j, uint32_t flags)
 	json_bool(j, "answered", !(flags & FILM_REQUEST_UNANSWERED));
 	json_bool(j, "end_guessed", flags & FILM_REQUEST_END_GUESSED);
 	json_bool(j, "parts_lost", flags & FILM_REQUEST_COPY_LOST);
+	json_bool(j, "tls", flags & FILM_REQUEST_TLS);
 }
 
 static void put_request(struct json *j, const struct film *film, const struct request *request)

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_REQUESTS_TLS_H
+#define BPF_REQUESTS_TLS_H
+
+/*
+ * What programs encrypt and decrypt: looked at in the calls of the library that does it, OpenSSL or
+ * Go's crypto/tls. To the rest, the library's object of a connection is a socket of its own. Which
+ * socket it has is seen where a thread moves what is encrypted within such a call; programs that do
+ * that elsewhere, and Go's, have no addresses.
+ *
+ * The ends of calls are seen at their "ret" instructions: nothing changes in the stack of a
+ * program.
+ */
+
+#define REQUESTS_TLS_OBJECTS 16384
+
+struct requests_tls_key {
+	__u64 object;
+	__u32 pid, unused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, REQUESTS_TLS_OBJECTS);
+	__type(key, struct requests_tls_key);
+	__type(value, struct requests_socket);
+} requests_tls_objects SEC(".maps");
+
+/* A call that goes on: of a thread, or of a goroutine, which can change its thread meanwhile. */
+struct requests_tls_call {
+	__u64 object, buffer, done_at;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, REQUESTS_TLS_OBJECTS);
+	__type(key, struct requests_tls_key);
+	__type(value, struct requests_tls_call);
+} requests_tls_calls SEC(".maps");
+
+/* By itself: which register it is must not be chosen by an address. */
+#define REQUESTS_TLS_REGISTER(regs, name)        \
+	({                                       \
+		__u64 value_ = (regs)->name;     \
+		asm volatile("" : "+r"(value_)); \
+		value_;                          \
+	})
+
+static __always_inline struct requests_tls_key requests_tls_key(__u64 object)
+{
+	return (struct requests_tls_key){.object = object, .pid = bpf_get_current_pid_tgid() >> 32};
+}
+
+/* The socket whose data the current thread's call encrypts or decrypts. */
+static __always_inline void requests_tls_tie(struct requests_socket *socket)
+{
+	struct requests_tls_key key = requests_tls_key((__u32)bpf_get_current_pid_tgid());
+	struct requests_tls_call *call = bpf_map_lookup_elem(&requests_tls_calls, &key);
+	struct requests_socket *object;
+
+	if (!call)
+		return;
+	key.object = call->object;
+	object = bpf_map_lookup_elem(&requests_tls_objects, &key);
+	if (!object)
+		return;
+	__builtin_memcpy(object->peer, socket->peer, sizeof(object->peer));
+	__builtin_memcpy(object->own, socket->own, sizeof(object->own));
+	object->peer_port = socket->peer_port;
+	object->own_port = socket->own_port;
+	object->is_unix = socket->is_unix;
+	socket->is_tied = 1;
+}
+
+static __always_inline struct requests_socket *requests_tls_meet(__u64 at)
+{
+	struct requests_tls_key key = requests_tls_key(at);
+	struct requests_socket *object = bpf_map_lookup_elem(&requests_tls_objects, &key);
+	struct requests_socket fresh = {};
+
+	if (object)
+		return object;
+	/* no socket's number, and no other object's: of one CPU at one time */
+	fresh.connection =
+		1ull << 63 | bpf_ktime_get_ns() << 8 | (bpf_get_smp_processor_id() & 255);
+	fresh.last = 2;
+	fresh.is_tls = 1;
+	bpf_map_update_elem(&requests_tls_objects, &key, &fresh, BPF_ANY);
+	return bpf_map_lookup_elem(&requests_tls_objects, &key);
+}
+
+static __always_inline void requests_tls_moved(__u64 at, __u64 buffer, __u64 length,
+					       __u32 direction, enum filter_answer answer)
+{
+	struct requests_socket *object = requests_tls_meet(at);
+	struct requests_call *call;
+	bool turned;
+
+	if (!object || length > 1u << 30 || !follow(object, direction, length, &turned))
+		return;
+	call = requests_call_begin(direction);
+	if (!call)
+		return;
+	call->window = 0;
+	call->of_file = 0;
+	call->count = 1;
+	call->vectors[0].base = buffer;
+	call->vectors[0].size = length;
+	look(call, object, direction, length, turned, answer);
+	requests_call_end(call);
+}
+
+static __always_inline void requests_tls_closed(__u64 at)
+{
+	struct requests_tls_key key = requests_tls_key(at);
+	struct requests_socket *object = bpf_map_lookup_elem(&requests_tls_objects, &key);
+
+	if (!object)
+		return;
+	if (object->protocol)
+		tell_closed(object);
+	bpf_map_delete_elem(&requests_tls_objects, &key);
+}
+
+/* A call begins. Of Go's, what is written is there, and will be sent. */
+static __always_inline void requests_tls_enter(struct probe_regs *regs, __u32 place,
+					       enum filter_answer answer)
+{
+	bool is_go = place >= REQUESTS_TLS_GO_READ;
+	__u64 ax = REQUESTS_TLS_REGISTER(regs, ax), di = REQUESTS_TLS_REGISTER(regs, di);
+	__u64 bx = REQUESTS_TLS_REGISTER(regs, bx), si = REQUESTS_TLS_REGISTER(regs, si);
+	__u64 cx = REQUESTS_TLS_REGISTER(regs, cx), r14 = REQUESTS_TLS_REGISTER(regs, r14);
+	bool is_ex = place == REQUESTS_TLS_READ_EX || place == REQUESTS_TLS_WRITE_EX;
+	struct requests_tls_call call = {
+		.object = is_go ? ax : di,
+		.buffer = is_go ? bx : si,
+		.done_at = is_ex ? cx : 0,
+	};
+	struct requests_tls_key key;
+
+	if (place == REQUESTS_TLS_FREE || place == REQUESTS_TLS_GO_CLOSE) {
+		requests_tls_closed(call.object);
+		return;
+	}
+	if (place == REQUESTS_TLS_GO_WRITE) {
+		requests_tls_moved(call.object, call.buffer, cx, 1, answer);
+		return;
+	}
+	/* (numbers of threads are small, where a goroutine is an address) */
+	key = requests_tls_key(is_go ? r14 : (__u32)bpf_get_current_pid_tgid());
+	if (requests_tls_meet(call.object))
+		bpf_map_update_elem(&requests_tls_calls, &key, &call, BPF_ANY);
+}
+
+/* And ends: with so many bytes, or with a success whose bytes are written elsewhere. */
+static __always_inline void requests_tls_leave(struct probe_regs *regs, __u32 place,
+					       enum filter_answer answer)
+{
+	bool is_go = place >= REQUESTS_TLS_GO_READ;
+	__u64 ax = REQUESTS_TLS_REGISTER(regs, ax), r14 = REQUESTS_TLS_REGISTER(regs, r14);
+	struct requests_tls_key key =
+		requests_tls_key(is_go ? r14 : (__u32)bpf_get_current_pid_tgid());
+	struct requests_tls_call *found = bpf_map_lookup_elem(&requests_tls_calls, &key), call;
+	__u64 done = is_go ? ax : (__u64)(int)ax;
+
+	if (!found)
+		return;
+	call = *found;
+	bpf_map_delete_elem(&requests_tls_calls, &key);
+	if ((__s64)done <= 0)
+		return;
+	if (call.done_at && bpf_probe_read_user(&done, sizeof(done), (void *)call.done_at))
+		return;
+	requests_tls_moved(call.object, call.buffer, done,
+			   place == REQUESTS_TLS_WRITE || place == REQUESTS_TLS_WRITE_EX, answer);
+}
+
+SEC("uprobe")
+int requests_tls_site(struct probe_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	enum filter_answer answer = filter_current();
+
+	if (answer == FILTER_NO)
+		return 0;
+	if (cookie & 1)
+		requests_tls_leave(ctx, cookie >> 1, answer);
+	else
+		requests_tls_enter(ctx, cookie >> 1, answer);
+	return 0;
+}
+
+#endif

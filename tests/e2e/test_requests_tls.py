@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that are encrypted: read where OpenSSL, or Go's crypto/tls, encrypts and decrypts them."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from harness import needs_root
+from test_requests import of_process, requests_of, serving, tool  # pylint: disable=unused-import
+
+pytestmark = needs_root
+
+NGINX = """
+daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
+events {{ }}
+http {{
+    access_log {folder}/access.log;
+    client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
+    uwsgi_temp_path {folder}; scgi_temp_path {folder};
+    server {{
+        listen 127.0.0.1:{port} ssl http2; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;
+        location / {{ return 200 $request_uri; }}
+    }}
+}}
+"""
+
+GO = """
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+)
+
+func main() {
+	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) })
+	panic(http.ListenAndServeTLS("127.0.0.1:"+os.Args[1], os.Args[2], os.Args[3], nil))
+}
+"""
+
+
+def make_certificate(folder):
+    subprocess.run([tool("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", folder / "key.pem", "-out",
+                    folder / "cert.pem", "-days", "2", "-subj", "/CN=unit"], check=True, capture_output=True)
+
+
+def nginx(folder, port):
+    make_certificate(folder)
+    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+    return [tool("nginx"), "-c", str(folder / "nginx.conf"), "-p", str(folder)]
+
+
+def go(folder, port):
+    make_certificate(folder)
+    (folder / "server.go").write_text(GO)
+    subprocess.run([shutil.which("go") or pytest.skip("go is missing"), "build", "-o", "server", "server.go"], cwd=folder,
+                   check=True, env={"HOME": str(folder), "PATH": "/usr/bin:/bin", "GOCACHE": str(folder / "cache")})
+    return [str(folder / "server"), str(port), str(folder / "cert.pem"), str(folder / "key.pem")]
+
+
+@pytest.mark.parametrize("make", [nginx, go])
+@pytest.mark.parametrize("version", ["http1.1", "http2"])
+def test_encrypted_requests_are_found(lab, serving, make, version):
+    process, port, folder = serving(make)
+    # from one connection each; several at once
+    urls = " ".join(f"'https://127.0.0.1:{port}/{client}-[1-40]'" for client in ("a", "b"))
+    film = lab.record("-e", "requests", "-a", "--", tool("curl"), "-s", "-k", f"--{version}", "-H", "X-Request-Id: mark",
+                      *(url.strip("'") for url in urls.split()))
+    answer = requests_of(lab, film)
+    truth = sorted(f"/{client}-{i}" for client in ("a", "b") for i in range(1, 41))
+    if make is nginx:
+        assert sorted(line.split('"')[1].split()[1] for line in (folder / "access.log").read_text().splitlines()) == truth
+    served = of_process(answer, process)
+    made = [r for r in answer["requests"] if r["role"] == "made" and r["comm"] == "curl"]
+    for requests in (served, made):
+        assert sorted(r["path"] for r in requests) == truth
+        for r in requests:
+            assert (r["status"], r["open"], r["id"], r["tls"]) == (200, False, "mark", True), r
+            assert r["protocol"] == ("http2" if version == "http2" else "http")
+    # the addresses are those of the socket that OpenSSL uses; Go's are not known
+    assert {r["peer"] for r in made} == {f"127.0.0.1:{port}"}
+    if make is nginx:
+        assert {r["peer"].split(":")[0] for r in served} == {"127.0.0.1"}
+    # both ends see the same bytes, which are not those that the socket moves
+    if version == "http1.1":
+        assert sorted((r["path"], r["received"], r["sent"]) for r in served) == \
+            sorted((r["path"], r["sent"], r["received"]) for r in made)
+
+
+def test_a_program_that_runs_already_is_probed(lab, serving):
+    process, port, _ = serving(nginx)
+    with lab.recording("-e", "requests", "-p", process.pid) as (recorder, film):
+        for i in range(200):
+            subprocess.run([tool("curl"), "-s", "-k", f"https://127.0.0.1:{port}/{i}"], check=True, capture_output=True)
+            shown = lab.run("report", "--format", "requests-json", film.path)
+            if '"/' in shown.stdout:
+                break
+        recorder.send_signal(2)
+        assert recorder.wait(timeout=60) == 0
+    requests = requests_of(lab, film)["requests"]
+    assert requests and all(r["tls"] and r["pid"] == process.pid for r in requests)
+    assert os.path.exists(f"/proc/{process.pid}"), "the program goes on"
