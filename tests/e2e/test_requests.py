@@ -57,6 +57,29 @@ func main() {
 }
 """
 
+ASYNCIO = """
+import asyncio, sys
+async def serve(reader, writer):
+    while head := await reader.read(65536):
+        while not head.endswith(b"\\r\\n\\r\\n"):
+            head += await reader.read(65536)
+        await asyncio.sleep(0)
+        body = head.split(b" ")[1]
+        writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(body), body))
+        await writer.drain()
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]), backlog=1024)
+    await server.serve_forever()
+asyncio.run(main())
+"""
+
+WSGI = """
+def application(environ, start_response):
+    body = environ["PATH_INFO"].encode()
+    start_response("200 OK", [("Content-Length", str(len(body)))])
+    return [body]
+"""
+
 NGINX = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 4096; }}
@@ -82,6 +105,17 @@ def wait_for_port(port):
 
 def python_server(folder, port):
     return [sys.executable, "-c", PYTHON, str(port)]
+
+
+def asyncio_server(folder, port):
+    return [sys.executable, "-c", ASYNCIO, str(port)]
+
+
+def gunicorn_server(folder, port):
+    """A pool of threads, which a main loop gives each connection that has something to be read."""
+    (folder / "marks.py").write_text(WSGI)
+    return [tool("gunicorn"), "--chdir", str(folder), "-b", f"127.0.0.1:{port}", "-k", "gthread", "--threads", "16",
+            "--worker-connections", "2000", "--backlog", "1024", "--keep-alive", "60", "--log-level", "error", "marks"]
 
 
 def node_server(folder, port):
@@ -136,12 +170,16 @@ def check_marks(requests, count=CONNECTIONS * ROUNDS):
     assert all(0 < r["first_byte"] <= r["duration"] for r in requests)
 
 
-@pytest.mark.parametrize("make", [python_server, node_server, go_server, nginx_server])
+@pytest.mark.parametrize("make", [python_server, asyncio_server, gunicorn_server, node_server, go_server, nginx_server])
 def test_all_requests_are_found(lab, serving, make):
     process, port, _ = serving(make)
     film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, CONNECTIONS, ROUNDS)
     answer = requests_of(lab, film)
     served = of_process(answer, process)
+    if make is gunicorn_server:
+        # its worker is a process of its own
+        served = [r for r in answer["requests"] if r["role"] == "served" and r["path"].startswith("/mark-")]
+        assert len({r["pid"] for r in served}) == 1
     check_marks(served)
     made = [r for r in answer["requests"] if r["role"] == "made" and r["peer"] == f"127.0.0.1:{port}"]
     check_marks(made)
