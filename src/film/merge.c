@@ -386,7 +386,7 @@ static int sort_parts(const char *const *paths, size_t count, struct part *parts
 	return 0;
 }
 
-static int add_file(struct film_merge *merge, const char *path, struct fail *why)
+int film_merge_add_file(struct film_merge *merge, const char *path, struct fail *why)
 {
 	struct film *film;
 	int err = film_open(path, &film, why);
@@ -412,7 +412,7 @@ int film_merge_files(const char *const *paths, size_t count, const char *to, siz
 	if (!err)
 		err = film_merge_begin(to, &merge, why);
 	for (size_t i = 0; !err && i < count; i++) {
-		err = add_file(merge, paths[parts[i].index], why);
+		err = film_merge_add_file(merge, paths[parts[i].index], why);
 		/* what is wrong with memory or the disk is not the film's fault */
 		if (err == -EBADMSG || err == -EINVAL || err == -ERANGE || err == -ENOENT)
 			*bad = parts[i].index;

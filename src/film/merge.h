@@ -36,6 +36,9 @@ void film_merge_label(struct film_merge *merge, const char *labels);
  */
 int film_merge_add(struct film_merge *merge, struct film *film, struct fail *why);
 
+/* The same of the film at path. */
+int film_merge_add_file(struct film_merge *merge, const char *path, struct fail *why);
+
 /* Closes the film, or removes it if it is not to be kept; frees merge in every case. */
 int film_merge_end(struct film_merge *merge, bool keep, struct fail *why);
 

@@ -98,18 +98,6 @@ static int put_label(const struct store_keep *keep, char labels[FILM_LABELS_SIZE
 	return film_labels_add(labels, FILM_LABELS_SIZE, label, why);
 }
 
-static int add_part(struct film_merge *merge, const char *path, struct fail *why)
-{
-	struct film *film;
-	int err = film_open(path, &film, why);
-
-	if (err)
-		return err;
-	err = film_merge_add(merge, film, why);
-	film_free(film);
-	return err;
-}
-
 /* Each is in memory until it is in its file, and no longer. */
 static int merge_parts(const struct store *store, const struct store_keep *keep,
 		       struct film_merge *merge, struct fail *why)
@@ -124,7 +112,7 @@ static int merge_parts(const struct store *store, const struct store_keep *keep,
 		film_bytes_free(&keep->films[i]);
 		if (err)
 			return fail_errno(why, err, NULL, "cannot keep a film in %s", store->path);
-		err = add_part(merge, path, why);
+		err = film_merge_add_file(merge, path, why);
 		unlink(path);
 	}
 	return err;
