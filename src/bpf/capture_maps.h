@@ -144,6 +144,7 @@ struct capture_scratch {
 	__u64 window_start;
 	__u64 instance; /* the return instance that was found last (capture_uprobes.h); 0: none */
 	__u32 expected; /* the place of the rule that is probably needed next (rule_cache.h) */
+	__u64 words[2]; /* what was recalled, or is to be remembered: the stack is short */
 	__u64 window[CAPTURE_WINDOW_WORDS + CAPTURE_READ_WORDS]; /* the rest is for the verifier */
 	struct unwind_walk walk;
 	struct capture_notes notes;

@@ -246,12 +246,8 @@ static __always_inline void unwind_remember(struct unwind_walk *w, __u64 at)
 /* The bit that tells an address for words from the same one for a rule. */
 #define CAPTURE_IS_WORDS (1ull << 63)
 
-struct capture_words {
-	__u64 word[2];
-};
-
-__weak __noinline int capture_recall_words(struct capture_scratch *s, __u64 at,
-					   struct capture_words *words)
+/* Into, and from, s->words. */
+__weak __noinline int capture_recall_words(struct capture_scratch *s, __u64 at)
 {
 	struct rule_cache *cache = s ? capture_rule_cache(s) : NULL;
 	const struct rule_cache_place *known;
@@ -259,15 +255,14 @@ __weak __noinline int capture_recall_words(struct capture_scratch *s, __u64 at,
 	known = cache ? rule_cache_find(cache, &s->expected, at | CAPTURE_IS_WORDS,
 					s->walk.generation)
 		      : NULL;
-	if (!known || !words)
+	if (!known)
 		return 0;
-	words->word[0] = known->words[0];
-	words->word[1] = known->words[1];
+	s->words[0] = known->words[0];
+	s->words[1] = known->words[1];
 	return 1;
 }
 
-__weak __noinline int capture_remember_words(struct capture_scratch *s, __u64 at, __u64 first,
-					     __u64 second)
+__weak __noinline int capture_remember_words(struct capture_scratch *s, __u64 at)
 {
 	struct rule_cache *cache = s ? capture_rule_cache(s) : NULL;
 	struct rule_cache_place *known;
@@ -275,26 +270,29 @@ __weak __noinline int capture_remember_words(struct capture_scratch *s, __u64 at
 	if (!cache)
 		return 0;
 	known = rule_cache_take(cache, &s->expected, at | CAPTURE_IS_WORDS, s->walk.generation);
-	known->words[0] = first;
-	known->words[1] = second;
+	known->words[0] = s->words[0];
+	known->words[1] = s->words[1];
 	return 1;
 }
 
 static __always_inline void unwind_recall_words(const struct unwind_walk *w, __u64 at,
 						__u64 words[2])
 {
-	struct capture_words found = {};
+	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
+	int known = capture_recall_words(s, at);
 
-	capture_recall_words((void *)w - offsetof(struct capture_scratch, walk), at, &found);
-	words[0] = found.word[0];
-	words[1] = found.word[1];
+	words[0] = known ? s->words[0] : 0;
+	words[1] = known ? s->words[1] : 0;
 }
 
 static __always_inline void unwind_remember_words(const struct unwind_walk *w, __u64 at,
 						  __u64 first, __u64 second)
 {
-	capture_remember_words((void *)w - offsetof(struct capture_scratch, walk), at, first,
-			       second);
+	struct capture_scratch *s = (void *)w - offsetof(struct capture_scratch, walk);
+
+	s->words[0] = first;
+	s->words[1] = second;
+	capture_remember_words(s, at);
 }
 
 /* The steps of the runtimes, in runtimes.bpf.c: verified once each, not at each call. */

@@ -49,16 +49,15 @@ static __always_inline bool object_polled(__u64 call, __u64 descriptors, __u64 c
 }
 
 /*
- * Finds what a descriptor of the current thread is of: the kind, which is returned, and the file.
- * Not static, so that the verifier looks at it once, and not once for each way that leads here.
+ * Finds what a descriptor is of: the kind, which is returned. file: its address. Not static, so
+ * that the verifier looks at it once, and not once for each way that leads here.
  *
  * The memory of a file that was closed is soon another one's. Sockets, pipes and files have a
  * number of their own; what has none is told by its operations.
  */
-__weak __noinline int object_look(struct object_seen *seen, __u32 fd)
+__weak __noinline int object_look_at(struct object_seen *seen, __u64 address, __u32 fd)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct file___seen *file = object_file(task, fd);
+	struct file___seen *file = (void *)address;
 	__u64 operations, inode, name;
 	__u8 descriptor;
 	bool is_same;
@@ -86,16 +85,27 @@ __weak __noinline int object_look(struct object_seen *seen, __u32 fd)
 	return descriptor;
 }
 
-/* And its number: from here, as the programs that find it need what is left of the stack. */
+/* The number of what was looked at last: from here, as what finds it needs the whole stack. */
+static __always_inline __u32 object_number_of(struct object_seen *seen, struct task_struct *task,
+					      __u32 kind)
+{
+	if (seen->is_new) {
+		seen->is_new = 0;
+		seen->object =
+			object_of(task, (void *)seen->file, seen->descriptor, seen->fd, kind);
+	}
+	return seen->object;
+}
+
+/*
+ * Finds what a descriptor of the current thread is of: the kind, which is returned, and its number.
+ */
 static __always_inline __u8 object_find(struct object_seen *seen, struct task_struct *task,
 					__u32 fd, __u32 kind)
 {
-	__u8 descriptor = object_look(seen, fd);
+	__u8 descriptor = object_look_at(seen, (__u64)object_file(task, fd), fd);
 
-	if (seen->is_new) {
-		seen->is_new = 0;
-		seen->object = object_of(task, (void *)seen->file, seen->descriptor, fd, kind);
-	}
+	object_number_of(seen, task, kind);
 	return descriptor;
 }
 

@@ -5,8 +5,8 @@
  * a thread waits for is told when it goes out, from the registers that it entered the kernel with;
  * what is as it was the last time is not told again.
  */
+#include "epoll.h"
 #include "listing.h"
-#include "object_seen.h"
 #include "off_cpu_evidence.h"
 #include "switch_stack.h"
 #include "threads_abi.h"
@@ -48,7 +48,8 @@ struct threads_thread {
 	__u64 woken, asked;
 	/* the evidence that was told last */
 	__u64 arguments[THREADS_CALL_ARGUMENTS];
-	struct object_seen seen;
+	struct object_seen seen, ready;
+	__u64 epoll; /* the file that it waits for new events of; 0: it does not */
 	__u32 object_told;
 	__u32 thread, waker;
 	__u8 answer; /* enum filter_answer, as of asked */
@@ -257,6 +258,7 @@ int BPF_PROG(threads_waking, struct task_struct *task)
 {
 	struct threads_thread *thread = bpf_task_storage_get(&threads_storage, task, 0, 0);
 	struct threads_log *log;
+	__u32 ready = 0;
 	__u64 now;
 
 	if (!thread || !(thread->known & KNOWN_AS_MEANT))
@@ -269,8 +271,10 @@ int BPF_PROG(threads_waking, struct task_struct *task)
 	log = log_of_cpu();
 	if (!log || !has_room(log, sizeof(struct threads_waking) / 8))
 		return 0;
+	if (thread->epoll)
+		ready = epoll_ready(&thread->ready, task, thread->epoll, THREADS_OBJECT);
 	WORD(log, log->head) = now | THREADS_IS_WAKING;
-	WORD(log, log->head + 1) = thread->thread;
+	WORD(log, log->head + 1) = (__u64)ready << 32 | thread->thread;
 	publish(log, sizeof(struct threads_waking) / 8);
 	return 0;
 }
@@ -314,6 +318,8 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 		m->record.descriptor = object_find(&thread->seen, task, fd, THREADS_OBJECT);
 	if (m->record.descriptor && thread->seen.object != thread->object_told)
 		m->record.flags |= THREADS_NEW_OBJECT;
+	if (m->record.descriptor == OFF_CPU_FD_EPOLL)
+		thread->epoll = thread->seen.file;
 	m->arguments[0] = regs->di;
 	m->arguments[1] = regs->si;
 	m->arguments[2] = regs->dx;
@@ -331,6 +337,7 @@ static __always_inline void goes_out(struct threads_making *m, struct task_struc
 	m->record.prev = thread->thread;
 	m->record.prev_count = count_of(task);
 	m->record.state = state;
+	thread->epoll = 0;
 	if (task->flags & PF_KTHREAD)
 		m->record.flags |= THREADS_IS_KERNEL;
 	else if (!(state & OFF_CPU_STATE_DEAD))

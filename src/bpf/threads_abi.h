@@ -49,7 +49,11 @@ struct threads_log {
 
 struct threads_waking {
 	__u64 time; /* and THREADS_IS_WAKING */
-	__u32 thread, unused;
+	__u32 thread;
+	/*
+	 * It waits for new events: the object of the first descriptor that has one; 0: not known.
+	 */
+	__u32 ready;
 };
 
 enum threads_flag {

@@ -35,6 +35,7 @@ struct life {
 	uint32_t stack, flags;	      /* flags: of the next row */
 	uint32_t object, object_told; /* numbers: of its wait, and the last one that was told */
 	uint32_t object_row;	      /* of the film; 0: not asked for */
+	uint32_t ready_object;	      /* number: what has the event that it waited for; 0 */
 	uint32_t evidence_flags;
 	uint16_t call, cpu;
 	uint8_t state, descriptor;
@@ -181,6 +182,8 @@ static void add_object(struct lives *lives, struct life *life, struct film_turn 
 	if (life->object && !life->object_row)
 		life->object_row = lives->to.object(lives->to.context, life->object);
 	turn->object = life->object_row;
+	if (life->ready_object)
+		turn->ready_object = lives->to.object(lives->to.context, life->ready_object);
 	/* each wait counts once, however many rows it has */
 	lives->counts.objects_missed += !turn->object && !life->object_missed;
 	life->object_missed = !turn->object;
@@ -254,6 +257,7 @@ static void set_object(struct life *life, bool has, uint32_t number)
 {
 	life->has_object = has;
 	life->object_missed = false;
+	life->ready_object = 0;
 	if (life->object != number)
 		life->object_row = 0;
 	life->object = number;
@@ -459,8 +463,10 @@ void lives_take(struct lives *lives, const struct threads_event *event)
 	}
 	if (event->is_waking) {
 		life = find(lives, record->next);
-		if (life && life->mode == LIFE_OFF && event->time >= life->out)
+		if (life && life->mode == LIFE_OFF && event->time >= life->out) {
 			life->woken = event->time;
+			life->ready_object = event->object;
+		}
 		return;
 	}
 	check_running(lives, event);

@@ -142,7 +142,10 @@ static uint64_t take_switch(const struct threads_logs *logs, const struct reader
 static uint64_t take_waking(const struct threads_logs *logs, const struct reader *reader,
 			    struct threads_event *event)
 {
-	event->record = (struct threads_switch){.next = (uint32_t)word(logs, reader, 1)};
+	uint64_t second = word(logs, reader, 1);
+
+	event->record = (struct threads_switch){.next = (uint32_t)second};
+	event->object = (uint32_t)(second >> 32);
 	return sizeof(struct threads_waking) / sizeof(uint64_t);
 }
 

@@ -326,6 +326,8 @@ struct film_turn {
 	 * addresses of a socket; 0: there is none, or it is not known
 	 */
 	uint32_t object;
+	/* Where that is an epoll: what of the first descriptor that was ready; 0: as above */
+	uint32_t ready_object;
 	uint16_t call;
 	uint16_t cpu;  /* on which it ran */
 	uint8_t state; /* FILM_WAIT_READY: it was preempted, or gave way; 0: a thread begins */
@@ -346,7 +348,7 @@ struct film_turns {
 	const uint64_t *end, *unseen, *ran, *waited, *ready;
 	const uint64_t *arguments[FILM_WAIT_ARGUMENTS];
 	const uint32_t *thread, *stack, *waker, *call, *cpu, *state, *context, *descriptor, *flags,
-		*object;
+		*object, *ready_object;
 };
 
 /* What a lock is, as far as its waiters show it. */

@@ -25,7 +25,7 @@ static int take(void *context, const struct slice *slice)
 		.thread = slice->thread,
 		.waker = e->waker,
 		.stack = e->stack,
-		.object = e->object,
+		.object = e->ready_object ? e->ready_object : e->object,
 		.flags = e->flags & ~(uint32_t)FILM_WAIT_OPEN,
 		.call = e->call,
 		.cpu = e->cpu,

@@ -12,7 +12,8 @@ struct history_slice {
 	uint64_t start, end;	   /* of the film's clock */
 	uint64_t address;	   /* the system call's first argument; of a futex its word */
 	uint32_t operation, value; /* its second and its third argument, of which the low bits */
-	uint32_t thread, waker, stack, object, flags; /* object: as of a struct slice_evidence */
+	uint32_t thread, waker, stack, flags;
+	uint32_t object; /* as of a struct slice_evidence; of an epoll what was ready, if known */
 	uint16_t call, cpu; /* of a time in the run queue: the CPU on which it ran then */
 	uint8_t kind;	    /* enum slice_kind */
 	uint8_t state, context, descriptor;

@@ -147,6 +147,7 @@ static struct slice slice_like(const struct film_turns *turns, size_t i)
 				.stack = turns->stack[i],
 				.waker = turns->waker[i],
 				.object = turns->object[i],
+				.ready_object = turns->ready_object[i],
 				.flags = turns->flags[i],
 				.call = (uint16_t)turns->call[i],
 				.cpu = (uint16_t)turns->cpu[i],

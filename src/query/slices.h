@@ -41,8 +41,9 @@ static inline enum wait_class slice_wait_class(unsigned int kind)
 struct slice_evidence {
 	uint64_t arguments[FILM_WAIT_ARGUMENTS];
 	uint32_t stack, waker;
-	uint32_t object; /* a frame, whose name it is: slice_object() */
-	uint32_t flags;	 /* enum film_wait_flag, enum film_turn_flag */
+	uint32_t object;       /* a frame, whose name it is: slice_object() */
+	uint32_t ready_object; /* the same, of what was ready of an epoll; 0 */
+	uint32_t flags;	       /* enum film_wait_flag, enum film_turn_flag */
 	uint16_t call, cpu;
 	uint8_t state, context, descriptor;
 };

@@ -137,6 +137,7 @@ static void put_evidence(struct json *j, const struct film *film, const struct s
 	json_text(j, "state", is_wait ? state : "");
 	json_text(j, "descriptor", is_wait ? descriptor_name(e->descriptor) : "");
 	put_object(j, film, slice);
+	json_text(j, "ready_object", is_wait ? object_name(film, e->ready_object) : "");
 	json_text(j, "context", slice->kind == SLICE_HOLE ? "" : context_name(e->context));
 	json_bool(j, "iowait", is_wait && e->flags & FILM_WAIT_IOWAIT);
 	put_waker(j, film, slice->kind == SLICE_ON_CPU ? 0 : e->waker);

@@ -21,6 +21,7 @@ enum annotation {
 	ANNOTATE_GOES_ON,
 	ANNOTATE_WAKER,
 	ANNOTATE_OBJECT,
+	ANNOTATE_READY_OBJECT,
 };
 
 static const char *const annotation_names[] = {
@@ -30,6 +31,7 @@ static const char *const annotation_names[] = {
 	[ANNOTATE_GOES_ON] = "goes_on",
 	[ANNOTATE_WAKER] = "waker_tid",
 	[ANNOTATE_OBJECT] = "object",
+	[ANNOTATE_READY_OBJECT] = "ready_object",
 };
 
 enum {
@@ -108,6 +110,9 @@ static int put_annotations(struct writer *w, const struct slice *slice)
 					     wait_call_name(t->film->info.arch, e->state, e->call));
 	if (!err && slice_object(t->film, slice, words, sizeof(words)) == OBJECT_KNOWN)
 		err = perfetto_annotate_text(t, ANNOTATE_OBJECT, words);
+	if (!err && slice_is_wait(slice->kind) && e->ready_object)
+		err = perfetto_annotate_text(t, ANNOTATE_READY_OBJECT,
+					     object_name(t->film, e->ready_object));
 	if (slice->kind == SLICE_WOKEN && e->waker)
 		perfetto_annotate(t, ANNOTATE_WAKER, ANNOTATION_UINT,
 				  t->film->threads[e->waker].tid);

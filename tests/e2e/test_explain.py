@@ -287,7 +287,11 @@ def test_a_proxy_that_waits_for_the_service_behind_it(lab, tmp_path):
     cause = next(part for part in request["parts"] if part["kind"] != "ready")
     assert cause["kind"] == "request" and cause["object"] == f"127.0.0.1:{service}", request["parts"]
     assert f"waiting for the answer of 127.0.0.1:{service} to GET /report" in cause["words"], cause
-    assert of_work(cause, request) > 0.8
+    # the head of the answer, for which the service slept; and its body, which waits for an acknowledgement
+    waits = [part for part in request["parts"] if part["kind"] == "request"]
+    assert sum(of_work(part, request) for part in waits) > 0.8
+    assert all(part["object"] == cause["object"] for part in waits), waits
+    assert cause["waker"]["pid"] == server.pid and cause["parts"][0]["kind"] == "sleep", cause
     # the service itself slept
     behind, = explained(lab, film, "-p", server.pid)
     assert "write_report" in next(part for part in behind["parts"] if part["kind"] != "ready")["stack"], behind

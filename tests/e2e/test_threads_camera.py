@@ -396,3 +396,43 @@ def test_refused(lab):
     film = lab.record("-e", "on-cpu", "--", "true")
     done = lab.run("report", "--format", "states", film.path)
     assert done.returncode == 1 and "record -e threads" in done.stderr
+
+
+# Waits for either of two descriptors, which have something to read in turn, and says what they are.
+EITHER = """
+import os, select, socket, threading, time
+
+to, end = os.pipe()
+listener = socket.create_server(("127.0.0.1", 0))
+far = socket.create_connection(listener.getsockname())
+near = listener.accept()[0]
+print("pipe %d" % os.fstat(to).st_ino)
+print("tcp 127.0.0.1:%d -> 127.0.0.1:%d" % (near.getsockname()[1], far.getsockname()[1]), flush=True)
+epoll = select.epoll()
+epoll.register(to, select.EPOLLIN)
+epoll.register(near, select.EPOLLIN)
+
+def write():
+    for _ in range(8):
+        time.sleep(0.05)
+        os.write(end, b"x")
+        time.sleep(0.05)
+        far.send(b"x")
+
+threading.Thread(target=write, daemon=True).start()
+for _ in range(16):
+    for fd, _ in epoll.poll():
+        os.read(fd, 1)
+"""
+
+
+def test_what_was_ready_first(lab, tmp_path):
+    """Of a wait for new events it is told which descriptor had one."""
+    film = tmp_path / "either.film"
+    done = lab.run("record", "-e", "threads", "-o", film, "--", sys.executable, "-c", EITHER)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(lab.run("explain", "--format", "json", film).stdout)
+    waited = {part["object"]: part for part in told["requests"][0]["parts"] if part["kind"] == "poll"}
+    for name in done.stdout.splitlines():
+        assert waited[name]["count"] == 8, (name, waited)
+        assert waited[name]["duration"] > 300_000_000, waited

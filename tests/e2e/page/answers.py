@@ -569,7 +569,7 @@ class Api:
             "call": "futex" if wait else "", "arguments": ["0x7f0000000040", "0x80"] if wait else [],
             "state": "S" if wait else "", "descriptor": "",
             "object": (HOSTILE if self.server.hostile else "futex 0x7f0000000040 of pid 100") if wait else "",
-            "object_unknown": "", "context": "thread" if wait else "", "iowait": False,
+            "object_unknown": "", "ready_object": "", "context": "thread" if wait else "", "iowait": False,
             "waker": {"pid": 100, "tid": 101, "comm": HOSTILE if self.server.hostile else "worker-1"} if wait else None,
             "stack": [{"name": name, "image": image, "kind": kind, "is_guess": False} for name, image, kind in
                       reversed(STACKS[4][0])] if wait else []}}

@@ -67,6 +67,7 @@ static void take(void *context, const struct film_turn *turn)
 	add(" by %llu", turn->waker);
 	add(" stack %llu", turn->stack);
 	add(" object %llu", turn->object);
+	add(" ready-object %llu", turn->ready_object);
 	if (turn->state)
 		add(" %c", turn->state);
 	if (turn->flags & FILM_TURN_BEGINS)
@@ -162,6 +163,25 @@ static void test_turns(void **state)
 	assert_int_equal(told.life[1], 200);
 	check(lives, "2: ready 90 begins; 1: ran 100 waited 25 ready 5 by 2 stack 101 S before; "
 		     "2: ran 30 ready 20 R; 2: ran 20 ends; 1: ran 20 waited 50 S open; ");
+}
+
+/* What woke it, of what it waited for, is of that wait alone. */
+static void test_what_was_ready(void **state)
+{
+	struct lives *lives = new_lives();
+	struct threads_event waking = {
+		.time = BEGIN + 105, .is_waking = true, .object = 4, .record.next = 1};
+
+	(void)state;
+	meet(lives, 1, -500);
+	GIVE(lives, .time = 100, .prev = 1, READS, .prev_count = 7, .flags = THREADS_NEW_OBJECT,
+	     .object = 3);
+	lives_take(lives, &waking);
+	GIVE(lives, .time = 110, .next = 1, .next_count = 7);
+	GIVE(lives, .time = 120, .prev = 1, READS, .prev_count = 8);
+	GIVE(lives, .time = 130, .next = 1, .next_count = 8);
+	check(lives, "1: ran 100 waited 10 object 503 ready-object 504 S before; "
+		     "1: ran 10 waited 10 object 503 S; ");
 }
 
 /* What it waits for is told when it is another one; a wait without a descriptor is for none. */
@@ -382,15 +402,11 @@ static void test_long_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_missed),
-		cmocka_unit_test(test_listed),
-		cmocka_unit_test(test_woken_before_cut),
-		cmocka_unit_test(test_vanished),
-		cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_ended_waker),
-		cmocka_unit_test(test_long_waits),
+		cmocka_unit_test(test_turns),	       cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_what_was_ready), cmocka_unit_test(test_missed),
+		cmocka_unit_test(test_listed),	       cmocka_unit_test(test_woken_before_cut),
+		cmocka_unit_test(test_vanished),       cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_ended_waker),    cmocka_unit_test(test_long_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ export const timeline = {
 		title: 'Slice',
 		close: 'Close (Esc)',
 		start: 'Start', end: 'End', length: 'Length', thread: 'Thread', process: 'Process', why: 'Evidence', cpu: 'CPU',
-		call: 'System call', descriptor: 'Descriptor', object: 'Waited for', unknown: 'not known:', state: 'State before', waker: 'Woken by', context: 'From',
+		call: 'System call', descriptor: 'Descriptor', object: 'Waited for', ready: 'First ready', unknown: 'not known:', state: 'State before', waker: 'Woken by', context: 'From',
 		stack: 'Stack', none: 'The film has no slice of the thread at this moment.',
 		noStack: 'No stack was taken.',
 		iowait: 'counted as waiting for a disk',

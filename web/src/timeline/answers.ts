@@ -99,6 +99,7 @@ export interface SliceAnswer {
 		/** What it waited for, by name; empty: nothing that has one, or it is not known: the next says why. */
 		object: string;
 		object_unknown: string;
+		ready_object: string;
 		context: string;
 		iowait: boolean;
 		waker: ThreadName | null;

@@ -67,6 +67,7 @@ function Known({ slice, offset, lane, origin, isWall, actions }: {
 			<Fact name={words.slice.descriptor}>{safe(slice.descriptor)}</Fact>
 			<Fact name={words.slice.object}>{slice.object ? <span class="mono">{safe(slice.object)}</span>
 				: slice.object_unknown && <i class="hint">{words.slice.unknown} {safe(slice.object_unknown)}</i>}</Fact>
+			<Fact name={words.slice.ready}>{slice.ready_object && <span class="mono">{safe(slice.ready_object)}</span>}</Fact>
 			<Fact name={words.slice.state}>{slice.state && <>{safe(slice.state)}{slice.iowait && `, ${words.slice.iowait}`}</>}</Fact>
 			<Fact name={words.slice.waker}>{waker && <>{safe(waker.comm)} {waker.tid}{' '}
 				<button type="button" class="quiet" id="to-waker" onClick={() => actions.toWaker(laneKey(waker))}>{words.slice.toWaker}</button></>}</Fact>
