@@ -50,8 +50,8 @@ def mariadb(tmp_path_factory):
             path.chmod(0o755)
     data = folder / "data"
     data.mkdir()
-    user = {"user": "mysql", "group": "mysql", "cwd": "/"}
-    shutil.chown(data, "mysql", "mysql")
+    user = {"user": "nobody", "group": "nogroup", "cwd": "/"}
+    shutil.chown(data, "nobody", "nogroup")
     subprocess.run([install, "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal"], check=True,
                    capture_output=True, **user)
     process = subprocess.Popen([server, "--no-defaults", f"--datadir={data}", f"--socket={data}/socket", f"--port={port}",
