@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls a function of two numbers and a text.
+ * Calls a function of two numbers and a text: handle(), or pushes(), which begins with an instruction that the kernel
+ * emulates.
  *
- *	inspect_calls BATCHES CPU [empty]
+ *	inspect_calls BATCHES CPU handle|pushes [empty|begin]
  *
  * Prints the ns of a call in each batch of 1000. empty: with probes that run a program which does nothing, where the
- * function begins and where it returns, for comparison.
+ * function begins and where it returns, for comparison; begin: only where it begins.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,6 +33,15 @@ volatile long sink;
 
 __attribute__((noinline, noclone)) long handle(long id, int kind, const char *name)
 {
+	sink = kind + name[0];
+	return id;
+}
+
+long pushes(long id, int kind, const char *name);
+
+__attribute__((noinline, noclone)) long pushes(long id, int kind, const char *name)
+{
+	__asm__ volatile("" ::: "rbx");
 	sink = kind + name[0];
 	return id;
 }
@@ -79,26 +89,30 @@ static double now_ns(void)
 
 int main(int argc, char **argv)
 {
-	const unsigned char *code = (const unsigned char *)(uintptr_t)handle, *end = code;
+	long (*function)(long, int, const char *);
+	const unsigned char *code, *end;
 	cpu_set_t cpus;
 
-	if (argc < 3)
+	if (argc < 4)
 		return 2;
+	function = strcmp(argv[3], "pushes") ? handle : pushes;
+	end = code = (const unsigned char *)(uintptr_t)function;
 	CPU_ZERO(&cpus);
 	CPU_SET(atoi(argv[2]), &cpus);
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
 		return 1;
 	while (*end != RET)
 		end++;
-	if (argc > 3) {
+	if (argc > 4) {
 		probe(code);
-		probe(end);
+		if (!strcmp(argv[4], "empty"))
+			probe(end);
 	}
 	for (long batch = 0; batch < atol(argv[1]); batch++) {
 		double begin = now_ns();
 
 		for (long i = 0; i < CALLS; i++)
-			handle(batch * CALLS + i, (int)i, "a name of some length");
+			function(batch * CALLS + i, (int)i, "a name of some length");
 		printf("%.1f\n", (now_ns() - begin) / CALLS);
 	}
 	return 0;

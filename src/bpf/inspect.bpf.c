@@ -21,18 +21,19 @@ struct {
 	__type(value, struct inspect_plan);
 } inspect_plans SEC(".maps");
 
-/* Of functions with a limit: calls since a window began. */
-struct inspect_window {
-	__u64 start;
-	__u32 calls, unused;
+/*
+ * Of functions with a limit: a bucket of tokens, kept as the time at which it will be full again.
+ */
+struct inspect_bucket {
+	__u64 full_at;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct inspect_window);
-} inspect_windows SEC(".maps");
+	__type(value, struct inspect_bucket);
+} inspect_buckets SEC(".maps");
 
 struct inspect_call {
 	__u64 thread, frame;
@@ -391,18 +392,24 @@ static __always_inline bool identify(const struct inspect_plan *plan, const stru
 	return true;
 }
 
-static __always_inline bool has_room(__u32 function, __u32 most)
+/* Takes a token. False: there is none, or others have taken all that came meanwhile. */
+static __always_inline bool take_token(__u32 function, __u32 interval)
 {
-	struct inspect_window *window = bpf_map_lookup_elem(&inspect_windows, &function);
-	__u64 now = bpf_ktime_get_ns();
+	struct inspect_bucket *bucket = bpf_map_lookup_elem(&inspect_buckets, &function);
+	__u64 now = bpf_ktime_get_ns(), full_at, next;
+	int i;
 
-	if (!window)
+	if (!bucket)
 		return true;
-	if (now - window->start >= INSPECT_WINDOW_NS) {
-		window->start = now;
-		window->calls = 0;
+	for (i = 0; i < 4; i++) {
+		full_at = bucket->full_at;
+		next = (full_at > now ? full_at : now) + interval;
+		if (next > now + INSPECT_BURST_NS && next > now + interval)
+			return false;
+		if (__sync_val_compare_and_swap(&bucket->full_at, full_at, next) == full_at)
+			return true;
 	}
-	return __sync_fetch_and_add(&window->calls, 1) < most;
+	return false;
 }
 
 static __always_inline void send(struct inspect_scratch *s)
@@ -508,7 +515,7 @@ int inspect_site(struct probe_regs *ctx)
 	}
 	if (!run_plan(s, plan))
 		goto out;
-	if (begins && plan->window_calls && !has_room(plan->function, plan->window_calls)) {
+	if (begins && plan->interval && !take_token(plan->function, plan->interval)) {
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_INSPECT_RATE);
 		goto out;
 	}

@@ -92,15 +92,16 @@ struct inspect_plan {
 	__u8 cfa_register;
 	__u8 steps;
 	__s32 cfa_offset;
-	__u32 goid_at;	    /* in the goroutine's record */
-	__u32 window_calls; /* that are kept in INSPECT_WINDOW_NS; 0: any number */
+	__u32 goid_at;	/* in the goroutine's record */
+	__u32 interval; /* ns between calls that are kept, on average; 0: all are */
 	__u32 unused;
 	__u64 constants[INSPECT_CONSTANTS];
 	struct inspect_step step[INSPECT_STEPS_MAX];
 	__u8 text[INSPECT_TEXT_MAX];
 };
 
-#define INSPECT_WINDOW_NS 100000000ull
+/* Calls of this time can come at once: so much a bucket of tokens holds. */
+#define INSPECT_BURST_NS 100000000ull
 
 enum inspect_status {
 	INSPECT_OK,

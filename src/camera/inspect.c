@@ -12,7 +12,8 @@
 #include "runtime/go_records.h"
 #include "unwind/go_pclntab.h"
 
-#define REGISTER_RSP 7
+#define REGISTER_RSP  7
+#define NS_PER_SECOND 1000000000u
 
 /* The first version of Go that passes arguments in registers. */
 #define GO_REGISTERS 17
@@ -218,6 +219,20 @@ static size_t branch_target_size(int fd, uint64_t offset)
 	return sizeof(endbr64);
 }
 
+/* Is all in front of that place as it is there, but for the flags? */
+static bool only_compares(int fd, uint64_t offset, size_t size)
+{
+	uint8_t code[64];
+	struct isa_insn insn;
+
+	if (!size || size > sizeof(code) || pread(fd, code, size, (off_t)offset) != (ssize_t)size)
+		return false;
+	for (size_t at = 0; at < size; at += insn.length)
+		if (!isa_read(&insn, code + at, size - at) || !isa_only_compares(&insn))
+			return false;
+	return true;
+}
+
 /* Of a nop that the kernel would replace by a call (enum isa_cost); behind it all is as before. */
 static size_t replaced_size(int fd, uint64_t offset)
 {
@@ -315,7 +330,7 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 		.cfa_register = REGISTER_RSP,
 		.cfa_offset = 8,
 		.goid_at = image->goid_at,
-		.window_calls = (inspect->options.rate + 9) / 10,
+		.interval = inspect->options.rate ? NS_PER_SECOND / inspect->options.rate : 0,
 	};
 	struct inspect_builder builder = {&image->values, inspect->options.limits,
 					  &inspect->options.redaction, &plan};
@@ -337,10 +352,14 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 		entry += stack_check(file->fd, entry);
 		plan.cfa_offset = 8;
 	}
-	if (!probe->is_go && entry == probe->entry.offset - probe->slide)
-		entry += branch_target_size(file->fd, entry);
+	if (!probe->is_go && entry == probe->entry.offset - probe->slide) {
+		if (probe->cost == PROBE_COST_FAST && only_compares(file->fd, entry, probe->slide))
+			entry = probe->entry.offset;
+		else
+			entry += branch_target_size(file->fd, entry);
+	}
 	entry += replaced_size(file->fd, entry);
-	ends = has_exits(image, file, f, entry);
+	ends = !inspect->options.no_end && has_exits(image, file, f, entry);
 	plan.is_go = probe->is_go && ends;
 	plan.site = ends ? INSPECT_SITE_ENTRY : INSPECT_SITE_ALONE;
 	if (inspect->options.condition)

@@ -37,6 +37,7 @@ struct inspect_options {
 	const char *condition; /* null: none */
 	struct inspect_limits limits;
 	struct inspect_redaction redaction;
+	bool no_end;	/* calls are shown when they begin, without results and latency */
 	uint32_t rate;	/* calls a second of each function that are kept; 0: any */
 	uint64_t calls; /* that are shown; 0: any number */
 	void (*warn)(const char *words);

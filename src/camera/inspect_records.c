@@ -65,7 +65,7 @@ static void show(struct inspect *inspect, const struct inspect_record *begin,
 	if (end)
 		decode(inspect, end, function, true, &results);
 	inspect->statistics.calls++;
-	inspect->statistics.unfinished += !end;
+	inspect->statistics.unfinished += !end && !inspect->options.no_end;
 	inspect->options.listener(inspect->options.context, &call);
 	vec_free(&arguments.nodes);
 	vec_free(&results.nodes);

@@ -49,7 +49,7 @@ static void prepare(struct source *source)
 	uint32_t plans = (uint32_t)inspect->plans.count + LATE_PLANS;
 
 	bpf_map__set_max_entries(probes->maps.inspect_plans, plans);
-	bpf_map__set_max_entries(probes->maps.inspect_windows, plans);
+	bpf_map__set_max_entries(probes->maps.inspect_buckets, plans);
 	bpf_map__set_max_entries(probes->maps.inspect_scratch_map,
 				 CAPTURE_SCRATCHES * (uint32_t)libbpf_num_possible_cpus());
 	uprobes_prepare(&programs, &inspect->ways);

@@ -74,6 +74,8 @@ static const char help[] =
 	"                          &&, || and parentheses; a.b is a member, also behind a pointer\n"
 	"      --rate N            at most about N a second of each function\n"
 	"      --limit N           end after N calls\n"
+	"      --no-end            show calls when they begin, without results and latency: half the "
+	"cost\n"
 	"  -d, --duration TIME     end after this time\n"
 	"\n"
 	"What of them:\n"
@@ -109,7 +111,8 @@ enum {
 	OPT_REDACT,
 	OPT_JSON,
 	OPT_TEXT,
-	OPT_INSIDE
+	OPT_INSIDE,
+	OPT_NO_END
 };
 
 static const struct option long_options[] = {
@@ -123,6 +126,7 @@ static const struct option long_options[] = {
 	{"list", no_argument, NULL, OPT_LIST},
 	{"limit", required_argument, NULL, OPT_LIMIT},
 	{"when", required_argument, NULL, OPT_WHEN},
+	{"no-end", no_argument, NULL, OPT_NO_END},
 	{"rate", required_argument, NULL, OPT_RATE},
 	{"string", required_argument, NULL, OPT_STRING},
 	{"elements", required_argument, NULL, OPT_ELEMENTS},
@@ -169,6 +173,9 @@ static int take_option(int option, char **argv, struct inspect_verb *o)
 		return take_number("limit", 1, UINT64_MAX, &o->inspect.calls);
 	case OPT_WHEN:
 		o->inspect.condition = optarg;
+		return 0;
+	case OPT_NO_END:
+		o->inspect.no_end = true;
 		return 0;
 	case OPT_RATE:
 		return take_small("rate", 1000000000, &o->inspect.rate);
@@ -304,6 +311,7 @@ static void print_call(void *context, const struct inspected *call)
 		.arguments = call->arguments,
 		.results = call->results,
 		.has_end = call->has_end,
+		.waits_for_end = !o->inspect.no_end,
 		.latency = call->latency,
 	};
 

@@ -102,6 +102,9 @@ bool isa_names_return(const struct isa_stack *stack, const struct isa_insn *insn
 /* Can it change a general register? Where that is not clear, it can. */
 bool isa_may_write(const struct isa_insn *insn, uint8_t reg);
 
+/* Does it only compare, or nothing at all? Behind it, all but the flags is as it was before. */
+bool isa_only_compares(const struct isa_insn *insn);
+
 /* Does it enter the kernel? */
 bool isa_is_system_call(const struct isa_insn *insn);
 

@@ -273,6 +273,23 @@ bool isa_may_write(const struct isa_insn *insn, uint8_t reg)
 	return (o >= 0xa4 && o <= 0xaf) || (o >= 0x6c && o <= 0x6f) || o == 0x8f || o == 0xe3;
 }
 
+bool isa_only_compares(const struct isa_insn *insn)
+{
+	uint8_t o = insn->opcode;
+
+	if (insn->vex || insn->prefixes & ISA_PREFIX_LOCK)
+		return false;
+	if (insn->map == 2) /* nop and endbr64 */
+		return o == 0x1f || (o == 0x1e && insn->prefixes & ISA_PREFIX_F3);
+	if (insn->map != 1)
+		return false;
+	if ((o >= 0x38 && o <= 0x3d) || o == 0x84 || o == 0x85 || o == 0xa8 || o == 0xa9)
+		return true;
+	if (o == 0x80 || o == 0x81 || o == 0x83)
+		return reg_field(insn) == 7;
+	return (o == 0xf6 || o == 0xf7) && reg_field(insn) < 2;
+}
+
 /* lea: where the memory is, below the stack pointer at the entry. */
 static int64_t place_of(const struct isa_stack *s, const struct isa_insn *insn)
 {

@@ -429,7 +429,7 @@ void inspect_print_text(FILE *out, const struct inspect_line *line)
 	if (line->has_end) {
 		text_duration(latency, sizeof(latency), line->latency);
 		fprintf(out, "  %s", latency);
-	} else {
+	} else if (line->waits_for_end) {
 		fputs("  (its end was not seen)", out);
 	}
 	putc('\n', out);

@@ -16,7 +16,8 @@ struct inspect_line {
 	const char *comm, *function;
 	const struct shown_tree *arguments, *results;
 	bool has_end;
-	uint64_t latency; /* ns */
+	bool waits_for_end; /* else it is shown when it begins, and its end is of no interest */
+	uint64_t latency;   /* ns */
 };
 
 /* One JSON object, and a line feed. */

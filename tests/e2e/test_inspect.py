@@ -252,10 +252,25 @@ def test_limits(lab):
     assert len(calls) == 3
 
 
+def test_no_end_shows_calls_when_they_begin(lab):
+    done = inspect(lab, "count", "throws", "--no-end", "--json", "--", lab.program("inspected"), 10)
+    calls = calls_of(done.stderr)
+    assert [values(call)["n"] for call in calls if call["function"] == "count"] == list(range(10))
+    assert [values(call)["n"] for call in calls if call["function"] == "throws"] == list(range(10))
+    assert all(call["latency_ns"] is None and not call["results"] for call in calls)
+    assert "without an end" not in done.stderr
+    done = inspect(lab, "count", "--no-end", "--", lab.program("inspected"), 1)
+    assert re.search(r'count\(n=0, name="even"\)$', done.stderr, re.MULTILINE)
+
+
 def test_rate_is_kept_and_what_it_left_out_counted(lab):
     done = inspect(lab, "count", "--rate", 10, "--json", "--", lab.program("inspected"), 1000)
     counted = re.search(r"(\d+) calls not shown: --rate", done.stderr)
-    assert counted and len(calls_of(done.stderr)) + int(counted[1]) == 1000
+    calls = calls_of(done.stderr)
+    assert counted and len(calls) + int(counted[1]) == 1000
+    # of ten a second, no two are nearer
+    times = [float(call["time"][17:-1]) for call in calls]
+    assert all((b - a) % 60 >= 0.0999 for a, b in zip(times, times[1:]))
 
 
 # -- ends of calls -----------------------------------------------------------------------------------------------------
