@@ -6,9 +6,12 @@
  * threads, and its stack is moved when it grows, so that of it the distance from the stack's upper
  * end counts, which stays.
  */
-#include "capture_maps.h"
+#include "capture.h"
 #include "filter.h"
 #include "inspect_abi.h"
+
+/* Set before loading: --stack. */
+const volatile bool inspect_stacks;
 
 #define BYTES_MASK (INSPECT_BYTES_MAX - 1)
 #define STEP_MASK  (INSPECT_STEPS_MAX - 1)
@@ -56,7 +59,7 @@ struct {
 
 struct inspect_scratch {
 	__u64 busy;
-	__u32 used, next, taken, is_rejected, is_unknown, unused;
+	__u32 used, next, begins, is_rejected, is_unknown, unused;
 	__u16 at[INSPECT_STEPS_MAX];  /* where a step's bytes begin */
 	__u16 got[INSPECT_STEPS_MAX]; /* how many; NOTHING */
 	struct inspect_record record;
@@ -449,6 +452,28 @@ static __always_inline void fill_record(struct inspect_record *record, __u64 now
 	bpf_get_current_comm(identity->comm, sizeof(identity->comm));
 }
 
+/* Sends where the call comes from, at the time of the record that follows. */
+__noinline int inspect_send_stack(__u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct capture_scratch *scratch;
+
+	if (!task->mm)
+		return 0;
+	scratch = capture_begin(CAPTURE_SOURCE_INSPECT);
+	if (!scratch)
+		return 0;
+	capture_identity(&scratch->record, CAPTURE_INSPECT_STACK, task, 1);
+	scratch->record.head.time = now;
+	if (capture_registers(scratch, task)) {
+		scratch->record.has_user = 1;
+		capture_user(scratch, task);
+	}
+	capture_send(scratch);
+	capture_end(scratch);
+	return 0;
+}
+
 /* The conditions first, then the values. False: the call is not meant. */
 static __always_inline bool run_plan(struct inspect_scratch *s, const struct inspect_plan *plan)
 {
@@ -486,36 +511,37 @@ static __always_inline __u64 close_call(const struct inspect_call *call, __u64 *
 	return began;
 }
 
-SEC("uprobe")
-int inspect_site(struct probe_regs *ctx)
+/*
+ * All but the sending: null, if the call is not kept. A function of its own, because the stack of
+ * BPF has 512 bytes, and what walks a call's stack needs most of them.
+ */
+static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u32 number, __u64 now,
+						    enum filter_answer answer)
 {
-	__u32 number = (__u32)bpf_get_attach_cookie(ctx);
 	const struct inspect_plan *plan = bpf_map_lookup_elem(&inspect_plans, &number);
-	enum filter_answer answer = filter_current();
-	__u64 now = bpf_ktime_get_ns(), start = now;
 	struct inspect_call call = {};
 	struct inspect_scratch *s;
-	bool begins;
+	__u64 start = now;
 
-	if (!plan || answer == FILTER_NO)
-		return 0;
-	begins = plan->site == INSPECT_SITE_ENTRY || plan->site == INSPECT_SITE_ALONE;
+	if (!plan)
+		return NULL;
 	s = claim();
 	if (!s)
-		return 0;
+		return NULL;
+	s->begins = plan->site == INSPECT_SITE_ENTRY || plan->site == INSPECT_SITE_ALONE;
 	take_registers(s, plan, ctx);
 	if (!identify(plan, ctx, ((__u64 *)s->bytes)[INSPECT_CFA], &call)) {
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_CALL_NO_GOROUTINE);
 		goto out;
 	}
-	if (!begins) {
+	if (!s->begins) {
 		start = close_call(&call, (__u64 *)s->bytes + INSPECT_RESULT);
 		if (!start)
 			goto out;
 	}
 	if (!run_plan(s, plan))
 		goto out;
-	if (begins && plan->interval && !take_token(plan->function, plan->interval)) {
+	if (s->begins && plan->interval && !take_token(plan->function, plan->interval)) {
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_INSPECT_RATE);
 		goto out;
 	}
@@ -528,8 +554,27 @@ int inspect_site(struct probe_regs *ctx)
 	s->record.ip = ctx->ip;
 	s->record.plan = number;
 	s->record.unused = 0;
-	send(s);
+	return s;
 out:
+	release(s);
+	return NULL;
+}
+
+SEC("uprobe")
+int inspect_site(struct probe_regs *ctx)
+{
+	enum filter_answer answer = filter_current();
+	__u64 now = bpf_ktime_get_ns();
+	struct inspect_scratch *s;
+
+	if (answer == FILTER_NO)
+		return 0;
+	s = take_site(ctx, (__u32)bpf_get_attach_cookie(ctx), now, answer);
+	if (!s)
+		return 0;
+	if (inspect_stacks && s->begins)
+		inspect_send_stack(now);
+	send(s);
 	release(s);
 	return 0;
 }

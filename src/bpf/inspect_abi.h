@@ -124,6 +124,8 @@ struct inspect_item {
 
 enum {
 	CAPTURE_INSPECT = CAPTURE_KIND(CAPTURE_SOURCE_INSPECT, 0),
+	/* from where the call of the record behind it was made: a struct capture_record */
+	CAPTURE_INSPECT_STACK = CAPTURE_KIND(CAPTURE_SOURCE_INSPECT, 1),
 };
 
 /* One end of a call; behind it the buffer. */

@@ -475,6 +475,10 @@ int inspect_new(const struct inspect_options *options, struct inspect **result, 
 	}
 	inspect->options = *options;
 	uprobe_ways_probe(&inspect->ways);
+	if (options->stacks && inspect_stacks_new(inspect->symbols, &inspect->stacks)) {
+		inspect_free(inspect);
+		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
+	}
 	err = plan_new(&options->plan, &inspect->plan, why);
 	if (!err)
 		plan_images(inspect->plan, &images);
@@ -500,8 +504,10 @@ void inspect_free(struct inspect *inspect)
 		values_free(&image->values);
 		vec_free(&image->places);
 	}
-	vec_foreach (&inspect->pending, pending)
-		free(pending->record);
+	vec_foreach (&inspect->pending, pending) {
+		free(pending->begun.record);
+		free(pending->begun.stack);
+	}
 	vec_free(&inspect->pending);
 	map_free(&inspect->pending_of);
 	map_free(&inspect->programs);
@@ -511,6 +517,8 @@ void inspect_free(struct inspect *inspect)
 	vec_free(&inspect->function_of_plan);
 	vec_free(&inspect->address_of_plan);
 	plan_free(inspect->plan);
+	free(inspect->last);
+	inspect_stacks_free(inspect->stacks);
 	symbols_free(inspect->symbols);
 	free(inspect);
 }

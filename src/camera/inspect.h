@@ -27,6 +27,8 @@ struct inspected {
 	uint64_t goroutine; /* 0: none */
 	const char *comm, *function;
 	const struct shown_tree *arguments, *results;
+	const char *const *stack; /* functions from the called one on; null: it was not asked for */
+	size_t stack_count;
 	bool has_end; /* else its end was not seen */
 	uint64_t latency;
 };
@@ -37,6 +39,7 @@ struct inspect_options {
 	const char *condition; /* null: none */
 	struct inspect_limits limits;
 	struct inspect_redaction redaction;
+	bool stacks;	/* with the stack of each call */
 	bool no_end;	/* calls are shown when they begin, without results and latency */
 	uint32_t rate;	/* calls a second of each function that are kept; 0: any */
 	uint64_t calls; /* that are shown; 0: any number */

@@ -39,7 +39,7 @@ static void decode(const struct inspect *inspect, const struct inspect_record *r
 }
 
 static void show(struct inspect *inspect, const struct inspect_record *begin,
-		 const struct inspect_record *end)
+		 const struct inspect_stack *stack, const struct inspect_record *end)
 {
 	const struct inspect_function *function =
 		&inspect->functions.at[inspect->function_of_plan.at[begin->plan]];
@@ -54,6 +54,8 @@ static void show(struct inspect *inspect, const struct inspect_record *begin,
 		.function = function->name,
 		.arguments = &arguments,
 		.results = &results,
+		.stack = stack ? stack->names : NULL,
+		.stack_count = stack ? stack->count : 0,
 		.has_end = end != NULL,
 		.latency = end ? end->head.time - begin->head.time : 0,
 	};
@@ -71,25 +73,34 @@ static void show(struct inspect *inspect, const struct inspect_record *begin,
 	vec_free(&results.nodes);
 }
 
-/* Takes a waiting call out; the caller frees it. Null: there is none. */
-static struct inspect_record *take_pending(struct inspect *inspect, uint64_t key)
+static void free_begun(struct inspect_begun *begun)
+{
+	free(begun->record);
+	free(begun->stack);
+	*begun = (struct inspect_begun){0};
+}
+
+/* Takes a waiting call out, for the caller to free. It has no record: there is none. */
+static struct inspect_begun take_pending(struct inspect *inspect, uint64_t key)
 {
 	const uint64_t *place = map_get(&inspect->pending_of, key);
 	struct inspect_pending *pending;
-	struct inspect_record *record;
+	struct inspect_begun begun;
 
 	if (!place)
-		return NULL;
+		return (struct inspect_begun){0};
 	pending = &inspect->pending.at[*place - 1];
-	record = pending->record;
-	pending->record = NULL;
+	begun = pending->begun;
+	pending->begun = (struct inspect_begun){0};
 	pending->next_free = inspect->free_pending;
 	inspect->free_pending = (uint32_t)*place;
 	map_remove(&inspect->pending_of, key);
-	return record;
+	return begun;
 }
 
-static void put_pending(struct inspect *inspect, uint64_t key, const struct inspect_record *record)
+/* The stack belongs to it from then on. */
+static void put_pending(struct inspect *inspect, uint64_t key, const struct inspect_record *record,
+			struct inspect_stack *stack)
 {
 	struct inspect_record *copy = malloc(record->head.size);
 	uint32_t place = inspect->free_pending;
@@ -100,28 +111,49 @@ static void put_pending(struct inspect *inspect, uint64_t key, const struct insp
 	if (!copy || !place || !map_put(&inspect->pending_of, key, place)) {
 		free(copy);
 		inspect->statistics.lost_open++;
-		show(inspect, record, NULL);
+		show(inspect, record, stack, NULL);
+		free(stack);
 		return;
 	}
 	if (place == inspect->free_pending)
 		inspect->free_pending = inspect->pending.at[place - 1].next_free;
 	memcpy(copy, record, record->head.size);
-	inspect->pending.at[place - 1] = (struct inspect_pending){.key = key, .record = copy};
+	inspect->pending.at[place - 1] =
+		(struct inspect_pending){.key = key, .begun = {copy, stack}};
+}
+
+/* The stack that came for this record, for the caller to free. */
+static struct inspect_stack *take_stack(struct inspect *inspect,
+					const struct inspect_record *record)
+{
+	struct inspect_stack *stack = inspect->last;
+
+	if (!stack || stack->time != record->head.time || stack->tid != record->identity.tid)
+		return NULL;
+	inspect->last = NULL;
+	return stack;
+}
+
+void inspect_take_stack(struct inspect *inspect, struct inspect_stack *stack)
+{
+	free(inspect->last);
+	inspect->last = stack;
 }
 
 static void begin(struct inspect *inspect, const struct inspect_record *record, uint64_t key)
 {
-	struct inspect_record *before = take_pending(inspect, key);
+	struct inspect_begun before = take_pending(inspect, key);
 
-	if (before)
-		show(inspect, before, NULL);
-	free(before);
-	put_pending(inspect, key, record);
+	if (before.record)
+		show(inspect, before.record, before.stack, NULL);
+	free_begun(&before);
+	put_pending(inspect, key, record, take_stack(inspect, record));
 }
 
 void inspect_take(struct inspect *inspect, const struct inspect_record *record)
 {
-	struct inspect_record *before;
+	struct inspect_begun before;
+	struct inspect_stack *stack;
 	uint64_t key;
 
 	if (record->head.size < sizeof(*record) + INSPECT_REGISTER_BYTES ||
@@ -135,23 +167,25 @@ void inspect_take(struct inspect *inspect, const struct inspect_record *record)
 		begin(inspect, record, key);
 		break;
 	case INSPECT_SITE_ALONE:
-		show(inspect, record, NULL);
+		stack = take_stack(inspect, record);
+		show(inspect, record, stack, NULL);
+		free(stack);
 		break;
 	default:
 		before = take_pending(inspect, key);
-		if (before)
-			show(inspect, before, record);
+		if (before.record)
+			show(inspect, before.record, before.stack, record);
 		else
 			inspect->statistics.ends_alone++;
-		free(before);
+		free_begun(&before);
 	}
 }
 
 static int compare_times(const void *a, const void *b)
 {
 	const struct inspect_pending *x = a, *y = b;
-	uint64_t p = x->record ? x->record->head.time : UINT64_MAX;
-	uint64_t q = y->record ? y->record->head.time : UINT64_MAX;
+	uint64_t p = x->begun.record ? x->begun.record->head.time : UINT64_MAX;
+	uint64_t q = y->begun.record ? y->begun.record->head.time : UINT64_MAX;
 
 	return p < q ? -1 : p > q;
 }
@@ -162,10 +196,9 @@ void inspect_finish(struct inspect *inspect)
 		qsort(inspect->pending.at, inspect->pending.count, sizeof(*inspect->pending.at),
 		      compare_times);
 	vec_foreach (&inspect->pending, pending) {
-		if (pending->record)
-			show(inspect, pending->record, NULL);
-		free(pending->record);
-		pending->record = NULL;
+		if (pending->begun.record)
+			show(inspect, pending->begun.record, pending->begun.stack, NULL);
+		free_begun(&pending->begun);
 	}
 	inspect->pending.count = 0;
 	map_free(&inspect->pending_of);

@@ -26,14 +26,12 @@ static struct inspect *inspect_of(const struct source *source)
 
 static unsigned int needs(const struct source *source)
 {
-	(void)source;
-	return SOURCE_IMAGES;
+	return SOURCE_IMAGES | (inspect_of(source)->options.stacks ? SOURCE_STACKS : 0);
 }
 
 static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 {
-	(void)source;
-	return 2 * rings_bytes_for_calls(cpus);
+	return (inspect_of(source)->options.stacks ? 4 : 2) * rings_bytes_for_calls(cpus);
 }
 
 static struct uprobe_programs programs_of(const struct source *source)
@@ -52,6 +50,7 @@ static void prepare(struct source *source)
 	bpf_map__set_max_entries(probes->maps.inspect_buckets, plans);
 	bpf_map__set_max_entries(probes->maps.inspect_scratch_map,
 				 CAPTURE_SCRATCHES * (uint32_t)libbpf_num_possible_cpus());
+	probes->rodata->inspect_stacks = inspect->options.stacks;
 	uprobes_prepare(&programs, &inspect->ways);
 }
 
@@ -219,15 +218,40 @@ static int start(struct source *source, struct fail *why)
 	return 0;
 }
 
+/* Finishes the walk, if the kernel side could not, and names what it has found. */
+static void take_stack(struct source *source, const struct capture_record *record,
+		       const struct capture_handover *handover)
+{
+	struct inspect *inspect = inspect_of(source);
+	struct samples *samples = source->host->samples;
+	const struct process *process;
+	struct inspect_stack *stack;
+	const uint64_t *words;
+	uint32_t count;
+
+	samples_resolve(samples, record, handover);
+	process = samples_process(samples, (pid_t)record->identity.pid);
+	words = samples_last_words(samples, &count);
+	stack = inspect_stack_of(inspect->stacks, process, words, count);
+	if (stack) {
+		stack->time = record->head.time;
+		stack->tid = record->identity.tid;
+	}
+	inspect_take_stack(inspect, stack);
+}
+
 static void take(struct source *source, const struct capture_head *head,
 		 const struct capture_handover *handover)
 {
 	const struct inspect_record *record = (const struct inspect_record *)head;
+	const struct capture_record *stack = (const struct capture_record *)head;
 
-	(void)handover;
 	if (head->kind == CAPTURE_INSPECT && head->size >= sizeof(*record) &&
 	    source_is_meant(source, &record->identity))
 		inspect_take(inspect_of(source), record);
+	else if (head->kind == CAPTURE_INSPECT_STACK && inspect_of(source)->stacks &&
+		 source_is_meant(source, &stack->identity))
+		take_stack(source, stack, handover);
 }
 
 static void tick(struct source *source, uint64_t now)

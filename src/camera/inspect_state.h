@@ -32,12 +32,27 @@ struct inspect_image {
 	vec(struct uprobe_place) places;
 };
 
+/* From where a call was made: its frames' names, which the stacks' table owns. */
+struct inspect_stack {
+	uint64_t time;
+	uint32_t tid;
+	size_t count;
+	const char *names[];
+};
+
 /* A call whose end is waited for: the record of its beginning. */
+struct inspect_begun {
+	struct inspect_record *record; /* null: none */
+	struct inspect_stack *stack;   /* null: none */
+};
+
 struct inspect_pending {
 	uint64_t key;
-	struct inspect_record *record; /* null: the place is free */
+	struct inspect_begun begun; /* without a record: the place is free */
 	uint32_t next_free;
 };
+
+struct inspect_stacks;
 
 struct inspect {
 	struct inspect_options options;
@@ -59,8 +74,10 @@ struct inspect {
 	size_t attached_images;
 
 	vec(struct inspect_pending) pending;
-	struct map pending_of; /* by key: place, + 1 */
-	uint32_t free_pending; /* + 1 */
+	struct inspect_stacks *stacks; /* null: not asked for */
+	struct inspect_stack *last;    /* that came, and no record has taken */
+	struct map pending_of;	       /* by key: place, + 1 */
+	uint32_t free_pending;	       /* + 1 */
 	struct inspect_statistics statistics;
 	struct uprobes_counts attached;
 };
@@ -68,8 +85,19 @@ struct inspect {
 /* Makes the plans of an image of the plan; the images come in their order. */
 int inspect_add_image(struct inspect *inspect, uint32_t number, struct fail *why);
 
+/*
+ * -- inspect_stacks.c ---------------------------------------------------------------------------
+ */
+
+int inspect_stacks_new(struct symbols *symbols, struct inspect_stacks **stacks);
+void inspect_stacks_free(struct inspect_stacks *stacks);
+/* Names a user stack of words, leaf first (unwind_abi.h). To be freed; null: no memory. */
+struct inspect_stack *inspect_stack_of(struct inspect_stacks *stacks, const struct process *process,
+				       const uint64_t *words, uint32_t count);
+
 /* inspect_records.c */
 void inspect_take(struct inspect *inspect, const struct inspect_record *record);
+void inspect_take_stack(struct inspect *inspect, struct inspect_stack *stack);
 void inspect_finish(struct inspect *inspect);
 
 #endif

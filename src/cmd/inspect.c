@@ -74,7 +74,8 @@ static const char help[] =
 	"                          &&, || and parentheses; a.b is a member, also behind a pointer\n"
 	"      --rate N            at most about N a second of each function\n"
 	"      --limit N           end after N calls\n"
-	"      --no-end            show calls when they begin, without results and latency: half the "
+	"      --no-end            show calls when they begin, without results and latency: half "
+	"the "
 	"cost\n"
 	"  -d, --duration TIME     end after this time\n"
 	"\n"
@@ -82,6 +83,7 @@ static const char help[] =
 	"      --string N          at most N bytes of a string (default 256)\n"
 	"      --elements N        at most N elements of a list (default 16)\n"
 	"      --depth N           follow N pointers, one behind the other (default 3)\n"
+	"      --stack             the functions from which each call comes\n"
 	"      --redact NAME       show no value whose name has this part; always: password, "
 	"passwd, "
 	"secret,\n"
@@ -112,7 +114,8 @@ enum {
 	OPT_JSON,
 	OPT_TEXT,
 	OPT_INSIDE,
-	OPT_NO_END
+	OPT_NO_END,
+	OPT_STACK
 };
 
 static const struct option long_options[] = {
@@ -131,6 +134,7 @@ static const struct option long_options[] = {
 	{"string", required_argument, NULL, OPT_STRING},
 	{"elements", required_argument, NULL, OPT_ELEMENTS},
 	{"depth", required_argument, NULL, OPT_DEPTH},
+	{"stack", no_argument, NULL, OPT_STACK},
 	{"redact", required_argument, NULL, OPT_REDACT},
 	{"json", no_argument, NULL, OPT_JSON},
 	{"text", required_argument, NULL, OPT_TEXT},
@@ -173,6 +177,9 @@ static int take_option(int option, char **argv, struct inspect_verb *o)
 		return take_number("limit", 1, UINT64_MAX, &o->inspect.calls);
 	case OPT_WHEN:
 		o->inspect.condition = optarg;
+		return 0;
+	case OPT_STACK:
+		o->inspect.stacks = true;
 		return 0;
 	case OPT_NO_END:
 		o->inspect.no_end = true;
@@ -310,6 +317,8 @@ static void print_call(void *context, const struct inspected *call)
 		.function = call->function,
 		.arguments = call->arguments,
 		.results = call->results,
+		.stack = call->stack,
+		.stack_count = call->stack_count,
 		.has_end = call->has_end,
 		.waits_for_end = !o->inspect.no_end,
 		.latency = call->latency,

@@ -271,6 +271,12 @@ void inspect_print_json(FILE *out, const struct inspect_line *line)
 		json_u64(&j, "latency_ns", line->latency);
 	else
 		json_null(&j, "latency_ns");
+	if (line->stack) {
+		json_open(&j, "stack", '[');
+		for (size_t i = 0; i < line->stack_count; i++)
+			json_text(&j, NULL, line->stack[i]);
+		json_close(&j, ']');
+	}
 	json_close(&j, '}');
 	putc('\n', out);
 }
@@ -433,4 +439,9 @@ void inspect_print_text(FILE *out, const struct inspect_line *line)
 		fputs("  (its end was not seen)", out);
 	}
 	putc('\n', out);
+	for (size_t i = 1; line->stack && i < line->stack_count; i++) {
+		fputs("    from ", out);
+		text_print_safe(out, line->stack[i]);
+		putc('\n', out);
+	}
 }

@@ -15,6 +15,8 @@ struct inspect_line {
 	uint64_t goroutine; /* 0: none */
 	const char *comm, *function;
 	const struct shown_tree *arguments, *results;
+	const char *const *stack; /* functions from the called one on; null: not shown */
+	size_t stack_count;
 	bool has_end;
 	bool waits_for_end; /* else it is shown when it begins, and its end is of no interest */
 	uint64_t latency;   /* ns */

@@ -252,6 +252,23 @@ def test_limits(lab):
     assert len(calls) == 3
 
 
+@pytest.mark.parametrize("program", ["inspected", "inspected-o0"])
+def test_stack_of_each_call(lab, program):
+    calls, _ = shown(lab, "throws", "count", "--stack", "--", lab.program(program), 4)
+    for call in calls:
+        begin = ["throws", "catches", "main"] if call["function"] == "throws" else ["count", "main"]
+        assert [name.split("(")[0] for name in call["stack"][:len(begin)]] == begin, call["stack"]
+    assert len(calls) == 8
+    done = inspect(lab, "throws", "--stack", "--no-end", "--", lab.program(program), 1)
+    assert re.search(r"throws\(n=0\)\n    from catches.*\n    from main\n", done.stderr)
+
+
+def test_stack_of_go(lab):
+    calls, _ = shown(lab, "main.panics", "--stack", "--", lab.program("inspected_go"), 3)
+    assert len(calls) == 3
+    assert all(call["stack"][:3] == ["main.panics", "main.recovers", "main.main"] for call in calls), calls[0]["stack"]
+
+
 def test_no_end_shows_calls_when_they_begin(lab):
     done = inspect(lab, "count", "throws", "--no-end", "--json", "--", lab.program("inspected"), 10)
     calls = calls_of(done.stderr)
