@@ -42,11 +42,11 @@ enum {
 
 struct rss {
 	uint32_t of_film[EVENTS]; /* 0: it was not asked for */
-	uint64_t since, took;	  /* when the recording began, and what readings took, ns */
-	struct map next;	  /* of a pid: when it is read again */
-	vec(pid_t) pids;	  /* of one round */
-	pid_t last;		  /* that was read */
-	uint64_t cut, too_large, refused, no_memory;
+	uint64_t since, took; /* when the recording began, and what readings took of a CPU, ns */
+	struct map next;      /* of a pid: when it is read again */
+	vec(pid_t) pids;      /* of one round */
+	pid_t last;	      /* that was read */
+	uint64_t cut, too_large, refused, no_memory, unread;
 };
 
 static unsigned int needs(const struct source *source)
@@ -162,7 +162,7 @@ static bool is_alive(pid_t pid)
 static void read_one(struct source *source, pid_t pid)
 {
 	struct rss *rss = source->state;
-	uint64_t begin = clock_ns(), took, pause;
+	uint64_t begin = clock_ns(), used = clock_thread_ns(), took, pause;
 	uint64_t least = source->host->selection->whole_machine ? 10 * SECOND_NS : SECOND_NS;
 	const struct process *process = samples_process(source->host->samples, pid);
 	uint32_t thread = process ? samples_other_thread(source->host->samples, pid, pid,
@@ -178,7 +178,8 @@ static void read_one(struct source *source, pid_t pid)
 	/* while it ends, the kernel says that it is not allowed */
 	rss->refused += err && err != -ENOMEM && err != -ESRCH && is_alive(pid);
 	took = clock_ns() - begin;
-	rss->took += took;
+	/* of a CPU: on a busy machine most of that is not ours */
+	rss->took += clock_thread_ns() - used;
 	pause = took * SHARE < PAUSE_MAX ? took * SHARE : PAUSE_MAX;
 	/* a tick comes a little early at times */
 	pause = pause > least ? pause : least - least / 10;
@@ -256,6 +257,7 @@ static void tell_losses(struct source *source)
 		{"memory of a process in part only: it has too many mappings", rss->cut},
 		{"memory of a process not read: not allowed", rss->refused},
 		{"memory of a process not read: no memory", rss->no_memory},
+		{"memory of a process not read: its turn had not come", rss->unread},
 		{"heap not read to its end: it is large", rss->too_large},
 	};
 
@@ -271,10 +273,27 @@ static void tick(struct source *source, uint64_t now)
 	tell_losses(source);
 }
 
+/* How many of the last round were never read. */
+static uint64_t count_unread(const struct rss *rss)
+{
+	uint64_t count = 0;
+
+	vec_foreach (&rss->pids, pid) {
+		const uint64_t *next = map_get(&rss->next, (uint64_t)*pid);
+
+		count += !next || !*next;
+	}
+	return count;
+}
+
 static void closing(struct source *source)
 {
+	struct rss *rss = source->state;
+
 	/* what was named; of a whole machine it would take too long */
-	if (!source->host->selection->whole_machine)
+	if (source->host->selection->whole_machine)
+		rss->unread = count_unread(rss);
+	else
 		read_due(source, clock_ns(), true);
 	tell_losses(source);
 }
