@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the page.
 #
-#	build.sh FOLDER MODE	writes into FOLDER index.html, app.js, app.css and icon.svg, the page of serve and play;
+#	build.sh FOLDER MODE	writes into FOLDER index.html, app.js, chinese.js (its words in Chinese), app.css and icon.svg, the
+#				page of serve and play;
 #				offline.js and offline.css, of which offline.py makes that of one flame graph; and
 #				page.d for ninja
 #
@@ -22,7 +23,7 @@ if ! cmp -s "$here/package-lock.json" "$out/npm/fetched"; then
 		if [ "$2" = auto ]; then
 			echo "web/build.sh: the packages of the page could not be fetched by npm: stackcam is" \
 				"built without its page; 'touch web/build.sh' lets the next build try again" >&2
-			for file in index.html app.js app.css icon.svg offline.js offline.css; do
+			for file in index.html app.js chinese.js app.css icon.svg offline.js offline.css; do
 				: >"$out/$file"
 			done
 			echo "$target/index.html:" >"$out/page.d"
@@ -35,8 +36,8 @@ if ! cmp -s "$here/package-lock.json" "$out/npm/fetched"; then
 fi
 
 cd "$here"
-NODE_PATH=$out/npm/node_modules "$out/npm/node_modules/.bin/esbuild" app=src/main.tsx offline=src/offline/main.tsx \
-	--bundle --minify --format=esm --target=es2022 --charset=utf8 --legal-comments=none --log-level=warning \
+NODE_PATH=$out/npm/node_modules "$out/npm/node_modules/.bin/esbuild" app=src/main.tsx chinese=src/text/chinese.ts \
+	offline=src/offline/main.tsx --external:./chinese.js --bundle --minify --format=esm --target=es2022 --charset=utf8 --legal-comments=none --log-level=warning \
 	--jsx=automatic --jsx-import-source=preact --metafile="$out/meta.json" --outdir="$out"
 node depfile.mjs "$out/meta.json" "$target/index.html" >"$out/page.d"
 cp index.html icon.svg "$out/"

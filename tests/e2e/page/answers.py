@@ -227,7 +227,7 @@ class Api:
 
     def status(self, _ask):
         has = self.server.stored
-        return {"version": "0.1.0", "host": "web-1", "now": NOW, "started": NOW - 30 * HOUR,
+        return {"version": "0.1.0", "host": "web-1", "camera": None, "now": NOW, "started": NOW - 30 * HOUR,
                 "filming": not self.server.film, "one_film": self.server.film,
                 "read_only": self.server.film,
                 "events": self.server.events,

@@ -338,8 +338,11 @@ def test_the_made_up_answers_are_such_as_the_server_gives(server, film):
 def test_weight(server):
     files = [path for path in server.folder.iterdir() if path.suffix in (".html", ".js", ".css", ".svg")
              and path.stem != "offline"]
-    assert len(files) == 4
-    assert sum(len(gzip.compress(path.read_bytes(), 9)) for path in files) < 120_000
+    assert len(files) == 5
+    bytes_of = {path.name: len(gzip.compress(path.read_bytes(), 9)) for path in files}
+    assert sum(bytes_of.values()) < 125_000
+    # what a reader of English loads
+    assert sum(bytes_of.values()) - bytes_of["chinese.js"] < 115_000
 
 
 @harness.needs_root

@@ -2,8 +2,8 @@
 // The help, and the prompt for a token.
 import { useState } from 'preact/hooks';
 import { setToken } from '../api/client';
-import { language, setLanguage } from '../text/language';
-import { text, TEXTS } from '../text/text';
+import { language, LANGUAGES, setLanguage } from '../text/language';
+import { text } from '../text/text';
 import { timelineText } from '../text/timeline';
 import { Dialog, KeyList } from './dialog';
 
@@ -19,8 +19,7 @@ export function Help({ onClose }: { onClose(): void }) {
 		<form method="dialog" class="row">
 			<label class="choice"><span>{words.language}</span>
 				<select name="language" value={language} onChange={(event) => setLanguage(event.currentTarget.value)}>
-					{Object.entries(TEXTS).map(([name, its]) =>
-						<option key={name} value={name} lang={name}>{its.language}</option>)}
+					{Object.entries(LANGUAGES).map(([name, its]) => <option key={name} value={name} lang={name}>{its}</option>)}
 				</select>
 			</label>
 			<button type="submit" class="primary">{words.close}</button>

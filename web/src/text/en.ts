@@ -5,7 +5,6 @@
 import { flame, type KeyText, many } from './flame_en';
 
 export const en = {
-	language: 'English',
 	views: { overview: 'Overview', timeline: 'Timeline', requests: 'Requests', calls: 'Calls', profile: 'Profile', compare: 'Compare' },
 	top: {
 		theme: 'Light or dark (T)',

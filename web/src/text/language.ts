@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The language of the page: what the user chose, or the browser's.
-const LANGUAGES = ['en', 'zh'] as const;
+/** Each by its own name. */
+export const LANGUAGES = { en: 'English', zh: '中文' };
 const KEY = 'stackcam.language';
 
-export type Language = typeof LANGUAGES[number];
+export type Language = keyof typeof LANGUAGES;
+
+const isLanguage = (name: string): name is Language => Object.hasOwn(LANGUAGES, name);
 
 /** A page that was opened from a file may not be allowed to keep anything. */
 function kept(): string | null {
@@ -17,7 +20,7 @@ function kept(): string | null {
 function preferred(): Language {
 	const chosen = kept();
 	const wanted = chosen ? [chosen] : navigator.languages;
-	return wanted.map((name) => LANGUAGES.find((known) => known === name.slice(0, 2))).find(Boolean) ?? 'en';
+	return wanted.map((name) => name.slice(0, 2)).find(isLanguage) ?? 'en';
 }
 
 export const language = preferred();

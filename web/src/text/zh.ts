@@ -3,7 +3,6 @@ import type { Text } from './en';
 import { flame } from './flame_zh';
 
 export const zh: Text = {
-	language: '中文',
 	views: { calls: '调用', overview: '概览', timeline: '时间线', requests: '请求', profile: '剖析', compare: '对比' },
 	top: {
 		theme: '浅色或深色 (T)',
