@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "show/words.h"
@@ -109,6 +110,30 @@ static void put_advice(const struct teller *t)
 			*advice.more_threads == 'n' ? " not" : "", advice.why);
 }
 
+/* What most of a difference is, in a sentence: kinds of parts as explain_kind() calls them. */
+static void put_kind(struct buf *words, const char *kind)
+{
+	static const char *const sentences[][2] = {
+		{"on-cpu", "time on CPU"},
+		{"ready", "time ready but not running"},
+		{"queue", "time behind other requests"},
+		{"request", "waiting for the answers of others"},
+		{"condition", "waiting for conditions"},
+		{"poll", "waiting for new events"},
+		{"socket-read", "waiting for data of a peer"},
+		{"disk", "waiting for a disk"},
+		{"sleep", "sleeping"},
+		{"safepoint", "pauses of the Java virtual machine"},
+	};
+
+	for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
+		if (!strcmp(kind, sentences[i][0])) {
+			buf_put_text(words, sentences[i][1]);
+			return;
+		}
+	buf_put_text(words, kind);
+}
+
 /* Of the endpoint of a request, with the last one explained for it. */
 static int put_difference(const struct teller *t)
 {
@@ -127,9 +152,10 @@ static int put_difference(const struct teller *t)
 	words_value(more, sizeof(more), "ns", (uint64_t)d.ns);
 	buf_printf(&words,
 		   "The slowest hundredth of its %llu requests took %s on average, usual ones %s; "
-		   "most "
-		   "of the difference, %s, is %s.",
-		   (unsigned long long)d.requests, slow, usual, more, d.words);
+		   "most of the difference, %s, is ",
+		   (unsigned long long)d.requests, slow, usual, more);
+	put_kind(&words, d.words);
+	buf_put_u8(&words, '.');
 	err = put_words(t->out, &words);
 	fputc('\n', t->out);
 	buf_free(&words);
@@ -150,7 +176,10 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 		buf_printf(&name, "%s took %s in ",
 			   *x->request->path ? x->request->path : x->request->endpoint, words);
 		explain_thread_words(e->film, x->thread, 0, &name);
-		buf_printf(&name, ", endpoint %s, id %s", x->request->endpoint, id);
+		/* of a statement the endpoint is all that is known */
+		if (*x->request->path)
+			buf_printf(&name, ", endpoint %s", x->request->endpoint);
+		buf_printf(&name, ", id %s", id);
 	} else {
 		explain_thread_words(e->film, x->thread, 0, &name);
 		buf_printf(&name, ", %s", words);
