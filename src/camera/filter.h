@@ -39,7 +39,9 @@ int filter_add_at_exec(struct probes *probes, pid_t pid, struct fail *why);
 
 /*
  * Answers the question of a record: is this process meant? *gone is set when there is no answer,
- * since the process has ended and its control group cannot be known any more.
+ * since the process has ended and its control group cannot be known any more. The probes know the
+ * answer from then on: only for a record that is undecided, as it would turn off a process that
+ * was chosen by its pid.
  */
 bool filter_decide(struct probes *probes, const struct selection *selection, pid_t pid,
 		   const char *comm, bool *gone);
