@@ -97,9 +97,9 @@ meson_tests()
 		echo "failed $name-build" >>$results/checks
 }
 
-# What is filmed keeps one CPU busy, but a third of its time a test waits, so that there is one worker more than CPUs; the
-# tests of a file share what they film, and stay together.
-workers=(-n $(($(nproc) + 1)) --dist loadfile)
+# What is filmed keeps one CPU busy, and there is a worker for each: with one more the tests end no earlier, and some fail
+# as what they film gets no CPU. The tests of a file share what they film, and stay together.
+workers=(-n "$(nproc)" --dist loadfile)
 
 # end_to_end NAME OPTION…: a run of pytest.
 end_to_end()

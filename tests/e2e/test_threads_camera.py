@@ -419,12 +419,15 @@ def write():
         time.sleep(0.05)
         far.send(b"x")
 
-threading.Thread(target=write, daemon=True).start()
+writer = threading.Thread(target=write)
+writer.start()
 done = 0
 while done < 16:
     for fd, _ in epoll.poll():
         os.read(fd, 1)
         done += 1
+# so that this thread ends last: it is the one that is explained
+writer.join()
 """
 
 
