@@ -90,9 +90,10 @@ static __always_inline __u32 object_number_of(struct object_seen *seen, struct t
 					      __u32 kind)
 {
 	if (seen->is_new) {
-		seen->is_new = 0;
 		seen->object =
 			object_of(task, (void *)seen->file, seen->descriptor, seen->fd, kind);
+		/* one that was lost is asked for again */
+		seen->is_new = !seen->object;
 	}
 	return seen->object;
 }

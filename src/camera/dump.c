@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "bpf/dump_abi.h"
 #include "camera/descriptors.h"
+#include "camera/losses.h"
 #include "camera/off_cpu_row.h"
 #include "camera/scheduler.h"
 #include "camera/task_list.h"
@@ -238,20 +239,14 @@ static void finish_all(struct source *source)
 static void tell_losses(struct source *source)
 {
 	const struct threads *threads = source->state;
-	const struct {
-		const char *words;
-		uint64_t count;
-	} losses[] = {
+	const struct loss_count losses[] = {
 		{"threads: the list of them could not be read", threads->lists_failed},
 		{"threads: a record of the list is damaged", threads->damaged},
 		{"thread not listed: no memory for its state", threads->no_memory},
 		{"thread not listed: it ended meanwhile", threads->gone},
 	};
 
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count)
-			film_loss(source->host->film, source->event, losses[i].words,
-				  losses[i].count);
+	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 }
 
 static void take_all(struct source *source)

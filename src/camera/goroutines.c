@@ -15,6 +15,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "camera/losses.h"
 #include "camera/uprobes.h"
 #include "camera/wait_rows.h"
 #include "film/events.h"
@@ -323,10 +324,7 @@ static void tell_losses(struct source *source)
 	const struct goroutines *goroutines = source->state;
 	const struct goroutines_refused *refused = goroutines_images_refused(goroutines->images);
 	char words[256];
-	const struct {
-		const char *words;
-		uint64_t count;
-	} losses[] = {
+	const struct loss_count losses[] = {
 		{"stack with which a goroutine was made ready not known: its record was lost, or "
 		 "is of the film before",
 		 goroutines->readiers_missed},
@@ -338,10 +336,7 @@ static void tell_losses(struct source *source)
 		 goroutines->open_lost},
 	};
 
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count)
-			film_loss(source->host->film, source->event, losses[i].words,
-				  losses[i].count);
+	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 	if (!refused->count)
 		return;
 	snprintf(words, sizeof(words), "goroutines of a program not watched: %s", refused->why);

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "bpf/unwind_abi.h"
 #include "camera/inspect_state.h"
+#include "camera/names.h"
 
 /* Names that are kept; further ones are not known. */
 #define NAMES_MAX  65536u
@@ -85,15 +86,7 @@ static void found(void *context, size_t index, const struct symbol_name *names, 
 static void name_image(struct inspect_stacks *stacks, const struct image *image,
 		       const uint64_t *addresses, size_t count)
 {
-	struct symbol_image file = {
-		.fd = image->fd,
-		.memory = image->memory,
-		.memory_size = image->memory_size,
-		.path = image->path,
-		.root = image->root,
-		.build_id = image->build_id,
-		.build_id_size = image->build_id_size,
-	};
+	const struct symbol_image file = names_image(image);
 	struct wanted wanted = {stacks, image, addresses};
 	struct fail ignored = {0};
 	char *unnamed;

@@ -94,3 +94,11 @@ uint64_t losses_take(const struct losses_counts *counts, struct film_writer *fil
 		take(&lost, &shared[i], film);
 	return lost;
 }
+
+void losses_tell(struct film_writer *film, uint32_t event, const struct loss_count *losses,
+		 size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (losses[i].count)
+			film_loss(film, event, losses[i].words, losses[i].count);
+}

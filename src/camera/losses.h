@@ -23,4 +23,14 @@ struct losses_counts {
  */
 uint64_t losses_take(const struct losses_counts *counts, struct film_writer *film);
 
+/* How much was lost for one reason. */
+struct loss_count {
+	const char *words;
+	uint64_t count;
+};
+
+/* Writes those that are not 0 to the film, for one of its events. */
+void losses_tell(struct film_writer *film, uint32_t event, const struct loss_count *losses,
+		 size_t count);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "camera/losses.h"
 #include "process/targets.h"
 #include "runtime/go_heap.h"
 
@@ -260,10 +261,7 @@ void mem_go_turn(struct mem_go *go)
 
 void mem_go_tell(const struct mem_go *go, struct film_writer *film, uint32_t event)
 {
-	const struct {
-		const char *words;
-		uint64_t count;
-	} losses[] = {
+	const struct loss_count losses[] = {
 		{"allocations of a program of Go not read: it is stripped of its symbols, or of an "
 		 "unknown version",
 		 go->stripped},
@@ -276,7 +274,5 @@ void mem_go_tell(const struct mem_go *go, struct film_writer *film, uint32_t eve
 		{"allocations of a program of Go not read: too many of them", go->refused},
 	};
 
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count)
-			film_loss(film, event, losses[i].words, losses[i].count);
+	losses_tell(film, event, losses, sizeof(losses) / sizeof(losses[0]));
 }

@@ -17,6 +17,7 @@
 #include "../inject/memory_places.h"
 #include "base/clock.h"
 #include "bpf/mem_heap_abi.h"
+#include "camera/losses.h"
 #include "camera/mem_go.h"
 #include "camera/mem_library.h"
 #include "camera/mem_live.h"
@@ -308,20 +309,14 @@ static void tell_losses(struct source *source)
 {
 	const struct mem_heap *heap = source->state;
 	const struct waiting_counts counts = mem_live_counts(heap->live);
-	const struct {
-		const char *words;
-		uint64_t count;
-	} losses[] = {
+	const struct loss_count losses[] = {
 		{"allocation lost: its record is damaged", heap->damaged},
 		{"memory in use left out: the program held too many samples", heap->unfollowed},
 		{"memory in use left out: the recorder held too many samples", counts.evicted},
 		{"memory in use left out: no memory", counts.refused},
 	};
 
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count)
-			film_loss(source->host->film, source->event, losses[i].words,
-				  losses[i].count);
+	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 	if (heap->is_probed && heap->of_film[OF_INUSE])
 		film_loss(source->host->film, heap->of_film[OF_INUSE],
 			  "memory in use of a process not known: it was started without "

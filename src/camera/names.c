@@ -318,6 +318,19 @@ static void name_kernel(struct names *names, struct waiting *waiting, struct nam
 		symbols_of_kernel(names->symbols, addresses, count, name_found, naming, NULL);
 }
 
+struct symbol_image names_image(const struct image *image)
+{
+	return (struct symbol_image){
+		.fd = image->fd,
+		.memory = image->memory,
+		.memory_size = image->memory_size,
+		.path = image->path,
+		.root = image->root,
+		.build_id = image->build_id,
+		.build_id_size = image->build_id_size,
+	};
+}
+
 static void name_waiting(struct names *names, struct waiting *waiting, bool at_end)
 {
 	const struct image *image = waiting->image;
@@ -331,15 +344,7 @@ static void name_waiting(struct names *names, struct waiting *waiting, bool at_e
 	 * what cannot be named now keeps image and address in the film: nothing is lost by an error
 	 */
 	if (image) {
-		file = (struct symbol_image){
-			.fd = image->fd,
-			.memory = image->memory,
-			.memory_size = image->memory_size,
-			.path = image->path,
-			.root = image->root,
-			.build_id = image->build_id,
-			.build_id_size = image->build_id_size,
-		};
+		file = names_image(image);
 		symbols_of_image(names->symbols, &file, waiting->addresses.at, count, name_found,
 				 &naming, NULL);
 		if (symbols_missing_split(names->symbols))

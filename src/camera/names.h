@@ -58,6 +58,9 @@ void names_all(struct names *names);
 /* Another film: nothing waits any more, names_all() was called. */
 void names_turn(struct names *names, struct film_writer *film);
 
+/* What symbols_of_image() takes of a mapped file, which it only refers to. */
+struct symbol_image names_image(const struct image *image);
+
 /* Frames that were to be named, and that got a name. */
 void names_statistics(const struct names *names, uint64_t *wanted, uint64_t *named);
 

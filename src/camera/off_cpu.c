@@ -19,6 +19,7 @@
 #include "camera/as_before.h"
 #include "camera/descriptors.h"
 #include "camera/lock.h"
+#include "camera/losses.h"
 #include "camera/off_cpu_count.h"
 #include "camera/off_cpu_open.h"
 #include "camera/off_cpu_row.h"
@@ -286,10 +287,7 @@ static void tell_losses(struct source *source)
 {
 	const struct off_cpu *off_cpu = source->state;
 	const struct as_before_counts stacks = as_before_counts(off_cpu->as_before);
-	const struct {
-		const char *words;
-		uint64_t count;
-	} losses[] = {
+	const struct loss_count losses[] = {
 		{"stack of a wait lost: the one that it refers to was not kept", stacks.unknown},
 		{"STACKCAM_CHECK_STACKS: stacks in all", stacks.checked ? stacks.taken : 0},
 		{"STACKCAM_CHECK_STACKS: stacks as before that were walked, too", stacks.checked},
@@ -301,10 +299,7 @@ static void tell_losses(struct source *source)
 		{"part of a wait that goes on lost: no memory for its stack", off_cpu->unknown},
 	};
 
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count)
-			film_loss(source->host->film, source->event, losses[i].words,
-				  losses[i].count);
+	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 	if (off_cpu->locks)
 		lock_losses(off_cpu->locks, off_cpu->events[OF_LOCKS]);
 }

@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "camera/feature.h"
+#include "camera/losses.h"
 #include "camera/requests_tls.h"
 #include "camera/requests_track.h"
 #include "film/events.h"
@@ -192,10 +193,7 @@ static void tell_losses(struct source *source)
 {
 	const struct requests *requests = source->state;
 	struct requests_counts counts = requests_track_counts(requests->track);
-	const struct {
-		const char *words;
-		uint64_t count;
-	} losses[] = {
+	const struct loss_count losses[] = {
 		{"request lost: too many connections", counts.refused},
 		{"request lost: too many without an answer on one connection", counts.queued},
 		{"request lost: it began within a call, behind what is copied of one",
@@ -226,10 +224,7 @@ static void tell_losses(struct source *source)
 		 requests->endpoints_refused},
 	};
 
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count)
-			film_loss(source->host->film, source->event, losses[i].words,
-				  losses[i].count);
+	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 }
 
 static void tick(struct source *source, uint64_t now)

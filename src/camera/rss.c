@@ -19,6 +19,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "camera/filter.h"
+#include "camera/losses.h"
 #include "camera/rss_parts.h"
 #include "film/events.h"
 #include "process/smaps.h"
@@ -250,10 +251,7 @@ static void read_due(struct source *source, uint64_t now, bool all)
 static void tell_losses(struct source *source)
 {
 	const struct rss *rss = source->state;
-	const struct {
-		const char *words;
-		uint64_t count;
-	} losses[] = {
+	const struct loss_count losses[] = {
 		{"memory of a process in part only: it has too many mappings", rss->cut},
 		{"memory of a process not read: not allowed", rss->refused},
 		{"memory of a process not read: no memory", rss->no_memory},
@@ -261,10 +259,7 @@ static void tell_losses(struct source *source)
 		{"heap not read to its end: it is large", rss->too_large},
 	};
 
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count)
-			film_loss(source->host->film, source->event, losses[i].words,
-				  losses[i].count);
+	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 }
 
 static void tick(struct source *source, uint64_t now)

@@ -21,6 +21,7 @@
 #include "camera/descriptors.h"
 #include "camera/hangs.h"
 #include "camera/lives.h"
+#include "camera/losses.h"
 #include "camera/objects.h"
 #include "camera/off_cpu_count.h"
 #include "camera/off_cpu_row.h"
@@ -399,10 +400,7 @@ static void tell_losses(struct source *source)
 {
 	const struct threads *threads = source->state;
 	struct lives_counts counts = lives_counts(threads->lives);
-	const struct {
-		const char *words;
-		uint64_t count;
-	} losses[] = {
+	const struct loss_count losses[] = {
 		{"switch lost: the log of its CPU was full", threads->lost},
 		{"time of a thread not known: switches were lost", counts.holes},
 		{"thread not followed: too many of them, or no memory", counts.refused},
@@ -418,10 +416,7 @@ static void tell_losses(struct source *source)
 		{"threads: a record of the list is damaged", threads->damaged},
 	};
 
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		if (losses[i].count)
-			film_loss(source->host->film, source->event, losses[i].words,
-				  losses[i].count);
+	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 }
 
 /* A wait that has gone on for long: is it one that should be short? */
