@@ -78,7 +78,7 @@ _stackcam_cgroups()
 _stackcam_options()
 {
 	local question="-e --event -p --pid -t --tid -n --comm --name --focus --ignore --from --to
-		--wait --idle --leaks --grown --by --lines --inlines --native --raw"
+		--wait --idle --leaks --grown --request --by --lines --inlines --native --raw"
 
 	case $1 in
 	record)
@@ -172,7 +172,7 @@ _stackcam_value()
 	report,--columns)
 		_stackcam_list "total self calls avg min max p50 p99 percent self-percent on-cpu inferred all"
 		;;
-	report,--by | diff,--by) _stackcam_list "process thread image label wait waker lock holder" ;;
+	report,--by | diff,--by) _stackcam_list "process thread image label endpoint wait waker lock holder" ;;
 	report,--wait | diff,--wait)
 		_stackcam_list "lock poll sleep disk file page-fault socket-read socket-write connect accept
 			ipc child signal io_uring stopped ready work channel select sync

@@ -70,6 +70,9 @@ static const char help_examples[] =
 	"  stackcam report -o flame.html --by process,thread\n"
 	"  stackcam report -o cpu.pb.gz && go tool pprof -top cpu.pb.gz\n"
 	"  stackcam report --from 2s --to 3.5s --focus '^parse_'\n"
+	"  stackcam report -e threads --by endpoint,wait           where the time of requests "
+	"went\n"
+	"  stackcam report --request 0000270f1c0ffee0 -o why.html  what was done for one request\n"
 	"  stackcam report --columns calls,avg,p99,max --sort p99 calls.film\n"
 	"  stackcam report --format graph --focus '^parse_order$' calls.film\n"
 	"  stackcam report -o calls.perfetto-trace calls.film    each call, for ui.perfetto.dev;\n"
@@ -126,6 +129,13 @@ static int choose_format(struct answer_arguments *a)
 				 "%s shows each call by itself, and each thread: --by, --lines and "
 				 "--inlines say nothing there",
 				 a->format->name);
+	if (!status && a->question.filter.request &&
+	    (a->format->story || a->format->times || a->format->slices))
+		return cmd_usage(
+			"report",
+			"%s does not show single requests: --request is for tables, trees, "
+			"flame graphs and JSON",
+			a->format->name);
 	return status;
 }
 
@@ -253,7 +263,7 @@ static void fit_format(struct answer_arguments *answer, const struct film *film)
 	uint32_t event;
 
 	if (answer->format_name || answer->output || memcmp(&q->shape, &plain, sizeof(plain)) ||
-	    q->filter.focus || q->filter.ignore || q->filter.waits)
+	    q->filter.request || q->filter.focus || q->filter.ignore || q->filter.waits)
 		return;
 	if (view_event(film, q->event, &event, &why))
 		return;

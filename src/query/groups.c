@@ -20,6 +20,8 @@ static int most_self_first(const void *x, const void *y)
 		order = compare_numbers(a->process->pid, b->process->pid);
 	if (!order && a->thread)
 		order = compare_numbers(a->thread->tid, b->thread->tid);
+	if (!order && a->endpoint)
+		order = strcmp(a->endpoint->name, b->endpoint->name);
 	if (!order && a->wait)
 		order = strcmp(a->wait->name, b->wait->name);
 	if (!order && a->waker)
@@ -128,12 +130,13 @@ static const struct label *step_up(const struct tree *tree, bool wanted, uint32_
 
 static unsigned int marks_of(const struct shape *shape)
 {
-	return (unsigned int)shape->by_wait + shape->by_lock + shape->by_holder + shape->by_waker;
+	return (unsigned int)shape->by_endpoint + shape->by_wait + shape->by_lock +
+	       shape->by_holder + shape->by_waker;
 }
 
 /*
- * Marks stand right below a group, or the root where there are none: first what waits were for,
- * then the lock, its holder, and what ended them.
+ * Marks stand right below a group, or the root where there are none: first the endpoint, what waits
+ * were for, then the lock, its holder, and what ended them.
  */
 static int add_waits(const struct tree *tree, const struct film *film, struct groups *groups)
 {
@@ -142,7 +145,7 @@ static int add_waits(const struct tree *tree, const struct film *film, struct gr
 
 	for (uint32_t i = 1; i < tree->nodes.count; i++) {
 		const struct tree_node *node = &tree->nodes.at[i];
-		const struct label *wait, *lock, *holder, *waker;
+		const struct label *endpoint, *wait, *lock, *holder, *waker;
 		struct group group;
 		uint32_t above = i;
 
@@ -152,7 +155,9 @@ static int add_waits(const struct tree *tree, const struct film *film, struct gr
 		holder = step_up(tree, shape->by_holder, &above);
 		lock = step_up(tree, shape->by_lock, &above);
 		wait = step_up(tree, shape->by_wait, &above);
+		endpoint = step_up(tree, shape->by_endpoint, &above);
 		group = new_group(tree, film, tree->nodes.at[above].group);
+		group.endpoint = endpoint;
 		group.waker = waker;
 		group.holder = holder;
 		group.lock = lock;

@@ -13,6 +13,7 @@ struct group {
 	const struct film_process *process; /* also where only threads were asked for */
 	const struct film_thread *thread;
 	const struct label *image;	   /* or a mark */
+	const struct label *endpoint;	   /* or a mark: "[no request]" */
 	const struct label *wait, *waker;  /* marks: "[lock]", "[woken by redis-server (12)]" */
 	const struct label *lock, *holder; /* marks: "[mutex guard in app]", "[owner: app (12)]" */
 	/* of a group by lock or by holder: of single waits, how many they were, the longest, ns */

@@ -29,7 +29,9 @@ const char question_help[] =
 	"      --leaks TIME      of mem-inuse: only what was allocated that long before, 60s say\n"
 	"      --grown TIME      of mem-inuse and other levels: only what stacks hold more than\n"
 	"                        that long before, or when the film began\n"
-	"      --by WHAT[,WHAT…] group by process, thread, image, label; of waits by wait, waker;\n"
+	"      --request ID          only what threads did for that request, by its id or number\n"
+	"      --by WHAT[,WHAT…] group by process, thread, image, label; by endpoint of the\n"
+	"                          request that a thread worked on; of waits by wait, waker;\n"
 	"                          of waits for locks by lock, holder\n"
 	"      --lines           split functions by source line\n"
 	"      --inlines         show inlined functions as frames of their own\n"
@@ -71,10 +73,11 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 		const char *name;
 		bool *flag;
 	} groups[] = {
-		{"process", &shape->by_process}, {"thread", &shape->by_thread},
-		{"image", &shape->by_image},	 {"label", &shape->by_label},
-		{"wait", &shape->by_wait},	 {"waker", &shape->by_waker},
-		{"lock", &shape->by_lock},	 {"holder", &shape->by_holder},
+		{"process", &shape->by_process},   {"thread", &shape->by_thread},
+		{"image", &shape->by_image},	   {"label", &shape->by_label},
+		{"endpoint", &shape->by_endpoint}, {"wait", &shape->by_wait},
+		{"waker", &shape->by_waker},	   {"lock", &shape->by_lock},
+		{"holder", &shape->by_holder},
 	};
 	const size_t count = sizeof(groups) / sizeof(groups[0]);
 	const char *at = value;
@@ -86,11 +89,11 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 			if (strlen(groups[i].name) == length && !memcmp(groups[i].name, at, length))
 				break;
 		if (i == count)
-			return fail(
-				why, -EINVAL, NULL,
-				"'%s' is not a list of process, thread, image, label, wait, waker, "
-				"lock, holder",
-				value);
+			return fail(why, -EINVAL, NULL,
+				    "'%s' is not a list of process, thread, image, label, "
+				    "endpoint, wait, waker, "
+				    "lock, holder",
+				    value);
 		*groups[i].flag = true;
 		if (!at[length])
 			return 0;
@@ -176,6 +179,11 @@ int question_take(struct question *q, int option, const char *value, struct fail
 		return take_time("--leaks", value, &f->leaks, &f->leaks_text, why);
 	case QUESTION_GROWN:
 		return take_time("--grown", value, &f->grown, &f->grown_text, why);
+	case QUESTION_REQUEST:
+		if (!*value)
+			return fail(why, -EINVAL, NULL, "--request takes an id, not nothing");
+		f->request = value;
+		return 0;
 	case QUESTION_WAIT:
 		return take_waits(f, value, why);
 	case QUESTION_LINES:
@@ -209,9 +217,9 @@ void question_free(struct question *q)
 
 bool filter_is_set(const struct filter *f)
 {
-	return f->keeps || f->waits || f->leaks || f->grown || f->pids.count || f->tids.count ||
-	       f->comms.count || f->focus || f->ignore || f->from.kind != WHEN_OPEN ||
-	       f->to.kind != WHEN_OPEN;
+	return f->keeps || f->request || f->waits || f->leaks || f->grown || f->pids.count ||
+	       f->tids.count || f->comms.count || f->focus || f->ignore ||
+	       f->from.kind != WHEN_OPEN || f->to.kind != WHEN_OPEN;
 }
 
 static void describe_numbers(const char *option, const uint32_t *at, size_t count,
@@ -245,6 +253,8 @@ void filter_describe(const struct filter *f, struct buf *words)
 	describe_numbers("--tid ", f->tids.at, f->tids.count, words);
 	vec_foreach (&f->comms, glob)
 		describe_text("--comm", *glob, words);
+	if (f->request)
+		describe_text("--request", f->request, words);
 	describe_waits(f->waits, words);
 	if (f->leaks)
 		buf_printf(words, "%s--leaks %s", words->count ? " " : "", f->leaks_text);

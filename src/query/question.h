@@ -31,6 +31,8 @@ struct filter {
 	/* of a level: only what there is more than so long before, ns; 0: all */
 	uint64_t grown;
 	const char *grown_text;
+	/* the id of a request, or its number: only what was done for it; null: all */
+	const char *request;
 	/* which processes count, by their id in the film; null: all */
 	bool (*keeps)(void *context, const struct film *film, uint32_t process);
 	void *keeps_context;
@@ -48,6 +50,7 @@ struct shape {
 	 */
 	bool by_wait, by_waker;
 	bool by_lock, by_holder; /* of waits for locks: which one, and who held it */
+	bool by_endpoint;	 /* of the request that the thread worked on, at the root */
 	bool by_label;		 /* what programs say of their work, as frames at the root */
 };
 
@@ -82,6 +85,7 @@ enum question_option {
 	QUESTION_IDLE,
 	QUESTION_LEAKS,
 	QUESTION_GROWN,
+	QUESTION_REQUEST,
 };
 
 #define QUESTION_SHORT_OPTIONS "e:p:t:n:"
@@ -102,6 +106,7 @@ enum question_option {
 	{"idle", no_argument, NULL, QUESTION_IDLE},                                                \
 	{"leaks", required_argument, NULL, QUESTION_LEAKS},                                                \
 	{"grown", required_argument, NULL, QUESTION_GROWN},                                                \
+	{"request", required_argument, NULL, QUESTION_REQUEST},                                            \
 	{"lines", no_argument, NULL, QUESTION_LINES},                                              \
 	{"inlines", no_argument, NULL, QUESTION_INLINES},                                          \
 	{"native", no_argument, NULL, QUESTION_NATIVE},                                            \

@@ -77,6 +77,8 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 static int fill_kept(struct view *view, const struct question *q, const struct filter_kept *kept,
 		     uint64_t from, uint64_t to, struct fail *why)
 {
+	if (view_asks_of_requests(q))
+		return view_fill_requests(view, q, kept, from, to, why);
 	if (view_asks_of_locks(view, q))
 		return view_fill_locks(view, q, kept, from, to, why);
 	if (view_asks_of_waits(q))

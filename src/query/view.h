@@ -59,6 +59,11 @@ struct view {
 	struct fold fold;	    /* of samples: where the stacks are others than the film's */
 	struct call_view *calls;    /* null: the event has samples */
 	uint64_t samples, total;
+	/*
+	 * What was done for one request: how many others were open on its threads meanwhile, and
+	 * waits of which only sums are known, of the film: they are not in total
+	 */
+	uint64_t others, unplaced;
 	uint64_t film_samples; /* of this event, whatever the filter */
 	bool is_filtered;
 	uint64_t from, to;   /* the part of the film that was looked at; from <= to */

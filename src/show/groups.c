@@ -24,7 +24,7 @@ struct column {
 };
 
 struct columns {
-	struct column at[10];
+	struct column at[11];
 	size_t count;
 };
 
@@ -47,6 +47,11 @@ static char *name_process(const struct group *group)
 static char *name_thread(const struct group *group)
 {
 	return numbered(group->thread->comm, group->thread->tid);
+}
+
+static char *name_endpoint(const struct group *group)
+{
+	return words_safe(group->endpoint->name, "");
 }
 
 static char *name_wait(const struct group *group)
@@ -102,6 +107,8 @@ static void choose_columns(const struct group *first, struct columns *columns)
 		columns->at[columns->count++] = (struct column){"Process", name_process, 0};
 	if (first->thread)
 		columns->at[columns->count++] = (struct column){"Thread", name_thread, 0};
+	if (first->endpoint)
+		columns->at[columns->count++] = (struct column){"Endpoint", name_endpoint, 0};
 	if (first->wait)
 		columns->at[columns->count++] = (struct column){"Waited for", name_wait, 0};
 	if (first->lock || first->holder) {
@@ -142,10 +149,10 @@ static int measure(struct columns *columns, const struct group *rows, size_t cou
 	return 0;
 }
 
-/* How many waits a mark stands for is not counted. */
-static bool is_of_waits(const struct group *group)
+/* How many samples a mark stands for is not counted. */
+static bool is_of_marks(const struct group *group)
 {
-	return group->wait || group->waker || group->lock || group->holder;
+	return group->endpoint || group->wait || group->waker || group->lock || group->holder;
 }
 
 static void print_title(const struct report *report, const struct columns *columns,
@@ -154,7 +161,7 @@ static void print_title(const struct report *report, const struct columns *colum
 	fprintf(out, "\n%s", options->color ? "\033[1m" : "");
 	if (report->groups.at->image)
 		fprintf(out, "%13s %7s %13s %7s", "Self", "Self%", "Total", "Total%");
-	else if (is_of_waits(report->groups.at))
+	else if (is_of_marks(report->groups.at))
 		fprintf(out, "%13s %7s", "Total", "Total%");
 	else
 		fprintf(out, "%13s %7s %9s", "Total", "Total%",
@@ -175,7 +182,7 @@ static int print_numbers(const struct view *view, const struct group *group, FIL
 		return fprintf(out, "%13s %6.2f%% %13s %6.2f%%", self,
 			       words_percent(group->self, view->total), total,
 			       words_percent(group->total, view->total));
-	if (is_of_waits(group))
+	if (is_of_marks(group))
 		return fprintf(out, "%13s %6.2f%%", total,
 			       words_percent(group->total, view->total));
 	text_count(self, sizeof(self), group->samples);

@@ -126,6 +126,8 @@ static void put_groups(struct json *j, const struct groups *groups)
 			json_u64(j, "tid", group->thread->tid);
 			json_text(j, "thread", group->thread->comm);
 		}
+		if (group->endpoint)
+			json_text(j, "endpoint", group->endpoint->name);
 		if (group->wait)
 			json_text(j, "wait", group->wait->name);
 		if (group->waker)
@@ -143,7 +145,8 @@ static void put_groups(struct json *j, const struct groups *groups)
 		if (group->image)
 			json_text(j, "image",
 				  *group->image->image ? group->image->image : group->image->name);
-		else if (!group->wait && !group->waker && !group->lock && !group->holder)
+		else if (!group->endpoint && !group->wait && !group->waker && !group->lock &&
+			 !group->holder)
 			json_u64(j, "samples", group->samples);
 		json_u64(j, "self", group->self);
 		json_u64(j, "total", group->total);

@@ -209,6 +209,16 @@ void words_heading(const struct view *view, FILE *out)
 	fputc('\n', out);
 	if (!view->calls || !view->calls->is_summary)
 		print_stacks(view, out);
+	if (view->others)
+		fprintf(out,
+			"shared: %" PRIu64 " other request%s open on the same threads meanwhile: "
+			"some of this may be theirs\n",
+			view->others, view->others == 1 ? " was" : "s were");
+	if (view->unplaced) {
+		words_value(value, sizeof(value), view->event->unit, view->unplaced);
+		fprintf(out, "not known: %s of waits that were summed up, for whichever request\n",
+			value);
+	}
 	fputs(view->is_filtered ? "lost (whole film): " : "lost:   ", out);
 	if (view->losses.count)
 		print_reasons(out, &view->losses);

@@ -187,10 +187,10 @@ bool asked_needs_films(const struct asked *a)
 
 	if (a->is_level || (a->event && a->index->events[a->event].is_calls))
 		return true;
-	return q &&
-	       (filter_is_set(&q->filter) || q->shape.by_process || q->shape.by_thread ||
-		q->shape.lines || q->shape.inlines || q->shape.native || q->shape.by_label ||
-		q->shape.by_wait || q->shape.by_waker || q->shape.by_lock || q->shape.by_holder);
+	return q && (filter_is_set(&q->filter) || q->shape.by_process || q->shape.by_thread ||
+		     q->shape.lines || q->shape.inlines || q->shape.native || q->shape.by_label ||
+		     q->shape.by_endpoint || q->shape.by_wait || q->shape.by_waker ||
+		     q->shape.by_lock || q->shape.by_holder);
 }
 
 bool asked_is_late(const struct asked *a)

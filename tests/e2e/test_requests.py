@@ -207,9 +207,74 @@ def test_requests_are_those_of_the_servers_own_log(lab, serving):
     served = of_process(requests_of(lab, film), process)
     assert sorted(r["path"] for r in served) == sorted(path for path in logged if path.startswith("/mark-"))
     # one place, whatever stands in its path; and of one process
-    own = requests_of(lab, film, "-p", process.pid)
+    own = requests_of(lab, film, "-p", str(process.pid))
     assert [r["path"] for r in own["requests"]] == [r["path"] for r in served]
     assert sum(e["count"] for e in own["endpoints"]) == own["count"] == 200
+
+
+BURN_AND_NAP = PYTHON.replace("    def do_GET(self):\n", """    def burn(self):
+        end = time.thread_time() + 0.1
+        while time.thread_time() < end:
+            pass
+    def nap(self):
+        time.sleep(0.1)
+    def do_GET(self):
+        self.burn() if self.path.startswith("/burn") else self.nap()
+""").replace("import http.server, sys", "import http.server, sys, time")
+
+BURNS_AND_NAPS = """
+import http.client, sys
+for i in range(3):
+    connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+    for kind in "burn", "nap":
+        connection.request("GET", f"/{kind}/{i}", headers={"X-Request-Id": f"{kind}-{i}"})
+        connection.getresponse().read()
+"""
+
+
+def test_what_threads_did_for_one_request_and_by_endpoint(lab, serving):
+    process, port, _ = serving(lambda folder, port: [sys.executable, "-c", BURN_AND_NAP, str(port)])
+    film = lab.record("-e", "requests,threads,on-cpu,off-cpu", "-a", "--", sys.executable, "-c", BURNS_AND_NAPS, port,
+                      hz=499)
+    own = ("-p", str(process.pid))
+    durations = {r["id"]: r["duration"] for r in of_process(requests_of(lab, film), process)}
+    assert set(durations) == {f"{kind}-{i}" for kind in ("burn", "nap") for i in range(3)}
+    # all of a request's time, by what its thread did
+    for name, kind, least in (("burn-1", "[on-cpu]", 90_000_000), ("nap-1", "[sleep]", 99_000_000)):
+        answer = film.json("-e", "threads", "--by", "wait", "--request", name, *own)
+        assert sum(group["total"] for group in answer["groups"]) == durations[name], answer["groups"]
+        assert {group["wait"]: group["total"] for group in answer["groups"]}[kind] >= least, answer["groups"]
+    # where it ran and where it waited
+    ran = film.json("-e", "on-cpu", "--request", "burn-2", *own)
+    burn, = [function for function in ran["functions"] if function["name"].endswith(".burn")]
+    assert burn["total"] > 0.5 * ran["event"]["total"] > 20_000_000, ran["functions"]
+    assert not [function for function in ran["functions"] if function["name"].endswith(".nap")]
+    waited = film.json("-e", "off-cpu", "--request", "nap-2", *own)
+    assert any(function["name"].endswith(".nap") and function["total"] > 99_000_000 for function in waited["functions"])
+    # the parts of a table by endpoint are all there is
+    for event in ("on-cpu", "off-cpu", "threads"):
+        whole, by = film.json("-e", event, *own), film.json("-e", event, "--by", "endpoint", *own)
+        parts = {group["endpoint"]: group["total"] for group in by["groups"]}
+        assert sum(parts.values()) == by["event"]["total"] and set(parts) <= {"GET /burn/*", "GET /nap/*", "[no request]",
+                                                                             "[waits summed up]"}
+        if event != "threads":
+            assert by["event"]["total"] == whole["event"]["total"]
+        assert parts["GET /burn/*" if event == "on-cpu" else "GET /nap/*"] > 100_000_000, parts
+    folded = film.report("-e", "off-cpu", "--by", "endpoint", "--format", "folded", *own).stdout
+    assert any(line.startswith("GET /nap/*;") and "nap;" in line for line in folded.splitlines())
+    # an event loop's requests cannot be told apart, which is said; and what is wrong is, too
+    assert lab.run("report", "--request", "burn-1", "--format", "requests", film.path).returncode == 2
+    unknown = lab.run("report", "--request", "x-9", film.path)
+    assert unknown.returncode == 1 and "no request of the film has the id 'x-9'" in unknown.stderr
+
+
+def test_requests_that_one_thread_served_at_once_are_said(lab, serving):
+    server = ASYNCIO.replace("sleep(0)", "sleep(0.01)")
+    process, port, _ = serving(lambda folder, port: [sys.executable, "-c", server, str(port)])
+    film = lab.record("-e", "requests,threads,on-cpu", "-a", "--", sys.executable, CLIENT, port, 50, 4, hz=499)
+    slowest = max(of_process(requests_of(lab, film), process), key=lambda r: r["duration"])
+    table = film.report("-e", "threads", "--by", "wait", "--request", slowest["number"], "-p", str(process.pid)).stdout
+    assert "other request" in table and "on the same threads meanwhile" in table, table
 
 
 def test_a_proxys_requests_are_those_of_both_sides(lab, serving):

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "query/served.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "query/requests.h"
+
+/* The time in which a thread worked on a request. */
+struct work {
+	uint64_t from, to;
+	uint32_t thread, endpoint;
+	bool is_handed; /* from another thread: from is when that one received it */
+	bool is_wanted;
+};
+
+struct edge {
+	uint64_t time;
+	uint32_t thread, endpoint;
+	bool begins, is_wanted;
+};
+
+struct loading {
+	struct served *served;
+	const char *id;
+	vec(struct work) works;
+	vec(struct edge) edges;
+};
+
+/* The works that are open at a time of a thread. */
+struct open {
+	uint64_t wanted, others;
+	/* of the endpoints of those wanted: all are one where count * squares is sum * sum */
+	uint64_t sum;
+	unsigned __int128 squares;
+};
+
+static int take(void *context, const struct request *request)
+{
+	struct loading *l = context;
+	const struct film_request *row = &request->row;
+	bool is_wanted = !l->id || request_has_id(request, l->id);
+	struct work work = {
+		.from = request_start(request),
+		.to = row->end,
+		.thread = row->answerer ? row->answerer : row->thread,
+		.endpoint = row->endpoint,
+		.is_handed = row->answerer && row->answerer != row->thread,
+		.is_wanted = is_wanted,
+	};
+
+	if (row->role != FILM_REQUEST_SERVED && !(l->id && is_wanted))
+		return 0;
+	l->served->requests += is_wanted;
+	return vec_push(&l->works, work) ? 0 : -ENOMEM;
+}
+
+static int by_thread_and_end(const void *left, const void *right)
+{
+	const struct work *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->to < b->to ? -1 : a->to > b->to;
+}
+
+static int by_thread_and_time(const void *left, const void *right)
+{
+	const struct edge *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->begins - b->begins;
+}
+
+static bool make_edges(struct loading *l)
+{
+	if (l->works.count)
+		qsort(l->works.at, l->works.count, sizeof(*l->works.at), by_thread_and_end);
+	for (size_t i = 0; i < l->works.count; i++) {
+		struct work work = l->works.at[i];
+		const struct work *before = i ? &l->works.at[i - 1] : NULL;
+
+		if (work.is_handed && before && before->thread == work.thread &&
+		    before->to > work.from)
+			work.from = before->to;
+		if (work.from >= work.to)
+			continue;
+		if (!vec_push(&l->edges, (struct edge){work.from, work.thread, work.endpoint, true,
+						       work.is_wanted}) ||
+		    !vec_push(&l->edges, (struct edge){work.to, work.thread, work.endpoint, false,
+						       work.is_wanted}))
+			return false;
+	}
+	if (l->edges.count)
+		qsort(l->edges.at, l->edges.count, sizeof(*l->edges.at), by_thread_and_time);
+	return true;
+}
+
+static uint32_t endpoint_of(const struct open *open)
+{
+	if (!open->wanted)
+		return SERVED_NONE;
+	return open->wanted * open->squares == (unsigned __int128)open->sum * open->sum
+		       ? (uint32_t)(open->sum / open->wanted)
+		       : SERVED_SEVERAL;
+}
+
+static void apply(struct open *open, const struct edge *edge)
+{
+	unsigned __int128 square = (uint64_t)edge->endpoint * edge->endpoint;
+
+	if (!edge->is_wanted) {
+		open->others += edge->begins ? 1 : -1ull;
+		return;
+	}
+	open->wanted += edge->begins ? 1 : -1ull;
+	open->sum += edge->begins ? edge->endpoint : -(uint64_t)edge->endpoint;
+	open->squares += edge->begins ? square : -square;
+}
+
+static bool sweep(struct loading *l)
+{
+	struct served *served = l->served;
+	struct open open = {0};
+
+	vec_foreach (&l->edges, edge) {
+		struct served_change *last =
+			served->changes.count ? vec_last(&served->changes) : NULL;
+		struct served_change change = {edge->time, edge->thread};
+
+		if (last && last->thread != edge->thread)
+			last = NULL;
+		if (edge->begins && edge->is_wanted && !open.wanted)
+			served->others += open.others;
+		else if (edge->begins && !edge->is_wanted && open.wanted)
+			served->others++;
+		apply(&open, edge);
+		change.endpoint = endpoint_of(&open);
+		if (last && last->time == edge->time)
+			last->endpoint = change.endpoint;
+		else if ((last ? last->endpoint : SERVED_NONE) != change.endpoint &&
+			 !vec_push(&served->changes, change))
+			return false;
+	}
+	return true;
+}
+
+int served_load(struct served *served, struct film *film, const char *id, struct fail *why)
+{
+	struct loading l = {.served = served, .id = id};
+	int err;
+
+	*served = (struct served){0};
+	if (!requests_event(film))
+		return fail(why, -EINVAL,
+			    "'stackcam record -e requests,threads,on-cpu' records "
+			    "them, and what their threads did",
+			    "the film has no requests");
+	err = requests_each(film, 0, UINT64_MAX, take, &l, why);
+	if (!err && id && !served->requests)
+		err = fail(why, -ENOENT, "'stackcam report --format requests' lists the slowest",
+			   "no request of the film has the id '%s'", id);
+	else if (!err && (!make_edges(&l) || !sweep(&l)))
+		err = -ENOMEM;
+	vec_free(&l.works);
+	vec_free(&l.edges);
+	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot read the requests") : err;
+}
+
+void served_free(struct served *served)
+{
+	vec_free(&served->changes);
+}
+
+/* The place of the first change of a thread behind a time, or of a later thread. */
+static size_t first_behind(const struct served *served, uint32_t thread, uint64_t time)
+{
+	size_t low = 0, high = served->changes.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct served_change *change = &served->changes.at[middle];
+
+		if (change->thread < thread || (change->thread == thread && change->time <= time))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct served_part served_part(const struct served *served, uint32_t thread, uint64_t from,
+			       uint64_t to)
+{
+	size_t next = first_behind(served, thread, from);
+	struct served_part part = {to, SERVED_NONE};
+
+	if (next && served->changes.at[next - 1].thread == thread)
+		part.endpoint = served->changes.at[next - 1].endpoint;
+	if (next < served->changes.count && served->changes.at[next].thread == thread &&
+	    served->changes.at[next].time < to)
+		part.to = served->changes.at[next].time;
+	return part;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef QUERY_SERVED_H
+#define QUERY_SERVED_H
+
+#include "base/vec.h"
+#include "film/reader.h"
+
+/*
+ * Which requests threads worked on, over time. A thread works on a request that it received from
+ * its first bytes to the end of its answer. Of a request that another thread answered, that one
+ * worked on it: from when it had answered its request before, or from the request's first bytes.
+ */
+
+/* Beside the endpoints, which are frames. */
+enum {
+	SERVED_NONE = UINT32_MAX,	 /* no request */
+	SERVED_SEVERAL = UINT32_MAX - 1, /* requests of several endpoints at once */
+};
+
+struct served_change {
+	uint64_t time;
+	uint32_t thread, endpoint; /* from then on */
+};
+
+struct served {
+	/* by thread and time; what is before the first one of a thread is SERVED_NONE */
+	vec(struct served_change) changes;
+	uint64_t requests; /* with the id, or all */
+	uint64_t others;   /* at the same time on the same threads, with another id */
+};
+
+/*
+ * Reads the requests that a film's programs served; with an id, only those that have it, also
+ * those that were made. 0 or a negative errno with *why filled: -EINVAL where the film has no
+ * requests, -ENOENT where none has the id. served_free() is needed in either case.
+ */
+int served_load(struct served *served, struct film *film, const char *id, struct fail *why);
+void served_free(struct served *served);
+
+/* Of a thread's time [from, to), or of an instant from, the part up to the next change. */
+struct served_part {
+	uint64_t to;
+	uint32_t endpoint;
+};
+struct served_part served_part(const struct served *served, uint32_t thread, uint64_t from,
+			       uint64_t to);
+
+#endif

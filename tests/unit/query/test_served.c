@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which requests threads worked on, and that what is seen of them adds up. */
+#include "../prelude.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "film/events.h"
+#include "film/writer.h"
+#include "query/served.h"
+#include "query/view.h"
+
+/* Frames of the endpoints, in the order in which they are marked. */
+enum {
+	ORDERS = 1,
+	USERS
+};
+
+/* Two threads; the second one answers what the first one has received. */
+static const struct film_request requests[] = {
+	{.end = 2000, .duration = 1000, .number = 1, .thread = 1, .endpoint = ORDERS},
+	{.end = 3000, .duration = 500, .number = 2, .thread = 1, .endpoint = ORDERS},
+	/* two of one endpoint at once, and one of another */
+	{.end = 5500, .duration = 1500, .number = 3, .thread = 1, .endpoint = ORDERS},
+	{.end = 6000, .duration = 1000, .number = 4, .thread = 1, .endpoint = ORDERS},
+	{.end = 6500, .duration = 700, .number = 5, .thread = 1, .endpoint = USERS},
+	/* handed on: the thread answered the first one before it began with the second one */
+	{.end = 8000, .duration = 1000, .number = 6, .thread = 1, .answerer = 2, .endpoint = USERS},
+	{.end = 9000,
+	 .duration = 1900,
+	 .number = 7,
+	 .thread = 1,
+	 .answerer = 2,
+	 .endpoint = ORDERS},
+};
+
+static void fill_film(struct film_writer *w)
+{
+	const struct film_event events[] = {event_from(EVENT_REQUESTS, "sockets"),
+					    event_from(EVENT_OFF_CPU, "sched")};
+	const struct film_process process = {
+		.pid = 7, .comm = "p", .command = "", .exe = "", .cgroup = "", .container = ""};
+
+	assert_int_equal(film_add_event(w, &events[0]), 1);
+	assert_int_equal(film_add_event(w, &events[1]), 2);
+	assert_int_equal(film_add_process(w, &process), 1);
+	for (uint32_t tid = 7; tid < 9; tid++)
+		assert_int_equal(
+			film_add_thread(
+				w, &(struct film_thread){.process = 1, .tid = tid, .comm = "t"}),
+			tid - 6);
+	assert_int_equal(film_mark(w, "GET /orders"), ORDERS);
+	assert_int_equal(film_mark(w, "GET /users"), USERS);
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		struct film_request request = requests[i];
+
+		request.role = FILM_REQUEST_SERVED;
+		film_request(w, 1, &request);
+	}
+	/* from 500 to 4500, over two requests; and a sum of several waits */
+	film_wait(w, 2,
+		  &(struct film_wait){.end = 4500, .duration = 4000, .count = 1, .thread = 1});
+	film_wait(w, 2,
+		  &(struct film_wait){.end = 6600,
+				      .duration = 300,
+				      .count = 3,
+				      .thread = 1,
+				      .flags = FILM_WAIT_SAMPLED});
+}
+
+static struct film *open_film(void)
+{
+	const struct film_info info = {.version = "1",
+				       .hostname = "h",
+				       .kernel = "6",
+				       .arch = "x86_64",
+				       .command = "c",
+				       .labels = ""};
+	char path[] = "/tmp/stackcam-test-served-XXXXXX";
+	struct film_writer *w;
+	struct film *film;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(film_create(path, &info, &w, NULL), 0);
+	fill_film(w);
+	assert_int_equal(film_close(w, 10000, NULL), 0);
+	assert_int_equal(film_open(path, &film, NULL), 0);
+	unlink(path);
+	return film;
+}
+
+static uint32_t at(const struct served *served, uint32_t thread, uint64_t time)
+{
+	return served_part(served, thread, time, time).endpoint;
+}
+
+static void test_endpoints(void **state)
+{
+	struct film *film = open_film();
+	struct served served;
+	struct served_part part;
+
+	(void)state;
+	assert_int_equal(served_load(&served, film, NULL, NULL), 0);
+	assert_int_equal(served.requests, 7);
+	assert_int_equal(at(&served, 1, 999), SERVED_NONE);
+	assert_int_equal(at(&served, 1, 1000), ORDERS);
+	assert_int_equal(at(&served, 1, 2000), SERVED_NONE);
+	assert_int_equal(at(&served, 1, 2500), ORDERS);
+	assert_int_equal(at(&served, 1, 5200), ORDERS);
+	assert_int_equal(at(&served, 1, 5900), SERVED_SEVERAL);
+	assert_int_equal(at(&served, 1, 6400), USERS);
+	assert_int_equal(at(&served, 1, 7500), SERVED_NONE);
+	assert_int_equal(at(&served, 2, 6999), SERVED_NONE);
+	assert_int_equal(at(&served, 2, 7500), USERS);
+	assert_int_equal(at(&served, 2, 8000), ORDERS);
+	assert_int_equal(at(&served, 2, 9000), SERVED_NONE);
+	part = served_part(&served, 1, 500, 4500);
+	assert_int_equal(part.to, 1000);
+	assert_int_equal(part.endpoint, SERVED_NONE);
+	part = served_part(&served, 1, 6500, 9000);
+	assert_int_equal(part.to, 9000);
+	served_free(&served);
+	film_free(film);
+}
+
+static void test_one_request(void **state)
+{
+	struct film *film = open_film();
+	struct served served;
+	struct fail why = {0};
+
+	(void)state;
+	assert_int_equal(served_load(&served, film, "0000000000000005", NULL), 0);
+	assert_int_equal(served.requests, 1);
+	/* one was open when it began; it began after the others, which had ended */
+	assert_int_equal(served.others, 1);
+	assert_int_equal(at(&served, 1, 5700), SERVED_NONE);
+	assert_int_equal(at(&served, 1, 5900), USERS);
+	served_free(&served);
+	assert_int_equal(served_load(&served, film, "no", &why), -ENOENT);
+	served_free(&served);
+	film_free(film);
+}
+
+static uint64_t value_below(const struct view *view, const char *root)
+{
+	uint64_t value = 0;
+
+	vec_foreach (&view->weights, weight) {
+		uint32_t path = weight->stack;
+		const char *mark;
+
+		while (view->paths[path].parent)
+			path = view->paths[path].parent;
+		mark = view_mark(view, view->paths[path].frame);
+		if (mark && !strcmp(mark, root))
+			value += weight->value;
+	}
+	return value;
+}
+
+static void test_waits_are_cut(void **state)
+{
+	struct film *film = open_film();
+	struct question q = {.event = "off-cpu", .shape.by_endpoint = true};
+	struct view view;
+
+	(void)state;
+	assert_int_equal(view_open(film, &q, VIEW_WHOLE, &view, NULL), 0);
+	assert_int_equal(view.total, 4300);
+	assert_int_equal(value_below(&view, "GET /orders"), 1000 + 500 + 500);
+	assert_int_equal(value_below(&view, "[no request]"), 500 + 500 + 1000);
+	assert_int_equal(value_below(&view, "[waits summed up]"), 300);
+	view_free(&view);
+	q = (struct question){.event = "off-cpu", .filter.request = "0000000000000002"};
+	assert_int_equal(view_open(film, &q, VIEW_WHOLE, &view, NULL), 0);
+	assert_int_equal(view.total, 500);
+	assert_int_equal(view.unplaced, 300);
+	view_free(&view);
+	film_free(film);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_endpoints),
+		cmocka_unit_test(test_one_request),
+		cmocka_unit_test(test_waits_are_cut),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
