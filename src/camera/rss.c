@@ -47,7 +47,7 @@ struct rss {
 	struct map next;      /* of a pid: when it is read again */
 	vec(pid_t) pids;      /* of one round */
 	pid_t last;	      /* that was read */
-	uint64_t cut, too_large, refused, no_memory, unread;
+	uint64_t cut, uses_cut, too_large, refused, no_memory, unread;
 };
 
 static unsigned int needs(const struct source *source)
@@ -105,17 +105,33 @@ static void write_row(struct source *source, uint32_t event, uint64_t now, uint3
 	samples_count_row(source->host->samples);
 }
 
+/* A process whose runtimes are asked. */
+struct asked {
+	struct samples *samples;
+	pid_t pid;
+};
+
+static void ask_runtimes(void *context, const struct runtime_memory *memory,
+			 struct runtime_spans *spans)
+{
+	const struct asked *asked = context;
+
+	samples_spans(asked->samples, asked->pid, memory, spans);
+}
+
 static int write_rss(struct source *source, pid_t pid, uint64_t now, uint32_t thread)
 {
 	struct samples *samples = source->host->samples;
 	struct rss *rss = source->state;
 	struct rss_parts parts;
-	int err = rss_explain(pid, &parts);
+	struct asked asked = {samples, pid};
+	int err = rss_explain(pid, &(struct rss_uses){ask_runtimes, &asked}, &parts);
 
 	if (err)
 		return err;
 	rss->cut += parts.is_cut;
 	rss->too_large += parts.too_large;
+	rss->uses_cut += parts.is_uses_cut;
 	vec_foreach (&parts.all, part) {
 		uint32_t stack = samples_words(samples, 0, rss_group(part->kind));
 		const char *words = part->name ? part->name : rss_words(part->kind);
@@ -257,6 +273,7 @@ static void tell_losses(struct source *source)
 		{"memory of a process not read: no memory", rss->no_memory},
 		{"memory of a process not read: its turn had not come", rss->unread},
 		{"heap not read to its end: it is large", rss->too_large},
+		{"classes of a runtime not looked at: there are too many", rss->uses_cut},
 	};
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));

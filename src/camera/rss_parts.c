@@ -43,6 +43,12 @@ static const struct {
 	[RSS_PYTHON_FREE] = {"[Python objects]", "[free, kept by the allocator]"},
 	[RSS_GO_HEAP] = {"[Go]", "[heap]"},
 	[RSS_GO_OWN] = {"[Go]", "[the runtime's own]"},
+	[RSS_JAVA_OBJECTS] = {"[Java]", "[heap: objects, garbage as well]"},
+	[RSS_JAVA_FREE] = {"[Java]", "[heap: free]"},
+	[RSS_JAVA_HEAP] = {"[Java]", "[heap: objects or free]"},
+	[RSS_JAVA_CODE] = {"[Java]", "[compiled code]"},
+	[RSS_JAVA_CLASSES] = {"[Java]", "[classes]"},
+	[RSS_JAVA_CARDS] = {"[Java]", "[card table of the garbage collector]"},
 	[RSS_STACK_FIRST] = {"[stacks]", "[first thread]"},
 	[RSS_STACK_OTHERS] = {"[stacks]", "[other threads]"},
 	[RSS_FILE] = {"[files]", NULL},
@@ -51,6 +57,12 @@ static const struct {
 	[RSS_KERNEL] = {"[pages of the kernel]", NULL},
 	[RSS_NAMED] = {"[anonymous memory with a name]", NULL},
 	[RSS_UNKNOWN] = {"[not explained]", "[anonymous memory]"},
+};
+
+static const enum rss_kind of_use[RUNTIME_USES] = {
+	[RUNTIME_USE_OBJECTS] = RSS_JAVA_OBJECTS, [RUNTIME_USE_FREE] = RSS_JAVA_FREE,
+	[RUNTIME_USE_HEAP] = RSS_JAVA_HEAP,	  [RUNTIME_USE_CODE] = RSS_JAVA_CODE,
+	[RUNTIME_USE_CLASSES] = RSS_JAVA_CLASSES, [RUNTIME_USE_CARDS] = RSS_JAVA_CARDS,
 };
 
 const char *rss_group(enum rss_kind kind)
@@ -68,6 +80,8 @@ struct reading {
 	struct rss_parts *parts;
 	struct resident memory;
 	vec(struct smaps_mapping) mappings; /* their paths are their own */
+	struct runtime_spans spans;	    /* in order of their addresses */
+	size_t span;			    /* those before end below what comes */
 	uint64_t walked;
 	bool has_go_heap, has_libc, no_memory;
 };
@@ -176,14 +190,13 @@ static void add_main_heap(struct reading *r, const struct smaps_mapping *mapping
 }
 
 /* Heaps of threads' arenas that follow each other. Returns where the last one ends. */
-static uint64_t add_heaps_of_threads(struct reading *r, const struct smaps_mapping *mapping)
+static uint64_t add_heaps_of_threads(struct reading *r, uint64_t at, uint64_t limit)
 {
-	uint64_t at = mapping->at.start, first, end, arena;
+	uint64_t first, end, arena;
 
-	while (glibc_heap_of_thread(&r->memory, at, &first, &end, &arena) &&
-	       end <= mapping->at.end) {
-		bool is_last = end - at < GLIBC_HEAP_ALIGNMENT || end == mapping->at.end;
-		uint64_t to = is_last ? mapping->at.end : end;
+	while (glibc_heap_of_thread(&r->memory, at, &first, &end, &arena) && end <= limit) {
+		bool is_last = end - at < GLIBC_HEAP_ALIGNMENT || end == limit;
+		uint64_t to = is_last ? limit : end;
 		struct glibc_heap heap;
 
 		walk(r, first, end, &heap);
@@ -282,10 +295,53 @@ static uint64_t sum_of(const struct rss_parts *parts)
 	return sum;
 }
 
+/* How much between two addresses of a mapping is in RAM. */
+static uint64_t bytes_of(struct reading *r, const struct smaps_mapping *mapping, uint64_t from,
+			 uint64_t to)
+{
+	uint64_t size = mapping->at.end - mapping->at.start;
+
+	if (mapping->rss == size || to - from == size)
+		return mapping->rss == size ? to - from : mapping->rss;
+	resident_forget(&r->memory, mapping->at.end);
+	return resident_bytes(&r->memory, from, to);
+}
+
+/*
+ * What runtimes say of a mapping, and what lies between, which is looked at. Where two say
+ * something of the same, the first one is believed.
+ */
+static void add_used(struct reading *r, const struct smaps_mapping *mapping, const char *bss)
+{
+	uint64_t at = mapping->at.start, end = mapping->at.end;
+
+	while (r->span < r->spans.all.count && r->spans.all.at[r->span].end <= at)
+		r->span++;
+	for (size_t i = r->span; at < end; i++) {
+		const struct runtime_span *span =
+			i < r->spans.all.count ? &r->spans.all.at[i] : NULL;
+		uint64_t from = span && span->start < end ? span->start : end, to;
+
+		if (from > at) {
+			uint64_t heaps = add_heaps_of_threads(r, at, from);
+
+			add_pages(r, heaps, from, at == mapping->at.start ? bss : NULL);
+			at = from;
+		}
+		if (!span || from == end)
+			return;
+		to = span->end < end ? span->end : end;
+		if (to <= at)
+			continue;
+		add(r, of_use[span->use], NULL, bytes_of(r, mapping, at, to));
+		at = to;
+	}
+}
+
 static void add_anonymous(struct reading *r, const struct smaps_mapping *mapping,
 			  const struct smaps_mapping *below)
 {
-	uint64_t at, sum;
+	uint64_t sum;
 
 	if (mapping->at.start >= GO_HEAP_FROM && mapping->at.start < GO_HEAP_TO) {
 		add(r, RSS_GO_HEAP, NULL, mapping->rss);
@@ -296,8 +352,7 @@ static void add_anonymous(struct reading *r, const struct smaps_mapping *mapping
 		return;
 	}
 	sum = sum_of(r->parts);
-	at = add_heaps_of_threads(r, mapping);
-	add_pages(r, at, mapping->at.end, bss_of(mapping, below));
+	add_used(r, mapping, bss_of(mapping, below));
 	sum = sum_of(r->parts) - sum;
 	/* what went meanwhile; what came is in the next reading as well */
 	if (sum < mapping->rss)
@@ -359,7 +414,31 @@ static void take_mapping(void *context, const struct smaps_mapping *mapping)
 	r->has_libc |= is_data_of_libc(mapping);
 }
 
-int rss_explain(pid_t pid, struct rss_parts *parts)
+/* The memory of the process for its runtimes: only what is in RAM. */
+static int read_present(void *context, void *to, size_t size, uint64_t address)
+{
+	return resident_read(context, to, size, address) ? 0 : -EFAULT;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct runtime_span *one = a, *other = b;
+
+	return (one->start > other->start) - (one->start < other->start);
+}
+
+static void read_spans(struct reading *r, const struct rss_uses *uses)
+{
+	const struct runtime_memory memory = {read_present, &r->memory};
+
+	uses->spans(uses->context, &memory, &r->spans);
+	r->parts->is_uses_cut = r->spans.is_cut;
+	if (r->spans.all.count)
+		qsort(r->spans.all.at, r->spans.all.count, sizeof(r->spans.all.at[0]),
+		      compare_spans);
+}
+
+int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts)
 {
 	struct reading r = {.parts = parts};
 	const struct smaps_mapping *below = NULL;
@@ -373,6 +452,7 @@ int rss_explain(pid_t pid, struct rss_parts *parts)
 	parts->is_cut = err == -EFBIG;
 	if (!err || err == -EFBIG) {
 		err = 0;
+		read_spans(&r, uses);
 		vec_foreach (&r.mappings, mapping) {
 			add_mapping(&r, mapping, below);
 			below = mapping;
@@ -383,6 +463,7 @@ int rss_explain(pid_t pid, struct rss_parts *parts)
 	vec_foreach (&r.mappings, mapping)
 		free(mapping->at.path);
 	vec_free(&r.mappings);
+	vec_free(&r.spans.all);
 	if (r.no_memory && !err)
 		err = -ENOMEM;
 	if (err)

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
+#include "runtime/runtime.h"
 
 /* What the memory of a process that is in RAM is, in parts that add up to it. */
 enum rss_kind {
@@ -18,6 +19,12 @@ enum rss_kind {
 	RSS_PYTHON_FREE,
 	RSS_GO_HEAP,
 	RSS_GO_OWN,
+	RSS_JAVA_OBJECTS,
+	RSS_JAVA_FREE,
+	RSS_JAVA_HEAP,
+	RSS_JAVA_CODE,
+	RSS_JAVA_CLASSES,
+	RSS_JAVA_CARDS,
 	RSS_STACK_FIRST,
 	RSS_STACK_OTHERS,
 	RSS_FILE,
@@ -40,13 +47,21 @@ struct rss_parts {
 	uint64_t total;
 	bool is_cut;	    /* it has more mappings than are read */
 	uint64_t too_large; /* heaps that were not walked up to their end, since they are large */
+	bool is_uses_cut;   /* not all is known that runtimes use memory for */
+};
+
+/* Who knows what the runtimes of the process use memory for, which is read by memory. */
+struct rss_uses {
+	void (*spans)(void *context, const struct runtime_memory *memory,
+		      struct runtime_spans *spans);
+	void *context;
 };
 
 /*
  * Explains the memory of a process, which runs on meanwhile. Returns 0; -ESRCH: it is gone, or is a
  * thread of the kernel; other negative errnos.
  */
-int rss_explain(pid_t pid, struct rss_parts *parts);
+int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts);
 void rss_parts_free(struct rss_parts *parts);
 
 /* The words of a kind: of its group, and its own; null: its parts have names. */

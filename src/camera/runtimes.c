@@ -480,6 +480,18 @@ bool runtimes_park_class(const struct process_runtimes *of, const struct process
 	return false;
 }
 
+void runtimes_spans(const struct process_runtimes *of, const struct process *process,
+		    const struct runtime_memory *memory, struct runtime_spans *spans)
+{
+	for (const struct attached *attached = of->first; attached; attached = attached->next) {
+		struct runtime_at at = place_of(attached, process);
+
+		at.memory = *memory;
+		if (attached->ready && attached->type->spans)
+			attached->type->spans(&at, attached->state, spans);
+	}
+}
+
 void runtimes_turn(struct runtimes *runtimes, struct film_writer *film)
 {
 	runtimes->film = film;

@@ -99,6 +99,10 @@ uint32_t runtimes_lock_owner(const struct process_runtimes *of, const struct pro
 bool runtimes_park_class(const struct process_runtimes *of, const struct process *process,
 			 uint64_t klass);
 
+/* Appends what the runtimes of the process use memory for (runtime.h), which is read by memory. */
+void runtimes_spans(const struct process_runtimes *of, const struct process *process,
+		    const struct runtime_memory *memory, struct runtime_spans *spans);
+
 /* The image is gone: what was known of it, too. */
 void runtimes_image_gone(struct runtimes *runtimes, const struct image *image);
 

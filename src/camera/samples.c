@@ -414,6 +414,19 @@ bool samples_park_class(struct samples *samples, pid_t pid, uint64_t klass)
 	return filmed && runtimes_park_class(&filmed->runtimes, process, klass);
 }
 
+void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memory *memory,
+		   struct runtime_spans *spans)
+{
+	struct process *process = targets_find(samples->targets, pid);
+	struct filmed_process *filmed = process ? samples_filmed(process) : NULL;
+
+	if (!filmed)
+		return;
+	/* who walks its stacks must hear of that */
+	filmed->renew |= runtimes_look(samples->runtimes, &filmed->runtimes, process);
+	runtimes_spans(&filmed->runtimes, process, memory, spans);
+}
+
 const struct process *samples_process(struct samples *samples, pid_t pid)
 {
 	return targets_find(samples->targets, pid);

@@ -132,6 +132,10 @@ bool samples_lock_thread(struct samples *samples, pid_t pid, uint64_t thread);
 uint32_t samples_lock_owner(struct samples *samples, pid_t pid, uint64_t owner);
 bool samples_park_class(struct samples *samples, pid_t pid, uint64_t klass);
 
+/* runtimes_spans() of a process, whose runtimes are looked for if they were not before. */
+void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memory *memory,
+		   struct runtime_spans *spans);
+
 /* The process as far as it is known; null: it was gone before. */
 const struct process *samples_process(struct samples *samples, pid_t pid);
 

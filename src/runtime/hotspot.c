@@ -548,6 +548,7 @@ const struct runtime_type runtime_hotspot = {
 	.lock_owner = hotspot_lock_owner,
 	.lock_thread = hotspot_lock_thread,
 	.lock_park_class = hotspot_park_class,
+	.spans = hotspot_spans,
 	.lock_kind = FILM_LOCK_MONITOR,
 	.lock_sure = FILM_HOLDER_OWNER,
 };

@@ -132,7 +132,55 @@
 	X(WRAPPER_ANCHOR, "JavaCallWrapper", "_anchor")                   \
 	X(ANCHOR_SP, "JavaFrameAnchor", "_last_Java_sp")                  \
 	X(ANCHOR_PC, "JavaFrameAnchor", "_last_Java_pc")                  \
-	X(ANCHOR_FP, "JavaFrameAnchor", "_last_Java_fp")
+	X(ANCHOR_FP, "JavaFrameAnchor", "_last_Java_fp")                  \
+	X(GC_RESERVED, "CollectedHeap", "_reserved")                      \
+	X(GC_REGION_START, "MemRegion", "_start")                         \
+	X(GC_REGION_WORDS, "MemRegion", "_word_size")                     \
+	X(G1_GRAIN, "HeapRegion", "GrainBytes")                           \
+	X(G1_GRAIN, "G1HeapRegion", "GrainBytes")                         \
+	X(G1_MANAGER, "G1CollectedHeap", "_hrm")                          \
+	X(G1_REGIONS, "HeapRegionManager", "_regions")                    \
+	X(G1_REGIONS, "G1HeapRegionManager", "_regions")                  \
+	X(G1_TABLE, "G1HeapRegionTable", "_base")                         \
+	X(G1_LENGTH, "G1HeapRegionTable", "_length")                      \
+	X(G1_BOTTOM, "HeapRegion", "_bottom")                             \
+	X(G1_BOTTOM, "G1HeapRegion", "_bottom")                           \
+	X(G1_TOP, "HeapRegion", "_top")                                   \
+	X(G1_TOP, "G1HeapRegion", "_top")                                 \
+	X(G1_END, "HeapRegion", "_end")                                   \
+	X(G1_END, "G1HeapRegion", "_end")                                 \
+	X(PARALLEL_YOUNG, "ParallelScavengeHeap", "_young_gen")           \
+	X(PARALLEL_OLD, "ParallelScavengeHeap", "_old_gen")               \
+	X(PARALLEL_EDEN, "PSYoungGen", "_eden_space")                     \
+	X(PARALLEL_FROM, "PSYoungGen", "_from_space")                     \
+	X(PARALLEL_TO, "PSYoungGen", "_to_space")                         \
+	X(PARALLEL_OBJECTS, "PSOldGen", "_object_space")                  \
+	X(MUTABLE_BOTTOM, "MutableSpace", "_bottom")                      \
+	X(MUTABLE_TOP, "MutableSpace", "_top")                            \
+	X(MUTABLE_END, "MutableSpace", "_end")                            \
+	X(SERIAL_YOUNG, "GenCollectedHeap", "_young_gen")                 \
+	X(SERIAL_YOUNG, "SerialHeap", "_young_gen")                       \
+	X(SERIAL_OLD, "GenCollectedHeap", "_old_gen")                     \
+	X(SERIAL_OLD, "SerialHeap", "_old_gen")                           \
+	X(SERIAL_EDEN, "DefNewGeneration", "_eden_space")                 \
+	X(SERIAL_FROM, "DefNewGeneration", "_from_space")                 \
+	X(SERIAL_TO, "DefNewGeneration", "_to_space")                     \
+	X(SERIAL_OBJECTS, "TenuredGeneration", "_the_space")              \
+	X(CONTIGUOUS_BOTTOM, "Space", "_bottom")                          \
+	X(CONTIGUOUS_BOTTOM, "ContiguousSpace", "_bottom")                \
+	X(CONTIGUOUS_TOP, "ContiguousSpace", "_top")                      \
+	X(CONTIGUOUS_END, "Space", "_end")                                \
+	X(CONTIGUOUS_END, "ContiguousSpace", "_end")                      \
+	X(BARRIERS, "BarrierSet", "_barrier_set")                         \
+	X(CARDS, "CardTableBarrierSet", "_card_table")                    \
+	X(CARDS_HEAP, "CardTable", "_whole_heap")                         \
+	X(CARDS_MAP, "CardTable", "_byte_map")                            \
+	X(CARDS_BYTES, "CardTable", "_byte_map_size")                     \
+	X(LOADERS, "ClassLoaderDataGraph", "_head")                       \
+	X(LOADER_NEXT, "ClassLoaderData", "_next")                        \
+	X(LOADER_CLASSES, "ClassLoaderData", "_klasses")                  \
+	X(CLASS_NEXT, "Klass", "_next_link")                              \
+	X(CLASS_LOADER, "Klass", "_class_loader_data")
 
 /* Sizes of types and constants, in the same table. */
 #define HOTSPOT_SIZES(X)                    \
@@ -247,6 +295,45 @@ enum hotspot_fact {
 	HOTSPOT_ANCHOR_SP,
 	HOTSPOT_ANCHOR_PC,
 	HOTSPOT_ANCHOR_FP,
+	HOTSPOT_GC_RESERVED,
+	HOTSPOT_GC_REGION_START,
+	HOTSPOT_GC_REGION_WORDS,
+	HOTSPOT_G1_GRAIN,
+	HOTSPOT_G1_MANAGER,
+	HOTSPOT_G1_REGIONS,
+	HOTSPOT_G1_TABLE,
+	HOTSPOT_G1_LENGTH,
+	HOTSPOT_G1_BOTTOM,
+	HOTSPOT_G1_TOP,
+	HOTSPOT_G1_END,
+	HOTSPOT_PARALLEL_YOUNG,
+	HOTSPOT_PARALLEL_OLD,
+	HOTSPOT_PARALLEL_EDEN,
+	HOTSPOT_PARALLEL_FROM,
+	HOTSPOT_PARALLEL_TO,
+	HOTSPOT_PARALLEL_OBJECTS,
+	HOTSPOT_MUTABLE_BOTTOM,
+	HOTSPOT_MUTABLE_TOP,
+	HOTSPOT_MUTABLE_END,
+	HOTSPOT_SERIAL_YOUNG,
+	HOTSPOT_SERIAL_OLD,
+	HOTSPOT_SERIAL_EDEN,
+	HOTSPOT_SERIAL_FROM,
+	HOTSPOT_SERIAL_TO,
+	HOTSPOT_SERIAL_OBJECTS,
+	HOTSPOT_CONTIGUOUS_BOTTOM,
+	HOTSPOT_CONTIGUOUS_TOP,
+	HOTSPOT_CONTIGUOUS_END,
+	HOTSPOT_BARRIERS,
+	HOTSPOT_CARDS,
+	HOTSPOT_CARDS_HEAP,
+	HOTSPOT_CARDS_MAP,
+	HOTSPOT_CARDS_BYTES,
+	HOTSPOT_LOADERS,
+	HOTSPOT_LOADER_NEXT,
+	HOTSPOT_LOADER_CLASSES,
+	HOTSPOT_CLASS_NEXT,
+	HOTSPOT_CLASS_LOADER,
 	HOTSPOT_SIZE_HEAP_BLOCK,
 	HOTSPOT_SIZE_CONST_METHOD,
 	HOTSPOT_SIZE_POOL,
@@ -343,6 +430,9 @@ int hotspot_name(const struct runtime_at *at, const struct hotspot *jvm, const u
 /* Adds the method at `method`, at bytecode index bci (negative: not known). */
 int hotspot_name_method(const struct runtime_at *at, const struct hotspot *jvm, uint64_t method,
 			int bci, struct runtime_names *names);
+
+/* The spans of struct runtime_type. */
+void hotspot_spans(const struct runtime_at *at, const void *state, struct runtime_spans *spans);
 
 /* Reads a number of size bytes (1, 2, 4 or 8). */
 int hotspot_read_number(const struct runtime_at *at, uint64_t address, unsigned int size,

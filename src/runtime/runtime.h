@@ -8,6 +8,7 @@
 
 #include "base/budget.h"
 #include "base/fail.h"
+#include "base/vec.h"
 #include "bpf/lock_abi.h"
 #include "bpf/unwind_abi.h"
 #include "film/film.h"
@@ -69,6 +70,29 @@ struct runtime_names {
 	} at[RUNTIME_NAMES_MAX]; /* innermost first; the others are what it was inlined into */
 	size_t used;
 	char text[4 * RUNTIME_TEXT_MAX];
+};
+
+/* What a runtime has memory for. */
+enum runtime_use {
+	RUNTIME_USE_OBJECTS, /* its heap, from where objects are to where they end */
+	RUNTIME_USE_FREE,    /* its heap, where there are none */
+	RUNTIME_USE_HEAP,    /* its heap: which of the two is not known */
+	RUNTIME_USE_CODE,    /* code that it has made */
+	RUNTIME_USE_CLASSES, /* what it knows of the program's classes */
+	RUNTIME_USE_CARDS,   /* what its garbage collector knows of references in the heap */
+	RUNTIME_USES
+};
+
+/* Addresses that a runtime uses for one thing; not all of them need be mapped, or in RAM. */
+struct runtime_span {
+	uint64_t start, end;
+	enum runtime_use use;
+};
+
+/* In the order in which they were found; they may overlap. To be freed with vec_free(). */
+struct runtime_spans {
+	vec(struct runtime_span) all;
+	bool is_cut; /* some are missing: there are too many, or no memory */
 };
 
 struct runtime_type {
@@ -155,6 +179,8 @@ struct runtime_type {
 	bool (*lock_thread)(const struct runtime_at *at, const void *state, uint64_t thread);
 	/* Whether objects of that class (struct lock_evidence) are locks. null: no objects are. */
 	bool (*lock_park_class)(const struct runtime_at *at, const void *state, uint64_t klass);
+	/* Appends what it uses memory for, as far as it can be read. null: nothing is known. */
+	void (*spans)(const struct runtime_at *at, const void *state, struct runtime_spans *spans);
 	unsigned int lock_kind; /* enum film_lock_kind */
 	unsigned int lock_sure; /* enum film_lock_holder: how sure an owner is */
 };

@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,19 @@ large = bytearray(30 << 20)
 print(sum(sys.getsizeof(row) for row in rows) + 64 * len(rows), flush=True)
 sys.stdin.read()
 """
+JAVA = """
+public class Held {
+    static Object[] held = new Object[60];
+    public static void main(String[] words) throws Exception {
+        for (int i = 0; i < held.length; i++) held[i] = new byte[1 << 20];
+        System.out.println("ready");
+        System.in.read();
+    }
+}
+"""
+# A collector, and what its heap holds at least, of 60 MiB. Those of others, which lie in one range, are not divided.
+COLLECTORS = [("G1", "[heap: objects, garbage as well]"), ("Serial", "[heap: objects, garbage as well]"),
+              ("Parallel", "[heap: objects, garbage as well]"), ("Shenandoah", "[heap: objects or free]")]
 
 
 @contextlib.contextmanager
@@ -102,6 +116,25 @@ def test_objects_of_python(lab):
     # the dicts and their texts; Python itself has some MB
     assert objects <= sum_of(film, "[Python objects]", "[in use]") <= objects + 20 * MIB, film.explain()
     assert sum_of(film, "[in use, with a mapping of its own]") >= 30 * MIB, film.explain()
+
+
+@pytest.mark.parametrize("java", ["java-17-openjdk-amd64", "temurin-25-jdk-amd64"])
+@pytest.mark.parametrize("collector, words", COLLECTORS)
+def test_heap_of_java(lab, java, collector, words):
+    home = f"/usr/lib/jvm/{java}/bin"
+    if not shutil.which(f"{home}/java"):
+        pytest.skip(f"there is no {java}")
+    (lab.folder / "Held.java").write_text(JAVA)
+    with held(f"{home}/java", f"-XX:+Use{collector}GC", "-Xmx200m", lab.folder / "Held.java") as process:
+        assert process.stdout.readline() == "ready\n", f"{collector} does not run"
+        film = lab.record("-e", "rss", "-p", process.pid, "-d", 2)
+        whole = rollup(process.pid)
+    assert sum_of(film, "[not explained]") < 0.05 * whole, film.explain()
+    assert sum_of(film, "[Java]", words) >= 60 * MIB, film.explain()
+    # the compiler was run as well
+    assert sum_of(film, "[Java]", "[classes]") > MIB, film.explain()
+    assert sum_of(film, "[Java]", "[compiled code]") > MIB, film.explain()
+    assert sum(value for _, value in film.folded("-e", "rss")) == pytest.approx(whole, rel=0.03), film.explain()
 
 
 def test_it_is_a_level(lab):
