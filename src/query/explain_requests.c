@@ -191,3 +191,31 @@ uint64_t explain_queued_until(const struct explain_requests *requests,
 	}
 	return until;
 }
+
+struct explain_at_once explain_at_once(const struct explain_requests *requests,
+				       const struct request *request)
+{
+	uint32_t thread = request_answerer(request);
+	uint64_t start = request_start(request), end = request->row.end;
+	struct explain_at_once others = {0};
+
+	if (thread != request->row.thread)
+		return others;
+	for (size_t at = first_behind(requests, thread, start); at < requests->served.count; at++) {
+		const struct explain_served *served = &requests->served.at[at];
+		uint64_t from, to;
+
+		if (served->answerer != thread)
+			break;
+		if (served->number == request->row.number || served->start >= end)
+			continue;
+		from = served->start > start ? served->start : start;
+		to = served->end < end ? served->end : end;
+		others.count++;
+		if (to - from > others.longest) {
+			others.longest = to - from;
+			others.endpoint = served->endpoint;
+		}
+	}
+	return others;
+}

@@ -63,4 +63,16 @@ static inline uint32_t request_answerer(const struct request *request)
 uint64_t explain_queued_until(const struct explain_requests *requests,
 			      const struct request *request, uint64_t *others);
 
+/*
+ * The other requests that the thread which received a request and answered it, as an event loop
+ * does, had at the same time: some of what it did may have been for them.
+ */
+struct explain_at_once {
+	uint64_t count;
+	uint64_t longest;  /* ns, for which the one that was there longest was */
+	uint32_t endpoint; /* of that one */
+};
+struct explain_at_once explain_at_once(const struct explain_requests *requests,
+				       const struct request *request);
+
 #endif

@@ -104,6 +104,23 @@ uint32_t explain_stack_own(struct explain_stacks *stacks, uint32_t stack)
 	return stacks->own[stack] - 1;
 }
 
+const char *explain_stack_image(const struct explain_stacks *stacks, uint32_t stack)
+{
+	const struct film *film = stacks->film;
+
+	return film->images[film->frames[stacks->paths[stack].frame].image].path;
+}
+
+const char *explain_stack_library(const struct explain_stacks *stacks, uint32_t stack)
+{
+	const struct film_frame *frame = &stacks->film->frames[stacks->paths[stack].frame];
+	const char *name = name_of_image(explain_stack_image(stacks, stack));
+
+	/* a frame without a function is named by its file */
+	return frame->kind == FILM_FRAME_NATIVE && frame->function && strstr(name, ".so") ? name
+											  : NULL;
+}
+
 const char *explain_stack_name(const struct explain_stacks *stacks, uint32_t stack, char *to,
 			       size_t size)
 {

@@ -31,4 +31,9 @@ uint32_t explain_stack_own(struct explain_stacks *stacks, uint32_t stack);
 const char *explain_stack_name(const struct explain_stacks *stacks, uint32_t stack, char *to,
 			       size_t size);
 
+/* The file of that frame, as in the film; "" where it has none. */
+const char *explain_stack_image(const struct explain_stacks *stacks, uint32_t stack);
+/* The name of the shared library that the frame's function is of; null: of none. The film's. */
+const char *explain_stack_library(const struct explain_stacks *stacks, uint32_t stack);
+
 #endif

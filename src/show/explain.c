@@ -110,6 +110,33 @@ static void put_advice(const struct teller *t)
 			*advice.more_threads == 'n' ? " not" : "", advice.why);
 }
 
+/* Of a thread that had other requests at the same time, as an event loop has. */
+static int put_at_once(const struct teller *t)
+{
+	const struct film *film = t->e->film;
+	struct explain_at_once others = {0};
+	struct buf words = {0};
+	char longest[32];
+	const char *name;
+	int err;
+
+	if (t->x->request)
+		others = explain_at_once(&t->e->requests, t->x->request);
+	if (!others.count)
+		return 0;
+	name = film->functions[film->frames[others.endpoint].function].name;
+	words_value(longest, sizeof(longest), "ns", others.longest);
+	buf_printf(&words,
+		   "Its thread had %llu other request%s at the same time, longest %s, for %s: some "
+		   "of this may be work for %s.",
+		   (unsigned long long)others.count, others.count == 1 ? "" : "s",
+		   *name ? name : NAME_UNKNOWN, longest, others.count == 1 ? "it" : "them");
+	err = put_words(t->out, &words);
+	fputc('\n', t->out);
+	buf_free(&words);
+	return err;
+}
+
 /* What most of a difference is, in a sentence: kinds of parts as explain_kind() calls them. */
 static void put_kind(struct buf *words, const char *kind)
 {
@@ -199,6 +226,8 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 			(unsigned long long)x->too_deep, CRITICAL_DEPTH_MAX);
 	if (!err && x->first)
 		put_advice(&t);
+	if (!err)
+		err = put_at_once(&t);
 	if (!err)
 		err = put_difference(&t);
 	return err;

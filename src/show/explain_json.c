@@ -82,6 +82,8 @@ static void put_functions(struct writer *w, const struct explain_part *part)
 		json_text(&w->j, "name",
 			  explain_stack_name(&w->e->stacks, part->functions[i].stack, name,
 					     sizeof(name)));
+		json_text(&w->j, "image",
+			  explain_stack_image(&w->e->stacks, part->functions[i].stack));
 		json_u64(&w->j, "samples", part->functions[i].samples);
 		json_close(&w->j, '}');
 	}
@@ -163,6 +165,23 @@ static void put_difference(struct writer *w, uint32_t endpoint)
 	json_close(&w->j, '}');
 }
 
+/* What its thread had beside it; null: nothing, or the thread had it from another one. */
+static void put_at_once(struct writer *w, const struct request *request)
+{
+	const struct film *film = w->e->film;
+	struct explain_at_once others = explain_at_once(&w->e->requests, request);
+
+	if (!others.count) {
+		json_null(&w->j, "at_once");
+		return;
+	}
+	json_open(&w->j, "at_once", '{');
+	json_u64(&w->j, "requests", others.count);
+	json_u64(&w->j, "longest", others.longest);
+	json_text(&w->j, "endpoint", film->functions[film->frames[others.endpoint].function].name);
+	json_close(&w->j, '}');
+}
+
 static void put_request(struct writer *w)
 {
 	const struct request *request = w->x->request;
@@ -180,6 +199,7 @@ static void put_request(struct writer *w)
 	json_text(&w->j, "role", request_role_name(request));
 	json_u64(&w->j, "status", request->row.status);
 	put_difference(w, w->x->is_compared ? request->row.endpoint : 0);
+	put_at_once(w, request);
 	put_thread(w, "received_by", request->row.thread);
 }
 

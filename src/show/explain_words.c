@@ -224,6 +224,7 @@ static void put_ns(struct buf *words, uint64_t ns)
 /* ", 14 ms of it in parse_order": a part of the time in proportion to the samples. */
 static void function_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
+	const char *library;
 	char name[256];
 
 	for (size_t i = 0; i < EXPLAIN_NAMED && part->functions[i].samples; i++) {
@@ -236,6 +237,9 @@ static void function_words(struct explainer *e, const struct explain_part *part,
 		       (uint64_t)((__int128)part->duration * function->samples / part->samples));
 		explain_stack_name(&e->stacks, function->stack, name, sizeof(name));
 		buf_printf(words, " in %s", *name ? name : NAME_UNKNOWN);
+		library = explain_stack_library(&e->stacks, function->stack);
+		if (library)
+			buf_printf(words, " (%.64s)", library);
 	}
 }
 

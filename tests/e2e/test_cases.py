@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""More cases of doc/cases.md: real servers with a planted cause, which stackcam explain names first."""
+
+import contextlib
+import glob
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness import PATIENCE, free_port, needs_root, running, wait_until
+from test_explain import EVENTS, ask, explained, film_has, listening_port, of_work, share
+
+pytestmark = needs_root
+
+HERE = Path(__file__).resolve().parent
+CLIENT = HERE / "requests_client.py"
+REQUESTS = ("-e", EVENTS[1] + ",requests")
+
+
+def first_work(request):
+    """The first part, but for that the tests beside had the CPUs."""
+    return next(part for part in request["parts"] if part["kind"] != "ready")
+
+
+@contextlib.contextmanager
+def filming(lab, *options):
+    """A film that is being recorded, and complete after the block."""
+    with lab.recording(*options) as (recorder, film):
+        assert wait_until(film.path.exists)
+        yield film
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0
+
+
+@pytest.fixture(scope="module")
+def tomcat(tmp_path_factory):
+    jars = glob.glob("/usr/share/java/tomcat10-*.jar")
+    if not shutil.which("javac") or not jars:
+        pytest.skip("Tomcat 10 or a Java compiler is missing")
+    folder = tmp_path_factory.mktemp("tomcat")
+    path = ":".join([*jars, str(folder)])
+    subprocess.run(["javac", "-nowarn", "-cp", path, "-d", folder, HERE.parent / "programs" / "Tomcat10.java"], check=True,
+                   timeout=PATIENCE, stderr=subprocess.DEVNULL)
+    return ["java", "-XX:+UseSerialGC", "-Xmx256m", "-cp", path, "Tomcat10", folder]
+
+
+def test_a_request_through_tomcat_that_waits_for_a_monitor(lab, tomcat):
+    port = free_port()
+    with running(*tomcat, port) as server:
+        for _ in range(20):
+            ask(port, "/warm", "")
+        with filming(lab, *REQUESTS, "-p", server.pid) as film:
+            def both():
+                report = threading.Thread(target=ask, args=(port, "/report", "report-1"))
+                report.start()
+                ask(port, "/order/1", "order-1")
+                report.join()
+                return film_has(lab, film, "/order/1", 100_000_000)
+            assert wait_until(both)
+    request = explained(lab, film, "--endpoint", "GET /order/*")[0]
+    cause = first_work(request)
+    assert request["comm"].startswith("orders-") and request["duration"] > 100_000_000
+    assert cause["kind"] == "lock" and cause["object"].startswith("Java monitor 0x"), request["parts"]
+    assert cause["holder"]["comm"].startswith("orders-") and of_work(cause, request) > 0.5, cause
+    assert "Tomcat10.takeOrder" in cause["words"] and "Tomcat10.writeReport" in cause["parts"][0]["stack"], cause
+
+
+def test_requests_through_tomcat_are_each_attributed(lab, tomcat):
+    """400 connections, 1,200 requests with marks: none is missing, none has another one's answer or thread."""
+    port = free_port()
+    with running(*tomcat, port) as server:
+        film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, 400, 3)
+    done = lab.run("report", "--format", "requests-json", "-p", server.pid, film.path)
+    served = [r for r in json.loads(done.stdout)["requests"] if r["role"] == "served"]
+    assert len(served) == len({r["id"] for r in served}) == 1200
+    assert all(r["path"] == "/" + r["id"] and r["status"] == 200 and not r["open"] for r in served)
+    assert {r["thread"].rstrip("0123456789") for r in served} == {"orders-"}
+
+
+NODE = """
+const server = require("http").createServer((request, response) => {
+    function buildReport() { for (const end = Date.now() + 300; Date.now() < end;); }
+    if (request.url.startsWith("/report"))
+        buildReport();
+    if (request.url.startsWith("/order"))
+        setTimeout(() => response.end("ok"), 10);
+    else
+        response.end("ok");
+}).listen(0, "127.0.0.1", () => console.log("ready"));
+"""
+
+
+def test_an_event_loop_that_is_blocked(lab, tmp_path):
+    """An order waits 10 ms for a timer, during which another request keeps the loop's thread busy."""
+    node = shutil.which("node") or pytest.skip("Node.js is missing")
+    script = tmp_path / "loop.js"
+    script.write_text(NODE)
+    with running(node, "--perf-basic-prof", "--interpreted-frames-native-stack", script, cwd=tmp_path) as server:
+        port = listening_port(server.pid)
+        ask(port, "/warm", "")
+        with filming(lab, *REQUESTS, "-p", server.pid, "-F", "499") as film:
+            def both():
+                order = threading.Thread(target=ask, args=(port, "/order/1", "order-1"))
+                order.start()
+                ask(port, "/report", "report-1")
+                order.join()
+                return film_has(lab, film, "/order/1", 200_000_000)
+            assert wait_until(both)
+    request = explained(lab, film, "--endpoint", "GET /order/*")[0]
+    cause = first_work(request)
+    assert request["duration"] > 200_000_000 and cause["kind"] == "on-cpu", request["parts"]
+    assert "buildReport" in cause["functions"][0]["name"] and of_work(cause, request) > 0.5, cause
+    # whose work that was
+    assert request["at_once"]["requests"] == 1 and request["at_once"]["endpoint"] == "GET /report", request["at_once"]
+    assert request["at_once"]["longest"] > 200_000_000
+    text = lab.run("explain", "--endpoint", "GET /order/*", film.path).stdout
+    assert "Its thread had 1 other request at the same time, longest GET /report, for " in text, text
+
+
+LIBRARY = """
+#include <stddef.h>
+/* The length is asked for anew at each character: its time grows with the square of the text. */
+__attribute__((noinline)) static size_t length(const volatile char *text)
+{
+	size_t n = 0;
+
+	while (text[n])
+		n++;
+	return n;
+}
+__attribute__((noinline)) unsigned codec_normalize(const char *text)
+{
+	unsigned sum = 0;
+
+	for (size_t i = 0; i < length(text); i++)
+		sum = sum * 31 + (unsigned char)text[i];
+	return sum;
+}
+"""
+
+USES_LIBRARY = """
+import ctypes, http.server, sys
+codec = ctypes.CDLL(sys.argv[1])
+
+def import_order(size):
+    return codec.codec_normalize(b"a" * size)
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        import_order(int(self.path.split("/")[-1]))
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *arguments):
+        pass
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+
+def test_a_bug_in_a_library_below_the_code(lab, tmp_path):
+    """One order of many is large, and a spike: the time is in the library, not in the code that calls it."""
+    (tmp_path / "codec.c").write_text(LIBRARY)
+    (tmp_path / "server.py").write_text(USES_LIBRARY)
+    library = tmp_path / "libcodec.so"
+    subprocess.run(["gcc", "-O1", "-g", "-shared", "-fPIC", "-o", library, tmp_path / "codec.c"], check=True)
+    with running(sys.executable, tmp_path / "server.py", library) as server:
+        port = listening_port(server.pid)
+        with filming(lab, *REQUESTS, "-p", server.pid, "-F", "499") as film:
+            for number in range(30):
+                ask(port, f"/order/{number}", "")
+            assert wait_until(lambda: ask(port, "/order/30000", "large") and film_has(lab, film, "/order/30000"))
+    request = explained(lab, film)[0]
+    cause = first_work(request)
+    assert request["path"] == "/order/30000" and cause["kind"] == "on-cpu" and of_work(cause, request) > 0.8, request
+    first = cause["functions"][0]
+    assert first["name"] in ("length", "codec_normalize") and first["image"].endswith("libcodec.so"), cause
+    assert "(libcodec.so)" in cause["words"], cause["words"]
+    # below the code of the program that called it
+    table = lab.run("report", "-e", "on-cpu", "--request", "large", "--focus", "import_order", film.path).stdout
+    assert "libcodec.so" in table and "import_order" in table, table
