@@ -13,6 +13,7 @@
 #include "process/resident.h"
 #include "process/smaps.h"
 #include "runtime/glibc_heap.h"
+#include "runtime/jemalloc_heap.h"
 #include "runtime/python_pools.h"
 
 /* The most names of one reading; what else there is has one name. */
@@ -39,6 +40,10 @@ static const struct {
 	[RSS_HEAP_LARGE] = {"[malloc]", "[in use, with a mapping of its own]"},
 	[RSS_HEAP_FREE] = {"[malloc]", "[free, kept by the allocator]"},
 	[RSS_HEAP_UNREAD] = {"[malloc]", "[in use or free: not read]"},
+	[RSS_JEMALLOC_IN_USE] = {"[jemalloc]", "[in use, or kept by threads]"},
+	[RSS_JEMALLOC_FREE] = {"[jemalloc]", "[free, kept by the allocator]"},
+	[RSS_JEMALLOC_UNREAD] = {"[jemalloc]", "[in use or free: not read]"},
+	[RSS_JEMALLOC_OWN] = {"[jemalloc]", "[the allocator's own]"},
 	[RSS_PYTHON_IN_USE] = {"[Python objects]", "[in use]"},
 	[RSS_PYTHON_FREE] = {"[Python objects]", "[free, kept by the allocator]"},
 	[RSS_GO_HEAP] = {"[Go]", "[heap]"},
@@ -80,8 +85,11 @@ struct reading {
 	struct rss_parts *parts;
 	struct resident memory;
 	vec(struct smaps_mapping) mappings; /* their paths are their own */
-	struct runtime_spans spans;	    /* in order of their addresses */
-	size_t span;			    /* those before end below what comes */
+	struct jemalloc_heap jemalloc;
+	struct jemalloc_extent extent; /* that goes on behind the mapping */
+	uint64_t extent_at;
+	struct runtime_spans spans; /* in order of their addresses */
+	size_t span;		    /* those before end below what comes */
 	uint64_t walked;
 	bool has_go_heap, has_libc, no_memory;
 };
@@ -223,6 +231,112 @@ static void add_pool(struct reading *r, uint64_t at, uint64_t size, uint64_t in_
 	add(r, RSS_PYTHON_FREE, NULL, there - in_use);
 }
 
+/* -- heaps of jemalloc ------------------------------------------------------------------------- */
+
+/* The least of a mapping whose first page is looked for in the tree, and the most of them. */
+#define SAMPLE_MIN  (64u << 10)
+#define SAMPLES_MAX 16u
+
+static bool is_plain(const struct smaps_mapping *mapping)
+{
+	return !*mapping->at.path && mapping->at.writable && !mapping->at.shared;
+}
+
+static bool is_data(const struct smaps_mapping *mapping)
+{
+	return *mapping->at.path == '/' && mapping->at.writable && !mapping->at.shared;
+}
+
+/* What is behind the data of a file begins with its .bss. */
+static const char *bss_of(const struct smaps_mapping *mapping, const struct smaps_mapping *below)
+{
+	return below && below->at.end == mapping->at.start && is_data(below) ? below->at.path
+									     : NULL;
+}
+
+static bool is_in_plain(void *context, uint64_t at, uint64_t bytes)
+{
+	const struct reading *r = context;
+	size_t low = 0, high = r->mappings.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->mappings.at[middle].at.end <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < r->mappings.count && r->mappings.at[low].at.start <= at &&
+	       r->mappings.at[low].at.end - at >= bytes && is_plain(&r->mappings.at[low]);
+}
+
+/* The tree is in the .bss of a file, whose first bytes are in the last page of its data. */
+static void find_jemalloc(struct reading *r)
+{
+	const struct smaps_mapping *below = NULL;
+	uint64_t samples[SAMPLES_MAX];
+	struct jemalloc_search search = {
+		.samples = samples, .may_be_own = is_in_plain, .context = r};
+
+	vec_foreach (&r->mappings, mapping)
+		if (is_plain(mapping) && mapping->rss >= SAMPLE_MIN && search.count < SAMPLES_MAX)
+			samples[search.count++] = mapping->at.start;
+	if (!search.count)
+		return;
+	vec_foreach (&r->mappings, mapping) {
+		if (is_plain(mapping) && bss_of(mapping, below)) {
+			search.from = mapping->at.start - RESIDENT_PAGE;
+			search.to = mapping->at.end;
+			if (jemalloc_heap_find(&r->memory, &search, &r->jemalloc))
+				return;
+		}
+		below = mapping;
+	}
+}
+
+/* Where an extent ends, or the mapping before that: then the rest of it is in r->extent. */
+static uint64_t add_extent(struct reading *r, uint64_t at, uint64_t end)
+{
+	const struct jemalloc_extent *extent = &r->extent;
+	uint64_t bytes = extent->bytes < end - at ? extent->bytes : end - at,
+		 there = resident_bytes(&r->memory, at, at + bytes), in_use;
+
+	in_use =
+		extent->in_use < extent->bytes
+			? (uint64_t)((double)extent->in_use * (double)bytes / (double)extent->bytes)
+			: bytes;
+	in_use = in_use < there ? in_use : there;
+	if (extent->is_read) {
+		add(r, RSS_JEMALLOC_IN_USE, NULL, in_use);
+		add(r, RSS_JEMALLOC_FREE, NULL, there - in_use);
+	} else {
+		add(r, RSS_JEMALLOC_UNREAD, NULL, there);
+	}
+	r->extent.bytes -= bytes;
+	r->extent.in_use = extent->in_use > in_use ? extent->in_use - in_use : 0;
+	r->extent_at = at + bytes;
+	return at + bytes;
+}
+
+/* What jemalloc has at a page. Returns where that ends; at: it has nothing. */
+static uint64_t add_jemalloc(struct reading *r, uint64_t at, uint64_t end)
+{
+	uint64_t size;
+
+	if (!r->jemalloc.root)
+		return at;
+	if ((r->extent.bytes && r->extent_at == at) ||
+	    jemalloc_heap_extent(&r->memory, &r->jemalloc, at, end, &r->extent))
+		return add_extent(r, at, end);
+	size = jemalloc_heap_own(&r->memory, at);
+	size = size < end - at ? size : end - at;
+	add(r, RSS_JEMALLOC_OWN, NULL, resident_bytes(&r->memory, at, at + size));
+	return at + size;
+}
+
+/* -- pages ------------------------------------------------------------------------------------- */
+
 /*
  * Looks at each page: does something begin here? Up to the first thing that does, pages are the
  * .bss of a file, if there is one.
@@ -233,8 +347,13 @@ static void add_pages(struct reading *r, uint64_t at, uint64_t end, const char *
 
 	resident_forget(&r->memory, end);
 	while (at < end) {
-		uint64_t size, in_use;
+		uint64_t size, in_use, next = add_jemalloc(r, at, end);
 
+		if (next > at) {
+			at = next;
+			bss = NULL;
+			continue;
+		}
 		if (!resident_has(&r->memory, at)) {
 			at += RESIDENT_PAGE;
 			continue;
@@ -275,15 +394,6 @@ static bool is_stack(struct reading *r, const struct smaps_mapping *mapping,
 		    resident_word(&r->memory, at + 16, &again) && again == at)
 			return true;
 	return false;
-}
-
-/* What is behind the data of a file begins with its .bss. */
-static const char *bss_of(const struct smaps_mapping *mapping, const struct smaps_mapping *below)
-{
-	return below && below->at.end == mapping->at.start && *below->at.path == '/' &&
-			       below->at.writable && !below->at.shared
-		       ? below->at.path
-		       : NULL;
 }
 
 static uint64_t sum_of(const struct rss_parts *parts)
@@ -453,11 +563,13 @@ int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts)
 	if (!err || err == -EFBIG) {
 		err = 0;
 		read_spans(&r, uses);
+		find_jemalloc(&r);
 		vec_foreach (&r.mappings, mapping) {
 			add_mapping(&r, mapping, below);
 			below = mapping;
 		}
 		parts->total = sum_of(parts);
+		parts->too_large += r.jemalloc.looks > JEMALLOC_LOOKS_MAX;
 	}
 	resident_close(&r.memory);
 	vec_foreach (&r.mappings, mapping)

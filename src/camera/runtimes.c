@@ -480,6 +480,24 @@ bool runtimes_park_class(const struct process_runtimes *of, const struct process
 	return false;
 }
 
+static bool is_file_of_spans(const struct image *image)
+{
+	const char *name = image && image->path ? strrchr(image->path, '/') : NULL;
+
+	for (size_t i = 0; name && runtime_types[i]; i++)
+		if (runtime_types[i]->spans_file && !strcmp(name + 1, runtime_types[i]->spans_file))
+			return true;
+	return false;
+}
+
+bool runtimes_may_have_spans(const struct process *process)
+{
+	for (size_t i = 0; i < process->mapping_count; i++)
+		if (is_file_of_spans(process->mappings[i].image))
+			return true;
+	return false;
+}
+
 void runtimes_spans(const struct process_runtimes *of, const struct process *process,
 		    const struct runtime_memory *memory, struct runtime_spans *spans)
 {

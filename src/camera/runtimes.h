@@ -99,6 +99,9 @@ uint32_t runtimes_lock_owner(const struct process_runtimes *of, const struct pro
 bool runtimes_park_class(const struct process_runtimes *of, const struct process *process,
 			 uint64_t klass);
 
+/* Whether the process maps a file that runtimes_spans() would know something of. */
+bool runtimes_may_have_spans(const struct process *process);
+
 /* Appends what the runtimes of the process use memory for (runtime.h), which is read by memory. */
 void runtimes_spans(const struct process_runtimes *of, const struct process *process,
 		    const struct runtime_memory *memory, struct runtime_spans *spans);

@@ -418,7 +418,8 @@ void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memo
 		   struct runtime_spans *spans)
 {
 	struct process *process = targets_find(samples->targets, pid);
-	struct filmed_process *filmed = process ? samples_filmed(process) : NULL;
+	struct filmed_process *filmed =
+		process && runtimes_may_have_spans(process) ? samples_filmed(process) : NULL;
 
 	if (!filmed)
 		return;

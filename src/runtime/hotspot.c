@@ -549,6 +549,7 @@ const struct runtime_type runtime_hotspot = {
 	.lock_thread = hotspot_lock_thread,
 	.lock_park_class = hotspot_park_class,
 	.spans = hotspot_spans,
+	.spans_file = "libjvm.so",
 	.lock_kind = FILM_LOCK_MONITOR,
 	.lock_sure = FILM_HOLDER_OWNER,
 };

@@ -181,6 +181,11 @@ struct runtime_type {
 	bool (*lock_park_class)(const struct runtime_at *at, const void *state, uint64_t klass);
 	/* Appends what it uses memory for, as far as it can be read. null: nothing is known. */
 	void (*spans)(const struct runtime_at *at, const void *state, struct runtime_spans *spans);
+	/*
+	 * The file's name of the image that spans() is of: to look at all images of a machine just
+	 * for that would take too long.
+	 */
+	const char *spans_file;
 	unsigned int lock_kind; /* enum film_lock_kind */
 	unsigned int lock_sure; /* enum film_lock_holder: how sure an owner is */
 };

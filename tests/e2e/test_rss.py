@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,19 @@ large = bytearray(30 << 20)
 print(sum(sys.getsizeof(row) for row in rows) + 64 * len(rows), flush=True)
 sys.stdin.read()
 """
+JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+# Says what jemalloc itself has handed out, without what threads keep, once half of the objects are freed again.
+ON_JEMALLOC = """
+import ctypes, sys
+held = [bytes([65]) * (100 + number % 900) for number in range(80000)] + [b"x" * ((3 << 20) - 64) for number in range(5)]
+del held[:80000:2]
+mallctl, size, value = ctypes.CDLL(None).mallctl, ctypes.c_size_t(8), ctypes.c_uint64(1)
+mallctl(b"thread.tcache.flush", None, None, None, ctypes.c_size_t(0))
+mallctl(b"epoch", None, None, ctypes.byref(value), size)
+assert mallctl(b"stats.allocated", ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0)) == 0
+print(value.value, flush=True)
+sys.stdin.read()
+"""
 JAVA = """
 public class Held {
     static Object[] held = new Object[60];
@@ -38,9 +52,10 @@ COLLECTORS = [("G1", "[heap: objects, garbage as well]"), ("Serial", "[heap: obj
 
 
 @contextlib.contextmanager
-def held(*words):
+def held(*words, **variables):
     """A program that says what it holds, and ends with its input."""
-    with subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, **variables}) as process:
         try:
             yield process
         finally:
@@ -116,6 +131,19 @@ def test_objects_of_python(lab):
     # the dicts and their texts; Python itself has some MB
     assert objects <= sum_of(film, "[Python objects]", "[in use]") <= objects + 20 * MIB, film.explain()
     assert sum_of(film, "[in use, with a mapping of its own]") >= 30 * MIB, film.explain()
+
+
+def test_heap_of_jemalloc(lab):
+    if not os.path.exists(JEMALLOC):
+        pytest.skip("there is no jemalloc")
+    with held("/usr/bin/python3", "-c", ON_JEMALLOC, LD_PRELOAD=JEMALLOC, PYTHONMALLOC="malloc") as process:
+        allocated = int(process.stdout.readline())
+        film = lab.record("-e", "rss", "-p", process.pid, "-d", 2)
+        whole = rollup(process.pid)
+    assert sum_of(film, "[not explained]") < 0.05 * whole, film.explain()
+    assert sum_of(film, "[jemalloc]", "[in use, or kept by threads]") == pytest.approx(allocated, rel=0.03), film.explain()
+    assert sum_of(film, "[jemalloc]", "[free, kept by the allocator]") > 8 * MIB, film.explain()
+    assert sum(value for _, value in film.folded("-e", "rss")) == pytest.approx(whole, rel=0.02), film.explain()
 
 
 @pytest.mark.parametrize("java", ["java-17-openjdk-amd64", "temurin-25-jdk-amd64"])

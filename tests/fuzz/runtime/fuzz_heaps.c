@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Heaps of malloc() and pools of Python, in memory that is the input. */
+/* Heaps of malloc(), also of jemalloc, and pools of Python, in memory that is the input. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "../check.h"
 #include "runtime/glibc_heap.h"
+#include "runtime/jemalloc_heap.h"
 #include "runtime/python_pools.h"
 
 #define BASE  0x40000000ull
@@ -45,6 +46,35 @@ static int look_at_input(void *context, uint64_t address, size_t count, bool *is
 	return 0;
 }
 
+static bool may_be_own(void *context, uint64_t at, uint64_t bytes)
+{
+	(void)context;
+	(void)at;
+	return bytes > 0;
+}
+
+#define ROOT_BYTES (2u << 20)
+
+/* The tree wherever it may be, and then at the beginning of the input. */
+static void look_for_jemalloc(struct resident *memory, uint64_t end)
+{
+	const uint64_t samples[] = {BASE, BASE + RESIDENT_PAGE};
+	const struct jemalloc_search search = {BASE, BASE + 2 * ROOT_BYTES, samples, 2, may_be_own,
+					       NULL};
+	struct jemalloc_extent extent;
+	struct jemalloc_heap heap;
+
+	if (jemalloc_heap_find(memory, &search, &heap))
+		check(heap.root >= BASE && heap.root < end);
+	else
+		heap.root = BASE;
+	for (uint64_t at = BASE; at < end; at += RESIDENT_PAGE) {
+		if (jemalloc_heap_extent(memory, &heap, at, end, &extent))
+			check(extent.bytes >= RESIDENT_PAGE && extent.in_use <= extent.bytes);
+		jemalloc_heap_own(memory, at);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = {data + 8, size - 8, 0, 0};
@@ -78,6 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bytes = python_pool(&memory, at, &in_use);
 		check(!bytes || (bytes <= 16384 && in_use < bytes));
 	}
+	look_for_jemalloc(&memory, end);
 	free(memory.bytes);
 	return 0;
 }
