@@ -11,6 +11,7 @@
 #include "film/reader.h"
 #include "query/explain_answer.h"
 #include "show/explain.h"
+#include "show/explain_goroutines.h"
 #include "show/last_scene.h"
 #include "show/output.h"
 #include "show/words.h"
@@ -166,6 +167,7 @@ static int put_text(struct explainer *e, const struct explain_answer *answer, FI
 	int err = 0;
 
 	show_last_scenes(e, &answer->scenes, out);
+	show_explain_goroutines(e, &answer->goroutines, out);
 	if (answer->groups.all.count)
 		show_explain_groups(e, &answer->groups, GROUPS_SHOWN, out);
 	for (size_t i = 0; !err && i < answer->count; i++)
@@ -180,8 +182,7 @@ static int write_answer(const struct arguments *a, struct explainer *e, FILE *ou
 	int err = explain_answer_make(&answer, e, &a->filter, &a->wanted, why), written = 0;
 
 	if (!err)
-		written = a->is_json ? show_explanations_json(e, answer.all, answer.count,
-							      &answer.groups, &answer.scenes, out)
+		written = a->is_json ? show_explanations_json(e, &answer, out)
 				     : put_text(e, &answer, out);
 	if (written)
 		err = fail_errno(why, written, NULL, "cannot explain '%s'", a->film);

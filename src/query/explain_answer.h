@@ -3,6 +3,7 @@
 #define QUERY_EXPLAIN_ANSWER_H
 
 #include "query/explain.h"
+#include "query/explain_goroutines.h"
 #include "query/explain_groups.h"
 #include "query/last_scene.h"
 
@@ -10,8 +11,9 @@
 struct explain_answer {
 	struct explain_choice
 		*choices; /* the threads, of which the first are explained; null: requests are */
-	struct last_scenes scenes;    /* of processes that died of a signal */
-	struct explain_groups groups; /* of threads; none where requests are explained */
+	struct last_scenes scenes;	      /* of processes that died of a signal */
+	struct explain_goroutines goroutines; /* whatever is explained */
+	struct explain_groups groups;	      /* of threads; none where requests are explained */
 	struct explanation *all;
 	size_t count;
 };

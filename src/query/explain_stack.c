@@ -44,17 +44,40 @@ static bool is_of_language(const struct film_image *image)
 	       !strstr(path, "-packages/");
 }
 
+static bool is_of_runtime(const char *name)
+{
+	return is_listed(functions, sizeof(functions) / sizeof(functions[0]), name);
+}
+
+/*
+ * The function of a frame that says most: its own one; where that is of a language's library and
+ * was inlined, as Go's sync.(*Mutex).Lock is, the innermost one around it that is not.
+ */
+static uint32_t function_of(const struct film *film, const struct film_frame *frame)
+{
+	uint32_t id = (uint32_t)(frame - film->frames);
+	size_t count = 0;
+	const struct film_inline *outer;
+
+	if (!is_of_runtime(film->functions[frame->function].name))
+		return frame->function;
+	outer = film_inlines_of(film, id, &count);
+	for (size_t i = 0; i < count; i++)
+		if (!is_of_runtime(film->functions[outer[i].function].name))
+			return outer[i].function;
+	return frame->function;
+}
+
 static bool says_much(const struct film *film, const struct film_frame *frame)
 {
 	const struct film_image *image = &film->images[frame->image];
-	const char *name = film->functions[frame->function].name;
+	const char *name = film->functions[function_of(film, frame)].name;
 
 	if (frame->kind == FILM_FRAME_NATIVE &&
 	    is_listed(libraries, sizeof(libraries) / sizeof(libraries[0]),
 		      name_of_image(image->path)))
 		return false;
-	return !is_of_language(image) &&
-	       !is_listed(functions, sizeof(functions) / sizeof(functions[0]), name);
+	return !is_of_language(image) && !is_of_runtime(name);
 }
 
 int explain_stacks_init(struct explain_stacks *stacks, const struct film *film)
@@ -104,6 +127,11 @@ uint32_t explain_stack_own(struct explain_stacks *stacks, uint32_t stack)
 	return stacks->own[stack] - 1;
 }
 
+uint32_t explain_stack_function(const struct explain_stacks *stacks, uint32_t stack)
+{
+	return function_of(stacks->film, &stacks->film->frames[stacks->paths[stack].frame]);
+}
+
 const char *explain_stack_image(const struct explain_stacks *stacks, uint32_t stack)
 {
 	const struct film *film = stacks->film;
@@ -130,7 +158,7 @@ const char *explain_stack_name(const struct explain_stacks *stacks, uint32_t sta
 	if (!stack)
 		snprintf(to, size, "%s", "");
 	else if (frame->function)
-		snprintf(to, size, "%s", film->functions[frame->function].name);
+		snprintf(to, size, "%s", film->functions[function_of(film, frame)].name);
 	else
 		name_of_place(film, frame, to, size);
 	return to;

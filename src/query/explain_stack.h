@@ -27,6 +27,12 @@ void explain_stacks_free(struct explain_stacks *stacks);
  */
 uint32_t explain_stack_own(struct explain_stacks *stacks, uint32_t stack);
 
+/*
+ * The function of the innermost frame of a stack that is not 0: its own one, or, where that is of a
+ * language's library and was inlined, the one around it.
+ */
+uint32_t explain_stack_function(const struct explain_stacks *stacks, uint32_t stack);
+
 /* What the innermost frame of a stack is called. Returns to, "" for stack 0. */
 const char *explain_stack_name(const struct explain_stacks *stacks, uint32_t stack, char *to,
 			       size_t size);

@@ -19,8 +19,7 @@ struct putter {
 static int put(void *context, struct explainer *e, const struct explain_answer *answer)
 {
 	const struct putter *p = context;
-	int err = show_explanations_json(e, answer->all, answer->count, &answer->groups,
-					 &answer->scenes, p->out);
+	int err = show_explanations_json(e, answer, p->out);
 
 	return err ? fail_errno(p->why, err, NULL, "cannot answer") : 0;
 }

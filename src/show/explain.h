@@ -6,8 +6,7 @@
 
 #include "base/buf.h"
 #include "query/explain.h"
-#include "query/explain_groups.h"
-#include "query/last_scene.h"
+#include "query/explain_answer.h"
 
 /* Explanations as sentences and as JSON, harmless. */
 
@@ -60,8 +59,6 @@ const char *explain_kind(const struct explainer *e, const struct explain_part *p
 int show_explanation(struct explainer *e, const struct explanation *x, FILE *out);
 void show_explain_groups(const struct explainer *e, const struct explain_groups *groups,
 			 size_t limit, FILE *out);
-int show_explanations_json(struct explainer *e, const struct explanation *x, size_t count,
-			   const struct explain_groups *groups, const struct last_scenes *scenes,
-			   FILE *out);
+int show_explanations_json(struct explainer *e, const struct explain_answer *answer, FILE *out);
 
 #endif

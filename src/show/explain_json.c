@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "show/explain.h"
+#include "show/explain_goroutines.h"
 #include "show/last_scene.h"
 #include "show/json_film.h"
 #include "show/words.h"
@@ -249,9 +250,7 @@ static void put_group(struct writer *w, const struct explain_group *group)
 	json_close(&w->j, '}');
 }
 
-int show_explanations_json(struct explainer *e, const struct explanation *x, size_t count,
-			   const struct explain_groups *groups, const struct last_scenes *scenes,
-			   FILE *out)
+int show_explanations_json(struct explainer *e, const struct explain_answer *answer, FILE *out)
 {
 	struct writer w = {.j = {.out = out}, .e = e};
 	struct view_reasons losses = {0};
@@ -261,14 +260,15 @@ int show_explanations_json(struct explainer *e, const struct explanation *x, siz
 	json_open(&w.j, NULL, '{');
 	json_put_film(&w.j, e->film, e->from, e->to);
 	json_put_reasons(&w.j, "loss", &losses);
-	put_last_scenes(&w.j, e, scenes);
+	put_last_scenes(&w.j, e, &answer->scenes);
 	json_open(&w.j, "groups", '[');
-	vec_foreach (&groups->all, group)
+	vec_foreach (&answer->groups.all, group)
 		put_group(&w, group);
 	json_close(&w.j, ']');
+	put_explain_goroutines(&w.j, e, &answer->goroutines);
 	json_open(&w.j, "requests", '[');
-	for (size_t i = 0; i < count; i++) {
-		w.x = &x[i];
+	for (size_t i = 0; i < answer->count; i++) {
+		w.x = &answer->all[i];
 		put_explanation(&w);
 	}
 	json_close(&w.j, ']');

@@ -191,3 +191,72 @@ def test_a_bug_in_a_library_below_the_code(lab, tmp_path):
     # below the code of the program that called it
     table = lab.run("report", "-e", "on-cpu", "--request", "large", "--focus", "import_order", film.path).stdout
     assert "libcodec.so" in table and "import_order" in table, table
+
+
+GO = """
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+var stock sync.Mutex
+
+//go:noinline
+func writeReport() {
+	stock.Lock()
+	time.Sleep(200 * time.Millisecond)
+	stock.Unlock()
+}
+
+//go:noinline
+func takeOrder() {
+	stock.Lock()
+	stock.Unlock()
+}
+
+func main() {
+	http.HandleFunc("/report", func(w http.ResponseWriter, r *http.Request) { writeReport(); fmt.Fprint(w, "ok") })
+	http.HandleFunc("/order/", func(w http.ResponseWriter, r *http.Request) { takeOrder(); fmt.Fprint(w, "ok") })
+	fmt.Println("ready")
+	panic(http.ListenAndServe("127.0.0.1:"+os.Args[1], nil))
+}
+"""
+
+
+def test_a_go_mutex_that_is_held_long(lab, tmp_path):
+    """Threads of the kernel say nothing of it: the goroutines' own waits do, with the stack that let the mutex go."""
+    go = shutil.which("go") or pytest.skip("Go is missing")
+    (tmp_path / "orders.go").write_text(GO)
+    subprocess.run([go, "build", "-o", "orders", "orders.go"], cwd=tmp_path, check=True,
+                   env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "GOCACHE": str(tmp_path / "cache")})
+    port = free_port()
+    with running(tmp_path / "orders", port) as server:
+        def is_served():
+            with contextlib.suppress(OSError):
+                return ask(port, "/order/0", "")
+        assert wait_until(is_served)
+        with filming(lab, "-e", "requests,threads,on-cpu,go-wait", "-p", server.pid) as film:
+            def both():
+                report = threading.Thread(target=ask, args=(port, "/report", "report-1"))
+                report.start()
+                ask(port, "/order/1", "order-1")
+                report.join()
+                return film_has(lab, film, "/order/1", 100_000_000)
+            assert wait_until(both)
+    done = lab.run("explain", "--format", "json", film.path)
+    first = json.loads(done.stdout)["goroutines"][0]
+    assert first["object"] == "sync.Mutex" and first["longest"] > 100_000_000, first
+    assert first["stack"][0] == "main.takeOrder" and first["waker_stack"][0] == "main.writeReport", first
+    assert first["duration"] >= first["longest"] and first["count"] >= 1
+    text = lab.run("explain", film.path).stdout
+    assert "Goroutines of orders (" in text.splitlines()[1], text
+    assert "waiting in main.takeOrder for sync.Mutex (" in text.splitlines()[2], text
+    assert ", until a wake in main.writeReport < " in text.splitlines()[2], text
+    # without the waits of goroutines there is nothing of them
+    assert json.loads(lab.run("explain", "--format", "json", film.path, "--from", "0s", "--to", "1ms").stdout or
+                      '{"goroutines": []}')["goroutines"] == []

@@ -484,9 +484,9 @@ class Api:
         parts = [part("mutex", 60, "waiting for mutex 0x7f10 held by flusher (101)",
                       [part("disk", 50, "waiting for disk, fsync(/var/lib/app/wal)"), part("on-cpu", 10, "on CPU")]),
                  part("on-cpu", 30, "on CPU, most of it in parse_order"), part("hole", 1, "not explained: records were lost")]
-        return {"film": {}, "loss": {}, "groups": [], "requests": [
+        return {"film": {}, "loss": {}, "groups": [], "goroutines": [], "requests": [
             {"id": ask["request"], "endpoint": "GET /orders/*", "path": "/orders/7", **thread(100), "start": "2026-11-21T14:32:00Z",
-             "duration": 91 * 10**6, "unexplained": 10**6, "more_threads": "no", "more_threads_why": "the lock is held by one",
+             "duration": 91 * 10**6, "unexplained": 10**6, "more_threads": "no", "more_threads_why": "the lock is held by one", "at_once": None,
              "parts": parts}]}
 
     def timeline_lanes(self, ask):
