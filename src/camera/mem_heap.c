@@ -122,10 +122,7 @@ static int prepare_running(struct source *source, struct fail *why)
 		return 0;
 	err = mem_probes_new(source->host->probes, (unsigned int)source->settings->values[BUDGET],
 			     &heap->probes);
-	/* where the kernel cannot, losses tell */
-	return err == -EOPNOTSUPP
-		       ? 0
-		       : (err ? fail_errno(why, err, NULL, "cannot record allocations") : 0);
+	return err ? fail_errno(why, err, NULL, "cannot record allocations") : 0;
 }
 
 /* The library is there from its first instruction on wherever it is loaded, and nowhere else. */

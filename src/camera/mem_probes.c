@@ -73,6 +73,8 @@ struct mem_probes {
 	uint64_t spent;			       /* up to there */
 	uint64_t out_until, out_since, out_ns; /* out_until 0: they are in */
 	uint64_t refused, failed;
+	bool is_unbound;  /* this kernel cannot bind them to a process: nothing is probed */
+	uint64_t unbound; /* files of processes that would have been */
 };
 
 static struct uprobe_programs programs_of(const struct probes *probes)
@@ -101,16 +103,15 @@ int mem_probes_new(struct probes *probes, unsigned int percent, struct mem_probe
 	int err;
 
 	uprobe_ways_probe(&ways);
-	if (ways.multi && !ways.pid_filter)
-		return -EOPNOTSUPP;
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return -ENOMEM;
+	new->is_unbound = ways.multi && !ways.pid_filter;
 	new->probes = probes;
 	new->budget = percent * 10000ull;
 	new->window = clock_ns();
 	probes->bss->mem_heap_limit = new->budget;
-	err = uprobes_new(&programs, &ways, &new->uprobes);
+	err = new->is_unbound ? 0 : uprobes_new(&programs, &ways, &new->uprobes);
 	if (err)
 		free(new);
 	else
@@ -120,7 +121,8 @@ int mem_probes_new(struct probes *probes, unsigned int percent, struct mem_probe
 
 void mem_probes_detach(struct mem_probes *probes)
 {
-	uprobes_free(probes->uprobes);
+	if (probes->uprobes)
+		uprobes_free(probes->uprobes);
 	probes->uprobes = NULL;
 }
 
@@ -133,8 +135,7 @@ void mem_probes_free(struct mem_probes *probes)
 {
 	if (!probes)
 		return;
-	if (probes->uprobes)
-		mem_probes_detach(probes);
+	mem_probes_detach(probes);
 	vec_foreach (&probes->targets, target)
 		free_target(target);
 	vec_free(&probes->targets);
@@ -272,7 +273,7 @@ bool mem_probes_image(struct mem_probes *probes, pid_t pid, const struct image *
 {
 	struct target target = {.pid = pid};
 
-	if (!probes->uprobes || image->fd < 0 || !image->is_elf)
+	if ((!probes->uprobes && !probes->is_unbound) || image->fd < 0 || !image->is_elf)
 		return false;
 	vec_foreach (&probes->targets, known)
 		if (known->pid == pid && known->device == image->device &&
@@ -291,6 +292,7 @@ bool mem_probes_image(struct mem_probes *probes, pid_t pid, const struct image *
 		probes->refused++;
 		return false;
 	}
+	probes->unbound += probes->is_unbound;
 	if (!probes->out_until)
 		put_in(probes, vec_last(&probes->targets));
 	return true;
@@ -363,6 +365,12 @@ void mem_probes_tell(const struct mem_probes *probes, struct film_writer *film, 
 		film_loss(film, event,
 			  "allocations of a process not seen: its allocator cannot be probed",
 			  probes->failed);
+	if (probes->unbound)
+		film_loss(film, event,
+			  "allocations of a process not seen: Linux 6.6 to 6.9 cannot bind the "
+			  "probes "
+			  "of its allocator to it",
+			  probes->unbound);
 	if (probes->refused)
 		film_loss(film, event, "allocations of a process not seen: too many of them",
 			  probes->refused);

@@ -21,8 +21,9 @@ struct mem_probes;
 void mem_probes_prepare(struct probes *probes, uint64_t interval);
 
 /*
- * percent: of the time of one CPU that hits may take, all together. Returns 0 or a negative errno
- * (-EOPNOTSUPP: this kernel cannot bind probes to a process, and all others would have them).
+ * percent: of the time of one CPU that hits may take, all together. Where the kernel cannot bind
+ * probes to a process, so that all others would have them, there are none, and
+ * mem_probes_tell() says so. Returns 0 or a negative errno.
  */
 int mem_probes_new(struct probes *probes, unsigned int percent, struct mem_probes **result);
 
@@ -30,7 +31,7 @@ int mem_probes_new(struct probes *probes, unsigned int percent, struct mem_probe
 void mem_probes_detach(struct mem_probes *probes);
 void mem_probes_free(struct mem_probes *probes);
 
-/* A process maps a file. Returns whether it has an allocator, which is probed now. */
+/* A process maps a file. Returns whether it has an allocator, which is probed, or would be. */
 bool mem_probes_image(struct mem_probes *probes, pid_t pid, const struct image *image);
 
 /* It runs another program, or has ended. */
