@@ -23,6 +23,7 @@ struct summing {
 	struct filter_kept kept;
 	size_t slowest;		     /* the most that are kept */
 	struct map endpoints, peers; /* hash of a struct alike: the place of its sum */
+	struct map served;	     /* by process: the time of the requests that it served */
 };
 
 uint64_t request_sum_quantile(const struct request_sum *sum, unsigned int of_thousand)
@@ -30,6 +31,13 @@ uint64_t request_sum_quantile(const struct request_sum *sum, unsigned int of_tho
 	uint64_t ns = latency_quantile(&sum->times, of_thousand);
 
 	return ns < sum->longest ? ns : sum->longest;
+}
+
+double request_sum_share(const struct request_sum *sum)
+{
+	return sum->served && sum->for_served
+		       ? 100.0 * (double)sum->for_served / (double)sum->served
+		       : -1;
 }
 
 static bool add(struct request_sum *sum, const struct request *request, uint32_t process)
@@ -48,6 +56,7 @@ static bool add(struct request_sum *sum, const struct request *request, uint32_t
 	sum->received += row->received;
 	sum->sent += row->sent;
 	sum->total += row->duration;
+	sum->for_served += row->parent ? row->duration : 0;
 	sum->longest = row->duration > sum->longest ? row->duration : sum->longest;
 	return is_open || latency_add(&sum->times, row->duration, 1);
 }
@@ -88,6 +97,42 @@ static bool keep_slowest(struct summing *s, const struct request *request)
 	return true;
 }
 
+/* A program that is started again and again is one. */
+static uint32_t program_of(const struct film *film, uint32_t process)
+{
+	const char *comm = film->processes[process].comm;
+
+	return (uint32_t)hash_bytes(comm, strlen(comm));
+}
+
+static bool add_served(struct summing *s, uint32_t process, uint64_t ns)
+{
+	uint64_t *known = map_get(&s->served, process);
+
+	if (known)
+		*known += ns;
+	return known || map_put(&s->served, process, ns);
+}
+
+/* Only at the end is known how much a program served: one process, or all of that name. */
+static void give_served(struct summing *s)
+{
+	const struct film *film = s->sums->film;
+
+	vec_foreach (&s->sums->peers, sum) {
+		uint32_t first = film->threads[sum->example.row.thread].process;
+		uint32_t program = program_of(film, first);
+
+		for (uint32_t i = 1; i < film->process_count; i++) {
+			const uint64_t *known = map_get(&s->served, i);
+
+			if (known &&
+			    (sum->process ? i == sum->process : program_of(film, i) == program))
+				sum->served += *known;
+		}
+	}
+}
+
 static int take(void *context, const struct request *request)
 {
 	struct summing *s = context;
@@ -105,9 +150,9 @@ static int take(void *context, const struct request *request)
 	if (!add_alike(&s->endpoints, &sums->endpoints, alike, request, process))
 		return -ENOMEM;
 	alike.endpoint = 0;
-	/* a program that is started again and again is one */
-	alike.program = (uint32_t)hash_bytes(sums->film->processes[process].comm,
-					     strlen(sums->film->processes[process].comm));
+	alike.program = program_of(sums->film, process);
+	if (row->role == FILM_REQUEST_SERVED && !add_served(s, process, row->duration))
+		return -ENOMEM;
 	alike.port = row->peer_port;
 	alike.is_unix = row->flags & FILM_REQUEST_UNIX;
 	memcpy(alike.peer, row->peer, sizeof(alike.peer));
@@ -151,11 +196,13 @@ int request_sums_make(struct film *film, const struct filter *filter, size_t slo
 				    why);
 	if (!err)
 		err = view_count_losses(&sums->losses, film, requests_event(film), 0);
+	give_served(&s);
 	sort(&sums->endpoints, most_first);
 	sort(&sums->peers, most_first);
 	sort(&sums->slowest, slowest_first);
 	map_free(&s.endpoints);
 	map_free(&s.peers);
+	map_free(&s.served);
 	filter_kept_free(&s.kept);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot sum up requests") : err;
 }

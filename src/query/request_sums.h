@@ -15,6 +15,11 @@ struct request_sum {
 	uint32_t process;	/* that served or made them; 0: of several */
 	uint64_t failed, open;	/* open: not answered to the end */
 	uint64_t total, longest, received, sent;
+	/*
+	 * of those that a program made of a peer: the time of those that are known to be for a
+	 * request that it served, and of all that it served; 0: not known
+	 */
+	uint64_t for_served, served;
 	struct latency times; /* of those that were answered to the end */
 	uint64_t count;	      /* of all */
 };
@@ -37,6 +42,13 @@ struct request_sums {
 int request_sums_make(struct film *film, const struct filter *filter, size_t slowest,
 		      struct request_sums *sums, struct fail *why);
 void request_sums_free(struct request_sums *sums);
+
+/*
+ * Which share of the requests that a program served, of their time, those that it made of a peer
+ * for them were open, in hundredths; those open at once count each, so that it may be over 100. -1:
+ * not known.
+ */
+double request_sum_share(const struct request_sum *sum);
 
 /* As latency_quantile(), and at most the longest. */
 uint64_t request_sum_quantile(const struct request_sum *sum, unsigned int of_thousand);

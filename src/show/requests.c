@@ -59,13 +59,20 @@ static void put_endpoint(FILE *out, const struct request_sum *sum)
 	fputc('\n', out);
 }
 
-static void put_peer(const struct film *film, FILE *out, const struct request_sum *sum)
+static void put_peer(const struct request_sums *sums, FILE *out, const struct request_sum *sum)
 {
+	const struct film *film = sums->film;
 	uint32_t first = film->threads[sum->example.row.thread].process;
 	const struct film_process *process = &film->processes[first];
+	double seconds = (double)(sums->to - sums->from) / 1e9, share = request_sum_share(sum);
 	char peer[80];
 
 	put_counts(out, sum);
+	fprintf(out, " %9.1f", seconds > 0 ? (double)sum->count / seconds : 0);
+	if (share >= 0)
+		fprintf(out, " %7.1f%%", share);
+	else
+		fprintf(out, " %8s", "-");
 	fputs("  ", out);
 	text_print_safe(out, process->comm);
 	if (sum->process)
@@ -132,9 +139,9 @@ static void put_text(const struct request_sums *sums, uint64_t limit, FILE *out)
 		put_endpoint(out, sum);
 	}
 	if (sums->peers.count)
-		put_head(out, "Made by, of");
+		put_head(out, "    Each s   Share  Made by, of");
 	vec_foreach (&sums->peers, sum)
-		put_peer(sums->film, out, sum);
+		put_peer(sums, out, sum);
 	fprintf(out, "\n %10s %11s %9s  %s\n", "Slowest", "Began at", "Status",
 		"Request, its id, thread");
 	vec_foreach (&sums->slowest, request)

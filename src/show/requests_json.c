@@ -115,6 +115,8 @@ static void put_sums(struct json *j, const struct request_sums *sums)
 		put_process(j, sums->film, sums->film->threads[sum->example.row.thread].process);
 		json_text(j, "peer", request_peer(&sum->example, peer, sizeof(peer)));
 		put_sum(j, sum);
+		json_u64(j, "for_served", sum->for_served);
+		json_u64(j, "served", sum->served);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

@@ -322,6 +322,13 @@ def test_what_a_thread_asks_for_is_for_what_it_serves(lab, serving):
     served = {r["number"]: r["path"] for r in of_process(answer, process)}
     made = of_process(answer, process, "made")
     assert len(served) == len(made) == 50 * ROUNDS
+    # most of its time it waits for them
+    dependency, = [d for d in answer["dependencies"] if d["peer"] == f"127.0.0.1:{behind_port}"]
+    assert dependency["for_served"] == sum(r["duration"] for r in made)
+    assert dependency["served"] == sum(r["duration"] for r in of_process(answer, process)) > dependency["for_served"]
+    share = 100 * dependency["for_served"] / dependency["served"]
+    row, = [line for line in film.report("--format", "requests").stdout.splitlines() if f"-> 127.0.0.1:{behind_port}" in line]
+    assert f" {share:.1f}%  python" in row, (row, share)
     # without an id of its own: by the thread
     assert all(r["path"] == served[r["parent"]] + "/behind" and not r["id"] for r in made)
 
