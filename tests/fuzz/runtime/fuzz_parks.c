@@ -8,26 +8,7 @@
 #include <string.h>
 
 #include "runtime/hotspot.h"
-
-#define READS_MAX 20000
-
-struct memory {
-	const uint8_t *bytes;
-	size_t size;
-	unsigned int reads;
-};
-
-static int read_memory(void *context, void *to, size_t size, uint64_t address)
-{
-	struct memory *m = context;
-	uint8_t *bytes = to;
-
-	if (++m->reads > READS_MAX)
-		return -1;
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = m->bytes[(address + i) % m->size];
-	return 0;
-}
+#include "wrapped_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -10,27 +10,9 @@
 
 #include "../check.h"
 #include "runtime/hotspot.h"
+#include "wrapped_memory.h"
 
-#define READS_MAX 20000
-#define FACTS	  128u
-
-struct memory {
-	const uint8_t *bytes;
-	size_t size;
-	unsigned int reads;
-};
-
-static int read_memory(void *context, void *to, size_t size, uint64_t address)
-{
-	struct memory *m = context;
-	uint8_t *bytes = to;
-
-	if (++m->reads > READS_MAX)
-		return -1;
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = m->bytes[(address + i) % m->size];
-	return 0;
-}
+#define FACTS 128u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
