@@ -260,3 +260,47 @@ def test_a_go_mutex_that_is_held_long(lab, tmp_path):
     # without the waits of goroutines there is nothing of them
     assert json.loads(lab.run("explain", "--format", "json", film.path, "--from", "0s", "--to", "1ms").stdout or
                       '{"goroutines": []}')["goroutines"] == []
+
+
+SPIKE = """
+import datetime, signal, threading, time
+
+def rebuild_index():
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end:
+        pass
+
+def serve():
+    while True:
+        time.sleep(0.01)
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).isoformat().replace("+00:00", "Z")
+
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+threading.Thread(target=serve, daemon=True).start()
+print("ready", flush=True)
+signal.sigwait([signal.SIGUSR1])
+begin = now()
+rebuild_index()
+open("spike", "w").write(begin + " " + now())
+signal.pause()
+"""
+
+
+def test_a_cpu_spike(lab, tmp_path):
+    """A third of a second in a longer film: of that time, the thread that ran, and in which function."""
+    (tmp_path / "spike.py").write_text(SPIKE)
+    times = tmp_path / "spike"
+    with running(sys.executable, tmp_path / "spike.py", cwd=tmp_path) as target:
+        with filming(lab, *EVENTS, "-a", "-F", "499") as film:
+            assert wait_until(lambda: not lab.run("explain", "-p", target.pid, film.path).returncode)
+            target.process.send_signal(signal.SIGUSR1)
+            assert wait_until(lambda: times.exists() and len(times.read_text().split()) == 2)
+    begin, end = times.read_text().split()
+    request = explained(lab, film, "-p", target.pid, "--from", begin, "--to", end)[0]
+    cause = first_work(request)
+    assert request["tid"] == target.pid and cause["kind"] == "on-cpu" and of_work(cause, request) > 0.7, request["parts"]
+    assert cause["functions"][0]["name"] == "rebuild_index" and cause["duration"] > 200_000_000, cause
+    text = lab.run("explain", "-p", target.pid, "--from", begin, "--to", end, film.path).stdout
+    assert "in rebuild_index" in text, text
