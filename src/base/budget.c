@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-/* The clock is a system call on some machines: it is looked at after so many steps. */
+/* The clock is a system call on some machines: it is read once in that many steps. */
 #define STEPS_PER_LOOK 8192
 
 void budget_begin(struct budget *budget, size_t memory, uint64_t bytes, uint64_t steps,

@@ -10,7 +10,7 @@
 
 /*
  * What one hostile file may cost its reader: memory, bytes read, steps (instructions decoded,
- * entries looked at) and CPU time. Whoever reads a file takes what it needs from the file's budget
+ * entries looked at) and CPU time. A reader takes what it needs from the file's budget
  * before it needs it. A budget that is spent stays spent, and says what was missing: its owner
  * refuses the file with those words.
  *

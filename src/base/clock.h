@@ -24,7 +24,7 @@ static inline uint64_t clock_thread_ns(void)
 }
 
 /*
- * How long to leave off after something that is done again and again took so many ns of a CPU: so
+ * How long to leave off after something that is done again and again took that many ns of a CPU: so
  * that it takes one part-th of the time, or, not to be left off for longer than most ns, up to one
  * least-th.
  */

@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 /*
- * Reads exactly count bytes of a file from offset on, whatever signals come. False: there are not
- * so many, or they cannot be read. Files of targets are read this way and never mapped: one that is
+ * Reads exactly count bytes of a file from offset on, also when signals come. False: the file has
+ * fewer, or they cannot be read. Files of targets are read this way and never mapped: one that is
  * cut short meanwhile would end the recorder with SIGBUS.
  */
 bool file_read_at(int fd, uint64_t offset, void *to, size_t count);
 
 /*
- * Writes exactly count bytes, whatever signals come and however little each call takes. Returns 0
+ * Writes exactly count bytes, also when signals come and however little each call takes. Returns 0
  * or a negative errno, after which a part of them may be written.
  */
 int file_write_all(int fd, const void *bytes, size_t count);

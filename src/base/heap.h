@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /*
- * Keeps the first of many items in the order of qsort()'s compare, so many as there is room for: an
+ * Keeps the first of many items in the order of qsort()'s compare, as many as there is room for: an
  * array whose root, items[0], is the last of those that are kept. Once the array is full,
  * heap_make() makes it so; then a new item that comes before the root replaces it, and heap_sink()
  * mends the array. qsort() brings it into order in the end.

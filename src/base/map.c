@@ -77,7 +77,7 @@ bool map_remove(struct map *m, uint64_t key)
 	hole = find(m, key);
 	if (!m->used[hole])
 		return false;
-	/* pull back whatever was pushed past the hole, so that no mark is needed for it */
+	/* pull back the items that were pushed past the hole, so that no mark is needed for it */
 	for (i = (hole + 1) & (m->room - 1); m->used[i]; i = (i + 1) & (m->room - 1)) {
 		size_t home = home_of(m, m->slots[i].key);
 

@@ -8,8 +8,8 @@
 #include "base/fail.h"
 
 /*
- * Giving up what a process may do, step by step. All of it is of the calling thread and of the
- * threads and processes that it starts later: who was started before keeps what it has.
+ * Giving up what a process may do, step by step. It applies to the calling thread and to the
+ * threads and processes that it starts later; those started before keep what they have.
  */
 
 /* As a set of capabilities: privilege(CAP_BPF) | … (linux/capability.h) */
@@ -22,9 +22,9 @@
 int privileges_become(uid_t user, gid_t group, const char *name, struct fail *why);
 
 /*
- * Of the capabilities that are there, only those of the set stay; none comes back, whatever is
- * executed (PR_SET_NO_NEW_PRIVS). Other processes of the user can no longer look into this one, and
- * no core is dumped.
+ * Of the capabilities that are there, only those of the set stay; none comes back, whichever
+ * program is executed (PR_SET_NO_NEW_PRIVS). Other processes of the user can no longer look into
+ * this one, and no core is dumped.
  */
 int privileges_keep(uint64_t capabilities, struct fail *why);
 

@@ -9,7 +9,7 @@
 /* Zero is what a field has when it is left out, and is left out. */
 void proto_number(struct buf *to, unsigned int field, uint64_t value);
 
-/* The same, but 0 is written: for what is told apart from a field that is not there. */
+/* The same, but 0 is written: for readers that tell 0 from a field that is not there. */
 void proto_number_always(struct buf *to, unsigned int field, uint64_t value);
 
 /* A number of eight bytes (fixed64, sfixed64, double); 0 is left out. */
@@ -32,7 +32,7 @@ enum proto_wire {
 struct proto_field {
 	unsigned int number;
 	enum proto_wire wire;
-	uint64_t value;	    /* where it is a number, whatever its size */
+	uint64_t value;	    /* where it is a number, of any size */
 	struct bytes bytes; /* where it is a text, a message, or numbers one behind the other */
 };
 

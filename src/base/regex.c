@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-/* A match of a usual expression takes some hundred steps at most; so many take milliseconds. */
+/* A match of a usual expression takes some hundred steps at most; this many take milliseconds. */
 #define STEPS_MAX   100000
 #define DEPTH_MAX   1000
 #define HEAP_KB_MAX 4096

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * Text from outside: names of processes, symbols, paths. They may hold anything, and some of it is
- * written by someone who wants a terminal to do something. Nothing of it is printed unescaped.
+ * Text from outside: names of processes, symbols, paths. They may hold anything, and some text is
+ * written by attackers who want a terminal to do something. Never print such text unescaped.
  */
 
 /*

@@ -44,7 +44,7 @@ struct tokens {
 
 /*
  * Adds those of a text to *tokens; name: what errors call it. Returns 0 or a negative errno with
- * *why filled; -EINVAL for a line that is no token, and for a text without any. Without success
+ * *why filled; -EINVAL for a line that is not a token, and for a text without any. Without success
  * *tokens is empty.
  */
 int tokens_parse(const char *text, const char *name, struct tokens *tokens, struct fail *why);

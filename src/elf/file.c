@@ -118,7 +118,7 @@ static void take_section(const struct elf_file *f, const uint8_t *header, struct
 		s->size = 0;
 }
 
-/* The first of them, which tells how many there are where that is no number of 16 bits. */
+/* The first of them, which holds how many there are if 16 bits cannot. */
 static bool read_first_section(const struct elf_file *f, uint64_t offset, struct elf_section *first)
 {
 	uint8_t header[sizeof(Elf64_Shdr)];
@@ -129,7 +129,7 @@ static bool read_first_section(const struct elf_file *f, uint64_t offset, struct
 	return true;
 }
 
-/* So many of them as lie in the file, by one read: a program starts with a dozen files. */
+/* As many of them as lie in the file, by one read: a program starts with a dozen files. */
 static int read_section_headers(struct elf_file *f, uint64_t offset, uint32_t count)
 {
 	uint64_t there = (f->size - offset) / section_size(f);

@@ -9,7 +9,7 @@
 
 /*
  * An ELF file, read piece by piece with pread(): its owner may cut it short at any moment, which
- * would kill whoever had it mapped, and a file of 1 GB must not be in memory for 50 names.
+ * would kill a process that had it mapped, and a file of 1 GB must not be in memory for 50 names.
  * 32 and 64 bit; only the byte order of this machine.
  */
 

@@ -19,7 +19,7 @@
 /*
  * What may be held at a time of one image, and of what is made from it: the unwind information of
  * the largest programs has some 40 MB (browsers), Go's table 80 MB. A step is an entry, or an
- * instruction; ten million functions have not so many.
+ * instruction; ten million functions have fewer.
  */
 #define ELF_IMAGE_MEMORY (96 * BUDGET_MIB)
 #define ELF_IMAGE_BYTES	 (512 * BUDGET_MIB)
@@ -29,7 +29,7 @@
 struct elf_range {
 	uint64_t start, end; /* virtual addresses */
 	uint64_t offset;     /* of start in the file */
-	uint64_t in_file;    /* bytes of it that the file holds */
+	uint64_t in_file;    /* those bytes that the file holds */
 };
 
 struct elf_part {
@@ -63,7 +63,7 @@ struct elf_image {
 		size_t size;
 	} owned[8];
 	unsigned int owns;
-	struct budget budget; /* of all that is read of it, and made from that */
+	struct budget budget; /* of all that is read of the image, and made from that */
 };
 
 /*
@@ -78,7 +78,7 @@ int elf_image_open_bare(struct elf_image *image, int fd, const void *memory, siz
 			struct fail *why);
 void elf_image_close(struct elf_image *image);
 
-/* Frees what was read last, down to so many pieces. */
+/* Frees what was read last, down to that many pieces. */
 void elf_image_disown(struct elf_image *image, unsigned int owns);
 
 /* The symbols (Elf64_Sym), until the image is closed. 0, -ENODATA: there are none, or -ENOMEM. */

@@ -93,7 +93,7 @@ static bool hex_id(struct piece p, char *id, size_t size)
 		return false;
 	if (p.length > HEX_DIGITS && digits.at[-1] != '-' && digits.at[-1] != ':')
 		return false;
-	/* the process that watches over a container is not inside of it */
+	/* the process that watches over a container is not inside it */
 	if (begins(p, "libpod-conmon-") || begins(p, "crio-conmon-"))
 		return false;
 	return copy(digits, id, size);

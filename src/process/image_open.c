@@ -75,7 +75,7 @@ static int open_by_link(const struct image_question *q)
 	return open_place(open(path, O_PATH | O_CLOEXEC), q, true);
 }
 
-/* The links within a container's path must not lead out of it. */
+/* The links within a container's path must not lead out of the container. */
 static int open_in_root(const struct image_question *q, const char *path)
 {
 	struct open_how how = {

@@ -9,8 +9,8 @@
 /*
  * Opens the file behind a mapping for reading: by the kernel's own link to it (/proc/PID/map_files,
  * which also leads to deleted files), else by its path in the process's root, else by its path here
- * (for a process that is gone); by paths only if device and inode agree. What is no regular file is
- * never opened. Returns a descriptor, or -ENXIO: it is not a regular file; -ESTALE: another file
+ * (for a process that is gone); by paths only if device and inode agree. What is not a regular file
+ * is never opened. Returns a descriptor, or -ENXIO: it is not a regular file; -ESTALE: another file
  * has that path now; other negative errnos.
  */
 int image_open(const struct image_question *question);

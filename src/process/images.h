@@ -12,8 +12,8 @@
  * the kernel names it by the same device and inode and it was not written to since: the open
  * descriptor keeps the inode from being given to another file.
  *
- * An image that nobody uses any more is kept for some seconds, because programs that run again and
- * again (compilers, shells) would otherwise be opened and prepared each time.
+ * An image that no caller uses any more is kept for some seconds, because programs that run again
+ * and again (compilers, shells) would otherwise be opened and prepared each time.
  */
 struct images;
 
@@ -43,7 +43,7 @@ struct image *images_get(struct images *images, const struct image_question *que
 void images_use(struct image *image);
 void images_release(struct images *images, struct image *image, uint64_t time);
 
-/* Frees what nobody has used for some seconds before time; UINT64_MAX: all that nobody uses. */
+/* Frees what no caller has used for some seconds before time; UINT64_MAX: all unused images. */
 void images_forget_before(struct images *images, uint64_t time);
 
 /* What to subtract from a pc in a mapping of image; see struct mapping. */

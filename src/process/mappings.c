@@ -7,7 +7,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 
-/* Memory without a file has no offset: any part of it is like any other. */
+/* Memory without a file has no offset: all its parts are alike. */
 static bool has_offset(const struct mapping *m)
 {
 	return m->image->kind == IMAGE_FILE || m->image->kind == IMAGE_VDSO;

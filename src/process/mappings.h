@@ -18,7 +18,7 @@ struct mappings {
 	size_t count, room;
 };
 
-/* The most that are kept of one process; the kernel's own default limit is half of it. */
+/* The most that are kept of one process; the kernel's own default limit is half that number. */
 #define MAPPINGS_MAX 131072
 
 /* The mapping that holds pc, or null. */

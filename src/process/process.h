@@ -37,7 +37,7 @@ struct thread_end {
 	char comm[16];
 };
 
-/* So many of the last ones are remembered: what others tell of them may come a little later. */
+/* At most this many of the last ones are remembered: what others report may come a little later. */
 #define THREAD_ENDS 1024
 
 /* All threads of all processes that are tracked. */

@@ -128,8 +128,8 @@ bool procfs_parse_stat(const char *text, struct procfs_stat *stat)
 pid_t procfs_parse_tgid(const char *text)
 {
 	/*
-	 * the name of the process is escaped in the first line, so no line of it can pose as this
-	 * one
+	 * the name of the process is escaped in the first line, so none of its lines can pose as
+	 * this one
 	 */
 	const char *line = strstr(text, "\nTgid:");
 	int tgid;

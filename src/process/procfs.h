@@ -11,7 +11,7 @@
 
 /*
  * The files of /proc/PID, as proc(5) describes them. The reading functions bound what they take in;
- * the parsing ones know no process and take any text, since parts of it are chosen by the process.
+ * the parsing ones know no process and take any text, since the process chooses parts of that text.
  */
 
 /* One line of maps. */
@@ -70,7 +70,7 @@ const char *procfs_choose_cgroup(char *text);
 void procfs_join_arguments(char *text, size_t length);
 
 /*
- * Reads /proc/PID/NAME, at most limit bytes of it, and adds a zero byte. Replaces what text held.
+ * Reads /proc/PID/NAME, at most limit of its bytes, and adds a zero byte. Replaces what text held.
  * Returns 0; -ESRCH: the process is gone; -EFBIG: cut at limit, text holds what came before; other
  * negative errnos.
  */

@@ -19,7 +19,7 @@
 struct resident {
 	/* where it comes from; tests have their own */
 	void *context;
-	/* all of it or a negative errno */
+	/* reads all size bytes, or returns a negative errno */
 	int (*read)(void *context, void *to, size_t size, uint64_t address);
 	/* sets is[i] for each of count pages from an address on; a negative errno: nothing is known
 	 */

@@ -24,8 +24,8 @@ void sideband_close(struct sideband *sideband);
  *
  * A CPU may still be writing an event of some microseconds ago while another's later one is read.
  * Order over calls therefore holds when `until` lies some milliseconds back; UINT64_MAX takes all
- * there is. -EIO: a ring held something that is no record; it was skipped, and what it hid counts
- * as one lost.
+ * there is. -EIO: a ring held something that is not a record; it was skipped, and what it hid
+ * counts as one lost.
  */
 int sideband_read(struct sideband *sideband, uint64_t until,
 		  void (*take)(void *context, const struct target_event *event), void *context,

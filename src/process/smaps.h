@@ -12,7 +12,7 @@
 struct smaps_mapping {
 	struct procfs_mapping at;
 	uint64_t rss;
-	uint64_t anonymous; /* of it: pages that are the process's own, not those of a file */
+	uint64_t anonymous; /* of these, pages that are the process's own, not those of a file */
 };
 
 /*

@@ -6,7 +6,7 @@
 
 #include "process/targets_private.h"
 
-/* So many mappings that may be gone are kept for a process. */
+/* At most this many mappings that may be gone are kept for a process. */
 #define UNMAPPED_MAX 4096
 
 /*
@@ -212,7 +212,7 @@ static void take_mmap(struct targets *targets, const struct target_event *event)
 	if (changed >= 0)
 		tell(targets, image_mapped, &t->process, m.image);
 	/*
-	 * nobody tells that memory is unmapped: a runtime that compiles leaves more and more of it
+	 * the kernel does not report unmapped memory: a runtime that compiles leaves more and more
 	 * behind
 	 */
 	if (t->mappings.count > t->read_mappings + UNMAPPED_MAX)

@@ -29,7 +29,7 @@ int targets_new(const struct targets_listener *listener, struct targets **target
 	return 0;
 }
 
-/* Beside so many processes, the rest of a long command line is left out. */
+/* Beside this many processes, the rest of a long command line is left out. */
 #define PROCESSES_MANY 8192
 
 bool targets_has_many(const struct targets *targets)

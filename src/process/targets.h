@@ -23,7 +23,7 @@ struct targets;
 struct mapping {
 	uint64_t start, end;
 	uint64_t offset; /* in the file */
-	uint64_t bias; /* pc - bias: virtual address of the image; 0 if it is no file: pc itself */
+	uint64_t bias;	 /* pc - bias: virtual address of the image; 0 without a file: pc itself */
 	struct image *image; /* never null */
 };
 
@@ -94,7 +94,7 @@ void targets_free(struct targets *targets);
 /* One change in some process's life, from the kernel, in order of time (target/sideband.h). */
 struct target_event {
 	enum target_event_kind {
-		TARGET_FORK = 1, /* pid/tid: the new one; parent_pid/parent_tid: who made it */
+		TARGET_FORK = 1, /* pid/tid: the new one; parent_pid/parent_tid: its maker */
 		TARGET_EXEC,	 /* comm; the mappings are gone, new ones follow as TARGET_MMAP */
 		TARGET_COMM,	 /* comm */
 		TARGET_MMAP,	 /* executable memory appeared */
@@ -106,7 +106,7 @@ struct target_event {
 	uint64_t start, length, offset;
 	dev_t device;
 	ino_t inode;
-	const char *path; /* TARGET_MMAP; "//anon", "[vdso]" … for what is no file */
+	const char *path; /* TARGET_MMAP; "//anon", "[vdso]" … for memory without a file */
 };
 void targets_take(struct targets *targets, const struct target_event *event);
 

@@ -38,7 +38,7 @@ struct targets {
 			(targets)->listener.what((targets)->listener.context, __VA_ARGS__); \
 	} while (0)
 
-/* Whether there are so many processes that long command lines are cut. */
+/* Whether there are enough processes that long command lines are cut. */
 bool targets_has_many(const struct targets *targets);
 
 /* Whether only threads are left that have ended and wait for their parent. */

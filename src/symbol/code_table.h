@@ -16,10 +16,10 @@
 struct code_entry {
 	uint64_t start, size; /* size is not 0, and start + size does not wrap */
 	uint64_t loaded;      /* ns of CLOCK_MONOTONIC; 0: before all that can be asked */
-	uint64_t record;      /* where the file tells of it */
+	uint64_t record;      /* where the file describes it */
 	uint64_t lines;	      /* and of its lines; 0: it does not */
 	uint64_t origin; /* where it lay when the file told that: moved code has another start */
-	uint64_t index;	 /* the file's own number of it; 0 where there is none */
+	uint64_t index;	 /* the file's own number for this entry; 0 where there is none */
 };
 
 struct code_table {

@@ -110,7 +110,7 @@ int debug_file_take(int fd, const char *path, const uint8_t *build_id, size_t bu
 	return take(fd, "", path, &proof, found);
 }
 
-/* Tries root/path; -ENOENT for whatever makes it no candidate, -ENOMEM. */
+/* Tries root/path; -ENOENT if the file is not a candidate for any reason, -ENOMEM. */
 static int try_path(const struct debug_search *s, const char *root, const char *path,
 		    const struct proof *proof, struct debug_file *found, struct fail *why)
 {
@@ -136,7 +136,7 @@ static int try_path(const struct debug_search *s, const char *root, const char *
 }
 
 /*
- * On this machine first: whoever owns a container can put a file with any build id there. Then
+ * On this machine first: the owner of a container can put a file with any build id there. Then
  * below the root of the process.
  */
 static int try_roots(const struct debug_search *s, const char *path, const struct proof *proof,

@@ -23,7 +23,7 @@ struct debug_file {
 
 struct debug_search {
 	const struct elf_file *main; /* the program's file, or null */
-	const char *path;	     /* of it, as its process saw it; null: not known */
+	const char *path;	     /* its path, as its process saw it; null: not known */
 	const char *root;	     /* what path is below; "" for ours, which is tried too */
 	const uint8_t *build_id;
 	size_t build_id_size;		/* 0: it has none */

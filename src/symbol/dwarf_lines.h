@@ -14,7 +14,7 @@
  * that has anything to lose: see dwarf_process.h.
  */
 
-#define DWARF_PLACES_MAX 64 /* deepest chain of inlined functions that is told */
+#define DWARF_PLACES_MAX 64 /* deepest chain of inlined functions that is reported */
 
 /* As struct symbol_name, but names as the linker knows them. */
 struct dwarf_place {
@@ -35,8 +35,8 @@ typedef void dwarf_found(void *context, size_t index, const struct dwarf_place *
  * addresses: sorted, each once. inlines: also look for inlined functions; else count is 1 and
  * function null. kept: bytes that libdw may keep of what it has read before it begins anew.
  * alternate_fd: the file of .gnu_debugaltlink, or -1. Returns 0; -EBADMSG: libdw cannot read it;
- * -E2BIG: it is too large or too tangled for the bounds here (some answers may have been told);
- * -ENOLINK: all was told, but for inlined functions that are in .dwo files; -ENOMEM.
+ * -E2BIG: it is too large or too tangled for the bounds here (some answers may have been given);
+ * -ENOLINK: all was answered, but for inlined functions that are in .dwo files; -ENOMEM.
  */
 int dwarf_answer(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
 		 size_t kept, dwarf_found *found, void *context);

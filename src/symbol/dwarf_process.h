@@ -9,8 +9,8 @@
 
 /*
  * Runs dwarf_answer() in a child process that can do nothing but compute: it has limits for memory
- * and time, may not open a file nor start a program (seccomp), and dies with its parent. Whatever a
- * hostile file makes of libdw ends there.
+ * and time, may not open a file nor start a program (seccomp), and dies with its parent. Any harm
+ * that a hostile file does through libdw ends there.
  */
 struct dwarf_answers {
 	struct dwarf_answer {

@@ -263,7 +263,7 @@ static int list_all(struct listing *l, const struct symbols *symbols)
 		err = list_go(l);
 	if (!err && stripped)
 		err = list_debug_data(l);
-	/* whoever took symbols away left those that the linker needs */
+	/* tools that strip symbols leave those that the linker needs */
 	if (err >= 0)
 		err = list_table(l, l->main, SHT_DYNSYM);
 	if (!err)

@@ -75,7 +75,7 @@ struct window {
 	uint8_t bytes[BUFFER];
 };
 
-/* The bytes from offset on, at least need of them: *count; null: there are not so many. */
+/* The bytes from offset on, at least need of them: *count; null: there are fewer. */
 static const uint8_t *window_at(struct window *w, uint64_t offset, size_t need, size_t *count)
 {
 	if (offset < w->offset || offset + need > w->offset + w->count) {

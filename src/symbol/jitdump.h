@@ -10,7 +10,7 @@
 
 /*
  * jit-PID.dump, in which a runtime tells of the code that it makes: where, when, which function,
- * and of which source lines it is. The format is told in
+ * and of which source lines it is. The format is described in
  * tools/perf/Documentation/jitdump-specification.txt of Linux. It is written by appending, and read
  * as it grows.
  */
@@ -36,13 +36,14 @@ struct jitdump {
 
 /*
  * Reads the records that were added since the last call. now: ns of CLOCK_MONOTONIC. Returns 0;
- * -ENOEXEC: it is no jitdump for this machine, or not from some place on; -ENOMEM, or -errno of
+ * -ENOEXEC: it is not a jitdump for this machine, or not from some place on; -ENOMEM, or -errno of
  * read(). Of a dump with much that is new, the rest is for the next call.
  */
 int jitdump_read(struct jitdump *dump, int fd, uint64_t now);
 
 /*
- * The name of an entry, and the line at an address of it; false: it does not stand there any more.
+ * The name of an entry, and the line at one of its addresses; false: it does not stand there any
+ * more.
  */
 bool jitdump_name(struct jitdump *dump, int fd, const struct code_entry *entry, uint64_t address,
 		  struct code_name *name);

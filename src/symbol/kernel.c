@@ -11,7 +11,7 @@
 #include "symbol/lines.h"
 
 /*
- * /proc/kallsyms has starts but no sizes: a symbol ends where the next one begins, whatever its
+ * /proc/kallsyms has starts but no sizes: a symbol ends where the next one begins, of any
  * type. Modules and BPF programs lie apart, with free memory behind the last symbol of each; so
  * nothing reaches further than the longest function can be.
  */

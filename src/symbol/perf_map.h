@@ -9,7 +9,7 @@
 
 /*
  * /tmp/perf-PID.map, in which a runtime names the code that it makes, one line for each function:
- * "START SIZE NAME", the numbers in hexadecimal; NAME may hold spaces. It is told in
+ * "START SIZE NAME", the numbers in hexadecimal; NAME may hold spaces. It is described in
  * tools/perf/Documentation/jit-interface.txt of Linux. Lines are added as code is made, without
  * times: what is known of the time is between which two readings a line appeared.
  */

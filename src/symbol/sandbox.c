@@ -100,7 +100,7 @@ static void quit(void)
 	_exit(1);
 }
 
-/* Whatever the parent does on a signal, this is not the parent. */
+/* The parent's signal handlers must not run in this process. */
 static void forget_handlers(void)
 {
 	sigset_t none;

@@ -14,7 +14,7 @@ struct sandbox_limits {
 
 /*
  * Runs work in a child process that can do nothing but compute and read the descriptors in keep
- * (sandbox.h): it dies with its parent, and whatever a hostile file makes of it ends there. err:
+ * (sandbox.h): it dies with its parent, and any harm that a hostile file does ends there. err:
  * what entering the sandbox gave; work is called in any case, and says what it has to say with
  * sandbox_say(). All that it says is put into *said, which may be cut off anywhere. Returns 0;
  * -ETIMEDOUT: it took too long; -E2BIG: it said more than 32 MiB; or another negative errno.

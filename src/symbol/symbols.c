@@ -442,7 +442,7 @@ static int ask_dwarf(struct lookup *l, const struct elf_file *file, const char *
 	return 0;
 }
 
-/* Lines are an addition: whatever goes wrong with them, the functions' names stand. */
+/* Lines are an addition: if anything goes wrong with them, the functions' names stand. */
 static int answer_lines(struct lookup *l, struct fail *why)
 {
 	const struct debug_file *debug;

@@ -12,10 +12,10 @@
 /*
  * Addresses to names. Questions come in batches, one image at a time: a batch is answered by one
  * pass over the image's symbols that keeps only what was asked for, so that naming 50 addresses of
- * a 100 MB library needs neither its whole table in memory nor a sort of it.
+ * a 100 MB library needs neither its whole table in memory nor a sort.
  *
  * All files are hostile input. Names are demangled (C++, D, Rust legacy and v0), cut at 4 KiB, and
- * may still hold any byte: whoever prints them escapes them. An address that lies in no symbol has
+ * may still hold any byte: callers escape them to print them. An address that lies in no symbol has
  * no name: never a neighbour's.
  */
 struct symbols;
@@ -36,7 +36,7 @@ struct symbol_options {
 int symbols_new(const struct symbol_options *options, struct symbols **symbols);
 void symbols_free(struct symbols *symbols);
 
-/* An image, as much as is known of it. */
+/* An image, as far as it is known. */
 struct symbol_image {
 	int fd;		    /* the file itself, or -1 */
 	const void *memory; /* or the image in memory (vDSO), with its size */
@@ -77,7 +77,7 @@ bool symbols_missing_split(const struct symbols *symbols);
 
 /*
  * Opens the file at path below root for symbol_image.fd, if it is an ELF file with that build id.
- * build_id_size 0: whatever its build id. Returns the descriptor; -ESTALE: it is another file;
+ * build_id_size 0: with any build id. Returns the descriptor; -ESTALE: it is another file;
  * -ENOEXEC: no ELF file, or why it cannot be opened.
  */
 int symbol_image_open(const char *root, const char *path, const uint8_t *build_id,

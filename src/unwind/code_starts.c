@@ -15,7 +15,7 @@
 
 /* What is known of a byte of the code. */
 enum {
-	FORCED = 1, /* a function begins here whatever the code before does */
+	FORCED = 1, /* a function begins here, regardless of the code before */
 	START = 2,
 };
 
@@ -96,7 +96,10 @@ static void begin(struct sweep *s, size_t at)
 	s->leaps = false;
 }
 
-/* A jump back behind the start of the function at hand: what it leads to is a part of it. */
+/*
+ * A jump back behind the start of the function at hand: what it leads to is a part of that
+ * function.
+ */
 static void join(struct sweep *s, size_t to)
 {
 	size_t at = s->start;

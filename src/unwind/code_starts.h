@@ -12,7 +12,7 @@
  * Where functions begin in x86-64 code that no unwind information describes, by decoding it: behind
  * code that does not lead on and that nothing jumps over, where a call leads to, at a symbol, at a
  * compiler's prologue. That is a guess. A function that jumps into the middle of another one counts
- * as a part of it.
+ * as a part of that one.
  */
 
 /* How much is decoded on each side of an address: functions are seldom longer. */
@@ -42,9 +42,9 @@ int code_starts_add(const struct code_starts_of *of, code_functions *functions);
 
 /*
  * The start of the function of compiled Lisp around an address (SBCL): its code lies in a file that
- * is no ELF image, with data in between, which makes decoding from somewhere before useless. Each
- * function begins on a border of 16 bytes by popping the return address to where its frame has it.
- * code ends at the address. Returns the distance back to the start; 0: there is none.
+ * is not an ELF image, with data in between, which makes decoding from somewhere before useless.
+ * Each function begins on a border of 16 bytes by popping the return address to where its frame has
+ * it. code ends at the address. Returns the distance back to the start; 0: there is none.
  */
 size_t code_starts_of_lisp(const uint8_t *code, size_t size, uint64_t address);
 

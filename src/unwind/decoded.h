@@ -45,7 +45,7 @@ void decoder_close(struct decoder *decoder);
 int decoder_find(struct decoder *decoder, const struct decoded_gap *gap, uint64_t address,
 		 struct code_function *function);
 
-/* The same in a file that is no ELF image, by its offset; the decoder needs not be opened. */
+/* The same in a file that is not an ELF image, by its offset; the decoder needs not be opened. */
 int decoder_find_lisp(struct decoder *decoder, uint64_t offset, struct code_function *function);
 
 static inline size_t decoded_bytes(const struct decoded *decoded)

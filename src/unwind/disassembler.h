@@ -17,7 +17,7 @@ int disassembler_open(struct disassembler *d);
 void disassembler_close(struct disassembler *d);
 
 /*
- * Reads what begins at code, of which there are so many bytes, at an address. False: it is no
+ * Reads what begins at code, which has that many bytes, at an address. False: it is not an
  * instruction.
  */
 bool disassembler_read(struct disassembler *d, const uint8_t *code, size_t size, uint64_t address);

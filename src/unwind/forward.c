@@ -190,7 +190,7 @@ static bool at_return(const struct since *s, struct stack_state *state)
 	    rbx > INT16_MAX)
 		return false;
 	/*
-	 * it was changed, and nothing was loaded: then it is no register that the caller counts on
+	 * it was changed, and nothing was loaded: then the caller does not count on this register
 	 */
 	if ((s->written >> STACK_RBP & 1 && !s->has_rbp) ||
 	    (s->written >> STACK_RBX & 1 && !s->has_rbx))

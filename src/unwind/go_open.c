@@ -241,7 +241,7 @@ static bool search_word(const struct elf_image *image, uint64_t *at, uint64_t en
 	return false;
 }
 
-/* Tries this often at most: a segment full of the table's address is no program's. */
+/* Tries this often at most: a segment full of the table's address does not belong to a program. */
 #define TRIES_MAX 16
 
 static int find_module(struct go_table *t, struct elf_image *image)

@@ -78,7 +78,7 @@ static inline void unwind_remember(struct unwind_walk *w, __u64 at)
 	(void)w, (void)at;
 }
 
-/* Whoever needs to remember words has functions of its own. */
+/* A caller that needs to remember words has functions of its own. */
 #ifndef HERE_REMEMBERS_WORDS
 static inline void unwind_recall_words(const struct unwind_walk *w, __u64 at, __u64 words[2])
 {

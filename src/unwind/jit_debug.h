@@ -33,7 +33,7 @@ struct jit_debug {
  * Reads the list whose struct jit_descriptor is at that address of a process, and builds a table of
  * each image that has unwind information. *to: all zero, or what was read before, which is kept if
  * nothing has changed. Returns whether tables have changed: those in *old are to be dropped once
- * nobody walks with them. Whatever cannot be read is left out.
+ * no thread walks with them. Images that cannot be read are left out.
  */
 bool jit_debug_read(struct jit_debug *to, struct jit_debug *old, unwind_read_memory *read,
 		    void *context, uint64_t descriptor, struct unwind_pool *pool,

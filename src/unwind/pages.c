@@ -6,7 +6,7 @@
 #include <string.h>
 
 /*
- * A run goes on if the next rule begins at most so many bytes behind the one before: pushes and
+ * A run goes on if the next rule begins at most this many bytes behind the one before: pushes and
  * pops follow each other closely. Longer gaps make more runs, each of them rarer. Over 1970
  * programs and libraries with 2.1 million functions: no runs 73 MB, 16 bytes 23.2 MB, 32 bytes 23.0
  * MB.
@@ -122,7 +122,7 @@ int pages_tell(struct pages *pages, uint64_t address, const struct unwind_rule *
 
 	if (same(rule, &pages->last))
 		return 0;
-	/* pages on the way are ruled by what was told last */
+	/* pages on the way are ruled by the rule that was added last */
 	while (!err && pages->first_page + pages->directory.count < page) {
 		if (!pages->count)
 			err = put_row(pages, 0, &pages->last);

@@ -25,7 +25,7 @@ struct pages {
 	} * at; /* the page that is being filled; the first row stands at pc 0 */
 	size_t count, room;
 	struct unwind_row *packed; /* room of them, too */
-	struct unwind_rule last;   /* the rule that holds at the end of what was told */
+	struct unwind_rule last;   /* the rule that holds at the end of what was added */
 	uint32_t rows;		   /* in the pool */
 	uint32_t unsupported;	   /* rules told that no table can express */
 	uint32_t crowded;	   /* rules told that found no room among the rules */

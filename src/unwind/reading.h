@@ -13,7 +13,7 @@
 #include "unwind/synthesize.h"
 
 /*
- * Code that is read without unwind information (synthesize.c): the pieces of it in one buffer, what
+ * Code that is read without unwind information (synthesize.c): its pieces in one buffer, what
  * is known of each place, and its instructions one at a time.
  */
 
@@ -70,7 +70,7 @@ bool decode(struct reading *r, const struct piece *p, uint32_t at);
 
 /* Whether what follows the instruction is only reached from elsewhere. */
 bool is_end(const cs_insn *insn);
-/* Where a jump leads to, taken or not; null: it is no jump, or the instruction does not say. */
+/* Where a jump leads to, taken or not; null: it is not a jump, or the instruction does not say. */
 const int64_t *jumps_to(const cs_insn *insn);
 
 /* The length of padding at a place: no-ops, traps, zeros. 0: it is none. */

@@ -18,8 +18,8 @@
  * Most runs that a program could have occur once or twice. A run gets room once it was asked for
  * twice; what is demanded doubles with every RUNS_STEP rules, up to SEEN_MOST, so that the room is
  * left to the runs that are frequent on this machine. What was asked for is kept in a small table
- * where a newcomer wears down whoever has its place before it gets it (as Misra and Gries count
- * frequent items); two runs taken for the same one only cost a little room.
+ * where a newcomer wears down the entry that has its place before it gets it (as Misra and Gries
+ * count frequent items); two runs taken for the same one only cost a little room.
  */
 #define RUNS_STEP (UNWIND_RULES_MAX / 32)
 #define SEEN	  65536

@@ -275,7 +275,7 @@ static void call(struct stack_state *s)
 		change(s, s->copy_register);
 }
 
-/* Whatever else it does: the registers that it writes. */
+/* Beside its other effects: the registers that it writes. */
 static void change_written(struct stack_state *s, const cs_insn *insn)
 {
 	const cs_detail *detail = insn->detail;

@@ -44,7 +44,7 @@ static void gather(void *context, uint64_t start, uint64_t size)
 		g->err = -ENOMEM;
 }
 
-/* The first one that was told of an address counts, as where there is no table. */
+/* The first one that was added for an address counts, as where there is no table. */
 static int by_start(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;

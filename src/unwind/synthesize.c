@@ -32,7 +32,8 @@
 #define STATES_MAX 8192
 
 /*
- * For each byte of code, so many instructions may be looked at only to choose or compare guesses.
+ * For each byte of code, at most this many instructions may be looked at only to choose or compare
+ * guesses.
  */
 #define TRIES_OF_BYTE 2
 

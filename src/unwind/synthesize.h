@@ -19,7 +19,7 @@ struct code_gap {
 	uint64_t start, size;
 };
 
-/* So many are read at most, of an image. */
+/* At most this many are read of an image. */
 #define CODE_GAPS_MAX 65536
 
 /* Of an image with more such code than is read at once: addresses that stacks have led to. */

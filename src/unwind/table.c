@@ -17,7 +17,7 @@
 
 /*
  * First the functions are listed and sorted, then each is run in the order of addresses and its
- * rows are told to the pages, so that no more than a function and a page is held in full.
+ * rows are added to the pages, so that no more than a function and a page is held in full.
  *
  * Go's functions are in a table of Go's own (go_rules.h); .eh_frame has the C code of the same
  * program. .debug_frame only counts where neither says anything: some libraries without exceptions
@@ -232,7 +232,7 @@ static uint32_t entry_size(const struct elf_image *image)
 
 /*
  * Below the entry point there is no caller. Assembler, musl and some dynamic linkers do not say so;
- * then a walk would go on with whatever the kernel left on the stack.
+ * then a walk would go on with what the kernel left on the stack.
  */
 static int add_entry(struct build *b)
 {

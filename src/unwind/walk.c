@@ -120,7 +120,7 @@ int unwind_walk_copy(const struct unwind_view *view, const struct unwind_copy *s
 	uint32_t i;
 
 	memcpy(w->registers, at->registers, sizeof(w->registers));
-	/* as many as in the kernel; whoever goes on and on writes nothing */
+	/* as many as in the kernel; a walk that goes on and on writes nothing */
 	w->end = UNWIND_END_STUCK;
 	for (i = 0; i < 2 * UNWIND_FRAMES_MAX && !unwind_step(w); i++)
 		;

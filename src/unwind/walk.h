@@ -23,7 +23,7 @@ struct unwind_copy {
 	uint32_t missing;
 };
 
-/* Reads size bytes of the thread's memory at address. 0, or it could not be read, all of it. */
+/* Reads size bytes of the thread's memory at address. Not 0: they cannot all be read. */
 typedef int unwind_read_memory(void *context, void *to, size_t size, uint64_t address);
 
 /*
