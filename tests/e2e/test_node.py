@@ -191,7 +191,9 @@ def test_native_code_without_unwind_information(lab, node):
     """A walk begins again at the frame with which JavaScript has called C++; what lies between is marked as missing."""
     with running(*node, BLIND, lab.program("blind.node"), 60) as program:
         made = lab.record("-d", 1, "-p", program.pid, hz=499)
-    made.assert_gap("byForEach", "forEach", "outer", "inner")
+    made.assert_gap("outer", "inner")
+    # Once it has optimised the caller, the engine runs the builtin's loop in there, and no frame of it is left.
+    assert made.share(lambda stack: stack.has("byForEach", "forEach", "outer") or stack.has("byForEach", "outer")) > 0.99
 
 
 def test_exceptions(lab, node):
