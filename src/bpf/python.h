@@ -119,13 +119,29 @@ static __always_inline void python_use(struct unwind_walk *w, __u64 used)
 	state[1] = (state[1] & ~PYTHON_USED_MASK) | (used << PYTHON_USED_SHIFT & PYTHON_USED_MASK);
 }
 
-static __always_inline int python_read_frame(struct unwind_walk *w, const struct python_data *data,
-					     __u64 at, struct python_frame *frame)
+/*
+ * The frame that was read last. Not on the stack, which Linux 6.1 gives a chain of calls 512 bytes
+ * of.
+ */
+static __always_inline struct python_frame *python_frame(struct unwind_walk *w)
+{
+	return (struct python_frame *)w->aside;
+}
+
+/* Reads the frame at `at` into python_frame(). Returns 0, or -1 where its memory cannot be read. */
+UNWIND_APART int python_read_frame(UNWIND_WHOLE *whole, const struct python_data *data, __u64 at)
 {
 	const __u32 bytes = PYTHON_WORDS * sizeof(__u64);
-	__u64 from = at + data->frame_from;
+	struct python_frame *frame;
+	struct unwind_walk *w;
+	__u64 from;
 	long failed;
 
+	if (!whole || !data)
+		return -1;
+	w = unwind_walk_of(whole);
+	frame = python_frame(w);
+	from = at + data->frame_from;
 	/* since 3.11, the frames of functions that call one another lie side by side */
 	if (data->shape == PYTHON_FRAME_OBJECTS)
 		failed = unwind_read_far(w, w->piece, bytes, from);
@@ -338,10 +354,15 @@ static __always_inline int python_resume(struct unwind_walk *w, const struct pyt
 }
 
 /* Where the native frame at w->pc ends; 0: not known. */
-static __always_inline __u64 python_native_end(struct unwind_walk *w)
+UNWIND_APART __u64 python_native_end(UNWIND_WHOLE *whole)
 {
-	__u64 at = unwind_at(w);
+	struct unwind_walk *w;
+	__u64 at;
 
+	if (!whole)
+		return 0;
+	w = unwind_walk_of(whole);
+	at = unwind_at(w);
 	/* as unwind_native() does */
 	if (!unwind_recall(w, at | UNWIND_IS_RUNTIME) && !unwind_find_rule_here(w, at))
 		return w->fp + 16;
@@ -354,18 +375,24 @@ static __always_inline __u64 python_native_end(struct unwind_walk *w)
 static __always_inline int python_has_anchor(struct unwind_walk *w, __u64 anchor)
 {
 	return anchor >= w->sp && anchor - w->sp <= PYTHON_NATIVE_FRAME_MAX &&
-	       anchor < python_native_end(w);
+	       anchor < python_native_end(unwind_whole_of(w));
 }
 
-/* Appends a Python frame. Returns as unwind_push(). */
-static __always_inline int python_push(struct unwind_walk *w, const struct python_data *data,
-				       const struct python_frame *frame)
+/* Appends python_frame(). Returns as unwind_push(). */
+UNWIND_APART int python_push(UNWIND_WHOLE *whole, const struct python_data *data)
 {
-	struct unwind_memo *memo = unwind_memo(w, frame->code);
-	__u64 index = frame->instruction;
-	__u32 sum = 0;
+	const struct python_frame *frame;
 	int variant = PYTHON_CHECKED;
+	struct unwind_memo *memo;
+	struct unwind_walk *w;
+	__u64 index;
+	__u32 sum = 0;
 
+	if (!whole || !data)
+		return 1;
+	w = unwind_walk_of(whole);
+	frame = python_frame(w);
+	memo = unwind_memo(w, frame->code);
 	if (frame->code && memo->key == frame->code) {
 		sum = memo->words[0];
 	} else {
@@ -373,6 +400,7 @@ static __always_inline int python_push(struct unwind_walk *w, const struct pytho
 		memo->key = variant == PYTHON_CHECKED ? frame->code : 0;
 		memo->words[0] = sum;
 	}
+	index = frame->instruction;
 	if (data->code_first_byte)
 		index = (index - frame->code - data->code_first_byte) >> 1;
 	return unwind_push_runtime(w,
@@ -457,27 +485,27 @@ static long python_go(__u32 i, void *context)
 {
 	struct python_way *way = context;
 	const struct python_data *data = way->data;
-	struct python_frame frame;
+	const struct python_frame *frame = python_frame(way->walk);
 
 	(void)i;
-	if (python_read_frame(way->walk, data, way->at, &frame))
+	if (python_read_frame(unwind_whole_of(way->walk), data, way->at))
 		return python_cut(way, UNWIND_END_RUNTIME_MEMORY);
-	way->previous = frame.previous;
-	way->stop = data->shape == PYTHON_FRAMES_BASED && !frame.previous ? PYTHON_AT_BASE
-									  : PYTHON_AT_ANCHOR;
-	if (data->shape >= PYTHON_CFRAMES && frame.owner >= PYTHON_OWNED_BY_C)
+	way->previous = frame->previous;
+	way->stop = data->shape == PYTHON_FRAMES_BASED && !frame->previous ? PYTHON_AT_BASE
+									   : PYTHON_AT_ANCHOR;
+	if (data->shape >= PYTHON_CFRAMES && frame->owner >= PYTHON_OWNED_BY_C)
 		return 1;
-	if (way->pushes && python_push(way->walk, data, &frame)) {
+	if (way->pushes && python_push(unwind_whole_of(way->walk), data)) {
 		way->stop = PYTHON_CUT;
 		return 1;
 	}
-	if (data->shape == PYTHON_CFRAMES_ENTRY && frame.owner)
+	if (data->shape == PYTHON_CFRAMES_ENTRY && frame->owner)
 		return 1;
 	way->stop = PYTHON_GOES_ON;
 	/* what is no frame may lead to itself */
-	if (!frame.previous || frame.previous == way->begin)
+	if (!frame->previous || frame->previous == way->begin)
 		return python_cut(way, UNWIND_END_RUNTIME_STATE);
-	way->at = frame.previous;
+	way->at = frame->previous;
 	return 0;
 }
 
@@ -489,7 +517,7 @@ static long python_go(__u32 i, void *context)
 static __always_inline int python_have(struct unwind_walk *w, const struct python_data *data,
 				       __u64 frame)
 {
-	__u64 end = python_native_end(w);
+	__u64 end = python_native_end(unwind_whole_of(w));
 
 	/*
 	 * it has no room for an anchor; but it may be the caller of a frame that was not seen
@@ -555,15 +583,13 @@ static __always_inline int python_run(struct unwind_walk *w, const struct python
 static __always_inline int python_object(struct unwind_walk *w, const struct python_data *data,
 					 __u64 at)
 {
-	struct python_frame frame;
-
 	if (!python_is_linked(w, data))
 		return UNWIND_NATIVE;
-	if (python_read_frame(w, data, at, &frame))
+	if (python_read_frame(unwind_whole_of(w), data, at))
 		return python_end(w, UNWIND_END_RUNTIME_MEMORY);
-	if (python_push(w, data, &frame))
+	if (python_push(unwind_whole_of(w), data))
 		return UNWIND_ENDED;
-	return python_leave(w, data, 0, frame.previous, 0);
+	return python_leave(w, data, 0, python_frame(w)->previous, 0);
 }
 
 /* Frames are known, but which native frame runs them? */

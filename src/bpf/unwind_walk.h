@@ -64,6 +64,20 @@
 #define UNWIND_APART static inline
 #endif
 
+/*
+ * Those that do call unwind_read() or unwind_push() take what a walk is part of: their caller passes
+ * unwind_whole_of(w), and they have w from it by unwind_walk_of().
+ */
+#ifdef __bpf__
+#define UNWIND_WHOLE	      struct capture_scratch
+#define unwind_whole_of(w)    ((UNWIND_WHOLE *)((void *)(w)-offsetof(UNWIND_WHOLE, walk)))
+#define unwind_walk_of(whole) (&(whole)->walk)
+#else
+#define UNWIND_WHOLE	      struct unwind_walk
+#define unwind_whole_of(w)    (w)
+#define unwind_walk_of(whole) (whole)
+#endif
+
 /* DWARF numbers of x86-64 registers, System V ABI figure 3.36 */
 enum {
 	UNWIND_REG_RBX = 3,
