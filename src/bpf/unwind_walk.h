@@ -65,8 +65,8 @@
 #endif
 
 /*
- * Those that do call unwind_read() or unwind_push() take what a walk is part of: their caller passes
- * unwind_whole_of(w), and they have w from it by unwind_walk_of().
+ * Those that do call unwind_read() or unwind_push() take what a walk is part of: their caller
+ * passes unwind_whole_of(w), and they have w from it by unwind_walk_of().
  */
 #ifdef __bpf__
 #define UNWIND_WHOLE	      struct capture_scratch
