@@ -6,7 +6,7 @@
 
 /*
  * Things that are made one after the other and taken in the same order, the next one being made in
- * a thread of its own while one is taken. What comes of it is what would come of a loop that makes
+ * a thread of its own while one is taken. The result is the same as that of a loop that makes
  * one, takes it, and ends when take() returns something else than 0.
  */
 struct ahead {

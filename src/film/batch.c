@@ -49,7 +49,7 @@ void film_put_row(struct buf *rows, enum film_row kind, ...)
 	va_end(args);
 }
 
-/* For so many rows room is made at once. */
+/* Room is made at once for this many rows. */
 static size_t first_room(const struct film_kind *kind)
 {
 	/* memory that is not touched costs nothing: it may stay nearly empty */

@@ -24,7 +24,7 @@ enum {
  */
 #define CUT_MIN 256
 
-/* No column needs more, whatever its encoding: a dictionary as long as the column, and headers. */
+/* No column needs more, in any encoding: a dictionary as long as the column, and headers. */
 #define COLUMN_MAX(count) (16 * (count) + 64)
 
 /* A column as numbers from 0 on, to be cut into planes. */
@@ -44,7 +44,7 @@ static unsigned int width_of(uint64_t max)
 	return width;
 }
 
-/* So many numbers of a column show well enough what all of them cost. */
+/* This many numbers of a column show well enough what all of them cost. */
 #define SAMPLE 4096
 
 /*
@@ -163,7 +163,7 @@ static bool is_constant(const uint64_t *values, size_t count)
 	return true;
 }
 
-/* Puts the cheapest encoding that is no dictionary. to is scratch for 2 * count numbers. */
+/* Puts the cheapest encoding other than a dictionary. to is scratch for 2 * count numbers. */
 static void put_numbers(struct columns *c, const uint64_t *values, size_t count, uint64_t *scratch)
 {
 	uint64_t base;

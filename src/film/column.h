@@ -66,7 +66,7 @@ int column_reader_begin(struct column_reader *r, const void *data, size_t size, 
 			unsigned int columns, size_t text);
 /* The next column. -EBADMSG if it is not valid. */
 int column_reader_get(struct column_reader *r, uint64_t *values, size_t count);
-/* The next count bytes, which live until the next block; null if there are not so many. */
+/* The next count bytes, which live until the next block; null if there are fewer. */
 const void *column_reader_bytes(struct column_reader *r, size_t count);
 /* 0, or -EBADMSG if something is left after the last column. */
 int column_reader_end(const struct column_reader *r);

@@ -22,7 +22,7 @@
 #define PATIENCE_MS 5000
 
 /*
- * film_disk_keep_aside(): so many commits stay in the side file, if they have no more than so many
+ * film_disk_keep_aside(): at most this many commits stay in the side file, with at most this many
  * pages.
  */
 #define COMMITS_ASIDE 10
@@ -48,7 +48,7 @@ struct film_disk {
 	sqlite3_stmt *page_count;
 	uint64_t page_size; /* not FILM_PAGE_SIZE in a film that someone put through VACUUM */
 	unsigned int commits_aside, pages_aside; /* in the side file, */
-	unsigned int commits_aside_max;		 /* of which so many may stay there */
+	unsigned int commits_aside_max;		 /* at most this many of those may stay there */
 	uint64_t samples;			 /* that were committed */
 	struct film_catalogue catalogue;
 	struct film_blocks blocks;
@@ -177,8 +177,8 @@ static int move_from_aside(struct film_disk *d)
 }
 
 /*
- * Someone removed the film, or put another file in its place: what is written now, nobody would
- * ever read.
+ * Another program removed the film, or put a file in its place: what is written now, no reader
+ * would ever read.
  */
 static bool was_removed(struct film_disk *d)
 {
@@ -461,7 +461,7 @@ static void trim(struct film_disk *d)
 		return; /* it is only room */
 }
 
-/* Ends write-ahead logging, which takes a moment in which nobody reads. */
+/* Ends write-ahead logging, which takes a moment without readers. */
 static int make_single_file(struct film_disk *d, struct fail *why)
 {
 	unsigned int waited;

@@ -320,7 +320,7 @@ static const struct event_type levels[] = {
 	[EVENT_BYTES] = LEVEL(NULL, "bytes", EVENT_BYTES, NULL, "bytes"),
 };
 
-/* Tools that sum up what is there call it in one of these ways, whatever else stands around it. */
+/* Tools that sum up what is there call it in one of these ways, with any text around it. */
 static const char *const words_of_levels[] = {"inuse", "in_use", "in-use", "heap_live",
 					      "heap-live"};
 

@@ -11,8 +11,8 @@
 #include "film/film.h"
 
 /*
- * What stackcam counts and times: a row for each event, for both halves. Whoever must know what an
- * event is asks here; no other file compares an event's name or its unit.
+ * What stackcam counts and times: a row for each event, for both halves. Code that must know what
+ * an event is asks here; no other file compares an event's name or its unit.
  *
  * Films also hold events without a row: those that others pushed under names of their own. Each of
  * them is served by its unit.
@@ -101,7 +101,7 @@ static inline const struct event_type *event_of(const struct film_event *event)
 	return event_find(event->name, event->unit);
 }
 
-/* The row of a name that is known, whatever the unit; null: there is none. */
+/* The row of a name that is known, in any unit; null: there is none. */
 const struct event_type *event_named(const char *name);
 
 /* One of our events, to be added to a film. source: as in struct film_event. */
@@ -112,7 +112,7 @@ static inline struct film_event event_from(enum event_id id, const char *source)
 	return (struct film_event){.name = type->name, .unit = type->unit, .source = source};
 }
 
-/* The event that is filmed, and shown, if nobody says which. */
+/* The event that is filmed, and shown, if the user names none. */
 const struct event_type *event_usual(void);
 
 /*
@@ -129,7 +129,7 @@ const char *event_pyroscope(const char *name, const char *unit);
 bool event_is_pyroscope_ending(const char *name);
 
 /*
- * What the value of so many Hz is worth, in the event's unit: a period of time; 0: the event has
+ * What the value of that many Hz is worth, in the event's unit: a period of time; 0: the event has
  * none.
  */
 uint64_t event_period(const char *unit, uint32_t frequency);
@@ -190,8 +190,8 @@ bool event_list_is_same(const struct event_list *a, const struct event_list *b);
 bool event_list_has(const struct event_list *list, enum event_id id);
 
 /*
- * Lines for help: each event that -e takes and what it is, so many columns indented; the usual one
- * is marked.
+ * Lines for help: each event that -e takes and what it is, indented by that many columns; the usual
+ * one is marked.
  */
 void event_list_help(FILE *out, int indent);
 

@@ -216,7 +216,7 @@ struct film_calls {
 
 /*
  * A time in which a thread did not run, and the evidence of what for. What it was for is decided by
- * who reads it (film/wait_rules.h), so that a rule that is put right is right for films that are
+ * the reader (film/wait_rules.h), so that a rule that is put right is right for films that are
  * there.
  */
 #define FILM_WAIT_ARGUMENTS 4
@@ -225,7 +225,7 @@ struct film_wait {
 	uint64_t duration; /* ns, at most end */
 	/*
 	 * of the system call, as they were in registers; 0 where they say nothing. Of a goroutine,
-	 * its number and the address of the runtime's record of it
+	 * its number and the address of the runtime's record
 	 */
 	uint64_t arguments[FILM_WAIT_ARGUMENTS];
 	uint32_t thread, stack; /* as of a sample */
@@ -308,8 +308,8 @@ struct film_waits {
 /*
  * A turn of a thread: a stay on a CPU, and the time off it until the next one begins. The turns of
  * a thread follow each other without a gap, so that they are all of its life; each is the times
- * below in this order, and ends at its end. Nobody must look far behind a moment for what covers
- * it: the writer cuts a turn into parts of at most FILM_TURN_MAX.
+ * below in this order, and ends at its end. A reader need not look far behind a moment for what
+ * covers it: the writer cuts a turn into parts of at most FILM_TURN_MAX.
  */
 #define FILM_TURN_MAX 1000000000ull /* ns */
 struct film_turn {
@@ -339,7 +339,7 @@ struct film_turn {
 enum film_turn_flag {
 	FILM_TURN_ENDS = 32,	/* the thread ended at its end */
 	FILM_TURN_UNWOKEN = 64, /* not known when it was woken: waited has ready in it */
-	FILM_TURN_BEGINS = 128, /* the thread, or the recording of it, begins with it */
+	FILM_TURN_BEGINS = 128, /* the thread, or its recording, begins with it */
 };
 
 /* A block of turns, as columns, sorted by end. */
@@ -363,7 +363,7 @@ enum film_lock_kind {
 	FILM_LOCK_RUST_RWLOCK,
 	FILM_LOCK_PARKING_LOT, /* of the crate: the address is that of the waiter's own word */
 	FILM_LOCK_GIL,	       /* Python's */
-	FILM_LOCK_PYTHON,      /* threading.Lock and what is made of it */
+	FILM_LOCK_PYTHON,      /* threading.Lock and what is built on that */
 	FILM_LOCK_MONITOR,     /* of a Java object, synchronized */
 	FILM_LOCK_JAVA, /* of java.util.concurrent.locks; the address is as for parking_lot */
 	FILM_LOCK_GO,	/* of Go's runtime itself */
@@ -401,7 +401,7 @@ struct film_locks {
 };
 
 /*
- * Memory that a process holds at a moment: what is in use of it that one thread has allocated with
+ * Memory that a process holds at a moment: what is in use there that one thread has allocated with
  * one stack, about at one time. All rows of a process and a moment are one state of a level. One
  * with a value of 0 says that it holds nothing.
  */
@@ -442,7 +442,7 @@ enum film_request_role {
 /* Where a request's id is from. */
 enum film_request_id_kind {
 	FILM_REQUEST_ID_NONE,	     /* none was there: the request has its number alone */
-	FILM_REQUEST_ID_TRACEPARENT, /* the trace id of it; of the next ones, too: */
+	FILM_REQUEST_ID_TRACEPARENT, /* its trace id; of the next ones, too: */
 	FILM_REQUEST_ID_B3,
 	FILM_REQUEST_ID_SW8,
 	FILM_REQUEST_ID_UBER,
@@ -455,7 +455,7 @@ enum film_request_flag {
 				      ended: end is the last that was seen of it */
 	FILM_REQUEST_UNANSWERED = 4, /* not a byte of an answer was seen */
 	FILM_REQUEST_END_GUESSED = 8, /* its length was not told: end is its last byte so far */
-	FILM_REQUEST_PATH_CUT = 16,   /* path holds a part of it */
+	FILM_REQUEST_PATH_CUT = 16,   /* path was cut */
 	FILM_REQUEST_ID_CUT = 32,
 	FILM_REQUEST_TLS = 64,		 /* it was read before it was encrypted */
 	FILM_REQUEST_UNIX = 128,	 /* by a socket of the machine: peer and own are 0 */

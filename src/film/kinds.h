@@ -10,8 +10,8 @@
 
 /*
  * The kinds of blocks of what was observed, a row each: what their rows are, in which order, of
- * which time, what they add up to. Who packs, checks, walks through or merges blocks asks here, and
- * knows no kind by name.
+ * which time, what they add up to. Code that packs, checks, walks through or merges blocks asks
+ * here, and knows no kind by name.
  */
 
 /* What stands beside a block in its row. */
@@ -45,7 +45,7 @@ struct film_kind {
 	struct layout layout;
 	enum film_kind_span span;
 	const struct layout_column
-		*time; /* by which FILM_SPAN_TIMES goes, and questions for a part of it */
+		*time; /* by which FILM_SPAN_TIMES goes, and questions for a part of the time */
 	const struct layout_column
 		*length; /* ns that ended at time, if they are of more than a moment */
 	const struct layout_column
@@ -57,7 +57,7 @@ struct film_kind {
 	 */
 	const struct layout_column *thread, *stack;
 	const struct layout_column *born; /* of memory in use; null: it has none */
-	/* by time, and blocks by the first of it; else both are in the order of writing */
+	/* by time, and blocks by their first time; else both are in the order of writing */
 	bool sorted;
 	bool many; /* millions a second: they are not copied before they are packed */
 	uint32_t

@@ -29,7 +29,7 @@ bool film_label_value_ok(const char *value, size_t length);
  */
 int film_labels_add(char *labels, size_t size, const char *label, struct fail *why);
 
-/* Copies the value of a key; "": there is none of it. */
+/* Copies the value of a key; "": the key has none. */
 void film_labels_value(const char *labels, const char *key, char value[FILM_LABEL_VALUE_MAX + 1]);
 
 /* Whether "KEY=VALUE" is among them. */

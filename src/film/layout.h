@@ -88,7 +88,7 @@ struct layout_cells {
 	uint8_t size; /* bytes of each: 1, 2, 4 or 8 */
 };
 
-/* A number of so many bytes. */
+/* A number of that many bytes. */
 static inline uint64_t layout_number(const void *at, uint8_t size)
 {
 	uint64_t number = 0;

@@ -56,8 +56,8 @@ struct film_private {
 
 /*
  * Loads the catalogue and the block rows into film, which has its private part and is else zero, or
- * just a part of it; or what came since, if film is followed and was loaded before. Returns 0 or a
- * negative errno with *why filled; then film_free() is all that can be called.
+ * just its catalogue or rows; or what came since, if film is followed and was loaded before.
+ * Returns 0 or a negative errno with *why filled; then film_free() is all that can be called.
  */
 enum film_part {
 	/* each has what those behind it have */
@@ -75,7 +75,7 @@ void film_leave(struct film_private *p);
 
 /*
  * Calls take() with each block of what was given as one kind, as film_each_calls() does: with the
- * columns or rows of it. For who has them all, and asks kinds.h what they are.
+ * its columns or rows. For callers that have them all, and ask kinds.h what they are.
  */
 int film_each_block(struct film *film, uint32_t event, enum film_block_kind kind,
 		    int (*take)(void *context, const struct film_unpacked *block), void *context,

@@ -3,8 +3,8 @@
 #define FILM_LOSS_KINDS_H
 
 /*
- * What a reason of a loss costs, by its words: films say no more of it. A reason that is not known,
- * of a later version or of a push, is another one.
+ * What a reason of a loss costs, by its words: films say no more about that. A reason that is not
+ * known, of a later version or of a push, is another one.
  */
 enum film_loss_kind {
 	FILM_LOSS_SAMPLE, /* a whole sample, call, wait or thread: its time is missing */

@@ -91,7 +91,7 @@ static bool carry(struct losses *l, struct arena *texts, const struct loss *loss
 	return copy.reason && vec_push(&l->before, copy);
 }
 
-/* What the films before had of it, as a total. */
+/* What the films before had lost by that reason, as a total. */
 static uint64_t total_before(const struct losses *l, const struct loss *loss)
 {
 	const struct loss *base = find(l->before.at, l->before.count, loss->event, loss->reason);

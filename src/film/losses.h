@@ -47,7 +47,7 @@ bool losses_learn(struct losses *l, struct arena *texts, uint32_t event, const c
 		  uint64_t count);
 /* Appends the rows of all that changed since the last time. */
 void losses_put(struct losses *l, struct arena *texts, struct buf *rows);
-/* All that is lost by now, whatever it is. */
+/* All that is lost by now, of any kind. */
 uint64_t losses_sum(const struct losses *l);
 void losses_free(struct losses *l);
 

@@ -159,7 +159,7 @@ static int too_old(struct film_merge *merge)
 		"the time that the machine had run");
 }
 
-/* Commits now and then, so that not all of it is in memory. */
+/* Commits now and then, so that memory does not hold all. */
 static int commit_some(struct film_merge *merge)
 {
 	const size_t *piled = merge->to->batch->piled;
@@ -225,7 +225,7 @@ static int take_block(void *context, const struct film_unpacked *block)
 
 	if (!vec_reserve(&merge->rows, count * size) || !vec_reserve(&merge->numbers, count))
 		return fail_errno(merge->why, -ENOMEM, NULL, "cannot merge films");
-	/* what lies between the columns, and is no column of this kind */
+	/* what lies between the columns, and is not a column of this kind */
 	memset(merge->rows.at, 0, count * size);
 	if (kind->span == FILM_SPAN_GIVEN && (!merge_time(&merge->ids, block->span.t0, &from) ||
 					      !merge_time(&merge->ids, block->span.t1, &to)))

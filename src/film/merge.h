@@ -23,14 +23,14 @@ struct film_merge;
 int film_merge_begin(const char *path, struct film_merge **merge, struct fail *why);
 
 /*
- * Before the first film is added: what the labels of the film that is made are, whatever the films
- * say, which must all say the same. They must live until film_merge_end().
+ * Before the first film is added: what the labels of the film that is made are, instead of those
+ * that the films say, which must all say the same. They must live until film_merge_end().
  */
 void film_merge_label(struct film_merge *merge, const char *labels);
 
 /*
  * Adds all of a film. Those of a machine are to be given in order of wall time. After an error the
- * film at path holds a part of it: only film_merge_end() without keeping it is right. -EINVAL:
+ * film at path is incomplete: only film_merge_end() without keeping it is right. -EINVAL:
  * films of another machine or with other labels; -ERANGE: its clock says that it is older than
  * monotonic time can tell; -EBADMSG: it is damaged.
  */
@@ -43,7 +43,7 @@ int film_merge_add_file(struct film_merge *merge, const char *path, struct fail 
 int film_merge_end(struct film_merge *merge, bool keep, struct fail *why);
 
 /*
- * All of that for the films at paths, in whatever order. *bad is the index of the film that could
+ * All of that for the films at paths, in any order. *bad is the index of the film that could
  * not be read or added, or count if it was something else that failed.
  */
 int film_merge_files(const char *const *paths, size_t count, const char *to, size_t *bad,

@@ -158,7 +158,7 @@ static int update_process(struct merge_ids *ids, uint32_t id, const struct film_
 
 /*
  * A process that has executed its own file again is a row for each time, as it may run another
- * build of it: the first row of a film goes on with the last one that is known. What is known of no
+ * build: the first row of a film goes on with the last one that is known. What is known of no
  * file is one row.
  */
 static int map_process(struct merge_ids *ids, uint32_t i)

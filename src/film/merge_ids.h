@@ -22,7 +22,7 @@ struct merged_process {
 		/* as its first film said: row.start is by the clock of the film that is made */
 		started;
 	uint32_t boot;
-	uint32_t film; /* the last one that had a row of it */
+	uint32_t film; /* the last one that had such a row */
 };
 
 struct merged_thread {

@@ -23,7 +23,8 @@ const char *name_of_place(const struct film *film, const struct film_frame *fram
 	bool is_guess = frame->start && !strcmp(frame->file, FILM_START_DECODED);
 
 	/*
-	 * JIT code lies elsewhere in each run, so its addresses say nothing: all of it is one place
+	 * JIT code lies elsewhere in each run, so its addresses say nothing: all JIT code is one
+	 * place
 	 */
 	if (frame->kind == FILM_FRAME_JIT)
 		snprintf(to, size, "%.200s", image);

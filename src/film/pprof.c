@@ -301,7 +301,7 @@ static void put_locations(struct pprof *p)
 }
 
 /*
- * Addresses are those in the file, so mappings begin at 0. Where all is named, a reader is told
+ * Addresses are those in the file, so mappings begin at 0. Where all is named, they tell a reader
  * that there is nothing (no function, file, line or inlined function) to look up; the rest it may
  * name by the build id.
  */

@@ -12,7 +12,7 @@
 #include "film/load.h"
 #include "film/schema.h"
 
-/* How long to wait for a moment in which nobody writes. */
+/* How long to wait for a moment without a writer. */
 #define PATIENCE_MS 3000
 
 #define COPY_BESIDE "copy it and the file -wal (or -journal) into a directory you can write"
@@ -79,7 +79,10 @@ static int look(sqlite3 *db, const char *path, struct disk_state *state, struct 
 	return 0;
 }
 
-/* The path as a URI that says: nobody else writes this file, and nothing is to be put beside it. */
+/*
+ * The path as a URI that says: no other process writes this file, and SQLite must put no file
+ * beside it.
+ */
 static char *immutable_uri(const char *path)
 {
 	struct buf uri = {0};
@@ -178,7 +181,7 @@ static int check_identity(struct film_private *p, struct fail *why)
 	return 0;
 }
 
-/* Makes p->db ready to be read, whatever state its recorder left it in. */
+/* Makes p->db ready to be read, in any state that its recorder left it in. */
 static int make_readable(struct film_private *p, struct fail *why)
 {
 	struct disk_state state = {0};
@@ -235,8 +238,8 @@ int film_enter(struct film_private *p, struct fail *why)
 }
 
 /*
- * A film that is being recorded can become a single file only in a moment in which nobody has it
- * open: then it is opened again each time.
+ * A film that is being recorded can become a single file only in a moment in which no process has
+ * it open: then it is opened again each time.
  */
 void film_leave(struct film_private *p)
 {

@@ -81,7 +81,7 @@ int film_each_samples(struct film *film, uint32_t event, uint64_t from, uint64_t
 		      struct fail *why);
 
 /*
- * The same for the samples of a film that grows: those in the blocks that came after so many
+ * The same for the samples of a film that grows: those in the blocks that came after that many
  * blocks, up to the one with the number to. film_block_count() is how many there are;
  * film_settled_count() counts those before the first one whose frames may still get names.
  */

@@ -26,13 +26,14 @@ static size_t view_size(const struct layout_column *column)
 	return column->size == sizeof(uint64_t) ? sizeof(uint64_t) : sizeof(uint32_t);
 }
 
-/* Room for all columns of a block, or rows of it, and says where they are. */
+/* Room for all columns of a block, or its rows, and says where they are. */
 static int make_room(struct film_unpacker *u, const struct film_kind *kind, size_t count,
 		     struct film_unpacked *unpacked)
 {
 	const struct layout *layout = &kind->layout;
 	/*
-	 * columns of four bytes are as long as those of eight: they begin at a multiple of it, too
+	 * columns of four bytes are as long as those of eight: they begin at a multiple of eight,
+	 * too
 	 */
 	size_t size = layout->view_size ? count * layout->count
 					: (count * layout->row_size + 7) / sizeof(uint64_t);
@@ -46,7 +47,7 @@ static int make_room(struct film_unpacker *u, const struct film_kind *kind, size
 					u->cells.at + i * count);
 		return 0;
 	}
-	/* what is no column of this kind is 0 */
+	/* what is not a column of this kind is 0 */
 	memset(u->cells.at, 0, size * sizeof(*u->cells.at));
 	unpacked->rows = u->cells.at;
 	unpacked->row_count = count;

@@ -78,7 +78,7 @@ static const struct rule {
 	 .calls = "epoll_wait epoll_pwait epoll_pwait2 epoll_wait_old poll ppoll select pselect6 "
 		  "io_getevents io_pgetevents"},
 	{WAIT_LOCK, .calls = "futex futex_waitv futex_wait"},
-	/* what changes the memory of a process waits for the kernel's locks of it */
+	/* what changes the memory of a process waits for the kernel's locks on that memory */
 	{WAIT_LOCK, .states = "D",
 	 .calls = "mmap munmap mprotect madvise mremap brk mlock munlock pkey_mprotect"},
 	{WAIT_ACCEPT, .calls = "accept accept4"},

@@ -79,7 +79,7 @@ void wait_decider_free(struct wait_decider *decider);
 
 /*
  * The class of a wait: of its row the call, state, descriptor and flags count. frames: enum
- * wait_frames, of its stack; 0: nothing is known of it.
+ * wait_frames, of its stack; 0: the stack is not known.
  */
 enum wait_class wait_decide(struct wait_decider *decider, const struct film_wait *wait,
 			    unsigned int frames);

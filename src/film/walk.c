@@ -197,7 +197,7 @@ static int give_samples(const struct walk *walk, const struct film_unpacked *blo
 	return walk->take.samples(walk->context, &samples);
 }
 
-/* Whatever is a sample, kind by kind. */
+/* All that is a sample, kind by kind. */
 static int each_samples(const struct walk *asked)
 {
 	int err = 0;

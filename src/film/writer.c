@@ -31,7 +31,7 @@
 static int complete_batch(struct film_writer *w, uint64_t now)
 {
 	w->batch->block_span = w->block_span;
-	/* what an existing film does not take is no loss of what was recorded */
+	/* what an existing film does not take is not a loss of the recording */
 	if (w->naming)
 		memset(w->losses.own, 0, sizeof(w->losses.own));
 	losses_put(&w->losses, &w->texts, &w->batch->rows);

@@ -21,7 +21,7 @@ struct film_writer;
 
 /*
  * Creates path, replacing a film (and nothing but a film or an empty file) that is there. path
- * null: the film is kept nowhere; who only looks at what happens needs none, but what records does.
+ * null: no file keeps the film; callers that only look at events need none, but what records does.
  * Returns 0 or a negative errno with *why filled.
  */
 int film_create(const char *path, const struct film_info *info, struct film_writer **w,
@@ -83,7 +83,7 @@ void film_name_frame(struct film_writer *w, uint32_t frame, const struct film_na
 
 /*
  * Tells the address where the function of a frame begins: not 0, and not behind the frame's own,
- * address. A name says more, whichever is told first.
+ * address. A name says more, whichever is given first.
  */
 void film_start_frame(struct film_writer *w, uint32_t frame, uint64_t address, uint64_t start);
 
@@ -94,7 +94,7 @@ void film_sample(struct film_writer *w, uint32_t event, uint64_t time, uint32_t 
 void film_call(struct film_writer *w, uint32_t event, const struct film_call *call);
 
 /*
- * A wait. Its event is one of time, and has no samples besides: whoever asks for samples gets
+ * A wait. Its event is one of time, and has no samples besides: callers that ask for samples get
  * waits, as such (their end, their duration).
  */
 void film_wait(struct film_writer *w, uint32_t event, const struct film_wait *wait);
@@ -118,7 +118,7 @@ void film_request(struct film_writer *w, uint32_t event, const struct film_reque
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe);
 
 /*
- * Sums of a function since the sums of it that were given before. from, to: the time that they
+ * Sums of a function since its sums that were given before. from, to: the time that they
  * cover.
  */
 void film_sum(struct film_writer *w, uint32_t event, uint64_t from, uint64_t to,
@@ -146,9 +146,9 @@ void film_names_follow(struct film_writer *w);
 void film_names_settled(struct film_writer *w);
 
 /*
- * Before the first commit, of a film that nobody copies without its side file while it grows: the
- * last ten commits may stay in that one. To have each in the film's own file takes most of the work
- * of the disk.
+ * Before the first commit, of a film that no program copies without its side file while it grows:
+ * the last ten commits may stay in that one. To have each in the film's own file takes most of the
+ * work of the disk.
  */
 void film_keep_aside(struct film_writer *w);
 

@@ -50,7 +50,7 @@ static inline uint32_t lost(struct film_writer *w, enum own_loss what)
 	return 0;
 }
 
-/* s, or what a film can hold of it, with a mark at its end. Lives until a few more are cut. */
+/* s, or the part that a film can hold, with a mark at its end. Lives until a few more are cut. */
 const char *film_fit(struct film_writer *w, const char *s);
 
 /*
@@ -74,8 +74,8 @@ static inline struct known_key film_file_key(const char *path)
 }
 
 /*
- * Nothing is written twice, whatever memory it takes: for films that are made of others, and have
- * an end.
+ * Nothing is written twice, however much memory that takes: for films that are made of others, and
+ * have an end.
  */
 void film_forget_nothing(struct film_writer *w);
 

@@ -219,7 +219,7 @@ bool gathered_is_silent(const struct gathered *gathered, uint32_t event)
 	vec_foreach (&gathered->parts, part)
 		if (part->event == event)
 			return false;
-	/* what is of no event is told with any part */
+	/* what is of no event is reported with any part */
 	return gathered_lost(gathered, event) ||
 	       (!gathered->parts.count && gathered_lost(gathered, 0));
 }

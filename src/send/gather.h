@@ -12,7 +12,7 @@
 
 /*
  * A film as others want it: not sample by sample, but summed up by service, event, thread and
- * stack. Films of a few seconds are meant: all of it is in memory.
+ * stack. Films of a few seconds are meant: the whole film is in memory.
  */
 
 enum {

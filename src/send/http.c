@@ -231,7 +231,7 @@ static size_t give_body(char *to, size_t size, size_t count, void *context)
 	return left;
 }
 
-/* A connection that was kept may prove to be gone: then all of it is sent once more. */
+/* A connection that was kept may prove to be gone: then the whole request is sent once more. */
 static int begin_anew(void *context, curl_off_t offset, int origin)
 {
 	struct http *h = context;
@@ -349,7 +349,7 @@ static void set_options(struct http *h, struct curl_slist *headers)
 		curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	if (h->ca) {
 		curl_easy_setopt(curl, CURLOPT_CAINFO, h->ca);
-		/* nobody else's signature counts then */
+		/* only this one's signature counts then */
 		curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
 	}
 	if (h->certificate)

@@ -27,7 +27,7 @@ int http_new(const struct http_options *options, struct http **http, struct fail
 void http_free(struct http *http); /* null is allowed */
 
 /*
- * Whether what is sent there can be read by nobody on the way, or goes no way at all: https, or
+ * Whether no third party can read what is sent there, or it does not leave the machine: https, or
  * this machine. Returns 0, or -EINVAL with *why filled.
  */
 int http_check_url(const char *url, bool has_token, struct fail *why);
@@ -37,11 +37,11 @@ bool http_is_local(const char *url);
 
 /*
  * How many bytes of a text at *user are the name and password that a URL in it has, with the '@'
- * behind them: what nobody may be shown. 0: it has none, and *user is its end.
+ * behind them: what no message may show. 0: it has none, and *user is its end.
  */
 size_t http_user(const char *text, const char **user);
 
-/* A URL as people are shown it: from its host on, if it has a name and password. A part of it. */
+/* A URL as messages show it: from its host on, if it has a name and password. A part of user. */
 const char *http_shown(const char *url);
 
 /* What is posted: bytes, or what read() gives piece by piece. */
@@ -63,11 +63,11 @@ struct http_reply {
 	unsigned int status;  /* 200 … */
 	uint64_t retry_after; /* ns that the server asks for; 0: it did not */
 	char words[256];      /* how its body begins … */
-	size_t size;	      /* … in so many bytes */
+	size_t size;	      /* … in that many bytes */
 };
 
 /*
- * Posts, and waits for the reply. Returns 0 when there was one, whatever it said; else a negative
+ * Posts, and waits for the reply. Returns 0 when there was one, with any status; else a negative
  * errno with *why filled: -ECANCELED, it was stopped.
  */
 int http_post(struct http *http, const struct http_post *post, struct http_reply *reply,

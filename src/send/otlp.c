@@ -531,7 +531,7 @@ int otlp_write(const struct gathered *gathered, uint64_t id, struct buf *to)
 		put_zeros(&o);
 		put_groups(&o, id, to);
 		put_silent_events(&o, id, to);
-		/* nothing to tell is no message */
+		/* without anything to report, no message */
 		if (to->count)
 			put_dictionary(&o, to);
 	} else {

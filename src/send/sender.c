@@ -18,7 +18,7 @@
 #define PAUSE_MAX     (60 * SECOND_NS)
 #define PAUSE_REFUSED (60 * SECOND_NS)
 
-/* How long without films until somebody looks whether there is one: they announce themselves. */
+/* How long without films until the sender looks whether there is one: they announce themselves. */
 #define IDLE_NS (3600 * SECOND_NS)
 
 struct sender {
@@ -104,7 +104,8 @@ enum sent sent_by_error(int err)
 }
 
 /*
- * Between half of it and half more, so that agents that failed together do not come back together.
+ * Between half that time and half more, so that agents that failed together do not come back
+ * together.
  */
 static uint64_t jittered(uint64_t ns)
 {

@@ -16,10 +16,10 @@ enum sent {
 	SENT,	    /* the film is there */
 	SENT_BUT,   /* the same, but for what *why tells */
 	SENT_LATER, /* not now: to be tried again after a while */
-	/* not as things are: somebody must do something; to be tried again after a longer while */
+	/* not as things are: a user must act; to be tried again after a longer while */
 	SENT_REFUSED,
 	SENT_USELESS, /* never: this film is of no use there */
-	/* the film is not there any more: it made room for others, or somebody took it away */
+	/* the film is not there any more: it made room for others, or a user removed it */
 	SENT_GONE,
 };
 struct destination {
@@ -44,14 +44,13 @@ struct sender;
 struct sender_options {
 	struct spool *spool;
 	struct destination destination; /* the caller's, until sender_stop() has returned */
-	atomic_bool *
-		stop; /* the caller's: set by sender_stop(), given to http_new() by whoever sends */
+	atomic_bool *stop; /* the caller's: sender_stop() sets it, http_new() takes it */
 	/*
 	 * Sending does not work; told once until it works again, or another reason stands in the
 	 * way.
 	 */
 	void (*trouble)(void *context, const struct fail *why);
-	/* It works, after there was trouble; films: so many wait. */
+	/* It works, after there was trouble; films: how many wait. */
 	void (*works)(void *context, uint64_t films);
 	/* The film was sent, but for what *why tells. */
 	void (*almost)(void *context, const struct fail *why);

@@ -85,7 +85,7 @@ static bool is_agent(const char *id)
 	return strlen(id) == SPOOL_AGENT_SIZE - 1 && strspn(id, "0123456789abcdef") == strlen(id);
 }
 
-/* Who this is: nothing of the machine or its user, a number that was drawn once. */
+/* The agent's identity: nothing of the machine or its user, a number that was drawn once. */
 static int know_agent(struct spool *s, struct fail *why)
 {
 	uint8_t random[(SPOOL_AGENT_SIZE - 1) / 2];
@@ -269,7 +269,7 @@ static void remove_oldest_aside(struct spool *s)
 	memmove(s->aside.at, s->aside.at + 1, s->aside.count * sizeof(*s->aside.at));
 }
 
-/* What nobody can use goes first, then the oldest that wait, but never the last one. */
+/* What no server can use goes first, then the oldest that wait, but never the last one. */
 static void keep_limit(struct spool *s)
 {
 	uint64_t before = s->lost_now;
@@ -406,7 +406,7 @@ int spool_done(struct spool *s, const char *path, struct fail *why)
 	name_of(number, ".new", name);
 	name_of(number, ".film", done);
 	pthread_mutex_lock(&s->lock);
-	/* a full disk has left a part of it beside it */
+	/* a full disk has left an incomplete film beside it */
 	snprintf(wal, sizeof(wal), "%s-wal", name);
 	if (!err && !faccessat(s->folder, wal, F_OK, AT_SYMLINK_NOFOLLOW))
 		complete(s, number);

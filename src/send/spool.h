@@ -65,7 +65,7 @@ void spool_wake(struct spool *spool);
 
 /* The film was sent: it goes. */
 void spool_sent(struct spool *spool, const struct spool_film *film);
-/* It was not there to be sent. Who made room by it has counted it already. */
+/* It was not there to be sent. The code that removed it to make room has counted it already. */
 void spool_gone(struct spool *spool, const struct spool_film *film);
 /* It is of no use to the server: it is kept for who wants to look at it. */
 void spool_set_aside(struct spool *spool, const struct spool_film *film);

@@ -146,7 +146,7 @@ static void keep_limit(struct folder *f)
 
 /*
  * A name as one of a file: what stands for folders, is hidden, or would be awkward to type does not
- * come out of it.
+ * come out.
  */
 static void safe_name(const char *name, char *to, size_t size)
 {

@@ -13,7 +13,7 @@
 #include "film/labels.h"
 #include "send/to_others.h"
 
-/* A request of many profiles ends when it has so many bytes. */
+/* A request of many profiles ends when it has this many bytes. */
 #define PUSH_BYTES (1u << 20)
 
 struct pyroscope {
@@ -223,7 +223,7 @@ static enum sent push(struct pyroscope *p, const struct gathered *gathered, uint
 	return sent;
 }
 
-/* The film's losses that no profile told, for a person: false, where each was told. */
+/* The film's losses that no profile has reported, in words; false: each was reported. */
 static bool tell_silent(const struct pyroscope *p, const struct gathered *gathered,
 			struct fail *why)
 {

@@ -38,7 +38,7 @@ void call_columns_line(struct call_columns *columns, const struct call_cells *ce
 /* Whether a call waited so long (over 1 %) that its on-CPU time is worth showing. */
 bool call_columns_waited(const struct call_cells *cells);
 
-/* A duration, or on-CPU time, in the color of its unit; right-aligned in so many columns. */
+/* A duration, or on-CPU time, in the color of its unit; right-aligned in that many columns. */
 void call_columns_time(const struct call_columns *columns, uint64_t ns, const char *mark,
 		       size_t width, struct buf *to);
 

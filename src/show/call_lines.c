@@ -108,7 +108,7 @@ static void end_line(struct call_lines *l)
 
 /*
  * The name as one that is called. A C++ name may have its parameters already; what may stand behind
- * them is told by the sign after the last bracket.
+ * them shows in the sign after the last bracket.
  */
 static void put_call(struct call_lines *l, const char *name)
 {

@@ -221,7 +221,7 @@ static void put_ns(struct buf *words, uint64_t ns)
 	buf_put_text(words, text);
 }
 
-/* ", 14 ms of it in parse_order": a part of the time in proportion to the samples. */
+/* ", about 14 ms in parse_order": a part of the time in proportion to the samples. */
 static void function_words(struct explainer *e, const struct explain_part *part, struct buf *words)
 {
 	const char *library;

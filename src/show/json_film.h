@@ -8,7 +8,7 @@
 
 /* What every answer in JSON says of a film. */
 
-/* "film": its machine, the times from and to of it, and how it was made. */
+/* "film": its machine, its times from and to, and how it was made. */
 void json_put_film(struct json *j, const struct film *film, uint64_t from, uint64_t to);
 
 void json_put_reasons(struct json *j, const char *key, const struct view_reasons *reasons);

@@ -24,15 +24,15 @@ struct output {
 
 /*
  * o must stay where it is, and path must live as long. path null or "-": standard output. What
- * exists and is no regular file (a pipe, /dev/null) is written as it stands; a film is not
+ * exists and is not a regular file (a pipe, /dev/null) is written as it stands; a film is not
  * replaced. Returns 0 or a negative errno with *why filled.
  */
 int output_open(struct output *o, const char *path, struct fail *why);
 
 /*
  * Writes out the rest and lets the file appear, or, when it is not wanted, drops it. Returns 0 or a
- * negative errno with *why filled: -EPIPE when nobody reads standard output any more, which is no
- * reason for words (see output_broken_pipe()).
+ * negative errno with *why filled: -EPIPE when standard output has no reader any more, which needs
+ * no message (see output_broken_pipe()).
  */
 int output_close(struct output *o, bool wanted, struct fail *why);
 

@@ -9,7 +9,7 @@
 #include "show/call_names.h"
 #include "show/perfetto_trace.h"
 
-/* What is told of a call beside its name and times; ids of the names count from 1. */
+/* What is written of a call beside its name and times; ids of the names count from 1. */
 enum annotation {
 	ANNOTATE_DURATION = 1,
 	ANNOTATE_ON_CPU,

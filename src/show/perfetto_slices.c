@@ -57,7 +57,7 @@ static int track_of(struct writer *w, uint32_t thread, uint64_t *uuid)
 	return err;
 }
 
-/* A name that comes again and again is told once. */
+/* A name that comes again and again is written once. */
 static int put_name(struct writer *w, unsigned int id, const char *name)
 {
 	proto_number(&w->trace.message, EVENT_NAME_ID, id + 1ull);

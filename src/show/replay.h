@@ -9,7 +9,7 @@
 
 /*
  * The calls of a film as they happened, one function per format. Each returns 0 or a negative errno
- * with *why filled; that the stream itself failed is seen by whoever closes it. Everything that
+ * with *why filled; a caller that closes the stream sees whether that failed. Everything that
  * came from a film is hostile and is escaped here.
  */
 

@@ -18,7 +18,7 @@ enum {
 	NAME_COLUMNS_MIN = 16
 };
 
-/* Skips so many code points, or to the end. */
+/* Skips that many code points, or to the end. */
 static const char *skip_columns(const char *s, size_t columns)
 {
 	while (*s && columns--)
@@ -178,7 +178,7 @@ char *words_shorten(const char *name, size_t columns)
 	return shorter;
 }
 
-/* The end of a path, where the whole of it has no room. */
+/* The end of a path, where the whole path has no room. */
 static const char *last_part(const char *file)
 {
 	const char *slash = strrchr(file, '/');

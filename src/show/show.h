@@ -28,7 +28,7 @@ enum show_column {
 	SHOW_COLUMNS
 };
 
-/* How an answer is shown. All zero shows all of it, plainly. */
+/* How an answer is shown. All zero shows the whole answer, plainly. */
 struct show_options {
 	uint64_t limit;	    /* rows of a table; 0: all */
 	double min_percent; /* of a tree: what has less of the whole is summed up, not shown */
@@ -42,7 +42,7 @@ struct show_options {
 
 /*
  * Answers to text, one file per format. A writer returns 0 or a negative errno (out of memory);
- * that the stream itself failed is seen by whoever closes it. Everything that came from a film is
+ * a caller that closes the stream sees whether that failed. Everything that came from a film is
  * hostile and is escaped here.
  */
 int show_svg(const struct flame *flame, FILE *out);

@@ -237,7 +237,7 @@ static void put_narrow_children(struct picture *p, uint32_t parent)
 	fputs("</g>\n", p->out);
 }
 
-/* What is measured, how much of it there is, and what of it the picture leaves out. */
+/* What is measured, how much there is, and how much the picture leaves out. */
 static void put_summary(struct picture *p)
 {
 	const struct flame *flame = p->flame;

@@ -36,7 +36,7 @@ size_t table_room_for_names(const struct function *const *rows, size_t count,
 	return options->width > others + NAME_WIDTH_MIN ? options->width - others : NAME_WIDTH_MIN;
 }
 
-/* In so many columns (0: any), to be freed; null: no memory. */
+/* In at most that many columns (0: any), to be freed; null: no memory. */
 static char *name_of_row(const struct function *f, size_t room)
 {
 	return words_function(f->label->name, f->label->file, f->label->line, f->guess ? " ?" : "",

@@ -33,7 +33,7 @@ void words_rfc3339(const struct film_info *info, uint64_t monotonic, char *to, s
 size_t words_width(const char *s);
 
 /*
- * A copy of a function's harmless name that takes at most so many columns (at least 1), to be
+ * A copy of a function's harmless name that takes at most that many columns (at least 1), to be
  * freed; null: no memory. First the parameters of C++ go ("f(…)"), then arguments of templates
  * ("v<…>::f(…)"), then something in the middle ("std::…::f(…)").
  */
@@ -41,20 +41,20 @@ char *words_shorten(const char *name, size_t columns);
 
 /*
  * A function as text shows it: its name, " FILE:LINE" where it has one, and a mark. Where that
- * is more than so many columns (0: any), the file loses its directories and the name is
+ * is more than that many columns (0: any), the file loses its directories and the name is
  * shortened, though not to less than 16 columns. To be freed; null: no memory.
  */
 char *words_function(const char *name, const char *file, uint32_t line, const char *mark,
 		     size_t columns);
 
-/* Writes s in so many columns: cut with an ellipsis, or padded. */
+/* Writes s in that many columns: cut with an ellipsis, or padded. */
 void words_column(FILE *out, const char *s, size_t columns);
 
 /* How many of the rows a table shows; limit 0: all. */
 size_t words_rows(size_t count, uint64_t limit);
 
 /*
- * The line for so many rows that are not shown, with what they have of the total; 0 rows:
+ * The line for that many rows that are not shown, with what they have of the total; 0 rows:
  * nothing.
  */
 void words_rest(size_t rows, uint64_t self, uint64_t total, FILE *out);
@@ -75,8 +75,8 @@ void words_other_events(const struct view *view, FILE *out);
 void words_lost(const struct film *film, uint32_t event, FILE *out);
 
 /*
- * For a view without samples: a line that says what was asked for in vain, or that the film at that
- * path is empty. For any other: nothing.
+ * For a view without samples: a line that names what was asked for and not found, or that the film
+ * at that path is empty. For any other: nothing.
  */
 void words_nothing(const struct view *view, const struct filter *filter, const char *path,
 		   FILE *out);
