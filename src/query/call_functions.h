@@ -21,7 +21,7 @@ struct call_functions {
 int call_functions_of(struct tree *tree, const struct view *view, struct call_functions *calls);
 void call_functions_free(struct call_functions *calls);
 
-/* The label of a path that is no root; LABEL_NONE: it is a mark. */
+/* The label of a path other than a root; LABEL_NONE: it is a mark. */
 uint32_t call_functions_label(const struct call_functions *calls, const struct view *view,
 			      uint32_t path);
 

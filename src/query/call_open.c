@@ -11,7 +11,7 @@ static int take_probe(void *context, const struct film_probe *probe)
 {
 	struct call_view *calls = context;
 
-	/* what was told last holds; a call costs its callers no less than itself */
+	/* the last cost given holds; a call costs its callers no less than itself */
 	calls->costs[probe->frame] = (struct call_cost){
 		probe->own,
 		probe->outer > probe->own ? probe->outer : probe->own,

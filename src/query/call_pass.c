@@ -308,7 +308,7 @@ static int take_call(struct pass *p, struct track *track, const struct row *row)
 }
 
 /*
- * The part of a call that lies in the span. Nothing tells when a call waited, so that a part of it
+ * The part of a call that lies in the span. Nothing tells when a call waited, so that such a part
  * is taken to have waited as much as the rest. False: it lies outside.
  */
 static bool cut_row(const struct film_calls *block, size_t i, const struct call_question *q,

@@ -37,7 +37,7 @@ struct call_path {
 enum call_mark {
 	CALL_MARK_LOST,	    /* records of that thread were lost */
 	CALL_MARK_NOT_KEPT, /* its record was not wanted, or lies beyond what the film holds */
-	/* nobody knows which of the calls around it was still open, and has made it */
+	/* not known: which of the calls around it was still open, and has made it */
 	CALL_MARK_UNKNOWN,
 	CALL_MARKS
 };
@@ -45,7 +45,7 @@ enum call_mark {
 extern const char *const call_mark_names[CALL_MARKS];
 
 /*
- * Paths that can be told apart. A call that would need one more is no node: its time is its
+ * Paths that can be told apart. A call that would need one more gets no node: its time is its
  * caller's, and it is counted. The last of them are for what has no caller.
  */
 enum {

@@ -40,7 +40,7 @@ void call_stats_free(struct call_stats *stats); /* and stats itself; null is all
 /* The mean of measured calls; 0 where there are none. */
 uint64_t call_stats_average(const struct call_stats *stats);
 
-/* To so many ns the duration of one of them is known. */
+/* The duration of each of them is known to this many ns. */
 uint64_t call_stats_error(const struct call_stats *stats);
 
 /* A quantile of measured calls, in thousandths, within min and max. */

@@ -97,7 +97,7 @@ static bool fill_stats(const struct summer *s, uint32_t frame, struct call_stats
 
 /*
  * What all functions took by themselves. None took more in all, but what the tracer took within a
- * function's callees is still in its total: nobody knows how many of them are its own.
+ * function's callees is still in its total: it cannot be known how much of that is its own.
  */
 static uint64_t sum_of_self(const struct summer *s, uint32_t frames)
 {
@@ -156,7 +156,7 @@ static int add_function(struct summer *s, uint32_t root, uint32_t frame, uint64_
 	};
 	calls->subtracted += sum->self - total;
 	limit(stats, most);
-	/* whatever a film says, a function takes no less in all than by itself */
+	/* even if a film says otherwise, a function takes no less in all than by itself */
 	if (stats->total < total)
 		stats->total = total;
 	return 0;

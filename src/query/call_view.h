@@ -16,7 +16,7 @@ struct call_view {
 	bool is_summary;	 /* sums, no single calls: a path per function, without callers */
 	bool is_raw;		 /* the tracer's cost was not to be subtracted */
 	uint64_t calls, inferred, open, cut;
-	uint64_t film_calls;	    /* in the film, whatever is asked for */
+	uint64_t film_calls;	    /* in the film, for any question */
 	uint64_t below[CALL_MARKS]; /* of calls: made by one that is not in the film */
 	uint64_t subtracted;	    /* ns of the tracer's cost */
 	uint64_t no_path;  /* of calls: their time stands with their callers, see CALL_PATHS_MAX */
@@ -27,7 +27,7 @@ struct call_view {
 struct call_question {
 	const struct filter_kept *kept;
 	uint64_t from, to;
-	bool by_thread; /* paths of threads are told apart; else those of processes */
+	bool by_thread; /* each thread has its own paths; else each process */
 	bool is_raw;
 	bool is_whole; /* no filter but one on functions' names: sums can answer no other */
 };

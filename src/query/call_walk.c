@@ -25,7 +25,7 @@ struct track {
 	uint32_t thread, lane;
 	vec(struct open_call) open;
 	uint64_t now; /* of its last event */
-	/* where a caller is missing: below which call and how deep, so that it is told once */
+	/* where a caller is missing: below which call and how deep, so that it is reported once */
 	uint64_t hole_in;
 	unsigned int hole_depth;
 	bool gap_was_last;
@@ -253,7 +253,7 @@ static bool is_shown(const struct call_walk *w, const struct open_call *open)
 	       (!o->max_level || open->level < o->max_level);
 }
 
-/* A gap is told before a call whose caller is missing, too, but only once for the same caller. */
+/* A gap is also reported before a call whose caller is missing, but only once for each caller. */
 static bool is_hole(const struct call_walk *w, struct track *t, const struct open_call *open,
 		    unsigned int missing)
 {

@@ -10,8 +10,8 @@
 
 /*
  * Calls, given in order of their start, as beginnings and ends in order of time across all threads.
- * What is told of one track (a thread's stack) is a tree: every beginning has its end, and what
- * ends first began last, whatever the calls claim.
+ * The calls of one track (a thread's stack) are a tree: every beginning has its end, and what
+ * ends first began last, even where the calls claim otherwise.
  */
 struct call_walk;
 
@@ -31,7 +31,7 @@ struct call_event {
 	uint64_t time;		      /* never less than the one before of the same track … */
 	uint64_t start, end; /* … and these of the call keep to it: a child's lie within */
 	uint64_t duration;   /* CALL_EVENT_END: ns without the tracer's cost, if it is known */
-	uint64_t error;	     /* to so many ns */
+	uint64_t error;	     /* ns by which the duration may be off */
 	unsigned int
 		level;	/* how many calls around it are shown, or should be there but were lost */
 	bool is_before; /* it began before the span that is shown */
@@ -51,7 +51,7 @@ struct call_walk_options {
 	const struct call_cost *costs;
 
 	/*
-	 * A byte per thread: records of it were lost, so what lacks a caller lost it. Null: none.
+	 * A byte per thread: its records were lost, so what lacks a caller lost it. Null: none.
 	 */
 	const uint8_t *has_gaps;
 

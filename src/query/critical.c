@@ -59,7 +59,7 @@ static bool is_visited(const struct walk *w, uint32_t thread)
 	return false;
 }
 
-/* How a wait ended whose waker is no thread, or is not followed. */
+/* How a wait ended whose waker is not a thread, or is not followed. */
 static enum critical_end end_of_wait(const struct walk *w, const struct history_slice *slice)
 {
 	enum wait_class class = slice_wait_class(slice->kind);

@@ -44,7 +44,7 @@ const char *critical_end_name(enum critical_end end);
 /* A wait that the walk followed to its waker. */
 struct critical_wait {
 	size_t slice;	     /* of the histories */
-	uint64_t start, end; /* the part of it that counts */
+	uint64_t start, end; /* the part that counts */
 	uint32_t parent;     /* place of the wait that led to it, and 1; 0: of the thread itself */
 	uint32_t depth;	     /* 0: of the thread itself */
 	bool is_likely;	     /* an interrupt may have ended it instead */

@@ -48,7 +48,7 @@ struct explain_part {
 	/* of time on a CPU: what ran, most first; samples: all of them */
 	struct explain_function functions[EXPLAIN_NAMED];
 	uint64_t samples;
-	/* of time in the run queue: who ran on that CPU, longest first, */
+	/* of time in the run queue: the threads that ran on that CPU, longest first, */
 	struct explain_behind behind[EXPLAIN_NAMED];
 	uint64_t beside; /* and ns in which the film has no thread there */
 	/*

@@ -7,12 +7,12 @@
 #include "query/explain_groups.h"
 #include "query/last_scene.h"
 
-/* What a reader asks a film to explain, and all that it is told. */
+/* What a reader asks a film to explain, and the whole answer. */
 struct explain_answer {
 	struct explain_choice
 		*choices; /* the threads, of which the first are explained; null: requests are */
 	struct last_scenes scenes;	      /* of processes that died of a signal */
-	struct explain_goroutines goroutines; /* whatever is explained */
+	struct explain_goroutines goroutines; /* for every question */
 	struct explain_groups groups;	      /* of threads; none where requests are explained */
 	struct explanation *all;
 	size_t count;

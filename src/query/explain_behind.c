@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who ran on a CPU while a thread was ready to run there. */
+/* The threads that ran on a CPU while another one was ready to run there. */
 #include <errno.h>
 
 #include "query/explain_parts.h"

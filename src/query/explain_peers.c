@@ -17,7 +17,7 @@ struct peers {
 	const struct film *film;
 	struct map ends;    /* an end of a connection: the process that has it, PROCESS_SEVERAL */
 	uint64_t *own;	    /* by frame: a hash of the connection, seen from the one end, */
-	uint64_t *reversed; /* and from the other one; 0: it is no connection */
+	uint64_t *reversed; /* and from the other one; 0: not a connection */
 };
 
 static uint64_t hash_ends(const char *own, size_t own_size, const char *peer, size_t peer_size)

@@ -23,7 +23,7 @@ struct explain_made {
 struct explain_wanted {
 	const char *id;	      /* of one; null: any */
 	const char *endpoint; /* a glob; null: any */
-	size_t slowest;	      /* at most so many, those that took longest */
+	size_t slowest;	      /* at most this many, those that took longest */
 };
 
 struct explain_requests {

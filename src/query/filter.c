@@ -75,7 +75,7 @@ static uint8_t *match_frames(const struct film *film, struct regex *regex)
 	return frames;
 }
 
-/* One byte per stack: whether a frame of it matches. A parent comes before its children. */
+/* One byte per stack: whether one of its frames matches. A parent comes before its children. */
 static uint8_t *match_stacks(const struct film *film, const uint8_t *frames)
 {
 	uint8_t *stacks = new_flags(film->stack_count, 0);

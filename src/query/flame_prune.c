@@ -51,7 +51,7 @@ static uint64_t threshold(const struct flame *flame, uint32_t *wanted)
 	return prefix;
 }
 
-/* Keeps so many nodes, each with its parent; returns how many marks are needed then. */
+/* Keeps that many nodes, each with its parent; returns how many marks are needed then. */
 static uint32_t keep(struct pruner *p, uint32_t wanted)
 {
 	const struct flame_node *nodes = p->flame->nodes;

@@ -9,7 +9,7 @@
 
 /*
  * Stacks as people want to see them. What an interpreter does to run a function is part of that
- * function, and what a program says of its work (labels) is no function: neither is shown as a
+ * function, and what a program says of its work (labels) is not a function: neither is shown as a
  * frame, unless asked for.
  */
 struct fold {

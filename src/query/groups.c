@@ -35,7 +35,7 @@ static int most_self_first(const void *x, const void *y)
 	return order || !a->image ? order : strcmp(a->image->name, b->image->name);
 }
 
-/* number: of a group of the tree, plus one; 0: all of it. */
+/* number: of a group of the tree, plus one; 0: the whole tree. */
 static struct group new_group(const struct tree *tree, const struct film *film, uint32_t number)
 {
 	const struct tree_group *of = number ? &tree->groups.at[number - 1] : NULL;

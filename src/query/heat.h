@@ -7,9 +7,9 @@
 #include "query/question.h"
 
 /*
- * A heat map: a column for each second of wall time, a row for each 20 ms of it, so that what
- * happens every second, or for a part of one, is seen. A wait stands in all cells that it lasted
- * through, a sample in its own.
+ * A heat map: a column for each second of wall time, a row for each 20 ms of that second, so that
+ * what happens every second, or for a part of one, is seen. A wait stands in all cells that it
+ * lasted through, a sample in its own.
  */
 enum {
 	HEAT_ROWS = 50,
@@ -24,7 +24,7 @@ struct heat {
 	uint64_t *cells;  /* cells[second * HEAT_ROWS + row], in the event's unit */
 	uint64_t most;	  /* the largest of them */
 	uint64_t samples, total;
-	uint64_t film_samples; /* of heat_of_film(): of the event, whatever the filter */
+	uint64_t film_samples; /* of heat_of_film(): of the event, with any filter */
 	const struct film_event *event;
 };
 

@@ -123,8 +123,8 @@ static uint64_t *ends_of_processes(const struct histories *histories)
 
 /*
  * Waits with which a thread's history ends have not ended. Neither has the last wait of a thread
- * that ended with its process: that end is no answer to it, and the thread that caused it is not
- * the one for which it waited.
+ * that ended with its process: that end does not answer the wait, and the thread that caused it is
+ * not the one for which it waited.
  */
 static int mark_open(struct histories *histories)
 {

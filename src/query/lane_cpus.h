@@ -10,14 +10,14 @@
 #include "base/vec.h"
 
 /*
- * Who ran on each CPU, as it is drawn. A stay of a thread on a CPU that lasts a pixel or more is a
- * run of its own, exactly as it is. Shorter ones that begin in the same pixel become one run, which
- * counts them and has the thread that spent most time in it; so none is dropped. Between runs the
- * CPU was idle, or ran what was not filmed.
+ * The threads that ran on each CPU, as they are drawn. A stay of a thread on a CPU that lasts a
+ * pixel or more is a run of its own, exactly as it is. Shorter ones that begin in the same pixel
+ * become one run, which counts them and has the thread that spent most time in it; so none is
+ * dropped. Between runs the CPU was idle, or ran what was not filmed.
  */
 struct cpu_run {
 	uint64_t start, end;
-	uint64_t dominant; /* ns of thread; of one stay, all of it */
+	uint64_t dominant; /* ns of thread; of one stay, its length */
 	uint32_t cpu;
 	uint32_t thread; /* index of a lane */
 	uint32_t count;	 /* of stays */

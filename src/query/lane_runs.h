@@ -16,7 +16,7 @@
  */
 struct lane_run {
 	uint64_t start, end;
-	uint64_t dominant; /* ns of kind; of one slice, all of it */
+	uint64_t dominant; /* ns of kind; of one slice, its length */
 	uint32_t count;	   /* of slices */
 	uint8_t kind;	   /* enum slice_kind */
 };

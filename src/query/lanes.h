@@ -88,7 +88,7 @@ struct lane_slice {
 
 /*
  * The slice of a thread at a moment of the film's clock, with its whole length, as far as the film
- * has it. Not found: the film has none of it.
+ * has it. Not found: the film has no slice there.
  */
 int lanes_slice_at(struct film *film, uint32_t event, const struct lane_id *lane, uint64_t at,
 		   struct lane_slice *found, struct fail *why);

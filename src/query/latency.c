@@ -51,7 +51,7 @@ bool latency_merge(struct latency *l, const struct latency *other)
 }
 
 /*
- * The value in the middle of a part, or, of a whole power, where so many of its values lie below.
+ * The value in the middle of a part, or, of a whole power, where that many of its values lie below.
  */
 static uint64_t value_of(unsigned int power, unsigned int part)
 {

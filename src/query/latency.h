@@ -20,14 +20,14 @@ struct latency {
 	bool is_coarse; /* only the power of two of each value is known */
 };
 
-/* Adds so many values of ns. Returns false: no memory. */
+/* Adds that many values of ns. Returns false: no memory. */
 bool latency_add(struct latency *l, uint64_t ns, uint64_t count);
 
 /* Adds what another one holds. Returns false: no memory. */
 bool latency_merge(struct latency *l, const struct latency *other);
 
 /*
- * The value that so many of a thousand do not exceed: 500 is the median. Within 1/64 of it; within
+ * The value that this many of a thousand do not exceed: 500 is the median. Within 1/64; within
  * a power of two where it is coarse. 0 where there are no values.
  */
 uint64_t latency_quantile(const struct latency *l, unsigned int of_thousand);

@@ -19,7 +19,7 @@ void name_pool_free(struct name_pool *pool);
 
 /*
  * The reason of a mark such as "[truncated: unreadable memory]", with its length, or null when name
- * is no such mark.
+ * is not such a mark.
  */
 const char *name_truncation(const char *name, size_t *length);
 

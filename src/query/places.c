@@ -10,7 +10,8 @@
 
 /* What is known of a frame of the film at hand. */
 struct found {
-	uint32_t label; /* plus one, of the function's innermost frame there; 0: none is of it */
+	/* plus one, of the function's innermost frame there; 0: it has none there */
+	uint32_t label;
 	uint64_t self, total;
 };
 

@@ -128,7 +128,7 @@ static int take_time(const char *option, const char *value, uint64_t *time, cons
 	return 0;
 }
 
-/* Whatever the film is. */
+/* For any film. */
 static bool ends_too_early(const struct filter *f)
 {
 	return f->from.kind == f->to.kind && f->from.ns >= f->to.ns &&

@@ -21,7 +21,7 @@ struct filter {
 	struct regex *focus, *ignore; /* on the names of functions; null: all, none */
 	const char *focus_text, *ignore_text;
 	struct when from, to;
-	/* a bit for each enum wait_class that counts; 0: all, and what is no wait */
+	/* a bit for each enum wait_class that counts; 0: all, and what is not a wait */
 	uint64_t waits;
 	/*
 	 * of memory in use: only what had been allocated at least that long before, ns; 0: all

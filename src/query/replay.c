@@ -19,7 +19,7 @@ enum {
 	CROSSING_MAX = 8 << 20,
 };
 
-/* A call that waits until the window in which it begins is told. */
+/* A call that waits until the window in which it begins is reported. */
 struct crossing {
 	struct film_call call;
 	uint32_t window;
@@ -184,7 +184,7 @@ static int take_window(void *context, const struct film_calls *calls)
 		if (!mark_gap(r, &call))
 			return r->err = -ENOMEM;
 		place = (struct place){start_of(&call), (uint32_t)r->calls.count, call.depth};
-		/* it was told in the window where it began */
+		/* it was reported in the window where it began */
 		if (window_of(r, place.start) != r->current)
 			continue;
 		if (r->calls.count == UINT32_MAX)

@@ -27,7 +27,7 @@ struct replay_question {
 void replay_question_free(struct replay_question *q);
 
 struct replay_sums {
-	uint64_t film_calls; /* of the event, whatever was asked for */
+	uint64_t film_calls; /* of the event, for any question */
 	uint64_t told;	     /* of them, how many began or ended for take() */
 };
 

@@ -123,7 +123,7 @@ int report_make(struct film *film, const struct question *q, bool by_thread, str
 	int err;
 
 	*report = (struct report){0};
-	/* who wants to know the thread of each stack wants its labels, too */
+	/* callers that want the thread of each stack want its labels, too */
 	asked.shape.by_label |= by_thread;
 	err = view_open(film, &asked, by_thread ? VIEW_THREAD : tree_group(&q->shape),
 			&report->view, why);

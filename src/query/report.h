@@ -20,7 +20,7 @@ struct report {
 };
 
 /*
- * Asks a film. by_thread: keep the samples of threads apart in report->view, whatever the shape of
+ * Asks a film. by_thread: keep the samples of threads apart in report->view, for any shape of
  * the flame (for formats that name the thread of each stack). The film must live as long
  * as the report. Returns 0 or a negative errno with *why filled; report_free() is needed in
  * either case.

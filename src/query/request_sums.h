@@ -36,8 +36,8 @@ struct request_sums {
 
 /*
  * Sums up the requests of the threads and the time that a question asks for, and keeps the slowest,
- * at most so many. 0 or a negative errno with *why filled; request_sums_free() is needed in either
- * case.
+ * at most that many. 0 or a negative errno with *why filled; request_sums_free() is needed in
+ * either case.
  */
 int request_sums_make(struct film *film, const struct filter *filter, size_t slowest,
 		      struct request_sums *sums, struct fail *why);

@@ -121,8 +121,8 @@ static struct life *life_of(struct walker *w, uint32_t thread, bool *is_new)
 }
 
 /*
- * Where a life begins whose first turn in the range begins at start: there, or, as rows of it are
- * missing, where it could first be.
+ * Where a life begins whose first turn in the range begins at start: there, or, as some of its rows
+ * are missing, where it could first be.
  */
 static uint64_t begin_of(const struct walker *w, uint32_t thread, uint64_t start, uint32_t flags)
 {
@@ -174,7 +174,7 @@ static enum wait_class class_of(struct walker *w, const struct slice_evidence *e
 	return wait_decide(&w->classes.decider, &wait, w->classes.frames[e->stack]);
 }
 
-/* Whoever made a film may have written any numbers: what is too long begins where it can. */
+/* The writer of a film may have put any numbers there: what is too long begins where it can. */
 static uint64_t before(uint64_t time, uint64_t ns)
 {
 	return ns < time ? time - ns : 0;

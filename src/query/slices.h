@@ -8,8 +8,8 @@
 #include "film/wait_rules.h"
 
 /*
- * The lives of threads as slices: what each thread did, from the first to the last ns that the film
- * has of it. Slices of one thread follow each other without a gap and without overlap; what is not
+ * The lives of threads as slices: what each thread did, from its first to its last ns in the film.
+ * Slices of one thread follow each other without a gap and without overlap; what is not
  * known is a slice of its own.
  */
 enum slice_kind {

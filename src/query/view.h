@@ -10,7 +10,7 @@
 #include "query/question.h"
 #include "query/reasons.h"
 
-/* What stacks are told apart by, apart from their frames. */
+/* What distinguishes stacks, besides their frames. */
 enum view_group {
 	VIEW_WHOLE,   /* nothing */
 	VIEW_PROCESS, /* the process */
@@ -64,7 +64,7 @@ struct view {
 	 * waits of which only sums are known, of the film: they are not in total
 	 */
 	uint64_t others, unplaced;
-	uint64_t film_samples; /* of this event, whatever the filter */
+	uint64_t film_samples; /* of this event, with any filter */
 	bool is_filtered;
 	uint64_t from, to;   /* the part of the film that was looked at; from <= to */
 	uint64_t *processes; /* per id of a process: its part of total; null: not known */

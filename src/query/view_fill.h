@@ -29,7 +29,7 @@ bool view_asks_of_waits(const struct question *q);
 bool view_asks_of_locks(const struct view *view, const struct question *q);
 
 /*
- * Tells how far the stacks of so many samples, by stack as it is shown, could be followed. 0 or
+ * Tells how far the stacks of that many samples, by stack as it is shown, could be followed. 0 or
  * -ENOMEM.
  */
 int view_account_stacks(struct view *view, const uint64_t *samples);

@@ -40,7 +40,7 @@ uint32_t view_paths_mark(struct view_paths *p, const char *name);
 uint32_t view_paths_below_mark(struct view_paths *p, uint32_t path, const char *name);
 uint32_t view_paths_below_stack(struct view_paths *p, uint32_t path, uint32_t stack);
 
-/* Who ended a wait, as struct film_wait has it: a mark, its stack, and a mark. */
+/* The waker of a wait, as struct film_wait has it: a mark, its stack, and a mark. */
 struct view_waker {
 	uint32_t thread, stack, context, flags;
 };

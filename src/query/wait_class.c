@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions of the kernel that tell what a wait is for, whatever system call led to it. */
+/* Functions of the kernel that tell what a wait is for, after any system call. */
 static const struct {
 	const char *glob;
 	enum wait_frames has;

@@ -17,7 +17,7 @@ enum {
 };
 
 /*
- * A decimal fraction in units of so many nanoseconds, exactly; more digits than nanoseconds are
+ * A decimal fraction in units of that many nanoseconds, exactly; more digits than nanoseconds are
  * dropped. Returns where it ended, or null.
  */
 static const char *parse_decimal(const char *s, uint64_t unit, uint64_t max, uint64_t *ns)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Go. Its code is native: rules and names come from the program's own table (src/unwind/go_rules.c,
- * src/symbol/go_symbols.c). What is told to the kernel side here (src/bpf/go.h) is where a walk
+ * src/symbol/go_symbols.c). The kernel side (src/bpf/go.h) learns here where a walk
  * goes on when the runtime has changed stacks, and where the labels of goroutines are.
  *
  * Where things are in the runtime's records of threads (m) and goroutines (g) is in go_records.c. A

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * HotSpot: what the kernel side must know of a JVM. How its frames are found is told in
+ * HotSpot: what the kernel side must know of a JVM. How to find its frames stands in
  * bpf/hotspot.h.
  */
 #include "runtime/hotspot.h"
@@ -188,7 +188,7 @@ bounds:
 	data->code_start = data->heaps[0].start;
 	data->code_end = data->heaps[0].end;
 	for (i = 1; i < count; i++) {
-		/* how far a block reaches is told by the first heap's */
+		/* the first heap's tells how far a block reaches */
 		if (data->heaps[i].shift != data->heaps[0].shift)
 			data->block_used.size = 0;
 		if (data->heaps[i].start < data->code_start)
@@ -305,7 +305,7 @@ static int read_interpreter(const struct runtime_at *at, struct hotspot *jvm)
 	return complete ? 0 : -EAGAIN;
 }
 
-/* A field of a blob, as the kernel side is told about it. */
+/* A field of a blob, as the kernel side gets it. */
 struct blob_field {
 	enum hotspot_field_number number;
 	enum hotspot_fact fact;

@@ -5,8 +5,8 @@
  *	Method -> ConstMethod -> ConstantPool -> InstanceKlass -> Symbol	(share/oops)
  *
  * A ConstMethod has the bytecode behind it, and behind that the table of lines, compressed
- * (share/code/compressedStream.hpp). Compiled code says at some places of it (PcDesc) which methods
- * are active there: a scope, which names its method and the scope that it was inlined into
+ * (share/code/compressedStream.hpp). Compiled code says at some of its places (PcDesc) which
+ * methods are active there: a scope, which names its method and the scope that it was inlined into
  * (share/code/scopeDesc.cpp).
  */
 #include "runtime/hotspot.h"

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* At most so many are read. */
+/* At most this many are read. */
 #define REGIONS_MAX 65536u
 #define LOADERS_MAX 16384u
 #define CLASSES_MAX 16384u
@@ -35,7 +35,7 @@ struct reading {
 	const struct hotspot *jvm;
 	struct runtime_spans *spans;
 	uint64_t start, end; /* what is reserved for the heap */
-	uint64_t cursor;     /* up to here the heap is told */
+	uint64_t cursor;     /* up to here the heap is known */
 	unsigned int classes, areas;
 	size_t first_area; /* in spans */
 };

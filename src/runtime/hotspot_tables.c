@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An entry of each has at most so many bytes, a table so many entries, a name so many bytes. */
+/*
+ * The most bytes that an entry of each has, the most entries of a table, the most bytes of a name.
+ */
 #define ENTRY_MAX   256
 #define ENTRIES_MAX 16384
 #define WORDS_MAX   160

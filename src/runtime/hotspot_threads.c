@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* So many threads are looked at: mostly the first one has it. */
+/* At most this many threads are looked at: mostly the first one has it. */
 #define THREADS_MAX 16
 
 static bool has(const struct hotspot *jvm, enum hotspot_fact fact)

@@ -15,7 +15,7 @@
  *	size_t size;		in its lower 12 bits a serial number
  *
  * and in 5.3 the bits are: 12 it is a slab, 17-19 its state (0: it is in use), 20-27 its size
- * class, 28-37 how many regions of a slab are free. 5.2 has them in other places; it is told apart
+ * class, 28-37 how many regions of a slab are free. 5.2 has them in other places; it is recognized
  * by its size class, and what is in use is not read then.
  *
  * jemalloc's own data lies in blocks that begin at multiples of 2 MiB: their size, the next one,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Lua 5.1 to 5.5, the interpreter of PUC-Rio: a shared library, or linked into a program that
- * exports its functions to modules in C. How frames are found is told in src/bpf/lua.h, how
+ * exports its functions to modules in C. How frames are found stands in src/bpf/lua.h, how
  * luaV_execute() is found in lua_execute.c, how functions are named in lua_names.c.
  */
 #include <errno.h>

@@ -74,7 +74,8 @@ static bool is_in_group(const cs_insn *insn, uint8_t group)
 }
 
 /*
- * What is no instruction (id 0) has no details, but those of the one before may still stand there.
+ * What is not an instruction (id 0) has no details, but those of the one before may still stand
+ * there.
  */
 static struct lua_insn shorten(const cs_insn *insn)
 {

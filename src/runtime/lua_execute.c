@@ -348,7 +348,7 @@ static bool goes_on(const struct lua_insn *insn)
 
 /*
  * 5.4 sets `ci` from another register, at a place to which calls from Lua to Lua jump, too: on the
- * way to instruction `set`, the next value is in that register already, whoever has come there.
+ * way to instruction `set`, the next value is in that register already, on every way there.
  */
 static void find_way_in(const struct lua_function *f, size_t set, struct lua_data *data)
 {

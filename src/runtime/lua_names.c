@@ -290,7 +290,7 @@ static int64_t find_setter(const struct proto *p, uint32_t pc, uint32_t reg)
 			if (destination > i && destination <= pc && destination > target)
 				target = destination;
 		} else if (changes(&f, reg)) {
-			/* code that was perhaps jumped over: nobody knows */
+			/* code that was perhaps jumped over: not known */
 			setter = i < target ? -1 : (int64_t)i;
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * LuaJIT 2.1: interpreter and compiled code. How frames are found is told in src/bpf/luajit.h, what
+ * LuaJIT 2.1: interpreter and compiled code. How frames are found stands in src/bpf/luajit.h, what
  * is read from the code of LuaJIT in luajit_find.c, how functions are named in luajit_names.c.
  */
 #include <errno.h>

@@ -12,7 +12,7 @@
 struct luajit_facts {
 	uint64_t vm; /* the image's address of the interpreter */
 	uint32_t vm_size;
-	uint32_t cur_l; /* offset of it in global_State */
+	uint32_t cur_l; /* its offset in global_State */
 };
 
 /*

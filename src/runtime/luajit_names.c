@@ -5,7 +5,7 @@
  * lj_obj.h with 64-bit references, instructions those of lj_bc.h.
  *
  * The program may have freed what a name is made of, or used the memory again. What the kernel side
- * has kept is right. What it has not is read from the process, and taken only if the checksum of it
+ * has kept is right. What it has not is read from the process, and taken only if the checksum over
  * all is the same before and after.
  */
 #include <errno.h>

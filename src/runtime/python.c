@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * CPython 3.8 to 3.15. How its frames are found is told in src/bpf/python.h; where a version has
+ * CPython 3.8 to 3.15. How its frames are found stands in src/bpf/python.h; where a version has
  * what in python_layout.c; how frames get their names in python_names.c.
  */
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "runtime/python_layout.h"
 
-/* Of a process's interpreters and thread states, so many are looked at. */
+/* Of a process's interpreters and thread states, at most this many are looked at. */
 #define INTERPRETERS_MAX 16
 #define THREADS_MAX	 64
 
@@ -54,8 +54,8 @@ static bool read_word(const struct look *look, uint64_t *to, uint64_t address)
 /*
  * Py_tss_t is {int is_initialized; pthread_key_t key} (Include/cpython/pythread.h). The one of
  * PyGILState_* has the thread state as its value. So it need not be known where in _PyRuntime it
- * is, nor where this C library keeps values: whatever leads from a thread to its state is right,
- * and the kernel side checks it each time.
+ * is, nor where this C library keeps values: any way that leads from a thread to its state is
+ * right, and the kernel side checks it each time.
  */
 static bool find_in_glibc(struct look *look, uint64_t id, uint64_t thread, uint32_t key)
 {
@@ -171,7 +171,7 @@ static int attach(const struct runtime_at *at, void *result, void **state, struc
 	move_range(&data->eval_cold, at->mapping->bias);
 	for (i = 0; i < PYTHON_UNLINKED_MAX; i++)
 		move_range(&data->unlinked[i], at->mapping->bias);
-	/* as much of it as there is, it may stand at the end of a mapping */
+	/* as much as there is: it may stand at the end of a mapping */
 	for (look.runtime_size = RUNTIME_BYTES; look.runtime_size; look.runtime_size /= 2)
 		if (!runtime_read(at, look.runtime, look.runtime_size, runtime))
 			break;

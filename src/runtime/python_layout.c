@@ -6,8 +6,8 @@
  * Include/code.h), Include/frameobject.h, Include/cpython/funcobject.h,
  * Include/internal/pycore_frame.h, pycore_runtime.h, pycore_interp.h of each version, on x86-64.
  * Within a minor version they do not change once it is released. Since 3.13 _PyRuntime begins with
- * struct _Py_DebugOffsets, which tells most of it (pycore_runtime.h, pycore_debug_offsets.h); that
- * struct itself has another layout in each minor version.
+ * struct _Py_DebugOffsets, which tells most offsets (pycore_runtime.h, pycore_debug_offsets.h);
+ * that struct itself has another layout in each minor version.
  */
 #include "runtime/python_layout.h"
 

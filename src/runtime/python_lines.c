@@ -68,7 +68,7 @@ static bool varint(const uint8_t *table, size_t size, size_t *at, uint64_t *valu
 
 /* What an entry does to the line. */
 enum {
-	ENTRY_ONE_LINE_0 = 10, /* to 12: so many lines more; below: none */
+	ENTRY_ONE_LINE_0 = 10, /* to 12: 0, 1 or 2 lines more; below: none */
 	ENTRY_NO_COLUMNS = 13,
 	ENTRY_LONG = 14,
 	ENTRY_NONE = 15

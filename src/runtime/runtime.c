@@ -11,7 +11,7 @@ const struct runtime_type *const runtime_types[] = {
 
 /*
  * Bytes; steps: instructions, or comparing a symbol with what is looked for. What is known takes
- * less than an eighth of it: the interpreters of Lua 5.1 to 5.4, of LuaJIT, and of programs that
+ * less than an eighth of that: the interpreters of Lua 5.1 to 5.4, of LuaJIT, and of programs that
  * have one in them; V8's 80 symbols among all of node.
  */
 #define CODE_BYTES  (16 * BUDGET_MIB)

@@ -28,7 +28,7 @@
 /* The memory of a process, a living one or a stored one. */
 struct runtime_memory {
 	/*
-	 * Reads size bytes at address. 0; -EFAULT: not all of it is there; -ESRCH: the process is
+	 * Reads size bytes at address. 0; -EFAULT: a part is not there; -ESRCH: the process is
 	 * gone.
 	 */
 	int (*read)(void *context, void *to, size_t size, uint64_t address);
@@ -230,8 +230,8 @@ int32_t runtime_find_key(const struct runtime_at *at, uint64_t thread, uint64_t 
 
 /*
  * Appends the next outer function. Strings are copied; control characters and bytes that are not
- * UTF-8 may stay, whoever prints them escapes them. What is too long is cut, what is too much left
- * out.
+ * UTF-8 may stay, callers that print them escape them. What is too long is cut, what is too much
+ * left out.
  */
 void runtime_names_add(struct runtime_names *names, const char *function, const char *file,
 		       uint32_t line);

@@ -2,7 +2,7 @@
 /*
  * V8, the engine of Node.js. Frames are found by bpf/v8.h; here are the facts of an image and a
  * process for it, and the names of functions. Which structures of V8 are read where, and in which
- * file of its sources they are told:
+ * file of its sources they are described:
  *
  *	v8_facts.c	offsets by version, the place of the builtins
  *	v8_text.c       strings                         src/objects/string.tq

@@ -180,7 +180,7 @@ static int read_inlining(const struct v8_reader *r, const struct code *code, str
 enum {
 	EXITS_START = 1, /* the first exit: an offset into the code */
 	EXITS_NOW,	 /* how many there are for code that finds out itself, */
-	EXITS_LATER,	 /* and how many, behind those, for code that is told */
+	EXITS_LATER,	 /* and how many, behind those, for code that V8 notifies */
 	EXITS,		 /* three words for each */
 	EXIT_WORDS = 3,
 	EXIT_PLACE =
@@ -198,7 +198,7 @@ enum {
  * Optimized code ends with exits: calls of what turns its frame back into the interpreter's. When
  * V8 finds that some code cannot go on, it gives frames in it the address of an exit to return to,
  * instead of the one behind their call, which the exit's data still has. Takes the offset back to
- * there. 0; -ESTALE: it is no place in such code.
+ * there. 0; -ESTALE: it is not a place in such code.
  */
 static int leave_exit(const struct v8_reader *r, const struct inlining *in, bool is_leaf,
 		      uint32_t *offset)
@@ -286,7 +286,7 @@ static bool follow_chain(const struct v8_reader *r, const struct inlining *in,
 
 /*
  * A table has the places of calls only, or, if V8 has an interest in them, all places. Then it has
- * an entry for every so many bytes of code; or two that are nearer to each other than calls can be,
+ * an entry every few bytes of code; or two that are nearer to each other than calls can be,
  * with the address that is called.
  */
 #define DENSE	 32
@@ -343,7 +343,7 @@ static bool is_within(const struct v8_shared *shared, uint32_t place)
 	       (place >= shared->start && place <= shared->end);
 }
 
-/* No checksum was taken of it with the sample: that all agrees must do. */
+/* The sample has no checksum for this: that everything agrees must do. */
 static bool add_inlined(const struct v8_reader *r, const struct chain *chain, uint32_t n,
 			struct runtime_names *names)
 {

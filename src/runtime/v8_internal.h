@@ -24,7 +24,8 @@ struct v8_facts {
 	/* Places of the image, as virtual addresses. */
 	uint64_t builtins_at,
 		builtins_size_at; /* variables: where the builtins are, and their size */
-	uint64_t witness_at;	  /* a variable that tells whether an address of it is right */
+	/* a variable that tells whether addresses of the image are right */
+	uint64_t witness_at;
 	uint32_t witness;
 
 	uint32_t map_type; /* Map: its number of the type */
@@ -133,7 +134,7 @@ struct v8_characters {
 	bool wide; /* two bytes each (UTF-16), not one (Latin-1) */
 };
 
-/* 0; -ENOTSUP: it is made of several pieces; -ESTALE: it is no string. */
+/* 0; -ENOTSUP: it is made of several pieces; -ESTALE: it is not a string. */
 int v8_string_characters(const struct v8_reader *r, uint64_t string, struct v8_characters *c);
 /* A string as UTF-8, cut to size. 0 or as above. */
 int v8_string_text(const struct v8_reader *r, uint64_t string, char *to, size_t size);
