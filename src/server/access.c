@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* Takes as long whatever the first difference is. That the length shows does no harm. */
+/* Takes as long wherever the first difference is. That the length shows does no harm. */
 static bool is_same_secret(const char *given, size_t length, const char *token)
 {
 	size_t wanted = strlen(token);

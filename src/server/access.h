@@ -9,13 +9,13 @@
 #include "base/tokens.h"
 
 /*
- * Who may ask what.
+ * What each client may ask.
  *
  * - A request that shows a token may do what the token allows: "Authorization: Bearer TOKEN", or as
  *   the password of Basic, which is what clients of other profilers can send. To read and to send
  *   are different things.
  * - Without one, the page's own files are there for all, and the rest only where the server was
- *   told so: everybody may read (--read-open), or a client has shown a certificate.
+ *   set up for that: all may read (--read-open), or a client has shown a certificate.
  * - On loopback, without a token, no page of another site that a browser shows may ask: the Host
  *   header must name this machine (a name that was made to lead here would have another one), and a
  *   POST must not come from another origin.
@@ -25,7 +25,8 @@ struct access_rules {
 	const char *
 		address; /* that the server is bound to, if that is a loopback address, else null */
 	bool read_open, write_open; /* without a token */
-	bool takes_nothing;	    /* whoever sends: no token would help, and none is asked for */
+	/* from any client: no token would help, and none is asked for */
+	bool takes_nothing;
 };
 
 struct access_request {

@@ -18,7 +18,7 @@
 enum {
 	LANES_USUAL = 2000,
 	LANES_LIMIT = 20000,
-	/* runs are asked for of so many lanes at once, in so many pixels */
+	/* runs are asked for of this many lanes at once, in this many pixels */
 	RUN_LANES_MAX = 256,
 	PIXELS_USUAL = 2048,
 	PIXELS_MAX = LANE_CPUS_PIXELS_MAX,
@@ -156,7 +156,7 @@ static void put_lane(struct json *j, const struct timeline *t, const struct lane
 	json_close(j, '}');
 }
 
-/* Runs are of the first so many lanes; none of them, if some have no room. */
+/* Runs are of at most that many lanes, the first; of none, if some have no room. */
 static int put_lanes(struct json *j, const struct timeline *t, uint64_t limit, uint64_t shown)
 {
 	const struct lane **order = lanes_in_order(&t->lanes);

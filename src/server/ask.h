@@ -29,7 +29,7 @@ int ask_take(const struct url *url, const char *own, uint64_t now, struct server
 	     struct fail *why);
 
 /*
- * The same of a request, for now: the question is given up when nobody waits for its answer any
+ * The same of a request, for now: the question is given up when no client waits for its answer any
  * more.
  */
 int ask_request(const struct http_request *request, const char *own, struct server_ask *ask,

@@ -82,7 +82,7 @@ static int find_route(struct call *call, const char *method, struct fail *why)
 		    "there is nothing at this address");
 }
 
-/* Says that somebody was refused, but not so often that the log is of nothing else. */
+/* Says that a client was refused, but not so often that the log is of nothing else. */
 static void say_refused(struct call *call, const struct fail *refused)
 {
 	struct server *server = call->server;
@@ -142,7 +142,7 @@ static int check_access(struct call *call, bool is_post, struct fail *why)
 		call->grant.sender = certificate;
 	if (err) {
 		call->status = err == -EACCES ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_FORBIDDEN;
-		/* a page that is opened without its token is no attempt at anything */
+		/* a page that is opened without its token is not an attempt at anything */
 		if (err == -EPERM || call_header(call, "Authorization") ||
 		    (call->route && call->route->lane == LANE_PUSH))
 			say_refused(call, why);
@@ -213,7 +213,7 @@ int call_begin(struct call *call, const char *method, struct fail *why)
 	if (err)
 		return err;
 	lost = find_route(call, method, &missing);
-	/* who may not ask does not learn what there is */
+	/* a client that may not ask does not learn what there is */
 	err = check_access(call, strcmp(method, "GET") != 0, why);
 	if (!err && lost)
 		*why = missing;

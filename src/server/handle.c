@@ -142,7 +142,7 @@ static enum out_coding coding_of(const struct call *call)
 					       : out_choose(call_header(call, "Accept-Encoding"));
 }
 
-/* Makes the answer: in a worker, or at once where that is no work. */
+/* Makes the answer: in a worker, or at once where that takes no work. */
 static void make_answer(struct call *call)
 {
 	const struct server *server = call->server;
@@ -166,7 +166,7 @@ static void make_answer(struct call *call)
 	request.body_path = *call->body.path ? call->body.path : NULL;
 	if (!err && out_open(&out, coding_of(call), &answer.packed))
 		err = fail_errno(&why, -ENOMEM, NULL, "cannot answer");
-	/* as it is without its encoding, and whatever becomes of it */
+	/* as it is without its encoding, whether it is taken or not */
 	if (call->route->lane == LANE_PUSH)
 		quota_charge(server->state.quota, call->grant.sender, call->body.count, clock_ns());
 	if (!err) {

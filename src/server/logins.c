@@ -7,7 +7,7 @@
 #define MINUTE_NS 60000000000ull
 
 enum {
-	ADDRESSES = 256, /* that are told apart; the one of longest ago makes room */
+	ADDRESSES = 256, /* that are counted each; the one of longest ago makes room */
 	A_MINUTE = 20,	 /* lines of the log */
 };
 

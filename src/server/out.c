@@ -153,7 +153,7 @@ static void pack(struct out *out, const char *bytes, size_t count, bool last)
 		out->err = -ENOMEM;
 }
 
-/* FNV-1a over words of eight bytes: it tells answers apart, and is no secret. */
+/* FNV-1a over words of eight bytes: it tells answers apart, and is not a secret. */
 static uint64_t add_to_hash(uint64_t hash, const char *bytes, size_t count)
 {
 	while (count) {
@@ -169,7 +169,7 @@ static uint64_t add_to_hash(uint64_t hash, const char *bytes, size_t count)
 	return hash;
 }
 
-/* Whoever writes goes on when something went wrong: out_finish() tells. */
+/* Writers go on when something went wrong: out_finish() reports it. */
 static ssize_t take(void *context, const char *bytes, size_t count)
 {
 	struct out *out = context;

@@ -91,7 +91,7 @@ static int take_pprof(const struct http_request *request, const uint8_t *body, s
 	return err;
 }
 
-/* A count of samples is the time that they stand for; other units are told as they are. */
+/* A count of samples is the time that they stand for; other units stay as they are. */
 static int describe_text(const struct http_request *request, const char *type,
 			 struct push_film *film, struct push_folded *what, struct fail *why)
 {

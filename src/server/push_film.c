@@ -18,14 +18,14 @@
 #define YEAR_2000  (946684800 * SECOND_NS)
 
 /*
- * One pushed sample becomes at most so many, and all of a push so many: more would only take room.
+ * The most that one pushed sample becomes, and all of a push: more would only take room.
  */
 #define SPREAD_MAX     1000
 #define SPREAD_ALL_MAX 200000
 
 /*
- * Things are found again by a hash of all that they are: who pushes two that share one harms only
- * what is pushed with them.
+ * Things are found again by a hash of all that they are: a client that pushes two that share one
+ * harms only what is pushed with them.
  */
 struct push_film {
 	struct film_writer *writer;
@@ -289,7 +289,7 @@ static uint64_t hash_names(const struct film_name *names, size_t count)
 }
 
 /*
- * Places without an address are told apart by their names, and so are those that share one, as code
+ * Names distinguish places without an address, and those that share one, as code
  * made at run time may: a hash of the names stands for it, which is the same in every push.
  */
 uint32_t push_film_frame(struct push_film *film, const struct push_place *place)

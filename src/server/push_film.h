@@ -11,7 +11,7 @@
 
 /*
  * A film made of what another profiler pushed, whose words are not those of films: its types of
- * values become events, its services processes, its locations frames. All of it is hostile.
+ * values become events, its services processes, its locations frames. The whole push is hostile.
  */
 struct push_film;
 
@@ -62,7 +62,7 @@ struct push_type {
 };
 struct push_type push_film_type(struct push_film *film, const char *name, const char *unit);
 
-/* Who ran. What is not known is 0 or "". */
+/* The process that ran. What is not known is 0 or "". */
 struct push_thread {
 	const char *service; /* "": by the rules that also hold for processes of this machine */
 	uint32_t pid, tid;

@@ -8,13 +8,13 @@
 #include "server/push_film.h"
 
 /*
- * What stands in the address of a request to /ingest, as Pyroscope's clients write it. All of it is
+ * What stands in the address of a request to /ingest, as Pyroscope's clients write it: all
  * hostile.
  */
 
 /*
  * Takes "APP{KEY=VALUE,…}". What APP ends with in Pyroscope, ".cpu" or ".alloc_space", is left in
- * type ("cpu" if there is none), and stays part of the service's name only where it is no such
+ * type ("cpu" if there is none), and stays part of the service's name only where it is not such an
  * ending.
  */
 enum {

@@ -29,7 +29,7 @@ struct push_otlp {
 };
 
 /*
- * Labels are what services are told apart by, so not all that a resource says of itself becomes
+ * Labels distinguish services, so not all that a resource says of itself becomes
  * one: ids of processes and containers would make as many series.
  */
 static const struct {

@@ -13,8 +13,8 @@
 struct push_otlp;
 
 /*
- * Looks at all of it. size bytes at body must live until push_otlp_free(). Returns 0, or -EBADMSG,
- * -E2BIG or -ENOMEM with *why filled.
+ * Looks at the whole profile. size bytes at body must live until push_otlp_free(). Returns 0, or
+ * -EBADMSG, -E2BIG or -ENOMEM with *why filled.
  */
 int push_otlp_open(const uint8_t *body, size_t size, struct push_otlp **request, struct fail *why);
 void push_otlp_free(struct push_otlp *request); /* null is allowed */

@@ -5,7 +5,7 @@
 #include "server/push_film.h"
 
 /*
- * Reads a profile in the format of pprof, which may be packed by gzip, and makes a film of it.
+ * Reads a profile in the format of pprof, which may be packed by gzip, and makes it a film.
  * Field numbers are those of github.com/google/pprof/proto/profile.proto.
  */
 struct push_pprof;
@@ -15,8 +15,8 @@ enum {
 }; /* bytes of a profile, unpacked */
 
 /*
- * Looks at all of it. size bytes at body must live until push_pprof_free(). Returns 0, or -EBADMSG,
- * -E2BIG or -ENOMEM with *why filled.
+ * Looks at the whole profile. size bytes at body must live until push_pprof_free(). Returns 0, or
+ * -EBADMSG, -E2BIG or -ENOMEM with *why filled.
  */
 int push_pprof_open(const uint8_t *body, size_t size, struct push_pprof **profile,
 		    struct fail *why);

@@ -14,12 +14,12 @@ void put_time(struct json *j, const char *key, uint64_t time);
 
 void put_sum(struct json *j, const char *key, const struct store_sum *sum);
 
-/* The members labels, nodes, hidden of an object: at most so many nodes. Returns 0 or -ENOMEM. */
+/* The members labels, nodes, hidden of an object: at most that many nodes. Returns 0 or -ENOMEM. */
 int put_flame(struct json *j, const struct flame *flame, uint32_t most);
 
 /*
- * The member functions: the first so many in that order. *others: the self of the rest. Returns 0
- * or -ENOMEM.
+ * The member functions: at most that many, the first in that order. *others: the self of the rest.
+ * Returns 0 or -ENOMEM.
  */
 int put_functions(struct json *j, const struct functions *functions, enum function_order order,
 		  size_t limit, bool is_diff, uint64_t *others);

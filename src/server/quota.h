@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * How much each sender may send: so many bytes and films in an hour. Who was quiet may send an
+ * How much each sender may send: bytes and films in an hour. A sender that was quiet may send an
  * hour's worth at once, as an agent does whose server was away. May be used from any thread.
  */
 struct quota;

@@ -86,8 +86,8 @@ typedef int route_function(const struct http_request *request, struct answer *an
 			   struct fail *why);
 
 /*
- * Who works on it. A slow question holds up questions, and nothing else: what machines ask and send
- * every few seconds, and what takes no time, do not wait behind it.
+ * The threads that work on it. A slow question holds up questions, and nothing else: what machines
+ * ask and send every few seconds, and what takes no time, do not wait behind it.
  */
 enum route_lane {
 	/* reads films: may take seconds, is in no hurry, and is given up when its client is gone */

@@ -10,7 +10,7 @@
  * - a token that is bound to a machine sends films of that one, and of no other;
  * - films of the machine that is filmed here come from its recorder, unless a token is bound to it;
  * - a machine belongs to the token that sent its first film, as long as the server has that token:
- *   so nobody else adds to what it is said to have done, or uses up its part of the store.
+ *   so no other sender adds to what it is said to have done, or uses up its part of the store.
  *
  * sender->owner is filled here. -EPERM: it may not.
  */

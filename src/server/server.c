@@ -23,8 +23,8 @@
 #define SECOND 1000000000ull
 
 /*
- * Connections that were ended, and are not yet closed, count as well: so libmicrohttpd, which lets
- * nobody in beyond its limit, gets a larger one.
+ * Connections that were ended, and are not yet closed, count as well: so libmicrohttpd, which
+ * refuses clients beyond its limit, gets a larger one.
  */
 #define ON_THEIR_WAY 256
 

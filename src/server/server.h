@@ -62,14 +62,14 @@ struct server_options {
 	uint16_t port;	     /* 0: one that is free, see server_address() */
 
 	/*
-	 * Who may ask what (access.h, base/tokens.h); tokens: a text, used where token_file is
-	 * null. Without either, nothing is taken, but from clients with a certificate. Beyond
+	 * What each client may ask (access.h, base/tokens.h); tokens: a text, used where token_file
+	 * is null. Without either, nothing is taken, but from clients with a certificate. Beyond
 	 * loopback there must be one of the three.
 	 */
 	const char *tokens, *token_file;
 	bool read_open;			       /* to read, no token is needed; on loopback only */
 	const char *tls_certificate, *tls_key; /* files in PEM; null: no TLS */
-	const char *client_ca;		       /* clients need a certificate of it; only with TLS */
+	const char *client_ca;		       /* clients need its certificate; only with TLS */
 
 	struct store *store; /* must live longer than the server */
 	/*

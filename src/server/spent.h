@@ -5,9 +5,10 @@
 #include "server/internal.h"
 
 /*
- * Answers that were sent, or that nobody takes. The memory of an answer belongs to the worker that
- * made it: who frees it waits for a worker that is in the middle of malloc() and does not get the
- * CPU. So a thread of its own frees them, and the thread of the connections waits for nobody.
+ * Answers that were sent, or that no client takes. The memory of an answer belongs to the worker
+ * that made it: a thread that frees it waits for a worker that is in the middle of malloc() and
+ * does not get the CPU. So a thread of its own frees them, and the thread of the connections never
+ * waits.
  */
 int spent_start(struct server *server, struct fail *why);
 
@@ -16,7 +17,7 @@ void spent_leave(struct call *call);
 
 /*
  * libmicrohttpd may be done with an answer only after it has told that it is: it goes with the next
- * thing that happens, which is told here. By a thread of connections.
+ * thing that happens, which is reported here. By a thread of connections.
  */
 void spent_go_on(struct server *server);
 

@@ -101,7 +101,7 @@ const char *tls_client_ca(const struct tls_files *files)
 }
 
 /*
- * libmicrohttpd asks a client for its certificate, and leaves it to us what to think of it. One
+ * libmicrohttpd asks a client for its certificate, and leaves the judgement to us. One
  * that says what it is for (extended key usage) must say that it is for clients: else every server
  * that the CA has signed could ask.
  */

@@ -18,7 +18,7 @@
 struct watched {
 	struct watched *next, *previous; /* in the order in which they came, the newest first */
 	int socket;
-	struct peer peer;    /* as it is told */
+	struct peer peer;    /* as messages name it */
 	struct peer network; /* as it is counted */
 	enum watch_state state;
 	uint64_t since;

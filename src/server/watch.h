@@ -18,7 +18,7 @@
  *   have a part of all seats, and those of one address a smaller one. A new one always gets in:
  *   where there are too many, the stranger that has had the longest to send its first request makes
  *   room, of the same address if that has too many. So connections that say nothing cost those who
- *   open them, and whoever sends a request at once is served.
+ *   open them, and clients that send a request at once are served.
  * - Of a connection whose answer is being made, it is found out when the client has gone.
  */
 struct watch;

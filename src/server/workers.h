@@ -23,9 +23,9 @@ int workers_start(const struct workers_options *options, struct workers **worker
 		  struct fail *why);
 
 /*
- * A place in the queue. False: it is full, or the workers end. Who got a place must put an item
- * there: so something can be done between the two that must come before the work, and only if there
- * will be some.
+ * A place in the queue. False: it is full, or the workers end. A caller that got a place must put
+ * an item there: so something can be done between the two that must come before the work, and only
+ * if there will be some.
  */
 bool workers_reserve(struct workers *workers);
 void workers_put(struct workers *workers, void *item);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What cannot be read is moved to aside/. First the index is told of the gap, then the film is
- * moved: whoever ends between the two finds it damaged again, and tells the same. What a power cut
- * or a damaged index took from that is told again by what lies there.
+ * What cannot be read is moved to aside/. First the index learns of the gap, then the film is
+ * moved: a process that ended between the two finds it damaged again, and reports the same. What a
+ * power cut or a damaged index took from that is found again by what lies there.
  */
 #include <dirent.h>
 #include <errno.h>

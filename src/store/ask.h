@@ -29,10 +29,10 @@ struct store_ask {
 	/* pids, tids, comms, focus, ignore, and the shape; its event and times are not looked at */
 	const struct question *question; /* may be null */
 	/*
-	 * At most so many nodes (flame_prune()) and functions (functions_first(), by self or total)
-	 * will be shown; 0: all. Where the index answers, the answer then holds what these need,
-	 * and no more: of a large store it takes a fraction of the time, and of the memory. For
-	 * store_flame() alone.
+	 * At most this many nodes (flame_prune()) and functions (functions_first(), by self or
+	 * total) will be shown; 0: all. Where the index answers, the answer then holds what these
+	 * need, and no more: of a large store it takes a fraction of the time, and of the memory.
+	 * For store_flame() alone.
 	 */
 	uint32_t nodes_max, functions_max;
 	uint64_t
@@ -40,7 +40,8 @@ struct store_ask {
 		patience;
 	const atomic_bool *
 		/*
-		 * set once nobody waits for the answer: then it ends with -ECANCELED; may be null
+		 * set once no client waits for the answer: then it ends with -ECANCELED; may be
+		 * null
 		 */
 		gone;
 };
@@ -116,7 +117,7 @@ int store_diff(struct store *store, const struct store_ask *before, const struct
 	       struct store_answer *answer, struct fail *why);
 void store_answer_free(struct store_answer *answer);
 
-/* Who used what. Sorted by total, largest first; at most limit, the rest is in others. */
+/* What each one used. Sorted by total, largest first; at most limit, the rest is in others. */
 struct store_series {
 	const char *host, *service, *version;
 	const char *labels; /* "env=prod,zone=a" */
@@ -167,8 +168,8 @@ int store_places(struct store *store, const struct store_ask *ask, const char *n
 void store_places_free(struct store_places *places);
 
 /*
- * What was lost, by reason, the largest count first; answered by films. It is of whole films and
- * all their services: when it was, and whose, nobody knows.
+ * What was lost, by reason, the largest count first; answered by films. Losses are of whole films
+ * and all their services: when, and whose, is not known.
  */
 enum {
 	STORE_REASONS_MAX = 256, /* what others lost is in the sum alone */

@@ -202,7 +202,7 @@ static bool has_labels(const struct asked *a, const struct film *film)
 	return true;
 }
 
-/* A film that is no store's: who records it is not known. */
+/* A film that is not a store's: its recorder is not known. */
 static bool is_single(const struct listed *listed)
 {
 	return *listed->name == '/';

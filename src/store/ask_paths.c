@@ -120,7 +120,7 @@ uint32_t paths_label(const struct dictionary *d, struct tree *tree, uint32_t *la
 	if (tree->shape.by_image && f->kind != FILM_FRAME_MARK) {
 		made = label_of_image(&tree->labels, image);
 	} else {
-		/* functions of a dictionary are told apart as labels are */
+		/* functions of a dictionary differ where labels do */
 		made = (uint32_t)tree->labels.all.count;
 		if (!vec_push(&tree->labels.all, label))
 			made = LABEL_NONE;

@@ -10,7 +10,7 @@
 /* What the files of store/ask*.c share. */
 
 enum {
-	/* where the index has an answer too, so many films are not read for a better one */
+	/* where the index has an answer too, this many films are not read for a better one */
 	ASK_FILMS_BETTER = 16,
 	/*
 	 * what take() of ask_films() returns when there is no room for more: what it was given is
@@ -84,7 +84,7 @@ uint64_t asked_process(const struct asked *asked, const char *host, const struct
 		       uint32_t process);
 
 /*
- * 0, or -ECANCELED with *why filled once nobody waits for the answer: asked between films, and
+ * 0, or -ECANCELED with *why filled once no client waits for the answer: asked between films, and
  * between rows.
  */
 int asked_still(const struct asked *asked, struct fail *why);
@@ -140,7 +140,7 @@ int paths_add(const struct asked *asked, struct index_reader *reader, enum tree_
 	      struct store_sum *sum, struct fail *why);
 int paths_tree(struct index *index, struct index_reader *reader, struct tree *tree);
 /*
- * Of the sums of TREE_NOW alone: the same, but only as much of it as will be shown (struct
+ * Of the sums of TREE_NOW alone: the same, but only the part that will be shown (struct
  * store_ask), with the functions. Sets the sums back.
  */
 int paths_shown(struct index *index, struct index_reader *reader, const struct store_ask *ask,

@@ -265,7 +265,7 @@ static int open_statements(struct scan *s)
 }
 
 /*
- * Who asks for all time until the end of the world gets it from the hours of which there are films.
+ * A client that asks for all time gets the hours of which there are films.
  */
 static int cut_time(struct scan *s)
 {

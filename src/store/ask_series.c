@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who used what: hosts, services and their versions. */
+/* What hosts, services and their versions used. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

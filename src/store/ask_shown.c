@@ -2,7 +2,7 @@
 /*
  * From sums by path to that part of a tree that is shown. A large store has millions of nodes, and
  * a page shows some thousand: nodes and labels are made of those alone, the rest is arithmetic over
- * arrays in the order of the paths' numbers. What flame_prune() and functions_first() make of it is
+ * arrays in the order of the paths' numbers. The result of flame_prune() and functions_first() is
  * the same as what they make of the whole tree.
  */
 #include <errno.h>

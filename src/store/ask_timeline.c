@@ -418,8 +418,8 @@ static int read_timeline(struct asked *asked, struct liner *l, size_t steps, str
 	int64_t films = 0;
 
 	/*
-	 * who wants a step per minute does not know how many minutes a time lies in: it may be one
-	 * more or less
+	 * a caller that wants a step per minute does not know how many minutes a time lies in: one
+	 * more or less may be
 	 */
 	if (!by_films && length &&
 	    ((steps > minutes + 1 && length <= NS_HOUR) || asked_is_late(asked))) {

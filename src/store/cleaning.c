@@ -66,7 +66,7 @@ static int remove_fresh(const char *path)
 }
 
 /*
- * All of the old one is in its file, so that nothing of it is left beside the new one whenever it
+ * The old one is whole in its file, so that nothing is left beside the new one whenever this
  * ends here: a log of the old one would be taken for one of the new.
  */
 static int replace(struct store *store, const char *fresh, const char *path, struct fail *why)
@@ -107,7 +107,7 @@ int store_clean_index(struct store *store, struct fail *why)
 		err = index_checkpoint(store->index, why);
 	if (err || !cleaned) {
 		remove_fresh(fresh);
-		/* somebody is asking: another time */
+		/* a client is asking: another time */
 		return err == -EBUSY ? 0 : err;
 	}
 	index_retire(store->index);

@@ -137,7 +137,7 @@ static const char *image_name(const struct film_image *image)
 	return *image->path ? name_of_image(image->path) : "";
 }
 
-/* A place without a name is told apart by the build, too. */
+/* Places without a name differ by the build, too. */
 static uint64_t *find_function(const struct dictionary *d, const struct dictionary_function *f,
 			       uint64_t *key)
 {
@@ -202,7 +202,7 @@ static uint64_t *find_group(const struct dictionary *d, const char *service, uin
 	return known;
 }
 
-/* A writer finds entries by their content; who only reads needs none of these maps. */
+/* A writer finds entries by their content; code that only reads needs none of these maps. */
 static bool make_maps(struct dictionary *d)
 {
 	bool done = true;

@@ -40,7 +40,7 @@ static void film_entry_free(struct store_film *film)
 	free(film);
 }
 
-/* An agent's films are told from those that were taken before by their numbers. */
+/* The numbers of an agent's films distinguish them from those that were taken before. */
 static bool note_agent(struct store *store, const char *name, uint64_t number)
 {
 	struct store_agent agent = {.number = number};

@@ -30,7 +30,7 @@ bool folder_host_of(const char *folder, char to[FOLDER_HOST_MAX + 1]);
 void folder_film_name(char *to, size_t size, const char *host_folder, uint64_t time,
 		      unsigned int number);
 
-/* What was sent: its begin, who sent it ("" nobody that has a name), and a number. */
+/* What was sent: its begin, its agent ("": it came without a name), and a number. */
 void folder_part_name(char *to, size_t size, const char *host_folder, uint64_t start,
 		      const char *agent, uint64_t number);
 

@@ -252,7 +252,9 @@ void identity_of(const struct identity *identity, const struct film_process *pro
 	static const char said[] = "service:";
 	struct part subjects[WHATS];
 
-	/* who pushes profiles says it himself; the path of a control group begins with '/' */
+	/*
+	 * a client that pushes profiles says it itself; the path of a control group begins with '/'
+	 */
 	if (!strncmp(process->cgroup, said, strlen(said)) && process->cgroup[strlen(said)]) {
 		identity_put(subject_of(process->cgroup + strlen(said)), to, size);
 		return;

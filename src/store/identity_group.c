@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who runs in a control group, by its path. Facts: systemd.unit(5), systemd.special(7) and "Desktop
- * Environment Integration" of systemd's documentation for units; the cgroup drivers of the kubelet
- * (cgroupfs, systemd), of Docker, Podman, CRI-O and containerd for containers.
+ * The service that runs in a control group, by the group's path. Facts: systemd.unit(5),
+ * systemd.special(7) and "Desktop Environment Integration" of systemd's documentation for units;
+ * the cgroup drivers of the kubelet (cgroupfs, systemd), of Docker, Podman, CRI-O and containerd
+ * for containers.
  */
 #include <ctype.h>
 #include <stdio.h>

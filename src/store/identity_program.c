@@ -125,7 +125,7 @@ static const struct interpreter *interpreter_of(struct part program)
 	return NULL;
 }
 
-/* What an interpreter was told to run; length 0: it does not say. */
+/* The program that an interpreter has to run; length 0: not known. */
 static struct part script_of(const struct interpreter *interpreter, const char *command)
 {
 	bool is_java = !strcmp(interpreter->name, "java");

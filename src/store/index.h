@@ -45,18 +45,18 @@ void index_free(struct index *index);
 
 /*
  * Another index takes its place: what is answered now goes on, what would begin fails with -EAGAIN.
- * The names of events become those of fresh, so that they live on. Nobody may be writing.
+ * The names of events become those of fresh, so that they live on. No thread may be writing.
  */
 void index_retire(struct index *index);
 bool index_is_retired(const struct index *index);
 void index_inherit(struct index *fresh, struct index *retired);
-/* Moves all that was written to the file itself. -EBUSY: who reads is in the way. */
+/* Moves all that was written to the file itself. -EBUSY: a reader is in the way. */
 int index_checkpoint(struct index *index, struct fail *why);
 
 /*
  * Functions, paths and series that no sum has any more: index_may_clean() says cheaply whether it
  * may be worth looking for them. If half are, index_clean() writes a copy without them to the path,
- * which must not be there, and sets *cleaned. Nobody may write meanwhile.
+ * which must not be there, and sets *cleaned. No thread may write meanwhile.
  */
 bool index_may_clean(const struct index *index);
 int index_clean(struct index *index, const char *to, bool *cleaned, struct fail *why);
@@ -67,14 +67,14 @@ int index_configure(struct index *index, const struct identity *identity, struct
 struct index_film {
 	const char *name;		   /* "films/web7/2026-11-21/14.film" */
 	const char *host;		   /* of the store: may differ from what the film says */
-	const struct store_sender *sender; /* who sent it; null: nobody */
+	const struct store_sender *sender; /* its agent; null: none */
 	bool is_growing; /* samples whose frames may still get names are left for the next time */
 };
 
 /*
- * Adds what is new of an open film: all of it, or what it has more than when it was added before
- * under this name. The sender's number, if it is higher than the known one, is kept in the same
- * transaction.
+ * Adds what is new of an open film: the whole film, or what it has more than when it was added
+ * before under this name. The sender's number, if it is higher than the known one, is kept in the
+ * same transaction.
  */
 int index_add(struct index *index, const struct index_film *of, struct film *film,
 	      struct fail *why);
@@ -89,7 +89,7 @@ int index_add(struct index *index, const struct index_film *of, struct film *fil
  *	(the parts are removed)
  *
  * Nothing is added, the parts are known no longer. After a crash index_each_merge() says what was
- * begun: index_merge_end() where the inode of `into` is the one that was told, else
+ * begun: index_merge_end() where the inode of `into` is the one that was given, else
  * index_merge_drop(), and the merge may be made again. All parts must have been added before;
  * `into` may be new.
  */
@@ -109,7 +109,7 @@ int index_forget(struct index *index, const char *name, struct fail *why);
 
 /*
  * A film is damaged: it is forgotten, and answers say that there is a gap, of the time that is
- * known of it, else of the given one. It can be told again: what has the same name in aside/ is one
+ * known, else of the given one. It can be reported again: what has the same name in aside/ is one
  * gap.
  */
 struct index_gap {
@@ -138,7 +138,7 @@ int index_sender(struct index *index, const char *agent, uint64_t *number, struc
 int index_compact(struct index *index, uint64_t now, struct fail *why);
 
 /*
- * Answers that open films must not meet half of a merge: who renames or removes films does it
+ * Answers that open films must not meet half of a merge: code that renames or removes films does it
  * between these. Not around whole merges: just around renaming, index_merge_end() and removing.
  */
 void index_files_change(struct index *index);
@@ -157,7 +157,7 @@ void index_status(struct index *index, struct index_status *status);
 struct index *store_index(struct store *store); /* shared: for index_free() */
 /*
  * The time within [from, to], ns since 1970, until which the index has all samples of a host's
- * films (null: of all hosts); is_read: who asks reads those films that the index knows itself. To
+ * films (null: of all hosts); is_read: the caller reads those films that the index knows itself. To
  * be called before the index is asked.
  */
 uint64_t store_complete_until(struct store *store, const char *host, uint64_t from, uint64_t to,

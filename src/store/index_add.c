@@ -379,7 +379,7 @@ static int take_samples(void *context, const struct film_samples *samples)
 	return 0;
 }
 
-/* The samples of all events behind the film's first so many blocks. */
+/* The samples of all events behind that many blocks of the film, the first. */
 static int add_samples(struct adding *a, uint64_t blocks)
 {
 	uint64_t to = index_blocks_of(a->of, a->film);

@@ -7,7 +7,7 @@
 
 /*
  * Which build of its program each process of a film ran. A file that was replaced while it was
- * filmed has several images by one path; what a process had mapped of it stands in its stacks.
+ * filmed has several images by one path; the ones that a process had mapped stand in its stacks.
  */
 struct index_builds {
 	struct map by_path; /* hash of an image's path to its id; 0: there are several builds */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * An index without what nothing refers to any more. Films that go take their sums with them, but
- * what the sums were of (paths, functions, images, series) stays: after months most of it is of
- * programs that nobody has. A copy is made, in which all is numbered anew in the old order: so a
+ * what the sums were of (paths, functions, images, series) stays: after months most belongs to
+ * programs that are gone. A copy is made, in which all is numbered anew in the old order: so a
  * parent still stands before its children, and lists of paths and keys stay sorted.
  */
 #include <errno.h>

@@ -10,7 +10,7 @@
 #include "query/view.h"
 #include "store/index_private.h"
 
-/* How long to wait for who else has the database: somebody with an sqlite3 shell. */
+/* How long to wait for another process that has the database: an sqlite3 shell. */
 #define PATIENCE_MS 5000
 
 /* The largest are the minutes of one hour. */
@@ -292,8 +292,8 @@ static int set_paths(struct index *index, const struct index_options *options)
 }
 
 /*
- * Answers that read many films hold it for seconds: who moves films must not wait for more of them
- * to come.
+ * Answers that read many films hold it for seconds: a thread that moves films must not wait for
+ * more of them to come.
  */
 static void init_files_lock(pthread_rwlock_t *files)
 {
@@ -470,7 +470,7 @@ int index_end(struct index *index, int err, struct fail *why)
 	if (!err) {
 		int rc;
 
-		/* before the commit: whoever sees its sums knows their paths */
+		/* before the commit: readers that see its sums know their paths */
 		dictionary_publish(&index->dictionary);
 		rc = film_sql_run(index->db, "COMMIT");
 		if (rc != SQLITE_OK)

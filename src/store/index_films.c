@@ -63,7 +63,7 @@ static int put_film(struct index *index, const char *name, const char *host,
 }
 
 /*
- * The film's losses of one event of it, whole samples or what is less, or of event 0 all that are
+ * The film's losses of one event, whole samples or what is less, or of event 0 all that are
  * bound to none.
  */
 static uint64_t lost_of(const struct film *film, uint32_t event, bool samples)

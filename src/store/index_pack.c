@@ -14,7 +14,7 @@ enum {
 	BATCH = 64, /* series packed in one transaction */
 };
 
-/* An hour is over when nothing of it is expected any more. */
+/* An hour is over when none of its samples are expected any more. */
 #define GRACE (2 * NS_MINUTE)
 
 /* What is packed now: the sums of one series and hour. */

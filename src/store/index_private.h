@@ -42,7 +42,7 @@ enum {
 
 struct index_event {
 	const char *name, *unit;
-	bool is_calls; /* nothing of it is in the index */
+	bool is_calls; /* the index has none of its calls */
 };
 
 /* A connection that reads, and what a question needs while it is answered. */
@@ -72,7 +72,7 @@ struct index {
 	uint64_t packed_hour;  /* hours before it are packed, unless something came late */
 	bool came_late;
 	uint64_t others;		    /* samples in "[others]" since the start */
-	uint32_t clean_paths, clean_series; /* index_may_clean() from so many on */
+	uint32_t clean_paths, clean_series; /* index_may_clean() from this many on */
 	struct arena words;		    /* of events */
 
 	pthread_mutex_t pool;

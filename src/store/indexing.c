@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "store/room.h"
 
-/* A growing film that nobody writes for so many ticks was closed. */
+/* A growing film without a write for this many ticks was closed. */
 #define QUIET_TICKS 2
 
 /*
@@ -20,7 +20,7 @@
 #define LOOK_LEAST   40
 #define LOOK_MOST_NS (2 * NS_PER_SECOND)
 /*
- * What was found is as late as that: names were waited for, and more of it may come soon. Else
+ * What was found is as late as that: names were waited for, and more may come soon. Else
  * there is no hurry.
  */
 #define LATE_NS	    (2 * NS_PER_SECOND)
@@ -59,7 +59,7 @@ uint64_t store_complete_until(struct store *store, const char *host, uint64_t fr
 		const struct store_film *film = *at;
 		uint64_t has = film->until > film->start ? film->until : film->start;
 
-		/* who reads films knows those that grow, and those that were looked at once */
+		/* readers of films know those that grow, and those that were looked at once */
 		if (film->is_indexed || film->until == UINT64_MAX ||
 		    (is_read && (film->last || film->is_growing)) || film->start >= to ||
 		    (film->last && film->last < from && !film->is_growing) ||

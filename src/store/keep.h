@@ -12,11 +12,11 @@
 
 /* Films of this machine that were in memory, and are to become one film of the store. */
 struct store_keep {
-	struct film_bytes *films; /* in the order of their time; freed, whatever comes of it */
+	struct film_bytes *films; /* in the order of their time; freed, also after an error */
 	size_t count;
 	const char *host;
 	const char *labels; /* that the films have, film/labels.h; null: none */
-	const char *reason; /* why, any text: a mark, and what of it fits a label */
+	const char *reason; /* why, any text: a mark, and as much text as fits a label */
 	uint64_t start;	    /* ns since 1970: when the first of them begins, … */
 	uint64_t time;	    /* … and when what is the reason happened */
 };

@@ -152,7 +152,7 @@ static int take_line(struct store *store, char *line)
 	return -ENOMEM;
 }
 
-/* The first so many. */
+/* At most this many, the first. */
 static void drop_first(struct store *store, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

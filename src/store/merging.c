@@ -7,8 +7,8 @@
  *
  *	1. merge.film is written, with all that it is to hold
  *	2. the index hears which films it stands for
- *	3. merge.list says the same: from now on it will happen, whatever happens
- *	4. merge.film takes the place of the first of them, the index hears of it, the others are
+ *	3. merge.list says the same: from now on it will happen, even after a crash
+ *	4. merge.film takes the place of the first of them, the index hears that, the others are
  *	   removed
  *	5. merge.list is removed
  */
@@ -32,13 +32,13 @@
 #define MERGE_END  "end"
 
 /*
- * What was sent becomes a film of its hour when there are so many, or when they have waited so
- * long.
+ * What was sent becomes a film of its hour when there are PARTS_MANY, or when they have waited
+ * PART_OLD_NS.
  */
 #define PARTS_MANY  30
 #define PARTS_MAX   200
 #define PART_OLD_NS (600 * NS_PER_SECOND)
-/* An hour is over when nothing of it came for so long. */
+/* An hour is over when none of its films came for this long. */
 #define SETTLED_NS (120 * NS_PER_SECOND)
 
 /* The film that others become, and those, from merge.list. */
@@ -197,7 +197,7 @@ static int carry_out(struct store *store, const struct merge *merge, struct fail
 	err = film_open(path, &film, why);
 	if (!err)
 		err = index_merge_end(store->index, merge->into, film, why);
-	/* the index was made anew, or had heard of it before */
+	/* the index was made anew, or had heard that before */
 	if (err == -ENOENT)
 		err = 0;
 	vec_foreach (&merge->parts, part) {
@@ -501,7 +501,7 @@ static void learn_kin(struct store *store, struct store_film **films, size_t cou
 			    store_path_of(store, film->name, path, sizeof(path)))
 				continue;
 			if (film_open_info(path, &open, NULL)) {
-				/* what is wrong with it shows when all of it is read */
+				/* what is wrong with it shows when the whole film is read */
 				film->is_indexed = false;
 				continue;
 			}

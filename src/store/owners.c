@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whose the films of a host are: of the sender of the first, as the server told. In DIR/senders, a
+ * Whose the films of a host are: of the sender of the first, as the server said. In DIR/senders, a
  * line for each host as it came, "OWNER FOLDER", the last one of a host counts: so that a restart
- * does not make all of them everybody's.
+ * does not open all of them to every sender.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "store/room.h"
 
 enum {
-	LINES_MAX = 1 << 20, /* of a file that somebody else wrote */
+	LINES_MAX = 1 << 20, /* of a file that another program wrote */
 };
 
 static uint64_t hash_of(const char *host)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Films that are too old, or more than there is room for, are removed. Nobody's films push out
+ * Films that are too old, or more than there is room for, are removed. No owner's films push out
  * those of others: where there is no room, the oldest go of the owner who has the most. The films
  * that are recorded here count only as far as they take more than half of the room.
  */
@@ -46,8 +46,8 @@ static int remove_film(struct store *store, struct store_film *film, struct fail
 	if (!err)
 		return 0;
 	/*
-	 * on a disk that is full the index is told when there is room again: it is looked for, and
-	 * not there
+	 * on a disk that is full the index learns it when there is room again: it is looked for,
+	 * and not there
 	 */
 	pthread_mutex_lock(&store->lock);
 	store_resize(store, film);

@@ -23,21 +23,21 @@ struct store_film {
 	char *name; /* relative to the store's folder */
 	uint64_t hash;
 	char *host;
-	char *agent; /* who sent it; "": nobody that has a name */
+	char *agent; /* its agent; "": it came without a name */
 	uint64_t number;
 	/* ns since 1970, as its name says: of a film of an hour the hour, or later in it */
 	uint64_t start;
 	uint64_t last;	/* the end of what it covers; 0: not known yet */
-	uint64_t until; /* the index has all of it until then: 0: nothing yet, UINT64_MAX: all */
+	uint64_t until; /* the index has all samples until then: 0: nothing yet, UINT64_MAX: all */
 	uint64_t came;	/* ns of CLOCK_MONOTONIC, of parts; 0: it was there at the start */
 	uint64_t kin;	/* films with different ones cannot become one film; 0: not known yet */
 	uint64_t bytes;
 	uint64_t again;	       /* ns of CLOCK_MONOTONIC: a growing one is not looked at before */
-	unsigned int quiet;    /* ticks in which nobody seemed to write a growing one */
+	unsigned int quiet;    /* ticks in which no process seemed to write a growing one */
 	bool is_part;	       /* in the inbox */
 	bool is_growing;       /* the recorder of this process writes it */
 	bool is_packed;	       /* all of its hour, in large blocks: its mode says that it is done */
-	bool is_indexed;       /* all of it */
+	bool is_indexed;       /* the whole film */
 	bool is_refused;       /* it cannot be merged with others */
 	bool is_later;	       /* a later version of stackcam wrote it: it stays as it is */
 	struct film *followed; /* a growing one as the index has it; of store_tick()'s thread */
@@ -105,7 +105,7 @@ struct store {
 /* "PATH/NAME" of a film or another file of the store; -ENAMETOOLONG. */
 int store_path_of(const struct store *store, const char *name, char *to, size_t size);
 
-/* aside.c: tells whoever runs the store, in a sentence. */
+/* aside.c: tells the store's operator, in a sentence. */
 void store_say(const struct store *store, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -151,13 +151,13 @@ void store_remove_aside(const struct store *store);
 
 /*
  * indexing.c: films that are new or grow get into the index, until the clock shows deadline.
- * is_tick: those that nobody writes for some ticks have been closed.
+ * is_tick: those without a write for some ticks have been closed.
  */
 int store_index_films(struct store *store, uint64_t deadline, bool is_tick, struct fail *why);
 
 /*
- * indexing.c: what store_film.until is of an open film that is in the index now; was_closed: nobody
- * wrote it before it was opened.
+ * indexing.c: what store_film.until is of an open film that is in the index now; was_closed: no
+ * process wrote it before it was opened.
  */
 uint64_t store_until_of(const struct film *film, const char *path, bool was_closed);
 
@@ -189,7 +189,7 @@ int store_open_index(struct store *store, struct index **index, struct fail *why
 /* cleaning.c: the index is damaged; an empty one takes its place. */
 int store_renew_index(struct store *store, struct fail *why);
 /*
- * cleaning.c: what nothing refers to any more goes, where there is much of it; opens one that could
+ * cleaning.c: removes what nothing refers to any more, where that is much; opens one that could
  * not be opened.
  */
 int store_clean_index(struct store *store, struct fail *why);

@@ -56,7 +56,7 @@ int store_configure(struct store *store, const struct store_options *options, st
 int store_film_path(struct store *store, const char *host, uint64_t time, char *to, size_t size,
 		    struct fail *why);
 
-/* Who sent a film: a film whose number is not above the agent's last one was taken before. */
+/* The sender of a film: a film whose number is not above the agent's last one was taken before. */
 struct store_sender {
 	const char *host; /* as the sender calls itself: hostile */
 	const char *
@@ -73,14 +73,14 @@ struct store_sender {
 /* Whose the films of a host are. */
 struct store_host {
 	bool is_own;	/* they are recorded here */
-	uint64_t owner; /* 0: nobody's that was told */
+	uint64_t owner; /* 0: no owner was given */
 };
 void store_host(struct store *store, const char *host, struct store_host *of);
 
 /*
  * Takes a film, a file on the store's file system, which is moved in or, when it is damaged, is
- * removed. Safe on disk when it returns 0; *again: it was taken before. -EBADMSG: it is no film, or
- * a damaged one.
+ * removed. Safe on disk when it returns 0; *again: it was taken before. -EBADMSG: it is not a film,
+ * or a damaged one.
  */
 int store_take(struct store *store, const char *path, const struct store_sender *sender,
 	       bool *again, struct fail *why);
