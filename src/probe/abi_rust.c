@@ -3,7 +3,7 @@
  * Where functions of Rust leave their result. Rust promises nothing about it; what is here is what
  * its compiler does (rustc_abi's layout, and rustc_ty_utils/src/abi.rs), in the versions that the
  * tests have compared with the truth. A value of one number is in a register, one of two numbers
- * in two, whatever they are wrapped in; anything else is an integer of its size if it is small, and
+ * in two, in any number of wrappers; anything else is an integer of its size if it is small, and
  * in memory if it is not. What the versions do not agree on is not known.
  */
 #include "probe/values.h"

@@ -119,7 +119,7 @@ static bool slide(const struct body *b, const struct entry_wish *wish, size_t at
 }
 
 /*
- * The first instruction from there on that a probe may replace, whatever it costs. False: there is
+ * The first instruction from there on that a probe may replace, at any cost. False: there is
  * none, or another way leads to it.
  */
 static bool take_slow(const struct body *b, const struct entry_wish *wish, size_t at,

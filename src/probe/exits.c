@@ -205,7 +205,7 @@ static void tell_target(struct search *s, uint64_t target, const struct isa_stac
 		*depth = (struct depth){to_words(stack->sp), to_words(stack->fp)};
 }
 
-/* A jump to what is no part of the function as far as symbols tell. */
+/* A jump to what is not a part of the function as far as symbols tell. */
 static int judge_jump(struct search *s, uint64_t address, const struct isa_insn *insn,
 		      const struct isa_stack *stack)
 {
@@ -225,7 +225,7 @@ static int judge_jump(struct search *s, uint64_t address, const struct isa_insn 
 		return add_exit(s, address);
 	}
 	/*
-	 * nobody leaves for a function with a frame of its own: where there is no name, it is a
+	 * code never leaves for a function with a frame of its own: where there is no name, it is a
 	 * part
 	 */
 	if (span->kind != SYMBOL_FUNCTION_LABEL)

@@ -108,7 +108,7 @@ static int make_spans(struct probing *p)
 		for (size_t i = first; i < end; i++) {
 			if (l->at[i].kind == SYMBOL_FUNCTION_LABEL)
 				continue;
-			/* whoever calls a resolver a function does not know it */
+			/* users who call a resolver a function do not know it */
 			if (span.kind == SYMBOL_FUNCTION_LABEL ||
 			    l->at[i].kind == SYMBOL_FUNCTION_RESOLVER)
 				span.kind = l->at[i].kind;
@@ -301,7 +301,7 @@ static int wanted_exit(struct probing *p, struct span *span)
 	return leaf ? PROBE_EXIT_RETURN : PROBE_EXIT_RET;
 }
 
-/* Where the next symbol begins, of whatever kind, as a distance. */
+/* Where the next symbol begins, of any kind, as a distance. */
 static uint64_t distance_to_next(const struct probing *p, const struct span *span)
 {
 	size_t next = group_end(&p->listed, span->symbol);

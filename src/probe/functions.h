@@ -107,7 +107,7 @@ struct probe_question {
 	enum probe_exit_wish exit;
 	/*
 	 * Functions that call nothing may have return probes (PROBE_WISH_AUTO), since a guard looks
-	 * at each call whether a signal handler could run on top of it, and it seldom will
+	 * at each call whether a signal handler could run on top, which seldom happens
 	 * (probe_is_calm()).
 	 */
 	bool calm;

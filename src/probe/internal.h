@@ -84,7 +84,7 @@ int add_unnamed(struct spans *spans, const struct symbol_image *image, bool call
 
 /*
  * Whether nothing is called there but functions that call nothing, the stack pointer only moves by
- * what the instructions say, and nobody looks at the return address. 1, 0, or -ENOMEM.
+ * what the instructions say, and no instruction looks at the return address. 1, 0, or -ENOMEM.
  */
 int is_leaf(struct spans *spans, struct span *span);
 

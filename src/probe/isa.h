@@ -119,7 +119,7 @@ enum isa_through isa_through(const struct isa_insn *insn, uint8_t *reg);
 /* How the instruction makes what register reg holds behind it. */
 enum isa_makes {
 	ISA_MAKES_NOTHING,
-	ISA_MAKES_SUM,	   /* add: of a table's base and an entry of it */
+	ISA_MAKES_SUM,	   /* add: of a table's base and one of its entries */
 	ISA_MAKES_LOADED,  /* from memory */
 	ISA_MAKES_INDEXED, /* from memory with an index */
 	ISA_MAKES_OTHER,

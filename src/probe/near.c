@@ -9,7 +9,7 @@
 #define NEAR_MAX  5
 #define NAME_MAX_ 80 /* bytes of a name that are compared */
 
-/* The pattern without what is no letter of a name. */
+/* The pattern without what is not a letter of a name. */
 static size_t plain(const char *pattern, char *to)
 {
 	size_t count = 0;
@@ -63,7 +63,7 @@ static size_t far(const char *wanted, size_t length, const char *name, size_t li
 
 	plain(name, lower);
 	d = distance(wanted, length, lower, limit);
-	/* without the namespaces that nobody types */
+	/* without the namespaces that users do not type */
 	last = strrchr(lower, ':');
 	if (last) {
 		tail = distance(wanted, length, last + 1, limit);

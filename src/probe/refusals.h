@@ -20,7 +20,7 @@ size_t refusal_base_length(const char *symbol);
 
 /*
  * Whether that library's function only computes: it calls nothing back, enters no system call (a
- * profiler's malloc() in front of the library's own would look at the stack), and nobody puts
+ * profiler's malloc() in front of the library's own would look at the stack), and no program puts
  * another one in its place.
  */
 bool call_is_pure(const char *library, const char *symbol);

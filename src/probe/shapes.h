@@ -5,8 +5,8 @@
 #include "probe/values.h"
 
 /*
- * What a structure of a library means: a text, a list or a pointer, whatever it is built of. It is
- * told by the names of its members, and their offsets are those that DWARF has.
+ * What a structure of a library means: a text, a list or a pointer, in any implementation. It is
+ * recognized by the names of its members, and their offsets are those that DWARF has.
  */
 enum value_shape_kind {
 	SHAPE_PLAIN, /* nothing but its members */

@@ -121,7 +121,7 @@ static bool take_function(struct values *values, struct bytes *b)
 
 /* Parts that a value can have, with those of its parts; what has more is not looked into. */
 #define PARTS_MAX 4096u
-/* Of an array, so many elements count: no more are shown. */
+/* Of an array, at most this many elements count: no more are shown. */
 #define ELEMENTS_MAX 64u
 #define NESTED_MAX   32
 
@@ -160,7 +160,7 @@ static uint32_t count_parts(struct values *values, uint32_t number, uint32_t *pa
 	return parts[number] = (uint32_t)sum;
 }
 
-/* So that whatever goes through all parts of a value comes to an end soon. */
+/* So that every loop over all parts of a value comes to an end soon. */
 static int bound_types(struct values *values)
 {
 	uint32_t *parts = calloc(values->types.count + 1, sizeof(*parts));

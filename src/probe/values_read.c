@@ -475,7 +475,7 @@ static void say_function(struct reader *r, Dwarf_Die *unit, const struct dwarf_a
 	Dwarf_Attribute attribute;
 	size_t count, all = 0;
 
-	/* a name of a place in the middle of it has no parameters of its own */
+	/* a name of a place within the function has no parameters of its own */
 	if (!begins_at(&function, asked->address))
 		return;
 	find_attach(r, unit, asked, &f);

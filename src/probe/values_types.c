@@ -243,7 +243,7 @@ static uint64_t description_of(Dwarf_Die *die)
 						    : address;
 }
 
-/* The kind that Go gives to what DWARF has as a structure or as a typedef of it. */
+/* The kind that Go gives to what DWARF has as a structure or as a typedef. */
 static void kind_of_go(struct types *types, Dwarf_Die *outer, Dwarf_Die *die,
 		       struct value_type *type)
 {

@@ -13,7 +13,7 @@
  *	b z	ModRM and such an operand
  *	w	W and B
  *	F f	an operand that depends on the opcode; behind ModRM
- *	X	it is no instruction of 64-bit programs
+ *	X	not an instruction of 64-bit programs
  *	P	it is a prefix, or leads to another table
  */
 static const char one_byte[] = "MMMMBZXXMMMMBZXP" /* 00 */

@@ -28,7 +28,7 @@ struct http_side {
 	enum where where;
 	uint64_t left; /* bytes: of a body, of a chunk */
 	uint32_t digits;
-	bool in_message; /* a head was told, and its end was not */
+	bool in_message; /* a head was reported, and its end was not */
 	uint8_t *head;	 /* that came in several pieces */
 	size_t head_size;
 };
@@ -242,7 +242,7 @@ static void read_head(struct reading *r)
 
 /* -- bodies ------------------------------------------------------------------------------------ */
 
-/* Goes on by so many bytes of a body, at most to the piece's end. */
+/* Goes on by that many bytes of a body, at most to the piece's end. */
 static void skip(struct reading *r, uint64_t bytes)
 {
 	uint64_t rest = r->piece->length - r->at;

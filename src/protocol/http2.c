@@ -38,7 +38,7 @@ struct frame_side {
 	bool in_block;		 /* it goes on in other frames */
 	bool is_cut;		 /* a part of the block is not there */
 	bool in_place;		 /* where frames begin is known */
-	bool needs_middle;	 /* blocks of it were not seen */
+	bool needs_middle;	 /* some of its blocks were not seen */
 	uint32_t preface_left;
 	uint64_t bytes; /* of the block's frames */
 	struct hpack *hpack;
@@ -147,7 +147,7 @@ static bool is_named(const char *name, size_t size, const char *what)
 	return size == strlen(what) && !memcmp(name, what, size);
 }
 
-/* At most so many digits; false: it is no number. */
+/* At most that many digits; false: not a number. */
 static bool read_number(const char *text, size_t size, size_t digits, uint32_t *number)
 {
 	if (!size || size > digits)
@@ -256,7 +256,7 @@ static void lose_block(struct frame_side *side)
 	side->needs_middle = true;
 }
 
-/* The block is whole, or as much of it as there is. */
+/* The block is whole, or the part that there is. */
 static void take_block(struct reading *r)
 {
 	struct frame_side *side = r->side;
@@ -413,7 +413,7 @@ static bool make_room(struct frame_side *side, uint32_t bytes)
 	return true;
 }
 
-/* So many bytes of the payload, of which some are here. */
+/* That many bytes of the payload, of which some are here. */
 static void keep(struct reading *r, uint32_t bytes)
 {
 	struct frame_side *side = r->side;

@@ -57,7 +57,7 @@ bool http2_begins(const struct piece *piece)
 	return true;
 }
 
-/* An integer of HPACK (RFC 7541, 5.1), of so many bits in its first byte; -1: it does not end. */
+/* An integer of HPACK (RFC 7541, 5.1), of that many bits in its first byte; -1: it does not end. */
 static int64_t read_integer(struct bytes *block, int bits)
 {
 	uint32_t mask = (1u << bits) - 1, value = bytes_u8(block) & mask;

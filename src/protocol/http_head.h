@@ -7,7 +7,7 @@
 /* A message's head of HTTP/1, as RFC 9112 has it. */
 enum http_length {
 	HTTP_NONE,	 /* nothing follows it */
-	HTTP_COUNTED,	 /* so many bytes */
+	HTTP_COUNTED,	 /* as many bytes as the head says */
 	HTTP_CHUNKED,	 /* chunks */
 	HTTP_UNTIL_CLOSE /* all until the connection ends */
 };
@@ -30,7 +30,7 @@ bool http_begins(const uint8_t *data, size_t size, bool *is_request);
  */
 size_t http_head_end(const uint8_t *data, size_t size);
 
-/* Reads a head of so many bytes, maybe cut. False: it is none. */
+/* Reads a head of that many bytes, maybe cut. False: it is none. */
 bool http_head_read(const uint8_t *data, size_t size, struct http_head *head);
 
 /* Keeps the id of a header that carries one, if the request has none that says more. */

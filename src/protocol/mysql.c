@@ -68,7 +68,7 @@ struct packet_side {
 	uint32_t size;	     /* of the payload */
 	uint8_t body[BODY_MAX];
 	uint32_t kept;
-	bool goes_on;	/* the packet before was of the largest size: this one is a part of it */
+	bool goes_on;	/* the packet before was of the largest size: this one continues it */
 	bool is_lost;	/* where a packet begins is not known, until the direction turns */
 	uint64_t bytes; /* of the packet */
 };
@@ -77,8 +77,8 @@ struct packet_side {
 enum expected {
 	NOTHING,
 	FIRST,	/* its first packet */
-	ENDS,	/* packets, and so many ends of them */
-	COUNTED /* so many packets */
+	ENDS,	/* packets, up to a number of ends */
+	COUNTED /* a number of packets */
 };
 
 struct mysql {

@@ -48,7 +48,7 @@ struct postgresql {
 	bool has_begun;	   /* the client's first message was seen, or is past */
 	bool asks_for_tls; /* the next answer is one letter */
 	bool is_tunnel;
-	bool in_batch; /* messages up to the next Sync are of a request that was told */
+	bool in_batch; /* messages up to the next Sync are of a request that was reported */
 	bool is_answering;
 };
 

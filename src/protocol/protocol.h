@@ -10,8 +10,8 @@
 
 /*
  * Finds requests and answers in what a connection moves. What is read is copies of beginnings: each
- * piece says how many bytes were moved, and has some or all of them. All of it is hostile: it is
- * parsed with bounds, and what does not fit is counted, never guessed.
+ * piece says how many bytes were moved, and has some or all of them. All pieces are hostile: they
+ * are parsed with bounds, and what does not fit is counted, never guessed.
  *
  * To add a protocol: a file with a struct protocol, and a row in protocols.c.
  */
@@ -58,7 +58,7 @@ struct protocol_losses {
 	uint64_t strange;    /* messages that are not what the protocol has */
 	uint64_t long_heads; /* heads of which the end was not there */
 	uint64_t unseen;     /* messages that began within a piece, behind what was copied */
-	uint64_t no_path;    /* requests whose path was told before the recording, or lost */
+	uint64_t no_path;    /* requests whose path was sent before the recording, or lost */
 };
 
 /*
@@ -69,7 +69,7 @@ struct protocol_losses {
 struct protocol_sink {
 	void (*stream)(void *context, uint32_t number);
 	void (*request)(void *context, const struct protocol_request *request);
-	/* bytes of the request that was told last */
+	/* bytes of the request that was reported last */
 	void (*sent)(void *context, uint64_t bytes);
 	/* the first bytes of the answer to the oldest request without one */
 	void (*answer)(void *context, const struct protocol_answer *answer);
@@ -115,7 +115,7 @@ size_t protocol_put_path(char *to, size_t size, size_t length, const char *path,
 size_t protocol_put_words(char *to, size_t size, size_t length, const char *text, size_t bytes,
 			  const char *separators);
 
-/* Copies a text of so many bytes, without control characters. False: it was cut. */
+/* Copies a text of that many bytes, without control characters. False: it was cut. */
 bool protocol_put_text(char *to, size_t size, const void *text, size_t bytes);
 
 /* SQL without the values in it: "SELECT * FROM t WHERE a = ?". */

@@ -63,7 +63,7 @@ static const char *const commands[] = {
 	"BLPOP",   "BRPOP",   "APPEND", "STRLEN", "ECHO",     "QUIT",	 "CLUSTER",   "SENTINEL",
 };
 
-/* Commands whose first word is no key: it may be a secret, or says nothing. */
+/* Commands whose first word is not a key: it may be a secret, or says nothing. */
 static const char *const keyless[] = {"AUTH", "HELLO", "EVAL",	 "EVALSHA",
 				      "PING", "ECHO",  "PUBLISH"};
 

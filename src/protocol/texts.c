@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* A word that has so many characters, and digits among them, is an id. */
+/* A word that has this many characters, and digits among them, is an id. */
 #define ID_LEAST 16
 
 /* One of hexadecimal digits alone. */
@@ -101,7 +101,7 @@ static char before(const struct sql *sql)
 	return sql->used ? sql->to[sql->used - 1] : ' ';
 }
 
-/* A string up to its quote; a quote that is doubled is a part of it. */
+/* A string up to its quote; a quote that is doubled belongs to the string. */
 static void skip_string(struct sql *sql)
 {
 	char quote = *sql->at++;
