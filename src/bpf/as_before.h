@@ -7,7 +7,7 @@
  * stack need not be walked again, nor sent again: the record says which one it is.
  *
  * Of the user stack, all that the walk has read was noted: the registers, each word of memory, the
- * tables' generation. If all of it is the same, a walk finds the same.
+ * tables' generation. If all that is the same, a walk finds the same.
  *
  * The kernel walks its own stack, and does not say where it has found what. But each address that
  * it has found stands in a word of that stack, and nearly all functions of the kernel find their
@@ -22,18 +22,18 @@
  */
 #include "capture.h"
 
-/* Of each thread: it waits in so many ways, and wakes others in some. */
+/* Of each thread: it waits in at most this many ways, and wakes others in some. */
 #define AS_BEFORE_STACKS 4
 
 /* Of a kernel stack: the most addresses, and words that hold any of them. */
 #define AS_BEFORE_FRAMES_MAX 48
 #define AS_BEFORE_KERNEL_MAX 64
 
-/* A user stack is read in pieces of so many words. */
+/* A user stack is read in pieces of this many words. */
 #define AS_BEFORE_WINDOWS      8
 #define AS_BEFORE_WINDOW_WORDS (CAPTURE_MEMORY_WORDS / AS_BEFORE_WINDOWS)
 
-/* After so many stacks in a row that were new, as many times that are not noted. */
+/* After this many stacks in a row that were new, as many times that are not noted. */
 #define AS_BEFORE_PATIENCE 16
 #define AS_BEFORE_PAUSE	   64
 
@@ -199,8 +199,8 @@ static __always_inline __u32 as_before_generation(const struct capture_scratch *
 /*
  * 1: the stack of the current thread is as one before, to which the record refers from then on.
  * Registers are taken, and record.has_user is set. has_kernel: the kernel's part belongs to it. Not
- * static, as the others, so that the verifier looks at it once, and that none of it is on the stack
- * of a program while that walks.
+ * static, as the others, so that the verifier looks at it once, and that none of its data is on the
+ * stack of a program while that walks.
  */
 __weak __noinline int as_before_find(struct capture_scratch *scratch,
 				     struct as_before_thread *thread, int has_kernel)
@@ -499,7 +499,7 @@ __weak __noinline int as_before_note(struct capture_scratch *scratch,
 		return 0;
 	stack->kernel_hash = noting.hash;
 	thread->last_id = (thread->last_id & 0x3fffffff) + 1;
-	/* which place it has is a part of it: user space forgets what was there */
+	/* its place counts, too: user space forgets what was there */
 	stack->id = thread->last_id * AS_BEFORE_STACKS + place;
 	scratch->record.stack = stack->id;
 	return 1;

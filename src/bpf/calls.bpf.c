@@ -3,7 +3,7 @@
  * The function tracer: every call of chosen functions, with its wall time and the time its thread
  * waited.
  *
- * Each thread has a stack of the calls that are open. A frame of it is known by the stack pointer
+ * Each thread has a stack of the calls that are open. A frame is known by the stack pointer
  * at the function's entry. Stacks grow down, so
  *
  *	at an entry, open calls with a lower stack pointer are gone: nothing else could run there.
@@ -230,7 +230,7 @@ static __always_inline bool is_jump(const struct calls_frame *open, __u64 sp, bo
 	return returns_to == trampoline;
 }
 
-/* A function begins where open calls have a stack pointer that is no higher. */
+/* A function begins where open calls have a stack pointer that is not higher. */
 __noinline int calls_enter_above(struct calls_thread *t, __u64 cookie, __u64 sp)
 {
 	struct calls_frame *top;
@@ -301,7 +301,7 @@ static __always_inline struct calls_thread *thread_for(__u64 cookie, __u64 sp)
 	return find_thread(task, COOKIE_FUNCTION(cookie));
 }
 
-/* FRAME_UNKNOWN: nobody knows which of the open calls has made the one that begins at sp. */
+/* FRAME_UNKNOWN: it is not known which of the open calls has made the one that begins at sp. */
 static __always_inline __u16 find_caller(struct calls_thread *t, __u64 sp)
 {
 	const struct calls_frame *top = frame_at(t, lane_now(t)->top);

@@ -109,7 +109,7 @@ struct calls_sum {
 	__u32 buckets[CALLS_BUCKETS];
 };
 
-/* These lie in parts of so many functions, which user space makes as functions come. */
+/* These lie in parts of this many functions, which user space makes as functions come. */
 #define CALLS_SUMS_PART	 256
 #define CALLS_SUMS_PARTS 4096
 

@@ -3,14 +3,14 @@
 #define BPF_CALLS_CALLERS_H
 
 /*
- * Who has called the function that begins, where the innermost open calls have no exit probe.
+ * The caller of the function that begins, where the innermost open calls have no exit probe.
  *
  * Such a call may have returned, and what its caller, or the caller's caller, runs now may lie
  * lower on the stack, behind functions that are not traced. Two words of the stack tell more than
  * the stack pointer does:
  *
- *	the new call's return address	lies in the body of the function that made the call. Nobody
- *					else can have made it, so that open call is open indeed, and
+ *	the new call's return address	lies in the body of the function that made the call. No
+ *					other can have made it, so that call is indeed open, and
  *					those within it have ended.
  *	an open call's return address	is another one than at its entry: its place is used by
  *					something else. The call has ended, and so have those within
@@ -44,7 +44,8 @@ static __always_inline bool ends_unseen(struct calls_thread *t, const struct cal
 }
 
 /*
- * So many open calls without an exit probe are looked at; what lies further out is taken as it is.
+ * At most this many open calls without an exit probe are looked at; what lies further out is taken
+ * as it is.
  */
 #define CALLERS_MAX 16
 
@@ -106,7 +107,7 @@ __noinline int calls_find_caller(struct calls_thread *t, __u64 sp)
 		}
 		frame = frame_at(t, frame->below);
 	}
-	/* what lies within the one that has made the call has ended, whatever is on the stack */
+	/* what lies within the one that has made the call has ended, with anything on the stack */
 	if (i && frame && ends_unseen(t, frame) && is_made_by(frame, address)) {
 		ended = frame->sp - 1;
 		is_known = true;

@@ -5,7 +5,7 @@
 /*
  * May the kernel be asked for the return of a function that calls nothing?
  *
- * It replaces the return address on the stack. Whoever unwinds the stack then, or goes on on
+ * It replaces the return address on the stack. Code that unwinds the stack then, or goes on on
  * another one, meets a trampoline that it does not know, and the program ends. In a function that
  * calls nothing only a signal handler can do that: by an exception, by pthread_cancel(), by
  * swapcontext(). The function enters no system call, so that a process of one thread which has no

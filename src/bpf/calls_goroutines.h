@@ -5,7 +5,7 @@
 /*
  * Functions of Go programs run on goroutines: any thread goes on with one, and its stack is moved
  * when it has to grow. So a goroutine has a state of its own, found by the address of the runtime's
- * record of it, which Go's compiler keeps in r14 (since 1.17). Stack pointers are kept as distances
+ * record, which Go's compiler keeps in r14 (since 1.17). Stack pointers are kept as distances
  * from the upper end of its stack.
  *
  * The runtime uses these records again for later goroutines: there are as many as there were at the
@@ -51,7 +51,7 @@ struct goroutine_stack {
 };
 
 /*
- * Where the goroutine's stack pointer stands; 0: this is no goroutine. *end: where its stack ends.
+ * Where the goroutine's stack pointer stands; 0: not a goroutine. *end: where its stack ends.
  */
 static __always_inline __u64 goroutine_sp(__u64 g, __u64 sp, __u64 *end)
 {

@@ -10,8 +10,8 @@
  * kernel. All others are coroutines': often many lie in one mapping (they come from malloc()), so
  * that only the distance tells them apart.
  *
- * The kernel's return probes know nothing of all that. They are a list per thread, and whoever has
- * a lower stack pointer than the code that runs is taken for gone and forgotten; but its return
+ * The kernel's return probes know nothing of all that. They are a list per thread, and a call that
+ * has a lower stack pointer than the code that runs is taken for gone and forgotten; but its return
  * address stays changed, so that the program is killed when it returns there. So no return is asked
  * for
  *

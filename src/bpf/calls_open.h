@@ -37,7 +37,7 @@ static long write_open(__u32 i, void *context)
 	return 0;
 }
 
-/* What of a thread has not been sent: nothing of it is changed, since the kernel may ask twice. */
+/* What of a thread has not been sent: nothing there is changed, since the kernel may ask twice. */
 static __always_inline void write_thread(struct seq_file *to, struct calls_thread *t,
 					 struct task_struct *task)
 {

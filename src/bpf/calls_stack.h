@@ -137,7 +137,7 @@ static __always_inline bool pop(struct calls_thread *t, struct calls_lane *lane,
 	if (!(frame->flags & FRAME_HIDDEN)) {
 		if (below)
 			below->children += duration;
-		/* whoever is told when a call begins is told when it ends, too */
+		/* what gets a call's begin gets its end, too */
 		if (duration >= calls_shortest || calls_entries) {
 			if (calls_summary)
 				calls_sum_up(t, number, duration, flags);

@@ -55,7 +55,8 @@ enum thread_state {
 };
 
 /*
- * Records wait in the thread until there are so many, or for so long, or until it leaves its CPU.
+ * Records wait in the thread until there are this many, or for this long, or until it leaves its
+ * CPU.
  */
 #define BATCH_RECORDS 16
 #define BATCH_NS      100000000ull
@@ -70,7 +71,7 @@ struct calls_thread {
 	__u8 no_return; /* on this lane, the kernel must not be asked for returns */
 	__u8 lost;	/* records since the last one that was sent */
 	__u8 announced; /* bit for each lane: its track was sent; */
-	__u8 mentioned; /* records of the batch are of it */
+	__u8 mentioned; /* the batch has its records */
 	__u8 batching;	/* a record is being written: it cannot be sent now */
 	__u16 batched;
 	__u16 free, used; /* frames given back; frames ever used */
@@ -145,7 +146,7 @@ static __always_inline void fill_track(struct calls_track *record, struct calls_
 		__builtin_memcpy(identity->comm, t->comm, sizeof(identity->comm));
 }
 
-/* User space is woken once in so many records. */
+/* User space is woken once in this many records. */
 #define RECORDS_PER_WAKE 4096
 
 /*
@@ -153,7 +154,7 @@ static __always_inline void fill_track(struct calls_track *record, struct calls_
  * all else that is done for a call.
  *
  * This and other functions that are not needed for most calls are not static: so the kernel's
- * verifier looks at each only once, for whatever it may be called with (null, too).
+ * verifier looks at each only once, for all arguments (null, too).
  */
 __noinline int calls_send_batch(struct calls_thread *t)
 {

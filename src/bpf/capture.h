@@ -119,7 +119,7 @@ static __always_inline void capture_walk_begin(struct unwind_walk *w, struct tas
 	w->tls = task->thread.fsbase;
 }
 
-/* Walks the user stack from the registers in scratch->walk; fills the record's part of it. */
+/* Walks the user stack from the registers in scratch->walk; fills its part of the record. */
 static __always_inline void capture_walk(struct capture_scratch *scratch, struct task_struct *task)
 {
 	struct capture_record *record = &scratch->record;
@@ -142,7 +142,7 @@ static __always_inline void capture_walk(struct capture_scratch *scratch, struct
 	w->mapping.start = w->mapping.end = 0;
 	scratch->window_start = ~0ull;
 	scratch->instance = 0;
-	/* also for whoever finishes the stack */
+	/* also for the code that finishes the stack */
 	if (w->pc - w->uprobes < UNWIND_UPROBES_BYTES) {
 		capture_spoil_notes(scratch);
 		uprobes_put_back(scratch);
@@ -203,7 +203,7 @@ struct copy_loop {
 };
 
 /*
- * A page in the middle of a stack that was never touched is not there; so many in a row are its
+ * A page in the middle of a stack that was never touched is not there; this many in a row are its
  * end.
  */
 #define COPY_GAP_MAX (4 * 4096)
@@ -231,7 +231,8 @@ static long capture_copy_step(__u32 i, void *context)
 /*
  * How far a stack reaches from there at most. The thread pointer lies above the whole stack that
  * the C library gave a thread (allocatestack.c of glibc, pthread_create.c of musl) and in none:
- * what is below it ends below it. Without that, whatever else is mapped behind would be copied.
+ * what is below it ends below it. Without that, anything else that is mapped behind would be
+ * copied.
  */
 static __always_inline __u32 capture_stack_room(const struct unwind_walk *w, __u64 from)
 {
@@ -260,7 +261,7 @@ static __always_inline void capture_tell_walk(struct capture_handover *h,
 }
 
 /*
- * Sends what user space needs to finish the stack. False: it could not be sent. Apart, as whoever
+ * Sends what user space needs to finish the stack. False: it could not be sent. Apart, as code that
  * walks a stack has what is left of 512 bytes for it (Linux before 6.13).
  */
 static __noinline bool capture_hand_over(struct capture_scratch *scratch, void *ring)
@@ -358,7 +359,7 @@ static __always_inline bool capture_is_urgent(const struct capture_scratch *scra
 }
 
 /*
- * Sends the record, its frames and so many words behind them, and before it what is needed to
+ * Sends the record, its frames and that many words behind them, and before it what is needed to
  * finish it. False: it was lost, which is counted.
  */
 static __always_inline bool capture_send_with(struct capture_scratch *scratch, __u32 words)

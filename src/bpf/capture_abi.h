@@ -10,14 +10,14 @@
 #define CAPTURE_KERNEL_FRAMES_MAX 127
 
 /*
- * So many bytes below the stack pointer are handed over with it: behind the "pop" of a register,
+ * This many bytes below the stack pointer are handed over with it: behind the "pop" of a register,
  * the unwind information still says that it lies where it was saved. (It is the red zone of the
  * System V ABI.)
  */
 #define CAPTURE_BELOW 128
 
 /*
- * A probe can be interrupted by another one on the same CPU: so many stacks are in the making at
+ * A probe can be interrupted by another one on the same CPU: this many stacks are in the making at
  * most.
  */
 #define CAPTURE_SCRATCHES 3
@@ -58,7 +58,7 @@ struct capture_head {
 	__u64 time; /* CLOCK_MONOTONIC */
 };
 
-/* The kinds of records of a source are numbered from 0, and known to nobody else. */
+/* The kinds of records of a source are numbered from 0, and known to that source only. */
 #define CAPTURE_KIND(source, number) ((source) << 8 | (number))
 #define CAPTURE_KIND_SOURCE(kind)    ((kind) >> 8)
 

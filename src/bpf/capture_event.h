@@ -54,7 +54,7 @@ static __always_inline void event_kernel_stack(struct bpf_perf_event_data *ctx,
 		scratch->record.kernel_frames = bytes / sizeof(__u64);
 }
 
-/* Both parts of it, as far as they are wanted, for a record that has its identity. */
+/* Both stacks, as far as they are wanted, for a record that has its identity. */
 static __always_inline void capture_event_stack(struct bpf_perf_event_data *ctx,
 						struct capture_scratch *scratch,
 						struct task_struct *task)

@@ -140,7 +140,7 @@ struct capture_scratch {
 	__u32 slot;		 /* which one of its CPU it is */
 	__u32 cpu;		 /* whose entries it uses, of maps with capture_cpus of them */
 	struct probe_regs entry; /* registers with which the thread entered the kernel */
-	/* A piece of the thread's stack: one read of it serves the frames that lie in it. */
+	/* A piece of the thread's stack: one read serves the frames that lie in it. */
 	__u64 window_start;
 	__u64 instance; /* the return instance that was found last (capture_uprobes.h); 0: none */
 	__u32 expected; /* the place of the rule that is probably needed next (rule_cache.h) */
@@ -194,7 +194,7 @@ static __always_inline void *capture_ring(void)
 }
 
 /*
- * Whether a source may put so many bytes into the ring of this CPU: a storm of one must leave the
+ * Whether a source may put that many bytes into the ring of this CPU: a storm of one must leave the
  * others their shares. Not static, so that the verifier looks at it once.
  */
 __weak __noinline int capture_may_fill(__u32 source, __u32 bytes)

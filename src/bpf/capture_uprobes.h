@@ -3,8 +3,8 @@
 #define BPF_CAPTURE_UPROBES_H
 
 /*
- * Code addresses that the kernel's uprobes have put in place of the program's own, whoever has set
- * the probes.
+ * Code addresses that the kernel's uprobes have put in place of the program's own, for any program
+ * that has set the probes.
  *
  * A return probe replaces the return address of a call by that of a trampoline: the beginning of a
  * page that the kernel adds to the process. What stood there before is in the thread's list of
@@ -79,7 +79,7 @@ static __always_inline bool uprobes_find(struct capture_scratch *s, struct uprob
 }
 
 /*
- * The trampoline as the thread goes through it: what is left of it up to its end. pop %r11; pop
+ * The trampoline as the thread goes through it: what is left up to its end. pop %r11; pop
  * %rcx; ret
  */
 #define TRAMPOLINE_POP_POP_RET 0xc3595b41u
@@ -88,8 +88,8 @@ static __always_inline bool uprobes_find(struct capture_scratch *s, struct uprob
 
 /*
  * The thread is in the trampoline: the function has returned, and its caller is not reached yet. Up
- * to the system call (or breakpoint) the instance is there, and so many registers were pushed; then
- * the kernel has put the address back on the stack.
+ * to the system call (or breakpoint) the instance is there, and this many registers were pushed;
+ * then the kernel has put the address back on the stack.
  */
 static __always_inline bool uprobes_leave_trampoline(struct capture_scratch *s,
 						     struct uprobe_task *utask,

@@ -7,7 +7,7 @@
 #include "off_cpu_evidence.h"
 #include "dump_abi.h"
 
-/* enum dump_listing: what the list is for. Set before each reading of it, */
+/* enum dump_listing: what the list is for. Set before each reading, */
 __u32 dump_listing;
 /* with the number of the round, from 1. */
 __u32 dump_round;

@@ -3,7 +3,7 @@
 #define BPF_FILTER_H
 
 /*
- * Which processes are meant. User space writes those it was told of; follow.bpf.c adds their
+ * Which processes are meant. User space writes those that the user names; follow.bpf.c adds their
  * children and removes the dead.
  */
 

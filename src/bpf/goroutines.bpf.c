@@ -25,7 +25,7 @@ const volatile __u64 goroutines_period = 10000000;
 /* Between two stacks of a CPU, if there were always one to take; 0: each wait may have one. */
 const volatile __u64 goroutines_stack_interval;
 
-/* So far may stacks be ahead of their rate; from half of it on, only long waits have one. */
+/* This far may stacks be ahead of their rate; from half of that on, only long waits have one. */
 #define BURST_NS 500000000ull
 
 /* By the number in the cookie. */
@@ -104,8 +104,8 @@ static __always_inline void walk(struct capture_scratch *scratch,
 }
 
 /*
- * Begins a record. A wait is told of as one of the process's first thread: which thread a goroutine
- * runs on is chance.
+ * Begins a record. A wait is reported as one of the process's first thread: which thread a
+ * goroutine runs on is chance.
  */
 static __always_inline void begin(struct capture_scratch *scratch, __u32 kind, __u64 g,
 				  const struct goroutines_state *state)
@@ -269,7 +269,7 @@ static __always_inline __u64 add_up(__u64 *sum, __u32 *count, __u64 time, __u32 
 	return all;
 }
 
-/* What was not told of a wait is told with the next ones: no time is lost. */
+/* What was not reported of a wait is reported with the next ones: no time is lost. */
 static __always_inline void put_off(struct goroutines_state *state)
 {
 	const struct goroutines_told *told = &state->told;

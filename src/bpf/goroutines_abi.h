@@ -43,7 +43,7 @@ struct goroutines_image {
 };
 
 struct goroutines_key {
-	__u64 g; /* address of the runtime's record of it; used again for later ones */
+	__u64 g; /* address of the runtime's record; used again for later ones */
 	__u32 pid, exec_id;
 };
 

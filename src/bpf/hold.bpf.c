@@ -5,9 +5,9 @@
  *
  * The kernel calls hold_wait() on the thread's way back to user mode (task work, Linux 6.18):
  * behind the whole execve() or mmap(), with no lock held, where it may sleep and be preempted. It
- * waits there by running in circles. So nobody can see the hold but by its time: the thread is
- * neither stopped nor traced nor frozen, no signal is sent, and no parent or debugger is told. It
- * ends by itself: when user space says so, after hold_limit, when the recorder dies, or when the
+ * waits there by running in circles. So no program can see the hold but by its time: the thread is
+ * neither stopped nor traced nor frozen, no signal is sent, and no parent or debugger notices.
+ * It ends by itself: when user space says so, after hold_limit, when the recorder dies, or when the
  * thread is to die.
  */
 #include "capture.h"
@@ -342,7 +342,7 @@ static __always_inline bool is_new_program(struct task_struct *task, struct hold
 	return answer == FILTER_ASK || !bpf_map_lookup_elem(&hold_known, file);
 }
 
-/* Where the kernel cannot hold a program, user space is told that it begins. */
+/* Where the kernel cannot hold a program, user space learns that it begins. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(hold_tell_exec, struct task_struct *task, int old_pid)
 {

@@ -12,13 +12,14 @@
 /* Holds that can be under way at the same time; more are not held, and counted. A power of 2. */
 #define HOLD_SLOTS 64
 
-/* Files that need no hold any more; those that nobody has used for longest are forgotten. */
+/* Files that need no hold any more; those that were not used for longest are forgotten. */
 #define HOLD_KNOWN_MAX 8192
 
 enum hold_kind {
-	HOLD_EXEC = 1, /* the process has executed the file, and has not run an instruction of it */
-	HOLD_FORK,     /* it was just born; there is no file */
-	HOLD_MAP,      /* it has mapped the beginning of an ELF file, and does not know yet where */
+	/* the process has executed the file, and has not run one of its instructions */
+	HOLD_EXEC = 1,
+	HOLD_FORK, /* it was just born; there is no file */
+	HOLD_MAP,  /* it has mapped the beginning of an ELF file, and does not know yet where */
 };
 
 /*

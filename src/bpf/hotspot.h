@@ -59,9 +59,9 @@ UNWIND_APART int hotspot_is_return(const struct unwind_walk *w, const struct hot
 	       hotspot_is_called(w, pc);
 }
 
-/* Where a frame was interrupted: what of it is on the stack. */
+/* Where a frame was interrupted: which part is on the stack. */
 enum hotspot_place {
-	HOTSPOT_WHOLE,	 /* all of it */
+	HOTSPOT_WHOLE,	 /* the whole frame */
 	HOTSPOT_UNSAVED, /* all, but rbp was not stored yet */
 	HOTSPOT_PUSHED,	 /* rbp, and above it the return address */
 	HOTSPOT_BARE,	 /* the return address */

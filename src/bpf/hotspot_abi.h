@@ -20,7 +20,7 @@ struct hotspot_heap {
 #define HOTSPOT_CONST_METHOD 64
 
 /*
- * A field of a blob is at byte `at` of what is read of it, `size` bytes long; size 0: this version
+ * A field of a blob is at byte `at` of what is read, `size` bytes long; size 0: this version
  * has none.
  */
 struct hotspot_field {
@@ -85,7 +85,7 @@ hotspot_add_symbol(__u64 sum, const struct hotspot_symbol *s, __u32 length_at, _
 	sum = sum * 31 + length;
 	for (i = 1; i <= HOTSPOT_TEXT / 8; i++) {
 		text = s->words[i] << shift | s->words[i - 1] >> 1 >> (63 - shift);
-		/* so many of its bytes stand behind the text's end */
+		/* this many of its bytes stand behind the text's end */
 		missing = 8 - unwind_positive(8 - unwind_positive((__s32)(8 * i) - length));
 		sum = (sum ^ text << missing * 4 << missing * 4) * 0x9e3779b97f4a7c15ull;
 		sum ^= sum >> 32;

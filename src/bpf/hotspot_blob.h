@@ -127,7 +127,7 @@ static __always_inline __u32 hotspot_header(const struct hotspot_data *d)
 }
 
 /*
- * Reads the blob at `at` into w->piece, and `before` bytes in front of it: the header of the block
+ * Reads the blob at `at` into w->piece, and `before` bytes in front: the header of the block
  * that it lies in, or nothing.
  */
 static __always_inline int hotspot_read_words(struct unwind_walk *w, const struct hotspot_data *d,

@@ -6,7 +6,7 @@
  * Places in HotSpot's code where a stack has passed before: the blob there, and of a call in
  * compiled code all that a frame needs. An nmethod never changes where its frames are laid out, and
  * its compile id is given to no other one (CompileBroker::assign_compile_id() in
- * share/compiler/compileBroker.cpp); so if that of the blob is still the same, nothing else of it
+ * share/compiler/compileBroker.cpp); so if that of the blob is still the same, nothing else there
  * has to be looked at.
  */
 

@@ -3,7 +3,7 @@
  * inspect: the values that functions are called with, and what they return (inspect_abi.h).
  *
  * A call is known by its thread or goroutine and by where its frame lies: a goroutine changes
- * threads, and its stack is moved when it grows, so that of it the distance from the stack's upper
+ * threads, and its stack is moved when it grows, so that there the distance from the stack's upper
  * end counts, which stays.
  */
 #include "capture.h"

@@ -114,7 +114,7 @@ static __always_inline void *listing_place(struct capture_scratch *scratch)
 	return &scratch->frames[frames & CAPTURE_KERNEL_FRAMES_MAX]; /* a power of two, less one */
 }
 
-/* Writes the record and so many words behind it, and before it where its walk begins. */
+/* Writes the record and that many words behind it, and before it where its walk begins. */
 static __always_inline void listing_write(struct seq_file *seq, struct capture_scratch *scratch,
 					  struct task_struct *task, __u32 words)
 {

@@ -9,7 +9,7 @@
 
 #include <linux/types.h>
 
-/* So many words of 32 bits from the futex word on: those of glibc's locks that name a thread. */
+/* This many words of 32 bits from the futex word on: those of glibc's locks that name a thread. */
 #define LOCK_WORDS 8
 
 /* What of a futex's operation says what it does (linux/futex.h). */

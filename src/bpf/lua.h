@@ -289,7 +289,7 @@ static __always_inline int lua_begin(struct unwind_walk *w, const struct lua_dat
 #define LUA_501_OP_CALL	 28
 #define LUA_CALLED_INNER 0xff
 
-/* 5.1: who has called the function of the CallInfo behind `previous`: enum lua_called, or INNER. */
+/* 5.1: the caller of the function of the CallInfo behind `previous`: enum lua_called, or INNER. */
 static __always_inline __u32 lua_caller_501(struct unwind_walk *w, __u64 previous)
 {
 	__u64 ci[3], words[2], word;
@@ -314,7 +314,7 @@ static __always_inline __u32 lua_part(__u64 word, __u32 offset)
 	return word >> (offset & 7) * 8;
 }
 
-/* Who has called the function of a CallInfo with which luaV_execute was entered. */
+/* The caller of the function of a CallInfo with which luaV_execute was entered. */
 static __always_inline __u32 lua_caller(struct unwind_walk *w, const struct lua_layout *l,
 					__u64 previous)
 {
@@ -406,8 +406,8 @@ static __always_inline __u64 lua_saved_pc(struct unwind_walk *w, const struct lu
 }
 
 /*
- * The CallInfo is no Lua function's: it belongs to a C function that luaV_execute has called, or to
- * a Lua function that is just returning, whose results have taken its place on the stack.
+ * The CallInfo is not a Lua function's: it belongs to a C function that luaV_execute has called, or
+ * to a Lua function that is just returning, whose results have taken its place on the stack.
  */
 static __always_inline int lua_no_function(struct unwind_walk *w, const struct lua_data *d,
 					   const struct lua_layout *l, __u32 is_last)

@@ -16,7 +16,7 @@
 #define LUA_PC_BITS 20
 #define LUA_NO_PC   ((1u << LUA_PC_BITS) - 1)
 
-/* Who has called a function: only Lua code says what it calls. */
+/* The caller of a function: only Lua code says what it calls. */
 enum lua_called {
 	LUA_CALLED_BY_LUA = 0, /* the next outer frame of Lua */
 	LUA_CALLED_BY_C,
@@ -44,7 +44,7 @@ struct lua_hole {
 
 struct lua_data {
 	__u64 execute; /* address of luaV_execute, the interpreter's loop */
-	__u64 cold;    /* of the part of it that the compiler put elsewhere; 0: there is none */
+	__u64 cold;    /* of the part that the compiler put elsewhere; 0: there is none */
 	__u32 execute_size, cold_size;
 	__u32 body;    /* offset from which on the register below holds what it should */
 	__u32 version; /* 501 to 505 */
@@ -67,7 +67,7 @@ struct lua_data {
 };
 
 /*
- * Adds a text to a hash: up to its end, or all that was read of it. Without branches, which the
+ * Adds a text to a hash: up to its end, or all that was read. Without branches, which the
  * verifier would follow.
  */
 static inline __attribute__((always_inline)) __u64 lua_mix_text(__u64 hash, const __u64 *text,

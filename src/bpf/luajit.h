@@ -5,7 +5,7 @@
 /*
  * Frames of LuaJIT 2.1 with 64-bit references (GC64), on x86-64 (see runtimes.h).
  *
- * The interpreter is one piece of assembler code. Whoever enters it from C makes a C frame of 80
+ * The interpreter is one piece of assembler code. Code that enters it from C makes a C frame of 80
  * bytes, a "cframe" (lj_frame.h), in which lua_State lies; lua_State leads to the innermost one,
  * each to the next outer one. Functions that call one another stay in one cframe; their frames lie
  * on lua_State's own stack:
@@ -90,7 +90,7 @@ static __always_inline int luajit_refuse(struct unwind_walk *w, enum unwind_end 
 	return UNWIND_ENDED;
 }
 
-/* Where a cframe may be, so many units above the stack pointer. */
+/* Where a cframe may be, this many units above the stack pointer. */
 static __always_inline __u64 luajit_place(const struct unwind_walk *w, __u32 units)
 {
 	return ((w->sp + 15) & ~15ull) + 16ull * units;
@@ -121,8 +121,8 @@ static __always_inline int luajit_is_cframe(struct unwind_walk *w, __u64 x, int 
 }
 
 /*
- * Moves to whoever has entered the interpreter with the cframe at x, which has saved rbp and rbx at
- * its end.
+ * Moves to the code that has entered the interpreter with the cframe at x, which has saved rbp and
+ * rbx at its end.
  */
 static __always_inline int luajit_leave(struct unwind_walk *w, __u64 x)
 {
@@ -196,7 +196,7 @@ static __always_inline int luajit_is_called_at(const struct unwind_walk *w,
 
 /*
  * In the interpreter, where it makes or undoes a cframe, lua_State does not know of that, and none
- * of its functions is there: moves to whoever has entered it. UNWIND_NATIVE: it is elsewhere.
+ * of its functions is there: moves to the code that has entered it. UNWIND_NATIVE: it is elsewhere.
  */
 static __always_inline int luajit_edge(struct unwind_walk *w, const struct luajit_data *d)
 {
@@ -278,7 +278,7 @@ static __always_inline int luajit_is_new(struct unwind_walk *w, __u64 x)
  * written yet, or its results lie over it: none belongs to the cframe. The register for the next
  * instruction then has the link that is to be, for a moment with the new base added; or what
  * becomes the base to go back to: the link without its type, that less the base, and the negative
- * of it. Returns the base further out; 0: the interpreter is not there.
+ * of that. Returns the base further out; 0: the interpreter is not there.
  */
 static __always_inline __u64 luajit_border(struct unwind_walk *w, const struct luajit_state *lua,
 					   __u64 x, __u64 pc)
@@ -307,7 +307,7 @@ static __always_inline __u64 luajit_border(struct unwind_walk *w, const struct l
 	return !kind && luajit_is_slot(lua, pc) ? pc : 0;
 }
 
-/* The base of the current function, where nobody knows better than lua_State. */
+/* The base of the current function, where nothing knows better than lua_State. */
 static __always_inline __u64 luajit_base(struct unwind_walk *w, const struct luajit_data *d,
 					 const struct luajit_state *lua, int in_vm)
 {

@@ -6,7 +6,7 @@
  * What a frame of LuaJIT says of itself and of what it calls, and the checksum of all that these
  * names are made of.
  *
- * A function's name is told by its caller's byte code: the instruction that has loaded what is
+ * A function's name stands in its caller's byte code: the instruction that has loaded what is
  * called names a constant string, an upvalue or a local variable (lj_debug.c). Functions, and the
  * strings that name them, may be freed and their memory used again, with all sizes and addresses as
  * before, between a sample and the reading of its names. So the checksum has the numbers and hashes
@@ -16,10 +16,10 @@
  * Names of variables lie in the prototype itself: the first LUAJIT_INFO bytes of them are part of
  * the checksum.
  *
- * Whoever includes it defines before LUAJIT_FROM, what memory is read from, and
+ * A file that includes it defines before LUAJIT_FROM, what memory is read from, and
  *
  *	long luajit_get(LUAJIT_FROM *from, void *to, __u32 size, __u64 address)	0: it was read
- *	__u64 luajit_recall(LUAJIT_FROM *from, __u64 key)	what was remembered of it in this
+ *	__u64 luajit_recall(LUAJIT_FROM *from, __u64 key)	what was remembered for it in this
  *								stack; 0: nothing
  *	void luajit_remember(LUAJIT_FROM *from, __u64 key, __u64 value)
  *	LUAJIT_APART		as UNWIND_APART
@@ -69,7 +69,7 @@ enum luajit_op {
 #define LUAJIT_PROTO_SIZE  104
 
 #define LUAJIT_NEAR	   48 /* instructions before a call in which its function is looked for */
-#define LUAJIT_TEXT	   40 /* bytes of a string, which stand behind so many others: */
+#define LUAJIT_TEXT	   40 /* bytes of a string, which stand behind this many others: */
 #define LUAJIT_STRING_HEAD 24
 #define LUAJIT_INFO	   128 /* bytes of names of variables */
 
@@ -89,8 +89,8 @@ enum {
 
 /*
  * A prototype lies in one piece with its instructions, constants and lines. A read has its price,
- * nearly whatever its length, so it begins in front of the prototype, where the instructions before
- * one of its first ones would be, and ends where most functions have ended.
+ * nearly the same for any length, so it begins in front of the prototype, where the instructions
+ * before one of its first ones would be, and ends where most functions have ended.
  */
 #define LUAJIT_BEFORE_WORDS (LUAJIT_NEAR / 2)
 #define LUAJIT_BEHIND_WORDS 43
@@ -125,13 +125,13 @@ struct luajit_found {
 	__u32 slot;    /* which variable that instruction is about (A) */
 	/* LUAJIT_CALLS_CONSTANT, VARIABLE: the instruction that has loaded the function */
 	__u32 setter;
-	__u32 ago; /* so many instructions before */
+	__u32 ago; /* this many instructions before */
 };
 
 /* Looks back for what has loaded the function that is called. */
 struct luajit_scan {
 	const struct luajit_place *p;
-	/* the place's own instruction: so many units of 4 bytes from the beginning of *p */
+	/* the place's own instruction: this many units of 4 bytes from the beginning of *p */
 	__u32 last;
 	__u32 slot, place;
 	__u32 setter, ago; /* 0: none was found */
@@ -327,7 +327,7 @@ static __always_inline __u32 luajit_line(LUAJIT_FROM *from, const struct luajit_
 
 /*
  * Reads what is at the place of a prototype: index of an instruction, or LUA_NO_PC. 0; -1: memory
- * could not be read; -2: it is no prototype, or none that has such a place.
+ * could not be read; -2: not a prototype, or none that has such a place.
  */
 static __always_inline int luajit_read_place(LUAJIT_FROM *from, struct luajit_place *p,
 					     __u64 address, __u32 place, struct luajit_found *found)

@@ -26,7 +26,7 @@ enum mem_heap_place {
 	MEM_HEAP_PLACE_ALLOC = 1, /* rdi: the address; rdx: the bytes; rsi: see above */
 	MEM_HEAP_PLACE_FREE = 2,  /* rdi: the address */
 	MEM_HEAP_PLACE_LOST = 3,  /* a free() that could not be seen in time */
-	MEM_HEAP_PLACE_KEPT = 4,  /* rdi: an address that was told as freed, and was not */
+	MEM_HEAP_PLACE_KEPT = 4,  /* rdi: an address that was reported as freed, and was not */
 	MEM_HEAP_PLACES
 };
 
@@ -48,7 +48,7 @@ enum mem_heap_call {
 #define MEM_HEAP_CALL_COST(us)	      ((__u64)(us) << 16)
 #define MEM_HEAP_CALL_COST_OF(cookie) ((cookie) >> 16)
 
-/* Bytes between two samples are one of so many numbers, each as likely as the others. */
+/* Bytes between two samples are one of this many numbers, each as likely as the others. */
 #define MEM_HEAP_DRAWS 1024
 
 /* An address is given back. */

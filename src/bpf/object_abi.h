@@ -14,8 +14,8 @@
 #define OBJECT_NAMES_MAX 64
 
 /*
- * So many new objects after it was told, an object that is still in use is told again, with another
- * number: user space may forget what is twice as old.
+ * This many new objects after its report, an object that is still in use is reported again, with
+ * another number: user space may forget what is twice as old.
  */
 #define OBJECT_AGE_BITS 16
 
@@ -35,8 +35,8 @@ struct object_told {
 	__u8 far_named;	 /* the text is the address of the other end */
 	__u8 unused;
 	/*
-	 * Of text. A path: so many names, the last one of the path first, each ended by a zero; of
-	 * a Unix socket: its address.
+	 * Of text. A path: this many names, the last one of the path first, each ended by a zero;
+	 * of a Unix socket: its address.
 	 */
 	__u16 bytes, names;
 	__u8 unused_too[4];

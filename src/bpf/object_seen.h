@@ -53,7 +53,7 @@ static __always_inline bool object_polled(__u64 call, __u64 descriptors, __u64 c
  * that the verifier looks at it once, and not once for each way that leads here.
  *
  * The memory of a file that was closed is soon another one's. Sockets, pipes and files have a
- * number of their own; what has none is told by its operations.
+ * number of their own; what has none is known by its operations.
  */
 __weak __noinline int object_look_at(struct object_seen *seen, __u64 address, __u32 fd)
 {

@@ -111,7 +111,7 @@ static __always_inline struct off_cpu_wait *wait_place(struct capture_scratch *s
 
 /* -- the switch -------------------------------------------------------------------------------- */
 
-/* What was not told of a wait is told with the next ones: no time is lost. */
+/* What was not reported of a wait is reported with the next ones: no time is lost. */
 static __always_inline void put_off(struct off_cpu_thread *thread, struct off_cpu_coming *coming)
 {
 	__u64 waited = coming->woken - coming->out, ready = coming->in - coming->woken;
@@ -191,7 +191,7 @@ static __always_inline void goes_out(struct task_struct *task, __u32 state, __u6
 	if (thread->out)
 		end_unseen(task, thread, now);
 	thread->state = state;
-	/* nobody has ended this wait yet: one who ended an earlier one is not meant */
+	/* no thread has ended this wait yet: one that ended an earlier one is not meant */
 	thread->waker_tid = 0;
 	thread->waker_context = OFF_CPU_BY_NOBODY;
 	thread->has_waker_stack = 0;
@@ -281,7 +281,7 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 }
 
 /*
- * A thread ends: what its shorter waits have come to since the last stack is told of without one.
+ * A thread ends: what its shorter waits have come to since the last stack is reported without one.
  */
 static __noinline void send_rest(struct task_struct *task, bool is_last)
 {
@@ -322,7 +322,7 @@ static __noinline void send_rest(struct task_struct *task, bool is_last)
 
 /*
  * Not just at its last switch: by then the process may be gone for those who waited for its end,
- * and nobody listens any more.
+ * and no probe listens any more.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(off_cpu_exit, struct task_struct *task)
@@ -542,7 +542,7 @@ int BPF_PROG(off_cpu_back, bool is_switch)
 	return 0;
 }
 
-/* Instead of it. What the kernel did while the thread waited is not on its stack any more. */
+/* Instead of that. What the kernel did while the thread waited is not on its stack any more. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(off_cpu_return, struct probe_regs *regs, long result)
 {

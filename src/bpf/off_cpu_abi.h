@@ -24,15 +24,15 @@ enum {
 	 */
 	OFF_CPU_STILL = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 3),
 	/*
-	 * It waits still as it did when OFF_CPU_STILL told of it in the same film: the same without
-	 * frames, registers and evidence.
+	 * It waits still as it did when OFF_CPU_STILL reported that in the same film: the same
+	 * without frames, registers and evidence.
 	 */
 	OFF_CPU_GOES_ON = CAPTURE_KIND(CAPTURE_SOURCE_OFF_CPU, 4),
 };
 
 /* What the list of tasks is read for. */
 enum off_cpu_listing {
-	OFF_CPU_LIST_BEGIN,   /* nothing is told: threads that wait are known from then on */
+	OFF_CPU_LIST_BEGIN,   /* nothing is reported: threads that wait are known from then on */
 	OFF_CPU_LIST_WAITING, /* OFF_CPU_STILL of all that wait, or have something left to tell */
 };
 

@@ -9,7 +9,7 @@
 
 #include "listing.h"
 
-/* enum off_cpu_listing: what the list is for. Set before each reading of it. */
+/* enum off_cpu_listing: what the list is for. Set before each reading. */
 __u32 off_cpu_listing;
 
 /*

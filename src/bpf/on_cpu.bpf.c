@@ -12,7 +12,7 @@ int on_cpu(struct bpf_perf_event_data *ctx)
 	struct capture_scratch *scratch;
 	enum filter_answer answer;
 
-	/* the idle task: nobody runs */
+	/* the idle task: no thread runs */
 	if (!bpf_get_current_pid_tgid())
 		return 0;
 	answer = filter_current();

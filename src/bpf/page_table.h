@@ -68,7 +68,7 @@ static __always_inline __u64 page_tables(struct task_struct *task)
 /* It begins at a border of 1 GiB (arch/x86/mm/kaslr.c). */
 #define DIRECT_STEP (1ull << 30)
 
-/* Memory beyond so many of them is not looked at. */
+/* Memory beyond this many of them is not looked at. */
 #define DIRECT_STEPS 8192
 
 struct page_direct {

@@ -24,7 +24,7 @@
  *			passed by)
  *	3.13, 3.14	that frame, owned by C code, is the anchor: there is no _PyCFrame any more
  *	3.15-		the same; the list ends with one more such frame, which lies in the thread
- *			state and is nobody's anchor (base_frame: Include/cpython/pystate.h,
+ *			state and is not an anchor (base_frame: Include/cpython/pystate.h,
  *			Python/pystate.c)
  *
  * The thread state comes from the thread's own memory (a pthread key that PyGILState_* uses), or is
@@ -42,7 +42,7 @@
 enum python_phase {
 	PYTHON_BEGIN = 0, /* no thread state yet */
 	/*
-	 * [0]: a thread state that may be this thread's; anchor: so many that are its own were met
+	 * [0]: a thread state that may be this thread's; anchor: how many that are its own were met
 	 */
 	PYTHON_SEARCH,
 	PYTHON_HAVE, /* [0]: innermost frame; the anchor is not known */
@@ -57,7 +57,7 @@ enum python_phase {
 #define PYTHON_USED_SHIFT 52
 #define PYTHON_USED_MASK  (15ull << PYTHON_USED_SHIFT)
 
-/* So many thread states are looked at. */
+/* At most this many thread states are looked at. */
 #define PYTHON_STEPS_MAX 1024
 
 /* Frames that are gone through in one step. */
@@ -69,7 +69,7 @@ enum python_phase {
 /* In place of a count: frames are looked at only. */
 #define PYTHON_NOT_PUSHED 0xffff
 
-/* A thread can have several states, one in each interpreter; so many are looked at. */
+/* A thread can have several states, one in each interpreter; at most this many are looked at. */
 #define PYTHON_STATES_MAX 8
 
 /* The native frame of the evaluation function is not larger than this. */
@@ -434,8 +434,8 @@ static __always_inline int python_outer(struct unwind_walk *w, const struct pyth
 		w->count = count;
 	}
 	/*
-	 * one without frames is nobody's: if there is an evaluation function yet to come, the way
-	 * was lost
+	 * one without frames belongs to none: if there is an evaluation function yet to come, the
+	 * way was lost
 	 */
 	python_set(w, current, 0, current ? next : 0, PYTHON_WAIT);
 	return UNWIND_NATIVE;
@@ -502,7 +502,7 @@ static long python_go(__u32 i, void *context)
 	if (data->shape == PYTHON_CFRAMES_ENTRY && frame->owner)
 		return 1;
 	way->stop = PYTHON_GOES_ON;
-	/* what is no frame may lead to itself */
+	/* what is not a frame may lead to itself */
 	if (!frame->previous || frame->previous == way->begin)
 		return python_cut(way, UNWIND_END_RUNTIME_STATE);
 	way->at = frame->previous;

@@ -56,7 +56,7 @@ struct python_data {
 	 */
 	__u16 frame_from, frame_bytes;
 	__u16 frame_code, frame_previous, frame_instruction;
-	__u16 frame_owner;    /* a byte: who owns it; is_entry in 3.11 */
+	__u16 frame_owner;    /* a byte: its owner; is_entry in 3.11 */
 	__u16 frame_function; /* where functions have numbers */
 
 	/*
@@ -66,7 +66,7 @@ struct python_data {
 	__u16 function_number;
 
 	/* PyCodeObject */
-	__u16 code_from;       /* what is read of it begins here */
+	__u16 code_from;       /* what is read begins here */
 	__u16 code_words;      /* bit n: word n of that never changes, and goes into the checksum */
 	__u16 code_first_byte; /* of its instructions; 0: frames have an index (3.8 to 3.10) */
 	__u16 code_name;       /* which of the words that are read is the pointer to its name */
@@ -83,7 +83,7 @@ struct python_data {
 };
 
 /*
- * A str whose hash nobody has asked for yet has this one: its length and its first characters stand
+ * A str whose hash was never asked for has this one: its length and its first characters stand
  * for it.
  */
 #define PYTHON_NO_HASH (~0ull)

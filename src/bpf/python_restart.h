@@ -13,7 +13,7 @@
  * is no other.
  *
  * Up to 3.10 there is no anchor. The native frame is searched upwards: one of the evaluation
- * function, with its Python frame in the list. An old one that lies in memory which nobody has
+ * function, with its Python frame in the list. An old one that lies in memory that no code has
  * written since would be taken for it, so it must also have the address of Python's newest frame in
  * it, as the one that runs it has.
  */

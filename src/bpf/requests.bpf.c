@@ -27,7 +27,7 @@ const volatile __u32 requests_ring_full = 1 << 20;
 #define REQUEST_HEAD_MAX REQUESTS_COPY_MAX
 #define ANSWER_HEAD_MAX	 REQUESTS_COPY_FIRST
 
-/* So many calls that are not understood, without one in the other direction: it is bulk data. */
+/* This many calls that are not understood, without one in the other direction: it is bulk data. */
 #define STRANGE_CALLS_MAX 4
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -59,7 +59,7 @@ struct sock {
 /* What is known of a socket. */
 struct requests_socket {
 	__u64 connection; /* 0: nothing yet */
-	__u64 named[2];	  /* the thread whose name was told last, of each direction */
+	__u64 named[2];	  /* the thread whose name was reported last, of each direction */
 	__u32 meant;	  /* the process that is known to be meant; 0: none */
 	__u32 unused;
 	__u64 moved[2]; /* bytes received, bytes sent */
@@ -72,7 +72,7 @@ struct requests_socket {
 	__u8 strange;  /* calls that were not understood, one after the other */
 	__u8 is_unix;
 	__u8 is_tls; /* a socket: it moves what is encrypted; else: it is what a library decrypts */
-	__u8 is_tied; /* a socket, with what a library decrypts of it */
+	__u8 is_tied; /* a socket, with what a library decrypts there */
 };
 
 struct {
@@ -140,8 +140,8 @@ static __always_inline struct requests_socket *meet(struct sock *sk)
 /* -- what is copied ---------------------------------------------------------------------------- */
 
 /*
- * How much of a call is wanted, of whose first bytes so many were copied. 0: none. *tell: the call
- * is worth a record.
+ * How much of a call is wanted, of whose first bytes that many were copied. 0: none. *tell: the
+ * call is worth a record.
  */
 static __always_inline __u32 wanted(struct requests_socket *socket,
 				    const struct requests_call *call, __u32 direction, __u32 length,
@@ -166,7 +166,7 @@ static __always_inline __u32 wanted(struct requests_socket *socket,
 	if (seems == REQUESTS_HTTP)
 		room = requests_is_answer(call->data) ? ANSWER_HEAD_MAX : REQUEST_HEAD_MAX;
 	else if (turned && length < REQUESTS_LEAST)
-		/* Go's servers wait for the next request by reading one byte of it */
+		/* Go's servers wait for the next request by reading one of its bytes */
 		room = REQUEST_HEAD_MAX;
 	else
 		room = turned ? 0 : socket->room[direction];
@@ -191,7 +191,7 @@ static __always_inline void fill(struct requests_record *record, struct requests
 	__builtin_memcpy(record->own, socket->own, sizeof(record->own));
 }
 
-/* The name is told only if another thread's was told last: to copy it takes a tenth of it all. */
+/* The name is reported only if another thread's was the last: to copy it takes a tenth of all. */
 static __always_inline void identify(struct requests_record *record, struct requests_socket *socket,
 				     __u32 direction, enum filter_answer answer)
 {

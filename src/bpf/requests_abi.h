@@ -23,7 +23,7 @@ enum {
  */
 #define REQUESTS_PIECES_MAX 16
 
-/* The last bytes of what a call received or sent, where not all of it was copied. */
+/* The last bytes of what a call received or sent, where a part was not copied. */
 #define REQUESTS_TAIL 8
 
 /* What a connection seems to speak, by the first bytes of a call. */

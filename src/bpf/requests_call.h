@@ -61,7 +61,7 @@ struct user_message {
 
 struct requests_call {
 	__u64 busy;
-	__u32 count; /* of vectors; 0: it is no call whose memory can be found */
+	__u32 count; /* of vectors; 0: not a call whose memory can be found */
 	__u32 copied;
 	__u32 of_file; /* it moves data from a file, which no head is in */
 	__u32 window;  /* the number of the first one that is held */
@@ -208,7 +208,7 @@ static long requests_call_copy_rest(__u32 i, void *context)
 	return requests_call_copy_step(i + 1, context);
 }
 
-/* Copies bytes of it, from one on, at most REQUESTS_COPY_MAX: call->copied of them. */
+/* Copies its bytes, from one on, at most REQUESTS_COPY_MAX: call->copied of them. */
 static __noinline int requests_call_copy(struct requests_call *call, __u32 from, __u32 want)
 {
 	struct requests_copying copying = {call, from, want, 0};
@@ -246,7 +246,7 @@ static long requests_call_tail_step(__u32 i, void *context)
 	return 1;
 }
 
-/* Copies the last bytes of a call that moved so many. False: they could not be found. */
+/* Copies the last bytes of a call that moved that many. False: they could not be found. */
 static __noinline int requests_call_tail(struct requests_call *call, __u32 length)
 {
 	struct requests_tail tail = {call, length - REQUESTS_TAIL, 0};

@@ -152,7 +152,7 @@ static __always_inline void requests_tls_enter(struct probe_regs *regs, __u32 pl
 		bpf_map_update_elem(&requests_tls_calls, &key, &call, BPF_ANY);
 }
 
-/* And ends: with so many bytes, or with a success whose bytes are written elsewhere. */
+/* And ends: with that many bytes, or with a success whose bytes are written elsewhere. */
 static __always_inline void requests_tls_leave(struct probe_regs *regs, __u32 place,
 					       enum filter_answer answer)
 {

@@ -18,8 +18,8 @@
  *	UNWIND_NATIVE	it has none, or cannot tell; UNWIND_ENDED is the same
  *
  * It leaves the walk itself as it is, but for its own w->state. What it finds is proven by the
- * runtime's structures: it is no guess. A frame pointer may also lead past such a frame, to where
- * some outer function has made one; what was found that way is taken back.
+ * runtime's structures: it is not a guess. A frame pointer may also lead past such a frame, to
+ * where some outer function has made one; what was found that way is taken back.
  *
  * A walk begins again only further out than it was before, and a few times at most.
  */
@@ -37,13 +37,13 @@ static __always_inline __u64 unwind_has_code(__u64 code, __u64 mask, __u64 wante
 {
 	__u64 other = (code & mask) ^ wanted;
 
-	/* the compiler would make one of it */
+	/* the compiler would make a branch here */
 	asm volatile("" : "+r"(other));
 	return (other - 1) >> 63;
 }
 
 /*
- * Whether a call stands before address pc, of whatever form: call rel32, or of what is in a
+ * Whether a call stands before address pc, of any form: call rel32, or of what is in a
  * register or memory.
  */
 static __always_inline int unwind_is_called(const struct unwind_walk *w, __u64 pc)

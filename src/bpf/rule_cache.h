@@ -51,7 +51,7 @@ static __always_inline __u32 *rule_cache_entry(struct rule_cache *cache, __u64 h
 	return &cache->index[hash >> (64 - RULE_CACHE_SHIFT)];
 }
 
-/* Half of it, without the place: other bits of the hash than those that chose the entry. */
+/* Half of the hash, without the place: other bits of the hash than those that chose the entry. */
 static __always_inline __u32 rule_cache_tag(__u64 hash)
 {
 	return hash >> 32 & 0xffff & ~RULE_CACHE_MASK;

@@ -9,12 +9,12 @@
 #include "capture.h"
 
 /*
- * So far may stacks be ahead of their rate. From half of it on, only waits of a period or more have
- * one: those that last are rarer, and of more interest.
+ * This far may stacks be ahead of their rate. From half of that on, only waits of a period or more
+ * have one: those that last are rarer, and of more interest.
  */
 #define BURST_NS 500000000ull
 
-/* So many words must have room behind its frames. */
+/* This many words must have room behind its frames. */
 static __always_inline void switch_stack(void *ctx, struct capture_scratch *scratch,
 					 struct task_struct *task, bool with_kernel, __u32 behind)
 {

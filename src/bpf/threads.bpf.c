@@ -2,8 +2,8 @@
 /*
  * threads: every switch of every thread. Each CPU has a log of its own (threads_abi.h), into which
  * nothing but its switches, and the wakings that happen on it, are written: a few words each. What
- * a thread waits for is told when it goes out, from the registers that it entered the kernel with;
- * what is as it was the last time is not told again.
+ * a thread waits for is reported when it goes out, from the registers that it entered the kernel
+ * with; what is as it was the last time is not reported again.
  */
 #include "epoll.h"
 #include "listing.h"
@@ -46,7 +46,7 @@ struct threads_thread {
 	struct threads_coming later; /* threads_at_return */
 	__u64 out;		     /* when it went out; 0: it runs, or that was not seen */
 	__u64 woken, asked;
-	/* the evidence that was told last */
+	/* the evidence that was reported last */
 	__u64 arguments[THREADS_CALL_ARGUMENTS];
 	struct object_seen seen, ready;
 	__u64 epoll; /* the file that it waits for new events of; 0: it does not */
@@ -214,7 +214,7 @@ static __always_inline struct threads_log *log_of_cpu(void)
 
 #define WORD(log, at) (((__u64 *)((log) + 1))[(at)&threads_log_mask])
 
-/* Room for so many words; false: it is full, which is counted. */
+/* Room for that many words; false: it is full, which is counted. */
 static __always_inline bool has_room(struct threads_log *log, __u64 words)
 {
 	if (log->head + words - log->tail <= (__u64)threads_log_mask + 1)
@@ -225,7 +225,7 @@ static __always_inline bool has_room(struct threads_log *log, __u64 words)
 
 static __always_inline void publish(struct threads_log *log, __u64 words)
 {
-	/* and so whoever sees it sees the words */
+	/* and so a reader that sees it sees the words */
 	__sync_fetch_and_add(&log->head, words);
 }
 
@@ -522,7 +522,7 @@ int BPF_PROG(threads_back, bool is_switch)
 	return 0;
 }
 
-/* Instead of it. What the kernel did while the thread waited is not on its stack any more. */
+/* Instead of that. What the kernel did while the thread waited is not on its stack any more. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(threads_return, struct probe_regs *regs, long result)
 {

@@ -4,7 +4,7 @@
 
 /*
  * What threads.bpf.c tells of the lives of threads. Threads have numbers of its own, from 1, each
- * for one thread only, whatever becomes of its tid.
+ * for one thread only, even when its tid is used again.
  */
 
 #include "object_abi.h"
@@ -12,7 +12,7 @@
 
 enum {
 	/*
-	 * A thread, before anything else of it, and again when it has another name: a
+	 * A thread, before its other records, and again when it has another name: a
 	 * capture_record without frames; its key is the thread's number, its value is 0 if it is
 	 * not meant, and only has woken one that is.
 	 */
@@ -21,7 +21,7 @@ enum {
 	THREADS_STACK = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 1),
 	/* From the list of tasks: as OFF_CPU_STILL, with a struct threads_listed. */
 	THREADS_LISTED = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 2),
-	/* An object, before anything else of it: a struct object_told behind the record. */
+	/* An object, before its other records: a struct object_told behind the record. */
 	THREADS_OBJECT = CAPTURE_KIND(CAPTURE_SOURCE_THREADS, 3),
 };
 
@@ -38,7 +38,7 @@ struct threads_log {
 	/* the words */
 };
 
-/* Of a system call, those that are told. */
+/* Of a system call, those that are reported. */
 #define THREADS_CALL_ARGUMENTS 4
 
 /* The most words of a record. */
@@ -68,8 +68,8 @@ enum threads_flag {
 };
 
 /*
- * A switch. A thread that is not meant, and the idle one, is 0. Between two of them is no record,
- * unless a thread that is meant came in there last, and nothing was seen of it since.
+ * A switch. A thread that is not meant, and the idle one, is 0. There is no record between two of
+ * them, unless a thread that is meant came in there last, and was not seen since.
  */
 struct threads_switch {
 	__u64 time;

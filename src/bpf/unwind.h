@@ -351,9 +351,9 @@ static __always_inline int unwind_native(struct unwind_walk *w, __u64 key)
 #define UNWIND_ASSUMED_SHIFT 16
 
 /*
- * Nobody knows (any more) what is mapped at address `at`. A runtime that compiles maps memory all
- * the time, and user space hears of it later: until then this is its code, and user space cuts the
- * stack if it turns out not to be.
+ * It is not known (any more) what is mapped at address `at`. A runtime that compiles maps memory
+ * all the time, and user space hears that later: until then this is its code, and user space cuts
+ * the stack if it turns out not to be.
  */
 static __always_inline enum unwind_end unwind_assume(struct unwind_walk *w, __u64 at)
 {
@@ -423,7 +423,7 @@ static __always_inline int unwind_advance(struct unwind_walk *w)
 			key = at;
 		else if (moved != UNWIND_NATIVE)
 			return moved == UNWIND_ENDED;
-		/* the runtime does not know this code: nobody does */
+		/* the runtime does not know this code: nothing else does */
 		if (w->assumed == at)
 			return unwind_stop(w, UNWIND_END_LATER);
 	}

@@ -64,7 +64,7 @@ enum unwind_runtime {
  * two:
  *
  *	word 0: UNWIND_GUESS, UNWIND_IS_RUNTIME, 4 bits variant, 6 bits runtime, 48 bits value
- *	word 1: whatever the runtime wants: the place within the function, a checksum
+ *	word 1: what the runtime wants: the place within the function, a checksum
  *
  * Both words together must be all that it takes to name the frame, for as long as the process
  * lives.
@@ -77,7 +77,7 @@ enum unwind_runtime {
 	(UNWIND_IS_RUNTIME | (__u64)(variant) << 54 | (__u64)(runtime) << 48 | \
 	 ((__u64)(value)&UNWIND_VALUE_MASK))
 /*
- * Word 0 where native frames are missing that nobody could walk: frames of the same stack follow.
+ * Word 0 where native frames are missing that could not be walked: frames of the same stack follow.
  * Word 1 is 0.
  */
 #define UNWIND_GAP		  UNWIND_RUNTIME_WORD(UNWIND_RUNTIME_NONE, 0, 0)
@@ -90,13 +90,13 @@ static inline __attribute__((always_inline)) __s32 unwind_positive(__s32 x)
 {
 	__s32 sign = x >> 31;
 
-	/* the compiler would make one of it */
+	/* the compiler would make a branch here */
 	__asm__("" : "+r"(sign));
 	return x & ~sign;
 }
 
 /*
- * A process's block of data for one runtime (struct python_data and so on) has at most so many
+ * A process's block of data for one runtime (struct python_data and so on) has at most this many
  * bytes.
  */
 #define UNWIND_DATA_BYTES 1024
@@ -105,11 +105,11 @@ static inline __attribute__((always_inline)) __s32 unwind_positive(__s32 x)
 /* Memory for what a step reads; the stack of a BPF program is short. */
 #define UNWIND_PIECE_BYTES 1024
 
-/* What its step may keep for the naming of a frame (kept.h) has so many. */
+/* What its step may keep for the naming of a frame (kept.h) has this many. */
 #define UNWIND_KEPT_BYTES 1096
 
 /*
- * From address pc (the low 16 bits of it) on, the run of rules that begins at rule applies, up to
+ * From address pc (its low 16 bits) on, the run of rules that begins at rule applies, up to
  * the next row. Rows of a page are sorted by pc; every page with code begins with a row at pc 0.
  */
 struct unwind_row {

@@ -6,7 +6,7 @@
  * The state of a walk over a stack (unwind.h), and what the unwinder asks of the side that it runs
  * on.
  *
- * Whoever includes unwind.h also defines
+ * A file that includes unwind.h also defines
  *
  *	const __u32 *unwind_chunk(w, __u32 n)			chunk n of the pool, or null
  *	const struct unwind_rule *unwind_rules(w)		UNWIND_RULES_MAX rules, or null

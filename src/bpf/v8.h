@@ -23,7 +23,7 @@
  *	fp - 32  BytecodeArray       \ of functions that are interpreted
  *	fp - 40  offset into it      /
  *
- * What is emitted is the function's SharedFunctionInfo, not the JSFunction: there is one of it for
+ * What is emitted is the function's SharedFunctionInfo, not the JSFunction: there is one for
  * each function of the source, and it lies in the old generation, so that it is still in its place
  * when user space looks.
  *
@@ -186,7 +186,7 @@ static __always_inline int v8_push_code(struct unwind_walk *w, const struct v8_f
 		       V8_CODE_DETAIL(f->shared, f->checksum), f->guess);
 }
 
-/* All frames that this step leaves behind have been checked: the next one is no guess. */
+/* All frames that this step leaves behind have been checked: the next one is not a guess. */
 static __always_inline int v8_return_to(struct unwind_walk *w, __u64 pc, __u64 sp, __u64 fp)
 {
 	w->fp_known = 1;

@@ -34,7 +34,7 @@ struct v8_data {
 
 #define V8_SHARED_WORDS 8
 
-/* Of a ScopeInfo, so many words are a part of the checksum: no function's is shorter. */
+/* Of a ScopeInfo, this many words are a part of the checksum: no function's is shorter. */
 #define V8_SCOPE_WORDS 8
 
 /* A string: its hash and its length, in one word. */
@@ -106,7 +106,7 @@ enum v8_frame {
 	 * the offset into the bytecode as the interpreter's frame has it, 0: not known.
 	 */
 	V8_FRAME_FUNCTION = 0,
-	/* Value: the address in the code that was made of it. Word 1: V8_CODE_DETAIL(). */
+	/* Value: the address in the code that was compiled. Word 1: V8_CODE_DETAIL(). */
 	V8_FRAME_CODE,
 	/* The same, where the address is not that of a call. */
 	V8_FRAME_LEAF,

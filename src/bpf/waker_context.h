@@ -2,13 +2,13 @@
 #ifndef BPF_WAKER_CONTEXT_H
 #define BPF_WAKER_CONTEXT_H
 
-/* Where the current code runs: in a thread, or in an interrupt of it. */
+/* Where the current code runs: in a thread, or in an interrupt. */
 
 #include "kernel.h"
 #include "off_cpu_abi.h"
 
 /*
- * Where the count that tells of interrupts lies: at so many bytes from the run queue of a CPU.
+ * Where the count that tells of interrupts lies: this many bytes from the run queue of a CPU.
  * waker_count_known is set with it, before loading.
  */
 const volatile __s64 waker_count_at __weak;
