@@ -112,7 +112,9 @@ class Page:
 
 
 def services(page):
-    return [row.text.split()[0] for row in page.all(".groups tbody tr")]
+    """The first word of each row; by one question, as there may be hundreds of rows."""
+    return page.run("""return [...document.querySelectorAll('.groups tbody tr')].map(
+        (row) => row.innerText.trim().split(/\\s+/)[0])""")
 
 
 def select_frame(page):
