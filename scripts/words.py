@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """words.py [FILE…]: names each line whose words CONTRIBUTING.md ("The words") does not allow, in what users and readers
-see: documentation, manuals, messages and help (strings of src/), the page; and in comments of web/src, bench and the
-rooms in ROOMS."""
+see: documentation, manuals, messages and help (strings of src/), the page; and in comments of web/src, bench, C files of
+tests and the rooms in ROOMS."""
 
 import re
 import sys
@@ -82,6 +82,8 @@ def texts():
     for room in ROOMS:
         for path in sorted((ROOT / "src" / room).rglob("*.[ch]")):
             yield path, comments(path)
+    for path in sorted((ROOT / "tests").rglob("*.[ch]")):
+        yield path, comments(path)
 
 
 def main():

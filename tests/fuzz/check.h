@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* What must hold whatever the input is. */
+/* What must hold for every input. */
 #define check(what)              \
 	do {                     \
 		if (!(what))     \

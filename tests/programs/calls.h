@@ -5,7 +5,7 @@
 /*
  * What the programs for the function tracer share. Their functions count their own calls; at the
  * end the program prints one line "calls NAME COUNT" for each, and "checksum NUMBER" of what it
- * computed. A tracer has to find the same counts, and must not change a line of it.
+ * computed. A tracer has to find the same counts, and must not change a line.
  */
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Loads libcalls.so, which lies beside it, after it has started; calls it; unloads it; all of it 3
+ * Loads libcalls.so, which lies beside it, after it has started; calls it; unloads it; does so 3
  * times. The first time it stays until a tracer has put a breakpoint into it, for the seconds of
  * the first argument (0) at most.
  */

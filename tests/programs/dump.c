@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads that wait, each for something known in a function of its own, and one that never does.
- * After the seconds, so many more threads may be asked for: all of them wait alike.
+ * After the seconds, COUNT more threads may be asked for: all of them wait alike.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs code of files that were made to harm whoever reads them (tests/e2e/hostile_files.py): maps
+ * Runs code of files that were made to harm their readers (tests/e2e/hostile_files.py): maps
  * each as a loader would, and calls its entry point, a loop that counts down and returns. The first
  * argument is the seconds to run, the second how many mappings of one page the process has beside
  * them; the first of those has such a loop, too, as a runtime would make it.

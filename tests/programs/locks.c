@@ -5,7 +5,7 @@
  *
  *	KIND WAITER HOLDER
  *
- * both thread ids; HOLDER 0: it is no lock, or none that has one. Threads are called hold-KIND and
+ * both thread ids; HOLDER 0: it is not a lock, or has no holder. Threads are called hold-KIND and
  * wait-KIND.
  *
  * With a second argument, "deadlock", two threads wait for each other's mutexes from before "ready"
@@ -254,7 +254,7 @@ static void *wait_for_main(void *tid)
 	return NULL;
 }
 
-/* The main thread comes and goes, so that a recording has something of it. */
+/* The main thread comes and goes, so that a film has some of its samples. */
 static void hold_until_asked(void)
 {
 	const struct timespec moment = {0, 1000000L};

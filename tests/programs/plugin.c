@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A plug-in for dlopen.c, built as a and as b. Both have the same layout, with other names
- * (PLUGIN_SPIN) and other frame sizes (PLUGIN_FRAME): who mistakes one for the other shows it.
+ * (PLUGIN_SPIN) and other frame sizes (PLUGIN_FRAME): a recorder that mistakes one for the other
+ * shows it.
  */
 #include "program.h"
 

@@ -59,8 +59,8 @@ static inline void program_begin(int argc, char **argv)
 }
 
 /*
- * The time is over when the clock says so, but not before half of it was spent on a CPU, by this
- * process or its children: a busy machine makes a program longer, not its samples few.
+ * The time is over when the clock says so, but not before half that time was spent on a CPU, by
+ * this process or its children: a busy machine makes a program longer, not its samples few.
  */
 static inline int program_over(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * run_code calls code in anonymous memory, without unwind tables, that spins with the second
- * argument in rbp: zero, as the outermost frame has it, or any other value that is no frame
+ * argument in rbp: zero, as the outermost frame has it, or any other value that is not a frame
  * pointer.
  */
 #include <stdint.h>

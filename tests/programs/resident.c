@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Holds memory of each kind, and says how much of it: lines of a name and bytes; then "ready", and
+ * Holds memory of each kind, and says how much: lines of a name and bytes; then "ready", and
  * ends with its standard input.
  *
  *	in_use, free	of the main heap, in chunks of 1000 bytes; every other one is given back

@@ -2,8 +2,8 @@
 /*
  * Spins in a signal handler. Second argument: "raise" (the handler on_raise is called below the
  * function raiser), "timer" (on_timer interrupts the function interrupted some ms of CPU time after
- * it was done the last time, so that neither has all of it on any machine), "altstack" (as "raise",
- * on a stack of the signal's own).
+ * it was done the last time, so that neither has all the CPU on any machine), "altstack" (as
+ * "raise", on a stack of the signal's own).
  */
 #include <signal.h>
 #include <string.h>

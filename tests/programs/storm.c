@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads that are switched as often as can be: pairs that hand a byte to each other through pipes,
- * for the seconds that are given; then so many pairs. "migrate" behind that: each goes to another
- * CPU before it waits. Each thread says its number, its life, its CPU time and how often it waited.
+ * for the seconds that are given; then the number of pairs. "migrate" behind that: each goes to
+ * another CPU before it waits. Each thread says its number, its life, its CPU time and how often it
+ * waited.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -76,7 +76,7 @@ static uint64_t cpu_time(void)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-/* The looking itself is no part of the span. */
+/* The looking itself is not a part of the span. */
 static struct span look_before(void)
 {
 	struct span span = {.ready = ready_time()};

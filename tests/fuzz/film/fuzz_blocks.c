@@ -17,7 +17,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ROWS_MAX 512
-#define LIMIT	 1000 /* ids of whatever a block refers to */
+#define LIMIT	 1000 /* ids of anything that a block refers to */
 
 /* Of any kind of block: what is taken is what the table of kinds says that it is. */
 static void take_kind(enum film_block_kind which, const void *block, size_t size, uint32_t count)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the child that reads DWARF says, and what its types make of it: steps, shapes, places by the
- * conventions. A hostile file can make the child say anything.
+ * What the child that reads DWARF says, and what its types make of that: steps, shapes, places by
+ * the conventions. A hostile file can make the child say anything.
  */
 #include <errno.h>
 #include <stdint.h>

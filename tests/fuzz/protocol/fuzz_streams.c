@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /*
- * Connections of any bytes, in pieces of any length of which any part is there. Whatever comes: no
+ * Connections of any bytes, in pieces of any length of which any part is there. For any input: no
  * answer without a request, no more bytes than were moved, texts that end and hold no control
  * characters.
  *

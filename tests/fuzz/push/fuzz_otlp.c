@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Profiles of OTLP that somebody pushes become films that are kept nowhere. */
+/* Profiles of OTLP that a client pushes become films that are kept nowhere. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A profile of pprof that somebody pushes becomes a film that is kept nowhere. */
+/* A profile of pprof that a client pushes becomes a film that is kept nowhere. */
 #include <stdlib.h>
 
 #include "server/push_pprof.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A file as an image in memory: its headers, symbol tables, stubs, packed symbols and the links to
- * other files. Whatever is named must lie behind where its symbol begins.
+ * other files. An address with a name must lie behind where its symbol begins.
  */
 #include <errno.h>
 #include <stdint.h>

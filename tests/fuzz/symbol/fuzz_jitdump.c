@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A jitdump, read at once and in two parts, as it grows. Both know the same, and whatever is named,
+ * A jitdump, read at once and in two parts, as it grows. Both know the same, and for each name,
  * the file holds those words.
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A perf map, read at once and in two parts, as it grows. Both know the same, and whatever is
- * named, some line of the map must say so.
+ * A perf map, read at once and in two parts, as it grows. Both know the same, and for each
+ * name, some line of the map must say so.
  */
 #include <stdint.h>
 #include <stdlib.h>

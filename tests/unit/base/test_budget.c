@@ -42,7 +42,7 @@ static void test_for_good(void **state)
 	assert_null(b.spent);
 	assert_false(budget_step(&b, 1));
 	assert_false(budget_read(&b, 1));
-	/* the first is told */
+	/* the first is reported */
 	assert_string_equal(b.spent, "steps");
 	assert_int_equal(budget_refuse(&b, &why, "its code"), -E2BIG);
 	assert_non_null(strstr(why.what, "its code: reading it takes more steps"));

@@ -14,7 +14,7 @@ static int least_first(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Whatever the number that is kept, they are the least of all, each as often as it came. */
+/* For any number that is kept, they are the least of all, each as often as it came. */
 static void test_keeps_the_first(void **state)
 {
 	int all[ALL], sorted[ALL];

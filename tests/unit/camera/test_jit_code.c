@@ -298,7 +298,7 @@ static void dump(void **state)
 	assert_string_equal(ask(s, 0x2000), "only the map");
 	unlink(path);
 
-	/* what is called otherwise is no jitdump */
+	/* a file with another name is not a jitdump */
 	snprintf(path, sizeof(path), "/tmp/jit-%d.dumps", (int)getpid());
 	unlink(s->path);
 	start_with_dump(s, path);
@@ -335,7 +335,7 @@ static void no_process(void **state)
 }
 
 /*
- * Of a process that has ended, nobody can tell the user: root's map is taken, another one's is not.
+ * The user of a process that has ended is not known: root's map is taken, another one's is not.
  */
 static void ended_process(void **state)
 {

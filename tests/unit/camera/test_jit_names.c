@@ -12,7 +12,7 @@
 #include "camera/jit_names.h"
 #include "film/reader.h"
 
-/* This process, with a perf map, and a film of it. */
+/* This process, with a perf map, and its film. */
 struct bench {
 	char map[64], path[64];
 	struct film_writer *writer;
@@ -138,7 +138,7 @@ static void place_used_again(void **state)
 	assert_names(b, one, "first", two, "second");
 }
 
-/* Nobody has seen what lay there before: no new age is needed. */
+/* No sample has seen what lay there before: no new age is needed. */
 static void unseen_code(void **state)
 {
 	struct bench *b = *state;

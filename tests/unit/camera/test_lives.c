@@ -10,9 +10,9 @@
 #define BEGIN	1000000ull
 #define FUTEX	203 /* its number, and 1 */
 #define READ	1
-#define UNKNOWN 99 /* number of an object of which nothing was told */
+#define UNKNOWN 99 /* number of an object that was never described */
 
-/* The turns that were told, as words: "2: ran 10 waited 20 ready 5 S" of each. */
+/* The turns that were reported, as words: "2: ran 10 waited 20 ready 5 S" of each. */
 static struct told {
 	char words[2000];
 	uint64_t end[8], life[8]; /* by thread */
@@ -143,7 +143,7 @@ static void check(struct lives *lives, const char *expected)
 	lives_free(lives);
 }
 
-/* Two threads on a CPU: one ran before, the other was made; each wait and each stay is told. */
+/* Two threads on a CPU: one ran before, the other was made; each wait and each stay is reported. */
 static void test_turns(void **state)
 {
 	struct lives *lives = new_lives();
@@ -184,7 +184,7 @@ static void test_what_was_ready(void **state)
 		     "1: ran 10 waited 10 object 503 S; ");
 }
 
-/* What it waits for is told when it is another one; a wait without a descriptor is for none. */
+/* What it waits for is reported when it is another one; a wait without a descriptor is for none. */
 static void test_objects(void **state)
 {
 	struct lives *lives = new_lives();
@@ -241,7 +241,7 @@ static void test_missed(void **state)
 		     "1: unseen 70 waited 9 ready 1 S; 1: ran 10 open; ");
 }
 
-/* One that waits from before the first switch to after the last one is told from the list. */
+/* One that waits from before the first switch to after the last one is reported from the list. */
 static void test_listed(void **state)
 {
 	struct lives *lives = new_lives();
@@ -289,7 +289,7 @@ static void test_woken_before_cut(void **state)
 	check(lives, "1: ran 100 waited 50 ready 50 S before open; 1: ready 30 S before; ");
 }
 
-/* Those that are in no list any more have ended, nobody knows when. */
+/* Those that are in no list any more have ended, at an unknown time. */
 static void test_vanished(void **state)
 {
 	struct lives *lives = new_lives();
@@ -327,7 +327,7 @@ static void test_hidden(void **state)
 /* What has woken another one as it ended is still its waker, until too many have ended since. */
 static void test_ended_waker(void **state)
 {
-	/* without a row: nothing is told of it */
+	/* without a row: nothing is reported */
 	const struct capture_identity other = {.pid = 1, .thread_start = 1};
 	struct lives *lives = new_lives();
 
@@ -369,7 +369,7 @@ static void take_long(void *context, const struct capture_identity *identity, ui
 	wait->call = evidence->call;
 }
 
-/* A wait that is long is told once, since it began, into however many rows it was cut. */
+/* A wait that is long is reported once, since it began, into however many rows it was cut. */
 static void test_long_waits(void **state)
 {
 	struct lives *lives = new_lives();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is in use, and what of it is written. */
+/* What is in use, and which part is written. */
 #include "../prelude.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the kernel's side reads of files becomes words, whatever they are named. */
+/* What the kernel's side reads of files becomes words, with any names. */
 #include "../prelude.h"
 
 #include <stdio.h>
@@ -96,7 +96,7 @@ static uint32_t row_of(void *context, const char *words)
 	return ++rows;
 }
 
-/* Rows are made once in a film; what was told long ago is forgotten. */
+/* Rows are made once in a film; what was written long ago is forgotten. */
 static void test_rows(void **state)
 {
 	struct objects *objects = objects_new(&(struct objects_to){row_of, NULL});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An endless recording, film after film: what was taken is in the films, whatever happens between
- * two.
+ * An endless recording, film after film: what was taken is in the films, also if something fails
+ * between two.
  */
 #include "../prelude.h"
 
@@ -29,7 +29,7 @@
 
 static char folder[64];
 
-/* The wall clock that the reel sees: the machine's, set by so many seconds. */
+/* The wall clock that the reel sees: the machine's, set by that many seconds. */
 static _Atomic int64_t clock_set_s;
 
 int clock_gettime(clockid_t clock, struct timespec *now)
@@ -287,7 +287,7 @@ static void test_no_film_can_be_begun(void **state)
 	assert_int_equal(recorded.unwritten, recorded.statistics.unwritten);
 	assert_int_equal(recorded.statistics.lost, recorded.statistics.unwritten);
 	assert_int_equal(films.troubles, 1);
-	/* that is over is told once, also where no film is as long as it takes to see it */
+	/* that is over is reported once, also where no film is as long as it takes to see it */
 	assert_int_equal(films.works, 1);
 	assert_int_equal(films.told_unwritten, recorded.statistics.unwritten);
 }

@@ -44,7 +44,7 @@ static void call(struct requests_track *track, struct seen *seen, uint64_t time,
 	record->head = (struct capture_head){REQUESTS_DATA, (uint32_t)sizeof(*record) + size, time};
 	record->identity.pid = 7;
 	record->identity.tid = tid;
-	/* the name is told once */
+	/* the name is reported once */
 	strcpy(record->identity.comm, is_first ? "t" : "");
 	record->connection = connection;
 	record->offset = *moved;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A storm of one source takes no room in the rings from another one: calls come without end, nobody
- * drains, and no sample is lost. Needs root, as all that loads probes.
+ * A storm of one source takes no room in the rings from another one: calls come without end, no
+ * thread drains, and no sample is lost. Needs root, as all that loads probes.
  */
 #include "../prelude.h"
 

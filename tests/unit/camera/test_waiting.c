@@ -138,7 +138,7 @@ static void gives_all_back_the_oldest_first(void **state)
 #define KEYS 40
 
 /*
- * Whatever comes in whatever order: each half is taken, replaced, evicted, forgotten, or still
+ * For any halves in any order: each half is taken, replaced, evicted, forgotten, or still
  * there.
  */
 static void sums_are_conserved(void **state)

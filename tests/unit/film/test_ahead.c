@@ -64,7 +64,7 @@ static void test_as_a_loop(void **state)
 	assert_int_equal(line.taken, 20000);
 }
 
-/* Ends with the block that it is told. */
+/* Ends with the block that its context names. */
 struct stop {
 	struct sum sum;
 	uint64_t at;
@@ -78,7 +78,7 @@ static int add_up_to(void *context, const struct film_samples *samples)
 	return stop->sum.blocks == stop->at ? 7 : 0;
 }
 
-/* What is wrong with a block is told when its turn comes, not when it is read. */
+/* What is wrong with a block is reported when its turn comes, not when it is read. */
 static void test_damage_in_its_turn(void **state)
 {
 	const char *path = new_path();

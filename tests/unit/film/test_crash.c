@@ -438,7 +438,7 @@ static void test_read_while_recording(void **state)
 }
 
 /*
- * What is written to a film that has no name any more, nobody would read: the next commit says so.
+ * What is written to a film that has no name any more has no reader: the next commit says so.
  */
 static void test_removed(void **state)
 {

@@ -202,7 +202,7 @@ static void test_another_film(void **state)
 }
 
 /*
- * What was damaged meanwhile is told as it is to who opens the film, and nothing is left in pieces.
+ * What was damaged meanwhile is reported as by opening the film, and nothing is left in pieces.
  */
 static void test_damage(void **state)
 {

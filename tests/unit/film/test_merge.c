@@ -181,7 +181,7 @@ static void make_film(const char *path, struct world world, unsigned int samples
 /* What a film says, in any order: a sum over all samples, and how many there are. */
 struct digest {
 	const struct film *film;
-	/* of the clock that times are told by: they are rounded when films become one */
+	/* of the clock that times are given in: they are rounded when films become one */
 	int64_t offset;
 	uint32_t event;
 	uint64_t sum, count;
@@ -357,7 +357,7 @@ static void test_what_was_written_twice(void **state)
 	remove_folder();
 }
 
-/* In whatever order they are named; and a film that is merged already is merged again. */
+/* In any order of their names; and a film that is merged already is merged again. */
 static void test_order_does_not_matter(void **state)
 {
 	const char *const *list = make_films(worlds, 4, 300);
@@ -413,7 +413,7 @@ static void refuse(const struct world *some, size_t count, int err)
 	assert_int_equal(film_merge_files(list, count, paths[FILMS_MAX], &bad, &why), err);
 	assert_int_equal(why.err, err);
 	assert_int_equal(bad, 1);
-	/* nothing is left of it */
+	/* nothing is left */
 	assert_int_equal(access(paths[FILMS_MAX], F_OK), -1);
 	remove_folder();
 }
@@ -540,7 +540,7 @@ static void test_labels(void **state)
 	remove_folder();
 }
 
-/* Losses are told as totals; each film of several keeps its own part. */
+/* Losses are reported as totals; each film of several keeps its own part. */
 static void test_losses_go_on(void **state)
 {
 	const char *first = new_path();

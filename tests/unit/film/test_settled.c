@@ -6,7 +6,7 @@
 #include "make.h"
 
 /*
- * Sums up the samples of event 1 in the blocks behind so many, as far as their names are settled.
+ * Sums up the samples of event 1 in the blocks behind that many, as far as their names are settled.
  */
 static struct sum settled_behind(const char *path, uint64_t *blocks)
 {

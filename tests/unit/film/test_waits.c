@@ -124,7 +124,7 @@ static int is_sample(void *context, const struct film_samples *samples)
 	return 0;
 }
 
-/* Who knows nothing of waits has them as samples. */
+/* Readers that know nothing of waits have them as samples. */
 static void test_samples(void **state)
 {
 	const char *path = new_path();

@@ -63,7 +63,7 @@ static void test_order(void **state)
 	assert_true(has(c, "parse_order"));
 	choice_free(c);
 
-	/* the last one decides, whatever came before */
+	/* the last one decides, regardless of those before */
 	c = CHOICE("!f", "f");
 	assert_true(has(c, "f"));
 	choice_free(c);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Functions of large images whose code is disassembled: every so many. */
+/* Functions of large images whose code is disassembled: one in this many. */
 #define FUNCTIONS_SOME 1500
 
 struct judge {

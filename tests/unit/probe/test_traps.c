@@ -171,7 +171,7 @@ static void test_names(void **state)
 	assert_null(look_for(&l, "__reserved"));
 	look_away(&l);
 
-	/* but whoever asks for another of its names gets that */
+	/* but a caller that asks for another of its names gets that */
 	look_at(&l, path_of("TRAPS"), &question, "aweak");
 	assert_int_equal(l.list.count, 1);
 	assert_string_equal(l.list.at[0].name, "aweak");

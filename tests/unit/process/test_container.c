@@ -49,7 +49,7 @@ static const struct example {
 	{"/lxc.payload/web1/init.scope", "web1"},
 	{"/lxc.monitor.web1", ""},
 	{"/lxc.payload.web1/docker/" ID_A, ID_A},
-	/* systemd-nspawn; a virtual machine is no container */
+	/* systemd-nspawn; a virtual machine is not a container */
 	{"/machine.slice/machine-debian\\x2dtree.scope", "debian-tree"},
 	{"/machine.slice/machine-web.scope/payload/system.slice/cron.service", "web"},
 	{"/machine.slice/systemd-nspawn@web\\x2d2.service/payload", "web-2"},

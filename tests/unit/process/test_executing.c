@@ -15,7 +15,7 @@
 
 static atomic_bool over;
 
-/* All of it lies in one page. */
+/* The whole code lies in one page. */
 __attribute__((noinline, aligned(CODE_PAGE))) static void *spin(void *unused)
 {
 	while (!over)

@@ -40,7 +40,7 @@ static void all_features(void **state)
 	assert_string_equal(feature_state_name(FEATURE_MISSING), "missing");
 }
 
-/* What a user without any right is told. Exits with the number of the first check that fails. */
+/* What a user without any right reads. Exits with the number of the first check that fails. */
 static int as_nobody(void)
 {
 	struct feature f;
@@ -54,7 +54,7 @@ static int as_nobody(void)
 	feature_probe(FEATURE_MAP_FILES, &f);
 	if (f.state != FEATURE_MISSING || f.err != -EPERM)
 		return 3;
-	/* another kernel's settings may allow BPF to everybody */
+	/* another kernel's settings may allow BPF to every user */
 	feature_probe(FEATURE_BPF, &f);
 	if (f.state == FEATURE_OK)
 		return 0;

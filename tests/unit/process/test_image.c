@@ -109,7 +109,7 @@ static void bias_of_a_mapping(void **state)
 }
 
 /*
- * Any part of it may be cut off or be nonsense: nothing outside may be read (the sanitizers watch).
+ * Any part may be cut off or be nonsense: nothing outside may be read (the sanitizers watch).
  */
 static void damaged_elf(void **state)
 {
@@ -257,7 +257,7 @@ static void one_image_per_file(void **state)
 	assert_int_equal(first->build_id[0], 1);
 	assert_int_equal(images_count(images), 2);
 
-	/* nobody uses it: it goes, after a while */
+	/* no caller uses it: it goes, after a while */
 	images_release(images, other, 1000);
 	assert_int_equal(heard.gone, 0);
 	images_forget_before(images, 2000);
@@ -328,7 +328,7 @@ static void never_another_file(void **state)
 	assert_int_equal(images_unopened(images), 1);
 	unlink(path);
 
-	/* a FIFO would block whoever opens it */
+	/* a FIFO would block the thread that opens it */
 	assert_int_equal(mkfifo(path, 0600), 0);
 	q = question_of(path);
 	image = images_get(images, &q);
@@ -364,14 +364,14 @@ static void no_descriptors_left(void **state)
 	assert_non_null(image);
 	assert_int_equal(image->kind, IMAGE_FILE);
 	assert_int_equal(image->fd, -1);
-	/* the image stays as it is; who maps the file next gets another one */
+	/* the image stays as it is; the next process that maps the file gets another one */
 	assert_true(images_get(images, &q)->fd >= 0);
 	assert_int_equal(image->fd, -1);
 	images_free(images);
 	unlink(path);
 }
 
-/* What nobody uses is closed when descriptors run out. */
+/* What no caller uses is closed when descriptors run out. */
 static void descriptors_of_unused_ones(void **state)
 {
 	struct small_elf a = small_elf(1);

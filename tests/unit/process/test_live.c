@@ -105,7 +105,7 @@ static void take_of_child(struct seen *seen, const struct target_event *e)
 		}
 		break;
 	case TARGET_EXIT:
-		/* whoever joins a thread may go on before the kernel is done with its end */
+		/* a thread that joins another may go on before the kernel is done with its end */
 		if (e->tid == seen->worker)
 			seen->worker_ended = true;
 		else
@@ -192,7 +192,7 @@ static void a_whole_life(void **state)
 	close(begin[1]);
 	assert_int_equal(waitpid(seen.child, &status, 0), seen.child);
 	assert_int_equal(status, 0);
-	/* all is in the rings by now; nothing of it is older than the start of time */
+	/* all is in the rings by now; no event is older than the start of time */
 	assert_int_equal(sideband_read(sideband, 1, take, &seen, &why), 0);
 	assert_string_equal(seen.order, "");
 	assert_int_equal(sideband_read(sideband, UINT64_MAX, take, &seen, &why), 0);

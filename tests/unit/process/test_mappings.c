@@ -141,7 +141,9 @@ static void cut_at_both_sides(void **state)
 	assert_int_equal(jit->users, 1);
 }
 
-/* A JIT that makes page after page executable has one mapping, and no code of it was replaced. */
+/*
+ * A JIT that makes page after page executable has one mapping, and none of its code was replaced.
+ */
 static void growing_is_no_replacement(void **state)
 {
 	struct mappings m = {0};

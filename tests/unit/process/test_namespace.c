@@ -108,7 +108,7 @@ static void deleted_in_another_namespace(void **state)
 	assert_string_equal(image->root, root);
 	assert_true(image->fd >= 0);
 	assert_true(image->is_elf);
-	/* it stays readable when nothing else is left of it */
+	/* it stays readable when nothing else is left */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_int_equal(pread(image->fd, &byte, 1, 0), 1);

@@ -104,7 +104,7 @@ static void test_names(void **state)
 	expect(UID, ID, "shop/web-7d9f/");
 	make("pods/shop_web-7d9f_" UID "/app", true);
 	expect(UID, ID, "shop/web-7d9f/app");
-	/* of two, nobody knows which it is before its link is there */
+	/* of two, it is unknown which it is before its link is there */
 	make("pods/shop_web-7d9f_" UID "/sidecar", true);
 	expect(UID, ID, "shop/web-7d9f/");
 	make("containers", true);
@@ -118,7 +118,7 @@ static void test_names(void **state)
 	assert_false(pods_complete(""));
 }
 
-/* What is no name of Kubernetes is none, whoever made it. */
+/* What is not a name of Kubernetes is none, by any maker. */
 static void test_hostile(void **state)
 {
 	char name[NAME_MAX];

@@ -319,7 +319,7 @@ static void mappings_over_others(void **state)
 	/* beside: nothing is replaced */
 	take_mmap(14, A, 0x18000, 0x1000, 0, "//anon");
 	expect_heard("+//anon ");
-	/* all of it: the images go when the last one of their mappings does */
+	/* the whole process: the images go when the last one of their mappings does */
 	take_mmap(15, A, 0x10000, 0x9000, 3, "/no/c");
 	expect_heard("+/no/c replaced(0 10000-19000) ");
 	targets_forget_before(all, 5000000000);
@@ -350,7 +350,7 @@ static void number_used_again(void **state)
 	targets_forget_before(all, 45);
 	assert_non_null(targets_known(all, B));
 	assert_int_equal(targets_known(all, B)->start, 50);
-	/* an exec of a number that has ended is somebody else too */
+	/* an exec of a number that has ended is another process, too */
 	take_exit(60, B, B);
 	heard[0] = 0;
 	take_name(70, TARGET_EXEC, B, B, "else");

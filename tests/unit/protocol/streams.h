@@ -83,7 +83,7 @@ static inline struct protocol_sink stream_sink(struct stream *s)
 	};
 }
 
-/* So many bytes of text are there, of length. */
+/* That many bytes of text are there, of length. */
 static inline void stream_give(struct stream *s, enum side side, const void *text, uint32_t copied,
 			       uint32_t length, const char *tail)
 {

@@ -12,7 +12,7 @@ static struct stream http(void)
 	return (struct stream){.protocol = &protocol_http1};
 }
 
-/* Compares what was told, and forgets it. */
+/* Compares what was reported, and forgets it. */
 static void tells(struct stream *s, const char *text)
 {
 	buf_put_u8(&s->told, 0);
@@ -156,7 +156,7 @@ static void test_provisional_answers_are_none(void **state)
 	assert_false(has_told(&s, "answer 100"));
 	assert_true(has_told(&s, "answer 200; "));
 	s.told.count = 0;
-	/* what is no HTTP any more is not read as such */
+	/* what is not HTTP any more is not read as such */
 	stream_text(&s, SIDE_REQUESTS, GET);
 	stream_text(&s, SIDE_ANSWERS, "HTTP/1.1 101 Switching\r\n\r\n");
 	s.told.count = 0;
@@ -208,7 +208,7 @@ static void test_heads_that_are_too_long(void **state)
 	stream_free(&s);
 }
 
-/* The one that says most is taken, in whatever order they come. */
+/* The one that says most is taken, in any order. */
 static void test_ids(void **state)
 {
 	static const char *const cases[][2] = {

@@ -98,7 +98,7 @@ static size_t put_headers(struct peers *p, enum side side, int flags, uint32_t i
 	return size + 9;
 }
 
-/* Gives what was put, in pieces of at most so many bytes. */
+/* Gives what was put, in pieces of at most that many bytes. */
 static void give(struct peers *p, enum side side, size_t cut)
 {
 	for (size_t at = 0; at < p->out.count; at += cut) {
@@ -282,7 +282,9 @@ static void test_other_frames(void **state)
 	give(&p, SIDE_REQUESTS, 5);
 	assert_true(has_told(&p.s, "#1 request GET /padded; "));
 	p.s.told.count = 0;
-	/* a promise has a block, too; 103 is no answer yet; a stream that is reset has failed */
+	/*
+	 * a promise has a block, too; 103 is not an answer yet; a stream that is reset has failed
+	 */
 	memcpy(padded, "\0\0\0\2", 4);
 	size = deflate(p.deflaters[SIDE_ANSWERS], padded + 4, 500, REQUEST("/promised"));
 	put_frame(&p.out, PUSH, END_HEADERS, 1, padded, size + 4);

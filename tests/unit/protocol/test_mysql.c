@@ -26,7 +26,7 @@ static void put(struct buf *out, uint8_t number, const void *data, size_t size)
 	buf_put(out, data, size);
 }
 
-/* Gives what was put, in pieces of at most so many bytes. */
+/* Gives what was put, in pieces of at most that many bytes. */
 static void give(struct stream *s, enum side side, struct buf *out, size_t cut)
 {
 	for (size_t at = 0; at < out->count; at += cut) {

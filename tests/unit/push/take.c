@@ -83,7 +83,7 @@ int push_to(route_function *route, const struct query *query, const char *type, 
 		abort();
 	*why = (struct fail){0};
 	err = route(&request, &answer, why);
-	/* nothing may be left behind, whatever was pushed */
+	/* nothing may be left behind, after any push */
 	if (rmdir(folder)) {
 		fprintf(stderr, "%s is not empty\n", folder);
 		abort();

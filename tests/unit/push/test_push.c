@@ -213,7 +213,7 @@ static void test_push(void **state)
 	assert_int_equal(event_total(pushed.films[1], "inuse_space", NULL), 1024);
 	pushed_free(&pushed);
 
-	/* a label with a field that there is not: nothing of it is kept, also not in memory */
+	/* a label with a field that there is not: no part is kept, also not in memory */
 	assert_int_equal(push_to(push_pusher, NULL, "application/proto",
 				 "\x0a\x08\x0a\x06\x02\x04leak", 10, &pushed, &why),
 			 0);

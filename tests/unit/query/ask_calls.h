@@ -5,7 +5,7 @@
 #include "film_build.h"
 #include "query/report.h"
 
-/* What the tests of films of calls share. Whatever is not so fails the test. */
+/* What the tests of films of calls share. Any difference fails the test. */
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -18,7 +18,7 @@ void ask(struct film *film, const struct question *q, struct report *report);
 /* The node that this path leads to has these times. */
 void assert_node(const struct report *report, const char *path, uint64_t total, uint64_t self);
 
-/* The function of that name has these times and so many calls; 0: none that counts. */
+/* The function of that name has these times and that many calls; 0: none that counts. */
 const struct function *assert_function(const struct report *report, const char *name,
 				       uint64_t total, uint64_t self, uint64_t calls);
 

@@ -6,7 +6,7 @@
 #include "film/writer.h"
 
 /*
- * Small films for tests, written to a temporary file and read back. Whatever fails ends the
+ * Small films for tests, written to a temporary file and read back. Any failure ends the
  * program. The film begins at FILM_BUILD_START, which is 2026-01-02 03:04:05 UTC.
  */
 #define FILM_BUILD_START 1000000000000ull
@@ -69,7 +69,7 @@ struct film_build_call {
 	uint16_t depth;
 	uint64_t start, end, waited;
 	uint32_t flags, lane;
-	uint32_t thread; /* 0: the one that film_build_calls() is told */
+	uint32_t thread; /* 0: the one that film_build_calls() got */
 };
 
 /* In the order in which they ended; the event must be "calls". */

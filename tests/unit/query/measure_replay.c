@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How long a replay takes, and how much memory: "measure_replay FILM [WINDOW]" tells all calls of
- * the film (make_calls makes one) to nobody, with so many calls in memory at a time.
+ * How long a replay takes, and how much memory: "measure_replay FILM [WINDOW]" replays all calls of
+ * the film (make_calls makes one) without output, with WINDOW calls in memory at a time.
  */
 #include <inttypes.h>
 #include <stdio.h>

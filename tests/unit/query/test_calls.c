@@ -81,7 +81,7 @@ static void test_cost_is_too_high(void **state)
 	film_build_begin(&b, "calls", "ns");
 	film_build_calls(&b, film_build_thread(&b, 1, "a", 1, "a"), calls, COUNT(calls));
 	film_build_cost(&b, "leaf", 10, 20);
-	film_build_cost(&b, "leaf", 100, 600); /* what is told last holds */
+	film_build_cost(&b, "leaf", 100, 600); /* what is given last holds */
 	film = film_build_open(&b);
 	ask(film, &q, &report);
 	assert_node(&report, "main;leaf", 550, 550);
@@ -90,7 +90,8 @@ static void test_cost_is_too_high(void **state)
 	f = answer_function(&report.functions, "leaf");
 	assert_int_equal(f->calls[TREE_NOW]->min, 0);
 	/*
-	 * what is a bound and no measurement is told: of calls one by one, and of all by some way
+	 * what is a bound and not a measurement is reported: of calls one by one, and of all by
+	 * some way
 	 */
 	assert_int_equal(f->calls[TREE_NOW]->clamped, 1);
 	assert_false(f->calls[TREE_NOW]->is_bound);

@@ -211,7 +211,7 @@ static void test_sandwich(void **state)
 	add(&m, "mafafx", 8, 0);
 	add(&m, "mbf", 16, 0);
 	add(&m, "mbfx", 32, 0);
-	add(&m, "fy", 64, 0); /* nobody calls it */
+	add(&m, "fy", 64, 0); /* no function calls it */
 	add(&m, "mff", 128, 0);
 	add(&m, "ma", 256, 0);
 	finish(&m, false);

@@ -44,7 +44,7 @@ static void put(struct maker *m, unsigned int thread, const char *name, unsigned
 	put_flags(m, thread, name, depth, start, end, 0);
 }
 
-/* What was told, as text: "1:main( " begins, ")3us " ends; thread numbers where they change. */
+/* What was replayed, as text: "1:main( " begins, ")3us " ends; thread numbers where they change. */
 struct story {
 	struct film *film;
 	struct buf text;
@@ -187,7 +187,7 @@ static void test_cost_is_subtracted(void **state)
 			"1)main=8370 1short( 1)short=0 ");
 }
 
-/* A caller that is not there leaves its level free. Where records were lost, that is told. */
+/* A caller that is not there leaves its level free. Where records were lost, that is reported. */
 static void test_gaps(void **state)
 {
 	struct maker m;
@@ -221,7 +221,7 @@ static void test_gaps(void **state)
 	film_free(film);
 }
 
-/* Calls that cannot be nested are cut short, so that what is told still is a tree. */
+/* Calls that cannot be nested are cut short, so that the replay still is a tree. */
 static void test_overlaps(void **state)
 {
 	struct maker m;
@@ -281,7 +281,7 @@ static void test_filters(void **state)
 	film_free(film);
 }
 
-/* What counts for sums is what is told: the same stacks. */
+/* What counts for sums is what is replayed: the same stacks. */
 static void test_focus_and_ignore(void **state)
 {
 	struct replay_question q = {0};
@@ -390,7 +390,7 @@ static void test_windows_are_not_seen(void **state)
 	film_free(film);
 }
 
-/* Whether what is told of each track is a tree. */
+/* Whether the replay of each track is a tree. */
 struct tree {
 	uint32_t open[3][2][64]; /* frames, by thread and lane */
 	unsigned int depth[3][2];

@@ -80,13 +80,13 @@ static void test_traps(void **state)
 		/* a kernel thread is in no system call, and in no fault */
 		{{"", 'D', 0, FILM_WAIT_KERNEL}, WAIT_OTHER},
 		{{"", 'D', 0, FILM_WAIT_KERNEL | FILM_WAIT_IOWAIT}, WAIT_DISK},
-		/* a part of a name is no name */
+		/* a part of a name is not a name */
 		{{"acc", 'S', FILM_FD_SOCKET}, WAIT_OTHER},
 		{{"wait", 'S'}, WAIT_OTHER},
 		{{"futex_", 'S'}, WAIT_OTHER},
 		/* a disk's frames say nothing of a thread that can be interrupted */
 		{{"futex", 'S', 0, 0, WAIT_HAS_DISK}, WAIT_LOCK},
-		/* between processes of one machine, whatever call */
+		/* between processes of one machine, by any call */
 		{{"recvfrom", 'S', FILM_FD_UNIX_SOCKET}, WAIT_IPC},
 		{{"read", 'S', FILM_FD_DEVICE}, WAIT_OTHER},
 		{{"?", 'S'}, WAIT_OTHER},

@@ -4,7 +4,8 @@
 
 /*
  * For tests of what single functions of a step read: the walk of a process that runs, which finds
- * nothing in its tables and keeps no frames. Memory is unwind_read(), by whoever includes this.
+ * nothing in its tables and keeps no frames. Memory is unwind_read(), of the file that includes
+ * this.
  */
 
 #include "one_memory.h"

@@ -2,7 +2,7 @@
 #ifndef TESTS_RUNTIME_ONE_MEMORY_H
 #define TESTS_RUNTIME_ONE_MEMORY_H
 
-/* The walk where all memory is read in one way: unwind_read(), by whoever includes this. */
+/* The walk where all memory is read in one way: unwind_read(), of the file that includes this. */
 
 #include "unwind/here.h"
 

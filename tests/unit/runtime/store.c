@@ -21,7 +21,7 @@
 #define LINE 64
 
 /*
- * Bytes from which on something is left out: more of it serves also when a runtime's file reads
+ * Bytes from which on something is left out: more bytes serve also when a runtime's file reads
  * more some day.
  */
 #define LARGE 32768

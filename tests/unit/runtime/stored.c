@@ -370,7 +370,7 @@ static uint32_t suspects_of(void *context, const struct image *image)
 	return image_of(image)->suspects;
 }
 
-/* Where no stack went there is no rule: whoever comes there has lost the way. */
+/* Where no stack went there is no rule: a walk that comes there has lost the way. */
 static void table_of(void *context, const struct image *image, struct unwind_pool *pool,
 		     struct unwind_rules *rules, struct unwind_table *table)
 {

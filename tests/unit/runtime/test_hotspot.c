@@ -106,7 +106,7 @@ static void numbers(void **state)
 	s = new_two;
 	assert_true(hotspot_unsigned5(&s, new_two + 2, 1, &n));
 	assert_int_equal(n, 191);
-	/* zero is no number since JDK 20; and what has no end is none */
+	/* zero is not a number since JDK 20; and what has no end is none */
 	s = zero;
 	assert_false(hotspot_unsigned5(&s, zero + 1, 1, &n));
 	s = old_two;

@@ -87,7 +87,7 @@ static const struct hotspot_data data = {
 	.nmethod_kind = 1,
 };
 
-/* Makes a block of so many segments. Returns where its blob is. */
+/* Makes a block of that many segments. Returns where its blob is. */
 static uint64_t put_block(struct here *here, uint32_t segment, uint64_t length, uint32_t frame_size)
 {
 	struct blob blob = {0x1234, 1, 64, frame_size, COMPILE_ID};

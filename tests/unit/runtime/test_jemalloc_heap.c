@@ -111,7 +111,7 @@ static void the_tree_is_found(void **state)
 	assert_true(find(&memory, &heap));
 	assert_int_equal(heap.root, ROOT);
 	assert_true(heap.is_known);
-	/* a description of another page is no proof, nor is a root that ends behind the data */
+	/* a description of another page is not a proof, nor is a root that ends behind the data */
 	set(OF_EXTENTS + 8, HEAP + 4096);
 	assert_false(find(&memory, &heap));
 	assert_int_equal(heap.root, 0);

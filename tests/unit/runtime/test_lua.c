@@ -136,7 +136,7 @@ static void named_by_its_caller(void **state)
 		assert_string_equal(names.image, "/srv/app.lua");
 		assert_int_equal(names.at[0].line, lines[pc]);
 	}
-	/* who has called it is not known, or is something else by now */
+	/* its caller is not known, or is something else by now */
 	assert_int_equal(name(&page, words, NULL, &names), 0);
 	assert_string_equal(names.at[0].function, "function </srv/app.lua:10>");
 	caller[1] ^= 1ull << 40;

@@ -250,7 +250,7 @@ static void read_at_once_or_not(void **state)
 	}
 }
 
-/* What LuaJIT itself changes in a function is no part of the checksum. */
+/* What LuaJIT itself changes in a function is not a part of the checksum. */
 static void functions_that_run(void **state)
 {
 	static struct sampled s;

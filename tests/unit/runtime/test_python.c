@@ -119,7 +119,7 @@ static void tables_that_are_damaged(void **state)
 
 struct page {
 	uint8_t bytes[4096];
-	bool changes; /* the first line is another one from the second read of it on */
+	bool changes; /* the first line is another one from its second read on */
 	int reads;
 };
 
@@ -260,7 +260,7 @@ static void a_frame_of_the_interpreter(void **state)
 	}
 }
 
-/* What was made by exec(), say: nobody has asked for the name's hash, so its characters count. */
+/* What was made by exec(), say: no code has asked for the name's hash, so its characters count. */
 static void a_name_without_a_hash(void **state)
 {
 	static const char text[] = "short_lived_0.<locals>";
@@ -281,7 +281,7 @@ static void a_name_without_a_hash(void **state)
 				   python_text_from(data));
 	assert_int_equal(name(&page, words, &names), 0);
 	assert_string_equal(names.at[0].function, text);
-	/* what lies behind it is not its own; and now somebody has asked */
+	/* what lies behind it is not its own; and now code has asked */
 	put_u64(&page, text_at + strlen(text) + 1, 0x1234567890);
 	put_u64(&page, hash_at, 99);
 	assert_int_equal(name(&page, words, &names), 0);

@@ -50,7 +50,7 @@ static uint64_t make_places(struct heap *heap, const struct entry *entries, size
 		uint64_t place = place_of(entries[i].at, entries[i].inlining);
 		int64_t distance = entries[i].offset - offset;
 
-		/* every other one is no statement, and in later versions a place to stop at */
+		/* every other one is not a statement, and in later versions a place to stop at */
 		size += heap->r.facts->places_flagged
 				? put_bits(bytes + size, (uint64_t)distance << 2 | (i & 1 ? 2 : 1))
 				: put_number(bytes + size, i & 1 ? -1 - distance : distance);

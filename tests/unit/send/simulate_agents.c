@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * simulate_agents URL COUNT SECONDS SPAN FOLDER TOKENS: so many agents, each with a spool and a
+ * simulate_agents URL COUNT SECONDS SPAN FOLDER TOKENS: COUNT agents, each with a spool and a
  * sender as the real one has them, push films that are made up, one each SPAN seconds, for some
  * time. For bench/agents; prints JSON.
  */

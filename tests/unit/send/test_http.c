@@ -55,7 +55,7 @@ static void start(struct server *s)
 	assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
 }
 
-/* Whoever was not asked for anything must not wait for it. */
+/* A client that was not asked for anything must not wait. */
 static void stop(struct server *s)
 {
 	shutdown(s->fd, SHUT_RDWR);
@@ -138,7 +138,7 @@ static void test_proxy(void **state)
 	assert_null(strstr(proxy.head, "Authorization"));
 }
 
-/* What is no token is not sent, and not told to anyone. */
+/* What is not a token is not sent, and not shown. */
 static void test_tokens(void **state)
 {
 	struct fixture *f = *state;
@@ -153,7 +153,7 @@ static void test_tokens(void **state)
 	assert_null(strstr(why.what, "xxx"));
 	long_one[4096] = 0;
 	put_token(f, long_one);
-	/* nobody is there, but it would have been sent */
+	/* no server is there, but it would have been sent */
 	assert_int_equal(post(f->http, 1, &why), -EIO);
 	free(long_one);
 	put_token(f, "\nsecond line\n");

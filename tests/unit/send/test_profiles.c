@@ -168,7 +168,7 @@ static void test_pprof(void **state)
 	film_free(taken.read);
 	push_pprof_free(profile);
 	gathered_free(&g);
-	/* what the host has lost is told, also where it is of no event */
+	/* what the host has lost is reported, also where it is of no event */
 	out = fopen(path, "we");
 	assert_int_equal(fwrite(body, 1, size, out), size);
 	fclose(out);
@@ -275,7 +275,7 @@ static void test_otlp_losses(void **state)
 	buf_free(&body);
 	unlink(path);
 
-	/* no sample and no loss is no message */
+	/* without a sample or a loss, no message */
 	film_build_begin(&b, "on-cpu", "ns");
 	strcpy(path, b.path);
 	assert_int_equal(film_close(b.w, b.end, &why), 0);
@@ -411,7 +411,7 @@ static void test_folder_losses(void **state)
 }
 
 /*
- * Pyroscope keeps no profile without samples: none is sent, and whoever reads the log learns of it.
+ * Pyroscope keeps no profile without samples: none is sent, and the log says so.
  */
 static void test_pyroscope_losses(void **state)
 {
@@ -468,7 +468,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	assert_int_equal(otlp_refused(reply, sizeof(reply)), 300);
-	/* as much of it as was kept */
+	/* as much as was kept */
 	assert_int_equal(otlp_refused(reply, 100), 300);
 	assert_int_equal(otlp_refused(reply, 6), 300);
 	for (size_t size = 0; size < 6; size++)

@@ -53,7 +53,7 @@ static void open_spool(struct fixture *f, uint64_t limit)
 	assert_int_equal(spool_open(f->path, limit, &f->spool, &why), 0);
 }
 
-/* A file of so many bytes takes the place of a film: what is in it is nothing to the spool. */
+/* A file of that many bytes takes the place of a film: what is in it is nothing to the spool. */
 static void add_film(struct fixture *f, uint64_t wall, size_t bytes)
 {
 	char path[4096];
@@ -135,7 +135,7 @@ static void test_limit(void **state)
 	assert_int_equal(film.number, (NOW + 2 * SECOND) / 1000000);
 	assert_int_equal(film.lost, 2);
 
-	/* the server is told also after a new start, and once */
+	/* the server learns it also after a new start, and once */
 	open_spool(f, 1000);
 	assert_true(spool_first(f->spool, &film));
 	assert_int_equal(film.lost, 2);
@@ -201,7 +201,7 @@ static void test_gone(void **state)
 	assert_int_equal(status.sent, 0);
 	assert_true(spool_first(f->spool, &film));
 	assert_int_equal(film.lost, 1);
-	/* somebody takes it away */
+	/* a user removes it */
 	assert_int_equal(unlink(film.path), 0);
 	spool_gone(f->spool, &film);
 	assert_int_equal(first_number(f), 0);
@@ -278,7 +278,7 @@ static void test_killed(void **state)
 	assert_false(spool_first(f->spool, &film));
 }
 
-/* A destination that does what it is told. */
+/* A destination that does what the test sets. */
 struct told {
 	const enum sent *answers;
 	size_t count, next;

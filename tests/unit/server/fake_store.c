@@ -60,7 +60,7 @@ unsigned int fake_given_up(void)
 	return count;
 }
 
-/* Until it is released, or nobody waits for it any more. */
+/* Until it is released, or no client waits for it any more. */
 static void block(const struct store_ask *ask)
 {
 	struct timespec until;

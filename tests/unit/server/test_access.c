@@ -12,7 +12,7 @@
 
 static struct access_grant granted;
 
-/* tokens: as in a file, or null for none. Without them everybody may read. */
+/* tokens: as in a file, or null for none. Without them every client may read. */
 static int check(const char *tokens, const char *address, struct access_request request)
 {
 	struct tokens parsed = {0};
@@ -52,7 +52,7 @@ static void test_loopback(void **state)
 		assert_int_equal(check(NULL, "127.0.0.2", (struct access_request){.host = bad[i]}),
 				 -EPERM);
 	assert_int_equal(check(NULL, "::1", (struct access_request){.host = NULL}), -EPERM);
-	/* who knows the token may come through a proxy */
+	/* clients that know the token may come through a proxy */
 	assert_int_equal(check(TOKEN, "127.0.0.1",
 			       (struct access_request){.host = "shop.example",
 						       .authorization = "Bearer " TOKEN}),
@@ -139,7 +139,7 @@ static void test_what_a_token_allows(void **state)
 	assert_int_equal(check(tokens, NULL, bound), 0);
 	assert_true(granted.sender && granted.sender != sender);
 	assert_string_equal(granted.host, "web1");
-	/* where everybody may read, nobody may send for that */
+	/* where every client may read, none may send for that */
 	assert_int_equal(check(NULL, "127.0.0.1",
 			       (struct access_request){.host = "localhost", .is_push = true}),
 			 -EACCES);
@@ -147,7 +147,7 @@ static void test_what_a_token_allows(void **state)
 }
 
 /*
- * A server that takes nothing says so to everybody, and asks nobody for a token that would not
+ * A server that takes nothing says so to every client, and asks none for a token that would not
  * help.
  */
 static void test_takes_nothing(void **state)

@@ -35,7 +35,7 @@ static void test_a_sender_waits_for_its_hour(void **state)
 	}
 	wait = quota_wait(quota, 2, now);
 	assert_true(wait > 359 * SECOND && wait < 362 * SECOND);
-	/* who was quiet for a day has an hour's worth, not a day's */
+	/* a client that was quiet for a day has an hour's worth, not a day's */
 	now += 24 * HOUR;
 	quota_charge(quota, 1, 3600, now);
 	assert_true(quota_wait(quota, 1, now) > 0);

@@ -133,7 +133,7 @@ void flame_build_wide(struct flame *flame, uint32_t children)
 	flame_build_finish(flame);
 }
 
-/* The made-up server: who calls whom is left to chance, but a chain from outside in stays one. */
+/* The made-up server: calls are left to chance, but a chain from outside in stays one. */
 struct cast {
 	const char *name, *image, *file;
 	unsigned int kind;
@@ -195,7 +195,7 @@ static void grow(struct flame *flame, uint32_t parent, uint64_t chance, bool is_
 {
 	struct flame_node *from = &flame->nodes[parent];
 	const struct cast *cast = choose(from, chance);
-	/* a first callee takes nearly all of it, the next ones share what is left */
+	/* a first callee takes nearly all, the next ones share what is left */
 	uint32_t percent = from->first_child ? 25 + chance % 50 : 70 + chance % 29;
 	uint32_t before_percent = percent + (chance >> 52) % 3 * ((chance >> 56) % 13);
 	struct flame_node child = {.name = cast->name,

@@ -106,7 +106,7 @@ static void test_on_cpu_only_where_it_says_more(void **state)
 			     .kind = CALL_ENDS, .name = "f", .duration = 100000, .waited = waited});
 	}
 	begins(&s, 0, "f");
-	/* more than all of it cannot have been waited */
+	/* no more than the whole time can have been waited */
 	feed(&s,
 	     (struct call_line){.kind = CALL_ENDS, .name = "f", .duration = 1000, .waited = 2000});
 	end_sheet(&s, HEADING " 37811   100.000 us            | f();\n"
@@ -220,7 +220,7 @@ static void test_open_and_inferred(void **state)
 			      " 37811                         | } /* main: still running */\n");
 }
 
-/* Whatever is missing: the depth of what comes later stays what it is. */
+/* If anything is missing, the depth of what comes later stays what it is. */
 static void test_gaps(void **state)
 {
 	struct sheet s;
@@ -327,7 +327,7 @@ static void test_max_depth(void **state)
 		      " 37811     0.003 us | } /* main */\n");
 }
 
-/* A film may claim any depth; nobody gets a line of 64,000 columns. */
+/* A film may claim any depth; no reader gets a line of 64,000 columns. */
 static void test_depth_has_a_limit(void **state)
 {
 	const struct call_lines_options options = {

@@ -37,7 +37,7 @@ static struct written write_page(struct flame *flame)
 	page.data = strstr(page.text, DATA_TAG);
 	assert_non_null(page.data);
 	page.data += strlen(DATA_TAG);
-	/* whatever the names hold, the first tag after the data is the one that ends it */
+	/* with any bytes in the names, the first tag after the data is the one that ends it */
 	end = strchr(page.data, '<');
 	assert_non_null(end);
 	assert_memory_equal(end, "</script><script type=\"module\">", 31);

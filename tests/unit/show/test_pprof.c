@@ -199,7 +199,7 @@ static void test_labels(void **state)
 	size = gunzip(packed, size, plain, sizeof(plain));
 	p = read_profile((struct bytes){plain, plain + size, false});
 	assert_int_equal(p.samples, 1);
-	/* main, work, and two for what is no function */
+	/* main, work, and two for what is not a function */
 	assert_int_equal(p.functions, 4);
 	assert_non_null(strstr(p.text, "\nsizes\n1,2\nuser\nann\n"));
 	assert_null(strstr(p.text, "sizes="));
@@ -209,7 +209,8 @@ static void test_labels(void **state)
 }
 
 /*
- * Functions without a name: by where they begin. Their addresses stay, for whoever can name them.
+ * Functions without a name: by where they begin. Their addresses stay, for readers that can name
+ * them.
  */
 static void test_places(void **state)
 {

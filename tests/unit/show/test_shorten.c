@@ -58,7 +58,7 @@ static void test_then_the_middle(void **state)
 	becomes("", 1, "");
 }
 
-/* Whatever is in a name, it fits and stays UTF-8. */
+/* Any name fits and stays UTF-8. */
 static void test_any_name_fits(void **state)
 {
 	static const char *const pieces[] = {"<",      ">", "(", ")", "::", "operator",

@@ -8,7 +8,7 @@
 #include "store/store.h"
 
 /*
- * A store in a folder of its own, films made for it, and what is in both. Whatever fails ends the
+ * A store in a folder of its own, films made for it, and what is in both. Any failure ends the
  * test.
  */
 #define SECOND 1000000000ull

@@ -7,7 +7,7 @@
 #include "store/index.h"
 
 /*
- * An index without a store around it, with films made by hand. Whatever fails ends the program.
+ * An index without a store around it, with films made by hand. Any failure ends the program.
  * Minutes are those of the films: minute 0 begins at FILM_BUILD_START, five seconds after a full
  * minute of the clock on the wall.
  */
@@ -25,7 +25,7 @@ struct made_film {
 };
 
 /*
- * Films with random stacks of three services over so many minutes; the same seed makes the same
+ * Films with random stacks of three services over that many minutes; the same seed makes the same
  * film.
  */
 struct made_film made_film(unsigned int seed, unsigned int samples, unsigned int minutes);

@@ -46,7 +46,7 @@ static struct made_film closed(struct film_build *b)
 
 /*
  * The old build has 10 and 1 000 000, the new one 100 and 10 000, and of 1000, in the kernel alone,
- * nobody knows.
+ * the build is not known.
  */
 static struct made_film replaced_film(void)
 {

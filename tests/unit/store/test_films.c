@@ -105,7 +105,7 @@ static void test_many(void **state)
 	store_losses_free(&losses);
 }
 
-/* What there was no time for is told: how many films, and from when on they are missing. */
+/* What there was no time for is reported: how many films, and from when on they are missing. */
 static void test_cut(void **state)
 {
 	struct many *many = *state;
@@ -312,7 +312,7 @@ static void test_outside(void **state)
 	made_film_free(&made);
 }
 
-/* More hosts than rows that are told apart: the others have what is missing. */
+/* More hosts than rows of their own: the others have what is missing. */
 static void test_rows(void **state)
 {
 	enum {

@@ -114,8 +114,8 @@ static void keep_words(void *context, const char *words)
 }
 
 /*
- * Who goes back to an earlier stackcam finds the later one's films as they were; who goes on has
- * them again.
+ * A user who goes back to an earlier stackcam finds the later one's films as they were; one who
+ * goes on has them again.
  */
 static void test_films_of_a_later_version(void **state)
 {
@@ -153,7 +153,7 @@ static void test_films_of_a_later_version(void **state)
 	store_free(store);
 }
 
-/* While nothing can be written it stays where it is; then the index is told, and it is moved. */
+/* While nothing can be written it stays where it is; then the index learns it, and it is moved. */
 static void test_damaged_and_full(void **state)
 {
 	struct store *store = open_store(0, 0);
@@ -356,7 +356,7 @@ static void test_killed_recorder(void **state)
 	assert_int_equal(access(wal, F_OK), 0);
 	store = open_store(0, 0);
 	tick(store, BEGIN + 100);
-	/* nobody writes it any more: who reads it has all that there will be */
+	/* no process writes it any more: a reader has all that there will be */
 	question.filter.comms.at = &all;
 	question.filter.comms.count = 1;
 	assert_int_equal(store_flame(store, &ask, &answer, NULL), 0);
@@ -400,7 +400,7 @@ static void test_full_disk(void **state)
 	while (write(fd, root, sizeof(root)) > 0)
 		;
 	close(fd);
-	/* nothing of it may be known afterwards, if it was not taken */
+	/* no part may be known afterwards, if it was not taken */
 	err = store_take(store, path, &sender, &again, &why);
 	assert_true(!err || err == -ENOSPC);
 	taken = err ? 3 : 4;
@@ -425,7 +425,7 @@ static void test_full_disk(void **state)
 	umount(store_path);
 }
 
-/* A film of summed calls, of so many hours, at the path from which films are sent. */
+/* A film of summed calls, of that many hours, at the path from which films are sent. */
 static void make_sums(char path[128], uint64_t hours)
 {
 	struct film_info info = {

@@ -217,7 +217,7 @@ static void test_rules(void **state)
 }
 
 /*
- * What was pushed is called as whoever pushed it said, whatever it looks like and whatever rules
+ * What was pushed is called as its client said, in any form and under any rules
  * there are.
  */
 static void test_said(void **state)
@@ -256,8 +256,8 @@ static void test_wrong_rules(void **state)
 }
 
 /*
- * Whatever a process calls itself: no more than there is room for, at least one character, whole
- * characters.
+ * With any name that a process gives itself: no more than there is room for, at least one
+ * character, whole characters.
  */
 static void test_hostile(void **state)
 {

@@ -18,7 +18,7 @@
 
 #define HOST "here"
 
-/* A film in memory of some seconds of one thread, that begins so many seconds after BEGIN. */
+/* A film in memory of some seconds of one thread, that begins that many seconds after BEGIN. */
 static struct film_bytes make(uint64_t second, unsigned int seconds, const char *labels)
 {
 	const struct film_info info = {

@@ -50,7 +50,7 @@ static void test_two_films(void **state)
 {
 	struct made_film films[] = {film_of_locks("other"), film_of_locks("another")};
 	struct index *index = made_index(NULL);
-	/* it is of locks, whatever the ask names */
+	/* it is of locks, for any event that the ask names */
 	struct store_ask ask = {.event = "on-cpu", .from = START, .to = START + MINUTE};
 	struct store_locks locks;
 	struct fail why = {0};

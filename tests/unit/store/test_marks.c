@@ -81,7 +81,7 @@ static void test_kept(void **state)
 	assert_int_equal(send(store, BEGIN + 3, "early"), 0);
 	assert_string_equal(marks(store).texts, "early|" HOSTILE "|");
 	store_free(store);
-	/* what a crash has cut, and what is no mark, is none; what comes behind it is one */
+	/* what a crash has cut, and what is not a mark, is none; what comes behind it is one */
 	append("12 % shop 1%202 %G0 .\nx % shop 1%202 y .\n17 % shop .\n12 % shop 1%202 cu");
 	assert_int_equal(store_open(&options, &store, NULL), 0);
 	assert_non_null(strstr(words, "/marks: 4 lines are not marks"));

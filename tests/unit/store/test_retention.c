@@ -28,7 +28,7 @@ static void test_old_films_go(void **state)
 	tick(store, BEGIN + 1000 * 3600);
 	assert_int_equal(look().films, 4);
 	store_free(store);
-	/* who starts with it believes it */
+	/* a store that starts with it believes it */
 	store = open_store(0, 10 * HOUR);
 	tick(store, BEGIN + 11 * 3600 + 100);
 	assert_int_equal(look().samples, 2 * SAMPLES);
@@ -100,7 +100,7 @@ static void send_of(struct store *store, const char *host, uint64_t owner, unsig
 }
 
 /*
- * Who sends much pushes out what he sent himself: neither others' films, which are older, nor those
+ * A sender of much pushes out its own films: neither others' films, which are older, nor those
  * that are made here.
  */
 static void test_nobody_pushes_out_others(void **state)
@@ -118,7 +118,7 @@ static void test_nobody_pushes_out_others(void **state)
 	send_of(store, "flood-a", 2, 100, 10);
 	send_of(store, "flood-b", 2, 110, 10);
 	store_free(store);
-	/* who is whose is known after another start, and what is recorded here as soon as it is */
+	/* the owners are known after another start, and what is recorded here as soon as it is */
 	store = open_store(0, 0);
 	store_host(store, "web1", &of);
 	assert_true(of.owner == 1 && !of.is_own);
@@ -139,7 +139,7 @@ static void test_nobody_pushes_out_others(void **state)
 	store_free(store);
 }
 
-/* A film of so many functions, each a stack of its own. */
+/* A film of that many functions, each a stack of its own. */
 static void make_large(const char *path, uint64_t begin, unsigned int functions)
 {
 	struct film_info info = {.version = "1",

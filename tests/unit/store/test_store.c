@@ -58,7 +58,7 @@ static void test_each_film_is_taken_once(void **state)
 	store_free(store);
 }
 
-/* Who moves films waits for a busy disk, and has the lock meanwhile. */
+/* A thread that moves films waits for a busy disk, and has the lock meanwhile. */
 static void test_status_waits_for_nobody(void **state)
 {
 	struct store *store = open_store(0, 0);

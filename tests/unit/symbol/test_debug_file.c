@@ -16,7 +16,7 @@ static const char source[] =
 	"int main(int c, char **v) { (void)v; return shown(c) + hidden(c); }\n";
 
 /*
- * "whole" with symbols and DWARF, "debug" what was taken out of it, "a" what is left, with a link.
+ * "whole" with symbols and DWARF, "debug" what was taken out, "a" what is left, with a link.
  */
 static void build(struct bench *b, const char *options)
 {
@@ -154,7 +154,7 @@ static void below_a_root(void **state)
 	bench_run(b, "ln -s /x.debug inside/.build-id/ab/cdef01.debug");
 	assert_string_equal(bench_ask_image(b, &image, &options, hidden), "hidden");
 
-	/* out of it there is nothing */
+	/* outside it there is nothing */
 	bench_run(b, "mkdir out && mv inside out/ && mkdir inside && mv x.debug $PWD.outside");
 	bench_run(b, "mkdir -p inside/.build-id/ab");
 	bench_run(b, "ln -s ../../../../../../..$PWD.outside inside/.build-id/ab/cdef01.debug");

@@ -183,7 +183,7 @@ static void silent_server(void **state)
 	setenv("DEBUGINFOD_TIMEOUT", "1", 1);
 	begin = seconds();
 	assert_int_equal(symbols_new(&ask, &symbols), 0);
-	/* after two failures nobody is asked */
+	/* after two failures no server is asked */
 	for (uint8_t i = 0; i < 20; i++) {
 		const uint8_t id[] = {0xaa, i, 3, 4};
 		struct symbol_image image = {

@@ -32,7 +32,7 @@ static void names(void **state)
 		{"_Dfoo", "_Dfoo"},
 		{"_D", "_D"},
 		{"_D3foo", "_D3foo"},
-		/* names of Ada and Swift stay as they are: in C, my__name is no package */
+		/* names of Ada and Swift stay as they are: in C, my__name is not a package */
 		{"ada__text_io__put_line", "ada__text_io__put_line"},
 		{"$s4main3fooyyF", "$s4main3fooyyF"},
 		{"_ZThn8_N3foo3barEv", "non-virtual thunk to foo::bar()"},
@@ -84,7 +84,7 @@ static void names(void **state)
 		 "ENtNtB6_6future6Future4poll",
 		 "<core::future::from_generator::GenFuture<rust::middle::{closure#0}> as "
 		 "core::future::future::Future>::poll"},
-		/* no names of anything, whatever they look like */
+		/* no names of anything, despite their looks */
 		{"_ZN3fooE\xff\xfe", "_ZN3fooE\xff\xfe"},
 		{"java.lang.String::hashCode", "java.lang.String::hashCode"},
 	};

@@ -36,11 +36,11 @@ static void static_and_global(void **state)
 		"shown");
 	assert_string_equal(bench_ask(b, "a", NULL, 1), "");
 	assert_string_equal(bench_ask(b, "a", NULL, UINT64_MAX), "");
-	/* data is no code */
+	/* data is not code */
 	assert_string_equal(bench_ask(b, "a", NULL, bench_address(b, "a", "__data_start")), "");
 }
 
-/* Functions with free space between them, which nobody's name covers. */
+/* Functions with free space between them, which no name covers. */
 static void gaps(void **state)
 {
 	struct bench *b = *state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Jitdumps as runtimes write them, and as nobody should. */
+/* Jitdumps as runtimes write them, and as none should. */
 #include "bench.h"
 
 #include <errno.h>
@@ -182,7 +182,7 @@ static void moves(void **state)
 	put_move(&b, 200, 0x1000, 0x2000, 5);
 	put_move(&b, 300, 0x2000, 0x3000, 5);
 	put_load(&b, 250, 0x2000, 0x10, 6, "other");
-	put_move(&b, 400, 0x1000, 0x4000, 99); /* nobody knows that one */
+	put_move(&b, 400, 0x1000, 0x4000, 99); /* no record names that one */
 	put_move(&b, 400, 0x7777, 0x5000, 5);  /* that one lies elsewhere */
 	append(d, &b);
 	assert_int_equal(read_it(d, 1000), 0);
@@ -421,7 +421,7 @@ static void hostile(void **state)
 	assert_string_equal(at_time(d, 0x7000, 999), "");
 }
 
-/* What is told when the file has become shorter since: nothing. */
+/* What is reported when the file has become shorter since: nothing. */
 static void cut_short(void **state)
 {
 	struct dump_file *d = *state;

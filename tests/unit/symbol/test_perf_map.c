@@ -183,7 +183,7 @@ static void broken_lines(void **state)
 	read_it(m, 2, false);
 	assert_string_equal(at(m, 0x1000), "");
 	assert_string_equal(at(m, 0xfffffffffffffff4), "");
-	/* names may hold any byte: who prints them escapes them */
+	/* names may hold any byte: callers escape them to print them */
 	assert_string_equal(at(m, 0x2000), "esc\x1b[31mred\x07");
 	assert_true(strlen(at(m, 0x3000)) > 4096);
 	assert_int_equal(strspn(m->name.function, "a"), strlen(m->name.function));

@@ -46,7 +46,7 @@ static void add_build_id(struct film_image *image, const char *hex)
 }
 
 /*
- * A film of the program "a" of the bench, with frames that nobody named, and one that has a name.
+ * A film of the program "a" of the bench, with frames without a name, and one that has a name.
  */
 static struct shot shoot(struct bench *b, const char *build_id)
 {

@@ -102,7 +102,7 @@ static size_t read_symbols(int fd, struct function *functions, size_t room)
 	return count;
 }
 
-/* First and last byte of each function, the byte behind it, and all of it once more in disorder. */
+/* First and last byte of each function, the byte behind it, and all those once more in disorder. */
 static void test_own_symbols(void **state)
 {
 	struct function symbols[4096];

@@ -216,7 +216,7 @@ static void test_model(void **state)
 	}
 	unwind_pool_settle(pool);
 	assert_int_equal(m.made, m.dropped);
-	/* nothing is lost to cracks: all of it can be had in one piece again */
+	/* nothing is lost to cracks: the whole pool can be had in one piece again */
 	assert_int_not_equal(unwind_pool_take(pool, UNWIND_CHUNK_WORDS - 2), 0);
 	assert_int_not_equal(unwind_pool_take(pool, UNWIND_CHUNK_WORDS), 0);
 	unwind_pool_free(pool);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a CPU remembers of stacks: it may forget, but what it finds is what it was told of that key.
+ * What a CPU remembers of stacks: it may forget, but what it finds is what was put under that key.
  */
 // clang-format off
 // clang-format on
@@ -83,7 +83,7 @@ static void a_stack_is_read_in_its_order(void **state)
 		tell(here, frame << 20, GENERATION, frame);
 	assert_int_equal(ask(here, 5 << 20, GENERATION), 5);
 	memset(here->cache.index, 0xff, sizeof(here->cache.index));
-	/* one that nobody knows, in between: the leaf of another stack */
+	/* an unknown one, in between: the leaf of another stack */
 	assert_int_equal(ask(here, 0x999999, GENERATION), 0);
 	for (frame = 6; frame <= 30; frame++)
 		assert_int_equal(ask(here, frame << 20, GENERATION), frame);
@@ -117,7 +117,7 @@ static void two_keys_share_an_entry_of_the_index(void **state)
 }
 
 /*
- * When all is full, the last that were told are known, but for those that found no room in the
+ * When all is full, the last that were put are known, but for those that found no room in the
  * index.
  */
 static void the_oldest_is_written_over(void **state)
@@ -163,7 +163,7 @@ static void a_lost_place_is_used_where_it_is_found(void **state)
 #define KEYS  5000
 #define TURNS 400000
 
-/* What a key is told has its number in it. */
+/* What is put under a key has its number in it. */
 static void never_of_another_key(void **state)
 {
 	struct here *here = *state;

@@ -276,7 +276,7 @@ static void test_no_rules(void **state)
 	plain_memory_free(&m);
 }
 
-/* A full pool is told, and nothing stays behind. */
+/* A full pool is reported, and nothing stays behind. */
 static void test_no_room(void **state)
 {
 	struct plain_memory m;

@@ -99,7 +99,7 @@ static void test_without_sections(void **state)
 		struct unwind_rule a = rule_at(f, &with, address);
 		struct unwind_rule b = rule_at(f, &without, address);
 
-		/* what is code is known less exactly, and so is what can be guessed of it */
+		/* what is code is known less exactly, and so is what can be guessed from that */
 		if (!a.guess && !b.guess)
 			assert_memory_equal(&a, &b, sizeof(a));
 	}

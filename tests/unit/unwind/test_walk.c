@@ -299,7 +299,7 @@ static void test_untouched(void **state)
 	world_free(w);
 }
 
-/* A caller found by a guess is marked; what that one's own rule says is no guess again. */
+/* A caller found by a guess is marked; what that one's own rule says is not a guess again. */
 static void test_guess(void **state)
 {
 	static const struct unwind_rule rules[] = {
