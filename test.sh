@@ -67,10 +67,11 @@ set_up()
 	meson setup $again "$folder" "$@"
 }
 
-# One build for the sanitizers and the fuzzers. What compilers warn of in instrumented code is mostly wrong.
+# One build for the sanitizers and the fuzzers. What compilers warn of in instrumented code is mostly wrong. lld links
+# its 300 programs in half the time.
 set_up_sanitized()
 {
-	CC=clang set_up build-fuzz --buildtype=debugoptimized -Dfuzz=true -Dwerror=false -Db_lundef=false
+	CC=clang CC_LD=lld CXX_LD=lld set_up build-fuzz --buildtype=debugoptimized -Dfuzz=true -Dwerror=false -Db_lundef=false
 }
 
 # wants PART…: whether one of them is to be run.

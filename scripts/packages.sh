@@ -16,7 +16,7 @@ build_packages="
 # To test it: lint and the fuzzer; compilers and tools that make what is tested; the oracles; the web
 # page in a browser; other kernels.
 test_packages="
-	clang-format clang-tidy libclang-rt-14-dev
+	clang-format clang-tidy lld libclang-rt-14-dev
 	python3-pytest python3-pytest-xdist
 	g++ musl-tools dwz xz-utils debuginfod
 	golang-go libleveldb-dev rustc
