@@ -2,24 +2,17 @@
 #include "camera/requests_tls.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "bpf/requests_abi.h"
-#include "camera/source.h"
-#include "camera/uprobes.h"
+#include "camera/probed_files.h"
 #include "elf/file.h"
 #include "probe/functions.h"
 
-/* The most files with probes, processes with their own, and files that are known to have none. */
-#define FILES_MAX  1024
-#define BOUND_MAX  4096
-#define OTHERS_MAX 65536
+/* The most files with probes. */
+#define FILES_MAX 1024
 
 /* Symbols of a file that are looked at to see whether it has OpenSSL in it. */
 #define SYMBOLS_MAX 200000
@@ -35,28 +28,14 @@ static const char *const functions[REQUESTS_TLS_PLACES] = {
 	[REQUESTS_TLS_GO_CLOSE] = "crypto/tls.(*Conn).Close",
 };
 
-struct file {
-	dev_t device;
-	ino_t inode;
-	int fd; /* as long as this lives */
-	char path[32];
-	bool is_open;	 /* its probes are set wherever it runs */
-	bool is_refused; /* they could not be */
-	vec(struct uprobe_place) places;
-};
-
-/* A process that has probes of its own in a file. */
-struct bound {
-	pid_t pid;
-	uint32_t file;
+/* Where a file is probed. */
+struct places {
+	vec(struct uprobe_place) list;
 };
 
 struct requests_tls {
-	struct uprobes *uprobes; /* null: they were taken away */
-	bool bind;
-	vec(struct file) files;
-	vec(struct bound) bound;
-	struct map others; /* a hash of device and inode */
+	struct probed_files files;
+	vec(struct places) places; /* of each file */
 	uint64_t refused;
 };
 
@@ -71,17 +50,12 @@ void requests_tls_prepare(struct bpf_program *site)
 
 int requests_tls_new(struct bpf_program *site, bool bind, struct requests_tls **result)
 {
-	const struct uprobe_programs programs = {.site = site};
 	struct requests_tls *tls = calloc(1, sizeof(*tls));
-	struct uprobe_ways ways;
 	int err;
 
 	if (!tls)
 		return -ENOMEM;
-	uprobe_ways_probe(&ways);
-	/* without links for many places, each place has a process by itself */
-	tls->bind = bind && (ways.pid_filter || !ways.multi);
-	err = uprobes_new(&programs, &ways, &tls->uprobes);
+	err = probed_files_begin(&tls->files, site, bind, false);
 	if (err)
 		free(tls);
 	else
@@ -91,23 +65,17 @@ int requests_tls_new(struct bpf_program *site, bool bind, struct requests_tls **
 
 void requests_tls_detach(struct requests_tls *tls)
 {
-	uprobes_free(tls->uprobes);
-	tls->uprobes = NULL;
+	probed_files_detach(&tls->files);
 }
 
 void requests_tls_free(struct requests_tls *tls)
 {
 	if (!tls)
 		return;
-	if (tls->uprobes)
-		requests_tls_detach(tls);
-	vec_foreach (&tls->files, file) {
-		close(file->fd);
-		vec_free(&file->places);
-	}
-	vec_free(&tls->files);
-	vec_free(&tls->bound);
-	map_free(&tls->others);
+	probed_files_free(&tls->files);
+	vec_foreach (&tls->places, places)
+		vec_free(&places->list);
+	vec_free(&tls->places);
 	free(tls);
 }
 
@@ -148,7 +116,7 @@ static bool has_openssl(const struct image *image)
 	return defined.reads && defined.writes;
 }
 
-static bool add_place(struct file *file, uint64_t offset, int place, bool is_exit)
+static bool add_place(struct places *places, uint64_t offset, int place, bool is_exit)
 {
 	const struct uprobe_place what = {
 		.offset = offset,
@@ -158,7 +126,7 @@ static bool add_place(struct file *file, uint64_t offset, int place, bool is_exi
 		.entry_cookie = REQUESTS_TLS_COOKIE(place, is_exit),
 	};
 
-	return vec_push(&file->places, what);
+	return vec_push(&places->list, what);
 }
 
 /* Those that are over when they begin need no end. */
@@ -168,7 +136,7 @@ static bool has_end(int place)
 	       place != REQUESTS_TLS_GO_CLOSE;
 }
 
-static bool add_function(struct file *file, const struct probe_functions *all,
+static bool add_function(struct places *places, const struct probe_functions *all,
 			 const struct probe_function *function)
 {
 	for (int place = 0; place < REQUESTS_TLS_PLACES; place++) {
@@ -176,17 +144,17 @@ static bool add_function(struct file *file, const struct probe_functions *all,
 			continue;
 		if (has_end(place) && (function->exit != PROBE_EXIT_RET || !function->exits))
 			return false;
-		if (!add_place(file, function->entry.offset, place, false))
+		if (!add_place(places, function->entry.offset, place, false))
 			return false;
 		for (uint32_t i = 0; has_end(place) && i < function->exits; i++)
-			if (!add_place(file, all->exits[function->first_exit + i].offset, place,
+			if (!add_place(places, all->exits[function->first_exit + i].offset, place,
 				       true))
 				return false;
 	}
 	return true;
 }
 
-static bool find_places(struct file *file, const struct image *image)
+static bool find_places(struct places *places, const struct image *image)
 {
 	const struct symbol_image what = {.fd = image->fd,
 					  .path = image->path,
@@ -205,20 +173,13 @@ static bool find_places(struct file *file, const struct image *image)
 	if (ok)
 		ok = !probe_functions_of(&question, &found, NULL);
 	for (size_t i = 0; ok && i < found.count; i++)
-		ok = add_function(file, &found, &found.at[i]);
+		ok = add_function(places, &found, &found.at[i]);
 	if (ok)
 		probe_functions_free(&found);
 	if (question.symbols)
 		symbols_free(question.symbols);
 	choice_free(choice);
-	return ok && file->places.count;
-}
-
-static uint64_t key_of(const struct image *image)
-{
-	const uint64_t what[] = {image->device, image->inode};
-
-	return hash_bytes(what, sizeof(what));
+	return ok && places->list.count;
 }
 
 /* Another file. Returns its number; -1: it has no such functions, or cannot be probed. */
@@ -226,93 +187,47 @@ static int add(struct requests_tls *tls, const struct image *image)
 {
 	const struct symbol_image what = {
 		.fd = image->fd, .path = image->path, .root = image->root};
-	struct file file = {.device = image->device, .inode = image->inode};
+	struct places places = {0};
 	bool is_go = probe_is_go(&what);
 
 	if (is_go || has_openssl(image)) {
-		if (find_places(&file, image) && tls->files.count < FILES_MAX) {
-			file.fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
-			snprintf(file.path, sizeof(file.path), "/proc/self/fd/%d", file.fd);
-			if (file.fd >= 0 && vec_push(&tls->files, file))
-				return (int)tls->files.count - 1;
-			if (file.fd >= 0)
-				close(file.fd);
+		if (find_places(&places, image) && tls->places.count < FILES_MAX &&
+		    vec_reserve(&tls->places, tls->places.count + 1) &&
+		    probed_files_add(&tls->files, image) >= 0) {
+			tls->places.at[tls->places.count++] = places;
+			return (int)tls->places.count - 1;
 		}
-		vec_free(&file.places);
+		vec_free(&places.list);
 		/* many programs of Go do not encrypt */
 		tls->refused += !is_go;
 	}
-	if (tls->others.count >= OTHERS_MAX)
-		map_free(&tls->others);
-	/* without memory it is looked at again */
-	(void)!map_put(&tls->others, key_of(image), 1);
-	return -1;
-}
-
-static int find(const struct requests_tls *tls, const struct image *image)
-{
-	for (size_t i = 0; i < tls->files.count; i++)
-		if (tls->files.at[i].device == image->device &&
-		    tls->files.at[i].inode == image->inode)
-			return (int)i;
+	probed_files_pass(&tls->files, image);
 	return -1;
 }
 
 /* -- processes --------------------------------------------------------------------------------- */
 
-static unsigned int attach(struct requests_tls *tls, uint32_t number, pid_t pid)
-{
-	struct file *file = &tls->files.at[number];
-	int err;
-
-	vec_foreach (&tls->bound, bound)
-		if (bound->pid == pid && bound->file == number)
-			return SOURCE_IMAGE_EACH;
-	if (!tls->bind && file->is_open)
-		return 0;
-	if (tls->bind && (tls->bound.count >= BOUND_MAX ||
-			  !vec_push(&tls->bound, (struct bound){pid, number}))) {
-		tls->refused++;
-		return 0;
-	}
-	err = uprobes_attach(tls->uprobes, file->path, tls->bind ? pid : 0, file->places.at,
-			     file->places.count, NULL);
-	if (err) {
-		tls->bound.count -= tls->bind;
-		tls->refused += err != -ESRCH;
-		file->is_refused = err != -ESRCH && !tls->bind;
-		return 0;
-	}
-	file->is_open = !tls->bind;
-	return SOURCE_IMAGE_PROBED | (tls->bind ? SOURCE_IMAGE_EACH : 0);
-}
-
 unsigned int requests_tls_meet(struct requests_tls *tls, pid_t pid, const struct image *image)
 {
-	int number;
+	unsigned int state;
+	int number, err;
 
-	if (!tls->uprobes || image->kind != IMAGE_FILE || image->fd < 0 ||
-	    map_get(&tls->others, key_of(image)))
+	if (!probed_files_may(&tls->files, image))
 		return 0;
-	number = find(tls, image);
+	number = probed_files_find(&tls->files, image);
 	if (number < 0)
 		number = add(tls, image);
-	if (number < 0 || tls->files.at[number].is_refused)
+	if (number < 0)
 		return 0;
-	return attach(tls, (uint32_t)number, pid);
+	err = probed_files_run(&tls->files, (uint32_t)number, pid, tls->places.at[number].list.at,
+			       tls->places.at[number].list.count, &state, NULL);
+	tls->refused += err && err != -ESRCH;
+	return state;
 }
 
 void requests_tls_ended(struct requests_tls *tls, pid_t pid)
 {
-	size_t kept = 0;
-
-	vec_foreach (&tls->bound, bound) {
-		if (bound->pid != pid)
-			tls->bound.at[kept++] = *bound;
-		else if (tls->uprobes)
-			uprobes_detach(tls->uprobes, tls->files.at[bound->file].path, pid);
-	}
-	tls->bound.count = kept;
+	probed_files_ended(&tls->files, pid);
 }
 
 uint64_t requests_tls_refused(const struct requests_tls *tls)
