@@ -309,3 +309,33 @@ struct film *film_build_small_sums(void)
 	b.end = FILM_BUILD_START + 100000;
 	return film_build_open(&b);
 }
+
+void film_build_locks(struct film_build *b, const char *other)
+{
+	struct film_lock wait = {.kind = FILM_LOCK_MUTEX, .context = FILM_WAIT_BY_THREAD};
+	uint32_t first, second;
+
+	film_build_begin(b, "lock", "ns");
+	first = film_build_thread(b, 10, "web", 10, "web");
+	second = film_build_thread(b, 10, "web", 11, other);
+	wait.thread = film_build_thread(b, 10, "web", 12, "worker");
+	b->end += 1000000000;
+	wait.stack = film_build_stack(b, "main;lock");
+	wait.address = 0x1000;
+	wait.end = FILM_BUILD_START + 1000000;
+	wait.duration = 5000;
+	wait.waker = wait.holder = first;
+	wait.sure = FILM_HOLDER_OWNER;
+	film_lock(b->w, b->event, &wait);
+	wait.end += 1000000;
+	wait.duration = 200;
+	wait.waker = wait.holder = second;
+	film_lock(b->w, b->event, &wait);
+	wait.end += 100;
+	wait.duration = 100;
+	film_lock(b->w, b->event, &wait);
+	wait.end += 1000000;
+	wait.duration = 30;
+	wait.address = 0x2000;
+	film_lock(b->w, b->event, &wait);
+}

@@ -91,6 +91,13 @@ struct film *film_build_small_calls(void);
 /* The same as sums of --summary. */
 struct film *film_build_small_sums(void);
 
+/*
+ * Waits of a worker of "web" (10) for two locks, which begin a film of that event; the caller ends
+ * it. For 0x1000 it waits 5000 ns, which "web" ends, and 300 ns in two parts, which the other
+ * thread (11) ends; for 0x2000 30 ns, which the other thread ends too.
+ */
+void film_build_locks(struct film_build *b, const char *other);
+
 /* A film of a web server and its database: seven samples, whose values add up to 51. */
 struct film *film_build_small(void);
 

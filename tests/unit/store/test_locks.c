@@ -4,42 +4,16 @@
 
 #include <string.h>
 
-#include "film/events.h"
 #include "made_store.h"
 #include "store/locks.h"
 
-/* Waits of a worker: for one lock twice, in two parts the second time, for another one once. */
 static struct made_film film_of_locks(const char *other_holder)
 {
-	struct film_lock wait = {.kind = FILM_LOCK_MUTEX, .context = FILM_WAIT_BY_THREAD};
 	struct made_film made = {0};
 	struct film_build b;
 	struct fail why = {0};
-	uint32_t web, other;
 
-	film_build_begin(&b, event_type(EVENT_LOCK)->name, "ns");
-	web = film_build_thread(&b, 10, "web", 10, "web");
-	other = film_build_thread(&b, 10, "web", 11, other_holder);
-	wait.thread = film_build_thread(&b, 10, "web", 12, "worker");
-	b.end += 1000000000;
-	wait.stack = film_build_stack(&b, "main;lock");
-	wait.address = 0x1000;
-	wait.end = FILM_BUILD_START + 1000000;
-	wait.duration = 5000;
-	wait.holder = web;
-	wait.sure = FILM_HOLDER_OWNER;
-	film_lock(b.w, b.event, &wait);
-	wait.end += 1000000;
-	wait.duration = 200;
-	wait.holder = other;
-	film_lock(b.w, b.event, &wait);
-	wait.end += 100;
-	wait.duration = 100;
-	film_lock(b.w, b.event, &wait);
-	wait.end += 1000000;
-	wait.duration = 30;
-	wait.address = 0x2000;
-	film_lock(b.w, b.event, &wait);
+	film_build_locks(&b, other_holder);
 	assert_int_equal(film_close(b.w, b.end, &why), 0);
 	memcpy(made.path, b.path, sizeof(made.path));
 	assert_int_equal(film_open(made.path, &made.film, &why), 0);
