@@ -7,10 +7,39 @@
 #include "base/saturated.h"
 #include "base/vec.h"
 
+/* Slices of a chunk, which is 4 MiB. */
+#define CHUNK 65536u
+
+/*
+ * The slices in the order in which they are read: in chunks, so that each can go once it is sorted.
+ */
 struct loading {
-	vec(struct history_slice) slices; /* in the order in which they are read */
+	vec(struct history_slice *) chunks;
+	size_t count;
 	size_t *first;
 };
+
+static bool add(struct loading *loading, const struct history_slice *slice)
+{
+	struct history_slice *chunk;
+
+	if (loading->count % CHUNK == 0) {
+		chunk = malloc(CHUNK * sizeof(*chunk));
+		if (!chunk || !vec_push(&loading->chunks, chunk)) {
+			free(chunk);
+			return false;
+		}
+	}
+	(*vec_last(&loading->chunks))[loading->count++ % CHUNK] = *slice;
+	return true;
+}
+
+static void loading_free(struct loading *loading)
+{
+	vec_foreach (&loading->chunks, chunk)
+		free(*chunk);
+	vec_free(&loading->chunks);
+}
 
 static int take(void *context, const struct slice *slice)
 {
@@ -41,9 +70,9 @@ static int take(void *context, const struct slice *slice)
 		of.waker = 0;
 		of.context = FILM_WAIT_BY_NONE;
 	}
-	if (loading->slices.count >= HISTORIES_MAX)
+	if (loading->count >= HISTORIES_MAX)
 		return -E2BIG;
-	if (!vec_push(&loading->slices, of))
+	if (!add(loading, &of))
 		return -ENOMEM;
 	loading->first[of.thread + 1]++;
 	return 0;
@@ -150,13 +179,16 @@ static int mark_open(struct histories *histories)
 	return 0;
 }
 
-/* Brings the slices of a thread beside each other; they stay in order. */
-static int sort_by_thread(struct histories *histories, const struct loading *loading)
+/*
+ * Brings the slices of a thread beside each other; they stay in order. Each chunk is freed as soon
+ * as its slices have their places, so that memory never has all slices twice.
+ */
+static int sort_by_thread(struct histories *histories, struct loading *loading)
 {
 	uint32_t threads = histories->film->thread_count;
 	size_t *next = malloc((threads + 1ull) * sizeof(*next));
 
-	histories->slices = malloc((loading->slices.count + 1) * sizeof(*histories->slices));
+	histories->slices = malloc((loading->count + 1) * sizeof(*histories->slices));
 	if (!next || !histories->slices) {
 		free(next);
 		return -ENOMEM;
@@ -165,9 +197,18 @@ static int sort_by_thread(struct histories *histories, const struct loading *loa
 		histories->first[i + 1] += histories->first[i];
 		next[i] = histories->first[i];
 	}
-	vec_foreach (&loading->slices, slice)
-		histories->slices[next[slice->thread]++] = *slice;
-	histories->count = loading->slices.count;
+	vec_foreach (&loading->chunks, chunk) {
+		size_t left = loading->count - histories->count;
+
+		for (size_t i = 0; i < left && i < CHUNK; i++) {
+			const struct history_slice *slice = &(*chunk)[i];
+
+			histories->slices[next[slice->thread]++] = *slice;
+			histories->count++;
+		}
+		free(*chunk);
+		*chunk = NULL;
+	}
 	free(next);
 	join_waits(histories);
 	place_ready(histories);
@@ -187,7 +228,7 @@ int histories_load(struct histories *histories, struct film *film, uint32_t even
 		err = slices_each(film, event, from, to, take, &loading, why);
 	if (!err)
 		err = sort_by_thread(histories, &loading);
-	vec_free(&loading.slices);
+	loading_free(&loading);
 	if (err == -E2BIG)
 		return fail(why, err, "narrow the time with --from and --to",
 			    "cannot follow wakers: the film has more than %d slices of threads",
