@@ -7,12 +7,13 @@
 #include <sys/types.h>
 
 /*
- * Something that a source has seen, and that is worth to be known at once: a reason to keep what
- * was filmed.
+ * Something that was seen while filming, and that is worth to be known at once: a reason to keep
+ * what was filmed.
  */
 enum happening_kind {
 	HAPPENING_DEATH, /* a process dies of a signal */
 	HAPPENING_HANG,	 /* a thread waits for long, for what should not take long */
+	HAPPENING_QUEUE, /* an accept queue stays full */
 	HAPPENINGS,
 };
 
@@ -25,9 +26,11 @@ struct happening {
 	bool is_own;		      /* the thread was delivered it */
 	bool has_address;	      /* of a fault: */
 	uint64_t address;
-	pid_t sender;	  /* of the signal; 0: not known */
-	uint64_t waited;  /* ns, of a hang, … */
-	const char *what; /* … and what for; static */
+	pid_t sender;		  /* of the signal; 0: not known */
+	uint64_t waited;	  /* ns, of a hang, or that a queue has been full; … */
+	const char *what;	  /* … and what for; static */
+	uint32_t queued, backlog; /* of an accept queue: connections, */
+	char address_text[64];	  /* and where its program listens */
 };
 
 /* To whom it is told. Called by the thread that records; must not take long. */

@@ -254,6 +254,7 @@ static void say_end(const struct agent *agent)
 static int film(struct agent *agent, int signals)
 {
 	const struct until until = {
+		.beside = -1,
 		.signals = signals,
 		.duration = agent->options.duration,
 		.recorder = agent->recorder,

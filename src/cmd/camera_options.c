@@ -17,6 +17,7 @@
 #define AFTER_USUAL (5 * SECOND_NS)
 #define AFTER_MAX   (60 * SECOND_NS)
 #define HANG_USUAL  (10 * SECOND_NS)
+#define QUEUE_USUAL (3 * SECOND_NS)
 #define HOUR_USUAL  6
 #define HOUR_MAX    1000
 
@@ -27,6 +28,7 @@ struct camera_flight camera_flight_usual(void)
 		.bytes = BYTES_USUAL,
 		.after = AFTER_USUAL,
 		.hang = HANG_USUAL,
+		.queue = QUEUE_USUAL,
 		.hour = HOUR_USUAL,
 	};
 }
@@ -41,7 +43,8 @@ bool camera_flight_is_same(const struct camera_flight *a, const struct camera_fl
 {
 	const struct selection *x = &a->programs, *y = &b->programs;
 	bool same = x->name_count == y->name_count && a->time == b->time && a->bytes == b->bytes &&
-		    a->after == b->after && a->hang == b->hang && a->hour == b->hour;
+		    a->after == b->after && a->hang == b->hang && a->queue == b->queue &&
+		    a->hour == b->hour;
 
 	for (size_t i = 0; same && i < x->name_count; i++)
 		same = !strcmp(x->names[i], y->names[i]);
@@ -79,6 +82,8 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 		return take_time("--camera-after", value, 0, AFTER_MAX, &flight->after, why);
 	case OPTION_CAMERA_HANG:
 		return take_time("--camera-hang", value, 0, TIME_MAX, &flight->hang, why);
+	case OPTION_CAMERA_QUEUE:
+		return take_time("--camera-queue", value, 0, TIME_MAX, &flight->queue, why);
 	case OPTION_CAMERA_MEMORY:
 		if (text_parse_bytes(value, &number) || number < BYTES_MIN || number > BYTES_MAX)
 			return fail(why, -EINVAL, NULL,

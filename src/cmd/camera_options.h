@@ -14,7 +14,7 @@
 struct camera_flight {
 	struct selection programs; /* names of processes; none: there is no flight recorder */
 	struct event_list events;
-	uint64_t time, bytes, after, hang;
+	uint64_t time, bytes, after, hang, queue;
 	unsigned int hour;
 };
 
@@ -25,6 +25,7 @@ enum {
 	OPTION_CAMERA_MEMORY,
 	OPTION_CAMERA_AFTER,
 	OPTION_CAMERA_HANG,
+	OPTION_CAMERA_QUEUE,
 	OPTION_CAMERA_HOURLY,
 };
 
@@ -36,6 +37,7 @@ enum {
 		{"camera-memory", required_argument, NULL, OPTION_CAMERA_MEMORY}, \
 		{"camera-after", required_argument, NULL, OPTION_CAMERA_AFTER},   \
 		{"camera-hang", required_argument, NULL, OPTION_CAMERA_HANG},     \
+		{"camera-queue", required_argument, NULL, OPTION_CAMERA_QUEUE},   \
 	{                                                                         \
 		"camera-hourly", required_argument, NULL, OPTION_CAMERA_HOURLY    \
 	}
@@ -58,6 +60,10 @@ enum {
 	"lock "                                                                                    \
 	"or a\n"                                                                                   \
 	"                            disk (default 10s; 0: never)\n"                               \
+	"      --camera-queue TIME   keeps what there is when an accept queue stays full for "     \
+	"that "                                                                                    \
+	"long\n"                                                                                   \
+	"                            (default 3s; 0: never)\n"                                     \
 	"      --camera-hourly N     films in an hour that are kept by themselves (default 6; 0: " \
 	"any)\n"
 

@@ -90,6 +90,7 @@ static int load_flight(struct serve *serve, struct fail *why)
 		.bytes = camera->bytes,
 		.after = camera->after,
 		.hang = camera->hang,
+		.queue = camera->queue,
 		.hour = camera->hour,
 	};
 	int err = camera->programs.name_count ? selection_check(&camera->programs, why) : 0;
@@ -98,6 +99,19 @@ static int load_flight(struct serve *serve, struct fail *why)
 		event_list_parse("threads,deaths", &camera->events, why);
 	return err || !camera->programs.name_count ? err
 						   : flight_new(&options, &serve->flight, why);
+}
+
+/* What is filmed by itself goes on without it. */
+static void say_flight_ended(void *context)
+{
+	struct serve *serve = context;
+	struct fail why = {0};
+
+	flight_stop(serve->flight);
+	if (flight_join(serve->flight, &why))
+		host_say_fail(&why, "; the flight recorder has ended, and keeps nothing any more");
+	else
+		host_say("the flight recorder has ended, and keeps nothing any more");
 }
 
 static int keep_flight(void *context, const char *reason, struct server_kept *to, struct fail *why)
@@ -421,7 +435,7 @@ static void say_ready(const struct serve *serve)
 
 static int run(struct serve *serve)
 {
-	struct until until = {.reload = reload, .context = serve};
+	struct until until = {.reload = reload, .beside_ended = say_flight_ended, .context = serve};
 	struct fail why = {0}, ended = {0};
 	int err = 0;
 
@@ -433,6 +447,7 @@ static int run(struct serve *serve)
 	if (!err) {
 		say_ready(serve);
 		until.recorder = serve->recorder;
+		until.beside = flight_ended(serve->flight);
 		err = until_end(&until);
 		if (err)
 			fail_errno(&why, err, NULL, "cannot wait for signals");

@@ -18,6 +18,7 @@
 #include "host/recorder.h"
 #include "host/say.h"
 #include "host/triggers.h"
+#include "host/lookout.h"
 #include "store/keep.h"
 
 #define SECOND_NS 1000000000ull
@@ -57,6 +58,7 @@ struct request {
 struct flight {
 	struct flight_options options;
 	struct recorder *recorder;
+	struct lookout *lookout; /* null: there is nothing to look for */
 	struct store *store;
 	pthread_t thread;
 	bool runs;
@@ -445,6 +447,12 @@ int flight_new(const struct flight_options *options, struct flight **result, str
 
 int flight_start(struct flight *flight, struct store *store, struct fail *why)
 {
+	const struct lookout_options lookout = {
+		.programs = flight->options.selection,
+		.queue = flight->options.queue,
+		.listener = {happened, flight},
+	};
+	struct fail unwatched = {0};
 	int err = recorder_start(flight->recorder, why);
 
 	if (err)
@@ -456,6 +464,8 @@ int flight_start(struct flight *flight, struct store *store, struct fail *why)
 	pthread_mutex_lock(&flight->lock);
 	flight->runs = true;
 	pthread_mutex_unlock(&flight->lock);
+	if (lookout_start(&lookout, &flight->lookout, &unwatched))
+		host_say_fail(&unwatched, "; nothing is kept for that");
 	return 0;
 }
 
@@ -470,12 +480,19 @@ void flight_stop(struct flight *flight)
 	recorder_stop(flight->recorder);
 }
 
+int flight_ended(const struct flight *flight)
+{
+	return flight ? recorder_ended(flight->recorder) : -1;
+}
+
 int flight_join(struct flight *flight, struct fail *why)
 {
 	int err;
 
 	if (!flight)
 		return 0;
+	lookout_free(flight->lookout);
+	flight->lookout = NULL;
 	err = recorder_join(flight->recorder, why);
 	pthread_mutex_lock(&flight->lock);
 	flight->is_over = true;
@@ -505,6 +522,7 @@ void flight_state(struct flight *flight, struct flight_state *state)
 {
 	struct recorder_state recorder;
 	uint64_t now = clock_ns();
+	bool is_over;
 
 	*state = (struct flight_state){0};
 	if (!flight)
@@ -512,11 +530,12 @@ void flight_state(struct flight *flight, struct flight_state *state)
 	recorder_state(flight->recorder, &recorder);
 	pthread_mutex_lock(&flight->lock);
 	*state = flight->counts;
+	is_over = flight->is_over;
 	state->bytes = flight->bytes + flight->growing;
 	if (flight->films.count)
 		state->time = now - flight->films.at[0].from;
 	pthread_mutex_unlock(&flight->lock);
-	state->is_filming = recorder.is_filming;
+	state->is_filming = recorder.is_filming && !is_over;
 	state->lost = recorder.lost;
 	state->cpu_seconds = recorder.cpu_seconds;
 }

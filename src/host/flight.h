@@ -32,6 +32,7 @@ struct flight_options {
 	uint64_t bytes;	   /* of memory that films take at most */
 	uint64_t after;	   /* ns that are filmed on when something happened, before it is kept */
 	uint64_t hang;	   /* ns: of what should be short and lasts that long; 0: no matter */
+	uint64_t queue;	   /* ns: that an accept queue is full for; 0: no matter */
 	unsigned int hour; /* films in an hour that are kept because something happened; 0: any */
 };
 
@@ -42,6 +43,8 @@ int flight_start(struct flight *flight, struct store *store, struct fail *why);
 
 /* These take null, too. */
 void flight_stop(struct flight *flight);
+/* A descriptor that can be read once its recorder has ended, by itself as well; -1: none. */
+int flight_ended(const struct flight *flight);
 /* Returns 0, or with *why filled what ended it before it was stopped. */
 int flight_join(struct flight *flight, struct fail *why);
 void flight_free(struct flight *flight);

@@ -9,7 +9,7 @@
 
 /*
  * What makes the flight recorder keep what it has by itself. To add one: a kind of happening that a
- * source tells (camera/happening.h), a file here, and a row in triggers.c.
+ * source or host/lookout.c tells (camera/happening.h), a file here, and a row in triggers.c.
  */
 struct trigger {
 	enum happening_kind kind;
@@ -24,5 +24,6 @@ const struct trigger *trigger_of(const struct happening *happening, char *words,
 /* The rows' functions, each in a file of its own. */
 bool trigger_death(const struct happening *happening, char *to, size_t size);
 bool trigger_hang(const struct happening *happening, char *to, size_t size);
+bool trigger_queue(const struct happening *happening, char *to, size_t size);
 
 #endif

@@ -70,7 +70,8 @@ static int time_left(const struct until *until, uint64_t passed, uint64_t watchd
 int until_end(const struct until *until)
 {
 	struct pollfd fds[] = {{.fd = until->signals, .events = POLLIN},
-			       {.fd = recorder_ended(until->recorder), .events = POLLIN}};
+			       {.fd = recorder_ended(until->recorder), .events = POLLIN},
+			       {.fd = until->beside, .events = POLLIN}};
 	const uint64_t watchdog = notify_watchdog(), begin = clock_ns();
 	struct signalfd_siginfo signal;
 	double pulse = 0;
@@ -81,7 +82,7 @@ int until_end(const struct until *until)
 
 		if (until->duration && passed >= until->duration)
 			return 0;
-		count = poll(fds, 2, time_left(until, passed, watchdog));
+		count = poll(fds, sizeof(fds) / sizeof(fds[0]), time_left(until, passed, watchdog));
 		if (count < 0 && errno != EINTR)
 			return -errno;
 		if (watchdog)
@@ -89,6 +90,10 @@ int until_end(const struct until *until)
 		/* why, recorder_join() says */
 		if (count > 0 && fds[1].revents)
 			return 0;
+		if (count > 0 && fds[2].revents) {
+			fds[2].fd = -1;
+			until->beside_ended(until->context);
+		}
 		if (count <= 0 || !fds[0].revents ||
 		    read(until->signals, &signal, sizeof(signal)) != sizeof(signal))
 			continue;

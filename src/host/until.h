@@ -20,9 +20,12 @@ int until_take_signals(struct fail *why);
 void until_let_signals_end(void);
 
 struct until {
-	int signals;		       /* of until_take_signals() */
-	uint64_t duration;	       /* ns; 0: any */
-	struct recorder *recorder;     /* null: nothing is filmed */
+	int signals;		   /* of until_take_signals() */
+	uint64_t duration;	   /* ns; 0: any */
+	struct recorder *recorder; /* null: nothing is filmed */
+	/* Something beside it that may end, and what is to be done then, once, as all goes on. */
+	int beside; /* can be read when it has ended; -1: there is none */
+	void (*beside_ended)(void *context);
 	void (*reload)(void *context); /* at SIGHUP */
 	void *context;
 };

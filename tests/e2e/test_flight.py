@@ -6,7 +6,9 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
+import sys
 import time
 import urllib.error
 
@@ -142,7 +144,7 @@ def test_keep_refused(lab, tmp_path):
 
 
 def test_options_refused(lab):
-    for options in (("--camera", "x", "--no-record"), ("--camera-time", "1s"), ("--camera-memory", "900kB"), ("--camera-memory", "5GB"), ("--camera-hang", "2h"),
+    for options in (("--camera", "x", "--no-record"), ("--camera-time", "1s"), ("--camera-memory", "900kB"), ("--camera-memory", "5GB"), ("--camera-hang", "2h"), ("--camera-queue", "2h"),
                     ("--camera-hourly", "-1"), ("--camera-events", "nothing")):
         assert lab.run("serve", *options).returncode == 2, options
     assert lab.run("keep", "now").returncode == 2
@@ -256,3 +258,33 @@ def report_folded(lab, film):
     done = lab.run("report", "-e", "deaths", "--format", "folded", film)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+FULL_QUEUE = """
+import socket, sys
+open("/proc/self/comm", "w").write("overrun")
+server = socket.create_server(("127.0.0.1", 0), backlog=3)
+print(server.getsockname()[1], flush=True)
+sys.stdin.readline()
+"""
+
+
+@needs_root
+def test_full_accept_queue_is_kept(lab, tmp_path):
+    """A server does not accept: once its queue has been full for a while, what it did instead is kept."""
+    program = subprocess.Popen([sys.executable, "-c", FULL_QUEUE], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with contextlib.ExitStack() as ends:
+        ends.callback(program.wait, timeout=PATIENCE)
+        ends.callback(program.stdin.close)
+        ends.callback(program.stdout.close)
+        port = int(program.stdout.readline())
+        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "overrun", "--camera-after", "1s", "--camera-queue", "2s"))
+        wait_for_bytes(serve, 1)
+        for _ in range(4):
+            ends.enter_context(socket.create_connection(("127.0.0.1", port)))
+        said = serve.hear(rf"kept: (the accept queue of overrun \({program.pid}\) at 127\.0\.0\.1:{port} has been full for [\d.]+ s: "
+                          r"4 connections, and its backlog is 3); the \d+ s before are in (\S+)\n")
+        main, = states(lab, said[2])["threads"]
+        assert main["pid"] == program.pid and main["life"] > 2e9
+        assert marks(serve) == [f"kept: {said[1]}"]
+        assert camera_of(serve)["kept"] == 1
