@@ -137,6 +137,41 @@ static int put_at_once(const struct teller *t)
 	return err;
 }
 
+/* Who else waited for disks meanwhile: that they keep the same one busy is a guess. */
+static int put_disk_users(const struct teller *t)
+{
+	struct explain_disk_users users;
+	struct buf words = {0}, object = {0};
+	char time[32];
+	int err;
+
+	explain_disk_users(t->e, t->x, &users);
+	if (!users.count)
+		return 0;
+	buf_put_text(&words,
+		     "While it waited for a disk, others did, too, and may have kept it busy: ");
+	for (unsigned int i = 0; i < users.count; i++) {
+		const struct explain_disk_user *user = &users.all[i];
+
+		words_value(time, sizeof(time), "ns", user->ns);
+		buf_put_text(&words, i ? "; " : "");
+		explain_thread_words(t->e->film, user->thread, t->x->thread, &words);
+		buf_printf(&words, " for %s", time);
+		explain_disk_user_words(t->e, user, &object);
+		if (object.count) {
+			buf_put_u8(&object, 0);
+			buf_printf(&words, " in %s", object.failed ? "" : (const char *)object.at);
+		}
+		buf_free(&object);
+		object = (struct buf){0};
+	}
+	buf_put_u8(&words, '.');
+	err = put_words(t->out, &words);
+	fputc('\n', t->out);
+	buf_free(&words);
+	return err;
+}
+
 /* What most of a difference is, in a sentence: kinds of parts as explain_kind() calls them. */
 static void put_kind(struct buf *words, const char *kind)
 {
@@ -226,6 +261,8 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 			(unsigned long long)x->too_deep, CRITICAL_DEPTH_MAX);
 	if (!err && x->first)
 		put_advice(&t);
+	if (!err)
+		err = put_disk_users(&t);
 	if (!err)
 		err = put_at_once(&t);
 	if (!err)

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "query/explain.h"
 #include "query/explain_answer.h"
+#include "query/explain_disk.h"
 
 /* Explanations as sentences and as JSON, harmless. */
 
@@ -23,6 +24,10 @@ void explain_evidence_words(struct explainer *e, const struct explain_part *part
 /* What was waited for, "mutex guard in app"; appended to words, nothing where it is not known. */
 void explain_object_words(const struct explainer *e, const struct explain_part *part,
 			  struct buf *words);
+
+/* "fsync of /var/lib/wal", what such a thread waited for; nothing where it is not known. */
+void explain_disk_user_words(const struct explainer *e, const struct explain_disk_user *user,
+			     struct buf *words);
 
 /* "flusher (12)", and " of app" where its process is not that of the thread beside (0: none). */
 void explain_thread_words(const struct film *film, uint32_t thread, uint32_t beside,

@@ -204,6 +204,25 @@ static void put_request(struct writer *w)
 	put_thread(w, "received_by", request->row.thread);
 }
 
+static void put_disk_users(struct writer *w)
+{
+	struct explain_disk_users users;
+
+	explain_disk_users(w->e, w->x, &users);
+	json_open(&w->j, "disk_users", '[');
+	for (unsigned int i = 0; i < users.count; i++) {
+		struct buf words = {0};
+
+		json_open(&w->j, NULL, '{');
+		put_thread(w, "thread", users.all[i].thread);
+		json_u64(&w->j, "duration", users.all[i].ns);
+		explain_disk_user_words(w->e, &users.all[i], &words);
+		put_words(w, "words", &words);
+		json_close(&w->j, '}');
+	}
+	json_close(&w->j, ']');
+}
+
 static void put_explanation(struct writer *w)
 {
 	const struct explanation *x = w->x;
@@ -223,6 +242,7 @@ static void put_explanation(struct writer *w)
 	json_u64(&w->j, "unexplained", explain_unexplained(x));
 	json_text(&w->j, "more_threads", advice.more_threads);
 	json_text(&w->j, "more_threads_why", advice.why);
+	put_disk_users(w);
 	json_u64(&w->j, "steps", x->steps);
 	json_u64(&w->j, "not_followed", x->too_deep);
 	put_parts(w, x->first);

@@ -73,6 +73,19 @@ static void object_words(const struct explainer *e, const struct history_slice *
 		buf_put_text(words, text);
 }
 
+void explain_disk_user_words(const struct explainer *e, const struct explain_disk_user *user,
+			     struct buf *words)
+{
+	const struct history_slice *slice = &e->histories.slices[user->slice];
+	size_t before = words->count, named;
+
+	buf_printf(words, "%s of ", call_of(e, slice));
+	named = words->count;
+	object_words(e, slice, words);
+	if (words->count == named)
+		words->count = before;
+}
+
 void explain_object_words(const struct explainer *e, const struct explain_part *part,
 			  struct buf *words)
 {

@@ -116,6 +116,59 @@ def test_a_file_that_is_slow_to_reach_the_disk(lab, tmp_path):
     assert waits[0]["object"] == str(path) and f"fsync of {path}" in waits[0]["words"], waits
 
 
+ORDERS = """
+import os, sys
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o600)
+
+def save_order():
+    os.pwrite(file, b"x", 0)
+    os.fsync(file)
+
+print("ready", flush=True)
+while True:
+    save_order()
+"""
+
+BULK = """
+import ctypes, os, sys, threading, time
+
+def compact_segments():
+    ctypes.CDLL(None).prctl(15, b"compactor")
+    file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT, 0o600)
+    block = bytes(1 << 22)
+    while True:
+        os.pwrite(file, block, 0)
+        os.fsync(file)
+
+threading.Thread(target=compact_segments, daemon=True).start()
+print("ready", flush=True)
+while True:
+    time.sleep(0.01)
+"""
+
+
+def test_a_disk_that_another_process_keeps_busy(lab, tmp_path):
+    """Of the whole machine: which thread of which other process waits for the disk at the same time, and for which file."""
+    (tmp_path / "orders.py").write_text(ORDERS)
+    (tmp_path / "bulk.py").write_text(BULK)
+    with running(sys.executable, tmp_path / "orders.py", tmp_path / "wal") as orders, \
+            running(sys.executable, tmp_path / "bulk.py", tmp_path / "segment") as bulk:
+        film = lab.record(*EVENTS, "-a", "-d", 2)
+    request, = explained(lab, film, "-p", orders.pid)
+    waits = [part for part in request["parts"] if part["kind"] == "disk"]
+    assert waits and waits[0]["object"] == str(tmp_path / "wal") and "save_order" in waits[0]["stack"], request["parts"]
+    users = request["disk_users"]
+    assert users and all(0 < user["duration"] <= sum(part["duration"] for part in waits) for user in users), users
+    assert [user["duration"] for user in users] == sorted((user["duration"] for user in users), reverse=True)
+    assert users[0]["thread"]["comm"] == "compactor" and users[0]["thread"]["pid"] == bulk.pid, users
+    assert users[0]["words"] == f"fsync of {tmp_path / 'segment'}", users
+    text = lab.run("explain", "-p", orders.pid, film.path).stdout
+    assert re.search(r"While it waited for a disk, others did, too, and may have kept it busy: compactor \(\d+\)", text), text
+    # the thread that sleeps does not wait for a disk, so nobody is named beside it
+    other = explained(lab, film, "-t", bulk.pid)[0]
+    assert other["tid"] == bulk.pid and other["disk_users"] == [], other
+
+
 def test_a_slow_service_downstream(lab):
     """On the same machine the connection leads to the other process, and to what that one did."""
     cause, request = first_cause(lab, film_case(lab, "downstream"))

@@ -487,7 +487,7 @@ class Api:
         return {"film": {}, "loss": {}, "groups": [], "goroutines": [], "requests": [
             {"id": ask["request"], "endpoint": "GET /orders/*", "path": "/orders/7", **thread(100), "start": "2026-11-21T14:32:00Z",
              "duration": 91 * 10**6, "unexplained": 10**6, "more_threads": "no", "more_threads_why": "the lock is held by one", "at_once": None,
-             "parts": parts}]}
+             "disk_users": [], "parts": parts}]}
 
     def timeline_lanes(self, ask):
         first, start, end, answer = self.of_time(ask)
