@@ -14,7 +14,10 @@
 #include "process/image_at.h"
 #include "process/procfs.h"
 
-/* The hold of a program begins behind the events that tell of it: so long it is waited for. */
+/*
+ * The hold of a program begins behind the events that announce the program: they are awaited this
+ * long.
+ */
 #define HOLD_COMES_NS 1000000000ull
 
 /* A file whose probes were set when it was mapped already. */

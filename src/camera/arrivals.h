@@ -33,7 +33,7 @@ struct arrivals_parts {
 /* From here on programs are held. */
 int arrivals_new(const struct arrivals_parts *parts, struct arrivals **arrivals, struct fail *why);
 
-/* Holds no more; what is not told yet is. All of it may be called with null. */
+/* Holds no more; what is not reported yet is. All of these may be called with null. */
 void arrivals_stop(struct arrivals *arrivals);
 void arrivals_free(struct arrivals *arrivals);
 

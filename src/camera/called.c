@@ -8,7 +8,7 @@
 
 #include "base/map.h"
 
-/* Who defines a symbol that the program calls. */
+/* The file that defines a symbol that the program calls. */
 struct definition {
 	size_t definitions; /* how many libraries do */
 	size_t library, function;

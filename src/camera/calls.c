@@ -15,7 +15,7 @@
 #include "camera/open_calls.h"
 #include "probes.skel.h"
 
-/* A function is taken out when it was called too often for so many seconds in a row. */
+/* A function is taken out when it was called too often for this many seconds in a row. */
 #define HOT_SECONDS 3
 
 /* Processes that have a debugger are not probed. */

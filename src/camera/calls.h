@@ -15,7 +15,7 @@
 
 /*
  * The function tracer: probes on the functions of a plan, and what they report, as calls of a film
- * or for whoever listens. Its source (calls_source.c) feeds and ends it:
+ * or for a listener. Its source (calls_source.c) feeds and ends it:
  *
  *	calls_new()	makes the plan; nothing is probed
  *	calls_prepare()	before the BPF programs are loaded
@@ -37,7 +37,7 @@ struct call_heard {
 	uint16_t depth, cpu;
 	const char *comm, *function;
 	uint64_t duration, waited; /* when it ends; without the tracer's own cost, unless raw */
-	uint64_t error;		   /* to so many ns that is known */
+	uint64_t error;		   /* that is known to this many ns */
 };
 
 struct calls_options {
@@ -91,7 +91,7 @@ void calls_executed(struct calls *calls, pid_t pid);
 /* A target has ended. */
 void calls_process_ended(struct calls *calls, pid_t pid);
 
-/* It had run without them before, for so long (ns; 0: not known): that is told as a loss. */
+/* It had run without them before, for this long (ns; 0: not known): that is reported as a loss. */
 void calls_missed(struct calls *calls, const char *path, uint64_t ran_ns);
 
 /* Have its probes been set? */

@@ -111,7 +111,7 @@ static void take_wanted(void *context, pid_t pid)
 		take_process(context, pid);
 }
 
-/* Targets that run already, with what they map; a command will map all that was found of it. */
+/* Targets that run already, with what they map; a command will map all that was found. */
 static void take_targets(struct calls *calls)
 {
 	const struct selection *selection = calls->options.plan.selection;

@@ -15,7 +15,7 @@
 #define BOUND_MAX	 512
 #define BOUND_PLACES_MAX 1000000
 
-/* So many processes of one file are worth a look whether it is private. */
+/* At most this many processes of one file are worth a look whether it is private. */
 #define PRIVATE_PROCESSES 4
 
 /* A process that has probes of its own. */

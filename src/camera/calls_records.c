@@ -87,7 +87,7 @@ static void take_call(struct calls *calls, const struct calls_record *record)
 		return;
 	}
 	traced = &calls->functions.at[number];
-	/* who listens has asked for all of them (calls_entries), the film has not */
+	/* the listener has asked for all of them (calls_entries), the film has not */
 	if (record->head.kind == CAPTURE_CALL &&
 	    record->head.time - record->start >= calls->options.shortest) {
 		calls->calls++;

@@ -19,7 +19,7 @@ int calls_sums_new(struct probes *probes, struct calls_sums **sums);
 void calls_sums_free(struct calls_sums *sums);
 
 /*
- * Makes room for so many functions in all, before they are probed. Returns 0 or a negative errno.
+ * Makes room for that many functions in all, before they are probed. Returns 0 or a negative errno.
  */
 int calls_sums_reserve(struct calls_sums *sums, size_t functions);
 

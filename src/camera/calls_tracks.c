@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many stacks of threads, over all of a recording; a higher number is none of ours. */
+/* At most this many stacks of threads, in a recording; a higher number is none of ours. */
 #define TRACKS_MAX (1u << 24)
 
 void calls_tracks_free(struct calls_tracks *tracks)

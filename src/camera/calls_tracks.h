@@ -17,7 +17,8 @@ struct calls_ended {
 };
 
 /*
- * Who calls: the threads, and the stacks of each, under the numbers that the kernel side gave them.
+ * The callers: the threads, and the stacks of each, under the numbers that the kernel side gave
+ * them.
  */
 struct calls_track_row {
 	uint32_t thread; /* of the film */
@@ -46,9 +47,9 @@ struct calls_track_row *calls_tracks_put(struct calls_tracks *tracks,
 struct calls_track_row *calls_tracks_get(struct calls_tracks *tracks, uint32_t number);
 
 /*
- * A call of that depth has ended, after so many ns. Returns its duration without the tracer's cost,
- * that of the call itself and of all calls below it, which ended before; it is not less than
- * theirs. *error: to so many ns that is known. probe: what tracing the function costs; its frame is
+ * A call of that depth has ended, after that many ns. Returns its duration without the tracer's
+ * cost, that of the call itself and of all calls below it, which ended before; it is not less than
+ * theirs. *error: ns by which that may be off. probe: what tracing the function costs; its frame is
  * not used.
  */
 uint64_t calls_tracks_end(struct calls_track_row *track, uint16_t depth, uint64_t ns,

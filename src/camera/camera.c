@@ -67,7 +67,7 @@ struct camera {
 	uint64_t last_tidy;
 	int epoll;
 	struct samples_statistics final; /* once samples is gone, */
-	uint64_t final_lost;		 /* and what the film was told of losses */
+	uint64_t final_lost;		 /* and the losses that the film has */
 };
 
 static int load_failed(int err, struct fail *why)
@@ -198,7 +198,7 @@ static int set_up(struct camera *camera, struct fail *why)
 		err = filter_fill(camera->probes, options->selection, why);
 	if (!err)
 		err = attach_follow(camera, why);
-	/* without it, stacks through what was replaced are cut when user space hears of it */
+	/* without it, stacks through what was replaced are cut when user space hears that */
 	if (!err && needs(camera, SOURCE_STACKS))
 		camera->mappings = bpf_program__attach(camera->probes->progs.mapping_placed);
 	return err;
@@ -486,7 +486,7 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	statistics->handed_over = samples.handed_over;
 	statistics->lost = losses;
 	told = camera->samples ? film_lost(camera->film) : camera->final_lost;
-	/* what was counted since the film was told is told next time */
+	/* what was counted since the last report is reported next time */
 	statistics->other_losses = told > losses ? told - losses : 0;
 	statistics->table_bytes = samples.tables.bytes;
 	statistics->tables = samples.tables.tables;

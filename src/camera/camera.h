@@ -33,7 +33,7 @@ struct camera_options {
 	uint32_t ring_limit;   /* bytes of each ring at most; 0: as many as the sources want */
 	struct symbol_options symbols;
 	struct happening_listener listener;
-	uint64_t hang; /* ns: of which waits the listener is told; 0: of none */
+	uint64_t hang; /* ns: the shortest wait that the listener gets; 0: none */
 };
 
 int camera_new(const struct camera_options *options, struct camera **camera, struct fail *why);
@@ -70,7 +70,7 @@ struct camera_statistics {
 	uint64_t complete;     /* of them: stack to its root */
 	uint64_t handed_over;  /* of them: finished in user space */
 	uint64_t lost;	       /* samples that did not get into the film */
-	uint64_t other_losses; /* all else that the film was told of: parts of stacks, tables … */
+	uint64_t other_losses; /* all other losses that the film has: parts of stacks, tables … */
 	char refusal
 		/* a language runtime whose frames are not looked for, and why; "" */
 		[CAMERA_REFUSAL_MAX];

@@ -57,7 +57,7 @@ struct catalogue {
 	struct names *names;
 	struct map threads; /* process row << 32 | tid -> index in rows */
 	vec(struct thread_row) rows;
-	size_t rows_limit;	 /* so many of them are remembered */
+	size_t rows_limit;	 /* at most this many are remembered */
 	struct map strangers;	 /* pid -> process row */
 	vec(uint32_t) images;	 /* film image by image number; 0: none yet */
 	struct known image_rows; /* path and build id -> film image */

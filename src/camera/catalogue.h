@@ -18,7 +18,7 @@ struct catalogue;
 int catalogue_new(struct film_writer *film, struct names *names, struct catalogue **catalogue);
 void catalogue_free(struct catalogue *catalogue);
 
-/* The part of it that each process carries. All zero: not in the film yet. */
+/* The part that each process carries. All zero: not in the film yet. */
 struct catalogue_process {
 	uint32_t id;	  /* of the film's row */
 	uint32_t jit;	  /* film image for its code without a file */

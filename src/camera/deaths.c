@@ -18,12 +18,12 @@
 #include "film/events.h"
 #include "probes.skel.h"
 
-/* Threads of one process that die at once: its ring has room for so many. */
+/* Threads of one process that die at once: its ring has room for this many. */
 #define AT_ONCE 1000
 
 struct deaths {
 	struct bpf_link *link;
-	pid_t last; /* the process whose end was told last */
+	pid_t last; /* the process whose end was reported last */
 };
 
 static unsigned int needs(const struct source *source)

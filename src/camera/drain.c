@@ -8,7 +8,10 @@
 #include "base/vec.h"
 #include "bpf/capture_abi.h"
 
-/* So many records and events are taken between two looks at processes that wait for probes. */
+/*
+ * At most this many records and events are taken between two looks at processes that wait for
+ * probes.
+ */
 #define TURNS 256
 
 /* The last stack handed over on each ring: its record comes right behind. */
@@ -70,7 +73,7 @@ void drain_free(struct drain *drain)
 	free(drain);
 }
 
-/* Where much is taken at a time, somebody may come to wait meanwhile. */
+/* Where much is taken at a time, another thread may come to wait meanwhile. */
 static void take_arrivals(struct drain *drain)
 {
 	if (!(++drain->turns % TURNS))
@@ -138,7 +141,7 @@ int drain_take(struct drain *drain, uint64_t now, struct fail *why)
 	unsigned int ring;
 	int err;
 
-	/* somebody waits for that */
+	/* another thread waits for that */
 	arrivals_take(drain->arrivals);
 	if (lost != drain->sideband_lost)
 		samples_events_lost(parts->samples);

@@ -30,7 +30,7 @@
  */
 #define PAUSE_NS 1000000
 
-/* A thread that ran in so many rounds, one behind the other, is not waited for. */
+/* A thread that ran in this many rounds, one behind the other, is not waited for. */
 #define RUNS_MAX 6
 
 /* After the first round, which also reads what programs and libraries say about their stacks. */
@@ -223,7 +223,7 @@ static bool is_wanting(const struct threads *threads)
 	return false;
 }
 
-/* What runs, or ran whenever it was read, is told as it was seen last; the rest has ended. */
+/* What runs, or ran whenever it was read, is reported as it was seen last; the rest has ended. */
 static void finish_all(struct source *source)
 {
 	struct threads *threads = source->state;

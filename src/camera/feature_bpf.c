@@ -303,7 +303,7 @@ void feature_try_perf_bpf(struct feature *f)
 }
 
 /*
- * Asks for a probe in "/", which is no file that could hold one: a kernel that knows the attach
+ * Asks for a probe in "/", which is not a file that could hold one: a kernel that knows the attach
  * type gets as far as to look at the path and says EBADF.
  */
 static void try_uprobe_link(struct feature *f, uint32_t attach_type, const char *to_do)

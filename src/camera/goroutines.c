@@ -302,7 +302,8 @@ static bool has_image(const struct source *source, dev_t device, ino_t inode)
 	(void)source;
 	(void)device;
 	(void)inode;
-	return true; /* what is not Go's is no loss, and what is has been seen when it is mapped */
+	/* what is not Go's is not a loss, and what is has been seen when it is mapped */
+	return true;
 }
 
 static void process_ended(struct source *source, pid_t pid)

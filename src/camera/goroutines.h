@@ -41,7 +41,7 @@ struct goroutines {
 	struct map places;	  /* a hash of pid and g: the place in open */
 	vec(struct goroutines_open) open;
 	bool has_new;	  /* processes that were not looked at for what waited before */
-	uint64_t list_at; /* when they are told of the next time, of a live film */
+	uint64_t list_at; /* when they are reported the next time, of a live film */
 	uint64_t readiers_missed, damaged, unnamed, late, open_lost;
 };
 

@@ -19,7 +19,7 @@
 #define GOID_AT	  8
 #define REASON_AT (GOID_AT + 24)
 
-/* So many pointers are read at a time. */
+/* This many pointers are read at a time. */
 #define POINTERS 512
 
 struct record {

@@ -24,7 +24,7 @@ int goroutines_images_new(struct bpf_program *site, int images, bool bind,
 void goroutines_images_detach(struct goroutines_images *images);
 void goroutines_images_free(struct goroutines_images *images);
 
-/* A process maps a file. Returns enum source_image: what has become of it. */
+/* A process maps a file. Returns enum source_image: the outcome. */
 unsigned int goroutines_images_meet(struct goroutines_images *images, pid_t pid,
 				    const struct image *image);
 

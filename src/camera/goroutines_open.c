@@ -145,7 +145,9 @@ static struct capture_record record_of(const struct goroutines_key *key, uint64_
 	return record;
 }
 
-/* What the film is to say of it. False: it does not wait any more, or its stack cannot be read. */
+/*
+ * What the film is to say of a wait. False: it does not wait any more, or its stack cannot be read.
+ */
 static bool look(struct source *source, const struct goroutines_key *key,
 		 const struct goroutines_state *state, struct still_stack *stack,
 		 struct goroutines_open *open)

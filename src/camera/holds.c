@@ -17,8 +17,8 @@
 #include "probes.skel.h"
 
 /*
- * How long a program may be held. Somebody else's must not wait for long; a command that runs to be
- * traced may, until thousands of its functions have been looked at.
+ * How long a program may be held. A program of others must not wait for long; a command that runs
+ * to be traced may, until thousands of its functions have been looked at.
  */
 #define LIMIT_OF_OTHERS_NS  100000000ull
 #define LIMIT_OF_COMMAND_NS 2000000000ull

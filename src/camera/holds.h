@@ -12,7 +12,7 @@
 
 /*
  * Programs, and libraries that they map, are held until their probes are set (bpf/hold.bpf.c), or
- * for so long as is allowed. Where the kernel cannot hold them (before 6.18), the recorder is told
+ * as long as is allowed. Where the kernel cannot hold them (before 6.18), the recorder learns
  * of programs that have begun.
  */
 struct holds;

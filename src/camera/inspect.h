@@ -20,7 +20,7 @@
  */
 struct inspect;
 
-/* A call, as it has ended. All of it lives until the listener returns. */
+/* A call, as it has ended. The whole call lives until the listener returns. */
 struct inspected {
 	uint64_t time; /* when it began, CLOCK_MONOTONIC */
 	uint32_t pid, tid;

@@ -72,7 +72,7 @@ static void show_array(struct decoder *d, const struct view *view, const struct 
 		node_at(d, place)->status = SHOWN_TRUNCATED;
 }
 
-/* What a step has read, and the view of it. Null, with the node's status, if nothing. */
+/* What a step has read, and its view. Null, with the node's status, if nothing. */
 static const struct inspect_item *follow(struct decoder *d, const struct view *view,
 					 const struct inspect_step *step, struct view *inner,
 					 const uint8_t **bytes, struct shown *node)

@@ -26,7 +26,7 @@ struct view {
 	int nested;
 };
 
-/* -- inspect_items.c: what the steps have read, and the tree that is made of it ---------------- */
+/* -- inspect_items.c: what the steps have read, and the tree that they become ------------------ */
 
 void inspect_find_items(struct decoder *d);
 enum shown_status inspect_item_status(const struct inspect_item *item);
@@ -54,7 +54,7 @@ static inline struct shown *node_at(struct decoder *d, size_t at)
 
 /* -- inspect_scalars.c ------------------------------------------------------------------------- */
 
-/* A number of so many bytes, as one of 8. */
+/* A number of that many bytes, as one of 8. */
 uint64_t inspect_extend(uint64_t value, uint64_t size, bool is_signed);
 
 void inspect_show_scalar(struct decoder *d, const struct view *view, const struct value_type *type,

@@ -2,7 +2,7 @@
 /*
  * Beginnings and ends of calls to calls. A call whose beginning has come waits for its end; one
  * that begins in the same place of the same stack shows that it has ended unseen: by a panic, an
- * exception, or a jump out of it.
+ * exception, or a jump out.
  */
 #include <stdlib.h>
 #include <string.h>

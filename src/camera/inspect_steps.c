@@ -6,7 +6,7 @@
 
 #include "probe/shapes.h"
 
-/* Of a structure that a pointer leads to: so many bytes at most. */
+/* Of a structure that a pointer leads to: at most this many bytes. */
 #define TARGET_MAX 1024u
 
 #define NESTED_MAX 12

@@ -25,7 +25,7 @@
 /* Clocks of files and of processes tick coarsely, and not together. */
 #define CLOCKS_APART_NS 100000000ll
 
-/* When a process began is told in ticks, cut (USER_HZ is 100 wherever this runs). */
+/* When a process began is known in ticks, cut (USER_HZ is 100 wherever this runs). */
 #define NS_PER_TICK 10000000ull
 
 /* A process that was gone before it was looked at has not lived for long. */
@@ -75,7 +75,7 @@ static int take_status_line(void *context, char *line)
 	return 0;
 }
 
-/* Who the process is; false: it is gone. */
+/* The process's identity; false: it is gone. */
 static bool read_owner(pid_t pid, struct owner *owner)
 {
 	char path[48];
@@ -114,7 +114,7 @@ static bool look(struct jit_code *code)
 	return true;
 }
 
-/* Nobody but the process itself, or root, may put names into a film. */
+/* Only the process itself, or root, may put names into a film. */
 static bool is_trusted_owner(const struct jit_code *code, uid_t user)
 {
 	const struct owner *owner = &code->owner;

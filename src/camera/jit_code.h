@@ -11,9 +11,9 @@
 #include "symbol/code_table.h"
 
 /*
- * Names of code that a process made while it ran, from what its runtime tells of it: a jitdump,
- * which the process maps so that it is found, and /tmp/perf-PID.map, both as the process sees them
- * (its root, its own pid). Who can write to /tmp could have written such a map, so a file is
+ * Names of code that a process made while it ran, from what its runtime writes: a jitdump, which
+ * the process maps so that it is found, and /tmp/perf-PID.map, both as the process sees them (its
+ * root, its own pid). Any user who can write to /tmp could have written such a map, so a file is
  * believed only if it is regular, no link, belongs to the process's user or to root, and was
  * written to since the process began. The files are kept open: they can be asked when the process
  * is gone.

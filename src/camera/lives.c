@@ -12,14 +12,14 @@
 #define ENDED_KEPT 1024
 
 enum mode {
-	LIFE_NEW, /* nothing was seen of it */
+	LIFE_NEW, /* not seen yet */
 	LIFE_RUNS,
 	LIFE_OFF,
 	LIFE_LOST, /* it ran, but not all the time: how long is not known */
 };
 
 /*
- * A thread. Up to start all is told of it. From there on nothing is known for unseen ns, then it
+ * A thread. Up to start all is reported. From there on nothing is known for unseen ns, then it
  * ran, and, in LIFE_OFF, does not since out; in LIFE_LOST nothing is known since start.
  */
 struct life {
@@ -33,7 +33,7 @@ struct life {
 	uint64_t listed; /* when the list had it last */
 	uint64_t arguments[FILM_WAIT_ARGUMENTS], told[FILM_WAIT_ARGUMENTS];
 	uint32_t stack, flags;	      /* flags: of the next row */
-	uint32_t object, object_told; /* numbers: of its wait, and the last one that was told */
+	uint32_t object, object_told; /* numbers: of its wait, and the last one that was reported */
 	uint32_t object_row;	      /* of the film; 0: not asked for */
 	uint32_t ready_object;	      /* number: what has the event that it waited for; 0 */
 	uint32_t evidence_flags;
@@ -42,7 +42,7 @@ struct life {
 	uint8_t mode, count;
 	bool has_object, object_missed;
 	bool is_meant, is_renamed;
-	bool is_listed; /* all that is known of it is from the list of tasks */
+	bool is_listed; /* all that is known comes from the list of tasks */
 	bool has_evidence;
 	bool is_long; /* lives_each_long() has told its wait */
 };
@@ -151,7 +151,7 @@ void lives_meet(struct lives *lives, uint32_t number, const struct capture_ident
 	}
 }
 
-/* -- what is told ------------------------------------------------------------------------------ */
+/* -- what is reported -------------------------------------------------------------------------- */
 
 static uint32_t thread_of(struct lives *lives, struct life *life)
 {
@@ -225,7 +225,7 @@ static void tell(struct lives *lives, struct life *life, const struct film_turn 
 	life->is_renamed = false;
 }
 
-/* Where a life begins of which nothing is told yet. */
+/* Where a life begins of which nothing is reported yet. */
 static void begin(struct lives *lives, struct life *life)
 {
 	bool is_older = life->identity.thread_start < lives->begin;
@@ -236,8 +236,8 @@ static void begin(struct lives *lives, struct life *life)
 }
 
 /*
- * Something was missed of it: since its last switch nothing is known. It is told up to there; from
- * then on, up to a time, it is not known what it did.
+ * A switch of the thread was lost: since the last one nothing is known. It is reported up to there;
+ * from then on, up to a time, it is not known what it did.
  */
 static void miss(struct lives *lives, struct life *life, uint64_t time)
 {
@@ -301,7 +301,7 @@ static void end_life(struct lives *lives, struct life *life, uint64_t time)
 	tell(lives, life, &turn);
 }
 
-/* Its life is told. From now on it only has woken others. */
+/* Its life is reported. From now on it only has woken others. */
 static void keep_ended(struct lives *lives, struct life *life)
 {
 	uint32_t *place = &lives->ended[lives->ended_next++ % ENDED_KEPT];
@@ -443,7 +443,10 @@ static void check_running(struct lives *lives, const struct threads_event *event
 	*running = event->record.next;
 }
 
-/* Before all switches are given, none counts; but what is told of arguments is not told again. */
+/*
+ * Before all switches are given, none counts; but what is reported of arguments is not reported
+ * again.
+ */
 static void take_early(struct lives *lives, const struct threads_event *event)
 {
 	struct life *life = event->record.prev ? find(lives, event->record.prev) : NULL;

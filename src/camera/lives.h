@@ -11,7 +11,7 @@
 
 /*
  * The lives of threads, made of the switches of all CPUs: turns, which follow each other without a
- * gap. What is not known, as a record was lost, is in them as such. Whatever is given must come in
+ * gap. What is not known, as a record was lost, is in them as such. All that is given must come in
  * order of time.
  */
 struct lives;
@@ -57,13 +57,15 @@ struct lives_listed {
 };
 void lives_list(struct lives *lives, const struct lives_listed *listed);
 
-/* The list that was begun at that time is complete: whatever else there was has ended by then. */
+/* The list that was begun at that time is complete: all others have ended by then. */
 void lives_list_done(struct lives *lives, uint64_t begun);
 
-/* Tells the lives of all of which nothing was told for least ns (at most) up to a time. */
+/* Reports the lives of all of which nothing was reported for least ns (at most) up to a time. */
 void lives_cut(struct lives *lives, uint64_t time, uint64_t least);
 
-/* Goes on in another film, in which nothing has a row. All was told up to a time: lives_cut(). */
+/*
+ * Goes on in another film, in which nothing has a row. All was reported up to a time: lives_cut().
+ */
 void lives_turn(struct lives *lives);
 
 /*
@@ -77,7 +79,7 @@ void lives_each_long(struct lives *lives, uint64_t time, uint64_t least,
 
 struct lives_counts {
 	uint64_t refused; /* threads: too many, or no memory */
-	uint64_t unknown; /* switches of threads of which nothing was told before */
+	uint64_t unknown; /* switches of threads of which nothing was reported before */
 	uint64_t holes;	  /* times of which nothing is known */
 	uint64_t stacks_missed;
 	uint64_t wakers_missed; /* of waits */

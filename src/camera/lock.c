@@ -7,7 +7,7 @@
  *	the owner's number
  *	with FUTEX_WAITERS	a robust mutex
  *	FUTEX_WAIT, 2		a mutex: its owner's number is 8 bytes behind. Also locks of 32 bits
- *				(Go's runtime, malloc's), with whatever there
+ *				(Go's runtime, malloc's), with any value there
  *	FUTEX_WAIT_BITSET, 2	one that is waited for with a timeout, or Rust's; or a condition of
  *				glibc 2.41, which the function that waits tells
  *	FUTEX_WAIT_BITSET	a rwlock, whose writer's number is 12 or 16 bytes behind, and much

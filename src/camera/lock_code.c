@@ -11,7 +11,7 @@
 #define SYMBOLS_MAX (4u << 20)
 #define RANGES_MAX  4096
 
-/* So many frames from the leaf may stand between the system call and the function. */
+/* At most this many frames from the leaf may stand between the system call and the function. */
 #define FRAMES_LOOKED_AT 8
 
 struct lock_range {

@@ -26,7 +26,7 @@ enum lock_code {
 	LOCK_CODE_PYTHON,
 	LOCK_CODE_GO,
 	LOCK_CODE_JAVA, /* a lock of java.util.concurrent */
-	LOCK_CODE_PARK, /* of Java: a thread waits for another one, for whatever */
+	LOCK_CODE_PARK, /* of Java: a thread waits for another one, for any reason */
 	LOCK_CODE_UNKNOWN,
 };
 

@@ -96,7 +96,7 @@ static void take_thread(void *context, pid_t tid)
 	if (reading->numbers->tids.count >= THREADS_MAX)
 		return;
 	number = number_of(reading->pid, tid);
-	/* without memory it is not known, and nobody is taken for the holder */
+	/* without memory it is not known, and no thread is taken for the holder */
 	if (number)
 		(void)!map_put(&reading->numbers->tids, number, (uint64_t)tid);
 }

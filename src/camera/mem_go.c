@@ -129,7 +129,7 @@ void mem_go_gone(struct mem_go *go, pid_t pid)
 
 /* -- a reading --------------------------------------------------------------------------------- */
 
-/* What samples of so many objects and bytes stand for. */
+/* What samples of that many objects and bytes stand for. */
 static uint64_t scaled(uint64_t count, uint64_t bytes, uint64_t rate)
 {
 	double size = count ? (double)bytes / (double)count : 0;

@@ -4,8 +4,8 @@
  * a disk) calls a BPF program with every N-th of them, which stands for N.
  *
  * What this takes of a program is bounded by the time that it spends in its faults anyway: that the
- * kernel counts them costs about a tenth of it, with perf, too, and a stack as much as two or three
- * faults, so 3/N.
+ * kernel counts them costs about a tenth of that, with perf, too, and a stack as much as two or
+ * three faults, so 3/N.
  */
 #include "camera/source.h"
 

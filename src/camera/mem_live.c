@@ -25,8 +25,8 @@ struct mem_live {
 	struct waiting *waiting;
 	struct map holders; /* pid to a thread of the film: those with a row in their last state */
 	vec(struct film_held) rows; /* of the state in the making */
-	struct map places;	    /* a hash of what they are told apart by, to their place */
-	uint64_t time;		    /* of it */
+	struct map places;	    /* a hash of what distinguishes them, to their place */
+	uint64_t time;		    /* its time */
 	uint64_t next;		    /* when the next one is due */
 	uint64_t refused;	    /* rows, for want of memory */
 	/* those that were removed last: a realloc() may fail */

@@ -22,7 +22,7 @@ void mem_live_free(struct mem_live *live);
 /* half: its key is the address, its value the bytes that it stands for, its time the birth. */
 void mem_live_add(struct mem_live *live, const struct waiting_half *half);
 
-/* It is freed. False: nothing is known of it. */
+/* It is freed. False: it is not known. */
 bool mem_live_remove(struct mem_live *live, uint32_t pid, uint64_t address);
 
 /* One that was removed just before is in use still. False: it is not known any more. */

@@ -13,7 +13,7 @@
 
 #define FIRST_OF_FILES_NS 10000000000ull
 
-/* So many frames of one image do not wait for more. */
+/* This many frames of one image do not wait for more. */
 #define WAITING_MANY 32768
 
 /*
@@ -386,7 +386,7 @@ void names_image_gone(struct names *names, const struct image *image)
 	starts_forget(&names->starts, image->number);
 }
 
-/* Who has most gives first: so no process loses more to others than they have. */
+/* The process that has most gives first: so none loses more to others than they have. */
 static void limit_jit(struct names *names)
 {
 	uint64_t pid, jit;

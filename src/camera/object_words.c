@@ -104,7 +104,7 @@ static void put_network_socket(const struct object_told *told, struct buf *words
 		   told->family);
 }
 
-/* As in /proc/net/unix: an address that is no path begins with a zero, which is shown as "@". */
+/* As in /proc/net/unix: an address that is not a path begins with a zero, which is shown as "@". */
 static void put_unix_socket(const struct object_told *told, struct buf *words)
 {
 	size_t size = told->bytes;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Twice as many as come before what is in use is told again. */
+/* Twice as many as come before what is in use is reported again. */
 #define PLACES (2u << OBJECT_AGE_BITS)
 
 struct object {
@@ -16,7 +16,7 @@ struct object {
 struct objects {
 	struct objects_to to;
 	struct object *places; /* by number, the latest of each */
-	uint32_t places_used;  /* the first so many */
+	uint32_t places_used;  /* this many, the first */
 	struct buf words;
 	uint64_t lost;
 };

@@ -10,8 +10,8 @@
 
 /*
  * The objects that threads wait for, as the kernel's side tells of them (bpf/object_abi.h): their
- * words, by their number, and their rows in the film. Those that were told long ago are forgotten:
- * what is still in use is told again.
+ * words, by their number, and their rows in the film. Those that were reported long ago are
+ * forgotten: what is still in use is reported again.
  */
 struct objects;
 
@@ -25,7 +25,7 @@ struct objects_to {
 struct objects *objects_new(const struct objects_to *to);
 void objects_free(struct objects *objects); /* null is allowed */
 
-/* An object; size: the bytes of what tells of it, all of which are there. */
+/* An object; size: the bytes of its record, all of which are there. */
 void objects_take(struct objects *objects, const struct object_told *told, size_t size);
 
 /* Its row; 0: it is not known. */
@@ -40,7 +40,7 @@ uint64_t objects_lost(const struct objects *objects);
 /*
  * The words for one: "/var/lib/wal", "tcp 10.0.0.1:40212 -> 10.0.0.7:5432", "unix /run/x.sock",
  * "pipe 1234", "epoll fd 5". Replaces what *words has, which ends with a zero then. False: what
- * tells of it is damaged, or there is no memory.
+ * describes it is damaged, or there is no memory.
  */
 bool object_words(const struct object_told *told, size_t size, struct buf *words);
 

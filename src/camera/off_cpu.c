@@ -67,12 +67,12 @@ struct off_cpu {
 	struct task_list *list;
 	struct wait_decider decider;
 	struct utsname machine;
-	/* Who has woken: by the thread that is woken (in the place of a process), and when. */
+	/* The wakers: by the thread that is woken (in the place of a process), and when. */
 	struct waiting *wakers;
 	struct as_before *as_before;
 	uint64_t wakers_missed, lists_failed, damaged, unknown;
 	struct open_waits open;
-	uint64_t list_at; /* when waits that go on are told of the next time, of a live film */
+	uint64_t list_at; /* when waits that go on are reported the next time, of a live film */
 };
 
 static uint64_t min_wait_of(const struct source *source)
@@ -80,7 +80,7 @@ static uint64_t min_wait_of(const struct source *source)
 	return source->settings->values[0];
 }
 
-/* Waits are told of by three events that add up: who wants one gets all of them. */
+/* Three events that add up report waits: a user who wants one gets all of them. */
 static bool wants_waits(const struct source *source)
 {
 	return source_wants(source, OF_WAITS) || source_wants(source, OF_READY) ||
@@ -247,7 +247,7 @@ static struct samples_place find_place(struct source *source, const struct captu
 		       : samples_resolve(source->host->samples, *record, handover);
 }
 
-/* Keeps the place of one who ended a wait until the one who had waited tells of it. */
+/* Keeps the place of one who ended a wait until the one who had waited reports the wait. */
 static void take_waker(struct source *source, const struct capture_record *record,
 		       const struct capture_handover *handover)
 {
@@ -332,7 +332,7 @@ static void add_short(struct source *source, int event, const struct film_wait *
 	wait_rows_add_short(source, off_cpu->events[event], like, end, time, count);
 }
 
-/* A wait that was for a lock is told of beside itself, in the same parts. */
+/* A wait that was for a lock is reported beside itself, in the same parts. */
 static void add_lock(struct source *source, const struct film_lock *like, uint64_t end,
 		     uint64_t time)
 {
@@ -432,7 +432,7 @@ static void take_wait(struct source *source, const struct capture_record *record
 		  wait->short_readies);
 }
 
-/* What was told of it holds still: only its time is added. */
+/* What was reported holds still: only its time is added. */
 static void take_open(struct source *source, const struct capture_record *record)
 {
 	const struct off_cpu_wait *wait = wait_of(record);
@@ -470,7 +470,7 @@ static void take_still(void *context, const struct capture_head *head,
 }
 
 /*
- * Takes the part that is over of waits that go on. What cannot be listed now is told of when it
+ * Takes the part that is over of waits that go on. What cannot be listed now is reported when it
  * ends.
  */
 static void take_waiting(struct source *source)
@@ -482,7 +482,7 @@ static void take_waiting(struct source *source)
 	tell_losses(source);
 }
 
-/* Waits that go on are told of as they do, as often as that takes little of a CPU. */
+/* Waits that go on are reported as they do, as often as that takes little of a CPU. */
 static void tick(struct source *source, uint64_t now)
 {
 	struct off_cpu *off_cpu = source->state;

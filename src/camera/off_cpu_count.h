@@ -8,10 +8,10 @@ struct probes;
 
 /*
  * Tells the programs, before they are loaded, where the kernel's count of what must not be
- * interrupted lies, which tells whether a CPU serves an interrupt: so many bytes from its run
- * queue. Programs cannot name either where the kernel keeps no names of its data, so the places
- * come from the order in which BTF lists what each CPU has of its own. A kernel that does not tell
- * leaves them without.
+ * interrupted lies, which tells whether a CPU serves an interrupt: its distance in bytes from the
+ * CPU's run queue. Programs cannot name either where the kernel keeps no names of its data, so the
+ * places come from the order in which BTF lists what each CPU has of its own. A kernel that does
+ * not tell leaves them without.
  */
 void off_cpu_count_prepare(struct probes *probes);
 

@@ -71,7 +71,7 @@ static void take_matching(void *context, pid_t pid)
 {
 	struct matching *matching = context;
 
-	/* one that has gone meanwhile is no target any more */
+	/* one that has gone meanwhile is not a target any more */
 	if (selection_wants(matching->selection, pid))
 		parts_of_process(matching->targets, pid, matching->parts, NULL);
 }

@@ -380,8 +380,8 @@ static int add_parts(struct plan *plan, struct parts *parts, struct fail *why)
 }
 
 /*
- * A library of the parts that has what was asked for, although the program calls nothing of it;
- * null: none.
+ * A library of the parts that has what was asked for, although the program calls none of its
+ * functions; null: none.
  */
 static const char *has_it_inside(const struct plan *plan, const struct parts *parts)
 {

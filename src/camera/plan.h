@@ -75,7 +75,7 @@ int plan_new(const struct plan_options *options, struct plan **plan, struct fail
 void plan_free(struct plan *plan);
 
 /*
- * What must be said although it is no failure: a danger, or that nothing matches yet. Null:
+ * What must be said although it is not a failure: a danger, or that nothing matches yet. Null:
  * nothing.
  */
 const char *plan_warning(const struct plan *plan);

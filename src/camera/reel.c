@@ -200,7 +200,7 @@ static void add_unwritten(struct reel *reel, uint64_t samples)
 	pthread_mutex_unlock(&reel->lock);
 }
 
-/* Gives a film in memory away; what is not known of it is a loss of the next one. */
+/* Gives a film in memory away; what is not known about it is a loss of the next one. */
 static void take_film(struct closing *closing)
 {
 	struct reel *reel = closing->reel;

@@ -68,7 +68,7 @@ struct reel_options {
 	/* A film could not be begun or continued; told once until it works again. May be null. */
 	void (*trouble)(void *context, const struct fail *why);
 	/*
-	 * After trouble, films could be written for a minute; unwritten: so many samples are in
+	 * After trouble, films could be written for a minute; unwritten: how many samples are in
 	 * none. May be null.
 	 */
 	void (*works)(void *context, uint64_t unwritten);

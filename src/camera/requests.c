@@ -300,7 +300,7 @@ static bool has_image(const struct source *source, dev_t device, ino_t inode)
 	(void)source;
 	(void)device;
 	(void)inode;
-	return true; /* what does not encrypt is no loss, and what does has been seen */
+	return true; /* what does not encrypt is not a loss, and what does has been seen */
 }
 
 static void process_ended(struct source *source, pid_t pid)

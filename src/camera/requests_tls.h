@@ -28,7 +28,7 @@ int requests_tls_new(struct bpf_program *site, bool bind, struct requests_tls **
 void requests_tls_detach(struct requests_tls *tls);
 void requests_tls_free(struct requests_tls *tls); /* null is allowed */
 
-/* A process maps a file. Returns enum source_image: what has become of it. */
+/* A process maps a file. Returns enum source_image: the outcome. */
 unsigned int requests_tls_meet(struct requests_tls *tls, pid_t pid, const struct image *image);
 
 /* The process has ended. */

@@ -60,7 +60,7 @@ struct taking {
 	const struct requests_record *record;
 	const struct capture_identity *identity; /* with its name */
 	uint64_t time;
-	uint32_t stream; /* that is told of; 0: there are none */
+	uint32_t stream; /* that is reported; 0: there are none */
 };
 
 struct requests_track *requests_track_new(const struct requests_to *to, uint64_t first)
@@ -183,7 +183,7 @@ static void take_stream(void *context, uint32_t number)
 	((struct taking *)context)->stream = number;
 }
 
-/* The request that is told of: of the stream, else the oldest one. Null: it is not known. */
+/* The request that is reported: of the stream, else the oldest one. Null: it is not known. */
 static struct asked *told(const struct taking *taking)
 {
 	struct connection *connection = taking->connection;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Mappings, and what of them is in RAM, come from /proc/PID/smaps. What anonymous ones are is told
- * by what lies in them: chunks of malloc(), pools of Python, the control block at the end of a
+ * Mappings, and what of them is in RAM, come from /proc/PID/smaps. What anonymous ones are shows
+ * in what lies in them: chunks of malloc(), pools of Python, the control block at the end of a
  * thread's stack. Nothing is read that is not in RAM.
  */
 #include "camera/rss_parts.h"
@@ -23,7 +23,7 @@
 /* The most bytes of heaps that are walked in one reading: about 60 ms. */
 #define WALK_MAX (128ull << 20)
 
-/* The control block of a thread lies within so many bytes of the end of its stack. */
+/* The control block of a thread lies within this many bytes of the end of its stack. */
 #define CONTROL_BLOCK_WITHIN (32u << 10)
 
 /* Go's heap begins here on 64-bit machines (runtime/malloc.go), and the kernel maps nothing near.
@@ -295,7 +295,7 @@ static void find_jemalloc(struct reading *r)
 	}
 }
 
-/* Where an extent ends, or the mapping before that: then the rest of it is in r->extent. */
+/* Where an extent ends, or the mapping before that: then its rest is in r->extent. */
 static uint64_t add_extent(struct reading *r, uint64_t at, uint64_t end)
 {
 	const struct jemalloc_extent *extent = &r->extent;

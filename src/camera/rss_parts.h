@@ -54,7 +54,9 @@ struct rss_parts {
 	bool is_uses_cut;   /* not all is known that runtimes use memory for */
 };
 
-/* Who knows what the runtimes of the process use memory for, which is read by memory. */
+/*
+ * The object that knows what the runtimes of the process use memory for, which is read by memory.
+ */
 struct rss_uses {
 	void (*spans)(void *context, const struct runtime_memory *memory,
 		      struct runtime_spans *spans);

@@ -25,9 +25,9 @@
 #define NAMES_KNOWN 32768
 
 /*
- * A frame that has its name. What the words point to may have been freed, and the like of it may
- * have taken its place since: so the name is looked up again, ever more seldom as long as it stays
- * the same.
+ * A frame that has its name. What the words point to may have been freed, and another such thing
+ * may have taken its place since: so the name is looked up again, ever more seldom as long as it
+ * stays the same.
  */
 struct known_frame {
 	uint64_t key;	  /* hash of its words */
@@ -316,7 +316,8 @@ static void remember(struct frame_book *book, const struct known_frame *frame)
 
 /*
  * Looks a name up again. What is gone by now was there when the sample was taken: its checksum was.
- * But if another one is there, with the same checksum, nobody knows which of them the sample meant.
+ * But if another one is there, with the same checksum, it cannot be known which of them the sample
+ * meant.
  */
 static void check_again(struct runtime_frames *frames, const struct runtime_type *type,
 			struct runtime_at *at, void *state, const uint64_t *words,

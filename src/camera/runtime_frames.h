@@ -24,7 +24,7 @@ void runtime_frames_free(struct runtime_frames *frames);
 struct frame_book {
 	struct map by_words; /* hash of a frame's words -> index in known */
 	vec(struct known_frame) known;
-	size_t limit;  /* so many of them are remembered */
+	size_t limit;  /* at most this many are remembered */
 	uint32_t film; /* number of the film that they are of */
 };
 void frame_book_free(struct frame_book *book);

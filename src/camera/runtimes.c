@@ -14,7 +14,7 @@
 /* What is known of an image, by its number. */
 struct image_runtimes {
 	bool looked;
-	uint32_t suspects; /* bit n: runtime_types[n] has facts of it */
+	uint32_t suspects; /* bit n: runtime_types[n] has its facts */
 	void *facts[TYPES_MAX];
 };
 

@@ -22,10 +22,10 @@ struct runtimes;
  */
 int runtimes_new(struct film_writer *film, struct unwind_pool *pool, int kept_map,
 		 struct runtimes **runtimes);
-/* Whoever carries a process_runtimes must have let go of it. */
+/* Owners of a process_runtimes must have released it. */
 void runtimes_free(struct runtimes *runtimes);
 
-/* The part of it that each process carries. All zero: not looked at yet. */
+/* The part that each process carries. All zero: not looked at yet. */
 struct process_runtimes {
 	struct attached *first;
 	uint32_t generation;  /* process->generation that was looked at */
@@ -106,7 +106,7 @@ bool runtimes_may_have_spans(const struct process *process);
 void runtimes_spans(const struct process_runtimes *of, const struct process *process,
 		    const struct runtime_memory *memory, struct runtime_spans *spans);
 
-/* The image is gone: what was known of it, too. */
+/* The image is gone: what was known about it, too. */
 void runtimes_image_gone(struct runtimes *runtimes, const struct image *image);
 
 /* Another film. */

@@ -183,7 +183,7 @@ static void count_stranger(struct samples *samples, const struct capture_record 
 		samples->statistics.strangers[source]++;
 }
 
-/* A process that ended before anything was known of it: only the kernel's frames can be kept. */
+/* A process that ended before anything was known about it: only the kernel's frames can be kept. */
 static struct samples_place place_of_stranger(struct samples *samples,
 					      const struct capture_record *record)
 {
@@ -423,7 +423,7 @@ void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memo
 
 	if (!filmed)
 		return;
-	/* who walks its stacks must hear of that */
+	/* the code that walks its stacks must learn that */
 	filmed->renew |= runtimes_look(samples->runtimes, &filmed->runtimes, process);
 	runtimes_spans(&filmed->runtimes, process, memory, spans);
 }

@@ -29,7 +29,7 @@ struct samples_options {
 	struct symbol_options symbols;
 	bool few_processes; /* not the whole machine: most events are of no interest */
 	/*
-	 * Who else wants to hear of images that a process maps (also of those that it had mapped
+	 * Further listeners, for images that a process maps (also of those that it had mapped
 	 * when it became known, and again of the same), of processes that run another program, and
 	 * of those that end.
 	 */
@@ -151,8 +151,8 @@ void samples_each_image(struct samples *samples, pid_t pid,
 			void *context);
 
 /*
- * The same, and the tables of all that the process has mapped are made now: so many of its threads
- * will tell of their stacks at the same time that there would be no room to hand them over.
+ * The same, and the tables of all that the process has mapped are made now: that many of its
+ * threads will tell of their stacks at the same time that there would be no room to hand them over.
  */
 void samples_follow_all(struct samples *samples, pid_t pid);
 

@@ -18,7 +18,7 @@ struct filmed_process *samples_filmed(struct process *process)
 	if (filmed)
 		return filmed;
 	filmed = process->owner = calloc(1, sizeof(*filmed));
-	/* its end was told before it had an owner */
+	/* its end was reported before it had an owner */
 	if (filmed)
 		filmed->ended = process->end != 0;
 	return filmed;
@@ -101,7 +101,7 @@ static void mappings_replaced(void *context, struct process *process, uint64_t t
 		spaces_withdraw(samples->spaces, &filmed->space);
 }
 
-/* A process that runs another program is another process to whoever looks at the film. */
+/* A process that runs another program is another process to a reader of the film. */
 static void process_changed(void *context, struct process *process)
 {
 	struct filmed_process *filmed = process->owner;
@@ -125,7 +125,7 @@ static void process_changed(void *context, struct process *process)
 
 /*
  * Called when a process has ended, and again, since its owner is still set, when nothing can be
- * asked of it any more: samples of its last moments in the kernel come in between.
+ * asked about it any more: samples of its last moments in the kernel come in between.
  */
 static void process_gone(void *context, struct process *process)
 {

@@ -70,15 +70,15 @@ int samples_publish(struct samples *samples, struct filmed_process *filmed,
 
 /*
  * An interpreter, or a compiler, that was just starting: once it is ready, the kernel side must
- * hear of it.
+ * learn that.
  */
 void samples_look_again(struct samples *samples, struct filmed_process *filmed,
 			const struct process *process, uint64_t now);
 
 /*
- * Shows the kernel side anew what it is shown already: it, or what has become of it, may have
+ * Shows the kernel side anew what it is shown already: it, or its successor, may have
  * changed. That it does not use what it is shown (no generation) means that something was mapped
- * over a part of it that is gone for long: of memory without code, nobody hears.
+ * over a part that is gone for long: mappings without code are not reported.
  */
 void samples_renew(struct samples *samples, struct filmed_process *filmed, struct process *process,
 		   const struct capture_record *record);

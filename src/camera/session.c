@@ -157,7 +157,7 @@ int session_run(struct session *session, struct fail *why)
 		err = camera_start(session->camera, session->film, why);
 	if (!err && session->command)
 		err = command_go(session->command, session->argv, why);
-	/* to set the probes takes its time, and is no part of what was asked for */
+	/* to set the probes takes its time, and is not a part of what was asked for */
 	start = told = clock_ns();
 	while (!err && !watch.end && (!limit || clock_ns() - start < limit)) {
 		err = wait_and_drain(session, &watch, why);

@@ -38,7 +38,7 @@
  *	turn		another film: adds its events to it
  *	detach		nothing fires any more; the last records are still to be taken
  *	finish		what is still open at the end
- *	free		always, whatever came before
+ *	free		always, after anything that came before
  *
  * Any of them may be null.
  */
@@ -57,7 +57,7 @@ struct source_option {
 	uint64_t least, most, usual;
 };
 
-/* What a source is told. */
+/* What a source is given. */
 struct source_settings {
 	bool on;
 	uint32_t
@@ -71,7 +71,7 @@ struct source_settings {
 struct source_host {
 	const struct selection *selection;
 	bool kernel_only, user_only;
-	bool live; /* the film is looked at while it grows: what goes on is told as it does */
+	bool live; /* the film is looked at while it grows: what goes on is reported as it does */
 	uint32_t ring_limit; /* bytes of each ring; 0: any */
 	struct happening_listener listener;
 	uint64_t hang; /* ns: a wait that long, of what should be short, happens; 0: none does */
@@ -103,7 +103,8 @@ enum source_needs {
 	SOURCE_BEFORE_EXEC = 4,
 	/* it takes stacks of threads that do not run, and so of all processes soon */
 	SOURCE_RESTING = 8,
-	SOURCE_PROCESSES = 16, /* hear of a command's process, and its children, whatever they do */
+	/* hear of a command's process, and its children, in all that they do */
+	SOURCE_PROCESSES = 16,
 };
 
 /* What has become of a file that a target maps. */

@@ -5,7 +5,7 @@
 #include "camera/source.h"
 #include "film/events.h"
 
-/* Which sources are to be on, and what they are told: by enum capture_source. */
+/* Which sources are to be on, and what they are given: by enum capture_source. */
 struct sources_settings {
 	struct source_settings at[CAPTURE_SOURCE_COUNT];
 };
@@ -16,7 +16,7 @@ struct sources_settings sources_settings_usual(void);
 /* The source of an event of that name is to be on. False: no source has that event. */
 bool sources_turn_on(struct sources_settings *settings, const char *event);
 /*
- * The same for each event of a list; whatever the list holds has a source (film/events.c:
+ * The same for each event of a list; each event of the list has a source (film/events.c:
  * is_recordable).
  */
 void sources_turn_on_list(struct sources_settings *settings, const struct event_list *list);
@@ -62,8 +62,8 @@ unsigned int sources_rate(const struct sources *sources);
 /* Bytes of each CPU's ring, on that many CPUs. */
 uint32_t sources_ring_bytes(const struct sources *sources, unsigned int cpus);
 /*
- * Bytes of it that each source may fill, by its number. False: there is but one, and it may fill
- * it.
+ * Bytes of the ring that each source may fill, by its number. False: there is but one, and it may
+ * fill it.
  */
 bool sources_ring_shares(const struct sources *sources, unsigned int cpus,
 			 uint32_t shares[CAPTURE_SOURCE_COUNT]);

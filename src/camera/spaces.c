@@ -393,7 +393,7 @@ int spaces_publish(struct spaces *spaces, struct space *space, const struct proc
 		jit_debug_drop(&old, spaces->pool);
 		return -ENOMEM;
 	}
-	/* a full map is no harm beyond the cost: these stacks go on being handed over */
+	/* a full map does no harm beyond the cost: these stacks go on being handed over */
 	if (!process->end && bpf_map_update_elem(spaces->maps.spaces, &pid, &value, BPF_ANY))
 		spaces->statistics.no_room++;
 	if (space->process)
@@ -447,8 +447,8 @@ void spaces_withdraw(struct spaces *spaces, struct space *space)
 }
 
 /*
- * Code without unwind information at pc was left out of the image's table, for there is much of it:
- * the table is built anew, with it.
+ * Code without unwind information at pc was left out of the image's table, for there is much such
+ * code: the table is built anew, with it.
  */
 static bool read_more(struct spaces *spaces, const struct mapping *mapping,
 		      struct image_table *table, uint64_t pc)

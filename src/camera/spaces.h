@@ -32,7 +32,7 @@ int spaces_new(const struct spaces_maps *maps, uint64_t limit, uint32_t patience
 	       bool few_processes, struct spaces **spaces, struct fail *why);
 void spaces_free(struct spaces *spaces);
 
-/* A process's part of it, kept by whoever keeps the process. All zero: not published. */
+/* A process's part, kept by the owner of the process. All zero: not published. */
 struct space {
 	const struct process *process; /* null: not published */
 	uint32_t mappings, count;      /* reference into the pool */

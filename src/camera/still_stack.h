@@ -7,7 +7,7 @@
 
 #include "bpf/capture_abi.h"
 
-/* A stack that nobody runs on, with the registers to walk it from. */
+/* A stack that no thread runs on, with the registers to walk it from. */
 struct still_stack {
 	struct capture_handover from;
 	uint8_t copy[CAPTURE_COPY_MAX];

@@ -41,7 +41,7 @@
 #define LATE_NS 50000000ull
 
 /*
- * After so long without anything told of it, a life is told up to now: with the time between two
+ * After this long without a report, a life is reported up to now: with the time between two
  * drains, that is less than what a row of the film may have.
  */
 #define CUT_NS 700000000ull
@@ -65,7 +65,7 @@ struct threads {
 	struct objects *objects;
 	struct waiting *stacks; /* by the thread's number, and when it came in */
 	struct listing listing;
-	uint64_t until;	   /* all is told up to there */
+	uint64_t until;	   /* all is reported up to there */
 	uint64_t detached; /* when probes were; 0: not yet */
 	uint64_t lost;	   /* records of logs, when last looked at */
 	uint64_t lists_failed, damaged;
@@ -455,7 +455,7 @@ static void tick(struct source *source, uint64_t now)
 		lives_each_long(threads->lives, threads->until, host->hang, tell_hang, source);
 }
 
-/* All is told up to what was drained; what waits then has its stack, too. */
+/* All is reported up to what was drained; what waits then has its stack, too. */
 static void closing(struct source *source)
 {
 	struct threads *threads = source->state;

@@ -18,7 +18,7 @@ struct threads_event {
 	bool is_waking; /* of record only next counts, which is woken */
 	uint16_t cpu;
 	struct threads_switch record;
-	uint64_t ready;	 /* ns, the whole of it */
+	uint64_t ready;	 /* ns, the whole time */
 	uint32_t object; /* if its flags say so; of a waking what is ready, as far as known */
 	uint64_t arguments[THREADS_CALL_ARGUMENTS]; /* if its flags say so */
 };

@@ -50,7 +50,9 @@ int uprobe_perf_attach(const struct uprobe_perf *perf, int program, const char *
 		.config1 = (uintptr_t)path,
 		.config2 = offset,
 	};
-	/* a program runs on whatever CPU the place is hit; the number is only to be a valid one */
+	/*
+	 * a program runs on any CPU on which the place is hit; the number is only to be a valid one
+	 */
 	int event = (int)syscall(SYS_perf_event_open, &attr, pid ? pid : -1, pid ? -1 : 0, -1,
 				 PERF_FLAG_FD_CLOEXEC);
 	int link, err;

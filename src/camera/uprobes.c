@@ -306,7 +306,7 @@ static void sweep(struct uprobes *uprobes, struct chunk *chunk)
 	chunk->places.count = kept;
 }
 
-/* While it is being attached, somebody can map the file: then there may be more that is refused. */
+/* While it is being attached, a process can map the file: then more may be refused. */
 #define TRIES 4
 
 static int attach_multi(struct uprobes *uprobes, struct chunk *chunk)

@@ -56,8 +56,8 @@ struct uprobe_place {
 		UPROBE_ENTRY_AND_RETURN, /* session; else an entry and a return probe */
 		UPROBE_EXIT_SITE,
 	} kind;
-	uint64_t cookie; /* what the program is told */
-	/* of UPROBE_ENTRY_AND_RETURN without sessions: what it is told by each of the two probes */
+	uint64_t cookie; /* what the program gets */
+	/* of UPROBE_ENTRY_AND_RETURN without sessions: what it gets from each of the two probes */
 	uint64_t entry_cookie, return_cookie;
 };
 
@@ -70,7 +70,7 @@ struct uprobe_place {
  * it. But whether its functions, or those of another process that has probes at the same place, are
  * asked for their return is not the probe's to say then. A group with a place that
  * the kernel refuses (an instruction that it cannot handle) is left out, and counted; the rest is
- * attached. (The kernel looks at the instructions only of a file that somebody has mapped. In one
+ * attached. (The kernel looks at the instructions only of a file that a process has mapped. In one
  * that is mapped later, such a place stays without a probe, and nothing tells.) Places are copied.
  * Returns 0 or a negative errno with *why filled; then none of these places is attached.
  */

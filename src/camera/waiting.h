@@ -15,7 +15,7 @@
  *
  * The table is bounded: where it is full, what has waited for longest makes room, and is counted. A
  * place is of one film, so at the end of each film what waits is given back by waiting_empty(): an
- * interval is told up to then, and begins anew in the next film, or it is a loss.
+ * interval is reported up to then, and begins anew in the next film, or it is a loss.
  */
 struct waiting;
 
@@ -25,7 +25,7 @@ struct waiting_half {
 	uint32_t pid;
 	uint32_t event; /* of the film */
 	uint64_t time;	/* CLOCK_MONOTONIC, ns */
-	uint64_t value; /* what is known of it; in the event's unit */
+	uint64_t value; /* what is known about it; in the event's unit */
 	struct samples_place place;
 };
 
@@ -44,7 +44,7 @@ void waiting_put(struct waiting *waiting, const struct waiting_half *half);
 bool waiting_take(struct waiting *waiting, uint32_t pid, uint64_t key, struct waiting_half *half);
 
 /*
- * The process is gone, and what waits of it. Returns how many that were: the caller knows whether
+ * The process is gone, and so are its waits. Returns how many that were: the caller knows whether
  * they are losses.
  */
 size_t waiting_forget(struct waiting *waiting, uint32_t pid);
