@@ -16,7 +16,7 @@ enum agent_to {
 	AGENT_TO_PPROF
 };
 
-/* What "stackcam agent" is told: by its command line, and by a file of the same options. */
+/* The options of "stackcam agent": from its command line, and from a file of the same options. */
 struct agent_options {
 	enum agent_to to;
 	const char *where;		    /* a URL, or a folder */

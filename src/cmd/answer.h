@@ -54,7 +54,7 @@ int cmd_take_answer(const char *verb, struct answer_arguments *a, int option, co
 int cmd_choose_format(const char *verb, const char *name, const char *output,
 		      const struct show_format **format);
 
-/* 0, or -EINVAL with *why filled: what is no text does not go to a terminal. */
+/* 0, or -EINVAL with *why filled: what is not text does not go to a terminal. */
 int cmd_check_terminal(const struct show_format *format, const struct output *output,
 		       struct fail *why);
 

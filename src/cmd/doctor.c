@@ -47,7 +47,7 @@ static void print_safe_line(const char *words, const char *to_do)
 	putchar('\n');
 }
 
-/* What recording does well without is no fault, and does not look like one. */
+/* What recording does well without is not a fault, and does not look like one. */
 static const char *state_of(const struct feature *f)
 {
 	return f->state == FEATURE_MISSING && !f->required ? "absent"

@@ -291,7 +291,7 @@ static int parse(int argc, char **argv, struct inspect_verb *o)
 	first = optind;
 	if (end + 1 < argc)
 		o->common.selection.command = argv + end + 1;
-	/* --list PROGRAM FUNCTION…: nothing of it runs */
+	/* --list PROGRAM FUNCTION…: no program runs */
 	if (o->list && !o->common.selection.command && !o->common.selection.pid_count &&
 	    !o->common.selection.name_count && first < end) {
 		o->listed[0] = argv[first++];

@@ -86,7 +86,10 @@ struct recording {
 };
 int recording_run(struct recording *recording, struct fail *why);
 
-/* What the shell is told: the command's own status, or why there is none. err: of the recording. */
+/*
+ * The exit status for the shell: the command's own status, or why there is none. err: of the
+ * recording.
+ */
 int recording_exit_status(struct command *command, int err, const struct fail *why);
 
 #endif

@@ -193,8 +193,8 @@ static int tell(struct arguments *a, struct film *film, struct output *output, s
 	const struct film_event calls = {.name = type->name, .unit = type->unit};
 	struct view view = {.film = film, .event = &calls, .calls = &view_of_calls};
 	/*
-	 * borrowed, not to be freed; without an event, a film in which nothing was called is no
-	 * error
+	 * borrowed, not to be freed; without an event, a film in which nothing was called is not
+	 * an error
 	 */
 	struct replay_question story = {.filter = q->filter, .raw = q->is_raw};
 	struct replay_sums sums;

@@ -8,7 +8,7 @@
 #include "cmd/camera_options.h"
 #include "host/settings.h"
 
-/* What "stackcam serve" is told: by its command line, and by a file of the same options. */
+/* The options of "stackcam serve": from its command line, and from a file of the same options. */
 struct serve_options {
 	char address[64]; /* as a number: "127.0.0.1", "::1" */
 	uint16_t port;

@@ -22,7 +22,7 @@
 #include "show/call_long.h"
 
 /*
- * Calls per second of one function, for some seconds in a row. A process that somebody else runs
+ * Calls per second of one function, for some seconds in a row. A process that another user runs
  * must not be slowed down; a command that runs to be traced may be.
  */
 #define MAX_RATE_DEFAULT 250000
@@ -182,7 +182,7 @@ static int add_pattern(struct trace_options *o, bool include, bool is_library)
 	struct fail why = {0};
 	int err = choice_new(&tried);
 
-	/* a pattern that cannot be one is wrong usage: it is told before anything is done */
+	/* a pattern that cannot be one is wrong usage: it is reported before anything is done */
 	if (!err)
 		err = is_library ? choice_add_library(tried, include, optarg, &why)
 				 : choice_add_function(tried, include, optarg, &why);

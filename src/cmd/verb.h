@@ -35,7 +35,7 @@ enum {
 int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Prints the help of a verb. Where CMD_HELP_EVENTS stands as a part of it, the option -e does, and
+ * Prints the help of a verb. Where CMD_HELP_EVENTS stands in that help, the option -e does, and
  * which events it takes.
  */
 #define CMD_HELP_EVENTS "\1"

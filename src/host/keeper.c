@@ -12,7 +12,7 @@
 #include "host/say.h"
 
 #define TICK_MS 10000
-/* In each, what films have more than before is looked for so many times besides. */
+/* In each, what films have more than before is looked for this many times besides. */
 #define FOLLOWS 3
 
 struct keeper {

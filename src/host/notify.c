@@ -26,7 +26,7 @@ void notify(const char *words)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	/* who does not listen need not hear it */
+	/* a parent that does not listen need not hear it */
 	(void)!sendto(fd, words, strlen(words), MSG_NOSIGNAL, (const struct sockaddr *)&to,
 		      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
 	close(fd);

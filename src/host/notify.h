@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * What a daemon tells who started it (systemd's Type=notify, sd_notify(3)): "READY=1",
- * "STOPPING=1", "STATUS=…", "WATCHDOG=1". Does nothing where nobody listens.
+ * What a daemon tells its starter (systemd's Type=notify, sd_notify(3)): "READY=1",
+ * "STOPPING=1", "STATUS=…", "WATCHDOG=1". Does nothing where no process listens.
  */
 void notify(const char *words);
 

@@ -115,7 +115,7 @@ int recorder_new(const struct recorder_options *options, struct recorder **resul
 		recorder_free(recorder);
 		return err;
 	}
-	/* the thread will inherit it: by then nobody may raise it any more */
+	/* the thread will inherit it: by then no code may raise it any more */
 	camera_raise_priority();
 	*result = recorder;
 	return 0;

@@ -4,10 +4,12 @@
 
 #include "base/fail.h"
 
-/* "stackcam: WORDS" to standard error: what is told of while it goes on, a line from any thread. */
+/*
+ * "stackcam: WORDS" to standard error: what is reported while it goes on, a line from any thread.
+ */
 void host_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What failed, what to do, and then what comes of it, which may be "". */
+/* What failed, what to do, and then the consequence, which may be "". */
 void host_say_fail(const struct fail *why, const char *then);
 
 #endif

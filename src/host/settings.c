@@ -82,7 +82,7 @@ static enum settings_read take_command_line(const struct settings *settings, int
 	int option;
 
 	opterr = 0;
-	/* 0: from the beginning, whatever was read before */
+	/* 0: from the beginning, even if a part was read before */
 	optind = 0;
 	while ((option = getopt_long(argc, argv, settings->short_options, settings->options,
 				     NULL)) != -1) {

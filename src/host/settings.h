@@ -87,7 +87,7 @@ struct setting_kept {
 	bool differs;
 };
 
-/* Says which of these, and of those that all verbs have, were changed in vain. */
+/* Says which of these, and of those that all verbs have, were changed without effect. */
 void settings_say_kept(const struct settings_common *before, const struct settings_common *now,
 		       const struct setting_kept *others, size_t count);
 
