@@ -1,18 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """words.py [FILE…]: names each line whose words CONTRIBUTING.md ("The words") does not allow, in what users and readers
-see: documentation, manuals, messages and help (strings of src/), the page; and in comments of web/src, bench, C files of
-tests and the rooms in ROOMS."""
+see: documentation, manuals, messages and help (strings of src/), the page; and in comments of web/src, bench, and C files
+of src and tests."""
 
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-
-# Rooms of src/ whose comments keep the rules; the others are still to be rewritten.
-ROOMS = ("base", "bpf", "elf", "film", "probe", "process", "protocol", "runtime", "send", "server",
-         "store", "symbol", "unwind")
 
 # What to look for, and what to write.
 RULES = [
@@ -79,11 +75,9 @@ def texts():
     for path in (*sorted((ROOT / "web/src").rglob("*.ts*")), *sorted((ROOT / "bench").iterdir())):
         if path.is_file():
             yield path, comments(path)
-    for room in ROOMS:
-        for path in sorted((ROOT / "src" / room).rglob("*.[ch]")):
+    for tree in ("src", "tests"):
+        for path in sorted((ROOT / tree).rglob("*.[ch]")):
             yield path, comments(path)
-    for path in sorted((ROOT / "tests").rglob("*.[ch]")):
-        yield path, comments(path)
 
 
 def main():

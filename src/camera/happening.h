@@ -33,9 +33,10 @@ struct happening {
 	char address_text[64];	  /* and where its program listens */
 };
 
-/* To whom it is told. Called by the thread that records; must not take long. */
+/* Hears of what happens. The thread that records calls it, so it must not take long. */
 struct happening_listener {
-	void (*happened)(void *context, const struct happening *happening); /* null: nobody */
+	/* null: it goes unheard */
+	void (*happened)(void *context, const struct happening *happening);
 	void *context;
 };
 

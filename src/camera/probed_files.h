@@ -63,8 +63,8 @@ int probed_files_add(struct probed_files *files, const struct image *image);
 void probed_files_pass(struct probed_files *files, const struct image *image);
 
 /*
- * A process runs the file of that number. Sets the probes that it lacks, and *state to what has
- * become of it (enum source_image). Returns 0 or a negative errno with *why filled; -ESRCH: the
+ * A process runs the file of that number. Sets the probes that it lacks, and *state to its
+ * state now (enum source_image). Returns 0 or a negative errno with *why filled; -ESRCH: the
  * process has ended. A file whose probes could not be set wherever it runs is not tried again.
  */
 int probed_files_run(struct probed_files *files, uint32_t number, pid_t pid,

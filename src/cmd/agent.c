@@ -25,7 +25,7 @@
 
 #define SECOND_NS 1000000000ull
 
-/* How long the films that wait are sent when the agent is told to end. */
+/* How long the agent goes on to send the films that wait when it has been asked to end. */
 #define PATIENCE_NS	 (5 * SECOND_NS)
 #define PATIENCE_ONLY_NS (3600 * SECOND_NS) /* where nothing else is to be done */
 
@@ -60,7 +60,7 @@ static void film_done(void *context, const char *path, int err, const struct fai
 	struct agent *agent = context;
 	struct fail failed = {0};
 
-	/* what there is of it can be read, and is sent */
+	/* the part that was written can be read, and is sent */
 	if (err)
 		host_say_fail(why, "");
 	if (spool_done(agent->spool, path, &failed))
@@ -214,7 +214,7 @@ static int start(struct agent *agent, struct fail *why)
 	return err ? err : start_sender(agent, why);
 }
 
-/* Reads the configuration again. What is wrong is told, and all stays as it is. */
+/* Reads the configuration again. It reports what is wrong, and then changes nothing. */
 static void reload(void *context)
 {
 	struct agent *agent = context;

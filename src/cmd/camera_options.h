@@ -10,7 +10,7 @@
 #include "film/events.h"
 #include "process/select.h"
 
-/* What a verb is told of its flight recorder (host/flight.h). */
+/* What a verb's options say of its flight recorder (host/flight.h). */
 struct camera_flight {
 	struct selection programs; /* names of processes; none: there is no flight recorder */
 	struct event_list events;

@@ -345,7 +345,7 @@ static int stop(struct serve *serve, struct fail *why)
 	return err;
 }
 
-/* Reads the configuration again. What is wrong is told, and all stays as it is. */
+/* Reads the configuration again. It reports what is wrong, and then changes nothing. */
 static void reload(void *context)
 {
 	struct serve *serve = context;
@@ -428,7 +428,7 @@ static void say_ready(const struct serve *serve)
 		explicit_bzero(token, strlen(token));
 	free(token);
 	buf_free(&fragment);
-	/* everybody can read it */
+	/* every user can read it */
 	snprintf(words, sizeof(words), "READY=1\nSTATUS=%s", server_address(serve->server));
 	notify(words);
 }

@@ -19,7 +19,7 @@
 #include "process/procfs.h"
 
 enum {
-	QUEUES_MAX = 64, /* that are full at the same time; of more, nothing is told */
+	QUEUES_MAX = 64, /* that are full at the same time; the look leaves out more */
 	ANSWER_BYTES = 32 << 10,
 	ANSWER_SECONDS = 2,
 };

@@ -221,7 +221,7 @@ static void say_kept(const struct want *want, const struct flight_kept *kept, in
 		     const struct fail *why)
 {
 	if (err && want->request)
-		return; /* its caller hears of it */
+		return; /* its caller gets the error */
 	if (err)
 		host_say("%s; it cannot be kept: %s", want->reason, why->what);
 	else

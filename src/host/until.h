@@ -16,7 +16,7 @@
  */
 int until_take_signals(struct fail *why);
 
-/* Whoever asks once more to end does not want to wait: a second signal ends the process. */
+/* From here on a second signal ends the process at once: its sender does not want to wait. */
 void until_let_signals_end(void);
 
 struct until {

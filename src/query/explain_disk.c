@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who else waited for disks while a thread did. */
+/* The other threads that waited for disks while a thread did. */
 #include "query/explain_disk.h"
 
 static bool is_of_disk(const struct history_slice *slice)
@@ -8,7 +8,7 @@ static bool is_of_disk(const struct history_slice *slice)
 	return slice->kind == SLICE_WAIT + WAIT_DISK && !(slice->flags & FILM_WAIT_KERNEL);
 }
 
-/* A wait of another thread: how much of it is within those of the thread that is explained. */
+/* A wait of another thread: its part within the waits of the thread that is explained. */
 static uint64_t common(const struct explainer *e, const struct explanation *x,
 		       const struct history_slice *other)
 {

@@ -17,9 +17,9 @@ struct explain_disk_users {
 };
 
 /*
- * Who else waited for disks while the thread of an explanation did, where a disk is what it waited
- * for most; else there are none. That it was the same disk is not known. Threads of the kernel,
- * which write for others, do not count.
+ * The other threads that waited for disks while the thread of an explanation did, where a disk is
+ * what it waited for most; else there are none. That it was the same disk is not known. Threads of
+ * the kernel, which write for others, do not count.
  */
 void explain_disk_users(const struct explainer *e, const struct explanation *x,
 			struct explain_disk_users *users);

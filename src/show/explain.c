@@ -137,7 +137,7 @@ static int put_at_once(const struct teller *t)
 	return err;
 }
 
-/* Who else waited for disks meanwhile: that they keep the same one busy is a guess. */
+/* The threads that waited for disks meanwhile: that they keep the same one busy is a guess. */
 static int put_disk_users(const struct teller *t)
 {
 	struct explain_disk_users users;

@@ -52,7 +52,7 @@ static int connects(const struct sockaddr_in *to)
 	return fd;
 }
 
-/* Looks at each of some seconds; returns how often it was told of a queue. */
+/* Looks at each of some seconds; returns how often it reported a queue. */
 static int look(struct accept_queues *queues, struct told *told, uint64_t from, uint64_t to)
 {
 	const struct happening_listener listener = {take, told};

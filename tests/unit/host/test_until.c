@@ -17,7 +17,7 @@ static void count(void *context)
 	++*(int *)context;
 }
 
-/* What runs beside ends: it is told once, at once, and all else goes on for its time. */
+/* What runs beside ends: that is reported once, at once, and all else goes on for its time. */
 static void beside_ends(void **state)
 {
 	int ended = eventfd(0, EFD_CLOEXEC), calls = 0;
