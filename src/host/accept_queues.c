@@ -16,6 +16,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "host/say.h"
 #include "process/procfs.h"
 
 enum {
@@ -37,6 +38,8 @@ struct accept_queues {
 	int fd;
 	struct queue queues[QUEUES_MAX];
 	size_t count;
+	size_t left_out; /* at this look */
+	bool said_left_out;
 };
 
 int accept_queues_new(const struct selection *programs, uint64_t full,
@@ -84,8 +87,10 @@ static void take_socket(struct accept_queues *queues, const struct inet_diag_msg
 	while (queue < end && queue->inode != socket->idiag_inode)
 		queue++;
 	if (queue == end) {
-		if (queues->count == QUEUES_MAX)
+		if (queues->count == QUEUES_MAX) {
+			queues->left_out++;
 			return;
+		}
 		queues->count++;
 		*queue = (struct queue){.inode = socket->idiag_inode, .since = now};
 	}
@@ -224,6 +229,7 @@ int accept_queues_look(struct accept_queues *queues, uint64_t now,
 	static const uint8_t families[] = {AF_INET, AF_INET6};
 	size_t left = 0;
 
+	queues->left_out = 0;
 	for (size_t i = 0; i < queues->count; i++)
 		queues->queues[i].is_seen = false;
 	for (size_t i = 0; i < sizeof(families); i++) {
@@ -233,6 +239,10 @@ int accept_queues_look(struct accept_queues *queues, uint64_t now,
 		if (err && (err != -ENOENT || families[i] == AF_INET))
 			return fail_errno(why, err, NULL, "cannot look at accept queues");
 	}
+	if (queues->left_out && !queues->said_left_out)
+		host_say("%zu accept queues are full: watches only %d of them",
+			 queues->count + queues->left_out, QUEUES_MAX);
+	queues->said_left_out = queues->left_out;
 	for (size_t i = 0; i < queues->count; i++) {
 		struct queue *queue = &queues->queues[i];
 

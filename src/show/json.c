@@ -45,12 +45,24 @@ static void put_stacks(struct json *j, const struct view *view)
 	json_close(j, '}');
 }
 
+/* What may not be of the request that was asked for, or may lack. */
+static void put_request(struct json *j, const struct view *view)
+{
+	if (!view->others && !view->unplaced)
+		return;
+	json_open(j, "request", '{');
+	json_u64(j, "shared", view->others);
+	json_u64(j, "not_known", view->unplaced);
+	json_close(j, '}');
+}
+
 static void put_view(struct json *j, const struct view *view)
 {
 	put_span(j, view);
 	put_event(j, view);
 	json_put_reasons(j, "loss", &view->losses);
 	put_stacks(j, view);
+	put_request(j, view);
 }
 
 static const char *kind_name(const struct label *label)

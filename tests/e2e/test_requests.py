@@ -273,8 +273,11 @@ def test_requests_that_one_thread_served_at_once_are_said(lab, serving):
     process, port, _ = serving(lambda folder, port: [sys.executable, "-c", server, str(port)])
     film = lab.record("-e", "requests,threads,on-cpu", "-a", "--", sys.executable, CLIENT, port, 50, 4, hz=499)
     slowest = max(of_process(requests_of(lab, film), process), key=lambda r: r["duration"])
-    table = film.report("-e", "threads", "--by", "wait", "--request", slowest["number"], "-p", str(process.pid)).stdout
+    asked = "-e", "threads", "--by", "wait", "--request", slowest["number"], "-p", str(process.pid)
+    table = film.report(*asked).stdout
     assert "other request" in table and "on the same threads meanwhile" in table, table
+    shared = film.json(*asked)["request"]["shared"]
+    assert shared > 0 and f"shared: {shared} other" in table, table
 
 
 def test_a_proxys_requests_are_those_of_both_sides(lab, serving):

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -16,6 +17,7 @@
 
 enum {
 	BACKLOG = 2,
+	MANY = 66, /* queues; that is more than are watched */
 };
 
 struct told {
@@ -138,11 +140,48 @@ static void of_others(void **state)
 	selection_free(&programs);
 }
 
+/* Of more full queues than are watched, the number is reported, once. */
+static void of_more_than_are_watched(void **state)
+{
+	int clients[MANY], servers[MANY];
+	struct selection programs = {0};
+	struct accept_queues *queues;
+	struct sockaddr_in address;
+	struct told told = {0};
+	struct fail why = {0};
+	FILE *kept = stderr;
+	char *words = NULL;
+	size_t length = 0;
+
+	(void)state;
+	assert_int_equal(accept_queues_new(&programs, 100 * SECOND_NS, &queues, &why), 0);
+	for (int i = 0; i < MANY; i++) {
+		servers[i] = listens(&address);
+		assert_int_equal(listen(servers[i], 0), 0);
+		clients[i] = connects(&address);
+	}
+	stderr = open_memstream(&words, &length);
+	assert_non_null(stderr);
+	assert_int_equal(look(queues, &told, 1, 4), 0);
+	fclose(stderr);
+	stderr = kept;
+	assert_non_null(strstr(words, "accept queues are full: watches only 64 of them"));
+	assert_ptr_equal(strchr(words, '\n'), words + length - 1);
+	for (int i = 0; i < MANY; i++) {
+		close(clients[i]);
+		close(servers[i]);
+	}
+	free(words);
+	accept_queues_free(queues);
+	selection_free(&programs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_queue_that_stays_full),
 		cmocka_unit_test(of_others),
+		cmocka_unit_test(of_more_than_are_watched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
