@@ -68,6 +68,12 @@ int view_fill_waits(struct view *view, const struct question *q, const struct fi
 	uint32_t event = (uint32_t)(view->event - view->film->events);
 	int err;
 
+	if (film_has_turns(view->film, event))
+		return fail(why, -EINVAL,
+			    "use --format states, or -e off-cpu, or add --by endpoint where the "
+			    "film has requests",
+			    "--wait, --by wait and --by waker cannot group the slices of %s alone",
+			    view->event->name);
 	if (view_is_calls(view->event) ||
 	    (!film_has_waits(view->film, event) && view->film_samples))
 		return fail(why, -EINVAL, "ask for an event of waits: -e off-cpu",

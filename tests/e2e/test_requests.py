@@ -264,6 +264,8 @@ def test_what_threads_did_for_one_request_and_by_endpoint(lab, serving):
     assert any(line.startswith("GET /nap/*;") and "nap;" in line for line in folded.splitlines())
     # an event loop's requests cannot be told apart, which is said; and what is wrong is, too
     assert lab.run("report", "--request", "burn-1", "--format", "requests", film.path).returncode == 2
+    alone = lab.run("report", "-e", "threads", "--by", "wait", film.path)
+    assert alone.returncode != 0 and "add --by endpoint where the film has requests" in alone.stderr, alone.stderr
     unknown = lab.run("report", "--request", "x-9", film.path)
     assert unknown.returncode == 1 and "no request of the film has the id 'x-9'" in unknown.stderr
 
