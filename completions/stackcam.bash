@@ -98,7 +98,7 @@ _stackcam_options()
 	inspect)
 		echo "-p --pid -t --tid -n --name --cgroup --no-children --inside --list -u --user --no-randomize-addr
 			--when --rate --limit --no-end -d --duration --string --elements --depth --stack --redact
-			--json --text -q --quiet -h --help"
+			--summary --json --text -q --quiet -h --help"
 		;;
 	report)
 		echo "--format -o --output --sort --columns --limit --min-percent --wide --no-color

@@ -15,6 +15,7 @@
 #include "cmd/recording.h"
 #include "host/recorder.h"
 #include "show/inspect.h"
+#include "show/inspect_summary.h"
 
 #define TEXT_DEFAULT	 256
 #define TEXT_MOST	 4000
@@ -32,7 +33,9 @@ struct inspect_verb {
 	char *pattern; /* of one with parameters: its name without them */
 	char *listed[2];
 	const char *text;
-	bool json, list;
+	bool json, list, summed;
+	struct inspect_summary *summary; /* null: each call is printed */
+	int failed;			 /* a call could not be added to it */
 	FILE *out;
 	int64_t wall_offset;
 };
@@ -90,6 +93,9 @@ static const char help[] =
 	"                          token, credential, authorization; may be repeated\n"
 	"\n"
 	"Where to:\n"
+	"      --summary           at the end, not each call: which values took how many calls and "
+	"how "
+	"much time\n"
 	"      --json              one JSON object a line\n"
 	"      --text FILE         into this file, instead of standard output (with a COMMAND: "
 	"standard error)\n"
@@ -115,7 +121,8 @@ enum {
 	OPT_TEXT,
 	OPT_INSIDE,
 	OPT_NO_END,
-	OPT_STACK
+	OPT_STACK,
+	OPT_SUMMARY
 };
 
 static const struct option long_options[] = {
@@ -136,6 +143,7 @@ static const struct option long_options[] = {
 	{"depth", required_argument, NULL, OPT_DEPTH},
 	{"stack", no_argument, NULL, OPT_STACK},
 	{"redact", required_argument, NULL, OPT_REDACT},
+	{"summary", no_argument, NULL, OPT_SUMMARY},
 	{"json", no_argument, NULL, OPT_JSON},
 	{"text", required_argument, NULL, OPT_TEXT},
 	{"help", no_argument, NULL, 'h'},
@@ -197,6 +205,9 @@ static int take_option(int option, char **argv, struct inspect_verb *o)
 	case OPT_INSIDE:
 		return vec_push(&o->inside, optarg) ? 0
 						    : cmd_usage("inspect", "too many libraries");
+	case OPT_SUMMARY:
+		o->summed = true;
+		return 0;
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -264,6 +275,8 @@ static int check(struct inspect_verb *o)
 	status = recording_check_options("inspect", &o->common);
 	if (status)
 		return status;
+	if (o->summed && o->list)
+		return cmd_usage("inspect", "--summary and --list exclude each other");
 	if (o->common.selection.whole_machine)
 		return cmd_usage("inspect", "name what to inspect: -p PID, -n NAME, or -- COMMAND");
 	return 0;
@@ -324,7 +337,9 @@ static void print_call(void *context, const struct inspected *call)
 		.latency = call->latency,
 	};
 
-	if (o->json)
+	if (o->summary)
+		o->failed = o->failed ? o->failed : inspect_summary_add(o->summary, &line);
+	else if (o->json)
 		inspect_print_json(o->out, &line);
 	else
 		inspect_print_text(o->out, &line);
@@ -412,6 +427,17 @@ static int open_out(struct inspect_verb *o, struct fail *why)
 	return 0;
 }
 
+static int show_summary(struct inspect_verb *o, struct fail *why)
+{
+	if (o->failed)
+		return fail_errno(why, o->failed, NULL, "cannot add up the calls");
+	if (o->json)
+		inspect_summary_print_json(o->summary, o->out);
+	else
+		inspect_summary_print_text(o->summary, o->out);
+	return 0;
+}
+
 static int inspect(struct inspect_verb *o, int argc, char **argv, struct command *command,
 		   struct fail *why)
 {
@@ -432,6 +458,8 @@ static int inspect(struct inspect_verb *o, int argc, char **argv, struct command
 		err = command_prepare(&start, command, why);
 	if (!err)
 		err = record(o, argc, argv, inspect, command, why);
+	if (!err && o->summary)
+		err = show_summary(o, why);
 	if (o->out && o->out != stderr && (fflush(o->out) || ferror(o->out)) && !err)
 		err = fail_errno(why, -EIO, NULL, "cannot write %s",
 				 o->text ? o->text : "to standard output");
@@ -473,13 +501,16 @@ int cmd_inspect(int argc, char **argv)
 		status = recording_exit_status(&command, err, &why);
 		goto out;
 	}
-	err = inspect(&o, argc, argv, &command, &why);
+	o.summary = o.summed ? inspect_summary_new() : NULL;
+	err = o.summed && !o.summary ? fail_errno(&why, -ENOMEM, NULL, "cannot add up the calls")
+				     : inspect(&o, argc, argv, &command, &why);
 	status = recording_exit_status(&command, err, &why);
 	command_free(&command);
 out:
 	vec_free(&o.patterns);
 	vec_free(&o.redacted);
 	vec_free(&o.inside);
+	inspect_summary_free(o.summary);
 	free(o.pattern);
 	recording_options_free(&o.common);
 	return status;

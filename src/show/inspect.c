@@ -392,6 +392,25 @@ static void print_node(FILE *out, struct walk *walk, const struct shown *node)
 		fprintf(out, " <%s>", shown_status_words(node->status));
 }
 
+void inspect_print_value(FILE *out, const struct shown_tree *tree, size_t at)
+{
+	struct walk walk = {tree, at};
+	const struct shown *node = next(&walk);
+
+	if (node)
+		print_node(out, &walk, node);
+}
+
+size_t inspect_behind(const struct shown_tree *tree, size_t at)
+{
+	struct walk walk = {tree, at};
+	const struct shown *node = next(&walk);
+
+	if (node)
+		pass(&walk, node);
+	return walk.at;
+}
+
 static void print_list(FILE *out, const struct shown_tree *tree)
 {
 	struct walk walk = {tree, 0};

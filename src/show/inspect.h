@@ -28,4 +28,10 @@ void inspect_print_json(FILE *out, const struct inspect_line *line);
 /* "12:00:01.123456 name[pid:tid] f(a=1, b="x") = 2  12.2 us" */
 void inspect_print_text(FILE *out, const struct inspect_line *line);
 
+/* A value, node number `at` of the tree, as inspect_print_text() prints it. */
+void inspect_print_value(FILE *out, const struct shown_tree *tree, size_t at);
+
+/* The number of the node that follows node `at` and all below it. */
+size_t inspect_behind(const struct shown_tree *tree, size_t at);
+
 #endif

@@ -252,6 +252,27 @@ def test_limits(lab):
     assert len(calls) == 3
 
 
+def test_summary(lab):
+    """The sums of --summary are those of the calls that --json shows."""
+    said = inspect(lab, "--summary", "--json", "count", "--", lab.program("inspected"), 6000).stderr
+    summed = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
+    function, = summed["functions"]
+    assert (function["function"], function["calls"], function["ended"]) == ("count", 6000, 6000), said[-2000:]
+    of = {column["of"]: column for column in function["columns"]}
+    assert set(of) == {"n", "name", "result"}
+    assert {value["value"]: value["calls"] for value in of["name"]["values"]} == {'"odd"': 3000, '"even"': 3000}
+    for column in of.values():
+        parts = [*column["values"], column["others"]]
+        for key in "calls", "ended", "total_ns":
+            assert sum(part[key] for part in parts) == function[key], (key, column["of"])
+        assert max(part["max_ns"] for part in parts) == function["max_ns"]
+    assert len(of["n"]["values"]) == 4096 and of["n"]["others"]["calls"] == 6000 - 4096
+    assert sum(bucket["calls"] for bucket in function["buckets"]) == 6000
+    assert function["p50_ns"] <= function["p90_ns"] <= function["p99_ns"] <= function["max_ns"]
+    text = inspect(lab, "--summary", "count", "--", lab.program("inspected"), 10).stderr
+    assert "count: 10 calls" in text and "name: 2 values" in text and text.count('count(n=') == 10, text
+
+
 @pytest.mark.parametrize("program", ["inspected", "inspected-o0"])
 def test_stack_of_each_call(lab, program):
     calls, _ = shown(lab, "throws", "count", "--stack", "--", lab.program(program), 4)
