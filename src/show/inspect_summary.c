@@ -227,9 +227,12 @@ static int add_node(const struct adding *a, size_t at, const char *path, unsigne
 
 	if (node->kind == SHOWN_ADDRESS && node->status == SHOWN_VALUE)
 		return 0;
-	if (node->kind != SHOWN_OBJECT || node->status == SHOWN_NIL || !node->children ||
-	    depth == DEPTH_MAX)
-		return node->kind == SHOWN_OBJECT && depth == DEPTH_MAX ? 0 : add_leaf(a, at, path);
+	if (node->kind != SHOWN_OBJECT || node->status == SHOWN_NIL || !node->children)
+		return add_leaf(a, at, path);
+	if (depth == DEPTH_MAX) {
+		a->function->left_out++;
+		return 0;
+	}
 	for (uint32_t i = 0; i < node->children && !err && member < a->tree->nodes.count; i++) {
 		const char *name = a->tree->nodes.at[member].name;
 		char *inner;
