@@ -14,6 +14,7 @@ enum happening_kind {
 	HAPPENING_DEATH, /* a process dies of a signal */
 	HAPPENING_HANG,	 /* a thread waits for long, for what should not take long */
 	HAPPENING_QUEUE, /* an accept queue stays full */
+	HAPPENING_CPU,	 /* a process takes much more CPU than usual */
 	HAPPENINGS,
 };
 
@@ -31,6 +32,7 @@ struct happening {
 	const char *what;	  /* … and what for; static */
 	uint32_t queued, backlog; /* of an accept queue: connections, */
 	char address_text[64];	  /* and where its program listens */
+	uint32_t cpu, usual;	  /* percent of a CPU that a process takes, and took before */
 };
 
 /* Hears of what happens. The thread that records calls it, so it must not take long. */

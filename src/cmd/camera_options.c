@@ -18,6 +18,8 @@
 #define AFTER_MAX   (60 * SECOND_NS)
 #define HANG_USUAL  (10 * SECOND_NS)
 #define QUEUE_USUAL (3 * SECOND_NS)
+#define CPU_USUAL   100
+#define CPU_MAX	    1000000
 #define HOUR_USUAL  6
 #define HOUR_MAX    1000
 
@@ -29,6 +31,7 @@ struct camera_flight camera_flight_usual(void)
 		.after = AFTER_USUAL,
 		.hang = HANG_USUAL,
 		.queue = QUEUE_USUAL,
+		.cpu = CPU_USUAL,
 		.hour = HOUR_USUAL,
 	};
 }
@@ -44,7 +47,7 @@ bool camera_flight_is_same(const struct camera_flight *a, const struct camera_fl
 	const struct selection *x = &a->programs, *y = &b->programs;
 	bool same = x->name_count == y->name_count && a->time == b->time && a->bytes == b->bytes &&
 		    a->after == b->after && a->hang == b->hang && a->queue == b->queue &&
-		    a->hour == b->hour;
+		    a->cpu == b->cpu && a->hour == b->hour;
 
 	for (size_t i = 0; same && i < x->name_count; i++)
 		same = !strcmp(x->names[i], y->names[i]);
@@ -90,6 +93,13 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 				    "--camera-memory takes a size from 1MB to 4GB, not '%s'",
 				    value);
 		flight->bytes = number;
+		return 0;
+	case OPTION_CAMERA_CPU:
+		if (text_parse_u64(value, 0, CPU_MAX, &number))
+			return fail(why, -EINVAL, NULL,
+				    "--camera-cpu takes percent of a CPU, up to %d, not '%s'",
+				    CPU_MAX, value);
+		flight->cpu = (uint32_t)number;
 		return 0;
 	case OPTION_CAMERA_HOURLY:
 		if (text_parse_u64(value, 0, HOUR_MAX, &number))

@@ -15,6 +15,7 @@ struct camera_flight {
 	struct selection programs; /* names of processes; none: there is no flight recorder */
 	struct event_list events;
 	uint64_t time, bytes, after, hang, queue;
+	uint32_t cpu; /* percent */
 	unsigned int hour;
 };
 
@@ -26,6 +27,7 @@ enum {
 	OPTION_CAMERA_AFTER,
 	OPTION_CAMERA_HANG,
 	OPTION_CAMERA_QUEUE,
+	OPTION_CAMERA_CPU,
 	OPTION_CAMERA_HOURLY,
 };
 
@@ -38,6 +40,7 @@ enum {
 		{"camera-after", required_argument, NULL, OPTION_CAMERA_AFTER},   \
 		{"camera-hang", required_argument, NULL, OPTION_CAMERA_HANG},     \
 		{"camera-queue", required_argument, NULL, OPTION_CAMERA_QUEUE},   \
+		{"camera-cpu", required_argument, NULL, OPTION_CAMERA_CPU},       \
 	{                                                                         \
 		"camera-hourly", required_argument, NULL, OPTION_CAMERA_HOURLY    \
 	}
@@ -64,6 +67,10 @@ enum {
 	"that "                                                                                    \
 	"long\n"                                                                                   \
 	"                            (default 3s; 0: never)\n"                                     \
+	"      --camera-cpu PERCENT  keeps what there is when a process takes twice the usual "    \
+	"CPU, and "                                                                                \
+	"that\n"                                                                                   \
+	"                            many percent of a CPU more (default 100; 0: never)\n"         \
 	"      --camera-hourly N     films in an hour that are kept by themselves (default 6; 0: " \
 	"any)\n"
 

@@ -91,6 +91,7 @@ static int load_flight(struct serve *serve, struct fail *why)
 		.after = camera->after,
 		.hang = camera->hang,
 		.queue = camera->queue,
+		.cpu = camera->cpu,
 		.hour = camera->hour,
 	};
 	int err = camera->programs.name_count ? selection_check(&camera->programs, why) : 0;

@@ -450,6 +450,7 @@ int flight_start(struct flight *flight, struct store *store, struct fail *why)
 	const struct lookout_options lookout = {
 		.programs = flight->options.selection,
 		.queue = flight->options.queue,
+		.cpu = flight->options.cpu,
 		.listener = {happened, flight},
 	};
 	struct fail unwatched = {0};

@@ -10,13 +10,15 @@
 
 #include "base/clock.h"
 #include "host/accept_queues.h"
+#include "host/cpu_jumps.h"
 #include "host/say.h"
 
 #define TICK_MS 1000
 
 struct lookout {
 	struct happening_listener listener;
-	struct accept_queues *queues;
+	struct accept_queues *queues; /* null: not wanted */
+	struct cpu_jumps *jumps;      /* the same */
 	pthread_t thread;
 	bool runs, failed;
 	int end; /* eventfd: it is to end */
@@ -25,8 +27,12 @@ struct lookout {
 static void look(struct lookout *lookout)
 {
 	struct fail why = {0};
-	int err = accept_queues_look(lookout->queues, clock_ns(), &lookout->listener, &why);
+	int err = 0;
 
+	if (lookout->queues)
+		err = accept_queues_look(lookout->queues, clock_ns(), &lookout->listener, &why);
+	if (!err && lookout->jumps)
+		err = cpu_jumps_look(lookout->jumps, clock_ns(), &lookout->listener, &why);
 	if (err && !lookout->failed)
 		host_say_fail(&why, "; tried again until it works");
 	lookout->failed = err != 0;
@@ -50,16 +56,21 @@ int lookout_start(const struct lookout_options *options, struct lookout **result
 	int err;
 
 	*result = NULL;
-	if (!options->queue)
+	if (!options->queue && !options->cpu)
 		return 0;
 	lookout = calloc(1, sizeof(*lookout));
 	if (!lookout)
 		return fail_errno(why, -ENOMEM, NULL, "cannot start a thread");
 	lookout->listener = options->listener;
 	lookout->end = eventfd(0, EFD_CLOEXEC);
-	err = lookout->end < 0
-		      ? fail_errno(why, -errno, NULL, "cannot start a thread")
-		      : accept_queues_new(options->programs, options->queue, &lookout->queues, why);
+	err = lookout->end < 0 ? fail_errno(why, -errno, NULL, "cannot start a thread") : 0;
+	if (!err && options->queue)
+		err = accept_queues_new(options->programs, options->queue, &lookout->queues, why);
+	if (!err && options->cpu) {
+		lookout->jumps = cpu_jumps_new(options->programs, options->cpu);
+		if (!lookout->jumps)
+			err = fail_errno(why, -ENOMEM, NULL, "cannot look for jumps of CPU");
+	}
 	if (!err) {
 		err = -pthread_create(&lookout->thread, NULL, run, lookout);
 		lookout->runs = !err;
@@ -83,6 +94,7 @@ void lookout_free(struct lookout *lookout)
 		pthread_join(lookout->thread, NULL);
 	}
 	accept_queues_free(lookout->queues);
+	cpu_jumps_free(lookout->jumps);
 	if (lookout->end >= 0)
 		close(lookout->end);
 	free(lookout);

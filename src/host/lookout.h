@@ -12,8 +12,9 @@
 struct lookout;
 
 struct lookout_options {
-	const struct selection *programs;   /* borrowed, until lookout_free() */
-	uint64_t queue;			    /* ns that an accept queue is full for; 0: no matter */
+	const struct selection *programs; /* borrowed, until lookout_free() */
+	uint64_t queue;			  /* ns that an accept queue is full for; 0: no matter */
+	uint32_t cpu; /* percent of a CPU that a process takes beyond what is usual; the same */
 	struct happening_listener listener; /* called by that thread */
 };
 

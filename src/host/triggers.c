@@ -7,6 +7,7 @@ static const struct trigger triggers[] = {
 	{HAPPENING_DEATH, 10 * SECOND_NS, trigger_death},
 	{HAPPENING_HANG, 120 * SECOND_NS, trigger_hang},
 	{HAPPENING_QUEUE, 120 * SECOND_NS, trigger_queue},
+	{HAPPENING_CPU, 120 * SECOND_NS, trigger_cpu},
 };
 
 const struct trigger *trigger_of(const struct happening *happening, char *words, size_t size)

@@ -25,5 +25,6 @@ const struct trigger *trigger_of(const struct happening *happening, char *words,
 bool trigger_death(const struct happening *happening, char *to, size_t size);
 bool trigger_hang(const struct happening *happening, char *to, size_t size);
 bool trigger_queue(const struct happening *happening, char *to, size_t size);
+bool trigger_cpu(const struct happening *happening, char *to, size_t size);
 
 #endif

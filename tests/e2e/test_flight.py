@@ -144,7 +144,7 @@ def test_keep_refused(lab, tmp_path):
 
 
 def test_options_refused(lab):
-    for options in (("--camera", "x", "--no-record"), ("--camera-time", "1s"), ("--camera-memory", "900kB"), ("--camera-memory", "5GB"), ("--camera-hang", "2h"), ("--camera-queue", "2h"),
+    for options in (("--camera", "x", "--no-record"), ("--camera-time", "1s"), ("--camera-memory", "900kB"), ("--camera-memory", "5GB"), ("--camera-hang", "2h"), ("--camera-queue", "2h"), ("--camera-cpu", "x"),
                     ("--camera-hourly", "-1"), ("--camera-events", "nothing")):
         assert lab.run("serve", *options).returncode == 2, options
     assert lab.run("keep", "now").returncode == 2
@@ -288,3 +288,37 @@ def test_full_accept_queue_is_kept(lab, tmp_path):
         assert main["pid"] == program.pid and main["life"] > 2e9
         assert marks(serve) == [f"kept: {said[1]}"]
         assert camera_of(serve)["kept"] == 1
+
+
+BURNS_LATER = """
+import sys
+open("/proc/self/comm", "w").write("spiky")
+print("ready", flush=True)
+sys.stdin.readline()
+
+def burn():
+    while True:
+        sum(range(1000))
+
+burn()
+"""
+
+
+@needs_root
+def test_a_jump_of_cpu_is_kept(lab, tmp_path):
+    """A process that has been idle takes a whole CPU: what it did is kept, once, with the function that took it."""
+    program = subprocess.Popen([sys.executable, "-c", BURNS_LATER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with contextlib.ExitStack() as ends:
+        ends.callback(program.wait, timeout=PATIENCE)
+        ends.callback(program.kill)
+        ends.callback(program.stdout.close)
+        program.stdout.readline()
+        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "spiky", "--camera-after", "1s", "--camera-cpu", "40"))
+        wait_for_bytes(serve, 8)  # until it is usual that it is idle
+        program.stdin.close()
+        said = serve.hear(rf"kept: (spiky \({program.pid}\) takes [01]\.\d\d CPUs, and usually 0\.\d\d); the \d+ s before are in (\S+)\n")
+        main, = states(lab, said[2])["threads"]
+        assert main["pid"] == program.pid
+        assert marks(serve) == [f"kept: {said[1]}"]
+        assert camera_of(serve)["kept"] == 1
+
