@@ -129,7 +129,8 @@ _stackcam_options()
 	serve)
 		echo "--listen --token-file --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
 			--keep-size --sender-limit --camera --camera-events --camera-time --camera-memory
-			--camera-after --camera-hang --camera-queue --camera-cpu --camera-hourly
+			--camera-after --camera-hang --camera-queue --camera-cpu --camera-pressure
+			--camera-hourly
 			-e --event -F --frequency --no-record --label --service --user --config -h --help"
 		;;
 	keep) echo "--reason --to --token-file --tls-ca -h --help" ;;

@@ -11,10 +11,11 @@
  * what was filmed.
  */
 enum happening_kind {
-	HAPPENING_DEATH, /* a process dies of a signal */
-	HAPPENING_HANG,	 /* a thread waits for long, for what should not take long */
-	HAPPENING_QUEUE, /* an accept queue stays full */
-	HAPPENING_CPU,	 /* a process takes much more CPU than usual */
+	HAPPENING_DEATH,    /* a process dies of a signal */
+	HAPPENING_HANG,	    /* a thread waits for long, for what should not take long */
+	HAPPENING_QUEUE,    /* an accept queue stays full */
+	HAPPENING_CPU,	    /* a process takes much more CPU than usual */
+	HAPPENING_PRESSURE, /* threads wait for memory or disks much more than usual */
 	HAPPENINGS,
 };
 
@@ -32,7 +33,7 @@ struct happening {
 	const char *what;	  /* … and what for; static */
 	uint32_t queued, backlog; /* of an accept queue: connections, */
 	char address_text[64];	  /* and where its program listens */
-	uint32_t cpu, usual;	  /* percent of a CPU that a process takes, and took before */
+	uint32_t percent, usual;  /* of a CPU, or of the time: now, and before */
 };
 
 /* Hears of what happens. The thread that records calls it, so it must not take long. */

@@ -6,22 +6,23 @@
 
 #include "base/text.h"
 
-#define SECOND_NS   1000000000ull
+#define SECOND_NS      1000000000ull
 
-#define TIME_USUAL  (120 * SECOND_NS)
-#define TIME_MIN    (4 * SECOND_NS)
-#define TIME_MAX    (3600 * SECOND_NS)
-#define BYTES_USUAL 64000000u
-#define BYTES_MIN   1000000u
-#define BYTES_MAX   4000000000ull
-#define AFTER_USUAL (5 * SECOND_NS)
-#define AFTER_MAX   (60 * SECOND_NS)
-#define HANG_USUAL  (10 * SECOND_NS)
-#define QUEUE_USUAL (3 * SECOND_NS)
-#define CPU_USUAL   100
-#define CPU_MAX	    1000000
-#define HOUR_USUAL  6
-#define HOUR_MAX    1000
+#define TIME_USUAL     (120 * SECOND_NS)
+#define TIME_MIN       (4 * SECOND_NS)
+#define TIME_MAX       (3600 * SECOND_NS)
+#define BYTES_USUAL    64000000u
+#define BYTES_MIN      1000000u
+#define BYTES_MAX      4000000000ull
+#define AFTER_USUAL    (5 * SECOND_NS)
+#define AFTER_MAX      (60 * SECOND_NS)
+#define HANG_USUAL     (10 * SECOND_NS)
+#define QUEUE_USUAL    (3 * SECOND_NS)
+#define CPU_USUAL      100
+#define PRESSURE_USUAL 40
+#define CPU_MAX	       1000000
+#define HOUR_USUAL     6
+#define HOUR_MAX       1000
 
 struct camera_flight camera_flight_usual(void)
 {
@@ -32,6 +33,7 @@ struct camera_flight camera_flight_usual(void)
 		.hang = HANG_USUAL,
 		.queue = QUEUE_USUAL,
 		.cpu = CPU_USUAL,
+		.pressure = PRESSURE_USUAL,
 		.hour = HOUR_USUAL,
 	};
 }
@@ -47,7 +49,7 @@ bool camera_flight_is_same(const struct camera_flight *a, const struct camera_fl
 	const struct selection *x = &a->programs, *y = &b->programs;
 	bool same = x->name_count == y->name_count && a->time == b->time && a->bytes == b->bytes &&
 		    a->after == b->after && a->hang == b->hang && a->queue == b->queue &&
-		    a->cpu == b->cpu && a->hour == b->hour;
+		    a->cpu == b->cpu && a->pressure == b->pressure && a->hour == b->hour;
 
 	for (size_t i = 0; same && i < x->name_count; i++)
 		same = !strcmp(x->names[i], y->names[i]);
@@ -100,6 +102,12 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 				    "--camera-cpu takes percent of a CPU, up to %d, not '%s'",
 				    CPU_MAX, value);
 		flight->cpu = (uint32_t)number;
+		return 0;
+	case OPTION_CAMERA_PRESSURE:
+		if (text_parse_u64(value, 0, 100, &number))
+			return fail(why, -EINVAL, NULL,
+				    "--camera-pressure takes percent, up to 100, not '%s'", value);
+		flight->pressure = (uint32_t)number;
 		return 0;
 	case OPTION_CAMERA_HOURLY:
 		if (text_parse_u64(value, 0, HOUR_MAX, &number))

@@ -15,7 +15,7 @@ struct camera_flight {
 	struct selection programs; /* names of processes; none: there is no flight recorder */
 	struct event_list events;
 	uint64_t time, bytes, after, hang, queue;
-	uint32_t cpu; /* percent */
+	uint32_t cpu, pressure; /* percent */
 	unsigned int hour;
 };
 
@@ -28,21 +28,23 @@ enum {
 	OPTION_CAMERA_HANG,
 	OPTION_CAMERA_QUEUE,
 	OPTION_CAMERA_CPU,
+	OPTION_CAMERA_PRESSURE,
 	OPTION_CAMERA_HOURLY,
 };
 
 /* For the table of options of a verb. */
-#define CAMERA_LONG_OPTIONS                                                       \
-	{"camera", required_argument, NULL, OPTION_CAMERA},                       \
-		{"camera-events", required_argument, NULL, OPTION_CAMERA_EVENTS}, \
-		{"camera-time", required_argument, NULL, OPTION_CAMERA_TIME},     \
-		{"camera-memory", required_argument, NULL, OPTION_CAMERA_MEMORY}, \
-		{"camera-after", required_argument, NULL, OPTION_CAMERA_AFTER},   \
-		{"camera-hang", required_argument, NULL, OPTION_CAMERA_HANG},     \
-		{"camera-queue", required_argument, NULL, OPTION_CAMERA_QUEUE},   \
-		{"camera-cpu", required_argument, NULL, OPTION_CAMERA_CPU},       \
-	{                                                                         \
-		"camera-hourly", required_argument, NULL, OPTION_CAMERA_HOURLY    \
+#define CAMERA_LONG_OPTIONS                                                           \
+	{"camera", required_argument, NULL, OPTION_CAMERA},                           \
+		{"camera-events", required_argument, NULL, OPTION_CAMERA_EVENTS},     \
+		{"camera-time", required_argument, NULL, OPTION_CAMERA_TIME},         \
+		{"camera-memory", required_argument, NULL, OPTION_CAMERA_MEMORY},     \
+		{"camera-after", required_argument, NULL, OPTION_CAMERA_AFTER},       \
+		{"camera-hang", required_argument, NULL, OPTION_CAMERA_HANG},         \
+		{"camera-queue", required_argument, NULL, OPTION_CAMERA_QUEUE},       \
+		{"camera-cpu", required_argument, NULL, OPTION_CAMERA_CPU},           \
+		{"camera-pressure", required_argument, NULL, OPTION_CAMERA_PRESSURE}, \
+	{                                                                             \
+		"camera-hourly", required_argument, NULL, OPTION_CAMERA_HOURLY        \
 	}
 
 /* For its help. */
@@ -71,6 +73,11 @@ enum {
 	"CPU, and "                                                                                \
 	"that\n"                                                                                   \
 	"                            many percent of a CPU more (default 100; 0: never)\n"         \
+	"      --camera-pressure PERCENT\n"                                                        \
+	"                            the same when threads of the machine wait for memory or "     \
+	"disks "                                                                                   \
+	"that\n"                                                                                   \
+	"                            many percent of the time more (default 40; 0: never)\n"       \
 	"      --camera-hourly N     films in an hour that are kept by themselves (default 6; 0: " \
 	"any)\n"
 

@@ -92,6 +92,7 @@ static int load_flight(struct serve *serve, struct fail *why)
 		.hang = camera->hang,
 		.queue = camera->queue,
 		.cpu = camera->cpu,
+		.pressure = camera->pressure,
 		.hour = camera->hour,
 	};
 	int err = camera->programs.name_count ? selection_check(&camera->programs, why) : 0;

@@ -7,13 +7,11 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "host/usual.h"
 #include "process/procfs.h"
 
 enum {
-	LOOKS_BEFORE = 5, /* until something is usual */
-	LOOKS_ABOVE = 3,  /* for a jump */
-	LOOKS_USUAL = 60, /* that what is usual is the mean of, about */
-	LOOKS_LISTED = 5, /* from one list of the machine's processes to the next */
+	LOOKS_LISTED = 5,     /* from one list of the machine's processes to the next */
 	PROCESSES_MAX = 4096, /* further ones are not looked at */
 };
 
@@ -21,7 +19,7 @@ struct process {
 	pid_t pid;
 	uint64_t start_ticks, ticks;
 	uint64_t at; /* ns of the last look */
-	struct cpu_usual usual;
+	struct usual usual;
 };
 
 struct cpu_jumps {
@@ -51,22 +49,6 @@ void cpu_jumps_free(struct cpu_jumps *jumps)
 	vec_free(&jumps->processes);
 	vec_free(&jumps->listed);
 	free(jumps);
-}
-
-bool cpu_jumps_take(struct cpu_usual *usual, double percent, uint32_t more)
-{
-	bool is_above = usual->looks >= LOOKS_BEFORE && percent >= usual->usual + more &&
-			percent >= 2 * usual->usual;
-	unsigned int weight = usual->looks < LOOKS_USUAL ? usual->looks + 1 : LOOKS_USUAL;
-	bool jumped;
-
-	usual->above = is_above ? usual->above + 1 : 0;
-	jumped = usual->above >= LOOKS_ABOVE && !usual->is_told;
-	usual->is_told = is_above && (usual->is_told || jumped);
-	/* a jump that stays becomes usual, in its time */
-	usual->usual += (percent - usual->usual) / (is_above ? LOOKS_USUAL : weight);
-	usual->looks++;
-	return jumped;
 }
 
 static int by_pid(const void *a, const void *b)
@@ -114,7 +96,7 @@ static void look_at(struct process *process, uint64_t now, uint32_t more,
 		    const struct happening_listener *listener)
 {
 	struct procfs_stat stat;
-	double percent, usual = process->usual.usual;
+	double percent, usual = process->usual.percent;
 	struct happening happening = {.kind = HAPPENING_CPU, .time = now};
 
 	if (!procfs_read_stat(process->pid, "stat", &stat))
@@ -128,10 +110,10 @@ static void look_at(struct process *process, uint64_t now, uint32_t more,
 		  (double)(now - process->at);
 	process->ticks = stat.cpu_ticks;
 	process->at = now;
-	if (!cpu_jumps_take(&process->usual, percent, more))
+	if (!usual_jumps(&process->usual, percent, more))
 		return;
 	happening.pid = happening.tid = process->pid;
-	happening.cpu = (uint32_t)percent;
+	happening.percent = (uint32_t)percent;
 	happening.usual = (uint32_t)usual;
 	snprintf(happening.process, sizeof(happening.process), "%s", stat.comm);
 	listener->happened(listener->context, &happening);

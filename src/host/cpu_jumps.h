@@ -2,7 +2,6 @@
 #ifndef HOST_CPU_JUMPS_H
 #define HOST_CPU_JUMPS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fail.h"
@@ -10,8 +9,7 @@
 #include "process/select.h"
 
 /*
- * Processes that take much more CPU than they usually do. Usual is the mean of what a process took
- * before, in which the last minute counts most.
+ * Processes that take much more CPU than they usually do (host/usual.h).
  */
 struct cpu_jumps;
 
@@ -30,18 +28,5 @@ int cpu_jumps_look(struct cpu_jumps *jumps, uint64_t now, const struct happening
 
 /* Takes null, too. */
 void cpu_jumps_free(struct cpu_jumps *jumps);
-
-/* What is known of a process; all zero: nothing. */
-struct cpu_usual {
-	double usual; /* percent of a CPU */
-	unsigned int looks, above;
-	bool is_told;
-};
-
-/*
- * Takes what a process took since the last look, in percent of a CPU. Returns true where it jumped:
- * at three looks one behind the other it took `more` beyond what is usual, and twice as much.
- */
-bool cpu_jumps_take(struct cpu_usual *usual, double percent, uint32_t more);
 
 #endif

@@ -451,6 +451,7 @@ int flight_start(struct flight *flight, struct store *store, struct fail *why)
 		.programs = flight->options.selection,
 		.queue = flight->options.queue,
 		.cpu = flight->options.cpu,
+		.pressure = flight->options.pressure,
 		.listener = {happened, flight},
 	};
 	struct fail unwatched = {0};

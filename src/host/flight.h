@@ -33,7 +33,9 @@ struct flight_options {
 	uint64_t after; /* ns that are filmed on when something happened, before it is kept */
 	uint64_t hang;	/* ns: of what should be short and lasts that long; 0: no matter */
 	uint64_t queue; /* ns: that an accept queue is full for; 0: no matter */
-	uint32_t cpu;	/* percent of a CPU that a process takes beyond what is usual; the same */
+	uint32_t
+		pressure; /* percent of the time that threads wait beyond what is usual; the same */
+	uint32_t cpu;	  /* percent of a CPU that a process takes beyond what is usual; the same */
 	unsigned int hour; /* films in an hour that are kept because something happened; 0: any */
 };
 

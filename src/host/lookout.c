@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "host/accept_queues.h"
 #include "host/cpu_jumps.h"
+#include "host/pressure.h"
 #include "host/say.h"
 
 #define TICK_MS 1000
@@ -19,6 +20,8 @@ struct lookout {
 	struct happening_listener listener;
 	struct accept_queues *queues; /* null: not wanted */
 	struct cpu_jumps *jumps;      /* the same */
+	struct pressure pressure;
+	uint32_t pressed; /* percent beyond what is usual; 0: not wanted */
 	pthread_t thread;
 	bool runs, failed;
 	int end; /* eventfd: it is to end */
@@ -31,6 +34,9 @@ static void look(struct lookout *lookout)
 
 	if (lookout->queues)
 		err = accept_queues_look(lookout->queues, clock_ns(), &lookout->listener, &why);
+	if (lookout->pressed)
+		pressure_look(&lookout->pressure, "/proc/pressure", clock_ns(), lookout->pressed,
+			      &lookout->listener);
 	if (!err && lookout->jumps)
 		err = cpu_jumps_look(lookout->jumps, clock_ns(), &lookout->listener, &why);
 	if (err && !lookout->failed)
@@ -56,12 +62,13 @@ int lookout_start(const struct lookout_options *options, struct lookout **result
 	int err;
 
 	*result = NULL;
-	if (!options->queue && !options->cpu)
+	if (!options->queue && !options->cpu && !options->pressure)
 		return 0;
 	lookout = calloc(1, sizeof(*lookout));
 	if (!lookout)
 		return fail_errno(why, -ENOMEM, NULL, "cannot start a thread");
 	lookout->listener = options->listener;
+	lookout->pressed = options->pressure;
 	lookout->end = eventfd(0, EFD_CLOEXEC);
 	err = lookout->end < 0 ? fail_errno(why, -errno, NULL, "cannot start a thread") : 0;
 	if (!err && options->queue)

@@ -15,6 +15,10 @@ struct lookout_options {
 	const struct selection *programs; /* borrowed, until lookout_free() */
 	uint64_t queue;			  /* ns that an accept queue is full for; 0: no matter */
 	uint32_t cpu; /* percent of a CPU that a process takes beyond what is usual; the same */
+	/*
+	 * percent of the time that threads wait for memory or disks beyond what is usual; the same
+	 */
+	uint32_t pressure;
 	struct happening_listener listener; /* called by that thread */
 };
 

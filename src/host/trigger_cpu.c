@@ -14,7 +14,7 @@ bool trigger_cpu(const struct happening *happening, char *to, size_t size)
 	text_make_safe(process, sizeof(process), happening->process);
 	snprintf(to, size,
 		 "%s (%d) takes %" PRIu32 ".%02" PRIu32 " CPUs, and usually %" PRIu32 ".%02" PRIu32,
-		 process, (int)happening->pid, happening->cpu / 100, happening->cpu % 100,
+		 process, (int)happening->pid, happening->percent / 100, happening->percent % 100,
 		 happening->usual / 100, happening->usual % 100);
 	return true;
 }

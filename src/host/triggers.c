@@ -8,6 +8,7 @@ static const struct trigger triggers[] = {
 	{HAPPENING_HANG, 120 * SECOND_NS, trigger_hang},
 	{HAPPENING_QUEUE, 120 * SECOND_NS, trigger_queue},
 	{HAPPENING_CPU, 120 * SECOND_NS, trigger_cpu},
+	{HAPPENING_PRESSURE, 120 * SECOND_NS, trigger_pressure},
 };
 
 const struct trigger *trigger_of(const struct happening *happening, char *words, size_t size)

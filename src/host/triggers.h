@@ -26,5 +26,6 @@ bool trigger_death(const struct happening *happening, char *to, size_t size);
 bool trigger_hang(const struct happening *happening, char *to, size_t size);
 bool trigger_queue(const struct happening *happening, char *to, size_t size);
 bool trigger_cpu(const struct happening *happening, char *to, size_t size);
+bool trigger_pressure(const struct happening *happening, char *to, size_t size);
 
 #endif

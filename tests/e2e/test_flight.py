@@ -144,7 +144,7 @@ def test_keep_refused(lab, tmp_path):
 
 
 def test_options_refused(lab):
-    for options in (("--camera", "x", "--no-record"), ("--camera-time", "1s"), ("--camera-memory", "900kB"), ("--camera-memory", "5GB"), ("--camera-hang", "2h"), ("--camera-queue", "2h"), ("--camera-cpu", "x"),
+    for options in (("--camera", "x", "--no-record"), ("--camera-time", "1s"), ("--camera-memory", "900kB"), ("--camera-memory", "5GB"), ("--camera-hang", "2h"), ("--camera-queue", "2h"), ("--camera-cpu", "x"), ("--camera-pressure", "101"),
                     ("--camera-hourly", "-1"), ("--camera-events", "nothing")):
         assert lab.run("serve", *options).returncode == 2, options
     assert lab.run("keep", "now").returncode == 2

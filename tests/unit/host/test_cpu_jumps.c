@@ -11,54 +11,6 @@
 
 #define SECOND_NS 1000000000ull
 
-/* Takes the same at a number of looks; returns how many of them were a jump. */
-static int take(struct cpu_usual *usual, double percent, int looks)
-{
-	int jumps = 0;
-
-	while (looks--)
-		jumps += cpu_jumps_take(usual, percent, 100);
-	return jumps;
-}
-
-static void a_jump_is_told_once(void **state)
-{
-	struct cpu_usual usual = {0};
-
-	(void)state;
-	assert_int_equal(take(&usual, 20, 30), 0);
-	/* two looks are not enough */
-	assert_int_equal(take(&usual, 180, 2), 0);
-	assert_int_equal(take(&usual, 20, 1), 0);
-	assert_int_equal(take(&usual, 180, 2), 0);
-	assert_int_equal(take(&usual, 180, 1), 1);
-	assert_int_equal(take(&usual, 180, 5), 0);
-	/* it has come down: the next one is another one */
-	assert_int_equal(take(&usual, 20, 1), 0);
-	assert_int_equal(take(&usual, 300, 2), 0);
-	assert_int_equal(take(&usual, 300, 1), 1);
-}
-
-static void what_is_usual(void **state)
-{
-	struct cpu_usual usual = {0};
-
-	(void)state;
-	/* a program that begins with much work */
-	assert_int_equal(take(&usual, 400, 60), 0);
-	assert_true(usual.usual > 399 && usual.usual < 401);
-	/* a whole CPU more, but not twice as much */
-	assert_int_equal(take(&usual, 600, 10), 0);
-	assert_int_equal(take(&usual, 1000, 3), 1);
-	/* what stays becomes usual, and then twice as much as that is a jump */
-	assert_int_equal(take(&usual, 1000, 600), 0);
-	assert_int_equal(take(&usual, 1200, 10), 0);
-	/* twice as much, but less than a CPU more */
-	usual = (struct cpu_usual){0};
-	assert_int_equal(take(&usual, 10, 20), 0);
-	assert_int_equal(take(&usual, 90, 20), 0);
-}
-
 static void take_last(void *context, const struct happening *happening)
 {
 	*(struct happening *)context = *happening;
@@ -99,7 +51,7 @@ static void a_process(void **state)
 	}
 	assert_int_equal(last.pid, getpid());
 	assert_int_equal(last.time, 13 * SECOND_NS);
-	assert_true(last.cpu >= 15 && last.cpu <= 30);
+	assert_true(last.percent >= 15 && last.percent <= 30);
 	assert_non_null(trigger_of(&last, words, sizeof(words)));
 	assert_non_null(strstr(words, " CPUs, and usually 0.0"));
 	cpu_jumps_free(jumps);
@@ -109,8 +61,6 @@ static void a_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_jump_is_told_once),
-		cmocka_unit_test(what_is_usual),
 		cmocka_unit_test(a_process),
 	};
 
