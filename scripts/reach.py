@@ -3,7 +3,7 @@
 """reach.py parts|e2e|tidy [SINCE]: what the files that changed can reach.
 
 parts: parts of test.sh. e2e: files of tests/e2e. tidy: source files for clang-tidy, and for each header that
-changed one that includes it (the build folder `build` knows which).
+changed one that includes it (the build folder `build` knows which); files in which only comments changed do not count.
 
 SINCE is a revision. Without it, it is where this branch left its upstream; a branch that has none, or is not ahead of
 it, is looked at from the day before its newest commit on, so that a clean checkout looks at what was landed last.
@@ -11,6 +11,7 @@ Where that is not in the history at hand, everything has changed.
 """
 
 import fnmatch
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -111,8 +112,7 @@ def begin():
 
 
 def changed(since):
-    """Paths that changed, those that are gone too; None: all."""
-    since = since or begin()
+    """Paths that changed since a revision, those that are gone too; None: all, as the revision is unknown."""
     committed = git("diff", "--name-only", "--no-renames", since) if since else None
     if committed is None:
         return None
@@ -169,8 +169,21 @@ def includers():
     return found
 
 
-def tidy(paths):
+def code_of(text):
+    """A source of C without its comments and its white space."""
+    found = re.findall(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|//[^\n]*|/\*.*?\*/|\w+|\S', text, re.DOTALL)
+    return [token for token in found if not token.startswith(("//", "/*"))]
+
+
+def has_other_code(path, since):
+    """Whether more than comments of a source has changed."""
+    before, now = git("show", f"{since}:{path}"), ROOT / path
+    return before is None or not now.exists() or code_of(before) != code_of(now.read_text(encoding="utf-8"))
+
+
+def tidy(paths, since):
     """Sources among the paths, and for each header one source that includes it, its own if it has one."""
+    paths = [path for path in paths if not fnmatch.fnmatch(path, "src/*.[ch]") or has_other_code(path, since)]
     sources = {path for path in paths if fnmatch.fnmatch(path, "src/*/*.c") and not path.endswith(".bpf.c")}
     headers = [path for path in paths if fnmatch.fnmatch(path, "src/*.h")]
     by_header = includers() if headers else {}
@@ -184,12 +197,13 @@ def main():
     if len(sys.argv) not in (2, 3) or sys.argv[1] not in ("parts", "e2e", "tidy"):
         sys.exit(__doc__)
     what = sys.argv[1]
-    paths = changed(sys.argv[2] if len(sys.argv) == 3 else None)
+    since = sys.argv[2] if len(sys.argv) == 3 else begin()
+    paths = changed(since)
     if paths is None:
         answer = {"parts": ["lint", "unit", "replay", "e2e", "kernels"], "e2e": ALL,
                   "tidy": [r"/src/[a-z]*/[a-z_0-9]*\.c$"]}[what]
     else:
-        answer = {"parts": parts, "e2e": e2e, "tidy": tidy}[what](paths)
+        answer = tidy(paths, since) if what == "tidy" else {"parts": parts, "e2e": e2e}[what](paths)
     print(" ".join(answer))
 
 
