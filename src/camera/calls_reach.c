@@ -299,19 +299,30 @@ static int unbind(struct reach *reach, struct reached *image)
 	return err;
 }
 
+static bool has_bound(const struct reached *image, pid_t pid)
+{
+	vec_foreach (&image->bound, bound)
+		if (bound->pid == pid)
+			return true;
+	return false;
+}
+
 int reach_process(struct reach *reach, uint32_t number, pid_t pid)
 {
 	struct reached *image = image_at_number(reach, number);
+	bool had_probes;
 
 	if (!image || !image->count || image->is_open)
 		return 0;
+	/* it was held for them, and has ended before the event that it had mapped the file came */
+	had_probes = has_bound(image, pid);
 	/*
 	 * one program after the other: between two of them, no call is lost by that, and none seen
 	 * twice
 	 */
 	if (image->processes > image->look && nobody_lives(image) &&
 	    may_be_private(reach, image, image->processes) && !unbind(reach, image))
-		return 1;
+		return had_probes ? 0 : 1;
 	return bind(reach, image, pid);
 }
 
