@@ -145,20 +145,38 @@ static long find_file(struct task_struct *task, struct vm_area_struct *area, voi
 	return 0;
 }
 
-/* Is what was mapped the beginning of an ELF file? Fills in which. */
-static __always_inline bool maps_elf(struct task_struct *task, __u64 address,
-				     struct hold_file *file)
+/* errno-base.h */
+#define EBUSY 16
+
+/* Does the thread wait? */
+enum waits {
+	WAITS_NOT,
+	WAITS,
+	WAITS_PERHAPS, /* that cannot be seen now */
+};
+
+/*
+ * Is what was mapped the beginning of an ELF file? Fills in which. While another thread changes
+ * this process's mappings (the recorder does, where it sets or removes probes), they cannot be
+ * looked at.
+ */
+static __always_inline enum waits maps_elf(struct task_struct *task, __u64 address,
+					   struct hold_file *file)
 {
 	struct found_mapping found = {};
 	__u32 magic = 0;
+	long err = bpf_find_vma(task, address, find_file, &found, 0);
 
-	if (bpf_find_vma(task, address, find_file, &found, 0))
-		return false;
+	if (err)
+		return err == -EBUSY ? WAITS_PERHAPS : WAITS_NOT;
 	if ((found.mode & S_IFMT) != S_IFREG || found.start != address || found.offset)
-		return false;
+		return WAITS_NOT;
 	*file = found.file;
 	return !bpf_map_lookup_elem(&hold_known, file) &&
-	       !bpf_copy_from_user(&magic, sizeof(magic), (void *)address) && magic == 0x464c457f;
+			       !bpf_copy_from_user(&magic, sizeof(magic), (void *)address) &&
+			       magic == 0x464c457f
+		       ? WAITS
+		       : WAITS_NOT;
 }
 
 /* Fills in the rest of a slot, and wakes the recorder to look at it. */
@@ -217,27 +235,37 @@ static int hold_wait(struct bpf_map *map, void *key, void *value)
 	return 0;
 }
 
-/* The first time that the thread is on its way back. Returns whether it has to wait. */
-static __always_inline bool has_to_wait(struct task_struct *task, struct hold_slot *slot)
+/* The thread is on its way back. */
+static __always_inline enum waits has_to_wait(struct task_struct *task, struct hold_slot *slot)
 {
 	enum filter_answer answer = filter_current();
+	enum waits waits = WAITS;
 
 	if (hold_over || answer == FILTER_NO || is_dying(task))
-		return false;
-	if (slot->kind == HOLD_MAP && !maps_elf(task, slot->address, &slot->file))
-		return false;
-	return tell(slot, answer, HOLD_WAITING);
+		return WAITS_NOT;
+	if (slot->kind == HOLD_MAP)
+		waits = maps_elf(task, slot->address, &slot->file);
+	if (waits != WAITS)
+		return waits;
+	return tell(slot, answer, HOLD_WAITING) ? WAITS : WAITS_NOT;
 }
 
 static int hold_begin(struct bpf_map *map, void *key, void *value)
 {
-	__u32 number = *(__u32 *)key;
-	struct hold_slot *slot = bpf_map_lookup_elem(&hold_slots, &number);
+	__u32 number = *(__u32 *)key, slot_number = number & (HOLD_SLOTS - 1);
+	struct hold_slot *slot = bpf_map_lookup_elem(&hold_slots, &slot_number);
 	struct task_struct *task = bpf_get_current_task_btf();
+	enum waits waits;
 
 	if (!slot)
 		return 0;
-	if (!has_to_wait(task, slot))
+	waits = has_to_wait(task, slot);
+	if (waits == WAITS_PERHAPS && bpf_ktime_get_ns() - slot->began <= hold_limit &&
+	    schedule(task, number ^ HOLD_SLOTS, hold_begin))
+		return 0;
+	if (waits == WAITS_PERHAPS)
+		capture_count_loss(CAPTURE_SOURCE_NONE, CAPTURE_LOSS_HOLD);
+	if (waits != WAITS)
 		free_slot(slot);
 	else if (!schedule(task, number ^ HOLD_SLOTS, hold_wait))
 		expire(slot);
@@ -261,6 +289,7 @@ static long try_slot(__u32 i, void *context)
 	slot->kind = taking->kind;
 	slot->address = taking->address;
 	slot->by_thread = 0;
+	slot->began = bpf_ktime_get_ns();
 	return 1;
 }
 
