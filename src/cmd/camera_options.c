@@ -6,23 +6,21 @@
 
 #include "base/text.h"
 
-#define SECOND_NS      1000000000ull
+#define SECOND_NS   1000000000ull
 
-#define TIME_USUAL     (120 * SECOND_NS)
-#define TIME_MIN       (4 * SECOND_NS)
-#define TIME_MAX       (3600 * SECOND_NS)
-#define BYTES_USUAL    64000000u
-#define BYTES_MIN      1000000u
-#define BYTES_MAX      4000000000ull
-#define AFTER_USUAL    (5 * SECOND_NS)
-#define AFTER_MAX      (60 * SECOND_NS)
-#define HANG_USUAL     (10 * SECOND_NS)
-#define QUEUE_USUAL    (3 * SECOND_NS)
-#define CPU_USUAL      100
-#define PRESSURE_USUAL 40
-#define CPU_MAX	       1000000
-#define HOUR_USUAL     6
-#define HOUR_MAX       1000
+#define TIME_USUAL  (120 * SECOND_NS)
+#define TIME_MIN    (4 * SECOND_NS)
+#define TIME_MAX    (3600 * SECOND_NS)
+#define BYTES_USUAL 64000000u
+#define BYTES_MIN   1000000u
+#define BYTES_MAX   4000000000ull
+#define AFTER_USUAL (5 * SECOND_NS)
+#define AFTER_MAX   (60 * SECOND_NS)
+#define HANG_USUAL  (10 * SECOND_NS)
+#define QUEUE_USUAL (3 * SECOND_NS)
+#define CPU_MAX	    1000000
+#define HOUR_USUAL  6
+#define HOUR_MAX    1000
 
 struct camera_flight camera_flight_usual(void)
 {
@@ -32,8 +30,6 @@ struct camera_flight camera_flight_usual(void)
 		.after = AFTER_USUAL,
 		.hang = HANG_USUAL,
 		.queue = QUEUE_USUAL,
-		.cpu = CPU_USUAL,
-		.pressure = PRESSURE_USUAL,
 		.hour = HOUR_USUAL,
 	};
 }

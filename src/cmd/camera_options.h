@@ -72,12 +72,12 @@ enum {
 	"      --camera-cpu PERCENT  keeps what there is when a process takes twice the usual "    \
 	"CPU, and "                                                                                \
 	"that\n"                                                                                   \
-	"                            many percent of a CPU more (default 100; 0: never)\n"         \
+	"                            many percent of a CPU more (default 0: never)\n"              \
 	"      --camera-pressure PERCENT\n"                                                        \
 	"                            the same when threads of the machine wait for memory or "     \
 	"disks "                                                                                   \
 	"that\n"                                                                                   \
-	"                            many percent of the time more (default 40; 0: never)\n"       \
+	"                            many percent of the time more (default 0: never)\n"           \
 	"      --camera-hourly N     films in an hour that are kept by themselves (default 6; 0: " \
 	"any)\n"
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "host/say.h"
 #include "host/usual.h"
 #include "process/procfs.h"
 
@@ -28,6 +29,7 @@ struct cpu_jumps {
 	unsigned int looks;
 	vec(struct process) processes; /* by pid */
 	vec(struct process) listed;
+	bool is_full, said_full; /* of the last list */
 	int failed;
 };
 
@@ -63,9 +65,12 @@ static void list(void *context, pid_t pid)
 	struct cpu_jumps *jumps = context;
 	struct process process = {.pid = pid}, *known = NULL;
 
-	if (jumps->failed || jumps->listed.count == PROCESSES_MAX ||
-	    !selection_wants(jumps->programs, pid))
+	if (jumps->failed || !selection_wants(jumps->programs, pid))
 		return;
+	if (jumps->listed.count == PROCESSES_MAX) {
+		jumps->is_full = true;
+		return;
+	}
 	if (jumps->processes.count)
 		known = bsearch(&process, jumps->processes.at, jumps->processes.count,
 				sizeof(process), by_pid);
@@ -79,10 +84,14 @@ static int list_all(struct cpu_jumps *jumps)
 
 	jumps->failed = 0;
 	jumps->listed.count = 0;
+	jumps->is_full = false;
 	err = procfs_each_number("/proc", list, jumps);
 	err = err ? err : jumps->failed;
 	if (err)
 		return err;
+	if (jumps->is_full && !jumps->said_full)
+		host_say("watches the CPU of only %d of the filmed processes", PROCESSES_MAX);
+	jumps->said_full = jumps->is_full;
 	if (jumps->listed.count)
 		qsort(jumps->listed.at, jumps->listed.count, sizeof(*jumps->listed.at), by_pid);
 	jumps->processes.count = 0;

@@ -50,19 +50,23 @@ def tomcat(tmp_path_factory):
     return ["java", "-XX:+UseSerialGC", "-Xmx256m", "-cp", path, "Tomcat10", folder]
 
 
+def slow_beside(lab, film, port, paths, duration):
+    """Makes two requests, the second one while the first is under way. Whether the order took that many ns at least."""
+    first, second = paths
+    beside = threading.Thread(target=ask, args=(port, first, first.strip("/").replace("/", "-")))
+    beside.start()
+    ask(port, second, second.strip("/").replace("/", "-"))
+    beside.join()
+    return film_has(lab, film, "/order/1", duration)
+
+
 def test_a_request_through_tomcat_that_waits_for_a_monitor(lab, tomcat):
     port = free_port()
     with running(*tomcat, port) as server:
         for _ in range(20):
             ask(port, "/warm", "")
         with filming(lab, *REQUESTS, "-p", server.pid) as film:
-            def both():
-                report = threading.Thread(target=ask, args=(port, "/report", "report-1"))
-                report.start()
-                ask(port, "/order/1", "order-1")
-                report.join()
-                return film_has(lab, film, "/order/1", 100_000_000)
-            assert wait_until(both)
+            assert wait_until(lambda: slow_beside(lab, film, port, ["/report", "/order/1"], 100_000_000))
     request = explained(lab, film, "--endpoint", "GET /order/*")[0]
     cause = first_work(request)
     assert request["comm"].startswith("orders-") and request["duration"] > 100_000_000
@@ -105,13 +109,7 @@ def test_an_event_loop_that_is_blocked(lab, tmp_path):
         port = listening_port(server.pid)
         ask(port, "/warm", "")
         with filming(lab, *REQUESTS, "-p", server.pid, "-F", "499") as film:
-            def both():
-                order = threading.Thread(target=ask, args=(port, "/order/1", "order-1"))
-                order.start()
-                ask(port, "/report", "report-1")
-                order.join()
-                return film_has(lab, film, "/order/1", 200_000_000)
-            assert wait_until(both)
+            assert wait_until(lambda: slow_beside(lab, film, port, ["/order/1", "/report"], 200_000_000))
     request = explained(lab, film, "--endpoint", "GET /order/*")[0]
     cause = first_work(request)
     assert request["duration"] > 200_000_000 and cause["kind"] == "on-cpu", request["parts"]
@@ -241,13 +239,7 @@ def test_a_go_mutex_that_is_held_long(lab, tmp_path):
                 return ask(port, "/order/0", "")
         assert wait_until(is_served)
         with filming(lab, "-e", "requests,threads,on-cpu,go-wait", "-p", server.pid) as film:
-            def both():
-                report = threading.Thread(target=ask, args=(port, "/report", "report-1"))
-                report.start()
-                ask(port, "/order/1", "order-1")
-                report.join()
-                return film_has(lab, film, "/order/1", 100_000_000)
-            assert wait_until(both)
+            assert wait_until(lambda: slow_beside(lab, film, port, ["/report", "/order/1"], 100_000_000))
     done = lab.run("explain", "--format", "json", film.path)
     first = json.loads(done.stdout)["goroutines"][0]
     assert first["object"] == "sync.Mutex" and first["longest"] > 100_000_000, first
