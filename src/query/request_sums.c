@@ -24,14 +24,8 @@ struct summing {
 	size_t slowest;		     /* the most that are kept */
 	struct map endpoints, peers; /* hash of a struct alike: the place of its sum */
 	struct map served;	     /* by process: the time of the requests that it served */
+	struct connections connections;
 };
-
-uint64_t request_sum_quantile(const struct request_sum *sum, unsigned int of_thousand)
-{
-	uint64_t ns = latency_quantile(&sum->times, of_thousand);
-
-	return ns < sum->longest ? ns : sum->longest;
-}
 
 double request_sum_share(const struct request_sum *sum)
 {
@@ -43,22 +37,19 @@ double request_sum_share(const struct request_sum *sum)
 static bool add(struct request_sum *sum, const struct request *request, uint32_t process)
 {
 	const struct film_request *row = &request->row;
-	bool is_open = row->flags & FILM_REQUEST_OPEN;
 
-	if (!sum->count++) {
+	if (!sum->all.count) {
 		sum->example = *request;
 		sum->process = process;
 	} else if (sum->process != process) {
 		sum->process = 0;
 	}
-	sum->failed += (row->flags & FILM_REQUEST_FAILED) != 0;
-	sum->open += is_open;
 	sum->received += row->received;
 	sum->sent += row->sent;
-	sum->total += row->duration;
 	sum->for_served += row->parent ? row->duration : 0;
-	sum->longest = row->duration > sum->longest ? row->duration : sum->longest;
-	return is_open || latency_add(&sum->times, row->duration, 1);
+	if (row->role == FILM_REQUEST_MADE)
+		connection_sample_add(&sum->connections, request, 0);
+	return request_figures_add(&sum->all, request);
 }
 
 /* Adds a request to the sum of its key, in one of the vectors of struct request_sums. */
@@ -133,6 +124,15 @@ static void give_served(struct summing *s)
 	}
 }
 
+static void find_servers(struct summing *s)
+{
+	vec_foreach (&s->sums->peers, sum) {
+		int64_t server = connections_server(&s->connections, &sum->connections);
+
+		sum->server = server > 0 ? (uint32_t)server : 0;
+	}
+}
+
 static int take(void *context, const struct request *request)
 {
 	struct summing *s = context;
@@ -141,6 +141,10 @@ static int take(void *context, const struct request *request)
 	uint32_t process = sums->film->threads[row->thread].process;
 	struct alike alike = {.protocol = row->protocol, .role = row->role};
 
+	/* also of servers that the question leaves out */
+	if (row->role == FILM_REQUEST_SERVED &&
+	    !connections_add(&s->connections, request, 0, process))
+		return -ENOMEM;
 	if (!s->kept.threads[row->thread])
 		return 0;
 	sums->count++;
@@ -166,7 +170,7 @@ static int most_first(const void *left, const void *right)
 {
 	const struct request_sum *a = left, *b = right;
 
-	return a->total > b->total ? -1 : a->total < b->total;
+	return a->all.total > b->all.total ? -1 : a->all.total < b->all.total;
 }
 
 #define sort(vector, by)                                                                   \
@@ -197,12 +201,14 @@ int request_sums_make(struct film *film, const struct filter *filter, size_t slo
 	if (!err)
 		err = view_count_losses(&sums->losses, film, requests_event(film), 0);
 	give_served(&s);
+	find_servers(&s);
 	sort(&sums->endpoints, most_first);
 	sort(&sums->peers, most_first);
 	sort(&sums->slowest, slowest_first);
 	map_free(&s.endpoints);
 	map_free(&s.peers);
 	map_free(&s.served);
+	connections_free(&s.connections);
 	filter_kept_free(&s.kept);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot sum up requests") : err;
 }
@@ -210,9 +216,9 @@ int request_sums_make(struct film *film, const struct filter *filter, size_t slo
 void request_sums_free(struct request_sums *sums)
 {
 	vec_foreach (&sums->endpoints, sum)
-		latency_free(&sum->times);
+		request_figures_free(&sum->all);
 	vec_foreach (&sums->peers, sum)
-		latency_free(&sum->times);
+		request_figures_free(&sum->all);
 	vec_free(&sums->endpoints);
 	vec_free(&sums->peers);
 	vec_free(&sums->slowest);

@@ -4,24 +4,26 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "query/latency.h"
+#include "query/connections.h"
 #include "query/question.h"
 #include "query/reasons.h"
+#include "query/request_figures.h"
 #include "query/requests.h"
 
 /* Requests of a film that are alike, summed up. */
 struct request_sum {
 	struct request example; /* the first of them */
 	uint32_t process;	/* that served or made them; 0: of several */
-	uint64_t failed, open;	/* open: not answered to the end */
-	uint64_t total, longest, received, sent;
+	struct request_figures all;
+	/* of those made of a peer: the process that served them; 0: not known, or several */
+	uint32_t server;
+	uint64_t received, sent;
 	/*
 	 * of those that a program made of a peer: the time of those that are known to be for a
 	 * request that it served, and of all that it served; 0: not known
 	 */
 	uint64_t for_served, served;
-	struct latency times; /* of those that were answered to the end */
-	uint64_t count;	      /* of all */
+	struct connection_sample connections;
 };
 
 struct request_sums {
@@ -49,8 +51,5 @@ void request_sums_free(struct request_sums *sums);
  * not known.
  */
 double request_sum_share(const struct request_sum *sum);
-
-/* As latency_quantile(), and at most the longest. */
-uint64_t request_sum_quantile(const struct request_sum *sum, unsigned int of_thousand);
 
 #endif

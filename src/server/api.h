@@ -30,6 +30,9 @@ route_function api_explain;
 /* api_requests.c */
 route_function api_requests;
 
+/* api_services.c */
+route_function api_services;
+
 /* api_locks.c */
 route_function api_locks;
 

@@ -28,14 +28,6 @@ static int take_role(const struct http_request *request, uint8_t *role, struct f
 	return 0;
 }
 
-static void put_quantile(struct json *j, const char *key, const struct store_endpoint *one,
-			 unsigned int of_thousand)
-{
-	uint64_t ns = latency_quantile(&one->times, of_thousand);
-
-	json_u64(j, key, ns < one->longest ? ns : one->longest);
-}
-
 static const char *role_name(uint8_t role)
 {
 	return role == FILM_REQUEST_SERVED ? "served" : "made";
@@ -53,14 +45,7 @@ static void put_endpoints(struct json *j, const struct store_requests *answer, u
 		json_text(j, "endpoint", one->endpoint);
 		json_text(j, "protocol", film_protocol_name(one->protocol));
 		json_text(j, "role", role_name(one->role));
-		json_u64(j, "count", one->count);
-		json_u64(j, "failed", one->failed);
-		json_u64(j, "open", one->open);
-		json_u64(j, "total", one->total);
-		put_quantile(j, "p50", one, 500);
-		put_quantile(j, "p90", one, 900);
-		put_quantile(j, "p99", one, 990);
-		json_u64(j, "longest", one->longest);
+		put_request_figures(j, &one->figures);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

@@ -34,6 +34,18 @@ void put_sum(struct json *j, const char *key, const struct store_sum *sum)
 	json_close(j, '}');
 }
 
+void put_request_figures(struct json *j, const struct request_figures *figures)
+{
+	json_u64(j, "count", figures->count);
+	json_u64(j, "failed", figures->failed);
+	json_u64(j, "open", figures->open);
+	json_u64(j, "total", figures->total);
+	json_u64(j, "p50", request_figures_quantile(figures, 500));
+	json_u64(j, "p90", request_figures_quantile(figures, 900));
+	json_u64(j, "p99", request_figures_quantile(figures, 990));
+	json_u64(j, "longest", figures->longest);
+}
+
 /* "group" for what stands for a process or a thread. */
 static const char *kind_name(unsigned int kind)
 {

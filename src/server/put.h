@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "query/flame.h"
 #include "query/functions.h"
+#include "query/request_figures.h"
 #include "store/ask.h"
 
 /* What several answers of the API have in common, as doc/openapi.json describes it. */
@@ -13,6 +14,9 @@
 void put_time(struct json *j, const char *key, uint64_t time);
 
 void put_sum(struct json *j, const char *key, const struct store_sum *sum);
+
+/* The members count, failed, open, total, p50, p90, p99, longest. */
+void put_request_figures(struct json *j, const struct request_figures *figures);
 
 /* The members labels, nodes, hidden of an object: at most that many nodes. Returns 0 or -ENOMEM. */
 int put_flame(struct json *j, const struct flame *flame, uint32_t most);

@@ -17,6 +17,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/series", .answer = api_series},
 	{"GET", "/api/v1/explain", .answer = api_explain},
 	{"GET", "/api/v1/requests", .answer = api_requests},
+	{"GET", "/api/v1/services", .answer = api_services},
 	{"GET", "/api/v1/timeline", .answer = api_timeline},
 	{"GET", "/api/v1/timeline/lanes", .answer = api_timeline_lanes},
 	{"GET", "/api/v1/timeline/slices", .answer = api_timeline_slices},

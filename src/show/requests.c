@@ -30,10 +30,10 @@ static void put_time(FILE *out, uint64_t ns)
 /* Of those that were answered; where none was, of none. */
 static void put_times(FILE *out, const struct request_sum *sum)
 {
-	put_time(out, request_sum_quantile(sum, 500));
-	put_time(out, request_sum_quantile(sum, 900));
-	put_time(out, request_sum_quantile(sum, 990));
-	put_time(out, sum->longest);
+	put_time(out, request_figures_quantile(&sum->all, 500));
+	put_time(out, request_figures_quantile(&sum->all, 900));
+	put_time(out, request_figures_quantile(&sum->all, 990));
+	put_time(out, sum->all.longest);
 }
 
 static void put_head(FILE *out, const char *title)
@@ -44,9 +44,9 @@ static void put_head(FILE *out, const char *title)
 
 static void put_counts(FILE *out, const struct request_sum *sum)
 {
-	put_number(out, 9, sum->count);
-	put_number(out, 8, sum->failed);
-	put_number(out, 8, sum->open);
+	put_number(out, 9, sum->all.count);
+	put_number(out, 8, sum->all.failed);
+	put_number(out, 8, sum->all.open);
 	put_times(out, sum);
 }
 
@@ -68,7 +68,7 @@ static void put_peer(const struct request_sums *sums, FILE *out, const struct re
 	char peer[80];
 
 	put_counts(out, sum);
-	fprintf(out, " %9.1f", seconds > 0 ? (double)sum->count / seconds : 0);
+	fprintf(out, " %9.1f", seconds > 0 ? (double)sum->all.count / seconds : 0);
 	if (share >= 0)
 		fprintf(out, " %7.1f%%", share);
 	else
@@ -77,8 +77,14 @@ static void put_peer(const struct request_sums *sums, FILE *out, const struct re
 	text_print_safe(out, process->comm);
 	if (sum->process)
 		fprintf(out, " (%u)", process->pid);
-	fprintf(out, " -> %s, %s\n", request_peer(&sum->example, peer, sizeof(peer)),
+	fprintf(out, " -> %s, %s", request_peer(&sum->example, peer, sizeof(peer)),
 		film_protocol_name(sum->example.row.protocol));
+	if (sum->server) {
+		fputs(", by ", out);
+		text_print_safe(out, film->processes[sum->server].comm);
+		fprintf(out, " (%u)", film->processes[sum->server].pid);
+	}
+	fputc('\n', out);
 }
 
 static void put_outcome(const struct request *request, FILE *out)

@@ -20,14 +20,14 @@ static void put_sum(struct json *j, const struct request_sum *sum)
 {
 	json_text(j, "role", request_role_name(&sum->example));
 	json_text(j, "protocol", film_protocol_name(sum->example.row.protocol));
-	json_u64(j, "count", sum->count);
-	json_u64(j, "failed", sum->failed);
-	json_u64(j, "open", sum->open);
-	json_u64(j, "total", sum->total);
-	json_u64(j, "p50", request_sum_quantile(sum, 500));
-	json_u64(j, "p90", request_sum_quantile(sum, 900));
-	json_u64(j, "p99", request_sum_quantile(sum, 990));
-	json_u64(j, "max", sum->longest);
+	json_u64(j, "count", sum->all.count);
+	json_u64(j, "failed", sum->all.failed);
+	json_u64(j, "open", sum->all.open);
+	json_u64(j, "total", sum->all.total);
+	json_u64(j, "p50", request_figures_quantile(&sum->all, 500));
+	json_u64(j, "p90", request_figures_quantile(&sum->all, 900));
+	json_u64(j, "p99", request_figures_quantile(&sum->all, 990));
+	json_u64(j, "max", sum->all.longest);
 	json_u64(j, "received", sum->received);
 	json_u64(j, "sent", sum->sent);
 }
@@ -115,6 +115,13 @@ static void put_sums(struct json *j, const struct request_sums *sums)
 		put_process(j, sums->film, sums->film->threads[sum->example.row.thread].process);
 		json_text(j, "peer", request_peer(&sum->example, peer, sizeof(peer)));
 		put_sum(j, sum);
+		if (sum->server) {
+			json_open(j, "server", '{');
+			put_process(j, sums->film, sum->server);
+			json_close(j, '}');
+		} else {
+			json_null(j, "server");
+		}
 		json_u64(j, "for_served", sum->for_served);
 		json_u64(j, "served", sum->served);
 		json_close(j, '}');

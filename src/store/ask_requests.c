@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/saturated.h"
 #include "film/events.h"
 #include "query/filter.h"
 #include "query/requests.h"
@@ -51,21 +50,11 @@ static struct store_endpoint *endpoint_of(struct store_requests *answer,
 static bool add_to_endpoint(struct store_requests *answer, const struct request *request)
 {
 	struct store_endpoint *one = endpoint_of(answer, request);
-	uint64_t duration = request->row.duration;
-	bool is_open = request->row.flags & FILM_REQUEST_OPEN;
-	bool has_failed = request->row.flags & FILM_REQUEST_FAILED;
 
 	answer->count++;
-	answer->failed += has_failed;
-	answer->open += is_open;
-	if (!one)
-		return answer->is_cut;
-	one->count++;
-	one->failed += has_failed;
-	one->open += is_open;
-	one->total = add_saturated(one->total, duration);
-	one->longest = duration > one->longest ? duration : one->longest;
-	return is_open || latency_add(&one->times, duration, 1);
+	answer->failed += (request->row.flags & FILM_REQUEST_FAILED) != 0;
+	answer->open += (request->row.flags & FILM_REQUEST_OPEN) != 0;
+	return one ? request_figures_add(&one->figures, request) : answer->is_cut;
 }
 
 static int slowest_first(const void *left, const void *right)
@@ -181,8 +170,9 @@ static int most_first(const void *left, const void *right)
 {
 	const struct store_endpoint *a = left, *b = right;
 
-	return a->total != b->total ? (a->total > b->total ? -1 : 1)
-				    : strcmp(a->endpoint, b->endpoint);
+	uint64_t x = a->figures.total, y = b->figures.total;
+
+	return x != y ? (x > y ? -1 : 1) : strcmp(a->endpoint, b->endpoint);
 }
 
 static int begin_map(struct store_requests *answer, const struct asked *asked, struct fail *why)
@@ -222,7 +212,7 @@ int store_requests(struct store *store, const struct store_ask *ask, struct stor
 void store_requests_free(struct store_requests *answer)
 {
 	vec_foreach (&answer->endpoints, one)
-		latency_free(&one->times);
+		request_figures_free(&one->figures);
 	vec_free(&answer->endpoints);
 	vec_free(&answer->slowest);
 	free(answer->map);

@@ -4,8 +4,8 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "query/latency.h"
 #include "query/names.h"
+#include "query/request_figures.h"
 #include "store/ask.h"
 
 /*
@@ -32,9 +32,7 @@ static inline uint64_t request_row_least(unsigned int row)
 struct store_endpoint {
 	const char *endpoint;
 	uint8_t protocol, role;
-	uint64_t count, failed, open; /* open: not answered to the end */
-	uint64_t total, longest;
-	struct latency times; /* of those that were answered to the end */
+	struct request_figures figures;
 };
 
 /* name: what identifies it for people, query/requests.h; peer: "10.0.0.7:5432". */

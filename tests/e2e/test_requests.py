@@ -296,6 +296,8 @@ def test_a_proxys_requests_are_those_of_both_sides(lab, serving):
         assert served[made["parent"]] == made["id"]
     dependency, = [d for d in answer["dependencies"] if d["peer"] == f"127.0.0.1:{behind_port}"]
     assert dependency["count"] == 50 * ROUNDS and dependency["pid"] == proxy.pid
+    assert dependency["server"]["pid"] == behind.pid
+    assert f"-> 127.0.0.1:{behind_port}, http, by python3 ({behind.pid})" in film.report("--format", "requests").stdout
 
 
 THREADED_PROXY = """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API's answer about requests, of a real server's film: it says what the report says, and only that."""
+import contextlib
 import json
 import re
 import signal
@@ -13,11 +14,12 @@ import pytest
 
 from harness import free_port, needs_root, wait_until
 from openapi import Api
-from test_requests import PYTHON
+from test_requests import CLIENT, PYTHON, nginx_server, python_server, serving  # noqa: F401 (a fixture)
 
 pytestmark = needs_root
 
 PATH = "/api/v1/requests"
+SERVICES = "/api/v1/services"
 EXPLAIN = "/api/v1/explain"
 
 
@@ -54,9 +56,10 @@ def count_of(lab, film):
     return json.loads(lab.run("report", film.path, "--format", "requests-json").stdout or '{"count": 0}')["count"]
 
 
-@pytest.fixture(scope="module")
-def asked(shared_lab, film):
-    server = subprocess.Popen([shared_lab.stackcam, "play", film.path], stdout=subprocess.PIPE, text=True)
+@contextlib.contextmanager
+def playing(lab, film):
+    """A function that asks the API of a film, and checks the answer against its description."""
+    server = subprocess.Popen([lab.stackcam, "play", film.path], stdout=subprocess.PIPE, text=True)
     address, api = server.stdout.readline().strip(), Api()
 
     def ask(path=PATH, **what):
@@ -69,6 +72,12 @@ def asked(shared_lab, film):
     server.terminate()
     server.wait(timeout=20)
     server.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def asked(shared_lab, film):
+    with playing(shared_lab, film) as ask:
+        yield ask
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +136,24 @@ def test_wrong_questions_are_refused(asked, wrong):
         asked(**wrong)
     assert error.value.code == 400
     error.value.close()
+
+
+def test_services_and_which_asked_which(lab, serving):  # noqa: F811
+    """A proxy and the server behind it, which both are filmed; the client's side is, too."""
+    behind, behind_port, _ = serving(python_server)
+    proxy, port, _ = serving(nginx_server, behind=behind_port, what=(
+        'proxy_pass http://behind; proxy_http_version 1.1; proxy_set_header Connection "";'))
+    film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, 10, 5)
+    with playing(lab, film) as ask:
+        answer = ask(SERVICES)
+        alone = ask(SERVICES, pid=proxy.pid)
+    services, calls = answer["services"], {call["peer"]: call for call in answer["calls"]}
+    call = calls[f"127.0.0.1:{behind_port}"]
+    assert services[call["from"]]["service"] == "nginx" and call["count"] == 50 and not call["failed"]
+    server = services[call["to"]]
+    assert "python" in server["service"] and server["count"] == 50, server
+    assert services[call["from"]]["count"] == services[call["from"]]["made"] == 50
+    assert call["p50"] <= call["p99"] <= call["longest"] and not call["several"]
+    # where the server's requests are left out, its address is all that is known
+    call, = alone["calls"]
+    assert call["to"] is None and call["peer"] == f"127.0.0.1:{behind_port}" and len(alone["services"]) == 1

@@ -238,7 +238,11 @@ def test_a_real_film_says_the_same_everywhere(places, tmp_path):
         assert {i: row["count"] for i, row in states.items()} == {
             i: n for i in range(len(names)) if (n := sum(lane["slices"][i] for lane in whole["lanes"]))}
         shell = next(lane for lane in whole["lanes"] if lane["comm"] == "sh")
-        assert shell["ns"][names.index("on-cpu")] > 0 and shell["ns"][names.index("child")] >= 5 * 45 * MS
+        # It waits from a child's start to its end, but for the time in which a CPU was wanted: on a busy machine the child may
+        # be asleep before the shell runs again and begins to wait for it.
+        by_name = dict(zip(names, shell["ns"]))
+        assert by_name["on-cpu"] > 0 and by_name["child"] > 0
+        assert by_name["child"] + by_name["woken"] + by_name["preempted"] >= 5 * 45 * MS
         for lane in whole["lanes"]:
             assert sum(lane["runs"][3::5]) == sum(lane["slices"])
             assert sum(lane["runs"][1::5]) == sum(lane["ns"])

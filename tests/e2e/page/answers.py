@@ -475,6 +475,21 @@ class Api:
                          "endpoints_hidden": 0, "step": step, "rows": ROWS, "map": cells,
                          "slowest": sorted(slowest, key=lambda row: -row["duration"])[:limit]}
 
+    def services(self, ask):
+        """A front that asks two services and a database that nobody films; one of the two fails now and then."""
+        *_, answer = self.of_time(ask)
+        figures = lambda count, failed: {"count": count, "failed": failed, "open": 0, "total": count * 2_000_000,  # noqa: E731
+                                         "p50": 1_500_000, "p90": 4_000_000, "p99": 9_000_000, "longest": 12_000_000}
+        names = [HOSTILE if self.server.hostile else name for name in ("front", "orders", "stock")]
+        calls = ((0, 1, "10.0.0.2:8080", "http", 900, 0), (0, 2, "10.0.0.3:8080", "http", 600, 7),
+                 (1, None, "10.0.0.9:5432", "postgresql", 1500, 0), (2, 0, "10.0.0.1:80", "http", 3, 0))
+        return {"sum": answer["sum"], "cut": False,
+                "services": [figures(count, failed) | {"host": "web-1", "service": name, "made": 1500, "made_failed": 7}
+                             for name, count, failed in zip(names, (1000, 900, 600), (0, 0, 7))],
+                "calls": [figures(count, failed) | {"from": one, "to": to, "several": False, "peer": peer, "protocol": protocol,
+                                                    "for_served": count * 1_000_000}
+                          for one, to, peer, protocol, count, failed in calls]}
+
     def explain(self, ask):
         thread = lambda tid: {"pid": 100, "tid": tid, "comm": HOSTILE if self.server.hostile else f"worker-{tid - 100}"}  # noqa: E731
         part = lambda kind, ms, words, parts=(): {  # noqa: E731

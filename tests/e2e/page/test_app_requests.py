@@ -111,3 +111,20 @@ def test_hostile_names(page):
     page.until(lambda: page.all("#explain article"))
     assert page.run("return window.hacked") is None
     assert "\u202e" not in page.text("body")
+
+
+def test_which_service_asked_which(requests):
+    requests.until(lambda: len(requests.all("#service-calls tbody tr")) == 4)
+    rows = [row.text for row in requests.all("#service-calls tbody tr")]
+    assert rows[0].startswith("front orders 10.0.0.2:8080 http") and "45.00%" in rows[0], rows
+    assert rows[2].startswith("orders 10.0.0.9:5432 postgresql") and "9.000 ms" in rows[2], rows
+    places = [place.text.split("\n")[0] for place in requests.all(".service-map .place")]
+    assert sorted(places) == ["10.0.0.9:5432", "front", "orders", "stock"]
+    assert len(requests.all(".service-map .way")) == 4 and len(requests.all(".service-map .way.failed")) == 1
+    # the map and the table stay as they are when one is chosen
+    requests.run("document.querySelectorAll('#service-calls tbody tr')[2].click()")
+    requests.until(lambda: requests.link().get("service") == "orders")
+    requests.until(lambda: len(requests.all(".service-map .place.picked")) == 1)
+    assert len(requests.all("#service-calls tbody tr")) == 4
+    requests.run("document.querySelectorAll('#service-calls tbody tr')[2].click()")
+    requests.until(lambda: "service" not in requests.link())

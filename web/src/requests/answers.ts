@@ -2,10 +2,8 @@
 // What the server answers about requests (doc/openapi.json). Times are ns since base, durations are ns.
 import type { Sum } from '../api/answers';
 
-export interface EndpointRow {
-	endpoint: string;
-	protocol: string;
-	role: 'served' | 'made';
+/** Of requests that are alike. */
+export interface Figures {
 	count: number;
 	failed: number;
 	/** Not answered to the end: they are in count, but in no quantile. */
@@ -15,6 +13,12 @@ export interface EndpointRow {
 	p90: number;
 	p99: number;
 	longest: number;
+}
+
+export interface EndpointRow extends Figures {
+	endpoint: string;
+	protocol: string;
+	role: 'served' | 'made';
 }
 
 export interface RequestRow {

@@ -15,6 +15,7 @@ import { LatencyChart } from '../requests/latency_chart';
 import { cellsOf } from '../requests/latency_map';
 import { NO_REQUESTS, type RequestsLink, ROLES } from '../requests/link';
 import { aroundOf, Slowest } from '../requests/slowest';
+import { Services } from '../services/section';
 import { requestsEvent } from '../state/events';
 import { NO_LINK } from '../state/link';
 import { usePage } from '../state/page';
@@ -80,6 +81,8 @@ function Filled({ answer }: { answer: RequestsAnswer }) {
 					onClick={() => change({ ...NO_REQUESTS, role })}>{role ? words.roles[role] : words.both}</button>)}
 			</div>
 		</div>
+		<Services />
+		<h2>{words.endpoints}</h2>
 		<Endpoints answer={answer} chosen={own.endpoint} onChoose={(endpoint) => change({ ...noPart, endpoint })} />
 		<LatencyChart answer={answer} theme={theme} chosen={chosen} onPart={(part) => change({
 			from: origin.wordOf(part.from), to: origin.wordOf(part.to),

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the map of services. The table beside it says the same in words, and is what keys reach.
+import { count, formatOf, safe } from '../format';
+import { servicesText as words } from '../text/services';
+import type { ServicesAnswer } from './answers';
+import { type Graph, graphOf, type Place, type Way } from './graph';
+import { rateOf, secondsOf } from './rate';
+
+// pixels; ASIDE: what a line that leads back takes beside the first column
+const WIDTH = 184, HEIGHT = 40, ACROSS = 120, DOWN = 16, ASIDE = 32;
+const LETTERS = 24;
+
+const xOf = (place: Place): number => ASIDE + place.column * (WIDTH + ACROSS);
+const yOf = (place: Place): number => place.row * (HEIGHT + DOWN) + DOWN;
+
+function pathOf(from: Place, to: Place): string {
+	const x = xOf(from) + WIDTH, y = yOf(from) + HEIGHT / 2, end = xOf(to), down = yOf(to) + HEIGHT / 2;
+	if (to.column > from.column) {
+		const bend = ACROSS / 2;
+		return `M${x} ${y}C${x + bend} ${y} ${end - bend} ${down} ${end} ${down}`;
+	}
+	// back, or to itself: around the upper side
+	const top = Math.min(yOf(from), yOf(to)) - 12;
+	return `M${x} ${y}C${x + 30} ${y} ${x + 30} ${top} ${(x + end) / 2} ${top}S${end - 30} ${down} ${end} ${down}`;
+}
+
+function short(text: string): string {
+	return text.length > LETTERS ? `${text.slice(0, LETTERS - 1)}…` : text;
+}
+
+/** From 1 for the least to 5 for the most time of requests. */
+function widthOf(way: Way, most: number): number {
+	return 1 + 4 * Math.sqrt(way.total / Math.max(most, 1));
+}
+
+function Line({ way, graph, most, seconds }: { way: Way; graph: Graph; most: number; seconds: number }) {
+	const from = graph.places[way.from]!, to = graph.places[way.to]!, ns = formatOf('ns');
+	return <path d={pathOf(from, to)} class={way.failed ? 'way failed' : 'way'} style={{ strokeWidth: widthOf(way, most) }}
+		marker-end="url(#way-end)">
+		<title>{words.way(safe(from.name), safe(to.name), rateOf(way.count, seconds), ns(way.p99), count(way.failed))}</title>
+	</path>;
+}
+
+function Box({ place, answer, seconds, isChosen, onChoose }: {
+	place: Place; answer: ServicesAnswer; seconds: number; isChosen: boolean; onChoose(service: string): void;
+}) {
+	const row = place.service === null ? null : answer.services[place.service]!, ns = formatOf('ns');
+	const figures = row ? row.count ? words.figures(rateOf(row.count, seconds), ns(row.p99)) : words.asksOnly :
+		words.unknown(safe(place.protocol));
+	return <g class={`place${row ? '' : ' far'}${isChosen ? ' picked' : ''}`} transform={`translate(${xOf(place)} ${yOf(place)})`}
+		onClick={() => row && onChoose(row.service)}>
+		<title>{`${safe(place.name)}${row ? `, ${safe(row.host)}` : ''}\n${figures}${row?.failed ? `\n${words.failedOf(count(row.failed))}` : ''}`}</title>
+		<rect width={WIDTH} height={HEIGHT} rx="6" />
+		<text x="8" y="16">{short(safe(place.name))}</text>
+		<text x="8" y="32" class={row?.failed ? 'figures warn' : 'figures'}>{figures}</text>
+	</g>;
+}
+
+export function ServiceMap({ answer, chosen, onChoose }: {
+	answer: ServicesAnswer; chosen: string; onChoose(service: string): void;
+}) {
+	const graph = graphOf(answer), seconds = secondsOf(answer.sum), most = Math.max(...graph.ways.map(({ total }) => total), 1);
+	const width = graph.columns * (WIDTH + ACROSS) - ACROSS + 2 * ASIDE, height = graph.rows * (HEIGHT + DOWN) + 2 * DOWN;
+	return <figure class="service-map" aria-label={words.map}>
+		<div class="wide" tabIndex={0} role="group" aria-label={words.map}>
+			<svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={words.mapOf(count(graph.places.length))}>
+				<defs><marker id="way-end" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"
+					markerUnits="userSpaceOnUse"><path d="M0 0L8 4L0 8z" /></marker></defs>
+				{graph.ways.map((way) => <Line key={`${way.from} ${way.to}`} way={way} graph={graph} most={most} seconds={seconds} />)}
+				{graph.places.map((place, i) => <Box key={i} place={place} answer={answer} seconds={seconds} onChoose={onChoose}
+					isChosen={place.service !== null && answer.services[place.service]!.service === chosen} />)}
+			</svg>
+		</div>
+		<figcaption class="hint">{words.mapHint}{graph.hidden > 0 && ` ${words.hidden(count(graph.hidden))}`}</figcaption>
+	</figure>;
+}
