@@ -44,12 +44,15 @@ static void write_aside_until_killed(const char *path, int to)
 	commit_until_killed(w, to);
 }
 
-static uint64_t kill_after(pid_t pid, int from, useconds_t delay)
+/* Kills it once it has written that many bytes, and some time is over. */
+static uint64_t kill_after(pid_t pid, int from, uint64_t least, useconds_t delay)
 {
 	uint64_t finished = 0;
 	char bytes[256];
 	ssize_t n;
 
+	while (finished < least && (n = read(from, bytes, sizeof(bytes))) > 0)
+		finished += (uint64_t)n;
 	usleep(delay);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -61,7 +64,7 @@ static uint64_t kill_after(pid_t pid, int from, useconds_t delay)
 
 /* Runs recorder(path, pipe) in a process that is killed at some moment; returns bytes it wrote. */
 static uint64_t run_and_kill(void (*recorder)(const char *path, int to), const char *path,
-			     useconds_t delay)
+			     uint64_t least, useconds_t delay)
 {
 	int ends[2];
 	pid_t pid;
@@ -74,7 +77,7 @@ static uint64_t run_and_kill(void (*recorder)(const char *path, int to), const c
 		_exit(0);
 	}
 	close(ends[1]);
-	return kill_after(pid, ends[0], delay);
+	return kill_after(pid, ends[0], least, delay);
 }
 
 static void kill_again_and_again(void (*recorder)(const char *path, int to))
@@ -84,7 +87,7 @@ static void kill_again_and_again(void (*recorder)(const char *path, int to))
 	for (round = 0; round < 25; round++) {
 		const char *path = new_path();
 		useconds_t delay = 5000 + (useconds_t)(hash_u64(round) % 40000);
-		uint64_t finished = run_and_kill(recorder, path, delay);
+		uint64_t finished = run_and_kill(recorder, path, 0, delay);
 
 		if (finished) {
 			struct film *film = open_film(path);
@@ -113,7 +116,7 @@ static void test_kill_with_commits_aside(void **state)
 static void test_few_commits_are_aside(void **state)
 {
 	const char *path = new_path();
-	uint64_t finished = run_and_kill(write_aside_until_killed, path, 300000);
+	uint64_t finished = run_and_kill(write_aside_until_killed, path, 20, 0);
 	struct film *film;
 	char side[256];
 
@@ -183,7 +186,8 @@ static void test_kill_while_recording_calls(void **state)
 	for (round = 0; round < 15; round++) {
 		const char *path = new_path();
 		useconds_t delay = 5000 + (useconds_t)(hash_u64(round) % 40000);
-		uint64_t finished = run_and_kill(write_calls_until_killed, path, delay), next = 0;
+		uint64_t finished = run_and_kill(write_calls_until_killed, path, 0, delay),
+			 next = 0;
 
 		if (finished) {
 			struct film *film = open_film(path);
@@ -219,7 +223,7 @@ static void test_kill_at_any_moment(void **state)
 		struct film *film = NULL;
 		struct fail why = {0};
 
-		run_and_kill(record_again_and_again, path,
+		run_and_kill(record_again_and_again, path, 0,
 			     2000 + (useconds_t)(hash_u64(round) % 20000));
 		if (!film_open(path, &film, &why)) {
 			check_promises(film);
@@ -274,7 +278,7 @@ static void test_kill_while_naming(void **state)
 	for (round = 0; round < 20; round++) {
 		struct film *film;
 
-		run_and_kill(name_all, path, 2000 + (useconds_t)(hash_u64(round) % 20000));
+		run_and_kill(name_all, path, 0, 2000 + (useconds_t)(hash_u64(round) % 20000));
 		film = open_film(path);
 		check_promises(film);
 		for (frame = 2; frame <= FRAMES; frame++)
