@@ -21,9 +21,14 @@ end
 ]]
 local load_text = loadstring or load
 
+-- What was made last is kept for some turns: a recorder that gets no CPU at once must find whom it has seen.
+local KEPT = 4096
+local kept = {}
+
 function drive(number, count)
 	local chunk = assert(load_text((source:gsub("_N", "_" .. number)), "@churn-" .. number))
 	chunk()
+	kept[number % KEPT] = {_G["top_" .. number], _G["mid_" .. number], _G["leaf_" .. number]}
 	local result = _G["top_" .. number](count)
 	_G["top_" .. number], _G["mid_" .. number], _G["leaf_" .. number] = nil, nil, nil
 	return result

@@ -5,8 +5,8 @@
 #
 #	boot.sh BUILD [RELEASE…]	RELEASE: 6.1, 6.12 (default: both)
 #
-# Prints a line "passed NAME", "failed NAME" or "skipped NAME: reason" for each test. Kernels are
-# downloaded as Debian packages into BUILD/kernels and unpacked there, not installed.
+# Prints a line "passed NAME", "failed NAME" or "skipped NAME: reason" for each test, and what failed ones said to standard
+# error. Kernels are downloaded as Debian packages into BUILD/kernels and unpacked there, not installed.
 # shellcheck disable=SC1091
 set -eu
 build=$(readlink -f "$1")
@@ -53,6 +53,12 @@ make_image()
 	rm -rf "$root"
 }
 
+# said_of_failed LOG: what a machine said of each test that failed, since the test before.
+said_of_failed()
+{
+	tr -d '\r' <"$1" | awk '/^passed / { said = ""; next } { said = said $0 "\n" } /^failed / { printf "%s", said; said = "" }'
+}
+
 make_image
 for release in "${@:-6.1 6.12}"; do
 	for series in $release; do
@@ -61,11 +67,13 @@ for release in "${@:-6.1 6.12}"; do
 			continue
 		}
 		log=$cache/$series.log
-		# no_timer_check: whether interrupts come in time is not to be asked of an emulated machine
-		timeout 300 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic -no-reboot \
+		# no_timer_check: whether interrupts come in time is not to be asked of an emulated machine. The time only ends one
+		# that hangs: beside others on a busy machine it takes several times as long as alone.
+		timeout 1200 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic -no-reboot \
 			-kernel "$kernel" -initrd "$cache/image.gz" \
 			-append "console=ttyS0 quiet panic=-1 no_timer_check" </dev/null >"$log" 2>&1 || true
 		tr -d '\r' <"$log" | sed -n "s/^\(passed\|failed\) \(.*\)/\1 kernel-$series-\2/p"
+		said_of_failed "$log" | tail -n 200 >&2
 		grep -q '^passed the-end' "$log" || {
 			echo "failed kernel-$series: it did not come to its end"
 			tail -n 50 "$log" >&2

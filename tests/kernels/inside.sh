@@ -96,13 +96,25 @@ lives_are_told()
 
 owners_of_locks_are_named()
 {
-	stackcam record -q -e lock -o locks.film -- locks 1 >/dev/null || return 1
-	stackcam report -e lock --by holder --limit 0 locks.film >locks.txt || return 1
-	for kind in normal pi robust heap; do
-		grep -q "owner: hold-$kind " locks.txt || {
-			cat locks.txt
+	# its threads live until the recorder, for which this machine may have no time, has looked at them
+	stackcam record -q -e lock -o locks.film -- locks 120 kept >said.txt &
+	recorder=$!
+	until owners_are_named; do
+		kill -0 $recorder 2>/dev/null || {
+			cat locks.txt said.txt
 			return 1
 		}
+		sleep 1
+	done
+	kill -USR1 "$(awk '$1 == "pid" { print $2 }' said.txt)"
+	wait $recorder
+}
+
+owners_are_named()
+{
+	stackcam report -e lock --by holder --limit 0 locks.film >locks.txt 2>&1 || return 1
+	for kind in normal pi robust heap; do
+		grep -q "owner: hold-$kind " locks.txt || return 1
 	done
 }
 

@@ -8,8 +8,11 @@
  * both thread ids; HOLDER 0: it is not a lock, or has no holder. Threads are called hold-KIND and
  * wait-KIND.
  *
- * With a second argument, "deadlock", two threads wait for each other's mutexes from before "ready"
- * its end, which a signal brings. With "held", one waits from before "ready" until SIGUSR1, and the
+ * With a second argument, "kept", no thread ends before the program does, which SIGUSR1 or its time
+ * brings: what looks at them late finds them. It prints a line "pid PID" first.
+ *
+ * With "deadlock", two threads wait for each other's mutexes from before "ready" until a signal
+ * ends the program. With "held", one waits from before "ready" until SIGUSR1, and the
  * program ends.
  */
 #include <pthread.h>
@@ -31,7 +34,8 @@ static pthread_rwlock_t to_read = PTHREAD_RWLOCK_INITIALIZER, to_write = PTHREAD
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
 static pthread_barrier_t is_held;
-static volatile int is_signalled;
+static volatile int is_signalled, is_kept;
+static volatile sig_atomic_t is_asked;
 
 static pid_t own_tid(void)
 {
@@ -126,19 +130,20 @@ static struct kind {
 	void *lock;
 	int has_holder;
 	volatile pid_t waiter, holder;
+	volatile int ended; /* of its threads */
 } kinds[] = {
-	{"normal", lock, unlock, lock, unlock, &normal, 1, 0, 0},
-	{"recursive", lock, unlock, lock, unlock, &recursive, 1, 0, 0},
-	{"checked", lock, unlock, lock, unlock, &checked, 1, 0, 0},
-	{"pi", lock, unlock, lock, unlock, &inheriting, 1, 0, 0},
-	{"robust", lock, unlock, lock, unlock, &robust, 1, 0, 0},
-	{"timed", lock, unlock, lock_in_time, unlock, &timed, 1, 0, 0},
-	{"heap", lock, unlock, lock, unlock, NULL, 1, 0, 0},
-	{"read", write_lock, rw_unlock, read_lock, rw_unlock, &to_read, 1, 0, 0},
-	{"write", write_lock, rw_unlock, write_lock, rw_unlock, &to_write, 1, 0, 0},
-	{"readers", read_lock, rw_unlock, write_lock, rw_unlock, &read_by_one, 1, 0, 0},
-	{"condition", nothing, signal_condition, wait_for_condition, nothing, NULL, 0, 0, 0},
-	{"semaphore", nothing, post, wait_for_semaphore, nothing, NULL, 0, 0, 0},
+	{"normal", lock, unlock, lock, unlock, &normal, 1, 0, 0, 0},
+	{"recursive", lock, unlock, lock, unlock, &recursive, 1, 0, 0, 0},
+	{"checked", lock, unlock, lock, unlock, &checked, 1, 0, 0, 0},
+	{"pi", lock, unlock, lock, unlock, &inheriting, 1, 0, 0, 0},
+	{"robust", lock, unlock, lock, unlock, &robust, 1, 0, 0, 0},
+	{"timed", lock, unlock, lock_in_time, unlock, &timed, 1, 0, 0, 0},
+	{"heap", lock, unlock, lock, unlock, NULL, 1, 0, 0, 0},
+	{"read", write_lock, rw_unlock, read_lock, rw_unlock, &to_read, 1, 0, 0, 0},
+	{"write", write_lock, rw_unlock, write_lock, rw_unlock, &to_write, 1, 0, 0, 0},
+	{"readers", read_lock, rw_unlock, write_lock, rw_unlock, &read_by_one, 1, 0, 0, 0},
+	{"condition", nothing, signal_condition, wait_for_condition, nothing, NULL, 0, 0, 0, 0},
+	{"semaphore", nothing, post, wait_for_semaphore, nothing, NULL, 0, 0, 0, 0},
 };
 
 /* Whether a thread is in futex(2). */
@@ -166,6 +171,13 @@ static void name_thread(const char *what, const char *kind)
 	pthread_setname_np(pthread_self(), name);
 }
 
+static void end(struct kind *kind)
+{
+	__atomic_fetch_add(&kind->ended, 1, __ATOMIC_SEQ_CST);
+	while (is_kept)
+		pause();
+}
+
 static void *hold(void *of)
 {
 	struct kind *kind = of;
@@ -179,6 +191,7 @@ static void *hold(void *of)
 		sched_yield();
 	nanosleep(&held, NULL);
 	kind->release(kind->lock);
+	end(kind);
 	return NULL;
 }
 
@@ -191,6 +204,7 @@ static void *wait_for_it(void *of)
 	kind->waiter = own_tid();
 	kind->wait(kind->lock);
 	kind->leave(kind->lock);
+	end(kind);
 	return NULL;
 }
 
@@ -200,8 +214,13 @@ static void run(struct kind *kind)
 
 	pthread_create(&holder, NULL, hold, kind);
 	pthread_create(&waiter, NULL, wait_for_it, kind);
-	pthread_join(holder, NULL);
-	pthread_join(waiter, NULL);
+	if (is_kept) {
+		while (kind->ended < 2)
+			sched_yield();
+	} else {
+		pthread_join(holder, NULL);
+		pthread_join(waiter, NULL);
+	}
 	printf("%s %d %d\n", kind->name, (int)kind->waiter,
 	       kind->has_holder ? (int)kind->holder : 0);
 	fflush(stdout);
@@ -238,12 +257,19 @@ static void deadlock(void)
 	program_ready();
 }
 
-static volatile sig_atomic_t is_asked;
-
 static void take_signal(int number)
 {
 	(void)number;
 	is_asked = 1;
+}
+
+/* Until it is asked to end, or its time is over. */
+static void stay(void)
+{
+	const struct timespec moment = {0, 10000000L};
+
+	while (!is_asked && !program_over())
+		nanosleep(&moment, NULL);
 }
 
 static void *wait_for_main(void *tid)
@@ -287,6 +313,11 @@ int main(int argc, char **argv)
 		hold_until_asked();
 		return 0;
 	}
+	if (argc > 2 && !strcmp(argv[2], "kept")) {
+		is_kept = 1;
+		signal(SIGUSR1, take_signal);
+		printf("pid %d\n", (int)getpid());
+	}
 	init(&recursive, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
 	init(&checked, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
 	init(&inheriting, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED);
@@ -297,5 +328,7 @@ int main(int argc, char **argv)
 	kinds[6].lock = allocated;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		run(&kinds[i]);
+	if (is_kept)
+		stay();
 	return 0;
 }
