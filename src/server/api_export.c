@@ -207,8 +207,12 @@ int api_export(const struct http_request *request, struct answer *answer, struct
 	const struct format *format = NULL;
 	struct store_answer found = {0};
 	struct server_ask before, now;
-	int err = ask_request_two(request, "format", &before, &now, why);
+	int err = ask_request_two(request, "format request", &before, &now, why);
 
+	if (!err)
+		err = ask_of_request(request->url, &now, why);
+	if (!err && is_diff && now.question.filter.request)
+		err = fail(why, -EINVAL, NULL, "a comparison cannot be of one request");
 	if (!err)
 		err = find_format(request_parameter(request, "format"), &format, why);
 	if (!err && is_diff)

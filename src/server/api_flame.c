@@ -51,6 +51,18 @@ static int no_memory(int err, struct fail *why)
 	return err ? fail_errno(why, err, NULL, "cannot answer") : 0;
 }
 
+static void put_request(struct json *j, const struct server_ask *ask,
+			const struct store_answer *found)
+{
+	if (!ask->question.filter.request)
+		return;
+	json_open(j, "request", '{');
+	json_text(j, "id", ask->question.filter.request);
+	json_u64(j, "shared", found->others);
+	json_u64(j, "not_known", found->unplaced);
+	json_close(j, '}');
+}
+
 int api_flame(const struct http_request *request, struct answer *answer, struct fail *why)
 {
 	struct json j = {.out = answer->out};
@@ -58,8 +70,10 @@ int api_flame(const struct http_request *request, struct answer *answer, struct 
 	struct wanted wanted;
 	struct server_ask ask;
 	uint64_t nodes, others;
-	int err = ask_request(request, "nodes functions limit sort", &ask, why);
+	int err = ask_request(request, "nodes functions limit sort request", &ask, why);
 
+	if (!err)
+		err = ask_of_request(request->url, &ask, why);
 	if (!err)
 		err = take_nodes(request, &nodes, why);
 	if (!err)
@@ -73,6 +87,7 @@ int api_flame(const struct http_request *request, struct answer *answer, struct 
 		json_open(&j, NULL, '{');
 		put_sum(&j, "sum", &found.sum);
 		json_text(&j, "unit", found.sum.unit);
+		put_request(&j, &ask, &found);
 		err = put_flame(&j, &found.flame, (uint32_t)nodes);
 		if (!err && wanted.with_functions)
 			err = put_functions(&j, &found.functions, wanted.order, wanted.limit, false,
@@ -126,8 +141,10 @@ int api_functions(const struct http_request *request, struct answer *answer, str
 	struct wanted wanted = {0};
 	struct server_ask ask;
 	uint64_t others;
-	int err = ask_request(request, "limit sort", &ask, why);
+	int err = ask_request(request, "limit sort request", &ask, why);
 
+	if (!err)
+		err = ask_of_request(request->url, &ask, why);
 	if (!err)
 		err = take_order(request, &wanted, why);
 	if (!err) {
@@ -185,8 +202,10 @@ int api_sandwich(const struct http_request *request, struct answer *answer, stru
 	struct sandwich sandwich = {0};
 	struct server_ask ask;
 	uint64_t nodes;
-	int err = ask_request(request, "name image nodes", &ask, why);
+	int err = ask_request(request, "name image nodes request", &ask, why);
 
+	if (!err)
+		err = ask_of_request(request->url, &ask, why);
 	if (!err && (!name || !*name))
 		err = fail(why, -EINVAL, NULL, "name, of the function in the middle, is missing");
 	if (!err)

@@ -77,8 +77,10 @@ int api_places(const struct http_request *request, struct answer *answer, struct
 	struct store_places found = {0};
 	struct server_ask ask;
 	uint64_t limit;
-	int err = ask_request(request, "name image limit", &ask, why);
+	int err = ask_request(request, "name image limit request", &ask, why);
 
+	if (!err)
+		err = ask_of_request(request->url, &ask, why);
 	if (!err && (!name || !*name))
 		err = fail(why, -EINVAL, NULL, "name, of the function, is missing");
 	if (!err)

@@ -278,6 +278,13 @@ int ask_request(const struct http_request *request, const char *own, struct serv
 	return err;
 }
 
+int ask_of_request(const struct url *url, struct server_ask *ask, struct fail *why)
+{
+	const char *id = url_value(url, "request");
+
+	return id ? take_text("request", id, &ask->question.filter.request, why) : 0;
+}
+
 int ask_request_two(const struct http_request *request, const char *own, struct server_ask *before,
 		    struct server_ask *ask, struct fail *why)
 {

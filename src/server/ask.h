@@ -38,6 +38,12 @@ int ask_request_two(const struct http_request *request, const char *own, struct 
 		    struct server_ask *ask, struct fail *why);
 
 /*
+ * Takes the parameter "request", one of the route's own: the answer is of what was done for that
+ * request alone. Returns 0 or -EINVAL with *why filled.
+ */
+int ask_of_request(const struct url *url, struct server_ask *ask, struct fail *why);
+
+/*
  * For a comparison: takes all twice, *before with what "before_…" says in place of the same without
  * it.
  */

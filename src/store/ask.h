@@ -106,6 +106,11 @@ struct store_answer {
 	struct functions functions;
 	struct tree tree;
 	bool is_summary; /* of store_calls(): some films have only sums of their calls */
+	/*
+	 * Of one request (struct filter): how many others were open on its threads meanwhile, and
+	 * ns of waits of which it is not known whether they were for it; they are in no total.
+	 */
+	uint64_t others, unplaced;
 	struct store_answer_private *private;
 };
 int store_flame(struct store *store, const struct store_ask *ask, struct store_answer *answer,

@@ -532,15 +532,17 @@ static int merge_film(void *context, const struct ask_film *of)
 	struct merger *m = context;
 	size_t labels = m->tree->labels.all.count;
 	struct view view = {0};
-	int err = view_open(of->film, of->question, tree_group(&m->tree->shape), &view, m->why);
+	bool has;
+	int err = asked_view(of, tree_group(&m->tree->shape), &view, &m->private->request, &has,
+			     m->why);
 
-	if (!err) {
+	if (!err && has) {
 		m->tree->shape = view_shape(&view, &m->tree->shape);
 		err = sum_add(m->sum, view.samples, view.total, m->why);
 		m->sum->truncated += view.stacks.truncated;
 		m->sum->guessed += view.stacks.guessed;
 	}
-	if (!err &&
+	if (!err && has &&
 	    (tree_add(m->tree, &view, m->side) ||
 	     (m->private->wants_calls && view.calls && merge_calls(m, &view)) || !adopt(m, labels)))
 		err = fail_errno(m->why, -ENOMEM, NULL, "cannot merge the stacks");

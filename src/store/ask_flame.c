@@ -38,6 +38,8 @@ static int finish(struct store_answer *answer, const struct asked *asked, bool i
 	answer->flame.left_out = p->left_out;
 	call_functions_give(&p->calls, &answer->tree, &view, TREE_NOW, &answer->functions);
 	answer->is_summary = p->is_summary;
+	answer->others = p->request.others;
+	answer->unplaced = p->request.unplaced;
 	if (is_diff)
 		diff_sort(&answer->functions, answer->tree.nodes.at[0].total);
 	answer->sum.unit = answer->before.unit = p->event.unit;
@@ -130,6 +132,9 @@ static int answer_sides(struct asked *sides, size_t count, struct store_answer *
 	for (size_t i = 0; !err && by_films && i < count; i++)
 		err = films_add(&sides[i], &answer->tree, (enum tree_side)i, answer->private,
 				sums[i], why);
+	if (!err)
+		err = asked_request_check(&answer->private->request, sides[0].ask, &answer->sum,
+					  why);
 	return err ? err : finish(answer, &sides[0], count == 2, why);
 }
 

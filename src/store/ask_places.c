@@ -8,6 +8,7 @@
 struct finder {
 	const char *name, *image;
 	struct store_places *found;
+	struct asked_request request;
 	struct fail *why;
 };
 
@@ -16,11 +17,12 @@ static int take_film(void *context, const struct ask_film *of)
 	struct finder *f = context;
 	struct store_sum *sum = &f->found->sum;
 	struct view view = {0};
-	int err = view_open(of->film, of->question, VIEW_WHOLE, &view, f->why);
+	bool has;
+	int err = asked_view(of, VIEW_WHOLE, &view, &f->request, &has, f->why);
 
-	if (!err)
+	if (!err && has)
 		err = sum_add(sum, view.samples, view.total, f->why);
-	if (!err) {
+	if (!err && has) {
 		sum->truncated += view.stacks.truncated;
 		sum->guessed += view.stacks.guessed;
 		if (places_add(&f->found->places, &view, &of->question->shape, f->name, f->image))
@@ -33,7 +35,7 @@ static int take_film(void *context, const struct ask_film *of)
 int store_places(struct store *store, const struct store_ask *ask, const char *name,
 		 const char *image, struct store_places *places, struct fail *why)
 {
-	struct finder finder = {name, image, places, why};
+	struct finder finder = {.name = name, .image = image, .found = places, .why = why};
 	struct asked asked = {0};
 	int err;
 
@@ -42,6 +44,8 @@ int store_places(struct store *store, const struct store_ask *ask, const char *n
 	asked.is_spread = true;
 	if (!err)
 		err = ask_films(&asked, film_open, &places->sum, take_film, &finder, why);
+	if (!err)
+		err = asked_request_check(&finder.request, ask, &places->sum, why);
 	asked_free(&asked);
 	return err;
 }

@@ -4,6 +4,7 @@
 
 #include "query/names.h"
 #include "query/call_functions.h"
+#include "query/view.h"
 #include "store/ask.h"
 #include "store/index_private.h"
 
@@ -23,6 +24,13 @@ enum {
 	ASK_PROCESSES_MAX = 1 << 17,
 };
 
+/* What films say of the one request that an ask is about (struct filter), where it is about one. */
+struct asked_request {
+	uint32_t films; /* that have it */
+	/* as in struct view */
+	uint64_t others, unplaced;
+};
+
 /* What an answer's strings and lists lie in. */
 struct store_answer_private {
 	struct name_pool names;
@@ -31,8 +39,9 @@ struct store_answer_private {
 	struct call_functions
 		calls; /* what the films say of single calls, by label, if that is wanted */
 	bool wants_calls, is_summary;
-	bool is_shown;	     /* by paths_shown() */
-	uint32_t left_out;   /* nodes */
+	bool is_shown;	   /* by paths_shown() */
+	uint32_t left_out; /* nodes */
+	struct asked_request request;
 	struct index *index; /* shared: strings of the answer lie in it; null: none do */
 };
 
@@ -180,6 +189,16 @@ typedef int film_opener(const char *path, struct film **film, struct fail *why);
 int ask_films(const struct asked *asked, film_opener *open, struct store_sum *sum,
 	      int (*take)(void *context, const struct ask_film *film), void *context,
 	      struct fail *why);
+
+/*
+ * As view_open(), of a film of ask_films(). A film without the request that the ask is about has
+ * nothing to show: *has is false then, and 0 is returned. view_free() is needed in any case.
+ */
+int asked_view(const struct ask_film *of, enum view_group group, struct view *view,
+	       struct asked_request *request, bool *has, struct fail *why);
+/* 0; or -ENOENT with *why filled where no film has the request that the ask is about. */
+int asked_request_check(const struct asked_request *request, const struct store_ask *ask,
+			const struct store_sum *sum, struct fail *why);
 
 /* Adds what the films have to one side of a tree. */
 int films_add(const struct asked *asked, struct tree *tree, enum tree_side side,

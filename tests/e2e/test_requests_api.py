@@ -138,6 +138,22 @@ def test_wrong_questions_are_refused(asked, wrong):
     error.value.close()
 
 
+def test_what_was_done_for_one_request(shared_lab, asked, told, film):
+    """As the verb says it; the server's waits of 50 ms are those of its slow requests."""
+    slowest = max((row for row in told["requests"] if row["role"] == "served"), key=lambda row: row["duration"])
+    verb = film.json("-e", "threads", "--request", slowest["number"])
+    flame = asked("/api/v1/flame", event="threads", request=slowest["number"], functions=1)
+    assert flame["sum"]["total"] == verb["event"]["total"] > 45_000_000
+    # the verb leaves out what is 0
+    assert flame["request"] == {"id": slowest["number"]} | verb.get("request", {"shared": 0, "not_known": 0})
+    assert flame["nodes"]["total"][0] == flame["sum"]["total"] < asked("/api/v1/flame", event="threads")["sum"]["total"]
+    rows = asked("/api/v1/functions", event="threads", request=slowest["number"])["functions"]
+    assert {row["name"] for row in rows} <= {row["name"] for row in flame["functions"]}
+    with pytest.raises(urllib.error.HTTPError) as error:
+        asked("/api/v1/flame", event="threads", request="none")
+    assert error.value.code == 404 and b"no film of this time has the request 'none'" in error.value.read()
+
+
 def test_services_and_which_asked_which(lab, serving):  # noqa: F811
     """A proxy and the server behind it, which both are filmed; the client's side is, too."""
     behind, behind_port, _ = serving(python_server)

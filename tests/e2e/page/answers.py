@@ -312,6 +312,8 @@ class Api:
     def flame(self, ask):
         profile = self.profile(ask)
         functions = {"functions": profile.rows()} if ask.get("functions") == "1" else {}
+        if "request" in ask:
+            functions["request"] = {"id": ask["request"], "shared": 2, "not_known": 1500}
         return {"sum": self.sum_of(ask, profile.total), "unit": "ns", **profile.flame(), **functions}
 
     def calls(self, ask):

@@ -83,7 +83,13 @@ def test_from_a_request_to_its_thread(requests):
 
 def test_from_a_request_to_its_profile(requests):
     requests.click("#request-profile-0")
-    requests.asks("flame", event="on-cpu", pid="100", tid="120")
+    number = f"{2000:016x}"
+    requests.asks("flame", event="on-cpu", request=number)
+    requests.until(lambda: requests.all("#of-request .chip"))
+    assert number in requests.text("#of-request") and "2 other requests" in requests.text("#of-request")
+    requests.click("#of-request button")
+    requests.until(lambda: not requests.all("#of-request"))
+    assert "of_request" not in requests.link()
 
 
 def test_why_a_request_was_slow(requests):

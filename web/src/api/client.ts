@@ -137,5 +137,5 @@ export function withBefore(query: URLSearchParams, before: Side): URLSearchParam
 }
 
 export function profileAsk(link: Link, range: Range, more: More = {}): URLSearchParams {
-	return withShape(askOf(link.event, range, link.filters, more), link.shape);
+	return withShape(askOf(link.event, range, link.filters, { request: link.ofRequest, ...more }), link.shape);
 }

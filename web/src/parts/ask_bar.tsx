@@ -53,7 +53,7 @@ export function SeriesChoice({ prefix = '', chosen, onChange }: {
 	})}</>;
 }
 
-function Chip({ label, onRemove }: { label: string; onRemove(): void }) {
+export function Chip({ label, onRemove }: { label: string; onRemove(): void }) {
 	return <span class="chip">{safe(label)}
 		<button type="button" aria-label={text.ask.removeLabel(safe(label))} onClick={onRemove}>×</button>
 	</span>;

@@ -24,11 +24,12 @@ export function timelineOf(link: Link, row: RequestRow, origin: Origin): Link {
 		from: origin.wordOf(start - more), to: origin.wordOf(row.end + more) } };
 }
 
-/** Its profile: what its thread did in its time. Other requests that the thread served meanwhile are in it, too. */
+/** Its profile: what was done for it; of one that was made: what its thread did in its time. */
 export function profileOf(link: Link, row: RequestRow, origin: Origin, event: string): Link {
 	return { ...link, view: 'profile', event, isLive: false,
 		range: { from: origin.wordOf(row.end - row.duration), to: origin.wordOf(row.end) },
-		filters: { ...link.filters, pid: String(row.pid), tid: String(row.tid) } };
+		...(row.role === 'served' ? { ofRequest: row.number } :
+			{ filters: { ...link.filters, pid: String(row.pid), tid: String(row.tid) } }) };
 }
 
 function Go({ to, id, title, children }: { to: Link; id: string; title: string; children: string }) {

@@ -79,6 +79,8 @@ export interface Link {
 	/** Of a profile: a heat map, not a chart; and of which part the flame graph is, '': all. */
 	isHeat: boolean;
 	part: Range;
+	/** Of a profile: the id of the one request that it is of, '': of all that was filmed. */
+	ofRequest: string;
 	/** Of a profile: another event beside it, '': none. */
 	other: string;
 	flame: FlameState;
@@ -227,6 +229,7 @@ function describe(at: Address, link: Link): Link {
 		order: at.word('order', link.order, ORDERS),
 		isHeat: at.flag('heat', link.isHeat),
 		part: { from: at.text('part_from', link.part.from), to: at.text('part_to', link.part.to) },
+		ofRequest: at.text('of_request', link.ofRequest),
 		other: at.text('other', link.other),
 		flame: describeFlame(at, link.flame),
 		calls: describeCalls(at, link.calls),
@@ -260,6 +263,7 @@ export const NO_LINK: Link = {
 	order: 'total',
 	isHeat: false,
 	part: NO_SIDE.range,
+	ofRequest: '',
 	other: '',
 	flame: FLAME_DEFAULTS,
 	changeColour: 'change',

@@ -37,7 +37,7 @@ export const requests = {
 	timeline: 'Timeline',
 	timelineHint: 'What its thread did meanwhile, slice by slice',
 	profile: 'Profile',
-	profileHint: 'The stacks of its thread in its time',
+	profileHint: 'The stacks of what was done for it; of a request that was made, of its thread meanwhile',
 	listed: (n: string) => `The slowest ${n} of what is chosen above.`,
 	noneSlowest: 'No request fits what is chosen above.',
 	none: 'There are no requests in this time.',

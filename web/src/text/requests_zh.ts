@@ -36,7 +36,7 @@ export const requests: RequestsText = {
 	timeline: '时间线',
 	timelineHint: '其线程此间逐个片段做了什么',
 	profile: '剖析',
-	profileHint: '其线程在此期间的调用栈',
+	profileHint: '为它所做工作的调用栈；若是发出的请求，则为其线程此间的调用栈',
 	listed: (n) => `以上所选中最慢的 ${n} 个。`,
 	noneSlowest: '没有符合以上选择的请求。',
 	none: '这段时间没有请求。',

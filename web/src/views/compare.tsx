@@ -49,7 +49,9 @@ const filtersOf = (filters: Filters, side: Side): Filters => ({ ...filters, ...s
 
 export function Compare() {
 	const page = usePage();
-	const { link, beat, theme, go } = page;
+	const { beat, theme, go } = page;
+	// a comparison is not of one request
+	const link = { ...page.link, ofRequest: '' };
 	const { now, before } = sidesOf(page);
 	const [frame, showFrame] = useDetails();
 	const asked = useAnswer<FlameAnswer>('diff',

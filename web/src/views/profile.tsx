@@ -6,9 +6,9 @@ import { askOf, profileAsk } from '../api/client';
 import { useAnswer } from '../api/use_answer';
 import type { FlameState } from '../flame/contract';
 import { FlamePanel } from '../flame/FlamePanel';
-import { count, safe } from '../format';
+import { count, formatOf, safe } from '../format';
 import { LockTable, type LocksAnswer } from '../locks/table';
-import { AskBar } from '../parts/ask_bar';
+import { AskBar, Chip } from '../parts/ask_bar';
 import { isHere } from '../parts/click';
 import { Chart } from '../parts/chart';
 import { Details, exactly, useDetails } from '../parts/details';
@@ -63,6 +63,11 @@ export function Profile() {
 	return <main id="content" class="profile">
 		<h2 class="unseen">{text.views.profile}</h2>
 		<AskBar hasShape />
+		{link.ofRequest && <div class="row" id="of-request">
+			<Chip label={text.profile.ofRequest(link.ofRequest)} onRemove={() => go({ ofRequest: '' })} />
+			{!!answer?.request?.shared && <span class="hint">{text.profile.shared(count(answer.request.shared))}</span>}
+			{!!answer?.request?.not_known && <span class="hint">{text.profile.notKnown(formatOf('ns')(answer.request.not_known))}</span>}
+		</div>}
 		<Answers asked={[flame, timeline, around, heat, beside, locks]} isSilent={link.isLive}>
 			{answer && (answer.sum.total === 0 && range === all ? <NothingFilmed sum={answer.sum} /> : <>
 				<div class="row spread">
