@@ -11,6 +11,9 @@
 /* Those that ended last are still known: what they have woken may come in later. */
 #define ENDED_KEPT 1024
 
+/* Of those that were looked for last, the places are remembered, by the lowest bits of the number. */
+#define RECENT 256
+
 enum mode {
 	LIFE_NEW, /* not seen yet */
 	LIFE_RUNS,
@@ -50,6 +53,10 @@ struct life {
 struct lives {
 	struct lives_to to;
 	struct map places; /* by number */
+	struct recent {
+		uint32_t number; /* 0: none */
+		uint32_t place;
+	} recent[RECENT];
 	vec(struct life) all;
 	vec(uint32_t) free;
 	vec(uint32_t) running;	    /* of each CPU: the number of the thread that came in last; 0 */
@@ -86,14 +93,23 @@ void lives_begin(struct lives *lives, uint64_t time)
 
 static struct life *find(struct lives *lives, uint32_t number)
 {
-	const uint64_t *place = map_get(&lives->places, number);
+	struct recent *recent = &lives->recent[number % RECENT];
+	const uint64_t *place;
 
-	return place ? &lives->all.at[*place] : NULL;
+	if (recent->number == number && number)
+		return &lives->all.at[recent->place];
+	place = map_get(&lives->places, number);
+	if (!place)
+		return NULL;
+	*recent = (struct recent){number, (uint32_t)*place};
+	return &lives->all.at[*place];
 }
 
 static void forget(struct lives *lives, struct life *life)
 {
 	map_remove(&lives->places, life->number);
+	if (lives->recent[life->number % RECENT].number == life->number)
+		lives->recent[life->number % RECENT].number = 0;
 	life->number = 0;
 	/* room was made when there was one more of them */
 	lives->free.at[lives->free.count++] = (uint32_t)(life - lives->all.at);
@@ -276,7 +292,7 @@ static void take_evidence(struct life *life, const struct threads_event *event)
 		.is_kernel_thread = (record->flags & THREADS_IS_KERNEL) != 0,
 		.call = record->call - 1,
 	};
-	const struct film_wait like = off_cpu_row(&wait, &(struct samples_place){0});
+	const struct off_cpu_told like = off_cpu_told(&wait);
 
 	/* what they were the last time is not told again */
 	if (record->flags & THREADS_ARGUMENTS)
@@ -357,7 +373,6 @@ static void tell_wait(struct lives *lives, struct life *life, const struct threa
 	struct film_turn turn = row_of(lives, life, event->time);
 	uint64_t off = event->time - life->out;
 	struct life *waker = record->waker ? find(lives, record->waker) : NULL;
-	const struct off_cpu_wait wait = {.waker_context = record->context};
 
 	turn.ready = event->ready < off && life->state != FILM_WAIT_READY ? event->ready : off;
 	turn.waited = off - turn.ready;
@@ -368,7 +383,7 @@ static void tell_wait(struct lives *lives, struct life *life, const struct threa
 		lives->counts.stacks_missed += !life->stack;
 	}
 	add_evidence(lives, life, &turn);
-	turn.context = off_cpu_context(&wait);
+	turn.context = off_cpu_context(record->context);
 	turn.waker = waker ? thread_of(lives, waker) : 0;
 	lives->counts.wakers_missed += record->waker && !waker;
 	/* what it waited for is not known: nothing is */

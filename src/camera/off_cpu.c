@@ -414,7 +414,7 @@ static void take_wait(struct source *source, const struct capture_record *record
 	row = of_cpu = off_cpu_row(wait, &place);
 	of_cpu.state = FILM_WAIT_READY;
 	event = is_idle(off_cpu, &row) ? OF_IDLE : OF_WAITS;
-	row.context = of_cpu.context = off_cpu_context(wait);
+	row.context = of_cpu.context = off_cpu_context(wait->waker_context);
 	find_waker(source, record->identity.tid, wait, &row);
 	if (record->head.kind == OFF_CPU_STILL) {
 		row.flags = of_cpu.flags |= FILM_WAIT_OPEN;

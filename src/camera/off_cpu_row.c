@@ -19,7 +19,7 @@ static uint8_t state_of(const struct off_cpu_wait *wait)
 	return state & OFF_CPU_STATE_BLOCKED ? FILM_WAIT_BLOCKED : FILM_WAIT_SLEEPS;
 }
 
-uint8_t off_cpu_context(const struct off_cpu_wait *wait)
+uint8_t off_cpu_context(uint8_t waker_context)
 {
 	static const uint8_t contexts[] = {
 		[OFF_CPU_BY_NOBODY] = FILM_WAIT_BY_NONE,
@@ -29,8 +29,7 @@ uint8_t off_cpu_context(const struct off_cpu_wait *wait)
 		[OFF_CPU_BY_UNKNOWN] = FILM_WAIT_BY_EITHER,
 	};
 
-	return wait->waker_context < sizeof(contexts) ? contexts[wait->waker_context]
-						      : FILM_WAIT_BY_NONE;
+	return waker_context < sizeof(contexts) ? contexts[waker_context] : FILM_WAIT_BY_NONE;
 }
 
 static uint8_t descriptor_of(const struct off_cpu_wait *wait)
@@ -57,17 +56,28 @@ static uint8_t descriptor_of(const struct off_cpu_wait *wait)
 	return wait->descriptor < sizeof(kinds) ? kinds[wait->descriptor] : FILM_FD_NONE;
 }
 
-struct film_wait off_cpu_row(const struct off_cpu_wait *wait, const struct samples_place *place)
+struct off_cpu_told off_cpu_told(const struct off_cpu_wait *wait)
 {
-	struct film_wait row = {
-		.thread = place->thread,
-		.stack = place->stack,
-		.count = 1,
+	return (struct off_cpu_told){
 		.call = wait->call >= 0 && wait->call < UINT16_MAX ? (uint16_t)(wait->call + 1) : 0,
 		.state = state_of(wait),
 		.descriptor = descriptor_of(wait),
 		.flags = (wait->in_iowait ? FILM_WAIT_IOWAIT : 0u) |
 			 (wait->is_kernel_thread ? FILM_WAIT_KERNEL : 0u),
+	};
+}
+
+struct film_wait off_cpu_row(const struct off_cpu_wait *wait, const struct samples_place *place)
+{
+	const struct off_cpu_told told = off_cpu_told(wait);
+	struct film_wait row = {
+		.thread = place->thread,
+		.stack = place->stack,
+		.count = 1,
+		.call = told.call,
+		.state = told.state,
+		.descriptor = told.descriptor,
+		.flags = told.flags,
 	};
 
 	for (int i = 0; row.call && i < FILM_WAIT_ARGUMENTS; i++)

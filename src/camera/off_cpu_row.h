@@ -11,8 +11,16 @@
 /* A row with the evidence of a wait, without its time. */
 struct film_wait off_cpu_row(const struct off_cpu_wait *wait, const struct samples_place *place);
 
-/* enum film_wait_context: where its waker ran. */
-uint8_t off_cpu_context(const struct off_cpu_wait *wait);
+/* What of that is not as the kernel's side says it: in a film's words. */
+struct off_cpu_told {
+	uint32_t flags; /* enum film_wait_flag */
+	uint16_t call;
+	uint8_t state, descriptor;
+};
+struct off_cpu_told off_cpu_told(const struct off_cpu_wait *wait);
+
+/* enum film_wait_context: where its waker ran, an enum off_cpu_context. */
+uint8_t off_cpu_context(uint8_t waker_context);
 
 /* Options of all sources that take stacks of waits. */
 #define OFF_CPU_STACKS_USUAL 1000

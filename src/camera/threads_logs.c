@@ -24,6 +24,7 @@ struct reader {
 	struct threads_log *log;
 	const uint64_t *words;
 	uint64_t seen; /* up to where there are records, when last looked at */
+	uint64_t at;   /* up to where they are taken */
 	uint64_t time; /* of the first one; UINT64_MAX: there is none */
 };
 
@@ -87,14 +88,27 @@ void threads_logs_free(struct threads_logs *logs)
 	free(logs);
 }
 
+/*
+ * Gives the room of what was taken back. Not with each record: the CPU that writes the log reads
+ * that word each time, and would have to fetch it from here.
+ */
+static void give_back(struct reader *reader)
+{
+	__atomic_store_n(&reader->log->tail, reader->at, __ATOMIC_RELEASE);
+}
+
 /* Looks at the first record of a log. */
 static void look(const struct threads_logs *logs, struct reader *reader)
 {
-	if (reader->log->tail == reader->seen)
+	if (reader->at == reader->seen) {
+		give_back(reader);
 		reader->seen = __atomic_load_n(&reader->log->head, __ATOMIC_ACQUIRE);
-	reader->time = reader->log->tail == reader->seen
+	} else if (reader->at - reader->log->tail >= WORDS_LEAST / 8) {
+		give_back(reader);
+	}
+	reader->time = reader->at == reader->seen
 			       ? UINT64_MAX
-			       : reader->words[reader->log->tail & logs->mask] & ~THREADS_IS_WAKING;
+			       : reader->words[reader->at & logs->mask] & ~THREADS_IS_WAKING;
 }
 
 /* The log with the earliest record, and the earliest time of the others. */
@@ -116,7 +130,7 @@ static void choose(struct threads_logs *logs)
 
 static uint64_t word(const struct threads_logs *logs, const struct reader *reader, uint64_t at)
 {
-	return reader->words[(reader->log->tail + at) & logs->mask];
+	return reader->words[(reader->at + at) & logs->mask];
 }
 
 /* How many words it takes. */
@@ -124,10 +138,15 @@ static uint64_t take_switch(const struct threads_logs *logs, const struct reader
 			    struct threads_event *event)
 {
 	uint64_t words[THREADS_SWITCH_WORDS], used = THREADS_SWITCH_WORDS;
+	uint64_t first = reader->at & logs->mask;
 
-	for (uint64_t i = 0; i < THREADS_SWITCH_WORDS; i++)
-		words[i] = word(logs, reader, i);
-	memcpy(&event->record, words, sizeof(event->record));
+	if (first + THREADS_SWITCH_WORDS <= logs->mask + 1) {
+		memcpy(&event->record, reader->words + first, sizeof(event->record));
+	} else {
+		for (uint64_t i = 0; i < THREADS_SWITCH_WORDS; i++)
+			words[i] = word(logs, reader, i);
+		memcpy(&event->record, words, sizeof(event->record));
+	}
 	event->ready = event->record.ready;
 	if (event->record.flags & THREADS_ARGUMENTS)
 		for (int i = 0; i < THREADS_CALL_ARGUMENTS; i++)
@@ -165,12 +184,12 @@ bool threads_logs_next(struct threads_logs *logs, uint64_t until, struct threads
 	event->is_waking = word(logs, reader, 0) & THREADS_IS_WAKING;
 	used = event->is_waking ? take_waking(logs, reader, event)
 				: take_switch(logs, reader, event);
-	if (used > reader->seen - reader->log->tail) {
+	if (used > reader->seen - reader->at) {
 		/* nothing but a fault of ours: what is there of this log cannot be read on */
 		logs->damaged++;
-		used = reader->seen - reader->log->tail;
+		used = reader->seen - reader->at;
 	}
-	__atomic_store_n(&reader->log->tail, reader->log->tail + used, __ATOMIC_RELEASE);
+	reader->at += used;
 	look(logs, reader);
 	return true;
 }

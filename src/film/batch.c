@@ -49,6 +49,10 @@ void film_put_row(struct buf *rows, enum film_row kind, ...)
 	va_end(args);
 }
 
+/* Spare memory: bytes that are worth to be kept, and those that are not too many. */
+#define SPARE_LEAST (256u << 10)
+#define SPARE_MOST  (32u << 20)
+
 /* Room is made at once for this many rows. */
 static size_t first_room(const struct film_kind *kind)
 {
@@ -80,11 +84,28 @@ static bool takes_more(const struct film_kind *kind, const struct film_rows *row
 	       (rows->count < FILM_BLOCK_MAX && rows->from == from && rows->to == to);
 }
 
+/* Whether rows that grow get the spare memory: it is not for a few. */
+static bool wants_spare(const struct film_batch *batch, const struct film_kind *kind, size_t room)
+{
+	size_t bytes = room * kind->layout.row_size;
+
+	return !kind->many && bytes >= SPARE_LEAST && bytes <= batch->spare.size;
+}
+
 static bool grow(struct film_batch *batch, const struct film_kind *kind, struct film_rows *rows)
 {
 	size_t room = rows->room ? 2 * rows->room : first_room(kind), size = kind->layout.row_size;
-	uint8_t *at = realloc(rows->at, room * size);
+	uint8_t *at;
 
+	if (wants_spare(batch, kind, room)) {
+		at = batch->spare.at;
+		memcpy(at, rows->at, rows->count * size);
+		free(rows->at);
+		room = batch->spare.size / size;
+		batch->spare = (struct film_spare){0};
+	} else {
+		at = realloc(rows->at, room * size);
+	}
 	if (!at)
 		return false;
 	batch->pile_bytes += kind->many ? 0 : (room - rows->room) * size;
@@ -115,6 +136,33 @@ void *film_batch_rows(struct film_batch *batch, enum film_block_kind number, uin
 	first = rows->count;
 	rows->count += *count;
 	return rows->at + first * size;
+}
+
+struct film_spare film_batch_take_spare(struct film_batch *batch)
+{
+	struct film_spare spare = {0};
+	struct film_rows *of = NULL;
+
+	for (size_t i = 0; i < FILM_BLOCK_KINDS; i++) {
+		size_t row = film_kind(i) ? film_kind(i)->layout.row_size : 0;
+
+		if (!batch->piled[i] || film_kind(i)->many)
+			continue;
+		for (size_t event = 0; event < FILM_EVENTS_MAX; event++) {
+			struct film_rows *rows = batch->piles[i][event].first;
+
+			for (; rows; rows = rows->next)
+				if (rows->room * row > spare.size &&
+				    rows->room * row <= SPARE_MOST) {
+					spare = (struct film_spare){rows->at, rows->room * row};
+					of = rows;
+				}
+		}
+	}
+	if (!of || spare.size < SPARE_LEAST)
+		return (struct film_spare){0};
+	of->at = NULL;
+	return spare;
 }
 
 static void free_piles(struct film_batch *batch)
@@ -163,6 +211,7 @@ void film_batch_free(struct film_batch *batch)
 	if (!batch)
 		return;
 	free_piles(batch);
+	free(batch->spare.at);
 	vec_free(&batch->functions);
 	arena_free(&batch->names_of_functions);
 	vec_free(&batch->frames);

@@ -48,6 +48,15 @@ struct film_rows {
 	size_t count, room;
 };
 
+/*
+ * Memory of the rows of a batch that was written, for those of another one: to fetch some megabytes
+ * from the kernel each second, and to give them back, would cost more than to fill them.
+ */
+struct film_spare {
+	uint8_t *at; /* null: none */
+	size_t size;
+};
+
 /* Those of one kind and event, in the order in which they were begun. */
 struct film_pile {
 	struct film_rows *first, *last;
@@ -83,6 +92,7 @@ struct film_batch {
 	size_t piled[FILM_BLOCK_KINDS]; /* bytes of rows, */
 	size_t pile_bytes;		/* and of the memory that all of them take */
 	uint64_t block_span;		/* ns: of a block whose rows are sorted, at most */
+	struct film_spare spare;	/* for the first rows that are many */
 	/*
 	 * of a film that keeps them packed, all, by id with the unused 0; texts live until the disk
 	 * is closed
@@ -110,6 +120,13 @@ void *film_batch_rows(struct film_batch *batch, enum film_block_kind kind, uint3
 uint64_t film_batch_samples(const struct film_batch *batch);
 
 size_t film_batch_size(const struct film_batch *batch);
+
+/*
+ * Takes the largest memory of rows out of a batch that was written, if it is worth to be used again,
+ * and not too much to be kept: null if there is none. The batch can only be freed then.
+ */
+struct film_spare film_batch_take_spare(struct film_batch *batch);
+
 void film_batch_free(struct film_batch *batch);
 
 #endif

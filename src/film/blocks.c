@@ -5,6 +5,12 @@
 
 #include "base/saturated.h"
 
+/*
+ * A block whose columns are packed one by one has at most this many rows: they and their columns
+ * are near then, and a reader need not unpack many for a moment.
+ */
+#define COLUMNS_ROWS 16384
+
 struct output {
 	struct film_blocks *b;
 	int (*write)(void *context, const struct buf *row);
@@ -158,19 +164,24 @@ static void sort_rows(const struct film_kind *kind, struct film_rows *rows)
 /* How many of the rows from one on make a block. */
 static size_t rows_of_block(const struct output *o, const struct film_rows *rows, size_t from)
 {
-	const struct layout_column *time = o->kind->time;
-	size_t size = o->kind->layout.row_size, count;
-	const uint8_t *row = rows->at + from * size;
+	size_t most = o->kind->pack ? FILM_BLOCK_MAX : COLUMNS_ROWS, count = rows->count - from;
+	size_t least = 1;
 	uint64_t first;
 
 	if (!o->kind->sorted)
-		return rows->count - from;
-	first = layout_number_in(time, row);
-	for (count = 1; from + count < rows->count && count < FILM_BLOCK_MAX; count++) {
-		if (layout_number_in(time, row + count * size) - first >= o->block_span)
-			break;
+		return count;
+	count = count < most ? count : most;
+	first = time_of(o->kind, rows, from);
+	/* those up to least are of its span; from count on there is none */
+	while (least < count) {
+		size_t middle = least + (count - least + 1) / 2;
+
+		if (time_of(o->kind, rows, from + middle - 1) - first < o->block_span)
+			least = middle;
+		else
+			count = middle - 1;
 	}
-	return count;
+	return least;
 }
 
 static int write_rows(const struct output *o, struct film_rows *rows)

@@ -73,7 +73,7 @@ int functions_pack(struct columns *c, const struct film_function *functions, siz
 	if (!numbers)
 		return -ENOMEM;
 	columns_begin(c);
-	layout_put(c, &function_layout, 0, functions, count, numbers);
+	layout_put(c, &function_layout, 0, functions, count);
 	for (n = 0; n < count; n++)
 		numbers[n] = strlen(functions[n].name);
 	columns_put(c, numbers, count);

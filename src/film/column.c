@@ -16,8 +16,12 @@ enum {
 	DICTIONARY,
 };
 
-/* Higher levels find next to nothing more in planes and cost the recorder time (doc/film.md). */
-#define ZSTD_LEVEL 3
+/*
+ * Higher levels find next to nothing more in planes and cost the recorder time (doc/film.md); of
+ * long columns the lowest one leaves 1 % more.
+ */
+#define ZSTD_LEVEL	3
+#define ZSTD_LEVEL_FAST 1
 
 /*
  * Shorter planes share a zstd block: its header and entropy table would cost more than they save.
@@ -45,7 +49,7 @@ static unsigned int width_of(uint64_t max)
 }
 
 /* This many numbers of a column show well enough what all of them cost. */
-#define SAMPLE 4096
+#define SAMPLE 1024
 
 /*
  * Bytes of one plane after entropy coding: Shannon's bound, and what the table of symbols takes.
@@ -63,24 +67,19 @@ static double plane_cost(const uint64_t *values, size_t count, unsigned int shif
 	for (i = 0; i < 256; i++) {
 		if (!counts[i])
 			continue;
-		bits += (double)counts[i] * log2((double)seen / (double)counts[i]);
+		bits += (double)((float)counts[i] * log2f((float)seen / (float)counts[i]));
 		symbols++;
 	}
 	bits *= (double)count / (double)seen;
 	return fmin(bits / 8 + symbols / 2, (double)count) + 4;
 }
 
-static struct planes planes_of(const uint64_t *values, size_t count)
+/* all: the bits that any of the numbers has. */
+static struct planes planes_of(const uint64_t *values, size_t count, uint64_t all)
 {
-	struct planes p = {.values = values, .count = count};
-	uint64_t max = 0;
-	unsigned int k;
-	size_t i;
+	struct planes p = {.values = values, .count = count, .width = width_of(all)};
 
-	for (i = 0; i < count; i++)
-		max |= values[i];
-	p.width = width_of(max);
-	for (k = 0; k < p.width; k++)
+	for (unsigned int k = 0; k < p.width; k++)
 		p.cost += plane_cost(values, count, 8 * k);
 	return p;
 }
@@ -123,72 +122,70 @@ static void put_planes(struct columns *c, const struct planes *p)
 		cut_here(c);
 }
 
-/* Subtracts the least value from all and returns it. */
-static uint64_t take_base(const uint64_t *values, size_t count, uint64_t *to)
-{
-	uint64_t base = values[0];
-	size_t i;
-
-	for (i = 1; i < count; i++)
-		base = values[i] < base ? values[i] : base;
-	for (i = 0; i < count; i++)
-		to[i] = values[i] - base;
-	return base;
-}
-
-/* Writes the count - 1 differences, less the least of them, and returns that. */
-static int64_t take_deltas(const uint64_t *values, size_t count, uint64_t *to)
-{
-	int64_t base = INT64_MAX;
-	size_t i;
-
-	for (i = 1; i < count; i++) {
-		int64_t delta = (int64_t)(values[i] - values[i - 1]);
-
-		base = delta < base ? delta : base;
-	}
-	for (i = 1; i < count; i++)
-		to[i - 1] = values[i] - values[i - 1] - (uint64_t)base;
-	return base;
-}
-
-static bool is_constant(const uint64_t *values, size_t count)
-{
-	size_t i;
-
-	for (i = 1; i < count; i++) {
-		if (values[i] != values[0])
-			return false;
-	}
-	return true;
-}
-
-/* Puts the cheapest encoding other than a dictionary. to is scratch for 2 * count numbers. */
-static void put_numbers(struct columns *c, const uint64_t *values, size_t count, uint64_t *scratch)
-{
-	uint64_t base;
-	struct planes plain, deltas;
+/* A column in the encodings other than a dictionary, of which the cheapest is put. */
+struct numbers {
+	uint64_t first, base;
 	int64_t step;
+	bool is_constant, are_bytes; /* a byte holds each, less the least */
+	struct planes plain, deltas;
+	double cost;
+};
 
-	if (is_constant(values, count)) {
-		buf_put_u8(&c->plain, CONSTANT);
-		buf_put_varint(&c->plain, values[0]);
-		return;
+/* What each of them takes. scratch: for 2 * count numbers, to live until the column is put. */
+static struct numbers look_at(const uint64_t *values, size_t count, uint64_t *scratch)
+{
+	struct numbers n = {.first = values[0], .base = values[0], .step = INT64_MAX};
+	uint64_t *plain = scratch, *deltas = scratch + count;
+	uint64_t most = values[0], all_plain = 0, all_deltas = 0;
+	size_t i;
+
+	for (i = 1; i < count; i++) {
+		int64_t step = (int64_t)(values[i] - values[i - 1]);
+
+		n.base = values[i] < n.base ? values[i] : n.base;
+		most = values[i] > most ? values[i] : most;
+		n.step = step < n.step ? step : n.step;
 	}
-	base = take_base(values, count, scratch);
-	plain = planes_of(scratch, count);
-	step = take_deltas(values, count, scratch + count);
-	deltas = planes_of(scratch + count, count - 1);
-	if (deltas.cost < plain.cost) {
+	n.is_constant = n.base == most;
+	n.are_bytes = most - n.base <= UINT8_MAX;
+	if (n.is_constant)
+		return n;
+	plain[0] = all_plain = values[0] - n.base;
+	for (i = 1; i < count; i++) {
+		plain[i] = values[i] - n.base;
+		deltas[i - 1] = values[i] - values[i - 1] - (uint64_t)n.step;
+		all_plain |= plain[i];
+		all_deltas |= deltas[i - 1];
+	}
+	n.plain = planes_of(plain, count, all_plain);
+	n.deltas = planes_of(deltas, count - 1, all_deltas);
+	n.cost = fmin(n.plain.cost, n.deltas.cost);
+	return n;
+}
+
+static void put_looked_at(struct columns *c, const struct numbers *n)
+{
+	if (n->is_constant) {
+		buf_put_u8(&c->plain, CONSTANT);
+		buf_put_varint(&c->plain, n->first);
+	} else if (n->deltas.cost < n->plain.cost) {
 		buf_put_u8(&c->plain, DELTA);
-		buf_put_varint(&c->plain, values[0]);
-		buf_put_varint(&c->plain, zigzag(step));
-		put_planes(c, &deltas);
+		buf_put_varint(&c->plain, n->first);
+		buf_put_varint(&c->plain, zigzag(n->step));
+		put_planes(c, &n->deltas);
 	} else {
 		buf_put_u8(&c->plain, PLAIN);
-		buf_put_varint(&c->plain, base);
-		put_planes(c, &plain);
+		buf_put_varint(&c->plain, n->base);
+		put_planes(c, &n->plain);
 	}
+}
+
+/* Puts the cheapest encoding other than a dictionary. scratch: for 2 * count numbers. */
+static void put_numbers(struct columns *c, const uint64_t *values, size_t count, uint64_t *scratch)
+{
+	struct numbers n = look_at(values, count, scratch);
+
+	put_looked_at(c, &n);
 }
 
 struct entry {
@@ -248,60 +245,42 @@ out:
 	return size;
 }
 
-/*
- * Whether a byte holds each number, less the least: then a dictionary has as many different bytes,
- * just other ones.
- */
-static bool are_bytes(const uint64_t *values, size_t count)
-{
-	uint64_t least = UINT64_MAX, most = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		least = values[i] < least ? values[i] : least;
-		most = values[i] > most ? values[i] : most;
-	}
-	return most - least <= UINT8_MAX;
-}
-
-/* What put_numbers() would need. */
-static double cost_of_numbers(const uint64_t *values, size_t count, uint64_t *scratch)
-{
-	double plain, deltas;
-
-	take_base(values, count, scratch);
-	plain = planes_of(scratch, count).cost;
-	if (count < 2)
-		return plain;
-	take_deltas(values, count, scratch);
-	deltas = planes_of(scratch, count - 1).cost;
-	return fmin(plain, deltas);
-}
-
 void columns_put(struct columns *c, const uint64_t *values, size_t count)
 {
 	uint64_t *indices, *dictionary, *scratch;
+	struct numbers plain, of_indices;
 	size_t size = 0;
 
-	if (!vec_reserve(&c->scratch, 4 * count)) {
+	if (!vec_reserve(&c->scratch, 6 * count)) {
 		c->failed = true;
 		return;
 	}
 	scratch = c->scratch.at;
-	indices = scratch + 2 * count;
-	dictionary = scratch + 3 * count;
-	if (!are_bytes(values, count))
+	indices = scratch + 4 * count;
+	dictionary = scratch + 5 * count;
+	plain = look_at(values, count, scratch);
+	/* a dictionary of bytes has as many different ones, just others */
+	if (!plain.are_bytes)
 		size = make_dictionary(values, count, indices, dictionary);
-	if (size &&
-	    cost_of_numbers(dictionary, size, scratch) + cost_of_numbers(indices, count, scratch) <
-		    cost_of_numbers(values, count, scratch)) {
-		buf_put_u8(&c->plain, DICTIONARY);
-		buf_put_varint(&c->plain, size);
-		put_numbers(c, dictionary, size, scratch);
-		put_numbers(c, indices, count, scratch);
-		return;
+	if (size) {
+		double cost = look_at(dictionary, size, scratch + 2 * count).cost;
+
+		of_indices = look_at(indices, count, scratch + 2 * count);
+		if (cost + of_indices.cost < plain.cost) {
+			buf_put_u8(&c->plain, DICTIONARY);
+			buf_put_varint(&c->plain, size);
+			put_numbers(c, dictionary, size, scratch);
+			put_looked_at(c, &of_indices);
+			return;
+		}
 	}
-	put_numbers(c, values, count, scratch);
+	put_looked_at(c, &plain);
+}
+
+void columns_put_constant(struct columns *c, uint64_t value)
+{
+	buf_put_u8(&c->plain, CONSTANT);
+	buf_put_varint(&c->plain, value);
 }
 
 void columns_put_numbers(struct columns *c, const uint64_t *values, size_t count)
@@ -321,7 +300,7 @@ void columns_begin(struct columns *c)
 {
 	c->plain.count = c->packed.count = 0;
 	c->cuts.count = 0;
-	c->failed = false;
+	c->failed = c->is_fast = false;
 }
 
 int columns_end(struct columns *c)
@@ -341,7 +320,8 @@ int columns_end(struct columns *c)
 	if (!c->zstd || !out.dst)
 		return -ENOMEM;
 	ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_and_parameters);
-	ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel,
+			       c->is_fast ? ZSTD_LEVEL_FAST : ZSTD_LEVEL);
 	ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_checksumFlag, 1);
 	ZSTD_CCtx_setPledgedSrcSize(c->zstd, c->plain.count);
 	for (i = 0; i < c->cuts.count; i++) {
@@ -361,6 +341,7 @@ void columns_free(struct columns *c)
 	buf_free(&c->packed);
 	vec_free(&c->cuts);
 	vec_free(&c->scratch);
+	vec_free(&c->gathered);
 	ZSTD_freeCCtx(c->zstd);
 	*c = (struct columns){0};
 }

@@ -32,8 +32,10 @@ struct columns {
 	struct buf plain, packed;
 	vec(size_t) cuts; /* offsets in plain where a zstd block ends */
 	vec(uint64_t) scratch;
+	vec(uint64_t) gathered; /* of the layout of rows that are put: its columns */
 	struct ZSTD_CCtx_s *zstd;
 	bool failed;
+	bool is_fast; /* of the block that was begun: time counts more than its last bytes */
 };
 
 /* Forgets what was put, to begin a block. */
@@ -42,6 +44,8 @@ void columns_begin(struct columns *c);
 void columns_put(struct columns *c, const uint64_t *values, size_t count);
 /* The same for numbers that hardly repeat, such as times: a dictionary is not even tried. */
 void columns_put_numbers(struct columns *c, const uint64_t *values, size_t count);
+/* The same for numbers that are all one. */
+void columns_put_constant(struct columns *c, uint64_t value);
 /* Adds bytes as they are; their number must be known from a column. */
 void columns_put_bytes(struct columns *c, const void *bytes, size_t count);
 /* Compresses what was put into c->packed. 0, or a negative errno. */

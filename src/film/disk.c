@@ -39,6 +39,7 @@ struct film_disk {
 	struct film_batch *first, **last;
 	size_t queued; /* bytes */
 	uint64_t batches_given, batches_done;
+	struct film_spare spare;
 	bool stop;
 	struct fail why; /* err is 0 as long as all went well */
 
@@ -249,16 +250,22 @@ static struct film_batch *next_batch(struct film_disk *d)
 
 static void batch_done(struct film_disk *d, struct film_batch *batch, const struct fail *why)
 {
+	size_t size = film_batch_size(batch);
+	struct film_spare spare = film_batch_take_spare(batch), old;
+
 	pthread_mutex_lock(&d->lock);
+	old = d->spare;
+	d->spare = spare;
 	d->first = batch->next;
 	if (!d->first)
 		d->last = &d->first;
-	d->queued -= film_batch_size(batch);
+	d->queued -= size;
 	d->batches_done++;
 	if (why->err)
 		d->why = *why;
 	pthread_cond_broadcast(&d->taken);
 	pthread_mutex_unlock(&d->lock);
+	free(old.at);
 	film_batch_free(batch);
 }
 
@@ -300,6 +307,17 @@ int film_disk_give(struct film_disk *d, struct film_batch *batch, bool wait, str
 	return err;
 }
 
+struct film_spare film_disk_spare(struct film_disk *d)
+{
+	struct film_spare spare;
+
+	pthread_mutex_lock(&d->lock);
+	spare = d->spare;
+	d->spare = (struct film_spare){0};
+	pthread_mutex_unlock(&d->lock);
+	return spare;
+}
+
 void film_disk_keep_aside(struct film_disk *d)
 {
 	pthread_mutex_lock(&d->lock);
@@ -325,6 +343,7 @@ static void free_disk(struct film_disk *d)
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->given);
 	pthread_cond_destroy(&d->taken);
+	free(d->spare.at);
 	free(d->path);
 	free(d);
 }

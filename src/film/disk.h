@@ -33,6 +33,9 @@ int film_disk_start_in_memory(struct film_disk **disk, struct fail *why);
  */
 int film_disk_give(struct film_disk *disk, struct film_batch *batch, bool wait, struct fail *why);
 
+/* Memory for the rows of the next batch, which the caller owns; null: there is none. */
+struct film_spare film_disk_spare(struct film_disk *disk);
+
 /* As film_keep_aside(). */
 void film_disk_keep_aside(struct film_disk *disk);
 

@@ -69,6 +69,13 @@ void layout_scatter(const struct layout_cells *cells, const uint64_t *numbers, s
 	}
 }
 
+/* A column of the rows that are put. */
+struct gathered {
+	uint64_t *numbers; /* where it varies; else all are as the first */
+	uint64_t first;
+	bool varies;
+};
+
 /* Makes numbers what a block has instead of them. */
 static void encode(enum layout_how how, uint64_t first, uint64_t *numbers, size_t count)
 {
@@ -141,20 +148,99 @@ static int check(const struct layout_column *column, const struct layout_limits 
 	return wrong ? -EBADMSG : 0;
 }
 
-void layout_put(struct columns *c, const struct layout *layout, uint64_t first, const void *rows,
-		size_t count, uint64_t *scratch)
-{
-	for (unsigned int i = 0; i < layout->count; i++) {
-		const struct layout_column *column = &layout->columns[i];
-		struct layout_cells cells = layout_of_rows(layout, i, rows);
+/* This many bytes of rows are taken apart at a time: all columns of them are near then. */
+#define TILE_BYTES (32u << 10)
 
-		layout_gather(&cells, scratch, count);
-		encode(column->how, first, scratch, count);
-		if (column->how == LAYOUT_NOISE)
-			columns_put_numbers(c, scratch, count);
-		else
-			columns_put(c, scratch, count);
+/* A block of so many rows is one of many: the recorder must keep up with them. */
+#define FAST_ROWS 8192
+
+/* Whether all numbers are that one. */
+static bool are_all(const struct layout_cells *cells, uint64_t value, size_t count)
+{
+	const uint8_t *at = cells->at;
+
+	for (size_t i = 0; i < count; i++, at += cells->stride)
+		if (layout_number(at, cells->size) != value)
+			return false;
+	return true;
+}
+
+/* A column of the rows from one on, up to another. */
+static void gather_tile(struct gathered *g, const struct layout_cells *column, size_t from,
+			size_t to)
+{
+	struct layout_cells cells = *column;
+
+	cells.at += from * cells.stride;
+	if (!g->varies) {
+		if (are_all(&cells, g->first, to - from))
+			return;
+		/* until here they were */
+		for (size_t i = 0; i < from; i++)
+			g->numbers[i] = g->first;
+		g->varies = true;
 	}
+	layout_gather(&cells, g->numbers + from, to - from);
+}
+
+/*
+ * Takes rows apart into columns. Rows are large, and many: to go through them for each column would
+ * fetch all of them from memory that often.
+ */
+static bool gather_rows(struct columns *c, const struct layout *layout, const void *rows,
+			size_t count, struct gathered *columns)
+{
+	size_t tile = TILE_BYTES / layout->row_size + 1;
+
+	/* what does not vary is not touched, and so takes no memory */
+	if (!vec_reserve(&c->gathered, layout->count * count))
+		return false;
+	for (unsigned int i = 0; i < layout->count; i++)
+		columns[i] = (struct gathered){
+			.numbers = c->gathered.at + i * count,
+			.first = layout_number_in(&layout->columns[i], rows),
+		};
+	for (size_t from = 0; from < count; from += tile) {
+		size_t to = count - from < tile ? count : from + tile;
+
+		for (unsigned int i = 0; i < layout->count; i++) {
+			struct layout_cells cells = layout_of_rows(layout, i, rows);
+
+			gather_tile(&columns[i], &cells, from, to);
+		}
+	}
+	return true;
+}
+
+static void put_column(struct columns *c, const struct layout_column *column, uint64_t first,
+		       struct gathered *g, size_t count)
+{
+	bool as_is = column->how == LAYOUT_AS_IS || column->how == LAYOUT_NOISE;
+
+	if (!g->varies && as_is) {
+		columns_put_constant(c, g->first);
+		return;
+	}
+	for (size_t i = 0; !g->varies && i < count; i++)
+		g->numbers[i] = g->first;
+	encode(column->how, first, g->numbers, count);
+	if (column->how == LAYOUT_NOISE)
+		columns_put_numbers(c, g->numbers, count);
+	else
+		columns_put(c, g->numbers, count);
+}
+
+void layout_put(struct columns *c, const struct layout *layout, uint64_t first, const void *rows,
+		size_t count)
+{
+	struct gathered columns[LAYOUT_COLUMNS_MAX];
+
+	if (!gather_rows(c, layout, rows, count, columns)) {
+		c->failed = true;
+		return;
+	}
+	for (unsigned int i = 0; i < layout->count; i++)
+		put_column(c, &layout->columns[i], first, &columns[i], count);
 }
 
 int layout_take(struct column_reader *r, const struct layout *layout,
@@ -185,13 +271,9 @@ int layout_take(struct column_reader *r, const struct layout *layout,
 int layout_pack(struct columns *c, const struct layout *layout, uint64_t first, const void *rows,
 		size_t count)
 {
-	uint64_t *scratch = malloc(count * sizeof(*scratch));
-
-	if (!scratch)
-		return -ENOMEM;
 	columns_begin(c);
-	layout_put(c, layout, first, rows, count, scratch);
-	free(scratch);
+	layout_put(c, layout, first, rows, count);
+	c->is_fast = count >= FAST_ROWS;
 	return columns_end(c);
 }
 

@@ -124,12 +124,9 @@ void layout_scatter(const struct layout_cells *cells, const uint64_t *numbers, s
 struct layout_cells layout_of_rows(const struct layout *layout, unsigned int column,
 				   const void *rows);
 
-/*
- * Puts the columns of rows, the first of which has the id first in its table (for LAYOUT_BACK).
- * scratch has room for count numbers.
- */
+/* Puts the columns of rows, the first of which has the id first in its table (for LAYOUT_BACK). */
 void layout_put(struct columns *c, const struct layout *layout, uint64_t first, const void *rows,
-		size_t count, uint64_t *scratch);
+		size_t count);
 
 /*
  * Takes the same apart into cells, one entry for each column. -EBADMSG: a number is not what it may

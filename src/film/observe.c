@@ -92,6 +92,27 @@ void film_request(struct film_writer *w, uint32_t event, const struct film_reque
 	film_put(w, FILM_BLOCK_REQUESTS, event, 0, 0, request, 1);
 }
 
+/*
+ * As film_put(), which looks through all columns for those that are ids: there are millions of
+ * turns, and each comes alone.
+ */
+static void put_turn(struct film_writer *w, uint32_t event, const struct film_turn *turn)
+{
+	bool ok = event && event <= w->events && turn->thread <= w->threads &&
+		  turn->waker <= w->threads && turn->stack < w->next.stack &&
+		  turn->object < w->next.frame && turn->ready_object < w->next.frame &&
+		  turn->waited <= turn->end;
+	struct film_turn *room = NULL;
+	size_t count = 1;
+
+	if (ok && w->batch->piled[FILM_BLOCK_TURNS] < PENDING_BYTES_MAX)
+		room = film_batch_rows(w->batch, FILM_BLOCK_TURNS, event, 0, 0, &count);
+	if (room)
+		*room = *turn;
+	else
+		lost(w, LOST_PAUSE);
+}
+
 /* Takes at most *left of one of the times of a turn. */
 static uint64_t take_time(uint64_t *time, uint64_t *left)
 {
@@ -102,17 +123,13 @@ static uint64_t take_time(uint64_t *time, uint64_t *left)
 	return part;
 }
 
-void film_turn(struct film_writer *w, uint32_t event, const struct film_turn *turn)
+/* Cuts a turn that is too long into parts. */
+static void put_parts(struct film_writer *w, uint32_t event, const struct film_turn *turn,
+		      uint64_t time)
 {
 	struct film_turn rest = *turn, part = *turn;
-	uint64_t time = turn->unseen + turn->ran + turn->waited + turn->ready;
 	uint64_t start = turn->end - time;
 
-	/* also where a time is below 0 */
-	if (time > turn->end) {
-		lost(w, LOST_PAUSE);
-		return;
-	}
 	for (; time > FILM_TURN_MAX; time -= FILM_TURN_MAX) {
 		uint64_t left = FILM_TURN_MAX;
 
@@ -123,9 +140,22 @@ void film_turn(struct film_writer *w, uint32_t event, const struct film_turn *tu
 		part.ready = take_time(&rest.ready, &left);
 		part.flags = (rest.flags | FILM_WAIT_OPEN) & ~(uint32_t)FILM_TURN_ENDS;
 		rest.flags &= ~(uint32_t)(FILM_TURN_BEGINS | FILM_WAIT_BEFORE);
-		film_put(w, FILM_BLOCK_TURNS, event, 0, 0, &part, 1);
+		put_turn(w, event, &part);
 	}
-	film_put(w, FILM_BLOCK_TURNS, event, 0, 0, &rest, 1);
+	put_turn(w, event, &rest);
+}
+
+void film_turn(struct film_writer *w, uint32_t event, const struct film_turn *turn)
+{
+	uint64_t time = turn->unseen + turn->ran + turn->waited + turn->ready;
+
+	/* also where a time is below 0 */
+	if (time > turn->end)
+		lost(w, LOST_PAUSE);
+	else if (time > FILM_TURN_MAX)
+		put_parts(w, event, turn, time);
+	else
+		put_turn(w, event, turn);
 }
 
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe)

@@ -75,6 +75,7 @@ int film_commit(struct film_writer *w, uint64_t now, bool wait, struct fail *why
 		film_batch_free(batch);
 		return 0;
 	}
+	next->spare = film_disk_spare(w->disk);
 	return film_disk_give(w->disk, batch, wait, why);
 }
 
