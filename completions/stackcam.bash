@@ -97,7 +97,7 @@ _stackcam_options()
 		;;
 	inspect)
 		echo "-p --pid -t --tid -n --name --cgroup --no-children --inside --list -u --user --no-randomize-addr
-			--when --rate --limit --no-end -d --duration --string --elements --depth --stack --redact
+			--when --rate --limit --no-end -d --duration --string --elements --depth --stack --show --redact
 			--summary --json --text -q --quiet -h --help"
 		;;
 	report)
@@ -199,7 +199,7 @@ _stackcam_value()
 	agent,--*-limit | agent,--span | agent,-d | agent,--duration | agent,--host | agent,--label | agent,--service) ;;
 	record,-d | record,--duration | trace,-d | trace,--duration | inspect,-d | inspect,--duration) ;;
 	inspect,--inside | inspect,--when | inspect,--rate | inspect,--limit | inspect,--string) ;;
-	inspect,--elements | inspect,--depth | inspect,--redact) ;;
+	inspect,--elements | inspect,--depth | inspect,--redact | inspect,--show) ;;
 	trace,-[fl] | trace,--function | trace,--no-function | trace,--lib | trace,--no-lib) ;;
 	trace,--inside | trace,--limit | trace,--depth | trace,--min-time | trace,--slower) ;;
 	trace,--under | trace,--start-on | trace,--stop-on | trace,--stack | trace,--max-rate | trace,--max-depth) ;;

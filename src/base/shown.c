@@ -15,6 +15,10 @@ const char *shown_status_words(enum shown_status status)
 		[SHOWN_LEFT] = "unavailable: the function ended by a jump to another one",
 		[SHOWN_REDACTED] = "redacted",
 		[SHOWN_NOT_FOLLOWED] = "not followed",
+		[SHOWN_NOT_YET] = "not declared yet",
+		[SHOWN_MAY_BE_OLD] = "may be old",
+		[SHOWN_NO_ELEMENT] = "no such element",
+		[SHOWN_NO_MEMBER] = "no such name there",
 	};
 
 	return status < SHOWN_STATUSES ? words[status] : "?";

@@ -41,6 +41,10 @@ enum shown_status {
 	SHOWN_LEFT,	 /* the function ended by a jump to another one */
 	SHOWN_REDACTED,
 	SHOWN_NOT_FOLLOWED, /* beyond the depth that is read */
+	SHOWN_NOT_YET,	    /* declared further down */
+	SHOWN_MAY_BE_OLD,   /* with its value: optimised code may store it later */
+	SHOWN_NO_ELEMENT,   /* the list is shorter */
+	SHOWN_NO_MEMBER,    /* there is nothing of that name */
 	SHOWN_STATUSES
 };
 

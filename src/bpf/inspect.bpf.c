@@ -371,6 +371,7 @@ static __always_inline void take_registers(struct inspect_scratch *s,
 	r[14] = regs->r14;
 	r[15] = regs->r15;
 	r[INSPECT_RESULT] = regs->di;
+	r[INSPECT_IP] = regs->ip;
 	r[INSPECT_CFA] = r[plan->cfa_register & 15] + (__s64)plan->cfa_offset;
 	s->used = INSPECT_REGISTER_BYTES;
 }

@@ -18,12 +18,13 @@
 #define INSPECT_PLANS_MAX 4096
 
 /*
- * DWARF's numbers of registers; then the canonical frame address, computed by the plan, and rdi as
- * it was when the call began: where a result in memory goes.
+ * DWARF's numbers of registers; then the canonical frame address, computed by the plan; rdi as it
+ * was when the call began: where a result in memory goes; and the address of the probe.
  */
-#define INSPECT_REGISTERS      18
+#define INSPECT_REGISTERS      19
 #define INSPECT_CFA	       16
 #define INSPECT_RESULT	       17
+#define INSPECT_IP	       18
 #define INSPECT_REGISTER_BYTES (INSPECT_REGISTERS * 8u)
 
 #define INSPECT_BYTES_MAX      8192u /* of the buffer; a power of two */

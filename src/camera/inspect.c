@@ -4,19 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "camera/inspect_code.h"
 #include "camera/inspect_state.h"
 #include "elf/image.h"
-#include "probe/isa.h"
 #include "runtime/go_records.h"
 #include "unwind/go_pclntab.h"
 
 #define REGISTER_RSP  7
 #define NS_PER_SECOND 1000000000u
-
-/* The first version of Go that passes arguments in registers. */
-#define GO_REGISTERS 17
 
 /* Words that are shown of functions without debug information. */
 static const uint8_t sysv_words[] = {5, 4, 1, 2, 8, 9}, go_words[] = {0, 3, 2, 5, 4, 8};
@@ -113,11 +109,21 @@ static int read_values(struct inspect *inspect, const struct plan_image *image,
 	};
 	struct fail words = {0};
 	char *warning;
-	int err = values_of_image(inspect->symbols, &file, is_go, addresses, count, &to->values,
-				  &words);
+	struct values_line lines[VALUES_LINES_MAX];
+	struct values_wanted wanted = {
+		.is_go = is_go,
+		.addresses = addresses,
+		.count = count,
+		.lines = lines,
+		.line_count = inspect->options.place_count,
+	};
+	int err;
 
+	for (size_t i = 0; i < wanted.line_count; i++)
+		lines[i] = inspect->options.places[i].line;
+	err = values_of_image(inspect->symbols, &file, &wanted, &to->values, &words);
 	to->has_dwarf = !err;
-	if (err && inspect->options.warn &&
+	if (err && count && inspect->options.warn &&
 	    asprintf(&warning, "%s: arguments are shown as raw words", words.what) >= 0) {
 		inspect->options.warn(warning);
 		free(warning);
@@ -183,81 +189,30 @@ static void place_params(const struct inspect_image *image, struct inspect_funct
 			abi_sysv_result(values, &f->value, &params[i]);
 }
 
-/* Is the place a "ret", and not a jump to another function? */
-static bool is_return(int fd, uint64_t offset)
-{
-	uint8_t code[16];
-	struct isa_insn insn;
-	ssize_t got = pread(fd, code, sizeof(code), (off_t)offset);
-
-	return got > 0 && isa_read(&insn, code, (size_t)got) && isa_flow(&insn) == ISA_FLOW_RETURN;
-}
-
-static size_t stack_check(int fd, uint64_t offset)
-{
-	uint8_t code[64];
-	ssize_t got = pread(fd, code, sizeof(code), (off_t)offset);
-
-	return got > 0 ? isa_go_stack_check(code, (size_t)got) : 0;
-}
-
-/*
- * The kernel emulates a "push", but executes "endbr64" as a copy, which costs several times as
- * much. In front of the first push, all is as it was at the beginning, and no jump leads there.
- */
-static size_t branch_target_size(int fd, uint64_t offset)
-{
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	uint8_t code[32];
-	struct isa_insn insn;
-	ssize_t got = pread(fd, code, sizeof(code), (off_t)offset);
-
-	if (got < 8 || memcmp(code, endbr64, sizeof(endbr64)) ||
-	    !isa_read(&insn, code + sizeof(endbr64), (size_t)got - sizeof(endbr64)) ||
-	    !isa_is_push(&insn) || isa_cost(&insn) != ISA_COST_EMULATED)
-		return 0;
-	return sizeof(endbr64);
-}
-
-/* Is all in front of that place as it is there, but for the flags? */
-static bool only_compares(int fd, uint64_t offset, size_t size)
-{
-	uint8_t code[64];
-	struct isa_insn insn;
-
-	if (!size || size > sizeof(code) || pread(fd, code, size, (off_t)offset) != (ssize_t)size)
-		return false;
-	for (size_t at = 0; at < size; at += insn.length)
-		if (!isa_read(&insn, code + at, size - at) || !isa_only_compares(&insn))
-			return false;
-	return true;
-}
-
-/* Of a nop that the kernel would replace by a call (enum isa_cost); behind it all is as before. */
-static size_t replaced_size(int fd, uint64_t offset)
-{
-	uint8_t code[16];
-	struct isa_insn insn;
-	ssize_t got = pread(fd, code, sizeof(code), (off_t)offset);
-
-	return got > 0 && isa_read(&insn, code, (size_t)got) && isa_cost(&insn) == ISA_COST_REPLACED
-		       ? insn.length
-		       : 0;
-}
-
 /* A plan of a probe at an offset of the file. */
 static bool add_plan(struct inspect *inspect, const struct inspect_plan *plan, uint32_t function,
 		     const struct probe_function *probe, uint64_t offset)
 {
 	uint64_t begin = probe->entry.offset - probe->slide;
 
-	return inspect->plans.count < INSPECT_PLANS_MAX && vec_push(&inspect->plans, *plan) &&
-	       vec_push(&inspect->function_of_plan, function) &&
-	       vec_push(&inspect->address_of_plan, probe->address + (offset - begin));
+	return inspect_add_plan(inspect, plan, function, probe->address + (offset - begin));
 }
 
-static bool add_place(struct inspect *inspect, struct inspect_image *image, uint64_t offset,
-		      enum uprobe_kind kind, uint32_t function)
+bool inspect_add_plan(struct inspect *inspect, const struct inspect_plan *plan, uint32_t function,
+		      uint64_t address)
+{
+	return inspect->plans.count < INSPECT_PLANS_MAX && vec_push(&inspect->plans, *plan) &&
+	       vec_push(&inspect->function_of_plan, function) &&
+	       vec_push(&inspect->address_of_plan, address);
+}
+
+uint32_t inspect_interval(const struct inspect *inspect)
+{
+	return inspect->options.rate ? NS_PER_SECOND / inspect->options.rate : 0;
+}
+
+bool inspect_add_probe(struct inspect *inspect, struct inspect_image *image, uint64_t offset,
+		       enum uprobe_kind kind, uint32_t function)
 {
 	struct uprobe_place place = {
 		.offset = offset,
@@ -269,10 +224,31 @@ static bool add_place(struct inspect *inspect, struct inspect_image *image, uint
 	return vec_push(&image->places, place);
 }
 
-static int too_many(struct fail *why)
+int inspect_too_many(struct fail *why)
 {
 	return fail(why, -E2BIG, "name fewer of them", "the functions need more than %u probes",
 		    INSPECT_PLANS_MAX);
+}
+
+int inspect_add_shown(struct inspect *inspect, struct inspect_builder *builder,
+		      struct inspect_function *f, struct fail *why)
+{
+	const struct inspect_options *options = &inspect->options;
+	int err;
+
+	if (!options->part_count) {
+		inspect_add_params(builder, f->params, f->value.params, false);
+		return 0;
+	}
+	f->parts = calloc(options->part_count, sizeof(*f->parts));
+	if (!f->parts)
+		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
+	err = inspect_add_parts(builder, options->parts, options->part_count, f->params,
+				f->value.params, f->parts, why);
+	for (size_t i = 0; i < options->part_count && !err; i++)
+		if (f->parts[i].status != SHOWN_NO_MEMBER)
+			inspect->found_parts |= 1ull << i;
+	return err;
 }
 
 static int add_exits(struct inspect *inspect, struct inspect_image *image,
@@ -292,13 +268,13 @@ static int add_exits(struct inspect *inspect, struct inspect_image *image,
 		struct inspect_builder builder = {&image->values, inspect->options.limits,
 						  &inspect->options.redaction, &plan};
 
-		if (is_return(file->fd, site->offset)) {
+		if (inspect_code_is_return(file->fd, site->offset)) {
 			plan.site = INSPECT_SITE_RET;
 			inspect_add_params(&builder, f->params, f->value.params, true);
 		}
 		if (!add_plan(inspect, &plan, number, f->probe, site->offset))
-			return too_many(why);
-		if (!add_place(inspect, image, site->offset, UPROBE_EXIT_SITE, number))
+			return inspect_too_many(why);
+		if (!inspect_add_probe(inspect, image, site->offset, UPROBE_EXIT_SITE, number))
 			return -ENOMEM;
 		f->plans++;
 	}
@@ -330,7 +306,7 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 		.cfa_register = REGISTER_RSP,
 		.cfa_offset = 8,
 		.goid_at = image->goid_at,
-		.interval = inspect->options.rate ? NS_PER_SECOND / inspect->options.rate : 0,
+		.interval = inspect_interval(inspect),
 	};
 	struct inspect_builder builder = {&image->values, inspect->options.limits,
 					  &inspect->options.redaction, &plan};
@@ -349,30 +325,32 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 	 */
 	if (probe->is_go && (!f->value.is_known || f->value.attach == probe->address)) {
 		entry = probe->entry.offset - probe->slide;
-		entry += stack_check(file->fd, entry);
+		entry += inspect_code_stack_check(file->fd, entry);
 		plan.cfa_offset = 8;
 	}
 	if (!probe->is_go && entry == probe->entry.offset - probe->slide) {
-		if (probe->cost == PROBE_COST_FAST && only_compares(file->fd, entry, probe->slide))
+		if (probe->cost == PROBE_COST_FAST &&
+		    inspect_code_only_compares(file->fd, entry, probe->slide))
 			entry = probe->entry.offset;
 		else
-			entry += branch_target_size(file->fd, entry);
+			entry += inspect_code_branch_target_size(file->fd, entry);
 	}
-	entry += replaced_size(file->fd, entry);
+	entry += inspect_code_replaced_size(file->fd, entry);
 	ends = !inspect->options.no_end && has_exits(image, file, f, entry);
 	plan.is_go = probe->is_go && ends;
 	plan.site = ends ? INSPECT_SITE_ENTRY : INSPECT_SITE_ALONE;
 	if (inspect->options.condition)
 		err = inspect_add_condition(&builder, inspect->options.condition, f->params,
 					    f->value.params, why);
+	if (!err)
+		err = inspect_add_shown(inspect, &builder, f, why);
 	if (err)
 		return err;
-	inspect_add_params(&builder, f->params, f->value.params, false);
 	f->entry_plan = (uint32_t)inspect->plans.count;
 	f->plans = 1;
 	if (!add_plan(inspect, &plan, number, probe, entry))
-		return too_many(why);
-	if (!add_place(inspect, image, entry, UPROBE_ENTRY, number))
+		return inspect_too_many(why);
+	if (!inspect_add_probe(inspect, image, entry, UPROBE_ENTRY, number))
 		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
 	if (ends)
 		err = add_exits(inspect, image, file, f, number, why);
@@ -418,9 +396,18 @@ static int add_functions(struct inspect *inspect, struct inspect_image *image, u
 		if (f->value.is_known)
 			place_params(image, f, f->params);
 		err = add_function(inspect, image, file, f, why);
+		if (err)
+			free(f->parts);
 	}
 	vec_free(&found);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot inspect") : err;
+}
+
+static bool is_go_file(const struct plan_image *file)
+{
+	const struct symbol_image image = {.fd = file->fd, .path = file->path, .root = file->root};
+
+	return probe_is_go(&image);
 }
 
 int inspect_add_image(struct inspect *inspect, uint32_t number, struct fail *why)
@@ -447,17 +434,40 @@ int inspect_add_image(struct inspect *inspect, uint32_t number, struct fail *why
 	for (size_t i = 0; i < addresses.count; i++)
 		if (!kept || addresses.at[kept - 1] != addresses.at[i])
 			addresses.at[kept++] = addresses.at[i];
+	if (inspect->options.place_count)
+		is_go |= is_go_file(file);
 	if (!err && is_go)
 		learn_go(&image, file->fd);
-	if (!err && kept)
+	if (!err && (kept || inspect->options.place_count))
 		err = read_values(inspect, file, addresses.at, kept, is_go, &image);
 	if (!err && kept)
 		err = add_functions(inspect, &image, number, addresses.at, kept, why);
+	/* all parameters are at rest */
+	if (!err)
+		err = inspect_add_lines(inspect, &image, file, number, why);
 	if (!err && !vec_push(&inspect->images, image))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot inspect");
 	if (err)
 		values_free(&image.values);
 	vec_free(&addresses);
+	return err;
+}
+
+/* What was named must be somewhere, unless the file that has it can come later. */
+static int check_found(struct inspect *inspect, struct fail *why)
+{
+	int err = inspect_check_lines(inspect, why);
+
+	if (err == -ENOENT && plan_may_grow(inspect->plan)) {
+		if (why && inspect->options.warn)
+			inspect->options.warn(why->what);
+		err = 0;
+	}
+	for (size_t i = 0; !err && inspect->functions.count && i < inspect->options.part_count; i++)
+		if (!(inspect->found_parts & 1ull << i))
+			err = fail(why, -EINVAL, "--list shows what there is",
+				   "--show '%s': no argument or variable of that name",
+				   inspect->options.parts[i]);
 	return err;
 }
 
@@ -469,7 +479,11 @@ int inspect_new(const struct inspect_options *options, struct inspect **result, 
 	int err;
 
 	*result = NULL;
-	if (!inspect || symbols_new(&names, &inspect->symbols)) {
+	if (inspect)
+		inspect->found_lines =
+			calloc(options->place_count + 1, sizeof(*inspect->found_lines));
+	if (!inspect || !inspect->found_lines || symbols_new(&names, &inspect->symbols)) {
+		free(inspect ? inspect->found_lines : NULL);
 		free(inspect);
 		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
 	}
@@ -487,6 +501,8 @@ int inspect_new(const struct inspect_options *options, struct inspect **result, 
 	if (!err && !inspect->functions.count && options->signature)
 		err = fail(why, -ENOENT, "name it without parameters, or see --list",
 			   "no function is '%s'", options->signature);
+	if (!err)
+		err = check_found(inspect, why);
 	if (err)
 		inspect_free(inspect);
 	else
@@ -504,6 +520,10 @@ void inspect_free(struct inspect *inspect)
 		values_free(&image->values);
 		vec_free(&image->places);
 	}
+	vec_foreach (&inspect->functions, f) {
+		free(f->parts);
+		free(f->owned_name);
+	}
 	vec_foreach (&inspect->pending, pending) {
 		free(pending->begun.record);
 		free(pending->begun.stack);
@@ -518,6 +538,7 @@ void inspect_free(struct inspect *inspect)
 	vec_free(&inspect->address_of_plan);
 	plan_free(inspect->plan);
 	free(inspect->last);
+	free(inspect->found_lines);
 	inspect_stacks_free(inspect->stacks);
 	symbols_free(inspect->symbols);
 	free(inspect);
@@ -534,6 +555,9 @@ void inspect_statistics(const struct inspect *inspect, struct inspect_statistics
 		inspect->uprobes ? uprobes_counts(inspect->uprobes) : inspect->attached;
 
 	*statistics = inspect->statistics;
-	statistics->functions = inspect->functions.count;
-	statistics->refused = counts.refused;
+	vec_foreach (&inspect->functions, f) {
+		statistics->functions += !f->site;
+		statistics->places += f->site && f->plans;
+	}
+	statistics->refused += counts.refused;
 }

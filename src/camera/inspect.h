@@ -20,12 +20,25 @@
  */
 struct inspect;
 
-/* A call, as it has ended. The whole call lives until the listener returns. */
+/* A line of the source, and what the user calls it. */
+struct inspect_place {
+	struct values_line line;
+	const char *text; /* "orders.c:120" */
+};
+
+/*
+ * A call, as it has ended, or a pass of a line, with its variables as arguments. The whole call
+ * lives until the listener returns.
+ */
 struct inspected {
 	uint64_t time; /* when it began, CLOCK_MONOTONIC */
 	uint32_t pid, tid;
-	uint64_t goroutine; /* 0: none */
-	const char *comm, *function;
+	uint64_t goroutine;	     /* 0: none */
+	const char *comm, *function; /* of a line: "" if it is not known */
+	const char *place;	     /* of a line: "orders.c:120"; null: it is a call */
+	const char *file;	     /* of a line: its path, as DWARF has it */
+	uint32_t line;
+	bool is_optimised; /* of a line (probe/values.h) */
 	const struct shown_tree *arguments, *results;
 	const char *const *stack; /* functions from the called one on; null: it was not asked for */
 	size_t stack_count;
@@ -33,10 +46,16 @@ struct inspected {
 	uint64_t latency;
 };
 
+#define INSPECT_PARTS_MAX 64
+
 struct inspect_options {
 	struct plan_options plan;
-	const char *signature; /* with parameters, of C++; null: any */
-	const char *condition; /* null: none */
+	const char *signature;		    /* with parameters, of C++; null: any */
+	const char *condition;		    /* null: none */
+	const struct inspect_place *places; /* lines; with others than functions, or without */
+	size_t place_count;		    /* at most VALUES_LINES_MAX */
+	const char *const *parts;	    /* --show: expressions (inspect_operand.h) */
+	size_t part_count;		    /* at most INSPECT_PARTS_MAX; 0: all is shown */
 	struct inspect_limits limits;
 	struct inspect_redaction redaction;
 	bool stacks;	/* with the stack of each call */
@@ -56,8 +75,10 @@ bool inspect_is_done(const struct inspect *inspect);
 
 struct inspect_statistics {
 	size_t functions;	 /* with probes */
+	size_t places;		 /* of lines, with probes */
 	size_t refused;		 /* places that the kernel refused */
 	uint64_t calls;		 /* shown */
+	uint64_t passes;	 /* of them, those of lines */
 	uint64_t unfinished;	 /* of them, those whose end was not seen */
 	uint64_t ends_alone;	 /* ends whose beginning was lost */
 	uint64_t rejected_rate;	 /* what the kernel side counted: --rate, */

@@ -7,19 +7,18 @@
  *	or	= and { "||" and }
  *	and	= one { "&&" one }
  *	one	= "(" or ")" | value compare constant
- *	value	= ["arg."] name { "." name }
+ *	value	= what inspect_operand.h says
  */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "camera/inspect_steps.h"
+#include "camera/inspect_operand.h"
 #include "probe/shapes.h"
 
 #define JUMPS_MAX 64
 #define DEPTH_MAX 16
-#define NAME_MAX_ 128
 
 struct jumps {
 	unsigned int count;
@@ -30,59 +29,6 @@ struct jumps {
 struct open_ends {
 	struct jumps if_true, if_false;
 };
-
-struct parser {
-	struct inspect_builder *builder;
-	const struct value_param *params;
-	size_t count;
-	const char *text, *at;
-	unsigned int texts, depth;
-	struct fail *why;
-};
-
-/* What is compared: a value, and where it is. */
-struct operand {
-	struct inspect_holder holder;
-	const struct value_type *type;
-	uint64_t at;
-};
-
-static int refuse(struct parser *p, const char *words)
-{
-	return fail(p->why, -EINVAL, "see 'stackcam inspect --help'", "--when '%s': %s at '%.32s'",
-		    p->text, words, p->at);
-}
-
-static void skip_spaces(struct parser *p)
-{
-	while (isspace((unsigned char)*p->at))
-		p->at++;
-}
-
-static bool eat(struct parser *p, const char *token)
-{
-	size_t length = strlen(token);
-
-	skip_spaces(p);
-	if (strncmp(p->at, token, length))
-		return false;
-	p->at += length;
-	return true;
-}
-
-static bool eat_name(struct parser *p, char name[NAME_MAX_])
-{
-	size_t length = 0;
-
-	skip_spaces(p);
-	while ((isalnum((unsigned char)p->at[length]) || strchr("_~$", p->at[length])) &&
-	       p->at[length] && length + 1 < NAME_MAX_)
-		length++;
-	memcpy(name, p->at, length);
-	name[length] = 0;
-	p->at += length;
-	return length;
-}
 
 static void put(struct inspect_plan *plan, const struct jumps *jumps, unsigned int to)
 {
@@ -104,92 +50,7 @@ static void append(struct jumps *to, const struct jumps *more)
 	}
 }
 
-static int no_room(struct parser *p)
-{
-	return refuse(p, "the condition is too long");
-}
-
-/* Makes the value that the operand points to the operand. */
-static int follow(struct parser *p, struct operand *o, uint32_t target, uint64_t pointer_at)
-{
-	const struct value_type *type = values_type(p->builder->values, target);
-	int place = inspect_locate(&o->holder, o->at + pointer_at, 8), number;
-	struct inspect_step step = {.kind = INSPECT_READ, .from = o->holder.from};
-
-	if (place < 0 || !type || !type->size)
-		return refuse(p, "what is pointed to cannot be read");
-	step.offset = (uint16_t)place;
-	step.size = (uint16_t)(type->size < 1024 ? type->size : 1024);
-	number = inspect_add_step(p->builder->plan, &step);
-	if (number < 0)
-		return no_room(p);
-	*o = (struct operand){.holder = {.from = (uint8_t)number}, .type = type};
-	return 0;
-}
-
-static int enter_member(struct parser *p, struct operand *o, const char *name)
-{
-	const struct value_member *member;
-
-	if (o->type && (o->type->kind == VALUE_POINTER || o->type->kind == VALUE_REFERENCE)) {
-		int err = follow(p, o, o->type->target, 0);
-
-		if (err)
-			return err;
-	}
-	member = o->type && o->type->kind != VALUE_VARIANT
-			 ? values_member(p->builder->values, o->type, name)
-			 : NULL;
-	if (!member || member->bits)
-		return refuse(p, "no such member before");
-	o->at += member->offset;
-	o->type = values_type(p->builder->values, member->type);
-	return 0;
-}
-
-static int begin_operand(struct parser *p, const char *name, struct operand *o)
-{
-	for (size_t i = 0; i < p->count; i++) {
-		if (p->params[i].is_result || !p->params[i].name || strcmp(p->params[i].name, name))
-			continue;
-		/* what stands before may be left out, if another part of the condition decides */
-		p->builder->since = p->builder->plan->steps;
-		if (!inspect_begin(p->builder, &p->params[i], &o->holder))
-			return refuse(p, "where this argument is, is not known, before");
-		o->type = values_type(p->builder->values, p->params[i].type);
-		o->at = 0;
-		return 0;
-	}
-	return refuse(p, "no such argument before");
-}
-
-static int parse_operand(struct parser *p, struct operand *o)
-{
-	char name[NAME_MAX_];
-	int err;
-
-	*o = (struct operand){0};
-	if (!strncmp(p->at, "arg.", 4))
-		p->at += 4;
-	if (!eat_name(p, name))
-		return refuse(p, "a name is missing");
-	/* that a condition holds would tell what must not be told */
-	if (inspect_is_redacted(p->builder->redaction, name))
-		return refuse(p, "this value is redacted, and no condition may look at it, before");
-	err = begin_operand(p, name, o);
-	while (!err && *p->at == '.') {
-		p->at++;
-		if (!eat_name(p, name))
-			return refuse(p, "a name is missing");
-		if (inspect_is_redacted(p->builder->redaction, name))
-			return refuse(p, "this value is redacted, and no condition may look at it, "
-					 "before");
-		err = enter_member(p, o, name);
-	}
-	return err;
-}
-
-static bool eat_compare(struct parser *p, enum inspect_compare *compare)
+static bool eat_compare(struct operand_parser *p, enum inspect_compare *compare)
 {
 	static const struct {
 		const char *token;
@@ -200,7 +61,7 @@ static bool eat_compare(struct parser *p, enum inspect_compare *compare)
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (eat(p, all[i].token)) {
+		if (operand_eat(p, all[i].token)) {
 			*compare = all[i].compare;
 			return true;
 		}
@@ -208,19 +69,20 @@ static bool eat_compare(struct parser *p, enum inspect_compare *compare)
 }
 
 /* A test, whose both jumps are open. */
-static int add_test(struct parser *p, const struct inspect_step *step, struct open_ends *ends)
+static int add_test(struct operand_parser *p, const struct inspect_step *step,
+		    struct open_ends *ends)
 {
 	int number = inspect_add_step(p->builder->plan, step);
 
 	if (number < 0)
-		return no_room(p);
+		return operand_no_room(p);
 	ends->if_true = (struct jumps){1, {(uint8_t)number}, {true}};
 	ends->if_false = (struct jumps){1, {(uint8_t)number}, {false}};
 	return 0;
 }
 
 /* The step that reads a text, whole: one that is longer than a text of the condition differs. */
-static int read_text(struct parser *p, struct operand *o)
+static int read_text(struct operand_parser *p, struct operand *o)
 {
 	struct value_shape shape =
 		o->type ? value_shape_of(p->builder->values, o->type) : (struct value_shape){0};
@@ -232,7 +94,7 @@ static int read_text(struct parser *p, struct operand *o)
 	    (o->type->kind == VALUE_POINTER || o->type->kind == VALUE_REFERENCE)) {
 		target = values_type(p->builder->values, o->type->target);
 		if (!target || target->kind != VALUE_CHAR) {
-			err = follow(p, o, o->type->target, 0);
+			err = operand_follow(p, o, o->type->target, 0, 0);
 			if (err)
 				return err;
 			shape = value_shape_of(p->builder->values, o->type);
@@ -245,24 +107,24 @@ static int read_text(struct parser *p, struct operand *o)
 		step.size = 1;
 		step.length_at = (uint16_t)length;
 		if (length < 0)
-			return refuse(p, "this text cannot be read, before");
+			return operand_refuse(p, "this text cannot be read, before");
 	} else if (o->type && o->type->kind == VALUE_POINTER &&
 		   (target = values_type(p->builder->values, o->type->target)) &&
 		   target->kind == VALUE_CHAR) {
 		step.kind = INSPECT_TEXT;
 	} else {
-		return refuse(p, "this value is not a text, before");
+		return operand_refuse(p, "this value is not a text, before");
 	}
 	number = inspect_locate(&o->holder, o->at + shape.pointer_at, 8);
 	if (number < 0)
-		return refuse(p, "this text cannot be read, before");
+		return operand_refuse(p, "this text cannot be read, before");
 	step.from = o->holder.from;
 	step.offset = (uint16_t)number;
 	number = inspect_add_step(p->builder->plan, &step);
-	return number < 0 ? no_room(p) : number;
+	return number < 0 ? operand_no_room(p) : number;
 }
 
-static int compare_text(struct parser *p, struct operand *o, enum inspect_compare compare,
+static int compare_text(struct operand_parser *p, struct operand *o, enum inspect_compare compare,
 			struct open_ends *ends)
 {
 	struct inspect_plan *plan = p->builder->plan;
@@ -271,16 +133,16 @@ static int compare_text(struct parser *p, struct operand *o, enum inspect_compar
 	int number;
 
 	if (compare != INSPECT_EQUAL && compare != INSPECT_NOT_EQUAL)
-		return refuse(p, "texts are compared by == and != only, before");
+		return operand_refuse(p, "texts are compared by == and != only, before");
 	for (p->at++; *p->at && *p->at != '"'; p->at++) {
 		if (*p->at == '\\' && p->at[1])
 			p->at++;
 		if (p->texts + size >= INSPECT_TEXT_MAX)
-			return no_room(p);
+			return operand_no_room(p);
 		plan->text[p->texts + size++] = (uint8_t)*p->at;
 	}
 	if (*p->at != '"')
-		return refuse(p, "a text has no end");
+		return operand_refuse(p, "a text has no end");
 	p->at++;
 	number = read_text(p, o);
 	if (number < 0)
@@ -292,19 +154,19 @@ static int compare_text(struct parser *p, struct operand *o, enum inspect_compar
 	return add_test(p, &step, ends);
 }
 
-static bool eat_number(struct parser *p, const struct operand *o, uint64_t *value)
+static bool eat_number(struct operand_parser *p, const struct operand *o, uint64_t *value)
 {
 	char *end;
 
-	if (eat(p, "true")) {
+	if (operand_eat(p, "true")) {
 		*value = 1;
 		return true;
 	}
-	if (eat(p, "false") || eat(p, "nil") || eat(p, "null")) {
+	if (operand_eat(p, "false") || operand_eat(p, "nil") || operand_eat(p, "null")) {
 		*value = 0;
 		return true;
 	}
-	skip_spaces(p);
+	operand_skip_spaces(p);
 	errno = 0;
 	*value = *p->at == '-' ? (uint64_t)strtoll(p->at, &end, 0) : strtoull(p->at, &end, 0);
 	if (end != p->at && !errno) {
@@ -326,7 +188,7 @@ static bool eat_number(struct parser *p, const struct operand *o, uint64_t *valu
 	return false;
 }
 
-static int compare_number(struct parser *p, struct operand *o, enum inspect_compare compare,
+static int compare_number(struct operand_parser *p, struct operand *o, enum inspect_compare compare,
 			  struct open_ends *ends)
 {
 	struct inspect_step step = {.kind = INSPECT_TEST, .length_at = (uint16_t)compare};
@@ -334,19 +196,19 @@ static int compare_number(struct parser *p, struct operand *o, enum inspect_comp
 	int place;
 
 	if (o->type && o->type->kind == VALUE_REFERENCE) {
-		int err = follow(p, o, o->type->target, 0);
+		int err = operand_follow(p, o, o->type->target, 0, 0);
 
 		if (err)
 			return err;
 	}
 	if (!o->type || o->type->size > 8 || !o->type->size || o->type->kind == VALUE_FLOAT ||
 	    o->type->kind == VALUE_STRUCT)
-		return refuse(p, "this value cannot be compared with a number, before");
+		return operand_refuse(p, "this value cannot be compared with a number, before");
 	if (!eat_number(p, o, &value))
-		return refuse(p, "a constant is missing");
+		return operand_refuse(p, "a constant is missing");
 	place = inspect_locate(&o->holder, o->at, o->type->size);
 	if (place < 0 || p->builder->constants == INSPECT_CONSTANTS)
-		return refuse(p, "this value cannot be read, before");
+		return operand_refuse(p, "this value cannot be read, before");
 	step.from = o->holder.from;
 	step.offset = (uint16_t)place;
 	step.width = (uint8_t)o->type->size;
@@ -357,39 +219,41 @@ static int compare_number(struct parser *p, struct operand *o, enum inspect_comp
 	return add_test(p, &step, ends);
 }
 
-static int parse_or(struct parser *p, struct open_ends *ends);
+static int parse_or(struct operand_parser *p, struct open_ends *ends);
 
-static int parse_one(struct parser *p, struct open_ends *ends)
+static int parse_one(struct operand_parser *p, struct open_ends *ends)
 {
 	enum inspect_compare compare;
 	struct operand operand;
 	int err;
 
-	if (eat(p, "(")) {
+	if (operand_eat(p, "(")) {
 		if (++p->depth > DEPTH_MAX)
-			return no_room(p);
+			return operand_no_room(p);
 		err = parse_or(p, ends);
 		p->depth--;
-		if (!err && !eat(p, ")"))
-			err = refuse(p, "')' is missing");
+		if (!err && !operand_eat(p, ")"))
+			err = operand_refuse(p, "')' is missing");
 		return err;
 	}
-	skip_spaces(p);
-	err = parse_operand(p, &operand);
+	operand_skip_spaces(p);
+	/* what stands before may be left out, if another part of the condition decides */
+	p->builder->since = p->builder->plan->steps;
+	err = operand_parse(p, &operand);
 	if (err)
 		return err;
 	if (!eat_compare(p, &compare))
-		return refuse(p, "a comparison is missing");
-	skip_spaces(p);
+		return operand_refuse(p, "a comparison is missing");
+	operand_skip_spaces(p);
 	return *p->at == '"' ? compare_text(p, &operand, compare, ends)
 			     : compare_number(p, &operand, compare, ends);
 }
 
-static int parse_and(struct parser *p, struct open_ends *ends)
+static int parse_and(struct operand_parser *p, struct open_ends *ends)
 {
 	int err = parse_one(p, ends);
 
-	while (!err && eat(p, "&&")) {
+	while (!err && operand_eat(p, "&&")) {
 		struct open_ends next;
 
 		put(p->builder->plan, &ends->if_true, p->builder->plan->steps);
@@ -402,11 +266,11 @@ static int parse_and(struct parser *p, struct open_ends *ends)
 	return err;
 }
 
-static int parse_or(struct parser *p, struct open_ends *ends)
+static int parse_or(struct operand_parser *p, struct open_ends *ends)
 {
 	int err = parse_and(p, ends);
 
-	while (!err && eat(p, "||")) {
+	while (!err && operand_eat(p, "||")) {
 		struct open_ends next;
 
 		put(p->builder->plan, &ends->if_false, p->builder->plan->steps);
@@ -422,10 +286,11 @@ static int parse_or(struct parser *p, struct open_ends *ends)
 int inspect_add_condition(struct inspect_builder *builder, const char *text,
 			  const struct value_param *params, size_t count, struct fail *why)
 {
-	struct parser p = {
+	struct operand_parser p = {
 		.builder = builder,
 		.params = params,
 		.count = count,
+		.option = "--when",
 		.text = text,
 		.at = text,
 		.why = why,
@@ -433,9 +298,9 @@ int inspect_add_condition(struct inspect_builder *builder, const char *text,
 	struct open_ends ends;
 	int err = parse_or(&p, &ends);
 
-	skip_spaces(&p);
+	operand_skip_spaces(&p);
 	if (!err && *p.at)
-		err = refuse(&p, "this is not understood");
+		err = operand_refuse(&p, "this is not understood");
 	if (err)
 		return err;
 	put(builder->plan, &ends.if_true, builder->plan->steps);

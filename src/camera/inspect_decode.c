@@ -334,13 +334,55 @@ void inspect_show_value(struct decoder *d, const struct view *view, uint32_t num
 		show_type(d, &inner, type, at, place);
 }
 
-static enum shown_status status_of_place(enum value_place place)
+/* The view of a parameter's bytes. False: they have not been read. */
+static bool view_param(const struct decoder *d, const struct value_param *param, struct view *view)
 {
-	switch (place) {
+	struct view registers = {.holder = {.from = INSPECT_FROM_REGISTERS, .param = param}};
+	const struct inspect_item *pointer;
+	struct inspect_step step;
+	const uint8_t *bytes;
+
+	*view = registers;
+	switch (param->place) {
+	case VALUE_REGISTERS:
+		return !d->taken->is_left;
+	case VALUE_CONSTANT:
+	case VALUE_SUM:
+		view->holder.from = INSPECT_FROM_NOTHING;
+		return true;
+	case VALUE_BEHIND:
+		pointer = inspect_step_to_pointer(param, &step)
+				  ? inspect_item_of(d, &registers, &step, view, &bytes)
+				  : NULL;
+		return pointer &&
+		       inspect_step_behind(d->taken->values, param, (uint8_t)pointer->step,
+					   &step) &&
+		       inspect_item_of(d, &registers, &step, view, &bytes);
+	default:
+		return inspect_step_of_param(d->taken->values, param, &step) &&
+		       inspect_item_of(d, &registers, &step, view, &bytes);
+	}
+}
+
+enum shown_status inspect_place_status(const struct inspect_taken *taken,
+				       const struct value_param *param)
+{
+	if (inspect_is_redacted(taken->redaction, param->name))
+		return SHOWN_REDACTED;
+	if (taken->is_left)
+		return SHOWN_LEFT;
+	switch (param->place) {
 	case VALUE_NOWHERE:
 	case VALUE_HOME:
 	case VALUE_ODD:
 		return SHOWN_OPTIMISED_OUT;
+	case VALUE_NOT_YET:
+		return SHOWN_NOT_YET;
+	case VALUE_MEMORY:
+	case VALUE_AT_POINTER:
+		return SHOWN_NO_ROOM;
+	case VALUE_BEHIND:
+		return SHOWN_NOT_RESIDENT;
 	default:
 		return SHOWN_NOT_KNOWN;
 	}
@@ -348,33 +390,23 @@ static enum shown_status status_of_place(enum value_place place)
 
 static void show_param(struct decoder *d, const struct value_param *param)
 {
-	const struct value_type *type = values_type(d->taken->values, param->type);
-	struct view view = {.holder = {.from = INSPECT_FROM_REGISTERS, .param = param}}, inner;
-	struct inspect_step step;
-	const uint8_t *bytes;
-	size_t place;
+	size_t place = d->tree->nodes.count;
+	struct view view;
 
-	if (param->place == VALUE_REGISTERS && !d->taken->is_left) {
-		inspect_show_value(d, &view, param->type, 0, param->name);
+	if (!view_param(d, param, &view)) {
+		inspect_add_status(d, param->name, values_type(d->taken->values, param->type),
+				   inspect_place_status(d->taken, param));
 		return;
 	}
-	if (inspect_step_of_param(d->taken->values, param, &step) &&
-	    inspect_item_of(d, &view, &step, &inner, &bytes)) {
-		inspect_show_value(d, &inner, param->type, 0, param->name);
-		return;
-	}
-	place = inspect_add_node(d, param->name, type);
-	if (place == SIZE_MAX)
-		return;
-	if (inspect_is_redacted(d->taken->redaction, param->name))
-		node_at(d, place)->status = SHOWN_REDACTED;
-	else if (d->taken->is_left)
-		node_at(d, place)->status = SHOWN_LEFT;
-	else
-		node_at(d, place)->status =
-			param->place == VALUE_MEMORY || param->place == VALUE_AT_POINTER
-				? SHOWN_NO_ROOM
-				: status_of_place(param->place);
+	inspect_show_value(d, &view, param->type, 0, param->name);
+	if (param->may_be_old)
+		inspect_mark_old(d, place);
+}
+
+void inspect_mark_old(struct decoder *d, size_t place)
+{
+	if (place < d->tree->nodes.count && node_at(d, place)->status == SHOWN_VALUE)
+		node_at(d, place)->status = SHOWN_MAY_BE_OLD;
 }
 
 void inspect_decode(const struct inspect_taken *taken, const struct value_param *params,
@@ -382,14 +414,8 @@ void inspect_decode(const struct inspect_taken *taken, const struct value_param 
 {
 	struct decoder d; /* its items are many, and most of them unused */
 
-	if (taken->size < INSPECT_REGISTER_BYTES) {
-		tree->failed = true;
+	if (!inspect_open(&d, taken, tree))
 		return;
-	}
-	d.taken = taken;
-	d.tree = tree;
-	d.count = 0;
-	inspect_find_items(&d);
 	for (size_t i = 0; i < count; i++)
 		if (params[i].is_result == results)
 			show_param(&d, &params[i]);

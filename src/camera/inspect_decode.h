@@ -24,4 +24,23 @@ struct inspect_taken {
 void inspect_decode(const struct inspect_taken *taken, const struct value_param *params,
 		    size_t count, bool results, struct shown_tree *tree);
 
+/* A part of a value that was asked for, and where it is. */
+struct inspect_part {
+	const char *name; /* as it was written */
+	uint32_t type;
+	enum shown_status status; /* not SHOWN_VALUE: it cannot be read */
+	struct inspect_holder holder;
+	uint64_t at;
+	uint32_t needs; /* elements that a list must have; 0: it is none of one */
+	bool may_be_old;
+};
+
+/* Compiles parts, and adds the steps of their values. 0 or -EINVAL with *why. */
+int inspect_add_parts(struct inspect_builder *builder, const char *const *texts, size_t count,
+		      const struct value_param *params, size_t param_count,
+		      struct inspect_part *parts, struct fail *why);
+
+void inspect_decode_parts(const struct inspect_taken *taken, const struct inspect_part *parts,
+			  size_t count, struct shown_tree *tree);
+
 #endif

@@ -28,13 +28,17 @@ struct view {
 
 /* -- inspect_items.c: what the steps have read, and the tree that they become ------------------ */
 
-void inspect_find_items(struct decoder *d);
+/* Finds the items of a record. False, with the tree failed: it is too short. */
+bool inspect_open(struct decoder *d, const struct inspect_taken *taken, struct shown_tree *tree);
 enum shown_status inspect_item_status(const struct inspect_item *item);
 
 /* The item that a step like this one has read for the view's element. Null: none has. */
 const struct inspect_item *inspect_item_of(const struct decoder *d, const struct view *view,
 					   const struct inspect_step *step, struct view *inner,
 					   const uint8_t **bytes);
+
+/* The item that a step has read (for an element); -1: there is none. */
+int inspect_item_number(const struct decoder *d, int step, uint32_t index);
 
 /* Copies the bytes of a value, which lie at an offset from the view's. */
 enum shown_status inspect_read(const struct decoder *d, const struct view *view, uint64_t at,
@@ -67,6 +71,13 @@ void inspect_show_bits(struct decoder *d, const struct view *view, const struct 
 /* Adds a value and all that belongs to it. */
 void inspect_show_value(struct decoder *d, const struct view *view, uint32_t number, uint64_t at,
 			const char *name);
+
+/* A value, at a place of the tree, of which it is not sure that it has been stored. */
+void inspect_mark_old(struct decoder *d, size_t place);
+
+/* Why a parameter's bytes were not read. */
+enum shown_status inspect_place_status(const struct inspect_taken *taken,
+				       const struct value_param *param);
 
 /* Rust: has it members that are only numbered? */
 bool inspect_is_tuple(const struct values *values, const struct value_type *type);

@@ -5,7 +5,7 @@
 
 #define NODES_MAX 4096
 
-void inspect_find_items(struct decoder *d)
+static void find_items(struct decoder *d)
 {
 	uint32_t at = INSPECT_REGISTER_BYTES, size = d->taken->size;
 
@@ -24,8 +24,18 @@ void inspect_find_items(struct decoder *d)
 	}
 }
 
-/* The item that a step has read (for an element); -1: there is none. */
-static int item_of(const struct decoder *d, int step, uint32_t index)
+bool inspect_open(struct decoder *d, const struct inspect_taken *taken, struct shown_tree *tree)
+{
+	tree->failed |= taken->size < INSPECT_REGISTER_BYTES;
+	d->taken = taken;
+	d->tree = tree;
+	d->count = 0;
+	if (!tree->failed)
+		find_items(d);
+	return !tree->failed;
+}
+
+int inspect_item_number(const struct decoder *d, int step, uint32_t index)
 {
 	for (size_t i = 0; step >= 0 && i < d->count; i++)
 		if (d->items[i].head.step == step && d->items[i].head.index == index)
@@ -46,7 +56,7 @@ const struct inspect_item *inspect_item_of(const struct decoder *d, const struct
 	for (int i = plan->steps < INSPECT_STEPS_MAX ? plan->steps - 1 : INSPECT_STEPS_MAX - 1;
 	     i >= 0; i--) {
 		int item = memcmp(&plan->step[i], step, sizeof(*step)) == 0
-				   ? item_of(d, i, view->index)
+				   ? inspect_item_number(d, i, view->index)
 				   : -1;
 
 		if (item < 0)
@@ -75,12 +85,32 @@ enum shown_status inspect_item_status(const struct inspect_item *item)
 	}
 }
 
+/* A value that is a constant, or what a register holds and so much more. */
+static enum shown_status read_sum(const struct decoder *d, const struct value_param *param,
+				  uint64_t at, void *to, size_t size)
+{
+	uint64_t word = 0;
+
+	if (at >= sizeof(word) || size > sizeof(word) - at)
+		return SHOWN_NOT_KNOWN;
+	if (param->place == VALUE_SUM && param->reg == VALUE_REGISTER_IMAGE)
+		word = d->taken->bias;
+	else if (param->place == VALUE_SUM)
+		memcpy(&word, d->taken->bytes + 8 * (size_t)param->reg, sizeof(word));
+	word += (uint64_t)param->displacement;
+	memcpy(to, (const uint8_t *)&word + at, size);
+	return SHOWN_VALUE;
+}
+
 /* Copies the bytes of a value. */
 enum shown_status inspect_read(const struct decoder *d, const struct view *view, uint64_t at,
 			       void *to, size_t size)
 {
 	int place = inspect_locate(&view->holder, at, size), item;
 	uint64_t from;
+
+	if (view->holder.from == INSPECT_FROM_NOTHING)
+		return read_sum(d, view->holder.param, at, to, size);
 
 	if (place == -2)
 		return SHOWN_FLOAT_REGISTER;
@@ -92,7 +122,7 @@ enum shown_status inspect_read(const struct decoder *d, const struct view *view,
 		memcpy(to, d->taken->bytes + place, size);
 		return SHOWN_VALUE;
 	}
-	item = view->item ? view->item - 1 : item_of(d, view->holder.from, 0);
+	item = view->item ? view->item - 1 : inspect_item_number(d, view->holder.from, 0);
 	if (item < 0)
 		return SHOWN_NO_ROOM;
 	from = (uint64_t)place + (uint64_t)view->index * view->holder.stride;

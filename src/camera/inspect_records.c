@@ -35,7 +35,10 @@ static void decode(const struct inspect *inspect, const struct inspect_record *r
 		.is_left = inspect->plans.at[record->plan].site == INSPECT_SITE_JUMP,
 	};
 
-	inspect_decode(&taken, function->params, function->value.params, results, tree);
+	if (function->parts && !results)
+		inspect_decode_parts(&taken, function->parts, inspect->options.part_count, tree);
+	else
+		inspect_decode(&taken, function->params, function->value.params, results, tree);
 }
 
 static void show(struct inspect *inspect, const struct inspect_record *begin,
@@ -52,6 +55,10 @@ static void show(struct inspect *inspect, const struct inspect_record *begin,
 		.goroutine = begin->goroutine,
 		.comm = comm,
 		.function = function->name,
+		.place = function->place ? function->place->text : NULL,
+		.file = function->site ? function->site->file : NULL,
+		.is_optimised = function->site && function->site->is_optimised,
+		.line = function->place ? function->place->line.number : 0,
 		.arguments = &arguments,
 		.results = &results,
 		.stack = stack ? stack->names : NULL,
@@ -67,7 +74,8 @@ static void show(struct inspect *inspect, const struct inspect_record *begin,
 	if (end)
 		decode(inspect, end, function, true, &results);
 	inspect->statistics.calls++;
-	inspect->statistics.unfinished += !end && !inspect->options.no_end;
+	inspect->statistics.passes += function->site != NULL;
+	inspect->statistics.unfinished += !end && !inspect->options.no_end && !function->site;
 	inspect->options.listener(inspect->options.context, &call);
 	vec_free(&arguments.nodes);
 	vec_free(&results.nodes);

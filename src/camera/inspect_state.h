@@ -8,20 +8,29 @@
 #include "base/vec.h"
 #include "camera/calls_reach.h"
 #include "camera/inspect.h"
+#include "camera/inspect_decode.h"
 #include "camera/samples.h"
 #include "camera/uprobes.h"
 #include "probe/values.h"
 
 struct probes;
 
-/* A function with probes. */
+/* The first version of Go that passes arguments in registers, and a goroutine in r14. */
+#define GO_REGISTERS 17
+
+/* A function with probes, or one place of a line. */
 struct inspect_function {
-	const struct probe_function *probe;
+	const struct probe_function *probe; /* null: it is a place of a line */
 	const char *name;
 	uint32_t image;
 	struct value_function value;
 	struct value_param *params; /* in the image's values */
 	uint32_t entry_plan, plans; /* numbers of its plans: the entry's, then the exits' */
+	struct inspect_part *parts; /* --show: what is shown of the arguments; null: all is */
+	/* of a place of a line, which has no probe_function and no exits: */
+	const struct value_site *site;	   /* null: it is a function */
+	const struct inspect_place *place; /* the line, as it was asked for */
+	char *owned_name;
 };
 
 struct inspect_image {
@@ -80,7 +89,37 @@ struct inspect {
 	uint32_t free_pending;	       /* + 1 */
 	struct inspect_statistics statistics;
 	struct uprobes_counts attached;
+	uint64_t found_parts; /* bits: which of options.parts some place has */
+	bool *found_lines;    /* which of options.places have code */
 };
+
+/* -- inspect.c --------------------------------------------------------------------------------- */
+
+/* A plan of a probe at an address of an image. False: there are too many. */
+bool inspect_add_plan(struct inspect *inspect, const struct inspect_plan *plan, uint32_t function,
+		      uint64_t address);
+bool inspect_add_probe(struct inspect *inspect, struct inspect_image *image, uint64_t offset,
+		       enum uprobe_kind kind, uint32_t function);
+int inspect_too_many(struct fail *why);
+/* ns between calls that are kept (struct inspect_plan). */
+uint32_t inspect_interval(const struct inspect *inspect);
+/*
+ * The steps for all that is shown of a function's arguments, or of a place's variables. 0 or a
+ * negative errno with *why.
+ */
+int inspect_add_shown(struct inspect *inspect, struct inspect_builder *builder,
+		      struct inspect_function *f, struct fail *why);
+
+/* -- inspect_lines.c --------------------------------------------------------------------------- */
+
+/* Makes the plans of the places of lines that the image's values have. 0 or a negative errno. */
+int inspect_add_lines(struct inspect *inspect, struct inspect_image *image,
+		      const struct plan_image *file, uint32_t number, struct fail *why);
+
+/*
+ * Is there a line without code, when all images are there? Returns 0, -ENOENT (the file is
+ * not known either) or -ENODATA. */
+int inspect_check_lines(const struct inspect *inspect, struct fail *why);
 
 /* Makes the plans of an image of the plan; the images come in their order. */
 int inspect_add_image(struct inspect *inspect, uint32_t number, struct fail *why);

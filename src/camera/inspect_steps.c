@@ -21,6 +21,8 @@ bool inspect_is_redacted(const struct inspect_redaction *redaction, const char *
 
 int inspect_locate(const struct inspect_holder *holder, uint64_t offset, uint64_t size)
 {
+	if (holder->from == INSPECT_FROM_NOTHING)
+		return -1;
 	if (holder->from != INSPECT_FROM_REGISTERS)
 		return offset + holder->base + size <= INSPECT_READ_MAX
 			       ? (int)(holder->base + offset)
@@ -45,12 +47,28 @@ int inspect_add_step(struct inspect_plan *plan, const struct inspect_step *step)
 	return plan->steps++;
 }
 
+/* The same of a pointer that is a sum: a register, and so much more. */
+static bool step_at_sum(const struct value_param *param, enum inspect_step_kind kind, uint64_t at,
+			struct inspect_step *step)
+{
+	*step = (struct inspect_step){
+		.kind = kind,
+		.from = INSPECT_FROM_REGISTERS,
+		.offset = (uint16_t)(8 * param->reg),
+		.displacement = (int32_t)param->displacement,
+	};
+	return !at && param->place == VALUE_SUM && param->reg <= VALUE_REGISTER_CFA &&
+	       step->displacement == param->displacement;
+}
+
 /* A step that follows the pointer at a place of the holder. False: there is none. */
 bool inspect_step_at(const struct inspect_holder *holder, enum inspect_step_kind kind, uint64_t at,
 		     struct inspect_step *step)
 {
 	int place = inspect_locate(holder, at, 8);
 
+	if (holder->from == INSPECT_FROM_NOTHING)
+		return step_at_sum(holder->param, kind, at, step);
 	*step = (struct inspect_step){
 		.kind = kind,
 		.from = holder->from,
@@ -78,6 +96,31 @@ bool inspect_step_of_param(const struct values *values, const struct value_param
 		.offset = (uint16_t)(8 * (param->place == VALUE_MEMORY ? INSPECT_CFA : param->reg)),
 		.size = (uint16_t)(type->size < TARGET_MAX ? type->size : TARGET_MAX),
 	};
+	return true;
+}
+
+bool inspect_step_to_pointer(const struct value_param *param, struct inspect_step *step)
+{
+	*step = (struct inspect_step){
+		.kind = INSPECT_READ,
+		.from = INSPECT_FROM_REGISTERS,
+		.displacement = (int32_t)param->displacement,
+		.offset = (uint16_t)(8 * param->reg),
+		.size = 8,
+	};
+	return param->place == VALUE_BEHIND;
+}
+
+bool inspect_step_behind(const struct values *values, const struct value_param *param,
+			 uint8_t pointer, struct inspect_step *step)
+{
+	const struct value_type *type = values_type(values, param->type);
+
+	*step = (struct inspect_step){
+		.kind = INSPECT_READ, .from = pointer, .displacement = (int32_t)param->behind};
+	if (!type || !type->size)
+		return false;
+	step->size = (uint16_t)(type->size < TARGET_MAX ? type->size : TARGET_MAX);
 	return true;
 }
 
@@ -138,8 +181,20 @@ bool inspect_begin(struct inspect_builder *builder, const struct value_param *pa
 	*holder = (struct inspect_holder){.from = INSPECT_FROM_REGISTERS, .param = param};
 	if (param->place == VALUE_REGISTERS)
 		return true;
-	if (!inspect_step_of_param(builder->values, param, &step))
+	if (param->place == VALUE_CONSTANT || param->place == VALUE_SUM) {
+		holder->from = INSPECT_FROM_NOTHING;
+		return true;
+	}
+	if (param->place == VALUE_BEHIND) {
+		if (!inspect_step_to_pointer(param, &step))
+			return false;
+		number = inspect_need_step(builder, &step);
+		if (number < 0 ||
+		    !inspect_step_behind(builder->values, param, (uint8_t)number, &step))
+			return false;
+	} else if (!inspect_step_of_param(builder->values, param, &step)) {
 		return false;
+	}
 	number = inspect_need_step(builder, &step);
 	if (number < 0)
 		return false;

@@ -42,6 +42,9 @@ static inline bool inspect_is_registers(const struct inspect_holder *holder)
 	return holder->from == INSPECT_FROM_REGISTERS;
 }
 
+/* Holds a value that no memory has: a constant, or a sum (VALUE_CONSTANT, VALUE_SUM). */
+#define INSPECT_FROM_NOTHING 254
+
 /* Where size bytes of the value at offset are in the source; -1: nowhere; -2: a float register. */
 int inspect_locate(const struct inspect_holder *holder, uint64_t offset, uint64_t size);
 
@@ -54,6 +57,10 @@ bool inspect_step_at(const struct inspect_holder *holder, enum inspect_step_kind
 		     struct inspect_step *step);
 bool inspect_step_of_param(const struct values *values, const struct value_param *param,
 			   struct inspect_step *step);
+/* The pointer to a parameter that is behind one (VALUE_BEHIND), and then the parameter. */
+bool inspect_step_to_pointer(const struct value_param *param, struct inspect_step *step);
+bool inspect_step_behind(const struct values *values, const struct value_param *param,
+			 uint8_t pointer, struct inspect_step *step);
 bool inspect_step_of_target(const struct inspect_holder *holder, const struct value_type *target,
 			    uint64_t at, struct inspect_step *step);
 bool inspect_step_of_text(const struct inspect_holder *holder, const struct inspect_limits *limits,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "camera/plan.h"
+#include "camera/plan_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,30 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/vec.h"
 #include "bpf/calls_abi.h"
-#include "camera/parts.h"
 #include "elf/file.h"
 
 #define FUNCTIONS_LIMIT 50000u
-/* Words about what was near, not a list of all. */
-#define NEAR_MAX 5
 
-struct plan {
-	struct plan_options options;
-	struct choice *wanted; /* what the user chose */
-	struct choice *wide;   /* and what switches tracing */
-	struct choice *under, *start_on, *stop_on, *stack;
-	struct symbols *symbols;
-	vec(struct plan_image) images;
-	vec(struct plan_function) functions;
-	size_t limit, traceable;
-	char *warning;
-	bool calm; /* probe_is_calm() of all that the targets consist of */
-};
-
-static const char *base_name(const char *path)
+const char *plan_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -115,7 +97,7 @@ static uint32_t flags_of(const struct plan *plan, const struct probe_function *f
 	return flags;
 }
 
-static struct symbol_image symbol_image_of(const struct plan_image *image)
+struct symbol_image plan_symbol_image(const struct plan_image *image)
 {
 	return (struct symbol_image){
 		.fd = image->fd,
@@ -128,7 +110,7 @@ static struct symbol_image symbol_image_of(const struct plan_image *image)
 
 static const char *is_inside(const struct plan *plan, const char *path)
 {
-	const char *name = base_name(path);
+	const char *name = plan_base_name(path);
 	size_t i;
 
 	for (i = 0; i < plan->options.inside_count; i++)
@@ -164,20 +146,20 @@ static int number_functions(struct plan *plan, struct plan_image *image, struct 
 /* Lists the functions of an image that is about to be in the plan. */
 static int list_functions(struct plan *plan, struct plan_image *image, struct fail *why)
 {
-	struct symbol_image file = symbol_image_of(image);
+	struct symbol_image file = plan_symbol_image(image);
 	struct probe_question question = {
 		.image = &file,
 		.symbols = plan->symbols,
 		.choice = plan->wide,
 		.own = true,
 		.called = image->is_program,
-		.inside = image->is_program ? NULL : base_name(image->path),
+		.inside = image->is_program ? NULL : plan_base_name(image->path),
 		.exit = plan->options.exit,
 		.calm = plan->calm,
 		.refused_too = plan->options.refused_too,
 	};
 
-	return probe_functions_of(&question, &image->functions, why);
+	return plan->options.only_files ? 0 : probe_functions_of(&question, &image->functions, why);
 }
 
 static bool is_known(const struct plan *plan, dev_t device, ino_t inode)
@@ -279,7 +261,7 @@ static size_t called_libraries(const struct plan *plan, const struct parts *part
 		files[count] = (struct symbol_image){
 			.fd = part->fd, .path = part->path, .root = part->root};
 		libraries[count] = (struct called_library){.image = &files[count],
-							   .name = base_name(part->path)};
+							   .name = plan_base_name(part->path)};
 		count++;
 	}
 	return count;
@@ -352,7 +334,7 @@ static bool is_calm(int fd, const char *path, const char *root)
 	size_t i;
 
 	for (i = 0; i < sizeof(of_languages) / sizeof(of_languages[0]); i++)
-		if (!fnmatch(of_languages[i], base_name(path), 0))
+		if (!fnmatch(of_languages[i], plan_base_name(path), 0))
 			return true;
 	return probe_is_calm(&file);
 }
@@ -377,120 +359,6 @@ static int add_parts(struct plan *plan, struct parts *parts, struct fail *why)
 		if (plan->images.at[i].is_program)
 			err = move_stubs(plan, i, parts, why);
 	return err;
-}
-
-/*
- * A library of the parts that has what was asked for, although the program calls none of its
- * functions; null: none.
- */
-static const char *has_it_inside(const struct plan *plan, const struct parts *parts)
-{
-	vec_foreach (&parts->all, part) {
-		struct symbol_image file = {.fd = part->fd, .path = part->path, .root = part->root};
-		struct probe_question question = {
-			.image = &file,
-			.symbols = plan->symbols,
-			.choice = plan->wanted,
-			.own = true,
-			.inside = base_name(part->path),
-			.exit = plan->options.exit,
-		};
-		struct probe_functions functions = {0};
-		size_t count;
-
-		/* the others are in the plan */
-		if (part->fd < 0 || part->is_program ||
-		    probe_functions_of(&question, &functions, NULL))
-			continue;
-		count = functions.count;
-		probe_functions_free(&functions);
-		if (count)
-			return question.inside;
-	}
-	return NULL;
-}
-
-/* Nothing matches: where it is, and else names that are near, help more than the fact. */
-static int no_match(struct plan *plan, const struct parts *parts, struct fail *why)
-{
-	const char *library;
-	struct buf words = {0};
-	const char *pattern = NULL;
-	struct choice *all;
-	size_t i;
-
-	for (i = 0; i < plan->options.pattern_count; i++)
-		if (plan->options.patterns[i].include)
-			pattern = plan->options.patterns[i].text;
-	if (!plan->images.count)
-		return fail(why, -ENOENT, NULL, "%s",
-			    plan->options.selection->name_count
-				    ? "no process of that name runs"
-				    : "there is no program to trace yet");
-	if (!pattern || choice_new(&all))
-		return fail(why, -ENOENT, "--list shows those that there are",
-			    "no function can be traced in %s", plan->images.at[0].path);
-	library = has_it_inside(plan, parts);
-	if (library) {
-		choice_free(all);
-		return fail(why, -ENOENT, NULL,
-			    "no function that %s has or calls matches '%s', but %s has some "
-			    "inside: '--inside %s' traces them",
-			    plan->images.at[0].path, pattern, library, library);
-	}
-	vec_foreach (&plan->images, image) {
-		struct symbol_image file = symbol_image_of(image);
-		struct probe_question question = {
-			.image = &file,
-			.symbols = plan->symbols,
-			.choice = all,
-			.own = true,
-			.called = image->is_program,
-			.inside = image->is_program ? NULL : base_name(image->path),
-		};
-		struct probe_functions functions = {0};
-		const char *near[NEAR_MAX];
-		size_t count;
-
-		if (probe_functions_of(&question, &functions, NULL))
-			continue;
-		count = probe_near(&functions, pattern, near, NEAR_MAX);
-		for (i = 0; i < count && words.count < 200; i++)
-			buf_printf(&words, "%s%s", words.count ? ", " : "", near[i]);
-		probe_functions_free(&functions);
-	}
-	choice_free(all);
-	buf_put_u8(&words, 0);
-	if (words.count > 1 && !words.failed)
-		fail(why, -ENOENT, "--list shows those that there are",
-		     "no function matches '%s'; near it are: %s", pattern, (char *)words.at);
-	else
-		fail(why, -ENOENT, "--list shows those that there are",
-		     "no function of %s matches '%s'", plan->images.at[0].path, pattern);
-	buf_free(&words);
-	return -ENOENT;
-}
-
-/* Can what is meant still come: by a program that a target executes, or a library that it opens? */
-static bool may_come_later(const struct plan *plan)
-{
-	const struct selection *selection = plan->options.selection;
-
-	if (plan->options.refused_too)
-		return false;
-	if (!plan->images.count)
-		return selection->name_count || selection->cgroup_count;
-	if (selection->tid_count)
-		return false;
-	if (plan->options.inside_count)
-		return true;
-	vec_foreach (&plan->images, image) {
-		struct symbol_image file = symbol_image_of(image);
-
-		if (image->is_program && probe_executes(&file))
-			return true;
-	}
-	return false;
 }
 
 size_t plan_limit(const struct plan *plan)
@@ -521,9 +389,10 @@ int plan_new(const struct plan_options *options, struct plan **result, struct fa
 		err = parts_find(plan->options.selection, &parts, why);
 	if (!err)
 		err = add_parts(plan, &parts, why);
-	if (!err && !plan->traceable && !(options->refused_too && plan->functions.count))
-		err = no_match(plan, &parts, why);
-	if (err == -ENOENT && why && may_come_later(plan)) {
+	if (!err && !plan->traceable && !(options->only_files && plan->images.count) &&
+	    !(options->refused_too && plan->functions.count))
+		err = plan_no_match(plan, &parts, why);
+	if (err == -ENOENT && why && plan_may_grow(plan)) {
 		if (asprintf(&plan->warning, "%s; %s", why->what,
 			     plan->images.count ? "what a target executes or loads later is traced"
 						: "those that start later are traced") < 0)

@@ -36,8 +36,9 @@ struct plan_options {
 	/* patterns whose functions switch tracing; null: none */
 	const char *under, *start_on, *stop_on;
 	const char
-		*stack; /* a pattern: functions of which the callers' stack is taken; null: none */
-	bool no_guard;	/* return probes cannot be left out call by call (before 6.13) */
+		*stack;	 /* a pattern: functions of which the callers' stack is taken; null: none */
+	bool no_guard;	 /* return probes cannot be left out call by call (before 6.13) */
+	bool only_files; /* no functions: the caller looks for what it wants in the files */
 	bool refused_too; /* keep what was meant but cannot be traced, to list it */
 	size_t limit;	  /* the most functions; 0: the default, 50,000 */
 };
@@ -88,6 +89,9 @@ int plan_add_image(struct plan *plan, const struct image *image, bool is_program
 
 /* The number of the image that lies in this file; UINT32_MAX: it is not in the plan. */
 uint32_t plan_find(const struct plan *plan, const struct image *image);
+
+/* Can what is meant still come: by a program that a target executes, or a library that it opens? */
+bool plan_may_grow(const struct plan *plan);
 
 /* The most functions that it will ever have. */
 size_t plan_limit(const struct plan *plan);

@@ -58,6 +58,28 @@ static bool take_type(struct values *values, struct bytes *b)
 	return vec_push(&values->types, type);
 }
 
+/* Can a place be relative to that register? */
+static bool is_base(uint64_t place, uint8_t reg)
+{
+	switch (place) {
+	case VALUE_AT_POINTER:
+		return reg <= 15;
+	case VALUE_BEHIND:
+		return reg <= VALUE_REGISTER_CFA;
+	case VALUE_SUM:
+		return reg <= VALUE_REGISTER_IMAGE;
+	default:
+		return true;
+	}
+}
+
+/* Steps have displacements of 32 bits. */
+static bool is_displacement(uint64_t place, int64_t displacement)
+{
+	return place == VALUE_STATIC || place == VALUE_CONSTANT || place == VALUE_SUM ||
+	       (displacement >= INT32_MIN && displacement <= INT32_MAX);
+}
+
 static bool take_param(struct values *values, struct bytes *b)
 {
 	struct value_param param = {.name = bytes_text(b)};
@@ -68,8 +90,11 @@ static bool take_param(struct values *values, struct bytes *b)
 	param.reg = bytes_u8(b);
 	param.displacement = bytes_svarint(b);
 	count = bytes_varint(b);
-	if (b->failed || type > VALUES_TYPES_MAX || place > VALUE_NOT_KNOWN ||
-	    count > VALUES_PIECES_MAX || (param.reg > 15 && place == VALUE_AT_POINTER))
+	param.behind = bytes_svarint(b);
+	param.may_be_old = bytes_u8(b);
+	if (b->failed || type > VALUES_TYPES_MAX || place >= VALUE_PLACES ||
+	    count > VALUES_PIECES_MAX || !is_base(place, param.reg) ||
+	    !is_displacement(place, param.displacement) || !is_displacement(place, param.behind))
 		return false;
 	param.type = type ? (uint32_t)type - 1 : VALUE_NO_TYPE;
 	param.place = (enum value_place)place;
@@ -117,6 +142,49 @@ static bool take_function(struct values *values, struct bytes *b)
 			return false;
 	values->functions[index] = function;
 	return true;
+}
+
+static bool take_site(struct values *values, size_t lines, struct bytes *b)
+{
+	uint64_t line = bytes_varint(b), language = bytes_varint(b), params;
+	struct value_site site = {0};
+	uint8_t flags = bytes_u8(b);
+	int64_t offset;
+
+	site.is_refused = flags & VALUES_SITE_REFUSED;
+	site.has_cfa = flags & VALUES_SITE_HAS_CFA;
+	site.is_optimised = flags & VALUES_SITE_OPTIMISED;
+	site.file = bytes_text(b);
+	site.function = bytes_text(b);
+	site.into = bytes_text(b);
+	site.address = bytes_varint(b);
+	site.cfa_register = bytes_u8(b);
+	offset = bytes_svarint(b);
+	params = bytes_varint(b);
+	if (b->failed || line >= lines || language >= VALUE_LANGUAGES || site.cfa_register > 15 ||
+	    offset < -(1 << 20) || offset > 1 << 20 || params > PARAMS_MAX ||
+	    values->sites.count >= VALUES_SITES_MAX)
+		return false;
+	site.line = (uint32_t)line;
+	site.language = (enum value_language)language;
+	site.cfa_offset = (int32_t)offset;
+	site.first_param = (uint32_t)values->params.count;
+	site.params = (uint32_t)params;
+	for (uint64_t i = 0; i < params; i++)
+		if (!take_param(values, b))
+			return false;
+	return vec_push(&values->sites, site);
+}
+
+static bool take_near(struct values *values, size_t lines, struct bytes *b)
+{
+	uint64_t line = bytes_varint(b);
+	struct value_near near = {.line = (uint32_t)line, .has_file = bytes_u8(b)};
+
+	near.before = (uint32_t)bytes_varint(b);
+	near.after = (uint32_t)bytes_varint(b);
+	return !b->failed && line < lines && values->near.count < lines &&
+	       vec_push(&values->near, near);
 }
 
 /* Parts that a value can have, with those of its parts; what has more is not looked into. */
@@ -208,7 +276,16 @@ uint32_t values_by_runtime_type(const struct values *values, uint64_t address)
 	return number ? (uint32_t)*number : VALUE_NO_TYPE;
 }
 
-int values_take(struct values *values, size_t count, struct fail *why)
+static int compare_sites(const void *a, const void *b)
+{
+	const struct value_site *x = a, *y = b;
+
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+int values_take(struct values *values, size_t count, size_t lines, struct fail *why)
 {
 	struct bytes b = buf_bytes(&values->text);
 	int err = -ECHILD;
@@ -226,6 +303,12 @@ int values_take(struct values *values, size_t count, struct fail *why)
 		case VALUES_SAID_FUNCTION:
 			good = take_function(values, &b);
 			break;
+		case VALUES_SAID_SITE:
+			good = take_site(values, lines, &b);
+			break;
+		case VALUES_SAID_NEAR:
+			good = take_near(values, lines, &b);
+			break;
 		case VALUES_SAID_END:
 			err = -(int)(bytes_varint(&b) & 4095);
 			values->cut = bytes_varint(&b);
@@ -235,6 +318,9 @@ int values_take(struct values *values, size_t count, struct fail *why)
 			good = false;
 		}
 	}
+	if (values->sites.count)
+		qsort(values->sites.at, values->sites.count, sizeof(*values->sites.at),
+		      compare_sites);
 	check_types(values);
 	if (bound_types(values) || index_types(values))
 		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
@@ -245,12 +331,10 @@ int values_take(struct values *values, size_t count, struct fail *why)
 	return err ? fail_errno(why, err, NULL, "reading DWARF") : 0;
 }
 
-int values_of_image(struct symbols *symbols, const struct symbol_image *image, bool is_go,
-		    const uint64_t *addresses, size_t count, struct values *values,
-		    struct fail *why)
+int values_of_image(struct symbols *symbols, const struct symbol_image *image,
+		    const struct values_wanted *wanted, struct values *values, struct fail *why)
 {
-	struct values_question question = {
-		.main_fd = image->fd, .is_go = is_go, .addresses = addresses, .count = count};
+	struct values_question question = {.main_fd = image->fd, .wanted = *wanted};
 	int keep[3], err;
 
 	*values = (struct values){0};
@@ -267,12 +351,14 @@ int values_of_image(struct symbols *symbols, const struct symbol_image *image, b
 	if (err)
 		return fail_errno(why, err, NULL, "reading the DWARF of %s",
 				  image->path ? image->path : "an image");
-	return values_take(values, count, why);
+	return values_take(values, wanted->count, wanted->line_count, why);
 }
 
 void values_free(struct values *values)
 {
 	free(values->functions);
+	vec_free(&values->sites);
+	vec_free(&values->near);
 	vec_free(&values->params);
 	vec_free(&values->types);
 	vec_free(&values->members);

@@ -26,6 +26,8 @@
 #define VALUES_PIECES_MAX 9
 #define VALUES_TYPES_MAX  65536u
 #define VALUES_NAME_MAX	  512u
+#define VALUES_SITES_MAX  4096u
+#define VALUES_LINES_MAX  16u
 
 enum value_kind {
 	VALUE_VOID,
@@ -96,6 +98,8 @@ struct value_piece {
 #define VALUE_REGISTER_FLOAT 255
 /* Of AT_POINTER: the address at which the caller wants the result, as it was passed. */
 #define VALUE_REGISTER_RESULT 17
+/* Of AT_POINTER: the address of the probe itself. */
+#define VALUE_REGISTER_IP 18
 
 enum value_place {
 	VALUE_NOWHERE,	  /* optimised out */
@@ -105,15 +109,27 @@ enum value_place {
 	VALUE_HOME,	  /* in the function's own frame, but not yet */
 	VALUE_ODD,	  /* an expression that is not understood */
 	VALUE_NOT_KNOWN,  /* the convention is not known well enough */
+	/* of variables: */
+	VALUE_BEHIND,	/* at the address that memory at reg + displacement holds, + behind */
+	VALUE_STATIC,	/* at the address `displacement` of the image */
+	VALUE_CONSTANT, /* it is the displacement */
+	VALUE_SUM,	/* it is what the register holds, + displacement */
+	VALUE_NOT_YET,	/* it is declared there, or further down */
+	VALUE_PLACES
 };
+/* Of BEHIND and SUM: the canonical frame address; of SUM: an address of the image. */
+#define VALUE_REGISTER_CFA   16
+#define VALUE_REGISTER_IMAGE 17
 
 struct value_param {
 	const char *name;
 	uint32_t type;
 	bool is_result;
 	enum value_place place;
-	uint8_t reg; /* of AT_POINTER */
-	int64_t displacement;
+	uint8_t reg; /* of AT_POINTER, BEHIND, SUM */
+	int64_t displacement, behind;
+	/* in memory, of optimised code: it may not have been stored there yet */
+	bool may_be_old;
 	unsigned int count;
 	struct value_piece piece[VALUES_PIECES_MAX];
 };
@@ -143,9 +159,40 @@ struct value_function {
 	uint32_t first_param, params;
 };
 
+/* A line of the source. */
+struct values_line {
+	const char *file; /* as it is, or the end of its path: "src/orders.c" */
+	uint32_t number;
+};
+
+/* A place at which the code of a line that was asked for begins. */
+struct value_site {
+	uint32_t line; /* which one */
+	enum value_language language;
+	bool is_refused;      /* the instruction cannot be probed */
+	bool is_optimised;    /* variables can have the values of a statement before or behind */
+	const char *file;     /* as DWARF has it */
+	const char *function; /* the one whose source it is; "": not known */
+	const char *into;     /* the one that it is inlined into; "": none */
+	uint64_t address;     /* where the probe goes */
+	bool has_cfa;
+	uint8_t cfa_register; /* there */
+	int32_t cfa_offset;
+	uint32_t first_param, params; /* the variables in scope, parameters first */
+};
+
+/* What there is of a line that was asked for. */
+struct value_near {
+	uint32_t line;
+	bool has_file;		/* a file of that name has code */
+	uint32_t before, after; /* the nearest lines with code; 0: none */
+};
+
 struct values {
 	struct value_function *functions; /* one for each address that was asked for */
 	size_t function_count;
+	vec(struct value_site) sites; /* by line, then by address */
+	vec(struct value_near) near;
 	vec(struct value_param) params;
 	vec(struct value_type) types;
 	vec(struct value_member) members;
@@ -154,18 +201,28 @@ struct values {
 	size_t cut;		  /* types that were left out: too many */
 };
 
+/* What is asked for. */
+struct values_wanted {
+	bool is_go;
+	const uint64_t *addresses; /* of functions, sorted, each once */
+	size_t count;
+	const struct values_line *lines;
+	size_t line_count;
+};
+
 /*
- * Reads what is to be known of the functions at these addresses, sorted, each once. *values needs
- * values_free() in any case. Returns 0; -ENOENT: there is no DWARF; or another negative errno with
- * *why filled.
+ * Reads what is to be known of functions and lines. *values needs values_free() in any case.
+ * Returns 0; -ENOENT: there is no DWARF; or another negative errno with *why filled.
  */
-int values_of_image(struct symbols *symbols, const struct symbol_image *image, bool is_go,
-		    const uint64_t *addresses, size_t count, struct values *values,
-		    struct fail *why);
+int values_of_image(struct symbols *symbols, const struct symbol_image *image,
+		    const struct values_wanted *wanted, struct values *values, struct fail *why);
 void values_free(struct values *values);
 
-/* Takes what the child has said: for values_of_image(), and for tests of what it could say. */
-int values_take(struct values *values, size_t count, struct fail *why);
+/*
+ * Takes what the child has said, when that many functions and lines were asked for: for
+ * values_of_image(), and for tests of what it could say.
+ */
+int values_take(struct values *values, size_t functions, size_t lines, struct fail *why);
 
 static inline const struct value_type *values_type(const struct values *values, uint32_t type)
 {
@@ -207,9 +264,7 @@ void abi_rust_result(const struct values *values, const struct value_function *f
 
 struct values_question {
 	int main_fd, fd, alternate_fd;
-	bool is_go;
-	const uint64_t *addresses;
-	size_t count;
+	struct values_wanted wanted;
 };
 
 /* A work of sandbox_run(); context: a struct values_question. */
@@ -224,6 +279,13 @@ enum values_function_flag {
 	VALUES_KEEPS_RESULT = 16,
 };
 
+/* Of a place of a line. */
+enum values_site_flag {
+	VALUES_SITE_REFUSED = 1,
+	VALUES_SITE_HAS_CFA = 2,
+	VALUES_SITE_OPTIMISED = 4,
+};
+
 /* What it says: numbers are ULEB128, texts end with a zero byte. */
 enum values_said {
 	VALUES_SAID_TYPE =
@@ -231,6 +293,9 @@ enum values_said {
 	/* index language flags version attach cfa_register cfa_offset params {…} */
 	VALUES_SAID_FUNCTION,
 	VALUES_SAID_END, /* errno, types cut */
+	/* line language flags file function into address cfa_register cfa_offset params {…} */
+	VALUES_SAID_SITE,
+	VALUES_SAID_NEAR, /* line has_file before after */
 };
 
 #endif

@@ -7,181 +7,18 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <gelf.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/values.h"
+#include "probe/values_lines.h"
 #include "probe/values_settled.h"
-#include "probe/values_types.h"
 #include "symbol/dwarf_find.h"
 #include "symbol/sandbox_child.h"
 
-#define PARAMS_MAX   64
-#define REGISTER_RSP 7
-
-struct reader {
-	const struct values_question *question;
-	int pipe;
-	struct buf said;
-	struct types types;
-	Elf *elf, *main_elf;
-	Dwarf *dwarf, *alternate;
-	Dwarf_CFI *cfi, *eh_cfi; /* of .debug_frame, .eh_frame */
-};
-
-/* -- where a value is -------------------------------------------------------------------------- */
-
-/* A register as DWARF's operation names it; -1: none. */
-static int register_of(const Dwarf_Op *op)
-{
-	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
-		return op->atom - DW_OP_reg0;
-	return op->atom == DW_OP_regx && op->number < 64 ? (int)op->number : -1;
-}
-
-static bool put_piece(struct value_param *param, uint64_t offset, uint64_t size, int reg)
-{
-	/* XMM registers are 17 to 32 */
-	bool is_float = reg >= 17 && reg <= 32;
-
-	if (param->count == VALUES_PIECES_MAX || offset > 4096 || size > 4096 ||
-	    (!is_float && (reg > 15 || size > 8)))
-		return false;
-	param->piece[param->count++] = (struct value_piece){
-		(uint16_t)offset, (uint16_t)size, is_float ? VALUE_REGISTER_FLOAT : (uint8_t)reg};
-	return true;
-}
-
-/* A location of pieces, of which some may be nowhere. */
-static void place_pieces(struct value_param *param, const Dwarf_Op *ops, size_t count)
-{
-	uint64_t offset = 0;
-
-	param->place = VALUE_REGISTERS;
-	for (size_t i = 0; i < count; i++) {
-		int reg = register_of(&ops[i]);
-
-		if (ops[i].atom == DW_OP_piece) {
-			offset += ops[i].number; /* nowhere */
-			continue;
-		}
-		if (reg < 0 || i + 1 == count || ops[i + 1].atom != DW_OP_piece ||
-		    !put_piece(param, offset, ops[i + 1].number, reg)) {
-			param->place = VALUE_ODD;
-			return;
-		}
-		offset += ops[++i].number;
-	}
-	if (!param->count)
-		param->place = VALUE_NOWHERE;
-}
-
-/* Where a function's parameters are to be found. */
-struct place {
-	Dwarf_Die *function;
-	uint64_t address;
-	bool is_settled; /* the address is behind the prologue: they are where they stay */
-};
-
-/* The operation that gives the frame base; null: it is not one alone. */
-static const Dwarf_Op *frame_base(Dwarf_Die *function)
-{
-	Dwarf_Attribute attribute;
-	size_t count;
-	Dwarf_Op *ops;
-
-	return dwarf_attr_integrate(function, DW_AT_frame_base, &attribute) &&
-			       !dwarf_getlocation(&attribute, &ops, &count) && count == 1
-		       ? ops
-		       : NULL;
-}
-
-static void place_in_frame(const struct place *place, bool is_list, struct value_param *param,
-			   int64_t offset)
-{
-	const Dwarf_Op *base = frame_base(place->function);
-	int reg = base ? register_of(base) : -1;
-
-	if (base && base->atom == DW_OP_call_frame_cfa && offset >= 0) {
-		param->place = VALUE_MEMORY;
-		param->displacement = offset;
-	} else if (place->is_settled && reg >= 0 && reg < 16) {
-		param->place = VALUE_AT_POINTER;
-		param->reg = (uint8_t)reg;
-		param->displacement = offset;
-	} else if (!is_list) {
-		param->place = VALUE_HOME;
-	}
-}
-
-static void place_by_ops(const struct place *place, bool is_list, struct value_param *param,
-			 Dwarf_Op *ops, size_t count, uint64_t size)
-{
-	int reg = count ? register_of(&ops[0]) : -1;
-
-	param->place = VALUE_ODD;
-	if (!count) {
-		param->place = VALUE_NOWHERE;
-	} else if (count == 1 && reg >= 0) {
-		if (put_piece(param, 0, size, reg))
-			param->place = VALUE_REGISTERS;
-	} else if (count == 1 && ops[0].atom == DW_OP_fbreg) {
-		place_in_frame(place, is_list, param, (int64_t)ops[0].number);
-	} else if (count == 1 && ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg15) {
-		param->place = VALUE_AT_POINTER;
-		param->reg = (uint8_t)(ops[0].atom - DW_OP_breg0);
-		param->displacement = (int64_t)ops[0].number;
-		/* an address relative to the stack pointer in code that is not there yet */
-		if (param->reg == REGISTER_RSP && !is_list && !place->is_settled)
-			param->place = VALUE_HOME;
-	} else if (count == 2 && ops[0].atom == DW_OP_fbreg && ops[1].atom == DW_OP_deref &&
-		   !is_list) {
-		/* the address of a copy that the caller has made */
-		param->place = VALUE_HOME;
-	} else if (ops[count - 1].atom == DW_OP_piece) {
-		place_pieces(param, ops, count);
-	}
-}
-
-/*
- * Whether an attribute holds a list of places by address, rather than one for the whole function.
- */
-static bool is_list(Dwarf_Attribute *attribute)
-{
-	switch (dwarf_whatform(attribute)) {
-	case DW_FORM_exprloc:
-	case DW_FORM_block:
-	case DW_FORM_block1:
-	case DW_FORM_block2:
-	case DW_FORM_block4:
-		return false;
-	default:
-		return true;
-	}
-}
-
-static void place_param(const struct place *place, Dwarf_Die *die, struct value_param *param)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Op *ops;
-	size_t count;
-	Dwarf_Word size = 8;
-	Dwarf_Die type;
-	Dwarf_Attribute of_type;
-
-	param->place = VALUE_NOWHERE;
-	if (!dwarf_attr_integrate(die, DW_AT_location, &attribute))
-		return;
-	if (dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &of_type), &type) &&
-	    dwarf_aggregate_size(&type, &size))
-		size = 8;
-	if (dwarf_getlocation_addr(&attribute, place->address, &ops, &count, 1) == 1)
-		place_by_ops(place, is_list(&attribute), param, ops, count, size);
-}
-
 /* -- functions --------------------------------------------------------------------------------- */
 
-static enum value_language language_of(Dwarf_Die *unit)
+enum value_language values_language(Dwarf_Die *unit)
 {
 	switch (dwarf_srclang(unit)) {
 	case DW_LANG_C:
@@ -203,8 +40,7 @@ static enum value_language language_of(Dwarf_Die *unit)
 	}
 }
 
-/* The first address in a function that is marked as the end of its prologue; 0: none is. */
-static uint64_t prologue_end(Dwarf_Die *unit, uint64_t low, uint64_t high)
+uint64_t values_prologue_end(Dwarf_Die *unit, uint64_t low, uint64_t high)
 {
 	uint64_t found = 0;
 	Dwarf_Lines *lines;
@@ -226,8 +62,7 @@ static uint64_t prologue_end(Dwarf_Die *unit, uint64_t low, uint64_t high)
 	return found;
 }
 
-/* The rule of the canonical frame address at a place. False: it has none of a register. */
-static bool frame_address(Dwarf_CFI *cfi, uint64_t address, struct value_function *function)
+static bool rule_of(Dwarf_CFI *cfi, uint64_t address, uint8_t *reg, int32_t *offset)
 {
 	Dwarf_Frame *frame = NULL;
 	Dwarf_Op *ops;
@@ -238,12 +73,12 @@ static bool frame_address(Dwarf_CFI *cfi, uint64_t address, struct value_functio
 		return false;
 	if (!dwarf_frame_cfa(frame, &ops, &count) && count == 1) {
 		if (ops[0].atom == DW_OP_bregx && ops[0].number < 16) {
-			function->cfa_register = (uint8_t)ops[0].number;
-			function->cfa_offset = (int32_t)ops[0].number2;
+			*reg = (uint8_t)ops[0].number;
+			*offset = (int32_t)ops[0].number2;
 			found = true;
 		} else if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg15) {
-			function->cfa_register = ops[0].atom - DW_OP_breg0;
-			function->cfa_offset = (int32_t)ops[0].number;
+			*reg = ops[0].atom - DW_OP_breg0;
+			*offset = (int32_t)ops[0].number;
 			found = true;
 		}
 	}
@@ -251,7 +86,13 @@ static bool frame_address(Dwarf_CFI *cfi, uint64_t address, struct value_functio
 	return found;
 }
 
-static bool flag_of(Dwarf_Die *die, unsigned int name)
+bool values_frame_address(const struct values_reader *r, uint64_t address, uint8_t *reg,
+			  int32_t *offset)
+{
+	return rule_of(r->cfi, address, reg, offset) || rule_of(r->eh_cfi, address, reg, offset);
+}
+
+bool values_flag(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
 	bool value = false;
@@ -261,7 +102,7 @@ static bool flag_of(Dwarf_Die *die, unsigned int name)
 }
 
 /* Code of LLVM and Go: behind the prologue; else at the first instruction. */
-static void find_attach(struct reader *r, Dwarf_Die *unit, const struct dwarf_asked *asked,
+static void find_attach(struct values_reader *r, Dwarf_Die *unit, const struct dwarf_asked *asked,
 			struct value_function *f)
 {
 	Dwarf_Die function = asked->function;
@@ -274,14 +115,14 @@ static void find_attach(struct reader *r, Dwarf_Die *unit, const struct dwarf_as
 	if (f->language != VALUE_LANGUAGE_GO)
 		return;
 	if (!dwarf_highpc(&function, &high)) {
-		uint64_t end = prologue_end(unit, low, high);
+		uint64_t end = values_prologue_end(unit, low, high);
 
-		if (end && frame_address(r->cfi, end, f))
+		if (end && rule_of(r->cfi, end, &f->cfa_register, &f->cfa_offset))
 			f->attach = end;
 	}
 }
 
-static void say_signed(struct buf *to, int64_t value)
+void values_say_signed(struct buf *to, int64_t value)
 {
 	for (bool more = true; more;) {
 		uint8_t byte = value & 0x7f;
@@ -292,17 +133,24 @@ static void say_signed(struct buf *to, int64_t value)
 	}
 }
 
-static void say_param(struct buf *to, const struct value_param *param)
+void values_say_text(struct buf *to, const char *text)
 {
-	if (param->name)
-		buf_put(to, param->name, strnlen(param->name, VALUES_NAME_MAX));
+	if (text)
+		buf_put(to, text, strnlen(text, VALUES_NAME_MAX));
 	buf_put_u8(to, 0);
+}
+
+void values_say_param(struct buf *to, const struct value_param *param)
+{
+	values_say_text(to, param->name);
 	buf_put_varint(to, param->type);
 	buf_put_u8(to, param->is_result);
 	buf_put_varint(to, param->place);
 	buf_put_u8(to, param->reg);
-	say_signed(to, param->displacement);
+	values_say_signed(to, param->displacement);
 	buf_put_varint(to, param->count);
+	values_say_signed(to, param->behind);
+	buf_put_u8(to, param->may_be_old);
 	for (unsigned int i = 0; i < param->count; i++) {
 		buf_put_varint(to, param->piece[i].offset);
 		buf_put_varint(to, param->piece[i].size);
@@ -325,8 +173,8 @@ static bool is_there(const struct value_param *params, size_t count,
 }
 
 /* The parameters, in the order of the source. Returns how many. */
-static size_t read_params(struct reader *r, const struct place *place,
-			  struct value_param params[PARAMS_MAX])
+static size_t read_params(struct values_reader *r, const struct values_place *place,
+			  struct value_param params[VALUES_PARAMS_MAX])
 {
 	size_t count = 0;
 	Dwarf_Die die;
@@ -336,16 +184,16 @@ static size_t read_params(struct reader *r, const struct place *place,
 	do {
 		struct value_param *param = &params[count];
 
-		if (dwarf_tag(&die) != DW_TAG_formal_parameter || count == PARAMS_MAX)
+		if (dwarf_tag(&die) != DW_TAG_formal_parameter || count == VALUES_PARAMS_MAX)
 			continue;
 		*param = (struct value_param){
 			.name = dwarf_diename(&die),
 			.type = types_number_of(&r->types, &die, 0),
-			.is_result = flag_of(&die, DW_AT_variable_parameter),
+			.is_result = values_flag(&die, DW_AT_variable_parameter),
 		};
-		if (r->question->is_go && is_there(params, count, param))
+		if (r->question->wanted.is_go && is_there(params, count, param))
 			continue;
-		place_param(place, &die, param);
+		values_place_param(place, &die, param);
 		count++;
 	} while (dwarf_next_sibling(&die));
 	return count;
@@ -373,7 +221,7 @@ static size_t known_places(const struct value_param *params, size_t count)
 
 /* Homes in the function's own frame: of what came there from registers. */
 static size_t homes_of(Dwarf_Die *function, const struct value_param *params, size_t count,
-		       struct value_home homes[PARAMS_MAX])
+		       struct value_home homes[VALUES_PARAMS_MAX])
 {
 	size_t found = 0, at = 0;
 	Dwarf_Die die;
@@ -381,15 +229,11 @@ static size_t homes_of(Dwarf_Die *function, const struct value_param *params, si
 	if (dwarf_child(function, &die))
 		return 0;
 	do {
-		Dwarf_Attribute attribute;
-		Dwarf_Word size = 8;
-		Dwarf_Die type;
+		uint64_t size;
 
 		if (dwarf_tag(&die) != DW_TAG_formal_parameter || at == count)
 			continue;
-		if (dwarf_formref_die(dwarf_attr_integrate(&die, DW_AT_type, &attribute), &type) &&
-		    dwarf_aggregate_size(&type, &size))
-			size = 8;
+		size = values_size(&die);
 		if (params[at].place == VALUE_AT_POINTER &&
 		    (params[at].reg == 6 || params[at].reg == 7) && size)
 			homes[found++] =
@@ -405,22 +249,22 @@ static size_t homes_of(Dwarf_Die *function, const struct value_param *params, si
  * Rust, without optimisation: at the first instruction, DWARF knows only where parameters will be,
  * and the convention is not one that could be relied on. The probe goes behind the prologue.
  */
-static void settle(struct reader *r, Dwarf_Die *unit, struct place *place, struct value_function *f,
-		   struct value_param params[PARAMS_MAX], size_t count)
+static void settle(struct values_reader *r, Dwarf_Die *unit, struct values_place *place,
+		   struct value_function *f, struct value_param params[VALUES_PARAMS_MAX],
+		   size_t count)
 {
-	struct value_param settled[PARAMS_MAX];
-	struct value_home homes[PARAMS_MAX];
+	struct value_param settled[VALUES_PARAMS_MAX];
+	struct value_home homes[VALUES_PARAMS_MAX];
 	struct value_function behind = *f;
 	bool keeps_rdi;
 	Dwarf_Addr high;
 
 	if (known_places(params, count) == count || dwarf_highpc(place->function, &high))
 		return;
-	place->address = behind.attach = prologue_end(unit, f->attach, high);
+	place->address = behind.attach = values_prologue_end(unit, f->attach, high);
 	place->is_settled = true;
 	if (!behind.attach ||
-	    (!frame_address(r->cfi, behind.attach, &behind) &&
-	     !frame_address(r->eh_cfi, behind.attach, &behind)) ||
+	    !values_frame_address(r, behind.attach, &behind.cfa_register, &behind.cfa_offset) ||
 	    read_params(r, place, settled) != count ||
 	    known_places(settled, count) <= known_places(params, count) ||
 	    !values_are_settled(r->main_elf, r->question->main_fd, f->attach, behind.attach, homes,
@@ -453,7 +297,7 @@ static uint8_t flags_of(Dwarf_Die *function, bool is_optimised)
 		dwarf_formstring(dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute));
 	uint8_t flags = is_optimised ? VALUES_OPTIMISED : 0;
 
-	if (flag_of(function, DW_AT_external))
+	if (values_flag(function, DW_AT_external))
 		flags |= VALUES_EXTERNAL;
 	/* LLVM, where a parameter or the result has been left out */
 	if (!dwarf_formudata(dwarf_attr(function, DW_AT_calling_convention, &attribute),
@@ -465,12 +309,12 @@ static uint8_t flags_of(Dwarf_Die *function, bool is_optimised)
 	return flags;
 }
 
-static void say_function(struct reader *r, Dwarf_Die *unit, const struct dwarf_asked *asked)
+static void say_function(struct values_reader *r, Dwarf_Die *unit, const struct dwarf_asked *asked)
 {
-	struct value_param params[PARAMS_MAX + 1];
-	struct value_function f = {.language = language_of(unit)};
+	struct value_param params[VALUES_PARAMS_MAX + 1];
+	struct value_function f = {.language = values_language(unit)};
 	Dwarf_Die function = asked->function, result;
-	struct place place = {.function = &function};
+	struct values_place place = {.function = &function};
 	bool all_home = true, any = false;
 	Dwarf_Attribute attribute;
 	size_t count, all = 0;
@@ -505,15 +349,28 @@ static void say_function(struct reader *r, Dwarf_Die *unit, const struct dwarf_a
 	buf_put_varint(&r->said, f.language == VALUE_LANGUAGE_RUST ? rust_version(unit) : 0);
 	buf_put_varint(&r->said, f.attach);
 	buf_put_u8(&r->said, f.cfa_register);
-	say_signed(&r->said, f.cfa_offset);
+	values_say_signed(&r->said, f.cfa_offset);
 	buf_put_varint(&r->said, count);
 	for (size_t i = 0; i < count; i++)
-		say_param(&r->said, &params[i]);
+		values_say_param(&r->said, &params[i]);
 	if (r->said.count >= SANDBOX_SAY_AT)
 		sandbox_say(r->pipe, &r->said);
 }
 
-static int open_all(struct reader *r)
+static void close_all(struct values_reader *r)
+{
+	dwarf_end(r->dwarf);
+	dwarf_end(r->alternate);
+	elf_end(r->elf);
+	if (r->eh_cfi)
+		dwarf_cfi_end(r->eh_cfi);
+	elf_end(r->main_elf);
+	r->dwarf = r->alternate = NULL;
+	r->elf = r->main_elf = NULL;
+	r->cfi = r->eh_cfi = NULL;
+}
+
+static int open_all(struct values_reader *r)
 {
 	const struct values_question *q = r->question;
 
@@ -531,6 +388,27 @@ static int open_all(struct reader *r)
 	return 0;
 }
 
+/* What libdw may keep of units whose lines were looked at. */
+#define KEPT_MAX ((size_t)512 << 20)
+
+static size_t memory_used(void)
+{
+	struct mallinfo2 used = mallinfo2();
+
+	return used.uordblks + used.hblkhd;
+}
+
+int values_forget_if_large(struct values_reader *r)
+{
+	int err;
+
+	if (memory_used() < r->used + KEPT_MAX)
+		return 0;
+	close_all(r);
+	err = open_all(r);
+	return err ? err : 1;
+}
+
 static int compare_units(const void *a, const void *b)
 {
 	const struct dwarf_asked *x = a, *y = b;
@@ -540,9 +418,9 @@ static int compare_units(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int read_all(struct reader *r)
+static int read_all(struct values_reader *r)
 {
-	const struct values_question *q = r->question;
+	const struct values_wanted *q = &r->question->wanted;
 	struct dwarf_finder find = {
 		.dwarf = r->dwarf,
 		.asked = calloc(q->count + 1, sizeof(struct dwarf_asked)),
@@ -605,15 +483,21 @@ static uint64_t descriptions_of(Elf *elf)
 
 void values_read(void *context, int pipe, int err)
 {
-	struct reader r = {.question = context, .pipe = pipe};
+	struct values_reader r = {.question = context, .pipe = pipe};
+	struct values_lines lines = {0};
 
-	r.types.is_go = r.question->is_go;
+	r.used = memory_used();
+	r.types.is_go = r.question->wanted.is_go;
 	if (!err)
 		err = open_all(&r);
 	if (!err && r.types.is_go)
 		r.types.descriptions = descriptions_of(r.elf);
-	if (!err)
+	if (!err && r.question->wanted.line_count)
+		err = values_find_lines(&r, &lines);
+	if (!err && r.question->wanted.count)
 		err = read_all(&r);
+	if (!err && r.question->wanted.line_count)
+		err = values_say_lines(&r, &lines);
 	types_say(&r.types, &r.said, pipe);
 	if (!err && r.types.has_interfaces) {
 		types_number_all(&r.types, r.dwarf);
@@ -625,14 +509,6 @@ void values_read(void *context, int pipe, int err)
 	sandbox_say(pipe, &r.said);
 	types_free(&r.types);
 	buf_free(&r.said);
-	if (r.dwarf)
-		dwarf_end(r.dwarf);
-	if (r.alternate)
-		dwarf_end(r.alternate);
-	if (r.elf)
-		elf_end(r.elf);
-	if (r.eh_cfi)
-		dwarf_cfi_end(r.eh_cfi);
-	if (r.main_elf)
-		elf_end(r.main_elf);
+	values_lines_free(&lines);
+	close_all(&r);
 }

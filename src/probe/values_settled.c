@@ -16,25 +16,25 @@
 #define RBP	     5
 #define RDI	     7
 
-/* The code at an address of the image. Returns how much was read. */
-static size_t read_code(Elf *elf, int fd, uint64_t address, uint8_t *code, size_t size)
+bool values_read_code(Elf *elf, int fd, uint64_t address, uint8_t *code, size_t size)
 {
 	size_t count;
 
 	if (elf_getphdrnum(elf, &count))
-		return 0;
+		return false;
 	for (size_t i = 0; i < count && i < 256; i++) {
 		GElf_Phdr header;
 
 		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
-		    address < header.p_vaddr || address - header.p_vaddr >= header.p_filesz ||
+		    !(header.p_flags & PF_X) || address < header.p_vaddr ||
+		    address - header.p_vaddr >= header.p_filesz ||
 		    size > header.p_filesz - (address - header.p_vaddr))
 			continue;
 		if (pread(fd, code, size, (off_t)(address - header.p_vaddr + header.p_offset)) ==
 		    (ssize_t)size)
-			return size;
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 static bool is_store(const struct isa_insn *insn)
@@ -68,8 +68,8 @@ static bool stores_at(const struct isa_insn *insn, uint8_t *reg, int64_t *displa
 	return true;
 }
 
-bool values_are_settled(Elf *elf, int fd, uint64_t begin, uint64_t end, struct value_home *homes,
-			size_t count, bool *keeps_rdi)
+bool values_settle(Elf *elf, int fd, uint64_t begin, uint64_t end, struct value_home *homes,
+		   size_t count, bool *keeps_rdi)
 {
 	uint8_t code[PROLOGUE_MAX];
 	struct isa_stack stack = {0, ISA_STACK_UNKNOWN};
@@ -77,7 +77,7 @@ bool values_are_settled(Elf *elf, int fd, uint64_t begin, uint64_t end, struct v
 
 	*keeps_rdi = true;
 	if (end <= begin || end - begin > sizeof(code) ||
-	    read_code(elf, fd, begin, code, (size_t)(end - begin)) == 0)
+	    !values_read_code(elf, fd, begin, code, (size_t)(end - begin)))
 		return false;
 	for (size_t at = 0; at < end - begin; at += insn.length) {
 		int32_t before = stack.sp;
@@ -99,6 +99,14 @@ bool values_are_settled(Elf *elf, int fd, uint64_t begin, uint64_t end, struct v
 				homes[i].reg == reg && displacement >= homes[i].displacement &&
 				displacement - homes[i].displacement < (int64_t)homes[i].size;
 	}
+	return true;
+}
+
+bool values_are_settled(Elf *elf, int fd, uint64_t begin, uint64_t end, struct value_home *homes,
+			size_t count, bool *keeps_rdi)
+{
+	if (!values_settle(elf, fd, begin, end, homes, count, keeps_rdi))
+		return false;
 	for (size_t i = 0; i < count; i++)
 		if (!homes[i].is_stored)
 			return false;

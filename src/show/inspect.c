@@ -252,6 +252,7 @@ static void format_time(char *to, size_t size, uint64_t wall, const char *format
 
 void inspect_print_json(FILE *out, const struct inspect_line *line)
 {
+	static const struct shown_tree none;
 	struct json j = {.out = out};
 	char time[64];
 
@@ -265,7 +266,13 @@ void inspect_print_json(FILE *out, const struct inspect_line *line)
 	if (line->goroutine)
 		json_u64(&j, "goroutine", line->goroutine);
 	json_text(&j, "function", line->function);
-	put_list(&j, "args", line->arguments);
+	if (line->place) {
+		json_text(&j, "file", line->file ? line->file : "");
+		json_u64(&j, "line", line->number);
+		json_bool(&j, "optimised", line->is_optimised);
+		put_list(&j, "variables", line->arguments);
+	}
+	put_list(&j, "args", line->place ? &none : line->arguments);
 	put_list(&j, "results", line->results);
 	if (line->has_end)
 		json_u64(&j, "latency_ns", line->latency);
@@ -443,10 +450,15 @@ void inspect_print_text(FILE *out, const struct inspect_line *line)
 	if (line->goroutine)
 		fprintf(out, " goroutine %" PRIu64, line->goroutine);
 	putc(' ', out);
+	if (line->place) {
+		text_print_safe(out, line->place);
+		putc(' ', out);
+	}
 	text_print_safe(out, line->function);
-	putc('(', out);
+	fputs(!line->place ? "(" : line->is_optimised ? ", optimised: " : ": ", out);
 	print_list(out, line->arguments);
-	putc(')', out);
+	if (!line->place)
+		putc(')', out);
 	if (line->results->nodes.count) {
 		fputs(" = ", out);
 		print_list(out, line->results);
@@ -454,7 +466,7 @@ void inspect_print_text(FILE *out, const struct inspect_line *line)
 	if (line->has_end) {
 		text_duration(latency, sizeof(latency), line->latency);
 		fprintf(out, "  %s", latency);
-	} else if (line->waits_for_end) {
+	} else if (line->waits_for_end && !line->place) {
 		fputs("  (its end was not seen)", out);
 	}
 	putc('\n', out);

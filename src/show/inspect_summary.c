@@ -302,9 +302,14 @@ static int add_slow(struct function *f, const struct inspect_line *line)
 
 int inspect_summary_add(struct inspect_summary *summary, const struct inspect_line *line)
 {
-	struct adding a = {.function = function_of(summary, line->function), .line = line};
+	struct adding a = {.line = line};
+	char *place = NULL;
 	int err;
 
+	if (line->place && asprintf(&place, "%s %s", line->place, line->function) < 0)
+		return -ENOMEM;
+	a.function = function_of(summary, place ? place : line->function);
+	free(place);
 	if (!a.function)
 		return -ENOMEM;
 	add(&a.function->amount, line);

@@ -155,3 +155,24 @@ int dwarf_find_functions(struct dwarf_finder *r, Dwarf_Die *unit, struct dwarf_a
 			return find_functions(r, unit, asked, count, true, 0);
 	return err;
 }
+
+bool dwarf_enter_scope(struct dwarf_finder *r, Dwarf_Die *scope, uint64_t address)
+{
+	Dwarf_Die die;
+
+	if (dwarf_child(scope, &die))
+		return false;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (!r->budget)
+			return false;
+		r->budget--;
+		if (dwarf_is_code(tag) && tag != DW_TAG_subprogram &&
+		    dwarf_haspc(&die, address) == 1) {
+			*scope = die;
+			return true;
+		}
+	} while (dwarf_next_sibling(&die));
+	return false;
+}

@@ -43,6 +43,9 @@ int dwarf_find_functions(struct dwarf_finder *finder, Dwarf_Die *unit, struct dw
 /* Can a scope of this kind have code of its own? */
 bool dwarf_is_code(int tag);
 
+/* Replaces *scope by its child that holds address and is code; false: there is none. */
+bool dwarf_enter_scope(struct dwarf_finder *finder, Dwarf_Die *scope, uint64_t address);
+
 /*
  * The next sibling; false: there is none. libdw follows what DW_AT_sibling says wherever it leads;
  * that it leads onwards is what ends the walk.

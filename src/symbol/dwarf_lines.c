@@ -22,28 +22,6 @@ struct reader {
 	void *context;
 };
 
-/* Replaces *scope by its child that holds address and is code; false: there is none. */
-static bool enter_scope(struct reader *r, Dwarf_Die *scope, uint64_t address)
-{
-	Dwarf_Die die;
-
-	if (dwarf_child(scope, &die))
-		return false;
-	do {
-		int tag = dwarf_tag(&die);
-
-		if (!r->find.budget)
-			return false;
-		r->find.budget--;
-		if (dwarf_is_code(tag) && tag != DW_TAG_subprogram &&
-		    dwarf_haspc(&die, address) == 1) {
-			*scope = die;
-			return true;
-		}
-	} while (dwarf_next_sibling(&die));
-	return false;
-}
-
 static const char *name_of(Dwarf_Die *die)
 {
 	static const unsigned int linkage[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name};
@@ -97,7 +75,7 @@ static void tell(struct reader *r, Dwarf_Die *unit, Dwarf_Files *files,
 
 		chain[count++] = scope;
 		for (int depth = 0; depth < DWARF_DEPTH_MAX && count < DWARF_PLACES_MAX &&
-				    enter_scope(r, &scope, asked->address);
+				    dwarf_enter_scope(&r->find, &scope, asked->address);
 		     depth++)
 			if (dwarf_tag(&scope) == DW_TAG_inlined_subroutine)
 				chain[count++] = scope;

@@ -14,6 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define FUNCTIONS 8
+#define LINES	  4
 
 static const struct inspect_limits limits = {256, 16, 3};
 
@@ -49,6 +50,38 @@ static void show(const struct inspect_taken *taken, const struct value_param *pa
 	vec_free(&tree.nodes);
 }
 
+/* The variables of a line, whole and in parts. */
+static void show_site(const struct values *values, const struct value_site *site,
+		      const uint8_t *bytes, size_t size, FILE *out)
+{
+	static const char *const texts[] = {"a", "a.b", "*a", "a[3].b->c", "**a[1]"};
+	enum {
+		PARTS = sizeof(texts) / sizeof(texts[0])
+	};
+	const struct value_param *variables = values->params.at + site->first_param;
+	struct inspect_part parts[PARTS];
+	struct inspect_plan plan = {0};
+	struct inspect_builder builder = {.values = values, .limits = limits, .plan = &plan};
+	struct inspect_taken taken = {
+		.values = values,
+		.plan = &plan,
+		.limits = &limits,
+		.bytes = bytes,
+		.size = (uint32_t)size,
+	};
+	struct shown_tree tree = {0};
+
+	if (!site->params)
+		return;
+	inspect_add_params(&builder, variables, site->params, false);
+	show(&taken, variables, site->params, false, out);
+	for (unsigned int i = 0; i < PARTS; i++)
+		if (!inspect_add_parts(&builder, &texts[i], 1, variables, site->params, &parts[i],
+				       NULL))
+			inspect_decode_parts(&taken, &parts[i], 1, &tree);
+	vec_free(&tree.nodes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct values values = {0};
@@ -63,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	length = length < size ? length : (uint16_t)size;
 	buf_put(&values.text, data, length);
 	out = fopen("/dev/null", "w");
-	if (out && !values_take(&values, FUNCTIONS, NULL)) {
+	if (out && !values_take(&values, FUNCTIONS, LINES, NULL)) {
 		for (size_t i = 0; i < FUNCTIONS; i++) {
 			const struct value_function *f = &values.functions[i];
 			struct value_param *params =
@@ -87,6 +120,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			show(&taken, params, f->params, true, out);
 		}
 	}
+	for (size_t i = 0; out && i < values.sites.count; i++)
+		show_site(&values, &values.sites.at[i], data + length, size - length, out);
 	if (out)
 		fclose(out);
 	values_free(&values);

@@ -59,7 +59,22 @@ static void check_places(const struct value_param *params, size_t count)
 		for (unsigned int k = 0; k < params[i].count; k++)
 			check(params[i].piece[k].reg < 16 ||
 			      params[i].piece[k].reg == VALUE_REGISTER_FLOAT);
+		check(params[i].place < VALUE_PLACES);
 	}
+}
+
+static void check_sites(const struct values *values)
+{
+	for (size_t i = 0; i < values->sites.count; i++) {
+		const struct value_site *site = &values->sites.at[i];
+
+		check(site->line < 4 && site->cfa_register < 16 && site->file && site->function &&
+		      site->into);
+		check((uint64_t)site->first_param + site->params <= values->params.count);
+		check_places(values->params.at + site->first_param, site->params);
+	}
+	for (size_t i = 0; i < values->near.count; i++)
+		check(values->near.at[i].line < 4);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -68,7 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct values values = {0};
 
 	buf_put(&values.text, data, size);
-	values_take(&values, functions, NULL);
+	values_take(&values, functions, 4, NULL);
+	check_sites(&values);
 	check_types(&values);
 	for (size_t i = 0; values.functions && i < functions; i++) {
 		struct value_function *f = &values.functions[i];

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_INSPECT_CODE_H
+#define CAMERA_INSPECT_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The instructions around a probe of a function, at an offset of the file. */
+
+/* Is the place a "ret", and not a jump to another function? */
+bool inspect_code_is_return(int fd, uint64_t offset);
+
+/* The length of the check for room on the stack with which a function of Go begins; 0: none. */
+size_t inspect_code_stack_check(int fd, uint64_t offset);
+
+/*
+ * The kernel emulates a "push", but executes "endbr64" as a copy, which costs several times as
+ * much. In front of the first push, all is as it was at the beginning, and no jump leads there.
+ */
+size_t inspect_code_branch_target_size(int fd, uint64_t offset);
+
+/* Is all in front of that place as it is there, but for the flags? */
+bool inspect_code_only_compares(int fd, uint64_t offset, size_t size);
+
+/* Of a nop that the kernel would replace by a call (enum isa_cost); behind it all is as before. */
+size_t inspect_code_replaced_size(int fd, uint64_t offset);
+
+#endif

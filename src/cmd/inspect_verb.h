@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CMD_INSPECT_VERB_H
+#define CMD_INSPECT_VERB_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/vec.h"
+#include "camera/inspect.h"
+#include "cmd/recording.h"
+#include "cmd/verb.h"
+#include "show/inspect_summary.h"
+
+/* What the command line of 'stackcam inspect' says, and what the verb has open. */
+struct inspect_verb {
+	struct recording_options common;
+	struct inspect_options inspect;
+	vec(struct plan_pattern) patterns;
+	vec(const char *) redacted;
+	vec(const char *) inside;
+	vec(struct inspect_place) places;
+	vec(char *) files; /* of the places: owned */
+	vec(char *) parts; /* owned */
+	char *pattern;	   /* of one with parameters: its name without them */
+	char *listed[2];
+	const char *text;
+	bool json, list, summed;
+	struct inspect_summary *summary; /* null: each call is printed */
+	int failed;			 /* a call could not be added to it */
+	FILE *out;
+	int64_t wall_offset;
+};
+
+/* Takes the command line. Returns an exit status: 0, or EXIT_USAGE, which has been explained. */
+int inspect_verb_parse(int argc, char **argv, struct inspect_verb *o);
+
+#endif
