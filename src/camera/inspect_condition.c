@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "camera/inspect_decoder.h"
 #include "camera/inspect_operand.h"
 #include "probe/shapes.h"
 
@@ -188,6 +189,49 @@ static bool eat_number(struct operand_parser *p, const struct operand *o, uint64
 	return false;
 }
 
+static bool holds(enum inspect_compare compare, uint64_t a, uint64_t b, bool is_signed)
+{
+	bool less = is_signed ? (int64_t)a < (int64_t)b : a < b;
+
+	switch (compare) {
+	case INSPECT_EQUAL:
+		return a == b;
+	case INSPECT_NOT_EQUAL:
+		return a != b;
+	case INSPECT_LESS:
+		return less;
+	case INSPECT_AT_MOST:
+		return less || a == b;
+	case INSPECT_MORE:
+		return !less && a != b;
+	default:
+		return !less;
+	}
+}
+
+/*
+ * A variable that the compiler has made a constant at this place: what comes of it is known. The
+ * test is whether the probe has an address.
+ */
+static void compare_constant(const struct operand *o, uint64_t value, struct inspect_step *step)
+{
+	bool is_signed = o->type->flags & VALUE_FLAG_SIGNED;
+	uint64_t constant = (uint64_t)o->holder.param->displacement;
+	bool is_true = holds((enum inspect_compare)step->length_at,
+			     inspect_extend(constant, o->type->size, is_signed), value, is_signed);
+
+	step->from = INSPECT_FROM_REGISTERS;
+	step->offset = 8 * INSPECT_IP;
+	step->width = 8;
+	step->length_at = is_true ? INSPECT_NOT_EQUAL : INSPECT_EQUAL;
+}
+
+static bool is_constant(const struct operand *o)
+{
+	return o->holder.from == INSPECT_FROM_NOTHING && o->holder.param &&
+	       o->holder.param->place == VALUE_CONSTANT && !o->at;
+}
+
 static int compare_number(struct operand_parser *p, struct operand *o, enum inspect_compare compare,
 			  struct open_ends *ends)
 {
@@ -206,7 +250,7 @@ static int compare_number(struct operand_parser *p, struct operand *o, enum insp
 		return operand_refuse(p, "this value cannot be compared with a number, before");
 	if (!eat_number(p, o, &value))
 		return operand_refuse(p, "a constant is missing");
-	place = inspect_locate(&o->holder, o->at, o->type->size);
+	place = is_constant(o) ? 0 : inspect_locate(&o->holder, o->at, o->type->size);
 	if (place < 0 || p->builder->constants == INSPECT_CONSTANTS)
 		return operand_refuse(p, "this value cannot be read, before");
 	step.from = o->holder.from;
@@ -215,6 +259,10 @@ static int compare_number(struct operand_parser *p, struct operand *o, enum insp
 	step.size = (uint16_t)p->builder->constants;
 	if (o->type->flags & VALUE_FLAG_SIGNED)
 		step.flags = INSPECT_SIGNED;
+	if (is_constant(o)) {
+		compare_constant(o, value, &step);
+		value = 0;
+	}
 	p->builder->plan->constants[p->builder->constants++] = value;
 	return add_test(p, &step, ends);
 }

@@ -186,11 +186,25 @@ def test_conditions_on_variables(lab, built):
             [(2, 10), (2, 20), (2, 30)], how
 
 
-def test_places_without_the_value_of_a_condition_are_named(lab, built):
-    """A loop that was unrolled: where its variable is a constant, a condition on it cannot be decided."""
+@pytest.mark.parametrize("condition, meant", [
+    ("i == 2", {2}), ("i != 1", {0, 2}), ("i < 2 && extra > 5", {0, 1}), ("i >= 1 || extra == 77", {1, 2}), ("i > 2", set()),
+])
+def test_conditions_on_what_the_compiler_has_made_a_constant(lab, built, condition, meant):
+    """A loop that was unrolled: at each of its three places, i is another constant."""
     where = f"lines.c:{places_of('lines.c')['loop']}"
-    done = lab.run("inspect", where, "--when", "i == 2", "--", built("c clang -O2"), 2)
-    assert done.returncode == 1 and "is not known" in done.stderr or "cannot be" in done.stderr, done.stderr
+    calls = objects(inspect(lab, "--json", where, "--when", condition, "--", built("c clang -O2"), 2).stderr)
+    assert {variables(call)["i"] for call in calls} == meant
+    assert len(calls) == len(meant) * (1 if "&&" in condition else 2)
+
+
+def test_places_without_the_value_of_a_condition_are_named(lab, built):
+    where = f"lines.c:{places_of('lines.c')['loop']}"
+    done = lab.run("inspect", where, "--when", "more > 5", "--json", "--", built("c clang -O2"), 2)
+    assert done.returncode == 0 and "at 1 of 3 places, the condition cannot be decided" in done.stderr, done.stderr
+    assert [variables(call)["more"] for call in objects(done.stderr)] == [22, 36]
+    done = lab.run("inspect", f"lines.cc:{places_of('lines.cc')['main']}", "--when", "n > 5", "--",
+                   built("c++ clang++ -O2"), 2)
+    assert done.returncode == 1 and "is not known" in done.stderr and not done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("show, words", [
