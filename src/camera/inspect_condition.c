@@ -210,7 +210,7 @@ static bool holds(enum inspect_compare compare, uint64_t a, uint64_t b, bool is_
 }
 
 /*
- * A variable that the compiler has made a constant at this place: what comes of it is known. The
+ * A variable that the compiler has made a constant at this place: the result is known. The
  * test is whether the probe has an address.
  */
 static void compare_constant(const struct operand *o, uint64_t value, struct inspect_step *step)
