@@ -13,6 +13,13 @@
 /* A longer gap is read in parts, so that one that is wanted costs no more than that. */
 #define PART (CODE_MAX / CODE_WANTED_MAX)
 
+/*
+ * Of a gap that is longer only what is wanted is read, and where the program begins: of programs
+ * without unwind information (browsers have 200 MB) stacks lead to little, and each build of the
+ * table would read as much as CODE_MAX again.
+ */
+#define UNASKED_MAX CODE_MAX
+
 static bool is_wanted(const struct code_wanted *wanted, uint64_t start, uint64_t size)
 {
 	for (unsigned int i = 0; wanted && i < wanted->count; i++) {
@@ -33,12 +40,14 @@ static int by_address(const void *a, const void *b)
  * Goes through the parts of all gaps: those that are wanted, or the others, as far as there is
  * room.
  */
-static int choose_parts(struct reading *r, const struct code_gap *gaps, size_t count,
-			const struct code_wanted *wanted, bool those)
+static int choose_parts(struct reading *r, uint64_t entry, const struct code_gap *gaps,
+			size_t count, const struct code_wanted *wanted, bool those)
 {
 	size_t parts = 0;
 
 	for (size_t i = 0; i < count && i < CODE_GAPS_MAX; i++) {
+		const bool unasked = those || gaps[i].size <= UNASKED_MAX;
+
 		for (uint64_t at = 0; at < gaps[i].size; at += PART) {
 			uint64_t left = gaps[i].size - at;
 			struct code_gap part = {gaps[i].start + at, left < PART ? left : PART};
@@ -48,7 +57,8 @@ static int choose_parts(struct reading *r, const struct code_gap *gaps, size_t c
 				return 0;
 			if (is_wanted(wanted, part.start, part.size) != those)
 				continue;
-			if (part.size <= CODE_MAX - r->size) {
+			if ((unasked || entry - part.start < part.size) &&
+			    part.size <= CODE_MAX - r->size) {
 				if (!vec_push(&r->pieces,
 					      (struct piece){.address = part.start,
 							     .size = (uint32_t)part.size}))
@@ -69,9 +79,9 @@ static int lay_out(struct reading *r, const struct elf_image *image, const struc
 	size_t last = 0;
 	int err;
 
-	err = choose_parts(r, gaps, count, wanted, true);
+	err = choose_parts(r, image->entry, gaps, count, wanted, true);
 	if (!err)
-		err = choose_parts(r, gaps, count, wanted, false);
+		err = choose_parts(r, image->entry, gaps, count, wanted, false);
 	if (err)
 		return err;
 	if (r->pieces.count)

@@ -308,6 +308,54 @@ static void test_entry_of_much_code(void **state)
 	free(image);
 }
 
+/* Of much code without unwind information only what stacks have led to is read. */
+static void test_much_code_is_read_where_wanted(void **state)
+{
+	/* push %rbx, nop, pop %rbx, ret */
+	static const uint8_t function[] = {0x53, 0x90, 0x5b, 0xc3};
+	const size_t much = 4 << 20, before = offsetof(struct small, code);
+	struct fixture *f = *state;
+	struct small s = small_program(halts, 0, 0);
+	struct code_wanted wanted = {{0}, 0};
+	uint8_t *image = malloc(before + much);
+	int fd = memfd_create("image", MFD_CLOEXEC);
+	struct unwind_table table;
+	struct fail why;
+
+	assert_non_null(image);
+	s.segment.p_filesz = s.segment.p_memsz = much;
+	for (size_t at = before; at < before + much; at += sizeof(function))
+		memcpy(image + at, function, sizeof(function));
+	memcpy(image, &s, before);
+	assert_int_equal(write(fd, image, before + much), before + much);
+	for (;;) {
+		const bool is_last = wanted.count == CODE_WANTED_MAX;
+
+		assert_int_equal(
+			unwind_table_of_file_with(fd, &wanted, f->m.pool, f->m.rules, &table, &why),
+			0);
+		for (unsigned int i = 0; i <= CODE_WANTED_MAX; i++) {
+			/* read behind its push, or not yet, or not any more */
+			uint64_t address = CODE + i * (much / 16) + 1;
+			struct unwind_rule rule = rule_at(f, &table, address);
+
+			if (i < wanted.count)
+				assert_int_equal(rule.cfa, UNWIND_CFA_SP);
+			else
+				assert_int_equal(rule.cfa,
+						 is_last ? UNWIND_CFA_NONE : UNWIND_CFA_LATER);
+			assert_int_equal(rule.guess, i < wanted.count);
+		}
+		drop(f, &table);
+		if (is_last)
+			break;
+		wanted.at[wanted.count] = CODE + wanted.count * (much / 16) + 1;
+		wanted.count++;
+	}
+	close(fd);
+	free(image);
+}
+
 static void test_functions(void **state)
 {
 	static const struct function functions[] = {
@@ -437,8 +485,8 @@ static void test_pages(void **state)
 	framed_program(&p, 0x1000000, functions, 2);
 	assert_int_equal(build(f, &p, sizeof(p), &table), 0);
 	assert_int_equal(table.first_page, 0x40);
-	/* the code behind them is more than is read at once, and has rows that say so */
-	assert_int_equal(table.pages, 0xff);
+	/* the code behind them is more than is read unasked: up to its end rows say so */
+	assert_int_equal(table.pages, 0x101);
 	pages = unwind_pool_at(f->m.pool, table.directory);
 	for (i = 0; i < 0x31; i++) {
 		bool code = i <= 5 || i == 0x30;
@@ -455,8 +503,8 @@ static void test_pages(void **state)
 	assert_int_equal(rule_at(f, &table, CODE + 0x7fff).cfa, UNWIND_CFA_NONE);
 	assert_int_equal(rule_at(f, &table, CODE + 0x8000).cfa_offset, 16);
 	assert_int_equal(rule_at(f, &table, CODE + 0x57fff).cfa_offset, 16);
-	assert_int_equal(rule_at(f, &table, CODE + 0x58000).cfa, UNWIND_CFA_NONE);
-	assert_int_equal(rule_at(f, &table, 0x6fffff).cfa, UNWIND_CFA_NONE);
+	assert_int_equal(rule_at(f, &table, CODE + 0x58000).cfa, UNWIND_CFA_LATER);
+	assert_int_equal(rule_at(f, &table, 0x6fffff).cfa, UNWIND_CFA_LATER);
 	assert_int_equal(rule_at(f, &table, 0x700000).cfa_offset, 24);
 	assert_int_equal(rule_at(f, &table, 0x70ffff).cfa_offset, 24);
 	assert_int_equal(rule_at(f, &table, 0x710000).cfa, UNWIND_CFA_LATER);
@@ -493,6 +541,7 @@ int main(void)
 		cmocka_unit_test(test_other_kinds),
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_entry_of_much_code),
+		cmocka_unit_test(test_much_code_is_read_where_wanted),
 		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_many_damaged),
