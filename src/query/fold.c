@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool is_folded(const struct film *film, const struct film_stack *stack,
-		      const struct shape *shape)
+bool fold_leaves_out(const struct film *film, const struct film_stack *stack,
+		     const struct shape *shape)
 {
 	if (stack->how == FILM_HOW_RUNTIME)
 		return !shape->native;
@@ -15,7 +15,7 @@ static bool is_folded(const struct film *film, const struct film_stack *stack,
 static bool any_folded(const struct film *film, const struct shape *shape)
 {
 	for (uint32_t i = 1; i < film->stack_count; i++)
-		if (is_folded(film, &film->stacks[i], shape))
+		if (fold_leaves_out(film, &film->stacks[i], shape))
 			return true;
 	return false;
 }
@@ -37,7 +37,7 @@ int fold_stacks(const struct film *film, const struct shape *shape, struct fold 
 		uint32_t parent = fold->into[stack->parent];
 
 		fold->paths[i] = (struct film_stack){parent, stack->frame, stack->how};
-		fold->into[i] = is_folded(film, stack, shape) ? parent : i;
+		fold->into[i] = fold_leaves_out(film, stack, shape) ? parent : i;
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 #ifndef QUERY_FOLD_H
 #define QUERY_FOLD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "film/reader.h"
@@ -21,5 +22,9 @@ struct fold {
 /* Returns 0 or -ENOMEM; fold_free() is needed in either case. */
 int fold_stacks(const struct film *film, const struct shape *shape, struct fold *fold);
 void fold_free(struct fold *fold);
+
+/* Whether the last frame of a stack is not shown: it counts as its parent, then. */
+bool fold_leaves_out(const struct film *film, const struct film_stack *stack,
+		     const struct shape *shape);
 
 #endif

@@ -284,7 +284,7 @@ static int ask_film(const struct asked *a, struct film *film, const struct liste
 
 	if (!of.event || !has_labels(a, film))
 		return 0;
-	if (index_series_begin(&finder, a->index, film, listed->host))
+	if (index_series_begin(&finder, a->index, film, listed->host, NULL))
 		err = -ENOMEM;
 	chosen.known = calloc(film->process_count + 1ull, 1);
 	if (err || !chosen.known) {

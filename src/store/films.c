@@ -36,7 +36,7 @@ static void film_entry_free(struct store_film *film)
 	free(film->name);
 	free(film->host);
 	free(film->agent);
-	film_free(film->followed);
+	store_unfollow(film);
 	free(film);
 }
 

@@ -69,6 +69,7 @@ struct index_film {
 	const char *host;		   /* of the store: may differ from what the film says */
 	const struct store_sender *sender; /* its agent; null: none */
 	bool is_growing; /* samples whose frames may still get names are left for the next time */
+	struct index_builds *builds; /* what is kept of a film that is followed; null: nothing */
 };
 
 /*

@@ -20,6 +20,14 @@ enum {
 
 #define TIME_MAX ((1u << KEY_TIME_BITS) - 1)
 
+/* Of a stack. */
+struct known_stack {
+	uint32_t path;
+	/* STACK_*: of all its frames, and of those up to the last one that is shown */
+	uint8_t own, shown;
+	bool is_known;
+};
+
 struct row {
 	uint32_t series;
 	struct cell cell;
@@ -33,11 +41,9 @@ struct adding {
 	struct shape shape; /* as reports show stacks that are asked for nothing else */
 	struct labels labels;
 	struct frame_labels frames;
-	struct fold fold;
 	struct map image_of;
 	vec(uint32_t) function_of; /* by label; 0: not yet looked for */
-	uint32_t *path_of;	   /* by stack; 0: not yet */
-	uint8_t *marks;		   /* by stack: STACK_* */
+	struct known_stack *known; /* by stack */
 	uint32_t *series_of;	   /* by process; 0: not yet */
 	vec(uint32_t) way;
 	struct index_series_finder finder;
@@ -54,32 +60,18 @@ struct adding {
 	int err;
 };
 
-/*
- * Of stacks as the film has them: whether their outermost frame is such a mark, whether any is a
- * guess.
- */
-static bool mark_stacks(struct adding *a)
+/* What a stack says of itself, before those that it has from its parent. */
+static uint8_t marks_of(const struct adding *a, const struct film_stack *stack)
 {
 	const struct film *film = a->film;
+	const struct film_frame *frame = &film->frames[stack->frame];
+	uint8_t marks = stack->how == FILM_HOW_FRAME_POINTER ? STACK_GUESSED : 0;
+	size_t length;
 
-	a->marks = calloc(film->stack_count + 1ull, 1);
-	if (!a->marks)
-		return false;
-	a->marks[0] = STACK_TRUNCATED;
-	for (uint32_t i = 1; i < film->stack_count; i++) {
-		const struct film_stack *stack = &film->stacks[i];
-		const struct film_frame *frame = &film->frames[stack->frame];
-		size_t length;
-
-		if (stack->parent)
-			a->marks[i] = a->marks[stack->parent];
-		else if (frame->kind == FILM_FRAME_MARK &&
-			 name_truncation(film->functions[frame->function].name, &length))
-			a->marks[i] = STACK_TRUNCATED;
-		if (stack->how == FILM_HOW_FRAME_POINTER)
-			a->marks[i] |= STACK_GUESSED;
-	}
-	return true;
+	if (!stack->parent && frame->kind == FILM_FRAME_MARK &&
+	    name_truncation(film->functions[frame->function].name, &length))
+		marks |= STACK_TRUNCATED;
+	return marks;
 }
 
 /* By the address of their paths: labels have those. */
@@ -155,30 +147,44 @@ static uint32_t enter(struct adding *a, uint32_t path, const struct film_stack *
 	return path;
 }
 
-/* The path of a stack; PATH_OTHERS where a table is full. */
-static uint32_t path_of(struct adding *a, uint32_t stack)
+/*
+ * What is known of a stack by what is known of its parent. Frames that reports do not show are left
+ * out (query/fold.h): such a stack counts as its parent.
+ */
+static struct known_stack stack_below(struct adding *a, const struct film_stack *stack,
+				      struct known_stack of)
 {
-	const struct film_stack *stacks = a->fold.paths ? a->fold.paths : a->film->stacks;
-	uint32_t path = 0;
+	of.own |= marks_of(a, stack);
+	if (fold_leaves_out(a->film, stack, &a->shape))
+		return of;
+	of.shown = of.own;
+	if (of.path != PATH_OTHERS)
+		of.path = enter(a, of.path, stack);
+	if (!of.path)
+		of.path = PATH_OTHERS;
+	return of;
+}
 
-	if (!stack)
-		return PATH_UNKNOWN;
-	if (a->path_of[stack])
-		return a->path_of[stack];
+/*
+ * The stack with its path: PATH_OTHERS where a table is full, 0 where nothing of it is shown. Only
+ * those that samples have, and those above them, are looked at: a film that grows has many more.
+ * Null: no memory.
+ */
+static const struct known_stack *know(struct adding *a, uint32_t stack)
+{
+	const struct film_stack *stacks = a->film->stacks;
+
 	a->way.count = 0;
-	for (; stack && !a->path_of[stack]; stack = stacks[stack].parent)
+	for (; !a->known[stack].is_known; stack = stacks[stack].parent)
 		if (!vec_push(&a->way, stack))
-			return 0;
-	path = stack ? a->path_of[stack] : 0;
+			return NULL;
 	while (a->way.count) {
+		const struct known_stack above = a->known[stack];
+
 		stack = a->way.at[--a->way.count];
-		if (path != PATH_OTHERS)
-			path = enter(a, path, &stacks[stack]);
-		if (!path)
-			path = PATH_OTHERS;
-		a->path_of[stack] = path;
+		a->known[stack] = stack_below(a, &stacks[stack], above);
 	}
-	return path;
+	return &a->known[stack];
 }
 
 static int by_series_and_path(const void *x, const void *y)
@@ -335,16 +341,15 @@ static bool take_sample(struct adding *a, uint32_t thread, uint32_t stack, uint6
 {
 	uint32_t process = a->film->threads[thread].process, path;
 	uint32_t *series = &a->series_of[process];
+	const struct known_stack *known = know(a, stack);
 	struct cell_sum *sum;
 	struct cell *cell;
 
 	if (!*series)
 		*series = index_series_of(&a->finder, &a->film->processes[process]);
-	if (a->fold.into)
-		stack = a->fold.into[stack];
-	path = path_of(a, stack);
-	if (!*series || !path)
+	if (!*series || !known)
 		return false;
+	path = known->path ? known->path : PATH_UNKNOWN;
 	cell = cell_of(a, *series, path);
 	sum = sum_of(a, *series);
 	if (!cell || !sum)
@@ -353,8 +358,8 @@ static bool take_sample(struct adding *a, uint32_t thread, uint32_t stack, uint6
 	cell->value = add_saturated(cell->value, value);
 	sum->samples++;
 	sum->total = add_saturated(sum->total, value);
-	sum->truncated += a->marks[stack] & STACK_TRUNCATED;
-	sum->guessed += (a->marks[stack] & STACK_GUESSED) != 0;
+	sum->truncated += known->shown & STACK_TRUNCATED;
+	sum->guessed += (known->shown & STACK_GUESSED) != 0;
 	a->index->others += path == PATH_OTHERS || *series == SERIES_OTHERS;
 	return true;
 }
@@ -406,14 +411,14 @@ static int adding_init(struct adding *a)
 	struct film *film = a->film;
 
 	a->labels = (struct labels){.shape = &a->shape, .across_films = true};
-	a->path_of = calloc(film->stack_count + 1ull, sizeof(*a->path_of));
+	a->known = calloc(film->stack_count + 1ull, sizeof(*a->known));
 	a->series_of = calloc(film->process_count + 1ull, sizeof(*a->series_of));
 	a->minute = UINT64_MAX;
-	if (frame_labels_init(&a->frames, &a->labels, film) ||
-	    fold_stacks(film, &a->shape, &a->fold) || !mark_stacks(a) || !find_images(a) ||
-	    !a->path_of || !a->series_of ||
-	    index_series_begin(&a->finder, a->index, film, a->of->host))
+	if (frame_labels_init(&a->frames, &a->labels, film) || !find_images(a) || !a->known ||
+	    !a->series_of ||
+	    index_series_begin(&a->finder, a->index, film, a->of->host, a->of->builds))
 		return fail_errno(a->why, -ENOMEM, NULL, "cannot add to the index of the store");
+	a->known[0] = (struct known_stack){.shown = STACK_TRUNCATED, .is_known = true};
 	return 0;
 }
 
@@ -422,9 +427,7 @@ static void adding_free(struct adding *a)
 	index_series_end(&a->finder);
 	frame_labels_free(&a->frames);
 	labels_free(&a->labels);
-	fold_free(&a->fold);
-	free(a->path_of);
-	free(a->marks);
+	free(a->known);
 	free(a->series_of);
 	map_free(&a->image_of);
 	vec_free(&a->function_of);

@@ -19,10 +19,10 @@ static bool same_build(const struct film_image *a, const struct film_image *b)
 	       !memcmp(a->build_id, b->build_id, a->build_id_size);
 }
 
-/* *several: some path has more than one build. */
-static int list_paths(struct index_builds *builds, const struct film *film, bool *several)
+/* *again: a path has got more than one build, which processes that are known may have run. */
+static int list_paths(struct index_builds *builds, const struct film *film, bool *again)
 {
-	for (uint32_t i = 1; i < film->image_count; i++) {
+	for (uint32_t i = builds->images ? builds->images : 1; i < film->image_count; i++) {
 		const struct film_image *image = &film->images[i];
 		uint64_t key = hash_path(image->path), *known;
 
@@ -32,11 +32,12 @@ static int list_paths(struct index_builds *builds, const struct film *film, bool
 		if (!known) {
 			if (!map_put(&builds->by_path, key, i))
 				return -ENOMEM;
-		} else if (!same_build(&film->images[*known], image)) {
+		} else if (*known && !same_build(&film->images[*known], image)) {
 			*known = 0;
-			*several = true;
+			*again = true;
 		}
 	}
+	builds->images = film->image_count;
 	return 0;
 }
 
@@ -86,40 +87,64 @@ static int take_samples(void *context, const struct film_samples *samples)
 	return s->left ? 0 : ALL_KNOWN;
 }
 
+/* Room for the processes that are new. */
+static int add_processes(struct index_builds *builds, const struct film *film)
+{
+	size_t count = film->process_count, known = builds->processes;
+	uint32_t *of = realloc(builds->of, (count + 1) * sizeof(*of));
+
+	if (!of)
+		return -ENOMEM;
+	builds->of = of;
+	if (count > known)
+		memset(of + known, 0, (count - known) * sizeof(*of));
+	builds->processes = (uint32_t)count;
+	return 0;
+}
+
+/* How many processes may run one of several builds, and have not been seen in one yet. */
+static uint64_t list_open(struct index_builds *builds, const struct film *film)
+{
+	uint64_t left = 0;
+
+	for (uint32_t i = 1; i < film->process_count; i++) {
+		const struct film_process *process = &film->processes[i];
+		const uint64_t *known = map_get(&builds->by_path, hash_path(process->exe));
+		uint32_t *of = &builds->of[i];
+
+		if (!known || *known)
+			*of = 0;
+		else if (!*of || (*of != NOT_YET && !is_program(&film->images[*of], process)))
+			*of = NOT_YET; /* it may have executed another program since */
+		left += *of == NOT_YET;
+	}
+	return left;
+}
+
 static int search_stacks(struct index_builds *builds, struct film *film)
 {
 	struct search s = {builds, film, 0};
-	int err = 0;
+	uint64_t to = film_block_count(film);
+	int err = add_processes(builds, film);
 
-	builds->of = calloc(film->process_count + 1ull, sizeof(*builds->of));
-	if (!builds->of)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < film->process_count; i++) {
-		const uint64_t *known =
-			map_get(&builds->by_path, hash_path(film->processes[i].exe));
-
-		if (known && !*known) {
-			builds->of[i] = NOT_YET;
-			s.left++;
-		}
-	}
+	if (err)
+		return err;
+	s.left = list_open(builds, film);
 	for (uint32_t i = 1; !err && s.left && i < film->event_count; i++)
-		err = film_each_samples(film, i, 0, UINT64_MAX, take_samples, &s, NULL);
-	for (uint32_t i = 1; i < film->process_count; i++)
-		if (builds->of[i] == NOT_YET)
-			builds->of[i] = 0;
+		err = film_each_new_samples(film, i, builds->blocks, to, take_samples, &s, NULL);
+	builds->blocks = to;
 	/* a block that cannot be read is reported where its samples are asked for */
 	return err == -ENOMEM ? err : 0;
 }
 
 int index_builds_find(struct index_builds *builds, struct film *film)
 {
-	bool several = false;
-	int err;
+	bool again = false;
+	int err = list_paths(builds, film, &again);
 
-	*builds = (struct index_builds){0};
-	err = list_paths(builds, film, &several);
-	return err || !several ? err : search_stacks(builds, film);
+	if (again)
+		builds->blocks = 0;
+	return err || (!again && !builds->of) ? err : search_stacks(builds, film);
 }
 
 uint32_t index_builds_image(const struct index_builds *builds, const struct film *film,
@@ -131,6 +156,8 @@ uint32_t index_builds_image(const struct index_builds *builds, const struct film
 	if (!known || !*process->exe)
 		return 0;
 	image = *known ? (uint32_t)*known : builds->of[process - film->processes];
+	if (image == NOT_YET)
+		return 0;
 	return is_program(&film->images[image], process) ? image : 0;
 }
 
@@ -138,4 +165,5 @@ void index_builds_free(struct index_builds *builds)
 {
 	map_free(&builds->by_path);
 	free(builds->of);
+	*builds = (struct index_builds){0};
 }

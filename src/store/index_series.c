@@ -5,15 +5,16 @@
 #include "film/container.h"
 
 int index_series_begin(struct index_series_finder *finder, struct index *index, struct film *film,
-		       const char *host)
+		       const char *host, struct index_builds *builds)
 {
 	*finder = (struct index_series_finder){.index = index, .film = film, .host = host};
-	return index_builds_find(&finder->builds, film);
+	finder->builds = builds ? builds : &finder->own;
+	return index_builds_find(finder->builds, film);
 }
 
 void index_series_end(struct index_series_finder *finder)
 {
-	index_builds_free(&finder->builds);
+	index_builds_free(&finder->own);
 }
 
 void index_service_of(struct index *index, const struct film_process *process, char *service)
@@ -32,7 +33,7 @@ void index_labels_of(const struct index_series_finder *finder, const struct film
 void index_version_of(const struct index_series_finder *finder, const struct film_process *process,
 		      char *version)
 {
-	uint32_t id = index_builds_image(&finder->builds, finder->film, process);
+	uint32_t id = index_builds_image(finder->builds, finder->film, process);
 	const struct film_image *image = &finder->film->images[id];
 
 	*version = 0;

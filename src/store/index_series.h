@@ -10,14 +10,15 @@ struct index_series_finder {
 	struct index *index;
 	const struct film *film;
 	const char *host;
-	struct index_builds builds;
+	struct index_builds own, *builds;
 };
 
 /*
  * 0 or -ENOMEM. Walks the film's samples where a program's file was replaced while it was filmed.
+ * builds: what is known of them, and is kept; null: nothing.
  */
 int index_series_begin(struct index_series_finder *finder, struct index *index, struct film *film,
-		       const char *host);
+		       const char *host, struct index_builds *builds);
 /* The number in the dictionary; SERIES_OTHERS where it is full. 0: no memory. */
 uint32_t index_series_of(struct index_series_finder *finder, const struct film_process *process);
 void index_series_end(struct index_series_finder *finder);

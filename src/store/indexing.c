@@ -155,6 +155,18 @@ static uint64_t look_pause(uint64_t used, uint64_t until)
 	return is_late || pause > NO_HURRY_NS ? pause : NO_HURRY_NS;
 }
 
+static void drop_open(struct store_film *film, struct film *open)
+{
+	film_free(open);
+	index_builds_free(&film->builds);
+}
+
+void store_unfollow(struct store_film *film)
+{
+	drop_open(film, film->followed);
+	film->followed = NULL;
+}
+
 /* A growing film is read once, and then what came since. */
 static int open_film(struct store_film *film, const char *path, struct film **open,
 		     struct fail *why)
@@ -163,7 +175,7 @@ static int open_film(struct store_film *film, const char *path, struct film **op
 	film->followed = NULL;
 	if (*open && !film_catch_up(*open, why))
 		return 0;
-	film_free(*open);
+	drop_open(film, *open);
 	return film->is_growing ? film_follow(path, open, why) : film_open(path, open, why);
 }
 
@@ -171,8 +183,8 @@ static int index_film(struct store *store, struct store_film *film, struct fail 
 {
 	struct store_sender sender = {film->host, film->agent, film->number};
 	bool was_growing = film->is_growing;
-	struct index_film of = {film->name, film->host, film->is_part ? &sender : NULL,
-				was_growing};
+	struct index_film of = {film->name, film->host, film->is_part ? &sender : NULL, was_growing,
+				&film->builds};
 	char path[PATH_MAX];
 	struct film *open;
 	uint64_t begin, used = clock_thread_ns();
@@ -199,7 +211,7 @@ static int index_film(struct store *store, struct store_film *film, struct fail 
 	if (was_growing && !err)
 		film->followed = open;
 	else
-		film_free(open);
+		drop_open(film, open);
 	film->again = was_growing ? begin + look_pause(clock_thread_ns() - used, film->until) : 0;
 	return err ? cannot_add(store, film, path, err, why) : 0;
 }
@@ -213,8 +225,7 @@ static void look_whether_closed(struct store *store, struct store_film *film)
 	film->quiet = folder_has_wal(path) ? 0 : film->quiet + 1;
 	if (film->quiet <= QUIET_TICKS)
 		return;
-	film_free(film->followed);
-	film->followed = NULL;
+	store_unfollow(film);
 	pthread_mutex_lock(&store->lock);
 	film->is_growing = false;
 	pthread_mutex_unlock(&store->lock);

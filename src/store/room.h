@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "store/folder.h"
 #include "store/index.h"
+#include "store/index_builds.h"
 #include "store/store.h"
 
 /*
@@ -32,15 +33,17 @@ struct store_film {
 	uint64_t came;	/* ns of CLOCK_MONOTONIC, of parts; 0: it was there at the start */
 	uint64_t kin;	/* films with different ones cannot become one film; 0: not known yet */
 	uint64_t bytes;
-	uint64_t again;	       /* ns of CLOCK_MONOTONIC: a growing one is not looked at before */
-	unsigned int quiet;    /* ticks in which no process seemed to write a growing one */
-	bool is_part;	       /* in the inbox */
-	bool is_growing;       /* the recorder of this process writes it */
-	bool is_packed;	       /* all of its hour, in large blocks: its mode says that it is done */
-	bool is_indexed;       /* the whole film */
-	bool is_refused;       /* it cannot be merged with others */
-	bool is_later;	       /* a later version of stackcam wrote it: it stays as it is */
-	struct film *followed; /* a growing one as the index has it; of store_tick()'s thread */
+	uint64_t again;	    /* ns of CLOCK_MONOTONIC: a growing one is not looked at before */
+	unsigned int quiet; /* ticks in which no process seemed to write a growing one */
+	bool is_part;	    /* in the inbox */
+	bool is_growing;    /* the recorder of this process writes it */
+	bool is_packed;	    /* all of its hour, in large blocks: its mode says that it is done */
+	bool is_indexed;    /* the whole film */
+	bool is_refused;    /* it cannot be merged with others */
+	bool is_later;	    /* a later version of stackcam wrote it: it stays as it is */
+	/* a growing one as the index has it, and the builds of its programs; of store_tick()'s thread */
+	struct film *followed;
+	struct index_builds builds;
 };
 
 /* marks.c: host, service, version, text */
@@ -154,6 +157,8 @@ void store_remove_aside(const struct store *store);
  * is_tick: those without a write for some ticks have been closed.
  */
 int store_index_films(struct store *store, uint64_t deadline, bool is_tick, struct fail *why);
+/* Forgets what is held of a growing film to go on with it. */
+void store_unfollow(struct store_film *film);
 
 /*
  * indexing.c: what store_film.until is of an open film that is in the index now; was_closed: no

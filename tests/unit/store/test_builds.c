@@ -9,6 +9,7 @@
 
 #include "film/merge.h"
 #include "made_store.h"
+#include "store/index_builds.h"
 #include "store/marks.h"
 
 #define OLD "abcd"
@@ -147,6 +148,74 @@ static void test_replaced(void **state)
 		made_film_free(&films[i]);
 }
 
+/* The first byte of the build of a process's program, with what is kept and without; 0: unknown. */
+static void check_build(const struct film *film, const struct index_builds *kept,
+			const struct index_builds *fresh, uint32_t pid, uint8_t expected)
+{
+	for (uint32_t i = 1; i < film->process_count; i++) {
+		const struct film_process *process = &film->processes[i];
+		uint32_t image = index_builds_image(kept, film, process);
+
+		if (process->pid != pid)
+			continue;
+		assert_int_equal(image, index_builds_image(fresh, film, process));
+		assert_int_equal(image ? film->images[image].build_id[0] : 0, expected);
+		return;
+	}
+	assert_true(false);
+}
+
+/* Each look at a film that grows goes on from what the one before found, and finds the same. */
+static void test_followed(void **state)
+{
+	enum {
+		LOOKS = 3
+	};
+	static const uint32_t pids[] = {10, 12, 13};
+	static const uint8_t expected[LOOKS][3] = {
+		{0xab, 0xab, 0}, {0xab, 0, 0xac}, {0xab, 0xac, 0xac}};
+	struct index_builds kept = {0};
+	struct film *film = NULL;
+	struct film_build b;
+	struct fail why = {0};
+	uint32_t kernel;
+
+	(void)state;
+	film_build_begin(&b, "on-cpu", "ns");
+	film_build_sample(&b, 0, film_build_thread(&b, 10, "web", 10, "web"), "main", 1);
+	kernel = film_build_thread(&b, 12, "web", 12, "web");
+	film_build_sample(&b, 1, kernel, "k!sys_exec", 1);
+	for (int look = 0; look < LOOKS; look++) {
+		struct index_builds fresh = {0};
+
+		assert_int_equal(film_commit(b.w, b.end, true, &why), 0);
+		if (look)
+			assert_int_equal(film_catch_up(film, &why), 0);
+		else
+			assert_int_equal(film_follow(b.path, &film, &why), 0);
+		assert_int_equal(index_builds_find(&kept, film), 0);
+		assert_int_equal(index_builds_find(&fresh, film), 0);
+		for (int i = 0; i < 3; i++)
+			if (expected[look][i] || look)
+				check_build(film, &kept, &fresh, pids[i], expected[look][i]);
+		/* what was walked through is not walked through again */
+		assert_int_equal(kept.blocks, look ? film_block_count(film) : 0);
+		index_builds_free(&fresh);
+		if (look == 0) {
+			replace_file(&b);
+			film_build_sample(&b, 2000, film_build_thread(&b, 13, "web", 13, "web"),
+					  "main", 1);
+		} else {
+			film_build_sample(&b, 4000, kernel, "main", 1);
+		}
+	}
+	index_builds_free(&kept);
+	assert_null(kept.of);
+	film_free(film);
+	assert_int_equal(film_close(b.w, b.end, &why), 0);
+	unlink(b.path);
+}
+
 /* Of a packed hour into which later films come, too: each process goes on with its last row. */
 static void test_merged_again(void **state)
 {
@@ -222,6 +291,7 @@ int main(void)
 		cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_merged_again),
 		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_followed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
