@@ -166,8 +166,8 @@ static struct known_stack stack_below(struct adding *a, const struct film_stack 
 }
 
 /*
- * The stack with its path: PATH_OTHERS where a table is full, 0 where nothing of it is shown. Only
- * those that samples have, and those above them, are looked at: a film that grows has many more.
+ * The stack with its path: PATH_OTHERS where a table is full, 0 where all its frames are left out.
+ * Looks only at those that samples have, and at those above them: a film that grows has many more.
  * Null: no memory.
  */
 static const struct known_stack *know(struct adding *a, uint32_t stack)

@@ -41,7 +41,7 @@ struct store_film {
 	bool is_indexed;    /* the whole film */
 	bool is_refused;    /* it cannot be merged with others */
 	bool is_later;	    /* a later version of stackcam wrote it: it stays as it is */
-	/* a growing one as the index has it, and the builds of its programs; of store_tick()'s thread */
+	/* a growing one as the index has it, and the builds of its programs: store_tick()'s */
 	struct film *followed;
 	struct index_builds builds;
 };
