@@ -62,7 +62,7 @@ int cmd_choose_format(const char *verb, const char *name, const char *output,
 	*format =
 		name ? show_format_find(name) : show_format_of_path(output ? output : "", &unknown);
 	if (!*format)
-		return cmd_usage(verb, "there is no format '%s'; these are: %s", name, names);
+		return cmd_usage(verb, "unknown format '%s'; the formats are: %s", name, names);
 	if (is_diff && !(*format)->diff)
 		return cmd_usage(verb,
 				 "%s%s%s cannot hold a comparison of two films; these can: %s",

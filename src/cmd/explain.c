@@ -130,7 +130,8 @@ static int take_option(struct arguments *a, int option, char **argv)
 		a->is_json = !strcmp(optarg, "json");
 		if (!a->is_json && strcmp(optarg, "text"))
 			return cmd_usage("explain",
-					 "there is no format '%s'; these are: text, json", optarg);
+					 "unknown format '%s'; the formats are: text, json",
+					 optarg);
 		return 0;
 	case 'o':
 		a->output = strcmp(optarg, "-") ? optarg : NULL;

@@ -93,7 +93,7 @@ static void open_page(const char *address)
 	posix_spawnattr_setpgroup(&attributes, 0);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	if (posix_spawnp(&pid, command, &actions, &attributes, argv, environ))
-		fputs("stackcam: there is no xdg-open here to open the page with\n", stderr);
+		fputs("stackcam: cannot start xdg-open: open the address above\n", stderr);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 }

@@ -219,7 +219,7 @@ static int choose_format(struct arguments *a)
 	for (a->format = FORMAT_TEXT; a->format <= FORMAT_PERFETTO; a->format++)
 		if (!strcmp(formats[a->format].name, a->format_name))
 			return 0;
-	return cmd_usage("replay", "there is no format '%s'; these are: text, chrome, perfetto",
+	return cmd_usage("replay", "unknown format '%s'; the formats are: text, chrome, perfetto",
 			 a->format_name);
 }
 

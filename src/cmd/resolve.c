@@ -120,7 +120,7 @@ static int parse(struct arguments *a, int argc, char **argv)
 		a->film = argv[optind];
 	if (!room || !vec_push(&a->directories, "/usr/lib/debug") ||
 	    !vec_push(&a->directories, NULL)) {
-		fputs("stackcam: there is no memory left\n", stderr);
+		fputs("stackcam: out of memory\n", stderr);
 		return EXIT_FAILURE;
 	}
 	a->symbols.debug_directories = a->directories.at;

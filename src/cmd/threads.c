@@ -95,7 +95,8 @@ static int take_option(struct arguments *a, int option, char **argv)
 		a->json = !strcmp(optarg, "json");
 		if (!a->json && strcmp(optarg, "text"))
 			return cmd_usage("threads",
-					 "there is no format '%s'; these are: text, json", optarg);
+					 "unknown format '%s'; the formats are: text, json",
+					 optarg);
 		break;
 	case OPT_LINES:
 		a->shape.lines = a->camera.symbols.lines = true;

@@ -111,7 +111,7 @@ class Verbs(unittest.TestCase):
         self.assertIn("the ending '.pb' names no format: a table is written", done.stderr)
         for words in (("-o", "x.pb", "--format", "table"), ("-o", "x"), ("-o", "x.txt")):
             self.assertEqual(self.ends(0, "report", *words).stderr, "")
-        self.ends(2, "report", "--format", "png", says="there is no format 'png'; these are: table")
+        self.ends(2, "report", "--format", "png", says="unknown format 'png'; the formats are: table")
         films = ("stackcam.film", "other.film")
         self.ends(2, "diff", "-o", "d.tree", *films,
                   says="d.tree: tree cannot hold a comparison of two films; these can: table")
