@@ -111,6 +111,27 @@ class Page:
         return browser.errors(self.driver)
 
 
+def begin(driver, server):
+    """A page as if nobody had been there before."""
+    server.behave()
+    page = Page(driver, server)
+    browser.set_screen(driver)
+    page.open("assets/icon.svg")  # same origin, no script: what is kept can be removed
+    page.run("localStorage.clear(); sessionStorage.clear();")
+    page.errors(), browser.requests(driver)
+    page.expected = ()
+    return page
+
+
+def assert_calm(page):
+    """Nothing was complained about, and nothing was fetched from anywhere else."""
+    # asked for by the browser itself, of what is no page of ours
+    expected = (*page.expected, "/favicon.ico")
+    assert [line for line in page.errors() if not any(word in line for word in expected)] == []
+    assert [url for url in browser.requests(page.driver)
+            if not url.startswith((page.server.address(), "blob:", "data:"))] == []
+
+
 def services(page):
     """The first word of each row; by one question, as there may be hundreds of rows."""
     return page.run("""return [...document.querySelectorAll('.groups tbody tr')].map(

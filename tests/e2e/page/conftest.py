@@ -41,19 +41,8 @@ def driver(tmp_path_factory):
 @pytest.fixture
 def page(driver, server):
     """At the end nothing was complained about, and nothing was fetched from anywhere else."""
-    import browser
-    from app import Page
-    server.behave()
-    page = Page(driver, server)
-    browser.set_screen(driver)
-    page.open("assets/icon.svg")  # same origin, no script: what is kept can be removed
-    page.run("localStorage.clear(); sessionStorage.clear();")
-    page.errors(), browser.requests(driver)
-    page.expected = ()
+    from app import assert_calm, begin
+    page = begin(driver, server)
     yield page
     server.release()
-    # asked for by the browser itself, of what is no page of ours
-    expected = (*page.expected, "/favicon.ico")
-    assert [line for line in page.errors() if not any(word in line for word in expected)] == []
-    assert [url for url in browser.requests(driver)
-            if not url.startswith((server.address(), "blob:", "data:"))] == []
+    assert_calm(page)
