@@ -130,7 +130,7 @@ _stackcam_options()
 		echo "--listen --token-file --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
 			--keep-size --sender-limit --camera --camera-events --camera-time --camera-memory
 			--camera-after --camera-hang --camera-queue --camera-cpu --camera-pressure
-			--camera-hourly
+			--camera-slow --camera-failed --camera-hourly
 			-e --event -F --frequency --no-record --label --service --user --config -h --help"
 		;;
 	keep) echo "--reason --to --token-file --tls-ca -h --help" ;;

@@ -175,7 +175,7 @@ static int set_up(struct camera *camera, struct fail *why)
 		.live = options->names_soon,
 		.ring_limit = options->ring_limit,
 		.listener = options->listener,
-		.hang = options->hang,
+		.limits = options->limits,
 	};
 	int err = sources_make(&camera->sources, &host, options->sources, why);
 

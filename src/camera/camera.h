@@ -33,7 +33,7 @@ struct camera_options {
 	uint32_t ring_limit;   /* bytes of each ring at most; 0: as many as the sources want */
 	struct symbol_options symbols;
 	struct happening_listener listener;
-	uint64_t hang; /* ns: the shortest wait that the listener gets; 0: none */
+	struct happening_limits limits; /* of what the listener gets */
 };
 
 int camera_new(const struct camera_options *options, struct camera **camera, struct fail *why);

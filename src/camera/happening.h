@@ -16,6 +16,7 @@ enum happening_kind {
 	HAPPENING_QUEUE,    /* an accept queue stays full */
 	HAPPENING_CPU,	    /* a process takes much more CPU than usual */
 	HAPPENING_PRESSURE, /* threads wait for memory or disks much more than usual */
+	HAPPENING_REQUEST,  /* a request was served slowly, or failed */
 	HAPPENINGS,
 };
 
@@ -34,6 +35,19 @@ struct happening {
 	uint32_t queued, backlog; /* of an accept queue: connections, */
 	char address_text[64];	  /* and where its program listens */
 	uint32_t percent, usual;  /* of a CPU, or of the time: now, and before */
+	/* of a request, which took `waited` ns: */
+	bool has_failed;
+	uint32_t status;	   /* 0: its protocol has none */
+	uint64_t usual_ns;	   /* the p99 of its endpoint; 0: it did not matter */
+	char endpoint[64], id[40]; /* hostile; id: "" without one */
+};
+
+/* Which waits and requests happen (below), in ns; 0 and false: none do. */
+struct happening_limits {
+	uint64_t hang;		/* a wait that long, of what should be short */
+	uint64_t slow;		/* a request that was served in more than that */
+	bool slower_than_usual; /* one that took more than twice the p99 of its endpoint */
+	bool failed;		/* one that failed */
 };
 
 /* Hears of what happens. The thread that records calls it, so it must not take long. */

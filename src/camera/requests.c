@@ -19,6 +19,7 @@
 #include "camera/losses.h"
 #include "camera/requests_tls.h"
 #include "camera/requests_track.h"
+#include "camera/slow_requests.h"
 #include "film/events.h"
 #include "probes.skel.h"
 
@@ -33,7 +34,8 @@ struct requests {
 	struct requests_track *track;
 	struct requests_tls *tls;
 	bool has_started;
-	uint64_t late;	      /* programs that ran for a moment before what they encrypt was seen */
+	uint64_t late; /* programs that ran for a moment before what they encrypt was seen */
+	struct slow_requests slow;
 	struct map endpoints; /* hash of a text: the film's frame */
 	uint64_t endpoints_refused;
 };
@@ -96,9 +98,52 @@ static uint32_t stack_of(struct film_writer *film, const struct film_request *ro
 	return stack;
 }
 
-static void write_row(void *context, struct film_request *row, const char *endpoint)
+/* A request that was served is worth to be known at once if it was slow, or failed. */
+static void judge(struct source *source, const struct film_request *row, const char *endpoint,
+		  const struct capture_identity *identity)
+{
+	struct requests *requests = source->state;
+	const struct source_host *host = source->host;
+	const struct happening_limits *limits = &host->limits;
+	const struct process *process = samples_process(host->samples, (pid_t)identity->pid);
+	const char *program = process ? process->comm : "";
+	struct happening happening = {
+		.kind = HAPPENING_REQUEST,
+		.time = row->end,
+		.pid = (pid_t)identity->pid,
+		.tid = (pid_t)identity->tid,
+		.waited = row->duration,
+		.has_failed = limits->failed && row->flags & FILM_REQUEST_FAILED,
+		.status = row->status,
+	};
+	bool is_slow = limits->slow && row->duration > limits->slow;
+
+	if (limits->slower_than_usual) {
+		uint64_t p99 = slow_requests_add(&requests->slow, program, endpoint, row->duration);
+
+		if (p99 && row->duration / 2 > p99) {
+			is_slow = true;
+			happening.usual_ns = p99;
+		}
+	}
+	if (!is_slow && !happening.has_failed)
+		return;
+	snprintf(happening.thread, sizeof(happening.thread), "%.15s", identity->comm);
+	snprintf(happening.process, sizeof(happening.process), "%s", program);
+	snprintf(happening.endpoint, sizeof(happening.endpoint), "%s", endpoint);
+	snprintf(happening.id, sizeof(happening.id), "%.*s", FILM_REQUEST_ID, row->id);
+	host->listener.happened(host->listener.context, &happening);
+}
+
+static void write_row(void *context, struct film_request *row, const char *endpoint,
+		      const struct capture_identity *identity)
 {
 	struct source *source = context;
+
+	/* what has no end yet, as the film ends, is judged when it has one */
+	if (source->host->listener.happened && row->role == FILM_REQUEST_SERVED &&
+	    !(row->flags & FILM_REQUEST_OPEN))
+		judge(source, row, endpoint, identity);
 
 	row->endpoint = endpoint_frame(source, endpoint);
 	row->stack = stack_of(source->host->film, row);
@@ -274,6 +319,7 @@ static void free_state(struct source *source)
 	if (requests) {
 		requests_track_free(requests->track);
 		requests_tls_free(requests->tls);
+		slow_requests_free(&requests->slow);
 		map_free(&requests->endpoints);
 	}
 	free(requests);

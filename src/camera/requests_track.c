@@ -153,7 +153,7 @@ static void finish(struct requests_track *track, struct connection *connection, 
 	if (!asked->is_answered)
 		row->flags |= FILM_REQUEST_UNANSWERED | FILM_REQUEST_OPEN;
 	serve(track, asked, -1);
-	track->to.write(track->to.context, row, asked->endpoint);
+	track->to.write(track->to.context, row, asked->endpoint, &asked->identity);
 	memmove(asked, asked + 1, (size_t)(end - asked - 1) * sizeof(*asked));
 	connection->queue.count--;
 }

@@ -18,8 +18,12 @@ struct requests_track;
 struct requests_to {
 	/* the film's row for a thread; 0: none */
 	uint32_t (*thread)(void *context, const struct capture_identity *identity);
-	/* fills the row's endpoint and stack, and writes it; endpoint: as a text */
-	void (*write)(void *context, struct film_request *row, const char *endpoint);
+	/*
+	 * fills the row's endpoint and stack, and writes it; endpoint: as a text; identity: of
+	 * row->thread
+	 */
+	void (*write)(void *context, struct film_request *row, const char *endpoint,
+		      const struct capture_identity *identity);
 	void *context;
 };
 

@@ -74,7 +74,7 @@ struct source_host {
 	bool live; /* the film is looked at while it grows: what goes on is reported as it does */
 	uint32_t ring_limit; /* bytes of each ring; 0: any */
 	struct happening_listener listener;
-	uint64_t hang; /* ns: a wait that long, of what should be short, happens; 0: none does */
+	struct happening_limits limits; /* of what it gets */
 	struct probes *probes;	  /* open; from attach on loaded */
 	struct rings *rings;	  /* from attach on, */
 	struct samples *samples;  /* from start on, */

@@ -28,7 +28,7 @@ struct camera_flight camera_flight_usual(void)
 		.time = TIME_USUAL,
 		.bytes = BYTES_USUAL,
 		.after = AFTER_USUAL,
-		.hang = HANG_USUAL,
+		.limits = {.hang = HANG_USUAL},
 		.queue = QUEUE_USUAL,
 		.hour = HOUR_USUAL,
 	};
@@ -44,7 +44,10 @@ bool camera_flight_is_same(const struct camera_flight *a, const struct camera_fl
 {
 	const struct selection *x = &a->programs, *y = &b->programs;
 	bool same = x->name_count == y->name_count && a->time == b->time && a->bytes == b->bytes &&
-		    a->after == b->after && a->hang == b->hang && a->queue == b->queue &&
+		    a->after == b->after && a->limits.hang == b->limits.hang &&
+		    a->limits.slow == b->limits.slow &&
+		    a->limits.slower_than_usual == b->limits.slower_than_usual &&
+		    a->limits.failed == b->limits.failed && a->queue == b->queue &&
 		    a->cpu == b->cpu && a->pressure == b->pressure && a->hour == b->hour;
 
 	for (size_t i = 0; same && i < x->name_count; i++)
@@ -66,6 +69,22 @@ static int take_time(const char *option, const char *value, uint64_t least, uint
 	return 0;
 }
 
+static int take_slow(const char *value, struct happening_limits *limits, struct fail *why)
+{
+	uint64_t ns;
+
+	if (!strcmp(value, "p99")) {
+		limits->slower_than_usual = true;
+		return 0;
+	}
+	if (text_parse_time(value, SECOND_NS, &ns) || ns > TIME_MAX)
+		return fail(why, -EINVAL, NULL,
+			    "--camera-slow takes a time up to %llus, or p99, not '%s'",
+			    TIME_MAX / SECOND_NS, value);
+	limits->slow = ns;
+	return 0;
+}
+
 int camera_take_option(struct camera_flight *flight, int option, const char *value,
 		       struct fail *why)
 {
@@ -82,7 +101,7 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 	case OPTION_CAMERA_AFTER:
 		return take_time("--camera-after", value, 0, AFTER_MAX, &flight->after, why);
 	case OPTION_CAMERA_HANG:
-		return take_time("--camera-hang", value, 0, TIME_MAX, &flight->hang, why);
+		return take_time("--camera-hang", value, 0, TIME_MAX, &flight->limits.hang, why);
 	case OPTION_CAMERA_QUEUE:
 		return take_time("--camera-queue", value, 0, TIME_MAX, &flight->queue, why);
 	case OPTION_CAMERA_MEMORY:
@@ -104,6 +123,11 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 			return fail(why, -EINVAL, NULL,
 				    "--camera-pressure takes percent, up to 100, not '%s'", value);
 		flight->pressure = (uint32_t)number;
+		return 0;
+	case OPTION_CAMERA_SLOW:
+		return take_slow(value, &flight->limits, why);
+	case OPTION_CAMERA_FAILED:
+		flight->limits.failed = true;
 		return 0;
 	case OPTION_CAMERA_HOURLY:
 		if (text_parse_u64(value, 0, HOUR_MAX, &number))

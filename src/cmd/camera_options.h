@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "camera/happening.h"
 #include "film/events.h"
 #include "process/select.h"
 
@@ -14,7 +15,8 @@
 struct camera_flight {
 	struct selection programs; /* names of processes; none: there is no flight recorder */
 	struct event_list events;
-	uint64_t time, bytes, after, hang, queue;
+	uint64_t time, bytes, after, queue;
+	struct happening_limits limits;
 	uint32_t cpu, pressure; /* percent */
 	unsigned int hour;
 };
@@ -29,6 +31,8 @@ enum {
 	OPTION_CAMERA_QUEUE,
 	OPTION_CAMERA_CPU,
 	OPTION_CAMERA_PRESSURE,
+	OPTION_CAMERA_SLOW,
+	OPTION_CAMERA_FAILED,
 	OPTION_CAMERA_HOURLY,
 };
 
@@ -43,6 +47,8 @@ enum {
 		{"camera-queue", required_argument, NULL, OPTION_CAMERA_QUEUE},       \
 		{"camera-cpu", required_argument, NULL, OPTION_CAMERA_CPU},           \
 		{"camera-pressure", required_argument, NULL, OPTION_CAMERA_PRESSURE}, \
+		{"camera-slow", required_argument, NULL, OPTION_CAMERA_SLOW},         \
+		{"camera-failed", no_argument, NULL, OPTION_CAMERA_FAILED},           \
 	{                                                                             \
 		"camera-hourly", required_argument, NULL, OPTION_CAMERA_HOURLY        \
 	}
@@ -78,6 +84,11 @@ enum {
 	"disks "                                                                                   \
 	"that\n"                                                                                   \
 	"                            many percent of the time more (default 0: never)\n"           \
+	"      --camera-slow TIME    the same when a request is served in more than that (p99: "   \
+	"in "                                                                                      \
+	"twice\n"                                                                                  \
+	"                            the p99 of its endpoint); films requests, too\n"              \
+	"      --camera-failed       the same when a request fails\n"                              \
 	"      --camera-hourly N     films in an hour that are kept by themselves (default 6; 0: " \
 	"any)\n"
 

@@ -89,16 +89,22 @@ static int load_flight(struct serve *serve, struct fail *why)
 		.time = camera->time,
 		.bytes = camera->bytes,
 		.after = camera->after,
-		.hang = camera->hang,
+		.limits = camera->limits,
 		.queue = camera->queue,
 		.cpu = camera->cpu,
 		.pressure = camera->pressure,
 		.hour = camera->hour,
 	};
+	const struct happening_limits *limits = &camera->limits;
+	bool judges_requests = limits->slow || limits->slower_than_usual || limits->failed;
 	int err = camera->programs.name_count ? selection_check(&camera->programs, why) : 0;
 
 	if (!camera->events.count)
-		event_list_parse("threads,deaths", &camera->events, why);
+		event_list_parse(judges_requests ? "threads,deaths,requests" : "threads,deaths",
+				 &camera->events, why);
+	if (judges_requests && !event_list_has(&camera->events, EVENT_REQUESTS))
+		return fail(why, -EINVAL, "add requests to --camera-events",
+			    "slow and failed requests are seen only where requests are filmed");
 	return err || !camera->programs.name_count ? err
 						   : flight_new(&options, &serve->flight, why);
 }

@@ -33,6 +33,7 @@
 
 /* How long a film that is asked for may take to be closed: its names are looked up. */
 #define CLOSE_NS (30 * SECOND_NS)
+#define SAY_NS	 SECOND_NS
 
 enum {
 	WANTS_MAX = 64, /* of those that wait to be kept */
@@ -73,6 +74,7 @@ struct flight {
 	struct flight_state counts;
 	vec(uint64_t) hour;	   /* when something happened that was kept, in the last hour */
 	uint64_t last[HAPPENINGS]; /* when one of each kind was; 0: never */
+	uint64_t said[HAPPENINGS]; /* when the log last had one of each kind that was not kept */
 	bool stop, is_over;	   /* it is to end; the recorder has */
 };
 
@@ -375,15 +377,19 @@ static void happened(void *context, const struct happening *happening)
 	struct flight *flight = context;
 	char words[REASON_MAX];
 	const struct trigger *trigger = trigger_of(happening, words, sizeof(words));
-	bool is_wanted;
+	bool is_wanted, is_said;
 
 	if (!trigger)
 		return;
 	pthread_mutex_lock(&flight->lock);
 	is_wanted = want_happening(flight, trigger, happening, words);
 	flight->counts.refused += !is_wanted;
+	/* requests may fail by the thousand */
+	is_said = !is_wanted && happening->time >= flight->said[happening->kind] + SAY_NS;
+	if (is_said)
+		flight->said[happening->kind] = happening->time;
 	pthread_mutex_unlock(&flight->lock);
-	if (!is_wanted)
+	if (is_said)
 		host_say("%s; not kept: too much was in the last hour, or just now", words);
 }
 
@@ -421,7 +427,7 @@ int flight_new(const struct flight_options *options, struct flight **result, str
 		.taken = take_film,
 		.grows = film_grows,
 		.happened = happened,
-		.hang = options->hang,
+		.limits = options->limits,
 		.context = flight,
 	};
 	pthread_condattr_t monotonic;

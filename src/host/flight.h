@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "camera/happening.h"
 #include "film/events.h"
 #include "process/select.h"
 #include "store/store.h"
@@ -31,8 +32,8 @@ struct flight_options {
 	uint64_t time;	/* ns that are kept at most */
 	uint64_t bytes; /* of memory that films take at most */
 	uint64_t after; /* ns that are filmed on when something happened, before it is kept */
-	uint64_t hang;	/* ns: of what should be short and lasts that long; 0: no matter */
-	uint64_t queue; /* ns: that an accept queue is full for; 0: no matter */
+	struct happening_limits limits; /* of waits and requests that are reasons to keep it */
+	uint64_t queue;			/* ns: that an accept queue is full for; 0: no matter */
 	uint32_t
 		pressure; /* percent of the time that threads wait beyond what is usual; the same */
 	uint32_t cpu;	  /* percent of a CPU that a process takes beyond what is usual; the same */

@@ -90,7 +90,7 @@ static int load(struct recorder *recorder, struct fail *why)
 		.names_soon = options->names_soon,
 		.tables_limit = TABLES_LIMIT,
 		.listener = {options->happened, options->context},
-		.hang = options->hang,
+		.limits = options->limits,
 	};
 	recorder_raise_descriptors();
 	return reel_new(&reel, &recorder->reel, why);

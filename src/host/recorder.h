@@ -42,7 +42,7 @@ struct recorder_options {
 	void (*grows)(void *context, uint64_t bytes);
 	/* what happens: as in struct camera_options; with the same context */
 	void (*happened)(void *context, const struct happening *happening);
-	uint64_t hang;
+	struct happening_limits limits;
 	void *context;
 };
 

@@ -9,6 +9,7 @@ static const struct trigger triggers[] = {
 	{HAPPENING_QUEUE, 120 * SECOND_NS, trigger_queue},
 	{HAPPENING_CPU, 120 * SECOND_NS, trigger_cpu},
 	{HAPPENING_PRESSURE, 120 * SECOND_NS, trigger_pressure},
+	{HAPPENING_REQUEST, 120 * SECOND_NS, trigger_request},
 };
 
 const struct trigger *trigger_of(const struct happening *happening, char *words, size_t size)

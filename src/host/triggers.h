@@ -27,5 +27,6 @@ bool trigger_hang(const struct happening *happening, char *to, size_t size);
 bool trigger_queue(const struct happening *happening, char *to, size_t size);
 bool trigger_cpu(const struct happening *happening, char *to, size_t size);
 bool trigger_pressure(const struct happening *happening, char *to, size_t size);
+bool trigger_request(const struct happening *happening, char *to, size_t size);
 
 #endif

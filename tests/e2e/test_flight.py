@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.error
+import urllib.request
 
 import pytest
 
@@ -138,6 +139,7 @@ def test_keep_refused(lab, tmp_path):
             with pytest.raises(urllib.error.HTTPError) as refused:
                 serve.post(path, token)
             assert refused.value.code == status, path
+        wait_for_bytes(serve, 0)
         answer = serve.post("keep", "write")
         Api().check_answer("POST", "/api/v1/keep", 200, "application/json", json.dumps(answer).encode())
         assert os.path.exists(answer["film"])
@@ -145,7 +147,7 @@ def test_keep_refused(lab, tmp_path):
 
 def test_options_refused(lab):
     for options in (("--camera", "x", "--no-record"), ("--camera-time", "1s"), ("--camera-memory", "900kB"), ("--camera-memory", "5GB"), ("--camera-hang", "2h"), ("--camera-queue", "2h"), ("--camera-cpu", "x"), ("--camera-pressure", "101"),
-                    ("--camera-hourly", "-1"), ("--camera-events", "nothing")):
+                    ("--camera-slow", "2h"), ("--camera-slow", "p98"), ("--camera-hourly", "-1"), ("--camera-events", "nothing")):
         assert lab.run("serve", *options).returncode == 2, options
     assert lab.run("keep", "now").returncode == 2
     assert lab.run("keep", "--to", "ftp://x").returncode == 2
@@ -288,6 +290,49 @@ def test_full_accept_queue_is_kept(lab, tmp_path):
         assert main["pid"] == program.pid and main["life"] > 2e9
         assert marks(serve) == [f"kept: {said[1]}"]
         assert camera_of(serve)["kept"] == 1
+
+
+ANSWERS = """
+import http.server, time
+open("/proc/self/comm", "w").write("answers")
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        time.sleep("slow" in self.path and 0.4)
+        self.send_response(503 if "fails" in self.path else 200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+    def log_message(self, *words):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+@needs_root
+@pytest.mark.parametrize(["options", "path", "words"], [
+    (("--camera-slow", "300ms"), "/slow/7", r"GET /slow/\* took 4\d\d\.\d+ ms"),
+    (("--camera-failed",), "/fails/7", r"GET /fails/\*, failed with status 503 after [\d.]+ [mu]?s"),
+])
+def test_a_slow_or_failed_request_is_kept(lab, tmp_path, options, path, words):
+    """One of many: the film has it, with what its thread did, and the requests before it."""
+    program = subprocess.Popen([sys.executable, "-c", ANSWERS], stdout=subprocess.PIPE)
+    with contextlib.ExitStack() as ends:
+        ends.callback(program.wait, timeout=PATIENCE)
+        ends.callback(program.kill)
+        ends.callback(program.stdout.close)
+        port = int(program.stdout.readline())
+        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "answers", "--camera-after", "1s", *options))
+        wait_for_bytes(serve, 1)
+        for asked in ("/fine", "/fine", path):
+            with contextlib.suppress(urllib.error.HTTPError):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}{asked}", timeout=PATIENCE).close()
+        said = serve.hear(rf"kept: (answers \({program.pid}\): {words}); the \d+ s before are in (\S+)\n")
+        assert marks(serve) == [f"kept: {said[1]}"]
+        done = lab.run("explain", "--slowest", "1", "--endpoint", f"GET {path[:-1]}*", said[2])
+        assert done.returncode == 0 and path in done.stdout, done
+        told = json.loads(lab.run("report", "--format", "requests-json", said[2]).stdout)
+        assert {"GET /fine", f"GET {path[:-1]}*"} <= {row["endpoint"] for row in told["endpoints"]}
 
 
 BURNS_LATER = """

@@ -22,10 +22,12 @@ static uint32_t thread_row(void *context, const struct capture_identity *identit
 	return identity->tid;
 }
 
-static void write_row(void *context, struct film_request *row, const char *endpoint)
+static void write_row(void *context, struct film_request *row, const char *endpoint,
+		      const struct capture_identity *identity)
 {
 	struct seen *seen = context;
 
+	assert_int_equal(identity->pid, 7);
 	assert_true(seen->count < 16);
 	snprintf(seen->endpoints[seen->count], 64, "%s", endpoint);
 	seen->rows[seen->count++] = *row;
