@@ -31,20 +31,42 @@ static struct pieces_page *page_made(struct pieces *pieces, uint64_t address)
 	return page;
 }
 
+/* How many of count bytes from at on one byte of known has: eight, where they fill it. */
+static size_t together(size_t at, size_t count)
+{
+	return at & 7 || count < 8 ? 1 : 8;
+}
+
+static size_t in_page(size_t at, size_t count)
+{
+	return count < 4096 - at ? count : 4096 - at;
+}
+
+static void set_known(struct pieces_page *page, size_t at, size_t count)
+{
+	size_t n;
+
+	for (; count; at += n, count -= n) {
+		n = together(at, count);
+		page->known[at >> 3] |= (uint8_t)(n == 8 ? 0xff : 1u << (at & 7));
+	}
+}
+
 bool pieces_put(struct pieces *pieces, uint64_t address, const void *bytes, size_t count)
 {
 	const uint8_t *from = bytes;
 
 	while (count) {
 		struct pieces_page *page = page_made(pieces, address);
-		size_t at = address & 4095;
+		size_t at = address & 4095, n = in_page(at, count);
 
 		if (!page)
 			return false;
-		for (; at < 4096 && count; at++, count--, address++) {
-			page->bytes[at] = *from++;
-			page->known[at >> 3] |= (uint8_t)(1u << (at & 7));
-		}
+		memcpy(page->bytes + at, from, n);
+		set_known(page, at, n);
+		from += n;
+		address += n;
+		count -= n;
 	}
 	return true;
 }
@@ -54,21 +76,32 @@ static bool is_known(const struct pieces_page *page, size_t at)
 	return page->known[at >> 3] >> (at & 7) & 1;
 }
 
+static bool are_known(const struct pieces_page *page, size_t at, size_t count)
+{
+	size_t n;
+
+	for (; count; at += n, count -= n) {
+		n = together(at, count);
+		if (n == 8 ? page->known[at >> 3] != 0xff : !is_known(page, at))
+			return false;
+	}
+	return true;
+}
+
 bool pieces_get(const struct pieces *pieces, uint64_t address, void *to, size_t count)
 {
 	uint8_t *into = to;
 
 	while (count) {
 		const struct pieces_page *page = page_of(pieces, address);
-		size_t at = address & 4095;
+		size_t at = address & 4095, n = in_page(at, count);
 
-		if (!page)
+		if (!page || !are_known(page, at, n))
 			return false;
-		for (; at < 4096 && count; at++, count--, address++) {
-			if (!is_known(page, at))
-				return false;
-			*into++ = page->bytes[at];
-		}
+		memcpy(into, page->bytes + at, n);
+		into += n;
+		address += n;
+		count -= n;
 	}
 	return true;
 }
@@ -105,6 +138,9 @@ bool pieces_list(struct pieces *pieces, pieces_runs *runs)
 			uint64_t address = (page->number << 12) + at;
 			struct pieces_run *last = runs->count ? vec_last(runs) : NULL;
 
+			/* most of most pages */
+			if (!(at & 7) && !page->known[at >> 3])
+				at += 7;
 			if (!is_known(page, at))
 				continue;
 			if (last && last->address + last->count == address)
