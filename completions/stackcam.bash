@@ -83,7 +83,7 @@ _stackcam_options()
 	case $1 in
 	record)
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -u --user
-			--no-randomize-addr -e --event --min-wait --wait-stacks --fault-period --mem-interval --mem-budget --exact --go-min-wait
+			--no-randomize-addr -e --event --min-wait --wait-stacks --fault-period --mem-interval --mem-budget --mem-inject --exact --go-min-wait
 			-F --frequency -d --duration -o --output --label --kernel-only --user-only
 			--lines --inlines -q --quiet -h --help"
 		;;

@@ -25,26 +25,52 @@ extern char **environ __attribute__((weak));
 
 /* -- the thread's own -------------------------------------------------------------------------- */
 
-struct thread {
-	uint64_t random; /* 0: the thread is new */
-	uint32_t busy;	 /* it is in here already: a signal has interrupted it */
-};
-
-__thread uint64_t memory_left;
-static __thread struct thread self;
-
+struct memory_thread memory_threads[MEMORY_THREADS] __attribute__((aligned(64)));
 uint64_t memory_interval;
+struct memory_state memory_state = {.granted = UINT64_MAX};
 static bool is_exact;
 
-/* xorshift64*, Vigna 2016 */
-static uint64_t next_random(void)
+struct memory_thread *memory_self(void)
 {
-	uint64_t x = self.random;
+	uint64_t at = memory_thread_pointer() * MEMORY_THREAD_HASH >> MEMORY_THREAD_SHIFT;
+
+	return (struct memory_thread *)((char *)memory_threads + (at & MEMORY_THREAD_MASK));
+}
+
+/*
+ * False: the thread is in here already, and a signal has interrupted it. Of two threads with one
+ * slot, that are in here at a time, one may then be taken for one that is not: it would wait for
+ * the table's lock, which ends.
+ */
+static bool enter(struct memory_thread *self)
+{
+	uint64_t own = memory_thread_pointer();
+
+	if (__atomic_load_n(&self->busy, __ATOMIC_RELAXED) == own)
+		return false;
+	__atomic_store_n(&self->busy, own, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void leave(struct memory_thread *self)
+{
+	__atomic_store_n(&self->busy, 0, __ATOMIC_RELAXED);
+}
+
+static bool is_busy(const struct memory_thread *self)
+{
+	return __atomic_load_n(&self->busy, __ATOMIC_RELAXED) == memory_thread_pointer();
+}
+
+/* xorshift64*, Vigna 2016 */
+static uint64_t next_random(struct memory_thread *self)
+{
+	uint64_t x = self->random;
 
 	x ^= x >> 12;
 	x ^= x << 25;
 	x ^= x >> 27;
-	self.random = x;
+	self->random = x;
 	return x * 0x2545f4914f6cdd1dull;
 }
 
@@ -68,9 +94,9 @@ static double minus_log(double x)
 }
 
 /* How many bytes until the next sample. */
-static uint64_t draw(void)
+static uint64_t draw(struct memory_thread *self)
 {
-	double uniform = (double)((next_random() >> 11) + 1) * 0x1p-53;
+	double uniform = (double)((next_random(self) >> 11) + 1) * 0x1p-53;
 
 	return is_exact ? 0 : (uint64_t)(minus_log(uniform) * (double)memory_interval);
 }
@@ -98,35 +124,55 @@ static void find_interval(void)
 	}
 }
 
+/* A thread that takes no samples looks again after so many bytes: it costs nothing then. */
+#define ASLEEP_BYTES (64ull << 20)
+
+/*
+ * A recorder that put the library into a running process grants samples, again and again. When it
+ * is gone, those end.
+ */
+static bool is_granted(void)
+{
+	if (__atomic_load_n(&memory_state.granted, __ATOMIC_RELAXED) == UINT64_MAX)
+		return true;
+	return __atomic_fetch_add(&memory_state.taken, 1, __ATOMIC_RELAXED) <
+	       __atomic_load_n(&memory_state.granted, __ATOMIC_RELAXED);
+}
+
 /*
  * The thread's bytes are used up by an allocation of so many (which were taken off already).
  * Returns whether it is a sample.
  */
 static bool is_sample(uint64_t bytes)
 {
-	uint64_t left = memory_left + bytes;
+	struct memory_thread *self = memory_self();
+	uint64_t left = self->left + bytes;
 
 	if (unlikely(!memory_interval))
 		find_interval();
-	if (unlikely(!memory_interval) || unlikely(self.busy)) {
-		memory_left = left;
+	if (unlikely(!memory_interval) || unlikely(is_busy(self))) {
+		self->left = left;
 		return false;
 	}
 	if (is_exact) {
-		memory_left = 0;
+		self->left = 0;
 		return true;
 	}
-	if (unlikely(!self.random)) {
-		self.random = (__builtin_ia32_rdtsc() ^ (uint64_t)&self * MEMORY_HASH) | 1;
+	if (unlikely(!self->random)) {
+		self->random = (__builtin_ia32_rdtsc() ^ memory_thread_pointer() * MEMORY_HASH) | 1;
 		for (int i = 0; i < 8; i++)
-			next_random();
-		left = draw();
+			next_random(self);
+		left = draw(self);
 		if (bytes <= left) {
-			memory_left = left - bytes;
+			self->left = left - bytes;
 			return false;
 		}
 	}
-	memory_left = draw();
+	self->left = draw(self);
+	if (unlikely(!is_granted())) {
+		self->left = ASLEEP_BYTES;
+		return false;
+	}
 	return true;
 }
 
@@ -140,14 +186,14 @@ struct made {
 
 static uint64_t follow(void *address, uint64_t bytes)
 {
+	struct memory_thread *self = memory_self();
 	bool is_followed;
 
 	bytes = bytes ? bytes : 1;
 	if (is_exact)
 		return bytes;
-	self.busy++;
-	is_followed = memory_table_add((uint64_t)address);
-	self.busy--;
+	is_followed = enter(self) && memory_table_add((uint64_t)address);
+	leave(self);
 	return is_followed ? bytes : bytes | MEMORY_UNFOLLOWED_BIT;
 }
 
@@ -221,11 +267,8 @@ struct made memory_realloc(void *address, size_t size, uint32_t bits)
 						  : memory_next_realloc(address, size);
 
 	if (unlikely(!result && size && bits & 2)) {
-		if (!is_exact) {
-			self.busy++;
-			memory_table_add((uint64_t)address);
-			self.busy--;
-		}
+		if (!is_exact)
+			follow(address, 1);
 		memory_kept((uint64_t)address);
 	}
 	return (struct made){(uint64_t)result, wanted && result && size ? follow(result, size) : 0};
@@ -238,21 +281,21 @@ struct made memory_realloc(void *address, size_t size, uint32_t bits)
 int memory_free(void *address);
 int memory_free(void *address)
 {
+	struct memory_thread *self = memory_self();
 	bool was_there;
 
 	if (unlikely(memory_early_owns(address)))
 		return -1;
 	if (is_exact)
-		return address && !self.busy;
+		return address && !is_busy(self);
 	if (!memory_table_has((uint64_t)address))
 		return 0;
-	if (self.busy) {
+	if (!enter(self)) {
 		memory_lost(MEMORY_LOST_FREE);
 		return 0;
 	}
-	self.busy++;
 	was_there = memory_table_remove((uint64_t)address);
-	self.busy--;
+	leave(self);
 	if (!was_there)
 		memory_lost(MEMORY_LOST_FREE);
 	return was_there;

@@ -6,12 +6,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "memory_places.h"
+
 /* What the files of libstackcam-memory.so share. */
 
 #define MEMORY_UNFOLLOWED_BIT (1ull << 63)
 
-/* What the thread may still allocate until its next sample, in bytes. */
-extern __thread uint64_t memory_left;
+/*
+ * What each thread has of its own, found by a hash of its thread pointer: without the dynamic
+ * linker the library has no thread-local storage. Two threads may share one. That is no fault, as
+ * the bytes until the next sample are the same for all, but that at times one of them takes off
+ * what the other does not see.
+ */
+struct memory_thread {
+	uint64_t left;	    /* what it may still allocate until its next sample, in bytes */
+	uint64_t random;    /* 0: the thread is new */
+	uint64_t busy;	    /* thread pointer of the thread that is in the library */
+	uint64_t searching; /* the same of the one that looks for the functions behind */
+	uint64_t unused[4];
+};
+extern struct memory_thread memory_threads[];
+
+struct memory_thread *memory_self(void);
+
+/* The ABI of x86-64 has it where fs points to. */
+static inline uint64_t memory_thread_pointer(void)
+{
+	uint64_t pointer;
+
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
+extern struct memory_state memory_state;
 
 /* Mean bytes between samples; 0: not known yet, and there are none. */
 extern uint64_t memory_interval;
@@ -51,11 +78,40 @@ bool memory_table_remove(uint64_t address);
 /* From now on each address seems to be there: every allocation is a sample. */
 void memory_table_all(void);
 
+/* -- memory_hook.c: what a recorder has a thread of the process call ---------------------------- */
+
+/* Samples are taken from now on: mean bytes between them. */
+void memory_start(uint64_t interval);
+
+/* Puts other addresses into slots of the program's, which may be in use. */
+void memory_hook(struct memory_slot *slots, uint64_t count);
+
 /* -- memory_x86_64.S ---------------------------------------------------------------------------- */
 
 /* reason: MEMORY_LOST_… */
 void memory_lost(uint64_t reason);
 /* It is in use still. */
 void memory_kept(uint64_t address);
+
+/* -- system calls, without the C library -------------------------------------------------------- */
+
+static inline long memory_system_call(long number, long a, long b, long c, long d, long e)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = 0;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline bool memory_failed(long result)
+{
+	return result < 0 && result > -4096;
+}
 
 #endif

@@ -27,7 +27,6 @@ extern void __libc_free(void *address) __attribute__((weak));
 
 static char early[EARLY_BYTES] __attribute__((aligned(16)));
 static size_t early_used;
-static __thread bool is_searching;
 
 /* -- before they are found --------------------------------------------------------------------- */
 
@@ -106,9 +105,11 @@ static void *array_by_realloc(void *address, size_t count, size_t size)
 /* False: the thread is at it already. */
 static bool search(void)
 {
-	if (is_searching)
+	struct memory_thread *self = memory_self();
+
+	if (self->searching == memory_thread_pointer())
 		return false;
-	is_searching = true;
+	self->searching = memory_thread_pointer();
 	/* free() first: nothing may be allocated that could not be given back */
 	find("free", (void **)&memory_next_free, __libc_free ? (void *)__libc_free : (void *)keep);
 	find("realloc", (void **)&memory_next_realloc,
@@ -126,7 +127,7 @@ static bool search(void)
 	     __libc_pvalloc ? (void *)__libc_pvalloc : (void *)no_memory);
 	find("posix_memalign", (void **)&memory_next_posix_memalign, no_memory_to);
 	find("reallocarray", (void **)&memory_next_reallocarray, array_by_realloc);
-	is_searching = false;
+	self->searching = 0;
 	return true;
 }
 

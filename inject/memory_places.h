@@ -33,6 +33,59 @@
 #define MEMORY_INTERVAL_VARIABLE "STACKCAM_MEMORY_INTERVAL"
 #define MEMORY_INTERVAL_USUAL	 (512 << 10)
 
+/*
+ * How a thread finds what it has of its own: its thread pointer, multiplied, shifted and masked, is
+ * the distance from the beginning of a table of 4096 slots of 64 bytes.
+ */
+#define MEMORY_THREADS	    4096
+#define MEMORY_THREAD_HASH  0x61c88647
+#define MEMORY_THREAD_SHIFT 40
+#define MEMORY_THREAD_MASK  0x3ffc0
+
+/*
+ * stackcam_memory_entries: what a recorder needs that puts the library into a running process, as
+ * 64-bit distances from the table's beginning:
+ */
+#define MEMORY_ENTRIES_SYMBOL "stackcam_memory_entries"
+#define MEMORY_ENTRY_START    0 /* memory_start(): takes the mean bytes between samples */
+#define MEMORY_ENTRY_HOOK \
+	1 /* memory_hook(): takes an array of struct memory_slot, and its length */
+#define MEMORY_ENTRY_STATE 2 /* struct memory_state */
+/*
+ * From here on pairs: a function of the program's allocator as the library has it, and the word
+ * that is to have the address of the one behind it, in the order of MEMORY_FUNCTIONS.
+ */
+#define MEMORY_ENTRY_FUNCTIONS 3
+#define MEMORY_FUNCTIONS       10
+#define MEMORY_ENTRIES	       (MEMORY_ENTRY_FUNCTIONS + 2 * MEMORY_FUNCTIONS)
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+struct memory_state {
+	uint64_t granted;    /* samples that it may take; UINT64_MAX: any number */
+	uint64_t taken;	     /* since memory_start() */
+	uint64_t is_ready;   /* memory_start() was called */
+	uint64_t owner;	     /* the recorder, if it put the library there: its process, */
+	uint64_t owner_born; /* and when that began, as /proc/PID/stat says it */
+};
+
+/* A word that has the address of a function. */
+struct memory_slot {
+	uint64_t address;
+	uint64_t from, to;  /* it is changed only if it has from */
+	int32_t protection; /* of its page, as of mmap(2) */
+	int32_t result;	    /* 0: done; -EAGAIN: it had another one; other errnos, negative */
+};
+
+/* The allocator's functions, in their order. */
+#define MEMORY_FUNCTION_NAMES                                                         \
+	{                                                                             \
+		"malloc", "calloc", "valloc", "pvalloc", "memalign", "aligned_alloc", \
+			"posix_memalign", "realloc", "reallocarray", "free"           \
+	}
+#endif
+
 /* Multiplied with an address: the upper half of the lower 64 bits is its place in a table. */
 #define MEMORY_HASH 0x9e3779b97f4a7c15
 

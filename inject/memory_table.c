@@ -45,41 +45,23 @@ struct memory_table *memory_table = &first.table;
 static uint32_t held;	    /* slots that are not empty */
 static uint32_t *lock_word; /* in a page of its own; null: not made yet */
 
-static long system_call(long number, long a, long b, long c, long d, long e)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = 0;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return result;
-}
-
-static bool failed(long result)
-{
-	return result < 0 && result > -4096;
-}
-
 #define LOCK_BYTES 4096
 
 /* Several threads may make one; all take the same. */
 static uint32_t *make_lock(void)
 {
-	long page = system_call(SYS_mmap, 0, LOCK_BYTES, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	long page = memory_system_call(SYS_mmap, 0, LOCK_BYTES, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	uint32_t *other = NULL;
 
-	if (failed(page))
+	if (memory_failed(page))
 		return NULL;
-	if (!failed(system_call(SYS_madvise, page, LOCK_BYTES, MADV_WIPEONFORK, 0, 0)) &&
+	if (!memory_failed(
+		    memory_system_call(SYS_madvise, page, LOCK_BYTES, MADV_WIPEONFORK, 0, 0)) &&
 	    __atomic_compare_exchange_n(&lock_word, &other, (uint32_t *)page, false,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return (uint32_t *)page;
-	system_call(SYS_munmap, page, LOCK_BYTES, 0, 0, 0);
+	memory_system_call(SYS_munmap, page, LOCK_BYTES, 0, 0, 0);
 	return other;
 }
 
@@ -158,9 +140,9 @@ static bool grow(struct memory_table *old)
 
 	if (slots > MOST_SLOTS)
 		return false;
-	got = system_call(SYS_mmap, 0, (long)(sizeof(*table) + slots * sizeof(uint64_t)),
-			  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	if (failed(got))
+	got = memory_system_call(SYS_mmap, 0, (long)(sizeof(*table) + slots * sizeof(uint64_t)),
+				 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (memory_failed(got))
 		return false;
 	table = (struct memory_table *)got;
 	table->mask = slots - 1;

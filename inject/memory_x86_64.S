@@ -2,7 +2,7 @@
 /*
  * The functions of the allocator as a program calls them. Each takes the way that costs nothing:
  * the next function of that name, by a jump, unless this allocation has used up the thread's bytes
- * (memory_left), or the address that is given back is one of a sample.
+ * (struct memory_thread), or the address that is given back is one of a sample.
  *
  * The probes are nops of one byte. One of five bytes would cost a third (Linux 6.18 turns it into
  * a call), but a child that was forked after that has the call and not what it calls, and crashes.
@@ -19,6 +19,7 @@
 	.type \name, @function
 	.p2align 5
 \name:
+.Lown_\name:
 	.cfi_startproc
 	endbr64
 .endm
@@ -42,10 +43,15 @@
 	.p2align 3
 stackcam_memory_places:
 
-/* Takes what \bytes has off the bytes of the thread; flag C is set where there were less. */
+/*
+ * Takes what \bytes has off the bytes of the thread; flag C is set where there were less. Uses r11.
+ */
 .macro spend bytes, scratch
-	movq memory_left@gottpoff(%rip), \scratch
-	subq \bytes, %fs:(\scratch)
+	imulq $MEMORY_THREAD_HASH, %fs:0, \scratch
+	leaq memory_threads(%rip), %r11
+	shrq $MEMORY_THREAD_SHIFT, \scratch
+	andl $MEMORY_THREAD_MASK, \scratch\()d
+	subq \bytes, (%r11,\scratch)
 .endm
 
 /*
@@ -87,7 +93,7 @@ stackcam_memory_places:
 /* A function whose bytes are its argument in \bytes. */
 .macro allocates name, bytes
 begin \name
-	spend \bytes, %rax
+	spend \bytes, %r10
 	jb 1f
 	jmp *memory_next_\name(%rip)
 1:	sampled \name
@@ -104,7 +110,7 @@ begin calloc
 	movq %rdi, %rax
 	mulq %rsi
 	jo 3f
-	spend %rax, %rcx
+	spend %rax, %r10
 	jb 1f
 3:	jmp *memory_next_calloc(%rip)
 1:	sampled calloc
@@ -112,7 +118,7 @@ end calloc
 
 /* Its result is an error, and the address where its first argument says. */
 begin posix_memalign
-	spend %rdx, %rax
+	spend %rdx, %r10
 	jb 1f
 	jmp *memory_next_posix_memalign(%rip)
 1:	pushq %rdi
@@ -132,7 +138,7 @@ end posix_memalign
 begin realloc
 	look_up
 	jne 1f
-	spend %rsi, %rax
+	spend %rsi, %r10
 	jb 3f
 	jmp *memory_next_realloc(%rip)
 1:	pushq %rdi
@@ -149,12 +155,12 @@ begin realloc
 	testl %eax, %eax
 	jle 2f
 	place MEMORY_PLACE_FREE
-	spend %rsi, %rax
+	spend %rsi, %r10
 	setb %dl
 	movzbl %dl, %edx
 	orl $2, %edx
 	jmp 4f
-2:	spend %rsi, %rax
+2:	spend %rsi, %r10
 3:	setb %dl
 	movzbl %dl, %edx
 4:	sampled realloc
@@ -202,7 +208,7 @@ begin memory_kept
 	ret
 end memory_kept
 
-	.hidden memory_left, memory_interval, memory_table
+	.hidden memory_threads, memory_interval, memory_table
 	.irp name, malloc, calloc, valloc, pvalloc, memalign, aligned_alloc, posix_memalign, realloc
 	.hidden memory_\name, memory_next_\name
 	.endr
@@ -211,4 +217,17 @@ end memory_kept
 	.section .rodata.stackcam, "a", @progbits
 	.quad 0, 0
 	.size stackcam_memory_places, . - stackcam_memory_places
+
+	.globl stackcam_memory_entries
+	.type stackcam_memory_entries, @object
+stackcam_memory_entries:
+	.quad memory_start - stackcam_memory_entries
+	.quad memory_hook - stackcam_memory_entries
+	.quad memory_state - stackcam_memory_entries
+	.irp name, malloc, calloc, valloc, pvalloc, memalign, aligned_alloc, posix_memalign, realloc, reallocarray, free
+	.quad .Lown_\name - stackcam_memory_entries
+	.quad memory_next_\name - stackcam_memory_entries
+	.endr
+	.size stackcam_memory_entries, . - stackcam_memory_entries
+	.hidden memory_start, memory_hook, memory_state
 	.section .note.GNU-stack, "", @progbits

@@ -78,7 +78,7 @@ void mem_go_free(struct mem_go *go)
 	free(go);
 }
 
-static bool has(const struct mem_go *go, pid_t pid)
+bool mem_go_has(const struct mem_go *go, pid_t pid)
 {
 	vec_foreach (&go->processes, process)
 		if (process->pid == pid)
@@ -102,7 +102,7 @@ bool mem_go_image(struct mem_go *go, struct samples *samples, pid_t pid, const s
 	struct fail why = {0};
 	int err;
 
-	if (!mapping || image->kind != IMAGE_FILE || has(go, pid))
+	if (!mapping || image->kind != IMAGE_FILE || mem_go_has(go, pid))
 		return false;
 	err = go_heap_of(&found.heap, image, &why);
 	go->stripped += err == -ENOTSUP;

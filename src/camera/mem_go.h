@@ -22,6 +22,7 @@ void mem_go_free(struct mem_go *go);
 /* A process maps a file; it runs another program, or has ended. */
 /* Returns whether it is a program of Go. */
 bool mem_go_image(struct mem_go *go, struct samples *samples, pid_t pid, const struct image *image);
+bool mem_go_has(const struct mem_go *go, pid_t pid);
 void mem_go_gone(struct mem_go *go, pid_t pid);
 
 /* Where it goes; events: 0: not asked for. */

@@ -19,6 +19,7 @@
 #include "bpf/mem_heap_abi.h"
 #include "camera/losses.h"
 #include "camera/mem_go.h"
+#include "camera/mem_inject.h"
 #include "camera/mem_library.h"
 #include "camera/mem_live.h"
 #include "camera/mem_probes.h"
@@ -44,17 +45,20 @@ struct mem_heap {
 	struct mem_seen *seen;
 	struct mem_go *go;
 	struct mem_probes *probes; /* of processes that run already; null: there are none */
+	struct mem_inject *inject; /* the same with the library; null: it is not to be */
 	uint64_t since;		   /* when the recording began */
 	uint32_t of_film[EVENTS];  /* 0: it was not asked for */
 	uint64_t last;		   /* time of the last record */
 	uint64_t damaged, unfollowed;
-	bool is_probed; /* some process runs without the library, and has probes */
+	bool is_probed;	  /* some process runs without the library, and has probes */
+	bool is_starting; /* which way each process is to be seen is not known yet */
 };
 
 /* Its options. */
 enum {
 	INTERVAL,
-	BUDGET
+	BUDGET,
+	INJECT
 };
 
 static uint64_t interval_of(const struct source_settings *settings)
@@ -112,6 +116,19 @@ static void prepare(struct source *source)
 	mem_probes_prepare(source->host->probes, interval_of(source->settings));
 }
 
+/*
+ * What is in use is known only with the library. One that is there already is used in any case; but
+ * every allocation would be too much for it.
+ */
+static bool may_inject(const struct source *source, pid_t pid)
+{
+	const struct mem_heap *heap = source->state;
+
+	return heap->inject &&
+	       ((source->settings->values[INJECT] && source_wants(source, OF_INUSE)) ||
+		mem_inject_is_there(heap->inject, pid));
+}
+
 /* Processes that are named run already; others may come with the library. */
 static int prepare_running(struct source *source, struct fail *why)
 {
@@ -122,6 +139,8 @@ static int prepare_running(struct source *source, struct fail *why)
 		return 0;
 	err = mem_probes_new(source->host->probes, (unsigned int)source->settings->values[BUDGET],
 			     &heap->probes);
+	if (!err && interval_of(source->settings) > 1)
+		err = mem_inject_new(&heap->library, interval_of(source->settings), &heap->inject);
 	return err ? fail_errno(why, err, NULL, "cannot record allocations") : 0;
 }
 
@@ -135,6 +154,7 @@ static int attach(struct source *source, struct fail *why)
 
 	if (!heap)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record allocations");
+	heap->is_starting = true;
 	err = mem_library_find(&heap->library, why);
 	if (err)
 		return err;
@@ -160,6 +180,45 @@ static void add_events(struct source *source)
 	source_add_events(source, ids, EVENTS, "sampled by bytes", heap->of_film);
 }
 
+static void probe(struct source *source, pid_t pid, const struct image *image)
+{
+	struct mem_heap *heap = source->state;
+
+	if (!mem_probes_image(heap->probes, pid, image))
+		return;
+	mem_seen_otherwise(heap->seen, pid);
+	heap->is_probed = true;
+}
+
+/* Puts the library into a process that runs, if it may be, or probes. */
+static void start_running(struct source *source, pid_t pid)
+{
+	struct mem_heap *heap = source->state;
+	const struct process *process = samples_process(source->host->samples, pid);
+	char words[640];
+	struct fail why = {0};
+
+	if (mem_go_has(heap->go, pid) || !process)
+		return;
+	if (may_inject(source, pid)) {
+		int err = mem_inject_put(heap->inject, pid, &why);
+
+		if (!err)
+			mem_seen_record(heap->seen, source->host->samples, pid);
+		if (!err || err == -EEXIST)
+			return;
+		snprintf(
+			words, sizeof(words),
+			"memory in use of a process not known: the library was not put into it: %s",
+			why.what);
+		film_loss(source->host->film, heap->of_film[OF_INUSE], words, 1);
+		if (err == -EBUSY)
+			return;
+	}
+	for (size_t i = 0; i < process->mapping_count; i++)
+		probe(source, pid, process->mappings[i].image);
+}
+
 static int start(struct source *source, struct fail *why)
 {
 	struct mem_heap *heap = source->state;
@@ -168,10 +227,13 @@ static int start(struct source *source, struct fail *why)
 	add_events(source);
 	heap->since = source->host->selection->command ? 0 : clock_ns();
 	mem_go_turn(heap->go);
+	mem_seen_start(heap->seen, !source->host->selection->command);
 	/* a process of which no sample comes is one, too */
 	for (size_t i = 0; i < source->host->selection->pid_count; i++)
 		samples_follow(source->host->samples, source->host->selection->pids[i]);
-	mem_seen_start(heap->seen, !source->host->selection->command);
+	heap->is_starting = false;
+	for (size_t i = 0; heap->probes && i < source->host->selection->pid_count; i++)
+		start_running(source, source->host->selection->pids[i]);
 	return 0;
 }
 
@@ -258,8 +320,19 @@ static bool is_named(const struct source *source, pid_t pid)
 
 	for (size_t i = 0; heap && heap->probes && i < selection->pid_count; i++)
 		if (selection->pids[i] == pid)
-			return !mem_seen_has_library(heap->seen, source->host->samples, pid);
+			return !heap->is_starting &&
+			       !(heap->inject && mem_inject_has(heap->inject, pid)) &&
+			       !mem_seen_has_library(heap->seen, source->host->samples, pid);
 	return false;
+}
+
+/* A forked child has the library from its parent; what is mapped later calls the allocator, too. */
+static void hear_of_image(struct mem_heap *heap, pid_t pid, const struct image *image)
+{
+	if (image->device == heap->library.device && image->inode == heap->library.inode)
+		mem_inject_child(heap->inject, pid);
+	else if (image->kind == IMAGE_FILE)
+		mem_inject_image(heap->inject, pid);
 }
 
 static unsigned int image_new(struct source *source, pid_t pid, const struct image *image)
@@ -271,10 +344,10 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 	if (heap && heap->go && source->host->samples &&
 	    mem_go_image(heap->go, source->host->samples, pid, image))
 		mem_seen_otherwise(heap->seen, pid);
-	else if (is_named(source, pid) && mem_probes_image(heap->probes, pid, image)) {
-		mem_seen_otherwise(heap->seen, pid);
-		heap->is_probed = true;
-	}
+	else if (is_named(source, pid))
+		probe(source, pid, image);
+	else if (heap && heap->inject && !heap->is_starting)
+		hear_of_image(heap, pid, image);
 	return 0;
 }
 
@@ -287,6 +360,8 @@ static void process_gone(struct source *source, pid_t pid)
 		mem_go_gone(heap->go, pid);
 	if (heap && heap->probes)
 		mem_probes_gone(heap->probes, pid);
+	if (heap && heap->inject)
+		mem_inject_gone(heap->inject, pid);
 	if (heap && heap->of_film[OF_INUSE] && heap->last)
 		mem_live_ended(heap->live, source->host->film, heap->of_film[OF_INUSE],
 			       (uint32_t)pid, heap->last);
@@ -316,9 +391,9 @@ static void tell_losses(struct source *source)
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 	if (heap->is_probed && heap->of_film[OF_INUSE])
 		film_loss(source->host->film, heap->of_film[OF_INUSE],
-			  "memory in use of a process not known: it was started without "
-			  "stackcam, and its free() is not probed",
-			  1);
+			  "memory in use of a process not known: its free() is not probed", 1);
+	if (heap->inject)
+		mem_inject_tell(heap->inject, source->host->film, source->event);
 	if (heap->probes)
 		mem_probes_tell(heap->probes, source->host->film, source->event);
 	/* of both events */
@@ -349,7 +424,8 @@ static void tick(struct source *source, uint64_t now)
 	struct mem_heap *heap = source->state;
 
 	read_go(source, now, false);
-
+	if (heap->inject)
+		mem_inject_tick(heap->inject);
 	if (heap->of_film[OF_INUSE])
 		mem_live_tick(heap->live, source->host->film, heap->of_film[OF_INUSE], now);
 	tell_losses(source);
@@ -406,6 +482,8 @@ static void detach(struct source *source)
 {
 	struct mem_heap *heap = source->state;
 
+	if (heap && heap->inject)
+		mem_inject_retract(heap->inject);
 	if (heap && heap->uprobes)
 		uprobes_free(heap->uprobes);
 	if (heap)
@@ -424,6 +502,7 @@ static void free_state(struct source *source)
 		mem_seen_free(heap->seen);
 		mem_go_free(heap->go);
 		mem_probes_free(heap->probes);
+		mem_inject_free(heap->inject);
 	}
 	free(heap);
 }
@@ -439,6 +518,8 @@ static const struct source_option options[] = {
 	{"mem-budget", 0, false, "PERCENT",
 	 "of mem-alloc -p: of a CPU's time that probes in malloc() may take, 1 to 100 (default 2)",
 	 1, 100, 2},
+	{"mem-inject", 0, false, "0|1",
+	 "of mem-inuse -p: whether the library is put into the process (default 1)", 0, 1, 1},
 	{0},
 };
 

@@ -55,6 +55,7 @@ static bool look_in(struct mem_library *library, const char *own, const char *fo
 }
 
 struct finding {
+	const char *name;
 	Elf64_Sym symbol;
 	bool found;
 };
@@ -63,21 +64,44 @@ static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strin
 {
 	struct finding *finding = context;
 
-	if (strcmp(elf_strings_get(names, symbol->st_name), MEMORY_PLACES_SYMBOL))
+	if (strcmp(elf_strings_get(names, symbol->st_name), finding->name))
 		return true;
 	finding->symbol = *symbol;
 	finding->found = true;
 	return false;
 }
 
+/* Where a table is, when it is loaded, and in the file. */
+static int find_table(const struct elf_file *file, const char *name, uint64_t *at, uint64_t *offset)
+{
+	struct finding finding = {.name = name};
+	int err = elf_each_symbol(file, SHT_DYNSYM, 4096, take_symbol, &finding);
+
+	*at = finding.symbol.st_value;
+	if (err || !finding.found || !elf_file_offset(file, *at, offset))
+		return err ? err : -ENOEXEC;
+	return 0;
+}
+
+static int read_entries(struct mem_library *library, const struct elf_file *file)
+{
+	uint64_t at, offset;
+	int err = find_table(file, MEMORY_ENTRIES_SYMBOL, &at, &offset);
+
+	if (err || !elf_file_read(file, offset, library->entries, sizeof(library->entries)))
+		return err ? err : -ENOEXEC;
+	for (int i = 0; i < MEMORY_ENTRIES; i++)
+		library->entries[i] += at;
+	return 0;
+}
+
 static int read_places(struct mem_library *library, const struct elf_file *file)
 {
-	struct finding finding = {0};
-	int err = elf_each_symbol(file, SHT_DYNSYM, 4096, take_symbol, &finding);
-	uint64_t at = finding.symbol.st_value, offset, pair[2];
+	uint64_t at, offset, pair[2];
+	int err = find_table(file, MEMORY_PLACES_SYMBOL, &at, &offset);
 
-	if (err || !finding.found || !elf_file_offset(file, at, &offset))
-		return err ? err : -ENOEXEC;
+	if (err)
+		return err;
 	for (;; offset += sizeof(pair)) {
 		struct uprobe_place *place = &library->places[library->count];
 
@@ -110,10 +134,23 @@ static int read_file(struct mem_library *library)
 		library->device = stat.st_dev;
 		library->inode = stat.st_ino;
 		err = read_places(library, &file);
+		err = err ? err : read_entries(library, &file);
 		elf_file_close(&file);
 	}
 	close(fd);
 	return err;
+}
+
+int mem_library_open(struct mem_library *library, const char *path, struct fail *why)
+{
+	int err;
+
+	*library = (struct mem_library){0};
+	snprintf(library->path, sizeof(library->path), "%s", path);
+	err = read_file(library);
+	return err ? fail_errno(why, err, "install the one of this version of stackcam",
+				"cannot use '%s'", library->path)
+		   : 0;
 }
 
 int mem_library_find(struct mem_library *library, struct fail *why)
@@ -128,8 +165,6 @@ int mem_library_find(struct mem_library *library, struct fail *why)
 	if (err)
 		return fail_errno(why, err, "install it with stackcam",
 				  "cannot find " MEMORY_LIBRARY);
-	err = read_file(library);
-	return err ? fail_errno(why, err, "install the one of this version of stackcam",
-				"cannot use '%s'", library->path)
-		   : 0;
+	strcpy(own, library->path);
+	return mem_library_open(library, own, why);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "../inject/memory_places.h"
 #include "base/fail.h"
 #include "camera/uprobes.h"
 
@@ -21,9 +22,14 @@ struct mem_library {
 	ino_t inode;
 	struct uprobe_place places[16]; /* cookie: enum mem_heap_place */
 	size_t count;
+	/* addresses in it, before it is loaded: MEMORY_ENTRY_… */
+	uint64_t entries[MEMORY_ENTRIES];
 };
 
 /* Returns 0, or a negative errno with *why filled (-ENOENT: it is not installed). */
 int mem_library_find(struct mem_library *library, struct fail *why);
+
+/* The same of the file of that path, which has no colon and no space. */
+int mem_library_open(struct mem_library *library, const char *path, struct fail *why);
 
 #endif

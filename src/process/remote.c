@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/remote.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "process/procfs.h"
+#include "process/remote_frame.h"
+
+/*
+ * How long a thread may take to stop, and, on a busy machine, to make a call: to leave it alone in
+ * the middle costs it an EINTR.
+ */
+#define STOP_NS	   1000000000ull
+#define CALL_NS	   10000000000ull
+#define MAPS_LIMIT (16u << 20)
+#define STATUS_MAX 65536
+
+/* -- memory ------------------------------------------------------------------------------------ */
+
+int remote_read(pid_t pid, void *to, size_t size, uint64_t address)
+{
+	struct iovec here = {to, size}, there = {(void *)(uintptr_t)address, size};
+	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+
+	return got < 0 ? -errno : (size_t)got == size ? 0 : -EFAULT;
+}
+
+int remote_write(pid_t pid, const void *from, size_t size, uint64_t address)
+{
+	struct iovec here = {(void *)(uintptr_t)from, size};
+	struct iovec there = {(void *)(uintptr_t)address, size};
+	ssize_t put = process_vm_writev(pid, &here, 1, &there, 1, 0);
+
+	return put < 0 ? -errno : (size_t)put == size ? 0 : -EFAULT;
+}
+
+/* -- stops ------------------------------------------------------------------------------------- */
+
+/* No event can be waited for with a bound: waitpid(2) has none. */
+static int wait_stop(pid_t pid, uint64_t most, int *status)
+{
+	const struct timespec pause = {.tv_nsec = 20000};
+	uint64_t until = clock_ns() + most;
+
+	for (;;) {
+		pid_t got = waitpid(pid, status, __WALL | WNOHANG);
+
+		if (got < 0)
+			return errno == EINTR ? -EAGAIN : -ESRCH;
+		if (got == pid)
+			return WIFSTOPPED(*status) ? 0 : -ESRCH;
+		if (clock_ns() >= until)
+			return -ETIMEDOUT;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static bool is_event(int status)
+{
+	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+}
+
+static bool is_fault(int status)
+{
+	return status >> 16 == 0 && (WSTOPSIG(status) == SIGSEGV || WSTOPSIG(status) == SIGBUS);
+}
+
+static bool is_system_call(int status)
+{
+	return status >> 16 == 0 && WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
+/* -- whether it may be ------------------------------------------------------------------------- */
+
+static uint64_t status_number(const char *text, const char *name, int base)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtoull(at + strlen(name), NULL, base) : 0;
+}
+
+/* What never can be. */
+static int check_status(pid_t pid, struct fail *why)
+{
+	struct buf text = {0};
+	const char *features;
+	int err = procfs_read(pid, "status", STATUS_MAX, &text);
+
+	if (err)
+		err = fail_errno(why, err, NULL, "cannot read the status of process %d", (int)pid);
+	else if (status_number((char *)text.at, "\nSeccomp:", 10))
+		err = fail(why, -EPERM, NULL, "process %d filters its system calls (seccomp)",
+			   (int)pid);
+	else if (status_number((char *)text.at, "\nTracerPid:", 10))
+		err = fail(why, -EPERM, NULL, "process %d has a debugger", (int)pid);
+	else if ((features = strstr((char *)text.at, "\nx86_Thread_features:")) &&
+		 strstr(features, "shstk"))
+		err = fail(why, -ENOTSUP, NULL, "process %d has a shadow stack", (int)pid);
+	buf_free(&text);
+	return err;
+}
+
+/* A restartable sequence would not be restarted: rseq(2). */
+static bool is_in_sequence(pid_t pid)
+{
+	struct {
+		uint64_t address;
+		uint32_t size, signature, flags, pad;
+	} rseq = {0};
+	uint64_t sequence = 0;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, pid, sizeof(rseq), &rseq) < 0 || !rseq.address)
+		return false;
+	return !remote_read(pid, &sequence, sizeof(sequence), rseq.address + 8) && sequence;
+}
+
+/* -- places ------------------------------------------------------------------------------------ */
+
+struct places {
+	pid_t pid;
+	uint64_t call_at, return_at;
+	uint64_t stack, stack_end;
+};
+
+#define CODE_MAX (8u << 20)
+
+static void look_at_code(struct places *places, const struct procfs_mapping *mapping)
+{
+	/* mov $15, %rax; syscall */
+	static const uint8_t returns[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	/* syscall; ret */
+	static const uint8_t calls[] = {0x0f, 0x05, 0xc3};
+	uint64_t size = mapping->end - mapping->start;
+	uint8_t *code, *at;
+
+	if ((places->call_at && places->return_at) || size > CODE_MAX)
+		return;
+	code = malloc(size);
+	if (code && !remote_read(places->pid, code, size, mapping->start)) {
+		at = memmem(code, size, calls, sizeof(calls));
+		if (at && !places->call_at)
+			places->call_at = mapping->start + (uint64_t)(at - code);
+		at = memmem(code, size, returns, sizeof(returns));
+		if (at && !places->return_at)
+			places->return_at = mapping->start + (uint64_t)(at - code);
+	}
+	free(code);
+}
+
+static int find_places(struct places *places)
+{
+	struct buf text = {0};
+	char *line, *rest = NULL;
+	int err = procfs_read(places->pid, "maps", MAPS_LIMIT, &text);
+
+	if (err && err != -EFBIG)
+		return err;
+	for (line = strtok_r((char *)text.at, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		struct procfs_mapping mapping;
+
+		if (!procfs_parse_mapping(line, &mapping))
+			continue;
+		if (mapping.executable && mapping.readable && !mapping.writable && mapping.inode)
+			look_at_code(places, &mapping);
+		if (!strcmp(mapping.path, "[stack]")) {
+			places->stack = mapping.start;
+			places->stack_end = mapping.end;
+		}
+	}
+	buf_free(&text);
+	return places->call_at && places->return_at ? 0 : -ENOTSUP;
+}
+
+/* -- beginning --------------------------------------------------------------------------------- */
+
+/* What it is to go on with if nothing more comes: as a signal handler would leave it. */
+static struct user_regs_struct restarted(const struct user_regs_struct *was)
+{
+	struct user_regs_struct regs = *was;
+
+	if ((int64_t)was->orig_rax < 0)
+		return regs;
+	switch (-(int64_t)was->rax) {
+	case 512: /* ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND of the kernel */
+	case 513:
+	case 514:
+		regs.rax = was->orig_rax;
+		regs.rip -= 2;
+		break;
+	case 516: /* ERESTART_RESTARTBLOCK: what it would go on with is forgotten */
+		regs.rax = (uint64_t)-EINTR;
+		break;
+	}
+	return regs;
+}
+
+/* The red zone, the frame, and what functions and the caller may use. */
+static int lay_out(struct remote *remote, const struct places *places)
+{
+	const size_t size = remote_frame_size(remote->extended_size);
+	const struct user_regs_struct regs = restarted(&remote->was);
+	uint64_t sp = remote->was.rsp;
+	uint8_t *frame;
+	int err;
+
+	if (sp >= places->stack_end || sp < places->stack + 2 * REMOTE_DATA + 4096 + size)
+		return -EAGAIN;
+	remote->frame_at = remote_frame_place(sp - 128, size);
+	remote->data_at = (remote->frame_at - 8192 - REMOTE_DATA) & ~15ul;
+	if (remote->data_at < places->stack)
+		return -EAGAIN;
+	frame = calloc(1, size);
+	if (!frame)
+		return -ENOMEM;
+	remote_frame_fill(frame, remote->frame_at, remote->return_at, &regs, remote->mask,
+			  remote->extended, remote->extended_size);
+	err = remote_write(remote->pid, frame, size, remote->frame_at);
+	free(frame);
+	return err;
+}
+
+#define EXTENDED_MIN 576u
+#define EXTENDED_MAX (16u << 10)
+
+static int read_registers(struct remote *remote)
+{
+	struct iovec extended;
+
+	remote->extended = malloc(EXTENDED_MAX);
+	extended = (struct iovec){remote->extended, EXTENDED_MAX};
+	if (!remote->extended)
+		return -ENOMEM;
+	if (ptrace(PTRACE_GETREGS, remote->pid, 0, &remote->was) < 0 ||
+	    ptrace(PTRACE_GETSIGMASK, remote->pid, sizeof(remote->mask), &remote->mask) < 0 ||
+	    ptrace(PTRACE_GETREGSET, remote->pid, NT_X86_XSTATE, &extended) < 0)
+		return -errno;
+	remote->extended_size = extended.iov_len;
+	/* 64-bit code */
+	return remote->was.cs == 0x33 && extended.iov_len >= EXTENDED_MIN &&
+			       extended.iov_len < EXTENDED_MAX
+		       ? 0
+		       : -ENOTSUP;
+}
+
+static int set(const struct remote *remote, struct user_regs_struct *regs);
+
+/*
+ * In this order the frame sets back what is changed, if the caller is killed in between. A fault
+ * that is blocked would take the process's handler away.
+ */
+static int block_signals(struct remote *remote)
+{
+	const uint64_t most = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1));
+	struct user_regs_struct regs = remote->was;
+	int err;
+
+	regs.rip = remote->call_at;
+	regs.rax = SYS_getpid;
+	err = set(remote, &regs);
+	if (!err && ptrace(PTRACE_SETSIGMASK, remote->pid, sizeof(most), &most) < 0)
+		err = -errno;
+	return err;
+}
+
+static int stop(pid_t pid, struct fail *why)
+{
+	int status, err;
+
+	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACESYSGOOD) < 0)
+		return fail_errno(why, -errno, NULL, "cannot stop process %d for a moment",
+				  (int)pid);
+	if (ptrace(PTRACE_INTERRUPT, pid, 0, 0) < 0)
+		return fail_errno(why, -errno, NULL, "cannot stop process %d for a moment",
+				  (int)pid);
+	err = wait_stop(pid, STOP_NS, &status);
+	if (err)
+		return fail(why, err == -ESRCH ? err : -EAGAIN, NULL,
+			    "process %d does not stop: it waits in the kernel", (int)pid);
+	if (is_event(status))
+		return 0;
+	/* a signal has come before: it is delivered, or the process stays stopped */
+	ptrace(PTRACE_DETACH, pid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+	return fail(why, -EAGAIN, NULL, "process %d is stopped, or has got a signal", (int)pid);
+}
+
+static int prepare(struct remote *remote, const struct places *places, struct fail *why)
+{
+	int err = read_registers(remote);
+
+	if (err)
+		return fail(why, err, NULL, "process %d does not run 64-bit code",
+			    (int)remote->pid);
+	if ((int64_t)remote->was.orig_rax < 0 && is_in_sequence(remote->pid))
+		return fail(why, -EAGAIN, NULL, "process %d is in a restartable sequence",
+			    (int)remote->pid);
+	err = lay_out(remote, places);
+	if (err)
+		return fail(why, -EAGAIN, NULL,
+			    "the first thread of process %d does not run on its own stack",
+			    (int)remote->pid);
+	return 0;
+}
+
+int remote_begin(struct remote *remote, pid_t pid, struct fail *why)
+{
+	struct places places = {.pid = pid};
+	int err = check_status(pid, why);
+
+	*remote = (struct remote){.pid = pid};
+	if (err)
+		return err;
+	err = find_places(&places);
+	if (err)
+		return fail(why, err, NULL,
+			    "process %d has no system call that could be used: it has no C library",
+			    (int)pid);
+	remote->call_at = places.call_at;
+	remote->return_at = places.return_at;
+	err = stop(pid, why);
+	if (err)
+		return err;
+	remote->since = clock_ns();
+	err = prepare(remote, &places, why);
+	if (!err && (err = block_signals(remote)))
+		fail_errno(why, err, NULL, "cannot stop process %d for a moment", (int)pid);
+	if (!err)
+		return 0;
+	ptrace(PTRACE_DETACH, pid, 0, 0);
+	free(remote->extended);
+	return err;
+}
+
+/* -- calls ------------------------------------------------------------------------------------- */
+
+/*
+ * The next stop at a system call. SIGSTOP, which cannot be blocked, is delivered in the end.
+ * -EFAULT: it has touched what is not there.
+ */
+static int next_call(struct remote *remote, struct user_regs_struct *regs)
+{
+	int status, err;
+
+	for (;;) {
+		if (ptrace(PTRACE_SYSCALL, remote->pid, 0, 0) < 0)
+			return -errno;
+		err = wait_stop(remote->pid, CALL_NS, &status);
+		if (err)
+			return err;
+		if (is_system_call(status))
+			break;
+		if (status >> 16)
+			continue;
+		if (WSTOPSIG(status) == SIGSTOP) {
+			remote->pending = SIGSTOP;
+			continue;
+		}
+		return is_fault(status) ? -EFAULT : -EIO;
+	}
+	return ptrace(PTRACE_GETREGS, remote->pid, 0, regs) < 0 ? -errno : 0;
+}
+
+static int set(const struct remote *remote, struct user_regs_struct *regs)
+{
+	/* the kernel is not to repeat any */
+	regs->orig_rax = ~0ull;
+	regs->rsp = remote->frame_at;
+	/* the direction of strings is forward in the ABI; no single steps */
+	regs->eflags &= ~0x500ull;
+	return ptrace(PTRACE_SETREGS, remote->pid, 0, regs) < 0 ? -errno : 0;
+}
+
+int remote_system_call(struct remote *remote, long number, const uint64_t arguments[6],
+		       int64_t *result)
+{
+	struct user_regs_struct regs = remote->was;
+	int err;
+
+	regs.rip = remote->call_at;
+	regs.rax = (uint64_t)number;
+	regs.rdi = arguments[0];
+	regs.rsi = arguments[1];
+	regs.rdx = arguments[2];
+	regs.r10 = arguments[3];
+	regs.r8 = arguments[4];
+	regs.r9 = arguments[5];
+	err = set(remote, &regs);
+	/* where it begins, and where it ends */
+	err = err ? err : next_call(remote, &regs);
+	err = err ? err : next_call(remote, &regs);
+	*result = err ? 0 : (int64_t)regs.rax;
+	return err;
+}
+
+int remote_function(struct remote *remote, uint64_t function, uint64_t first, uint64_t second)
+{
+	struct user_regs_struct regs = remote->was;
+	int err;
+
+	regs.rip = function;
+	regs.rdi = first;
+	regs.rsi = second;
+	err = set(remote, &regs);
+	do {
+		err = err ? err : next_call(remote, &regs);
+	} while (!err && regs.orig_rax != SYS_rt_sigreturn);
+	/* which is left out, if it is that one that begins */
+	if (!err) {
+		regs.orig_rax = ~0ull;
+		err = ptrace(PTRACE_SETREGS, remote->pid, 0, &regs) < 0 ? -errno : 0;
+	}
+	return err ? err : next_call(remote, &regs);
+}
+
+/*
+ * Where a system call was interrupted, the kernel repeats it if the thread goes on from a stop for
+ * signals, not from one at the end of a system call.
+ */
+uint64_t remote_end(struct remote *remote)
+{
+	struct iovec extended = {remote->extended, remote->extended_size};
+	pid_t pid = remote->pid;
+	int status = 0;
+	bool done;
+
+	done = ptrace(PTRACE_INTERRUPT, pid, 0, 0) >= 0 && ptrace(PTRACE_CONT, pid, 0, 0) >= 0 &&
+	       !wait_stop(pid, CALL_NS, &status);
+	while (done && !is_event(status)) {
+		remote->pending = WSTOPSIG(status) == SIGSTOP ? SIGSTOP : remote->pending;
+		done = ptrace(PTRACE_CONT, pid, 0, 0) >= 0 && !wait_stop(pid, CALL_NS, &status);
+	}
+	/* in this order the frame sets back what was not */
+	if (done && ptrace(PTRACE_SETREGSET, pid, NT_X86_XSTATE, &extended) >= 0 &&
+	    ptrace(PTRACE_SETSIGMASK, pid, sizeof(remote->mask), &remote->mask) >= 0)
+		ptrace(PTRACE_SETREGS, pid, 0, &remote->was);
+	if (done)
+		ptrace(PTRACE_DETACH, pid, 0, 0);
+	if (remote->pending)
+		kill(pid, remote->pending);
+	free(remote->extended);
+	return clock_ns() - remote->since;
+}
