@@ -6,6 +6,7 @@
  */
 #include "capture.h"
 #include "deaths_abi.h"
+#include "deaths_oom.h"
 #include "filter.h"
 
 /* asm/signal.h, asm-generic/siginfo.h */
@@ -89,6 +90,25 @@ static __always_inline __u32 signal_of_process(struct task_struct *task)
 	return BPF_CORE_READ(all, group_exit_code) & 0x7f;
 }
 
+/* Behind the frames, if there is room. */
+static __always_inline void send(struct capture_scratch *scratch, struct task_struct *task)
+{
+	struct deaths_oom oom = {};
+	__u32 frames = scratch->record.user_frames;
+
+	if (!(scratch->record.identity.key & DEATHS_OOM) ||
+	    frames > CAPTURE_FRAMES_MAX - sizeof(oom) / 8) {
+		scratch->record.identity.key &= ~(__u64)DEATHS_OOM;
+		capture_send(scratch);
+		return;
+	}
+	oom_read(task, &oom);
+	for (__u32 i = 0; i < sizeof(oom) / 8; i++)
+		if (frames + i < CAPTURE_FRAMES_MAX)
+			scratch->frames[frames + i] = ((__u64 *)&oom)[i];
+	capture_send_with(scratch, sizeof(oom) / 8);
+}
+
 /* int sig, struct kernel_siginfo *info, struct k_sigaction *ka */
 SEC("tp_btf/signal_deliver")
 int deaths_signal(__u64 *ctx)
@@ -112,6 +132,7 @@ int deaths_signal(__u64 *ctx)
 		key = signal_of_process(task);
 		if (!key)
 			return 0;
+		key |= oom_is(task) ? DEATHS_OOM : 0;
 	} else {
 		key |= DEATHS_OWN | origin(ctx[1], number, &value);
 	}
@@ -122,7 +143,7 @@ int deaths_signal(__u64 *ctx)
 	scratch->record.identity.undecided = answer == FILTER_ASK;
 	scratch->record.identity.key = key;
 	user_stack(scratch, task);
-	capture_send(scratch);
+	send(scratch, task);
 	capture_end(scratch);
 	return 0;
 }

@@ -9,7 +9,8 @@
 enum {
 	/*
 	 * A capture_record: its key is the number of the signal and enum deaths_flag; its value is
-	 * the address of a fault, or the pid of the sender.
+	 * the address of a fault, or the pid of the sender. With DEATHS_OOM, a struct deaths_oom is
+	 * behind its frames.
 	 */
 	DEATHS_THREAD = CAPTURE_KIND(CAPTURE_SOURCE_DEATHS, 0),
 };
@@ -20,6 +21,14 @@ enum deaths_flag {
 	DEATHS_OWN = 0x100,
 	DEATHS_HAS_ADDRESS = 0x200, /* the value is that of a fault */
 	DEATHS_HAS_SENDER = 0x400,  /* it is a pid, as the sender's namespace has it */
+	DEATHS_OOM = 0x800,	    /* the kernel kills it to get memory */
+};
+
+/* What the process had when it was killed for its memory, in bytes, about. */
+struct deaths_oom {
+	__u64 anonymous, files, shared, swapped;
+	__u64 limit, used; /* of the control group that was full; 0: of none, but of the machine */
+	char group[32];	   /* its name, cut */
 };
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "bpf/deaths_abi.h"
+#include "camera/oom_words.h"
 #include "film/events.h"
 #include "probes.skel.h"
 
@@ -68,14 +69,49 @@ static int start(struct source *source, struct fail *why)
 		       : fail_errno(why, -errno, "see 'stackcam doctor'", "cannot record deaths");
 }
 
-/* The words that stand on the stack as its last frame. */
-static void put_words(const struct capture_identity *identity, char *to, size_t size)
+/* What the process had that was killed for memory; false: it was not, or the record is damaged. */
+static bool oom_of(const struct capture_record *record, struct happening_oom *to)
 {
+	size_t frames = (size_t)record->user_frames + record->kernel_frames;
+	const uint64_t *words = (const uint64_t *)(record + 1);
+	struct deaths_oom oom;
+
+	if (!(record->identity.key & DEATHS_OOM) ||
+	    record->head.size != sizeof(*record) + frames * sizeof(*words) + sizeof(oom))
+		return false;
+	memcpy(&oom, words + frames, sizeof(oom));
+	*to = (struct happening_oom){
+		.anonymous = oom.anonymous,
+		.files = oom.files,
+		.shared = oom.shared,
+		.swapped = oom.swapped,
+		.limit = oom.limit,
+		.used = oom.used,
+	};
+	memcpy(to->group, oom.group, sizeof(to->group) - 1);
+	return true;
+}
+
+static void put_oom(const struct happening_oom *oom, const char *signal, char *to, size_t size)
+{
+	char words[256];
+
+	oom_words(oom, words, sizeof(words));
+	snprintf(to, size, "[its process dies: %s, %s]", signal, words);
+}
+
+/* The words that stand on the stack as its last frame. */
+static void put_words(const struct capture_record *record, char *to, size_t size)
+{
+	const struct capture_identity *identity = &record->identity;
 	int number = (int)(identity->key & DEATHS_SIGNAL);
+	struct happening_oom oom;
 	char name[32];
 
 	text_signal(number, name, sizeof(name));
-	if (!(identity->key & DEATHS_OWN))
+	if (oom_of(record, &oom))
+		put_oom(&oom, name, to, size);
+	else if (!(identity->key & DEATHS_OWN))
 		snprintf(to, size, "[its process dies: %s]", name);
 	else if (identity->key & DEATHS_HAS_ADDRESS)
 		snprintf(to, size, "[%s at 0x%" PRIx64 "]", name, (uint64_t)identity->value);
@@ -94,8 +130,10 @@ static void tell(struct source *source, const struct capture_record *record)
 	const struct process *process =
 		samples_process(source->host->samples, (pid_t)identity->pid);
 	struct deaths *deaths = source->state;
+	struct happening_oom oom;
 	struct happening happening = {
 		.kind = HAPPENING_DEATH,
+		.oom = oom_of(record, &oom) ? &oom : NULL,
 		.time = record->head.time,
 		.pid = (pid_t)identity->pid,
 		.tid = (pid_t)identity->tid,
@@ -122,12 +160,12 @@ static void take(struct source *source, const struct capture_head *head,
 	const struct capture_record *record = (const struct capture_record *)head;
 	const struct capture_identity *identity = &record->identity;
 	struct samples_place place;
-	char words[96];
+	char words[320];
 
 	if (head->kind != DEATHS_THREAD || !source_is_meant(source, identity))
 		return;
 	place = samples_resolve(source->host->samples, record, handover);
-	put_words(identity, words, sizeof(words));
+	put_words(record, words, sizeof(words));
 	place.stack = samples_words(source->host->samples, place.stack, words);
 	samples_add(source->host->samples, source->event, head->time, &place, 1);
 	tell(source, record);

@@ -20,14 +20,22 @@ enum happening_kind {
 	HAPPENINGS,
 };
 
+/* What a process had that the kernel has killed to get memory, in bytes, about. */
+struct happening_oom {
+	uint64_t anonymous, files, shared, swapped;
+	uint64_t limit, used; /* of the control group that was full; 0: the machine was */
+	char group[32];	      /* its name, cut; hostile */
+};
+
 struct happening {
 	enum happening_kind kind;
 	uint64_t time; /* ns, of the monotonic clock */
 	pid_t pid, tid;
-	char process[16], thread[16]; /* their names; hostile */
-	int signal;		      /* of a death; 0: none */
-	bool is_own;		      /* the thread was delivered it */
-	bool has_address;	      /* of a fault: */
+	char process[16], thread[16];	 /* their names; hostile */
+	int signal;			 /* of a death; 0: none */
+	const struct happening_oom *oom; /* it was killed to get memory; null: it was not */
+	bool is_own;			 /* the thread was delivered it */
+	bool has_address;		 /* of a fault: */
 	uint64_t address;
 	pid_t sender;		  /* of the signal; 0: not known */
 	uint64_t waited;	  /* ns, of a hang, or that a queue has been full; … */

@@ -5,12 +5,14 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
+#include "camera/oom_words.h"
 
 bool trigger_death(const struct happening *happening, char *to, size_t size)
 {
-	char process[64], thread[64], signal_name[32], more[96] = "";
+	char process[64], thread[64], signal_name[32], more[320] = "";
 
 	if (happening->signal == SIGTERM || happening->signal == SIGINT ||
 	    happening->signal == SIGHUP)
@@ -18,7 +20,10 @@ bool trigger_death(const struct happening *happening, char *to, size_t size)
 	text_make_safe(process, sizeof(process), happening->process);
 	text_make_safe(thread, sizeof(thread), happening->thread);
 	text_signal(happening->signal, signal_name, sizeof(signal_name));
-	if (happening->has_address)
+	if (happening->oom) {
+		strcpy(more, ", ");
+		oom_words(happening->oom, more + 2, sizeof(more) - 2);
+	} else if (happening->has_address)
 		snprintf(more, sizeof(more), " at 0x%" PRIx64 " in thread %s (%d)",
 			 happening->address, thread, (int)happening->tid);
 	else if (happening->is_own)

@@ -12,10 +12,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, needs_root, wait_for_line, wait_until
+from harness import PATIENCE, needs_root, running, wait_for_line, wait_until
 from openapi import Api
 from test_serve import films_of, serving
 
@@ -240,6 +241,55 @@ def test_death_is_kept(lab, tmp_path):
         other.say("kill", dies=True)
         assert serve.hear(r"crashes \(\d+\) died of SIGKILL; not kept: ")
         assert camera_of(serve)["refused"] == 1 and camera_of(serve)["kept"] == 1
+
+
+@contextlib.contextmanager
+def memory_group(limit):
+    """A control group that holds at most that many bytes, of either version. Skips where none can be made."""
+    for root, name in (("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/unified", "memory.max"),
+                       ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")):
+        group = Path(root) / f"stackcam-oom-{os.getpid()}"
+        try:
+            if not (group.parent / "cgroup.procs").exists():
+                continue
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            if (group / name).exists():
+                (group / name).write_text(str(limit))
+                yield group
+                return
+        finally:
+            assert wait_until(lambda: not (group / "cgroup.procs").read_text())
+            group.rmdir()
+    pytest.skip("no control group with a limit of memory can be made")
+
+
+@needs_root
+def test_a_kill_for_memory_is_kept(lab, tmp_path):
+    """The kernel kills a process whose control group is full: which one, what it had, and what the group held."""
+    limit = 64 << 20
+    program = tmp_path / "memoryhog"
+    program.symlink_to("/usr/bin/python3")
+    script = ("import sys; print('ready', flush=True); sys.stdin.readline(); kept = []\n"
+              "def hogs():\n    while True: kept.append(bytearray(1 << 20))\n"
+              "hogs()")
+    with memory_group(limit) as group, \
+         serving(lab, tmp_path / "store", "--camera", "memoryhog", "--camera-after", "1s") as serve, \
+         running(program, "-c", script, stdin=subprocess.PIPE) as target:
+        (group / "cgroup.procs").write_text(str(target.pid))
+        time.sleep(2)  # that are to be in the film
+        target.process.stdin.write(b"\n")
+        target.process.stdin.flush()
+        assert target.wait() == -signal.SIGKILL
+        said = serve.hear(rf"kept: memoryhog \({target.pid}\) died of SIGKILL, out of memory: it had ([\d.]+) MB anonymous"
+                          rf".*; control group {group.name} held ([\d.]+) MB of at most 67.1 MB; the \d+ s before are in (\S+)\n")
+        assert 40 < float(said[1]) < 90 and 60 < float(said[2]) < 67.2, said[0]
+        stacks = report_folded(lab, said[3])
+        assert any("hogs" in stack and "out of memory: it had" in stack for stack in stacks), stacks
+        death, = json.loads(lab.run("explain", "--format", "json", said[3]).stdout)["deaths"]
+        assert death["pid"] == target.pid and death["signal"].startswith("SIGKILL, out of memory: "), death
 
 
 @needs_root
