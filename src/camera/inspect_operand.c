@@ -289,12 +289,10 @@ int operand_parse(struct operand_parser *p, struct operand *o)
 				  "look at it, before");
 	err = begin(p, name, o);
 	while (!err) {
-		if (*p->at == '.')
+		if (*p->at == '.' || *p->at == '[')
 			p->at++;
 		else if (!strncmp(p->at, "->", 2))
 			p->at += 2;
-		else if (*p->at == '[')
-			p->at++;
 		else
 			break;
 		err = p->at[-1] == '[' ? enter_brackets(p, o) : enter_name(p, o);

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,33 @@ def test_containers_and_goroutines(lab, built):
     place = places_of("lines.go")["loop"]
     calls = objects(inspect(lab, "--json", f"lines.go:{place}", "--", built("go"), 2).stderr)
     assert all(call["goroutine"] == 1 and call["function"] == "main.sum" for call in calls), calls[0]
+
+
+def code_of(pid, name):
+    """The program's instructions in the process, which has breakpoints as long as there are probes."""
+    found, until = None, time.monotonic() + 20
+    while not found:  # the program may not be there yet
+        assert time.monotonic() < until
+        found = re.search(rf"^(\w+)-(\w+) r-xp .*/{name}$", Path(f"/proc/{pid}/maps").read_text(), re.MULTILINE)
+    start, end = found.groups()
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        memory.seek(int(start, 16))
+        return memory.read(int(end, 16) - int(start, 16))
+
+
+def test_attach_and_detach_under_load(lab, built):
+    """In the middle of a loop, again and again: the program's code and its output stay as they are."""
+    program = built("c gcc -O2")
+    where = f"lines.c:{places_of('lines.c')['loop']}"
+    with subprocess.Popen([program, "1000000000"], stdout=subprocess.DEVNULL) as process:
+        code = code_of(process.pid, program.name)
+        for _ in range(10):
+            calls = objects(inspect(lab, "-p", process.pid, where, "--limit", 30, "--json").stdout)
+            assert len(calls) == 30
+            numbers = [variables(call)["i"] for call in calls]
+            assert all(b == (a + 1) % 3 for a, b in zip(numbers, numbers[1:])), numbers
+            assert process.poll() is None and code_of(process.pid, program.name) == code
+        process.kill()
 
 
 # -- parts, conditions, and what is printed ----------------------------------------------------------------------------

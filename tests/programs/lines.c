@@ -62,10 +62,11 @@ int main(int argc, char **argv)
 
 	least = 5;
 	for (int i = 0; i < n; i++) {
-		struct order next = {i + 100, {{7, "x"}, {8, "y"}, {9, "z"}}, NULL};
-		struct order order = {i, {{i, "a"}, {2 * i, "b"}, {3 * i, "c"}}, &next};
+		int id = i % 100;
+		struct order next = {id + 100, {{7, "x"}, {8, "y"}, {9, "z"}}, NULL};
+		struct order order = {id, {{id, "a"}, {2 * id, "b"}, {3 * id, "c"}}, &next};
 
-		if (place(&order, i * 10) < 0)
+		if (place(&order, id * 10) < 0)
 			return 1;
 	}
 	return calls < 0;
