@@ -123,8 +123,9 @@ static int read_values(struct inspect *inspect, const struct plan_image *image,
 		lines[i] = inspect->options.places[i].line;
 	err = values_of_image(inspect->symbols, &file, &wanted, &to->values, &words);
 	to->has_dwarf = !err;
-	if (err && count && inspect->options.warn &&
-	    asprintf(&warning, "%s: arguments are shown as raw words", words.what) >= 0) {
+	if (err && inspect->options.warn &&
+	    asprintf(&warning, "%s: %s", words.what,
+		     count ? "arguments are shown as raw words" : "its lines are not known") >= 0) {
 		inspect->options.warn(warning);
 		free(warning);
 	}

@@ -52,7 +52,7 @@ def built(tmp_path_factory):
 
     def one(how):
         if how not in programs:
-            programs[how] = build(BUILDS[how][0], BUILDS[how][1], folder / re.sub(r"\W+", "-", how))
+            programs[how] = build(BUILDS[how][0], BUILDS[how][1], folder / re.sub(r"[ -]+", "-", how))
         return programs[how]
 
     return one
@@ -155,7 +155,7 @@ def code_of(pid, name):
     found, until = None, time.monotonic() + 20
     while not found:  # the program may not be there yet
         assert time.monotonic() < until
-        found = re.search(rf"^(\w+)-(\w+) r-xp .*/{name}$", Path(f"/proc/{pid}/maps").read_text(), re.MULTILINE)
+        found = re.search(rf"^(\w+)-(\w+) r-xp .*/{re.escape(name)}$", Path(f"/proc/{pid}/maps").read_text(), re.MULTILINE)
     start, end = found.groups()
     with open(f"/proc/{pid}/mem", "rb") as memory:
         memory.seek(int(start, 16))
@@ -294,3 +294,4 @@ def test_a_program_without_debug_information_has_no_lines(lab, built, tmp_path):
     subprocess.run(["strip", "-o", bare, built("c gcc -O0")], check=True)
     done = lab.run("inspect", "lines.c:50", "--", bare, 1)
     assert done.returncode == 1 and "no code comes from a file" in done.stderr
+    assert "its lines are not known" in done.stderr
