@@ -90,23 +90,34 @@ static __always_inline __u32 signal_of_process(struct task_struct *task)
 	return BPF_CORE_READ(all, group_exit_code) & 0x7f;
 }
 
-/* Behind the frames, if there is room. */
-static __always_inline void send(struct capture_scratch *scratch, struct task_struct *task)
+/*
+ * Puts it behind the frames, and returns how many words that are; 0: there is no room. A function
+ * of its own, so that its stack is not that of the walk, too.
+ */
+static __noinline __u32 put_oom(struct capture_scratch *scratch)
 {
-	struct deaths_oom oom = {};
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 frames = scratch->record.user_frames;
+	struct deaths_oom oom = {};
 
-	if (!(scratch->record.identity.key & DEATHS_OOM) ||
-	    frames > CAPTURE_FRAMES_MAX - sizeof(oom) / 8) {
-		scratch->record.identity.key &= ~(__u64)DEATHS_OOM;
-		capture_send(scratch);
-		return;
-	}
+	if (frames > CAPTURE_FRAMES_MAX - sizeof(oom) / 8)
+		return 0;
 	oom_read(task, &oom);
 	for (__u32 i = 0; i < sizeof(oom) / 8; i++)
 		if (frames + i < CAPTURE_FRAMES_MAX)
 			scratch->frames[frames + i] = ((__u64 *)&oom)[i];
-	capture_send_with(scratch, sizeof(oom) / 8);
+	return sizeof(oom) / 8;
+}
+
+static __always_inline void send(struct capture_scratch *scratch)
+{
+	__u32 words = 0;
+
+	if (scratch->record.identity.key & DEATHS_OOM)
+		words = put_oom(scratch);
+	if (!words)
+		scratch->record.identity.key &= ~(__u64)DEATHS_OOM;
+	capture_send_with(scratch, words);
 }
 
 /* int sig, struct kernel_siginfo *info, struct k_sigaction *ka */
@@ -143,7 +154,7 @@ int deaths_signal(__u64 *ctx)
 	scratch->record.identity.undecided = answer == FILTER_ASK;
 	scratch->record.identity.key = key;
 	user_stack(scratch, task);
-	send(scratch, task);
+	send(scratch);
 	capture_end(scratch);
 	return 0;
 }

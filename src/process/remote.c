@@ -209,6 +209,60 @@ static struct user_regs_struct restarted(const struct user_regs_struct *was)
 	return regs;
 }
 
+/*
+ * System calls that end with EINTR where a thread is stopped, though no signal is delivered
+ * (signal(7)), and that have done nothing then.
+ */
+static bool ends_early(uint64_t number)
+{
+	switch (number) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_rt_sigtimedwait:
+	case SYS_io_getevents:
+	/* of inotify, or with a time limit of the socket's */
+	case SYS_read:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_accept:
+	case SYS_accept4:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_signal(pid_t pid, uint64_t mask)
+{
+	struct buf text = {0};
+	uint64_t pending = ~0ull;
+
+	if (!procfs_read(pid, "status", STATUS_MAX, &text))
+		pending = status_number((const char *)text.at, "\nSigPnd:", 16) |
+			  status_number((const char *)text.at, "\nShdPnd:", 16);
+	buf_free(&text);
+	return pending & ~mask;
+}
+
+/*
+ * Such a call is made again, with its time limit from the beginning, unless a signal waits: as if
+ * it began only now.
+ */
+static void repeat_call(struct remote *remote)
+{
+	struct user_regs_struct *regs = &remote->was;
+
+	if ((int64_t)regs->orig_rax < 0 || (int64_t)regs->rax != -EINTR ||
+	    !ends_early(regs->orig_rax) || has_signal(remote->pid, remote->mask))
+		return;
+	regs->rax = regs->orig_rax;
+	regs->orig_rax = ~0ull;
+	regs->rip -= 2;
+}
+
 /* The red zone, the frame, and what functions and the caller may use. */
 static int lay_out(struct remote *remote, const struct places *places)
 {
@@ -308,6 +362,7 @@ static int prepare(struct remote *remote, const struct places *places, struct fa
 	if ((int64_t)remote->was.orig_rax < 0 && is_in_sequence(remote->pid))
 		return fail(why, -EAGAIN, NULL, "process %d is in a restartable sequence",
 			    (int)remote->pid);
+	repeat_call(remote);
 	err = lay_out(remote, places);
 	if (err)
 		return fail(why, -EAGAIN, NULL,

@@ -20,7 +20,8 @@
  * that it has. So all that it executes returns, by a frame that lies on its stack below all that it
  * uses, into rt_sigreturn(2), which sets everything back as after a signal: registers, those of
  * floating point, blocked signals. What differs is that a sleep or a wait with a time limit ends
- * with EINTR, as after a signal, too. Where the caller lives, system calls go on as they were.
+ * with EINTR, as after a signal, too. Where the caller lives, system calls go on as they were, and
+ * those that cannot, such as epoll_wait(2), are made again.
  */
 struct remote {
 	pid_t pid;

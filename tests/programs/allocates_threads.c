@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,10 +104,16 @@ static void on_signal(int number)
 static unsigned long look(int is_signalled)
 {
 	static double first;
+	static int queue = -1;
+	struct epoll_event event;
 	const struct timespec pause = {.tv_nsec = 300000};
 	double sum = 0;
 	unsigned long bad = 0;
 
+	if (queue < 0)
+		queue = epoll_create1(EPOLL_CLOEXEC);
+	if (epoll_wait(queue, &event, 1, 1) < 0)
+		bad += !(is_signalled && errno == EINTR);
 	bad += nanosleep(&pause, NULL) && !(is_signalled && errno == EINTR);
 	for (int i = 1; i < 2000; i++)
 		sum = sum * 0.75 + 1.0 / i;
