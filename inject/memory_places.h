@@ -65,7 +65,7 @@
 struct memory_state {
 	uint64_t granted;    /* samples that it may take; UINT64_MAX: any number */
 	uint64_t taken;	     /* since memory_start() */
-	uint64_t is_ready;   /* memory_start() was called */
+	uint64_t is_ready;   /* 1: memory_start() was called; 2: the program calls it, or did */
 	uint64_t owner;	     /* the recorder, if it put the library there: its process, */
 	uint64_t owner_born; /* and when that began, as /proc/PID/stat says it */
 };

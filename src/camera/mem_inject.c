@@ -250,7 +250,7 @@ static int start(struct operation *operation, struct remote *remote)
 	const struct mem_inject *inject = operation->inject;
 	struct injected *process = operation->process;
 	const struct memory_state state = {.granted = GRANT,
-					   .is_ready = 1,
+					   .is_ready = 2,
 					   .owner = (uint64_t)getpid(),
 					   .owner_born = inject->born};
 	int err = remote_function(remote, process->bias + inject->library->entries[0],

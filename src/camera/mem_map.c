@@ -301,30 +301,30 @@ int mem_map_library(struct remote *remote, const struct mem_library *library, ui
 
 /* -- one that is there ------------------------------------------------------------------------- */
 
-/* What a mapping of the library's is: *bias 0: nothing that could be used. */
-static int look_at(pid_t pid, const struct mem_library *library, uint64_t born, uint64_t *bias,
+/*
+ * How far the library is that is mapped there: 0 it cannot be used, as its recorder was killed; 1
+ * and 2: as in struct memory_state. Negative: it is not to be touched.
+ */
+static int look_at(pid_t pid, const struct mem_library *library, uint64_t born, uint64_t bias,
 		   struct fail *why)
 {
-	uint64_t next_at = *bias + library->entries[MEMORY_ENTRY_FUNCTIONS + 1], next = 0;
+	uint64_t next_at = bias + library->entries[MEMORY_ENTRY_FUNCTIONS + 1], next = 0;
 	struct memory_state state = {0};
 	struct procfs_stat stat;
 
-	if (remote_read(pid, &state, sizeof(state), *bias + library->entries[MEMORY_ENTRY_STATE]) ||
-	    remote_read(pid, &next, sizeof(next), next_at) || !next) {
-		*bias = 0;
+	if (remote_read(pid, &state, sizeof(state), bias + library->entries[MEMORY_ENTRY_STATE]) ||
+	    remote_read(pid, &next, sizeof(next), next_at) || !next)
 		return 0;
-	}
 	if (state.granted == UINT64_MAX)
 		return fail(why, -EEXIST, NULL, "process %d was started with the library",
 			    (int)pid);
-	if (!state.is_ready)
-		*bias = 0;
-	else if (state.granted && (state.owner != (uint64_t)getpid() || state.owner_born != born) &&
-		 procfs_read_stat((pid_t)state.owner, "stat", &stat) &&
-		 stat.start_ticks == state.owner_born)
+	if (state.is_ready && state.granted &&
+	    (state.owner != (uint64_t)getpid() || state.owner_born != born) &&
+	    procfs_read_stat((pid_t)state.owner, "stat", &stat) &&
+	    stat.start_ticks == state.owner_born)
 		return fail(why, -EBUSY, NULL, "process %d is recorded by another stackcam",
 			    (int)pid);
-	return 0;
+	return state.is_ready > 1 ? 2 : (int)state.is_ready;
 }
 
 int mem_map_find(pid_t pid, const struct mem_library *library, uint64_t born, uint64_t *bias,
@@ -332,7 +332,7 @@ int mem_map_find(pid_t pid, const struct mem_library *library, uint64_t born, ui
 {
 	struct buf text = {0};
 	char *line, *rest = NULL;
-	int err = procfs_read(pid, "maps", MAPS_LIMIT, &text);
+	int err = procfs_read(pid, "maps", MAPS_LIMIT, &text), best = 0;
 
 	*bias = 0;
 	if (err) {
@@ -340,15 +340,20 @@ int mem_map_find(pid_t pid, const struct mem_library *library, uint64_t born, ui
 		return fail_errno(why, err, NULL, "cannot read the mappings of process %d",
 				  (int)pid);
 	}
-	for (line = strtok_r((char *)text.at, "\n", &rest); line && !err && !*bias;
+	/* of several, which recorders that were killed have left, at most one is called */
+	for (line = strtok_r((char *)text.at, "\n", &rest); line && err >= 0;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		struct procfs_mapping mapping;
+		int state;
 
 		if (!procfs_parse_mapping(line, &mapping) || mapping.offset ||
 		    mapping.device != library->device || mapping.inode != library->inode)
 			continue;
-		*bias = mapping.start;
-		err = look_at(pid, library, born, bias, why);
+		state = look_at(pid, library, born, mapping.start, why);
+		if (state < 0 || state > best)
+			*bias = mapping.start;
+		err = state < 0 ? state : 0;
+		best = state > best ? state : best;
 	}
 	buf_free(&text);
 	return err;

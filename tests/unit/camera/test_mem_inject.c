@@ -230,7 +230,8 @@ static void a_recorder_may_be_killed(void **state)
 	struct target target;
 
 	(void)state;
-	start(&target, "INJECTED", NULL);
+	/* what sleeps then ends with EINTR, as after a signal */
+	start(&target, "INJECTED", "signals");
 	for (unsigned int i = 0; i < cycles(); i++) {
 		const struct timespec life = {.tv_nsec = 200000 + (i * 7919 % 97) * 150000l};
 		pid_t recorder = fork();
@@ -299,7 +300,8 @@ static void what_cannot_be_is_refused(void **state)
 	assert_non_null(strstr(why.what, "is linked statically"));
 	end(&target, 0);
 
-	start(&target, "INJECTED", NULL);
+	/* SIGSTOP ends some calls early, as a signal does */
+	start(&target, "INJECTED", "signals");
 	kill(target.pid, SIGSTOP);
 	assert_int_equal(waitpid(target.pid, &status, WUNTRACED), target.pid);
 	assert_int_equal(mem_inject_put(inject, target.pid, &why), -EAGAIN);
