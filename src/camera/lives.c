@@ -11,7 +11,7 @@
 /* Those that ended last are still known: what they have woken may come in later. */
 #define ENDED_KEPT 1024
 
-/* Of those that were looked for last, the places are remembered, by the lowest bits of the number. */
+/* Places of those that were looked for last, by the lowest bits of the number. */
 #define RECENT 256
 
 enum mode {

@@ -75,10 +75,10 @@ struct source_host {
 	uint32_t ring_limit; /* bytes of each ring; 0: any */
 	struct happening_listener listener;
 	struct happening_limits limits; /* of what it gets */
-	struct probes *probes;	  /* open; from attach on loaded */
-	struct rings *rings;	  /* from attach on, */
-	struct samples *samples;  /* from start on, */
-	struct film_writer *film; /* and another one from turn on */
+	struct probes *probes;		/* open; from attach on loaded */
+	struct rings *rings;		/* from attach on, */
+	struct samples *samples;	/* from start on, */
+	struct film_writer *film;	/* and another one from turn on */
 };
 
 /* A source that is on. */

@@ -452,7 +452,8 @@ static void tick(struct source *source, uint64_t now)
 	(void)now;
 	tell_losses(source);
 	if (host->listener.happened && host->limits.hang)
-		lives_each_long(threads->lives, threads->until, host->limits.hang, tell_hang, source);
+		lives_each_long(threads->lives, threads->until, host->limits.hang, tell_hang,
+				source);
 }
 
 /* All is reported up to what was drained; what waits then has its stack, too. */

@@ -151,7 +151,7 @@ static int check(const struct layout_column *column, const struct layout_limits 
 /* This many bytes of rows are taken apart at a time: all columns of them are near then. */
 #define TILE_BYTES (32u << 10)
 
-/* A block of so many rows is one of many: the recorder must keep up with them. */
+/* A block of this many rows is one of many: the recorder must keep up with them. */
 #define FAST_ROWS 8192
 
 /* Whether all numbers are that one. */
