@@ -311,7 +311,7 @@ static int read_registers(struct remote *remote)
 		       : -ENOTSUP;
 }
 
-static int set(const struct remote *remote, struct user_regs_struct *regs);
+static int set_nothing(struct remote *remote);
 
 /*
  * In this order the frame sets back what is changed, if the caller is killed in between. A fault
@@ -320,12 +320,8 @@ static int set(const struct remote *remote, struct user_regs_struct *regs);
 static int block_signals(struct remote *remote)
 {
 	const uint64_t most = ~(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1));
-	struct user_regs_struct regs = remote->was;
-	int err;
+	int err = set_nothing(remote);
 
-	regs.rip = remote->call_at;
-	regs.rax = SYS_getpid;
-	err = set(remote, &regs);
 	if (!err && ptrace(PTRACE_SETSIGMASK, remote->pid, sizeof(most), &most) < 0)
 		err = -errno;
 	return err;
@@ -429,14 +425,28 @@ static int next_call(struct remote *remote, struct user_regs_struct *regs)
 	return ptrace(PTRACE_GETREGS, remote->pid, 0, regs) < 0 ? -errno : 0;
 }
 
-static int set(const struct remote *remote, struct user_regs_struct *regs)
+static int put(const struct remote *remote, const struct user_regs_struct *regs)
 {
+	return ptrace(PTRACE_SETREGS, remote->pid, 0, regs) < 0 ? -errno : 0;
+}
+
+static int set(struct remote *remote, struct user_regs_struct *regs)
+{
+	struct user_regs_struct other;
+	int err;
+
 	/* the kernel is not to repeat any */
 	regs->orig_rax = ~0ull;
 	regs->rsp = remote->frame_at;
 	/* the direction of strings is forward in the ABI; no single steps */
 	regs->eflags &= ~0x500ull;
-	return ptrace(PTRACE_SETREGS, remote->pid, 0, regs) < 0 ? -errno : 0;
+	err = put(remote, regs);
+	if (err || !remote->is_returning)
+		return err;
+	/* rt_sigreturn(2), which was about to begin, is left out with that: it only ends */
+	remote->is_returning = false;
+	err = next_call(remote, &other);
+	return err ? err : put(remote, regs);
 }
 
 int remote_system_call(struct remote *remote, long number, const uint64_t arguments[6],
@@ -473,12 +483,19 @@ int remote_function(struct remote *remote, uint64_t function, uint64_t first, ui
 	do {
 		err = err ? err : next_call(remote, &regs);
 	} while (!err && regs.orig_rax != SYS_rt_sigreturn);
-	/* which is left out, if it is that one that begins */
-	if (!err) {
-		regs.orig_rax = ~0ull;
-		err = ptrace(PTRACE_SETREGS, remote->pid, 0, &regs) < 0 ? -errno : 0;
-	}
-	return err ? err : next_call(remote, &regs);
+	/* it stays where that begins: if the caller is killed here, the thread returns */
+	remote->is_returning = !err;
+	return err;
+}
+
+/* Registers for a call that does nothing. */
+static int set_nothing(struct remote *remote)
+{
+	struct user_regs_struct regs = remote->was;
+
+	regs.rip = remote->call_at;
+	regs.rax = SYS_getpid;
+	return set(remote, &regs);
 }
 
 /*
@@ -492,6 +509,9 @@ uint64_t remote_end(struct remote *remote)
 	int status = 0;
 	bool done;
 
+	/* else rt_sigreturn(2) would make the kernel forget what it is to go on with */
+	if (remote->is_returning)
+		set_nothing(remote);
 	done = ptrace(PTRACE_INTERRUPT, pid, 0, 0) >= 0 && ptrace(PTRACE_CONT, pid, 0, 0) >= 0 &&
 	       !wait_stop(pid, CALL_NS, &status);
 	while (done && !is_event(status)) {

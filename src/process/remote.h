@@ -36,8 +36,9 @@ struct remote {
 	uint64_t data_at;  /* REMOTE_DATA bytes of the caller's */
 	void *extended;	   /* registers of floating point, as of NT_X86_XSTATE */
 	size_t extended_size;
-	int pending;	/* SIGSTOP: it is to be stopped when this is over */
-	uint64_t since; /* when it stopped, ns of CLOCK_MONOTONIC */
+	int pending;	   /* SIGSTOP: it is to be stopped when this is over */
+	bool is_returning; /* it is about to call rt_sigreturn(2) */
+	uint64_t since;	   /* when it stopped, ns of CLOCK_MONOTONIC */
 };
 
 #define REMOTE_DATA 8192

@@ -232,7 +232,7 @@ static void a_recorder_may_be_killed(void **state)
 	(void)state;
 	/* what sleeps then ends with EINTR, as after a signal */
 	start(&target, "INJECTED", "signals");
-	for (unsigned int i = 0; i < cycles(); i++) {
+	for (unsigned int i = 0; i < 5 * cycles(); i++) {
 		const struct timespec life = {.tv_nsec = 200000 + (i * 7919 % 97) * 150000l};
 		pid_t recorder = fork();
 		int status;
