@@ -409,7 +409,8 @@ def test_a_jump_of_cpu_is_kept(lab, tmp_path):
         ends.callback(program.kill)
         ends.callback(program.stdout.close)
         program.stdout.readline()
-        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "spiky", "--camera-after", "1s", "--camera-cpu", "40"))
+        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "spiky", "--camera-after", "1s",
+                                           "--camera-cpu", "10"))  # a part of one, where others want it, too
         wait_for_bytes(serve, 8)  # until it is usual that it is idle
         program.stdin.close()
         said = serve.hear(rf"kept: (spiky \({program.pid}\) takes [01]\.\d\d CPUs, and usually 0\.\d\d); the \d+ s before are in (\S+)\n")
