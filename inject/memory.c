@@ -147,6 +147,7 @@ static bool is_sample(uint64_t bytes)
 {
 	struct memory_thread *self = memory_self();
 	uint64_t left = self->left + bytes;
+	bool is_new = false;
 
 	if (unlikely(!memory_interval))
 		find_interval();
@@ -162,6 +163,10 @@ static bool is_sample(uint64_t bytes)
 		self->random = (__builtin_ia32_rdtsc() ^ memory_thread_pointer() * MEMORY_HASH) | 1;
 		for (int i = 0; i < 8; i++)
 			next_random(self);
+		is_new = true;
+	}
+	/* less than 0: another thread with this slot has used them up, too; a draw knows no past */
+	if (unlikely(is_new || (int64_t)left < 0)) {
 		left = draw(self);
 		if (bytes <= left) {
 			self->left = left - bytes;

@@ -14,9 +14,9 @@
 
 /*
  * What each thread has of its own, found by a hash of its thread pointer: without the dynamic
- * linker the library has no thread-local storage. Two threads may share one. That is no fault, as
- * the bytes until the next sample are the same for all, but that at times one of them takes off
- * what the other does not see.
+ * linker the library has no thread-local storage. Two threads may share one: the bytes until the
+ * next sample are the same for all, but at times one of them takes off what the other does not see,
+ * or puts back what it has used up. A number below 0 is drawn anew.
  */
 struct memory_thread {
 	uint64_t left;	    /* what it may still allocate until its next sample, in bytes */

@@ -44,7 +44,8 @@
 stackcam_memory_places:
 
 /*
- * Takes what \bytes has off the bytes of the thread; flag C is set where there were less. Uses r11.
+ * Takes what \bytes has off the bytes of the thread; flag S is set where there were less, now or
+ * before: of two threads with one slot, one may have put back what the other had used up. Uses r11.
  */
 .macro spend bytes, scratch
 	imulq $MEMORY_THREAD_HASH, %fs:0, \scratch
@@ -94,7 +95,7 @@ stackcam_memory_places:
 .macro allocates name, bytes
 begin \name
 	spend \bytes, %r10
-	jb 1f
+	js 1f
 	jmp *memory_next_\name(%rip)
 1:	sampled \name
 end \name
@@ -111,7 +112,7 @@ begin calloc
 	mulq %rsi
 	jo 3f
 	spend %rax, %r10
-	jb 1f
+	js 1f
 3:	jmp *memory_next_calloc(%rip)
 1:	sampled calloc
 end calloc
@@ -119,7 +120,7 @@ end calloc
 /* Its result is an error, and the address where its first argument says. */
 begin posix_memalign
 	spend %rdx, %r10
-	jb 1f
+	js 1f
 	jmp *memory_next_posix_memalign(%rip)
 1:	pushq %rdi
 	.cfi_adjust_cfa_offset 8
@@ -139,7 +140,7 @@ begin realloc
 	look_up
 	jne 1f
 	spend %rsi, %r10
-	jb 3f
+	js 3f
 	jmp *memory_next_realloc(%rip)
 1:	pushq %rdi
 	.cfi_adjust_cfa_offset 8
@@ -156,12 +157,12 @@ begin realloc
 	jle 2f
 	place MEMORY_PLACE_FREE
 	spend %rsi, %r10
-	setb %dl
+	sets %dl
 	movzbl %dl, %edx
 	orl $2, %edx
 	jmp 4f
 2:	spend %rsi, %r10
-3:	setb %dl
+3:	sets %dl
 	movzbl %dl, %edx
 4:	sampled realloc
 end realloc

@@ -43,7 +43,7 @@ struct mem_inject {
 	const struct mem_library *library;
 	uint64_t interval, born;
 	vec(struct injected) processes;
-	uint64_t own_new, left, other, refused;
+	uint64_t own_new, left, other, refused, beyond;
 	uint64_t stopped; /* ns that first threads have stood still, all together */
 };
 
@@ -469,6 +469,9 @@ static void grant(struct mem_inject *inject, struct injected *process)
 		return;
 	if (state.owner != (uint64_t)getpid())
 		return;
+	/* each that was refused let its thread sleep for a while */
+	if (state.taken > state.granted)
+		inject->beyond += state.taken - state.granted;
 	state.granted = state.taken + GRANT;
 	remote_write(process->pid, &state.granted, sizeof(state.granted), at);
 }
@@ -514,6 +517,8 @@ void mem_inject_tell(const struct mem_inject *inject, struct film_writer *film, 
 		 inject->other},
 		{"allocations of a process not seen: too many of them", inject->refused},
 		{"calls of an allocator that could not be changed", inject->left},
+		{"allocations not sampled: more samples than the recorder grants in a second",
+		 inject->beyond},
 	};
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)

@@ -101,6 +101,15 @@ def test_a_recorder_that_is_killed(lab):
         assert near(of_function(film, "mem-inuse", "held"), 2000000, INTERVAL), film.explain()
 
 
+def test_two_threads_with_one_slot(lab):
+    """What they have left until the next sample is one number, which both change: neither is unseen from then on."""
+    with allocating(lab, "", "shared") as target:
+        with filmed(lab, target.pid) as (_, film):
+            hold(target, 200)
+        # they may miss what the other one does at the same moment
+        assert 0.8 * 200e6 < of_function(film, "mem-inuse", "held") < 1.2 * 200e6, film.explain()
+
+
 def test_two_recorders(lab):
     """The second one leaves the library to the first, and says so."""
     with allocating(lab) as target:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * allocates_threads THREADS [signals]: threads that do nothing but allocate, change, check and give
- * back memory, until standard input ends. Each turn of a thread has the same sum. The first thread
- * sleeps, waits with time limits and calculates meanwhile, and checks what it gets. With "signals",
- * it also gets one each millisecond. For each byte that it reads, held() gets a thousand blocks of
- * 1000 bytes, which it keeps; the program then says so.
+ * allocates_threads THREADS [signals | shared]: threads that do nothing but allocate, change, check
+ * and give back memory, until standard input ends. Each turn of a thread has the same sum. The
+ * first thread sleeps, waits with time limits and calculates meanwhile, and checks what it gets.
+ * With "signals", it also gets one each millisecond. With "shared", one of the others has the slot
+ * of the first thread in stackcam's library (inject/memory_places.h). For each byte that it reads,
+ * held() gets a thousand blocks of 1000 bytes, which it keeps; the program then says so.
  *
  * In the end it says: turns, the sum of a turn, turns with another sum, what was wrong in the first
  * thread, and the bytes that held() has got.
@@ -18,9 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "../../inject/memory_places.h"
 
 #define KEPT  __attribute__((noinline, noclone))
 #define SLOTS 64
@@ -139,9 +143,46 @@ static size_t KEPT held(void)
 	return 1000000;
 }
 
+#define STACK (256ul << 10)
+
+static uint64_t slot_of(uint64_t thread)
+{
+	return thread * MEMORY_THREAD_HASH >> MEMORY_THREAD_SHIFT & MEMORY_THREAD_MASK;
+}
+
+static void *say_self(void *context)
+{
+	*(uint64_t *)context = (uint64_t)pthread_self();
+	return NULL;
+}
+
+/* A thread's pointer is at a fixed distance from its stack: one that fits is looked for. */
+static void share_slot(pthread_attr_t *attributes)
+{
+	char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t self = 0, first = (uint64_t)pthread_self();
+	pthread_t thread;
+
+	if (stack == MAP_FAILED || pthread_attr_setstack(attributes, stack, STACK) ||
+	    pthread_create(&thread, attributes, say_self, &self) || pthread_join(thread, NULL))
+		abort();
+	for (uint64_t at = 1ull << 40;; at += 4096) {
+		if (slot_of(at + (self - (uint64_t)stack)) != slot_of(first))
+			continue;
+		stack = mmap((void *)at, STACK, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		if (stack != MAP_FAILED)
+			break;
+	}
+	if (pthread_attr_setstack(attributes, stack, STACK))
+		abort();
+}
+
 int main(int argc, char **argv)
 {
-	int count = argc > 1 ? atoi(argv[1]) : 0, is_signalled = argc > 2;
+	const char *word = argc > 2 ? argv[2] : "";
+	int count = argc > 1 ? atoi(argv[1]) : 0, is_signalled = !strcmp(word, "signals");
+	pthread_attr_t attributes;
 	struct worker *workers = calloc((size_t)count + 1, sizeof(*workers));
 	struct pollfd input = {.fd = 0, .events = POLLIN};
 	unsigned long turns = 0, bad = 0, wrong = 0, bytes = 0;
@@ -153,8 +194,11 @@ int main(int argc, char **argv)
 	sigaddset(&set, SIGALRM);
 	signal(SIGALRM, on_signal);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	pthread_attr_init(&attributes);
+	if (!strcmp(word, "shared"))
+		share_slot(&attributes);
 	for (int i = 0; i < count; i++)
-		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+		pthread_create(&workers[i].thread, i ? NULL : &attributes, work, &workers[i]);
 	if (is_signalled) {
 		const struct itimerval timer = {{0, 1000}, {0, 1000}};
 
