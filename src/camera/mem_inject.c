@@ -245,6 +245,23 @@ static int write_next(struct operation *operation, const struct mem_slot_image *
 	return err;
 }
 
+/*
+ * The library is this recorder's: one that is killed from here on leaves a library that the next
+ * one does not take for one that the program was started with.
+ */
+static int claim(struct operation *operation)
+{
+	const struct mem_inject *inject = operation->inject;
+	uint64_t at = state_at(inject, operation->process);
+	struct memory_state state;
+	int err = remote_read(operation->process->pid, &state, sizeof(state), at);
+
+	state.granted = 0;
+	state.owner = (uint64_t)getpid();
+	state.owner_born = inject->born;
+	return err ? err : remote_write(operation->process->pid, &state, sizeof(state), at);
+}
+
 static int start(struct operation *operation, struct remote *remote)
 {
 	const struct mem_inject *inject = operation->inject;
@@ -268,6 +285,7 @@ static int put_words(struct operation *operation, const struct mem_slot_image *p
 	struct injected *process = operation->process;
 	int err = want(operation, provider, true);
 
+	err = err || process->is_started ? err : claim(operation);
 	err = err ? err : write_next(operation, provider);
 	err = err || process->is_started ? err : start(operation, remote);
 	err = err ? err : change_words(operation, remote);

@@ -318,7 +318,8 @@ static int look_at(pid_t pid, const struct mem_library *library, uint64_t born, 
 	if (state.granted == UINT64_MAX)
 		return fail(why, -EEXIST, NULL, "process %d was started with the library",
 			    (int)pid);
-	if (state.is_ready && state.granted &&
+	/* one that is about to start it has granted nothing yet, like one that has ended */
+	if ((state.is_ready < 2 ? state.owner != 0 : state.granted != 0) &&
 	    (state.owner != (uint64_t)getpid() || state.owner_born != born) &&
 	    procfs_read_stat((pid_t)state.owner, "stat", &stat) &&
 	    stat.start_ticks == state.owner_born)
