@@ -98,11 +98,15 @@ static __always_inline __u64 oom_bytes(long long pages)
 	return pages > 0 ? (__u64)pages * OOM_PAGE : 0;
 }
 
-/* which: a constant, or the distance between two counters is not the kernel's */
-#define OOM_COUNTER(mm, which)                                                   \
-	oom_bytes(bpf_core_type_exists(struct mm_rss_stat)                       \
-			  ? BPF_CORE_READ((struct mm_struct___oom_before *)(mm), \
-					  rss_stat.count[which].counter)         \
+/*
+ * which: a constant, or the distance between two counters is not the kernel's. To ask whether the
+ * kernel has a type that it does not have, libbpf would look through its modules, which takes more
+ * privileges than a recorder may have.
+ */
+#define OOM_COUNTER(mm, which)                                                         \
+	oom_bytes(bpf_core_field_exists(struct mm_struct___oom_before, rss_stat.count) \
+			  ? BPF_CORE_READ((struct mm_struct___oom_before *)(mm),       \
+					  rss_stat.count[which].counter)               \
 			  : BPF_CORE_READ((struct mm_struct___oom *)(mm), rss_stat[which].count))
 
 /* The group that has least left: that of the process, or one that it is in. None: limit is 0. */

@@ -211,8 +211,8 @@ int api_export(const struct http_request *request, struct answer *answer, struct
 
 	if (!err)
 		err = ask_of_request(request->url, &now, why);
-	if (!err && is_diff && now.question.filter.request)
-		err = fail(why, -EINVAL, NULL, "a comparison cannot be of one request");
+	if (!err)
+		err = ask_of_request(request->url, &before, why);
 	if (!err)
 		err = find_format(request_parameter(request, "format"), &format, why);
 	if (!err && is_diff)

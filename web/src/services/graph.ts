@@ -82,29 +82,23 @@ function largest(places: Place[], ways: Way[], answer: ServicesAnswer): { places
 
 /** Ways that lead back to where a walk came from: those do not push a place to the right. */
 function backWays(count: number, ways: Way[]): Set<Way> {
-	const out: Way[][] = Array.from({ length: count }, () => []), back = new Set<Way>();
-	const state = new Uint8Array(count); // 1: on the way, 2: done
-	ways.forEach((way) => out[way.from]!.push(way));
-	const asked = new Set(ways.filter(({ from, to }) => from !== to).map(({ to }) => to));
-	const starts = [...Array(count).keys()].sort((a, b) => Number(asked.has(a)) - Number(asked.has(b)));
-	for (const start of starts) {
-		const walk: [place: number, next: number][] = [[start, 0]];
-		if (state[start])
-			continue;
-		state[start] = 1;
-		while (walk.length) {
-			const at = walk[walk.length - 1]!, way = out[at[0]]![at[1]++];
-			if (!way) {
-				state[at[0]] = 2;
-				walk.pop();
-			} else if (state[way.to] === 1) {
+	const back = new Set<Way>(), isOpen: (boolean | undefined)[] = []; // undefined: not seen yet
+	const walk = (place: number): void => {
+		isOpen[place] = true;
+		for (const way of ways) {
+			if (way.from === place && isOpen[way.to])
 				back.add(way);
-			} else if (!state[way.to]) {
-				state[way.to] = 1;
-				walk.push([way.to, 0]);
-			}
+			else if (way.from === place && isOpen[way.to] === undefined)
+				walk(way.to);
 		}
-	}
+		isOpen[place] = false;
+	};
+	const asked = new Set(ways.map(({ from, to }) => (from === to ? -1 : to)));
+	// from those that no other one asks; then from what is left, which are circles
+	for (const isAsked of [false, true])
+		for (let place = 0; place < count; place++)
+			if (isOpen[place] === undefined && asked.has(place) === isAsked)
+				walk(place);
 	return back;
 }
 

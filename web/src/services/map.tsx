@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the map of services. The table beside it says the same in words, and is what keys reach.
 import { count, formatOf, safe } from '../format';
+import { requestsText } from '../text/requests';
 import { servicesText as words } from '../text/services';
 import type { ServicesAnswer } from './answers';
 import { type Graph, graphOf, type Place, type Way } from './graph';
@@ -20,7 +21,7 @@ function pathOf(from: Place, to: Place): string {
 		return `M${x} ${y}C${x + bend} ${y} ${end - bend} ${down} ${end} ${down}`;
 	}
 	// back, or to itself: around the upper side
-	const top = Math.min(yOf(from), yOf(to)) - 12;
+	const top = Math.min(y, down) - 32;
 	return `M${x} ${y}C${x + 30} ${y} ${x + 30} ${top} ${(x + end) / 2} ${top}S${end - 30} ${down} ${end} ${down}`;
 }
 
@@ -37,7 +38,7 @@ function Line({ way, graph, most, seconds }: { way: Way; graph: Graph; most: num
 	const from = graph.places[way.from]!, to = graph.places[way.to]!, ns = formatOf('ns');
 	return <path d={pathOf(from, to)} class={way.failed ? 'way failed' : 'way'} style={{ strokeWidth: widthOf(way, most) }}
 		marker-end="url(#way-end)">
-		<title>{words.way(safe(from.name), safe(to.name), rateOf(way.count, seconds), ns(way.p99), count(way.failed))}</title>
+		<title>{`${safe(from.name)} → ${safe(to.name)}\n${words.figures(rateOf(way.count, seconds), ns(way.p99))}\n${requestsText.failedOf(count(way.failed))}`}</title>
 	</path>;
 }
 
@@ -46,10 +47,10 @@ function Box({ place, answer, seconds, isChosen, onChoose }: {
 }) {
 	const row = place.service === null ? null : answer.services[place.service]!, ns = formatOf('ns');
 	const figures = row ? row.count ? words.figures(rateOf(row.count, seconds), ns(row.p99)) : words.asksOnly :
-		words.unknown(safe(place.protocol));
+		safe(place.protocol);
 	return <g class={`place${row ? '' : ' far'}${isChosen ? ' picked' : ''}`} transform={`translate(${xOf(place)} ${yOf(place)})`}
 		onClick={() => row && onChoose(row.service)}>
-		<title>{`${safe(place.name)}${row ? `, ${safe(row.host)}` : ''}\n${figures}${row?.failed ? `\n${words.failedOf(count(row.failed))}` : ''}`}</title>
+		<title>{`${safe(place.name)} ${safe(row?.host ?? '')}\n${figures}\n${row ? requestsText.failedOf(count(row.failed)) : ''}`}</title>
 		<rect width={WIDTH} height={HEIGHT} rx="6" />
 		<text x="8" y="16">{short(safe(place.name))}</text>
 		<text x="8" y="32" class={row?.failed ? 'figures warn' : 'figures'}>{figures}</text>
@@ -61,7 +62,7 @@ export function ServiceMap({ answer, chosen, onChoose }: {
 }) {
 	const graph = graphOf(answer), seconds = secondsOf(answer.sum), most = Math.max(...graph.ways.map(({ total }) => total), 1);
 	const width = graph.columns * (WIDTH + ACROSS) - ACROSS + 2 * ASIDE, height = graph.rows * (HEIGHT + DOWN) + 2 * DOWN;
-	return <figure class="service-map" aria-label={words.map}>
+	return <figure class="service-map">
 		<div class="wide" tabIndex={0} role="group" aria-label={words.map}>
 			<svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={words.mapOf(count(graph.places.length))}>
 				<defs><marker id="way-end" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"

@@ -9,5 +9,5 @@ export function secondsOf(sum: Sum): number {
 /** "12.3", "0.04" */
 export function rateOf(n: number, seconds: number): string {
 	const rate = n / seconds;
-	return rate === 0 || rate >= 9.95 ? String(Math.round(rate)) : rate.toFixed(rate < 0.095 ? 3 : rate < 0.95 ? 2 : 1);
+	return rate && rate < 9.95 ? rate.toPrecision(2) : String(Math.round(rate));
 }

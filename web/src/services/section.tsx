@@ -22,7 +22,7 @@ export function Services() {
 
 	if (answer && !answer.calls.length)
 		return null;
-	return <section id="services" aria-label={words.name}>
+	return <section>
 		<h2>{words.name}</h2>
 		<Answers asked={[asked]} isSilent={link.isLive}>{answer && <>
 			{answer.cut && <p class="warn">{words.cut}</p>}

@@ -11,13 +11,13 @@ const TIMES = ['p50', 'p90', 'p99', 'longest'] as const;
 function Other({ call, answer }: { call: CallRow; answer: ServicesAnswer }) {
 	const peer = safe(call.peer);
 	if (call.to === null)
-		return <>{peer} <span class="hint">{call.several ? words.several : ''}</span></>;
+		return <>{peer}</>;
 	return <>{safe(answer.services[call.to]!.service)} <span class="hint">{peer}</span></>;
 }
 
 export function Calls({ answer, chosen, onChoose }: { answer: ServicesAnswer; chosen: string; onChoose(service: string): void }) {
 	const seconds = secondsOf(answer.sum), ns = formatOf('ns');
-	return <div class="wide requests-table" tabIndex={0} role="group" aria-label={words.calls}>
+	return <div class="wide requests-table" tabIndex={0} role="group" aria-label={words.name}>
 		<table class="rows" id="service-calls">
 			<thead><tr>
 				<th class="text">{words.from}</th><th class="text">{words.to}</th><th class="text">{words.protocol}</th>

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of the services and their map, in English.
-import { many } from './flame_en';
 
 export const services = {
 	name: 'Services',
 	map: 'Map of services',
-	mapOf: (n: string) => `${many(n, 'place')}: which service asked which other one. The table says the same in words.`,
-	mapHint: 'Requests go from the left to the right; a line is as thick as its requests took time, and dashed where some failed. ' +
-		'Dashed boxes are addresses whose server is not in these films.',
-	hidden: (n: string) => `${n} more are in the table alone.`,
-	cut: 'There are more services than are kept apart: filters show them.',
-	way: (from: string, to: string, rate: string, p99: string, failed: string) => `${from} to ${to}: ${rate} a second, p99 ${p99}, ${failed} failed`,
+	mapOf: (n: string) => `${n} places; the table says the same`,
+	mapHint: 'Lines are as thick as their requests took time, and dashed where some failed. Dashed boxes are not in these films.',
+	hidden: (n: string) => `${n} more in the table.`,
+	cut: 'Not all services had room.',
 	figures: (rate: string, p99: string) => `${rate} a second, p99 ${p99}`,
-	asksOnly: 'no request served here',
-	unknown: (protocol: string) => `${protocol}, not filmed`,
-	failedOf: (n: string) => `${n} failed`,
-	calls: 'Which service asked which other one',
+	asksOnly: 'serves none here',
 	from: 'Service', to: 'Asked', protocol: 'Protocol', eachSecond: 'Each s',
-	several: 'several services',
 	share: 'Share',
-	shareHint: 'Of the time of all requests that the service served: the part in which it waited for these. Those open at once count each.',
+	shareHint: 'Of the time of the requests that it served: while these were open',
 };
 
 export type ServicesText = typeof services;

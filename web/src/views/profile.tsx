@@ -65,8 +65,7 @@ export function Profile() {
 		<AskBar hasShape />
 		{link.ofRequest && <div class="row" id="of-request">
 			<Chip label={text.profile.ofRequest(link.ofRequest)} onRemove={() => go({ ofRequest: '' })} />
-			{!!answer?.request?.shared && <span class="hint">{text.profile.shared(count(answer.request.shared))}</span>}
-			{!!answer?.request?.not_known && <span class="hint">{text.profile.notKnown(formatOf('ns')(answer.request.not_known))}</span>}
+			{answer?.request && <span class="hint">{text.profile.shared(count(answer.request.shared), formatOf('ns')(answer.request.not_known))}</span>}
 		</div>}
 		<Answers asked={[flame, timeline, around, heat, beside, locks]} isSilent={link.isLive}>
 			{answer && (answer.sum.total === 0 && range === all ? <NothingFilmed sum={answer.sum} /> : <>
