@@ -99,7 +99,8 @@ static bool grow(struct film_batch *batch, const struct film_kind *kind, struct 
 
 	if (wants_spare(batch, kind, room)) {
 		at = batch->spare.at;
-		memcpy(at, rows->at, rows->count * size);
+		if (rows->count)
+			memcpy(at, rows->at, rows->count * size);
 		free(rows->at);
 		room = batch->spare.size / size;
 		batch->spare = (struct film_spare){0};

@@ -311,8 +311,11 @@ static void test_entry_of_much_code(void **state)
 /* Of much code without unwind information only what stacks have led to is read. */
 static void test_much_code_is_read_where_wanted(void **state)
 {
-	/* push %rbx, nop, pop %rbx, ret */
-	static const uint8_t function[] = {0x53, 0x90, 0x5b, 0xc3};
+	/* push %rbx, long nops, so that there are not many instructions, pop %rbx, ret */
+#define NOP8 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0
+	static const uint8_t function[] = {0x53, NOP8, NOP8, NOP8, NOP8, NOP8, NOP8, NOP8,
+					   0x0f, 0x1f, 0x44, 0,	   0,	 0x5b, 0xc3};
+#undef NOP8
 	const size_t much = 16 << 20, before = offsetof(struct small, code);
 	struct fixture *f = *state;
 	struct small s = small_program(halts, 0, 0);
