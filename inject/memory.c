@@ -124,9 +124,6 @@ static void find_interval(void)
 	}
 }
 
-/* A thread that takes no samples looks again after so many bytes: it costs nothing then. */
-#define ASLEEP_BYTES (64ull << 20)
-
 /*
  * A recorder that put the library into a running process grants samples, again and again. When it
  * is gone, those end.
@@ -174,11 +171,7 @@ static bool is_sample(uint64_t bytes)
 		}
 	}
 	self->left = draw(self);
-	if (unlikely(!is_granted())) {
-		self->left = ASLEEP_BYTES;
-		return false;
-	}
-	return true;
+	return is_granted();
 }
 
 /* -- the functions that a program calls -------------------------------------------------------- */

@@ -487,7 +487,6 @@ static void grant(struct mem_inject *inject, struct injected *process)
 		return;
 	if (state.owner != (uint64_t)getpid())
 		return;
-	/* each that was refused let its thread sleep for a while */
 	if (state.taken > state.granted)
 		inject->beyond += state.taken - state.granted;
 	state.granted = state.taken + GRANT;
