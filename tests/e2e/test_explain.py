@@ -73,7 +73,11 @@ def test_a_lock_that_is_held_long(lab):
     # what its holder did meanwhile, and where
     did = cause["parts"][0]
     assert did["thread"]["comm"] == "flusher" and did["kind"] == "sleep" and "flush_log" in did["stack"], did
-    assert share(did, cause) > 0.9 and request["more_threads"] == "no"
+    # Some virtual machines hide switches: that time is not explained, and the film counts it.
+    hidden = sum(part["duration"] for part in cause["parts"] if part["kind"] == "unexplained")
+    assert did["duration"] > 0.9 * (cause["duration"] - hidden) and hidden < 0.5 * cause["duration"], (did, cause)
+    assert not hidden or any("time of a thread not known" in reason for reason in film.json("-e", "threads")["loss"])
+    assert request["more_threads"] == "no"
     text = lab.run("explain", "-n", "handler", film.path).stdout
     assert re.search(r"waiting in take_order for mutex orders_lock in cases, held by flusher \(\d+\) \(\d+ times.*\n"
                      r" +[\d.]+ s +sleeping \(clock_nanosleep\) in flush_log", text), text
