@@ -203,10 +203,8 @@ static int enter_element(struct operand_parser *p, struct operand *o, uint64_t i
 	return 0;
 }
 
-static int enter_name(struct operand_parser *p, struct operand *o)
+static int take_name(struct operand_parser *p, char name[OPERAND_NAME_MAX])
 {
-	char name[OPERAND_NAME_MAX];
-
 	if (!eat_name(p, name))
 		return operand_refuse(p, "a name is missing");
 	/* that a condition holds would tell what must not be told */
@@ -214,7 +212,15 @@ static int enter_name(struct operand_parser *p, struct operand *o)
 		return refuse_for(p, OPERAND_REDACTED,
 				  "this value is redacted, and no expression may "
 				  "look at it, before");
-	return enter_member(p, o, name);
+	return 0;
+}
+
+static int enter_name(struct operand_parser *p, struct operand *o)
+{
+	char name[OPERAND_NAME_MAX];
+	int err = take_name(p, name);
+
+	return err ? err : enter_member(p, o, name);
 }
 
 static int enter_brackets(struct operand_parser *p, struct operand *o)
@@ -281,13 +287,8 @@ int operand_parse(struct operand_parser *p, struct operand *o)
 			return operand_no_room(p);
 	if (!strncmp(p->at, "arg.", 4) && !has_param(p, "arg"))
 		p->at += 4;
-	if (!eat_name(p, name))
-		return operand_refuse(p, "a name is missing");
-	if (inspect_is_redacted(p->builder->redaction, name))
-		return refuse_for(p, OPERAND_REDACTED,
-				  "this value is redacted, and no expression may "
-				  "look at it, before");
-	err = begin(p, name, o);
+	err = take_name(p, name);
+	err = err ? err : begin(p, name, o);
 	while (!err) {
 		if (*p->at == '.' || *p->at == '[')
 			p->at++;

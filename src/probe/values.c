@@ -328,6 +328,9 @@ int values_take(struct values *values, size_t count, size_t lines, struct fail *
 		return fail(why, err, NULL,
 			    "the DWARF needs more than %zu MiB of memory or %u s, or is broken",
 			    limits.memory >> 20, limits.cpu_seconds);
+	if (err == -E2BIG)
+		return fail(why, err, "name fewer functions and lines at once",
+			    "the DWARF has more than stackcam reads at once of what is asked for");
 	return err ? fail_errno(why, err, NULL, "reading DWARF") : 0;
 }
 

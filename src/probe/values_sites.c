@@ -381,6 +381,9 @@ int values_say_lines(struct values_reader *r, const struct values_lines *lines)
 		memset(s.kept, 0, sizeof(s.kept));
 		err = take_unit(&s, &s.find.asked[i], end - i);
 	}
+	/* a part of the places would look like all of them */
+	if (!err && s.count > VALUES_SITES_MAX)
+		err = -E2BIG;
 	say_near(r, lines);
 	free(s.code.at);
 	free(s.find.asked);

@@ -2,7 +2,9 @@
 #ifndef STORE_ASK_PRIVATE_H
 #define STORE_ASK_PRIVATE_H
 
+#include "query/filter.h"
 #include "query/names.h"
+#include "query/requests.h"
 #include "query/call_functions.h"
 #include "query/view.h"
 #include "store/ask.h"
@@ -189,6 +191,15 @@ typedef int film_opener(const char *path, struct film **film, struct fail *why);
 int ask_films(const struct asked *asked, film_opener *open, struct store_sum *sum,
 	      int (*take)(void *context, const struct ask_film *film), void *context,
 	      struct fail *why);
+
+/*
+ * Gives each() the requests of a film of ask_films(), in the time that the question asks for: they
+ * may be of threads that it leaves out, which *kept says meanwhile. A film without requests has
+ * none. Returns 0 or a negative errno with *why filled.
+ */
+int asked_requests(const struct ask_film *of, struct filter_kept *kept,
+		   int (*each)(void *context, const struct request *request), void *context,
+		   struct fail *why);
 
 /*
  * As view_open(), of a film of ask_films(). A film without the request that the ask is about has

@@ -146,23 +146,31 @@ static int take(void *context, const struct request *request)
 	return keep_slowest(t, request) ? 0 : -ENOMEM;
 }
 
+int asked_requests(const struct ask_film *of, struct filter_kept *kept,
+		   int (*each)(void *context, const struct request *request), void *context,
+		   struct fail *why)
+{
+	uint64_t from, to;
+	int err = filter_span(&of->question->filter, &of->film->info, &from, &to, why);
+
+	if (err || !requests_event(of->film))
+		return err;
+	err = filter_apply(&of->question->filter, of->film, kept, why);
+	if (!err)
+		err = requests_each(of->film, from, to, each, context, why);
+	filter_kept_free(kept);
+	*kept = (struct filter_kept){0};
+	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot answer") : err;
+}
+
 static int take_film(void *context, const struct ask_film *of)
 {
 	struct taker *t = context;
-	uint64_t from, to, before = t->count;
-	int err = filter_span(&of->question->filter, &of->film->info, &from, &to, t->why);
+	uint64_t before = t->count;
+	int err;
 
-	if (!err && !requests_event(of->film))
-		return 0;
 	t->of = of;
-	if (!err)
-		err = filter_apply(&of->question->filter, of->film, &t->kept, t->why);
-	if (!err)
-		err = requests_each(of->film, from, to, take, t, t->why);
-	filter_kept_free(&t->kept);
-	t->kept = (struct filter_kept){0};
-	if (err == -ENOMEM)
-		return fail_errno(t->why, err, NULL, "cannot answer");
+	err = asked_requests(of, &t->kept, take, t, t->why);
 	return err ? err : sum_add(&t->answer->sum, t->count - before, 0, t->why);
 }
 

@@ -140,26 +140,17 @@ static int take(void *context, const struct request *request)
 static int take_film(void *context, const struct ask_film *of)
 {
 	struct taker *t = context;
-	uint64_t from, to, before = t->count;
-	int err = filter_span(&of->question->filter, &of->film->info, &from, &to, t->why);
+	uint64_t before = t->count;
+	int err;
 
-	if (!err && !requests_event(of->film))
-		return 0;
 	t->of = of;
 	t->machine = hash_bytes(of->host, strlen(of->host));
 	t->services = calloc(of->film->process_count + 1, sizeof(*t->services));
-	if (!err && !t->services)
-		err = -ENOMEM;
-	if (!err)
-		err = filter_apply(&of->question->filter, of->film, &t->kept, t->why);
-	if (!err)
-		err = requests_each(of->film, from, to, take, t, t->why);
-	filter_kept_free(&t->kept);
-	t->kept = (struct filter_kept){0};
+	if (!t->services)
+		return fail_errno(t->why, -ENOMEM, NULL, "cannot answer");
+	err = asked_requests(of, &t->kept, take, t, t->why);
 	free(t->services);
 	t->services = NULL;
-	if (err == -ENOMEM)
-		return fail_errno(t->why, err, NULL, "cannot answer");
 	return err ? err : sum_add(&t->answer->sum, t->count - before, 0, t->why);
 }
 
