@@ -14,9 +14,8 @@
  * Puts libstackcam-memory.so into running processes, and takes it out of use again.
  *
  * The process's first thread is stopped (bench/memory-inject measures for how long) and made to map
- * the library by system calls (process/remote.h); the dynamic linker has no part in it, so no lock of
- * its, or of
- * malloc()'s, matters. Then the words through which the process's images call their allocator
+ * the library by system calls (process/remote.h); the dynamic linker has no part in it, so no lock
+ * of its, or of malloc()'s, matters. Then the words through which the images call their allocator
  * (camera/mem_slots.h) are changed one by one, each in one instruction, and in the end set back.
  * The library stays mapped: a thread may be in it, or the program may have kept the address of a
  * function. The next recording uses it again.
