@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds the page.
 #
-#	build.sh FOLDER MODE	writes into FOLDER index.html, app.js, chinese.js (its words in Chinese), app.css and icon.svg, the
+#	build.sh FOLDER MODE	writes into FOLDER index.html, app.js, more.js (the views that load when one is opened), chunk.js
+#				(what both need), chinese.js (the page's words in Chinese), app.css and icon.svg, the
 #				page of serve and play;
 #				offline.js and offline.css, of which offline.py makes that of one flame graph; and
 #				page.d for ninja
@@ -23,7 +24,7 @@ if ! cmp -s "$here/package-lock.json" "$out/npm/fetched"; then
 		if [ "$2" = auto ]; then
 			echo "web/build.sh: the packages of the page could not be fetched by npm: stackcam is" \
 				"built without its page; 'touch web/build.sh' lets the next build try again" >&2
-			for file in index.html app.js chinese.js app.css icon.svg offline.js offline.css; do
+			for file in index.html app.js more.js chunk.js chinese.js app.css icon.svg offline.js offline.css; do
 				: >"$out/$file"
 			done
 			echo "$target/index.html:" >"$out/page.d"
@@ -36,8 +37,17 @@ if ! cmp -s "$here/package-lock.json" "$out/npm/fetched"; then
 fi
 
 cd "$here"
-NODE_PATH=$out/npm/node_modules "$out/npm/node_modules/.bin/esbuild" app=src/main.tsx chinese=src/text/chinese.ts \
-	offline=src/offline/main.tsx --external:./chinese.js --bundle --minify --format=esm --target=es2022 --charset=utf8 --legal-comments=none --log-level=warning \
-	--jsx=automatic --jsx-import-source=preact --metafile="$out/meta.json" --outdir="$out"
-node depfile.mjs "$out/meta.json" "$target/index.html" >"$out/page.d"
+export NODE_PATH="$out/npm/node_modules"
+
+# bundle OPTION…: what all of the page's files have in common.
+bundle()
+{
+	"$out/npm/node_modules/.bin/esbuild" --bundle --minify --format=esm --target=es2022 --charset=utf8 \
+		--external:./chinese.js --legal-comments=none --log-level=warning --jsx=automatic \
+		--jsx-import-source=preact --outdir="$out" "$@"
+}
+
+bundle app=src/main.tsx --splitting --chunk-names='[name]' --metafile="$out/meta.json"
+bundle chinese=src/text/chinese.ts offline=src/offline/main.tsx --metafile="$out/meta_alone.json"
+node depfile.mjs "$target/index.html" "$out/meta.json" "$out/meta_alone.json" >"$out/page.d"
 cp index.html icon.svg "$out/"

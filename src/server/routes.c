@@ -5,6 +5,8 @@
 const struct route routes[] = {
 	{"GET", "/", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
 	{"GET", "/assets/app.js", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
+	{"GET", "/assets/chunk.js", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
+	{"GET", "/assets/more.js", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
 	{"GET", "/assets/chinese.js", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
 	{"GET", "/assets/app.css", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},
 	{"GET", "/assets/icon.svg", .is_open = true, .lane = LANE_LIGHT, .answer = page_file},

@@ -305,7 +305,8 @@ def test_page(server):
         assert b"built without its web page" in body
         return
     assert headers["Content-Type"].startswith("text/html")
-    for path, kind in (("app.js", "text/javascript"), ("chinese.js", "text/javascript"), ("app.css", "text/css"),
+    for path, kind in (("app.js", "text/javascript"), ("more.js", "text/javascript"),
+                       ("chunk.js", "text/javascript"), ("chinese.js", "text/javascript"), ("app.css", "text/css"),
                        ("icon.svg", "image/svg")):
         status, headers, body = server.request(f"/assets/{path}", headers={"Accept-Encoding": "gzip"})
         assert status == 200 and headers["Content-Type"].startswith(kind)

@@ -21,21 +21,19 @@ import { eventOfLink, filmed, lastingLink, type Page, PageContext, rangeOfLink, 
 import { liveBeat } from './state/range';
 import { useTheme } from './state/theme';
 import { text } from './text/text';
-import { Calls } from './views/calls';
 import { Compare } from './views/compare';
+import { Later } from './views/later';
 import { Overview } from './views/overview';
 import { Profile } from './views/profile';
-import { Requests } from './views/requests';
-import { Timeline } from './views/timeline';
 
 const STATUS_BEAT = 10000; // ms
 const SERIES = 5000;
 
 const SHOWN: Record<ViewName, () => ComponentChildren> = {
 	overview: () => <Overview />,
-	timeline: () => <Timeline />,
-	requests: () => <Requests />,
-	calls: () => <Calls />,
+	timeline: () => <Later name="Timeline" />,
+	requests: () => <Later name="Requests" />,
+	calls: () => <Later name="Calls" />,
 	profile: () => <Profile />,
 	compare: () => <Compare />,
 };

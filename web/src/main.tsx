@@ -7,6 +7,7 @@ import { listenToKeys } from './parts/keys';
 import { showTheme } from './state/theme';
 import './style/base.css';
 import './style/parts.css';
+import './style/views.css';
 import { language } from './text/language';
 
 document.documentElement.lang = language;

@@ -7,7 +7,6 @@ import { usePage } from '../state/page';
 import { explainText as words } from '../text/explain';
 import { colourOf, type Family } from '../timeline/classes';
 import type { ExplainAnswer, ExplainedPart, Explanation } from './answers';
-import './explain.css';
 
 const STACK = 12; // frames
 const FAMILIES: Record<string, Family> = {

@@ -10,7 +10,6 @@ import { ofThreads } from '../timeline/lanes';
 import type { ServicesAnswer } from './answers';
 import { ServiceMap } from './map';
 import { Calls } from './table';
-import './services.css';
 
 export function Services() {
 	const { link, go, range, beat, status } = usePage();

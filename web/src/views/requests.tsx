@@ -23,7 +23,6 @@ import { spanText } from '../state/range';
 import { requestsText as words } from '../text/requests';
 import { ofThreads } from '../timeline/lanes';
 import { Origin } from '../timeline/time';
-import '../requests/requests.css';
 
 const STEPS = 240;
 const LISTED = 100;

@@ -15,7 +15,6 @@ import { ofThreads } from '../timeline/lanes';
 import { Board } from '../timeline/board';
 import type { TimelineLink } from '../timeline/link';
 import { levelOf } from '../timeline/tiles';
-import '../timeline/timeline.css';
 
 const LANES = 5000;
 const STEPS = 600;
