@@ -452,9 +452,24 @@ def megabytes(size):
     return f"{size / 1e6:.3g} MB"
 
 
+NOISE = "within the noise"
+
+
+def at_most(values, goal):
+    """Whether that goal is met by what rounds measured: true or false if three of four rounds say so, else NOISE."""
+    low, high = min(values), max(values)
+    if len(values) >= 3:
+        low, _, high = statistics.quantiles(values, n=4, method="inclusive")
+    return True if high <= goal else False if low > goal else NOISE
+
+
+def at_least(values, goal):
+    return at_most([-value for value in values], -goal)
+
+
 def verdict(met):
-    """Of true, false, or None where too little was measured."""
-    return {True: "met", False: "**missed**", None: "too little measured"}[met]
+    """Of true, false, NOISE, or None where too little was measured."""
+    return {True: "met", False: "**missed**", None: "too little measured"}.get(met, met)
 
 
 def table(head, rows):
