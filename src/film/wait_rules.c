@@ -12,7 +12,7 @@ static const char *const names[WAIT_CLASSES] = {
 	[WAIT_STOPPED] = "stopped",
 	[WAIT_FAULT] = "page-fault",
 	[WAIT_DISK] = "disk",
-	[WAIT_WORK] = "work",
+	[WAIT_NO_WORK] = "no-work",
 	[WAIT_IO_URING] = "io_uring",
 	[WAIT_CHILD] = "child",
 	[WAIT_SLEEP] = "sleep",
@@ -61,7 +61,7 @@ static const struct rule {
 	{WAIT_NETWORK, .states = "G", .calls = "io"},
 	{WAIT_SLEEP, .states = "G", .calls = "sleep"},
 	{WAIT_GC, .states = "G", .calls = "gc"},
-	{WAIT_WORK, .states = "G", .calls = "runtime-idle"},
+	{WAIT_NO_WORK, .states = "G", .calls = "runtime-idle"},
 	{WAIT_OTHER, .states = "G"},
 	/* a thread that is in no system call, and does not run, is in a fault */
 	{WAIT_FAULT, .calls = "", .no_flags = FILM_WAIT_KERNEL},
@@ -69,7 +69,7 @@ static const struct rule {
 	{WAIT_DISK, .flags = FILM_WAIT_IOWAIT},
 	{WAIT_DISK, .states = "D", .frames = WAIT_HAS_DISK},
 	/* kernel threads sleep only for want of work */
-	{WAIT_WORK, .states = "SI", .flags = FILM_WAIT_KERNEL},
+	{WAIT_NO_WORK, .states = "SI", .flags = FILM_WAIT_KERNEL},
 	{WAIT_IO_URING, .calls = "io_uring_enter"},
 	{WAIT_CHILD, .calls = "wait4 waitid vfork"},
 	{WAIT_SLEEP, .calls = "nanosleep clock_nanosleep"},
@@ -174,8 +174,8 @@ enum wait_class wait_rule_class(unsigned int rule)
 bool wait_class_is_idle(enum wait_class class)
 {
 	static const bool idle[WAIT_CLASSES] = {
-		[WAIT_STOPPED] = true, [WAIT_WORK] = true,   [WAIT_IO_URING] = true,
-		[WAIT_POLL] = true,    [WAIT_ACCEPT] = true, [WAIT_SIGNAL] = true,
+		[WAIT_STOPPED] = true, [WAIT_NO_WORK] = true, [WAIT_IO_URING] = true,
+		[WAIT_POLL] = true,    [WAIT_ACCEPT] = true,  [WAIT_SIGNAL] = true,
 	};
 
 	return idle[class];

@@ -20,7 +20,7 @@ enum wait_class {
 	WAIT_STOPPED,
 	WAIT_FAULT,
 	WAIT_DISK,
-	WAIT_WORK, /* a thread of the kernel without work */
+	WAIT_NO_WORK, /* a thread of the kernel without work */
 	WAIT_IO_URING,
 	WAIT_CHILD,
 	WAIT_SLEEP,

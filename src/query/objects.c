@@ -148,7 +148,7 @@ static bool is_listed(const char *list, const char *word)
 static bool has_none(enum wait_class class)
 {
 	static const bool none[WAIT_CLASSES] = {
-		[WAIT_READY] = true, [WAIT_STOPPED] = true, [WAIT_WORK] = true,
+		[WAIT_READY] = true, [WAIT_STOPPED] = true, [WAIT_NO_WORK] = true,
 		[WAIT_SLEEP] = true, [WAIT_SIGNAL] = true,  [WAIT_GC] = true,
 	};
 

@@ -366,7 +366,7 @@ def test_with_other_events(lab):
     answer = states_of(lab, film)
     off_cpu = json.loads(lab.run("report", "-e", "off-cpu", "--format", "json", film.path).stdout)["event"]["total"]
     waits = sum(state["total"] for state in answer["all"]["states"]
-                if state["wait"] and state["state"] not in ("poll", "accept", "signal", "stopped", "work"))
+                if state["wait"] and state["state"] not in ("poll", "accept", "signal", "stopped", "no-work"))
     assert 0.9 * off_cpu < waits < 1.1 * off_cpu
     assert json.loads(lab.run("report", "-e", "on-cpu", "--format", "json", film.path).stdout)["stacks"]["samples"] > 10
 

@@ -94,7 +94,7 @@ def event_type(name):
 
 ENDPOINTS = (("GET /orders/*", "served", 2000), ("POST /login", "served", 300), ("SELECT ? FROM orders", "made", 1500))
 ROWS = [0] + [(1024 << row // 2) * (3 if row % 2 else 2) // 2 for row in range(1, 54)]
-CLASSES = ["on-cpu", "woken", "preempted", "hole", "other", "ready", "stopped", "page-fault", "disk", "work", "io_uring",
+CLASSES = ["on-cpu", "woken", "preempted", "hole", "other", "ready", "stopped", "page-fault", "disk", "no-work", "io_uring",
            "child", "sleep", "poll", "lock", "accept", "connect", "socket-read", "socket-write", "ipc", "signal", "file"]
 WAITS = ("lock", "socket-read", "disk", "ipc", "sleep")
 

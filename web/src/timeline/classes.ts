@@ -16,7 +16,7 @@ const OF_CLASS: Record<string, Family> = {
 	disk: 'storage', file: 'storage', 'page-fault': 'storage', io_uring: 'storage',
 	connect: 'network', 'socket-read': 'network', 'socket-write': 'network',
 	ipc: 'ipc', child: 'ipc',
-	sleep: 'idle', poll: 'idle', accept: 'idle', signal: 'idle', work: 'idle', stopped: 'idle',
+	sleep: 'idle', poll: 'idle', accept: 'idle', signal: 'idle', 'no-work': 'idle', stopped: 'idle',
 	hole: 'hole', unknown: 'hole',
 };
 
