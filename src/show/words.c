@@ -138,12 +138,12 @@ void words_rest(size_t rows, uint64_t self, uint64_t total, FILE *out)
 		words_percent(self, total));
 }
 
-static void print_reasons(FILE *out, const struct view_reasons *reasons)
+static void print_reasons(FILE *out, const struct view_reasons *reasons, const char *between)
 {
 	char count[32];
 
 	vec_foreach (reasons, reason) {
-		fputs(reason == reasons->at ? "" : ", ", out);
+		fputs(reason == reasons->at ? "" : between, out);
 		text_print_safe(out, reason->words);
 		text_count(count, sizeof(count), reason->count);
 		fprintf(out, " %s", count);
@@ -160,7 +160,7 @@ static void print_stacks(const struct view *view, FILE *out)
 	if (view->stacks.truncated) {
 		text_count(count, sizeof(count), view->stacks.truncated);
 		fprintf(out, view->calls ? ", %s not (" : ", %s truncated (", count);
-		print_reasons(out, &view->stacks.reasons);
+		print_reasons(out, &view->stacks.reasons, ", ");
 		fputc(')', out);
 	}
 	if (view->stacks.guessed) {
@@ -221,7 +221,7 @@ void words_heading(const struct view *view, FILE *out)
 	}
 	fputs(view->is_filtered ? "lost (whole film): " : "lost:   ", out);
 	if (view->losses.count)
-		print_reasons(out, &view->losses);
+		print_reasons(out, &view->losses, "\n        ");
 	else
 		fputs("nothing", out);
 	fputc('\n', out);
