@@ -40,6 +40,12 @@ struct explain_part {
 	bool is_followed; /* to its waker, of which its parts are */
 	bool is_queue;	  /* the request waited until its thread had served others: count of them */
 	bool is_likely;	  /* an interrupt may have ended it instead, in some cases */
+	bool is_in_queue; /* its parent has a queue: each part there names its thread */
+	/*
+	 * Of a wait for a lock: the most threads that had waited for it, too, and held it one after
+	 * the other before this one, and which had it when those began to wait; 0: there were none
+	 */
+	uint32_t queue, first_holder;
 	uint32_t thread, waker; /* whose time it is, and which thread ended it; 0: not known */
 	uint64_t duration, count, longest;
 	size_t slice; /* of the histories: the longest one; HISTORY_NONE: there is none */

@@ -15,6 +15,7 @@ struct summing {
 	size_t first;	     /* of the parts: those before are of other paths */
 	struct map known;    /* a hash of what makes parts alike: place in x->parts */
 	uint32_t *parts_of;  /* by wait of the path: place of its part, and 1 */
+	uint32_t *behind;    /* by wait: waits for the same lock between it and the first of them */
 	vec(struct ran) ran; /* samples of parts */
 	struct explain_besides besides;
 };
@@ -109,6 +110,51 @@ static const struct explain_made *made_of(const struct summing *s,
 	return explain_made_in(&s->e->requests, s->x->request->row.number, start, end);
 }
 
+/* What is the same for all that wait for a lock; 0: it is not known, or not a lock. */
+static uint64_t lock_of(const struct summing *s, const struct history_slice *slice)
+{
+	const struct film *film = s->e->film;
+	const struct explain_lock *lock;
+	uint64_t key[2];
+
+	if (slice->kind != SLICE_WAIT + WAIT_LOCK)
+		return 0;
+	lock = explain_lock_of(&s->e->locks, slice);
+	if (lock ? lock_is_waiters_own(lock->kind) : explain_is_condition(slice))
+		return 0;
+	key[0] = film->threads[slice->thread].process;
+	key[1] = lock ? lock->address : slice->address;
+	return hash_bytes(key, sizeof(key)) | 1;
+}
+
+/*
+ * A convoy: a thread that held the lock had itself waited for it, behind another one. All of them
+ * are one queue for the thread that comes last, and what each did with the lock is a part of its
+ * wait.
+ */
+static bool joins_queue(struct summing *s, size_t i)
+{
+	const struct critical_wait *wait = &s->path->waits.at[i], *before;
+	const struct history_slice *slices = s->e->histories.slices;
+	struct explain_part *part;
+	uint64_t lock;
+
+	if (!wait->parent)
+		return false;
+	before = &s->path->waits.at[wait->parent - 1];
+	lock = lock_of(s, &slices[wait->slice]);
+	if (!lock || lock != lock_of(s, &slices[before->slice]))
+		return false;
+	s->parts_of[i] = s->parts_of[wait->parent - 1];
+	s->behind[i] = s->behind[wait->parent - 1] + 1;
+	part = &s->x->parts.at[s->parts_of[i] - 1];
+	if (s->behind[i] > part->queue) {
+		part->queue = s->behind[i];
+		part->first_holder = slices[wait->slice].waker;
+	}
+	return true;
+}
+
 static bool add_waits(struct summing *s)
 {
 	const struct critical_path *path = s->path;
@@ -116,6 +162,9 @@ static bool add_waits(struct summing *s)
 	for (size_t i = 0; i < path->waits.count; i++) {
 		const struct critical_wait *wait = &path->waits.at[i];
 		const struct history_slice *slice = &s->e->histories.slices[wait->slice];
+
+		if (joins_queue(s, i))
+			continue;
 		struct explain_part like = {
 			.parent = parent_of(s, wait->parent),
 			.kind = slice->kind,
@@ -268,6 +317,14 @@ static void sum_behind(struct summing *s)
 	}
 }
 
+static void mark_queues(struct summing *s)
+{
+	struct explain_part *all = s->x->parts.at;
+
+	for (size_t i = s->first; i < s->x->parts.count; i++)
+		all[i].is_in_queue = all[i].parent && all[all[i].parent - 1].queue;
+}
+
 struct ordered {
 	uint32_t place, parent;
 	uint64_t duration;
@@ -312,15 +369,18 @@ int explain_sum_up(struct explainer *e, const struct critical_path *path, uint32
 	int err = 0;
 
 	s.parts_of = calloc(path->waits.count + 1, sizeof(*s.parts_of));
-	if (!s.parts_of || !add_waits(&s))
+	s.behind = calloc(path->waits.count + 1, sizeof(*s.behind));
+	if (!s.parts_of || !s.behind || !add_waits(&s))
 		err = -ENOMEM;
 	for (size_t i = 0; !err && i < path->steps.count; i++)
 		err = add_step(&s, &path->steps.at[i]);
 	if (!err) {
 		sum_functions(&s);
 		sum_behind(&s);
+		mark_queues(&s);
 	}
 	free(s.parts_of);
+	free(s.behind);
 	map_free(&s.known);
 	vec_free(&s.ran);
 	vec_free(&s.besides);

@@ -235,7 +235,10 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 	words_value(words, sizeof(words), "ns", x->to - x->from);
 	if (x->request) {
 		request_name(x->request, id);
-		buf_printf(&name, "%s took %s in ",
+		buf_printf(&name,
+			   x->request->row.flags & FILM_REQUEST_OPEN
+				   ? "%s had taken %s and was not over, in "
+				   : "%s took %s in ",
 			   *x->request->path ? x->request->path : x->request->endpoint, words);
 		explain_thread_words(e->film, x->thread, 0, &name);
 		/* of a statement the endpoint is all that is known */

@@ -119,7 +119,11 @@ static void put_part(struct writer *w, const struct explain_part *part)
 	put_words(w, "object", &words);
 	put_thread(w, "thread", part->thread);
 	put_thread(w, "waker", part->waker);
-	put_thread(w, "holder", part->lock ? part->lock->holder : 0);
+	put_thread(w, "holder",
+		   part->queue	? part->first_holder
+		   : part->lock ? part->lock->holder
+				: 0);
+	json_u64(&w->j, "queue", part->queue);
 	json_text(&w->j, "end",
 		  part->is_followed ? "thread" : critical_end_name((enum critical_end)part->ended));
 	explain_part_words(w->e, part, &words);
@@ -199,6 +203,7 @@ static void put_request(struct writer *w)
 	json_text(&w->j, "path", request->path);
 	json_text(&w->j, "role", request_role_name(request));
 	json_u64(&w->j, "status", request->row.status);
+	json_bool(&w->j, "open", request->row.flags & FILM_REQUEST_OPEN);
 	put_difference(w, w->x->is_compared ? request->row.endpoint : 0);
 	put_at_once(w, request);
 	put_thread(w, "received_by", request->row.thread);

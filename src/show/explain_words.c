@@ -184,6 +184,13 @@ static void cause_words(const struct explainer *e, const struct explain_part *pa
 {
 	bool is_holder = part->lock && part->lock->holder == part->waker && part->waker;
 
+	if (part->queue) {
+		buf_put_text(words, ", held by ");
+		explain_thread_words(e->film, part->first_holder, part->thread, words);
+		buf_printf(words, " and then by %u thread%s that waited for it, too", part->queue,
+			   part->queue == 1 ? "" : "s");
+		return;
+	}
 	if (part->is_followed) {
 		buf_put_text(words, part->ended == CRITICAL_OPEN || is_holder ? ", held by "
 				    : part->kind == SLICE_WAIT + WAIT_LOCK    ? " until a wake by "
@@ -292,6 +299,10 @@ void explain_part_words(struct explainer *e, const struct explain_part *part, st
 {
 	const struct history_slice *slice = slice_of(e, part);
 
+	if (part->is_in_queue) {
+		explain_thread_words(e->film, part->thread, part->thread, words);
+		buf_put_text(words, ": ");
+	}
 	if (part->is_queue) {
 		buf_put_text(words, "queued: ");
 		explain_thread_words(e->film, part->thread, part->thread, words);

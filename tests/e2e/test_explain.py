@@ -253,6 +253,62 @@ def test_a_request_that_waits_for_another_one(lab, tmp_path):
     assert lab.run("explain", "--request", "nobody", film.path).returncode == 1
 
 
+CONVOY = """
+import http.server, threading, time
+lock = threading.Lock()
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        with lock:
+            time.sleep(0.1 if "slow" in self.path else 0)
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *arguments):
+        pass
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+
+def test_requests_behind_one_lock_are_one_queue(lab, tmp_path):
+    """The last of them names the first holder, and all that it waited for side by side, not one within the other."""
+    script = tmp_path / "convoy.py"
+    script.write_text(CONVOY)
+    with running(sys.executable, script) as server:
+        port = listening_port(server.pid)
+        with lab.recording("-e", EVENTS[1] + ",requests", "-p", server.pid) as (recorder, film):
+            assert wait_until(film.path.exists)
+            assert wait_until(lambda: ask(port, "/warm", "") and film_has(lab, film, "/warm", 0))
+            beside = [threading.Thread(target=ask, args=(port, f"/slow/{number}", f"slow-{number}")) for number in range(5)]
+            for one in beside:
+                one.start()
+            for one in beside:
+                one.join()
+            assert wait_until(lambda: film_has(lab, film, "/slow/4", 0))
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=PATIENCE) == 0
+    requests = explained(lab, film, "--endpoint", "GET /slow/*", "--slowest", "5")
+    last = requests[0]
+    cause = next(part for part in last["parts"] if part["kind"] != "ready")
+    assert cause["kind"] == "lock" and cause["queue"] >= 2, last["parts"]
+    first = cause["holder"]["tid"]
+    assert first not in (last["tid"], cause["waker"]["tid"])
+    assert re.search(rf", held by \S+ \({first}\) and then by {cause['queue']} threads that waited for it, too$", cause["words"])
+    # what each of them did with it, itself
+    slept = [part for part in cause["parts"] if part["kind"] == "sleep"]
+    assert len({part["thread"]["tid"] for part in slept}) == len(slept) == cause["queue"] + 1, cause["parts"]
+    assert first in {part["thread"]["tid"] for part in slept}
+    assert not any(part["kind"] == "lock" and part["duration"] > 50_000_000 for part in cause["parts"]), cause["parts"]
+    assert all(f"({part['thread']['tid']}): sleeping" in part["words"] for part in slept), slept
+
+
 QUEUE = """
 import queue, select, socket, threading, time
 

@@ -495,7 +495,7 @@ class Api:
     def explain(self, ask):
         thread = lambda tid: {"pid": 100, "tid": tid, "comm": HOSTILE if self.server.hostile else f"worker-{tid - 100}"}  # noqa: E731
         part = lambda kind, ms, words, parts=(): {  # noqa: E731
-            "kind": kind, "duration": ms * 10**6, "object": None, "thread": thread(101), "waker": None, "holder": None, "end": "cpu",
+            "kind": kind, "duration": ms * 10**6, "object": None, "thread": thread(101), "waker": None, "holder": None, "queue": 0, "end": "cpu",
             "words": HOSTILE if self.server.hostile else words, "evidence": "3 slices, the longest 20 ms", "count": 3,
             "longest": 20 * 10**6, "likely": False, "stack": ["fsync", "flush"], "parts": list(parts)}
         parts = [part("mutex", 60, "waiting for mutex 0x7f10 held by flusher (101)",
@@ -503,7 +503,7 @@ class Api:
                  part("on-cpu", 30, "on CPU, most of it in parse_order"), part("hole", 1, "not explained: records were lost")]
         return {"film": {}, "loss": {}, "groups": [], "goroutines": [], "requests": [
             {"id": ask["request"], "endpoint": "GET /orders/*", "path": "/orders/7", **thread(100), "start": "2026-11-21T14:32:00Z",
-             "duration": 91 * 10**6, "unexplained": 10**6, "more_threads": "no", "more_threads_why": "the lock is held by one", "at_once": None,
+             "duration": 91 * 10**6, "unexplained": 10**6, "more_threads": "no", "more_threads_why": "the lock is held by one", "at_once": None, "open": False,
              "disk_users": [], "parts": parts}]}
 
     def timeline_lanes(self, ask):
