@@ -431,9 +431,11 @@ int camera_drain(struct camera *camera, struct fail *why)
 
 int camera_turn(struct camera *camera, struct film_writer *film, struct fail *why)
 {
-	int err = drain_take(camera->drain, clock_ns(), why);
+	uint64_t now = clock_ns();
+	int err = drain_take(camera->drain, now, why);
 
 	sources_closing(&camera->sources);
+	sources_leave(&camera->sources, now);
 	take_losses(camera, camera->film);
 	samples_name_all(camera->samples);
 	if (!film_continue(film, camera->film) && !err)

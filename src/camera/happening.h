@@ -44,6 +44,7 @@ struct happening {
 	char address_text[64];	  /* and where its program listens */
 	uint32_t percent, usual;  /* of a CPU, or of the time: now, and before */
 	/* of a request, which took `waited` ns: */
+	bool is_open; /* it is not over, and has taken so long already */
 	bool has_failed;
 	uint32_t status;	   /* 0: its protocol has none */
 	uint64_t usual_ns;	   /* the p99 of its endpoint; 0: it did not matter */

@@ -38,6 +38,7 @@ struct requests {
 	struct slow_requests slow;
 	struct map endpoints; /* hash of a text: the film's frame */
 	uint64_t endpoints_refused;
+	uint64_t unwritten; /* that go on, and are not in the film that ended */
 };
 
 static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
@@ -83,8 +84,12 @@ static uint32_t endpoint_frame(struct source *source, const char *endpoint)
 
 static uint32_t stack_of(struct film_writer *film, const struct film_request *row)
 {
-	const char *role = row->role == FILM_REQUEST_MADE ? "made" : "served";
-	uint32_t frames[] = {film_mark(film, role),
+	static const char *const roles[][2] = {
+		{"served", "served" FILM_REQUEST_NOT_OVER},
+		{"made", "made" FILM_REQUEST_NOT_OVER},
+	};
+	bool goes_on = row->flags & FILM_REQUEST_GOES_ON;
+	uint32_t frames[] = {film_mark(film, roles[row->role == FILM_REQUEST_MADE][goes_on]),
 			     film_mark(film, film_protocol_name(row->protocol)), row->endpoint};
 	uint32_t stack = 0;
 
@@ -98,15 +103,37 @@ static uint32_t stack_of(struct film_writer *film, const struct film_request *ro
 	return stack;
 }
 
-/* A request that was served is worth to be known at once if it was slow, or failed. */
+static const char *program_of(const struct source *source, const struct capture_identity *identity)
+{
+	const struct process *process =
+		samples_process(source->host->samples, (pid_t)identity->pid);
+
+	return process ? process->comm : "";
+}
+
+static void happened(const struct source *source, struct happening *happening,
+		     const struct film_request *row, const char *endpoint,
+		     const struct capture_identity *identity)
+{
+	const struct happening_listener *listener = &source->host->listener;
+
+	snprintf(happening->thread, sizeof(happening->thread), "%.15s", identity->comm);
+	snprintf(happening->process, sizeof(happening->process), "%s",
+		 program_of(source, identity));
+	snprintf(happening->endpoint, sizeof(happening->endpoint), "%s", endpoint);
+	snprintf(happening->id, sizeof(happening->id), "%.*s", FILM_REQUEST_ID, row->id);
+	listener->happened(listener->context, happening);
+}
+
+/*
+ * A request that was served is worth to be known at once if it was slow, or failed. was_told: that
+ * it is slow was known before its end.
+ */
 static void judge(struct source *source, const struct film_request *row, const char *endpoint,
-		  const struct capture_identity *identity)
+		  const struct capture_identity *identity, bool was_told)
 {
 	struct requests *requests = source->state;
-	const struct source_host *host = source->host;
-	const struct happening_limits *limits = &host->limits;
-	const struct process *process = samples_process(host->samples, (pid_t)identity->pid);
-	const char *program = process ? process->comm : "";
+	const struct happening_limits *limits = &source->host->limits;
 	struct happening happening = {
 		.kind = HAPPENING_REQUEST,
 		.time = row->end,
@@ -119,31 +146,56 @@ static void judge(struct source *source, const struct film_request *row, const c
 	bool is_slow = limits->slow && row->duration > limits->slow;
 
 	if (limits->slower_than_usual) {
-		uint64_t p99 = slow_requests_add(&requests->slow, program, endpoint, row->duration);
+		uint64_t p99 = slow_requests_add(&requests->slow, program_of(source, identity),
+						 endpoint, row->duration);
 
 		if (p99 && row->duration / 2 > p99) {
 			is_slow = true;
 			happening.usual_ns = p99;
 		}
 	}
-	if (!is_slow && !happening.has_failed)
-		return;
-	snprintf(happening.thread, sizeof(happening.thread), "%.15s", identity->comm);
-	snprintf(happening.process, sizeof(happening.process), "%s", program);
-	snprintf(happening.endpoint, sizeof(happening.endpoint), "%s", endpoint);
-	snprintf(happening.id, sizeof(happening.id), "%.*s", FILM_REQUEST_ID, row->id);
-	host->listener.happened(host->listener.context, &happening);
+	if ((is_slow && !was_told) || happening.has_failed)
+		happened(source, &happening, row, endpoint, identity);
+}
+
+/* One that is not over is slow already. */
+static bool lasts(void *context, const struct film_request *row, const char *endpoint,
+		  const struct capture_identity *identity)
+{
+	struct source *source = context;
+	struct requests *requests = source->state;
+	const struct happening_limits *limits = &source->host->limits;
+	struct happening happening = {
+		.kind = HAPPENING_REQUEST,
+		.time = row->end,
+		.pid = (pid_t)identity->pid,
+		.tid = (pid_t)identity->tid,
+		.waited = row->duration,
+		.is_open = true,
+	};
+
+	if (!source->host->listener.happened)
+		return false;
+	if (limits->slower_than_usual)
+		happening.usual_ns = slow_requests_usual(&requests->slow,
+							 program_of(source, identity), endpoint);
+	if (row->duration / 2 <= happening.usual_ns)
+		happening.usual_ns = 0;
+	if (!happening.usual_ns && (!limits->slow || row->duration <= limits->slow))
+		return false;
+	happened(source, &happening, row, endpoint, identity);
+	return true;
 }
 
 static void write_row(void *context, struct film_request *row, const char *endpoint,
-		      const struct capture_identity *identity)
+		      const struct capture_identity *identity, bool is_slow)
 {
 	struct source *source = context;
 
 	/* what has no end yet, as the film ends, is judged when it has one */
 	if (source->host->listener.happened && row->role == FILM_REQUEST_SERVED &&
 	    !(row->flags & FILM_REQUEST_OPEN))
-		judge(source, row, endpoint, identity);
+		judge(source, row, endpoint, identity, is_slow);
 
 	row->endpoint = endpoint_frame(source, endpoint);
 	row->stack = stack_of(source->host->film, row);
@@ -172,7 +224,7 @@ static void prepare(struct source *source)
 static int attach(struct source *source, struct fail *why)
 {
 	struct requests *requests = source->state = calloc(1, sizeof(*requests));
-	const struct requests_to to = {thread_row, write_row, source};
+	const struct requests_to to = {thread_row, write_row, lasts, source};
 	int err;
 
 	/* no two recordings of a machine have begun at the same ns, or had a request in each ns */
@@ -228,7 +280,7 @@ static void take(struct source *source, const struct capture_head *head,
 	if (head->size < sizeof(*record))
 		return;
 	if (head->kind == REQUESTS_CLOSED)
-		requests_track_closed(requests->track, record->connection);
+		requests_track_closed(requests->track, record->connection, head->time);
 	else if (head->kind == REQUESTS_DATA && source_is_meant(source, &record->identity))
 		requests_track_take(requests->track, record);
 }
@@ -264,6 +316,8 @@ static void tell_losses(struct source *source)
 		 requests_tls_refused(requests->tls)},
 		{"requests: files that were encrypted with for a moment before they were probed",
 		 requests->late},
+		{"requests: not over as their film ended, and too many to be in it",
+		 requests->unwritten},
 		{"requests: damaged records", counts.damaged},
 		{"requests: endpoints without a name of their own: too many in one film",
 		 requests->endpoints_refused},
@@ -277,6 +331,14 @@ static void tick(struct source *source, uint64_t now)
 	struct requests *requests = source->state;
 
 	requests_track_tick(requests->track, now);
+	tell_losses(source);
+}
+
+static void leave(struct source *source, uint64_t now)
+{
+	struct requests *requests = source->state;
+
+	requests->unwritten += requests_track_leave(requests->track, now);
 	tell_losses(source);
 }
 
@@ -306,8 +368,7 @@ static void finish(struct source *source, uint64_t now)
 {
 	struct requests *requests = source->state;
 
-	(void)now;
-	requests_track_finish(requests->track);
+	requests_track_finish(requests->track, now);
 	tell_losses(source);
 }
 
@@ -370,6 +431,7 @@ const struct source_type source_requests = {
 	.take = take,
 	.tick = tick,
 	.closing = tell_losses,
+	.leave = leave,
 	.turn = turn,
 	.detach = detach,
 	.finish = finish,

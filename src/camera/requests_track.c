@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
-#include "base/vec.h"
-#include "camera/requests_open.h"
+#include "camera/requests_track_private.h"
 
 #define SECOND_NS 1000000000ull
 
@@ -19,39 +17,6 @@
 
 /* A connection that had nothing for so long, and no request, is forgotten. */
 #define FORGET_NS (120 * SECOND_NS)
-
-/* A request that is not over. */
-struct asked {
-	struct film_request row;
-	char endpoint[PROTOCOL_ENDPOINT_MAX];
-	uint64_t begun, first, last;
-	struct capture_identity identity, answerer;
-	uint64_t id_key; /* 0: it has none */
-	uint32_t stream; /* its number there; 0: answers come in order */
-	bool is_answered;
-};
-
-struct connection {
-	uint64_t number;
-	const struct protocol *protocol;
-	void *state;
-	uint8_t role;	   /* enum film_request_role; 0: not known yet */
-	uint64_t moved[2]; /* where the next piece of each direction begins */
-	bool is_met[2];	   /* it had a piece in that direction */
-	uint64_t last;
-	struct capture_identity named[2]; /* of the last thread in each direction */
-	vec(struct asked) queue;	  /* in the order in which they were asked */
-	struct requests_record about;	  /* addresses, ports, flags: of its first piece */
-};
-
-struct requests_track {
-	struct requests_to to;
-	uint64_t next;	  /* number */
-	struct map index; /* number of a connection: its place */
-	vec(struct connection) all;
-	struct requests_open by_thread, by_id;
-	struct requests_counts counts;
-};
 
 /* A piece that is being read. */
 struct taking {
@@ -139,29 +104,36 @@ static void find_parent(struct requests_track *track, struct asked *asked)
 
 /* -- the ends of requests ---------------------------------------------------------------------- */
 
-/* A request of a connection is over, or will not be followed any further. */
-static void finish(struct requests_track *track, struct connection *connection, struct asked *asked,
-		   uint32_t flags)
+void requests_asked_row(struct asked *asked, uint64_t now)
 {
-	struct asked *end = connection->queue.at + connection->queue.count;
 	struct film_request *row = &asked->row;
 
-	row->end = asked->last;
-	row->duration = asked->last - asked->begun;
+	row->end = asked->is_answered || now < asked->last ? asked->last : now;
+	row->duration = row->end - asked->begun;
 	row->first = asked->is_answered ? asked->first - asked->begun : 0;
-	row->flags |= flags;
 	if (!asked->is_answered)
 		row->flags |= FILM_REQUEST_UNANSWERED | FILM_REQUEST_OPEN;
+}
+
+/* A request of a connection is over, or will not be followed any further. */
+static void finish(struct requests_track *track, struct connection *connection, struct asked *asked,
+		   uint32_t flags, uint64_t now)
+{
+	struct asked *end = connection->queue.at + connection->queue.count;
+
+	asked->row.flags |= flags;
+	requests_asked_row(asked, now);
 	serve(track, asked, -1);
-	track->to.write(track->to.context, row, asked->endpoint, &asked->identity);
+	track->to.write(track->to.context, &asked->row, asked->endpoint, &asked->identity,
+			asked->is_slow);
 	memmove(asked, asked + 1, (size_t)(end - asked - 1) * sizeof(*asked));
 	connection->queue.count--;
 }
 
-static void finish_all(struct requests_track *track, struct connection *connection)
+static void finish_all(struct requests_track *track, struct connection *connection, uint64_t now)
 {
 	while (connection->queue.count)
-		finish(track, connection, connection->queue.at, FILM_REQUEST_OPEN);
+		finish(track, connection, connection->queue.at, FILM_REQUEST_OPEN, now);
 }
 
 /* -- what a protocol finds --------------------------------------------------------------------- */
@@ -264,7 +236,8 @@ static void take_answer(void *context, const struct protocol_answer *answer)
 
 	/* the one before has no known end */
 	if (asked && asked->is_answered && !taking->stream) {
-		finish(taking->track, taking->connection, asked, FILM_REQUEST_END_GUESSED);
+		finish(taking->track, taking->connection, asked, FILM_REQUEST_END_GUESSED,
+		       taking->time);
 		asked = told(taking);
 	}
 	if (!asked) {
@@ -320,7 +293,7 @@ static void take_done(void *context, bool sure)
 	/* one of a stream may end without an answer */
 	if (asked && (asked->is_answered || taking->stream))
 		finish(taking->track, taking->connection, asked,
-		       sure ? 0 : FILM_REQUEST_END_GUESSED);
+		       sure ? 0 : FILM_REQUEST_END_GUESSED, taking->time);
 }
 
 static struct protocol_sink sink_of(struct taking *taking)
@@ -375,11 +348,11 @@ static struct connection *meet(struct requests_track *track, const struct reques
 }
 
 /* The last one takes its place. */
-static void forget(struct requests_track *track, struct connection *connection)
+static void forget(struct requests_track *track, struct connection *connection, uint64_t now)
 {
 	size_t place = (size_t)(connection - track->all.at);
 
-	finish_all(track, connection);
+	finish_all(track, connection, now);
 	map_remove(&track->index, connection->number);
 	free_connection(connection);
 	track->all.count--;
@@ -406,9 +379,9 @@ static bool find_role(struct requests_track *track, struct connection *connectio
 	return true;
 }
 
-static void ended(struct requests_track *track, struct connection *connection)
+static void ended(struct requests_track *track, struct connection *connection, uint64_t now)
 {
-	struct taking taking = {.track = track, .connection = connection};
+	struct taking taking = {.track = track, .connection = connection, .time = now};
 	struct protocol_sink sink = sink_of(&taking);
 
 	if (connection->protocol->ended)
@@ -494,7 +467,7 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 	connection->last = record->head.time;
 	if (!record->length) {
 		if (connection->role == FILM_REQUEST_MADE)
-			ended(track, connection);
+			ended(track, connection, record->head.time);
 		return;
 	}
 	if (!find_role(track, connection, &piece, record->flags & REQUESTS_SENT))
@@ -505,14 +478,14 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 	give(&taking, &piece);
 }
 
-void requests_track_closed(struct requests_track *track, uint64_t number)
+void requests_track_closed(struct requests_track *track, uint64_t number, uint64_t time)
 {
 	struct connection *connection = find(track, number);
 
 	if (!connection)
 		return;
-	ended(track, connection);
-	forget(track, connection);
+	ended(track, connection, time);
+	forget(track, connection, time);
 }
 
 void requests_track_tick(struct requests_track *track, uint64_t now)
@@ -522,10 +495,11 @@ void requests_track_tick(struct requests_track *track, uint64_t now)
 		uint64_t quiet = now > connection->last ? now - connection->last : 0;
 
 		if (quiet > QUIET_NS && connection->queue.count == 1)
-			ended(track, connection);
+			ended(track, connection, now);
 		if (quiet > FORGET_NS && !connection->queue.count)
-			forget(track, connection);
+			forget(track, connection, now);
 	}
+	requests_lasting_look(track, now);
 }
 
 void requests_track_turn(struct requests_track *track)
@@ -540,11 +514,11 @@ void requests_track_turn(struct requests_track *track)
 		}
 }
 
-void requests_track_finish(struct requests_track *track)
+void requests_track_finish(struct requests_track *track, uint64_t now)
 {
 	while (track->all.count) {
-		ended(track, vec_last(&track->all));
-		forget(track, vec_last(&track->all));
+		ended(track, vec_last(&track->all), now);
+		forget(track, vec_last(&track->all), now);
 	}
 }
 

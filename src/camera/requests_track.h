@@ -2,6 +2,7 @@
 #ifndef CAMERA_REQUESTS_TRACK_H
 #define CAMERA_REQUESTS_TRACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/requests_abi.h"
@@ -23,6 +24,13 @@ struct requests_to {
 	 * row->thread
 	 */
 	void (*write)(void *context, struct film_request *row, const char *endpoint,
+		      const struct capture_identity *identity, bool is_slow);
+	/*
+	 * one that is served is not over yet, and has taken row->duration; asked about once a
+	 * second. True: it is slow, and is not asked of again. write() has is_slow then. May be
+	 * null
+	 */
+	bool (*lasts)(void *context, const struct film_request *row, const char *endpoint,
 		      const struct capture_identity *identity);
 	void *context;
 };
@@ -47,7 +55,8 @@ void requests_track_free(struct requests_track *track); /* null is allowed */
 
 /* A record of the kernel, of a process that is meant. */
 void requests_track_take(struct requests_track *track, const struct requests_record *record);
-void requests_track_closed(struct requests_track *track, uint64_t connection);
+/* time: ns, when it was. */
+void requests_track_closed(struct requests_track *track, uint64_t connection, uint64_t time);
 
 /*
  * About once a second: answers without a known end that had nothing for a second are over, and
@@ -55,11 +64,17 @@ void requests_track_closed(struct requests_track *track, uint64_t connection);
  */
 void requests_track_tick(struct requests_track *track, uint64_t now);
 
+/*
+ * The film ends and another one follows: what has gone on for a while is written as it is, and will
+ * be again. Returns how many of them were too many.
+ */
+uint64_t requests_track_leave(struct requests_track *track, uint64_t now);
+
 /* Another film: threads have other rows. */
 void requests_track_turn(struct requests_track *track);
 
 /* The recording ends: all that goes on is written as it is. */
-void requests_track_finish(struct requests_track *track);
+void requests_track_finish(struct requests_track *track, uint64_t now);
 
 struct requests_counts requests_track_counts(const struct requests_track *track);
 

@@ -101,6 +101,14 @@ uint64_t slow_requests_add(struct slow_requests *requests, const char *program,
 	return p99;
 }
 
+uint64_t slow_requests_usual(struct slow_requests *requests, const char *program,
+			     const char *endpoint)
+{
+	const struct slow_endpoint *one = endpoint_of(requests, program, endpoint);
+
+	return one ? p99_of(one) : 0;
+}
+
 void slow_requests_free(struct slow_requests *requests)
 {
 	for (uint32_t i = 0; requests->endpoints && i < SLOTS; i++)

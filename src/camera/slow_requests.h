@@ -28,6 +28,10 @@ struct slow_requests {
 uint64_t slow_requests_add(struct slow_requests *requests, const char *program,
 			   const char *endpoint, uint64_t ns);
 
+/* The same p99, of one that is not over; 0: not known, also where there is no room for it. */
+uint64_t slow_requests_usual(struct slow_requests *requests, const char *program,
+			     const char *endpoint);
+
 void slow_requests_free(struct slow_requests *requests);
 
 #endif

@@ -135,6 +135,8 @@ struct source_type {
 	void (*drained)(struct source *source, uint64_t now);
 	void (*tick)(struct source *source, uint64_t now);
 	void (*closing)(struct source *source);
+	/* Behind closing(), where another film follows: what goes on is written into this one. */
+	void (*leave)(struct source *source, uint64_t now);
 	void (*turn)(struct source *source);
 	void (*detach)(struct source *source);
 	void (*finish)(struct source *source, uint64_t now);

@@ -384,6 +384,13 @@ void sources_closing(struct sources *sources)
 			source->type->closing(source);
 }
 
+void sources_leave(struct sources *sources, uint64_t now)
+{
+	sources_foreach (sources, source)
+		if (source->type->leave)
+			source->type->leave(source, now);
+}
+
 void sources_turn(struct sources *sources, struct film_writer *film)
 {
 	sources->host.film = film;

@@ -76,6 +76,7 @@ void sources_take(struct sources *sources, const struct capture_head *head,
 void sources_drained(struct sources *sources, uint64_t now);
 void sources_tick(struct sources *sources, uint64_t now);
 void sources_closing(struct sources *sources);
+void sources_leave(struct sources *sources, uint64_t now);
 void sources_turn(struct sources *sources, struct film_writer *film);
 void sources_detach(struct sources *sources);
 void sources_finish(struct sources *sources, uint64_t now);

@@ -87,7 +87,9 @@ enum {
 	"      --camera-slow TIME    the same when a request is served in more than that (p99: "   \
 	"in "                                                                                      \
 	"twice\n"                                                                                  \
-	"                            the p99 of its endpoint); films requests, too\n"              \
+	"                            the p99 of its endpoint), also while it is not over; "        \
+	"films\n"                                                                                  \
+	"                            requests, too\n"                                              \
 	"      --camera-failed       the same when a request fails\n"                              \
 	"      --camera-hourly N     films in an hour that are kept by themselves (default 6; 0: " \
 	"any)\n"

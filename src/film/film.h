@@ -451,8 +451,11 @@ enum film_request_id_kind {
 
 enum film_request_flag {
 	FILM_REQUEST_FAILED = 1,     /* by its protocol's own rules: HTTP 500 and above, an error */
-	FILM_REQUEST_OPEN = 2,	     /* it had no complete answer when the film, or the connection,
-				      ended: end is the last that was seen of it */
+	/*
+	 * it had no complete answer when the film, or the connection, ended: end is the last byte
+	 * that was seen, or, without a byte of an answer, when that was
+	 */
+	FILM_REQUEST_OPEN = 2,
 	FILM_REQUEST_UNANSWERED = 4, /* not a byte of an answer was seen */
 	FILM_REQUEST_END_GUESSED = 8, /* its length was not told: end is its last byte so far */
 	FILM_REQUEST_PATH_CUT = 16,   /* path was cut */
@@ -462,6 +465,11 @@ enum film_request_flag {
 	FILM_REQUEST_PARENT_BY_ID = 256, /* parent is known by the id of both, else by the thread */
 	FILM_REQUEST_COPY_LOST =
 		512, /* a part of what was sent was not seen: sizes are too small */
+	/*
+	 * the film ended, and another one followed, which has a row for the same request; end is
+	 * that end
+	 */
+	FILM_REQUEST_GOES_ON = 1024,
 };
 
 /*
@@ -470,6 +478,7 @@ enum film_request_flag {
  */
 #define FILM_REQUEST_PATH 64
 #define FILM_REQUEST_ID	  40
+#define FILM_REQUEST_NOT_OVER ", not over yet" /* behind the role, of those that go on */
 struct film_request {
 	uint64_t end;
 	uint64_t duration; /* ns, at most end */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A request took long, or failed. */
+/* A request took long, also one that is not over, or failed. */
 #include "host/triggers.h"
 
 #include <stdio.h>
@@ -20,6 +20,11 @@ bool trigger_request(const struct happening *happening, char *to, size_t size)
 		snprintf(status, sizeof(status), " with status %u", happening->status);
 	if (happening->usual_ns)
 		snprintf(more, sizeof(more), ", 99 of 100 take less than %s", usual);
+	if (happening->is_open) {
+		snprintf(to, size, "%s (%d): %s%s%s has taken %s and is not over%s", process,
+			 (int)happening->pid, endpoint, *id ? ", id " : "", id, took, more);
+		return true;
+	}
 	snprintf(to, size, "%s (%d): %s%s%s%s%s%s%s%s", process, (int)happening->pid, endpoint,
 		 *id ? ", id " : "", id, happening->has_failed ? ", failed" : "", status,
 		 happening->has_failed ? " after " : " took ", took, more);

@@ -50,7 +50,7 @@ static int load_evidence(struct explainer *e, struct fail *why)
 int explainer_init(struct explainer *e, struct film *film, const struct filter *filter,
 		   const struct explain_wanted *wanted, struct fail *why)
 {
-	uint64_t last;
+	uint64_t last, until;
 	int err;
 
 	*e = (struct explainer){.film = film, .event = slices_event(film)};
@@ -58,12 +58,14 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 		return no_lives(why);
 	err = filter_span(filter, &film->info, &e->from, &e->to, why);
 	last = film_turns_end(film, e->event);
+	/* a request that is not over ends with the film, whose last ns belongs to it */
+	until = e->to + (e->to < UINT64_MAX);
 	if (e->from < film->info.start)
 		e->from = film->info.start;
 	if (e->to > last)
 		e->to = last;
 	if (!err && wanted)
-		err = explain_requests_load(&e->requests, film, filter, wanted, e->from, e->to,
+		err = explain_requests_load(&e->requests, film, filter, wanted, e->from, until,
 					    why);
 	/* a request that ended in that time may have begun before */
 	if (!err && wanted)

@@ -2,10 +2,12 @@
 #include "query/requests.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "film/events.h"
 
 uint32_t requests_event(const struct film *film)
@@ -19,6 +21,7 @@ struct walk {
 	const struct film *film;
 	int (*take)(void *context, const struct request *request);
 	void *context;
+	struct map last; /* of requests that outlive a part of the film: the end of the last row */
 };
 
 static const char *endpoint_of(const struct film *film, uint32_t frame)
@@ -43,6 +46,9 @@ static int take_rows(void *context, const struct film_requests *rows)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < rows->count; i++) {
+		const uint64_t *last = rows->flags[i] & FILM_REQUEST_GOES_ON
+					       ? map_get(&walk->last, rows->number[i])
+					       : NULL;
 		struct request request = {
 			.row =
 				{
@@ -71,10 +77,38 @@ static int take_rows(void *context, const struct film_requests *rows)
 			.endpoint = endpoint_of(walk->film, rows->endpoint[i]),
 		};
 
+		if (last && *last != rows->end[i])
+			continue;
 		fill_texts(rows, i, &request);
 		err = walk->take(walk->context, &request);
 	}
 	return err;
+}
+
+/* Whether a request outlived the film, or one that it is made of: their stacks say it. */
+static bool has_not_over(const struct film *film)
+{
+	size_t words = strlen(FILM_REQUEST_NOT_OVER);
+
+	for (uint32_t i = 1; i < film->function_count; i++) {
+		size_t length = strlen(film->functions[i].name);
+
+		if (length > words && length < 32 &&
+		    !strcmp(film->functions[i].name + length - words, FILM_REQUEST_NOT_OVER))
+			return true;
+	}
+	return false;
+}
+
+static int take_last(void *context, const struct film_requests *rows)
+{
+	struct map *last = context;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if ((rows->flags[i] & FILM_REQUEST_GOES_ON || map_get(last, rows->number[i])) &&
+		    !map_put(last, rows->number[i], rows->end[i]))
+			return -ENOMEM;
+	return 0;
 }
 
 int requests_each(struct film *film, uint64_t from, uint64_t to,
@@ -83,8 +117,14 @@ int requests_each(struct film *film, uint64_t from, uint64_t to,
 {
 	struct walk walk = {film, take, context};
 	uint32_t event = requests_event(film);
+	int err = 0;
 
-	return event ? film_each_requests(film, event, from, to, take_rows, &walk, why) : 0;
+	if (event && has_not_over(film))
+		err = film_each_requests(film, event, from, UINT64_MAX, take_last, &walk.last, why);
+	if (event && !err)
+		err = film_each_requests(film, event, from, to, take_rows, &walk, why);
+	map_free(&walk.last);
+	return err;
 }
 
 const char *request_role_name(const struct request *request)

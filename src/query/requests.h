@@ -24,7 +24,8 @@ static inline uint64_t request_start(const struct request *request)
 uint32_t requests_event(const struct film *film);
 
 /*
- * Gives take() all requests that end in [from, to), in order of their end. A value of take() other
+ * Gives take() all requests that end in [from, to), in order of their end; each once, also one that
+ * went on as a film ended which this one is made of. A value of take() other
  * than 0 ends the walk and is returned. take() must not walk through the same film. Returns 0 or a
  * negative errno with *why filled; 0 if the film has none.
  */

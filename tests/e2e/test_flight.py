@@ -386,6 +386,62 @@ def test_a_slow_or_failed_request_is_kept(lab, tmp_path, options, path, words):
         assert {"GET /fine", f"GET {path[:-1]}*"} <= {row["endpoint"] for row in told["endpoints"]}
 
 
+HANGS = """
+import http.server, sys, threading
+open("/proc/self/comm", "w").write("answers")
+lock = threading.Lock()
+def hold_forever():
+    lock.acquire()
+    threading.Event().wait()
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if "hangs" in self.path:
+            lock.acquire()
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+    def log_message(self, *words):
+        pass
+threading.Thread(target=hold_forever, daemon=True).start()
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+@needs_root
+def test_a_request_that_hangs_is_kept_while_it_does(lab, tmp_path):
+    """It never ends: the film has it as far as it is, and explain says what it waits for."""
+    program = subprocess.Popen([sys.executable, "-c", HANGS], stdout=subprocess.PIPE)
+    with contextlib.ExitStack() as ends:
+        ends.callback(program.wait, timeout=PATIENCE)
+        ends.callback(program.kill)
+        ends.callback(program.stdout.close)
+        port = int(program.stdout.readline())
+        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "answers", "--camera-after", "1s", "--camera-slow", "1500ms"))
+        wait_for_bytes(serve, 1)
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/fine", timeout=PATIENCE).close()
+        hangs = ends.enter_context(socket.create_connection(("127.0.0.1", port)))
+        hangs.sendall(b"GET /hangs/7 HTTP/1.1\r\nHost: x\r\nx-request-id: stuck\r\n\r\n")
+        said = serve.hear(rf"kept: (answers \({program.pid}\): GET /hangs/\*, id stuck has taken [\d.]+ s and is not over); "
+                          r"the \d+ s before are in (\S+)\n")
+        assert marks(serve) == [f"kept: {said[1]}"]
+        # once, however many films it outlives
+        told = json.loads(lab.run("report", "--format", "requests-json", said[2]).stdout)
+        one, = [request for request in told["requests"] if request["id"] == "stuck"]
+        assert one["open"] and not one["answered"] and one["duration"] > 1_500_000_000, one
+        done = lab.run("explain", "--format", "json", "--request", "stuck", said[2])
+        assert done.returncode == 0, done.stderr
+        request, = json.loads(done.stdout)["requests"]
+        assert request["open"] and request["duration"] > 1_500_000_000, request
+        cause = request["parts"][0]
+        assert cause["kind"] in ("lock", "condition") and cause["end"] == "open" and "do_GET" in cause["words"], cause
+        assert cause["duration"] > 0.9 * request["duration"]
+        text = lab.run("explain", said[2]).stdout
+        assert re.search(r"^/hangs/7 had taken [\d.]+ s and was not over, in answers \(\d+\)", text, re.M), text
+        assert camera_of(serve)["kept"] == 1
+
+
 BURNS_LATER = """
 import sys
 open("/proc/self/comm", "w").write("spiky")

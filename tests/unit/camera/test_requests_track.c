@@ -12,6 +12,7 @@ struct seen {
 	struct film_request rows[16];
 	char endpoints[16][64];
 	size_t count;
+	uint64_t slow, asked; /* ns from which on it is; how often that was asked */
 	uint64_t moved[8][2]; /* by connection and direction */
 };
 
@@ -23,14 +24,27 @@ static uint32_t thread_row(void *context, const struct capture_identity *identit
 }
 
 static void write_row(void *context, struct film_request *row, const char *endpoint,
-		      const struct capture_identity *identity)
+		      const struct capture_identity *identity, bool is_slow)
 {
 	struct seen *seen = context;
 
 	assert_int_equal(identity->pid, 7);
+	assert_int_equal(is_slow, seen->slow || row->flags & FILM_REQUEST_GOES_ON);
 	assert_true(seen->count < 16);
 	snprintf(seen->endpoints[seen->count], 64, "%s", endpoint);
 	seen->rows[seen->count++] = *row;
+}
+
+static bool lasts(void *context, const struct film_request *row, const char *endpoint,
+		  const struct capture_identity *identity)
+{
+	struct seen *seen = context;
+
+	assert_int_equal(identity->tid, 1);
+	assert_string_equal(endpoint, "GET /hangs");
+	assert_true(row->flags & FILM_REQUEST_UNANSWERED);
+	seen->asked++;
+	return row->duration > seen->slow;
 }
 
 /* A call of a thread on a connection; missing: bytes before it of which the record was lost. */
@@ -64,7 +78,7 @@ static void call(struct requests_track *track, struct seen *seen, uint64_t time,
 
 static struct requests_track *make(struct seen *seen)
 {
-	const struct requests_to to = {thread_row, write_row, seen};
+	const struct requests_to to = {thread_row, write_row, lasts, seen};
 	struct requests_track *track = requests_track_new(&to, 100);
 
 	assert_non_null(track);
@@ -125,6 +139,39 @@ static void test_what_was_lost_is_known(void **state)
 	requests_track_free(track);
 }
 
+#define MS 1000000ull
+
+/* One that hangs is reported while it does, once; and is in each film that ends meanwhile. */
+static void test_what_lasts_is_told_before_its_end(void **state)
+{
+	struct seen seen = {.slow = 2500 * MS};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	call(track, &seen, 10 * MS, 1, 1, 0, GET("/hangs"), 0);
+	call(track, &seen, 20 * MS, 1, 2, REQUESTS_SENT, GET("/out"), 0);
+	requests_track_tick(track, 50 * MS);
+	assert_int_equal(seen.asked, 0);
+	for (uint64_t second = 1; second < 6; second++)
+		requests_track_tick(track, second * 1000 * MS);
+	assert_int_equal(seen.asked, 3);
+	call(track, &seen, 5950 * MS, 1, 3, 0, GET("/new"), 0);
+	assert_int_equal(requests_track_leave(track, 6000 * MS), 0);
+	assert_int_equal(seen.count, 2);
+	assert_string_equal(seen.endpoints[0], "GET /hangs");
+	assert_int_equal(seen.rows[0].end, 6000 * MS);
+	assert_int_equal(seen.rows[0].duration, 5990 * MS);
+	assert_int_equal(seen.rows[0].flags,
+			 FILM_REQUEST_OPEN | FILM_REQUEST_UNANSWERED | FILM_REQUEST_GOES_ON);
+	assert_int_equal(seen.rows[1].parent, seen.rows[0].number);
+	requests_track_turn(track);
+	call(track, &seen, 7000 * MS, 1, 1, REQUESTS_SENT, OK, 0);
+	assert_int_equal(seen.count, 3);
+	assert_int_equal(seen.rows[2].number, seen.rows[0].number);
+	assert_int_equal(seen.rows[2].flags, 0);
+	requests_track_free(track);
+}
+
 static void test_what_goes_on_at_the_end_is_open(void **state)
 {
 	struct seen seen = {0};
@@ -137,12 +184,14 @@ static void test_what_goes_on_at_the_end_is_open(void **state)
 	     "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc", 0);
 	/* an answer to what was asked before anybody looked */
 	call(track, &seen, 40, 1, 3, REQUESTS_SENT, OK, 0);
-	requests_track_closed(track, 2);
+	requests_track_closed(track, 2, 45);
 	assert_int_equal(seen.count, 1);
 	assert_int_equal(seen.rows[0].flags, FILM_REQUEST_OPEN);
 	assert_int_equal(seen.rows[0].duration, 10);
-	requests_track_finish(track);
+	requests_track_finish(track, 50);
 	assert_int_equal(seen.count, 2);
+	/* until the end, as nothing of an answer came */
+	assert_int_equal(seen.rows[1].duration, 40);
 	assert_int_equal(seen.rows[1].flags, FILM_REQUEST_OPEN | FILM_REQUEST_UNANSWERED);
 	assert_int_equal(requests_track_counts(track).before, 1);
 	requests_track_free(track);
@@ -153,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parents),
 		cmocka_unit_test(test_what_was_lost_is_known),
+		cmocka_unit_test(test_what_lasts_is_told_before_its_end),
 		cmocka_unit_test(test_what_goes_on_at_the_end_is_open),
 	};
 

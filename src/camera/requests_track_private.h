@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_REQUESTS_TRACK_PRIVATE_H
+#define CAMERA_REQUESTS_TRACK_PRIVATE_H
+
+/* What is known of connections, for requests_track.c and requests_lasting.c. */
+#include "base/map.h"
+#include "base/vec.h"
+#include "camera/requests_open.h"
+#include "camera/requests_track.h"
+
+/* A request that is not over. */
+struct asked {
+	struct film_request row;
+	char endpoint[PROTOCOL_ENDPOINT_MAX];
+	uint64_t begun, first, last;
+	struct capture_identity identity, answerer;
+	uint64_t id_key; /* 0: it has none */
+	uint32_t stream; /* its number there; 0: answers come in order */
+	bool is_answered;
+	bool is_slow; /* lasts() said so */
+};
+
+struct connection {
+	uint64_t number;
+	const struct protocol *protocol;
+	void *state;
+	uint8_t role;	   /* enum film_request_role; 0: not known yet */
+	uint64_t moved[2]; /* where the next piece of each direction begins */
+	bool is_met[2];	   /* it had a piece in that direction */
+	uint64_t last;
+	struct capture_identity named[2]; /* of the last thread in each direction */
+	vec(struct asked) queue;	  /* in the order in which they were asked */
+	struct requests_record about;	  /* addresses, ports, flags: of its first piece */
+};
+
+struct requests_track {
+	struct requests_to to;
+	uint64_t next;	  /* number */
+	struct map index; /* number of a connection: its place */
+	vec(struct connection) all;
+	struct requests_open by_thread, by_id;
+	struct requests_counts counts;
+};
+
+/* A request as it stands at a time, which is its end if it has no byte of an answer. */
+void requests_asked_row(struct asked *asked, uint64_t now);
+
+/* Those that last: tells of them once (requests_to.lasts). */
+void requests_lasting_look(struct requests_track *track, uint64_t now);
+
+#endif
