@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@
 #include "show/explain_goroutines.h"
 #include "show/last_scene.h"
 #include "show/output.h"
+#include "show/spans.h"
 #include "show/words.h"
+#include "store/spans_db.h"
 
 enum {
 	EXPLAINED_MAX = 1000,
@@ -23,7 +26,7 @@ enum {
 
 struct arguments {
 	struct filter filter;
-	const char *film, *output;
+	const char *film, *output, *spans;
 	struct explain_wanted wanted;
 	bool is_json, help;
 };
@@ -35,6 +38,7 @@ enum {
 	OPTION_SLOWEST,
 	OPTION_REQUEST,
 	OPTION_ENDPOINT,
+	OPTION_SPANS,
 };
 
 static const struct option long_options[] = {
@@ -48,6 +52,7 @@ static const struct option long_options[] = {
 	{"slowest", required_argument, NULL, OPTION_SLOWEST},
 	{"request", required_argument, NULL, OPTION_REQUEST},
 	{"endpoint", required_argument, NULL, OPTION_ENDPOINT},
+	{"spans", required_argument, NULL, OPTION_SPANS},
 	{"format", required_argument, NULL, OPTION_FORMAT},
 	{"output", required_argument, NULL, 'o'},
 	{"help", no_argument, NULL, 'h'},
@@ -77,6 +82,9 @@ static const char help[] =
 	"      --slowest N      explain the N slowest requests, or, without requests, the N "
 	"threads\n"
 	"                       that ran or waited most (default 1)\n"
+	"      --spans STORE    list the spans of each request that clients of OpenTelemetry sent "
+	"to\n"
+	"                       the store of 'stackcam serve' in this folder\n"
 	"      --format FORMAT  text (the default) or json\n"
 	"  -o, --output FILE    write there instead of standard output\n"
 	"  -h, --help           this text\n"
@@ -123,6 +131,9 @@ static int take_option(struct arguments *a, int option, char **argv)
 	case OPTION_REQUEST:
 		a->wanted.id = optarg;
 		return 0;
+	case OPTION_SPANS:
+		a->spans = optarg;
+		return 0;
 	case OPTION_ENDPOINT:
 		a->wanted.endpoint = optarg;
 		return 0;
@@ -155,6 +166,8 @@ static int parse(struct arguments *a, int argc, char **argv)
 		if (status || a->help)
 			return status;
 	}
+	if (a->spans && a->is_json)
+		return cmd_usage("explain", "--spans is for text; the API has /api/v1/spans");
 	if (optind + 1 < argc)
 		return cmd_usage("explain", "one film at a time; '%s' is too many",
 				 argv[optind + 1]);
@@ -163,7 +176,46 @@ static int parse(struct arguments *a, int argc, char **argv)
 	return 0;
 }
 
-static int put_text(struct explainer *e, const struct explain_answer *answer, FILE *out)
+enum {
+	SPANS_SHOWN = 200
+};
+
+/* The spans of a request's trace, or of its process in its time. 0 or a negative errno. */
+static int put_spans(const struct explainer *e, const struct explanation *x, struct spans_db *db,
+		     FILE *out, struct fail *why)
+{
+	const struct film_info *info = &e->film->info;
+	const struct film_thread *thread = &e->film->threads[x->thread];
+	uint64_t start = x->from + (uint64_t)info->wall_offset;
+	uint8_t trace[SPAN_TRACE];
+	struct spans_wanted wanted = {
+		.host = info->hostname,
+		.pids = &e->film->processes[thread->process].pid,
+		.pid_count = 1,
+		.from = start,
+		.to = x->to + (uint64_t)info->wall_offset,
+		.limit = SPANS_SHOWN,
+	};
+	struct spans_found found;
+	int err;
+
+	if (x->request && span_trace_parse(x->request->id, trace))
+		wanted = (struct spans_wanted){
+			.trace = trace, .to = INT64_MAX, .limit = SPANS_SHOWN};
+	err = spans_db_find(db, &wanted, &found, why);
+	if (!err && found.count)
+		fprintf(out, wanted.trace ? "Spans of its trace:\n"
+					  : "Spans of its process in that time:\n");
+	if (!err && show_spans_text(&found, start, out))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot list spans");
+	if (!err && found.is_cut)
+		fprintf(out, "and more than %d others\n", SPANS_SHOWN - 1);
+	spans_found_free(&found);
+	return err;
+}
+
+static int put_text(struct explainer *e, const struct explain_answer *answer, struct spans_db *db,
+		    FILE *out, struct fail *why)
 {
 	int err = 0;
 
@@ -171,8 +223,13 @@ static int put_text(struct explainer *e, const struct explain_answer *answer, FI
 	show_explain_goroutines(e, &answer->goroutines, out);
 	if (answer->groups.all.count)
 		show_explain_groups(e, &answer->groups, GROUPS_SHOWN, out);
-	for (size_t i = 0; !err && i < answer->count; i++)
+	for (size_t i = 0; !err && i < answer->count; i++) {
 		err = show_explanation(e, &answer->all[i], out);
+		if (err)
+			fail_errno(why, err, NULL, "cannot explain the film");
+		else if (db)
+			err = put_spans(e, &answer->all[i], db, out, why);
+	}
 	return err;
 }
 
@@ -180,13 +237,19 @@ static int put_text(struct explainer *e, const struct explain_answer *answer, FI
 static int write_answer(const struct arguments *a, struct explainer *e, FILE *out, struct fail *why)
 {
 	struct explain_answer answer;
-	int err = explain_answer_make(&answer, e, &a->filter, &a->wanted, why), written = 0;
+	struct spans_db *db = NULL;
+	char path[PATH_MAX];
+	int err = explain_answer_make(&answer, e, &a->filter, &a->wanted, why);
 
-	if (!err)
-		written = a->is_json ? show_explanations_json(e, &answer, out)
-				     : put_text(e, &answer, out);
-	if (written)
-		err = fail_errno(why, written, NULL, "cannot explain '%s'", a->film);
+	if (!err && a->spans) {
+		snprintf(path, sizeof(path), "%s/spans.db", a->spans);
+		err = spans_db_open(path, true, &db, why);
+	}
+	if (!err && a->is_json && show_explanations_json(e, &answer, out))
+		err = fail_errno(why, -ENOMEM, NULL, "cannot explain '%s'", a->film);
+	else if (!err && !a->is_json)
+		err = put_text(e, &answer, db, out, why);
+	spans_db_free(db);
 	explain_answer_free(&answer);
 	return err;
 }

@@ -450,13 +450,13 @@ enum film_request_id_kind {
 };
 
 enum film_request_flag {
-	FILM_REQUEST_FAILED = 1,     /* by its protocol's own rules: HTTP 500 and above, an error */
+	FILM_REQUEST_FAILED = 1, /* by its protocol's own rules: HTTP 500 and above, an error */
 	/*
 	 * it had no complete answer when the film, or the connection, ended: end is the last byte
 	 * that was seen, or, without a byte of an answer, when that was
 	 */
 	FILM_REQUEST_OPEN = 2,
-	FILM_REQUEST_UNANSWERED = 4, /* not a byte of an answer was seen */
+	FILM_REQUEST_UNANSWERED = 4,  /* not a byte of an answer was seen */
 	FILM_REQUEST_END_GUESSED = 8, /* its length was not told: end is its last byte so far */
 	FILM_REQUEST_PATH_CUT = 16,   /* path was cut */
 	FILM_REQUEST_ID_CUT = 32,
@@ -476,8 +476,8 @@ enum film_request_flag {
  * A request: from when the process had received, or had sent, its first bytes, to when it had sent,
  * or had received, the last byte of the answer. Texts end at their first zero, if they have one.
  */
-#define FILM_REQUEST_PATH 64
-#define FILM_REQUEST_ID	  40
+#define FILM_REQUEST_PATH     64
+#define FILM_REQUEST_ID	      40
 #define FILM_REQUEST_NOT_OVER ", not over yet" /* behind the role, of those that go on */
 struct film_request {
 	uint64_t end;

@@ -45,6 +45,9 @@ route_function api_places;
 /* api_export.c */
 route_function api_export;
 
+/* api_spans.c */
+route_function api_spans;
+
 /* api_marks.c */
 route_function api_marks, api_take_mark;
 

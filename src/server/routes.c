@@ -37,6 +37,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/processes", .answer = api_processes},
 	{"GET", "/api/v1/losses", .answer = api_losses},
 	{"GET", "/api/v1/marks", .answer = api_marks},
+	{"GET", "/api/v1/spans", .answer = api_spans},
 	{"GET", "/api/v1/export", .answer = api_export},
 
 	{"POST", "/api/v1/films", .body = ROUTE_IN_FILE, .lane = LANE_PUSH,
@@ -49,6 +50,7 @@ const struct route routes[] = {
 	 .answer = push_pusher},
 	{"POST", "/v1development/profiles", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH,
 	 .answer = push_opentelemetry},
+	{"POST", "/v1/traces", .body = ROUTE_IN_MEMORY, .lane = LANE_PUSH, .answer = push_traces},
 };
 
 const size_t route_count = sizeof(routes) / sizeof(routes[0]);

@@ -9,6 +9,7 @@
 #include "store/folder.h"
 #include "store/index.h"
 #include "store/index_builds.h"
+#include "store/spans_db.h"
 #include "store/store.h"
 
 /*
@@ -95,6 +96,10 @@ struct store {
 
 	pthread_mutex_t marks_lock;  /* of what follows; taken alone, or before `lock` */
 	vec(struct kept_mark) marks; /* in the order of their time */
+
+	pthread_mutex_t spans_lock; /* spans.c: of what follows; taken alone */
+	struct spans_db *spans;	    /* null: not opened yet */
+	uint64_t spans_taken, spans_again, spans_dropped, spans_removed;
 
 	/* of store_tick()'s thread */
 	struct identity *identity; /* with the lock held where it changes */
@@ -185,6 +190,9 @@ int store_set_owner(struct store *store, const char *host, uint64_t owner);
 int store_read_marks(struct store *store);
 int store_remove_marks(struct store *store, struct fail *why);
 void store_free_marks(struct store *store);
+
+/* spans.c: what is too old goes. */
+int store_remove_spans(struct store *store, uint64_t now, struct fail *why);
 
 /* retention.c */
 int store_remove_old(struct store *store, uint64_t now, struct fail *why);

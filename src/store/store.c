@@ -160,6 +160,7 @@ static struct store *new_store(const struct store_options *options)
 	pthread_mutex_init(&store->lock, NULL);
 	pthread_mutex_init(&store->shown.lock, NULL);
 	pthread_mutex_init(&store->marks_lock, NULL);
+	pthread_mutex_init(&store->spans_lock, NULL);
 	store->lock_fd = -1;
 	store->bytes_max = options->bytes_max;
 	store->age_max = options->age_max;
@@ -272,6 +273,8 @@ void store_free(struct store *store)
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	store_free_marks(store);
+	spans_db_free(store->spans);
+	pthread_mutex_destroy(&store->spans_lock);
 	pthread_mutex_destroy(&store->marks_lock);
 	pthread_mutex_destroy(&store->shown.lock);
 	pthread_mutex_destroy(&store->lock);
@@ -396,6 +399,7 @@ int store_tick(struct store *store, uint64_t now, struct fail *why)
 			    &failed);
 	add_failure(&first, store_remove_old(store, now, &failed), &failed);
 	add_failure(&first, store_remove_marks(store, &failed), &failed);
+	add_failure(&first, store_remove_spans(store, now, &failed), &failed);
 	store_remove_aside(store);
 	add_failure(&first, index_compact(store->index, now, &failed), &failed);
 	add_failure(&first, store_clean_index(store, &failed), &failed);

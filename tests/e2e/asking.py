@@ -18,7 +18,8 @@ PATIENCE = 30
 VALUES = {"from": "1732199520", "to": "2024-11-21T14:33:00Z", "label": "env=prod", "pid": "12,13",
           "tid": "14", "comm": "shop*", "focus": "^parse", "ignore": "x{1,3}", "leaks": "60s", "grown": "1500ms", "by": "process,thread",
           "before_from": "-2d", "before_to": "-1d", "before_label": "env=test", "before_pid": "1",
-          "before_tid": "2", "before_by": "image", "name": "parse", "group": "label.env", "lanes": "10.11,10.12", "at": "1732199520.000000001"}
+          "before_tid": "2", "before_by": "image", "name": "parse", "group": "label.env", "lanes": "10.11,10.12", "at": "1732199520.000000001",
+          "trace": "4bf92f3577b34da6a3ce929d0e0e4736"}
 
 
 class Server:

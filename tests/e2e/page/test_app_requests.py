@@ -109,12 +109,27 @@ def test_why_a_request_was_slow(requests):
     requests.until(lambda: not requests.all("#explain") and "request" not in requests.link())
 
 
+def test_spans_beside_the_explanation(requests):
+    """Along the request's own time; it had no id of a trace, so they are those of its process."""
+    requests.click("#request-why-0")
+    requests.until(lambda: len(requests.all("#spans li")) == 2)
+    assert "Spans of its process in that time" in requests.text("#spans")
+    assert requests.asks("spans", pid="100") is None
+    first, second = requests.all("#spans li")
+    assert "GET /orders" in first.text and "91.000 ms" in first.text and "failed" not in first.text
+    assert "price_order" in second.text and "failed" in second.text
+    left, width = requests.run("""const box = document.querySelector('#spans .failed .span-time').getBoundingClientRect();
+        const bar = document.querySelector('#spans .failed .span-bar').getBoundingClientRect();
+        return [(bar.left - box.left) / box.width, bar.width / box.width];""")
+    assert left == pytest.approx(10 / 91, abs=0.01) and width == pytest.approx(40 / 91, abs=0.01)
+
+
 def test_hostile_names(page):
     page.server.behave(**FILM, hostile=True)
     page.open("?view=requests")
     page.until(lambda: page.all("#slowest tbody tr"))
     page.click("#request-why-0")
-    page.until(lambda: page.all("#explain article"))
+    page.until(lambda: page.all("#explain article") and page.all("#spans li"))
     assert page.run("return window.hacked") is None
     assert "\u202e" not in page.text("body")
 

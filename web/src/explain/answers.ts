@@ -27,6 +27,8 @@ export interface ExplainedPart {
 export interface Explanation {
 	id: string | null;
 	endpoint: string | null;
+	/** It was not over when the film ended; not there of a thread. */
+	open?: boolean;
 	pid: number;
 	tid: number;
 	comm: string;
@@ -38,6 +40,33 @@ export interface Explanation {
 	more_threads: 'yes' | 'no' | 'unknown';
 	more_threads_why: string;
 	parts: ExplainedPart[];
+}
+
+/** What a program says of its own work (OpenTelemetry), in the order of its tree. */
+export interface Span {
+	trace: string;
+	id: string;
+	parent: string;
+	depth: number;
+	name: string;
+	service: string;
+	host: string;
+	pid: number;
+	tid: number;
+	kind: string;
+	status: 'unset' | 'ok' | 'error';
+	/** ns since 1970, as digits. */
+	start: string;
+	duration: number;
+}
+
+export interface SpansAnswer {
+	spans: Span[];
+	/** There are more. */
+	cut: boolean;
+	/** Of all that the store has. */
+	kept: number;
+	dropped: number;
 }
 
 export interface ExplainAnswer {

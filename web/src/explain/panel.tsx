@@ -7,6 +7,7 @@ import { usePage } from '../state/page';
 import { explainText as words } from '../text/explain';
 import { colourOf, type Family } from '../timeline/classes';
 import type { ExplainAnswer, ExplainedPart, Explanation } from './answers';
+import { Spans } from './spans';
 
 const STACK = 12; // frames
 const FAMILIES: Record<string, Family> = {
@@ -20,26 +21,27 @@ export function familyOfKind(kind: string): Family {
 	return FAMILIES[kind] ?? (/mutex|lock|condition|monitor|futex|gil|semaphore/i.test(kind) ? 'lock' : 'other');
 }
 
-export function ExplainPanel({ asked, onClose }: { asked: Asked<ExplainAnswer>; onClose(): void }) {
+export function ExplainPanel({ asked, host, onClose }: { asked: Asked<ExplainAnswer>; host: string; onClose(): void }) {
 	const { answer } = asked;
 	return <section class="explain" id="explain" aria-label={words.title}>
 		<header class="row"><h2>{words.title}</h2>
 			<button type="button" class="quiet icon" id="close-explain" aria-label={words.close} title={words.close} onClick={onClose}>×</button></header>
 		<Answers asked={[asked]}>
-			{answer?.requests.map((one, i) => <One key={i} of={one} />)}
+			{answer?.requests.map((one, i) => <One key={i} of={one} host={host} />)}
 		</Answers>
 	</section>;
 }
 
-function One({ of }: { of: Explanation }) {
+function One({ of, host }: { of: Explanation; host: string }) {
 	const { theme } = usePage();
 	const ns = formatOf('ns');
 	return <article>
-		<p><b>{of.endpoint ? safe(of.endpoint) : safe(of.comm)}</b> {words.took(ns(of.duration), `${safe(of.comm)} ${of.tid}`)}</p>
+		<p><b>{of.endpoint ? safe(of.endpoint) : safe(of.comm)}</b> {(of.open ? words.hadTaken : words.took)(ns(of.duration), `${safe(of.comm)} ${of.tid}`)}</p>
 		<div class="explain-bar" role="img" aria-label={words.bar}>
 			{of.parts.map(({ kind, duration }, i) => <i key={i} title={`${ns(duration)}, ${percent(duration, of.duration)}`}
 				style={{ '--colour': colourOf(theme, familyOfKind(kind)), flexGrow: duration }} />)}
 		</div>
+		<Spans of={of} host={host} />
 		<Parts parts={of.parts} whole={of.duration} />
 		<p class="explain-rest"><span class="number">{ns(of.unexplained)}</span> {words.unexplained}</p>
 		<p class="hint">{words.moreThreads[of.more_threads]} {safe(of.more_threads_why)}</p>

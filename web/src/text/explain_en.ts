@@ -5,6 +5,7 @@ export const explain = {
 	title: 'Why it took so long',
 	close: 'Close (Esc)',
 	took: (time: string, thread: string) => `took ${time} in ${thread}:`,
+	hadTaken: (time: string, thread: string) => `had taken ${time} and was not over, in ${thread}:`,
 	bar: 'The parts of the time; the list below says the same in words',
 	unexplained: 'unexplained',
 	likely: '(likely: an interrupt may have ended it)',
@@ -14,6 +15,10 @@ export const explain = {
 		yes: 'More threads would help:', no: 'More threads would not help:',
 		unknown: 'Whether more threads would help is not known:',
 	},
+	spansOfTrace: 'Spans of its trace',
+	spansOfProcess: 'Spans of its process in that time',
+	spanFailed: 'failed',
+	moreSpans: (shown: string) => `The first ${shown}; there are more.`,
 	why: 'Why?',
 	whyHint: 'What the time of this request was spent on',
 };

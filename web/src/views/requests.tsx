@@ -52,7 +52,7 @@ export function Requests() {
 				<Notice title={words.none}><span>{words.noneHint}</span></Notice>)}
 		</Answers>
 		{answer && answer.count > 0 && <>
-			{chosen && whyFrom && <ExplainPanel asked={why} onClose={() => explain(null)} />}
+			{chosen && whyFrom && <ExplainPanel asked={why} host={link.filters.host} onClose={() => explain(null)} />}
 			<h2>{words.slowest}</h2>
 			<Answers asked={[list]} isSilent={link.isLive}>{list.answer && <Slowest answer={list.answer} onWhy={explain} />}</Answers>
 		</>}
