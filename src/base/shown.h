@@ -12,6 +12,8 @@
  * Values of a program as they are shown: a tree of nodes, parents before their children. What could
  * not be had has a status instead of a value, never a guess. Names, types and texts come from the
  * program and may hold anything.
+ *
+ * Films have the numbers of both enumerations: new ones come at the end (film/film.h).
  */
 enum shown_kind {
 	SHOWN_NOTHING, /* the status says why */

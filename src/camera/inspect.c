@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "camera/inspect_code.h"
+#include "camera/inspect_film.h"
 #include "camera/inspect_state.h"
 #include "elf/image.h"
 #include "runtime/go_records.h"
@@ -541,6 +542,7 @@ void inspect_free(struct inspect *inspect)
 	free(inspect->last);
 	free(inspect->found_lines);
 	inspect_stacks_free(inspect->stacks);
+	inspect_film_free(inspect->film);
 	symbols_free(inspect->symbols);
 	free(inspect);
 }

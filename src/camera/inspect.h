@@ -59,11 +59,12 @@ struct inspect_options {
 	struct inspect_limits limits;
 	struct inspect_redaction redaction;
 	bool stacks;	/* with the stack of each call */
+	bool keep;	/* in the film */
 	bool no_end;	/* calls are shown when they begin, without results and latency */
 	uint32_t rate;	/* calls a second of each function that are kept; 0: any */
 	uint64_t calls; /* that are shown; 0: any number */
 	void (*warn)(const char *words);
-	void (*listener)(void *context, const struct inspected *call);
+	void (*listener)(void *context, const struct inspected *call); /* may be null */
 	void *context;
 };
 

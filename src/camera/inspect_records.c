@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "camera/inspect_decode.h"
+#include "camera/inspect_film.h"
 #include "camera/inspect_state.h"
 
 static uint64_t key_of(const struct inspect_record *record, uint32_t function)
@@ -41,11 +42,18 @@ static void decode(const struct inspect *inspect, const struct inspect_record *r
 		inspect_decode(&taken, function->params, function->value.params, results, tree);
 }
 
-static void show(struct inspect *inspect, const struct inspect_record *begin,
-		 const struct inspect_stack *stack, const struct inspect_record *end)
+/* How a call came to be shown. */
+struct ending {
+	const struct inspect_record *record; /* null: its end was not seen, */
+	struct inspect_film_end film;	     /* and this is what the film says */
+};
+
+static void show(struct inspect *inspect, const struct inspect_record *begin, uint64_t key,
+		 const struct inspect_stack *stack, const struct ending *ending)
 {
-	const struct inspect_function *function =
-		&inspect->functions.at[inspect->function_of_plan.at[begin->plan]];
+	uint32_t number = inspect->function_of_plan.at[begin->plan];
+	const struct inspect_function *function = &inspect->functions.at[number];
+	const struct inspect_record *end = ending->record;
 	struct shown_tree arguments = {0}, results = {0};
 	char comm[sizeof(begin->identity.comm) + 1] = {0};
 	struct inspected call = {
@@ -76,9 +84,42 @@ static void show(struct inspect *inspect, const struct inspect_record *begin,
 	inspect->statistics.calls++;
 	inspect->statistics.passes += function->site != NULL;
 	inspect->statistics.unfinished += !end && !inspect->options.no_end && !function->site;
-	inspect->options.listener(inspect->options.context, &call);
+	if (inspect->film)
+		inspect_film_end(inspect->film, begin, key, number, &ending->film, &arguments,
+				 end ? &results : NULL);
+	if (inspect->options.listener)
+		inspect->options.listener(inspect->options.context, &call);
 	vec_free(&arguments.nodes);
 	vec_free(&results.nodes);
+}
+
+/* A call, or a pass of a line, of which only the beginning is looked at. */
+static void show_beginning(struct inspect *inspect, const struct inspect_record *begin,
+			   uint64_t key, const struct inspect_stack *stack)
+{
+	struct ending ending = {
+		.film = {begin->head.time, FILM_CALL_OPEN | FILM_CALL_BEGAN},
+	};
+
+	show(inspect, begin, key, stack, &ending);
+}
+
+/* One whose end was not seen, and that is known to be over, or not waited for any longer. */
+static void show_unseen(struct inspect *inspect, const struct inspect_begun *begun, uint64_t key,
+			uint64_t now, uint32_t flags)
+{
+	uint64_t start = begun->record->head.time;
+	struct ending ending = {.film = {now > start ? now : start, flags}};
+
+	show(inspect, begun->record, key, begun->stack, &ending);
+}
+
+static void show_ended(struct inspect *inspect, const struct inspect_begun *begun, uint64_t key,
+		       const struct inspect_record *end)
+{
+	struct ending ending = {.record = end, .film = {end->head.time, 0}};
+
+	show(inspect, begun->record, key, begun->stack, &ending);
 }
 
 static void free_begun(struct inspect_begun *begun)
@@ -119,7 +160,7 @@ static void put_pending(struct inspect *inspect, uint64_t key, const struct insp
 	if (!copy || !place || !map_put(&inspect->pending_of, key, place)) {
 		free(copy);
 		inspect->statistics.lost_open++;
-		show(inspect, record, stack, NULL);
+		show_beginning(inspect, record, key, stack);
 		free(stack);
 		return;
 	}
@@ -128,6 +169,8 @@ static void put_pending(struct inspect *inspect, uint64_t key, const struct insp
 	memcpy(copy, record, record->head.size);
 	inspect->pending.at[place - 1] =
 		(struct inspect_pending){.key = key, .begun = {copy, stack}};
+	if (inspect->film)
+		inspect_film_begin(inspect->film, record, key);
 }
 
 /* The stack that came for this record, for the caller to free. */
@@ -153,7 +196,7 @@ static void begin(struct inspect *inspect, const struct inspect_record *record, 
 	struct inspect_begun before = take_pending(inspect, key);
 
 	if (before.record)
-		show(inspect, before.record, before.stack, NULL);
+		show_unseen(inspect, &before, key, record->head.time, FILM_CALL_INFERRED);
 	free_begun(&before);
 	put_pending(inspect, key, record, take_stack(inspect, record));
 }
@@ -176,13 +219,13 @@ void inspect_take(struct inspect *inspect, const struct inspect_record *record)
 		break;
 	case INSPECT_SITE_ALONE:
 		stack = take_stack(inspect, record);
-		show(inspect, record, stack, NULL);
+		show_beginning(inspect, record, key, stack);
 		free(stack);
 		break;
 	default:
 		before = take_pending(inspect, key);
 		if (before.record)
-			show(inspect, before.record, before.stack, record);
+			show_ended(inspect, &before, key, record);
 		else
 			inspect->statistics.ends_alone++;
 		free_begun(&before);
@@ -198,14 +241,14 @@ static int compare_times(const void *a, const void *b)
 	return p < q ? -1 : p > q;
 }
 
-void inspect_finish(struct inspect *inspect)
+void inspect_finish(struct inspect *inspect, uint64_t now)
 {
 	if (inspect->pending.count)
 		qsort(inspect->pending.at, inspect->pending.count, sizeof(*inspect->pending.at),
 		      compare_times);
 	vec_foreach (&inspect->pending, pending) {
 		if (pending->begun.record)
-			show(inspect, pending->begun.record, pending->begun.stack, NULL);
+			show_unseen(inspect, &pending->begun, pending->key, now, FILM_CALL_OPEN);
 		free_begun(&pending->begun);
 	}
 	inspect->pending.count = 0;

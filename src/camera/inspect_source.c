@@ -9,6 +9,7 @@
 
 #include "camera/filter.h"
 #include "camera/holds.h"
+#include "camera/inspect_film.h"
 #include "camera/inspect_state.h"
 #include "camera/parts.h"
 #include "camera/source.h"
@@ -178,6 +179,18 @@ static void take_targets(struct source *source)
 		meet(source, (uint32_t)i, inspect->command);
 }
 
+static int start_film(struct source *source)
+{
+	struct inspect *inspect = inspect_of(source);
+	struct film_event stacks = event_from(EVENT_CALL_STACKS, "uprobes");
+
+	if (!inspect->options.keep)
+		return 0;
+	if (inspect->options.stacks)
+		inspect->stack_event = film_add_event(source->host->film, &stacks);
+	return inspect_film_new(inspect, source->host, source->event, &inspect->film);
+}
+
 static int start(struct source *source, struct fail *why)
 {
 	struct inspect *inspect = inspect_of(source);
@@ -195,6 +208,9 @@ static int start(struct source *source, struct fail *why)
 	int err;
 
 	source->event = film_add_event(source->host->film, &event);
+	err = start_film(source);
+	if (err)
+		return fail_errno(why, err, NULL, "cannot inspect");
 	inspect->probes = source->host->probes;
 	err = uprobes_new(&programs, &inspect->ways, &inspect->uprobes);
 	options.uprobes = inspect->uprobes;
@@ -225,11 +241,14 @@ static void take_stack(struct source *source, const struct capture_record *recor
 	struct inspect *inspect = inspect_of(source);
 	struct samples *samples = source->host->samples;
 	const struct process *process;
+	struct samples_place place;
 	struct inspect_stack *stack;
 	const uint64_t *words;
 	uint32_t count;
 
-	samples_resolve(samples, record, handover);
+	place = samples_resolve(samples, record, handover);
+	if (inspect->stack_event)
+		samples_add(samples, inspect->stack_event, record->head.time, &place, 1);
 	process = samples_process(samples, (pid_t)record->identity.pid);
 	words = samples_last_words(samples, &count);
 	stack = inspect_stack_of(inspect->stacks, process, words, count);
@@ -290,13 +309,33 @@ static uint64_t kernel_count(const struct source *source, enum capture_loss reas
 	return sum;
 }
 
+/* What user space could not put together; the kernel side's own losses are in the film anyway. */
+static void film_losses(const struct source *source)
+{
+	const struct inspect *inspect = inspect_of(source);
+	const struct inspect_statistics *s = &inspect->statistics;
+	const struct {
+		uint64_t count;
+		const char *words;
+	} losses[] = {
+		{s->ends_alone, "call lost: its beginning was not seen, only its end"},
+		{s->refused, "place not inspected: the kernel refused the probe"},
+		{s->late, "file that a target mapped: its first calls were not seen"},
+		{inspect_film_lost(inspect->film), "values of a call lost: no memory"},
+	};
+
+	for (size_t i = 0; inspect->film && i < sizeof(losses) / sizeof(losses[0]); i++)
+		if (losses[i].count)
+			film_loss(source->host->film, source->event, losses[i].words,
+				  losses[i].count);
+}
+
 static void finish(struct source *source, uint64_t now)
 {
 	struct inspect *inspect = inspect_of(source);
 	struct inspect_statistics *s = &inspect->statistics;
 
-	(void)now;
-	inspect_finish(inspect);
+	inspect_finish(inspect, now);
 	for (enum capture_loss reason = 0; reason < CAPTURE_LOSS_COUNT; reason++) {
 		uint64_t count = kernel_count(source, reason);
 
@@ -317,6 +356,7 @@ static void finish(struct source *source, uint64_t now)
 			s->lost_other += count;
 		}
 	}
+	film_losses(source);
 }
 
 static void program_new(struct source *source, pid_t pid, const char *path)

@@ -62,6 +62,8 @@ struct inspect_pending {
 };
 
 struct inspect_stacks;
+struct inspect_film;
+struct source_host;
 
 struct inspect {
 	struct inspect_options options;
@@ -74,7 +76,8 @@ struct inspect {
 	vec(uint64_t) address_of_plan; /* of its probe, in the image */
 
 	struct probes *probes;
-	struct samples *samples;
+	struct inspect_film *film; /* null: none is kept */
+	uint32_t stack_event;	   /* of the film; 0: it has no stacks */
 	struct uprobe_ways ways;
 	struct uprobes *uprobes;
 	struct reach *reach;
@@ -137,6 +140,6 @@ struct inspect_stack *inspect_stack_of(struct inspect_stacks *stacks, const stru
 /* inspect_records.c */
 void inspect_take(struct inspect *inspect, const struct inspect_record *record);
 void inspect_take_stack(struct inspect *inspect, struct inspect_stack *stack);
-void inspect_finish(struct inspect *inspect);
+void inspect_finish(struct inspect *inspect, uint64_t now);
 
 #endif

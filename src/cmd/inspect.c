@@ -63,22 +63,32 @@ static void say_loss(uint64_t count, const char *words)
 		fprintf(stderr, "  %llu %s\n", (unsigned long long)count, words);
 }
 
-static void show_end(const struct inspect *inspect)
+/* "stackcam: 5 calls of 1 function shown", or, of a film, "x.film: 5 calls of 1 function, 12 kB" */
+static void show_end(const struct inspect_verb *o, const struct inspect *inspect)
 {
 	struct inspect_statistics s;
+	char bytes[32];
 
 	inspect_statistics(inspect, &s);
+	if (o->common.film) {
+		text_print_safe(stderr, o->common.film);
+		fputs(": ", stderr);
+	} else {
+		fputs("stackcam: ", stderr);
+	}
 	if (s.functions || !s.places)
-		fprintf(stderr, "stackcam: %llu call%s of %zu function%s",
+		fprintf(stderr, "%llu call%s of %zu function%s",
 			(unsigned long long)(s.calls - s.passes), text_plural(s.calls - s.passes),
 			s.functions, text_plural(s.functions));
-	else
-		fputs("stackcam: ", stderr);
 	if (s.places)
 		fprintf(stderr, "%s%llu pass%s of %zu place%s of lines", s.functions ? ", " : "",
 			(unsigned long long)s.passes, s.passes == 1 ? "" : "es", s.places,
 			text_plural(s.places));
-	fputs(" shown\n", stderr);
+	text_bytes(bytes, sizeof(bytes), o->film_bytes);
+	if (o->common.film)
+		fprintf(stderr, ", %s\n", bytes);
+	else
+		fputs(" shown\n", stderr);
 	say_loss(s.unfinished, "of them without an end that was seen");
 	say_loss(s.refused, "probes refused by the kernel: the instruction cannot be probed");
 	say_loss(s.rejected_rate, "calls not shown: --rate was reached");
@@ -110,8 +120,8 @@ static int record(struct inspect_verb *o, int argc, char **argv, struct inspect 
 	sources.at[CAPTURE_SOURCE_INSPECT] = (struct source_settings){.on = true, .given = inspect};
 	err = camera_new(&options, &camera, why);
 	if (!err)
-		err = recording_create_film(NULL, o->common.labels, argc, argv, &recording.film,
-					    why);
+		err = recording_create_film(o->common.film, o->common.labels, argc, argv,
+					    &recording.film, why);
 	if (!err) {
 		recording.session = (struct session){
 			.camera = camera,
@@ -125,6 +135,7 @@ static int record(struct inspect_verb *o, int argc, char **argv, struct inspect 
 		err = recording_run(&recording, why);
 	}
 	camera_free(camera);
+	o->film_bytes = recording.film_bytes;
 	return err;
 }
 
@@ -158,7 +169,9 @@ static int inspect(struct inspect_verb *o, int argc, char **argv, struct command
 	struct inspect *inspect = NULL;
 	int err = 0;
 
-	o->inspect.listener = print_call;
+	o->inspect.keep = o->common.film != NULL;
+	if (!o->common.film || o->live || o->json || o->text || o->summed)
+		o->inspect.listener = print_call;
 	o->inspect.context = o;
 	o->wall_offset = clock_wall_offset();
 	if (o->common.selection.command)
@@ -177,7 +190,7 @@ static int inspect(struct inspect_verb *o, int argc, char **argv, struct command
 		err = fail_errno(why, -EIO, NULL, "cannot write %s",
 				 o->text ? o->text : "to standard output");
 	if (!err && !o->common.quiet)
-		show_end(inspect);
+		show_end(o, inspect);
 	if (o->out && o->text)
 		fclose(o->out);
 	inspect_free(inspect);

@@ -67,6 +67,10 @@ static const char help[] =
 	"                          token, credential, authorization; may be repeated\n"
 	"\n"
 	"Where to:\n"
+	"  -o, --output FILM       a film, for 'report', 'replay' and 'play'; calls are not "
+	"printed\n"
+	"      --label KEY=VALUE   a label of the film; may be repeated\n"
+	"      --live              with -o: print the calls as well\n"
 	"      --summary           at the end, not each call: which values took how many calls and "
 	"how much time\n"
 	"      --json              one JSON object a line\n"
@@ -81,6 +85,7 @@ static const char help[] =
 	"  stackcam inspect -p 1234 orders.c:120 --show order.id,total   a line, with two "
 	"variables\n"
 	"  stackcam inspect parse_order -- ./orders             a command, from its first call on\n"
+	"  stackcam inspect -p 1234 'handle_*' -o calls.film     a film of them\n"
 	"  stackcam inspect --list ./orders 'parse_*'           what could be shown\n";
 
 enum {
@@ -98,12 +103,16 @@ enum {
 	OPT_NO_END,
 	OPT_STACK,
 	OPT_SHOW,
-	OPT_SUMMARY
+	OPT_SUMMARY,
+	OPT_LIVE
 };
 
 static const struct option long_options[] = {
 	RECORDING_LONG_TARGETS,
 	{"duration", required_argument, NULL, 'd'},
+	{"output", required_argument, NULL, 'o'},
+	{"label", required_argument, NULL, RECORDING_OPT_LABEL},
+	{"live", no_argument, NULL, OPT_LIVE},
 	{"quiet", no_argument, NULL, 'q'},
 	{"user", required_argument, NULL, 'u'},
 	{"no-randomize-addr", no_argument, NULL, RECORDING_OPT_NO_RANDOMIZE_ADDR},
@@ -214,6 +223,9 @@ static int take_option(int option, char **argv, struct inspect_verb *o)
 		return 0;
 	case OPT_JSON:
 		o->json = true;
+		return 0;
+	case OPT_LIVE:
+		o->live = true;
 		return 0;
 	case OPT_TEXT:
 		o->text = optarg;
@@ -326,7 +338,7 @@ int inspect_verb_parse(int argc, char **argv, struct inspect_verb *o)
 		if (!strcmp(argv[i], "--"))
 			end = i;
 	opterr = 0;
-	while ((option = getopt_long(end, argv, RECORDING_SHORT_TARGETS "d:qu:h", long_options,
+	while ((option = getopt_long(end, argv, RECORDING_SHORT_TARGETS "d:o:qu:h", long_options,
 				     NULL)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);

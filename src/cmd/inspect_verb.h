@@ -24,11 +24,12 @@ struct inspect_verb {
 	char *pattern;	   /* of one with parameters: its name without them */
 	char *listed[2];
 	const char *text;
-	bool json, list, summed;
+	bool json, list, summed, live;
 	struct inspect_summary *summary; /* null: each call is printed */
 	int failed;			 /* a call could not be added to it */
 	FILE *out;
 	int64_t wall_offset;
+	uint64_t film_bytes;
 };
 
 /* Takes the command line. Returns an exit status: 0, or EXIT_USAGE, which has been explained. */

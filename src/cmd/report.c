@@ -13,6 +13,7 @@
 #include "query/report.h"
 #include "query/requests.h"
 #include "query/slices.h"
+#include "query/values.h"
 #include "show/output.h"
 #include "show/show.h"
 #include "show/words.h"
@@ -129,6 +130,11 @@ static int choose_format(struct answer_arguments *a)
 				 "%s shows each call by itself, and each thread: --by, --lines and "
 				 "--inlines say nothing there",
 				 a->format->name);
+	if (!status && a->question.by_value && a->format_name && !a->format->of_values)
+		return cmd_usage("report",
+				 "%s does not show values: --by %s is for values, values-json, "
+				 "inspect and inspect-json",
+				 a->format->name, a->question.by_value);
 	if (!status && a->question.filter.request &&
 	    (a->format->story || a->format->times || a->format->slices))
 		return cmd_usage(
@@ -223,6 +229,14 @@ static int show_times(struct arguments *a, struct film *film, struct output *out
 		return fail(why, -EINVAL, "'stackcam record -e requests' records them",
 			    "format %s shows requests, and the film has none",
 			    answer->format->name);
+	if (answer->format->of_values && !values_event(film, answer->question.event))
+		return fail(why, -EINVAL,
+			    "'stackcam inspect -o FILM' and 'stackcam trace --args' record them",
+			    "format %s shows the arguments of calls, and the film has none",
+			    answer->format->name);
+	if (answer->question.by_value && !answer->format->of_values)
+		return fail(why, -EINVAL, "--format values shows it",
+			    "format %s does not show values", answer->format->name);
 	cmd_fit_output(&answer->show, output, answer->wide, answer->no_color);
 	err = answer->format->times(film, &answer->question, &answer->show, output->file, &samples,
 				    why);
@@ -232,6 +246,8 @@ static int show_times(struct arguments *a, struct film *film, struct output *out
 			   answer->format->name);
 	if (!err && answer->format->of_requests && !fflush(output->file))
 		words_lost(film, requests_event(film), stderr);
+	if (!err && answer->format->of_values && !fflush(output->file))
+		words_lost(film, values_event(film, answer->question.event), stderr);
 	return err;
 }
 
@@ -262,7 +278,9 @@ static void fit_format(struct answer_arguments *answer, const struct film *film)
 	struct fail why = {0};
 	uint32_t event;
 
-	if (answer->format_name || answer->output || memcmp(&q->shape, &plain, sizeof(plain)) ||
+	if (!answer->format_name && !answer->output && q->by_value)
+		answer->format = show_format_find("values");
+	if (answer->format_name || answer->output || q->by_value || memcmp(&q->shape, &plain, sizeof(plain)) ||
 	    q->filter.request || q->filter.focus || q->filter.ignore || q->filter.waits)
 		return;
 	if (view_event(film, q->event, &event, &why))

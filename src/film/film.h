@@ -205,6 +205,8 @@ enum film_call_flag {
 	FILM_CALL_UNKNOWN =
 		/* of the calls around it, those whose return was not seen may have ended before */
 		8,
+	/* with OPEN: nothing but its beginning was looked at, and duration is 0 */
+	FILM_CALL_BEGAN = 16,
 };
 
 /* A block of calls, as columns, sorted by end. */
@@ -511,6 +513,46 @@ struct film_requests {
 	const uint64_t *path[FILM_REQUEST_PATH / 8], *id[FILM_REQUEST_ID / 8];
 	const uint32_t *thread, *stack, *endpoint, *answerer, *status, *flags, *peer_port,
 		*own_port, *protocol, *role, *id_kind;
+};
+
+/* What a row of a call's values is. */
+enum film_value_part {
+	FILM_VALUE_NONE,     /* the call has no values: its only row */
+	FILM_VALUE_ARGUMENT, /* or a variable of a line */
+	FILM_VALUE_RESULT,
+	FILM_VALUE_MORE, /* further bytes of the text of the row before */
+};
+
+/*
+ * A value that a traced function was called with, or has returned: a node of a tree, whose rows
+ * follow each other, parents before their children, arguments before results. The first columns say
+ * which call it is: they are the same in all of its rows, and in its struct film_call. Names of
+ * parameters and of types are marks.
+ */
+#define FILM_VALUE_TEXT 32
+struct film_value {
+	uint64_t end, duration; /* of the call */
+	uint64_t goroutine;	/* 0: none */
+	/* as in struct shown; real ones as the bits of a double. Of an object: 0 */
+	uint64_t number;
+	uint64_t length;
+	char text[FILM_VALUE_TEXT]; /* what does not fit stands in rows of FILM_VALUE_MORE */
+	uint32_t thread, frame;	    /* of the call */
+	uint32_t name, type;	    /* marks; 0: none */
+	uint32_t place;		    /* in the tree: 0 is the first row of the call */
+	uint32_t children;	    /* nodes right below it */
+	uint32_t size;		    /* bytes of its text in the film */
+	uint8_t part;		    /* enum film_value_part */
+	uint8_t kind, status;	    /* enum shown_kind, enum shown_status (base/shown.h) */
+	uint8_t flags;		    /* enum film_call_flag of the call: OPEN, INFERRED */
+};
+
+/* A block of them, as columns, sorted by end. */
+struct film_values {
+	size_t count;
+	const uint64_t *end, *duration, *goroutine, *number, *length, *text[FILM_VALUE_TEXT / 8];
+	const uint32_t *thread, *frame, *name, *type, *place, *children, *size, *part, *kind,
+		*status, *flags;
 };
 
 /*

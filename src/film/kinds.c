@@ -313,6 +313,52 @@ enum {
 	HELD_COLUMNS = sizeof(held_columns) / sizeof(held_columns[0])
 };
 
+enum {
+	VALUE_END,
+	VALUE_DURATION,
+	VALUE_REST
+};
+
+#define VALUE(member, ...)                                                              \
+	LAYOUT_COLUMN(film_value, member, .view = offsetof(struct film_values, member), \
+		      ##__VA_ARGS__)
+
+#define VALUE_WORD(i)                                            \
+	{                                                        \
+		.name = "text", .size = sizeof(uint64_t),        \
+		.at = offsetof(struct film_value, text) + (i)*8, \
+		.view = offsetof(struct film_values, text[i])    \
+	}
+
+static const struct layout_column value_columns[] = {
+	[VALUE_END] = VALUE(end),
+	[VALUE_DURATION] = VALUE(duration),
+	VALUE(thread, .id_of = LAYOUT_THREAD),
+	VALUE(frame, .id_of = LAYOUT_FRAME),
+	VALUE(goroutine),
+	VALUE(flags),
+	VALUE(part),
+	VALUE(place),
+	VALUE(children),
+	VALUE(name, .id_of = LAYOUT_FRAME),
+	VALUE(type, .id_of = LAYOUT_FRAME),
+	VALUE(kind),
+	VALUE(status),
+	VALUE(number),
+	VALUE(length),
+	VALUE(size),
+	VALUE_WORD(0),
+	VALUE_WORD(1),
+	VALUE_WORD(2),
+	VALUE_WORD(3),
+};
+
+_Static_assert(FILM_VALUE_TEXT == 4 * 8, "each word of the text is a column");
+
+enum {
+	VALUE_COLUMNS = sizeof(value_columns) / sizeof(value_columns[0])
+};
+
 static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 	[FILM_BLOCK_SAMPLES] =
 		{
@@ -440,6 +486,17 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.born = &held_columns[HELD_BORN],
 			.sorted = true,
 			.lost = LOST_SAMPLE,
+		},
+	[FILM_BLOCK_VALUES] =
+		{
+			.name = "values",
+			.layout = {value_columns, VALUE_COLUMNS, sizeof(struct film_value),
+				   sizeof(struct film_values)},
+			.span = FILM_SPAN_TIMES,
+			.time = &value_columns[VALUE_END],
+			.length = &value_columns[VALUE_DURATION],
+			.sorted = true,
+			.lost = LOST_VALUE,
 		},
 };
 

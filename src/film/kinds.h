@@ -38,6 +38,7 @@ union film_view {
 	struct film_turns turns;
 	struct film_requests requests;
 	struct film_helds held;
+	struct film_values values;
 };
 
 struct film_kind {

@@ -24,6 +24,7 @@ static const struct {
 	{"film: no room for another call ", FILM_LOSS_SAMPLE},
 	{"film: no room for another wait ", FILM_LOSS_SAMPLE},
 	{"film: no room for another request", FILM_LOSS_SAMPLE},
+	{"film: no room for another value of a call", FILM_LOSS_OTHER},
 	{"request lost", FILM_LOSS_SAMPLE},
 	{"stack cut", FILM_LOSS_STACK},
 	{"user stack: ", FILM_LOSS_STACK},

@@ -19,6 +19,7 @@ static const char *const own_reasons[OWN_LOSSES] = {
 	[LOST_SUM] = "film: no room for another function's sums before the next commit",
 	[LOST_PAUSE] = "film: no room for another wait before the next commit",
 	[LOST_REQUEST] = "film: no room for another request before the next commit",
+	[LOST_VALUE] = "film: no room for another value of a call before the next commit",
 	[LOST_REASON] = "film: no room for another reason of a loss",
 };
 

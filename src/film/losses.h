@@ -23,6 +23,7 @@ enum own_loss {
 	LOST_SUM,
 	LOST_PAUSE,
 	LOST_REQUEST,
+	LOST_VALUE,
 	LOST_REASON,
 	OWN_LOSSES,
 };

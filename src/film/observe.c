@@ -92,6 +92,12 @@ void film_request(struct film_writer *w, uint32_t event, const struct film_reque
 	film_put(w, FILM_BLOCK_REQUESTS, event, 0, 0, request, 1);
 }
 
+void film_values(struct film_writer *w, uint32_t event, const struct film_value *values,
+		 size_t count)
+{
+	film_put(w, FILM_BLOCK_VALUES, event, 0, 0, values, count);
+}
+
 /*
  * As film_put(), which looks through all columns for those that are ids: there are millions of
  * turns, and each comes alone.

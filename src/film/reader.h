@@ -125,6 +125,11 @@ int film_each_requests(struct film *film, uint32_t event, uint64_t from, uint64_
 		       int (*take)(void *context, const struct film_requests *requests),
 		       void *context, struct fail *why);
 
+/* The same for values of calls: those of calls that end in [from, to). */
+int film_each_values(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		     int (*take)(void *context, const struct film_values *values), void *context,
+		     struct fail *why);
+
 /* The end of the last turn of an event, from the block rows alone; 0: there is none. */
 uint64_t film_turns_end(const struct film *film, uint32_t event);
 
@@ -133,6 +138,9 @@ bool film_has_waits(const struct film *film, uint32_t event);
 bool film_has_locks(const struct film *film, uint32_t event);
 bool film_has_turns(const struct film *film, uint32_t event);
 bool film_has_requests(const struct film *film, uint32_t event);
+
+/* Whether it has values of the calls of an event. */
+bool film_has_values(const struct film *film, uint32_t event);
 
 /* Whether it has memory in use, whose rows say when it was allocated. */
 bool film_has_held(const struct film *film, uint32_t event);

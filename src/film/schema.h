@@ -54,6 +54,7 @@ enum film_block_kind {
 	FILM_BLOCK_TURNS = 8,	 /* the lives of threads: stays on CPUs, and the times off them */
 	FILM_BLOCK_REQUESTS = 9, /* what programs were asked for, and asked others for */
 	FILM_BLOCK_HELD = 10,	 /* memory in use at a moment */
+	FILM_BLOCK_VALUES = 11,	 /* what calls were given, and what they have returned */
 	FILM_BLOCK_KINDS,
 };
 

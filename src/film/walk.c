@@ -34,6 +34,7 @@ struct walk {
 		int (*locks)(void *context, const struct film_locks *locks);
 		int (*turns)(void *context, const struct film_turns *turns);
 		int (*requests)(void *context, const struct film_requests *requests);
+		int (*values)(void *context, const struct film_values *values);
 		int (*samples)(void *context, const struct film_samples *samples);
 		int (*calls)(void *context, const struct film_calls *calls);
 		int (*probe)(void *context, const struct film_probe *probe);
@@ -422,6 +423,35 @@ int film_each_requests(struct film *film, uint32_t event, uint64_t from, uint64_
 bool film_has_requests(const struct film *film, uint32_t event)
 {
 	return has_blocks(film, event, FILM_BLOCK_REQUESTS);
+}
+
+static int give_values(const struct walk *walk, const struct film_unpacked *block)
+{
+	return walk->take.values(walk->context, &block->view.values);
+}
+
+int film_each_values(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		     int (*take)(void *context, const struct film_values *values), void *context,
+		     struct fail *why)
+{
+	struct walk walk = {
+		.film = film,
+		.number = FILM_BLOCK_VALUES,
+		.event = event,
+		.from = from,
+		.to = to,
+		.give = give_values,
+		.take.values = take,
+		.context = context,
+		.why = why,
+	};
+
+	return walk_blocks(&walk);
+}
+
+bool film_has_values(const struct film *film, uint32_t event)
+{
+	return has_blocks(film, event, FILM_BLOCK_VALUES);
 }
 
 bool film_has_held(const struct film *film, uint32_t event)

@@ -114,6 +114,13 @@ void film_held(struct film_writer *w, uint32_t event, const struct film_held *he
 /* A request that is over, or will not be followed any further. */
 void film_request(struct film_writer *w, uint32_t event, const struct film_request *request);
 
+/*
+ * The values of a call that film_call() is given, too: all rows of it together, in the order of
+ * their places.
+ */
+void film_values(struct film_writer *w, uint32_t event, const struct film_value *values,
+		 size_t count);
+
 /* What tracing the function at that frame costs; may be told again. */
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe);
 

@@ -32,7 +32,8 @@ const char question_help[] =
 	"      --request ID          only what threads did for that request, by its id or number\n"
 	"      --by WHAT[,WHAT…] group by process, thread, image, label; by endpoint of the\n"
 	"                          request that a thread worked on; of waits by wait, waker;\n"
-	"                          of waits for locks by lock, holder\n"
+	"                          of waits for locks by lock, holder; of calls with values by\n"
+	"                          arg.NAME, arg.NAME.MEMBER, result: how long they took\n"
 	"      --lines           split functions by source line\n"
 	"      --inlines         show inlined functions as frames of their own\n"
 	"      --native          show the interpreter's own frames that run those of a language\n"
@@ -99,6 +100,13 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 			return 0;
 		at += length + 1;
 	}
+}
+
+/* "arg.order.id", "arg.len(list)", "result", "result err" */
+static bool is_value(const char *by)
+{
+	return (!strncmp(by, "arg.", 4) && by[4]) || !strcmp(by, "result") ||
+	       !strncmp(by, "result ", 7) || !strncmp(by, "result.", 7);
 }
 
 static int take_waits(struct filter *f, const char *value, struct fail *why)
@@ -171,6 +179,10 @@ int question_take(struct question *q, int option, const char *value, struct fail
 	case QUESTION_TO:
 		return take_span(f, option, value, why);
 	case QUESTION_BY:
+		if (is_value(value)) {
+			q->by_value = value;
+			return 0;
+		}
 		return take_groups(&q->shape, value, why);
 	case QUESTION_IDLE:
 		q->idle = true;

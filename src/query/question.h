@@ -62,8 +62,9 @@ struct question {
 	const char *event; /* null: the first one, calls last */
 	struct filter filter;
 	struct shape shape;
-	bool is_raw; /* of calls: the tracer's own cost is not subtracted */
-	bool idle;   /* of waits: with those for new work, which are an event of their own */
+	const char *by_value; /* --by arg.NAME, or result: of calls with values; null: none */
+	bool is_raw;	      /* of calls: the tracer's own cost is not subtracted */
+	bool idle; /* of waits: with those for new work, which are an event of their own */
 };
 
 /* The options of a question, the same for every verb that asks one. */

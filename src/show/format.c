@@ -11,6 +11,7 @@
 #include "show/replay.h"
 #include "show/requests.h"
 #include "show/slices.h"
+#include "show/values.h"
 
 static int report_svg(const struct report *report, const struct show_options *options, FILE *out)
 {
@@ -86,6 +87,16 @@ static const struct show_format formats[] = {
 	 .extensions = "requests.json",
 	 .of_requests = true,
 	 .times = show_requests_json},
+	{.name = "values", .extensions = "values", .of_values = true, .times = show_values},
+	{.name = "values-json",
+	 .extensions = "values.json",
+	 .of_values = true,
+	 .times = show_values_json},
+	{.name = "inspect", .extensions = "inspect", .of_values = true, .times = show_inspect},
+	{.name = "inspect-json",
+	 .extensions = "inspect.json jsonl",
+	 .of_values = true,
+	 .times = show_inspect_json},
 	{.name = "json",
 	 .extensions = "json",
 	 .of_sums = true,

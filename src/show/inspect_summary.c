@@ -11,12 +11,12 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "query/latency.h"
+#include "show/inspect_leaves.h"
 #include "show/latency_bars.h"
 
 enum {
 	VALUES_MAX = 4096, /* of each argument: further ones are counted */
 	COLUMNS_MAX = 64,  /* of each function; there are no more rows than fit on a few screens */
-	DEPTH_MAX = 3,	   /* of members */
 	ROWS = 10,
 	SLOWEST = 10,
 };
@@ -171,107 +171,23 @@ static int add_value(struct column *column, char *text, const struct inspect_lin
 struct adding {
 	struct function *function;
 	const struct inspect_line *line;
-	const struct shown_tree *tree;
 };
 
-static char *text_of(const struct shown_tree *tree, size_t at)
+static int add_leaf(void *context, const struct inspect_leaf *leaf)
 {
-	const struct shown *node = &tree->nodes.at[at];
-	bool has_length = (node->kind == SHOWN_LIST || node->kind == SHOWN_PAIRS) &&
-			  node->status != SHOWN_NIL;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *to = open_memstream(&text, &size);
+	const struct adding *a = context;
+	struct column *column = NULL;
+	char *text;
+	int err = leaf->path ? column_of(a->function, leaf->path, &column) : 0;
 
-	if (!to)
-		return NULL;
-	if (has_length)
-		fprintf(to, "%" PRIu64, node->length);
-	else
-		inspect_print_value(to, tree, at);
-	if (fclose(to)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
-static int add_leaf(const struct adding *a, size_t at, const char *path)
-{
-	const struct shown *node = &a->tree->nodes.at[at];
-	bool has_length = node->kind == SHOWN_LIST || node->kind == SHOWN_PAIRS;
-	struct column *column;
-	char *full, *text;
-	int err;
-
-	if (asprintf(&full, has_length ? "len(%s)" : "%s", path) < 0)
-		return -ENOMEM;
-	err = column_of(a->function, full, &column);
-	free(full);
 	if (err)
 		return err;
 	if (!column) {
 		a->function->left_out++;
 		return 0;
 	}
-	text = text_of(a->tree, at);
+	text = inspect_leaf_text(leaf);
 	return text ? add_value(column, text, a->line) : -ENOMEM;
-}
-
-/* Members count by themselves. Addresses are left out: they are others in each call. */
-static int add_node(const struct adding *a, size_t at, const char *path, unsigned int depth)
-{
-	const struct shown *node = &a->tree->nodes.at[at];
-	size_t member = at + 1;
-	int err = 0;
-
-	if (node->kind == SHOWN_ADDRESS && node->status == SHOWN_VALUE)
-		return 0;
-	if (node->kind != SHOWN_OBJECT || node->status == SHOWN_NIL || !node->children)
-		return add_leaf(a, at, path);
-	if (depth == DEPTH_MAX) {
-		a->function->left_out++;
-		return 0;
-	}
-	for (uint32_t i = 0; i < node->children && !err && member < a->tree->nodes.count; i++) {
-		const char *name = a->tree->nodes.at[member].name;
-		char *inner;
-
-		if (asprintf(&inner, "%s.%s", path, name ? name : "?") < 0)
-			return -ENOMEM;
-		err = add_node(a, member, inner, depth + 1);
-		free(inner);
-		member = inspect_behind(a->tree, member);
-	}
-	return err;
-}
-
-/* Arguments go by their names, results by "result" or by theirs. */
-static int add_tree(struct adding *a, const struct shown_tree *tree, bool are_results)
-{
-	unsigned int number = 0;
-	int err = 0;
-
-	a->tree = tree;
-	for (size_t at = 0; at < tree->nodes.count && !err; at = inspect_behind(tree, at)) {
-		const char *name = tree->nodes.at[at].name;
-		bool is_named = name && *name && *name != '~';
-		char *path;
-		int length;
-
-		number++;
-		if (is_named)
-			length = asprintf(&path, are_results ? "result %s" : "%s", name);
-		else if (are_results && at == 0 && inspect_behind(tree, 0) == tree->nodes.count)
-			length = asprintf(&path, "result");
-		else
-			length = asprintf(&path, are_results ? "result %u" : "argument %u", number);
-		if (length < 0)
-			return -ENOMEM;
-		err = add_node(a, at, path, 0);
-		free(path);
-	}
-	return err;
 }
 
 static int add_slow(struct function *f, const struct inspect_line *line)
@@ -315,9 +231,7 @@ int inspect_summary_add(struct inspect_summary *summary, const struct inspect_li
 	add(&a.function->amount, line);
 	if (line->has_end && !latency_add(&a.function->latency, line->latency, 1))
 		return -ENOMEM;
-	err = add_tree(&a, line->arguments, false);
-	if (!err)
-		err = add_tree(&a, line->results, true);
+	err = inspect_each_leaf(line, add_leaf, &a);
 	return err ? err : add_slow(a.function, line);
 }
 
@@ -484,31 +398,36 @@ static void put_latency(struct json *j, const struct function *f)
 	json_close(j, ']');
 }
 
+void inspect_summary_put_json(struct inspect_summary *summary, struct json *j)
+{
+	json_open(j, "functions", '[');
+	vec_foreach (&summary->functions, f) {
+		json_open(j, NULL, '{');
+		json_text(j, "function", f->name);
+		put_amount(j, &f->amount);
+		put_latency(j, f);
+		json_open(j, "columns", '[');
+		vec_foreach (&f->columns, column)
+			put_column(j, column);
+		json_close(j, ']');
+		json_u64(j, "left_out", f->left_out);
+		json_open(j, "slowest", '[');
+		for (size_t i = 0; i < f->slow_count; i++) {
+			f->slowest[i].line[strcspn(f->slowest[i].line, "\n")] = 0;
+			json_text(j, NULL, f->slowest[i].line);
+		}
+		json_close(j, ']');
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 void inspect_summary_print_json(struct inspect_summary *summary, FILE *out)
 {
 	struct json j = {.out = out};
 
 	json_open(&j, NULL, '{');
-	json_open(&j, "functions", '[');
-	vec_foreach (&summary->functions, f) {
-		json_open(&j, NULL, '{');
-		json_text(&j, "function", f->name);
-		put_amount(&j, &f->amount);
-		put_latency(&j, f);
-		json_open(&j, "columns", '[');
-		vec_foreach (&f->columns, column)
-			put_column(&j, column);
-		json_close(&j, ']');
-		json_u64(&j, "left_out", f->left_out);
-		json_open(&j, "slowest", '[');
-		for (size_t i = 0; i < f->slow_count; i++) {
-			f->slowest[i].line[strcspn(f->slowest[i].line, "\n")] = 0;
-			json_text(&j, NULL, f->slowest[i].line);
-		}
-		json_close(&j, ']');
-		json_close(&j, '}');
-	}
-	json_close(&j, ']');
+	inspect_summary_put_json(summary, &j);
 	json_close(&j, '}');
 	putc('\n', out);
 }

@@ -125,6 +125,7 @@ struct show_format {
 	bool by_thread;		/* needs a report that was made by thread */
 	bool of_calls;		/* can show nothing but calls, */
 	bool of_requests;	/* or nothing but requests, and all that is known of them */
+	bool of_values;		/* or nothing but calls with their values */
 	bool of_sums;		/* can show sums of calls, too */
 	bool needs_page;	/* see show_has_page() */
 	int (*report)(const struct report *report, const struct show_options *options, FILE *out);

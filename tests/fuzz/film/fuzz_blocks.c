@@ -262,7 +262,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	block = malloc(room);
 	packed = ZSTD_compress(block, room, data + 3, size - 3, 1);
 	check(!ZSTD_isError(packed));
-	switch (data[0] % 16) {
+	switch (data[0] % 18) {
 	case 0:
 		take_kind(FILM_BLOCK_SAMPLES, block, packed, (uint32_t)count);
 		break;
@@ -312,6 +312,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 16:
 		take_kind(FILM_BLOCK_HELD, block, packed, (uint32_t)count);
+		break;
+	case 17:
+		take_kind(FILM_BLOCK_VALUES, block, packed, (uint32_t)count);
 		break;
 	default:
 		call_round_trip(data + 3, size - 3);
