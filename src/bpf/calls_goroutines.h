@@ -18,19 +18,6 @@
 __u32 calls_tracks;	     /* handed out so far, CALLS_LANES for each thread and goroutine */
 __u32 calls_goroutines_seen; /* some */
 
-struct goroutine_key {
-	__u64 g;
-	__u32 pid, exec_id;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, CALLS_GOROUTINES_MAX);
-	__type(key, struct goroutine_key);
-	__type(value, struct calls_thread);
-} calls_goroutines SEC(".maps");
-
 /* What a new one looks like. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -38,12 +25,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct calls_thread);
 } calls_new_goroutine SEC(".maps");
-
-/*
- * Stack pointers of goroutines are this far from zero, less their distance from the stack's upper
- * end.
- */
-#define GOROUTINE_STACK (1ull << 40)
 
 /* The first words of the runtime's g: the borders of its stack. */
 struct goroutine_stack {
@@ -63,17 +44,6 @@ static __always_inline __u64 goroutine_sp(__u64 g, __u64 sp, __u64 *end)
 		return 0;
 	*end = stack.high;
 	return GOROUTINE_STACK - (stack.high - sp);
-}
-
-static __always_inline struct goroutine_key goroutine_key(__u64 g)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	return (struct goroutine_key){
-		.g = g,
-		.pid = task->tgid,
-		.exec_id = (__u32)task->self_exec_id,
-	};
 }
 
 static __always_inline struct calls_thread *new_goroutine(struct goroutine_key *key)

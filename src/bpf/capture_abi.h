@@ -28,9 +28,13 @@
 /*
  * The sources of events, one row each: NAME, name. name_… are the names of a source's programs and
  * maps, and source_name is its struct source_type (camera/source.h).
+ *
+ * Sources set their probes in this order, and of several probes at a place the kernel runs the one
+ * that came last first: inspect looks for the call that the tracer has just seen begin.
  */
 #define CAPTURE_SOURCES(X)        \
 	X(ON_CPU, on_cpu)         \
+	X(INSPECT, inspect)       \
 	X(CALLS, calls)           \
 	X(OFF_CPU, off_cpu)       \
 	X(DUMP, dump)             \
@@ -39,7 +43,6 @@
 	X(THREADS, threads)       \
 	X(REQUESTS, requests)     \
 	X(MEM_HEAP, mem_heap)     \
-	X(INSPECT, inspect)       \
 	X(RSS, rss)               \
 	X(DEATHS, deaths)
 

@@ -7,11 +7,14 @@
  * end counts, which stays.
  */
 #include "capture.h"
+#include "calls_kept.h"
 #include "filter.h"
 #include "inspect_abi.h"
 
 /* Set before loading: --stack. */
 const volatile bool inspect_stacks;
+/* Set before loading: what is taken are the arguments of calls that the tracer has seen begin. */
+const volatile bool inspect_traced;
 
 #define BYTES_MASK (INSPECT_BYTES_MAX - 1)
 #define STEP_MASK  (INSPECT_STEPS_MAX - 1)
@@ -513,6 +516,30 @@ static __always_inline __u64 close_call(const struct inspect_call *call, __u64 *
 }
 
 /*
+ * The call that the tracer has just seen begin: it has the same frame, and is the innermost one. 0:
+ * there is none, as not all calls are kept (--depth, --under).
+ */
+static __noinline int find_traced(const struct inspect_plan *plan, const struct inspect_call *call,
+				  __u64 g, struct inspect_record *record)
+{
+	struct goroutine_key key = goroutine_key(g);
+	/* at a function's entry, the stack pointer is a word below the frame address */
+	__u64 sp = plan->is_go ? GOROUTINE_STACK - (call->frame + 8) : call->frame - 8;
+	struct calls_frame *top;
+	struct calls_thread *t;
+
+	t = plan->is_go ? bpf_map_lookup_elem(&calls_goroutines, &key)
+			: bpf_task_storage_get(&calls_threads, bpf_get_current_task_btf(), NULL, 0);
+	top = t ? frame_at(t, lane_now(t)->top) : NULL;
+	if (!top || top->sp != sp || top->function != plan->traced)
+		return 0;
+	record->start = top->start;
+	record->track = t->track + t->lane;
+	record->depth = lane_now(t)->depth - 1;
+	return 1;
+}
+
+/*
  * All but the sending: null, if the call is not kept. A function of its own, because the stack of
  * BPF has 512 bytes, and what walks a call's stack needs most of them.
  */
@@ -530,10 +557,16 @@ static __noinline struct inspect_scratch *take_site(struct probe_regs *ctx, __u3
 	if (!s)
 		return NULL;
 	s->begins = plan->site == INSPECT_SITE_ENTRY || plan->site == INSPECT_SITE_ALONE;
+	s->record.track = s->record.depth = 0;
 	take_registers(s, plan, ctx);
 	if (!identify(plan, ctx, ((__u64 *)s->bytes)[INSPECT_CFA], &call)) {
 		capture_count_loss(CAPTURE_SOURCE_INSPECT, CAPTURE_LOSS_CALL_NO_GOROUTINE);
 		goto out;
+	}
+	if (inspect_traced) {
+		if (!find_traced(plan, &call, ctx->r14, &s->record))
+			goto out;
+		start = s->record.start;
 	}
 	if (!s->begins) {
 		start = close_call(&call, (__u64 *)s->bytes + INSPECT_RESULT);

@@ -95,7 +95,7 @@ struct inspect_plan {
 	__s32 cfa_offset;
 	__u32 goid_at;	/* in the goroutine's record */
 	__u32 interval; /* ns between calls that are kept, on average; 0: all are */
-	__u32 unused;
+	__u32 traced;	/* trace --args: the tracer's number of the function */
 	__u64 constants[INSPECT_CONSTANTS];
 	struct inspect_step step[INSPECT_STEPS_MAX];
 	__u8 text[INSPECT_TEXT_MAX];
@@ -139,6 +139,8 @@ struct inspect_record {
 	__u64 start; /* when the call began */
 	__u64 ip;
 	__u32 plan;
+	/* trace --args: the call as the tracer has it, which began at start (calls_abi.h) */
+	__u32 track, depth;
 	__u32 unused;
 };
 

@@ -67,7 +67,7 @@ void calls_free(struct calls *calls)
 	free(calls);
 }
 
-const struct plan *calls_plan(const struct calls *calls)
+struct plan *calls_plan(const struct calls *calls)
 {
 	return calls->plan;
 }
@@ -230,6 +230,7 @@ static int add_image(struct calls *calls, uint32_t number, struct fail *why)
 	struct places places = {0};
 	int err = add_functions(calls, image, &places);
 
+	calls->images = number + 1;
 	if (err)
 		vec_free(&places.all);
 	else
@@ -335,15 +336,20 @@ void calls_tell_loss(struct calls *calls, const char *what, const char *which)
 	free(words);
 }
 
-/* A file that was not in the plan. Returns whether it has functions that are traced. */
-static bool add_late(struct calls *calls, const struct image *image)
+/*
+ * A file that the tracer has not had yet. known: its number in the plan, to which inspect may have
+ * added it; UINT32_MAX: it is not there. Returns whether it has functions that are traced.
+ */
+static bool add_late(struct calls *calls, const struct image *image, uint32_t known)
 {
-	uint32_t added;
+	uint32_t added = known;
 	size_t images;
-	int err = plan_add_image(calls->plan, image, is_program(calls, image->path), &added);
+	int err = 0;
 
-	if (!err && added != UINT32_MAX && calls->reach)
-		err = add_image(calls, added, NULL);
+	if (known == UINT32_MAX)
+		err = plan_add_image(calls->plan, image, is_program(calls, image->path), &added);
+	while (!err && added != UINT32_MAX && calls->reach && calls->images <= added)
+		err = add_image(calls, (uint32_t)calls->images, NULL);
 	if (!err &&
 	    (added == UINT32_MAX || !plan_images(calls->plan, &images)[added].functions.count))
 		return false;
@@ -368,8 +374,8 @@ bool calls_image(struct calls *calls, pid_t pid, const struct image *image, bool
 	/* what targets map by then is looked at when the probes are set */
 	if (!calls->camera.film)
 		return false;
-	if (number == UINT32_MAX) {
-		if (!add_late(calls, image))
+	if (number == UINT32_MAX || (calls->reach && number >= calls->images)) {
+		if (!add_late(calls, image, number))
 			return false;
 		number = plan_find(calls->plan, image);
 	}
@@ -525,6 +531,7 @@ void calls_finish(struct calls *calls, uint64_t now)
 		calls_sums_take(calls->sums, now, take_sum, calls);
 	if (calls->slow)
 		calls_slow_finish(calls->slow);
+	calls_args_losses(calls);
 	if (calls->strangers)
 		film_loss(calls->camera.film, calls->camera.event,
 			  "call lost: its thread is one too many, or there was no memory for it",

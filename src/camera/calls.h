@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/fail.h"
+#include "base/shown.h"
 #include "bpf/calls_abi.h"
 #include "camera/plan.h"
 #include "camera/rings.h"
@@ -38,6 +39,8 @@ struct call_heard {
 	const char *comm, *function;
 	uint64_t duration, waited; /* when it ends; without the tracer's own cost, unless raw */
 	uint64_t error;		   /* that is known to this many ns */
+	/* of --args, where it begins: what it was given; null: not known */
+	const struct shown_tree *arguments;
 };
 
 struct calls_options {
@@ -54,9 +57,20 @@ struct calls_options {
 	void *context;
 };
 
+/*
+ * --args: the functions' arguments are taken by inspect, to which this is said once both are there
+ * (struct inspect_traced, calls_args_take()).
+ */
+struct inspect;
+struct inspect_record;
+void calls_take_args_of(struct calls *calls, const struct inspect *inspect);
+void calls_args_take(void *context, const struct inspect_record *record);
+/* The tracer's number of its plan's first function. */
+uint32_t calls_first_function(void);
+
 int calls_new(const struct calls_options *options, struct calls **calls, struct fail *why);
 void calls_free(struct calls *calls);
-const struct plan *calls_plan(const struct calls *calls);
+struct plan *calls_plan(const struct calls *calls);
 
 /* CAPTURE_CALL_STACK records will come. */
 bool calls_want_stacks(const struct calls *calls);

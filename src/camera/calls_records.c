@@ -49,10 +49,17 @@ static void tell(struct calls *calls, struct calls_track_row *track,
 		if (heard.waited > heard.duration)
 			heard.waited = heard.duration;
 	}
+	calls_args_release(calls, track);
+	/* its arguments come right behind it */
+	if (heard.begins && calls_args_expected(calls, record->function)) {
+		track->held = heard;
+		track->has_held = true;
+		return;
+	}
 	calls->options.listener(calls->options.context, &heard);
 }
 
-static void keep(struct calls *calls, const struct calls_track_row *track,
+static void keep(struct calls *calls, struct calls_track_row *track,
 		 const struct calls_record *record, const struct traced *traced)
 {
 	struct film_call call = {
@@ -67,6 +74,7 @@ static void keep(struct calls *calls, const struct calls_track_row *track,
 		.flags = record->flags,
 	};
 
+	calls_args_end(calls, track, record, &call);
 	if (calls->slow)
 		calls_slow_take(calls->slow, record->track, &call);
 	else
@@ -95,6 +103,8 @@ static void take_call(struct calls *calls, const struct calls_record *record)
 		if (calls->options.keep)
 			keep(calls, track, record, traced);
 	}
+	if (record->head.kind == CAPTURE_CALL)
+		calls_args_end(calls, track, record, NULL);
 	if (calls->options.listener)
 		tell(calls, track, record, traced);
 }

@@ -45,12 +45,28 @@ struct calls {
 	char *hottest;
 	size_t probed, taken_out; /* functions */
 	uint64_t calls, last_tick;
-	uint64_t strangers; /* calls of threads that could not be kept */
-	size_t late;	    /* files that were mapped by targets later */
+	uint64_t strangers;		 /* calls of threads that could not be kept */
+	size_t late;			 /* files that were mapped by targets later */
+	size_t images;			 /* of the plan, that have been made ready */
+	const struct inspect *inspect;	 /* --args; null: not asked for */
+	size_t given;			 /* arguments that wait for their call's end */
+	uint64_t args_lost, args_missed; /* too many waited; calls whose arguments have not come */
 };
 
 /* A loss of calls, of which some are named. */
 void calls_tell_loss(struct calls *calls, const char *what, const char *which);
+
+/*
+ * calls_args.c: a call has ended. Its arguments are written, if they have come, and if call is in
+ * the film; null: it is not.
+ */
+void calls_args_end(struct calls *calls, struct calls_track_row *track,
+		    const struct calls_record *record, const struct film_call *call);
+/* Whether the arguments of a function are taken. */
+bool calls_args_expected(const struct calls *calls, uint32_t function);
+/* Gives the listener what was held back for its arguments. */
+void calls_args_release(struct calls *calls, struct calls_track_row *track);
+void calls_args_losses(struct calls *calls);
 
 /* calls_processes.c: which processes get probes, and when. */
 int calls_reach_new(struct calls *calls);

@@ -9,26 +9,37 @@
 
 void calls_tracks_free(struct calls_tracks *tracks)
 {
-	vec_foreach (&tracks->rows, track)
+	vec_foreach (&tracks->rows, track) {
+		vec_foreach (&track->given, given)
+			free(given->record);
+		vec_free(&track->given);
 		vec_free(&track->ended);
+	}
 	vec_free(&tracks->rows);
+}
+
+struct calls_track_row *calls_tracks_row(struct calls_tracks *tracks, uint32_t number)
+{
+	while (tracks->rows.count <= number)
+		if (number >= TRACKS_MAX || !vec_push(&tracks->rows, (struct calls_track_row){0}))
+			return NULL;
+	return &tracks->rows.at[number];
 }
 
 struct calls_track_row *calls_tracks_put(struct calls_tracks *tracks,
 					 const struct calls_track *record)
 {
-	struct calls_track_row *track;
+	struct calls_track_row *track = calls_tracks_row(tracks, record->track);
 
-	while (tracks->rows.count <= record->track)
-		if (record->track >= TRACKS_MAX ||
-		    !vec_push(&tracks->rows, (struct calls_track_row){0}))
-			return NULL;
-	track = &tracks->rows.at[record->track];
+	if (!track)
+		return NULL;
 	memcpy(track->comm, record->identity.comm, sizeof(track->comm));
 	track->comm[sizeof(track->comm) - 1] = 0;
 	track->pid = record->identity.pid;
 	track->tid = record->identity.tid;
-	track->lane = record->lane;
+	/* goroutines that were first seen on the same thread are not on the same stack */
+	track->lane =
+		record->identity.key ? CALLS_LANES + record->track / CALLS_LANES : record->lane;
 	track->known = true;
 	return track;
 }

@@ -7,6 +7,8 @@
 
 #include "base/vec.h"
 #include "bpf/calls_abi.h"
+#include "bpf/inspect_abi.h"
+#include "camera/calls.h"
 #include "film/film.h"
 
 /* What calls add up to. */
@@ -14,6 +16,13 @@ struct calls_ended {
 	uint64_t cost;	/* ns: the tracer's */
 	uint64_t ns;	/* durations without that */
 	uint64_t error; /* ns to which these are known */
+};
+
+/* The arguments of a call. */
+struct calls_given {
+	uint64_t start;
+	uint32_t depth;
+	struct inspect_record *record; /* owned */
 };
 
 /*
@@ -28,6 +37,10 @@ struct calls_track_row {
 	char comm[16];
 	/* by depth: of calls that have ended, and whose caller has not */
 	vec(struct calls_ended) ended;
+	/* --args: of calls that have not ended as far as is known, in the order of their starts */
+	vec(struct calls_given) given;
+	struct call_heard held; /* --args: has begun, and its arguments are waited for */
+	bool has_held;
 };
 
 struct calls_tracks {
@@ -42,6 +55,12 @@ void calls_tracks_free(struct calls_tracks *tracks);
  */
 struct calls_track_row *calls_tracks_put(struct calls_tracks *tracks,
 					 const struct calls_track *record);
+
+/*
+ * The row of a track that may still be announced: null: no memory, or its number is not to be
+ * believed.
+ */
+struct calls_track_row *calls_tracks_row(struct calls_tracks *tracks, uint32_t number);
 
 /* The track of that number, or null. */
 struct calls_track_row *calls_tracks_get(struct calls_tracks *tracks, uint32_t number);

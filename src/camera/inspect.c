@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/calls_abi.h"
 #include "camera/inspect_code.h"
 #include "camera/inspect_film.h"
 #include "camera/inspect_state.h"
@@ -67,6 +68,8 @@ static bool is_wanted(const struct inspect *inspect, const struct plan_function 
 	bool same;
 
 	if (f->probe->refusal != PROBE_ALLOWED || f->is_moved || !f->probe->size)
+		return false;
+	if (inspect->options.traced && f->flags & CALLS_FUNCTION_HIDDEN)
 		return false;
 	if (!inspect->options.signature)
 		return true;
@@ -283,18 +286,38 @@ static int add_exits(struct inspect *inspect, struct inspect_image *image,
 	return 0;
 }
 
+/* Go: is the goroutine's record in r14, and its number known? */
+static bool has_goroutine(const struct inspect_image *image, const struct inspect_function *f)
+{
+	return image->goid_at && !strstr(f->name, ".abi0") && image->go_minor >= GO_REGISTERS;
+}
+
 static bool has_exits(const struct inspect_image *image, const struct plan_image *file,
 		      const struct inspect_function *f, uint64_t entry)
 {
 	if (f->probe->exit != PROBE_EXIT_RET || !f->probe->exits)
 		return false;
-	if (f->probe->is_go &&
-	    (!image->goid_at || strstr(f->name, ".abi0") || image->go_minor < GO_REGISTERS))
+	if (f->probe->is_go && !has_goroutine(image, f))
 		return false;
 	for (uint32_t i = 0; i < f->probe->exits; i++)
 		if (file->functions.exits[f->probe->first_exit + i].offset == entry)
 			return false;
 	return true;
+}
+
+static bool note_has(struct inspect *inspect, uint32_t function)
+{
+	while (inspect->options.traced && inspect->has.count <= function)
+		if (!vec_push(&inspect->has, 0))
+			return false;
+	if (inspect->options.traced)
+		inspect->has.at[function] = 1;
+	return true;
+}
+
+bool inspect_has(const struct inspect *inspect, uint32_t function)
+{
+	return function < inspect->has.count && inspect->has.at[function];
 }
 
 static int add_function(struct inspect *inspect, struct inspect_image *image,
@@ -339,7 +362,9 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 	}
 	entry += inspect_code_replaced_size(file->fd, entry);
 	ends = !inspect->options.no_end && has_exits(image, file, f, entry);
-	plan.is_go = probe->is_go && ends;
+	plan.is_go = probe->is_go && (ends || (inspect->options.traced && has_goroutine(image, f)));
+	if (inspect->options.traced)
+		plan.traced = inspect->options.traced->first + f->in_plan;
 	plan.site = ends ? INSPECT_SITE_ENTRY : INSPECT_SITE_ALONE;
 	if (inspect->options.condition)
 		err = inspect_add_condition(&builder, inspect->options.condition, f->params,
@@ -356,9 +381,24 @@ static int add_function(struct inspect *inspect, struct inspect_image *image,
 		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
 	if (ends)
 		err = add_exits(inspect, image, file, f, number, why);
-	if (!err && !vec_push(&inspect->functions, *f))
+	if (!err && !(note_has(inspect, f->in_plan) && vec_push(&inspect->functions, *f)))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot inspect");
 	return err;
+}
+
+/* --args: not of functions without parameters, and of no more than there can be. */
+static bool is_worth(struct inspect *inspect, const struct inspect_function *f)
+{
+	if (!inspect->options.traced)
+		return true;
+	if (!f->value.is_known || inspect->plans.count == INSPECT_PLANS_MAX) {
+		inspect->statistics.without += !f->value.is_known || f->value.params > 0;
+		return false;
+	}
+	for (uint32_t i = 0; i < f->value.params; i++)
+		if (!f->params[i].is_result)
+			return true;
+	return false;
 }
 
 /* The parameters of all functions come to rest before any of them is pointed to. */
@@ -376,7 +416,11 @@ static int add_functions(struct inspect *inspect, struct inspect_image *image, u
 	for (size_t i = 0; i < file->functions.count && !err; i++) {
 		const struct plan_function *one = &all[file->first + i];
 		struct inspect_function f = {
-			.probe = one->probe, .name = one->probe->name, .image = number};
+			.probe = one->probe,
+			.name = one->probe->name,
+			.image = number,
+			.in_plan = file->first + (uint32_t)i,
+		};
 		const uint64_t *at;
 
 		if (!is_wanted(inspect, one))
@@ -397,6 +441,8 @@ static int add_functions(struct inspect *inspect, struct inspect_image *image, u
 			f->params = image->values.params.at + f->value.first_param;
 		if (f->value.is_known)
 			place_params(image, f, f->params);
+		if (!is_worth(inspect, f))
+			continue;
 		err = add_function(inspect, image, file, f, why);
 		if (err)
 			free(f->parts);
@@ -495,7 +541,9 @@ int inspect_new(const struct inspect_options *options, struct inspect **result, 
 		inspect_free(inspect);
 		return fail_errno(why, -ENOMEM, NULL, "cannot inspect");
 	}
-	err = plan_new(&options->plan, &inspect->plan, why);
+	if (options->traced)
+		inspect->plan = options->traced->plan;
+	err = options->traced ? 0 : plan_new(&options->plan, &inspect->plan, why);
 	if (!err)
 		plan_images(inspect->plan, &images);
 	for (size_t i = 0; i < images && !err; i++)
@@ -538,7 +586,9 @@ void inspect_free(struct inspect *inspect)
 	vec_free(&inspect->plans);
 	vec_free(&inspect->function_of_plan);
 	vec_free(&inspect->address_of_plan);
-	plan_free(inspect->plan);
+	if (!inspect->options.traced)
+		plan_free(inspect->plan);
+	vec_free(&inspect->has);
 	free(inspect->last);
 	free(inspect->found_lines);
 	inspect_stacks_free(inspect->stacks);

@@ -48,10 +48,20 @@ struct inspected {
 
 #define INSPECT_PARTS_MAX 64
 
+/* trace --args: the arguments of calls that the tracer sees, for it to keep (calls_args.h). */
+struct inspect_traced {
+	struct plan *plan; /* the tracer's, whose it stays */
+	uint32_t first;	   /* the tracer's number of the plan's first function */
+	void (*take)(void *context, const struct inspect_record *record);
+	void *context;
+};
+
 struct inspect_options {
 	struct plan_options plan;
-	const char *signature;		    /* with parameters, of C++; null: any */
-	const char *condition;		    /* null: none */
+	const struct inspect_traced
+		*traced;       /* null: calls are inspect's own; it must live as long */
+	const char *signature; /* with parameters, of C++; null: any */
+	const char *condition; /* null: none */
 	const struct inspect_place *places; /* lines; with others than functions, or without */
 	size_t place_count;		    /* at most VALUES_LINES_MAX */
 	const char *const *parts;	    /* --show: expressions (inspect_operand.h) */
@@ -71,6 +81,12 @@ struct inspect_options {
 int inspect_new(const struct inspect_options *options, struct inspect **inspect, struct fail *why);
 void inspect_free(struct inspect *inspect);
 
+/* Of --args: are arguments taken of that function of the plan? */
+bool inspect_has(const struct inspect *inspect, uint32_t function);
+/* What a record that traced->take() was given holds; its texts point into the record. */
+void inspect_decode_record(const struct inspect *inspect, const struct inspect_record *record,
+			   struct shown_tree *tree);
+
 /* Has it shown as many calls as it should? */
 bool inspect_is_done(const struct inspect *inspect);
 
@@ -87,6 +103,7 @@ struct inspect_statistics {
 	uint64_t lost_condition; /* a value of the condition was not in memory, */
 	uint64_t lost_open;	 /* too many calls were open, */
 	uint64_t lost_other;	 /* other reasons */
+	uint64_t without;	 /* --args: functions whose arguments are not known */
 	uint64_t late;		 /* processes or files whose first calls were not seen */
 };
 void inspect_statistics(const struct inspect *inspect, struct inspect_statistics *statistics);

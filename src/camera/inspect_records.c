@@ -11,6 +11,13 @@
 #include "camera/inspect_film.h"
 #include "camera/inspect_state.h"
 
+/* Whether a record is as long as it must be, and of a plan that there is. */
+static bool is_whole(const struct inspect *inspect, const struct inspect_record *record)
+{
+	return record->head.size >= sizeof(*record) + INSPECT_REGISTER_BYTES &&
+	       record->plan < inspect->plans.count;
+}
+
 static uint64_t key_of(const struct inspect_record *record, uint32_t function)
 {
 	struct {
@@ -47,6 +54,14 @@ struct ending {
 	const struct inspect_record *record; /* null: its end was not seen, */
 	struct inspect_film_end film;	     /* and this is what the film says */
 };
+
+void inspect_decode_record(const struct inspect *inspect, const struct inspect_record *record,
+			   struct shown_tree *tree)
+{
+	uint32_t number = inspect->function_of_plan.at[record->plan];
+
+	decode(inspect, record, &inspect->functions.at[number], false, tree);
+}
 
 static void show(struct inspect *inspect, const struct inspect_record *begin, uint64_t key,
 		 const struct inspect_stack *stack, const struct ending *ending)
@@ -207,9 +222,13 @@ void inspect_take(struct inspect *inspect, const struct inspect_record *record)
 	struct inspect_stack *stack;
 	uint64_t key;
 
-	if (record->head.size < sizeof(*record) + INSPECT_REGISTER_BYTES ||
-	    record->plan >= inspect->plans.count) {
+	if (!is_whole(inspect, record)) {
 		inspect->statistics.lost_other++;
+		return;
+	}
+	if (inspect->options.traced) {
+		inspect->statistics.calls++;
+		inspect->options.traced->take(inspect->options.traced->context, record);
 		return;
 	}
 	key = key_of(record, inspect->function_of_plan.at[record->plan]);

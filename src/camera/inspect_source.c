@@ -52,6 +52,7 @@ static void prepare(struct source *source)
 	bpf_map__set_max_entries(probes->maps.inspect_scratch_map,
 				 CAPTURE_SCRATCHES * (uint32_t)libbpf_num_possible_cpus());
 	probes->rodata->inspect_stacks = inspect->options.stacks;
+	probes->rodata->inspect_traced = inspect->options.traced != NULL;
 	uprobes_prepare(&programs, &inspect->ways);
 }
 
@@ -134,12 +135,16 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 
 		if (plan_add_image(inspect->plan, image, is_program, &added) || added == UINT32_MAX)
 			return 0;
-		if (inspect_add_image(inspect, added, NULL) || send_plans(source, plans, NULL) ||
-		    add_files(source, NULL)) {
+		number = added;
+	}
+	/* the tracer's plan may have grown by others meanwhile */
+	while (inspect->images.count <= number) {
+		if (inspect_add_image(inspect, (uint32_t)inspect->images.count, NULL) ||
+		    send_plans(source, plans, NULL) || add_files(source, NULL)) {
 			inspect->statistics.late++;
 			return 0;
 		}
-		number = added;
+		plans = inspect->plans.count;
 	}
 	return meet(source, number, pid);
 }
@@ -207,7 +212,9 @@ static int start(struct source *source, struct fail *why)
 	size_t strangers;
 	int err;
 
-	source->event = film_add_event(source->host->film, &event);
+	/* --args: the event is the tracer's */
+	if (!inspect->options.traced)
+		source->event = film_add_event(source->host->film, &event);
 	err = start_film(source);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot inspect");

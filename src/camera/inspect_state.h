@@ -23,6 +23,7 @@ struct inspect_function {
 	const struct probe_function *probe; /* null: it is a place of a line */
 	const char *name;
 	uint32_t image;
+	uint32_t in_plan; /* number of the function there */
 	struct value_function value;
 	struct value_param *params; /* in the image's values */
 	uint32_t entry_plan, plans; /* numbers of its plans: the entry's, then the exits' */
@@ -93,6 +94,7 @@ struct inspect {
 	struct inspect_statistics statistics;
 	struct uprobes_counts attached;
 	uint64_t found_parts; /* bits: which of options.parts some place has */
+	vec(uint8_t) has;     /* --args, by function of the plan */
 	bool *found_lines;    /* which of options.places have code */
 };
 

@@ -156,6 +156,7 @@ static int list_functions(struct plan *plan, struct plan_image *image, struct fa
 		.inside = image->is_program ? NULL : plan_base_name(image->path),
 		.exit = plan->options.exit,
 		.calm = plan->calm,
+		.stays = plan->options.stays,
 		.refused_too = plan->options.refused_too,
 	};
 

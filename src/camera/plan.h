@@ -39,6 +39,7 @@ struct plan_options {
 		*stack;	 /* a pattern: functions of which the callers' stack is taken; null: none */
 	bool no_guard;	 /* return probes cannot be left out call by call (before 6.13) */
 	bool only_files; /* no functions: the caller looks for what it wants in the files */
+	bool stays;	 /* probes of entries do not move to cheaper places (probe/functions.h) */
 	bool refused_too; /* keep what was meant but cannot be traced, to list it */
 	size_t limit;	  /* the most functions; 0: the default, 50,000 */
 };

@@ -12,12 +12,10 @@
 #include "host/recorder.h"
 #include "show/inspect.h"
 
-#define TEXT_DEFAULT	 256
-#define ELEMENTS_DEFAULT 16
-#define DEPTH_DEFAULT	 3
+const struct inspect_limits inspect_usual_limits = {.text = 256, .elements = 16, .depth = 3};
 
-static const char *const always_redacted[] = {"password", "passwd",	"secret",
-					      "token",	  "credential", "authorization"};
+const char *const inspect_usual_redacted[] = {"password",   "passwd",	     "secret", "token",
+					      "credential", "authorization", NULL};
 
 static void print_call(void *context, const struct inspected *call)
 {
@@ -199,13 +197,13 @@ static int inspect(struct inspect_verb *o, int argc, char **argv, struct command
 
 int cmd_inspect(int argc, char **argv)
 {
-	struct inspect_verb o = {.inspect.limits = {TEXT_DEFAULT, ELEMENTS_DEFAULT, DEPTH_DEFAULT}};
+	struct inspect_verb o = {.inspect.limits = inspect_usual_limits};
 	struct command command = {.pidfd = -1, .go = -1, .failed = -1};
 	struct fail why = {0};
 	int status, err;
 
-	for (size_t i = 0; i < sizeof(always_redacted) / sizeof(always_redacted[0]); i++)
-		if (!vec_push(&o.redacted, always_redacted[i]))
+	for (size_t i = 0; inspect_usual_redacted[i]; i++)
+		if (!vec_push(&o.redacted, inspect_usual_redacted[i]))
 			return EXIT_FAILURE;
 	status = inspect_verb_parse(argc, argv, &o);
 	if (status)

@@ -32,6 +32,10 @@ struct inspect_verb {
 	uint64_t film_bytes;
 };
 
+/* What is redacted whatever the command line says, ending with a null, and the usual limits. */
+extern const char *const inspect_usual_redacted[];
+extern const struct inspect_limits inspect_usual_limits;
+
 /* Takes the command line. Returns an exit status: 0, or EXIT_USAGE, which has been explained. */
 int inspect_verb_parse(int argc, char **argv, struct inspect_verb *o);
 

@@ -29,6 +29,7 @@ enum {
 	OPTION_PROCESS,
 	OPTION_NO_TID,
 	OPTION_NO_ON_CPU,
+	OPTION_NO_ARGS,
 	OPTION_COLOR,
 	OPTION_NO_COLOR
 };
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
 	{"process", no_argument, NULL, OPTION_PROCESS},
 	{"no-tid", no_argument, NULL, OPTION_NO_TID},
 	{"no-on-cpu", no_argument, NULL, OPTION_NO_ON_CPU},
+	{"no-args", no_argument, NULL, OPTION_NO_ARGS},
 	{"color", no_argument, NULL, OPTION_COLOR},
 	{"no-color", no_argument, NULL, OPTION_NO_COLOR},
 	{"help", no_argument, NULL, 'h'},
@@ -94,6 +96,7 @@ static const char help[] =
 	"      --process         number and name of the process\n"
 	"      --no-tid          without the column of threads\n"
 	"      --no-on-cpu       without the column of time on a CPU\n"
+	"      --no-args         without the arguments and results that the film has of calls\n"
 	"      --color           colors, also where the output is not a terminal\n"
 	"      --no-color        no colors, also on a terminal\n"
 	"  -h, --help            this text\n"
@@ -135,17 +138,12 @@ static bool take_switch(struct arguments *a, int option)
 		int option;
 		bool *flag;
 	} flags[] = {
-		{OPTION_RAW, &a->question.raw},
-		{OPTION_FLAT, &a->lines.flat},
-		{OPTION_FOLD, &a->lines.fold},
-		{OPTION_TIMESTAMPS, &a->lines.timestamps},
-		{OPTION_CPU, &a->lines.cpu},
-		{OPTION_PROCESS, &a->lines.process},
-		{OPTION_NO_TID, &a->lines.no_tid},
-		{OPTION_NO_ON_CPU, &a->lines.no_on_cpu},
-		{OPTION_COLOR, &a->color},
-		{OPTION_NO_COLOR, &a->no_color},
-		{'h', &a->help},
+		{OPTION_RAW, &a->question.raw},	       {OPTION_FLAT, &a->lines.flat},
+		{OPTION_FOLD, &a->lines.fold},	       {OPTION_TIMESTAMPS, &a->lines.timestamps},
+		{OPTION_CPU, &a->lines.cpu},	       {OPTION_PROCESS, &a->lines.process},
+		{OPTION_NO_TID, &a->lines.no_tid},     {OPTION_NO_ON_CPU, &a->lines.no_on_cpu},
+		{OPTION_NO_ARGS, &a->lines.no_values}, {OPTION_COLOR, &a->color},
+		{OPTION_NO_COLOR, &a->no_color},       {'h', &a->help},
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)

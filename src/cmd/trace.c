@@ -13,13 +13,16 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "camera/calls.h"
+#include "camera/inspect.h"
 #include "camera/sources.h"
+#include "cmd/inspect_verb.h"
 #include "cmd/recording.h"
 #include "cmd/trace_list.h"
 #include "cmd/trace_words.h"
 #include "host/recorder.h"
 #include "probe/choose.h"
 #include "show/call_long.h"
+#include "show/inspect.h"
 
 /*
  * Calls per second of one function, for some seconds in a row. A process that another user runs
@@ -36,6 +39,8 @@ struct trace_options {
 	struct call_lines_options lines;
 	const char *text;
 	bool live, list, color, no_color;
+	bool args;
+	vec(const char *) redacted;
 };
 
 static const char help[] =
@@ -80,6 +85,9 @@ static const char help[] =
 	"      --under FUNCTION    only what this function calls\n"
 	"      --start-on FUNCTION from its first call on\n"
 	"      --stop-on FUNCTION  until it is called\n"
+	"      --args              with the arguments of each call, as 'stackcam inspect' shows "
+	"them\n"
+	"      --redact NAME       show no argument whose name has this part; may be repeated\n"
 	"      --stack FUNCTION    and the stack of its callers ('report -e call-stacks')\n"
 	"      --summary           only count, sum and histogram of each function: cheaper\n"
 	"      --max-rate N        functions called more often per second, for 3 s, are no longer "
@@ -122,6 +130,8 @@ enum {
 	OPT_START_ON,
 	OPT_STOP_ON,
 	OPT_STACK,
+	OPT_ARGS,
+	OPT_REDACT,
 	OPT_SUMMARY,
 	OPT_MAX_RATE,
 	OPT_LIVE,
@@ -156,6 +166,8 @@ static const struct option long_options[] = {
 	{"start-on", required_argument, NULL, OPT_START_ON},
 	{"stop-on", required_argument, NULL, OPT_STOP_ON},
 	{"stack", required_argument, NULL, OPT_STACK},
+	{"args", no_argument, NULL, OPT_ARGS},
+	{"redact", required_argument, NULL, OPT_REDACT},
 	{"summary", no_argument, NULL, OPT_SUMMARY},
 	{"max-rate", required_argument, NULL, OPT_MAX_RATE},
 	{"live", no_argument, NULL, OPT_LIVE},
@@ -318,6 +330,11 @@ static int take_call_option(int option, struct trace_options *o)
 	case OPT_STACK:
 		o->calls.plan.stack = optarg;
 		return 0;
+	case OPT_ARGS:
+		o->args = o->calls.plan.stays = true;
+		return 0;
+	case OPT_REDACT:
+		return vec_push(&o->redacted, optarg) ? 0 : cmd_usage("trace", "too many names");
 	case OPT_SUMMARY:
 		o->calls.summary = true;
 		return 0;
@@ -368,6 +385,10 @@ static int check(struct trace_options *o)
 		return cmd_usage("trace",
 				 "--summary has no single calls: it goes without --slower, "
 				 "--live and --text");
+	if (o->args && (o->calls.summary || o->calls.slower))
+		return cmd_usage("trace", "--args goes without --summary and without --slower");
+	if (o->redacted.count && !o->args)
+		return cmd_usage("trace", "--redact is for --args");
 	if (o->calls.plan.stack && !o->common.film)
 		return cmd_usage("trace", "--stack needs a film to keep the stacks: -o FILM");
 	if (o->calls.slower && !o->common.film)
@@ -402,8 +423,25 @@ static int parse(int argc, char **argv, struct trace_options *o)
 	return check(o);
 }
 
+/* "a=1, b=2", to be freed; null: no memory. */
+static char *words_of(const struct shown_tree *arguments)
+{
+	char *words = NULL;
+	size_t size;
+	FILE *to = open_memstream(&words, &size);
+
+	if (!to)
+		return NULL;
+	inspect_print_list(to, arguments);
+	if (!fclose(to))
+		return words;
+	free(words);
+	return NULL;
+}
+
 static void print_call(void *context, const struct call_heard *heard)
 {
+	char *values = NULL;
 	struct call_line line = {
 		.kind = heard->begins ? CALL_BEGINS : CALL_ENDS,
 		.time = heard->time,
@@ -422,6 +460,8 @@ static void print_call(void *context, const struct call_heard *heard)
 		.unknown = heard->unknown,
 	};
 
+	if (heard->arguments)
+		line.values = values = words_of(heard->arguments);
 	if (heard->gap) {
 		struct call_line gap = line;
 
@@ -429,6 +469,7 @@ static void print_call(void *context, const struct call_heard *heard)
 		call_long_take(context, &gap);
 	}
 	call_long_take(context, &line);
+	free(values);
 }
 
 static int open_lines(struct trace_options *o, FILE **out, struct call_lines **lines,
@@ -450,8 +491,31 @@ static int open_lines(struct trace_options *o, FILE **out, struct call_lines **l
 	return 0;
 }
 
+/* --args: what takes the arguments of the tracer's calls. */
+static int inspect_calls(struct trace_options *o, struct calls *calls,
+			 const struct inspect_traced *traced, struct inspect **inspect,
+			 struct fail *why)
+{
+	struct inspect_options options = {
+		.traced = traced,
+		.limits = inspect_usual_limits,
+		.no_end = true,
+		.warn = o->calls.warn,
+	};
+	int err;
+
+	for (size_t i = 0; inspect_usual_redacted[i]; i++)
+		if (!vec_push(&o->redacted, inspect_usual_redacted[i]))
+			return fail_errno(why, -ENOMEM, NULL, "cannot trace");
+	options.redaction = (struct inspect_redaction){o->redacted.at, o->redacted.count};
+	err = inspect_new(&options, inspect, why);
+	if (!err)
+		calls_take_args_of(calls, *inspect);
+	return err;
+}
+
 static int record(struct trace_options *o, int argc, char **argv, struct calls *calls,
-		  struct command *command, struct fail *why)
+		  struct inspect *inspect, struct command *command, struct fail *why)
 {
 	struct sources_settings sources = sources_settings_usual();
 	struct camera_options options = {.selection = &o->common.selection, .sources = &sources};
@@ -461,6 +525,9 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 	int err;
 
 	sources.at[CAPTURE_SOURCE_CALLS] = (struct source_settings){.on = true, .given = calls};
+	if (inspect)
+		sources.at[CAPTURE_SOURCE_INSPECT] =
+			(struct source_settings){.on = true, .given = inspect};
 	err = camera_new(&options, &camera, why);
 	if (!err)
 		err = recording_create_film(o->common.film, o->common.labels, argc, argv,
@@ -494,6 +561,8 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 	struct call_lines *lines = NULL;
 	struct call_long *filter = NULL;
 	struct command_options start = recording_command(&o->common);
+	struct inspect_traced traced = {.first = calls_first_function(), .take = calls_args_take};
+	struct inspect *inspect = NULL;
 	struct calls *calls = NULL;
 	FILE *out = NULL;
 	int err = 0;
@@ -506,17 +575,23 @@ static int trace(struct trace_options *o, int argc, char **argv, struct command 
 		err = open_lines(o, &out, &lines, &filter, why);
 	if (!err)
 		err = calls_new(&o->calls, &calls, why);
+	if (!err && o->args) {
+		traced.plan = calls_plan(calls);
+		traced.context = calls;
+		err = inspect_calls(o, calls, &traced, &inspect, why);
+	}
 	if (!err && !o->common.quiet && plan_warning(calls_plan(calls)))
 		trace_warn(plan_warning(calls_plan(calls)));
 	if (!err && o->common.selection.command)
 		err = command_prepare(&start, command, why);
 	if (!err)
-		err = record(o, argc, argv, calls, command, why);
+		err = record(o, argc, argv, calls, inspect, command, why);
 	call_long_free(filter);
 	if (lines && call_lines_end(lines) && !err)
 		err = fail_errno(why, -ENOMEM, NULL, "cannot print calls");
 	if (out && out != stderr && fclose(out) && !err)
 		err = fail_errno(why, -errno, NULL, "cannot write %s", o->text);
+	inspect_free(inspect);
 	calls_free(calls);
 	return err;
 }
@@ -548,6 +623,7 @@ int cmd_trace(int argc, char **argv)
 out:
 	vec_free(&o.patterns);
 	vec_free(&o.inside);
+	vec_free(&o.redacted);
 	recording_options_free(&o.common);
 	return status;
 }

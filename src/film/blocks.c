@@ -82,7 +82,7 @@ static int by_time(const void *a, const void *b, void *context)
 	const struct film_kind *kind = context;
 	uint64_t x = layout_number_in(kind->time, a), y = layout_number_in(kind->time, b);
 
-	if (x == y) {
+	if (x == y && kind->thread) {
 		x = layout_number_in(kind->thread, a);
 		y = layout_number_in(kind->thread, b);
 	}

@@ -141,6 +141,28 @@ static bool take_slow(const struct body *b, const struct entry_wish *wish, size_
 }
 
 /*
+ * The first instruction at any cost; where that is "endbr64" with a push behind it, which costs
+ * less, the push: all is there as it was, and no jump leads to it.
+ */
+static bool stay(const struct body *b, const struct entry_wish *wish, size_t at,
+		 struct entry *found)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	size_t behind = at + sizeof(endbr64);
+	struct isa_insn insn;
+
+	if (behind < b->size && behind < wish->limit &&
+	    !memcmp(b->code + at, endbr64, sizeof(endbr64)) &&
+	    isa_read(&insn, b->code + behind, b->size - behind) && isa_is_push(&insn) &&
+	    take(wish, (uint32_t)behind, &insn, 0, found))
+		return true;
+	if (isa_read(&insn, b->code + at, b->size - at) &&
+	    take(wish, (uint32_t)at, &insn, 0, found))
+		return true;
+	return take_slow(b, wish, at, found);
+}
+
+/*
  * Behind the check for room a Go function really begins: without room it starts again from the top,
  * and a probe there would see it twice.
  */
@@ -149,12 +171,16 @@ static bool skip_stack_check(const struct body *b, const struct entry_wish *wish
 {
 	size_t at = isa_go_stack_check(b->code, b->size);
 
+	if (at && at < b->size && at < wish->limit && wish->stays)
+		return stay(b, wish, at, found);
 	return at && at < b->size && at < wish->limit &&
 	       (slide(b, wish, at, found) || take_slow(b, wish, at, found));
 }
 
 bool place_entry(const struct body *b, const struct entry_wish *wish, struct entry *entry)
 {
+	if (wish->stays)
+		return (wish->is_go && skip_stack_check(b, wish, entry)) || stay(b, wish, 0, entry);
 	return (wish->is_go && skip_stack_check(b, wish, entry)) || slide(b, wish, 0, entry) ||
 	       take_slow(b, wish, 0, entry);
 }

@@ -337,7 +337,7 @@ static int add_sites(struct probing *p, struct probe_function *f)
 static int place(struct probing *p, struct span *span, const struct body *body,
 		 struct probe_function *f)
 {
-	struct entry_wish wish = {.is_go = p->is_go};
+	struct entry_wish wish = {.is_go = p->is_go, .stays = p->question->stays};
 	struct entry entry;
 	int exit = wanted_exit(p, span), all;
 

@@ -111,6 +111,11 @@ struct probe_question {
 	 * (probe_is_calm()).
 	 */
 	bool calm;
+	/*
+	 * Probes of entries stay where functions begin: arguments are where the convention puts
+	 * them
+	 */
+	bool stays;
 	bool refused_too; /* list what was meant but refused, for --list */
 };
 

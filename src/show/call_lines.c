@@ -41,7 +41,8 @@ struct track {
 	uint32_t pid, tid, lane;
 	char comm[COMM_MAX];
 	vec(struct open_call) open;
-	bool held; /* the innermost open call was not printed: it may turn out to be a leaf */
+	bool held; /* the innermost open call was not printed: it may turn out to be a leaf, */
+	struct buf values; /* and these are its arguments; empty: not known */
 	struct repeated repeated;
 };
 
@@ -110,12 +111,16 @@ static void end_line(struct call_lines *l)
  * The name as one that is called. A C++ name may have its parameters already; what may stand behind
  * them shows in the sign after the last bracket.
  */
-static void put_call(struct call_lines *l, const char *name)
+static void put_call(struct call_lines *l, const char *name, const struct buf *values)
 {
 	const char *bracket = strrchr(name, ')');
 
 	call_columns_safe(name, &l->line);
-	if (!bracket || (bracket[1] && bracket[1] != ' ' && bracket[1] != '@'))
+	if (values && values->count) {
+		buf_put_u8(&l->line, '(');
+		buf_put(&l->line, values->at, values->count);
+		buf_put_u8(&l->line, ')');
+	} else if (!bracket || (bracket[1] && bracket[1] != ' ' && bracket[1] != '@'))
 		buf_put_text(&l->line, "()");
 }
 
@@ -163,11 +168,21 @@ static const char *open_words(bool open)
 
 static const char caller_unknown[] = "caller not known";
 
+static void put_results(struct call_lines *l, const char *results)
+{
+	if (results && *results) {
+		buf_put_text(&l->line, " = ");
+		buf_put_text(&l->line, results);
+	}
+}
+
 static void put_leaf(struct call_lines *l, const struct call_cells *cells, unsigned int depth,
-		     const char *name, bool open, bool unknown)
+		     const char *name, const struct buf *values, const char *results, bool open,
+		     bool unknown)
 {
 	begin_line(l, cells, depth);
-	put_call(l, name);
+	put_call(l, name, values);
+	put_results(l, results);
 	buf_put_u8(&l->line, ';');
 	if (unknown)
 		put_comment(l, NULL, caller_unknown);
@@ -186,10 +201,10 @@ static void put_repeated(struct call_lines *l, struct track *t)
 		return;
 	r->cells.comm = t->comm;
 	if (r->count == 1) {
-		put_leaf(l, &r->cells, r->depth, r->name, r->open, r->unknown);
+		put_leaf(l, &r->cells, r->depth, r->name, NULL, NULL, r->open, r->unknown);
 	} else {
 		begin_line(l, &r->cells, r->depth);
-		put_call(l, r->name);
+		put_call(l, r->name, NULL);
 		text_count(count, sizeof(count), r->count);
 		buf_put_text(&l->line, " x ");
 		buf_put_text(&l->line, count);
@@ -245,7 +260,7 @@ static void release(struct call_lines *l, struct track *t)
 	cells.time = call->time;
 	cells.cpu = call->cpu;
 	begin_line(l, &cells, (unsigned int)t->open.count - 1);
-	put_call(l, call->name);
+	put_call(l, call->name, &t->values);
 	buf_put_text(&l->line, " {");
 	if (call->unknown)
 		put_comment(l, NULL, caller_unknown);
@@ -253,10 +268,11 @@ static void release(struct call_lines *l, struct track *t)
 }
 
 static void put_end(struct call_lines *l, const struct call_cells *cells, unsigned int depth,
-		    const char *name, const char *words)
+		    const char *name, const char *results, const char *words)
 {
 	begin_line(l, cells, depth);
 	buf_put_u8(&l->line, '}');
+	put_results(l, results);
 	put_comment(l, name, words);
 	end_line(l);
 }
@@ -273,7 +289,7 @@ static void close_from(struct call_lines *l, struct track *t, size_t depth, cons
 		const char *name = vec_last(&t->open)->name;
 
 		if (name && !l->columns.options.flat)
-			put_end(l, &cells, (unsigned int)t->open.count - 1, name, words);
+			put_end(l, &cells, (unsigned int)t->open.count - 1, name, NULL, words);
 	}
 }
 
@@ -293,7 +309,10 @@ static int take_begin(struct call_lines *l, struct track *t, const struct call_l
 	if (!vec_push(&t->open, call))
 		return -ENOMEM;
 	t->held = true;
-	return 0;
+	t->values.count = 0;
+	if (line->values)
+		buf_put_text(&t->values, line->values);
+	return t->values.failed ? -ENOMEM : 0;
 }
 
 static struct call_cells cells_of_end(const struct track *t, const struct call_line *line)
@@ -325,7 +344,8 @@ static void take_end(struct call_lines *l, struct track *t, const struct call_li
 		if (l->columns.options.fold)
 			take_repeated(l, t, &cells, line);
 		else
-			put_leaf(l, &cells, line->depth, line->name, line->open, line->unknown);
+			put_leaf(l, &cells, line->depth, line->name, &t->values, line->values,
+				 line->open, line->unknown);
 		return;
 	}
 	release(l, t);
@@ -333,7 +353,7 @@ static void take_end(struct call_lines *l, struct track *t, const struct call_li
 		close_from(l, t, line->depth, end_lost);
 	else if (call)
 		t->open.count--;
-	put_end(l, &cells, line->depth, line->name, open_words(line->open));
+	put_end(l, &cells, line->depth, line->name, line->values, open_words(line->open));
 }
 
 /* Without indentation: each event is a line of its own, as it comes. */
@@ -345,6 +365,13 @@ static void take_flat(struct call_lines *l, struct track *t, const struct call_l
 	begin_line(l, &cells, 0);
 	buf_put_text(&l->line, ends ? "< " : "> ");
 	call_columns_safe(line->name, &l->line);
+	if (!ends && line->values) {
+		buf_put_u8(&l->line, '(');
+		buf_put_text(&l->line, line->values);
+		buf_put_u8(&l->line, ')');
+	}
+	if (ends)
+		put_results(l, line->values);
 	if (ends) {
 		buf_put_u8(&l->line, ' ');
 		call_columns_duration(&l->columns, &cells, 0, &l->line);
@@ -364,6 +391,7 @@ static void take_flat(struct call_lines *l, struct track *t, const struct call_l
 static void free_track(struct track *t)
 {
 	vec_free(&t->open);
+	buf_free(&t->values);
 }
 
 /* Forgets threads of which nothing is open: most of them have ended. Returns 0 or -ENOMEM. */

@@ -26,8 +26,9 @@ struct call_lines;
 struct call_lines_options {
 	bool no_tid, no_duration, no_on_cpu; /* columns left out */
 	bool timestamps, cpu, process;	     /* columns more */
-	bool flat; /* one line per event, not indented: "> main", "< main 1.402 ms" */
-	bool fold; /* repeated calls as one line: "work() x 1,000 avg 2.1 us" */
+	bool flat;	/* one line per event, not indented: "> main", "< main 1.402 ms" */
+	bool fold;	/* repeated calls as one line: "work() x 1,000 avg 2.1 us" */
+	bool no_values; /* without arguments and results */
 	bool color;
 	unsigned int max_depth; /* 0: any */
 	uint64_t start;		/* timestamps count from here */
@@ -43,6 +44,11 @@ struct call_line {
 	uint32_t pid, tid, lane;
 	uint16_t depth, cpu;
 	const char *comm; /* of the process */
+	/*
+	 * CALL_BEGINS: "a=1, b=2", harmless; null: not known. Lives until the function returns.
+	 * CALL_ENDS: the same of results
+	 */
+	const char *values;
 	const char *name; /* of the function; hostile: escaped here. Lives until call_lines_end() */
 	uint64_t duration, waited; /* CALL_ENDS */
 	uint64_t error; /* CALL_ENDS: ns to which duration is known; if it is less, that is shown */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -11,7 +12,7 @@
  * The open calls of one stack of one thread, outermost first: those that were passed on come first.
  */
 struct track {
-	vec(struct call_line) open;
+	vec(struct call_line) open; /* their values are copies, which are owned */
 	size_t passed;
 };
 
@@ -31,6 +32,14 @@ int call_long_new(uint64_t min_time, struct call_lines *to, struct call_long **r
 	return 0;
 }
 
+static void cut(struct track *track, size_t depth)
+{
+	while (track->open.count > depth)
+		free((char *)(uintptr_t)track->open.at[--track->open.count].values);
+	if (track->passed > track->open.count)
+		track->passed = track->open.count;
+}
+
 void call_long_free(struct call_long *filter)
 {
 	uint64_t key, track;
@@ -39,6 +48,7 @@ void call_long_free(struct call_long *filter)
 	if (!filter)
 		return;
 	while (map_next(&filter->tracks, &i, &key, &track)) {
+		cut((struct track *)(uintptr_t)track, 0);
 		vec_free(&((struct track *)(uintptr_t)track)->open);
 		free((void *)(uintptr_t)track);
 	}
@@ -67,14 +77,6 @@ static void forget(struct call_long *filter, uint64_t key, struct track *track)
 	map_remove(&filter->tracks, key);
 	vec_free(&track->open);
 	free(track);
-}
-
-static void cut(struct track *track, size_t depth)
-{
-	if (track->open.count > depth)
-		track->open.count = depth;
-	if (track->passed > track->open.count)
-		track->passed = track->open.count;
 }
 
 /*
@@ -106,6 +108,8 @@ static int begin(struct call_long *filter, struct track *track, const struct cal
 			return -ENOMEM;
 	if (!vec_push(&track->open, *line))
 		return -ENOMEM;
+	if (line->values)
+		vec_last(&track->open)->values = strdup(line->values);
 	return pass_begun(filter, track, line);
 }
 

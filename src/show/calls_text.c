@@ -4,11 +4,13 @@
 #include <errno.h>
 
 #include "show/call_names.h"
+#include "show/call_values.h"
 
 struct calls_text {
 	const struct film *film;
 	struct call_names names;
 	struct call_lines *lines;
+	struct call_values values;
 };
 
 static int take(void *context, const struct call_event *event)
@@ -40,6 +42,11 @@ static int take(void *context, const struct call_event *event)
 		.unknown = call->flags & FILM_CALL_UNKNOWN,
 	};
 
+	if (event->kind == CALL_EVENT_BEGIN)
+		line.values = call_values_given(&t->values, call);
+	else if (event->kind == CALL_EVENT_END)
+		line.values = call_values_returned(&t->values, call);
+
 	if (!line.name)
 		return -ENOMEM;
 	/* it is still running where the span ends: call_lines_end() says so */
@@ -55,6 +62,8 @@ int show_calls_text(struct film *film, const struct replay_question *q,
 	struct calls_text t = {.film = film};
 	int err = call_names_init(&t.names, film), ended;
 
+	if (!err && !options->no_values)
+		err = call_values_read(film, q, &t.values, why);
 	if (!err)
 		err = call_lines_new(out, options, &t.lines);
 	if (!err) {
@@ -62,6 +71,10 @@ int show_calls_text(struct film *film, const struct replay_question *q,
 		ended = call_lines_end(t.lines);
 		err = err ? err : ended;
 	}
+	if (!err && t.values.left_out)
+		fprintf(stderr, "stackcam: the values of %llu calls are left out: too many\n",
+			(unsigned long long)t.values.left_out);
+	call_values_free(&t.values);
 	call_names_free(&t.names);
 	return err == -ENOMEM ? fail_errno(why, err, NULL, "cannot replay the film") : err;
 }

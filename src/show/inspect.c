@@ -418,7 +418,7 @@ size_t inspect_behind(const struct shown_tree *tree, size_t at)
 	return walk.at;
 }
 
-static void print_list(FILE *out, const struct shown_tree *tree)
+void inspect_print_list(FILE *out, const struct shown_tree *tree)
 {
 	struct walk walk = {tree, 0};
 	const struct shown *node;
@@ -456,12 +456,12 @@ void inspect_print_text(FILE *out, const struct inspect_line *line)
 	}
 	text_print_safe(out, line->function);
 	fputs(!line->place ? "(" : line->is_optimised ? ", optimised: " : ": ", out);
-	print_list(out, line->arguments);
+	inspect_print_list(out, line->arguments);
 	if (!line->place)
 		putc(')', out);
 	if (line->results->nodes.count) {
 		fputs(" = ", out);
-		print_list(out, line->results);
+		inspect_print_list(out, line->results);
 	}
 	if (line->has_end) {
 		text_duration(latency, sizeof(latency), line->latency);
