@@ -91,14 +91,14 @@ _stackcam_options()
 		echo "-p --pid -t --tid -n --name --cgroup --no-children -u --user
 			--no-randomize-addr -f --function --no-function
 			-l --lib --no-lib --inside --list --limit --exit --depth --min-time --slower
-			--under --start-on --stop-on --stack --summary --max-rate -d --duration -o --output --label
+			--under --start-on --stop-on --args --redact --stack --summary --max-rate -d --duration -o --output --label
 			--live --text --timestamps --cpu --process --no-tid --no-on-cpu --flat --fold
 			--max-depth --color --no-color --raw -q --quiet -h --help"
 		;;
 	inspect)
 		echo "-p --pid -t --tid -n --name --cgroup --no-children --inside --list -u --user --no-randomize-addr
 			--when --rate --limit --no-end -d --duration --string --elements --depth --stack --show --redact
-			--summary --json --text -q --quiet -h --help"
+			--summary --json -o --output --label --live --text -q --quiet -h --help"
 		;;
 	report)
 		echo "--format -o --output --sort --columns --limit --min-percent --wide --no-color
@@ -107,8 +107,8 @@ _stackcam_options()
 	replay)
 		echo "--format -o --output -f --function --no-function --under -e --event -p --pid
 			-t --tid -n --comm --name --from --to --max-depth --min-time --raw --flat
-			--fold --timestamps --cpu --process --no-tid --no-on-cpu --color --no-color
-			-h --help"
+			--fold --timestamps --cpu --process --no-tid --no-on-cpu --no-args --color
+			--no-color -h --help"
 		;;
 	diff)
 		echo "--format -o --output --limit --fail-above --fail-on --wide --no-color
@@ -163,7 +163,8 @@ _stackcam_value()
 	trace,--text | inspect,--text) _stackcam_files -f ;;
 	report,--format)
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
-			heatmap histogram graph chrome perfetto states states-json requests requests-json"
+			heatmap histogram graph chrome perfetto states states-json requests requests-json
+			values values-json inspect inspect-json"
 		;;
 	threads,--format | explain,--format) _stackcam_reply -W "text json" ;;
 	replay,--format) _stackcam_reply -W "text chrome perfetto" ;;

@@ -56,7 +56,7 @@ int cmd_choose_format(const char *verb, const char *name, const char *output,
 {
 	bool is_diff = !strcmp(verb, "diff");
 	const char *unknown = NULL;
-	char names[256];
+	char names[512];
 
 	show_format_names(is_diff, names, sizeof(names));
 	*format =

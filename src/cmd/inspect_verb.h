@@ -32,7 +32,7 @@ struct inspect_verb {
 	uint64_t film_bytes;
 };
 
-/* What is redacted whatever the command line says, ending with a null, and the usual limits. */
+/* What is redacted also without an option, ending with a null, and the usual limits. */
 extern const char *const inspect_usual_redacted[];
 extern const struct inspect_limits inspect_usual_limits;
 

@@ -38,8 +38,9 @@ static const char help_start[] =
 	"went; of a film of 'stackcam trace', which functions were called, how often, how long.\n\n"
 	"      --format FORMAT   table (the default), tree, folded, svg, flame-svg, html,\n"
 	"                        flame-html, pprof, speedscope, json, heatmap, histogram, graph,\n"
-	"                        chrome, perfetto, states, states-json, requests,\n"
-	"                        requests-json; histogram, graph, chrome and perfetto of\n"
+	"                        chrome, perfetto, states, states-json, requests, requests-json,\n"
+	"                        values, values-json, inspect, inspect-json; the last four of\n"
+	"                        calls with arguments; histogram, graph, chrome and perfetto of\n"
 	"                        calls only, perfetto also of the slices of -e threads; states\n"
 	"                        and states-json of -e threads: how long threads were in which\n"
 	"                        state; requests and requests-json of -e requests: by endpoint,\n"
@@ -78,6 +79,7 @@ static const char help_examples[] =
 	"  stackcam report --format graph --focus '^parse_order$' calls.film\n"
 	"  stackcam report -o calls.perfetto-trace calls.film    each call, for ui.perfetto.dev;\n"
 	"                                                        of -e threads, each slice\n"
+	"  stackcam report --by arg.id calls.film     how long calls took, by the argument id\n"
 	"  stackcam report --format json | jq '.functions[0]'\n";
 
 struct arguments {
@@ -280,8 +282,9 @@ static void fit_format(struct answer_arguments *answer, const struct film *film)
 
 	if (!answer->format_name && !answer->output && q->by_value)
 		answer->format = show_format_find("values");
-	if (answer->format_name || answer->output || q->by_value || memcmp(&q->shape, &plain, sizeof(plain)) ||
-	    q->filter.request || q->filter.focus || q->filter.ignore || q->filter.waits)
+	if (answer->format_name || answer->output || q->by_value ||
+	    memcmp(&q->shape, &plain, sizeof(plain)) || q->filter.request || q->filter.focus ||
+	    q->filter.ignore || q->filter.waits)
 		return;
 	if (view_event(film, q->event, &event, &why))
 		return;

@@ -161,6 +161,19 @@ static void sort_rows(const struct film_kind *kind, struct film_rows *rows)
 	free(late.at);
 }
 
+/* At most count rows, of which the last is not of the time of the next one, if that can be. */
+static size_t keep_together(const struct film_kind *kind, const struct film_rows *rows, size_t from,
+			    size_t count)
+{
+	size_t least = count;
+
+	if (from + count == rows->count)
+		return count;
+	while (least && time_of(kind, rows, from + least - 1) == time_of(kind, rows, from + count))
+		least--;
+	return least ? least : count;
+}
+
 /* How many of the rows from one on make a block. */
 static size_t rows_of_block(const struct output *o, const struct film_rows *rows, size_t from)
 {
@@ -181,7 +194,7 @@ static size_t rows_of_block(const struct output *o, const struct film_rows *rows
 		else
 			count = middle - 1;
 	}
-	return least;
+	return o->kind->together ? keep_together(o->kind, rows, from, least) : least;
 }
 
 static int write_rows(const struct output *o, struct film_rows *rows)

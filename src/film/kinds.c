@@ -496,6 +496,7 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.time = &value_columns[VALUE_END],
 			.length = &value_columns[VALUE_DURATION],
 			.sorted = true,
+			.together = true,
 			.lost = LOST_VALUE,
 		},
 };

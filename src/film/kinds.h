@@ -60,6 +60,8 @@ struct film_kind {
 	const struct layout_column *born; /* of memory in use; null: it has none */
 	/* by time, and blocks by their first time; else both are in the order of writing */
 	bool sorted;
+	/* rows of the same time belong together: a block has all of them, if it has room */
+	bool together;
 	bool many; /* millions a second: they are not copied before they are packed */
 	uint32_t
 		/* ns: to which times are known, and kept where films become one; 0: to one */

@@ -115,7 +115,7 @@ void film_held(struct film_writer *w, uint32_t event, const struct film_held *he
 void film_request(struct film_writer *w, uint32_t event, const struct film_request *request);
 
 /*
- * The values of a call that film_call() is given, too: all rows of it together, in the order of
+ * The values of a call that film_call() is given, too: all its rows together, in the order of
  * their places.
  */
 void film_values(struct film_writer *w, uint32_t event, const struct film_value *values,

@@ -44,7 +44,7 @@ struct entry {
 struct entry_wish {
 	bool moves; /* the stack pointer may have moved */
 	bool is_go;
-	bool stays;	/* at the function's beginning, whatever that costs */
+	bool stays;	/* at the function's beginning, at any cost */
 	uint64_t limit; /* of at: behind it something else begins, such as another symbol */
 };
 

@@ -233,7 +233,10 @@ static int take_rows(void *context, const struct film_values *rows)
 		if (!err && !vec_push(&w->rows, row_at(rows, i)))
 			err = -ENOMEM;
 	}
-	return err;
+	/*
+	 * a block has all rows of a call; those of others of the same time may be in the next one
+	 */
+	return err ? err : give_calls(w);
 }
 
 int values_each(struct film *film, const struct question *q,
@@ -251,8 +254,6 @@ int values_each(struct film *film, const struct question *q,
 	err = filter_apply(&q->filter, film, &w.kept, why);
 	if (!err)
 		err = film_each_values(film, event, from, to, take_rows, &w, why);
-	if (!err)
-		err = give_calls(&w);
 	*broken = w.broken;
 	filter_kept_free(&w.kept);
 	vec_free(&w.rows);

@@ -13,7 +13,7 @@
 #include "show/inspect_leaves.h"
 
 enum {
-	VALUES_MAX = 4096, /* that are told apart; further ones are one row */
+	VALUES_MAX = 4096, /* that have rows; further ones share one */
 	ROWS_MAX = 24,	   /* of text: with more numbers, a row is a power of two */
 	NAME_WIDTH = 24,
 	/* rows of numbers: below zero, zero, above, by powers of two */

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import time
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -388,43 +387,6 @@ def test_attach_and_detach_under_load(lab):
                 numbers = [values(c)["n"] for c in calls if c["tid"] == tid]
                 assert numbers == sorted(numbers)
             assert process.poll() is None and breakpoints(process, lab) == 0
-
-
-def nanoseconds(text):
-    """RFC 3339, with nine digits behind the second."""
-    whole, part = text.rstrip("Z").split(".")
-    return int(datetime.fromisoformat(whole + "+00:00").timestamp()) * 10**9 + int(part.ljust(9, "0"))
-
-
-def test_calls_join_those_of_trace(lab, tmp_path):
-    """Of the calls in the film, the one of the same thread that overlaps most is the call with the arguments."""
-    film, chrome = tmp_path / "calls.film", tmp_path / "calls.chrome.json"
-    with Running(lab) as process:
-        with subprocess.Popen([lab.stackcam, "trace", "-p", str(process.pid), "-f", "count", "-o", film, "-q"],
-                              stdin=subprocess.DEVNULL) as recorder:
-            until = time.monotonic() + 20
-            while not breakpoints(process, lab):
-                assert time.monotonic() < until
-                time.sleep(0.01)
-            calls = calls_of(inspect(lab, "-p", process.pid, "count", "--limit", 100, "--json").stdout)
-            recorder.send_signal(signal.SIGINT)
-            recorder.wait(timeout=30)
-    assert lab.run("replay", "--raw", "-o", chrome, film).returncode == 0
-    shown = json.loads(chrome.read_text())
-    begin = nanoseconds(shown["metadata"]["recorded_time"])
-    spans = {}
-    for event in shown["traceEvents"]:
-        if event.get("name") == "count":
-            start = begin + round(event["ts"] * 1000)
-            spans.setdefault(event["tid"], []).append((start, start + round(event["dur"] * 1000)))
-    joined = set()
-    for call in calls:
-        start = nanoseconds(call["time"])
-        end = start + call["latency_ns"]
-        joined.add(max((min(end, span[1]) - max(start, span[0]), call["tid"], span) for span in spans[call["tid"]]))
-    # no two of them are the same call
-    assert all(overlap > 0 for overlap, _, _ in joined)
-    assert len(joined) == len(calls) == 100
 
 
 def test_kill_leaves_nothing(lab):
