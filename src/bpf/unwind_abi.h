@@ -247,6 +247,7 @@ enum unwind_end {
 	UNWIND_END_RAN,		  /* the thread did not wait long enough for its stack to be read */
 	/* unknown as for UNWIND_END_LATER, but too many such stacks were handed over already */
 	UNWIND_END_UNKNOWN,
+	UNWIND_END_PUT_OFF, /* the recorder has no time left to read what describes the code */
 	UNWIND_ENDS
 };
 

@@ -412,8 +412,10 @@ static uint64_t take_losses(const struct camera *camera, struct film_writer *fil
 int camera_drain(struct camera *camera, struct fail *why)
 {
 	uint64_t now = clock_ns();
-	int err = drain_take(camera->drain, now, why);
+	int err;
 
+	samples_next_round(camera->samples);
+	err = drain_take(camera->drain, now, why);
 	if (err)
 		return err;
 	samples_name_early(camera->samples, now);
@@ -465,7 +467,7 @@ int camera_stop(struct camera *camera, struct fail *why)
 	err = camera->drain ? camera_drain(camera, why) : 0;
 	sources_finish(&camera->sources, clock_ns());
 	take_losses(camera, camera->film);
-	samples_name_all(camera->samples);
+	samples_name_last(camera->samples);
 	samples_statistics(camera->samples, &camera->final);
 	/* it writes to the film until its end, and the film's owner is about to close that */
 	samples_free(camera->samples);

@@ -33,6 +33,7 @@ static const char *const end_marks[UNWIND_ENDS] = {
 	[UNWIND_END_RETURN_PROBE] = "[truncated: return address replaced by a return probe]",
 	[UNWIND_END_RAN] = "[truncated: the thread ran on before its stack was read]",
 	[UNWIND_END_UNKNOWN] = "[truncated: code that the recorder did not know by then]",
+	[UNWIND_END_PUT_OFF] = "[truncated: the file that describes the code is read later]",
 	[UNWIND_END_32_BIT] = "[truncated: 32-bit programs are not unwound]",
 };
 

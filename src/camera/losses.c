@@ -80,6 +80,8 @@ uint64_t losses_take(const struct losses_counts *counts, struct film_writer *fil
 		{"unwind table: the file's information is damaged", samples->tables.broken},
 		{"unwind table: reading the file takes more memory or time than any sound one",
 		 samples->tables.over_budget},
+		{"unwind table: made later, as files are read for a part of the time only",
+		 samples->tables.put_off},
 		{"mapped file: it could not be opened", samples->unreadable_files},
 		{"process, thread or mapping: too many of them", samples->refused},
 		{"event of a process or mapping: ring full, or no memory", counts->events_lost},

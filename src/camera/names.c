@@ -54,6 +54,7 @@ struct names {
 	struct symbols *symbols;
 	struct film_writer *film;
 	struct probes *probes;
+	struct allowance *allowance;
 	vec(struct waiting *) all;
 	struct map by_image; /* its number -> struct waiting * */
 	struct map by_pid;   /* -> struct jit_names * */
@@ -69,11 +70,12 @@ struct names {
 	struct starts starts;	/* of functions that have no name */
 	uint64_t split;		/* places whose inlined functions are in .dwo files */
 	bool no_kernel_names;	/* the kernel's own answer cannot be had */
+	uint64_t unread;	/* frames of files that there was no time to read */
 	uint64_t wanted, named;
 };
 
 int names_new(const struct symbol_options *options, struct film_writer *film, struct probes *probes,
-	      struct names **result)
+	      struct allowance *allowance, struct names **result)
 {
 	struct names *names = calloc(1, sizeof(*names));
 	int err = -ENOMEM;
@@ -82,6 +84,7 @@ int names_new(const struct symbol_options *options, struct film_writer *film, st
 		return err;
 	names->film = film;
 	names->probes = probes;
+	names->allowance = allowance;
 	err = symbols_new(options, &names->symbols);
 	if (err) {
 		free(names);
@@ -331,33 +334,49 @@ struct symbol_image names_image(const struct image *image)
 	};
 }
 
-static void name_waiting(struct names *names, struct waiting *waiting, bool at_end)
+static bool name_image(struct names *names, struct waiting *waiting)
 {
 	const struct image *image = waiting->image;
+	const struct symbol_image file = names_image(image);
 	struct naming naming = {names, waiting};
 	size_t count = waiting->addresses.count;
-	struct symbol_image file;
+	uint64_t begin;
 
-	if (!count)
-		return;
+	if (!allowance_start(names->allowance, image->is_of_root, &begin))
+		return false;
 	/*
 	 * what cannot be named now keeps image and address in the film: nothing is lost by an error
 	 */
-	if (image) {
-		file = names_image(image);
-		symbols_of_image(names->symbols, &file, waiting->addresses.at, count, name_found,
-				 &naming, NULL);
-		if (symbols_missing_split(names->symbols))
-			names->split += count;
-	} else {
-		name_kernel(names, waiting, &naming, at_end);
-	}
+	symbols_of_image(names->symbols, &file, waiting->addresses.at, count, name_found, &naming,
+			 NULL);
+	if (symbols_missing_split(names->symbols))
+		names->split += count;
 	drop_named(waiting);
-	if (image)
-		find_starts(&naming, &file);
+	find_starts(&naming, &file);
+	allowance_end(names->allowance, image->is_of_root, begin);
+	return true;
+}
+
+/* False: its file has to wait. */
+static bool name_waiting(struct names *names, struct waiting *waiting, bool at_end)
+{
+	struct naming naming = {names, waiting};
+
+	if (!waiting->addresses.count)
+		return true;
+	if (!waiting->image) {
+		name_kernel(names, waiting, &naming, at_end);
+		drop_named(waiting);
+		if (names->no_kernel_names && !at_end)
+			return true;
+	} else if (!name_image(names, waiting)) {
+		if (!at_end)
+			return false;
+		names->unread += waiting->addresses.count;
+	}
 	/* files do not get new symbols */
-	if ((waiting != names->kernel || !names->no_kernel_names || at_end))
-		waiting->addresses.count = waiting->frames.count = 0;
+	waiting->addresses.count = waiting->frames.count = 0;
+	return true;
 }
 
 static void finish(struct names *names, struct map *map, uint64_t key)
@@ -506,13 +525,12 @@ bool names_settle(struct names *names, uint64_t now)
 		return names->is_settled;
 	begin = clock_thread_ns();
 	name_all_jit(names, false);
+	names->is_settled = true;
 	vec_foreach (&names->all, waiting)
-		if ((*waiting)->addresses.count)
-			name_waiting(names, *waiting, false);
+		names->is_settled &= name_waiting(names, *waiting, false);
 	pause = clock_pause(clock_thread_ns() - begin, SETTLE_PART, SETTLE_MOST_NS, SETTLE_LEAST);
 	names->next_settle = now + (pause > SETTLE_NS ? pause : SETTLE_NS);
-	names->is_settled = true;
-	return true;
+	return names->is_settled;
 }
 
 static void tell_losses(struct names *names)
@@ -532,6 +550,11 @@ static void tell_losses(struct names *names)
 		film_loss(names->film, 0,
 			  "bytes of maps of JIT code that were passed over for newer ones",
 			  lost.passed);
+	if (names->unread)
+		film_loss(names->film, 0,
+			  "frame without a name: no time was left to read its file, which "
+			  "'stackcam resolve' does",
+			  names->unread);
 	if (names->jit_unread)
 		film_loss(names->film, 0,
 			  "maps of JIT code of processes that ended too fast for all to be read",
@@ -556,7 +579,6 @@ void names_turn(struct names *names, struct film_writer *film)
 
 	names->film = film;
 	names->files = (struct schedule){0};
-	names->split = 0;
 	for (size_t i = 0; map_next(&names->by_pid, &i, &pid, &jit);)
 		jit_names_turn((struct jit_names *)(uintptr_t)jit, &names->lost);
 }

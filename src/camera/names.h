@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/allowance.h"
 #include "film/writer.h"
 #include "symbol/symbols.h"
 #include "process/image.h"
@@ -17,9 +18,12 @@
 struct names;
 struct probes;
 
-/* probes: loaded, to ask the kernel for its names. */
+/*
+ * probes: loaded, to ask the kernel for its names. allowance: of the time that reading files may
+ * take; it stays the caller's.
+ */
 int names_new(const struct symbol_options *options, struct film_writer *film, struct probes *probes,
-	      struct names **names);
+	      struct allowance *allowance, struct names **names);
 void names_free(struct names *names);
 
 /* A frame waits to be named. For code of a file (and the vDSO), with its image: */

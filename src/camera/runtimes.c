@@ -13,7 +13,7 @@
 
 /* What is known of an image, by its number. */
 struct image_runtimes {
-	bool looked;
+	bool looked, put_off;
 	uint32_t suspects; /* bit n: runtime_types[n] has its facts */
 	void *facts[TYPES_MAX];
 };
@@ -57,12 +57,14 @@ struct runtimes {
 	struct film_writer *film;
 	struct unwind_pool *pool;
 	struct runtime_frames *frames;
+	struct allowance *allowance;
+	uint64_t put_off; /* images that had to wait */
 	vec(struct image_runtimes) images;
 	vec(struct refusal) refusals;
 };
 
 int runtimes_new(struct film_writer *film, struct unwind_pool *pool, int kept_map,
-		 struct runtimes **result)
+		 struct allowance *allowance, struct runtimes **result)
 {
 	struct runtimes *runtimes = calloc(1, sizeof(*runtimes));
 
@@ -70,6 +72,7 @@ int runtimes_new(struct film_writer *film, struct unwind_pool *pool, int kept_ma
 		return -ENOMEM;
 	runtimes->film = film;
 	runtimes->pool = pool;
+	runtimes->allowance = allowance;
 	if (runtime_frames_new(film, kept_map, &runtimes->frames)) {
 		free(runtimes);
 		return -ENOMEM;
@@ -124,21 +127,16 @@ static void refused(struct runtimes *runtimes, const struct runtime_type *type,
 		free(refusal.words);
 }
 
-static struct image_runtimes *image_of(struct runtimes *runtimes, const struct image *image)
+/* Looks into an image: which runtimes it has. */
+static void read_image(struct runtimes *runtimes, struct image_runtimes *known,
+		       const struct image *image)
 {
-	struct image_runtimes *known;
 	struct budget budget;
 	size_t i;
 
-	while (runtimes->images.count <= image->number)
-		if (!vec_push(&runtimes->images, (struct image_runtimes){0}))
-			return NULL;
-	known = &runtimes->images.at[image->number];
-	if (known->looked)
-		return known;
 	known->looked = true;
 	runtime_budget(&budget);
-	known->suspects = image->kind == IMAGE_FILE ? runtime_suspects(image, &budget) : 0;
+	known->suspects = runtime_suspects(image, &budget);
 	for (i = 0; runtime_types[i]; i++) {
 		struct fail why = {0};
 
@@ -150,6 +148,30 @@ static struct image_runtimes *image_of(struct runtimes *runtimes, const struct i
 		if (!known->facts[i])
 			known->suspects &= ~(1u << i);
 	}
+}
+
+/* Null: it has to wait, or there is no memory. */
+static struct image_runtimes *image_of(struct runtimes *runtimes, struct process_runtimes *of,
+				       const struct image *image)
+{
+	struct image_runtimes *known;
+	uint64_t begin;
+
+	while (runtimes->images.count <= image->number)
+		if (!vec_push(&runtimes->images, (struct image_runtimes){0}))
+			return NULL;
+	known = &runtimes->images.at[image->number];
+	if (known->looked)
+		return known;
+	if (image->kind != IMAGE_FILE)
+		return known;
+	if (!allowance_start(runtimes->allowance, image->is_of_root, &begin)) {
+		runtimes->put_off += !known->put_off;
+		known->put_off = of->put_off = true;
+		return NULL;
+	}
+	read_image(runtimes, known, image);
+	allowance_end(runtimes->allowance, image->is_of_root, begin);
 	return known;
 }
 
@@ -258,7 +280,7 @@ static bool retry(struct runtimes *runtimes, struct process_runtimes *of,
 	struct attached **link = &of->first, *attached;
 	bool changed = false;
 
-	of->waiting = false;
+	of->waiting = of->put_off;
 	while ((attached = *link)) {
 		if (!attached->ready && !attach(runtimes, attached, process)) {
 			*link = attached->next;
@@ -282,14 +304,16 @@ bool runtimes_look(struct runtimes *runtimes, struct process_runtimes *of,
 		runtimes_leave(runtimes, of);
 	if (of->waiting)
 		changed = retry(runtimes, of, process);
-	if (of->looked && of->generation == process->generation)
+	if (of->looked && of->generation == process->generation &&
+	    !(of->put_off && allowance_ask(runtimes->allowance, true, clock_ns())))
 		return changed;
+	of->put_off = false;
 	of->looked = true;
 	of->generation = process->generation;
 	of->execs = process->execs;
 	for (i = 0; i < process->mapping_count; i++) {
 		const struct mapping *mapping = &process->mappings[i];
-		const struct image_runtimes *known = image_of(runtimes, mapping->image);
+		const struct image_runtimes *known = image_of(runtimes, of, mapping->image);
 
 		for (n = 0; known && known->suspects >> n; n++)
 			if (known->suspects >> n & 1 && !find(of, runtime_types[n], mapping->image))
@@ -298,6 +322,7 @@ bool runtimes_look(struct runtimes *runtimes, struct process_runtimes *of,
 	}
 	for (struct attached *a = of->first; a; a = a->next)
 		of->waiting |= !a->ready;
+	of->waiting |= of->put_off;
 	return changed;
 }
 
@@ -542,4 +567,9 @@ void runtimes_tell_losses(const struct runtimes *runtimes)
 		say_refusal(refusal, words, sizeof(words));
 		film_loss(runtimes->film, 0, words, refusal->count);
 	}
+	if (runtimes->put_off)
+		film_loss(runtimes->film, 0,
+			  "file put off: languages in it are known later, as files are read for a "
+			  "part of the time only",
+			  runtimes->put_off);
 }

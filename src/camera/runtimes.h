@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/allowance.h"
 #include "camera/runtime_frames.h"
 #include "film/writer.h"
 #include "runtime/runtime.h"
@@ -18,10 +19,11 @@
 struct runtimes;
 
 /*
- * pool: where the kernel side's blocks of data go; kept_map: what it keeps for the names of frames.
+ * pool: where the kernel side's blocks of data go; kept_map: what it keeps for the names of frames;
+ * allowance: of the time that reading files may take. All stay the caller's.
  */
 int runtimes_new(struct film_writer *film, struct unwind_pool *pool, int kept_map,
-		 struct runtimes **runtimes);
+		 struct allowance *allowance, struct runtimes **runtimes);
 /* Owners of a process_runtimes must have released it. */
 void runtimes_free(struct runtimes *runtimes);
 
@@ -30,7 +32,8 @@ struct process_runtimes {
 	struct attached *first;
 	uint32_t generation;  /* process->generation that was looked at */
 	uint32_t execs;	      /* process->execs that it was looked at in */
-	bool looked, waiting; /* one of them is not ready yet */
+	bool looked, waiting; /* one of them is not ready yet, */
+	bool put_off;	      /* or an image could not be read yet */
 };
 
 /*

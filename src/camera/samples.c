@@ -5,8 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "camera/samples_state.h"
 #include "probes.skel.h"
+
+/*
+ * Time for reading files: saved up at most, and the part of a CPU that comes in. The whole machine
+ * has files of all users, and what is read serves for days. A user who names processes wants to see
+ * these from their first moment on, and to ask for lines is to wait for them.
+ */
+#define READING_NS	 10000000000ull
+#define READING_PART	 10
+#define READING_FEW_NS	 60000000000ull
+#define READING_FEW_PART 2
+#define READING_ROUND_NS 500000000ull /* rings hold a second */
 
 /* Stacks of a process that are handed over at most while it is not known; without a rate. */
 #define PATIENCE_AT_ANY_RATE 16384
@@ -21,6 +33,8 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 		.rules = bpf_map__fd(options->probes->maps.unwind_rule_map),
 		.spaces = bpf_map__fd(options->probes->maps.unwind_spaces),
 	};
+	const bool is_asked_for =
+		options->few_processes || options->symbols.lines || options->symbols.inlines;
 	int err = -ENOMEM;
 
 	if (!samples)
@@ -31,18 +45,22 @@ int samples_new(const struct samples_options *options, struct film_writer *film,
 	samples->program_new = options->program_new;
 	samples->process_gone = options->process_gone;
 	samples->context = options->context;
+	allowance_begin(&samples->allowance, is_asked_for ? READING_FEW_NS : READING_NS,
+			is_asked_for ? READING_FEW_PART : READING_PART,
+			is_asked_for ? READING_FEW_NS : READING_ROUND_NS, clock_ns());
 	err = spaces_new(&maps, options->tables_limit,
 			 options->rate ? 64 + 2 * options->rate : PATIENCE_AT_ANY_RATE,
-			 options->few_processes, &samples->spaces, why);
+			 options->few_processes, &samples->allowance, &samples->spaces, why);
 	if (err) {
 		samples_free(samples);
 		return err;
 	}
-	err = names_new(&options->symbols, film, options->probes, &samples->names);
+	err = names_new(&options->symbols, film, options->probes, &samples->allowance,
+			&samples->names);
 	if (!err)
 		err = runtimes_new(film, spaces_pool(samples->spaces),
 				   bpf_map__fd(options->probes->maps.runtime_kept),
-				   &samples->runtimes);
+				   &samples->allowance, &samples->runtimes);
 	if (!err)
 		err = catalogue_new(film, samples->names, &samples->catalogue);
 	if (!err)
@@ -433,10 +451,16 @@ const struct process *samples_process(struct samples *samples, pid_t pid)
 	return targets_find(samples->targets, pid);
 }
 
+void samples_next_round(struct samples *samples)
+{
+	allowance_next_round(&samples->allowance);
+}
+
 void samples_tidy(struct samples *samples, uint64_t now)
 {
 	if (now > REMEMBER_NS)
 		targets_forget_before(samples->targets, now - REMEMBER_NS);
+	spaces_catch_up(samples->spaces);
 	spaces_settle(samples->spaces);
 }
 
@@ -448,6 +472,13 @@ void samples_name_early(struct samples *samples, uint64_t now)
 bool samples_settle_names(struct samples *samples, uint64_t now)
 {
 	return names_settle(samples->names, now);
+}
+
+void samples_name_last(struct samples *samples)
+{
+	allowance_begin(&samples->allowance, samples->allowance.most, samples->allowance.part,
+			samples->allowance.most, clock_ns());
+	names_all(samples->names);
 }
 
 void samples_name_all(struct samples *samples)

@@ -166,12 +166,18 @@ void samples_expect(struct samples *samples, pid_t pid, uint64_t address);
 /* To be called about once a second with the time up to which all was given in. */
 void samples_tidy(struct samples *samples, uint64_t now);
 
+/* Another batch of records is taken: there is time again to read files for it (allowance.h). */
+void samples_next_round(struct samples *samples);
+
 /* Names some of what is not named yet; to be called after each batch of records. */
 void samples_name_early(struct samples *samples, uint64_t now);
 bool samples_settle_names(struct samples *samples, uint64_t now); /* names_settle() */
 
 /* Names what is not named yet, for the film's end. */
 void samples_name_all(struct samples *samples);
+
+/* The same when nothing is filmed any more: time for reading files is as it was at the begin. */
+void samples_name_last(struct samples *samples);
 
 /* Goes on with another film; all of the one before has its name. */
 void samples_turn(struct samples *samples, struct film_writer *film);

@@ -2,6 +2,7 @@
 #ifndef CAMERA_SAMPLES_STATE_H
 #define CAMERA_SAMPLES_STATE_H
 
+#include "base/allowance.h"
 #include "base/vec.h"
 #include "camera/catalogue.h"
 #include "camera/names.h"
@@ -46,6 +47,7 @@ struct samples {
 	struct names *names;
 	struct runtimes *runtimes;
 	struct catalogue *catalogue;
+	struct allowance allowance; /* for reading files */
 	void (*image_new)(void *context, pid_t pid, const struct image *image);
 	void (*program_new)(void *context, const struct process *process);
 	void (*process_gone)(void *context, const struct process *process);

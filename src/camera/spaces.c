@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "bpf/unwind_abi.h"
+#include "camera/chunk_maps.h"
 #include "unwind/table.h"
 
 #define WORDS(type) (sizeof(type) / 4)
@@ -28,9 +29,10 @@ struct space_value {
 struct image_table {
 	enum unwind_mapping_kind kind; /* UNWIND_MAPPING_LATER: not tried yet */
 	struct unwind_table table;
-	bool asked_for_jit;	   /* whether it has the variable that such a list begins at: */
-	uint64_t jit_debug;	   /* its address in the image; 0: no */
-	struct code_wanted wanted; /* code without unwind information that stacks went through */
+	bool asked_for_jit;	     /* whether it has the variable that such a list begins at: */
+	uint64_t jit_debug;	     /* its address in the image; 0: no */
+	struct code_wanted wanted;   /* code without unwind information that stacks went through */
+	const struct image *put_off; /* it is to be read when there is time; null: it was */
 };
 
 struct spaces {
@@ -38,60 +40,31 @@ struct spaces {
 	struct unwind_pool *pool;
 	struct unwind_rules *rules;
 	struct unwind_rule *rule_memory;
-	int chunk_maps[UNWIND_CHUNKS_MAX];
+	struct chunk_maps chunks;
 	vec(struct image_table) images;
 	vec(struct space *) published;
 	uint32_t last_generation, patience;
 	bool few_processes;
+	struct allowance *allowance;
+	bool some_put_off;
 	struct spaces_statistics statistics;
 };
 
-static void *make_chunk(void *context, uint32_t n, struct fail *why)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-	struct spaces *spaces = context;
-	void *chunk = MAP_FAILED;
-	int fd;
-
-	if (n >= UNWIND_CHUNKS_MAX)
-		return NULL;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_chunk", sizeof(uint32_t),
-			    UNWIND_CHUNK_BYTES, 1, &options);
-	if (fd >= 0)
-		chunk = mmap(NULL, UNWIND_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (chunk == MAP_FAILED || bpf_map_update_elem(spaces->maps.chunks, &n, &fd, BPF_ANY)) {
-		fail_errno(why, -errno, NULL, "cannot make a BPF map for unwind tables");
-		if (chunk != MAP_FAILED)
-			munmap(chunk, UNWIND_CHUNK_BYTES);
-		if (fd >= 0)
-			close(fd);
-		return NULL;
-	}
-	spaces->chunk_maps[n] = fd;
-	return chunk;
-}
-
-static void drop_chunk(void *context, uint32_t n, void *chunk)
-{
-	struct spaces *spaces = context;
-
-	bpf_map_delete_elem(spaces->maps.chunks, &n);
-	munmap(chunk, UNWIND_CHUNK_BYTES);
-	close(spaces->chunk_maps[n]);
-}
-
 int spaces_new(const struct spaces_maps *maps, uint64_t limit, uint32_t patience,
-	       bool few_processes, struct spaces **result, struct fail *why)
+	       bool few_processes, struct allowance *allowance, struct spaces **result,
+	       struct fail *why)
 {
 	struct spaces *spaces = calloc(1, sizeof(*spaces));
-	struct unwind_pool_memory memory = {spaces, make_chunk, drop_chunk};
+	struct unwind_pool_memory memory;
 	int err = -ENOMEM;
 
 	if (!spaces)
 		goto failed;
 	spaces->maps = *maps;
+	memory = chunk_maps_begin(&spaces->chunks, maps->chunks);
 	spaces->patience = patience;
 	spaces->few_processes = few_processes;
+	spaces->allowance = allowance;
 	spaces->rule_memory = mmap(NULL, UNWIND_RULES_MAX * sizeof(struct unwind_rule),
 				   PROT_READ | PROT_WRITE, MAP_SHARED, maps->rules, 0);
 	if (spaces->rule_memory == MAP_FAILED) {
@@ -143,7 +116,7 @@ static void show_table(struct unwind_mapping *to, const struct image_table *from
 	__atomic_store_n(&to->kind, (uint32_t)from->kind, __ATOMIC_RELEASE);
 }
 
-static void build_table(struct spaces *spaces, const struct image *image, struct image_table *to)
+static void make_table(struct spaces *spaces, const struct image *image, struct image_table *to)
 {
 	const bool is_new = to->kind != UNWIND_MAPPING_TABLE;
 	struct fail why = {0};
@@ -165,6 +138,23 @@ static void build_table(struct spaces *spaces, const struct image *image, struct
 	spaces->statistics.unsupported += to->table.unsupported;
 	to->kind = !err && to->table.pages ? UNWIND_MAPPING_TABLE : UNWIND_MAPPING_NO_TABLE;
 	spaces->statistics.tables += (to->kind == UNWIND_MAPPING_TABLE) - !is_new;
+}
+
+/* The same, if there is time to read the image now; else it is done when there is. */
+static bool build_table(struct spaces *spaces, const struct image *image, struct image_table *to)
+{
+	uint64_t begin;
+
+	if (!allowance_start(spaces->allowance, image->is_of_root, &begin)) {
+		spaces->statistics.put_off += !to->put_off;
+		to->put_off = image;
+		spaces->some_put_off = true;
+		return false;
+	}
+	make_table(spaces, image, to);
+	to->put_off = NULL;
+	allowance_end(spaces->allowance, image->is_of_root, begin);
+	return true;
 }
 
 /* All spaces that show this image show its table as it is now. */
@@ -240,23 +230,27 @@ void spaces_build(struct spaces *spaces, const struct process *process)
 		if (!table || table->kind != UNWIND_MAPPING_LATER ||
 		    (!spaces->few_processes && code_bytes(image) > EARLY_CODE_MAX))
 			continue;
-		build_table(spaces, image, table);
-		show_everywhere(spaces, image, table, 0);
+		if (build_table(spaces, image, table))
+			show_everywhere(spaces, image, table, 0);
 	}
 }
 
 /* Where the image has the list of a compiler's code (unwind/jit_debug.h); 0: nowhere. */
-static uint64_t jit_debug_of_image(struct image_table *table, const struct image *image)
+static uint64_t jit_debug_of_image(struct spaces *spaces, struct image_table *table,
+				   const struct image *image)
 {
 	struct runtime_symbol symbol = {.name = JIT_DEBUG_SYMBOL};
 	struct budget budget;
+	uint64_t begin;
 
+	if (table->asked_for_jit || !image->is_elf || image->kind != IMAGE_FILE ||
+	    !allowance_start(spaces->allowance, image->is_of_root, &begin))
+		return table->jit_debug;
+	table->asked_for_jit = true;
 	runtime_budget(&budget);
-	if (!table->asked_for_jit && image->is_elf && image->kind == IMAGE_FILE) {
-		table->asked_for_jit = true;
-		if (runtime_find_symbols(image, &budget, &symbol, 1))
-			table->jit_debug = symbol.address;
-	}
+	if (runtime_find_symbols(image, &budget, &symbol, 1))
+		table->jit_debug = symbol.address;
+	allowance_end(spaces->allowance, image->is_of_root, begin);
 	return table->jit_debug;
 }
 
@@ -277,7 +271,7 @@ static uint64_t find_jit_debug(struct spaces *spaces, const struct process *proc
 	for (size_t i = 0; i < process->mapping_count; i++) {
 		const struct mapping *mapping = &process->mappings[i];
 		struct image_table *table = table_of(spaces, mapping->image);
-		uint64_t address = table ? jit_debug_of_image(table, mapping->image) : 0;
+		uint64_t address = table ? jit_debug_of_image(spaces, table, mapping->image) : 0;
 
 		if (address)
 			return address + mapping->bias;
@@ -292,9 +286,10 @@ static uint64_t find_jit_debug(struct spaces *spaces, const struct process *proc
 static void look_for_jit_debug(struct spaces *spaces, struct space *space,
 			       const struct process *process, struct jit_debug *old)
 {
-	uint64_t descriptor = find_jit_debug(spaces, process);
+	uint64_t descriptor = find_jit_debug(spaces, process), begin;
 
-	if (!descriptor)
+	/* what the process itself has made is as a file of its user's */
+	if (!descriptor || !allowance_start(spaces->allowance, false, &begin))
 		return;
 	if (!space->jit_debug)
 		space->jit_debug = calloc(1, sizeof(*space->jit_debug));
@@ -302,6 +297,7 @@ static void look_for_jit_debug(struct spaces *spaces, struct space *space,
 		jit_debug_read(space->jit_debug, old, runtime_read_process,
 			       (void *)(intptr_t)process->pid, descriptor, spaces->pool,
 			       spaces->rules);
+	allowance_end(spaces->allowance, false, begin);
 }
 
 /* Shows the table of code without a file, if it has one. */
@@ -450,38 +446,61 @@ void spaces_withdraw(struct spaces *spaces, struct space *space)
  * Code without unwind information at pc was left out of the image's table, for there is much such
  * code: the table is built anew, with it.
  */
-static bool read_more(struct spaces *spaces, const struct mapping *mapping,
-		      struct image_table *table, uint64_t pc)
+static int read_more(struct spaces *spaces, const struct mapping *mapping,
+		     struct image_table *table, uint64_t pc)
 {
 	struct unwind_table old = table->table;
 
 	if (table->wanted.count == CODE_WANTED_MAX || mapping->image->fd < 0)
-		return false;
+		return -ENOENT;
+	if (table->put_off)
+		return -EAGAIN;
 	table->wanted.at[table->wanted.count++] = pc - mapping->bias;
-	build_table(spaces, mapping->image, table);
+	if (!build_table(spaces, mapping->image, table))
+		return -EAGAIN;
 	show_everywhere(spaces, mapping->image, table, old.directory);
 	unwind_table_drop(&old, spaces->pool);
-	return true;
+	return 0;
 }
 
-/* The walk stopped at pc: builds the table that it needs. False: there is nothing to be built. */
-static bool build_for(struct spaces *spaces, const struct space *space, uint64_t pc)
+/*
+ * The walk stopped at pc: builds the table that it needs. -ENOENT: there is nothing to be built;
+ * -EAGAIN: not now.
+ */
+static int build_for(struct spaces *spaces, const struct space *space, uint64_t pc)
 {
 	const struct mapping *mapping = process_mapping(space->process, pc);
 	struct image_table *table;
 
 	if (!mapping)
-		return false;
+		return -ENOENT;
 	table = table_of(spaces, mapping->image);
 	if (!table)
-		return false;
+		return -ENOENT;
 	if (table->kind == UNWIND_MAPPING_TABLE)
 		return read_more(spaces, mapping, table, pc);
 	if (table->kind != UNWIND_MAPPING_LATER)
-		return false;
-	build_table(spaces, mapping->image, table);
+		return -ENOENT;
+	if (!build_table(spaces, mapping->image, table))
+		return -EAGAIN;
 	show_everywhere(spaces, mapping->image, table, 0);
-	return true;
+	return 0;
+}
+
+void spaces_catch_up(struct spaces *spaces)
+{
+	if (!spaces->some_put_off)
+		return;
+	spaces->some_put_off = false;
+	vec_foreach (&spaces->images, table) {
+		struct unwind_table old = table->table;
+		const struct image *image = table->put_off;
+
+		if (!image || !build_table(spaces, image, table))
+			continue;
+		show_everywhere(spaces, image, table, old.directory);
+		unwind_table_drop(&old, spaces->pool);
+	}
 }
 
 /* What the walk of a thread that waits needs to find the frames of languages. */
@@ -506,22 +525,23 @@ int spaces_finish(struct spaces *spaces, struct space *space, const struct unwin
 		.context = (void *)(intptr_t)space->process->pid,
 	};
 	const struct unwind_registers leaf = *at;
-	int end;
+	int end, err;
 
 	if (is_still)
 		show_runtimes(space, &view);
 	for (;;) {
 		end = unwind_walk_copy(&view, stack, at, frames, count);
-		if (end != UNWIND_END_LATER ||
-		    !build_for(spaces, space, at->pc_exact ? at->pc : at->pc - 1))
-			break;
+		if (end != UNWIND_END_LATER)
+			return end;
+		err = build_for(spaces, space, at->pc_exact ? at->pc : at->pc - 1);
+		if (err)
+			return err == -EAGAIN ? UNWIND_END_PUT_OFF : UNWIND_END_UNMAPPED;
 		/* what a runtime's step knew is not handed on */
 		if (is_still) {
 			*at = leaf;
 			*count = 0;
 		}
 	}
-	return end == UNWIND_END_LATER ? UNWIND_END_UNMAPPED : end;
 }
 
 void spaces_image_gone(struct spaces *spaces, const struct image *image)

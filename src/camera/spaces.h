@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/allowance.h"
 #include "base/fail.h"
 #include "camera/runtimes.h"
 #include "process/targets.h"
@@ -27,9 +28,11 @@ struct spaces_maps {
  * limit: the most bytes of tables, over all images and processes. patience: how many stacks of one
  * process are handed over for addresses that stay unknown until its mappings are written anew; more
  * than can come in while a large table is built. few_processes: not the whole machine is filmed.
+ * allowance: of the time that reading files may take; it stays the caller's.
  */
 int spaces_new(const struct spaces_maps *maps, uint64_t limit, uint32_t patience,
-	       bool few_processes, struct spaces **spaces, struct fail *why);
+	       bool few_processes, struct allowance *allowance, struct spaces **spaces,
+	       struct fail *why);
 void spaces_free(struct spaces *spaces);
 
 /* A process's part, kept by the owner of the process. All zero: not published. */
@@ -74,13 +77,17 @@ uint32_t spaces_generation(const struct spaces *spaces);
 bool spaces_is_waiting(const struct space *space);
 bool spaces_has_waited(const struct space *space);
 
+/* Makes tables that were put off, as far as there is time for them now. */
+void spaces_catch_up(struct spaces *spaces);
+
 /* Takes it back: stacks of this process are handed over again. */
 void spaces_withdraw(struct spaces *spaces, struct space *space);
 
 /*
  * Finishes a stack that the kernel side handed over, building the tables that it needs on the way.
  * space must be published. Returns why the walk ended; UNWIND_END_LATER does not occur:
- * an address outside of all mappings is UNWIND_END_UNMAPPED.
+ * an address outside of all mappings is UNWIND_END_UNMAPPED, and UNWIND_END_PUT_OFF says that a
+ * table has to wait.
  *
  * is_still: the thread waits, so that all of its memory can be read, and the stack is walked from
  * its leaf: frames of language runtimes are found as they are in the kernel.
@@ -100,6 +107,7 @@ struct spaces_statistics {
 	uint64_t no_room;     /* tables or mappings that the limit kept out */
 	uint64_t broken;      /* images whose unwind information is unusable */
 	uint64_t over_budget; /* and those of which it takes too much to read it */
+	uint64_t put_off;     /* tables that had to wait */
 	uint64_t unsupported; /* rows with a rule that cannot be expressed */
 };
 void spaces_statistics(const struct spaces *spaces, struct spaces_statistics *statistics);

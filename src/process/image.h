@@ -40,6 +40,7 @@ struct image {
 	const void *memory; /* vDSO: the image itself */
 	size_t memory_size;
 	bool is_elf;
+	bool is_of_root; /* only root can have written it */
 	uint8_t build_id[IMAGE_BUILD_ID_MAX];
 	uint32_t build_id_size;
 	struct image_segment *segments;

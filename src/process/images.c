@@ -220,6 +220,7 @@ static int load_vdso(struct image *image, const struct image_question *q)
 		return 0;
 	image->memory = copy;
 	image->memory_size = size;
+	image->is_of_root = own;
 	return image_read_elf(image);
 }
 
@@ -247,6 +248,7 @@ static int load_file(struct images *images, struct entry *e, const struct image_
 	e->size = st.st_size;
 	e->changed = st.st_ctim;
 	e->modified = st.st_mtim;
+	image->is_of_root = !st.st_uid && !(st.st_mode & S_IWOTH);
 	err = image_read_elf(image);
 	if (err)
 		return err;

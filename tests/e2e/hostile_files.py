@@ -125,6 +125,20 @@ def lua():
     return many_functions(["lua_ident"], b"$LuaVersion: Lua 5.4.4  Copyright (C) 1994-2022 $")
 
 
+def lua_of_holes():
+    """The same, of zeros, which are instructions, too: it takes no room on the disk."""
+    elf = Elf()
+    ident = elf.put(b"$LuaVersion: Lua 5.4.4  Copyright (C) 1994-2022 $")
+    first = -(-elf.end // PAGE) * PAGE
+    starts = [first + PAGE + i * 65536 for i in range(256)]
+    calls = b"".join(b"\xe8" + struct.pack("<i", to - (first + 5 * i + 5)) for i, to in enumerate(starts))
+    elf.put(calls + RET, align=PAGE, size=PAGE + 65536 * len(starts))
+    code(elf, elf.entry, elf.end - elf.entry)
+    elf.exports({"lua_callk": (first, PAGE, FUNC), "lua_ident": (ident, 64, OBJECT)})
+    elf.eh_frame([(first, PAGE), *((start, 65535) for start in starts)])
+    return elf
+
+
 def luajit():
     return many_functions(["luaJIT_version_2_1_0_beta3", "lua_close", "luaJIT_setmode"], b"LuaJIT 2.1.0-beta3",
                           calls_from="lua_call")

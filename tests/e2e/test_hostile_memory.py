@@ -24,6 +24,9 @@ PEAK_OF_RECORD = 150e6  # 66 MB are taken here
 # Nothing that grows here may take the machine with it.
 BOUNDED = ("prlimit", "--as=4000000000")
 
+NOBODY = 65534
+ALLOWED = 15  # seconds of a CPU: files of users may take half of that, and these would take twice as much
+
 # Half of the mappings that a process may have: each page is one, of the same memory.
 PAGES = 30000
 
@@ -113,6 +116,32 @@ def test_peak_of_record(lab, made):
                          "2", "16", *made.values())
     assert taken < PEAK_OF_RECORD
     assert Film(lab.stackcam, path).json()["stacks"]["samples"] > 0
+
+
+@needs_root
+def test_time(lab, tmp_path):
+    """
+    Each file is within its budget, but there are many: reading them takes no more than what all files may, and
+    programs that are installed are read meanwhile.
+    """
+    files = [hostile_files.lua_of_holes().write(tmp_path / str(i)) for i in range(60)]
+    for path in files:
+        os.chown(path, NOBODY, NOBODY)
+    path = lab.new_film()
+    with running(lab.program("hostile_files"), 100, 0, *files), running(lab.program("split"), 100):
+        record = subprocess.Popen([lab.stackcam, "record", "-a", "-d", "4", "-o", path], stdin=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True)
+        said = record.stderr.read()
+        _, status, used = os.wait4(record.pid, 0)
+        record.returncode = os.waitstatus_to_exitcode(status)
+        record.stderr.close()
+        assert record.returncode == 0, said
+    film = Film(lab.stackcam, path)
+    losses = film.json()["loss"]
+    assert any(loss.startswith("file put off") for loss in losses), losses
+    assert used.ru_utime + used.ru_stime < ALLOWED, (used, losses)
+    # what is installed is read meanwhile
+    assert film.share(lambda stack: stack.has("main", "work", "f70"), "-n", "split") > 0.5, film.explain()
 
 
 @needs_root

@@ -16,6 +16,7 @@ struct bench {
 	char path[64];
 	struct film_writer *writer;
 	struct names *names;
+	struct allowance allowance;
 	struct catalogue *catalogue;
 	struct mapping mapping;
 	struct image image;
@@ -37,8 +38,9 @@ static int set_up(void **state)
 		.pid = 7, .start = 5, .comm = "cc1", .mappings = &b->mapping, .mapping_count = 1};
 	*state = b;
 	strcpy(b->path, "/tmp/stackcam-catalogue-XXXXXX");
+	allowance_begin(&b->allowance, 1000000000, 10, 1000000000, 0);
 	if (mkstemp(b->path) < 0 || film_create(b->path, &info, &b->writer, NULL) ||
-	    names_new(&options, b->writer, NULL, &b->names))
+	    names_new(&options, b->writer, NULL, &b->allowance, &b->names))
 		return -1;
 	return catalogue_new(b->writer, b->names, &b->catalogue);
 }
