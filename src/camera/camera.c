@@ -26,6 +26,7 @@
 #include "probes.skel.h"
 #include "process/activity.h"
 #include "process/executing.h"
+#include "process/program.h"
 #include "process/sideband.h"
 
 #define TABLES_LIMIT_DEFAULT (96ull << 20)
@@ -386,6 +387,23 @@ int camera_add_process(struct camera *camera, pid_t pid, struct fail *why)
 	/* what the child of our own does before it is the command is usually of no interest */
 	return needs(camera, SOURCE_BEFORE_EXEC) ? filter_add(camera->probes, pid, why)
 						 : filter_add_at_exec(camera->probes, pid, why);
+}
+
+void camera_expect(struct camera *camera, char *const *argv)
+{
+	struct program program = {0};
+	struct fail ignored;
+
+	/* what is wrong with it, its start says */
+	if (needs(camera, SOURCE_STACKS) && !program_find(argv, &program, &ignored))
+		samples_expect_program(camera->samples, &program);
+	program_free(&program);
+}
+
+void camera_follow_begin(struct camera *camera)
+{
+	if (needs(camera, SOURCE_STACKS))
+		samples_follow_begin(camera->samples, camera->added);
 }
 
 int camera_fd(const struct camera *camera)

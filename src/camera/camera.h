@@ -45,6 +45,12 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 /* Films a process (and its children, if the selection says so) that was made for it. */
 int camera_add_process(struct camera *camera, pid_t pid, struct fail *why);
 
+/* It will execute that command: what must be known of it is read now. */
+void camera_expect(struct camera *camera, char *const *argv);
+
+/* To be called now and then, after camera_drain(), while that process begins. */
+void camera_follow_begin(struct camera *camera);
+
 int camera_fd(const struct camera *camera);
 int camera_drain(struct camera *camera, struct fail *why);
 int camera_stop(struct camera *camera, struct fail *why);

@@ -326,6 +326,14 @@ bool runtimes_look(struct runtimes *runtimes, struct process_runtimes *of,
 	return changed;
 }
 
+bool runtimes_expect(struct runtimes *runtimes, const struct image *image)
+{
+	struct process_runtimes none = {0};
+	const struct image_runtimes *known = image_of(runtimes, &none, image);
+
+	return known && known->suspects;
+}
+
 void runtimes_leave(struct runtimes *runtimes, struct process_runtimes *of)
 {
 	struct attached *attached, *next;

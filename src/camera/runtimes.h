@@ -43,6 +43,9 @@ struct process_runtimes {
 bool runtimes_look(struct runtimes *runtimes, struct process_runtimes *of,
 		   const struct process *process);
 
+/* Looks into an image that will be mapped soon. Whether it has a runtime. */
+bool runtimes_expect(struct runtimes *runtimes, const struct image *image);
+
 /* Lets go of what was found: the process has ended, or executes another program. */
 void runtimes_leave(struct runtimes *runtimes, struct process_runtimes *of);
 

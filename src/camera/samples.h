@@ -12,6 +12,7 @@
 #include "camera/spaces.h"
 #include "film/writer.h"
 #include "symbol/symbols.h"
+#include "process/program.h"
 #include "process/targets.h"
 
 /*
@@ -165,6 +166,18 @@ void samples_expect(struct samples *samples, pid_t pid, uint64_t address);
 
 /* To be called about once a second with the time up to which all was given in. */
 void samples_tidy(struct samples *samples, uint64_t now);
+
+/*
+ * A program will be executed soon, from these files: where one of them has a language runtime, they
+ * are read now, as the first stacks of a language are handed over without its frames.
+ */
+void samples_expect_program(struct samples *samples, const struct program *program);
+
+/*
+ * To be called again and again while a process begins: shows the kernel side at once what it has
+ * mapped, if it has a language runtime.
+ */
+void samples_follow_begin(struct samples *samples, pid_t pid);
 
 /* Another batch of records is taken: there is time again to read files for it (allowance.h). */
 void samples_next_round(struct samples *samples);

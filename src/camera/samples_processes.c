@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* How often the kernel side is shown anew what was mapped over. */
 #define RENEW_NS 10000000ull
 
@@ -211,6 +213,65 @@ void samples_follow(struct samples *samples, pid_t pid)
 	runtimes_look(samples->runtimes, &filmed->runtimes, process);
 	if (runtimes_any(&filmed->runtimes))
 		samples_publish(samples, filmed, process, UNWIND_ANY_EXEC);
+}
+
+/* How long a program that is waited for may be held up by what is read of it. */
+#define EXPECT_NS 2000000000ull
+
+struct expecting {
+	struct samples *samples;
+	uint64_t until;
+	bool any; /* of the files has a runtime */
+};
+
+static void expect_runtime(void *context, const struct image *image)
+{
+	struct expecting *expecting = context;
+
+	expecting->any |= runtimes_expect(expecting->samples->runtimes, image);
+}
+
+static void expect_table(void *context, const struct image *image)
+{
+	const struct expecting *expecting = context;
+
+	if (clock_ns() < expecting->until)
+		spaces_expect(expecting->samples->spaces, image);
+}
+
+static void each_file(struct samples *samples, const struct program *program,
+		      void (*take)(void *context, const struct image *image), void *context)
+{
+	targets_learn(samples->targets, program->path, take, context);
+	for (size_t i = 0; i < program->count; i++)
+		targets_learn(samples->targets, program->libraries[i], take, context);
+}
+
+void samples_expect_program(struct samples *samples, const struct program *program)
+{
+	struct expecting expecting = {samples, clock_ns() + EXPECT_NS, false};
+
+	each_file(samples, program, expect_runtime, &expecting);
+	if (expecting.any)
+		each_file(samples, program, expect_table, &expecting);
+}
+
+void samples_follow_begin(struct samples *samples, pid_t pid)
+{
+	struct process *process = targets_find(samples->targets, pid);
+	struct filmed_process *filmed = process ? samples_filmed(process) : NULL;
+	const struct space *space;
+	bool changed;
+
+	if (!filmed || process->end)
+		return;
+	space = &filmed->space;
+	changed = runtimes_look(samples->runtimes, &filmed->runtimes, process);
+	if (!runtimes_any(&filmed->runtimes) ||
+	    (!changed && space->process && space->process_generation == process->generation))
+		return;
+	spaces_publish(samples->spaces, &filmed->space, process, &filmed->runtimes,
+		       space->process ? space->exec_id : UNWIND_ANY_EXEC);
 }
 
 void samples_follow_all(struct samples *samples, pid_t pid)

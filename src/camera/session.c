@@ -15,6 +15,13 @@
 #define DRAIN_NS  250000000ull
 #define SECOND_NS 1000000000ull
 
+/*
+ * A command is looked at as often as that in its first moments: what it maps then is what its first
+ * stacks go through.
+ */
+#define BEGIN_NS 300000000ull
+#define BEGIN_MS 4
+
 /* What a wake-up is about; the descriptor stands beside it. */
 enum {
 	WAKE_CAMERA,
@@ -27,6 +34,7 @@ enum {
 struct watch {
 	int epoll, tick, signals;
 	size_t targets; /* processes of -p that still live */
+	uint64_t begun; /* when the command was let go; 0: there is none */
 	bool end;
 };
 
@@ -134,13 +142,17 @@ static void take_wake(struct session *session, struct watch *watch, uint64_t dat
 static int wait_and_drain(struct session *session, struct watch *watch, struct fail *why)
 {
 	struct epoll_event events[8];
-	int n = epoll_wait(watch->epoll, events, 8, -1), i;
+	bool begins = watch->begun && clock_ns() - watch->begun < BEGIN_NS;
+	int n = epoll_wait(watch->epoll, events, 8, begins ? BEGIN_MS : -1), i, err;
 
 	if (n < 0 && errno != EINTR)
 		return fail_errno(why, -errno, NULL, "cannot wait for samples");
 	for (i = 0; i < n; i++)
 		take_wake(session, watch, events[i].data.u64);
-	return camera_drain(session->camera, why);
+	err = camera_drain(session->camera, why);
+	if (!err && begins)
+		camera_follow_begin(session->camera);
+	return err;
 }
 
 int session_run(struct session *session, struct fail *why)
@@ -155,8 +167,11 @@ int session_run(struct session *session, struct fail *why)
 		err = camera_add_process(session->camera, session->command->pid, why);
 	if (!err)
 		err = camera_start(session->camera, session->film, why);
-	if (!err && session->command)
+	if (!err && session->command) {
+		camera_expect(session->camera, session->argv);
 		err = command_go(session->command, session->argv, why);
+		watch.begun = clock_ns();
+	}
 	/* to set the probes takes its time, and is not a part of what was asked for */
 	start = told = clock_ns();
 	while (!err && !watch.end && (!limit || clock_ns() - start < limit)) {

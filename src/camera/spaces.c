@@ -219,20 +219,21 @@ static uint64_t code_bytes(const struct image *image)
 	return bytes;
 }
 
+void spaces_expect(struct spaces *spaces, const struct image *image)
+{
+	struct image_table *table = table_of(spaces, image);
+
+	if (!table || table->kind != UNWIND_MAPPING_LATER ||
+	    (!spaces->few_processes && code_bytes(image) > EARLY_CODE_MAX))
+		return;
+	if (build_table(spaces, image, table))
+		show_everywhere(spaces, image, table, 0);
+}
+
 void spaces_build(struct spaces *spaces, const struct process *process)
 {
-	size_t i;
-
-	for (i = 0; i < process->mapping_count; i++) {
-		const struct image *image = process->mappings[i].image;
-		struct image_table *table = table_of(spaces, image);
-
-		if (!table || table->kind != UNWIND_MAPPING_LATER ||
-		    (!spaces->few_processes && code_bytes(image) > EARLY_CODE_MAX))
-			continue;
-		if (build_table(spaces, image, table))
-			show_everywhere(spaces, image, table, 0);
-	}
+	for (size_t i = 0; i < process->mapping_count; i++)
+		spaces_expect(spaces, process->mappings[i].image);
 }
 
 /* Where the image has the list of a compiler's code (unwind/jit_debug.h); 0: nowhere. */

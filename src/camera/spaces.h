@@ -77,6 +77,9 @@ uint32_t spaces_generation(const struct spaces *spaces);
 bool spaces_is_waiting(const struct space *space);
 bool spaces_has_waited(const struct space *space);
 
+/* Makes the table of an image that will be mapped soon. */
+void spaces_expect(struct spaces *spaces, const struct image *image);
+
 /* Makes tables that were put off, as far as there is time for them now. */
 void spaces_catch_up(struct spaces *spaces);
 

@@ -123,6 +123,13 @@ struct process *targets_find(struct targets *targets, pid_t pid);
 bool targets_has_thread(const struct targets *targets, const struct process *process, pid_t tid,
 			uint64_t since, char comm[16]);
 
+/*
+ * Calls take() with the image of a file that a process will map soon. It stays for some seconds, as
+ * one does that no process maps any more.
+ */
+void targets_learn(struct targets *targets, const char *path,
+		   void (*take)(void *context, const struct image *image), void *context);
+
 /* Reads the mappings of a living process again. False: it is gone. Listeners hear of changes. */
 bool targets_reread(struct targets *targets, struct process *process);
 

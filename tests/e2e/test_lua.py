@@ -200,6 +200,20 @@ def test_garbage(lab, lua):
     assert share(of_program(garbage), *BELOW, "collect") >= 0.8, garbage.explain()
 
 
+def test_a_short_command(lab, tmp_path):
+    """A command is over before all of its files are read one after the other: they are read before it begins."""
+    script = tmp_path / "short.lua"
+    script.write_text("local function inner() local x = 0 for i = 1, 1000 do x = x + i * i end return x end\n"
+                      "local begin = os.clock() while os.clock() - begin < 0.05 do inner() end\n")
+    early = samples = 0
+    for _ in range(5):
+        stacks = lab.record("--", "lua5.4", script, hz=999).json()["stacks"]
+        early += stacks["reasons"].get("the language runtime was not known yet", 0)
+        samples += stacks["samples"]
+    # it was a quarter of them
+    assert samples and early < 0.1 * samples, (early, samples)
+
+
 def test_an_unknown_interpreter_is_refused(lab):
     """Debian 13's 5.4 keeps all that says where its functions are in registers that the walk does not follow."""
     if "STACKCAM_EVERY_VERSION" not in os.environ:
