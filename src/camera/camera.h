@@ -45,7 +45,7 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 /* Films a process (and its children, if the selection says so) that was made for it. */
 int camera_add_process(struct camera *camera, pid_t pid, struct fail *why);
 
-/* It will execute that command: what must be known of it is read now. */
+/* It will execute that command, whose files are read now as far as that must be early. */
 void camera_expect(struct camera *camera, char *const *argv);
 
 /* To be called now and then, after camera_drain(), while that process begins. */

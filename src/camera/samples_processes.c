@@ -215,7 +215,7 @@ void samples_follow(struct samples *samples, pid_t pid)
 		samples_publish(samples, filmed, process, UNWIND_ANY_EXEC);
 }
 
-/* How long a program that is waited for may be held up by what is read of it. */
+/* How long a program that is waited for may be held up by reading its files. */
 #define EXPECT_NS 2000000000ull
 
 struct expecting {

@@ -46,18 +46,25 @@ static int watch_fd(struct watch *watch, int fd, uint32_t about)
 }
 
 /* A recording of named processes ends with the last of them. */
-static void watch_targets(struct watch *watch, const struct selection *selection)
+static int watch_targets(struct watch *watch, const struct selection *selection)
 {
 	for (size_t i = 0; i < selection->pid_count; i++) {
-		int fd = (int)syscall(SYS_pidfd_open, selection->pids[i], 0);
+		int fd = selection->pidfds[i], err;
 
+		/* there was no descriptor left for it, before the limit was raised */
 		if (fd < 0)
+			fd = selection->pidfds[i] =
+				(int)syscall(SYS_pidfd_open, selection->pids[i], 0);
+		/* it has ended since it was named, and no event will tell of that */
+		if (fd < 0 && errno == ESRCH)
 			continue;
-		if (watch_fd(watch, fd, WAKE_TARGET))
-			close(fd);
-		else
-			watch->targets++;
+		err = fd < 0 ? -errno : watch_fd(watch, fd, WAKE_TARGET);
+		if (err)
+			return err;
+		watch->targets++;
 	}
+	watch->end = selection->pid_count && !watch->targets;
+	return 0;
 }
 
 static int watch_open(struct watch *watch, const struct session *session, struct fail *why)
@@ -86,8 +93,8 @@ static int watch_open(struct watch *watch, const struct session *session, struct
 		err = watch_fd(watch, session->command->pidfd, WAKE_COMMAND);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot wait for samples");
-	watch_targets(watch, session->selection);
-	return 0;
+	err = watch_targets(watch, session->selection);
+	return err ? fail_errno(why, err, NULL, "cannot wait for the end of processes") : 0;
 }
 
 static void watch_close(struct watch *watch)
@@ -131,8 +138,8 @@ static void take_wake(struct session *session, struct watch *watch, uint64_t dat
 		watch->end = true;
 		break;
 	case WAKE_TARGET:
-		close((int)(data >> 32));
-		watch->end = !--watch->targets && !session->command;
+		epoll_ctl(watch->epoll, EPOLL_CTL_DEL, (int)(data >> 32), NULL);
+		watch->end |= !--watch->targets && !session->command;
 		break;
 	default:
 		break;

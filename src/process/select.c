@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -107,8 +108,23 @@ static pid_t process_of(pid_t tid)
 	return pid;
 }
 
-static int check_numbers(const struct selection *s, struct fail *why)
+/* Descriptors say which processes were meant, when their numbers are those of others. */
+static int open_pids(struct selection *s)
 {
+	if (s->pidfds)
+		return 0;
+	s->pidfds = calloc(s->pid_count + 1, sizeof(*s->pidfds));
+	if (!s->pidfds)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->pid_count; i++)
+		s->pidfds[i] = (int)syscall(SYS_pidfd_open, s->pids[i], 0);
+	return 0;
+}
+
+static int check_numbers(struct selection *s, struct fail *why)
+{
+	if (open_pids(s))
+		return fail_errno(why, -ENOMEM, NULL, "cannot name processes");
 	for (size_t i = 0; i < s->pid_count; i++) {
 		pid_t pid = process_of(s->pids[i]);
 
@@ -239,6 +255,10 @@ static void free_texts(char **texts, size_t count)
 
 void selection_free(struct selection *s)
 {
+	for (size_t i = 0; s->pidfds && i < s->pid_count; i++)
+		if (s->pidfds[i] >= 0)
+			close(s->pidfds[i]);
+	free(s->pidfds);
 	free(s->pids);
 	free(s->tids);
 	free_texts(s->names, s->name_count);

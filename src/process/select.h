@@ -18,6 +18,7 @@ struct selection {
 	bool whole_machine; /* -a, or nothing was named */
 	pid_t *pids;	    /* -p */
 	size_t pid_count;
+	int *pidfds; /* of these processes, opened by selection_check(); -1: could not be */
 	pid_t *tids; /* -t */
 	size_t tid_count;
 	char **names; /* -n: globs on the process's name (comm) or its exe's base name */

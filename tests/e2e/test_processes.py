@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import control_group, needs_root, running, wait_until
+from harness import PATIENCE, control_group, needs_root, running, wait_until
 
 pytestmark = needs_root
 
@@ -167,6 +167,29 @@ def test_recording_ends_with_its_last_process(lab):
         film = lab.record("-d", 30, "-p", program.pid)
         assert time.monotonic() - began < 15
     assert film.share(lambda stack: "f70" in stack) > 0.6, film.explain()
+
+
+@pytest.mark.parametrize("verb", [("record",), ("trace", "-f", "work")])
+def test_recording_ends_with_a_process_that_is_gone_before_it_begins(lab, verb):
+    def makes_ready():
+        """It has named its process, and loads its probes."""
+        links = [os.path.realpath(fd) for fd in Path(f"/proc/{recorder.pid}/fd").iterdir()]
+        return any("bpf-map" in link for link in links)
+
+    with running(lab.program("split"), 100) as program:
+        recorder = subprocess.Popen([lab.stackcam, *verb, "-p", str(program.pid), "-o", lab.new_film()],
+                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            assert wait_until(makes_ready)
+            recorder.send_signal(signal.SIGSTOP)
+            program.process.kill()
+            program.process.wait()
+            recorder.send_signal(signal.SIGCONT)
+            said = recorder.communicate(timeout=PATIENCE)[1]
+        finally:
+            recorder.kill()
+            recorder.wait()
+    assert recorder.returncode == 0, said
 
 
 def test_process_killed_while_filmed(lab):
