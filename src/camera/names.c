@@ -544,7 +544,8 @@ static void tell_losses(struct names *names)
 		film_loss(names->film, 0, "functions of JIT code over the limit of what is kept",
 			  lost.refused);
 	if (names->split)
-		film_loss(names->film, 0, "inlined functions of places: in .dwo files, not read",
+		film_loss(names->film, 0,
+			  "inlined functions of places: in .dwo files, which are not there",
 			  names->split);
 	if (lost.passed)
 		film_loss(names->film, 0,

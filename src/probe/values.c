@@ -347,7 +347,7 @@ int values_of_image(struct symbols *symbols, const struct symbol_image *image,
 	keep[0] = question.main_fd;
 	keep[1] = question.fd;
 	keep[2] = question.alternate_fd;
-	err = sandbox_run(keep, 3, &limits, values_read, &question, &values->text);
+	err = sandbox_run(keep, 3, &limits, NULL, values_read, &question, &values->text);
 	close(question.fd);
 	if (question.alternate_fd >= 0)
 		close(question.alternate_fd);

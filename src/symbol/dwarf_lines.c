@@ -16,8 +16,9 @@ struct reader {
 	Dwarf *alternate;
 	struct dwarf_finder find;
 	bool inlines;
-	bool is_split; /* some units have their functions in other files (.dwo) */
-	size_t kept;   /* bytes that libdw may keep before all is forgotten */
+	/* some units have their functions in other files (.dwo) that are not there */
+	bool is_split;
+	size_t kept; /* bytes that libdw may keep before all is forgotten */
 	dwarf_found *found;
 	void *context;
 };
@@ -90,30 +91,38 @@ static void tell(struct reader *r, Dwarf_Die *unit, Dwarf_Files *files,
 }
 
 /*
- * -gsplit-dwarf leaves only addresses and lines here; the rest is in files that this process may
- * not open.
+ * -gsplit-dwarf leaves only addresses and lines here; the rest is in files that libdw opens, as far
+ * as this process may. *functions: what has the unit's functions, itself or another one. False:
+ * that is not there.
  */
-static bool is_skeleton(const Dwarf_Die *unit)
+static bool find_split(const Dwarf_Die *unit, Dwarf_Die *functions)
 {
+	Dwarf_Die split = {0};
 	uint8_t type = 0;
 
-	return !dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) &&
-	       type == DW_UT_skeleton;
+	*functions = *unit;
+	if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) ||
+	    type != DW_UT_skeleton)
+		return true;
+	if (!split.cu)
+		return false;
+	*functions = split;
+	return true;
 }
 
 static int answer_unit(struct reader *r, struct dwarf_asked *asked, size_t count)
 {
 	Dwarf_Files *files = NULL;
-	Dwarf_Die unit;
+	Dwarf_Die unit, functions;
 	size_t file_count;
 	int err = 0;
 
 	if (!dwarf_offdie(r->find.dwarf, asked->unit, &unit))
 		return 0;
-	r->is_split |= r->inlines && is_skeleton(&unit);
 	if (r->inlines) {
-		err = dwarf_find_functions(&r->find, &unit, asked, count);
-		if (dwarf_getsrcfiles(&unit, &files, &file_count))
+		r->is_split |= !find_split(&unit, &functions);
+		err = dwarf_find_functions(&r->find, &functions, asked, count);
+		if (dwarf_getsrcfiles(&functions, &files, &file_count))
 			files = NULL;
 	}
 	for (size_t i = 0; i < count; i++)

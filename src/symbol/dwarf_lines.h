@@ -36,7 +36,7 @@ typedef void dwarf_found(void *context, size_t index, const struct dwarf_place *
  * function null. kept: bytes that libdw may keep of what it has read before it begins anew.
  * alternate_fd: the file of .gnu_debugaltlink, or -1. Returns 0; -EBADMSG: libdw cannot read it;
  * -E2BIG: it is too large or too tangled for the bounds here (some answers may have been given);
- * -ENOLINK: all was answered, but for inlined functions that are in .dwo files; -ENOMEM.
+ * -ENOLINK: all was answered, but for inlined functions of .dwo files that cannot be had; -ENOMEM.
  */
 int dwarf_answer(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
 		 size_t kept, dwarf_found *found, void *context);

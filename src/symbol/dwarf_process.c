@@ -122,7 +122,8 @@ static int take_all(struct dwarf_answers *answers, size_t count)
 }
 
 int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
-	      const struct sandbox_limits *limits, struct dwarf_answers *answers, struct fail *why)
+	      const struct sandbox_limits *limits, const struct sandbox_files *files,
+	      struct dwarf_answers *answers, struct fail *why)
 {
 	const int keep[] = {fd, alternate_fd};
 	struct question question = {fd, alternate_fd, addresses, count, inlines, limits};
@@ -132,7 +133,7 @@ int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count,
 	answers->at = calloc(count + 1, sizeof(*answers->at));
 	if (!answers->at)
 		return fail_errno(why, -ENOMEM, NULL, "reading DWARF");
-	err = sandbox_run(keep, 2, limits, work, &question, &answers->text);
+	err = sandbox_run(keep, 2, limits, files, work, &question, &answers->text);
 	said = take_all(answers, count);
 	if (!err)
 		err = said;
@@ -147,7 +148,7 @@ int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count,
 		return fail(why, err, NULL, "the DWARF is broken");
 	case -ENOLINK:
 		return fail(why, err, NULL,
-			    "inlined functions are in .dwo files, which are not read");
+			    "inlined functions are in .dwo files, which are not there");
 	case -E2BIG:
 	case -ETIMEDOUT:
 		return fail(why, err, NULL, "the DWARF is too large or too tangled");

@@ -22,11 +22,13 @@ struct dwarf_answers {
 };
 
 /*
- * As dwarf_answer(). *answers needs dwarf_answers_free() in any case: what was found before a
+ * As dwarf_answer(). files: opens those that the DWARF names; null: they are not read. *answers
+ * needs dwarf_answers_free() in any case: what was found before a
  * failure is in it.
  */
 int dwarf_ask(int fd, int alternate_fd, const uint64_t *addresses, size_t count, bool inlines,
-	      const struct sandbox_limits *limits, struct dwarf_answers *answers, struct fail *why);
+	      const struct sandbox_limits *limits, const struct sandbox_files *files,
+	      struct dwarf_answers *answers, struct fail *why);
 void dwarf_answers_free(struct dwarf_answers *answers);
 
 #endif

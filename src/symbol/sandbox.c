@@ -17,6 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "symbol/sandbox_files.h"
+
 #if defined(__x86_64__)
 #define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -28,8 +30,9 @@
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static int filter_calls(void)
+static int filter_calls(bool asks)
 {
+	const unsigned int of_openat = asks ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EACCES;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0),
@@ -62,13 +65,26 @@ static int filter_calls(void)
 		ALLOW(sched_yield),
 		ALLOW(sigaltstack),
 		ALLOW(clock_gettime),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, of_openat),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
 	};
 	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+	int listener;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
+	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+				asks ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0, &program);
+	if (listener < 0)
+		return -errno;
+	if (!asks)
+		return 0;
+	/* all others are closed: this number is free */
+	if (fcntl(listener, F_DUPFD_CLOEXEC, SANDBOX_LISTENER) != SANDBOX_LISTENER)
+		return -EMFILE;
+	close(listener);
 	return 0;
 }
 
@@ -145,7 +161,8 @@ static int close_others(const int *keep, size_t keep_count)
 	return 0;
 }
 
-int sandbox_enter(const int *keep, size_t keep_count, size_t memory, unsigned int seconds)
+int sandbox_enter(const int *keep, size_t keep_count, size_t memory, unsigned int seconds,
+		  bool asks)
 {
 	uint64_t has = 0;
 	int err;
@@ -162,5 +179,5 @@ int sandbox_enter(const int *keep, size_t keep_count, size_t memory, unsigned in
 		err = limit(RLIMIT_CPU, seconds);
 	if (!err)
 		err = limit(RLIMIT_CORE, 0);
-	return err ? err : filter_calls();
+	return err ? err : filter_calls(asks);
 }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,23 +34,52 @@ static int64_t milliseconds(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* What the parent has of a child that runs. */
+struct running {
+	int pipe;     /* what it says */
+	int listener; /* what it asks for; -1: nothing */
+	const struct sandbox_files *files;
+	unsigned int opened;
+};
+
+/* Waits for what the child says; -EAGAIN: it has only asked for a file. */
+static int wait_for(struct running *child, int64_t left)
+{
+	struct pollfd fds[] = {{.fd = child->pipe, .events = POLLIN},
+			       {.fd = child->listener, .events = POLLIN}};
+
+	if (left <= 0 || poll(fds, 2, (int)left) == 0)
+		return -ETIMEDOUT;
+	if (fds[0].revents)
+		return 0;
+	if (fds[1].revents & POLLIN) {
+		sandbox_files_answer(child->listener, child->files, &child->opened);
+	} else if (fds[1].revents) {
+		/* it has ended, or is about to */
+		close(child->listener);
+		child->listener = -1;
+	}
+	return -EAGAIN;
+}
+
 /* Everything that comes until the pipe is closed. */
-static int hear(int pipe, unsigned int seconds, struct buf *said)
+static int hear(struct running *child, unsigned int seconds, struct buf *said)
 {
 	int64_t deadline = milliseconds() + (int64_t)seconds * 1000;
 	uint8_t *piece = malloc(SANDBOX_SAY_AT);
 	int err = piece ? 0 : -ENOMEM;
 
 	while (!err) {
-		struct pollfd p = {.fd = pipe, .events = POLLIN};
-		int64_t left = deadline - milliseconds();
 		ssize_t n;
 
-		if (left <= 0 || poll(&p, 1, (int)left) == 0) {
-			err = -ETIMEDOUT;
-			break;
+		err = wait_for(child, deadline - milliseconds());
+		if (err == -EAGAIN) {
+			err = 0;
+			continue;
 		}
-		n = read(pipe, piece, SANDBOX_SAY_AT);
+		if (err)
+			break;
+		n = read(child->pipe, piece, SANDBOX_SAY_AT);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
@@ -65,46 +95,97 @@ static int hear(int pipe, unsigned int seconds, struct buf *said)
 	return said->failed ? -ENOMEM : err;
 }
 
-static _Noreturn void child(pid_t parent, int pipe, const int *keep, size_t keep_count,
+/*
+ * The child has its filter, and waits for the parent to have its end: without one, files that it
+ * asks for are not there.
+ */
+static void meet_parent(int meeting)
+{
+	char byte = 0;
+
+	(void)!write(meeting, &byte, 1);
+	(void)!read(meeting, &byte, 1);
+	close(meeting);
+	close(SANDBOX_LISTENER);
+}
+
+/* Returns the listener, or -1. */
+static int meet_child(int meeting, pid_t child)
+{
+	int listener = -1;
+	char byte;
+
+	/* nothing comes where it could not enter the sandbox */
+	if (read(meeting, &byte, 1) == 1) {
+		listener = sandbox_files_listen(child);
+		(void)!write(meeting, &byte, 1);
+	}
+	return listener < 0 ? -1 : listener;
+}
+
+static _Noreturn void child(pid_t parent, int pipe, int meeting, const int *keep, size_t keep_count,
 			    const struct sandbox_limits *limits,
 			    void (*work)(void *context, int pipe, int err), void *context)
 {
-	int kept[KEEP_MAX + 1] = {pipe};
+	int kept[KEEP_MAX + 2] = {pipe, meeting};
 	int err = -EINVAL;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
 	for (size_t i = 0; i < keep_count && i < KEEP_MAX; i++)
-		kept[i + 1] = keep[i];
+		kept[i + 2] = keep[i];
 	if (keep_count <= KEEP_MAX)
-		err = sandbox_enter(kept, keep_count + 1, limits->memory, limits->cpu_seconds);
+		err = sandbox_enter(kept, keep_count + 2, limits->memory, limits->cpu_seconds,
+				    meeting >= 0);
+	if (!err && meeting >= 0)
+		meet_parent(meeting);
 	work(context, pipe, err);
 	_exit(0);
 }
 
-int sandbox_run(const int *keep, size_t keep_count, const struct sandbox_limits *limits,
-		void (*work)(void *context, int pipe, int err), void *context, struct buf *said)
+static void close_pair(const int pair[2])
 {
+	for (int i = 0; i < 2; i++)
+		if (pair[i] >= 0)
+			close(pair[i]);
+}
+
+int sandbox_run(const int *keep, size_t keep_count, const struct sandbox_limits *limits,
+		const struct sandbox_files *files, void (*work)(void *context, int pipe, int err),
+		void *context, struct buf *said)
+{
+	struct running running = {.listener = -1, .files = files};
 	pid_t parent = getpid(), pid;
-	int ends[2], err;
+	int ends[2], meeting[2] = {-1, -1}, err;
 
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
-	pid = fork();
+	err = files && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, meeting) ? -errno : 0;
+	pid = err ? -1 : fork();
 	if (pid < 0) {
-		err = -errno;
+		err = err ? err : -errno;
 		close(ends[0]);
 		close(ends[1]);
+		close_pair(meeting);
 		return err;
 	}
 	if (!pid) {
 		close(ends[0]);
-		child(parent, ends[1], keep, keep_count, limits, work, context);
+		child(parent, ends[1], meeting[1], keep, keep_count, limits, work, context);
 	}
 	close(ends[1]);
-	err = hear(ends[0], WAIT_FACTOR * limits->cpu_seconds, said);
+	running.pipe = ends[0];
+	if (files) {
+		close(meeting[1]);
+		meeting[1] = -1;
+		running.listener = meet_child(meeting[0], pid);
+	}
+	close_pair(meeting);
+	err = hear(&running, WAIT_FACTOR * limits->cpu_seconds, said);
 	close(ends[0]);
+	if (running.listener >= 0)
+		close(running.listener);
 	if (err)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)

@@ -18,6 +18,7 @@
 #include "symbol/elf_symbols.h"
 #include "symbol/go_symbols.h"
 #include "symbol/open_file.h"
+#include "symbol/split_files.h"
 
 /*
  * What was found for the images of the last calls is kept, so that the next batch need not search.
@@ -419,6 +420,8 @@ static int ask_dwarf(struct lookup *l, const struct elf_file *file, const char *
 		.directories = l->symbols->options.debug_directories,
 	};
 	uint64_t *addresses = calloc(l->batch.count + 1, sizeof(*addresses));
+	struct split_files split = {root, path};
+	const struct sandbox_files files = {split_files_open, &split};
 	struct debug_file alternate;
 	int err;
 
@@ -432,10 +435,10 @@ static int ask_dwarf(struct lookup *l, const struct elf_file *file, const char *
 		addresses[i] = l->batch.at[i].address;
 	/* without it there are no wrong names, only fewer */
 	debug_file_find_alternate(&search, file, root, path, &alternate);
-	err = dwarf_ask(file->fd, alternate.fd, addresses, l->batch.count,
-			l->symbols->options.inlines,
-			l->symbols->options.thorough ? &thorough_limits : &recording_limits,
-			&l->dwarf, &l->symbols->missing);
+	err = dwarf_ask(
+		file->fd, alternate.fd, addresses, l->batch.count, l->symbols->options.inlines,
+		l->symbols->options.thorough ? &thorough_limits : &recording_limits,
+		l->symbols->options.inlines ? &files : NULL, &l->dwarf, &l->symbols->missing);
 	l->files->too_much = err == -ECHILD || err == -ETIMEDOUT || err == -E2BIG;
 	debug_file_close(&alternate);
 	free(addresses);

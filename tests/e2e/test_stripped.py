@@ -110,9 +110,45 @@ def test_of_a_32_bit_program_the_leaf_is_known(shared_lab):
     assert "32-bit programs are not unwound" in film.report().stdout
 
 
-def test_inlined_functions_in_other_files_are_a_loss(shared_lab):
-    """They are in .dwo files, which are not read: the function is right, and what is missing is said."""
-    film = shared_lab.record("--inlines", "--", shared_lab.program("split-dwo"), 1)
+SPLIT_DWARF = """
+static inline __attribute__((always_inline)) int inner(int x) { for (int i = 0; i < 1000; i++) x = x * 3 + i; return x; }
+__attribute__((noinline)) int outer(int x) { return inner(x) + 1; }
+int main(void) { volatile int sum = 0; for (int i = 0; i < 500000; i++) sum += outer(sum); }
+"""
+
+
+def compile_split(folder, *options):
+    """Makes "program" of program.c, and program.dwo."""
+    (folder / "program.c").write_text(SPLIT_DWARF)
+    subprocess.run(["gcc", "-g", "-gsplit-dwarf", *options, "-c", "program.c"], cwd=folder, check=True)
+    subprocess.run(["gcc", "program.o", "-o", "program"], cwd=folder, check=True)
+    assert (folder / "program.dwo").exists()
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("where", ["beside", "where it was compiled"])
+def test_inlined_functions_in_other_files(lab, tmp_path, version, where):
+    """-gsplit-dwarf leaves them in .dwo files."""
+    compile_split(tmp_path, "-O2", f"-gdwarf-{version}")
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    (tmp_path / "program").rename(moved / "program")
+    if where == "beside":
+        (tmp_path / "program.dwo").rename(moved / "program.dwo")
+    film = lab.record("--inlines", "--", moved / "program")
+    assert not any("dwo" in loss for loss in film.json()["loss"]), film.explain()
+    assert film.share(lambda stack: stack.has("main", "outer", "inner"), "--inlines") > 0.9, film.explain()
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_inlined_functions_in_files_that_are_gone_are_a_loss(lab, tmp_path, other):
+    """The function is right, and what is missing is said. Nor is another program's file taken for the one that is gone."""
+    compile_split(tmp_path, "-O2")
+    (tmp_path / "program").rename(tmp_path / "kept")
+    (tmp_path / "program.dwo").unlink()
+    if other:
+        compile_split(tmp_path, "-O1")
+    film = lab.record("--inlines", "--", tmp_path / "kept")
     reasons = film.json()["loss"]
-    assert reasons.get("inlined functions of places: in .dwo files, not read", 0) >= 1, reasons
-    assert own_shares(film, "split-dwo")["f70"][0] > 0.6
+    assert reasons.get("inlined functions of places: in .dwo files, which are not there", 0) >= 1, reasons
+    assert film.share(lambda stack: stack.has("main", "outer") and "inner" not in stack, "--inlines") > 0.9

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	for (size_t i = 0; i < ADDRESSES; i++)
 		addresses[i] = 0x1000 + i * 4;
-	err = dwarf_ask(fd, -1, addresses, ADDRESSES, true, &limits, &answers, &why);
+	err = dwarf_ask(fd, -1, addresses, ADDRESSES, true, &limits, NULL, &answers, &why);
 	check(!err == !why.what[0]);
 	for (size_t i = 0; i < ADDRESSES; i++) {
 		const struct dwarf_answer *a = &answers.at[i];
