@@ -105,6 +105,8 @@ static int parse(struct arguments *a, int argc, char **argv)
 	}
 	if (a->answer.help)
 		return 0;
+	if (a->answer.question.by_value)
+		return cmd_usage("diff", "--by %s groups no stacks", a->answer.question.by_value);
 	if (optind + 2 != argc)
 		return cmd_usage("diff", "two films are compared, not %d", argc - optind);
 	a->before = argv[optind];

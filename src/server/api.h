@@ -29,6 +29,8 @@ route_function api_explain;
 
 /* api_requests.c */
 route_function api_requests;
+/* api_values.c */
+route_function api_values;
 
 /* api_services.c */
 route_function api_services;

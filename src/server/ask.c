@@ -66,6 +66,15 @@ static int take_regex(struct server_ask *ask, int option, const char *name, cons
 	return question_take(&ask->question, option, value, why);
 }
 
+static int take_groups(struct server_ask *ask, const char *value, struct fail *why)
+{
+	int err = question_take(&ask->question, QUESTION_BY, value, why);
+
+	if (!err && ask->question.by_value)
+		return fail(why, -EINVAL, "/api/v1/values does", "'%.64s' groups no stacks", value);
+	return err;
+}
+
 static int take_flag(const char *name, const char *value, bool *flag, struct fail *why)
 {
 	*flag = !strcmp(value, "1") || !strcmp(value, "true");
@@ -137,7 +146,7 @@ static int take(struct server_ask *ask, enum name name, const char *value, uint6
 	case NAME_IGNORE:
 		return take_regex(ask, QUESTION_IGNORE, "ignore", value, why);
 	case NAME_BY:
-		return *value ? question_take(&ask->question, QUESTION_BY, value, why) : 0;
+		return *value ? take_groups(ask, value, why) : 0;
 	case NAME_LINES:
 		return take_flag("lines", value, &shape->lines, why);
 	case NAME_INLINES:

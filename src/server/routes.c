@@ -31,6 +31,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/flame", .answer = api_flame},
 	{"GET", "/api/v1/functions", .answer = api_functions},
 	{"GET", "/api/v1/calls", .answer = api_calls},
+	{"GET", "/api/v1/values", .answer = api_values},
 	{"GET", "/api/v1/diff", .answer = api_diff},
 	{"GET", "/api/v1/sandwich", .answer = api_sandwich},
 	{"GET", "/api/v1/places", .answer = api_places},

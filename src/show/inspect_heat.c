@@ -337,17 +337,46 @@ static void put_row(struct json *j, const struct row *row)
 	json_close(j, '}');
 }
 
-void inspect_heat_put_json(struct inspect_heat *heat, struct json *j)
+static void put_groups(struct json *j, const struct inspect_heat *heat)
 {
+	struct row *groups = calloc(GROUPS, sizeof(*groups));
+	char name[64];
+
+	if (groups)
+		vec_foreach (&heat->rows, row)
+			merge(&groups[group_of(row->number)], row);
+	for (unsigned int i = 0; groups && i < GROUPS; i++) {
+		if (!groups[i].calls)
+			continue;
+		name_group(i, name, sizeof(name));
+		groups[i].text = name;
+		put_row(j, &groups[i]);
+	}
+	free(groups);
+}
+
+void inspect_heat_put_json(struct inspect_heat *heat, size_t limit, struct json *j)
+{
+	struct row others = heat->others;
+	size_t shown = 0;
+
 	sort(heat);
 	json_open(j, "heat", '{');
 	json_text(j, "by", heat->path);
 	json_u64(j, "calls", heat->count);
 	json_open(j, "rows", '[');
-	vec_foreach (&heat->rows, row)
-		put_row(j, row);
-	if (heat->others.calls)
-		put_row(j, &heat->others);
+	if (heat->are_numbers && heat->rows.count > limit) {
+		put_groups(j, heat);
+	} else {
+		vec_foreach (&heat->rows, row) {
+			if (shown++ < limit)
+				put_row(j, row);
+			else
+				merge(&others, row);
+		}
+	}
+	if (others.calls)
+		put_row(j, &others);
 	json_close(j, ']');
 	json_close(j, '}');
 }

@@ -21,8 +21,11 @@ int inspect_heat_add(struct inspect_heat *heat, const struct inspect_line *line)
 /* Calls that had such a value, and an end that was seen. */
 uint64_t inspect_heat_count(const struct inspect_heat *heat);
 
-/* Print all calls so far; none may be added after that. JSON as a member "heat". */
+/*
+ * Print all calls so far; none may be added after that. JSON as a member "heat", with at most limit
+ * rows: of more numbers a row is a power of two, of other values the rest is one row.
+ */
 void inspect_heat_print_text(struct inspect_heat *heat, FILE *out);
-void inspect_heat_put_json(struct inspect_heat *heat, struct json *j);
+void inspect_heat_put_json(struct inspect_heat *heat, size_t limit, struct json *j);
 
 #endif

@@ -360,13 +360,30 @@ static void put_amount(struct json *j, const struct amount *amount)
 	json_u64(j, "max_ns", amount->max);
 }
 
-static void put_column(struct json *j, struct column *column)
+static void add_amount(struct amount *to, const struct amount *from)
 {
+	to->calls += from->calls;
+	to->ended += from->ended;
+	if (__builtin_add_overflow(to->total, from->total, &to->total))
+		to->total = UINT64_MAX;
+	to->max = from->max > to->max ? from->max : to->max;
+}
+
+static void put_column(struct json *j, struct column *column, size_t limit)
+{
+	struct amount others = column->others;
+	size_t shown = 0;
+
 	sort(column);
 	json_open(j, NULL, '{');
 	json_text(j, "of", column->path);
+	json_u64(j, "distinct", column->values.count);
 	json_open(j, "values", '[');
 	vec_foreach (&column->values, value) {
+		if (shown++ >= limit) {
+			add_amount(&others, &value->amount);
+			continue;
+		}
 		json_open(j, NULL, '{');
 		json_text(j, "value", value->text);
 		put_amount(j, &value->amount);
@@ -374,7 +391,7 @@ static void put_column(struct json *j, struct column *column)
 	}
 	json_close(j, ']');
 	json_open(j, "others", '{');
-	put_amount(j, &column->others);
+	put_amount(j, &others);
 	json_close(j, '}');
 	json_close(j, '}');
 }
@@ -398,7 +415,7 @@ static void put_latency(struct json *j, const struct function *f)
 	json_close(j, ']');
 }
 
-void inspect_summary_put_json(struct inspect_summary *summary, struct json *j)
+void inspect_summary_put_json(struct inspect_summary *summary, size_t limit, struct json *j)
 {
 	json_open(j, "functions", '[');
 	vec_foreach (&summary->functions, f) {
@@ -408,7 +425,7 @@ void inspect_summary_put_json(struct inspect_summary *summary, struct json *j)
 		put_latency(j, f);
 		json_open(j, "columns", '[');
 		vec_foreach (&f->columns, column)
-			put_column(j, column);
+			put_column(j, column, limit);
 		json_close(j, ']');
 		json_u64(j, "left_out", f->left_out);
 		json_open(j, "slowest", '[');
@@ -427,7 +444,7 @@ void inspect_summary_print_json(struct inspect_summary *summary, FILE *out)
 	struct json j = {.out = out};
 
 	json_open(&j, NULL, '{');
-	inspect_summary_put_json(summary, &j);
+	inspect_summary_put_json(summary, SIZE_MAX, &j);
 	json_close(&j, '}');
 	putc('\n', out);
 }

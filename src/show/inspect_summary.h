@@ -27,7 +27,10 @@ int inspect_summary_add(struct inspect_summary *summary, const struct inspect_li
 /* Print all calls so far; none may be added after that. */
 void inspect_summary_print_text(struct inspect_summary *summary, FILE *out);
 void inspect_summary_print_json(struct inspect_summary *summary, FILE *out);
-/* The same as a member "functions" of an object. */
-void inspect_summary_put_json(struct inspect_summary *summary, struct json *j);
+/*
+ * The same as a member "functions" of an object; at most limit values of each argument, the rest as
+ * one.
+ */
+void inspect_summary_put_json(struct inspect_summary *summary, size_t limit, struct json *j);
 
 #endif

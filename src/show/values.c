@@ -128,9 +128,9 @@ int show_values_json(struct film *film, const struct question *q,
 	*samples = s.calls;
 	if (!err && s.calls) {
 		json_open(&j, NULL, '{');
-		inspect_summary_put_json(s.summary, &j);
+		inspect_summary_put_json(s.summary, SIZE_MAX, &j);
 		if (s.heat)
-			inspect_heat_put_json(s.heat, &j);
+			inspect_heat_put_json(s.heat, SIZE_MAX, &j);
 		json_close(&j, '}');
 		putc('\n', out);
 	}

@@ -4,6 +4,8 @@
 import json
 import re
 import subprocess
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -193,3 +195,37 @@ def test_killed_recorder_leaves_a_film(lab, tmp_path):
         process.kill()
     calls = shown(lab, film)
     assert calls and all(call["function"] == "count" for call in calls)
+
+
+def test_the_page_s_answers(lab, tmp_path):
+    """What 'play' answers is what 'report' says."""
+    film = tmp_path / "x.film"
+    run(lab, "inspect", "count", "show", "-o", film, "--", lab.program("inspected"), 300)
+    calls = shown(lab, film)
+    with subprocess.Popen([lab.stackcam, "play", film], stdout=subprocess.PIPE, text=True) as play:
+        try:
+            address = play.stdout.readline().strip()
+
+            def ask(question):
+                with urllib.request.urlopen(f"{address}api/v1/values?{question}", timeout=30) as answer:
+                    return json.load(answer)
+            answer = ask("function=count&value=name&limit=1000&values=5")
+            counts = [call for call in calls if call["function"] == "count"]
+            assert answer["count"] == len(counts) == len(answer["calls"]) == 300
+            assert sorted(one["duration"] for one in answer["calls"]) == sorted(call["latency_ns"] for call in counts)
+            durations = [one["duration"] for one in answer["calls"]]
+            assert durations == sorted(durations, reverse=True)
+            function, = answer["functions"]
+            of = {column["of"]: column for column in function["columns"]}
+            assert of["n"]["distinct"] == 300 and len(of["n"]["values"]) == 5 and of["n"]["others"]["calls"] == 295
+            assert {row["value"]: row["calls"] for row in answer["heat"]["rows"]} == {'"odd"': 150, '"even"': 150}
+            one, = ask("function=count&search=n%3D17,%20")["calls"]
+            assert (one["arguments"], one["results"]) == ('n=17, name="odd"', "18")
+            starts = [one["start"] for one in ask("sort=latest&limit=7")["calls"]]
+            assert len(starts) == 7 and starts == sorted(starts, reverse=True)
+            least = sorted(durations)[200]
+            assert ask(f"function=count&least={least}")["count"] == sum(one >= least for one in durations)
+            with pytest.raises(urllib.error.HTTPError):
+                ask("by=arg.n")
+        finally:
+            play.terminate()

@@ -230,6 +230,22 @@ values_are_shown()
 		grep -c '"function":"catches"' calls.txt | grep -qx 3
 }
 
+# Each call has its own arguments: the tracer's probe runs first, although it is at the same place.
+arguments_are_with_their_calls()
+{
+	local how
+	for how in auto ret; do
+		stackcam trace -q --args --exit "$how" -f fib -o args.film -- arguments 3 2 >args.txt || return 1
+		stackcam report --format inspect args.film >args.txt || return 1
+		for n in 'n=3 6' 'n=2 6' 'n=1 12' 'n=0 6'; do
+			[ "$(grep -c "fib(${n% *})" args.txt)" = "${n#* }" ] || {
+				cat args.txt >&2
+				return 1
+			}
+		done
+	done
+}
+
 uname -r
 test_case doctor doctor_agrees
 test_case chain chain_is_whole
@@ -255,5 +271,6 @@ test_case calls-jumps jumps_do_no_harm
 test_case calls-exceptions exceptions_do_no_harm
 test_case calls-recursion recursion_is_survived
 test_case inspect values_are_shown
+test_case arguments arguments_are_with_their_calls
 echo "passed the-end"
 poweroff -f

@@ -339,6 +339,34 @@ class Api:
         return {"sum": self.sum_of(ask, whole), "unit": "ns", "summary": self.server.summary, **answer,
                 "functions": functions, "functions_hidden": 0, "calls": sum(row["calls"] for row in functions)}
 
+    def values(self, ask):
+        """The calls of "handle" alone have values: i of 400 was given id i % 4, and took 1000 * (i + 1) ns."""
+        *_, answer = self.of_time(ask)
+        name = HOSTILE if self.server.hostile else "name"
+        calls = [{"function": "handle", "start": 10**6 * i, "duration": 1000 * (i + 1), "host": "web-1", "pid": 100, "tid": 101,
+                  "comm": "worker-1", "goroutine": i % 2, "arguments": f'id={i % 4}, {name}="order {i}"', "results": str(i)}
+                 for i in range(400) if ask.get("function") in (None, "handle")]
+        calls = [call for call in calls if ask.get("search", "") in call["arguments"]]
+
+        def amount(some):
+            return {"calls": len(some), "ended": len(some), "total_ns": sum(call["duration"] for call in some),
+                    "max_ns": max((call["duration"] for call in some), default=0)}
+
+        def of(number):
+            return [call for call in calls if call["arguments"].startswith(f"id={number},")]
+        ids = [number for number in range(4) if of(number)]
+        column = {"of": name if ask.get("value") == name else "id", "distinct": len(ids),
+                  "values": [{"value": str(number), **amount(of(number))} for number in ids], "others": amount([])}
+        heat = {"by": ask.get("value"), "calls": len(calls), "rows": [
+            {"value": str(number), "calls": len(of(number)), "total_ns": amount(of(number))["total_ns"], "buckets": [
+                {"from_ns": 2**power, "calls": n} for power in range(40)
+                if (n := sum(2**power <= call["duration"] < 2**(power + 1) for call in of(number)))]} for number in ids]}
+        slowest = sorted(calls, key=lambda call: -call["start" if ask.get("sort") == "latest" else "duration"])
+        return {"sum": answer["sum"], "base": answer["base"], "count": len(calls),
+                "functions": [{"function": "handle", **amount(calls), "p50_ns": 1, "p90_ns": 1, "p99_ns": 1, "buckets": [],
+                               "columns": [column], "left_out": 0, "slowest": []}] if calls else [],
+                "heat": heat if ask.get("value") else None, "calls": slowest[:int(ask.get("limit", 100))]}
+
     def functions(self, ask):
         profile = self.profile(ask)
         return {"sum": self.sum_of(ask, profile.total), "functions": profile.rows(), "others": 0}

@@ -103,3 +103,22 @@ def test_hostile_names_are_text(page):
     page.until(lambda: rows(page))
     assert page.run("return window.hacked") is None
     assert page.all("#functions img, #tree img") == []
+
+
+def test_arguments_by_value_and_one_by_one(page):
+    page.open("?view=calls&function=handle&function_image=" + answers.API)
+    page.until(lambda: rows(page, ".value-column tbody tr"))
+    assert rows(page, ".value-column tbody tr")[3].startswith("3 100")
+    assert rows(page, "#value-calls tbody tr")[0].endswith('400.000 us worker-1 goroutine 1 handle(id=3, name="order 399") = 399')
+    page.click("[name=value-id]")
+    page.until(lambda: rows(page, "#value-heat tbody tr"))
+    assert [row.split()[0] for row in rows(page, "#value-heat tbody tr")] == ["0", "1", "2", "3"]
+    assert page.link()["value"] == "id"
+    page.click("#values-latest")
+    page.until(lambda: page.link().get("value_order") == "latest")
+    page.open("?view=calls&value_search=order+39&function=handle&function_image=" + answers.API)
+    page.until(lambda: page.text(".values .sum b") == "11 calls")
+    # a function without values has no such part
+    page.open("?view=calls&function=main&function_image=" + answers.API)
+    page.until(lambda: page.text(".chosen h2") == "main")
+    assert not page.all(".values")

@@ -3,6 +3,7 @@
 import { FLAME_DEFAULTS, type Colouring, type FlameState, type Sorting } from '../flame/contract';
 import { CALL_SORTS, type CallSort } from '../calls/columns';
 import { describeRequests, NO_REQUESTS, type RequestsLink } from '../requests/link';
+import { describeValues, NO_VALUES, type ValuesLink } from '../values/link';
 import { describeTimeline, NO_TIMELINE, type TimelineLink } from '../timeline/link';
 import type { Range } from './range';
 
@@ -91,6 +92,7 @@ export interface Link {
 	calls: { sort: CallSort; chosen: { name: string; image: string } | null };
 	timeline: TimelineLink;
 	requests: RequestsLink;
+	values: ValuesLink;
 }
 
 export const LIST_MAX = 20;
@@ -235,6 +237,7 @@ function describe(at: Address, link: Link): Link {
 		calls: describeCalls(at, link.calls),
 		timeline: describeTimeline(at, link.timeline),
 		requests: describeRequests(at, link.requests),
+		values: describeValues(at, link.values),
 		changeSort: at.word('change_sort', link.changeSort, ['change', 'self', 'total', 'name']),
 		changeColour: at.word('change_colour', link.changeColour, ['change', 'kind', 'image', 'language']),
 	};
@@ -271,6 +274,7 @@ export const NO_LINK: Link = {
 	calls: { sort: 'total', chosen: null },
 	timeline: NO_TIMELINE,
 	requests: NO_REQUESTS,
+	values: NO_VALUES,
 };
 
 /** "?view=profile&from=…" to what it stands for; what it does not say is as usual. */

@@ -4,4 +4,5 @@ export { explain } from './explain_zh';
 export { requests } from './requests_zh';
 export { services } from './services_zh';
 export { timeline } from './timeline_zh';
+export { values } from './values_zh';
 export { zh as page } from './zh';

@@ -14,6 +14,7 @@ import { NothingFilmed } from '../parts/nothing';
 import { usePage } from '../state/page';
 import { spanText } from '../state/range';
 import { text } from '../text/text';
+import { Values } from '../values/panel';
 
 const NODES = 20_000;
 const FUNCTIONS = 1000;
@@ -58,6 +59,7 @@ function Filled({ answer }: { answer: CallsAnswer }) {
 			<Table rows={rows} chosen={chosen} hidden={answer.functions_hidden} onChoose={choose} />
 			{chosen && <Chosen row={chosen} isCoarse={answer.summary} />}
 		</div>
+		{chosen && !answer.summary && <Values name={chosen.name} />}
 		<h2>{words.tree}</h2>
 		{answer.summary ? <p class="hint">{words.summaryHint}</p> :
 			<CallTree answer={answer} chosen={chosen} onChoose={choose} />}
