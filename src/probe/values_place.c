@@ -70,6 +70,9 @@ static void place_in_frame(const struct values_place *place, bool is_list,
 	if (base && base->atom == DW_OP_call_frame_cfa && offset >= 0) {
 		param->place = VALUE_MEMORY;
 		param->displacement = offset;
+	} else if (base && base->atom == DW_OP_call_frame_cfa && place->is_settled) {
+		param->place = VALUE_MEMORY;
+		param->displacement = offset;
 	} else if (place->is_settled && reg >= 0 && reg < 16) {
 		param->place = VALUE_AT_POINTER;
 		param->reg = (uint8_t)reg;

@@ -219,8 +219,19 @@ static size_t known_places(const struct value_param *params, size_t count)
 	return known;
 }
 
+/*
+ * Was a parameter put there by the caller, above the function's own frame? Of Rust that is not
+ * sure: its optimised code uses the place for values that it has put together by itself.
+ */
+static bool is_callers(const struct value_function *behind, const struct value_param *param)
+{
+	return behind->language != VALUE_LANGUAGE_RUST && param->reg == behind->cfa_register &&
+	       param->displacement >= behind->cfa_offset;
+}
+
 /* Homes in the function's own frame: of what came there from registers. */
-static size_t homes_of(Dwarf_Die *function, const struct value_param *params, size_t count,
+static size_t homes_of(Dwarf_Die *function, const struct value_function *behind,
+		       const struct value_param *params, size_t count,
 		       struct value_home homes[VALUES_PARAMS_MAX])
 {
 	size_t found = 0, at = 0;
@@ -235,19 +246,59 @@ static size_t homes_of(Dwarf_Die *function, const struct value_param *params, si
 			continue;
 		size = values_size(&die);
 		if (params[at].place == VALUE_AT_POINTER &&
-		    (params[at].reg == 6 || params[at].reg == 7) && size)
+		    (params[at].reg == 6 || params[at].reg == 7) && size &&
+		    !is_callers(behind, &params[at]))
 			homes[found++] =
 				(struct value_home){.reg = params[at].reg,
 						    .displacement = params[at].displacement,
 						    .size = size};
+		if (params[at].place == VALUE_MEMORY && params[at].displacement < 0 && size)
+			homes[found++] = (struct value_home){
+				.reg = behind->cfa_register,
+				.displacement = params[at].displacement + behind->cfa_offset,
+				.size = size,
+			};
 		at++;
 	} while (dwarf_next_sibling(&die));
 	return found;
 }
 
+/* GCC marks no end of a prologue: the next line of the function begins behind it. */
+static uint64_t second_line(Dwarf_Die *unit, uint64_t low, uint64_t high)
+{
+	uint64_t found = 0;
+	Dwarf_Lines *lines;
+	size_t count;
+
+	if (dwarf_getsrclines(unit, &lines, &count))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Addr address;
+
+		if (!dwarf_lineaddr(dwarf_onesrcline(lines, i), &address) && address > low &&
+		    address < high && (!found || address < found))
+			found = address;
+	}
+	return found;
+}
+
 /*
- * Rust, without optimisation: at the first instruction, DWARF knows only where parameters will be,
- * and the convention is not one that could be relied on. The probe goes behind the prologue.
+ * C and C++, without optimisation: integers are in registers at the first instruction, where a
+ * probe costs least. What comes in vector registers can be read once it has been stored.
+ */
+static bool needs_settling(struct values_place *place, const struct value_param *params,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (params[i].place != VALUE_HOME && params[i].place != VALUE_MEMORY)
+			return false;
+	return values_takes_floats(place->function);
+}
+
+/*
+ * Without optimisation: at the first instruction, DWARF knows only where parameters will be. The
+ * convention of Rust is not one that could be relied on, and that of C has vector registers. The
+ * probe goes behind the prologue.
  */
 static void settle(struct values_reader *r, Dwarf_Die *unit, struct values_place *place,
 		   struct value_function *f, struct value_param params[VALUES_PARAMS_MAX],
@@ -256,20 +307,27 @@ static void settle(struct values_reader *r, Dwarf_Die *unit, struct values_place
 	struct value_param settled[VALUES_PARAMS_MAX];
 	struct value_home homes[VALUES_PARAMS_MAX];
 	struct value_function behind = *f;
-	bool keeps_rdi;
+	bool keeps_rdi, is_rust = f->language == VALUE_LANGUAGE_RUST;
 	Dwarf_Addr high;
 
-	if (known_places(params, count) == count || dwarf_highpc(place->function, &high))
+	if (known_places(params, count) == count || dwarf_highpc(place->function, &high) ||
+	    (!is_rust && !needs_settling(place, params, count)))
 		return;
-	place->address = behind.attach = values_prologue_end(unit, f->attach, high);
+	behind.attach = values_prologue_end(unit, f->attach, high);
+	if (!behind.attach && !is_rust)
+		behind.attach = second_line(unit, f->attach, high);
+	place->address = behind.attach;
 	place->is_settled = true;
 	if (!behind.attach ||
 	    !values_frame_address(r, behind.attach, &behind.cfa_register, &behind.cfa_offset) ||
 	    read_params(r, place, settled) != count ||
 	    known_places(settled, count) <= known_places(params, count) ||
+	    (!is_rust && known_places(settled, count) < count) ||
 	    !values_are_settled(r->main_elf, r->question->main_fd, f->attach, behind.attach, homes,
-				homes_of(place->function, settled, count, homes), &keeps_rdi)) {
+				homes_of(place->function, &behind, settled, count, homes),
+				&keeps_rdi)) {
 		place->is_settled = false;
+		place->address = f->attach;
 		return;
 	}
 	memcpy(params, settled, count * sizeof(*params));
@@ -325,7 +383,8 @@ static void say_function(struct values_reader *r, Dwarf_Die *unit, const struct 
 	find_attach(r, unit, asked, &f);
 	place.address = f.attach;
 	count = read_params(r, &place, params);
-	if (f.language == VALUE_LANGUAGE_RUST)
+	if (f.language == VALUE_LANGUAGE_RUST || f.language == VALUE_LANGUAGE_C ||
+	    f.language == VALUE_LANGUAGE_CPP)
 		settle(r, unit, &place, &f, params, count);
 	all = count;
 	if (f.language != VALUE_LANGUAGE_GO &&

@@ -64,6 +64,12 @@ int values_register(const Dwarf_Op *op);
 /* A part of a value in a register. False: there is no room for it, or no such register. */
 bool values_put_piece(struct value_param *param, uint64_t offset, uint64_t size, int reg);
 
+/*
+ * -- values_floats.c: does a function take what can be in vector registers? ---------------------
+ */
+
+bool values_takes_floats(Dwarf_Die *function);
+
 /* -- values_within.c: the same for any address of a function ----------------------------------- */
 
 void values_place_within(const struct values_place *place, Dwarf_Die *die,

@@ -99,6 +99,55 @@ def test_truth_of_c(lab, tmp_path, how, seed):
     check_truth(lab, program, expected, "re:^f[0-9]+$", COMPILERS[how])
 
 
+FLOATS = """
+struct pair { double x, y; };
+struct mixed { float a; int b; };
+struct big { double q[5]; };
+volatile double sink;
+__attribute__((noinline)) void first(double a, int n, struct pair v, float g, struct mixed m, struct big b, double z)
+{
+	sink = a + n + v.x + g + m.a + b.q[2] + z;
+}
+__attribute__((noinline)) struct big behind(float a, const char *s)
+{
+	struct big r = {{a, 2 * a, s[0]}};
+	return r;
+}
+__attribute__((noinline)) void many(double a, double b, double c, double d, double e, double f, double g, double h, double i, double j)
+{
+	sink = a + b + c + d + e + f + g + h + i + j;
+}
+int main(void)
+{
+	struct pair v = {1.5, -2};
+	struct mixed m = {0.25, 9};
+	struct big b = {{1, 2, 3, 4, 5.5}};
+	first(0.5, 3, v, 4.25, m, b, 7.125);
+	sink = behind(2.5, "text").q[1];
+	many(1, 2, 3, 4, 5, 6, 7, 8, 9.5, 10.5);
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_floating_point_numbers_without_optimisation(lab, tmp_path, compiler):
+    """They are in vector registers at the first instruction: the probe is behind the prologue, which has stored them."""
+    (tmp_path / "floats.c").write_text(FLOATS)
+    subprocess.run([compiler, "-g", "-O0", "-o", tmp_path / "floats", tmp_path / "floats.c"], check=True)
+    calls, _ = shown(lab, "first", "behind", "many", "--", tmp_path / "floats")
+    of = {call["function"]: call for call in calls}
+    assert values(of["first"]) == {"a": 0.5, "n": 3, "v": {"x": 1.5, "y": -2}, "g": 4.25, "m": {"a": 0.25, "b": 9},
+                                   "b": {"q": [1, 2, 3, 4, 5.5]}, "z": 7.125}
+    assert values(of["behind"]) == {"a": 2.5, "s": "text"}
+    assert of["behind"]["results"][0]["value"] == {"q": [2.5, 5, 116, 0, 0]}
+    assert values(of["many"]) == dict(zip("abcdefghij", [1, 2, 3, 4, 5, 6, 7, 8, 9.5, 10.5]))
+    # with -O2 they stay in registers, and are not guessed
+    subprocess.run([compiler, "-g", "-O2", "-o", tmp_path / "floats", tmp_path / "floats.c"], check=True)
+    calls, _ = shown(lab, "first", "--", tmp_path / "floats")
+    assert values(calls[0])["a"] == "unavailable: float register" and values(calls[0])["n"] == 3
+
+
 GO = {"installed": None, "1.24": "trixie", "1.25": "trixie trixie-backports", "1.26": "trixie trixie-backports"}
 
 
