@@ -45,6 +45,7 @@ PACKAGES = {
     "nginx": "nginx",
     "node": "nodejs",
     "npm": "npm",
+    "objcopy": "binutils",
     "openssl": "openssl",
     "perf": "linux-perf",
     "perl": "perl",
