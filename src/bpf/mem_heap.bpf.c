@@ -28,27 +28,52 @@ static __always_inline void tell_free(struct probe_regs *ctx, struct task_struct
 		capture_count_loss(CAPTURE_SOURCE_MEM_HEAP, CAPTURE_LOSS_FREE_RING_FULL);
 }
 
-/* bytes: with MEM_HEAP_UNFOLLOWED; address 0: it is not known. */
-static __always_inline void tell_alloc(struct task_struct *task, bool undecided, __u64 address,
-				       __u64 bytes, __u64 interval)
+/* What is allocated, of the current thread. */
+struct allocation {
+	__u32 kind;  /* of its record, */
+	__u32 words; /* and how many of these stand behind it: */
+	__u64 interval, size;
+	__u64 key, value;
+	bool undecided;
+};
+
+static __always_inline void tell(struct task_struct *task, const struct allocation *made)
 {
 	struct capture_scratch *scratch = capture_begin(CAPTURE_SOURCE_MEM_HEAP);
 	__u32 frames;
 
 	if (!scratch)
 		return;
-	capture_identity(&scratch->record, MEM_HEAP_ALLOC, task, bytes);
-	scratch->record.identity.undecided = undecided;
-	scratch->record.identity.key = address;
+	capture_identity(&scratch->record, made->kind, task, made->value);
+	scratch->record.identity.undecided = made->undecided;
+	scratch->record.identity.key = made->key;
 	if (want_user && capture_registers(scratch, task)) {
 		scratch->record.has_user = 1;
 		capture_user(scratch, task);
 	}
 	frames = scratch->record.user_frames;
-	if (frames < CAPTURE_FRAMES_MAX)
-		scratch->frames[frames] = interval;
-	capture_send_with(scratch, 1);
+	if (frames < CAPTURE_FRAMES_MAX - 1) {
+		scratch->frames[frames] = made->interval;
+		scratch->frames[frames + 1] = made->size;
+	}
+	capture_send_with(scratch, made->words);
 	capture_end(scratch);
+}
+
+/* bytes: with MEM_HEAP_UNFOLLOWED; address 0: it is not known. */
+static __always_inline void tell_alloc(struct task_struct *task, bool undecided, __u64 address,
+				       __u64 bytes, __u64 interval)
+{
+	const struct allocation made = {
+		.kind = MEM_HEAP_ALLOC,
+		.words = 1,
+		.interval = interval,
+		.key = address,
+		.value = bytes,
+		.undecided = undecided,
+	};
+
+	tell(task, &made);
 }
 
 SEC("uprobe")
@@ -79,16 +104,16 @@ int mem_heap_site(struct probe_regs *ctx)
  * Each hit costs as much as 50 calls of malloc(), so user space lets them take so much time only,
  * and takes them out when they have.
  */
-__u64 mem_heap_spent; /* us, about */
-__u64 mem_heap_limit; /* of that */
+__u64 mem_heap_spent[MEM_HEAP_BUDGETS]; /* us, about */
+__u64 mem_heap_limit[MEM_HEAP_BUDGETS]; /* of that */
 
 const volatile __u64 mem_heap_interval = 1;
 const volatile __u64 mem_heap_draws[MEM_HEAP_DRAWS] = {};
 
-/* Bytes until the next sample on this CPU; 0: not drawn yet. */
+/* Bytes until the next sample on this CPU, of each budget's; 0: not drawn yet. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, MEM_HEAP_BUDGETS);
 	__type(key, __u32);
 	__type(value, __u64);
 } mem_heap_left SEC(".maps");
@@ -98,10 +123,9 @@ static __always_inline __u64 draw(void)
 	return mem_heap_draws[bpf_get_prandom_u32() % MEM_HEAP_DRAWS] + 1;
 }
 
-static __always_inline bool is_sample(__u64 bytes)
+static __always_inline bool is_sample(__u32 budget, __u64 bytes)
 {
-	__u32 zero = 0;
-	__u64 *left = bpf_map_lookup_elem(&mem_heap_left, &zero);
+	__u64 *left = bpf_map_lookup_elem(&mem_heap_left, &budget);
 
 	if (!left)
 		return false;
@@ -115,14 +139,15 @@ static __always_inline bool is_sample(__u64 bytes)
 	return true;
 }
 
-static __always_inline void spend(__u64 us)
+static __always_inline void spend(enum mem_heap_budget budget, __u64 us)
 {
-	__u64 before = __sync_fetch_and_add(&mem_heap_spent, us);
+	__u64 before = __sync_fetch_and_add(&mem_heap_spent[budget], us);
+	__u64 limit = mem_heap_limit[budget];
 	struct capture_head head = {MEM_HEAP_SPENT, sizeof(head), bpf_ktime_get_ns()};
 	void *ring;
 
 	/* the one that reaches it tells */
-	if (before >= mem_heap_limit || before + us < mem_heap_limit)
+	if (before >= limit || before + us < limit)
 		return;
 	ring = capture_ring();
 	if (ring)
@@ -159,15 +184,47 @@ int mem_heap_call(struct probe_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum filter_answer answer;
 
-	spend(MEM_HEAP_CALL_COST_OF(cookie));
+	spend(MEM_HEAP_BUDGET_MALLOC, MEM_HEAP_CALL_COST_OF(cookie));
 	bytes = bytes_of_call(ctx, cookie);
 	/* more than there can be fails */
 	if (!bytes || bytes > 1ull << 46)
 		return 0;
 	answer = filter_current();
-	if (answer == FILTER_NO || !is_sample(bytes))
+	if (answer == FILTER_NO || !is_sample(MEM_HEAP_BUDGET_MALLOC, bytes))
 		return 0;
 	tell_alloc(task, answer == FILTER_ASK, 0, bytes | MEM_HEAP_UNFOLLOWED, mem_heap_interval);
+	return 0;
+}
+
+/*
+ * A thread of a JVM gets a buffer for its objects, of which this one is the first, or an object
+ * beside it. All that will be in the buffer counts as that one's, as in the JVM's own recordings.
+ */
+SEC("uprobe")
+int mem_heap_object(struct probe_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), bytes = ctx->dx;
+	struct task_struct *task = bpf_get_current_task_btf();
+	bool is_buffer = (cookie & MEM_HEAP_CALL_MASK) == MEM_HEAP_CALL_BUFFER;
+	enum filter_answer answer;
+
+	spend(MEM_HEAP_BUDGET_JAVA, MEM_HEAP_CALL_COST_OF(cookie));
+	if (!bytes || bytes > 1ull << 46)
+		return 0;
+	answer = filter_current();
+	if (answer == FILTER_NO || !is_sample(MEM_HEAP_BUDGET_JAVA, bytes))
+		return 0;
+	const struct allocation made = {
+		.kind = MEM_HEAP_OBJECT,
+		.words = 2,
+		.interval = mem_heap_interval,
+		.size = is_buffer ? ctx->cx : bytes,
+		.key = ctx->di,
+		.value = bytes,
+		.undecided = answer == FILTER_ASK,
+	};
+
+	tell(task, &made);
 	return 0;
 }
 

@@ -16,6 +16,12 @@ enum {
 	MEM_HEAP_FREE = CAPTURE_KIND(CAPTURE_SOURCE_MEM_HEAP, 1), /* a struct mem_heap_free */
 	/* a capture_head: probes of running processes have taken as much time as they may */
 	MEM_HEAP_SPENT = CAPTURE_KIND(CAPTURE_SOURCE_MEM_HEAP, 2),
+	/*
+	 * A Java object: a capture_record. Its value is the bytes that it stands for before
+	 * sampling, its key the address of its class. Behind its frames, two words: the mean bytes
+	 * between samples, and the bytes of the object itself.
+	 */
+	MEM_HEAP_OBJECT = CAPTURE_KIND(CAPTURE_SOURCE_MEM_HEAP, 3),
 };
 
 /* With the value: its free() will not be seen. */
@@ -40,6 +46,9 @@ enum mem_heap_call {
 	MEM_HEAP_CALL_AGAIN,	/* realloc(address, size) */
 	MEM_HEAP_CALL_ALIGNED,	/* aligned_alloc(alignment, size) */
 	MEM_HEAP_CALL_TO,	/* posix_memalign(to, alignment, size) */
+	/* of HotSpot: (class, object, bytes of the buffer, bytes of the object), */
+	MEM_HEAP_CALL_BUFFER,
+	MEM_HEAP_CALL_OBJECT, /* and (class, object, bytes of the object) */
 };
 #define MEM_HEAP_CALL_MASK 0xff
 /* realloc() of nothing, and small alignments, come by the probe of malloc(), too */
@@ -47,6 +56,13 @@ enum mem_heap_call {
 /* Microseconds that a hit takes, about. */
 #define MEM_HEAP_CALL_COST(us)	      ((__u64)(us) << 16)
 #define MEM_HEAP_CALL_COST_OF(cookie) ((cookie) >> 16)
+
+/* What hits take is counted apart, of each of these. */
+enum mem_heap_budget {
+	MEM_HEAP_BUDGET_MALLOC,
+	MEM_HEAP_BUDGET_JAVA,
+	MEM_HEAP_BUDGETS
+};
 
 /* Bytes between two samples are one of this many numbers, each as likely as the others. */
 #define MEM_HEAP_DRAWS 1024

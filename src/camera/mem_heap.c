@@ -8,7 +8,6 @@
 #include "camera/source.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,9 +19,11 @@
 #include "camera/losses.h"
 #include "camera/mem_go.h"
 #include "camera/mem_inject.h"
+#include "camera/mem_java.h"
 #include "camera/mem_library.h"
 #include "camera/mem_live.h"
 #include "camera/mem_probes.h"
+#include "camera/mem_record.h"
 #include "camera/mem_seen.h"
 #include "camera/uprobes.h"
 #include "film/events.h"
@@ -44,6 +45,7 @@ struct mem_heap {
 	struct mem_live *live;
 	struct mem_seen *seen;
 	struct mem_go *go;
+	struct mem_java *java;
 	struct mem_probes *probes; /* of processes that run already; null: there are none */
 	struct mem_inject *inject; /* the same with the library; null: it is not to be */
 	uint64_t since;		   /* when the recording began */
@@ -137,8 +139,8 @@ static int prepare_running(struct source *source, struct fail *why)
 
 	if (!source->host->selection->pid_count)
 		return 0;
-	err = mem_probes_new(source->host->probes, (unsigned int)source->settings->values[BUDGET],
-			     &heap->probes);
+	err = mem_probes_new(source->host->probes, MEM_PLACES_MALLOC,
+			     (unsigned int)source->settings->values[BUDGET], &heap->probes);
 	if (!err && interval_of(source->settings) > 1)
 		err = mem_inject_new(&heap->library, interval_of(source->settings), &heap->inject);
 	return err ? fail_errno(why, err, NULL, "cannot record allocations") : 0;
@@ -159,7 +161,9 @@ static int attach(struct source *source, struct fail *why)
 	if (err)
 		return err;
 	if (mem_live_new(&heap->live) || mem_seen_new(&heap->library, &heap->seen) ||
-	    mem_go_new(&heap->go))
+	    mem_go_new(&heap->go) ||
+	    mem_java_new(source->host->probes, (unsigned int)source->settings->values[BUDGET],
+			 &heap->java))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record allocations");
 	err = prepare_running(source, why);
 	if (err)
@@ -231,43 +235,28 @@ static int start(struct source *source, struct fail *why)
 	/* a process of which no sample comes is one, too */
 	for (size_t i = 0; i < source->host->selection->pid_count; i++)
 		samples_follow(source->host->samples, source->host->selection->pids[i]);
+	if (source->host->selection->whole_machine && heap->of_film[OF_ALLOC])
+		mem_java_find(source->host->samples);
 	heap->is_starting = false;
 	for (size_t i = 0; heap->probes && i < source->host->selection->pid_count; i++)
 		start_running(source, source->host->selection->pids[i]);
 	return 0;
 }
 
-/* What is behind a record's frames; 0: the record is damaged. */
-static uint64_t interval_behind(const struct capture_record *record)
-{
-	size_t frames = (size_t)record->user_frames + record->kernel_frames;
-
-	if (record->head.size != sizeof(*record) + (frames + 1) * sizeof(uint64_t))
-		return 0;
-	return ((const uint64_t *)(record + 1))[frames];
-}
-
-/* What a sampled allocation stands for. */
-static uint64_t weight_of(uint64_t bytes, uint64_t interval)
-{
-	if (interval == 1)
-		return bytes;
-	return (uint64_t)((double)bytes / -expm1(-(double)bytes / (double)interval) + 0.5);
-}
-
 static void take_alloc(struct source *source, const struct capture_record *record,
 		       const struct capture_handover *handover)
 {
 	const struct capture_identity *identity = &record->identity;
-	uint64_t interval = interval_behind(record);
+	uint64_t interval = 0;
 	struct mem_heap *heap = source->state;
 	struct waiting_half half = {.key = identity->key, .pid = identity->pid};
 
-	heap->damaged += !interval;
+	if (!mem_record_words(record, &interval, 1) || !interval)
+		heap->damaged++;
 	if (!interval || !source_is_meant(source, identity))
 		return;
 	half.time = record->head.time;
-	half.value = weight_of(identity->value & ~MEM_HEAP_UNFOLLOWED, interval);
+	half.value = mem_record_weight(identity->value & ~MEM_HEAP_UNFOLLOWED, interval);
 	half.place = samples_resolve(source->host->samples, record, handover);
 	mem_seen_record(heap->seen, source->host->samples, (pid_t)identity->pid);
 	if (heap->of_film[OF_ALLOC])
@@ -298,6 +287,16 @@ static void take_free(struct source *source, const struct mem_heap_free *record)
 		mem_live_keep(heap->live, record->pid, record->address);
 }
 
+static void take_object(struct source *source, const struct capture_record *record,
+			const struct capture_handover *handover)
+{
+	struct mem_heap *heap = source->state;
+
+	if (source_is_meant(source, &record->identity))
+		mem_java_take(heap->java, source->host->samples, heap->of_film[OF_ALLOC], record,
+			      handover);
+}
+
 static void take(struct source *source, const struct capture_head *head,
 		 const struct capture_handover *handover)
 {
@@ -308,6 +307,8 @@ static void take(struct source *source, const struct capture_head *head,
 		take_alloc(source, (const struct capture_record *)head, handover);
 	else if (head->kind == MEM_HEAP_FREE)
 		take_free(source, (const struct mem_heap_free *)head);
+	else if (head->kind == MEM_HEAP_OBJECT)
+		take_object(source, (const struct capture_record *)head, handover);
 }
 
 /* -- the lives of processes -------------------------------------------------------------------- */
@@ -341,6 +342,8 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 
 	if (heap && heap->seen && source->host->samples)
 		mem_seen_image(heap->seen, source->host->samples, pid, image);
+	if (heap && heap->java && source_wants(source, OF_ALLOC))
+		mem_java_image(heap->java, pid, image);
 	if (heap && heap->go && source->host->samples &&
 	    mem_go_image(heap->go, source->host->samples, pid, image))
 		mem_seen_otherwise(heap->seen, pid);
@@ -358,6 +361,8 @@ static void process_gone(struct source *source, pid_t pid)
 
 	if (heap && heap->go)
 		mem_go_gone(heap->go, pid);
+	if (heap && heap->java)
+		mem_java_gone(heap->java, pid);
 	if (heap && heap->probes)
 		mem_probes_gone(heap->probes, pid);
 	if (heap && heap->inject)
@@ -396,6 +401,8 @@ static void tell_losses(struct source *source)
 		mem_inject_tell(heap->inject, source->host->film, source->event);
 	if (heap->probes)
 		mem_probes_tell(heap->probes, source->host->film, source->event);
+	mem_java_tell(heap->java, source->host->film, heap->of_film[OF_ALLOC],
+		      heap->of_film[OF_INUSE]);
 	/* of both events */
 	mem_go_tell(heap->go, source->host->film, 0);
 	mem_seen_tell(heap->seen, source->host->film, 0, heap->of_film[OF_INUSE] != 0);
@@ -437,6 +444,7 @@ static void drained(struct source *source, uint64_t now)
 	struct mem_heap *heap = source->state;
 
 	(void)now;
+	mem_java_balance(heap->java, clock_ns());
 	if (heap->probes)
 		mem_probes_balance(heap->probes, clock_ns());
 }
@@ -490,6 +498,8 @@ static void detach(struct source *source)
 		heap->uprobes = NULL;
 	if (heap && heap->probes)
 		mem_probes_detach(heap->probes);
+	if (heap && heap->java)
+		mem_java_detach(heap->java);
 }
 
 static void free_state(struct source *source)
@@ -501,6 +511,7 @@ static void free_state(struct source *source)
 		mem_live_free(heap->live);
 		mem_seen_free(heap->seen);
 		mem_go_free(heap->go);
+		mem_java_free(heap->java);
 		mem_probes_free(heap->probes);
 		mem_inject_free(heap->inject);
 	}

@@ -6,14 +6,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "camera/mem_places.h"
 #include "film/writer.h"
 #include "process/image.h"
 
 struct probes;
 
 /*
- * mem-alloc of processes that run already, without a library: probes where the functions of their
- * allocators begin. A hit takes about 1 us, so they have a budget, and are out while it is spent.
+ * mem-alloc without a library: probes of one kind (camera/mem_places.h) in running processes. A hit
+ * takes about 1 us, so they have a budget, and are out while it is spent.
  */
 struct mem_probes;
 
@@ -25,13 +26,14 @@ void mem_probes_prepare(struct probes *probes, uint64_t interval);
  * probes to a process, so that all others would have them, there are none, and
  * mem_probes_tell() says so. Returns 0 or a negative errno.
  */
-int mem_probes_new(struct probes *probes, unsigned int percent, struct mem_probes **result);
+int mem_probes_new(struct probes *probes, enum mem_places_of of, unsigned int percent,
+		   struct mem_probes **result);
 
 /* Nothing fires from here on. */
 void mem_probes_detach(struct mem_probes *probes);
 void mem_probes_free(struct mem_probes *probes);
 
-/* A process maps a file. Returns whether it has an allocator, which is probed, or would be. */
+/* A process maps a file. Returns whether it has such places, which are probed, or would be. */
 bool mem_probes_image(struct mem_probes *probes, pid_t pid, const struct image *image);
 
 /* It runs another program, or has ended. */

@@ -513,6 +513,18 @@ bool runtimes_park_class(const struct process_runtimes *of, const struct process
 	return false;
 }
 
+bool runtimes_class_name(const struct process_runtimes *of, const struct process *process,
+			 uint64_t klass, char *to, size_t size)
+{
+	for (const struct attached *attached = of->first; attached; attached = attached->next) {
+		struct runtime_at at = place_of(attached, process);
+
+		if (attached->ready && attached->type->class_name)
+			return !attached->type->class_name(&at, attached->state, klass, to, size);
+	}
+	return false;
+}
+
 static bool is_file_of_spans(const struct image *image)
 {
 	const char *name = image && image->path ? strrchr(image->path, '/') : NULL;

@@ -105,6 +105,10 @@ uint32_t runtimes_lock_owner(const struct process_runtimes *of, const struct pro
 bool runtimes_park_class(const struct process_runtimes *of, const struct process *process,
 			 uint64_t klass);
 
+/* Names a class, as of struct runtime_type. False: it is not known. */
+bool runtimes_class_name(const struct process_runtimes *of, const struct process *process,
+			 uint64_t klass, char *to, size_t size);
+
 /* Whether the process maps a file that runtimes_spans() would know something of. */
 bool runtimes_may_have_spans(const struct process *process);
 

@@ -432,6 +432,14 @@ bool samples_park_class(struct samples *samples, pid_t pid, uint64_t klass)
 	return filmed && runtimes_park_class(&filmed->runtimes, process, klass);
 }
 
+bool samples_class_name(struct samples *samples, pid_t pid, uint64_t klass, char *to, size_t size)
+{
+	struct process *process = targets_known(samples->targets, pid);
+	struct filmed_process *filmed = process ? process->owner : NULL;
+
+	return filmed && runtimes_class_name(&filmed->runtimes, process, klass, to, size);
+}
+
 void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memory *memory,
 		   struct runtime_spans *spans)
 {

@@ -133,6 +133,9 @@ bool samples_lock_thread(struct samples *samples, pid_t pid, uint64_t thread);
 uint32_t samples_lock_owner(struct samples *samples, pid_t pid, uint64_t owner);
 bool samples_park_class(struct samples *samples, pid_t pid, uint64_t klass);
 
+/* runtimes_class_name() */
+bool samples_class_name(struct samples *samples, pid_t pid, uint64_t klass, char *to, size_t size);
+
 /* runtimes_spans() of a process, whose runtimes are looked for if they were not before. */
 void samples_spans(struct samples *samples, pid_t pid, const struct runtime_memory *memory,
 		   struct runtime_spans *spans);

@@ -37,6 +37,7 @@ static const struct {
 	{"film: no room for all names ", FILM_LOSS_NAME},
 	{"functions of JIT code ", FILM_LOSS_NAME},
 	{"inlined functions ", FILM_LOSS_NAME},
+	{"Java object of an unknown class", FILM_LOSS_NAME},
 };
 
 enum film_loss_kind film_loss_kind(const char *reason)

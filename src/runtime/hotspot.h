@@ -431,6 +431,10 @@ int hotspot_name(const struct runtime_at *at, const struct hotspot *jvm, const u
 int hotspot_name_method(const struct runtime_at *at, const struct hotspot *jvm, uint64_t method,
 			int bci, struct runtime_names *names);
 
+/* The class_name of struct runtime_type. */
+int hotspot_class_name(const struct runtime_at *at, const void *state, uint64_t klass, char *to,
+		       size_t size);
+
 /* The spans of struct runtime_type. */
 void hotspot_spans(const struct runtime_at *at, const void *state, struct runtime_spans *spans);
 

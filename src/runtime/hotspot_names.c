@@ -114,6 +114,47 @@ static void readable_class(char *name)
 			*s = '.';
 }
 
+/* A descriptor (JVMS 4.3.2) of `size` bytes at most: "[[Ljava/lang/String;" becomes String[][]. */
+static void readable_array(char *name, size_t size)
+{
+	static const char types[] =
+		"B byte\0C char\0D double\0F float\0I int\0J long\0S short\0Z boolean\0";
+	size_t dimensions = strspn(name, "["), length;
+	char *element = name + dimensions, *end = strchr(element, ';');
+
+	if (*element == 'L' && end) {
+		*end = 0;
+		readable_class(++element);
+	} else {
+		for (const char *type = types; *type; type += strlen(type) + 1)
+			if (*type == *element && !element[1])
+				element = (char *)type + 2;
+	}
+	length = strlen(element);
+	memmove(name, element, length + 1);
+	for (; dimensions && length + 3 <= size; dimensions--, length += 2)
+		memcpy(name + length, "[]", 3);
+}
+
+int hotspot_class_name(const struct runtime_at *at, const void *state, uint64_t klass, char *to,
+		       size_t size)
+{
+	const struct hotspot *jvm = state;
+	uint64_t symbol;
+	int err = jvm->facts[HOTSPOT_CLASS_NAME] == HOTSPOT_ABSENT
+			  ? -ENOTSUP
+			  : runtime_read_u64(at, &symbol, klass + jvm->facts[HOTSPOT_CLASS_NAME]);
+
+	err = err ? err : read_symbol(at, jvm, symbol, to, size);
+	if (err)
+		return err;
+	if (*to == '[')
+		readable_array(to, size);
+	else
+		readable_class(to);
+	return *to ? 0 : -ESTALE;
+}
+
 static int line_of(const struct runtime_at *at, const struct hotspot *jvm, uint64_t table, int bci,
 		   uint32_t *line)
 {

@@ -159,6 +159,13 @@ struct runtime_type {
 	bool (*owns)(const struct runtime_at *at, const void *state, const struct mapping *mapping);
 
 	/*
+	 * Names the class at an address of the runtime's, as its language writes it ("byte[]"). 0,
+	 * or an error as of name_of(). null: it has none.
+	 */
+	int (*class_name)(const struct runtime_at *at, const void *state, uint64_t klass, char *to,
+			  size_t size);
+
+	/*
 	 * Names the frame of two words (unwind_abi.h). 0; -ESTALE: the object is gone or another
 	 * one by now; -EFAULT: its memory cannot be read; -ESRCH: the process is gone.
 	 */
