@@ -253,6 +253,17 @@ struct made memory_posix_memalign(void **to, size_t alignment, size_t size)
 			     wanted && !err && *to ? follow(*to, size) : 0};
 }
 
+/* What became of a realloc(), whose bits are those of memory_realloc(). */
+static struct made moved(void *address, void *result, size_t size, bool wanted, uint32_t bits)
+{
+	if (unlikely(!result && size && bits & 2)) {
+		if (!is_exact)
+			follow(address, 1);
+		memory_kept((uint64_t)address);
+	}
+	return (struct made){(uint64_t)result, wanted && result && size ? follow(result, size) : 0};
+}
+
 /*
  * bits: 1 the thread's bytes are used up; 2 the address was one of a sample, and it was told as
  * given back. That comes first: when realloc() has returned, another thread may have it.
@@ -264,13 +275,35 @@ struct made memory_realloc(void *address, size_t size, uint32_t bits)
 	void *result = memory_early_owns(address) ? memory_early_move(address, size)
 						  : memory_next_realloc(address, size);
 
-	if (unlikely(!result && size && bits & 2)) {
-		if (!is_exact)
-			follow(address, 1);
-		memory_kept((uint64_t)address);
-	}
-	return (struct made){(uint64_t)result, wanted && result && size ? follow(result, size) : 0};
+	return moved(address, result, size, wanted, bits);
 }
+
+/* -- the same of CPython ----------------------------------------------------------------------- */
+
+#define PYTHON(domain)                                                                          \
+	struct made memory_python_##domain##_malloc(void *context, size_t size);                \
+	struct made memory_python_##domain##_malloc(void *context, size_t size)                 \
+	{                                                                                       \
+		return MADE(size, memory_python_##domain.malloc(context, size));                \
+	}                                                                                       \
+	struct made memory_python_##domain##_calloc(void *context, size_t count, size_t size);  \
+	struct made memory_python_##domain##_calloc(void *context, size_t count, size_t size)   \
+	{                                                                                       \
+		return MADE(count * size, memory_python_##domain.calloc(context, count, size)); \
+	}                                                                                       \
+	struct made memory_python_##domain##_realloc(void *context, void *address, size_t size, \
+						     uint32_t bits);                            \
+	struct made memory_python_##domain##_realloc(void *context, void *address, size_t size, \
+						     uint32_t bits)                             \
+	{                                                                                       \
+		bool wanted = bits & 1 && is_sample(size);                                      \
+                                                                                                \
+		return moved(address, memory_python_##domain.realloc(context, address, size),   \
+			     size, wanted, bits);                                               \
+	}
+
+PYTHON(obj)
+PYTHON(mem)
 
 /*
  * The table has an address that is given back, maybe. Returns 1: it is one of a sample, and the

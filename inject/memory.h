@@ -60,6 +60,28 @@ extern void (*memory_next_free)(void *address);
 bool memory_early_owns(const void *address);
 void *memory_early_move(void *address, size_t size);
 
+/* -- memory_python.c: CPython's allocators that have pools -------------------------------------- */
+
+/* In the order in which the interpreter has them. */
+struct memory_python {
+	void *(*malloc)(void *context, size_t size);
+	void *(*calloc)(void *context, size_t count, size_t size);
+	void *(*realloc)(void *context, void *address, size_t size);
+	void (*free)(void *context, void *address);
+};
+
+/* The functions behind those of memory_x86_64.S. */
+extern struct memory_python memory_python_obj, memory_python_mem;
+
+void *stackcam_PyObject_Malloc(void *context, size_t size);
+void *stackcam_PyObject_Calloc(void *context, size_t count, size_t size);
+void *stackcam_PyObject_Realloc(void *context, void *address, size_t size);
+void stackcam_PyObject_Free(void *context, void *address);
+void *stackcam_PyMem_Malloc(void *context, size_t size);
+void *stackcam_PyMem_Calloc(void *context, size_t count, size_t size);
+void *stackcam_PyMem_Realloc(void *context, void *address, size_t size);
+void stackcam_PyMem_Free(void *context, void *address);
+
 /* -- memory_table.c: the addresses of samples that are in use ----------------------------------- */
 
 /* Where free() looks first: how many slots there are, less 1, and the slots. */

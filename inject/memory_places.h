@@ -56,8 +56,10 @@
  * that is to have the address of the one behind it, in the order of MEMORY_FUNCTIONS.
  */
 #define MEMORY_ENTRY_FUNCTIONS 3
-#define MEMORY_FUNCTIONS       10
-#define MEMORY_ENTRIES	       (MEMORY_ENTRY_FUNCTIONS + 2 * MEMORY_FUNCTIONS)
+#define MEMORY_C_FUNCTIONS     10
+/* and behind them those of CPython's domains OBJ and MEM: malloc, calloc, realloc, free of each */
+#define MEMORY_FUNCTIONS (MEMORY_C_FUNCTIONS + 8)
+#define MEMORY_ENTRIES	 (MEMORY_ENTRY_FUNCTIONS + 2 * MEMORY_FUNCTIONS)
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -78,7 +80,7 @@ struct memory_slot {
 	int32_t result;	    /* 0: done; -EAGAIN: it had another one; other errnos, negative */
 };
 
-/* The allocator's functions, in their order. */
+/* The allocator's functions, in their order, without CPython's. */
 #define MEMORY_FUNCTION_NAMES                                                         \
 	{                                                                             \
 		"malloc", "calloc", "valloc", "pvalloc", "memalign", "aligned_alloc", \

@@ -56,13 +56,13 @@ stackcam_memory_places:
 .endm
 
 /*
- * Is the address in rdi that of a sample, maybe? Flag Z is set where it is not. Uses rax and rcx.
- * The first slot of its chain is empty where the table has none of the chain.
+ * Is the address that of a sample, maybe? Flag Z is set where it is not. Uses rax and rcx. The
+ * first slot of its chain is empty where the table has none of the chain.
  */
-.macro look_up
+.macro look_up address=%rdi
 	movq memory_table(%rip), %rcx
 	movabsq $MEMORY_HASH, %rax
-	imulq %rdi, %rax
+	imulq \address, %rax
 	shrq $32, %rax
 	andq (%rcx), %rax
 	cmpq $0, 8(%rcx,%rax,8)
@@ -195,6 +195,109 @@ begin free
 3:	ret
 end free
 
+/*
+ * CPython's: \api is how its own functions are called, \next what has those behind (struct
+ * memory_python). The first argument is theirs. Sizes that pools do not serve come by malloc().
+ */
+#define POOLS_MAX 512
+
+.macro unless_small bytes, scratch, otherwise
+	leaq -1(\bytes), \scratch
+	cmpq $(POOLS_MAX - 1), \scratch
+	ja \otherwise
+.endm
+
+.macro python api, domain
+begin stackcam_\api\()_Malloc
+	unless_small %rsi, %rax, 2f
+	spend %rsi, %r10
+	js 1f
+2:	jmp *memory_python_\domain(%rip)
+1:	sampled python_\domain\()_malloc
+end stackcam_\api\()_Malloc
+
+begin stackcam_\api\()_Calloc
+	movq %rdx, %rcx
+	movq %rsi, %rax
+	mulq %rcx
+	movq %rcx, %rdx
+	jo 2f
+	unless_small %rax, %rcx, 2f
+	spend %rax, %r10
+	js 1f
+2:	jmp *memory_python_\domain+8(%rip)
+1:	sampled python_\domain\()_calloc
+end stackcam_\api\()_Calloc
+
+begin stackcam_\api\()_Realloc
+	xorl %r8d, %r8d
+	look_up %rsi
+	je 1f
+	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rsi
+	.cfi_adjust_cfa_offset 8
+	pushq %rdx
+	.cfi_adjust_cfa_offset 8
+	movq %rsi, %rdi
+	call memory_free
+	popq %rdx
+	.cfi_adjust_cfa_offset -8
+	popq %rsi
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	xorl %r8d, %r8d
+	testl %eax, %eax
+	jle 1f
+	movq %rdi, %rax
+	movq %rsi, %rdi
+	place MEMORY_PLACE_FREE
+	movq %rax, %rdi
+	movl $2, %r8d
+1:	unless_small %rdx, %rax, 2f
+	spend %rdx, %r10
+	sets %al
+	movzbl %al, %eax
+	orl %eax, %r8d
+2:	movl %r8d, %ecx
+	testl %ecx, %ecx
+	jnz 3f
+	jmp *memory_python_\domain+16(%rip)
+3:	sampled python_\domain\()_realloc
+end stackcam_\api\()_Realloc
+
+begin stackcam_\api\()_Free
+	look_up %rsi
+	jne 1f
+	jmp *memory_python_\domain+24(%rip)
+1:	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rsi
+	.cfi_adjust_cfa_offset 8
+	grow 8
+	movq %rsi, %rdi
+	call memory_free
+	shrink 8
+	popq %rsi
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	testl %eax, %eax
+	jle 2f
+	movq %rdi, %rax
+	movq %rsi, %rdi
+	place MEMORY_PLACE_FREE
+	movq %rax, %rdi
+2:	jmp *memory_python_\domain+24(%rip)
+end stackcam_\api\()_Free
+	.hidden memory_python_\domain, memory_python_\domain\()_malloc
+	.hidden memory_python_\domain\()_calloc, memory_python_\domain\()_realloc
+.endm
+
+python PyObject, obj
+python PyMem, mem
+
 /* memory_lost(reason): what could not be followed. */
 	.hidden memory_lost
 begin memory_lost
@@ -219,6 +322,17 @@ end memory_kept
 	.quad 0, 0
 	.size stackcam_memory_places, . - stackcam_memory_places
 
+.macro entries_of_python api, domain
+	.quad .Lown_stackcam_\api\()_Malloc - stackcam_memory_entries
+	.quad memory_python_\domain - stackcam_memory_entries
+	.quad .Lown_stackcam_\api\()_Calloc - stackcam_memory_entries
+	.quad memory_python_\domain + 8 - stackcam_memory_entries
+	.quad .Lown_stackcam_\api\()_Realloc - stackcam_memory_entries
+	.quad memory_python_\domain + 16 - stackcam_memory_entries
+	.quad .Lown_stackcam_\api\()_Free - stackcam_memory_entries
+	.quad memory_python_\domain + 24 - stackcam_memory_entries
+.endm
+
 	.globl stackcam_memory_entries
 	.type stackcam_memory_entries, @object
 stackcam_memory_entries:
@@ -229,6 +343,8 @@ stackcam_memory_entries:
 	.quad .Lown_\name - stackcam_memory_entries
 	.quad memory_next_\name - stackcam_memory_entries
 	.endr
+	entries_of_python PyObject, obj
+	entries_of_python PyMem, mem
 	.size stackcam_memory_entries, . - stackcam_memory_entries
 	.hidden memory_start, memory_hook, memory_state
 	.section .note.GNU-stack, "", @progbits

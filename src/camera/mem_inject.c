@@ -43,7 +43,7 @@ struct mem_inject {
 	const struct mem_library *library;
 	uint64_t interval, born;
 	vec(struct injected) processes;
-	uint64_t own_new, left, other, refused, beyond;
+	uint64_t own_new, left, other, refused, beyond, foreign;
 	uint64_t stopped; /* ns that first threads have stood still, all together */
 };
 
@@ -134,7 +134,8 @@ static int carry_out(struct operation *operation)
 /* A free() must be seen before the first sample is taken, and after the last one. */
 static bool gives_back(uint32_t function)
 {
-	return function >= 7;
+	return (function >= 7 && function < MEMORY_C_FUNCTIONS) ||
+	       (function >= MEMORY_C_FUNCTIONS && (function - MEMORY_C_FUNCTIONS) % 4 >= 2);
 }
 
 static uint64_t was_before(const struct injected *process, const struct mem_slot *slot)
@@ -143,6 +144,18 @@ static uint64_t was_before(const struct injected *process, const struct mem_slot
 		if (done->address == slot->address)
 			return done->from;
 	return process->next[slot->function];
+}
+
+/*
+ * A word of CPython's has another function than the library calls behind its own. That one may have
+ * kept the library's as what it calls itself, as tracemalloc does, and they would call each other
+ * for ever.
+ */
+static bool is_foreign(const struct injected *process, const struct mem_slot *slot)
+{
+	uint64_t next = process->next[slot->function];
+
+	return slot->function >= MEMORY_C_FUNCTIONS && next && next != slot->value;
 }
 
 /* What becomes of a word: in use, or as it was. False: it stays. */
@@ -155,7 +168,8 @@ static bool change_of(const struct operation *operation, const struct mem_slot_i
 
 	*change = (struct memory_slot){
 		.address = slot->address, .from = slot->value, .protection = slot->protection};
-	if (is_in && (state == MEM_SLOT_BOUND || state == MEM_SLOT_UNBOUND))
+	if (is_in && (state == MEM_SLOT_BOUND || state == MEM_SLOT_UNBOUND) &&
+	    !is_foreign(process, slot))
 		change->to = process->hooks[slot->function];
 	else if (!is_in && state == MEM_SLOT_HOOKED)
 		change->to = was_before(process, slot);
@@ -228,19 +242,32 @@ static int read_next(struct operation *operation)
 	return err;
 }
 
+static int write_one(struct operation *operation, int function, uint64_t address)
+{
+	operation->process->next[function] = address;
+	return remote_write(operation->process->pid, &address, sizeof(address),
+			    next_at(operation, function));
+}
+
 /* The functions behind; what the allocator lacks is not called. */
 static int write_next(struct operation *operation, const struct mem_slot_image *provider)
 {
 	int err = 0;
 
-	for (int i = 0; i < MEMORY_FUNCTIONS && !err; i++) {
-		uint64_t *next = &operation->process->next[i];
-
-		if (!provider->functions[i])
+	for (int i = 0; i < MEMORY_C_FUNCTIONS && !err; i++)
+		if (provider->functions[i])
+			err = write_one(operation, i, provider->functions[i]);
+	/* CPython's are those that its words have now */
+	vec_foreach (&operation->slots.slots, slot) {
+		if (err || slot->function < MEMORY_C_FUNCTIONS ||
+		    slot->function >= MEMORY_FUNCTIONS ||
+		    mem_slots_state(&operation->slots, slot, provider, operation->process->hooks) !=
+			    MEM_SLOT_BOUND)
 			continue;
-		*next = provider->functions[i];
-		err = remote_write(operation->process->pid, next, sizeof(*next),
-				   next_at(operation, i));
+		if (is_foreign(operation->process, slot))
+			operation->inject->foreign++;
+		else
+			err = write_one(operation, (int)slot->function, slot->value);
 	}
 	return err;
 }
@@ -534,6 +561,8 @@ void mem_inject_tell(const struct mem_inject *inject, struct film_writer *film, 
 		 inject->other},
 		{"allocations of a process not seen: too many of them", inject->refused},
 		{"calls of an allocator that could not be changed", inject->left},
+		{"small objects of Python not seen: another tool has its functions there",
+		 inject->foreign},
 		{"allocations not sampled: more samples than the recorder grants in a second",
 		 inject->beyond},
 	};

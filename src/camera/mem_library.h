@@ -20,7 +20,7 @@ struct mem_library {
 	char path[256];
 	dev_t device;
 	ino_t inode;
-	struct uprobe_place places[16]; /* cookie: enum mem_heap_place */
+	struct uprobe_place places[48]; /* cookie: enum mem_heap_place */
 	size_t count;
 	/* addresses in it, before it is loaded: MEMORY_ENTRY_… */
 	uint64_t entries[MEMORY_ENTRIES];

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "camera/mem_python.h"
 #include "elf/file.h"
 #include "process/image_open.h"
 #include "process/procfs.h"
@@ -20,12 +21,12 @@
 #define PROCESS_IMAGES_MAX 4096
 #define SLOTS_MAX	   65536
 
-static const char *const names[MEMORY_FUNCTIONS] = MEMORY_FUNCTION_NAMES;
+static const char *const names[MEMORY_C_FUNCTIONS] = MEMORY_FUNCTION_NAMES;
 
 /* Number of the function; MEM_SLOT_NEW + 1: it is none. */
 static uint32_t function_of(const char *name)
 {
-	for (uint32_t i = 0; i < MEMORY_FUNCTIONS; i++)
+	for (uint32_t i = 0; i < MEMORY_C_FUNCTIONS; i++)
 		if (!strcmp(name, names[i]))
 			return i;
 	return MEM_SLOT_NEW + !(!strcmp(name, "_Znwm") || !strcmp(name, "_Znam"));
@@ -34,6 +35,7 @@ static uint32_t function_of(const char *name)
 struct reading {
 	struct mem_slots *slots;
 	struct mem_slot_image image;
+	struct mem_python python;
 	const struct elf_file *file;
 	pid_t pid;
 };
@@ -41,12 +43,17 @@ struct reading {
 static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strings *strings)
 {
 	struct reading *reading = context;
+	const char *name;
 	uint32_t function;
 
-	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
+	if (symbol->st_shndx == SHN_UNDEF)
+		return true;
+	name = elf_strings_get(strings, symbol->st_name);
+	mem_python_symbol(&reading->python, name, symbol);
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
 	    ELF64_ST_BIND(symbol->st_info) == STB_LOCAL)
 		return true;
-	function = function_of(elf_strings_get(strings, symbol->st_name));
+	function = function_of(name);
 	if (function <= MEM_SLOT_NEW)
 		reading->image.functions[function] = reading->image.bias + symbol->st_value;
 	return true;
@@ -107,6 +114,28 @@ static int take_section(struct reading *reading, const struct elf_section *secti
 	return err;
 }
 
+/* A domain that has the functions of the one that calls malloc() has no pools. */
+static int take_python(struct reading *reading)
+{
+	uint64_t raw = mem_python_words(&reading->python, reading->file, MEM_PYTHON_RAW);
+	uint64_t of_raw = 0, own = 0;
+	int err = 0;
+
+	if (!raw || remote_read(reading->pid, &of_raw, sizeof(of_raw), reading->image.bias + raw))
+		return 0;
+	for (uint32_t d = 0; d < MEM_PYTHON_RAW; d++) {
+		uint64_t at = mem_python_words(&reading->python, reading->file, d);
+
+		if (!at || remote_read(reading->pid, &own, sizeof(own), reading->image.bias + at) ||
+		    own == of_raw)
+			continue;
+		for (uint32_t i = 0; i < MEM_PYTHON_FUNCTIONS && !err; i++)
+			err = take_slot(reading, at + i * sizeof(own),
+					MEMORY_C_FUNCTIONS + d * MEM_PYTHON_FUNCTIONS + i);
+	}
+	return err;
+}
+
 static bool bias_of(const struct elf_file *file, const struct procfs_mapping *mapping,
 		    uint64_t *bias)
 {
@@ -140,6 +169,7 @@ static int read_file(struct reading *reading, const struct procfs_mapping *mappi
 	for (uint32_t i = 0; !err && i < file.section_count; i++)
 		if (file.sections[i].type == SHT_RELA && file.sections[i].flags & SHF_ALLOC)
 			err = take_section(reading, &file.sections[i]);
+	err = err ? err : take_python(reading);
 	elf_file_close(&file);
 	if (!err && !vec_push(&reading->slots->images, reading->image))
 		err = -ENOMEM;
@@ -330,7 +360,12 @@ enum mem_slot_state mem_slots_state(const struct mem_slots *slots, const struct 
 	uint64_t function =
 		slot->function < MEMORY_FUNCTIONS ? provider->functions[slot->function] : 0;
 
-	if (!function || !slot->protection)
+	if (!slot->protection || slot->function >= MEMORY_FUNCTIONS)
+		return MEM_SLOT_OTHER;
+	if (slot->function >= MEMORY_C_FUNCTIONS && slot->value != hooks[slot->function])
+		return slot->value >= image->start && slot->value < image->end ? MEM_SLOT_BOUND
+									       : MEM_SLOT_OTHER;
+	if (!function && slot->function < MEMORY_C_FUNCTIONS)
 		return MEM_SLOT_OTHER;
 	if (slot->value == hooks[slot->function])
 		return MEM_SLOT_HOOKED;

@@ -13,12 +13,13 @@
 /*
  * The words through which the images of a running process call the functions of its allocator: what
  * the dynamic linker fills in by R_X86_64_JUMP_SLOT and R_X86_64_GLOB_DAT (the psABI of x86-64).
- * Words of other kinds (R_X86_64_64) are data of the program's, and left alone.
+ * Words of other kinds (R_X86_64_64) are data of the program's, and left alone, apart from those by
+ * which CPython calls its allocators of small objects (camera/mem_python.h).
  */
 struct mem_slot {
 	uint64_t address, value;
 	uint32_t image;	    /* whose it is, a number in the list */
-	uint32_t function;  /* of MEMORY_FUNCTION_NAMES, or MEM_SLOT_NEW */
+	uint32_t function;  /* of MEMORY_FUNCTIONS, or MEM_SLOT_NEW */
 	int32_t protection; /* of its page, as of mmap(2) */
 };
 
