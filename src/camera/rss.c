@@ -22,6 +22,7 @@
 #include "camera/losses.h"
 #include "camera/rss_parts.h"
 #include "film/events.h"
+#include "process/page_cache.h"
 #include "process/smaps.h"
 
 #define SECOND_NS     1000000000ull
@@ -30,6 +31,7 @@
 #define PAUSE_MAX     (60 * SECOND_NS)
 #define STATUS_MAX    8192u
 #define PROCESSES_MAX 65536u
+#define GROUPS_MAX    4096u
 
 /* arch/x86/include/asm/page_64_types.h: THREAD_SIZE */
 #define KERNEL_STACK 16384u
@@ -46,8 +48,10 @@ struct rss {
 	uint64_t since, took; /* when the recording began, and what readings took of a CPU, ns */
 	struct map next;      /* of a pid: when it is read again */
 	vec(pid_t) pids;      /* of one round */
-	pid_t last;	      /* that was read */
-	uint64_t cut, uses_cut, too_large, refused, no_memory, unread;
+	struct page_cache cache;
+	struct map told; /* of a control group: the process that its page cache stands with */
+	pid_t last;	 /* that was read */
+	uint64_t cut, uses_cut, too_large, not_looked_at, refused, no_memory, unread;
 };
 
 static unsigned int needs(const struct source *source)
@@ -85,6 +89,8 @@ static int start(struct source *source, struct fail *why)
 
 	(void)why;
 	add_events(source);
+	/* a machine without control groups has none */
+	page_cache_open(&rss->cache);
 	rss->since = clock_ns();
 	for (size_t i = 0; i < source->host->selection->pid_count; i++)
 		samples_follow(source->host->samples, source->host->selection->pids[i]);
@@ -131,6 +137,7 @@ static int write_rss(struct source *source, pid_t pid, uint64_t now, uint32_t th
 		return err;
 	rss->cut += parts.is_cut;
 	rss->too_large += parts.too_large;
+	rss->not_looked_at += parts.unread;
 	rss->uses_cut += parts.is_uses_cut;
 	vec_foreach (&parts.all, part) {
 		uint32_t stack = samples_words(samples, 0, rss_group(part->kind));
@@ -142,6 +149,34 @@ static int write_rss(struct source *source, pid_t pid, uint64_t now, uint32_t th
 	}
 	rss_parts_free(&parts);
 	return 0;
+}
+
+static bool is_alive(pid_t pid)
+{
+	struct procfs_stat stat;
+
+	return procfs_read_stat(pid, "stat", &stat) && stat.state != 'Z' && stat.state != 'X';
+}
+
+/* It is the group's, and stands with one of its processes, as long as that lives. */
+static void write_page_cache(struct source *source, pid_t pid, uint64_t now, uint32_t thread)
+{
+	struct rss *rss = source->state;
+	char group[512];
+	uint64_t bytes, key, *with;
+	uint32_t stack;
+
+	if (!page_cache_of(&rss->cache, pid, group, sizeof(group), &bytes))
+		return;
+	key = hash_bytes(group, strlen(group));
+	with = map_get(&rss->told, key);
+	if (with && *with != (uint64_t)pid && is_alive((pid_t)*with))
+		return;
+	if (rss->told.count >= GROUPS_MAX || !map_put(&rss->told, key, (uint64_t)pid))
+		return;
+	stack = samples_words(source->host->samples, 0, "[page cache of the control group]");
+	write_row(source, rss->of_film[OF_BESIDE], now, thread,
+		  stack ? samples_words(source->host->samples, stack, group) : 0, bytes);
 }
 
 static int write_beside(struct source *source, pid_t pid, uint64_t now, uint32_t thread)
@@ -166,14 +201,9 @@ static int write_beside(struct source *source, pid_t pid, uint64_t now, uint32_t
 			  threads * KERNEL_STACK);
 	}
 	buf_free(&text);
+	if (!err)
+		write_page_cache(source, pid, now, thread);
 	return err;
-}
-
-static bool is_alive(pid_t pid)
-{
-	struct procfs_stat stat;
-
-	return procfs_read_stat(pid, "stat", &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
 static void read_one(struct source *source, pid_t pid)
@@ -273,6 +303,7 @@ static void tell_losses(struct source *source)
 		{"memory of a process not read: no memory", rss->no_memory},
 		{"memory of a process not read: its turn had not come", rss->unread},
 		{"heap not read to its end: it is large", rss->too_large},
+		{"mapping not looked at to its end: it is large", rss->not_looked_at},
 		{"classes of a runtime not looked at: there are too many", rss->uses_cut},
 	};
 
@@ -317,6 +348,7 @@ static void turn(struct source *source)
 
 	add_events(source);
 	map_free(&rss->next);
+	map_free(&rss->told);
 }
 
 static void take(struct source *source, const struct capture_head *head,
@@ -333,7 +365,9 @@ static void free_state(struct source *source)
 
 	if (rss) {
 		map_free(&rss->next);
+		map_free(&rss->told);
 		vec_free(&rss->pids);
+		page_cache_close(&rss->cache);
 	}
 	free(rss);
 }

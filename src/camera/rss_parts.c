@@ -23,6 +23,10 @@
 /* The most bytes of heaps that are walked in one reading: about 60 ms. */
 #define WALK_MAX (128ull << 20)
 
+/* The most pages of other anonymous memory that one reading asks for, and reads: about 200 ms. */
+#define LOOKS_MAX (8ull << 20)
+#define READS_MAX (64ull << 10)
+
 /* The control block of a thread lies within this many bytes of the end of its stack. */
 #define CONTROL_BLOCK_WITHIN (32u << 10)
 
@@ -62,6 +66,7 @@ static const struct {
 	[RSS_KERNEL] = {"[pages of the kernel]", NULL},
 	[RSS_NAMED] = {"[anonymous memory with a name]", NULL},
 	[RSS_UNKNOWN] = {"[not explained]", "[anonymous memory]"},
+	[RSS_UNREAD] = {"[not explained]", "[anonymous memory: not looked at, it is large]"},
 };
 
 static const enum rss_kind of_use[RUNTIME_USES] = {
@@ -91,6 +96,7 @@ struct reading {
 	struct runtime_spans spans; /* in order of their addresses */
 	size_t span;		    /* those before end below what comes */
 	uint64_t walked;
+	uint64_t looks, reads; /* that are left */
 	bool has_go_heap, has_libc, no_memory;
 };
 
@@ -346,7 +352,7 @@ static void add_pages(struct reading *r, uint64_t at, uint64_t end, const char *
 	enum rss_kind otherwise = r->has_go_heap && !r->has_libc ? RSS_GO_OWN : RSS_UNKNOWN;
 
 	resident_forget(&r->memory, end);
-	while (at < end) {
+	while (at < end && !r->memory.is_spent) {
 		uint64_t size, in_use, next = add_jemalloc(r, at, end);
 
 		if (next > at) {
@@ -451,7 +457,8 @@ static void add_used(struct reading *r, const struct smaps_mapping *mapping, con
 static void add_anonymous(struct reading *r, const struct smaps_mapping *mapping,
 			  const struct smaps_mapping *below)
 {
-	uint64_t sum;
+	/* a large one leaves some to those behind */
+	uint64_t sum, looks = r->looks / 2, reads = r->reads / 2;
 
 	if (mapping->at.start >= GO_HEAP_FROM && mapping->at.start < GO_HEAP_TO) {
 		add(r, RSS_GO_HEAP, NULL, mapping->rss);
@@ -462,11 +469,16 @@ static void add_anonymous(struct reading *r, const struct smaps_mapping *mapping
 		return;
 	}
 	sum = sum_of(r->parts);
+	resident_allow(&r->memory, looks, reads);
 	add_used(r, mapping, bss_of(mapping, below));
+	r->looks -= looks - r->memory.looks;
+	r->reads -= reads - r->memory.reads;
 	sum = sum_of(r->parts) - sum;
+	r->parts->unread += r->memory.is_spent;
 	/* what went meanwhile; what came is in the next reading as well */
 	if (sum < mapping->rss)
-		add(r, RSS_UNKNOWN, NULL, mapping->rss - sum);
+		add(r, r->memory.is_spent ? RSS_UNREAD : RSS_UNKNOWN, NULL, mapping->rss - sum);
+	resident_allow(&r->memory, UINT64_MAX, UINT64_MAX);
 }
 
 /* -- mappings ---------------------------------------------------------------------------------- */
@@ -550,7 +562,7 @@ static void read_spans(struct reading *r, const struct rss_uses *uses)
 
 int rss_explain(pid_t pid, const struct rss_uses *uses, struct rss_parts *parts)
 {
-	struct reading r = {.parts = parts};
+	struct reading r = {.parts = parts, .looks = LOOKS_MAX, .reads = READS_MAX};
 	const struct smaps_mapping *below = NULL;
 	int err;
 

@@ -37,6 +37,7 @@ enum rss_kind {
 	RSS_KERNEL,
 	RSS_NAMED,
 	RSS_UNKNOWN,
+	RSS_UNREAD,
 	RSS_KINDS
 };
 
@@ -51,6 +52,7 @@ struct rss_parts {
 	uint64_t total;
 	bool is_cut;	    /* it has more mappings than are read */
 	uint64_t too_large; /* heaps that were not walked up to their end, since they are large */
+	uint64_t unread;    /* other mappings of which that is so */
 	bool is_uses_cut;   /* not all is known that runtimes use memory for */
 };
 

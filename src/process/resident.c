@@ -79,6 +79,24 @@ void resident_forget(struct resident *resident, uint64_t end)
 	resident->end = PAGE_OF(end);
 }
 
+void resident_allow(struct resident *resident, uint64_t looks, uint64_t reads)
+{
+	resident->looks = looks;
+	resident->reads = reads;
+	resident->is_limited = true;
+	resident->is_spent = false;
+}
+
+/* False: there are no more. */
+static bool spend(struct resident *resident, uint64_t *left, uint64_t pages)
+{
+	if (!resident->is_limited)
+		return true;
+	resident->is_spent |= *left < pages;
+	*left -= resident->is_spent ? 0 : pages;
+	return !resident->is_spent;
+}
+
 /* Looks at the pages from that of an address on. */
 static bool look(struct resident *resident, uint64_t address)
 {
@@ -90,8 +108,12 @@ static bool look(struct resident *resident, uint64_t address)
 	    page >= resident->looked_at)
 		return true;
 	left = (resident->end - page) / RESIDENT_PAGE;
+	left = left < RESIDENT_WINDOW_PAGES ? left : RESIDENT_WINDOW_PAGES;
 	resident->looked_at = page;
-	resident->looked = left < RESIDENT_WINDOW_PAGES ? (size_t)left : RESIDENT_WINDOW_PAGES;
+	resident->looked = 0;
+	if (!spend(resident, &resident->looks, left))
+		return false;
+	resident->looked = (size_t)left;
 	if (!resident->present(resident->context, page, resident->looked, resident->is_present))
 		return true;
 	resident->looked = 0;
@@ -118,7 +140,8 @@ static bool fill(struct resident *resident, uint64_t address)
 	first = (size_t)((page - resident->looked_at) / RESIDENT_PAGE);
 	while (first + pages < resident->looked && resident->is_present[first + pages])
 		pages++;
-	if (resident->read(resident->context, resident->bytes, pages * RESIDENT_PAGE, page))
+	if (!spend(resident, &resident->reads, pages) ||
+	    resident->read(resident->context, resident->bytes, pages * RESIDENT_PAGE, page))
 		return false;
 	resident->at = page;
 	resident->count = pages * RESIDENT_PAGE;
@@ -140,7 +163,7 @@ uint64_t resident_bytes(struct resident *resident, uint64_t from, uint64_t to)
 {
 	uint64_t sum = 0;
 
-	for (uint64_t at = from; at < to;) {
+	for (uint64_t at = from; at < to && !resident->is_spent;) {
 		uint64_t next = PAGE_OF(at) + RESIDENT_PAGE;
 
 		next = next < to ? next : to;

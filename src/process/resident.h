@@ -34,11 +34,20 @@ struct resident {
 	uint64_t looked_at;
 	size_t looked;
 	uint64_t end; /* nothing from here on is read, but by resident_read() */
+	/*
+	 * How many pages may still be looked at, and how many of them read; is_spent: it was more,
+	 * and what is behind is taken for absent. Until resident_allow() is called, any number.
+	 */
+	uint64_t looks, reads;
+	bool is_limited, is_spent;
 };
 
 /* Opens those of a process. Returns 0 or a negative errno; then there is nothing to close. */
 int resident_open(struct resident *resident, pid_t pid);
 void resident_close(struct resident *resident);
+
+/* From now on, at most that many pages may be looked at, and read. */
+void resident_allow(struct resident *resident, uint64_t looks, uint64_t reads);
 
 /* From now on nothing is known of what was read. end: of what will be looked at. */
 void resident_forget(struct resident *resident, uint64_t end);

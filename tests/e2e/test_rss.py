@@ -8,10 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from harness import PATIENCE, needs_root, wait_until
+from harness import PATIENCE, needs_root, running, wait_until
 
 pytestmark = needs_root
 
@@ -180,6 +181,37 @@ def malloc_of(film, pid):
     done = film.report("--format", "json", "--limit", "0", "--pid", str(pid), check=False)
     rows = json.loads(done.stdout)["functions"] if done.returncode == 0 else []
     return sum(row["total"] for row in rows if row["name"] == "[malloc]")
+
+
+def test_much_that_is_reserved(lab):
+    """4 TB of addresses, of which the last pages are used, before what is small: both have their share of the looks."""
+    script = ("import mmap, sys\n"
+              "small = mmap.mmap(-1, 8 << 20); small.write(b'x' * (8 << 20))\n"
+              "large = mmap.mmap(-1, 4 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE)\n"
+              "large[(4 << 40) - (16 << 20):] = b'x' * (16 << 20)\n"
+              "print('ready', flush=True); sys.stdin.read()")
+    with running("python3", "-c", script, stdin=subprocess.PIPE) as target:
+        begin = time.monotonic()
+        film = lab.record("-e", "rss", "-p", target.pid, "-d", 1)
+        # asking for each page of it would take minutes
+        assert time.monotonic() - begin < 30
+    assert 15 * MIB < sum_of(film, "[anonymous memory: not looked at, it is large]") < 24 * MIB, film.explain()
+    assert "mapping not looked at to its end" in film.report("-e", "rss").stdout
+
+
+def test_the_page_cache(lab, tmp_path):
+    """Of its control group, once."""
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * (32 * MIB))
+    with held(lab.program("resident"), file) as process, held(lab.program("resident"), file) as other:
+        for one in (process, other):
+            while one.stdout.readline() != "ready\n":
+                pass
+        film = lab.record("-e", "rss,mem-beside", "-p", f"{process.pid},{other.pid}", "-d", 1)
+    rows = [value for stack, value in film.folded("-e", "mem-beside") if "[page cache of the control group]" in stack]
+    if not rows:
+        pytest.skip("no control group of this machine says what its page cache is")
+    assert len(rows) == 1 and rows[0] >= 32 * MIB, film.explain()
 
 
 def test_the_whole_machine(lab):

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/page_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "process/cgroups.h"
+#include "process/procfs.h"
+
+#define MOUNTINFO_MAX (16u << 20)
+#define CGROUP_MAX    65536u
+#define STAT_MAX      16384u
+
+static bool has_item(const char *list, const char *item)
+{
+	size_t length = strlen(item);
+
+	for (const char *at = list; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (!strncmp(at, item, length) && (!at[length] || at[length] == ','))
+			return true;
+	}
+	return false;
+}
+
+/* Version 1 counts memory wherever its hierarchy is mounted: version 2 does not, then. */
+static int take_mount(struct page_cache *cache, const struct cgroup_mount *mount)
+{
+	char *point, *root;
+
+	if (!mount->v2 && !has_item(mount->options, "memory"))
+		return 0;
+	if (cache->point && (mount->v2 || !cache->v2))
+		return 0;
+	point = strdup(mount->point);
+	root = strdup(mount->root);
+	if (!point || !root) {
+		free(point);
+		free(root);
+		return -ENOMEM;
+	}
+	page_cache_close(cache);
+	*cache = (struct page_cache){point, root, mount->v2};
+	return 0;
+}
+
+int page_cache_open(struct page_cache *cache)
+{
+	struct buf text = {0};
+	char *line, *rest = NULL;
+	int err = procfs_read(getpid(), "mountinfo", MOUNTINFO_MAX, &text);
+
+	*cache = (struct page_cache){0};
+	for (line = err ? NULL : strtok_r((char *)text.at, "\n", &rest); line && !err;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		struct cgroup_mount mount;
+
+		if (cgroup_parse_mount(line, &mount))
+			err = take_mount(cache, &mount);
+	}
+	buf_free(&text);
+	if (!err && !cache->point)
+		err = -ENOENT;
+	if (err)
+		page_cache_close(cache);
+	return err;
+}
+
+void page_cache_close(struct page_cache *cache)
+{
+	free(cache->point);
+	free(cache->root);
+	*cache = (struct page_cache){0};
+}
+
+bool page_cache_number(const char *text, const char *word, uint64_t *number)
+{
+	size_t length = strlen(word);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, word, length) && line[length] == ' ')
+			return sscanf(line + length, " %" SCNu64, number) == 1;
+	}
+	return false;
+}
+
+static bool read_stat(const char *folder, uint64_t *bytes, bool v2)
+{
+	char path[2 * PATH_MAX], text[STAT_MAX];
+	ssize_t got = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/memory.stat", folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		got = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (got <= 0)
+		return false;
+	text[got] = 0;
+	return page_cache_number(text, v2 ? "file" : "total_cache", bytes);
+}
+
+static bool group_of(const struct page_cache *cache, char *text, char *group, size_t size)
+{
+	struct procfs_cgroup line;
+
+	while (procfs_parse_cgroup(&text, &line))
+		if (cache->v2 ? line.v2 : !line.v2 && has_item(line.controllers, "memory")) {
+			snprintf(group, size, "%s", line.path);
+			return strlen(line.path) < size;
+		}
+	return false;
+}
+
+bool page_cache_of(const struct page_cache *cache, pid_t pid, char *group, size_t size,
+		   uint64_t *bytes)
+{
+	char folder[PATH_MAX];
+	struct buf text = {0};
+	const char *below;
+	size_t root;
+	bool found;
+
+	if (!cache->point)
+		return false;
+	found = !procfs_read(pid, "cgroup", CGROUP_MAX, &text) &&
+		group_of(cache, (char *)text.at, group, size);
+	buf_free(&text);
+	if (!found)
+		return false;
+	/* a group that lies outside of what is mounted here cannot be reached */
+	root = strcmp(cache->root, "/") != 0 ? strlen(cache->root) : 0;
+	if (strncmp(group, cache->root, root) != 0 || (group[root] && group[root] != '/') ||
+	    strstr(group, "/.."))
+		return false;
+	below = group + root;
+	return snprintf(folder, sizeof(folder), "%s%s", cache->point, below) <
+		       (int)sizeof(folder) &&
+	       read_stat(folder, bytes, cache->v2);
+}
