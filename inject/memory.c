@@ -136,6 +136,37 @@ static bool is_granted(void)
 	       __atomic_load_n(&memory_state.granted, __ATOMIC_RELAXED);
 }
 
+/* True: another thread with this slot takes samples, too, and has done so before. */
+static bool shares(struct memory_thread *self)
+{
+	uint64_t own = memory_thread_pointer();
+
+	if (self->owner == own)
+		return false;
+	if (self->before == own) {
+		self->shared = (int64_t)draw(self);
+		self->is_shared = true;
+	}
+	self->before = self->owner;
+	self->owner = own;
+	return self->is_shared;
+}
+
+static bool is_sample_of_many(struct memory_thread *self, uint64_t bytes)
+{
+	int64_t before;
+
+	__atomic_store_n(&self->left, MEMORY_SHARED, __ATOMIC_RELAXED);
+	before = __atomic_fetch_sub(&self->shared, (int64_t)bytes, __ATOMIC_RELAXED);
+	if (before - (int64_t)bytes >= 0)
+		return false;
+	/* where another one is about to draw, this one asks for itself */
+	if (before < 0 && draw(self) >= bytes)
+		return false;
+	__atomic_store_n(&self->shared, (int64_t)draw(self), __ATOMIC_RELAXED);
+	return is_granted();
+}
+
 /*
  * The thread's bytes are used up by an allocation of so many (which were taken off already).
  * Returns whether it is a sample.
@@ -162,6 +193,8 @@ static bool is_sample(uint64_t bytes)
 			next_random(self);
 		is_new = true;
 	}
+	if (unlikely(self->is_shared || shares(self)))
+		return is_sample_of_many(self, bytes);
 	/* less than 0: another thread with this slot has used them up, too; a draw knows no past */
 	if (unlikely(is_new || (int64_t)left < 0)) {
 		left = draw(self);

@@ -14,17 +14,24 @@
 
 /*
  * What each thread has of its own, found by a hash of its thread pointer: without the dynamic
- * linker the library has no thread-local storage. Two threads may share one: the bytes until the
- * next sample are the same for all, but at times one of them takes off what the other does not see,
- * or puts back what it has used up. A number below 0 is drawn anew.
+ * linker the library has no thread-local storage. Two threads may share one, and take off bytes at
+ * the same moment, of which one is lost. When that is noticed, as they take samples by turns, they
+ * both go the slow way from then on, and take them off a number that is changed in one instruction.
  */
 struct memory_thread {
 	uint64_t left;	    /* what it may still allocate until its next sample, in bytes */
 	uint64_t random;    /* 0: the thread is new */
 	uint64_t busy;	    /* thread pointer of the thread that is in the library */
 	uint64_t searching; /* the same of the one that looks for the functions behind */
-	uint64_t unused[4];
+	/* thread pointers of those that used their bytes up last, and before that */
+	uint64_t owner, before;
+	int64_t shared;	    /* what all of them may still allocate, */
+	uint64_t is_shared; /* if this says so; left is MEMORY_SHARED then */
 };
+
+/* Whatever is taken off it, it is less than 0. */
+#define MEMORY_SHARED (1ull << 63 | 1ull << 62)
+
 extern struct memory_thread memory_threads[];
 
 struct memory_thread *memory_self(void);

@@ -17,8 +17,10 @@ void memory_start(uint64_t interval)
 {
 	for (unsigned int i = 0; i < MEMORY_THREADS; i++)
 		/* most are never used: their pages stay unused, too */
-		if (memory_threads[i].random)
+		if (memory_threads[i].random) {
 			memory_threads[i].left = memory_threads[i].random = 0;
+			memory_threads[i].is_shared = 0;
+		}
 	__atomic_store_n(&memory_state.taken, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&memory_interval, interval, __ATOMIC_RELEASE);
 	__atomic_store_n(&memory_state.is_ready, 1, __ATOMIC_RELEASE);

@@ -106,8 +106,8 @@ def test_two_threads_with_one_slot(lab):
     with allocating(lab, "", "shared") as target:
         with filmed(lab, target.pid) as (_, film):
             hold(target, 200)
-        # they may miss what the other one does at the same moment
-        assert 0.8 * 200e6 < of_function(film, "mem-inuse", "held") < 1.2 * 200e6, film.explain()
+        # until it is noticed, they may miss what the other one does at the same moment
+        assert 0.96 * 200e6 < of_function(film, "mem-inuse", "held") < 1.04 * 200e6, film.explain()
 
 
 def test_two_recorders(lab):
