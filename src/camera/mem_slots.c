@@ -152,35 +152,39 @@ static bool bias_of(const struct elf_file *file, const struct procfs_mapping *ma
 	return false;
 }
 
-static int read_file(struct reading *reading, const struct procfs_mapping *mapping, int fd)
-{
-	struct elf_file file;
-	int err = elf_file_open(&file, fd);
-
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	if (!file.is_64 || file.machine != EM_X86_64 ||
-	    !bias_of(&file, mapping, &reading->image.bias)) {
-		elf_file_close(&file);
-		return 0;
-	}
-	reading->file = &file;
-	err = elf_each_symbol(&file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, reading);
-	for (uint32_t i = 0; !err && i < file.section_count; i++)
-		if (file.sections[i].type == SHT_RELA && file.sections[i].flags & SHF_ALLOC)
-			err = take_section(reading, &file.sections[i]);
-	err = err ? err : take_python(reading);
-	elf_file_close(&file);
-	if (!err && !vec_push(&reading->slots->images, reading->image))
-		err = -ENOMEM;
-	return err;
-}
-
 static bool is_linker(const char *path)
 {
 	const char *name = strrchr(path, '/');
 
 	return name && (!strncmp(name, "/ld-linux", 9) || !strncmp(name, "/ld-2.", 6));
+}
+
+int mem_slots_take(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping,
+		   const struct elf_file *file)
+{
+	struct reading reading = {
+		.slots = slots,
+		.file = file,
+		.pid = pid,
+		.image = {.device = mapping->device,
+			  .inode = mapping->inode,
+			  .start = mapping->start,
+			  .end = mapping->end,
+			  .is_linker = is_linker(mapping->path)},
+	};
+	int err;
+
+	if (!file->is_64 || file->machine != EM_X86_64 ||
+	    !bias_of(file, mapping, &reading.image.bias))
+		return 0;
+	err = elf_each_symbol(file, SHT_DYNSYM, SYMBOLS_MAX, take_symbol, &reading);
+	for (uint32_t i = 0; !err && i < file->section_count; i++)
+		if (file->sections[i].type == SHT_RELA && file->sections[i].flags & SHF_ALLOC)
+			err = take_section(&reading, &file->sections[i]);
+	err = err ? err : take_python(&reading);
+	if (!err && !vec_push(&slots->images, reading.image))
+		err = -ENOMEM;
+	return err;
 }
 
 static int read_image(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping)
@@ -191,22 +195,20 @@ static int read_image(struct mem_slots *slots, pid_t pid, const struct procfs_ma
 						.device = mapping->device,
 						.inode = mapping->inode,
 						.path = mapping->path};
-	struct reading reading = {
-		.slots = slots,
-		.pid = pid,
-		.image = {.device = mapping->device,
-			  .inode = mapping->inode,
-			  .start = mapping->start,
-			  .end = mapping->end,
-			  .is_linker = is_linker(mapping->path)},
-	};
 	int fd = image_open(&question), err;
+	struct elf_file file;
 
 	if (fd < 0) {
 		slots->unread++;
 		return 0;
 	}
-	err = read_file(&reading, mapping, fd);
+	err = elf_file_open(&file, fd);
+	if (!err) {
+		err = mem_slots_take(slots, pid, mapping, &file);
+		elf_file_close(&file);
+	} else if (err != -ENOMEM) {
+		err = 0;
+	}
 	close(fd);
 	return err;
 }

@@ -9,6 +9,8 @@
 
 #include "../inject/memory_places.h"
 #include "base/vec.h"
+#include "elf/file.h"
+#include "process/procfs.h"
 
 /*
  * The words through which the images of a running process call the functions of its allocator: what
@@ -47,6 +49,10 @@ struct mem_slots {
  */
 int mem_slots_read(struct mem_slots *slots, pid_t pid, dev_t device, ino_t inode);
 void mem_slots_free(struct mem_slots *slots);
+
+/* The same of one image, which is mapped there, and whose file is open. */
+int mem_slots_take(struct mem_slots *slots, pid_t pid, const struct procfs_mapping *mapping,
+		   const struct elf_file *file);
 
 /*
  * The image whose functions are called through most of the words. hooks: addresses that take their
