@@ -532,6 +532,11 @@ void mem_inject_tick(struct mem_inject *inject)
 	}
 }
 
+uint64_t mem_inject_beyond(const struct mem_inject *inject)
+{
+	return inject->beyond;
+}
+
 uint64_t mem_inject_stopped(const struct mem_inject *inject)
 {
 	return inject->stopped;

@@ -63,6 +63,9 @@ void mem_inject_tick(struct mem_inject *inject);
 /* Takes it out of use in all processes. */
 void mem_inject_retract(struct mem_inject *inject);
 
+/* Samples that processes did not take, as they had no grants left. */
+uint64_t mem_inject_beyond(const struct mem_inject *inject);
+
 /* For how long processes were stopped so far, ns. */
 uint64_t mem_inject_stopped(const struct mem_inject *inject);
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness import needs_root, running, wait_for_line, wait_until
+from test_java import JVMS, PROGRAMS, tool
 from test_memory_heap import near, of_function
 
 pytestmark = needs_root
@@ -179,6 +180,61 @@ def test_python_and_what_it_loads_and_forks(lab):
         assert after - before > 9000000, film.explain()
         assert of_function(film, "mem-inuse", "grows") > 4000000, film.explain()
         say(b"grow")
+        target.process.stdin.close()
+        assert target.wait() == 0
+
+
+def test_rust(lab):
+    """Its standard allocator is the C library's."""
+    with running(lab.program("holds_rust"), stdin=subprocess.PIPE) as target:
+        hold(target, 2)
+        with lab.recording(*EVENTS, "-p", target.pid) as (recorder, film):
+            assert wait_until(lambda: (hold(target, 1) or sampled(film)) or recorder.poll() is not None)
+            hold(target, 40)
+            recorder.send_signal(signal.SIGINT)
+            assert recorder.wait(timeout=60) == 0
+        allocated, held, forgotten = (of_function(film, event, f"holds_rust::{name}") for event, name in (
+            ("mem-alloc", "hold"), ("mem-inuse", "hold"), ("mem-alloc", "forget")))
+        assert allocated > 0.93 * 40e6 and 0.98 * allocated < held <= allocated, (allocated, held, film.explain())
+        assert abs(forgotten / allocated - 1) < 0.1, film.explain()
+        assert not of_function(film, "mem-inuse", "holds_rust::forget"), film.explain()
+        target.process.stdin.close()
+        assert target.wait() == 0
+
+
+JEMALLOC = next(iter(Path("/usr/lib/x86_64-linux-gnu").glob("libjemalloc.so.2")), None)
+
+
+@pytest.mark.skipif(not JEMALLOC, reason="there is no libjemalloc.so.2")
+def test_jemalloc(lab):
+    """An allocator that is a library of its own: what the program calls is found by its words."""
+    with running("env", f"LD_PRELOAD={JEMALLOC}", lab.program("allocates_threads"), 2, stdin=subprocess.PIPE) as target:
+        hold(target, 2)
+        with filmed(lab, target.pid) as (_, film):
+            hold(target, 3)
+        assert near(of_function(film, "mem-inuse", "held"), 3000000, INTERVAL), film.explain()
+        # it is what the library calls, and not what stands in the stacks
+        assert not of_function(film, "mem-alloc", "je_malloc_default"), film.explain()
+        target.process.stdin.close()
+        assert b"bad 0 wrong 0" in target.process.stdout.read()
+        assert target.wait() == 0
+
+
+@pytest.mark.skipif(not JVMS, reason="there is no JVM")
+def test_java(lab, tmp_path):
+    """What a JVM allocates beside its heap, while its threads do; its objects are seen in another way."""
+    subprocess.run([tool("javac"), "--release", "17", "-d", tmp_path, PROGRAMS / "Allocates.java"], check=True, timeout=60)
+    with running(JVMS[0], "-Xmx128m", "-cp", tmp_path, "Allocates", 100, stdin=subprocess.PIPE) as target:
+        for _ in range(2):
+            with lab.recording(*EVENTS, "-p", target.pid) as (recorder, film):
+                assert wait_until(lambda: sampled(film) or recorder.poll() is not None)
+                assert wait_until(lambda: of_function(film, "mem-alloc", "Allocates.idle") or recorder.poll() is not None)
+                recorder.send_signal(signal.SIGINT)
+                assert recorder.wait(timeout=60) == 0
+            assert library_mappings(target.pid)
+        target.process.stdin.write(b"x")
+        target.process.stdin.flush()
+        wait_for_line(target.process, "done")
         target.process.stdin.close()
         assert target.wait() == 0
 

@@ -184,10 +184,10 @@ def malloc_of(film, pid):
 
 
 def test_much_that_is_reserved(lab):
-    """4 TB of addresses, of which the last pages are used, before what is small: both have their share of the looks."""
+    """4 TB of addresses (MAP_NORESERVE), of which the last pages are used, before what is small: both have their share of the looks."""
     script = ("import mmap, sys\n"
               "small = mmap.mmap(-1, 8 << 20); small.write(b'x' * (8 << 20))\n"
-              "large = mmap.mmap(-1, 4 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE)\n"
+              "large = mmap.mmap(-1, 4 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)\n"
               "large[(4 << 40) - (16 << 20):] = b'x' * (16 << 20)\n"
               "print('ready', flush=True); sys.stdin.read()")
     with running("python3", "-c", script, stdin=subprocess.PIPE) as target:

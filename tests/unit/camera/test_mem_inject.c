@@ -279,8 +279,11 @@ static void without_a_recorder_samples_end(void **state)
 	/* it asks for more now and then, and its threads take none: granted is the most they had */
 	wait_for_samples(target.pid, now.taken);
 	assert_int_equal(state_of(target.pid).granted, now.granted);
+	assert_int_equal(mem_inject_beyond(inject), 0);
 	mem_inject_tick(inject);
 	assert_true(state_of(target.pid).granted > now.granted);
+	/* those are a loss */
+	assert_true(mem_inject_beyond(inject) > 0);
 	mem_inject_retract(inject);
 	mem_inject_free(inject);
 	end(&target, 10);
