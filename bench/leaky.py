@@ -22,7 +22,7 @@ def planted_cache(step):
 
 
 def planted_objects(step):
-    """Small ones: nothing in CPython's own pools is seen unless PYTHONMALLOC=malloc."""
+    """Small ones, which lie in CPython's own pools."""
     for number in range(200):
         listeners.append(Listener(step * 200 + number))
 

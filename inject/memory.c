@@ -101,6 +101,37 @@ static uint64_t draw(struct memory_thread *self)
 	return is_exact ? 0 : (uint64_t)(minus_log(uniform) * (double)memory_interval);
 }
 
+/* Of a number from 0 on, without libm: to about 1e-12. */
+static double exp_of_minus(double x)
+{
+	union {
+		uint64_t bits;
+		double number;
+	} scale;
+	double term = 1, sum = 1, rest;
+	int halvings = x > 700 ? 1000 : (int)(x * 1.4426950408889634 + 0.5);
+
+	rest = halvings * 0.69314718055994531 - x;
+	for (int i = 1; i < 14; i++) {
+		term *= rest / i;
+		sum += term;
+	}
+	scale.bits = (uint64_t)(1023 - halvings) << 52;
+	return halvings == 1000 ? 0 : sum * scale.number;
+}
+
+/* What a sample of that many bytes stands for. */
+uint64_t memory_weight(uint64_t bytes);
+uint64_t memory_weight(uint64_t bytes)
+{
+	double part = (double)bytes / (double)memory_interval;
+
+	if (is_exact || part > 700)
+		return bytes;
+	part = part < 1e-4 ? part * (1 - part / 2) : 1 - exp_of_minus(part);
+	return (uint64_t)((double)bytes / part + 0.5);
+}
+
 static uint64_t parse(const char *text)
 {
 	uint64_t value = 0;

@@ -13,7 +13,7 @@
 
 /*
  * rdi: an address that has been allocated; rdx: the bytes that were asked for, at least 1, with
- * MEMORY_UNFOLLOWED; rsi: mean bytes between samples
+ * MEMORY_UNFOLLOWED; rsi: mean bytes between samples; r8: the bytes alone; r9: what they stand for
  */
 #define MEMORY_PLACE_ALLOC 1
 /* rdi: an address of a sample, which is about to be given back */

@@ -35,7 +35,36 @@
 	.quad 9f - stackcam_memory_places, \number
 	.popsection
 9:	nop
+.if \number == MEMORY_PLACE_ALLOC
+	note alloc, "8@%rdi 8@%r8 8@%r9"
+.endif
+.if \number == MEMORY_PLACE_FREE
+	note free, "8@%rdi"
+.endif
 .endm
+
+/*
+ * The same place for others: probes of OpenTelemetry's contract (otel_memory), as USDT describes
+ * them in a note: https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation
+ */
+.macro note name, arguments
+	.pushsection .note.stapsdt, "", @note
+	.balign 4
+	.long 8, .Lend\@ - .Lbegin\@, 3
+	.asciz "stapsdt"
+.Lbegin\@:
+	.quad 9b, .Lstapsdt_base, 0
+	.asciz "otel_memory"
+	.asciz "\name"
+	.asciz "\arguments"
+.Lend\@:
+	.balign 4
+	.popsection
+.endm
+
+	.section .stapsdt.base, "a", @progbits
+.Lstapsdt_base:
+	.space 1
 
 	.section .rodata.stackcam, "a", @progbits
 	.globl stackcam_memory_places
@@ -78,6 +107,28 @@ stackcam_memory_places:
 	.cfi_adjust_cfa_offset -\by
 .endm
 
+/* r8 and r9 become the bytes in rdx, and what they stand for; rax, rdi and rdx stay. */
+.macro weigh
+	pushq %rax
+	.cfi_adjust_cfa_offset 8
+	pushq %rdi
+	.cfi_adjust_cfa_offset 8
+	pushq %rdx
+	.cfi_adjust_cfa_offset 8
+	movq %rdx, %rdi
+	btrq $63, %rdi
+	call memory_weight
+	movq %rax, %r9
+	popq %rdx
+	.cfi_adjust_cfa_offset -8
+	popq %rdi
+	.cfi_adjust_cfa_offset -8
+	popq %rax
+	.cfi_adjust_cfa_offset -8
+	movq %rdx, %r8
+	btrq $63, %r8
+.endm
+
 /* Makes the allocation by a function in C, which returns it and, in rdx, what it is worth. */
 .macro sampled name
 	grow 8
@@ -85,6 +136,7 @@ stackcam_memory_places:
 	shrink 8
 	testq %rdx, %rdx
 	jz 2f
+	weigh
 	movq %rax, %rdi
 	movq memory_interval(%rip), %rsi
 	place MEMORY_PLACE_ALLOC
@@ -129,6 +181,7 @@ begin posix_memalign
 	.cfi_adjust_cfa_offset -8
 	testq %rdx, %rdx
 	jz 2f
+	weigh
 	movq (%rdi), %rdi
 	movq memory_interval(%rip), %rsi
 	place MEMORY_PLACE_ALLOC
@@ -316,7 +369,7 @@ end memory_kept
 	.irp name, malloc, calloc, valloc, pvalloc, memalign, aligned_alloc, posix_memalign, realloc
 	.hidden memory_\name, memory_next_\name
 	.endr
-	.hidden memory_free, memory_next_free, memory_next_reallocarray
+	.hidden memory_weight, memory_free, memory_next_free, memory_next_reallocarray
 
 	.section .rodata.stackcam, "a", @progbits
 	.quad 0, 0

@@ -8,12 +8,12 @@
 #include "filter.h"
 #include "mem_heap_abi.h"
 
-static __always_inline void tell_free(struct probe_regs *ctx, struct task_struct *task,
-				      bool undecided, bool is_kept)
+static __always_inline void tell_free(__u64 address, struct task_struct *task, bool undecided,
+				      bool is_kept)
 {
 	struct mem_heap_free record = {
 		.head = {MEM_HEAP_FREE, sizeof(record), bpf_ktime_get_ns()},
-		.address = ctx->di,
+		.address = address,
 		.pid = task->tgid,
 		.undecided = undecided,
 		.is_kept = is_kept,
@@ -86,7 +86,7 @@ int mem_heap_site(struct probe_regs *ctx)
 	if (answer == FILTER_NO)
 		return 0;
 	if (place == MEM_HEAP_PLACE_FREE || place == MEM_HEAP_PLACE_KEPT) {
-		tell_free(ctx, task, answer == FILTER_ASK, place == MEM_HEAP_PLACE_KEPT);
+		tell_free(ctx->di, task, answer == FILTER_ASK, place == MEM_HEAP_PLACE_KEPT);
 		return 0;
 	}
 	if (place == MEM_HEAP_PLACE_LOST) {
@@ -225,6 +225,93 @@ int mem_heap_object(struct probe_regs *ctx)
 	};
 
 	tell(task, &made);
+	return 0;
+}
+
+/*
+ * -- probes of OpenTelemetry's contract -----------------------------------------------------------
+ */
+
+/* The verifier wants each as a load of its own, and not by an address that is calculated. */
+#define REGISTER(ctx, name)                          \
+	({                                           \
+		__u64 value_ = (ctx)->name;          \
+		__asm__ volatile("" : "+r"(value_)); \
+		value_;                              \
+	})
+
+static __noinline __u64 register_of(struct probe_regs *ctx, __u32 number)
+{
+	switch (number & MEM_HEAP_USDT_REGISTER) {
+	case 0:
+		return REGISTER(ctx, ax);
+	case 1:
+		return REGISTER(ctx, cx);
+	case 2:
+		return REGISTER(ctx, dx);
+	case 3:
+		return REGISTER(ctx, bx);
+	case 4:
+		return REGISTER(ctx, sp);
+	case 5:
+		return REGISTER(ctx, bp);
+	case 6:
+		return REGISTER(ctx, si);
+	case 7:
+		return REGISTER(ctx, di);
+	case 8:
+		return REGISTER(ctx, r8);
+	case 9:
+		return REGISTER(ctx, r9);
+	case 10:
+		return REGISTER(ctx, r10);
+	case 11:
+		return REGISTER(ctx, r11);
+	case 12:
+		return REGISTER(ctx, r12);
+	case 13:
+		return REGISTER(ctx, r13);
+	case 14:
+		return REGISTER(ctx, r14);
+	default:
+		return REGISTER(ctx, r15);
+	}
+}
+
+/* 0: it cannot be read. */
+static __always_inline __u64 argument_of(struct probe_regs *ctx, __u64 cookie, __u32 which)
+{
+	__u64 bits = cookie >> which * MEM_HEAP_USDT_BITS;
+	__u64 distance =
+		(bits >> MEM_HEAP_USDT_DISTANCE & (2 * MEM_HEAP_USDT_FAR - 1)) - MEM_HEAP_USDT_FAR;
+	__u64 value = register_of(ctx, bits), read = 0;
+
+	if (!(bits & MEM_HEAP_USDT_MEMORY))
+		return bits & MEM_HEAP_USDT_SHORT ? (__u32)value : value;
+	if (bpf_probe_read_user(&read, bits & MEM_HEAP_USDT_SHORT ? 4 : 8,
+				(void *)(value + distance)))
+		return 0;
+	return read;
+}
+
+/* The program has taken the sample, and says what it stands for. */
+SEC("uprobe")
+int mem_heap_usdt(struct probe_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx), address, bytes;
+	struct task_struct *task = bpf_get_current_task_btf();
+	enum filter_answer answer = filter_current();
+
+	if (answer == FILTER_NO)
+		return 0;
+	address = argument_of(ctx, cookie, 0);
+	if (cookie & MEM_HEAP_USDT_FREE) {
+		tell_free(address, task, answer == FILTER_ASK, false);
+		return 0;
+	}
+	bytes = argument_of(ctx, cookie, 2);
+	if (bytes && bytes <= 1ull << 46)
+		tell_alloc(task, answer == FILTER_ASK, address, bytes, 1);
 	return 0;
 }
 

@@ -67,6 +67,19 @@ enum mem_heap_budget {
 /* Bytes between two samples are one of this many numbers, each as likely as the others. */
 #define MEM_HEAP_DRAWS 1024
 
+/*
+ * The cookie of a probe of OpenTelemetry's: three arguments (of free: one) of that many bits, each
+ * a register's number, whether it is memory at a distance from that register, and whether it has 4
+ * bytes.
+ */
+#define MEM_HEAP_USDT_BITS     20
+#define MEM_HEAP_USDT_REGISTER 15u
+#define MEM_HEAP_USDT_MEMORY   16u
+#define MEM_HEAP_USDT_SHORT    32u
+#define MEM_HEAP_USDT_DISTANCE 6 /* bits from there on, more than this by: */
+#define MEM_HEAP_USDT_FAR      8192
+#define MEM_HEAP_USDT_FREE     (1ull << 63)
+
 /* An address is given back. */
 struct mem_heap_free {
 	struct capture_head head;

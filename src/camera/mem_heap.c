@@ -22,6 +22,7 @@
 #include "camera/mem_java.h"
 #include "camera/mem_library.h"
 #include "camera/mem_live.h"
+#include "camera/mem_otel.h"
 #include "camera/mem_probes.h"
 #include "camera/mem_record.h"
 #include "camera/mem_seen.h"
@@ -46,6 +47,7 @@ struct mem_heap {
 	struct mem_seen *seen;
 	struct mem_go *go;
 	struct mem_java *java;
+	struct mem_otel *otel;
 	struct mem_probes *probes; /* of processes that run already; null: there are none */
 	struct mem_inject *inject; /* the same with the library; null: it is not to be */
 	uint64_t since;		   /* when the recording began */
@@ -116,6 +118,7 @@ static void prepare(struct source *source)
 	uprobe_ways_probe(&ways);
 	uprobes_prepare(&programs, &ways);
 	mem_probes_prepare(source->host->probes, interval_of(source->settings));
+	mem_otel_prepare(source->host->probes);
 }
 
 /*
@@ -161,7 +164,7 @@ static int attach(struct source *source, struct fail *why)
 	if (err)
 		return err;
 	if (mem_live_new(&heap->live) || mem_seen_new(&heap->library, &heap->seen) ||
-	    mem_go_new(&heap->go) ||
+	    mem_go_new(&heap->go) || mem_otel_new(source->host->probes, &heap->otel) ||
 	    mem_java_new(source->host->probes, (unsigned int)source->settings->values[BUDGET],
 			 &heap->java))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record allocations");
@@ -194,6 +197,27 @@ static void probe(struct source *source, pid_t pid, const struct image *image)
 	heap->is_probed = true;
 }
 
+/* A program that takes its own samples is believed, where it has no library that takes others. */
+static bool take_otel(struct source *source, pid_t pid, const struct image *image)
+{
+	struct mem_heap *heap = source->state;
+
+	if (mem_seen_has_library(heap->seen, source->host->samples, pid) ||
+	    !mem_otel_image(heap->otel, pid, image))
+		return false;
+	mem_seen_otherwise(heap->seen, pid);
+	return true;
+}
+
+static bool has_otel(struct source *source, const struct process *process)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < process->mapping_count; i++)
+		has |= take_otel(source, process->pid, process->mappings[i].image);
+	return has;
+}
+
 /* Puts the library into a process that runs, if it may be, or probes. */
 static void start_running(struct source *source, pid_t pid)
 {
@@ -202,7 +226,7 @@ static void start_running(struct source *source, pid_t pid)
 	char words[640];
 	struct fail why = {0};
 
-	if (mem_go_has(heap->go, pid) || !process)
+	if (mem_go_has(heap->go, pid) || !process || has_otel(source, process))
 		return;
 	if (may_inject(source, pid)) {
 		int err = mem_inject_put(heap->inject, pid, &why);
@@ -347,6 +371,8 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 	if (heap && heap->go && source->host->samples &&
 	    mem_go_image(heap->go, source->host->samples, pid, image))
 		mem_seen_otherwise(heap->seen, pid);
+	else if (heap && heap->otel && source->host->samples && take_otel(source, pid, image))
+		return 0;
 	else if (is_named(source, pid))
 		probe(source, pid, image);
 	else if (heap && heap->inject && !heap->is_starting)
@@ -363,6 +389,8 @@ static void process_gone(struct source *source, pid_t pid)
 		mem_go_gone(heap->go, pid);
 	if (heap && heap->java)
 		mem_java_gone(heap->java, pid);
+	if (heap && heap->otel)
+		mem_otel_gone(heap->otel, pid);
 	if (heap && heap->probes)
 		mem_probes_gone(heap->probes, pid);
 	if (heap && heap->inject)
@@ -403,6 +431,7 @@ static void tell_losses(struct source *source)
 		mem_probes_tell(heap->probes, source->host->film, source->event);
 	mem_java_tell(heap->java, source->host->film, heap->of_film[OF_ALLOC],
 		      heap->of_film[OF_INUSE]);
+	mem_otel_tell(heap->otel, source->host->film, source->event);
 	/* of both events */
 	mem_go_tell(heap->go, source->host->film, 0);
 	mem_seen_tell(heap->seen, source->host->film, 0, heap->of_film[OF_INUSE] != 0);
@@ -500,6 +529,8 @@ static void detach(struct source *source)
 		mem_probes_detach(heap->probes);
 	if (heap && heap->java)
 		mem_java_detach(heap->java);
+	if (heap && heap->otel)
+		mem_otel_detach(heap->otel);
 }
 
 static void free_state(struct source *source)
@@ -512,6 +543,7 @@ static void free_state(struct source *source)
 		mem_seen_free(heap->seen);
 		mem_go_free(heap->go);
 		mem_java_free(heap->java);
+		mem_otel_free(heap->otel);
 		mem_probes_free(heap->probes);
 		mem_inject_free(heap->inject);
 	}

@@ -40,13 +40,14 @@ int uprobe_perf_find(struct uprobe_perf *perf)
 }
 
 int uprobe_perf_attach(const struct uprobe_perf *perf, int program, const char *path, pid_t pid,
-		       uint64_t offset, uint64_t cookie, bool at_return)
+		       uint64_t offset, uint64_t counter, uint64_t cookie, bool at_return)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = cookie);
 	struct perf_event_attr attr = {
 		.type = perf->type,
 		.size = sizeof(attr),
-		.config = at_return ? perf->return_bit : 0,
+		/* ref_ctr_offset: the upper half (kernel/trace/trace_event_perf.c) */
+		.config = (at_return ? perf->return_bit : 0) | counter << 32,
 		.config1 = (uintptr_t)path,
 		.config2 = offset,
 	};

@@ -16,10 +16,11 @@ struct uprobe_perf {
 int uprobe_perf_find(struct uprobe_perf *perf);
 
 /*
- * Attaches a program to one place of a file. pid: only there, 0: wherever it runs. Returns a
- * descriptor, which holds the probe until it is closed, or a negative errno.
+ * Attaches a program to one place of a file. counter: as of struct uprobe_place. pid: only there,
+ * 0: wherever it runs. Returns a descriptor, which holds the probe until it is closed, or a
+ * negative errno.
  */
 int uprobe_perf_attach(const struct uprobe_perf *perf, int program, const char *path, pid_t pid,
-		       uint64_t offset, uint64_t cookie, bool at_return);
+		       uint64_t offset, uint64_t counter, uint64_t cookie, bool at_return);
 
 #endif

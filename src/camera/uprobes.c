@@ -35,7 +35,7 @@ enum way {
 #define KERNEL_ENOTSUPP 524
 
 struct place {
-	uint64_t offset, cookie;
+	uint64_t offset, counter, cookie;
 	uint32_t group;
 	int link; /* with perf events; else -1 */
 };
@@ -249,7 +249,7 @@ static bool is_of_a_place(int err)
 static int link_multi(const struct uprobes *uprobes, const struct chunk *chunk, size_t first,
 		      size_t count)
 {
-	uint64_t *numbers = malloc(count * 2 * sizeof(*numbers));
+	uint64_t *numbers = malloc(count * 3 * sizeof(*numbers));
 	struct uprobe_link link = {
 		.program = (uint32_t)(chunk->way == WAY_SESSION ? uprobes->session : uprobes->site),
 		.attach_type =
@@ -269,6 +269,9 @@ static int link_multi(const struct uprobes *uprobes, const struct chunk *chunk, 
 	for (i = 0; i < count; i++) {
 		numbers[i] = chunk->places.at[first + i].offset;
 		numbers[count + i] = chunk->places.at[first + i].cookie;
+		numbers[2 * count + i] = chunk->places.at[first + i].counter;
+		if (numbers[2 * count + i])
+			link.reference_counters = (uintptr_t)(numbers + 2 * count);
 	}
 	fd = uprobe_link_create(&link);
 	free(numbers);
@@ -333,9 +336,9 @@ static int attach_perf(struct uprobes *uprobes, struct chunk *chunk)
 	int err = 0;
 
 	vec_foreach (&chunk->places, place) {
-		place->link =
-			uprobe_perf_attach(&uprobes->perf, uprobes->site, chunk->path, chunk->pid,
-					   place->offset, place->cookie, chunk->way == WAY_RETURN);
+		place->link = uprobe_perf_attach(&uprobes->perf, uprobes->site, chunk->path,
+						 chunk->pid, place->offset, place->counter,
+						 place->cookie, chunk->way == WAY_RETURN);
 		if (place->link >= 0)
 			continue;
 		if (!is_of_a_place(place->link))
@@ -420,8 +423,9 @@ static int attach_way(struct uprobes *uprobes, const char *path, pid_t pid, enum
 		}
 		if (!chunk)
 			chunk = add_chunk(uprobes, path, pid, way);
-		if (!chunk || !vec_push(&chunk->places, (struct place){places[i].offset, cookie,
-								       places[i].group, -1}))
+		if (!chunk ||
+		    !vec_push(&chunk->places, (struct place){places[i].offset, places[i].counter,
+							     cookie, places[i].group, -1}))
 			return -ENOMEM;
 	}
 	return chunk ? attach_chunk(uprobes, chunk) : 0;

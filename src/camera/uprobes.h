@@ -48,6 +48,11 @@ void uprobes_free(struct uprobes *uprobes);
 /* One place. */
 struct uprobe_place {
 	uint64_t offset; /* in the file */
+	/*
+	 * Where the file has a number of 16 bits that is one more while the place has a probe (a
+	 * semaphore of USDT); 0: nowhere.
+	 */
+	uint64_t counter;
 	uint32_t
 		/* places of one group, a function's say, are refused and taken out together */
 		group;
