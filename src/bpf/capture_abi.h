@@ -44,7 +44,8 @@
 	X(REQUESTS, requests)     \
 	X(MEM_HEAP, mem_heap)     \
 	X(RSS, rss)               \
-	X(DEATHS, deaths)
+	X(DEATHS, deaths)         \
+	X(MACHINE, machine)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -169,7 +170,8 @@ struct capture_handover {
 	  "memory shown as in use that was freed: in a signal handler, or under contention")       \
 	X(INSPECT_CONDITION, SAMPLE, "call not shown: a value of its condition was not in memory") \
 	X(INSPECT_RATE, PART, "call not shown: --rate was reached")                                \
-	X(INSPECT_OPEN, PART, "end of a call not seen: too many calls are open")
+	X(INSPECT_OPEN, PART, "end of a call not seen: too many calls are open")                   \
+	X(DISK_REQUESTS, PART, "thread of a request to a disk not known: too many at once")
 
 enum capture_loss {
 #define X(name, costs, words) CAPTURE_LOSS_##name,

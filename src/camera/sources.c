@@ -48,8 +48,17 @@ struct sources_settings sources_settings_usual(void)
 	return settings;
 }
 
+/* What belongs to an event of another source is on with it. */
+static void turn_on_with(struct sources_settings *settings, const char *event)
+{
+	rows_foreach (number)
+		if (rows[number].type->with && !strcmp(rows[number].type->with, event))
+			settings->at[number].on = true;
+}
+
 bool sources_turn_on(struct sources_settings *settings, const char *event)
 {
+	turn_on_with(settings, event);
 	rows_foreach (number)
 		for (const char *const *name = rows[number].type->events; *name; name++) {
 			if (strcmp(*name, event))

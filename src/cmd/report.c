@@ -224,14 +224,23 @@ static int show_times(struct arguments *a, struct film *film, struct output *out
 		      struct fail *why)
 {
 	struct answer_arguments *answer = &a->answer;
+	/* of nothing else than one event */
+	const char *only =
+		answer->format->of_event ? event_type(answer->format->of_event)->name : NULL;
+	uint32_t event = only			     ? film_find_event(film, only)
+			 : answer->format->of_values ? values_event(film, answer->question.event)
+						     : 0;
 	uint64_t samples;
 	int err;
 
-	if (answer->format->of_requests && !requests_event(film))
-		return fail(why, -EINVAL, "'stackcam record -e requests' records them",
-			    "format %s shows requests, and the film has none",
-			    answer->format->name);
-	if (answer->format->of_values && !values_event(film, answer->question.event))
+	if (only && !film_has_any(film, event)) {
+		char to_do[64];
+
+		snprintf(to_do, sizeof(to_do), "'stackcam record -e %s' records them", only);
+		return fail(why, -EINVAL, to_do, "format %s shows %s, and the film has none",
+			    answer->format->name, event_type(answer->format->of_event)->noun);
+	}
+	if (answer->format->of_values && !event)
 		return fail(why, -EINVAL,
 			    "'stackcam inspect -o FILM' and 'stackcam trace --args' record them",
 			    "format %s shows the arguments of calls, and the film has none",
@@ -246,10 +255,8 @@ static int show_times(struct arguments *a, struct film *film, struct output *out
 		err = fail(why, -ENOENT, NULL,
 			   "nothing of the film matches: there is nothing to show as %s",
 			   answer->format->name);
-	if (!err && answer->format->of_requests && !fflush(output->file))
-		words_lost(film, requests_event(film), stderr);
-	if (!err && answer->format->of_values && !fflush(output->file))
-		words_lost(film, values_event(film, answer->question.event), stderr);
+	if (!err && event && !fflush(output->file))
+		words_lost(film, event, stderr);
 	return err;
 }
 
@@ -292,6 +299,8 @@ static void fit_format(struct answer_arguments *answer, const struct film *film)
 		answer->format = show_format_find("states");
 	else if (film_has_requests(film, event))
 		answer->format = show_format_find("requests");
+	else if (film_has_gauges(film, event))
+		answer->format = show_format_find("machine");
 }
 
 /* Shows the film where it shall be shown; 0 or a negative errno with *why filled. */

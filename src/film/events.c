@@ -178,7 +178,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.is_recordable = true,
 			.title = "Memory in RAM",
 			.rate = "bytes",
-			.noun = "readings",
+			.noun = "gauges",
 			.about = "what the memory of processes is: heaps, files, stacks",
 			.abroad = {"rss", "memory_rss"},
 		},
@@ -191,7 +191,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.is_recordable = true,
 			.title = "Memory beside RSS",
 			.rate = "bytes",
-			.noun = "readings",
+			.noun = "gauges",
 			.about = "page tables, kernel stacks and what is swapped out, of processes",
 			.abroad = {"mem_beside", "memory_beside"},
 		},
@@ -259,6 +259,29 @@ static const struct event_type ours[EVENT_IDS] = {
 			.noun = "requests",
 			.about = "requests that programs serve and make, by their endpoints",
 			.abroad = {"requests", "requests"},
+		},
+	[EVENT_MACHINE] =
+		{
+			.name = "machine",
+			.unit = "count",
+			.quantity = EVENT_COUNT,
+			.is_recordable = true,
+			.title = "Machine",
+			.rate = "values/s",
+			.noun = "values",
+			.about = "what the machine did beside: CPUs, disks, network, memory; a "
+				 "part of threads",
+		},
+	[EVENT_LOGS] =
+		{
+			.name = "logs",
+			.unit = "count",
+			.quantity = EVENT_COUNT,
+			.is_recordable = true,
+			.title = "Logs",
+			.rate = "lines/s",
+			.noun = "lines",
+			.about = "lines that threads write to logs; they may hold secrets",
 		},
 };
 

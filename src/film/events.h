@@ -39,7 +39,9 @@ enum event_id {
 	EVENT_GO_QUEUE,
 	EVENT_GO_IDLE,
 	EVENT_REQUESTS,
-	EVENT_DEATHS, /* the last stacks of what dies of a signal */
+	EVENT_DEATHS,  /* the last stacks of what dies of a signal */
+	EVENT_MACHINE, /* what the machine did beside, as values */
+	EVENT_LOGS,    /* what threads wrote to logs */
 	EVENT_IDS,
 };
 

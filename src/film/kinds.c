@@ -234,13 +234,14 @@ enum {
 	LAYOUT_COLUMN(film_request, member, .view = offsetof(struct film_requests, member), \
 		      ##__VA_ARGS__)
 
-/* Eight bytes of a text. */
-#define WORD(member, i)                                              \
-	{                                                            \
-		.name = #member, .size = sizeof(uint64_t),           \
-		.at = offsetof(struct film_request, member) + (i)*8, \
-		.view = offsetof(struct film_requests, member[i])    \
+/* Eight bytes of a text in struct row, of which struct rows has columns. */
+#define TEXT_WORD(row, rows, member, i)                     \
+	{                                                   \
+		.name = #member, .size = sizeof(uint64_t),  \
+		.at = offsetof(struct row, member) + (i)*8, \
+		.view = offsetof(struct rows, member[i])    \
 	}
+#define WORD(member, i) TEXT_WORD(film_request, film_requests, member, i)
 
 static const struct layout_column request_columns[] = {
 	[REQUEST_END] = REQUEST(end, .how = LAYOUT_NOISE),
@@ -357,6 +358,78 @@ _Static_assert(FILM_VALUE_TEXT == 4 * 8, "each word of the text is a column");
 
 enum {
 	VALUE_COLUMNS = sizeof(value_columns) / sizeof(value_columns[0])
+};
+
+enum {
+	GAUGE_END,
+	GAUGE_DURATION,
+	GAUGE_THREAD,
+	GAUGE_REST
+};
+
+#define GAUGE(member, ...)                                                              \
+	LAYOUT_COLUMN(film_gauge, member, .view = offsetof(struct film_gauges, member), \
+		      ##__VA_ARGS__)
+
+static const struct layout_column gauge_columns[] = {
+	[GAUGE_END] = GAUGE(end),
+	[GAUGE_DURATION] = GAUGE(duration),
+	[GAUGE_THREAD] = GAUGE(thread, .id_of = LAYOUT_THREAD),
+	GAUGE(kind),
+	GAUGE(object, .id_of = LAYOUT_FRAME),
+	GAUGE(value),
+	LAYOUT_COLUMN(film_gauge, count, .view = offsetof(struct film_gauges, count_of)),
+	GAUGE(time),
+	GAUGE(longest),
+};
+
+enum {
+	GAUGE_COLUMNS = sizeof(gauge_columns) / sizeof(gauge_columns[0])
+};
+
+enum {
+	LOG_TIME,
+	LOG_THREAD,
+	LOG_REST
+};
+
+#define LOG(member, ...) \
+	LAYOUT_COLUMN(film_log, member, .view = offsetof(struct film_logs, member), ##__VA_ARGS__)
+#define LOG_WORD(i) TEXT_WORD(film_log, film_logs, text, i)
+
+static const struct layout_column log_columns[] = {
+	[LOG_TIME] = LOG(time, .how = LAYOUT_NOISE),
+	[LOG_THREAD] = LOG(thread, .id_of = LAYOUT_THREAD),
+	LOG(number, .how = LAYOUT_NOISE),
+	LOG(stream, .id_of = LAYOUT_FRAME),
+	LOG(size),
+	LOG(part, .most = FILM_LOG_PARTS - 1),
+	LOG(bytes, .most = FILM_LOG_TEXT),
+	LOG(kind),
+	LOG(level),
+	LOG(flags),
+	LOG_WORD(0),
+	LOG_WORD(1),
+	LOG_WORD(2),
+	LOG_WORD(3),
+	LOG_WORD(4),
+	LOG_WORD(5),
+	LOG_WORD(6),
+	LOG_WORD(7),
+	LOG_WORD(8),
+	LOG_WORD(9),
+	LOG_WORD(10),
+	LOG_WORD(11),
+	LOG_WORD(12),
+	LOG_WORD(13),
+	LOG_WORD(14),
+	LOG_WORD(15),
+};
+
+_Static_assert(FILM_LOG_TEXT == 16 * 8, "each word of the text is a column");
+
+enum {
+	LOG_COLUMNS = sizeof(log_columns) / sizeof(log_columns[0])
 };
 
 static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
@@ -498,6 +571,29 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.sorted = true,
 			.together = true,
 			.lost = LOST_VALUE,
+		},
+	[FILM_BLOCK_GAUGES] =
+		{
+			.name = "gauges",
+			.layout = {gauge_columns, GAUGE_COLUMNS, sizeof(struct film_gauge),
+				   sizeof(struct film_gauges)},
+			.span = FILM_SPAN_TIMES,
+			.time = &gauge_columns[GAUGE_END],
+			.length = &gauge_columns[GAUGE_DURATION],
+			.thread = &gauge_columns[GAUGE_THREAD],
+			.sorted = true,
+			.lost = LOST_GAUGE,
+		},
+	[FILM_BLOCK_LOGS] =
+		{
+			.name = "logs",
+			.layout = {log_columns, LOG_COLUMNS, sizeof(struct film_log),
+				   sizeof(struct film_logs)},
+			.span = FILM_SPAN_TIMES,
+			.time = &log_columns[LOG_TIME],
+			.thread = &log_columns[LOG_THREAD],
+			.sorted = true,
+			.lost = LOST_LOG,
 		},
 };
 

@@ -5,8 +5,10 @@
 #include "film/calls.h"
 #include "film/film.h"
 #include "film/layout.h"
+#include "film/logs.h"
 #include "film/losses.h"
 #include "film/schema.h"
+#include "film/gauges.h"
 
 /*
  * The kinds of blocks of what was observed, a row each: what their rows are, in which order, of
@@ -39,6 +41,8 @@ union film_view {
 	struct film_requests requests;
 	struct film_helds held;
 	struct film_values values;
+	struct film_gauges gauges;
+	struct film_logs logs;
 };
 
 struct film_kind {

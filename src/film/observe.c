@@ -98,6 +98,16 @@ void film_values(struct film_writer *w, uint32_t event, const struct film_value 
 	film_put(w, FILM_BLOCK_VALUES, event, 0, 0, values, count);
 }
 
+void film_gauge(struct film_writer *w, uint32_t event, const struct film_gauge *gauge)
+{
+	film_put(w, FILM_BLOCK_GAUGES, event, 0, 0, gauge, 1);
+}
+
+void film_log(struct film_writer *w, uint32_t event, const struct film_log *parts, size_t count)
+{
+	film_put(w, FILM_BLOCK_LOGS, event, 0, 0, parts, count);
+}
+
 /*
  * As film_put(), which looks through all columns for those that are ids: there are millions of
  * turns, and each comes alone.

@@ -6,6 +6,8 @@
 
 #include "base/fail.h"
 #include "film/film.h"
+#include "film/logs.h"
+#include "film/gauges.h"
 
 /*
  * Reads a film. A film is input like any other: it may be truncated, made by another version, made
@@ -130,14 +132,32 @@ int film_each_values(struct film *film, uint32_t event, uint64_t from, uint64_t 
 		     int (*take)(void *context, const struct film_values *values), void *context,
 		     struct fail *why);
 
+/* The same for values of the machine: those of times that end in [from, to). */
+int film_each_gauges(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		       int (*take)(void *context, const struct film_gauges *gauges),
+		       void *context, struct fail *why);
+
+/* The same for parts of lines of logs; those of one line may be in any order. */
+int film_each_logs(struct film *film, uint32_t event, uint64_t from, uint64_t to,
+		   int (*take)(void *context, const struct film_logs *logs), void *context,
+		   struct fail *why);
+
 /* The end of the last turn of an event, from the block rows alone; 0: there is none. */
 uint64_t film_turns_end(const struct film *film, uint32_t event);
 
-/* Whether the film has waits of an event, waits for locks, turns, and requests. */
+/*
+ * Whether the film has waits of an event, waits for locks, turns, requests, values of the machine,
+ * and lines of logs.
+ */
 bool film_has_waits(const struct film *film, uint32_t event);
 bool film_has_locks(const struct film *film, uint32_t event);
 bool film_has_turns(const struct film *film, uint32_t event);
 bool film_has_requests(const struct film *film, uint32_t event);
+bool film_has_gauges(const struct film *film, uint32_t event);
+bool film_has_logs(const struct film *film, uint32_t event);
+
+/* Whether it has anything at all of an event. */
+bool film_has_any(const struct film *film, uint32_t event);
 
 /* Whether it has values of the calls of an event. */
 bool film_has_values(const struct film *film, uint32_t event);

@@ -55,6 +55,8 @@ enum film_block_kind {
 	FILM_BLOCK_REQUESTS = 9, /* what programs were asked for, and asked others for */
 	FILM_BLOCK_HELD = 10,	 /* memory in use at a moment */
 	FILM_BLOCK_VALUES = 11,	 /* what calls were given, and what they have returned */
+	FILM_BLOCK_GAUGES = 12,	 /* what the machine did beside */
+	FILM_BLOCK_LOGS = 13,	 /* lines that threads wrote to logs */
 	FILM_BLOCK_KINDS,
 };
 

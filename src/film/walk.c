@@ -35,6 +35,8 @@ struct walk {
 		int (*turns)(void *context, const struct film_turns *turns);
 		int (*requests)(void *context, const struct film_requests *requests);
 		int (*values)(void *context, const struct film_values *values);
+		int (*gauges)(void *context, const struct film_gauges *gauges);
+		int (*logs)(void *context, const struct film_logs *logs);
 		int (*samples)(void *context, const struct film_samples *samples);
 		int (*calls)(void *context, const struct film_calls *calls);
 		int (*probe)(void *context, const struct film_probe *probe);
@@ -309,149 +311,52 @@ int film_each_calls(struct film *film, uint32_t event, uint64_t from, uint64_t t
 	return walk_blocks(&walk);
 }
 
-static int give_waits(const struct walk *walk, const struct film_unpacked *block)
+/*
+ * Of each kind whose rows are given as they stand in a block: a walk through them, and whether an
+ * event has any.
+ */
+#define DEFINE_EACH(name, its_number)                                                       \
+	static int give_##name(const struct walk *walk, const struct film_unpacked *block)  \
+	{                                                                                   \
+		return walk->take.name(walk->context, &block->view.name);                   \
+	}                                                                                   \
+	int film_each_##name(struct film *film, uint32_t event, uint64_t from, uint64_t to, \
+			     int (*take)(void *context, const struct film_##name *name),    \
+			     void *context, struct fail *why)                               \
+	{                                                                                   \
+		struct walk walk = {                                                        \
+			.film = film,                                                       \
+			.number = its_number,                                               \
+			.event = event,                                                     \
+			.from = from,                                                       \
+			.to = to,                                                           \
+			.give = give_##name,                                                \
+			.take.name = take,                                                  \
+			.context = context,                                                 \
+			.why = why,                                                         \
+		};                                                                          \
+                                                                                            \
+		return walk_blocks(&walk);                                                  \
+	}                                                                                   \
+	bool film_has_##name(const struct film *film, uint32_t event)                       \
+	{                                                                                   \
+		return has_blocks(film, event, its_number);                                 \
+	}
+
+DEFINE_EACH(waits, FILM_BLOCK_WAITS)
+DEFINE_EACH(locks, FILM_BLOCK_LOCKS)
+DEFINE_EACH(turns, FILM_BLOCK_TURNS)
+DEFINE_EACH(requests, FILM_BLOCK_REQUESTS)
+DEFINE_EACH(values, FILM_BLOCK_VALUES)
+DEFINE_EACH(gauges, FILM_BLOCK_GAUGES)
+DEFINE_EACH(logs, FILM_BLOCK_LOGS)
+
+bool film_has_any(const struct film *film, uint32_t event)
 {
-	return walk->take.waits(walk->context, &block->view.waits);
-}
-
-int film_each_waits(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		    int (*take)(void *context, const struct film_waits *waits), void *context,
-		    struct fail *why)
-{
-	struct walk walk = {
-		.film = film,
-		.number = FILM_BLOCK_WAITS,
-		.event = event,
-		.from = from,
-		.to = to,
-		.give = give_waits,
-		.take.waits = take,
-		.context = context,
-		.why = why,
-	};
-
-	return walk_blocks(&walk);
-}
-
-bool film_has_waits(const struct film *film, uint32_t event)
-{
-	return has_blocks(film, event, FILM_BLOCK_WAITS);
-}
-
-static int give_locks(const struct walk *walk, const struct film_unpacked *block)
-{
-	return walk->take.locks(walk->context, &block->view.locks);
-}
-
-int film_each_locks(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		    int (*take)(void *context, const struct film_locks *locks), void *context,
-		    struct fail *why)
-{
-	struct walk walk = {
-		.film = film,
-		.number = FILM_BLOCK_LOCKS,
-		.event = event,
-		.from = from,
-		.to = to,
-		.give = give_locks,
-		.take.locks = take,
-		.context = context,
-		.why = why,
-	};
-
-	return walk_blocks(&walk);
-}
-
-bool film_has_locks(const struct film *film, uint32_t event)
-{
-	return has_blocks(film, event, FILM_BLOCK_LOCKS);
-}
-
-static int give_turns(const struct walk *walk, const struct film_unpacked *block)
-{
-	return walk->take.turns(walk->context, &block->view.turns);
-}
-
-int film_each_turns(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		    int (*take)(void *context, const struct film_turns *turns), void *context,
-		    struct fail *why)
-{
-	struct walk walk = {
-		.film = film,
-		.number = FILM_BLOCK_TURNS,
-		.event = event,
-		.from = from,
-		.to = to,
-		.give = give_turns,
-		.take.turns = take,
-		.context = context,
-		.why = why,
-	};
-
-	return walk_blocks(&walk);
-}
-
-bool film_has_turns(const struct film *film, uint32_t event)
-{
-	return has_blocks(film, event, FILM_BLOCK_TURNS);
-}
-
-static int give_requests(const struct walk *walk, const struct film_unpacked *block)
-{
-	return walk->take.requests(walk->context, &block->view.requests);
-}
-
-int film_each_requests(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		       int (*take)(void *context, const struct film_requests *requests),
-		       void *context, struct fail *why)
-{
-	struct walk walk = {
-		.film = film,
-		.number = FILM_BLOCK_REQUESTS,
-		.event = event,
-		.from = from,
-		.to = to,
-		.give = give_requests,
-		.take.requests = take,
-		.context = context,
-		.why = why,
-	};
-
-	return walk_blocks(&walk);
-}
-
-bool film_has_requests(const struct film *film, uint32_t event)
-{
-	return has_blocks(film, event, FILM_BLOCK_REQUESTS);
-}
-
-static int give_values(const struct walk *walk, const struct film_unpacked *block)
-{
-	return walk->take.values(walk->context, &block->view.values);
-}
-
-int film_each_values(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		     int (*take)(void *context, const struct film_values *values), void *context,
-		     struct fail *why)
-{
-	struct walk walk = {
-		.film = film,
-		.number = FILM_BLOCK_VALUES,
-		.event = event,
-		.from = from,
-		.to = to,
-		.give = give_values,
-		.take.values = take,
-		.context = context,
-		.why = why,
-	};
-
-	return walk_blocks(&walk);
-}
-
-bool film_has_values(const struct film *film, uint32_t event)
-{
-	return has_blocks(film, event, FILM_BLOCK_VALUES);
+	for (size_t i = 0; i < film->private->block_count; i++)
+		if (film->private->blocks[i].event == event)
+			return true;
+	return false;
 }
 
 bool film_has_held(const struct film *film, uint32_t event)

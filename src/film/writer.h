@@ -6,6 +6,8 @@
 
 #include "base/fail.h"
 #include "film/film.h"
+#include "film/logs.h"
+#include "film/gauges.h"
 
 /*
  * Writes a film. All calls are made from one thread. What is given to the writer is in memory until
@@ -120,6 +122,12 @@ void film_request(struct film_writer *w, uint32_t event, const struct film_reque
  */
 void film_values(struct film_writer *w, uint32_t event, const struct film_value *values,
 		 size_t count);
+
+/* A value of the machine. */
+void film_gauge(struct film_writer *w, uint32_t event, const struct film_gauge *gauge);
+
+/* The parts of a line of a log, all of them. */
+void film_log(struct film_writer *w, uint32_t event, const struct film_log *parts, size_t count);
 
 /* What tracing the function at that frame costs; may be told again. */
 void film_probe(struct film_writer *w, uint32_t event, const struct film_probe *probe);

@@ -4,25 +4,17 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #include "host/say.h"
 #include "process/procfs.h"
+#include "process/tcp_list.h"
 
 enum {
 	QUEUES_MAX = 64, /* that are full at the same time; the look leaves out more */
-	ANSWER_BYTES = 32 << 10,
-	ANSWER_SECONDS = 2,
 };
 
 struct queue {
@@ -35,7 +27,8 @@ struct queue {
 struct accept_queues {
 	const struct selection *programs;
 	uint64_t full;
-	int fd;
+	struct tcp_list *sockets;
+	uint64_t now; /* of this look */
 	struct queue queues[QUEUES_MAX];
 	size_t count;
 	size_t left_out; /* at this look */
@@ -46,20 +39,17 @@ int accept_queues_new(const struct selection *programs, uint64_t full,
 		      struct accept_queues **result, struct fail *why)
 {
 	struct accept_queues *queues = calloc(1, sizeof(*queues));
-	const struct timeval patience = {.tv_sec = ANSWER_SECONDS};
+	int err;
 
 	*result = NULL;
 	if (!queues)
 		return fail_errno(why, -ENOMEM, NULL, "cannot look at accept queues");
 	queues->programs = programs;
 	queues->full = full;
-	queues->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	if (queues->fd < 0 ||
-	    setsockopt(queues->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience))) {
-		int err = -errno;
-
+	err = tcp_list_open("cannot look at accept queues", &queues->sockets, why);
+	if (err) {
 		accept_queues_free(queues);
-		return fail_errno(why, err, NULL, "cannot look at accept queues");
+		return err;
 	}
 	*result = queues;
 	return 0;
@@ -69,84 +59,35 @@ void accept_queues_free(struct accept_queues *queues)
 {
 	if (!queues)
 		return;
-	if (queues->fd >= 0)
-		close(queues->fd);
+	tcp_list_close(queues->sockets);
 	free(queues);
 }
 
 /* A listening socket: what its queue has is in rqueue, and what it takes in wqueue. */
-static void take_socket(struct accept_queues *queues, const struct inet_diag_msg *socket,
-			uint64_t now)
+static int take_socket(void *context, const struct inet_diag_msg *socket,
+		       const struct tcp_info *tcp)
 {
+	struct accept_queues *queues = context;
 	struct queue *queue = queues->queues;
 	const struct queue *end = queue + queues->count;
 
+	(void)tcp;
 	/* the kernel takes one more than the program's backlog, and drops the next one */
 	if (socket->idiag_rqueue <= socket->idiag_wqueue)
-		return;
+		return 0;
 	while (queue < end && queue->inode != socket->idiag_inode)
 		queue++;
 	if (queue == end) {
 		if (queues->count == QUEUES_MAX) {
 			queues->left_out++;
-			return;
+			return 0;
 		}
 		queues->count++;
-		*queue = (struct queue){.inode = socket->idiag_inode, .since = now};
+		*queue = (struct queue){.inode = socket->idiag_inode, .since = queues->now};
 	}
 	queue->is_seen = true;
 	queue->last = *socket;
-}
-
-/* Returns 1: more is to come; 0: that was the end; or a negative errno. */
-static int take_answer(struct accept_queues *queues, const struct nlmsghdr *message, size_t length,
-		       uint64_t now)
-{
-	for (; NLMSG_OK(message, length); message = NLMSG_NEXT(message, length)) {
-		if (message->nlmsg_type == NLMSG_DONE)
-			return 0;
-		if (message->nlmsg_type == NLMSG_ERROR) {
-			const struct nlmsgerr *error = NLMSG_DATA(message);
-
-			return message->nlmsg_len >= NLMSG_LENGTH(sizeof(*error)) && error->error
-				       ? error->error
-				       : -EPROTO;
-		}
-		if (message->nlmsg_type == SOCK_DIAG_BY_FAMILY &&
-		    message->nlmsg_len >= NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
-			take_socket(queues, NLMSG_DATA(message), now);
-	}
-	return 1;
-}
-
-static int list(struct accept_queues *queues, uint8_t family, uint64_t now)
-{
-	_Alignas(struct nlmsghdr) uint8_t answer[ANSWER_BYTES];
-	struct {
-		struct nlmsghdr head;
-		struct inet_diag_req_v2 question;
-	} request = {
-		.head = {.nlmsg_len = sizeof(request),
-			 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-		.question = {.sdiag_family = family,
-			     .sdiag_protocol = IPPROTO_TCP,
-			     .idiag_states = 1u << TCP_LISTEN},
-	};
-	int more = 1;
-
-	if (send(queues->fd, &request, sizeof(request), 0) < 0)
-		return -errno;
-	while (more > 0) {
-		ssize_t length = recv(queues->fd, answer, sizeof(answer), 0);
-
-		if (length < 0 && errno == EINTR)
-			continue;
-		if (length < 0)
-			return -errno;
-		more = take_answer(queues, (const struct nlmsghdr *)answer, (size_t)length, now);
-	}
-	return more;
+	return 0;
 }
 
 /* Which process has a socket */
@@ -226,19 +167,16 @@ static void tell(const struct accept_queues *queues, const struct queue *queue, 
 int accept_queues_look(struct accept_queues *queues, uint64_t now,
 		       const struct happening_listener *listener, struct fail *why)
 {
-	static const uint8_t families[] = {AF_INET, AF_INET6};
 	size_t left = 0;
+	int err;
 
 	queues->left_out = 0;
 	for (size_t i = 0; i < queues->count; i++)
 		queues->queues[i].is_seen = false;
-	for (size_t i = 0; i < sizeof(families); i++) {
-		int err = list(queues, families[i], now);
-
-		/* a kernel without version 6 */
-		if (err && (err != -ENOENT || families[i] == AF_INET))
-			return fail_errno(why, err, NULL, "cannot look at accept queues");
-	}
+	queues->now = now;
+	err = tcp_list_each(queues->sockets, 1u << TCP_LISTEN, false, take_socket, queues);
+	if (err)
+		return fail_errno(why, err, NULL, "cannot look at accept queues");
 	if (queues->left_out && !queues->said_left_out)
 		host_say("%zu accept queues are full: watches only %d of them",
 			 queues->count + queues->left_out, QUEUES_MAX);

@@ -8,6 +8,7 @@
 
 #include "film/events.h"
 #include "query/slices.h"
+#include "show/machine.h"
 #include "show/replay.h"
 #include "show/requests.h"
 #include "show/slices.h"
@@ -82,10 +83,13 @@ static const struct show_format formats[] = {
 	 .slices = show_perfetto_slices},
 	{.name = "states", .extensions = "states", .slices = show_states},
 	{.name = "states-json", .extensions = "states.json", .slices = show_states_json},
-	{.name = "requests", .extensions = "requests", .of_requests = true, .times = show_requests},
+	{.name = "requests",
+	 .extensions = "requests",
+	 .of_event = EVENT_REQUESTS,
+	 .times = show_requests},
 	{.name = "requests-json",
 	 .extensions = "requests.json",
-	 .of_requests = true,
+	 .of_event = EVENT_REQUESTS,
 	 .times = show_requests_json},
 	{.name = "values", .extensions = "values", .of_values = true, .times = show_values},
 	{.name = "values-json",
@@ -97,6 +101,14 @@ static const struct show_format formats[] = {
 	 .extensions = "inspect.json jsonl",
 	 .of_values = true,
 	 .times = show_inspect_json},
+	{.name = "machine",
+	 .extensions = "machine",
+	 .of_event = EVENT_MACHINE,
+	 .times = show_machine},
+	{.name = "machine-json",
+	 .extensions = "machine.json",
+	 .of_event = EVENT_MACHINE,
+	 .times = show_machine_json},
 	{.name = "json",
 	 .extensions = "json",
 	 .of_sums = true,

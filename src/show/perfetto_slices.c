@@ -7,6 +7,7 @@
 #include "query/filter.h"
 #include "query/objects.h"
 #include "query/slices.h"
+#include "show/machine.h"
 #include "show/perfetto_trace.h"
 
 /*
@@ -184,6 +185,8 @@ int show_perfetto_slices(struct film *film, const struct question *q, FILE *out,
 				     sizeof(annotation_names) / sizeof(annotation_names[0]));
 	if (!err)
 		err = slices_each(film, event, from, to, take, &w, why);
+	if (!err)
+		err = perfetto_put_machine(&w.trace, film, from, to, why);
 	*told = w.told;
 	filter_kept_free(&w.kept);
 	free(w.tracks);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "film/events.h"
 #include "query/diff.h"
 #include "query/flame.h"
 #include "query/replay.h"
@@ -124,8 +125,8 @@ struct show_format {
 	bool is_binary;		/* not for a terminal */
 	bool by_thread;		/* needs a report that was made by thread */
 	bool of_calls;		/* can show nothing but calls, */
-	bool of_requests;	/* or nothing but requests, and all that is known of them */
 	bool of_values;		/* or nothing but calls with their values */
+	enum event_id of_event; /* or nothing but all that is known of this one; 0: of any */
 	bool of_sums;		/* can show sums of calls, too */
 	bool needs_page;	/* see show_has_page() */
 	int (*report)(const struct report *report, const struct show_options *options, FILE *out);

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "show/json_film.h"
+#include "show/machine.h"
 #include "show/slices.h"
 #include "show/words.h"
 
@@ -143,8 +144,10 @@ int show_states(struct film *film, const struct question *q, FILE *out, uint64_t
 	int err = states_make(film, event, &q->filter, &states, why);
 
 	*told = states.slices;
-	if (!err && states.slices)
+	if (!err && states.slices) {
 		put_text(&states, out);
+		err = show_machine_part(film, q, out, why);
+	}
 	states_free(&states);
 	return err;
 }
@@ -219,9 +222,11 @@ static void put_json_objects(struct json *j, const struct states *states)
 		 states->objects.left + (count > OBJECTS_TOLD ? count - OBJECTS_TOLD : 0));
 }
 
-static void put_json(const struct states *states, FILE *out)
+static int put_json(const struct states *states, const struct question *q, FILE *out,
+		    struct fail *why)
 {
 	struct json j = {.out = out};
+	int err;
 
 	json_open(&j, NULL, '{');
 	json_put_film(&j, states->film, states->from, states->to);
@@ -239,8 +244,10 @@ static void put_json(const struct states *states, FILE *out)
 	vec_foreach (&states->threads, list)
 		put_json_thread(&j, states->film, list);
 	json_close(&j, ']');
+	err = json_put_machine_of(&j, states->film, q, why);
 	json_close(&j, '}');
 	fputc('\n', out);
+	return err;
 }
 
 int show_states_json(struct film *film, const struct question *q, FILE *out, uint64_t *told,
@@ -252,7 +259,7 @@ int show_states_json(struct film *film, const struct question *q, FILE *out, uin
 
 	*told = states.slices;
 	if (!err)
-		put_json(&states, out);
+		err = put_json(&states, q, out, why);
 	states_free(&states);
 	return err;
 }
