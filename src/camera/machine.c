@@ -390,11 +390,8 @@ static void closing(struct source *source)
 
 	if (!machine || !machine->series)
 		return;
-	/* in a very short time the ticks of CPUs say nothing: it is left out */
-	if (clock_ns() - machine->last > SECOND_NS / RATE_MAX) {
-		machine->next = 0;
-		drained(source, clock_ns());
-	}
+	machine->next = 0;
+	drained(source, clock_ns());
 	machine_series_flush(machine->series);
 	tell_losses(source);
 }

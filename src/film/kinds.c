@@ -324,12 +324,7 @@ enum {
 	LAYOUT_COLUMN(film_value, member, .view = offsetof(struct film_values, member), \
 		      ##__VA_ARGS__)
 
-#define VALUE_WORD(i)                                            \
-	{                                                        \
-		.name = "text", .size = sizeof(uint64_t),        \
-		.at = offsetof(struct film_value, text) + (i)*8, \
-		.view = offsetof(struct film_values, text[i])    \
-	}
+#define VALUE_WORD(i) TEXT_WORD(film_value, film_values, text, i)
 
 static const struct layout_column value_columns[] = {
 	[VALUE_END] = VALUE(end),

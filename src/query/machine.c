@@ -14,6 +14,9 @@
 /* What covers a moment ends at most this long behind it. */
 #define ROW_NS_MAX (20 * SECOND_NS)
 
+/* Rates of what took less are no least, most or last one. */
+#define ROW_NS_LEAST 50000000ull
+
 struct adder {
 	struct machine *machine;
 	const struct film *film;
@@ -114,9 +117,12 @@ static void add_row(struct machine *machine, struct machine_gauge *gauge,
 					    : 0;
 	bool is_whole = end - start == row->duration;
 
-	gauge->least = gauge->rows && gauge->least < rate ? gauge->least : rate;
-	gauge->most = gauge->rows && gauge->most > rate ? gauge->most : rate;
-	gauge->last = rate;
+	/* a very short one, as at the end of a film, is known to a few ticks of the kernel's clock */
+	if (!gauge->rows || row->duration >= ROW_NS_LEAST) {
+		gauge->least = gauge->rows && gauge->least < rate ? gauge->least : rate;
+		gauge->most = gauge->rows && gauge->most > rate ? gauge->most : rate;
+		gauge->last = rate;
+	}
 	gauge->rows++;
 	gauge->covered += end - start;
 	gauge->longest = row->longest > gauge->longest ? row->longest : gauge->longest;

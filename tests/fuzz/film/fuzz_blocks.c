@@ -262,7 +262,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	block = malloc(room);
 	packed = ZSTD_compress(block, room, data + 3, size - 3, 1);
 	check(!ZSTD_isError(packed));
-	switch (data[0] % 18) {
+	switch (data[0] % 21) {
 	case 0:
 		take_kind(FILM_BLOCK_SAMPLES, block, packed, (uint32_t)count);
 		break;
@@ -315,6 +315,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 17:
 		take_kind(FILM_BLOCK_VALUES, block, packed, (uint32_t)count);
+		break;
+	case 18:
+		take_kind(FILM_BLOCK_GAUGES, block, packed, (uint32_t)count);
+		break;
+	case 19:
+		take_kind(FILM_BLOCK_LOGS, block, packed, (uint32_t)count);
 		break;
 	default:
 		call_round_trip(data + 3, size - 3);

@@ -6,6 +6,7 @@
 #include "fake_store.h"
 #include "film/film.h"
 #include "store/lanes.h"
+#include "store/machine.h"
 
 static int refuse(const struct store_ask *ask, struct fail *why)
 {
@@ -44,6 +45,45 @@ int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *
 	if (!vec_push(&lanes->all, lane))
 		err = -ENOMEM;
 	return err;
+}
+
+/* One gauge of a device with a hostile name, of which only the first step is known. */
+int store_machine(struct store *store, const struct store_ask *ask, struct machine *machine,
+		  struct store_sum *sum, struct fail *why)
+{
+	struct machine_gauge gauge = {.type = film_gauge_type(FILM_GAUGE_DISK_READ),
+				      .kind = FILM_GAUGE_DISK_READ,
+				      .host = "host1",
+				      .object = fake_hostile,
+				      .total = 4096,
+				      .count = 1,
+				      .average = 2048.5};
+	struct machine_gauge by = {.type = film_gauge_type(FILM_GAUGE_DISK_READ_BY),
+				   .kind = FILM_GAUGE_DISK_READ_BY,
+				   .host = "host1",
+				   .object = fake_hostile,
+				   .comm = fake_hostile,
+				   .pid = 10,
+				   .tid = 11,
+				   .total = 4096};
+	int err = refuse(ask, why);
+
+	(void)store;
+	*sum = (struct store_sum){.unit = "ns"};
+	machine->from = ask->from ? ask->from : 1732199520000000000ull;
+	machine->to = machine->from + 3000;
+	if (err)
+		return err;
+	machine->step = (3000 + machine->steps - 1) / machine->steps;
+	gauge.sums = calloc(machine->steps + 1, sizeof(*gauge.sums));
+	gauge.spans = calloc(machine->steps + 1, sizeof(*gauge.spans));
+	if (!gauge.sums || !gauge.spans)
+		return -ENOMEM;
+	gauge.sums[0] = gauge.spans[0] = 1;
+	return vec_push(&machine->all, gauge) && vec_push(&machine->all, by) &&
+			       vec_push(&machine->notes, fake_hostile)
+		       ? 0
+		       : -ENOMEM;
 }
 
 /* Its stack has a frame without a name, and one with a hostile one. */
