@@ -355,7 +355,7 @@ static int start(struct source *source, struct fail *why)
 			return fail_errno(why, -ENOMEM, NULL, "cannot record the machine");
 		}
 	}
-	/* what happens from here on is told of */
+	/* growth counts from here on */
 	machine->next = 0;
 	drained(source, clock_ns());
 	return 0;

@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 #define KIB		 1024u
-#define SECTOR		 512u /* of diskstats, whatever the disk has */
+#define SECTOR		 512u /* of diskstats, also where the disk has others */
 #define MICROSECOND_NS	 1000u
 #define MILLISECOND_NS	 1000000u
 #define DISKSTATS_FIELDS 17 /* the numbers behind a device's name, as of Linux 5.5 */

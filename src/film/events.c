@@ -277,7 +277,6 @@ static const struct event_type ours[EVENT_IDS] = {
 			.name = "logs",
 			.unit = "count",
 			.quantity = EVENT_COUNT,
-			.is_recordable = true,
 			.title = "Logs",
 			.rate = "lines/s",
 			.noun = "lines",

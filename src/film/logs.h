@@ -22,7 +22,7 @@ enum film_log_flag {
 /* Where a line went. */
 enum film_log_kind {
 	FILM_LOG_OUTPUT = 1, /* standard output, */
-	FILM_LOG_ERROR,	     /* and standard error, whatever they are */
+	FILM_LOG_ERROR,	     /* and standard error, be they files, pipes or terminals */
 	FILM_LOG_FILE,	     /* a file whose name ends in .log */
 	FILM_LOG_JOURNAL,    /* the journal's socket, */
 	FILM_LOG_SYSLOG,     /* or syslog's */
@@ -37,7 +37,7 @@ struct film_log {
 	uint32_t stream; /* a frame, a mark: the path of the file; 0: there is none, or not known */
 	uint32_t size;	 /* bytes of the whole line, as far as they were seen */
 	uint16_t part;	 /* which one of the line this is, from 0 */
-	uint8_t bytes;	 /* of text; of each part but the last one all of it */
+	uint8_t bytes;	 /* of text: all, but in the last part */
 	uint8_t kind;	 /* enum film_log_kind */
 	uint8_t level;	 /* syslog(3)'s, 0 to 7, and 1; 0: the line does not say it */
 	uint8_t flags;	 /* enum film_log_flag */

@@ -134,8 +134,8 @@ int film_each_values(struct film *film, uint32_t event, uint64_t from, uint64_t 
 
 /* The same for values of the machine: those of times that end in [from, to). */
 int film_each_gauges(struct film *film, uint32_t event, uint64_t from, uint64_t to,
-		       int (*take)(void *context, const struct film_gauges *gauges),
-		       void *context, struct fail *why);
+		     int (*take)(void *context, const struct film_gauges *gauges), void *context,
+		     struct fail *why);
 
 /* The same for parts of lines of logs; those of one line may be in any order. */
 int film_each_logs(struct film *film, uint32_t event, uint64_t from, uint64_t to,

@@ -117,7 +117,7 @@ static void add_row(struct machine *machine, struct machine_gauge *gauge,
 					    : 0;
 	bool is_whole = end - start == row->duration;
 
-	/* a very short one, as at the end of a film, is known to a few ticks of the kernel's clock */
+	/* a very short one, as at the end of a film, is known to few ticks of the clock */
 	if (!gauge->rows || row->duration >= ROW_NS_LEAST) {
 		gauge->least = gauge->rows && gauge->least < rate ? gauge->least : rate;
 		gauge->most = gauge->rows && gauge->most > rate ? gauge->most : rate;

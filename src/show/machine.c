@@ -45,13 +45,15 @@ static int read_machine(struct film *film, const struct question *q, struct mach
 static void value_words(const struct machine_gauge *gauge, double value, char *to, size_t size)
 {
 	const struct gauge_type *type = gauge->type;
+	enum event_quantity of = event_quantity(type->unit);
 	char words[32];
 
-	if (!strcmp(type->unit, "ns") && !type->is_level && !strcmp(type->group, "cpu")) {
-		snprintf(to, size, "%.2f CPUs", value / SECOND_NS);
-	} else if (!strcmp(type->unit, "ns") && !type->is_level) {
-		snprintf(to, size, "%.1f %%", value * 100 / SECOND_NS);
-	} else if (!strcmp(type->unit, "count")) {
+	if (of == EVENT_TIME && !type->is_level) {
+		bool is_of_cpus = !strcmp(type->group, "cpu");
+
+		snprintf(to, size, is_of_cpus ? "%.2f CPUs" : "%.1f %%",
+			 is_of_cpus ? value / SECOND_NS : value * 100 / SECOND_NS);
+	} else if (of == EVENT_COUNT) {
 		snprintf(to, size, type->is_level ? "%.1f" : "%.1f/s", value);
 	} else {
 		words_value(words, sizeof(words), type->unit, (uint64_t)value);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "film/events.h"
 #include "film/gauges.h"
 #include "show/machine.h"
 
@@ -32,11 +33,11 @@ static const char *object_of(const struct film *film, uint32_t frame)
 
 static const char *unit_of(const struct gauge_type *type)
 {
+	enum event_quantity of = event_quantity(type->unit);
+
 	if (type->is_level)
-		return strcmp(type->unit, "count") ? type->unit : "";
-	return !strcmp(type->unit, "ns")      ? "of a second"
-	       : !strcmp(type->unit, "bytes") ? "bytes/s"
-					      : "/s";
+		return of == EVENT_COUNT ? "" : type->unit;
+	return of == EVENT_TIME ? "of a second" : of == EVENT_BYTES ? "bytes/s" : "/s";
 }
 
 static int describe(struct writer *w, const struct gauge_type *type, const char *object,
@@ -75,15 +76,16 @@ static void put_value(struct writer *w, uint64_t track, uint64_t time, double va
 	perfetto_put_event(t, time);
 }
 
-/* Of what flows how much of it a second; of time the part of a second, so 1 is all of it. */
+/* Of what flows the amount a second; of time the part of a second, so 1 is the whole second. */
 static double value_of(const struct gauge_type *type, uint64_t value, uint64_t duration)
 {
 	if (type->is_level)
 		return (double)value;
 	if (!duration)
 		return 0;
-	return !strcmp(type->unit, "ns") ? (double)value / (double)duration
-					 : (double)value * SECOND_NS / (double)duration;
+	return event_quantity(type->unit) == EVENT_TIME
+		       ? (double)value / (double)duration
+		       : (double)value * SECOND_NS / (double)duration;
 }
 
 static int take_row(struct writer *w, const struct film_gauges *rows, size_t i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What files of /proc say of the machine, and the rows that become of it. */
+/* What files of /proc say of the machine, and which rows that makes. */
 #include "../prelude.h"
 
 #include <stdio.h>
