@@ -45,7 +45,8 @@
 	X(MEM_HEAP, mem_heap)     \
 	X(RSS, rss)               \
 	X(DEATHS, deaths)         \
-	X(MACHINE, machine)
+	X(MACHINE, machine)       \
+	X(LOGS, logs)
 
 enum capture_source {
 	CAPTURE_SOURCE_NONE, /* what all of them share */
@@ -171,7 +172,8 @@ struct capture_handover {
 	X(INSPECT_CONDITION, SAMPLE, "call not shown: a value of its condition was not in memory") \
 	X(INSPECT_RATE, PART, "call not shown: --rate was reached")                                \
 	X(INSPECT_OPEN, PART, "end of a call not seen: too many calls are open")                   \
-	X(DISK_REQUESTS, PART, "thread of a request to a disk not known: too many at once")
+	X(DISK_REQUESTS, PART, "thread of a request to a disk not known: too many at once")        \
+	X(LOG_RATE, SAMPLE, "write to a log lost: --logs-rate was reached")
 
 enum capture_loss {
 #define X(name, costs, words) CAPTURE_LOSS_##name,

@@ -125,7 +125,8 @@ struct unix_sock___object {
 struct object_key {
 	__u64 file, name, inode, mount;
 	__u32 pid, fd; /* of what has no name but its number in a process */
-	__u32 age, unused;
+	__u32 age;
+	__u32 source; /* each tells of objects by itself */
 };
 
 struct {
@@ -133,10 +134,10 @@ struct {
 	__uint(max_entries, 16384);
 	__type(key, struct object_key);
 	__type(value, __u32);
-} object_numbers SEC(".maps");
+} object_numbers SEC(".maps") __weak;
 
 /* The last object's number. */
-__u32 object_count;
+__u32 object_count __weak;
 
 static __always_inline __u32 object_age(void)
 {
@@ -360,7 +361,8 @@ __weak __noinline int object_number(__u64 fs, __u64 at, __u64 descriptor_and_fd,
 {
 	__u8 descriptor = descriptor_and_fd >> 32;
 	struct file___object *file = (void *)at;
-	struct object_key key = {.file = at, .age = object_age()};
+	struct object_key key = {
+		.file = at, .age = object_age(), .source = CAPTURE_KIND_SOURCE(kind)};
 	__u32 *known, number;
 
 	key.inode = BPF_CORE_READ(file, f_inode, i_ino);

@@ -297,9 +297,9 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 	fill(record, socket, direction, length);
 	identify(record, socket, direction, answer);
 	record->copied = call->copied < want ? call->copied : want;
-	if (!call->count && !call->of_file)
+	if (!call->vectors.count && !call->of_file)
 		record->flags |= REQUESTS_NO_CALL;
-	else if (call->count && call->copied < want && call->copied < REQUESTS_COPY_MAX)
+	else if (call->vectors.count && call->copied < want && call->copied < REQUESTS_COPY_MAX)
 		record->flags |= REQUESTS_UNREAD;
 	if (requests_wants_all(socket->protocol) && length > REQUESTS_COPY_MAX &&
 	    call->copied == REQUESTS_COPY_MAX) {

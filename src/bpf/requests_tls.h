@@ -101,11 +101,11 @@ static __always_inline void requests_tls_moved(__u64 at, __u64 buffer, __u64 len
 	call = requests_call_begin(direction);
 	if (!call)
 		return;
-	call->window = 0;
+	call->vectors.window = 0;
 	call->of_file = 0;
-	call->count = 1;
-	call->vectors[0].base = buffer;
-	call->vectors[0].size = length;
+	call->vectors.count = 1;
+	call->vectors.held[0].base = buffer;
+	call->vectors.held[0].size = length;
 	look(call, object, direction, length, turned, answer);
 	requests_call_end(call);
 }

@@ -115,7 +115,7 @@ enum source_image {
 
 struct source_type {
 	const char *const
-		*events; /* names, ending with a null; the first is what its losses are of */
+		*events;  /* names, ending with a null; the first is what its losses are of */
 	const char *with; /* it is on, too, where this event of another one is; null: none */
 	const struct source_option *options; /* ending with one without a name; null: it has none */
 

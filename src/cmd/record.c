@@ -21,6 +21,7 @@ struct record_options {
 	struct camera_options camera;
 	struct sources_settings sources;
 	struct event_list events;
+	bool with_logs;
 	struct source_options options;
 };
 
@@ -50,6 +51,8 @@ static const char help[] =
 	"      --user-only         only time in user code, only user frames\n"
 	"      --exact             of mem-alloc and mem-inuse: every allocation, not a sample of "
 	"them\n"
+	"      --logs              also what threads write to logs, as -e logs: it may hold "
+	"secrets\n"
 	"      --lines             look up source lines (slower end; 'stackcam resolve' can do it "
 	"later)\n"
 	"      --inlines           and inlined functions\n"
@@ -66,7 +69,8 @@ enum {
 	OPT_USER_ONLY,
 	OPT_LINES,
 	OPT_INLINES,
-	OPT_EXACT
+	OPT_EXACT,
+	OPT_LOGS
 };
 
 static const struct option long_options[] = {
@@ -77,6 +81,7 @@ static const struct option long_options[] = {
 	{"lines", no_argument, NULL, OPT_LINES},
 	{"inlines", no_argument, NULL, OPT_INLINES},
 	{"exact", no_argument, NULL, OPT_EXACT},
+	{"logs", no_argument, NULL, OPT_LOGS},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -110,6 +115,9 @@ static int take_option(int option, char **argv, struct record_options *o)
 		break;
 	case OPT_EXACT:
 		sources_set_value(&o->sources, "mem-interval", 1);
+		break;
+	case OPT_LOGS:
+		o->with_logs = true;
 		break;
 	case OPT_LINES:
 		o->camera.symbols.lines = true;
@@ -204,6 +212,8 @@ int cmd_record(int argc, char **argv)
 
 	if (status)
 		goto out;
+	if (o.with_logs)
+		event_list_add(&o.events, EVENT_LOGS);
 	sources_turn_on_list(&o.sources, &o.events);
 	o.camera.sources = &o.sources;
 	o.camera.selection = &o.common.selection;

@@ -300,6 +300,8 @@ static void fit_format(struct answer_arguments *answer, const struct film *film)
 		answer->format = show_format_find("states");
 	else if (film_has_requests(film, event))
 		answer->format = show_format_find("requests");
+	else if (film_has_logs(film, event))
+		answer->format = show_format_find("logs");
 	else if (film_has_gauges(film, event))
 		answer->format = show_format_find("machine");
 }

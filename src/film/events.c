@@ -277,6 +277,7 @@ static const struct event_type ours[EVENT_IDS] = {
 			.name = "logs",
 			.unit = "count",
 			.quantity = EVENT_COUNT,
+			.is_recordable = true,
 			.title = "Logs",
 			.rate = "lines/s",
 			.noun = "lines",
@@ -551,6 +552,12 @@ static int refuse(const char *name, struct fail *why)
 	return fail(why, -EINVAL, NULL, "there is no event '%s'; there is: %s", name, choices);
 }
 
+void event_list_add(struct event_list *list, enum event_id id)
+{
+	if (!event_list_has(list, id))
+		list->at[list->count++] = event_type(id);
+}
+
 int event_list_parse(const char *text, struct event_list *list, struct fail *why)
 {
 	char name[64];
@@ -565,8 +572,7 @@ int event_list_parse(const char *text, struct event_list *list, struct fail *why
 		type = find(ours, COUNT_OF(ours), name);
 		if (!type || !type->is_recordable)
 			return refuse(name, why);
-		if (!event_list_has(list, (enum event_id)(type - ours)))
-			list->at[list->count++] = type;
+		event_list_add(list, (enum event_id)(type - ours));
 		if (!text[length])
 			return 0;
 		text += length + 1;

@@ -183,6 +183,9 @@ struct event_list {
  */
 int event_list_parse(const char *text, struct event_list *list, struct fail *why);
 
+/* One more, if it is not there yet. */
+void event_list_add(struct event_list *list, enum event_id id);
+
 /* The usual event alone. */
 struct event_list event_list_usual(void);
 

@@ -28,7 +28,7 @@ static const struct {
 	{"request lost", FILM_LOSS_SAMPLE},
 	{"film: no room for another value of the machine", FILM_LOSS_SAMPLE},
 	{"film: no room for a part of a logged line", FILM_LOSS_SAMPLE},
-	{"logged line lost", FILM_LOSS_SAMPLE},
+	{"write to a log lost", FILM_LOSS_SAMPLE},
 	{"stack cut", FILM_LOSS_STACK},
 	{"user stack: ", FILM_LOSS_STACK},
 	{"stack of a ", FILM_LOSS_STACK},

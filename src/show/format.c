@@ -8,6 +8,7 @@
 
 #include "film/events.h"
 #include "query/slices.h"
+#include "show/logs.h"
 #include "show/machine.h"
 #include "show/replay.h"
 #include "show/requests.h"
@@ -101,6 +102,11 @@ static const struct show_format formats[] = {
 	 .extensions = "inspect.json jsonl",
 	 .of_values = true,
 	 .times = show_inspect_json},
+	{.name = "logs", .extensions = "logs", .of_event = EVENT_LOGS, .times = show_logs},
+	{.name = "logs-json",
+	 .extensions = "logs.json",
+	 .of_event = EVENT_LOGS,
+	 .times = show_logs_json},
 	{.name = "machine",
 	 .extensions = "machine",
 	 .of_event = EVENT_MACHINE,
