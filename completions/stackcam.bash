@@ -164,7 +164,7 @@ _stackcam_value()
 	report,--format)
 		_stackcam_reply -W "table tree folded svg flame-svg html flame-html pprof speedscope json \
 			heatmap histogram graph chrome perfetto states states-json requests requests-json
-			machine machine-json values values-json inspect inspect-json"
+			logs logs-json machine machine-json values values-json inspect inspect-json"
 		;;
 	threads,--format | explain,--format) _stackcam_reply -W "text json" ;;
 	replay,--format) _stackcam_reply -W "text chrome perfetto" ;;

@@ -88,7 +88,7 @@ static __always_inline bool is_log(struct file___object *file)
 	       end == ('.' | 'l' << 8 | 'o' << 16 | 'g' << 24);
 }
 
-/* By the beginning of a socket's address, filled up with zeros; 0: it is none of a log. */
+/* By the beginning of a socket's address, filled up with zeros; 0: not that of a log. */
 static __always_inline __u8 kind_of_address(const __u64 *words)
 {
 	if (words[0] == NAME8('/', 'd', 'e', 'v', '/', 'l', 'o', 'g'))
@@ -141,7 +141,7 @@ static __always_inline __u8 kind_of_name(__u64 call, struct pt_regs___vectors *r
 	return kind_of_address(words);
 }
 
-/* enum logs_kind; 0: what the call wrote is no log. */
+/* enum logs_kind; 0: the call wrote to something else. */
 static __noinline __u8 kind_of(struct file___object *file, __u64 call, __u32 fd)
 {
 	struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());

@@ -2,7 +2,7 @@
 /*
  * logs: the lines that threads write to standard output and error, to files called *.log, and to
  * the sockets of the journal and of syslog. bpf/logs.bpf.c hands over what is written;
- * logs_lines.c makes lines of it. They are filmed only where the caller asks for them: what
+ * logs_lines.c makes that into lines. They are filmed only where the caller asks for them: what
  * programs log may be secret.
  */
 #include "camera/source.h"

@@ -78,6 +78,9 @@ int explainer_init(struct explainer *e, struct film *film, const struct filter *
 		err = explain_peers(e, why);
 	if (!err)
 		err = load_evidence(e, why);
+	if (!err)
+		err = log_lines_read(&e->logs, film, &(struct filter){0}, e->from, e->to, NULL,
+				     why);
 	object_keys_init(&e->objects, film);
 	if (!err && explain_stacks_init(&e->stacks, film))
 		err = fail_errno(why, -ENOMEM, NULL, "cannot explain");
@@ -94,6 +97,7 @@ void explainer_free(struct explainer *e)
 	explain_stacks_free(&e->stacks);
 	explain_requests_free(&e->requests);
 	occupants_free(&e->occupants);
+	log_lines_free(&e->logs);
 	*e = (struct explainer){0};
 }
 

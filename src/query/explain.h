@@ -8,6 +8,7 @@
 #include "query/explain_samples.h"
 #include "query/explain_stack.h"
 #include "query/lock_words.h"
+#include "query/log_lines.h"
 #include "query/filter.h"
 #include "query/objects.h"
 #include "query/occupants.h"
@@ -89,6 +90,7 @@ struct explainer {
 	bool is_whole_machine; /* threads of the kernel are in the film, so all are */
 	bool has_samples, has_locks;
 	struct occupants occupants; /* made when they are needed */
+	struct log_lines logs;	    /* of all threads */
 };
 
 /*

@@ -40,6 +40,28 @@ const char *log_matched_name(unsigned int matched)
 	return names[matched < sizeof(names) / sizeof(names[0]) ? matched : 0];
 }
 
+struct log_shown log_shown_of(const struct film *film, const struct log_line *line)
+{
+	const struct film_thread *thread = &film->threads[line->thread];
+
+	return (struct log_shown){
+		.time = line->time + (uint64_t)film->info.wall_offset,
+		.host = film->info.hostname,
+		.comm = thread->comm,
+		.stream = line->stream,
+		.text = line->text,
+		.bytes = line->bytes,
+		.size = line->size,
+		.pid = film->processes[thread->process].pid,
+		.tid = thread->tid,
+		.writer = film->threads[line->writer].tid,
+		.matched = line->matched,
+		.kind = line->kind,
+		.level = line->level,
+		.flags = line->flags,
+	};
+}
+
 static int take_parts(void *context, const struct film_logs *logs)
 {
 	struct reading *r = context;
@@ -111,7 +133,7 @@ static size_t make_line(struct reading *r, size_t at)
 	for (; at + count < r->parts.count && is_same_line(first, first + count); count++) {
 		const struct part *part = first + count;
 
-		/* a part that a film was cut before, or has twice: what follows is not the line's */
+		/* one is missing, or there twice: what follows does not join on */
 		if (part->part != bytes / FILM_LOG_TEXT || bytes % FILM_LOG_TEXT ||
 		    bytes + part->bytes > sizeof(text)) {
 			line.flags |= FILM_LOG_CUT;

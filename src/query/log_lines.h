@@ -38,6 +38,18 @@ struct log_lines {
 	struct arena texts;
 };
 
+/* A line in words that need no film. */
+struct log_shown {
+	uint64_t time; /* ns since 1970 */
+	const char *host, *comm, *stream, *text;
+	size_t bytes;
+	uint32_t size, pid, tid, writer; /* writer: number of the thread that wrote it */
+	uint8_t matched, kind, level, flags;
+};
+
+/* Its strings are those of the film and of the line; host is the film's. */
+struct log_shown log_shown_of(const struct film *film, const struct log_line *line);
+
 /* The most lines of one answer, and the bytes of their texts. */
 #define LOG_LINES_MAX (1u << 20)
 #define LOG_BYTES_MAX (256u << 20)
@@ -47,9 +59,9 @@ uint32_t logs_event(const struct film *film);
 
 /*
  * Reads the lines of a film that were written in [from, to). A line is there if the filter keeps
- * the thread that it is of, and if it has the text find, whichever case its letters have (null: any). 0
- * or a negative errno with *why filled; 0 and no lines if the film has none. log_lines_free() is
- * needed in either case.
+ * the thread that it is of, and if it has the text find, in letters of any case (null: all lines).
+ * Returns 0 or a negative errno with *why filled; 0 and no lines if the film has none.
+ * log_lines_free() is needed in either case.
  */
 int log_lines_read(struct log_lines *lines, struct film *film, const struct filter *filter,
 		   uint64_t from, uint64_t to, const char *find, struct fail *why);

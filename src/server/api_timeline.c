@@ -12,14 +12,14 @@
 #include "film/events.h"
 #include "server/api.h"
 #include "server/ask.h"
+#include "server/lane_list.h"
 #include "server/put.h"
 #include "store/lanes.h"
 
 enum {
 	LANES_USUAL = 2000,
 	LANES_LIMIT = 20000,
-	/* runs are asked for of this many lanes at once, in this many pixels */
-	RUN_LANES_MAX = 256,
+	RUN_LANES_MAX = LANE_LIST_MAX,
 	PIXELS_USUAL = 2048,
 	PIXELS_MAX = LANE_CPUS_PIXELS_MAX,
 };
@@ -49,51 +49,13 @@ static void end(struct timeline *t)
 	free(t->of);
 }
 
-/* "PID.TID" */
-static bool take_lane(const char *text, size_t length, struct lane_id *lane)
-{
-	char word[32], *dot;
-	uint64_t pid, tid;
-
-	if (length >= sizeof(word))
-		return false;
-	memcpy(word, text, length);
-	word[length] = 0;
-	dot = strchr(word, '.');
-	if (!dot)
-		return false;
-	*dot = 0;
-	if (text_parse_u64(word, 0, UINT32_MAX, &pid) ||
-	    text_parse_u64(dot + 1, 0, UINT32_MAX, &tid))
-		return false;
-	*lane = (struct lane_id){(uint32_t)pid, (uint32_t)tid};
-	return true;
-}
-
-/* "PID.TID,PID.TID…"; nothing given: all lanes. */
+/* Nothing given: all lanes. */
 static int take_lanes(const struct http_request *request, struct timeline *t, struct fail *why)
 {
-	const char *list = request_parameter(request, "lanes");
-	size_t count = 1;
+	int err = take_lane_list(request, &t->of, &t->lanes.of_count, why);
 
-	if (!list || !*list)
-		return 0;
-	for (const char *at = list; *at; at++)
-		count += *at == ',';
-	if (count > RUN_LANES_MAX)
-		return fail(why, -EINVAL, NULL, "lanes lists more than %d lanes", RUN_LANES_MAX);
-	t->of = calloc(count, sizeof(*t->of));
-	if (!t->of)
-		return fail_errno(why, -ENOMEM, NULL, "cannot take the lanes");
-	for (size_t i = 0; i < count; i++, list += strcspn(list, ",") + 1)
-		if (!take_lane(list, strcspn(list, ","), &t->of[i]))
-			return fail(why, -EINVAL, NULL,
-				    "lanes is a list such as 12.12,12.34 (process and thread), "
-				    "not '%.64s'",
-				    list);
 	t->lanes.of = t->of;
-	t->lanes.of_count = count;
-	return 0;
+	return err;
 }
 
 static void put_base(struct json *j, const struct timeline *t)

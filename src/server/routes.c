@@ -26,6 +26,7 @@ const struct route routes[] = {
 	{"GET", "/api/v1/timeline/states", .answer = api_timeline_states},
 	{"GET", "/api/v1/timeline/cpus", .answer = api_timeline_cpus},
 	{"GET", "/api/v1/timeline/slice", .answer = api_slice},
+	{"GET", "/api/v1/timeline/logs", .answer = api_timeline_logs},
 	{"GET", "/api/v1/timeline/machine", .answer = api_timeline_machine},
 	{"GET", "/api/v1/heat", .answer = api_heat},
 	{"GET", "/api/v1/locks", .answer = api_locks},

@@ -6,11 +6,14 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "query/explain_logs.h"
+#include "show/logs.h"
 #include "show/words.h"
 
 enum {
 	DEPTH_SHOWN = 8,
 	PARTS_SHOWN = 12,
+	LOGS_SHOWN = 20,
 };
 
 struct teller {
@@ -224,6 +227,35 @@ static int put_difference(const struct teller *t)
 	return err;
 }
 
+/* What its threads logged meanwhile. */
+struct logs_teller {
+	const struct film *film;
+	FILE *out;
+	size_t shown;
+};
+
+static void put_log(void *context, const struct log_line *line)
+{
+	struct logs_teller *t = context;
+
+	if (!t->shown)
+		fputs("Meanwhile its threads logged:\n", t->out);
+	if (++t->shown > LOGS_SHOWN)
+		return;
+	fputs("  ", t->out);
+	put_log_line(t->film, line, t->out);
+}
+
+static void put_logs(const struct teller *t)
+{
+	struct logs_teller logs = {t->e->film, t->out, 0};
+	size_t count = explain_each_log(t->e, t->x, put_log, &logs);
+
+	if (count > LOGS_SHOWN)
+		fprintf(t->out, "  and %zu more lines: 'stackcam report --format logs' has them\n",
+			count - LOGS_SHOWN);
+}
+
 int show_explanation(struct explainer *e, const struct explanation *x, FILE *out)
 {
 	struct teller t = {e, x, out, (x->to - x->from) / 200};
@@ -270,6 +302,8 @@ int show_explanation(struct explainer *e, const struct explanation *x, FILE *out
 		err = put_at_once(&t);
 	if (!err)
 		err = put_difference(&t);
+	if (!err)
+		put_logs(&t);
 	return err;
 }
 

@@ -3,14 +3,18 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "query/explain_logs.h"
 #include "show/explain.h"
 #include "show/explain_goroutines.h"
-#include "show/last_scene.h"
 #include "show/json_film.h"
+#include "show/last_scene.h"
+#include "show/logs.h"
 #include "show/words.h"
 
 enum {
-	FRAMES_MAX = 128
+	FRAMES_MAX = 128,
+	LOGS_TOLD = 1000,
+	LOG_CHARACTERS = 2048,
 };
 
 struct writer {
@@ -228,6 +232,40 @@ static void put_disk_users(struct writer *w)
 	json_close(&w->j, ']');
 }
 
+/* Lines of logs, as far as they have room. */
+struct logs_writer {
+	struct writer *w;
+	size_t told;
+};
+
+static void put_log(void *context, const struct log_line *line)
+{
+	struct logs_writer *logs = context;
+	const struct log_shown shown = log_shown_of(logs->w->e->film, line);
+	struct json *j = &logs->w->j;
+	char time[64];
+
+	if (logs->told++ >= LOGS_TOLD)
+		return;
+	json_open(j, NULL, '{');
+	words_rfc3339(&logs->w->e->film->info, line->time, time, sizeof(time));
+	json_text(j, "time", time);
+	json_u64(j, "after", line->time - logs->w->x->from);
+	json_put_log(j, &shown, LOG_CHARACTERS);
+	json_close(j, '}');
+}
+
+static void put_logs(struct writer *w)
+{
+	struct logs_writer logs = {w, 0};
+	size_t count;
+
+	json_open(&w->j, "logs", '[');
+	count = explain_each_log(w->e, w->x, put_log, &logs);
+	json_close(&w->j, ']');
+	json_u64(&w->j, "logs_left", count > LOGS_TOLD ? count - LOGS_TOLD : 0);
+}
+
 static void put_explanation(struct writer *w)
 {
 	const struct explanation *x = w->x;
@@ -248,6 +286,7 @@ static void put_explanation(struct writer *w)
 	json_text(&w->j, "more_threads", advice.more_threads);
 	json_text(&w->j, "more_threads_why", advice.why);
 	put_disk_users(w);
+	put_logs(w);
 	json_u64(&w->j, "steps", x->steps);
 	json_u64(&w->j, "not_followed", x->too_deep);
 	put_parts(w, x->first);

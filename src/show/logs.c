@@ -86,10 +86,8 @@ int show_logs(struct film *film, const struct question *q, const struct show_opt
 	return err;
 }
 
-void json_put_log_line(struct json *j, const struct film *film, const struct log_line *line,
-		       size_t characters)
+void json_put_log(struct json *j, const struct log_shown *line, size_t characters)
 {
-	const struct film_thread *thread = &film->threads[line->thread];
 	char text[FILM_LOG_MAX + 1];
 	size_t bytes = line->bytes < characters ? line->bytes : characters;
 
@@ -98,11 +96,11 @@ void json_put_log_line(struct json *j, const struct film *film, const struct log
 		bytes--;
 	memcpy(text, line->text, bytes);
 	text[bytes] = 0;
-	json_u64(j, "pid", film->processes[thread->process].pid);
-	json_u64(j, "tid", thread->tid);
-	json_text(j, "comm", thread->comm);
+	json_u64(j, "pid", line->pid);
+	json_u64(j, "tid", line->tid);
+	json_text(j, "comm", line->comm);
 	json_text(j, "matched", log_matched_name(line->matched));
-	json_u64(j, "writer", film->threads[line->writer].tid);
+	json_u64(j, "writer", line->writer);
 	json_text(j, "kind", film_log_kind_name(line->kind));
 	json_text(j, "stream", line->stream);
 	json_text(j, "level", film_log_level_name(line->level));
@@ -131,9 +129,11 @@ int show_logs_json(struct film *film, const struct question *q, const struct sho
 		json_put_reasons(&j, "loss", &losses);
 		json_open(&j, "lines", '[');
 		vec_foreach (&lines.all, line) {
+			const struct log_shown shown = log_shown_of(film, line);
+
 			json_open(&j, NULL, '{');
-			json_u64(&j, "time", line->time + (uint64_t)film->info.wall_offset);
-			json_put_log_line(&j, film, line, FILM_LOG_MAX);
+			json_u64(&j, "time", shown.time);
+			json_put_log(&j, &shown, FILM_LOG_MAX);
 			json_close(&j, '}');
 		}
 		json_close(&j, ']');

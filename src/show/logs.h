@@ -18,7 +18,6 @@ int show_logs_json(struct film *film, const struct question *q, const struct sho
 void put_log_line(const struct film *film, const struct log_line *line, FILE *out);
 
 /* The members of an object for a line, but for its times: of its text at most that many bytes. */
-void json_put_log_line(struct json *j, const struct film *film, const struct log_line *line,
-		       size_t characters);
+void json_put_log(struct json *j, const struct log_shown *line, size_t characters);
 
 #endif

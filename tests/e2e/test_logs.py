@@ -219,3 +219,49 @@ def test_hostile_text(lab):
     text = lab.run("report", "--format", "logs", film.path).stdout
     assert "red" in text and "<script>" in text and "\x1b" not in text and "\x07" not in text
     assert len(lines_of(lab, film.path)["lines"]) == 1
+
+
+def test_the_lines_of_a_request_explain_it(lab):
+    program = r"""
+import http.client, http.server, os, queue, threading, time
+lines = queue.Queue()
+
+def append():
+    while (line := lines.get()) is not None:
+        os.write(2, (line + "\n").encode())
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        os.write(2, f"own line of {self.path}\n".encode())
+        lines.put(f"trace={self.headers['traceparent'].split('-')[1]} handed over for {self.path}")
+        time.sleep(0.1)
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+    def log_message(self, *words):
+        pass
+
+writer = threading.Thread(target=append)
+writer.start()
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+for path, trace in (("/one", "1" * 32), ("/two", "2" * 32)):
+    client = http.client.HTTPConnection("127.0.0.1", server.server_port)
+    client.request("GET", path, headers={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"})
+    client.getresponse().read()
+    client.close()
+os.write(2, b"at the end\n")
+lines.put(None)
+writer.join()
+"""
+    film = lab.record("--logs", "-e", "threads,requests", "--", sys.executable, "-c", program)
+    for path, trace in (("/one", "1" * 32), ("/two", "2" * 32)):
+        done = lab.run("explain", "--format", "json", "--slowest", 2, "--request", trace, film.path)
+        assert done.returncode == 0, done.stderr
+        request = [row for row in json.loads(done.stdout)["requests"] if row["role"] == "served"][0]
+        assert [(line["matched"], line["text"]) for line in request["logs"]] == [
+            ("writer", f"own line of {path}"), ("request-id", f"trace={trace} handed over for {path}")], request["logs"]
+        assert request["logs_left"] == 0 and all(0 <= line["after"] < request["duration"] for line in request["logs"])
+        text = lab.run("explain", "--slowest", 2, "--request", trace, film.path).stdout
+        assert "Meanwhile its threads logged:" in text and f"own line of {path}" in text and "at the end" not in text

@@ -6,6 +6,7 @@
 #include "fake_store.h"
 #include "film/film.h"
 #include "store/lanes.h"
+#include "store/logs.h"
 #include "store/machine.h"
 
 static int refuse(const struct store_ask *ask, struct fail *why)
@@ -45,6 +46,42 @@ int store_lanes(struct store *store, const struct store_ask *ask, struct lanes *
 	if (!vec_push(&lanes->all, lane))
 		err = -ENOMEM;
 	return err;
+}
+
+/* One line with a hostile text, by each thread that is asked for. */
+int store_logs(struct store *store, const struct store_ask *ask, struct store_logs *logs,
+	       struct store_sum *sum, struct fail *why)
+{
+	int err = refuse(ask, why);
+
+	(void)store;
+	*sum = (struct store_sum){.unit = "ns"};
+	logs->from = ask->from ? ask->from : 1732199520000000000ull;
+	logs->to = logs->from + 3000;
+	logs->left = 7;
+	if (err || (logs->find && !strstr(fake_hostile, logs->find)))
+		return err;
+	return vec_push(&logs->lines, (struct log_shown){.time = logs->from + 5,
+							 .host = "host1",
+							 .comm = fake_hostile,
+							 .stream = fake_hostile,
+							 .text = fake_hostile,
+							 .bytes = strlen(fake_hostile),
+							 .size = 20000,
+							 .pid = 10,
+							 .tid = 11,
+							 .writer = 12,
+							 .matched = LOG_BY_THREAD_NAME,
+							 .kind = FILM_LOG_FILE,
+							 .level = 4,
+							 .flags = FILM_LOG_CUT})
+		       ? 0
+		       : -ENOMEM;
+}
+
+void store_logs_free(struct store_logs *logs)
+{
+	vec_free(&logs->lines);
 }
 
 /* One gauge of a device with a hostile name, of which only the first step is known. */
