@@ -16,6 +16,7 @@ is always the same. What it does wrong, or slowly, is set while it runs:
     server.behave(marks=True)       a deployment and a new version 10 and 5 minutes ago
     server.behave(cut=True)         there is no room for all slices of a timeline
     server.behave(cpus=True)        lanes of CPUs, too: above all others
+    server.behave(beside=True)      what the machine did beside the lanes of threads, and what threads logged
     server.behave(summary=True)     of calls only sums were kept
 """
 import gzip
@@ -598,6 +599,46 @@ class Api:
             cpus.append({"cpu": cpu, "runs": runs})
         return answer | {"pixel": pixel, "cut": False, "threads": threads, "cpus": cpus}
 
+    def timeline_machine(self, ask):
+        """A disk that is busy for a second of each four, and CPUs of which nothing is known in the first half."""
+        first, start, end, answer = self.of_time(ask)
+        del answer["classes"]
+        steps = int(ask["steps"])
+        step = (end - start + steps - 1) // steps
+        disk = HOSTILE if self.server.hostile else "vda"
+        seconds = [(start - first + i * step) / 1e9 for i in range(steps)]
+
+        def gauge(group, name, title, unit, level, obj, values):
+            known = [value for value in values if value is not None] or [0]
+            return {"group": group, "name": name, "title": title, "unit": unit, "level": level, "object": obj, "host": "web-1",
+                    "average": sum(known) / len(known), "least": min(known), "most": max(known), "last": known[-1], "total": 0, "counted": "",
+                    "count": 0, "time": 0, "longest": 0, "values": values}
+        if not self.server.beside:
+            return answer | {"step": step, "cut": False, "gauges": [], "threads": [], "notes": []}
+        return answer | {"step": step, "cut": False, "gauges": [
+            gauge("cpu", "user", "CPUs in user code", "ns", False, "", [None if at < 6 else 5 * 10**8 for at in seconds]),
+            gauge("disk", "busy", "time in which a disk had requests", "ns", False, disk, [10**9 if at % 4 < 1 else 0 for at in seconds]),
+            gauge("memory", "swap-in", "bytes read from swap", "bytes", False, "", [0 for _ in seconds])],
+            "threads": [{"object": disk, "host": "web-1", "write": True, "pid": 100, "tid": 101,
+                         "comm": HOSTILE if self.server.hostile else "worker-1", "bytes": 2 * 10**6, "count": 10, "time": 10**7, "longest": 3 * 10**6}],
+            "notes": ["pressure is not known"]}
+
+    def timeline_logs(self, ask):
+        """Of the thread 101 a line each second, and after 5 s one that another thread wrote for it."""
+        first, start, end, answer = self.of_time(ask)
+        del answer["classes"]
+        lines = []
+        for second in range(12) if self.server.beside else ():
+            at = first + second * 10**9 + 10**8
+            error = second == 5
+            text = HOSTILE if self.server.hostile else f"line {second} of worker-1" if not error else "ERROR [worker-1] it failed"
+            if start <= at < end and ask.get("find", "").lower() in text.lower():
+                lines.append({"time": at - start, "host": "web-1", "pid": 100, "tid": 101, "comm": "worker-1",
+                              "matched": "thread-name" if error else "writer", "writer": 130 if error else 101, "kind": "error" if error else "output",
+                              "stream": "", "level": "error" if error else "", "size": 20000 if error else len(text), "cut": error,
+                              "unfinished": False, "text": text})
+        return answer | {"lines": lines[:int(ask["limit"])], "left": max(len(lines) - int(ask["limit"]), 0)}
+
     def timeline_states(self, ask):
         first, start, end, answer = self.of_time(ask)
         lengths = {}
@@ -706,7 +747,7 @@ class AnswerServer(ThreadingHTTPServer):
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
                events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, kept="", more_marks=0, young=0, deployed=False,
-               cut=False, cpus=False):
+               cut=False, cpus=False, beside=False):
         self.release()
         self.more_marks = more_marks
         self.kept = kept
@@ -714,7 +755,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
-        self.cut, self.cpus = cut, cpus
+        self.cut, self.cpus, self.beside = cut, cpus, beside
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for

@@ -282,3 +282,86 @@ def test_a_failure_is_said(timeline):
     timeline.server.behave(**FILM)
     timeline.click(".tl [role=alert] button")
     timeline.until(lambda: timeline.server.questions("timeline/slices") and not timeline.all(".tl [role=alert]"))
+
+
+@pytest.fixture
+def beside(page):
+    page.server.behave(**FILM, beside=True)
+    page.open("?view=timeline")
+    page.until(lambda: drawn(page, 1), "the first lane")
+    page.until(lambda: page.all(".tl-machine li"))
+    return page
+
+
+def strip(page, i, x):
+    """Whether the strip of a gauge is painted at a part of its width, and how high."""
+    return page.run("""
+        const canvas = document.querySelectorAll('.tl-machine canvas')[arguments[0]];
+        const copy = Object.assign(document.createElement('canvas'), { width: 1, height: canvas.height });
+        const ctx = copy.getContext('2d', { willReadFrequently: true });
+        ctx.drawImage(canvas, -Math.floor(canvas.width * arguments[1]), 0);
+        const column = ctx.getImageData(0, 0, 1, canvas.height).data;
+        let painted = 0;
+        for (let y = 3; y < column.length; y += 4)
+            painted += column[y] > 0;
+        return painted / canvas.height;""", i, x)
+
+
+def test_what_the_machine_did(beside):
+    cpus, disk = [name.text.split("\n") for name in beside.all(".tl-machine .name")]
+    assert cpus == ["CPU user", "0.50 CPUs"] and disk[0] == "disk busy vda" and disk[1].startswith("25.")
+    asked, = beside.server.questions("timeline/machine")
+    assert asked["event"] == "threads" and 100 <= int(asked["steps"]) <= 2000
+    # the disk is busy from 0 to 1 s, and not from 1 to 4; of CPUs nothing is known up to 6 s, which is not drawn as nothing
+    beside.until(lambda: strip(beside, 1, 0.5 / 12) > 0.7)
+    assert strip(beside, 1, 2.5 / 12) < 0.1 and strip(beside, 1, 4.5 / 12) > 0.7
+    assert 0 < strip(beside, 0, 3 / 12) < 0.3 and strip(beside, 0, 9 / 12) > 0.7
+    assert "worker-1 101 wrote 2.0 MB (vda, longest 3.000 ms)" in beside.text("#disk-threads")
+    assert "pressure is not known" in beside.text(".tl-machine")
+    # closer: the time in sight is asked for
+    beside.click("#closer")
+    beside.until(lambda: len(beside.server.questions("timeline/machine")) > 1)
+    assert float(beside.server.questions("timeline/machine")[-1]["from"]) > START
+    beside.click("#fold-machine")
+    beside.until(lambda: not beside.all(".tl-machine li"))
+    assert beside.link()["fold"] == "machine"
+
+
+def test_what_threads_logged(beside):
+    beside.until(lambda: len(beside.all(".tl-logs-marks button")) == 12)
+    assert len(beside.all(".tl-logs-marks button.bad")) == 1
+    assert beside.all(".tl-logs-marks button.bad")[0].get_attribute("title") == "ERROR [worker-1] it failed \u2026"
+    # all lines had room: nothing more is asked, however the time in sight changes
+    beside.click("#closer")
+    beside.until(lambda: "t_from" in beside.link())
+    assert len(beside.server.questions("timeline/logs")) == 1
+    beside.click("#fit")
+    beside.until(lambda: "12 logged lines in sight" in beside.text("#logs summary"))
+    # a click on a mark chooses the slice of the lane then, and shows what was logged in it
+    beside.run("document.querySelector('.tl-logs-marks button.bad').click()")
+    beside.asks("timeline/slice", lane_tid="101")
+    beside.until(lambda: beside.all("#slice-panel .tl-logs-list li"))
+    assert "by its name; thread 130 wrote it" in beside.text("#slice-panel .tl-logs-list")
+    assert "cut: 20,000 bytes" in beside.text("#slice-panel .tl-logs-list")
+    beside.click("#close-slice")
+
+
+def test_logged_text_is_found(beside):
+    beside.until(lambda: beside.all("#logs"))
+    beside.run("document.querySelector('#logs').open = true")
+    beside.find("[name=t-log-find]").send_keys("it FAILED")
+    beside.asks("timeline/logs", find="it FAILED")
+    beside.until(lambda: len(beside.all("#logs ol li")) == 1)
+    assert "it failed" in beside.text("#logs ol") and len(beside.all(".tl-logs-marks button")) == 1
+    assert beside.link()["log_find"] == "it FAILED"
+    beside.run("document.querySelector('#logs ol button').click()")
+    beside.until(lambda: beside.link().get("lane") == "100.101")
+
+
+def test_hostile_words_beside_the_lanes(page):
+    page.server.behave(**FILM, beside=True, hostile=True)
+    page.open("?view=timeline")
+    page.until(lambda: page.all(".tl-machine li") and page.all(".tl-logs-marks button"))
+    page.run("document.querySelector('#logs').open = true")
+    page.until(lambda: page.all("#logs ol li"))
+    assert not page.all(".tl script, .tl img")

@@ -107,3 +107,57 @@ export interface SliceAnswer {
 		stack: { name: string; image: string; kind: string; is_guess: boolean }[];
 	} | null;
 }
+
+/** What the machine did beside the threads. */
+export interface Gauge {
+	group: string;
+	name: string;
+	title: string;
+	unit: string;
+	/** It is there at a moment; else values are a second's. */
+	level: boolean;
+	/** Of which device; empty: of all. */
+	object: string;
+	average: number;
+	least: number;
+	most: number;
+	/** Of each step; null: not known. */
+	values: (number | null)[];
+}
+
+export interface MachineAnswer {
+	base: string;
+	length: number;
+	/** ns */
+	step: number;
+	cut: boolean;
+	gauges: Gauge[];
+	/** For which disks worked; tid 0: not known. */
+	threads: { object: string; write: boolean; pid: number; tid: number; comm: string; bytes: number; count: number; time: number; longest: number }[];
+	notes: string[];
+}
+
+export interface LogLine {
+	/** ns since base */
+	time: number;
+	pid: number;
+	tid: number;
+	comm: string;
+	/** How it is known whose line it is: writer, thread-name, request-id. */
+	matched: string;
+	writer: number;
+	kind: string;
+	stream: string;
+	level: string;
+	size: number;
+	cut: boolean;
+	text: string;
+}
+
+export interface LogsAnswer {
+	base: string;
+	length: number;
+	lines: LogLine[];
+	/** Lines that are not here. */
+	left: number;
+}

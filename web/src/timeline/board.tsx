@@ -15,6 +15,8 @@ import { cpuRowsOf, type CpuThreads } from './cpus';
 import { listenToPointers } from './input';
 import { laneKey, ofThreads, rowsOf } from './lanes';
 import { Legend } from './legend';
+import { LogList, LogMarks, useLogs } from './logs';
+import { Machine, MACHINE } from './machine';
 import { MarkLines, MarkWords, markGroups } from './marks';
 import { Minimap } from './minimap';
 import { Names } from './names';
@@ -102,6 +104,7 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 		return range.to > range.from ? { range, lanes: own.areaLanes } : null;
 	}, [own.areaFrom, own.areaTo, own.areaLanes, origin]);
 	const slice = useSlice(answer, origin);
+	const logs = useLogs(answer, origin, placed.range, own.logFind);
 	const pointed = useRef({ choose: (_: Hit) => {}, area: (_: Area) => {} });
 	pointed.current = { choose: (at) => chooseAt(at, cpus.threads, actions.choose), area: actions.setArea };
 	const cpuLook = useMemo(() => cpus.threads.lookOf(theme, slice.chosen?.lane ?? ''), [cpus, threads, theme, slice.chosen?.lane]);
@@ -141,6 +144,8 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 				<Ruler range={placed.range} width={placed.width} origin={origin} isWall={own.isWall} />
 				<MarkWords marks={marks} groups={groups} />
 			</div>
+			<Machine answer={answer} range={placed.range} width={placed.width} origin={origin} isFolded={own.folded.includes(MACHINE)}
+				onFold={() => actions.fold(MACHINE)} />
 			<div class="tl-scroll" ref={placed.scroller} tabIndex={0} role="group" aria-label={words.name}>
 				<div class="tl-sizer" style={{ height: `${Math.max(rows.length * ROW, 1)}px` }}>
 					<div class="tl-window" style={{ height: `${placed.height}px` }}>
@@ -152,15 +157,19 @@ export function Board({ answer, level }: { answer: LanesAnswer; level: number })
 								aria-label={words.canvas(count(shown), `${origin.wallOf(placed.range.from)} \u2013 ${origin.wallOf(placed.range.to)}`)}
 								style={{ width: `${placed.width}px`, height: `${placed.height}px` }} />
 							<MarkLines groups={groups} />
+							{logs.areThere && <LogMarks logs={logs} rows={inSight} offset={placed.offset} range={placed.range} width={placed.width}
+								choose={actions.choose} />}
 						</div>
 					</div>
 				</div>
 			</div>
 		</div>
+		{logs.areThere && <LogList logs={logs} range={placed.range} origin={origin} isWall={own.isWall} find={own.logFind}
+			onFind={actions.findLog} choose={actions.choose} />}
 		{hit && <Tip {...hit} classes={answer.classes} threads={cpus.threads} origin={origin} isWall={own.isWall} />}
 		{area && <AreaPanel area={area} origin={origin} onZoom={() => view?.jump(area.range)}
 			onClose={() => actions.setArea(null)} />}
-		{slice.lane && !area && <SlicePanel asked={slice.asked} lane={slice.lane} origin={origin} isWall={own.isWall} actions={{
+		{slice.lane && !area && <SlicePanel asked={slice.asked} lane={slice.lane} logs={logs} origin={origin} isWall={own.isWall} actions={{
 			close: () => actions.choose('', 0),
 			previous: () => slice.beside(-1),
 			next: () => slice.beside(1),

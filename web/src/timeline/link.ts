@@ -19,13 +19,15 @@ export interface TimelineLink {
 	areaFrom: string;
 	areaTo: string;
 	areaLanes: string[];
+	/** Text that lines of logs must have. */
+	logFind: string;
 	/** Moments are written as times of day. */
 	isWall: boolean;
 }
 
 export const NO_TIMELINE: TimelineLink = {
 	from: '', to: '', order: 'busy', find: '', pinned: [], hidden: [], folded: [], lane: '', at: '',
-	areaFrom: '', areaTo: '', areaLanes: [], isWall: false,
+	areaFrom: '', areaTo: '', areaLanes: [], logFind: '', isWall: false,
 };
 
 /** What state/link.ts reads and writes addresses with. */
@@ -50,6 +52,7 @@ export function describeTimeline(at: Address, link: TimelineLink): TimelineLink 
 		areaFrom: at.text('area_from', link.areaFrom),
 		areaTo: at.text('area_to', link.areaTo),
 		areaLanes: at.list('area_lane', link.areaLanes),
+		logFind: at.text('log_find', link.logFind),
 		isWall: at.flag('wall', link.isWall),
 	};
 }

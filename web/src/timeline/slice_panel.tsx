@@ -9,7 +9,10 @@ import { FlameLinks } from './area_panel';
 import type { LaneRow, SliceAnswer } from './answers';
 import { className } from './classes';
 import { laneKey } from './lanes';
+import { LogRow, type Logs } from './logs';
 import { exactly, type Origin } from './time';
+
+const LOGGED = 50; // lines of a slice
 
 type Slice = NonNullable<SliceAnswer['slice']>;
 
@@ -21,8 +24,8 @@ export interface SliceActions {
 	toWaker(lane: string): void;
 }
 
-export function SlicePanel({ asked, lane, origin, isWall, actions }: {
-	asked: Asked<SliceAnswer>; lane: LaneRow; origin: Origin; isWall: boolean; actions: SliceActions;
+export function SlicePanel({ asked, lane, logs, origin, isWall, actions }: {
+	asked: Asked<SliceAnswer>; lane: LaneRow; logs: Logs; origin: Origin; isWall: boolean; actions: SliceActions;
 }) {
 	const { answer } = asked;
 	const slice = answer?.slice ?? null;
@@ -38,7 +41,7 @@ export function SlicePanel({ asked, lane, origin, isWall, actions }: {
 			</span></header>
 		<Answers asked={[asked]}>
 			{answer && !slice && <p class="hint">{words.slice.none}</p>}
-			{answer && slice && <Known slice={slice} offset={origin.offsetOf(answer.base)} lane={lane} origin={origin}
+			{answer && slice && <Known slice={slice} offset={origin.offsetOf(answer.base)} lane={lane} logs={logs} origin={origin}
 				isWall={isWall} actions={actions} />}
 		</Answers>
 	</section>;
@@ -48,12 +51,13 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
 	return children ? <><dt>{name}</dt><dd>{children}</dd></> : null;
 }
 
-function Known({ slice, offset, lane, origin, isWall, actions }: {
-	slice: Slice; offset: number; lane: LaneRow; origin: Origin; isWall: boolean; actions: SliceActions;
+function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
+	slice: Slice; offset: number; lane: LaneRow; logs: Logs; origin: Origin; isWall: boolean; actions: SliceActions;
 }) {
 	const start = offset + slice.start, end = offset + slice.end;
 	const moment = (ns: number) => (isWall ? origin.wallOf(ns) : exactly(ns));
 	const { waker } = slice;
+	const logged = logs.lines.filter((line) => laneKey(line) === laneKey(lane) && logs.timeOf(line) >= start && logs.timeOf(line) < end);
 	return <>
 		<dl>
 			<Fact name={words.slice.why}>{slice.words !== slice.name && safe(slice.words)}</Fact>
@@ -77,6 +81,8 @@ function Known({ slice, offset, lane, origin, isWall, actions }: {
 			<button type="button" id="zoom-slice" onClick={actions.zoom}>{words.slice.zoom}</button>
 			<FlameLinks range={{ from: origin.wordOf(start), to: origin.wordOf(end) }} lanes={[laneKey(lane)]} />
 		</div>
+		{logged.length > 0 && <><h3>{words.logs.inSlice}</h3>
+			<ol class="tl-logs-list">{logged.slice(0, LOGGED).map((line, i) => <LogRow key={i} line={line} at={moment(logs.timeOf(line))} />)}</ol></>}
 		{slice.stack.length > 0 && <><h3>{words.slice.stack}</h3>
 			<ol class="tl-stack mono">{slice.stack.map((frame, i) => <li key={i} title={`${safe(frame.name)}\n${safe(frame.image)}`}>
 				{safe(frame.name)}{frame.is_guess && <i class="mark" title={words.slice.guess}> ?</i>}</li>)}</ol></>}

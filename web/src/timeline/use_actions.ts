@@ -20,6 +20,7 @@ export interface Actions {
 	showHidden(): void;
 	order(by: LaneOrder): void;
 	find(what: string): void;
+	findLog(text: string): void;
 	setWall(isWall: boolean): void;
 }
 
@@ -45,6 +46,7 @@ export function useActions(origin: Origin): Actions {
 		showHidden: () => change({ hidden: [] }),
 		order: (order) => change({ order }),
 		find: (find) => change({ find }),
+		findLog: (text) => change({ logFind: text }, true),
 		setWall: (isWall) => change({ isWall }),
 	};
 }
