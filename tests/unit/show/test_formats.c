@@ -336,7 +336,8 @@ static void test_formats_of_names(void **state)
 	assert_string_equal(list,
 			    "table, tree, folded, heatmap, svg, html, pprof, speedscope, chrome, "
 			    "perfetto, states, states-json, requests, requests-json, "
-			    "values, values-json, inspect, inspect-json, json, histogram, graph");
+			    "values, values-json, inspect, inspect-json, logs, logs-json, machine, "
+			    "machine-json, json, histogram, graph");
 	show_format_names(true, list, sizeof(list));
 	assert_string_equal(list, "table, folded, svg, html, pprof, speedscope, json");
 	assert_null(show_format_find("SVG"));

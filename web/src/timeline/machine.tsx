@@ -22,12 +22,17 @@ export const MACHINE = 'machine';
 
 const FAMILIES: Record<string, Family> = { cpu: 'run', 'run-queue': 'ready', disk: 'storage', network: 'network', pressure: 'lock', memory: 'idle' };
 
-/** A value as its gauge has it: a number of CPUs, a part of the time, an amount, or one a second. */
+/** Amounts a second, by unit: of time it is a number of CPUs or a part of the time, of what is counted it may be less than one. */
+const RATES: Record<string, (value: number, group: string) => string> = {
+	ns: (value, group) => group === 'cpu' ? words.machine.cpus((value / 1e9).toFixed(2)) : `${(value / 1e7).toFixed(1)}%`,
+	count: (value) => words.machine.perSecond(value < 10 ? value.toFixed(1) : formatOf('count')(value)),
+};
+
+/** A value as its gauge has it: a level, or an amount a second. */
 export function gaugeText({ group, unit, level }: Gauge, value: number): string {
-	if (unit === 'ns' && !level)
-		return group === 'cpu' ? words.machine.cpus((value / 1e9).toFixed(2)) : `${(value / 1e7).toFixed(1)}%`;
-	const text = unit === 'count' && value < 10 ? value.toFixed(1) : formatOf(unit)(value);
-	return level ? text : words.machine.perSecond(text);
+	if (level)
+		return formatOf(unit)(value);
+	return RATES[unit]?.(value, group) ?? words.machine.perSecond(formatOf(unit)(value));
 }
 
 export function gaugeName({ group, name, object }: Gauge): string {
