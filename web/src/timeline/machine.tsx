@@ -22,17 +22,19 @@ export const MACHINE = 'machine';
 
 const FAMILIES: Record<string, Family> = { cpu: 'run', 'run-queue': 'ready', disk: 'storage', network: 'network', pressure: 'lock', memory: 'idle' };
 
-/** Amounts a second, by unit: of time it is a number of CPUs or a part of the time, of what is counted it may be less than one. */
+/** Of what is counted there may be less than one, in the middle of some time. */
+const AMOUNTS: Record<string, (value: number) => string> = {
+	count: (value) => value < 10 ? value.toFixed(1) : formatOf('count')(value),
+};
+/** Time a second is a number of CPUs, or a part of the time. */
 const RATES: Record<string, (value: number, group: string) => string> = {
 	ns: (value, group) => group === 'cpu' ? words.machine.cpus((value / 1e9).toFixed(2)) : `${(value / 1e7).toFixed(1)}%`,
-	count: (value) => words.machine.perSecond(value < 10 ? value.toFixed(1) : formatOf('count')(value)),
 };
 
-/** A value as its gauge has it: a level, or an amount a second. */
+/** A value as its gauge has it: a level, or what was added in a second. */
 export function gaugeText({ group, unit, level }: Gauge, value: number): string {
-	if (level)
-		return formatOf(unit)(value);
-	return RATES[unit]?.(value, group) ?? words.machine.perSecond(formatOf(unit)(value));
+	const text = (AMOUNTS[unit] ?? formatOf(unit))(value);
+	return level ? text : RATES[unit]?.(value, group) ?? words.machine.perSecond(text);
 }
 
 export function gaugeName({ group, name, object }: Gauge): string {
