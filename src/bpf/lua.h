@@ -37,6 +37,7 @@
 #define LUA_TO_FRESH 0x7fffull
 #define LUA_FIRST    0x8000ull	/* the innermost CallInfo of the innermost luaV_execute */
 #define LUA_PUSHED   0x10000ull /* one at least; the stack pointer's low bits are 0 */
+#define LUA_RESTART  0x20000ull /* the walk has begun again, and has not come to one since */
 #define LUA_BITS     0x7ffffull
 
 /*
@@ -257,6 +258,23 @@ static __always_inline int lua_next_by_state(struct unwind_walk *w, const struct
 	return 0;
 }
 
+/* Functions in C may stand between two of Lua: at most that many are looked at. */
+#define LUA_OPEN_MAX 16
+
+/* Whether a CallInfo is among those from `next` outwards: then it is that of an open call. */
+static __always_inline int lua_is_open(const struct unwind_walk *w, __u64 next, __u64 ci)
+{
+	__u32 i;
+
+	for (i = 0; i < LUA_OPEN_MAX && next; i++) {
+		if (next == ci)
+			return 1;
+		if (unwind_read_far(w, &next, sizeof(next), next + 16))
+			return 0;
+	}
+	return 0;
+}
+
 /*
  * Finds the CallInfo to begin with for the luaV_execute that the walk is at, and how many frames it
  * has: none where it has no CallInfo. Returns 0, or 1: the walk has ended.
@@ -264,16 +282,21 @@ static __always_inline int lua_next_by_state(struct unwind_walk *w, const struct
 static __always_inline int lua_begin(struct unwind_walk *w, const struct lua_data *d)
 {
 	__u64 *state = w->state[UNWIND_RUNTIME_LUA], next = state[0], left = LUA_TO_FRESH, value;
-	__u64 first = next ? 0 : LUA_FIRST;
+	__u64 first = next ? 0 : LUA_FIRST, restarted = state[1] & LUA_RESTART;
 	int end;
 
 	state[1] = w->sp << 16;
 	if (lua_is_outside(w, d))
 		return 0;
 	end = lua_variable(w, d, &value);
-	if (end)
+	/* by a restart, lua_State is known, and the register may not be */
+	if (end && !(restarted && !d->by_state))
 		return unwind_stop(w, (enum unwind_end)end);
-	if (!d->by_state)
+	if (end)
+		first = LUA_FIRST;
+	else if (restarted && !d->by_state && !lua_is_open(w, next, value))
+		return unwind_stop(w, UNWIND_END_RUNTIME_STATE);
+	else if (!d->by_state)
 		next = value;
 	else if (lua_next_by_state(w, d, value, &next, &left))
 		return 1;

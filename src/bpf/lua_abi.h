@@ -45,6 +45,8 @@ struct lua_hole {
 struct lua_data {
 	__u64 execute; /* address of luaV_execute, the interpreter's loop */
 	__u64 cold;    /* of the part that the compiler put elsewhere; 0: there is none */
+	__u64 code;    /* of all of Lua */
+	__u64 code_size;
 	__u32 execute_size, cold_size;
 	__u32 body;    /* offset from which on the register below holds what it should */
 	__u32 version; /* 501 to 505 */

@@ -49,7 +49,9 @@
 #define UNWIND_RESTARTS(X)  \
 	X(PYTHON, python)   \
 	X(HOTSPOT, hotspot) \
-	X(V8, v8)
+	X(V8, v8)           \
+	X(LUA, lua)         \
+	X(LUAJIT, luajit)
 
 enum unwind_runtime {
 	UNWIND_RUNTIME_NONE = 0, /* in a word: UNWIND_GAP */

@@ -106,6 +106,7 @@ static int attach(const struct runtime_at *at, void *data, void **state, struct 
 {
 	const struct lua_facts *facts = at->facts;
 	struct lua_data *of = data;
+	uint64_t code, size;
 
 	(void)state;
 	(void)why;
@@ -113,6 +114,14 @@ static int attach(const struct runtime_at *at, void *data, void **state, struct 
 	*of = facts->data;
 	of->execute = runtime_address(at, facts->execute);
 	of->cold = facts->cold ? runtime_address(at, facts->cold) : 0;
+	if (facts->start) {
+		code = runtime_address(at, facts->start);
+		size = facts->end - facts->start;
+	} else {
+		runtime_code_of_image(at, &code, &size);
+	}
+	of->code = code;
+	of->code_size = size;
 	return 0;
 }
 
@@ -131,6 +140,7 @@ const struct runtime_type runtime_lua = {
 	.frame_kind = FILM_FRAME_LUA,
 	.steps_in_image = true,
 	.folds_leaf = true,
+	.restarts = true,
 	.is_part = is_part,
 	.named_by_caller = 1u << LUA_CALLED_BY_LUA,
 	.exports = exports,

@@ -73,6 +73,7 @@ const struct runtime_type runtime_luajit = {
 	.frame_kind = FILM_FRAME_LUA,
 	.steps_in_image = true,
 	.folds_leaf = true,
+	.restarts = true,
 	.named_by_caller = 1u << LUA_CALLED_BY_LUA | 1u << LUAJIT_IN_TRACE,
 	.keeps = true,
 	.exports = exports,

@@ -20,12 +20,12 @@ from pathlib import Path
 import pytest
 
 import suites
-from harness import PATIENCE, chance, free_port, needs_root, running, spare_versions, unpack_packages, wait_until
+from harness import GAP, PATIENCE, chance, free_port, needs_root, running, spare_versions, unpack_packages, wait_until
 
 pytestmark = needs_root
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
-PROGRAM, INLINED = PROGRAMS / "lua_truth.lua", PROGRAMS / "inlined.lua"
+PROGRAM, INLINED, BLIND = (PROGRAMS / name for name in ("lua_truth.lua", "inlined.lua", "blind.lua"))
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 # Suites of Debian, and what is taken from them.
 NEWER = {"forky": ("lua5.5", "liblua5.5-0"), "trixie": ("lua5.3", "lua5.4")}
@@ -34,6 +34,7 @@ LUAS = ["lua5.1", "lua5.2", "lua5.3", "lua5.4", "liblua5.1.so.0", "liblua5.4.so.
         "libluajit-5.1.so.2 off", "forky lua5.5", "forky liblua5.5.so.0", "trixie lua5.3",
         *filter(None, os.environ.get("STACKCAM_LUAS", "").split(":"))]
 
+BY_SORTING = f"function <{BLIND}:33>"  # the comparison of table.sort()
 BELOW = ("main chunk", "main_loop", "mode")
 
 
@@ -198,6 +199,26 @@ def test_garbage(lab, lua):
     # Lua 5.1 keeps its state in another register while it makes a closure
     garbage.assert_whole(0.9 if "5.1" in lua[0] and "jit" not in lua[0] else 0.98)
     assert share(of_program(garbage), *BELOW, "collect") >= 0.8, garbage.explain()
+
+
+@pytest.mark.parametrize("interpreter, how", [
+    ("lua5.1", "module"), ("lua5.2", "module"), ("lua5.3", "module"), ("lua5.4", "module"), ("luajit", "module"),
+    ("luajit", "ffi"), ("luajit", "interpreted"),
+])
+def test_native_code_without_unwind_information(lab, interpreter, how):
+    """Its callers in C are not known, but those in Lua are: also in a coroutine, and across functions in C."""
+    if not shutil.which(interpreter):
+        pytest.skip(f"there is no {interpreter}")
+    folder = Path(lab.program("libblind.so" if how != "module" else "blind_lua.so")).parent
+    with running(interpreter, BLIND, how, 60, folder) as program:
+        film = lab.record("-d", 2, "-p", program.pid)
+    stacks = film.json()["stacks"]
+    assert stacks["complete"] >= 0.99 * stacks["samples"] and stacks["gaps"] >= 0.9 * stacks["samples"], film.explain()
+    blind = film.share(lambda stack: GAP in stack)
+    # what a trace has inlined counts for where its code has begun
+    chain = (BY_SORTING,) if how == "ffi" else (BY_SORTING, "outer", "inner")
+    assert film.share(lambda stack: GAP in stack and stack.has(*chain)) >= 0.99 * blind, film.explain()
+    assert film.share(lambda stack: GAP in stack and "main chunk" in stack) >= 0.99 * blind, film.explain()
 
 
 def test_a_short_command(lab, tmp_path):
