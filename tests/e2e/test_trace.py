@@ -139,7 +139,12 @@ def test_counts_of_what_starts_others(lab, program, exits):
 @pytest.mark.parametrize("exits", ["auto", "ret"])
 def test_counts_in_go(lab, exits):
     """On 100 goroutines, which change threads, and whose stacks are moved."""
-    counted(lab, ("calls_go",), "--exit", exits)
+    film = counted(lab, ("calls_go",), "--exit", exits)
+    # goroutines take turns on a thread: none is called by another one
+    callers = below(film.paths(), "main.leaf")
+    assert callers == {"main.works": 1000, "main.digs": 2}, callers
+    stacks = film.json()["stacks"]
+    assert stacks["complete"] == stacks["samples"], stacks
 
 
 @pytest.mark.parametrize("program", [*PLAIN, *UNWOUND, ("calls_go",), ("calls_dlopen",)],
