@@ -149,14 +149,37 @@ static void read_list(int fd, struct buf *list)
 	buf_put_u8(list, 0);
 }
 
+/*
+ * Opens a loader that may run as who we are: a program names any file as its own, and may be run as
+ * another user than that. A negative errno: it may not.
+ */
+static int open_trusted(const char *loader)
+{
+	int fd = open(loader, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (!st.st_uid || st.st_uid == geteuid()) &&
+	    !(st.st_mode & S_IWOTH))
+		return fd;
+	close(fd);
+	return -EACCES;
+}
+
 /* What "ld.so --list PROGRAM" prints; the program itself does not run. */
 static void list_libraries(const char *loader, const char *path, struct buf *list)
 {
-	int out[2];
+	char *const argv[] = {(char *)loader, "--list", (char *)path, NULL};
+	int out[2], file = open_trusted(loader);
 	pid_t child;
 
-	if (pipe2(out, O_CLOEXEC))
+	if (file < 0)
 		return;
+	if (pipe2(out, O_CLOEXEC)) {
+		close(file);
+		return;
+	}
 	child = fork();
 	if (!child) {
 		int null = open("/dev/null", O_RDWR);
@@ -164,10 +187,11 @@ static void list_libraries(const char *loader, const char *path, struct buf *lis
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDERR_FILENO);
 		dup2(out[1], STDOUT_FILENO);
-		execl(loader, loader, "--list", path, (char *)NULL);
+		fexecve(file, argv, environ);
 		_exit(127);
 	}
 	close(out[1]);
+	close(file);
 	if (child > 0) {
 		read_list(out[0], list);
 		kill(child, SIGKILL);
