@@ -19,9 +19,9 @@ void allowance_begin(struct allowance *allowance, uint64_t most, uint64_t part, 
 	};
 }
 
-void allowance_next_round(struct allowance *allowance)
+void allowance_next_round(struct allowance *allowance, bool is_last)
 {
-	allowance->left_of_round = (int64_t)allowance->round;
+	allowance->left_of_round = is_last ? allowance->left_to_others : (int64_t)allowance->round;
 }
 
 static void come_in(int64_t *left, uint64_t ns, uint64_t most)

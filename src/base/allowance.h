@@ -35,8 +35,8 @@ struct allowance {
 void allowance_begin(struct allowance *allowance, uint64_t most, uint64_t part, uint64_t round,
 		     uint64_t now);
 
-/* Another round begins. */
-void allowance_next_round(struct allowance *allowance);
+/* Another round begins; is_last: others' files may take all that is left to them. */
+void allowance_next_round(struct allowance *allowance, bool is_last);
 
 /* Whether a file may be read now; is_of_root: only root can have written it. */
 bool allowance_ask(struct allowance *allowance, bool is_of_root, uint64_t now);

@@ -58,7 +58,7 @@ static long lua_scan(__u32 i, void *context)
 
 /*
  * Whether the lua_State whose words from offset 8 on are in w->piece is in a call: its CallInfo; 0:
- * it is not, or it is no lua_State. As in lua_next_by_state(); of 5.1, a CallInfo begins with the
+ * it is not, or not a lua_State. As in lua_next_by_state(); of 5.1, a CallInfo begins with the
  * base.
  */
 static __always_inline __u64 lua_in_call(const struct unwind_walk *w, __u32 version)

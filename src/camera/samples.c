@@ -461,7 +461,7 @@ const struct process *samples_process(struct samples *samples, pid_t pid)
 
 void samples_next_round(struct samples *samples)
 {
-	allowance_next_round(&samples->allowance);
+	allowance_next_round(&samples->allowance, false);
 }
 
 void samples_tidy(struct samples *samples, uint64_t now)
@@ -491,6 +491,8 @@ void samples_name_last(struct samples *samples)
 
 void samples_name_all(struct samples *samples)
 {
+	/* what has no name now will have none in this film */
+	allowance_next_round(&samples->allowance, true);
 	names_all(samples->names);
 }
 

@@ -48,7 +48,7 @@ static void test_others(void **state)
 	allowance_begin(&a, 8 * SECOND, 10, 8 * SECOND, now);
 	/* for 1,000 s, others read all that they may */
 	for (; now < 1000 * SECOND; now += SECOND / 10) {
-		allowance_next_round(&a);
+		allowance_next_round(&a, false);
 		while (allowance_ask(&a, false, now)) {
 			allowance_take(&a, false, SECOND / 10);
 			taken += SECOND / 10;
@@ -77,10 +77,16 @@ static void test_round(void **state)
 	assert_false(allowance_ask(&a, false, 0));
 	/* rounds are for the files of others */
 	assert_true(allowance_ask(&a, true, 0));
-	allowance_next_round(&a);
+	allowance_next_round(&a, false);
 	assert_true(allowance_ask(&a, false, 0));
 	allowance_take(&a, true, 2 * SECOND);
 	assert_true(allowance_ask(&a, false, 0));
+	/* in the last one, they take all that is left to them: 4 s of 6 */
+	allowance_next_round(&a, true);
+	allowance_take(&a, false, 3 * SECOND);
+	assert_true(allowance_ask(&a, false, 0));
+	allowance_take(&a, false, SECOND);
+	assert_false(allowance_ask(&a, false, 0));
 }
 
 static void test_reading(void **state)
