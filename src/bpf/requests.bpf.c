@@ -9,6 +9,7 @@
 #include "filter.h"
 #include "requests_abi.h"
 #include "requests_call.h"
+#include "requests_context.h"
 #include "requests_words.h"
 
 #include <bpf/bpf_endian.h>
@@ -296,6 +297,7 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 		requests_call_copy(call, 0, want);
 	fill(record, socket, direction, length);
 	identify(record, socket, direction, answer);
+	requests_context_take(record);
 	record->copied = call->copied < want ? call->copied : want;
 	if (!call->vectors.count && !call->of_file)
 		record->flags |= REQUESTS_NO_CALL;

@@ -43,6 +43,7 @@ enum requests_flag {
 	REQUESTS_UNREAD = 8,   /* what should have been copied could not be read */
 	REQUESTS_NO_CALL = 16, /* no system call that is known has moved it: nothing is copied */
 	REQUESTS_TLS = 32,     /* read where a library encrypts or decrypts it */
+	REQUESTS_CONTEXT = 64, /* the thread has published what it works for: trace and span */
 };
 
 /* Functions that encrypt and decrypt, in whose calls data is looked at. */
@@ -61,6 +62,13 @@ enum requests_tls_place {
 /* What a probe's cookie says: the function, and whether it ends there. */
 #define REQUESTS_TLS_COOKIE(place, is_exit) ((__u64)(place) << 1 | (is_exit))
 
+/* Where a process publishes what its threads work for: a pointer, and what stands behind it. */
+struct requests_context {
+	__s64 offset; /* of the pointer, from the thread pointer or from the module's block on */
+	__u32 module; /* 0: it has a fixed place beside the thread pointer */
+	__u8 trace_at, span_at, valid_at, unused;
+};
+
 struct requests_record {
 	struct capture_head head;
 	/* of the thread that made the call; without a name: the one it had there last */
@@ -75,6 +83,7 @@ struct requests_record {
 	__u8 has_tail;
 	__u8 unused;
 	__u8 tail[REQUESTS_TAIL];
+	__u8 trace[16], span[8];
 	/* copied bytes */
 };
 

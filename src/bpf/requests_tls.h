@@ -5,8 +5,8 @@
 /*
  * What programs encrypt and decrypt: looked at in the calls of the library that does it, OpenSSL or
  * Go's crypto/tls. To the rest, the library's object of a connection is a socket of its own. Which
- * socket it has is seen where a thread moves what is encrypted within such a call; programs that do
- * that elsewhere, and Go's, have no addresses.
+ * socket it has is seen where a thread, or a goroutine, moves what is encrypted within such a call;
+ * programs that do that elsewhere have no addresses.
  *
  * The ends of calls are seen at their "ret" instructions: nothing changes in the stack of a
  * program.
@@ -51,11 +51,33 @@ static __always_inline struct requests_tls_key requests_tls_key(__u64 object)
 	return (struct requests_tls_key){.object = object, .pid = bpf_get_current_pid_tgid() >> 32};
 }
 
-/* The socket whose data the current thread's call encrypts or decrypts. */
-static __always_inline void requests_tls_tie(struct requests_socket *socket)
+/* What a thread that runs Go code has of its goroutine: runtime.tlsg, for linux/amd64. */
+#define GO_G_FROM_FS (-8)
+/* Numbers of threads are at most that (PID_MAX_LIMIT), and addresses of goroutines are above it. */
+#define THREADS_MOST (1u << 22)
+
+/*
+ * The call of the current thread, or else of its goroutine, which the thread may just have taken.
+ */
+static __always_inline struct requests_tls_call *requests_tls_current(void)
 {
 	struct requests_tls_key key = requests_tls_key((__u32)bpf_get_current_pid_tgid());
 	struct requests_tls_call *call = bpf_map_lookup_elem(&requests_tls_calls, &key);
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 base = task->thread.fsbase;
+
+	if (call || !base ||
+	    bpf_probe_read_user(&key.object, sizeof(key.object), (void *)(base + GO_G_FROM_FS)) ||
+	    key.object <= THREADS_MOST)
+		return call;
+	return bpf_map_lookup_elem(&requests_tls_calls, &key);
+}
+
+/* The socket whose data the current thread's call encrypts or decrypts. */
+static __always_inline void requests_tls_tie(struct requests_socket *socket)
+{
+	struct requests_tls_key key = requests_tls_key(0);
+	struct requests_tls_call *call = requests_tls_current();
 	struct requests_socket *object;
 
 	if (!call)

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "camera/feature.h"
 #include "camera/losses.h"
+#include "camera/requests_context.h"
 #include "camera/requests_tls.h"
 #include "camera/requests_track.h"
 #include "camera/slow_requests.h"
@@ -33,6 +34,7 @@ struct requests {
 	vec(struct bpf_link *) links;
 	struct requests_track *track;
 	struct requests_tls *tls;
+	struct requests_contexts *contexts;
 	bool has_started;
 	uint64_t late; /* programs that ran for a moment before what they encrypt was seen */
 	struct slow_requests slow;
@@ -230,7 +232,10 @@ static int attach(struct source *source, struct fail *why)
 	/* no two recordings of a machine have begun at the same ns, or had a request in each ns */
 	if (requests)
 		requests->track = requests_track_new(&to, clock_ns());
-	if (!requests || !requests->track)
+	if (requests)
+		requests->contexts = requests_contexts_new(
+			bpf_map__fd(source->host->probes->maps.requests_contexts));
+	if (!requests || !requests->track || !requests->contexts)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
 	err = requests_tls_new(source->host->probes->progs.requests_tls_site,
 			       !source->host->selection->whole_machine, &requests->tls);
@@ -314,6 +319,8 @@ static void tell_losses(struct source *source)
 		 counts.ambiguous},
 		{"requests: files whose encryption could not be probed",
 		 requests_tls_refused(requests->tls)},
+		{"requests: processes whose contexts of threads could not be found",
+		 requests_contexts_refused(requests->contexts)},
 		{"requests: files that were encrypted with for a moment before they were probed",
 		 requests->late},
 		{"requests: not over as their film ended, and too many to be in it",
@@ -326,10 +333,18 @@ static void tell_losses(struct source *source)
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
 }
 
+static const struct process *process_of(void *context, pid_t pid)
+{
+	const struct source *source = context;
+
+	return samples_process(source->host->samples, pid);
+}
+
 static void tick(struct source *source, uint64_t now)
 {
 	struct requests *requests = source->state;
 
+	requests_contexts_tick(requests->contexts, process_of, source);
 	requests_track_tick(requests->track, now);
 	tell_losses(source);
 }
@@ -380,6 +395,7 @@ static void free_state(struct source *source)
 	if (requests) {
 		requests_track_free(requests->track);
 		requests_tls_free(requests->tls);
+		requests_contexts_free(requests->contexts);
 		slow_requests_free(&requests->slow);
 		map_free(&requests->endpoints);
 	}
@@ -390,6 +406,8 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 {
 	struct requests *requests = source->state;
 
+	if (requests && requests->contexts)
+		requests_contexts_meet(requests->contexts, pid, image);
 	return requests && requests->tls ? requests_tls_meet(requests->tls, pid, image) : 0;
 }
 
@@ -418,6 +436,15 @@ static void process_ended(struct source *source, pid_t pid)
 		requests_tls_ended(requests->tls, pid);
 }
 
+/* It has ended, or runs another program, whose contexts lie elsewhere. */
+static void process_gone(struct source *source, pid_t pid)
+{
+	struct requests *requests = source->state;
+
+	if (requests && requests->contexts)
+		requests_contexts_ended(requests->contexts, pid);
+}
+
 static const char *const events[] = {"requests", NULL};
 
 const struct source_type source_requests = {
@@ -439,5 +466,6 @@ const struct source_type source_requests = {
 	.image_new = image_new,
 	.image_missed = image_missed,
 	.has_image = has_image,
+	.process_gone = process_gone,
 	.process_ended = process_ended,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/requests_track.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,28 @@ static void find_parent(struct requests_track *track, struct asked *asked)
 	asked->row.parent = by_id ? by_id : by_thread;
 }
 
+/* What the thread of a piece has published: it knows better than any header. */
+static void take_context(struct requests_track *track, struct asked *asked,
+			 const struct requests_record *record)
+{
+	char id[FILM_REQUEST_ID + 1] = "";
+	uint8_t any = 0;
+
+	for (size_t i = 0; i < sizeof(record->trace); i++) {
+		any |= record->trace[i];
+		snprintf(id + 2 * i, 3, "%02x", record->trace[i]);
+	}
+	if (!(record->flags & REQUESTS_CONTEXT) || !any ||
+	    !strncmp(asked->row.id, id, FILM_REQUEST_ID))
+		return;
+	serve(track, asked, -1);
+	memcpy(asked->row.id, id, sizeof(asked->row.id));
+	asked->row.id_kind = FILM_REQUEST_ID_CONTEXT;
+	asked->row.flags &= ~(uint32_t)FILM_REQUEST_ID_CUT;
+	asked->id_key = key_of_id(&asked->identity, id);
+	serve(track, asked, 1);
+}
+
 /* -- the ends of requests ---------------------------------------------------------------------- */
 
 void requests_asked_row(struct asked *asked, uint64_t now)
@@ -115,6 +138,18 @@ void requests_asked_row(struct asked *asked, uint64_t now)
 		row->flags |= FILM_REQUEST_UNANSWERED | FILM_REQUEST_OPEN;
 }
 
+static void copy_addresses(struct film_request *row, const struct requests_record *about)
+{
+	memcpy(row->peer, about->peer, sizeof(row->peer));
+	memcpy(row->own, about->own, sizeof(row->own));
+	row->peer_port = about->peer_port;
+	row->own_port = about->own_port;
+	if (about->flags & REQUESTS_UNIX)
+		row->flags |= FILM_REQUEST_UNIX;
+	if (about->flags & REQUESTS_TLS)
+		row->flags |= FILM_REQUEST_TLS;
+}
+
 /* A request of a connection is over, or will not be followed any further. */
 static void finish(struct requests_track *track, struct connection *connection, struct asked *asked,
 		   uint32_t flags, uint64_t now)
@@ -122,6 +157,9 @@ static void finish(struct requests_track *track, struct connection *connection, 
 	struct asked *end = connection->queue.at + connection->queue.count;
 
 	asked->row.flags |= flags;
+	/* they were not known when it began */
+	if (!asked->row.peer_port && !asked->row.own_port)
+		copy_addresses(&asked->row, &connection->about);
 	requests_asked_row(asked, now);
 	serve(track, asked, -1);
 	track->to.write(track->to.context, &asked->row, asked->endpoint, &asked->identity,
@@ -137,18 +175,6 @@ static void finish_all(struct requests_track *track, struct connection *connecti
 }
 
 /* -- what a protocol finds --------------------------------------------------------------------- */
-
-static void copy_addresses(struct film_request *row, const struct requests_record *about)
-{
-	memcpy(row->peer, about->peer, sizeof(row->peer));
-	memcpy(row->own, about->own, sizeof(row->own));
-	row->peer_port = about->peer_port;
-	row->own_port = about->own_port;
-	if (about->flags & REQUESTS_UNIX)
-		row->flags |= FILM_REQUEST_UNIX;
-	if (about->flags & REQUESTS_TLS)
-		row->flags |= FILM_REQUEST_TLS;
-}
 
 static void take_stream(void *context, uint32_t number)
 {
@@ -196,6 +222,9 @@ static void take_request(void *context, const struct protocol_request *request)
 	memcpy(asked.row.id, request->id, sizeof(asked.row.id));
 	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
 	asked.id_key = key_of_id(&asked.identity, request->id);
+	/* one that is received is not of what the thread did before */
+	if (connection->role == FILM_REQUEST_MADE)
+		take_context(track, &asked, taking->record);
 	if (connection->queue.count == QUEUE_MAX || !vec_push(&connection->queue, asked)) {
 		track->counts.queued++;
 		return;
@@ -244,6 +273,8 @@ static void take_answer(void *context, const struct protocol_answer *answer)
 		taking->track->counts.before++;
 		return;
 	}
+	if (taking->connection->role == FILM_REQUEST_SERVED && taking->record)
+		take_context(taking->track, asked, taking->record);
 	asked->is_answered = true;
 	asked->first = asked->last = taking->time;
 	asked->answerer = *taking->identity;
@@ -441,6 +472,20 @@ static void give_gap(struct taking *taking)
 	connection->is_met[is_sent] = true;
 }
 
+/* What is encrypted may be moved before its socket is known. */
+static void meet_socket(struct connection *connection, const struct requests_record *record)
+{
+	struct requests_record *about = &connection->about;
+
+	if (about->peer_port || about->own_port || about->flags & REQUESTS_UNIX)
+		return;
+	memcpy(about->peer, record->peer, sizeof(about->peer));
+	memcpy(about->own, record->own, sizeof(about->own));
+	about->peer_port = record->peer_port;
+	about->own_port = record->own_port;
+	about->flags |= record->flags & REQUESTS_UNIX;
+}
+
 void requests_track_take(struct requests_track *track, const struct requests_record *record)
 {
 	struct piece piece = {
@@ -465,6 +510,7 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 	track->counts.unread += (record->flags & REQUESTS_UNREAD) != 0;
 	track->counts.no_call += (record->flags & REQUESTS_NO_CALL) != 0;
 	connection->last = record->head.time;
+	meet_socket(connection, record);
 	if (!record->length) {
 		if (connection->role == FILM_REQUEST_MADE)
 			ended(track, connection, record->head.time);

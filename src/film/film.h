@@ -449,6 +449,7 @@ enum film_request_id_kind {
 	FILM_REQUEST_ID_SW8,
 	FILM_REQUEST_ID_UBER,
 	FILM_REQUEST_ID_REQUEST_ID, /* x-request-id */
+	FILM_REQUEST_ID_CONTEXT,    /* its trace id, which its thread published */
 };
 
 enum film_request_flag {

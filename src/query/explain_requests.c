@@ -4,12 +4,19 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
 
 struct loading {
 	struct explain_requests *requests;
 	const struct explain_wanted *wanted;
 	struct filter_kept kept;
+	const struct film *film;
+	struct map by_id; /* an id within a process: the number of the request served; SEVERAL */
 };
+
+#define SEVERAL 0
 
 static bool is_wanted(const struct loading *loading, const struct request *request)
 {
@@ -44,10 +51,40 @@ static bool keep(struct explain_requests *requests, const struct request *reques
 	return true;
 }
 
-static bool keep_made(struct explain_requests *requests, const struct request *request)
+/* Of an id within a process; 0: it has none. */
+static uint64_t key_of_id(const struct loading *loading, const struct request *request)
 {
+	uint32_t process = loading->film->threads[request->row.thread].process;
+
+	return *request->id ? hash_u64(hash_bytes(request->id, strlen(request->id)) ^ process) | 1
+			    : 0;
+}
+
+static bool keep_id(struct loading *loading, const struct request *request)
+{
+	uint64_t key = key_of_id(loading, request);
+
+	return !key || map_put(&loading->by_id, key,
+			       map_get(&loading->by_id, key) ? SEVERAL : request->row.number);
+}
+
+/* Its id may have been known only when the one that it was made for was answered. */
+static void find_parents(struct loading *loading)
+{
+	vec_foreach (&loading->requests->made, made) {
+		const uint64_t *known = made->parent ? NULL : map_get(&loading->by_id, made->key);
+
+		if (known && *known != SEVERAL)
+			made->parent = *known;
+	}
+}
+
+static bool keep_made(struct loading *loading, const struct request *request)
+{
+	struct explain_requests *requests = loading->requests;
 	struct explain_made made = {
 		.parent = request->row.parent,
+		.key = key_of_id(loading, request),
 		.start = request_start(request),
 		.end = request->row.end,
 		.endpoint = request->endpoint,
@@ -73,8 +110,10 @@ static int take(void *context, const struct request *request)
 	if (request->row.role == FILM_REQUEST_SERVED && served.answerer &&
 	    !vec_push(&requests->served, served))
 		return -ENOMEM;
-	if (request->row.role == FILM_REQUEST_MADE && request->row.parent &&
-	    !keep_made(requests, request))
+	if (request->row.role == FILM_REQUEST_SERVED && !keep_id(loading, request))
+		return -ENOMEM;
+	if (request->row.role == FILM_REQUEST_MADE && (request->row.parent || *request->id) &&
+	    !keep_made(loading, request))
 		return -ENOMEM;
 	/*
 	 * nothing passes in no time; and what had no byte of an answer was not answered by a thread
@@ -107,7 +146,7 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 			  const struct filter *filter, const struct explain_wanted *wanted,
 			  uint64_t from, uint64_t to, struct fail *why)
 {
-	struct loading loading = {requests, wanted};
+	struct loading loading = {requests, wanted, .film = film};
 	int err = filter_apply(filter, film, &loading.kept, why);
 
 	if (!err)
@@ -115,6 +154,8 @@ int explain_requests_load(struct explain_requests *requests, struct film *film,
 	if (requests->served.count)
 		qsort(requests->served.at, requests->served.count, sizeof(*requests->served.at),
 		      by_answerer_and_end);
+	find_parents(&loading);
+	map_free(&loading.by_id);
 	if (requests->made.count)
 		qsort(requests->made.at, requests->made.count, sizeof(*requests->made.at),
 		      by_parent_and_start);

@@ -13,7 +13,8 @@ struct explain_served {
 
 /* A request that a program made for one that it served. */
 struct explain_made {
-	uint64_t parent; /* number of that one */
+	uint64_t parent; /* number of that one; 0: not known */
+	uint64_t key;	 /* of its id within its process; 0: it has none */
 	uint64_t start, end;
 	const char *endpoint; /* the film's */
 	char peer[64];

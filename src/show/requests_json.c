@@ -14,6 +14,7 @@ static const char *const id_kinds[] = {
 	[FILM_REQUEST_ID_SW8] = "sw8",
 	[FILM_REQUEST_ID_UBER] = "uber-trace-id",
 	[FILM_REQUEST_ID_REQUEST_ID] = "x-request-id",
+	[FILM_REQUEST_ID_CONTEXT] = "context",
 };
 
 static void put_sum(struct json *j, const struct request_sum *sum)

@@ -80,10 +80,11 @@ def test_encrypted_requests_are_found(lab, serving, make, version):
         for r in requests:
             assert (r["status"], r["open"], r["id"], r["tls"]) == (200, False, "mark", True), r
             assert r["protocol"] == ("http2" if version == "http2" else "http")
-    # the addresses are those of the socket that OpenSSL uses; Go's are not known
+    # the addresses are those of the socket that the library uses
     assert {r["peer"] for r in made} == {f"127.0.0.1:{port}"}
-    if make is nginx:
-        assert {r["peer"].split(":")[0] for r in served} == {"127.0.0.1"}
+    known = [r for r in served if r["peer"].split(":")[0] == "127.0.0.1"]
+    # what comes with the end of Go's handshake is read outside of the calls that show the socket
+    assert len(known) >= len(served) - (0 if make is nginx else 2), {r["peer"] for r in served}
     # both ends see the same bytes, which are not those that the socket moves
     if version == "http1.1":
         assert sorted((r["path"], r["received"], r["sent"]) for r in served) == \
