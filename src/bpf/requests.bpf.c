@@ -159,13 +159,18 @@ static __always_inline __u32 wanted(struct requests_socket *socket,
 		socket->strange = seems ? 0 : socket->strange + 1;
 		*tell = seems;
 		socket->is_tls |= !seems && requests_is_tls(call->data, call->copied);
+	} else if (seems == REQUESTS_HTTP2 && requests_begins_http2(call->data)) {
+		/* a connection of HTTP/1 has gone over to HTTP/2 */
+		socket->protocol = seems;
 	}
 	if (requests_wants_all(socket->protocol))
 		return REQUESTS_COPY_MAX;
 	if (socket->protocol != REQUESTS_HTTP)
 		return direction == socket->asks ? REQUESTS_COPY_MAX : REQUESTS_COPY_FIRST;
 	if (seems == REQUESTS_HTTP)
-		room = requests_is_answer(call->data) ? ANSWER_HEAD_MAX : REQUEST_HEAD_MAX;
+		room = requests_is_answer(call->data) && !requests_is_switch(call->data)
+			       ? ANSWER_HEAD_MAX
+			       : REQUEST_HEAD_MAX;
 	else if (turned && length < REQUESTS_LEAST)
 		/* Go's servers wait for the next request by reading one of its bytes */
 		room = REQUEST_HEAD_MAX;

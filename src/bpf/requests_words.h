@@ -25,6 +25,12 @@ static __always_inline bool requests_is_answer(const __u8 *data)
 	return word_at(data) == WORD_HTTP;
 }
 
+/* "HTTP/1.1 101": what follows it is of another protocol. */
+static __always_inline bool requests_is_switch(const __u8 *data)
+{
+	return data[9] == '1' && data[10] == '0' && data[11] == '1';
+}
+
 static __always_inline bool is_http(__u32 word)
 {
 	switch (word) {
@@ -83,6 +89,12 @@ static __always_inline bool is_http2(const __u8 *data, __u32 length)
 		return !data[4] && size == 4 && !(stream >> 31);
 	return data[3] == 1 && size && size + 9 <= length && (data[4] & ~0x29) == 4 && stream & 1 &&
 	       !(stream >> 31);
+}
+
+/* What both sides of HTTP/2 begin with alone: a preface, and settings. */
+static __always_inline bool requests_begins_http2(const __u8 *data)
+{
+	return data[3] == 4 || word_at(data) == WORD4('P', 'R', 'I', ' ');
 }
 
 /* Its messages can begin anywhere in a call, and each must be read. */

@@ -181,6 +181,17 @@ static void take_stream(void *context, uint32_t number)
 	((struct taking *)context)->stream = number;
 }
 
+static void take_upgraded(void *context, uint32_t number)
+{
+	struct taking *taking = context;
+	struct connection *connection = taking->connection;
+
+	if (!connection->queue.count)
+		return;
+	connection->queue.at[0].stream = number;
+	connection->queue.at[0].row.protocol = FILM_PROTOCOL_HTTP2;
+}
+
 /* The request that is reported: of the stream, else the oldest one. Null: it is not known. */
 static struct asked *told(const struct taking *taking)
 {
@@ -194,6 +205,16 @@ static struct asked *told(const struct taking *taking)
 	return NULL;
 }
 
+/* HTTP/1 has no streams: with one, the connection has gone over to HTTP/2. */
+static uint8_t protocol_in(const struct taking *taking, const struct protocol_request *request)
+{
+	enum film_protocol of = taking->connection->protocol->id;
+
+	if (request->protocol)
+		return request->protocol;
+	return of == FILM_PROTOCOL_HTTP && taking->stream ? FILM_PROTOCOL_HTTP2 : (uint8_t)of;
+}
+
 static void take_request(void *context, const struct protocol_request *request)
 {
 	struct taking *taking = context;
@@ -205,8 +226,7 @@ static void take_request(void *context, const struct protocol_request *request)
 				.connection = connection->number,
 				.number = track->next++,
 				.flags = request->flags,
-				.protocol = request->protocol ? request->protocol
-							      : (uint8_t)connection->protocol->id,
+				.protocol = protocol_in(taking, request),
 				.role = connection->role,
 				.id_kind = request->id_kind,
 			},
@@ -331,6 +351,7 @@ static struct protocol_sink sink_of(struct taking *taking)
 {
 	return (struct protocol_sink){
 		.stream = take_stream,
+		.upgraded = take_upgraded,
 		.request = take_request,
 		.sent = take_sent,
 		.answer = take_answer,

@@ -36,6 +36,7 @@ struct http_side {
 struct http {
 	struct http_side sides[SIDES];
 	struct waiting_answers waiting; /* HAS_NO_BODY, IS_CONNECT */
+	void *http2; /* it has gone over to HTTP/2: the state of that; null: it has not */
 };
 
 /* A piece that is being read. */
@@ -139,6 +140,34 @@ static void take_request(struct reading *r, const struct http_head *head, bool c
 		r->side->where = UNTIL_HEAD;
 }
 
+/* The request that asked for it has its answer in the first stream. False: no memory. */
+static bool go_over(struct reading *r)
+{
+	struct http *http = r->http;
+
+	if (http->http2)
+		return false;
+	http->http2 = http2_of_upgrade();
+	if (!http->http2)
+		return false;
+	r->sink->upgraded(r->sink->context, HTTP2_UPGRADED);
+	r->side->where = http->sides[SIDE_REQUESTS].where = IN_TUNNEL;
+	return true;
+}
+
+/* The rest of a piece, or all of it. */
+static void read_tunnel(const struct reading *r)
+{
+	struct piece rest = *r->piece;
+
+	if (!r->http->http2)
+		return;
+	rest.length -= r->at;
+	rest.data += rest.copied < r->at ? rest.copied : r->at;
+	rest.copied -= rest.copied < r->at ? rest.copied : r->at;
+	protocol_http2.take(r->http->http2, r->number, &rest, r->sink);
+}
+
 static void take_answer(struct reading *r, struct http_head *head, bool complete)
 {
 	const struct protocol_answer answer = {.status = head->status,
@@ -149,6 +178,8 @@ static void take_answer(struct reading *r, struct http_head *head, bool complete
 	if (head->status < 200 && head->status != 101)
 		return;
 	waiting = waiting_answers_take(&r->http->waiting);
+	if (head->status == 101 && head->is_h2c && go_over(r))
+		return;
 	r->side->in_message = true;
 	r->sink->answer(r->sink->context, &answer);
 	if (head->status == 101 || (waiting & IS_CONNECT && head->status < 300)) {
@@ -404,6 +435,7 @@ static void take(void *state, enum side number, const struct piece *piece,
 			read_until(&r);
 			break;
 		case IN_TUNNEL:
+			read_tunnel(&r);
 			return;
 		}
 	}
@@ -420,6 +452,9 @@ static void free_http(void *state)
 
 	for (int side = 0; side < SIDES; side++)
 		forget_head(&http->sides[side]);
+	if (http->http2)
+		protocol_http2.free(http->http2);
+	free(http->http2);
 }
 
 const struct protocol protocol_http1 = {

@@ -502,6 +502,23 @@ static void free_http2(void *state)
 	vec_free(&http->streams);
 }
 
+void *http2_of_upgrade(void)
+{
+	struct http2 *http = calloc(1, sizeof(*http));
+
+	if (!http)
+		return NULL;
+	http->from_beginning = true;
+	http->sides[SIDE_REQUESTS].in_place = http->sides[SIDE_ANSWERS].in_place = true;
+	http->sides[SIDE_REQUESTS].preface_left = PREFACE;
+	/* its request was sent, in HTTP/1 */
+	if (!vec_push(&http->streams, ((struct stream){.id = HTTP2_UPGRADED}))) {
+		free(http);
+		return NULL;
+	}
+	return http;
+}
+
 const struct protocol protocol_http2 = {
 	.id = FILM_PROTOCOL_HTTP2,
 	.kernel = KERNEL_HTTP2,

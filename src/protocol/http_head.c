@@ -197,6 +197,8 @@ static bool take_header(struct http_head *head, const struct part *line)
 		return take_length(head, &value);
 	if (is_named(&name, "transfer-encoding") && has_word(&value, "chunked"))
 		head->length = HTTP_CHUNKED;
+	else if (!head->is_request && is_named(&name, "upgrade") && has_word(&value, "h2c"))
+		head->is_h2c = true;
 	else if (head->is_request)
 		http_take_id(&head->request, name.at, name.size, value.at, value.size);
 	return true;

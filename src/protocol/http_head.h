@@ -16,6 +16,7 @@ struct http_head {
 	bool is_request;
 	bool is_head; /* the method: its answer has no body */
 	bool is_connect;
+	bool is_h2c; /* an answer that goes over to HTTP/2 (RFC 7540, 3.2) */
 	uint32_t status;
 	enum http_length length;
 	uint64_t count;

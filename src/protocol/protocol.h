@@ -68,6 +68,8 @@ struct protocol_losses {
  */
 struct protocol_sink {
 	void (*stream)(void *context, uint32_t number);
+	/* the oldest request without an answer is one of HTTP/2 from now on, of that stream */
+	void (*upgraded)(void *context, uint32_t number);
 	void (*request)(void *context, const struct protocol_request *request);
 	/* bytes of the request that was reported last */
 	void (*sent)(void *context, uint64_t bytes);

@@ -59,7 +59,7 @@ static int put_part(struct teller *t, const struct explain_part *part, unsigned 
 			   longest);
 	}
 	if (part->first && depth + 1 < DEPTH_SHOWN)
-		buf_put_text(&words, ", which spent");
+		buf_put_text(&words, part->queue ? ":" : ", which spent");
 	err = put_words(t->out, &words);
 	fputc('\n', t->out);
 	buf_free(&words);

@@ -111,3 +111,57 @@ def test_connections_from_before_have_unknown_paths(lab, grpc_server):
     assert {r["id"] for r in unknown} == {f"mark-{i}" for i in range(300)}
     none, = (r for r in served if r["path"] == "/unit.Marks/None")
     assert none["status"] == 5 and none["failed"]
+
+
+UPGRADES = """
+import socket, sys, threading
+
+def frame(kind, flags, stream, data=b""):
+    return len(data).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + data
+
+def answer(connection, stream):
+    # :status 200, by its number in the static table
+    connection.sendall(frame(1, 4, stream, b"\\x88") + frame(0, 1, stream, b"answer %d" % stream))
+
+def serve(connection):
+    head = b""
+    while not head.endswith(b"\\r\\n\\r\\n"):
+        head += connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: h2c\\r\\n\\r\\n" + frame(4, 0, 0))
+    answer(connection, 1)
+    data = b""
+    while len(data) < 24:
+        data += connection.recv(65536)
+    data = data[24:]
+    while True:
+        while len(data) >= 9 and len(data) >= 9 + int.from_bytes(data[:3], "big"):
+            size, kind, flags, stream = int.from_bytes(data[:3], "big"), data[3], data[4], int.from_bytes(data[5:9], "big")
+            data = data[9 + size:]
+            if kind == 4 and not flags & 1:
+                connection.sendall(frame(4, 1, 0))
+            if kind == 1:
+                answer(connection, stream)
+        more = connection.recv(65536)
+        if not more:
+            return
+        data += more
+
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+
+def upgrading_server(_folder, port):
+    return [PYTHON, "-c", UPGRADES, str(port)]
+
+
+def test_a_connection_that_goes_over_from_http1(lab, serving):
+    """curl asks in HTTP/1.1 for HTTP/2: the first request is in both, and each is there once."""
+    process, port, _ = serving(upgrading_server)
+    film = lab.record("-e", "requests", "-a", "--", tool("curl"), "-s", "--http2", f"http://127.0.0.1:{port}/[1-20]")
+    answer = requests_of(lab, film)
+    for requests in (made_of(answer, port), of_process(answer, process)):
+        assert sorted(int(r["path"].strip("/")) for r in requests) == list(range(1, 21)), requests
+        assert all((r["status"], r["open"], r["protocol"]) == (200, False, "http2") for r in requests), requests
+    check_losses(answer)

@@ -84,9 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct protocol *protocol;
 	struct protocol_losses losses = {0};
 	struct sums sums = {0};
-	const struct protocol_sink sink = {take_stream, take_request, take_sent,     take_answer,
-					   take_failed, take_status,  take_answered, take_done,
-					   &sums,	&losses};
+	const struct protocol_sink sink = {take_stream, take_stream, take_request, take_sent,
+					   take_answer, take_failed, take_status,  take_answered,
+					   take_done,	&sums,	     &losses};
 	uint64_t moved[SIDES] = {0};
 	void *state;
 

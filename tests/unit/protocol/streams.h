@@ -25,6 +25,11 @@ static inline void told_stream(void *context, uint32_t number)
 	buf_printf(&((struct stream *)context)->told, "#%u ", number);
 }
 
+static inline void told_upgraded(void *context, uint32_t number)
+{
+	buf_printf(&((struct stream *)context)->told, "upgraded to #%u; ", number);
+}
+
 static inline void told_request(void *context, const struct protocol_request *request)
 {
 	struct stream *s = context;
@@ -71,6 +76,7 @@ static inline struct protocol_sink stream_sink(struct stream *s)
 {
 	return (struct protocol_sink){
 		.stream = told_stream,
+		.upgraded = told_upgraded,
 		.request = told_request,
 		.sent = told_sent,
 		.answer = told_answer,

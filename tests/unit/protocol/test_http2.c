@@ -130,6 +130,47 @@ static void begin(struct peers *p)
 	tells(&p->s, "");
 }
 
+/* A request of HTTP/1 has its answer in stream 1, behind the answer that goes over; cut anywhere. */
+static void test_an_upgrade(void **state)
+{
+	static const char ask[] = "GET /a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, "
+				  "HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n";
+	static const char over[] =
+		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
+
+	(void)state;
+	for (size_t cut = 1; cut < 200; cut++) {
+		struct peers p = make();
+		struct stream *s = &p.s;
+
+		s->protocol = &protocol_http1;
+		stream_text(s, SIDE_REQUESTS, ask);
+		assert_true(has_told(s, "request GET /a; "));
+		s->told.count = 0;
+		buf_put_text(&p.out, over);
+		put_frame(&p.out, SETTINGS, 0, 0, NULL, 0);
+		put_headers(&p, SIDE_ANSWERS, 0, 1, STATUS("200"));
+		put_frame(&p.out, DATA, END_STREAM, 1, "answer", 6);
+		give(&p, SIDE_ANSWERS, cut);
+		assert_true(has_told(s, "upgraded to #1; "));
+		assert_true(has_told(s, "#1 answer 200; "));
+		assert_true(has_told(s, "#1 done; "));
+		assert_false(has_told(s, "answer 101"));
+		s->told.count = 0;
+		buf_put_text(&p.out, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+		put_frame(&p.out, SETTINGS, 0, 0, NULL, 0);
+		put_headers(&p, SIDE_REQUESTS, END_STREAM, 3, REQUEST("/b"));
+		give(&p, SIDE_REQUESTS, cut);
+		put_headers(&p, SIDE_ANSWERS, END_STREAM, 3, STATUS("404"));
+		give(&p, SIDE_ANSWERS, cut);
+		assert_true(has_told(s, "#3 request GET /b; "));
+		assert_true(has_told(s, "#3 answer 404; "));
+		assert_true(has_told(s, "#3 done; "));
+		assert_int_equal(s->losses.strange + s->losses.unseen + s->losses.no_path, 0);
+		drop(&p);
+	}
+}
+
 /* Answers come in another order than requests, cut anywhere. */
 static void test_streams_at_once(void **state)
 {
@@ -338,6 +379,7 @@ static void test_who_sends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_upgrade),
 		cmocka_unit_test(test_streams_at_once),
 		cmocka_unit_test(test_grpc),
 		cmocka_unit_test(test_met_in_the_middle),
