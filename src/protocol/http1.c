@@ -155,7 +155,7 @@ static bool go_over(struct reading *r)
 	return true;
 }
 
-/* The rest of a piece, or all of it. */
+/* What is left to read of a piece. */
 static void read_tunnel(const struct reading *r)
 {
 	struct piece rest = *r->piece;

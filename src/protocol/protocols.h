@@ -8,8 +8,8 @@
 extern const struct protocol protocol_http1;
 extern const struct protocol protocol_http2;
 /*
- * The state of a connection that began with HTTP/1: the answer to what was asked there comes in that
- * stream (RFC 7540, 3.2). Null: no memory.
+ * The state of a connection that began with HTTP/1: the answer to what was asked there comes in
+ * that stream (RFC 7540, 3.2). Null: no memory.
  */
 #define HTTP2_UPGRADED 1
 void *http2_of_upgrade(void);

@@ -130,7 +130,9 @@ static void begin(struct peers *p)
 	tells(&p->s, "");
 }
 
-/* A request of HTTP/1 has its answer in stream 1, behind the answer that goes over; cut anywhere. */
+/*
+ * A request of HTTP/1 has its answer in stream 1, behind the answer that goes over; cut anywhere.
+ */
 static void test_an_upgrade(void **state)
 {
 	static const char ask[] = "GET /a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, "
