@@ -20,6 +20,7 @@
 #include "camera/filter.h"
 #include "camera/holds.h"
 #include "camera/losses.h"
+#include "camera/relief.h"
 #include "camera/rings.h"
 #include "camera/samples.h"
 #include "camera/sources.h"
@@ -48,6 +49,14 @@
 /* CPUs that have memory of their own for stacks in the making; on larger machines some share. */
 #define SCRATCH_CPUS_MAX 256
 #define RECORDER_NICE	 -20
+
+/*
+ * How long to read the rings may take before another thread empties them, and the longest time from
+ * then until they are read again: that is due every quarter of a second.
+ */
+#define DRAIN_MOST_NS 20000000ull
+#define PAUSE_MOST_NS 300000000ull
+
 struct camera {
 	struct camera_options options;
 	struct sources sources;
@@ -59,6 +68,7 @@ struct camera {
 	struct arrivals *arrivals; /* null: nothing is held until its probes are set */
 	struct samples *samples;
 	struct drain *drain;
+	struct relief *relief; /* null: not started, or stopped */
 	struct film_writer *film;
 	pid_t added;		   /* the process that was made to be filmed; 0: none */
 	unsigned int cpus, online; /* possible ones, and those that are there */
@@ -143,8 +153,7 @@ static int watch(struct camera *camera, struct fail *why)
 
 	camera->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (camera->epoll < 0 ||
-	    epoll_ctl(camera->epoll, EPOLL_CTL_ADD, rings_fd(camera->rings), &wanted) ||
-	    epoll_ctl(camera->epoll, EPOLL_CTL_ADD, sideband_poll_fd(camera->sideband), &wanted))
+	    epoll_ctl(camera->epoll, EPOLL_CTL_ADD, rings_fd(camera->rings), &wanted))
 		return fail_errno(why, -errno, NULL, "cannot wait for samples");
 	return 0;
 }
@@ -250,6 +259,7 @@ void camera_free(struct camera *camera)
 {
 	if (!camera)
 		return;
+	relief_free(camera->relief);
 	stop_probes(camera);
 	arrivals_free(camera->arrivals);
 	drain_free(camera->drain);
@@ -377,6 +387,10 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 		film_names_follow(film);
 	if (drain_new(&parts, &camera->drain))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record");
+	err = relief_new(camera->rings, camera->sideband, &camera->relief, why);
+	if (err)
+		return err;
+	relief_expect(camera->relief, DRAIN_MOST_NS);
 	follow_first(camera);
 	return start_sources(camera, why);
 }
@@ -419,6 +433,7 @@ static uint64_t take_losses(const struct camera *camera, struct film_writer *fil
 		.cpus = camera->cpus,
 		.sources = &camera->sources,
 		.events_lost = drain_events_lost(camera->drain),
+		.handovers_dropped = rings_aside(camera->rings).handovers_dropped,
 		.samples = &samples,
 	};
 
@@ -427,9 +442,8 @@ static uint64_t take_losses(const struct camera *camera, struct film_writer *fil
 	return losses_take(&counts, film);
 }
 
-int camera_drain(struct camera *camera, struct fail *why)
+static int drain(struct camera *camera, uint64_t now, struct fail *why)
 {
-	uint64_t now = clock_ns();
 	int err;
 
 	samples_next_round(camera->samples);
@@ -449,11 +463,23 @@ int camera_drain(struct camera *camera, struct fail *why)
 	return film_commit(camera->film, now, false, why);
 }
 
+int camera_drain(struct camera *camera, struct fail *why)
+{
+	int err;
+
+	relief_expect(camera->relief, DRAIN_MOST_NS);
+	err = drain(camera, clock_ns(), why);
+	relief_expect(camera->relief, PAUSE_MOST_NS);
+	return err;
+}
+
 int camera_turn(struct camera *camera, struct film_writer *film, struct fail *why)
 {
 	uint64_t now = clock_ns();
-	int err = drain_take(camera->drain, now, why);
+	int err;
 
+	relief_expect(camera->relief, DRAIN_MOST_NS);
+	err = drain_take(camera->drain, now, why);
 	sources_closing(&camera->sources);
 	sources_leave(&camera->sources, now);
 	take_losses(camera, camera->film);
@@ -465,6 +491,7 @@ int camera_turn(struct camera *camera, struct film_writer *film, struct fail *wh
 		film_names_follow(film);
 	samples_turn(camera->samples, film);
 	sources_turn(&camera->sources, film);
+	relief_expect(camera->relief, PAUSE_MOST_NS);
 	return err;
 }
 
@@ -480,6 +507,8 @@ int camera_stop(struct camera *camera, struct fail *why)
 	if (camera->samples)
 		sources_closing(&camera->sources);
 	stop_probes(camera);
+	relief_free(camera->relief);
+	camera->relief = NULL;
 	if (!camera->samples)
 		return 0;
 	err = camera->drain ? camera_drain(camera, why) : 0;

@@ -85,6 +85,8 @@ uint64_t losses_take(const struct losses_counts *counts, struct film_writer *fil
 		{"mapped file: it could not be opened", samples->unreadable_files},
 		{"process, thread or mapping: too many of them", samples->refused},
 		{"event of a process or mapping: ring full, or no memory", counts->events_lost},
+		{"stack cut: no memory to keep its rest until it could be completed",
+		 counts->handovers_dropped},
 	};
 	uint64_t lost = 0;
 	uint32_t i;

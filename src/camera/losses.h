@@ -14,6 +14,7 @@ struct losses_counts {
 	unsigned int cpus;	       /* possible ones */
 	const struct sources *sources; /* each loses samples of its own events */
 	uint64_t events_lost;	       /* of processes and mappings */
+	uint64_t handovers_dropped;    /* rings_aside() */
 	const struct samples_statistics *samples;
 };
 

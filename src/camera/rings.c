@@ -10,7 +10,9 @@
 #include "camera/rings.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@
 
 #include "base/cpus.h"
 #include "base/vec.h"
+#include "camera/backlog.h"
 
 #define RING_BYTES_MAX (32u << 20)
 /*
@@ -39,22 +42,40 @@
 /* Calls come in thick: a million a second on one CPU is 14 MB between two drains. */
 #define CALL_RINGS_BYTES (128u << 20)
 
+/*
+ * What may lie in memory because the reader is busy: as many times what the rings hold, within
+ * reason.
+ */
+#define ASIDE_TIMES	8u
+#define ASIDE_BYTES_MAX (64ull << 20)
+
+/* As many bytes are copied out of a ring at a time, so that a record need not take the lock. */
+#define LENT_BYTES (32u << 10)
+
 struct ring {
 	int fd;
 	uint32_t bytes;
 	unsigned long *consumer;
 	const unsigned long *producer;
 	const uint8_t *data;
-	unsigned long taken; /* handed out with the last record: to be given back first */
+	struct backlog aside; /* what came before what is in the ring */
+};
+
+/* Records that follow each other, copied from one ring, headers and all. */
+struct lent {
+	uint8_t *at;
+	uint32_t room, used, read; /* of bytes */
+	unsigned int ring;
 };
 
 struct rings {
 	int map, epoll;
 	uint32_t bytes; /* of each */
 	vec(struct ring) all;
-	struct ring *lent; /* the one whose record the caller is reading */
-	uint64_t
-		others; /* the earliest time at the heads of all other rings, when last looked at */
+	struct lent lent;	   /* of the thread that reads */
+	pthread_mutex_t lock;	   /* of all rings' positions, what is aside, and what follows */
+	uint64_t aside, aside_max; /* bytes */
+	struct rings_aside counts;
 };
 
 static long page_size(void)
@@ -124,27 +145,36 @@ int rings_new(int rings_map, uint32_t bytes, struct rings **result, struct fail 
 		return fail_errno(why, -ENOMEM, NULL, "cannot make rings");
 	rings->map = rings_map;
 	rings->bytes = bytes;
+	pthread_mutex_init(&rings->lock, NULL);
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (rings->epoll < 0)
 		err = fail_errno(why, -errno, NULL, "cannot make rings");
 	else
 		err = cpus_each_online(add_ring, rings, why);
-	if (err)
+	if (err) {
 		rings_free(rings);
-	else
-		*result = rings;
-	return err;
+		return err;
+	}
+	rings->aside_max = ASIDE_TIMES * rings_bytes(rings);
+	if (rings->aside_max > ASIDE_BYTES_MAX)
+		rings->aside_max = ASIDE_BYTES_MAX;
+	*result = rings;
+	return 0;
 }
 
 void rings_free(struct rings *rings)
 {
 	if (!rings)
 		return;
-	vec_foreach (&rings->all, ring)
+	vec_foreach (&rings->all, ring) {
+		backlog_free(&ring->aside);
 		ring_close(ring);
+	}
 	if (rings->epoll >= 0)
 		close(rings->epoll);
 	vec_free(&rings->all);
+	free(rings->lent.at);
+	pthread_mutex_destroy(&rings->lock);
 	free(rings);
 }
 
@@ -158,67 +188,178 @@ static void give_back(struct ring *ring, unsigned long bytes)
 	__atomic_store_n(ring->consumer, *ring->consumer + bytes, __ATOMIC_RELEASE);
 }
 
-/* The first finished record of a ring, or null. */
-static const struct capture_head *ring_head(struct ring *ring)
+/* Bytes that a record takes whose header begins with that length. */
+static uint32_t whole_of(uint32_t length)
+{
+	return (length + BPF_RINGBUF_HDR_SZ + 7) & ~7u;
+}
+
+/* The header of the first finished record in a ring, or null. */
+static const uint32_t *first_in_ring(struct ring *ring)
 {
 	for (;;) {
 		unsigned long consumer = *ring->consumer;
 		unsigned long producer = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
-		const uint8_t *at = ring->data + (consumer & (ring->bytes - 1));
-		uint32_t length, whole;
+		const uint32_t *at = (const void *)(ring->data + (consumer & (ring->bytes - 1)));
+		uint32_t length;
 
 		if (consumer >= producer)
 			return NULL;
-		length = __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
+		length = __atomic_load_n(at, __ATOMIC_ACQUIRE);
 		if (length & BPF_RINGBUF_BUSY_BIT)
 			return NULL;
-		whole = ((length & ~BPF_RINGBUF_DISCARD_BIT) + BPF_RINGBUF_HDR_SZ + 7) & ~7u;
-		if (length & BPF_RINGBUF_DISCARD_BIT) {
-			give_back(ring, whole);
+		if (!(length & BPF_RINGBUF_DISCARD_BIT))
+			return at;
+		give_back(ring, whole_of(length & ~BPF_RINGBUF_DISCARD_BIT));
+	}
+}
+
+static const struct capture_head *head_behind(const uint32_t *header)
+{
+	return (const void *)((const uint8_t *)header + BPF_RINGBUF_HDR_SZ);
+}
+
+/* The header of the first record of a ring, wherever it is, or null. */
+static const uint32_t *first_of(struct ring *ring)
+{
+	const uint32_t *aside = backlog_head(&ring->aside);
+
+	return aside ? aside : first_in_ring(ring);
+}
+
+/* Copies the first record of a ring behind those that are lent. False: there is no room. */
+static bool lend(struct rings *rings, struct ring *ring, const uint32_t *header)
+{
+	struct lent *lent = &rings->lent;
+	uint32_t whole = whole_of(*header);
+
+	if (lent->room - lent->used < whole) {
+		uint32_t room = whole < LENT_BYTES ? LENT_BYTES : whole;
+
+		if (lent->used)
+			return false;
+		free(lent->at);
+		lent->at = malloc(room);
+		lent->room = lent->at ? room : 0;
+		if (!lent->at)
+			return false;
+	}
+	memcpy(lent->at + lent->used, header, whole);
+	lent->used += whole;
+	if (backlog_head(&ring->aside)) {
+		backlog_drop(&ring->aside, whole);
+		rings->aside -= whole;
+	} else {
+		give_back(ring, whole);
+	}
+	return true;
+}
+
+/*
+ * Lends the earliest records. A burst comes from one CPU: the others need not be looked at for each
+ * of its records.
+ */
+static void lend_more(struct rings *rings, uint64_t until)
+{
+	uint64_t first = UINT64_MAX, others = UINT64_MAX;
+	struct ring *ring = NULL;
+	const uint32_t *header;
+
+	rings->lent.used = rings->lent.read = 0;
+	vec_foreach (&rings->all, candidate) {
+		uint64_t time;
+
+		header = first_of(candidate);
+		if (!header)
+			continue;
+		time = head_behind(header)->time;
+		if (time > until || time >= first) {
+			others = time < others ? time : others;
 			continue;
 		}
-		ring->taken = whole;
-		return (const struct capture_head *)(const void *)(at + BPF_RINGBUF_HDR_SZ);
+		others = first < others ? first : others;
+		first = time;
+		ring = candidate;
+	}
+	if (!ring)
+		return;
+	rings->lent.ring = (unsigned int)(ring - rings->all.at);
+	for (header = first_of(ring); header && lend(rings, ring, header);) {
+		header = first_of(ring);
+		if (header &&
+		    (head_behind(header)->time > until || head_behind(header)->time >= others))
+			return;
 	}
 }
 
 const struct capture_head *rings_next(struct rings *rings, uint64_t until, unsigned int *number)
 {
-	const struct capture_head *first = NULL;
-	unsigned int i;
+	struct lent *lent = &rings->lent;
+	const uint32_t *header;
 
-	if (rings->lent) {
-		give_back(rings->lent, rings->lent->taken);
-		/*
-		 * a burst comes from one CPU: the others need not be looked at for each record of
-		 * it
-		 */
-		first = ring_head(rings->lent);
-		if (first && first->time <= until && first->time < rings->others) {
-			*number = (unsigned int)(rings->lent - rings->all.at);
-			return first;
-		}
-		first = NULL;
+	if (lent->read == lent->used) {
+		pthread_mutex_lock(&rings->lock);
+		lend_more(rings, until);
+		pthread_mutex_unlock(&rings->lock);
+		if (!lent->used)
+			return NULL;
 	}
-	rings->lent = NULL;
-	rings->others = UINT64_MAX;
-	for (i = 0; i < rings->all.count; i++) {
-		const struct capture_head *head = ring_head(&rings->all.at[i]);
+	header = (const void *)(lent->at + lent->read);
+	if (head_behind(header)->time > until)
+		return NULL;
+	lent->read += whole_of(*header);
+	*number = lent->ring;
+	return head_behind(header);
+}
 
-		if (!head)
-			continue;
-		if (head->time > until || (first && first->time <= head->time)) {
-			if (head->time < rings->others)
-				rings->others = head->time;
-			continue;
+/*
+ * Whether a record goes aside. Stacks that are handed over are large, and each only completes a
+ * sample: samples alone have the last half of the room.
+ */
+static bool is_kept(struct rings *rings, const struct capture_head *head, uint32_t whole)
+{
+	if (head->kind != CAPTURE_HANDOVER || rings->aside + whole <= rings->aside_max / 2)
+		return true;
+	rings->counts.handovers_dropped++;
+	return false;
+}
+
+static void relieve(struct rings *rings, struct ring *ring)
+{
+	const uint32_t *header;
+
+	while ((header = first_in_ring(ring))) {
+		uint32_t whole = whole_of(*header);
+
+		if (is_kept(rings, head_behind(header), whole)) {
+			if (rings->aside + whole > rings->aside_max ||
+			    !backlog_put(&ring->aside, header, whole))
+				return;
+			rings->aside += whole;
+			rings->counts.records++;
 		}
-		if (first && first->time < rings->others)
-			rings->others = first->time;
-		first = head;
-		rings->lent = &rings->all.at[i];
-		*number = i;
+		give_back(ring, whole);
 	}
-	return first;
+}
+
+void rings_relieve(struct rings *rings)
+{
+	pthread_mutex_lock(&rings->lock);
+	vec_foreach (&rings->all, ring)
+		relieve(rings, ring);
+	if (rings->aside > rings->counts.most)
+		rings->counts.most = rings->aside;
+	pthread_mutex_unlock(&rings->lock);
+}
+
+struct rings_aside rings_aside(struct rings *rings)
+{
+	struct rings_aside counts;
+
+	pthread_mutex_lock(&rings->lock);
+	counts = rings->counts;
+	pthread_mutex_unlock(&rings->lock);
+	return counts;
 }
 
 unsigned int rings_count(const struct rings *rings)

@@ -24,10 +24,25 @@ void rings_free(struct rings *rings);
 int rings_fd(const struct rings *rings);
 
 /*
- * The earliest record whose time is at most until, or null. It lies in the ring and lives until the
- * next call. ring says which one it came from.
+ * The earliest record whose time is at most until, or null. It lives until the next call. ring says
+ * which one it came from. Of one thread only.
  */
 const struct capture_head *rings_next(struct rings *rings, uint64_t until, unsigned int *ring);
+
+/*
+ * Moves what the rings hold into memory, where rings_next() finds it: probes have room again while
+ * the thread that reads is busy. The memory has a limit; what does not fit stays in the rings. Of
+ * any thread.
+ */
+void rings_relieve(struct rings *rings);
+
+/* What was moved so far. */
+struct rings_aside {
+	uint64_t records;
+	uint64_t most;		    /* bytes at a time */
+	uint64_t handovers_dropped; /* stacks that were to be completed: no room for them */
+};
+struct rings_aside rings_aside(struct rings *rings);
 
 /* How many rings there are: those of rings_next() are numbered from 0. */
 unsigned int rings_count(const struct rings *rings);

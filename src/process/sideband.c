@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -16,6 +17,11 @@
 #include "process/perf_records.h"
 
 #define RING_PAGES_MAX 65536
+
+/* What may lie in memory because the reader is busy. */
+#define ASIDE_BYTES_MAX (32u << 20)
+/* Of memory for records, this much is kept for those of the next time. */
+#define RECORDS_KEPT (1u << 20)
 
 struct ring {
 	int fd;
@@ -32,19 +38,18 @@ struct pending {
 };
 
 struct sideband {
-	struct {
-		struct ring *at;
-		size_t count, room;
-	} rings;
-	struct {
-		struct pending *at;
-		size_t count, room;
-	} pending;
+	vec(struct ring) rings;
+	vec(struct pending) pending;
 	struct buf records;
 	unsigned int ring_pages; /* data pages of each ring */
 	uint64_t arrivals;
-	uint64_t lost; /* of what had been written: damaged, or no memory for it */
+	uint64_t lost; /* of what had been written: no memory for it */
 	int epoll;
+
+	pthread_mutex_t lock; /* of the rings, their counts, and the next three */
+	struct buf aside;     /* records that were taken out of them, and come first */
+	uint64_t damaged;     /* times that a ring held something else */
+	bool is_damaged;      /* since the last sideband_read() */
 };
 
 static int open_event(unsigned int cpu, unsigned int ring_bytes)
@@ -142,6 +147,7 @@ int sideband_open(unsigned int ring_pages, struct sideband **sideband, struct fa
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return fail_errno(why, -ENOMEM, NULL, "cannot follow processes");
+	pthread_mutex_init(&s->lock, NULL);
 	s->ring_pages = ring_pages;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0)
@@ -166,8 +172,10 @@ void sideband_close(struct sideband *sideband)
 	vec_free(&sideband->rings);
 	vec_free(&sideband->pending);
 	buf_free(&sideband->records);
+	buf_free(&sideband->aside);
 	if (sideband->epoll >= 0)
 		close(sideband->epoll);
+	pthread_mutex_destroy(&sideband->lock);
 	free(sideband);
 }
 
@@ -205,17 +213,17 @@ static void read_lost(struct ring *ring)
 		ring->lost = count.lost;
 }
 
-static int read_ring(struct sideband *s, struct ring *ring)
+/* Appends what a ring holds to records. False: some is still there, for want of memory. */
+static bool empty_ring(struct sideband *s, struct ring *ring, struct buf *records)
 {
 	uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->control->data_tail, next;
 	const uint8_t *data = (const uint8_t *)ring->control + ring->control->data_offset;
-	size_t before = s->records.count;
 	bool damaged = false, full;
 
 	if (head == tail)
-		return 0;
-	next = perf_ring_copy(data, ring->control->data_size, tail, head, &s->records, &damaged);
+		return true;
+	next = perf_ring_copy(data, ring->control->data_size, tail, head, records, &damaged);
 	__atomic_store_n(&ring->control->data_tail, next, __ATOMIC_RELEASE);
 	/*
 	 * asking costs an interrupt on that CPU: only if the ring may have been full since last
@@ -224,12 +232,57 @@ static int read_ring(struct sideband *s, struct ring *ring)
 	head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
 	if (head - tail + UINT16_MAX > ring->control->data_size)
 		read_lost(ring);
-	if (damaged)
-		s->lost++;
-	/* what there was no memory for is still in the ring */
-	full = s->records.failed;
+	s->damaged += damaged;
+	s->is_damaged |= damaged;
+	full = records->failed;
+	records->failed = false;
+	return !full;
+}
+
+void sideband_relieve(struct sideband *sideband)
+{
+	pthread_mutex_lock(&sideband->lock);
+	vec_foreach (&sideband->rings, ring)
+		if (sideband->aside.count < ASIDE_BYTES_MAX)
+			empty_ring(sideband, ring, &sideband->aside);
+	pthread_mutex_unlock(&sideband->lock);
+}
+
+/* Takes over what was set aside. False: it is still there, for want of memory. */
+static bool take_aside(struct sideband *s)
+{
+	bool is_full;
+
+	if (!s->records.count) {
+		struct buf empty = s->records;
+
+		s->records = s->aside;
+		s->aside = empty;
+		return true;
+	}
+	buf_put(&s->records, s->aside.at, s->aside.count);
+	is_full = s->records.failed;
 	s->records.failed = false;
-	if (!take_in(s, before) || full)
+	if (!is_full)
+		buf_free(&s->aside);
+	return !is_full;
+}
+
+/* Takes in all that there is. */
+static int read_all(struct sideband *s)
+{
+	size_t before = s->records.count;
+	bool all, damaged;
+
+	pthread_mutex_lock(&s->lock);
+	all = !s->aside.count || take_aside(s);
+	/* those behind what could not be taken over would come too early */
+	vec_foreach (&s->rings, ring)
+		all = all && empty_ring(s, ring, &s->records);
+	damaged = s->is_damaged;
+	s->is_damaged = false;
+	pthread_mutex_unlock(&s->lock);
+	if (!take_in(s, before) || !all)
 		return -ENOMEM;
 	return damaged ? -EIO : 0;
 }
@@ -255,6 +308,8 @@ static bool drop_done(struct sideband *s, size_t done)
 	s->pending.count -= done;
 	if (!s->pending.count) {
 		s->records.count = 0;
+		if (s->records.room > RECORDS_KEPT)
+			buf_free(&s->records);
 		return true;
 	}
 	vec_foreach (&s->pending, p) {
@@ -278,14 +333,8 @@ int sideband_read(struct sideband *sideband, uint64_t until,
 		  struct fail *why)
 {
 	size_t done = 0;
-	int err = 0;
+	int err = read_all(sideband);
 
-	vec_foreach (&sideband->rings, ring) {
-		int ring_err = read_ring(sideband, ring);
-
-		if (ring_err)
-			err = ring_err;
-	}
 	if (sideband->pending.count)
 		qsort(sideband->pending.at, sideband->pending.count, sizeof(*sideband->pending.at),
 		      by_time);
@@ -302,12 +351,15 @@ int sideband_read(struct sideband *sideband, uint64_t until,
 		   : 0;
 }
 
-uint64_t sideband_lost(const struct sideband *sideband)
+uint64_t sideband_lost(struct sideband *sideband)
 {
 	uint64_t lost = sideband->lost;
 
+	pthread_mutex_lock(&sideband->lock);
+	lost += sideband->damaged;
 	vec_foreach (&sideband->rings, ring)
 		lost += ring->lost;
+	pthread_mutex_unlock(&sideband->lock);
 	return lost;
 }
 

@@ -31,8 +31,15 @@ int sideband_read(struct sideband *sideband, uint64_t until,
 		  void (*take)(void *context, const struct target_event *event), void *context,
 		  struct fail *why);
 
-/* Events that the kernel could not put into a full ring until the last sideband_read(). */
-uint64_t sideband_lost(const struct sideband *sideband);
+/*
+ * Moves what the rings hold into memory, where sideband_read() finds it: there is room for events
+ * again while the thread that reads is busy. The memory has a limit; what does not fit stays in the
+ * rings. Of any thread; all other functions are for the one that reads.
+ */
+void sideband_relieve(struct sideband *sideband);
+
+/* Events that the kernel could not put into a full ring, as known when rings were last emptied. */
+uint64_t sideband_lost(struct sideband *sideband);
 
 /*
  * A descriptor for poll(2) that becomes readable when some ring is a quarter full. Fewer events

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong goes wrong with words, a status, and without harm."""
 
+import contextlib
+import ctypes
 import datetime
 import json
 import os
@@ -60,6 +62,51 @@ def test_closed_output_is_no_crash(lab):
     with open("/dev/full", "w", encoding="ascii") as full:
         done = lab.run("--help", stdout=full, stderr=subprocess.PIPE)
     assert done.returncode >= 0
+
+
+# --- a recorder that is busy -------------------------------------------------------------------
+
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
+WALL = 0x40000000  # of waitpid(2): other threads, too
+
+
+@contextlib.contextmanager
+def stands_still(tid):
+    """One thread of another process does nothing within the block."""
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+    assert ptrace(PTRACE_SEIZE, tid, None, None) == 0, os.strerror(ctypes.get_errno())
+    assert ptrace(PTRACE_INTERRUPT, tid, None, None) == 0, os.strerror(ctypes.get_errno())
+    os.waitpid(tid, WALL)
+    try:
+        yield
+    finally:
+        ptrace(PTRACE_DETACH, tid, None, None)
+
+
+def cpu_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@needs_root
+def test_a_recorder_that_is_busy_for_seconds_loses_nothing(lab):
+    """Its rings hold what comes in a second: another thread empties them meanwhile."""
+    deep = running(lab.program("deep"), 60, 200)  # each of its samples has 1.6 kB
+    with deep as program, lab.recording("-p", program.pid, hz=4999) as (recorder, film):
+        wait_until(lambda: film.path.exists() and any(
+            Path(f"/proc/{recorder.pid}/task/{tid}/comm").read_text() == "relief\n"
+            for tid in os.listdir(f"/proc/{recorder.pid}/task")))
+        # by then its stacks need not be completed any more
+        wait_until(lambda: cpu_seconds(program.pid) > 2)
+        before = cpu_seconds(program.pid)
+        with stands_still(recorder.pid):
+            wait_until(lambda: cpu_seconds(program.pid) > before + 3)
+        recorder.send_signal(signal.SIGINT)
+        recorder.wait(timeout=PATIENCE)
+    result = film.json()
+    assert not [words for words in result["loss"] if "ring full" in words], result["loss"]
+    assert result["event"]["total"] > 2.8e9, result["event"]
 
 
 # --- targets -----------------------------------------------------------------------------------

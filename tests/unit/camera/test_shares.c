@@ -23,7 +23,7 @@
 #include "film/reader.h"
 
 /* Small rings, which calls fill soon, on a busy machine, too. */
-#define RING_BYTES (1u << 20)
+#define RING_BYTES (256u << 10)
 
 /*
  * So much CPU time the storm has beyond that, ns: with samples in it, which need far less room than
