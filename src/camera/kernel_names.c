@@ -27,16 +27,21 @@ static int ask(int program, uint32_t count)
 	return bpf_prog_test_run_opts(program, &run) ? -errno : 0;
 }
 
-int kernel_names_ask(struct probes *probes, const uint64_t *addresses, size_t count,
+int kernel_names_ask(struct kernel_names *names, const uint64_t *addresses, size_t count,
 		     symbol_found *found, void *context)
 {
-	struct kernel_name *table = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-					 bpf_map__fd(probes->maps.kernel_names), 0);
-	int program = bpf_program__fd(probes->progs.name_kernel_addresses), err = 0;
+	int program = bpf_program__fd(names->probes->progs.name_kernel_addresses), err = 0;
+	struct kernel_name *table;
 	size_t done, i, n;
 
-	if (table == MAP_FAILED)
-		return -errno;
+	if (!names->table) {
+		table = mmap(NULL, TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     bpf_map__fd(names->probes->maps.kernel_names), 0);
+		if (table == MAP_FAILED)
+			return -errno;
+		names->table = table;
+	}
+	table = names->table;
 	for (done = 0; done < count && !err; done += n) {
 		n = count - done < KERNEL_NAMES_MAX ? count - done : KERNEL_NAMES_MAX;
 		for (i = 0; i < n; i++)
@@ -49,6 +54,12 @@ int kernel_names_ask(struct probes *probes, const uint64_t *addresses, size_t co
 				found(context, done + i, &name, 1);
 		}
 	}
-	munmap(table, TABLE_BYTES);
 	return err;
+}
+
+void kernel_names_free(struct kernel_names *names)
+{
+	if (names->table)
+		munmap(names->table, TABLE_BYTES);
+	names->table = NULL;
 }

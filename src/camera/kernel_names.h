@@ -8,6 +8,7 @@
 #include "symbol/symbols.h"
 
 struct probes;
+struct kernel_name;
 
 /*
  * Names of kernel addresses by a BPF program that asks the kernel's own sorted table
@@ -15,7 +16,15 @@ struct probes;
  * symbols_of_kernel(), for what could be named. Returns 0 or a negative errno; then /proc/kallsyms
  * remains.
  */
-int kernel_names_ask(struct probes *probes, const uint64_t *addresses, size_t count,
+struct kernel_names {
+	struct probes *probes;	   /* loaded */
+	struct kernel_name *table; /* memory shared with the program; null: not mapped yet */
+};
+
+int kernel_names_ask(struct kernel_names *names, const uint64_t *addresses, size_t count,
 		     symbol_found *found, void *context);
+
+/* Before the probes go. */
+void kernel_names_free(struct kernel_names *names);
 
 #endif

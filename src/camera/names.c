@@ -13,6 +13,9 @@
 
 #define FIRST_OF_FILES_NS 10000000000ull
 
+/* How often the kernel is asked for names at most: a module or BPF program may be unloaded. */
+#define KERNEL_NS 1000000000ull
+
 /* This many frames of one image do not wait for more. */
 #define WAITING_MANY 32768
 
@@ -27,7 +30,7 @@
 #define SETTLE_MOST_NS 4000000000ull
 
 /* To look for names of JIT code takes at most this part of the time of one CPU. */
-#define JIT_PART 200
+#define JIT_PART 500
 
 /*
  * And of what processes that end leave behind, this part; so much may be saved up for a moment when
@@ -53,8 +56,9 @@ struct waiting {
 struct names {
 	struct symbols *symbols;
 	struct film_writer *film;
-	struct probes *probes;
 	struct allowance *allowance;
+	struct kernel_names of_kernel;
+	uint64_t next_kernel; /* when it is asked for names again */
 	vec(struct waiting *) all;
 	struct map by_image; /* its number -> struct waiting * */
 	struct map by_pid;   /* -> struct jit_names * */
@@ -83,7 +87,7 @@ int names_new(const struct symbol_options *options, struct film_writer *film, st
 	if (!names)
 		return err;
 	names->film = film;
-	names->probes = probes;
+	names->of_kernel.probes = probes;
 	names->allowance = allowance;
 	err = symbols_new(options, &names->symbols);
 	if (err) {
@@ -116,6 +120,7 @@ void names_free(struct names *names)
 	map_free(&names->by_pid);
 	starts_free(&names->starts);
 	symbols_free(names->symbols);
+	kernel_names_free(&names->of_kernel);
 	free(names);
 }
 
@@ -314,7 +319,7 @@ static void name_kernel(struct names *names, struct waiting *waiting, struct nam
 	size_t count = waiting->addresses.count;
 
 	if (!names->no_kernel_names &&
-	    !kernel_names_ask(names->probes, addresses, count, name_found, naming))
+	    !kernel_names_ask(&names->of_kernel, addresses, count, name_found, naming))
 		return;
 	names->no_kernel_names = true;
 	if (at_end)
@@ -489,7 +494,7 @@ static void name_all_jit(struct names *names, bool at_end)
 
 /*
  * Soon, since code is thrown away and its place used again; a round that took long is the last one
- * for two hundred times as long.
+ * for JIT_PART times as long.
  */
 static void name_jit_early(struct names *names, uint64_t now)
 {
@@ -504,15 +509,17 @@ static void name_jit_early(struct names *names, uint64_t now)
 void names_early(struct names *names, uint64_t now)
 {
 	bool files = is_due(&names->files, now, FIRST_OF_FILES_NS);
+	bool kernel = !names->no_kernel_names && now >= names->next_kernel;
 
+	if (kernel)
+		names->next_kernel = now + KERNEL_NS;
 	name_jit_early(names, now);
 	vec_foreach (&names->all, waiting) {
 		struct waiting *w = *waiting;
 
 		bool is_many = w->addresses.count >= WAITING_MANY;
 
-		if (w->addresses.count &&
-		    (is_many || (w == names->kernel ? !names->no_kernel_names : files)))
+		if (w->addresses.count && (is_many || (w == names->kernel ? kernel : files)))
 			name_waiting(names, w, is_many);
 	}
 }

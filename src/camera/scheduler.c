@@ -33,11 +33,13 @@ static void found(void *context, size_t n, const struct symbol_name *names, size
 static bool is_scheduler(struct scheduler *scheduler, struct probes *probes, uint64_t at)
 {
 	const uint64_t *known = map_get(&scheduler->known, at);
+	struct kernel_names names = {.probes = probes};
 	bool answer = false;
 
 	if (known)
 		return *known;
-	kernel_names_ask(probes, &at, 1, found, &answer);
+	kernel_names_ask(&names, &at, 1, found, &answer);
+	kernel_names_free(&names);
 	if (scheduler->known.count < KNOWN_MAX)
 		map_put(&scheduler->known, at, answer);
 	return answer;

@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "bpf/unwind_abi.h"
 #include "camera/chunk_maps.h"
+#include "camera/kept_tables.h"
 #include "unwind/table.h"
 
 #define WORDS(type) (sizeof(type) / 4)
@@ -25,15 +26,8 @@ struct space_value {
 	uint32_t patience, outdated, doubted;
 };
 
-/* What has been tried for an image, by its number. */
-struct image_table {
-	enum unwind_mapping_kind kind; /* UNWIND_MAPPING_LATER: not tried yet */
-	struct unwind_table table;
-	bool asked_for_jit;	     /* whether it has the variable that such a list begins at: */
-	uint64_t jit_debug;	     /* its address in the image; 0: no */
-	struct code_wanted wanted;   /* code without unwind information that stacks went through */
-	const struct image *put_off; /* it is to be read when there is time; null: it was */
-};
+/* This part of all memory for tables may be of those that no process needs at the moment. */
+#define KEPT_PART 4
 
 struct spaces {
 	struct spaces_maps maps;
@@ -41,7 +35,9 @@ struct spaces {
 	struct unwind_rules *rules;
 	struct unwind_rule *rule_memory;
 	struct chunk_maps chunks;
-	vec(struct image_table) images;
+	vec(struct image_table) images; /* by their numbers */
+	struct kept_tables kept;
+	uint64_t kept_most; /* bytes */
 	vec(struct space *) published;
 	uint32_t last_generation, patience;
 	bool few_processes;
@@ -63,6 +59,7 @@ int spaces_new(const struct spaces_maps *maps, uint64_t limit, uint32_t patience
 	spaces->maps = *maps;
 	memory = chunk_maps_begin(&spaces->chunks, maps->chunks);
 	spaces->patience = patience;
+	spaces->kept_most = limit / KEPT_PART;
 	spaces->few_processes = few_processes;
 	spaces->allowance = allowance;
 	spaces->rule_memory = mmap(NULL, UNWIND_RULES_MAX * sizeof(struct unwind_rule),
@@ -88,6 +85,8 @@ void spaces_free(struct spaces *spaces)
 {
 	if (!spaces)
 		return;
+	if (spaces->pool)
+		kept_tables_drop(&spaces->kept, spaces->pool);
 	if (spaces->rules)
 		unwind_rules_free(spaces->rules);
 	if (spaces->pool)
@@ -99,12 +98,25 @@ void spaces_free(struct spaces *spaces)
 	free(spaces);
 }
 
+/* Whether a table can be kept, by what the image's file is. */
+static bool is_kept(const struct image *image)
+{
+	return image->kind == IMAGE_FILE && image->identity.inode;
+}
+
 static struct image_table *table_of(struct spaces *spaces, const struct image *image)
 {
+	struct image_table *table;
+
 	while (spaces->images.count <= image->number)
 		if (!vec_push(&spaces->images, (struct image_table){0}))
 			return NULL;
-	return &spaces->images.at[image->number];
+	table = &spaces->images.at[image->number];
+	if (!table->asked_for_kept && is_kept(image)) {
+		(void)kept_tables_take(&spaces->kept, &image->identity, table);
+		table->asked_for_kept = true;
+	}
+	return table;
 }
 
 /* Fills in how code of an image is unwound. kind is set last: the kernel may be reading. */
@@ -118,7 +130,6 @@ static void show_table(struct unwind_mapping *to, const struct image_table *from
 
 static void make_table(struct spaces *spaces, const struct image *image, struct image_table *to)
 {
-	const bool is_new = to->kind != UNWIND_MAPPING_TABLE;
 	struct fail why = {0};
 	int err = 0;
 
@@ -137,7 +148,6 @@ static void make_table(struct spaces *spaces, const struct image *image, struct 
 	spaces->statistics.over_budget += !err && to->table.over_budget;
 	spaces->statistics.unsupported += to->table.unsupported;
 	to->kind = !err && to->table.pages ? UNWIND_MAPPING_TABLE : UNWIND_MAPPING_NO_TABLE;
-	spaces->statistics.tables += (to->kind == UNWIND_MAPPING_TABLE) - !is_new;
 }
 
 /* The same, if there is time to read the image now; else it is done when there is. */
@@ -551,8 +561,12 @@ void spaces_image_gone(struct spaces *spaces, const struct image *image)
 
 	if (!table)
 		return;
-	spaces->statistics.tables -= table->kind == UNWIND_MAPPING_TABLE;
-	unwind_table_drop(&table->table, spaces->pool);
+	table->put_off = NULL;
+	if (is_kept(image) && table->kind != UNWIND_MAPPING_LATER)
+		kept_tables_put(&spaces->kept, &image->identity, table, spaces->kept_most,
+				spaces->pool);
+	else
+		unwind_table_drop(&table->table, spaces->pool);
 	*table = (struct image_table){0};
 }
 
@@ -571,6 +585,8 @@ void spaces_settle(struct spaces *spaces)
 void spaces_statistics(const struct spaces *spaces, struct spaces_statistics *statistics)
 {
 	*statistics = spaces->statistics;
+	vec_foreach (&spaces->images, table)
+		statistics->tables += table->kind == UNWIND_MAPPING_TABLE;
 	statistics->rules = unwind_rules_count(spaces->rules);
 	unwind_pool_usage(spaces->pool, &statistics->bytes, &statistics->used);
 }

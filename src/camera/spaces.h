@@ -98,7 +98,7 @@ void spaces_withdraw(struct spaces *spaces, struct space *space);
 int spaces_finish(struct spaces *spaces, struct space *space, const struct unwind_copy *stack,
 		  struct unwind_registers *at, bool is_still, uint64_t *frames, uint32_t *count);
 
-/* The image is not mapped any more by anyone: its table goes. */
+/* No process maps the image any more: its table is kept for its file, or goes. */
 void spaces_image_gone(struct spaces *spaces, const struct image *image);
 
 /* Makes memory usable again that was given back; to be called now and then. May sleep some ms. */

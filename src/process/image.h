@@ -28,11 +28,21 @@ struct image_segment {
 	uint64_t offset, address, size;
 };
 
+/*
+ * What a file is as long as it is not written to. Without its descriptor, an inode may have become
+ * another file's; that one changed later. All zero: there is no file.
+ */
+struct image_identity {
+	uint64_t device, inode, size;
+	uint64_t changed, modified; /* ns since 1970 */
+};
+
 struct image {
 	uint32_t number; /* small, unique while the image lives, used again afterwards */
 	enum image_kind kind;
 	dev_t device;
 	ino_t inode;
+	struct image_identity identity; /* as it was when it was looked at last */
 	char *path; /* as the first process that mapped it saw it, without " (deleted)" */
 	/* "/proc/PID/root" of that process if it lives in another mount namespace, else "" */
 	char *root;

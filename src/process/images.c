@@ -27,10 +27,7 @@ struct entry {
 	struct image image; /* first: images are handed out by pointer to it */
 	uint64_t key;
 	struct entry *next; /* with the same key */
-	/* of the file when it was opened */
-	off_t size;
-	struct timespec changed, modified;
-	uint32_t tries; /* to open it, of those that failed */
+	uint32_t tries;	    /* to open it, of those that failed */
 	uint64_t unused_since;
 	struct entry *older, *newer; /* in the list of unused ones */
 };
@@ -95,9 +92,20 @@ enum image_kind image_kind_of(const char *path, ino_t inode, const char **name)
 	return IMAGE_FILE;
 }
 
-static bool is_same_time(struct timespec a, struct timespec b)
+static uint64_t ns_of(struct timespec time)
 {
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+	return (uint64_t)time.tv_sec * 1000000000ull + (uint64_t)time.tv_nsec;
+}
+
+static struct image_identity identity_of(const struct stat *st)
+{
+	return (struct image_identity){
+		.device = st->st_dev,
+		.inode = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.changed = ns_of(st->st_ctim),
+		.modified = ns_of(st->st_mtim),
+	};
 }
 
 /*
@@ -109,11 +117,15 @@ static bool is_same_time(struct timespec a, struct timespec b)
 static bool is_unchanged(struct entry *e)
 {
 	struct image now = {.fd = e->image.fd};
+	struct image_identity identity;
 	struct stat st;
 
-	if (fstat(e->image.fd, &st) || st.st_size != e->size)
+	if (fstat(e->image.fd, &st))
 		return false;
-	if (is_same_time(st.st_mtim, e->modified) && is_same_time(st.st_ctim, e->changed))
+	identity = identity_of(&st);
+	if (identity.size != e->image.identity.size)
+		return false;
+	if (!memcmp(&identity, &e->image.identity, sizeof(identity)))
 		return true;
 	if (image_read_elf(&now))
 		return false;
@@ -121,8 +133,7 @@ static bool is_unchanged(struct entry *e)
 	if (!now.build_id_size || now.build_id_size != e->image.build_id_size ||
 	    memcmp(now.build_id, e->image.build_id, now.build_id_size))
 		return false;
-	e->modified = st.st_mtim;
-	e->changed = st.st_ctim;
+	e->image.identity = identity;
 	return true;
 }
 
@@ -245,9 +256,7 @@ static int load_file(struct images *images, struct entry *e, const struct image_
 	}
 	if (fstat(image->fd, &st))
 		return -errno;
-	e->size = st.st_size;
-	e->changed = st.st_ctim;
-	e->modified = st.st_mtim;
+	image->identity = identity_of(&st);
 	image->is_of_root = !st.st_uid && !(st.st_mode & S_IWOTH);
 	err = image_read_elf(image);
 	if (err)
