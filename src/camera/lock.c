@@ -302,6 +302,7 @@ static void read_park(struct look *look)
 {
 	if (!look->evidence->park_object || !is_park_lock(look))
 		return;
+	look->row->kind = FILM_LOCK_JAVA_OBJECT;
 	look->row->address = look->evidence->park_object;
 	take_holder(look, look->evidence->park_owner, FILM_HOLDER_OWNER);
 }
@@ -420,7 +421,7 @@ bool lock_read(struct lock_book *book, const struct capture_record *record,
 	}
 	if (row->kind == FILM_LOCK_JAVA)
 		read_park(&look);
-	if (look.process && row->kind != FILM_LOCK_PARKING_LOT && row->kind != FILM_LOCK_JAVA)
+	else if (look.process && row->kind != FILM_LOCK_PARKING_LOT)
 		row->place = place_of(&look);
 	return true;
 }

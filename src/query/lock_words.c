@@ -18,6 +18,7 @@ const char *lock_kind_words(uint32_t kind)
 		[FILM_LOCK_MONITOR] = "Java monitor",
 		[FILM_LOCK_JAVA] = "java.util.concurrent lock",
 		[FILM_LOCK_GO] = "Go runtime lock",
+		[FILM_LOCK_JAVA_OBJECT] = "java.util.concurrent lock",
 	};
 
 	return kind < sizeof(words) / sizeof(words[0]) && words[kind] ? words[kind] : "lock";

@@ -228,6 +228,15 @@ def test_the_owner_of_a_java_util_concurrent_lock_is_named(java, kind):
     assert {(lock.sure, lock.holder) for lock in waits} == {("owner", holder)}, waits
 
 
+def test_each_lock_of_java_util_concurrent_is_one_of_its_own(java):
+    _, film, truths = java
+    names = {kind: {lock.name for lock in long_ones(film, truths[kind][0], "java.util.concurrent lock")}
+             for kind in ("reentrant", "rwlock")}
+    assert all(re.fullmatch(r"java\.util\.concurrent lock 0x[0-9a-f]+ of .*", name) for both in names.values() for name in both)
+    # nothing is collected meanwhile: each has the same place in all of its waits
+    assert [len(both) for both in names.values()] == [1, 1] and names["reentrant"] != names["rwlock"], names
+
+
 def test_waits_of_java_for_events_are_for_no_lock(java):
     _, film, truths = java
     for kind in ("object", "condition"):
