@@ -229,15 +229,27 @@ static uint64_t code_bytes(const struct image *image)
 	return bytes;
 }
 
+/* In the place of the table that there is. False: there is no time for it now. */
+static bool build_anew(struct spaces *spaces, const struct image *image, struct image_table *table)
+{
+	struct unwind_table old = table->table;
+
+	if (!build_table(spaces, image, table))
+		return false;
+	show_everywhere(spaces, image, table, old.directory);
+	unwind_table_drop(&old, spaces->pool);
+	return true;
+}
+
 void spaces_expect(struct spaces *spaces, const struct image *image)
 {
 	struct image_table *table = table_of(spaces, image);
 
-	if (!table || table->kind != UNWIND_MAPPING_LATER ||
+	if (!table || (table->kind != UNWIND_MAPPING_LATER && !table->table.left_out) ||
 	    (!spaces->few_processes && code_bytes(image) > EARLY_CODE_MAX))
 		return;
-	if (build_table(spaces, image, table))
-		show_everywhere(spaces, image, table, 0);
+	table->wanted.may_leave_out = false;
+	build_anew(spaces, image, table);
 }
 
 void spaces_build(struct spaces *spaces, const struct process *process)
@@ -454,24 +466,24 @@ void spaces_withdraw(struct spaces *spaces, struct space *space)
 }
 
 /*
- * Code without unwind information at pc was left out of the image's table, for there is much such
- * code: the table is built anew, with it.
+ * Code without unwind information at pc was left out of the image's table, at first or since there
+ * is much such code: the table is built anew, with it.
  */
 static int read_more(struct spaces *spaces, const struct mapping *mapping,
 		     struct image_table *table, uint64_t pc)
 {
-	struct unwind_table old = table->table;
-
-	if (table->wanted.count == CODE_WANTED_MAX || mapping->image->fd < 0)
+	if (mapping->image->fd < 0)
 		return -ENOENT;
 	if (table->put_off)
 		return -EAGAIN;
-	table->wanted.at[table->wanted.count++] = pc - mapping->bias;
-	if (!build_table(spaces, mapping->image, table))
-		return -EAGAIN;
-	show_everywhere(spaces, mapping->image, table, old.directory);
-	unwind_table_drop(&old, spaces->pool);
-	return 0;
+	if (table->table.left_out) {
+		table->wanted.may_leave_out = false;
+	} else {
+		if (table->wanted.count == CODE_WANTED_MAX)
+			return -ENOENT;
+		table->wanted.at[table->wanted.count++] = pc - mapping->bias;
+	}
+	return build_anew(spaces, mapping->image, table) ? 0 : -EAGAIN;
 }
 
 /*
@@ -492,10 +504,11 @@ static int build_for(struct spaces *spaces, const struct space *space, uint64_t 
 		return read_more(spaces, mapping, table, pc);
 	if (table->kind != UNWIND_MAPPING_LATER)
 		return -ENOENT;
-	if (!build_table(spaces, mapping->image, table))
-		return -EAGAIN;
-	show_everywhere(spaces, mapping->image, table, 0);
-	return 0;
+	if (!table->put_off) {
+		table->wanted.may_leave_out = true;
+		table->wanted.leaf = pc - mapping->bias;
+	}
+	return build_anew(spaces, mapping->image, table) ? 0 : -EAGAIN;
 }
 
 void spaces_catch_up(struct spaces *spaces)
@@ -503,15 +516,9 @@ void spaces_catch_up(struct spaces *spaces)
 	if (!spaces->some_put_off)
 		return;
 	spaces->some_put_off = false;
-	vec_foreach (&spaces->images, table) {
-		struct unwind_table old = table->table;
-		const struct image *image = table->put_off;
-
-		if (!image || !build_table(spaces, image, table))
-			continue;
-		show_everywhere(spaces, image, table, old.directory);
-		unwind_table_drop(&old, spaces->pool);
-	}
+	vec_foreach (&spaces->images, table)
+		if (table->put_off)
+			build_anew(spaces, table->put_off, table);
 }
 
 /* What the walk of a thread that waits needs to find the frames of languages. */

@@ -369,8 +369,7 @@ enum film_lock_kind {
 	FILM_LOCK_MONITOR,     /* of a Java object, synchronized */
 	FILM_LOCK_JAVA, /* of java.util.concurrent.locks; the address is as for parking_lot */
 	FILM_LOCK_GO,	/* of Go's runtime itself */
-	/* the same as FILM_LOCK_JAVA, but the address is that of the lock, until the object is moved */
-	FILM_LOCK_JAVA_OBJECT,
+	FILM_LOCK_JAVA_OBJECT, /* FILM_LOCK_JAVA with the lock's own address, until it moves */
 };
 
 /* What is known of a lock's holder. */

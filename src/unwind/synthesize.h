@@ -2,6 +2,7 @@
 #ifndef UNWIND_SYNTHESIZE_H
 #define UNWIND_SYNTHESIZE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,11 +23,21 @@ struct code_gap {
 /* At most this many are read of an image. */
 #define CODE_GAPS_MAX 65536
 
-/* Of an image with more such code than is read at once: addresses that stacks have led to. */
+/*
+ * What stacks have led to. at: of an image with more such code than is read at once, the addresses
+ * of what was left out.
+ */
 #define CODE_WANTED_MAX 8
 struct code_wanted {
 	uint64_t at[CODE_WANTED_MAX];
 	unsigned int count;
+	/*
+	 * All such code may be left out at first, if this address, which a stack has led to, lies
+	 * elsewhere: to read it takes most of the time, and most stacks never lead there. For
+	 * unwind_table_of_file_with().
+	 */
+	bool may_leave_out;
+	uint64_t leaf;
 };
 
 /* From address on this rule holds, up to the next one; its until is 0. The last says "none". */

@@ -465,6 +465,32 @@ static bool is_guessed(const struct guesses *guesses, uint64_t address)
 	return false;
 }
 
+/* Whether to read code without unwind information can wait until a stack leads there. */
+static bool is_left_out(const struct build *b, const struct gaps *gaps)
+{
+	if (!b->wanted || !b->wanted->may_leave_out)
+		return false;
+	vec_foreach (gaps, gap) {
+		if (b->wanted->leaf - gap->start < gap->size)
+			return false;
+	}
+	return true;
+}
+
+static int leave_out(struct build *b, const struct gaps *gaps)
+{
+	static const struct unwind_rule later = {.cfa = UNWIND_CFA_LATER};
+	static const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
+
+	b->table->left_out = true;
+	vec_foreach (gaps, gap) {
+		if (!vec_push(&b->guesses, (struct guess){gap->start, later}) ||
+		    !vec_push(&b->guesses, (struct guess){gap->start + gap->size, none}))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* What the unwind information leaves open. */
 static int add_guesses(struct build *b)
 {
@@ -473,9 +499,12 @@ static int add_guesses(struct build *b)
 
 	err = find_gaps(b, &gaps);
 	if (!err && gaps.count)
-		err = synthesize(&b->image, gaps.at, gaps.count, b->wanted, &b->guesses);
+		err = is_left_out(b, &gaps)
+			      ? leave_out(b, &gaps)
+			      : synthesize(&b->image, gaps.at, gaps.count, b->wanted, &b->guesses);
 	vec_free(&gaps);
-	return err || is_guessed(&b->guesses, b->image.entry) ? err : add_entry(b);
+	return err || b->table->left_out || is_guessed(&b->guesses, b->image.entry) ? err
+										    : add_entry(b);
 }
 
 /* Builds from an image that was opened. */

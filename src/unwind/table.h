@@ -27,6 +27,7 @@ struct unwind_table {
 	uint32_t unsupported; /* places from which on the rule is one that cannot be expressed */
 	uint32_t crowded;     /* the same, because the rules shared by all images are full */
 	uint32_t refused;     /* descriptions that are damaged, or of no code, or overlap another */
+	bool left_out;	      /* all code without unwind information was left out */
 	bool over_budget; /* parts were left out: to read them takes more than of any sound file */
 };
 
@@ -42,7 +43,10 @@ int unwind_table_of_memory(const void *image, size_t size, struct unwind_pool *p
 			   struct unwind_rules *rules, struct unwind_table *table,
 			   struct fail *why);
 
-/* The same of a file of which stacks have led to code that was left out, as synthesize() has it. */
+/*
+ * The same of a file of which stacks have led to code that was left out, as synthesize() has it; or
+ * which may be left out at first.
+ */
 int unwind_table_of_file_with(int fd, const struct code_wanted *wanted, struct unwind_pool *pool,
 			      struct unwind_rules *rules, struct unwind_table *table,
 			      struct fail *why);

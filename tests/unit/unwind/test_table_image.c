@@ -319,7 +319,7 @@ static void test_much_code_is_read_where_wanted(void **state)
 	const size_t much = 16 << 20, before = offsetof(struct small, code);
 	struct fixture *f = *state;
 	struct small s = small_program(halts, 0, 0);
-	struct code_wanted wanted = {{0}, 0};
+	struct code_wanted wanted = {0};
 	uint8_t *image = malloc(before + much);
 	int fd = memfd_create("image", MFD_CLOEXEC);
 	struct unwind_table table;
@@ -357,6 +357,57 @@ static void test_much_code_is_read_where_wanted(void **state)
 	}
 	close(fd);
 	free(image);
+}
+
+/* Code without unwind information is left out at first, unless a stack has led there. */
+static void test_left_out(void **state)
+{
+	struct fixture *f = *state;
+	int fd = open(getenv("IMAGE_PROGRAM"), O_RDONLY | O_CLOEXEC);
+	struct code_wanted wanted = {.may_leave_out = true};
+	struct unwind_table all, some, again;
+	uint64_t address, end, described = 0, guessed = 0;
+	struct fail why;
+
+	assert_int_equal(unwind_table_of_file(fd, f->m.pool, f->m.rules, &all, &why), 0);
+	assert_false(all.left_out);
+	end = (uint64_t)(all.first_page + all.pages) << UNWIND_PAGE_SHIFT;
+	for (address = (uint64_t)all.first_page << UNWIND_PAGE_SHIFT; address < end; address++) {
+		struct unwind_rule rule = rule_at(f, &all, address);
+
+		if (rule.guess && !guessed)
+			guessed = address;
+		if (!rule.guess && rule.cfa == UNWIND_CFA_SP)
+			described = address;
+	}
+	assert_true(described && guessed);
+	wanted.leaf = described;
+	assert_int_equal(unwind_table_of_file_with(fd, &wanted, f->m.pool, f->m.rules, &some, &why),
+			 0);
+	assert_true(some.left_out);
+	assert_int_equal(some.fdes, all.fdes);
+	wanted.leaf = guessed;
+	assert_int_equal(
+		unwind_table_of_file_with(fd, &wanted, f->m.pool, f->m.rules, &again, &why), 0);
+	assert_false(again.left_out);
+	for (address = (uint64_t)all.first_page << UNWIND_PAGE_SHIFT; address < end; address++) {
+		struct unwind_rule a = rule_at(f, &all, address);
+		struct unwind_rule b = rule_at(f, &some, address);
+		struct unwind_rule c = rule_at(f, &again, address);
+
+		assert_memory_equal(&a, &c, sizeof(a));
+		if (a.guess)
+			assert_int_equal(b.cfa, UNWIND_CFA_LATER);
+		else if (b.cfa != UNWIND_CFA_LATER)
+			assert_memory_equal(&a, &b, sizeof(a));
+		else
+			/* it is read later, and no rule is found, or that of the entry point */
+			assert_true(a.cfa == UNWIND_CFA_NONE || a.cfa == UNWIND_CFA_END);
+	}
+	drop(f, &all);
+	drop(f, &some);
+	drop(f, &again);
+	close(fd);
 }
 
 static void test_functions(void **state)
@@ -545,6 +596,7 @@ int main(void)
 		cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_entry_of_much_code),
 		cmocka_unit_test(test_much_code_is_read_where_wanted),
+		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_many_damaged),
