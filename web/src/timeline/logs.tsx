@@ -105,7 +105,7 @@ export function LogRow({ line, at, choose }: { line: LogLine; at: string; choose
 	</li>;
 }
 
-/** What is in sight; the field finds text in all of it. */
+/** What is in sight; the field finds text there. */
 export function LogList({ logs, range, origin, isWall, find, onFind, choose }: {
 	logs: Logs; range: Stretch; origin: Origin; isWall: boolean; find: string; onFind(text: string): void;
 	choose(lane: string, moment: number): void;

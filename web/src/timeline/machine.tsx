@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine did, above the lanes: a strip for each gauge, over the time in sight. All of it stands in words beside.
+// What the machine did, above the lanes: a strip for each gauge, over the time in sight. Words beside say the same.
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { askOf } from '../api/client';
 import { useAnswer } from '../api/use_answer';
@@ -52,7 +52,7 @@ function draw(canvas: HTMLCanvasElement, answer: MachineAnswer, gauge: Gauge, of
 		const x = (offset + i * answer.step - range.from) * scale, wide = answer.step * scale;
 		if (x + wide < 0 || x > width)
 			return;
-		// what is not known is no zero
+		// what is not known is not drawn as zero
 		ctx.fillStyle = colourOf(theme, value === null ? 'hole' : FAMILIES[gauge.group] ?? 'other');
 		const height = value === null ? 2 : value / most * (HEIGHT - 3);
 		ctx.globalAlpha = value === null ? 0.5 : 1;
