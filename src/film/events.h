@@ -77,8 +77,9 @@ struct event_type {
 	bool is_level;
 	/* a sample is at the end of what it measured, and its value is how long that lasted */
 	bool is_interval;
-	bool has_requests;  /* its samples are requests that were served or made */
-	bool has_locks;	    /* its waits are for locks, each of which has a holder */
+	bool has_requests;   /* its samples are requests that were served or made */
+	bool has_locks;	     /* its waits are for locks, each of which has a holder */
+	bool has_no_samples; /* its rows are no samples, so no profile shows them */
 	bool is_recordable; /* -e takes it: a source films it, and it needs no options of its own */
 	const char *title;  /* "Off-CPU" */
 	const char *

@@ -22,19 +22,15 @@ export const MACHINE = 'machine';
 
 const FAMILIES: Record<string, Family> = { cpu: 'run', 'run-queue': 'ready', disk: 'storage', network: 'network', pressure: 'lock', memory: 'idle' };
 
-/** Of what is counted there may be less than one, in the middle of some time. */
-const AMOUNTS: Record<string, (value: number) => string> = {
-	count: (value) => value < 10 ? value.toFixed(1) : formatOf('count')(value),
-};
-/** Time a second is a number of CPUs, or a part of the time. */
-const RATES: Record<string, (value: number, group: string) => string> = {
-	ns: (value, group) => group === 'cpu' ? words.machine.cpus((value / 1e9).toFixed(2)) : `${(value / 1e7).toFixed(1)}%`,
-};
-
-/** A value as its gauge has it: a level, or what was added in a second. */
-export function gaugeText({ group, unit, level }: Gauge, value: number): string {
-	const text = (AMOUNTS[unit] ?? formatOf(unit))(value);
-	return level ? text : RATES[unit]?.(value, group) ?? words.machine.perSecond(text);
+/** A value as its gauge has it: a number of CPUs, a part of the time, an amount, or one a second. */
+export function gaugeText({ group, name, unit, level }: Gauge, value: number): string {
+	if (group === 'cpu')
+		return words.machine.cpus((value / 1e9).toFixed(2));
+	// ns of each second
+	if (group === 'pressure' || name === 'busy')
+		return `${(value / 1e7).toFixed(1)}%`;
+	const whole = formatOf(unit)(value), text = value < 10 && whole === count(value) ? value.toFixed(1) : whole;
+	return level ? text : words.machine.perSecond(text);
 }
 
 export function gaugeName({ group, name, object }: Gauge): string {
