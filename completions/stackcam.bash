@@ -2,7 +2,7 @@
 # Completion for bash: verbs, options, and values that are known. Needs nothing but bash.
 
 # What is filmed with -e. The help of 'stackcam record' has the same, with words.
-_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside go-wait go-queue go-idle requests deaths machine logs"
+_stackcam_events="on-cpu off-cpu run-queue idle lock threads mem-grow file-faults mem-alloc mem-inuse rss mem-beside go-wait go-queue go-idle go-lanes requests deaths machine logs"
 
 _stackcam_reply()
 {
@@ -85,7 +85,7 @@ _stackcam_options()
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --no-children -u --user
 			--no-randomize-addr -e --event --min-wait --wait-stacks --machine-rate --logs --logs-rate --fault-period --mem-interval --mem-budget --mem-inject --exact --go-min-wait
 			-F --frequency -d --duration -o --output --label --kernel-only --user-only
-			--lines --inlines -q --quiet -h --help"
+			--lines --inlines --flight --flight-memory -q --quiet -h --help"
 		;;
 	trace)
 		echo "-p --pid -t --tid -n --name --cgroup --no-children -u --user
@@ -133,11 +133,14 @@ _stackcam_options()
 			--camera-slow --camera-failed --camera-hourly
 			-e --event -F --frequency --no-record --label --service --user --config -h --help"
 		;;
-	keep) echo "--reason --to --token-file --tls-ca -h --help" ;;
+	keep) echo "--reason --pid --to --token-file --tls-ca -h --help" ;;
 	agent)
 		echo "--to --pyroscope --otlp --pprof-dir --token-file --tls-ca --tls-cert --tls-key --pyroscope-push
 			--spool --spool-limit --pprof-limit --send-only -e --event -F --frequency --span
-			-d --duration --host --label --service --user --config -h --help"
+			-d --duration --host --label --service --camera --camera-events --camera-time
+			--camera-memory --camera-after --camera-hang --camera-queue --camera-cpu
+			--camera-pressure --camera-slow --camera-failed --camera-hourly
+			--user --config -h --help"
 		;;
 	esac
 }
@@ -184,9 +187,9 @@ _stackcam_value()
 	report,-o | report,--output | diff,-o | diff,--output) _stackcam_files -f ;;
 	resolve,--debug-dir | serve,--store) _stackcam_files -d ;;
 	serve,--token-file | serve,--tls-* | serve,--config) _stackcam_files -f ;;
-	serve,--camera) _stackcam_names ;;
-	serve,--camera-events) _stackcam_list "$_stackcam_events" ;;
-	serve,--camera-*) ;;
+	serve,--camera | agent,--camera) _stackcam_names ;;
+	serve,--camera-events | agent,--camera-events) _stackcam_list "$_stackcam_events" ;;
+	serve,--camera-* | agent,--camera-*) ;;
 	keep,--token-file | keep,--tls-ca) _stackcam_files -f ;;
 	keep,--to) _stackcam_reply -W "http:// https://" ;;
 	keep,--reason) ;;

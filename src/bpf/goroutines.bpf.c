@@ -24,6 +24,8 @@ const volatile __u64 goroutines_min_wait = 50000;
 const volatile __u64 goroutines_period = 10000000;
 /* Between two stacks of a CPU, if there were always one to take; 0: each wait may have one. */
 const volatile __u64 goroutines_stack_interval;
+/* Whether each turn of a goroutine is reported: goroutines_lanes.h. */
+const volatile bool goroutines_lanes;
 
 /* This far may stacks be ahead of their rate; from half of that on, only long waits have one. */
 #define BURST_NS 500000000ull
@@ -87,12 +89,12 @@ static __always_inline void pay_for_stack(__u64 *paid, __u64 now)
 
 /* Walks from where a goroutine goes on, or from the registers of the current thread. */
 static __always_inline void walk(struct capture_scratch *scratch,
-				 const struct goroutines_image *image, __u64 g)
+				 const struct goroutines_image *image, __u64 g, bool wants_stack)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct unwind_walk *w = &scratch->walk;
 
-	if (!want_user || !capture_registers(scratch, task))
+	if (!want_user || !wants_stack || !capture_registers(scratch, task))
 		return;
 	if (scratch->record.head.kind == GOROUTINES_WAIT &&
 	    (bpf_probe_read_user(&w->pc, sizeof(w->pc), (void *)(g + image->pc)) ||
@@ -135,7 +137,7 @@ static __always_inline struct goroutines_wait *wait_place(struct capture_scratch
 }
 
 static __always_inline void fill(struct goroutines_wait *wait, const struct goroutines_image *image,
-				 __u64 g, const struct goroutines_state *state)
+				 __u64 g, struct goroutines_state *state)
 {
 	const struct goroutines_told *told = &state->told;
 
@@ -156,6 +158,12 @@ static __always_inline void fill(struct goroutines_wait *wait, const struct goro
 	wait->has_readier_stack = state->has_readier_stack;
 	wait->is_before = state->is_before;
 	__builtin_memcpy(wait->readier_comm, state->readier_comm, sizeof(wait->readier_comm));
+	state->goid = wait->goid;
+	wait->lane = (__u8)told->lane;
+	wait->since = state->since;
+	wait->readier_goid = state->readier_goid;
+	wait->thread = state->thread;
+	wait->cpu = state->cpu;
 }
 
 /*
@@ -174,7 +182,10 @@ static __always_inline bool tell(__u64 g, struct goroutines_state *state, __u32 
 	if (!scratch)
 		return false;
 	begin(scratch, kind, g, state);
-	walk(scratch, image, g);
+	/* a turn that is reported for its lane alone is too short to have a stack of its own */
+	walk(scratch, image, g,
+	     kind != GOROUTINES_WAIT || state->told.tells || state->told.short_waited ||
+		     state->told.short_ready);
 	if (kind == GOROUTINES_WAIT) {
 		wait = wait_place(scratch);
 		if (!wait) {
@@ -204,6 +215,8 @@ static __always_inline struct goroutines_state *new_state(struct goroutines_key 
 	return state;
 }
 
+#include "goroutines_lanes.h"
+
 /* -- gopark ------------------------------------------------------------------------------------ */
 
 static __always_inline void park(struct goroutines_key *key, __u8 reason, __u32 image,
@@ -211,11 +224,14 @@ static __always_inline void park(struct goroutines_key *key, __u8 reason, __u32 
 {
 	struct goroutines_state *state = bpf_map_lookup_elem(&goroutines_states, key);
 
-	if (!state)
+	if (!state) {
 		state = new_state(key);
+		lane_ran_before(state, image);
+	}
 	if (!state)
 		return;
 	state->image = image;
+	state->lane &= ~GOROUTINES_LANE_GAVE_WAY;
 	state->reason = reason;
 	state->undecided = answer == FILTER_ASK;
 	state->is_before = 0;
@@ -294,11 +310,14 @@ execute_unknown(struct goroutines_key *key, __u32 number, __u64 ip, bool undecid
 	const struct goroutines_image *image = bpf_map_lookup_elem(&goroutines_images, &number);
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 pc = 0, g = key->g, began = task->group_leader->start_time;
+	bool was_parked;
 	struct goroutines_state *state;
 	struct goroutines_told *told;
 
-	if (!image || bpf_probe_read_user(&pc, sizeof(pc), (void *)(g + image->pc)) ||
-	    pc - (ip + image->park_at) >= image->park_size)
+	if (!image || bpf_probe_read_user(&pc, sizeof(pc), (void *)(g + image->pc)))
+		return NULL;
+	was_parked = pc - (ip + image->park_at) < image->park_size;
+	if (!was_parked && !goroutines_lanes)
 		return NULL;
 	state = new_state(key);
 	if (!state)
@@ -313,6 +332,9 @@ execute_unknown(struct goroutines_key *key, __u32 number, __u64 ip, bool undecid
 	told->out = began > image->since ? began : image->since;
 	told->short_waited = told->short_ready = 0;
 	told->tells = GOROUTINES_TELLS_WAIT;
+	told->lane = 0;
+	if (goroutines_lanes)
+		lane_off_before(state, told, was_parked);
 	return told->in >= told->out ? state : NULL;
 }
 
@@ -325,23 +347,24 @@ static __always_inline bool execute_known(struct goroutines_state *state)
 	__u64 *paid = bpf_map_lookup_elem(&goroutines_paid, &zero);
 
 	state->out = 0;
+	told->lane = goroutines_lanes ? lane_of_turn(state, woken) : 0;
 	if (woken < out || woken > now)
 		woken = now;
 	ahead = stacks_ahead(paid, now);
 	least = ahead >= BURST_NS / 2 ? goroutines_period : goroutines_min_wait;
-	if (now < state->quiet_until || ahead >= BURST_NS) {
-		state->short_waits += woken != out;
-		state->short_readies += now != woken;
-		state->short_waited += woken - out;
-		state->short_ready += now - woken;
-		return false;
-	}
 	told->out = out;
 	told->woken = woken;
 	told->in = told->time = now;
 	told->tells = 0;
 	told->short_waited = told->short_ready = 0;
 	told->short_waits = told->short_readies = 0;
+	if (now < state->quiet_until || ahead >= BURST_NS) {
+		state->short_waits += woken != out;
+		state->short_readies += now != woken;
+		state->short_waited += woken - out;
+		state->short_ready += now - woken;
+		return told->lane;
+	}
 	if (woken - out >= least)
 		told->tells |= GOROUTINES_TELLS_WAIT;
 	else
@@ -353,17 +376,69 @@ static __always_inline bool execute_known(struct goroutines_state *state)
 		told->short_ready = add_up(&state->short_ready, &state->short_readies, now - woken,
 					   &told->short_readies);
 	if (!told->tells && !told->short_waited && !told->short_ready)
-		return false;
+		return told->lane;
 	pay_for_stack(paid, now);
 	return true;
+}
+
+/*
+ * Which goroutine a place is of: the current one at gopark(), the second argument of runqput(), the
+ * first one elsewhere.
+ */
+static __always_inline __u64 goroutine_at(const struct probe_regs *ctx, __u32 place)
+{
+	__u64 current = ctx->r14, first = ctx->ax, second = ctx->bx;
+
+	/*
+	 * all are read: the compiler would read one of them by a pointer that the verifier refuses
+	 */
+	__asm__ volatile("" : "+r"(current), "+r"(first), "+r"(second));
+	if (place == GOROUTINES_PARK)
+		return current;
+	return place == GOROUTINES_RUNQPUT ? second : first;
+}
+
+/* What happens to a goroutine there. Returns its state, if it is to be told of; null: it is not. */
+static __always_inline struct goroutines_state *happen(struct probe_regs *ctx,
+						       struct goroutines_key *key, __u32 place,
+						       __u32 number, enum filter_answer answer,
+						       __u32 *kind)
+{
+	struct goroutines_state *state = bpf_map_lookup_elem(&goroutines_states, key);
+
+	switch (place) {
+	case GOROUTINES_RUNQPUT:
+		if (!state || !state->out) {
+			lane_queue(ctx, key, state, number, answer);
+			return NULL;
+		}
+		lane_readier(ctx, state, number);
+		/* fallthrough */
+	case GOROUTINES_READY:
+		*kind = GOROUTINES_READIER;
+		return state && state->out && ready(state) ? state : NULL;
+	case GOROUTINES_EXECUTE:
+		if (!state)
+			return execute_unknown(key, number, ctx->ip, answer == FILTER_ASK);
+		if (!state->out) {
+			lane_run(state);
+			return NULL;
+		}
+		return execute_known(state) ? state : NULL;
+	case GOROUTINES_EXIT:
+		return lane_exit(key, state, number, answer);
+	default:
+		lane_give_way(key, state, number, answer);
+		return NULL;
+	}
 }
 
 SEC("uprobe")
 int goroutines_site(struct probe_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
+	__u32 place = GOROUTINES_PLACE(cookie), number = GOROUTINES_IMAGE(cookie);
 	enum filter_answer answer = filter_current();
-	__u32 number = GOROUTINES_IMAGE(cookie);
 	struct goroutines_state *state;
 	struct goroutines_key key;
 	__u32 kind = GOROUTINES_WAIT;
@@ -371,29 +446,27 @@ int goroutines_site(struct probe_regs *ctx)
 
 	if (answer == FILTER_NO)
 		return 0;
-	if (GOROUTINES_PLACE(cookie) == GOROUTINES_PARK) {
-		key = key_of(ctx->r14);
+	if (place == GOROUTINES_INJECT) {
+		lane_inject(ctx->ax, number);
+		return 0;
+	}
+	key = key_of(goroutine_at(ctx, place));
+	if (place == GOROUTINES_PARK) {
 		park(&key, (__u8)ctx->cx, number, answer);
 		return 0;
 	}
-	key = key_of(ctx->ax);
-	state = bpf_map_lookup_elem(&goroutines_states, &key);
-	if (GOROUTINES_PLACE(cookie) == GOROUTINES_READY) {
-		kind = GOROUTINES_READIER;
-		if (!state || !state->out || !ready(state))
-			return 0;
-	} else if (!state) {
-		state = execute_unknown(&key, number, ctx->ip, answer == FILTER_ASK);
-		if (!state)
-			return 0;
-	} else if (!state->out || !execute_known(state)) {
+	state = happen(ctx, &key, place, number, answer, &kind);
+	if (!state)
 		return 0;
-	}
-	sent = tell(ctx->ax, state, kind);
+	sent = tell(key.g, state, kind);
 	if (kind == GOROUTINES_READIER)
 		state->has_readier_stack = sent;
-	else if (!sent)
+	else if (!sent && place != GOROUTINES_EXIT)
 		put_off(state);
+	if (place == GOROUTINES_EXIT)
+		bpf_map_delete_elem(&goroutines_states, &key);
+	else if (kind == GOROUTINES_WAIT)
+		lane_run(state);
 	return 0;
 }
 

@@ -2,6 +2,8 @@
 #include "camera/catalogue.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,6 +233,18 @@ uint32_t catalogue_other_thread(struct catalogue *catalogue, struct catalogue_pr
 		return catalogue->rows.at[*known].id;
 	memcpy(identity.comm, comm, sizeof(identity.comm));
 	return id ? thread_of(catalogue, id, &identity) : 0;
+}
+
+uint32_t catalogue_goroutine(struct catalogue *catalogue, struct catalogue_process *row,
+			     const struct process *process, uint64_t goid, uint64_t start)
+{
+	uint32_t id = process_row(catalogue, row, process);
+	char name[40];
+	struct film_thread thread = {
+		.process = id, .tid = (uint32_t)goid, .start = start, .comm = name};
+
+	snprintf(name, sizeof(name), "goroutine %" PRIu64, goid);
+	return id ? film_add_thread(catalogue->film, &thread) : 0;
 }
 
 uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_identity *identity)

@@ -47,7 +47,9 @@ static unsigned int rate(const struct source *source)
 
 static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 {
-	return rings_bytes_for_samples(rate(source), cpus);
+	/* each turn is reported */
+	return goroutines_lanes_wanted(source) ? rings_bytes_for_calls(cpus)
+					       : rings_bytes_for_samples(rate(source), cpus);
 }
 
 static void prepare(struct source *source)
@@ -59,6 +61,7 @@ static void prepare(struct source *source)
 	probes->rodata->goroutines_min_wait = source->settings->values[0];
 	probes->rodata->goroutines_stack_interval = SECOND_NS / RATE;
 	probes->rodata->goroutines_period = PERIOD_NS;
+	probes->rodata->goroutines_lanes = goroutines_lanes_wanted(source);
 	uprobe_ways_probe(&ways);
 	uprobes_prepare(&programs, &ways);
 }
@@ -69,28 +72,41 @@ static int attach(struct source *source, struct fail *why)
 	struct goroutines *goroutines = source->state = calloc(1, sizeof(*goroutines));
 	int err;
 
-	if (!goroutines || waiting_new(READIERS_MAX, &goroutines->readiers))
+	if (!goroutines || waiting_new(READIERS_MAX, &goroutines->readiers) ||
+	    (goroutines_lanes_wanted(source) && goroutines_lanes_new(source)))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record waits of goroutines");
 	goroutines->states = bpf_map__fd(host->probes->maps.goroutines_states);
 	goroutines->min_wait = source->settings->values[0];
 	err = goroutines_images_new(host->probes->progs.goroutines_site,
 				    bpf_map__fd(host->probes->maps.goroutines_images),
-				    !host->selection->whole_machine, &goroutines->images);
+				    !host->selection->whole_machine, goroutines->lanes != NULL,
+				    &goroutines->images);
 	return err ? fail_errno(why, err, NULL, "cannot record waits of goroutines") : 0;
+}
+
+/* Those of waits come together. */
+static bool wants(const struct source *source, enum goroutines_event event)
+{
+	return event == GOROUTINES_LANES ? goroutines_lanes_wanted(source)
+					 : source->settings->events != 1u << GOROUTINES_LANES;
 }
 
 static void add_events(struct source *source)
 {
 	static const enum event_id ids[GOROUTINES_EVENTS] = {EVENT_GO_WAIT, EVENT_GO_QUEUE,
-							     EVENT_GO_IDLE};
+							     EVENT_GO_IDLE, EVENT_GO_LANES};
 	struct goroutines *goroutines = source->state;
 
-	for (int i = 0; i < GOROUTINES_EVENTS; i++) {
+	source->event = 0;
+	for (enum goroutines_event i = 0; i < GOROUTINES_EVENTS; i++) {
 		struct film_event event = event_from(ids[i], "uprobes");
 
-		goroutines->events[i] = film_add_event(source->host->film, &event);
+		goroutines->events[i] =
+			wants(source, i) ? film_add_event(source->host->film, &event) : 0;
+		if (!source->event)
+			source->event = goroutines->events[i];
 	}
-	source->event = goroutines->events[0];
+	goroutines_lanes_turn(source);
 	/* their places are the film's */
 	waiting_empty(goroutines->readiers, NULL, NULL);
 	goroutines_open_forget(goroutines);
@@ -113,7 +129,8 @@ void goroutines_add(struct source *source, enum goroutines_event event,
 {
 	const struct goroutines *goroutines = source->state;
 
-	wait_rows_add(source, goroutines->events[event], like, end, time);
+	if (goroutines->events[event])
+		wait_rows_add(source, goroutines->events[event], like, end, time);
 }
 
 void goroutines_add_short(struct source *source, enum goroutines_event event,
@@ -121,7 +138,8 @@ void goroutines_add_short(struct source *source, enum goroutines_event event,
 {
 	const struct goroutines *goroutines = source->state;
 
-	wait_rows_add_short(source, goroutines->events[event], like, end, time, count);
+	if (goroutines->events[event])
+		wait_rows_add_short(source, goroutines->events[event], like, end, time, count);
 }
 
 /* What the stack that was resolved last tells of new work. */
@@ -174,7 +192,8 @@ struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 		snprintf(frame, sizeof(frame), "[%s]", words);
 		rows.wait.stack = samples_words(source->host->samples, place->stack, frame);
 	} else {
-		goroutines->unnamed++;
+		/* what was only ready has none */
+		goroutines->unnamed += wait->tells & GOROUTINES_TELLS_WAIT || wait->short_waited;
 	}
 	/* what waits for other things, waits for them also where it has no work */
 	may_be_idle = reason == FILM_GO_IO || reason == FILM_GO_SELECT;
@@ -251,6 +270,10 @@ static void take_wait(struct source *source, const struct capture_record *record
 	ready = wait->woken > told ? wait->in - wait->woken
 				   : (wait->in > told ? wait->in - told : 0);
 	place = samples_resolve(source->host->samples, record, handover);
+	if (wait->lane)
+		goroutines_lanes_take(source, pid, wait, record->has_user ? place.stack : 0);
+	if (!wait->tells && !wait->short_waited && !wait->short_ready)
+		return;
 	rows = goroutines_rows(source, pid, wait, &place);
 	find_readier(source, pid, wait, &rows.wait);
 	goroutines_add(source, rows.event, &rows.wait, wait->woken,
@@ -324,6 +347,8 @@ static void tell_losses(struct source *source)
 {
 	const struct goroutines *goroutines = source->state;
 	const struct goroutines_refused *refused = goroutines_images_refused(goroutines->images);
+	const struct go_lanes_counts lanes = goroutines->lanes ? go_lanes_counts(goroutines->lanes)
+							       : (struct go_lanes_counts){0};
 	char words[256];
 	const struct loss_count losses[] = {
 		{"stack with which a goroutine was made ready not known: its record was lost, or "
@@ -335,6 +360,8 @@ static void tell_losses(struct source *source)
 		 goroutines->late},
 		{"waits of goroutines that go on: too many, or their program runs another one",
 		 goroutines->open_lost},
+		{"time of a goroutine not known: its records were lost", lanes.holes},
+		{"goroutine not followed: too many of them, or no memory", lanes.refused},
 	};
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));
@@ -359,7 +386,7 @@ static void tick(struct source *source, uint64_t now)
 		goroutines_open_tell_before(source);
 		goroutines->has_new = false;
 	}
-	if (source->host->live)
+	if (source->host->live || goroutines->lanes)
 		goroutines_open_tick(source, now);
 	tell_losses(source);
 }
@@ -386,11 +413,13 @@ static void free_state(struct source *source)
 		goroutines_images_free(goroutines->images);
 		waiting_free(goroutines->readiers);
 		goroutines_open_forget(goroutines);
+		go_lanes_free(goroutines->lanes);
+		map_free(&goroutines->on);
 	}
 	free(goroutines);
 }
 
-static const char *const events[] = {"go-wait", "go-queue", "go-idle", NULL};
+static const char *const events[] = {"go-wait", "go-queue", "go-idle", "go-lanes", NULL};
 
 static const struct source_option options[] = {
 	{"go-min-wait", 0, true, "TIME",

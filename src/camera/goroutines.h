@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "bpf/goroutines_abi.h"
+#include "camera/go_lanes.h"
 #include "camera/goroutines_images.h"
 #include "camera/source.h"
 #include "camera/waiting.h"
@@ -15,6 +16,7 @@ enum goroutines_event {
 	GOROUTINES_WAITS,
 	GOROUTINES_QUEUE,
 	GOROUTINES_IDLE,
+	GOROUTINES_LANES,
 	GOROUTINES_EVENTS
 };
 
@@ -32,12 +34,14 @@ struct goroutines_open {
 };
 
 struct goroutines {
-	uint32_t events[GOROUTINES_EVENTS]; /* of the film */
+	uint32_t events[GOROUTINES_EVENTS]; /* of the film; 0: not asked for */
 	int states;			    /* the map of struct goroutines_state */
 	uint64_t min_wait;
 	bool has_started;
 	struct goroutines_images *images;
 	struct waiting *readiers; /* stacks, by process and goroutines_readier_key() */
+	struct go_lanes *lanes;	  /* null: they were not asked for */
+	struct map on;		  /* of this film: the row of a thread that goroutines ran on */
 	struct map places;	  /* a hash of pid and g: the place in open */
 	vec(struct goroutines_open) open;
 	bool has_new;	  /* processes that were not looked at for what waited before */
@@ -57,6 +61,22 @@ void goroutines_add_short(struct source *source, enum goroutines_event event,
 struct goroutines_rows goroutines_rows(struct source *source, pid_t pid,
 				       const struct goroutines_wait *wait,
 				       const struct samples_place *place);
+
+/* -- lanes ------------------------------------------------------------------------------------- */
+
+/* Whether they are asked for: they have probes of their own. */
+bool goroutines_lanes_wanted(const struct source *source);
+/* Makes them. 0 or a negative errno. */
+int goroutines_lanes_new(struct source *source);
+/* Another film, or the first one. */
+void goroutines_lanes_turn(struct source *source);
+/* A record, whose stack is that one. */
+void goroutines_lanes_take(struct source *source, pid_t pid, const struct goroutines_wait *wait,
+			   uint32_t stack);
+/* What goes on, up to a time. stack: of its wait, 0: not known. */
+void goroutines_lanes_cut(struct source *source, const struct goroutines_key *key,
+			  const struct goroutines_state *state, uint32_t stack, uint64_t time,
+			  bool has_ended);
 
 /* -- waits from before ------------------------------------------------------------------------- */
 

@@ -12,6 +12,9 @@
 #include "camera/goroutines.h"
 
 /* Of a goroutine's atomicstatus (runtime/runtime2.go): it waits; the collector looks at it. */
+#define STATUS_READY   1
+#define STATUS_RUNNING 2
+#define STATUS_CALL    3 /* in a system call */
 #define STATUS_WAITING 4
 #define STATUS_SCAN    0x1000
 
@@ -70,6 +73,25 @@ bool goroutines_before_waits(struct source *source, const struct goroutines_key 
 	return waits && read_record(key->pid, waits, key->g, &record) && is_waiting(&record);
 }
 
+/* Of lanes: one that does not wait, and had nothing happen to it since there are probes. */
+static bool state_of_busy(const struct record *record, uint64_t since,
+			  struct goroutines_state *state)
+{
+	uint32_t status = record->status & ~STATUS_SCAN;
+
+	if (status < STATUS_READY || status > STATUS_CALL || !record->goid)
+		return false;
+	state->lane = GOROUTINES_LANE_BEFORE;
+	if (status != STATUS_READY) {
+		state->since = since;
+		state->out = 0;
+		return true;
+	}
+	state->lane |= GOROUTINES_LANE_GAVE_WAY;
+	state->woken = since;
+	return true;
+}
+
 static bool find_bias(const struct goroutines *goroutines, const struct process *process,
 		      uint32_t program, uint64_t *bias)
 {
@@ -87,11 +109,12 @@ static void visit_one(const struct visit *v, uint32_t pid, uint32_t program,
 		      const struct go_waits *waits, uint64_t g)
 {
 	const struct goroutines_key key = {.g = g, .pid = pid, .exec_id = UNWIND_ANY_EXEC};
+	const struct goroutines *goroutines = v->source->state;
 	struct record record;
 	struct goroutines_state state;
 
 	if (!g || map_get(v->known, goroutines_place_key(pid, g)) ||
-	    !read_record(pid, waits, g, &record) || !is_waiting(&record))
+	    !read_record(pid, waits, g, &record))
 		return;
 	state = (struct goroutines_state){
 		/* as execute_unknown() of goroutines.bpf.c has it, of a process older than that */
@@ -100,6 +123,9 @@ static void visit_one(const struct visit *v, uint32_t pid, uint32_t program,
 		.reason = record.reason,
 		.is_before = 1,
 	};
+	if (!is_waiting(&record) &&
+	    (!goroutines->lanes || !state_of_busy(&record, waits->image.since, &state)))
+		return;
 	v->take(v->source, &key, &state, v->context);
 }
 

@@ -15,10 +15,11 @@ struct goroutines_images {
 	struct probed_files files;
 	vec(struct go_waits) waits; /* of each file */
 	int map;
+	bool lanes;
 	struct goroutines_refused refused;
 };
 
-int goroutines_images_new(struct bpf_program *site, int map, bool bind,
+int goroutines_images_new(struct bpf_program *site, int map, bool bind, bool lanes,
 			  struct goroutines_images **result)
 {
 	struct goroutines_images *images = calloc(1, sizeof(*images));
@@ -27,6 +28,7 @@ int goroutines_images_new(struct bpf_program *site, int map, bool bind,
 	if (!images)
 		return -ENOMEM;
 	images->map = map;
+	images->lanes = lanes;
 	err = probed_files_begin(&images->files, site, bind, true);
 	if (err)
 		free(images);
@@ -83,6 +85,31 @@ static int add(struct goroutines_images *images, const struct image *image)
 	return -1;
 }
 
+/* Where the probes of a program go. Returns how many there are. */
+static uint32_t places_of(const struct goroutines_images *images, uint32_t number,
+			  struct uprobe_place places[GOROUTINES_PLACES])
+{
+	const uint64_t *offsets = images->waits.at[number].places;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < GOROUTINES_PLACES; i++) {
+		bool is_of_lanes = i >= GOROUTINES_PLACES_OF_WAITS;
+
+		/* ready() calls runqput() */
+		if (!offsets[i] || (is_of_lanes && !images->lanes) ||
+		    (i == GOROUTINES_READY && images->lanes && offsets[GOROUTINES_RUNQPUT]))
+			continue;
+		places[count++] = (struct uprobe_place){
+			.offset = offsets[i],
+			.group = number,
+			.kind = UPROBE_ENTRY,
+			.cookie = GOROUTINES_COOKIE(number, i),
+			.entry_cookie = GOROUTINES_COOKIE(number, i),
+		};
+	}
+	return count;
+}
+
 unsigned int goroutines_images_meet(struct goroutines_images *images, pid_t pid,
 				    const struct image *image)
 {
@@ -98,16 +125,8 @@ unsigned int goroutines_images_meet(struct goroutines_images *images, pid_t pid,
 		number = add(images, image);
 	if (number < 0)
 		return 0;
-	for (uint32_t i = 0; i < GOROUTINES_PLACES; i++)
-		places[i] = (struct uprobe_place){
-			.offset = images->waits.at[number].places[i],
-			.group = (uint32_t)number,
-			.kind = UPROBE_ENTRY,
-			.cookie = GOROUTINES_COOKIE(number, i),
-			.entry_cookie = GOROUTINES_COOKIE(number, i),
-		};
-	err = probed_files_run(&images->files, (uint32_t)number, pid, places, GOROUTINES_PLACES,
-			       &state, &why);
+	err = probed_files_run(&images->files, (uint32_t)number, pid, places,
+			       places_of(images, (uint32_t)number, places), &state, &why);
 	if (err && err != -ESRCH)
 		refuse(images, &why);
 	return state;

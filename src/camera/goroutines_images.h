@@ -16,9 +16,10 @@ struct bpf_program;
 
 /*
  * site: loaded; images: the map of struct goroutines_image. bind: probes are set for each process
- * by itself, where the kernel can; else wherever the file runs. Returns 0 or a negative errno.
+ * by itself, where the kernel can; else wherever the file runs. lanes: those of lanes, too. Returns
+ * 0 or a negative errno.
  */
-int goroutines_images_new(struct bpf_program *site, int images, bool bind,
+int goroutines_images_new(struct bpf_program *site, int images, bool bind, bool lanes,
 			  struct goroutines_images **result);
 /* Takes the probes away. */
 void goroutines_images_detach(struct goroutines_images *images);

@@ -103,6 +103,7 @@ static bool read_stack(struct source *source, const struct goroutines_key *key,
 		.image = state->image,
 		.reason = state->reason,
 		.is_before = state->is_before,
+		.tells = GOROUTINES_TELLS_WAIT,
 	};
 	*from = (struct capture_handover){
 		.head = {.kind = CAPTURE_HANDOVER, .time = from->head.time},
@@ -191,27 +192,38 @@ static void add_up_to(struct source *source, struct goroutines_open *open, uint6
 	open->told = now;
 }
 
-static void tell_one(struct source *source, const struct goroutines_key *key,
-		     const struct goroutines_state *state, struct still_stack *stack, uint64_t now)
+/* The entry of one that waits at a time; null: it does not, or not for long. */
+static struct goroutines_open *entry_of(struct source *source, const struct goroutines_key *key,
+					const struct goroutines_state *state,
+					struct still_stack *stack, uint64_t now)
 {
 	struct goroutines *goroutines = source->state;
 	struct goroutines_open *open = find(goroutines, key->pid, key->g), one;
 
 	if (!state->out || now < state->out)
-		return;
-	if (!open || open->out != state->out) {
-		/* what is short would be lost as a part of its own */
-		if (now - state->out < goroutines->min_wait ||
-		    !look(source, key, state, stack, &one))
-			return;
-		open = keep(goroutines, &one);
-		if (!open) {
-			goroutines->open_lost++;
-			return;
-		}
-	}
-	if (open->told < now)
+		return NULL;
+	if (open && open->out == state->out)
+		return open;
+	/* what is short would be lost as a part of its own */
+	if (now - state->out < goroutines->min_wait || state->lane & GOROUTINES_LANE_GAVE_WAY ||
+	    !look(source, key, state, stack, &one))
+		return NULL;
+	open = keep(goroutines, &one);
+	goroutines->open_lost += !open;
+	return open;
+}
+
+static void tell_one(struct source *source, const struct goroutines_key *key,
+		     const struct goroutines_state *state, struct still_stack *stack, uint64_t now)
+{
+	const struct goroutines *goroutines = source->state;
+	struct goroutines_open *open = entry_of(source, key, state, stack, now);
+
+	if (open && open->told < now)
 		add_up_to(source, open, state->woken, now);
+	if (goroutines->lanes)
+		goroutines_lanes_cut(source, key, state, open ? open->rows.wait.stack : 0, now,
+				     false);
 }
 
 /* Calls each() for all that the kernel's side knows; it may take the one that it is called for. */
@@ -238,6 +250,7 @@ struct telling {
 	struct map known; /* goroutines that the kernel's side knows */
 	bool only_before;
 	bool has_failed; /* to add to known */
+	uint64_t now;	 /* all of them are reported up to there */
 };
 
 static void tell_known(struct source *source, const struct goroutines_key *key,
@@ -247,7 +260,7 @@ static void tell_known(struct source *source, const struct goroutines_key *key,
 
 	telling->has_failed |= !map_put(&telling->known, goroutines_place_key(key->pid, key->g), 1);
 	if (!telling->only_before)
-		tell_one(source, key, state, telling->stack, clock_ns());
+		tell_one(source, key, state, telling->stack, telling->now);
 }
 
 static void tell_before(struct source *source, const struct goroutines_key *key,
@@ -255,7 +268,7 @@ static void tell_before(struct source *source, const struct goroutines_key *key,
 {
 	struct telling *telling = context;
 
-	tell_one(source, key, state, telling->stack, clock_ns());
+	tell_one(source, key, state, telling->stack, telling->now);
 }
 
 static void tell_all(struct source *source, bool only_before)
@@ -264,6 +277,7 @@ static void tell_all(struct source *source, bool only_before)
 	struct telling telling = {
 		.stack = malloc(sizeof(*telling.stack)),
 		.only_before = only_before,
+		.now = clock_ns(),
 	};
 
 	if (telling.stack)
@@ -334,12 +348,21 @@ static void tell_rest(struct source *source, const struct goroutines_key *key,
 static void finish_each(struct source *source, const struct goroutines_key *key,
 			const struct goroutines_state *state, void *context)
 {
-	tell_rest(source, key, state, *(const uint64_t *)context);
+	const struct goroutines *goroutines = source->state;
+	uint64_t now = *(const uint64_t *)context;
+
+	tell_rest(source, key, state, now);
+	if (goroutines->lanes)
+		goroutines_lanes_cut(source, key, state, 0, now, false);
 }
 
 void goroutines_open_finish(struct source *source, uint64_t now)
 {
+	const struct goroutines *goroutines = source->state;
+
 	each_state(source, finish_each, &now);
+	if (goroutines->lanes)
+		go_lanes_finish(goroutines->lanes, now);
 }
 
 struct ended {
@@ -360,6 +383,8 @@ static void end_each(struct source *source, const struct goroutines_key *key,
 		return;
 	ended->has_failed |= !map_put(&ended->known, goroutines_place_key(key->pid, key->g), 1);
 	tell_rest(source, key, state, ended->time);
+	if (goroutines->lanes)
+		goroutines_lanes_cut(source, key, state, 0, ended->time, true);
 	open = find(goroutines, key->pid, key->g);
 	if (state->out && (!open || open->out != state->out)) {
 		one = (struct goroutines_open){
@@ -393,6 +418,7 @@ static void end_before(struct source *source, const struct ended *ended)
 void goroutines_open_ended(struct source *source, pid_t pid)
 {
 	const struct process *process = samples_process(source->host->samples, pid);
+	const struct goroutines *goroutines = source->state;
 	struct ended ended = {
 		.pid = (uint32_t)pid,
 		.time = process && process->end ? process->end : clock_ns(),
@@ -400,5 +426,7 @@ void goroutines_open_ended(struct source *source, pid_t pid)
 
 	each_state(source, end_each, &ended);
 	end_before(source, &ended);
+	if (goroutines->lanes)
+		go_lanes_ended(goroutines->lanes, pid, ended.time);
 	map_free(&ended.known);
 }

@@ -369,6 +369,15 @@ uint32_t samples_other_thread(struct samples *samples, pid_t pid, pid_t tid, uin
 		      : 0;
 }
 
+uint32_t samples_goroutine(struct samples *samples, pid_t pid, uint64_t goid, uint64_t start)
+{
+	struct process *process = targets_find(samples->targets, pid);
+	struct filmed_process *filmed = process ? samples_filmed(process) : NULL;
+
+	return filmed ? catalogue_goroutine(samples->catalogue, &filmed->row, process, goid, start)
+		      : 0;
+}
+
 const uint64_t *samples_last_words(const struct samples *samples, uint32_t *count)
 {
 	*count = samples->frame_count;

@@ -109,6 +109,9 @@ uint32_t samples_thread(struct samples *samples, const struct capture_identity *
 uint32_t samples_other_thread(struct samples *samples, pid_t pid, pid_t tid, uint64_t start,
 			      const char comm[16]);
 
+/* A new row for a goroutine of such a process; 0: the film is full, or it is not filmed. */
+uint32_t samples_goroutine(struct samples *samples, pid_t pid, uint64_t goid, uint64_t start);
+
 /* The words of the user stack that samples_resolve() has just resolved, leaf first. */
 const uint64_t *samples_last_words(const struct samples *samples, uint32_t *count);
 

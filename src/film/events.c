@@ -246,6 +246,19 @@ static const struct event_type ours[EVENT_IDS] = {
 			.about = "time that goroutines wait for new work",
 			.abroad = {"go_idle", "go_idle"},
 		},
+	[EVENT_GO_LANES] =
+		{
+			.name = "go-lanes",
+			.unit = "ns",
+			.shape = SHAPE_SLICES,
+			.quantity = EVENT_TIME,
+			.is_interval = true,
+			.title = "Goroutines",
+			.rate = "goroutines waiting",
+			.is_recordable = true,
+			.noun = "turns",
+			.about = "what every goroutine of Go programs did, every moment",
+		},
 	[EVENT_REQUESTS] =
 		{
 			.name = "requests",

@@ -38,6 +38,7 @@ enum event_id {
 	EVENT_GO_WAIT,
 	EVENT_GO_QUEUE,
 	EVENT_GO_IDLE,
+	EVENT_GO_LANES, /* every slice of every goroutine */
 	EVENT_REQUESTS,
 	EVENT_DEATHS,  /* the last stacks of what dies of a signal */
 	EVENT_MACHINE, /* what the machine did beside, as values */

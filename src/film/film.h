@@ -310,7 +310,9 @@ struct film_waits {
 /*
  * A turn of a thread: a stay on a CPU, and the time off it until the next one begins. The turns of
  * a thread follow each other without a gap, so that they are all of its life; each is the times
- * below in this order, and ends at its end. A reader need not look far behind a moment for what
+ * below in this order, and ends at its end. A goroutine has turns, too: it stands in the film as a
+ * thread of its process, with the lowest bits of its number, and its waits are as those of a
+ * film_wait of one. A reader need not look far behind a moment for what
  * covers it: the writer cuts a turn into parts of at most FILM_TURN_MAX.
  */
 #define FILM_TURN_MAX 1000000000ull /* ns */
@@ -330,6 +332,7 @@ struct film_turn {
 	uint32_t object;
 	/* Where that is an epoll: what of the first descriptor that was ready; 0: as above */
 	uint32_t ready_object;
+	uint32_t on; /* of a goroutine: the thread that it ran on; 0: not known */
 	uint16_t call;
 	uint16_t cpu;  /* on which it ran */
 	uint8_t state; /* FILM_WAIT_READY: it was preempted, or gave way; 0: a thread begins */
@@ -350,7 +353,7 @@ struct film_turns {
 	const uint64_t *end, *unseen, *ran, *waited, *ready;
 	const uint64_t *arguments[FILM_WAIT_ARGUMENTS];
 	const uint32_t *thread, *stack, *waker, *call, *cpu, *state, *context, *descriptor, *flags,
-		*object, *ready_object;
+		*object, *ready_object, *on;
 };
 
 /* What a lock is, as far as its waiters show it. */

@@ -216,6 +216,7 @@ static const struct layout_column turn_columns[] = {
 	TURN(arguments[3]),
 	TURN(object, .id_of = LAYOUT_FRAME, .later = true),
 	TURN(ready_object, .id_of = LAYOUT_FRAME, .later = true),
+	TURN(on, .id_of = LAYOUT_THREAD, .later = true),
 };
 
 enum {

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/saturated.h"
 #include "base/vec.h"
+#include "film/events.h"
 #include "query/wait_class.h"
 
 /* What is known of a thread's life so far. */
@@ -22,6 +24,7 @@ struct walker {
 	struct film *film;
 	struct wait_classes classes;
 	uint64_t from, to;
+	enum slice_kind run;
 	int (*take)(void *context, const struct slice *slice);
 	void *context;
 	uint32_t *places; /* by thread: its place in lives, and 1 */
@@ -31,10 +34,9 @@ struct walker {
 const char *slice_kind_name(unsigned int kind)
 {
 	static const char *const names[] = {
-		[SLICE_ON_CPU] = "on-cpu",
-		[SLICE_WOKEN] = "woken",
-		[SLICE_PREEMPTED] = "preempted",
-		[SLICE_HOLE] = "hole",
+		[SLICE_ON_CPU] = "on-cpu",	 [SLICE_WOKEN] = "woken",
+		[SLICE_PREEMPTED] = "preempted", [SLICE_HOLE] = "hole",
+		[SLICE_RUNNING] = "running",
 	};
 
 	return slice_is_wait(kind) ? wait_class_name(slice_wait_class(kind)) : names[kind];
@@ -42,15 +44,28 @@ const char *slice_kind_name(unsigned int kind)
 
 uint32_t slices_event(const struct film *film)
 {
+	uint32_t threads = film_find_event(film, event_type(EVENT_THREADS)->name);
+
+	if (threads && film_has_turns(film, threads))
+		return threads;
 	for (uint32_t i = 1; i < film->event_count; i++)
 		if (film_has_turns(film, i))
 			return i;
 	return 0;
 }
 
+bool slices_are_of_goroutines(const struct film *film, uint32_t event)
+{
+	return event < film->event_count &&
+	       !strcmp(film->events[event].name, event_type(EVENT_GO_LANES)->name);
+}
+
 void slice_words(const struct film *film, const struct slice *slice, char *words, size_t size)
 {
-	if (slice_is_wait(slice->kind))
+	if (slice->evidence.state == FILM_WAIT_GOROUTINE && slice->kind == SLICE_WAIT + WAIT_OTHER)
+		snprintf(words, size, "%s",
+			 wait_call_name("", FILM_WAIT_GOROUTINE, slice->evidence.call));
+	else if (slice_is_wait(slice->kind))
 		wait_words(film, slice_wait_class(slice->kind), slice->evidence.call,
 			   slice->evidence.stack, words, size);
 	else
@@ -148,6 +163,7 @@ static struct slice slice_like(const struct film_turns *turns, size_t i)
 				.waker = turns->waker[i],
 				.object = turns->object[i],
 				.ready_object = turns->ready_object[i],
+				.on = turns->on[i],
 				.flags = turns->flags[i],
 				.call = (uint16_t)turns->call[i],
 				.cpu = (uint16_t)turns->cpu[i],
@@ -200,7 +216,7 @@ static int take_turn(struct walker *w, const struct film_turns *turns, size_t i)
 	if (!err)
 		err = add(w, life, SLICE_HOLE, in, &hole);
 	if (!err)
-		err = add(w, life, SLICE_ON_CPU, out, &like);
+		err = add(w, life, w->run, out, &like);
 	if (!err && woken > out)
 		err = add(w, life, SLICE_WAIT + class_of(w, &like.evidence), woken, &like);
 	if (!err)
@@ -253,6 +269,7 @@ int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 	struct walker w = {.film = film, .from = from, .to = to, .take = take, .context = context};
 	int err = wait_classes_init(&w.classes, film);
 
+	w.run = slices_are_of_goroutines(film, event) ? SLICE_RUNNING : SLICE_ON_CPU;
 	w.places = calloc(film->thread_count + 1ull, sizeof(*w.places));
 	if (!err && !w.places)
 		err = -ENOMEM;

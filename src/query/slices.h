@@ -17,11 +17,12 @@ enum slice_kind {
 	SLICE_WOKEN,	 /* in the run queue, after it was woken, or made */
 	SLICE_PREEMPTED, /* in the run queue, though it could have run on */
 	SLICE_HOLE,	 /* nothing is known: records were lost */
+	SLICE_RUNNING,	 /* of a goroutine: a thread works for it, which need not be on a CPU */
 	SLICE_WAIT,	 /* and an enum wait_class: what it waited for */
 	SLICE_KINDS = SLICE_WAIT + WAIT_CLASSES
 };
 
-/* "on-cpu", "woken", "preempted", "hole", or the name of a class. */
+/* "on-cpu", "woken", "preempted", "hole", "running", or the name of a class. */
 const char *slice_kind_name(unsigned int kind);
 
 static inline bool slice_is_wait(unsigned int kind)
@@ -43,6 +44,7 @@ struct slice_evidence {
 	uint32_t stack, waker;
 	uint32_t object;       /* a frame, whose name it is: slice_object() */
 	uint32_t ready_object; /* the same, of what was ready of an epoll; 0 */
+	uint32_t on;	       /* of a goroutine: the thread that it ran on before; 0 */
 	uint32_t flags;	       /* enum film_wait_flag, enum film_turn_flag */
 	uint16_t call, cpu;
 	uint8_t state, context, descriptor;
@@ -67,8 +69,11 @@ int slices_each(struct film *film, uint32_t event, uint64_t from, uint64_t to,
 		int (*take)(void *context, const struct slice *slice), void *context,
 		struct fail *why);
 
-/* The film's event that has turns; 0: there is none. */
+/* The film's event that has turns, that of threads if it is there; 0: there is none. */
 uint32_t slices_event(const struct film *film);
+
+/* Whether the threads of an event of turns are goroutines. */
+bool slices_are_of_goroutines(const struct film *film, uint32_t event);
 
 /*
  * The words for a slice's kind: slice_kind_name(); for WAIT_OTHER the system call and what the

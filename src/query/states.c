@@ -21,7 +21,7 @@ void state_words(const struct film *film, const struct state *state, char *words
 		snprintf(words, size, "%s", name);
 		return;
 	}
-	call = wait_call_name(film->info.arch, FILM_WAIT_SLEEPS, state->call);
+	call = wait_call_name(film->info.arch, state->of, state->call);
 	if (*call == '?')
 		snprintf(words, size, "%s (system call %u)", name, state->call - 1u);
 	else
@@ -35,7 +35,7 @@ uint64_t state_quantile(const struct state *state, unsigned int of_thousand)
 	return ns < state->longest ? ns : state->longest;
 }
 
-static struct state *state_of(struct state_list *list, uint8_t kind, uint16_t call)
+static struct state *state_of(struct state_list *list, uint8_t kind, uint16_t call, uint8_t of)
 {
 	uint32_t place = list->places[kind];
 
@@ -46,7 +46,7 @@ static struct state *state_of(struct state_list *list, uint8_t kind, uint16_t ca
 		vec_foreach (&list->states, state)
 			if (state->kind == kind && state->call == call)
 				return state;
-	if (!vec_push(&list->states, (struct state){.kind = kind, .call = call}))
+	if (!vec_push(&list->states, (struct state){.kind = kind, .call = call, .of = of}))
 		return NULL;
 	list->places[kind] = (uint32_t)list->states.count;
 	return vec_last(&list->states);
@@ -77,13 +77,16 @@ static int take(void *context, const struct slice *slice)
 	if (!s->kept.threads[slice->thread])
 		return 0;
 	list = list_of(s, slice->thread);
-	state = list ? state_of(list, slice->kind, is_other ? slice->evidence.call : 0) : NULL;
+	state = list ? state_of(list, slice->kind, is_other ? slice->evidence.call : 0,
+				slice->evidence.state)
+		     : NULL;
 	if (!state || !latency_add(&state->times, time, 1) ||
 	    !state_objects_add(&s->states->objects, s->states->film, slice))
 		return -ENOMEM;
 	s->states->slices++;
 	list->life += time;
-	list->on_cpu += slice->kind == SLICE_ON_CPU ? time : 0;
+	if (slice->kind == SLICE_ON_CPU || slice->kind == SLICE_RUNNING)
+		list->on_cpu += time;
 	state->total += time;
 	state->longest = time > state->longest ? time : state->longest;
 	state->parts += slice->began_before || slice->goes_on;
@@ -96,7 +99,7 @@ static bool add_list(struct state_list *to, const struct state_list *list)
 	to->on_cpu += list->on_cpu;
 	to->threads++;
 	vec_foreach (&list->states, state) {
-		struct state *sum = state_of(to, state->kind, state->call);
+		struct state *sum = state_of(to, state->kind, state->call, state->of);
 
 		if (!sum || !latency_merge(&sum->times, &state->times))
 			return false;
@@ -182,7 +185,8 @@ int states_make(struct film *film, uint32_t event, const struct filter *filter,
 	struct summing s = {.states = states};
 	int err;
 
-	*states = (struct states){.film = film};
+	*states = (struct states){.film = film,
+				  .are_goroutines = slices_are_of_goroutines(film, event)};
 	state_objects_init(&states->objects, film);
 	err = filter_span(filter, &film->info, &states->from, &states->to, why);
 	if (err)

@@ -16,6 +16,7 @@
 struct state {
 	uint8_t kind;  /* enum slice_kind */
 	uint16_t call; /* of WAIT_OTHER: the system call and 1, else 0 */
+	uint8_t of;    /* the same: enum film_wait_state, which says what the call is */
 	uint64_t total, longest;
 	uint64_t parts; /* of those counted: the range, or the film, begins or ends in them */
 	struct latency times;
@@ -24,7 +25,7 @@ struct state {
 struct state_list {
 	uint32_t process, thread; /* of the film; thread 0: all of the process; both 0: all */
 	uint64_t life;		  /* the sum of all; of a process: of its threads */
-	uint64_t on_cpu, threads;
+	uint64_t on_cpu, threads; /* on_cpu: of goroutines, on threads */
 	vec(struct state) states; /* the longest first */
 	/* while they are summed up: by kind, the place of its state, and 1; 0: it has none */
 	uint32_t places[SLICE_KINDS];
@@ -32,7 +33,8 @@ struct state_list {
 
 struct states {
 	struct film *film;
-	uint64_t from, to; /* what of the film's time was asked for */
+	bool are_goroutines; /* and no threads */
+	uint64_t from, to;   /* what of the film's time was asked for */
 	struct state_list all;
 	vec(struct state_list) processes; /* those with the most time on CPUs first */
 	vec(struct state_list) threads;	  /* the same of all processes */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * gopark(), ready() and execute() are in runtime/proc.go of Go's source. A probe on one goes behind
- * its first instruction, which compares the stack pointer with the stack's border: the next one, a
- * jump, is among those that the kernel emulates.
+ * gopark(), ready(), execute() and the others are in runtime/proc.go of Go's source. A probe on one
+ * goes behind its first instruction, which compares the stack pointer with the stack's border: the
+ * next one, a jump, is among those that the kernel emulates.
  *
  * The numbers of reasons to wait change with each version. The runtime has their words in a table
  * of strings, waitReasonStrings (runtime/runtime2.go); it is found by what it begins with, which
@@ -77,10 +77,20 @@ static void find_idle(struct go_waits *waits, const struct go_function *f, const
 static bool find_functions(struct go_waits *waits, const struct go_table *table,
 			   struct budget *budget, struct found *found)
 {
-	static const char *const wanted[GOROUTINES_PLACES] = {
-		[GOROUTINES_PARK] = "runtime.gopark",
-		[GOROUTINES_READY] = "runtime.ready",
-		[GOROUTINES_EXECUTE] = "runtime.execute",
+	static const struct {
+		const char *function;
+		enum goroutines_place place;
+	} wanted[] = {
+		{"runtime.gopark", GOROUTINES_PARK},
+		{"runtime.ready", GOROUTINES_READY},
+		{"runtime.execute", GOROUTINES_EXECUTE},
+		{"runtime.runqput", GOROUTINES_RUNQPUT},
+		{"runtime.goschedImpl", GOROUTINES_SCHED},
+		{"runtime.preemptPark", GOROUTINES_STOP},
+		{"runtime.exitsyscall0", GOROUTINES_SYSCALL},
+		{"runtime.exitsyscallNoP", GOROUTINES_SYSCALL}, /* since 1.26 */
+		{"runtime.injectglist", GOROUTINES_INJECT},
+		{"runtime.goexit0", GOROUTINES_EXIT},
 	};
 
 	for (uint64_t i = 0; i < table->count; i++) {
@@ -97,11 +107,11 @@ static bool find_functions(struct go_waits *waits, const struct go_table *table,
 			found->add = f.start;
 			found->add_end = f.end;
 		}
-		for (int n = 0; n < GOROUTINES_PLACES; n++) {
-			if (strcmp(name, wanted[n]))
+		for (size_t n = 0; n < sizeof(wanted) / sizeof(wanted[0]); n++) {
+			if (strcmp(name, wanted[n].function))
 				continue;
-			found->start[n] = f.start;
-			if (n == GOROUTINES_PARK)
+			found->start[wanted[n].place] = f.start;
+			if (wanted[n].place == GOROUTINES_PARK)
 				found->park_size = f.end - f.start;
 		}
 	}
@@ -296,7 +306,10 @@ static int learn(struct go_waits *waits, struct elf_image *image, struct fail *w
 	for (int n = 0; n < GOROUTINES_PLACES; n++) {
 		uint64_t at = slide(image, found.start[n]);
 
-		if (!found.start[n] || !to_offset(image, at, &waits->places[n]))
+		if (found.start[n] && to_offset(image, at, &waits->places[n]))
+			continue;
+		waits->places[n] = 0;
+		if (n < GOROUTINES_PLACES_OF_WAITS)
 			return fail(why, -ENOTSUP, NULL,
 				    "Go's gopark, ready or execute was not found");
 	}
@@ -306,6 +319,7 @@ static int learn(struct go_waits *waits, struct elf_image *image, struct fail *w
 		.sp = GO_G_SCHED,
 		.pc = GO_G_SCHED + GO_SCHED_PC,
 		.fp = GO_G_SCHED + records->sched_bp,
+		.curg = records->curg,
 		.park_at = (int64_t)(found.start[GOROUTINES_PARK] -
 				     slide(image, found.start[GOROUTINES_EXECUTE])),
 		.park_size = found.park_size,

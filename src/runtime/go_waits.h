@@ -28,8 +28,9 @@ struct go_idle_code {
 };
 
 struct go_waits {
-	uint64_t places[GOROUTINES_PLACES]; /* offsets in the file */
-	struct goroutines_image image;	    /* but for since */
+	/* offsets in the file; 0: it is not there, which is so of lanes' only */
+	uint64_t places[GOROUTINES_PLACES];
+	struct goroutines_image image; /* but for since */
 	/*
 	 * Addresses of the image: of the pointer to the runtime's list of all goroutines, and of
 	 * how many there are; both 0: they were not found.

@@ -59,25 +59,34 @@ static void put_life(const struct state_list *list, FILE *out)
 	fprintf(out, ", %s\n", words);
 }
 
-static void put_process(const struct film *film, const struct state_list *list, FILE *out)
+static const char *noun_of(const struct states *states)
 {
+	return states->are_goroutines ? "goroutine" : "thread";
+}
+
+static void put_process(const struct states *states, const struct state_list *list, FILE *out)
+{
+	const struct film *film = states->film;
 	const struct film_process *process = &film->processes[list->process];
 
 	fputs("\nprocess ", out);
 	text_print_safe(out, process->comm);
-	fprintf(out, " (%u), %llu thread%s", process->pid, (unsigned long long)list->threads,
-		list->threads == 1 ? "" : "s");
+	fprintf(out, " (%u), %llu %s%s", process->pid, (unsigned long long)list->threads,
+		noun_of(states), list->threads == 1 ? "" : "s");
 	put_life(list, out);
 	put_rows(film, list, out);
 }
 
-static void put_thread(const struct film *film, const struct state_list *list, FILE *out)
+static void put_thread(const struct states *states, const struct state_list *list, FILE *out)
 {
+	const struct film *film = states->film;
 	const struct film_thread *thread = &film->threads[list->thread];
 
-	fputs("\nthread ", out);
+	fputs(states->are_goroutines ? "\n" : "\nthread ", out);
 	text_print_safe(out, thread->comm);
-	fprintf(out, " (%u)", thread->tid);
+	/* the name of a goroutine is its number */
+	if (!states->are_goroutines)
+		fprintf(out, " (%u)", thread->tid);
 	put_life(list, out);
 	put_rows(film, list, out);
 }
@@ -119,20 +128,21 @@ static void put_text(const struct states *states, FILE *out)
 	char words[32];
 
 	words_value(words, sizeof(words), "count", states->slices);
-	fprintf(out, "%llu thread%s of %zu process%s, %s slices",
-		(unsigned long long)states->all.threads, states->all.threads == 1 ? "" : "s",
-		states->processes.count, states->processes.count == 1 ? "" : "es", words);
+	fprintf(out, "%llu %s%s of %zu process%s, %s slices",
+		(unsigned long long)states->all.threads, noun_of(states),
+		states->all.threads == 1 ? "" : "s", states->processes.count,
+		states->processes.count == 1 ? "" : "es", words);
 	put_life(&states->all, out);
 	fprintf(out, "  %-22s %12s %12s %7s %12s %12s %12s\n", "State", "Count", "Total", "Share",
 		"p50", "p99", "Longest");
 	put_rows(states->film, &states->all, out);
 	put_objects(states, out);
 	vec_foreach (&states->processes, process) {
-		put_process(states->film, process, out);
+		put_process(states, process, out);
 		/* of a process with one thread, the thread has the same */
 		vec_foreach (&states->threads, thread)
 			if (process->threads > 1 && thread->process == process->process)
-				put_thread(states->film, thread, out);
+				put_thread(states, thread, out);
 	}
 }
 

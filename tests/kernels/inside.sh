@@ -78,6 +78,14 @@ waits_of_goroutines_are_told()
 	[ "$(share go.film ';main[.]sleeper;' ';main[.]sleeper;main[.]sleeps;time[.]Sleep;runtime[.]gopark;[[]sleep[]]')" -ge 90 ]
 }
 
+# They run and wait, and no time is unknown.
+lives_of_goroutines_are_told()
+{
+	stackcam record -q -e go-lanes -o lanes.film -- waits_go-stripped 20 >/dev/null || return 1
+	stackcam report -e go-lanes --format states lanes.film >lanes.txt || return 1
+	grep -q ' running ' lanes.txt && grep -q ' sleep ' lanes.txt && ! grep -q ' hole ' lanes.txt
+}
+
 lives_are_told()
 {
 	dump 100 >said.txt &
@@ -256,6 +264,7 @@ test_case machine whole_machine
 test_case waits waits_are_told
 if [ -e /usr/bin/waits_go-stripped ]; then
 	test_case goroutines waits_of_goroutines_are_told
+	test_case lanes-of-goroutines lives_of_goroutines_are_told
 fi
 test_case locks owners_of_locks_are_named
 test_case lives lives_are_told

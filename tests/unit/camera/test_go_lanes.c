@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Turns of goroutines become lives without a gap; what was not seen of them is in them as such. */
+#include "../prelude.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "camera/go_lanes.h"
+
+#define BEGIN 1000ull
+#define PID   7
+
+/* Turns as words, "g5: ran 10 waited 20;", and what each goroutine has come to. */
+static struct told {
+	char words[4000];
+	uint64_t end[64];
+	struct film_turn last;
+	unsigned int rows;
+} told;
+
+static uint32_t row_of(void *context, pid_t pid, uint64_t goid, uint64_t start)
+{
+	(void)context;
+	(void)start;
+	assert_int_equal(pid, PID);
+	told.rows++;
+	return (uint32_t)goid;
+}
+
+static uint32_t thread_of(void *context, pid_t pid, pid_t tid)
+{
+	(void)context;
+	(void)pid;
+	return 1000 + (uint32_t)tid;
+}
+
+static void add(const char *what, uint64_t value)
+{
+	size_t used = strlen(told.words);
+
+	if (value)
+		snprintf(told.words + used, sizeof(told.words) - used, "%s%llu", what,
+			 (unsigned long long)value);
+}
+
+static void take(void *context, const struct film_turn *turn)
+{
+	uint64_t time = turn->unseen + turn->ran + turn->waited + turn->ready;
+
+	(void)context;
+	assert_true(turn->thread && turn->thread < 64);
+	/* each begins where the one before ended */
+	if (told.end[turn->thread])
+		assert_int_equal(turn->end - time, told.end[turn->thread]);
+	told.end[turn->thread] = turn->end;
+	add("g", turn->thread);
+	add(" unseen ", turn->unseen);
+	add(" ran ", turn->ran);
+	add(" waited ", turn->waited);
+	add(" ready ", turn->ready);
+	add(" by ", turn->waker);
+	if (turn->flags & FILM_TURN_BEGINS)
+		add(" begins ", turn->end - time);
+	if (turn->flags & FILM_TURN_ENDS)
+		add(" ends ", turn->end);
+	strcat(told.words, "; ");
+	told.last = *turn;
+}
+
+static const struct go_lanes_to to = {row_of, thread_of, take, NULL};
+
+static struct go_lanes *begin(void)
+{
+	struct go_lanes *lanes = go_lanes_new(&to);
+
+	told = (struct told){0};
+	assert_non_null(lanes);
+	go_lanes_begin(lanes, BEGIN);
+	return lanes;
+}
+
+static void give(struct go_lanes *lanes, uint64_t goid, uint64_t since, uint64_t out,
+		 uint64_t woken, uint64_t in, unsigned int flags)
+{
+	struct goroutines_wait wait = {
+		.goid = goid,
+		.since = since,
+		.out = out,
+		.woken = woken,
+		.in = in,
+		.thread = 3,
+		.lane = (uint8_t)(GOROUTINES_LANE_TURN | flags),
+	};
+
+	go_lanes_take(lanes, PID, &wait, 2, 9);
+}
+
+static void test_a_life(void **state)
+{
+	struct go_lanes *lanes = begin();
+
+	(void)state;
+	give(lanes, 5, 0, 2000, 2000, 2010, GOROUTINES_LANE_BEGINS | GOROUTINES_LANE_GAVE_WAY);
+	assert_int_equal(told.last.state, 0);
+	give(lanes, 5, 2010, 2030, 2100, 2105, 0);
+	assert_int_equal(told.last.state, FILM_WAIT_GOROUTINE);
+	assert_int_equal(told.last.call, 3);
+	assert_int_equal(told.last.stack, 9);
+	assert_int_equal(told.last.on, 1003);
+	give(lanes, 5, 2105, 2115, 2115, 2120, GOROUTINES_LANE_GAVE_WAY);
+	assert_int_equal(told.last.state, FILM_WAIT_READY);
+	give(lanes, 5, 2120, 2125, 2125, 2125, GOROUTINES_LANE_ENDS);
+	assert_string_equal(told.words, "g5 ready 10 begins 2000; g5 ran 20 waited 70 ready 5; "
+					"g5 ran 10 ready 5; g5 ran 5 ends 2125; ");
+	assert_int_equal(go_lanes_counts(lanes).holes, 0);
+	go_lanes_free(lanes);
+}
+
+static void test_lost_records_are_a_hole(void **state)
+{
+	struct go_lanes *lanes = begin();
+
+	(void)state;
+	give(lanes, 5, 0, 2000, 2000, 2010, GOROUTINES_LANE_BEGINS);
+	give(lanes, 5, 2200, 2210, 2220, 2230, 0);
+	assert_string_equal(told.words,
+			    "g5 ready 10 begins 2000; g5 unseen 190 ran 10 waited 10 ready 10; ");
+	assert_int_equal(go_lanes_counts(lanes).holes, 1);
+	go_lanes_free(lanes);
+}
+
+/* What is older than the recording begins with it, in what it was found in. */
+static void test_lives_from_before(void **state)
+{
+	struct go_lanes *lanes = begin();
+
+	(void)state;
+	give(lanes, 5, 500, 1500, 1600, 1700, GOROUTINES_LANE_BEFORE);
+	give(lanes, 6, 0, 500, 1600, 1700, GOROUTINES_LANE_BEFORE);
+	assert_string_equal(told.words, "g5 ran 500 waited 100 ready 100 begins 1000; "
+					"g6 waited 600 ready 100 begins 1000; ");
+	assert_true(told.last.flags & FILM_WAIT_BEFORE);
+	go_lanes_free(lanes);
+}
+
+static void cut(struct go_lanes *lanes, uint64_t since, uint64_t out, uint64_t woken, uint64_t time)
+{
+	const struct goroutines_state goes_on = {.since = since, .out = out, .woken = woken};
+
+	go_lanes_cut(lanes, PID, 5, &goes_on, 2, 9, time, false, false);
+}
+
+/* Parts of what goes on, and its end, add up. */
+static void test_parts(void **state)
+{
+	struct go_lanes *lanes = begin();
+
+	(void)state;
+	give(lanes, 5, 0, 2000, 2000, 2000, GOROUTINES_LANE_BEGINS | GOROUTINES_LANE_GAVE_WAY);
+	cut(lanes, 2000, 0, 0, 2100);
+	assert_true(told.last.flags & FILM_WAIT_OPEN);
+	cut(lanes, 2000, 2150, 0, 2200);
+	cut(lanes, 2000, 2150, 2250, 2300);
+	give(lanes, 5, 2000, 2150, 2250, 2350, 0);
+	assert_string_equal(told.words, "g5 ran 100 begins 2000; g5 ran 50 waited 50; "
+					"g5 waited 50 ready 50; g5 ready 50; ");
+	/* of the turn that begins later, the record of the one before it is in a ring still */
+	cut(lanes, 2400, 0, 0, 2500);
+	assert_int_equal(told.end[5], 2350);
+	/* copied while it was changed */
+	cut(lanes, 2350, 2340, 0, 2500);
+	assert_int_equal(told.end[5], 2350);
+	go_lanes_free(lanes);
+}
+
+static void test_wakers(void **state)
+{
+	struct goroutines_wait wait = {.goid = 5,
+				       .out = 2000,
+				       .woken = 2000,
+				       .in = 2010,
+				       .readier_goid = 9,
+				       .lane = GOROUTINES_LANE_TURN | GOROUTINES_LANE_BEGINS};
+	struct go_lanes *lanes = begin();
+
+	(void)state;
+	/* the one that made it has told of nothing yet */
+	go_lanes_take(lanes, PID, &wait, 0, 0);
+	assert_int_equal(told.last.waker, 9);
+	assert_int_equal(told.last.context, FILM_WAIT_BY_THREAD);
+	give(lanes, 9, 500, 2100, 2100, 2100, GOROUTINES_LANE_BEFORE | GOROUTINES_LANE_ENDS);
+	assert_int_equal(told.rows, 2);
+	assert_int_equal(told.last.ran, 1100);
+	go_lanes_free(lanes);
+}
+
+static void test_a_process_that_ends(void **state)
+{
+	const struct goroutines_state waits = {.out = 500, .is_before = 1};
+	struct go_lanes *lanes = begin();
+
+	(void)state;
+	give(lanes, 5, 0, 2000, 2000, 2010, GOROUTINES_LANE_BEGINS);
+	go_lanes_cut(lanes, PID, 6, &waits, 2, 9, 2500, true, false);
+	go_lanes_ended(lanes, PID, 3000);
+	/* what the first one did is not known; the other one was seen to wait */
+	assert_string_equal(told.words, "g5 ready 10 begins 2000; g6 waited 1500 begins 1000; "
+					"g5 unseen 990 ends 3000; g6 waited 500 ends 3000; ");
+	go_lanes_free(lanes);
+}
+
+static void test_another_film(void **state)
+{
+	struct go_lanes *lanes = begin();
+
+	(void)state;
+	give(lanes, 5, 0, 2000, 2000, 2010, GOROUTINES_LANE_BEGINS);
+	go_lanes_turn(lanes);
+	give(lanes, 5, 2010, 2030, 2100, 2105, 0);
+	assert_int_equal(told.rows, 2);
+	assert_string_equal(told.words, "g5 ready 10 begins 2000; "
+					"g5 ran 20 waited 70 ready 5 begins 2010; ");
+	go_lanes_free(lanes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_life),
+		cmocka_unit_test(test_lost_records_are_a_hole),
+		cmocka_unit_test(test_lives_from_before),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_wakers),
+		cmocka_unit_test(test_a_process_that_ends),
+		cmocka_unit_test(test_another_film),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
