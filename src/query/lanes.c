@@ -13,20 +13,27 @@ enum {
 	LANE_FIRST = 2,	  /* and more: its index */
 };
 
+/* Of the key of a goroutine's lane: a thread may have its number. */
+#define GOROUTINE 0x9e3779b97f4a7c15ull
+
 struct adder {
 	struct lanes *lanes;
 	const struct film *film;
 	const char *host;
+	bool are_goroutines;
 	struct filter_kept kept;
 	uint32_t *lane_of; /* by thread */
 	uint64_t offset;   /* from the film's clock to ns since 1970, modulo 2^64 */
 	int err;
 };
 
-static bool is_wanted(const struct lanes *lanes, uint32_t pid, uint32_t tid)
+static bool is_wanted(const struct adder *a, uint32_t pid, uint32_t tid)
 {
+	const struct lanes *lanes = a->lanes;
+
 	for (size_t i = 0; i < lanes->of_count; i++)
-		if (lanes->of[i].pid == pid && lanes->of[i].tid == tid)
+		if (lanes->of[i].pid == pid && lanes->of[i].tid == tid &&
+		    lanes->of[i].is_goroutine == a->are_goroutines)
 			return true;
 	return !lanes->of;
 }
@@ -36,7 +43,8 @@ static uint32_t add_lane(struct adder *a, const struct film_thread *thread, uint
 {
 	struct lanes *lanes = a->lanes;
 	const struct film_process *process = &a->film->processes[thread->process];
-	struct lane lane = {.pid = process->pid, .tid = thread->tid};
+	struct lane lane = {
+		.pid = process->pid, .tid = thread->tid, .is_goroutine = a->are_goroutines};
 
 	if (lanes->all.count >= LANES_MAX) {
 		lanes->is_cut = true;
@@ -58,11 +66,11 @@ static uint32_t find_lane(struct adder *a, uint32_t id)
 {
 	const struct film_thread *thread = &a->film->threads[id];
 	uint32_t pid = a->film->processes[thread->process].pid;
-	uint64_t key =
-		hash_u64((uint64_t)pid << 32 | thread->tid) ^ hash_bytes(a->host, strlen(a->host));
+	uint64_t key = hash_u64((uint64_t)pid << 32 | thread->tid) ^
+		       hash_bytes(a->host, strlen(a->host)) ^ (a->are_goroutines ? GOROUTINE : 0);
 	const uint64_t *known;
 
-	if (!a->kept.threads[id] || !is_wanted(a->lanes, pid, thread->tid))
+	if (!a->kept.threads[id] || !is_wanted(a, pid, thread->tid))
 		return LANE_NONE;
 	known = map_get(&a->lanes->known, key);
 	return known ? (uint32_t)*known + LANE_FIRST : add_lane(a, thread, key);
@@ -130,7 +138,8 @@ static int take_slice(void *context, const struct slice *slice)
 	lanes->slices++;
 	if (lanes->steps && slice->kind == SLICE_ON_CPU)
 		add_load(lanes, lanes->running, start, start + length);
-	else if (lanes->steps && (slice->kind == SLICE_WOKEN || slice->kind == SLICE_PREEMPTED))
+	else if (lanes->steps && !a->are_goroutines &&
+		 (slice->kind == SLICE_WOKEN || slice->kind == SLICE_PREEMPTED))
 		add_load(lanes, lanes->ready, start, start + length);
 	if (lanes->cpus.pixel && slice->kind == SLICE_ON_CPU &&
 	    !lane_cpus_add(&lanes->cpus, slice->evidence.cpu, index - LANE_FIRST, start,
@@ -162,6 +171,7 @@ int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char
 	if (filter->focus || filter->ignore)
 		return fail(why, -EINVAL, "ask for a flame graph of the same time and threads",
 			    "lanes are of whole threads: focus and ignore choose stacks");
+	a.are_goroutines = slices_are_of_goroutines(film, event);
 	a.offset = (uint64_t)film->info.wall_offset;
 	lanes->cpus.from = lanes->from;
 	a.err = begin_load(lanes);

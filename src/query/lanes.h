@@ -11,13 +11,14 @@
 #include "query/names.h"
 
 /*
- * Lanes: a thread each, with its slices, of one film or of several that follow each other. A lane
- * is known by its host and the numbers of its process and its thread: a thread that has both
- * numbers of an earlier one goes on in its lane. Times are ns since 1970.
+ * Lanes: a thread or a goroutine each, with its slices, of one film or of several that follow each
+ * other. A lane is known by its host and the numbers of its process and its thread: a thread that
+ * has both numbers of an earlier one goes on in its lane. Times are ns since 1970.
  */
 struct lane {
 	const char *host, *comm, *process, *command;
-	uint32_t pid, tid;
+	uint32_t pid, tid; /* of a goroutine: the lowest bits of its number */
+	bool is_goroutine;
 	uint64_t ns[SLICE_KINDS];
 	uint64_t slices[SLICE_KINDS];
 	struct lane_runs runs;
@@ -25,6 +26,7 @@ struct lane {
 
 struct lane_id {
 	uint32_t pid, tid;
+	bool is_goroutine;
 };
 
 /* Of one kind, over all lanes. */

@@ -20,16 +20,24 @@ static int by_number(const void *a, const void *b)
 	return order || x->tid == y->tid ? order : (x->tid < y->tid ? -1 : 1);
 }
 
+static uint64_t ran_of(const struct lane *lane)
+{
+	return lane->ns[lane->is_goroutine ? SLICE_RUNNING : SLICE_ON_CPU];
+}
+
 static int by_time_on_cpu(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	uint64_t ran = x->lane->ns[SLICE_ON_CPU], other = y->lane->ns[SLICE_ON_CPU];
+	uint64_t ran = ran_of(x->lane), other = ran_of(y->lane);
 
 	if (x->process != y->process)
 		return x->process > y->process ? -1 : 1;
 	/* of several processes that ran as long, each stays together */
 	if (x->lane->pid != y->lane->pid || strcmp(x->lane->host, y->lane->host) != 0)
 		return by_number(a, b);
+	/* goroutines come behind all threads */
+	if (x->lane->is_goroutine != y->lane->is_goroutine)
+		return x->lane->is_goroutine ? 1 : -1;
 	return ran != other ? (ran > other ? -1 : 1) : by_number(a, b);
 }
 

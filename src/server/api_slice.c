@@ -73,15 +73,15 @@ static void put_arguments(struct json *j, const struct slice_evidence *evidence)
 	json_close(j, ']');
 }
 
-static void put_waker(struct json *j, const struct film *film, uint32_t id)
+static void put_thread(struct json *j, const char *key, const struct film *film, uint32_t id)
 {
 	const struct film_thread *thread = &film->threads[id];
 
 	if (!id) {
-		json_null(j, "waker");
+		json_null(j, key);
 		return;
 	}
-	json_open(j, "waker", '{');
+	json_open(j, key, '{');
 	json_u64(j, "pid", film->processes[thread->process].pid);
 	json_u64(j, "tid", thread->tid);
 	json_text(j, "comm", thread->comm);
@@ -125,23 +125,27 @@ static void put_object(struct json *j, const struct film *film, const struct sli
 static void put_evidence(struct json *j, const struct film *film, const struct slice *slice)
 {
 	const struct slice_evidence *e = &slice->evidence;
+	bool is_call = slice_is_wait(slice->kind) && e->state != FILM_WAIT_GOROUTINE;
 	const char state[2] = {(char)e->state, 0};
 	bool is_wait = slice_is_wait(slice->kind);
+	bool is_run = slice->kind == SLICE_ON_CPU || slice->kind == SLICE_RUNNING;
 
 	if (slice->kind == SLICE_HOLE)
 		json_null(j, "cpu");
 	else
 		json_u64(j, "cpu", e->cpu);
-	json_text(j, "call", is_wait ? wait_call_name(film->info.arch, 0, e->call) : "");
-	put_arguments(j, is_wait ? e : &(const struct slice_evidence){0});
+	json_text(j, "call", is_wait ? wait_call_name(film->info.arch, e->state, e->call) : "");
+	put_arguments(j, is_call ? e : &(const struct slice_evidence){0});
 	json_text(j, "state", is_wait ? state : "");
 	json_text(j, "descriptor", is_wait ? descriptor_name(e->descriptor) : "");
 	put_object(j, film, slice);
 	json_text(j, "ready_object", is_wait ? object_name(film, e->ready_object) : "");
 	json_text(j, "context", slice->kind == SLICE_HOLE ? "" : context_name(e->context));
 	json_bool(j, "iowait", is_wait && e->flags & FILM_WAIT_IOWAIT);
-	put_waker(j, film, slice->kind == SLICE_ON_CPU ? 0 : e->waker);
-	put_stack(j, film, slice->kind == SLICE_ON_CPU ? 0 : e->stack);
+	/* the waker of a goroutine is one, too */
+	put_thread(j, "waker", film, is_run ? 0 : e->waker);
+	put_thread(j, "on", film, e->on);
+	put_stack(j, film, is_run ? 0 : e->stack);
 }
 
 static int put_slice(void *context, const struct film *film, const struct slice *slice)
@@ -170,18 +174,20 @@ static int take_place(const struct http_request *request, struct server_ask *ask
 		      struct lane_id *lane, struct fail *why)
 {
 	const char *at = request_parameter(request, "at");
-	uint64_t pid, tid;
+	uint64_t pid, tid, is_goroutine;
 	int err = ask_number(request->url, "lane_pid", 0, UINT32_MAX, UINT64_MAX, &pid, why);
 
 	if (!err)
 		err = ask_number(request->url, "lane_tid", 0, UINT32_MAX, UINT64_MAX, &tid, why);
+	if (!err)
+		err = ask_number(request->url, "lane_goroutine", 0, 1, 0, &is_goroutine, why);
 	if (!err && (!at || !*at || pid == UINT64_MAX || tid == UINT64_MAX))
 		err = fail(why, -EINVAL, NULL, "a slice is asked for by lane_pid, lane_tid and at");
 	if (!err)
 		err = ask_time(at, 0, &ask->ask.from, why);
 	if (err)
 		return err;
-	*lane = (struct lane_id){(uint32_t)pid, (uint32_t)tid};
+	*lane = (struct lane_id){(uint32_t)pid, (uint32_t)tid, is_goroutine};
 	ask->ask.to = ask->ask.from + 1;
 	if (!ask->ask.event)
 		ask->ask.event = event_type(EVENT_THREADS)->name;
@@ -195,7 +201,7 @@ int api_slice(const struct http_request *request, struct answer *answer, struct 
 	struct lane_id lane;
 	struct putter p = {.j = &j};
 	char base[24];
-	int err = ask_request(request, "lane_pid lane_tid at", &ask, why);
+	int err = ask_request(request, "lane_pid lane_tid lane_goroutine at", &ask, why);
 
 	if (!err)
 		err = take_place(request, &ask, &lane, why);

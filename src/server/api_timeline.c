@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The timeline of threads. Its times are ns since `base`, which is the beginning of the answer's
- * time: numbers that every reader of JSON holds exactly; the base itself, ns since 1970, is a text.
+ * The timeline of threads, and of the goroutines of films that have those. Its times are ns since
+ * `base`, which is the beginning of the answer's time: numbers that every reader of JSON holds
+ * exactly; the base itself, ns since 1970, is a text.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -108,6 +109,7 @@ static void put_lane(struct json *j, const struct timeline *t, const struct lane
 	json_text(j, "host", lane->host);
 	json_u64(j, "pid", lane->pid);
 	json_u64(j, "tid", lane->tid);
+	json_bool(j, "goroutine", lane->is_goroutine);
 	json_text(j, "comm", lane->comm);
 	json_text(j, "process", lane->process);
 	json_text(j, "command", lane->command);
@@ -197,6 +199,7 @@ static void put_slices(struct json *j, const struct timeline *t)
 		json_open(j, NULL, '{');
 		json_u64(j, "pid", lane->pid);
 		json_u64(j, "tid", lane->tid);
+		json_bool(j, "goroutine", lane->is_goroutine);
 		put_runs(j, lane, t->lanes.from);
 		json_close(j, '}');
 	}

@@ -7,10 +7,11 @@
 
 #include "base/text.h"
 
-/* "PID.TID" */
+/* "PID.TID", or "PID.gNUMBER" of a goroutine */
 static bool take_lane(const char *text, size_t length, struct lane_id *lane)
 {
 	char word[32], *dot;
+	bool is_goroutine;
 	uint64_t pid, tid;
 
 	if (length >= sizeof(word))
@@ -21,10 +22,11 @@ static bool take_lane(const char *text, size_t length, struct lane_id *lane)
 	if (!dot)
 		return false;
 	*dot = 0;
+	is_goroutine = dot[1] == 'g';
 	if (text_parse_u64(word, 0, UINT32_MAX, &pid) ||
-	    text_parse_u64(dot + 1, 0, UINT32_MAX, &tid))
+	    text_parse_u64(dot + 1 + is_goroutine, 0, UINT32_MAX, &tid))
 		return false;
-	*lane = (struct lane_id){(uint32_t)pid, (uint32_t)tid};
+	*lane = (struct lane_id){(uint32_t)pid, (uint32_t)tid, is_goroutine};
 	return true;
 }
 

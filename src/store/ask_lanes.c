@@ -2,7 +2,9 @@
 /* What threads did, slice by slice: the films have it, the index does not. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
+#include "film/events.h"
 #include "store/ask_private.h"
 #include "store/lanes.h"
 
@@ -25,6 +27,25 @@ static int has_slices(const struct ask_film *of, struct fail *why)
 			      "%s has no slices", of->film->events[of->event].name);
 }
 
+/*
+ * The event of goroutines' slices, where those of threads are asked for: they are shown beside
+ * them; 0: the film has none.
+ */
+static uint32_t goroutines_beside(const struct ask_film *of)
+{
+	uint32_t event = film_find_event(of->film, event_type(EVENT_GO_LANES)->name);
+	bool is_of_threads =
+		!strcmp(of->film->events[of->event].name, event_type(EVENT_THREADS)->name);
+
+	return is_of_threads && event && film_has_turns(of->film, event) ? event : 0;
+}
+
+/* Sums of states, and of CPUs, are of threads alone, unless lanes of goroutines were named. */
+static bool wants_goroutines(const struct lanes *lanes)
+{
+	return lanes->of || (!lanes->wants_states && !lanes->cpus.pixel);
+}
+
 static int take_film(void *context, const struct ask_film *of)
 {
 	struct taker *t = context;
@@ -36,6 +57,9 @@ static int take_film(void *context, const struct ask_film *of)
 	if (!err)
 		err = lanes_add(t->lanes, of->film, of->event, of->host, &of->question->filter,
 				from, to, t->why);
+	if (!err && goroutines_beside(of) && wants_goroutines(t->lanes))
+		err = lanes_add(t->lanes, of->film, goroutines_beside(of), of->host,
+				&of->question->filter, from, to, t->why);
 	return err ? err : sum_add(t->sum, t->lanes->slices - slices, 0, t->why);
 }
 
@@ -63,10 +87,13 @@ static int take_slice(void *context, const struct ask_film *of)
 	struct taker *t = context;
 	uint64_t at = t->at - (uint64_t)of->film->info.wall_offset;
 	struct lane_slice found;
+	uint32_t event = t->lane->is_goroutine ? goroutines_beside(of) : of->event;
 	int err = has_slices(of, t->why);
 
+	if (!err && !t->has_taken && !event)
+		event = of->event;
 	if (!err && !t->has_taken)
-		err = lanes_slice_at(of->film, of->event, t->lane, at, &found, t->why);
+		err = lanes_slice_at(of->film, event, t->lane, at, &found, t->why);
 	if (err || t->has_taken || !found.is_found)
 		return err;
 	t->has_taken = true;

@@ -199,7 +199,7 @@ test('zooming keeps its moment, stays within the whole, and can be undone', () =
 });
 
 const laneOf = (pid: number, tid: number, comm: string, ns: number[]): LaneRow =>
-	({ host: 'h', pid, tid, comm, process: `p${pid}`, command: `/srv/p${pid} -x`, ns, slices: ns.map((time) => (time ? 1 : 0)) });
+	({ host: 'h', pid, tid, goroutine: comm.startsWith('goroutine'), comm, process: `p${pid}`, command: `/srv/p${pid} -x`, ns, slices: ns.map((time) => (time ? 1 : 0)) });
 const CLASSES = ['on-cpu', 'lock'];
 const LANES = [laneOf(1, 1, 'main', [5, 90]), laneOf(1, 2, 'io', [50, 0]), laneOf(9, 9, 'idle', [1, 0])];
 const keys = (chosen: Partial<Parameters<typeof rowsOf>[2]>) => rowsOf(LANES, CLASSES,
@@ -210,6 +210,10 @@ test('lanes are grouped, sorted, found, pinned, hidden and folded', () => {
 	assert.deepEqual(keys({ order: 'waiting' }), ['p1', 'l1.1', 'l1.2', 'p9', 'l9.9']);
 	assert.deepEqual(keys({ order: 'tid' }), ['p1', 'l1.1', 'l1.2', 'p9', 'l9.9']);
 	assert.deepEqual(keys({ find: 'IO' }), ['p1', 'l1.2']);
+	const beside = [...LANES, laneOf(1, 1, 'goroutine 1', [2, 0]), laneOf(7, 3, 'goroutine 3', [1, 1])];
+	const rows = (hidden: string[]) => rowsOf(beside, CLASSES, { order: 'tid', find: '', pinned: [], hidden, folded: [] }).map(({ key }) => key);
+	assert.deepEqual(rows([]), ['1', '1.1', '1.2', '1.g', '1.g1', '7.g', '7.g3', '9', '9.9']);
+	assert.deepEqual(rows(['1.g']), ['1', '1.1', '1.2', '7.g', '7.g3', '9', '9.9']);
 	assert.deepEqual(keys({ find: '9' }), ['p9', 'l9.9']);
 	assert.deepEqual(keys({ find: '/srv/p9' }), ['p9', 'l9.9']);
 	assert.deepEqual(keys({ pinned: ['9.9', '7.7'] })[0], 'lpinned 9.9');

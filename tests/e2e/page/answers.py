@@ -440,8 +440,16 @@ class Api:
         """Two processes: the first one's threads run and wait in turn; the other's sleeps, with a hole in its life."""
         name = HOSTILE if self.server.hostile else "api-server"
         lanes = [(100, 100 + i, name if i == 0 else f"worker-{i}", i) for i in range(30)] + [(300, 300, "redis", 30)]
+        lanes += [(100, i, f"goroutine {i}", i) for i in range(1, self.server.goroutines + 1)]
         wanted = set(ask.get("lanes", "").split(",")) - {""}
-        return [lane for lane in lanes if not wanted or f"{lane[0]}.{lane[1]}" in wanted]
+        return [lane for lane in lanes if not wanted or self.key_of(lane) in wanted]
+
+    @staticmethod
+    def is_goroutine(lane):
+        return lane[2].startswith("goroutine ")
+
+    def key_of(self, lane):
+        return f"{lane[0]}.{'g' * self.is_goroutine(lane)}{lane[1]}"
 
     def slices_of(self, number, start, end):
         """(class, ns since the first film, length): a turn of the lane takes 1 ms and some."""
@@ -547,12 +555,14 @@ class Api:
     def timeline_lanes(self, ask):
         first, start, end, answer = self.of_time(ask)
         lanes = []
-        for pid, tid, comm, number in self.lanes_of(ask):
+        for lane in self.lanes_of(ask):
+            pid, tid, comm, number = lane
             ns, slices = [0] * len(CLASSES), [0] * len(CLASSES)
             for which, a, b in self.slices_of(number, start - first, min(end - first, start - first + 12 * 10**9)):
                 ns[which] += b - a
                 slices[which] += 1
-            lanes.append({"host": self.server.hosts[len(lanes) % len(self.server.hosts)], "pid": pid, "tid": tid, "comm": comm,
+            lanes.append({"host": self.server.hosts[len(lanes) % len(self.server.hosts)], "pid": pid, "tid": tid,
+                          "goroutine": self.is_goroutine(lane), "comm": comm,
                           "process": comm if tid == pid else "api-server", "command": f"/srv/{comm}", "ns": ns, "slices": slices})
         if ask.get("shown"):
             for lane, drawn in zip(lanes[:int(ask["shown"])], self.timeline_slices(ask)["lanes"]):
@@ -564,7 +574,8 @@ class Api:
     def timeline_slices(self, ask):
         first, start, end, answer = self.of_time(ask)
         pixel, lanes = int(ask["pixel"]), []
-        for pid, tid, _, number in self.lanes_of(ask):
+        for lane in self.lanes_of(ask):
+            pid, tid, _, number = lane
             runs, open_run, at = [], None, start - first
             for which, a, b in self.slices_of(number, start - first, min(end - first, start - first + 60 * 10**9)):
                 if open_run and (b - a >= pixel or b - open_run[1] > pixel):
@@ -577,7 +588,7 @@ class Api:
                 at = b
             if open_run:
                 runs += [0, open_run[2] - open_run[1], open_run[0], open_run[3], open_run[2] - open_run[1]]
-            lanes.append({"pid": pid, "tid": tid, "runs": runs})
+            lanes.append({"pid": pid, "tid": tid, "goroutine": self.is_goroutine(lane), "runs": runs})
         return answer | {"pixel": pixel, "cut": self.server.cut, "lanes": lanes}
 
     def timeline_cpus(self, ask):
@@ -654,7 +665,9 @@ class Api:
     def timeline_slice(self, ask):
         at = int(ask["at"].split(".")[0]) * 10**9 + int((ask["at"].split(".") + ["0"])[1].ljust(9, "0"))
         first = int(self.first() * 10**9)
-        number = next(lane[3] for lane in self.lanes_of({}) if lane[1] == int(ask["lane_tid"]))
+        of_goroutine = ask.get("lane_goroutine") == "1"
+        number = next(lane[3] for lane in self.lanes_of({})
+                      if lane[1] == int(ask["lane_tid"]) and self.is_goroutine(lane) == of_goroutine)
         around = self.slices_of(number, max(at - first - 10**8, 0), at - first + 10**8)
         which, a, b = next(one for one in around if one[1] <= at - first < one[2])
         wait = which > 3
@@ -665,7 +678,9 @@ class Api:
             "state": "S" if wait else "", "descriptor": "",
             "object": (HOSTILE if self.server.hostile else "futex 0x7f0000000040 of pid 100") if wait else "",
             "object_unknown": "", "ready_object": "", "context": "thread" if wait else "", "iowait": False,
-            "waker": {"pid": 100, "tid": 101, "comm": HOSTILE if self.server.hostile else "worker-1"} if wait else None,
+            "waker": {"pid": 100, "tid": 1, "comm": "goroutine 1"} if wait and of_goroutine else
+                     {"pid": 100, "tid": 101, "comm": HOSTILE if self.server.hostile else "worker-1"} if wait else None,
+            "on": {"pid": 100, "tid": 102, "comm": "worker-2"} if of_goroutine else None,
             "stack": [{"name": name, "image": image, "kind": kind, "is_guess": False} for name, image, kind in
                       reversed(STACKS[4][0])] if wait else []}}
 
@@ -746,7 +761,7 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu", "lock"), summary=False, many=0, marks=False, kept="", more_marks=0, young=0, deployed=False,
+               events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, summary=False, many=0, marks=False, kept="", more_marks=0, young=0, deployed=False,
                cut=False, cpus=False, beside=False):
         self.release()
         self.more_marks = more_marks
@@ -755,7 +770,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
-        self.cut, self.cpus, self.beside = cut, cpus, beside
+        self.cut, self.cpus, self.beside, self.goroutines = cut, cpus, beside, goroutines
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for

@@ -365,3 +365,36 @@ def test_hostile_words_beside_the_lanes(page):
     page.run("document.querySelector('#logs').open = true")
     page.until(lambda: page.all("#logs ol li"))
     assert not page.all(".tl script, .tl img")
+
+
+@pytest.fixture
+def goroutines(page):
+    page.server.behave(**FILM, goroutines=3)
+    page.open("?view=timeline")
+    page.until(lambda: drawn(page, 1), "the first lane")
+    return page
+
+
+def test_goroutines_are_a_group_below_the_threads_of_their_process(goroutines):
+    goroutines.until(lambda: "goroutines" in goroutines.text(".tl-names").lower() or
+                     goroutines.run("document.querySelector('.tl-scroll').scrollTop = 1e6") or
+                     "Goroutines" in goroutines.text(".tl-names"))
+    shown = lanes(goroutines)
+    ours = [lane for lane in shown if ".g" in lane]
+    assert sorted(ours) == ["100.g1", "100.g2", "100.g3"], shown
+    # and those of another process behind them
+    assert shown.index(ours[-1]) < shown.index("300.300"), shown
+
+
+def test_a_slice_of_a_goroutine_names_its_thread_and_what_made_it_ready(goroutines):
+    goroutines.open(f"?view=timeline&lane=100.g2&at={START + 2}.006")
+    goroutines.asks("timeline/slice", lane_pid="100", lane_tid="2", lane_goroutine="1")
+    goroutines.sees("goroutine 2", "#slice-panel")
+    goroutines.sees("worker-2", "#slice-panel")
+    goroutines.sees("goroutine 1", "#slice-panel")
+    goroutines.click("#to-waker")
+    goroutines.asks("timeline/slice", lane_tid="1", lane_goroutine="1")
+    goroutines.open(f"?view=timeline&lane=100.g2&at={START + 2}.006")
+    goroutines.click("#to-thread")
+    goroutines.asks("timeline/slice", lane_tid="102")
+    assert goroutines.link()["lane"] == "100.102"

@@ -31,7 +31,9 @@ export function shapeFor(status: Status | null, event: string, shape: Shape): Sh
 
 /** The event of threads' slices; '': none was filmed. */
 export function slicesEvent(status: Status | null): string {
-	return status?.event_types.find(({ slices }) => slices)?.name ?? '';
+	const all = (status?.event_types ?? []).filter(({ slices }) => slices);
+	// goroutines are shown beside threads, if there are both
+	return (all.find(({ name }) => name === 'threads') ?? all[0])?.name ?? '';
 }
 
 /** The event of requests; '': none was filmed. */

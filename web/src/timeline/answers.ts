@@ -14,7 +14,9 @@ interface OfTime {
 export interface LaneRow {
 	host: string;
 	pid: number;
+	/** Of a goroutine, its number. */
 	tid: number;
+	goroutine: boolean;
 	comm: string;
 	/** The process: its name, and its command line. */
 	process: string;
@@ -42,7 +44,7 @@ export interface SlicesAnswer extends OfTime {
 	/** ns: slices shorter than this may be merged. */
 	pixel: number;
 	/** runs: for each the ns since the end of the one before, its length, class, slices, and ns of its class. */
-	lanes: { pid: number; tid: number; runs: number[] }[];
+	lanes: { pid: number; tid: number; goroutine: boolean; runs: number[] }[];
 	/** There was no room for all. */
 	cut: boolean;
 }
@@ -102,7 +104,10 @@ export interface SliceAnswer {
 		ready_object: string;
 		context: string;
 		iowait: boolean;
+		/** Of a goroutine: a goroutine. */
 		waker: ThreadName | null;
+		/** Of a goroutine: the thread that it ran on. */
+		on: ThreadName | null;
 		/** Outermost last. */
 		stack: { name: string; image: string; kind: string; is_guess: boolean }[];
 	} | null;

@@ -61,11 +61,13 @@ export function AreaPanel({ area, origin, onZoom, onClose }: {
 export function FlameLinks({ range, lanes }: { range: { from: string; to: string }; lanes: readonly string[] }) {
 	const { link, go, status } = usePage();
 	const slices = slicesEvent(status), types = typesOf(status);
-	const tids = lanes.map((lane) => lane.slice(lane.indexOf('.') + 1)).join(',');
+	const areGoroutines = lanes.some((lane) => lane.includes('.g'));
+	const tids = lanes.map((lane) => lane.slice(lane.indexOf('.') + 1).replace('g', '')).join(',');
 	const events = types.filter(({ calls, requests, slices: isOfSlices }) => !calls && !requests && !isOfSlices);
-	const onCpu = events.find(({ usual }) => usual);
+	const onCpu = areGoroutines ? undefined : events.find(({ usual }) => usual);
 	// without waits of their own, those of the slices stand for them: a turn's time off the CPU, by its stack
-	const offCpu = events.find(({ interval }) => interval)?.name ?? slices;
+	const beside = types.find(({ name, slices: isOfSlices }) => isOfSlices && name !== slices)?.name;
+	const offCpu = areGoroutines ? beside ?? slices : events.find(({ interval }) => interval)?.name ?? slices;
 	const linkTo = (event: string) => ({ ...link, view: 'profile' as const, event, range, isLive: false,
 		filters: tids ? { ...link.filters, tid: tids } : link.filters });
 	const open = (event: string, label: string, id: string) => <a class="button" id={id} href={writeLink(linkTo(event))}

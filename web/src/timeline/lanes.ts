@@ -62,12 +62,14 @@ export interface Chosen {
 	folded: readonly string[];
 }
 
-export function laneKey({ pid, tid }: { pid: number; tid: number }): LaneKey {
-	return `${pid}.${tid}`;
+/** A goroutine may have the number of a thread. */
+export function laneKey({ pid, tid, goroutine }: { pid: number; tid: number; goroutine?: boolean }): LaneKey {
+	return goroutine ? `${pid}.g${tid}` : `${pid}.${tid}`;
 }
 
-export function processKey({ pid }: { pid: number }): string {
-	return String(pid);
+/** Of a process, or of its goroutines, which are a group of their own below its threads. */
+export function processKey({ pid, goroutine }: { pid: number; goroutine?: boolean }): string {
+	return goroutine ? `${pid}.g` : String(pid);
 }
 
 function spentIn(row: LaneRow, classes: readonly string[], families: readonly string[]): number {
@@ -114,16 +116,25 @@ export function rowsOf(rows: readonly LaneRow[], classes: readonly string[], cho
 		processes.set(key, process);
 	}
 	const pinned = chosen.pinned.map((key) => lanes.find((lane) => lane.key === key)).filter((lane) => !!lane);
-	const inOrder = [...processes.values()].sort((a, b) => b.weight - a.weight ||
-		(chosen.order === 'name' ? nameOf(a).localeCompare(nameOf(b)) : 0) || Number(a.key) - Number(b.key));
+	const ofThreads = [...processes.values()].filter(({ lanes: own }) =>
+		!own[0]!.row.goroutine || !processes.has(processKey({ pid: own[0]!.row.pid })));
+	const inOrder = ofThreads.sort((a, b) => b.weight - a.weight ||
+		(chosen.order === 'name' ? nameOf(a).localeCompare(nameOf(b)) : 0) || a.lanes[0]!.row.pid - b.lanes[0]!.row.pid);
 	return [
 		...pinned.map((lane): ThreadRow => ({ kind: 'lane', key: `pinned ${lane.key}`, lane, threads: 0, isPinned: true })),
-		...inOrder.flatMap(({ key, lanes: own }): ThreadRow[] => [
+		...inOrder.flatMap((process): ThreadRow[] => {
+			const goroutines = processes.get(processKey({ ...process.lanes[0]!.row, goroutine: true }));
+			return [...rowsOfGroup(process), ...(goroutines && goroutines !== process ? rowsOfGroup(goroutines) : [])];
+		}),
+	];
+
+	function rowsOfGroup({ key, lanes: own }: Process): ThreadRow[] {
+		return [
 			{ kind: 'process', key, lane: own[0]!, threads: own.length, isPinned: false },
 			...(chosen.folded.includes(key) ? [] : own.sort(compare).map((lane): ThreadRow =>
 				({ kind: 'lane', key: lane.key, lane, threads: 0, isPinned: chosen.pinned.includes(lane.key) }))),
-		]),
-	];
+		];
+	}
 }
 
 function nameOf({ lanes }: Process): string {

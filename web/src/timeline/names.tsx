@@ -42,23 +42,24 @@ function CpuName({ row, actions }: { row: CpuRow; actions: NameActions }) {
 }
 
 function ProcessName({ row, isFolded, actions }: { row: ThreadRow; isFolded: boolean; actions: NameActions }) {
-	const { pid, process, command } = row.lane.row;
-	const name = safe(process);
+	const { pid, process, command, goroutine } = row.lane.row;
+	const name = goroutine ? words.goroutinesOf(safe(process)) : safe(process);
 	return <>
 		<button type="button" class="quiet fold" aria-expanded={!isFolded} aria-label={words.fold(name)}
 			onClick={() => actions.fold(row.key)}>{isFolded ? '\u25b8' : '\u25be'}</button>
-		<span class="name" title={safe(command || process)}><b>{name}</b> <span class="hint">{pid}</span></span>
+		<span class="name" title={goroutine ? name : safe(command || process)}><b>{goroutine ? words.goroutines : name}</b>
+			{' '}<span class="hint">{goroutine ? row.threads : pid}</span></span>
 		<button type="button" class="quiet act" title={words.hide(name)} aria-label={words.hide(name)}
 			onClick={() => actions.hide(row.key)}>×</button>
 	</>;
 }
 
 function LaneName({ row, actions }: { row: ThreadRow; actions: NameActions }) {
-	const { tid, comm } = row.lane.row;
-	const name = `${safe(comm)} ${tid}`;
+	const { tid, comm, goroutine } = row.lane.row;
+	const name = goroutine ? safe(comm) : `${safe(comm)} ${tid}`;
 	return <>
-		<button type="button" class="quiet name" title={`${safe(comm)}, ${words.thread(String(tid))}`}
-			onClick={() => actions.choose(row.lane.key)}>{safe(comm)} <span class="hint">{tid}</span></button>
+		<button type="button" class="quiet name" title={goroutine ? name : `${safe(comm)}, ${words.thread(String(tid))}`}
+			onClick={() => actions.choose(row.lane.key)}>{safe(comm)} {!goroutine && <span class="hint">{tid}</span>}</button>
 		<button type="button" class="quiet act" aria-pressed={row.isPinned} title={row.isPinned ? words.unpin(name) : words.pin(name)}
 			aria-label={row.isPinned ? words.unpin(name) : words.pin(name)} onClick={() => actions.pin(row.lane.key)}>
 			{row.isPinned ? '\u25c6' : '\u25c7'}</button>

@@ -22,6 +22,8 @@ export interface SliceActions {
 	next(): void;
 	zoom(): void;
 	toWaker(lane: string): void;
+	/** To the thread that a goroutine ran on. */
+	toThread(lane: string): void;
 }
 
 export function SlicePanel({ asked, lane, logs, origin, isWall, actions }: {
@@ -64,17 +66,19 @@ function Known({ slice, offset, lane, logs, origin, isWall, actions }: {
 			<Fact name={words.slice.length}><b>{exactly(end - start)}</b></Fact>
 			<Fact name={words.slice.start}>{moment(start)}{slice.open_start && <i class="hint"> {words.slice.openStart}</i>}</Fact>
 			<Fact name={words.slice.end}>{moment(end)}{slice.open_end && <i class="hint"> {words.slice.openEnd}</i>}</Fact>
-			<Fact name={words.slice.thread}>{safe(lane.comm)} {lane.tid}</Fact>
+			<Fact name={lane.goroutine ? words.slice.goroutine : words.slice.thread}>{safe(lane.comm)} {!lane.goroutine && lane.tid}</Fact>
+			<Fact name={words.slice.on}>{slice.on && <>{safe(slice.on.comm)} {slice.on.tid}{' '}
+				<button type="button" class="quiet" id="to-thread" onClick={() => actions.toThread(laneKey(slice.on!))}>{words.slice.toThread}</button></>}</Fact>
 			<Fact name={words.slice.process}>{safe(lane.process)} {lane.pid}</Fact>
 			<Fact name={words.slice.cpu}>{slice.cpu === null ? '' : String(slice.cpu)}</Fact>
-			<Fact name={words.slice.call}>{slice.call && <span class="mono">{safe(slice.call)}({slice.arguments.map(safe).join(', ')})</span>}</Fact>
+			<Fact name={lane.goroutine ? words.slice.reason : words.slice.call}>{slice.call && <span class="mono">{safe(slice.call)}{!lane.goroutine && `(${slice.arguments.map(safe).join(', ')})`}</span>}</Fact>
 			<Fact name={words.slice.descriptor}>{safe(slice.descriptor)}</Fact>
 			<Fact name={words.slice.object}>{slice.object ? <span class="mono">{safe(slice.object)}</span>
 				: slice.object_unknown && <i class="hint">{words.slice.unknown} {safe(slice.object_unknown)}</i>}</Fact>
 			<Fact name={words.slice.ready}>{slice.ready_object && <span class="mono">{safe(slice.ready_object)}</span>}</Fact>
 			<Fact name={words.slice.state}>{slice.state && <>{safe(slice.state)}{slice.iowait && `, ${words.slice.iowait}`}</>}</Fact>
-			<Fact name={words.slice.waker}>{waker && <>{safe(waker.comm)} {waker.tid}{' '}
-				<button type="button" class="quiet" id="to-waker" onClick={() => actions.toWaker(laneKey(waker))}>{words.slice.toWaker}</button></>}</Fact>
+			<Fact name={words.slice.waker}>{waker && <>{safe(waker.comm)} {!lane.goroutine && waker.tid}{' '}
+				<button type="button" class="quiet" id="to-waker" onClick={() => actions.toWaker(laneKey({ ...waker, goroutine: lane.goroutine }))}>{words.slice.toWaker}</button></>}</Fact>
 			<Fact name={words.slice.context}>{waker && slice.context && (words.slice.contexts[slice.context] ?? safe(slice.context))}</Fact>
 		</dl>
 		<div class="row">

@@ -32,14 +32,14 @@ export function useSlice(answer: LanesAnswer, origin: Origin): ChosenSlice {
 	const lane = useMemo(() => answer.lanes.find((row) => laneKey(row) === key) ?? null, [answer, key]);
 	const asked = useAnswer<SliceAnswer>(lane && !Number.isNaN(at) ? 'timeline/slice' : null,
 		askOf(slicesEvent(status), { from: '', to: '' }, { ...NO_LINK.filters, host: link.filters.host },
-			{ lane_pid: lane?.pid, lane_tid: lane?.tid, at: word }));
+			{ lane_pid: lane?.pid, lane_tid: lane?.tid, lane_goroutine: lane?.goroutine ? 1 : undefined, at: word }));
 	const slice = asked.answer?.slice;
 	const offset = asked.answer ? origin.offsetOf(asked.answer.base) : 0;
 	const range = useMemo(() => (slice ? { from: offset + slice.start, to: offset + slice.end } : null), [slice, offset]);
 	// a wait ends when its thread is woken; time in the run queue begins then
 	const wokenAt = !range || !slice ? 0 : familyOf(slice.name) === 'ready' ? range.from : range.to;
 	const arrows = useMemo((): Arrow[] => (slice?.waker && slice.context === 'thread' ?
-		[{ from: laneKey(slice.waker), to: key, at: wokenAt }] : []), [slice, key, wokenAt]);
+		[{ from: laneKey({ ...slice.waker, goroutine: lane?.goroutine }), to: key, at: wokenAt }] : []), [slice, key, wokenAt]);
 	const chosen = useMemo(() => (lane && !Number.isNaN(at) ? { lane: key, at } : null), [lane, key, at]);
 	return {
 		asked, lane, chosen, range, wokenAt, arrows,
