@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "cmd/agent_options.h"
 #include "host/drop.h"
+#include "host/flight.h"
+#include "host/flight_socket.h"
 #include "host/notify.h"
 #include "host/recorder.h"
 #include "host/say.h"
@@ -38,7 +41,9 @@ struct agent {
 	char host[256];
 	struct buf command; /* the command line, for the films */
 
-	struct recorder *recorder; /* null: nothing is filmed */
+	struct recorder *recorder;   /* null: nothing is filmed */
+	struct flight *flight;	     /* null: there is no flight recorder */
+	struct flight_socket *asked; /* by which it is asked to keep what it has */
 	struct spool *spool;
 	struct http *http; /* null: to files */
 	struct destination destination;
@@ -82,6 +87,50 @@ static int load_recorder(struct agent *agent, struct fail *why)
 	};
 
 	return recorder_new(&options, &agent->recorder, why);
+}
+
+/* The flight recorder: what it keeps is sent as all other films are */
+
+static int load_flight(struct agent *agent, struct fail *why)
+{
+	const struct camera_names names = {agent->host, agent->options.common.labels,
+					   (const char *)agent->command.at};
+
+	return camera_load_flight(&agent->options.camera, &names, &agent->flight, why);
+}
+
+static int keep_in_spool(void *context, const struct store_keep *films, char *path, size_t size,
+			 struct fail *why)
+{
+	struct agent *agent = context;
+	char *end;
+	int err = films->count ? spool_next(agent->spool, clock_wall(), path, size, why) : 0;
+
+	for (size_t i = 0; err && i < films->count; i++)
+		film_bytes_free(&films->films[i]);
+	if (!err)
+		err = store_keep_at(agent->options.spool, films, path, why);
+	if (!err)
+		err = spool_done(agent->spool, path, why);
+	/* which has given it another ending */
+	if (!err && (end = strrchr(path, '.')))
+		snprintf(end, size - (size_t)(end - path), ".film");
+	return err;
+}
+
+static int start_flight(struct agent *agent, struct fail *why)
+{
+	const struct flight_place place = {.keep = keep_in_spool, .context = agent};
+	int err = flight_start(agent->flight, &place, why);
+
+	return err ? err : flight_socket_start(agent->flight, &agent->asked, why);
+}
+
+static void say_flight_ended(void *context)
+{
+	struct agent *agent = context;
+
+	camera_say_flight_ended(agent->flight);
 }
 
 /* The sender */
@@ -195,11 +244,16 @@ static int start_filming(struct agent *agent, struct fail *why)
 	int err = load_recorder(agent, why);
 
 	if (!err)
+		err = load_flight(agent, why);
+	if (!err)
 		err = become_user(&agent->options, why);
 	if (!err)
 		err = drop_to_recorder(0, why);
 	if (!err)
 		err = open_spool(agent, why);
+	/* the last that was loaded first, as each gives back the priority that it found */
+	if (!err && agent->flight)
+		err = start_flight(agent, why);
 	if (!err)
 		err = recorder_start(agent->recorder, why);
 	return err ? err : drop_to_others(is_to_files ? NULL : agent->options.spool, 0, why);
@@ -254,7 +308,8 @@ static void say_end(const struct agent *agent)
 static int film(struct agent *agent, int signals)
 {
 	const struct until until = {
-		.beside = -1,
+		.beside = flight_ended(agent->flight),
+		.beside_ended = say_flight_ended,
 		.signals = signals,
 		.duration = agent->options.duration,
 		.recorder = agent->recorder,
@@ -281,8 +336,14 @@ static int run(struct agent *agent, int signals, struct fail *why)
 		if (err)
 			fail_errno(why, err, NULL, "cannot wait for signals");
 	}
+	flight_stop(agent->flight);
 	recorder_stop(agent->recorder);
 	if (recorder_join(agent->recorder, &ended) && !err) {
+		err = ended.err;
+		*why = ended;
+	}
+	flight_socket_free(agent->asked);
+	if (flight_join(agent->flight, &ended) && !err) {
 		err = ended.err;
 		*why = ended;
 	}
@@ -331,6 +392,7 @@ static int film_and_send(struct agent *agent, struct fail *why)
 	if (agent->destination.free)
 		agent->destination.free(agent->destination.self);
 	http_free(agent->http);
+	flight_free(agent->flight);
 	recorder_free(agent->recorder);
 	spool_free(agent->spool);
 	if (signals >= 0)

@@ -65,7 +65,7 @@ static const char help[] =
 	"others "
 	"than\n"
 	"                            --to, where the server says it\n"
-	"\n"
+	"\n" CAMERA_HELP "\n"
 	"      --user NAME           becomes this user as soon as it films\n"
 	"      --config FILE         more of these options, one per line: 'span = 30s'; the "
 	"command "
@@ -114,6 +114,7 @@ static const struct option long_options[] = {
 	{"span", required_argument, NULL, OPT_SPAN},
 	{"duration", required_argument, NULL, 'd'},
 	{"host", required_argument, NULL, OPT_HOST},
+	CAMERA_LONG_OPTIONS,
 	SETTINGS_COMMON,
 	{0},
 };
@@ -182,7 +183,10 @@ static int take_text(struct agent_options *o, int option, const char *value)
 static int take_value(void *context, int option, const char *value, struct fail *why)
 {
 	struct agent_options *o = context;
+	int taken = camera_take_option(&o->camera, option, value, why);
 
+	if (taken <= 0)
+		return taken;
 	switch (option) {
 	case OPT_TO:
 		return take_where(o, AGENT_TO_SERVER, value, why);
@@ -232,6 +236,8 @@ static int check(struct agent_options *o)
 		return cmd_usage("agent", "--tls-cert and --tls-key need each other");
 	if (o->push && o->to != AGENT_TO_PYROSCOPE)
 		return cmd_usage("agent", "--pyroscope-push needs --pyroscope");
+	if (o->send_only && o->camera.programs.name_count)
+		return cmd_usage("agent", "--camera films, and --send-only films nothing");
 	if (!*o->where || !*o->spool)
 		return cmd_usage("agent", "a name of a folder or a server is empty");
 	find_token(o);
@@ -269,6 +275,7 @@ int agent_options_read(int argc, char **argv, struct agent_options *o)
 		.spool_limit = SPOOL_LIMIT,
 		.pprof_limit = PPROF_LIMIT,
 		.span = 10 * SECOND_NS,
+		.camera = camera_flight_usual(),
 		.common.frequency = 99,
 	};
 	status = cmd_read_settings(&settings, argc, argv);
@@ -282,6 +289,7 @@ int agent_options_read(int argc, char **argv, struct agent_options *o)
 void agent_options_free(struct agent_options *o)
 {
 	settings_free(&o->common);
+	camera_flight_free(&o->camera);
 	*o = (struct agent_options){0};
 }
 
@@ -301,6 +309,7 @@ void agent_options_say_kept(const struct agent_options *a, const struct agent_op
 		{"duration", a->duration != b->duration},
 		{"host", settings_differ(a->host, b->host)},
 		{"send-only", a->send_only != b->send_only},
+		{"camera", !camera_flight_is_same(&a->camera, &b->camera)},
 	};
 
 	settings_say_kept(&a->common, &b->common, kept, sizeof(kept) / sizeof(kept[0]));

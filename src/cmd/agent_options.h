@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/camera_options.h"
 #include "host/settings.h"
 
 /* Where an agent's films go. */
@@ -30,6 +31,7 @@ struct agent_options {
 	const char *host;		   /* null: that of the machine */
 	/* its identity: how services are called, where that is for the agent to say */
 	struct settings_common common;
+	struct camera_flight camera; /* no programs: there is no flight recorder */
 
 	enum agent_to
 		/* of the reader: what the file says, as long as the command line says nothing */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "host/flight.h"
+#include "host/say.h"
 
 #define SECOND_NS   1000000000ull
 
@@ -139,4 +141,47 @@ int camera_take_option(struct camera_flight *flight, int option, const char *val
 	default:
 		return 1;
 	}
+}
+
+int camera_load_flight(struct camera_flight *camera, const struct camera_names *names,
+		       struct flight **flight, struct fail *why)
+{
+	const struct happening_limits *limits = &camera->limits;
+	bool judges_requests = limits->slow || limits->slower_than_usual || limits->failed;
+	struct flight_options options = {
+		.selection = &camera->programs,
+		.events = &camera->events,
+		.host = names->host,
+		.labels = names->labels,
+		.command = names->command,
+		.time = camera->time,
+		.bytes = camera->bytes,
+		.after = camera->after,
+		.limits = camera->limits,
+		.queue = camera->queue,
+		.cpu = camera->cpu,
+		.pressure = camera->pressure,
+		.hour = camera->hour,
+	};
+	int err = camera->programs.name_count ? selection_check(&camera->programs, why) : 0;
+
+	*flight = NULL;
+	if (!camera->events.count)
+		event_list_parse(judges_requests ? "threads,deaths,requests" : "threads,deaths",
+				 &camera->events, why);
+	if (judges_requests && !event_list_has(&camera->events, EVENT_REQUESTS))
+		return fail(why, -EINVAL, "add requests to --camera-events",
+			    "slow and failed requests are seen only where requests are filmed");
+	return err || !camera->programs.name_count ? err : flight_new(&options, flight, why);
+}
+
+void camera_say_flight_ended(struct flight *flight)
+{
+	struct fail why = {0};
+
+	flight_stop(flight);
+	if (flight_join(flight, &why))
+		host_say_fail(&why, "; the flight recorder has ended, and keeps nothing any more");
+	else
+		host_say("the flight recorder has ended, and keeps nothing any more");
 }

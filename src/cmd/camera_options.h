@@ -104,4 +104,21 @@ bool camera_flight_is_same(const struct camera_flight *a, const struct camera_fl
 int camera_take_option(struct camera_flight *flight, int option, const char *value,
 		       struct fail *why);
 
+struct flight;
+
+/* What a flight recorder's films say of where they are from; strings must live as long as it. */
+struct camera_names {
+	const char *host, *labels, *command;
+};
+
+/*
+ * Loads the flight recorder that the options want, if any: else *flight is null. They must live as
+ * long as it. Returns 0 or a negative errno with *why filled.
+ */
+int camera_load_flight(struct camera_flight *camera, const struct camera_names *names,
+		       struct flight **flight, struct fail *why);
+
+/* What is recorded by itself goes on without it: says that it has ended. */
+void camera_say_flight_ended(struct flight *flight);
+
 #endif

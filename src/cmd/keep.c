@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "host/flight_socket.h"
 #include "send/http.h"
 
 #define LOCAL_SERVER "http://127.0.0.1:7171"
@@ -18,6 +19,7 @@
 enum {
 	OPT_TO = 256,
 	OPT_REASON,
+	OPT_PID,
 	OPT_TOKEN_FILE,
 	OPT_TLS_CA,
 };
@@ -25,6 +27,7 @@ enum {
 static const struct option long_options[] = {
 	{"to", required_argument, NULL, OPT_TO},
 	{"reason", required_argument, NULL, OPT_REASON},
+	{"pid", required_argument, NULL, OPT_PID},
 	{"token-file", required_argument, NULL, OPT_TOKEN_FILE},
 	{"tls-ca", required_argument, NULL, OPT_TLS_CA},
 	{"help", no_argument, NULL, 'h'},
@@ -34,11 +37,17 @@ static const struct option long_options[] = {
 static const char help[] =
 	"usage: stackcam keep [OPTION…]\n"
 	"\n"
-	"Asks a running 'stackcam serve --camera' to keep the last minutes as a film, and prints "
-	"where\n"
-	"it is. Works on the machine of that serve, or over the network.\n"
+	"Asks a running flight recorder to keep the last minutes as a film, and prints where it "
+	"is: "
+	"a\n"
+	"'stackcam serve --camera' on this machine or over the network, or a process on this "
+	"machine "
+	"of\n"
+	"'stackcam record --flight' or 'stackcam agent --camera'.\n"
 	"\n"
 	"      --reason TEXT      why: stands at the film, and as a mark on the page\n"
+	"      --pid PID          the process of 'stackcam record --flight' or 'stackcam agent "
+	"--camera'\n"
 	"      --to URL           where the server is (default " LOCAL_SERVER ")\n"
 	"      --token-file FILE  the server wants a token: the first of the file that allows to "
 	"send\n"
@@ -51,10 +60,12 @@ static const char help[] =
 	"Examples:\n"
 	"  stackcam keep\n"
 	"  stackcam keep --reason 'orders were slow'\n"
+	"  stackcam keep --pid 1234\n"
 	"  stackcam report \"$(stackcam keep)\" --format states\n";
 
 struct arguments {
 	const char *to, *reason;
+	pid_t pid; /* 0: a server is asked */
 	struct http_options http;
 	bool help;
 };
@@ -62,6 +73,7 @@ struct arguments {
 static int parse(int argc, char **argv, struct arguments *a)
 {
 	struct fail why;
+	uint64_t pid;
 	int option;
 
 	opterr = 0;
@@ -72,6 +84,11 @@ static int parse(int argc, char **argv, struct arguments *a)
 			break;
 		case OPT_REASON:
 			a->reason = optarg;
+			break;
+		case OPT_PID:
+			if (text_parse_u64(optarg, 1, INT32_MAX, &pid))
+				return cmd_usage("keep", "--pid takes the number of a process");
+			a->pid = (pid_t)pid;
 			break;
 		case OPT_TOKEN_FILE:
 			a->http.token_file = optarg;
@@ -170,6 +187,22 @@ static int ask(const struct arguments *a, struct fail *why)
 	return err;
 }
 
+static int ask_process(const struct arguments *a, struct fail *why)
+{
+	char path[FLIGHT_SOCKET_ANSWER_MAX];
+	int err;
+
+	if (strlen(a->reason) > FLIGHT_SOCKET_REASON_MAX)
+		return fail(why, -EINVAL, NULL, "a reason has at most %d bytes",
+			    FLIGHT_SOCKET_REASON_MAX);
+	err = flight_socket_ask(a->pid, a->reason, path, sizeof(path), why);
+	if (!err) {
+		text_print_safe(stdout, path);
+		putchar('\n');
+	}
+	return err;
+}
+
 int cmd_keep(int argc, char **argv)
 {
 	struct arguments a = {.to = LOCAL_SERVER, .reason = ""};
@@ -182,7 +215,7 @@ int cmd_keep(int argc, char **argv)
 		cmd_print_help(help);
 		return 0;
 	}
-	if (!ask(&a, &why))
+	if (!(a.pid ? ask_process(&a, &why) : ask(&a, &why)))
 		return 0;
 	fail_print(&why);
 	return fail_exit_status(&why);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "camera/camera.h"
 #include "camera/sources.h"
+#include "cmd/record_flight.h"
 #include "cmd/recording.h"
 #include "cmd/source_options.h"
 #include "film/events.h"
@@ -23,6 +24,7 @@ struct record_options {
 	struct event_list events;
 	bool with_logs;
 	struct source_options options;
+	uint64_t flight, flight_bytes; /* ns in memory, 0: it writes a film; bytes of them */
 };
 
 static const char help[] =
@@ -56,12 +58,22 @@ static const char help[] =
 	"      --lines             look up source lines (slower end; 'stackcam resolve' can do it "
 	"later)\n"
 	"      --inlines           and inlined functions\n"
+	"      --flight TIME       keep the last seconds in memory (4s to 1h), and write them as a "
+	"film "
+	"at\n"
+	"                          'stackcam keep --pid', at the end, and when a process dies of a "
+	"signal,\n"
+	"                          a thread hangs or an accept queue fills\n"
+	"      --flight-memory SIZE\n"
+	"                          what these may take (default 64MB); the oldest go first\n"
 	"  -q, --quiet             say nothing but errors\n"
 	"  -h, --help              this text\n"
 	"\n"
 	"Examples:\n"
 	"  stackcam record -d 10                          the whole machine for 10 s\n"
 	"  stackcam record -p 1234 -o db.film             one process until Ctrl-C\n"
+	"  stackcam record -e threads,deaths -n db --flight 60s\n"
+	"                                                 its last minute, kept when it crashes\n"
 	"  stackcam record -F 999 -- ./work --fast        a command and its children\n";
 
 enum {
@@ -70,8 +82,18 @@ enum {
 	OPT_LINES,
 	OPT_INLINES,
 	OPT_EXACT,
-	OPT_LOGS
+	OPT_LOGS,
+	OPT_FLIGHT,
+	OPT_FLIGHT_MEMORY,
 };
+
+#define FLIGHT_MIN	    4000000000ull
+#define FLIGHT_MAX	    3600000000000ull
+#define FLIGHT_BYTES	    64000000u
+#define FLIGHT_WORDS	    "--flight takes a time from 4s to 1h"
+#define FLIGHT_BYTES_MIN    1000000u
+#define FLIGHT_BYTES_MAX    4000000000ull
+#define FLIGHT_MEMORY_WORDS "--flight-memory takes a size from 1MB to 4GB"
 
 static const struct option long_options[] = {
 	RECORDING_LONG_OPTIONS,
@@ -82,6 +104,8 @@ static const struct option long_options[] = {
 	{"inlines", no_argument, NULL, OPT_INLINES},
 	{"exact", no_argument, NULL, OPT_EXACT},
 	{"logs", no_argument, NULL, OPT_LOGS},
+	{"flight", required_argument, NULL, OPT_FLIGHT},
+	{"flight-memory", required_argument, NULL, OPT_FLIGHT_MEMORY},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -122,9 +146,34 @@ static int take_option(int option, char **argv, struct record_options *o)
 	case OPT_LINES:
 		o->camera.symbols.lines = true;
 		break;
+	case OPT_FLIGHT:
+		if (text_parse_time(optarg, 1000000000, &o->flight) || !o->flight)
+			return cmd_usage("record", FLIGHT_WORDS);
+		break;
+	case OPT_FLIGHT_MEMORY:
+		if (text_parse_bytes(optarg, &o->flight_bytes))
+			return cmd_usage("record", FLIGHT_MEMORY_WORDS);
+		break;
 	default:
 		return cmd_usage_option("record", argv, o->options.rows);
 	}
+	return 0;
+}
+
+/* Whether --flight goes with the rest. Returns 0, or an exit status with all said. */
+static int check_flight(const struct record_options *o)
+{
+	if (o->flight < FLIGHT_MIN || o->flight > FLIGHT_MAX)
+		return cmd_usage("record", FLIGHT_WORDS);
+	if (o->flight_bytes < FLIGHT_BYTES_MIN || o->flight_bytes > FLIGHT_BYTES_MAX)
+		return cmd_usage("record", FLIGHT_MEMORY_WORDS);
+	if (o->common.selection.command)
+		return cmd_usage("record", "--flight takes processes that run already: -p, -n, "
+					   "--cgroup or -a, and no command");
+	if (o->camera.kernel_only || o->camera.user_only || o->camera.symbols.inlines ||
+	    o->camera.symbols.lines)
+		return cmd_usage("record", "--flight cannot be with --kernel-only, --user-only, "
+					   "--lines or --inlines");
 	return 0;
 }
 
@@ -148,7 +197,21 @@ static int parse(int argc, char **argv, struct record_options *o)
 		return cmd_usage("record", "--kernel-only and --user-only exclude each other");
 	if (optind < argc)
 		o->common.selection.command = argv + optind;
-	return recording_check_options("record", &o->common);
+	status = recording_check_options("record", &o->common);
+	return status || !o->flight ? status : check_flight(o);
+}
+
+static int fly(const struct record_options *o, int argc, char **argv)
+{
+	const struct record_flight flight = {
+		.common = &o->common,
+		.sources = &o->sources,
+		.events = &o->events,
+		.time = o->flight,
+		.bytes = o->flight_bytes,
+	};
+
+	return record_flight(&flight, argc, argv);
 }
 
 static void show_progress(void *context, uint64_t elapsed_ns)
@@ -201,7 +264,8 @@ int cmd_record(int argc, char **argv)
 {
 	struct record_options o = {.sources = sources_settings_usual(),
 				   .common.film = "stackcam.film",
-				   .events = event_list_usual()};
+				   .events = event_list_usual(),
+				   .flight_bytes = FLIGHT_BYTES};
 	struct command command = {.pidfd = -1, .go = -1, .failed = -1};
 	struct recording recording = {0};
 	struct command_environment environment = {0};
@@ -215,6 +279,10 @@ int cmd_record(int argc, char **argv)
 	if (o.with_logs)
 		event_list_add(&o.events, EVENT_LOGS);
 	sources_turn_on_list(&o.sources, &o.events);
+	if (o.flight) {
+		status = fly(&o, argc, argv);
+		goto out;
+	}
 	o.camera.sources = &o.sources;
 	o.camera.selection = &o.common.selection;
 	start = recording_command(&o.common);

@@ -79,47 +79,17 @@ static int load_recorder(struct serve *serve, struct fail *why)
 
 static int load_flight(struct serve *serve, struct fail *why)
 {
-	struct camera_flight *camera = &serve->options.camera;
-	const struct flight_options options = {
-		.selection = &camera->programs,
-		.events = &camera->events,
-		.host = serve->host,
-		.labels = serve->options.common.labels,
-		.command = (const char *)serve->command.at,
-		.time = camera->time,
-		.bytes = camera->bytes,
-		.after = camera->after,
-		.limits = camera->limits,
-		.queue = camera->queue,
-		.cpu = camera->cpu,
-		.pressure = camera->pressure,
-		.hour = camera->hour,
-	};
-	const struct happening_limits *limits = &camera->limits;
-	bool judges_requests = limits->slow || limits->slower_than_usual || limits->failed;
-	int err = camera->programs.name_count ? selection_check(&camera->programs, why) : 0;
+	const struct camera_names names = {serve->host, serve->options.common.labels,
+					   (const char *)serve->command.at};
 
-	if (!camera->events.count)
-		event_list_parse(judges_requests ? "threads,deaths,requests" : "threads,deaths",
-				 &camera->events, why);
-	if (judges_requests && !event_list_has(&camera->events, EVENT_REQUESTS))
-		return fail(why, -EINVAL, "add requests to --camera-events",
-			    "slow and failed requests are seen only where requests are filmed");
-	return err || !camera->programs.name_count ? err
-						   : flight_new(&options, &serve->flight, why);
+	return camera_load_flight(&serve->options.camera, &names, &serve->flight, why);
 }
 
-/* What is filmed by itself goes on without it. */
 static void say_flight_ended(void *context)
 {
 	struct serve *serve = context;
-	struct fail why = {0};
 
-	flight_stop(serve->flight);
-	if (flight_join(serve->flight, &why))
-		host_say_fail(&why, "; the flight recorder has ended, and keeps nothing any more");
-	else
-		host_say("the flight recorder has ended, and keeps nothing any more");
+	camera_say_flight_ended(serve->flight);
 }
 
 static int keep_flight(void *context, const char *reason, struct server_kept *to, struct fail *why)
@@ -305,6 +275,13 @@ static uint64_t to_listen(const struct serve_options *options)
 	return options->port && options->port < 1024 ? privilege(CAP_NET_BIND_SERVICE) : 0;
 }
 
+static int start_flight(struct serve *serve, struct fail *why)
+{
+	const struct flight_place place = flight_place_in_store(serve->store);
+
+	return flight_start(serve->flight, &place, why);
+}
+
 /* From start to end */
 
 /* What begins behind the recorder serves the network, and needs nothing. */
@@ -323,7 +300,7 @@ static int start(struct serve *serve, struct fail *why)
 		err = open_store(serve, why);
 	/* the last that was loaded first, as each gives back the priority that it found */
 	if (!err && serve->flight)
-		err = flight_start(serve->flight, serve->store, why);
+		err = start_flight(serve, why);
 	if (!err && serve->recorder)
 		err = recorder_start(serve->recorder, why);
 	if (!err)

@@ -2,7 +2,7 @@
 /*
  * Films of some seconds, one after the other, lie in a ring: the oldest go when they are too old or
  * take too much memory. A thread keeps them: it waits until what comes after has been filmed as
- * well, has the film that is under way closed, and gives all of them to the store.
+ * well, has the film that is under way closed, and gives all of them to where they are kept.
  */
 #include "host/flight.h"
 
@@ -60,7 +60,7 @@ struct flight {
 	struct flight_options options;
 	struct recorder *recorder;
 	struct lookout *lookout; /* null: there is nothing to look for */
-	struct store *store;
+	struct flight_place place;
 	pthread_t thread;
 	bool runs;
 
@@ -184,7 +184,7 @@ static uint64_t wall_of(uint64_t time)
 }
 
 /* With the lock released. Frees the films. */
-static int give_to_store(struct flight *flight, const struct want *want,
+static int give_to_place(const struct flight *flight, const struct want *want,
 			 const struct reel_taken *taken, size_t count, struct flight_kept *kept,
 			 struct fail *why)
 {
@@ -213,7 +213,7 @@ static int give_to_store(struct flight *flight, const struct want *want,
 		kept->to = wall_of(taken[count - 1].to);
 	}
 	keep.start = kept->from;
-	err = store_keep(flight->store, &keep, kept->path, sizeof(kept->path), why);
+	err = flight->place.keep(flight->place.context, &keep, kept->path, sizeof(kept->path), why);
 	free(films);
 	return err;
 }
@@ -266,12 +266,13 @@ static int keep_due(struct flight *flight, const struct want *due, size_t count,
 		    const struct reel_taken *films, size_t film_count, struct flight_kept *kept,
 		    struct fail *why)
 {
-	int err = give_to_store(flight, &due[0], films, film_count, kept, why);
+	const struct flight_place *place = &flight->place;
+	int err = give_to_place(flight, &due[0], films, film_count, kept, why);
 	struct fail ignored = {0};
 
-	for (size_t i = 1; i < count && !err; i++)
-		if (store_keep_mark(flight->store, flight->options.host, wall_of(due[i].time),
-				    due[i].reason, &ignored))
+	for (size_t i = 1; i < count && !err && place->mark; i++)
+		if (place->mark(place->context, flight->options.host, wall_of(due[i].time),
+				due[i].reason, &ignored))
 			host_say_fail(&ignored, "");
 	for (size_t i = 0; i < count; i++)
 		say_kept(&due[i], kept, err, why);
@@ -416,6 +417,7 @@ int flight_new(const struct flight_options *options, struct flight **result, str
 	struct flight *flight = calloc(1, sizeof(*flight));
 	struct recorder_options recorder = {
 		.events = options->events,
+		.sources = options->sources,
 		.selection = options->selection,
 		.thread = "camera",
 		.span_ns = options->time / 2 < FILM_NS ? options->time / 2 : FILM_NS,
@@ -451,7 +453,24 @@ int flight_new(const struct flight_options *options, struct flight **result, str
 	return 0;
 }
 
-int flight_start(struct flight *flight, struct store *store, struct fail *why)
+static int keep_in_store(void *context, const struct store_keep *films, char *path, size_t size,
+			 struct fail *why)
+{
+	return store_keep(context, films, path, size, why);
+}
+
+static int mark_in_store(void *context, const char *host, uint64_t time, const char *reason,
+			 struct fail *why)
+{
+	return store_keep_mark(context, host, time, reason, why);
+}
+
+struct flight_place flight_place_in_store(struct store *store)
+{
+	return (struct flight_place){keep_in_store, mark_in_store, store};
+}
+
+int flight_start(struct flight *flight, const struct flight_place *place, struct fail *why)
 {
 	const struct lookout_options lookout = {
 		.programs = flight->options.selection,
@@ -465,7 +484,7 @@ int flight_start(struct flight *flight, struct store *store, struct fail *why)
 
 	if (err)
 		return err;
-	flight->store = store;
+	flight->place = *place;
 	err = pthread_create(&flight->thread, NULL, keep, flight);
 	if (err)
 		return fail_errno(why, -err, NULL, "cannot start a thread");

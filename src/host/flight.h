@@ -10,12 +10,13 @@
 #include "camera/happening.h"
 #include "film/events.h"
 #include "process/select.h"
+#include "store/keep.h"
 #include "store/store.h"
 
 /*
  * The flight recorder: some programs are filmed all the time, and the last minutes are in memory,
  * as short films one after the other. When something happens, or on request, they become one film
- * of the store.
+ * in a place: a store, a spool, a folder.
  *
  *	flight_new()	loads and attaches, as recorder_new()
  *	flight_start()	starts its threads, the first of which inherits the privileges of the moment
@@ -28,6 +29,7 @@ struct flight;
 struct flight_options {
 	const struct selection *selection; /* must live as long as the flight recorder, as all */
 	const struct event_list *events;
+	const struct sources_settings *sources; /* of these events; null: as usual */
 	const char *host, *labels, *command;
 	uint64_t time;	/* ns that are kept at most */
 	uint64_t bytes; /* of memory that films take at most */
@@ -40,10 +42,23 @@ struct flight_options {
 	unsigned int hour; /* films in an hour that are kept because something happened; 0: any */
 };
 
+/* Where what is kept goes. These are called by the flight recorder's second thread. */
+struct flight_place {
+	/* As store_keep(): path becomes that of the film; frees the films. */
+	int (*keep)(void *context, const struct store_keep *keep, char *path, size_t size,
+		    struct fail *why);
+	/* As store_keep_mark(); null: there are no marks there. */
+	int (*mark)(void *context, const char *host, uint64_t time, const char *reason,
+		    struct fail *why);
+	void *context;
+};
+
+/* A store; it must live until flight_join(). */
+struct flight_place flight_place_in_store(struct store *store);
+
 /* *flight is null after an error. */
 int flight_new(const struct flight_options *options, struct flight **flight, struct fail *why);
-/* store: must live until flight_join(). */
-int flight_start(struct flight *flight, struct store *store, struct fail *why);
+int flight_start(struct flight *flight, const struct flight_place *place, struct fail *why);
 
 /* These take null, too. */
 void flight_stop(struct flight *flight);

@@ -57,6 +57,17 @@ static void tell_works(void *context, uint64_t unwritten)
 	host_say("films are written again; samples of this time that are in none: %s", samples);
 }
 
+static struct sources_settings usual_sources(const struct recorder_options *options)
+{
+	struct sources_settings sources = sources_settings_usual();
+
+	sources_turn_on_list(&sources, options->events);
+	sources_set_value(&sources, "frequency", options->frequency);
+	sources_set_value(&sources, "wait-stacks", WAIT_STACKS);
+	sources_set_value(&sources, "fault-period", FAULT_PERIOD);
+	return sources;
+}
+
 static int load(struct recorder *recorder, struct fail *why)
 {
 	const struct recorder_options *options = &recorder->options;
@@ -79,11 +90,7 @@ static int load(struct recorder *recorder, struct fail *why)
 	};
 
 	recorder->everything.whole_machine = true;
-	recorder->sources = sources_settings_usual();
-	sources_turn_on_list(&recorder->sources, options->events);
-	sources_set_value(&recorder->sources, "frequency", options->frequency);
-	sources_set_value(&recorder->sources, "wait-stacks", WAIT_STACKS);
-	sources_set_value(&recorder->sources, "fault-period", FAULT_PERIOD);
+	recorder->sources = options->sources ? *options->sources : usual_sources(options);
 	recorder->camera = (struct camera_options){
 		.selection = options->selection ? options->selection : &recorder->everything,
 		.sources = &recorder->sources,

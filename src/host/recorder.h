@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "camera/reel.h"
+#include "camera/sources.h"
 #include "film/events.h"
 
 /*
@@ -26,6 +27,10 @@ struct recorder;
 /* Strings must live as long as the recorder. next, done and context: as in struct reel_options. */
 struct recorder_options {
 	const struct event_list *events;
+	/*
+	 * with these events turned on, and then the frequency below means nothing; null: as usual
+	 */
+	const struct sources_settings *sources;
 	const struct selection *selection; /* null: the whole machine */
 	const char *thread;		   /* its name; null: recorder */
 	unsigned int frequency;

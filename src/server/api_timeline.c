@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "film/events.h"
 #include "server/api.h"
 #include "server/ask.h"

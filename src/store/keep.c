@@ -27,23 +27,22 @@ enum {
 	FILMS_MAX = 4096, /* of which files may have been left */
 };
 
-static int part_path(const struct store *store, size_t number, char *to, size_t size)
+static int part_path(const char *folder, size_t number, char *to, size_t size)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), FOLDER "/%zu.film", number);
-	return store_path_of(store, name, to, size);
+	return (size_t)snprintf(to, size, "%s/" FOLDER "/%zu.film", folder, number) < size
+		       ? 0
+		       : -ENAMETOOLONG;
 }
 
-static void remove_parts(const struct store *store, size_t count)
+static void remove_parts(const char *folder, size_t count)
 {
 	char path[PATH_MAX];
 
-	for (size_t i = 0; i < count && !part_path(store, i, path, sizeof(path)); i++) {
+	for (size_t i = 0; i < count && !part_path(folder, i, path, sizeof(path)); i++) {
 		folder_remove_side_files(path);
 		unlink(path);
 	}
-	if (!store_path_of(store, FOLDER, path, sizeof(path)))
+	if ((size_t)snprintf(path, sizeof(path), "%s/" FOLDER, folder) < sizeof(path))
 		rmdir(path);
 }
 
@@ -52,7 +51,7 @@ void store_keep_clean(const struct store *store)
 	char path[PATH_MAX];
 
 	if (!store_path_of(store, FOLDER, path, sizeof(path)) && !access(path, F_OK))
-		remove_parts(store, FILMS_MAX);
+		remove_parts(store->path, FILMS_MAX);
 }
 
 static int write_part(const char *path, const struct film_bytes *film)
@@ -99,40 +98,40 @@ static int put_label(const struct store_keep *keep, char labels[FILM_LABELS_SIZE
 }
 
 /* Each is in memory until it is in its file, and no longer. */
-static int merge_parts(const struct store *store, const struct store_keep *keep,
-		       struct film_merge *merge, struct fail *why)
+static int merge_parts(const char *folder, const struct store_keep *keep, struct film_merge *merge,
+		       struct fail *why)
 {
 	char path[PATH_MAX];
 	int err = 0;
 
 	for (size_t i = 0; !err && i < keep->count; i++) {
-		err = part_path(store, i, path, sizeof(path));
+		err = part_path(folder, i, path, sizeof(path));
 		if (!err)
 			err = write_part(path, &keep->films[i]);
 		film_bytes_free(&keep->films[i]);
 		if (err)
-			return fail_errno(why, err, NULL, "cannot keep a film in %s", store->path);
+			return fail_errno(why, err, NULL, "cannot keep a film in %s", folder);
 		err = film_merge_add_file(merge, path, why);
 		unlink(path);
 	}
 	return err;
 }
 
-static int make_film(struct store *store, const struct store_keep *keep, const char *path,
+static int make_film(const char *folder, const struct store_keep *keep, const char *path,
 		     struct fail *why)
 {
 	char labels[FILM_LABELS_SIZE];
 	struct film_merge *merge = NULL;
 	int err = put_label(keep, labels, why);
 
-	if (!err && (err = folder_make(store->path, FOLDER "/")))
-		fail_errno(why, err, NULL, "cannot keep a film in %s", store->path);
+	if (!err && (err = folder_make(folder, FOLDER "/")))
+		fail_errno(why, err, NULL, "cannot keep a film in %s", folder);
 	if (!err)
 		err = film_merge_begin(path, &merge, why);
 	if (err)
 		return err;
 	film_merge_label(merge, labels);
-	err = merge_parts(store, keep, merge, why);
+	err = merge_parts(folder, keep, merge, why);
 	if (err) {
 		film_merge_end(merge, false, NULL);
 		return err;
@@ -154,18 +153,29 @@ int store_keep_mark(struct store *store, const char *host, uint64_t time, const 
 	return store_mark(store, &mark, why);
 }
 
-int store_keep(struct store *store, const struct store_keep *keep, char *path, size_t size,
-	       struct fail *why)
+int store_keep_at(const char *folder, const struct store_keep *keep, const char *path,
+		  struct fail *why)
 {
-	int err = keep->count ? store_film_path(store, keep->host, keep->start, path, size, why)
+	int err = keep->count ? make_film(folder, keep, path, why)
 			      : fail(why, -ENODATA, "try again in some seconds",
 				     "there is nothing to keep: all was kept before");
 
-	if (!err)
-		err = make_film(store, keep, path, why);
 	for (size_t i = 0; i < keep->count; i++)
 		film_bytes_free(&keep->films[i]);
 	if (keep->count)
-		remove_parts(store, keep->count);
+		remove_parts(folder, keep->count);
+	return err;
+}
+
+int store_keep(struct store *store, const struct store_keep *keep, char *path, size_t size,
+	       struct fail *why)
+{
+	int err =
+		keep->count ? store_film_path(store, keep->host, keep->start, path, size, why) : 0;
+
+	for (size_t i = 0; err && i < keep->count; i++)
+		film_bytes_free(&keep->films[i]);
+	if (!err)
+		err = store_keep_at(store->path, keep, path, why);
 	return err ? err : store_keep_mark(store, keep->host, keep->time, keep->reason, why);
 }

@@ -21,6 +21,13 @@ struct store_keep {
 	uint64_t time;	    /* … and when what is the reason happened */
 };
 
+/*
+ * Makes them one film at a path, by way of a folder of parts within folder, which is removed again.
+ * Returns 0 or a negative errno with *why filled; -ENODATA: there are none. Frees the films.
+ */
+int store_keep_at(const char *folder, const struct store_keep *keep, const char *path,
+		  struct fail *why);
+
 /* path: becomes that of the film. Returns 0 or a negative errno with *why filled. */
 int store_keep(struct store *store, const struct store_keep *keep, char *path, size_t size,
 	       struct fail *why);

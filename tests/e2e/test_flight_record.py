@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flight recorder without a server: record --flight, and agent --camera, which 'stackcam keep --pid' asks."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+
+from harness import PATIENCE, as_from_a_terminal, needs_root, wait_until
+from test_agent import agent, films_in
+from test_flight import crashing, states
+from test_serve import serving
+
+NOBODY = 65534
+
+
+@contextlib.contextmanager
+def flying(lab, film, *options):
+    """record --flight, once it records."""
+    process = subprocess.Popen([lab.stackcam, "record", "-o", film, *map(str, options)], stdin=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True, preexec_fn=as_from_a_terminal)
+    try:
+        line = process.stderr.readline()
+        assert f"keep --pid {process.pid}" in line, line
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait(timeout=PATIENCE)
+        process.stderr.close()
+
+
+def life_of(lab, film, pid):
+    """ns that the film has of a process's threads."""
+    done = lab.run("report", "--format", "states-json", "--pid", pid, film)
+    return json.loads(done.stdout)["all"]["life"] if done.returncode == 0 else 0
+
+
+@needs_root
+def test_what_is_asked_for_and_the_end_are_kept(lab, tmp_path):
+    film = tmp_path / "last.film"
+    with crashing(lab) as program, \
+            flying(lab, film, "--flight", "6s", "-e", "threads,deaths", "-p", program.pid) as recorder:
+        done = lab.run("keep", "--pid", recorder.pid, "--reason", "slow, it seemed")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip() == str(tmp_path / "last-1.film")
+        told = states(lab, done.stdout.strip(), "--pid", program.pid)
+        assert told["film"]["labels"] == "kept=slow; it seemed"
+        assert {thread["comm"] for thread in told["threads"]} == {"crashes", "worker", "holder", "waiter", "sleeper"}
+        assert not film.exists()
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0, recorder.stderr.read()
+        # the end goes on where what was kept before ended
+        assert states(lab, film)["film"]["start"] >= told["film"]["end"][:19]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["last-1.film", "last.film"]
+
+
+@needs_root
+def test_a_death_is_kept_with_the_seconds_before(lab, tmp_path):
+    film = tmp_path / "crash.film"
+    with crashing(lab) as program, \
+            flying(lab, film, "--flight", "30s", "-e", "threads,deaths", "-p", program.pid) as recorder:
+        # by then it has recorded something
+        assert lab.run("keep", "--pid", recorder.pid).returncode == 0
+        program.say("segv", dies=True)
+        assert program.ended() == -signal.SIGSEGV
+        kept = tmp_path / "crash-2.film"
+        assert wait_until(lambda: kept.exists() and life_of(lab, kept, program.pid), PATIENCE)
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(timeout=PATIENCE) == 0, recorder.stderr.read()
+    stacks = lab.run("report", "-e", "deaths", "--format", "folded", kept).stdout.splitlines()
+    assert len(stacks) == 5 and any("lookup_order" in stack for stack in stacks), stacks
+
+
+@needs_root
+def test_who_may_ask(lab, tmp_path):
+    with crashing(lab) as program, \
+            flying(lab, tmp_path / "a.film", "--flight", "6s", "-e", "threads", "-p", program.pid) as recorder:
+        refused = lab.run("keep", "--pid", recorder.pid, user=NOBODY, group=NOBODY, extra_groups=[], preexec_fn=None)
+        assert refused.returncode == 1 and "only root" in refused.stderr, refused.stderr
+        long = lab.run("keep", "--pid", recorder.pid, "--reason", 501 * "x")
+        assert long.returncode == 1 and "500 bytes" in long.stderr, long.stderr
+        control = lab.run("keep", "--pid", recorder.pid, "--reason", "a\x1b[31m")
+        assert control.returncode == 1, control.stderr
+    nothing = lab.run("keep", "--pid", os.getpid())
+    assert nothing.returncode == 1 and "no flight recorder" in nothing.stderr, nothing.stderr
+    assert not list(tmp_path.glob("*.film"))
+
+
+def test_what_does_not_go_together(lab):
+    for options in (("--flight", "1s"), ("--flight", "2h"), ("--flight", "9s", "--flight-memory", "9kB"),
+                    ("--flight", "9s", "--", "true"), ("--flight", "9s", "--lines"), ("--flight", "9s", "--kernel-only")):
+        assert lab.run("record", *options).returncode == 2, options
+    assert lab.run("keep", "--pid", "x").returncode == 2
+    assert lab.run("agent", "--to", "http://127.0.0.1:1", "--camera", "x", "--send-only").returncode == 2
+
+
+@needs_root
+def test_agent_sends_what_is_kept(lab, tmp_path):
+    store = tmp_path / "store"
+    with crashing(lab) as program, serving(lab, store, "--no-record") as serve, \
+            agent(lab, "--to", serve.url, "--token-file", serve.tokens, "--spool", tmp_path / "spool",
+                  "--camera", "crashes*", "--camera-after", "1s", "-F", "1") as process:
+        asked = lambda: lab.run("keep", "--pid", process.pid, "--reason", "as it was")  # noqa: E731
+        assert wait_until(lambda: (done := asked()).returncode == 0 and done, PATIENCE)
+        kept = lambda: [film for film in store.rglob("*.film") if "kept=as it was" in  # noqa: E731
+                        (told := lab.run("report", "--format", "states-json", film)).stdout and told.returncode == 0]
+        assert wait_until(kept, PATIENCE), list(store.rglob("*"))
+        assert life_of(lab, kept()[0], program.pid)
+        assert wait_until(lambda: not films_in(tmp_path / "spool"))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=PATIENCE) == 0, process.stderr.read()
+    assert not (tmp_path / "spool" / "keeping").exists()
