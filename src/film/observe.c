@@ -115,9 +115,9 @@ void film_log(struct film_writer *w, uint32_t event, const struct film_log *part
 static void put_turn(struct film_writer *w, uint32_t event, const struct film_turn *turn)
 {
 	bool ok = event && event <= w->events && turn->thread <= w->threads &&
-		  turn->waker <= w->threads && turn->on <= w->threads && turn->stack < w->next.stack &&
-		  turn->object < w->next.frame && turn->ready_object < w->next.frame &&
-		  turn->waited <= turn->end;
+		  turn->waker <= w->threads && turn->on <= w->threads &&
+		  turn->stack < w->next.stack && turn->object < w->next.frame &&
+		  turn->ready_object < w->next.frame && turn->waited <= turn->end;
 	struct film_turn *room = NULL;
 	size_t count = 1;
 
