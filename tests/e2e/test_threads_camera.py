@@ -309,6 +309,29 @@ def test_storm(lab):
     assert sum(in_state(thread, "hole")["total"] for thread in answer["threads"]) < 0.02 * answer["all"]["life"]
 
 
+def test_switches_without_end(lab):
+    """As many switches as the machine can make, for seconds: what the logs have no room for is a hole, and counted."""
+    film = lab.record("-e", "threads", "--", lab.program("storm"), 2, 8)
+    truth = {int(tid): (int(life), int(switches)) for tid, life, _, switches in
+             (line.split() for line in film.recording.stdout.splitlines() if line.count(" ") == 3)}
+    answer = states_of(lab, film)
+    lives = {thread["tid"]: thread for thread in answer["threads"]}
+    assert len(truth) == 16 and set(truth) <= set(lives)
+    for tid, (life, switches) in truth.items():
+        thread = lives[tid]
+        # a thread says its life before it ends, and after it began
+        assert life <= thread["life"] <= life + 1e9, (life, thread)
+        turns, hole = in_state(thread, "on-cpu")["count"], in_state(thread, "hole")
+        assert turns <= switches + 10, (switches, thread)
+        # what is missing is in a hole
+        assert hole["count"] or turns >= 0.98 * switches, (switches, thread)
+    holes = sum(in_state(thread, "hole")["count"] for thread in answer["threads"])
+    counted = sum(count for reason, count in answer["loss"].items() if reason.startswith("time of a thread not known"))
+    assert bool(holes) == bool(counted), (holes, answer["loss"])
+    if any("log of its CPU was full" in reason for reason in answer["loss"]):
+        assert holes, answer["loss"]
+
+
 def test_crowd(lab):
     """More threads than anything has room for by itself: each is there, all the time."""
     program, target = start(lab, 2000, count=2000 + PARTS + 1)
