@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "film/events.h"
 #include "store/index_private.h"
 #include "store/room.h"
 
@@ -16,14 +17,15 @@
 
 _Static_assert((int)STORE_EVENTS_MAX == (int)INDEX_EVENTS_MAX, "an event would be left out");
 
-/* Each name once: the same with another unit is not told. */
+/* Each name once, of those with samples: the same with another unit is not told. */
 static size_t events_of(const struct index *index, struct store_event events[STORE_EVENTS_MAX])
 {
 	const uint32_t known = index->event_count;
 	size_t count = 0;
 
 	for (uint32_t i = 1; i < known; i++) {
-		bool is_known = false;
+		bool is_known =
+			event_find(index->events[i].name, index->events[i].unit)->has_no_samples;
 
 		for (size_t k = 0; k < count; k++)
 			is_known = is_known || !strcmp(events[k].name, index->events[i].name);

@@ -161,6 +161,13 @@ allocations_are_counted()
 	}
 }
 
+what_is_logged_is_filmed()
+{
+	stackcam record -q -e logs,machine -d 20 -o logs.film -- sh -c 'echo a line; sleep 1; echo "<3>and an error" >&2' >/dev/null 2>&1 || return 1
+	stackcam report --format logs logs.film >logs.txt && grep -q ' output: a line$' logs.txt && grep -q ' error: and an error$' logs.txt &&
+		stackcam report --format machine logs.film | grep -q 'memory available'
+}
+
 requests_are_told()
 {
 	if ! stackcam doctor | grep -q 'ok *socket-calls\|socket-calls *ok'; then
@@ -284,6 +291,7 @@ test_case lives lives_are_told
 test_case clock-steps steps_of_the_clock_change_nothing
 test_case memory-growth growth_is_told
 test_case allocations allocations_are_counted
+test_case logs what_is_logged_is_filmed
 test_case requests requests_are_told
 test_case deaths deaths_have_a_last_scene
 test_case threads threads_are_listed
