@@ -526,6 +526,7 @@ static const struct film_kind kinds[FILM_BLOCK_KINDS] = {
 			.thread = &turn_columns[TURN_THREAD],
 			.stack = &turn_columns[TURN_STACK],
 			.sorted = true,
+			.follow = true,
 			.lost = LOST_PAUSE,
 		},
 	[FILM_BLOCK_REQUESTS] =

@@ -64,6 +64,11 @@ struct film_kind {
 	const struct layout_column *born; /* of memory in use; null: it has none */
 	/* by time, and blocks by their first time; else both are in the order of writing */
 	bool sorted;
+	/*
+	 * though each block is, those of one thread are in order only as they were written: a block
+	 * may begin before one that was written earlier
+	 */
+	bool follow;
 	/* rows of the same time belong together: a block has all of them, if it has room */
 	bool together;
 	bool many; /* millions a second: they are not copied before they are packed */

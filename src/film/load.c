@@ -308,8 +308,8 @@ static int in_order(const void *a, const void *b)
 
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	/* what is not sorted is in order only as it was written: the calls of a thread */
-	if (film_kind(x->kind)->sorted && x->span.t0 != y->span.t0)
+	/* some are in order only as they were written: the calls, and the turns, of a thread */
+	if (film_kind(x->kind)->sorted && !film_kind(x->kind)->follow && x->span.t0 != y->span.t0)
 		return x->span.t0 < y->span.t0 ? -1 : 1;
 	return x->id < y->id ? -1 : x->id > y->id;
 }

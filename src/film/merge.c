@@ -27,6 +27,9 @@
  */
 #define SAME_BOOT_NS 10000000000
 
+/* Between reading one clock and the other, a thread may lose its CPU. */
+#define READING_NS 100000
+
 struct merged_loss {
 	uint32_t event;
 	const char *reason;
@@ -321,6 +324,12 @@ int film_merge_add(struct film_merge *merge, struct film *film, struct fail *why
 	merge->why = why;
 	if (__builtin_sub_overflow(film->info.wall_offset, merge->info.wall_offset, &shift))
 		return too_old(merge);
+	/*
+	 * two readings of the same offset differ by that: lives that go on from film to film have
+	 * no gap
+	 */
+	if (shift > -READING_NS && shift < READING_NS)
+		shift = 0;
 	boot = boot_of(merge, film->info.wall_offset);
 	ids->shift = shift;
 	err = cover(merge, &film->info);

@@ -191,7 +191,14 @@ static void test_without_objects(void **state)
 	assert_int_equal(
 		film_unpack(&u, kind, &limits, &span, c.packed.at, c.packed.count, &unpacked), 0);
 	assert_int_equal(unpacked.view.turns.object[0], rows[0].object);
-	/* what was ready came later */
+	/* what a goroutine ran on came last */
+	older.count--;
+	assert_int_equal(layout_pack(&c, &older, 0, rows, 2), 0);
+	assert_int_equal(
+		film_unpack(&u, kind, &limits, &span, c.packed.at, c.packed.count, &unpacked), 0);
+	assert_int_equal(unpacked.view.turns.ready_object[0], rows[0].ready_object);
+	assert_int_equal(unpacked.view.turns.on[0], 0);
+	/* and what was ready before that */
 	older.count--;
 	assert_int_equal(layout_pack(&c, &older, 0, rows, 2), 0);
 	assert_int_equal(
