@@ -386,9 +386,17 @@ static void tick(struct source *source, uint64_t now)
 		goroutines_open_tell_before(source);
 		goroutines->has_new = false;
 	}
-	if (source->host->live || goroutines->lanes)
+	if (source->host->live && !goroutines->lanes)
 		goroutines_open_tick(source, now);
 	tell_losses(source);
+}
+
+static void drained(struct source *source, uint64_t now)
+{
+	const struct goroutines *goroutines = source->state;
+
+	if (goroutines && goroutines->lanes && goroutines->has_started)
+		goroutines_open_lanes(source, now);
 }
 
 static void detach(struct source *source)
@@ -438,6 +446,7 @@ const struct source_type source_goroutines = {
 	.attach = attach,
 	.start = start,
 	.take = take,
+	.drained = drained,
 	.tick = tick,
 	.closing = closing,
 	.turn = add_events,

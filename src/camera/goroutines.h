@@ -108,6 +108,8 @@ void goroutines_open_tell(struct source *source);
 void goroutines_open_tell_before(struct source *source);
 /* goroutines_open_tell(), as often as that takes little of a CPU. */
 void goroutines_open_tick(struct source *source, uint64_t now);
+/* The same for lanes: soon enough for each row to end about when it is written. */
+void goroutines_open_lanes(struct source *source, uint64_t now);
 /* Nothing fires any more: also what is left of short ones. */
 void goroutines_open_finish(struct source *source, uint64_t now);
 /* The process has ended, and its waits with it. */
