@@ -78,6 +78,7 @@ struct camera {
 	uint64_t last_tidy;
 	int epoll;
 	struct samples_statistics final; /* once samples is gone, */
+	uint64_t stopped;		 /* when its probes were taken out; 0: they are in */
 	uint64_t final_lost;		 /* and the losses that the film has */
 };
 
@@ -500,6 +501,11 @@ void camera_loss(struct camera *camera, const char *words, uint64_t samples)
 	film_loss(camera->film, sources_event(&camera->sources), words, samples);
 }
 
+uint64_t camera_stopped(const struct camera *camera)
+{
+	return camera->stopped;
+}
+
 int camera_stop(struct camera *camera, struct fail *why)
 {
 	int err;
@@ -507,12 +513,18 @@ int camera_stop(struct camera *camera, struct fail *why)
 	if (camera->samples)
 		sources_closing(&camera->sources);
 	stop_probes(camera);
+	if (!camera->stopped)
+		camera->stopped = clock_ns();
 	relief_free(camera->relief);
 	camera->relief = NULL;
 	if (!camera->samples)
 		return 0;
-	err = camera->drain ? camera_drain(camera, why) : 0;
-	sources_finish(&camera->sources, clock_ns());
+	/*
+	 * what happened up to then: a busy machine may take long for it, and no thread waits for
+	 * that
+	 */
+	err = camera->drain ? drain(camera, camera->stopped, why) : 0;
+	sources_finish(&camera->sources, camera->stopped);
 	take_losses(camera, camera->film);
 	samples_name_last(camera->samples);
 	samples_statistics(camera->samples, &camera->final);

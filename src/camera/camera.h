@@ -55,6 +55,9 @@ int camera_fd(const struct camera *camera);
 int camera_drain(struct camera *camera, struct fail *why);
 int camera_stop(struct camera *camera, struct fail *why);
 
+/* When camera_stop() had taken the probes out, ns of clock_ns(): the end of what its film has. */
+uint64_t camera_stopped(const struct camera *camera);
+
 /*
  * Goes on with another film, without losing a sample: what was taken until now is in the one
  * before, named, and that is the caller's again. Losses are of the film in whose time they came.

@@ -195,6 +195,7 @@ int session_run(struct session *session, struct fail *why)
 		camera_stop(session->camera, &ignored);
 	else
 		err = camera_stop(session->camera, why);
+	session->ended = camera_stopped(session->camera);
 	watch_close(&watch);
 	return err;
 }

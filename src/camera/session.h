@@ -25,6 +25,7 @@ struct session {
 	/* Whether enough was seen: then it ends. May be null. */
 	bool (*is_done)(void *context);
 	uint64_t elapsed_ns; /* out: how long it was */
+	uint64_t ended;	     /* out: when, of clock_ns() */
 	int stopped_by;	     /* out: the signal that ended it, or 0 */
 };
 

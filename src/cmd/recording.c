@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/text.h"
 #include "camera/new_film.h"
 #include "cmd/verb.h"
@@ -156,16 +155,16 @@ int recording_run(struct recording *recording, struct fail *why)
 {
 	struct film_writer *film = recording->film;
 	struct fail ignored;
-	uint64_t now;
+	uint64_t end;
 	int err, closed;
 
 	recording->session.film = film;
 	err = session_run(&recording->session, why);
-	now = clock_ns();
+	end = recording->session.ended;
 	/* the film is closed in any case; the first error is the one that tells why */
-	closed = film_commit(film, now, true, err ? &ignored : why);
+	closed = film_commit(film, end, true, err ? &ignored : why);
 	recording->film_bytes = film_size(film);
-	if (film_close(film, now, err || closed ? &ignored : why) && !closed)
+	if (film_close(film, end, err || closed ? &ignored : why) && !closed)
 		closed = -EIO;
 	return err ? err : closed;
 }

@@ -227,8 +227,60 @@ static int in_order(const void *x, const void *y)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
+static bool is_by_thread(const struct machine_gauge *gauge, const struct machine_gauge *of_disk)
+{
+	return gauge->kind - FILM_GAUGE_DISK_READ_BY == of_disk->kind - FILM_GAUGE_DISK_READ &&
+	       !strcmp(gauge->object, of_disk->object) && !strcmp(gauge->host, of_disk->host);
+}
+
+/*
+ * What a disk did for threads that no record names: the kernel counts all requests, but a virtual
+ * machine does not always tell of their answers. Returns false without memory.
+ */
+static bool add_rest(struct machine *machine, size_t disk)
+{
+	struct machine_gauge rest = machine->all.at[disk], *unknown = NULL;
+	uint64_t bytes = 0, count = 0, time = 0;
+
+	vec_foreach (&machine->all, gauge) {
+		if (!is_by_thread(gauge, &rest))
+			continue;
+		bytes = add_saturated(bytes, gauge->total);
+		count = add_saturated(count, gauge->count);
+		time = add_saturated(time, gauge->time);
+		unknown = gauge->comm ? unknown : gauge;
+	}
+	if (rest.total <= bytes)
+		return true;
+	rest.total -= bytes;
+	rest.count -= count < rest.count ? count : rest.count;
+	rest.time -= time < rest.time ? time : rest.time;
+	if (unknown) {
+		unknown->total = add_saturated(unknown->total, rest.total);
+		unknown->count = add_saturated(unknown->count, rest.count);
+		unknown->time = add_saturated(unknown->time, rest.time);
+		return true;
+	}
+	rest.kind += FILM_GAUGE_DISK_READ_BY - FILM_GAUGE_DISK_READ;
+	rest.type = film_gauge_type(rest.kind);
+	rest.longest = 0;
+	rest.sums = calloc(machine->steps + 1, sizeof(*rest.sums));
+	rest.spans = calloc(machine->steps + 1, sizeof(*rest.spans));
+	if (rest.sums && rest.spans && vec_push(&machine->all, rest))
+		return true;
+	free(rest.sums);
+	free(rest.spans);
+	return false;
+}
+
 void machine_end(struct machine *machine)
 {
+	size_t count = machine->all.count;
+
+	for (size_t i = 0; i < count; i++)
+		if (machine->all.at[i].kind == FILM_GAUGE_DISK_READ ||
+		    machine->all.at[i].kind == FILM_GAUGE_DISK_WRITE)
+			machine->is_cut |= !add_rest(machine, i);
 	vec_foreach (&machine->all, gauge) {
 		double covered = gauge->covered ? (double)gauge->covered : 1;
 

@@ -56,7 +56,8 @@ uint32_t machine_event(const struct film *film);
 int machine_add(struct machine *machine, struct film *film, const char *host, struct fail *why);
 
 /*
- * Afterwards, once: averages, and the order: by kind and object, then by thread, who did most
+ * Afterwards, once: averages; what disks did for threads that are not known, so that those of a
+ * disk add up to it; and the order: by kind and object, then by thread, the one that did most
  * first.
  */
 void machine_end(struct machine *machine);

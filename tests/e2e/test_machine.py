@@ -70,7 +70,9 @@ def test_for_whom_a_disk_worked(lab, tmp_path):
     for name, write in (("read", False), ("write", True)):
         row = gauge(answer, "disk", name, disk)
         assert row["total"] >= own[write]["bytes"] * 0.9 and row["count"] >= 60 and row["time"] > 0, row
-        assert sum(thread["bytes"] for thread in answer["threads"] if thread["write"] == write) <= row["total"] * 1.2 + MIB
+        # those that are not known are among the threads, so that all add up to the disk
+        by_all = sum(thread["bytes"] for thread in answer["threads"] if thread["write"] == write and thread["object"] == disk)
+        assert row["total"] <= by_all <= row["total"] * 1.2 + MIB, (row, answer["threads"])
     assert gauge(answer, "disk", "busy", disk)["total"] > 0
     text = lab.run("report", film.path).stdout
     assert f"disk write, {disk}" in text and "machine " in text
