@@ -76,17 +76,19 @@ static void put_name(const struct machine_gauge *gauge, FILE *out)
 static void put_times(const struct machine_gauge *gauge, FILE *out)
 {
 	char average[32], longest[32];
+	int noun;
 
 	if (!gauge->type->has_times || !gauge->count)
 		return;
+	noun = (int)strlen(gauge->type->count) - (gauge->count == 1);
 	if (gauge->type->is_level) {
 		words_value(longest, sizeof(longest), "ns", gauge->longest);
-		fprintf(out, "  %llu %s, longest %s", (unsigned long long)gauge->count,
+		fprintf(out, "  %llu %.*s, longest %s", (unsigned long long)gauge->count, noun,
 			gauge->type->count, longest);
 		return;
 	}
 	words_value(average, sizeof(average), "ns", gauge->time / gauge->count);
-	fprintf(out, "  %llu %s, %s on average", (unsigned long long)gauge->count,
+	fprintf(out, "  %llu %.*s, %s on average", (unsigned long long)gauge->count, noun,
 		gauge->type->count, average);
 }
 
