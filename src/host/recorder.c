@@ -62,7 +62,8 @@ static struct sources_settings usual_sources(const struct recorder_options *opti
 	struct sources_settings sources = sources_settings_usual();
 
 	sources_turn_on_list(&sources, options->events);
-	sources_set_value(&sources, "frequency", options->frequency);
+	if (options->frequency)
+		sources_set_value(&sources, "frequency", options->frequency);
 	sources_set_value(&sources, "wait-stacks", WAIT_STACKS);
 	sources_set_value(&sources, "fault-period", FAULT_PERIOD);
 	return sources;

@@ -33,10 +33,10 @@ struct recorder_options {
 	const struct sources_settings *sources;
 	const struct selection *selection; /* null: the whole machine */
 	const char *thread;		   /* its name; null: recorder */
-	unsigned int frequency;
-	uint64_t span_ns; /* of a film */
-	bool aligned;	  /* films begin at multiples of the span in wall time, UTC */
-	bool names_soon;  /* films are looked at while they grow */
+	unsigned int frequency;		   /* Hz; 0: the usual one */
+	uint64_t span_ns;		   /* of a film */
+	bool aligned;	 /* films begin at multiples of the span in wall time, UTC */
+	bool names_soon; /* films are looked at while they grow */
 	const char *hostname, *labels, *command;
 	int (*next)(void *context, uint64_t wall_now, char *path, size_t size, struct fail *why);
 	void (*done)(void *context, const char *path, int err, const struct fail *why);

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PATIENCE, needs_root, running, wait_for_line, wait_until
+from harness import Film, PATIENCE, needs_root, running, wait_for_line, wait_until
 from openapi import Api
 from test_serve import films_of, serving
 
@@ -74,7 +74,8 @@ def states(lab, film, *options):
 
 
 def marks(serve):
-    return [mark["text"] for mark in serve.get("marks")["marks"]]
+    """Those with words; the others are of new versions of programs, which the machine may have meanwhile."""
+    return [mark["text"] for mark in serve.get("marks")["marks"] if mark["text"]]
 
 
 @needs_root
@@ -475,3 +476,20 @@ def test_a_jump_of_cpu_is_kept(lab, tmp_path):
         assert marks(serve) == [f"kept: {said[1]}"]
         assert camera_of(serve)["kept"] == 1
 
+
+
+@needs_root
+def test_samples_are_kept_beside_threads(lab, tmp_path):
+    """What a thread did on the CPU is in the kept film, if the caller names that event."""
+    program = subprocess.Popen([sys.executable, "-c", BURNS_LATER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with contextlib.ExitStack() as ends:
+        ends.callback(program.wait, timeout=PATIENCE)
+        ends.callback(program.kill)
+        ends.callback(program.stdout.close)
+        program.stdout.readline()
+        serve = ends.enter_context(serving(lab, tmp_path / "store", "--camera", "spiky", "--camera-events", "threads,on-cpu"))
+        program.stdin.close()
+        wait_for_bytes(serve, 4)
+        done = keep(lab, serve)
+        assert done.returncode == 0, done.stderr
+        assert Film(lab.stackcam, done.stdout.strip()).share(lambda stack: "burn" in stack, "-e", "on-cpu") > 0.9
