@@ -44,6 +44,7 @@ struct film_merge {
 	struct film_info info; /* of the first film, its times and cpus of all */
 	struct arena texts;    /* of info */
 	vec(int64_t) boots;    /* the latest offset of each */
+	bool one_clock;	       /* all are of one start of the machine */
 	vec(struct merged_loss) losses;
 
 	/* of the film that is added */
@@ -71,6 +72,11 @@ int film_merge_begin(const char *path, struct film_merge **result, struct fail *
 void film_merge_label(struct film_merge *merge, const char *labels)
 {
 	merge->labels = labels;
+}
+
+void film_merge_one_clock(struct film_merge *merge)
+{
+	merge->one_clock = true;
 }
 
 static void free_merge(struct film_merge *merge)
@@ -328,9 +334,9 @@ int film_merge_add(struct film_merge *merge, struct film *film, struct fail *why
 	 * two readings of the same offset differ by that: lives that go on from film to film have
 	 * no gap
 	 */
-	if (shift > -READING_NS && shift < READING_NS)
+	if (merge->one_clock || (shift > -READING_NS && shift < READING_NS))
 		shift = 0;
-	boot = boot_of(merge, film->info.wall_offset);
+	boot = merge->one_clock ? 0 : boot_of(merge, film->info.wall_offset);
 	ids->shift = shift;
 	err = cover(merge, &film->info);
 	if (err)

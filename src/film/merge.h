@@ -29,6 +29,12 @@ int film_merge_begin(const char *path, struct film_merge **merge, struct fail *w
 void film_merge_label(struct film_merge *merge, const char *labels);
 
 /*
+ * Before the first film is added: they are of one recorder, one after the other. Their monotonic
+ * clock is the same; wall time, which may have been set between two of them, is that of the first.
+ */
+void film_merge_one_clock(struct film_merge *merge);
+
+/*
  * Adds all of a film. Those of a machine are to be given in order of wall time. After an error the
  * film at path is incomplete: only film_merge_end() without keeping it is right. -EINVAL:
  * films of another machine or with other labels; -ERANGE: its clock says that it is older than

@@ -131,6 +131,7 @@ static int make_film(const char *folder, const struct store_keep *keep, const ch
 	if (err)
 		return err;
 	film_merge_label(merge, labels);
+	film_merge_one_clock(merge);
 	err = merge_parts(folder, keep, merge, why);
 	if (err) {
 		film_merge_end(merge, false, NULL);

@@ -18,8 +18,12 @@
 
 #define HOST "here"
 
-/* A film in memory of some seconds of one thread, that begins that many seconds after BEGIN. */
-static struct film_bytes make(uint64_t second, unsigned int seconds, const char *labels)
+/*
+ * A film in memory of some seconds of one thread, that begins that many seconds after BEGIN, and
+ * whose wall clock was set forward by that many.
+ */
+static struct film_bytes make_set(uint64_t second, unsigned int seconds, const char *labels,
+				  int set)
 {
 	const struct film_info info = {
 		.version = "1",
@@ -29,7 +33,7 @@ static struct film_bytes make(uint64_t second, unsigned int seconds, const char 
 		.command = "",
 		.cpus = 1,
 		.start = (100 + second) * SECOND,
-		.wall_offset = (int64_t)((BEGIN - 100) * SECOND),
+		.wall_offset = (int64_t)((BEGIN - 100) * SECOND) + set * (int64_t)SECOND,
 		.labels = labels,
 	};
 	const struct film_event event = {"threads", "ns", "sched", 0};
@@ -52,6 +56,11 @@ static struct film_bytes make(uint64_t second, unsigned int seconds, const char 
 	assert_int_equal(film_close_taking(w, turn.end, &bytes, NULL), 0);
 	assert_true(bytes.size > 1024);
 	return bytes;
+}
+
+static struct film_bytes make(uint64_t second, unsigned int seconds, const char *labels)
+{
+	return make_set(second, seconds, labels, 0);
 }
 
 static int add_turns(void *context, const struct film_turns *turns)
@@ -115,6 +124,48 @@ static void test_kept(void **state)
 	store_free(store);
 }
 
+/* One second each. */
+static int check_end(void *context, const struct film_turns *turns)
+{
+	unsigned int *count = context;
+
+	for (size_t i = 0; i < turns->count; i++)
+		assert_int_equal(turns->end[i], (101 + (*count)++) * SECOND);
+	return 0;
+}
+
+/* A clock that is set while the films are made moves nothing. */
+static void test_clock_is_set(void **state)
+{
+	struct store *store = open_store(0, 0);
+
+	(void)state;
+	for (int set = -7; set <= 7; set += 7) {
+		struct film_bytes films[] = {make(0, 5, NULL), make_set(5, 7, NULL, set)};
+		const struct store_keep keep = {
+			.films = films,
+			.count = 2,
+			.host = HOST,
+			.reason = "x",
+			.start = BEGIN * SECOND,
+			.time = (BEGIN + 11) * SECOND,
+		};
+		char path[4096];
+		struct film *film;
+		unsigned int turns = 0;
+
+		assert_int_equal(store_keep(store, &keep, path, sizeof(path), NULL), 0);
+		assert_int_equal(film_open(path, &film, NULL), 0);
+		assert_int_equal(film->info.end - film->info.start, 12 * SECOND);
+		assert_int_equal(film->thread_count, 2);
+		assert_int_equal(film_each_turns(film, 1, 0, UINT64_MAX, check_end, &turns, NULL),
+				 0);
+		assert_int_equal(turns, 12);
+		film_free(film);
+	}
+	store_free(store);
+}
+
 /* What is too long for a label is cut between two characters. */
 static void test_long_reason(void **state)
 {
@@ -169,6 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		KEPT_TEST(test_kept),
+		KEPT_TEST(test_clock_is_set),
 		KEPT_TEST(test_long_reason),
 		KEPT_TEST(test_nothing_to_keep),
 	};
