@@ -118,7 +118,6 @@ static bool add(struct finding *finding, const Elf64_Sym *symbol, uint64_t cooki
 		return false;
 	place.cookie |= cookie;
 	place.entry_cookie = place.cookie;
-	place.group = (uint32_t)finding->count;
 	finding->places[finding->count++] = place;
 	return true;
 }

@@ -21,8 +21,8 @@ enum mem_places_of {
 #define MEM_PLACES_MAX 64
 
 /*
- * Finds them in a file. Returns how many; 0: it has none of that kind. is_refused: it should have
- * them, and its symbols do not say where.
+ * Finds them in a file; their groups are the caller's. Returns how many; 0: it has none of that
+ * kind. is_refused: it should have them, and its symbols do not say where.
  */
 size_t mem_places_find(enum mem_places_of of, const struct image *image,
 		       struct uprobe_place places[MEM_PLACES_MAX], bool *is_refused);

@@ -43,6 +43,7 @@ struct mem_probes {
 	uint64_t spent;			       /* up to there */
 	uint64_t out_until, out_since, out_ns; /* out_until 0: they are in */
 	uint64_t refused, failed, unknown;
+	uint32_t groups;  /* of places, of all files: a place that is refused is so in its file */
 	bool is_unbound;  /* this kernel cannot bind them to a process: nothing is probed */
 	uint64_t unbound; /* files of processes that would have been */
 };
@@ -173,6 +174,8 @@ bool mem_probes_image(struct mem_probes *probes, pid_t pid, const struct image *
 		probes->refused++;
 		return false;
 	}
+	for (size_t i = 0; i < target.count; i++)
+		vec_last(&probes->targets)->places[i].group = probes->groups++;
 	probes->unbound += probes->is_unbound;
 	if (!probes->out_until)
 		put_in(probes, vec_last(&probes->targets));

@@ -194,6 +194,9 @@ static int add(struct requests_tls *tls, const struct image *image)
 		if (find_places(&places, image) && tls->places.count < FILES_MAX &&
 		    vec_reserve(&tls->places, tls->places.count + 1) &&
 		    probed_files_add(&tls->files, image) >= 0) {
+			/* a place that is refused is so in its file */
+			vec_foreach (&places.list, place)
+				place->group += (uint32_t)tls->places.count * REQUESTS_TLS_PLACES;
 			tls->places.at[tls->places.count++] = places;
 			return (int)tls->places.count - 1;
 		}

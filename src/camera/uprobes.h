@@ -53,9 +53,11 @@ struct uprobe_place {
 	 * semaphore of USDT); 0: nowhere.
 	 */
 	uint64_t counter;
-	uint32_t
-		/* places of one group, a function's say, are refused and taken out together */
-		group;
+	/*
+	 * Places of one group, a function's say, are refused and taken out together. Its number is
+	 * the caller's, and means the same in all files.
+	 */
+	uint32_t group;
 	enum uprobe_kind {
 		UPROBE_ENTRY,
 		UPROBE_ENTRY_AND_RETURN, /* session; else an entry and a return probe */
