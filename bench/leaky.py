@@ -32,7 +32,7 @@ def cache_at_start():
 
 
 def window(step):
-    slots[step % 100] = [b"x" * (10000 + number) for number in range(50)]
+    slots[step % 100] = [b"x" * (10000 + number) for number in range(80)]
 
 
 def churn():

@@ -50,6 +50,11 @@ static uint64_t capabilities(bool permitted)
 			 : data[0].effective | (uint64_t)data[1].effective << 32;
 }
 
+void privileges_drop_here(void)
+{
+	set_capabilities(0);
+}
+
 uint64_t privileges_now(void)
 {
 	return capabilities(false);

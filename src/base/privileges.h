@@ -40,6 +40,9 @@ int privileges_filter_calls(struct fail *why);
  */
 int privileges_write_below(const char *folder, struct fail *why);
 
+/* The thread has none any more; the others, and what the process may do, stay as they are. */
+void privileges_drop_here(void);
+
 /* The capabilities that the thread may use. */
 uint64_t privileges_now(void);
 

@@ -78,6 +78,7 @@ struct camera {
 	uint64_t last_tidy;
 	int epoll;
 	struct samples_statistics final; /* once samples is gone, */
+	char *const *expected;		 /* the command that will be executed; null: none */
 	uint64_t stopped;		 /* when its probes were taken out; 0: they are in */
 	uint64_t final_lost;		 /* and the losses that the film has */
 };
@@ -362,6 +363,25 @@ static int start_sources(struct camera *camera, struct fail *why)
 	return err;
 }
 
+void camera_expect(struct camera *camera, char *const *argv)
+{
+	camera->expected = argv;
+}
+
+/* Before probes are on: the command waits for this, and that wait is none of its own. */
+static void read_expected(struct camera *camera)
+{
+	struct program program = {0};
+	struct fail ignored;
+
+	if (!camera->expected || !needs(camera, SOURCE_STACKS))
+		return;
+	/* what is wrong with it, its start says */
+	if (!program_find(camera->expected, &program, &ignored))
+		samples_expect_program(camera->samples, &program);
+	program_free(&program);
+}
+
 int camera_start(struct camera *camera, struct film_writer *film, struct fail *why)
 {
 	struct samples_options options = {
@@ -392,6 +412,7 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 	if (err)
 		return err;
 	relief_expect(camera->relief, DRAIN_MOST_NS);
+	read_expected(camera);
 	follow_first(camera);
 	return start_sources(camera, why);
 }
@@ -402,17 +423,6 @@ int camera_add_process(struct camera *camera, pid_t pid, struct fail *why)
 	/* what the child of our own does before it is the command is usually of no interest */
 	return needs(camera, SOURCE_BEFORE_EXEC) ? filter_add(camera->probes, pid, why)
 						 : filter_add_at_exec(camera->probes, pid, why);
-}
-
-void camera_expect(struct camera *camera, char *const *argv)
-{
-	struct program program = {0};
-	struct fail ignored;
-
-	/* what is wrong with it, its start says */
-	if (needs(camera, SOURCE_STACKS) && !program_find(argv, &program, &ignored))
-		samples_expect_program(camera->samples, &program);
-	program_free(&program);
 }
 
 void camera_follow_begin(struct camera *camera)

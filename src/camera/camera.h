@@ -45,7 +45,10 @@ int camera_start(struct camera *camera, struct film_writer *film, struct fail *w
 /* Films a process (and its children, if the selection says so) that was made for it. */
 int camera_add_process(struct camera *camera, pid_t pid, struct fail *why);
 
-/* It will execute that command, whose files are read now as far as that must be early. */
+/*
+ * Before camera_start(): a process will execute that command, whose files are read as far as that
+ * must be early. argv must live as long.
+ */
 void camera_expect(struct camera *camera, char *const *argv);
 
 /* To be called now and then, after camera_drain(), while that process begins. */

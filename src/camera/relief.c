@@ -10,6 +10,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/privileges.h"
+
 /*
  * How often rings are emptied once the recorder is late: each CPU may hand over a stack of 64 KiB a
  * thousand times a second.
@@ -64,6 +66,8 @@ static void *empty(void *context)
 	bool is_late;
 
 	pthread_setname_np(pthread_self(), "relief");
+	/* all that it needs is open */
+	privileges_drop_here();
 	while (await(relief, &is_late)) {
 		sideband_relieve(relief->sideband);
 		if (is_late)

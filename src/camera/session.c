@@ -172,10 +172,11 @@ int session_run(struct session *session, struct fail *why)
 	err = watch_open(&watch, session, why);
 	if (!err && session->command)
 		err = camera_add_process(session->camera, session->command->pid, why);
+	if (session->command)
+		camera_expect(session->camera, session->argv);
 	if (!err)
 		err = camera_start(session->camera, session->film, why);
 	if (!err && session->command) {
-		camera_expect(session->camera, session->argv);
 		err = command_go(session->command, session->argv, why);
 		watch.begun = clock_ns();
 	}
