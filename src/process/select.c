@@ -111,9 +111,9 @@ static pid_t process_of(pid_t tid)
 /* Descriptors say which processes were meant, when their numbers are those of others. */
 static int open_pids(struct selection *s)
 {
-	if (s->pidfds)
+	if (s->pidfds || !s->pid_count)
 		return 0;
-	s->pidfds = calloc(s->pid_count + 1, sizeof(*s->pidfds));
+	s->pidfds = calloc(s->pid_count, sizeof(*s->pidfds));
 	if (!s->pidfds)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->pid_count; i++)

@@ -145,6 +145,7 @@ int hotspot_class_name(const struct runtime_at *at, const void *state, uint64_t 
 			  ? -ENOTSUP
 			  : runtime_read_u64(at, &symbol, klass + jvm->facts[HOTSPOT_CLASS_NAME]);
 
+	memset(to, 0, size);
 	err = err ? err : read_symbol(at, jvm, symbol, to, size);
 	if (err)
 		return err;
