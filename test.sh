@@ -246,7 +246,7 @@ run_fuzz()
 declare -A besides
 beside()
 {
-	"$2" >$results/"$1".log 2>&1 &
+	"$2" >$results/"$1"-beside.log 2>&1 &
 	besides[$1]=$!
 }
 
@@ -254,7 +254,7 @@ ended()
 {
 	wait "${besides[$1]}"
 	echo "== $1"
-	cat $results/"$1".log
+	cat $results/"$1"-beside.log
 }
 
 # part PART TITLE FUNCTION: runs it if that part is wanted, and says when.

@@ -67,10 +67,7 @@ static void place_in_frame(const struct values_place *place, bool is_list,
 	const Dwarf_Op *base = frame_base(place->function);
 	int reg = base ? values_register(base) : -1;
 
-	if (base && base->atom == DW_OP_call_frame_cfa && offset >= 0) {
-		param->place = VALUE_MEMORY;
-		param->displacement = offset;
-	} else if (base && base->atom == DW_OP_call_frame_cfa && place->is_settled) {
+	if (base && base->atom == DW_OP_call_frame_cfa && (offset >= 0 || place->is_settled)) {
 		param->place = VALUE_MEMORY;
 		param->displacement = offset;
 	} else if (place->is_settled && reg >= 0 && reg < 16) {

@@ -117,18 +117,24 @@ static void readable_class(char *name)
 /* A descriptor (JVMS 4.3.2) of `size` bytes at most: "[[Ljava/lang/String;" becomes String[][]. */
 static void readable_array(char *name, size_t size)
 {
-	static const char types[] =
-		"B byte\0C char\0D double\0F float\0I int\0J long\0S short\0Z boolean\0";
+	static const struct {
+		char letter, name[8];
+	} types[] = {{'B', "byte"}, {'C', "char"}, {'D', "double"}, {'F', "float"},
+		     {'I', "int"},  {'J', "long"}, {'S', "short"},  {'Z', "boolean"}};
 	size_t dimensions = strspn(name, "["), length;
-	char *element = name + dimensions, *end = strchr(element, ';');
+	const char *element = name + dimensions;
+	char *end = strchr(element, ';');
 
 	if (*element == 'L' && end) {
 		*end = 0;
-		readable_class(++element);
-	} else {
-		for (const char *type = types; *type; type += strlen(type) + 1)
-			if (*type == *element && !element[1])
-				element = (char *)type + 2;
+		readable_class(name + dimensions + 1);
+		element++;
+	} else if (strlen(element) == 1) {
+		char letter = *element;
+
+		for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+			if (types[i].letter == letter)
+				element = types[i].name;
 	}
 	length = strlen(element);
 	memmove(name, element, length + 1);
@@ -145,7 +151,6 @@ int hotspot_class_name(const struct runtime_at *at, const void *state, uint64_t 
 			  ? -ENOTSUP
 			  : runtime_read_u64(at, &symbol, klass + jvm->facts[HOTSPOT_CLASS_NAME]);
 
-	memset(to, 0, size);
 	err = err ? err : read_symbol(at, jvm, symbol, to, size);
 	if (err)
 		return err;
