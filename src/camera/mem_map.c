@@ -19,7 +19,8 @@
 #define PAGE	     4096ul
 #define MAPS_LIMIT   (16u << 20)
 #define SEGMENTS_MAX 16
-#define LIBRARY_MAX  (16ul << 20)
+/* Programs that are not relocated begin at 4 MiB: no address of theirs is below. */
+#define LIBRARY_MAX (2ul << 20)
 
 static uint64_t page_of(uint64_t address)
 {
@@ -302,7 +303,8 @@ int mem_map_library(struct remote *remote, const struct mem_library *library, ui
 /* -- one that is there ------------------------------------------------------------------------- */
 
 /*
- * How far the library is that is mapped there: 0 it cannot be used, as its recorder was killed; 1
+ * How far the library is that is mapped there: 0 it cannot be used, as its recorder was killed,
+ * before it relocated the library's words, too, which are then addresses in the file; 1
  * and 2: as in struct memory_state. Negative: it is not to be touched.
  */
 static int look_at(pid_t pid, const struct mem_library *library, uint64_t born, uint64_t bias,
@@ -313,7 +315,7 @@ static int look_at(pid_t pid, const struct mem_library *library, uint64_t born, 
 	struct procfs_stat stat;
 
 	if (remote_read(pid, &state, sizeof(state), bias + library->entries[MEMORY_ENTRY_STATE]) ||
-	    remote_read(pid, &next, sizeof(next), next_at) || !next)
+	    remote_read(pid, &next, sizeof(next), next_at) || next < LIBRARY_MAX)
 		return 0;
 	if (state.granted == UINT64_MAX)
 		return fail(why, -EEXIST, NULL, "process %d was started with the library",
