@@ -58,15 +58,18 @@ def made(request, shared_lab):
     return film, Lives(film), told_by(film.recording.stdout.splitlines())
 
 
-def only_stacks_are_lost(film):
+def check_holes(film, lives):
+    """What is not known is little, and the film counts it: at times a goroutine's first records are missing."""
     lost = film.json("-e", "go-lanes")["loss"]
-    return all("stack" in reason for reason in lost)
+    whole = sum(life["life"] for life in lives.of.values())
+    assert (lives.holes() > 0) == any(reason.startswith("time of a goroutine not known") for reason in lost), lost
+    assert lives.holes() < 0.02 * whole, (lost, lives.holes(), whole)
+    assert all("stack" in reason or "goroutine" in reason for reason in lost), lost
 
 
-def test_lives_have_no_hole_and_sums_are_exact(made):
+def test_holes_are_counted_and_sums_are_exact(made):
     film, lives, _ = made
-    assert not lives.holes() and only_stacks_are_lost(film), \
-        (film.json("-e", "go-lanes")["loss"], [life for life in lives.of.values() if lives.ns(life["tid"], "hole")])
+    check_holes(film, lives)
     for number, life in lives.of.items():
         assert sum(state["total"] for state in life["states"]) == life["life"], number
 
@@ -186,7 +189,7 @@ def test_a_program_that_runs_already(lab):
         recorder.send_signal(signal.SIGINT)
         assert recorder.wait(timeout=PATIENCE) == 0
     lives = Lives(film)
-    assert not lives.holes(), film.explain()
+    check_holes(film, lives)
     for kind, state in (("sleeps", "sleep"), ("receives", "channel")):
         (number, _), = told[kind].items()
         assert lives.ns(number, state) >= 0.9 * SPAN, lives.of[number]
@@ -209,7 +212,7 @@ def test_a_program_that_is_killed(lab):
     lives = Lives(film)
     assert {"running"} in [{state["state"] for state in life["states"]} - {"sync", "woken", "preempted", "channel"}
                            for life in lives.of.values()]
-    assert not lives.holes(), film.explain()
+    check_holes(film, lives)
 
 
 def test_threads_beside_them_are_as_without(lab):
