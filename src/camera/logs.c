@@ -87,18 +87,11 @@ static void write_line(void *context, const struct logs_line *line)
 	samples_count_row(host->samples);
 }
 
-static uint32_t object_row(void *context, const char *words)
-{
-	const struct source *source = context;
-
-	return samples_mark(source->host->samples, words);
-}
-
 static int attach(struct source *source, struct fail *why)
 {
 	struct logs *logs = source->state = calloc(1, sizeof(*logs));
 	const struct logs_lines_to to = {write_line, source};
-	const struct objects_to objects_to = {object_row, source};
+	const struct objects_to objects_to = {source_mark, source};
 
 	if (logs) {
 		logs->lines = logs_lines_new(&to);

@@ -117,13 +117,6 @@ static void prepare(struct source *source)
 
 /* -- rows -------------------------------------------------------------------------------------- */
 
-static uint32_t object_row(void *context, const char *words)
-{
-	const struct source *source = context;
-
-	return samples_mark(source->host->samples, words);
-}
-
 static void write_row(void *context, const struct film_gauge *row)
 {
 	const struct source *source = context;
@@ -145,7 +138,7 @@ static void add_event(struct source *source)
 static void put_note(const struct source *source, uint64_t now, const char *words)
 {
 	const struct film_gauge note = {
-		.end = now, .kind = FILM_GAUGE_NOTE, .object = object_row((void *)source, words)};
+		.end = now, .kind = FILM_GAUGE_NOTE, .object = source_mark((void *)source, words)};
 
 	write_row((void *)source, &note);
 }
@@ -289,7 +282,7 @@ static uint32_t disk_row(struct source *source, const char *name)
 		return (uint32_t)*known;
 	if (!*name || machine->rows.count >= DISKS_MAX)
 		return 0;
-	row = object_row(source, name);
+	row = source_mark(source, name);
 	if (row)
 		map_put(&machine->rows, key, row);
 	return row;
@@ -320,7 +313,7 @@ static void take(struct source *source, const struct capture_head *head,
 static int attach(struct source *source, struct fail *why)
 {
 	struct machine *machine = source->state = calloc(1, sizeof(*machine));
-	const struct machine_series_to to = {object_row, write_row, source};
+	const struct machine_series_to to = {source_mark, write_row, source};
 
 	if (machine)
 		machine->series = machine_series_new(&to);

@@ -179,4 +179,12 @@ void source_add_events(struct source *source, const enum event_id *ids, unsigned
 /* Is a record's process meant? One that cannot be told any more is counted. */
 bool source_is_meant(struct source *source, const struct capture_identity *identity);
 
+/* A frame that is a mark, as samples_mark(); context is the source. */
+static inline uint32_t source_mark(void *context, const char *words)
+{
+	const struct source *source = context;
+
+	return samples_mark(source->host->samples, words);
+}
+
 #endif

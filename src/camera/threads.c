@@ -141,13 +141,6 @@ static uint32_t object_of_wait(void *context, uint32_t number)
 	return objects_row(threads->objects, number);
 }
 
-static uint32_t object_row(void *context, const char *words)
-{
-	const struct source *source = context;
-
-	return samples_mark(source->host->samples, words);
-}
-
 static void write_turn(void *context, const struct film_turn *turn)
 {
 	const struct source *source = context;
@@ -160,7 +153,7 @@ static int attach(struct source *source, struct fail *why)
 	struct probes *probes = source->host->probes;
 	struct threads *threads = source->state = calloc(1, sizeof(*threads));
 	const struct lives_to to = {thread_row, stack_of_wait, object_of_wait, write_turn, source};
-	const struct objects_to objects_to = {object_row, source};
+	const struct objects_to objects_to = {source_mark, source};
 	int err;
 
 	if (threads) {

@@ -234,8 +234,8 @@ static bool is_by_thread(const struct machine_gauge *gauge, const struct machine
 }
 
 /*
- * What a disk did for threads that no record names: the kernel counts all requests, but a virtual
- * machine does not always tell of their answers. Returns false without memory.
+ * What a disk did for threads that no record names: the kernel counts all requests, but the probe
+ * is not told of each answer, and why is not known. Returns false without memory.
  */
 static bool add_rest(struct machine *machine, size_t disk)
 {
@@ -264,6 +264,7 @@ static bool add_rest(struct machine *machine, size_t disk)
 	rest.kind += FILM_GAUGE_DISK_READ_BY - FILM_GAUGE_DISK_READ;
 	rest.type = film_gauge_type(rest.kind);
 	rest.longest = 0;
+	rest.least = rest.most = rest.last = 0;
 	rest.sums = calloc(machine->steps + 1, sizeof(*rest.sums));
 	rest.spans = calloc(machine->steps + 1, sizeof(*rest.spans));
 	if (rest.sums && rest.spans && vec_push(&machine->all, rest))
