@@ -42,6 +42,7 @@ static struct group new_group(const struct tree *tree, const struct film *film, 
 
 	return (struct group){
 		.process = of ? &film->processes[of->process] : NULL,
+		.by_name = tree->shape.by_name,
 		.thread = of && tree->shape.by_thread ? &film->threads[of->thread] : NULL,
 	};
 }

@@ -11,6 +11,7 @@
  */
 struct group {
 	const struct film_process *process; /* also where only threads were asked for */
+	bool by_name;			    /* all of that name: this is one of them */
 	const struct film_thread *thread;
 	const struct label *image;	   /* or a mark */
 	const struct label *endpoint;	   /* or a mark: "[no request]" */

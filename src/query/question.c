@@ -30,9 +30,10 @@ const char question_help[] =
 	"      --grown TIME      of mem-inuse and other levels: only what stacks hold more than\n"
 	"                        that long before, or when the film began\n"
 	"      --request ID          only what threads did for that request, by its id or number\n"
-	"      --by WHAT[,WHAT…] group by process, thread, image, label; by endpoint of the\n"
-	"                          request that a thread worked on; of waits by wait, waker;\n"
-	"                          of waits for locks by lock, holder; of calls with values by\n"
+	"      --by WHAT[,WHAT…] group by process, name (of processes), thread, image, label; by\n"
+	"                          endpoint of the request that a thread worked on; of waits by\n"
+	"                          wait, waker; of waits for locks by lock, holder; of calls with "
+	"values by\n"
 	"                          arg.NAME, arg.NAME.MEMBER, result: how long they took\n"
 	"      --lines           split functions by source line\n"
 	"      --inlines         show inlined functions as frames of their own\n"
@@ -74,11 +75,11 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 		const char *name;
 		bool *flag;
 	} groups[] = {
-		{"process", &shape->by_process},   {"thread", &shape->by_thread},
-		{"image", &shape->by_image},	   {"label", &shape->by_label},
-		{"endpoint", &shape->by_endpoint}, {"wait", &shape->by_wait},
-		{"waker", &shape->by_waker},	   {"lock", &shape->by_lock},
-		{"holder", &shape->by_holder},
+		{"process", &shape->by_process}, {"name", &shape->by_name},
+		{"thread", &shape->by_thread},	 {"image", &shape->by_image},
+		{"label", &shape->by_label},	 {"endpoint", &shape->by_endpoint},
+		{"wait", &shape->by_wait},	 {"waker", &shape->by_waker},
+		{"lock", &shape->by_lock},	 {"holder", &shape->by_holder},
 	};
 	const size_t count = sizeof(groups) / sizeof(groups[0]);
 	const char *at = value;
@@ -91,11 +92,12 @@ static int take_groups(struct shape *shape, const char *value, struct fail *why)
 				break;
 		if (i == count)
 			return fail(why, -EINVAL, NULL,
-				    "'%s' is not a list of process, thread, image, label, "
+				    "'%s' is not a list of process, name, thread, image, label, "
 				    "endpoint, wait, waker, "
 				    "lock, holder",
 				    value);
 		*groups[i].flag = true;
+		shape->by_process |= shape->by_name;
 		if (!at[length])
 			return 0;
 		at += length + 1;

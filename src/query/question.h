@@ -41,6 +41,7 @@ struct filter {
 /* How stacks are merged to a flame. */
 struct shape {
 	bool by_process, by_thread; /* frames at the root that group */
+	bool by_name;		    /* with by_process: all processes of a name are one group */
 	bool by_image;		    /* one frame for consecutive frames of one image */
 	bool lines;		    /* a frame per source line, not per function */
 	bool inlines;		    /* inlined functions as frames of their own */

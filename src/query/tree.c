@@ -82,13 +82,13 @@ static uint32_t child_name(struct tree *tree, uint32_t parent, const char *name,
  * next: across films the name alone tells groups apart.
  */
 static uint32_t child_group(struct tree *tree, uint32_t parent, const char *prefix,
-			    const char *comm, uint32_t number)
+			    const char *comm, uint32_t number, bool by_name)
 {
 	char name[256];
 
 	if (!*comm)
 		comm = NAME_UNKNOWN;
-	if (tree->labels.across_films)
+	if (by_name || tree->labels.across_films)
 		snprintf(name, sizeof(name), "%s%.200s", prefix, comm);
 	else
 		snprintf(name, sizeof(name), "%s%.200s (%u)", prefix, comm, number);
@@ -111,12 +111,13 @@ static uint32_t group_node(struct adder *a, uint32_t group)
 	if (tree->shape.by_process) {
 		const struct film_process *process = &film->processes[group];
 
-		node = child_group(tree, node, "", process->comm, process->pid);
+		node = child_group(tree, node, "", process->comm, process->pid,
+				   tree->shape.by_name);
 		if (!node)
 			return UINT32_MAX;
 	}
 	if (tree->shape.by_thread) {
-		node = child_group(tree, node, "[thread] ", thread->comm, thread->tid);
+		node = child_group(tree, node, "[thread] ", thread->comm, thread->tid, false);
 		if (!node)
 			return UINT32_MAX;
 	}

@@ -41,7 +41,11 @@ static char *numbered(const char *comm, uint32_t number)
 
 static char *name_process(const struct group *group)
 {
-	return numbered(group->process->comm, group->process->pid);
+	const struct film_process *process = group->process;
+
+	if (group->by_name)
+		return words_safe(*process->comm ? process->comm : NAME_UNKNOWN, "");
+	return numbered(process->comm, process->pid);
 }
 
 static char *name_thread(const struct group *group)

@@ -131,7 +131,8 @@ static void put_groups(struct json *j, const struct groups *groups)
 	vec_foreach (groups, group) {
 		json_open(j, NULL, '{');
 		if (group->process) {
-			json_u64(j, "pid", group->process->pid);
+			if (!group->by_name)
+				json_u64(j, "pid", group->process->pid);
 			json_text(j, "process", group->process->comm);
 		}
 		if (group->thread) {

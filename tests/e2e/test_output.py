@@ -42,7 +42,7 @@ def test_json_adds_up(film):
 
 
 @pytest.mark.parametrize("options", [
-    (), ("--by", "process"), ("--by", "thread"), ("--by", "image"), ("--lines",), ("--inlines",),
+    (), ("--by", "process"), ("--by", "name"), ("--by", "thread"), ("--by", "image"), ("--lines",), ("--inlines",),
     ("--by", "process,thread", "--lines", "--inlines"),
 ], ids=" ".join)
 def test_folded_adds_up(film, options):

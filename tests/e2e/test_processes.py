@@ -34,6 +34,11 @@ def test_fork_without_exec(lab):
     below = film.share(lambda stack: stack.has("main", "fork_loop", "child_work"))
     assert below > 0.7, film.explain()
     assert len(pids_of(film)) > 10
+    # by name they are one
+    answer = film.json("--by", "name")
+    group, = answer["groups"]
+    assert group["process"] == "forker" and group["total"] == answer["event"]["total"] and "pid" not in group
+    assert "forker (" not in film.report("--by", "name").stdout
 
 
 def test_no_children(lab):
