@@ -355,6 +355,8 @@ static int start_sources(struct camera *camera, struct fail *why)
 	/* what it maps and executes later is probed too */
 	if (camera->added && (needs(camera, SOURCE_IMAGES) || needs(camera, SOURCE_PROCESSES)))
 		samples_follow(camera->samples, camera->added);
+	/* to read what runs already took its time, of which nothing is recorded */
+	film_begins(camera->film, clock_ns());
 	err = sources_start(&camera->sources, why);
 	if (err || !needs(camera, SOURCE_IMAGES))
 		return err;

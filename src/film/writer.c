@@ -55,6 +55,11 @@ void film_names_settled(struct film_writer *w)
 	w->names_settled = w->names_follow;
 }
 
+void film_begins(struct film_writer *w, uint64_t start)
+{
+	film_put_row(&w->batch->rows, FILM_ROW_META_NUMBER, "start", start);
+}
+
 void film_keep_aside(struct film_writer *w)
 {
 	if (w->disk)

@@ -161,6 +161,12 @@ void film_names_follow(struct film_writer *w);
 void film_names_settled(struct film_writer *w);
 
 /*
+ * The time (CLOCK_MONOTONIC, ns) from which events can be recorded, once that is known: until then a film begins
+ * when it was made. At most once, before the first event.
+ */
+void film_begins(struct film_writer *w, uint64_t start);
+
+/*
  * Before the first commit, of a film that no program copies without its side file while it grows:
  * the last ten commits may stay in that one. To have each in the film's own file takes most of the
  * work of the disk.
