@@ -14,6 +14,7 @@
 /* How often rings are drained when nothing asks for it sooner. */
 #define DRAIN_NS  250000000ull
 #define SECOND_NS 1000000000ull
+#define MS_NS	  1000000ull
 
 /*
  * A command is looked at as often as that in its first moments: what it maps then is what its first
@@ -35,6 +36,7 @@ struct watch {
 	int epoll, tick, signals;
 	size_t targets; /* processes of -p that still live */
 	uint64_t begun; /* when the command was let go; 0: there is none */
+	uint64_t until; /* when the recording ends; 0: when it is stopped */
 	bool end;
 };
 
@@ -146,11 +148,22 @@ static void take_wake(struct session *session, struct watch *watch, uint64_t dat
 	}
 }
 
+/* ms to wait for what happens next: until the recording ends at most; -1: as long as it takes. */
+static int patience(const struct watch *watch, bool begins, uint64_t now)
+{
+	uint64_t left = watch->until > now ? (watch->until - now) / MS_NS + 1 : 0;
+
+	if (!watch->until || left > DRAIN_NS / MS_NS)
+		return begins ? BEGIN_MS : -1;
+	return begins && left > BEGIN_MS ? BEGIN_MS : (int)left;
+}
+
 static int wait_and_drain(struct session *session, struct watch *watch, struct fail *why)
 {
 	struct epoll_event events[8];
-	bool begins = watch->begun && clock_ns() - watch->begun < BEGIN_NS;
-	int n = epoll_wait(watch->epoll, events, 8, begins ? BEGIN_MS : -1), i, err;
+	uint64_t now = clock_ns();
+	bool begins = watch->begun && now - watch->begun < BEGIN_NS;
+	int n = epoll_wait(watch->epoll, events, 8, patience(watch, begins, now)), i, err;
 
 	if (n < 0 && errno != EINTR)
 		return fail_errno(why, -errno, NULL, "cannot wait for samples");
@@ -182,7 +195,8 @@ int session_run(struct session *session, struct fail *why)
 	}
 	/* to set the probes takes its time, and is not a part of what was asked for */
 	start = told = clock_ns();
-	while (!err && !watch.end && (!limit || clock_ns() - start < limit)) {
+	watch.until = limit ? start + limit : 0;
+	while (!err && !watch.end && (!limit || clock_ns() < watch.until)) {
 		err = wait_and_drain(session, &watch, why);
 		watch.end |= session->is_done && session->is_done(session->context);
 		if (session->progress && clock_ns() - told >= SECOND_NS) {
