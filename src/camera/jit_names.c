@@ -233,7 +233,7 @@ uint64_t jit_names_round(struct jit_names *names, struct film_writer *film, bool
 void jit_names_losses(const struct jit_names *names, struct jit_losses *losses)
 {
 	losses->refused += jit_code_refused(names->code);
-	losses->passed += jit_code_passed(names->code);
+	losses->passed += jit_code_passed(names->code) ? 1 : 0;
 	losses->unbelieved += names->forgotten + count_unbelieved(names, names->frames.count);
 }
 

@@ -38,7 +38,7 @@ uint32_t jit_names_age(const struct jit_names *names);
 /* What could not be named, so far. */
 struct jit_losses {
 	uint64_t refused;    /* functions over the limit of what is kept */
-	uint64_t passed;     /* bytes of maps that were not read, since too much was newer */
+	uint64_t passed;     /* maps with bytes that were not read, since too much was newer */
 	uint64_t unbelieved; /* frames, beside a file that is not believed or cannot be read */
 };
 

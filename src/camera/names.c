@@ -555,8 +555,7 @@ static void tell_losses(struct names *names)
 			  "inlined functions of places: in .dwo files, which are not there",
 			  names->split);
 	if (lost.passed)
-		film_loss(names->film, 0,
-			  "bytes of maps of JIT code that were passed over for newer ones",
+		film_loss(names->film, 0, "maps of JIT code of which only what is newest was read",
 			  lost.passed);
 	if (names->unread)
 		film_loss(names->film, 0,
