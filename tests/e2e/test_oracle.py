@@ -43,7 +43,8 @@ def stacks_of(data, begin, end):
     stacks = collections.Counter()
     for block in text.strip().split("\n\n"):
         time, *lines = block.strip().splitlines()
-        names = tuple(re.sub(r"^\s*[0-9a-f]+ |@.*", "", line) for line in lines)
+        # without the versions of symbols
+        names = tuple(re.sub(r"^\s*[0-9a-f]+ |@(?!plt).*", "", line) for line in lines)
         if names and begin <= float(time.strip().rstrip(":")) <= end:
             stacks[names] += 1
     return stacks

@@ -4,7 +4,7 @@
  * wait_for_pipe, wait_for_disk and long_wait, which waits from before "ready" to the end. At the
  * end each prints a line: its thread id, the name of that function, and of the span that it looked
  * at, in ns: how long the function took by the clock, how long the thread had a CPU (its clock),
- * and how long it was ready without one (/proc/thread-self/schedstat).
+ * and how long it was ready without one (/proc/thread-self/schedstat); and how often it waited.
  *
  * With a second argument, "storm", two threads hand a byte to and fro instead, as fast as they can.
  */
@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "program.h"
@@ -44,7 +45,7 @@ static uint64_t stolen(void)
 }
 
 struct span {
-	uint64_t clock, on_cpu, ready;
+	uint64_t clock, on_cpu, ready, waits;
 };
 
 static uint64_t now(void)
@@ -76,10 +77,18 @@ static uint64_t cpu_time(void)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
+static uint64_t waits(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_THREAD, &used);
+	return (uint64_t)used.ru_nvcsw;
+}
+
 /* The looking itself is not a part of the span. */
 static struct span look_before(void)
 {
-	struct span span = {.ready = ready_time()};
+	struct span span = {.ready = ready_time(), .waits = waits()};
 
 	span.on_cpu = cpu_time();
 	span.clock = now();
@@ -92,6 +101,7 @@ static struct span look_after(void)
 
 	span.on_cpu = cpu_time();
 	span.ready = ready_time();
+	span.waits = waits();
 	return span;
 }
 
@@ -212,10 +222,11 @@ static void *thread(void *argument)
 	from = look_before();
 	in_it = live(body);
 	to = look_after();
-	printf("%ld %s %llu %llu %llu %llu\n", syscall(SYS_gettid), body->name,
+	printf("%ld %s %llu %llu %llu %llu %llu\n", syscall(SYS_gettid), body->name,
 	       (unsigned long long)in_it, (unsigned long long)(to.clock - from.clock),
 	       (unsigned long long)(to.on_cpu - from.on_cpu),
-	       (unsigned long long)(to.ready - from.ready));
+	       (unsigned long long)(to.ready - from.ready),
+	       (unsigned long long)(to.waits - from.waits));
 	return NULL;
 }
 
