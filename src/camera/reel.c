@@ -255,6 +255,14 @@ static void await_closer(struct reel *reel)
 }
 
 /* Lets go of a film, which got samples until now; early: why it ends before its time, or null. */
+/* When what it records ended: with the probes, if they are gone. */
+static uint64_t end_of_film(const struct reel *reel)
+{
+	uint64_t stopped = camera_stopped(reel->camera);
+
+	return stopped ? stopped : clock_ns();
+}
+
 static void end_film(struct reel *reel, const struct reel_film *film, uint64_t samples,
 		     const struct fail *early)
 {
@@ -263,13 +271,13 @@ static void end_film(struct reel *reel, const struct reel_film *film, uint64_t s
 	if (!film->is_kept)
 		add_unwritten(reel, samples - film->samples);
 	if (!closing) {
-		film_close(film->writer, clock_ns(), NULL);
+		film_close(film->writer, end_of_film(reel), NULL);
 		return;
 	}
 	closing->reel = reel;
 	closing->film = film->writer;
 	closing->from = film->start;
-	closing->now = clock_ns();
+	closing->now = end_of_film(reel);
 	closing->samples = samples - film->samples;
 	memcpy(closing->path, film->path, sizeof(closing->path));
 	if (early)

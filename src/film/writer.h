@@ -161,8 +161,8 @@ void film_names_follow(struct film_writer *w);
 void film_names_settled(struct film_writer *w);
 
 /*
- * The time (CLOCK_MONOTONIC, ns) from which events can be recorded, once that is known: until then a film begins
- * when it was made. At most once, before the first event.
+ * The time (CLOCK_MONOTONIC, ns) from which events can be recorded, once that is known: until then
+ * a film begins when it was made. Before the first event.
  */
 void film_begins(struct film_writer *w, uint64_t start);
 
