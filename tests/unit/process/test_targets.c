@@ -479,6 +479,35 @@ static void gone_while_not_watched(void **state)
 	assert_true(p->end > 0);
 }
 
+static void ask_for_it(void *context, struct process *process)
+{
+	struct targets **targets = context;
+
+	hear("gone(%d) ", process->end != 0);
+	if (!process->end)
+		targets_reread(*targets, process);
+}
+
+/* A listener that hears of the end of all asks about one, which has ended meanwhile. */
+static void asked_about_at_the_end(void **state)
+{
+	static struct targets *targets;
+	const struct targets_listener listener = {.context = &targets, .process_gone = ask_for_it};
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid)
+		for (;;)
+			pause();
+	assert_true(pid > 0);
+	assert_int_equal(targets_new(&listener, &targets), 0);
+	assert_non_null(targets_find(targets, pid));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	targets_free(targets);
+	expect_heard("gone(0) gone(1) ");
+}
+
 static void of_threads(void **state)
 {
 	uint64_t born;
@@ -547,6 +576,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(events_of_other_namespaces, start, end),
 		cmocka_unit_test_setup_teardown(from_proc, start, end),
 		cmocka_unit_test_setup_teardown(gone_while_not_watched, start, end),
+		cmocka_unit_test_setup_teardown(asked_about_at_the_end, start, end),
 		cmocka_unit_test_setup_teardown(of_threads, start, end),
 		cmocka_unit_test_setup_teardown(every_process, start, end),
 		cmocka_unit_test_setup_teardown(many, start, end),
