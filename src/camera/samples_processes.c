@@ -35,8 +35,15 @@ static void image_new(void *context, struct image *image)
 
 static void image_mapped(void *context, struct process *process, const struct image *image)
 {
+	struct filmed_process *filmed = process->owner;
 	struct samples *samples = context;
 
+	/*
+	 * A stack through what the kernel side does not know yet is handed over, and the next one
+	 * is not; where a runtime makes code, it takes that for the runtime's, and all would be cut
+	 */
+	if (filmed && filmed->space.process && runtimes_any(&filmed->runtimes))
+		filmed->renew = true;
 	if (samples->image_new && !process->end)
 		samples->image_new(samples->context, process->pid, image);
 }
