@@ -24,7 +24,10 @@
 /* rdi: an address that was told as about to be given back, and was not: a realloc() failed */
 #define MEMORY_PLACE_KEPT 4
 
-#define MEMORY_LOST_FREE  1 /* a sample is in use no more, which could not be told when it was so */
+/* of libstackcam-java.so; rdi: a name of its own; rsi: see above; rdx: the bytes; rcx: its class */
+#define MEMORY_PLACE_OBJECT 5
+
+#define MEMORY_LOST_FREE    1 /* a sample is in use no more, which could not be told when it was so */
 
 /* With the bytes: there was no room for the address, so its end will not be seen. */
 #define MEMORY_UNFOLLOWED (1 << 63)

@@ -34,8 +34,22 @@ struct allocation {
 	__u32 words; /* and how many of these stand behind it: */
 	__u64 interval, size;
 	__u64 key, value;
+	const void *class; /* text behind these words; null: none */
 	bool undecided;
 };
+
+#define CLASS_WORDS (MEM_HEAP_CLASS_BYTES / 8)
+
+/* Where it cannot be read, it is empty. */
+static __always_inline void put_class(struct capture_scratch *scratch, const void *class)
+{
+	__u64 at = scratch->record.user_frames;
+
+	/* the verifier wants an address that is calculated after this check */
+	__asm__ volatile("" : "+r"(at));
+	if (at < CAPTURE_FRAMES_MAX - CLASS_WORDS)
+		bpf_probe_read_user_str(&scratch->frames[at + 1], MEM_HEAP_CLASS_BYTES, class);
+}
 
 static __always_inline void tell(struct task_struct *task, const struct allocation *made)
 {
@@ -56,6 +70,8 @@ static __always_inline void tell(struct task_struct *task, const struct allocati
 		scratch->frames[frames] = made->interval;
 		scratch->frames[frames + 1] = made->size;
 	}
+	if (made->words == 1 + CLASS_WORDS)
+		put_class(scratch, made->class);
 	capture_send_with(scratch, made->words);
 	capture_end(scratch);
 }
@@ -70,6 +86,22 @@ static __always_inline void tell_alloc(struct task_struct *task, bool undecided,
 		.interval = interval,
 		.key = address,
 		.value = bytes,
+		.undecided = undecided,
+	};
+
+	tell(task, &made);
+}
+
+static __always_inline void tell_held(struct task_struct *task, bool undecided,
+				      const struct probe_regs *ctx)
+{
+	const struct allocation made = {
+		.kind = MEM_HEAP_HELD,
+		.words = 1 + CLASS_WORDS,
+		.interval = ctx->si,
+		.key = ctx->di,
+		.value = ctx->dx,
+		.class = (const void *)ctx->cx,
 		.undecided = undecided,
 	};
 
@@ -93,7 +125,10 @@ int mem_heap_site(struct probe_regs *ctx)
 		capture_count_loss(CAPTURE_SOURCE_MEM_HEAP, CAPTURE_LOSS_FREE_UNSEEN);
 		return 0;
 	}
-	tell_alloc(task, answer == FILTER_ASK, ctx->di, ctx->dx, ctx->si);
+	if (place == MEM_HEAP_PLACE_OBJECT)
+		tell_held(task, answer == FILTER_ASK, ctx);
+	else
+		tell_alloc(task, answer == FILTER_ASK, ctx->di, ctx->dx, ctx->si);
 	return 0;
 }
 

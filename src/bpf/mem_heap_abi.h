@@ -22,10 +22,19 @@ enum {
 	 * between samples, and the bytes of the object itself.
 	 */
 	MEM_HEAP_OBJECT = CAPTURE_KIND(CAPTURE_SOURCE_MEM_HEAP, 3),
+	/*
+	 * A Java object that the JVM has sampled, with a name of its own, by which its end is
+	 * reported: a capture_record. Its value is the object's bytes, its key the name. Behind its
+	 * frames, the mean bytes between samples, and its class's signature, in
+	 * MEM_HEAP_CLASS_BYTES, which ends with a zero byte.
+	 */
+	MEM_HEAP_HELD = CAPTURE_KIND(CAPTURE_SOURCE_MEM_HEAP, 4),
 };
 
 /* With the value: its free() will not be seen. */
-#define MEM_HEAP_UNFOLLOWED (1ull << 63)
+#define MEM_HEAP_UNFOLLOWED  (1ull << 63)
+
+#define MEM_HEAP_CLASS_BYTES 128
 
 /* What is seen at a probe: its cookie. */
 enum mem_heap_place {
@@ -33,6 +42,9 @@ enum mem_heap_place {
 	MEM_HEAP_PLACE_FREE = 2,  /* rdi: the address */
 	MEM_HEAP_PLACE_LOST = 3,  /* a free() that could not be seen in time */
 	MEM_HEAP_PLACE_KEPT = 4,  /* rdi: an address that was reported as freed, and was not */
+	/* rdi: a name of its own; rsi: mean bytes between samples; rdx: its bytes; rcx: the
+	 * signature of its class, or 0 */
+	MEM_HEAP_PLACE_OBJECT = 5,
 	MEM_HEAP_PLACES
 };
 

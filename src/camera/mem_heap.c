@@ -17,53 +17,13 @@
 #include "base/clock.h"
 #include "bpf/mem_heap_abi.h"
 #include "camera/losses.h"
-#include "camera/mem_go.h"
-#include "camera/mem_inject.h"
-#include "camera/mem_java.h"
-#include "camera/mem_library.h"
-#include "camera/mem_live.h"
-#include "camera/mem_otel.h"
-#include "camera/mem_probes.h"
+#include "camera/mem_heap_state.h"
 #include "camera/mem_record.h"
-#include "camera/mem_seen.h"
-#include "camera/uprobes.h"
 #include "film/events.h"
 #include "probes.skel.h"
 
 /* As many samples as a CPU can have in a second, about: 2 GB/s by 512 KiB. */
 #define RATE 4000
-
-/* Its events, in the order in which source_mem_heap names them. */
-enum {
-	OF_ALLOC,
-	OF_INUSE,
-	EVENTS
-};
-
-struct mem_heap {
-	struct mem_library library;
-	struct uprobes *uprobes;
-	struct mem_live *live;
-	struct mem_seen *seen;
-	struct mem_go *go;
-	struct mem_java *java;
-	struct mem_otel *otel;
-	struct mem_probes *probes; /* of processes that run already; null: there are none */
-	struct mem_inject *inject; /* the same with the library; null: it is not to be */
-	uint64_t since;		   /* when the recording began */
-	uint32_t of_film[EVENTS];  /* 0: it was not asked for */
-	uint64_t last;		   /* time of the last record */
-	uint64_t damaged, unfollowed;
-	bool is_probed;	  /* some process runs without the library, and has probes */
-	bool is_starting; /* which way each process is to be seen is not known yet */
-};
-
-/* Its options. */
-enum {
-	INTERVAL,
-	BUDGET,
-	INJECT
-};
 
 static uint64_t interval_of(const struct source_settings *settings)
 {
@@ -75,7 +35,7 @@ static int command(const struct source_settings *settings, struct command_enviro
 {
 	struct command_variable *variable = &environment->at[environment->count];
 	struct mem_library library;
-	int err = mem_library_find(&library, why);
+	int err = mem_library_find(&library, MEMORY_LIBRARY, why);
 
 	if (err)
 		return err;
@@ -121,17 +81,13 @@ static void prepare(struct source *source)
 	mem_otel_prepare(source->host->probes);
 }
 
-/*
- * What is in use is known only with the library. One that is there already is used in any case; but
- * every allocation would be too much for it.
- */
-static bool may_inject(const struct source *source, pid_t pid)
+/* Only those that are named, or started: on a whole machine there may be others' JVMs. */
+static bool may_ask_jvms(const struct source *source)
 {
-	const struct mem_heap *heap = source->state;
+	const struct selection *selection = source->host->selection;
 
-	return heap->inject &&
-	       ((source->settings->values[INJECT] && source_wants(source, OF_INUSE)) ||
-		mem_inject_is_there(heap->inject, pid));
+	return source->settings->values[JAVA] && source_wants(source, OF_INUSE) &&
+	       (selection->pid_count || (selection->command && !selection->whole_machine));
 }
 
 /* Processes that are named run already; others may come with the library. */
@@ -160,7 +116,7 @@ static int attach(struct source *source, struct fail *why)
 	if (!heap)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record allocations");
 	heap->is_starting = true;
-	err = mem_library_find(&heap->library, why);
+	err = mem_library_find(&heap->library, MEMORY_LIBRARY, why);
 	if (err)
 		return err;
 	if (mem_live_new(&heap->live) || mem_seen_new(&heap->library, &heap->seen) ||
@@ -175,8 +131,12 @@ static int attach(struct source *source, struct fail *why)
 	err = uprobes_new(&programs, &ways, &heap->uprobes);
 	if (err)
 		return fail_errno(why, err, NULL, "cannot record allocations");
-	return uprobes_attach(heap->uprobes, heap->library.path, 0, heap->library.places,
-			      heap->library.count, why);
+	err = uprobes_attach(heap->uprobes, heap->library.path, 0, heap->library.places,
+			     heap->library.count, why);
+	return err ? err
+		   : mem_jvmti_new(heap->uprobes,
+				   may_ask_jvms(source) ? interval_of(source->settings) : 0,
+				   &heap->jvmti, why);
 }
 
 static void add_events(struct source *source)
@@ -185,66 +145,6 @@ static void add_events(struct source *source)
 	struct mem_heap *heap = source->state;
 
 	source_add_events(source, ids, EVENTS, "sampled by bytes", heap->of_film);
-}
-
-static void probe(struct source *source, pid_t pid, const struct image *image)
-{
-	struct mem_heap *heap = source->state;
-
-	if (!mem_probes_image(heap->probes, pid, image))
-		return;
-	mem_seen_otherwise(heap->seen, pid);
-	heap->is_probed = true;
-}
-
-/* A program that takes its own samples is believed, where it has no library that takes others. */
-static bool take_otel(struct source *source, pid_t pid, const struct image *image)
-{
-	struct mem_heap *heap = source->state;
-
-	if (mem_seen_has_library(heap->seen, source->host->samples, pid) ||
-	    !mem_otel_image(heap->otel, pid, image))
-		return false;
-	mem_seen_otherwise(heap->seen, pid);
-	return true;
-}
-
-static bool has_otel(struct source *source, const struct process *process)
-{
-	bool has = false;
-
-	for (size_t i = 0; i < process->mapping_count; i++)
-		has |= take_otel(source, process->pid, process->mappings[i].image);
-	return has;
-}
-
-/* Puts the library into a process that runs, if it may be, or probes. */
-static void start_running(struct source *source, pid_t pid)
-{
-	struct mem_heap *heap = source->state;
-	const struct process *process = samples_process(source->host->samples, pid);
-	char words[640];
-	struct fail why = {0};
-
-	if (mem_go_has(heap->go, pid) || !process || has_otel(source, process))
-		return;
-	if (may_inject(source, pid)) {
-		int err = mem_inject_put(heap->inject, pid, &why);
-
-		if (!err)
-			mem_seen_record(heap->seen, source->host->samples, pid);
-		if (!err || err == -EEXIST)
-			return;
-		snprintf(
-			words, sizeof(words),
-			"memory in use of a process not known: the library was not put into it: %s",
-			why.what);
-		film_loss(source->host->film, heap->of_film[OF_INUSE], words, 1);
-		if (err == -EBUSY)
-			return;
-	}
-	for (size_t i = 0; i < process->mapping_count; i++)
-		probe(source, pid, process->mappings[i].image);
 }
 
 static int start(struct source *source, struct fail *why)
@@ -263,7 +163,8 @@ static int start(struct source *source, struct fail *why)
 		mem_java_find(source->host->samples);
 	heap->is_starting = false;
 	for (size_t i = 0; heap->probes && i < source->host->selection->pid_count; i++)
-		start_running(source, source->host->selection->pids[i]);
+		mem_heap_start_running(source, source->host->selection->pids[i]);
+	mem_jvmti_tick(heap->jvmti, source->host->film, heap->of_film[OF_INUSE]);
 	return 0;
 }
 
@@ -321,6 +222,15 @@ static void take_object(struct source *source, const struct capture_record *reco
 			      handover);
 }
 
+static void take_held(struct source *source, const struct capture_record *record,
+		      const struct capture_handover *handover)
+{
+	struct mem_heap *heap = source->state;
+
+	if (heap->of_film[OF_INUSE] && source_is_meant(source, &record->identity))
+		mem_jvmti_take(heap->jvmti, source->host->samples, heap->live, record, handover);
+}
+
 static void take(struct source *source, const struct capture_head *head,
 		 const struct capture_handover *handover)
 {
@@ -333,79 +243,8 @@ static void take(struct source *source, const struct capture_head *head,
 		take_free(source, (const struct mem_heap_free *)head);
 	else if (head->kind == MEM_HEAP_OBJECT)
 		take_object(source, (const struct capture_record *)head, handover);
-}
-
-/* -- the lives of processes -------------------------------------------------------------------- */
-
-/* One that runs already, and is not to tell by the library. */
-static bool is_named(const struct source *source, pid_t pid)
-{
-	const struct selection *selection = source->host->selection;
-	const struct mem_heap *heap = source->state;
-
-	for (size_t i = 0; heap && heap->probes && i < selection->pid_count; i++)
-		if (selection->pids[i] == pid)
-			return !heap->is_starting &&
-			       !(heap->inject && mem_inject_has(heap->inject, pid)) &&
-			       !mem_seen_has_library(heap->seen, source->host->samples, pid);
-	return false;
-}
-
-/* A forked child has the library from its parent; what is mapped later calls the allocator, too. */
-static void hear_of_image(struct mem_heap *heap, pid_t pid, const struct image *image)
-{
-	if (image->device == heap->library.device && image->inode == heap->library.inode)
-		mem_inject_child(heap->inject, pid);
-	else if (image->kind == IMAGE_FILE)
-		mem_inject_image(heap->inject, pid);
-}
-
-static unsigned int image_new(struct source *source, pid_t pid, const struct image *image)
-{
-	struct mem_heap *heap = source->state;
-
-	if (heap && heap->seen && source->host->samples)
-		mem_seen_image(heap->seen, source->host->samples, pid, image);
-	if (heap && heap->java && source_wants(source, OF_ALLOC))
-		mem_java_image(heap->java, pid, image);
-	if (heap && heap->go && source->host->samples &&
-	    mem_go_image(heap->go, source->host->samples, pid, image))
-		mem_seen_otherwise(heap->seen, pid);
-	else if (heap && heap->otel && source->host->samples && take_otel(source, pid, image))
-		return 0;
-	else if (is_named(source, pid))
-		probe(source, pid, image);
-	else if (heap && heap->inject && !heap->is_starting)
-		hear_of_image(heap, pid, image);
-	return 0;
-}
-
-/* It runs another program from now on, or none. */
-static void process_gone(struct source *source, pid_t pid)
-{
-	struct mem_heap *heap = source->state;
-
-	if (heap && heap->go)
-		mem_go_gone(heap->go, pid);
-	if (heap && heap->java)
-		mem_java_gone(heap->java, pid);
-	if (heap && heap->otel)
-		mem_otel_gone(heap->otel, pid);
-	if (heap && heap->probes)
-		mem_probes_gone(heap->probes, pid);
-	if (heap && heap->inject)
-		mem_inject_gone(heap->inject, pid);
-	if (heap && heap->of_film[OF_INUSE] && heap->last)
-		mem_live_ended(heap->live, source->host->film, heap->of_film[OF_INUSE],
-			       (uint32_t)pid, heap->last);
-}
-
-static void process_ended(struct source *source, pid_t pid)
-{
-	struct mem_heap *heap = source->state;
-
-	if (heap && heap->seen && source->host->samples)
-		mem_seen_ended(heap->seen, source->host->samples, pid);
+	else if (head->kind == MEM_HEAP_HELD)
+		take_held(source, (const struct capture_record *)head, handover);
 }
 
 /* -- ticks and ends ---------------------------------------------------------------------------- */
@@ -429,8 +268,10 @@ static void tell_losses(struct source *source)
 		mem_inject_tell(heap->inject, source->host->film, source->event);
 	if (heap->probes)
 		mem_probes_tell(heap->probes, source->host->film, source->event);
-	mem_java_tell(heap->java, source->host->film, heap->of_film[OF_ALLOC],
-		      heap->of_film[OF_INUSE]);
+	if (heap->of_film[OF_ALLOC])
+		mem_java_tell(heap->java, source->host->film, heap->of_film[OF_ALLOC]);
+	if (heap->of_film[OF_INUSE])
+		mem_jvmti_tell(heap->jvmti, source->host->film, heap->of_film[OF_INUSE]);
 	mem_otel_tell(heap->otel, source->host->film, source->event);
 	/* of both events */
 	mem_go_tell(heap->go, source->host->film, 0);
@@ -462,6 +303,7 @@ static void tick(struct source *source, uint64_t now)
 	read_go(source, now, false);
 	if (heap->inject)
 		mem_inject_tick(heap->inject);
+	mem_jvmti_tick(heap->jvmti, source->host->film, heap->of_film[OF_INUSE]);
 	if (heap->of_film[OF_INUSE])
 		mem_live_tick(heap->live, source->host->film, heap->of_film[OF_INUSE], now);
 	tell_losses(source);
@@ -521,6 +363,8 @@ static void detach(struct source *source)
 
 	if (heap && heap->inject)
 		mem_inject_retract(heap->inject);
+	if (heap && heap->jvmti)
+		mem_jvmti_retract(heap->jvmti);
 	if (heap && heap->uprobes)
 		uprobes_free(heap->uprobes);
 	if (heap)
@@ -543,6 +387,7 @@ static void free_state(struct source *source)
 		mem_seen_free(heap->seen);
 		mem_go_free(heap->go);
 		mem_java_free(heap->java);
+		mem_jvmti_free(heap->jvmti);
 		mem_otel_free(heap->otel);
 		mem_probes_free(heap->probes);
 		mem_inject_free(heap->inject);
@@ -563,6 +408,10 @@ static const struct source_option options[] = {
 	 1, 100, 2},
 	{"mem-inject", 0, false, "0|1",
 	 "of mem-inuse -p: whether the library is put into the process (default 1)", 0, 1, 1},
+	{"mem-java", 0, false, "0|1",
+	 "of mem-inuse: whether JVMs load an agent that reports what is in use of Java's heap "
+	 "(default 0)",
+	 0, 1, 0},
 	{0},
 };
 
@@ -584,7 +433,7 @@ const struct source_type source_mem_heap = {
 	.detach = detach,
 	.finish = finish,
 	.free = free_state,
-	.image_new = image_new,
-	.process_gone = process_gone,
-	.process_ended = process_ended,
+	.image_new = mem_heap_image_new,
+	.process_gone = mem_heap_process_gone,
+	.process_ended = mem_heap_process_ended,
 };

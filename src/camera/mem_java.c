@@ -41,7 +41,6 @@ struct mem_java {
 	struct mem_probes *probes;
 	struct map places; /* a hash of process and address, to a place in: */
 	vec(struct class) classes;
-	uint64_t processes; /* that have a JVM */
 	uint64_t nameless, damaged;
 };
 
@@ -99,7 +98,7 @@ void mem_java_find(struct samples *samples)
 
 void mem_java_image(struct mem_java *java, pid_t pid, const struct image *image)
 {
-	java->processes += mem_probes_image(java->probes, pid, image);
+	mem_probes_image(java->probes, pid, image);
 }
 
 void mem_java_gone(struct mem_java *java, pid_t pid)
@@ -167,18 +166,13 @@ static const char *name_of(struct mem_java *java, struct samples *samples,
 	return class->name;
 }
 
-/* The class stands on the stack as its last frame; before that of an array, its size. */
-static uint32_t with_class(struct mem_java *java, struct samples *samples, uint32_t stack,
-			   const struct capture_record *record, uint64_t bytes)
+uint32_t mem_java_class(struct samples *samples, uint32_t stack, const char *name, uint64_t bytes)
 {
-	const char *name = name_of(java, samples, &record->identity);
 	char size[64];
 	size_t length;
 
-	if (!name) {
-		java->nameless++;
+	if (!name)
 		return samples_words(samples, stack, "[class not known]");
-	}
 	length = strlen(name);
 	if (length > 2 && !strcmp(name + length - 2, "[]")) {
 		words_of_size(size, sizeof(size), bytes);
@@ -200,14 +194,17 @@ void mem_java_take(struct mem_java *java, struct samples *samples, uint32_t even
 	if (!event)
 		return;
 	place = samples_resolve(samples, record, handover);
-	if (place.stack)
-		place.stack = with_class(java, samples, place.stack, record, behind[1]);
+	if (place.stack) {
+		const char *name = name_of(java, samples, &record->identity);
+
+		java->nameless += !name;
+		place.stack = mem_java_class(samples, place.stack, name, behind[1]);
+	}
 	samples_add(samples, event, record->head.time, &place,
 		    mem_record_weight(record->identity.value, behind[0]));
 }
 
-void mem_java_tell(const struct mem_java *java, struct film_writer *film, uint32_t alloc,
-		   uint32_t inuse)
+void mem_java_tell(const struct mem_java *java, struct film_writer *film, uint32_t alloc)
 {
 	const struct loss_count losses[] = {
 		{"Java object of an unknown class: it was unloaded meanwhile, or cannot be read",
@@ -215,12 +212,6 @@ void mem_java_tell(const struct mem_java *java, struct film_writer *film, uint32
 		{"allocation lost: its record is damaged", java->damaged},
 	};
 
-	if (alloc) {
-		mem_probes_tell(java->probes, film, alloc);
-		losses_tell(film, alloc, losses, sizeof(losses) / sizeof(losses[0]));
-	}
-	if (inuse && java->processes)
-		film_loss(film, inuse,
-			  "memory in use of Java's heap not known: only its allocations are seen",
-			  1);
+	mem_probes_tell(java->probes, film, alloc);
+	losses_tell(film, alloc, losses, sizeof(losses) / sizeof(losses[0]));
 }

@@ -45,8 +45,13 @@ void mem_java_balance(struct mem_java *java, uint64_t now);
 void mem_java_take(struct mem_java *java, struct samples *samples, uint32_t event,
 		   const struct capture_record *record, const struct capture_handover *handover);
 
-/* Writes what was not seen, so far: of mem-alloc and of mem-inuse (0: it was not asked for). */
-void mem_java_tell(const struct mem_java *java, struct film_writer *film, uint32_t alloc,
-		   uint32_t inuse);
+/* Writes what was not seen, so far. */
+void mem_java_tell(const struct mem_java *java, struct film_writer *film, uint32_t alloc);
+
+/*
+ * A stack with an object's class as its last frame (null: it is not known); before that of an
+ * array, its size.
+ */
+uint32_t mem_java_class(struct samples *samples, uint32_t stack, const char *name, uint64_t bytes);
 
 #endif

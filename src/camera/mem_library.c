@@ -17,7 +17,8 @@
 _Static_assert(MEM_HEAP_PLACE_ALLOC == MEMORY_PLACE_ALLOC &&
 		       MEM_HEAP_PLACE_FREE == MEMORY_PLACE_FREE &&
 		       MEM_HEAP_PLACE_LOST == MEMORY_PLACE_LOST &&
-		       MEM_HEAP_PLACE_KEPT == MEMORY_PLACE_KEPT,
+		       MEM_HEAP_PLACE_KEPT == MEMORY_PLACE_KEPT &&
+		       MEM_HEAP_PLACE_OBJECT == MEMORY_PLACE_OBJECT,
 	       "the library's places are cookies of its probes");
 
 /* From the folder that stackcam lies in. */
@@ -42,11 +43,12 @@ static bool own_folder(char *to, size_t size)
 	return true;
 }
 
-static bool look_in(struct mem_library *library, const char *own, const char *folder)
+static bool look_in(struct mem_library *library, const char *own, const char *folder,
+		    const char *name)
 {
 	char path[2 * PATH_MAX], real[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s/%s", own, folder, MEMORY_LIBRARY);
+	snprintf(path, sizeof(path), "%s/%s/%s", own, folder, name);
 	/* a colon or a space ends a name in LD_PRELOAD */
 	if (!realpath(path, real) || strlen(real) >= sizeof(library->path) || strpbrk(real, ": "))
 		return false;
@@ -71,13 +73,16 @@ static bool take_symbol(void *context, const Elf64_Sym *symbol, struct elf_strin
 	return false;
 }
 
-/* Where a table is, when it is loaded, and in the file. */
-static int find_table(const struct elf_file *file, const char *name, uint64_t *at, uint64_t *offset)
+/* Where a table is, when it is loaded, and in the file; size may be null. */
+static int find_table(const struct elf_file *file, const char *name, uint64_t *at, uint64_t *offset,
+		      uint64_t *size)
 {
 	struct finding finding = {.name = name};
 	int err = elf_each_symbol(file, SHT_DYNSYM, 4096, take_symbol, &finding);
 
 	*at = finding.symbol.st_value;
+	if (size)
+		*size = finding.symbol.st_size;
 	if (err || !finding.found || !elf_file_offset(file, *at, offset))
 		return err ? err : -ENOEXEC;
 	return 0;
@@ -85,12 +90,13 @@ static int find_table(const struct elf_file *file, const char *name, uint64_t *a
 
 static int read_entries(struct mem_library *library, const struct elf_file *file)
 {
-	uint64_t at, offset;
-	int err = find_table(file, MEMORY_ENTRIES_SYMBOL, &at, &offset);
+	uint64_t at, offset, size = 0;
+	int err = find_table(file, MEMORY_ENTRIES_SYMBOL, &at, &offset, &size);
 
-	if (err || !elf_file_read(file, offset, library->entries, sizeof(library->entries)))
+	if (err || size > sizeof(library->entries) ||
+	    !elf_file_read(file, offset, library->entries, size))
 		return err ? err : -ENOEXEC;
-	for (int i = 0; i < MEMORY_ENTRIES; i++)
+	for (uint64_t i = 0; i < size / sizeof(library->entries[0]); i++)
 		library->entries[i] += at;
 	return 0;
 }
@@ -98,7 +104,7 @@ static int read_entries(struct mem_library *library, const struct elf_file *file
 static int read_places(struct mem_library *library, const struct elf_file *file)
 {
 	uint64_t at, offset, pair[2];
-	int err = find_table(file, MEMORY_PLACES_SYMBOL, &at, &offset);
+	int err = find_table(file, MEMORY_PLACES_SYMBOL, &at, &offset, NULL);
 
 	if (err)
 		return err;
@@ -153,7 +159,7 @@ int mem_library_open(struct mem_library *library, const char *path, struct fail 
 		   : 0;
 }
 
-int mem_library_find(struct mem_library *library, struct fail *why)
+int mem_library_find(struct mem_library *library, const char *name, struct fail *why)
 {
 	char own[PATH_MAX];
 	int err = -ENOENT;
@@ -161,10 +167,9 @@ int mem_library_find(struct mem_library *library, struct fail *why)
 	*library = (struct mem_library){0};
 	if (own_folder(own, sizeof(own)))
 		for (size_t i = 0; err && i < sizeof(folders) / sizeof(folders[0]); i++)
-			err = look_in(library, own, folders[i]) ? 0 : -ENOENT;
+			err = look_in(library, own, folders[i], name) ? 0 : -ENOENT;
 	if (err)
-		return fail_errno(why, err, "install it with stackcam",
-				  "cannot find " MEMORY_LIBRARY);
+		return fail_errno(why, err, "install it with stackcam", "cannot find %s", name);
 	strcpy(own, library->path);
 	return mem_library_open(library, own, why);
 }

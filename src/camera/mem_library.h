@@ -12,9 +12,10 @@
 #include "camera/uprobes.h"
 
 /*
- * libstackcam-memory.so (inject/), as it lies beside stackcam: installed, or in the build folder.
- * It is a file that stays, and is not written for a recording: a target may execute programs when
- * the recorder is gone, and the dynamic linker would complain about a library that is gone with it.
+ * libstackcam-memory.so or another one of inject/, as it lies beside stackcam: installed, or in the
+ * build folder. It is a file that stays, and is not written for a recording: a target may execute
+ * programs when the recorder is gone, and the dynamic linker would complain about a library that is
+ * gone with it.
  */
 struct mem_library {
 	char path[256];
@@ -22,12 +23,15 @@ struct mem_library {
 	ino_t inode;
 	struct uprobe_place places[48]; /* cookie: enum mem_heap_place */
 	size_t count;
-	/* addresses in it, before it is loaded: MEMORY_ENTRY_… */
+	/* addresses in it, before it is loaded: MEMORY_ENTRY_…, as many as it has */
 	uint64_t entries[MEMORY_ENTRIES];
 };
 
-/* Returns 0, or a negative errno with *why filled (-ENOENT: it is not installed). */
-int mem_library_find(struct mem_library *library, struct fail *why);
+/*
+ * name: of its file. Returns 0, or a negative errno with *why filled (-ENOENT: it is not
+ * installed).
+ */
+int mem_library_find(struct mem_library *library, const char *name, struct fail *why);
 
 /* The same of the file of that path, which has no colon and no space. */
 int mem_library_open(struct mem_library *library, const char *path, struct fail *why);

@@ -315,7 +315,9 @@ void targets_free(struct targets *targets)
 			continue;
 		threads_clear(&targets->threads, t, NULL);
 		tell(targets, process_gone, &t->process);
-		/* the listener may have asked about it, and it has ended: it is one of those below */
+		/*
+		 * the listener may have asked about it, and it has ended: it is one of those below
+		 */
 		if (!t->process.end)
 			tracked_free(t, targets->images, 0);
 	}

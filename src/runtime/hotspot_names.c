@@ -10,6 +10,7 @@
  * (share/code/scopeDesc.cpp).
  */
 #include "runtime/hotspot.h"
+#include "runtime/hotspot_attach.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -140,6 +141,24 @@ static void readable_array(char *name, size_t size)
 	memmove(name, element, length + 1);
 	for (; dimensions && length + 3 <= size; dimensions--, length += 2)
 		memcpy(name + length, "[]", 3);
+}
+
+void hotspot_name_of_signature(char *name, size_t size)
+{
+	size_t length = strlen(name);
+	char *dot = strrchr(name, '.');
+
+	/* of a hidden class; elsewhere it is a plus */
+	if (dot)
+		*dot = '+';
+	if (*name == '[') {
+		readable_array(name, size);
+	} else if (*name == 'L') {
+		if (name[length - 1] == ';')
+			name[--length] = 0;
+		memmove(name, name + 1, length);
+		readable_class(name);
+	}
 }
 
 int hotspot_class_name(const struct runtime_at *at, const void *state, uint64_t klass, char *to,

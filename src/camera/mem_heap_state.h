@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CAMERA_MEM_HEAP_STATE_H
+#define CAMERA_MEM_HEAP_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "camera/mem_go.h"
+#include "camera/mem_inject.h"
+#include "camera/mem_java.h"
+#include "camera/mem_jvmti.h"
+#include "camera/mem_library.h"
+#include "camera/mem_live.h"
+#include "camera/mem_otel.h"
+#include "camera/mem_probes.h"
+#include "camera/mem_seen.h"
+#include "camera/source.h"
+#include "camera/uprobes.h"
+
+/* What the files of mem-alloc and mem-inuse share. */
+
+/* Its events, in the order in which source_mem_heap names them. */
+enum {
+	OF_ALLOC,
+	OF_INUSE,
+	EVENTS
+};
+
+struct mem_heap {
+	struct mem_library library;
+	struct uprobes *uprobes;
+	struct mem_live *live;
+	struct mem_seen *seen;
+	struct mem_go *go;
+	struct mem_java *java;
+	struct mem_jvmti *jvmti;
+	struct mem_otel *otel;
+	struct mem_probes *probes; /* of processes that run already; null: there are none */
+	struct mem_inject *inject; /* the same with the library; null: it is not to be */
+	uint64_t since;		   /* when the recording began */
+	uint32_t of_film[EVENTS];  /* 0: it was not asked for */
+	uint64_t last;		   /* time of the last record */
+	uint64_t damaged, unfollowed;
+	bool is_probed;	  /* some process runs without the library, and has probes */
+	bool is_starting; /* which way each process is to be seen is not known yet */
+};
+
+/* Its options. */
+enum {
+	INTERVAL,
+	BUDGET,
+	INJECT,
+	JAVA
+};
+
+/* Puts the library into a process that runs, if it may be, or probes. */
+void mem_heap_start_running(struct source *source, pid_t pid);
+
+/* These of struct source_type. */
+unsigned int mem_heap_image_new(struct source *source, pid_t pid, const struct image *image);
+void mem_heap_process_gone(struct source *source, pid_t pid);
+void mem_heap_process_ended(struct source *source, pid_t pid);
+
+#endif
