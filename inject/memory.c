@@ -329,8 +329,8 @@ static struct made moved(void *address, void *result, size_t size, bool wanted, 
 }
 
 /*
- * bits: 1 the thread's bytes are used up; 2 the address was one of a sample, and it was told as
- * given back. That comes first: when realloc() has returned, another thread may have it.
+ * bits: 1 the thread's bytes are used up (of CPython's: it may come from a pool); 2 the address was
+ * one of a sample, and it was told as given back. That comes first: when realloc() has returned, another thread may have it.
  */
 struct made memory_realloc(void *address, size_t size, uint32_t bits);
 struct made memory_realloc(void *address, size_t size, uint32_t bits)
@@ -343,6 +343,24 @@ struct made memory_realloc(void *address, size_t size, uint32_t bits)
 }
 
 /* -- the same of CPython ----------------------------------------------------------------------- */
+
+/*
+ * What an object had that was larger than those of pools stays with the C library's realloc() when
+ * it becomes smaller, and is counted there, where it takes off the thread's bytes: whether it has
+ * is seen at what is left. Where each allocation is a sample, nothing is left, before and after.
+ */
+static uint64_t mark(struct memory_thread *self)
+{
+	if (is_exact)
+		self->left = UINT64_MAX;
+	return self->left;
+}
+
+static bool spend(struct memory_thread *self, uint64_t bytes)
+{
+	self->left -= bytes;
+	return (int64_t)self->left < 0 && is_sample(bytes);
+}
 
 #define PYTHON(domain)                                                                          \
 	struct made memory_python_##domain##_malloc(void *context, size_t size);                \
@@ -360,10 +378,12 @@ struct made memory_realloc(void *address, size_t size, uint32_t bits)
 	struct made memory_python_##domain##_realloc(void *context, void *address, size_t size, \
 						     uint32_t bits)                             \
 	{                                                                                       \
-		bool wanted = bits & 1 && is_sample(size);                                      \
+		struct memory_thread *self = memory_self();                                     \
+		uint64_t left = mark(self);                                                     \
+		void *result = memory_python_##domain.realloc(context, address, size);          \
+		bool wanted = bits & 1 && self->left == left && spend(self, size);              \
                                                                                                 \
-		return moved(address, memory_python_##domain.realloc(context, address, size),   \
-			     size, wanted, bits);                                               \
+		return moved(address, result, size, wanted, bits);                              \
 	}
 
 PYTHON(obj)

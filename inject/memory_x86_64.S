@@ -309,10 +309,7 @@ begin stackcam_\api\()_Realloc
 	movq %rax, %rdi
 	movl $2, %r8d
 1:	unless_small %rdx, %rax, 2f
-	spend %rdx, %r10
-	sets %al
-	movzbl %al, %eax
-	orl %eax, %r8d
+	orl $1, %r8d
 2:	movl %r8d, %ecx
 	testl %ecx, %ecx
 	jnz 3f

@@ -117,3 +117,14 @@ def test_beside_tracemalloc(lab, python):
 def test_without_pools(lab, python, truth):
     """Where all comes from malloc(), nothing is counted twice."""
     check(record(lab, "env", "PYTHONMALLOC=malloc", python, PROGRAM), truth, 2)
+
+
+@pytest.mark.parametrize("options", [("--exact",), ("--mem-interval", 128)])
+def test_what_shrinks_is_counted_once(lab, python, options):
+    """By the C library's realloc(), which keeps it, and not by that of Python, which passes it on."""
+    count = 3000
+    film = lab.record("-e", "mem-alloc,mem-inuse", *options, "--", python, PROGRAM.with_name("shrinks.py"), count)
+    for event in ("mem-alloc", "mem-inuse"):
+        value = sum(value for stack, value in film.folded("-e", event)
+                    if "shrink" in stack and stack[-1].lower().endswith("realloc"))
+        assert abs(value / (count * 101) - 1) < (0.001 if "--exact" in options else 0.1), (event, value, film.explain())
