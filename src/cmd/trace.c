@@ -16,6 +16,7 @@
 #include "cmd/recording.h"
 #include "cmd/trace_list.h"
 #include "cmd/trace_options.h"
+#include "cmd/trace_sums.h"
 #include "cmd/trace_words.h"
 #include "host/recorder.h"
 #include "show/call_long.h"
@@ -152,7 +153,7 @@ static int record(struct trace_options *o, int argc, char **argv, struct calls *
 	}
 	if (!err && !o->common.quiet) {
 		calls_statistics(calls, &statistics);
-		trace_show_end(o->common.film, &recording, &statistics);
+		trace_show_end(o->sums_only ? NULL : o->common.film, &recording, &statistics);
 	}
 	camera_free(camera);
 	return err;
@@ -204,6 +205,7 @@ int cmd_trace(int argc, char **argv)
 {
 	struct trace_options o = {.calls.max_rate = MAX_RATE_UNSAID};
 	struct command command = {.pidfd = -1, .go = -1, .failed = -1};
+	struct trace_sums sums = {0};
 	struct fail why = {0};
 	int status = trace_options_parse(argc, argv, &o), err;
 
@@ -221,7 +223,15 @@ int cmd_trace(int argc, char **argv)
 		status = trace_list(&o.calls.plan);
 		goto out;
 	}
-	err = trace(&o, argc, argv, &command, &why);
+	o.sums_only = o.calls.summary && !o.common.film;
+	err = o.sums_only ? trace_sums_begin(&sums, &why) : 0;
+	if (o.sums_only)
+		o.common.film = sums.film;
+	if (!err)
+		err = trace(&o, argc, argv, &command, &why);
+	if (!err && o.sums_only)
+		err = trace_sums_show(&sums, &why);
+	trace_sums_end(&sums);
 	status = recording_exit_status(&command, err, &why);
 	command_free(&command);
 out:

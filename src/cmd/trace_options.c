@@ -59,7 +59,8 @@ static const char help[] =
 	"them\n"
 	"      --redact NAME       show no argument whose name has this part; may be repeated\n"
 	"      --stack FUNCTION    and the stack of its callers ('report -e call-stacks')\n"
-	"      --summary           only count, sum and histogram of each function: cheaper\n"
+	"      --summary           only count, sum and histogram of each function: cheaper;\n"
+	"                          without -o, a table at the end\n"
 	"      --max-rate N        functions called more often per second, for 3 s, are no longer "
 	"traced\n"
 	"                          (default 250000, for a COMMAND 0: no limit)\n"
@@ -349,8 +350,6 @@ static int check(struct trace_options *o)
 {
 	int status;
 
-	if (o->calls.summary && !o->common.film)
-		return cmd_usage("trace", "--summary needs a film to keep its sums: -o FILM");
 	if (o->calls.summary && (o->calls.slower || o->live || o->text))
 		return cmd_usage("trace",
 				 "--summary has no single calls: it goes without --slower, "

@@ -24,6 +24,7 @@ struct trace_options {
 	const char *text;
 	bool live, list, color, no_color;
 	bool args;
+	bool sums_only; /* of --summary without -o: a table, and no film is kept */
 	vec(const char *) redacted;
 };
 

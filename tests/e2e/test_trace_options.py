@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -170,6 +171,21 @@ def test_summary_has_the_same_counts(lab, program):
         function = functions[name]
         assert function["self"] <= function["total"], function
         assert function["min"] <= function["max"] <= function["total"], function
+
+
+def test_summary_without_a_film_is_a_table(lab):
+    before = set(Path("/tmp").glob("stackcam-*"))
+    command = [lab.program("calls_tree")]
+    output = alone(lab, *command)
+    truth = truth_of(output)
+    done = lab.run("trace", "--summary", *wanted(truth), "--", *command)
+    assert done.returncode == 0, done.stderr
+    program, table = done.stdout[:len(output)], done.stdout[len(output):]
+    assert program == output
+    counted = {name: int(calls.replace(",", "")) for calls, name in re.findall(r"([\d,]+)  (\w+) +calls_tree$", table, re.M)}
+    assert counted == truth
+    assert "traced: " in done.stderr and "sums.film" not in done.stderr
+    assert not set(Path("/tmp").glob("stackcam-*")) - before
 
 
 def test_summary_counts_the_deepest_calls_too(lab):
