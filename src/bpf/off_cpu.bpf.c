@@ -238,8 +238,10 @@ static __always_inline void comes_in(struct task_struct *task, __u64 now)
 
 	if (!thread || !thread->out || !cpu)
 		return;
-	/* the list of tasks moves it forward meanwhile */
+	/* the list of tasks moves it forward meanwhile, also to a moment behind this one */
 	out = __sync_lock_test_and_set(&thread->out, 0);
+	if (out > now)
+		out = now;
 	woken = woken_between(thread, out, now);
 	thread->woken = 0;
 	thread->told = 0;

@@ -267,8 +267,8 @@ static void take_wait(struct source *source, const struct capture_record *record
 	told = goroutines_open_close(goroutines, pid, wait->g, wait->out);
 	told = told > wait->out ? told : wait->out;
 	waited = wait->woken > told ? wait->woken - told : 0;
-	ready = wait->woken > told ? wait->in - wait->woken
-				   : (wait->in > told ? wait->in - told : 0);
+	told = wait->woken > told ? wait->woken : told;
+	ready = wait->in > told ? wait->in - told : 0;
 	place = samples_resolve(source->host->samples, record, handover);
 	if (wait->lane)
 		goroutines_lanes_take(source, pid, wait, record->has_user ? place.stack : 0);

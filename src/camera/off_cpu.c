@@ -208,20 +208,6 @@ static int start(struct source *source, struct fail *why)
 	return err ? fail_errno(why, err, NULL, "cannot list threads that wait") : 0;
 }
 
-/* What is behind a record's frames; null: the record is damaged. */
-static const struct off_cpu_wait *wait_of(const struct capture_record *record)
-{
-	size_t frames = (size_t)record->user_frames + record->kernel_frames;
-	size_t behind = sizeof(*record) + frames * sizeof(uint64_t);
-	const struct off_cpu_wait *wait =
-		(const struct off_cpu_wait *)((const uint64_t *)(record + 1) + frames);
-
-	if (record->head.size < behind + sizeof(*wait) ||
-	    record->head.size != behind + off_cpu_words(wait) * sizeof(uint64_t))
-		return NULL;
-	return wait;
-}
-
 /*
  * -- who has woken ------------------------------------------------------------------------------
  */
@@ -398,7 +384,7 @@ static bool is_idle(struct off_cpu *off_cpu, const struct film_wait *row)
 static void take_wait(struct source *source, const struct capture_record *record,
 		      const struct capture_handover *handover)
 {
-	const struct off_cpu_wait *wait = wait_of(record);
+	const struct off_cpu_wait *wait = off_cpu_wait_of(record);
 	struct off_cpu *off_cpu = source->state;
 	uint64_t waited, ready;
 	struct film_wait row, of_cpu;
@@ -435,7 +421,7 @@ static void take_wait(struct source *source, const struct capture_record *record
 /* What was reported holds still: only its time is added. */
 static void take_open(struct source *source, const struct capture_record *record)
 {
-	const struct off_cpu_wait *wait = wait_of(record);
+	const struct off_cpu_wait *wait = off_cpu_wait_of(record);
 	struct off_cpu *off_cpu = source->state;
 	const struct open_wait *open =
 		open_waits_get(&off_cpu->open, record->identity.tid, record->identity.thread_start);

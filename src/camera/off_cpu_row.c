@@ -1,6 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "camera/off_cpu_row.h"
 
+static bool is_in_order(const struct off_cpu_wait *wait)
+{
+	return (!(wait->tells & OFF_CPU_TELLS_WAIT) || wait->out <= wait->woken) &&
+	       (!(wait->tells & OFF_CPU_TELLS_READY) || wait->woken <= wait->in);
+}
+
+const struct off_cpu_wait *off_cpu_wait_of(const struct capture_record *record)
+{
+	size_t frames = (size_t)record->user_frames + record->kernel_frames;
+	size_t behind = sizeof(*record) + frames * sizeof(uint64_t);
+	const struct off_cpu_wait *wait =
+		(const struct off_cpu_wait *)((const uint64_t *)(record + 1) + frames);
+
+	if (record->head.size < behind + sizeof(*wait) ||
+	    record->head.size != behind + off_cpu_words(wait) * sizeof(uint64_t))
+		return NULL;
+	return is_in_order(wait) ? wait : NULL;
+}
+
 static uint8_t state_of(const struct off_cpu_wait *wait)
 {
 	uint32_t state = wait->state;

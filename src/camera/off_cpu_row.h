@@ -8,6 +8,12 @@
 
 /* What a film has of a wait, from what the kernel's side has. */
 
+/*
+ * The wait behind a record's frames; null: the record is damaged, or its times are not in their
+ * order, of which no length can be told.
+ */
+const struct off_cpu_wait *off_cpu_wait_of(const struct capture_record *record);
+
 /* A row with the evidence of a wait, without its time. */
 struct film_wait off_cpu_row(const struct off_cpu_wait *wait, const struct samples_place *place);
 
