@@ -22,7 +22,7 @@ test_packages="
 	golang-go libleveldb-dev rustc
 	linux-perf
 	lua5.1 lua5.2 lua5.3 lua5.4 liblua5.1-0 liblua5.4-0 luajit
-	openjdk-17-jdk-headless libtomcat10-java libjemalloc2
+	openjdk-17-jdk-headless libtomcat10-java libjemalloc2 libjemalloc-dev
 	redis-tools nghttp2-server nghttp2-client curl apache2-utils python3-grpcio gunicorn
 	mariadb-server-core mariadb-client-core
 	nodejs node-acorn node-cjs-module-lexer node-undici libuv1

@@ -81,26 +81,26 @@ static void prepare(struct source *source)
 	mem_otel_prepare(source->host->probes);
 }
 
-/* Only those that are named, or started: on a whole machine there may be others' JVMs. */
 static bool may_ask_jvms(const struct source *source)
 {
-	const struct selection *selection = source->host->selection;
-
 	return source->settings->values[JAVA] && source_wants(source, OF_INUSE) &&
-	       (selection->pid_count || (selection->command && !selection->whole_machine));
+	       mem_heap_has_chosen(source);
 }
 
-/* Processes that are named run already; others may come with the library. */
+/*
+ * Processes that are named run already; others may come with the library, or with an allocator of
+ * their own.
+ */
 static int prepare_running(struct source *source, struct fail *why)
 {
 	struct mem_heap *heap = source->state;
 	int err;
 
-	if (!source->host->selection->pid_count)
+	if (!mem_heap_has_chosen(source))
 		return 0;
 	err = mem_probes_new(source->host->probes, MEM_PLACES_MALLOC,
 			     (unsigned int)source->settings->values[BUDGET], &heap->probes);
-	if (!err && interval_of(source->settings) > 1)
+	if (!err && interval_of(source->settings) > 1 && source->host->selection->pid_count)
 		err = mem_inject_new(&heap->library, interval_of(source->settings), &heap->inject);
 	return err ? fail_errno(why, err, NULL, "cannot record allocations") : 0;
 }
@@ -258,6 +258,9 @@ static void tell_losses(struct source *source)
 		{"memory in use left out: the program held too many samples", heap->unfollowed},
 		{"memory in use left out: the recorder held too many samples", counts.evicted},
 		{"memory in use left out: no memory", counts.refused},
+		{"allocations of a process not seen until it had probes: it is linked statically, "
+		 "or its program brings its own malloc()",
+		 heap->late},
 	};
 
 	losses_tell(source->host->film, source->event, losses, sizeof(losses) / sizeof(losses[0]));

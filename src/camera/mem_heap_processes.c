@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 /*
  * What is in use is known only with the library. One that is there already is used in any case; but
@@ -18,14 +19,31 @@ static bool may_inject(const struct source *source, pid_t pid)
 		mem_inject_is_there(heap->inject, pid));
 }
 
-static void probe(struct source *source, pid_t pid, const struct image *image)
+static bool probe(struct source *source, pid_t pid, const struct image *image)
 {
 	struct mem_heap *heap = source->state;
 
 	if (!mem_probes_image(heap->probes, pid, image))
-		return;
+		return false;
 	mem_seen_otherwise(heap->seen, pid);
 	heap->is_probed = true;
+	return true;
+}
+
+/*
+ * A program may have an allocator linked in, or all of the C library: it calls that, and not the
+ * library's functions. Returns whether it has, and has probes there.
+ */
+static bool probe_own(struct source *source, pid_t pid, const struct image *image)
+{
+	struct mem_heap *heap = source->state;
+	const struct process *process = samples_process(source->host->samples, pid);
+	bool has = heap->probes && !heap->is_starting && image->kind == IMAGE_FILE && process &&
+		   process->exe && !strcmp(process->exe, image->path) &&
+		   !mem_go_has(heap->go, pid) && probe(source, pid, image);
+
+	heap->late += has;
+	return has;
 }
 
 /* A program that takes its own samples is believed, where it has no library that takes others. */
@@ -104,7 +122,7 @@ unsigned int mem_heap_image_new(struct source *source, pid_t pid, const struct i
 {
 	struct mem_heap *heap = source->state;
 
-	if (heap && heap->seen && source->host->samples)
+	if (heap && heap->seen && source->host->samples && !probe_own(source, pid, image))
 		mem_seen_image(heap->seen, source->host->samples, pid, image);
 	if (heap && heap->java && source_wants(source, OF_ALLOC))
 		mem_java_image(heap->java, pid, image);

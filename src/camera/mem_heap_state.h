@@ -36,12 +36,14 @@ struct mem_heap {
 	struct mem_java *java;
 	struct mem_jvmti *jvmti;
 	struct mem_otel *otel;
-	struct mem_probes *probes; /* of processes that run already; null: there are none */
+	struct mem_probes
+		*probes; /* of those that the library does not see; null: there are none */
 	struct mem_inject *inject; /* the same with the library; null: it is not to be */
 	uint64_t since;		   /* when the recording began */
 	uint32_t of_film[EVENTS];  /* 0: it was not asked for */
 	uint64_t last;		   /* time of the last record */
 	uint64_t damaged, unfollowed;
+	uint64_t late;	  /* processes that have got probes when they ran */
 	bool is_probed;	  /* some process runs without the library, and has probes */
 	bool is_starting; /* which way each process is to be seen is not known yet */
 };
@@ -53,6 +55,17 @@ enum {
 	INJECT,
 	JAVA
 };
+
+/*
+ * Are only processes filmed that are named, or started? On a whole machine, there may be any number
+ * of others.
+ */
+static inline bool mem_heap_has_chosen(const struct source *source)
+{
+	const struct selection *selection = source->host->selection;
+
+	return selection->pid_count || (selection->command && !selection->whole_machine);
+}
 
 /* Puts the library into a process that runs, if it may be, or probes. */
 void mem_heap_start_running(struct source *source, pid_t pid);

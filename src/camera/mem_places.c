@@ -18,7 +18,8 @@
 static const struct {
 	const char *name;
 	enum mem_heap_call call;
-	bool nests; /* in malloc(), of glibc */
+	bool nests;	  /* in malloc(), of glibc */
+	bool is_prefixed; /* without a prefix, it may be any function that calls malloc() */
 } functions[] = {
 	{"malloc", MEM_HEAP_CALL_SIZE, false},
 	{"calloc", MEM_HEAP_CALL_COUNT, false},
@@ -31,6 +32,13 @@ static const struct {
 	/* operator new of allocators that have their own */
 	{"_Znwm", MEM_HEAP_CALL_SIZE, false},
 	{"_Znam", MEM_HEAP_CALL_SIZE, false},
+	/* of jemalloc, and of mimalloc: Rust's allocators call these */
+	{"mallocx", MEM_HEAP_CALL_SIZE, false},
+	{"rallocx", MEM_HEAP_CALL_AGAIN, false},
+	{"zalloc", MEM_HEAP_CALL_SIZE, false, true},
+	{"malloc_aligned", MEM_HEAP_CALL_SIZE, false, true},
+	{"zalloc_aligned", MEM_HEAP_CALL_SIZE, false, true},
+	{"realloc_aligned", MEM_HEAP_CALL_AGAIN, false, true},
 };
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
@@ -70,7 +78,8 @@ static size_t function_of(const char *name)
 		if (strncmp(name, prefixes[p], length))
 			continue;
 		for (size_t i = 0; i < FUNCTIONS; i++)
-			if (!strcmp(name + length, functions[i].name))
+			if (!strcmp(name + length, functions[i].name) &&
+			    (length || !functions[i].is_prefixed))
 				return i;
 	}
 	return FUNCTIONS;
