@@ -122,7 +122,7 @@ static int attach(struct source *source, struct fail *why)
 	if (mem_live_new(&heap->live) || mem_seen_new(&heap->library, &heap->seen) ||
 	    mem_go_new(&heap->go) || mem_otel_new(source->host->probes, &heap->otel) ||
 	    mem_java_new(source->host->probes, (unsigned int)source->settings->values[BUDGET],
-			 &heap->java))
+			 source->host->selection->whole_machine, &heap->java))
 		return fail_errno(why, -ENOMEM, NULL, "cannot record allocations");
 	err = prepare_running(source, why);
 	if (err)
@@ -160,7 +160,7 @@ static int start(struct source *source, struct fail *why)
 	for (size_t i = 0; i < source->host->selection->pid_count; i++)
 		samples_follow(source->host->samples, source->host->selection->pids[i]);
 	if (source->host->selection->whole_machine && heap->of_film[OF_ALLOC])
-		mem_java_find(source->host->samples);
+		mem_java_find(heap->java, source->host->samples);
 	heap->is_starting = false;
 	for (size_t i = 0; heap->probes && i < source->host->selection->pid_count; i++)
 		mem_heap_start_running(source, source->host->selection->pids[i]);

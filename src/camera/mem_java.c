@@ -2,10 +2,14 @@
 #include "camera/mem_java.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -42,15 +46,18 @@ struct mem_java {
 	struct map places; /* a hash of process and address, to a place in: */
 	vec(struct class) classes;
 	uint64_t nameless, damaged;
+	bool everywhere;
 };
 
-int mem_java_new(struct probes *probes, unsigned int percent, struct mem_java **result)
+int mem_java_new(struct probes *probes, unsigned int percent, bool everywhere,
+		 struct mem_java **result)
 {
 	struct mem_java *java = calloc(1, sizeof(*java));
 	int err;
 
 	if (!java)
 		return -ENOMEM;
+	java->everywhere = everywhere;
 	err = mem_probes_new(probes, MEM_PLACES_JAVA, percent, &java->probes);
 	if (err)
 		free(java);
@@ -91,14 +98,43 @@ static void follow_jvm(void *context, pid_t pid)
 	buf_free(&maps);
 }
 
-void mem_java_find(struct samples *samples)
+/* Where Debian's packages, and those of others for it, have their JVMs. */
+static const char *const installed[] = {"/usr/lib/jvm/*/lib/server/libjvm.so",
+					"/usr/lib/jvm/*/jre/lib/amd64/server/libjvm.so"};
+
+/* A JVM that starts has the probes from its first object on. */
+static void probe_installed(struct mem_java *java, char *path)
+{
+	struct image image = {.kind = IMAGE_FILE, .path = path, .is_elf = true};
+	struct stat stat;
+
+	image.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (image.fd < 0)
+		return;
+	if (!fstat(image.fd, &stat) && S_ISREG(stat.st_mode)) {
+		image.device = stat.st_dev;
+		image.inode = stat.st_ino;
+		mem_probes_image(java->probes, 0, &image);
+	}
+	close(image.fd);
+}
+
+void mem_java_find(struct mem_java *java, struct samples *samples)
 {
 	procfs_each_number("/proc", follow_jvm, samples);
+	for (size_t i = 0; i < sizeof(installed) / sizeof(installed[0]); i++) {
+		glob_t found = {0};
+
+		if (!glob(installed[i], GLOB_NOSORT, NULL, &found))
+			for (size_t j = 0; j < found.gl_pathc; j++)
+				probe_installed(java, found.gl_pathv[j]);
+		globfree(&found);
+	}
 }
 
 void mem_java_image(struct mem_java *java, pid_t pid, const struct image *image)
 {
-	mem_probes_image(java->probes, pid, image);
+	mem_probes_image(java->probes, java->everywhere ? 0 : pid, image);
 }
 
 void mem_java_gone(struct mem_java *java, pid_t pid)

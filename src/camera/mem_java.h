@@ -24,15 +24,22 @@ struct probes;
  */
 struct mem_java;
 
-/* percent: of the time of one CPU that hits may take. Returns 0 or a negative errno. */
-int mem_java_new(struct probes *probes, unsigned int percent, struct mem_java **java);
+/*
+ * percent: of the time of one CPU that hits may take. everywhere: a file that one JVM has is probed
+ * for all that will have it. Returns 0 or a negative errno.
+ */
+int mem_java_new(struct probes *probes, unsigned int percent, bool everywhere,
+		 struct mem_java **java);
 
 /* Nothing fires from here on. */
 void mem_java_detach(struct mem_java *java);
 void mem_java_free(struct mem_java *java);
 
-/* Follows all processes that run a JVM already, so that their files are heard of. */
-void mem_java_find(struct samples *samples);
+/*
+ * Follows all processes that run a JVM already, so that their files are heard of, and probes the
+ * JVMs that are installed.
+ */
+void mem_java_find(struct mem_java *java, struct samples *samples);
 
 /* A process maps a file; it runs another program, or has ended. */
 void mem_java_image(struct mem_java *java, pid_t pid, const struct image *image);

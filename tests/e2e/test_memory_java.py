@@ -115,6 +115,25 @@ def test_a_jvm_from_its_start(lab, java, classes):
     assert "memory in use of Java's heap not known" in film.report("-e", "mem-inuse").stdout
 
 
+def test_a_jvm_that_starts_later(lab, java, classes):
+    """While the whole machine is filmed: its first function allocates as soon as there is a main()."""
+    with lab.recording("-e", "mem-alloc", "--mem-interval", 1 << 16, "-a") as (recorder, film):
+        # until something has been sampled, or for as long as a recording takes to begin
+        assert wait_until(lambda: film.path.exists() or recorder.poll() is not None)
+        with allocating(java, "-Xmx256m", "-cp", classes) as first:
+            assert wait_until(lambda: knows(film, "idle") or recorder.poll() is not None)
+            let_it_allocate(first)
+        with allocating(java, "-Xmx256m", "-cp", classes) as target:
+            truth = let_it_allocate(target)
+            assert wait_until(lambda: of_function(film, "mem-alloc", "Allocates.tables") > 1.95 * truth["tables"][0])
+            end(recorder)
+    for name, klass in FUNCTIONS.items():
+        # by class: the stack of an early sample may lack its Java frames
+        value = sum(value for stack, value in film.folded("-e", "mem-alloc") if stack[-1] == klass and
+                    (klass.startswith("Allocates") or "Allocates." + name in stack))
+        assert abs(value / (2 * truth[name][0]) - 1) < 0.1, (name, value, truth, film.explain())
+
+
 def bytes_of_recording(jdk, path):
     """By class, what the JVM's own recording says of the same buffers."""
     said = subprocess.run([jdk.parent / "jfr", "print", "--json", "--events",
