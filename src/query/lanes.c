@@ -23,7 +23,8 @@ struct adder {
 	bool are_goroutines;
 	struct filter_kept kept;
 	uint32_t *lane_of; /* by thread */
-	uint64_t offset;   /* from the film's clock to ns since 1970, modulo 2^64 */
+	struct unlinked unlinked;
+	uint64_t offset; /* from the film's clock to ns since 1970, modulo 2^64 */
 	int err;
 };
 
@@ -133,6 +134,8 @@ static int take_slice(void *context, const struct slice *slice)
 	if (index == LANE_NONE)
 		return a->err;
 	lane = &lanes->all.at[index - LANE_FIRST];
+	if (!a->are_goroutines)
+		unlinked_take(&a->unlinked, a->film, slice);
 	lane->ns[slice->kind] = add_saturated(lane->ns[slice->kind], length);
 	lane->slices[slice->kind]++;
 	lanes->slices++;
@@ -150,6 +153,14 @@ static int take_slice(void *context, const struct slice *slice)
 	if (!a->err)
 		a->err = add_run(lanes, lane, slice, start);
 	return a->err;
+}
+
+static void add_unlinked(struct adder *a)
+{
+	for (uint32_t i = 1; i < a->film->thread_count; i++)
+		if (a->lane_of[i] >= LANE_FIRST)
+			a->lanes->all.at[a->lane_of[i] - LANE_FIRST].unlinked |=
+				a->unlinked.of_process[a->film->threads[i].process];
 }
 
 static int begin_load(struct lanes *lanes)
@@ -176,17 +187,20 @@ int lanes_add(struct lanes *lanes, struct film *film, uint32_t event, const char
 	lanes->cpus.from = lanes->from;
 	a.err = begin_load(lanes);
 	a.lane_of = calloc(film->thread_count + 1ull, sizeof(*a.lane_of));
-	if (!a.lane_of)
+	if (!a.lane_of || (!a.are_goroutines && unlinked_begin(film, &a.unlinked)))
 		a.err = -ENOMEM;
 	err = a.err;
 	if (!err)
 		err = filter_apply(filter, film, &a.kept, why);
 	if (!err)
 		err = slices_each(film, event, from, to, take_slice, &a, why);
+	if (!err && !a.are_goroutines)
+		add_unlinked(&a);
 	/* a run does not reach from one film into the next */
 	vec_foreach (&lanes->all, lane)
 		if (!err && !lane_runs_end(&lane->runs))
 			err = a.err = -ENOMEM;
+	unlinked_free(&a.unlinked);
 	free(a.lane_of);
 	filter_kept_free(&a.kept);
 	return a.err ? fail_errno(why, a.err, NULL, "cannot make the lanes of threads") : err;

@@ -9,6 +9,7 @@
 #include "query/lane_runs.h"
 #include "query/latency.h"
 #include "query/names.h"
+#include "query/unlinked.h"
 
 /*
  * Lanes: a thread or a goroutine each, with its slices, of one film or of several that follow each
@@ -19,6 +20,7 @@ struct lane {
 	const char *host, *comm, *process, *command;
 	uint32_t pid, tid; /* of a goroutine: the lowest bits of its number */
 	bool is_goroutine;
+	uint8_t unlinked; /* a bit of each enum unlinked_kind of its process */
 	uint64_t ns[SLICE_KINDS];
 	uint64_t slices[SLICE_KINDS];
 	struct lane_runs runs;

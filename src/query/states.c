@@ -83,6 +83,8 @@ static int take(void *context, const struct slice *slice)
 	if (!state || !latency_add(&state->times, time, 1) ||
 	    !state_objects_add(&s->states->objects, s->states->film, slice))
 		return -ENOMEM;
+	if (!s->states->are_goroutines)
+		unlinked_take(&s->states->unlinked, s->states->film, slice);
 	s->states->slices++;
 	list->life += time;
 	if (slice->kind == SLICE_ON_CPU || slice->kind == SLICE_RUNNING)
@@ -200,6 +202,8 @@ int states_make(struct film *film, uint32_t event, const struct filter *filter,
 	if (!err && !s.places)
 		err = -ENOMEM;
 	if (!err)
+		err = unlinked_begin(film, &states->unlinked);
+	if (!err)
 		err = slices_each(film, event, states->from, states->to, take, &s, why);
 	if (!err)
 		err = add_up(states);
@@ -229,5 +233,6 @@ void states_free(struct states *states)
 	vec_free(&states->processes);
 	vec_free(&states->threads);
 	state_objects_free(&states->objects);
+	unlinked_free(&states->unlinked);
 	view_free_reasons(&states->losses);
 }

@@ -8,6 +8,7 @@
 #include "query/reasons.h"
 #include "query/slices.h"
 #include "query/state_objects.h"
+#include "query/unlinked.h"
 
 /*
  * How long threads were in which state, and how often: of each thread, of each process, and of all.
@@ -39,6 +40,7 @@ struct states {
 	vec(struct state_list) processes; /* those with the most time on CPUs first */
 	vec(struct state_list) threads;	  /* the same of all processes */
 	struct state_objects objects;	  /* what was waited for, with the longest waits first */
+	struct unlinked unlinked; /* of threads: of which processes the lanes do not say all */
 	uint64_t slices;
 	struct view_reasons losses;
 };

@@ -64,6 +64,23 @@ static const char *noun_of(const struct states *states)
 	return states->are_goroutines ? "goroutine" : "thread";
 }
 
+/* Whether tasks of that kind share the threads of a process. */
+static bool is_unlinked(const struct states *states, const struct state_list *list,
+			unsigned int kind)
+{
+	return !states->are_goroutines && states->unlinked.of_process[list->process] >> kind & 1;
+}
+
+static void put_unlinked(const struct states *states, const struct state_list *list, FILE *out)
+{
+	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
+		if (is_unlinked(states, list, kind))
+			fprintf(out, "  not linked: which of its %s a thread ran is not known%s\n",
+				unlinked_name(kind),
+				kind == UNLINKED_GO ? "; 'record -e threads,go-lanes' records it"
+						    : "");
+}
+
 static void put_process(const struct states *states, const struct state_list *list, FILE *out)
 {
 	const struct film *film = states->film;
@@ -74,6 +91,7 @@ static void put_process(const struct states *states, const struct state_list *li
 	fprintf(out, " (%u), %llu %s%s", process->pid, (unsigned long long)list->threads,
 		noun_of(states), list->threads == 1 ? "" : "s");
 	put_life(list, out);
+	put_unlinked(states, list, out);
 	put_rows(film, list, out);
 }
 
@@ -196,12 +214,20 @@ static void put_json_thread(struct json *j, const struct film *film, const struc
 	json_close(j, '}');
 }
 
-static void put_json_process(struct json *j, const struct film *film, const struct state_list *list)
+static void put_json_process(struct json *j, const struct states *states,
+			     const struct state_list *list)
 {
+	const struct film *film = states->film;
+
 	json_open(j, NULL, '{');
 	json_u64(j, "pid", film->processes[list->process].pid);
 	json_text(j, "comm", film->processes[list->process].comm);
 	json_u64(j, "threads", list->threads);
+	json_open(j, "not_linked", '[');
+	for (unsigned int kind = 0; kind < UNLINKED_KINDS; kind++)
+		if (is_unlinked(states, list, kind))
+			json_text(j, NULL, unlinked_name(kind));
+	json_close(j, ']');
 	put_states(j, film, list);
 	json_close(j, '}');
 }
@@ -248,7 +274,7 @@ static int put_json(const struct states *states, const struct question *q, FILE 
 	put_json_objects(&j, states);
 	json_open(&j, "processes", '[');
 	vec_foreach (&states->processes, list)
-		put_json_process(&j, states->film, list);
+		put_json_process(&j, states, list);
 	json_close(&j, ']');
 	json_open(&j, "threads", '[');
 	vec_foreach (&states->threads, list)

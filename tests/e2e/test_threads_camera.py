@@ -394,6 +394,42 @@ def test_with_other_events(lab):
     assert json.loads(lab.run("report", "-e", "on-cpu", "--format", "json", film.path).stdout)["stacks"]["samples"] > 10
 
 
+ASYNCIO = """
+import asyncio
+async def turns():
+    for _ in range(100):
+        await asyncio.sleep(0.005)
+async def main():
+    await asyncio.gather(turns(), turns())
+asyncio.run(main())
+"""
+
+
+def not_linked(lab, film):
+    """Of the film's processes, by name: which tasks have no lanes."""
+    return {process["comm"]: process["not_linked"] for process in states_of(lab, film)["processes"]}
+
+
+def test_tasks_without_lanes_are_not_linked(lab):
+    film = lab.record("-e", "threads", "--", sys.executable, "-c", ASYNCIO)
+    assert list(not_linked(lab, film).values()) == [["tasks of asyncio"]]
+    assert "  not linked: which of its tasks of asyncio " in lab.run("report", film.path).stdout
+    film = lab.record("-e", "threads", "--", lab.program("lanes_go"), 300)
+    assert not_linked(lab, film)["lanes_go"] == ["goroutines"]
+    assert "'record -e threads,go-lanes'" in lab.run("report", film.path).stdout
+
+
+def test_goroutines_with_lanes_are_linked(lab):
+    film = lab.record("-e", "threads,go-lanes", "--", lab.program("lanes_go"), 300)
+    assert not_linked(lab, film)["lanes_go"] == []
+
+
+def test_threads_alone_share_with_no_tasks(lab):
+    film = lab.record("-e", "threads", "--", lab.program("waits"), 1)
+    assert not_linked(lab, film)["waits"] == []
+    assert "not linked" not in lab.run("report", film.path).stdout
+
+
 def test_cut_films(lab, tmp_path):
     """A film that was cut, or has other bytes in it, is refused with words, or its parts add up."""
     film = lab.record("-e", "threads", "--", sys.executable, "-c", PING_PONG.replace("TURNS", "5000"))

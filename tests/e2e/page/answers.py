@@ -563,7 +563,8 @@ class Api:
                 slices[which] += 1
             lanes.append({"host": self.server.hosts[len(lanes) % len(self.server.hosts)], "pid": pid, "tid": tid,
                           "goroutine": self.is_goroutine(lane), "comm": comm,
-                          "process": comm if tid == pid else "api-server", "command": f"/srv/{comm}", "ns": ns, "slices": slices})
+                          "process": comm if tid == pid else "api-server", "command": f"/srv/{comm}",
+                          "not_linked": ["tasks of asyncio"] if self.server.unlinked else [], "ns": ns, "slices": slices})
         if ask.get("shown"):
             for lane, drawn in zip(lanes[:int(ask["shown"])], self.timeline_slices(ask)["lanes"]):
                 lane["runs"] = drawn["runs"]
@@ -761,7 +762,7 @@ class AnswerServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def behave(self, stored=True, status=200, token="", hold=(), film=False, hostile=False,
-               events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, summary=False, many=0, marks=False, kept="", more_marks=0, young=0, deployed=False,
+               events=("on-cpu", "calls", "off-cpu", "lock"), goroutines=0, unlinked=False, summary=False, many=0, marks=False, kept="", more_marks=0, young=0, deployed=False,
                cut=False, cpus=False, beside=False):
         self.release()
         self.more_marks = more_marks
@@ -770,7 +771,7 @@ class AnswerServer(ThreadingHTTPServer):
         self.events, self.summary = list(events), summary
         self.stored, self.status, self.token = stored, status, token
         self.film, self.hostile = film, hostile
-        self.cut, self.cpus, self.beside, self.goroutines = cut, cpus, beside, goroutines
+        self.cut, self.cpus, self.beside, self.goroutines, self.unlinked = cut, cpus, beside, goroutines, unlinked
         self.hosts = ["web-1"]  # of lanes
         self.busy = 1  # how many times as much as usual
         self.unread = 0  # films that places and processes had no time for

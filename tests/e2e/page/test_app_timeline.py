@@ -54,6 +54,15 @@ def lanes(page):
     return [lane.get_attribute("data-lane") for lane in page.all(".tl-names .lane")]
 
 
+def test_a_process_whose_tasks_have_no_lanes_says_so(page):
+    page.server.behave(**FILM, unlinked=True)
+    page.open("?view=timeline")
+    page.until(lambda: page.all(".tl-names .not-linked"), "the words")
+    said, = page.all(".tl-names .not-linked")
+    assert said.text.strip() == "not linked"
+    assert said.get_attribute("title") == "Which of the tasks of asyncio a thread ran is not known"
+
+
 def test_a_film_with_slices_opens_with_its_timeline(page):
     page.server.behave(**FILM)
     page.open()

@@ -40,6 +40,8 @@ export const timeline = {
 	unpin: (name: string) => `Unpin ${name}`,
 	cpu: (n: string) => `CPU ${n}`,
 	goroutines: 'Goroutines',
+	notLinked: 'not linked',
+	notLinkedWhy: (tasks: string) => `Which of the ${tasks} a thread ran is not known`,
 	goroutinesOf: (process: string) => `Goroutines of ${process}`,
 	cpus: 'CPUs',
 	foldCpus: 'Show or hide the CPUs',

@@ -38,6 +38,8 @@ export const timeline: TimelineText = {
 	unpin: (name) => `取消固定 ${name}`,
 	cpu: (n: string) => `CPU ${n}`,
 	goroutines: 'goroutine',
+	notLinked: '未关联',
+	notLinkedWhy: (tasks: string) => `线程运行的是哪个任务（${tasks}）不得而知`,
 	goroutinesOf: (process: string) => `${process} 的 goroutine`,
 	cpus: 'CPU',
 	foldCpus: '显示或隐藏 CPU',

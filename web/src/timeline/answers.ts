@@ -21,6 +21,8 @@ export interface LaneRow {
 	/** The process: its name, and its command line. */
 	process: string;
 	command: string;
+	/** What tasks share its threads and have no lanes: "tasks of asyncio". */
+	not_linked: string[];
 	/** ns and slices of each class. */
 	ns: number[];
 	slices: number[];
