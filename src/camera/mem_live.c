@@ -27,6 +27,7 @@ struct mem_live {
 	vec(struct film_held) rows; /* of the state in the making */
 	struct map places;	    /* a hash of what distinguishes them, to their place */
 	uint64_t time;		    /* its time */
+	uint64_t told;		    /* the time of the last one of all processes, in this film */
 	uint64_t next;		    /* when the next one is due */
 	uint64_t refused;	    /* rows, for want of memory */
 	/* those that were removed last: a realloc() may fail */
@@ -149,6 +150,10 @@ void mem_live_tell(struct mem_live *live, struct film_writer *film, uint32_t eve
 	struct map before = live->holders;
 	uint64_t pid, thread;
 
+	/* two states of one time would count as one of twice as much */
+	if (time == live->told)
+		return;
+	live->told = time;
 	live->holders = (struct map){0};
 	begin(live, time);
 	waiting_each(live->waiting, 0, add_to_row, live);
@@ -208,6 +213,7 @@ void mem_live_turn(struct mem_live *live, struct samples *samples,
 
 	turning.stack = samples_words(samples, 0, "[allocated before this film]");
 	waiting_each(live->waiting, 0, move, &turning);
+	live->told = 0;
 	memset(live->removed, 0, sizeof(live->removed));
 	map_free(&live->holders);
 }
