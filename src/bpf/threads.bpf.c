@@ -159,14 +159,20 @@ static __noinline void introduce(struct task_struct *task, struct threads_thread
 	capture_end(scratch);
 }
 
+/*
+ * Null: there is no memory. The kernel keeps room for a single one at first, and makes more soon
+ * after that was taken.
+ */
 static __always_inline struct threads_thread *storage_of(struct task_struct *task)
 {
-	struct threads_thread *thread =
-		bpf_task_storage_get(&threads_storage, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return bpf_task_storage_get(&threads_storage, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
 
-	if (!thread)
+/* Of a thread that is not meant, nothing was lost. */
+static __noinline void count_no_memory(struct task_struct *task, bool is_current)
+{
+	if (filter_everything || (is_current ? filter_current() : filter_other(task)) != FILTER_NO)
 		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_THREAD_NO_MEMORY);
-	return thread;
 }
 
 /* What is known of a thread that is meant; null: it is not. is_current: it still is. */
@@ -175,8 +181,10 @@ static __always_inline struct threads_thread *meant(struct task_struct *task, bo
 {
 	struct threads_thread *thread = storage_of(task);
 
-	if (!thread)
+	if (!thread) {
+		count_no_memory(task, is_current);
 		return NULL;
+	}
 	if (filter_everything) {
 		thread->answer = FILTER_YES;
 	} else if (thread->asked && task->flags & PF_EXITING) {
@@ -236,8 +244,10 @@ static __always_inline __u32 number_of_current(void)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct threads_thread *thread = storage_of(task);
 
-	if (!thread)
+	if (!thread) {
+		capture_count_loss(CAPTURE_SOURCE_THREADS, CAPTURE_LOSS_THREAD_NO_MEMORY);
 		return 0;
+	}
 	if (!thread->known) {
 		if (filter_everything)
 			thread->answer = FILTER_YES;
