@@ -125,7 +125,7 @@ _stackcam_options()
 		echo "-a --all -p --pid -t --tid -n --name --cgroup --each --format --lines --native
 			--kernel-only --user-only -h --help"
 		;;
-	doctor) echo "--json -h --help" ;;
+	doctor) echo "-p --pid --json -h --help" ;;
 	serve)
 		echo "--listen --token-file --read-open --tls-cert --tls-key --tls-client-ca --store --keep-age
 			--keep-size --sender-limit --camera --camera-events --camera-time --camera-memory

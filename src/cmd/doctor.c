@@ -8,23 +8,30 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "camera/feature.h"
+#include "cmd/doctor_process.h"
 
 static const char help[] =
-	"usage: stackcam doctor [--json]\n"
+	"usage: stackcam doctor [--json] [-p PID]\n"
 	"\n"
 	"Tries what stackcam needs of this kernel, this user and this machine, and says what is\n"
 	"missing and what to do about it; what is only absent is not needed to record. Leaves\n"
 	"nothing behind. Status: 0 if recording works, 3 if not.\n"
 	"\n"
+	"  -p, --pid PID           of a running process instead: which allocator it has, and in "
+	"which\n"
+	"                          ways its memory can be recorded, at which cost; changes "
+	"nothing\n"
 	"      --json              print one JSON object\n"
 	"  -h, --help              this text\n"
 	"\n"
 	"Examples:\n"
 	"  stackcam doctor\n"
+	"  stackcam doctor -p 1234\n"
 	"  stackcam doctor --json | jq '.features[] | select(.state == \"missing\")'\n";
 
 static const struct option long_options[] = {
 	{"json", no_argument, NULL, 'j'},
+	{"pid", required_argument, NULL, 'p'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -111,20 +118,25 @@ int cmd_doctor(int argc, char **argv)
 	struct feature features[FEATURE_COUNT];
 	const struct feature *obstacle;
 	bool as_json = false;
+	uint64_t pid = 0;
 	int option;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "hp:", long_options, NULL)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);
 			return 0;
 		}
-		if (option != 'j')
+		if (option == 'p' && (text_parse_u64(optarg, 1, INT32_MAX, &pid) || !pid))
+			return cmd_usage("doctor", "'%s' is not the number of a process", optarg);
+		if (option != 'j' && option != 'p')
 			return cmd_usage_option("doctor", argv, long_options);
-		as_json = true;
+		as_json |= option == 'j';
 	}
 	if (optind < argc)
 		return cmd_usage("doctor", "it takes no argument '%s'", argv[optind]);
+	if (pid)
+		return doctor_process((pid_t)pid, as_json);
 	features_probe(features);
 	obstacle = first_obstacle(features);
 	if (as_json)

@@ -93,8 +93,7 @@ static uint64_t status_number(const char *text, const char *name, int base)
 	return at ? strtoull(at + strlen(name), NULL, base) : 0;
 }
 
-/* What never can be. */
-static int check_status(pid_t pid, struct fail *why)
+int remote_check(pid_t pid, struct fail *why)
 {
 	struct buf text = {0};
 	const char *features;
@@ -370,7 +369,7 @@ static int prepare(struct remote *remote, const struct places *places, struct fa
 int remote_begin(struct remote *remote, pid_t pid, struct fail *why)
 {
 	struct places places = {.pid = pid};
-	int err = check_status(pid, why);
+	int err = remote_check(pid, why);
 
 	*remote = (struct remote){.pid = pid};
 	if (err)

@@ -44,6 +44,13 @@ struct remote {
 #define REMOTE_DATA 8192
 
 /*
+ * Whether it may be stopped at all, by its status alone. Returns 0, or with *why filled -EPERM: it
+ * filters its system calls, or has a debugger; -ENOTSUP: it has a shadow stack; other negative
+ * errnos: it cannot be read.
+ */
+int remote_check(pid_t pid, struct fail *why);
+
+/*
  * Stops it. The calling thread must end soon after remote_end(): were that to fail, the kernel
  * would let the process go then. On an error the process goes on as it was.
  * Returns 0; or with *why filled -EAGAIN: it cannot be stopped where it is now, and may be later;
