@@ -401,6 +401,7 @@ static void closing(struct source *source)
 		return;
 	machine->next = 0;
 	drained(source, clock_ns());
+	count_unseen(source);
 	machine_series_flush(machine->series);
 	tell_losses(source);
 }
