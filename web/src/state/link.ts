@@ -10,7 +10,7 @@ import type { Range } from './range';
 /** Of each list of words the first is the usual one, which an address leaves out. */
 export const VIEWS = ['overview', 'timeline', 'requests', 'calls', 'profile', 'compare'] as const;
 export const GROUPINGS = ['service', 'host', 'version'] as const;
-export const BYS = ['', 'process', 'thread', 'image', 'label', 'wait', 'waker', 'lock', 'holder'] as const;
+export const BYS = ['', 'process', 'name', 'thread', 'image', 'label', 'wait', 'waker', 'lock', 'holder'] as const;
 /** Those that fit intervals alone. */
 export const BYS_OF_WAITS: readonly string[] = ['wait', 'waker'];
 /** And those that only waits for locks have. */

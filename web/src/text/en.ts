@@ -49,6 +49,7 @@ export const en = {
 		shape: (how: string) => `Stacks: ${how}`,
 		by: {
 			'': 'merged',
+			name: 'split by name of process',
 			process: 'split by process',
 			thread: 'split by thread',
 			image: 'one frame per image',
@@ -56,7 +57,7 @@ export const en = {
 			wait: 'split by what is waited for',
 			waker: 'split by waker',
 			lock: 'split by lock',
-			holder: 'split by who holds the lock',
+			holder: 'split by holder of the lock',
 		},
 		lines: 'Source lines',
 		linesHint: 'A frame per source line',

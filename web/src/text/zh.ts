@@ -47,6 +47,7 @@ export const zh: Text = {
 		shape: (how) => `调用栈：${how}`,
 		by: {
 			'': '合并',
+			name: '按进程名分开',
 			process: '按进程分开',
 			thread: '按线程分开',
 			image: '每个映像一帧',
