@@ -10,12 +10,12 @@
 #include "off_cpu_evidence.h"
 #include "switch_stack.h"
 #include "threads_abi.h"
+#include "threads_log.h"
 #include "waker_context.h"
 
 /* Set before loading. */
 const volatile __u64 threads_min_wait = 50000; /* ns: of a wait that has a stack */
 const volatile __u64 threads_stack_interval;   /* as off_cpu_stack_interval */
-const volatile __u32 threads_log_mask = 511;   /* words of a log, less one: a power of two */
 /* The kernel has no sched_exit_tp: stacks are taken when threads return from their system calls. */
 const volatile bool threads_at_return;
 
@@ -77,20 +77,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct threads_cpu);
 } threads_cpus SEC(".maps");
-
-struct threads_log_least {
-	struct threads_log log;
-	__u64 words[512];
-};
-
-/* Of each CPU; how large they are is set before loading. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct threads_log_least);
-} threads_logs SEC(".maps");
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -209,32 +195,6 @@ int BPF_PROG(threads_rename, struct task_struct *task)
 	if (thread)
 		thread->known = 0;
 	return 0;
-}
-
-/* -- the log ----------------------------------------------------------------------------------- */
-
-static __always_inline struct threads_log *log_of_cpu(void)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-
-	return bpf_map_lookup_elem(&threads_logs, &cpu);
-}
-
-#define WORD(log, at) (((__u64 *)((log) + 1))[(at)&threads_log_mask])
-
-/* Room for that many words; false: it is full, which is counted. */
-static __always_inline bool has_room(struct threads_log *log, __u64 words)
-{
-	if (log->head + words - log->tail <= (__u64)threads_log_mask + 1)
-		return true;
-	log->lost++;
-	return false;
-}
-
-static __always_inline void publish(struct threads_log *log, __u64 words)
-{
-	/* and so a reader that sees it sees the words */
-	__sync_fetch_and_add(&log->head, words);
 }
 
 /* -- who wakes --------------------------------------------------------------------------------- */

@@ -254,7 +254,6 @@ static void await_closer(struct reel *reel)
 	reel->is_closing = false;
 }
 
-/* Lets go of a film, which got samples until now; early: why it ends before its time, or null. */
 /* When what it records ended: with the probes, if they are gone. */
 static uint64_t end_of_film(const struct reel *reel)
 {
@@ -263,6 +262,7 @@ static uint64_t end_of_film(const struct reel *reel)
 	return stopped ? stopped : clock_ns();
 }
 
+/* Lets go of a film, which got samples until now; early: why it ends before its time, or null. */
 static void end_film(struct reel *reel, const struct reel_film *film, uint64_t samples,
 		     const struct fail *early)
 {
