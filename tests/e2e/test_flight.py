@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -26,8 +27,8 @@ CAMERA = ("--camera", "crashes*", "--camera-after", "1s")
 class Crashing:
     """A program of tests/programs/crashes.c."""
 
-    def __init__(self, lab):
-        self.process = subprocess.Popen([lab.program("crashes")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, program):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.pid = self.process.pid
         wait_for_line(self.process)
 
@@ -42,8 +43,12 @@ class Crashing:
 
 
 @contextlib.contextmanager
-def crashing(lab):
-    program = Crashing(lab)
+def crashing(lab, name="crashes"):
+    """With a name of its own, it is none that another test films beside by its name, and keeps as it ends."""
+    file = lab.program("crashes")
+    if name != "crashes":
+        file = shutil.copy(file, lab.new_film().parent / name)
+    program = Crashing(file)
     try:
         yield program
     finally:

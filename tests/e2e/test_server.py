@@ -86,7 +86,7 @@ def test_it_describes_itself(server):
     ("nodes=200001", "from 4 to 200000"), ("from=yesterday", "not a time"), ("from=2.5s", "not a time"),
     ("to=14:32", "not a time"), ("from=99999999999", "not a time"), ("from=7&to=7", "before it begins"),
     ("event=" + "x" * 300, "longer than"), ("label=x", "KEY=VALUE"), ("label==x", "KEY=VALUE"),
-    ("pid=x", "not a list"), ("pid=" + "1," * 100 + "1", "more than"), ("by=color", "process, thread"),
+    ("pid=x", "not a list"), ("pid=" + "1," * 100 + "1", "more than"), ("by=color", "process, name, thread"),
     ("lines=yes", "0 or 1"), ("focus=(", "regular expression"), ("focus=" + "((a{999}){999}){999}", "too large"),
     ("focus=" + "(" * 60 + ")" * 60, "too deeply"), ("host=a&host=b", "given twice"), ("host=%zz", "two digits"),
     ("host=%00", "zero byte"), ("&".join("label=a=b" for _ in range(20)), "at most 16"),
