@@ -6,7 +6,7 @@ import random
 import subprocess
 import sys
 
-from harness import needs_root, wait_until
+from harness import needs_root, running, wait_until
 from test_threads import MOVING, PARTS, WAITING, start
 
 pytestmark = needs_root
@@ -397,9 +397,10 @@ def test_with_other_events(lab):
 ASYNCIO = """
 import asyncio
 async def turns():
-    for _ in range(100):
+    while True:
         await asyncio.sleep(0.005)
 async def main():
+    print("ready", flush=True)
     await asyncio.gather(turns(), turns())
 asyncio.run(main())
 """
@@ -411,7 +412,8 @@ def not_linked(lab, film):
 
 
 def test_tasks_without_lanes_are_not_linked(lab):
-    film = lab.record("-e", "threads", "--", sys.executable, "-c", ASYNCIO)
+    with running(sys.executable, "-c", ASYNCIO) as target:
+        film = lab.record("-e", "threads", "-d", 1, "-p", target.pid)
     assert list(not_linked(lab, film).values()) == [["tasks of asyncio"]]
     assert "  not linked: which of its tasks of asyncio " in lab.run("report", film.path).stdout
     film = lab.record("-e", "threads", "--", lab.program("lanes_go"), 300)
