@@ -300,13 +300,13 @@ static void take(struct source *source, const struct capture_head *head,
 static unsigned int image_new(struct source *source, pid_t pid, const struct image *image)
 {
 	struct goroutines *goroutines = source->state;
-
 	unsigned int what;
 
 	if (!goroutines)
 		return 0;
 	what = goroutines_images_meet(goroutines->images, pid, image);
-	goroutines->has_new |= goroutines_images_has(goroutines->images, pid);
+	if (goroutines_images_has(goroutines->images, pid))
+		goroutines->looks = 2;
 	return what;
 }
 
@@ -373,7 +373,7 @@ static void tell_losses(struct source *source)
 
 static void closing(struct source *source)
 {
-	goroutines_open_tell(source);
+	goroutines_open_tell_last(source);
 	tell_losses(source);
 }
 
@@ -382,9 +382,9 @@ static void tick(struct source *source, uint64_t now)
 	struct goroutines *goroutines = source->state;
 
 	/* so that what waits since before is known if its process ends meanwhile */
-	if (goroutines->has_new && goroutines->has_started) {
+	if (goroutines->looks && goroutines->has_started) {
 		goroutines_open_tell_before(source);
-		goroutines->has_new = false;
+		goroutines->looks--;
 	}
 	if (source->host->live && !goroutines->lanes)
 		goroutines_open_tick(source, now);
@@ -423,6 +423,7 @@ static void free_state(struct source *source)
 		goroutines_open_forget(goroutines);
 		go_lanes_free(goroutines->lanes);
 		map_free(&goroutines->on);
+		map_free(&goroutines->found);
 	}
 	free(goroutines);
 }

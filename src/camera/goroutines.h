@@ -43,9 +43,10 @@ struct goroutines {
 	struct go_lanes *lanes;	  /* null: they were not asked for */
 	struct map on;		  /* of this film: the row of a thread that goroutines ran on */
 	struct map places;	  /* a hash of pid and g: the place in open */
+	struct map found; /* a hash of pid and g: the number of one that seemed from before */
 	vec(struct goroutines_open) open;
-	bool has_new;	  /* processes that were not looked at for what waited before */
-	uint64_t list_at; /* when they are reported the next time, of a live film */
+	unsigned int looks; /* that are due, for what waited before in processes that are new */
+	uint64_t list_at;   /* when they are reported the next time, of a live film */
 	uint64_t readiers_missed, damaged, unnamed, late, open_lost;
 };
 
@@ -82,12 +83,14 @@ void goroutines_lanes_cut(struct source *source, const struct goroutines_key *ke
 
 /*
  * Goroutines that wait since before there were probes: the kernel's side does not know them. Calls
- * take() with each one that is not in known, a set of goroutines_place_key(); its exec_id is
- * UNWIND_ANY_EXEC.
+ * take() with each one that is not in known, a set of goroutines_place_key(), and that an earlier
+ * call has found, too; its exec_id is UNWIND_ANY_EXEC. Returns whether others were found for the
+ * first time: known may be older than they are, so it takes another call, with a newer one, to
+ * tell.
  */
 typedef void goroutines_take(struct source *source, const struct goroutines_key *key,
 			     const struct goroutines_state *state, void *context);
-void goroutines_before_each(struct source *source, const struct map *known, goroutines_take *take,
+bool goroutines_before_each(struct source *source, const struct map *known, goroutines_take *take,
 			    void *context);
 /* Whether such a one still waits. */
 bool goroutines_before_waits(struct source *source, const struct goroutines_key *key,
@@ -106,6 +109,8 @@ static inline uint64_t goroutines_place_key(uint32_t pid, uint64_t g)
 void goroutines_open_tell(struct source *source);
 /* The same of those alone that have waited since before the probes. */
 void goroutines_open_tell_before(struct source *source);
+/* goroutines_open_tell(), and no later call will tell of what is found only now. */
+void goroutines_open_tell_last(struct source *source);
 /* goroutines_open_tell(), as often as that takes little of a CPU. */
 void goroutines_open_tick(struct source *source, uint64_t now);
 /* The same for lanes: soon enough for each row to end about when it is written. */

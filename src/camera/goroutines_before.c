@@ -4,6 +4,10 @@
  * in the runtime's own list of all goroutines (runtime/proc.go: allgptr, allglen). One that waits
  * and is not known to the kernel's side began to wait before there were probes: each one that began
  * later is in its map, unless that was full.
+ *
+ * But the list of those that are known is older than what is read here: what was born in between
+ * looks the same. So one is taken that two looks have found, each with a list of its own: what the
+ * first look has found was born, and the second list does not know it.
  */
 #include <string.h>
 #include <sys/uio.h>
@@ -36,6 +40,7 @@ struct visit {
 	const struct map *known;
 	goroutines_take *take;
 	void *context;
+	bool has_new; /* some were found for the first time */
 };
 
 static bool read_memory(uint32_t pid, uint64_t address, void *to, size_t size)
@@ -105,8 +110,24 @@ static bool find_bias(const struct goroutines *goroutines, const struct process 
 	return false;
 }
 
-static void visit_one(const struct visit *v, uint32_t pid, uint32_t program,
-		      const struct go_waits *waits, uint64_t g)
+/* Whether an earlier look has found it, too. */
+static bool is_found_again(struct visit *v, uint32_t pid, uint64_t g, uint64_t goid)
+{
+	struct goroutines *goroutines = v->source->state;
+	const uint64_t key = goroutines_place_key(pid, g),
+		       *found = map_get(&goroutines->found, key);
+
+	if (found && *found == goid)
+		return true;
+	if (goroutines->found.count >= GOROUTINES_MAX)
+		map_free(&goroutines->found);
+	/* without memory it is found for the first time again */
+	v->has_new |= map_put(&goroutines->found, key, goid);
+	return false;
+}
+
+static void visit_one(struct visit *v, uint32_t pid, uint32_t program, const struct go_waits *waits,
+		      uint64_t g)
 {
 	const struct goroutines_key key = {.g = g, .pid = pid, .exec_id = UNWIND_ANY_EXEC};
 	const struct goroutines *goroutines = v->source->state;
@@ -126,12 +147,13 @@ static void visit_one(const struct visit *v, uint32_t pid, uint32_t program,
 	if (!is_waiting(&record) &&
 	    (!goroutines->lanes || !state_of_busy(&record, waits->image.since, &state)))
 		return;
-	v->take(v->source, &key, &state, v->context);
+	if (is_found_again(v, pid, g, record.goid))
+		v->take(v->source, &key, &state, v->context);
 }
 
 static void visit_process(void *context, pid_t pid, uint32_t program)
 {
-	const struct visit *v = context;
+	struct visit *v = context;
 	struct goroutines *goroutines = v->source->state;
 	const struct source_host *host = v->source->host;
 	const struct go_waits *waits = goroutines_images_waits(goroutines->images, program);
@@ -161,13 +183,14 @@ static void visit_process(void *context, pid_t pid, uint32_t program)
 	}
 }
 
-void goroutines_before_each(struct source *source, const struct map *known, goroutines_take *take,
+bool goroutines_before_each(struct source *source, const struct map *known, goroutines_take *take,
 			    void *context)
 {
-	struct visit v = {source, known, take, context};
+	struct visit v = {source, known, take, context, false};
 	const struct goroutines *goroutines = source->state;
 
 	/* a full map does not know them all */
 	if (known->count < GOROUTINES_MAX)
 		goroutines_images_each(goroutines->images, visit_process, &v);
+	return v.has_new;
 }

@@ -271,7 +271,21 @@ static void tell_before(struct source *source, const struct goroutines_key *key,
 	tell_one(source, key, state, telling->stack, telling->now);
 }
 
-static void tell_all(struct source *source, bool only_before)
+/* Of what seems to have waited since before the probes. Returns whether it takes another look. */
+static bool tell_each_before(struct source *source, struct telling *telling)
+{
+	struct goroutines *goroutines = source->state;
+
+	if (!telling->has_failed)
+		return goroutines_before_each(source, &telling->known, tell_before, telling);
+	goroutines->open_lost++;
+	return false;
+}
+
+/* There may be no later look at what has been found now. */
+#define LOOKS_LAST 2
+
+static void tell_all(struct source *source, bool only_before, unsigned int looks)
 {
 	struct goroutines *goroutines = source->state;
 	struct telling telling = {
@@ -280,24 +294,31 @@ static void tell_all(struct source *source, bool only_before)
 		.now = clock_ns(),
 	};
 
-	if (telling.stack)
-		each_state(source, tell_known, &telling);
-	if (telling.stack && !telling.has_failed)
-		goroutines_before_each(source, &telling.known, tell_before, &telling);
-	else
+	if (!telling.stack) {
 		goroutines->open_lost++;
+		return;
+	}
+	do {
+		each_state(source, tell_known, &telling);
+		telling.only_before = true;
+	} while (tell_each_before(source, &telling) && --looks);
 	map_free(&telling.known);
 	free(telling.stack);
 }
 
 void goroutines_open_tell(struct source *source)
 {
-	tell_all(source, false);
+	tell_all(source, false, 1);
 }
 
 void goroutines_open_tell_before(struct source *source)
 {
-	tell_all(source, true);
+	tell_all(source, true, 1);
+}
+
+void goroutines_open_tell_last(struct source *source)
+{
+	tell_all(source, false, LOOKS_LAST);
 }
 
 void goroutines_open_tick(struct source *source, uint64_t now)

@@ -58,20 +58,12 @@ def made(request, shared_lab):
     return film, Lives(film), told_by(film.recording.stdout.splitlines())
 
 
-def holes_counted(film):
-    return sum(count for reason, count in film.json("-e", "go-lanes")["loss"].items()
-               if reason.startswith("time of a goroutine not known"))
-
-
 def check_holes(film, lives):
-    """
-    What is not known is counted by the film: at times a goroutine's first records are missing. On a quiet machine that is up to
-    a third of 500 goroutines that are made at once, an open fault.
-    """
+    """What is not known is little, and the film counts it: at times a goroutine's first records are missing."""
     lost = film.json("-e", "go-lanes")["loss"]
     whole = sum(life["life"] for life in lives.of.values())
     assert (lives.holes() > 0) == any(reason.startswith("time of a goroutine not known") for reason in lost), lost
-    assert lives.holes() < 0.4 * whole, (lost, lives.holes(), whole)
+    assert lives.holes() < 0.02 * whole, (lost, lives.holes(), whole)
     assert all("stack" in reason or "goroutine" in reason for reason in lost), lost
 
 
@@ -109,11 +101,11 @@ def test_one_in_a_system_call_has_its_thread(made):
 
 
 def test_those_that_live_for_a_microsecond_are_there(made):
-    film, lives, told = made
+    _, lives, told = made
     (_, count), = told["many"].items()
     brief = [number for number, life in lives.of.items()
              if {state["state"] for state in life["states"]} <= {"woken", "running"}]
-    assert len(brief) + holes_counted(film) >= count, (len(brief), count)
+    assert len(brief) >= count, (len(brief), count)
     for number in brief:
         assert lives.count(number, "running") == 1, lives.of[number]
 
