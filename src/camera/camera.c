@@ -2,11 +2,13 @@
 #include "camera/camera.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -486,20 +488,35 @@ int camera_drain(struct camera *camera, struct fail *why)
 	return err;
 }
 
-int camera_turn(struct camera *camera, struct film_writer *film, struct fail *why)
+/*
+ * What a probe has taken the time of is written soon, but a CPU of a virtual machine may stop in
+ * between. Probes run within a read-side section of RCU, and this awaits those that have begun.
+ * (With nohz_full the kernel refuses; then some of what is late is of the next film, or a hole.)
+ */
+static void await_probes(void)
 {
-	uint64_t now = clock_ns();
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+int camera_turn(struct camera *camera, struct film_writer *film, uint64_t *turned, struct fail *why)
+{
+	uint64_t now;
 	int err;
 
 	relief_expect(camera->relief, DRAIN_MOST_NS);
-	err = drain_take(camera->drain, now, why);
+	err = drain_take(camera->drain, clock_ns(), why);
 	sources_closing(&camera->sources);
+	*turned = now = clock_ns();
+	await_probes();
+	if (!err)
+		err = drain_take(camera->drain, now, why);
 	sources_leave(&camera->sources, now);
 	take_losses(camera, camera->film);
 	samples_name_all(camera->samples);
 	if (!film_continue(film, camera->film) && !err)
 		err = fail_errno(why, -ENOMEM, NULL, "cannot go on with another film");
 	camera->film = film;
+	film_begins(film, now);
 	if (camera->options.names_soon)
 		film_names_follow(film);
 	samples_turn(camera->samples, film);

@@ -62,12 +62,14 @@ int camera_stop(struct camera *camera, struct fail *why);
 uint64_t camera_stopped(const struct camera *camera);
 
 /*
- * Goes on with another film, without losing a sample: what was taken until now is in the one
- * before, named, and that is the caller's again. Losses are of the film in whose time they came.
- * Only with sources that can turn. After an error it goes on with that film, too: words for what of
- * the one before may be missing.
+ * Goes on with another film, without losing a sample: what happened until then, which *turned
+ * becomes (ns of clock_ns()), is in the one before, named, and that is the caller's again; what
+ * comes later is in the other one, which begins then. Losses are of the film in whose time they
+ * came. Only with sources that can turn. After an error it goes on with that film, too: words for
+ * what of the one before may be missing.
  */
-int camera_turn(struct camera *camera, struct film_writer *film, struct fail *why);
+int camera_turn(struct camera *camera, struct film_writer *film, uint64_t *turned,
+		struct fail *why);
 
 /* Counts samples that were lost outside of the camera, as a total since its start. */
 void camera_loss(struct camera *camera, const char *words, uint64_t samples);

@@ -254,30 +254,24 @@ static void await_closer(struct reel *reel)
 	reel->is_closing = false;
 }
 
-/* When what it records ended: with the probes, if they are gone. */
-static uint64_t end_of_film(const struct reel *reel)
-{
-	uint64_t stopped = camera_stopped(reel->camera);
-
-	return stopped ? stopped : clock_ns();
-}
-
-/* Lets go of a film, which got samples until now; early: why it ends before its time, or null. */
-static void end_film(struct reel *reel, const struct reel_film *film, uint64_t samples,
-		     const struct fail *early)
+/*
+ * Lets go of a film, which got samples up to end; early: why it ends before its time, or null.
+ */
+static void end_film(struct reel *reel, const struct reel_film *film, uint64_t end,
+		     uint64_t samples, const struct fail *early)
 {
 	struct closing *closing = film->is_kept ? calloc(1, sizeof(*closing)) : NULL;
 
 	if (!film->is_kept)
 		add_unwritten(reel, samples - film->samples);
 	if (!closing) {
-		film_close(film->writer, end_of_film(reel), NULL);
+		film_close(film->writer, end, NULL);
 		return;
 	}
 	closing->reel = reel;
 	closing->film = film->writer;
 	closing->from = film->start;
-	closing->now = end_of_film(reel);
+	closing->now = end;
 	closing->samples = samples - film->samples;
 	memcpy(closing->path, film->path, sizeof(closing->path));
 	if (early)
@@ -441,10 +435,10 @@ static void turn(struct reel *reel, struct reel_film *next, const struct fail *e
 	struct reel_film before = reel->film;
 	struct fail ignored;
 
-	camera_turn(reel->camera, next->writer, &ignored);
+	camera_turn(reel->camera, next->writer, &next->start, &ignored);
 	reel->film = *next;
 	reel->film.samples = tell(reel);
-	end_film(reel, &before, reel->film.samples, early);
+	end_film(reel, &before, next->start, reel->film.samples, early);
 	tell(reel);
 }
 
@@ -596,7 +590,7 @@ int reel_run(struct reel *reel, struct fail *why)
 		err = take(reel, why);
 	camera_stop(reel->camera, &ignored);
 	if (reel->film.writer)
-		end_film(reel, &reel->film, tell(reel), NULL);
+		end_film(reel, &reel->film, camera_stopped(reel->camera), tell(reel), NULL);
 	await_closer(reel);
 	reel->film.writer = NULL;
 	return err;

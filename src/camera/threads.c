@@ -460,6 +460,16 @@ static void closing(struct source *source)
 		read_list(source, true);
 }
 
+/* All that happened before now is in the logs. */
+static void leave(struct source *source, uint64_t now)
+{
+	struct threads *threads = source->state;
+
+	take_logs(source, now);
+	lives_cut(threads->lives, now, 0);
+	tell_losses(source);
+}
+
 static void turn(struct source *source)
 {
 	struct threads *threads = source->state;
@@ -535,6 +545,7 @@ const struct source_type source_threads = {
 	.drained = drained,
 	.tick = tick,
 	.closing = closing,
+	.leave = leave,
 	.turn = turn,
 	.detach = detach,
 	.finish = finish,

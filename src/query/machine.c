@@ -234,8 +234,9 @@ static bool is_by_thread(const struct machine_gauge *gauge, const struct machine
 }
 
 /*
- * What a disk did for threads that no record names: the kernel counts all requests, but the probe
- * is not told of each answer, and why is not known. Returns false without memory.
+ * What a disk did for threads that no record names: the kernel counts all requests, but some
+ * kernels run no probe while a thread of the machine's init is interrupted by the answer. Returns
+ * false without memory.
  */
 static bool add_rest(struct machine *machine, size_t disk)
 {

@@ -125,6 +125,16 @@ static int add(struct walker *w, struct life *life, unsigned int kind, uint64_t 
 	return 0;
 }
 
+/* Nothing is known of a time up to start, and from there on up to in. */
+static int add_hole(struct walker *w, struct life *life, uint32_t thread, uint64_t start,
+		    uint64_t in)
+{
+	const struct slice hole = {.thread = thread};
+	int err = add(w, life, SLICE_HOLE, start, &hole);
+
+	return err ? err : add(w, life, SLICE_HOLE, in, &hole);
+}
+
 static struct life *life_of(struct walker *w, uint32_t thread, bool *is_new)
 {
 	*is_new = !w->places[thread];
@@ -152,30 +162,26 @@ static uint64_t begin_of(const struct walker *w, uint32_t thread, uint64_t start
 	return begin < start ? begin : start;
 }
 
-static struct slice slice_like(const struct film_turns *turns, size_t i)
+/* Filled in place, field by field: a copy of what was just stored in small parts is slow. */
+static void fill_like(const struct film_turns *turns, size_t i, struct slice *like)
 {
-	struct slice like = {
-		.thread = turns->thread[i],
-		.began_before = turns->flags[i] & FILM_WAIT_BEFORE,
-		.evidence =
-			{
-				.stack = turns->stack[i],
-				.waker = turns->waker[i],
-				.object = turns->object[i],
-				.ready_object = turns->ready_object[i],
-				.on = turns->on[i],
-				.flags = turns->flags[i],
-				.call = (uint16_t)turns->call[i],
-				.cpu = (uint16_t)turns->cpu[i],
-				.state = (uint8_t)turns->state[i],
-				.context = (uint8_t)turns->context[i],
-				.descriptor = (uint8_t)turns->descriptor[i],
-			},
-	};
+	struct slice_evidence *e = &like->evidence;
 
+	like->thread = turns->thread[i];
+	like->began_before = turns->flags[i] & FILM_WAIT_BEFORE;
+	e->stack = turns->stack[i];
+	e->waker = turns->waker[i];
+	e->object = turns->object[i];
+	e->ready_object = turns->ready_object[i];
+	e->on = turns->on[i];
+	e->flags = turns->flags[i];
+	e->call = (uint16_t)turns->call[i];
+	e->cpu = (uint16_t)turns->cpu[i];
+	e->state = (uint8_t)turns->state[i];
+	e->context = (uint8_t)turns->context[i];
+	e->descriptor = (uint8_t)turns->descriptor[i];
 	for (size_t k = 0; k < FILM_WAIT_ARGUMENTS; k++)
-		like.evidence.arguments[k] = turns->arguments[k][i];
-	return like;
+		e->arguments[k] = turns->arguments[k][i];
 }
 
 static enum wait_class class_of(struct walker *w, const struct slice_evidence *e)
@@ -198,23 +204,23 @@ static uint64_t before(uint64_t time, uint64_t ns)
 
 static int take_turn(struct walker *w, const struct film_turns *turns, size_t i)
 {
-	struct slice like = slice_like(turns, i), hole = {.thread = like.thread};
+	struct slice like = {0};
 	uint32_t flags = turns->flags[i];
 	uint64_t end = turns->end[i];
 	uint64_t woken = before(end, turns->ready[i]), out = before(woken, turns->waited[i]);
 	uint64_t in = before(out, turns->ran[i]), start = before(in, turns->unseen[i]);
-	bool is_new, was_preempted = !turns->waited[i] && like.evidence.state == FILM_WAIT_READY;
-	struct life *life = life_of(w, like.thread, &is_new);
-	int err;
+	bool is_new, was_preempted = !turns->waited[i] && turns->state[i] == FILM_WAIT_READY;
+	struct life *life = life_of(w, turns->thread[i], &is_new);
+	int err = 0;
 
 	if (!life)
 		return -ENOMEM;
+	fill_like(turns, i, &like);
+	like.start = start;
 	if (is_new)
 		life->until = begin_of(w, like.thread, start, flags);
-	like.start = start;
-	err = add(w, life, SLICE_HOLE, start, &hole);
-	if (!err)
-		err = add(w, life, SLICE_HOLE, in, &hole);
+	if (in > life->until)
+		err = add_hole(w, life, like.thread, start, in);
 	if (!err)
 		err = add(w, life, w->run, out, &like);
 	if (!err && woken > out)

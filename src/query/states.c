@@ -55,15 +55,18 @@ static struct state *state_of(struct state_list *list, uint8_t kind, uint16_t ca
 static struct state_list *list_of(struct summing *s, uint32_t thread)
 {
 	struct states *states = s->states;
-	struct state_list list = {
-		.thread = thread, .process = states->film->threads[thread].process, .threads = 1};
+	struct state_list *list;
 
-	if (!s->places[thread]) {
-		if (!vec_push(&states->threads, list))
-			return NULL;
-		s->places[thread] = (uint32_t)states->threads.count;
-	}
-	return &states->threads.at[s->places[thread] - 1];
+	if (s->places[thread])
+		return &states->threads.at[s->places[thread] - 1];
+	if (!vec_push(&states->threads, (struct state_list){0}))
+		return NULL;
+	s->places[thread] = (uint32_t)states->threads.count;
+	list = vec_last(&states->threads);
+	list->thread = thread;
+	list->process = states->film->threads[thread].process;
+	list->threads = 1;
+	return list;
 }
 
 static int take(void *context, const struct slice *slice)

@@ -2,6 +2,7 @@
 """The flight recorder without a server: record --flight, and agent --camera, which 'stackcam keep --pid' asks."""
 
 import contextlib
+import datetime
 import json
 import os
 import signal
@@ -61,12 +62,34 @@ def test_what_is_asked_for_and_the_end_are_kept(lab, tmp_path):
         assert not film.exists()
         recorder.send_signal(signal.SIGINT)
         assert recorder.wait(timeout=PATIENCE) == 0, recorder.stderr.read()
-        # the end goes on where what was kept before ended; slices are told up to 50 ms before a film's end, and so soon
-        # after it there need be none
-        end = lab.run("report", "--format", "states-json", film)
-        assert end.returncode == 0 or "no thread has slices" in end.stderr, end.stderr
-        assert end.returncode or json.loads(end.stdout)["film"]["start"] >= told["film"]["end"][:19]
+        # the end goes on where what was kept before ended
+        assert states(lab, film)["film"]["start"][:23] >= told["film"]["end"][:23]
     assert {str(path) for path in tmp_path.iterdir() if path.name != NAME} == {*kept, str(film)}
+
+
+def ns_of(time):
+    """Of a time of a report: 2026-11-26T16:58:45.078998511Z."""
+    clock, _, part = time.rstrip("Z").partition(".")
+    return int(datetime.datetime.fromisoformat(clock + "+00:00").timestamp()) * 10**9 + int(part.ljust(9, "0"))
+
+
+@needs_root
+def test_a_film_goes_on_where_the_one_before_ends(lab, tmp_path):
+    with crashing(lab, NAME) as program, \
+            flying(lab, tmp_path / "last.film", "--flight", "30s", "-e", "threads", "-p", program.pid) as recorder:
+        films = []
+        for _ in range(3):
+            done = lab.run("keep", "--pid", recorder.pid)
+            assert done.returncode == 0, done.stderr
+            films.append(states(lab, done.stdout.strip()))
+    for before, film in zip(films, films[1:]):
+        begin, end = ns_of(film["film"]["start"]), ns_of(film["film"]["end"])
+        # each film has its own look at how far the clocks are apart
+        assert abs(begin - ns_of(before["film"]["end"])) < 10_000, (before["film"], film["film"])
+        assert {thread["comm"] for thread in film["threads"]} == {NAME, "worker", "holder", "waiter", "sleeper"}
+        for thread in film["threads"]:
+            assert abs(thread["life"] - (end - begin)) < 10_000, (thread, film["film"])
+            assert not any(state["state"] == "hole" for state in thread["states"]), thread
 
 
 @needs_root

@@ -62,7 +62,8 @@ def test_for_whom_a_disk_worked(lab, tmp_path):
     answer = machine(lab, film.path)
     own = {row["write"]: row for row in answer["threads"] if row["comm"] == "disk-user" and row["object"] == disk}
     for write in (True, False):
-        # what is more is of its own files, and of the file system; what is less was not reported to the probe, why is not known
+        # what is more is of its own files, and of the file system; what is less was answered while a thread of
+        # this machine's init ran: its kernel runs no probes in those (ftrace has the answer, in that thread, and no program ran)
         assert 32 * MIB <= own[write]["bytes"] < 66 * MIB, own
         assert own[write]["count"] >= 32 and 0 < own[write]["longest"] <= own[write]["time"]
     # the disk's own figures have all of it, and that of others
