@@ -119,6 +119,11 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
+/* Where the kernel accounts for what its tasks read (CONFIG_TASK_XACCT). */
+struct task_io_accounting {
+	__u64 rchar; /* bytes that read() and the like returned */
+};
+
 struct task_struct {
 	int pid, tgid;
 	unsigned int flags;
@@ -132,6 +137,8 @@ struct task_struct {
 	unsigned int ptrace;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
+	unsigned long nvcsw; /* how often it has waited */
+	struct task_io_accounting ioac;
 	struct thread_struct thread;
 	struct uprobe_task *utask;
 };

@@ -10,6 +10,7 @@
 #include "requests_abi.h"
 #include "requests_call.h"
 #include "requests_context.h"
+#include "requests_turn.h"
 #include "requests_words.h"
 
 #include <bpf/bpf_endian.h>
@@ -17,12 +18,13 @@
 /* Bytes of a ring at which user space is woken; set before loading. */
 const volatile __u32 requests_ring_full = 1 << 20;
 
-#define SOCK_STREAM 1
-#define AF_UNIX	    1
-#define AF_INET	    2
-#define AF_INET6    10
-#define TCP_CLOSE   7
-#define MSG_PEEK    2
+#define SOCK_STREAM  1
+#define AF_UNIX	     1
+#define AF_INET	     2
+#define AF_INET6     10
+#define TCP_SYN_SENT 2
+#define TCP_CLOSE    7
+#define MSG_PEEK     2
 
 /* What is copied of a request's head in all, and of an answer's. */
 #define REQUEST_HEAD_MAX REQUESTS_COPY_MAX
@@ -302,6 +304,8 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 		requests_call_copy(call, 0, want);
 	fill(record, socket, direction, length);
 	identify(record, socket, direction, answer);
+	/* what a library has decrypted was read before */
+	requests_turn_take(&record->turn, direction || socket->is_tls ? 0 : length);
 	requests_context_take(record);
 	record->copied = call->copied < want ? call->copied : want;
 	if (!call->vectors.count && !call->of_file)
@@ -375,6 +379,8 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 	answer = socket ? ask(socket) : filter_current();
 	if (answer == FILTER_NO)
 		return 0;
+	if (!direction)
+		requests_turn_receive();
 	if (!socket)
 		socket = meet(sk);
 	if (!socket)
@@ -409,12 +415,35 @@ int BPF_PROG(requests_sent, struct sock *sk, int length, int flags)
 	return moved(sk, length, 1);
 }
 
-/* The current thread need not have anything to do with it. */
+/* The current thread connects: for whom, what it did before may say. */
+static __always_inline void tell_opened(struct sock *sk)
+{
+	struct requests_record record;
+	enum filter_answer answer = filter_current();
+	struct requests_socket nameless = {};
+	void *ring = capture_ring();
+
+	if (answer == FILTER_NO || !ring)
+		return;
+	__builtin_memset(&record, 0, sizeof(record));
+	identify(&record, &nameless, 1, answer);
+	record.head.kind = REQUESTS_OPENED;
+	record.head.size = sizeof(record);
+	record.connection = bpf_get_socket_cookie(sk);
+	requests_turn_take(&record.turn, 0);
+	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &record, sizeof(record),
+			   BPF_RB_NO_WAKEUP))
+		capture_count_loss(CAPTURE_SOURCE_REQUESTS, CAPTURE_LOSS_RING_FULL);
+}
+
+/* Where one is closed, the current thread need not have anything to do with it. */
 SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(requests_closed, struct sock *sk, int before, int now)
+int BPF_PROG(requests_state, struct sock *sk, int before, int now)
 {
 	struct requests_socket *socket;
 
+	if (now == TCP_SYN_SENT)
+		tell_opened(sk);
 	if (now != TCP_CLOSE)
 		return 0;
 	socket = bpf_sk_storage_get(&requests_sockets, sk, 0, 0);

@@ -11,6 +11,8 @@ enum {
 	REQUESTS_DATA = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 0),
 	/* A connection ended: the same, of which only the connection says something. */
 	REQUESTS_CLOSED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 1),
+	/* A thread connects: the same, of which the connection, the thread and the turn are set. */
+	REQUESTS_OPENED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 2),
 };
 
 /* The most bytes that are copied into one record, and what is tried first. Powers of two. */
@@ -69,6 +71,14 @@ struct requests_context {
 	__u8 trace_at, span_at, valid_at, unused;
 };
 
+/*
+ * Where a thread stood: two calls with the same have nothing between them that it received from a
+ * socket, or by read(), and it did not wait.
+ */
+struct requests_turn {
+	__u32 receives, read, waits;
+};
+
 struct requests_record {
 	struct capture_head head;
 	/* of the thread that made the call; without a name: the one it had there last */
@@ -84,6 +94,8 @@ struct requests_record {
 	__u8 unused;
 	__u8 tail[REQUESTS_TAIL];
 	__u8 trace[16], span[8];
+	struct requests_turn turn;
+	__u32 unused_too;
 	/* copied bytes */
 };
 

@@ -18,6 +18,7 @@
 #include "camera/feature.h"
 #include "camera/losses.h"
 #include "camera/requests_context.h"
+#include "camera/requests_goroutines.h"
 #include "camera/requests_tls.h"
 #include "camera/requests_track.h"
 #include "camera/slow_requests.h"
@@ -35,6 +36,7 @@ struct requests {
 	struct requests_track *track;
 	struct requests_tls *tls;
 	struct requests_contexts *contexts;
+	struct requests_goroutines *goroutines;
 	bool has_started;
 	uint64_t late; /* programs that ran for a moment before what they encrypt was seen */
 	struct slow_requests slow;
@@ -223,10 +225,18 @@ static void prepare(struct source *source)
 	requests_tls_prepare(source->host->probes->progs.requests_tls_site);
 }
 
+static bool has_goroutines(void *context, pid_t pid)
+{
+	const struct source *source = context;
+	const struct requests *requests = source->state;
+
+	return requests_goroutines_has(requests->goroutines, pid);
+}
+
 static int attach(struct source *source, struct fail *why)
 {
 	struct requests *requests = source->state = calloc(1, sizeof(*requests));
-	const struct requests_to to = {thread_row, write_row, lasts, source};
+	const struct requests_to to = {thread_row, write_row, lasts, has_goroutines, source};
 	int err;
 
 	/* no two recordings of a machine have begun at the same ns, or had a request in each ns */
@@ -235,7 +245,9 @@ static int attach(struct source *source, struct fail *why)
 	if (requests)
 		requests->contexts = requests_contexts_new(
 			bpf_map__fd(source->host->probes->maps.requests_contexts));
-	if (!requests || !requests->track || !requests->contexts)
+	if (requests)
+		requests->goroutines = requests_goroutines_new();
+	if (!requests || !requests->track || !requests->contexts || !requests->goroutines)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
 	err = requests_tls_new(source->host->probes->progs.requests_tls_site,
 			       !source->host->selection->whole_machine, &requests->tls);
@@ -254,7 +266,7 @@ static int start(struct source *source, struct fail *why)
 	struct requests *requests = source->state;
 	struct probes *probes = source->host->probes;
 	struct bpf_program *const programs[] = {
-		probes->progs.requests_closed,
+		probes->progs.requests_state,
 		probes->progs.requests_received,
 		probes->progs.requests_sent,
 	};
@@ -288,6 +300,8 @@ static void take(struct source *source, const struct capture_head *head,
 		requests_track_closed(requests->track, record->connection, head->time);
 	else if (head->kind == REQUESTS_DATA && source_is_meant(source, &record->identity))
 		requests_track_take(requests->track, record);
+	else if (head->kind == REQUESTS_OPENED && source_is_meant(source, &record->identity))
+		requests_track_opened(requests->track, record);
 }
 
 /* What user space has lost; the kernel's side is counted with that of other sources. */
@@ -396,6 +410,7 @@ static void free_state(struct source *source)
 		requests_track_free(requests->track);
 		requests_tls_free(requests->tls);
 		requests_contexts_free(requests->contexts);
+		requests_goroutines_free(requests->goroutines);
 		slow_requests_free(&requests->slow);
 		map_free(&requests->endpoints);
 	}
@@ -408,6 +423,8 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 
 	if (requests && requests->contexts)
 		requests_contexts_meet(requests->contexts, pid, image);
+	if (requests && requests->goroutines)
+		requests_goroutines_meet(requests->goroutines, pid, image);
 	return requests && requests->tls ? requests_tls_meet(requests->tls, pid, image) : 0;
 }
 
@@ -434,6 +451,8 @@ static void process_ended(struct source *source, pid_t pid)
 
 	if (requests && requests->tls)
 		requests_tls_ended(requests->tls, pid);
+	if (requests && requests->goroutines)
+		requests_goroutines_ended(requests->goroutines, pid);
 }
 
 /* It has ended, or runs another program, whose contexts lie elsewhere. */

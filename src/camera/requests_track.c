@@ -29,15 +29,39 @@ struct taking {
 	uint32_t stream; /* that is reported; 0: there are none */
 };
 
+static void write_row(struct requests_track *track, struct asked *asked)
+{
+	track->to.write(track->to.context, &asked->row, asked->endpoint, &asked->identity,
+			asked->is_slow);
+}
+
+/* One that was made, and was kept until it could be known for which request (requests_loops.h). */
+static void give_made(void *context, void *kept, uint64_t parent)
+{
+	struct requests_track *track = context;
+	struct asked *asked = kept;
+
+	asked->row.parent = parent;
+	if (parent)
+		asked->row.flags |= FILM_REQUEST_PARENT_BY_ORDER;
+	track->counts.ambiguous += !parent;
+	write_row(track, asked);
+	free(asked);
+}
+
 struct requests_track *requests_track_new(const struct requests_to *to, uint64_t first)
 {
 	struct requests_track *track = calloc(1, sizeof(*track));
 
-	if (track) {
-		track->to = *to;
-		track->next = first;
-	}
-	return track;
+	if (!track)
+		return NULL;
+	track->to = *to;
+	track->next = first;
+	track->loops = requests_loops_new(give_made, track);
+	if (track->loops)
+		return track;
+	free(track);
+	return NULL;
 }
 
 static void free_connection(struct connection *connection)
@@ -58,6 +82,7 @@ void requests_track_free(struct requests_track *track)
 	map_free(&track->index);
 	requests_open_free(&track->by_thread);
 	requests_open_free(&track->by_id);
+	requests_loops_free(track->loops);
 	free(track);
 }
 
@@ -86,21 +111,33 @@ static void serve(struct requests_track *track, const struct asked *asked, int64
 
 /*
  * For which request it is made. The id says it, if just one that is served has it; else the thread,
- * if it serves just one. A wrong one is worse than none.
+ * if it serves just one; else what its thread did before, and will do with the answer
+ * (requests_loops.h). A wrong one is worse than none.
  */
-static void find_parent(struct requests_track *track, struct asked *asked)
+static void find_parent(struct requests_track *track, struct asked *asked,
+			const struct requests_record *record)
 {
-	uint64_t by_thread, by_id = 0;
-	uint64_t open =
-		requests_open_find(&track->by_thread, key_of_thread(&asked->identity), &by_thread);
+	uint64_t by_thread, by_id = 0, thread = key_of_thread(&asked->identity);
+	uint64_t open = requests_open_find(&track->by_thread, thread, &by_thread);
+	struct film_request *row = &asked->row;
 
 	if (asked->id_key)
 		requests_open_find(&track->by_id, asked->id_key, &by_id);
 	if (by_id)
-		asked->row.flags |= FILM_REQUEST_PARENT_BY_ID;
-	else
-		track->counts.ambiguous += open > 1;
-	asked->row.parent = by_id ? by_id : by_thread;
+		row->flags |= FILM_REQUEST_PARENT_BY_ID;
+	row->parent = by_id ? by_id : by_thread;
+	if (track->to.has_goroutines &&
+	    track->to.has_goroutines(track->to.context, (pid_t)asked->identity.pid)) {
+		row->parent = by_id;
+		track->counts.ambiguous += open && !by_id;
+		return;
+	}
+	if (!open && !by_id)
+		return;
+	asked->may_be_for = requests_loops_made(track->loops, thread, &record->turn,
+						record->connection, row->number, row->parent) &&
+			    !row->parent;
+	track->counts.ambiguous += !row->parent && !asked->may_be_for;
 }
 
 /* What the thread of a piece has published: it knows better than any header. */
@@ -150,6 +187,23 @@ static void copy_addresses(struct film_request *row, const struct requests_recor
 		row->flags |= FILM_REQUEST_TLS;
 }
 
+/* Writes a request that is over, unless it is kept until it is known for which one it was made. */
+static void write_over(struct requests_track *track, struct asked *asked)
+{
+	struct asked *kept = asked->may_be_for ? malloc(sizeof(*kept)) : NULL;
+
+	if (kept)
+		*kept = *asked;
+	if (asked->row.role == FILM_REQUEST_MADE &&
+	    requests_loops_over(track->loops, asked->row.number, kept))
+		return;
+	free(kept);
+	track->counts.ambiguous += asked->may_be_for;
+	write_row(track, asked);
+	if (asked->row.role == FILM_REQUEST_SERVED)
+		requests_loops_served(track->loops, asked->row.number);
+}
+
 /* A request of a connection is over, or will not be followed any further. */
 static void finish(struct requests_track *track, struct connection *connection, struct asked *asked,
 		   uint32_t flags, uint64_t now)
@@ -162,8 +216,7 @@ static void finish(struct requests_track *track, struct connection *connection, 
 		copy_addresses(&asked->row, &connection->about);
 	requests_asked_row(asked, now);
 	serve(track, asked, -1);
-	track->to.write(track->to.context, &asked->row, asked->endpoint, &asked->identity,
-			asked->is_slow);
+	write_over(track, asked);
 	memmove(asked, asked + 1, (size_t)(end - asked - 1) * sizeof(*asked));
 	connection->queue.count--;
 }
@@ -250,7 +303,7 @@ static void take_request(void *context, const struct protocol_request *request)
 		return;
 	}
 	if (connection->role == FILM_REQUEST_MADE)
-		find_parent(track, vec_last(&connection->queue));
+		find_parent(track, vec_last(&connection->queue), taking->record);
 	serve(track, &asked, 1);
 }
 
@@ -440,6 +493,45 @@ static void ended(struct requests_track *track, struct connection *connection, u
 		connection->protocol->ended(connection->state, &sink);
 }
 
+/* The request that a piece is about, if there is just one. */
+static uint64_t only_one(const struct connection *connection)
+{
+	return connection->queue.count == 1 && !connection->queue.at[0].stream
+		       ? connection->queue.at[0].row.number
+		       : 0;
+}
+
+/* A thread that hands its connections to others, or takes over theirs, is none of an event loop. */
+static void see_roaming(const struct taking *taking)
+{
+	const struct capture_identity *named = taking->connection->named;
+
+	if (named[0].pid == named[1].pid && named[0].tid != named[1].tid)
+		requests_loops_roams(taking->track->loops, named[0].pid);
+}
+
+/* What a thread of an event loop does with a piece, before and behind that it is read. */
+static void loop_before(const struct taking *taking, bool is_sent)
+{
+	const struct connection *connection = taking->connection;
+	struct requests_loops *loops = taking->track->loops;
+	uint64_t thread = key_of_thread(taking->identity), number = only_one(connection);
+
+	if (is_sent && connection->role == FILM_REQUEST_SERVED)
+		requests_loops_answered(loops, thread, &taking->record->turn, number);
+	else if (!is_sent && connection->role == FILM_REQUEST_MADE)
+		requests_loops_got(loops, thread, &taking->record->turn, number);
+}
+
+static void loop_behind(const struct taking *taking, bool is_sent)
+{
+	const struct connection *connection = taking->connection;
+
+	if (!is_sent && connection->role == FILM_REQUEST_SERVED)
+		requests_loops_asked(taking->track->loops, key_of_thread(taking->identity),
+				     &taking->record->turn, only_one(connection));
+}
+
 static void give(struct taking *taking, const struct piece *piece)
 {
 	struct connection *connection = taking->connection;
@@ -542,13 +634,23 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 	taking = (struct taking){track, connection, record, name_of(connection, record),
 				 record->head.time};
 	give_gap(&taking);
+	see_roaming(&taking);
+	loop_before(&taking, record->flags & REQUESTS_SENT);
 	give(&taking, &piece);
+	loop_behind(&taking, record->flags & REQUESTS_SENT);
+}
+
+void requests_track_opened(struct requests_track *track, const struct requests_record *record)
+{
+	requests_loops_opened(track->loops, key_of_thread(&record->identity), &record->turn,
+			      record->connection);
 }
 
 void requests_track_closed(struct requests_track *track, uint64_t number, uint64_t time)
 {
 	struct connection *connection = find(track, number);
 
+	requests_loops_used(track->loops, number);
 	if (!connection)
 		return;
 	ended(track, connection, time);
@@ -566,6 +668,7 @@ void requests_track_tick(struct requests_track *track, uint64_t now)
 		if (quiet > FORGET_NS && !connection->queue.count)
 			forget(track, connection, now);
 	}
+	requests_loops_tick(track->loops);
 	requests_lasting_look(track, now);
 }
 
@@ -587,6 +690,7 @@ void requests_track_finish(struct requests_track *track, uint64_t now)
 		ended(track, vec_last(&track->all), now);
 		forget(track, vec_last(&track->all), now);
 	}
+	requests_loops_give_all(track->loops);
 }
 
 struct requests_counts requests_track_counts(const struct requests_track *track)

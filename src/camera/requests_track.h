@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "bpf/requests_abi.h"
 #include "film/film.h"
@@ -32,6 +33,11 @@ struct requests_to {
 	 */
 	bool (*lasts)(void *context, const struct film_request *row, const char *endpoint,
 		      const struct capture_identity *identity);
+	/*
+	 * whether a process has goroutines: then its threads do not tell for which request another
+	 * one is made. May be null
+	 */
+	bool (*has_goroutines)(void *context, pid_t pid);
 	void *context;
 };
 
@@ -55,6 +61,8 @@ void requests_track_free(struct requests_track *track); /* null is allowed */
 
 /* A record of the kernel, of a process that is meant. */
 void requests_track_take(struct requests_track *track, const struct requests_record *record);
+/* A thread of such a process connects: a REQUESTS_OPENED. */
+void requests_track_opened(struct requests_track *track, const struct requests_record *record);
 /* time: ns, when it was. */
 void requests_track_closed(struct requests_track *track, uint64_t connection, uint64_t time);
 

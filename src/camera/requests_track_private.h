@@ -5,6 +5,7 @@
 /* What is known of connections, for requests_track.c and requests_lasting.c. */
 #include "base/map.h"
 #include "base/vec.h"
+#include "camera/requests_loops.h"
 #include "camera/requests_open.h"
 #include "camera/requests_track.h"
 
@@ -17,7 +18,8 @@ struct asked {
 	uint64_t id_key; /* 0: it has none */
 	uint32_t stream; /* its number there; 0: answers come in order */
 	bool is_answered;
-	bool is_slow; /* lasts() said so */
+	bool is_slow;	 /* lasts() said so */
+	bool may_be_for; /* one of those that its thread served; which may turn out */
 };
 
 struct connection {
@@ -39,6 +41,7 @@ struct requests_track {
 	struct map index; /* number of a connection: its place */
 	vec(struct connection) all;
 	struct requests_open by_thread, by_id;
+	struct requests_loops *loops;
 	struct requests_counts counts;
 };
 

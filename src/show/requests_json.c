@@ -57,6 +57,14 @@ static void put_flags(struct json *j, uint32_t flags)
 	json_bool(j, "tls", flags & FILM_REQUEST_TLS);
 }
 
+/* What shows for which request it was made. */
+static const char *parent_by(const struct film_request *row)
+{
+	if (row->flags & FILM_REQUEST_PARENT_BY_ORDER)
+		return "order";
+	return row->flags & FILM_REQUEST_PARENT_BY_ID ? "id" : "thread";
+}
+
 static void put_request(struct json *j, const struct film *film, const struct request *request)
 {
 	const struct film_request *row = &request->row;
@@ -89,6 +97,10 @@ static void put_request(struct json *j, const struct film *film, const struct re
 		put_number(j, "parent", row->parent);
 	else
 		json_null(j, "parent");
+	if (row->parent)
+		json_text(j, "parent_by", parent_by(row));
+	else
+		json_null(j, "parent_by");
 	put_flags(j, row->flags);
 	json_close(j, '}');
 }

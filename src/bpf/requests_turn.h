@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef BPF_REQUESTS_TURN_H
+#define BPF_REQUESTS_TURN_H
+
+/*
+ * What a thread has done up to a call, as far as it shows that nothing else came to it between two
+ * calls: an event loop that has received something, and sends something before it receives, reads
+ * or waits again, most likely does it for that. How often it has received is counted here, of any
+ * socket; what it has read by read(), of an eventfd too, and how often it has waited, the kernel
+ * counts.
+ */
+#include "capture_maps.h"
+#include "requests_abi.h"
+#include "user_vectors.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u32);
+} requests_receives SEC(".maps");
+
+/* The current thread has received from a socket. */
+static __always_inline void requests_turn_receive(void)
+{
+	__u32 *count = bpf_task_storage_get(&requests_receives, bpf_get_current_task_btf(), NULL,
+					    BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (count)
+		++*count;
+}
+
+/*
+ * Where the current thread stands. received: bytes that its call has received just now, which the
+ * kernel counts only when a read() returns. Without memory no two turns are alike.
+ */
+static __always_inline void requests_turn_take(struct requests_turn *turn, __u32 received)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(task);
+	const __u32 *count = bpf_task_storage_get(&requests_receives, task, NULL, 0);
+
+	turn->receives = count ? *count : 0;
+	turn->waits = (__u32)task->nvcsw;
+	turn->read = 0;
+	if (bpf_core_field_exists(task->ioac.rchar))
+		turn->read = (__u32)task->ioac.rchar;
+	if (regs->orig_ax == SYSCALL_READ || regs->orig_ax == SYSCALL_READV)
+		turn->read += received;
+}
+
+#endif
