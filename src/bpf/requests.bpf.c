@@ -371,6 +371,7 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 	enum filter_answer answer;
 	struct requests_socket *socket;
 	struct requests_call *call;
+	__u32 receives = 0;
 	bool turned;
 
 	if (length < 0)
@@ -380,7 +381,7 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 	if (answer == FILTER_NO)
 		return 0;
 	if (!direction)
-		requests_turn_receive();
+		receives = requests_turn_receives(true);
 	if (!socket)
 		socket = meet(sk);
 	if (!socket)
@@ -396,6 +397,7 @@ static __always_inline int moved(struct sock *sk, int length, __u32 direction)
 	if (!call)
 		return 0;
 	requests_call_find(call);
+	call->record.turn.receives = direction ? requests_turn_receives(false) : receives;
 	look(call, socket, direction, length, turned, answer);
 	requests_call_end(call);
 	if (socket->is_tls)
@@ -430,6 +432,7 @@ static __always_inline void tell_opened(struct sock *sk)
 	record.head.kind = REQUESTS_OPENED;
 	record.head.size = sizeof(record);
 	record.connection = bpf_get_socket_cookie(sk);
+	record.turn.receives = requests_turn_receives(false);
 	requests_turn_take(&record.turn, 0);
 	if (capture_output(ring, CAPTURE_SOURCE_REQUESTS, &record, sizeof(record),
 			   BPF_RB_NO_WAKEUP))

@@ -128,6 +128,7 @@ static __always_inline void requests_tls_moved(__u64 at, __u64 buffer, __u64 len
 	call->vectors.count = 1;
 	call->vectors.held[0].base = buffer;
 	call->vectors.held[0].size = length;
+	call->record.turn.receives = requests_turn_receives(false);
 	look(call, object, direction, length, turned, answer);
 	requests_call_end(call);
 }

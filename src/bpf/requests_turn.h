@@ -20,32 +20,32 @@ struct {
 	__type(value, __u32);
 } requests_receives SEC(".maps");
 
-/* The current thread has received from a socket. */
-static __always_inline void requests_turn_receive(void)
+/* How often the current thread has received from a socket; is_one: it has just now, once more. */
+static __always_inline __u32 requests_turn_receives(bool is_one)
 {
 	__u32 *count = bpf_task_storage_get(&requests_receives, bpf_get_current_task_btf(), NULL,
-					    BPF_LOCAL_STORAGE_GET_F_CREATE);
+					    is_one ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 
-	if (count)
-		++*count;
+	if (!count)
+		return 0;
+	*count += is_one;
+	return *count;
 }
 
 /*
- * Where the current thread stands. received: bytes that its call has received just now, which the
- * kernel counts only when a read() returns. Without memory no two turns are alike.
+ * Where the current thread stands, but for turn->receives. received: bytes that its call has
+ * received just now, which the kernel counts only when a read() returns.
  */
 static __always_inline void requests_turn_take(struct requests_turn *turn, __u32 received)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs___vectors *regs = (void *)bpf_task_pt_regs(task);
-	const __u32 *count = bpf_task_storage_get(&requests_receives, task, NULL, 0);
 
-	turn->receives = count ? *count : 0;
 	turn->waits = (__u32)task->nvcsw;
 	turn->read = 0;
 	if (bpf_core_field_exists(task->ioac.rchar))
 		turn->read = (__u32)task->ioac.rchar;
-	if (regs->orig_ax == SYSCALL_READ || regs->orig_ax == SYSCALL_READV)
+	if (received && (regs->orig_ax == SYSCALL_READ || regs->orig_ax == SYSCALL_READV))
 		turn->read += received;
 }
 

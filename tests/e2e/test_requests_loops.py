@@ -114,7 +114,7 @@ def go_server(folder, port, behind):
     return [str(folder / "server"), str(port), str(behind)]
 
 
-def links(lab, port):
+def links(lab, port, has_goroutines=False):
     """Of the requests that the server makes for others: those right, the others with what each was said to be for."""
     film = lab.record("-e", "requests", "-a", "--", sys.executable, CLIENT, port, CONNECTIONS, ROUNDS)
     answer = requests_of(lab, film)
@@ -122,7 +122,9 @@ def links(lab, port):
     made = [r for r in answer["requests"] if r["role"] == "made" and r["path"].startswith("/down/mark-")]
     assert len(served) == len(made) == WANTED, (len(served), len(made), answer["loss"])
     unknown = sum(count for reason, count in answer["loss"].items() if "for which is not known" in reason)
-    assert unknown == sum(r["parent"] is None for r in made), (unknown, answer["loss"])
+    none = sum(r["parent"] is None for r in made)
+    # of goroutines, those alone are counted whose thread had read a request that was open then
+    assert unknown == none or has_goroutines and 0 < unknown < none, (unknown, none, answer["loss"])
     right = [r for r in made if r["parent"] and "/down" + served[r["parent"]]["path"] == r["path"]]
     wrong = [(served[r["parent"]]["path"], r["path"], r["parent_by"]) for r in made if r["parent"] and r not in right]
     return right, wrong
@@ -155,7 +157,7 @@ def test_goroutines_are_not_guessed_at(lab, serving):
     """Which one a thread runs after another one says nothing of what they do."""
     _, behind, _ = serving(behind_server)
     _, port, _ = serving(go_server, behind=behind)
-    _, wrong = links(lab, port)
+    _, wrong = links(lab, port, has_goroutines=True)
     assert not wrong, wrong
 
 
