@@ -15,8 +15,10 @@ struct file___seen {
 #pragma clang attribute pop
 
 /* asm/unistd_64.h */
-#define SYSCALL_POLL  7
-#define SYSCALL_PPOLL 271
+#define SYSCALL_POLL	 7
+#define SYSCALL_SELECT	 23
+#define SYSCALL_PSELECT6 270
+#define SYSCALL_PPOLL	 271
 
 /* What a thread has waited for last. All zero: nothing yet. */
 struct object_seen {
@@ -46,6 +48,31 @@ static __always_inline bool object_polled(__u64 call, __u64 descriptors, __u64 c
 {
 	return (call == SYSCALL_POLL || call == SYSCALL_PPOLL) && count == 1 &&
 	       !bpf_probe_read_user(fd, sizeof(*fd), (void *)descriptors);
+}
+
+/* The descriptors below 64 of a set of select(2), which the kernel leaves as it is meanwhile. */
+static __always_inline __u64 object_set(__u64 set, __u64 count)
+{
+	__u64 bits = 0;
+
+	if (!set || bpf_probe_read_user(&bits, sizeof(bits), (void *)set))
+		return 0;
+	return count < 64 ? bits & ((1ull << count) - 1) : bits;
+}
+
+/* select(2) with one descriptor, which is below 64, waits for that one. */
+static __always_inline bool object_selected(__u64 call, __u64 count, const __u64 sets[3], __u32 *fd)
+{
+	__u64 all;
+
+	if ((call != SYSCALL_SELECT && call != SYSCALL_PSELECT6) || !count || count > 64)
+		return false;
+	all = object_set(sets[0], count) | object_set(sets[1], count) | object_set(sets[2], count);
+	if (!all || all & (all - 1))
+		return false;
+	/* the highest descriptor decides the count */
+	*fd = count - 1;
+	return all >> *fd == 1;
 }
 
 /*

@@ -274,6 +274,7 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 				      struct threads_thread *thread)
 {
 	struct pt_regs___threads *regs = (void *)bpf_task_pt_regs(task);
+	const __u64 sets[] = {regs->si, regs->dx, regs->r10};
 	__s64 call = regs->orig_ax;
 	__u32 fd;
 
@@ -284,7 +285,8 @@ static __always_inline void take_call(struct threads_making *m, struct task_stru
 		return;
 	fd = regs->di;
 	if ((call < DESCRIPTOR_CALLS && descriptor_calls[call]) ||
-	    object_polled(call, regs->di, regs->si, &fd))
+	    object_polled(call, regs->di, regs->si, &fd) ||
+	    object_selected(call, regs->di, sets, &fd))
 		m->record.descriptor = object_find(&thread->seen, task, fd, THREADS_OBJECT);
 	if (m->record.descriptor && thread->seen.object != thread->object_told)
 		m->record.flags |= THREADS_NEW_OBJECT;

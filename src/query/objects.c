@@ -83,7 +83,7 @@ static enum object_known describe_select(const struct film *film, const struct s
 {
 	(void)film;
 	(void)slice;
-	snprintf(words, size, "which descriptors select(2) waits for is not recorded");
+	snprintf(words, size, "which of several descriptors select(2) waits for is not recorded");
 	return slice->evidence.arguments[0] ? OBJECT_UNKNOWN : OBJECT_NONE;
 }
 
@@ -125,7 +125,7 @@ static const struct {
 	{"waitid", describe_waitid, 1 | 2},
 	{"vfork clone clone3", describe_vfork, 0},
 	{"poll ppoll", describe_poll, 2},
-	{"select pselect6", describe_select, 0},
+	{"select pselect6", describe_select, 1},
 	{"mmap munmap mprotect madvise mremap brk mlock munlock pkey_mprotect", describe_memory, 0},
 	{"open openat openat2 rename renameat renameat2 unlink unlinkat mkdir mkdirat rmdir link "
 	 "linkat symlink symlinkat truncate stat lstat newfstatat statx execve execveat",
