@@ -115,9 +115,14 @@ static __always_inline bool recorder_lives(void)
 	return lives;
 }
 
+/*
+ * Pointers of the task are read as numbers: where a program follows one, the kernel searches all of
+ * its types by name, each time that it comes by while it verifies, for some milliseconds.
+ */
 static __always_inline bool is_dying(struct task_struct *task)
 {
-	return !task->mm || task->flags & PF_EXITING || task->signal->flags & SIGNAL_GROUP_EXIT;
+	return !BPF_CORE_READ(task, mm) || task->flags & PF_EXITING ||
+	       BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT;
 }
 
 static __always_inline void free_slot(struct hold_slot *slot)
@@ -381,7 +386,7 @@ int BPF_PROG(hold_tell_exec, struct task_struct *task, int old_pid)
 
 	if (!is_new_program(task, &file))
 		return 0;
-	slot = take_slot(HOLD_EXEC, task->mm->start_code, &file, &number);
+	slot = take_slot(HOLD_EXEC, BPF_CORE_READ(task, mm, start_code), &file, &number);
 	if (slot)
 		slot->by_thread = old_pid != task->pid;
 	if (slot && !tell(slot, filter_current(), HOLD_EXPIRED))
@@ -396,7 +401,7 @@ int BPF_PROG(hold_exec, struct task_struct *task, int old_pid)
 
 	if (!is_new_program(task, &file))
 		return 0;
-	hold(task, HOLD_EXEC, task->mm->start_code, &file, old_pid != task->pid);
+	hold(task, HOLD_EXEC, BPF_CORE_READ(task, mm, start_code), &file, old_pid != task->pid);
 	return 0;
 }
 

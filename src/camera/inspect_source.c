@@ -17,6 +17,9 @@
 #include "probes.skel.h"
 #include "process/targets.h"
 
+/* Of a call at most: its beginning and its end. */
+#define RECORD_BYTES (2 * INSPECT_BYTES_MAX)
+
 /* Plans of functions in files that targets map later. */
 #define LATE_PLANS 256
 
@@ -30,9 +33,16 @@ static unsigned int needs(const struct source *source)
 	return SOURCE_IMAGES | (inspect_of(source)->options.stacks ? SOURCE_STACKS : 0);
 }
 
+/* What a few calls can take; to fill a large ring with zeros takes the kernel 20 ms. */
 static uint32_t ring_bytes(const struct source *source, unsigned int cpus)
 {
-	return (inspect_of(source)->options.stacks ? 4 : 2) * rings_bytes_for_calls(cpus);
+	const struct inspect_options *options = &inspect_of(source)->options;
+	uint32_t most = (options->stacks ? 4 : 2) * rings_bytes_for_calls(cpus);
+	uint32_t bytes = rings_bytes_for_samples(1, cpus);
+
+	while (bytes < most && (!options->calls || bytes / RECORD_BYTES < options->calls))
+		bytes *= 2;
+	return bytes;
 }
 
 static struct uprobe_programs programs_of(const struct source *source)

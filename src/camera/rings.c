@@ -54,7 +54,7 @@
 
 struct ring {
 	int fd;
-	uint32_t bytes;
+	uint32_t cpu, bytes;
 	unsigned long *consumer;
 	const unsigned long *producer;
 	const uint8_t *data;
@@ -124,8 +124,8 @@ static int add_ring(void *context, unsigned int cpu, struct fail *why)
 	struct ring ring = {.fd = -1};
 	int err = ring_open(&ring, rings->bytes);
 
-	if (!err && (bpf_map_update_elem(rings->map, &cpu, &ring.fd, BPF_ANY) ||
-		     epoll_ctl(rings->epoll, EPOLL_CTL_ADD, ring.fd, &wanted)))
+	ring.cpu = cpu;
+	if (!err && epoll_ctl(rings->epoll, EPOLL_CTL_ADD, ring.fd, &wanted))
 		err = -errno;
 	if (!err && !vec_push(&rings->all, ring))
 		err = -ENOMEM;
@@ -134,6 +134,29 @@ static int add_ring(void *context, unsigned int cpu, struct fail *why)
 	ring_close(&ring);
 	return fail_errno(why, err, NULL, "cannot make a ring of %u bytes for each CPU",
 			  rings->bytes);
+}
+
+/*
+ * The kernel waits after each change of a map of maps, some 10 ms, until no program uses what was
+ * there before: once for all rings, where it takes them at once.
+ */
+static int hand_over_all(struct rings *rings)
+{
+	uint32_t count = (uint32_t)rings->all.count, *cpus = calloc(count, sizeof(*cpus));
+	int *fds = calloc(count, sizeof(*fds));
+	int err = cpus && fds ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < count; i++) {
+		cpus[i] = rings->all.at[i].cpu;
+		fds[i] = rings->all.at[i].fd;
+	}
+	if (!err && bpf_map_update_batch(rings->map, cpus, fds, &count, NULL))
+		for (uint32_t i = 0; !err && i < rings->all.count; i++)
+			if (bpf_map_update_elem(rings->map, &cpus[i], &fds[i], BPF_ANY))
+				err = -errno;
+	free(cpus);
+	free(fds);
+	return err;
 }
 
 int rings_new(int rings_map, uint32_t bytes, struct rings **result, struct fail *why)
@@ -151,6 +174,11 @@ int rings_new(int rings_map, uint32_t bytes, struct rings **result, struct fail 
 		err = fail_errno(why, -errno, NULL, "cannot make rings");
 	else
 		err = cpus_each_online(add_ring, rings, why);
+	if (!err) {
+		err = hand_over_all(rings);
+		if (err)
+			fail_errno(why, err, NULL, "cannot give rings to the probes");
+	}
 	if (err) {
 		rings_free(rings);
 		return err;

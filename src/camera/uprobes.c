@@ -24,12 +24,21 @@
 
 /* What the places of a chunk have in common: the program, and when it runs. */
 enum way {
-	WAY_EXIT,    /* site, where a function ends */
-	WAY_RETURN,  /* site, when it has returned */
-	WAY_ENTRY,   /* site, when it begins */
+	WAY_RETURN,  /* site, when a function has returned */
+	WAY_SITE,    /* site, where it begins or ends */
 	WAY_SESSION, /* session, at both */
-	WAY_COUNT
 };
+
+/* The order in which places are attached, so that no function begins whose end is not seen. */
+enum step {
+	STEP_RETURN,
+	STEP_EXIT,
+	STEP_ENTRY,
+	STEP_SESSION,
+	STEPS
+};
+
+static const enum way way_of_step[STEPS] = {WAY_RETURN, WAY_SITE, WAY_SITE, WAY_SESSION};
 
 /* The kernel's ENOTSUPP, which it tells user space without a name for it. */
 #define KERNEL_ENOTSUPP 524
@@ -375,60 +384,67 @@ static struct chunk *add_chunk(struct uprobes *uprobes, const char *path, pid_t 
 	return chunk;
 }
 
-/* Has the place a probe of this way? *cookie: the one of that probe. */
-static bool goes_that_way(const struct uprobes *uprobes, const struct uprobe_place *place,
-			  enum way way, uint64_t *cookie)
+/* Has the place a probe of this step? *cookie: the one of that probe. */
+static bool is_of_step(const struct uprobes *uprobes, const struct uprobe_place *place,
+		       enum step step, uint64_t *cookie)
 {
 	bool session = uprobes->session >= 0;
 	bool apart = place->kind == UPROBE_ENTRY_AND_RETURN && !session;
 
 	*cookie = place->cookie;
-	switch (way) {
-	case WAY_EXIT:
+	switch (step) {
+	case STEP_EXIT:
 		return place->kind == UPROBE_EXIT_SITE;
-	case WAY_RETURN:
+	case STEP_RETURN:
 		*cookie = place->return_cookie;
 		return apart;
-	case WAY_ENTRY:
+	case STEP_ENTRY:
 		if (place->kind == UPROBE_ENTRY)
 			return true;
 		*cookie = place->entry_cookie;
 		return apart;
-	case WAY_SESSION:
+	case STEP_SESSION:
 		return place->kind == UPROBE_ENTRY_AND_RETURN && session;
 	default:
 		return false;
 	}
 }
 
-/* Attaches the places of one way. */
-static int attach_way(struct uprobes *uprobes, const char *path, pid_t pid, enum way way,
-		      const struct uprobe_place *places, size_t count)
+/* Adds a place to a chunk, in which room is made by attaching it and beginning a new one. */
+static int add_place(struct uprobes *uprobes, struct chunk **chunk, enum way way, const char *path,
+		     pid_t pid, const struct place *place)
+{
+	int err;
+
+	if (*chunk && ((*chunk)->way != way || (*chunk)->places.count == CHUNK_PLACES)) {
+		err = attach_chunk(uprobes, *chunk);
+		*chunk = NULL;
+		if (err)
+			return err;
+		/* an entry whose exits cannot be seen is of no use */
+		if (map_get(&uprobes->refused, place->group))
+			return 0;
+	}
+	if (!*chunk)
+		*chunk = add_chunk(uprobes, path, pid, way);
+	return *chunk && vec_push(&(*chunk)->places, *place) ? 0 : -ENOMEM;
+}
+
+static int attach_places(struct uprobes *uprobes, const char *path, pid_t pid,
+			 const struct uprobe_place *places, size_t count)
 {
 	struct chunk *chunk = NULL;
 	uint64_t cookie;
-	size_t i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < count; i++) {
-		/* an entry whose exits cannot be seen is of no use */
-		if (!goes_that_way(uprobes, &places[i], way, &cookie) ||
-		    map_get(&uprobes->refused, places[i].group))
-			continue;
-		if (chunk && chunk->places.count == CHUNK_PLACES) {
-			err = attach_chunk(uprobes, chunk);
-			if (err)
-				return err;
-			chunk = NULL;
-		}
-		if (!chunk)
-			chunk = add_chunk(uprobes, path, pid, way);
-		if (!chunk ||
-		    !vec_push(&chunk->places, (struct place){places[i].offset, places[i].counter,
-							     cookie, places[i].group, -1}))
-			return -ENOMEM;
-	}
-	return chunk ? attach_chunk(uprobes, chunk) : 0;
+	for (enum step step = 0; step < STEPS; step++)
+		for (size_t i = 0; i < count && !err; i++)
+			if (is_of_step(uprobes, &places[i], step, &cookie) &&
+			    !map_get(&uprobes->refused, places[i].group))
+				err = add_place(uprobes, &chunk, way_of_step[step], path, pid,
+						&(struct place){places[i].offset, places[i].counter,
+								cookie, places[i].group, -1});
+	return !err && chunk ? attach_chunk(uprobes, chunk) : err;
 }
 
 /* Groups refused since there were before of them: what is attached of them goes. */
@@ -459,11 +475,8 @@ int uprobes_attach(struct uprobes *uprobes, const char *path, pid_t pid,
 		   const struct uprobe_place *places, size_t count, struct fail *why)
 {
 	size_t first = uprobes->chunks.count, refused = uprobes->refused_list.count;
-	enum way way;
-	int err = 0;
+	int err = attach_places(uprobes, path, pid, places, count);
 
-	for (way = 0; way < WAY_COUNT && !err; way++)
-		err = attach_way(uprobes, path, pid, way, places, count);
 	if (!err)
 		err = take_out_refused(uprobes, refused);
 	if (err) {

@@ -8,9 +8,13 @@
 
 #include "base/regex.h"
 #include "base/vec.h"
+#include "probe/glob_sign.h"
 
 /* A list that a person, or a script, could mean. */
 #define PATTERNS_MAX 10000
+
+/* With more of them, to search symbols for their signs takes longer than to demangle. */
+#define SIGNS_MAX 16
 
 struct pattern {
 	bool include;
@@ -20,10 +24,12 @@ struct pattern {
 	char *name;
 	char *library;	     /* of NAME@LIB; null: wherever it is */
 	struct regex *regex; /* null: name is a glob */
+	struct glob_sign sign;
 };
 
 struct choice {
 	vec(struct pattern) patterns;
+	bool is_open; /* what a pattern includes is not to be told by symbols */
 };
 
 int choice_new(struct choice **choice)
@@ -99,6 +105,7 @@ static int set_glob(struct pattern *p, const char *text, struct fail *why)
 		if (!p->library)
 			return fail_errno(why, -ENOMEM, NULL, "pattern \"%s\"", text);
 	}
+	glob_sign_take(&p->sign, p->name);
 	p->is_all = !strcmp(p->name, "*");
 	p->is_plain = !strpbrk(p->name, "*?[\\");
 	return 0;
@@ -113,6 +120,8 @@ static int add(struct choice *choice, struct pattern *p, int err, struct fail *w
 		err = fail_errno(why, -ENOMEM, NULL, "choosing functions");
 	if (err)
 		free_pattern(p);
+	else
+		choice->is_open |= p->include && (p->is_library || p->regex || p->is_all);
 	return err;
 }
 
@@ -202,6 +211,17 @@ bool choice_has(const struct choice *choice, const char *name, const char *symbo
 		}
 	free(larger);
 	return has;
+}
+
+bool choice_may_have(const struct choice *choice, const char *symbol)
+{
+	if (!choice->patterns.count || choice->patterns.count > SIGNS_MAX ||
+	    !choice->patterns.at[0].include || choice->is_open)
+		return true;
+	vec_foreach (&choice->patterns, p)
+		if (p->include && glob_sign_fits(&p->sign, p->name, symbol))
+			return true;
+	return false;
 }
 
 int choice_check(const struct choice *choice, struct fail *why)

@@ -35,6 +35,12 @@ bool choice_has(const struct choice *choice, const char *name, const char *symbo
 		const char *library);
 
 /*
+ * False: choice_has() would be false for each name, and each part of a name, that symbol can be
+ * demangled to. Far cheaper than demangling, which most symbols are then spared.
+ */
+bool choice_may_have(const struct choice *choice, const char *symbol);
+
+/*
  * 0, or -EINVAL with *why filled: a regular expression took too long, and nothing that
  * choice_has() said is worth anything.
  */

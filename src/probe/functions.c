@@ -11,9 +11,6 @@
 #include "probe/refusals.h"
 #include "elf/file.h"
 
-/* Names that one address can have, as far as they are looked at. */
-#define ALIASES_MAX 32
-
 /* The shortest stub that there is. */
 #define STUB_SIZE 8
 
@@ -37,6 +34,7 @@ struct probing {
 	struct spans spans;
 	struct window window;
 	struct exits exits;
+	vec(struct chosen) chosen; /* by their numbers in spans */
 	vec(struct probe_function) functions;
 	vec(struct strings) strings;
 	vec(struct probe_site) sites;
@@ -45,22 +43,9 @@ struct probing {
 	uint64_t covered; /* the end of the functions before */
 };
 
-/* A function's name that is meant, with its best demangled form. */
-struct chosen {
-	const struct symbol_function *symbol;
-	const char *symbol_name, *library;
-	char *name; /* owned; null: none is meant */
-};
-
 static const char *text_of(const struct probing *p, uint32_t place)
 {
 	return symbol_functions_text(&p->listed, place);
-}
-
-/* A function of a library, at the place from where the image calls it. */
-static bool is_called(enum symbol_function_kind kind)
-{
-	return kind == SYMBOL_FUNCTION_STUB || kind == SYMBOL_FUNCTION_IMPORT;
 }
 
 static int file_offset(const struct elf_image *image, uint64_t address, uint64_t *offset)
@@ -77,20 +62,6 @@ static int file_offset(const struct elf_image *image, uint64_t address, uint64_t
 	return -ENOENT;
 }
 
-static size_t group_end(const struct symbol_functions *listed, size_t first)
-{
-	size_t end = first + 1;
-
-	while (end < listed->count && listed->at[end].address == listed->at[first].address)
-		end++;
-	return end;
-}
-
-static bool is_cold(const char *symbol)
-{
-	return refusal_by_name(symbol, false) == PROBE_REFUSED_PART;
-}
-
 /* One span for all symbols of one address; labels are none. */
 static int make_spans(struct probing *p)
 {
@@ -104,7 +75,7 @@ static int make_spans(struct probing *p)
 			.is_part = true,
 		};
 
-		end = group_end(l, first);
+		end = symbol_functions_next(l, first);
 		for (size_t i = first; i < end; i++) {
 			if (l->at[i].kind == SYMBOL_FUNCTION_LABEL)
 				continue;
@@ -114,96 +85,10 @@ static int make_spans(struct probing *p)
 				span.kind = l->at[i].kind;
 			if (l->at[i].size > span.size)
 				span.size = l->at[i].size;
-			span.is_part &= is_cold(text_of(p, l->at[i].name));
+			span.is_part &= refusal_is_part(text_of(p, l->at[i].name));
 		}
 		if (span.kind != SYMBOL_FUNCTION_LABEL && !vec_push(&p->spans.list, span))
 			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* The best name first: global, weak, local; not reserved for the library's own use; short. */
-static int better(const struct probing *p, const struct symbol_function *a,
-		  const struct symbol_function *b)
-{
-	const char *x = text_of(p, a->name), *y = text_of(p, b->name);
-	bool hidden_x = !strncmp(x, "__", 2), hidden_y = !strncmp(y, "__", 2);
-	size_t length_x = strlen(x), length_y = strlen(y);
-
-	if (a->binding != b->binding)
-		return a->binding > b->binding ? -1 : 1;
-	if (hidden_x != hidden_y)
-		return hidden_x ? 1 : -1;
-	if (length_x != length_y)
-		return length_x < length_y ? -1 : 1;
-	return strcmp(x, y);
-}
-
-/* The names of a span, sorted, each once. */
-static size_t aliases_of(const struct probing *p, const struct span *span,
-			 const struct symbol_function **names)
-{
-	size_t end = group_end(&p->listed, span->symbol), count = 0;
-
-	for (size_t i = span->symbol; i < end && count < ALIASES_MAX; i++) {
-		const struct symbol_function *f = &p->listed.at[i];
-		size_t at = count;
-		int order = 1;
-
-		if (f->kind == SYMBOL_FUNCTION_LABEL)
-			continue;
-		while (at && (order = better(p, f, names[at - 1])) < 0)
-			at--;
-		if (at && !order)
-			continue; /* it is in both tables */
-		memmove(names + at + 1, names + at, (count - at) * sizeof(*names));
-		names[at] = f;
-		count++;
-	}
-	return count;
-}
-
-/* A name's form without what compilers append to copies of a function: "f" of "f.part.0". */
-static bool base_is_meant(const struct choice *choice, const char *name, const char *symbol,
-			  const char *library)
-{
-	size_t length = refusal_base_length(symbol);
-	const char *clone = strstr(name, " [clone ");
-	char *plain, *base;
-	bool meant = false;
-
-	if (!symbol[length])
-		return false;
-	base = strndup(symbol, length);
-	plain = clone ? strndup(name, (size_t)(clone - name)) : strdup(base ? base : "");
-	if (base && plain)
-		meant = choice_has(choice, plain, base, library);
-	free(base);
-	free(plain);
-	return meant;
-}
-
-static int choose_name(const struct probing *p, const struct span *span, struct chosen *chosen)
-{
-	const struct symbol_function *names[ALIASES_MAX + 1];
-	size_t count = aliases_of(p, span, names);
-	const struct choice *choice = p->question->choice;
-
-	for (size_t i = 0; i < count; i++) {
-		const char *symbol = text_of(p, names[i]->name);
-		const char *library = p->question->inside;
-		char *name = symbol_demangle_short(symbol);
-
-		if (!name)
-			return -ENOMEM;
-		if (is_called(span->kind))
-			library = text_of(p, names[i]->library);
-		if (choice_has(choice, name, symbol, library) ||
-		    base_is_meant(choice, name, symbol, library)) {
-			*chosen = (struct chosen){names[i], symbol, library, name};
-			return 0;
-		}
-		free(name);
 	}
 	return 0;
 }
@@ -304,7 +189,7 @@ static int wanted_exit(struct probing *p, struct span *span)
 /* Where the next symbol begins, of any kind, as a distance. */
 static uint64_t distance_to_next(const struct probing *p, const struct span *span)
 {
-	size_t next = group_end(&p->listed, span->symbol);
+	size_t next = symbol_functions_next(&p->listed, span->symbol);
 
 	return next < p->listed.count ? p->listed.at[next].address - span->address : UINT64_MAX;
 }
@@ -430,23 +315,44 @@ static int take(struct probing *p, struct span *span, const struct chosen *chose
 	return add_function(p, &f, chosen);
 }
 
+/* Which functions are meant: their code must be read, that of the others seldom. */
+static int choose_all(struct probing *p)
+{
+	int err = 0;
+
+	vec_foreach (&p->spans.list, span) {
+		bool called = is_called(span->kind);
+		struct chosen chosen = {0};
+
+		if (span->kind == SYMBOL_FUNCTION_LABEL || span->kind == SYMBOL_FUNCTION_OWN_STUB ||
+		    !(called ? p->question->called : p->question->own))
+			continue;
+		err = choose_name(p->question, &p->listed, span, &chosen);
+		if (!err && chosen.name && !vec_push(&p->chosen, chosen)) {
+			free(chosen.name);
+			err = -ENOMEM;
+		}
+		if (err)
+			break;
+		if (chosen.name)
+			span->chosen = (uint32_t)p->chosen.count;
+	}
+	return err;
+}
+
 static int take_all(struct probing *p)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < p->spans.list.count && !err; i++) {
 		struct span *span = &p->spans.list.at[i];
-		bool called = is_called(span->kind);
-		struct chosen chosen = {0};
 
 		if (span->kind == SYMBOL_FUNCTION_LABEL || span->kind == SYMBOL_FUNCTION_OWN_STUB)
 			continue;
-		if (called ? p->question->called : p->question->own)
-			err = choose_name(p, span, &chosen);
-		if (!err && chosen.name)
-			err = take(p, span, &chosen);
-		free(chosen.name);
-		if (!called && span->size <= BODY_MAX && span->address + span->size > p->covered)
+		if (span->chosen)
+			err = take(p, span, &p->chosen.at[span->chosen - 1]);
+		if (!is_called(span->kind) && span->size <= BODY_MAX &&
+		    span->address + span->size > p->covered)
 			p->covered = span->address + span->size;
 	}
 	return err;
@@ -479,8 +385,8 @@ static int open_image(struct probing *p, struct fail *why)
 {
 	const struct symbol_image *i = p->question->image;
 	struct fail words = {0};
-	int err = i->memory ? elf_image_open_memory(&p->image, i->memory, i->memory_size, &words)
-			    : elf_image_open_file(&p->image, i->fd, &words);
+	int err = elf_image_open_bare(&p->image, i->memory ? -1 : i->fd, i->memory, i->memory_size,
+				      &words);
 
 	if (err)
 		return fail(why, err, NULL, "%s: %s", i->path ? i->path : "an image", words.what);
@@ -490,12 +396,18 @@ static int open_image(struct probing *p, struct fail *why)
 	return 0;
 }
 
-/* Whether the ends of functions, or what they call, may have to be found. */
-static bool needs_code(const struct probing *p)
+/*
+ * Whose ends, or calls, may have to be found: those of what is meant, or, to tell functions that
+ * call nothing, of all that they call.
+ */
+static enum unnamed_of unnamed_of(const struct probing *p)
 {
 	const struct probe_question *q = p->question;
 
-	return q->own && (q->exit == PROBE_WISH_RET || q->exit == PROBE_WISH_AUTO);
+	if (!q->own || (q->exit != PROBE_WISH_RET && q->exit != PROBE_WISH_AUTO))
+		return UNNAMED_OF_NONE;
+	return q->exit == PROBE_WISH_AUTO && q->calm && !p->is_go ? UNNAMED_OF_ALL
+								  : UNNAMED_OF_CHOSEN;
 }
 
 int probe_functions_of(const struct probe_question *question, struct probe_functions *functions,
@@ -514,7 +426,9 @@ int probe_functions_of(const struct probe_question *question, struct probe_funct
 		p.is_loader = refusal_is_loader(question->image->path);
 		err = p.private ? make_spans(&p) : -ENOMEM;
 		if (!err)
-			err = add_unnamed(&p.spans, question->image, needs_code(&p));
+			err = choose_all(&p);
+		if (!err)
+			err = add_unnamed(&p.spans, question->image, unnamed_of(&p));
 		if (!err)
 			err = take_all(&p);
 		if (err)
@@ -527,6 +441,9 @@ int probe_functions_of(const struct probe_question *question, struct probe_funct
 	if (p.private)
 		buf_free(&p.private->text);
 	free(p.private);
+	vec_foreach (&p.chosen, chosen)
+		free(chosen->name);
+	vec_free(&p.chosen);
 	vec_free(&p.functions);
 	vec_free(&p.strings);
 	vec_free(&p.sites);

@@ -58,6 +58,7 @@ struct span {
 	uint8_t kind;	 /* enum symbol_function_kind; a label: it has no name (add_unnamed()) */
 	uint8_t leaf;	 /* enum leaf, as far as known */
 	bool is_part;	 /* ".cold" */
+	uint32_t chosen; /* number of its choice, from 1 on; 0: it is not meant */
 };
 
 struct spans {
@@ -77,11 +78,35 @@ enum leaf {
 /* The function that begins there or, if it may be within, the one around it; null: none. */
 struct span *spans_find(const struct spans *spans, uint64_t address, bool within);
 
+/* A function of a library, at the place from where the image calls it. */
+static inline bool is_called(enum symbol_function_kind kind)
+{
+	return kind == SYMBOL_FUNCTION_STUB || kind == SYMBOL_FUNCTION_IMPORT;
+}
+
+/* A function's name that is meant, with its best demangled form. */
+struct chosen {
+	const struct symbol_function *symbol;
+	const char *symbol_name, *library;
+	char *name; /* owned; null: none is meant */
+};
+
+/* 0 or -ENOMEM. */
+int choose_name(const struct probe_question *question, const struct symbol_functions *listed,
+		const struct span *span, struct chosen *chosen);
+
+/* Whose code is read for functions and parts without a name. */
+enum unnamed_of {
+	UNNAMED_OF_NONE,
+	UNNAMED_OF_CHOSEN, /* and of parts, which may be theirs: what they jump to */
+	UNNAMED_OF_ALL,	   /* what they call or jump to */
+};
+
 /*
- * Adds what only the unwind information knows: sizes of functions that have none, and, if calls is
- * set, functions without a name, or parts of functions, that are called or jumped to. 0 or -ENOMEM.
+ * Adds what only the unwind information knows: sizes of functions that have none, and functions
+ * without a name, or parts of functions, that are called or jumped to. 0 or -ENOMEM.
  */
-int add_unnamed(struct spans *spans, const struct symbol_image *image, bool calls);
+int add_unnamed(struct spans *spans, const struct symbol_image *image, enum unnamed_of of);
 
 /*
  * Whether nothing is called there but functions that call nothing, the stack pointer only moves by

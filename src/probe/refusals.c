@@ -142,9 +142,9 @@ static enum probe_refusal look_up(const struct rule *list, size_t count, const c
 	return PROBE_ALLOWED;
 }
 
-static bool is_cold_part(const char *symbol)
+bool refusal_is_part(const char *symbol)
 {
-	const char *at = strstr(symbol, ".cold");
+	const char *dot = strchr(symbol, '.'), *at = dot ? strstr(dot, ".cold") : NULL;
 
 	/* ".cold", ".cold.3"; a function of Go could be called "a.coldest" */
 	return at && at != symbol && (!at[5] || at[5] == '.');
@@ -159,7 +159,7 @@ enum probe_refusal refusal_by_name(const char *symbol, bool is_go)
 		if (r != PROBE_ALLOWED)
 			return r;
 	}
-	if (is_cold_part(symbol))
+	if (refusal_is_part(symbol))
 		return PROBE_REFUSED_PART;
 	return look_up(rules, sizeof(rules) / sizeof(rules[0]), symbol);
 }

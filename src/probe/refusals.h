@@ -9,6 +9,9 @@
 /* Whether a function of that name, as in the symbol table, is to be left alone. */
 enum probe_refusal refusal_by_name(const char *symbol, bool is_go);
 
+/* Whether it is only a part of a function: "f.cold". */
+bool refusal_is_part(const char *symbol);
+
 /* Whether the image at that path is a dynamic loader. */
 bool refusal_is_loader(const char *path);
 

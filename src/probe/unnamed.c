@@ -12,11 +12,14 @@
 #include "unwind/functions.h"
 
 #define TARGETS_MAX (1u << 20)
+/* What is meant, and its parts. */
+#define ROUNDS_MAX 2
 
 struct unnamed {
 	struct spans *spans;
 	vec(uint64_t) targets;
 	vec(struct span) found;
+	bool calls; /* what is called, too: it says nothing of where a function ends */
 	bool no_memory;
 };
 
@@ -31,7 +34,8 @@ static int add_targets(struct unnamed *u, const struct body *b)
 		if (!isa_read(&insn, b->code + at, b->size - at))
 			break;
 		flow = isa_flow(&insn);
-		if (flow != ISA_FLOW_CALL && flow != ISA_FLOW_JUMP && flow != ISA_FLOW_BRANCH)
+		if (flow != ISA_FLOW_JUMP && flow != ISA_FLOW_BRANCH &&
+		    (flow != ISA_FLOW_CALL || !u->calls))
 			continue;
 		target = isa_target(&insn, b->address + at);
 		if (target - b->address < b->size || spans_find(u->spans, target, true))
@@ -112,47 +116,82 @@ static int merge(struct unnamed *u)
 	return 0;
 }
 
-static int gather(struct unnamed *u, bool calls)
+static bool is_read(const struct span *span, enum unnamed_of of)
+{
+	if (span->kind != SYMBOL_FUNCTION_CODE)
+		return false;
+	return of == UNNAMED_OF_ALL || (of == UNNAMED_OF_CHOSEN && (span->chosen || span->is_part));
+}
+
+static int gather_of(struct unnamed *u, const struct span *span)
+{
+	struct body body;
+	int err = window_read(&u->spans->window, span->address, span->size, &body);
+
+	return err > 0 ? add_targets(u, &body) : err;
+}
+
+static int gather(struct unnamed *u, enum unnamed_of of)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < u->spans->list.count && err >= 0; i++) {
-		const struct span *span = &u->spans->list.at[i];
-		struct body body;
-
-		if (span->kind == SYMBOL_FUNCTION_CODE && !span->size)
+	vec_foreach (&u->spans->list, span) {
+		if (span->kind == SYMBOL_FUNCTION_CODE && !span->size &&
+		    (span->chosen || of == UNNAMED_OF_ALL))
 			err = vec_push(&u->targets, span->address) ? 0 : -ENOMEM;
-		if (!calls || span->kind != SYMBOL_FUNCTION_CODE || err)
-			continue;
-		err = window_read(&u->spans->window, span->address, span->size, &body);
-		if (err > 0)
-			err = add_targets(u, &body);
+		if (!err && is_read(span, of))
+			err = gather_of(u, span);
+		if (err)
+			break;
 	}
-	return err < 0 ? err : 0;
+	return err;
 }
 
-int add_unnamed(struct spans *spans, const struct symbol_image *image, bool calls)
+static int look_up(struct unnamed *u, const struct symbol_image *image)
 {
-	struct unnamed u = {.spans = spans};
-	int err = gather(&u, calls);
+	int err;
 
-	sort_targets(&u);
+	sort_targets(u);
 	/* without unwind information there is nothing to be found: no failure */
-	if (!err && u.targets.count) {
-		if (image->memory)
-			err = unwind_functions_of_memory(image->memory, image->memory_size,
-							 u.targets.at, u.targets.count, take_found,
-							 &u, NULL);
-		else
-			err = unwind_functions_of_file(image->fd, u.targets.at, u.targets.count,
-						       take_found, &u, NULL);
-		if (err != -ENOMEM)
-			err = 0;
+	if (!u->targets.count)
+		return 0;
+	if (image->memory)
+		err = unwind_functions_of_memory(image->memory, image->memory_size, u->targets.at,
+						 u->targets.count, take_found, u, NULL);
+	else
+		err = unwind_functions_of_file(image->fd, u->targets.at, u->targets.count,
+					       take_found, u, NULL);
+	return u->no_memory || err == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* A part without a name can jump to another one: what was found is read as well. */
+static int gather_found(struct unnamed *u)
+{
+	int err = 0;
+
+	u->targets.count = 0;
+	vec_foreach (&u->found, span)
+		if (!err)
+			err = gather_of(u, span);
+	u->found.count = 0;
+	return err;
+}
+
+int add_unnamed(struct spans *spans, const struct symbol_image *image, enum unnamed_of of)
+{
+	struct unnamed u = {.spans = spans, .calls = of == UNNAMED_OF_ALL};
+	int err = gather(&u, of);
+
+	for (unsigned int round = 0; !err && round < ROUNDS_MAX; round++) {
+		err = look_up(&u, image);
+		if (!err)
+			err = merge(&u);
+		if (err || !u.found.count || of != UNNAMED_OF_CHOSEN)
+			break;
+		err = gather_found(&u);
+		if (!u.targets.count)
+			break;
 	}
-	if (u.no_memory)
-		err = -ENOMEM;
-	if (!err)
-		err = merge(&u);
 	vec_free(&u.targets);
 	vec_free(&u.found);
 	return err;

@@ -127,7 +127,7 @@ out:
 	return text;
 }
 
-static bool looks_mangled(const char *name)
+bool symbol_is_mangled(const char *name)
 {
 	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == 'D' ||
 				  !strncmp(name, "_GLOBAL_", 8));
@@ -154,7 +154,7 @@ static char *demangle_plain(const char *name, int wanted)
 	struct printer p;
 	size_t length = strnlen(name, MANGLED_MAX + 1);
 
-	if (!looks_mangled(name) || length > MANGLED_MAX)
+	if (!symbol_is_mangled(name) || length > MANGLED_MAX)
 		return NULL;
 	if (length > DEEP_NAME || demangle_d_cost(name) > DEMANGLE_D_COST_FLAT)
 		return demangle_on_large_stack(name, wanted);
@@ -165,7 +165,7 @@ static char *demangle_plain(const char *name, int wanted)
 static char *demangle_all(const char *name, int wanted)
 {
 	/* "@V1" of old symbol versions, "@plt": not part of what was mangled */
-	const char *at = looks_mangled(name) ? strchr(name, '@') : NULL;
+	const char *at = symbol_is_mangled(name) ? strchr(name, '@') : NULL;
 	char *text, *whole;
 
 	if (!at) {

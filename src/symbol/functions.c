@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/radix.h"
 #include "base/vec.h"
 #include "symbol/debug_data.h"
 #include "symbol/debug_file.h"
@@ -241,15 +242,6 @@ static int list_go(struct listing *l)
 	return err < 0 ? err : 1;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const struct symbol_function *x = a, *y = b;
-
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
-}
-
 static int list_all(struct listing *l, const struct symbols *symbols)
 {
 	bool stripped = !elf_file_section_of_type(l->main, SHT_SYMTAB);
@@ -268,8 +260,10 @@ static int list_all(struct listing *l, const struct symbols *symbols)
 		err = list_table(l, l->main, SHT_DYNSYM);
 	if (!err)
 		err = list_stubs(l);
-	if (!err && l->to->count)
-		qsort(l->to->at, l->to->count, sizeof(*l->to->at), compare);
+	/* those of one address stay in the order in which they were listed */
+	if (!err && !radix_sort(l->to->at, l->to->count, sizeof(*l->to->at),
+				offsetof(struct symbol_function, address)))
+		err = -ENOMEM;
 	return err;
 }
 

@@ -59,4 +59,14 @@ static inline const char *symbol_functions_text(const struct symbol_functions *f
 	return (const char *)functions->text.at + place;
 }
 
+/* The first one behind that of number first whose address is another. */
+static inline size_t symbol_functions_next(const struct symbol_functions *functions, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < functions->count && functions->at[end].address == functions->at[first].address)
+		end++;
+	return end;
+}
+
 #endif

@@ -96,6 +96,9 @@ int symbols_of_kernel(struct symbols *symbols, const uint64_t *addresses, size_t
  */
 char *symbol_demangle(const char *name);
 
+/* Does the name begin as mangled ones do? All others stand for themselves. */
+bool symbol_is_mangled(const char *name);
+
 /* The same without parameters: "ns::f<int>". */
 char *symbol_demangle_short(const char *name);
 

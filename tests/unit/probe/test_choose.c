@@ -5,7 +5,10 @@
 #include "probe/refusals.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "symbol/symbols.h"
 
 /* A choice of patterns in the order of the command line; "!": excludes, "@": a library. */
 static struct choice *make(const char *const *patterns)
@@ -194,6 +197,61 @@ static void test_what_is_pure(void **state)
 	assert_false(call_is_pure("", "memcpy"));
 }
 
+/* What a choice has, it may have: by the symbol alone. */
+static void check_may(const char *pattern, const char *symbol, bool may)
+{
+	struct choice *c = CHOICE(pattern);
+	char *name = symbol_demangle_short(symbol);
+
+	assert_non_null(name);
+	if (choice_has(c, name, symbol, NULL))
+		assert_true(choice_may_have(c, symbol));
+	assert_int_equal(choice_may_have(c, symbol), may);
+	free(name);
+	choice_free(c);
+}
+
+static void test_by_symbol(void **state)
+{
+	struct choice *c;
+
+	(void)state;
+	check_may("f", "f", true);
+	check_may("f", "g", false);
+	check_may("f*", "fg", true);
+	check_may("f?", "g", false);
+	check_may("?f", "g", true);
+	check_may("f", "f.part.0", true);
+	check_may("main.f(int,int)", "main.f(int, int)", true);
+	check_may("ns::A::get", "_ZN2ns1A3getEv", true);
+	check_may("ns::A::get", "_ZN2ns1A3putEv", false);
+	check_may("ns::A::get", "_ZN2ns1A3getEv.cold", true);
+	check_may("ns::*", "_ZN2ns1A3getEv", true);
+	check_may("ns::*", "_ZN2no1A3getEv", false);
+	check_may("*::get", "_ZN2ns1A3getEv", true);
+	check_may("*get*", "_ZN2no1A3putEv", true);
+	check_may("std::string::assign", "_ZNSs6assignERKSs", true);
+	check_may("std::string", "_ZNSsC1Ev", true);
+	check_may("std::allocator<char>::allocator", "_ZNSaIcEC1Ev", true);
+	check_may("*::[abc]::x", "_ZN1a1yEv", true);
+	check_may("core::str::len", "_ZN4core3str3len17h0123456789abcdefE", true);
+	check_may("core::str::len", "_ZN4core3str3cmp17h0123456789abcdefE", false);
+	check_may("_ZN2ns1A3getEv", "_ZN2ns1A3getEv", true);
+	check_may("_ZN2ns*", "_ZN2ns1A3getEv", true);
+	check_may("re:x", "y", true);
+	check_may("*", "y", true);
+	c = CHOICE("!f");
+	assert_true(choice_may_have(c, "g"));
+	choice_free(c);
+	c = CHOICE("f", "!g", "h");
+	assert_false(choice_may_have(c, "g"));
+	assert_true(choice_may_have(c, "h"));
+	choice_free(c);
+	c = CHOICE("f", "@libc*");
+	assert_true(choice_may_have(c, "g"));
+	choice_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +259,7 @@ int main(void)
 		cmocka_unit_test(test_names),	  cmocka_unit_test(test_regex),
 		cmocka_unit_test(test_libraries), cmocka_unit_test(test_wrong),
 		cmocka_unit_test(test_refusals),  cmocka_unit_test(test_what_is_pure),
+		cmocka_unit_test(test_by_symbol),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
