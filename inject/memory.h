@@ -91,11 +91,17 @@ void stackcam_PyMem_Free(void *context, void *address);
 
 /* -- memory_table.c: the addresses of samples that are in use ----------------------------------- */
 
-/* Where free() looks first: how many slots there are, less 1, and the slots. */
+/* What each call reads lies together: it takes a line of the cache, or two. */
+#define MEMORY_HOT __attribute__((section(".data.stackcam_hot")))
+
 struct memory_table {
-	uint64_t mask;
-	uint64_t slots[];
+	uint64_t filter_mask; /* words of the filter, less 1 */
+	uint64_t mask;	      /* slots, less 1 */
+	uint64_t *slots;
+	uint8_t *counts;   /* addresses in the table, of each bit of the filter */
+	uint64_t filter[]; /* where free() looks first: see MEMORY_FILTER */
 };
+_Static_assert(offsetof(struct memory_table, filter) == MEMORY_FILTER, "of the assembler");
 extern struct memory_table *memory_table;
 
 /* False: there is no room, or no lock to be had. */

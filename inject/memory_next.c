@@ -188,13 +188,13 @@ static void first_free(void *address)
 		memory_next_free(address);
 }
 
-void *(*memory_next_malloc)(size_t size) = first_malloc;
+void *(*memory_next_malloc)(size_t size)MEMORY_HOT = first_malloc;
 void *(*memory_next_calloc)(size_t count, size_t size) = first_calloc;
 void *(*memory_next_valloc)(size_t size) = first_valloc;
 void *(*memory_next_pvalloc)(size_t size) = first_pvalloc;
 void *(*memory_next_memalign)(size_t alignment, size_t size) = first_memalign;
 void *(*memory_next_aligned_alloc)(size_t alignment, size_t size) = first_aligned_alloc;
 int (*memory_next_posix_memalign)(void **to, size_t alignment, size_t size) = first_posix_memalign;
-void *(*memory_next_realloc)(void *address, size_t size) = first_realloc;
+void *(*memory_next_realloc)(void *address, size_t size)MEMORY_HOT = first_realloc;
 void *(*memory_next_reallocarray)(void *address, size_t count, size_t size) = first_reallocarray;
-void (*memory_next_free)(void *address) = first_free;
+void (*memory_next_free)(void *address) MEMORY_HOT = first_free;

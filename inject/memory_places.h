@@ -64,6 +64,9 @@
 #define MEMORY_FUNCTIONS (MEMORY_C_FUNCTIONS + 8)
 #define MEMORY_ENTRIES	 (MEMORY_ENTRY_FUNCTIONS + 2 * MEMORY_FUNCTIONS)
 
+/* Where a struct memory_table has its filter. */
+#define MEMORY_FILTER 32
+
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 

@@ -11,7 +11,7 @@
  */
 #include "memory.h"
 
-struct memory_python memory_python_obj, memory_python_mem;
+struct memory_python memory_python_obj MEMORY_HOT, memory_python_mem MEMORY_HOT;
 
 /* Include/cpython/pymem.h */
 enum {

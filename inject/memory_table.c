@@ -10,6 +10,12 @@
  *	a larger table has all of the smaller one before it takes its place, and the smaller one
  *	is never given back: all together they are a third larger than the last one.
  *
+ * Most addresses that are given back are of no sample. So before the slots, a filter is asked: one
+ * bit for each of 8 times as many places as there are slots, which is set while an address of that
+ * place is in the table. It stays in the cache, where the slots would push out what the program
+ * has there. How many addresses have set a bit is counted, so that the last one clears it. The bit
+ * is set, whatever its count is: a child may be forked between the two.
+ *
  * Changes are made under a lock, which is not waited for without end: a thread that does not get it
  * goes without its sample. It lies in a page that is empty in a process that was forked, where the
  * thread that holds it is not; but a child of vfork(2), which shares the memory, shares the lock.
@@ -21,26 +27,40 @@
 
 #include "memory_places.h"
 
-#define FIRST_SLOTS 1024u
-#define MOST_SLOTS  (1u << 20)
+#define FIRST_SLOTS 512u
+#define MOST_SLOTS  (1u << 21)
 
 #define EMPTY	    0
 #define REMOVED	    1
 
 #define LOCK_TRIES  20000
 
+/* Places of the filter for each slot, and words of the filter for so many slots. */
+#define PLACES_A_SLOT	8u
+#define WORDS_OF(slots) ((slots)*PLACES_A_SLOT / 64)
+
+/* A count that is reached is kept: what it counts may be more. */
+#define COUNT_MAX 255
+
+static uint64_t first_slots[FIRST_SLOTS];
+static uint8_t first_counts[FIRST_SLOTS * PLACES_A_SLOT];
+
 static struct {
 	struct memory_table table;
-	uint64_t slots[FIRST_SLOTS];
-} first = {.table.mask = FIRST_SLOTS - 1};
+	uint64_t filter[WORDS_OF(FIRST_SLOTS)];
+} first MEMORY_HOT
+	__attribute__((aligned(64))) = {.table = {.filter_mask = WORDS_OF(FIRST_SLOTS) - 1,
+						  .mask = FIRST_SLOTS - 1,
+						  .slots = first_slots,
+						  .counts = first_counts}};
 
-/* One slot, which is taken. */
+/* All bits are set. */
 static struct {
 	struct memory_table table;
-	uint64_t slots[1];
-} all = {.slots = {REMOVED}};
+	uint64_t filter[1];
+} all = {.filter = {UINT64_MAX}};
 
-struct memory_table *memory_table = &first.table;
+struct memory_table *memory_table MEMORY_HOT = &first.table;
 
 static uint32_t held;	    /* slots that are not empty */
 static uint32_t *lock_word; /* in a page of its own; null: not made yet */
@@ -90,6 +110,37 @@ static uint64_t home_of(const struct memory_table *table, uint64_t address)
 	return (address * MEMORY_HASH >> 32) & table->mask;
 }
 
+/* memory_x86_64.S does the same (look_up). */
+static uint64_t word_of(const struct memory_table *table, uint64_t address)
+{
+	return (address * MEMORY_HASH >> 38) & table->filter_mask;
+}
+
+static uint64_t bit_of(uint64_t address)
+{
+	return address * MEMORY_HASH >> 32 & 63;
+}
+
+static void filter_add(struct memory_table *table, uint64_t address)
+{
+	uint64_t word = word_of(table, address), bit = bit_of(address);
+	uint8_t *count = &table->counts[word * 64 + bit];
+
+	if (*count < COUNT_MAX)
+		++*count;
+	__atomic_store_n(&table->filter[word], table->filter[word] | 1ull << bit, __ATOMIC_RELAXED);
+}
+
+static void filter_remove(struct memory_table *table, uint64_t address)
+{
+	uint64_t word = word_of(table, address), bit = bit_of(address);
+	uint8_t *count = &table->counts[word * 64 + bit];
+
+	if (*count < COUNT_MAX && !--*count)
+		__atomic_store_n(&table->filter[word], table->filter[word] & ~(1ull << bit),
+				 __ATOMIC_RELAXED);
+}
+
 static uint64_t read_slot(const struct memory_table *table, uint64_t at)
 {
 	return __atomic_load_n(&table->slots[at], __ATOMIC_RELAXED);
@@ -116,11 +167,12 @@ static int64_t find(const struct memory_table *table, uint64_t address)
 	return -1;
 }
 
-/* Returns whether a slot was taken that was empty. The table has one. */
+/* Returns whether a slot was taken that was empty. The table has one, and not the address. */
 static bool put(struct memory_table *table, uint64_t address)
 {
 	uint64_t at = home_of(table, address);
 
+	filter_add(table, address);
 	for (;;) {
 		uint64_t word = read_slot(table, at);
 
@@ -134,18 +186,23 @@ static bool put(struct memory_table *table, uint64_t address)
 
 static bool grow(struct memory_table *old)
 {
-	uint64_t slots = (old->mask + 1) * 4;
+	uint64_t slots = (old->mask + 1) * 4, words = WORDS_OF(slots);
 	struct memory_table *table;
 	long got;
 
-	if (slots > MOST_SLOTS)
+	if (slots > MOST_SLOTS || old == &all.table)
 		return false;
-	got = memory_system_call(SYS_mmap, 0, (long)(sizeof(*table) + slots * sizeof(uint64_t)),
-				 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	got = memory_system_call(
+		SYS_mmap, 0,
+		(long)(sizeof(*table) + (words + slots) * sizeof(uint64_t) + slots * PLACES_A_SLOT),
+		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (memory_failed(got))
 		return false;
 	table = (struct memory_table *)got;
+	table->filter_mask = words - 1;
 	table->mask = slots - 1;
+	table->slots = table->filter + words;
+	table->counts = (uint8_t *)(table->slots + slots);
 	held = 0;
 	for (uint64_t i = 0; i <= old->mask; i++) {
 		uint64_t word = read_slot(old, i);
@@ -168,7 +225,7 @@ bool memory_table_add(uint64_t address)
 	/* chains stay short; half of the largest one may be in use */
 	if (held >= (table->mask + 1) / 4 && grow(table))
 		table = memory_table;
-	if (held < (table->mask + 1) / 2) {
+	if (table != &all.table && held < (table->mask + 1) / 2) {
 		if (find(table, address) < 0)
 			held += put(table, address);
 		done = true;
@@ -179,8 +236,10 @@ bool memory_table_add(uint64_t address)
 
 bool memory_table_has(uint64_t address)
 {
-	return address > REMOVED &&
-	       find(__atomic_load_n(&memory_table, __ATOMIC_ACQUIRE), address) >= 0;
+	const struct memory_table *table = __atomic_load_n(&memory_table, __ATOMIC_ACQUIRE);
+	uint64_t word = __atomic_load_n(&table->filter[word_of(table, address)], __ATOMIC_RELAXED);
+
+	return address > REMOVED && word >> bit_of(address) & 1 && find(table, address) >= 0;
 }
 
 bool memory_table_remove(uint64_t address)
@@ -196,6 +255,7 @@ bool memory_table_remove(uint64_t address)
 		uint64_t slot = (uint64_t)at;
 
 		write_slot(table, slot, REMOVED);
+		filter_remove(table, address);
 		/* the end of a chain is emptied, from behind */
 		while (read_slot(table, slot) == REMOVED &&
 		       read_slot(table, (slot + 1) & table->mask) == EMPTY) {

@@ -85,16 +85,19 @@ stackcam_memory_places:
 .endm
 
 /*
- * Is the address that of a sample, maybe? Flag Z is set where it is not. Uses rax and rcx. The
- * first slot of its chain is empty where the table has none of the chain.
+ * Is the address that of a sample, maybe? Flag C is set where it is. Uses rax, rcx and r10. The
+ * filter has a bit for it (memory_table.c).
  */
 .macro look_up address=%rdi
 	movq memory_table(%rip), %rcx
 	movabsq $MEMORY_HASH, %rax
 	imulq \address, %rax
+	movq %rax, %r10
+	shrq $38, %r10
 	shrq $32, %rax
-	andq (%rcx), %rax
-	cmpq $0, 8(%rcx,%rax,8)
+	andq (%rcx), %r10
+	movq MEMORY_FILTER(%rcx,%r10,8), %rcx
+	btq %rax, %rcx
 .endm
 
 .macro grow by
@@ -191,7 +194,7 @@ end posix_memalign
 /* A free, and an allocation of all that it is to have. */
 begin realloc
 	look_up
-	jne 1f
+	jc 1f
 	spend %rsi, %r10
 	js 3f
 	jmp *memory_next_realloc(%rip)
@@ -233,7 +236,7 @@ end reallocarray
 
 begin free
 	look_up
-	jne 1f
+	jc 1f
 	jmp *memory_next_free(%rip)
 1:	pushq %rdi
 	.cfi_adjust_cfa_offset 8
@@ -285,7 +288,7 @@ end stackcam_\api\()_Calloc
 begin stackcam_\api\()_Realloc
 	xorl %r8d, %r8d
 	look_up %rsi
-	je 1f
+	jnc 1f
 	pushq %rdi
 	.cfi_adjust_cfa_offset 8
 	pushq %rsi
@@ -319,7 +322,7 @@ end stackcam_\api\()_Realloc
 
 begin stackcam_\api\()_Free
 	look_up %rsi
-	jne 1f
+	jc 1f
 	jmp *memory_python_\domain+24(%rip)
 1:	pushq %rdi
 	.cfi_adjust_cfa_offset 8

@@ -41,6 +41,40 @@ static void what_was_added_is_there(void **state)
 		assert_false(memory_table_has(address_of(i)));
 }
 
+static uint64_t bits_of_filter(void)
+{
+	uint64_t bits = 0;
+
+	for (uint64_t i = 0; i <= memory_table->filter_mask; i++)
+		bits += (uint64_t)__builtin_popcountll(memory_table->filter[i]);
+	return bits;
+}
+
+/* free() asks for the bit alone, so an address in the table has one, and what has left none. */
+static void the_filter_has_a_bit_for_each(void **state)
+{
+	enum {
+		COUNT = 3000
+	};
+	uint64_t bits;
+
+	(void)state;
+	assert_int_equal(bits_of_filter(), 0);
+	for (uint64_t i = 0; i < COUNT; i++)
+		assert_true(memory_table_add(address_of(i)));
+	bits = bits_of_filter();
+	assert_in_range(bits, COUNT * 9 / 10, COUNT);
+	/* twice is once */
+	assert_true(memory_table_add(address_of(0)));
+	assert_int_equal(bits_of_filter(), bits);
+	for (uint64_t i = 1; i < COUNT; i++)
+		assert_true(memory_table_remove(address_of(i)));
+	assert_int_equal(bits_of_filter(), 1);
+	assert_true(memory_table_has(address_of(0)));
+	assert_true(memory_table_remove(address_of(0)));
+	assert_int_equal(bits_of_filter(), 0);
+}
+
 static void *add_and_remove(void *own)
 {
 	uint64_t base = (uint64_t)own << 24;
@@ -139,6 +173,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_added_is_there),
+		cmocka_unit_test(the_filter_has_a_bit_for_each),
 		cmocka_unit_test(several_threads),
 		cmocka_unit_test(children),
 		cmocka_unit_test(a_child_that_shares_the_memory),
