@@ -33,14 +33,20 @@ struct loop {
 	uint32_t tried, told;
 };
 
+/* Whether there and back name the same request. */
+enum verdict {
+	VERDICT_NONE,
+	VERDICT_AGREE,
+	VERDICT_DISAGREE,
+};
+
 struct made {
 	uint64_t number, thread;
 	struct cause cause; /* that it seems to have */
 	struct made *next;  /* of those that seem to be for the same one */
 	bool is_known;	    /* by something else than the order */
-	bool is_sure;	    /* there and back agree, */
-	bool is_unsure;	    /* or do not */
-	bool is_counted;    /* among those that its thread tried */
+	enum verdict verdict;
+	bool is_counted; /* among those that its thread tried */
 	bool is_over;
 	bool is_alone; /* the one that it seemed to be for is over */
 	void *kept;    /* of one that is over; null: it is kept nowhere */
@@ -285,7 +291,7 @@ static void decide(struct requests_loops *loops, struct made *made)
 	if (made->is_counted || made->is_known)
 		return;
 	made->is_counted = true;
-	count(loops, made->thread, made->is_sure);
+	count(loops, made->thread, made->verdict == VERDICT_AGREE);
 	loop = get(&loops->threads, made->thread);
 	if (loop && loop->tried == TRIED_LEAST)
 		give_due(loops, made->thread, false);
@@ -298,15 +304,16 @@ static void give(struct requests_loops *loops, struct made *made)
 	const struct due due = {made->thread, made->cause.served, made->kept};
 
 	made->kept = NULL;
-	if (!due.kept ||
-	    (made->is_sure && loop && loop->tried < TRIED_LEAST && vec_push(&loops->due, due)))
+	if (!due.kept || (made->verdict == VERDICT_AGREE && loop && loop->tried < TRIED_LEAST &&
+			  vec_push(&loops->due, due)))
 		return;
 	loops->give(loops->context, due.kept,
-		    made->is_sure && is_believed(loops, due.thread) ? due.served : 0);
+		    made->verdict == VERDICT_AGREE && is_believed(loops, due.thread) ? due.served
+										     : 0);
 }
 
 /* The one behind whose answer something happened, and those before it in its chain. */
-static void settle(struct requests_loops *loops, uint64_t number, bool is_right)
+static void settle(struct requests_loops *loops, uint64_t number, bool agree)
 {
 	for (unsigned int i = 0; number && i < CHAIN_MAX; i++) {
 		struct made *made = get(&loops->made, number);
@@ -314,12 +321,11 @@ static void settle(struct requests_loops *loops, uint64_t number, bool is_right)
 		if (!made)
 			return;
 		number = made->cause.made;
-		if (made->is_known || made->is_sure || made->is_unsure)
+		if (made->is_known || made->verdict)
 			continue;
-		made->is_sure = is_right;
-		made->is_unsure = !is_right;
+		made->verdict = agree ? VERDICT_AGREE : VERDICT_DISAGREE;
 		/* it stays in the list of the one that it seemed to be for */
-		if (!is_right)
+		if (!agree)
 			made->cause = (struct cause){0};
 		decide(loops, made);
 	}
@@ -344,7 +350,7 @@ bool requests_loops_over(struct requests_loops *loops, uint64_t number, void *ke
 		return false;
 	made->is_over = true;
 	made->kept = kept;
-	if (made->is_alone || made->is_sure || !made->cause.served) {
+	if (made->is_alone || made->verdict) {
 		decide(loops, made);
 		give(loops, made);
 	}
@@ -361,7 +367,7 @@ void requests_loops_served(struct requests_loops *loops, uint64_t served)
 	for (; made; made = next) {
 		next = made->next;
 		made->is_alone = true;
-		if (!made->is_sure && !made->is_known)
+		if (!made->verdict && !made->is_known)
 			made->cause = (struct cause){0};
 		decide(loops, made);
 		give(loops, made);
