@@ -58,6 +58,9 @@ enum requests_tls_place {
 	REQUESTS_TLS_GO_READ,  /* crypto/tls.(*Conn).Read(object, buffer, size, …) */
 	REQUESTS_TLS_GO_WRITE, /* crypto/tls.(*Conn).Write(), the same */
 	REQUESTS_TLS_GO_CLOSE, /* crypto/tls.(*Conn).Close(object) */
+	/* what is asked of others by net/http (requests_go.h), encrypted or not: */
+	REQUESTS_GO_ASKS,   /* net/http.(*persistConn).roundTrip(object, …) */
+	REQUESTS_GO_WRITES, /* net/http.persistConnWriter.Write(object, …) */
 	REQUESTS_TLS_PLACES
 };
 
@@ -69,6 +72,12 @@ struct requests_context {
 	__s64 offset; /* of the pointer, from the thread pointer or from the module's block on */
 	__u32 module; /* 0: it has a fixed place beside the thread pointer */
 	__u8 trace_at, span_at, valid_at, unused;
+};
+
+/* Where a process that runs Go has the number of a goroutine, and in a thread the goroutine. */
+struct requests_go {
+	__u32 goid; /* offset in the runtime's g */
+	__u32 curg; /* in its m */
 };
 
 /*
@@ -96,6 +105,8 @@ struct requests_record {
 	__u8 trace[16], span[8];
 	struct requests_turn turn;
 	__u32 unused_too;
+	/* numbers: the one that made the call, and whom it sends for; 0: none, or not known */
+	__u64 goroutine, works_for;
 	/* copied bytes */
 };
 

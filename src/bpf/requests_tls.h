@@ -51,8 +51,6 @@ static __always_inline struct requests_tls_key requests_tls_key(__u64 object)
 	return (struct requests_tls_key){.object = object, .pid = bpf_get_current_pid_tgid() >> 32};
 }
 
-/* What a thread that runs Go code has of its goroutine: runtime.tlsg, for linux/amd64. */
-#define GO_G_FROM_FS (-8)
 /* Numbers of threads are at most that (PID_MAX_LIMIT), and addresses of goroutines are above it. */
 #define THREADS_MOST (1u << 22)
 
@@ -161,6 +159,14 @@ static __always_inline void requests_tls_enter(struct probe_regs *regs, __u32 pl
 	};
 	struct requests_tls_key key;
 
+	if (place == REQUESTS_GO_ASKS) {
+		requests_go_asks(ax, r14);
+		return;
+	}
+	if (place == REQUESTS_GO_WRITES) {
+		requests_go_writes(ax, r14);
+		return;
+	}
 	if (place == REQUESTS_TLS_FREE || place == REQUESTS_TLS_GO_CLOSE) {
 		requests_tls_closed(call.object);
 		return;

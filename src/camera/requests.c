@@ -246,7 +246,8 @@ static int attach(struct source *source, struct fail *why)
 		requests->contexts = requests_contexts_new(
 			bpf_map__fd(source->host->probes->maps.requests_contexts));
 	if (requests)
-		requests->goroutines = requests_goroutines_new();
+		requests->goroutines = requests_goroutines_new(
+			bpf_map__fd(source->host->probes->maps.requests_go_processes));
 	if (!requests || !requests->track || !requests->contexts || !requests->goroutines)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
 	err = requests_tls_new(source->host->probes->progs.requests_tls_site,
@@ -451,8 +452,6 @@ static void process_ended(struct source *source, pid_t pid)
 
 	if (requests && requests->tls)
 		requests_tls_ended(requests->tls, pid);
-	if (requests && requests->goroutines)
-		requests_goroutines_ended(requests->goroutines, pid);
 }
 
 /* It has ended, or runs another program, whose contexts lie elsewhere. */
@@ -462,6 +461,8 @@ static void process_gone(struct source *source, pid_t pid)
 
 	if (requests && requests->contexts)
 		requests_contexts_ended(requests->contexts, pid);
+	if (requests && requests->goroutines)
+		requests_goroutines_ended(requests->goroutines, pid);
 }
 
 static const char *const events[] = {"requests", NULL};

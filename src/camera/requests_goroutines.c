@@ -3,20 +3,31 @@
 
 #include <stdlib.h>
 
+#include <bpf/bpf.h>
+
 #include "base/map.h"
+#include "bpf/requests_abi.h"
+#include "elf/image.h"
 #include "probe/functions.h"
+#include "runtime/go_records.h"
+#include "unwind/go_pclntab.h"
 
 /* The most files of which it is kept whether they are Go's; then they are looked at again. */
 #define FILES_MAX 65536
 
 struct requests_goroutines {
-	struct map files;     /* a hash of device and inode: whether it is Go's */
+	int map;
+	struct map files;     /* a hash of device and inode: the minor version of Go, and 1; or 0 */
 	struct map processes; /* those that have such a file */
 };
 
-struct requests_goroutines *requests_goroutines_new(void)
+struct requests_goroutines *requests_goroutines_new(int map)
 {
-	return calloc(1, sizeof(struct requests_goroutines));
+	struct requests_goroutines *goroutines = calloc(1, sizeof(*goroutines));
+
+	if (goroutines)
+		goroutines->map = map;
+	return goroutines;
 }
 
 void requests_goroutines_free(struct requests_goroutines *goroutines)
@@ -28,35 +39,66 @@ void requests_goroutines_free(struct requests_goroutines *goroutines)
 	free(goroutines);
 }
 
-static bool is_go(struct requests_goroutines *goroutines, const struct image *image)
+/* The minor version of Go that has built it, and 1; 0: it is not Go's. */
+static uint64_t look_at(const struct image *image)
 {
 	const struct symbol_image what = {
 		.fd = image->fd, .path = image->path, .root = image->root};
+	struct go_table table = {0};
+	struct elf_image elf;
+	struct fail why;
+
+	if (!probe_is_go(&what))
+		return 0;
+	if (!elf_image_open_bare(&elf, image->fd, image->memory, image->memory_size, &why) &&
+	    go_table_open(&table, &elf))
+		table.minor = 0;
+	elf_image_close(&elf);
+	return table.minor + 1ull;
+}
+
+static uint64_t version_of(struct requests_goroutines *goroutines, const struct image *image)
+{
 	const uint64_t file[] = {image->device, image->inode};
-	uint64_t key = hash_bytes(file, sizeof(file));
+	uint64_t key = hash_bytes(file, sizeof(file)), version;
 	const uint64_t *known = map_get(&goroutines->files, key);
-	bool is;
 
 	if (known)
 		return *known;
 	if (goroutines->files.count >= FILES_MAX)
 		map_free(&goroutines->files);
-	is = probe_is_go(&what);
+	version = look_at(image);
 	/* without memory it is looked at again */
-	(void)!map_put(&goroutines->files, key, is);
-	return is;
+	(void)!map_put(&goroutines->files, key, version);
+	return version;
 }
 
 void requests_goroutines_meet(struct requests_goroutines *goroutines, pid_t pid,
 			      const struct image *image)
 {
-	if (image->kind == IMAGE_FILE && image->fd >= 0 && is_go(goroutines, image))
-		(void)!map_put(&goroutines->processes, (uint64_t)pid, 1);
+	uint64_t version =
+		image->kind == IMAGE_FILE && image->fd >= 0 ? version_of(goroutines, image) : 0;
+	const struct go_records *records = version ? go_records_of((uint32_t)(version - 1)) : NULL;
+	uint32_t key = (uint32_t)pid;
+
+	if (version)
+		(void)!map_put(&goroutines->processes, key, 1);
+	if (records) {
+		const struct requests_go where = {records->goid, records->curg};
+
+		/* without it, nothing is said of its goroutines */
+		(void)!bpf_map_update_elem(goroutines->map, &key, &where, BPF_ANY);
+	}
 }
 
 void requests_goroutines_ended(struct requests_goroutines *goroutines, pid_t pid)
 {
-	map_remove(&goroutines->processes, (uint64_t)pid);
+	uint32_t key = (uint32_t)pid;
+
+	if (!map_get(&goroutines->processes, key))
+		return;
+	map_remove(&goroutines->processes, key);
+	bpf_map_delete_elem(goroutines->map, &key);
 }
 
 bool requests_goroutines_has(const struct requests_goroutines *goroutines, pid_t pid)

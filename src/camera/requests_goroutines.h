@@ -9,14 +9,16 @@
 
 /*
  * Processes whose threads run goroutines, in turn: what a thread does one after the other need not
- * have to do with each other.
+ * have to do with each other. The kernel side gets to know where they have the numbers of their
+ * goroutines, if that is known of their version of Go.
  */
 struct requests_goroutines;
 
-struct requests_goroutines *requests_goroutines_new(void);
+/* map: of the kernel side, process to struct requests_go. */
+struct requests_goroutines *requests_goroutines_new(int map);
 void requests_goroutines_free(struct requests_goroutines *goroutines); /* null is allowed */
 
-/* A process maps an image, and then ends. */
+/* A process maps an image, and then ends, or runs another program. */
 void requests_goroutines_meet(struct requests_goroutines *goroutines, pid_t pid,
 			      const struct image *image);
 void requests_goroutines_ended(struct requests_goroutines *goroutines, pid_t pid);

@@ -26,6 +26,8 @@ static const char *const functions[REQUESTS_TLS_PLACES] = {
 	[REQUESTS_TLS_GO_READ] = "crypto/tls.(*Conn).Read",
 	[REQUESTS_TLS_GO_WRITE] = "crypto/tls.(*Conn).Write",
 	[REQUESTS_TLS_GO_CLOSE] = "crypto/tls.(*Conn).Close",
+	[REQUESTS_GO_ASKS] = "net/http.(*persistConn).roundTrip",
+	[REQUESTS_GO_WRITES] = "net/http.persistConnWriter.Write",
 };
 
 /* Where a file is probed. */
@@ -133,7 +135,7 @@ static bool add_place(struct places *places, uint64_t offset, int place, bool is
 static bool has_end(int place)
 {
 	return place != REQUESTS_TLS_FREE && place != REQUESTS_TLS_GO_WRITE &&
-	       place != REQUESTS_TLS_GO_CLOSE;
+	       place < REQUESTS_TLS_GO_CLOSE;
 }
 
 static bool add_function(struct places *places, const struct probe_functions *all,

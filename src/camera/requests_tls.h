@@ -11,7 +11,8 @@
 /*
  * Libraries that encrypt, and their probes: OpenSSL's libssl, programs that have it in them with
  * their symbols, and programs of Go that have crypto/tls. Ends of calls are probed at the
- * instructions that return.
+ * instructions that return. Programs of Go that have the client of net/http are probed where it
+ * asks, too (bpf/requests_go.h).
  */
 struct requests_tls;
 struct bpf_program;

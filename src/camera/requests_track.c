@@ -82,6 +82,7 @@ void requests_track_free(struct requests_track *track)
 	map_free(&track->index);
 	requests_open_free(&track->by_thread);
 	requests_open_free(&track->by_id);
+	requests_open_free(&track->by_goroutine);
 	requests_loops_free(track->loops);
 	free(track);
 }
@@ -99,6 +100,13 @@ static uint64_t key_of_id(const struct capture_identity *identity, const char *i
 	return *id ? hash_u64(hash_bytes(id, strlen(id)) ^ identity->pid) | 1 : 0;
 }
 
+static uint64_t key_of_goroutine(const struct capture_identity *identity, uint64_t number)
+{
+	const uint64_t what[] = {identity->pid, identity->exec_id, number};
+
+	return number ? hash_bytes(what, sizeof(what)) | 1 : 0;
+}
+
 static void serve(struct requests_track *track, const struct asked *asked, int64_t by)
 {
 	if (asked->row.role != FILM_REQUEST_SERVED)
@@ -107,12 +115,32 @@ static void serve(struct requests_track *track, const struct asked *asked, int64
 			     by);
 	if (asked->id_key)
 		requests_open_change(&track->by_id, asked->id_key, asked->row.number, by);
+	if (asked->goroutine_key)
+		requests_open_change(&track->by_goroutine, asked->goroutine_key, asked->row.number,
+				     by);
 }
 
 /*
- * For which request it is made. The id says it, if just one that is served has it; else the thread,
- * if it serves just one; else what its thread did before, and will do with the answer
- * (requests_loops.h). A wrong one is worse than none.
+ * A goroutine does one thing after the other, on whichever thread: what it makes while it serves
+ * one request is made for that one.
+ */
+static void find_by_goroutine(struct requests_track *track, struct asked *asked,
+			      const struct requests_record *record)
+{
+	uint64_t maker = record->works_for ? record->works_for : record->goroutine;
+	uint64_t key = key_of_goroutine(&asked->identity, maker);
+
+	asked->row.parent = 0;
+	if (!key || requests_open_find(&track->by_goroutine, key, &asked->row.parent) != 1)
+		return;
+	if (asked->row.parent)
+		asked->row.flags |= FILM_REQUEST_PARENT_BY_GOROUTINE;
+}
+
+/*
+ * For which request it is made. The id says it, if just one that is served has it; else the thread
+ * (of Go, the goroutine), if it serves just one; else what its thread did before, and will do with
+ * the answer (requests_loops.h). A wrong one is worse than none.
  */
 static void find_parent(struct requests_track *track, struct asked *asked,
 			const struct requests_record *record)
@@ -128,8 +156,9 @@ static void find_parent(struct requests_track *track, struct asked *asked,
 	row->parent = by_id ? by_id : by_thread;
 	if (track->to.has_goroutines &&
 	    track->to.has_goroutines(track->to.context, (pid_t)asked->identity.pid)) {
-		row->parent = by_id;
-		track->counts.ambiguous += open && !by_id;
+		if (!by_id)
+			find_by_goroutine(track, asked, record);
+		track->counts.ambiguous += open && !row->parent;
 		return;
 	}
 	if (!open && !by_id)
@@ -295,6 +324,7 @@ static void take_request(void *context, const struct protocol_request *request)
 	memcpy(asked.row.id, request->id, sizeof(asked.row.id));
 	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
 	asked.id_key = key_of_id(&asked.identity, request->id);
+	asked.goroutine_key = key_of_goroutine(&asked.identity, taking->record->goroutine);
 	/* one that is received is not of what the thread did before */
 	if (connection->role == FILM_REQUEST_MADE)
 		take_context(track, &asked, taking->record);

@@ -34,8 +34,8 @@ struct requests_to {
 	bool (*lasts)(void *context, const struct film_request *row, const char *endpoint,
 		      const struct capture_identity *identity);
 	/*
-	 * whether a process has goroutines: then its threads do not tell for which request another
-	 * one is made. May be null
+	 * whether a process has goroutines: then they tell for which request another one is made,
+	 * and not its threads. May be null
 	 */
 	bool (*has_goroutines)(void *context, pid_t pid);
 	void *context;

@@ -15,8 +15,9 @@ struct asked {
 	char endpoint[PROTOCOL_ENDPOINT_MAX];
 	uint64_t begun, first, last;
 	struct capture_identity identity, answerer;
-	uint64_t id_key; /* 0: it has none */
-	uint32_t stream; /* its number there; 0: answers come in order */
+	uint64_t id_key;	/* 0: it has none */
+	uint64_t goroutine_key; /* of the one that received it; 0: none, or not known */
+	uint32_t stream;	/* its number there; 0: answers come in order */
 	bool is_answered;
 	bool is_slow;	 /* lasts() said so */
 	bool may_be_for; /* one of those that its thread served; which may turn out */
@@ -40,7 +41,7 @@ struct requests_track {
 	uint64_t next;	  /* number */
 	struct map index; /* number of a connection: its place */
 	vec(struct connection) all;
-	struct requests_open by_thread, by_id;
+	struct requests_open by_thread, by_id, by_goroutine;
 	struct requests_loops *loops;
 	struct requests_counts counts;
 };

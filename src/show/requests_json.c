@@ -62,6 +62,8 @@ static const char *parent_by(const struct film_request *row)
 {
 	if (row->flags & FILM_REQUEST_PARENT_BY_ORDER)
 		return "order";
+	if (row->flags & FILM_REQUEST_PARENT_BY_GOROUTINE)
+		return "goroutine";
 	return row->flags & FILM_REQUEST_PARENT_BY_ID ? "id" : "thread";
 }
 

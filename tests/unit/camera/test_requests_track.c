@@ -14,6 +14,8 @@ struct seen {
 	size_t count;
 	uint64_t slow, asked; /* ns from which on it is; how often that was asked */
 	uint64_t moved[8][2]; /* by connection and direction */
+	bool has_goroutines;
+	uint64_t goroutine, works_for; /* of the next calls */
 };
 
 static uint32_t thread_row(void *context, const struct capture_identity *identity)
@@ -60,6 +62,8 @@ static void call(struct requests_track *track, struct seen *seen, uint64_t time,
 	record->head = (struct capture_head){REQUESTS_DATA, (uint32_t)sizeof(*record) + size, time};
 	record->identity.pid = 7;
 	record->identity.tid = tid;
+	record->goroutine = seen->goroutine;
+	record->works_for = seen->works_for;
 	/* the name is reported once */
 	strcpy(record->identity.comm, is_first ? "t" : "");
 	record->connection = connection;
@@ -76,9 +80,15 @@ static void call(struct requests_track *track, struct seen *seen, uint64_t time,
 #define GET(path) "GET " path " HTTP/1.1\r\n\r\n"
 #define OK	  "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
+static bool has_goroutines(void *context, pid_t pid)
+{
+	assert_int_equal(pid, 7);
+	return ((const struct seen *)context)->has_goroutines;
+}
+
 static struct requests_track *make(struct seen *seen)
 {
-	const struct requests_to to = {thread_row, write_row, lasts, NULL, seen};
+	const struct requests_to to = {thread_row, write_row, lasts, has_goroutines, seen};
 	struct requests_track *track = requests_track_new(&to, 100);
 
 	assert_non_null(track);
@@ -117,6 +127,47 @@ static void test_parents(void **state)
 	assert_string_equal(seen.endpoints[4], "GET /out2");
 	assert_int_equal(seen.rows[4].parent, 0);
 	assert_int_equal(requests_track_counts(track).ambiguous, 1);
+	requests_track_free(track);
+}
+
+/* Makes a request by another thread, and returns which one it was for. */
+static uint64_t made_for(struct requests_track *track, struct seen *seen, uint64_t goroutine,
+			 uint64_t works_for)
+{
+	const struct film_request *row = &seen->rows[seen->count];
+
+	seen->goroutine = goroutine;
+	seen->works_for = works_for;
+	call(track, seen, 50, 9, 5, REQUESTS_SENT, GET("/out"), 0);
+	call(track, seen, 51, 9, 5, 0, OK, 0);
+	assert_int_equal(row->role, FILM_REQUEST_MADE);
+	assert_int_equal(!!(row->flags & FILM_REQUEST_PARENT_BY_GOROUTINE), !!row->parent);
+	return row->parent;
+}
+
+static void test_goroutines(void **state)
+{
+	struct seen seen = {.has_goroutines = true};
+	struct requests_track *track = make(&seen);
+
+	(void)state;
+	/* one thread has received all of them, and makes what it does for none */
+	for (uint64_t connection = 1; connection <= 4; connection++) {
+		seen.goroutine = (uint64_t[]){0, 11, 12, 13, 13}[connection];
+		call(track, &seen, connection, 9, connection, 0, GET("/in"), 0);
+	}
+	assert_int_equal(made_for(track, &seen, 11, 0), 100);
+	assert_int_equal(made_for(track, &seen, 77, 12), 101);
+	assert_int_equal(made_for(track, &seen, 11, 12), 101);
+	/* it serves two; it serves none; it is not known */
+	assert_int_equal(made_for(track, &seen, 77, 13), 0);
+	assert_int_equal(made_for(track, &seen, 77, 0), 0);
+	assert_int_equal(made_for(track, &seen, 0, 0), 0);
+	assert_int_equal(requests_track_counts(track).ambiguous, 3);
+	/* one of them is over */
+	seen.goroutine = 13;
+	call(track, &seen, 60, 8, 3, REQUESTS_SENT, OK, 0);
+	assert_int_equal(made_for(track, &seen, 77, 13), 103);
 	requests_track_free(track);
 }
 
@@ -202,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parents),
+		cmocka_unit_test(test_goroutines),
 		cmocka_unit_test(test_what_was_lost_is_known),
 		cmocka_unit_test(test_what_lasts_is_told_before_its_end),
 		cmocka_unit_test(test_what_goes_on_at_the_end_is_open),
