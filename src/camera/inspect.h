@@ -79,6 +79,16 @@ struct inspect_options {
 };
 
 int inspect_new(const struct inspect_options *options, struct inspect **inspect, struct fail *why);
+
+/*
+ * The same in two steps: functions are listed and their debug information is read beside what the
+ * caller does in between, such as to make a camera with *inspect. What options point to must live
+ * until then. inspect_wait() says how it went, and may be called again; nothing but
+ * inspect_free() is allowed after it failed.
+ */
+int inspect_read_beside(const struct inspect_options *options, struct inspect **inspect,
+			struct fail *why);
+int inspect_wait(struct inspect *inspect, struct fail *why);
 void inspect_free(struct inspect *inspect);
 
 /* Of --args: are arguments taken of that function of the plan? */

@@ -55,8 +55,11 @@ static void prepare(struct source *source)
 	struct inspect *inspect = inspect_of(source);
 	struct probes *probes = source->host->probes;
 	struct uprobe_programs programs = programs_of(source);
-	uint32_t plans = (uint32_t)inspect->plans.count + LATE_PLANS;
+	uint32_t plans = INSPECT_PLANS_MAX;
 
+	/* as long as functions are being listed, all of them may be needed */
+	if (!inspect->reading.is_on && inspect->plans.count + LATE_PLANS < plans)
+		plans = (uint32_t)inspect->plans.count + LATE_PLANS;
 	bpf_map__set_max_entries(probes->maps.inspect_plans, plans);
 	bpf_map__set_max_entries(probes->maps.inspect_buckets, plans);
 	bpf_map__set_max_entries(probes->maps.inspect_scratch_map,

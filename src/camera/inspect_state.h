@@ -4,6 +4,8 @@
 
 /* What the files inspect*.c share. */
 
+#include <pthread.h>
+
 #include "base/map.h"
 #include "base/vec.h"
 #include "camera/calls_reach.h"
@@ -75,6 +77,13 @@ struct inspect {
 	vec(struct inspect_plan) plans;
 	vec(uint32_t) function_of_plan;
 	vec(uint64_t) address_of_plan; /* of its probe, in the image */
+
+	struct {
+		pthread_t thread;
+		bool is_on;
+		int err;
+		struct fail why;
+	} reading; /* inspect_read_beside() */
 
 	struct probes *probes;
 	struct inspect_film *film; /* null: none is kept */

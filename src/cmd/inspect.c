@@ -115,8 +115,15 @@ static int record(struct inspect_verb *o, int argc, char **argv, struct inspect 
 	struct camera *camera = NULL;
 	int err;
 
+	struct fail first = {0};
+
 	sources.at[CAPTURE_SOURCE_INSPECT] = (struct source_settings){.on = true, .given = inspect};
 	err = camera_new(&options, &camera, why);
+	/* what is wrong with what the user has named comes first */
+	if (inspect_wait(inspect, &first)) {
+		err = inspect_wait(inspect, NULL);
+		*why = first;
+	}
 	if (!err)
 		err = recording_create_film(o->common.film, o->common.labels, argc, argv,
 					    &recording.film, why);
@@ -177,7 +184,7 @@ static int inspect(struct inspect_verb *o, int argc, char **argv, struct command
 	if (!err)
 		err = open_out(o, why);
 	if (!err)
-		err = inspect_new(&o->inspect, &inspect, why);
+		err = inspect_read_beside(&o->inspect, &inspect, why);
 	if (!err && o->common.selection.command)
 		err = command_prepare(&start, command, why);
 	if (!err)
