@@ -440,7 +440,7 @@ int camera_fd(const struct camera *camera)
 	return camera->epoll;
 }
 
-static uint64_t take_losses(const struct camera *camera, struct film_writer *film)
+static struct losses_taken take_losses(const struct camera *camera, struct film_writer *film)
 {
 	struct samples_statistics samples = camera->final;
 	struct losses_counts counts = {
@@ -567,7 +567,8 @@ int camera_stop(struct camera *camera, struct fail *why)
 void camera_statistics(const struct camera *camera, struct camera_statistics *statistics)
 {
 	struct samples_statistics samples = camera->final;
-	uint64_t losses = take_losses(camera, NULL), told;
+	struct losses_taken losses = take_losses(camera, NULL);
+	uint64_t known = losses.samples + losses.copies, told;
 	struct holds_counts held = arrivals_held(camera->arrivals);
 
 	*statistics = (struct camera_statistics){0};
@@ -576,10 +577,10 @@ void camera_statistics(const struct camera *camera, struct camera_statistics *st
 	statistics->samples = samples.samples;
 	statistics->complete = samples.complete;
 	statistics->handed_over = samples.handed_over;
-	statistics->lost = losses;
+	statistics->lost = losses.samples;
 	told = camera->samples ? film_lost(camera->film) : camera->final_lost;
 	/* what was counted since the last report is reported next time */
-	statistics->other_losses = told > losses ? told - losses : 0;
+	statistics->other_losses = told > known ? told - known : 0;
 	statistics->table_bytes = samples.tables.bytes;
 	statistics->tables = samples.tables.tables;
 	statistics->rules = samples.tables.rules;

@@ -11,8 +11,9 @@
 struct loss {
 	const char *words;
 	uint64_t count;
-	uint32_t event; /* of the film; 0: not bound to one */
-	bool sample;	/* a whole sample, not a part of one */
+	uint32_t event;	      /* of the film; 0: not bound to one */
+	bool sample;	      /* a whole sample, not a part of one */
+	const uint32_t *also; /* SOURCE_ALSO_MAX other events that it befalls; null: none */
 };
 
 /* What the kernel side counted, summed over CPUs. */
@@ -29,17 +30,23 @@ static uint64_t kernel_loss(const struct losses_counts *counts, uint32_t source,
 	return sum;
 }
 
-static void take(uint64_t *samples, const struct loss *loss, struct film_writer *film)
+static void take(struct losses_taken *taken, const struct loss *loss, struct film_writer *film)
 {
 	if (loss->sample)
-		*samples += loss->count;
+		taken->samples += loss->count;
 	if (loss->count && film)
 		film_loss(film, loss->event, loss->words, loss->count);
+	/* a report of any of them has to show it, but it is one loss */
+	for (int i = 0; loss->also && i < SOURCE_ALSO_MAX && loss->also[i]; i++) {
+		taken->copies += loss->count;
+		if (loss->count && film)
+			film_loss(film, loss->also[i], loss->words, loss->count);
+	}
 }
 
 /* Of one source, or of what all of them share. */
-static void take_of_source(uint64_t *lost, const struct losses_counts *counts, uint32_t number,
-			   struct film_writer *film)
+static void take_of_source(struct losses_taken *taken, const struct losses_counts *counts,
+			   uint32_t number, struct film_writer *film)
 {
 	enum {
 		PART,
@@ -57,22 +64,22 @@ static void take_of_source(uint64_t *lost, const struct losses_counts *counts, u
 	uint32_t event = source->type ? source->event : sources_event(counts->sources);
 	const struct loss others[] = {
 		{"sample: the process was gone before its control group was known",
-		 source->undecidable, event, .sample = true},
+		 source->undecidable, event, true, source->also},
 		{"user stack: the process was gone before it was known",
-		 counts->samples->strangers[number], event},
+		 counts->samples->strangers[number], event, false, source->also},
 	};
 	uint32_t i;
 
 	for (i = 0; i < CAPTURE_LOSS_COUNT; i++)
-		take(lost,
+		take(taken,
 		     &(struct loss){reasons[i].words, kernel_loss(counts, number, i), event,
-				    reasons[i].sample},
+				    reasons[i].sample, source->also},
 		     film);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		take(lost, &others[i], film);
+		take(taken, &others[i], film);
 }
 
-uint64_t losses_take(const struct losses_counts *counts, struct film_writer *film)
+struct losses_taken losses_take(const struct losses_counts *counts, struct film_writer *film)
 {
 	const struct samples_statistics *samples = counts->samples;
 	const struct loss shared[] = {
@@ -88,15 +95,15 @@ uint64_t losses_take(const struct losses_counts *counts, struct film_writer *fil
 		{"stack cut: no memory to keep its rest until it could be completed",
 		 counts->handovers_dropped},
 	};
-	uint64_t lost = 0;
+	struct losses_taken taken = {0};
 	uint32_t i;
 
 	for (i = 0; i < CAPTURE_SOURCE_COUNT; i++)
 		if (i == CAPTURE_SOURCE_NONE || counts->sources->at[i].type)
-			take_of_source(&lost, counts, i, film);
+			take_of_source(&taken, counts, i, film);
 	for (i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
-		take(&lost, &shared[i], film);
-	return lost;
+		take(&taken, &shared[i], film);
+	return taken;
 }
 
 void losses_tell(struct film_writer *film, uint32_t event, const struct loss_count *losses,

@@ -18,11 +18,14 @@ struct losses_counts {
 	const struct samples_statistics *samples;
 };
 
-/*
- * Writes each loss to the film, if it is not null. Returns how many samples are not in the film at
- * all.
- */
-uint64_t losses_take(const struct losses_counts *counts, struct film_writer *film);
+/* What was lost so far. */
+struct losses_taken {
+	uint64_t samples; /* that are not in the film at all */
+	uint64_t copies;  /* what the film says once more, of a loss that befalls several events */
+};
+
+/* Writes each loss to the film, if it is not null. */
+struct losses_taken losses_take(const struct losses_counts *counts, struct film_writer *film);
 
 /* How much was lost for one reason. */
 struct loss_count {

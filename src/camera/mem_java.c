@@ -98,9 +98,23 @@ static void follow_jvm(void *context, pid_t pid)
 	buf_free(&maps);
 }
 
-/* Where Debian's packages, and those of others for it, have their JVMs. */
-static const char *const installed[] = {"/usr/lib/jvm/*/lib/server/libjvm.so",
-					"/usr/lib/jvm/*/jre/lib/amd64/server/libjvm.so"};
+/*
+ * Where JVMs are installed: by Debian's packages and those of others for it, by hand, and by the
+ * tools that fetch them for one user.
+ */
+static const char *const installed[] = {
+	"/usr/lib/jvm/*/lib/server/libjvm.so",
+	"/usr/lib/jvm/*/jre/lib/amd64/server/libjvm.so",
+	"/opt/*/lib/server/libjvm.so",
+	"/opt/*/*/lib/server/libjvm.so",
+	"/usr/local/*/lib/server/libjvm.so",
+	"/usr/local/*/*/lib/server/libjvm.so",
+	"/usr/java/*/lib/server/libjvm.so",
+	"/root/.sdkman/candidates/java/*/lib/server/libjvm.so",
+	"/root/.jdks/*/lib/server/libjvm.so",
+	"/home/*/.sdkman/candidates/java/*/lib/server/libjvm.so",
+	"/home/*/.jdks/*/lib/server/libjvm.so",
+};
 
 /* A JVM that starts has the probes from its first object on. */
 static void probe_installed(struct mem_java *java, char *path)

@@ -81,13 +81,17 @@ struct source_host {
 	struct film_writer *film;	/* and another one from turn on */
 };
 
+/* The most events of a source that share what it loses, besides the first. */
+#define SOURCE_ALSO_MAX 2
+
 /* A source that is on. */
 struct source {
 	const struct source_type *type; /* null: it is not */
 	const struct source_host *host;
 	const struct source_settings *settings;
-	void *state;	      /* its own */
-	uint32_t event;	      /* of the film: the first of its events, of which its losses are */
+	void *state;	/* its own */
+	uint32_t event; /* of the film: the first of its events, of which its losses are */
+	uint32_t also[SOURCE_ALSO_MAX]; /* the others, which these befall, too; 0 ends them */
 	uint64_t undecidable; /* records of processes that were gone before they could be told */
 };
 

@@ -184,7 +184,10 @@ int sources_command(const struct sources_settings *settings,
 void source_add_events(struct source *source, const enum event_id *ids, unsigned int count,
 		       const char *how, uint32_t *of_film)
 {
+	unsigned int also = 0;
+
 	source->event = 0;
+	memset(source->also, 0, sizeof(source->also));
 	for (unsigned int i = 0; i < count; i++) {
 		struct film_event event = event_from(ids[i], how);
 
@@ -192,6 +195,8 @@ void source_add_events(struct source *source, const enum event_id *ids, unsigned
 			source_wants(source, i) ? film_add_event(source->host->film, &event) : 0;
 		if (!source->event)
 			source->event = of_film[i];
+		else if (of_film[i] && also < SOURCE_ALSO_MAX)
+			source->also[also++] = of_film[i];
 	}
 }
 

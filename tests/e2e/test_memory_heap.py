@@ -6,10 +6,11 @@ import math
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from harness import Film, PATIENCE, needs_root, wait_until
+from harness import Film, PATIENCE, needs_root, running, wait_until
 from test_go import NEWER, by_newer
 
 pytestmark = needs_root
@@ -307,3 +308,27 @@ def test_growth_between_two_moments(lab):
     assert sum(value for stack, value in film.folded("-e", "mem-inuse", "--grown", "1h") if "leaks" in stack) == whole
     refused = film.report("-e", "mem-alloc", "--grown", "1s", check=False)
     assert refused.returncode and "--grown says nothing of mem-alloc" in refused.stderr
+
+
+def cpu_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_full_ring_is_said_of_both_events(lab):
+    """A sample that is lost is missing in what was allocated and in what is in use; it is one loss."""
+    path = lab.new_film()
+    with running(lab.stackcam, "record", "-e", "mem-alloc,mem-inuse", "--mem-interval", 64, "-o", path, "--",
+                 lab.program("allocates_threads"), 2, stdin=subprocess.PIPE) as recorder:
+        film = Film(lab.stackcam, path)
+        assert wait_until(lambda: path.exists() and film.report("-e", "mem-alloc", check=False).returncode == 0)
+        target = int(Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text(encoding="utf-8").split()[0])
+        recorder.process.send_signal(signal.SIGSTOP)
+        before = cpu_seconds(target)
+        assert wait_until(lambda: cpu_seconds(target) > before + 2)
+        recorder.process.send_signal(signal.SIGCONT)
+        recorder.process.stdin.close()
+        recorder.wait()
+    losses = [film.json("-e", event)["loss"] for event in ("mem-alloc", "mem-inuse")]
+    full = [next(count for words, count in loss.items() if words.startswith("ring full")) for loss in losses]
+    assert full[0] == full[1] > 0, losses
