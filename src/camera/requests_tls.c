@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/vec.h"
 #include "bpf/requests_abi.h"
 #include "camera/probed_files.h"
 #include "elf/file.h"
 #include "probe/functions.h"
+#include "probe/isa.h"
 
 /* The most files with probes. */
 #define FILES_MAX 1024
@@ -138,15 +140,40 @@ static bool has_end(int place)
 	       place < REQUESTS_TLS_GO_CLOSE;
 }
 
-static bool add_function(struct places *places, const struct probe_functions *all,
-			 const struct probe_function *function)
+/*
+ * A function of Go begins with a check for room on its stack, behind which its entry is. The kernel
+ * executes what stands there as a copy, but emulates the jump of the check, which costs a fraction;
+ * the arguments are there as well. Where the stack must grow, the function begins twice.
+ */
+static uint64_t cheap_entry(const struct image *image, const struct probe_function *function)
+{
+	uint64_t begin = function->entry.offset - function->slide;
+	uint8_t code[64];
+	struct isa_insn insn;
+	ssize_t got = pread(image->fd, code, sizeof(code), (off_t)begin);
+	size_t end = got > 0 ? isa_go_stack_check(code, (size_t)got) : 0;
+
+	for (size_t at = 0; at < end; at += insn.length) {
+		if (!isa_read(&insn, code + at, end - at))
+			break;
+		if (at + insn.length == end && isa_cost(&insn) == ISA_COST_EMULATED)
+			return begin + at;
+	}
+	return function->entry.offset;
+}
+
+static bool add_function(struct places *places, const struct image *image,
+			 const struct probe_functions *all, const struct probe_function *function)
 {
 	for (int place = 0; place < REQUESTS_TLS_PLACES; place++) {
 		if (strcmp(function->symbol, functions[place]))
 			continue;
 		if (has_end(place) && (function->exit != PROBE_EXIT_RET || !function->exits))
 			return false;
-		if (!add_place(places, function->entry.offset, place, false))
+		if (!add_place(places,
+			       place >= REQUESTS_GO_ASKS ? cheap_entry(image, function)
+							 : function->entry.offset,
+			       place, false))
 			return false;
 		for (uint32_t i = 0; has_end(place) && i < function->exits; i++)
 			if (!add_place(places, all->exits[function->first_exit + i].offset, place,
@@ -175,7 +202,7 @@ static bool find_places(struct places *places, const struct image *image)
 	if (ok)
 		ok = !probe_functions_of(&question, &found, NULL);
 	for (size_t i = 0; ok && i < found.count; i++)
-		ok = add_function(places, &found, &found.at[i]);
+		ok = add_function(places, image, &found, &found.at[i]);
 	if (ok)
 		probe_functions_free(&found);
 	if (question.symbols)
