@@ -108,10 +108,14 @@ static int look_at(struct asked *asked, const char *status, struct fail *why)
 		 (int)asked->inner);
 	/* Java 9 brought the file of modules, which a JVM keeps mapped; an older one has no use
 	 * for the agent, and before 8u382 may crash by it */
-	if (!says(asked->pid, "maps", "/lib/modules\n"))
-		return fail(why, -ENOTSUP, NULL, "the JVM of process %d is older than Java 11",
+	if (says(asked->pid, "maps", "/lib/modules\n"))
+		return 0;
+	/* it maps that while it starts, before it handles the signal */
+	if (!hotspot_handles_quit(status))
+		return fail(why, -EAGAIN, NULL, "the JVM of process %d has not started",
 			    (int)asked->pid);
-	return 0;
+	return fail(why, -ENOTSUP, NULL, "the JVM of process %d is older than Java 11",
+		    (int)asked->pid);
 }
 
 /* -- its socket -------------------------------------------------------------------------------- */

@@ -164,6 +164,9 @@ def test_a_command(lab, classes):
                  stdin=subprocess.PIPE) as target:
         assert wait_until(lambda: any(has_agent(pid) for pid in children(target.pid)))
         truth = truth_of(go_on(target, "kept"))
+        growing = Film(lab.stackcam, film)
+        # methods have their names from its memory, which a recorder that is busy may not have read before it ends
+        assert wait_until(lambda: held(growing, "Holds.tables"))
         go_on(target, "left")
         target.process.stdin.write(b"x")
         target.process.stdin.close()
