@@ -125,7 +125,8 @@ def test_a_jvm_that_starts_later(lab, java, classes):
             let_it_allocate(first)
         with allocating(java, "-Xmx256m", "-cp", classes) as target:
             truth = let_it_allocate(target)
-            assert wait_until(lambda: of_function(film, "mem-alloc", "Allocates.tables") > 1.95 * truth["tables"][0])
+            # as much as is asked for below: an early sample may lack its Java frames
+            assert wait_until(lambda: of_function(film, "mem-alloc", "Allocates.tables") > 1.8 * truth["tables"][0])
             end(recorder)
     for name, klass in FUNCTIONS.items():
         # by class: the stack of an early sample may lack its Java frames
