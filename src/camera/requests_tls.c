@@ -149,17 +149,10 @@ static uint64_t cheap_entry(const struct image *image, const struct probe_functi
 {
 	uint64_t begin = function->entry.offset - function->slide;
 	uint8_t code[64];
-	struct isa_insn insn;
 	ssize_t got = pread(image->fd, code, sizeof(code), (off_t)begin);
-	size_t end = got > 0 ? isa_go_stack_check(code, (size_t)got) : 0;
+	size_t jump = got > 0 ? isa_go_stack_jump(code, (size_t)got) : 0;
 
-	for (size_t at = 0; at < end; at += insn.length) {
-		if (!isa_read(&insn, code + at, end - at))
-			break;
-		if (at + insn.length == end && isa_cost(&insn) == ISA_COST_EMULATED)
-			return begin + at;
-	}
-	return function->entry.offset;
+	return jump ? begin + jump : function->entry.offset;
 }
 
 static bool add_function(struct places *places, const struct image *image,

@@ -29,26 +29,6 @@ struct taking {
 	uint32_t stream; /* that is reported; 0: there are none */
 };
 
-static void write_row(struct requests_track *track, struct asked *asked)
-{
-	track->to.write(track->to.context, &asked->row, asked->endpoint, &asked->identity,
-			asked->is_slow);
-}
-
-/* One that was made, and was kept until it could be known for which request (requests_loops.h). */
-static void give_made(void *context, void *kept, uint64_t parent)
-{
-	struct requests_track *track = context;
-	struct asked *asked = kept;
-
-	asked->row.parent = parent;
-	if (parent)
-		asked->row.flags |= FILM_REQUEST_PARENT_BY_ORDER;
-	track->counts.ambiguous += !parent;
-	write_row(track, asked);
-	free(asked);
-}
-
 struct requests_track *requests_track_new(const struct requests_to *to, uint64_t first)
 {
 	struct requests_track *track = calloc(1, sizeof(*track));
@@ -57,7 +37,7 @@ struct requests_track *requests_track_new(const struct requests_to *to, uint64_t
 		return NULL;
 	track->to = *to;
 	track->next = first;
-	track->loops = requests_loops_new(give_made, track);
+	track->loops = requests_loops_new(requests_parents_give, track);
 	if (track->loops)
 		return track;
 	free(track);
@@ -87,110 +67,6 @@ void requests_track_free(struct requests_track *track)
 	free(track);
 }
 
-/* -- parents ----------------------------------------------------------------------------------- */
-
-static uint64_t key_of_thread(const struct capture_identity *identity)
-{
-	return (uint64_t)identity->pid << 32 | identity->tid;
-}
-
-/* Of an id within a process: the same one passes through others of the machine. */
-static uint64_t key_of_id(const struct capture_identity *identity, const char *id)
-{
-	return *id ? hash_u64(hash_bytes(id, strlen(id)) ^ identity->pid) | 1 : 0;
-}
-
-static uint64_t key_of_goroutine(const struct capture_identity *identity, uint64_t number)
-{
-	const uint64_t what[] = {identity->pid, identity->exec_id, number};
-
-	return number ? hash_bytes(what, sizeof(what)) | 1 : 0;
-}
-
-static void serve(struct requests_track *track, const struct asked *asked, int64_t by)
-{
-	if (asked->row.role != FILM_REQUEST_SERVED)
-		return;
-	requests_open_change(&track->by_thread, key_of_thread(&asked->identity), asked->row.number,
-			     by);
-	if (asked->id_key)
-		requests_open_change(&track->by_id, asked->id_key, asked->row.number, by);
-	if (asked->goroutine_key)
-		requests_open_change(&track->by_goroutine, asked->goroutine_key, asked->row.number,
-				     by);
-}
-
-/*
- * A goroutine does one thing after the other, on whichever thread: what it makes while it serves
- * one request is made for that one.
- */
-static void find_by_goroutine(struct requests_track *track, struct asked *asked,
-			      const struct requests_record *record)
-{
-	uint64_t maker = record->works_for ? record->works_for : record->goroutine;
-	uint64_t key = key_of_goroutine(&asked->identity, maker);
-
-	asked->row.parent = 0;
-	if (!key || requests_open_find(&track->by_goroutine, key, &asked->row.parent) != 1)
-		return;
-	if (asked->row.parent)
-		asked->row.flags |= FILM_REQUEST_PARENT_BY_GOROUTINE;
-}
-
-/*
- * For which request it is made. The id says it, if just one that is served has it; else the thread
- * (of Go, the goroutine), if it serves just one; else what its thread did before, and will do with
- * the answer (requests_loops.h). A wrong one is worse than none.
- */
-static void find_parent(struct requests_track *track, struct asked *asked,
-			const struct requests_record *record)
-{
-	uint64_t by_thread, by_id = 0, thread = key_of_thread(&asked->identity);
-	uint64_t open = requests_open_find(&track->by_thread, thread, &by_thread);
-	struct film_request *row = &asked->row;
-
-	if (asked->id_key)
-		requests_open_find(&track->by_id, asked->id_key, &by_id);
-	if (by_id)
-		row->flags |= FILM_REQUEST_PARENT_BY_ID;
-	row->parent = by_id ? by_id : by_thread;
-	if (track->to.has_goroutines &&
-	    track->to.has_goroutines(track->to.context, (pid_t)asked->identity.pid)) {
-		if (!by_id)
-			find_by_goroutine(track, asked, record);
-		track->counts.ambiguous += open && !row->parent;
-		return;
-	}
-	if (!open && !by_id)
-		return;
-	asked->may_be_for = requests_loops_made(track->loops, thread, &record->turn,
-						record->connection, row->number, row->parent) &&
-			    !row->parent;
-	track->counts.ambiguous += !row->parent && !asked->may_be_for;
-}
-
-/* What the thread of a piece has published: it knows better than any header. */
-static void take_context(struct requests_track *track, struct asked *asked,
-			 const struct requests_record *record)
-{
-	char id[FILM_REQUEST_ID + 1] = "";
-	uint8_t any = 0;
-
-	for (size_t i = 0; i < sizeof(record->trace); i++) {
-		any |= record->trace[i];
-		snprintf(id + 2 * i, 3, "%02x", record->trace[i]);
-	}
-	if (!(record->flags & REQUESTS_CONTEXT) || !any ||
-	    !strncmp(asked->row.id, id, FILM_REQUEST_ID))
-		return;
-	serve(track, asked, -1);
-	memcpy(asked->row.id, id, sizeof(asked->row.id));
-	asked->row.id_kind = FILM_REQUEST_ID_CONTEXT;
-	asked->row.flags &= ~(uint32_t)FILM_REQUEST_ID_CUT;
-	asked->id_key = key_of_id(&asked->identity, id);
-	serve(track, asked, 1);
-}
-
 /* -- the ends of requests ---------------------------------------------------------------------- */
 
 void requests_asked_row(struct asked *asked, uint64_t now)
@@ -216,23 +92,6 @@ static void copy_addresses(struct film_request *row, const struct requests_recor
 		row->flags |= FILM_REQUEST_TLS;
 }
 
-/* Writes a request that is over, unless it is kept until it is known for which one it was made. */
-static void write_over(struct requests_track *track, struct asked *asked)
-{
-	struct asked *kept = asked->may_be_for ? malloc(sizeof(*kept)) : NULL;
-
-	if (kept)
-		*kept = *asked;
-	if (asked->row.role == FILM_REQUEST_MADE &&
-	    requests_loops_over(track->loops, asked->row.number, kept))
-		return;
-	free(kept);
-	track->counts.ambiguous += asked->may_be_for;
-	write_row(track, asked);
-	if (asked->row.role == FILM_REQUEST_SERVED)
-		requests_loops_served(track->loops, asked->row.number);
-}
-
 /* A request of a connection is over, or will not be followed any further. */
 static void finish(struct requests_track *track, struct connection *connection, struct asked *asked,
 		   uint32_t flags, uint64_t now)
@@ -244,8 +103,8 @@ static void finish(struct requests_track *track, struct connection *connection, 
 	if (!asked->row.peer_port && !asked->row.own_port)
 		copy_addresses(&asked->row, &connection->about);
 	requests_asked_row(asked, now);
-	serve(track, asked, -1);
-	write_over(track, asked);
+	requests_parents_serve(track, asked, -1);
+	requests_parents_over(track, asked);
 	memmove(asked, asked + 1, (size_t)(end - asked - 1) * sizeof(*asked));
 	connection->queue.count--;
 }
@@ -323,18 +182,19 @@ static void take_request(void *context, const struct protocol_request *request)
 	memcpy(asked.row.path, request->path, sizeof(asked.row.path));
 	memcpy(asked.row.id, request->id, sizeof(asked.row.id));
 	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
-	asked.id_key = key_of_id(&asked.identity, request->id);
-	asked.goroutine_key = key_of_goroutine(&asked.identity, taking->record->goroutine);
+	asked.id_key = requests_parents_id(&asked.identity, request->id);
+	asked.goroutine_key =
+		requests_parents_goroutine(&asked.identity, taking->record->goroutine);
 	/* one that is received is not of what the thread did before */
 	if (connection->role == FILM_REQUEST_MADE)
-		take_context(track, &asked, taking->record);
+		requests_parents_context(track, &asked, taking->record);
 	if (connection->queue.count == QUEUE_MAX || !vec_push(&connection->queue, asked)) {
 		track->counts.queued++;
 		return;
 	}
 	if (connection->role == FILM_REQUEST_MADE)
-		find_parent(track, vec_last(&connection->queue), taking->record);
-	serve(track, &asked, 1);
+		requests_parents_find(track, vec_last(&connection->queue), taking->record);
+	requests_parents_serve(track, &asked, 1);
 }
 
 static void add_bytes(const struct connection *connection, struct film_request *row, bool asked,
@@ -377,7 +237,7 @@ static void take_answer(void *context, const struct protocol_answer *answer)
 		return;
 	}
 	if (taking->connection->role == FILM_REQUEST_SERVED && taking->record)
-		take_context(taking->track, asked, taking->record);
+		requests_parents_context(taking->track, asked, taking->record);
 	asked->is_answered = true;
 	asked->first = asked->last = taking->time;
 	asked->answerer = *taking->identity;
@@ -523,45 +383,6 @@ static void ended(struct requests_track *track, struct connection *connection, u
 		connection->protocol->ended(connection->state, &sink);
 }
 
-/* The request that a piece is about, if there is just one. */
-static uint64_t only_one(const struct connection *connection)
-{
-	return connection->queue.count == 1 && !connection->queue.at[0].stream
-		       ? connection->queue.at[0].row.number
-		       : 0;
-}
-
-/* A thread that hands its connections to others, or takes over theirs, is none of an event loop. */
-static void see_roaming(const struct taking *taking)
-{
-	const struct capture_identity *named = taking->connection->named;
-
-	if (named[0].pid == named[1].pid && named[0].tid != named[1].tid)
-		requests_loops_roams(taking->track->loops, named[0].pid);
-}
-
-/* What a thread of an event loop does with a piece, before and behind that it is read. */
-static void loop_before(const struct taking *taking, bool is_sent)
-{
-	const struct connection *connection = taking->connection;
-	struct requests_loops *loops = taking->track->loops;
-	uint64_t thread = key_of_thread(taking->identity), number = only_one(connection);
-
-	if (is_sent && connection->role == FILM_REQUEST_SERVED)
-		requests_loops_answered(loops, thread, &taking->record->turn, number);
-	else if (!is_sent && connection->role == FILM_REQUEST_MADE)
-		requests_loops_got(loops, thread, &taking->record->turn, number);
-}
-
-static void loop_behind(const struct taking *taking, bool is_sent)
-{
-	const struct connection *connection = taking->connection;
-
-	if (!is_sent && connection->role == FILM_REQUEST_SERVED)
-		requests_loops_asked(taking->track->loops, key_of_thread(taking->identity),
-				     &taking->record->turn, only_one(connection));
-}
-
 static void give(struct taking *taking, const struct piece *piece)
 {
 	struct connection *connection = taking->connection;
@@ -664,16 +485,9 @@ void requests_track_take(struct requests_track *track, const struct requests_rec
 	taking = (struct taking){track, connection, record, name_of(connection, record),
 				 record->head.time};
 	give_gap(&taking);
-	see_roaming(&taking);
-	loop_before(&taking, record->flags & REQUESTS_SENT);
+	requests_parents_before(track, connection, record);
 	give(&taking, &piece);
-	loop_behind(&taking, record->flags & REQUESTS_SENT);
-}
-
-void requests_track_opened(struct requests_track *track, const struct requests_record *record)
-{
-	requests_loops_opened(track->loops, key_of_thread(&record->identity), &record->turn,
-			      record->connection);
+	requests_parents_behind(track, connection, record);
 }
 
 void requests_track_closed(struct requests_track *track, uint64_t number, uint64_t time)

@@ -2,7 +2,7 @@
 #ifndef CAMERA_REQUESTS_TRACK_PRIVATE_H
 #define CAMERA_REQUESTS_TRACK_PRIVATE_H
 
-/* What is known of connections, for requests_track.c and requests_lasting.c. */
+/* What is known of connections, for requests_track.c, requests_parents.c, requests_lasting.c. */
 #include "base/map.h"
 #include "base/vec.h"
 #include "camera/requests_loops.h"
@@ -45,6 +45,37 @@ struct requests_track {
 	struct requests_loops *loops;
 	struct requests_counts counts;
 };
+
+/*
+ * -- requests_parents.c: for which request another one is made ----------------------------------
+ */
+
+/* By what it is found, within its process; 0: by nothing. */
+uint64_t requests_parents_id(const struct capture_identity *identity, const char *id);
+uint64_t requests_parents_goroutine(const struct capture_identity *identity, uint64_t number);
+
+/* It begins to be served (1), or ends (-1); of one that is made nothing happens. */
+void requests_parents_serve(struct requests_track *track, const struct asked *asked, int64_t by);
+/* What the thread of a piece has published becomes its id. */
+void requests_parents_context(struct requests_track *track, struct asked *asked,
+			      const struct requests_record *record);
+/* One that is made, by that piece. */
+void requests_parents_find(struct requests_track *track, struct asked *asked,
+			   const struct requests_record *record);
+/* Writes one that is over, maybe later: once it is known for which one it was made. */
+void requests_parents_over(struct requests_track *track, struct asked *asked);
+/* A requests_loops_give, whose context is the track. */
+void requests_parents_give(void *context, void *kept, uint64_t parent);
+
+/* A piece, before and behind that it is read. */
+void requests_parents_before(struct requests_track *track, const struct connection *connection,
+			     const struct requests_record *record);
+void requests_parents_behind(struct requests_track *track, const struct connection *connection,
+			     const struct requests_record *record);
+
+/*
+ * -- requests_track.c, requests_lasting.c --------------------------------------------------------
+ */
 
 /* A request as it stands at a time, which is its end if it has no byte of an answer. */
 void requests_asked_row(struct asked *asked, uint64_t now);

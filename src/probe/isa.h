@@ -131,5 +131,9 @@ enum isa_makes isa_makes(const struct isa_insn *insn, uint8_t reg);
  * behind it: when there is none, the function begins again on another stack. 0: there is no check.
  */
 size_t isa_go_stack_check(const uint8_t *code, size_t left);
+/*
+ * Where that branch is: the registers are as at the beginning, but for r12. 0: there is no check.
+ */
+size_t isa_go_stack_jump(const uint8_t *code, size_t left);
 
 #endif

@@ -427,24 +427,39 @@ enum isa_makes isa_makes(const struct isa_insn *insn, uint8_t reg)
 	return ISA_MAKES_OTHER;
 }
 
-size_t isa_go_stack_check(const uint8_t *code, size_t left)
+/* Where the check's jump is, which *insn becomes; 0: there is none. */
+static size_t go_stack_jump(const uint8_t *code, size_t left, struct isa_insn *insn)
 {
 	/* since Go 1.17 the goroutine is in r14, its limit 16 bytes into it (abi-internal) */
 	static const uint8_t small[] = {0x49, 0x3b, 0x66, 0x10}; /* cmp 16(%r14), %rsp */
 	static const uint8_t large[] = {0x4d, 0x3b, 0x66, 0x10}; /* cmp 16(%r14), %r12 */
-	struct isa_insn insn;
 	size_t at = 0;
 
 	if (left >= sizeof(small) && !memcmp(code, small, sizeof(small))) {
 		at = sizeof(small);
-	} else if (isa_read(&insn, code, left) && is_one(&insn, 0x8d) &&
-		   reg_register(&insn) == 12 && left - insn.length >= sizeof(large) &&
-		   !memcmp(code + insn.length, large, sizeof(large))) {
-		at = insn.length + sizeof(large); /* lea -N(%rsp), %r12 */
+	} else if (isa_read(insn, code, left) && is_one(insn, 0x8d) && reg_register(insn) == 12 &&
+		   left - insn->length >= sizeof(large) &&
+		   !memcmp(code + insn->length, large, sizeof(large))) {
+		at = insn->length + sizeof(large); /* lea -N(%rsp), %r12 */
 	} else {
 		return 0;
 	}
-	if (!isa_read(&insn, code + at, left - at) || isa_flow(&insn) != ISA_FLOW_BRANCH)
+	if (!isa_read(insn, code + at, left - at) || isa_flow(insn) != ISA_FLOW_BRANCH)
 		return 0;
-	return at + insn.length;
+	return at;
+}
+
+size_t isa_go_stack_jump(const uint8_t *code, size_t left)
+{
+	struct isa_insn insn;
+
+	return go_stack_jump(code, left, &insn);
+}
+
+size_t isa_go_stack_check(const uint8_t *code, size_t left)
+{
+	struct isa_insn insn;
+	size_t at = go_stack_jump(code, left, &insn);
+
+	return at ? at + insn.length : 0;
 }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/* For which request that is served another one is made. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "camera/requests_track_private.h"
+
+static uint64_t key_of_thread(const struct capture_identity *identity)
+{
+	return (uint64_t)identity->pid << 32 | identity->tid;
+}
+
+/* Of an id within a process: the same one passes through others of the machine. */
+uint64_t requests_parents_id(const struct capture_identity *identity, const char *id)
+{
+	return *id ? hash_u64(hash_bytes(id, strlen(id)) ^ identity->pid) | 1 : 0;
+}
+
+uint64_t requests_parents_goroutine(const struct capture_identity *identity, uint64_t number)
+{
+	const uint64_t what[] = {identity->pid, identity->exec_id, number};
+
+	return number ? hash_bytes(what, sizeof(what)) | 1 : 0;
+}
+
+void requests_parents_serve(struct requests_track *track, const struct asked *asked, int64_t by)
+{
+	if (asked->row.role != FILM_REQUEST_SERVED)
+		return;
+	requests_open_change(&track->by_thread, key_of_thread(&asked->identity), asked->row.number,
+			     by);
+	if (asked->id_key)
+		requests_open_change(&track->by_id, asked->id_key, asked->row.number, by);
+	if (asked->goroutine_key)
+		requests_open_change(&track->by_goroutine, asked->goroutine_key, asked->row.number,
+				     by);
+}
+
+/*
+ * A goroutine does one thing after the other, on whichever thread: what it makes while it serves
+ * one request is made for that one.
+ */
+static void find_by_goroutine(struct requests_track *track, struct asked *asked,
+			      const struct requests_record *record)
+{
+	uint64_t maker = record->works_for ? record->works_for : record->goroutine;
+	uint64_t key = requests_parents_goroutine(&asked->identity, maker);
+
+	asked->row.parent = 0;
+	if (!key || requests_open_find(&track->by_goroutine, key, &asked->row.parent) != 1)
+		return;
+	if (asked->row.parent)
+		asked->row.flags |= FILM_REQUEST_PARENT_BY_GOROUTINE;
+}
+
+/*
+ * For which request it is made. The id says it, if just one that is served has it; else the thread
+ * (of Go, the goroutine), if it serves just one; else what its thread did before, and will do with
+ * the answer (requests_loops.h). A wrong one is worse than none.
+ */
+void requests_parents_find(struct requests_track *track, struct asked *asked,
+			   const struct requests_record *record)
+{
+	uint64_t by_thread, by_id = 0, thread = key_of_thread(&asked->identity);
+	uint64_t open = requests_open_find(&track->by_thread, thread, &by_thread);
+	struct film_request *row = &asked->row;
+
+	if (asked->id_key)
+		requests_open_find(&track->by_id, asked->id_key, &by_id);
+	if (by_id)
+		row->flags |= FILM_REQUEST_PARENT_BY_ID;
+	row->parent = by_id ? by_id : by_thread;
+	if (track->to.has_goroutines &&
+	    track->to.has_goroutines(track->to.context, (pid_t)asked->identity.pid)) {
+		if (!by_id)
+			find_by_goroutine(track, asked, record);
+		track->counts.ambiguous += open && !row->parent;
+		return;
+	}
+	if (!open && !by_id)
+		return;
+	asked->may_be_for = requests_loops_made(track->loops, thread, &record->turn,
+						record->connection, row->number, row->parent) &&
+			    !row->parent;
+	track->counts.ambiguous += !row->parent && !asked->may_be_for;
+}
+
+/* What the thread of a piece has published: it knows better than any header. */
+void requests_parents_context(struct requests_track *track, struct asked *asked,
+			      const struct requests_record *record)
+{
+	char id[FILM_REQUEST_ID + 1] = "";
+	uint8_t any = 0;
+
+	for (size_t i = 0; i < sizeof(record->trace); i++) {
+		any |= record->trace[i];
+		snprintf(id + 2 * i, 3, "%02x", record->trace[i]);
+	}
+	if (!(record->flags & REQUESTS_CONTEXT) || !any ||
+	    !strncmp(asked->row.id, id, FILM_REQUEST_ID))
+		return;
+	requests_parents_serve(track, asked, -1);
+	memcpy(asked->row.id, id, sizeof(asked->row.id));
+	asked->row.id_kind = FILM_REQUEST_ID_CONTEXT;
+	asked->row.flags &= ~(uint32_t)FILM_REQUEST_ID_CUT;
+	asked->id_key = requests_parents_id(&asked->identity, id);
+	requests_parents_serve(track, asked, 1);
+}
+
+/* -- what is kept until that is known ---------------------------------------------------------- */
+
+static void write_row(struct requests_track *track, struct asked *asked)
+{
+	track->to.write(track->to.context, &asked->row, asked->endpoint, &asked->identity,
+			asked->is_slow);
+}
+
+/* One that was made, and was kept until it could be known for which request (requests_loops.h). */
+void requests_parents_give(void *context, void *kept, uint64_t parent)
+{
+	struct requests_track *track = context;
+	struct asked *asked = kept;
+
+	asked->row.parent = parent;
+	if (parent)
+		asked->row.flags |= FILM_REQUEST_PARENT_BY_ORDER;
+	track->counts.ambiguous += !parent;
+	write_row(track, asked);
+	free(asked);
+}
+
+/* Writes a request that is over, unless it is kept until it is known for which one it was made. */
+void requests_parents_over(struct requests_track *track, struct asked *asked)
+{
+	struct asked *kept = asked->may_be_for ? malloc(sizeof(*kept)) : NULL;
+
+	if (kept)
+		*kept = *asked;
+	if (asked->row.role == FILM_REQUEST_MADE &&
+	    requests_loops_over(track->loops, asked->row.number, kept))
+		return;
+	free(kept);
+	track->counts.ambiguous += asked->may_be_for;
+	write_row(track, asked);
+	if (asked->row.role == FILM_REQUEST_SERVED)
+		requests_loops_served(track->loops, asked->row.number);
+}
+
+/* -- pieces of an event loop ------------------------------------------------------------------- */
+
+/* The request that a piece is about, if there is just one. */
+static uint64_t only_one(const struct connection *connection)
+{
+	return connection->queue.count == 1 && !connection->queue.at[0].stream
+		       ? connection->queue.at[0].row.number
+		       : 0;
+}
+
+/* A thread that hands its connections to others, or takes over theirs, is none of an event loop. */
+static void see_roaming(struct requests_track *track, const struct connection *connection)
+{
+	const struct capture_identity *named = connection->named;
+
+	if (named[0].pid == named[1].pid && named[0].tid != named[1].tid)
+		requests_loops_roams(track->loops, named[0].pid);
+}
+
+void requests_parents_before(struct requests_track *track, const struct connection *connection,
+			     const struct requests_record *record)
+{
+	uint64_t thread = key_of_thread(&record->identity), number = only_one(connection);
+	bool is_sent = record->flags & REQUESTS_SENT;
+
+	see_roaming(track, connection);
+	if (is_sent && connection->role == FILM_REQUEST_SERVED)
+		requests_loops_answered(track->loops, thread, &record->turn, number);
+	else if (!is_sent && connection->role == FILM_REQUEST_MADE)
+		requests_loops_got(track->loops, thread, &record->turn, number);
+}
+
+void requests_parents_behind(struct requests_track *track, const struct connection *connection,
+			     const struct requests_record *record)
+{
+	if (!(record->flags & REQUESTS_SENT) && connection->role == FILM_REQUEST_SERVED)
+		requests_loops_asked(track->loops, key_of_thread(&record->identity), &record->turn,
+				     only_one(connection));
+}
+
+void requests_track_opened(struct requests_track *track, const struct requests_record *record)
+{
+	requests_loops_opened(track->loops, key_of_thread(&record->identity), &record->turn,
+			      record->connection);
+}
