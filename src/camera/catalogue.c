@@ -50,7 +50,8 @@ static const char *const end_marks[UNWIND_ENDS] = {
 struct thread_row {
 	uint64_t key;
 	uint32_t id;
-	bool used; /* again, since rows were last forgotten */
+	bool used;	    /* again, since rows were last forgotten */
+	bool is_start_near; /* its start is known to a tick, or not at all (0) */
 	struct film_thread thread;
 	char comm[16];
 };
@@ -167,6 +168,18 @@ static void forget_threads(struct catalogue *catalogue)
 	catalogue->rows.count = 0;
 }
 
+/*
+ * A record has the exact start of the thread. A row that was made from less gets it, where it can
+ * be of that thread: else one thread would be two.
+ */
+static bool is_row_of(const struct thread_row *row, uint64_t start)
+{
+	if (row->thread.start == start)
+		return true;
+	return row->is_start_near &&
+	       (!row->thread.start || film_same_start(row->thread.start, start));
+}
+
 static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 			  const struct capture_identity *identity)
 {
@@ -174,11 +187,13 @@ static uint32_t thread_of(struct catalogue *catalogue, uint32_t process,
 	uint64_t *known = map_get(&catalogue->threads, key);
 	struct thread_row *row = known ? &catalogue->rows.at[*known] : NULL;
 
-	if (row && row->thread.start == identity->thread_start) {
+	if (row && is_row_of(row, identity->thread_start)) {
 		row->used = true;
-		if (memcmp(row->comm, identity->comm, sizeof(row->comm))) {
+		if (row->is_start_near || memcmp(row->comm, identity->comm, sizeof(row->comm))) {
 			memcpy(row->comm, identity->comm, sizeof(row->comm));
 			row->thread.comm = row->comm;
+			row->thread.start = identity->thread_start;
+			row->is_start_near = false;
 			film_set_thread(catalogue->film, row->id, &row->thread);
 		}
 		return row->id;
@@ -226,13 +241,18 @@ uint32_t catalogue_other_thread(struct catalogue *catalogue, struct catalogue_pr
 				const char comm[16])
 {
 	struct capture_identity identity = {.tid = (uint32_t)tid, .thread_start = start};
-	uint32_t id = process_row(catalogue, row, process);
-	const uint64_t *known = map_get(&catalogue->threads, (uint64_t)id << 32 | identity.tid);
+	uint64_t key = (uint64_t)process_row(catalogue, row, process) << 32 | identity.tid;
+	uint64_t *known = map_get(&catalogue->threads, key);
+	uint32_t id;
 
 	if (known)
 		return catalogue->rows.at[*known].id;
 	memcpy(identity.comm, comm, sizeof(identity.comm));
-	return id ? thread_of(catalogue, id, &identity) : 0;
+	id = key >> 32 ? thread_of(catalogue, (uint32_t)(key >> 32), &identity) : 0;
+	known = map_get(&catalogue->threads, key);
+	if (known)
+		catalogue->rows.at[*known].is_start_near = true;
+	return id;
 }
 
 uint32_t catalogue_goroutine(struct catalogue *catalogue, struct catalogue_process *row,

@@ -36,7 +36,7 @@ uint32_t catalogue_stranger(struct catalogue *catalogue, const struct capture_id
 
 /*
  * The row of a thread of which only the number and the name are known: whichever it has, or a new
- * one. start: ns, to a tick.
+ * one. start: ns, to a tick; 0: not known.
  */
 uint32_t catalogue_other_thread(struct catalogue *catalogue, struct catalogue_process *row,
 				const struct process *process, pid_t tid, uint64_t start,

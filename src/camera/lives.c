@@ -631,7 +631,8 @@ void lives_each_long(struct lives *lives, uint64_t time, uint64_t least,
 			.flags = life->evidence_flags,
 		};
 		memcpy(evidence.arguments, life->arguments, sizeof(evidence.arguments));
-		take(context, &life->identity, life->waits, &evidence);
+		/* as it is called now: the other name is of what it did before */
+		take(context, &life->next_identity, life->waits, &evidence);
 	}
 }
 

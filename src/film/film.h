@@ -3,6 +3,7 @@
 #define FILM_FILM_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -55,6 +56,17 @@ struct film_thread {
 	uint64_t start;
 	const char *comm;
 };
+
+/*
+ * Whether two starts (ns of one clock) are of one thread, if its number is the same: /proc knows a
+ * start to 10 ms, and the event that tells a start comes a bit later.
+ */
+static inline bool film_same_start(uint64_t a, uint64_t b)
+{
+	const uint64_t near = 20000000;
+
+	return a < b ? b - a < near : a - b < near;
+}
 
 /* A file (or what stands for one) that code was mapped from. */
 enum film_image_kind {

@@ -102,18 +102,18 @@ static int map_event(struct merge_ids *ids, uint32_t i)
 /* After exec() a process is another one, with the same number and start. */
 static uint64_t hash_process(const struct film_process *p, uint32_t boot)
 {
-	uint64_t hash = hash_u64((uint64_t)p->pid << 32 | boot);
+	uint64_t hash = hash_text(hash_u64((uint64_t)p->pid << 32 | boot), p->exe);
 
-	hash = hash_text(hash ^ p->start, p->exe);
 	return hash_text(hash_text(hash, p->command), p->cgroup);
 }
 
 static bool same_process(const struct merged_process *known, const struct film_process *p,
 			 uint32_t boot)
 {
-	return known->boot == boot && known->row.pid == p->pid && known->started == p->start &&
-	       !strcmp(known->row.exe, p->exe) && !strcmp(known->row.command, p->command) &&
-	       !strcmp(known->row.cgroup, p->cgroup) && !strcmp(known->row.container, p->container);
+	return known->boot == boot && known->row.pid == p->pid &&
+	       film_same_start(known->started, p->start) && !strcmp(known->row.exe, p->exe) &&
+	       !strcmp(known->row.command, p->command) && !strcmp(known->row.cgroup, p->cgroup) &&
+	       !strcmp(known->row.container, p->container);
 }
 
 static int add_process(struct merge_ids *ids, const struct film_process *p, uint64_t hash,
@@ -178,18 +178,32 @@ static int map_process(struct merge_ids *ids, uint32_t i)
 	return update_process(ids, last, p);
 }
 
+/*
+ * A film that knows a thread as a waker or a holder only has its start to a tick, or not at all.
+ * Then the name has to be the same, too: goroutines have rows like threads.
+ */
+static bool same_thread(const struct merged_thread *known, const struct film_thread *t)
+{
+	if (known->row.tid != t->tid)
+		return false;
+	if (known->started == t->start)
+		return true;
+	return (!known->started || !t->start || film_same_start(known->started, t->start)) &&
+	       !strcmp(known->row.comm, t->comm);
+}
+
 static int map_thread(struct merge_ids *ids, uint32_t i)
 {
 	const struct film_thread *t = &ids->from->threads[i];
 	uint32_t process = ids->process_of.at[t->process], id;
-	uint64_t hash = hash_u64(hash_u64((uint64_t)process << 32 | t->tid) ^ t->start) + ids->boot;
+	uint64_t hash = hash_u64((uint64_t)process << 32 | t->tid) + ids->boot;
 	size_t at = intern_start(&ids->thread_index, hash);
 	struct merged_thread merged = {*t, t->start, ids->boot}, *known;
 
 	while ((id = intern_next(&ids->thread_index, hash, &at))) {
 		known = &ids->threads.at[id];
 		if (known->boot != ids->boot || known->row.process != process ||
-		    known->row.tid != t->tid || known->started != t->start)
+		    !same_thread(known, t))
 			continue;
 		ids->thread_of.at[i] = id;
 		if (!strcmp(known->row.comm, t->comm))

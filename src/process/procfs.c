@@ -292,12 +292,33 @@ uint64_t procfs_now(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+/*
+ * By how much the two clocks are apart, to a millisecond: no reading of both is exact, and what is
+ * of one start has to be one number each time. Where the thread was stopped between the two
+ * readings, it takes others.
+ */
+static uint64_t slept_ns(void)
+{
+	const uint64_t exact = 100000, unit = 1000000;
+	uint64_t before, boot, after, least = UINT64_MAX, slept = 0;
+
+	for (int i = 0; i < 10 && least > exact; i++) {
+		before = clock_ns(CLOCK_MONOTONIC);
+		boot = clock_ns(CLOCK_BOOTTIME);
+		after = clock_ns(CLOCK_MONOTONIC);
+		if (after - before >= least)
+			continue;
+		least = after - before;
+		slept = boot > before ? boot - before : 0;
+	}
+	return (slept + unit / 2) / unit * unit;
+}
+
 uint64_t procfs_ticks_to_ns(uint64_t ticks)
 {
-	uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK), ns;
-	uint64_t monotonic = clock_ns(CLOCK_MONOTONIC), slept = clock_ns(CLOCK_BOOTTIME);
+	uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK), slept = slept_ns();
+	uint64_t ns =
+		ticks / per_second * 1000000000 + ticks % per_second * (1000000000 / per_second);
 
-	slept = slept > monotonic ? slept - monotonic : 0;
-	ns = ticks / per_second * 1000000000 + ticks % per_second * (1000000000 / per_second);
 	return ns > slept ? ns - slept : 1;
 }

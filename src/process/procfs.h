@@ -94,7 +94,7 @@ int procfs_each_number(const char *path, void (*take)(void *context, pid_t numbe
 /*
  * Ticks since boot as nanoseconds of CLOCK_MONOTONIC. The two clocks part by the time that the
  * machine has slept; what it slept after those ticks cannot be told apart, so the result is too
- * early by that much. Never 0.
+ * early by that much. The same ticks are the same time, until the machine sleeps. Never 0.
  */
 uint64_t procfs_ticks_to_ns(uint64_t ticks);
 

@@ -14,18 +14,13 @@ from pathlib import Path
 import pytest
 
 from harness import PATIENCE, free_port, needs_root, running, wait_until
-from test_explain import EVENTS, ask, explained, film_has, listening_port, of_work, share
+from test_explain import EVENTS, ask, explained, film_has, listening_port, of_work, share, work_of
 
 pytestmark = needs_root
 
 HERE = Path(__file__).resolve().parent
 CLIENT = HERE / "requests_client.py"
 REQUESTS = ("-e", EVENTS[1] + ",requests")
-
-
-def first_work(request):
-    """The first part, but for that the tests beside had the CPUs."""
-    return next(part for part in request["parts"] if part["kind"] != "ready")
 
 
 @contextlib.contextmanager
@@ -68,7 +63,7 @@ def test_a_request_through_tomcat_that_waits_for_a_monitor(lab, tomcat):
         with filming(lab, *REQUESTS, "-p", server.pid) as film:
             assert wait_until(lambda: slow_beside(lab, film, port, ["/report", "/order/1"], 100_000_000))
     request = explained(lab, film, "--endpoint", "GET /order/*")[0]
-    cause = first_work(request)
+    cause = work_of(film, request)[0]
     assert request["comm"].startswith("orders-") and request["duration"] > 100_000_000
     assert cause["kind"] == "lock" and cause["object"].startswith("Java monitor 0x"), request["parts"]
     assert cause["holder"]["comm"].startswith("orders-") and of_work(cause, request) > 0.5, cause
@@ -111,7 +106,7 @@ def test_an_event_loop_that_is_blocked(lab, tmp_path):
         with filming(lab, *REQUESTS, "-p", server.pid, "-F", "499") as film:
             assert wait_until(lambda: slow_beside(lab, film, port, ["/order/1", "/report"], 200_000_000))
     request = explained(lab, film, "--endpoint", "GET /order/*")[0]
-    cause = first_work(request)
+    cause = work_of(film, request)[0]
     assert request["duration"] > 200_000_000 and cause["kind"] == "on-cpu", request["parts"]
     assert "buildReport" in cause["functions"][0]["name"] and of_work(cause, request) > 0.5, cause
     # whose work that was
@@ -181,7 +176,7 @@ def test_a_bug_in_a_library_below_the_code(lab, tmp_path):
                 ask(port, f"/order/{number}", "")
             assert wait_until(lambda: ask(port, "/order/30000", "large") and film_has(lab, film, "/order/30000"))
     request = explained(lab, film)[0]
-    cause = first_work(request)
+    cause = work_of(film, request)[0]
     assert request["path"] == "/order/30000" and cause["kind"] == "on-cpu" and of_work(cause, request) > 0.8, request
     first = cause["functions"][0]
     assert first["name"] in ("length", "codec_normalize") and first["image"].endswith("libcodec.so"), cause
@@ -291,7 +286,7 @@ def test_a_cpu_spike(lab, tmp_path):
             assert wait_until(lambda: times.exists() and len(times.read_text().split()) == 2)
     begin, end = times.read_text().split()
     request = explained(lab, film, "-p", target.pid, "--from", begin, "--to", end)[0]
-    cause = first_work(request)
+    cause = work_of(film, request)[0]
     assert request["tid"] == target.pid and cause["kind"] == "on-cpu" and of_work(cause, request) > 0.7, request["parts"]
     assert cause["functions"][0]["name"] == "rebuild_index" and cause["duration"] > 200_000_000, cause
     text = lab.run("explain", "-p", target.pid, "--from", begin, "--to", end, film.path).stdout

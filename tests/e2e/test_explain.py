@@ -47,17 +47,32 @@ def film_case(lab, name, *arguments, options=(), seconds=2):
     return lab.record(*EVENTS, *options, "--", lab.program("cases"), seconds, name, *arguments, hz=499)
 
 
+def is_of_machine(part):
+    """
+    Tests run beside others, so that a thread was not given a CPU is true, too. And some virtual machines hide switches:
+    that time is not explained, and the film counts it.
+    """
+    return part["kind"] in ("ready", "unexplained")
+
+
+def work_of(film, request):
+    """The parts of what the thread did itself, the longest first."""
+    hidden = sum(part["duration"] for part in request["parts"] if part["kind"] == "unexplained")
+    assert hidden < 0.5 * request["duration"], request["parts"]
+    assert not hidden or any("time of a thread not known" in reason for reason in film.json("-e", "threads")["loss"])
+    return [part for part in request["parts"] if not is_of_machine(part)]
+
+
 def first_cause(lab, film, *options):
-    """The first part of the slow thread, and the whole. Tests run beside others: that it was not given a CPU is true, too."""
+    """The first part of what the slow thread did itself, and the whole."""
     request, = explained(lab, film, "-n", "handler", *options)
     assert request["comm"] == "handler"
-    return next(part for part in request["parts"] if part["kind"] != "ready"), request
+    return work_of(film, request)[0], request
 
 
 def of_work(part, request):
-    """The share of a part in what the thread did itself, without the time for which others had the CPUs."""
-    ready = sum(one["duration"] for one in request["parts"] if one["kind"] == "ready")
-    return part["duration"] / (request["duration"] - ready)
+    """The share of a part in what the thread did itself."""
+    return part["duration"] / (request["duration"] - sum(one["duration"] for one in request["parts"] if is_of_machine(one)))
 
 
 def share(part, request):
@@ -113,11 +128,12 @@ def test_a_pool_that_is_too_small(lab):
 
 def test_a_file_that_is_slow_to_reach_the_disk(lab, tmp_path):
     path = tmp_path / "orders.wal"
-    cause, request = first_cause(lab, film_case(lab, "fsync", path))
-    waits = [part for part in request["parts"] if part["kind"] in ("disk", "file")]
-    # how long that takes is up to the machine; but nothing is waited for longer
-    assert waits and waits[0] in request["parts"][:2] and "save_order" in waits[0]["stack"], request["parts"]
-    assert waits[0]["object"] == str(path) and f"fsync of {path}" in waits[0]["words"], waits
+    film = film_case(lab, "fsync", path)
+    _, request = first_cause(lab, film)
+    # how long that takes, and how long the program runs in between, is up to the machine; but nothing is waited for longer
+    wait = next(part for part in work_of(film, request) if part["kind"] != "on-cpu")
+    assert wait["kind"] in ("disk", "file") and "save_order" in wait["stack"], request["parts"]
+    assert wait["object"] == str(path) and f"fsync of {path}" in wait["words"], wait
 
 
 ORDERS = """

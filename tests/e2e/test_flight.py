@@ -343,7 +343,9 @@ def test_full_accept_queue_is_kept(lab, tmp_path):
             ends.enter_context(socket.create_connection(("127.0.0.1", port)))
         said = serve.hear(rf"kept: (the accept queue of overrun \({program.pid}\) at 127\.0\.0\.1:{port} has been full for [\d.]+ s: "
                           r"4 connections, and its backlog is 3); the \d+ s before are in (\S+)\n")
-        main, = states(lab, said[2])["threads"]
+        threads = states(lab, said[2])["threads"]
+        assert len(threads) == 1, threads
+        main, = threads
         assert main["pid"] == program.pid and main["life"] > 2e9
         assert marks(serve) == [f"kept: {said[1]}"]
         assert camera_of(serve)["kept"] == 1
@@ -476,7 +478,9 @@ def test_a_jump_of_cpu_is_kept(lab, tmp_path):
         wait_for_bytes(serve, 8)  # until it is usual that it is idle
         program.stdin.close()
         said = serve.hear(rf"kept: (spiky \({program.pid}\) takes [01]\.\d\d CPUs, and usually 0\.\d\d); the \d+ s before are in (\S+)\n")
-        main, = states(lab, said[2])["threads"]
+        threads = states(lab, said[2])["threads"]
+        assert len(threads) == 1, threads
+        main, = threads
         assert main["pid"] == program.pid
         assert marks(serve) == [f"kept: {said[1]}"]
         assert camera_of(serve)["kept"] == 1

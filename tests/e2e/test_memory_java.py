@@ -126,7 +126,8 @@ def test_a_jvm_that_starts_later(lab, java, classes):
         with allocating(java, "-Xmx256m", "-cp", classes) as target:
             truth = let_it_allocate(target)
             # as much as is asked for below: an early sample may lack its Java frames
-            assert wait_until(lambda: of_function(film, "mem-alloc", "Allocates.tables") > 1.8 * truth["tables"][0])
+            assert wait_until(lambda: of_function(film, "mem-alloc", "Allocates.tables") > 1.8 * truth["tables"][0]), \
+                (truth, of_function(film, "mem-alloc", "Allocates.tables"), film.explain())
             end(recorder)
     for name, klass in FUNCTIONS.items():
         # by class: the stack of an early sample may lack its Java frames

@@ -116,6 +116,38 @@ static void names_of_threads(void **state)
 	film_free(film);
 }
 
+/* A thread that is known as a holder or a waker before it has a record of its own is one thread. */
+static void threads_without_a_start(void **state)
+{
+	struct bench *b = *state;
+	const uint64_t tick = 10000000;
+	struct capture_identity exact = {
+		.pid = 7, .tid = 3, .thread_start = 100 * tick + 12345, .comm = "renamed"};
+	struct capture_identity another = exact;
+	uint32_t holder = catalogue_other_thread(b->catalogue, &b->row, &b->process, 3, 100 * tick,
+						 (const char[16]){"holder"});
+	uint32_t waker = catalogue_other_thread(b->catalogue, &b->row, &b->process, 4, 0,
+						(const char[16]){"waker"});
+	struct film *film;
+
+	assert_int_equal(catalogue_thread(b->catalogue, &b->row, &b->process, &exact), holder);
+	assert_int_equal(catalogue_other_thread(b->catalogue, &b->row, &b->process, 3, 0,
+						(const char[16]){"x"}),
+			 holder);
+	/* a number that belongs to another thread by now */
+	another.thread_start += tick;
+	assert_int_not_equal(catalogue_thread(b->catalogue, &b->row, &b->process, &another),
+			     holder);
+	exact.tid = 4;
+	assert_int_equal(catalogue_thread(b->catalogue, &b->row, &b->process, &exact), waker);
+	film = film_of(b);
+	assert_int_equal(film->threads[holder].start, exact.thread_start);
+	assert_string_equal(film->threads[holder].comm, "renamed");
+	assert_int_equal(film->threads[waker].start, exact.thread_start);
+	assert_int_equal(film->thread_count, 4);
+	film_free(film);
+}
+
 static uint32_t frame(struct bench *b)
 {
 	return catalogue_user_frame(b->catalogue, &b->row, &b->process, 0x2000);
@@ -154,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(threads_that_come_and_go, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(names_of_threads, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(threads_without_a_start, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(images_that_come_back, set_up, tear_down),
 	};
 

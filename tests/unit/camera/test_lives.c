@@ -356,6 +356,7 @@ struct long_wait {
 	unsigned int count;
 	uint64_t since;
 	uint16_t call;
+	char comm[16];
 };
 
 static void take_long(void *context, const struct capture_identity *identity, uint64_t since,
@@ -367,6 +368,7 @@ static void take_long(void *context, const struct capture_identity *identity, ui
 	wait->count++;
 	wait->since = since - BEGIN;
 	wait->call = evidence->call;
+	memcpy(wait->comm, identity->comm, sizeof(wait->comm));
 }
 
 /* A wait that is long is reported once, since it began, into however many rows it was cut. */
@@ -374,6 +376,8 @@ static void test_long_waits(void **state)
 {
 	struct lives *lives = new_lives();
 	struct long_wait wait = {0};
+	const struct capture_identity renamed = {
+		.pid = 7, .tid = 1, .thread_start = BEGIN - 500, .comm = "waiter"};
 
 	(void)state;
 	meet(lives, 1, -500);
@@ -396,6 +400,14 @@ static void test_long_waits(void **state)
 	lives_each_long(lives, BEGIN + 620, 100, take_long, &wait);
 	assert_int_equal(wait.count, 2);
 	assert_int_equal(wait.since, 510);
+	/* it took a name before it began to wait, and has not gone on since */
+	GIVE(lives, .time = 630, .next = 1, .next_count = 8);
+	lives_each_long(lives, BEGIN + 640, 100, take_long, &wait);
+	lives_meet(lives, 1, &renamed, true);
+	GIVE(lives, .time = 650, .prev = 1, SLEEPS, .prev_count = 9);
+	lives_each_long(lives, BEGIN + 800, 100, take_long, &wait);
+	assert_int_equal(wait.count, 3);
+	assert_string_equal(wait.comm, "waiter");
 	lives_free(lives);
 }
 

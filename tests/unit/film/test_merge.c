@@ -112,15 +112,18 @@ static uint32_t any_frame(struct film_writer *w, struct images *images, struct w
 static uint32_t any_thread(struct film_writer *w, uint32_t *threads, struct world *world)
 {
 	unsigned int n = made(&world->seed, 8);
+	/* no two recorders know the start to the nanosecond */
+	uint64_t late = world->start / SECOND * 1000;
 	struct film_process process = {.pid = 100 + n / 2,
 				       .parent = 1,
-				       .start = world->start >= BOOT ? 5000 + n / 2 : 77,
+				       .start = late + (world->start >= BOOT ? 5000 + n / 2 : 77),
 				       .comm = "app",
 				       .command = "app --serve",
 				       .exe = n / 2 == 3 ? "/usr/bin/b" : "/usr/bin/a",
 				       .cgroup = "/system.slice/app.service",
 				       .container = ""};
-	struct film_thread thread = {.tid = 1000 + n, .start = 6000, .comm = n ? "worker" : "main"};
+	struct film_thread thread = {
+		.tid = 1000 + n, .start = late + 6000, .comm = n ? "worker" : "main"};
 
 	if (!threads[8 + n / 2])
 		threads[8 + n / 2] = film_add_process(w, &process);

@@ -218,6 +218,9 @@ static void reading(void **state)
 	assert_int_equal(stat.pid, getpid());
 	assert_int_equal(stat.parent, getppid());
 	assert_true(procfs_ticks_to_ns(stat.start_ticks) <= procfs_now());
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(procfs_ticks_to_ns(stat.start_ticks),
+				 procfs_ticks_to_ns(stat.start_ticks));
 	assert_int_equal(procfs_read(getpid(), "maps", 100, &text), -EFBIG);
 	assert_int_equal(text.count, 101);
 	assert_int_equal(strlen((char *)text.at), 100);
