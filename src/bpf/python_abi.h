@@ -70,6 +70,7 @@ struct python_data {
 	__u16 code_words;      /* bit n: word n of that never changes, and goes into the checksum */
 	__u16 code_first_byte; /* of its instructions; 0: frames have an index (3.8 to 3.10) */
 	__u16 code_name;       /* which of the words that are read is the pointer to its name */
+	__u16 code_flags;      /* 4 bytes: its flags; 0: not known */
 	__u16 code_number; /* which one, plus 1, has its number in the upper half; 0: it has none */
 	__u16 name_hash;   /* PyASCIIObject: its hash, behind its length */
 	__u16 name_text;   /* its characters, if all are ASCII */

@@ -11,6 +11,7 @@
 #include "requests_call.h"
 #include "requests_context.h"
 #include "requests_go.h"
+#include "requests_python.h"
 #include "requests_turn.h"
 #include "requests_words.h"
 
@@ -309,6 +310,7 @@ static __always_inline void look(struct requests_call *call, struct requests_soc
 	requests_turn_take(&record->turn, direction || socket->is_tls ? 0 : length);
 	requests_context_take(record);
 	requests_go_take(record);
+	requests_python_take(record);
 	record->copied = call->copied < want ? call->copied : want;
 	if (!call->vectors.count && !call->of_file)
 		record->flags |= REQUESTS_NO_CALL;

@@ -80,6 +80,16 @@ struct requests_go {
 	__u32 curg; /* in its m */
 };
 
+/* Where a process that runs CPython has what requests_python.h looks for. Offsets in bytes. */
+struct requests_python {
+	__s32 key;    /* from the thread pointer: of the thread's state, */
+	__s32 values; /* or, if this is not 0, of memory that has it there, plus 1 */
+	__u16 thread_id, thread_frame, cframe_current;
+	__u16 frame_code, frame_previous, frame_owner;
+	__u16 code_flags;
+	__u8 has_cframes, has_owners;
+};
+
 /*
  * Where a thread stood: two calls with the same have nothing between them that it received from a
  * socket, or by read(), and it did not wait.
@@ -105,8 +115,11 @@ struct requests_record {
 	__u8 trace[16], span[8];
 	struct requests_turn turn;
 	__u32 unused_too;
-	/* numbers: the one that made the call, and whom it sends for; 0: none, or not known */
-	__u64 goroutine, works_for;
+	/*
+	 * numbers: the goroutine that made the call, or the task of an event loop that sends, and
+	 * the goroutine that it sends for; 0: none, or not known
+	 */
+	__u64 task, works_for;
 	/* copied bytes */
 };
 

@@ -95,14 +95,14 @@ static __noinline int requests_go_take(struct requests_record *record)
 	struct requests_go_key key;
 	__u64 *asking;
 
-	record->goroutine = 0;
+	record->task = 0;
 	record->works_for = 0;
 	if (!where)
 		return 0;
-	record->goroutine = requests_go_current(where);
-	if (!(record->flags & REQUESTS_SENT) || !record->goroutine)
+	record->task = requests_go_current(where);
+	if (!(record->flags & REQUESTS_SENT) || !record->task)
 		return 0;
-	key = requests_go_key(record->goroutine);
+	key = requests_go_key(record->task);
 	asking = bpf_map_lookup_elem(&requests_go_writing, &key);
 	if (!asking)
 		return 0;

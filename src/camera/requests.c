@@ -18,6 +18,7 @@
 #include "camera/feature.h"
 #include "camera/losses.h"
 #include "camera/requests_context.h"
+#include "camera/requests_coroutines.h"
 #include "camera/requests_goroutines.h"
 #include "camera/requests_tls.h"
 #include "camera/requests_track.h"
@@ -37,6 +38,7 @@ struct requests {
 	struct requests_tls *tls;
 	struct requests_contexts *contexts;
 	struct requests_goroutines *goroutines;
+	struct requests_coroutines *coroutines;
 	bool has_started;
 	uint64_t late; /* programs that ran for a moment before what they encrypt was seen */
 	struct slow_requests slow;
@@ -248,7 +250,11 @@ static int attach(struct source *source, struct fail *why)
 	if (requests)
 		requests->goroutines = requests_goroutines_new(
 			bpf_map__fd(source->host->probes->maps.requests_go_processes));
-	if (!requests || !requests->track || !requests->contexts || !requests->goroutines)
+	if (requests)
+		requests->coroutines = requests_coroutines_new(
+			bpf_map__fd(source->host->probes->maps.requests_python_processes));
+	if (!requests || !requests->track || !requests->contexts || !requests->goroutines ||
+	    !requests->coroutines)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
 	err = requests_tls_new(source->host->probes->progs.requests_tls_site,
 			       !source->host->selection->whole_machine, &requests->tls);
@@ -336,6 +342,8 @@ static void tell_losses(struct source *source)
 		 requests_tls_refused(requests->tls)},
 		{"requests: processes whose contexts of threads could not be found",
 		 requests_contexts_refused(requests->contexts)},
+		{"requests: processes of Python whose tasks could not be found",
+		 requests_coroutines_refused(requests->coroutines)},
 		{"requests: files that were encrypted with for a moment before they were probed",
 		 requests->late},
 		{"requests: not over as their film ended, and too many to be in it",
@@ -360,6 +368,7 @@ static void tick(struct source *source, uint64_t now)
 	struct requests *requests = source->state;
 
 	requests_contexts_tick(requests->contexts, process_of, source);
+	requests_coroutines_tick(requests->coroutines, process_of, source);
 	requests_track_tick(requests->track, now);
 	tell_losses(source);
 }
@@ -412,6 +421,7 @@ static void free_state(struct source *source)
 		requests_tls_free(requests->tls);
 		requests_contexts_free(requests->contexts);
 		requests_goroutines_free(requests->goroutines);
+		requests_coroutines_free(requests->coroutines);
 		slow_requests_free(&requests->slow);
 		map_free(&requests->endpoints);
 	}
@@ -426,6 +436,8 @@ static unsigned int image_new(struct source *source, pid_t pid, const struct ima
 		requests_contexts_meet(requests->contexts, pid, image);
 	if (requests && requests->goroutines)
 		requests_goroutines_meet(requests->goroutines, pid, image);
+	if (requests && requests->coroutines)
+		requests_coroutines_meet(requests->coroutines, pid, image);
 	return requests && requests->tls ? requests_tls_meet(requests->tls, pid, image) : 0;
 }
 
@@ -463,6 +475,8 @@ static void process_gone(struct source *source, pid_t pid)
 		requests_contexts_ended(requests->contexts, pid);
 	if (requests && requests->goroutines)
 		requests_goroutines_ended(requests->goroutines, pid);
+	if (requests && requests->coroutines)
+		requests_coroutines_ended(requests->coroutines, pid);
 }
 
 static const char *const events[] = {"requests", NULL};

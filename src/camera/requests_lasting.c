@@ -41,6 +41,7 @@ uint64_t requests_track_leave(struct requests_track *track, uint64_t now)
 	struct asked copy;
 
 	requests_loops_give_all(track->loops);
+	requests_tasks_give_all(track->tasks);
 	vec_foreach (&track->all, connection)
 		vec_foreach (&connection->queue, asked) {
 			if (!is_lasting(asked, now, &copy) || count++ >= LEAVING_MAX)

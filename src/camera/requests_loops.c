@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/owned.h"
+
 /* The most threads, connections that were opened, and requests that are kept, at the same time. */
 #define THREADS_MAX 65536
 #define OPENED_MAX  65536
@@ -69,42 +71,6 @@ struct requests_loops {
 	vec(struct due) due;
 };
 
-static void *get(const struct map *map, uint64_t key)
-{
-	const uint64_t *value = map_get(map, key);
-
-	return value ? (void *)(uintptr_t)*value : NULL;
-}
-
-/* What a map has for a key, or what it has from now on; null: there are too many, or no memory. */
-static void *get_or_make(struct map *map, uint64_t key, size_t size, size_t most)
-{
-	void *found = get(map, key);
-
-	if (found || map->count >= most)
-		return found;
-	found = calloc(1, size);
-	if (!found || map_put(map, key, (uintptr_t)found))
-		return found;
-	free(found);
-	return NULL;
-}
-
-static void take_out(struct map *map, uint64_t key)
-{
-	free(get(map, key));
-	map_remove(map, key);
-}
-
-static void free_all(struct map *map)
-{
-	uint64_t key, value;
-
-	for (size_t i = 0; map_next(map, &i, &key, &value);)
-		free((void *)(uintptr_t)value);
-	map_free(map);
-}
-
 struct requests_loops *requests_loops_new(requests_loops_give *give, void *context)
 {
 	struct requests_loops *loops = calloc(1, sizeof(*loops));
@@ -121,9 +87,9 @@ void requests_loops_free(struct requests_loops *loops)
 	if (!loops)
 		return;
 	requests_loops_give_all(loops);
-	free_all(&loops->threads);
-	free_all(&loops->connections);
-	free_all(&loops->made);
+	owned_free(&loops->threads);
+	owned_free(&loops->connections);
+	owned_free(&loops->made);
 	map_free(&loops->served);
 	map_free(&loops->roaming);
 	vec_free(&loops->due);
@@ -142,8 +108,8 @@ static struct loop *loop_of(struct requests_loops *loops, uint64_t thread)
 {
 	/* threads that have ended are among them */
 	if (loops->threads.count >= THREADS_MAX)
-		free_all(&loops->threads);
-	return get_or_make(&loops->threads, thread, sizeof(struct loop), THREADS_MAX);
+		owned_free(&loops->threads);
+	return owned_make(&loops->threads, thread, sizeof(struct loop), THREADS_MAX);
 }
 
 static void receive(struct requests_loops *loops, uint64_t thread, const struct requests_turn *turn,
@@ -161,7 +127,7 @@ static void receive(struct requests_loops *loops, uint64_t thread, const struct 
 static struct cause cause_of(const struct requests_loops *loops, uint64_t thread,
 			     const struct requests_turn *turn)
 {
-	const struct loop *loop = get(&loops->threads, thread);
+	const struct loop *loop = owned_get(&loops->threads, thread);
 
 	return loop && is_same(&loop->turn, turn) ? loop->cause : (struct cause){0};
 }
@@ -175,7 +141,7 @@ void requests_loops_asked(struct requests_loops *loops, uint64_t thread,
 void requests_loops_got(struct requests_loops *loops, uint64_t thread,
 			const struct requests_turn *turn, uint64_t number)
 {
-	const struct made *made = get(&loops->made, number);
+	const struct made *made = owned_get(&loops->made, number);
 	struct cause cause = {0};
 
 	if (made)
@@ -192,15 +158,15 @@ void requests_loops_opened(struct requests_loops *loops, uint64_t thread,
 		return;
 	/* those that never had a request are among them */
 	if (loops->connections.count >= OPENED_MAX)
-		free_all(&loops->connections);
-	kept = get_or_make(&loops->connections, connection, sizeof(*kept), OPENED_MAX);
+		owned_free(&loops->connections);
+	kept = owned_make(&loops->connections, connection, sizeof(*kept), OPENED_MAX);
 	if (kept)
 		*kept = cause;
 }
 
 void requests_loops_used(struct requests_loops *loops, uint64_t connection)
 {
-	take_out(&loops->connections, connection);
+	owned_remove(&loops->connections, connection);
 }
 
 /* Whether the order told of one, or not. */
@@ -223,7 +189,7 @@ bool requests_loops_made(struct requests_loops *loops, uint64_t thread,
 			 uint64_t known)
 {
 	struct cause cause = cause_of(loops, thread, turn);
-	const struct cause *opened = get(&loops->connections, connection);
+	const struct cause *opened = owned_get(&loops->connections, connection);
 	struct made *made = NULL;
 
 	/* one that was opened for it may be ready much later, behind others */
@@ -233,7 +199,7 @@ bool requests_loops_made(struct requests_loops *loops, uint64_t thread,
 	if (known)
 		cause.served = known;
 	if (cause.served)
-		made = get_or_make(&loops->made, number, sizeof(*made), MADE_MAX);
+		made = owned_make(&loops->made, number, sizeof(*made), MADE_MAX);
 	if (!made) {
 		if (!known)
 			count(loops, thread, false);
@@ -242,11 +208,11 @@ bool requests_loops_made(struct requests_loops *loops, uint64_t thread,
 	*made = (struct made){.number = number,
 			      .thread = thread,
 			      .cause = cause,
-			      .next = get(&loops->served, cause.served),
+			      .next = owned_get(&loops->served, cause.served),
 			      .is_known = known};
 	if (map_put(&loops->served, cause.served, (uintptr_t)made))
 		return true;
-	take_out(&loops->made, number);
+	owned_remove(&loops->made, number);
 	return false;
 }
 
@@ -261,7 +227,7 @@ void requests_loops_roams(struct requests_loops *loops, uint32_t pid)
 
 static bool is_believed(const struct requests_loops *loops, uint64_t thread)
 {
-	const struct loop *loop = get(&loops->threads, thread);
+	const struct loop *loop = owned_get(&loops->threads, thread);
 
 	return loop && IS_TOLD(loop->told, loop->tried) && !map_get(&loops->roaming, thread >> 32);
 }
@@ -292,7 +258,7 @@ static void decide(struct requests_loops *loops, struct made *made)
 		return;
 	made->is_counted = true;
 	count(loops, made->thread, made->verdict == VERDICT_AGREE);
-	loop = get(&loops->threads, made->thread);
+	loop = owned_get(&loops->threads, made->thread);
 	if (loop && loop->tried == TRIED_LEAST)
 		give_due(loops, made->thread, false);
 }
@@ -300,7 +266,7 @@ static void decide(struct requests_loops *loops, struct made *made)
 /* Gives one that is kept, and decided. */
 static void give(struct requests_loops *loops, struct made *made)
 {
-	const struct loop *loop = get(&loops->threads, made->thread);
+	const struct loop *loop = owned_get(&loops->threads, made->thread);
 	const struct due due = {made->thread, made->cause.served, made->kept};
 
 	made->kept = NULL;
@@ -316,7 +282,7 @@ static void give(struct requests_loops *loops, struct made *made)
 static void settle(struct requests_loops *loops, uint64_t number, bool agree)
 {
 	for (unsigned int i = 0; number && i < CHAIN_MAX; i++) {
-		struct made *made = get(&loops->made, number);
+		struct made *made = owned_get(&loops->made, number);
 
 		if (!made)
 			return;
@@ -344,7 +310,7 @@ void requests_loops_answered(struct requests_loops *loops, uint64_t thread,
 
 bool requests_loops_over(struct requests_loops *loops, uint64_t number, void *kept)
 {
-	struct made *made = get(&loops->made, number);
+	struct made *made = owned_get(&loops->made, number);
 
 	if (!made)
 		return false;
@@ -355,13 +321,13 @@ bool requests_loops_over(struct requests_loops *loops, uint64_t number, void *ke
 		give(loops, made);
 	}
 	if (made->is_alone)
-		take_out(&loops->made, number);
+		owned_remove(&loops->made, number);
 	return kept;
 }
 
 void requests_loops_served(struct requests_loops *loops, uint64_t served)
 {
-	struct made *made = get(&loops->served, served), *next;
+	struct made *made = owned_get(&loops->served, served), *next;
 
 	map_remove(&loops->served, served);
 	for (; made; made = next) {
@@ -372,7 +338,7 @@ void requests_loops_served(struct requests_loops *loops, uint64_t served)
 		decide(loops, made);
 		give(loops, made);
 		if (made->is_over)
-			take_out(&loops->made, made->number);
+			owned_remove(&loops->made, made->number);
 	}
 }
 

@@ -17,7 +17,7 @@ uint64_t requests_parents_id(const struct capture_identity *identity, const char
 	return *id ? hash_u64(hash_bytes(id, strlen(id)) ^ identity->pid) | 1 : 0;
 }
 
-uint64_t requests_parents_goroutine(const struct capture_identity *identity, uint64_t number)
+uint64_t requests_parents_task(const struct capture_identity *identity, uint64_t number)
 {
 	const uint64_t what[] = {identity->pid, identity->exec_id, number};
 
@@ -44,8 +44,8 @@ void requests_parents_serve(struct requests_track *track, const struct asked *as
 static void find_by_goroutine(struct requests_track *track, struct asked *asked,
 			      const struct requests_record *record)
 {
-	uint64_t maker = record->works_for ? record->works_for : record->goroutine;
-	uint64_t key = requests_parents_goroutine(&asked->identity, maker);
+	uint64_t maker = record->works_for ? record->works_for : record->task;
+	uint64_t key = requests_parents_task(&asked->identity, maker);
 
 	asked->row.parent = 0;
 	if (!key || requests_open_find(&track->by_goroutine, key, &asked->row.parent) != 1)
@@ -56,8 +56,9 @@ static void find_by_goroutine(struct requests_track *track, struct asked *asked,
 
 /*
  * For which request it is made. The id says it, if just one that is served has it; else the thread
- * (of Go, the goroutine), if it serves just one; else what its thread did before, and will do with
- * the answer (requests_loops.h). A wrong one is worse than none.
+ * (of Go, the goroutine), if it serves just one; else the task that will have answered one
+ * (requests_tasks.h), or what its thread did before, and will do with the answer
+ * (requests_loops.h). A wrong one is worse than none.
  */
 void requests_parents_find(struct requests_track *track, struct asked *asked,
 			   const struct requests_record *record)
@@ -80,6 +81,14 @@ void requests_parents_find(struct requests_track *track, struct asked *asked,
 	}
 	if (!open && !by_id)
 		return;
+	asked->is_of_task = !by_id && record->task;
+	if (asked->is_of_task) {
+		asked->may_be_for = requests_tasks_made(
+			track->tasks, requests_parents_task(&asked->identity, record->task),
+			asked->identity.pid, row->number, asked->begun);
+		track->counts.ambiguous += !row->parent && !asked->may_be_for;
+		return;
+	}
 	asked->may_be_for = requests_loops_made(track->loops, thread, &record->turn,
 						record->connection, row->number, row->parent) &&
 			    !row->parent;
@@ -116,18 +125,37 @@ static void write_row(struct requests_track *track, struct asked *asked)
 			asked->is_slow);
 }
 
-/* One that was made, and was kept until it could be known for which request (requests_loops.h). */
-void requests_parents_give(void *context, void *kept, uint64_t parent)
+/*
+ * One that was made, and was kept until it could be known for which request; flag: by what. If it
+ * did not turn out, it is for the one that its thread served alone, if there was one.
+ */
+static void give(struct requests_track *track, struct asked *asked, uint64_t parent, uint32_t flag)
 {
-	struct requests_track *track = context;
-	struct asked *asked = kept;
-
-	asked->row.parent = parent;
-	if (parent)
-		asked->row.flags |= FILM_REQUEST_PARENT_BY_ORDER;
-	track->counts.ambiguous += !parent;
+	if (parent) {
+		asked->row.parent = parent;
+		asked->row.flags |= flag;
+	}
+	track->counts.ambiguous += !asked->row.parent;
 	write_row(track, asked);
 	free(asked);
+}
+
+void requests_parents_by_order(void *context, void *kept, uint64_t parent)
+{
+	give(context, kept, parent, FILM_REQUEST_PARENT_BY_ORDER);
+}
+
+void requests_parents_by_task(void *context, void *kept, uint64_t parent)
+{
+	give(context, kept, parent, FILM_REQUEST_PARENT_BY_TASK);
+}
+
+static bool is_kept(struct requests_track *track, const struct asked *asked, void *kept)
+{
+	if (asked->row.role != FILM_REQUEST_MADE)
+		return false;
+	return asked->is_of_task ? requests_tasks_over(track->tasks, asked->row.number, kept)
+				 : requests_loops_over(track->loops, asked->row.number, kept);
 }
 
 /* Writes a request that is over, unless it is kept until it is known for which one it was made. */
@@ -137,11 +165,10 @@ void requests_parents_over(struct requests_track *track, struct asked *asked)
 
 	if (kept)
 		*kept = *asked;
-	if (asked->row.role == FILM_REQUEST_MADE &&
-	    requests_loops_over(track->loops, asked->row.number, kept))
+	if (is_kept(track, asked, kept))
 		return;
 	free(kept);
-	track->counts.ambiguous += asked->may_be_for;
+	track->counts.ambiguous += asked->may_be_for && !asked->row.parent;
 	write_row(track, asked);
 	if (asked->row.role == FILM_REQUEST_SERVED)
 		requests_loops_served(track->loops, asked->row.number);
@@ -166,6 +193,23 @@ static void see_roaming(struct requests_track *track, const struct connection *c
 		requests_loops_roams(track->loops, named[0].pid);
 }
 
+static void see_task(struct requests_track *track, const struct connection *connection,
+		     const struct requests_record *record, uint64_t served)
+{
+	const struct requests_tasks_answer answer = {
+		.pid = record->identity.pid,
+		.served = served,
+		.connection = connection->number,
+		.begun = served ? connection->queue.at[0].begun : 0,
+		.time = record->head.time,
+	};
+
+	if (served && record->task)
+		requests_tasks_answered(track->tasks,
+					requests_parents_task(&record->identity, record->task),
+					&answer);
+}
+
 void requests_parents_before(struct requests_track *track, const struct connection *connection,
 			     const struct requests_record *record)
 {
@@ -173,9 +217,11 @@ void requests_parents_before(struct requests_track *track, const struct connecti
 	bool is_sent = record->flags & REQUESTS_SENT;
 
 	see_roaming(track, connection);
-	if (is_sent && connection->role == FILM_REQUEST_SERVED)
+	if (is_sent && connection->role == FILM_REQUEST_SERVED) {
 		requests_loops_answered(track->loops, thread, &record->turn, number);
-	else if (!is_sent && connection->role == FILM_REQUEST_MADE)
+		see_task(track, connection, record, number);
+	}
+	if (!is_sent && connection->role == FILM_REQUEST_MADE)
 		requests_loops_got(track->loops, thread, &record->turn, number);
 }
 

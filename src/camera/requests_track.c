@@ -37,9 +37,12 @@ struct requests_track *requests_track_new(const struct requests_to *to, uint64_t
 		return NULL;
 	track->to = *to;
 	track->next = first;
-	track->loops = requests_loops_new(requests_parents_give, track);
-	if (track->loops)
+	track->loops = requests_loops_new(requests_parents_by_order, track);
+	track->tasks = requests_tasks_new(requests_parents_by_task, track);
+	if (track->loops && track->tasks)
 		return track;
+	requests_loops_free(track->loops);
+	requests_tasks_free(track->tasks);
 	free(track);
 	return NULL;
 }
@@ -64,6 +67,7 @@ void requests_track_free(struct requests_track *track)
 	requests_open_free(&track->by_id);
 	requests_open_free(&track->by_goroutine);
 	requests_loops_free(track->loops);
+	requests_tasks_free(track->tasks);
 	free(track);
 }
 
@@ -183,8 +187,7 @@ static void take_request(void *context, const struct protocol_request *request)
 	memcpy(asked.row.id, request->id, sizeof(asked.row.id));
 	asked.row.thread = track->to.thread(track->to.context, &asked.identity);
 	asked.id_key = requests_parents_id(&asked.identity, request->id);
-	asked.goroutine_key =
-		requests_parents_goroutine(&asked.identity, taking->record->goroutine);
+	asked.goroutine_key = requests_parents_task(&asked.identity, taking->record->task);
 	/* one that is received is not of what the thread did before */
 	if (connection->role == FILM_REQUEST_MADE)
 		requests_parents_context(track, &asked, taking->record);
@@ -501,8 +504,26 @@ void requests_track_closed(struct requests_track *track, uint64_t number, uint64
 	forget(track, connection, time);
 }
 
+/* Since when each process serves the oldest of those that are not over. */
+static void find_oldest(const struct requests_track *track, struct map *oldest)
+{
+	vec_foreach (&track->all, connection)
+		vec_foreach (&connection->queue, asked) {
+			uint64_t *known = map_get(oldest, asked->identity.pid);
+
+			if (asked->row.role != FILM_REQUEST_SERVED)
+				continue;
+			if (!known)
+				(void)!map_put(oldest, asked->identity.pid, asked->begun);
+			else if (asked->begun < *known)
+				*known = asked->begun;
+		}
+}
+
 void requests_track_tick(struct requests_track *track, uint64_t now)
 {
+	struct map oldest = {0};
+
 	for (size_t i = track->all.count; i-- > 0;) {
 		struct connection *connection = &track->all.at[i];
 		uint64_t quiet = now > connection->last ? now - connection->last : 0;
@@ -513,6 +534,9 @@ void requests_track_tick(struct requests_track *track, uint64_t now)
 			forget(track, connection, now);
 	}
 	requests_loops_tick(track->loops);
+	find_oldest(track, &oldest);
+	requests_tasks_tick(track->tasks, &oldest);
+	map_free(&oldest);
 	requests_lasting_look(track, now);
 }
 
@@ -535,6 +559,7 @@ void requests_track_finish(struct requests_track *track, uint64_t now)
 		forget(track, vec_last(&track->all), now);
 	}
 	requests_loops_give_all(track->loops);
+	requests_tasks_give_all(track->tasks);
 }
 
 struct requests_counts requests_track_counts(const struct requests_track *track)

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "camera/requests_loops.h"
 #include "camera/requests_open.h"
+#include "camera/requests_tasks.h"
 #include "camera/requests_track.h"
 
 /* A request that is not over. */
@@ -20,7 +21,8 @@ struct asked {
 	uint32_t stream;	/* its number there; 0: answers come in order */
 	bool is_answered;
 	bool is_slow;	 /* lasts() said so */
-	bool may_be_for; /* one of those that its thread served; which may turn out */
+	bool may_be_for; /* one of those that its thread served; which may turn out, */
+	bool is_of_task; /* by the task that made it */
 };
 
 struct connection {
@@ -43,6 +45,7 @@ struct requests_track {
 	vec(struct connection) all;
 	struct requests_open by_thread, by_id, by_goroutine;
 	struct requests_loops *loops;
+	struct requests_tasks *tasks;
 	struct requests_counts counts;
 };
 
@@ -52,7 +55,7 @@ struct requests_track {
 
 /* By what it is found, within its process; 0: by nothing. */
 uint64_t requests_parents_id(const struct capture_identity *identity, const char *id);
-uint64_t requests_parents_goroutine(const struct capture_identity *identity, uint64_t number);
+uint64_t requests_parents_task(const struct capture_identity *identity, uint64_t number);
 
 /* It begins to be served (1), or ends (-1); of one that is made nothing happens. */
 void requests_parents_serve(struct requests_track *track, const struct asked *asked, int64_t by);
@@ -64,8 +67,9 @@ void requests_parents_find(struct requests_track *track, struct asked *asked,
 			   const struct requests_record *record);
 /* Writes one that is over, maybe later: once it is known for which one it was made. */
 void requests_parents_over(struct requests_track *track, struct asked *asked);
-/* A requests_loops_give, whose context is the track. */
-void requests_parents_give(void *context, void *kept, uint64_t parent);
+/* A requests_loops_give and a requests_tasks_give, whose context is the track. */
+void requests_parents_by_order(void *context, void *kept, uint64_t parent);
+void requests_parents_by_task(void *context, void *kept, uint64_t parent);
 
 /* A piece, before and behind that it is read. */
 void requests_parents_before(struct requests_track *track, const struct connection *connection,

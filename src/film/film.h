@@ -481,12 +481,14 @@ enum film_request_flag {
 	FILM_REQUEST_ID_CUT = 32,
 	FILM_REQUEST_TLS = 64,	 /* it was read before it was encrypted */
 	FILM_REQUEST_UNIX = 128, /* by a socket of the machine: peer and own are 0 */
-	/* parent is known by the id of both; without one of these three flags, by the thread */
+	/* parent is known by the id of both; without one of these flags, by the thread */
 	FILM_REQUEST_PARENT_BY_ID = 256,
 	/* by the order in which a thread that served several at once received and sent */
 	FILM_REQUEST_PARENT_BY_ORDER = 2048,
 	/* by the goroutine: it received the one, and made the other, or had it made by net/http */
 	FILM_REQUEST_PARENT_BY_GOROUTINE = 4096,
+	/* by the task of an event loop that made it, and answered the other one */
+	FILM_REQUEST_PARENT_BY_TASK = 8192,
 	FILM_REQUEST_COPY_LOST =
 		512, /* a part of what was sent was not seen: sizes are too small */
 	/*

@@ -32,6 +32,7 @@ static const struct python_layout known_layouts[] = {
 			 .frame_instruction = 80,
 			 .frame_owner = 0,
 			 .code_from = 40,
+			 .code_flags = 36,
 			 .code_words = 0x7ff},
 		.runtime_current = 1368,
 		.runtime_interpreters = 32,
@@ -55,6 +56,7 @@ static const struct python_layout known_layouts[] = {
 			 .frame_instruction = 80,
 			 .frame_owner = 0,
 			 .code_from = 40,
+			 .code_flags = 36,
 			 .code_words = 0x7ff},
 		.runtime_current = 568,
 		.runtime_interpreters = 32,
@@ -78,6 +80,7 @@ static const struct python_layout known_layouts[] = {
 			 .frame_instruction = 72,
 			 .frame_owner = 0,
 			 .code_from = 40,
+			 .code_flags = 36,
 			 .code_words = 0x7ff},
 		.runtime_current = 568,
 		.runtime_interpreters = 32,
@@ -104,6 +107,7 @@ static const struct python_layout known_layouts[] = {
 			 .frame_function = 0,
 			 .function_number = 128,
 			 .code_from = 56,
+			 .code_flags = 48,
 			 .code_words = 0x7ff,
 			 .code_first_byte = 184},
 		.runtime_current = 576,
@@ -130,6 +134,7 @@ static const struct python_layout known_layouts[] = {
 			 .frame_instruction = 56,
 			 .frame_owner = 70,
 			 .code_from = 56,
+			 .code_flags = 48,
 			 /* without flags and co_version */
 			 .code_words = 0x7ef,
 			 .code_number = 5,
@@ -237,6 +242,8 @@ static bool take_offsets(struct python_layout *layout, const uint64_t at[DEBUG_W
 	    data->frame_instruction >= data->frame_bytes)
 		return false;
 	data->code_from = first;
+	/* five counts of 4 bytes stand between them (Include/cpython/code.h) */
+	data->code_flags = at[CODE_FIRST_LINE] >= 20 ? at[CODE_FIRST_LINE] - 20 : 0;
 	data->code_first_byte = at[CODE_BYTES];
 	for (i = 0; i < sizeof(lasting) / sizeof(lasting[0]); i++) {
 		uint64_t offset = at[lasting[i]];

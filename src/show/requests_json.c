@@ -64,6 +64,8 @@ static const char *parent_by(const struct film_request *row)
 		return "order";
 	if (row->flags & FILM_REQUEST_PARENT_BY_GOROUTINE)
 		return "goroutine";
+	if (row->flags & FILM_REQUEST_PARENT_BY_TASK)
+		return "task";
 	return row->flags & FILM_REQUEST_PARENT_BY_ID ? "id" : "thread";
 }
 

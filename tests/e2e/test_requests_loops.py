@@ -45,25 +45,6 @@ http.createServer((request, response) => may_be_later(() => {
 })).listen(port, "127.0.0.1", 1024);
 """
 
-LATER = """
-import asyncio, random, sys
-async def serve(reader, writer):
-    down_reader, down = await asyncio.open_connection("127.0.0.1", int(sys.argv[2]))
-    while head := await reader.read(65536):
-        path = head.split(b" ")[1]
-        await asyncio.sleep(random.random() * 0.02 if random.random() < 0.5 else 0)
-        down.write(b"GET /down%s HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n" % path)
-        await down_reader.read(65536)
-        await asyncio.sleep(random.random() * 0.02 if random.random() < 0.5 else 0)
-        writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(path), path))
-        await writer.drain()
-    down.close()
-    writer.close()
-async def main():
-    await (await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]), backlog=1024)).serve_forever()
-asyncio.run(main())
-"""
-
 GO = """
 package main
 
@@ -164,10 +145,6 @@ def node_server(folder, port, behind, way):
     return [shutil.which("node") or pytest.skip("node is missing"), str(folder / "server.js"), str(port), str(behind), way]
 
 
-def later_server(folder, port, behind):
-    return [sys.executable, "-c", LATER, str(port), str(behind)]
-
-
 def go_server(folder, port, behind, way):
     go = shutil.which("go") or pytest.skip("go is missing")
     (folder / "server.go").write_text(GO)
@@ -234,9 +211,9 @@ def test_other_goroutines_are_not_guessed_at(lab, serving, way):
     assert not wrong and not right, (len(right), wrong)
 
 
-@pytest.mark.parametrize("way", ["later", "queue", "asyncio"])
+@pytest.mark.parametrize("way", ["later", "queue"])
 def test_a_loop_that_puts_its_work_off_is_not_guessed_at(lab, serving, way):
     _, behind, _ = serving(behind_server)
-    server, port, _ = serving(later_server, behind=behind) if way == "asyncio" else serving(node_server, behind=behind, way=way)
+    server, port, _ = serving(node_server, behind=behind, way=way)
     _, wrong = links(lab, server, port)
     assert not wrong, wrong

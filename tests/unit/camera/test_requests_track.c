@@ -62,7 +62,7 @@ static void call(struct requests_track *track, struct seen *seen, uint64_t time,
 	record->head = (struct capture_head){REQUESTS_DATA, (uint32_t)sizeof(*record) + size, time};
 	record->identity.pid = 7;
 	record->identity.tid = tid;
-	record->goroutine = seen->goroutine;
+	record->task = seen->goroutine;
 	record->works_for = seen->works_for;
 	/* the name is reported once */
 	strcpy(record->identity.comm, is_first ? "t" : "");
