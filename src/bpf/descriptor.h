@@ -121,22 +121,28 @@ static __always_inline __u8 descriptor_of_socket(struct file___descriptor *file)
 		       : OFF_CPU_FD_SOCKET;
 }
 
-/* The file of a descriptor that a system call of a task may wait for; null: there is none. */
-static __always_inline struct file___descriptor *descriptor_file(struct task_struct *task,
-								 __u64 call, __u32 fd)
+/* The file of a task's descriptor; null: there is none. */
+static __always_inline struct file___descriptor *descriptor_of_number(struct task_struct *task,
+								      __u32 fd)
 {
 	struct task_struct___descriptor *more = (void *)task;
 	struct file___descriptor *file = NULL, **files;
-	struct fdtable___descriptor *table;
+	struct fdtable___descriptor *table = BPF_CORE_READ(more, files, fdt);
 
-	if (call >= DESCRIPTOR_CALLS || !descriptor_calls[call])
-		return NULL;
-	table = BPF_CORE_READ(more, files, fdt);
 	files = BPF_CORE_READ(table, fd);
 	if (fd >= BPF_CORE_READ(table, max_fds) ||
 	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]))
 		return NULL;
 	return file;
+}
+
+/* The file of a descriptor that a system call of a task may wait for; null: there is none. */
+static __always_inline struct file___descriptor *descriptor_file(struct task_struct *task,
+								 __u64 call, __u32 fd)
+{
+	if (call >= DESCRIPTOR_CALLS || !descriptor_calls[call])
+		return NULL;
+	return descriptor_of_number(task, fd);
 }
 
 /* enum off_cpu_descriptor: what a file is. */

@@ -63,20 +63,6 @@ static __always_inline bool is_write(__u64 call)
 
 /* -- where it goes ----------------------------------------------------------------------------- */
 
-static __always_inline struct file___object *file_of(struct task_struct *task, __u32 fd)
-{
-	struct task_struct___descriptor *more = (void *)task;
-	struct file___object *file = NULL;
-	struct file___descriptor **files;
-	struct fdtable___descriptor *table = BPF_CORE_READ(more, files, fdt);
-
-	files = BPF_CORE_READ(table, fd);
-	if (fd >= BPF_CORE_READ(table, max_fds) ||
-	    bpf_probe_read_kernel(&file, sizeof(file), &files[fd]))
-		return NULL;
-	return file;
-}
-
 /* A file whose name ends in ".log". */
 static __always_inline bool is_log(struct file___object *file)
 {
@@ -317,7 +303,7 @@ int BPF_PROG(logs_written, struct pt_regs___logs *regs, long written)
 		return 0;
 	entry = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	fd = entry->di;
-	file = file_of(bpf_get_current_task_btf(), fd);
+	file = (void *)descriptor_of_number(bpf_get_current_task_btf(), fd);
 	kind = file ? kind_of(file, call, fd) : 0;
 	if (!kind)
 		return 0;

@@ -459,4 +459,6 @@ int BPF_PROG(requests_state, struct sock *sk, int before, int now)
 	return 0;
 }
 
+#include "requests_marker.h"
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

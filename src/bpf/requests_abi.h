@@ -13,6 +13,8 @@ enum {
 	REQUESTS_CLOSED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 1),
 	/* A thread connects: the same, of which the connection, the thread and the turn are set. */
 	REQUESTS_OPENED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 2),
+	/* A thread wrote a marker to /dev/null: the same, without a connection; its text. */
+	REQUESTS_MARKED = CAPTURE_KIND(CAPTURE_SOURCE_REQUESTS, 3),
 };
 
 /* The most bytes that are copied into one record, and what is tried first. Powers of two. */

@@ -30,6 +30,8 @@ static const struct known {
 	[FEATURE_TASK_LIST] = {"task-list", feature_try_task_list, false,
 			       "thread dumps, and waits that began before the recording"},
 	[FEATURE_SOCKET_CALLS] = {"socket-calls", feature_try_socket_calls, false, "requests"},
+	[FEATURE_NULL_DEVICE] = {"null-device", feature_try_null_device, false,
+				 "markers of requests, at no cost for other system calls"},
 	[FEATURE_BPF_JIT] = {"bpf-jit", feature_try_bpf_jit, false, "a low cost per sample"},
 	[FEATURE_CYCLES] = {"cycles", feature_try_cycles, false,
 			    "samples inside of code that blocks interrupts"},

@@ -257,6 +257,41 @@ void feature_try_socket_calls(struct feature *f)
 	feature_is_ok(f, "what sockets move can be read");
 }
 
+/* Whether a program may stand at a function of the kernel. Returns 0 or a negative errno. */
+static int try_function(const char *name)
+{
+	int id = libbpf_find_vmlinux_btf_id(name, BPF_TRACE_FENTRY), fd, link, err;
+
+	if (id < 0)
+		return id;
+	fd = load_program(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, (uint32_t)id);
+	if (fd < 0)
+		return fd;
+	link = bpf_raw_tracepoint_open(NULL, fd);
+	err = link < 0 ? -errno : 0;
+	if (link >= 0)
+		close(link);
+	close(fd);
+	return err;
+}
+
+void feature_try_null_device(struct feature *f)
+{
+	static const char *const needed[] = {"write_null", "write_iter_null"};
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		int err = try_function(needed[i]);
+
+		if (!err)
+			continue;
+		feature_is_missing(f, err, "record with --markers 2",
+				   "programs cannot stand at the kernel's function %s: %s",
+				   needed[i], strerror(-err));
+		return;
+	}
+	feature_is_ok(f, "writes to /dev/null can be seen, and nothing else");
+}
+
 void feature_try_task_list(struct feature *f)
 {
 	int id = libbpf_find_vmlinux_btf_id("task", BPF_TRACE_ITER), fd;

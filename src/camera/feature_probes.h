@@ -13,9 +13,9 @@ typedef void feature_try(struct feature *feature);
 /* feature_bpf.c: what can be asked of BPF */
 feature_try feature_try_bpf, feature_try_bpf_loop, feature_try_ring_buffer,
 	feature_try_shared_arrays, feature_try_tracepoints, feature_try_waits,
-	feature_try_task_list, feature_try_socket_calls, feature_try_bpf_jit, feature_try_perf_bpf,
-	feature_try_uprobe_multi, feature_try_uprobe_session, feature_try_hold,
-	feature_try_lockdown;
+	feature_try_task_list, feature_try_socket_calls, feature_try_null_device,
+	feature_try_bpf_jit, feature_try_perf_bpf, feature_try_uprobe_multi,
+	feature_try_uprobe_session, feature_try_hold, feature_try_lockdown;
 
 /* feature_system.c: perf events, files and settings */
 feature_try feature_try_kernel, feature_try_btf, feature_try_perf_cpu, feature_try_cycles,

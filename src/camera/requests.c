@@ -20,6 +20,8 @@
 #include "camera/requests_context.h"
 #include "camera/requests_coroutines.h"
 #include "camera/requests_goroutines.h"
+#include "camera/requests_marker.h"
+#include "camera/requests_marker_probes.h"
 #include "camera/requests_tls.h"
 #include "camera/requests_track.h"
 #include "camera/slow_requests.h"
@@ -39,6 +41,7 @@ struct requests {
 	struct requests_contexts *contexts;
 	struct requests_goroutines *goroutines;
 	struct requests_coroutines *coroutines;
+	struct requests_marker *marker;
 	bool has_started;
 	uint64_t late; /* programs that ran for a moment before what they encrypt was seen */
 	struct slow_requests slow;
@@ -225,6 +228,7 @@ static int make(struct source *source, struct fail *why)
 static void prepare(struct source *source)
 {
 	requests_tls_prepare(source->host->probes->progs.requests_tls_site);
+	requests_marker_prepare(source->host->probes, source->settings->values[0]);
 }
 
 static bool has_goroutines(void *context, pid_t pid)
@@ -244,6 +248,8 @@ static int attach(struct source *source, struct fail *why)
 	/* no two recordings of a machine have begun at the same ns, or had a request in each ns */
 	if (requests)
 		requests->track = requests_track_new(&to, clock_ns());
+	if (requests && requests->track)
+		requests->marker = requests_marker_new(requests->track);
 	if (requests)
 		requests->contexts = requests_contexts_new(
 			bpf_map__fd(source->host->probes->maps.requests_contexts));
@@ -253,7 +259,7 @@ static int attach(struct source *source, struct fail *why)
 	if (requests)
 		requests->coroutines = requests_coroutines_new(
 			bpf_map__fd(source->host->probes->maps.requests_python_processes));
-	if (!requests || !requests->track || !requests->contexts || !requests->goroutines ||
+	if (!requests || !requests->marker || !requests->contexts || !requests->goroutines ||
 	    !requests->coroutines)
 		return fail_errno(why, -ENOMEM, NULL, "cannot record requests");
 	err = requests_tls_new(source->host->probes->progs.requests_tls_site,
@@ -273,16 +279,19 @@ static int start(struct source *source, struct fail *why)
 	struct requests *requests = source->state;
 	struct probes *probes = source->host->probes;
 	struct bpf_program *const programs[] = {
-		probes->progs.requests_state,
-		probes->progs.requests_received,
-		probes->progs.requests_sent,
+		probes->progs.requests_state,	      probes->progs.requests_received,
+		probes->progs.requests_sent,	      probes->progs.requests_marked_write,
+		probes->progs.requests_marked_pieces, probes->progs.requests_marked_call,
 	};
 
 	add_event(source);
 	requests->has_started = true;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct bpf_link *link = bpf_program__attach(programs[i]);
+		struct bpf_link *link;
 
+		if (!bpf_program__autoload(programs[i]))
+			continue;
+		link = bpf_program__attach(programs[i]);
 		if (!link)
 			return fail_errno(why, -errno, "see 'stackcam doctor'",
 					  "cannot record requests");
@@ -309,6 +318,8 @@ static void take(struct source *source, const struct capture_head *head,
 		requests_track_take(requests->track, record);
 	else if (head->kind == REQUESTS_OPENED && source_is_meant(source, &record->identity))
 		requests_track_opened(requests->track, record);
+	else if (head->kind == REQUESTS_MARKED && source_is_meant(source, &record->identity))
+		requests_marker_take(requests->marker, record);
 }
 
 /* What user space has lost; the kernel's side is counted with that of other sources. */
@@ -316,6 +327,7 @@ static void tell_losses(struct source *source)
 {
 	const struct requests *requests = source->state;
 	struct requests_counts counts = requests_track_counts(requests->track);
+	struct requests_marker_counts marked = requests_marker_counts(requests->marker);
 	const struct loss_count losses[] = {
 		{"request lost: too many connections", counts.refused},
 		{"request lost: too many without an answer on one connection", counts.queued},
@@ -349,6 +361,16 @@ static void tell_losses(struct source *source)
 		{"requests: not over as their film ended, and too many to be in it",
 		 requests->unwritten},
 		{"requests: damaged records", counts.damaged},
+		{"requests: markers that are not as they should be", marked.strange},
+		{"requests: markers cut: what one write had was too long", marked.cut},
+		{"requests: writes to /dev/null, maybe of markers, that could not be read from the "
+		 "memory of their program",
+		 marked.unread},
+		{"requests: markers of an end of what was not begun, or before the recording",
+		 marked.unbegun},
+		{"requests: marked, not ended, and too many of their process: taken for not over",
+		 marked.given_up},
+		{"request lost: too many that are marked, and not ended", marked.refused},
 		{"requests: endpoints without a name of their own: too many in one film",
 		 requests->endpoints_refused},
 	};
@@ -417,6 +439,7 @@ static void free_state(struct source *source)
 
 	detach(source);
 	if (requests) {
+		requests_marker_free(requests->marker);
 		requests_track_free(requests->track);
 		requests_tls_free(requests->tls);
 		requests_contexts_free(requests->contexts);
@@ -464,6 +487,8 @@ static void process_ended(struct source *source, pid_t pid)
 
 	if (requests && requests->tls)
 		requests_tls_ended(requests->tls, pid);
+	if (requests && requests->marker)
+		requests_marker_process_ended(requests->marker, pid, clock_ns());
 }
 
 /* It has ended, or runs another program, whose contexts lie elsewhere. */
@@ -484,6 +509,7 @@ static const char *const events[] = {"requests", NULL};
 const struct source_type source_requests = {
 	.events = events,
 	.needs = needs,
+	.options = requests_marker_options,
 	.make = make,
 	.ring_bytes = ring_bytes,
 	.prepare = prepare,

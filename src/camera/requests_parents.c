@@ -4,12 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "camera/requests_marker.h"
 #include "camera/requests_track_private.h"
-
-static uint64_t key_of_thread(const struct capture_identity *identity)
-{
-	return (uint64_t)identity->pid << 32 | identity->tid;
-}
 
 /* Of an id within a process: the same one passes through others of the machine. */
 uint64_t requests_parents_id(const struct capture_identity *identity, const char *id)
@@ -72,6 +68,10 @@ void requests_parents_find(struct requests_track *track, struct asked *asked,
 	if (by_id)
 		row->flags |= FILM_REQUEST_PARENT_BY_ID;
 	row->parent = by_id ? by_id : by_thread;
+	if (!by_id && requests_marker_find(track->marker, asked, record)) {
+		track->counts.ambiguous += !row->parent;
+		return;
+	}
 	if (track->to.has_goroutines &&
 	    track->to.has_goroutines(track->to.context, (pid_t)asked->identity.pid)) {
 		if (!by_id)

@@ -46,8 +46,14 @@ struct requests_track {
 	struct requests_open by_thread, by_id, by_goroutine;
 	struct requests_loops *loops;
 	struct requests_tasks *tasks;
+	struct requests_marker *marker; /* null: no requests are marked */
 	struct requests_counts counts;
 };
+
+static inline uint64_t key_of_thread(const struct capture_identity *identity)
+{
+	return (uint64_t)identity->pid << 32 | identity->tid;
+}
 
 /*
  * -- requests_parents.c: for which request another one is made ----------------------------------

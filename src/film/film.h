@@ -447,6 +447,7 @@ enum film_protocol {
 	FILM_PROTOCOL_MYSQL,
 	FILM_PROTOCOL_HTTP2,
 	FILM_PROTOCOL_GRPC,
+	FILM_PROTOCOL_MARKER, /* lines that the program wrote to /dev/null */
 };
 
 /* "http", "redis", "postgresql" …; "unknown" for one of a later version */
@@ -466,6 +467,7 @@ enum film_request_id_kind {
 	FILM_REQUEST_ID_UBER,
 	FILM_REQUEST_ID_REQUEST_ID, /* x-request-id */
 	FILM_REQUEST_ID_CONTEXT,    /* its trace id, which its thread published */
+	FILM_REQUEST_ID_MARKER,	    /* what the program marked it by */
 };
 
 enum film_request_flag {
@@ -489,6 +491,8 @@ enum film_request_flag {
 	FILM_REQUEST_PARENT_BY_GOROUTINE = 4096,
 	/* by the task of an event loop that made it, and answered the other one */
 	FILM_REQUEST_PARENT_BY_TASK = 8192,
+	/* by a marker: the thread said what it works for, or the request what it is within */
+	FILM_REQUEST_PARENT_BY_MARKER = 16384,
 	FILM_REQUEST_COPY_LOST =
 		512, /* a part of what was sent was not seen: sizes are too small */
 	/*

@@ -168,6 +168,8 @@ const char *request_peer(const struct request *request, char *to, size_t size)
 
 	if (request->row.flags & FILM_REQUEST_UNIX) {
 		snprintf(to, size, "unix socket");
+	} else if (request->row.protocol == FILM_PROTOCOL_MARKER) {
+		snprintf(to, size, "none");
 	} else if (!memcmp(address, mapped, sizeof(mapped))) {
 		inet_ntop(AF_INET, address + sizeof(mapped), text, sizeof(text));
 		snprintf(to, size, "%s:%u", text, request->row.peer_port);

@@ -15,6 +15,7 @@ static const char *const id_kinds[] = {
 	[FILM_REQUEST_ID_UBER] = "uber-trace-id",
 	[FILM_REQUEST_ID_REQUEST_ID] = "x-request-id",
 	[FILM_REQUEST_ID_CONTEXT] = "context",
+	[FILM_REQUEST_ID_MARKER] = "marker",
 };
 
 static void put_sum(struct json *j, const struct request_sum *sum)
@@ -66,6 +67,8 @@ static const char *parent_by(const struct film_request *row)
 		return "goroutine";
 	if (row->flags & FILM_REQUEST_PARENT_BY_TASK)
 		return "task";
+	if (row->flags & FILM_REQUEST_PARENT_BY_MARKER)
+		return "marker";
 	return row->flags & FILM_REQUEST_PARENT_BY_ID ? "id" : "thread";
 }
 

@@ -174,6 +174,26 @@ requests_are_told()
 	}
 }
 
+marked_requests_are_told()
+{
+	where=1
+	if ! stackcam doctor | grep -q 'ok *socket-calls'; then
+		return 0
+	fi
+	stackcam doctor | grep -q 'ok *null-device' || where=2
+	# shellcheck disable=SC2016
+	stackcam record -q -e requests --markers $where -o marked.film -- sh -c 'for i in 1 2 3 4 5 6 7 8; do
+		echo "stackcam: begin id=$i endpoint=job" >/dev/null
+		echo "stackcam: end id=$i status=ok" >/dev/null
+	done' || return 1
+	stackcam report --format requests marked.film >marked.txt || return 1
+	grep -q '^ *8 *0 *0 .* served  *marker  *job$' marked.txt || {
+		stackcam doctor | grep null-device
+		cat marked.txt
+		return 1
+	}
+}
+
 deaths_have_a_last_scene()
 {
 	stackcam record -q -e deaths -o deaths.film -- sh -c 'sleep 1; kill -SEGV $$'
@@ -279,6 +299,7 @@ test_case memory-growth growth_is_told
 test_case allocations allocations_are_counted
 test_case logs what_is_logged_is_filmed
 test_case requests requests_are_told
+test_case marked-requests marked_requests_are_told
 test_case deaths deaths_have_a_last_scene
 test_case threads threads_are_listed
 test_case calls calls_are_counted
