@@ -71,8 +71,11 @@ static __noinline int marker_tell(struct requests_call *call, enum filter_answer
 	/* user space sees whether that is all */
 	record->length =
 		call->copied + (call->copied < length || call->copied == REQUESTS_COPY_MAX);
-	record->flags = call->copied ? 0 : REQUESTS_UNREAD;
 	requests_go_take(record);
+	/* of what is not sent, no task is looked for */
+	record->flags = REQUESTS_SENT;
+	requests_python_take(record);
+	record->flags = call->copied ? 0 : REQUESTS_UNREAD;
 	send(call);
 	return 0;
 }

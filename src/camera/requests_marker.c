@@ -20,14 +20,14 @@
 /* Beside each request of the connection's queue, at the same place. */
 struct mark {
 	uint64_t key;	/* of the id within the process */
-	uint64_t place; /* of the thread or goroutine that works for it; 0: not known */
+	uint64_t place; /* of the thread or task that works for it; 0: not known */
 };
 
 struct held {
 	uint64_t key, number, parent;
 };
 
-/* A thread, or a goroutine, and what it works for: the last one is what it began last. */
+/* A thread, a task or a goroutine, and what it works for: the last one is what it began last. */
 struct place {
 	uint64_t key;
 	bool takes_turns;
@@ -115,13 +115,13 @@ struct requests_marker_counts requests_marker_counts(const struct requests_marke
 
 /* -- where they are worked for ----------------------------------------------------------------- */
 
-/* 0: in Go, which goroutine it is is not known. */
+/* task: of the record: of an event loop, or a goroutine. 0: in Go, which one it is is not known. */
 static uint64_t place_of(const struct requests_track *track,
-			 const struct capture_identity *identity, uint64_t goroutine)
+			 const struct capture_identity *identity, uint64_t task)
 {
-	if (track->to.has_goroutines &&
-	    track->to.has_goroutines(track->to.context, (pid_t)identity->pid))
-		return requests_parents_goroutine(identity, goroutine);
+	if (task || (track->to.has_goroutines &&
+		     track->to.has_goroutines(track->to.context, (pid_t)identity->pid)))
+		return requests_parents_task(identity, task);
 	return key_of_thread(identity);
 }
 
@@ -196,13 +196,13 @@ static bool is_nested(const struct place *place, uint64_t *outer)
 bool requests_marker_find(const struct requests_marker *marker, struct asked *asked,
 			  const struct requests_record *record)
 {
-	uint64_t goroutine = record->works_for ? record->works_for : record->goroutine;
+	uint64_t task = record->works_for ? record->works_for : record->task;
 	const struct place *place;
 	uint64_t key, outer, served, open;
 
 	if (!marker || !marker->marks.count)
 		return false;
-	key = place_of(marker->track, &asked->identity, goroutine);
+	key = place_of(marker->track, &asked->identity, task);
 	place = key ? pointer_at(&marker->places, key) : NULL;
 	if (!place)
 		return false;
@@ -400,7 +400,7 @@ static void take_begin(struct requests_marker *marker, struct connection *connec
 		       const struct requests_record *record, const struct marker *line)
 {
 	const struct capture_identity *identity = &record->identity;
-	uint64_t place = place_of(marker->track, identity, record->goroutine);
+	uint64_t place = place_of(marker->track, identity, record->task);
 	const uint64_t *at = map_get(&marker->by_key, requests_parents_id(identity, line->id));
 	struct asked *asked =
 		at ? &connection->queue.at[*at] : begin(marker, connection, record, line, place);

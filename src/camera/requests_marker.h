@@ -21,8 +21,9 @@
  *	  counts that it began
  *
  * A request that came by a socket to the same thread is the parent of what the thread begins, if it
- * serves that one alone. In Go, goroutines stand for threads. Bounded: a process that does not end
- * what it begins gives its oldest up, which is written as not over.
+ * serves that one alone. In Go, goroutines stand for threads, and so do tasks of Python's event
+ * loops. Bounded: a process that does not end what it begins gives its oldest up, which is written
+ * as not over.
  */
 struct requests_marker;
 struct requests_track;

@@ -118,6 +118,69 @@ def test_units_of_work_of_several_threads(lab, server):
     assert all(r["path"] == f"/of/{numbers[r['parent']]}" for r in made)
 
 
+TASKS = """
+import asyncio, os, sys
+port = int(sys.argv[1])
+null = os.open("/dev/null", os.O_WRONLY)
+def say(*words):
+    os.write(null, ("stackcam: " + " ".join(words) + "\\n").encode())
+async def work(units):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for unit in units:
+        say("begin id=unit-%d" % unit)
+        await asyncio.sleep(0.001 * (unit % 5))
+        writer.write(b"GET /of/%d HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n" % unit)
+        await reader.readuntil(b"\\r\\n\\r\\nok")
+        say("end id=unit-%d" % unit)
+    writer.close()
+async def work_at_once(units):
+    await asyncio.gather(*(work(units[i::8]) for i in range(8)))
+for line in sys.stdin:
+    first, behind = map(int, line.split())
+    asyncio.run(work_at_once(range(first, behind)))
+    print("done", flush=True)
+"""
+
+
+def test_tasks_of_an_event_loop(lab, server):
+    """One thread has begun several at once: of them, tasks tell which one it works for."""
+    target = subprocess.Popen([sys.executable, "-c", TASKS, str(server)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    first = 0
+
+    def work(units):
+        nonlocal first
+        target.stdin.write(f"{first} {first + units}\n")
+        target.stdin.flush()
+        assert target.stdout.readline() == "done\n"
+        first += units
+
+    def made():
+        done = lab.run("report", "--format", "requests-json", film.path)
+        return [r for r in json.loads(done.stdout)["requests"] if r["role"] == "made"] if not done.returncode else []
+
+    def knows_tasks():
+        work(8)
+        return any(r["parent_by"] == "marker" for r in made())
+
+    try:
+        with lab.recording(*MARKERS, "-p", target.pid) as (recorder, film):
+            assert wait_until(film.path.exists)
+            assert wait_until(knows_tasks)
+            before = first
+            work(400)
+            recorder.send_signal(2)
+            assert recorder.wait(timeout=PATIENCE) == 0
+    finally:
+        target.kill()
+        target.communicate(timeout=PATIENCE)
+    numbers = {r["number"]: r["id"] for r in marked(answer_of(lab, film))}
+    mine = [r for r in made() if int(r["path"].split("/")[2]) >= before]
+    known = [r for r in made() if r["parent"]]
+    assert all(r["path"] == "/of/" + numbers[r["parent"]].split("-")[1] for r in known)
+    # what the loop writes later, when it can, is of no task
+    assert len(mine) == 400 and sum(r["parent"] is not None for r in mine) >= 360
+
+
 def test_a_shell_script(lab, tmp_path):
     """One that has no threads and no libraries: its exit statuses, an end that is missing, one without a beginning, nonsense."""
     script = tmp_path / "job.sh"

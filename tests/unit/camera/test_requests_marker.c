@@ -80,7 +80,7 @@ static struct requests_record *record_of(const struct seen *seen, uint64_t time,
 	record->identity.tid = tid;
 	strcpy(record->identity.comm, "t");
 	record->length = record->copied = size;
-	record->goroutine = seen->goroutine;
+	record->task = seen->goroutine;
 	memcpy(record + 1, text, size);
 	return record;
 }
